@@ -1,5 +1,6 @@
 // The agreement of a communicator's ranks: all run programs of the bundle, or none. Two AllGathers of NCCL's on the new
-// communicator carry it: what each rank has, and who succeeded.
+// communicator carry it: what each rank has, and who succeeded. It runs in a thread for each communicator, so that it
+// waits for no call of a peer on another communicator.
 #include "nccl_front.h"
 
 #include <stdio.h>
@@ -10,16 +11,19 @@ namespace {
 
 enum { HELLO_VERSION = 1, FNV_OFFSET = 2166136261u, FNV_PRIME = 16777619u };
 
-// A Side is one communicator of this thread while its ranks agree.
+// A Side is a communicator while its ranks agree.
 struct Side {
   Member *e;
   Hello mine, all[BUNDLE_RANKS];
   u32 done, dones[BUNDLE_RANKS];
   Team *team;
-  void *before;
-  bool in;  // it takes part
   Why why;
+  Side *next;  // of those that begin together
 };
+
+// How long a call that makes communicators waits for their agreement. Where a peer makes them in another order, the
+// agreement needs later calls of this thread.
+const u64 PATIENCE = 1000000000;
 
 Atom<u32> late_ctas = {~0u};  // the fewest that a communicator asks for which is met late
 
@@ -111,23 +115,25 @@ void tell_kept(const Member *e, const char *why) {
             why);
 }
 
-// finish makes a communicator the team's, or leaves it NCCL's, with one line.
+// finish makes a communicator the team's, or leaves it NCCL's, with one line. It is NCCL's already where another thread
+// has ended it.
 void finish(Side *s, bool heard) {
   Member *e = s->e;
   u32 failed = e->ranks;
   if (!e->rank && s->team) board_unlink(e->secret);
   for (u32 i = 0; i < e->ranks; i++)
     if (failed == e->ranks && (!heard || !s->dones[i])) failed = i;
-  if (failed == e->ranks) {
-    e->team = s->team;
-    e->why = nullptr;
-    e->state = STATE_TEAM;
+  int is = STATE_NEW;
+  if (failed == e->ranks) e->team = s->team, e->why = nullptr;
+  if (failed == e->ranks && change(e, &is, STATE_TEAM)) {
     info("rank %u of %u uses the bundle's programs, with %u CTAs at most", e->rank, e->ranks, e->ctas);
     if (!team_orders_graphs(e->team))
       info("rank %u of %u: the program orders launches of graphs on different streams", e->rank, e->ranks);
     return;
   }
-  if (s->done && s->why.text[0] == 0) say(&s->why, "rank %u could not reach the others", failed);
+  e->team = nullptr;
+  if (is != STATE_NEW) say(&s->why, "the communicator was aborted");
+  else if (s->done && s->why.text[0] == 0) say(&s->why, "rank %u could not reach the others", failed);
   if (s->team) {
     void *before;
     peers_leave(e, false);
@@ -137,6 +143,37 @@ void finish(Side *s, bool heard) {
   }
   keep_nccl(e, interned(s->why.text));
   if (e->rank == 0 || warns()) tell_kept(e, s->why.text);
+  gather_close(e);
+}
+
+// ended frees what a communicator has for its agreement.
+void ended(Side *s) {
+  Member *e = s->e;
+  free(s);
+  e->agreeing = 0;
+  member_leave(e);
+}
+
+// meet is the part of the agreement that waits for the other ranks. The GPU's context is current, as NCCL's callers
+// have it.
+void *meet(void *side) {
+  Side *s = (Side *)side;
+  Member *e = s->e;
+  void *before, *all = s->all;
+  const void *mine = &s->mine;
+  Why why = {};
+  const bool entered = !gpu_enter(e->device, &before);
+  bool heard = gather(&e, 1, &mine, &all, sizeof(Hello), &why);
+  if (heard) {
+    s->done = join(s);
+    mine = &s->done, all = s->dones;
+    heard = gather(&e, 1, &mine, &all, sizeof(u32), &why);
+  }
+  if (!heard) say(&s->why, "the ranks could not agree: %.400s", why.text);
+  finish(s, heard);
+  if (entered) gpu_leave(before);
+  ended(s);
+  return nullptr;
 }
 
 }  // namespace
@@ -166,43 +203,40 @@ static Result absent(Member *e, const char *why) {
   return CUDA_ERROR;
 }
 
-Result agree(Member **list, u32 count) {
-  Side *sides = (Side *)calloc(count, sizeof(Side));
-  Member **in = (Member **)calloc(count, sizeof(Member *));
-  Side **of = (Side **)calloc(count, sizeof(Side *));
-  const void **mine = (const void **)calloc(count, sizeof(void *));
-  void **all = (void **)calloc(count, sizeof(void *));
-  u32 n = 0;
+// prepare makes what a communicator needs to agree. It gives null where it is NCCL's alone, or where this rank cannot
+// take part: then *r says so.
+static Side *prepare(Member *e, Result *r) {
+  if (!e->ctas) e->ctas = late_ctas < ctas_of(nullptr) ? (u32)late_ctas : ctas_of(nullptr);
+  if (!facts(e)) return keep_nccl(e, "NCCL does not know the communicator"), nullptr;
+  if (e->ranks < 2 || e->ranks > BUNDLE_RANKS) return keep_nccl(e, "bundles have no such number of ranks"), nullptr;
+  Side *s = (Side *)calloc(1, sizeof(Side));
+  if (!s) return *r = absent(e, "no memory"), nullptr;
+  s->e = e;
+  if (!gather_open(e, &s->why) && !alone()) return *r = absent(e, s->why.text), free(s), nullptr;
+  begin(s);
+  e->agreeing = 1;
+  member_stay(e);
+  return s;
+}
+
+Result agree(Member **list, u32 count, u64 patience) {
   Result r = SUCCESS;
-  if (sides && in && of && mine && all) {
-    fork_watch();
-    for (u32 i = 0; i < count; i++) {
-      Member *e = list[i];
-      Side *s = &sides[i];
-      s->e = e;
-      if (!e->ctas) e->ctas = late_ctas < ctas_of(nullptr) ? (u32)late_ctas : ctas_of(nullptr);
-      if (!facts(e)) keep_nccl(e, "NCCL does not know the communicator");
-      else if (e->ranks < 2 || e->ranks > BUNDLE_RANKS) keep_nccl(e, "bundles have no such number of ranks");
-      else if (!gather_open(e, &s->why) && !alone()) r = absent(e, s->why.text);
-      else begin(s), of[n] = s, in[n] = e, mine[n] = &s->mine, all[n++] = s->all;
-    }
-    Why why = {};
-    if (r) say(&why, "another rank of this thread cannot take part");
-    bool heard = !r && n && gather(in, n, mine, all, sizeof(Hello), &why);
-    for (u32 i = 0; heard && i < n; i++) {
-      of[i]->done = join(of[i]);
-      mine[i] = &of[i]->done, all[i] = of[i]->dones;
-    }
-    heard = heard && gather(in, n, mine, all, sizeof(u32), &why);
-    for (u32 i = 0; i < n; i++) {
-      if (!heard) say(&of[i]->why, "the ranks could not agree: %.400s", why.text);
-      finish(of[i], heard);
-      if (in[i]->state != STATE_TEAM) gather_close(in[i]);
-    }
-  } else {
-    for (u32 i = 0; i < count; i++) r = absent(list[i], "no memory");
+  Side *sides = nullptr, **end = &sides;
+  fork_watch();
+  for (u32 i = 0; i < count; i++)
+    if (Side *s = prepare(list[i], &r)) *end = s, end = &s->next;
+  while (Side *s = sides) {
+    sides = s->next;
+    if (!r && thread_begin(meet, s)) continue;
+    say(&s->why, r ? "another rank of this thread cannot take part" : "the system gives no thread");
+    finish(s, false);
+    if (!r) r = absent(s->e, s->why.text);
+    ended(s);
   }
-  free(sides), free(in), free(of), free(mine), free(all);
+  for (const u64 begin = now_ns(); count; count--) {
+    const u64 passed = now_ns() - begin;
+    member_agreed(list[count - 1], passed < patience ? patience - passed : 0);
+  }
   return r;
 }
 
@@ -219,7 +253,7 @@ Result made(const Init *list, u32 count) {
     else if (e) member_leave(e);
   }
   reap();
-  const Result r = n ? agree(fresh, n) : SUCCESS;
+  const Result r = n ? agree(fresh, n, PATIENCE) : SUCCESS;
   for (u32 i = 0; i < n; i++) member_leave(fresh[i]);
   free(fresh);
   return r;

@@ -8,7 +8,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,17 +103,6 @@ void *serve(void *p) {
   return nullptr;
 }
 
-bool begin_thread(Hub *h) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  const int code = pthread_create(&thread, nullptr, serve, h);
-  if (!code) pthread_detach(thread);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return !code;
-}
-
 // address_of gives the address that other ranks reach this process at: the machine's own, or MSCCLC_ADDRESS.
 u32 address_of() {
   const char *text = getenv("MSCCLC_ADDRESS");
@@ -142,7 +130,7 @@ Result alone_id(UniqueId *id) {
   }
   memcpy(i.secret, h->secret, sizeof i.secret);
   i.address = at.sin_addr.s_addr, i.port = at.sin_port;
-  if (!begin_thread(h)) return close(h->listener), free(h), SYSTEM_ERROR;
+  if (!thread_begin(serve, h)) return close(h->listener), free(h), SYSTEM_ERROR;
   memset(id, 0, sizeof *id);
   memcpy(id, &i, sizeof i);
   return SUCCESS;

@@ -141,7 +141,7 @@ Result run(Member *e, Op &op) {
     return e->state == STATE_TEAM ? in_order(e, op) : forward(op);
   }
   if (e->state == STATE_NEW && !capture_first(e, op.stream))
-    if (const Result absent = agree(&e, 1)) return absent;
+    if (const Result absent = agree(&e, 1, FOREVER)) return absent;
   if (e->state != STATE_TEAM) {
     count_call(op.fn, e->why ? e->why : e->state == STATE_PAUSED ? PASSES : NO_TEAM);
     return forward(op);

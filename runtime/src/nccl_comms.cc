@@ -51,9 +51,9 @@ Result done(Result r, Comm *at, u32 count, u32 ctas, bool blocking) {
   return r;
 }
 
-// parent tells what a communicator hands down to those that are made of it.
+// parent tells what a communicator hands down to those that are made of it. Before NCCL uses it, its ranks have agreed.
 void parent(Comm c, u32 *ctas, bool *blocking) {
-  Member *e = member_enter(c);
+  Member *e = direct() ? member_peek(c) : member_enter(c);
   *ctas = e && e->ctas ? e->ctas : 0, *blocking = e ? e->blocking : true;
   if (e) member_leave(e);
 }
@@ -96,11 +96,11 @@ EXPORT Result ncclCommInitAll(Comm *comms, int count, const int *devices) {
 
 EXPORT Result ncclCommSplit(Comm comm, int color, int key, Comm *made, Config *config) {
   BEGIN(CommSplit);
-  const Result r = NCCL_DOES(CommSplit(comm, color, key, made, config));
-  if (direct() || color == NCCL_NO_COLOR) return r;
   u32 ctas;
   bool blocking;
   parent(comm, &ctas, &blocking);
+  const Result r = NCCL_DOES(CommSplit(comm, color, key, made, config));
+  if (direct() || color == NCCL_NO_COLOR) return r;
   return done(r, made, 1, config || !ctas ? ctas_of(config) : ctas, blocks(config, blocking));
 }
 
@@ -108,8 +108,8 @@ EXPORT Result ncclCommShrink(Comm comm, int *without, int count, Comm *made, Con
   BEGIN(CommShrink);
   u32 ctas;
   bool blocking;
-  parent(comm, &ctas, &blocking);
   if (!direct() && flags & SHRINK_ABORT) abort_team(comm, "shrunk after an error");
+  parent(comm, &ctas, &blocking);
   const Result r = NCCL_DOES(CommShrink(comm, without, count, made, config, flags));
   return direct() ? r : done(r, made, 1, config || !ctas ? ctas_of(config) : ctas, blocks(config, blocking));
 }

@@ -7,7 +7,7 @@
 
 namespace {
 
-enum : u64 { SECOND = 1000000000ull, FOREVER = ~0ull };
+const u64 SECOND = 1000000000ull;
 enum { ON_TIME, LATE, LOOKED_AT };
 
 pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;  // of what is gone; not held in calls of the driver
@@ -32,7 +32,7 @@ bool others_run(Member *e) {
   Member *other;
   for (u32 i = 0; !run && (other = member_at(i)); i++) {
     const Comm comm = other->comm;
-    if (other == e || !comm || !(other = member_enter(comm))) continue;
+    if (other == e || !comm || !(other = member_peek(comm))) continue;
     run = (other->state == STATE_TEAM || other->state == STATE_PAUSED) && other->device == e->device &&
           team_busy(other->team);
     member_leave(other);
@@ -95,8 +95,14 @@ void stop(Member *e) {
   team_abort(e->team);
 }
 
-// leave takes a communicator out of the table, and ends our part of it. The caller has entered it.
+// leave takes a communicator out of the table, and ends our part of it. The caller has entered it. An agreement that an
+// abort meets ends soon, unless it is in a call of NCCL's, which NCCL's abort ends. Then its thread frees what it has.
 void leave(Member *e, bool aborted) {
+  if (e->agreeing) {
+    e->state = STATE_NCCL;
+    member_hide(e);
+    if (!member_agreed(e, SECOND)) return member_leave(e);
+  }
   const bool with_team = e->team != nullptr;
   bool over = with_team && !aborted && idle(e, FOREVER);
   e->state = STATE_NCCL;
@@ -128,7 +134,7 @@ void leave(Member *e, bool aborted) {
 
 // finish ends our part before NCCL's.
 void finish(Comm c, bool aborted) {
-  Member *e = member_enter(c);
+  Member *e = aborted ? member_peek(c) : member_enter(c);
   if (!e) return;
   leave(e, aborted);
   stats_write();
@@ -137,7 +143,7 @@ void finish(Comm c, bool aborted) {
 void pause_team(Comm c, int from, int to) {
   Member *e = member_enter(c);
   if (!e) return;
-  __atomic_compare_exchange_n(&e->state.value, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  change(e, &from, to);
   member_leave(e);
 }
 
@@ -168,12 +174,13 @@ void reap() {
 }
 
 void abort_team(Comm c, const char *why) {
-  Member *e = member_enter(c);
+  Member *e = member_peek(c);
   if (!e) return;
-  if (e->state == STATE_TEAM || e->state == STATE_PAUSED) {
+  int is = STATE_NEW;
+  if (change(e, &is, STATE_NCCL)) {  // an agreement ends by it
+    if (!e->agreeing) e->why = why;
+  } else if (is == STATE_TEAM || is == STATE_PAUSED) {
     stop(e);
-    keep_nccl(e, why);
-  } else if (e->state == STATE_NEW) {
     keep_nccl(e, why);
   }
   member_leave(e);
@@ -240,7 +247,7 @@ EXPORT Result ncclCommGetAsyncError(Comm comm, Result *state) {
     r = n->CommGetAsyncError(comm, state);
   }
   if (direct() || r != SUCCESS || (*state != SUCCESS && *state != IN_PROGRESS)) return r;
-  Member *e = member_enter(comm);
+  Member *e = member_peek(comm);
   if (!e) return r;
   if (e->state == STATE_TEAM || e->state == STATE_PAUSED) {
     Why why = {};

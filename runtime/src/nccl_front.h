@@ -38,6 +38,7 @@ struct Member {
   u32 users;        // threads that use team
   Atom<Team *> team;
   Atom<int> dead;  // 1 + the rank whose process ended without leaving
+  Atom<int> agreeing;   // its ranks agree, in a thread that is a user
   u32 rank, ranks;
   int device;
   u32 ctas;
@@ -61,15 +62,22 @@ struct Member {
 };
 
 // The table of communicators (nccl_table.cc). member_enter finds one and counts the caller as a user, until
-// member_leave. member_add makes one. member_forget frees it. member_settled waits until nobody but the caller uses it,
-// or says no.
+// member_leave. While its ranks agree, it waits for that; member_peek does not wait. member_add makes one.
+// member_forget frees it. member_settled waits until nobody but the caller uses it, and member_agreed until the
+// agreement of its ranks has ended; both say no after a time.
+const u64 FOREVER = ~0ull;
 Member *member_enter(Comm comm);
+Member *member_peek(Comm comm);
 void member_leave(Member *e);
 void member_stay(Member *e);  // one user more
 Member *member_add(Comm comm, u32 ctas, bool blocking);
+inline bool change(Member *e, int *from, int to) {  // of its state; where it has another one, *from becomes that
+  return __atomic_compare_exchange_n(&e->state.value, from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
 void member_hide(Member *e);    // its communicator is not found any more
 void member_forget(Member *e);
 bool member_settled(Member *e, u64 limit_ns);
+bool member_agreed(const Member *e, u64 limit_ns);
 enum { MOST_COMMS = 4096, MOST_CTAS = 4096 };
 Member *member_at(u32 i);  // in any state, or null behind the last
 const char *last_text(Comm comm);  // of the last error, of any communicator where comm is null
@@ -174,8 +182,9 @@ bool group_init(Comm *at, u32 ctas, bool blocking);
 // windows_made has the windows of the thread's group used, which NCCL has ended with this result.
 Result windows_made(Result r);
 
-// agree has the ranks of communicators of this thread agree, all at once. It fails where this rank cannot take part.
-Result agree(Member **list, u32 count);
+// agree has the ranks of new communicators agree, each in a thread of its own. It waits for them, or for so long. It
+// fails where this rank cannot take part.
+Result agree(Member **list, u32 count, u64 patience);
 Result made(const Init *list, u32 count);     // registers new communicators, and lets them agree
 bool capture_first(Member *e, void *stream);  // the first call of e is captured, or too early: e is NCCL's from now on
 void keep_nccl(Member *e, const char *why);   // e is NCCL's alone
@@ -258,6 +267,7 @@ void settings_check();  // warns of variables that have no meaning
 const char *fn_name(Fn fn);
 u64 now_ns();
 void nap(u64 ns);
+bool thread_begin(void *(*work)(void *), void *of);  // a thread that takes no signals and that nobody joins
 
 // Without NCCL (nccl_alone.cc).
 const Nccl *alone_functions();

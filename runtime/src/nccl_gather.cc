@@ -41,7 +41,7 @@ bool wait(Member *e, Why *why) {
     bool busy = true;
     if (failed(why, e, "an AllGather", gpu_busy(e->stream, &busy))) return false;
     if (!busy) return true;
-    if (!e->comm) return say(why, "the communicator was aborted"), false;
+    if (!e->comm || (e->agreeing && e->state != STATE_NEW)) return say(why, "the communicator was aborted"), false;
     if (e->state == STATE_TEAM && peers_gone(e)) return say(why, "a rank has left or ended"), false;
     Result state = SUCCESS;
     {

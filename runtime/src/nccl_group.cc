@@ -45,7 +45,7 @@ Result agree_late() {
   Result r = end_nccl();
   for (u32 i = 0; i < own.op_count; i++)
     if (own.ops[i].sent) r = first(r, settle(own.ops[i].comm));
-  if (r == SUCCESS || r == IN_PROGRESS) r = first(r, agree(fresh, count));
+  if (r == SUCCESS || r == IN_PROGRESS) r = first(r, agree(fresh, count, FOREVER));
   const Result again = start_nccl();
   return r == IN_PROGRESS ? again : first(r, again);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +92,7 @@ Comm hear(Member *e, u32 rank) {
 }
 
 void stop(Comm c) {
-  Member *e = member_enter(c);
+  Member *e = member_peek(c);
   if (!e) return;
   warn("%s", e->text);
   if (e->state == STATE_TEAM) team_abort(e->team);
@@ -143,17 +142,7 @@ bool start() {
   waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (listener < 0 || waker < 0 || bind(listener, (struct sockaddr *)&name, size) || listen(listener,
       4096)) return false;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  pthread_attr_t how;
-  pthread_attr_init(&how);
-  pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
-  const int code = pthread_create(&thread, &how, watch, nullptr);
-  pthread_attr_destroy(&how);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return !code;
+  return thread_begin(watch, nullptr);
 }
 
 void begin() {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,20 @@ u64 now_ns() {
 void nap(u64 ns) {
   const struct timespec ts = {(time_t)(ns / 1000000000ull), (long)(ns % 1000000000ull)};
   nanosleep(&ts, nullptr);
+}
+
+bool thread_begin(void *(*work)(void *), void *of) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  pthread_attr_t how;
+  pthread_attr_init(&how);
+  pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
+  const int code = pthread_create(&thread, &how, work, of);
+  pthread_attr_destroy(&how);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return !code;
 }
 
 namespace {

@@ -57,13 +57,22 @@ Member *member_at(u32 i) {
       __ATOMIC_ACQUIRE) : nullptr;
 }
 
-Member *member_enter(Comm comm) {
+Member *member_peek(Comm comm) {
   if (!comm || comm == STONE) return nullptr;
   Slot *s = find(comm);
   Member *e = s ? __atomic_load_n(&s->member, __ATOMIC_ACQUIRE) : nullptr;
   if (!e) return nullptr;
   __atomic_fetch_add(&e->users, 1, __ATOMIC_SEQ_CST);
   if (e->comm == comm) return e;
+  member_leave(e);
+  return nullptr;
+}
+
+Member *member_enter(Comm comm) {
+  Member *e = member_peek(comm);
+  if (!e || !e->agreeing) return e;
+  member_agreed(e, FOREVER);
+  if (e->comm == comm) return e;  // else it was aborted since
   member_leave(e);
   return nullptr;
 }
@@ -120,6 +129,12 @@ bool member_settled(Member *e, u64 limit_ns) {
   return true;
 }
 
+bool member_agreed(const Member *e, u64 limit_ns) {
+  for (const u64 begin = now_ns(); e->agreeing; nap(50000))
+    if (now_ns() - begin > limit_ns) return false;
+  return true;
+}
+
 void member_text(Member *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -129,7 +144,7 @@ void member_text(Member *e, const char *format, ...) {
 }
 
 const char *last_text(Comm comm) {
-  Member *e = comm ? member_enter(comm) : __atomic_load_n(&last, __ATOMIC_ACQUIRE);
+  Member *e = comm ? member_peek(comm) : __atomic_load_n(&last, __ATOMIC_ACQUIRE);
   if (e && comm) member_leave(e);  // members are never freed
   return e ? e->text : nullptr;
 }

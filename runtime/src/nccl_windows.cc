@@ -165,7 +165,7 @@ Result agree_first(const Pane *list, u32 count) {
     for (u32 k = 0; k < n; k++) seen |= fresh[k] == list[i].e;
     if (!seen) fresh[n++] = list[i].e;
   }
-  const Result r = !fresh ? SYSTEM_ERROR : n ? agree(fresh, n) : SUCCESS;
+  const Result r = !fresh ? SYSTEM_ERROR : n ? agree(fresh, n, FOREVER) : SUCCESS;
   free(fresh);
   return r;
 }
