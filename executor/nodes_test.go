@@ -50,6 +50,8 @@ type member struct {
 	gpu    executor.GPU
 	stream executor.Stream
 	ranks  []int
+
+	launched func() // is called when a call's launches have begun, or nil
 }
 
 // A layout says where the ranks of a test are: by process, and the node of each process.
@@ -156,6 +158,9 @@ func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.Re
 		if err := call.Launch(m.stream); err != nil {
 			return err
 		}
+	}
+	if m.launched != nil {
+		m.launched()
 	}
 	if err := m.Wait(ctx); err != nil {
 		return err

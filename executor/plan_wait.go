@@ -103,7 +103,9 @@ func (p *Plan) leave() error {
 		if took > sayWhere && !told {
 			told = true
 			for _, s := range p.seats {
-				s.gpu.Poke(s.at.status, raw([]uint32{abi.StatusCancelled}))
+				if status, err := s.status(); err != nil || status.Code == abi.StatusOK { // else it says where it was
+					s.gpu.Poke(s.at.status, raw([]uint32{abi.StatusCancelled}))
+				}
 			}
 		}
 		if err == nil && took > leaveAfter {

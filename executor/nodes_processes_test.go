@@ -1,0 +1,164 @@
+//go:build cgo && linux
+
+package executor_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/executor/exchange"
+	"mscclc/executor/host"
+	"mscclc/lang"
+	"mscclc/transport"
+)
+
+// This file has processes of this machine be nodes, with UCX between them.
+
+// nodeProcesses are how many there are, and perNode how many of them are a node.
+const nodeProcesses, perNode = 4, 2
+
+// childVariable says which process of a job this is, where the hub listens, and how many calls it
+// makes: 0 is without end.
+const childVariable = "MSCCLC_TEST_NODES"
+
+// TestNodesChild is a process of a job, and nothing where there is no job.
+func TestNodesChild(t *testing.T) {
+	if os.Getenv(childVariable) == "" {
+		return
+	}
+	words := strings.Fields(os.Getenv(childVariable))
+	index, err1 := strconv.Atoi(words[0])
+	calls, err2 := strconv.Atoi(words[2])
+	if err := errors.Join(err1, err2, nodesChild(t, index, words[1], calls)); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func nodesChild(t *testing.T, index int, hub string, calls int) error {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	x, err := exchange.Join(ctx, hub, index, nodeProcesses)
+	if err != nil {
+		return err
+	}
+	x.SetPatience(10 * time.Second)
+	gpus := host.New(host.Options{Threads: 1})
+	all, err := gpus.GPUs()
+	if err != nil {
+		return err
+	}
+	m := &member{gpu: all[0], ranks: []int{index}}
+	if m.stream, err = m.gpu.NewStream(); err != nil {
+		return err
+	}
+	p := catalog(t, "allreduce/hierarchical", lang.Params{"nodes": "2", "gpus": "2"}, nil)
+	if m.Plan, err = executor.Prepare(ctx, p, executor.PlanOptions{GPUs: gpus, Exchange: x, Columns: 2,
+		TileBytes: 4096}); err != nil {
+		return err
+	}
+	for i := range max(calls, 1) {
+		dt := data.DType(i) % data.NumDTypes
+		if err := m.run(ctx, int64(1+i%7*1429), dt, data.Sum, i%3, 2); err != nil {
+			return err
+		}
+	}
+	if calls == 0 {
+		m.launched = func() { fmt.Println("runs") }
+		return m.run(ctx, 1_000_003, data.I32, data.Sum, 2, 10_000) // which takes longer than the test
+	}
+	return errors.Join(m.Close(), x.Close())
+}
+
+// A nodeProcess is a process of a job, and what it says.
+type nodeProcess struct {
+	*exec.Cmd
+	said *bufio.Reader
+}
+
+// end waits for a process's end, and returns how it ended and what it said.
+func (p *nodeProcess) end() (error, string) {
+	text, _ := io.ReadAll(p.said) // to its end, whatever that is
+	return p.Wait(), string(text)
+}
+
+// startNodes starts a job.
+func startNodes(t *testing.T, calls int) []*nodeProcess {
+	t.Helper()
+	if p, err := transport.Open("ucx"); err != nil {
+		t.Skip(err)
+	} else {
+		p.Close()
+	}
+	ear, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ear.Close()
+	var list []*nodeProcess
+	for i := range nodeProcesses {
+		p := &nodeProcess{Cmd: exec.Command(os.Args[0], "-test.run=^TestNodesChild$")}
+		p.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %d", childVariable, i, ear.Addr(), calls),
+			fmt.Sprintf("%s=n%d", executor.NodeVariable, i/perNode), executor.NetVariable+"=ucx", "UCX_TLS=tcp,self")
+		said, err := p.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.said, p.Stderr = bufio.NewReader(said), p.Stdout
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Process.Kill() })
+		list = append(list, p)
+	}
+	return list
+}
+
+// TestNodesUCX runs a program over processes of two nodes, with all types.
+func TestNodesUCX(t *testing.T) {
+	for i, p := range startNodes(t, 2*int(data.NumDTypes)) {
+		if err, said := p.end(); err != nil {
+			t.Errorf("process %d: %v: %s", i, err, said)
+		}
+	}
+}
+
+// TestNodesFault has one process be killed, or stopped: all others end, and name it, its rank and node, and the step
+// that waited.
+func TestNodesFault(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		list := startNodes(t, 0)
+		last := len(list) - 1
+		for _, p := range list { // until it runs
+			if line, err := p.said.ReadString('\n'); line != "runs\n" {
+				t.Fatal(line, err)
+			}
+		}
+		if err := list[last].Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		lost := regexp.MustCompile(`process 3.*rank 3, node n1.*rank . block .* waited`)
+		for i, p := range list[:last] {
+			if err, said := p.end(); err == nil || !lost.MatchString(said) {
+				t.Errorf("%v, process %d: %v: %s", signal, i, err, said)
+			}
+		}
+		list[last].Process.Kill()
+		list[last].Wait()
+	}
+}
