@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"sort"
 
 	"mscclc/ir"
@@ -30,6 +31,7 @@ func AcrossNodes(p *ir.Program, node []int32) diag.List {
 		if r.passes(); r.stopped {
 			o.tooMuch()
 		}
+		c.sends()
 	}
 	return decided(c.Done())
 }
@@ -64,6 +66,43 @@ func (c *checker) across() bool {
 		}
 	}
 	return len(c.List) == 0
+}
+
+// sends reports of each block what it moves to other nodes and never sends there, where nothing else was found.
+func (c *checker) sends() {
+	if c.opt.Nodes == nil || len(c.List) > 0 {
+		return
+	}
+	for b := 0; b < len(c.p.Blocks) && len(c.List) < racesListed; b++ {
+		c.unsent(int32(b))
+	}
+}
+
+// unsent reports the first Move of block b to another node that no Signal sends: none of a later group of its block to
+// that rank, in each pass.
+func (c *checker) unsent(b int32) {
+	t := &c.p.Blocks[b]
+	later, now := map[int32]bool{}, map[int32]bool{} // ranks that groups behind this one tell; and this one
+	for i := t.Steps.End - 1; i >= t.Steps.First; i-- {
+		s := &c.p.Steps[i]
+		each := c.p.OneSided.OnePass || s.Flags&(ir.Enter|ir.Leave) == 0
+		for _, x := range c.p.OneSided.Dests(s) {
+			switch {
+			case s.Op == ir.Signal && each:
+				now[x.Rank] = true
+			case s.Op == ir.Move && x.Rank != ir.AllRanks && c.opt.Nodes[x.Rank] != c.opt.Nodes[t.Rank] && !later[x.Rank]:
+				d := c.step(i, diag.AcrossNodes, "%s writes %s of rank %d, which is of another node, and no signal of its "+
+					"block to that rank, behind it in each tile iteration, sends that", c.name(i),
+					c.p.ChunkName(x.Buf, int(x.Index)), x.Rank)
+				*d = d.WithHint(acrossHint)
+				return
+			}
+		}
+		if s.Flags&ir.Joint == 0 {
+			maps.Copy(later, now)
+			clear(now)
+		}
+	}
 }
 
 // oneNode reports whether all ranks are of one node.

@@ -55,6 +55,10 @@ func TestAcrossNodes(t *testing.T) {
 		{"that is relaxed", append(direct, "2:flags[1]", "2:flags[1] relaxed"), []int32{0, 1, 2}, []string{"race"}},
 		{"two that share a group with the write", append(direct, "2:flags[1]", "2:flags[1] joint"), []int32{0, 1, 2},
 			[]string{"race"}},
+		{"nothing sends it", append(direct, "scratch 0,1,1", "scratch 0,1,2", "signal 1:flags[0] 2:flags[1]\n",
+			"signal 1:flags[0] 2:flags[1]\n  3 mv input[0] -> 2:scratch[1]\n"), []int32{0, 0, 1},
+			[]string{"rank 0 block 0 step 3 (mv) writes scratch[1] of rank 2, which is of another node, and no signal of " +
+				"its block to that rank, behind it in each tile iteration, sends that"}},
 		{"a read", []string{"mv scratch[0] -> output[0]\n  2 signal 2", "mv 0:input[0] -> output[0]\n  2 signal 2"},
 			[]int32{0, 1, 1}, []string{"rank 1 block 0 step 1 (mv) reads input[0] of rank 0, which is of another node"}},
 		{"a write to output", []string{"-> output[0] 1:scratch[0] 2:scratch[0]", "-> output[0] 1:scratch[0] 2:output[0]"},

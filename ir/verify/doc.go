@@ -111,7 +111,8 @@
 // one rank arrive in their order, those of other blocks or to other ranks in any. So happens-before is as it is without
 // nodes but for what comes behind such a write: it comes behind the arrival, which precedes what follows an Await of
 // such a Signal. Two writes of one block to one place are in order. What comes before a write is any order's: credits
-// may come by any path.
+// may come by any path. Each write is sent: some Signal of each pass, of its block and to that rank, is of a later
+// group.
 //
 // Clocks therefore count beside the groups of each chain, for each block and each rank of another node that it writes,
 // up to which group of the block its writes there have arrived. An Await of a Signal of the block by that rank learns

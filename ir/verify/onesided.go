@@ -33,6 +33,7 @@ func (c *checker) judgeOneSided() {
 	o := c.newOneSided()
 	if order := o.schedule(); order != nil && o.cut(order) {
 		o.behaviour(&run{p: c.p, order: order, links: o.links})
+		c.sends()
 	}
 }
 

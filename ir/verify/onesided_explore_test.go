@@ -146,7 +146,8 @@ func TestVerdictsOverNodes(t *testing.T) {
 	walks(t, 12, explore.RandomOneSidedOver, "race", "across-nodes", "deadlock")
 }
 
-// walks tries so many walks, unless MSCCLC_RANDOM asks for others, from programs that random makes. Each of some codes must come.
+// walks tries so many walks, unless MSCCLC_RANDOM asks for others, from programs that random makes. Each of some codes
+// must come.
 func walks(t *testing.T, usual int, random func(*rand.Rand) (*ir.Program, []int32), codes ...string) {
 	n := irtest.Count(t, usual)
 	var lock sync.Mutex
@@ -168,7 +169,7 @@ func walks(t *testing.T, usual int, random func(*rand.Rand) (*ir.Program, []int3
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%6d %s", counts[k], k)
 	}
-	if counts["accepted"] < 2*n || counts["rejected"] < 3*n || counts["excluded: too large"] > n {
+	if counts["accepted"] < 2*n || counts["rejected"] < 2*n || counts["excluded: too large"] > n {
 		t.Error("too few were judged to say anything")
 	}
 	for _, code := range codes {

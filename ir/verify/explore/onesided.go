@@ -112,6 +112,10 @@ func OneSidedOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*One
 	}
 	for _, plan := range plans(p.OneSided) {
 		x, _ := expandOneSided(p, node, plan, mostMicros)
+		x.eachUnsent(func(step int32) { v.race(step, step, "nothing sends what step %d writes at another node", step) })
+		for _, c := range x.net.clashes {
+			v.race(c[0], c[1], "steps %d and %d of one group write one place at another node", c[0], c[1])
+		}
 		for held := range x.micros {
 			if !x.hold(&x.micros[held]) {
 				continue

@@ -15,6 +15,7 @@ type network struct {
 	arrives []int32           // the micros of kinds land and ring
 	data    map[int32][]int32 // of a ring that carries data: the lands that come before it
 	sends   map[int32]int32   // of a write or a raise: its land or ring
+	clashes [][2]int32        // steps of one group that write one place
 }
 
 // A transit is what is under way in a world.
@@ -56,6 +57,9 @@ func (x *oneSided) connect(node []int32) {
 		} else {
 			m.kind = land
 			if before, any := last[[2]int32{m.block, m.place}]; any {
+				if b := &x.micros[before]; b.group == m.group {
+					x.net.clashes = append(x.net.clashes, [2]int32{b.step, m.step})
+				}
 				m.after = before
 			}
 			last[[2]int32{m.block, m.place}] = at
@@ -79,6 +83,20 @@ func (x *oneSided) load() {
 			if n := &x.micros[j]; n.kind == land && n.lane == m.lane && n.pass == m.pass && n.group < m.group {
 				x.net.data[i] = append(x.net.data[i], j)
 			}
+		}
+	}
+}
+
+// eachUnsent calls f for the steps that write at another node what no ring sends: none of a later group in each pass.
+func (x *oneSided) eachUnsent(f func(step int32)) {
+	for _, i := range x.net.arrives {
+		n := &x.micros[i]
+		if n.kind == land && !slices.ContainsFunc(x.net.arrives, func(j int32) bool {
+			m := &x.micros[j]
+			each := x.p.OneSided.OnePass || x.p.Steps[m.step].Flags&(ir.Enter|ir.Leave) == 0
+			return m.kind == ring && m.lane == n.lane && m.pass == n.pass && m.group > n.group && each
+		}) {
+			f(n.step)
 		}
 	}
 }

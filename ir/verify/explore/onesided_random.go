@@ -16,7 +16,8 @@ func RandomOneSided(rnd *rand.Rand) *ir.Program {
 	return newOneGenerator(rnd, make([]int32, ranks)).program()
 }
 
-// RandomOneSidedOver is RandomOneSided of programs of 2 to 4 ranks that are right over nodes, and the node of each rank.
+// RandomOneSidedOver is RandomOneSided of programs of 2 to 4 ranks that are right over nodes. It gives the node of each
+// rank, too.
 func RandomOneSidedOver(rnd *rand.Rand) (p *ir.Program, node []int32) {
 	node = make([]int32, 2+rnd.Intn(5)/2)
 	for rank := range node {
@@ -84,8 +85,8 @@ func newOneGenerator(rnd *rand.Rand, node []int32) *oneGenerator {
 		}
 	}
 	g := &oneGenerator{oneDraft: &oneDraft{Program: p, depth: int32(1 + rnd.Intn(3)), onePass: rnd.Intn(3) == 0,
-		packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd, node: node, over: over, mem: p.Memory(), sent: map[[3]int32]int32{},
-		flag: map[[3]int32]int32{}}
+		packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd, node: node, over: over,
+		mem: p.Memory(), sent: map[[3]int32]int32{}, flag: map[[3]int32]int32{}}
 	g.value = make([][]ir.Part, g.mem.Len())
 	for r := range ranks {
 		for i := range in {
