@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"mscclc"
 	"mscclc/algorithms"
+	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
@@ -221,7 +223,8 @@ func TestNodesRefuse(t *testing.T) {
 		change     func(*mscclc.Options)
 		want, hint string
 	}{
-		{"allreduce/ring", func(o *mscclc.Options) { o.Lowered = false }, "two-sided program runs within one node", "--sided lowered"},
+		{"allreduce/ring", func(o *mscclc.Options) { o.Lowered = false }, "two-sided program runs within one node",
+			"--sided lowered"},
 		{"allreduce/ring", oneSided(ir.LL), "sends packets to rank", "--protocol Simple"},
 		{"alltoall/one_step", oneSided(ir.Simple), "writes output of rank", "--staged"},
 	} {
@@ -278,6 +281,37 @@ func TestNodesLost(t *testing.T) {
 	for i, err := range each(len(list), func(i int) error { return list[i].Reset(t.Context()) }) {
 		if err == nil {
 			t.Errorf("process %d is reset, without a network", i)
+		}
+	}
+}
+
+// TestNodesRule has a program be refused in which a rank hears of data from another node by a third one.
+func TestNodesRule(t *testing.T) {
+	world(t)
+	text, err := os.ReadFile("../ir/diag/examples/across-nodes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Rank 0 tells rank 2 too, which awaits that behind what it reads.
+	changed := strings.NewReplacer(`"to":[{"rank":1,"buf":"f","index":0}]`,
+		`"to":[{"rank":1,"buf":"f","index":0},{"rank":2,"buf":"f","index":1}]`, `"rank":2,"scratch":1,"flags":1`,
+		`"rank":2,"scratch":1,"flags":2`, `{"op":"signal","to":[{"rank":3,"buf":"f","index":0}],"count":0}`,
+		`{"op":"signal","to":[{"rank":3,"buf":"f","index":0}],"count":0},
+		{"op":"wait","from":[{"rank":2,"buf":"f","index":1,"nth":1}],"count":0}`).Replace(string(text))
+	p, err := mscclc.ReadProgram(codegen.KindProgramJSON, "rule.json", strings.NewReader(changed), codegen.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := exchange.Group(2)
+	for i, err := range each(2, func(i int) error {
+		_, err := executor.Prepare(t.Context(), p, executor.PlanOptions{GPUs: host.New(host.Options{Threads: 1}),
+			Exchange: group[i], Ranks: []int{2 * i, 2*i + 1}, Node: fmt.Sprint(i)})
+		return err
+	}) {
+		var list diag.List
+		if !errors.As(err, &list) || list[0].Code != diag.AcrossNodes ||
+			!strings.Contains(list[0].Text, "from another node may arrive later") {
+			t.Errorf("process %d: %v", i, err)
 		}
 	}
 }
