@@ -17,7 +17,8 @@ import (
 )
 
 // TestVerdicts holds that the verifier says the same of a two-sided program and of what it is lowered to: proven, or
-// not. Half of the programs have a fault. What is proven runs right on the CPU. MSCCLC_RANDOM=N tries N programs.
+// not. Half of the programs have a fault. What is proven runs right on the CPU, and keeps to the rule for nodes,
+// whichever of these its ranks are of. MSCCLC_RANDOM=N tries N programs.
 func TestVerdicts(t *testing.T) {
 	var agree, proven, bySlots int
 	n := irtest.Count(t, 2000)
@@ -48,6 +49,13 @@ func TestVerdicts(t *testing.T) {
 				t.Fatalf("seed %d: %v, or it is not staged", seed, err)
 			}
 			runRight(t, g, rnd)
+			node := make([]int32, g.Coll.Ranks)
+			for r := range node {
+				node[r] = int32(rnd.Intn(3))
+			}
+			if found := verify.AcrossNodes(g, node); len(found) > 0 {
+				t.Fatalf("seed %d, over nodes %v: %v", seed, node, found)
+			}
 		}
 	}
 	t.Logf("of %d random programs, %d have the same verdict, %d of them proven, and right on the CPU; %d are rejected only if slots order nothing",
