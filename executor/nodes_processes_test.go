@@ -91,10 +91,10 @@ type nodeProcess struct {
 	said *bufio.Reader
 }
 
-// end waits for a process's end, and returns how it ended and what it said.
-func (p *nodeProcess) end() (error, string) {
+// end waits for a process's end, and returns what it said and how it ended.
+func (p *nodeProcess) end() (said string, err error) {
 	text, _ := io.ReadAll(p.said) // to its end, whatever that is
-	return p.Wait(), string(text)
+	return string(text), p.Wait()
 }
 
 // startNodes starts a job.
@@ -132,7 +132,7 @@ func startNodes(t *testing.T, calls int) []*nodeProcess {
 // TestNodesUCX runs a program over processes of two nodes, with all types.
 func TestNodesUCX(t *testing.T) {
 	for i, p := range startNodes(t, 2*int(data.NumDTypes)) {
-		if err, said := p.end(); err != nil {
+		if said, err := p.end(); err != nil {
 			t.Errorf("process %d: %v: %s", i, err, said)
 		}
 	}
@@ -154,7 +154,7 @@ func TestNodesFault(t *testing.T) {
 		}
 		lost := regexp.MustCompile(`process 3.*rank 3, node n1.*rank . block .* waited`)
 		for i, p := range list[:last] {
-			if err, said := p.end(); err == nil || !lost.MatchString(said) {
+			if said, err := p.end(); err == nil || !lost.MatchString(said) {
 				t.Errorf("%v, process %d: %v: %s", signal, i, err, said)
 			}
 		}
