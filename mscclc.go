@@ -30,6 +30,10 @@ type Options struct {
 	// Lowered asks for the one-sided program that the two-sided one is lowered to; see Lower.
 	Lowered bool
 
+	// Nodes, where not nil, returns the node of each of so many ranks, or nil for one. A program for several nodes is
+	// compiled for that where it is OneSided, and proven for it.
+	Nodes func(ranks int) ([]int32, error)
+
 	// Bytes is the size of the calls that a program of channels is made for, whose loops depend on it; 0 is any, with one
 	// turn of each.
 	Bytes int64
@@ -84,6 +88,9 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 		return nil, false, err
 	}
 	if c := expanded.Channels; c != nil {
+		if err := opt.place(c.Coll); err != nil {
+			return nil, true, err
+		}
 		channels.Synchronise(c)
 		if want := opt.Lang.Inplace; want != nil && !*want && c.Coll.Inplace {
 			if c, err = channels.OutOfPlace(c); err != nil {
@@ -95,6 +102,9 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 	}
 	chunks := expanded.Chunks
 	if err := stage(chunks); err != nil {
+		return nil, true, err
+	}
+	if err := opt.place(chunks.Coll); err != nil {
 		return nil, true, err
 	}
 	lower, check := twoSided, verify.CheckAndMark
@@ -116,6 +126,15 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 		return nil, true, err
 	}
 	return program, true, problems.Err()
+}
+
+// place has the ranks of c on their nodes.
+func (opt *Options) place(c *ir.Collective) (err error) {
+	if opt.Nodes != nil {
+		opt.Check.Nodes, err = opt.Nodes(c.Ranks)
+		opt.Core.Nodes = opt.Check.Nodes
+	}
+	return err
 }
 
 // leastTurnBytes is the fewest bytes of a chunk that a turn of a loop has where it is run.

@@ -19,7 +19,7 @@ type key [sha256.Size]byte
 func keyOf(p *ir.Program, opt verify.Options, prover key) key {
 	w := NewHash()
 	w.h.Write(prover[:])
-	fmt.Fprintf(w.h, "%#v\n", opt) // all of its fields, which are numbers
+	fmt.Fprintf(w.h, "%#v\n", opt) // all of its fields, which are numbers and lists of them
 	w.Collective(p.Coll)
 	w.Numbers(int64(p.Protocol), p.Sizes.Min, p.Sizes.Max, int64(p.RanksPerNode), int64(p.Channels))
 	w.Flags(p.Even, p.InPlace, p.OutOfPlace, p.Scratch == nil)

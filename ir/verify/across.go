@@ -14,7 +14,8 @@ import (
 // in doc.go).
 
 // acrossHint says which programs keep to the rule.
-const acrossHint = "compile the algorithm with --sided lowered, whose programs keep to the rule"
+const acrossHint = "compile the algorithm with --sided lowered, or with --sided one and --nodes: such programs keep to " +
+	"the rule"
 
 // AcrossNodes judges the part of a proof that depends on nodes, of a program that is proven without them: node has the
 // node of each rank. An empty list means that p keeps to the rule, also where all ranks are of one node. Other problems

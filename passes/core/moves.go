@@ -14,9 +14,9 @@ import (
 // owns the destination reads what others have where it lies.
 //
 // Where opt.Staged, no rank reaches input or output of another: the destination of a copy is first scratch of its rank,
-// and what others pull their owner first copies to scratch of its own. So it is between nodes, with plain stores in place
-// of packets, and nothing is pulled. Nor is scratch pulled where there are several nodes: what comes to it from another
-// one must be awaited by its own rank.
+// and what others pull their owner first copies to scratch of its own. So it is between nodes, with plain stores in
+// place of packets, and nothing is pulled. Nor is scratch pulled where there are several nodes: its own rank must await
+// what comes to it from another one.
 func moves(l *State) (int, error) {
 	most := 0
 	for i := range l.runs {

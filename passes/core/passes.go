@@ -56,9 +56,9 @@ type Options struct {
 	Staged   bool // a rank reaches only scratch and packets of others, so that calls may give it any buffers
 	MaxInsts int  // limit of moves; 0 is ir.UsualInsts
 
-	// Nodes is the node of each rank, or nil for one. Between nodes data goes through scratch, and who reads it there waits
-	// for a signal of the writer itself; see "Several nodes" in package verify. Hints for ports and pulls are followed
-	// within nodes only.
+	// Nodes is the node of each rank, or nil for one. Between nodes data goes through scratch, and who reads it there
+	// waits for a signal of the writer itself; see "Several nodes" in package verify. Hints for ports and pulls are
+	// followed within nodes only.
 	Nodes []int32
 
 	Level0 bool            // run only the required passes (-O0)

@@ -57,6 +57,7 @@ programs, a file for each pass, and NAME.NN-program at the end.`,
 	f.AddFlags(cmd.Flags(), "msccl")
 	cmd.Flags().Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	f.AddNodes(cmd.Flags(), "compile a one-sided program")
 	f.addSizes(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.pipeline, "pipeline", "",

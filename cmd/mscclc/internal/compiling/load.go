@@ -31,7 +31,9 @@ func Runnable(a *cli.App, arg string, r *Request) (*ir.Program, verify.Options, 
 func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *ir.Program, check verify.Options, err error) {
 	check = r.Limits.Check
 	if s.Kind == codegen.KindSource {
-		p, err := compileToRun(a, s, r)
+		if p, err = compileToRun(a, s, r); err == nil {
+			err = r.onNodes(&check, p)
+		}
 		return p, check, err
 	}
 	if flag := r.UnfitProgram(s.Kind, "target", "fused-receives"); flag != "" {
@@ -48,6 +50,9 @@ func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *ir.Program, check ver
 	if p, err = r.Called(s, s.Program); err != nil {
 		return nil, check, err
 	}
+	if err := r.onNodes(&check, p); err != nil {
+		return nil, check, err
+	}
 	if p.Coll.Kind == ir.Opaque && !r.Unproven {
 		if _, found := verify.Check(p, check); len(found) > 0 {
 			return nil, check, found
@@ -56,6 +61,14 @@ func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *ir.Program, check ver
 		r.Observed = true
 	}
 	return p, check, nil
+}
+
+// onNodes has check prove p for the nodes that the flags name. Programs that are lowered keep to the rule for nodes.
+func (c *Flags) onNodes(check *verify.Options, p *ir.Program) (err error) {
+	if !c.Lowered() {
+		check.Nodes, err = c.Nodes.Of(p.Coll.Ranks)
+	}
+	return err
 }
 
 // Called returns p, which s was read as, as the flags have it called: by another

@@ -63,6 +63,10 @@ func (f *compileFlags) lowerFile(s *cli.Source) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, found := verify.Check(p, f.Limits.Check)
+	check := f.Limits.Check
+	if check.Nodes, err = f.Nodes.Of(p.Coll.Ranks); err != nil {
+		return nil, err
+	}
+	_, found := verify.Check(p, check)
 	return p, found.Err()
 }

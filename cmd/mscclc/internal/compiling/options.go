@@ -27,7 +27,8 @@ type Flags struct {
 	Target       string
 	Sided        string // one of SideNames
 	staged       bool
-	via          ir.Via // what a table asks for
+	Nodes        cli.Nodes // of --nodes, of commands with AddNodes
+	via          ir.Via    // what a table asks for
 	optimise     int
 	passes       []string
 	fuse         bool
@@ -62,6 +63,12 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 		"use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
 	c.Reading.Flags(f, cli.LimitNames())
+}
+
+// AddNodes adds --nodes, of which what says what it does.
+func (c *Flags) AddNodes(f *pflag.FlagSet, what string) {
+	f.StringVar((*string)(&c.Nodes), "nodes", "",
+		what+" for ranks on several nodes: `N` that have equally many each, or the ranks of each, as in 4,4")
 }
 
 // SideNames are the lowerings that --sided names.
@@ -113,6 +120,12 @@ func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 	}
 	opt.Target, opt.Lang.Via = target, c.via
 	opt.OneSided, opt.Lowered = c.OneSided(), c.Lowered()
+	if c.Nodes != "" {
+		opt.Nodes = c.Nodes.Of
+		if err := c.Nodes.Check(); err != nil {
+			return opt, err
+		}
+	}
 	if err := c.fitSides(); err != nil {
 		return opt, err
 	}
@@ -212,8 +225,7 @@ func (c *Flags) ChosenOnly(takes string, allowed ...string) error {
 	var own pflag.FlagSet
 	new(Flags).AddFlags(&own, "")
 	if name := c.flagGiven(func(name string) bool {
-		return own.Lookup(name) != nil &&
-			!slices.Contains(allowed, name)
+		return (own.Lookup(name) != nil || name == "nodes" && c.Nodes != "") && !slices.Contains(allowed, name)
 	}); name != "" {
 		return cli.Usagef("of a collective the fastest variant is chosen: it takes %s, not %s, which a file or an algorithm (mscclc list) does", takes, name)
 	}

@@ -88,6 +88,7 @@ its ranks, and the first reports. The time is that of the slowest rank.`,
 	}
 	flags := cmd.Flags()
 	f.AddFlags(flags, "program")
+	f.AddNodes(flags, "compile and prove a one-sided program")
 	flags.Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(devices.Names()), devices.Names())

@@ -65,6 +65,7 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	}
 	flags := cmd.Flags()
 	f.AddFlags(flags, "program")
+	f.AddNodes(flags, "compile a one-sided program")
 	flags.Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	f.Sided, flags.Lookup("sided").DefValue = "one", "one"

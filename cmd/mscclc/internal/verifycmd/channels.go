@@ -42,7 +42,7 @@ func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *veri
 // proveChannels judges a program of channels.
 func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options, f *verifyFlags) (*ir.Program, error) {
 	var err error
-	if check.Nodes, err = f.nodes.Of(p.Coll.Ranks); err != nil {
+	if check.Nodes, err = f.Nodes.Of(p.Coll.Ranks); err != nil {
 		return nil, err
 	}
 	g, report, found := channels.Check(p, check)

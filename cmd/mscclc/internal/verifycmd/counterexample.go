@@ -72,7 +72,7 @@ func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
 	}
 	if !d.rejected() {
 		r.Counts = d.counts
-		nodes, _ := f.nodes.Of(p.Coll.Ranks) // it has been proven with them
+		nodes, _ := f.Nodes.Of(p.Coll.Ranks) // it has been proven with them
 		r.Proof = &proofInfo{d.judged.Slots, d.judged.MessageChunks, p.Sizes.Max, nodes, p.Coll.Kind != ir.Opaque}
 	}
 	if d.order != nil {

@@ -91,7 +91,7 @@ func describeProgram(a *cli.App, d *verdict, p *ir.Program, f *verifyFlags) {
 	if d.rejected() {
 		return
 	}
-	d.line = proofLine(p) + overNodes(f.nodes)
+	d.line = proofLine(p) + overNodes(f.Nodes)
 	if f.slots > 0 && p.OneSided != nil && !f.Lowered() {
 		d.note = "--slots is ignored: a one-sided program has no connections"
 	}
@@ -203,7 +203,7 @@ func targetsOf(kind codegen.FileKind) []string {
 func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) error {
 	check.Slots = f.slots
 	var err error
-	if check.Nodes, err = f.nodes.Of(p.Coll.Ranks); err != nil {
+	if check.Nodes, err = f.Nodes.Of(p.Coll.Ranks); err != nil {
 		return err
 	}
 	var found diag.List

@@ -27,7 +27,6 @@ type verifyFlags struct {
 	sarif    string
 	bitwise  bool
 	replay   bool
-	nodes    cli.Nodes
 }
 
 // endings are those of the files that verify looks for in folders.
@@ -96,8 +95,7 @@ is given that only a compilation follows, such as --ranks.`,
 		"prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
 	flags.StringVar(&f.sarif, "sarif", "",
 		"write SARIF 2.1.0 to `FILE`.sarif or .json too, for continuous integration; - is stdout, and the lines go to stderr")
-	flags.StringVar((*string)(&f.nodes), "nodes", "",
-		"prove one-sided programs for ranks on several nodes: `N` that have equally many each, or the ranks of each, as in 4,4")
+	f.AddNodes(flags, "prove one-sided programs")
 	bitwiseFlag(flags, &f.bitwise)
 	flags.BoolVar(&f.replay, "replay", false, "run the counterexample of each rejection on the CPU")
 	return cmd
@@ -106,9 +104,6 @@ is given that only a compilation follows, such as --ranks.`,
 // Check refuses flags that fit no file.
 func (f *verifyFlags) check(a *cli.App) error {
 	if _, err := f.Options(&cli.Source{}); err != nil {
-		return err
-	}
-	if err := f.nodes.Check(); err != nil {
 		return err
 	}
 	switch {
