@@ -87,7 +87,8 @@ Messages of two thread blocks travel apart. A writes to R and tells B, and B tel
 of A arrives. Reads, packets, ports and the switch do not reach another node at all.`,
 		Fix: `
 Have the writer signal a flag of the written rank behind its write, and await that flag there before the access. In
-this example rank 0 tells only rank 1. Programs compiled with --sided lowered keep to the rule, and those of --sided one with --nodes.`,
+this example rank 0 tells only rank 1. Programs compiled with --sided lowered keep to the rule, and those of
+--sided one with --nodes.`,
 	},
 	{
 		Code: Uninitialized,
