@@ -104,7 +104,7 @@ const (
 	hintStaged  = "compile it so that it reaches scratch alone: --staged, or --sided lowered"
 	hintPackets = "compile it with --protocol Simple"
 	hintSwitch  = "take a program without a switch, or ranks of one node"
-	hintPort    = "take the step without via = port"
+	hintLoose   = "take a program without blocks that launches do not wait for"
 )
 
 // move notes what a Move writes on other nodes.
@@ -129,8 +129,8 @@ func (c *netBuilder) move(b, i, group int32) {
 			c.fault(i, hintPackets, "sends packets to rank %d, which is of another node", x.Rank)
 		case x.Buf != ir.Scratch:
 			c.fault(i, hintStaged, "writes %v of rank %d, which is of another node", x.Buf, x.Rank)
-		case x.Via == ir.ViaPort:
-			c.fault(i, hintPort, "a port does not reach rank %d, which is of another node", x.Rank)
+		case s.Flags&ir.Loose != 0:
+			c.fault(i, hintLoose, "is of a loose block, which cannot reach rank %d of another node", x.Rank)
 		default:
 			c.pending[x.Rank] = append(c.pending[x.Rank],
 				netPending{i, group, NetSegment{uint32(x.Index), uint32(s.Count), uint32(s.Class)}})

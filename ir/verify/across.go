@@ -128,8 +128,8 @@ func (c *checker) leaves(i int32) string {
 		switch {
 		case x.Rank == ir.AllRanks:
 			return "uses the switch, which joins the ranks of one node only"
-		case x.Via == ir.ViaPort || s.Flags&ir.Loose != 0:
-			return "uses a port to " + where
+		case s.Flags&ir.Loose != 0: // who else copies by a port waits for it before it signals
+			return "is of a block that no launch waits for, and uses " + where
 		case s.Op != ir.Move:
 		case k < int(s.NSrc):
 			return fmt.Sprintf("reads %s of %s: data comes from there by writes to scratch only",

@@ -1,0 +1,183 @@
+//go:build linux
+
+package hosts_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mscclc/internal/hosts"
+)
+
+// These tests have hosts, processes and links fail while a job runs. What it then says is right, or an error, on all
+// processes. It never hangs.
+
+// long is a job that takes minutes, if nothing stops it.
+var long = []string{"bench", "allreduce/ring", "--ranks", "4", "--sided", "lowered", "-b", "64K", "-e", "64K",
+	"--replays", "100000", "--replay-time", "50ms", "--timeout", "10s"}
+
+// under starts a long job, and waits until all processes have met and prepared the program.
+func under(t *testing.T, n *hosts.Network) *job {
+	t.Helper()
+	j := start(t, n, 2, nil, long...)
+	time.Sleep(3 * time.Second) // the processes need about one
+	return j
+}
+
+// within waits for the end of processes, which must come before a limit that is generous.
+func (j *job) within(t *testing.T, limit time.Duration) []int {
+	t.Helper()
+	done := make(chan []int)
+	go func() { done <- j.wait() }()
+	select {
+	case codes := <-done:
+		return codes
+	case <-time.After(limit):
+		for _, c := range j.processes {
+			c.Process.Kill()
+		}
+		<-done
+		for i := range j.out {
+			t.Logf("process %d: %s", i, j.out[i].String())
+		}
+		t.Fatal("the job hangs")
+		return nil
+	}
+}
+
+// says checks that all processes but one end with an error, and that it matches.
+func (j *job) says(t *testing.T, codes []int, but int, want string) {
+	t.Helper()
+	for i, code := range codes {
+		if i == but {
+			continue
+		}
+		if text := j.out[i].String(); code <= 0 || !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("process %d ended with %d and not %s: %s", i, code, want, text)
+		}
+	}
+}
+
+// A process that is killed is an error of all others, which names it.
+func TestKilled(t *testing.T) {
+	hasUCX(t)
+	j := under(t, hosts.New(t, 2))
+	j.processes[3].Process.Kill()
+	j.says(t, j.within(t, time.Minute), 3, `process 3 .*(gone|has ended|left)`)
+}
+
+// A process that is stopped for good is an error, and one that is stopped for a moment is none.
+func TestStopped(t *testing.T) {
+	hasUCX(t)
+	n := hosts.New(t, 2)
+	args := append([]string(nil), long...)
+	args[len(args)-5] = "100" // replays
+	j := start(t, n, 2, nil, args...)
+	time.Sleep(2 * time.Second)
+	j.processes[2].Process.Signal(syscall.SIGSTOP)
+	time.Sleep(2 * time.Second)
+	j.processes[2].Process.Signal(syscall.SIGCONT)
+	for i, code := range j.within(t, 2*time.Minute) {
+		if code != 0 {
+			t.Errorf("process %d ended with %d: %s", i, code, j.out[i].String())
+		}
+	}
+	if text := j.out[0].String(); !strings.Contains(text, "Out of bounds values : 0 OK") {
+		t.Errorf("not checked: %s", text)
+	}
+
+	j = under(t, n)
+	j.processes[2].Process.Signal(syscall.SIGSTOP)
+	stopped := time.AfterFunc(40*time.Second, func() { j.processes[2].Process.Kill() })
+	defer stopped.Stop()
+	others := &job{processes: []*exec.Cmd{j.processes[0], j.processes[1], j.processes[3]}, out: j.out}
+	others.within(t, 35*time.Second)
+	j.processes[2].Process.Kill()
+	j.says(t, j.within(t, time.Minute), 2, `process 2 .*(silent|nothing has come)`)
+}
+
+// A link that is cut for good is an error, on both sides. One that is mended soon is an error or nothing: TCP sends
+// again.
+func TestCut(t *testing.T) {
+	hasUCX(t)
+	n := hosts.New(t, 2)
+	j := under(t, n)
+	n.Hosts[1].Cut(t)
+	codes := j.within(t, time.Minute)
+	j.says(t, codes, -1, `process [0-3] .*(silent|nothing has come|gone|has ended)`)
+	n.Hosts[1].Mend(t)
+
+	args := append([]string(nil), long...)
+	args[len(args)-5] = "60"
+	j = start(t, n, 2, nil, args...)
+	time.Sleep(2 * time.Second)
+	n.Hosts[1].Cut(t)
+	time.Sleep(time.Second)
+	n.Hosts[1].Mend(t)
+	codes = j.within(t, 2*time.Minute)
+	if text := j.out[0].String(); codes[0] == 0 && !strings.Contains(text, "Out of bounds values : 0 OK") {
+		t.Errorf("a result that is wrong: %s", text)
+	}
+}
+
+// soakVariable names the environment variable that says how long TestSoak takes.
+const soakVariable = "MSCCLC_SOAK"
+
+// TestSoak runs programs of several nodes again and again while hosts and processes fail at random. Results are right,
+// or all processes end with an error, soon. Nothing is left in shared memory.
+func TestSoak(t *testing.T) {
+	hasUCX(t)
+	limit := 20 * time.Second
+	if text := os.Getenv(soakVariable); text != "" {
+		var err error
+		if limit, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shared := func() []string { list, _ := filepath.Glob("/dev/shm/*mscclc*"); return list }
+	before := shared()
+	n, random, begin, good, bad := hosts.New(t, 2), rand.New(rand.NewPCG(1, 2)), time.Now(), 0, 0
+	for time.Since(begin) < limit {
+		args := []string{"run", spanning[random.IntN(len(spanning))], "-p", "nodes=2", "-p", "gpus=2", "--nodes", "2",
+			"--sided", "one", "--iters", "40", "--bytes", fmt.Sprint(1000 << random.IntN(10)), "--timeout", "10s"}
+		j := start(t, n, 2, nil, args...)
+		time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
+		hurt := random.IntN(4)
+		who := random.IntN(4)
+		switch hurt {
+		case 1:
+			j.processes[who].Process.Kill()
+		case 2:
+			j.processes[who].Process.Signal(syscall.SIGSTOP)
+			time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
+			j.processes[who].Process.Signal(syscall.SIGCONT)
+		case 3:
+			n.Hosts[1].Cut(t)
+			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+			n.Hosts[1].Mend(t)
+		}
+		codes := j.within(t, time.Minute)
+		text := j.out[0].String()
+		right := codes[0] == 0 && strings.Contains(text, " 0 wrong")
+		switch {
+		case right:
+			good++
+		case codes[0] == 0 || hurt == 0 || hurt == 2 || strings.Contains(text, "wrong-result"):
+			t.Errorf("%v, fault %d of process %d: %v: %s", args, hurt, who, codes, text)
+		default:
+			bad++
+		}
+	}
+	if left := shared(); len(left) > len(before) {
+		t.Errorf("left in shared memory: %v", left)
+	}
+	t.Logf("%d runs were right, and %d ended with an error", good, bad)
+}

@@ -1,0 +1,159 @@
+//go:build linux
+
+package hosts_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mscclc/internal/hosts"
+)
+
+// These tests run the command on several hosts, with two processes on each, as its users do.
+
+// program is mscclc, built once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "mscclc-hosts")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "mscclc")
+	out, err := exec.Command("go", "build", "-o", file, "mscclc/cmd/mscclc").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return file, err
+})
+
+func hasUCX(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("ldconfig", "-p").Output(); err != nil || !strings.Contains(string(out), "libucp.so.0") {
+		t.Skip("UCX is not installed (Debian: libucx0)")
+	}
+}
+
+// A job is processes of one run of mscclc, dealt to hosts in equal blocks.
+type job struct {
+	processes []*exec.Cmd
+	out       []bytes.Buffer // of each: what it says on both outputs
+}
+
+var ports = 20000
+
+// start starts a job. The hosts are the nodes.
+func start(t *testing.T, n *hosts.Network, perHost int, env []string, args ...string) *job {
+	t.Helper()
+	file, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ports++
+	count := perHost * len(n.Hosts)
+	j := &job{out: make([]bytes.Buffer, count)}
+	for i := range count {
+		c := n.Hosts[i/perHost].Command(ctx, file, args...)
+		c.Env = append(append(os.Environ(), "UCX_TLS=tcp,self", "PLUGIN_ADDRESS="+n.Hosts[i/perHost].Address,
+			fmt.Sprintf("MSCCLC_NODE=host%d", i/perHost),
+			fmt.Sprintf("MSCCLC_HUB=%s:%d", n.Hosts[0].Address, ports), fmt.Sprintf("MSCCLC_INDEX=%d", i),
+			fmt.Sprintf("MSCCLC_SIZE=%d", count)), env...)
+		c.Stdout, c.Stderr = &j.out[i], &j.out[i]
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		j.processes = append(j.processes, c)
+		t.Cleanup(func() { c.Process.Kill() })
+	}
+	return j
+}
+
+// wait returns the exit code of each process.
+func (j *job) wait() (codes []int) {
+	for _, c := range j.processes {
+		c.Wait()
+		codes = append(codes, c.ProcessState.ExitCode())
+	}
+	return codes
+}
+
+// must checks that a job goes well, with 0 wrong elements.
+func (j *job) must(t *testing.T, args []string) {
+	t.Helper()
+	for i, code := range j.wait() {
+		if code != 0 || i == 0 && !strings.Contains(j.out[i].String(), " 0 wrong") {
+			t.Errorf("%s: process %d ended with %d: %s", strings.Join(args, " "), i, code, j.out[i].String())
+		}
+	}
+}
+
+// Programs that span nodes, of the catalog; their ranks are all processes. size counts the elements that calls move.
+var spanning = []string{
+	"allgather/hierarchical", "allgather/multinode_allpairs", "allreduce/hierarchical", "allreduce/multinode_allpairs",
+	"allreduce/twophase_hierarchical", "allreduce/twophase_hierarchical_ll", "alltoall/two_step", "alltoall/three_step",
+	"alltonext/backward", "alltonext/direct", "alltonext/forward", "reducescatter/hierarchical",
+	"reducescatter/multinode_allpairs",
+}
+
+// TestPrograms runs all programs of several nodes on two, three or four hosts: lowered from two-sided ones, and
+// one-sided ones that are compiled for the nodes. Types and sizes take turns.
+func TestPrograms(t *testing.T) {
+	hasUCX(t)
+	types := []string{"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3", "e5m2"}
+	sizes := []string{"1000", "72000", "65544", "1234560", "4096", "3000"}
+	turn := 0
+	for _, count := range []int{2, 3, 4} {
+		n := hosts.New(t, count)
+		for k, name := range append(spanning, "allreduce/ring", "allgather/ring", "broadcast/chain") {
+			if count != 2 && k%3 != count%3 {
+				continue // two hosts run all, and the others share them
+			}
+			for _, sided := range [][]string{{"--sided", "lowered", "--protocol", "Simple"},
+				{"--sided", "one", "--nodes", fmt.Sprint(count)}} {
+				args := append([]string{"run", name, "--bytes", sizes[turn%len(sizes)], "--timeout", "60s"}, sided...)
+				if k < len(spanning) {
+					args = append(args, "-p", fmt.Sprintf("nodes=%d", count), "-p", "gpus=2")
+				} else {
+					args = append(args, "--ranks", fmt.Sprint(2*count))
+				}
+				args = append(args, "--dtype", types[turn%len(types)])
+				turn++
+				start(t, n, 2, nil, args...).must(t, args)
+			}
+		}
+	}
+}
+
+// TestEngines runs a program over UCX's shared memory, and over a net plugin of NCCL's, which is that of the tests.
+func TestEngines(t *testing.T) {
+	plugin := filepath.Join(t.TempDir(), "plugin.so")
+	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=10", "-shared", "-fPIC", "-o", plugin,
+		"../../transport/testdata/plugin.cc").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	n := hosts.New(t, 2)
+	for _, env := range []string{"UCX_TLS=posix,self", "MSCCLC_NET=ncclnet:" + plugin} {
+		if strings.HasPrefix(env, "UCX") {
+			hasUCX(t)
+		}
+		for _, name := range []string{"allreduce/hierarchical", "alltoall/two_step"} {
+			args := []string{"run", name, "-p", "nodes=2", "-p", "gpus=2", "--sided", "lowered", "--bytes", "300004"}
+			start(t, n, 2, []string{env}, args...).must(t, args)
+		}
+	}
+}
+
+// TestManyProcesses has 64 processes be 8 nodes of 8.
+func TestManyProcesses(t *testing.T) {
+	hasUCX(t)
+	args := []string{"run", "allreduce/ring", "--ranks", "64", "--sided", "lowered", "--bytes", "64K", "--timeout", "60s"}
+	start(t, hosts.New(t, 8), 8, nil, args...).must(t, args)
+}
