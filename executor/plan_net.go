@@ -148,6 +148,23 @@ func (p *Plan) connect(ctx context.Context) error {
 	return err
 }
 
+// Network says how many nodes the ranks of a plan are on, and what carries messages between them. It is empty for one
+// node.
+func (p *Plan) Network() string {
+	if p.net == nil {
+		return ""
+	}
+	carrier, err := proxy()
+	if err != nil {
+		return err.Error()
+	}
+	is, err := carrier.Properties()
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d nodes, by %s", len(p.nodes.names), is.Name)
+}
+
 // newJob makes the job of the plan.
 func (p *Plan) newJob() error {
 	carrier, err := proxy()

@@ -85,7 +85,7 @@ func (p *onePlan) netTable(node []int) (abi.NetTable, error) { return p.loaded.i
 func (p *twoPlan) netTable([]int) (abi.NetTable, error) {
 	return abi.NetTable{}, diag.List{diag.New(diag.AcrossNodes, diag.Span{},
 		"a two-sided program runs within one node, and the ranks are of several").
-		WithHint("lower it to a one-sided one, which reaches other nodes: --sided lowered, or --sided one --staged")}
+		WithHint("lower it to a one-sided one, which reaches other nodes: --sided lowered, or --sided one --nodes N")}
 }
 
 // plot sees to a plan of several nodes: what it sends, and that its ranks wait for what is sent.

@@ -104,9 +104,9 @@ func TestNetRefuses(t *testing.T) {
 		step       func(*ir.Program)
 		text, hint string
 	}{
-		{mv(1, to(2, 0, ir.Output)), "writes output of rank 2", "--staged"},
-		{mv(1, to(3, 0, ir.Packets)), "sends packets to rank 3", "--protocol Simple"},
-		{read, "reads input of rank 3", "--staged"},
+		{mv(1, to(2, 0, ir.Output)), "writes output of rank 2", "--nodes N"},
+		{mv(1, to(3, 0, ir.Packets)), "sends packets to rank 3", "--nodes N"},
+		{read, "reads input of rank 3", "--sided lowered"},
 		{loose, "is of a loose block", "without blocks that launches do not wait for"},
 		{mv(1, all), "a switch", "without a switch"},
 		{mv(1, to(2, 0, ir.Scratch)), "tells rank 2", ""},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -89,7 +90,7 @@ func (j *job) wait() (codes []int) {
 func (j *job) must(t *testing.T, args []string) {
 	t.Helper()
 	for i, code := range j.wait() {
-		if code != 0 || i == 0 && !strings.Contains(j.out[i].String(), " 0 wrong") {
+		if code != 0 || i == 0 && !regexp.MustCompile(`runs on \d nodes, by (?s:.*) 0 wrong`).MatchString(j.out[i].String()) {
 			t.Errorf("%s: process %d ended with %d: %s", strings.Join(args, " "), i, code, j.out[i].String())
 		}
 	}
@@ -126,7 +127,13 @@ func TestPrograms(t *testing.T) {
 				}
 				args = append(args, "--dtype", types[turn%len(types)])
 				turn++
-				start(t, n, 2, nil, args...).must(t, args)
+				j := start(t, n, 2, nil, args...)
+				j.must(t, args)
+				text, talks := j.out[0].String(), strings.HasPrefix(name, "allreduce/") // process 0 with other hosts
+				if !strings.Contains(text, fmt.Sprintf("%d nodes, by UCX", count)) ||
+					talks && !strings.Contains(text, ": tcp/eth0") {
+					t.Errorf("%s: UCX did not take TCP over the hosts' cards: %s", name, text)
+				}
 			}
 		}
 	}

@@ -139,7 +139,7 @@ processes are of one machine and share memory, and with --ranks a process may ha
 	flags.IntVarP(&f.ranks, "ranks", "g", 0,
 		"run on `N` ranks (default: the GPUs that there are; on the CPU 4; for a file its own)")
 	flags.IntP("check", "c", 1, "taken as nccl-tests takes it: bench compares every element, whatever `N` is")
-	flags.IntVar(&f.nodes, "nodes", 1, "choose by --table as for ranks in `N` nodes, as many in each")
+	flags.IntVar(&f.nodes, "nodes", 1, "compile FILE, or choose by --table, for ranks in `N` nodes, as many in each")
 	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
 	cli.ByFlag(flags, &f.by, "where no table has a variant, the simulation chooses")
 	cli.WordFlag(flags, &f.place, "place", "", "both", "measure calls of `PLACE`: out (of place), in (place) or both",

@@ -41,6 +41,9 @@ func loadProgram(a *cli.App, name string, p *ir.Program, check verify.Options, f
 	if err != nil {
 		return nil, err
 	}
+	if t, ok := l.(*teamed); ok && t.team.x.Index() == 0 && t.plan.Network() != "" {
+		a.Note(name, "runs on %s", t.plan.Network())
+	}
 	if f.Unproven {
 		a.Note(name, "the program is not proven")
 	}
