@@ -75,7 +75,7 @@ static bool finish_posts(net_job *j, Peer *q) {
     if (!b.begun || b.left) break;
     u64 bytes = b.header.inside;
     Piece piece;
-    if (!bytes && b.message)
+    if (!bytes)
       for (Cursor c = {}; next_piece(j->program, *b.message, b.header, &c, &piece);) bytes += piece.bytes;
     raise(j, b.header, bytes);
   }

@@ -56,7 +56,6 @@ const char *check_post(const net_program &p, const wire_header &h, u32 from, u32
   const net_memory &memory = of_rank[h.rank];
   if (h.flag >= p.flags) return "a flag that the program does not have";
   if (memory.flags && ((u64)h.column * p.flags + h.flag) * 8 + 8 > memory.flag_bytes) return "a flag behind the flags";
-  if (h.operand == NET_MEETING) return nullptr;
   found->message = find_message(p, h.block, h.operand);
   if (!found->message || found->message->rank != h.rank) return "a message that the program does not have";
   return found->message->segments ? check_data(p, h, memory, found) : nullptr;
@@ -64,7 +63,6 @@ const char *check_post(const net_program &p, const wire_header &h, u32 from, u32
 
 static const char *check_message(const net_program &p, const net_message &m) {
   if (m.block >= p.blocks || m.rank >= p.ranks) return "a message has a block or rank that does not exist";
-  if (m.operand == NET_MEETING) return "a message has the operand of meetings";
   if (p.node[p.rank_of[m.block]] == p.node[m.rank]) return "a message stays within its node";
   if (m.first > p.segment_count || m.segments > p.segment_count - m.first) return "a message has segments beyond all";
   return nullptr;

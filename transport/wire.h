@@ -61,7 +61,7 @@ bool next_piece(const net_program &p, const net_message &m, const wire_header &h
 // find_message gives the message of a block and operand, or null.
 const net_message *find_message(const net_program &p, u32 block, u32 operand);
 
-// A Checked is what check_post finds: the message, null for a NET_MEETING, and the bytes that it moves.
+// A Checked is what check_post finds: the message, and the bytes that it moves.
 struct Checked {
   const net_message *message;
   u64 bytes;

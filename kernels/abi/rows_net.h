@@ -10,9 +10,6 @@
 
 enum { NET_DEPTH = 32 };
 
-// What no message has as its operand: a row of a meeting of all blocks (renew), which sends a count alone.
-static const u32 NET_MEETING = 0xffffffff;
-
 // A row says what the flag is to be, and what a tile iteration moves of a chunk: bytes [first, end) of it, of which it
 // has chunk bytes, or fewer where a piece of elems bytes ends. operand is the flag's row, counted from the block's
 // first. copy is that of scratch, and flag the flag's number in its column, of `rank`.

@@ -24,6 +24,7 @@ AloneComm *find(F is) {
   pthread_mutex_unlock(&mu);
   return c;
 }
+const void *read_group(const AloneComm *c) { return __atomic_load_n(&c->group, __ATOMIC_RELAXED); }
 AloneComm *valid(Comm comm) {
   return find([=](const AloneComm *c) { return c == (const AloneComm *)comm; });
 }
@@ -92,9 +93,9 @@ Result group_end() {
   if (!depth) return INVALID_USAGE;
   Result r = depth == 1 ? alone_split_group() : SUCCESS;
   if (--depth) return r;
-  while (AloneComm *c = find([](const AloneComm *a) { return a->group == &depth; })) {
+  while (AloneComm *c = find([](const AloneComm *a) { return read_group(a) == &depth; })) {
     const Result one = alone_settle(c, true);
-    c->group = nullptr;
+    __atomic_store_n(&c->group, nullptr, __ATOMIC_RELAXED);  // other threads look through the list
     if (!r) r = one;
   }
   return r;
