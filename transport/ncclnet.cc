@@ -2,6 +2,7 @@
 // matches messages in their order.
 #include "ncclnet.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,14 @@ static struct ncclnet_request *free_request(struct ncclnet_connection *c) {
   return 0;
 }
 
+// too_long refuses what plugins, which tell sizes as int, cannot carry.
+static int too_long(struct ncclnet_engine *e, size_t bytes) {
+  if (bytes <= INT_MAX) return 0;
+  snprintf(e->why, sizeof e->why, "net plugin %s: a message of %zu bytes, of up to %d: take shorter tiles (--tile)",
+           e->name, bytes, INT_MAX);
+  return 1;
+}
+
 static int began(struct ncclnet_request *r, int code, void *under_way, const char *doing, void **request) {
   if (code) return ncclnet_fail(r->of->of, code, doing);
   r->under_way = under_way;
@@ -101,6 +110,7 @@ static int ncclnet_send(void *to, const void *data, size_t bytes, void *region, 
   struct ncclnet_connection *c = (struct ncclnet_connection *)to;
   struct ncclnet_request *r = free_request(c);
   *request = 0;
+  if (too_long(c->of, bytes)) return 1;
   if (!r) return 0;
   void *f = c->of->plugin->isend, *own = (void *)data, *under_way = 0;
   int code;

@@ -36,14 +36,18 @@ int ncclnet_fail(struct ncclnet_engine *e, int code, const char *doing) {
 static int load(struct ncclnet_engine *e, const char *spec) {
   char file[256];
   const char *name = *spec ? spec : "libnccl-net.so";
+  char first[256] = "";  // why the name alone is no library, if there is a file of that name
   e->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!e->library) snprintf(first, sizeof first, "%s", dlerror());
   snprintf(file, sizeof file, "%s", name);
   if (!e->library && !strchr(spec, '/') && *spec) {
     snprintf(file, sizeof file, "libnccl-net-%s.so", spec);
     e->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   }
   if (!e->library) {
-    snprintf(e->why, sizeof e->why, "no net plugin of NCCL's: %s", dlerror());
+    const char *second = dlerror();
+    snprintf(e->why, sizeof e->why, "no net plugin of NCCL's: %.200s%s%.200s", second ? second : first,
+             second ? "; " : "", second ? first : "");
     return 1;
   }
   for (int v = NCCLNET_NEWEST; v >= NCCLNET_OLDEST; v--) {

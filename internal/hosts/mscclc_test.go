@@ -44,7 +44,27 @@ func hasUCX(t *testing.T) {
 // A job is processes of one run of mscclc, dealt to hosts in equal blocks.
 type job struct {
 	processes []*exec.Cmd
-	out       []bytes.Buffer // of each: what it says on both outputs
+	out       []output // of each: what it says on both of its outputs
+}
+
+// An output may be read while it is written.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to it.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String returns what was written so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 var ports = 20000
@@ -60,7 +80,7 @@ func start(t *testing.T, n *hosts.Network, perHost int, env []string, args ...st
 	t.Cleanup(cancel)
 	ports++
 	count := perHost * len(n.Hosts)
-	j := &job{out: make([]bytes.Buffer, count)}
+	j := &job{out: make([]output, count)}
 	for i := range count {
 		c := n.Hosts[i/perHost].Command(ctx, file, args...)
 		c.Env = append(append(os.Environ(), "UCX_TLS=tcp,self", "PLUGIN_ADDRESS="+n.Hosts[i/perHost].Address,
