@@ -225,8 +225,8 @@ func TestNodesRefuse(t *testing.T) {
 	}{
 		{"allreduce/ring", func(o *mscclc.Options) { o.Lowered = false }, "two-sided program runs within one node",
 			"--sided lowered"},
-		{"allreduce/ring", oneSided(ir.LL), "sends packets to rank", "--protocol Simple"},
-		{"alltoall/one_step", oneSided(ir.Simple), "writes output of rank", "--staged"},
+		{"allreduce/ring", oneSided(ir.LL), "sends packets to rank", "--sided one --nodes N"},
+		{"alltoall/one_step", oneSided(ir.Simple), "writes output of rank", "--nodes N"},
 	} {
 		p := catalog(t, c.name, lang.Params{"ranks": "4"}, c.change)
 		_, errs := prepare(t.Context(), p, nodesOf(2, 1, 2), 1, 1024)

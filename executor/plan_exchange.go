@@ -26,7 +26,7 @@ type greeting struct {
 	Program []byte // a hash of its tables and of what memory is made for
 	Kernel  []byte // a hash of the kernel's sources, and so of all layouts
 	Ranks   []int
-	Node    string
+	Node    []byte // any text of the user's, which need not be UTF-8 as strings of JSON are
 	Topic   uint64
 }
 
@@ -48,7 +48,7 @@ func (p *Plan) greet(ctx context.Context, node string, err error) error {
 		topic = p.x.NextTopic()
 	}
 	kernel := kernels.Hash()
-	g := greeting{Kernel: kernel[:], Ranks: p.ranks, Node: node, Topic: topic}
+	g := greeting{Kernel: kernel[:], Ranks: p.ranks, Node: []byte(node), Topic: topic}
 	if err == nil {
 		g.Program = p.programHash()
 	}

@@ -58,6 +58,7 @@ type network struct {
 const (
 	netConnect = 30 * time.Second // to reach all peers, where the context has no limit
 	netGoodbye = 2 * time.Second  // to leave them
+	netSilence = 5 * time.Second  // that a process may be silent, as proxies have it
 )
 
 // laneBytes is the length of a seat's lanes.
@@ -137,14 +138,33 @@ func (p *Plan) connect(ctx context.Context) error {
 		e := json.Unmarshal(all[peer], &of)
 		list, err = append(list, of[p.x.Index()]), errors.Join(err, e)
 	}
-	limit := netConnect
+	if err == nil {
+		err = p.netError(p.reachPeers(ctx, list))
+	}
+	_, err = p.agree(ctx, nil, err)
+	return err
+}
+
+// reachPeers connects the job, unless a process is gone or ctx ends.
+func (p *Plan) reachPeers(ctx context.Context, handles [][]byte) error {
+	p.x.SetPatience(netSilence)
+	limit, over := netConnect, make(chan struct{})
 	if end, ok := ctx.Deadline(); ok {
 		limit = time.Until(end)
 	}
-	if err == nil {
-		err = p.netError(p.net.job.Connect(list, limit))
-	}
-	_, err = p.agree(ctx, nil, err)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-p.x.Done():
+			p.net.job.Stop(p.x.Lost().Error())
+		case <-ctx.Done():
+			p.net.job.Stop(context.Cause(ctx).Error())
+		case <-over:
+		}
+	})
+	err := p.net.job.Connect(handles, limit)
+	close(over)
+	watch.Wait()
 	return err
 }
 

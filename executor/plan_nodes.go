@@ -41,10 +41,10 @@ type nodes struct {
 func newNodes(ranks int, all []greeting) nodes {
 	n := nodes{process: make([]int, ranks), of: make([]int, ranks)}
 	for i := range all {
-		at := slices.Index(n.names, all[i].Node)
+		at := slices.Index(n.names, string(all[i].Node))
 		if at < 0 {
 			at = len(n.names)
-			n.names = append(n.names, all[i].Node)
+			n.names = append(n.names, string(all[i].Node))
 		}
 		for _, r := range all[i].Ranks {
 			n.process[r], n.of[r] = i, at

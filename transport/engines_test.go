@@ -184,6 +184,7 @@ func TestEnginesThatAreNot(t *testing.T) {
 	}{
 		{"ncclnet", "nothing", "A=", "no net plugin of NCCL's: libnccl-net-nothing.so: cannot open"},
 		{"ncclnet", "/nowhere/x.so", "A=", "no net plugin of NCCL's: /nowhere/x.so: cannot open"},
+		{"ncclnet", "/dev/null", "A=", "no net plugin of NCCL's: /dev/null is no file"},
 		{"ncclnet", empty, "A=", "exports no ncclNetPlugin_v8 to v11"},
 		{"ncclnet", plugin, "PLUGIN_NO_DEVICE=1", "net plugin tests has no device here"},
 		{"ncclnet", plugin, "MSCCLC_NET_DEVICE=1", "MSCCLC_NET_DEVICE is 1, and net plugin tests has devices 0 to 0"},

@@ -144,6 +144,22 @@ void mscclc_net_counted(net_job *j, net_counts *c) {
   for (u32 i = 0; i < sizeof *c / sizeof *from; i++) ((uint64_t *)c)[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
 }
 
+// What stopping asks the thread for.
+struct Stop {
+  net_job *job;
+  const char *cause;
+};
+static int stop(net_proxy *, void *with) {
+  const Stop *s = (const Stop *)with;
+  fail(s->job, NET_STATE, ~0u, "%s", s->cause);
+  return 0;
+}
+
+void mscclc_net_stop(net_job *j, const char *cause) {
+  Stop s = {j, cause};
+  on_thread(j->proxy, stop, &s);
+}
+
 // settle waits until the thread says that the job has come to where a call waits for it, or to a failure.
 static int settle(net_job *j, net_failure *f) {
   while (!net_word(&j->settled) && !net_word(&j->failed)) net_nap(20000);

@@ -3,6 +3,7 @@
 package transport
 
 // #include "proxy.h"
+// #include <stdlib.h>
 import "C"
 
 import (
@@ -52,6 +53,14 @@ func (j *Job) Connect(handles [][]byte, limit time.Duration) error {
 	}
 	var f C.struct_net_failure
 	return failed(C.mscclc_net_connect(j.c, (*C.uchar)(unsafe.SliceData(all)), C.uint64_t(limit), &f), &f)
+}
+
+// Stop fails a job that has not failed, with a cause. A Connect that waits then returns. It may be called beside other
+// methods, but for Close.
+func (j *Job) Stop(cause string) {
+	text := C.CString(cause)
+	defer C.free(unsafe.Pointer(text))
+	C.mscclc_net_stop(j.c, text)
 }
 
 // Err returns the first failure of the job, a *Failure, or nil. After a failure the job carries nothing more.

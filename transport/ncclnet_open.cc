@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // The last warning of any plugin: they log by a function without an argument of ours.
 static thread_local char warned[256];
@@ -34,6 +35,11 @@ int ncclnet_fail(struct ncclnet_engine *e, int code, const char *doing) {
 
 // load opens a path as it is, and a name as NCCL does.
 static int load(struct ncclnet_engine *e, const char *spec) {
+  struct stat is;
+  if (strchr(spec, '/') && stat(spec, &is) == 0 && !S_ISREG(is.st_mode)) {  // opening a pipe would wait
+    snprintf(e->why, sizeof e->why, "no net plugin of NCCL's: %s is no file", spec);
+    return 1;
+  }
   char file[256];
   const char *name = *spec ? spec : "libnccl-net.so";
   char first[256] = "";  // why the name alone is no library, if there is a file of that name

@@ -100,6 +100,10 @@ int mscclc_net_handle(struct net_job *, uint32_t process, unsigned char handle[2
                       struct net_failure *);
 int mscclc_net_connect(struct net_job *, const unsigned char *handles, uint64_t limit_ns, struct net_failure *);
 
+// mscclc_net_stop fails a job that has not failed, with a cause of the caller's: a call that waits then returns. Any
+// thread may call it while the job is there.
+void mscclc_net_stop(struct net_job *, const char *cause);
+
 // mscclc_net_state tells of the first failure of a job, from when on it carries nothing. It may be asked at any time.
 int mscclc_net_state(struct net_job *, struct net_failure *);
 void mscclc_net_counted(struct net_job *, struct net_counts *);

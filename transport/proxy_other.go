@@ -15,6 +15,9 @@ type Proxy struct{}
 // Open fails.
 func Open(string) (*Proxy, error) { return nil, errMissing }
 
+// Properties fails.
+func (p *Proxy) Properties() (Properties, error) { return Properties{}, errMissing }
+
 // Job fails.
 func (p *Proxy) Job(int, *Program, []Memory, []Lane) (*Job, error) { return nil, errMissing }
 
@@ -29,6 +32,9 @@ func (j *Job) Handle(int) ([]byte, error) { return nil, errMissing }
 
 // Connect fails.
 func (j *Job) Connect([][]byte, time.Duration) error { return errMissing }
+
+// Stop does nothing.
+func (j *Job) Stop(string) {}
 
 // Err returns the error of all calls.
 func (j *Job) Err() error { return errMissing }

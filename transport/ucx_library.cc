@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int ucx_fail(struct ucx_engine *u, int8_t status, const char *doing) {
   snprintf(u->why, sizeof u->why, "UCX: %s: %s", doing, u->f.status_string ? u->f.status_string(status) : "?");
@@ -20,6 +21,16 @@ static void prepare(void) {
   setenv("UCX_LOG_FILE", "stderr", 0);
   setenv("UCX_LOG_LEVEL", "fatal", 0);
   setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+}
+
+// UCX 1.13 ends the process, or waits, where it has too few files for its sockets.
+enum { FEWEST_FILES = 64 };
+static int few_files(struct ucx_engine *u) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FEWEST_FILES) return 0;
+  snprintf(u->why, sizeof u->why, "UCX: a process may open %llu files, and at least %d are needed (ulimit -n)",
+           (unsigned long long)limit.rlim_cur, FEWEST_FILES);
+  return 1;
 }
 
 static int find(struct ucx_engine *u) {
@@ -46,7 +57,7 @@ static int find(struct ucx_engine *u) {
 }
 
 int ucx_open_library(struct ucx_engine *u) {
-  if (find(u)) return 1;
+  if (few_files(u) || find(u)) return 1;
   ucx_config *config = 0;
   int8_t status = u->f.config_read(0, 0, &config);
   if (status) return ucx_fail(u, status, "reading its settings");

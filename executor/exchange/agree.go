@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrEnd is wrapped by errors after which a job cannot go on: a process is gone, or a GPU does not come to an end.
@@ -36,6 +37,9 @@ type word[T any] struct {
 	Says   T
 }
 
+// oneLine returns the text of an error, which may be several that are joined.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
 // Agree returns what all processes say, indexed by number. If err is not nil in some process, all processes return an
 // error: their own, or else the first *Failure. So a process that has failed calls Agree once with its error, whatever
 // the others call Agree for. It then waits for the others, and ends when nothing comes from one of them for 5 s.
@@ -50,11 +54,14 @@ func Agree[T any](ctx context.Context, x *Member, says T, err error) ([]T, error
 		err = errors.Join(err, failed)
 	}
 	if err != nil {
-		blob, _ = json.Marshal(&word[*T]{Failed: err.Error(), Ends: errors.Is(err, ErrEnd)}) // of a text
+		blob, _ = json.Marshal(&word[*T]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd)}) // of a text
 		x.worry()
 	}
 	all, lost := x.AllGather(ctx, blob)
 	if lost != nil {
+		if err != nil && strings.Contains(err.Error(), lost.Error()) { // it is what the caller has failed by
+			err = nil
+		}
 		return nil, errors.Join(err, lostError{lost})
 	}
 	if err != nil {

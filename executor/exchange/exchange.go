@@ -160,6 +160,9 @@ func (x *Member) next(ctx context.Context, l *link) ([]byte, error) {
 	}
 }
 
+// Done returns a channel that is closed when the exchange serves no more.
+func (x *Member) Done() <-chan struct{} { return x.done }
+
 // Lost returns why the exchange serves no more, for example that a process is gone, or nil.
 func (x *Member) Lost() error {
 	x.mu.Lock()

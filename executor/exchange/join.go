@@ -1,12 +1,15 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -66,7 +69,13 @@ func (x *Member) introduce(ctx context.Context, l *link) error {
 	if err := l.send(frameHello, x.hello()); err != nil {
 		return err
 	}
-	if _, err := x.greeted(l.conn); err != nil {
+	var timeout net.Error
+	switch _, err := x.greeted(l.conn); {
+	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET):
+		return errors.New("process 0 has ended: not all processes have come, or another one has failed")
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Errorf("process 0 does not answer: %w", cmp.Or(context.Cause(ctx), err))
+	case err != nil:
 		return fmt.Errorf("process 0: %w", err)
 	}
 	go x.read(l)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 
@@ -47,7 +48,7 @@ func Arguments(words []string, flags *pflag.FlagSet) []Argument {
 func Same(ctx context.Context, x *exchange.Member, arguments []Argument) error {
 	all, err := exchange.Agree(ctx, x, arguments, nil)
 	if err != nil {
-		return err
+		return devices.Impossible(err)
 	}
 	for i, other := range all {
 		for k := range max(len(all[0]), len(other)) {

@@ -74,6 +74,9 @@ func (t *team) check(ctx context.Context, b *data.Buffers) (data.Report, error) 
 		return own, nil
 	}
 	list, err := exchange.Agree(ctx, t.x, own, nil)
+	if err != nil {
+		return data.Report{}, devices.Impossible(err)
+	}
 	var all data.Report
 	for _, r := range list {
 		all.Checked, all.Wrong = all.Checked+r.Checked, all.Wrong+r.Wrong
@@ -82,7 +85,7 @@ func (t *team) check(ctx context.Context, b *data.Buffers) (data.Report, error) 
 			all.First = r.First
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 // A teamed is a program that is prepared in all processes of a team.
