@@ -24,8 +24,8 @@ import (
 var long = []string{"bench", "allreduce/ring", "--ranks", "4", "--sided", "lowered", "-b", "64K", "-e", "64K",
 	"--replays", "100000", "--replay-time", "50ms", "--timeout", "10s"}
 
-// under starts a job, and waits until its processes have met. A little later they run the program, unless the machine is
-// busy: then what is tested must hold before, too.
+// under starts a job, and waits until its processes have met. A little later they run the program. On a busy machine
+// they may not: what is tested must hold before, too.
 func under(t *testing.T, n *hosts.Network, args ...string) *job {
 	t.Helper()
 	j := start(t, n, 2, nil, args...)
