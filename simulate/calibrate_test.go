@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -134,7 +135,7 @@ func TestCostsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := simulate.ReadCosts("again", bytes.NewReader(text)); err != nil || *again != *c {
+	if again, err := simulate.ReadCosts("again", bytes.NewReader(text)); err != nil || !reflect.DeepEqual(again, c) {
 		t.Errorf("%+v, and again %+v, %v", c, again, err)
 	}
 }

@@ -27,6 +27,7 @@ type Costs struct {
 // which does one thing after the other.
 type NetworkCosts struct {
 	Message float64 `json:"message_us"`         // for each message, at the sender and again at the receiver
+	NIC     float64 `json:"nic_us,omitempty"`   // that each message occupies the links between nodes for, beside its bytes
 	Bytes   float64 `json:"bytes_us,omitempty"` // what a proxy moves; 0 where the NIC moves all
 }
 
@@ -40,9 +41,19 @@ type OneSidedCosts struct {
 	Await  float64 `json:"await_us"`  // from a flag's arrival to the next step
 	Joint  float64 `json:"joint_us"`  // from a step to one that is joint with it
 	// that a port's proxy is busy with a copy, before that begins
-	Port     float64       `json:"port_us"`
-	Threads  int           `json:"threads"` // of a block that moves Block bytes a microsecond
-	Protocol ProtocolCosts `json:"-"`       // in files, by name
+	Port    float64 `json:"port_us"`
+	Threads int     `json:"threads"` // of a block that moves Block bytes a microsecond
+	// CTAs of so many threads that a GPU holds at once. Those of a launch wait for each other, so that it has no more. 0
+	// is no limit.
+	Resident float64       `json:"resident_ctas,omitempty"`
+	Links    []LinkCosts   `json:"links,omitempty"` // over which a CTA is slower than over others
+	Protocol ProtocolCosts `json:"-"`               // in files, by name
+}
+
+// LinkCosts are what a CTA moves over links of a class of a topology, as part of what it moves over others.
+type LinkCosts struct {
+	Class string  `json:"class"`
+	Rate  float64 `json:"rate"` // above 0, and 1 at most
 }
 
 // ProtocolCosts are those of each protocol.

@@ -41,9 +41,25 @@ func (s *costsReader) costs(c *Costs) {
 		strictjson.Field{Key: "network", Read: func() { s.Fields(s.numbers(&c.Network)...) }},
 		strictjson.Field{Key: "one_sided", Must: true, Read: func() {
 			s.sided(&c.OneSided, &c.OneSided.Protocol, strictjson.Field{Key: "threads", Must: true,
-				Read: func() { c.OneSided.Threads = int(s.Uint(1, math.MaxInt32)) }})
+				Read: func() { c.OneSided.Threads = int(s.Uint(1, math.MaxInt32)) }},
+				strictjson.Field{Key: "links", Read: func() { s.links(&c.OneSided) }})
 		}},
 		strictjson.Field{Key: "two_sided", Must: true, Read: func() { s.sided(&c.TwoSided, &c.TwoSided.Protocol) }})...)
+}
+
+// links reads what CTAs move over links of some classes.
+func (s *costsReader) links(c *OneSidedCosts) {
+	s.List(func(int) {
+		var l LinkCosts
+		s.Fields(strictjson.Field{Key: "class", Must: true, Read: func() { l.Class = s.Text(maxText) }},
+			strictjson.Field{Key: "rate", Must: true, Read: func() {
+				at, before := s.Here(), s.Errors()
+				if l.Rate = s.Float(0); (l.Rate == 0 || l.Rate > 1) && s.Errors() == before {
+					s.Say(diag.Malformed, at, "is %g, and must be above 0, and 1 at most", l.Rate)
+				}
+			}})
+		c.Links = append(c.Links, l)
+	})
 }
 
 // sided reads the costs of one-sided or of two-sided programs, which are numbers, others, and those of each protocol.

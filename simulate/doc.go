@@ -17,8 +17,14 @@
 // one by one as they come; a slot is received when all of it is there. Columns of a one-sided program are alike and
 // share what there is evenly, and are simulated as one block of their common rate.
 //
+// All CTAs of a one-sided launch are resident at once, since they wait for each other. The blocks of a rank share a
+// GPU: the more they are, the fewer threads each CTA has, and then the fewer replicas, as the executor does it. A CTA's
+// rate is by protocol, by threads, and by the links that it loads or stores over.
+//
 // What a one-sided program stores for a rank of another node ends in the block's own memory. Its next signal has the
-// rank's proxy send a message, which costs the proxies of both ends a time each, one message after the other.
+// rank's proxy send a message, which costs the proxies of both ends a time each, one message after the other. It
+// occupies the links between nodes for a time beside its bytes. The block goes on at once: neither its stores nor its
+// signal wait for the network. A port's copies within a node are over before the block signals, as in the kernel.
 //
 // What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a
 // GPU move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.

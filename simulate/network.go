@@ -52,12 +52,20 @@ func (n *network) leaves(way int32) bool {
 type passage struct{ taken, head, tail float64 }
 
 // carry sends bytes on their way at a time, at no more than a rate.
-func (n *network) carry(links []int32, at, bytes, rate float64) (p passage) {
+func (n *network) carry(links []int32, at, bytes, rate float64) passage {
+	return n.post(links, at, bytes, rate, 0)
+}
+
+// post is carry of messages that occupy the links between nodes for a time more.
+func (n *network) post(links []int32, at, bytes, rate, more float64) (p passage) {
 	p.head, p.tail = at, at+bytes/rate
 	p.taken = p.tail
 	for i, l := range links {
 		p.head = max(p.head, n.free[l])
 		occupied := bytes / n.beta[l]
+		if n.far[l] {
+			occupied += more
+		}
 		n.free[l] = p.head + occupied
 		n.busy[l] += occupied
 		p.tail = max(p.tail, p.head+occupied)

@@ -1,10 +1,6 @@
 package simulate
 
 import (
-	"math"
-	"slices"
-
-	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/eval"
 )
@@ -22,10 +18,11 @@ type oneSided struct {
 	columns float64
 	few     bool
 	blocks  []oneBlock
-	ways    []int32 // of an operand, between its rank's GPU and the block's
-	up      []int32 // of a rank: its link to a switch that adds or spreads, where operands are of all ranks
-	down    []int32 // and that from it
-	each    []int32 // from rank to rank: the way, where operands of all ranks are reached one by one
+	ways    []int32   // of an operand, between its rank's GPU and the block's
+	up      []int32   // of a rank: its link to a switch that adds or spreads, where operands are of all ranks
+	down    []int32   // and that from it
+	each    []int32   // from rank to rank: the way, where operands of all ranks are reached one by one
+	parts   []float64 // of a way: what a CTA moves over it, as part of what it moves over others
 	depth   int64
 	written []int64   // of a chunk of packets: passes in which it was
 	heads   []float64 // by chunk and copy: when its first packet arrived
@@ -60,7 +57,9 @@ func newOneSided(s *simulation) (runner, error) {
 	p, c := s.program, &s.costs.OneSided
 	o := &oneSided{simulation: s, links: eval.Link(p), plain: c.Protocol[ir.Simple], cost: c.Protocol[p.Protocol],
 		depth: int64(max(p.OneSided.Depth, 1))}
-	o.width()
+	if err := o.width(); err != nil {
+		return nil, err
+	}
 	for b := range p.Blocks {
 		tb := &p.Blocks[b]
 		o.blocks = append(o.blocks, oneBlock{rank: tb.Rank, step: tb.Steps.First, first: tb.Steps.First, end: tb.Steps.End})
@@ -68,6 +67,7 @@ func newOneSided(s *simulation) (runner, error) {
 	if err := o.reach(); err != nil {
 		return nil, err
 	}
+	o.partsOfWays()
 	packets, flags := int64(0), 0
 	for r := range p.Rank {
 		packets += int64(p.OneSided.Packets[r])
@@ -86,37 +86,6 @@ func newOneSided(s *simulation) (runner, error) {
 		make([]float64, packets*o.depth), make([]flag, flags)
 	o.few = s.passes <= 1 && o.onlyPackets()
 	return o, nil
-}
-
-// width settles replicas, threads and passes: as the executor chooses them where nothing says.
-func (o *oneSided) width() {
-	columns, worth := o.call.Columns, float64(executor.ColumnBytes)
-	for i := range o.program.OneSided.Operands {
-		if o.program.OneSided.Operands[i].Via == ir.ViaPort {
-			worth = executor.PortBytes
-		}
-	}
-	if columns <= 0 {
-		columns = int(min(max(o.chunk/worth, 1), executor.PlanColumns))
-	}
-	tile := float64(o.call.Tile)
-	if tile <= 0 {
-		tile = executor.PlanTile
-		if worth == executor.PortBytes &&
-			!slices.ContainsFunc(o.program.OneSided.Packets, func(n int32) bool { return n > 0 }) {
-			tile = math.Inf(1)
-		}
-	}
-	if o.program.OneSided.OnePass {
-		tile = math.Inf(1)
-	}
-	threads := o.call.Threads
-	if threads <= 0 {
-		threads = o.costs.OneSided.Threads
-	}
-	o.columns, o.rate = float64(columns), math.Pow(float64(threads)/float64(o.costs.OneSided.Threads), 0.7)
-	o.share, o.simulation.tile = o.chunk, min(max(o.chunk, 1), tile*o.columns)
-	o.passes = int64(math.Ceil(o.share / o.simulation.tile))
 }
 
 func (o *oneSided) start(e *engine) { o.e = e }

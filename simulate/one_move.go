@@ -12,7 +12,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	at, last, handled, packets := now, now, 0., false // handled: operands whose bytes go through the block
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		x := &o.program.OneSided.Operands[k]
-		handled += 1 + o.others(x)
+		handled += (1 + o.others(x)) / o.part(k)
 		if x.Buf != ir.Packets {
 			continue
 		}
@@ -32,9 +32,9 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
 		packets = packets || x.Buf == ir.Packets
-		handled += 1 + o.others(x)
+		handled += (1 + o.others(x)) / o.part(k)
 		if x.Via == ir.ViaPort && x.Rank != b.rank {
-			handled -= 2 // the port reads and writes
+			handled -= 1 + 1/o.part(k) // the port reads and writes
 		}
 	}
 	cost := o.plain
@@ -89,7 +89,7 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 	o.net.together(o.sent, bytes*o.plain.Wire)
 	for _, way := range o.sent {
 		end = max(end, o.net.spread(o.net.ways[way], begin+o.proxies(way)+o.net.latency(way), bytes*o.plain.Wire,
-			rate*o.plain.Wire).tail)
+			rate*o.plain.Wire*o.parts[way]).tail)
 	}
 	o.net.apart()
 	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
@@ -139,7 +139,7 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 			end = max(end, arrived) // the block waits for its port before its threads synchronise
 		default:
 			port := o.proxies(o.ways[k])
-			p := o.net.spread(o.net.ways[o.ways[k]], begin+port, bytes*wire, rate*wire)
+			p := o.net.spread(o.net.ways[o.ways[k]], begin+port, bytes*wire, rate*wire*o.part(k))
 			head, arrived, end = p.head, p.tail, max(end, p.taken-port)
 		}
 		b.stored = max(b.stored, arrived)

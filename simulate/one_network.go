@@ -55,7 +55,7 @@ func (o *oneSided) message(from int32, w owed, at float64) float64 {
 		rate = costs.Bytes
 	}
 	begin := max(o.sends[from], at) + costs.Message*o.columns
-	p := o.net.carry(o.net.ways[w.way], begin, w.bytes, rate)
+	p := o.net.post(o.net.ways[w.way], begin, w.bytes, rate, costs.NIC*o.columns)
 	o.sends[from] = begin
 	if costs.Bytes > 0 {
 		o.sends[from] = p.taken

@@ -1,6 +1,10 @@
 package simulate
 
-import "mscclc/ir"
+import (
+	"slices"
+
+	"mscclc/ir"
+)
 
 // reach finds the ways of all operands.
 func (o *oneSided) reach() (err error) {
@@ -25,8 +29,11 @@ func (o *oneSided) reach() (err error) {
 			}
 		}
 	}
-	if o.ways, err = o.find(pairs); err != nil || !all || len(o.program.Rank) == 1 {
+	if o.ways, err = o.find(pairs); err != nil {
 		return err
+	}
+	if !all || len(o.program.Rank) == 1 {
+		return nil
 	}
 	if o.call.Multicast {
 		return o.reachSwitch()
@@ -40,6 +47,33 @@ func (o *oneSided) reach() (err error) {
 	o.each, err = o.find(pairs)
 	return err
 }
+
+// partsOfWays finds what a CTA moves over each way: that of the slowest of its links. What goes to another node a CTA
+// stores in memory of its own.
+func (o *oneSided) partsOfWays() {
+	o.parts = slices.Repeat([]float64{1}, len(o.net.ways))
+	if len(o.costs.OneSided.Links) == 0 {
+		return
+	}
+	rates := slices.Repeat([]float64{1}, len(o.net.t.Links))
+	for l, link := range o.net.t.Links {
+		for _, c := range o.costs.OneSided.Links {
+			if c.Class == o.net.t.Classes[link.Class].Name {
+				rates[l] = c.Rate
+			}
+		}
+	}
+	for way, links := range o.net.ways {
+		if !o.net.leaves(int32(way)) {
+			for _, l := range links {
+				o.parts[way] = min(o.parts[way], rates[l])
+			}
+		}
+	}
+}
+
+// part is partsOfWays of an operand.
+func (o *oneSided) part(operand int32) float64 { return o.parts[o.ways[operand]] }
 
 // others are how many more operands one of all ranks is, where it is reached rank by rank.
 func (o *oneSided) others(x *ir.Operand) float64 {

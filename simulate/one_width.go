@@ -1,0 +1,100 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// leastThreads is what a CTA has at least where all of a launch would have no room with more.
+const leastThreads = 64
+
+// width settles replicas, threads and passes: as the executor chooses them where nothing says.
+func (o *oneSided) width() error {
+	columns, worth := o.call.Columns, float64(executor.ColumnBytes)
+	for i := range o.program.OneSided.Operands {
+		if o.program.OneSided.Operands[i].Via == ir.ViaPort {
+			worth = executor.PortBytes
+		}
+	}
+	if columns <= 0 {
+		columns = int(min(max(o.chunk/worth, 1), executor.PlanColumns))
+	}
+	tile := float64(o.call.Tile)
+	if tile <= 0 {
+		tile = executor.PlanTile
+		if worth == executor.PortBytes &&
+			!slices.ContainsFunc(o.program.OneSided.Packets, func(n int32) bool { return n > 0 }) {
+			tile = math.Inf(1)
+		}
+	}
+	if o.program.OneSided.OnePass {
+		tile = math.Inf(1)
+	}
+	columns, threads, err := o.fit(columns)
+	o.columns, o.rate = float64(columns), math.Pow(float64(threads)/float64(o.costs.OneSided.Threads), 0.7)
+	o.share, o.simulation.tile = o.chunk, min(max(o.chunk, 1), tile*o.columns)
+	o.passes = int64(math.Ceil(o.share / o.simulation.tile))
+	return err
+}
+
+// fit returns how many replicas and threads a launch has that would have so many replicas. All its CTAs must be
+// resident, since they wait for each other. So they have fewer threads where there are many, and where that is not
+// enough there are fewer replicas, unless the call says how many.
+func (o *oneSided) fit(columns int) (fewer, threads int, err error) {
+	first, last := o.costs.OneSided.Threads, min(leastThreads, o.costs.OneSided.Threads)
+	if o.call.Threads > 0 {
+		first, last = o.call.Threads, o.call.Threads
+	}
+	blocks := o.blocksOfRank()
+	for {
+		for threads = first; threads >= last; threads /= 2 {
+			if o.resident(columns*blocks, threads) {
+				return columns, threads, nil
+			}
+		}
+		if o.call.Columns > 0 || columns == 1 {
+			return 0, 0, &noCTAs{ctas: columns * blocks, threads: last, resident: o.most(last)}
+		}
+		columns = (columns + 1) / 2
+	}
+}
+
+// most is how many CTAs of so many threads a GPU holds at once.
+func (o *oneSided) most(threads int) float64 {
+	return math.Floor(o.costs.OneSided.Resident * float64(o.costs.OneSided.Threads) / float64(threads))
+}
+
+func (o *oneSided) resident(ctas, threads int) bool {
+	return o.costs.OneSided.Resident == 0 || float64(ctas) <= o.most(threads)
+}
+
+// blocksOfRank is how many blocks with steps the rank has that has most.
+func (o *oneSided) blocksOfRank() (most int) {
+	for _, own := range o.program.Rank {
+		n := 0
+		for _, tb := range o.program.Blocks[own.First:own.End] {
+			if tb.Steps.First < tb.Steps.End {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// A noCTAs says that a launch has more CTAs than a GPU holds at once. It is an ErrNoWay.
+type noCTAs struct {
+	ctas, threads int
+	resident      float64
+}
+
+func (e *noCTAs) Error() string {
+	return fmt.Sprintf("a launch has %d CTAs of %d threads a GPU, which wait for each other, and a GPU holds %.0f at once",
+		e.ctas, e.threads, e.resident)
+}
+
+func (e *noCTAs) Is(target error) bool { return target == ErrNoWay }

@@ -1,0 +1,88 @@
+package simulate_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/simulate"
+)
+
+// These hold the terms of the model that lanes share: resident CTAs, what a CTA moves over a link, and what messages
+// cost a NIC. Each is worked out by hand, as in pinned_test.go.
+
+// TestResident: 32 replicas of one block on a GPU that holds 16 CTAs have half the threads each, of which twice as many
+// move 1.6 times as much. On a GPU that holds one, there is room for 8 of 64 threads. Where the call says how many
+// replicas or threads there are, there is none.
+func TestResident(t *testing.T) {
+	const bytes = 3_200_000
+	p := compile(t, "broadcast/direct", true, ir.Simple, ranks("2"))
+	took := func(resident float64, call simulate.Call) (float64, error) {
+		costs := free()
+		costs.OneSided.Resident, costs.OneSided.Protocol[ir.Simple].Block = resident, 10
+		call.Bytes, call.DType, call.Tile = bytes, data.F32, bytes
+		r, err := simulate.Run(p, mesh(t), costs, call)
+		if err != nil {
+			return 0, err
+		}
+		return r.Micros, nil
+	}
+	rate := func(threads float64) float64 { return 10 * math.Pow(threads/512, 0.7) }
+	for _, c := range []struct {
+		resident float64
+		call     simulate.Call
+		ctas     float64 // that the launch has, and their threads
+		threads  float64
+	}{
+		{0, simulate.Call{}, 32, 512}, {32, simulate.Call{}, 32, 512}, {31, simulate.Call{}, 32, 256},
+		{16, simulate.Call{}, 32, 256}, {1, simulate.Call{}, 8, 64}, {16, simulate.Call{Columns: 64}, 64, 128},
+		{16, simulate.Call{Threads: 512}, 16, 512},
+	} {
+		got, err := took(c.resident, c.call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "resident", got, bytes/(c.ctas*rate(c.threads)), 0.01)
+	}
+	for _, call := range []simulate.Call{{Columns: 129}, {Columns: 17, Threads: 512}} {
+		if _, err := took(16, call); !errors.Is(err, simulate.ErrNoWay) || !strings.Contains(err.Error(), "at once") {
+			t.Errorf("%+v: %v", call, err)
+		}
+	}
+}
+
+// TestLinkRate: a CTA that moves 10 bytes a microsecond and half of that over wires stores there at two thirds, since
+// it loads from memory of its own.
+func TestLinkRate(t *testing.T) {
+	p := compile(t, "broadcast/direct", true, ir.Simple, ranks("2"))
+	costs := free()
+	costs.OneSided.Protocol[ir.Simple].Block = 10
+	call := simulate.Call{Bytes: 100_000, DType: data.F32, Tile: 100_000, Columns: 1}
+	whole := run(t, p, mesh(t), costs, call).Micros
+	costs.OneSided.Links = []simulate.LinkCosts{{Class: "tunnel", Rate: 0.1}}
+	exact(t, "another class", run(t, p, mesh(t), costs, call).Micros, whole)
+	costs.OneSided.Links[0] = simulate.LinkCosts{Class: "wire", Rate: 0.5}
+	near(t, "over wires", run(t, p, mesh(t), costs, call).Micros, 20_000, 0.001)
+}
+
+// TestMessagesOfNIC: a message occupies the links between nodes for a time beside its bytes, and those of a node not.
+func TestMessagesOfNIC(t *testing.T) {
+	const way, more = 4, 10
+	costs := free()
+	costs.Network.NIC = more
+	topo := machine(t, map[string]int{"nodes": 2, "nics": 1})
+	for _, c := range []struct {
+		text string
+		want float64
+	}{
+		{pairs(8, [2]int{0, 4}), way + 100 + more},
+		{pairs(8, [2]int{0, 4}, [2]int{1, 5}), way + 200 + 2*more},
+		{pairs(4, [2]int{0, 1}), 10},
+	} {
+		call := simulate.Call{Bytes: 100_000, DType: data.F32, Tile: 100_000, Columns: 1}
+		exact(t, c.text, run(t, lowered(t, c.text), topo, costs, call).Micros, c.want)
+	}
+}
