@@ -90,10 +90,10 @@ var brokenGroup = []fault{
 				if d := s.deep[i]/2 - s.deep[j]/2; d != 0 {
 					return int(d)
 				}
-				return int(s.moves[i].rank - s.moves[j].rank)
+				return int(s.blockOf(i) - s.blockOf(j))
 			})
 			s.groups = s.grouped(func(i, before int32) bool {
-				return s.moves[i].rank == s.moves[before].rank && s.deep[i]/2 == s.deep[before]/2
+				return s.blockOf(i) == s.blockOf(before) && s.deep[i]/2 == s.deep[before]/2
 			})
 		}},
 	{pass: "group", what: "a group has Moves of two ranks", by: "ordered", spoil: func(s *State, _ *rand.Rand) {
@@ -128,29 +128,29 @@ var brokenPlace = []fault{
 	}},
 }
 
-// joined makes each group a part of the one before it of its rank if fits says so.
+// joined makes each group a part of the one before it of its block if fits says so.
 func (s *oneSync) joined(fits func(before, g *oneGroup) bool) {
-	last := make([]*oneGroup, s.n)
+	last := make([]*oneGroup, s.blocks())
 	s.groups = slices.Clone(s.groups)
 	for g := range s.groups {
 		this := &s.groups[g]
-		if before := last[this.rank]; before != nil {
+		if before := last[this.block]; before != nil {
 			if this.at = before.at + 1; fits(before, this) {
 				this.at, this.joint, before.open = before.at, true, true
 			}
 		}
-		last[this.rank] = this
+		last[this.block] = this
 	}
 	*s = *s.newSync(s.groups)
 }
 
-// unlooked joins groups of a rank without a look at dependences of one kind.
+// unlooked joins groups of a block without a look at dependences of one kind.
 func unlooked(kind depKind) func(s *State, _ *rand.Rand) {
 	return func(s *State, _ *rand.Rand) {
 		s.sync.joined(func(_, g *oneGroup) bool {
 			for _, i := range g.moves {
 				for _, d := range s.deps.of(i) {
-					if d.kind != depPacket && d.kind != kind && s.moves[d.on].rank == g.rank {
+					if d.kind != depPacket && d.kind != kind && s.blockOf(d.on) == g.block {
 						return false
 					}
 				}
@@ -202,7 +202,7 @@ var brokenSync = []fault{
 			any1(len(s.sync.signals), rnd, func(k int) bool {
 				sig := &s.sync.signals[k]
 				for g := sig.group - 1; g >= 0; g-- {
-					if s.sync.groups[g].rank == sig.from {
+					if s.sync.groups[g].block == sig.from {
 						sig.group = g
 						return true
 					}
@@ -214,7 +214,7 @@ var brokenSync = []fault{
 		spoil: func(s *State, rnd *rand.Rand) {
 			s.sync.anyAwait(rnd, func(g, k int) bool {
 				for h := g + 1; h < len(s.sync.groups); h++ {
-					if s.sync.groups[h].rank == s.sync.groups[g].rank {
+					if s.sync.groups[h].block == s.sync.groups[g].block {
 						s.sync.awaits[h] = append(s.sync.awaits[h], s.sync.awaits[g][k])
 						s.sync.awaits[g] = slices.Delete(s.sync.awaits[g], k, k+1)
 						return true

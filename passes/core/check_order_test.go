@@ -8,11 +8,11 @@ import (
 )
 
 // A knownGraph says what is known when: an edge leads from what is over to where that is known. Along edges that show,
-// what was written is seen too. A unit is a group of a rank with all that is joint with it.
+// what was written is seen too. A unit is a group of a block with all that is joint with it.
 type knownGraph struct {
 	*State
 	edges   [][]knownEdge
-	units   [][]unit // of a rank
+	units   [][]unit // of a block
 	unitOf  []*unit  // of a Move
 	reads   []int32  // of a Move: the node of the end of its reads
 	tells   []int32  // of a Move: what its packets tell
@@ -32,7 +32,7 @@ type visit struct {
 	shown bool
 }
 
-// A unit is the moves of a rank between two block barriers.
+// A unit is the moves of a block between two block barriers.
 type unit struct{ begin, end int32 }
 
 func (g *knownGraph) node() int32 {
@@ -48,7 +48,7 @@ func (g *knownGraph) edge(from, to int32, shows bool) {
 // ir.OneSided.
 func newKnown(s *State) *knownGraph {
 	g := &knownGraph{State: s, visited: map[visit][]bool{}}
-	g.units, g.unitOf = make([][]unit, s.n), make([]*unit, len(s.moves))
+	g.units, g.unitOf = make([][]unit, s.blocks()), make([]*unit, len(s.moves))
 	for range s.moves {
 		g.reads, g.tells, g.writes = append(g.reads, g.node()), append(g.tells, g.node()), append(g.writes, g.node())
 	}
@@ -57,12 +57,13 @@ func newKnown(s *State) *knownGraph {
 	}
 	groups := s.sync.groups
 	for k := range groups {
-		r := groups[k].rank
-		for int(groups[k].at) >= len(g.units[r]) {
-			g.units[r] = append(g.units[r], unit{g.node(), g.node()})
+		b := groups[k].block
+		for int(groups[k].at) >= len(g.units[b]) {
+			g.units[b] = append(g.units[b], unit{g.node(), g.node()})
 		}
 	}
-	for r, units := range g.units {
+	for b, units := range g.units {
+		r := s.rankOf(int32(b))
 		last := g.begun[r]
 		for k := range units {
 			g.edge(last, units[k].begin, true)
@@ -71,7 +72,7 @@ func newKnown(s *State) *knownGraph {
 		}
 		g.edge(last, g.ended[r], true)
 	}
-	of := func(group int32) *unit { return &g.units[groups[group].rank][groups[group].at] }
+	of := func(group int32) *unit { return &g.units[groups[group].block][groups[group].at] }
 	for k := range groups {
 		u := of(int32(k))
 		for _, i := range groups[k].moves {
@@ -87,7 +88,7 @@ func newKnown(s *State) *knownGraph {
 		}
 	}
 	for _, pair := range s.sync.leaves {
-		g.edge(g.last(pair[0]), g.ended[pair[1]], true)
+		g.edge(g.last(pair[0]), g.ended[s.rankOf(pair[1])], true)
 	}
 	for i := range s.moves {
 		g.packets(int32(i))
@@ -95,12 +96,12 @@ func newKnown(s *State) *knownGraph {
 	return g
 }
 
-// last is where the last unit of a rank ends.
-func (g *knownGraph) last(rank int32) int32 {
-	if n := len(g.units[rank]); n > 0 {
-		return g.units[rank][n-1].end
+// last is where the last unit of a block ends.
+func (g *knownGraph) last(block int32) int32 {
+	if n := len(g.units[block]); n > 0 {
+		return g.units[block][n-1].end
 	}
-	return g.begun[rank]
+	return g.begun[g.rankOf(block)]
 }
 
 // packets adds what Move i tells by packets, and learns by them.
@@ -149,7 +150,7 @@ func checkSynced(s *State) error {
 		for _, d := range s.deps.of(at) {
 			begins, ends := g.unitOf[i].begin, g.unitOf[d.on].end
 			ok := d.kind == depPacket || g.leads(ends, begins, d.kind == depSees)
-			if d.kind == depOver {
+			if d.kind == depOver && (s.blockOf(at) == s.blockOf(d.on) || m.rank != s.moves[d.on].rank) {
 				ok = ok || g.leads(g.reads[d.on], g.writes[i], false)
 			}
 			if !ok {
@@ -195,7 +196,7 @@ func othersOf(s *State, m *oneMove) (ranks []int32) {
 	return ranks
 }
 
-// checkOrdered: the list has each Move once, behind what it depends on. Groups are of one rank, and numbered.
+// checkOrdered: the list has each Move once, behind what it depends on. Groups are of one block, and numbered.
 func checkOrdered(s *State) error {
 	at := make([]int, len(s.moves)) // from 1
 	list := listed(s)
@@ -213,17 +214,17 @@ func checkOrdered(s *State) error {
 	if len(list) != len(s.moves) {
 		return fmt.Errorf("%d of %d moves are listed", len(list), len(s.moves))
 	}
-	last := slices.Repeat([]int32{-1}, int(s.n))
+	last := slices.Repeat([]int32{-1}, int(s.blocks()))
 	groups := s.latest()
 	for g := range groups {
 		group := &groups[g]
-		if after := last[group.rank]; group.at != after+1 && (!group.joint || group.at != after) {
-			return fmt.Errorf("group %d is number %d of rank %d, behind %d", g, group.at, group.rank, after)
+		if after := last[group.block]; group.at != after+1 && (!group.joint || group.at != after) {
+			return fmt.Errorf("group %d is number %d of block %d, behind %d", g, group.at, group.block, after)
 		}
-		last[group.rank] = group.at
+		last[group.block] = group.at
 		for _, i := range group.moves {
-			if s.moves[i].rank != group.rank {
-				return fmt.Errorf("m%d of rank %d is in group %d of rank %d", i, s.moves[i].rank, g, group.rank)
+			if s.blockOf(i) != group.block {
+				return fmt.Errorf("m%d of block %d is in group %d of block %d", i, s.blockOf(i), g, group.block)
 			}
 			for _, d := range s.deps.of(i) {
 				if slices.Contains(group.moves, d.on) {

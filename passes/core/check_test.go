@@ -51,6 +51,7 @@ func lacking(s *State, want Property) (names []string) {
 type checkedMove struct {
 	name       string
 	rank       int32 // noRank of a run
+	lane       int32
 	srcs, dsts []spot
 	count      int32
 	class      int32
@@ -62,7 +63,7 @@ func listed(s *State) (list []checkedMove) {
 	if s.moves == nil {
 		for i := range s.runs {
 			r := &s.runs[i]
-			list = append(list, checkedMove{fmt.Sprintf("run %d", i), noRank, r.srcs, []spot{r.dst}, r.count, r.class, int32(i)})
+			list = append(list, checkedMove{fmt.Sprintf("run %d", i), noRank, 0, r.srcs, []spot{r.dst}, r.count, r.class, int32(i)})
 		}
 		return list
 	}
@@ -79,7 +80,7 @@ func listed(s *State) (list []checkedMove) {
 	}
 	for _, i := range order {
 		m := &s.moves[i]
-		list = append(list, checkedMove{fmt.Sprintf("m%d", i), m.rank, m.srcs, m.dsts, m.count, m.class, i})
+		list = append(list, checkedMove{fmt.Sprintf("m%d", i), m.rank, m.lane, m.srcs, m.dsts, m.count, m.class, i})
 	}
 	return list
 }
@@ -87,6 +88,9 @@ func listed(s *State) (list []checkedMove) {
 // checkForm: every operand is of chunks that exist.
 func checkForm(s *State) error {
 	for _, m := range listed(s) {
+		if m.lane < 0 || m.lane >= s.lanes {
+			return fmt.Errorf("%s is of lane %d, and ranks have %d", m.name, m.lane, s.lanes)
+		}
 		if m.rank != noRank && (m.rank < 0 || m.rank >= s.n) || m.count < 1 || len(m.srcs) == 0 || len(m.dsts) == 0 {
 			return fmt.Errorf("%s of rank %d has %d sources, %d destinations and %d chunks",
 				m.name, m.rank, len(m.srcs), len(m.dsts), m.count)

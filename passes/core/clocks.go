@@ -4,21 +4,21 @@ import (
 	"mscclc/ir/vclock"
 )
 
-// This file is what ranks know of each other while oneSync runs their groups.
+// This file is what blocks know of each other while oneSync runs their groups.
 
-// A oneClock is what a rank knows of itself and, by a row, of all others. An entry
-// is 0 where nothing is known, 1 where the rank's launch is known to have begun, and
-// 1 + k where k of its groups are, passes one after the other.
+// A oneClock is what a block knows of itself and, by a row, of all others. An entry
+// is 0 where nothing is known, 1 where the launch of its rank is known to have begun, and
+// 1 + k where k of its groups are over, passes one after the other.
 type oneClock struct {
-	row       *vclock.Row
-	rank, own int32
+	row        *vclock.Row
+	block, own int32
 }
 
-func (c *oneClock) of(rank int32) int32 {
-	if rank == c.rank {
+func (c *oneClock) of(block int32) int32 {
+	if block == c.block {
 		return c.own
 	}
-	return c.row.At(rank)
+	return c.row.At(block)
 }
 
 // share is another clock that knows what c does.
@@ -33,16 +33,16 @@ func (s *oneSync) forget(c *oneClock) {
 	c.row = nil
 }
 
-// note lets c know an entry of another rank.
-func (s *oneSync) note(c *oneClock, rank, entry int32) {
-	if rank != c.rank {
-		c.row = s.rows.Largest(c.row, nil, rank, entry)
+// note lets c know an entry of another block.
+func (s *oneSync) note(c *oneClock, block, entry int32) {
+	if block != c.block {
+		c.row = s.rows.Largest(c.row, nil, block, entry)
 	}
 }
 
 // learn lets c know what from does.
 func (s *oneSync) learn(c, from *oneClock) {
-	c.row = s.rows.Largest(c.row, from.row, from.rank, from.own)
+	c.row = s.rows.Largest(c.row, from.row, from.block, from.own)
 }
 
 // A oneSnap is a clock as it was, for so many that may yet ask.
@@ -74,7 +74,7 @@ func (s *oneSync) drop(snap *oneSnap) {
 	}
 }
 
-// A oneLesson is what a rank knows from its next group on, and whether that
+// A oneLesson is what a block knows from its next group on, and whether that
 // includes all that it knew by a row.
 type oneLesson struct {
 	oneClock
@@ -82,18 +82,18 @@ type oneLesson struct {
 	row      *vclock.Row
 }
 
-// entry is what the clock of a rank says when k of its groups are over in a pass.
-func (s *oneSync) entry(rank int32, pass, k int32) int32 { return pass*s.size[rank] + 1 + k }
+// entry is what the clock of a block says when k of its groups are over in a pass.
+func (s *oneSync) entry(block int32, pass, k int32) int32 { return pass*s.size[block] + 1 + k }
 
 // ends is the entry that says that group g of a pass is over.
 func (s *oneSync) ends(g, pass int32) int32 {
-	return s.entry(s.groups[g].rank, pass, s.groups[g].at+1)
+	return s.entry(s.groups[g].block, pass, s.groups[g].at+1)
 }
 
 // begin and end are what group g of a pass knows of itself when it begins and
 // when it is over, and send keeps what those learn who read its packets.
 func (s *oneSync) begin(g, pass int32) {
-	b := s.groups[g].rank
+	b := s.groups[g].block
 	s.done[b].own = s.entry(b, pass, s.groups[g].at)
 	s.seen[b].own = s.done[b].own
 }
@@ -108,7 +108,7 @@ func (s *oneSync) send(g int32) {
 		asks += n
 	}
 	if asks > 0 {
-		s.before[g] = oneSnap{done: s.done[s.groups[g].rank].share(), asks: asks}
+		s.before[g] = oneSnap{done: s.done[s.groups[g].block].share(), asks: asks}
 		s.store(&s.before[g])
 	}
 }
@@ -121,7 +121,7 @@ func (s *oneSync) relay(i, asks int32) bool {
 	for _, d := range s.deps.of(i) {
 		if s.brings(i, d) {
 			if snap.asks == 0 {
-				*snap = oneSnap{done: s.done[s.moves[i].rank].share(), asks: asks}
+				*snap = oneSnap{done: s.done[s.blockOf(i)].share(), asks: asks}
 			}
 			s.learn(&snap.done, &s.tells(d.on).done)
 		}
@@ -146,7 +146,7 @@ func (s *oneSync) tells(i int32) *oneSnap {
 }
 
 func (s *oneSync) end(g, pass int32) {
-	b := s.groups[g].rank
+	b := s.groups[g].block
 	for _, i := range s.groups[g].moves {
 		s.lesson(b, i)
 	}
@@ -165,7 +165,7 @@ func (s *oneSync) end(g, pass int32) {
 	s.seen[b].own = done.own
 }
 
-// lesson is what rank b learns by Move i, who then has asked.
+// lesson is what block b learns by Move i, who then has asked.
 func (s *oneSync) lesson(b, i int32) {
 	if !s.packets {
 		return

@@ -10,18 +10,18 @@ import (
 // clocks: nothing else need order them, as if all were of one launch.
 
 // A reuse is a Move that writes scratch or packets which Move read, of another
-// rank, reads in the same pass.
+// block, reads in the same pass.
 type reuse struct{ writer, read int32 }
 
 // credit inserts credits: waits for a signal of depth passes ago.
 func credit(l *State) (int, error) {
 	s := l.sync
 	var list []reuse
-	latest := make(map[[2]int32]int32) // by reader's and writer's rank: the reader's last group
+	latest := make(map[[2]int32]int32) // by reader's and writer's block: the reader's last group
 	s.eachDep(func(i int32, d oneDep) {
 		if d.slot && (d.kind == depPacket || !s.onePass) {
 			list = append(list, reuse{d.on, i})
-			key := [2]int32{s.moves[i].rank, s.moves[d.on].rank}
+			key := [2]int32{s.blockOf(i), s.blockOf(d.on)}
 			latest[key] = max(latest[key], s.of[i])
 		}
 	})
@@ -46,29 +46,29 @@ func credit(l *State) (int, error) {
 // shake has writers of packets wait until the launch of who reads them is known to have begun: what it read in the one
 // before it has read.
 func (s *oneSync) shake(list []reuse) {
-	byRank := make([][]int32, s.n)
+	byBlock := make([][]int32, s.blocks())
 	for g := range s.groups {
-		byRank[s.groups[g].rank] = append(byRank[s.groups[g].rank], int32(g))
+		byBlock[s.groups[g].block] = append(byBlock[s.groups[g].block], int32(g))
 	}
-	told := make(map[[2]int32]bool) // a writer's rank and a reader's
+	told := make(map[[2]int32]bool) // a writer's block and a reader's rank
 	slices.SortStableFunc(list, func(u, v reuse) int { return cmp.Compare(s.of[u.writer], s.of[v.writer]) })
 	for _, u := range list {
-		b, owner := s.moves[u.writer].rank, s.moves[u.read].rank
+		b, owner := s.blockOf(u.writer), s.moves[u.read].rank
 		if !told[[2]int32{b, owner}] {
 			told[[2]int32{b, owner}] = true
-			s.beginBefore(byRank[b], s.of[u.writer], owner)
+			s.beginBefore(byBlock[b], s.of[u.writer], owner)
 		}
 	}
 }
 
-// beginBefore has the groups of a rank know by group g that owner's launch has begun.
+// beginBefore has the groups of a block know by group g that owner's launch has begun.
 func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 	last := groups[0] // the last that is not a part of another
 	for _, h := range groups {
 		if h > g {
 			break
 		}
-		from := func(w oneAwait) bool { return s.signals[w.signal].from == owner }
+		from := func(w oneAwait) bool { return s.rankOf(s.signals[w.signal].from) == owner }
 		if slices.Contains(s.begins[h], owner) || slices.ContainsFunc(s.awaits[h], from) {
 			return
 		}
@@ -80,17 +80,16 @@ func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 		s.begins[h] = slices.DeleteFunc(s.begins[h], func(r int32) bool { return r == owner })
 	}
 	s.begins[last] = append(s.begins[last], owner)
-	slices.SortFunc(s.begins[last], func(x, y int32) int {
-		return cmp.Compare(s.behind(x, s.groups[last].rank), s.behind(y, s.groups[last].rank))
-	})
+	own := s.rankOf(s.groups[last].block)
+	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.behind(x, own), s.behind(y, own)) })
 }
 
 // credit goes through depth passes once more, keeps what signals behind readers
 // would tell in the first, and has writers of the last wait for those that tell
 // them what they do not know, the latest first, since it tells most.
 func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
-	behind := func(u reuse) (a, b, g int32) { // where a signal would be for u, from rank a to b
-		a, b = s.moves[u.read].rank, s.moves[u.writer].rank
+	behind := func(u reuse) (a, b, g int32) { // where a signal would be for u, from block a to b
+		a, b = s.blockOf(u.read), s.blockOf(u.writer)
 		g = latest[[2]int32{a, b}]
 		if k, ok := s.signalled(a, b, g); ok {
 			g = s.signals[k].group
@@ -104,20 +103,20 @@ func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 		told[g] = oneClock{}
 		of[s.of[u.writer]] = append(of[s.of[u.writer]], u)
 	}
-	for r := range s.n {
-		s.forget(&s.done[r])
-		s.forget(&s.seen[r])
-		s.done[r].own, s.seen[r].own = 0, 0
+	for b := range s.blocks() {
+		s.forget(&s.done[b])
+		s.forget(&s.seen[b])
+		s.done[b].own, s.seen[b].own = 0, 0
 	}
 	s.next(0, func(int32) {}, func(g int32) {
 		if _, ok := told[g]; ok {
-			told[g] = s.done[s.groups[g].rank].share()
+			told[g] = s.done[s.groups[g].block].share()
 		}
 	})
-	for pass := int32(1); pass < depth; pass++ {
+	for pass := int32(1); pass < s.copies; pass++ {
 		s.next(pass, func(int32) {}, func(int32) {})
 	}
-	s.next(depth, func(g int32) {
+	s.next(s.copies, func(g int32) {
 		waits := of[g]
 		slices.SortStableFunc(waits, func(u, v reuse) int {
 			_, _, x := behind(u)
@@ -130,7 +129,7 @@ func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 			}
 			a, b, x := behind(u)
 			k := s.signal(a, b, x)
-			s.awaits[g] = append(s.awaits[g], oneAwait{k, depth})
+			s.awaits[g] = append(s.awaits[g], oneAwait{k, s.copies})
 			s.failed = s.failed || s.groups[g].joint
 			heard := told[x]
 			s.learn(&s.done[b], &heard)
@@ -141,8 +140,8 @@ func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 
 // known says whether u's writer knows at the end of the pass that its reader is over.
 func (s *oneSync) known(u reuse) bool {
-	knows := &s.done[s.moves[u.writer].rank]
-	return s.round(u.read, func(x int32) bool { return knows.of(s.moves[x].rank) >= s.ends(s.of[x], 0) })
+	knows := &s.done[s.blockOf(u.writer)]
+	return s.round(u.read, func(x int32) bool { return knows.of(s.blockOf(x)) >= s.ends(s.of[x], 0) })
 }
 
 // next runs one more pass, and calls check with every group when it has waited,
@@ -161,7 +160,7 @@ func (s *oneSync) next(pass int32, check, over func(g int32)) {
 	}
 	for k := range s.groups {
 		g := int32(k)
-		b := s.groups[g].rank
+		b := s.groups[g].block
 		s.begin(g, pass)
 		for _, w := range s.awaits[g] {
 			if w.ago == 0 {

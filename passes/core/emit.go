@@ -16,12 +16,12 @@ type oneEmitter struct {
 	raised  map[flagKey]int32 // how many signals a flag gets in a pass, or a launch
 	ordinal []int32           // of a signal: which of its flag's it is, from 1
 	behind  [][]int32         // of a group: the signals behind it
-	begun   [][]int32         // of a rank: those that wait for its launch to begin
-	left    [][]int32         // of a rank: those that tell it at the end of a launch
+	begun   [][]int32         // of a rank: the blocks that wait for its launch to begin
+	left    [][]int32         // of a block: those that tell it at the end of a launch
 	list    []ir.Operand      // of the step that is being made
 }
 
-// A flagKey is a flag: of one rank, raised by another, in each pass or launch.
+// A flagKey is a flag, which one block raises for another, in each pass or launch. It lies with the rank that waits.
 type flagKey struct {
 	from, to int32
 	launch   bool
@@ -35,21 +35,26 @@ func (l *State) emit() (*ir.Program, error) {
 	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: inplace, OutOfPlace: !inplace,
 		OneSided: &ir.OneSided{Depth: s.copies, OnePass: l.onePass}}
 	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
-		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.n)}
+		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.blocks())}
 	p.Scratch, p.OneSided.Packets = l.places.scratch, l.places.packets
 	p.OneSided.Flags = make([]int32, l.n)
 	e.count()
 	e.room()
-	byRank := make([][]int32, l.n)
+	byBlock := make([][]int32, l.blocks())
 	for g := range s.groups {
-		byRank[s.groups[g].rank] = append(byRank[s.groups[g].rank], int32(g))
+		byBlock[s.groups[g].block] = append(byBlock[s.groups[g].block], int32(g))
 	}
 	for r := range l.n {
-		first, block := int32(len(p.Steps)), int32(len(p.Blocks))
-		e.block(r, byRank[r])
-		p.Rank = append(p.Rank, ir.Range{First: block, End: block + 1})
-		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: -1, RecvPeer: -1},
-			Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
+		at := int32(len(p.Blocks))
+		for b := l.firstOf(r); b < l.firstOf(r+1); b++ {
+			first := int32(len(p.Steps))
+			e.block(b, byBlock[b])
+			if end := int32(len(p.Steps)); first < end || b == l.firstOf(r) { // a rank has a block, also without steps
+				p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: -1, RecvPeer: -1},
+					Steps: ir.Range{First: first, End: end}})
+			}
+		}
+		p.Rank = append(p.Rank, ir.Range{First: at, End: int32(len(p.Blocks))})
 	}
 	_ = eval.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
 	return p, nil
@@ -64,7 +69,7 @@ func (e *oneEmitter) count() {
 	}
 	slices.SortStableFunc(order, func(i, j int32) int {
 		a, b := &e.signals[i], &e.signals[j]
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(e.State.behind(a.to, a.from), e.State.behind(b.to, b.from)))
+		return cmp.Or(cmp.Compare(a.group, b.group), e.further(a.to, b.to, a.from))
 	})
 	e.ordinal = make([]int32, len(e.signals))
 	for i, k := range order {
@@ -86,17 +91,15 @@ func (e *oneEmitter) count() {
 func (e *oneEmitter) countBegun() {
 	for g, list := range e.begins {
 		for _, owner := range list {
-			e.begun[owner] = append(e.begun[owner], e.groups[g].rank)
+			e.begun[owner] = append(e.begun[owner], e.groups[g].block)
 		}
 	}
 	for r, list := range e.begun {
-		slices.SortFunc(list, func(a, b int32) int {
-			return cmp.Compare(e.State.behind(a, int32(r)), e.State.behind(b, int32(r)))
-		})
+		slices.SortFunc(list, func(a, b int32) int { return e.further(a, b, e.firstOf(int32(r))) })
 	}
 	for r, list := range e.begun {
 		for _, to := range list {
-			e.raised[e.launch(int32(r), to)]++
+			e.raised[e.launch(e.firstOf(int32(r)), to)]++
 		}
 	}
 }
@@ -123,27 +126,30 @@ func (e *oneEmitter) room() {
 	for r := range e.n {
 		add(len(e.begun[r]))
 	}
-	steps += 2 * int(e.n)
+	steps += 2 * int(e.blocks())
 	e.p.Steps = make([]ir.Step, 0, steps)
 	e.p.OneSided.Operands = make([]ir.Operand, 0, operands)
 }
 
-// flag is the number of a flag among its rank's.
-func (e *oneEmitter) flag(key flagKey) int32 {
+// flag is a flag, as an operand. Flags are numbered among those of their rank.
+func (e *oneEmitter) flag(key flagKey, nth int32) ir.Operand {
 	f, ok := e.flags[key]
 	if !ok {
-		f = e.p.OneSided.Flags[key.to]
-		e.p.OneSided.Flags[key.to]++
+		rank := e.rankOf(key.to)
+		f = e.p.OneSided.Flags[rank]
+		e.p.OneSided.Flags[rank]++
 		e.flags[key] = f
 	}
-	return f
+	return ir.Operand{Rank: e.rankOf(key.to), Buf: ir.Flags, Index: f, Nth: nth}
 }
 
-// block writes the steps of a rank.
-func (e *oneEmitter) block(rank int32, groups []int32) {
+// block writes the steps of a block. The first of its rank tells that the launch has begun.
+func (e *oneEmitter) block(block int32, groups []int32) {
 	var list []ir.Operand
-	for _, to := range e.begun[rank] {
-		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(e.launch(rank, to))})
+	if rank := e.rankOf(block); block == e.firstOf(rank) {
+		for _, to := range e.begun[rank] {
+			list = append(list, e.flag(e.launch(block, to), 0))
+		}
 	}
 	enter, leave := ir.Enter, ir.Leave
 	if e.onePass {
@@ -151,25 +157,25 @@ func (e *oneEmitter) block(rank int32, groups []int32) {
 	}
 	e.step(ir.Step{Op: ir.Signal, Flags: enter, Pos: -1}, nil, list)
 	for _, g := range groups {
-		e.group(rank, g)
+		e.group(block, g)
 	}
 	list = nil
 	for _, pair := range e.leaves {
-		if pair[0] == rank {
-			list = append(list, ir.Operand{Rank: pair[1], Buf: ir.Flags, Index: e.flag(e.launch(rank, pair[1]))})
+		if pair[0] == block {
+			list = append(list, e.flag(e.launch(block, pair[1]), 0))
 		}
 	}
 	e.step(ir.Step{Op: ir.Signal, Flags: leave, Pos: -1}, nil, list)
 	list = nil
-	for _, from := range e.left[rank] {
-		key := e.launch(from, rank)
-		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(key), Nth: e.raised[key] + 1})
+	for _, from := range e.left[block] {
+		key := e.launch(from, block)
+		list = append(list, e.flag(key, e.raised[key]+1))
 	}
 	e.step(ir.Step{Op: ir.Await, Flags: leave, Pos: -1}, list, nil)
 }
 
 // group writes the steps of a group, what it waits for and what it signals.
-func (e *oneEmitter) group(rank, g int32) {
+func (e *oneEmitter) group(block, g int32) {
 	moves := e.groups[g].moves
 	pos := e.moves[moves[0]].pos
 	enter := ir.Enter
@@ -178,10 +184,10 @@ func (e *oneEmitter) group(rank, g int32) {
 	}
 	list := e.list[:0]
 	for _, owner := range e.begins[g] {
-		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(e.launch(owner, rank)), Nth: 1})
+		list = append(list, e.flag(e.launch(e.firstOf(owner), block), 1))
 	}
 	e.step(ir.Step{Op: ir.Await, Flags: enter, Pos: pos}, list, nil)
-	list = e.awaited(rank, g, list[:0])
+	list = e.awaited(block, g, list[:0])
 	e.step(ir.Step{Op: ir.Await, Pos: pos}, list, nil)
 	for k, i := range moves {
 		m := &e.moves[i]
@@ -194,20 +200,19 @@ func (e *oneEmitter) group(rank, g int32) {
 	}
 	list = list[:0]
 	for _, k := range e.behind[g] {
-		to := e.signals[k].to
-		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(flagKey{rank, to, false})})
+		list = append(list, e.flag(flagKey{block, e.signals[k].to, false}, 0))
 	}
 	e.step(ir.Step{Op: ir.Signal, Pos: pos}, nil, list)
 	e.list = list
 }
 
 // awaited appends the flags that group g waits for, each once.
-func (e *oneEmitter) awaited(rank, g int32, list []ir.Operand) []ir.Operand {
+func (e *oneEmitter) awaited(block, g int32, list []ir.Operand) []ir.Operand {
 	for _, w := range e.awaits[g] {
-		sig := &e.signals[w.signal]
-		x := ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(flagKey{sig.from, rank, false}), Nth: e.ordinal[w.signal]}
+		key := flagKey{e.signals[w.signal].from, block, false}
+		x := e.flag(key, e.ordinal[w.signal])
 		if w.ago > 0 {
-			x.Nth -= w.ago * e.raised[flagKey{sig.from, rank, false}]
+			x.Nth -= w.ago * e.raised[key]
 		}
 		if k := slices.IndexFunc(list, func(y ir.Operand) bool { return y.Index == x.Index }); k >= 0 {
 			list[k].Nth = max(list[k].Nth, x.Nth)

@@ -1,19 +1,19 @@
 package core
 
-// A oneGroup is Moves of a rank that run together: none needs another, unless
+// A oneGroup is Moves of a block that run together: none needs another, unless
 // by packets that go round other ranks.
 type oneGroup struct {
-	rank  int32
-	at    int32 // its number within its rank; parts of one group have one
-	joint bool  // it is part of the group before it of its rank
-	open  bool  // the next of its rank is part of its group
+	block int32
+	at    int32 // its number within its block; parts of one group have one
+	joint bool  // it is part of the group before it of its block
+	open  bool  // the next of its block is part of its group
 	moves []int32
 }
 
-// group makes one group of the Moves of a rank that have one depth. These follow each other in the list.
+// group makes one group of the Moves of a block that have one depth. These follow each other in the list.
 func group(l *State) (int, error) {
 	l.groups = l.grouped(func(i, before int32) bool {
-		return l.deep[i] == l.deep[before] && l.moves[i].rank == l.moves[before].rank
+		return l.deep[i] == l.deep[before] && l.blockOf(i) == l.blockOf(before)
 	})
 	return len(l.order) - len(l.groups), nil
 }
@@ -36,12 +36,12 @@ func (l *State) grouped(together func(i, before int32) bool) []oneGroup {
 		}
 	}
 	groups := make([]oneGroup, 0, count)
-	of := make([]int32, l.n) // groups of a rank so far
+	of := make([]int32, l.blocks()) // groups of a block so far
 	for k, i := range l.order {
-		rank := l.moves[i].rank
+		block := l.blockOf(i)
 		if starts(k) {
-			groups = append(groups, oneGroup{rank: rank, at: of[rank], moves: l.order[k:k]})
-			of[rank]++
+			groups = append(groups, oneGroup{block: block, at: of[block], moves: l.order[k:k]})
+			of[block]++
 		}
 		g := &groups[len(groups)-1]
 		g.moves = g.moves[:len(g.moves)+1]

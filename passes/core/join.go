@@ -18,7 +18,7 @@ const (
 	trialSettled               // the groups as they were, since joining took more signals
 )
 
-// join lets groups of a rank that need no meeting of its threads between
+// join lets groups of a block that need no meeting of its threads between
 // be one: where packets bring all that the later one reads, and what it
 // overwrites has gone round, threads may go ahead of each other.
 func join(l *State) (int, error) {
@@ -83,12 +83,12 @@ func (s *oneSync) join() []oneGroup {
 		signals[k.group] = true
 	}
 	groups := slices.Clone(s.groups)
-	last := make([]int32, s.n) // of a rank: 1 + its group before
+	last := make([]int32, s.blocks()) // of a block: 1 + its group before
 	joined := false
 	for g := range groups {
 		this := &groups[g]
-		before := last[this.rank] - 1
-		last[this.rank] = int32(g) + 1
+		before := last[this.block] - 1
+		last[this.block] = int32(g) + 1
 		if before < 0 {
 			continue
 		}
@@ -104,11 +104,11 @@ func (s *oneSync) join() []oneGroup {
 	return groups
 }
 
-// goesOn says whether no Move of g needs to meet those of its rank's group at.
+// goesOn says whether no Move of g needs to meet those of its block's group at.
 func (s *oneSync) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
 	for _, i := range g.moves {
 		for _, d := range s.deps.of(i) {
-			if o := &groups[s.of[d.on]]; o.rank == g.rank && o.at == at && !s.comesRound(d, i) {
+			if o := &groups[s.of[d.on]]; o.block == g.block && o.at == at && !s.comesRound(d, i) {
 				return false
 			}
 		}

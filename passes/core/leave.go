@@ -17,8 +17,9 @@ func (s *oneSync) owners(g int32) []int32 {
 		s.accesses(i, func(owner int32, _ bool) { list = append(list, owner) })
 	}
 	s.accessed = list
+	own := s.rankOf(s.groups[g].block)
 	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Compare(s.behind(a, s.groups[g].rank), s.behind(b, s.groups[g].rank))
+		return cmp.Compare(s.behind(a, own), s.behind(b, own))
 	})
 	return slices.Compact(list)
 }
@@ -44,29 +45,31 @@ func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
 	}
 }
 
-// A teller is a rank that has accessed an owner's input or output, and where the
+// A teller is a block that has accessed an owner's input or output, and where the
 // last read and the last write end that the owner does not know of; 0 is none.
-type teller struct{ rank, reads, writes int32 }
+type teller struct{ block, reads, writes int32 }
 
-// leave lets ranks tell each other at the end of a launch of accesses that are
-// not known to be over. What they tell then they know at the end.
+// leave lets blocks tell other ranks at the end of a launch of accesses that are
+// not known to be over. What they tell then they know at the end. The first block
+// of a rank is told, and a rank knows what any of its blocks does: its launch ends
+// when all of them have ended.
 func leave(l *State) (int, error) {
 	s := l.sync
-	of := make([][]teller, s.n) // of an owner, in the order of ranks
-	byRank := make([][]int32, s.n)
-	for i := range s.moves {
-		byRank[s.moves[i].rank] = append(byRank[s.moves[i].rank], int32(i))
+	of := make([][]teller, s.n) // of an owner, in the order of blocks
+	byBlock := make([][]int32, s.blocks())
+	for i := range int32(len(s.moves)) {
+		byBlock[s.blockOf(i)] = append(byBlock[s.blockOf(i)], i)
 	}
-	for b, moves := range byRank {
+	for b, moves := range byBlock {
 		for _, i := range moves {
 			ends := s.ends(s.of[i], 0)
 			s.accesses(i, func(owner int32, writes bool) {
-				if s.seen[owner].of(int32(b)) >= ends || !writes && (s.done[owner].of(int32(b)) >= ends || s.sends(i, owner)) {
+				if s.heardOf(owner, int32(b), ends, writes) || !writes && s.sends(i, owner) {
 					return
 				}
 				list := of[owner]
-				if len(list) == 0 || list[len(list)-1].rank != int32(b) {
-					list = append(list, teller{rank: int32(b)})
+				if len(list) == 0 || list[len(list)-1].block != int32(b) {
+					list = append(list, teller{block: int32(b)})
 				}
 				last := &list[len(list)-1]
 				if writes {
@@ -80,13 +83,30 @@ func leave(l *State) (int, error) {
 	}
 	for owner, list := range of {
 		for _, t := range s.enough(list) {
-			s.leaves = append(s.leaves, [2]int32{t.rank, int32(owner)})
+			s.leaves = append(s.leaves, [2]int32{t.block, s.firstOf(int32(owner))})
 		}
 	}
 	slices.SortFunc(s.leaves, func(x, y [2]int32) int {
-		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(s.behind(x[1], x[0]), s.behind(y[1], y[0])))
+		return cmp.Or(cmp.Compare(x[0], y[0]), s.further(x[1], y[1], x[0]))
 	})
 	return len(s.leaves), nil
+}
+
+// heardOf says whether a block of a rank knows at the end of the pass of the group of block b that ends so: that it is
+// over, and where it writes that this is seen.
+func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
+	for o := s.firstOf(rank); o < s.firstOf(rank+1); o++ {
+		if s.size[o] > 0 && (s.seen[o].of(b) >= ends || !writes && s.done[o].of(b) >= ends) {
+			return true
+		}
+	}
+	return false
+}
+
+// further compares two blocks by how far their ranks are behind that of a third, going round.
+func (l *State) further(x, y, own int32) int {
+	own = l.rankOf(own)
+	return cmp.Or(cmp.Compare(l.behind(l.rankOf(x), own), l.behind(l.rankOf(y), own)), cmp.Compare(x, y))
 }
 
 // sends says whether Move i sends packets to a rank, which has them all before its launch ends, and knows by them that
@@ -104,8 +124,8 @@ func (s *oneSync) enough(list []teller) []teller {
 	needed, left := make([]bool, len(list)), make([]bool, len(list))
 	for i, t := range list {
 		for j, by := range list[:min(len(list), mostTold)] {
-			knows := s.seen[by.rank].of(t.rank) >= t.writes &&
-				max(s.seen[by.rank].of(t.rank), s.done[by.rank].of(t.rank)) >= t.reads
+			knows := s.seen[by.block].of(t.block) >= t.writes &&
+				max(s.seen[by.block].of(t.block), s.done[by.block].of(t.block)) >= t.reads
 			if i != j && !left[j] && !needed[i] && knows {
 				left[i], needed[j] = true, true
 				break

@@ -6,7 +6,7 @@ import (
 )
 
 // order lists the Moves of all ranks by critical path: by depth, and those
-// of one depth of a rank by the longest way to go. Where
+// of one depth of a block by the longest way to go. Where
 // that is equal each rank begins with the peer behind itself, so that not all
 // turn to one at once.
 func order(l *State) (int, error) {
@@ -29,7 +29,7 @@ func order(l *State) (int, error) {
 		l.turn(&l.moves[i])
 	}
 	slices.SortStableFunc(order, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(deep[i], deep[j]), cmp.Compare(l.moves[i].rank, l.moves[j].rank),
+		return cmp.Or(cmp.Compare(deep[i], deep[j]), cmp.Compare(l.blockOf(i), l.blockOf(j)),
 			cmp.Compare(high[j], high[i]), cmp.Compare(offset[i], offset[j]))
 	})
 	l.order, l.deep = order, deep

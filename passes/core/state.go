@@ -7,14 +7,20 @@ import (
 	"mscclc/ir/diag"
 )
 
-// depth is the number of copies of scratch and packets, unless launches have one pass.
-const depth = 2
+// depth is the number of copies of scratch and packets, unless launches have one pass. Where a rank has several lanes,
+// some are passes ahead of others, so there are more.
+func (l *State) depth() int32 {
+	if l.lanes > 1 {
+		return 3
+	}
+	return 2
+}
 
 // copies is that number: where launches have one pass, packets alone have two, and only if no other
 // rank, and no port, accesses plain scratch, which MSCCL++ would not double: what ports put is copied there.
 func (l *State) copies() int32 {
 	if !l.onePass {
-		return depth
+		return l.depth()
 	}
 	packets := false
 	for i := range l.moves {
@@ -29,7 +35,7 @@ func (l *State) copies() int32 {
 		}
 	}
 	if packets {
-		return depth
+		return l.depth()
 	}
 	return 1
 }
@@ -44,7 +50,8 @@ type State struct {
 	input   int32      // how many these are
 	even    bool
 	onePass bool
-	most    int // Moves
+	most    int   // Moves
+	lanes   int32 // of each rank: one, unless assign makes more
 
 	slots int32   // places of scratch and packets so far; see spot
 	class []int32 // of what a cell of input, output or scratch holds
@@ -67,7 +74,8 @@ type State struct {
 
 // newState is c before the first pass.
 func newState(c *ir.ChunkDAG, opt Options) *State {
-	l := &State{c: c, opt: opt, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), onePass: opt.OnePass}
+	l := &State{c: c, opt: opt, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), onePass: opt.OnePass,
+		lanes: 1}
 	l.input, l.even = int32(l.mem.Len()), opt.Even || opt.OnePass
 	l.most = cmp.Or(opt.MaxInsts, ir.UsualInsts)
 	return l
@@ -102,10 +110,24 @@ type spot struct {
 type oneMove struct {
 	srcs, dsts []spot
 	rank       int32
+	lane       int32 // of its rank
 	count      int32
 	class      int32
 	pos        int32
 }
+
+// blocks is how many blocks there are: the lanes of all ranks, those of each behind those of the one before.
+func (l *State) blocks() int32 { return l.n * l.lanes }
+
+// blockOf is the block that runs Move i.
+func (l *State) blockOf(i int32) int32 { return l.moves[i].rank*l.lanes + l.moves[i].lane }
+
+// rankOf is the rank of a block.
+func (l *State) rankOf(block int32) int32 { return block / l.lanes }
+
+// firstOf is the first block of a rank. It tells that the rank's launch has begun, and is told what is over when it
+// ends.
+func (l *State) firstOf(rank int32) int32 { return rank * l.lanes }
 
 // cell numbers the chunk of all memory that x begins at on rank, which is x's
 // own or any of a switch's. Each place is of scratch or of packets, never of both, so that it is one cell.

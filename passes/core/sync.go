@@ -7,20 +7,20 @@ import (
 	"mscclc/ir/vclock"
 )
 
-// A oneSync decides who signals whom. It runs the groups of all ranks in their
-// order, with two clocks for each rank: of which groups of each other rank it
+// A oneSync decides who signals whom. It runs the groups of all blocks in their
+// order, with two clocks for each block: of which groups of each other block it
 // knows that they are over (done), and of which it sees what they wrote (seen).
-// A dependence across ranks that the clocks do not cover becomes a signal right
+// Memory and launches are of ranks. A dependence across blocks that the clocks do not cover becomes a signal right
 // behind the earlier group, or any that is behind it already, and a wait before
 // the later one; what is needed latest is looked at first, since it covers most.
 type oneSync struct {
 	*State
 	groups []oneGroup
 	of     []int32 // of a Move: its group
-	size   []int32 // of a rank: how many groups it has
+	size   []int32 // of a block: how many groups it has
 
-	done, seen []oneClock  // of a rank; one and the same where there are no packets
-	learned    []oneLesson // of a rank: what it knows is over from its next group on
+	done, seen []oneClock  // of a block; one and the same where there are no packets
+	learned    []oneLesson // of a block: what it knows is over from its next group on
 	packets    bool
 	before     []oneSnap // of a group that sends packets: done when it begins
 	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
@@ -31,19 +31,19 @@ type oneSync struct {
 	asked      []unmetDep // of the group that is looked at, and whose memory it accesses
 	accessed   []int32
 
-	// from one rank to another of another node: which groups, as entries of clocks, its own signals have told of
+	// from one block to another of another node: which groups, as entries of clocks, its own signals have told of
 	arrived map[[2]int32]int32
 
 	signals []oneSignal
-	between map[[2]int32][]int32 // from one rank to another: signals, in order
+	between map[[2]int32][]int32 // from one block to another: signals, in order
 	awaits  [][]oneAwait         // of a group
 	begins  [][]int32            // of a group: the ranks whose launches must have begun
-	leaves  [][2]int32           // who tells whom at the end of a launch
+	leaves  [][2]int32           // which block tells which at the end of a launch
 	copies  int32                // of packets, and of scratch
 	failed  bool                 // a part of a group would have to wait or to signal
 }
 
-// A oneSignal is raised behind a group.
+// A oneSignal is raised behind a group, from one block to another.
 type oneSignal struct{ from, to, group int32 }
 
 // A oneAwait waits before a group for a signal of some passes ago.
@@ -64,26 +64,26 @@ func syncGroups(l *State) (int, error) {
 }
 
 func (l *State) newSync(groups []oneGroup) *oneSync {
-	s := &oneSync{State: l, groups: groups, rows: vclock.NewPool(l.n),
-		of: make([]int32, len(l.moves)), size: make([]int32, l.n),
+	s := &oneSync{State: l, groups: groups, rows: vclock.NewPool(l.blocks()),
+		of: make([]int32, len(l.moves)), size: make([]int32, l.blocks()),
 		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		arrived: make(map[[2]int32]int32),
 		copies:  l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
 	for g := range groups {
-		s.size[groups[g].rank] = groups[g].at + 1
+		s.size[groups[g].block] = groups[g].at + 1
 		for _, i := range groups[g].moves {
 			s.of[i] = int32(g)
 		}
 	}
 	s.countAsks()
 	s.packets = len(s.readers.to) > 0
-	s.done, s.learned = make([]oneClock, l.n), make([]oneLesson, l.n)
+	s.done, s.learned = make([]oneClock, l.blocks()), make([]oneLesson, l.blocks())
 	if s.seen = s.done; s.packets {
-		s.seen = make([]oneClock, l.n)
+		s.seen = make([]oneClock, l.blocks())
 		s.before, s.relayed = make([]oneSnap, len(groups)), make([]oneSnap, len(l.moves))
 	}
-	for r := range l.n {
-		s.done[r].rank, s.seen[r].rank, s.learned[r].rank = r, r, r
+	for b := range l.blocks() {
+		s.done[b].block, s.seen[b].block, s.learned[b].block = b, b, b
 	}
 	return s
 }
@@ -120,11 +120,11 @@ func (s *oneSync) countAsks() {
 	})
 }
 
-// eachDep calls f with every dependence of Moves i of one rank on those of another.
+// eachDep calls f with every dependence of Moves i of one block on those of another.
 func (s *oneSync) eachDep(f func(i int32, d oneDep)) {
 	for i := range s.moves {
 		for _, d := range s.deps.of(int32(i)) {
-			if s.moves[d.on].rank != s.moves[i].rank {
+			if s.blockOf(d.on) != s.blockOf(int32(i)) {
 				f(int32(i), d)
 			}
 		}
@@ -133,7 +133,7 @@ func (s *oneSync) eachDep(f func(i int32, d oneDep)) {
 
 // first runs group g in the first pass, and inserts what it must wait for.
 func (s *oneSync) first(g int32) {
-	b := s.groups[g].rank
+	b := s.groups[g].block
 	s.begin(g, 0)
 	for _, d := range s.unmet(g) {
 		if !s.met(d.by, d.oneDep) {
@@ -142,17 +142,17 @@ func (s *oneSync) first(g int32) {
 		}
 	}
 	for _, owner := range s.owners(g) {
-		if s.seen[b].of(owner) == 0 {
+		if first := s.firstOf(owner); !s.hasBegun(b, owner) {
 			s.begins[g] = append(s.begins[g], owner)
 			s.failed = s.failed || s.groups[g].joint
-			s.note(&s.done[b], owner, 1)
-			s.note(&s.seen[b], owner, 1)
+			s.note(&s.done[b], first, 1)
+			s.note(&s.seen[b], first, 1)
 		}
 	}
 	s.send(g)
 	for _, i := range s.groups[g].moves {
 		for _, d := range s.deps.of(i) {
-			if d.kind != depPacket && s.moves[d.on].rank != b {
+			if d.kind != depPacket && s.blockOf(d.on) != b {
 				s.drop(&s.after[s.of[d.on]])
 			}
 		}
@@ -161,9 +161,19 @@ func (s *oneSync) first(g int32) {
 	s.keep(g)
 }
 
+// hasBegun says whether block b knows that the launch of a rank has begun: whoever heard of any of its blocks does.
+func (s *oneSync) hasBegun(b, rank int32) bool {
+	for other := s.firstOf(rank); other < s.firstOf(rank+1); other++ {
+		if s.seen[b].of(other) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // keep keeps what group g knows at its end, if somebody may ask.
 func (s *oneSync) keep(g int32) {
-	b := s.groups[g].rank
+	b := s.groups[g].block
 	if a := &s.after[g]; a.asks > 0 {
 		if a.done = s.done[b].share(); s.packets {
 			a.seen = s.seen[b].share()
@@ -172,7 +182,7 @@ func (s *oneSync) keep(g int32) {
 	}
 }
 
-// A unmetDep is a dependence of Move by that its rank's clocks do not cover.
+// A unmetDep is a dependence of Move by that its block's clocks do not cover.
 type unmetDep struct {
 	oneDep
 	by int32
@@ -183,7 +193,7 @@ func (s *oneSync) unmet(g int32) []unmetDep {
 	list := s.asked[:0]
 	for _, i := range s.groups[g].moves {
 		for _, d := range s.deps.of(i) {
-			if d.kind != depPacket && s.moves[d.on].rank != s.groups[g].rank && !s.met(i, d) {
+			if d.kind != depPacket && s.blockOf(d.on) != s.groups[g].block && !s.met(i, d) {
 				list = append(list, unmetDep{d, i})
 			}
 		}
@@ -195,12 +205,15 @@ func (s *oneSync) unmet(g int32) []unmetDep {
 
 // met says whether Move i knows that d is as it must be.
 func (s *oneSync) met(i int32, d oneDep) bool {
-	b := s.moves[i].rank
-	if d.kind == depSees && s.away(b, s.moves[d.on].rank) {
-		return s.arrived[[2]int32{s.moves[d.on].rank, b}] >= s.ends(s.of[d.on], 0)
-	}
-	if d.kind == depSees {
-		return s.seen[b].of(s.moves[d.on].rank) >= s.ends(s.of[d.on], 0)
+	b, a, ends := s.blockOf(i), s.blockOf(d.on), s.ends(s.of[d.on], 0)
+	switch {
+	case d.kind == depSees && s.away(s.rankOf(b), s.rankOf(a)):
+		return s.arrived[[2]int32{a, b}] >= ends
+	case d.kind == depSees:
+		return s.seen[b].of(a) >= ends
+	case s.rankOf(a) == s.rankOf(b):
+		// Packets that went round order threads of one block chunk by chunk, and not those of two of one memory.
+		return s.done[b].of(a) >= ends
 	}
 	return s.round(d.on, func(x int32) bool { return x == i || s.isOver(i, x) })
 }
@@ -227,14 +240,14 @@ func (s *oneSync) round(x int32, over func(x int32) bool) bool {
 }
 
 // isOver says whether Move i knows when it writes that the first pass of Move x
-// is over: by its rank's clock, or by the packets that it reads.
+// is over: by its block's clock, or by the packets that it reads.
 func (s *oneSync) isOver(i, x int32) bool {
-	rank, ends := s.moves[x].rank, s.ends(s.of[x], 0)
-	if s.done[s.moves[i].rank].of(rank) >= ends {
+	block, ends := s.blockOf(x), s.ends(s.of[x], 0)
+	if s.done[s.blockOf(i)].of(block) >= ends {
 		return true
 	}
 	for _, d := range s.deps.of(i) {
-		if s.brings(i, d) && s.tells(d.on).done.of(rank) >= ends {
+		if s.brings(i, d) && s.tells(d.on).done.of(block) >= ends {
 			return true
 		}
 	}
@@ -243,13 +256,13 @@ func (s *oneSync) isOver(i, x int32) bool {
 
 // await makes group g wait for Move x, by a signal behind it.
 func (s *oneSync) await(g, x int32) {
-	b, a := s.groups[g].rank, s.moves[x].rank
+	b, a := s.groups[g].block, s.blockOf(x)
 	k := s.signal(a, b, s.of[x])
 	s.awaits[g] = append(s.awaits[g], oneAwait{k, 0})
 	s.hear(b, k, 0)
 }
 
-// hear lets rank b learn what signal k of a pass tells.
+// hear lets block b learn what signal k of a pass tells.
 func (s *oneSync) hear(b, k, pass int32) {
 	sig := &s.signals[k]
 	snap := &s.after[sig.group]
@@ -260,14 +273,14 @@ func (s *oneSync) hear(b, k, pass int32) {
 		}
 	}
 	ends := s.ends(sig.group, pass)
-	if s.away(b, sig.from) {
+	if s.away(s.rankOf(b), s.rankOf(sig.from)) {
 		s.arrived[[2]int32{sig.from, b}] = max(s.arrived[[2]int32{sig.from, b}], ends)
 	}
 	s.note(&s.done[b], sig.from, ends)
 	s.note(&s.seen[b], sig.from, ends)
 }
 
-// signal returns the first signal of a pass from rank a to b that is behind
+// signal returns the first signal of a pass from block a to b that is behind
 // group g, made if there is none.
 func (s *oneSync) signal(a, b, g int32) int32 {
 	if k, ok := s.signalled(a, b, g); ok {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"mscclc/ir"
@@ -35,6 +36,9 @@ import (
 //	  m1 rank 1 mv input[2] + packets[0] -> input[2]*2
 //	  signal 0 2                                      to these ranks
 //	leave 1 0                                         rank 1 signals rank 0 at the end of a launch
+//
+// Where ranks have several lanes, a Move and a group name theirs, as in "rank 1 lane 2", and signals are from and to
+// such as 1.2, lane 2 of rank 1.
 
 // WriteText writes the text form of l. Without positions nothing is said of where in the file things are from.
 func (l *State) WriteText(w io.Writer, positions bool) error {
@@ -125,7 +129,11 @@ func (t *writer) run(r *oneRun) {
 
 func (t *writer) move(i int32) {
 	m := &t.moves[i]
-	b := fmt.Appendf(nil, "m%d rank %d %v", i, m.rank, ir.Move)
+	b := fmt.Appendf(nil, "m%d rank %d", i, m.rank)
+	if t.lanes > 1 {
+		b = fmt.Appendf(b, " lane %d", m.lane)
+	}
+	b = fmt.Appendf(b, " %v", ir.Move)
 	sign := " "
 	for _, s := range m.srcs {
 		b = t.operand(append(b, sign...), s, m.rank, 1)
@@ -178,14 +186,17 @@ func (t *writer) dependences(b []byte, deps []oneDep) []byte {
 }
 
 func (t *writer) group(g int32, group *oneGroup) {
-	fmt.Fprintf(t, "group %d rank %d", g, group.rank)
+	fmt.Fprintf(t, "group %d rank %d", g, t.rankOf(group.block))
+	if t.lanes > 1 {
+		fmt.Fprintf(t, " lane %d", group.block%t.lanes)
+	}
 	if group.joint {
 		t.WriteString(" joint")
 	}
 	t.WriteByte('\n')
 	s := t.sync
 	if s != nil && len(s.begins[g]) > 0 {
-		t.numbers("  launch", s.begins[g])
+		t.numbers("  launch", s.begins[g], t.rank)
 	}
 	if s != nil && len(s.awaits[g]) > 0 {
 		t.WriteString("  wait")
@@ -202,7 +213,7 @@ func (t *writer) group(g int32, group *oneGroup) {
 		t.move(i)
 	}
 	if s != nil && len(t.signals[g]) > 0 {
-		t.numbers("  signal", t.signals[g])
+		t.numbers("  signal", t.signals[g], t.block)
 	}
 }
 
@@ -211,15 +222,26 @@ func (t *writer) leaves() {
 		return
 	}
 	for _, pair := range t.sync.leaves {
-		t.numbers("leave", pair[:])
+		t.numbers("leave", pair[:], t.block)
 	}
 }
 
-// numbers writes a line of a word and numbers.
-func (t *writer) numbers(word string, list []int32) {
+// numbers writes a line of a word and numbers, which are called as name says.
+func (t *writer) numbers(word string, list []int32, name func(n int32) string) {
 	t.WriteString(word)
 	for _, n := range list {
-		fmt.Fprintf(t, " %d", n)
+		t.WriteString(" " + name(n))
 	}
 	t.WriteByte('\n')
+}
+
+// rank is the name of a rank.
+func (t *writer) rank(rank int32) string { return strconv.Itoa(int(rank)) }
+
+// block is the name of a block: its rank and, where there are several, its lane.
+func (t *writer) block(block int32) string {
+	if t.lanes == 1 {
+		return t.rank(block)
+	}
+	return fmt.Sprintf("%d.%d", t.rankOf(block), block%t.lanes)
 }
