@@ -15,9 +15,9 @@ import (
 	"mscclc/passes/passestest"
 )
 
-// TestOneLaneBytes holds that programs of one lane are what they were before there were lanes: testdata/onelane.sum has,
-// for programs of the catalog, a sum of the chunk DAGs and one of what they become. Programs of the catalog that are
-// new, or were changed, are not looked at; MSCCLC_UPDATE=1 writes the file anew.
+// TestOneLaneBytes holds that programs of one lane are what they were before there were lanes. testdata/onelane.sum
+// has, of programs of the catalog, a sum of the chunk DAGs and one of what they become. Programs of the catalog that
+// are new, or were changed, are not looked at; MSCCLC_UPDATE=1 writes the file anew.
 func TestOneLaneBytes(t *testing.T) {
 	const file = "testdata/onelane.sum"
 	var lines []string
