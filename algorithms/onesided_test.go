@@ -76,7 +76,7 @@ func TestOneSided(t *testing.T) {
 
 // oneSided tries p; turn picks what it is run with.
 func (p *program) oneSided(opt lang.Options, turn int) error {
-	passes := core.Options{Level0: turn%7 == 5, Off: map[string]bool{}}
+	passes := core.Options{Level0: turn%7 == 5, Off: map[string]bool{}, Lanes: []int{1, 4, 1, 2, core.MostLanes}[turn%5]}
 	if optional := []string{"merge", "drop", "fuse", "group", "join"}; turn%7 == 6 {
 		passes.Off[optional[turn/7%len(optional)]] = true
 	}

@@ -136,6 +136,25 @@ func TestStagedMutations(t *testing.T) {
 	}
 }
 
+// TestLaneMutations is TestOneSidedMutations of some programs whose ranks have two to four lanes. The explorer runs the
+// copies of a rank's blocks in all orders, and so judges signals between lanes and credits between them too.
+func TestLaneMutations(t *testing.T) {
+	var some []original
+	for lanes := 2; lanes <= 4; lanes++ {
+		set := func(o *mscclc.Options) { o.OneSided, o.Core.Lanes = true, lanes }
+		for k, o := range loweredCatalog(t, set, ir.Simple, ir.LL) {
+			if k%4 == lanes-2 && len(o.p.Blocks) > len(o.p.Rank) {
+				some = append(some, o)
+			}
+		}
+	}
+	counts, _ := tryMutations(t, some, irtest.Count(t, 1))
+	t.Logf("%d programs: %v", len(some), counts)
+	if len(some) < 20 || counts["rejected"] < len(some)/4 {
+		t.Error("too few were judged to say anything")
+	}
+}
+
 // tryMutations changes each program so often, and compares what is said of it. It counts the verdicts, and by change
 // what was tried, no program, harmful and caught.
 func tryMutations(t *testing.T, all []original, each int) (counts map[string]int, table map[string]*[4]int) {

@@ -45,7 +45,8 @@ func TestAcrossNodesCatalog(t *testing.T) {
 			}
 			for k := range 8 {
 				c.Protocol = []ir.Protocol{ir.Simple, ir.LL}[k/4]
-				opt := Options{Nodes: dealt(c.Coll.Ranks, 2+k%2, k&2 > 0), OnePass: k%3 == 1, Staged: k%4 == 2}
+				opt := Options{Nodes: dealt(c.Coll.Ranks, 2+k%2, k&2 > 0), OnePass: k%3 == 1, Staged: k%4 == 2,
+					Lanes: 1 + k%3*2}
 				p, err := overNodes(c, opt)
 				if isHint(err) {
 					refused++
@@ -87,7 +88,7 @@ func TestAcrossNodesRandom(t *testing.T) {
 		for r := range node {
 			node[r] = int32(rnd.Intn(3))
 		}
-		opt := Options{Nodes: node, OnePass: seed%2 == 1, Staged: seed%3 == 1}
+		opt := Options{Nodes: node, OnePass: seed%2 == 1, Staged: seed%3 == 1, Lanes: 1 + seed%5}
 		if p, err := overNodes(c, opt); err != nil && !isHint(err) {
 			var b bytes.Buffer
 			text.WriteChunks(&b, c)

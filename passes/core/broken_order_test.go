@@ -197,6 +197,17 @@ func loseAwait(credit bool) func(s *State, rnd *rand.Rand) {
 
 var brokenSync = []fault{
 	{pass: "sync", what: "a group does not wait", by: "synced", code: diag.Race, spoil: loseAwait(false)},
+	{pass: "sync", what: "a lane does not wait for another of its rank", by: "synced", code: diag.Race,
+		spoil: func(s *State, rnd *rand.Rand) {
+			s.sync.anyAwait(rnd, func(g, k int) bool {
+				a := s.sync.awaits[g][k]
+				found := a.ago == 0 && s.rankOf(s.sync.signals[a.signal].from) == s.rankOf(s.sync.groups[g].block)
+				if found {
+					s.sync.awaits[g] = slices.Delete(s.sync.awaits[g], k, k+1)
+				}
+				return found
+			})
+		}},
 	{pass: "sync", what: "a signal is raised a group too early", by: "synced", code: diag.Race,
 		spoil: func(s *State, rnd *rand.Rand) {
 			any1(len(s.sync.signals), rnd, func(k int) bool {
@@ -256,6 +267,17 @@ var brokenLeave = []fault{
 
 var brokenCredit = []fault{
 	{pass: "credit", what: "one writes scratch again at once", by: "proven", code: diag.Race, spoil: loseAwait(true)},
+	{pass: "credit", what: "a lane writes again what another of its rank reads", by: "proven", code: diag.Race,
+		spoil: func(s *State, rnd *rand.Rand) {
+			s.sync.anyAwait(rnd, func(g, k int) bool {
+				a := s.sync.awaits[g][k]
+				found := a.ago > 0 && s.rankOf(s.sync.signals[a.signal].from) == s.rankOf(s.sync.groups[g].block)
+				if found {
+					s.sync.awaits[g] = slices.Delete(s.sync.awaits[g], k, k+1)
+				}
+				return found
+			})
+		}},
 	{pass: "credit", what: "a credit is of a pass too many ago", by: "proven", code: diag.Race,
 		spoil: func(s *State, rnd *rand.Rand) {
 			s.sync.anyAwait(rnd, func(g, k int) bool {

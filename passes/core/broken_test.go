@@ -25,8 +25,8 @@ type fault struct {
 }
 
 // faults lists three broken copies of each pass and more.
-var faults = slices.Concat(brokenRuns, brokenMerge, brokenMoves, brokenDrop, brokenFuse, brokenDepend, brokenOrder,
-	brokenGroup, brokenPlace, brokenJoin, brokenSync, brokenLeave, brokenCredit)
+var faults = slices.Concat(brokenRuns, brokenMerge, brokenMoves, brokenDrop, brokenFuse, brokenDepend, brokenAssign,
+	brokenOrder, brokenGroup, brokenPlace, brokenJoin, brokenSync, brokenLeave, brokenCredit)
 
 // A tally counts what became of the inputs of one fault.
 type tally struct {
@@ -75,8 +75,9 @@ func (f *fault) try(t *testing.T, n int) *tally {
 	y := &tally{by: map[string]int{}, rejected: map[diag.Code]int{}}
 	for _, name := range []string{"allreduce/allpairs", "allreduce/ring", "allgather/allpairs", "alltoall/one_step"} {
 		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
-			for _, staged := range []bool{false, true} {
-				f.tryOne(y, known(t, name, 4, protocol), Options{Staged: staged}, rand.New(rand.NewSource(1)))
+			for k := range 4 {
+				opt := Options{Staged: k&1 > 0, Lanes: 1 + k&2}
+				f.tryOne(y, known(t, name, 4, protocol), opt, rand.New(rand.NewSource(1)))
 			}
 		}
 	}
@@ -84,7 +85,7 @@ func (f *fault) try(t *testing.T, n int) *tally {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{Ops: 30})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		f.tryOne(y, c, Options{OnePass: seed%4 == 3, Staged: seed%3 == 1}, rnd)
+		f.tryOne(y, c, Options{OnePass: seed%4 == 3, Staged: seed%3 == 1, Lanes: 1 + seed%2*3}, rnd)
 	}
 	if y.by[f.by] == 0 {
 		t.Errorf("%s was never missing in %d inputs: %v", f.by, y.tried, y.by)

@@ -122,7 +122,7 @@ func (f *oneFuser) hoist(i int32) bool {
 	if f.ported(m) {
 		return false
 	}
-	if x := f.made(i, m.srcs[0]); x >= 0 && len(m.srcs) == 1 && f.free(x, m) {
+	if x := f.made(i, m.srcs[0]); x >= 0 && len(m.srcs) == 1 && !f.mixed(x, i) && f.free(x, m) {
 		f.uses[x]--
 		f.join(x, i)
 		return true
@@ -132,7 +132,8 @@ func (f *oneFuser) hoist(i int32) bool {
 		return false
 	}
 	o := &f.moves[x]
-	if len(o.dsts) == 0 || o.rank != m.rank || o.count != m.count || !slices.Equal(o.srcs, m.srcs) || !f.free(x, m) {
+	if len(o.dsts) == 0 || o.rank != m.rank || o.count != m.count || !slices.Equal(o.srcs, m.srcs) || f.mixed(x, i) ||
+		!f.free(x, m) {
 		return false
 	}
 	for _, s := range m.srcs {

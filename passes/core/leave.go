@@ -45,6 +45,16 @@ func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
 	}
 }
 
+// hasBegun says whether block b knows that the launch of a rank has begun: whoever heard of any of its blocks does.
+func (s *oneSync) hasBegun(b, rank int32) bool {
+	for other := s.firstOf(rank); other < s.firstOf(rank+1); other++ {
+		if s.seen[b].of(other) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // A teller is a block that has accessed an owner's input or output, and where the
 // last read and the last write end that the owner does not know of; 0 is none.
 type teller struct{ block, reads, writes int32 }

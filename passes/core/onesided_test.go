@@ -91,7 +91,8 @@ func TestOneSidedCatalog(t *testing.T) {
 					}
 					for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 						c.Protocol = protocol
-						for _, opt := range []Options{{}, {OnePass: true}, {Staged: true}} {
+						for _, opt := range []Options{{}, {OnePass: true}, {Staged: true}, {Lanes: 2}, {Lanes: 6, Staged: true},
+							{Lanes: MostLanes}} {
 							p, err := lowered(c, opt)
 							if opt.Staged && isHint(err) {
 								continue

@@ -11,17 +11,7 @@ import (
 // turn to one at once.
 func order(l *State) (int, error) {
 	n := len(l.moves)
-	deep, high := make([]int32, n), make([]int32, n)
-	for i := range n {
-		for _, d := range l.deps.of(int32(i)) {
-			deep[i] = max(deep[i], deep[d.on]+1)
-		}
-	}
-	for i := n - 1; i >= 0; i-- {
-		for _, d := range l.deps.of(int32(i)) {
-			high[d.on] = max(high[d.on], high[i]+1)
-		}
-	}
+	deep, high := l.depths()
 	order := make([]int32, n)
 	offset := make([]int32, n)
 	for i := range order {
@@ -34,6 +24,23 @@ func order(l *State) (int, error) {
 	})
 	l.order, l.deep = order, deep
 	return n, nil
+}
+
+// depths returns, of each Move, on how many others it depends that follow each other, and how many so depend on it.
+func (l *State) depths() (deep, high []int32) {
+	n := len(l.moves)
+	deep, high = make([]int32, n), make([]int32, n)
+	for i := range n {
+		for _, d := range l.deps.of(int32(i)) {
+			deep[i] = max(deep[i], deep[d.on]+1)
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		for _, d := range l.deps.of(int32(i)) {
+			high[d.on] = max(high[d.on], high[i]+1)
+		}
+	}
+	return deep, high
 }
 
 // behind is how many ranks rank is behind own, going round.

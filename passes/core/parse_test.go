@@ -68,7 +68,7 @@ func (p *stateParser) line(line string) error {
 		p.starts = append(p.starts, len(p.named))
 		return nil
 	}
-	rank := int32(noRank)
+	rank, lane := int32(noRank), int32(0)
 	name, isMove := strings.CutPrefix(words[0], "m")
 	if isMove {
 		at, err := strconv.Atoi(name)
@@ -78,9 +78,14 @@ func (p *stateParser) line(line string) error {
 		r, _ := strconv.Atoi(words[2])
 		rank = int32(r)
 		p.named = append(p.named, int32(at))
-		words = words[4:]
+		if words = words[3:]; words[0] == "lane" {
+			k, _ := strconv.Atoi(words[1])
+			lane, words = int32(k), words[2:]
+			p.lanes = max(p.lanes, lane+1)
+		}
+		words = words[1:]
 	}
-	m := oneMove{rank: rank, pos: -1}
+	m := oneMove{rank: rank, lane: lane, pos: -1}
 	var first, second []spot
 	hint := int32(0)
 	list := &first
@@ -202,7 +207,7 @@ func TestStateText(t *testing.T) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		opt := Options{Even: true}
+		opt := Options{Even: true, Lanes: 1 + seed%3}
 		opt.after = func(p *Pass, s *State, _ Property) error {
 			if find(Table, p.Name) > find(Table, "group") {
 				return nil

@@ -33,6 +33,8 @@ var Table = []Pass{
 		Doc: "make one move of several that pass on the same data"},
 	{Name: "depend", Required: true, Needs: Meaning | Single, Gives: Depends, Run: depend,
 		Doc: "find which moves each move must follow, and why"},
+	{Name: "assign", Needs: Depends, Run: assign,
+		Doc: "give each move a lane of its rank, where ranks have several"},
 	{Name: "order", Required: true, Needs: Depends, Gives: Ordered, Run: order,
 		Doc: "list the moves of all ranks by critical path"},
 	{Name: "group", Needs: Ordered, Run: group,
@@ -55,6 +57,7 @@ type Options struct {
 	OnePass  bool // a launch runs one pass, as plans of MSCCL++ do: see ir.OneSided
 	Staged   bool // a rank reaches only scratch and packets of others, so that calls may give it any buffers
 	MaxInsts int  // limit of moves; 0 is ir.UsualInsts
+	Lanes    int  // blocks of a rank at most, up to MostLanes, which run tiles each at its own pace; 0 is one
 
 	// Nodes is the node of each rank, or nil for one. Between nodes data goes through scratch, and who reads it there
 	// waits for a signal of the writer itself; see "Several nodes" in package verify. Hints for ports and pulls are

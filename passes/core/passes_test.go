@@ -101,7 +101,7 @@ func permuted[T any](list []T, order []int) []T {
 // randomOptions turns passes off, at random.
 func randomOptions(rnd *rand.Rand) Options {
 	opt := Options{OnePass: rnd.Intn(2) == 0, Even: rnd.Intn(4) == 0, Staged: rnd.Intn(3) == 0, Level0: rnd.Intn(10) == 0,
-		Off: map[string]bool{}}
+		Lanes: []int{0, 1, 2, 3, 4, MostLanes}[rnd.Intn(6)], Off: map[string]bool{}}
 	for _, p := range Table {
 		if !p.Required && rnd.Intn(4) == 0 {
 			opt.Off[p.Name] = true
@@ -117,7 +117,7 @@ func TestPassesWork(t *testing.T) {
 	for seed := range int64(40) {
 		c := irtest.Random(rand.New(rand.NewSource(seed)), irtest.Config{})
 		c.Protocol = ir.Protocol(seed % int64(ir.NumProtocols))
-		if _, err := Lower(c, Options{Trace: trace}); err != nil {
+		if _, err := Lower(c, Options{Trace: trace, Lanes: 1 + int(seed)%4}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestPropertiesCatalog(t *testing.T) {
 					}
 					for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 						c.Protocol = protocol
-						for _, opt := range []Options{{}, {OnePass: true}, {Staged: true}, {Level0: true}} {
+						for _, opt := range []Options{{}, {OnePass: true}, {Staged: true}, {Level0: true}, {Lanes: 4}} {
 							if _, err := Lower(c, checked(opt, nil)); err != nil && !(opt.Staged && isHint(err)) {
 								t.Fatalf("%s, in place %v, %v, %+v: %v", shape, inplace, protocol, opt, err)
 							}

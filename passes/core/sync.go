@@ -161,16 +161,6 @@ func (s *oneSync) first(g int32) {
 	s.keep(g)
 }
 
-// hasBegun says whether block b knows that the launch of a rank has begun: whoever heard of any of its blocks does.
-func (s *oneSync) hasBegun(b, rank int32) bool {
-	for other := s.firstOf(rank); other < s.firstOf(rank+1); other++ {
-		if s.seen[b].of(other) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // keep keeps what group g knows at its end, if somebody may ask.
 func (s *oneSync) keep(g int32) {
 	b := s.groups[g].block

@@ -15,7 +15,7 @@ import (
 
 // TestPasses runs each pass on the cases of testdata/PASS.txtar. A case has the sections
 //
-//	NAME/options    optional: words and numbers, such as even 1, onepass 1 or most 4
+//	NAME/options    optional: words and numbers, such as even 1, onepass 1, most 4 or lanes 2
 //	NAME/in         the text form of a State without its first line: runs, or Moves; for the pass runs a chunk DAG
 //	NAME/out        what the pass makes of it, without the header; or the error
 //
@@ -47,6 +47,8 @@ func caseOptions(t *testing.T, list []passestest.Option) (o Options) {
 			o.OnePass = x.Value != 0
 		case "most":
 			o.MaxInsts = x.Value
+		case "lanes":
+			o.Lanes = x.Value
 		default:
 			t.Fatalf("%s is no option", x.Name)
 		}

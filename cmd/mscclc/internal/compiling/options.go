@@ -11,6 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
+	"mscclc/passes/core"
 
 	"github.com/spf13/pflag"
 )
@@ -27,6 +28,7 @@ type Flags struct {
 	Target       string
 	Sided        string // one of SideNames
 	staged       bool
+	lanes        int
 	Nodes        cli.Nodes // of --nodes, of commands with AddNodes
 	via          ir.Via    // what a table asks for
 	optimise     int
@@ -56,6 +58,8 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 		SideNames)
 	f.BoolVar(&c.staged, "staged", false,
 		"reach only scratch and packets of other ranks, so that calls may use any buffers (--sided one)")
+	f.IntVar(&c.lanes, "lanes", 1,
+		"let a rank have up to `N` thread blocks, which go through the tiles each at its own pace (--sided one)")
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the required passes (mscclc help passes)")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (mscclc help passes)")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse steps that pass on the same data; false is --opt fuse=off")
@@ -151,6 +155,12 @@ func (c *Flags) fitSides() error {
 	if c.staged && !c.OneSided() {
 		return cli.Usagef("--staged is for the one-sided lowering: give --sided one, or leave --staged out")
 	}
+	if c.lanes < 1 || c.lanes > core.MostLanes {
+		return cli.Usagef("--lanes takes a number from 1 to %d", core.MostLanes)
+	}
+	if c.lanes > 1 && (plus || !c.OneSided()) {
+		return cli.Usagef("--lanes is for one-sided programs that mscclc's executor runs: give --sided one, and no --target mscclpp")
+	}
 	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
 	flag := c.OneGiven(only...)
 	switch {
@@ -170,7 +180,7 @@ var twoSidedOnly = []string{"instances", "fused-receives", "slots"}
 var PassFlags = []string{"optimise", "opt", "fuse"}
 
 // compileOnly are the flags that only a compilation can follow.
-var compileOnly = append([]string{"param", "instances", "sided", "staged"}, PassFlags...)
+var compileOnly = append([]string{"param", "instances", "sided", "staged", "lanes"}, PassFlags...)
 
 // Unfit names a flag that is given and that what is compiled already cannot follow, nor the
 // command any of others.

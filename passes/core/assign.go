@@ -1,0 +1,132 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+)
+
+// MostLanes is how many lanes a rank has at most.
+const MostLanes = 64
+
+// assign gives each Move a lane of its rank, of which there are opt.Lanes at most. A lane is a block of the rank, which
+// goes through the tiles at its own pace: while one waits for the network, another moves the next tile.
+//
+// Moves of one depth share a lane, since one that mixes depths stalls at the first. Where a rank may have more lanes
+// than depths, those that move most are split by peer, so that one half sends while the other signals, down to one lane
+// a Move. Where it may have fewer, neighbouring depths share lanes of about equal weight.
+//
+// Launches of one pass keep one lane: MSCCL++ has no tiles to overlap.
+func assign(l *State) (int, error) {
+	most := min(l.opt.Lanes, MostLanes)
+	if most <= 1 || l.onePass {
+		return 0, nil
+	}
+	deep, _ := l.depths()
+	byRank := make([][]int32, l.n)
+	for i := range int32(len(l.moves)) {
+		byRank[l.moves[i].rank] = append(byRank[l.moves[i].rank], i)
+	}
+	other := 0
+	for _, moves := range byRank {
+		lanes := l.halved(l.byDepth(moves, deep, most), most)
+		l.lanes = max(l.lanes, int32(len(lanes)))
+		for k, lane := range lanes {
+			for _, i := range lane {
+				l.moves[i].lane = int32(k)
+			}
+			if k > 0 {
+				other += len(lane)
+			}
+		}
+	}
+	return other, nil
+}
+
+// byDepth parts the Moves of a rank by depth, in at most so many lanes.
+func (l *State) byDepth(moves, deep []int32, most int) (lanes [][]int32) {
+	offset := make(map[int32]int32, len(moves))
+	total, depths := int64(0), 0
+	for _, i := range moves {
+		offset[i] = l.offset(i)
+		total += l.weight(i)
+	}
+	slices.SortStableFunc(moves, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(deep[i], deep[j]), cmp.Compare(offset[i], offset[j]))
+	})
+	starts := func(k int) bool { return k == 0 || deep[moves[k]] != deep[moves[k-1]] }
+	for k := range moves {
+		if starts(k) {
+			depths++
+		}
+	}
+	before, last := int64(0), int64(-1)
+	for k, i := range moves {
+		at := before * int64(most) / total // the lane of a depth that begins here, where lanes mix depths
+		if starts(k) && (depths <= most || at > last) {
+			lanes = append(lanes, moves[k:k])
+			last = at
+		}
+		lane := &lanes[len(lanes)-1]
+		*lane = (*lane)[:len(*lane)+1]
+		before += l.weight(i)
+	}
+	return lanes
+}
+
+// halved halves the lanes that move most until there are so many, or each has one Move. Moves of a lane are sorted by
+// depth, and then by how far their peers are.
+func (l *State) halved(lanes [][]int32, most int) [][]int32 {
+	weight := func(lane []int32) (sum int64) {
+		if len(lane) == 1 {
+			return 0
+		}
+		for _, i := range lane {
+			sum += l.weight(i)
+		}
+		return sum
+	}
+	for len(lanes) < most {
+		k := 0
+		for j := range lanes {
+			if weight(lanes[j]) > weight(lanes[k]) {
+				k = j
+			}
+		}
+		if len(lanes) == 0 || len(lanes[k]) == 1 {
+			break
+		}
+		half := len(lanes[k]) / 2
+		lanes = slices.Insert(lanes, k+1, lanes[k][half:])
+		lanes[k] = lanes[k][:half:half]
+	}
+	return lanes
+}
+
+// weight is how many chunks Move i reads and writes.
+func (l *State) weight(i int32) int64 {
+	m := &l.moves[i]
+	return int64(m.count) * int64(len(m.srcs)+len(m.dsts))
+}
+
+// mixed says whether Moves x and i, made one, would write both to ranks of another node and to others. Lanes keep these
+// apart, since a network is slower.
+func (l *State) mixed(x, i int32) bool {
+	return l.opt.Lanes > 1 && !l.onePass && l.far(x) != l.far(i)
+}
+
+// far says whether Move i writes memory of another node.
+func (l *State) far(i int32) bool {
+	m := &l.moves[i]
+	return slices.ContainsFunc(m.dsts, func(x spot) bool { return x.rank >= 0 && l.nodeOf(x.rank) != l.nodeOf(m.rank) })
+}
+
+// nodeOf is the node of a rank: as Options say, or else the program.
+func (l *State) nodeOf(rank int32) int32 {
+	switch {
+	case l.opt.Nodes != nil:
+		return l.opt.Nodes[rank]
+	case l.c.RanksPerNode > 0:
+		return rank / int32(l.c.RanksPerNode)
+	}
+	return 0
+}
