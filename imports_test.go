@@ -57,8 +57,9 @@ var mayImport = map[string][]string{
 	"mscclc/executor":                    {"mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/executor/replay":             {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
 	"mscclc/executor/cpu":                {"mscclc/executor", "mscclc/executor/abi", "mscclc/kernels"},
-	"mscclc/executor/host":               {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/cpu", "mscclc/executor/data"},
-	"mscclc/executor/gpu":                {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/kernels"},
+	"mscclc/executor/shared":             {"mscclc/executor"},
+	"mscclc/executor/host":               {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/cpu", "mscclc/executor/data", "mscclc/executor/shared"},
+	"mscclc/executor/gpu":                {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/shared", "mscclc/ir", "mscclc/kernels"},
 	"mscclc/executor/cuda":               {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/hip":                {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/gpu/gputest":        {"*"}, // the tests of both

@@ -10,6 +10,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
+	"mscclc/executor/shared"
 )
 
 // Options are New's. Zero fields mean the usual.
@@ -43,7 +44,7 @@ func (d *device) Open(img *abi.Image) (executor.Instance, error) { return execut
 func (d *device) GPUs() ([]executor.GPU, error) { return d.open() }
 
 func (d *device) make() ([]executor.GPU, error) {
-	if err := supported(); err != nil {
+	if err := shared.Supported(); err != nil {
 		return nil, err
 	}
 	runner, err := cpu.NewRunner(1)

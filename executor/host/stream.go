@@ -9,6 +9,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/shared"
 )
 
 // A task is one piece of a stream's work. Of a launch, turn is which of its lane's it is.
@@ -188,7 +189,7 @@ func (s *stream) waited(do func()) error {
 }
 
 func (s *stream) Put(address uint64, from []byte) error {
-	to, err := view(address, int64(len(from)))
+	to, err := shared.View(address, int64(len(from)))
 	if err != nil || len(from) == 0 {
 		return err
 	}
@@ -196,7 +197,7 @@ func (s *stream) Put(address uint64, from []byte) error {
 }
 
 func (s *stream) Get(to []byte, address uint64) error {
-	from, err := view(address, int64(len(to)))
+	from, err := shared.View(address, int64(len(to)))
 	if err != nil || len(to) == 0 {
 		return err
 	}
@@ -204,11 +205,11 @@ func (s *stream) Get(to []byte, address uint64) error {
 }
 
 func (s *stream) Copy(to, from uint64, bytes int64) error {
-	dst, err := view(to, bytes)
+	dst, err := shared.View(to, bytes)
 	if err != nil {
 		return err
 	}
-	src, err := view(from, bytes)
+	src, err := shared.View(from, bytes)
 	if err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ func (s *stream) Copy(to, from uint64, bytes int64) error {
 }
 
 func (s *stream) Fill(address uint64, value byte, bytes int64) error {
-	to, err := view(address, bytes)
+	to, err := shared.View(address, bytes)
 	if err != nil {
 		return err
 	}

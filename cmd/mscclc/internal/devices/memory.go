@@ -1,14 +1,14 @@
 package devices
 
 import (
-	"mscclc/executor/host"
+	"mscclc/executor/shared"
 	"mscclc/ir/diag"
 )
 
 // RefuseMemory refuses a run that needs so many bytes, if this machine has less left. Where the machine does not say
 // how much it has, nothing is refused. The hint says what takes less.
 func RefuseMemory(need float64, hint string) error {
-	if available, known := host.Available(); known && need > float64(available) {
+	if available, known := shared.Available(); known && need > float64(available) {
 		return diag.List{diag.New(diag.Unavailable, diag.Span{},
 			"the run needs %.1f GiB of memory, and this machine has %.1f GiB left", need/(1<<30), float64(available)/(1<<30)).
 			WithHint("%s", hint)}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package host
+package shared
 
 import (
 	"cmp"
@@ -19,7 +19,8 @@ import (
 
 // This file has the system make shared memory, and map that of other processes.
 
-func supported() error { return nil }
+// Supported says why this system has no such memory.
+func Supported() error { return nil }
 
 // memoryName is how /proc shows the files.
 const memoryName = "mscclc"
@@ -94,21 +95,23 @@ type handle struct {
 	Offset uint64
 }
 
-// boot is a number of this machine's, or nothing where it does not say.
-var boot = sync.OnceValue(func() string {
+// Machine returns a number of this machine's, or nothing where it does not say.
+func Machine() string { return machine() }
+
+var machine = sync.OnceValue(func() string {
 	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(text))
 })
 
 // Node names what processes must have in common to map each other's memory: the machine, and the processes that /proc
 // shows.
-func (d *device) Node() string {
+func Node() string {
 	space, _ := os.Readlink("/proc/self/ns/pid") // where there are none, all see each other
-	return boot() + " " + space
+	return machine() + " " + space
 }
 
-// Share makes a handle.
-func (g *gpu) Share(address uint64, bytes int64) ([]byte, error) {
+// Share makes a handle of bytes at an address of this process, which Reach in another takes while the memory is there.
+func Share(address uint64, bytes int64) ([]byte, error) {
 	p, err := find(address, bytes)
 	if err != nil {
 		return nil, err
@@ -117,12 +120,9 @@ func (g *gpu) Share(address uint64, bytes int64) ([]byte, error) {
 	if err := syscall.Fstat(p.file, &is); err != nil {
 		return nil, fmt.Errorf("a file in memory: %w", err)
 	}
-	return json.Marshal(&handle{Boot: boot(), PID: os.Getpid(), File: p.file, Inode: is.Ino, Bytes: int64(len(p.bytes)),
+	return json.Marshal(&handle{Boot: machine(), PID: os.Getpid(), File: p.file, Inode: is.Ino, Bytes: int64(len(p.bytes)),
 		Offset: address - p.address})
 }
-
-// Unshare has nothing to end: the file is there as long as the memory.
-func (g *gpu) Unshare([]byte) error { return nil }
 
 // reached is the memory of other processes that this one has mapped, by handle without offset.
 var reached struct {
@@ -136,24 +136,27 @@ type mapping struct {
 	users int
 }
 
-// Reach maps memory of another process.
-func (g *gpu) Reach(text []byte) (uint64, error) {
-	var h handle
-	if err := json.Unmarshal(text, &h); err != nil {
-		return 0, fmt.Errorf("a handle of shared memory: %w", err)
+// Reach maps memory of another process, and returns the address of what was shared. Leave undoes it. Memory that was
+// reached before is not mapped again. first, if it is not nil, is told of memory that was not mapped before, all of it.
+func Reach(text []byte, first func(whole []byte) error) (address uint64, err error) {
+	h, offset, err := readHandle(text)
+	if err != nil {
+		return 0, err
 	}
-	if h.Boot != boot() {
+	if h.Boot != machine() {
 		return 0, fmt.Errorf("process %d is on another machine, and processes on the CPU share one machine's memory: %w", h.PID,
 			executor.ErrNotSupported)
 	}
-	offset := h.Offset
-	h.Offset = 0
 	reached.Lock()
 	defer reached.Unlock()
 	m := reached.pieces[h]
 	if m == nil {
-		var err error
-		if m, err = h.open(); err != nil {
+		if m, err = h.open(); err == nil && first != nil {
+			if err = first(m.bytes); err != nil {
+				syscall.Munmap(m.bytes)
+			}
+		}
+		if err != nil {
 			return 0, fmt.Errorf("shared memory of process %d: %w", h.PID, err)
 		}
 		if reached.pieces == nil {
@@ -163,6 +166,15 @@ func (g *gpu) Reach(text []byte) (uint64, error) {
 	}
 	m.users++
 	return m.address + offset, nil
+}
+
+// readHandle reads the text of a handle, and takes the offset out of it.
+func readHandle(text []byte) (h handle, offset uint64, err error) {
+	if err := json.Unmarshal(text, &h); err != nil {
+		return h, 0, fmt.Errorf("a handle of shared memory: %w", err)
+	}
+	offset, h.Offset = h.Offset, 0
+	return h, offset, nil
 }
 
 // open maps the file.
@@ -191,13 +203,12 @@ func (h *handle) open() (*mapping, error) {
 	return &mapping{piece: piece{address: addressOf(bytes), bytes: bytes}}, nil
 }
 
-// Leave undoes one Reach.
-func (g *gpu) Leave(text []byte) error {
-	var h handle
-	if err := json.Unmarshal(text, &h); err != nil {
-		return fmt.Errorf("a handle of shared memory: %w", err)
+// Leave undoes one Reach. last, if it is not nil, is told of memory that nobody needs any more, before it is unmapped.
+func Leave(text []byte, last func(whole []byte) error) error {
+	h, _, err := readHandle(text)
+	if err != nil {
+		return err
 	}
-	h.Offset = 0
 	reached.Lock()
 	defer reached.Unlock()
 	m := reached.pieces[h]
@@ -208,5 +219,8 @@ func (g *gpu) Leave(text []byte) error {
 		return nil
 	}
 	delete(reached.pieces, h)
-	return syscall.Munmap(m.bytes)
+	if last != nil {
+		err = last(m.bytes)
+	}
+	return errors.Join(err, syscall.Munmap(m.bytes))
 }

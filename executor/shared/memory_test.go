@@ -1,69 +1,74 @@
 //go:build linux
 
-package host
+package shared
 
 import (
 	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
-
-	"mscclc/executor"
 )
-
-func share(t *testing.T) executor.GPU {
-	t.Helper()
-	gpus, err := New(Options{}).GPUs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return gpus[0]
-}
 
 // TestMemory makes memory, reaches it again as another process would, and says what is wrong with addresses.
 func TestMemory(t *testing.T) {
-	g := share(t)
-	a, err := g.Alloc(10000)
+	a, err := Alloc(10000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Poke(a+9996, []byte("last")); err != nil {
-		t.Fatal(err)
-	}
-	h, err := g.Share(a+5000, 5000)
+	end, err := View(a+9996, 4)
 	if err != nil {
 		t.Fatal(err)
+	}
+	copy(end, "last")
+	h, err := Share(a+5000, 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	var whole []byte
+	note := func(what string) func([]byte) error {
+		return func(all []byte) error {
+			told, whole = append(told, what), all
+			return nil
+		}
 	}
 	for range 2 {
-		other, err := g.Reach(h)
+		other, err := Reach(h, note("first"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := reached.pieces[key(t, h)]
-		if got := m.bytes[other-m.address+4996:][:4]; !bytes.Equal(got, []byte("last")) {
+		if got := whole[other-addressOf(whole)+4996:][:4]; !bytes.Equal(got, []byte("last")) {
 			t.Errorf("got %q", got)
 		}
 	}
 	for i, want := range []int{1, 0} {
-		if err := g.Leave(h); err != nil || len(reached.pieces) != want {
+		if err := Leave(h, note("last")); err != nil || len(reached.pieces) != want {
 			t.Errorf("after %d times there are %d mappings: %v", i+1, len(reached.pieces), err)
 		}
 	}
-	for what, err := range map[string]error{"too long": g.Owns(a, 10001), "elsewhere": g.Owns(16, 1),
-		"a poke behind it": g.Poke(a+9999, make([]byte, 2)), "freed in the middle": g.Free(a + 1)} {
+	view := func(address uint64, bytes int64) error {
+		_, err := View(address, bytes)
+		return err
+	}
+	if want := []string{"first", "last"}; !slices.Equal(told, want) {
+		t.Errorf("was told %q", told)
+	}
+	for what, err := range map[string]error{"too long": view(a, 10001), "elsewhere": view(16, 1),
+		"two bytes behind it": view(a+9999, 2), "freed in the middle": Free(a + 1)} {
 		if err == nil {
 			t.Errorf("%s is fine", what)
 		}
 	}
-	if err := g.Free(a); err != nil {
+	if err := Free(a); err != nil {
 		t.Error(err)
 	}
-	if _, err := g.Reach(h); err == nil {
+	if _, err := Reach(h, nil); err == nil {
 		t.Error("memory that is gone was reached")
 	}
-	if _, err := g.Alloc(1 << 45); err == nil || !strings.Contains(err.Error(), "out of memory") {
+	if _, err := Alloc(1 << 45); err == nil || !strings.Contains(err.Error(), "out of memory") {
 		t.Errorf("32 TiB: %v", err)
 	}
 }
@@ -80,7 +85,6 @@ func key(t *testing.T, text []byte) handle {
 
 // TestStrangers refuses handles of other machines, of processes that are gone, and of descriptors that are other files.
 func TestStrangers(t *testing.T) {
-	g := share(t)
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
@@ -90,12 +94,12 @@ func TestStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	a, err := g.Alloc(4096)
+	a, err := Alloc(4096)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Free(a)
-	text, err := g.Share(a, 1)
+	defer Free(a)
+	text, err := Share(a, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,11 +116,11 @@ func TestStrangers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Reach(changed); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Reach(changed, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, err := g.Reach([]byte("{")); err == nil {
+	if _, err := Reach([]byte("{"), nil); err == nil {
 		t.Error("a handle that is none was reached")
 	}
 }
