@@ -89,6 +89,16 @@ type GPU interface {
 	Reach(handle []byte) (address uint64, err error)
 	Leave(handle []byte) error
 
+	// AllocNet makes memory of the host, zeroed, that kernels of all GPUs of this process access, and the proxy that
+	// carries messages between nodes; ZeroNet zeroes some of it. ShareNet makes a handle of it for processes of this
+	// node, and ReachNet gives them its address there.
+	AllocNet(bytes int64) (address uint64, err error)
+	FreeNet(address uint64) error
+	ZeroNet(address uint64, bytes int64) error
+	ShareNet(address uint64, bytes int64) ([]byte, error)
+	ReachNet(handle []byte) (address uint64, err error)
+	LeaveNet(handle []byte) error
+
 	// Peek and Poke read and write words beside what runs.
 	Peek(to []byte, address uint64) error
 	Poke(address uint64, from []byte) error
@@ -107,7 +117,8 @@ type GPU interface {
 	Ready(l *Ready) (Shot, error)
 }
 
-// A KernelKind is what programs a kernel is for: two-sided ones, one-sided ones, and such with a port.
+// A KernelKind is what programs a kernel is for: two-sided ones, one-sided ones, such with a port, and such of several
+// nodes.
 type KernelKind int
 
 // The kinds of kernels.
@@ -115,6 +126,7 @@ const (
 	TwoSidedKernel KernelKind = iota
 	OneSidedKernel
 	PortKernel
+	NetKernel
 )
 
 // A Port makes copies that kernels ask for while they run: a thread of the host polls what they ask, in memory of the
@@ -184,6 +196,7 @@ type Ready struct {
 	Threads int              // of a block; 0 for as many as let all be there at once
 	Copies  bool             // no step of a one-sided program folds
 	Lines   bool             // its packets are lines
+	Net     bool             // it is of several nodes
 	Few     *abi.FewParams   // where its launch is of few packets; nil is the general way
 }
 

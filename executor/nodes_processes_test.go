@@ -114,7 +114,7 @@ func startNodes(t *testing.T, calls int) []*nodeProcess {
 	for i := range nodeProcesses {
 		p := &nodeProcess{Cmd: exec.Command(os.Args[0], "-test.run=^TestNodesChild$")}
 		p.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %d", childVariable, i, ear.Addr(), calls),
-			fmt.Sprintf("%s=n%d", executor.NodeVariable, i/perNode), executor.NetVariable+"=ucx", "UCX_TLS=tcp,self")
+			fmt.Sprintf("%s=n%d", executor.NodeVariable, i/perNode), transport.NetVariable+"=ucx", "UCX_TLS=tcp,self")
 		said, err := p.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

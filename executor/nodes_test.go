@@ -23,6 +23,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
+	"mscclc/transport"
 	"mscclc/transport/enginetest"
 )
 
@@ -79,7 +80,7 @@ func nodesOf(nodes, processes, ranks int) (l layout) {
 func world(t *testing.T) {
 	t.Helper()
 	enginetest.Use()
-	t.Setenv(executor.NetVariable, fmt.Sprintf("test:%s,seed=%d", strings.ReplaceAll(t.Name(), ",", " "), len(t.Name())))
+	t.Setenv(transport.NetVariable, fmt.Sprintf("test:%s,seed=%d", strings.ReplaceAll(t.Name(), ",", " "), len(t.Name())))
 }
 
 // each does something in all processes of a job, and returns what they have failed with.
@@ -268,7 +269,7 @@ func TestNodesReset(t *testing.T) {
 // that waited.
 func TestNodesLost(t *testing.T) {
 	world(t)
-	t.Setenv(executor.NetVariable, "test:lost,kill=500")
+	t.Setenv(transport.NetVariable, "test:lost,kill=500")
 	list := start(t, catalog(t, "allreduce/ring", lang.Params{"ranks": "4"}, nil), nodesOf(2, 1, 2), 2, 1024)
 	lost := regexp.MustCompile(`ring.mscl:.* process [01] \(ranks (0, 1, node n0|2, 3, node n1)\): .*; rank .* waited`)
 	for i, err := range each(len(list), func(i int) error {

@@ -126,12 +126,12 @@ type seat struct {
 	reach  []uint64     // of all ranks, as the GPU has them
 	own    uint64       // states, status and tables
 	at     struct {
-		states, ends, sent, status, calls uint64
-		tables                            []uint64
+		states, ends, sent, status, calls, inboxes uint64
+		tables                                     []uint64
 	}
-	netLanes uint64   // in a plan of several nodes
-	leave    [][]byte // handles that it reached
-	free     []int    // tables for calls that no call has
+	net   seatNet  // in a plan of several nodes
+	leave [][]byte // handles that it reached
+	free  []int    // tables for calls that no call has
 }
 
 // needs is what a seat has in its own memory, beside a status.
@@ -139,6 +139,7 @@ type needs struct {
 	states uint64   // bytes
 	lanes  int      // of a port, or 0
 	sent   int      // lanes of the network, or 0
+	boxes  int      // ranks whose inboxes it may use, or 0
 	tables [][]byte // that do not change
 	call   uint64   // bytes of a table that each call has, if any
 	calls  int      // that there are at once

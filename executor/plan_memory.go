@@ -42,7 +42,9 @@ func (p *Plan) allocate(types []data.DType) error {
 			return err
 		}
 		kernel := TwoSidedKernel
-		if s.lanes > 0 {
+		if p.net != nil {
+			kernel = NetKernel
+		} else if s.lanes > 0 {
 			kernel = PortKernel
 		} else if p.loaded.img.One != nil {
 			kernel = OneSidedKernel
@@ -59,7 +61,7 @@ func (p *Plan) allocate(types []data.DType) error {
 // allocateOwn makes a seat's own memory, and puts its tables there.
 func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
 	parts := []uint64{n.states, uint64(n.lanes) * uint64(unsafe.Sizeof(abi.PortEnds{})), uint64(n.sent) * 8,
-		uint64(unsafe.Sizeof(abi.Status{})), n.call * uint64(n.calls)}
+		uint64(unsafe.Sizeof(abi.Status{})), n.call * uint64(n.calls), uint64(n.boxes) * uint64(unsafe.Sizeof(abi.Inbox{}))}
 	for _, t := range n.tables {
 		parts = append(parts, uint64(len(t)))
 	}
@@ -70,8 +72,8 @@ func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
 	for i := range at {
 		at[i] += s.own
 	}
-	s.at.states, s.at.ends, s.at.sent, s.at.status, s.at.calls = at[0], at[1], at[2], at[3], at[4]
-	s.at.tables = at[5:]
+	s.at.states, s.at.ends, s.at.sent, s.at.status, s.at.calls, s.at.inboxes = at[0], at[1], at[2], at[3], at[4], at[5]
+	s.at.tables = at[6:]
 	s.lanes = n.lanes
 	if n.call > 0 {
 		for i := range n.calls {

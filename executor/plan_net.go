@@ -1,13 +1,10 @@
 package executor
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"sync"
 	"time"
 	"unsafe"
@@ -17,41 +14,13 @@ import (
 )
 
 // This file is how a plan of several nodes reaches the other ones (transport/proxy.h). A kernel writes mirrors of other
-// ranks' scratch, and rows in lanes. The proxy of this process, one for all its plans, carries both.
-
-// NetVariable names the environment variable that says what carries messages between nodes: ucx, which is the usual, or
-// ncclnet:PLUGIN.
-const NetVariable = "MSCCLC_NET"
-
-// proxies are those of this process, by engine. They are there until it ends.
-var proxies struct {
-	sync.Mutex
-	of map[string]*transport.Proxy
-}
-
-func proxy() (*transport.Proxy, error) {
-	proxies.Lock()
-	defer proxies.Unlock()
-	engine := cmp.Or(os.Getenv(NetVariable), "ucx")
-	if p := proxies.of[engine]; p != nil {
-		return p, nil
-	}
-	p, err := transport.Open(engine)
-	if err != nil {
-		return nil, fmt.Errorf("the network between nodes, %s: %w", engine, err)
-	}
-	if proxies.of == nil {
-		proxies.of = map[string]*transport.Proxy{}
-	}
-	proxies.of[engine] = p
-	return p, nil
-}
+// ranks' inboxes, and rows in lanes. The proxy of this process, one for all its plans, carries both.
 
 // A network is what a plan has where its ranks are of several nodes.
 type network struct {
-	table   abi.NetTable
-	mirrors map[int]uint64 // of scratch, by rank
-	job     *transport.Job // from connect on
+	table            abi.NetTable
+	inboxes, mirrors map[int]uint64 // of ranks of this process, and of other nodes
+	job              *transport.Job // from connect on
 }
 
 // Limits of what the network of a plan takes.
@@ -61,64 +30,13 @@ const (
 	netSilence = 5 * time.Second  // that a process may be silent, as proxies have it
 )
 
-// laneBytes is the length of a seat's lanes.
-func (p *Plan) laneBytes(s *seat) int64 {
-	return int64(len(s.one.Blocks)*p.columns) * int64(unsafe.Sizeof(abi.NetLane{}))
-}
-
-// allocateNet makes lanes for the seats, and mirrors of what they write.
-func (p *Plan) allocateNet() error {
-	if p.net == nil {
-		return nil
-	}
-	var err error
-	for _, s := range p.seats {
-		if s.netLanes, err = s.gpu.(netGPU).AllocNet(p.laneBytes(s) + 1); err != nil { // a seat may have no block
-			return err
-		}
-		if err := p.skipMeetings(s); err != nil {
-			return err
-		}
-	}
-	blocks := p.loaded.img.One.Blocks
-	for _, m := range p.net.table.Messages {
-		rank := int(m.Rank)
-		if p.of[int(blocks[m.Block].Rank)] == nil || m.Segments == 0 || p.net.mirrors[rank] != 0 {
-			continue
-		}
-		bytes := int64(p.kind.(*onePlan).layout.Scratch)
-		if p.net.mirrors[rank], err = p.seats[0].gpu.(netGPU).AllocNet(bytes); err != nil {
-			return fmt.Errorf("a mirror of the scratch of rank %d: %w", rank, err)
-		}
-	}
-	return nil
-}
-
-// skipMeetings has the flags that blocks of other nodes would signal in a meeting count as signalled, on the ranks of a
-// seat: packets do not leave their node, so only ranks of one node meet where the packets' flags begin anew.
-func (p *Plan) skipMeetings(s *seat) error {
-	one := p.kind.(*onePlan)
-	row := make([]uint64, len(one.one.Blocks))
-	for i, b := range one.one.Blocks {
-		if p.nodes.of[b.Rank] != p.nodes.of[s.ranks[0]] {
-			row[i] = math.MaxUint64
-		}
-	}
-	at, _ := one.parts()
-	var errs []error
-	for _, arena := range s.arenas {
-		for c := range p.columns {
-			flag := uint64(c+1)*one.layout.Flags - uint64(len(row))
-			errs = append(errs, s.gpu.Poke(arena+at[2]+flag*8, raw(row)))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // connect connects this process with those of other nodes that its ranks tell something, or are told by.
 func (p *Plan) connect(ctx context.Context) error {
 	if p.net == nil {
 		return nil
+	}
+	if err := p.reachInboxes(ctx); err != nil {
+		return err
 	}
 	handles := map[int][]byte{}
 	err := p.newJob()
@@ -174,7 +92,7 @@ func (p *Plan) Network() string {
 	if p.net == nil {
 		return ""
 	}
-	carrier, err := proxy()
+	carrier, err := transport.Shared()
 	if err != nil {
 		return err.Error()
 	}
@@ -187,14 +105,14 @@ func (p *Plan) Network() string {
 
 // newJob makes the job of the plan.
 func (p *Plan) newJob() error {
-	carrier, err := proxy()
+	carrier, err := transport.Shared()
 	if err != nil {
 		return err
 	}
 	one := p.kind.(*onePlan)
 	c := &transport.Program{Columns: uint32(p.columns), Depth: uint32(one.one.Depth),
 		Chunks: uint32(p.program().Coll.Chunks), Flags: uint32(one.layout.Flags),
-		ScratchStride: one.layout.ScratchStride, ScratchCopy: one.layout.ScratchCopy, Hash: [32]byte(p.programHash())}
+		ScratchStride: one.layout.ScratchStride, ScratchCopy: p.inbox().copy, Hash: [32]byte(p.programHash())}
 	for _, m := range p.net.table.Messages {
 		c.Messages = append(c.Messages, transport.Message(m))
 	}
@@ -212,21 +130,22 @@ func (p *Plan) newJob() error {
 	return err
 }
 
-// netMemory is where the proxy finds what it carries: memory of ranks, and the lanes of all blocks of this process.
+// netMemory is where the proxy finds what it carries: inboxes and their mirrors by rank, and the lanes of all blocks of
+// this process.
 func (p *Plan) netMemory(one *onePlan) (memory []transport.Memory, lanes []transport.Lane) {
 	memory = make([]transport.Memory, len(p.nodes.of))
+	in := p.inbox()
 	for r, address := range p.net.mirrors {
-		memory[r] = transport.Memory{Scratch: address, ScratchBytes: one.layout.Scratch}
+		memory[r] = transport.Memory{Scratch: address, ScratchBytes: in.scratch}
 	}
-	at, _ := one.parts()
+	for r, address := range p.net.inboxes {
+		memory[r] = transport.Memory{Scratch: address, ScratchBytes: in.scratch, Flags: address + in.flagsAt,
+			FlagBytes: one.layout.FlagMem}
+	}
 	for _, s := range p.seats {
-		for i, r := range s.ranks {
-			memory[r] = transport.Memory{Scratch: s.arenas[i] + at[0], ScratchBytes: one.layout.Scratch,
-				Flags: s.arenas[i] + at[2], FlagBytes: one.layout.FlagMem}
-		}
 		for i, b := range s.one.Blocks {
 			for column := range p.columns {
-				lane := s.netLanes + uint64(i*p.columns+column)*uint64(unsafe.Sizeof(abi.NetLane{}))
+				lane := s.net.lanes + uint64(i*p.columns+column)*uint64(unsafe.Sizeof(abi.NetLane{}))
 				lanes = append(lanes, transport.Lane{At: lane, Block: b.Number, Column: uint32(column)})
 			}
 		}
@@ -234,12 +153,9 @@ func (p *Plan) netMemory(one *onePlan) (memory []transport.Memory, lanes []trans
 	return memory, lanes
 }
 
-// offer tells a launch of a seat's lanes, and of the mirrors.
-func (n *network) offer(s *seat, params *abi.OneParams, memory []abi.OneMemory) {
-	for r, address := range n.mirrors {
-		memory[r].Scratch = address
-	}
-	params.SetNet(abi.Net{Lanes: s.netLanes, Sent: s.at.sent})
+// offerNet tells a launch of a seat's lanes, and of the inboxes.
+func (p *Plan) offerNet(s *seat, params *abi.OneParams) {
+	params.SetNet(abi.Net{Lanes: s.net.lanes, Sent: s.at.sent, Inboxes: s.at.inboxes, InboxCopy: p.inbox().copy})
 }
 
 // lookNet notes what the network has failed with.
@@ -260,35 +176,4 @@ func (p *Plan) netError(err error) error {
 			f.Process, p.nodes.where(f.Process), f.Text)
 	}
 	return err
-}
-
-// clearNet empties the lanes of a seat, behind what its stream does.
-func (p *Plan) clearNet(s *seat) error {
-	if p.net == nil {
-		return nil
-	}
-	return errors.Join(s.stream.Fill(s.netLanes, 0, p.laneBytes(s)), s.stream.Sync(context.Background()),
-		p.skipMeetings(s))
-}
-
-// closeNet leaves the network, and frees its memory.
-func (p *Plan) closeNet() error {
-	if p.net == nil {
-		return nil
-	}
-	if p.net.job != nil {
-		p.net.job.Close(netGoodbye)
-	}
-	var errs []error
-	for _, address := range p.net.mirrors {
-		if address != 0 {
-			errs = append(errs, p.seats[0].gpu.Free(address))
-		}
-	}
-	for _, s := range p.seats {
-		if s.netLanes != 0 {
-			errs = append(errs, s.gpu.Free(s.netLanes))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -97,11 +97,6 @@ func (p *Plan) plot(unproven bool) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range p.seats {
-		if _, ok := s.gpu.(netGPU); !ok {
-			return fmt.Errorf("%v: programs run over several nodes on the CPU so far: %w", s.gpu, ErrNotSupported)
-		}
-	}
 	if !unproven {
 		node := make([]int32, len(p.nodes.of))
 		for r, n := range p.nodes.of {
@@ -111,11 +106,6 @@ func (p *Plan) plot(unproven bool) error {
 			return err
 		}
 	}
-	p.net = &network{table: table, mirrors: map[int]uint64{}}
+	p.net = &network{table: table, inboxes: map[int]uint64{}, mirrors: map[int]uint64{}}
 	return nil
-}
-
-// A netGPU is a GPU with memory that its kernels and the proxy of its process access alike.
-type netGPU interface {
-	AllocNet(bytes int64) (address uint64, err error) // zeroed; Free frees it
 }

@@ -98,13 +98,16 @@ func (p *onePlan) reaches(s *seat) []bool {
 
 func (p *onePlan) sit(s *seat) (needs, error) {
 	s.one = p.one.Part(func(r int) bool { return slices.Contains(s.ranks, r) })
+	if p.net != nil {
+		s.net.uses = s.one.Deliver(&p.net.table.Inboxes)
+	}
 	n := needs{states: uint64(len(s.one.Blocks)) * uint64(p.one.Columns) * uint64(unsafe.Sizeof(abi.OneState{})),
 		tables: [][]byte{raw(s.one.Blocks), raw(s.one.Steps), raw(s.one.Operands)}}
 	if s.one.Ports() {
 		n.lanes = len(s.one.Blocks) * p.one.Columns
 	}
 	if p.net != nil {
-		n.sent = len(s.one.Blocks) * p.one.Columns
+		n.sent, n.boxes = len(s.one.Blocks)*p.one.Columns, p.program().Coll.Ranks
 	}
 	if ranks := p.program().Coll.Ranks; ranks > abi.OneRanks {
 		n.call, n.calls = uint64(ranks)*uint64(unsafe.Sizeof(abi.OneMemory{})), oneCalls
@@ -210,7 +213,7 @@ func (p *onePlan) room(params *abi.OneParams, threads int) bool {
 		s.one.Count(&try)
 		s.offer(&try)
 		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, One: &try, Threads: threads, Copies: p.one.Copies,
-			Lines: p.one.Lines})
+			Lines: p.one.Lines, Net: p.net != nil})
 		if err != nil {
 			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
 		}
@@ -237,7 +240,7 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory
 		}
 	}
 	if p.net != nil {
-		p.net.offer(s, &params, memory)
+		p.offerNet(s, &params)
 	}
 	if len(memory) <= abi.OneRanks {
 		copy(params.Rank[:], memory)
@@ -250,7 +253,8 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory
 	if err := c.record(s, &params); err != nil {
 		return nil, err
 	}
-	r := &Ready{Flight: p.flight, One: &params, Threads: args.Threads, Copies: p.one.Copies, Lines: p.one.Lines}
+	r := &Ready{Flight: p.flight, One: &params, Threads: args.Threads, Copies: p.one.Copies, Lines: p.one.Lines,
+		Net: p.net != nil}
 	if p.few && p.net == nil {
 		r.Few = s.one.Few(&params, p.one.Lines)
 	}

@@ -11,7 +11,7 @@
 //	          lanes.h is a host's that runs what GPUs run, for tests
 //	values    element types, their conversions and rounding; reductions; units of 16 bytes in registers
 //	protocol  how a message's bytes lie on the wire, one file a protocol, and how a thread waits for them. lanes.h and
-//	          lines.h are how the lanes of a GPU take and put them
+//	          lines.h are how the lanes of a GPU take and put them. inbox.h is where what other nodes write lies
 //	moves     one step's data: strips*.h move and fold it on a host, strips of memory at a time; lanes*.h on a GPU,
 //	          units in registers. quick.h is the usual way of one-sided programs on GPUs, port.h has a port make
 //	          copies, and switch_nv.h has NVLink's switch add

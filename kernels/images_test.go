@@ -21,7 +21,7 @@ var (
 	types   = []string{"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3", "e5m2"}
 )
 
-// kinds are the kernels of a type and a target: three of all, and others of some.
+// kinds are the kernels of a type and a target: four of all, and others of some.
 var kinds = []struct {
 	prefix         string
 	ptx            []string // what its PTX must hold
@@ -33,6 +33,7 @@ var kinds = []struct {
 	{"", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"}, 9, nil, nil, "", 0},
 	{"onesided_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 24, nil, nil, "", 0},
 	{"port_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.relaxed.sys.global.u64"}, 6, nil, nil, "", 0},
+	{"net_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.relaxed.sys.global.u64"}, 6, nil, nil, "", 0},
 	{"trace_", []string{"ld.acquire.sys.global.u64", "%globaltimer"}, 0, []string{"f16", "bf16", "f32", "i32"}, []string{"sm_80"}, "", 0},
 	{"trace_two_", []string{"ld.acquire.sys.global.u64", "%globaltimer", "ld.volatile.global.v2.u64"}, 0, []string{"f16", "bf16", "f32", "i32"}, []string{"sm_80"}, "", 0},
 	{"switch_", []string{"ld.acquire.sys.global.u64", "multimem.ld_reduce.relaxed.sys.global.add.",

@@ -1,10 +1,11 @@
 // This file is what a process asks of its proxy: a thread that carries what kernels write for ranks of other nodes.
 //
-// A kernel writes memory of its own node only. Scratch of a rank of another node is a mirror there: memory that is laid
-// out as that rank's scratch is. A Move stores data in the mirror. A Signal writes a row into a lane (abi_net_row)
-// instead of the flag. The proxy takes the row, sends the data that the Signal tells of from the mirror, and the count
-// behind it. The proxy of the other rank has the data arrive in that rank's scratch, and stores the count in the flag,
-// with release. The program's own signals say when the mirror and the scratch are free again.
+// A kernel writes memory of its own node only. What ranks of other nodes write of a rank, scratch and flags, is its
+// inbox (kernels/abi/rows_net.h). Their nodes have mirrors of its scratch. A Move stores data in the mirror. A Signal
+// writes a row into a lane (abi_net_row) instead of the flag. The proxy takes the row, sends the data that the Signal
+// tells of from the mirror, and the count behind it. The proxy of the other rank has the data arrive in that rank's
+// inbox, and stores the count in the flag, with release. The program's own signals say when the mirror and the inbox
+// are free again.
 //
 // Rows of one lane take effect in their order, those of different lanes in any.
 #pragma once
@@ -16,7 +17,7 @@
 extern "C" {
 #endif
 
-// A run of chunks of scratch of the rank that is written. The class is that of the first, as in abi_one_step.
+// A run of chunks in the inbox of the rank that is written. The class is that of the first, as in abi_one_step.
 struct net_segment {
   uint32_t index, count, first_class;
 };
@@ -39,11 +40,11 @@ struct net_program {
   uint32_t message_count, segment_count, ranks, blocks;
   uint32_t columns, depth, chunks;
   uint32_t flags;                         // of a rank in a column, as in abi_one_launch
-  uint64_t scratch_stride, scratch_copy;  // as in abi_one_launch
+  uint64_t scratch_stride, scratch_copy;  // from chunk to chunk of an inbox, and from copy to copy
   unsigned char hash[32];                 // that the other end must have, too
 };
 
-// Memory of a rank: of one of this process its own, of one of another node its mirror here, else 0.
+// The inbox of a rank: of one of this process its own, of one of another node its mirror here, else 0.
 struct net_memory {
   uint64_t scratch, scratch_bytes;
   uint64_t flags, flag_bytes;  // 0 of a mirror

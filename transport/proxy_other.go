@@ -15,6 +15,9 @@ type Proxy struct{}
 // Open fails.
 func Open(string) (*Proxy, error) { return nil, errMissing }
 
+// Close has nothing to close.
+func (p *Proxy) Close() {}
+
 // Properties fails.
 func (p *Proxy) Properties() (Properties, error) { return Properties{}, errMissing }
 

@@ -54,12 +54,12 @@ type Program struct {
 	RankOf                     []uint32 // indexed by block
 	Columns, Depth, Chunks     uint32
 	Flags                      uint32   // of a rank in a column
-	ScratchStride, ScratchCopy uint64   // bytes from chunk to chunk and from copy to copy
+	ScratchStride, ScratchCopy uint64   // of inboxes: bytes from chunk to chunk and from copy to copy
 	Hash                       [32]byte // of all that peers must have alike
 }
 
-// A Memory is where a rank's scratch and flags lie: of a rank of this process its own, of a rank of another node its
-// mirror, which has no flags. Addresses of other ranks are 0. The memory is not Go's, and outlives the job.
+// A Memory is where a rank's inbox lies: of a rank of this process its own, of a rank of another node its mirror, which
+// has no flags. Addresses of other ranks are 0. The memory is not Go's, and outlives the job.
 type Memory struct{ Scratch, ScratchBytes, Flags, FlagBytes uint64 }
 
 // A Lane is where a block's column writes its rows: At is the address of an abi_net_lane, not in Go's memory.

@@ -9,8 +9,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file is what a one-sided program sends to other nodes (transport/proxy.h). A rank's scratch has a mirror on
-// every node that writes it. A Signal to the rank carries what its block has moved there since its last one.
+// This file is what a one-sided program sends to other nodes (transport/proxy.h). A rank's inbox (net_inbox.go) has a
+// mirror on every node that writes it. A Signal to the rank carries what its block has moved there since its last one.
 
 // A NetMessage is what one destination of a Signal tells a rank of another node: Segments, from First on, and then the
 // count. Block is among those of the whole program, and Operand counts from the block's first.
@@ -19,13 +19,14 @@ type NetMessage struct {
 	First, Segments      uint32
 }
 
-// A NetSegment is a run of chunks of scratch of the rank that is told, whose first has this class.
+// A NetSegment is a run of chunks in the inbox of the rank that is told, whose first has this class.
 type NetSegment struct{ Index, Count, FirstClass uint32 }
 
-// A NetTable holds the messages of a program, sorted by block and operand, and their segments.
+// A NetTable holds the messages of a program, sorted by block and operand, their segments, and the inboxes.
 type NetTable struct {
 	Messages []NetMessage
 	Segments []NetSegment
+	Inboxes  NetInboxes
 }
 
 // netPending is a Move into scratch of a rank of another node that no Signal has told of yet.
@@ -56,7 +57,12 @@ func (img *Image) Net(node []int) (NetTable, error) {
 			break
 		}
 	}
-	return c.table, c.faults.Err()
+	if err := c.faults.Err(); err != nil {
+		return NetTable{}, err
+	}
+	c.table.Inboxes = img.inboxes(&c.table)
+	c.table.renumber()
+	return c.table, nil
 }
 
 // block adds the messages of a block.

@@ -1,7 +1,8 @@
 package abi
 
 import (
-	"reflect"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,34 +55,71 @@ func TestNet(t *testing.T) {
 	s, f := func(rank, index int32) ir.Operand { return to(rank, index, ir.Scratch) },
 		func(rank, index int32) ir.Operand { return to(rank, index, ir.Flags) }
 	for _, c := range []struct {
-		name  string
-		p     *ir.Program
-		table NetTable
+		name     string
+		p        *ir.Program
+		messages []NetMessage
+		segments []NetSegment // count the chunks of inboxes
 	}{
-		{"its node", netProgram(false, mv(1, s(1, 0)), sig(f(1, 0))), NetTable{}},
+		{"its node", netProgram(false, mv(1, s(1, 0)), sig(f(1, 0))), nil, nil},
 		{"runs that meet", netProgram(false, mv(2, s(2, 4), s(1, 0)), sig(f(1, 0), f(2, 3))),
-			NetTable{[]NetMessage{{0, 4, 2, 0, 1}}, []NetSegment{{4, 2, 1}}}},
+			[]NetMessage{{0, 4, 2, 0, 1}}, []NetSegment{{0, 2, 1}}},
 		{"two ranks, and no data twice",
 			netProgram(false, mv(1, s(2, 1)), mv(1, s(3, 1), s(2, 1)), sig(f(2, 0)), sig(f(3, 0), f(2, 1))),
-			NetTable{[]NetMessage{{0, 5, 2, 0, 1}, {0, 6, 3, 1, 1}, {0, 7, 2, 2, 0}}, []NetSegment{{1, 1, 1}, {1, 1, 1}}}},
+			[]NetMessage{{0, 5, 2, 0, 1}, {0, 6, 3, 1, 1}, {0, 7, 2, 2, 0}}, []NetSegment{{0, 1, 1}, {0, 1, 1}}},
 		{"a group", netProgram(false, mv(1, s(2, 0)), sig(f(2, 0)), marked(ir.Move, 1, ir.Joint, s(2, 5)), sig(f(2, 1))),
-			NetTable{[]NetMessage{{0, 2, 2, 0, 1}, {0, 5, 2, 1, 1}}, []NetSegment{{0, 1, 1}, {5, 1, 1}}}},
+			[]NetMessage{{0, 2, 2, 0, 1}, {0, 5, 2, 1, 1}}, []NetSegment{{0, 1, 1}, {1, 1, 1}}},
 		{"enter", netProgram(false, mv(1, s(2, 0)), marked(ir.Signal, 0, ir.Enter, f(2, 0)), sig(f(2, 1))),
-			NetTable{[]NetMessage{{0, 2, 2, 0, 0}, {0, 3, 2, 0, 1}}, []NetSegment{{0, 1, 1}}}},
+			[]NetMessage{{0, 2, 2, 0, 0}, {0, 3, 2, 0, 1}}, []NetSegment{{0, 1, 1}}},
 		{"one pass", netProgram(true, mv(1, s(2, 0)), marked(ir.Signal, 0, ir.Leave, f(2, 0))),
-			NetTable{[]NetMessage{{0, 2, 2, 0, 1}}, []NetSegment{{0, 1, 1}}}},
+			[]NetMessage{{0, 2, 2, 0, 1}}, []NetSegment{{0, 1, 1}}},
 	} {
 		img, err := NewImage(c.p)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		got, err := img.Net([]int{0, 0, 1, 1})
-		if err != nil || !reflect.DeepEqual(got, c.table) {
-			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.table)
+		if err != nil || !slices.Equal(got.Messages, c.messages) || !slices.Equal(got.Segments, c.segments) {
+			t.Errorf("%s: %+v, %v; want %+v and %+v", c.name, got, err, c.messages, c.segments)
 		}
-		if got, err := img.Net([]int{5, 5, 5, 5}); err != nil || len(got.Messages) > 0 {
+		if got, err := img.Net([]int{5, 5, 5, 5}); err != nil || len(got.Messages) > 0 || got.Inboxes.Chunks > 0 {
 			t.Errorf("%s, of one node: %+v, %v", c.name, got, err)
 		}
+	}
+}
+
+// TestInboxes holds which chunks inboxes have, and what operands name in them: two chunks come from another node, and a
+// step of rank 2 has a third together with one of these.
+func TestInboxes(t *testing.T) {
+	p := netProgram(false, mv(1, to(2, 1, ir.Scratch)), mv(1, to(2, 6, ir.Scratch)), mv(2, to(2, 5, ir.Scratch)),
+		mv(1, to(0, 1, ir.Scratch)), mv(1, to(2, 3, ir.Scratch)), sig(to(2, 3, ir.Flags), to(1, 3, ir.Flags)))
+	img, err := NewImage(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := img.Net([]int{0, 0, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := &table.Inboxes; in.Chunks != 4 || !in.Of(2) || in.Of(0) || in.Of(1) || in.Of(3) {
+		t.Errorf("%+v", in)
+	}
+	part := img.One.Part(func(int) bool { return true })
+	for i := range part.Steps {
+		part.Steps[i].Flags |= onePort
+	}
+	uses := part.Deliver(&table.Inboxes)
+	if want := []bool{false, false, true, false}; !slices.Equal(uses, want) {
+		t.Errorf("the part uses the inboxes %v", uses)
+	}
+	var got []string
+	for _, s := range part.Steps {
+		for _, o := range part.Operands[s.First+uint32(s.Srcs):][:s.Dsts] {
+			got = append(got, fmt.Sprint(o.Rank, o.Buf, o.Index, s.Flags&onePort != 0))
+		}
+	}
+	want := []string{"2 5 0 false", "2 5 3 false", "2 5 2 false", "0 2 1 true", "2 5 1 false", "2 6 3 true", "1 4 3 true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("operands are %q", got)
 	}
 }
 

@@ -25,11 +25,23 @@ type NetLane struct {
 	Row   [NetDepth]NetRow
 }
 
+// Buffers of operands beside those of ir: scratch of a rank's inbox, whose Index counts the inbox's chunks, and flags
+// there.
+const inboxBuf, inboxFlagsBuf = 5, 6
+
+// An Inbox says where that of a rank is: memory of the host that kernels and proxies reach. Flags is 0 of a mirror,
+// which is what ranks of other nodes write.
+type Inbox struct {
+	_              structs.HostLayout
+	Scratch, Flags uint64
+}
+
 // Net says where a launch has its lanes: NetLane [blocks of this device][max_columns], and for each lane, in memory of
-// the device, how many rows its launches have written.
+// the device, how many rows its launches have written. Inboxes is an Inbox of each rank, there too. InboxCopy is how
+// many bytes an inbox has of one copy of scratch.
 type Net struct {
-	_           structs.HostLayout
-	Lanes, Sent uint64
+	_                               structs.HostLayout
+	Lanes, Sent, Inboxes, InboxCopy uint64
 }
 
 // SetNet tells a launch of its lanes. Its tables must be in memory.

@@ -29,6 +29,7 @@ func oneLayouts() map[string]layout {
 		netRow  C.struct_abi_net_row
 		netLane C.struct_abi_net_lane
 		net     C.struct_abi_net
+		inbox   C.struct_abi_inbox
 	)
 	return map[string]layout{
 		"OneStep": {unsafe.Sizeof(step), []uintptr{unsafe.Offsetof(step.op), unsafe.Offsetof(step.flags),
@@ -74,7 +75,9 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(netRow.rank), unsafe.Offsetof(netRow.flag)}},
 		"NetLane": {unsafe.Sizeof(netLane), []uintptr{unsafe.Offsetof(netLane.taken), unsafe.Offsetof(netLane.pad),
 			unsafe.Offsetof(netLane.row)}},
-		"Net":       {unsafe.Sizeof(net), []uintptr{unsafe.Offsetof(net.lanes), unsafe.Offsetof(net.sent)}},
+		"Net": {unsafe.Sizeof(net), []uintptr{unsafe.Offsetof(net.lanes), unsafe.Offsetof(net.sent),
+			unsafe.Offsetof(net.inboxes), unsafe.Offsetof(net.inbox_copy)}},
+		"Inbox":     {unsafe.Sizeof(inbox), []uintptr{unsafe.Offsetof(inbox.scratch), unsafe.Offsetof(inbox.flags)}},
 		"FewLaunch": {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
 	}
 }

@@ -5,12 +5,12 @@ package gpu
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
 	"mscclc/executor"
 	"mscclc/executor/abi"
+	"mscclc/executor/shared"
 	"mscclc/kernels"
 )
 
@@ -141,10 +141,7 @@ func Device(v Vendor, numbers ...int) executor.GPUs { return device{machines[v],
 func (d device) Name() string { return d.machine.vendor.String() }
 
 // Node names the machine, within which GPUs may map each other's memory, or nothing where it has no name.
-func (d device) Node() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(text))
-}
+func (d device) Node() string { return shared.Machine() }
 
 // Open makes a program runnable, as a plan that is waited for.
 func (d device) Open(img *abi.Image) (executor.Instance, error) {

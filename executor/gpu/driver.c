@@ -75,6 +75,7 @@ const char *mscclc_gpu_error(struct gpu_driver *d, int code) {
   if (code == NO_DRIVER) return "no driver";
   if (code == GPU_NO_CALL) return "this driver cannot map memory of others";
   if (code == GPU_NO_LINKER) return "this driver has no linker";
+  if (code == GPU_NO_PINS) return "this driver does not let kernels access memory of the host at its own addresses";
   if (code == GPU_NO_MEMORY) return "the host is out of memory";
   if (d->f.cu_text) d->f.cu_text(code, &text);
   if (d->f.hip_text) text = d->f.hip_text(code);
@@ -306,6 +307,22 @@ int mscclc_gpu_words(struct gpu_card *c, u64 bytes, u64 **words) {
 int mscclc_gpu_words_end(struct gpu_card *c, u64 *words) {
   TRY(use(c));
   CALL(c, host_free(words));
+  return 0;
+}
+int mscclc_gpu_pin(struct gpu_card *c, u64 address, u64 bytes) {
+  const struct gpu_symbols *f = &c->driver->f;
+  u64 there = 0;
+  TRY(use(c));
+  if (!f->pin || !f->pin_end || !f->pin_address) return GPU_NO_PINS;
+  CALL(c, pin((void *)address, bytes, PORTABLE | MAPPED));
+  int code = noted(c, f->pin_address(&there, (void *)address, 0));
+  if (!code && there != address) code = GPU_NO_PINS;
+  if (code) f->pin_end((void *)address);
+  return code;
+}
+int mscclc_gpu_pin_end(struct gpu_card *c, u64 address) {
+  TRY(use(c));
+  CALL(c, pin_end((void *)address));
   return 0;
 }
 int mscclc_gpu_raise(struct gpu_card *c, void *stream, u64 *word, u64 value) {

@@ -88,7 +88,7 @@ int mscclc_gpu_function(struct gpu_card *card, void *module, const char *name, v
 
 // mscclc_gpu_link has the driver's linker make machine code for a card of PTX, which ends in a zero byte; the caller
 // frees it. log gets what the compiler says.
-enum { GPU_NO_LINKER = -6, GPU_NO_MEMORY = -7 };
+enum { GPU_NO_LINKER = -6, GPU_NO_MEMORY = -7, GPU_NO_PINS = -8 };
 int mscclc_gpu_link(struct gpu_card *card, const void *ptx, u64 bytes, char *log, u32 log_bytes, void **code,
                     u64 *length);
 
@@ -98,6 +98,12 @@ int mscclc_gpu_blocks(struct gpu_card *card, void *function, u32 threads, u32 *b
 // Words of the host that streams raise and are held by, by 8 bytes each.
 int mscclc_gpu_words(struct gpu_card *card, u64 bytes, u64 **words);
 int mscclc_gpu_words_end(struct gpu_card *card, u64 *words);
+
+// mscclc_gpu_pin lets kernels of all cards access memory of the host, whole pages of it, at its own addresses.
+// mscclc_gpu_pin_end ends that.
+int mscclc_gpu_pin(struct gpu_card *card, u64 address, u64 bytes);
+int mscclc_gpu_pin_end(struct gpu_card *card, u64 address);
+
 int mscclc_gpu_raise(struct gpu_card *card, void *stream, u64 *word, u64 value);
 int mscclc_gpu_hold(struct gpu_card *card, void *stream, u64 *word, u64 value);
 

@@ -5,8 +5,8 @@ import (
 	"mscclc/executor/data"
 )
 
-// OneEntry returns the entry of the kernel for a launch of a one-sided program. Images with a port, and lines, have one
-// for all reductions. copies asks for an entry that only copies.
+// OneEntry returns the entry of the kernel for a launch of a one-sided program. Images with a port or for several
+// nodes, and lines, have one for all reductions. copies asks for an entry that only copies.
 func OneEntry(r *executor.Ready, copies, port bool) string {
 	lines := ""
 	if r.Lines {
@@ -17,7 +17,9 @@ func OneEntry(r *executor.Ready, copies, port bool) string {
 		return "mscclc_few" + lines + "_copy"
 	case r.Few != nil:
 		return "mscclc_few" + lines + "_sum"
-	case port || r.Lines:
+	case r.Net && r.One.Trace == 0:
+		return "mscclc_net" + lines
+	case port || r.Net || r.Lines:
 		return "mscclc_onesided" + lines
 	case copies:
 		return "mscclc_onesided_copy"

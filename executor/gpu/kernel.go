@@ -36,12 +36,14 @@ func twoEntry(p *abi.Params, traced bool) (image, entry string) {
 }
 
 // oneImage is the image for a launch of a one-sided program. Those that trace, which know
-// of a port too, and the switch's, there are for some types and GPUs only.
-func oneImage(p *abi.OneParams) string {
-	kind := "onesided_"
+// of a port and of other nodes too, and the switch's, there are for some types and GPUs only.
+func oneImage(r *executor.Ready) string {
+	p, kind := r.One, "onesided_"
 	switch {
 	case p.Trace != 0:
 		kind = "trace_"
+	case r.Net:
+		kind = netImages
 	case p.All != abi.OneSwitch{}:
 		kind = switchImages
 	case p.Port != 0:
@@ -50,12 +52,13 @@ func oneImage(p *abi.OneParams) string {
 	return kind + data.DType(p.DType).String()
 }
 
-// How the names of the images begin that go through NVLink's switch, and of those with a port.
-const switchImages, portImages = "switch_", "port_"
+// How the names of the images begin that go through NVLink's switch, of those with a port, and of those for several
+// nodes, which know of a port too.
+const switchImages, portImages, netImages = "switch_", "port_", "net_"
 
 // oneKernel is the kernel for a launch of a one-sided program.
 func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
-	image := oneImage(r.One)
+	image := oneImage(r)
 	port := strings.HasPrefix(image, portImages)
 	k, err := g.machine.kernel(g, image, OneEntry(r, r.Copies, port))
 	if err != nil && r.Copies { // the entries that fold copy too
@@ -72,6 +75,8 @@ func (g *card) Load(t data.DType, kind executor.KernelKind) error {
 		image, entry = "onesided_"+t.String(), "mscclc_onesided_sum"
 	case executor.PortKernel:
 		image, entry = portImages+t.String(), "mscclc_onesided"
+	case executor.NetKernel:
+		image, entry = netImages+t.String(), "mscclc_net"
 	}
 	_, err := g.machine.kernel(g, image, entry)
 	return err

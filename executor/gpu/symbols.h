@@ -93,6 +93,9 @@ struct gpu_access {
   X(int, graph_end, (void *), "cuGraphExecDestroy", "hipGraphExecDestroy") \
   X(int, host_alloc, (void **, size_t, unsigned), "cuMemHostAlloc", "hipHostMalloc") \
   X(int, host_free, (void *), "cuMemFreeHost", "hipHostFree") \
+  X(int, pin, (void *, size_t, unsigned), "?cuMemHostRegister_v2", "?hipHostRegister") \
+  X(int, pin_end, (void *), "?cuMemHostUnregister", "?hipHostUnregister") \
+  X(int, pin_address, (u64 *, void *, unsigned), "?cuMemHostGetDevicePointer_v2", "?hipHostGetDevicePointer") \
   X(int, write_word, (void *, u64, u64, unsigned), "cuStreamWriteValue64_v2", "hipStreamWriteValue64") \
   X(int, wait_word, (void *, u64, u64, unsigned, u64), "cuStreamWaitValue64_v2", "hipStreamWaitValue64") \
   X(int, load, (void **, const void *, unsigned, int *, void **), "cuModuleLoadDataEx", "hipModuleLoadDataEx") \

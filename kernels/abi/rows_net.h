@@ -26,10 +26,24 @@ struct abi_net_lane {
 };
 ABI_SIZE(abi_net_lane, 64 + 32 * 64);
 
-// Where a launch has its lanes: block b and column c have lane b * max_columns + c of `lanes`. In memory of the device,
-// at `sent`, each lane has an u64: the rows that its launches so far have written. An abi_net lies in the first words
-// of `code` of abi_one_launch, whose tables then are in memory.
-struct abi_net {
-  u64 lanes, sent;
+// An operand of these buffers is scratch, or a flag, of which a rank's inbox is: memory of the host that the proxies on
+// both sides of the network reach. Chunks of scratch that ranks of other nodes write are in the inbox of their rank.
+// There they have numbers of their own, as close as can be: index is that number. A kernel that writes an inbox of
+// another node's writes its mirror, which this node has. Flags that ranks of other nodes signal have their own numbers.
+enum { BUF_INBOX = 5, BUF_INBOX_FLAGS = 6 };
+
+// Where a rank's inbox is. A copy of scratch begins inbox_copy bytes behind the one before. flags are as in
+// abi_one_memory; 0 of a mirror.
+struct abi_inbox {
+  u64 scratch, flags;
 };
-ABI_SIZE(abi_net, 16);
+ABI_SIZE(abi_inbox, 16);
+
+// What a launch knows of other nodes. Block b and column c have lane b * max_columns + c of `lanes`. In memory of the
+// device, at `sent`, each lane has an u64: the rows that its launches so far have written. `inboxes` is an abi_inbox of
+// each rank, there too. An abi_net lies in the first words of `code` of abi_one_launch, whose tables then are in
+// memory.
+struct __attribute__((may_alias)) abi_net {
+  u64 lanes, sent, inboxes, inbox_copy;
+};
+ABI_SIZE(abi_net, 32);

@@ -9,7 +9,7 @@
 #include "../moves/port.h"
 
 // Only images that trace, or are made with KERNEL_PORT, know of a port; the latter have one entry for each kind of
-// packets.
+// packets. Those that reach other nodes (KERNEL_NET) know of a port too.
 #if defined(KERNEL_PORT) || defined(KERNEL_TRACE)
 template <class Moves> using Ported = PortMoves<Moves>;
 #else
@@ -23,8 +23,13 @@ template <class Moves> using Ported = Moves;
 #ifndef KERNEL_PORT
 ENTRY(mscclc_onesided_sum, RED_SUM)
 #endif
+#if defined(KERNEL_NET) && !defined(KERNEL_TRACE)
+ENTRY(mscclc_net, RED_COUNT)
+ENTRY(mscclc_net_lines, RED_COUNT, Lines)
+#else
 ENTRY(mscclc_onesided, RED_COUNT)
 ENTRY(mscclc_onesided_lines, RED_COUNT, Lines)
+#endif
 #ifndef KERNEL_PORT
 ENTRY(mscclc_onesided_copy, COPIES)
 #endif

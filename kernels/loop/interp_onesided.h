@@ -50,6 +50,7 @@ KD u64 near_where(const One &t, u32 i) {
 KD u64 *flag_at(const One &t, u32 i) {
   if (t.at.where) return at_address<u64>(near_where(t, i));
   const abi_one_operand &o = t.at.operands[i];
+  if (NET && o.buf == BUF_INBOX_FLAGS) return at_address<u64>(inbox_flag(t, o));
   return flag_of(t, (u32)o.rank, o.index);
 }
 

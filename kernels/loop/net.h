@@ -1,28 +1,19 @@
 // This file has Signals reach ranks of other nodes, whose flags no kernel here can write, in images that are made with
 // KERNEL_NET and where the launch has lanes. In other images it is nothing. A thread writes a row into the lane of its
-// block instead of the flag (abi/rows_net.h), and the proxy does the rest. Moves need nothing: scratch of such a rank
-// is a mirror on this node.
+// block instead of the flag (abi/rows_net.h), and the proxy does the rest. Moves need nothing: such a rank's inbox has
+// a mirror on this node.
 //
 // Thread i of a block writes the row of destination i, as it stores the flag elsewhere. All threads count the rows of
 // all destinations, so each knows the place of its own.
 #pragma once
-#include "../abi/rows_net.h"
-#include "../protocol/wait_onesided.h"
+#include "../protocol/inbox.h"
 
 #ifdef KERNEL_NET
-enum { NET = true };
-
-// net_of is where a launch has its lanes, or nullptr where it has none.
-KD const abi_net *net_of(const abi_one_launch &a) {
-  const abi_net *net = (const abi_net *)a.code;
-  return a.inlined || !net->lanes ? nullptr : net;
-}
-
-KD abi_net_lane *net_lane(const One &t) { return at_address<abi_net_lane>(net_of(t.a)->lanes) + t.net_lane; }
-KD u64 *net_sent(const One &t) { return at_address<u64>(net_of(t.a)->sent) + t.net_lane; }
+KD abi_net_lane *net_lane(const One &t) { return at_address<abi_net_lane>(net_of(t.a).lanes) + t.net_lane; }
+KD u64 *net_sent(const One &t) { return at_address<u64>(net_of(t.a).sent) + t.net_lane; }
 
 KD_CALL void net_begins(One &t, u32 block) {
-  if (!net_of(t.a)) return;
+  if (!has_net(t.a)) return;
   t.net_lane = block * t.a.max_columns + t.column;
   t.rows = ld_relaxed64(net_sent(t));
 }
@@ -68,24 +59,23 @@ KD_CALL void net_write(One &t, const abi_one_step &s, u32 i, u64 count) {
 // net_posts tells destination i of a Signal what its flag is to be. It gives false where the rank is of this node: then
 // the caller stores the flag. net_posted follows the last.
 KD_CALL bool net_posts(One &t, const abi_one_step &s, u32 i, u64 count) {
-  if (!net_of(t.a)) return false;
+  if (!has_net(t.a)) return false;
   net_count(t, s, i);
   if (!net_away(t, (u32)net_to(t, s, i).rank)) return t.gone;
   net_write(t, s, i, count);
   return true;
 }
 KD_CALL void net_posted(One &t, const abi_one_step &s) {
-  if (!net_of(t.a)) return;
+  if (!has_net(t.a)) return;
   net_count(t, s, s.dsts);
   t.told = 0;
 }
 
 // net_ends keeps the count for the next launch.
 KD_CALL void net_ends(const One &t) {
-  if (net_of(t.a)) st_relaxed64(net_sent(t), t.rows);
+  if (has_net(t.a)) st_relaxed64(net_sent(t), t.rows);
 }
 #else
-enum { NET = false };
 KD bool net_away(const One &, u32) { return false; }
 KD void net_begins(One &, u32) {}
 KD bool net_posts(One &, const abi_one_step &, u32, u64) { return false; }

@@ -2,7 +2,7 @@
 // much of each a pass moves.
 #pragma once
 #include "../values/bytes.h"
-#include "../protocol/wait_onesided.h"
+#include "../protocol/inbox.h"
 
 // pass_bytes is how much of a chunk of class k this pass moves.
 KD u64 pass_bytes(const One &t, u32 k) {
@@ -25,6 +25,7 @@ KD u32 class_of(const One &t, const abi_one_step &s, u32 i) {
 // memory of a rank. Packets are twice as long as what they carry.
 KD u64 one_cell(const One &t, const abi_one_operand &o, const abi_one_memory &m, u32 i) {
   const abi_one_launch &a = t.a;
+  if (NET && o.buf == BUF_INBOX) return inbox_cell(t, o, i);
   if (o.buf == BUF_SCRATCH) return m.scratch + t.copy * a.scratch_copy + (u64)(o.index + i) * a.scratch_stride;
   if (o.buf == BUF_PACKETS) return m.packets + t.copy * a.packet_copy + (u64)(o.index + i) * a.packet_stride;
   u32 piece = (u32)o.a, k = o.b + i;

@@ -24,6 +24,7 @@ var tests = []struct {
 	{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
 	{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"TraceTwo", testTraceTwo}, {"Switch", testSwitch},
 	{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortLate", testPortLate}, {"PortTrace", testPortTrace}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},
+	{"Nodes", testNodes}, {"NodesGraphs", testNodesGraphs}, {"NodesReset", testNodesReset}, {"NodesTrace", testNodesTrace}, {"NodesProcesses", testNodesProcesses},
 	{"OnePass", testOnePass}, {"Written", testWritten}, {"Launches", testLaunches}, {"OnePassLate", testOnePassLate}, {"IdleRank", testIdleRank}, {"Room", testRoom},
 	{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},
 }
@@ -41,7 +42,8 @@ func Run(t *testing.T, d Device) {
 
 // ofDrivers are the tests of what drivers differ in: their functions, their processes, and their errors.
 var ofDrivers = []string{"Graphs", "Streams", "Memory", "Processes", "ProcessDies", "Mapped", "ProcessesMapped",
-	"EachCallFails", "Fault", "Timeout", "Trace", "TraceTwo", "Port", "PortProcesses", "PortFails", "Room", "Types"}
+	"EachCallFails", "Fault", "Timeout", "Trace", "TraceTwo", "Port", "PortProcesses", "PortFails", "Room", "Types",
+	"NodesGraphs", "NodesProcesses"}
 
 // smoke says whether only these tests run, and one in eight of the others.
 func (d Device) smoke() bool { return d.period() > 4 }

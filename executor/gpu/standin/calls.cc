@@ -164,6 +164,15 @@ int do_host_alloc(void **p, size_t bytes, unsigned flags) {
   NEED(flags & MAPPED);
   return (*p = host_alloc(bytes)) ? OK : OUT_OF_MEMORY;
 }
+int do_pin(void *p, size_t bytes, unsigned flags) {
+  enum { PORTABLE = 1, MAPPED = 2 };
+  NEED(flags == (PORTABLE | MAPPED) && bytes && (u64)p % 4096 == 0);
+  return host_pin(p, bytes) ? OK : INVALID_VALUE;
+}
+int do_pin_address(u64 *address, void *p) {
+  NEED(host_reaches((u64)p));
+  return *address = (u64)p, OK;
+}
 int do_host_free(void *p) { return host_free(p) ? OK : INVALID_VALUE; }
 int do_write_word(void *stream, u64 word, u64 value) {
   STREAM;
@@ -204,6 +213,8 @@ int do_function(void **function, void *module, const char *name) {
                                                        {"mscclc_ll", TWO_LL},
                                                        {"mscclc_ll128", TWO_LL128},
                                                        {"mscclc_onesided", ONE_ANY},
+                                                       {"mscclc_net", ONE_ANY},
+                                                       {"mscclc_net_lines", ONE_LINES},
                                                        {"mscclc_trace_simple", TWO_SIMPLE},
                                                        {"mscclc_trace_ll", TWO_LL},
                                                        {"mscclc_trace_ll128", TWO_LL128},
@@ -218,7 +229,8 @@ int do_function(void **function, void *module, const char *name) {
   if (m->device != d) return INVALID_HANDLE;
   if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;
   if (found == entries.end()) return NOT_FOUND;
-  *function = new Function{d, found->second, contains(name, "_trace_")};
+  *function = new Function{d, found->second, contains(name, "_trace_"),
+                           contains(name, "_net") || contains(m->text.c_str(), "%globaltimer")};
   return OK;
 }
 int do_occupancy(int *blocks, void *, int threads) { return *blocks = (int)blocks_per_sm((u32)threads), OK; }

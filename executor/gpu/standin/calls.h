@@ -69,6 +69,8 @@ int do_graph(void *executable, void *stream);
 int do_graph_end(void *executable);
 int do_capture_mode(int *mode);
 int do_host_alloc(void **p, size_t bytes, unsigned flags);
+int do_pin(void *p, size_t bytes, unsigned flags);
+int do_pin_address(u64 *address, void *p);
 int do_host_free(void *p);
 int do_write_word(void *stream, u64 word, u64 value);
 int do_wait_word(void *stream, u64 word, u64 value);

@@ -2,6 +2,8 @@
 #include "fibers.h"
 #include "lanes.h"
 
+#include "../../../kernels/abi/rows_net.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -70,6 +72,20 @@ Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
   return Grid{x * y, bundles * LANES, sizeof(lanes_shared), [=](u32 b) { run_typed(f, params, b / x, b % x); }};
 }
 
+// net_reachable is whether a launch reaches its lanes and inboxes, if it knows of other nodes. Only images that are
+// made for that do.
+bool net_reachable(const Function *f, const abi_one_launch *a) {
+  Device *d = f->device;
+  const abi_net *net = (const abi_net *)(const void *)a->code;
+  if (a->inlined || !net->lanes) return true;
+  if (!f->net || !host_reaches(net->lanes) || !in_reach(d, net->sent) || !in_reach(d, net->inboxes)) return false;
+  const abi_inbox *inbox = (const abi_inbox *)net->inboxes;
+  for (u32 r = 0; r < a->rank_count; r++)
+    for (u64 p : {inbox[r].scratch, inbox[r].flags})
+      if (p && !host_reaches(p)) return false;
+  return true;
+}
+
 // reachable is whether a launch names memory only that its GPU may access.
 bool one_reachable(Device *d, const abi_one_launch *a) {
   const abi_one_memory *ranks = a->rank_count > ONE_RANKS ? (const abi_one_memory *)a->ranks : a->rank;
@@ -128,7 +144,7 @@ void spoil(const Function *f, const char *params) {
 
 bool reachable(const Function *f, u32 blocks, const std::string &params) {
   return is_two(f) ? two_reachable(f->device, blocks, params, trace_of(f, params.data()))
-                   : one_reachable(f->device, one_of(f, params.data()));
+                   : one_reachable(f->device, one_of(f, params.data())) && net_reachable(f, one_of(f, params.data()));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #pragma once
 #include "standin.h"
 
+#define KERNEL_NET  // images without it run launches without a net alike
+
 #include "../../../kernels/platform/lanes.h"
 
 #include "../../../kernels/few/lines.h"

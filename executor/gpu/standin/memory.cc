@@ -31,7 +31,8 @@ u64 last_handle;
 
 std::mutex mu;
 std::map<u64, Block> blocks;
-std::set<void *> of_host;
+std::map<u64, u64> of_host;  // bytes, by address
+std::set<u64> pinned;        // those of them that are another's
 
 // A Handle names a file of a process.
 struct Handle {
@@ -153,18 +154,32 @@ bool in_reach(Device *d, u64 address) {
 void *host_alloc(u64 bytes) {
   void *p = calloc(1, bytes);
   Lock l(mu);
-  if (p) of_host.insert(p);
+  if (p) of_host[(u64)p] = bytes;
   return p;
 }
 bool host_free(void *p) {
   Lock l(mu);
-  if (!of_host.erase(p)) return false;
+  if (pinned.count((u64)p) || !of_host.erase((u64)p)) return false;
   free(p);
   return true;
 }
+bool host_pin(void *p, u64 bytes) {
+  Lock l(mu);
+  auto next = of_host.lower_bound((u64)p);
+  if (next != of_host.end() && next->first < (u64)p + bytes) return false;
+  if (next != of_host.begin() && (--next)->first + next->second > (u64)p) return false;
+  of_host[(u64)p] = bytes;
+  pinned.insert((u64)p);
+  return true;
+}
+bool host_unpin(void *p) {
+  Lock l(mu);
+  return pinned.erase((u64)p) && of_host.erase((u64)p);
+}
 bool host_reaches(u64 address) {
   Lock l(mu);
-  return of_host.count((void *)address);
+  auto next = of_host.upper_bound(address);
+  return next != of_host.begin() && (--next, address - next->first < next->second);
 }
 
 // What follows is memory that is made and mapped in two steps.

@@ -110,6 +110,7 @@ struct Function {
   Device *device;
   Entry entry;
   bool traced;  // of a two-sided program: its parameters have a trace
+  bool net;     // of an image that knows of other nodes
 };
 u32 blocks_per_sm(u32 threads);
 int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &params);
@@ -128,6 +129,8 @@ bool in_reach(Device *d, u64 address);
 // Memory of the host that kernels may access.
 void *host_alloc(u64 bytes);
 bool host_free(void *p);
+bool host_pin(void *p, u64 bytes);  // of another; false if some of it is pinned
+bool host_unpin(void *p);
 bool host_reaches(u64 address);
 
 // Memory that is made and mapped in two steps, as both drivers have it.

@@ -1,0 +1,38 @@
+// This file says where a launch finds what ranks of other nodes write, in images that are made with KERNEL_NET: in
+// inboxes (abi/rows_net.h). In other images it is nothing.
+#pragma once
+#include "../abi/rows_net.h"
+#include "wait_onesided.h"
+
+#ifdef KERNEL_NET
+enum { NET = true };
+
+// net_of is what a launch knows of other nodes, and has_net whether there are any. A pointer that may be null would
+// have the compiler copy the launch to local memory.
+KD const abi_net &net_of(const abi_one_launch &a) { return *(const abi_net *)a.code; }
+KD bool has_net(const abi_one_launch &a) { return !a.inlined && net_of(a).lanes; }
+
+// inbox_word is one of the two addresses of a rank's abi_inbox.
+KD u64 inbox_word(const One &t, u32 rank, u32 word) {
+  const u64 *at = at_address<const u64>(net_of(t.a).inboxes) + 2 * rank + word;
+#ifdef KERNEL_LANES
+  return load_global<u64>(at);
+#else
+  return *at;
+#endif
+}
+
+// inbox_cell is where chunk i of an operand lies that is BUF_INBOX.
+KD u64 inbox_cell(const One &t, const abi_one_operand &o, u32 i) {
+  return inbox_word(t, (u32)o.rank, 0) + t.copy * net_of(t.a).inbox_copy + (u64)(o.index + i) * t.a.scratch_stride;
+}
+
+// inbox_flag is where a flag lies that is BUF_INBOX_FLAGS.
+KD u64 inbox_flag(const One &t, const abi_one_operand &o) {
+  return inbox_word(t, (u32)o.rank, 1) + ((u64)t.column * t.a.flags + o.index) * 8;
+}
+#else
+enum { NET = false };
+KD u64 inbox_cell(const One &, const abi_one_operand &, u32) { return 0; }
+KD u64 inbox_flag(const One &, const abi_one_operand &) { return 0; }
+#endif

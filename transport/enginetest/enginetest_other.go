@@ -1,0 +1,6 @@
+//go:build !cgo || !linux
+
+package enginetest
+
+// Use does nothing: builds without cgo have no engines.
+func Use() {}

@@ -1,0 +1,37 @@
+package transport
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// NetVariable names the environment variable that says what carries messages between nodes: ucx, which is the usual, or
+// ncclnet:PLUGIN.
+const NetVariable = "MSCCLC_NET"
+
+// shared are the proxies of this process, by engine. They are there until it ends.
+var shared struct {
+	sync.Mutex
+	of map[string]*Proxy
+}
+
+// Shared returns the proxy of this process whose engine MSCCLC_NET names. Nobody closes it.
+func Shared() (*Proxy, error) {
+	shared.Lock()
+	defer shared.Unlock()
+	engine := cmp.Or(os.Getenv(NetVariable), "ucx")
+	if p := shared.of[engine]; p != nil {
+		return p, nil
+	}
+	p, err := Open(engine)
+	if err != nil {
+		return nil, fmt.Errorf("the network between nodes, %s: %w", engine, err)
+	}
+	if shared.of == nil {
+		shared.of = map[string]*Proxy{}
+	}
+	shared.of[engine] = p
+	return p, nil
+}
