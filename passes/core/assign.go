@@ -12,8 +12,9 @@ const MostLanes = 64
 // goes through the tiles at its own pace: while one waits for the network, another moves the next tile.
 //
 // Moves of one depth share a lane, since one that mixes depths stalls at the first. Where a rank may have more lanes
-// than depths, those that move most are split by peer, so that one half sends while the other signals, down to one lane
-// a Move. Where it may have fewer, neighbouring depths share lanes of about equal weight.
+// than depths, those that write to other nodes have lanes of their own, and then the lanes that move most are split by
+// peer, so that one half sends while the other signals, down to one lane a Move. Where it may have fewer, neighbouring
+// depths share lanes of about equal weight.
 //
 // Launches of one pass keep one lane: MSCCL++ has no tiles to overlap.
 func assign(l *State) (int, error) {
@@ -42,35 +43,47 @@ func assign(l *State) (int, error) {
 	return other, nil
 }
 
-// byDepth parts the Moves of a rank by depth, in at most so many lanes.
-func (l *State) byDepth(moves, deep []int32, most int) (lanes [][]int32) {
-	offset := make(map[int32]int32, len(moves))
-	total, depths := int64(0), 0
+// byDepth parts the Moves of a rank by depth, and by whether they write to other nodes, in at most so many lanes.
+func (l *State) byDepth(moves, deep []int32, most int) [][]int32 {
+	class, offset := make(map[int32]int32, len(moves)), make(map[int32]int32, len(moves))
 	for _, i := range moves {
 		offset[i] = l.offset(i)
-		total += l.weight(i)
+		if class[i] = 2 * deep[i]; !l.far(i) {
+			class[i]++ // what is slow goes first
+		}
 	}
 	slices.SortStableFunc(moves, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(deep[i], deep[j]), cmp.Compare(offset[i], offset[j]))
+		return cmp.Or(cmp.Compare(class[i], class[j]), cmp.Compare(offset[i], offset[j]))
 	})
-	starts := func(k int) bool { return k == 0 || deep[moves[k]] != deep[moves[k-1]] }
-	for k := range moves {
-		if starts(k) {
-			depths++
+	for _, starts := range []func(i, before int32) bool{
+		func(i, before int32) bool { return class[i] != class[before] },
+		func(i, before int32) bool { return deep[i] != deep[before] },
+	} {
+		if lanes := parted(moves, starts); len(lanes) <= most {
+			return lanes
 		}
 	}
-	before, last := int64(0), int64(-1)
+	total, sum := int64(0), make(map[int32]int64) // of Moves of lesser depths
 	for k, i := range moves {
-		at := before * int64(most) / total // the lane of a depth that begins here, where lanes mix depths
-		if starts(k) && (depths <= most || at > last) {
-			lanes = append(lanes, moves[k:k])
-			last = at
+		if k > 0 && deep[i] != deep[moves[k-1]] {
+			sum[deep[i]] = total
 		}
-		lane := &lanes[len(lanes)-1]
-		*lane = (*lane)[:len(*lane)+1]
-		before += l.weight(i)
+		total += l.weight(i)
 	}
-	return lanes
+	share := func(i int32) int64 { return sum[deep[i]] * int64(most) / total }
+	return parted(moves, func(i, before int32) bool { return share(i) != share(before) })
+}
+
+// parted cuts a list before each Move that starts a part.
+func parted(moves []int32, starts func(i, before int32) bool) (parts [][]int32) {
+	first := 0
+	for k := 1; k <= len(moves); k++ {
+		if k == len(moves) || starts(moves[k], moves[k-1]) {
+			parts = append(parts, moves[first:k:k])
+			first = k
+		}
+	}
+	return parts
 }
 
 // halved halves the lanes that move most until there are so many, or each has one Move. Moves of a lane are sorted by
