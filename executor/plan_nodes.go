@@ -2,12 +2,14 @@ package executor
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"mscclc/executor/abi"
+	"mscclc/executor/exchange"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
@@ -27,6 +29,24 @@ func nodeOf(opt *PlanOptions) string {
 		return own.Node()
 	}
 	return ""
+}
+
+// NodesOf says on which node each process of an exchange is, by number, as Prepare finds out: nodes count from 0, in
+// the order of their first processes. All processes call it.
+func NodesOf(ctx context.Context, x *exchange.Member, gpus GPUs) ([]int, error) {
+	all, err := exchange.Agree(ctx, x, []byte(nodeOf(&PlanOptions{GPUs: gpus})), nil) // which need not be UTF-8
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	node := make([]int, len(all))
+	for i, name := range all {
+		if node[i] = slices.Index(names, string(name)); node[i] < 0 {
+			node[i] = len(names)
+			names = append(names, string(name))
+		}
+	}
+	return node, nil
 }
 
 // nodes say where the ranks of a plan are. Processes count as in the exchange; nodes count from 0, in the order of

@@ -170,7 +170,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	if s := c.selectors[key]; s != nil {
 		return s, nil
 	}
-	t, costs, err := Machine(c.Device, call.Ranks)
+	t, costs, err := call.machine(c.Device)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,8 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Selector{Call: call, Topology: t, Costs: costs, DType: typeOf(element), Target: plan, By: c.By, Own: c.Own}
+	s := &Selector{Call: call.inBlocks(), Topology: t, Costs: costs, DType: typeOf(element), Target: plan, By: c.By,
+		Own: c.Own, flat: !call.blocks()}
 	s.Rough = call.Ranks > soonRanks
 	s.OwnWidth = c.Shared || c.Device == "cpu" || s.Rough
 	if c.selectors == nil {

@@ -13,9 +13,14 @@ import (
 // of them. Of other devices, and of more ranks than a machine has, nobody has told: they are taken for H200s that all
 // reach each other through one switch, where small calls want few rounds and large ones few bytes, as anywhere.
 func Machine(device string, ranks int) (*topology.Topology, *simulate.Costs, error) {
-	t, err := machineOf(strings.ToLower(device), max(ranks, 1))
+	return machine(device, 1, ranks)
+}
+
+// machine is Machine of so many nodes of so many ranks each.
+func machine(device string, nodes, ranks int) (*topology.Topology, *simulate.Costs, error) {
+	t, err := machineOf(strings.ToLower(device), nodes, max(ranks, 1))
 	if err == nil && t == nil {
-		t, err = machineOf(defaultDevice, max(ranks, 1))
+		t, err = machineOf(defaultDevice, nodes, max(ranks, 1))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -27,17 +32,22 @@ func Machine(device string, ranks int) (*topology.Topology, *simulate.Costs, err
 // defaultDevice is one whose machine has any number of GPUs.
 const defaultDevice = "h200"
 
-// machineOf is the first machine of one node by name that has so many of a device, or nil.
-func machineOf(device string, ranks int) (*topology.Topology, error) {
+// machineOf is the first machine of so many nodes by name that has so many of a device in each, or nil.
+func machineOf(device string, nodes, ranks int) (*topology.Topology, error) {
 	for _, name := range topology.Names() {
-		t, err := topology.Open(fmt.Sprintf("%s:gpus=%d", name, ranks))
-		if err != nil { // it has as many as it has
-			t, err = topology.Open(name)
+		var t *topology.Topology
+		var err error
+		for _, of := range []string{fmt.Sprintf("%s:nodes=%d,gpus=%d", name, nodes, ranks),
+			fmt.Sprintf("%s:gpus=%d", name, ranks), fmt.Sprintf("%s:nodes=%d", name, nodes), name} {
+			if t, err = topology.Open(of); err == nil { // else it has as many as it has
+				break
+			}
 		}
 		if err != nil {
 			return nil, err
 		}
-		if t.Nodes == 1 && t.GPUs >= ranks && t.Device != "" && strings.Contains(device, t.Device) {
+		fits := t.GPUs == ranks || nodes == 1 && t.GPUs > ranks
+		if t.Nodes == nodes && fits && t.Device != "" && strings.Contains(device, t.Device) {
 			return t, nil
 		}
 	}

@@ -147,7 +147,8 @@ func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*ir.Program, err
 	if err != nil {
 		return nil, err
 	}
-	opt.OneSided, opt.Core, opt.Unproven = v.Sided != "two", as.Core, as.Unproven
+	opt.OneSided, opt.Lowered, opt.Core, opt.Unproven = v.Sided == "", v.Sided == lowered, as.Core, as.Unproven
+	opt.Nodes = c.nodeOf()
 	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
 	p, err := mscclc.Compile(s.file(v.Program), text, opt)
 	if err != nil {
@@ -169,7 +170,7 @@ func (s Shelf) Own() (list []Variant) {
 			if p != nil {
 				v := Variant{Program: o.Name, Protocol: p.Protocol.String()}
 				if p.OneSided == nil {
-					v.Sided = "two"
+					v.Sided = twoSided
 				}
 				list = append(list, v)
 				break
@@ -181,8 +182,8 @@ func (s Shelf) Own() (list []Variant) {
 
 // forms are those of an algorithm, two-sided ones only where it has no hints that these cannot follow.
 func forms(program string, is facts) (list []Variant) {
-	for _, sided := range [2]string{"", "two"} {
-		if sided == "two" && is.hinted {
+	for _, sided := range [2]string{"", twoSided} {
+		if sided == twoSided && is.hinted {
 			continue // without its hints it is another file's program
 		}
 		for p := range ir.NumProtocols {

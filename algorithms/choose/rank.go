@@ -261,7 +261,7 @@ func (s *Selector) time(f Form, bytes int64, rough bool) (float64, error) {
 // outcome is what a simulation says of a form for a size, by a figure.
 func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bool) (outcome, error) {
 	proto, _ := ir.ProtocolByName(f.Protocol)
-	if one := &s.Costs.OneSided; f.Sided == "" && one.Protocol[proto] == one.Protocol[ir.LL] {
+	if one := &s.Costs.OneSided; f.Sided != twoSided && one.Protocol[proto] == one.Protocol[ir.LL] {
 		f.Protocol = ir.LL.String() // the same packets, as the costs have it
 		proto = ir.LL
 	}

@@ -176,7 +176,7 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 			r.at = t.Span(program)
 		}},
 		strictjson.Field{Key: "sided", Read: func() {
-			if r.Sided = t.OneOf("one", "two"); r.Sided == "one" {
+			if r.Sided = t.OneOf("one", twoSided, lowered); r.Sided == "one" {
 				r.Sided = ""
 			}
 		}},
@@ -205,8 +205,10 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		}
 	}
 	switch {
-	case r.Sided != "" && r.Columns > 1:
+	case r.Sided == twoSided && r.Columns > 1:
 		t.bad(start, "has \"replicas\": %d, and a two-sided program has no replicas", r.Columns)
+	case r.Sided == lowered && r.Protocol != ir.Simple.String():
+		t.bad(start, "has \"sided\": \"lowered\", which only programs of protocol Simple are")
 	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()):
 		t.bad(start, "has \"via\": %q, which only one-sided programs of protocol Simple have", r.Via)
 	}

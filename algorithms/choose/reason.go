@@ -127,6 +127,9 @@ func lighter(a, b *figures) (words []string) {
 	return words
 }
 
+// sides name what Sided says.
+var sides = map[string]string{"": "one-sided", twoSided: "two-sided", lowered: "lowered"}
+
 // differing says what of b is less than of a, and how else it goes about it.
 func differing(a, b *figures) (words []string) {
 	fewer := func(b, a int, what string) {
@@ -140,11 +143,7 @@ func differing(a, b *figures) (words []string) {
 		}
 	}
 	if b.Sided != a.Sided {
-		word := "one-sided instead of two-sided"
-		if b.Sided != "" {
-			word = "two-sided instead of one-sided"
-		}
-		words = append(words, word)
+		words = append(words, sides[b.Sided]+" instead of "+sides[a.Sided])
 	}
 	if b.Protocol != a.Protocol {
 		words = append(words, fmt.Sprintf("%s instead of %s", b.Protocol, a.Protocol))

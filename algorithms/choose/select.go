@@ -30,6 +30,8 @@ type Selector struct {
 
 	Most int // stretches of Sizes; 0 is any number
 
+	flat bool // no program that takes numbers of nodes and GPUs
+
 	// Stepped, where not nil, hears that one more size of Sizes is done.
 	Stepped func()
 
@@ -103,7 +105,10 @@ func (s *Selector) list() ([]Form, []error) {
 		own := s.Target.Format == codegen.FormatProgram
 		for _, v := range append(candidates(s.Call.Kind, 2), s.Own.Own()...) {
 			_, given, _ := s.Own.compiled(v.Program, s.Call)
-			if own != (v.Sided == "") && !(own && given) || !s.expands(v.Program) {
+			if v.Sided == twoSided && v.Protocol == ir.Simple.String() && s.Call.On != "" && !given {
+				v.Sided = lowered
+			}
+			if own != (v.Sided != twoSided) && !(own && given) || !s.expands(v.Program) {
 				continue
 			}
 			if own || given {
@@ -127,7 +132,7 @@ func (s *Selector) expands(program string) bool {
 	if slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
 		return false
 	}
-	if s.Own.own(program) == nil && !factsInCatalog(program).flat && s.Call.Nodes < 2 {
+	if s.Own.own(program) == nil && !factsInCatalog(program).flat && (s.Call.Nodes < 2 || s.flat) {
 		return false
 	}
 	shape, err := s.Own.shape(program, s.Call)
@@ -219,7 +224,7 @@ func (s *Selector) form(f Form) (*ir.Program, error) {
 // alike is the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered alike,
 // and two-sided ones of as many slots.
 func (s *Selector) alike(f Form) string {
-	if f.Protocol == ir.LL128.String() || f.Sided == "" && f.Protocol != ir.Simple.String() {
+	if f.Protocol == ir.LL128.String() || f.Sided != twoSided && f.Protocol != ir.Simple.String() {
 		return ir.LL.String()
 	}
 	return f.Protocol
@@ -237,7 +242,8 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
 		return nil, err
 	}
 	proto, _ := ir.ProtocolByName(f.Protocol)
-	opt.OneSided, opt.Target, opt.Unproven = f.Sided == "", s.Target, unproven
+	opt.OneSided, opt.Lowered, opt.Target, opt.Unproven = f.Sided == "", f.Sided == lowered, s.Target, unproven
+	opt.Nodes = s.Call.nodeOf()
 	opt.Lang.Protocol, opt.Passes.Instances = &proto, f.Instances
 	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 // numbers leave the choice to the executor.
 type Variant struct {
 	Program  string `json:"program" doc:"an algorithm of the catalog, or a file"`
-	Sided    string `json:"sided,omitempty" doc:"two for sends and receives; absent: one-sided"`
+	Sided    string `json:"sided,omitempty" doc:"two for sends and receives; lowered: one-sided, from such; absent: one-sided"`
 	Protocol string `json:"protocol"` // ir.Protocol's name
 	Via      string `json:"via,omitempty" doc:"port for copies by the host's proxy"`
 	Staged   bool   `json:"-"` // other ranks reach scratch and packets only: one program for both placements
@@ -45,8 +45,11 @@ type Variant struct {
 // String names v for a report: allpairs LL16 8x512.
 func (v Variant) String() string {
 	s := path.Base(v.Program) + " " + v.Protocol
-	if v.Sided != "" {
-		s += " " + v.Sided + "-sided"
+	switch v.Sided {
+	case twoSided:
+		s += " two-sided"
+	case lowered:
+		s += " lowered"
 	}
 	if v.Via != "" {
 		s += " " + v.Via
@@ -82,6 +85,9 @@ func (v Variant) Width() string {
 	return s
 }
 
+// What Sided says: of programs that send and receive, and of one-sided ones that are made of these.
+const twoSided, lowered = "two", "lowered"
+
 // Ways is how data goes from rank to rank by v.
 func (v Variant) Ways() ir.Via {
 	if v.Via == viaPort {
@@ -108,6 +114,10 @@ type Call struct {
 	Root    int
 	Inplace bool
 	Nodes   int // that the ranks are in, as many in each; 0 is 1
+
+	// On is of each rank its node, as OnNodes has it, where mscclc's executor runs the call on several nodes: programs are
+	// compiled for them. Nodes are then how many there are.
+	On string
 }
 
 // ranksText is a call's ranks for a message, and how many nodes these are in, of more than one.

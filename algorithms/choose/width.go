@@ -66,7 +66,7 @@ func (s *Selector) tried() []int { return columnsOf(s.Topology.Device) }
 // fastest is a form in the replicas that suit it best, and what is simulated of it.
 func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 	f.Columns = 0
-	if !s.OwnWidth && f.Sided == "" {
+	if !s.OwnWidth && f.Sided != twoSided {
 		f.Columns = Widest(s.Topology.Device, bytes, s.Call.Ranks, func(n int) (float64, error) {
 			wide := f
 			wide.Columns = n
@@ -81,7 +81,7 @@ func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 // of those that are tried these probably are.
 func (s *Selector) widest(f Form, bytes int64, first int) (timed, error) {
 	tried := s.tried()
-	if !s.OwnWidth && f.Sided == "" {
+	if !s.OwnWidth && f.Sided != twoSided {
 		f.Columns = tried[first]
 	}
 	t, err := s.time(f, bytes, true)

@@ -107,8 +107,7 @@ func (c *netBuilder) fault(step int32, hint, format string, args ...any) {
 
 // What helps where a Move reaches another node in a way that is none.
 const (
-	hintStaged = "compile it for the nodes: --sided one --nodes N, or --sided lowered; what a collective's name chooses " +
-		"is for one node, so name an algorithm, such as allreduce/ring"
+	hintStaged  = "compile it for the nodes: --sided one --nodes N, or --sided lowered"
 	hintPackets = "compile it for the nodes: --sided one --nodes N"
 	hintSwitch  = "take a program without a switch, or ranks of one node"
 	hintLoose   = "take a program without blocks that launches do not wait for"

@@ -97,6 +97,9 @@ func (x *Member) Deal(ranks int) (own []int) {
 	return own
 }
 
+// Driver returns the process that drives a rank, as Deal has it.
+func (x *Member) Driver(rank int) int { return rank % x.size }
+
 // AllGather returns the blobs of all processes, indexed by number; with empty ones it is a barrier. After an error,
 // also that of a ctx that ended, the exchange serves no more.
 func (x *Member) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {

@@ -159,6 +159,25 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// TestByName runs and measures collectives by their names, on two hosts and on three: programs are chosen for these.
+func TestByName(t *testing.T) {
+	hasUCX(t)
+	two, three := hosts.New(t, 2), hosts.New(t, 3)
+	for i, name := range []string{"allgather", "allreduce", "alltoall", "broadcast", "gather", "reduce", "reducescatter",
+		"scatter", "sendrecv"} {
+		n := []*hosts.Network{two, three}[i%2]
+		args := []string{"run", name, "-p", fmt.Sprintf("ranks=%d", 2*len(n.Hosts)), "--bytes", "1000,200K"}
+		start(t, n, 2, nil, args...).must(t, args)
+	}
+	args := []string{"bench", "allreduce", "--ranks", "4", "-b", "4K", "-e", "64K"}
+	j := start(t, two, 2, nil, args...)
+	for i, code := range j.wait() {
+		if text := j.out[i].String(); code != 0 || i == 0 && !strings.Contains(text, "Out of bounds values : 0 OK") {
+			t.Errorf("process %d ended with %d: %s", i, code, text)
+		}
+	}
+}
+
 // TestEngines runs a program over UCX's shared memory, and over a net plugin of NCCL's, which is that of the tests.
 func TestEngines(t *testing.T) {
 	plugin := filepath.Join(t.TempDir(), "plugin.so")

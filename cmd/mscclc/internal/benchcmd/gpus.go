@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
@@ -79,6 +80,9 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 		if err := processes.Same(ctx, x, w.arguments); err != nil {
 			return errors.Join(err, x.Close())
 		}
+		if err := w.findNodes(ctx, gpus); err != nil {
+			return errors.Join(err, x.Close())
+		}
 	}
 	site, err := bench.NewGPUs(ctx, options)
 	if err != nil {
@@ -101,6 +105,26 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 		w.ncclPath = "libnccl.so.2"
 	}
 	w.rivals = site.Rivals
+	return nil
+}
+
+// findNodes has programs be chosen for the nodes that ranks are on.
+func (w *benchWorld) findNodes(ctx context.Context, gpus executor.GPUs) error {
+	of, err := executor.NodesOf(ctx, w.exchange, gpus)
+	if err != nil {
+		return err
+	}
+	node := make([]int, w.coll.Ranks)
+	for r := range node {
+		node[r] = of[w.exchange.Driver(r)]
+	}
+	on, nodes := choose.OnNodes(node)
+	if on != "" && w.named && w.nodes > 1 && w.nodes != nodes {
+		return cli.Usagef("--nodes is %d, and the processes are on %d nodes", w.nodes, nodes)
+	}
+	if on != "" {
+		w.on, w.nodes = on, nodes
+	}
 	return nil
 }
 

@@ -29,6 +29,7 @@ type benchWorld struct {
 	nccl     int // version
 	ncclPath string
 	exchange *exchange.Member
+	on       string // choose.Call.On, where ranks are of several nodes
 
 	chooser  *choose.Chooser
 	trying   *choose.Online // of --online, or nil

@@ -82,7 +82,8 @@ func (w *benchWorld) mostReplicas() int {
 }
 
 func (w *benchWorld) call(inplace bool) choose.Call {
-	return choose.Call{Kind: w.coll.Kind, Ranks: w.coll.Ranks, Root: w.coll.Root, Inplace: inplace, Nodes: w.nodes}
+	return choose.Call{Kind: w.coll.Kind, Ranks: w.coll.Ranks, Root: w.coll.Root, Inplace: inplace, Nodes: w.nodes,
+		On: w.on}
 }
 
 // variant makes a form of a variant. Its name is without the width.

@@ -3,6 +3,7 @@ package runcmd
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -26,6 +28,7 @@ type chosen struct {
 	flags   *runFlags
 	dtype   data.DType
 	chooser *choose.Chooser // nil for a file
+	own     *choose.Table   // --table's, or nil
 	call    choose.Call
 	loaded  map[string]*loadedProgram // by what was loaded
 }
@@ -56,7 +59,7 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 		return nil, err
 	}
 	c.call.Kind, _ = ir.KindByName(arg)
-	c.call.Ranks = choosing.DefaultRanks
+	c.call.Ranks = defaultRanks()
 	given := map[string]bool{}
 	for _, p := range f.Settings() {
 		var err error
@@ -109,10 +112,33 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 			c.chooser.Device = gpus[0].Name()
 		}
 	}
-	if own == nil {
-		return c, nil
+	c.own = own
+	return c, nil
+}
+
+// defaultRanks is the number of ranks where none is given: one for each process that a launcher has started. Those that
+// --procs starts may have several.
+func defaultRanks() int {
+	job, err := processes.Of(os.Getenv)
+	switch {
+	case err != nil || job == nil:
+		return choosing.DefaultRanks
+	case processes.Started():
+		return max(choosing.DefaultRanks, job.Size)
 	}
-	return c, c.checkTable(own, plan.sizes)
+	return job.Size
+}
+
+// place has programs be chosen for the nodes that ranks are on, and says what --table has nothing for.
+func (c *chosen) place(sizes []int64) error {
+	if c.chooser == nil {
+		return nil
+	}
+	c.call.On, c.call.Nodes = choose.OnNodes(c.flags.team.on(c.call.Ranks))
+	if c.own == nil {
+		return nil
+	}
+	return c.checkTable(c.own, sizes)
 }
 
 // checkTable refuses rules of --table that the call cannot follow, and says which sizes the table has nothing for.

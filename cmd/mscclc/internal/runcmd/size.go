@@ -37,6 +37,9 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 	}
 	defer f.team.close()
 	defer chosen.close()
+	if err := chosen.place(plan.sizes); err != nil {
+		return err
+	}
 	if err := leaveOut(a, plan, chosen); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 type team struct {
 	x    *exchange.Member
 	gpus executor.GPUs
+	node []int // of each process
 }
 
 // joinTeam meets the other processes, if the environment says that there are some.
@@ -46,7 +47,22 @@ func joinTeam(ctx context.Context, a *cli.App, f *runFlags) (*team, error) {
 	if t.x.Index() > 0 {
 		a.Mute()
 	}
+	if t.node, err = executor.NodesOf(ctx, t.x, t.gpus); err != nil {
+		return nil, errors.Join(devices.Impossible(err), t.x.Close())
+	}
 	return t, nil
+}
+
+// on is the node of each of so many ranks, or nil where there is no team.
+func (t *team) on(ranks int) []int {
+	if t == nil {
+		return nil
+	}
+	node := make([]int, ranks)
+	for r := range node {
+		node[r] = t.node[t.x.Driver(r)]
+	}
+	return node
 }
 
 // lost says whether the team can do nothing more.

@@ -1,0 +1,87 @@
+package choose
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+// This file is calls on several nodes, which mscclc's executor runs. Their programs are compiled for the nodes that the
+// ranks are on: packets stay within a node.
+
+// OnNodes returns Call.On and Call.Nodes for ranks on these nodes: a number from 0 for each rank. On is empty for one
+// node.
+func OnNodes(node []int) (on string, nodes int) {
+	for _, n := range node {
+		nodes = max(nodes, n+1)
+	}
+	if nodes < 2 {
+		return "", nodes
+	}
+	words := make([]string, len(node))
+	for r, n := range node {
+		words[r] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ","), nodes
+}
+
+// on reads On.
+func (c Call) on() []int32 {
+	if c.On == "" {
+		return nil
+	}
+	var node []int32
+	for word := range strings.SplitSeq(c.On, ",") {
+		n, _ := strconv.Atoi(word) // OnNodes has written it
+		node = append(node, int32(n))
+	}
+	return node
+}
+
+// nodeOf is mscclc.Options.Nodes for programs of a call.
+func (c Call) nodeOf() func(ranks int) ([]int32, error) {
+	node := c.on()
+	if node == nil {
+		return nil
+	}
+	return func(int) ([]int32, error) { return node, nil }
+}
+
+// blocks reports whether all nodes have equally many ranks, those of the first node first. Programs that take numbers
+// of nodes and GPUs are for such calls.
+func (c Call) blocks() bool {
+	node := c.on()
+	if node == nil {
+		return true
+	}
+	return len(node)%c.Nodes == 0 && slices.IsSorted(node) && !slices.ContainsFunc(node, func(n int32) bool {
+		first := int(n) * (len(node) / c.Nodes)
+		return first >= len(node) || node[first] != n || first > 0 && node[first-1] == n
+	})
+}
+
+// inBlocks is the call as it is simulated: with ranks that lie in blocks, as equal as can be, as topologies have them.
+func (c Call) inBlocks() Call {
+	if !c.blocks() {
+		node := make([]int, c.Ranks)
+		for r := range node {
+			node[r] = r / c.perNode()
+		}
+		c.On, c.Nodes = OnNodes(node)
+	}
+	return c
+}
+
+// perNode is how many ranks a node has at most, in blocks.
+func (c Call) perNode() int { return (c.Ranks + c.Nodes - 1) / c.Nodes }
+
+// machine is what the call is simulated on.
+func (c Call) machine(device string) (*topology.Topology, *simulate.Costs, error) {
+	if c.On == "" {
+		return Machine(device, c.Ranks)
+	}
+	return machine(device, c.inBlocks().Nodes, c.perNode())
+}
