@@ -138,7 +138,7 @@ func TestPrograms(t *testing.T) {
 				continue // two hosts run all, and the others share them
 			}
 			for _, sided := range [][]string{{"--sided", "lowered", "--protocol", "Simple"},
-				{"--sided", "one", "--nodes", fmt.Sprint(count)}} {
+				{"--sided", "one", "--nodes", fmt.Sprint(count), "--lanes", fmt.Sprint(1 + turn%3*2)}} {
 				args := append([]string{"run", name, "--bytes", sizes[turn%len(sizes)], "--timeout", "60s"}, sided...)
 				if k < len(spanning) {
 					args = append(args, "-p", fmt.Sprintf("nodes=%d", count), "-p", "gpus=2")

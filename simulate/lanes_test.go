@@ -1,0 +1,270 @@
+package simulate_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/lang"
+	"mscclc/passes/core"
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+// A laneRow is one row of LANES.md: a collective of 1 GB on a machine, and the best that was found for it with one lane
+// and with several.
+type laneRow struct {
+	machine    string // of 8 GPUs a node
+	nodes      int
+	collective string
+	one, many  laneVariant
+}
+
+// A laneVariant is an algorithm of the catalog, for ranks on several nodes, and the launch of it.
+type laneVariant struct {
+	name            string
+	lanes, replicas int
+	tile            int64
+}
+
+func (v laneVariant) String() string {
+	return fmt.Sprintf("%s, lanes %d, replicas %d, tile %s", v.name, v.lanes, v.replicas, size(v.tile))
+}
+
+const laneBytes = 1 << 30
+
+// laneNames are the algorithms that are tried, of those that the collective has.
+var laneNames = []string{"hierarchical", "multinode_allpairs", "twophase_hierarchical", "two_step"}
+
+// laneRows are all rows, without what is found for them.
+func laneRows() (rows []laneRow) {
+	for _, m := range []struct {
+		name  string
+		nodes []int
+	}{{"dgx_h100", []int{2, 4, 8}}, {"ndv4", []int{2, 4}}, {"mi300x", []int{2}}} {
+		for _, nodes := range m.nodes {
+			for _, c := range []string{"allgather", "reducescatter", "allreduce", "alltoall"} {
+				rows = append(rows, laneRow{machine: m.name, nodes: nodes, collective: c})
+			}
+		}
+	}
+	return rows
+}
+
+// A laneBench simulates variants of one row.
+type laneBench struct {
+	laneRow
+	topo     *topology.Topology
+	programs map[string]*ir.Program
+}
+
+func newLaneBench(t *testing.T, r laneRow) *laneBench {
+	topo, err := topology.Open(fmt.Sprintf("%s:nodes=%d", r.machine, r.nodes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &laneBench{r, topo, map[string]*ir.Program{}}
+}
+
+// program compiles a variant as the executor takes it over nodes, without its proof, or returns nil where the catalog
+// has none.
+func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
+	key := fmt.Sprint(v.name, v.lanes)
+	if p, ok := b.programs[key]; ok {
+		return p
+	}
+	file := b.collective + "/" + v.name
+	if !slices.Contains(algorithms.Names(), file) {
+		return nil
+	}
+	text, err := algorithms.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	simple, node := ir.Simple, make([]int32, 8*b.nodes)
+	for r := range node {
+		node[r] = int32(r / 8)
+	}
+	opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: v.lanes, Nodes: node}, Unproven: true,
+		Lang: lang.Options{Params: lang.Params{"nodes": b.nodes, "gpus": 8}, Protocol: &simple, Open: algorithms.Open}}
+	if b.programs[key], err = mscclc.Compile(file, text, opt); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return b.programs[key]
+}
+
+// run simulates a variant, one call alone, with the costs of the device or, where not nil, others. It returns nil where
+// the GPUs have no room for its CTAs.
+func (b *laneBench) run(t *testing.T, v laneVariant, costs *simulate.Costs) *simulate.Result {
+	r, err := simulate.Run(b.program(t, v), b.topo, costs,
+		simulate.Call{Bytes: laneBytes, DType: data.BF16, Columns: v.replicas, Tile: v.tile})
+	if errors.Is(err, simulate.ErrNoWay) {
+		return nil
+	}
+	if err != nil {
+		t.Fatalf("%v: %v", v, err)
+	}
+	return r
+}
+
+// best looks for the fastest variant of so many lanes.
+func (b *laneBench) best(t *testing.T, lanes ...int) (best laneVariant) {
+	micros := 0.
+	for _, name := range laneNames {
+		for _, n := range lanes {
+			if b.program(t, laneVariant{name: name, lanes: n}) == nil {
+				continue
+			}
+			for _, replicas := range []int{2, 4, 8, 16, 32, 64, 128} {
+				for tile := int64(64 << 10); tile <= 1<<20; tile *= 2 {
+					v := laneVariant{name, n, replicas, tile}
+					if r := b.run(t, v, nil); r != nil && (micros == 0 || r.Micros < micros) {
+						best, micros = v, r.Micros
+					}
+				}
+			}
+		}
+	}
+	return best
+}
+
+// bound is what no algorithm surpasses, in bytes a microsecond of algbw: what goes into each GPU, or into a node from
+// others, takes the links there. For an AllReduce all goes in twice, since it must be summed up in between.
+func (b *laneBench) bound() float64 {
+	ranks, nodes := float64(8*b.nodes), float64(b.nodes)
+	gpu, node, nic := 0., 0., map[int32]float64{}
+	for l, k := range b.topo.Links {
+		if b.topo.Places[k.To].Node == 0 && b.topo.Places[k.From].Node != 0 {
+			node += b.topo.Bandwidth(int32(l))
+			nic[k.To] += b.topo.Bandwidth(int32(l))
+		}
+	}
+	for l, k := range b.topo.Links {
+		if k.To == 0 {
+			in := b.topo.Bandwidth(int32(l))
+			if most, ok := nic[k.From]; ok {
+				in = min(in, most)
+			}
+			gpu += in
+		}
+	}
+	part := 1. // of all that goes to other nodes; in an AllToAll of each GPU
+	if b.collective == "alltoall" {
+		part = 8
+	}
+	bound := min(gpu*ranks/(ranks-1), node*nodes/(nodes-1)/part)
+	if b.collective == "allreduce" {
+		bound /= 2
+	}
+	return bound
+}
+
+// text is the row of the page.
+func (b *laneBench) text(t *testing.T) string {
+	bound := b.bound()
+	share := func(v laneVariant, costs *simulate.Costs) (part float64, r *simulate.Result) {
+		r = b.run(t, v, costs)
+		if r == nil {
+			t.Fatalf("there is no room for %v", v)
+		}
+		return 100 * laneBytes / r.Micros / bound, r
+	}
+	free, err := simulate.CostsOf(b.topo.Device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Network = simulate.NetworkCosts{}
+	one, _ := share(b.one, nil)
+	many, r := share(b.many, nil)
+	without, _ := share(b.many, free)
+	link := b.topo.Links[r.Link]
+	return fmt.Sprintf("| %s:nodes=%d | %s | %.1f | %.1f %% | %s | %.1f %% | %s | %.1f %% | %.0f %% of %s |\n", b.machine,
+		b.nodes, b.collective, bound/1e3, one, b.one, many, b.many, without, 100*r.Occupied,
+		b.topo.Classes[link.Class].Name)
+}
+
+// found reads what a row of the page names.
+func (b *laneBench) found(page string) bool {
+	prefix := fmt.Sprintf("| %s:nodes=%d | %s |", b.machine, b.nodes, b.collective)
+	row := between(page, prefix, "\n")
+	if row == "" {
+		return false
+	}
+	cells := strings.Split(row, " | ")
+	for i, v := range []*laneVariant{&b.one, &b.many} {
+		words := strings.NewReplacer(",", "").Replace(cells[4+2*i])
+		unit, count := "", int64(0)
+		if n, err := fmt.Sscanf(words, "%s lanes %d replicas %d tile %d %s", &v.name, &v.lanes, &v.replicas, &count,
+			&unit); n < 5 || err != nil {
+			return false
+		}
+		v.tile = count << map[string]int{"KB": 10, "MB": 20}[unit]
+	}
+	return true
+}
+
+const lanesHead = `# What lanes fill, simulated
+
+Calls of 1 GB of bf16 on machines of topology/machines, with the costs of simulate/devices: one call alone, in protocol
+Simple, compiled for its nodes (--nodes), as the executor runs it. The bound is what no algorithm surpasses, in GB/s of
+algbw: all links into a GPU, or into a node from others, whichever is less; half of that for an AllReduce. A share is
+that of the bound. The best of one lane and of several were looked for among algorithms of the catalog, lanes (4, 6, 8,
+12, 16, 24, 32), replicas (2 to 128) and tiles (64 KB to 1 MB). TestLanes writes this page, and holds it.
+
+All numbers are simulated, with costs that are partly guesses (see "source" in each file): what a message takes of the
+proxies and NICs is one. Links are first come, first served: no term shares them fairly yet. Nothing here was run on
+several nodes.
+
+The last two columns say what the gap is. "Messages free" is the share of the same variant where messages cost the
+proxies and NICs nothing but their bytes: what it is more, messages cost, of which each replica sends one a tile. The
+last column is how long the link that is busiest was occupied. Where that is all of the time, the algorithm sends more
+over that link than the bound does, which has every link busy. Where neither explains the gap, lanes wait for each
+other: for signals, and for the first and last tiles.
+
+| machine | collective | bound | one lane | by | several lanes | by | messages free | busiest link |
+|---|---|---|---|---|---|---|---|---|
+`
+
+// TestLanes simulates the variants of LANES.md, of two nodes, or of all with MSCCLC_PAPERS=full. MSCCLC_UPDATE=1 looks
+// for the best variants anew and writes the page.
+func TestLanes(t *testing.T) {
+	const file = "LANES.md"
+	page, err := os.ReadFile(file)
+	update := os.Getenv("MSCCLC_UPDATE") != ""
+	if err != nil && !update {
+		t.Fatal(err)
+	}
+	text, looked := lanesHead, 0
+	for _, r := range laneRows() {
+		if r.nodes > 2 && !update && os.Getenv("MSCCLC_PAPERS") != "full" {
+			continue
+		}
+		b := newLaneBench(t, r)
+		if update {
+			b.one, b.many = b.best(t, 1), b.best(t, 4, 6, 8, 12, 16, 24, 32)
+		} else if !b.found(string(page)) {
+			t.Errorf("%s has no row of %s on %s:nodes=%d", file, b.collective, b.machine, b.nodes)
+			continue
+		}
+		row := b.text(t)
+		if looked++; !update && !strings.Contains(string(page), row) {
+			t.Errorf("%s does not have what the simulator says now; MSCCLC_UPDATE=1 writes it:\n%s", file, row)
+		}
+		text += row
+	}
+	if looked < 12 {
+		t.Errorf("%d rows were looked at", looked)
+	}
+	if update && !t.Failed() {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
