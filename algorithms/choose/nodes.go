@@ -28,6 +28,16 @@ func OnNodes(node []int) (on string, nodes int) {
 	return strings.Join(words, ","), nodes
 }
 
+// InBlocks is Call.On of so many ranks that lie in blocks on so many nodes, as equal as can be.
+func InBlocks(ranks, nodes int) string {
+	each, node := (ranks+max(nodes, 1)-1)/max(nodes, 1), make([]int, ranks)
+	for r := range node {
+		node[r] = r / each
+	}
+	on, _ := OnNodes(node)
+	return on
+}
+
 // on reads On.
 func (c Call) on() []int32 {
 	if c.On == "" {
@@ -66,11 +76,8 @@ func (c Call) blocks() bool {
 // inBlocks is the call as it is simulated: with ranks that lie in blocks, as equal as can be, as topologies have them.
 func (c Call) inBlocks() Call {
 	if !c.blocks() {
-		node := make([]int, c.Ranks)
-		for r := range node {
-			node[r] = r / c.perNode()
-		}
-		c.On, c.Nodes = OnNodes(node)
+		c.On = InBlocks(c.Ranks, c.Nodes)
+		c.Nodes = int(slices.Max(c.on())) + 1
 	}
 	return c
 }

@@ -28,6 +28,14 @@ func TestOnNodes(t *testing.T) {
 			t.Errorf("%v: %q, %d, blocks %v", c.node, on, nodes, call.blocks())
 		}
 	}
+	for _, c := range []struct {
+		ranks, nodes int
+		on           string
+	}{{4, 2, "0,0,1,1"}, {3, 2, "0,0,1"}, {4, 1, ""}, {4, 0, ""}, {5, 4, "0,0,1,1,2"}} {
+		if on := InBlocks(c.ranks, c.nodes); on != c.on {
+			t.Errorf("%d ranks on %d nodes: %q", c.ranks, c.nodes, on)
+		}
+	}
 }
 
 // TestChooseOnNodes has programs be proven for the nodes that ranks are on, however these lie, and programs of nodes

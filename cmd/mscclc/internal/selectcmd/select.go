@@ -140,6 +140,9 @@ func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int6
 	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure,
 		OwnWidth: f.device == "cpu"}
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
+	if target.Format == codegen.FormatProgram {
+		s.Call.On = choose.InBlocks(t.Ranks(), t.Nodes)
+	}
 	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
 	if s.Call.Ranks > choose.MostRanks {
 		return nil, nil, cli.Usagef("a collective is chosen for up to %d ranks, and %s has %d", choose.MostRanks, t.Name,
