@@ -76,12 +76,13 @@ type ChunkOp struct {
 // A Hint is what the author asked of the lowering. -1, and Via 0, ask nothing.
 type Hint struct {
 	Channel, SendTB, RecvTB int32
+	Lane                    int32
 	Via                     Via
 	Pull                    bool
 }
 
 // NoHint asks nothing.
-var NoHint = Hint{Channel: -1, SendTB: -1, RecvTB: -1}
+var NoHint = Hint{Channel: -1, SendTB: -1, RecvTB: -1, Lane: -1}
 
 // A Via is the kind of channel that one-sided lowering may be told to use.
 type Via uint8

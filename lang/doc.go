@@ -60,9 +60,10 @@
 //	c.reduce(other, ...)                    c = c ⊕ other, of references and lists of them
 //	reduce(list, rank, buffer, index)       writes their reduction there
 //
-// with the hints ch, sendtb, recvtb, via = memory|port|switch and pull = true. The
-// last two are for the one-sided lowering: pull has the reader fetch what another
-// would write; memory is loads and stores, port a copy that the host has a GPU's copy
+// with the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. The
+// last three are for the one-sided lowering: pull has the reader fetch what another
+// would write; lane is which of a rank's blocks
+// moves the data, where it may have several; memory is loads and stores, port a copy that the host has a GPU's copy
 // engine make, and switch the network's own arithmetic, which reduces one chunk of
 // input or output of all ranks, or copies a chunk to one place of all ranks. A
 // reference is to what its chunks held when it was made: after any write to

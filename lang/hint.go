@@ -12,7 +12,7 @@ import (
 // This file compiles hints: the arguments by which an author asks something of
 // the lowering.
 
-var hintNames = []string{"ch", "sendtb", "recvtb", "via", "pull"}
+var hintNames = []string{"ch", "sendtb", "recvtb", "via", "pull", "lane"}
 
 // hints takes the hints out of the arguments of an operation. The function
 // returned, nil where there are none, gives the number of the hint.
@@ -61,8 +61,8 @@ func (c *compiler) hint(a *syntax.Arg) func(*ir.Hint) {
 	return func(h *ir.Hint) {
 		v := n.get()
 		if v < 0 || v > math.MaxInt16 {
-			m.fault(diag.Hint, span, "%s = %d: there are %s 0 to %d", text, v, map[string]string{"ch": "channels"}[text]+
-				map[string]string{"sendtb": "blocks", "recvtb": "blocks"}[text], math.MaxInt16)
+			m.fault(diag.Hint, span, "%s = %d: there are %s 0 to %d", text, v, map[string]string{"ch": "channels",
+				"sendtb": "blocks", "recvtb": "blocks", "lane": "lanes"}[text], math.MaxInt16)
 			return
 		}
 		switch text {
@@ -70,6 +70,8 @@ func (c *compiler) hint(a *syntax.Arg) func(*ir.Hint) {
 			h.Channel = int32(v)
 		case "sendtb":
 			h.SendTB = int32(v)
+		case "lane":
+			h.Lane = int32(v)
 		default:
 			h.RecvTB = int32(v)
 		}

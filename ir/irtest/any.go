@@ -32,7 +32,7 @@ func AnyHeader(t *rapid.T) (ir.Header, []ir.Hint) {
 	hints := []ir.Hint{ir.NoHint}
 	for range Small(t, 0, 3) {
 		hints = append(hints, ir.Hint{Channel: Small(t, -1, 9), SendTB: Small(t, -1, 9), RecvTB: Small(t, -1, 9),
-			Via: ir.Via(Small(t, 0, 3)), Pull: rapid.Bool().Draw(t, "pull")})
+			Lane: Small(t, -1, 9), Via: ir.Via(Small(t, 0, 3)), Pull: rapid.Bool().Draw(t, "pull")})
 	}
 	return h, hints
 }

@@ -90,6 +90,8 @@ func (p *textParser) hint() ir.Hint {
 			h.SendTB = p.number32(value, 0)
 		case "recvtb":
 			h.RecvTB = p.number32(value, 0)
+		case "lane":
+			h.Lane = p.number32(value, 0)
 		case "via":
 			h.Via = ir.Via(min(p.number32(value, 0), 0xff))
 		case "pull":

@@ -29,7 +29,7 @@ func WriteHeader(b *bufio.Writer, kind string, h *ir.Header, hints []ir.Hint) {
 		for _, f := range []struct {
 			name string
 			n    int32
-		}{{"ch", n.Channel}, {"sendtb", n.SendTB}, {"recvtb", n.RecvTB}} {
+		}{{"ch", n.Channel}, {"sendtb", n.SendTB}, {"recvtb", n.RecvTB}, {"lane", n.Lane}} {
 			if f.n >= 0 {
 				fmt.Fprintf(b, " %s=%d", f.name, f.n)
 			}

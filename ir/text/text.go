@@ -24,7 +24,7 @@ import (
 //	protocol LL                                  default: Simple
 //	sizes 1024..65536                            bytes; 0 as the end is no bound
 //	ranks_per_node 2
-//	hint ch=1 sendtb=0 recvtb=2 via=1 pull       hint 1, 2, ...; hint 0 asks nothing
+//	hint ch=1 sendtb=0 recvtb=2 lane=3 via=1 pull       hint 1, 2, ...; hint 0 asks nothing
 //	span ring.mscl line=14 col=13 offset=402 len=21   pos 0, 1, ...
 
 // writeText runs write with a buffer before w.

@@ -36,7 +36,7 @@ i2 rank 1 rrc scratch[1] => input[1]*1 deps i1 <- 0 (-)
 	want := &ir.InstDAG{
 		Header: ir.Header{Name: "two", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 2, Inplace: true},
 			Spans: []diag.Span{{Pos: diag.Pos{Filename: "a.mscl", Offset: 70, Line: 3, Column: 5}, Len: 4}}},
-		Hints:   []ir.Hint{ir.NoHint, {Channel: 3, SendTB: -1, RecvTB: -1, Pull: true}},
+		Hints:   []ir.Hint{ir.NoHint, {Channel: 3, SendTB: -1, RecvTB: -1, Lane: -1, Pull: true}},
 		Scratch: []int32{1, 2},
 		Blocks:  []ir.Block{{Rank: 0, SendPeer: 1, RecvPeer: -1, Channel: 0}},
 		Deps:    ir.Edges{Start: []int32{0, 0, 0, 1, 1}, To: []int32{1}},

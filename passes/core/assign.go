@@ -16,6 +16,9 @@ const MostLanes = 64
 // peer, so that one half sends while the other signals, down to one lane a Move. Where it may have fewer, neighbouring
 // depths share lanes of about equal weight.
 //
+// Moves that the author gives one label share a lane too, apart from all others. Where labels are more than lanes, some
+// share one.
+//
 // Launches of one pass keep one lane: MSCCL++ has no tiles to overlap.
 func assign(l *State) (int, error) {
 	most := min(l.opt.Lanes, MostLanes)
@@ -29,7 +32,7 @@ func assign(l *State) (int, error) {
 	}
 	other := 0
 	for _, moves := range byRank {
-		lanes := l.halved(l.byDepth(moves, deep, most), most)
+		lanes := l.byLabel(moves, deep, most)
 		l.lanes = max(l.lanes, int32(len(lanes)))
 		for k, lane := range lanes {
 			for _, i := range lane {
@@ -41,6 +44,27 @@ func assign(l *State) (int, error) {
 		}
 	}
 	return other, nil
+}
+
+// byLabel parts the Moves of a rank by what the author asks for, and the others by depth, in at most so many lanes.
+func (l *State) byLabel(moves, deep []int32, most int) [][]int32 {
+	label := func(i int32) int32 { return l.moves[i].label }
+	slices.SortStableFunc(moves, func(i, j int32) int { return cmp.Compare(label(i), label(j)) })
+	first := 0
+	for first < len(moves) && label(moves[first]) == 0 {
+		first++
+	}
+	asked := parted(moves[first:], func(i, before int32) bool { return label(i) != label(before) })
+	for room := most - min(first, 1); len(asked) > room; {
+		last := len(asked) - 1
+		asked[last%room] = append(asked[last%room], asked[last]...)
+		asked = asked[:last]
+	}
+	if first == 0 {
+		return asked
+	}
+	others := most - len(asked)
+	return append(l.halved(l.byDepth(moves[:first], deep, others), others), asked...)
 }
 
 // byDepth parts the Moves of a rank by depth, and by whether they write to other nodes, in at most so many lanes.
@@ -121,10 +145,10 @@ func (l *State) weight(i int32) int64 {
 	return int64(m.count) * int64(len(m.srcs)+len(m.dsts))
 }
 
-// mixed says whether Moves x and i, made one, would write both to ranks of another node and to others. Lanes keep these
-// apart, since a network is slower.
+// mixed says whether Moves x and i, made one, would write both to ranks of another node and to others, or be of two
+// lanes that the author asks for. Lanes keep these apart.
 func (l *State) mixed(x, i int32) bool {
-	return l.opt.Lanes > 1 && !l.onePass && l.far(x) != l.far(i)
+	return l.opt.Lanes > 1 && !l.onePass && (l.far(x) != l.far(i) || l.moves[x].label != l.moves[i].label)
 }
 
 // far says whether Move i writes memory of another node.

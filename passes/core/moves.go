@@ -41,7 +41,7 @@ func moves(l *State) (int, error) {
 // add appends a Move of rank, of run r.
 func (l *State) add(r *oneRun, rank int32, srcs []spot, dst spot) {
 	l.moves = append(l.moves, oneMove{srcs: srcs, dsts: l.one(dst), rank: rank, count: r.count, class: r.class,
-		pos: r.pos})
+		pos: r.pos, label: l.c.Hints[r.hint].Lane + 1})
 }
 
 func (l *State) move(r *oneRun, h *ir.Hint) error {

@@ -94,7 +94,7 @@ func (p *stateParser) line(line string) error {
 		case "+":
 		case "=", "->":
 			list = &second
-		case "class", "pos", "hint", "sees", "over", "packets":
+		case "class", "pos", "hint", "asks", "sees", "over", "packets":
 			k++
 			n, _ := strconv.Atoi(words[k])
 			switch w {
@@ -102,6 +102,8 @@ func (p *stateParser) line(line string) error {
 				m.class = int32(n)
 			case "hint":
 				hint = int32(n)
+			case "asks":
+				m.label = int32(n) + 1
 			}
 		default:
 			x, count, err := p.operand(w, rank)

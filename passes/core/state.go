@@ -111,6 +111,7 @@ type oneMove struct {
 	srcs, dsts []spot
 	rank       int32
 	lane       int32 // of its rank
+	label      int32 // 1 + the lane that the author asks for, or 0
 	count      int32
 	class      int32
 	pos        int32

@@ -37,8 +37,8 @@ import (
 //	  signal 0 2                                      to these ranks
 //	leave 1 0                                         rank 1 signals rank 0 at the end of a launch
 //
-// Where ranks have several lanes, a Move and a group name theirs, as in "rank 1 lane 2", and signals are from and to
-// such as 1.2, lane 2 of rank 1.
+// A Move whose author asks for a lane says so: "asks 2". Where ranks have several lanes, Moves and groups name theirs,
+// as in "rank 1 lane 2", and signals are from and to such as 1.2, lane 2 of rank 1.
 
 // WriteText writes the text form of l. Without positions nothing is said of where in the file things are from.
 func (l *State) WriteText(w io.Writer, positions bool) error {
@@ -144,6 +144,9 @@ func (t *writer) move(i int32) {
 		b = t.operand(append(b, ' '), d, m.rank, m.count)
 	}
 	b = t.fields(b, m.class, m.pos)
+	if m.label > 0 {
+		b = fmt.Appendf(b, " asks %d", m.label-1)
+	}
 	if t.deps.start != nil {
 		b = t.dependences(b, t.deps.of(i))
 	}

@@ -64,25 +64,32 @@ func noteHints(a *cli.App, c *ir.ChunkDAG, asked *Flags) {
 	case asked.Target == "program":
 		follows = "--sided one"
 	}
+	noteIgnored(a, c, what+" are ignored here; "+follows+" follows them", func(h ir.Hint) bool {
+		if asked.OneSided() {
+			return h.Channel >= 0 || h.SendTB >= 0 || h.RecvTB >= 0
+		}
+		return h.Via != ir.ViaAny || h.Pull
+	})
+	if asked.lanes == 1 {
+		noteIgnored(a, c, "lane is ignored here; --sided one with --lanes follows it", func(h ir.Hint) bool { return h.Lane >= 0 })
+	}
+}
+
+// noteIgnored says text of the first line whose operations have a hint that is foreign, and how many more there are.
+func noteIgnored(a *cli.App, c *ir.ChunkDAG, text string, foreign func(h ir.Hint) bool) {
 	var lines []int32 // by their positions
 	for i := range c.Ops {
-		op := &c.Ops[i]
-		h := c.Hints[op.Hint]
-		foreign := h.Via != ir.ViaAny || h.Pull
-		if asked.OneSided() {
-			foreign = h.Channel >= 0 || h.SendTB >= 0 || h.RecvTB >= 0
-		}
-		if foreign && !slices.Contains(lines, op.Pos) {
+		if op := &c.Ops[i]; foreign(c.Hints[op.Hint]) && !slices.Contains(lines, op.Pos) {
 			lines = append(lines, op.Pos)
 		}
 	}
-	if len(lines) > 0 {
-		more := ""
-		if len(lines) > 1 {
-			more = fmt.Sprintf(" (and %d more like it)", len(lines)-1)
-		}
-		a.Note(c.Span(lines[0]).Pos.String(), "%s are ignored here; %s follows them%s", what, follows, more)
+	if len(lines) == 0 {
+		return
 	}
+	if len(lines) > 1 {
+		text += fmt.Sprintf(" (and %d more like it)", len(lines)-1)
+	}
+	a.Note(c.Span(lines[0]).Pos.String(), "%s", text)
 }
 
 // summary says in one line what p is, and for which sizes.
