@@ -22,9 +22,10 @@
 // rate is by protocol, by threads, and by the links that it loads or stores over.
 //
 // What a one-sided program stores for a rank of another node ends in the block's own memory. Its next signal has the
-// rank's proxy send a message, which costs the proxies of both ends a time each, one message after the other. It
-// occupies the links between nodes for a time beside its bytes. The block goes on at once: neither its stores nor its
-// signal wait for the network. A port's copies within a node are over before the block signals, as in the kernel.
+// rank's proxy send a message for each replica, which costs the proxies of both ends a time each. They do one after the
+// other, the next while the last is on its way. A message occupies the links between nodes for a time beside its bytes.
+// The block goes on at once: neither its stores nor its signal wait for the network. A port's copies within a node are
+// over before the block signals, as in the kernel.
 //
 // What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a
 // GPU move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.

@@ -42,6 +42,18 @@ func (n *network) latency(way int32) (sum float64) {
 	return sum
 }
 
+// longest is how long a message occupies the slowest link of a way, and those between nodes for a time more.
+func (n *network) longest(way int32, bytes, more float64) (longest float64) {
+	for _, l := range n.ways[way] {
+		occupied := bytes / n.beta[l]
+		if n.far[l] {
+			occupied += more
+		}
+		longest = max(longest, occupied)
+	}
+	return longest
+}
+
 // leaves says whether a way leaves its node.
 func (n *network) leaves(way int32) bool {
 	return slices.ContainsFunc(n.ways[way], func(l int32) bool { return n.far[l] })

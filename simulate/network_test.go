@@ -25,8 +25,9 @@ func lowered(t *testing.T, text string) *ir.Program {
 	return p
 }
 
-// TestMessagesOfNodes: a message costs the proxies of both ends a time each, and they do one after the other. Between
-// ranks of a node there is no proxy. The way is 4 us from node to node, and links move 1,000 bytes a microsecond.
+// TestMessagesOfNodes: a message costs the proxies of both ends a time each, and they do one after the other: the next
+// while the last is on its way. Between ranks of a node there is no proxy. The way is 4 us from node to node, and links
+// move 1,000 bytes a microsecond.
 func TestMessagesOfNodes(t *testing.T) {
 	const way, message = 4, 10
 	costs := free()
@@ -35,14 +36,17 @@ func TestMessagesOfNodes(t *testing.T) {
 		name  string
 		text  string
 		bytes int64
+		many  int // replicas
 		want  float64
 	}{
-		{"one", pairs(8, [2]int{0, 4}), 100_000, message + way + 100 + message},
-		{"two from one rank, by one NIC", pairs(8, [2]int{0, 4}, [2]int{0, 5}), 100_000, message + way + 200 + message},
-		{"two short ones from one rank", pairs(8, [2]int{0, 4}, [2]int{0, 5}), 1000, 2*message + way + 1 + message},
-		{"two short ones from two ranks", pairs(8, [2]int{0, 4}, [2]int{1, 5}), 1000, message + way + 2 + message},
+		{"one", pairs(8, [2]int{0, 4}), 100_000, 1, message + way + 100 + message},
+		{"two from one rank, by one NIC", pairs(8, [2]int{0, 4}, [2]int{0, 5}), 100_000, 1, message + way + 200 + message},
+		{"two short ones from one rank", pairs(8, [2]int{0, 4}, [2]int{0, 5}), 1000, 1, 2*message + way + 1 + message},
+		{"two short ones from two ranks", pairs(8, [2]int{0, 4}, [2]int{1, 5}), 1000, 1, message + way + 2 + message},
+		{"of four replicas, with others on their way", pairs(8, [2]int{0, 4}), 100_000, 4, message + way + 100 + message},
+		{"of four replicas, short", pairs(8, [2]int{0, 4}), 4000, 4, 4*message + way + 1 + message},
 	} {
-		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Tile: c.bytes, Columns: 1}
+		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Tile: c.bytes, Columns: c.many}
 		exact(t, c.name, run(t, lowered(t, c.text), machine(t, map[string]int{"nodes": 2, "nics": 1}), costs, call).Micros, c.want)
 	}
 }

@@ -48,18 +48,22 @@ func (o *oneSided) post(b *oneBlock, s *ir.Step, at float64) []float64 {
 	return o.taken
 }
 
-// message carries what replicas send of one block, a message each, and returns when the last is taken.
+// message carries what replicas send of one block, a message each, and returns when the last is taken. The proxies do
+// one message after the other, while those before it are on their way.
 func (o *oneSided) message(from int32, w owed, at float64) float64 {
 	costs, rate := &o.costs.Network, math.Inf(1)
 	if costs.Bytes > 0 {
 		rate = costs.Bytes
 	}
-	begin := max(o.sends[from], at) + costs.Message*o.columns
-	p := o.net.post(o.net.ways[w.way], begin, w.bytes, rate, costs.NIC*o.columns)
-	o.sends[from] = begin
+	first := max(o.sends[from], at) + costs.Message
+	last := first + costs.Message*(o.columns-1)
+	p := o.net.post(o.net.ways[w.way], first, w.bytes, rate, costs.NIC*o.columns)
+	o.sends[from] = last
 	if costs.Bytes > 0 {
-		o.sends[from] = p.taken
+		o.sends[from] = max(last, p.taken)
 	}
-	o.takes[w.rank] = max(o.takes[w.rank], p.tail) + costs.Message*o.columns
+	one := o.net.longest(w.way, w.bytes/o.columns, costs.NIC)
+	arrived := max(p.tail, last+o.net.latency(w.way)+one)
+	o.takes[w.rank] = max(max(o.takes[w.rank], p.head+one)+costs.Message*o.columns, arrived+costs.Message)
 	return o.takes[w.rank]
 }
