@@ -42,6 +42,7 @@ type oneBlock struct {
 	waiting                bool    // for what its step needs
 	came                   float64 // to its step, where it waits
 	issued                 float64 // when its last step began
+	moved                  float64 // when its threads have moved all so far: joint steps one after the other
 	over                   float64 // when all its steps so far have ended
 	stored                 float64 // when all that they stored has arrived
 	owed                   []owed  // what they stored for ranks of other nodes since the last signal

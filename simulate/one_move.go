@@ -47,7 +47,8 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	bytes := float64(s.Count) * o.bytes(b.pass%o.simulated)
 	rate := cost.Block * o.rate * o.columns
 	begin := now + cost.Step
-	end := max(begin+bytes*max(handled, 0)/2/rate, last+cost.Step)
+	b.moved = max(b.moved, begin) + bytes*max(handled, 0)/2/rate
+	end := max(b.moved, last+cost.Step)
 	if last > now { // as fast as packets come
 		rate = min(rate, bytes/(last-now))
 	}

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/lang"
 	"mscclc/simulate"
 )
 
@@ -66,6 +68,24 @@ func TestLinkRate(t *testing.T) {
 	exact(t, "another class", run(t, p, mesh(t), costs, call).Micros, whole)
 	costs.OneSided.Links[0] = simulate.LinkCosts{Class: "wire", Rate: 0.5}
 	near(t, "over wires", run(t, p, mesh(t), costs, call).Micros, 20_000, 0.001)
+}
+
+// TestJointRate: a CTA that moves 10 bytes a microsecond moves what two joint steps do one after the other, though they
+// begin together.
+func TestJointRate(t *testing.T) {
+	text := strings.Replace(pairs(3, [2]int{0, 1}, [2]int{0, 2}), "input = 1", "input = 2", 1)
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "== chunk(0, input, 0)\n}", "== chunk(0, input, 1)\n}"),
+		"chunk(0, input, 0).copy(2", "chunk(0, input, 1).copy(2")
+	simple := ir.Simple
+	p, err := mscclc.Compile("pinned.mscl", []byte(text), mscclc.Options{OneSided: true, Lang: lang.Options{Protocol: &simple}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := free()
+	costs.OneSided.Protocol[ir.Simple].Block = 10
+	call := simulate.Call{Bytes: 100_000, DType: data.F32, Tile: 100_000, Columns: 1}
+	one := run(t, compile(t, "broadcast/direct", true, ir.Simple, ranks("2")), mesh(t), costs, call).Micros
+	near(t, "two joint steps", run(t, p, mesh(t), costs, call).Micros, one, 0.001) // each moves half
 }
 
 // TestMessagesOfNIC: a message occupies the links between nodes for a time beside its bytes, and those of a node not.
