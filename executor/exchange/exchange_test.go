@@ -77,6 +77,45 @@ func TestExchange(t *testing.T) {
 	}
 }
 
+// TestSilentStrangers has strangers who say nothing connect to the hub before the others do: nobody waits for them.
+func TestSilentStrangers(t *testing.T) {
+	at, errs := address(t), make(chan error, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	join := func(i int) {
+		x, err := Join(ctx, at, i, 2)
+		if err == nil {
+			defer x.Close()
+			err = gathers(ctx, x)
+		}
+		errs <- err
+	}
+	go join(0)
+	begun := time.Now()
+	for range 10 {
+		for {
+			conn, err := net.Dial("tcp", at)
+			if err == nil {
+				defer conn.Close()
+				break
+			}
+			if time.Since(begun) > 10*time.Second {
+				t.Fatal(err)
+			}
+		}
+	}
+	begun = time.Now()
+	go join(1)
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if took := time.Since(begun); took > linkHello {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // TestExchangeNotes sees notes arrive at all others, and at their topic only.
 func TestExchangeNotes(t *testing.T) {
 	group := Group(3)

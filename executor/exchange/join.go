@@ -82,40 +82,46 @@ func (x *Member) introduce(ctx context.Context, l *link) error {
 	return nil
 }
 
+// A guest is who has connected to the hub, and what it has said: its number, or why it is none of the job.
+type guest struct {
+	conn  net.Conn
+	index int
+	err   error
+}
+
+// mostStrangers bounds those that have connected and not yet said who they are. What comes beside them waits.
+const mostStrangers = 2 * maxProcesses
+
 // listen waits for all others. Who is none of them is turned away.
 func (x *Member) listen(ctx context.Context, address string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var config net.ListenConfig
 	ear, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
-	defer ear.Close()
 	defer context.AfterFunc(ctx, func() { ear.Close() })()
+	defer ear.Close()
+	guests := make(chan guest)
+	go x.receive(ctx, ear, guests)
 	for here := 1; here < x.size; {
-		conn, err := ear.Accept()
-		if err != nil && ctx.Err() != nil {
+		var g guest
+		select {
+		case g = <-guests:
+		case <-ctx.Done():
 			return fmt.Errorf("%s: %w", x.missing(), context.Cause(ctx))
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", x.missing(), err)
+		if g.conn == nil {
+			return fmt.Errorf("%s: %w", x.missing(), g.err)
 		}
-		conn.SetDeadline(time.Now().Add(linkHello))
-		index, err := x.greeted(conn)
-		if errors.Is(err, errStranger) {
-			conn.Close() // whoever it is
+		if errors.Is(g.err, errStranger) {
+			g.conn.Close() // whoever it is
 			continue
 		}
-		l := newLink(conn, index)
-		if err == nil && (index < 1 || index >= x.size || x.links[index] != nil) {
-			err = fmt.Errorf("there are two processes %d", index)
-		}
-		if err != nil {
-			l.send(frameHello, x.hello()) // so that it sees why
-			conn.Close()
+		if err := x.seat(g); err != nil {
 			return err
 		}
-		conn.SetDeadline(time.Time{})
-		x.links[index] = l
 		here++
 	}
 	for _, l := range x.links[1:] {
@@ -124,6 +130,53 @@ func (x *Member) listen(ctx context.Context, address string) error {
 		}
 		go x.read(l)
 	}
+	return nil
+}
+
+// receive hands on who connects to the hub, when they have said who they are: none waits for another. A guest without a
+// connection is the end.
+func (x *Member) receive(ctx context.Context, ear net.Listener, guests chan<- guest) {
+	hand := func(g guest) {
+		select {
+		case guests <- g:
+		case <-ctx.Done():
+			if g.conn != nil {
+				g.conn.Close()
+			}
+		}
+	}
+	room := make(chan struct{}, mostStrangers)
+	for {
+		conn, err := ear.Accept()
+		if err != nil {
+			hand(guest{err: err})
+			return
+		}
+		room <- struct{}{}
+		go func() {
+			defer func() { <-room }()
+			stop := context.AfterFunc(ctx, func() { conn.Close() })
+			conn.SetDeadline(time.Now().Add(linkHello))
+			index, err := x.greeted(conn)
+			stop()
+			hand(guest{conn, index, err})
+		}()
+	}
+}
+
+// seat gives a guest its link, or tells it why it has none.
+func (x *Member) seat(g guest) error {
+	l, err := newLink(g.conn, g.index), g.err
+	if err == nil && (g.index < 1 || g.index >= x.size || x.links[g.index] != nil) {
+		err = fmt.Errorf("there are two processes %d", g.index)
+	}
+	if err != nil {
+		l.send(frameHello, x.hello()) // so that it sees why
+		g.conn.Close()
+		return err
+	}
+	g.conn.SetDeadline(time.Time{})
+	x.links[g.index] = l
 	return nil
 }
 
