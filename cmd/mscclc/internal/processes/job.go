@@ -51,6 +51,10 @@ func Started() bool { return os.Getenv(envIndex) != "" }
 
 // Of reads a job from the environment; nil is a process alone.
 func Of(getenv func(string) string) (*Job, error) {
+	if (getenv(envIndex) == "") != (getenv(envSize) == "") {
+		return nil, cli.Usagef("the environment's %s is %q and %s is %q: a process of a job has both", envIndex,
+			getenv(envIndex), envSize, getenv(envSize))
+	}
 	for _, l := range launchers {
 		if getenv(l.index) == "" || getenv(l.size) == "" {
 			continue
@@ -75,6 +79,10 @@ func Of(getenv func(string) string) (*Job, error) {
 		}
 		hub, err := hubOf(getenv)
 		return &Job{index, size, local, beside, hub}, err
+	}
+	if hub := getenv(envHub); hub != "" {
+		return nil, cli.Usagef("the environment's %s is %q, and nothing says which process of how many this is: set %s and "+
+			"%s, or start the processes by mpirun, torchrun or srun", envHub, hub, envIndex, envSize)
 	}
 	return nil, nil
 }

@@ -30,7 +30,8 @@ func TestOf(t *testing.T) {
 		}
 	}
 	for _, env := range []map[string]string{{"RANK": "4", "WORLD_SIZE": "4"}, {"RANK": "-1", "WORLD_SIZE": "4"},
-		{"RANK": "0", "WORLD_SIZE": "4", "MASTER_PORT": "x"}} {
+		{"RANK": "0", "WORLD_SIZE": "4", "MASTER_PORT": "x"}, {"MSCCLC_HUB": "h:1"}, {"MSCCLC_HUB": "h:1", "MSCCLC_SIZE": "2"},
+		{"MSCCLC_INDEX": "0"}, {"MSCCLC_SIZE": "2", "RANK": "0", "WORLD_SIZE": "2"}} {
 		if job, err := Of(func(name string) string { return env[name] }); err == nil {
 			t.Errorf("%v: %+v", env, job)
 		}

@@ -3,12 +3,15 @@ package processes
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
+	"mscclc/kernels"
 
 	"github.com/spf13/pflag"
 )
@@ -44,11 +47,35 @@ func Arguments(words []string, flags *pflag.FlagSet) []Argument {
 	return list
 }
 
-// Same returns an error in all processes if they do not have the same arguments.
+// A stand is what a process compares with the others before anything else.
+type stand struct {
+	Build     string
+	Arguments []Argument
+}
+
+// build names this build of mscclc: by its version, and by the sources of the kernel.
+func build() string {
+	hash := kernels.Hash()
+	return fmt.Sprintf("%s, kernel %x", cli.Version(), hash[:4])
+}
+
+// Same returns an error in all processes if they are not of one build of mscclc, or do not have the same arguments.
 func Same(ctx context.Context, x *exchange.Member, arguments []Argument) error {
-	all, err := exchange.Agree(ctx, x, arguments, nil)
+	stands, err := exchange.Agree(ctx, x, stand{build(), arguments}, nil)
 	if err != nil {
 		return devices.Impossible(err)
+	}
+	return compare(stands)
+}
+
+// compare returns how processes differ.
+func compare(stands []stand) error {
+	all := make([][]Argument, len(stands))
+	for i, s := range stands {
+		if all[i] = s.Arguments; s.Build != stands[0].Build {
+			return devices.Impossible(fmt.Errorf("process 0 is of mscclc %s, and process %d of %s: all processes run the same "+
+				"build of mscclc: %w", stands[0].Build, i, s.Build, executor.ErrNoDevice))
+		}
 	}
 	for i, other := range all {
 		for k := range max(len(all[0]), len(other)) {

@@ -24,3 +24,11 @@ func TestSame(t *testing.T) {
 		wait.Wait()
 	}
 }
+
+// TestBuilds has processes of different builds say so.
+func TestBuilds(t *testing.T) {
+	err := compare([]stand{{"1, kernel 12", nil}, {"1, kernel 12", nil}, {"2, kernel 34", []Argument{{"-e", "1K"}}}})
+	if err == nil || !strings.Contains(err.Error(), "process 0 is of mscclc 1, kernel 12, and process 2 of 2, kernel 34") {
+		t.Error(err)
+	}
+}
