@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mscclc"
+	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
@@ -160,6 +161,42 @@ func TestWrongChannels(t *testing.T) {
 			}
 		case !errors.As(err, &found) || string(found[0].Code) != want:
 			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+}
+
+// TestNowhereOnNodes refuses what is not for several nodes: channels, and MSCCL-IR.
+func TestNowhereOnNodes(t *testing.T) {
+	xml, err := codegen.TargetByName("msccl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := func(ranks int) ([]int32, error) {
+		node := make([]int32, ranks)
+		node[ranks-1] = 1
+		return node, nil
+	}
+	for file, c := range map[string]struct {
+		target *codegen.Target
+		params lang.Params
+		want   string
+	}{
+		"examples/channels/onephase.mscl":     {nil, lang.Params{"ranks": 4}, "programs of channels within one node"},
+		"algorithms/allreduce/allpairs.mscl":  {xml, lang.Params{"ranks": 4}, "is MSCCL-IR"},
+		"algorithms/allgather/allpairs.mscl":  {nil, lang.Params{"ranks": 4}, "its connections are memory of one node"},
+		"algorithms/reducescatter/ring.mscl":  {xml, lang.Params{"ranks": 4}, "is MSCCL-IR"},
+		"examples/channels/hierarchical.mscl": {nil, lang.Params{"nodes": 2, "gpus": 2}, "programs of channels within one node"},
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = mscclc.Compile(file, text, mscclc.Options{Target: c.target, Nodes: two,
+			Lang: lang.Options{Params: c.params, Open: algorithms.Open}})
+		var list diag.List
+		if !errors.As(err, &list) || list[0].Code != diag.AcrossNodes || !strings.Contains(list[0].Text, c.want) ||
+			list[0].Hint == "" {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package mscclc
 
 import (
 	"errors"
+	"slices"
 
 	"mscclc/codegen"
 	"mscclc/ir"
@@ -130,10 +131,15 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 
 // place has the ranks of c on their nodes.
 func (opt *Options) place(c *ir.Collective) (err error) {
-	if opt.Nodes != nil {
-		opt.Check.Nodes, err = opt.Nodes(c.Ranks)
-		opt.Core.Nodes = opt.Check.Nodes
+	if opt.Nodes == nil {
+		return nil
 	}
+	if t := opt.Target; t != nil && t.Format == codegen.FormatXML {
+		d := diag.New(diag.AcrossNodes, diag.Span{}, "%s is MSCCL-IR, whose runtimes have connections between any ranks", t.Name)
+		return diag.List{d.WithHint("leave out for which nodes it is; --nodes is for --target program")}
+	}
+	opt.Check.Nodes, err = opt.Nodes(c.Ranks)
+	opt.Core.Nodes = opt.Check.Nodes
 	return err
 }
 
@@ -161,6 +167,9 @@ func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (
 		return nil, diag.List{d.WithHint(
 			"an algorithm that says which thread block does what is for --target mscclpp (-o FILE.json), or --target program")}
 	}
+	if err := withinNode(c, opt); err != nil {
+		return nil, err
+	}
 	turns, _ := Turns(c, opt.Bytes)
 	program, err := channels.Unroll(c, turns)
 	if err != nil {
@@ -180,6 +189,19 @@ func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (
 	}
 	_, _, problems := check(c, opt.Check)
 	return program, problems.Err()
+}
+
+// withinNode refuses channels for several nodes.
+func withinNode(c *ir.ChannelProgram, opt *Options) error {
+	if opt.Nodes == nil {
+		return nil
+	}
+	node, err := opt.Nodes(c.Coll.Ranks)
+	if err != nil || len(node) == 0 || slices.Max(node) == 0 {
+		return err
+	}
+	d := diag.New(diag.AcrossNodes, c.Span(0), "mscclc's executor runs programs of channels within one node")
+	return diag.List{d.WithHint("an algorithm in chunks runs over several: --sided one --nodes N")}
 }
 
 func oneSided(chunks *ir.ChunkDAG, opt *Options, _ func(value any) error) (*ir.Program, error) {

@@ -233,7 +233,8 @@ func TestNodesRefuse(t *testing.T) {
 		_, errs := prepare(t.Context(), p, nodesOf(2, 1, 2), 1, 1024)
 		for i, err := range errs {
 			var list diag.List
-			if !errors.As(err, &list) || !strings.Contains(list[0].Text, c.want) || !strings.Contains(list[0].Hint, c.hint) {
+			if !errors.As(err, &list) || !strings.Contains(list[0].Text, c.want) || !strings.Contains(list[0].Hint, c.hint) ||
+				len(list[0].Notes) != 1 || list[0].Notes[0].Text != "the processes have ranks 0, 1 on node n0; 2, 3 on node n1" {
 				t.Errorf("%s, process %d: %v", c.name, i, err)
 			}
 		}

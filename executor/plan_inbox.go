@@ -160,6 +160,9 @@ func (p *Plan) closeNet() error {
 		return nil
 	}
 	if p.net.job != nil {
+		if p.x != nil && p.x.Lost() != nil { // nobody answers a goodbye
+			p.net.job.Stop(p.x.Lost().Error())
+		}
 		p.net.job.Close(netGoodbye)
 	}
 	var errs []error

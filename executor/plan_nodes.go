@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -108,11 +109,49 @@ func (p *twoPlan) netTable([]int) (abi.NetTable, error) {
 		WithHint("lower it to a one-sided one, which reaches other nodes: --sided lowered, or --sided one --nodes N")}
 }
 
-// plot sees to a plan of several nodes: what it sends, and that its ranks wait for what is sent.
+// lie says on which nodes the ranks are.
+func (n *nodes) lie() string {
+	const most = 8
+	var parts []string
+	for i, name := range n.names {
+		var ranks []string
+		for r, of := range n.of {
+			if of == i {
+				ranks = append(ranks, fmt.Sprint(r))
+			}
+		}
+		if len(ranks) > most {
+			ranks = append(ranks[:most], "...")
+		}
+		parts = append(parts, fmt.Sprintf("%s on node %s", strings.Join(ranks, ", "), name))
+	}
+	if len(parts) > most {
+		parts = append(parts[:most], fmt.Sprintf("%d more nodes", len(parts)-most))
+	}
+	return "ranks " + strings.Join(parts, "; ")
+}
+
+// plot is plotNet, where ranks are of several nodes. An error says how they lie.
 func (p *Plan) plot(unproven bool) error {
 	if !p.nodes.several() {
 		return nil
 	}
+	err := p.plotNet(unproven)
+	var list diag.List
+	if errors.As(err, &list) {
+		list = slices.Clone(list)
+		list[0] = list[0].WithNote(diag.Span{}, "the processes have %s", p.nodes.lie())
+		if list[0].Hint == abi.HintNodes {
+			list[0] = list[0].WithHint("%s; --nodes is for blocks of ranks, so a node's processes must follow each other; or "+
+				"name the collective alone: its programs are compiled for the ranks as they lie", abi.HintNodes)
+		}
+		return list
+	}
+	return err
+}
+
+// plotNet sees to what a plan of several nodes sends, and that its ranks wait for what is sent.
+func (p *Plan) plotNet(unproven bool) error {
 	table, err := p.kind.netTable(p.nodes.of)
 	if err != nil {
 		return err

@@ -105,10 +105,12 @@ func (c *netBuilder) fault(step int32, hint, format string, args ...any) {
 	c.faults = append(c.faults, d)
 }
 
-// What helps where a Move reaches another node in a way that is none.
+// HintNodes is the hint of a step that reaches another node in a way that is none.
+const HintNodes = "compile it for these nodes: --sided one --nodes N, or --sided lowered"
+
+// What helps against other steps.
 const (
-	hintStaged  = "compile it for the nodes: --sided one --nodes N, or --sided lowered"
-	hintPackets = "compile it for the nodes: --sided one --nodes N"
+	hintPackets = "compile it for these nodes: --sided one --nodes N"
 	hintSwitch  = "take a program without a switch, or ranks of one node"
 	hintLoose   = "take a program without blocks that launches do not wait for"
 )
@@ -125,7 +127,7 @@ func (c *netBuilder) move(b, i, group int32) {
 	}
 	for _, x := range o.Sources(s) {
 		if c.away(b, x.Rank) {
-			c.fault(i, hintStaged, "reads %v of rank %d, which is of another node", x.Buf, x.Rank)
+			c.fault(i, HintNodes, "reads %v of rank %d, which is of another node", x.Buf, x.Rank)
 		}
 	}
 	for _, x := range o.Dests(s) {
@@ -134,7 +136,7 @@ func (c *netBuilder) move(b, i, group int32) {
 		case x.Buf == ir.Packets:
 			c.fault(i, hintPackets, "sends packets to rank %d, which is of another node", x.Rank)
 		case x.Buf != ir.Scratch:
-			c.fault(i, hintStaged, "writes %v of rank %d, which is of another node", x.Buf, x.Rank)
+			c.fault(i, HintNodes, "writes %v of rank %d, which is of another node", x.Buf, x.Rank)
 		case s.Flags&ir.Loose != 0:
 			c.fault(i, hintLoose, "is of a loose block, which cannot reach rank %d of another node", x.Rank)
 		default:
