@@ -19,7 +19,8 @@
 //
 // All CTAs of a one-sided launch are resident at once, since they wait for each other. The blocks of a rank share a
 // GPU: the more they are, the fewer threads each CTA has, and then the fewer replicas, as the executor does it. A CTA's
-// rate is by protocol, by threads, and by the links that it loads or stores over.
+// rate is by protocol, by threads, and by the links that it loads or stores over, and joint steps share it. Where a
+// rank has several blocks, what they move is cut into parts, which take turns on links.
 //
 // What a one-sided program stores for a rank of another node ends in the block's own memory. Its next signal has the
 // rank's proxy send a message for each replica, which costs the proxies of both ends a time each. They do one after the

@@ -219,8 +219,7 @@ that of the bound. The best of one lane and of several were looked for among alg
 12, 16, 24, 32), replicas (2 to 128) and tiles (64 KB to 1 MB). TestLanes writes this page, and holds it.
 
 All numbers are simulated, with costs that are partly guesses (see "source" in each file): what a message takes of the
-proxies and NICs is one. Links are first come, first served: no term shares them fairly yet. Nothing here was run on
-several nodes.
+proxies and NICs is one. Nothing here was run on GPUs of several nodes.
 
 The last two columns say what the gap is. "Messages free" is the share of the same variant where messages cost the
 proxies and NICs nothing but their bytes: what it is more, messages cost, of which each replica sends one a tile. The

@@ -31,6 +31,7 @@ type oneSided struct {
 	sends   []float64 // of a rank: when its network proxy has sent all messages so far
 	takes   []float64 // and when it has taken all that have come
 	taken   []float64 // and when that of the last signal was taken
+	groups  []group   // of a step, the group that begins there, where its end is above 0
 	calls   sequence
 	sent    []int32 // ways of the step that is being done
 	flags   []flag
@@ -38,6 +39,7 @@ type oneSided struct {
 
 type oneBlock struct {
 	rank, step, first, end int32
+	part                   int32 // of the group that it is at, which has several
 	pass                   int64
 	waiting                bool    // for what its step needs
 	came                   float64 // to its step, where it waits
@@ -69,6 +71,7 @@ func newOneSided(s *simulation) (runner, error) {
 		return nil, err
 	}
 	o.partsOfWays()
+	o.findGroups()
 	packets, flags := int64(0), 0
 	for r := range p.Rank {
 		packets += int64(p.OneSided.Packets[r])
@@ -115,6 +118,11 @@ func (o *oneSided) act(block int32, now float64) verdict {
 			return o.calls.ends(o.e, b.rank, max(b.over, b.stored), o.launch())
 		}
 		return verdict{kind: goesOn, at: b.over}
+	}
+	if o.groups[b.step].end > 0 && !o.call.Rough {
+		if parts := o.partsOf(b); parts > 1 {
+			return o.turn(b, parts, now)
+		}
 	}
 	s := &o.program.Steps[b.step]
 	var v verdict

@@ -9,10 +9,9 @@ import (
 // move begins when the first of all packets have come that it reads, and ends when the last have: packets go through a
 // block as they come.
 func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
-	at, last, handled, packets := now, now, 0., false // handled: operands whose bytes go through the block
+	at, last, packets := now, now, false
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		x := &o.program.OneSided.Operands[k]
-		handled += (1 + o.others(x)) / o.part(k)
 		if x.Buf != ir.Packets {
 			continue
 		}
@@ -30,12 +29,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 		return verdict{kind: goesOn, at: at}, false
 	}
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
-		x := &o.program.OneSided.Operands[k]
-		packets = packets || x.Buf == ir.Packets
-		handled += (1 + o.others(x)) / o.part(k)
-		if x.Via == ir.ViaPort && x.Rank != b.rank {
-			handled -= 1 + 1/o.part(k) // the port reads and writes
-		}
+		packets = packets || o.program.OneSided.Operands[k].Buf == ir.Packets
 	}
 	cost := o.plain
 	if packets {
@@ -47,7 +41,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	bytes := float64(s.Count) * o.bytes(b.pass%o.simulated)
 	rate := cost.Block * o.rate * o.columns
 	begin := now + cost.Step
-	b.moved = max(b.moved, begin) + bytes*max(handled, 0)/2/rate
+	b.moved = max(b.moved, begin) + bytes*o.handled(b, s)/2/rate
 	end := max(b.moved, last+cost.Step)
 	if last > now { // as fast as packets come
 		rate = min(rate, bytes/(last-now))

@@ -10,6 +10,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/passes/core"
 	"mscclc/simulate"
 )
 
@@ -86,6 +87,30 @@ func TestJointRate(t *testing.T) {
 	call := simulate.Call{Bytes: 100_000, DType: data.F32, Tile: 100_000, Columns: 1}
 	one := run(t, compile(t, "broadcast/direct", true, ir.Simple, ranks("2")), mesh(t), costs, call).Micros
 	near(t, "two joint steps", run(t, p, mesh(t), costs, call).Micros, one, 0.001) // each moves half
+}
+
+// TestTurns: two lanes of rank 0 write 900,000 bytes and 100,000 over a wire of 1,000 bytes a microsecond, and take
+// turns: the short one has ended when two of eight parts of the long one have, and both take as long as their bytes do.
+func TestTurns(t *testing.T) {
+	simple := ir.Simple
+	p, err := mscclc.Compile("turns.mscl", []byte("algorithm turns()\ncollective custom(2, input = 10, output = 10) {\n"+
+		"for i in 0..10 { require chunk(1, output, i) == chunk(0, input, i) }\n}\n"+
+		"chunk(0, input, 0, 9).copy(1, output, 0, lane = 1)\nchunk(0, input, 9).copy(1, output, 9, lane = 2)\n"),
+		mscclc.Options{OneSided: true, Core: core.Options{Lanes: 2}, Lang: lang.Options{Protocol: &simple}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := simulate.Call{Bytes: 1_000_000, DType: data.F32, Tile: 1 << 20, Columns: 1, Trace: true}
+	r := run(t, p, mesh(t), free(), call)
+	near(t, "both", r.Micros, 1003, 0.01)
+	for _, s := range r.Trace.Spans {
+		if step := &p.Steps[s.Step]; step.Op == ir.Move {
+			end := float64(s.Begin+s.Length) / 1e3
+			if short := step.Count == 1; short && (end < 150 || end > 350) || !short && (end < 990 || end > 1010) {
+				t.Errorf("%d chunks have gone at %.0f us", step.Count, end)
+			}
+		}
+	}
 }
 
 // TestMessagesOfNIC: a message occupies the links between nodes for a time beside its bytes, and those of a node not.
