@@ -26,9 +26,9 @@ var long = []string{"bench", "allreduce/ring", "--ranks", "4", "--sided", "lower
 
 // under starts a job, and waits until its processes have met. A little later they run the program. On a busy machine
 // they may not: what is tested must hold before, too.
-func under(t *testing.T, n *hosts.Network, args ...string) *job {
+func under(t *testing.T, n *hosts.Network, env []string, args ...string) *job {
 	t.Helper()
-	j := start(t, n, 2, nil, args...)
+	j := start(t, n, 2, env, args...)
 	for begin := time.Now(); !strings.Contains(j.out[0].String(), "(elements)"); time.Sleep(50 * time.Millisecond) {
 		if time.Since(begin) > time.Minute {
 			t.Fatalf("the processes do not meet: %s", j.out[0].String())
@@ -75,7 +75,7 @@ func (j *job) says(t *testing.T, codes []int, but int, want string) {
 // A process that is killed is an error of all others, which names it.
 func TestKilled(t *testing.T) {
 	hasUCX(t)
-	j := under(t, hosts.New(t, 2), long...)
+	j := under(t, hosts.New(t, 2), nil, long...)
 	j.processes[3].Process.Kill()
 	j.says(t, j.within(t, time.Minute), 3, `process 3`)
 }
@@ -86,7 +86,7 @@ func TestStopped(t *testing.T) {
 	n := hosts.New(t, 2)
 	args := append([]string(nil), long...)
 	args[len(args)-5] = "100" // replays
-	j := under(t, n, args...)
+	j := under(t, n, nil, args...)
 	j.processes[2].Process.Signal(syscall.SIGSTOP)
 	time.Sleep(2 * time.Second)
 	j.processes[2].Process.Signal(syscall.SIGCONT)
@@ -99,7 +99,7 @@ func TestStopped(t *testing.T) {
 		t.Errorf("not checked: %s", text)
 	}
 
-	j = under(t, n, long...)
+	j = under(t, n, nil, long...)
 	j.processes[2].Process.Signal(syscall.SIGSTOP)
 	stopped := time.AfterFunc(40*time.Second, func() { j.processes[2].Process.Kill() })
 	defer stopped.Stop()
@@ -114,7 +114,7 @@ func TestStopped(t *testing.T) {
 func TestCut(t *testing.T) {
 	hasUCX(t)
 	n := hosts.New(t, 2)
-	j := under(t, n, long...)
+	j := under(t, n, nil, long...)
 	n.Hosts[1].Cut(t)
 	codes := j.within(t, time.Minute)
 	j.says(t, codes, -1, `process [0-3]`)
@@ -122,7 +122,7 @@ func TestCut(t *testing.T) {
 
 	args := append([]string(nil), long...)
 	args[len(args)-5] = "60"
-	j = under(t, n, args...)
+	j = under(t, n, nil, args...)
 	n.Hosts[1].Cut(t)
 	time.Sleep(time.Second)
 	n.Hosts[1].Mend(t)

@@ -92,4 +92,12 @@ func TestHosts(t *testing.T) {
 			t.Fatal("a host does not reach another one whose link is mended")
 		}
 	}
+	relay := n.Hosts[1].Relay(t, Line{Delay: time.Millisecond})
+	if !hears() || relay.Bytes.Load() == 0 {
+		t.Error("a host does not reach another one through a relay")
+	}
+	relay.Kill()
+	if hears() {
+		t.Error("a host reaches another one whose relay is killed")
+	}
 }

@@ -178,15 +178,21 @@ func TestByName(t *testing.T) {
 	}
 }
 
-// TestEngines runs a program over UCX's shared memory, and over a net plugin of NCCL's, which is that of the tests.
-func TestEngines(t *testing.T) {
-	plugin := filepath.Join(t.TempDir(), "plugin.so")
-	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=10", "-shared", "-fPIC", "-o", plugin,
+// plugin is the file of the tests' net plugin, built for one test.
+func plugin(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "plugin.so")
+	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=10", "-shared", "-fPIC", "-o", file,
 		"../../transport/testdata/plugin.cc").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return file
+}
+
+// TestEngines runs a program over UCX's shared memory, and over a net plugin of NCCL's, which is that of the tests.
+func TestEngines(t *testing.T) {
 	n := hosts.New(t, 2)
-	for _, env := range []string{"UCX_TLS=posix,self", "MSCCLC_NET=ncclnet:" + plugin} {
+	for _, env := range []string{"UCX_TLS=posix,self", "MSCCLC_NET=ncclnet:" + plugin(t)} {
 		if strings.HasPrefix(env, "UCX") {
 			hasUCX(t)
 		}
