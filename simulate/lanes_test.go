@@ -216,7 +216,8 @@ Calls of 1 GB of bf16 on machines of topology/machines, with the costs of simula
 Simple, compiled for its nodes (--nodes), as the executor runs it. The bound is what no algorithm surpasses, in GB/s of
 algbw: all links into a GPU, or into a node from others, whichever is less; half of that for an AllReduce. A share is
 that of the bound. The best of one lane and of several were looked for among algorithms of the catalog, lanes (4, 6, 8,
-12, 16, 24, 32), replicas (2 to 128) and tiles (64 KB to 1 MB). TestLanes writes this page, and holds it.
+12, 16, 24, 32), replicas (2 to 128) and tiles (64 KB to 1 MB), whatever sizes the files declare. TestLanes writes this
+page, and holds it.
 
 All numbers are simulated, with costs that are partly guesses (see "source" in each file): what a message takes of the
 proxies and NICs is one. Nothing here was run on GPUs of several nodes.

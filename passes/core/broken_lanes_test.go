@@ -1,6 +1,14 @@
 package core
 
-import "math/rand"
+import (
+	"math/rand"
+	"testing"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify"
+)
 
 // This file breaks the pass that gives Moves their lanes.
 
@@ -23,4 +31,36 @@ var brokenAssign = []fault{
 	{pass: "assign", what: "a Move has no lane", by: "form", spoil: anyLane(func(_ *State, m *oneMove) { m.lane = -1 })},
 	{pass: "assign", what: "ranks have fewer lanes than Moves do", by: "form",
 		spoil: anyLane(func(s *State, m *oneMove) { s.lanes = m.lane })},
+}
+
+// TestRoundTells breaks the rule that packets which went round do not tell one lane that another of its rank has read:
+// the proof rejects some programs then, and only for races.
+func TestRoundTells(t *testing.T) {
+	defer func() { roundTells = false }()
+	tried, rejected := 0, 0
+	for seed := range irtest.Count(t, 2000) {
+		rnd := rand.New(rand.NewSource(int64(seed)))
+		c := irtest.Random(rnd, irtest.Config{})
+		c.Protocol = ir.LL
+		opt := Options{Lanes: 2 + seed%6}
+		roundTells = false
+		if _, err := lowered(c, opt); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		roundTells = true
+		p, err := Lower(c, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried++
+		if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
+			if rejected++; found[0].Code != diag.Race {
+				t.Errorf("seed %d: %v", seed, found[0])
+			}
+		}
+	}
+	t.Logf("%d of %d are rejected", rejected, tried)
+	if rejected == 0 {
+		t.Error("nothing was rejected")
+	}
 }
