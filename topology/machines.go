@@ -31,6 +31,12 @@ func Names() []string {
 	return names
 }
 
+// Source returns the text of a machine that mscclc knows.
+func Source(name string) (string, error) {
+	text, err := machines.ReadFile("machines/" + name + ".topo")
+	return string(text), err
+}
+
 // File returns the file that spec names, or "" where it names a machine.
 func File(spec string) string {
 	if name, _, _ := strings.Cut(spec, ":"); strings.ContainsAny(name, "./\\") {

@@ -68,6 +68,7 @@ var cheap = map[string]string{
 	"select":   "select sendrecv -b 1K -e 1K -t cpu",
 	"show":     "show allgather/allpairs -p ranks=2",
 	"simulate": "simulate allgather/allpairs -p ranks=2 -b 1K -e 1K",
+	"topo":     "topo h200",
 	"verify":   "verify allgather/allpairs -p ranks=2",
 	"with":     "with --print",
 }

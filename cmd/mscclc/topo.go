@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/measurecmd"
 	"mscclc/ir/diag"
 	"mscclc/topology"
 
@@ -17,7 +18,8 @@ import (
 )
 
 func topoCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var measured measurecmd.Flags
+	cmd := &cobra.Command{
 		Use:   "topo [MACHINE|FILE.topo|FILE.xml][:NAME=NUMBER,...]",
 		Short: "Print what this machine is, or what a topology says",
 		Long: `Print what this machine is: its GPUs, whether they reach each other's memory, its network cards, and the known
@@ -25,6 +27,12 @@ machine that is most like it. Or print what a topology says: classes of links wi
 paths between ranks. The bandwidth of a class is that of one link in one direction. Under LINKS, 8 x 2 means eight pairs
 of vertices (GPUs, NICs or switches) with two links each, whose bandwidths add up. In NCCL's XML that width is the count
 of NVLinks.
+
+--measure measures the network between the hosts of a job, whose processes mpirun, torchrun or srun start: equally many
+on each host. It measures what programs see, by the proxies that carry their messages (MSCCLC_NET): the latency of 8
+bytes, what one of many messages takes, and the bandwidth of one process and of all of a host together. -o and --costs
+write files for the --topology and --costs of simulate and select. All else in them is as in the machine that mscclc
+knows which is like it.
 
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `),
 a text file of the same form, or the XML that NCCL writes where NCCL_TOPO_DUMP_FILE asks for it. Parameters stand behind
@@ -49,7 +57,13 @@ a colon: ndv4:nodes=4. FILE.topo is, line by line,
   mscclc topo ndv4:nodes=2
   mscclc topo mine.xml`,
 		Args: cli.AtMost(1, "a machine or a file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := measured.Check(a, cmd, args); err != nil {
+				return err
+			}
+			if measured.Measure {
+				return measured.Run(cmd.Context(), a, cmd)
+			}
 			if len(args) == 0 {
 				return topoHere(a)
 			}
@@ -60,6 +74,8 @@ a colon: ndv4:nodes=4. FILE.topo is, line by line,
 			return printTopology(a, t)
 		},
 	}
+	measured.Add(cmd)
+	return cmd
 }
 
 // A topologyReport is what a topology says.

@@ -183,6 +183,32 @@ func plugin(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plugin.so")
 	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=10", "-shared", "-fPIC", "-o", file,
+// TestMeasure measures the network of two hosts, and simulates a program with what was written.
+func TestMeasure(t *testing.T) {
+	hasUCX(t)
+	dir := t.TempDir()
+	topo, costs := filepath.Join(dir, "here.topo"), filepath.Join(dir, "here.json")
+	j := start(t, hosts.New(t, 2), 2, nil, "topo", "--measure", "-o", topo, "--costs", costs)
+	for i, code := range j.wait() {
+		if text := j.out[i].String(); code != 0 || i == 0 && !strings.Contains(text, "2 nodes of 2 processes, by UCX") {
+			t.Errorf("process %d ended with %d: %s", i, code, text)
+		}
+	}
+	file, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(file, "simulate", "allreduce/hierarchical", "-p", "nodes=2", "-p", "gpus=2", "--nodes", "2",
+		"--topology", topo, "--costs", costs).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "allreduce of 4 ranks on here") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestEngines runs a program over UCX's shared memory, and over a net plugin of NCCL's, which is that of the tests.
+func TestEngines(t *testing.T) {
+	plugin := filepath.Join(t.TempDir(), "plugin.so")
+	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=10", "-shared", "-fPIC", "-o", plugin,
 		"../../transport/testdata/plugin.cc").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

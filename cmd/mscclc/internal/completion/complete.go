@@ -92,6 +92,7 @@ var Values = map[string]Place{
 	"svg":            {endings: cli.DrawingEndings},
 	"table":          {anyFile: true},
 	"tile":           {},
+	"topo output":    {endings: cli.TopologyEndings},
 	"topology":       {words: machineWords, endings: cli.TopologyEndings},
 	"trace":          {endings: cli.TraceEndings},
 	"verify ranks":   {},

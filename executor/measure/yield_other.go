@@ -1,0 +1,7 @@
+//go:build !linux
+
+package measure
+
+import "runtime"
+
+func yield() { runtime.Gosched() }
