@@ -178,11 +178,6 @@ func TestByName(t *testing.T) {
 	}
 }
 
-// plugin is the file of the tests' net plugin, built for one test.
-func plugin(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "plugin.so")
-	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=10", "-shared", "-fPIC", "-o", file,
 // TestMeasure measures the network of two hosts, and simulates a program with what was written.
 func TestMeasure(t *testing.T) {
 	hasUCX(t)
@@ -205,10 +200,11 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestEngines runs a program over UCX's shared memory, and over a net plugin of NCCL's, which is that of the tests.
-func TestEngines(t *testing.T) {
-	plugin := filepath.Join(t.TempDir(), "plugin.so")
-	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=10", "-shared", "-fPIC", "-o", plugin,
+// plugin is the file of the tests' net plugin, built for one test.
+func plugin(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "plugin.so")
+	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=10", "-shared", "-fPIC", "-o", file,
 		"../../transport/testdata/plugin.cc").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
