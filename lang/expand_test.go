@@ -152,7 +152,7 @@ func TestHeader(t *testing.T) {
 	}
 	want := map[ir.Hint]bool{
 		ir.NoHint: true, {Channel: 0, SendTB: -1, RecvTB: -1, Lane: -1}: true,
-		{Channel: 1, SendTB: -1, RecvTB: -1, Lane: -1}: true,
+		{Channel: 1, SendTB: -1, RecvTB: -1, Lane: -1}:                              true,
 		{Channel: -1, SendTB: 0, RecvTB: 1, Lane: 2, Via: ir.ViaMemory, Pull: true}: true,
 	}
 	if !reflect.DeepEqual(hints, want) {
