@@ -4,6 +4,7 @@
 #include "wire.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 
 // Times in ns. A peer that says nothing for SILENT is taken for dead. BEAT is how often each speaks at least. PAUSE is
 // a gap between two rounds of the thread that the peers are not to blame for.
@@ -111,6 +112,7 @@ struct net_proxy {
   pthread_mutex_t calls;  // held by who has a call done
   Call call;
   int called, stop;  // read by all threads
+  sem_t answered;  // the call is done
   int result;
   u64 now;
 };

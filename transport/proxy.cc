@@ -39,7 +39,7 @@ int on_thread(net_proxy *p, int (*run)(net_proxy *, void *), void *with) {
   pthread_mutex_lock(&p->calls);
   p->call = Call{run, with};
   net_set(&p->called, 1);
-  while (net_word(&p->called)) net_nap(SHORT_NS);
+  while (sem_wait(&p->answered)) continue;  // a signal ended the wait
   const int result = p->result;
   pthread_mutex_unlock(&p->calls);
   return result;
@@ -58,6 +58,7 @@ static void *serve(void *proxy) {
     if (net_word(&p->called)) {
       p->result = p->call.run(p, p->call.with);
       net_set(&p->called, 0);
+      sem_post(&p->answered);
       found = true;
     }
     const u64 now = net_now(), gap = now - p->now;
@@ -104,6 +105,7 @@ int mscclc_net_proxy_of(const transport_table *table, const char *spec, net_prox
   if (!p) return net_say(f, NET_STATE, ~0u, "no memory for a proxy");
   p->table = table;
   pthread_mutex_init(&p->calls, nullptr);
+  sem_init(&p->answered, 0, 0);
   if (const int code = start(p)) {
     free(p);
     return net_say(f, NET_STATE, ~0u, "the proxy's thread does not start: %s", strerror(code));
@@ -139,6 +141,7 @@ void mscclc_net_proxy_end(net_proxy *p) {
   net_set(&p->stop, 1);
   pthread_join(p->thread, nullptr);
   pthread_mutex_destroy(&p->calls);
+  sem_destroy(&p->answered);
   free(p);
 }
 
