@@ -257,7 +257,7 @@ func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
 		if rnd.Intn(4) > 0 {
 			c.Protocol = ir.LL
 		}
-		p, err := core.Lower(c, core.Options{})
+		p, err := core.Lower(c, core.Options{Lanes: 1 + rnd.Intn(5)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func testRandom(t *testing.T, d Device) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{Ops: 1 + rnd.Intn(30)})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		p, err := core.Lower(c, core.Options{})
+		p, err := core.Lower(c, core.Options{Lanes: 1 + seed%4})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
