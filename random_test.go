@@ -17,6 +17,7 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
+	"mscclc/passes/core"
 	"mscclc/passes/fifo"
 )
 
@@ -24,7 +25,14 @@ import (
 // passes, targets, instances and slots, checks what comes out (matching,
 // deadlock with bounded slots, races, result), and runs every fifth on the
 // CPU. MSCCLC_RANDOM=N asks for N programs; 100,000 and more were run so.
-func TestRandomPrograms(t *testing.T) {
+func TestRandomPrograms(t *testing.T) { manyRandom(t, randomProgram) }
+
+// TestRandomLanes is TestRandomPrograms of one-sided programs whose ranks have one to six lanes. MSCCLC_RANDOM=200000
+// was run.
+func TestRandomLanes(t *testing.T) { manyRandom(t, randomLanes) }
+
+// manyRandom tries random programs of seeds from 1 up. try counts those that ran on the CPU.
+func manyRandom(t *testing.T, try func(seed int64, ran *atomic.Int64) error) {
 	n := irtest.Count(t, 2000)
 	var refused, ran, next atomic.Int64
 	var wg sync.WaitGroup
@@ -35,7 +43,7 @@ func TestRandomPrograms(t *testing.T) {
 				if seed > int64(n) || t.Failed() {
 					return
 				}
-				err := randomProgram(seed, &ran)
+				err := try(seed, &ran)
 				switch {
 				case errors.Is(err, errRefused):
 					refused.Add(1)
@@ -85,6 +93,41 @@ func randomProgram(seed int64, ran *atomic.Int64) error {
 		return runRandom(rnd, program, opt.Slots)
 	}
 	return nil
+}
+
+// randomLanes lowers a random program one-sided, with lanes and some passes off, proves it, and runs every fifth.
+func randomLanes(seed int64, ran *atomic.Int64) error {
+	rnd := rand.New(rand.NewSource(seed))
+	c := irtest.Random(rnd, irtest.Config{Ops: 4 + rnd.Intn(60)})
+	c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
+	opt := core.Options{Lanes: 1 + rnd.Intn(6), Staged: rnd.Intn(3) == 0, Off: map[string]bool{}}
+	for _, p := range core.Table {
+		if !p.Required && rnd.Intn(8) == 0 {
+			opt.Off[p.Name] = true
+		}
+	}
+	p, err := core.Lower(c, opt)
+	if err != nil {
+		return err
+	}
+	if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
+		return fmt.Errorf("%+v: %w", opt, found)
+	}
+	if seed%5 > 0 {
+		return nil
+	}
+	ran.Add(1)
+	elems := int64(rnd.Intn(400))
+	if p.Even {
+		elems -= elems % int64(p.Coll.Chunks)
+	}
+	tile, columns := int64(16<<rnd.Intn(6)), 1+rnd.Intn(2)
+	r, err := execute(p, elems, executor.Options{Unproven: true, Columns: columns, TileBytes: tile},
+		func(a *executor.Args) { a.Threads, a.Columns, a.TileBytes = 1, columns, tile })
+	if err != nil {
+		return err
+	}
+	return r.Err()
 }
 
 // assembleTwice compiles c twice, and gives the text of each program.
