@@ -217,15 +217,16 @@ func larger(to, a, b []int32) {
 	}
 }
 
-// shorten makes runs of r, which is a list, if it is of few.
+// shorten makes runs of r, which is a list, if it is of few: half as many as rows may have, or rows would go to and fro
+// between both.
 func (p *Pool) shorten(r *Row) {
-	bends, before := 0, int32(0) // a run has two at most
-	for i := 1; i < len(r.list) && bends <= 2*p.most; i++ {
+	bends, before := 0, int32(0) // a run begins at one, at most
+	for i := 1; i < len(r.list) && bends < p.most/2; i++ {
 		if step := r.list[i] - r.list[i-1]; step != before {
 			bends, before = bends+1, step
 		}
 	}
-	if bends > 2*p.most {
+	if bends >= p.most/2 {
 		return
 	}
 	w := &p.writer
@@ -233,9 +234,7 @@ func (p *Pool) shorten(r *Row) {
 	for _, value := range r.list {
 		w.put(1, value, 0)
 	}
-	if len(w.runs) <= p.most {
-		p.empty(r)
-		r.runs = append(r.runs, w.runs...)
-		p.Entries += r.size()
-	}
+	p.empty(r)
+	r.runs = append(r.runs, w.runs...)
+	p.Entries += r.size()
 }

@@ -46,7 +46,7 @@ func (l *State) emit() (*ir.Program, error) {
 	}
 	for r := range l.n {
 		at := int32(len(p.Blocks))
-		for b := l.firstOf(r); b < l.firstOf(r+1); b++ {
+		for b := range l.blocksOf(r) {
 			first := int32(len(p.Steps))
 			e.block(b, byBlock[b])
 			if end := int32(len(p.Steps)); first < end || b == l.firstOf(r) { // a rank has a block, also without steps

@@ -47,7 +47,7 @@ func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
 
 // hasBegun says whether block b knows that the launch of a rank has begun: whoever heard of any of its blocks does.
 func (s *oneSync) hasBegun(b, rank int32) bool {
-	for other := s.firstOf(rank); other < s.firstOf(rank+1); other++ {
+	for other := range s.blocksOf(rank) {
 		if s.seen[b].of(other) > 0 {
 			return true
 		}
@@ -70,25 +70,9 @@ func leave(l *State) (int, error) {
 	for i := range int32(len(s.moves)) {
 		byBlock[s.blockOf(i)] = append(byBlock[s.blockOf(i)], i)
 	}
-	for b, moves := range byBlock {
-		for _, i := range moves {
-			ends := s.ends(s.of[i], 0)
-			s.accesses(i, func(owner int32, writes bool) {
-				if s.heardOf(owner, int32(b), ends, writes) || !writes && s.sends(i, owner) {
-					return
-				}
-				list := of[owner]
-				if len(list) == 0 || list[len(list)-1].block != int32(b) {
-					list = append(list, teller{block: int32(b)})
-				}
-				last := &list[len(list)-1]
-				if writes {
-					last.writes = max(last.writes, ends)
-				} else {
-					last.reads = max(last.reads, ends)
-				}
-				of[owner] = list
-			})
+	for r := range s.n {
+		for b := range s.blocksOf(r) {
+			s.tellers(b, byBlock[b], of)
 		}
 	}
 	for owner, list := range of {
@@ -102,10 +86,33 @@ func leave(l *State) (int, error) {
 	return len(s.leaves), nil
 }
 
+// tellers adds block b, which runs these Moves, to those of each owner that does not know that its accesses are over.
+func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
+	for _, i := range moves {
+		ends := s.ends(s.of[i], 0)
+		s.accesses(i, func(owner int32, writes bool) {
+			if s.heardOf(owner, b, ends, writes) || !writes && s.sends(i, owner) {
+				return
+			}
+			list := of[owner]
+			if len(list) == 0 || list[len(list)-1].block != b {
+				list = append(list, teller{block: b})
+			}
+			last := &list[len(list)-1]
+			if writes {
+				last.writes = max(last.writes, ends)
+			} else {
+				last.reads = max(last.reads, ends)
+			}
+			of[owner] = list
+		})
+	}
+}
+
 // heardOf says whether a block of a rank knows at the end of the pass of the group of block b that ends so: that it is
 // over, and where it writes that this is seen.
 func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
-	for o := s.firstOf(rank); o < s.firstOf(rank+1); o++ {
+	for o := range s.blocksOf(rank) {
 		if s.size[o] > 0 && (s.seen[o].of(b) >= ends || !writes && s.done[o].of(b) >= ends) {
 			return true
 		}

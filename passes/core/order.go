@@ -19,7 +19,8 @@ func order(l *State) (int, error) {
 		l.turn(&l.moves[i])
 	}
 	slices.SortStableFunc(order, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(deep[i], deep[j]), cmp.Compare(l.blockOf(i), l.blockOf(j)),
+		x, y := &l.moves[i], &l.moves[j]
+		return cmp.Or(cmp.Compare(deep[i], deep[j]), cmp.Compare(x.rank, y.rank), cmp.Compare(x.lane, y.lane),
 			cmp.Compare(high[j], high[i]), cmp.Compare(offset[i], offset[j]))
 	})
 	l.order, l.deep = order, deep

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"iter"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -117,18 +118,30 @@ type oneMove struct {
 	pos        int32
 }
 
-// blocks is how many blocks there are: the lanes of all ranks, those of each behind those of the one before.
+// blocks is how many blocks there are: a lane of all ranks, then the next. What a block knows of one lane is much alike
+// for all ranks, so that rows of clocks have long runs.
 func (l *State) blocks() int32 { return l.n * l.lanes }
 
 // blockOf is the block that runs Move i.
-func (l *State) blockOf(i int32) int32 { return l.moves[i].rank*l.lanes + l.moves[i].lane }
+func (l *State) blockOf(i int32) int32 { return l.moves[i].lane*l.n + l.moves[i].rank }
 
 // rankOf is the rank of a block.
-func (l *State) rankOf(block int32) int32 { return block / l.lanes }
+func (l *State) rankOf(block int32) int32 { return block % l.n }
+
+// laneOf is the lane of a block.
+func (l *State) laneOf(block int32) int32 { return block / l.n }
 
 // firstOf is the first block of a rank. It tells that the rank's launch has begun, and is told what is over when it
 // ends.
-func (l *State) firstOf(rank int32) int32 { return rank * l.lanes }
+func (l *State) firstOf(rank int32) int32 { return rank }
+
+// blocksOf are the blocks of a rank, by lane.
+func (l *State) blocksOf(rank int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for b := rank; b < l.blocks() && yield(b); b += l.n {
+		}
+	}
+}
 
 // cell numbers the chunk of all memory that x begins at on rank, which is x's
 // own or any of a switch's. Each place is of scratch or of packets, never of both, so that it is one cell.

@@ -191,7 +191,7 @@ func (t *writer) dependences(b []byte, deps []oneDep) []byte {
 func (t *writer) group(g int32, group *oneGroup) {
 	fmt.Fprintf(t, "group %d rank %d", g, t.rankOf(group.block))
 	if t.lanes > 1 {
-		fmt.Fprintf(t, " lane %d", group.block%t.lanes)
+		fmt.Fprintf(t, " lane %d", t.laneOf(group.block))
 	}
 	if group.joint {
 		t.WriteString(" joint")
@@ -246,5 +246,5 @@ func (t *writer) block(block int32) string {
 	if t.lanes == 1 {
 		return t.rank(block)
 	}
-	return fmt.Sprintf("%d.%d", t.rankOf(block), block%t.lanes)
+	return fmt.Sprintf("%d.%d", t.rankOf(block), t.laneOf(block))
 }
