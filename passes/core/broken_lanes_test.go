@@ -31,6 +31,26 @@ var brokenAssign = []fault{
 	{pass: "assign", what: "a Move has no lane", by: "form", spoil: anyLane(func(_ *State, m *oneMove) { m.lane = -1 })},
 	{pass: "assign", what: "ranks have fewer lanes than Moves do", by: "form",
 		spoil: anyLane(func(s *State, m *oneMove) { s.lanes = m.lane })},
+	// What assign says is heard too late: signals and waits are for another lane of the rank.
+	{pass: "credit", what: "a group runs in another lane than signals are for", by: "ordered", code: diag.Race,
+		spoil: otherLane(func(s *State, block int32) int32 { return (block + s.n) % s.blocks() })},
+	{pass: "credit", what: "lane 0 runs what is another's", by: "ordered", code: diag.Race,
+		spoil: otherLane(func(s *State, block int32) int32 { return s.firstOf(s.rankOf(block)) })},
+}
+
+// otherLane has a group run in another block than all before believe.
+func otherLane(block func(s *State, of int32) int32) func(s *State, rnd *rand.Rand) {
+	return func(s *State, rnd *rand.Rand) {
+		any1(len(s.sync.groups), rnd, func(g int) bool {
+			this := &s.sync.groups[g]
+			to := block(s, this.block)
+			fits := to != this.block && !this.joint && !this.open
+			if fits {
+				this.block = to
+			}
+			return fits
+		})
+	}
 }
 
 // TestRoundTells breaks the rule that packets which went round do not tell one lane that another of its rank has read:
