@@ -9,8 +9,8 @@ import (
 
 // groups numbers the groups of each block, the steps that run together: from 0, or from where the block's work was
 // handed over by another of its rank. Blocks that hand work over make a chain, in which who knows of a group that it is
-// over knows that of all before it: so clocks count a chain's groups, however many blocks have a part. Chains are in the
-// order of byPlace.
+// over knows that of all before it: so clocks count a chain's groups, however many blocks have a part. Chains are in
+// the order of byPlace.
 func (o *oneSided) groups() {
 	o.group, o.groupsOf = make([]int32, len(o.p.Steps)), make([]int32, len(o.p.Blocks))
 	o.chain = make([]int32, len(o.p.Blocks))
@@ -34,8 +34,8 @@ func (o *oneSided) groups() {
 	}
 }
 
-// byPlace lists the first block of each rank, then the second of each, and so on. These do much the same in most programs,
-// so that the rows of clocks have long runs.
+// byPlace lists the first block of each rank, then the second of each, and so on. These do much the same in most
+// programs, so that the rows of clocks have long runs.
 func (o *oneSided) byPlace() []int32 {
 	list := make([]int32, len(o.p.Blocks))
 	for b := range list {
