@@ -26,6 +26,20 @@ func TestPasses(t *testing.T) {
 	}
 }
 
+// TestOccupied: a chain of three links, each of which is occupied for 1,000 us a pass, also of the passes that are not
+// simulated. The first comes to the last link late, which is less of a long call.
+func TestOccupied(t *testing.T) {
+	p := compile(t, "reduce/chain", true, ir.Simple, ranks("4"))
+	for _, passes := range []int64{4, 24, 480} {
+		r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: passes * 1_000_000, DType: data.F32, Tile: 1_000_000,
+			Columns: 1})
+		if r.Passes != passes || (passes > 48) != (r.Simulated < r.Passes) {
+			t.Fatalf("%d of %d passes", r.Simulated, r.Passes)
+		}
+		near(t, "that a link is occupied", r.Micros*r.Occupied, float64(passes)*1000, 0.002)
+	}
+}
+
 // TestContinuous: one pass more adds as much to a call's latency as any other, and to an interval as much as each of
 // its passes takes: also where more of a launch, or fewer launches, are simulated.
 func TestContinuous(t *testing.T) {

@@ -205,27 +205,31 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 			r.Link, busiest = int32(l), busy
 		}
 	}
-	if end > 0 {
-		r.Occupied = min(busiest/end, 1)
+	rest, passes := s.rest(e, busiest)
+	if end > 0 { // all launches, as if each had all its passes
+		each := busiest / float64(s.simulated*s.repeated)
+		r.Occupied = min((busiest+float64(s.repeated)*passes*each)/(end+float64(s.repeated)*rest), 1)
 	}
 	r.Micros = a.launch() + end
 	if half := s.repeated / 2; half > 0 {
 		r.Micros = (e.passes[s.repeated*s.simulated-1] - e.passes[half*s.simulated-1]) / float64(s.repeated-half)
 	}
-	r.Micros += s.rest(e, busiest)
+	r.Micros += rest
 	return r, nil
 }
 
-// rest is what the passes take that were not simulated: each as long as the last half of those that were, or where
-// blocks drift apart, so that the last of these end close together, as long as each occupied the busiest link.
-func (s *simulation) rest(e *engine, busiest float64) float64 {
+// rest is what the passes of a launch take that were not simulated, and how many these are: each takes as long as the
+// last half of those that were, or where blocks drift apart, so that the last of these end close together, as long as
+// each occupied the busiest link.
+func (s *simulation) rest(e *engine, busiest float64) (micros, passes float64) {
 	n := s.simulated
 	if s.passes == n {
-		return 0
+		return 0, 0
 	}
 	half, all := n/2, n*s.repeated
 	each := max((e.passes[all-1]-e.passes[all-n+half-1])/float64(n-half), busiest/float64(all))
-	return each * (s.share/s.tile - float64(n))
+	passes = s.share/s.tile - float64(n)
+	return each * passes, passes
 }
 
 // took records that a step took its time: its block came to it, began when it had what it waits for, and ended.
