@@ -98,7 +98,7 @@ Gpu *gpu_of_thread(Why *why) {
   } else if (!g && primary(&mine, context, why) && describe(&mine, why) && (g = (Gpu *)malloc(sizeof *g))) {
     *g = mine;
     pthread_mutex_init(&g->loading, nullptr);
-    pthread_mutex_init(&g->crowd.mu, nullptr);
+    for (Crowd &c : g->crowd) pthread_mutex_init(&c.mu, nullptr), pthread_cond_init(&c.changed, nullptr);
     gpus[mine.number] = g;
   }
   pthread_mutex_unlock(&opening);

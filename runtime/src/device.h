@@ -27,10 +27,12 @@ struct Module {
 
 // A Crowd is the teams on a GPU (team_crowd.cc).
 struct Crowd {
-  u32 teams, ctas;     // ctas: that all teams may have at once
-  pthread_mutex_t mu;  // guards what follows
-  void *last;          // an event behind the last eager call while the GPU was crowded
-  bool any;            // there was one
+  u32 teams, ctas;         // ctas: that all teams may have at once
+  pthread_mutex_t mu;      // guards what follows; it is held for a moment only
+  pthread_cond_t changed;
+  bool starting;           // a team is starting an eager call: the next one waits
+  void *last;              // an event behind the last eager call while the GPU was crowded
+  bool any;                // there was one
 };
 
 struct Gpu {
@@ -43,7 +45,7 @@ struct Gpu {
   pthread_mutex_t loading;  // guards what follows
   Module *modules;
   u64 spare;  // memory for kernels that do nothing
-  Crowd crowd;
+  Crowd crowd[BUNDLE_RANKS];  // by rank where ranks may share a GPU, else the first
 };
 
 // gpu_of_thread gives the GPU of the calling thread's context, which must be the GPU's primary one.

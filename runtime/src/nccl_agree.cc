@@ -30,7 +30,7 @@ Atom<u32> late_ctas = {~0u};  // the fewest that a communicator asks for which i
 // settings is a hash of all that must be equal on all ranks beside the bundle.
 u32 settings(u32 ctas) {
   u32 h = (u32)FNV_OFFSET ^ ctas;
-  static const char *const names[] = {"MSCCLC_TIMEOUT", "MSCCLC_FEW"};
+  static const char *const names[] = {"MSCCLC_TIMEOUT", "MSCCLC_FEW", "MSCCLC_SHARED_GPU"};
   for (const char *name : names) {
     const char *text = getenv(name);
     for (; text && *text; text++) h = (h ^ (u8)*text) * (u32)FNV_PRIME;

@@ -29,6 +29,8 @@ bool is_level(const char *text) {
   return !strcasecmp(text, "WARN") || !strcasecmp(text, "INFO") || !strcasecmp(text, "TRACE");
 }
 
+bool is_switch(const char *text) { return !strcmp(text, "0") || !strcmp(text, "1"); }
+
 bool is_address(const char *text) {
   struct in_addr a;
   return inet_pton(AF_INET, text, &a) == 1;
@@ -49,6 +51,7 @@ void settings_check() {
   } all[] = {{"MSCCLC_CTAS", is_count, "a number from 1 to 4096"},
              {"MSCCLC_TIMEOUT", is_limit, "a number of seconds"},
              {"MSCCLC_DEBUG", is_level, "WARN or INFO"},
+             {"MSCCLC_SHARED_GPU", is_switch, "0 or 1"},
              {"MSCCLC_ADDRESS", is_address, "an IPv4 address"}};
   static_assert(MOST_CTAS == 4096, "the text above");
   for (const auto &v : all) {

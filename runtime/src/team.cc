@@ -98,7 +98,7 @@ Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *
       int code = t->gpu->f->share(mine->handle, t->arena);
       if (code) say(&why, "the arena cannot be shared with other processes: %s", driver_text(code));
       else if ((code = crowd_join(t))) say(&why, "an event: %s", driver_text(code));
-      mine->crowded = crowded(t->gpu);
+      mine->crowded = crowded(t);
       mine->address = t->arena, mine->ordinal = (u32)t->gpu->number, mine->able = code == 0;
       memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
     }
@@ -123,7 +123,7 @@ bool team_fits(const Offer *all, u32 ranks, Why *why) {
     if (all[r].settings != all[0].settings)
       return say(why, "ranks 0 and %u have different values of MSCCLC_ variables", r), false;
   }
-  for (u32 r = 0; r < ranks; r++)
+  for (u32 r = 0; r < ranks && !gpu_is_shared(); r++)
     for (u32 k = 0; k < r; k++)
       if (!memcmp(all[r].uuid, all[k].uuid, sizeof unknown) && memcmp(all[r].uuid, unknown, sizeof unknown))
         return say(why, "ranks %u and %u have the same GPU", k, r), false;

@@ -98,7 +98,10 @@ struct Team {
   u32 *of_rule;            // by rule: the index of its program
   u32 first_rule[KIND_COUNT], end_rule[KIND_COUNT];  // where rules of a kind lie
   Order order;
-  u32 counted;             // CTAs that its GPU's crowd has of it
+  Crowd *crowd;            // that counts it
+  bool shared;             // ranks may share a GPU
+  u32 counted;             // CTAs that its crowd has of it
+  u32 shares;              // ranks of the team on its GPU
   bool late;               // some rank's GPU was crowded when the team joined: captured calls are NCCL's
   Windows windows;
   Ready *ready;
@@ -126,12 +129,13 @@ void unreach(const Gpu *g, Mapping *m);
 bool windows_place(const Team *t, const Call *c, abi_one_memory *rank);
 void windows_free(Team *t);
 
-// In team_crowd.cc. Between before and behind, which is told how the launch went, no other team of the GPU launches.
+// In team_crowd.cc. Between before and behind, which is told how the launch went, no other team of the crowd launches.
+bool gpu_is_shared();  // ranks may share a GPU
 int crowd_join(Team *t);
 void crowd_leave(Team *t);
-bool crowded(const Gpu *g);
-int crowd_before(Gpu *g, void *stream);
-int crowd_behind(Gpu *g, void *stream, int code);
+bool crowded(const Team *t);
+int crowd_before(Team *t, void *stream);
+int crowd_behind(Team *t, void *stream, int code);
 
 // In team_order.cc.
 int order_before(Team *t, void *stream, StreamSeen *seen);

@@ -3,12 +3,57 @@
 // those of three teams have room beside each other. Where a GPU has more teams, eager calls of all of them start one
 // after the other in the order of the host, and a team that found others there leaves captured calls to NCCL: the host
 // does not see when graphs are launched.
+//
+// Where ranks may share a GPU (MSCCLC_SHARED_GPU), each rank number has an equal part of the GPU, and a crowd of its
+// own. So ranks of one communicator never wait for each other to start.
 #include "team.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { NO_TIMING = 2, NCCL_CTAS = 32 };
 
+namespace {
+
+const u64 LOOK_AGAIN = 5000000;  // ns: after which a team that waits for its turn looks whether it was aborted
+
+// take_turn waits until no other team of the crowd starts a call. The turn is no lock: who waits for it can be aborted,
+// and who has it may wait for a full queue.
+int take_turn(Team *t) {
+  Crowd &c = *t->crowd;
+  int code = 0;
+  pthread_mutex_lock(&c.mu);
+  while (c.starting && !(code = __atomic_load_n(&t->aborted, __ATOMIC_ACQUIRE) ? ENGINE_ABORTED : 0)) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    const u64 ns = (u64)until.tv_nsec + LOOK_AGAIN;
+    until.tv_sec += (time_t)(ns / 1000000000), until.tv_nsec = (long)(ns % 1000000000);
+    pthread_cond_timedwait(&c.changed, &c.mu, &until);
+  }
+  if (!code) c.starting = true;
+  pthread_mutex_unlock(&c.mu);
+  return code;
+}
+
+void end_turn(Crowd *c, bool any) {
+  pthread_mutex_lock(&c->mu);
+  c->starting = false, c->any |= any;
+  pthread_cond_signal(&c->changed);
+  pthread_mutex_unlock(&c->mu);
+}
+
+}  // namespace
+
+// Real NCCL refuses ranks that share a GPU.
+bool gpu_is_shared() {
+  const char *shared = getenv("MSCCLC_SHARED_GPU"), *nccl = getenv("MSCCLC_NCCL");
+  return shared && nccl && !strcmp(shared, "1") && !strcmp(nccl, "none");
+}
+
 int crowd_join(Team *t) {
-  Crowd &c = t->gpu->crowd;
+  t->shared = gpu_is_shared();
+  t->crowd = t->gpu->crowd + (t->shared ? t->rank : 0);
+  Crowd &c = *t->crowd;
   int code = 0;
   pthread_mutex_lock(&c.mu);
   if (!c.last) code = t->gpu->f->event(&c.last, NO_TIMING);
@@ -22,23 +67,28 @@ int crowd_join(Team *t) {
 
 void crowd_leave(Team *t) {
   if (!t->counted) return;
-  __atomic_fetch_sub(&t->gpu->crowd.teams, 1, __ATOMIC_ACQ_REL);
-  __atomic_fetch_sub(&t->gpu->crowd.ctas, t->counted, __ATOMIC_ACQ_REL);
+  __atomic_fetch_sub(&t->crowd->teams, 1, __ATOMIC_ACQ_REL);
+  __atomic_fetch_sub(&t->crowd->ctas, t->counted, __ATOMIC_ACQ_REL);
   t->counted = 0;
 }
 
-bool crowded(const Gpu *g) {
-  return __atomic_load_n(&g->crowd.ctas, __ATOMIC_ACQUIRE) + NCCL_CTAS > (u32)g->sms &&
-         __atomic_load_n(&g->crowd.teams, __ATOMIC_ACQUIRE) > 1;
+// crowded says whether the teams of a crowd have no room at once. All ranks may be on one shared GPU.
+bool crowded(const Team *t) {
+  const u32 sms = (u32)t->gpu->sms, ctas = __atomic_load_n(&t->crowd->ctas, __ATOMIC_ACQUIRE);
+  if (__atomic_load_n(&t->crowd->teams, __ATOMIC_ACQUIRE) < 2) return false;
+  return t->shared ? ctas > sms / t->ranks : ctas + NCCL_CTAS > sms;
 }
 
-int crowd_before(Gpu *g, void *stream) {
-  pthread_mutex_lock(&g->crowd.mu);
-  return g->crowd.any ? g->f->await(stream, g->crowd.last, 0) : 0;
+int crowd_before(Team *t, void *stream) {
+  TRY(take_turn(t));
+  const Crowd &c = *t->crowd;
+  const int code = c.any ? t->gpu->f->await(stream, c.last, 0) : 0;
+  if (code) end_turn(t->crowd, false);
+  return code;
 }
 
-int crowd_behind(Gpu *g, void *stream, int code) {
-  if (!code) code = g->f->record(g->crowd.last, stream), g->crowd.any = code == 0;
-  pthread_mutex_unlock(&g->crowd.mu);
+int crowd_behind(Team *t, void *stream, int code) {
+  if (!code) code = t->gpu->f->record(t->crowd->last, stream);
+  end_turn(t->crowd, code == 0);
   return code;
 }

@@ -38,6 +38,7 @@ bool reach_all(Team *t, const Offer *all, Why *why) {
   for (u32 r = 0; r < t->ranks; r++) {
     if (all[r].ctas < t->ctas) t->ctas = all[r].ctas;
     if (all[r].crowded) t->late = true;
+    t->shares += memcmp(all[r].uuid, t->gpu->uuid, sizeof t->gpu->uuid) == 0;
     if (r == t->rank) t->reach[r] = t->arena;
     else if (!(all[r].pid == own ? reach_near(t, all[r], r, why) : reach_far(t, all[r], r, why))) return false;
   }
@@ -59,15 +60,18 @@ bool load_type(Team *t, u32 dtype, Why *why) {
   return true;
 }
 
-// room_for says whether all blocks of a rule have room on the GPU at once: they wait for each other.
+// room_for says whether all blocks of a rule have room on the GPU at once: they wait for each other. Ranks that share a
+// GPU have equal parts of it.
 bool room_for(Team *t, const Module *m, u32 rule, Why *why) {
   const bundle_rule &r = t->set.rules[rule];
   const u32 threads = r.threads ? r.threads : (u32)THREADS, blocks = r.columns * t->most_blocks[t->of_rule[rule]];
   u32 room = 0;
   const int code = room_of(t->gpu, m, threads, &room);
   if (code) return say(why, "room on the GPU: %s", driver_text(code)), false;
+  room /= t->shares;
   if (blocks <= room) return true;
-  say(why, "rule %u has %u blocks of %u threads, and the GPU has room for %u", rule, blocks, threads, room);
+  say(why, "rule %u has %u blocks of %u threads, and the GPU has room for %u of each of its %u ranks", rule, blocks,
+      threads, room, t->shares);
   return false;
 }
 

@@ -71,12 +71,11 @@ int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
   TRY(current.code);
   StreamSeen seen;
   TRY(order_before(t, stream, &seen));
-  if (seen.capture || !crowded(t->gpu)) {
+  if (seen.capture || !crowded(t)) {
     TRY(start(t->gpu, r, stream));
   } else {
-    int code = crowd_before(t->gpu, stream);
-    if (!code) code = start(t->gpu, r, stream);
-    TRY(crowd_behind(t->gpu, stream, code));
+    TRY(crowd_before(t, stream));
+    TRY(crowd_behind(t, stream, start(t->gpu, r, stream)));
   }
   return order_behind(t, stream, seen);
 }

@@ -49,13 +49,13 @@ void open_driver() {
   const struct {
     void *at;
     const char *name;
-  } all[] = {{&cu.init, "cuInit"}, {&cu.retain, "cuDevicePrimaryCtxRetain"}, {&cu.use, "cuCtxSetCurrent"},
+  } all[] = {{&cu.init, "cuInit"}, {&cu.count, "cuDeviceGetCount"}, {&cu.retain, "cuDevicePrimaryCtxRetain"}, {&cu.use, "cuCtxSetCurrent"},
              {&cu.stream, "cuStreamCreate"}, {&cu.sync, "cuStreamSynchronize"}, {&cu.alloc, "cuMemAlloc_v2"},
              {&cu.release, "cuMemFree_v2"}, {&cu.put, "cuMemcpyHtoDAsync_v2"}, {&cu.get, "cuMemcpyDtoHAsync_v2"},
              {&cu.capture, "cuStreamBeginCapture_v2"}, {&cu.capture_end, "cuStreamEndCapture"},
              {&cu.instantiate, "cuGraphInstantiateWithFlags"}, {&cu.replay, "cuGraphLaunch"}};
   for (const auto &f : all) *(void **)f.at = dlsym(h, f.name);
-  cu.init(0);
+  if (cu.init(0) || cu.count(&cu.gpus)) fprintf(stderr, "client: no driver\n"), _exit(1);
 }
 
 // the_id is the identity that rank 0 makes, of a communicator or anew, and others read from a file.
@@ -168,16 +168,19 @@ void meet(Rank &r, const std::string &name) {
 // init_all makes a rank on each of some GPUs, and a stream on each.
 void init_all(Rank &r, int ranks, bool group) {
   UniqueId id;
+  std::vector<int> devices;
+  for (int i = 0; i < ranks; i++) devices.push_back(gpu_of(i));
+  const int *list = ranks > cu.gpus ? devices.data() : nullptr;
   r.spread = true;
-  if (!group) expect(r, "ncclCommInitAll", ncclCommInitAll(r.comms, ranks, nullptr));
+  if (!group) expect(r, "ncclCommInitAll", ncclCommInitAll(r.comms, ranks, list));
   if (group) expect(r, "ncclGetUniqueId", ncclGetUniqueId(&id)), expect(r, "ncclGroupStart", ncclGroupStart());
   for (int i = 0; i < ranks; i++) {
-    side(r, i);
+    side(r, gpu_of(i));
     if (cu.stream(&r.streams[i], 1)) fail(r, "no stream");
     if (group) expect(r, "ncclCommInitRank", ncclCommInitRank(&r.comms[i], ranks, id, i));
   }
   if (group) expect(r, "ncclGroupEnd", ncclGroupEnd());
-  for (int i = ranks; i < 4; i++) side(r, i), cu.stream(&r.streams[i], 1);
+  for (int i = ranks; i < 4; i++) side(r, gpu_of(i)), cu.stream(&r.streams[i], 1);
 }
 
 // stopped stops this process for so many milliseconds.
@@ -250,7 +253,7 @@ void run(Rank &r, const std::vector<std::string> &w) {
 
 void all(Rank r, int argc, char **argv) {
   void *context = nullptr;
-  if (cu.retain(&context, r.rank) || cu.use(context)) fail(r, "no GPU");
+  if (cu.retain(&context, gpu_of(r.rank)) || cu.use(context)) fail(r, "no GPU");
   for (void *&s : r.streams) cu.stream(&s, 1);
   for (int i = 1; i < argc; i++) {
     std::vector<std::string> words;

@@ -12,7 +12,8 @@ typedef unsigned long long u64;
 NCCL_CALLED(NCCL)
 
 struct Driver {
-  int (*init)(unsigned), (*retain)(void **, int), (*use)(void *), (*stream)(void **, unsigned), (*sync)(void *);
+  int gpus;  // how many there are
+  int (*init)(unsigned), (*count)(int *), (*retain)(void **, int), (*use)(void *), (*stream)(void **, unsigned), (*sync)(void *);
   int (*alloc)(u64 *, size_t), (*release)(u64), (*put)(u64, const void *, size_t, void *), (*get)(void *, u64, size_t,
       void *);
   int (*capture)(void *, int), (*capture_end)(void *, void **), (*instantiate)(void **, void *, u64), (*replay)(void *,
@@ -31,7 +32,7 @@ struct Rank {
   int rank, ranks;
   Comm comms[16];
   void *streams[4], *sides[16], *graph;  // a side stream for each GPU
-  bool spread;  // it has a rank on each GPU, and stream i is of GPU i
+  bool spread;  // it has several ranks, and stream i is of the GPU of rank i
   int expect;   // the result that the next call must have, or -1
   std::vector<Pending *> pending;
   Memory memories[8];
@@ -43,6 +44,7 @@ struct Rank {
 void expect(Rank &r, const char *what, Result got);
 
 void *side(Rank &r, int device);  // makes the GPU current, too
+inline int gpu_of(int rank) { return rank % cu.gpus; }
 
 void open_maps();  // finds functions of the driver, before there are threads
 bool windows(Rank &r, const std::vector<std::string> &words);  // false: it is no such command

@@ -162,7 +162,7 @@ void collective(Rank &r, const std::vector<std::string> &w) {
 
 void verify(Rank &r) {
   for (int i = 0; i < 4; i++) {
-    if (r.spread) side(r, i);
+    if (r.spread) side(r, gpu_of(i));
     if (const int code = cu.sync(r.streams[i])) fail(r, "a stream ends with error %d", code);
   }
   for (Pending *p : r.pending) {

@@ -49,7 +49,7 @@ void map(Rank &r, Memory *m, int parts, int device, bool files) {
 }
 
 void memory(Rank &r, Memory *m, const std::string &kind, size_t bytes) {
-  const int device = r.spread ? (int)(m - r.memories) % 4 : r.rank;
+  const int device = gpu_of(r.spread ? (int)(m - r.memories) % 4 : r.rank);
   *m = Memory{0, 0, bytes, 0, 0};
   side(r, device);
   if (kind == "mapped") return map(r, m, 1, device, true);

@@ -55,7 +55,9 @@ inline void context(Rank *r) {
   if (mscclc_gpu_open(GPU_CUDA, &r->driver, &missing)) die("%s", missing);
   r->f = &r->driver->f;
   void *c = nullptr;
-  MUST(r->f->retain(&c, (int)r->rank));
+  int gpus = 0;
+  MUST(r->f->count(&gpus));
+  MUST(r->f->retain(&c, (int)r->rank % gpus));
   MUST(r->f->current(c));
 }
 
