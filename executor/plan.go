@@ -34,6 +34,9 @@ type PlanOptions struct {
 	// of MSCCLC_NODE, or else what the device says.
 	Node string
 
+	// Net is what carries messages between nodes, as MSCCLC_NET says it, which says the usual one.
+	Net string
+
 	// Columns and TileBytes are what memory is made for, as in Options: no call has
 	// more. The usual ones are UsualWidth's, and of a two-sided program, which
 	// has no replicas, DefaultTileBytes.
@@ -186,7 +189,7 @@ func (p *Plan) prepare(ctx context.Context, opt *PlanOptions) error {
 	if err := p.greet(ctx, nodeOf(opt), err); err != nil {
 		return err
 	}
-	if err = p.plot(opt.Unproven); err == nil {
+	if err = p.plot(opt); err == nil {
 		err = p.allocate(opt.Types)
 	}
 	if err == nil {

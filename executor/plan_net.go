@@ -18,6 +18,7 @@ import (
 
 // A network is what a plan has where its ranks are of several nodes.
 type network struct {
+	engine           string // as PlanOptions have it
 	table            abi.NetTable
 	inboxes, mirrors map[int]uint64 // of ranks of this process, and of other nodes
 	job              *transport.Job // from connect on
@@ -92,7 +93,7 @@ func (p *Plan) Network() string {
 	if p.net == nil {
 		return ""
 	}
-	carrier, err := transport.Shared()
+	carrier, err := transport.Shared(p.net.engine)
 	if err != nil {
 		return err.Error()
 	}
@@ -105,7 +106,7 @@ func (p *Plan) Network() string {
 
 // newJob makes the job of the plan.
 func (p *Plan) newJob() error {
-	carrier, err := transport.Shared()
+	carrier, err := transport.Shared(p.net.engine)
 	if err != nil {
 		return err
 	}

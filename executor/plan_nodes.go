@@ -132,11 +132,11 @@ func (n *nodes) lie() string {
 }
 
 // plot is plotNet, where ranks are of several nodes. An error says how they lie.
-func (p *Plan) plot(unproven bool) error {
+func (p *Plan) plot(opt *PlanOptions) error {
 	if !p.nodes.several() {
 		return nil
 	}
-	err := p.plotNet(unproven)
+	err := p.plotNet(opt)
 	var list diag.List
 	if errors.As(err, &list) {
 		list = slices.Clone(list)
@@ -151,12 +151,12 @@ func (p *Plan) plot(unproven bool) error {
 }
 
 // plotNet sees to what a plan of several nodes sends, and that its ranks wait for what is sent.
-func (p *Plan) plotNet(unproven bool) error {
+func (p *Plan) plotNet(opt *PlanOptions) error {
 	table, err := p.kind.netTable(p.nodes.of)
 	if err != nil {
 		return err
 	}
-	if !unproven {
+	if !opt.Unproven {
 		node := make([]int32, len(p.nodes.of))
 		for r, n := range p.nodes.of {
 			node[r] = int32(n)
@@ -165,6 +165,6 @@ func (p *Plan) plotNet(unproven bool) error {
 			return err
 		}
 	}
-	p.net = &network{table: table, inboxes: map[int]uint64{}, mirrors: map[int]uint64{}}
+	p.net = &network{engine: opt.Net, table: table, inboxes: map[int]uint64{}, mirrors: map[int]uint64{}}
 	return nil
 }

@@ -17,11 +17,12 @@ var shared struct {
 	of map[string]*Proxy
 }
 
-// Shared returns the proxy of this process whose engine MSCCLC_NET names. Nobody closes it.
-func Shared() (*Proxy, error) {
+// Shared returns the proxy of this process with that engine, as Open has it, or else with the one that MSCCLC_NET names.
+// Nobody closes it.
+func Shared(engine string) (*Proxy, error) {
 	shared.Lock()
 	defer shared.Unlock()
-	engine := cmp.Or(os.Getenv(NetVariable), "ucx")
+	engine = cmp.Or(engine, os.Getenv(NetVariable), "ucx")
 	if p := shared.of[engine]; p != nil {
 		return p, nil
 	}

@@ -245,7 +245,7 @@ func (e *end) copies(ctx context.Context) (float64, error) {
 
 // carrier is the proxy of this process, and what it says of itself.
 func carrier() (*transport.Proxy, string, error) {
-	p, err := transport.Shared()
+	p, err := transport.Shared("")
 	if err != nil {
 		return nil, "", err
 	}

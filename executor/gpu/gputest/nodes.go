@@ -139,42 +139,6 @@ func testNodes(t *testing.T, d Device) {
 	}
 }
 
-// testNodesGraphs replays captured launches of two sizes in turn, between others that are not captured.
-func testNodesGraphs(t *testing.T, d Device) {
-	list := spreads()[2].rigs(t, d)
-	jobs, graphs := make([][2]*job, len(list)), make([][2][]executor.Graph, len(list))
-	if err := all(list, func(i int) (err error) {
-		for k, elems := range []int64{3001, 76} {
-			if jobs[i][k], err = list[i].bind(t.Context(), data.I32, data.Sum, elems, nil); err == nil {
-				err = jobs[i][k].fill()
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	defer all(list, func(i int) error { return errors.Join(jobs[i][0].close(), jobs[i][1].close()) })
-	for i := range list {
-		for k, j := range jobs[i] {
-			graphs[i][k] = j.captured(t, 3)
-		}
-	}
-	for range d.times(3, 300) {
-		if err := all(list, func(i int) error {
-			return errors.Join(jobs[i][0].replay(graphs[i][0]), jobs[i][1].replay(graphs[i][1]), jobs[i][1].launch(),
-				list[i].plan.Wait(soon(t)))
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := all(list, func(i int) error { return errors.Join(jobs[i][0].compare(), jobs[i][1].compare()) }); err != nil {
-		t.Error(err)
-	}
-}
-
 // testNodesReset has one process not launch: the others hear which step waited, and all run well after a reset.
 func testNodesReset(t *testing.T, d Device) {
 	s := spreads()[1]
@@ -237,13 +201,19 @@ func testNodesTrace(t *testing.T, d Device) {
 // nodeSpread is what processes run: two nodes of two.
 var nodeSpread = spread{"allreduce/hierarchical", lang.Params{"nodes": 2, "gpus": 2}, false, ir.LL, 2, 2, 1}
 
+// needUCX skips a test where UCX is not installed.
+func needUCX(t *testing.T) {
+	t.Helper()
+	p, err := transport.Open("ucx")
+	if err != nil {
+		t.Skip(err)
+	}
+	p.Close()
+}
+
 // testNodesProcesses has a process for each rank, and UCX between nodes.
 func testNodesProcesses(t *testing.T, d Device) {
-	if p, err := transport.Open("ucx"); err != nil {
-		t.Skip(err)
-	} else {
-		p.Close()
-	}
+	needUCX(t)
 	at, size := address(t), nodeSpread.nodes*nodeSpread.processes
 	var list []*running
 	for i := range size {
