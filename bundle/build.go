@@ -56,6 +56,9 @@ const MostThreads, WarpThreads = 512, 32
 // DefaultCTAs is how many CTAs a communicator has unless its user asks for others.
 const DefaultCTAs = 32
 
+// DefaultDTypes are the types of a bundle unless its maker asks for others.
+var DefaultDTypes = []data.DType{data.BF16, data.F16, data.F32}
+
 // MostCTAs bounds the CTAs of a rank.
 const MostCTAs = mostColumns
 

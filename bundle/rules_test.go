@@ -211,18 +211,32 @@ func TestOnlyWindows(t *testing.T) {
 // TestBuiltIn reads the tables that are built in. Their rules are a bundle's.
 func TestBuiltIn(t *testing.T) {
 	for _, m := range BuiltIn() {
-		spec := Spec{Device: m.Device, DTypes: []data.DType{data.BF16, data.F16, data.F32}}
-		for n := 2; n <= MostRanks; n++ {
-			if slices.ContainsFunc(m.Rules, func(r MeasuredRule) bool { return r.Ranks == n }) {
-				rules, _ := RulesFor(n, DefaultCTAs, []*Measured{m}, false)
-				spec.Ranks, spec.Rules = append(spec.Ranks, n), append(spec.Rules, rules...)
-			}
-		}
-		if len(spec.Ranks) == 0 {
-			continue // nothing is measured yet
+		spec, ok := BuiltInFor(m.Device)
+		if !ok || len(spec.Ranks) == 0 {
+			t.Errorf("no bundle is for %s", m.Device)
 		}
 		if _, err := Build(spec); err != nil {
 			t.Errorf("%s: %v", m.Device, err)
+		}
+	}
+	if spec, ok := BuiltInFor("NVIDIA H98"); ok {
+		t.Errorf("an unknown device has %d rules", len(spec.Rules))
+	}
+}
+
+// TestBuiltInWindows: rules for windows are built in for two H200s, of all collectives that may have some. In each, a
+// direct program runs large calls (docs/bundle.md and docs/training.md).
+func TestBuiltInWindows(t *testing.T) {
+	spec, _ := BuiltInFor("NVIDIA H200")
+	for _, kind := range Kinds {
+		for _, when := range []uint8{WhenEager, WhenCaptured} {
+			direct := slices.ContainsFunc(spec.Rules, func(r Rule) bool {
+				return r.Kind == kind && r.Ranks == 2 && r.When == when|WhenWindows && r.Direct &&
+					(r.UpTo == 0 || r.UpTo > 4<<20)
+			})
+			if direct == kind.Rooted() {
+				t.Errorf("direct programs of %v between windows: %v", kind, direct)
+			}
 		}
 	}
 }

@@ -33,6 +33,34 @@ var BuiltIn = sync.OnceValue(func() (list []*Measured) {
 	return list
 })
 
+// BuiltInFor returns what the bundle of the rules that are built in for a device is made of. It is for all numbers of
+// ranks that these have, and for DefaultDTypes. ok is false where nobody measured the device.
+func BuiltInFor(device string) (spec Spec, ok bool) {
+	for _, m := range BuiltIn() {
+		if m.Device != device {
+			continue
+		}
+		spec = Spec{Device: device, Ranks: m.Ranks(nil), DTypes: DefaultDTypes, CTAs: DefaultCTAs,
+			Note: "those that are built in, then NCCL's"}
+		for _, n := range spec.Ranks {
+			rules, _ := RulesFor(n, spec.CTAs, []*Measured{m}, false)
+			spec.Rules = append(spec.Rules, rules...)
+		}
+		return spec, true
+	}
+	return spec, false
+}
+
+// Ranks returns the numbers of ranks that rules of m are for, in order: of all rules, or of those that are wanted.
+func (m *Measured) Ranks(wanted func(*MeasuredRule) bool) (list []int) {
+	for i := range m.Rules {
+		if r := &m.Rules[i]; wanted == nil || wanted(r) {
+			list = append(list, r.Ranks)
+		}
+	}
+	return sorted(list)
+}
+
 // RulesFor returns the rules for so many ranks. For each collective, eager and captured launches have the rules of the
 // first table that has some: those for windows first and then, perhaps of another table, the others. Calls that are
 // larger than those, and those that no table has, have rules of Ladder where unmeasured is set, and else NCCL's.

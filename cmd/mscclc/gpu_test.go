@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/executor/gpu/gputest"
+	"mscclc/runtime"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -24,6 +25,10 @@ func TestScriptsOnGPUs(t *testing.T) {
 		"-lpthread", "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	library, err := runtime.Cached()
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/gpu",
 		RequireExplicitExec: true,
@@ -32,6 +37,7 @@ func TestScriptsOnGPUs(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MSCCLC_LIBCUDA", driver)
 			e.Setenv("NCCL", nccl)
+			e.Setenv("LIB", library)
 			return nil
 		},
 	})

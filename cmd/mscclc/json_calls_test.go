@@ -125,7 +125,7 @@ run odd.mscl --bytes many
 run odd.mscl --device cuda --ranks 2
 bench none.mscl
 bundle -o z.bundle
-with --print
+with --print --lib nowhere
 with --bundle odd.mscl --print
 with --bundle x.bundle --nccl none.so --print
 bundle --device H200 --ranks 1 -o z.bundle

@@ -21,6 +21,7 @@ func TestWith(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	t.Setenv("LD_PRELOAD", "")
+	t.Setenv("MSCCLC_LIBCUDA", "none")
 	call := func(args ...string) (int, string, string) {
 		var stdout, stderr bytes.Buffer
 		code := main1(args, strings.NewReader(""), &stdout, &stderr)
@@ -60,7 +61,7 @@ func TestWith(t *testing.T) {
 		{[]string{"--bundle", "x.bundle", "--lib", "a b", "--nccl", library, "--print"}, 3, "", "has a space or a colon"},
 		{[]string{"--bundle", "open.bundle", "--nccl", library, "--print"}, 3, "", "other users may write to it"},
 		{[]string{"--bundle", "x.bundle"}, 2, "", "needs a command"},
-		{[]string{"--print"}, 2, "", "--bundle is needed"},
+		{[]string{"--print"}, 3, "", "error: no bundle is known for this machine: NVIDIA's driver cannot be opened"},
 	} {
 		code, out, notes := call(append([]string{"with"}, c.args...)...)
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(notes, c.notes) {

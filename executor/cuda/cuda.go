@@ -10,5 +10,8 @@ import (
 // round them.
 func Device(numbers ...int) executor.GPUs { return gpu.Device(gpu.CUDA, numbers...) }
 
+// NameOf returns the name of the GPU with a number, as NVIDIA's driver has it. It takes no memory of the GPU.
+func NameOf(number int) (string, error) { return gpu.NameOf(gpu.CUDA, number) }
+
 // NewLinker returns the linker of NVIDIA's driver, for the GPU with a number.
 func NewLinker(number int) (*gpu.Linker, error) { return gpu.NewLinker(gpu.CUDA, number) }

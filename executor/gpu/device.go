@@ -31,16 +31,23 @@ func newMachine(v Vendor) *machine {
 	return &machine{vendor: v, gpus: map[int]*card{}, air: air{flights: map[*flight]bool{}}}
 }
 
+// start opens the driver, once. The caller holds mu.
+func (m *machine) start() (err error) {
+	if m.count > 0 {
+		return nil
+	}
+	if m.driver, m.count, err = openDriver(m.vendor); err != nil {
+		m.count = 0
+	}
+	return err
+}
+
 // open returns some GPUs by number, or all.
 func (m *machine) open(numbers []int) ([]*card, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.count == 0 {
-		var err error
-		if m.driver, m.count, err = openDriver(m.vendor); err != nil {
-			m.count = 0
-			return nil, err
-		}
+	if err := m.start(); err != nil {
+		return nil, err
 	}
 	if len(numbers) == 0 {
 		for n := range m.count {

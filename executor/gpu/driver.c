@@ -87,11 +87,17 @@ int mscclc_gpu_use(struct gpu_card *c) { return use(c); }
 int mscclc_gpu_version(struct gpu_driver *d, int *version) { return d->f.version(version); }
 int mscclc_gpu_count(struct gpu_driver *d, int *count) { return d->f.count(count); }
 
+int mscclc_gpu_name(struct gpu_driver *d, int number, char *name, int bytes) {
+  int device;
+  TRY(d->f.device(&device, number));
+  return d->f.name(name, bytes - 1, device);
+}
+
 int mscclc_gpu_card(struct gpu_driver *d, int number, struct gpu_card *c) {
   c->driver = d;
   c->number = number;
   TRY(d->f.device(&c->device, number));
-  TRY(d->f.name(c->name, sizeof c->name - 1, c->device));
+  TRY(mscclc_gpu_name(d, number, c->name, sizeof c->name));
   for (int i = 0; i < FACT_COUNT; i++) TRY(d->f.attribute(c->facts + i, d->vendor->facts[i], c->device));
   if (d->f.retain) TRY(d->f.retain(&c->context, c->device));
   TRY(use(c));

@@ -26,6 +26,10 @@ const char *mscclc_gpu_error(struct gpu_driver *driver, int code);
 int mscclc_gpu_version(struct gpu_driver *driver, int *version);
 int mscclc_gpu_count(struct gpu_driver *driver, int *count);
 int mscclc_gpu_card(struct gpu_driver *driver, int number, struct gpu_card *card);
+
+// mscclc_gpu_name writes the name of a GPU to bytes that are zero. It makes no context.
+int mscclc_gpu_name(struct gpu_driver *driver, int number, char *name, int bytes);
+
 int mscclc_gpu_use(struct gpu_card *card);
 
 // mscclc_gpu_multicast says whether the driver offers multicast memory on a card.

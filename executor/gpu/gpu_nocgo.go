@@ -10,6 +10,9 @@ import (
 	"mscclc/executor/abi"
 )
 
+// NameOf returns the name of the GPU with a number, of a vendor's.
+func NameOf(v Vendor, _ int) (string, error) { return "", device{v}.missing() }
+
 // A Linker makes machine code of PTX for one GPU.
 type Linker struct {
 	Name   string

@@ -2,6 +2,26 @@
 
 package gpu
 
+// #include "driver.h"
+import "C"
+
+// NameOf returns the name of the GPU with a number, of a vendor's, as its driver has it. It takes no memory of the GPU,
+// so that it works where other processes use all of it.
+func NameOf(v Vendor, number int) (string, error) {
+	m := machines[v]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.start(); err != nil {
+		return "", err
+	}
+	var name [256]C.char
+	code := C.mscclc_gpu_name(m.driver.c, C.int(number), &name[0], C.int(len(name)))
+	if err := m.driver.failed(code, "the name of GPU %d", number); err != nil {
+		return "", err
+	}
+	return C.GoString(&name[0]), nil
+}
+
 // A Linker makes machine code of PTX for one GPU. Name is the GPU's, as its driver has it, and Target is 90 of sm_90.
 type Linker struct {
 	Name   string

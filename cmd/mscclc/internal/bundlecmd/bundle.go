@@ -12,7 +12,6 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
-	"mscclc/executor/cuda"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 
@@ -62,7 +61,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostAre
 	flags := cmd.Flags()
 	flags.StringVar(&f.device, "device", "", "communicators of GPUs of `NAME`, as the driver has it: NVIDIA H200")
 	flags.StringVar(&f.ranks, "ranks", "2,4,8", "communicators have one of `COUNTS` ranks")
-	flags.StringVar(&f.dtypes, "dtype", "bf16,f16,f32", "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
+	flags.StringVar(&f.dtypes, "dtype", defaultTypes(), "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank, unless its rule says another number")
 	flags.StringArrayVar(&f.rules, "rules", nil,
 		"use the rules in `FILE`, which mscclc bench --tune --staged measured (repeatable; the first that has some counts)")
@@ -71,6 +70,15 @@ The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostAre
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")
 	f.Reading.Flags(flags, cli.LimitNames())
 	return cmd
+}
+
+// defaultTypes has the types of --dtype by default.
+func defaultTypes() string {
+	var names []string
+	for _, t := range bundle.DefaultDTypes {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, ",")
 }
 
 // A Document is what bundle --json prints.
@@ -110,8 +118,8 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 		return err
 	}
 	if f.finish {
-		if err := finish(b); err != nil {
-			return err
+		if err := devices.Finish(b); err != nil {
+			return devices.Impossible(err)
 		}
 	}
 	text := bundle.Encode(b)
@@ -140,18 +148,6 @@ func protect(path string) error {
 		return nil // a device or a pipe, or nothing to do
 	}
 	return os.Chmod(path, info.Mode().Perm()&^bundle.WritableByOthers)
-}
-
-// finish has the driver make machine code of the images.
-func finish(b *bundle.Bundle) error {
-	linker, err := cuda.NewLinker(0)
-	if err != nil {
-		return devices.Impossible(err)
-	}
-	if err := b.Finish(linker.Name, linker.Target, linker.Link); err != nil {
-		return devices.Impossible(err)
-	}
-	return nil
 }
 
 // spec reads the flags.

@@ -50,7 +50,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 			diag.Printable(f.device))
 	}
 	for i, name := range f.rules {
-		if others := ranksOf(tables[i], nil); len(others) > 0 && !slices.ContainsFunc(spec.Ranks, others.has) {
+		if others := ranks(tables[i].Ranks(nil)); len(others) > 0 && !slices.ContainsFunc(spec.Ranks, others.has) {
 			a.Note(name, "it has rules for %v ranks, and none for those of --ranks (%v)", others, ranks(spec.Ranks))
 		}
 	}
@@ -67,7 +67,7 @@ func noteUnused(a *cli.App, spec *bundle.Spec, o *choose.Own, tables []*bundle.M
 	}
 	var named ranks
 	for _, m := range tables {
-		named = append(named, ranksOf(m, func(r *bundle.MeasuredRule) bool { return r.Program == o.Name })...)
+		named = append(named, m.Ranks(func(r *bundle.MeasuredRule) bool { return r.Program == o.Name })...)
 	}
 	slices.Sort(named)
 	named = slices.Compact(named)
@@ -91,17 +91,6 @@ func (l ranks) String() string {
 		words = append(words, strconv.Itoa(n))
 	}
 	return strings.Join(words, ", ")
-}
-
-// ranksOf returns the numbers of ranks that rules of m are for, of all rules or of those that are wanted.
-func ranksOf(m *bundle.Measured, wanted func(*bundle.MeasuredRule) bool) (list ranks) {
-	for i := range m.Rules {
-		if r := &m.Rules[i]; wanted == nil || wanted(r) {
-			list = append(list, r.Ranks)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // noteTypes notes rules for types that the bundle has no kernel for.

@@ -2,6 +2,7 @@
 package withcmd
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,11 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/files"
 	"mscclc/ir/diag"
-	"mscclc/kernels"
 	"mscclc/runtime"
 
 	"github.com/spf13/cobra"
@@ -31,10 +29,13 @@ const none = "none"
 func Command(a *cli.App) *cobra.Command {
 	var f withFlags
 	cmd := &cobra.Command{
-		Use:   "with --bundle FILE [-- COMMAND...]",
+		Use:   "with [--bundle FILE] [-- COMMAND...]",
 		Short: "Run a program that uses NCCL, with a bundle's programs for its collectives",
 		Long: `Run a program that uses NCCL, such as one of PyTorch, JAX or nccl-tests, without any change. Collective
 calls that a rule of the bundle is for run the bundle's programs. NCCL runs all others.
+
+Without --bundle, the bundle is that of the rules that are built in for this machine's GPU. It is made once, and kept in
+the user's cache. Where no rules are built in, mscclc bundle writes a bundle.
 
 The command sets environment variables and then becomes COMMAND, such as torchrun, mpirun or srun. With --print, it
 prints the variables instead, for launchers that take them as flags.
@@ -46,14 +47,15 @@ python3; --nccl names another file. --nccl none runs without NCCL: what no rule 
 
 MSCCLC_DEBUG=WARN or INFO prints what the library does. MSCCLC_STATS=FILE appends counts of calls by function and reason
 to FILE, as lines of JSON. MSCCLC_CTAS is the most CTAs of a launch.`,
-		Example: `  mscclc with --bundle h200.bundle -- torchrun --nproc-per-node 4 train.py
+		Example: `  mscclc with -- torchrun --nproc-per-node 2 train.py
+  mscclc with --bundle h200.bundle -- torchrun --nproc-per-node 4 train.py
   mscclc with --bundle h200.bundle --replace -- python3 train_jax.py
   mscclc with --bundle h200.bundle --print`,
 		RunE: func(_ *cobra.Command, args []string) error { return with(a, &f, args) },
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
-	flags.StringVar(&f.bundle, "bundle", "", "run the programs of `FILE`")
+	flags.StringVar(&f.bundle, "bundle", "", "run the programs of `FILE` (default: those that are built in for the GPU)")
 	flags.StringVar(&f.nccl, "nccl", "", "NCCL is `FILE`, or none (default: search for libnccl.so.2)")
 	flags.StringVar(&f.lib, "lib", "", "take the library from `DIR` (default: build it in the user's cache)")
 	flags.BoolVar(&f.replace, "replace", false, "stand in the place of NCCL, for programs that open it by its name")
@@ -65,6 +67,7 @@ to FILE, as lines of JSON. MSCCLC_CTAS is the most CTAs of a launch.`,
 type Document struct {
 	Schema    int        `json:"schema"`
 	Variables []Variable `json:"variables"`
+	Bundle    string     `json:"bundle" doc:"the file of the bundle"`
 	NCCL      string     `json:"nccl,omitempty" doc:"the file of NCCL, if one was found"`
 	Missing   []string   `json:"missing,omitempty" doc:"functions of NCCL that the library does not hand on"`
 	cli.Noted
@@ -78,10 +81,8 @@ type Variable struct {
 
 func with(a *cli.App, f *withFlags, command []string) error {
 	switch {
-	case f.bundle == "":
-		return cli.Usagef("--bundle is needed: the file that mscclc bundle writes")
 	case len(command) == 0 && !f.print && !a.JSON:
-		return cli.Usagef("with needs a command, or --print").Hint("mscclc with --bundle FILE -- torchrun train.py")
+		return cli.Usagef("with needs a command, or --print").Hint("mscclc with -- torchrun train.py")
 	case len(command) > 0 && f.print:
 		return cli.Usagef("--print takes no command")
 	}
@@ -105,11 +106,18 @@ func with(a *cli.App, f *withFlags, command []string) error {
 
 // variables sets what the program needs.
 func (f *withFlags) variables(a *cli.App, doc *Document) error {
-	file, err := filepath.Abs(f.bundle)
+	file := f.bundle
+	var err error
+	if file == "" {
+		file, err = builtIn(a)
+	} else {
+		file, err = filepath.Abs(file)
+	}
 	if err != nil {
 		return err
 	}
-	if err := f.checkBundle(a); err != nil {
+	doc.Bundle = file
+	if err := f.checkBundle(a, cmp.Or(f.bundle, file)); err != nil {
 		return err
 	}
 	dir := f.lib
@@ -166,54 +174,6 @@ func preload(library, before string) string {
 		}
 	}
 	return strings.Join(list, ":")
-}
-
-// checkBundle reads the bundle, and notes which calls its programs will not run.
-func (f *withFlags) checkBundle(a *cli.App) error {
-	in, err := files.Open(f.bundle)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	text, err := files.ReadAll(f.bundle, in, "a bundle", bundle.MaxFile)
-	if err != nil {
-		return err
-	}
-	b, err := bundle.Decode(f.bundle, text)
-	if err != nil {
-		return err
-	}
-	if why := refused(in, b); why != "" {
-		return unavailable("the library does not take %s: %s", f.bundle, why)
-	}
-	var ranks []string
-	for i := range b.Sets {
-		s := &b.Sets[i]
-		if len(s.Programs) == 0 {
-			a.Note("", "NCCL runs all calls of %d ranks: the bundle has no programs for them", s.Ranks)
-			continue
-		}
-		ranks = append(ranks, fmt.Sprint(s.Ranks))
-	}
-	if len(ranks) > 0 {
-		rest := "NCCL runs all others, and Send and Recv"
-		if f.nccl == none {
-			rest = "all others, and Send and Recv, are errors"
-		}
-		a.Note("", "programs run collective calls of communicators with %s ranks; %s", strings.Join(ranks, ", "), rest)
-	}
-	return nil
-}
-
-// refused says why the library would refuse a bundle that is whole (bundle_open in runtime/src).
-func refused(in *os.File, b *bundle.Bundle) string {
-	if info, err := in.Stat(); err == nil && info.Mode().Perm()&bundle.WritableByOthers != 0 {
-		return "other users may write to it (chmod go-w)"
-	}
-	if b.ABI != kernels.Hash() {
-		return "it is for the kernels of another version of mscclc; make it anew with mscclc bundle"
-	}
-	return ""
 }
 
 // write prints the variables: as JSON, or as a shell reads them.
