@@ -3,11 +3,7 @@
 package hosts_test
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -130,58 +126,4 @@ func TestCut(t *testing.T) {
 	if text := j.out[0].String(); codes[0] == 0 && !strings.Contains(text, "Out of bounds values : 0 OK") {
 		t.Errorf("a result that is wrong: %s", text)
 	}
-}
-
-// soakVariable names the environment variable that says how long TestSoak takes.
-const soakVariable = "MSCCLC_SOAK"
-
-// TestSoak runs programs of several nodes again and again while hosts and processes fail at random. Results are right,
-// or all processes end with an error, soon. Nothing is left in shared memory.
-func TestSoak(t *testing.T) {
-	hasUCX(t)
-	limit := 20 * time.Second
-	if text := os.Getenv(soakVariable); text != "" {
-		var err error
-		if limit, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	shared := func() []string { list, _ := filepath.Glob("/dev/shm/*mscclc*"); return list }
-	before := shared()
-	n, random, begin, good, bad := hosts.New(t, 2), rand.New(rand.NewPCG(1, 2)), time.Now(), 0, 0
-	for time.Since(begin) < limit {
-		args := []string{"run", spanning[random.IntN(len(spanning))], "-p", "nodes=2", "-p", "gpus=2", "--nodes", "2",
-			"--sided", "one", "--iters", "40", "--bytes", fmt.Sprint(1000 << random.IntN(10)), "--timeout", "10s"}
-		j := start(t, n, 2, nil, args...)
-		time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
-		hurt := random.IntN(4)
-		who := random.IntN(4)
-		switch hurt {
-		case 1:
-			j.processes[who].Process.Kill()
-		case 2:
-			j.processes[who].Process.Signal(syscall.SIGSTOP)
-			time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
-			j.processes[who].Process.Signal(syscall.SIGCONT)
-		case 3:
-			n.Hosts[1].Cut(t)
-			time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
-			n.Hosts[1].Mend(t)
-		}
-		codes := j.within(t, time.Minute)
-		text := j.out[0].String()
-		right := codes[0] == 0 && strings.Contains(text, " 0 wrong")
-		switch {
-		case right:
-			good++
-		case codes[0] == 0 || hurt == 0 || hurt == 2 || strings.Contains(text, "wrong-result"):
-			t.Errorf("%v, fault %d of process %d: %v: %s", args, hurt, who, codes, text)
-		default:
-			bad++
-		}
-	}
-	if left := shared(); len(left) > len(before) {
-		t.Errorf("left in shared memory: %v", left)
-	}
-	t.Logf("%d runs were right, and %d ended with an error", good, bad)
 }
