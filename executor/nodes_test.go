@@ -140,13 +140,16 @@ func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.Re
 	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems, Columns: columns}
 	for _, r := range m.ranks {
 		for k, list := range []*[]uint64{&args.Input, &args.Output} {
-			from := [2][]byte{all.Input[r], all.Output[r]}[k]
-			a, err := m.gpu.Alloc(int64(len(from)) + 1)
+			from := [2][][]byte{all.Input, all.Output}[k]
+			if from == nil { // in place
+				continue
+			}
+			a, err := m.gpu.Alloc(int64(len(from[r])) + 1)
 			if err != nil {
 				return err
 			}
 			defer m.gpu.Free(a)
-			if err := m.stream.Put(a, from); err != nil {
+			if err := m.stream.Put(a, from[r]); err != nil {
 				return err
 			}
 			*list = append(*list, a)
@@ -169,12 +172,18 @@ func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.Re
 		return err
 	}
 	for i, r := range m.ranks {
-		err := errors.Join(m.stream.Get(all.Input[r], args.Input[i]), m.stream.Get(all.Output[r], args.Output[i]))
+		err := m.stream.Get(all.Input[r], args.Input[i])
+		if all.Output != nil {
+			err = errors.Join(err, m.stream.Get(all.Output[r], args.Output[i]))
+		}
 		if err != nil {
 			return err
 		}
 	}
 	rep := buffers.CheckRanks(m.ranks)
+	if m.Program().ModifiesInput() {
+		rep.Changed = nil
+	}
 	return rep.Err()
 }
 

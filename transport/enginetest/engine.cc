@@ -61,6 +61,7 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 u64 ears_made = 1;
 Ear *ears;
 Link *links;
+Fault next_fault;  // of the next message of any engine
 
 struct Locked {
   Locked() { pthread_mutex_lock(&lock); }
@@ -115,6 +116,12 @@ int failed(Engine *e, const char *why) {
   return 1;
 }
 
+Fault fault_of(const char *name) {
+  for (int f = CUT; f < FAULTS; f++)
+    if (!strcmp(name, fault_names[f])) return (Fault)f;
+  return NONE;
+}
+
 bool parse(Engine *e, const char *spec) {
   const size_t n = strcspn(spec, ",");
   if (n >= sizeof e->world) return false;
@@ -126,8 +133,7 @@ bool parse(Engine *e, const char *spec) {
     if (!strcmp(name, "seed")) e->seed = number;
     else if (!strcmp(name, "delay")) e->delay = number;
     else e->at = number;
-    for (int f = CUT; f < FAULTS; f++)
-      if (!strcmp(name, fault_names[f])) e->fault = (Fault)f;
+    if (const Fault f = fault_of(name)) e->fault = f;
   }
   return true;
 }
@@ -281,8 +287,10 @@ void end_all(const Engine *e) {
 void befall(Engine *e, Request *r) {
   if (e->mute) {
     r->lost = true;
-  } else if (++e->sent == e->at) {
-    switch (e->fault) {
+  } else {
+    const Fault fault = next_fault ? next_fault : ++e->sent == e->at ? e->fault : NONE;
+    next_fault = NONE;
+    switch (fault) {
       case CUT: r->bytes /= 2; break;
       case LOSE: r->lost = true; break;
       case CORRUPT:
@@ -355,6 +363,11 @@ int test(void *engine, void *request, int *done, size_t *bytes) {
 }
 
 }  // namespace
+
+extern "C" void transport_test_fault(const char *name) {
+  Locked locked;
+  next_fault = fault_of(name);
+}
 
 extern "C" const transport_table transport_test = {
     open,  close,    why,        properties, listen, connect, accept, close_ear,

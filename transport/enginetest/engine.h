@@ -13,6 +13,9 @@
 extern "C" {
 #endif
 extern const struct transport_table transport_test;
+
+// transport_test_fault has the next message of any engine suffer a fault of that name.
+void transport_test_fault(const char *name);
 #ifdef __cplusplus
 }
 #endif
