@@ -29,14 +29,10 @@ func engine(t *testing.T, program, file, how string, ranks int, parts []string, 
 // tryEngine is engine, for runs that may fail.
 func tryEngine(t *testing.T, program, file, how string, ranks int, parts []string, env ...string) (string, error) {
 	t.Helper()
-	library, err := gputest.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append([]string{how, file, strconv.Itoa(ranks)}, parts...)...)
-	cmd.Env = append(os.Environ(), "MSCCLC_LIBCUDA="+library, "MSCCLC_STANDIN_GPUS="+strconv.Itoa(ranks),
+	cmd.Env = append(append(os.Environ(), mockDriver(t)...), "MSCCLC_STANDIN_GPUS="+strconv.Itoa(ranks),
 		"MSCCLC_STANDIN_NAME="+device, "MSCCLC_STANDIN_WARPS=1")
 	if !covering.CI() {
 		cmd.Env = append(cmd.Env, "PAIRS_PERIOD=5")
@@ -44,6 +40,19 @@ func tryEngine(t *testing.T, program, file, how string, ranks int, parts []strin
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// mockDriver is the environment that names the mock driver, unless tests run on a GPU.
+func mockDriver(t *testing.T) []string {
+	t.Helper()
+	if onGPU() {
+		return nil
+	}
+	library, err := gputest.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"MSCCLC_LIBCUDA=" + library}
 }
 
 // engineProgram builds testdata/engine.cc.

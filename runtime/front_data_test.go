@@ -153,10 +153,8 @@ func TestFrontFails(t *testing.T) {
 	}
 }
 
-// TestFrontAbort: ranks of five communicators abort while calls run that one rank never makes. The message names it.
-// The first abort is of a communicator without such calls: its memory cannot be freed while the others' calls run.
-func TestFrontAbort(t *testing.T) {
-	var commands []string
+// abortCalls are calls on five communicators that rank 1 does not make, and aborts.
+func abortCalls(ranks int) (commands []string) {
 	each := func(count int, format string) {
 		for i := range count {
 			commands = append(commands, fmt.Sprintf(format, i%5, i%4))
@@ -166,16 +164,25 @@ func TestFrontAbort(t *testing.T) {
 	commands = append(commands, "init 5", "allreduce 5 1000 7 0 0 0 v")
 	each(20, "allreduce %d 1000 7 0 0 %d v")
 	commands = append(commands, "sync")
-	each(20, "@0 allreduce %d 3000 7 0 0 %d")
-	each(20, "@2 allreduce %d 3000 7 0 0 %d")
-	commands = append(commands, "meet 1", "abort 5")
-	each(5, "abort %d#%d")
+	for rank := range ranks {
+		if rank != 1 {
+			each(20, fmt.Sprint("@", rank, " allreduce %d 3000 7 0 0 %d"))
+		}
+	}
+	commands = append(commands, "meet 1", "timed abort 5")
+	each(5, "timed abort %d#%d")
 	for i, c := range commands {
 		commands[i], _, _ = strings.Cut(c, "#")
 	}
+	return commands
+}
+
+// TestFrontAbort: ranks of five communicators abort while calls run that one rank never makes. The message names it.
+// The first abort is of a communicator without such calls: its memory cannot be freed while the others' calls run.
+func TestFrontAbort(t *testing.T) {
 	for _, c := range []site{{how: "preload", ranks: 3}, {how: "alone", ranks: 3, threads: true}} {
 		c.bundle = wholeBundle(t, 3)
-		r := c.do(t, commands...).well(t)
+		r := c.do(t, abortCalls(3)...).well(t)
 		if want := "rank 1 has made 4 native calls on this communicator, and others up to 8"; !strings.Contains(r.output, want) {
 			t.Errorf("%s: %q is not in the output:\n%s", c.how, want, r.output)
 		}

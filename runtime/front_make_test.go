@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"mscclc/executor/gpu/gputest"
 	library "mscclc/runtime"
 )
 
@@ -43,7 +42,7 @@ func isFront(name string) bool { return !library.IsEngine(name) }
 
 // clientUnits are the sources of the test client.
 func clientUnits() []string {
-	return []string{"testdata/client.cc", "testdata/client_data.cc", "testdata/client_windows.cc"}
+	return []string{"testdata/client.cc", "testdata/client_data.cc", "testdata/client_windows.cc", "testdata/client_gpu.cc"}
 }
 
 // parts are what tests of the front compile: the mock NCCL, the client, and the libraries with a mock engine.
@@ -89,10 +88,7 @@ var parts = sync.OnceValues(func() (string, error) {
 // environment is that of the processes of a site, which work in folder dir.
 func (s *site) environment(t *testing.T, dir string) []string {
 	t.Helper()
-	driver, err := gputest.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	driver := mockDriver(t)
 	made, err := parts()
 	if err != nil {
 		t.Fatal(err)
@@ -103,9 +99,10 @@ func (s *site) environment(t *testing.T, dir string) []string {
 			t.Fatal(err)
 		}
 	}
-	env := append(os.Environ(), "MSCCLC_LIBCUDA="+driver, "MSCCLC_STANDIN_GPUS=8", "MSCCLC_STANDIN_NAME="+device,
+	env := append(os.Environ(), "MSCCLC_STANDIN_GPUS=8", "MSCCLC_STANDIN_NAME="+device,
 		"MSCCLC_STANDIN_WARPS=1", "MSCCLC_FAKE_DIR="+dir, "MSCCLC_FAKE_LOG="+filepath.Join(dir, "log"),
 		"MSCCLC_STATS="+filepath.Join(dir, "stats"), "MSCCLC_BUNDLE="+s.bundle, "WORLD="+strconv.Itoa(s.ranks))
+	env = append(env, driver...)
 	path, nccl := filepath.Join(made, "real"), filepath.Join(made, "real", "libnccl.so.2")
 	switch s.how {
 	case "preload":

@@ -17,7 +17,7 @@ import (
 )
 
 // device is the name of the GPU that bundles of tests are for.
-const device = "NVIDIA H200"
+var device = "NVIDIA H200"
 
 // warnings are those that our sources must not have.
 var warnings = []string{"-Wall", "-Wextra", "-Wshadow", "-Werror"}
@@ -31,6 +31,11 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	scratch = dir
+	if onGPU() {
+		if device, err = deviceName(); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)

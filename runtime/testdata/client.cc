@@ -3,6 +3,7 @@
 // processes (RANK, WORLD), or the threads of one (THREADS).
 #include "client.h"
 
+#include <chrono>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -34,6 +35,17 @@ void expect(Rank &r, const char *what, Result got) {
   r.expect = 0;
 }
 
+u64 take(Rank &r, size_t bytes) {
+  static const size_t most = getenv("CLIENT_POOL") ? strtoull(getenv("CLIENT_POOL"), nullptr, 10) : 0;
+  u64 buffer = r.pool + r.taken;
+  if (!r.pool && cu.alloc(&buffer, bytes)) fail(r, "no memory");
+  if (r.pool && (r.taken += (bytes + 511) / 512 * 512) > most) fail(r, "the pool is too small");
+  return buffer;
+}
+void give(Rank &r, u64 buffer) {
+  if (!r.pool) cu.release(buffer);
+}
+
 void *side(Rank &r, int device) {
   void *context = nullptr;
   if (cu.retain(&context, device) || cu.use(context)) fail(r, "no GPU %d", device);
@@ -44,14 +56,15 @@ void *side(Rank &r, int device) {
 namespace {
 
 void open_driver() {
-  void *h = dlopen(getenv("MSCCLC_LIBCUDA"), RTLD_NOW);
+  const char *given = getenv("MSCCLC_LIBCUDA");
+  void *h = dlopen(given ? given : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (!h) fprintf(stderr, "client: %s\n", dlerror()), _exit(1);
   const struct {
     void *at;
     const char *name;
   } all[] = {{&cu.init, "cuInit"}, {&cu.count, "cuDeviceGetCount"}, {&cu.retain, "cuDevicePrimaryCtxRetain"}, {&cu.use, "cuCtxSetCurrent"},
              {&cu.stream, "cuStreamCreate"}, {&cu.sync, "cuStreamSynchronize"}, {&cu.alloc, "cuMemAlloc_v2"},
-             {&cu.release, "cuMemFree_v2"}, {&cu.put, "cuMemcpyHtoDAsync_v2"}, {&cu.get, "cuMemcpyDtoHAsync_v2"},
+             {&cu.release, "cuMemFree_v2"}, {&cu.put, "cuMemcpyHtoDAsync_v2"}, {&cu.get, "cuMemcpyDtoHAsync_v2"}, {&cu.room, "cuMemGetInfo_v2"},
              {&cu.capture, "cuStreamBeginCapture_v2"}, {&cu.capture_end, "cuStreamEndCapture"},
              {&cu.instantiate, "cuGraphInstantiateWithFlags"}, {&cu.replay, "cuGraphLaunch"}};
   for (const auto &f : all) *(void **)f.at = dlsym(h, f.name);
@@ -203,6 +216,7 @@ void well(Rank &r, Comm c) {
 void end_capture(Rank &r, const std::vector<std::string> &w) {
   void *stream = r.streams[number(w[1])], *graph = nullptr;
   if (cu.capture_end(stream, &graph) || cu.instantiate(&r.graph, graph, 0)) fail(r, "the capture");
+  if (r.pool) meet(r, "graph" + std::to_string((u64)r.graphs++));
   for (int i = 0; i < number(w[2]); i++)
     if (cu.replay(r.graph, stream)) fail(r, "the replay");
 }
@@ -212,8 +226,27 @@ void wait_for(Rank &r, Comm c) {
   while (state == IN_PROGRESS) expect(r, "ncclCommGetAsyncError", ncclCommGetAsyncError(c, &state));
 }
 
+// timed prints how long a command takes.
+void run(Rank &r, const std::vector<std::string> &w);
+void timed(Rank &r, const std::vector<std::string> &w) {
+  const auto begin = std::chrono::steady_clock::now();
+  run(r, {w.begin() + 1, w.end()});
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+  printf("rank %d: %s took %.3f ms\n", r.rank, w[1].c_str(), took.count());
+}
+
+void free_memory(Rank &r) {
+  size_t left = 0, all = 0;
+  if (cu.room(&left, &all)) fail(r, "no free memory");
+  printf("rank %d: %zu KiB are free\n", r.rank, left >> 10);
+}
+
 void run(Rank &r, const std::vector<std::string> &w) {
   const std::string &what = w[0];
+  if (what == "timed") return timed(r, w);
+  if (what == "room") return free_memory(r);
+  if (what == "bench") return measure(r, number(w[1]), number(w[2]));
+  if (what == "green") return alone_on_green(r);
   if (what == "init") return init(r, w);
   if (what == "initall" || what == "initgroup") return init_all(r, number(w[1]), what == "initgroup");
   if (what == "stop") return stopped(number(w[1]));
@@ -255,6 +288,10 @@ void all(Rank r, int argc, char **argv) {
   void *context = nullptr;
   if (cu.retain(&context, gpu_of(r.rank)) || cu.use(context)) fail(r, "no GPU");
   for (void *&s : r.streams) cu.stream(&s, 1);
+  if (const char *pool = getenv("CLIENT_POOL")) {
+    if (cu.alloc(&r.pool, strtoull(pool, nullptr, 10))) fail(r, "no memory");
+    meet(r, "pool");
+  }
   for (int i = 1; i < argc; i++) {
     std::vector<std::string> words;
     char *text = strdup(argv[i]);
@@ -275,6 +312,7 @@ void all(Rank r, int argc, char **argv) {
 int main(int argc, char **argv) {
   open_driver();
   open_maps();
+  setvbuf(stdout, nullptr, _IOLBF, 0);
   alarm(60);  // who hangs ends
   Rank r = {};
   r.ranks = atoi(getenv("WORLD"));

@@ -15,7 +15,7 @@ struct Driver {
   int gpus;  // how many there are
   int (*init)(unsigned), (*count)(int *), (*retain)(void **, int), (*use)(void *), (*stream)(void **, unsigned), (*sync)(void *);
   int (*alloc)(u64 *, size_t), (*release)(u64), (*put)(u64, const void *, size_t, void *), (*get)(void *, u64, size_t,
-      void *);
+      void *), (*room)(size_t *, size_t *);
   int (*capture)(void *, int), (*capture_end)(void *, void **), (*instantiate)(void **, void *, u64), (*replay)(void *,
       void *);
 };
@@ -31,17 +31,27 @@ struct Memory {
 struct Rank {
   int rank, ranks;
   Comm comms[16];
-  void *streams[4], *sides[16], *graph;  // a side stream for each GPU
+  void *streams[4], *sides[16], *graph;
+  int graphs;  // made  // a side stream for each GPU
   bool spread;  // it has several ranks, and stream i is of the GPU of rank i
   int expect;   // the result that the next call must have, or -1
   std::vector<Pending *> pending;
   Memory memories[8];
+  u64 pool, taken;  // memory for buffers that is made first (CLIENT_POOL), and how much of it calls have
   void *windows[8];
   int files;
 };
 
 [[noreturn]] void fail(const Rank &r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void expect(Rank &r, const char *what, Result got);
+
+// take gives a buffer, and give ends all of them. Who frees memory may wait for all that runs on the GPU: where ranks
+// share one, for calls that wait for this rank.
+u64 take(Rank &r, size_t bytes);
+void give(Rank &r, u64 buffer);
+
+void measure(Rank &r, int count, int bursts);  // what a call costs the host
+void alone_on_green(Rank &r);      // makes a green context the thread's
 
 void *side(Rank &r, int device);  // makes the GPU current, too
 inline int gpu_of(int rank) { return rank % cu.gpus; }

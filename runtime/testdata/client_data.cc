@@ -113,7 +113,7 @@ Pending *prepare(Rank &r, const std::vector<std::string> &w, const std::string &
   p->block_bytes = (send_count(*p) + recv_count(*p)) * sizes[p->type] + 2048;
   p->lent = w.size() > 9;
   if (p->lent) p->block = r.memories[atoi(w[8].c_str())].at + strtoull(w[9].c_str(), nullptr, 10);
-  else if (cu.alloc(&p->block, p->block_bytes)) fail(r, "no memory");
+  else p->block = take(r, p->block_bytes);
   place(p, has, flags.find('u') != std::string::npos);
   p->before.assign(p->block_bytes, 0x5b);
   for (size_t i = 0; sends(*p) && i < send_count(*p); i++)
@@ -168,8 +168,9 @@ void verify(Rank &r) {
   for (Pending *p : r.pending) {
     if (p->verified) compare(r, *p);
     side(r, p->device);
-    if (!p->lent) cu.release(p->block);
+    if (!p->lent) give(r, p->block);
     delete p;
   }
   r.pending.clear();
+  r.taken = 0;
 }

@@ -167,6 +167,7 @@ static void run_rank(Shared *shared, const char *path, u32 rank, char **parts) {
   b.r.bundle = common;
   context(&b.r);
   MUST(b.r.f->stream(&b.stream, 1));
+  meet(b.r);
   for (; *parts; parts++) {
     const char *part = *parts;
     void *before = nullptr, *after = nullptr;
@@ -185,6 +186,7 @@ static void run_rank(Shared *shared, const char *path, u32 rank, char **parts) {
     else if (!strcmp(part, "choices")) choices(&b);
     else if (!strcmp(part, "watched")) watched(&b);
     else if (!strcmp(part, "forked")) forked(&b);
+    else if (!strcmp(part, "loads")) loads(&b);
     else die("no part %s", part);
     MUST(b.r.f->get_current(&after));
     if (before != after) die("%s: the thread's context has changed", part);

@@ -17,12 +17,12 @@ inline const bundle_rule *widest(const Team *t) {
 // others those of the last four, until all have launched: so the last four would have the GPU of rank 0, and the first
 // four the others' GPUs. A team that found too many there leaves captured calls to NCCL.
 inline void crowds(Bench *b) {
-  enum { TEAMS = 8, HELD = 4, HAVE_ROOM = 3, MAPPED = 3, AT_LEAST = 0 };
+  enum { TEAMS = 8, HELD = 4, HAVE_ROOM = 3, AT_LEAST = 0 };
   const gpu_symbols *f = b->r.f;
   Team *t[TEAMS];
   void *stream[TEAMS], *word = nullptr;
   Turn turn[TEAMS];
-  MUST(f->host_alloc(&word, 8, MAPPED));
+  MUST(f->host_alloc(&word, 8, PORTABLE | MAPPED));
   *(volatile u64 *)word = 0;
   for (u32 i = 0; i < TEAMS; i++) {
     t[i] = join(b->r, i % 2, b->ctas);

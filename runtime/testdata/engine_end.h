@@ -14,10 +14,29 @@ inline void lives(Bench *b) {
     judge(b, &one, "lives");
     drop(b, &one);
     end(b->r, t);
+    meet(b->r);
     MUST(b->r.f->memory_info(i ? &after : &before, &total));
+    meet(b->r);
   }
   if (before != after) die("rank %u: %zu bytes of memory were free, and %zu are", b->r.rank, before, after);
   if (b->r.rank == 0) printf("lives: 100 teams\n");
+}
+
+// loads loads each image of the bundle, and prints how long that takes.
+inline void loads(Bench *b) {
+  Why why = {};
+  u64 all = 0;
+  u32 images = 0;
+  Gpu *gpu = b->r.rank == 0 ? gpu_of_thread(&why) : nullptr;
+  if (b->r.rank == 0 && !gpu) die("%s", why.text);
+  const bundle_image *image = nullptr;
+  for (; gpu && image_open(b->r.bundle, images, &image, &why); images++) {
+    const u64 begin = now_of_engine();
+    if (!module_of(gpu, b->r.bundle, images, &why)) die("%s", why.text);
+    const u64 took = now_of_engine() - begin;
+    printf("loads: %s for sm_%u: %.1f ms\n", image->name, image->target, (double)took / 1e6), all += took;
+  }
+  if (gpu) printf("loads: %u images in %.1f ms\n", images, (double)all / 1e6);
 }
 
 // launch_alone launches a call, or has a graph of it launch.

@@ -4,7 +4,7 @@
 
 // A Graphs is a team with streams that the host holds, and two graphs of it.
 struct Graphs {
-  enum { STREAMS = 4, CALLS = 5, MAPPED = 3, AT_LEAST = 0, NOT_READY = 600 };
+  enum { STREAMS = 4, CALLS = 5, AT_LEAST = 0, NOT_READY = 600 };
   Bench *b;
   Team *t;
   const gpu_symbols *f;
@@ -76,7 +76,7 @@ inline void follow(Graphs *g, bool eager_first) {
 
 inline void graphs(Bench *b) {
   Graphs g = {b, join(b->r, 0, b->ctas), b->r.f, {}, {}, {}, nullptr};
-  MUST(g.f->host_alloc((void **)&g.word, 2 * sizeof *g.word, Graphs::MAPPED));
+  MUST(g.f->host_alloc((void **)&g.word, 2 * sizeof *g.word, PORTABLE | MAPPED));
   for (void *&s : g.stream) MUST(g.f->stream(&s, 1));
   for (u32 i = 0; i < Graphs::CALLS; i++)
     g.turn[i] = fresh(b, call_of(g.t->set.rules[i * 3 % g.t->set.row->rules], 100 + i, DT_U32, RED_SUM), false, 0);

@@ -49,6 +49,20 @@ inline void meet(const Rank &r) {
     if (now_of_engine() - begin > 100000000000) die("rank %u waits for the others", r.rank);
 }
 
+// A Pool is the thread's memory for buffers (ENGINE_POOL, in bytes): of the mock GPU, or of the host. It is made first,
+// since who makes or frees memory may wait for all that runs on the GPU, also for launches that wait for this rank.
+enum { PORTABLE = 1, MAPPED = 2 };
+struct Pool {
+  u64 at, bytes, taken, live;  // live: buffers
+  u64 take(u64 more) {
+    if (!live++) taken = 0;
+    taken += (more + 511) / 512 * 512;
+    if (taken > bytes) die("the pool is too small");
+    return at + taken - (more + 511) / 512 * 512;
+  }
+};
+inline thread_local Pool pool;
+
 // context makes the rank's GPU the calling thread's.
 inline void context(Rank *r) {
   const char *missing = nullptr;
@@ -59,6 +73,11 @@ inline void context(Rank *r) {
   MUST(r->f->count(&gpus));
   MUST(r->f->retain(&c, (int)r->rank % gpus));
   MUST(r->f->current(c));
+  if (const char *text = getenv("ENGINE_POOL")) {
+    pool.bytes = strtoull(text, nullptr, 10);
+    if (getenv("MSCCLC_LIBCUDA")) MUST(r->f->alloc(&pool.at, pool.bytes));
+    else MUST(r->f->host_alloc((void **)&pool.at, pool.bytes, PORTABLE | MAPPED));
+  }
 }
 
 // join makes a team of all ranks. There are four tables of offers, for as many teams at once.
@@ -80,7 +99,7 @@ inline void end(const Rank &r, Team *t) {
   team_end(t, false);
 }
 
-// A Memory is a buffer of the GPU, which the host reads and writes too, with guards around it.
+// A Memory is a buffer with guards around it, which the host reads and writes too: of the mock GPU, or of the pool.
 enum { GUARD = 256, POISON = 0xa5 };
 struct Memory {
   u64 at, bytes;  // of all
@@ -88,8 +107,13 @@ struct Memory {
 };
 inline Memory make(const Rank &r, u64 bytes) {
   Memory m = {0, bytes + 2 * GUARD + 64};
-  MUST(r.f->alloc(&m.at, m.bytes));
+  if (!pool.at) MUST(r.f->alloc(&m.at, m.bytes));
+  else m.at = pool.take(m.bytes);
   return m;
+}
+inline void unmake(const Rank &r, const Memory &m) {
+  if (pool.at) pool.live--;
+  else MUST(r.f->release(m.at));
 }
 
 // A Number is element i of what a rank sends in a call, as an integer that sums of 16 ranks keep.
@@ -177,8 +201,8 @@ inline Turn fresh(Bench *b, const Call &c, bool inplace, u32 shift) {
   return t;
 }
 inline void drop(Bench *b, Turn *t) {
-  MUST(b->r.f->release(t->in.at));
-  MUST(b->r.f->release(t->out.at));
+  unmake(b->r, t->in);
+  unmake(b->r, t->out);
 }
 
 inline void judge(Bench *b, Turn *t, const char *what) {
