@@ -20,6 +20,7 @@ import (
 type Rule struct {
 	Kind  ir.Kind
 	Ranks int
+	Nodes string // how the ranks lie on several nodes, as NodesOf reads it; "" is one node
 
 	// DType, RedOp and Root are numbers of data and a rank, or Any. A program with a root and Any stands for one rule
 	// and one program for each root.
@@ -92,6 +93,7 @@ type About struct {
 type Record struct {
 	Name       string `json:"name"`
 	Ranks      int    `json:"ranks"`
+	Nodes      string `json:"nodes,omitempty"`
 	Root       int    `json:"root"`
 	InPlace    bool   `json:"inplace"`
 	OutOfPlace bool   `json:"outofplace"`
@@ -109,14 +111,14 @@ func Build(spec Spec) (*Bundle, error) {
 		return nil, err
 	}
 	b := &builder{Spec: spec, out: &Bundle{ABI: kernels.Hash()}, made: map[programKey]*made{}}
-	images, err := imagesFor(spec.DTypes)
-	if err != nil {
+	if err := b.addImages(); err != nil {
 		return nil, err
 	}
-	b.out.Images = images
 	for _, n := range spec.Ranks {
-		if err := b.set(n); err != nil {
-			return nil, err
+		for _, nodes := range b.layouts(n) {
+			if err := b.set(n, nodes); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return b.out, b.about()
@@ -169,6 +171,10 @@ func (r *Rule) check() error {
 		return fmt.Errorf("no rule of %v is for windows: ranks of such a call may leave out buffers", r.Kind)
 	case r.Direct && (r.When&WhenWindows == 0 || r.Program == ""):
 		return fmt.Errorf("a direct program reaches buffers of other ranks, which must lie in windows")
+	case r.Nodes != "" && !r.spread():
+		return fmt.Errorf("%d ranks do not lie on several nodes as %q", r.Ranks, r.Nodes)
+	case r.Nodes != "" && r.When&WhenWindows != 0:
+		return fmt.Errorf("windows are memory that ranks of one node reach, and the rule is for several nodes")
 	case r.CTAs < 0 || r.CTAs > mostColumns:
 		return fmt.Errorf("no launch has %d CTAs", r.CTAs)
 	case r.Tile%tileAlign != 0:
@@ -188,15 +194,16 @@ type builder struct {
 	made map[programKey]*made
 }
 
-// set adds the set for n ranks.
-func (b *builder) set(n int) error {
+// set adds the set for n ranks that lie on nodes as nodes says.
+func (b *builder) set(n int, nodes string) error {
 	set := Set{Ranks: n, Device: b.Device}
+	set.Node, _ = NodesOf(nodes, n) // check has read it
 	for t := range data.NumDTypes {
-		set.Image[t], set.Copier[t] = imageOf(b.out.Images, t)
+		set.Image[t], set.Copier[t] = imageOf(b.out.Images, set.imagePrefix(), t)
 	}
 	var used []*made
 	for _, r := range b.Rules {
-		if r.Ranks != n {
+		if r.Ranks != n || r.layout() != nodes {
 			continue
 		}
 		for _, root := range r.roots() {
@@ -249,7 +256,8 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if r.Program == "" {
 		return nil, row, nil
 	}
-	key := programKey{name: r.Program, protocol: r.Protocol, kind: r.Kind, ranks: r.Ranks, direct: r.Direct}
+	key := programKey{name: r.Program, protocol: r.Protocol, kind: r.Kind, ranks: r.Ranks, direct: r.Direct,
+		nodes: r.layout()}
 	if r.Kind.Rooted() {
 		key.root = root
 	}
@@ -278,8 +286,10 @@ func (b *builder) about() error {
 	for _, t := range b.DTypes {
 		a.DTypes = append(a.DTypes, t.String())
 	}
-	for _, p := range b.out.Programs {
-		a.Programs = append(a.Programs, p.record())
+	for i := range b.out.Sets {
+		for _, n := range b.out.Sets[i].Programs {
+			a.Programs = append(a.Programs, b.out.Programs[n].record(&b.out.Sets[i]))
+		}
 	}
 	text, err := json.Marshal(a)
 	b.out.About = append(text, '\n')

@@ -12,7 +12,7 @@ import (
 type Bundle struct {
 	About    []byte   // JSON of an About
 	ABI      [32]byte // kernels.Hash of the build that made it
-	Sets     []Set    // by ranks
+	Sets     []Set    // by ranks; those for one node first
 	Programs []*Program
 	Images   []Image
 }
@@ -22,6 +22,7 @@ type Bundle struct {
 // bytes of a rank's memory that others reach.
 type Set struct {
 	Ranks, CTAs   int
+	Node          []int32 // of each rank, from 0, in order; nil for one node
 	Device        string
 	Arena         uint64
 	Rules         []RuleRow
@@ -34,6 +35,7 @@ type Set struct {
 type Program struct {
 	ProgramRow
 	Parts  []abi.OnePart
+	Net    *Net // of ranks on several nodes, else nil
 	Source []byte
 	Where  []byte
 }

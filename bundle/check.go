@@ -20,12 +20,16 @@ func (b *Bundle) check() error {
 		s := &b.Sets[i]
 		for _, n := range s.Programs {
 			if int64(n) >= int64(len(of)) || of[n] != 0 || int(b.Programs[n].Ranks) != s.Ranks {
-				return fmt.Errorf("the set for %d ranks cannot have program %d", s.Ranks, n)
+				return fmt.Errorf("the set for %s cannot have program %d", s.Title(), n)
+			}
+			if p := b.Programs[n]; p.Nodes != s.nodes() || (p.Nodes > 0) != (p.Net != nil) {
+				return fmt.Errorf("program %d is for %d nodes, or does not say what it sends, in the set for %s", n, p.Nodes,
+					s.Title())
 			}
 			of[n] = i + 1
 		}
 		if err := b.checkSet(s); err != nil {
-			return fmt.Errorf("the set for %d ranks: %w", s.Ranks, err)
+			return fmt.Errorf("the set for %s: %w", s.Title(), err)
 		}
 	}
 	for i, n := range of {
@@ -55,8 +59,8 @@ func (b *Bundle) checkSet(s *Set) error {
 	}
 	for t := range data.NumDTypes {
 		image, copier := s.Image[t], s.Copier[t]
-		if image != none && (int64(image) >= int64(len(b.Images)) || b.Images[image].DType != t) ||
-			copier != none && (int64(copier) >= int64(len(b.Images)) || b.Images[copier].DType.Size() != t.Size()) {
+		if image != none && (!b.hasImage(s, image) || b.Images[image].DType != t) ||
+			copier != none && (!b.hasImage(s, copier) || b.Images[copier].DType.Size() != t.Size()) {
 			return fmt.Errorf("images %d and %d do not reduce and move %v", image, copier, t)
 		}
 	}
@@ -74,6 +78,11 @@ func (b *Bundle) checkSet(s *Set) error {
 	return b.checkMemory(s)
 }
 
+// hasImage reports whether b has an image, of kernels that a set runs.
+func (b *Bundle) hasImage(s *Set, n uint32) bool {
+	return int64(n) < int64(len(b.Images)) && strings.HasPrefix(b.Images[n].Name, s.imagePrefix())
+}
+
 // checkRule checks a rule of a set, and returns its CTAs.
 func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 	kind := ir.Kind(r.Kind)
@@ -85,6 +94,8 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("type %d, operation %d or root %d is out of range", r.DType, r.RedOp, r.Root)
 	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > WhenEager|WhenCaptured|WhenWindows:
 		return 0, fmt.Errorf("no launches are %#x", r.When)
+	case r.When&WhenWindows != 0 && s.Node != nil:
+		return 0, fmt.Errorf("it is for windows, and ranks of several nodes have none")
 	case r.When&WhenWindows != 0 && kind.Rooted():
 		return 0, fmt.Errorf("it is for windows, and for %v, of which ranks may leave out buffers", kind)
 	case r.Program == NCCLRow && (r.Columns != 0 || r.Threads != 0 || r.Tile != 0):
@@ -118,6 +129,7 @@ func (b *Bundle) checkMemory(s *Set) error {
 		return fmt.Errorf("its arena has %d bytes, and %d are the most", s.Arena, MostArena)
 	}
 	var list []*Program
+	pinned := uint64(0)
 	for _, n := range s.Programs {
 		p := b.Programs[n]
 		tables := p.tables()
@@ -129,6 +141,9 @@ func (b *Bundle) checkMemory(s *Set) error {
 		if !room(p.ScratchAt, p.PacketsAt, l.Scratch) || !room(p.PacketsAt, p.FlagsAt, l.Packets) ||
 			!room(p.FlagsAt, p.EndAt, l.FlagMem) || p.EndAt > s.Arena {
 			return fmt.Errorf("%s needs more memory than it has", p.Title())
+		}
+		if pinned += p.pinned(); pinned > MostPinned {
+			return fmt.Errorf("its programs need more than %d bytes of memory of the host", MostPinned)
 		}
 		list = append(list, p)
 	}

@@ -15,6 +15,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
 	"mscclc/passes/core"
@@ -29,6 +30,7 @@ type programKey struct {
 	kind        ir.Kind
 	ranks, root int
 	direct      bool
+	nodes       string // as nodesText writes them
 }
 
 // A made program is one whose memory is still to be laid out.
@@ -78,11 +80,11 @@ func (b *builder) compile(key programKey) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := Prove(p, key.direct)
+	first := Prove(p, key.direct, key.node())
 	if first == nil {
 		return p, nil
 	}
-	if p, err = compileAs(key, &from, true); err == nil && Prove(p, key.direct) == nil {
+	if p, err = compileAs(key, &from, true); err == nil && Prove(p, key.direct, key.node()) == nil {
 		return p, nil
 	}
 	return nil, first
@@ -101,7 +103,11 @@ func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, err
 	case info.Has("ranks"):
 		params["ranks"] = key.ranks
 	case info.Has("nodes") && info.Has("gpus"):
-		params["nodes"], params["gpus"] = 1, key.ranks
+		nodes, err := key.equalNodes(from)
+		if err != nil {
+			return nil, err
+		}
+		params["nodes"], params["gpus"] = nodes, key.ranks/nodes
 	}
 	if info.Has("root") {
 		params["root"] = key.root
@@ -109,6 +115,7 @@ func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, err
 	opt.OneSided, opt.Unproven = true, true
 	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.protocol
 	opt.Core = core.Options{Staged: !key.direct, MaxInsts: opt.Passes.MaxInsts}
+	opt.Nodes = func(int) ([]int32, error) { return key.node(), nil }
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
 		return nil, err
@@ -136,8 +143,9 @@ func (r *Rule) placed(err error) error {
 
 // Prove says what keeps a program out of bundles: an error is a diag.List. The program must be one-sided, and for calls
 // in place and out of place, where its collective has both. choose.ProveStaged proves it or, if it may be direct,
-// choose.ProveDirect.
-func Prove(p *ir.Program, direct bool) error {
+// choose.ProveDirect. node has the node of each rank, or is nil for one node: what ranks read of another node must have
+// arrived there, as verify.AcrossNodes proves.
+func Prove(p *ir.Program, direct bool, node []int32) error {
 	bad := func(hint, format string, args ...any) error {
 		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
 	}
@@ -156,10 +164,14 @@ func Prove(p *ir.Program, direct bool) error {
 	case !p.OutOfPlace || p.InPlace != choose.HasInPlace(p.Coll.Kind):
 		return bad("a call of a bundle may be either", "%s is not for calls in place and out of place", p.Name)
 	}
+	prove := choose.ProveStaged
 	if direct {
-		return choose.ProveDirect(p)
+		prove = choose.ProveDirect
 	}
-	return choose.ProveStaged(p)
+	if err := prove(p); err != nil || node == nil {
+		return err
+	}
+	return verify.AcrossNodes(p, node).Err()
 }
 
 // tabulate makes the tables of a proven program. Its memory is not laid out.
@@ -171,6 +183,12 @@ func tabulate(p *ir.Program, key programKey) (*made, error) {
 	one := img.One
 	m := &made{image: one, coll: p.Coll, Program: Program{Parts: partsOf(one, p.Coll.Ranks), Source: program.Encode(p),
 		Where: []byte(where(p))}}
+	node := key.node()
+	if node != nil {
+		if m.Net, err = deliver(img, node, m.Parts); err != nil {
+			return nil, err
+		}
+	}
 	m.ProgramRow = ProgramRow{Kind: uint32(p.Coll.Kind), Ranks: uint32(p.Coll.Ranks), Root: uint32(p.Coll.Root),
 		Chunks: uint32(p.Coll.Chunks), Protocol: uint32(p.Protocol), Depth: uint32(one.Depth), OnePass: bit(one.OnePass),
 		Copies: bit(one.Copies), Lines: bit(one.Lines), Even: bit(img.Even), InPlace: bit(p.InPlace),
@@ -180,6 +198,10 @@ func tabulate(p *ir.Program, key programKey) (*made, error) {
 	name := strings.Map(printable, key.name) + " " + p.Protocol.String()
 	if key.direct {
 		name += " direct"
+	}
+	if node != nil {
+		m.Nodes = uint32(slices.Max(node)) + 1
+		name += " on nodes of " + key.nodes
 	}
 	if copy(m.Name[:len(m.Name)-1], name) < len(name) {
 		return nil, diag.List{diag.New(diag.Limit, diag.Span{}, "the name %s has more than %d bytes", name, len(m.Name)-1)}
@@ -212,10 +234,10 @@ func printable(r rune) rune {
 	return r
 }
 
-// record is what was proven of a program.
-func (p *Program) record() Record {
+// record is what was proven of a program of a set.
+func (p *Program) record(s *Set) Record {
 	sum := sha256.Sum256(p.Source)
-	return Record{Name: p.Title(), Ranks: int(p.Ranks), Root: int(p.Root), InPlace: p.InPlace != 0,
+	return Record{Name: p.Title(), Ranks: int(p.Ranks), Nodes: s.Nodes(), Root: int(p.Root), InPlace: p.InPlace != 0,
 		OutOfPlace: p.OutOfPlace != 0, Bitwise: p.Bitwise != 0, Direct: p.Direct != 0,
 		SHA256: hex.EncodeToString(sum[:])}
 }

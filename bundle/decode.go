@@ -50,7 +50,7 @@ func decode(b []byte) (*Bundle, error) {
 			out.About = p.bytes
 			err = one(i)
 		case sectionSet:
-			number = int(p.number)
+			number = int(p.number) // which decodeSet checks
 			err = out.decodeSet(p)
 		case sectionProgram:
 			number = len(out.Programs)
@@ -64,6 +64,9 @@ func decode(b []byte) (*Bundle, error) {
 		case sectionWhere:
 			number = len(wheres)
 			wheres = append(wheres, p.bytes)
+		case sectionNet:
+			number = int(p.number)
+			err = out.decodeNet(p)
 		default:
 			err = fmt.Errorf("no sections are of kind %d", p.kind)
 		}

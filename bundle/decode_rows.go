@@ -48,10 +48,16 @@ func (b *Bundle) decodeSet(p part) error {
 	if s.Programs, err = rows[uint32](p.bytes, at, r.Programs); err != nil {
 		return err
 	}
-	if n := len(b.Sets); r.Ranks != p.number || n > 0 && s.Ranks <= b.Sets[n-1].Ranks {
-		return fmt.Errorf("it is for %d ranks", r.Ranks)
+	if s.Ranks > MostRanks {
+		return fmt.Errorf("it is for %d ranks", s.Ranks)
+	}
+	if err = s.setNode(r.Node); err != nil {
+		return err
 	}
 	b.Sets = append(b.Sets, s)
+	if i := len(b.Sets) - 1; int(p.number) != b.numberOf(i) || !b.inOrder(i) {
+		return fmt.Errorf("it is for %s, and not in order", s.Title())
+	}
 	return nil
 }
 
@@ -105,6 +111,8 @@ func (p *ProgramRow) check() error {
 		return fmt.Errorf("%d chunks, protocol %d or depth %d is out of range", p.Chunks, p.Protocol, p.Depth)
 	case p.OnePass != 0 || p.Copies > 1 || p.Lines > 1 || p.Even > 1 || p.Bitwise > 1 || p.Direct > 1:
 		return fmt.Errorf("a switch of it is not 0 or 1")
+	case p.Nodes == 1 || p.Nodes > p.Ranks || p.Nodes > 0 && p.Direct != 0:
+		return fmt.Errorf("%d nodes of its ranks are out of range, or it is direct", p.Nodes)
 	case p.Direct != 0 && kind.Rooted():
 		return fmt.Errorf("it reaches buffers of other ranks, and has a root")
 	case p.OutOfPlace != 1 || p.InPlace != bit(choose.HasInPlace(kind)):
@@ -145,7 +153,7 @@ func checkPart(t *abi.OnePart, p *ProgramRow, rank int) error {
 		}
 	}
 	for i, o := range t.Operands {
-		if o.Rank < 0 || int(o.Rank) >= int(p.Ranks) || !slices.Contains(buffers, ir.Buf(o.Buf)) {
+		if o.Rank < 0 || int(o.Rank) >= int(p.Ranks) || !p.bufferOf(ir.Buf(o.Buf)) {
 			return fmt.Errorf("operand %d is of rank %d and buffer %d", i, o.Rank, o.Buf)
 		}
 		if p.Direct == 0 && int(o.Rank) != rank && ir.Buf(o.Buf) <= ir.Output {

@@ -13,7 +13,7 @@ func Encode(b *Bundle) []byte {
 	add := func(kind, number int, bytes []byte) { parts = append(parts, part{uint32(kind), uint32(number), bytes}) }
 	add(sectionAbout, 0, b.About)
 	for i := range b.Sets {
-		add(sectionSet, b.Sets[i].Ranks, b.Sets[i].encode())
+		add(sectionSet, b.numberOf(i), b.Sets[i].encode())
 	}
 	for i, p := range b.Programs {
 		add(sectionProgram, i, p.encode())
@@ -26,6 +26,11 @@ func Encode(b *Bundle) []byte {
 	}
 	for i, p := range b.Programs {
 		add(sectionWhere, i, p.Where)
+	}
+	for i, p := range b.Programs {
+		if p.Net != nil {
+			add(sectionNet, i, p.Net.encode())
+		}
 	}
 	return assemble(b.ABI, parts)
 }
@@ -74,6 +79,9 @@ func (s *Set) encode() []byte {
 	row := setRow{Ranks: uint32(s.Ranks), Rules: uint32(len(s.Rules)), Programs: uint32(len(s.Programs)),
 		CTAs: uint32(s.CTAs), Arena: s.Arena, Image: s.Image, Copier: s.Copier}
 	copy(row.Device[:], s.Device)
+	for r, n := range s.Node {
+		row.Node[r] = uint8(n)
+	}
 	return put(put(put(nil, row), s.Rules), s.Programs)
 }
 

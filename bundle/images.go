@@ -3,6 +3,7 @@ package bundle
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mscclc/executor/data"
 	"mscclc/kernels"
@@ -22,8 +23,36 @@ func (r *Rule) Served(types []data.DType) bool {
 	})
 }
 
+// What names of images begin with: of kernels for ranks of one node, and for those of several.
+const oneNode, severalNodes = "onesided_", "net_"
+
+// imagePrefix is what names of a set's images begin with.
+func (s *Set) imagePrefix() string {
+	if s.Node != nil {
+		return severalNodes
+	}
+	return oneNode
+}
+
+// addImages adds the images for all sets of the rules.
+func (b *builder) addImages() error {
+	for _, prefix := range []string{oneNode, severalNodes} {
+		if prefix == severalNodes && !slices.ContainsFunc(b.Rules, func(r Rule) bool {
+			return r.Nodes != "" && slices.Contains(b.Ranks, r.Ranks)
+		}) {
+			continue
+		}
+		images, err := imagesFor(b.DTypes, prefix)
+		if err != nil {
+			return err
+		}
+		b.out.Images = append(b.out.Images, images...)
+	}
+	return nil
+}
+
 // imagesFor returns the images that reduce some types, and one for each size of element that no other of them moves.
-func imagesFor(types []data.DType) ([]Image, error) {
+func imagesFor(types []data.DType, prefix string) ([]Image, error) {
 	var list []Image
 	sizes := map[int]bool{}
 	for _, first := range []bool{true, false} {
@@ -32,7 +61,7 @@ func imagesFor(types []data.DType) ([]Image, error) {
 				continue
 			}
 			sizes[t.Size()] = true
-			name := "onesided_" + t.String()
+			name := prefix + t.String()
 			code, err := kernels.Image(name, fmt.Sprintf("sm_%d", target))
 			if err != nil {
 				return nil, err
@@ -43,10 +72,14 @@ func imagesFor(types []data.DType) ([]Image, error) {
 	return list, nil
 }
 
-// imageOf returns the numbers of the images that reduce and that move elements of a type, or none.
-func imageOf(images []Image, t data.DType) (image, copier uint32) {
+// imageOf returns the numbers of the images that reduce and that move elements of a type, or none. Their names begin
+// with prefix.
+func imageOf(images []Image, prefix string, t data.DType) (image, copier uint32) {
 	image, copier = none, none
 	for i := range images {
+		if !strings.HasPrefix(images[i].Name, prefix) {
+			continue
+		}
 		has := images[i].DType
 		if has == t && reduced(t) {
 			image = uint32(i)

@@ -16,13 +16,14 @@ type Info struct {
 	Maker   string      `json:"maker,omitempty" doc:"what wrote the bundle"`
 	Note    string      `json:"note,omitempty" doc:"where its rules come from"`
 	DTypes  []string    `json:"dtypes" doc:"the types that calls may have, as the bundle says itself"`
-	Sets    []SetInfo   `json:"sets" doc:"one for each number of ranks"`
+	Sets    []SetInfo   `json:"sets" doc:"one for each number of ranks on one node, and for each way in which ranks lie on several"`
 	Images  []ImageInfo `json:"images"`
 }
 
-// A SetInfo describes what communicators of so many ranks run.
+// A SetInfo describes what communicators of so many ranks run, which lie on nodes so.
 type SetInfo struct {
 	Ranks    int           `json:"ranks"`
+	Nodes    string        `json:"nodes,omitempty" doc:"the ranks of each node; absent: one node"`
 	CTAs     int           `json:"ctas" doc:"of the rule that has most"`
 	Arena    uint64        `json:"arena" doc:"bytes of a rank's memory that other ranks reach"`
 	Rules    []RuleInfo    `json:"rules" doc:"the first that fits a call counts"`
@@ -62,6 +63,8 @@ type ProgramInfo struct {
 	Tile       uint64 `json:"tile" doc:"bytes that there is memory for"`
 	At         uint64 `json:"at" doc:"where its memory begins in the arena"`
 	Memory     uint64 `json:"memory" doc:"bytes of a rank"`
+	Pinned     uint64 `json:"pinned,omitempty" doc:"bytes of the host's memory for a rank, of programs for several nodes"`
+	Messages   int    `json:"messages,omitempty" doc:"signals to ranks of other nodes, of all ranks"`
 }
 
 // An ImageInfo describes an image.
@@ -91,7 +94,7 @@ func (b *Bundle) Info() Info {
 }
 
 func (b *Bundle) setInfo(s *Set) SetInfo {
-	out := SetInfo{Ranks: s.Ranks, CTAs: s.CTAs, Arena: s.Arena, Rules: []RuleInfo{}, Programs: []ProgramInfo{}}
+	out := SetInfo{Ranks: s.Ranks, Nodes: s.Nodes(), CTAs: s.CTAs, Arena: s.Arena, Rules: []RuleInfo{}, Programs: []ProgramInfo{}}
 	for i := range s.Rules {
 		out.Rules = append(out.Rules, b.ruleInfo(&s.Rules[i]))
 	}
@@ -100,6 +103,9 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 		info := ProgramInfo{Number: n, Title: p.Title(), InPlace: p.InPlace != 0, OutOfPlace: p.OutOfPlace != 0,
 			Bitwise: p.Bitwise != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(), Columns: p.Columns, Tile: p.Tile,
 			At: p.ScratchAt, Memory: p.Memory()}
+		if p.Net != nil {
+			info.Pinned, info.Messages = p.pinned(), len(p.Net.Messages)
+		}
 		if p.kind().Rooted() {
 			info.Root = new(int(p.Root))
 		}

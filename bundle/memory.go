@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -57,7 +58,7 @@ func (s *Set) lay(used []*made) error {
 	at := uint64(0)
 	for _, m := range used {
 		if err := m.image.Reserve(m.columns, m.tile); err != nil {
-			return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks: %v", m.Title(), s.Ranks, err)}
+			return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %s: %v", m.Title(), s.Title(), err)}
 		}
 		m.Columns, m.Tile = uint32(m.image.Columns), uint64(m.image.Tile)
 		l, err := m.image.Layout()
@@ -67,10 +68,17 @@ func (s *Set) lay(used []*made) error {
 		at = m.place(at, &l)
 	}
 	s.Arena = at
-	if at <= MostArena {
-		return nil
+	if at > MostArena {
+		return s.tooLarge("", at, MostArena, used, (*Program).Memory)
 	}
-	return s.tooLarge(used)
+	pinned := uint64(0)
+	for _, m := range used {
+		pinned += m.pinned()
+	}
+	if pinned > MostPinned {
+		return s.tooLarge(" on the host", pinned, MostPinned, used, (*Program).pinned)
+	}
+	return nil
 }
 
 // place lays out p's memory from an offset of the arena on, and returns where that of the next program begins.
@@ -83,14 +91,14 @@ func (p *ProgramRow) place(at uint64, l *abi.OneLayout) uint64 {
 	return p.EndAt
 }
 
-// tooLarge says which programs take the room of an arena, the largest first.
-func (s *Set) tooLarge(used []*made) error {
-	d := diag.New(diag.Limit, diag.Span{}, "the programs for %d ranks need %s of a rank's memory, and a bundle has at most %s",
-		s.Ranks, mebibytes(s.Arena), diag.SizeText(MostArena))
+// tooLarge says which programs take the room of a memory, the largest first. of says what it has of a program.
+func (s *Set) tooLarge(where string, need uint64, most int64, used []*made, of func(*Program) uint64) error {
+	d := diag.New(diag.Limit, diag.Span{}, "the programs for %s need %s of a rank's memory%s, and a bundle has at most %s",
+		s.Title(), mebibytes(need), where, diag.SizeText(most))
 	used = slices.Clone(used)
-	slices.SortStableFunc(used, func(a, b *made) int { return int(int64(b.Memory()) - int64(a.Memory())) })
+	slices.SortStableFunc(used, func(a, b *made) int { return cmp.Compare(of(&b.Program), of(&a.Program)) })
 	for _, m := range used[:min(len(used), diag.Shown)] {
-		d = d.WithNote(diag.Span{}, "%s has %s: %d replicas with tiles of %s", titleAt(&m.Program), mebibytes(m.Memory()),
+		d = d.WithNote(diag.Span{}, "%s has %s: %d replicas with tiles of %s", titleAt(&m.Program), mebibytes(of(&m.Program)),
 			m.Columns, diag.SizeText(int64(m.Tile)))
 	}
 	return diag.List{d.WithHint("fewer programs or replicas, or shorter tiles")}

@@ -37,7 +37,7 @@ func TestMixes(t *testing.T) {
 			compareMixes(t, p.Title(), q, int64(1+rnd.Intn(300)))
 			for range irtest.Count(t, 2) {
 				change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
-				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, false) != nil {
+				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, false, nil) != nil {
 					refused++
 				} else {
 					taken++
@@ -69,7 +69,7 @@ func TestDirectPlaces(t *testing.T) {
 			comparePlaces(t, p.Title(), q, int64(1+rnd.Intn(300)))
 			for range irtest.Count(t, 5) {
 				change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
-				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, true) != nil {
+				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, true, nil) != nil {
 					refused++
 				} else {
 					taken++

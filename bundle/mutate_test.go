@@ -19,7 +19,9 @@ func short(t testing.TB) []byte {
 	})
 	windows := Forward(ir.AllGather, 2)
 	windows.When, windows.Program, windows.Direct = windows.When|WhenWindows, "allgather/allpairs", true
-	rules = append(rules, windows)
+	over := Forward(ir.AllReduce, 2)
+	over.Nodes, over.Program, over.Tile = "2", "allreduce/ring", 4096
+	rules = append(rules, windows, over)
 	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.F16}, Rules: rules})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +74,7 @@ func TestMutations(t *testing.T) {
 				rejected++
 			} else if kind == sectionProgram && titles(b) != titles(good) {
 				continue // a name is for readers
-			} else if kind == sectionSource || kind == sectionWhere || kind == sectionProgram {
+			} else if kind == sectionSource || kind == sectionWhere || kind == sectionProgram || kind == sectionNet {
 				t.Errorf("mutation %d of section %d is taken", i, kind)
 			}
 		}

@@ -24,7 +24,7 @@ func takeOwn(o *choose.Own, key programKey) (*ir.Program, error) {
 	given := o.Compiled[i]
 	p, err := both(o, given, key)
 	if err == nil {
-		err = Prove(p, key.direct)
+		err = Prove(p, key.direct, key.node())
 	}
 	return p, hinted(err, o, hintOf(o, given, key.direct))
 }

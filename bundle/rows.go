@@ -11,7 +11,7 @@ import (
 
 // Version is the version of the format, and Align the alignment of sections and of the tables in them.
 const (
-	Version = 2
+	Version = 3
 	Align   = 64
 )
 
@@ -48,6 +48,7 @@ const (
 	sectionSource
 	sectionImage
 	sectionWhere
+	sectionNet
 )
 
 // A section is a row of the table behind the header.
@@ -59,13 +60,14 @@ type section struct {
 	_             uint64
 }
 
-// A setRow begins the section of a set.
+// A setRow begins the section of a set. Node is the node of each rank, from 0.
 type setRow struct {
 	_                            structs.HostLayout
 	Ranks, Rules, Programs, CTAs uint32
 	Arena                        uint64
 	Image, Copier                [data.NumDTypes]uint32
 	Device                       [64]byte
+	Node                         [MostRanks]uint8
 	_                            uint64
 }
 
@@ -90,7 +92,8 @@ type RuleRow struct {
 
 // A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables.
 // Scratch, Packets, Flags, Columns and Tile say what memory it needs (abi.OneImage), and the fields behind these where
-// that lies in a rank's arena, in bytes. Direct is 1 where steps may reach input and output of other ranks.
+// that lies in a rank's arena, in bytes. Direct is 1 where steps may reach input and output of other ranks. Nodes is how many nodes the ranks are on,
+// or 0 for one: such a program has a section with a netRow.
 type ProgramRow struct {
 	_                                    structs.HostLayout
 	Kind, Ranks, Root, Chunks            uint32
@@ -99,7 +102,7 @@ type ProgramRow struct {
 	InPlace, OutOfPlace, Bitwise, Direct uint8
 	Scratch, Packets, Flags              uint32
 	Blocks                               uint32
-	Columns, _                           uint32
+	Columns, Nodes                       uint32
 	Tile                                 uint64
 	ScratchAt, PacketsAt, FlagsAt, EndAt uint64
 	Name                                 [64]byte
@@ -112,6 +115,12 @@ type partRow struct {
 	Blocks, Steps, Operands, _    uint32
 	BlocksAt, StepsAt, OperandsAt uint64
 	_                             uint64
+}
+
+// A netRow begins the section of what a program sends between nodes. Rows of abi.NetMessage and abi.NetSegment follow.
+type netRow struct {
+	_                            structs.HostLayout
+	Messages, Segments, Inbox, _ uint32
 }
 
 // The forms of images.

@@ -25,12 +25,13 @@ func TestRows(t *testing.T) {
 	}{
 		{header{}, "bundle_header", "magic version sections bytes abi table pad"},
 		{section{}, "bundle_section", "kind number offset bytes sha256 pad"},
-		{setRow{}, "bundle_set", "ranks rules programs ctas arena image copier device pad"},
+		{setRow{}, "bundle_set", "ranks rules programs ctas arena image copier device node pad"},
 		{RuleRow{}, "bundle_rule", "kind dtype redop root when pad0 program calls columns threads tile up_to"},
 		{ProgramRow{}, "bundle_program", "kind ranks root chunks protocol depth one_pass copies lines even inplace " +
-			"outofplace bitwise direct scratch packets flags blocks columns pad1 tile scratch_at packets_at flags_at end_at " +
+			"outofplace bitwise direct scratch packets flags blocks columns nodes tile scratch_at packets_at flags_at end_at " +
 			"name pad2"},
 		{partRow{}, "bundle_part", "blocks steps operands pad blocks_at steps_at operands_at pad1"},
+		{netRow{}, "bundle_net", "messages segments inbox pad"},
 		{imageRow{}, "bundle_image", "form target dtype pad bytes name"},
 	}
 	var c, want strings.Builder
@@ -61,6 +62,7 @@ func TestRows(t *testing.T) {
 		{"BUNDLE_ANY", Any}, {"BUNDLE_RANKS", MostRanks}, {"DT_COUNT", int(data.NumDTypes)},
 		{"SECTION_ABOUT", sectionAbout}, {"SECTION_SET", sectionSet}, {"SECTION_PROGRAM", sectionProgram},
 		{"SECTION_SOURCE", sectionSource}, {"SECTION_IMAGE", sectionImage}, {"SECTION_WHERE", sectionWhere},
+		{"SECTION_NET", sectionNet},
 		{"RULE_EAGER", WhenEager}, {"RULE_CAPTURED", WhenCaptured}, {"RULE_WINDOWS", WhenWindows},
 		{"IMAGE_PTX", FormPTX}, {"IMAGE_CUBIN", FormCubin},
 	}

@@ -41,10 +41,11 @@ type Measured struct {
 }
 
 // A MeasuredRule is for calls of up to UpTo bytes, as nccl-tests counts them, that no rule before it is for. Rules of
-// the same collective, ranks and When follow each other in the order of UpTo. 0 comes last and is for all larger calls.
+// the same collective, ranks, nodes and When follow each other in the order of UpTo. 0 comes last and is for all larger calls.
 type MeasuredRule struct {
 	Collective string  `json:"collective"`
 	Ranks      int     `json:"ranks"`
+	Nodes      string  `json:"nodes,omitempty" doc:"how the ranks lie on several nodes, as --nodes has it: 2, or 4,4; absent: one"`
 	When       string  `json:"when" doc:"eager or captured"`
 	UpTo       int64   `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
 	Program    string  `json:"program" doc:"an algorithm of the catalog, or nccl"`
@@ -65,7 +66,7 @@ func (r MeasuredRule) Runs(o MeasuredRule) bool {
 		r.Threads == o.Threads && r.Tile == o.Tile
 }
 
-// Put replaces the rules for the same collective, ranks and launches by list, which holds one such group. Rules that
+// Put replaces the rules for the same collective, ranks, nodes and launches by list, which holds one such group. Rules that
 // are restricted to other calls than those of list stay, before it. Rules for all calls are last.
 func (m *Measured) Put(list []MeasuredRule) {
 	if len(list) == 0 {
@@ -88,15 +89,16 @@ func (m *Measured) Put(list []MeasuredRule) {
 }
 
 func compareCalls(a, b MeasuredRule) int {
-	return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.When, b.When))
+	return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Collective, b.Collective),
+		cmp.Compare(a.When, b.When))
 }
 
-// Rule returns the rule for a call of so many bytes, without those that are restricted to some calls, except to those
+// Rule returns the rule for a call of so many bytes on one node, without those that are restricted to some calls, except to those
 // between windows. ok is false where there is none.
 func (m *Measured) Rule(collective string, ranks int, when string, windows bool, bytes int64) (r MeasuredRule,
 	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
-		return r.Collective == collective && r.Ranks == ranks && r.When == when && (r.UpTo == 0 || bytes <= r.UpTo) &&
+		return r.Collective == collective && r.Ranks == ranks && r.Nodes == "" && r.When == when && (r.UpTo == 0 || bytes <= r.UpTo) &&
 			(!r.some() || windows && r.same(Only{Windows: true}))
 	})
 	if i < 0 {
@@ -152,7 +154,7 @@ func ReadRules(name string, r io.Reader) (*Measured, error) {
 type rulesReader struct {
 	*strictjson.Reader
 	m *Measured
-	// all has the largest calls of rules that are not restricted, 0 for all, by ranks, collective and launches.
+	// all has the largest calls of rules that are not restricted, 0 for all, by ranks, nodes, collective and launches.
 	all map[string]int64
 	at  map[string]strictjson.Pos // where the rule that is read has its fields, by key
 }
@@ -180,6 +182,7 @@ func (t *rulesReader) rule() {
 	fields := append(r.fields(t),
 		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(kinds()...) }},
 		strictjson.Field{Key: "ranks", Must: true, Read: func() { r.Ranks = int(t.Uint(1, maxRanks)) }},
+		strictjson.Field{Key: "nodes", Read: func() { r.Nodes = t.Text(maxName) }},
 		strictjson.Field{Key: "when", Must: true, Read: func() { r.When = t.OneOf(Eager, Captured) }},
 		strictjson.Field{Key: "up_to", Read: func() { r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
 		strictjson.Field{Key: "program", Must: true, Read: func() { r.Program = t.Text(maxName) }},

@@ -15,7 +15,10 @@ func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
 	kind, _ := ir.KindByName(r.Collective)
 	t.judgeCalls(kind, r)
 	t.judgeProgram(start, r)
-	calls := fmt.Sprint(r.Ranks, r.Collective, r.When)
+	if _, ok := t.at["nodes"]; ok {
+		t.judgeNodes(r)
+	}
+	calls := fmt.Sprint(r.Ranks, " ", r.Nodes, r.Collective, r.When)
 	if all, ok := t.all[calls]; ok && r.some() && (all == 0 || r.UpTo > 0 && r.UpTo <= all) {
 		t.bad(start, "is never reached: a rule before it is for all such calls")
 	}
@@ -50,6 +53,23 @@ func (t *rulesReader) judgeCalls(kind ir.Kind, r *MeasuredRule) {
 	case r.Direct && !r.Windows:
 		t.bad(t.at["direct"], "is direct, and not for windows: no rank knows where other buffers of its peers lie").Hint =
 			"add \"windows\":true, or leave out \"direct\", so that the program is staged"
+	}
+}
+
+// judgeNodes says why the ranks of r do not lie on nodes as it says, or has it say so in one way for all.
+func (t *rulesReader) judgeNodes(r *MeasuredRule) {
+	node, ok := NodesOf(r.Nodes, r.Ranks)
+	switch {
+	case !ok:
+		t.bad(t.at["nodes"], "has nodes %q of %d ranks", r.Nodes, r.Ranks).Hint =
+			"\"nodes\" is a number of nodes with equally many ranks, or the ranks of each: \"2\", or \"4,4\""
+	case node == nil:
+		t.bad(t.at["nodes"], "has one node").Hint = "leave out \"nodes\""
+	case r.Windows:
+		t.bad(t.at["windows"], "is for windows, which are memory of one node, and for several nodes")
+	}
+	if ok {
+		r.Nodes = nodesText(node)
 	}
 }
 

@@ -44,7 +44,7 @@ func BuiltInFor(device string) (spec Spec, ok bool) {
 			Note: "those that are built in, then NCCL's"}
 		for _, n := range spec.Ranks {
 			rules, _ := RulesFor(n, spec.CTAs, []*Measured{m}, false)
-			spec.Rules = append(spec.Rules, rules...)
+			spec.Rules = append(append(spec.Rules, rules...), RulesOver(n, []*Measured{m})...)
 		}
 		return spec, true
 	}
@@ -61,17 +61,17 @@ func (m *Measured) Ranks(wanted func(*MeasuredRule) bool) (list []int) {
 	return sorted(list)
 }
 
-// RulesFor returns the rules for so many ranks. For each collective, eager and captured launches have the rules of the
-// first table that has some: those for windows first and then, perhaps of another table, the others. Calls that are
-// larger than those, and those that no table has, have rules of Ladder where unmeasured is set, and else NCCL's.
-// missing lists the collectives of which some calls are not measured.
+// RulesFor returns the rules for so many ranks of one node. For each collective, eager and captured launches have the
+// rules of the first table that has some: those for windows first and then, perhaps of another table, the others. Calls
+// that are larger than those, and those that no table has, have rules of Ladder where unmeasured is set, and else
+// NCCL's. missing lists the collectives of which some calls are not measured.
 func RulesFor(ranks, ctas int, tables []*Measured, unmeasured bool) (list []Rule, missing []ir.Kind) {
 	ladder := Ladder(ranks, ctas)
 	for _, kind := range Kinds {
 		var eager, captured []Rule
 		for _, windows := range [2]bool{true, false} {
-			eager = append(eager, first(tables, kind, ranks, Eager, windows)...)
-			captured = append(captured, first(tables, kind, ranks, Captured, windows)...)
+			eager = append(eager, first(tables, kind, ranks, "", Eager, windows)...)
+			captured = append(captured, first(tables, kind, ranks, "", Captured, windows)...)
 		}
 		if !whole(eager) || !whole(captured) {
 			missing = append(missing, kind)
@@ -84,10 +84,36 @@ func RulesFor(ranks, ctas int, tables []*Measured, unmeasured bool) (list []Rule
 	return list, missing
 }
 
-// first returns the rules of the first table that has some: those for windows, or the others.
-func first(tables []*Measured, kind ir.Kind, ranks int, when string, windows bool) []Rule {
+// RulesOver returns the rules for ranks that lie on several nodes. For each way to lie, and each collective and kind of
+// launches, these are the rules of the first table that has some. NCCL runs all other calls.
+func RulesOver(ranks int, tables []*Measured) (list []Rule) {
+	var all []string
 	for _, m := range tables {
-		list := slices.DeleteFunc(m.group(kind, ranks, when), func(r Rule) bool {
+		for i := range m.Rules {
+			if r := &m.Rules[i]; r.Ranks == ranks && r.Nodes != "" {
+				all = append(all, r.layout())
+			}
+		}
+	}
+	for _, nodes := range sorted(all) {
+		for _, kind := range Kinds {
+			list = append(list, joined(first(tables, kind, ranks, nodes, Eager, false),
+				first(tables, kind, ranks, nodes, Captured, false))...)
+		}
+	}
+	return list
+}
+
+// layout is how the ranks of r lie on nodes, as Rule.layout.
+func (r *MeasuredRule) layout() string {
+	rule := Rule{Ranks: r.Ranks, Nodes: r.Nodes}
+	return rule.layout()
+}
+
+// first returns the rules of the first table that has some: those for windows, or the others.
+func first(tables []*Measured, kind ir.Kind, ranks int, nodes, when string, windows bool) []Rule {
+	for _, m := range tables {
+		list := slices.DeleteFunc(m.group(kind, ranks, nodes, when), func(r Rule) bool {
 			return r.When&WhenWindows != 0 != windows
 		})
 		if len(list) > 0 {
@@ -97,14 +123,15 @@ func first(tables []*Measured, kind ir.Kind, ranks int, when string, windows boo
 	return nil
 }
 
-// group returns m's rules for a collective among some ranks, for one kind of launches.
-func (m *Measured) group(kind ir.Kind, ranks int, when string) (list []Rule) {
-	for _, r := range m.Rules {
-		if r.Ranks != ranks || r.Collective != kind.String() || r.When != when {
+// group returns m's rules for a collective among some ranks on some nodes, for one kind of launches.
+func (m *Measured) group(kind ir.Kind, ranks int, nodes, when string) (list []Rule) {
+	for i := range m.Rules {
+		r := &m.Rules[i]
+		if r.Ranks != ranks || r.Collective != kind.String() || r.When != when || r.layout() != nodes {
 			continue
 		}
 		rule := Forward(kind, ranks)
-		rule.Span = r.Span
+		rule.Span, rule.Nodes = r.Span, nodes
 		if rule.UpTo = r.UpTo; r.Program != NCCL {
 			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
 			rule.Direct = r.Direct

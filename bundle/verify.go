@@ -18,7 +18,7 @@ import (
 // source positions are compared with those made anew, and images of PTX with those of this build. Memory is laid out
 // anew and compared. No two programs share memory (Decode). An error is a diag.List.
 //
-// Not proven: whether rules are fast, and images of machine code, of which only the hash is checked. Machine is how
+// Programs for several nodes are proven for those. Not proven: whether rules are fast, and images of machine code, of which only the hash is checked. Machine is how
 // many images are machine code.
 func Verify(name string, b []byte) (out *Bundle, machine int, err error) {
 	out, err = Decode(name, b)
@@ -37,8 +37,14 @@ func Verify(name string, b []byte) (out *Bundle, machine int, err error) {
 	if !json.Valid(out.About) {
 		bad(diag.Malformed, "what the bundle says of itself is no JSON")
 	}
+	nodes := make([]string, len(out.Programs))
+	for i := range out.Sets {
+		for _, n := range out.Sets[i].Programs {
+			nodes[n] = out.Sets[i].Nodes()
+		}
+	}
 	for i, p := range out.Programs {
-		if err := p.prove(); err != nil {
+		if err := p.prove(nodes[i]); err != nil {
 			d := bad(diag.Malformed, "program %d, %s on %d ranks: %v", i, titleAt(p), p.Ranks, err)
 			var list diag.List
 			if errors.As(err, &list) && len(list) > 0 {
@@ -49,7 +55,7 @@ func Verify(name string, b []byte) (out *Bundle, machine int, err error) {
 	}
 	for i := range out.Sets {
 		if err := out.laid(&out.Sets[i]); err != nil {
-			bad(diag.Malformed, "the set for %d ranks: %v", out.Sets[i].Ranks, err)
+			bad(diag.Malformed, "the set for %s: %v", out.Sets[i].Title(), err)
 		}
 	}
 	for i := range out.Images {
@@ -66,8 +72,8 @@ func Verify(name string, b []byte) (out *Bundle, machine int, err error) {
 	return out, machine, found.Err()
 }
 
-// prove reads p's program file, proves the program, and compares all that p says of it.
-func (p *Program) prove() error {
+// prove reads p's program file, proves the program for ranks that lie on nodes so, and compares all that p says of it.
+func (p *Program) prove(nodes string) error {
 	q, err := program.Decode(p.Title(), p.Source, codegen.ReadOptions{})
 	if err != nil {
 		return err
@@ -76,10 +82,11 @@ func (p *Program) prove() error {
 	if c.Kind != p.kind() || c.Ranks != int(p.Ranks) || c.Root != int(p.Root) || q.Protocol != ir.Protocol(p.Protocol) {
 		return fmt.Errorf("its program file is for %v of %d ranks with root %d in %v", c.Kind, c.Ranks, c.Root, q.Protocol)
 	}
-	if err := Prove(q, p.Direct != 0); err != nil {
+	key := programKey{direct: p.Direct != 0, ranks: c.Ranks, nodes: nodes}
+	if err := Prove(q, key.direct, key.node()); err != nil {
 		return err
 	}
-	m, err := tabulate(q, programKey{direct: p.Direct != 0})
+	m, err := tabulate(q, key)
 	if err != nil {
 		return err
 	}
@@ -88,7 +95,7 @@ func (p *Program) prove() error {
 	switch {
 	case m.ProgramRow != p.ProgramRow:
 		return fmt.Errorf("its program file has other numbers of chunks, blocks or flags than the bundle says")
-	case !bytes.Equal(m.encode(), p.encode()):
+	case !bytes.Equal(m.encode(), p.encode()) || p.Net != nil && !bytes.Equal(m.Net.encode(), p.Net.encode()):
 		return fmt.Errorf("its tables are not those of its program file")
 	case !bytes.Equal(m.Where, p.Where):
 		return fmt.Errorf("its source positions are not those of its program file")

@@ -28,6 +28,37 @@ func OnNodes(node []int) (on string, nodes int) {
 	return strings.Join(words, ","), nodes
 }
 
+// mostNodes bounds what NodeSizes takes.
+const mostNodes = 1 << 16
+
+// NodeSizes reads how ranks lie on nodes, as --nodes and rules of bundles have it: a number of nodes with equally many
+// ranks, or the ranks of each node, with commas. ok is false where text is neither.
+func NodeSizes(text string) (sizes []int, ok bool) {
+	for part := range strings.SplitSeq(text, ",") {
+		k, err := strconv.Atoi(part)
+		if err != nil || k < 1 || k > mostNodes || len(sizes) == mostNodes {
+			return nil, false
+		}
+		sizes = append(sizes, k)
+	}
+	return sizes, true
+}
+
+// NodesBySize returns the node of each of so many ranks, from 0, where sizes are of NodeSizes: the first ranks are of
+// the first node. ok is false where sizes do not have these ranks.
+func NodesBySize(sizes []int, ranks int) (node []int32, ok bool) {
+	if len(sizes) == 1 && ranks%sizes[0] == 0 {
+		sizes = slices.Repeat([]int{ranks / sizes[0]}, sizes[0])
+	}
+	node = make([]int32, 0, ranks)
+	for k, size := range sizes {
+		for range min(size, ranks+1-len(node)) {
+			node = append(node, int32(k))
+		}
+	}
+	return node, len(node) == ranks
+}
+
 // InBlocks is Call.On of so many ranks that lie in blocks on so many nodes, as equal as can be.
 func InBlocks(ranks, nodes int) string {
 	each, node := (ranks+max(nodes, 1)-1)/max(nodes, 1), make([]int, ranks)

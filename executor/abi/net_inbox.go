@@ -133,12 +133,12 @@ func (n *NetInboxes) deliver(o *OneOperand) bool {
 	switch ir.Buf(o.Buf) {
 	case ir.Scratch:
 		if of := n.numbers[o.Rank]; of != nil && of[o.Index] > 0 {
-			o.Buf, o.Index = inboxBuf, of[o.Index]-1
+			o.Buf, o.Index = InboxBuf, of[o.Index]-1
 			return true
 		}
 	case ir.Flags:
 		if of := n.flags[o.Rank]; of != nil && of[o.Index] {
-			o.Buf = inboxFlagsBuf
+			o.Buf = InboxFlagsBuf
 			return true
 		}
 	}

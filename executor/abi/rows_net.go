@@ -27,7 +27,7 @@ type NetLane struct {
 
 // Buffers of operands beside those of ir: scratch of a rank's inbox, whose Index counts the inbox's chunks, and flags
 // there.
-const inboxBuf, inboxFlagsBuf = 5, 6
+const InboxBuf, InboxFlagsBuf = 5, 6
 
 // An Inbox says where that of a rank is: memory of the host that kernels and proxies reach. Flags is 0 of a mirror,
 // which is what ranks of other nodes write.

@@ -8,7 +8,7 @@
 #include "../../kernels/abi/rows_onesided.h"
 
 enum {
-  BUNDLE_VERSION = 2,
+  BUNDLE_VERSION = 3,
   BUNDLE_ALIGN = 64,
   BUNDLE_NCCL = 0xffffffffu,  // a rule's program: the call is NCCL's; any other is the number of a SECTION_PROGRAM
   BUNDLE_NONE = 0xffffffffu,  // a number of a section that there is not
@@ -43,17 +43,19 @@ struct bundle_header {
 };
 ABI_SIZE(bundle_header, 128);
 
-// The kinds of sections. number is: of a set, its ranks; of programs, their sources and images, a count from 0 in the
-// bundle. SECTION_ABOUT is JSON for people: who made the bundle, of what. SECTION_SOURCE is the program file of the
+// The kinds of sections. number is: of a set, its ranks, and 1 << 16 for each set before it for as many; of programs,
+// their sources and images, a count from 0 in the bundle. SECTION_ABOUT is JSON for people: who made the bundle, of what. SECTION_SOURCE is the program file of the
 // program of the same number, for proofs and for messages. SECTION_WHERE is the text of where each step of the program
-// of the same number stands: a line "file:line" a step, in the order of the whole program.
+// of the same number stands: a line "file:line" a step, in the order of the whole program. SECTION_NET is what the
+// program of the same number sends between nodes, if its ranks are on several.
 enum {
   SECTION_ABOUT = 1,
   SECTION_SET = 2,
   SECTION_PROGRAM = 3,
   SECTION_SOURCE = 4,
   SECTION_IMAGE = 5,
-  SECTION_WHERE = 6
+  SECTION_WHERE = 6,
+  SECTION_NET = 7
 };
 struct bundle_section {
   u32 kind, number;
@@ -65,15 +67,17 @@ ABI_SIZE(bundle_section, 64);
 
 // A set is what communicators of so many ranks run: rules, and where each program's memory lies. Rows of rules follow
 // it, then the numbers of its programs (u32 each). image is, by type, the image of what is reduced, and copier of what
-// is only moved, or BUNDLE_NONE.
+// is only moved, or BUNDLE_NONE. node is the node of each rank, from 0, and 0 where all are on one. Of sets for as many
+// ranks, that for one node is the first, and the images of the others are net_* ones.
 struct bundle_set {
   u32 ranks, rules, programs, ctas;  // ctas: the most that a rule has
   u64 arena;                         // bytes of a rank's memory that others reach: the same on all ranks
   u32 image[DT_COUNT], copier[DT_COUNT];
   char device[64];                   // as the driver has its name, with zeros behind it
+  u8 node[ONE_RANKS];
   u64 pad;
 };
-ABI_SIZE(bundle_set, 192);
+ABI_SIZE(bundle_set, 208);
 
 // A rule says what runs a call. The first that fits counts: the kind is equal, dtype, redop and root are equal or
 // BUNDLE_ANY, the call's flags are in `when`, the group has at most `calls` calls (0: any), the communicator has the
@@ -105,7 +109,7 @@ struct bundle_program {
   u8 one_pass, copies, lines, even, inplace, outofplace, bitwise, direct;
   u32 scratch, packets, flags;    // chunks that a rank has of them; flags without the runtime's
   u32 blocks;                     // of all ranks
-  u32 columns, pad1;
+  u32 columns, nodes;             // nodes: how many the ranks are on, or 0 for one
   u64 tile;
   u64 scratch_at, packets_at, flags_at, end_at;
   char name[64];                  // allreduce/ring LL128, with zeros behind it
@@ -119,6 +123,14 @@ struct bundle_part {
   u64 blocks_at, steps_at, operands_at, pad1;
 };
 ABI_SIZE(bundle_part, 48);
+
+// What the program of the same number sends between nodes: rows of net_message and net_segment (transport/proxy.h)
+// follow. inbox is how many chunks of scratch the inbox of a rank has at most. Operands of such a program may have the
+// buffers BUF_INBOX and BUF_INBOX_FLAGS (rows_net.h).
+struct bundle_net {
+  u32 messages, segments, inbox, pad;
+};
+ABI_SIZE(bundle_net, 16);
 
 // An image is code for a GPU: this row, then PTX, ended by a zero byte, or a cubin. target is 80 of sm_80.
 enum { IMAGE_PTX = 0, IMAGE_CUBIN = 1 };

@@ -47,11 +47,17 @@ bool check_arena(const Set &set, Why *why) {
   return good;
 }
 
+bool one_node(const bundle_set &row) {
+  u8 nodes = 0;
+  for (u8 n : row.node) nodes |= n;
+  return nodes == 0;
+}
+
 // view checks the lengths of a set's section.
 bool view(const u8 *data, u64 bytes, u32 ranks, Set *set) {
   const bundle_set *row = set->row = (const bundle_set *)data;
   if (bytes < sizeof *row || row->ranks != ranks || !memchr(row->device, 0, sizeof row->device)) return false;
-  if (row->rules > MOST_RULES || row->programs > MOST_PROGRAMS) return false;
+  if (!one_node(*row) || row->rules > MOST_RULES || row->programs > MOST_PROGRAMS) return false;
   set->rules = (const bundle_rule *)(row + 1);
   set->programs = (const u32 *)(set->rules + row->rules);
   return bytes - sizeof *row >= row->rules * sizeof(bundle_rule) + row->programs * sizeof(u32);

@@ -44,7 +44,8 @@ the programs again, and mscclc show FILE.bundle prints rules, programs and memor
 
 Rules are those of --rules FILE, which mscclc bench --tune --staged measures, then those that are built in for the
 device. NCCL runs all other calls. With --unmeasured, rules of mscclc that nobody measured stand in for those that are
-missing.
+missing. A rule with "nodes" is for ranks that lie on several nodes so. Its program is compiled and proven for these:
+what a rank reads of another node has arrived (mscclc explain across-nodes).
 
 FILEs are programs of your own, which rules name by the names of the files: algorithms, which are compiled for each
 number of ranks, and .mprog files of staged programs.
@@ -93,6 +94,7 @@ type Document struct {
 // A SetInfo is what a bundle has for a number of ranks.
 type SetInfo struct {
 	Ranks    int    `json:"ranks"`
+	Nodes    string `json:"nodes,omitempty" doc:"the ranks of each node; absent: one node"`
 	Rules    int    `json:"rules"`
 	Programs int    `json:"programs"`
 	CTAs     int    `json:"ctas" doc:"of the rule that has most"`
@@ -135,7 +137,7 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 	doc := Document{Schema: cli.Schema, File: f.out, Bytes: len(text)}
 	for i := range b.Sets {
 		s := &b.Sets[i]
-		doc.Sets = append(doc.Sets, SetInfo{s.Ranks, len(s.Rules), len(s.Programs), s.CTAs, s.Arena})
+		doc.Sets = append(doc.Sets, SetInfo{s.Ranks, s.Nodes(), len(s.Rules), len(s.Programs), s.CTAs, s.Arena})
 	}
 	return doc.print(a)
 }
@@ -193,7 +195,7 @@ func (d *Document) print(a *cli.App) error {
 		return a.WriteJSON(d)
 	}
 	for _, s := range d.Sets {
-		a.Say("%d ranks: %s, %s proven, %d CTAs, %d KiB of memory a rank", s.Ranks, diag.Counted(s.Rules, "rule"),
+		a.Say("%s: %s, %s proven, %d CTAs, %d KiB of memory a rank", bundle.RanksText(s.Ranks, s.Nodes), diag.Counted(s.Rules, "rule"),
 			diag.Counted(s.Programs, "program"), s.CTAs, s.Arena>>10)
 	}
 	a.Say("%s: %d bytes", d.File, d.Bytes)

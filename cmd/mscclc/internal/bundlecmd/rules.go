@@ -31,7 +31,13 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 	}
 	for _, n := range spec.Ranks {
 		rules, missing := bundle.RulesFor(n, f.ctas, tables, f.unmeasured)
+		over := bundle.RulesOver(n, tables)
+		rules = append(rules, over...)
 		spec.Rules = append(spec.Rules, rules...)
+		if len(over) > 0 {
+			a.Note("", "on %d ranks there are rules for several nodes. Their programs are proven, and the library leaves calls "+
+				"over several nodes to NCCL: it cannot run them yet", n)
+		}
 		noteTypes(a, rules, spec.DTypes)
 		if len(missing) == 0 || f.unmeasured {
 			continue
@@ -43,7 +49,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 			}
 			what += kind.String()
 		}
-		if len(missing) == len(bundle.Kinds) && len(rules) == len(missing) {
+		if len(missing) == len(bundle.Kinds) && len(rules)-len(over) == len(missing) {
 			what = "all calls"
 		}
 		a.Note("", "on %d ranks NCCL runs %s, which nobody measured on %s; --unmeasured has rules for them", n, what,

@@ -2,9 +2,8 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
+	"mscclc/algorithms/choose"
 	"mscclc/ir/diag"
 )
 
@@ -12,17 +11,11 @@ import (
 // "" is one node.
 type Nodes string
 
-// mostNodes bounds what --nodes may name.
-const mostNodes = 1 << 16
-
 // sizes reads the flag: one number, or the ranks of each node.
-func (n Nodes) sizes() (list []int, err error) {
-	for part := range strings.SplitSeq(string(n), ",") {
-		k, err := strconv.Atoi(part)
-		if err != nil || k < 1 || k > mostNodes || len(list) == mostNodes {
-			return nil, Usagef("--nodes takes a number of nodes, or the ranks of each as in 4,4; not %q", string(n))
-		}
-		list = append(list, k)
+func (n Nodes) sizes() ([]int, error) {
+	list, ok := choose.NodeSizes(string(n))
+	if !ok {
+		return nil, Usagef("--nodes takes a number of nodes, or the ranks of each as in 4,4; not %q", string(n))
 	}
 	return list, nil
 }
@@ -46,26 +39,14 @@ func (n Nodes) Of(ranks int) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(sizes) == 1 {
-		if ranks%sizes[0] != 0 {
-			return nil, n.unfit(ranks, "%d nodes cannot have equally many of %d ranks", sizes[0], ranks)
-		}
-		nodes := sizes[0]
-		sizes = sizes[:0]
-		for range nodes {
-			sizes = append(sizes, ranks/nodes)
-		}
+	node, ok := choose.NodesBySize(sizes, ranks)
+	switch {
+	case ok:
+		return node, nil
+	case len(sizes) == 1:
+		return nil, n.unfit(ranks, "%d nodes cannot have equally many of %d ranks", sizes[0], ranks)
 	}
-	node := make([]int32, 0, ranks)
-	for k, size := range sizes {
-		for range min(size, ranks+1-len(node)) {
-			node = append(node, int32(k))
-		}
-	}
-	if len(node) != ranks {
-		return nil, n.unfit(ranks, "--nodes %s does not have the %d ranks of the program", string(n), ranks)
-	}
-	return node, nil
+	return nil, n.unfit(ranks, "--nodes %s does not have the %d ranks of the program", string(n), ranks)
 }
 
 func (n Nodes) unfit(ranks int, format string, args ...any) error {

@@ -55,7 +55,7 @@ func writeBundle(w io.Writer, b *bundle.Info, size int) {
 	}
 	for i := range b.Sets {
 		s := &b.Sets[i]
-		fmt.Fprintf(w, "\n%d ranks: up to %s, %s of memory a rank\n\n", s.Ranks, diag.Counted(s.CTAs, "CTA"),
+		fmt.Fprintf(w, "\n%s: up to %s, %s of memory a rank\n\n", bundle.RanksText(s.Ranks, s.Nodes), diag.Counted(s.CTAs, "CTA"),
 			roughly(s.Arena))
 		fmt.Fprintf(w, "%s\n\n%s\n", cli.Table(ruleRows(s.Rules)...), cli.Table(programRows(s.Programs)...))
 	}
@@ -87,7 +87,7 @@ func ruleRows(rules []bundle.RuleInfo) []string {
 }
 
 func programRows(programs []bundle.ProgramInfo) []string {
-	rows := []string{"number\tprogram\troot\tproven\tblocks\treplicas\ttile\tat\tmemory"}
+	rows := []string{"number\tprogram\troot\tproven\tblocks\treplicas\ttile\tat\tmemory\ton the host\tsignals between nodes"}
 	for _, p := range programs {
 		proven := "out of place"
 		if p.InPlace {
@@ -96,8 +96,8 @@ func programRows(programs []bundle.ProgramInfo) []string {
 		if p.Bitwise {
 			proven += ", same bits"
 		}
-		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s", p.Number, p.Title, numberOr(p.Root, "-"),
-			proven, p.Blocks, p.Columns, bytesText(p.Tile), p.At, roughly(p.Memory)))
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\t%s\t%s", p.Number, p.Title, numberOr(p.Root, "-"),
+			proven, p.Blocks, p.Columns, bytesText(p.Tile), p.At, roughly(p.Memory), roughlyOrDash(p.Pinned), orDash(nonzero(uint64(p.Messages)))))
 	}
 	return rows
 }
@@ -137,6 +137,13 @@ func roughly(n uint64) string {
 		return fmt.Sprintf("%.1fK", float64(n)/(1<<10))
 	}
 	return fmt.Sprintf("%.1fM", float64(n)/(1<<20))
+}
+
+func roughlyOrDash(n uint64) string {
+	if n == 0 {
+		return "-"
+	}
+	return roughly(n)
 }
 
 // bytesText is n with its unit as sizes are given to commands, or "" for 0.
