@@ -44,10 +44,11 @@ struct bundle_header {
 ABI_SIZE(bundle_header, 128);
 
 // The kinds of sections. number is: of a set, its ranks, and 1 << 16 for each set before it for as many; of programs,
-// their sources and images, a count from 0 in the bundle. SECTION_ABOUT is JSON for people: who made the bundle, of what. SECTION_SOURCE is the program file of the
-// program of the same number, for proofs and for messages. SECTION_WHERE is the text of where each step of the program
-// of the same number stands: a line "file:line" a step, in the order of the whole program. SECTION_NET is what the
-// program of the same number sends between nodes, if its ranks are on several.
+// their sources and images, a count from 0 in the bundle. SECTION_ABOUT is JSON for people: who made the bundle, of
+// what. SECTION_SOURCE is the program file of the program of the same number, for proofs and for messages.
+// SECTION_WHERE is the text of where each step of the program of the same number stands: a line "file:line" a step, in
+// the order of the whole program. SECTION_NET is what the program of the same number sends between nodes, if its ranks
+// are on several.
 enum {
   SECTION_ABOUT = 1,
   SECTION_SET = 2,
