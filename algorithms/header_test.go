@@ -96,6 +96,9 @@ func judgeHeader(p *program, shapes []lang.Params) (wrong []error) {
 		func(a, b string) int { return slices.Index(headerFields, a) - slices.Index(headerFields, b) }) {
 		fault("the fields are in the order %v, and should be in that of %v", order, headerFields)
 	}
+	if what, _, _ := strings.Cut(fields["Ranks"], ";"); !slices.Contains([]string{"", "powers of two", "even numbers"}, what) {
+		fault("Ranks: %s does not say which ranks: powers of two, or even numbers, and behind a semicolon what takes others", what)
+	}
 	if m := regexp.MustCompile(`(?m)^sizes (\w+)\.\.(\w+)`).FindSubmatch(p.text); m != nil &&
 		!strings.HasPrefix(fields["Sizes"], string(m[1])+" to "+string(m[2])) {
 		fault("the file is for sizes %s, and its header for %s", m[0], fields["Sizes"])
@@ -117,12 +120,12 @@ func judgeFormulas(p *program, fields map[string]string, shapes []lang.Params) (
 			return append(wrong, fmt.Errorf("%s: %v", name, err))
 		}
 	}
-	powers := strings.HasPrefix(fields["Ranks"], "powers of two")
 	for _, params := range shapes {
 		d, err := p.expand(params)
-		if n, _ := params["ranks"].(int); powers && n&(n-1) != 0 {
+		if n, _ := params["ranks"].(int); !isFor(fields["Ranks"], n) {
 			if codeOf(err) != diag.AssertFailed {
-				wrong = append(wrong, fmt.Errorf("%v: it is for powers of two, and is not refused by an assert: %v", params, err))
+				wrong = append(wrong, fmt.Errorf("%v: it is for %s, and is not refused by an assert: %v", params,
+					fields["Ranks"], err))
 			}
 			continue
 		}
@@ -146,6 +149,17 @@ func judgeFormulas(p *program, fields map[string]string, shapes []lang.Params) (
 		}
 	}
 	return wrong
+}
+
+// isFor reports whether a file is for n ranks whose header says of them what field does.
+func isFor(field string, n int) bool {
+	switch what, _, _ := strings.Cut(field, ";"); what {
+	case "powers of two":
+		return n&(n-1) == 0
+	case "even numbers":
+		return n%2 == 0
+	}
+	return true
 }
 
 // numbers are the parameters that are numbers.
@@ -195,7 +209,9 @@ func TestHeadersThatAreWrong(t *testing.T) {
 		{"# Sizes:", "# For:", "no line Sizes:"},
 		{"# Fabrics: any", "# Fabrics:", "no line Fabrics:"},
 		{"# Bits:", "# Sums:", "no line Bits:"},
-		{"# Rounds:", "# Ranks: powers of two.\n# Rounds:", "is not refused"},
+		{"# Rounds:", "# Ranks: powers of two; more.\n# Rounds:", "is not refused"},
+		{"# Rounds:", "# Ranks: even numbers; more.\n# Rounds:", "is not refused"},
+		{"# Rounds:", "# Ranks: a few.\n# Rounds:", "does not say which ranks"},
 		{"\nparallelize", "\nassert(ranks != 3, \"not 3\")\nparallelize", "does not say that it is not for that"},
 		{"\nparallelize", "\nsizes 1K..1M\nparallelize", "the file is for sizes"},
 	} {

@@ -2,12 +2,10 @@ package algorithms_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -256,38 +254,4 @@ func run(p *ir.Program, turn int) error {
 		return fmt.Errorf("%d elements, and nothing was compared", elems)
 	}
 	return nil
-}
-
-// writeMatrix keeps what the full matrix said.
-func writeMatrix(t *testing.T, all []program, tallies []tally, d time.Duration) {
-	var b strings.Builder
-	total := 0
-	fmt.Fprintf(&b, "# What was run\n\nMade by `MSCCLC_TESTS=full go test -timeout 0 -run TestMatrix ./algorithms`: each program with 2 to 17 ranks,\n"+
-		"where it has that many, for targets msccl, rccl and program, each protocol, 1 to 4 instances, in place and out of place,\n"+
-		"with fusion and without; compiled, proven, written, read back, proven again, and run on the CPU with every element\n"+
-		"compared. *limit* and *unsupported* count what a target refused: too large for it, or not in its format (LL16; custom and\n"+
-		"sendrecv for rccl).\n\n| program | combinations | 0 wrong | limit | unsupported |\n|---|---|---|---|---|\n")
-	for i, p := range all {
-		y := tallies[i]
-		n := y.ran + y.refused[diag.Limit] + y.refused[diag.Unsupported]
-		total += n
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", p.name, n, y.ran, y.refused[diag.Limit], y.refused[diag.Unsupported])
-	}
-	fmt.Fprintf(&b, "\n%d programs, %d combinations, nothing wrong.\n", len(all), total)
-	t.Logf("%d combinations in %v", total, d)
-	keepMatrix(t, b.String(), "")
-}
-
-// keepMatrix writes MATRIX.md, a part of which may stay as it is: that of two-sided programs, or what follows
-// of one-sided ones.
-func keepMatrix(t *testing.T, two, one string) {
-	const file, between = "MATRIX.md", "\n## One-sided\n\n"
-	kept, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, behind, _ := strings.Cut(string(kept), between)
-	if err := os.WriteFile(file, []byte(cmp.Or(two, before)+between+cmp.Or(one, behind)), 0o666); err != nil {
-		t.Fatal(err)
-	}
 }

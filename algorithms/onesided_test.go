@@ -28,7 +28,7 @@ const onesidedRuns = 5
 
 // TestOneSided compiles every program one-sided, writes and reads it, and runs it
 // on the CPU, several times as loaded, over the rows of covering.Rows: with MSCCLC_TESTS=full over all shapes,
-// protocols and placements, which writes its part of MATRIX.md.
+// protocols, placements and numbers of lanes, which writes its part of MATRIX.md.
 func TestOneSided(t *testing.T) {
 	all := programs(t)
 	combinations := make([]int, len(all)) // of each program
@@ -38,13 +38,19 @@ func TestOneSided(t *testing.T) {
 		}
 		var table strings.Builder
 		total := 0
+		_, kept := matrixParts(t)
 		for i, n := range combinations {
-			fmt.Fprintf(&table, "| %s | %d | %d |\n", all[i].name, n, onesidedRuns*n)
+			row := fmt.Sprintf("| %s | %d | %d |\n", all[i].name, n, onesidedRuns*n)
+			if n == 0 { // this run has not tried it
+				row = keptRow(kept, all[i].name)
+				fmt.Sscanf(row, "| "+all[i].name+" | %d", &n)
+			}
+			table.WriteString(row)
 			total += n
 		}
 		keepMatrix(t, "", fmt.Sprintf(
 			"Made by `MSCCLC_TESTS=full go test -timeout 0 -run 'TestOneSided$' ./algorithms`: each program with 2 to 17 ranks, each protocol,\n"+
-				"in place and out of place; compiled one-sided, written as a plan, read back, proven, and run on the CPU as it is loaded, %d times, with\n"+
+				"in place and out of place, with up to 1, 2, 3, 4, 6, 8, 16 and 64 lanes; compiled one-sided, written as a plan, read back, proven, and run on the CPU as it is loaded, %d times, with\n"+
 				"1 to 4 replicas, tile iterations of 16 bytes to 4 KiB, and other types, reductions and sizes each time, with every element compared.\n\n"+
 				"| program | combinations | runs, 0 wrong |\n|---|---|---|\n%s\n%d programs, %d combinations, nothing wrong.\n",
 			onesidedRuns, table.String(), len(all), total))
@@ -54,7 +60,7 @@ func TestOneSided(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			shapes, places := p.legal(t)
-			sizes := []int{len(shapes), int(ir.NumProtocols), len(places)}
+			sizes := []int{len(shapes), int(ir.NumProtocols), len(places), len(laneCounts)}
 			rows := covering.Rows(sizes, k)
 			combinations[k] = len(rows)
 			var g errgroup.Group
@@ -63,8 +69,9 @@ func TestOneSided(t *testing.T) {
 				g.Go(func() error {
 					protocol := ir.Protocol(r[1])
 					opt := lang.Options{Params: shapes[r[0]], Inplace: &places[r[2]], Protocol: &protocol, Open: p.open}
-					if err := p.oneSided(opt, k+i); err != nil {
-						t.Errorf("%v %v in place %v (%d): %v", shapes[r[0]], protocol, places[r[2]], i, err)
+					if err := p.oneSided(opt, laneCounts[r[3]], k+i); err != nil {
+						t.Errorf("%v %v in place %v, %d lanes (%d): %v", shapes[r[0]], protocol, places[r[2]],
+							laneCounts[r[3]], i, err)
 					}
 					return nil
 				})
@@ -74,9 +81,12 @@ func TestOneSided(t *testing.T) {
 	}
 }
 
-// oneSided tries p; turn picks what it is run with.
-func (p *program) oneSided(opt lang.Options, turn int) error {
-	passes := core.Options{Level0: turn%7 == 5, Off: map[string]bool{}, Lanes: []int{1, 4, 1, 2, core.MostLanes}[turn%5]}
+// laneCounts are the numbers of lanes, at most, that every program is tried with.
+var laneCounts = []int{1, 2, 3, 4, 6, 8, 16, core.MostLanes}
+
+// oneSided tries p with lanes; turn picks what it is run with.
+func (p *program) oneSided(opt lang.Options, lanes, turn int) error {
+	passes := core.Options{Level0: turn%7 == 5, Off: map[string]bool{}, Lanes: lanes}
 	if optional := []string{"merge", "drop", "fuse", "group", "join"}; turn%7 == 6 {
 		passes.Off[optional[turn/7%len(optional)]] = true
 	}

@@ -121,6 +121,24 @@ func (p *program) shapes() []lang.Params {
 				s[name] = i%2 == 1
 			}
 		}
+		p.divide(s)
 	}
 	return shapes
+}
+
+// divide sets the parameters of s that must divide others: rows of a torus divide the ranks, boards a node's GPUs. They
+// are as near to the root as they can be; eight ranks are one row.
+func (p *program) divide(s lang.Params) {
+	for part, whole := range map[string]string{"rows": "ranks", "boards": "gpus"} {
+		n, _ := s[whole].(int)
+		if !slices.Contains(p.params, part) {
+			continue
+		}
+		s[part] = 1
+		for d := 1; d*d <= n && (n != 8 || part == "boards"); d++ {
+			if n%d == 0 {
+				s[part] = d
+			}
+		}
+	}
 }

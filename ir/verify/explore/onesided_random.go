@@ -8,7 +8,7 @@ import (
 )
 
 // RandomOneSided makes a random tiny one-sided program of 1 to 3 ranks, each of
-// up to 2 blocks, that has more flags than it needs: behind each Move all
+// up to 4 blocks and all of up to 6, that has more flags than it needs: behind each Move all
 // blocks wait for each other, and where launches begin and end all do. So it is right, and asks
 // for just the result that it has.
 func RandomOneSided(rnd *rand.Rand) *ir.Program {
@@ -92,7 +92,11 @@ func newOneGenerator(rnd *rand.Rand, node []int32) *oneGenerator {
 		for i := range in {
 			g.value[g.mem.Cell(r, ir.Input, i)] = []ir.Part{{Rank: int32(r), Index: int32(i)}}
 		}
-		for n := 1 + rnd.Intn(2)*rnd.Intn(2); n > 0; n-- {
+		n := 1 + rnd.Intn(2)*rnd.Intn(2)
+		if n == 2 && ranks < 3 && rnd.Intn(4) == 0 {
+			n = 3 + rnd.Intn(2)
+		}
+		for n = min(n, 6-len(g.blocks)+r+1-ranks); n > 0; n-- {
 			g.blocks = append(g.blocks, &oneBlock{rank: int32(r)})
 		}
 	}
