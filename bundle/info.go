@@ -94,7 +94,8 @@ func (b *Bundle) Info() Info {
 }
 
 func (b *Bundle) setInfo(s *Set) SetInfo {
-	out := SetInfo{Ranks: s.Ranks, Nodes: s.Nodes(), CTAs: s.CTAs, Arena: s.Arena, Rules: []RuleInfo{}, Programs: []ProgramInfo{}}
+	out := SetInfo{Ranks: s.Ranks, Nodes: s.Nodes(), CTAs: s.CTAs, Arena: s.Arena, Rules: []RuleInfo{},
+		Programs: []ProgramInfo{}}
 	for i := range s.Rules {
 		out.Rules = append(out.Rules, b.ruleInfo(&s.Rules[i]))
 	}

@@ -41,7 +41,8 @@ type Measured struct {
 }
 
 // A MeasuredRule is for calls of up to UpTo bytes, as nccl-tests counts them, that no rule before it is for. Rules of
-// the same collective, ranks, nodes and When follow each other in the order of UpTo. 0 comes last and is for all larger calls.
+// the same collective, ranks, nodes and When follow each other in the order of UpTo. 0 comes last and is for all larger
+// calls.
 type MeasuredRule struct {
 	Collective string  `json:"collective"`
 	Ranks      int     `json:"ranks"`
@@ -66,8 +67,8 @@ func (r MeasuredRule) Runs(o MeasuredRule) bool {
 		r.Threads == o.Threads && r.Tile == o.Tile
 }
 
-// Put replaces the rules for the same collective, ranks, nodes and launches by list, which holds one such group. Rules that
-// are restricted to other calls than those of list stay, before it. Rules for all calls are last.
+// Put replaces the rules for the same collective, ranks, nodes and launches by list, which holds one such group. Rules
+// that are restricted to other calls than those of list stay, before it. Rules for all calls are last.
 func (m *Measured) Put(list []MeasuredRule) {
 	if len(list) == 0 {
 		return
@@ -93,13 +94,13 @@ func compareCalls(a, b MeasuredRule) int {
 		cmp.Compare(a.When, b.When))
 }
 
-// Rule returns the rule for a call of so many bytes on one node, without those that are restricted to some calls, except to those
-// between windows. ok is false where there is none.
+// Rule returns the rule for a call of so many bytes on one node, without those that are restricted to some calls, except
+// to those between windows. ok is false where there is none.
 func (m *Measured) Rule(collective string, ranks int, when string, windows bool, bytes int64) (r MeasuredRule,
 	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
-		return r.Collective == collective && r.Ranks == ranks && r.Nodes == "" && r.When == when && (r.UpTo == 0 || bytes <= r.UpTo) &&
-			(!r.some() || windows && r.same(Only{Windows: true}))
+		return r.Collective == collective && r.Ranks == ranks && r.Nodes == "" && r.When == when &&
+			(r.UpTo == 0 || bytes <= r.UpTo) && (!r.some() || windows && r.same(Only{Windows: true}))
 	})
 	if i < 0 {
 		return r, false

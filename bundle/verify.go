@@ -18,8 +18,8 @@ import (
 // source positions are compared with those made anew, and images of PTX with those of this build. Memory is laid out
 // anew and compared. No two programs share memory (Decode). An error is a diag.List.
 //
-// Programs for several nodes are proven for those. Not proven: whether rules are fast, and images of machine code, of which only the hash is checked. Machine is how
-// many images are machine code.
+// Programs for several nodes are proven for those. Not proven: whether rules are fast, and images of machine code, of
+// which only the hash is checked. Machine is how many images are machine code.
 func Verify(name string, b []byte) (out *Bundle, machine int, err error) {
 	out, err = Decode(name, b)
 	if err != nil {

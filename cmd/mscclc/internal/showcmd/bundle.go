@@ -97,7 +97,8 @@ func programRows(programs []bundle.ProgramInfo) []string {
 			proven += ", same bits"
 		}
 		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\t%s\t%s", p.Number, p.Title, numberOr(p.Root, "-"),
-			proven, p.Blocks, p.Columns, bytesText(p.Tile), p.At, roughly(p.Memory), roughlyOrDash(p.Pinned), orDash(nonzero(uint64(p.Messages)))))
+			proven, p.Blocks, p.Columns, bytesText(p.Tile), p.At, roughly(p.Memory), roughlyOrDash(p.Pinned),
+			orDash(nonzero(uint64(p.Messages)))))
 	}
 	return rows
 }
