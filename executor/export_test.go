@@ -25,3 +25,6 @@ func (p *Plan) Age(passes uint64) error {
 	}
 	return nil
 }
+
+// Peers are the processes of other nodes that a plan is connected with.
+func (p *Plan) Peers() []int { return p.net.job.Peers() }

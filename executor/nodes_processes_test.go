@@ -22,6 +22,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/host"
+	"mscclc/internal/covering"
 	"mscclc/lang"
 	"mscclc/transport"
 )
@@ -152,11 +153,19 @@ func TestNodesFault(t *testing.T) {
 		if err := list[last].Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		lost := regexp.MustCompile(`process 3.*rank 3, node n1.*rank . block .* waited`)
+		begin, limit := time.Now(), map[syscall.Signal]time.Duration{syscall.SIGKILL: 2 * time.Second,
+			syscall.SIGSTOP: 6500 * time.Millisecond}[signal]
+		lost := regexp.MustCompile(`allreduce/\w+.mscl:\d+:.*process 3.*rank 3, node n1.*` +
+			`rank \d block \d+ step \d+ .* waited`)
 		for i, p := range list[:last] {
 			if said, err := p.end(); err == nil || !lost.MatchString(said) {
 				t.Errorf("%v, process %d: %v: %s", signal, i, err, said)
 			}
+		}
+		took := time.Since(begin)
+		t.Logf("%v: all processes have ended after %v", signal, took)
+		if took > covering.Patience(limit) {
+			t.Errorf("%v: it took %v; the limit is %v", signal, took, limit)
 		}
 		list[last].Process.Kill()
 		list[last].Wait()

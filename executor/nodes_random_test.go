@@ -48,8 +48,8 @@ func lies(node []int32) (l layout) {
 	return l
 }
 
-// randomAcross compiles a random program for nodes: a two-sided one that is lowered, or a one-sided one. It is nil where
-// hints do not fit, or slots are too few.
+// randomAcross compiles a random program for nodes: a two-sided one that is lowered, or a one-sided one. It is nil
+// where hints do not fit, or slots are too few.
 func randomAcross(t *testing.T, rnd *rand.Rand, lowered bool) (p *ir.Program, node []int32) {
 	t.Helper()
 	c := irtest.Random(rnd, irtest.Config{Ops: 10 + rnd.Intn(40)})
@@ -148,8 +148,8 @@ func TestNodesRandom(t *testing.T) {
 	}
 }
 
-// TestNodesThird has a third rank tell of data that another node has sent, in lowered programs. verify rejects them all,
-// and some go wrong when they run nevertheless.
+// TestNodesThird has a third rank tell of data that another node has sent, in lowered programs. verify rejects them
+// all, and some go wrong when they run nevertheless.
 func TestNodesThird(t *testing.T) {
 	broken, wrong, n := 0, 0, irtest.Count(t, covering.Share(1000))
 	reordered(t, 1000000)

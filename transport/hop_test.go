@@ -4,8 +4,12 @@ package transport_test
 
 import (
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"mscclc/internal/covering"
 )
 
 // Over UCX a killed process is gone and a stopped one is silent; one that was stopped briefly is neither.
@@ -14,14 +18,20 @@ func TestKilledAndStopped(t *testing.T) {
 		t.Skip("UCX is not installed (Debian: libucx0)")
 	}
 	t.Setenv("UCX_TLS", "tcp,self")
-	for _, c := range []struct{ mode, ms, want string }{
-		{"kill", "20000", "code 2 after"},
-		{"stop", "2000", "code 0: it goes on"},
-		{"stop", "20000", "code 3 after"},
+	for _, c := range []struct {
+		mode, ms, want string
+		limit          time.Duration // until the failure is seen
+	}{
+		{"kill", "20000", `code 2 after (\d+) ms`, 2 * time.Second},
+		{"stop", "2000", `code (0): it goes on`, 0},
+		{"stop", "20000", `code 3 after (\d+) ms`, 6500 * time.Millisecond},
 	} {
 		out, err := exec.Command(driver(t, "hop", ""), "ucx", c.mode, "8", c.ms).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), c.want) {
+		found := regexp.MustCompile(c.want).FindSubmatch(out)
+		if err != nil || found == nil {
 			t.Errorf("%s %s ms: %v\n%s", c.mode, c.ms, err, out)
+		} else if after, err := time.ParseDuration(string(found[1]) + "ms"); err != nil || after > covering.Patience(c.limit) {
+			t.Errorf("%s %s ms: it is seen after %v; the limit is %v", c.mode, c.ms, after, c.limit)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -24,7 +25,8 @@ import (
 //     compile prints for it.
 //   - A picture of docs/img is one that these commands drew, byte for byte.
 //
-// Commands that name a GPU (--device cuda or hip) do not run, nor does a block behind <!-- not run: REASON -->.
+// Commands that name a GPU (--device cuda or hip) do not run, nor does a block behind <!-- not run: REASON -->. One
+// behind <!-- run with: PROGRAM ... --> is run by a shell where these programs are installed.
 // MSCCLC_UPDATE=1 rewrites what sessions without "..." print, and the pictures.
 func TestDocs(t *testing.T) {
 	root, err := filepath.Abs("../..")
@@ -87,6 +89,8 @@ func (p *docPage) check() {
 		comment, language, fence, indented := m[1], m[2], m[3], m[4]
 		switch {
 		case strings.HasPrefix(comment, "not run: "):
+		case strings.HasPrefix(comment, "run with: "):
+			p.with(strings.Fields(comment)[2:], indented)
 		case language == "console":
 			p.session(fence)
 		case comment != "" && fence != "":
@@ -168,6 +172,24 @@ func (p *docPage) commands(text string) {
 			p.Errorf("the page does not have the line that %s prints: %s", line, use)
 		}
 	}
+}
+
+// with has a shell run the commands of a block, unless a program is not installed. mpirun then has more processes than
+// processors, and root.
+func (p *docPage) with(programs []string, text string) {
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			p.Logf("a block is not run: %v", err)
+			return
+		}
+	}
+	c := exec.Command("sh", "-e", "-c", text)
+	c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+		"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
+	if out, err := c.CombinedOutput(); err != nil {
+		p.Errorf("%s: %v\n%s", text, err, out)
+	}
+	p.ran++
 }
 
 func needsGPU(line string) bool {

@@ -233,6 +233,21 @@ func TestExchangeMismatch(t *testing.T) {
 	}
 }
 
+// TestExchangePort has the hub's port be in use: process 0 says at once which it is, and how to name another.
+func TestExchangePort(t *testing.T) {
+	ear, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ear.Close()
+	_, err = Join(t.Context(), ear.Addr().String(), 0, 2)
+	for _, want := range []string{ear.Addr().String(), "MSCCLC_HUB", "MASTER_PORT", "in use"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v says nothing of %s", err, want)
+		}
+	}
+}
+
 // TestExchangeWaits ends by its context where a process does not come.
 func TestExchangeWaits(t *testing.T) {
 	for index := range 2 {

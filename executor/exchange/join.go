@@ -98,6 +98,10 @@ func (x *Member) listen(ctx context.Context, address string) error {
 	defer cancel(nil)
 	var config net.ListenConfig
 	ear, err := config.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("another program, or another job, listens at %s, where process 0 is to meet the others: name a "+
+			"free port to all processes, by MSCCLC_HUB=HOST:PORT or by MASTER_PORT, above which it is: %w", address, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mscclc/internal/covering"
 	"mscclc/internal/hosts"
 )
 
@@ -68,11 +69,37 @@ func (j *job) says(t *testing.T, codes []int, but int, want string) {
 	}
 }
 
-// A process that is killed is an error of all others, which names it.
+// Limits of when processes report one that is dead, and one that is silent or cannot be reached.
+const (
+	deadLimit   = 2 * time.Second
+	silentLimit = 6500 * time.Millisecond
+)
+
+// report waits until all processes but one have said something that matches, and checks that all do within a limit.
+func (j *job) report(t *testing.T, but int, want string, limit time.Duration) {
+	t.Helper()
+	begin, match := time.Now(), regexp.MustCompile(want)
+	for i := range j.out {
+		for i != but && !match.MatchString(j.out[i].String()) {
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("process %d does not say %s: %s", i, want, j.out[i].String())
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	took := time.Since(begin)
+	t.Logf("all processes report %s after %v", want, took)
+	if took > covering.Patience(limit) {
+		t.Errorf("it took %v; the limit is %v", took, limit)
+	}
+}
+
+// A process that is killed is an error of all others, which name it.
 func TestKilled(t *testing.T) {
 	hasUCX(t)
 	j := under(t, hosts.New(t, 2), nil, long...)
 	j.processes[3].Process.Kill()
+	j.report(t, 3, `process 3`, deadLimit)
 	j.says(t, j.within(t, time.Minute), 3, `process 3`)
 }
 
@@ -99,6 +126,7 @@ func TestStopped(t *testing.T) {
 	j.processes[2].Process.Signal(syscall.SIGSTOP)
 	stopped := time.AfterFunc(40*time.Second, func() { j.processes[2].Process.Kill() })
 	defer stopped.Stop()
+	j.report(t, 2, `process 2`, silentLimit)
 	others := &job{processes: []*exec.Cmd{j.processes[0], j.processes[1], j.processes[3]}, out: j.out}
 	others.within(t, 35*time.Second)
 	j.processes[2].Process.Kill()
@@ -112,6 +140,7 @@ func TestCut(t *testing.T) {
 	n := hosts.New(t, 2)
 	j := under(t, n, nil, long...)
 	n.Hosts[1].Cut(t)
+	j.report(t, -1, `process [0-3]`, silentLimit)
 	codes := j.within(t, time.Minute)
 	j.says(t, codes, -1, `process [0-3]`)
 	n.Hosts[1].Mend(t)
