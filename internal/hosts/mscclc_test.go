@@ -138,7 +138,7 @@ func width(dtype string) int {
 // one-sided ones that are compiled for the nodes. Types and sizes take turns.
 func TestPrograms(t *testing.T) {
 	hasUCX(t)
-	sizes := []int{1001, 72000, 1, 65537, 308640, 4096, 333} // elements; seven, so that all types have all
+	sizes := []int{1001, 72000, 131, 65537, 308640, 4096, 333} // elements; seven, so that all types have all
 	turn := 0
 	for _, count := range []int{2, 3, 4} {
 		n := hosts.New(t, count)
@@ -234,7 +234,7 @@ func TestEngines(t *testing.T) {
 				{"--sided", "one", "--nodes", "2"}} {
 				dtype := dtypes[turn%len(dtypes)]
 				args := append([]string{"run", name, "-p", "nodes=2", "-p", "gpus=2", "--dtype", dtype, "--bytes",
-					fmt.Sprint([]int{75001, 1, 1001, 4096, 333}[turn%5] * width(dtype))}, sided...)
+					fmt.Sprint([]int{75001, 131, 1001, 4096, 333}[turn%5] * width(dtype))}, sided...)
 				turn++
 				start(t, n, 2, []string{env}, args...).must(t, args)
 			}
