@@ -96,8 +96,9 @@ func judgeHeader(p *program, shapes []lang.Params) (wrong []error) {
 		func(a, b string) int { return slices.Index(headerFields, a) - slices.Index(headerFields, b) }) {
 		fault("the fields are in the order %v, and should be in that of %v", order, headerFields)
 	}
-	if what, _, _ := strings.Cut(fields["Ranks"], ";"); !slices.Contains([]string{"", "powers of two", "even numbers"}, what) {
-		fault("Ranks: %s does not say which ranks: powers of two, or even numbers, and behind a semicolon what takes others", what)
+	known := []string{"", "powers of two", "even numbers"}
+	if which, _, _ := strings.Cut(fields["Ranks"], ";"); !slices.Contains(known, which) {
+		fault("Ranks: %s does not say which ranks: one of %q, and behind a semicolon what takes others", which, known[1:])
 	}
 	if m := regexp.MustCompile(`(?m)^sizes (\w+)\.\.(\w+)`).FindSubmatch(p.text); m != nil &&
 		!strings.HasPrefix(fields["Sizes"], string(m[1])+" to "+string(m[2])) {
