@@ -1,13 +1,15 @@
 package simulate_test
 
 import (
+	"fmt"
+
 	"mscclc/ir"
 	"mscclc/simulate"
 )
 
 const k, m, g = 1 << 10, 1 << 20, 1 << 30
 
-// comparisons are those of MSCCLang's paper (ASPLOS 2023), which are two-sided, and of MSCCL++'s.
+// comparisons are those of MSCCLang's paper (ASPLOS 2023), which are two-sided, of MSCCL++'s and of Swing's.
 var comparisons = []comparison{{
 	title: "All-pairs AllReduce against NCCL's ring, 8 A100s", source: "MSCCLang", topology: "ndv4", ranks: 8,
 	ours:     []form{{file: "allreduce/allpairs", params: "ranks=8", protocols: all, instances: []int{1, 2, 4, 8}}},
@@ -96,7 +98,7 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	from:     8 * m, to: 2 * g, published: "up to 1.2 above 512 MB", long: true,
 	why: `Two launches add the first step's time to the network's, a tenth of it here, and one has it go on beside the network. Small calls gain more, by the launch that they save. What is
 published says a fifth for large ones, which a first kernel of half the rate would take.`,
-}}
+}, swing(4, false), swing(8, true)}
 
 const hierarchicalWhy = `Small calls gain by fewer rounds, large ones by less traffic through NICs, of which a flat ring has almost twice as much on two nodes and a third more on four. In the middle a
 call has too few tiles for its four phases to overlap, so that it takes NVLink's time and the NICs', and the flat ring the NICs' alone.`
@@ -107,6 +109,30 @@ they are what two steps are for.`
 
 const twoPHWhy = `The figure that is published is the best of all collectives, machines and sizes. Small calls gain more against the flat ring the more nodes there are, but NCCL runs a tree for these: see its
 row. Large ones lose here: one-sided programs have one block a rank, in which memory and network work one after the other, where the paper's has a block for each, and tiles between them.`
+
+// swing compares Swing with the other algorithms for a torus of so many rows and columns.
+func swing(side int, long bool) comparison {
+	ranks := fmt.Sprintf("ranks=%d", side*side)
+	rows := fmt.Sprintf("%s,rows=%d", ranks, side)
+	few := form{file: "testdata/swing_latency", params: rows, protocols: all, instances: []int{1}}
+	doubling := form{file: "allreduce/recursive_doubling", params: ranks, protocols: all, instances: []int{1}}
+	halving := form{file: "allreduce/recursive_halving_doubling", params: ranks, protocols: all, instances: []int{1, 4},
+		or: &doubling}
+	return comparison{
+		title:  fmt.Sprintf("Swing AllReduce against the fastest of others on tori, %d x %d GPUs", side, side),
+		source: "Swing", topology: fmt.Sprintf("testdata/torus.topo:rows=%d,columns=%d", side, side), ranks: side * side,
+		ours: []form{{file: "allreduce/swing", params: rows, protocols: all, instances: []int{1, 4}, or: &few}},
+		base: []form{{file: "allreduce/bucket", params: rows, protocols: all, instances: []int{1, 4},
+			or: &halving}},
+		baseline: "the fastest of the bucket algorithm, recursive halving and doubling, and recursive doubling",
+		figure:   simulate.Interval,
+		from:     k, to: 64 * m, published: "up to 3.0, 32 B to 128 MB", long: long,
+		why: swingWhy,
+	}
+}
+
+const swingWhy = `Swing gains where the length of ways counts: on small calls, and more on the larger torus. Large calls lose on 8 x 8 GPUs: what a rank sends in a round does not lie side
+by side, so each chunk is a message with a step of its own, of which the bucket algorithm has fewer. The paper's tori are larger, and its messages are whole rounds.`
 
 // hierarchical is the faster of its two forms, each in up to as many of the 32 channels that MSCCL has as are of use.
 func hierarchical(params string) form {
