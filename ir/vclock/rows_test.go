@@ -17,11 +17,11 @@ func (r *Row) all(n int32) []int32 {
 
 // TestLargest makes rows of rows at random, shares and drops them, and keeps lists beside them that say what they hold.
 func TestLargest(t *testing.T) {
-	runs, lists := 0, 0
+	runs, lists, several, common := 0, 0, 0, 0
 	for seed := range uint64(400) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + rnd.Int32N([]int32{4, 20, 200}[seed%3])
-		p := NewPool(n)
+		p := NewPool(n, []int32{1, 3, 7, n}[seed/3%4])
 		rows, want := make([]*Row, 6), make([][]int32, 6)
 		for i := range want {
 			want[i] = make([]int32, n)
@@ -48,7 +48,7 @@ func TestLargest(t *testing.T) {
 				}
 				want[i][k] = max(want[i][k], count)
 			}
-			entries, seen := int64(0), map[*Row]int32{}
+			entries, seen, pieces := int64(0), map[*Row]int32{}, map[*piece]int32{}
 			for x, r := range rows {
 				if got := r.all(n); !slices.Equal(got, want[x]) {
 					t.Fatalf("seed %d, step %d: row %d is %v, not %v", seed, step, x, got, want[x])
@@ -56,34 +56,50 @@ func TestLargest(t *testing.T) {
 				if r == nil {
 					continue
 				}
-				if seen[r]++; seen[r] == 1 {
-					entries += r.size()
+				if seen[r]++; seen[r] > 1 {
+					continue
 				}
-				if r.list != nil {
-					lists++
-				} else {
-					runs++
+				for _, x := range r.pieces {
+					if x == nil {
+						continue
+					}
+					if pieces[x]++; pieces[x] == 1 {
+						entries += x.size()
+					}
+					if x.list != nil {
+						lists++
+					} else {
+						runs++
+					}
 				}
+				several += len(r.pieces) - 1
 			}
 			for r, users := range seen {
 				if users != r.users {
 					t.Fatalf("seed %d, step %d: a row has %d users, and says %d", seed, step, users, r.users)
 				}
 			}
+			for x, users := range pieces {
+				if users != x.users {
+					t.Fatalf("seed %d, step %d: a piece has %d users, and says %d", seed, step, users, x.users)
+				}
+				common += int(users) - 1
+			}
 			if entries != p.Entries {
 				t.Fatalf("seed %d, step %d: rows have %d entries, and the pool says %d", seed, step, entries, p.Entries)
 			}
 		}
 	}
-	if runs < 1000 || lists < 1000 {
-		t.Errorf("%d rows were runs, and %d were lists: that tests too little", runs, lists)
+	if min(runs, lists, several, common) < 1000 {
+		t.Errorf("%d pieces were runs, %d were lists, %d were second and later ones, and %d were another row's too: that "+
+			"tests too little", runs, lists, several, common)
 	}
 }
 
 // TestRing has each of many ranks learn what the one before it knows, round by round: rows stay short.
 func TestRing(t *testing.T) {
 	const n = 500
-	p := NewPool(n)
+	p := NewPool(n, n)
 	rows := make([]*Row, n)
 	for round := range int32(2 * n) {
 		next := make([]*Row, n)
@@ -94,8 +110,8 @@ func TestRing(t *testing.T) {
 		for r := range rows {
 			p.Drop(rows[r])
 			rows[r] = next[r]
-			if rows[r].list != nil || len(rows[r].runs) > 5 {
-				t.Fatalf("round %d: rank %d has %d runs", round, r, len(rows[r].runs))
+			if x := rows[r].pieces[0]; x.list != nil || len(x.runs) > 5 {
+				t.Fatalf("round %d: rank %d has %d runs", round, r, len(x.runs))
 			}
 		}
 	}

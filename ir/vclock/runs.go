@@ -25,13 +25,27 @@ func raise(list []int32, runs []run) {
 	}
 }
 
+// within says whether no count of runs is larger than that of list, with sign 1; or smaller, with -1.
+func within(runs []run, list []int32, sign int64) bool {
+	at := int32(0)
+	for _, x := range runs {
+		for value := x.value; at < x.end; at++ {
+			if sign*int64(value) > sign*int64(list[at]) {
+				return false
+			}
+			value += x.slope
+		}
+	}
+	return true
+}
+
 // A cursor goes through runs, of which value is the count it is at.
 type cursor struct {
 	runs  []run
 	value int32
 }
 
-func (p *Pool) cursor(r *Row) cursor {
+func (p *Pool) cursor(r *piece) cursor {
 	runs := p.zeros
 	if r != nil {
 		runs = r.runs

@@ -50,7 +50,7 @@ func (o *oneSided) newClocks(skip ir.StepFlags, share int64) *clocks {
 	if c.arrivals != nil {
 		counts += int32(len(c.arrivals.last))
 	}
-	c.rows = vclock.NewPool(counts)
+	c.rows = vclock.NewPool(counts, int32(len(o.p.Rank)))
 	c.tellApart()
 	if len(o.takes) > 0 {
 		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))

@@ -64,7 +64,7 @@ func syncGroups(l *State) (int, error) {
 }
 
 func (l *State) newSync(groups []oneGroup) *oneSync {
-	s := &oneSync{State: l, groups: groups, rows: vclock.NewPool(l.blocks()),
+	s := &oneSync{State: l, groups: groups, rows: vclock.NewPool(l.blocks(), l.n),
 		of: make([]int32, len(l.moves)), size: make([]int32, l.blocks()),
 		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		arrived: make(map[[2]int32]int32),
