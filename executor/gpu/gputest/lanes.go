@@ -1,0 +1,138 @@
+package gputest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/lang"
+	"mscclc/passes/core"
+)
+
+// testLanes traces an AllReduce of two ranks with lanes that reduce and lanes that send, and reports for how much of the
+// call a rank does both at the same time.
+func testLanes(t *testing.T, d Device) {
+	inplace, proto := true, ir.Simple
+	text, err := algorithms.Open("allreduce/allpairs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lanes := range []int{2, 3, 4} {
+		opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: lanes}, Lang: lang.Options{Inplace: &inplace,
+			Params: lang.Params{"ranks": 2}, Protocol: &proto, Open: algorithms.Open}}
+		p, err := mscclc.Compile("allreduce/allpairs", text, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := d.load(t, p)
+		for _, tile := range []int64{64 << 10, 256 << 10, 1 << 20} {
+			trace, columns, elems := &executor.Trace{}, 128/(2*lanes), d.times(1<<16, 1<<26) // 256 MiB
+			if d.StandIn() {
+				columns, tile = 2, tile>>6
+			}
+			err := check(l, p.Coll, data.I32, data.Sum, int64(elems),
+				func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, columns, tile })
+			if d.Name == "hip" && errors.Is(err, executor.ErrNotSupported) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rank := range int32(2) {
+				b := busyLanes(p, trace, rank)
+				if min(b.reduces, b.sends) == 0 || b.both > min(b.reduces, b.sends) || max(b.reduces, b.sends) > 1.001 {
+					t.Errorf("%d lanes, rank %d: %+v", lanes, rank, b)
+				}
+				t.Logf("%d lanes, %d columns, tiles of %d: rank %d: a lane reduces %.0f %% of the call, one sends %.0f %%, both "+
+					"at once %.0f %% (%d of %d passes)", lanes, columns, tile, rank, 100*b.reduces, 100*b.sends, 100*b.both,
+					trace.Passes, trace.Of)
+			}
+		}
+		if lanes == 2 {
+			d.hasRoom(t, p)
+		}
+	}
+}
+
+// hasRoom reports how many CTAs a GPU holds at once, by their threads, as the executor is told.
+func (d Device) hasRoom(t *testing.T, p *ir.Program) {
+	columns := d.times(300, 1024)
+	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: columns, TileBytes: 256})
+	for threads := 512; threads >= 64; threads /= 2 {
+		err := r.once(soon(t), data.I32, data.Sum, int64(columns)*64, func(a *executor.CallArgs) {
+			a.Threads, a.Columns = threads, columns
+		})
+		if !errors.Is(err, executor.ErrNoDevice) && (err != nil || threads == 512) {
+			t.Errorf("%d threads: %v", threads, err)
+		}
+		t.Logf("%d threads: %v", threads, err)
+	}
+}
+
+// busy says for which share of a call lanes of a rank that reduce move data, lanes that send, and both at once.
+type busy struct{ reduces, sends, both float64 }
+
+// busyLanes reads it from a trace. The call is from the first begin to the last end on that rank's device. A lane
+// reduces if it has a Move that sums, and else sends if it has one that writes to another rank. It is busy while one of
+// its columns is in a Move: what waits is another step.
+func busyLanes(p *ir.Program, t *executor.Trace, rank int32) (b busy) {
+	type turn struct {
+		at   time.Duration
+		lane int // 0 reduces, 1 sends
+		more int
+	}
+	first, end := time.Duration(1<<62), time.Duration(0)
+	var turns []turn
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		own, number, _ := p.Place(s.Step)
+		if int32(own) != rank {
+			continue
+		}
+		first, end = min(first, s.Begin), max(end, s.Begin+s.Length)
+		lane := kindOf(p, &p.Blocks[p.Rank[rank].First+int32(number)])
+		if lane >= 0 && p.Steps[s.Step].Op == ir.Move {
+			turns = append(turns, turn{s.Begin, lane, 1}, turn{s.Begin + s.Length, lane, -1})
+		}
+	}
+	slices.SortFunc(turns, func(x, y turn) int { return int(x.at - y.at) })
+	var now [2]int
+	for i, x := range turns {
+		if now[x.lane] += x.more; i+1 == len(turns) {
+			break
+		}
+		part := float64(turns[i+1].at-x.at) / float64(end-first)
+		if now[0] > 0 {
+			b.reduces += part
+		}
+		if now[1] > 0 {
+			b.sends += part
+		}
+		if min(now[0], now[1]) > 0 {
+			b.both += part
+		}
+	}
+	return b
+}
+
+// kindOf is 0 of a block that reduces, 1 of one that sends, and -1 of any other.
+func kindOf(p *ir.Program, b *ir.TB) int {
+	kind := -1
+	for i := b.Steps.First; i < b.Steps.End; i++ {
+		s := &p.Steps[i]
+		switch {
+		case s.Op != ir.Move:
+		case s.NSrc > 1:
+			return 0
+		case slices.ContainsFunc(p.OneSided.Dests(s), func(x ir.Operand) bool { return x.Rank != b.Rank }):
+			kind = 1
+		}
+	}
+	return kind
+}
