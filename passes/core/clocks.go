@@ -27,6 +27,17 @@ func (c *oneClock) share() oneClock {
 	return *c
 }
 
+// knowNothing makes new clocks.
+func (s *oneSync) knowNothing() {
+	s.done = make([]oneClock, s.blocks())
+	if s.seen = s.done; s.packets {
+		s.seen = make([]oneClock, s.blocks())
+	}
+	for b := range s.blocks() {
+		s.done[b].block, s.seen[b].block = b, b
+	}
+}
+
 // forget lets go of c's row.
 func (s *oneSync) forget(c *oneClock) {
 	s.rows.Drop(c.row)

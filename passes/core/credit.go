@@ -84,9 +84,9 @@ func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.behind(x, own), s.behind(y, own)) })
 }
 
-// credit goes through depth passes once more, keeps what signals behind readers
-// would tell in the first, and has writers of the last wait for those that tell
-// them what they do not know, the latest first, since it tells most.
+// credit goes through the first pass once more, and keeps what signals behind readers would tell there. Then it goes
+// on to the pass that uses the copies of the first again, and has its writers wait for those that tell them what they do
+// not know, the latest first, since it tells most.
 func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 	behind := func(u reuse) (a, b, g int32) { // where a signal would be for u, from block a to b
 		a, b = s.blockOf(u.read), s.blockOf(u.writer)
@@ -103,19 +103,18 @@ func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 		told[g] = oneClock{}
 		of[s.of[u.writer]] = append(of[s.of[u.writer]], u)
 	}
-	for b := range s.blocks() {
-		s.forget(&s.done[b])
-		s.forget(&s.seen[b])
-		s.done[b].own, s.seen[b].own = 0, 0
-	}
+	done, seen := s.done, s.seen
+	s.knowNothing()
 	s.next(0, func(int32) {}, func(g int32) {
 		if _, ok := told[g]; ok {
 			told[g] = s.done[s.groups[g].block].share()
 		}
 	})
-	for pass := int32(1); pass < s.copies; pass++ {
-		s.next(pass, func(int32) {}, func(int32) {})
+	for b := range s.blocks() {
+		s.forget(&s.done[b])
+		s.forget(&s.seen[b])
 	}
+	s.done, s.seen = done, seen
 	s.next(s.copies, func(g int32) {
 		waits := of[g]
 		slices.SortStableFunc(waits, func(u, v reuse) int {

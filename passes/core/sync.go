@@ -77,13 +77,12 @@ func (l *State) newSync(groups []oneGroup) *oneSync {
 	}
 	s.countAsks()
 	s.packets = len(s.readers.to) > 0
-	s.done, s.learned = make([]oneClock, l.blocks()), make([]oneLesson, l.blocks())
-	if s.seen = s.done; s.packets {
-		s.seen = make([]oneClock, l.blocks())
+	if s.knowNothing(); s.packets {
 		s.before, s.relayed = make([]oneSnap, len(groups)), make([]oneSnap, len(l.moves))
 	}
+	s.learned = make([]oneLesson, l.blocks())
 	for b := range l.blocks() {
-		s.done[b].block, s.seen[b].block, s.learned[b].block = b, b, b
+		s.learned[b].block = b
 	}
 	return s
 }
