@@ -11,7 +11,10 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify"
 	"mscclc/lang"
+	"mscclc/passes/core"
 )
 
 // BenchmarkCompile compiles and checks the programs whose times the issue
@@ -57,6 +60,34 @@ func BenchmarkCompile(b *testing.B) {
 			}
 			b.ReportMetric(float64(len(p.Steps)), "steps")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Steps)), "ns/step")
+		})
+	}
+}
+
+// BenchmarkLanes compiles and proves an AllReduce of 256 ranks with lanes. Time and memory with lanes should be at most
+// twice those with one.
+func BenchmarkLanes(b *testing.B) {
+	const file = "algorithms/allreduce/hierarchical.mscl"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	node := make([]int32, 256)
+	for r := range node {
+		node[r] = int32(r / 8)
+	}
+	for _, lanes := range []int{1, 4, 6, 8, 16, 32} {
+		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
+			b.ReportAllocs()
+			before := irtest.CPUTime()
+			for b.Loop() {
+				opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: lanes}, Check: verify.Options{Nodes: node},
+					Lang: lang.Options{Params: lang.Params{"nodes": 32, "gpus": 8}, Open: os.ReadFile}}
+				if _, err := mscclc.Compile(file, text, opt); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((irtest.CPUTime()-before).Milliseconds())/float64(b.N), "cpu-ms")
 		})
 	}
 }

@@ -40,6 +40,9 @@ func (v laneVariant) String() string {
 
 const laneBytes = 1 << 30
 
+// packedTrees are the algorithms that only a DGX-1V runs, beside those of the catalog.
+const packedTrees = "examples/dgx1v"
+
 // laneNames are the algorithms that are tried, of those that the collective has.
 var laneNames = []string{"hierarchical", "multinode_allpairs", "twophase_hierarchical", "two_step"}
 
@@ -55,7 +58,18 @@ func laneRows() (rows []laneRow) {
 			}
 		}
 	}
+	for _, c := range []string{"allgather", "reducescatter", "allreduce"} {
+		rows = append(rows, laneRow{machine: "dgx1v", nodes: 1, collective: c})
+	}
 	return rows
+}
+
+// tries are the algorithms and the numbers of lanes that are tried.
+func (r laneRow) tries() (names []string, lanes []int) {
+	if r.machine == "dgx1v" {
+		return []string{packedTrees}, []int{24, 32, 40}
+	}
+	return laneNames, []int{4, 6, 8, 12, 16, 24, 32}
 }
 
 // A laneBench simulates variants of one row.
@@ -80,11 +94,13 @@ func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
 	if p, ok := b.programs[key]; ok {
 		return p
 	}
-	file := b.collective + "/" + v.name
-	if !slices.Contains(algorithms.Names(), file) {
+	file, open := b.collective+"/"+v.name, algorithms.Open
+	if v.name == packedTrees {
+		file, open = "../"+packedTrees+"/"+b.collective+".mscl", os.ReadFile
+	} else if !slices.Contains(algorithms.Names(), file) {
 		return nil
 	}
-	text, err := algorithms.Open(file)
+	text, err := open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +109,10 @@ func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
 		node[r] = int32(r / 8)
 	}
 	opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: v.lanes, Nodes: node}, Unproven: true,
-		Lang: lang.Options{Params: lang.Params{"nodes": b.nodes, "gpus": 8}, Protocol: &simple, Open: algorithms.Open}}
+		Lang: lang.Options{Protocol: &simple, Open: open}}
+	if v.name != packedTrees {
+		opt.Lang.Params = lang.Params{"nodes": b.nodes, "gpus": 8}
+	}
 	if b.programs[key], err = mscclc.Compile(file, text, opt); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
@@ -117,7 +136,8 @@ func (b *laneBench) run(t *testing.T, v laneVariant, costs *simulate.Costs) *sim
 // best looks for the fastest variant of so many lanes.
 func (b *laneBench) best(t *testing.T, lanes ...int) (best laneVariant) {
 	micros := 0.
-	for _, name := range laneNames {
+	names, _ := b.tries()
+	for _, name := range names {
 		for _, n := range lanes {
 			if b.program(t, laneVariant{name: name, lanes: n}) == nil {
 				continue
@@ -136,7 +156,8 @@ func (b *laneBench) best(t *testing.T, lanes ...int) (best laneVariant) {
 }
 
 // bound is what no algorithm surpasses, in bytes a microsecond of algbw: what goes into each GPU, or into a node from
-// others, takes the links there. For an AllReduce all goes in twice, since it must be summed up in between.
+// others, takes the links there; of one node alone, the links between GPUs. For an AllReduce all goes in twice, since it
+// must be summed up in between.
 func (b *laneBench) bound() float64 {
 	ranks, nodes := float64(8*b.nodes), float64(b.nodes)
 	gpu, node, nic := 0., 0., map[int32]float64{}
@@ -147,7 +168,7 @@ func (b *laneBench) bound() float64 {
 		}
 	}
 	for l, k := range b.topo.Links {
-		if k.To == 0 {
+		if k.To == 0 && (b.nodes > 1 || b.topo.Places[k.From].Kind == topology.GPU) {
 			in := b.topo.Bandwidth(int32(l))
 			if most, ok := nic[k.From]; ok {
 				in = min(in, most)
@@ -228,6 +249,8 @@ last column is how long the link that is busiest was occupied. Where that is all
 over that link than the bound does, which has every link busy. Where neither explains the gap, lanes wait for each
 other: for signals, and for the first and last tiles.
 
+The rows of dgx1v are of packed trees (examples/dgx1v) in lanes (24, 32, 40), and the bound is that of NVLink alone.
+
 | machine | collective | bound | one lane | by | several lanes | by | messages free | busiest link |
 |---|---|---|---|---|---|---|---|---|
 `
@@ -248,7 +271,8 @@ func TestLanes(t *testing.T) {
 		}
 		b := newLaneBench(t, r)
 		if update {
-			b.one, b.many = b.best(t, 1), b.best(t, 4, 6, 8, 12, 16, 24, 32)
+			_, lanes := r.tries()
+			b.one, b.many = b.best(t, 1), b.best(t, lanes...)
 		} else if !b.found(string(page)) {
 			t.Errorf("%s has no row of %s on %s:nodes=%d", file, b.collective, b.machine, b.nodes)
 			continue
