@@ -34,10 +34,8 @@ type Chooser struct {
 
 // A builtKey is a variant, whatever its width, for calls.
 type builtKey struct {
-	program, sided, protocol, via string
-	staged                        bool
-	direct                        bool
-	call                          Call
+	variant Variant
+	call    Call
 }
 
 type built struct {
@@ -64,7 +62,7 @@ type selectorKey struct {
 func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := builtKey{v.Program, v.Sided, v.Protocol, v.Via, v.Staged, v.Direct, call}
+	key := builtKey{v.Plain(), call}
 	b := c.built[key]
 	if b == nil {
 		b = &built{}

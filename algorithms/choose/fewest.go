@@ -71,7 +71,7 @@ func (s *Selector) fill(ranked [][]timed, sizes []int64, picked []timed) {
 // fewest says which program runs each size where there is room for most stretches: those with which all sizes together,
 // each by its ratio to the best, lose least.
 func fewest(ranked [][]timed, most int) []timed {
-	var forms []formKey
+	var forms []Form
 	for _, of := range ranked {
 		for _, t := range of {
 			if key := t.program(); !slices.Contains(forms, key) {
@@ -115,7 +115,7 @@ func fewest(ranked [][]timed, most int) []timed {
 }
 
 // walk goes back the way that fewest came.
-func walk(ranked [][]timed, forms []formKey, from [][][]int, k, f int) []timed {
+func walk(ranked [][]timed, forms []Form, from [][][]int, k, f int) []timed {
 	list := make([]timed, len(ranked))
 	for i := len(ranked) - 1; i >= 0; i-- {
 		at := slices.IndexFunc(ranked[i], func(t timed) bool { return t.program() == forms[f] })
@@ -138,7 +138,7 @@ func least(list []float64) int {
 }
 
 // loses is the logarithm of how many times as long as the best a program takes.
-func loses(of []timed, key formKey) float64 {
+func loses(of []timed, key Form) float64 {
 	for _, t := range of {
 		if t.program() == key {
 			return math.Log(t.micros / of[0].micros)

@@ -13,8 +13,7 @@ func (c *Chooser) Unfit(e *Entry, call Call, sizes []int64) diag.List {
 	var found diag.List
 	judged := map[Variant]bool{}
 	for i, r := range e.Rules {
-		v := r.Variant
-		v.Columns, v.Threads, v.Tile = 0, 0, 0
+		v := r.Variant.Plain()
 		used := slices.ContainsFunc(sizes, func(n int64) bool { return e.rule(n) == i })
 		if judged[v] || !used && judged[Variant{Program: v.Program}] {
 			continue

@@ -70,57 +70,6 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	return list, errors.Join(failed...)
 }
 
-// A ranking is what one size shows of all forms, roughly.
-type ranking struct {
-	*Selector
-	bytes int64
-	seen  []past
-	all   []timed // infinitely long where a form was left out
-	errs  []error
-}
-
-// simulate simulates what was near the best at the size before, and then what else may be, judged by the best of those.
-// Which it leaves out does not depend on what ends first.
-func (r *ranking) simulate() {
-	var near []int
-	for i := range r.seen {
-		if r.seen[i].near() {
-			near = append(near, i)
-		}
-	}
-	r.each(len(near), func(k int) { r.try(near[k]) })
-	best := math.Inf(1)
-	for _, i := range near {
-		best = min(best, r.all[i].micros)
-	}
-	var others []int
-	for i, p := range r.seen {
-		if !p.near() && !p.behind && !(p.micros > hopeless*best && r.bytes < seldom*p.bytes) {
-			others = append(others, i)
-		}
-	}
-	// none waits for another to be compiled
-	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(r.forms[a].Instances, r.forms[b].Instances) })
-	r.each(len(others), func(k int) { r.try(others[k]) })
-}
-
-// try simulates a form in the width that suits it.
-func (r *ranking) try(i int) {
-	form := r.forms[i]
-	if r.errs[i] = r.divides(form, r.bytes); r.errs[i] != nil {
-		return
-	}
-	first := likely(r.tried(), r.bytes, r.Call.Ranks)
-	if r.seen[i].micros > 0 {
-		first = slices.Index(r.tried(), max(r.seen[i].columns, 1))
-	}
-	if t, err := r.widest(form, r.bytes, first); err == nil {
-		r.all[i] = t
-	} else {
-		r.errs[i] = err
-	}
-}
-
 // Differs says whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
 // two, both add the same two numbers.
 func Differs(program string, ranks int) bool {
@@ -147,7 +96,7 @@ func (s *Selector) Differs(f Form) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.differ == nil {
-		s.differ = map[formKey]bool{}
+		s.differ = map[Form]bool{}
 	}
 	s.differ[f.program()] = is
 	return is
@@ -169,8 +118,11 @@ func alike(list []timed, differs func(Form) bool) {
 }
 
 // divides says why a call of a size is not run by a form: a runtime of XML wants chunks of one length, as some of the
-// user's compiled programs do, and these may be for other sizes.
+// user's compiled programs do, and these may be for other sizes. Several lanes are for large calls.
 func (s *Selector) divides(f Form, bytes int64) error {
+	if f.laned() && bytes < LanesFrom {
+		return fmt.Errorf("calls below %d bytes have one lane", LanesFrom)
+	}
 	given, _, err := s.Own.compiled(f.Program, s.Call)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/passes/core"
 )
 
 // MostRanks is how many ranks a program is chosen for: all variants are expanded for that.
@@ -182,6 +183,11 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		}},
 		strictjson.Field{Key: "protocol", Must: true, Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
 		strictjson.Field{Key: "via", Read: func() { r.Via = t.OneOf(viaPort) }},
+		strictjson.Field{Key: "lanes", Read: func() {
+			if r.Lanes = t.whole(1, core.MostLanes); r.Lanes == 1 {
+				r.Lanes = 0
+			}
+		}},
 		strictjson.Field{Key: "replicas", Read: replicas},
 		strictjson.Field{Key: "columns", Read: replicas}, // its former name
 		strictjson.Field{Key: "threads", Read: func() {
@@ -211,6 +217,10 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		t.bad(start, "has \"sided\": \"lowered\", which only programs of protocol Simple are")
 	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()):
 		t.bad(start, "has \"via\": %q, which only one-sided programs of protocol Simple have", r.Via)
+	case r.laned() && (r.Sided != "" || r.Protocol != ir.Simple.String()):
+		t.bad(start, "has \"lanes\": %d, which only one-sided programs of protocol Simple have", r.Lanes)
+	case r.laned() && t.own.Compiled(r.Program):
+		t.bad(start, "has \"lanes\": %d, and %q is compiled already", r.Lanes, r.Program)
 	}
 	e.Rules = append(e.Rules, r)
 	return program

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
 // figures are what a simulation, and the program itself, show of a form at a size. What is counted is of the rank that
@@ -162,6 +163,9 @@ func differing(a, b *figures) (words []string) {
 	part(b.Volume, a.Volume, "sends %.3gx of the buffer instead of %.3gx")
 	if part(b.Scratch, a.Scratch, "scratch of %.3gx the buffer instead of %.3gx"); b.Scratch == 0 && a.Scratch > 0 {
 		words[len(words)-1] = "no scratch"
+	}
+	if lanes := [2]int{max(a.Lanes, 1), max(b.Lanes, 1)}; lanes[0] != lanes[1] {
+		words = append(words, fmt.Sprintf("%s instead of %d", diag.Counted(lanes[1], "lane"), lanes[0]))
 	}
 	if b.Instances > a.Instances {
 		words = append(words, fmt.Sprintf("%d instances instead of %d", b.Instances, a.Instances))

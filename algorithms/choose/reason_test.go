@@ -24,7 +24,7 @@ func shown(t *testing.T, s *Selector, f Form, bytes int64) (figures, simulate.Re
 	}
 	q := *p
 	q.Protocol, _ = ir.ProtocolByName(f.Protocol)
-	r, err := simulate.Run(&q, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Columns})
+	r, err := simulate.Run(&q, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Columns, Tile: is.Tile})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +48,9 @@ var claims = []struct {
 	}},
 	{`^for (\d+) rounds instead of (\d+)$`, func(a, b *figures, _, _ *simulate.Result, n []float64) bool {
 		return n[0] > n[1] && n[0] == float64(b.Rounds) && n[1] == float64(a.Rounds)
+	}},
+	{`^(\d+) lanes? instead of (\d+)$`, func(a, b *figures, _, _ *simulate.Result, n []float64) bool {
+		return a.Lanes != b.Lanes && n[0] == float64(max(b.Lanes, 1)) && n[1] == float64(max(a.Lanes, 1))
 	}},
 	{`^rounds: (\d+) instead of (\d+)$`, func(a, b *figures, _, _ *simulate.Result, n []float64) bool {
 		return n[0] < n[1] && b.Rounds < a.Rounds

@@ -40,10 +40,10 @@ type Selector struct {
 	why      []error
 	skipped  []string
 	mu       sync.Mutex
-	programs map[formKey]*formed
+	programs map[Form]*formed
 	shapes   map[string]Shape
 	times    map[timeKey]outcome
-	differ   map[formKey]bool // of the user's programs
+	differ   map[Form]bool // of the user's programs
 }
 
 // A Form is a variant, and of a two-sided program in how many instances.
@@ -60,13 +60,9 @@ func (f Form) String() string {
 }
 
 // program is what of f makes another program: all but its width.
-func (f Form) program() formKey {
-	return formKey{f.Program, f.Sided, f.Protocol, f.Instances}
-}
-
-type formKey struct {
-	program, sided, protocol string
-	instances                int
+func (f Form) program() Form {
+	f.Variant = f.Variant.Plain()
+	return f
 }
 
 type formed struct {
@@ -113,6 +109,9 @@ func (s *Selector) list() ([]Form, []error) {
 			}
 			if own || given {
 				s.forms = append(s.forms, Form{Variant: v})
+				if !given {
+					s.forms = append(s.forms, v.withLanes()...)
+				}
 			} else if proto, _ := ir.ProtocolByName(v.Protocol); proto != ir.LL16 { // which is the executor's own
 				for _, n := range triedInstances {
 					s.forms = append(s.forms, Form{v, n})
@@ -204,7 +203,7 @@ func (s *Selector) form(f Form) (*ir.Program, error) {
 	if at == nil {
 		at = &formed{}
 		if s.programs == nil {
-			s.programs = map[formKey]*formed{}
+			s.programs = map[Form]*formed{}
 		}
 		s.programs[key] = at
 	}
@@ -244,7 +243,7 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
 	proto, _ := ir.ProtocolByName(f.Protocol)
 	opt.OneSided, opt.Lowered, opt.Target, opt.Unproven = f.Sided == "", f.Sided == lowered, s.Target, unproven
 	opt.Nodes = s.Call.nodeOf()
-	opt.Lang.Protocol, opt.Passes.Instances = &proto, f.Instances
+	opt.Lang.Protocol, opt.Passes.Instances, opt.Core.Lanes = &proto, f.Instances, f.Lanes
 	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
 	if err != nil {
 		return nil, err

@@ -25,10 +25,12 @@ type Stretch struct {
 	Widths   []Width // the replicas that suit its sizes, ascending
 }
 
-// A Width is how many replicas suit sizes from From on, and the interval of such calls, as Stretch has it.
+// A Width is how many replicas, and with several lanes which tile, suit sizes from From on, and the interval of such
+// calls, as Stretch has it.
 type Width struct {
 	From     int64
 	Columns  int
+	Tile     int64
 	Interval float64
 }
 
@@ -73,7 +75,7 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 		if at.Latency, at.Interval, err = s.both(t.Form, at.At); err != nil {
 			return nil, err
 		}
-		at.Widths = []Width{{at.From, t.Columns, at.Interval}}
+		at.Widths = []Width{{at.From, t.Columns, t.Tile, at.Interval}}
 		for i++; i < len(picked) && picked[i].program() == t.program(); i++ {
 			if err := s.widen(&at, sizes[i], picked[i]); err != nil {
 				return nil, err
@@ -153,11 +155,11 @@ func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
 
 // widen has sizes of r from bytes on run as wide as t.
 func (s *Selector) widen(r *Stretch, bytes int64, t timed) error {
-	if r.Widths[len(r.Widths)-1].Columns == t.Columns {
+	if last := r.Widths[len(r.Widths)-1]; last.Columns == t.Columns && last.Tile == t.Tile {
 		return nil
 	}
 	_, interval, err := s.both(t.Form, bytes)
-	r.Widths = append(r.Widths, Width{bytes, t.Columns, interval})
+	r.Widths = append(r.Widths, Width{bytes, t.Columns, t.Tile, interval})
 	return err
 }
 
@@ -171,9 +173,13 @@ func (s *Selector) both(f Form, bytes int64) (latency, interval float64, err err
 	return alone.micros, interval, errors.Join(err1, err2)
 }
 
-// runnerUp is the fastest program but t's own, and but the same in other packets of equal cost.
+// runnerUp is the fastest program but t's own, but the same in other packets of equal cost, and but both in several
+// lanes.
 func runnerUp(list []timed, t timed) (Form, float64) {
 	for _, o := range list {
+		if o.Program == t.Program && o.laned() && t.laned() {
+			continue
+		}
 		if o.program() != t.program() && (o.Program != t.Program || o.Instances != t.Instances || o.micros != t.micros) {
 			return o.Form, o.micros / t.micros
 		}

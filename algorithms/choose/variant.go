@@ -37,12 +37,13 @@ type Variant struct {
 	Via      string `json:"via,omitempty" doc:"port for copies by the host's proxy"`
 	Staged   bool   `json:"-"` // other ranks reach scratch and packets only: one program for both placements
 	Direct   bool   `json:"-"` // as Staged, but ranks may reach input and output of others
+	Lanes    int    `json:"lanes,omitempty" doc:"thread blocks of a rank at most, each at its own pace; absent: one"`
 	Columns  int    `json:"replicas,omitempty"`
 	Threads  int    `json:"threads,omitempty" doc:"of a thread block"`
 	Tile     int64  `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
 }
 
-// String names v for a report: allpairs LL16 8x512.
+// String names v for a report: allpairs LL16 8x512, or hierarchical Simple 16 lanes 8x512.
 func (v Variant) String() string {
 	s := path.Base(v.Program) + " " + v.Protocol
 	switch v.Sided {
@@ -60,7 +61,16 @@ func (v Variant) String() string {
 	if v.Direct {
 		s += " direct"
 	}
+	if v.Lanes > 1 {
+		s += " " + strconv.Itoa(v.Lanes) + " lanes"
+	}
 	return s + v.Width()
+}
+
+// Plain is v without a width, which its program does not depend on.
+func (v Variant) Plain() Variant {
+	v.Columns, v.Threads, v.Tile = 0, 0, 0
+	return v
 }
 
 // Width is the width's part of v's name: replicas, x threads, / tile, as far as they are said.

@@ -66,7 +66,13 @@ func (s *Selector) tried() []int { return columnsOf(s.Topology.Device) }
 // fastest is a form in the replicas that suit it best, and what is simulated of it.
 func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 	f.Columns = 0
-	if !s.OwnWidth && f.Sided != twoSided {
+	if f.laned() {
+		t, err := s.lanedWidest(f, bytes)
+		if err != nil {
+			return f, outcome{}, err
+		}
+		f = t.Form
+	} else if !s.OwnWidth && f.Sided != twoSided {
 		f.Columns = Widest(s.Topology.Device, bytes, s.Call.Ranks, func(n int) (float64, error) {
 			wide := f
 			wide.Columns = n
@@ -80,6 +86,9 @@ func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 // widest simulates a form roughly, in as many replicas as are worth it, from likely ones on up and down; first is which
 // of those that are tried these probably are.
 func (s *Selector) widest(f Form, bytes int64, first int) (timed, error) {
+	if f.laned() {
+		return s.lanedWidest(f, bytes)
+	}
 	tried := s.tried()
 	if !s.OwnWidth && f.Sided != twoSided {
 		f.Columns = tried[first]

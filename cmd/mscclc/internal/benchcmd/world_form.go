@@ -101,7 +101,6 @@ func (w *benchWorld) variant(v choose.Variant, call choose.Call) (*bench.Form, e
 	if devices.GPUs[w.device] == nil {
 		f.Threads = 0
 	}
-	v.Columns, v.Threads, v.Tile = 0, 0, 0
-	f.Name = v.String()
+	f.Name = v.Plain().String()
 	return f, nil
 }

@@ -177,7 +177,7 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 		if variant, _, err = c.chooser.Choose(c.call, bytes, c.dtype.Size()); err != nil {
 			return nil, err
 		}
-		variant.Columns, variant.Threads, variant.Tile = 0, 0, 0 // the executor has its own
+		variant = variant.Plain() // the executor has its own width
 		key = variant.String()
 	}
 	sized := fmt.Sprint(key, " ", bytes)

@@ -231,7 +231,7 @@ func (e *emission) table(list []choose.Stretch) error {
 	for _, r := range list {
 		for k, wide := range r.Widths {
 			rule := choose.Rule{Variant: r.Variant, Micros: choosing.Hundredths(wide.Interval)}
-			if rule.Columns = wide.Columns; k+1 < len(r.Widths) {
+			if rule.Columns, rule.Tile = wide.Columns, wide.Tile; k+1 < len(r.Widths) {
 				rule.UpTo = r.Widths[k+1].From - 1
 			} else if r.To > 0 {
 				rule.UpTo = r.To - 1

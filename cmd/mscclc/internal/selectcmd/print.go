@@ -2,7 +2,6 @@ package selectcmd
 
 import (
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"mscclc/algorithms/choose"
@@ -10,6 +9,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/codegen"
 	"mscclc/ir/diag"
 )
 
@@ -27,10 +27,13 @@ func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
 			to = sizing.Rough(r.To)
 		}
 		if r.Behind > 0 {
-			name := r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:]
-			next = fmt.Sprintf("%v %s %.2fx", name, r.Next.Protocol, r.Behind)
+			second := r.Next.Plain()
+			if s.Target.Format != codegen.FormatProgram {
+				second.Sided = "" // as all are
+			}
+			next = fmt.Sprintf("%v %.2fx", second, r.Behind)
 		}
-		r.Form.Columns = 0
+		r.Form.Variant = r.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\n",
 			sizing.Rough(r.From), to, r.Form, columnsText(r.Widths), sizing.Rough(r.At),
 			r.Latency, simulatecmd.MicrosText(r.Interval, r.Latency), next, r.Reason)
@@ -70,7 +73,7 @@ func printOwn(a *cli.App, own []choose.Standing) error {
 			continue
 		}
 		columns := o.Columns
-		o.Form.Columns = 0
+		o.Form.Variant = o.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n",
 			sizing.Rough(o.At), diag.Printable(o.Form.String()), simulatecmd.ColumnText(columns),
 			o.Latency, simulatecmd.MicrosText(o.Interval, o.Latency), o.Behind)

@@ -1,0 +1,131 @@
+package choose
+
+import (
+	"math"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// This file chooses among programs of several lanes: thread blocks of a rank that go through the tiles each at its own
+// pace. Only one-sided programs in protocol Simple have lanes here, and only large calls: lanes cost a signal a step,
+// and a short call has no other tile for them to move.
+
+// LanesFrom is the least call, in bytes, that is run in several lanes unless a table says so.
+const LanesFrom = 1 << 20
+
+// triedLanes are the numbers of lanes that are tried, firstLanes before the others.
+var triedLanes = []int{4, 8, 16, 32}
+
+const firstLanes = 8
+
+// worthLanes is how many times as long as the best a program may take in one lane to be tried in several.
+const worthLanes = 2.5
+
+// laned says whether a rank has several lanes by v.
+func (v Variant) laned() bool { return v.Lanes > 1 }
+
+// withLanes are the forms of v with several lanes.
+func (v Variant) withLanes() (list []Form) {
+	if v.Sided == "" && v.Protocol == ir.Simple.String() {
+		for _, v.Lanes = range triedLanes {
+			list = append(list, Form{Variant: v})
+		}
+	}
+	return list
+}
+
+// simulateLanes simulates forms of several lanes, behind all others: of each program that is not far from the best in
+// one lane that of firstLanes, and the others where this is near the best.
+func (r *ranking) simulateLanes() {
+	for _, first := range [2]bool{true, false} {
+		best := math.Inf(1)
+		for i := range r.all {
+			best = min(best, r.all[i].micros)
+		}
+		var list []int
+		for i := range r.forms {
+			if r.worthLanes(i, first, best) && !r.hopeless(i, best) && math.IsInf(r.all[i].micros, 1) {
+				list = append(list, i)
+			}
+		}
+		r.each(len(list), func(k int) { r.try(list[k]) })
+	}
+}
+
+// worthLanes says whether form i has several lanes, firstLanes of them or not, and is worth a simulation. The forms of
+// a program with lanes are listed behind the one without.
+func (r *ranking) worthLanes(i int, first bool, best float64) bool {
+	if f := r.forms[i]; !f.laned() || (f.Lanes == firstLanes) != first || r.bytes < LanesFrom {
+		return false
+	}
+	one := i
+	for r.forms[one].laned() {
+		one--
+	}
+	if first {
+		return r.all[one].micros <= worthLanes*best
+	}
+	return r.all[one+1+slices.Index(triedLanes, firstLanes)].micros <= near*best
+}
+
+// The replicas and tiles that forms of several lanes are tried with, and those that are tried first. A message to
+// another node costs a time beside its bytes, so few replicas and long tiles are faster than the other way round.
+var (
+	lanedColumns = []int{1, 2, 4, 8, 16, 32, 64}
+	lanedTiles   = []int64{64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
+)
+
+const firstColumn, firstTile = 3, 2
+
+// lanedMemory bounds the scratch of a rank, in bytes, that a form of several lanes has.
+const lanedMemory = 512 << 20
+
+// lanedWidest simulates a form of several lanes roughly, in replicas and tiles that are the better the further it goes:
+// from some width on to neighbours that are faster, as long as there are some.
+func (s *Selector) lanedWidest(f Form, bytes int64) (timed, error) {
+	if s.OwnWidth && !s.Rough {
+		t, err := s.time(f, bytes, true)
+		return timed{f, t}, err
+	}
+	p, err := s.form(f)
+	if err != nil {
+		return timed{}, err
+	}
+	best, at := timed{f, math.Inf(1)}, [2]int{firstColumn, firstTile}
+	look := func(column, tile int) bool {
+		if column < 0 || column >= len(lanedColumns) || tile < 0 || tile >= len(lanedTiles) {
+			return false
+		}
+		wide := f
+		wide.Columns, wide.Tile = lanedColumns[column], lanedTiles[tile]
+		if tile > 0 && wide.Tile/2*int64(wide.Columns) >= bytes/int64(max(p.Coll.Divisor(), 1)) ||
+			lanedScratch(p, wide.Variant) > lanedMemory {
+			return false
+		}
+		t, failed := s.time(wide, bytes, true)
+		if failed != nil || t*gain > best.micros {
+			err = failed
+			return false
+		}
+		best, at = timed{wide, t}, [2]int{column, tile}
+		return true
+	}
+	for c, t := at[0], at[1]; !look(c, t); {
+		if t > 0 {
+			t--
+		} else if c > 0 {
+			c--
+		} else {
+			return best, err
+		}
+	}
+	for look(at[0], at[1]+1) || look(at[0]-1, at[1]) || look(at[0], at[1]-1) || look(at[0]+1, at[1]) {
+	}
+	return best, nil
+}
+
+// lanedScratch is the bytes of scratch that the rank of p has which has most, in so wide a launch.
+func lanedScratch(p *ir.Program, v Variant) int64 {
+	return int64(slices.Max(append(p.Scratch, 0))) * int64(p.OneSided.Depth) * int64(v.Columns) * v.Tile
+}

@@ -1,0 +1,66 @@
+package choose
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A ranking is what one size shows of all forms, roughly.
+type ranking struct {
+	*Selector
+	bytes int64
+	seen  []past
+	all   []timed // infinitely long where a form was left out
+	errs  []error
+}
+
+// simulate simulates what was near the best at the size before, and then what else may be, judged by the best of those.
+// Which it leaves out does not depend on what ends first.
+func (r *ranking) simulate() {
+	var near []int
+	for i := range r.seen {
+		if r.seen[i].near() {
+			near = append(near, i)
+		}
+	}
+	r.each(len(near), func(k int) { r.try(near[k]) })
+	best := math.Inf(1)
+	for _, i := range near {
+		best = min(best, r.all[i].micros)
+	}
+	var others []int
+	for i := range r.seen {
+		p := &r.seen[i]
+		if !p.near() && !r.hopeless(i, best) && !r.forms[i].laned() {
+			others = append(others, i)
+		}
+	}
+	// none waits for another to be compiled
+	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(r.forms[a].Instances, r.forms[b].Instances) })
+	r.each(len(others), func(k int) { r.try(others[k]) })
+	r.simulateLanes()
+}
+
+// hopeless says whether form i was so far from the best that it is not looked at again at this size.
+func (r *ranking) hopeless(i int, best float64) bool {
+	p := &r.seen[i]
+	return p.behind || p.micros > hopeless*best && r.bytes < seldom*p.bytes
+}
+
+// try simulates a form in the width that suits it.
+func (r *ranking) try(i int) {
+	form := r.forms[i]
+	if r.errs[i] = r.divides(form, r.bytes); r.errs[i] != nil {
+		return
+	}
+	first := likely(r.tried(), r.bytes, r.Call.Ranks)
+	if r.seen[i].micros > 0 && !form.laned() {
+		first = slices.Index(r.tried(), max(r.seen[i].columns, 1))
+	}
+	if t, err := r.widest(form, r.bytes, first); err == nil {
+		r.all[i] = t
+	} else {
+		r.errs[i] = err
+	}
+}
