@@ -119,8 +119,10 @@ func (o *oneSided) act(block int32, now float64) verdict {
 		}
 		return verdict{kind: goesOn, at: b.over}
 	}
-	if o.groups[b.step].end > 0 && !o.call.Rough {
-		if parts := o.partsOf(b); parts > 1 {
+	if o.groups[b.step].end > 0 {
+		if parts := o.partsOf(b); parts > 1 && o.call.Rough {
+			o.atOnce = true
+		} else if parts > 1 {
 			return o.turn(b, parts, now)
 		}
 	}

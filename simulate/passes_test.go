@@ -4,8 +4,12 @@ import (
 	"math"
 	"testing"
 
+	"mscclc"
+	"mscclc/algorithms"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/lang"
+	"mscclc/passes/core"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -78,12 +82,27 @@ func TestContinuous(t *testing.T) {
 	}
 }
 
+// ringOfLanes is a one-sided ring of 4 ranks with several lanes, whose messages take turns.
+func ringOfLanes(t *testing.T) *ir.Program {
+	text, err := algorithms.Open("allreduce/ring")
+	if err != nil {
+		t.Fatal(err)
+	}
+	simple := ir.Simple
+	p, err := mscclc.Compile("ring.mscl", text, mscclc.Options{OneSided: true, Core: core.Options{Lanes: 4},
+		Lang: lang.Options{Params: ranks("4"), Protocol: &simple, Open: algorithms.Open}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // A rough result that is not marked as one is what a simulation of all passes says.
 func TestRough(t *testing.T) {
 	topo, c := machine(t, nil), free()
 	rough := 0
-	for _, onesided := range []bool{false, true} {
-		p := compile(t, "allreduce/ring", onesided, ir.Simple, ranks("4"))
+	for _, p := range []*ir.Program{compile(t, "allreduce/ring", false, ir.Simple, ranks("4")),
+		compile(t, "allreduce/ring", true, ir.Simple, ranks("4")), ringOfLanes(t)} {
 		for bytes := int64(1 << 10); bytes <= 1<<30; bytes *= 8 {
 			call := simulate.Call{Bytes: bytes, DType: data.F32, Rough: true}
 			few := run(t, p, topo, c, call)

@@ -29,7 +29,7 @@ type Call struct {
 	Multicast bool
 
 	Figure Figure // that the result's time is
-	Rough  bool   // fewer passes and launches: for what is only compared
+	Rough  bool   // fewer passes, launches and turns: for what is only compared
 	Trace  bool   // have spans, of the first launch
 }
 
@@ -42,7 +42,7 @@ type Result struct {
 	// simulated one after the other; an interval is how long each of the later half took. One tells no interval
 	Launches int64
 	Events   int64           // actions that were simulated
-	Rough    bool            // fewer passes or launches were simulated than without the call's Rough
+	Rough    bool            // fewer passes, launches or turns were simulated than without the call's Rough
 	Link     int32           // the link that was occupied longest, or -1
 	Occupied float64         // the part of the time that it was, from 0 to 1
 	Trace    *executor.Trace // where the call asks
@@ -114,6 +114,7 @@ type simulation struct {
 	passes      int64   // of the launch
 	simulated   int64   // of these, the first
 	repeated    int64   // launches
+	atOnce      bool    // a rough simulation moved at once what others move in turns
 	trace       *executor.Trace
 }
 
@@ -198,7 +199,7 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	if math.IsNaN(end) {
 		return nil, errors.New("the program does not end: it waits for what never comes")
 	}
-	r.Events = e.events
+	r.Events, r.Rough = e.events, r.Rough || s.atOnce
 	busiest := 0.
 	for l, busy := range s.net.busy {
 		if busy > busiest {

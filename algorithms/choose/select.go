@@ -30,7 +30,8 @@ type Selector struct {
 
 	Most int // stretches of Sizes; 0 is any number
 
-	flat bool // no program that takes numbers of nodes and GPUs
+	flat    bool // no program that takes numbers of nodes and GPUs
+	oneLane bool // no program of several lanes, for comparisons
 
 	// Stepped, where not nil, hears that one more size of Sizes is done.
 	Stepped func()
@@ -109,7 +110,7 @@ func (s *Selector) list() ([]Form, []error) {
 			}
 			if own || given {
 				s.forms = append(s.forms, Form{Variant: v})
-				if !given {
+				if !given && !s.oneLane {
 					s.forms = append(s.forms, v.withLanes()...)
 				}
 			} else if proto, _ := ir.ProtocolByName(v.Protocol); proto != ir.LL16 { // which is the executor's own

@@ -189,6 +189,9 @@ func runnerUp(list []timed, t timed) (Form, float64) {
 
 // boundary is the size from which b is faster than a, which is between two sizes, to 6 %.
 func (s *Selector) boundary(a, b Form, below, above int64) int64 {
+	if b.laned() {
+		below = min(max(below, LanesFrom), above)
+	}
 	for range 4 {
 		middle := int64(math.Sqrt(float64(below) * float64(above)))
 		middle -= middle % 16

@@ -142,19 +142,24 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 }
 
 // candidates are the forms whose simulated time is within a factor of the best,
-// the most likely first; each as wide as it was best before, as the executor makes it, and
+// the most likely first, and of those with several lanes few; each as wide as it was best before, as the executor makes it, and
 // as a guess has it. Variants are by the names of the forms.
 func (w *benchWorld) candidates(call choose.Call, bytes int64,
 	before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant, err error) {
-	const within, most = 2.5, 8
+	const within, most, mostLaned = 2.5, 8, 4
 	variants = map[string]choose.Variant{}
+	var tried [2]int // with one lane, and with several
 	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())
 	if err != nil {
 		return nil, variants, err
 	}
 	var port []*bench.Form
 	for i, v := range ranked {
-		far := len(variants)-len(port) >= most || micros[i] > within*micros[0]
+		several := 0
+		if v.Lanes > 1 {
+			several = 1
+		}
+		far := tried[several] >= [2]int{most, mostLaned}[several] || micros[i] > within*micros[0]
 		if far && !w.own.Has(v.Program) { // the user's own are measured in any case
 			continue
 		}
@@ -163,6 +168,7 @@ func (w *benchWorld) candidates(call choose.Call, bytes int64,
 			continue
 		}
 		variants[f.Name] = v
+		tried[several]++
 		if b, ok := before[f.Name]; ok {
 			wide := *f
 			wide.Columns, wide.Threads, wide.Tile = b.Columns, b.Threads, b.Tile
@@ -170,6 +176,7 @@ func (w *benchWorld) candidates(call choose.Call, bytes int64,
 		}
 		guess := *f
 		guess.Columns, guess.Threads = guessed(bytes)
+		guess.Columns = max(1, guess.Columns/max(v.Lanes, 1)) // of which each has all lanes
 		forms = append(forms, f, &guess)
 		if p, ok := v.Ported(); ok && bytes >= portWorth && devices.GPUs[w.device] != nil {
 			if f, err := w.variant(p, call); err == nil {

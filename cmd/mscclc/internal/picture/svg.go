@@ -19,10 +19,10 @@ import (
 	"mscclc/simulate"
 )
 
-// A timeline's measures, in pixels; and how many spans and lanes are drawn at most, and steps side by side.
+// A timeline's measures, in pixels; and how many spans and rows are drawn at most, and steps side by side.
 const (
-	laneHeight   = 14
-	laneGap      = 3
+	rowHeight    = 14
+	rowGap       = 3
 	rankGap      = 10
 	nameWidth    = 150
 	leastWidth   = 1200
@@ -31,78 +31,87 @@ const (
 	lineHeight   = 16
 	signalHeight = 6
 	mostDrawn    = 20_000
-	mostLanes    = 256
-	mostInLane   = 80
+	mostRows     = 256
+	mostInRow    = 80
 )
 
-// A lane is a replica of a block.
-type lane struct {
+// A row is a replica of a block.
+type row struct {
 	rank, block int
 	column      int32
 }
 
-// A timeline is what is drawn of a simulated call: a lane for each replica of a block, a box for each step.
+// A timeline is what is drawn of a simulated call: a row for each replica of a block, a box for each step.
 type timeline struct {
 	p       *ir.Program
 	looks   *StepLooks
 	Spans   []executor.Span // that are drawn
 	Passes  int64           // tile iterations that are drawn, from the first
-	lanes   []lane          // that are drawn
-	top     map[lane]int    // where each lies, in pixels from the first
-	height  int             // of all lanes
-	width   int             // of the lanes, in pixels
+	rows    []row           // that are drawn
+	top     map[row]int     // where each lies, in pixels from the first
+	height  int             // of all rows
+	width   int             // of the rows, in pixels
 	end     time.Duration   // of the last span that is drawn
 	remarks []string        // what the reader must know, a line each
 }
 
 // NewTimeline chooses what is drawn of r: the first tile iterations, as many as can be told apart side by side, and of
-// these the first lanes and steps. It says at the top what is left out. Columns is how many a lane stands for, or 0.
+// these the first rows and steps. It says at the top what is left out. Columns is how many a row stands for, or 0.
 func NewTimeline(p *ir.Program, r *simulate.Result, looks *StepLooks, columns int) *timeline {
-	d := &timeline{p: p, looks: looks, top: map[lane]int{}}
-	steps, side := map[lane]int{}, 0
+	d := &timeline{p: p, looks: looks, top: map[row]int{}}
+	steps, side := map[row]int{}, 0
 	for i := range r.Trace.Spans {
 		if s := &r.Trace.Spans[i]; s.Pass == 0 {
-			l := d.lane(s)
+			l := d.row(s)
 			if steps[l]++; steps[l] == 1 {
-				d.lanes = append(d.lanes, l)
+				d.rows = append(d.rows, l)
 			}
 			side = max(side, steps[l])
 		}
 	}
-	d.Passes = min(r.Trace.Passes, int64(max(1, mostInLane/max(side, 1))))
+	d.Passes = min(r.Trace.Passes, int64(max(1, mostInRow/max(side, 1))))
 	d.width = min(max(side*int(d.Passes)*stepWidth, leastWidth), mostWidth)
-	slices.SortFunc(d.lanes, func(a, b lane) int {
+	slices.SortFunc(d.rows, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.block, b.block), cmp.Compare(a.column, b.column))
 	})
-	all := len(d.lanes)
-	d.lanes = d.lanes[:min(all, mostLanes)]
+	all := len(d.rows)
+	d.rows = d.rows[:min(all, mostRows)]
 	d.stack()
 	beyond := d.choose(r.Trace.Spans)
 	d.remark(r, columns, all, beyond)
 	return d
 }
 
-func (d *timeline) lane(s *executor.Span) lane {
+func (d *timeline) row(s *executor.Span) row {
 	rank, block, _ := d.p.Place(s.Step)
-	return lane{rank, block, s.Column}
+	return row{rank, block, s.Column}
 }
 
-// stack puts the lanes one below the other.
+// blockName is what a row of a timeline calls a block of a rank: of a one-sided program whose rank has several, a lane.
+func blockName(p *ir.Program, rank, block int) string {
+	word := "block"
+	if p.OneSided != nil && len(p.TBsOf(rank)) > 1 {
+		word = "lane"
+	}
+	return fmt.Sprintf("%s %d", word, block)
+}
+
+// stack puts the rows one below the other.
 func (d *timeline) stack() {
-	for i, l := range d.lanes {
-		if i > 0 && d.lanes[i-1].rank != l.rank {
+	for i, l := range d.rows {
+		if i > 0 && d.rows[i-1].rank != l.rank {
 			d.height += rankGap
 		}
 		d.top[l] = d.height
-		d.height += laneHeight + laneGap
+		d.height += rowHeight + rowGap
 	}
 }
 
-// choose takes the spans that are drawn, and returns how many of the drawn lanes and tile iterations are too many.
+// choose takes the spans that are drawn, and returns how many of the drawn rows and tile iterations are too many.
 func (d *timeline) choose(spans []executor.Span) (beyond int) {
 	for i := range spans {
 		s := &spans[i]
-		if _, ok := d.top[d.lane(s)]; !ok || s.Pass >= d.Passes {
+		if _, ok := d.top[d.row(s)]; !ok || s.Pass >= d.Passes {
 			continue
 		}
 		if len(d.Spans) == mostDrawn {
@@ -115,26 +124,26 @@ func (d *timeline) choose(spans []executor.Span) (beyond int) {
 	return beyond
 }
 
-// remark says what span of the call is shown, what a lane is, and what is left out.
-func (d *timeline) remark(r *simulate.Result, columns, lanes, beyond int) {
+// remark says what span of the call is shown, what a row is, and what is left out.
+func (d *timeline) remark(r *simulate.Result, columns, rows, beyond int) {
 	note := fmt.Sprintf("Time 0 is when the thread blocks begin, %.2f us after the call begins. "+
 		"The last step shown ends at %.2f us.", r.Launch, micros(d.end))
 	if len(d.Spans) == 0 {
 		note = "No step takes time: a call of this size moves nothing."
 	}
 	if columns > 1 {
-		note += fmt.Sprintf(" A lane stands for %d replicas, which do the same at the same time.", columns)
+		note += fmt.Sprintf(" A row stands for %d replicas, which do the same at the same time.", columns)
 	}
 	d.remarks = append(d.remarks, note)
 	var out []string
 	if d.Passes < r.Passes {
 		out = append(out, fmt.Sprintf("tile iterations %d to %d of %d", d.Passes+1, r.Passes, r.Passes))
 	}
-	if n := len(d.lanes); n < lanes {
-		out = append(out, fmt.Sprintf("lanes %d to %d of %d", n+1, lanes, lanes))
+	if n := len(d.rows); n < rows {
+		out = append(out, fmt.Sprintf("rows %d to %d of %d", n+1, rows, rows))
 	}
 	if beyond > 0 {
-		out = append(out, fmt.Sprintf("the last %d of %d steps of the lanes shown", beyond, beyond+len(d.Spans)))
+		out = append(out, fmt.Sprintf("the last %d of %d steps of the rows shown", beyond, beyond+len(d.Spans)))
 	}
 	if len(out) > 0 {
 		d.remarks = append(d.remarks, "Left out: "+strings.Join(out, "; ")+".")
@@ -165,7 +174,7 @@ func (d *timeline) x(t time.Duration) float64 {
 	return nameWidth + float64(t)/float64(max(d.end, 1))*float64(d.width)
 }
 
-// Write draws d as SVG: the title, the remarks, the legend and the axis, and below these the lanes.
+// Write draws d as SVG: the title, the remarks, the legend and the axis, and below these the rows.
 func (d *timeline) Write(w io.Writer, title string) error {
 	out := bufio.NewWriter(w)
 	axis := (3+len(d.remarks))*lineHeight + 10
@@ -178,15 +187,15 @@ func (d *timeline) Write(w io.Writer, title string) error {
 	}
 	d.legend(out, y+lineHeight)
 	d.axis(out, axis)
-	for _, l := range d.lanes {
-		name := fmt.Sprintf("rank %d block %d", l.rank, l.block)
+	for _, l := range d.rows {
+		name := fmt.Sprintf("rank %d %s", l.rank, blockName(d.p, l.rank, l.block))
 		if l.column > 0 {
 			name += fmt.Sprintf(" replica %d", l.column)
 		}
-		svgText(out, nameWidth-6, axis+10+d.top[l]+laneHeight-3, rightOf, name)
+		svgText(out, nameWidth-6, axis+10+d.top[l]+rowHeight-3, rightOf, name)
 	}
 	for i := range d.Spans {
-		d.box(out, &d.Spans[i], axis+10+d.top[d.lane(&d.Spans[i])])
+		d.box(out, &d.Spans[i], axis+10+d.top[d.row(&d.Spans[i])])
 	}
 	fmt.Fprintln(out, "</svg>")
 	return out.Flush()
@@ -211,7 +220,7 @@ func (d *timeline) legend(out io.Writer, y int) {
 	}
 }
 
-// lookHeight is where a box of a look lies in a lane: signals are thin, since they move no data.
+// lookHeight is where a box of a look lies in a row: signals are thin, since they move no data.
 func lookHeight(look stepLook, top, height int) (int, int) {
 	if look == signals {
 		return top + (height-signalHeight)/2, signalHeight
@@ -234,9 +243,9 @@ func (d *timeline) box(out io.Writer, s *executor.Span, top int) {
 	look, began := d.looks.of[s.Step], s.Begin+s.Waited
 	if s.Waited > 0 {
 		fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"/>`+"\n",
-			d.x(s.Begin), top, d.x(began)-d.x(s.Begin), laneHeight, lookColours[waits])
+			d.x(s.Begin), top, d.x(began)-d.x(s.Begin), rowHeight, lookColours[waits])
 	}
-	top, height := lookHeight(look, top, laneHeight)
+	top, height := lookHeight(look, top, rowHeight)
 	fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s" stroke="white" stroke-width="0.3">`,
 		d.x(began), top, max(d.x(s.Begin+s.Length)-d.x(began), 0.4), height, lookColours[look])
 	text := d.looks.names[look] + ": " + text.StepText(d.p, int32(rank), &d.p.Steps[s.Step])

@@ -78,7 +78,7 @@ func traceNames(p *ir.Program, t *executor.Trace) []TraceEvent {
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		rank, block, _ := p.Place(s.Step)
-		text := fmt.Sprintf("block %d", block)
+		text := blockName(p, rank, block)
 		if p.OneSided != nil {
 			text += fmt.Sprintf(" replica %d", s.Column)
 		}
