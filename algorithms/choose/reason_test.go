@@ -24,7 +24,8 @@ func shown(t *testing.T, s *Selector, f Form, bytes int64) (figures, simulate.Re
 	}
 	q := *p
 	q.Protocol, _ = ir.ProtocolByName(f.Protocol)
-	r, err := simulate.Run(&q, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Columns, Tile: is.Tile})
+	call := simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Columns, Tile: is.Tile}
+	r, err := simulate.Run(&q, s.Topology, s.Costs, call)
 	if err != nil {
 		t.Fatal(err)
 	}
