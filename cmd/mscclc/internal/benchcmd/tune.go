@@ -141,8 +141,8 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 	return entry, nil
 }
 
-// candidates are the forms whose simulated time is within a factor of the best, the most likely first, and of those with
-// several lanes few; each as wide as it was best before, as the executor makes it, and as a guess has it. Variants are
+// candidates are the forms whose simulated time is within a factor of the best, the most likely first, and few of those
+// with several lanes; each as wide as it was best before, as the executor makes it, and as a guess has it. Variants are
 // by the names of the forms.
 func (w *benchWorld) candidates(call choose.Call, bytes int64,
 	before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant, err error) {
