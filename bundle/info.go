@@ -132,8 +132,7 @@ func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 		out.UpTo = 0
 	}
 	if r.Program != NCCLRow {
-		p := b.Programs[r.Program]
-		out.Program, out.Number, out.CTAs = p.Title(), new(int(r.Program)), r.Columns*uint32(p.BlocksOf())
+		out.Program, out.Number, out.CTAs = b.Programs[r.Program].Title(), new(int(r.Program)), uint32(b.CTAs(r))
 	}
 	return out
 }

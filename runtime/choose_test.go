@@ -2,6 +2,8 @@ package runtime_test
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +21,41 @@ type chosen struct {
 	count                    int64
 	group, windows, captured int
 	rule                     int
+}
+
+// choosingCTAs is how many CTAs the communicator has.
+const choosingCTAs = 8
+
+// bytes counts those of a call between two ranks, as rules do.
+func (c *chosen) bytes() int64 {
+	bytes := c.count * int64(c.dtype.Size())
+	if c.kind != ir.AllReduce && c.kind != ir.Broadcast && c.kind != ir.ReduceTo && c.kind != ir.SendRecv {
+		bytes *= 2
+	}
+	return bytes
+}
+
+// gapOf returns the reason of the one gap that a call is in, or "".
+func gapOf(gaps []bundle.Gap, c *chosen) (why string) {
+	has := func(list []string, value string) bool { return list == nil || slices.Contains(list, value) }
+	for _, g := range gaps {
+		grouped := g.Calls == nil || slices.ContainsFunc(g.Calls, func(text string) bool {
+			least, most, _ := strings.Cut(text, "-")
+			a, _ := strconv.Atoi(least)
+			b, err := strconv.Atoi(most)
+			return c.group >= a && (err != nil || c.group <= b)
+		})
+		if g.Collective == c.kind.String() && (c.captured == 0 && g.Eager || c.captured != 0 && g.Captured) && grouped &&
+			(g.Windows == "" || g.Windows == "yes" == (c.windows != 0)) && has(g.DTypes, c.dtype.String()) &&
+			has(g.RedOps, c.redop.String()) && has(g.Roots, strconv.Itoa(c.root)) &&
+			(g.Above == 0 || uint64(c.bytes()) > g.Above) && (g.UpTo == 0 || uint64(c.bytes()) <= g.UpTo) {
+			if why != "" {
+				return "two gaps"
+			}
+			why = g.Reason
+		}
+	}
+	return why
 }
 
 // choosingRules are rules of all kinds of conditions, for 2 ranks.
@@ -54,6 +91,7 @@ func TestChoose(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	gaps := b.Gaps(&b.Sets[0], choosingCTAs)
 	seen := map[string]int{}
 	for line := range strings.Lines(out) {
 		var c chosen
@@ -64,8 +102,11 @@ func TestChoose(t *testing.T) {
 		if want := choose(b, &c); c.rule != want {
 			t.Fatalf("rule %d, want %d: %s", c.rule, want, line)
 		}
-		_, why, _ := strings.Cut(line, " -1 ")
-		seen[fmt.Sprint(c.rule, strings.TrimSpace(why))]++
+		_, why, _ := strings.Cut(strings.TrimSpace(line), " -1 ")
+		if want := gapOf(gaps, &c); why != want && slices.Contains(bundle.Kinds, c.kind) {
+			t.Errorf("Gaps says %q: %s", want, line)
+		}
+		seen[fmt.Sprint(c.rule, why)]++
 	}
 	if len(seen) != len(choosingRules())-2+4 { // two rules run nothing, for two of the four reasons
 		t.Errorf("choices are %v", seen)
@@ -75,10 +116,7 @@ func TestChoose(t *testing.T) {
 // choose is the rule of a call, or -1.
 func choose(b *bundle.Bundle, c *chosen) int {
 	set := &b.Sets[0]
-	bytes := c.count * int64(c.dtype.Size())
-	if c.kind != ir.AllReduce && c.kind != ir.Broadcast && c.kind != ir.ReduceTo && c.kind != ir.SendRecv {
-		bytes *= 2
-	}
+	bytes := c.bytes()
 	for i, r := range set.Rules {
 		when := uint8(bundle.WhenEager)
 		if c.captured != 0 {
@@ -94,7 +132,7 @@ func choose(b *bundle.Bundle, c *chosen) int {
 			return -1
 		}
 		p := b.Programs[r.Program]
-		if p.BlocksOf()*int(r.Columns) > 8 {
+		if p.BlocksOf()*int(r.Columns) > choosingCTAs {
 			continue
 		}
 		image := set.Image[c.dtype]

@@ -36,6 +36,7 @@ func TestScriptsOnGPUs(t *testing.T) {
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MSCCLC_LIBCUDA", driver)
+			e.Setenv("DRIVER", driver)
 			e.Setenv("NCCL", nccl)
 			e.Setenv("LIB", library)
 			return nil

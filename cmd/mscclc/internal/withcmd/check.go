@@ -1,40 +1,13 @@
 package withcmd
 
 import (
-	"fmt"
 	"os"
-	"strings"
+	"strconv"
 
 	"mscclc/bundle"
-	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/files"
 	"mscclc/kernels"
 )
-
-// checkBundle reads the bundle, and notes which calls its programs will not run.
-func (f *withFlags) checkBundle(a *cli.App, name string) error {
-	b, err := readBundle(name)
-	if err != nil {
-		return err
-	}
-	var ranks []string
-	for i := range b.Sets {
-		s := &b.Sets[i]
-		if len(s.Programs) == 0 {
-			a.Note("", "NCCL runs all calls of %d ranks: the bundle has no programs for them", s.Ranks)
-			continue
-		}
-		ranks = append(ranks, fmt.Sprint(s.Ranks))
-	}
-	if len(ranks) > 0 {
-		rest := "NCCL runs all others, and Send and Recv"
-		if f.nccl == none {
-			rest = "all others, and Send and Recv, are errors"
-		}
-		a.Note("", "programs run collective calls of communicators with %s ranks; %s", strings.Join(ranks, ", "), rest)
-	}
-	return nil
-}
 
 // readBundle reads a bundle that the library takes.
 func readBundle(name string) (*bundle.Bundle, error) {
@@ -66,4 +39,23 @@ func refused(in *os.File, b *bundle.Bundle) string {
 		return "it is for the kernels of another version of mscclc; make it anew with mscclc bundle"
 	}
 	return ""
+}
+
+// ctas returns the most CTAs of a launch, as the library reads it from the environment (ctas_of in runtime/src).
+func ctas() int {
+	number := func(name string) int {
+		n, err := strconv.Atoi(os.Getenv(name))
+		if err != nil || n < 1 || n > bundle.MostCTAs {
+			return 0
+		}
+		return n
+	}
+	most := bundle.DefaultCTAs
+	if n := number("MSCCLC_CTAS"); n > 0 {
+		most = n
+	}
+	if n := number("NCCL_MAX_CTAS"); n > 0 {
+		most = min(most, n)
+	}
+	return most
 }

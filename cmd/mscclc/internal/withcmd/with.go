@@ -45,6 +45,9 @@ program that opens libnccl.so.2 by its name needs --replace: then the library st
 other calls on to NCCL. NCCL is found on LD_LIBRARY_PATH, in the system's list of libraries, or among the packages of
 python3; --nccl names another file. --nccl none runs without NCCL: what no rule is for is an error.
 
+Messages name the calls that NCCL runs, by collective, size and type; --json has all of them with reasons. The
+environment counts: MSCCLC_CTAS and NCCL_MAX_CTAS say how many CTAs a launch has, and rules that need more do not count.
+
 MSCCLC_DEBUG=WARN or INFO prints what the library does. MSCCLC_STATS=FILE appends counts of calls by function and reason
 to FILE, as lines of JSON. MSCCLC_CTAS is the most CTAs of a launch.`,
 		Example: `  mscclc with -- torchrun --nproc-per-node 2 train.py
@@ -65,11 +68,13 @@ to FILE, as lines of JSON. MSCCLC_CTAS is the most CTAs of a launch.`,
 
 // A Document is what with --print --json prints.
 type Document struct {
-	Schema    int        `json:"schema"`
-	Variables []Variable `json:"variables"`
-	Bundle    string     `json:"bundle" doc:"the file of the bundle"`
-	NCCL      string     `json:"nccl,omitempty" doc:"the file of NCCL, if one was found"`
-	Missing   []string   `json:"missing,omitempty" doc:"functions of NCCL that the library does not hand on"`
+	Schema    int         `json:"schema"`
+	Variables []Variable  `json:"variables"`
+	Bundle    string      `json:"bundle" doc:"the file of the bundle"`
+	CTAs      int         `json:"ctas" doc:"the most CTAs of a launch, by MSCCLC_CTAS and NCCL_MAX_CTAS"`
+	Sets      []SetReport `json:"sets" doc:"one for each number of ranks of the bundle"`
+	NCCL      string      `json:"nccl,omitempty" doc:"the file of NCCL, if one was found"`
+	Missing   []string    `json:"missing,omitempty" doc:"functions of NCCL that the library does not hand on"`
 	cli.Noted
 }
 
@@ -117,9 +122,11 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 		return err
 	}
 	doc.Bundle = file
-	if err := f.checkBundle(a, cmp.Or(f.bundle, file)); err != nil {
+	b, err := readBundle(cmp.Or(f.bundle, file))
+	if err != nil {
 		return err
 	}
+	doc.report(b)
 	dir := f.lib
 	if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
 		return unavailable("--lib: there is no folder %s", dir)
@@ -135,6 +142,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if doc.NCCL, err = f.findNCCL(a); err != nil {
 		return err
 	}
+	doc.tell(a, b)
 	library := filepath.Join(dir, runtime.PreloadLibrary)
 	if f.replace || f.nccl == none {
 		library = filepath.Join(dir, filepath.FromSlash(runtime.NCCLLibrary))

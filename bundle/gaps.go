@@ -1,0 +1,218 @@
+package bundle
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"mscclc/executor/data"
+	"mscclc/ir"
+)
+
+// This file says which calls no program of a bundle runs. It chooses as runtime/src/team_choose.cc does.
+
+// A Gap is a group of calls of a collective that no program of a bundle runs: NCCL does. Reason is what MSCCLC_STATS
+// names.
+type Gap struct {
+	Collective string   `json:"collective"`
+	Eager      bool     `json:"eager"`
+	Captured   bool     `json:"captured"`
+	Windows    string   `json:"windows,omitempty" doc:"yes: only calls between registered windows, no: only others; absent: both"`
+	DTypes     []string `json:"dtypes,omitempty" doc:"absent: any"`
+	RedOps     []string `json:"ops,omitempty" doc:"absent: any"`
+	Roots      []string `json:"roots,omitempty" doc:"absent: any"`
+	Calls      []string `json:"calls,omitempty" doc:"numbers of calls of the group, as 1-4 or 5-; absent: any"`
+	Above      uint64   `json:"above,omitempty" doc:"calls of more bytes than these"`
+	UpTo       uint64   `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
+	Reason     string   `json:"reason"`
+}
+
+// The reasons of calls whose type has no kernel, and of calls whose rule names NCCL.
+const (
+	NoKernel = "the bundle has no kernel of the type"
+	ToNCCL   = "the bundle leaves such calls to NCCL"
+)
+
+// The other reasons for which a call has no program, as team_choose.cc has them.
+const (
+	noRule   = "no rule is for such calls"
+	isWide   = "the program needs more CTAs"
+	noMean   = "the program computes no average"
+	isUneven = "the count does not divide into chunks"
+	isLong   = "the call is longer than the program's memory"
+)
+
+// A span is a range of bytes of calls that have no program, for one reason.
+type span struct {
+	above, upTo uint64
+	why         string
+}
+
+// Gaps returns the calls that no program of set s runs in communicators of so many CTAs, by collective and size.
+func (b *Bundle) Gaps(s *Set, ctas int) []Gap {
+	list := []Gap{}
+	for _, kind := range Kinds {
+		x := s.axes(kind)
+		found := map[span][]variant{}
+		for _, v := range x.variants() {
+			for _, g := range b.spans(s, kind, x.call(v), ctas) {
+				found[g] = append(found[g], v)
+			}
+		}
+		var spans []span
+		for g := range found {
+			spans = append(spans, g)
+		}
+		slices.SortFunc(spans, func(a, b span) int {
+			return cmp.Or(cmp.Compare(a.above, b.above), cmp.Compare(a.upTo, b.upTo), cmp.Compare(a.why, b.why))
+		})
+		for _, g := range spans {
+			for _, of := range blocksOf(found[g]) {
+				gap := Gap{Collective: kind.String(), Above: g.above, UpTo: g.upTo, Reason: g.why}
+				if gap.UpTo == math.MaxUint64 {
+					gap.UpTo = 0
+				}
+				x.describe(&gap, of)
+				list = append(list, gap)
+			}
+		}
+	}
+	return list
+}
+
+// Wide returns the rules of a set whose launches need more CTAs than these.
+func (b *Bundle) Wide(s *Set, ctas int) []RuleInfo {
+	list := []RuleInfo{}
+	for i := range s.Rules {
+		if r := &s.Rules[i]; b.CTAs(r) > ctas {
+			list = append(list, b.ruleInfo(r))
+		}
+	}
+	return list
+}
+
+// Types returns the types of elements that a set has kernels for: to reduce them, and to move them.
+func (s *Set) Types() (reduced, moved []string) {
+	for t := range data.NumDTypes {
+		if s.Image[t] != none {
+			reduced = append(reduced, t.String())
+		}
+		if s.Copier[t] != none {
+			moved = append(moved, t.String())
+		}
+	}
+	return reduced, moved
+}
+
+// A call is all that a choice depends on but bytes.
+type call struct {
+	when         uint8 // WhenEager or WhenCaptured, and WhenWindows
+	dtype, redop uint8
+	root, calls  int
+}
+
+// spans returns the ranges of bytes for which a call has no program.
+func (b *Bundle) spans(s *Set, kind ir.Kind, c call, ctas int) (list []span) {
+	bounds := []uint64{math.MaxUint64}
+	for i := range s.Rules {
+		if s.Rules[i].Kind == uint8(kind) {
+			bounds = append(bounds, s.Rules[i].UpTo)
+		}
+	}
+	add := func(above, upTo uint64, why string) {
+		if n := len(list); n > 0 && list[n-1].upTo == above && list[n-1].why == why {
+			list[n-1].upTo = upTo
+		} else if above < upTo {
+			list = append(list, span{above, upTo, why})
+		}
+	}
+	above := uint64(0)
+	for _, upTo := range sorted(bounds) {
+		r, why := b.choice(s, kind, c, upTo, ctas)
+		if why == "" {
+			most := b.longest(s, r, data.DType(c.dtype), upTo)
+			if b.Programs[r.Program].Even != 0 {
+				add(above, most, isUneven)
+			}
+			add(max(most, above), upTo, isLong)
+		} else {
+			add(above, upTo, why)
+		}
+		above = upTo
+	}
+	return list
+}
+
+// choice returns the rule for a call of so many bytes, or why no program runs it.
+func (b *Bundle) choice(s *Set, kind ir.Kind, c call, bytes uint64, ctas int) (r *RuleRow, why string) {
+	either := func(of uint8, value int) bool { return of == Any || int(of) == value }
+	why = noRule
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		if r.Kind != uint8(kind) || r.When&c.when&^WhenWindows == 0 || r.When&WhenWindows > c.when&WhenWindows ||
+			bytes > r.UpTo || r.Calls > 0 && c.calls > int(r.Calls) || !either(r.DType, int(c.dtype)) ||
+			!either(r.RedOp, int(c.redop)) || !either(r.Root, c.root) {
+			continue
+		}
+		if b.CTAs(r) <= ctas {
+			return r, b.refuses(s, r, c)
+		}
+		why = isWide
+	}
+	return nil, why
+}
+
+// CTAs returns how many CTAs a launch of a rule has, 0 of NCCL's.
+func (b *Bundle) CTAs(r *RuleRow) int {
+	if r.Program == NCCLRow {
+		return 0
+	}
+	return int(r.Columns) * b.Programs[r.Program].BlocksOf()
+}
+
+// refuses says why the program of a rule does not run a call of any size, or "".
+func (b *Bundle) refuses(s *Set, r *RuleRow, c call) string {
+	if r.Program == NCCLRow {
+		return ToNCCL
+	}
+	p, image := b.Programs[r.Program], s.Image[c.dtype]
+	if p.Copies != 0 {
+		image = s.Copier[c.dtype]
+	}
+	switch {
+	case image == none:
+		return NoKernel
+	case c.redop == uint8(data.Avg) && p.Copies == 0 && !p.final():
+		return noMean
+	}
+	return ""
+}
+
+// final reports whether p divides the sums of averages.
+func (p *Program) final() bool {
+	for i := range p.Parts {
+		for _, s := range p.Parts[i].Steps {
+			if ir.StepFlags(s.Flags)&ir.Final != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// longest returns the most bytes, at most upTo, of a call that a rule's program has memory for.
+func (b *Bundle) longest(s *Set, r *RuleRow, t data.DType, upTo uint64) uint64 {
+	p := b.Programs[r.Program]
+	m := made{coll: &ir.Collective{Kind: p.kind(), Ranks: int(p.Ranks), Root: int(p.Root), Chunks: int(p.Chunks)}}
+	fits := func(bytes uint64) bool {
+		of := *r
+		of.UpTo = bytes
+		return p.OnePass == 0 || m.share(&of, t) <= int64(p.Tile)
+	}
+	if fits(upTo) {
+		return upTo
+	}
+	units := min(upTo, 1<<50) / 16
+	return 16 * uint64(max(0, sort.Search(int(units), func(n int) bool { return !fits(uint64(n) * 16) })-1))
+}

@@ -1,0 +1,145 @@
+package withcmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/ir/diag"
+)
+
+// This file says which calls of the job programs run, and which NCCL runs.
+
+// A SetReport says what communicators of so many ranks run.
+type SetReport struct {
+	Ranks   int               `json:"ranks"`
+	Reduced []string          `json:"reduced" doc:"types of calls that compute, of which programs may run calls"`
+	Moved   []string          `json:"moved" doc:"types of calls that only move, of which programs may run calls"`
+	Gaps    []bundle.Gap      `json:"gaps" doc:"calls that no program runs: NCCL does, or they fail without NCCL"`
+	Wide    []bundle.RuleInfo `json:"wide" doc:"rules that need more CTAs, so that they do not count"`
+}
+
+// report fills in what the bundle's programs run, and what not.
+func (doc *Document) report(b *bundle.Bundle) {
+	doc.CTAs, doc.Sets = ctas(), []SetReport{}
+	for i := range b.Sets {
+		s := &b.Sets[i]
+		r := SetReport{Ranks: s.Ranks, Gaps: b.Gaps(s, doc.CTAs), Wide: b.Wide(s, doc.CTAs)}
+		r.Reduced, r.Moved = s.Types()
+		doc.Sets = append(doc.Sets, r)
+	}
+}
+
+// tell says in a few lines what report found.
+func (doc *Document) tell(a *cli.App, b *bundle.Bundle) {
+	rest, who := "NCCL runs all others, and Send and Recv", "NCCL runs"
+	if doc.NCCL == none {
+		rest, who = "all others, and Send and Recv, are errors", "these are errors"
+	}
+	var ranks []string
+	for i := range b.Sets {
+		if s := &b.Sets[i]; len(s.Programs) > 0 {
+			ranks = append(ranks, fmt.Sprint(s.Ranks))
+		} else {
+			a.Note("", "%s all calls of %d ranks: the bundle has no programs for them", who, s.Ranks)
+		}
+	}
+	if len(ranks) == 0 {
+		return
+	}
+	a.Note("", "programs run collective calls of communicators with %s ranks; %s", strings.Join(ranks, ", "), rest)
+	for i := range doc.Sets {
+		if len(b.Sets[i].Programs) > 0 {
+			doc.Sets[i].tell(a, who, doc.CTAs)
+		}
+	}
+}
+
+// shown is how many lines on a number of ranks are printed at most.
+const shown = 20
+
+// tell prints a line for each group of calls.
+func (r *SetReport) tell(a *cli.App, who string, ctas int) {
+	if len(r.Wide) > 0 {
+		most := slices.MaxFunc(r.Wide, func(a, b bundle.RuleInfo) int { return int(a.CTAs) - int(b.CTAs) }).CTAs
+		a.Note("", "with %d ranks, a launch has at most %d CTAs (MSCCLC_CTAS, NCCL_MAX_CTAS); left out, as they need up to %d: %s",
+			r.Ranks, ctas, most, diag.Counted(len(r.Wide), "rule"))
+	}
+	var keys []string
+	collectives := map[string][]string{} // by the rest of the line
+	for i := range r.Gaps {
+		g := &r.Gaps[i]
+		if g.Reason == bundle.NoKernel {
+			continue // the last line has the types
+		}
+		key := calls(g) + "\t" + sizes(g)
+		if g.Reason != bundle.ToNCCL {
+			key += "\t" + g.Reason
+		}
+		if collectives[key] == nil {
+			keys = append(keys, key)
+		}
+		collectives[key] = append(collectives[key], g.Collective)
+	}
+	var rows []string
+	for _, key := range keys {
+		rows = append(rows, "  "+strings.Join(collectives[key], ", ")+"\t"+key)
+	}
+	a.Say("with %d ranks, %s:", r.Ranks, who)
+	for line := range strings.Lines(cli.Table(rows[:min(len(rows), shown)]...)) {
+		a.Say("%s", strings.TrimRight(line, " \n"))
+	}
+	if len(rows) > shown {
+		a.Say("  and %s that --json prints", diag.Counted(len(rows)-shown, "group"))
+	}
+	a.Say("  types: all but %s in calls that reduce; all but %s in calls that move", orNone(r.Reduced), orNone(r.Moved))
+}
+
+// calls says what the calls of a gap have in common, beside their collective and size.
+func calls(g *bundle.Gap) string {
+	words := []string{"eager", "captured"}
+	if !g.Eager {
+		words = words[1:]
+	} else if !g.Captured {
+		words = words[:1]
+	}
+	text := strings.Join(words, ", ")
+	switch g.Windows {
+	case "yes":
+		text += "; in windows"
+	case "no":
+		text += "; not in windows"
+	}
+	for _, part := range []struct {
+		what   string
+		values []string
+	}{{"", g.RedOps}, {"", g.DTypes}, {"root ", g.Roots}, {"groups of ", g.Calls}} {
+		if len(part.values) > 0 {
+			text += "; " + part.what + strings.Join(part.values, ", ")
+		}
+	}
+	return text
+}
+
+// sizes says for which bytes a gap is.
+func sizes(g *bundle.Gap) string {
+	switch {
+	case g.UpTo == 0 && g.Above == 0:
+		return "any size"
+	case g.UpTo == 0:
+		return "above " + diag.SizeText(int64(g.Above))
+	case g.Above == 0:
+		return "up to " + diag.SizeText(int64(g.UpTo))
+	}
+	return diag.SizeText(int64(g.Above)) + " to " + diag.SizeText(int64(g.UpTo))
+}
+
+// orNone lists types.
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
