@@ -94,7 +94,7 @@ verify hangs.xml wrong.xml races.xml --replay
 verify allreduce/ring --ranks 2,3
 verify allreduce/allpairs -p ranks=3 --bitwise
 verify allreduce/ring --sarif found.sarif
-verify x.bundle
+verify x.bundle --bitwise
 `,
 	"version": `
 version

@@ -70,9 +70,9 @@ func newBitwise(p *ir.Program, o bitwise.Order) *bitwiseReport {
 	return r
 }
 
-// printBitwise prints what o says of p, below its verdict.
-func printBitwise(a *cli.App, p *ir.Program, o bitwise.Order) {
-	say := func(format string, args ...any) { fmt.Fprintf(a.Stdout, "      bitwise: "+format+"\n", args...) }
+// printBitwise prints what o says of p, below its verdict. of names p among several programs of a file.
+func printBitwise(a *cli.App, of string, p *ir.Program, o bitwise.Order) {
+	say := func(format string, args ...any) { fmt.Fprintf(a.Stdout, "      bitwise: "+of+format+"\n", args...) }
 	each, chain := o.Counterexample[bitwise.Each], o.Counterexample[bitwise.Chain]
 	switch {
 	case o.Sums == 0:
@@ -80,22 +80,22 @@ func printBitwise(a *cli.App, p *ir.Program, o bitwise.Order) {
 	case o.Same():
 		say("every rank ends with the same bits (%s)", diag.Counted(o.Sums, "sum"))
 	case each != nil && chain != nil && each.Expr == chain.Expr:
-		printDifference(a, p, &o, bitwise.Each, "floats")
+		printDifference(a, of, p, &o, bitwise.Each, "floats")
 	default:
 		for by, d := range o.Counterexample {
 			if d == nil {
 				say("sums of %s have the same bits on every rank", roundings[by].in)
 			} else {
-				printDifference(a, p, &o, bitwise.Rounding(by), roundings[by].in)
+				printDifference(a, of, p, &o, bitwise.Rounding(by), roundings[by].in)
 			}
 		}
 	}
 }
 
 // printDifference prints two sums that differ.
-func printDifference(a *cli.App, p *ir.Program, o *bitwise.Order, by bitwise.Rounding, in string) {
+func printDifference(a *cli.App, of string, p *ir.Program, o *bitwise.Order, by bitwise.Rounding, in string) {
 	d := o.Counterexample[by]
-	fmt.Fprintf(a.Stdout, "      bitwise: sums of %s differ, %d of %d; integers, min and max do not\n", in,
+	fmt.Fprintf(a.Stdout, "      bitwise: %ssums of %s differ, %d of %d; integers, min and max do not\n", of, in,
 		o.Differ[by], o.Sums)
 	has := "has"
 	if d.Part {

@@ -47,7 +47,7 @@ func TestBitwiseText(t *testing.T) {
 		p := compiled(t, x.name, params)
 		o := bitwise.OrderOf(p)
 		var b bytes.Buffer
-		printBitwise(cli.NewApp(nil, nil, &b, io.Discard, nil), p, o)
+		printBitwise(cli.NewApp(nil, nil, &b, io.Discard, nil), "", p, o)
 		for _, want := range x.want {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: %s, want %q", x.name, b.String(), want)

@@ -7,6 +7,10 @@ import (
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/codegen"
+	"mscclc/codegen/program"
+	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
 )
 
@@ -17,6 +21,46 @@ type bundleReport struct {
 	Nodes    []string `json:"nodes,omitempty" doc:"ranks on several nodes that it has programs for"`
 	Programs int      `json:"programs" doc:"that were proven"`
 	Cubins   int      `json:"cubins" doc:"images of machine code, which nothing is compared with"`
+
+	Bitwise []bundleBitwise `json:"bitwise,omitempty" doc:"of --bitwise: one for each program of an AllReduce"`
+}
+
+// A bundleBitwise says whether all ranks of a program of a bundle end with the same bits.
+type bundleBitwise struct {
+	Program string `json:"program"`
+	Ranks   int    `json:"ranks"`
+	*bitwiseReport
+}
+
+// A bundleSums is the order of the sums of a program of a bundle.
+type bundleSums struct {
+	of      string // what lines about it begin with
+	program *ir.Program
+	order   bitwise.Order
+}
+
+// sumsOf compares the sums of all ranks of each AllReduce of a bundle.
+func (d *verdict) sumsOf(b *bundle.Bundle) error {
+	for _, row := range b.Programs {
+		if ir.Kind(row.Kind) != ir.AllReduce {
+			continue
+		}
+		p, err := program.Decode(row.Title(), row.Source, codegen.ReadOptions{})
+		if err != nil {
+			return err
+		}
+		order := bitwise.OrderOf(p)
+		if !order.Same() {
+			d.code = max(d.code, cli.ExitInput)
+		}
+		d.sums = append(d.sums, bundleSums{fmt.Sprintf("%s on %d ranks: ", row.Title(), row.Ranks), p, order})
+		d.report.Bundle.Bitwise = append(d.report.Bundle.Bitwise, bundleBitwise{row.Title(), int(row.Ranks),
+			newBitwise(p, order)})
+	}
+	if len(d.sums) == 0 {
+		d.note = "--bitwise compares the sums of AllReduce, and the bundle has no program of it"
+	}
+	return nil
 }
 
 // judgeBundle proves the programs of a bundle, and notes what there is to say of it.
@@ -44,6 +88,11 @@ func (d *verdict) judgeBundle(name string, text []byte, f *verifyFlags) error {
 		nodes = "; " + cli.List(r.Nodes)
 	}
 	d.report.Bundle = r
+	if f.bitwise {
+		if err := d.sumsOf(b); err != nil {
+			return err
+		}
+	}
 	d.line = fmt.Sprintf("proven: %s of a bundle for %s, %s ranks%s", diag.Counted(r.Programs, "program"),
 		diag.Printable(r.Device), cli.List(ranks), nodes)
 	switch {

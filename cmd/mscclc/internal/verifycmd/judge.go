@@ -34,6 +34,7 @@ type verdict struct {
 	warned  diag.List      // what a runtime does wrong with it
 	judged  verify.Report  // where there is a program
 	order   *bitwise.Order // of its sums, where that is asked
+	sums    []bundleSums   // of the programs of a bundle
 	program *ir.Program    // where something is still to be said of it
 	last    *ir.Program    // of --ranks, that was judged
 	counts  *countsReport  // of --ranks

@@ -233,7 +233,10 @@ func (v *verifying) print(d *verdict) error {
 	fmt.Fprintf(v.Stdout, "ok    %s    %s%s\n", diag.Printable(d.file), d.line, v.time(d.took))
 	v.noteOf(d)
 	if d.order != nil {
-		printBitwise(v.App, d.program, *d.order)
+		printBitwise(v.App, "", d.program, *d.order)
+	}
+	for _, s := range d.sums {
+		printBitwise(v.App, s.of, s.program, s.order)
 	}
 	return nil
 }
