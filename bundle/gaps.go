@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -40,7 +39,6 @@ const (
 	isWide   = "the program needs more CTAs"
 	noMean   = "the program computes no average"
 	isUneven = "the count does not divide into chunks"
-	isLong   = "the call is longer than the program's memory"
 )
 
 // A span is a range of bytes of calls that have no program, for one reason.
@@ -130,13 +128,10 @@ func (b *Bundle) spans(s *Set, kind ir.Kind, c call, ctas int) (list []span) {
 	above := uint64(0)
 	for _, upTo := range sorted(bounds) {
 		r, why := b.choice(s, kind, c, upTo, ctas)
-		if why == "" {
-			most := b.longest(s, r, data.DType(c.dtype), upTo)
-			if b.Programs[r.Program].Even != 0 {
-				add(above, most, isUneven)
-			}
-			add(max(most, above), upTo, isLong)
-		} else {
+		if why == "" && b.Programs[r.Program].Even != 0 {
+			why = isUneven
+		}
+		if why != "" {
 			add(above, upTo, why)
 		}
 		above = upTo
@@ -199,20 +194,4 @@ func (p *Program) final() bool {
 		}
 	}
 	return false
-}
-
-// longest returns the most bytes, at most upTo, of a call that a rule's program has memory for.
-func (b *Bundle) longest(s *Set, r *RuleRow, t data.DType, upTo uint64) uint64 {
-	p := b.Programs[r.Program]
-	m := made{coll: &ir.Collective{Kind: p.kind(), Ranks: int(p.Ranks), Root: int(p.Root), Chunks: int(p.Chunks)}}
-	fits := func(bytes uint64) bool {
-		of := *r
-		of.UpTo = bytes
-		return p.OnePass == 0 || m.share(&of, t) <= int64(p.Tile)
-	}
-	if fits(upTo) {
-		return upTo
-	}
-	units := min(upTo, 1<<50) / 16
-	return 16 * uint64(max(0, sort.Search(int(units), func(n int) bool { return !fits(uint64(n) * 16) })-1))
 }

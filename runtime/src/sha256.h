@@ -2,4 +2,5 @@
 #pragma once
 #include "../../kernels/abi/rows.h"
 
-void sha256(const void *data, u64 bytes, u8 out[32]);
+// sha256 uses the processor's instructions for it where there are some, unless it is to be plain.
+void sha256(const void *data, u64 bytes, u8 out[32], bool plain = false);

@@ -15,6 +15,7 @@ import (
 // A SetReport says what communicators of so many ranks run.
 type SetReport struct {
 	Ranks   int               `json:"ranks"`
+	Nodes   string            `json:"nodes,omitempty" doc:"the ranks of each node, where NCCL runs all calls; absent: one node"`
 	Reduced []string          `json:"reduced" doc:"types of calls that compute, of which programs may run calls"`
 	Moved   []string          `json:"moved" doc:"types of calls that only move, of which programs may run calls"`
 	Gaps    []bundle.Gap      `json:"gaps" doc:"calls that no program runs: NCCL does, or they fail without NCCL"`
@@ -26,7 +27,7 @@ func (doc *Document) report(b *bundle.Bundle) {
 	doc.CTAs, doc.Sets = ctas(), []SetReport{}
 	for i := range b.Sets {
 		s := &b.Sets[i]
-		r := SetReport{Ranks: s.Ranks, Gaps: b.Gaps(s, doc.CTAs), Wide: b.Wide(s, doc.CTAs)}
+		r := SetReport{Ranks: s.Ranks, Nodes: s.Nodes(), Gaps: b.Gaps(s, doc.CTAs), Wide: b.Wide(s, doc.CTAs)}
 		r.Reduced, r.Moved = s.Types()
 		doc.Sets = append(doc.Sets, r)
 	}
@@ -40,10 +41,13 @@ func (doc *Document) tell(a *cli.App, b *bundle.Bundle) {
 	}
 	var ranks []string
 	for i := range b.Sets {
-		if s := &b.Sets[i]; len(s.Programs) > 0 {
+		switch s := &b.Sets[i]; {
+		case s.Node != nil:
+			a.Note("", "%s all calls of %s: the library runs no programs over several nodes", who, s.Title())
+		case len(s.Programs) == 0:
+			a.Note("", "%s all calls of %s: the bundle has no programs for them", who, s.Title())
+		default:
 			ranks = append(ranks, fmt.Sprint(s.Ranks))
-		} else {
-			a.Note("", "%s all calls of %d ranks: the bundle has no programs for them", who, s.Ranks)
 		}
 	}
 	if len(ranks) == 0 {
@@ -51,7 +55,7 @@ func (doc *Document) tell(a *cli.App, b *bundle.Bundle) {
 	}
 	a.Note("", "programs run collective calls of communicators with %s ranks; %s", strings.Join(ranks, ", "), rest)
 	for i := range doc.Sets {
-		if len(b.Sets[i].Programs) > 0 {
+		if s := &b.Sets[i]; s.Node == nil && len(s.Programs) > 0 {
 			doc.Sets[i].tell(a, who, doc.CTAs)
 		}
 	}
