@@ -15,8 +15,12 @@ var oneGPU = []string{"MSCCLC_STANDIN_GPUS=1", "MSCCLC_SHARED_GPU=1"}
 // sharedCalls are two communicators with groups, captures and a split.
 var sharedCalls = []string{"init 0", "init 1", "allreduce 0 1000 7 0 0 0 v", "allreduce 1 1000 7 0 0 1 vm", "start",
 	"allreduce 0 100000 7 0 0 0 v", "allgather 1 999 7 0 0 2 vu", "end", "capture 0", "allreduce 0 1000 7 0 0 0 v",
-	"gather 0 1000 7 0 1 0 v", "endcapture 0 3", "sync", "split 0 2 1", "reducescatter 2 70 9 0 0 1 v",
+	"gather 0 1000 7 0 1 0 v", "endcapture 0 3", "sync", "split 0 2 1", "meet split", "reducescatter 2 70 9 0 0 1 v",
 	"allreduce 0 3000 7 0 0 0 v", "sync", "destroy 2", "destroy 0", "destroy 1"}
+
+// whileWaits make a communicator while a call of another one waits for a rank.
+var whileWaits = []string{"init 0", "@0 allreduce 0 1000 7 0 0 0 v", "meet waits", "init 1", "@1 allreduce 0 1000 7 0 0 0 v",
+	"allreduce 1 1000 7 0 0 1 v", "sync", "destroy 1", "destroy 0"}
 
 // allOfThread are calls of a thread that has all ranks.
 func allOfThread(ranks int) []string {

@@ -127,6 +127,16 @@ func (s *sheet) data(t *testing.T, file string) {
 			return client(t, w.ranks, w.threads, windowBundle(t, true, w.ranks), nil, calls...).natives(t)
 		})
 	}
+	// With one connection, launches of all streams of a process stand in one queue.
+	for _, connections := range []string{"32", "1"} {
+		s.do(t, "made while a call waits, "+connections, func(t *testing.T) string {
+			env := []string{"CLIENT_ALARM=20", "CUDA_DEVICE_MAX_CONNECTIONS=" + connections}
+			return client(t, 2, false, file, env, whileWaits...).natives(t)
+		})
+	}
+	s.do(t, "made while a call waits, threads", func(t *testing.T) string {
+		return client(t, 2, true, file, []string{"CLIENT_ALARM=20"}, whileWaits...).natives(t)
+	})
 	s.do(t, "a thread with 4 ranks", func(t *testing.T) string {
 		return client(t, 1, false, file, nil, allOfThread(4)...).natives(t)
 	})

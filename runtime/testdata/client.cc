@@ -123,6 +123,7 @@ void put_signal(Rank &r) {
 }
 
 #include "client_wrong.h"
+#include "client_make.h"
 
 // until_error polls as a watchdog does.
 void until_error(Rank &r, Comm c) {
@@ -132,37 +133,6 @@ void until_error(Rank &r, Comm c) {
     usleep(1000);
   }
   printf("rank %d: error %d: %s\n", r.rank, state, ncclGetLastError(c));
-}
-
-void init(Rank &r, const std::vector<std::string> &w) {
-  Comm &c = comm_of(r, w[1]);
-  const UniqueId id = the_id(r, w[1] + (w.size() > 4 ? w[4] : ""));
-  if (w.size() < 4) return expect(r, "ncclCommInitRank", ncclCommInitRank(&c, r.ranks, id, r.rank));
-  struct {
-    Config begin;
-    void *name;
-    int rest[12];
-  } config = {};
-  config.begin = {sizeof config, 0xcafebeef, 22809, number(w[2]), NCCL_UNDEF, NCCL_UNDEF,
-                  number(w[3]) ? number(w[3]) : NCCL_UNDEF};
-  for (int &x : config.rest) x = NCCL_UNDEF;
-  expect(r, "ncclCommInitRankConfig", ncclCommInitRankConfig(&c, r.ranks, id, r.rank, &config.begin));
-}
-
-// shrink makes a communicator of all ranks but one.
-void shrink(Rank &r, const std::vector<std::string> &w) {
-  int without = number(w[3]);
-  if (r.rank == without) return;
-  expect(r, "ncclCommShrink", ncclCommShrink(comm_of(r, w[1]), &without, 1, &comm_of(r, w[2]), nullptr, number(w[4])));
-}
-
-// grow makes a communicator of all ranks out of one that all but one have, which becomes the last.
-void grow(Rank &r, const std::vector<std::string> &w) {
-  const Comm old = comm_of(r, w[1]);
-  UniqueId id;
-  if (!old || r.rank == 0) id = the_id(r, "grow" + w[1], old);
-  expect(r, "ncclCommGrow", ncclCommGrow(old, r.ranks, !old || r.rank == 0 ? &id : nullptr, old ? -1 : r.ranks - 1,
-      &comm_of(r, w[2]), nullptr));
 }
 
 void registered(Rank &r, Comm c) {
@@ -176,24 +146,6 @@ void meet(Rank &r, const std::string &name) {
   close(open((path + std::to_string(r.rank)).c_str(), O_WRONLY | O_CREAT, 0600));
   for (int i = 0; i < r.ranks; i++)
     while (access((path + std::to_string(i)).c_str(), F_OK)) usleep(1000);
-}
-
-// init_all makes a rank on each of some GPUs, and a stream on each.
-void init_all(Rank &r, int ranks, bool group) {
-  UniqueId id;
-  std::vector<int> devices;
-  for (int i = 0; i < ranks; i++) devices.push_back(gpu_of(i));
-  const int *list = ranks > cu.gpus ? devices.data() : nullptr;
-  r.spread = true;
-  if (!group) expect(r, "ncclCommInitAll", ncclCommInitAll(r.comms, ranks, list));
-  if (group) expect(r, "ncclGetUniqueId", ncclGetUniqueId(&id)), expect(r, "ncclGroupStart", ncclGroupStart());
-  for (int i = 0; i < ranks; i++) {
-    side(r, gpu_of(i));
-    if (cu.stream(&r.streams[i], 1)) fail(r, "no stream");
-    if (group) expect(r, "ncclCommInitRank", ncclCommInitRank(&r.comms[i], ranks, id, i));
-  }
-  if (group) expect(r, "ncclGroupEnd", ncclGroupEnd());
-  for (int i = ranks; i < 4; i++) side(r, gpu_of(i)), cu.stream(&r.streams[i], 1);
 }
 
 // stopped stops this process for so many milliseconds.
@@ -313,7 +265,8 @@ int main(int argc, char **argv) {
   open_driver();
   open_maps();
   setvbuf(stdout, nullptr, _IOLBF, 0);
-  alarm(60);  // who hangs ends
+  const char *limit = getenv("CLIENT_ALARM");
+  alarm(limit ? (unsigned)atoi(limit) : 60);  // who hangs ends
   Rank r = {};
   r.ranks = atoi(getenv("WORLD"));
   if (getenv("THREADS")) {

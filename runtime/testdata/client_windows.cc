@@ -33,7 +33,7 @@ struct Maps {
 
 // map makes memory in parts, each of which the rank's GPU may access.
 void map(Rank &r, Memory *m, int parts, int device, bool files) {
-  const size_t unit = 1 << 16;
+  const size_t unit = 2 << 20;
   const Properties p = {1, files ? 1 : 0, {1, device}, nullptr, {}};
   const Access own = {{1, device}, 3};
   m->part = (m->bytes / (size_t)parts / unit + 1) * unit, m->parts = parts;

@@ -18,6 +18,10 @@
     if (must_code) die("%s:%d: %s: %s", __FILE__, __LINE__, #code, driver_text(must_code)); \
   } while (0)
 
+[[noreturn]] inline void die(const char *text) {
+  fprintf(stderr, "%s\n", text);
+  _exit(1);
+}
 template <class... T> [[noreturn]] void die(const char *format, T... args) {
   fprintf(stderr, format, args...);
   fputc('\n', stderr);
