@@ -24,9 +24,6 @@ func TestFrontMadeInOrders(t *testing.T) {
 			"@0 end", "sync", "destroy 0", "destroy 1"}},
 	} {
 		for _, how := range []string{"preload", "forward", "alone"} {
-			if how == "alone" && strings.HasPrefix(c.name, "split") {
-				continue // a known limit (FRONT.md)
-			}
 			t.Run(c.name+"/"+how, func(t *testing.T) {
 				t.Parallel()
 				s := site{how: how, ranks: 2, bundle: wholeBundle(t, 2)}

@@ -37,6 +37,6 @@ void quick(int fd);
 // one.
 Result alone_make(Comm *comm, int ranks, const UniqueId *id, int rank, int device, bool blocking = true);
 
-// Splits (nccl_alone_split.cc). Those of a group are made by alone_split_group at its end, round by round.
+// Splits (nccl_alone_split.cc). Those of a group are made by alone_split_group at its end.
 Result alone_split(AloneComm *c, int color, int key, Comm *made, bool in_group);
 Result alone_split_group();

@@ -251,8 +251,8 @@ EXPORT Result ncclCommGetAsyncError(Comm comm, Result *state) {
   if (!e) return r;
   if (e->state == STATE_TEAM || e->state == STATE_PAUSED) {
     Why why = {};
-    if (e->dead) {
-      *state = REMOTE_ERROR;
+    if (e->dead) {  // soon its text says where launches waited
+      if (e->told || now_ns() - e->died > SECOND) *state = REMOTE_ERROR;
     } else if (team_failed(e->team, &why)) {
       char calls[400];
       const bool differ = board_says(e, calls, sizeof calls);

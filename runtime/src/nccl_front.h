@@ -37,7 +37,9 @@ struct Member {
   Atom<int> state;
   u32 users;        // threads that use team
   Atom<Team *> team;
-  Atom<int> dead;  // 1 + the rank whose process ended without leaving
+  Atom<int> dead;   // 1 + the rank whose process ended without leaving
+  Atom<u64> died;   // when that was noticed
+  Atom<int> told;   // text says where launches waited for it
   Atom<int> agreeing;   // its ranks agree, in a thread that is a user
   u32 rank, ranks;
   int device;

@@ -77,6 +77,7 @@ Comm lost(Member *e, u32 rank, bool properly) {
   e->left[rank] = true;
   if (before || properly || e->dead || e->state != STATE_TEAM) return nullptr;
   member_text(e, "rank %u of %u: the process of rank %u (%llu) has ended", e->rank, e->ranks, rank, e->pid[rank]);
+  e->died = now_ns();
   e->dead = 1 + (int)rank;
   return e->comm;
 }
@@ -91,11 +92,19 @@ Comm hear(Member *e, u32 rank) {
   return nullptr;
 }
 
+// stop has launches leave that wait for a dead rank, and says where they waited.
 void stop(Comm c) {
   Member *e = member_peek(c);
   if (!e) return;
+  Why why = {};
+  if (e->state == STATE_TEAM) {
+    team_abort(e->team);
+    if (team_failed(e->team, &why))
+      member_text(e, "rank %u of %u: the process of rank %d (%llu) has ended; %.440s", e->rank, e->ranks, e->dead - 1,
+                  e->pid[e->dead - 1], why.text);
+  }
+  e->told = 1;
   warn("%s", e->text);
-  if (e->state == STATE_TEAM) team_abort(e->team);
   member_leave(e);
 }
 
