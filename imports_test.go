@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/measure":               {"mscclc/executor/abi", "mscclc/executor/exchange", "mscclc/executor/shared", "mscclc/transport"},
 	"mscclc/executor/nccl":                  {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":                       {"mscclc/files", "mscclc/ir/diag"},
-	"mscclc/simulate":                       {"mscclc/executor", "mscclc/executor/data", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/topology"},
+	"mscclc/simulate":                       {"mscclc/executor", "mscclc/executor/data", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/topology", "mscclc/transport"},
 	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/slots"},
 	"mscclc/algorithms":                     {"*"},
 	"mscclc/algorithms/choose":              {"*"},

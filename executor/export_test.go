@@ -5,6 +5,7 @@ import (
 
 	"mscclc/executor/abi"
 	"mscclc/ir"
+	"mscclc/transport"
 )
 
 // Age makes a plan of a one-sided program without signals as if every replica had done so many passes.
@@ -28,3 +29,6 @@ func (p *Plan) Age(passes uint64) error {
 
 // Peers are the processes of other nodes that a plan is connected with.
 func (p *Plan) Peers() []int { return p.net.job.Peers() }
+
+// CountsOf is what a plan of several nodes has sent and received.
+func CountsOf(p *Plan) transport.Counts { return p.net.job.Counts() }

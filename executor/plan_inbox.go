@@ -22,13 +22,14 @@ type seatNet struct {
 	leave   [][]byte    // handles of inboxes that it reached
 }
 
-// An inboxLayout is how inboxes are laid out, in bytes: a copy of scratch, all scratch, where the flags begin, and all.
+// An inboxLayout is how inboxes are laid out, in bytes: a copy of scratch of all replicas, all scratch, where the flags
+// begin, and all.
 type inboxLayout struct{ copy, scratch, flagsAt, all uint64 }
 
 func (p *Plan) inbox() (l inboxLayout) {
 	one := p.kind.(*onePlan)
-	l.copy = uint64(p.net.table.Inboxes.Chunks) * one.layout.ScratchStride
-	l.scratch = l.copy * uint64(p.columns) * uint64(one.one.Depth)
+	l.copy = uint64(p.net.table.Inboxes.Chunks) * uint64(p.columns) * one.layout.ScratchStride
+	l.scratch = l.copy * uint64(one.one.Depth)
 	at, all := lay(l.scratch, one.layout.FlagMem)
 	l.flagsAt, l.all = at[1], all
 	return l

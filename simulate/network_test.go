@@ -26,7 +26,7 @@ func lowered(t *testing.T, text string) *ir.Program {
 }
 
 // TestMessagesOfNodes: a message costs the proxies of both ends a time each, and they do one after the other: the next
-// while the last is on its way. Between ranks of a node there is no proxy. The way is 4 us from node to node, and links
+// while the last is on its way. Up to 64 replicas have one message. Between ranks of a node there is no proxy. The way is 4 us from node to node, and links
 // move 1,000 bytes a microsecond.
 func TestMessagesOfNodes(t *testing.T) {
 	const way, message = 4, 10
@@ -36,17 +36,23 @@ func TestMessagesOfNodes(t *testing.T) {
 		name  string
 		text  string
 		bytes int64
-		many  int // replicas
+		many  int // replicas, whose tiles are whole; below 0 they are not
 		want  float64
 	}{
 		{"one", pairs(8, [2]int{0, 4}), 100_000, 1, message + way + 100 + message},
 		{"two from one rank, by one NIC", pairs(8, [2]int{0, 4}, [2]int{0, 5}), 100_000, 1, message + way + 200 + message},
 		{"two short ones from one rank", pairs(8, [2]int{0, 4}, [2]int{0, 5}), 1000, 1, 2*message + way + 1 + message},
 		{"two short ones from two ranks", pairs(8, [2]int{0, 4}, [2]int{1, 5}), 1000, 1, message + way + 2 + message},
-		{"of four replicas, with others on their way", pairs(8, [2]int{0, 4}), 100_000, 4, message + way + 100 + message},
-		{"of four replicas, short", pairs(8, [2]int{0, 4}), 4000, 4, 4*message + way + 1 + message},
+		{"of four replicas, side by side", pairs(8, [2]int{0, 4}), 100_000, 4, message + way + 100 + message},
+		{"of four replicas, with the counts", pairs(8, [2]int{0, 4}), 8000, 4, message + way + 8 + message},
+		{"of 128 replicas, with the counts", pairs(8, [2]int{0, 4}), 8192, 128, 2*message + way + 4.096 + message},
+		{"of 128 replicas", pairs(8, [2]int{0, 4}), 128_000, 128, message + way + 128 + message},
+		{"of four replicas, whose tiles are not whole", pairs(8, [2]int{0, 4}), 12_000, -4, 4*message + way + 3 + message},
 	} {
-		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Tile: c.bytes, Columns: c.many}
+		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Tile: c.bytes, Columns: max(c.many, -c.many)}
+		if c.many > 0 {
+			call.Tile /= int64(c.many)
+		}
 		exact(t, c.name, run(t, lowered(t, c.text), machine(t, map[string]int{"nodes": 2, "nics": 1}), costs, call).Micros, c.want)
 	}
 }

@@ -16,6 +16,7 @@ type oneSided struct {
 	plain   MoveCosts // of others
 	rate    float64   // of a block of so many threads, against one of the costs': twice as many move 1.6 times as much
 	columns float64
+	whole   bool // tiles are, but for the last
 	few     bool
 	blocks  []oneBlock
 	ways    []int32   // of an operand, between its rank's GPU and the block's

@@ -128,7 +128,11 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 			local += bytes
 		case o.mirrored(x, k):
 			local += bytes
-			b.owe(o.ways[k], x.Rank, bytes)
+			count := s.Count
+			if b.part > 0 { // they were counted with the first part
+				count = 0
+			}
+			b.owe(o.ways[k], x.Rank, x.Index, count, bytes)
 		case x.Via == ir.ViaPort:
 			arrived = o.copied(b, o.ways[k], begin, bytes)
 			end = max(end, arrived) // the block waits for its port before its threads synchronise

@@ -36,6 +36,7 @@ func (o *oneSided) width() error {
 	}
 	columns, threads, err := o.fit(columns)
 	o.columns, o.rate = float64(columns), math.Pow(float64(threads)/float64(o.costs.OneSided.Threads), 0.7)
+	o.whole = tile*o.columns <= o.chunk
 	o.share, o.simulation.tile = o.chunk, min(max(o.chunk, 1), tile*o.columns)
 	o.passes = int64(math.Ceil(o.share / o.simulation.tile))
 	return err

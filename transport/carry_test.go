@@ -31,7 +31,8 @@ var (
 	built    = map[string]error{}
 )
 
-// driver builds a program of testdata, with the proxy and the engine of tests, with a sanitizer or none.
+// driver builds a program of testdata, with the proxy and the engine of tests, with a sanitizer or none. One whose name
+// ends with " wide" has more columns than go together.
 func driver(t *testing.T, name, sanitizer string) string {
 	t.Helper()
 	file := filepath.Join(scratch, name+sanitizer)
@@ -47,6 +48,7 @@ func driver(t *testing.T, name, sanitizer string) string {
 }
 
 func build(name, sanitizer, file string) error {
+	name, wide := strings.CutSuffix(name, " wide")
 	sources, err := filepath.Glob("*.cc")
 	if err != nil {
 		return err
@@ -54,6 +56,9 @@ func build(name, sanitizer, file string) error {
 	sources = append(sources, "enginetest/engine.cc", "testdata/"+name+".cc")
 	flags := []string{"-std=c++17", "-O1", "-g", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
 		"-Wno-unused-function"} // of headers of the kernel
+	if wide {
+		flags = append(flags, "-DWIDE")
+	}
 	if sanitizer != "" {
 		flags = append(flags, "-fsanitize="+sanitizer)
 	}
@@ -67,8 +72,13 @@ func build(name, sanitizer, file string) error {
 // carry runs testdata/carry.cc, and returns what it prints.
 func carry(t *testing.T, sanitizer string, args ...any) string {
 	t.Helper()
+	return carryBy(t, driver(t, "carry", sanitizer), args...)
+}
+
+func carryBy(t *testing.T, program string, args ...any) string {
+	t.Helper()
 	list := strings.Fields(fmt.Sprintln(args...))
-	out, err := exec.Command(driver(t, "carry", sanitizer), list...).CombinedOutput()
+	out, err := exec.Command(program, list...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("carry %v: %v\n%s", list, err, out)
 	}
@@ -91,5 +101,15 @@ func TestCarry(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// More columns than one message has go in several.
+func TestCarryWide(t *testing.T) {
+	for seed := range 3 {
+		out := carryBy(t, driver(t, "carry wide", "address,undefined"), seed+1, 3, 10, seed%2, "delay=40000")
+		if strings.Count(out, ": 0 of ") != 3 {
+			t.Errorf("seed %d:\n%s", seed+1, out)
+		}
 	}
 }

@@ -18,8 +18,8 @@ static void free_job(net_job *j) {
     free(j->peer[i].out.scratch), free(j->peer[i].in.scratch);
   }
   const net_program &p = j->program;
-  const void *all[] = {p.messages, p.segments, p.process, p.node,     p.rank_of,
-                       j->memory,  j->lane,    j->peer,   j->peer_of, j};
+  const void *all[] = {p.messages, p.segments, p.process, p.node,     p.rank_of, j->memory,
+                       j->lane,    j->group,   j->peer,   j->peer_of, j};
   for (const void *one : all) free((void *)one);
 }
 
@@ -30,10 +30,11 @@ static bool copy_tables(net_job *j, const net_program &from, const net_memory *m
   p.process = copied(from.process, p.ranks), p.node = copied(from.node, p.ranks);
   p.rank_of = copied(from.rank_of, p.blocks);
   j->memory = (net_memory *)copied(memory, p.ranks);
-  j->lane = zeroed<Lane>(j->lanes), j->peer_of = zeroed<u32>(p.ranks);
+  j->lane = zeroed<Lane>(j->lanes), j->group = zeroed<Group>(j->lanes), j->peer_of = zeroed<u32>(p.ranks);
   for (u32 i = 0; j->lane && i < j->lanes; i++)
     j->lane[i] = Lane{(abi_net_lane *)lanes[i].at, lanes[i].block, lanes[i].column, 0};
-  return p.messages && p.segments && p.process && p.node && p.rank_of && j->memory && j->lane && j->peer_of;
+  return p.messages && p.segments && p.process && p.node && p.rank_of && j->memory && j->lane && j->group &&
+         j->peer_of;
 }
 
 static const char *check_lanes(const net_job *j) {
@@ -43,14 +44,27 @@ static const char *check_lanes(const net_job *j) {
     if (l.block >= p.blocks || l.column >= p.columns) return "a lane has a block or column that does not exist";
     if (p.process[p.rank_of[l.block]] != j->process) return "a lane is of a block of another process";
     if (!l.at) return "a lane has no memory";
+    const Lane *before = i && l.column ? &l - 1 : nullptr;
+    const bool last = i + 1 == j->lanes || !j->lane[i + 1].column;
+    if (l.column != (before ? before->column + 1 : 0) || (before && before->block != l.block) ||
+        (last && l.column + 1 != p.columns))
+      return "a block has not a lane of each column, in their order";
   }
   return nullptr;
+}
+
+// make_groups has the lanes of neighbouring columns go together, as many as a message has room for.
+static void make_groups(net_job *j) {
+  for (u32 i = 0; i < j->lanes; i++) {
+    if (j->lane[i].column % NET_COLUMNS == 0) j->group[j->groups++] = Group{i, 0, 0};
+    j->group[j->groups - 1].lanes++;
+  }
 }
 
 // check_room says whether the job's own ranks have memory for all that their peers can send.
 static const char *check_room(const net_job *j) {
   const net_program &p = j->program;
-  const u64 scratch = p.scratch_copy * p.columns * p.depth, flags = (u64)p.columns * p.flags * 8;
+  const u64 scratch = p.scratch_copy * p.depth, flags = (u64)p.columns * p.flags * 8;
   for (u32 i = 0; i < p.message_count; i++) {
     const net_message &m = p.messages[i];
     const bool mine = p.process[m.rank] == j->process, told = p.process[p.rank_of[m.block]] == j->process;
@@ -118,6 +132,7 @@ int mscclc_net_job(net_proxy *proxy, u32 process, const net_program *program, co
   if (!wrong) wrong = check_program(j->program);
   if (!wrong) wrong = check_lanes(j);
   if (!wrong) wrong = check_room(j);
+  if (!wrong) make_groups(j);
   if (!wrong && !make_peers(j)) wrong = "no memory for its connections";
   if (wrong) {
     free_job(j);
@@ -180,6 +195,7 @@ static int change(net_proxy *p, void *with) {
   if (c->to == RESETTING) {
     j->epoch++;
     for (u32 i = 0; i < j->lanes; i++) j->lane[i].taken = 0;
+    for (u32 i = 0; i < j->groups; i++) j->group[i].come = 0;
   }
   return 0;
 }

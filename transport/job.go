@@ -12,6 +12,12 @@ import (
 	"unsafe"
 )
 
+// These do not compile where types.go differs from proxy.h.
+const (
+	_ = uint(Together-C.NET_COLUMNS) + uint(C.NET_COLUMNS-Together)
+	_ = uint(Inside-C.NET_INSIDE) + uint(C.NET_INSIDE-Inside)
+)
+
 // HandleSize is the number of bytes of a handle.
 const HandleSize = 2 * C.TRANSPORT_HANDLE
 
@@ -73,7 +79,8 @@ func (j *Job) Err() error {
 func (j *Job) Counts() Counts {
 	var c C.struct_net_counts
 	C.mscclc_net_counted(j.c, &c)
-	return Counts{uint64(c.sent), uint64(c.received), uint64(c.sent_bytes), uint64(c.received_bytes), uint64(c.beats)}
+	return Counts{uint64(c.sent), uint64(c.received), uint64(c.sent_bytes), uint64(c.received_bytes), uint64(c.beats),
+		uint64(c.pieces)}
 }
 
 // Reset forgets all rows and messages. No kernel may run in any process, and all must have been told so. Then the

@@ -23,7 +23,7 @@ struct Slot {
 
 // A Bulk is a post whose data go over the bulk connection: `next` is how far they were begun.
 struct Bulk {
-  wire_header header;
+  wire_post post;
   const net_message *message;
   Cursor next;
   bool begun;  // all of them
@@ -77,6 +77,12 @@ struct Lane {
   u64 taken;
 };
 
+// A Group is lanes [first, first + lanes) of neighbouring columns of a block, whose rows go together. The next row of
+// `come` of them is there.
+struct Group {
+  u32 first, lanes, come;
+};
+
 enum Phase : u32 { MADE, CONNECTING, RUNNING, RESETTING, RETURNING, CLOSING };
 
 struct net_job {
@@ -86,9 +92,10 @@ struct net_job {
   net_program program;
   net_memory *memory;
   Lane *lane;
+  Group *group;
   Peer *peer;
   u32 *peer_of;  // of each rank, or ~0
-  u32 lanes, peers;
+  u32 lanes, groups, peers;
   Phase phase;
   u32 epoch;
   u64 deadline;

@@ -1,6 +1,6 @@
 // This file receives: it checks each header before it believes it, has data arrive in scratch, and raises flags.
 //
-// A count is stored when all data of its post are there, and all posts of its lane before it are stored.
+// The counts of a post are stored when all its data are there, and all posts of its lanes before it are stored.
 #include "job.h"
 
 #include <string.h>
@@ -13,12 +13,14 @@ static bool broken(net_job *j, const Peer *q, const char *wrong) {
   return false;
 }
 
-// raise stores the count of a post. What was sent before a reset has no effect behind it.
-static void raise(net_job *j, const wire_header &h, u64 bytes) {
+// raise stores the counts of a post. What was sent before a reset has no effect behind it.
+static void raise(net_job *j, const wire_post &post, u64 bytes) {
+  const wire_header &h = post.h;
   net_count(&j->counts.received, 1), net_count(&j->counts.received_bytes, bytes);
   if (h.epoch != j->epoch) return;
-  u64 *flags = (u64 *)j->memory[h.rank].flags + (u64)h.column * j->program.flags;
-  __atomic_store_n(flags + h.flag, h.count, __ATOMIC_RELEASE);
+  u64 *flag = (u64 *)j->memory[h.rank].flags + (u64)h.column * j->program.flags + h.flag;
+  for (u32 i = 0; i < h.columns; i++, flag += j->program.flags)
+    __atomic_store_n(flag, post.part[i].count, __ATOMIC_RELEASE);
 }
 
 // begin_pieces asks for the data of posts, in their order.
@@ -29,11 +31,11 @@ static bool begin_pieces(net_job *j, Peer *q) {
     Bulk &b = f.post[f.at % PENDING];
     Cursor next = b.next;
     Piece piece;
-    if (b.begun || !next_piece(j->program, *b.message, b.header, &next, &piece)) {
+    if (b.begun || !next_piece(j->program, *b.message, b.post, &next, &piece)) {
       b.begun = true, f.at++;
       continue;
     }
-    const u32 rank = b.header.rank;
+    const u32 rank = b.post.h.rank;
     auto &p = f.piece[f.last % TRANSPORT_REQUESTS];
     u8 *data = (u8 *)j->memory[rank].scratch + piece.at;
     if (table_of(j)->recv(q->in.bulk, data, piece.bytes, q->in.scratch[rank], &p.request)) {
@@ -73,45 +75,48 @@ static bool finish_posts(net_job *j, Peer *q) {
   for (; f.head < f.tail; f.head++, found = true) {
     const Bulk &b = f.post[f.head % PENDING];
     if (!b.begun || b.left) break;
-    u64 bytes = b.header.inside;
+    u64 bytes = 0;
     Piece piece;
-    if (!bytes)
-      for (Cursor c = {}; next_piece(j->program, *b.message, b.header, &c, &piece);) bytes += piece.bytes;
-    raise(j, b.header, bytes);
+    for (Cursor c = {}; next_piece(j->program, *b.message, b.post, &c, &piece);) bytes += piece.bytes;
+    raise(j, b.post, bytes);
   }
   return found;
 }
 
-// behind says whether a post of the same lane is yet to be stored.
+// behind says whether a post of the same lanes is yet to be stored.
 static bool behind(const Flow &f, const wire_header &h) {
   for (u64 i = f.head; i < f.tail; i++) {
-    const wire_header &before = f.post[i % PENDING].header;
+    const wire_header &before = f.post[i % PENDING].post.h;
     if (before.block == h.block && before.column == h.column) return true;
   }
   return false;
 }
 
-static void scatter(const net_job *j, const net_message &m, const wire_header &h, const u8 *from) {
-  u8 *scratch = (u8 *)j->memory[h.rank].scratch;
+static void scatter(const net_job *j, const net_message &m, const wire_post &post, const u8 *from) {
+  u8 *scratch = (u8 *)j->memory[post.h.rank].scratch;
   Piece piece;
-  for (Cursor c = {}; next_piece(j->program, m, h, &c, &piece); from += piece.bytes)
+  for (Cursor c = {}; next_piece(j->program, m, post, &c, &piece); from += piece.bytes)
     memcpy(scratch + piece.at, from, piece.bytes);
 }
 
 // take_post is false where the post must wait, or is broken.
 static bool take_post(net_job *j, Peer *q, const wire_header &h, const u8 *inside) {
-  Checked post;
+  Checked checked;
   Flow &f = q->in.flow;
-  const char *wrong = check_post(j->program, h, q->process, j->process, j->memory, &post);
+  if (h.columns > NET_COLUMNS || h.inside < parts_bytes(h)) return broken(j, q, "it is shorter than its parts");
+  wire_post post;
+  const u32 parts = parts_bytes(h);
+  post.h = h, memcpy(post.part, inside, parts);
+  const char *wrong = check_post(j->program, post, q->process, j->process, j->memory, &checked);
   if (wrong) return broken(j, q, wrong);
-  if (h.inside != (post.bytes <= WIRE_INSIDE ? post.bytes : 0)) return broken(j, q, "data of another length");
+  const bool large = checked.bytes > NET_INSIDE;
+  if (h.inside - parts != (large ? 0 : checked.bytes)) return broken(j, q, "data of another length");
   if (h.epoch != q->epoch) return broken(j, q, "a post of another reset");
   const bool ahead = q->epoch > j->epoch || (q->epoch == j->epoch && j->phase != CLOSING && j->phase >= RESETTING);
   if (ahead || f.tail - f.head >= PENDING) return false;
-  if (h.inside) scatter(j, *post.message, h, inside);
-  const bool large = post.bytes > WIRE_INSIDE;
-  if (large || behind(f, h)) f.post[f.tail++ % PENDING] = Bulk{h, post.message, {}, !large, 0};
-  else raise(j, h, h.inside);
+  if (!large) scatter(j, *checked.message, post, inside + parts);
+  if (large || behind(f, h)) f.post[f.tail++ % PENDING] = Bulk{post, checked.message, {}, !large, 0};
+  else raise(j, post, checked.bytes);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// This file sends: rows of lanes as posts, and the data of large ones behind them.
+// This file sends: rows of lanes as posts, a row of each of a block's columns, and the data of large ones behind them.
 #include "job.h"
 
 #include <string.h>
@@ -63,11 +63,11 @@ static bool begin_pieces(net_job *j, Peer *q) {
     Bulk &b = f.post[f.head % PENDING];
     Cursor next = b.next;
     Piece piece;
-    if (!next_piece(j->program, *b.message, b.header, &next, &piece)) {
+    if (!next_piece(j->program, *b.message, b.post, &next, &piece)) {
       f.head++;
       continue;
     }
-    const u32 rank = b.header.rank;
+    const u32 rank = b.post.h.rank;
     void **request = &f.piece[f.last % TRANSPORT_REQUESTS].request;
     const void *data = (const u8 *)j->memory[rank].scratch + piece.at;
     if (table_of(j)->send(q->out.bulk, data, piece.bytes, q->out.scratch[rank], request)) {
@@ -76,6 +76,7 @@ static bool begin_pieces(net_job *j, Peer *q) {
     }
     if (!*request) break;
     b.next = next, f.last++, found = true;
+    net_count(&j->counts.pieces, 1);
   }
   return found;
 }
@@ -101,62 +102,105 @@ bool send_round(net_job *j, Peer *q) {
   return found;
 }
 
-static wire_header header_of(const Lane &l, const abi_net_row &row) {
-  wire_header h = {};
-  h.kind = WIRE_POST;
-  h.block = l.block, h.column = l.column, h.operand = row.operand;
-  h.copy = row.copy, h.rank = row.rank, h.flag = row.flag;
-  h.count = row.count, h.first = row.first, h.end = row.end, h.elems = row.elems, h.chunk = row.chunk;
-  return h;
+// next_row is the next row of a lane, or null where it is not there yet.
+static const abi_net_row *next_row(const Lane &l) {
+  const abi_net_row *row = l.at->row + l.taken % NET_DEPTH;
+  return __atomic_load_n(&row->seq, __ATOMIC_ACQUIRE) == l.taken + 1 ? row : nullptr;
 }
 
-// gather copies the data of a small post behind its header.
-static void gather(const net_job *j, const net_message &m, const wire_header &h, u8 *to) {
-  const u8 *scratch = (const u8 *)j->memory[h.rank].scratch;
+// columns_of is how many of a group's columns a launch has whose first row of them is given.
+static u32 columns_of(const net_job *j, const Group &g, const abi_net_row &row) {
+  const u32 first = j->lane[g.first].column, all = row.columns > first ? row.columns - first : 0;
+  return all < g.lanes ? all : g.lanes;
+}
+
+// all_come says whether the next row of each of these columns is there.
+static bool all_come(const net_job *j, Group *g, u32 columns) {
+  while (g->come < columns && next_row(j->lane[g->first + g->come])) g->come++;
+  return g->come >= columns;
+}
+
+static bool alike(const abi_net_row &a, const abi_net_row &b) {
+  return a.operand == b.operand && a.columns == b.columns && a.rank == b.rank && a.flag == b.flag &&
+         a.elems == b.elems && a.chunk == b.chunk;
+}
+
+// post_of makes a post of the next rows of a group. Where they are not alike it has no columns, which check_post sees.
+static void post_of(const net_job *j, const Group &g, u32 columns, wire_post *post) {
+  const Lane *l = j->lane + g.first;
+  const abi_net_row &first = *next_row(*l);
+  wire_header h = {};
+  h.kind = WIRE_POST, h.epoch = j->epoch;
+  h.block = l->block, h.column = l->column;
+  h.columns = first.columns > j->program.columns ? 0 : columns;
+  h.operand = first.operand, h.rank = first.rank, h.flag = first.flag, h.elems = first.elems, h.chunk = first.chunk;
+  for (u32 i = 0; i < columns; i++) {
+    const abi_net_row &row = *next_row(l[i]);
+    if (!alike(row, first)) h.columns = 0;
+    post->part[i] = wire_part{row.count, row.first, row.end, row.copy, 0};
+  }
+  post->h = h;
+}
+
+// gather copies the data of a small post behind its parts.
+static void gather(const net_job *j, const net_message &m, const wire_post &post, u8 *to) {
+  const u8 *scratch = (const u8 *)j->memory[post.h.rank].scratch;
   Piece piece;
-  for (Cursor c = {}; next_piece(j->program, m, h, &c, &piece); to += piece.bytes)
+  for (Cursor c = {}; next_piece(j->program, m, post, &c, &piece); to += piece.bytes)
     memcpy(to, scratch + piece.at, piece.bytes);
 }
 
-// post_row sends a row, or is false where it must wait. A row for who has gone is taken, and goes nowhere.
-static bool post_row(net_job *j, const Lane &l, const abi_net_row &row) {
-  wire_header h = header_of(l, row);
-  Peer *q = h.rank < j->program.ranks && j->peer_of[h.rank] != ~0u ? j->peer + j->peer_of[h.rank] : nullptr;
-  Checked post;
-  const char *wrong = check_post(j->program, h, j->process, q ? q->process : ~0u, j->memory, &post);
+// send_post sends the next rows of a group, or is false where they must wait. Rows for who has gone are taken, and go
+// nowhere.
+static bool send_post(net_job *j, const Group &g, u32 columns) {
+  const u32 rank = next_row(j->lane[g.first])->rank;
+  Peer *q = rank < j->program.ranks && j->peer_of[rank] != ~0u ? j->peer + j->peer_of[rank] : nullptr;
+  u8 *room = q && !q->dead ? room_to_say(q) : nullptr;
+  if (q && !q->dead && (!room || q->out.flow.tail - q->out.flow.head >= PENDING)) return false;
+  wire_post post;
+  Checked checked;
+  post_of(j, g, columns, &post);
+  const char *wrong = check_post(j->program, post, j->process, q ? q->process : ~0u, j->memory, &checked);
   if (wrong) {
-    fail(j, NET_BROKEN, ~0u, "block %u wrote a row that cannot be: %s", l.block, wrong);
+    fail(j, NET_BROKEN, ~0u, "block %u wrote a row that cannot be: %s", j->lane[g.first].block, wrong);
     return false;
   }
   if (q->dead) return true;
-  u8 *room = room_to_say(q);
+  const bool large = checked.bytes > NET_INSIDE;
+  const u32 parts = parts_bytes(post.h);
+  memcpy(room + sizeof post.h, post.part, parts);
+  post.h.inside = parts + (large ? 0 : (u32)checked.bytes);
+  if (!large) gather(j, *checked.message, post, room + sizeof post.h + parts);
+  if (!say(j, q, &post.h)) return false;
   Flow &f = q->out.flow;
-  if (!room || f.tail - f.head >= PENDING) return false;
-  if (post.bytes <= WIRE_INSIDE) h.inside = (u32)post.bytes;
-  if (h.inside) gather(j, *post.message, h, room + sizeof h);
-  h.epoch = j->epoch;
-  if (!say(j, q, &h)) return false;
-  if (post.bytes > WIRE_INSIDE) f.post[f.tail++ % PENDING] = Bulk{h, post.message, {}, false, 0};
-  net_count(&j->counts.sent, 1), net_count(&j->counts.sent_bytes, post.bytes);
+  if (large) f.post[f.tail++ % PENDING] = Bulk{post, checked.message, {}, false, 0};
+  net_count(&j->counts.sent, 1), net_count(&j->counts.sent_bytes, checked.bytes);
   return true;
+}
+
+// group_round sends what a group's columns have written, and says whether anything was.
+static bool group_round(net_job *j, Group *g, bool *waiting) {
+  bool found = false;
+  while (!j->failed) {
+    Lane *l = j->lane + g->first;
+    const abi_net_row *first = next_row(*l);
+    if (!first) break;
+    const u32 columns = columns_of(j, *g, *first);
+    if (!all_come(j, g, columns)) break;
+    if (!send_post(j, *g, columns)) {
+      *waiting = true;
+      break;
+    }
+    for (u32 i = 0; i < columns; i++) __atomic_store_n(&l[i].at->taken, ++l[i].taken, __ATOMIC_RELEASE);
+    g->come = 0, found = true;
+  }
+  return found;
 }
 
 // lanes_round sends what the kernels have written, and begins with its data at once.
 bool lanes_round(net_job *j, bool *waiting) {
   bool found = false;
-  for (u32 i = 0; i < j->lanes && !j->failed; i++) {
-    Lane &l = j->lane[i];
-    for (;;) {
-      const abi_net_row *row = l.at->row + l.taken % NET_DEPTH;
-      if (__atomic_load_n(&row->seq, __ATOMIC_ACQUIRE) != l.taken + 1) break;
-      if (!post_row(j, l, *row)) {
-        *waiting = true;
-        break;
-      }
-      __atomic_store_n(&l.at->taken, ++l.taken, __ATOMIC_RELEASE);
-      found = true;
-    }
-  }
+  for (u32 i = 0; i < j->groups && !j->failed; i++) found |= group_round(j, j->group + i, waiting);
   for (u32 i = 0; found && i < j->peers && !j->failed; i++)
     if (j->peer[i].ready && !j->peer[i].dead) begin_pieces(j, j->peer + i);
   return found;

@@ -7,7 +7,8 @@
 // inbox, and stores the count in the flag, with release. The program's own signals say when the mirror and the inbox
 // are free again.
 //
-// Rows of one lane take effect in their order, those of different lanes in any.
+// All columns of a block write the same rows, in the same order. The proxy waits for a row of each, and sends them as
+// one message. Rows of one block take effect in their order, those of different blocks in any.
 #pragma once
 #include "table.h"
 
@@ -16,6 +17,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// How many columns go together, and how many bytes a message has room for beside its header: more go on their own, one
+// message for each run of memory that they fill.
+enum { NET_COLUMNS = 64, NET_INSIDE = 8192 };
 
 // A run of chunks in the inbox of the rank that is written. The class is that of the first, as in abi_one_step.
 struct net_segment {
@@ -40,7 +45,8 @@ struct net_program {
   uint32_t message_count, segment_count, ranks, blocks;
   uint32_t columns, depth, chunks;
   uint32_t flags;                         // of a rank in a column, as in abi_one_launch
-  uint64_t scratch_stride, scratch_copy;  // from chunk to chunk of an inbox, and from copy to copy
+  // of an inbox: from column to column of a chunk, of which there are `columns`, and from copy to copy of all
+  uint64_t scratch_stride, scratch_copy;
   unsigned char hash[32];                 // that the other end must have, too
 };
 
@@ -50,7 +56,8 @@ struct net_memory {
   uint64_t flags, flag_bytes;  // 0 of a mirror
 };
 
-// A lane of a block's column in this process; `at` is its abi_net_lane.
+// A lane of a block's column in this process; `at` is its abi_net_lane. Blocks that have lanes have one of each column,
+// in their order.
 struct net_lane {
   uint64_t at;
   uint32_t block, column;
@@ -72,9 +79,9 @@ struct net_failure {
   char text[512];    // one line, without the peer's number
 };
 
-// What a job has done so far.
+// What a job has done so far: posts with their bytes, heartbeats, and the messages of bulk connections that were sent.
 struct net_counts {
-  uint64_t sent, received, sent_bytes, received_bytes, beats;
+  uint64_t sent, received, sent_bytes, received_bytes, beats, pieces;
 };
 
 struct net_proxy;

@@ -119,8 +119,8 @@ func (s *side) post(to, n int, count uint64) {
 	at := unsafe.Pointer(&s.lane[64+s.rows%32*64])
 	row := (*[6]uint64)(at) // seq, count, first, end, elems, chunk
 	row[1], row[2], row[3], row[4], row[5] = count, 0, uint64(n), uint64(n), uint64(n)
-	rest := (*[4]uint32)(unsafe.Add(at, 48)) // operand, copy, rank, flag
-	*rest = [4]uint32{0, 0, uint32(to), 0}
+	rest := (*[4]uint32)(unsafe.Add(at, 48)) // operand, copy and columns, rank, flag
+	*rest = [4]uint32{0, 1 << 16, uint32(to), 0}
 	s.rows++
 	(*atomic.Uint64)(at).Store(uint64(s.rows))
 }

@@ -39,6 +39,10 @@ type Properties struct {
 	GBytes      float64 // GB/s of the device, or 0 if unknown
 }
 
+// Together is how many columns go in one message, and Inside how many bytes go with its header. More go in messages of
+// their own, one for each run of memory that they fill.
+const Together, Inside = 64, 8192
+
 // A Segment is a run of chunks of scratch of the rank that is written. FirstClass is the class of its first chunk.
 type Segment struct{ Index, Count, FirstClass uint32 }
 
@@ -54,7 +58,7 @@ type Program struct {
 	RankOf                     []uint32 // indexed by block
 	Columns, Depth, Chunks     uint32
 	Flags                      uint32   // of a rank in a column
-	ScratchStride, ScratchCopy uint64   // of inboxes: bytes from chunk to chunk and from copy to copy
+	ScratchStride, ScratchCopy uint64   // of inboxes: bytes from column to column of a chunk, and from copy to copy of all
 	Hash                       [32]byte // of all that peers must have alike
 }
 
@@ -62,11 +66,13 @@ type Program struct {
 // has no flags. Addresses of other ranks are 0. The memory is not Go's, and outlives the job.
 type Memory struct{ Scratch, ScratchBytes, Flags, FlagBytes uint64 }
 
-// A Lane is where a block's column writes its rows: At is the address of an abi_net_lane, not in Go's memory.
+// A Lane is where a block's column writes its rows: At is the address of an abi_net_lane, not in Go's memory. A block
+// that has lanes has one of each column, in their order.
 type Lane struct {
 	At            uint64
 	Block, Column uint32
 }
 
-// Counts are what a job has done so far.
-type Counts struct{ Sent, Received, SentBytes, ReceivedBytes, Beats uint64 }
+// Counts are what a job has done so far. A message that was sent is that of all columns; its data were Pieces, beside
+// those that lay inside.
+type Counts struct{ Sent, Received, SentBytes, ReceivedBytes, Beats, Pieces uint64 }

@@ -2,14 +2,15 @@
 // messages begin with a header, and bulk, which has data alone. All numbers are little-endian.
 //
 // The first message of each connection is a wire_hello. What follows it on the control connection is a wire_header and
-// `inside` bytes. A post's data are the chunks that its row tells of (next_piece), in order: inside its message where
-// they are WIRE_INSIDE bytes or fewer, else one message a chunk on the bulk connection, in the order of the posts.
+// `inside` bytes. A post is the rows of a block's columns that go together. Its data are the chunks that its rows tell
+// of, in order: inside its message where they are NET_INSIDE bytes or fewer, else on the bulk connection, a message for
+// each run of memory that they fill (next_piece), in the order of the posts.
 #pragma once
 #include "proxy.h"
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "messages are sent as they lie in memory");
 
-enum : u32 { WIRE_MAGIC = 0x4c43534d, WIRE_VERSION = 1, WIRE_INSIDE = 8192 };
+enum : u32 { WIRE_MAGIC = 0x4c43534d, WIRE_VERSION = 2 };
 
 // What all versions begin a connection with; the fields behind version may change with it.
 struct wire_hello {
@@ -20,43 +21,63 @@ struct wire_hello {
 ABI_SIZE(wire_hello, 56);
 
 enum : u32 {
-  WIRE_POST = 1,  // a row of a lane
+  WIRE_POST = 1,  // a row of each of a block's columns
   WIRE_BEAT,      // the sender lives
   WIRE_RESET,     // all that follows is of the next epoch
   WIRE_BYE,       // the sender has closed the job and sends no more
   WIRE_FAULT      // the sender's job has failed: operand is the net_code, rank the process, inside is the text
 };
 
-// number counts the headers of the connection, from 0. Of a post, epoch counts resets, and the rest is an abi_net_row
-// with its lane.
+// number counts the headers of the connection, from 0. Of a post, epoch counts resets, and the rest is what the rows of
+// its columns have alike, from column on. Columns beyond NET_COLUMNS go in posts of their own.
 struct wire_header {
   u32 magic, kind;
   u64 number;
   u32 epoch, inside;
-  u32 block, column, operand, copy, rank, flag;
-  u64 count, first, end, elems, chunk;
+  u32 block, column, columns, operand, rank, flag;
+  u64 elems, chunk;
 };
-ABI_SIZE(wire_header, 88);
+ABI_SIZE(wire_header, 64);
+
+// What a post's row has of its own, as in abi_net_row.
+struct wire_part {
+  u64 count, first, end;
+  u32 copy, pad;
+};
+ABI_SIZE(wire_part, 32);
+
+// A post as its message begins: behind as many parts as it has columns is the data.
+struct wire_post {
+  wire_header h;
+  wire_part part[NET_COLUMNS];
+};
+ABI_SIZE(wire_post, 64 + 64 * 32);
+
+// parts_bytes is the length of a post's parts.
+inline u32 parts_bytes(const wire_header &h) { return h.columns * (u32)sizeof(wire_part); }
 
 // The most bytes of a message on the control connection, rounded up.
-enum : u32 { WIRE_MOST = 8320 };
-static_assert(sizeof(wire_header) + WIRE_INSIDE <= WIRE_MOST, "the largest message has room");
+enum : u32 { WIRE_MOST = 10304 };
+static_assert(sizeof(wire_post) + NET_INSIDE <= WIRE_MOST, "the largest message has room");
 
-// A Piece is what a post moves of one chunk: bytes from `at` in scratch of a rank.
+// A Piece is a run of memory that a post moves: bytes from `at` in scratch of a rank.
 struct Piece {
   u64 at, bytes;
 };
 
-// A Cursor is how far the chunks of a message were gone through. It begins zeroed.
+// A Cursor is how far the chunks of a post were gone through, and each chunk's columns. It begins zeroed.
 struct Cursor {
-  u32 segment, chunk;
+  u32 segment, chunk, column;
 };
 
-// pass_bytes_of is what a post moves of a chunk of class k: pass_bytes in kernels/moves/cells.h, with lengths in bytes.
-u64 pass_bytes_of(const wire_header &h, u32 k);
+// pass_bytes_of is what a column moves of a chunk of class k: pass_bytes in kernels/moves/cells.h, with lengths in
+// bytes.
+u64 pass_bytes_of(const wire_header &h, const wire_part &part, u32 k);
 
-// next_piece gives the next chunk that has bytes, or false at the end. The header has been checked.
-bool next_piece(const net_program &p, const net_message &m, const wire_header &h, Cursor *c, Piece *piece);
+// next_cell gives what the next column that has any moves of a chunk, or false at the end. next_piece joins cells that
+// follow each other in memory. The header has been checked.
+bool next_cell(const net_program &p, const net_message &m, const wire_post &post, Cursor *c, Piece *piece);
+bool next_piece(const net_program &p, const net_message &m, const wire_post &post, Cursor *c, Piece *piece);
 
 // find_message gives the message of a block and operand, or null.
 const net_message *find_message(const net_program &p, u32 block, u32 operand);
@@ -69,7 +90,7 @@ struct Checked {
 
 // check_post says what is wrong with a post from one process to another, or null. memory is that of the rank, as the
 // caller has it: its flags are not checked where it is a mirror. The caller compares `inside`.
-const char *check_post(const net_program &p, const wire_header &h, u32 from, u32 to, const net_memory *of_rank,
+const char *check_post(const net_program &p, const wire_post &post, u32 from, u32 to, const net_memory *of_rank,
                        Checked *found);
 
 // check_program says what is wrong with the tables of a job, or null.

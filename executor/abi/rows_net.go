@@ -8,12 +8,14 @@ import "structs"
 const NetDepth = 32
 
 // A NetRow says that a block signals a flag of a rank of another node: what the flag is to be, and which bytes of each
-// chunk its tile iteration moves.
+// chunk its tile iteration moves. Copy is that of scratch in its replica, of Columns that the launch has.
 type NetRow struct {
-	_                         structs.HostLayout
-	Seq, Count                uint64
-	First, End, Elems, Chunk  uint64
-	Operand, Copy, Rank, Flag uint32
+	_                        structs.HostLayout
+	Seq, Count               uint64
+	First, End, Elems, Chunk uint64
+	Operand                  uint32
+	Copy, Columns            uint16
+	Rank, Flag               uint32
 }
 
 // A NetLane is the queue of rows of one replica of a block, in memory of the host. Taken counts the rows that the proxy
@@ -38,7 +40,7 @@ type Inbox struct {
 
 // Net says where a launch has its lanes: NetLane [blocks of this device][max_columns], and for each lane, in memory of
 // the device, how many rows its launches have written. Inboxes is an Inbox of each rank, there too. InboxCopy is how
-// many bytes an inbox has of one copy of scratch.
+// many bytes an inbox has of one copy of scratch, of all replicas.
 type Net struct {
 	_                               structs.HostLayout
 	Lanes, Sent, Inboxes, InboxCopy uint64

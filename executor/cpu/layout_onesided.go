@@ -72,7 +72,7 @@ func oneLayouts() map[string]layout {
 		"NetRow": {unsafe.Sizeof(netRow), []uintptr{unsafe.Offsetof(netRow.seq), unsafe.Offsetof(netRow.count),
 			unsafe.Offsetof(netRow.first), unsafe.Offsetof(netRow.end), unsafe.Offsetof(netRow.elems),
 			unsafe.Offsetof(netRow.chunk), unsafe.Offsetof(netRow.operand), unsafe.Offsetof(netRow.copy),
-			unsafe.Offsetof(netRow.rank), unsafe.Offsetof(netRow.flag)}},
+			unsafe.Offsetof(netRow.columns), unsafe.Offsetof(netRow.rank), unsafe.Offsetof(netRow.flag)}},
 		"NetLane": {unsafe.Sizeof(netLane), []uintptr{unsafe.Offsetof(netLane.taken), unsafe.Offsetof(netLane.pad),
 			unsafe.Offsetof(netLane.row)}},
 		"Net": {unsafe.Sizeof(net), []uintptr{unsafe.Offsetof(net.lanes), unsafe.Offsetof(net.sent),

@@ -201,8 +201,8 @@ func (e *end) post(peer, kind int, bytes uint64) {
 	e.posted[kind][peer]++
 	n := e.posted[kind][peer]
 	row.Count, row.First, row.End, row.Elems, row.Chunk = n, 0, bytes, bytes, bytes
-	row.Operand, row.Copy = uint32(slices.Index(e.peers, peer)*kinds+kind), uint32(n%depth)
-	row.Rank, row.Flag = uint32(peer), uint32(kind*len(e.node)+e.me)
+	row.Operand, row.Copy = uint32(slices.Index(e.peers, peer)*kinds+kind), uint16(n%depth)
+	row.Columns, row.Rank, row.Flag = 1, uint32(peer), uint32(kind*len(e.node)+e.me)
 	atomic.StoreUint64(&row.Seq, e.wrote)
 }
 

@@ -12,11 +12,15 @@ enum { NET_DEPTH = 32 };
 
 // A row says what the flag is to be, and what a tile iteration moves of a chunk: bytes [first, end) of it, of which it
 // has chunk bytes, or fewer where a piece of elems bytes ends. operand is the flag's row, counted from the block's
-// first. copy is that of scratch, and flag the flag's number in its column, of `rank`.
+// first. copy is that of scratch in its column, of as many columns as the launch has, and flag the flag's number in its
+// column, of `rank`. All columns of a block write the same rows in the same order, but for their counts and bytes: the
+// proxy makes one message of a row of each.
 struct abi_net_row {
   u64 seq, count;
   u64 first, end, elems, chunk;
-  u32 operand, copy, rank, flag;
+  u32 operand;
+  u16 copy, columns;
+  u32 rank, flag;
 };
 ABI_SIZE(abi_net_row, 64);
 
@@ -32,8 +36,9 @@ ABI_SIZE(abi_net_lane, 64 + 32 * 64);
 // another node's writes its mirror, which this node has. Flags that ranks of other nodes signal have their own numbers.
 enum { BUF_INBOX = 5, BUF_INBOX_FLAGS = 6 };
 
-// Where a rank's inbox is. A copy of scratch begins inbox_copy bytes behind the one before. flags are as in
-// abi_one_memory; 0 of a mirror.
+// Where a rank's inbox is. A copy of scratch, of all columns, begins inbox_copy bytes behind the one before. There each
+// chunk has room for a tile of each column, side by side: chunk i of column c begins (i * max_columns + c) *
+// scratch_stride bytes behind the copy's begin. flags are as in abi_one_memory; 0 of a mirror.
 struct abi_inbox {
   u64 scratch, flags;
 };

@@ -10,7 +10,7 @@
 enum { COPIES = RED_COUNT + 1 };  // of a kernel whose steps fold nothing
 
 // The low bits of a place say how chunks and units follow each other there.
-enum { PLACE_DENSE, PLACE_PACKETS, PLACE_SCRATCH, PLACE_BITS = 3 };
+enum { PLACE_DENSE, PLACE_PACKETS, PLACE_SCRATCH, PLACE_INBOX, PLACE_BITS = 3 };
 
 // memory_of is one of a rank's addresses; field is a row's u64, in their order.
 KD u64 memory_of(const abi_one_launch &a, u32 rank, u32 field) {
@@ -26,7 +26,7 @@ KD u64 place_of(const One &t, const abi_one_operand &o, bool *awry) {
     *awry = true;
     return 0;
   }
-  if (NET && o.buf == BUF_INBOX) return inbox_cell(t, o, 0) + PLACE_SCRATCH;
+  if (NET && o.buf == BUF_INBOX) return inbox_cell(t, o, 0) + PLACE_INBOX;
   if (NET && o.buf == BUF_INBOX_FLAGS) return inbox_flag(t, o);
   const u64 memory = memory_of(a, (u32)o.rank, o.buf);
   if (o.buf == BUF_FLAGS) return memory + ((u64)t.column * a.flags + o.index) * 8;
@@ -135,9 +135,10 @@ template <class R, int OP> struct Quick {
     const u32 kind = where & PLACE_BITS;
     u64 at = where - kind + (u64)unit * (sizeof(V) << (sizeof(V) == 8 && kind == PLACE_PACKETS));
     if (i)
-      at += i * (kind == PLACE_DENSE     ? t.a.chunk * t.a.elem_size
-                 : kind == PLACE_PACKETS ? t.a.packet_stride
-                                         : t.a.scratch_stride);
+      at += i * (kind == PLACE_DENSE          ? t.a.chunk * t.a.elem_size
+                 : kind == PLACE_PACKETS      ? t.a.packet_stride
+                 : NET && kind == PLACE_INBOX ? inbox_stride(t)
+                                              : t.a.scratch_stride);
     return at;
   }
 

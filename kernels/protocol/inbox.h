@@ -22,9 +22,14 @@ KD u64 inbox_word(const One &t, u32 rank, u32 word) {
 #endif
 }
 
+// inbox_copy_of is this pass's copy of scratch in its column, and inbox_stride the bytes from chunk to chunk.
+KD u32 inbox_copy_of(const One &t) { return (u32)(t.copy - (u64)t.column * t.a.depth); }
+KD u64 inbox_stride(const One &t) { return t.a.max_columns * t.a.scratch_stride; }
+
 // inbox_cell is where chunk i of an operand lies that is BUF_INBOX.
 KD u64 inbox_cell(const One &t, const abi_one_operand &o, u32 i) {
-  return inbox_word(t, (u32)o.rank, 0) + t.copy * net_of(t.a).inbox_copy + (u64)(o.index + i) * t.a.scratch_stride;
+  return inbox_word(t, (u32)o.rank, 0) + inbox_copy_of(t) * net_of(t.a).inbox_copy +
+         (u64)(o.index + i) * inbox_stride(t) + t.column * t.a.scratch_stride;
 }
 
 // inbox_flag is where a flag lies that is BUF_INBOX_FLAGS.
@@ -33,6 +38,7 @@ KD u64 inbox_flag(const One &t, const abi_one_operand &o) {
 }
 #else
 enum { NET = false };
+KD u64 inbox_stride(const One &) { return 0; }
 KD u64 inbox_cell(const One &, const abi_one_operand &, u32) { return 0; }
 KD u64 inbox_flag(const One &, const abi_one_operand &) { return 0; }
 #endif

@@ -5,7 +5,7 @@
 // It prints the failure of each process, and fails where something arrived that is wrong, or a process waits for longer
 // than CARRY_SECONDS.
 #include "../enginetest/engine.h"
-#include "../proxy.h"
+#include "../wire.h"
 
 #include <atomic>
 #include <pthread.h>
@@ -14,8 +14,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 6, PAIRS = 5, KINDS = 3, COLUMNS = 2, DEPTH = 2, CHUNKS = 3, SPAN = 4, FLOOD = 400 };
-static const u64 STRIDE = 1 << 20;
+#ifdef WIDE  // more columns than go together
+enum { COLUMNS = NET_COLUMNS + 3, STRIDE = 1 << 14 };
+#else
+enum { COLUMNS = 3, STRIDE = 1 << 20 };
+#endif
+enum { MOST = 6, PAIRS = 5, KINDS = 3, DEPTH = 2, CHUNKS = 3, SPAN = 4, FLOOD = 400 };
 
 static u64 mixed(u64 x) {
   x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 33, x *= 0xc4ceb9fe1a85ec53u;
@@ -34,14 +38,15 @@ static void nap() {
   nanosleep(&ts, nullptr);
 }
 
-// A Pair is a block of one rank that sends data to another rank's, a second count behind them, and a flood of counts;
-// and the other's block, which sends credits back. Each process has one rank. Pair i has blocks 2i and 2i + 1, segment
-// i, and flags 4i (data), 4i + 1 (behind), 4i + 2 (flood) and 4i + 3 (credit).
+// A Pair is a block of one rank that sends data to another rank's, a second count behind them, and before each a flood
+// of counts; and the other's block, which sends credits back. Each process has one rank. Pair i has blocks 2i and 2i +
+// 1, segment i, and flags 4i (data), 4i + 1 (behind), 4i + 2 (flood) and 4i + 3 (credit). All columns do the same
+// rounds, each at its pace, but for some rounds that the last columns have no part in.
 struct Pair {
   u32 from, to;
 };
 static Pair pairs[PAIRS];
-static u32 processes, rounds;
+static u32 processes, rounds, flood;  // flood: before each round
 static net_message messages[PAIRS * 4];
 static net_segment segments[PAIRS];
 static u32 process_of[MOST], rank_of[2 * PAIRS];
@@ -73,16 +78,29 @@ static pthread_barrier_t meeting;
     }                                          \
   } while (0)
 
-// shape is what round n of a pair's column moves.
+// width is how many columns have part in round n of a pair: all in the last ones.
+static u32 width(u32 pair, u64 n) {
+  const u64 x = mixed(pair * 7001 + n * 13);
+  return x % 3 || n + DEPTH >= rounds ? (u32)COLUMNS : (u32)(1 + x / 3 % COLUMNS);
+}
+
+// counted is the count of the last of a column's first n rounds that it has part in.
+static u64 counted(u32 pair, u32 column, u64 n) {
+  while (n && width(pair, n - 1) <= column) n--;
+  return n;
+}
+
+// shape is what round n of a pair's column moves. Of some pairs, the columns are at different copies.
 static void shape(u32 pair, u32 column, u64 n, abi_net_row *row) {
-  static const u64 sizes[] = {0, 1, 7, 4096, 2730, 2731, 8191, 8192, 8193, 65536, 99991, STRIDE};
-  const u64 x = mixed(pair * 1000003 + column * 101 + n * 7919 + 5);
-  row->chunk = sizes[x % (sizeof sizes / sizeof *sizes)];
-  row->elems = row->chunk * CHUNKS - (row->chunk ? (x >> 8) % (2 * row->chunk) : 0);
-  row->first = (x >> 40) % 3 ? 0 : row->chunk / 3;
-  row->end = (x >> 44) % 3 ? row->chunk : row->chunk * 2 / 3;
+  static const u64 sizes[] = {0, 1, 7, 4096, 2730, 2731, 8191, 8192, 8193, 65536, 99991, STRIDE, STRIDE, STRIDE};
+  const u64 all = mixed(pair * 1000003 + n * 7919 + 5), x = mixed(all + column * 101), size = sizes[all % 14];
+  row->chunk = size < STRIDE ? size : (u64)STRIDE;
+  row->elems = row->chunk * CHUNKS - (row->chunk && (all >> 8) % 2 ? (all >> 9) % (2 * row->chunk) : 0);
+  const bool cut = (all >> 32) % 2;
+  row->first = !cut || (x >> 40) % 3 ? 0 : row->chunk / 3;
+  row->end = !cut || (x >> 44) % 3 ? row->chunk : row->chunk * 2 / 3;
   if (row->end < row->first) row->end = row->first;
-  row->copy = column * DEPTH + (u32)(n % DEPTH);
+  row->copy = (u16)((n + pair % 2 * column) % DEPTH), row->columns = (u16)width(pair, n);
 }
 
 // bytes_of is written again here on purpose: it judges the proxy's.
@@ -95,13 +113,13 @@ static u64 bytes_of(const abi_net_row &row, u32 k) {
 static u8 byte_of(u32 pair, u32 column, u64 n, u32 chunk, u64 i) {
   return (u8)(mixed(pair + 31 * column + 977 * n + 65537 * chunk) + i * 131 + (i >> 8) * 17);
 }
-static u8 *chunk_at(u8 *scratch, const net_segment &s, u32 copy, u32 i) {
-  return scratch + copy * program.scratch_copy + (u64)(s.index + i) * STRIDE;
+static u8 *chunk_at(u8 *scratch, const net_segment &s, u32 column, u32 copy, u32 i) {
+  return scratch + copy * program.scratch_copy + ((u64)(s.index + i) * COLUMNS + column) * STRIDE;
 }
 
-static bool may_write(Process *p, u32 block, u32 column) {
+static bool may_write(Process *p, u32 block, u32 column, u32 rows = 1) {
   abi_net_lane *l = p->lanes + block * COLUMNS + column;
-  return p->wrote[block * COLUMNS + column] - __atomic_load_n(&l->taken, __ATOMIC_ACQUIRE) < NET_DEPTH;
+  return p->wrote[block * COLUMNS + column] - __atomic_load_n(&l->taken, __ATOMIC_ACQUIRE) <= NET_DEPTH - rows;
 }
 static void write(Process *p, u32 block, u32 column, u32 operand, u32 rank, u32 flag, u64 count, abi_net_row row) {
   abi_net_lane *l = p->lanes + block * COLUMNS + column;
@@ -116,47 +134,62 @@ static u64 flag(const Process *p, u32 column, u32 number) {
   return __atomic_load_n(p->flags + column * FLAGS + number, __ATOMIC_ACQUIRE);
 }
 
-static bool play_sender(Process *p, u32 i, u32 c, bool *busy) {
-  u64 &n = p->sent[i][c], &flooded = p->flooded[i][c];
+// bare is a row without data, of all columns or of those of a round.
+static abi_net_row bare(u32 columns) {
+  abi_net_row row = {};
+  row.columns = (u16)columns;
+  return row;
+}
+
+static void send_data(Process *p, u32 i, u32 c, bool *busy) {
+  u64 &n = p->sent[i][c];
   const u32 to = pairs[i].to;
-  if (flooded < FLOOD && may_write(p, 2 * i, c)) {
-    write(p, 2 * i, c, 2, to, 4 * i + 2, ++flooded, abi_net_row{});
-    *busy = true;
-  }
-  if (n >= rounds || !may_write(p, 2 * i, c) || flag(p, c, 4 * i + 3) + DEPTH <= n) return true;
   abi_net_row row = {};
   shape(i, c, n, &row);
   for (u32 k = 0; k < SPAN; k++) {
-    u8 *at = chunk_at(p->scratch[to], segments[i], row.copy, k);
+    u8 *at = chunk_at(p->scratch[to], segments[i], c, row.copy, k);
     const u64 bytes = bytes_of(row, (segments[i].first_class + k) % CHUNKS);
     for (u64 b = 0; b < bytes; b++) at[b] = byte_of(i, c, n, k, b);
   }
   write(p, 2 * i, c, 0, to, 4 * i, n + 1, row);
-  while (!may_write(p, 2 * i, c)) {
-    if (mscclc_net_state(p->job, nullptr)) return true;
-    nap();
-  }
-  write(p, 2 * i, c, 1, to, 4 * i + 1, n + 1, abi_net_row{});
+  write(p, 2 * i, c, 1, to, 4 * i + 1, n + 1, bare(row.columns));
   n++, *busy = true;
-  return true;
 }
 
+static void play_sender(Process *p, u32 i, u32 c, bool *busy) {
+  u64 &n = p->sent[i][c], &flooded = p->flooded[i][c];
+  if (n < rounds && flooded < (n + 1) * flood) {
+    if (!may_write(p, 2 * i, c)) return;
+    write(p, 2 * i, c, 2, pairs[i].to, 4 * i + 2, ++flooded, bare(COLUMNS));
+    *busy = true;
+  } else if (n < rounds && width(i, n) <= c) {
+    n++, *busy = true;
+  } else if (n < rounds && may_write(p, 2 * i, c, 2) &&
+             (n < DEPTH || flag(p, c, 4 * i + 3) >= counted(i, c, n - DEPTH + 1))) {
+    send_data(p, i, c, busy);
+  }
+}
 static bool play_receiver(Process *p, u32 i, u32 c, bool *busy) {
   u64 &n = p->got[i][c];
   const u64 behind = flag(p, c, 4 * i + 1), data = flag(p, c, 4 * i);
   CHECK(data >= behind, "pair %u: a count has overtaken the one before it: %llu, %llu", i, behind, data);
-  CHECK(data <= n + DEPTH, "pair %u: a count of %llu in round %llu", i, data, n);
+  if (n < rounds && width(i, n) <= c) {
+    n++, *busy = true;
+    return true;
+  }
+  CHECK(data <= counted(i, c, n + DEPTH < rounds ? n + DEPTH : rounds), "pair %u: a count of %llu in round %llu", i, data,
+        n);
   if (n >= rounds || data <= n || !may_write(p, 2 * i + 1, c)) return true;
   abi_net_row row = {};
   shape(i, c, n, &row);
   for (u32 k = 0; k < SPAN; k++) {
-    const u8 *at = chunk_at(p->scratch[p->number], segments[i], row.copy, k);
+    const u8 *at = chunk_at(p->scratch[p->number], segments[i], c, row.copy, k);
     const u64 bytes = bytes_of(row, (segments[i].first_class + k) % CHUNKS);
     for (u64 b = 0; b < bytes; b++)
       CHECK(at[b] == byte_of(i, c, n, k, b), "pair %u round %llu: byte %llu of chunk %u is wrong", i, n, b, k);
   }
-  write(p, 2 * i + 1, c, 0, pairs[i].from, 4 * i + 3, ++n, abi_net_row{});
-  *busy = true;
+  write(p, 2 * i + 1, c, 0, pairs[i].from, 4 * i + 3, n + 1, bare(row.columns));
+  n++, *busy = true;
   return true;
 }
 
@@ -165,10 +198,10 @@ static bool over(const Process *p) {
   for (u32 i = 0; i < PAIRS; i++)
     for (u32 c = 0; c < COLUMNS; c++) {
       if (pairs[i].from == p->number &&
-          (p->sent[i][c] < rounds || p->flooded[i][c] < FLOOD || flag(p, c, 4 * i + 3) < rounds))
+          (p->sent[i][c] < rounds || p->flooded[i][c] < rounds * flood || flag(p, c, 4 * i + 3) < rounds))
         return false;
       if (pairs[i].to == p->number && (flag(p, c, 4 * i + 1) < rounds || p->got[i][c] < rounds ||
-                                       flag(p, c, 4 * i + 2) < FLOOD))
+                                       flag(p, c, 4 * i + 2) < rounds * flood))
         return false;
     }
   return true;
@@ -182,7 +215,7 @@ static bool play(Process *p) {
     bool busy = false;
     for (u32 i = 0; i < PAIRS; i++)
       for (u32 c = 0; c < COLUMNS; c++) {
-        if (pairs[i].from == p->number && !play_sender(p, i, c, &busy)) return false;
+        if (pairs[i].from == p->number) play_sender(p, i, c, &busy);
         if (pairs[i].to == p->number && !play_receiver(p, i, c, &busy)) return false;
       }
     if (!busy) nap();
@@ -233,13 +266,13 @@ static void make_program() {
   }
   for (u32 r = 0; r < processes; r++) process_of[r] = r;
   program = net_program{messages, segments, process_of, process_of, rank_of, PAIRS * 4, PAIRS, processes, 2 * PAIRS,
-                        COLUMNS, DEPTH, CHUNKS, FLAGS, STRIDE, PAIRS * SPAN * STRIDE, {}};
+                        COLUMNS, DEPTH, CHUNKS, FLAGS, STRIDE, (u64)PAIRS * SPAN * COLUMNS * STRIDE, {}};
 }
 
 static bool make_process(u32 number, const char *spec) {
   Process *p = process + number;
   p->number = number;
-  const u64 scratch = program.scratch_copy * COLUMNS * DEPTH;
+  const u64 scratch = program.scratch_copy * DEPTH;
   p->flags = (u64 *)calloc(COLUMNS * FLAGS, sizeof(u64));
   p->lanes = (abi_net_lane *)calloc(2 * PAIRS * COLUMNS, sizeof *p->lanes);
   net_memory memory[MOST] = {};
@@ -263,6 +296,7 @@ int main(int count, char **argument) {
   if (count < 6) return 2;
   seed = strtoull(argument[1], nullptr, 10), processes = (u32)atoi(argument[2]);
   rounds = (u32)atoi(argument[3]), resets = (u32)atoi(argument[4]);
+  flood = (FLOOD + rounds - 1) / rounds;
   make_program();
   pthread_barrier_init(&meeting, nullptr, processes);
   pthread_t thread[MOST];

@@ -19,14 +19,17 @@ static const net_segment segments[] = {{0, 2, 3}, {4, 3, 1}};
 static const net_message messages[] = {{0, 0, 1, 0, 2}, {0, 3, 2, 0, 0}, {1, 1, 0, 1, 1}, {2, 0, 1, 0, 1}};
 static const u32 own[] = {0, 1, 2}, rank_of[] = {0, 1, 2};
 static const net_program program = {messages, segments, own, own, rank_of, 4, 2, RANKS, BLOCKS, COLUMNS, DEPTH, CHUNKS,
-                                    FLAGS, 512, 8 * 512, {}};
+                                    FLAGS, 512, 8 * 512 * COLUMNS, {}};
 static const u64 SCRATCH = 8 * 512 * COLUMNS * DEPTH;
 static u8 scratch[8 * 512 * COLUMNS * DEPTH];
 static u64 flags[COLUMNS * FLAGS];
 
-static int wrong(const char *what, const wire_header &h) {
-  printf("%s: block %u column %u operand %u copy %u rank %u flag %u [%llu, %llu) of %llu, %llu\n", what, h.block,
-         h.column, h.operand, h.copy, h.rank, h.flag, h.first, h.end, h.chunk, h.elems);
+static int wrong(const char *what, const wire_post &post) {
+  const wire_header &h = post.h;
+  printf("%s: block %u column %u, %u columns, operand %u rank %u flag %u of %llu, %llu\n", what, h.block, h.column,
+         h.columns, h.operand, h.rank, h.flag, h.chunk, h.elems);
+  for (const wire_part *p = post.part; p < post.part + least(h.columns, COLUMNS); p++)
+    printf("copy %u [%llu, %llu)\n", p->copy, p->first, p->end);
   return 1;
 }
 
@@ -36,55 +39,75 @@ static u64 strange(u64 x) {
   return all[dice(sizeof all / sizeof *all)];
 }
 
-static wire_header good() {
-  wire_header h = {};
-  h.column = (u32)dice(COLUMNS), h.copy = h.column * DEPTH + (u32)dice(DEPTH), h.rank = 1, h.flag = (u32)dice(FLAGS);
-  h.chunk = 1 + dice(512), h.elems = 1 + dice(4 * h.chunk), h.end = h.chunk, h.count = 1;
-  return h;
+static wire_post good() {
+  wire_post post = {};
+  wire_header &h = post.h;
+  h.columns = (u32)(1 + dice(COLUMNS)), h.rank = 1, h.flag = (u32)dice(FLAGS);
+  h.chunk = dice(3) ? 1 + dice(512) : 512, h.elems = 1 + dice(4 * h.chunk);
+  const bool skewed = !dice(3);
+  const u32 copy = (u32)dice(DEPTH);
+  for (u32 i = 0; i < h.columns; i++)
+    post.part[i] = wire_part{1, 0, h.chunk, skewed ? (u32)dice(DEPTH) : copy, 0};
+  return post;
 }
 
-// lies says whether a post stays within the memory that it may write, and has the bytes that were told.
-static bool lies(const wire_header &h, const Checked &post) {
-  u64 bytes = 0;
-  Piece piece;
-  for (Cursor c = {}; next_piece(program, *post.message, h, &c, &piece); bytes += piece.bytes) {
-    if (piece.at >= SCRATCH || piece.bytes > SCRATCH - piece.at || piece.bytes > 512) return false;
+// lies says whether a post stays within the memory that it may write, and has the bytes that were told. Its pieces are
+// its cells in their order, of which no two that follow each other are left apart.
+static bool lies(const wire_post &post, const Checked &checked) {
+  const wire_header &h = post.h;
+  u64 bytes = 0, within = 0, end = ~0ull;
+  Piece piece, cell;
+  Cursor cells = {};
+  for (Cursor c = {}; next_piece(program, *checked.message, post, &c, &piece); bytes += piece.bytes) {
+    if (piece.at >= SCRATCH || piece.bytes > SCRATCH - piece.at || piece.at == end) return false;
     memset(scratch + piece.at, 1, piece.bytes);
+    end = piece.at + piece.bytes;
+    for (within = 0; within < piece.bytes; within += cell.bytes)
+      if (!next_cell(program, *checked.message, post, &cells, &cell) || cell.at != piece.at + within ||
+          cell.bytes > 512)
+        return false;
+    if (within != piece.bytes) return false;
   }
-  flags[h.column * FLAGS + h.flag] = 1;
-  return bytes == post.bytes && h.rank == 1 && h.block == 0;
+  for (u32 i = 0; i < h.columns; i++) flags[(h.column + i) * FLAGS + h.flag] = 1;
+  return bytes == checked.bytes && h.rank == 1 && h.block == 0 && !next_cell(program, *checked.message, post, &cells, &cell);
 }
 
 static int hostile() {
   net_memory memory[RANKS] = {};
   memory[1] = net_memory{(u64)scratch, SCRATCH, (u64)flags, sizeof flags};
-  Checked post;
-  wire_header h = good();
-  if (check_post(program, h, 0, 1, memory, &post)) return wrong("a good header is refused", h);
-  if (!post.message || post.bytes == 0) return wrong("a good header moves nothing", h);
-  u32 *const narrow[] = {&h.block, &h.column, &h.operand, &h.copy, &h.rank, &h.flag};
-  u64 *const wide[] = {&h.first, &h.end, &h.elems, &h.chunk};
+  Checked checked;
+  wire_post post = good();
+  wire_header &h = post.h;
+  if (check_post(program, post, 0, 1, memory, &checked)) return wrong("a good header is refused", post);
+  if (!checked.message || checked.bytes == 0) return wrong("a good header moves nothing", post);
+  if (!lies(post, checked)) return wrong("a good header lies elsewhere", post);
+  wire_part &part = post.part[dice(h.columns)];
+  u32 *const narrow[] = {&h.block, &h.column, &h.columns, &h.operand, &h.rank, &h.flag, &part.copy};
+  u64 *const wide[] = {&part.first, &part.end, &h.elems, &h.chunk};
   for (u64 n = 1 + dice(3); n > 0; n--) {
     if (u64 *at = wide[dice(4)]; dice(2)) *at = strange(*at);
-    else if (u32 *small = narrow[dice(6)]) *small = (u32)strange(*small);
+    else if (u32 *small = narrow[dice(7)]) *small = (u32)strange(*small);
   }
-  return !check_post(program, h, 0, 1, memory, &post) && !lies(h, post) ? wrong("a header is believed", h) : 0;
+  return !check_post(program, post, 0, 1, memory, &checked) && !lies(post, checked) ? wrong("a header is believed", post)
+                                                                                    : 0;
 }
 
 // Each of these is one fault in a good header.
 static int single() {
   net_memory memory[RANKS] = {};
   memory[1] = net_memory{(u64)scratch, SCRATCH, (u64)flags, sizeof flags};
-  const wire_header h = good();
-  wire_header bad[12];
-  for (wire_header &b : bad) b = h;
-  bad[0].block = 1, bad[1].block = BLOCKS, bad[2].column = COLUMNS, bad[3].copy = COLUMNS * DEPTH;
-  bad[4].copy = (h.column + 1) % COLUMNS * DEPTH, bad[5].rank = 2, bad[6].rank = RANKS, bad[7].flag = FLAGS;
-  bad[8].operand = 1, bad[9].operand = 3, bad[10].first = h.end + 1;
-  bad[11].chunk = bad[11].end = 513, bad[11].elems = 4 * 513;
-  Checked post;
-  for (const wire_header &b : bad)
-    if (!check_post(program, b, 0, 1, memory, &post)) return wrong("a bad header is believed", b);
+  const wire_post post = good();
+  const u32 last = post.h.columns - 1;
+  wire_post bad[14];
+  for (wire_post &b : bad) b = post;
+  bad[0].h.block = 1, bad[1].h.block = BLOCKS, bad[2].h.column = COLUMNS, bad[3].part[last].copy = DEPTH;
+  bad[4].h.columns = COLUMNS + 1, bad[5].h.rank = 2, bad[6].h.rank = RANKS, bad[7].h.flag = FLAGS;
+  bad[8].h.operand = 1, bad[9].h.operand = 3, bad[10].part[last].first = post.part[last].end + 1;
+  bad[11].h.chunk = bad[11].part[last].end = 513, bad[11].h.elems = 4 * 513;
+  bad[12].h.columns = 0, bad[13].h.column = bad[13].h.columns = 1;
+  Checked checked;
+  for (const wire_post &b : bad)
+    if (!check_post(program, b, 0, 1, memory, &checked)) return wrong("a bad header is believed", b);
   return 0;
 }
 
@@ -97,10 +120,11 @@ static int same() {
   at.launch = &a;
   One t = one_thread(at, 0, abi_one_state{});
   t.first = dice(a.chunk * a.elem_size + 20), t.end = t.first + dice(a.chunk * a.elem_size + 20);
-  wire_header h = {};
-  h.first = t.first, h.end = t.end, h.elems = a.elems * a.elem_size, h.chunk = a.chunk * a.elem_size;
+  wire_post post = {};
+  post.part[0].first = t.first, post.part[0].end = t.end;
+  post.h.elems = a.elems * a.elem_size, post.h.chunk = a.chunk * a.elem_size;
   for (u32 k = 0; k < a.chunks; k++)
-    if (pass_bytes_of(h, k) != pass_bytes(t, k)) return wrong("the kernel moves other bytes", h);
+    if (pass_bytes_of(post.h, post.part[0], k) != pass_bytes(t, k)) return wrong("the kernel moves other bytes", post);
   return 0;
 }
 
