@@ -5,9 +5,11 @@ package executor_test
 import (
 	"testing"
 
+	"mscclc"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/lang"
+	"mscclc/passes/core"
 	"mscclc/transport"
 )
 
@@ -52,5 +54,21 @@ func TestNodesMessages(t *testing.T) {
 	if split := run(4); split.Sent != all.Sent || split.Pieces <= all.Pieces || split.Pieces > 3*all.Pieces {
 		t.Errorf("behind a call of one replica, %d messages have %d pieces, and %d had %d", split.Sent, split.Pieces,
 			all.Sent, all.Pieces)
+	}
+}
+
+// TestNodesCopies runs lanes with more copies of scratch than usual, over nodes.
+func TestNodesCopies(t *testing.T) {
+	world(t)
+	for copies, want := range map[int]int32{0: 3, 5: 5, 99: core.MostCopies} {
+		params := lang.Params{"nodes": "2", "gpus": "2"}
+		p := catalog(t, "allreduce/hierarchical", params, func(o *mscclc.Options) {
+			o.Lowered, o.OneSided, o.Core.Lanes, o.Core.Copies = false, true, 5, copies
+			o.Nodes = func(int) ([]int32, error) { return []int32{0, 0, 1, 1}, nil }
+		})
+		if p.OneSided.Depth != want {
+			t.Errorf("%d copies of scratch, not %d", p.OneSided.Depth, want)
+		}
+		must(t, start(t, p, nodesOf(2, 1, 2), 3, 1024), 50007, data.F32, data.Sum, 3, 2)
 	}
 }

@@ -23,9 +23,9 @@
 // rank has several blocks, what they move is cut into parts, which take turns on links.
 //
 // What a one-sided program stores for a rank of another node ends in the block's own memory. Its next signal has the
-// rank's proxy send a message of all replicas, or several where their tiles do not lie side by side (transport/PROXY.md).
-// Each costs the proxies of both ends a time. They do one after the other, the next while the last is on its way. A
-// message occupies the links between nodes for a time beside its bytes.
+// rank's proxy send a message of all replicas, or several where their tiles do not lie side by side
+// (transport/PROXY.md). Each costs the proxies of both ends a time. They do one after the other, the next while the
+// last is on its way. A message occupies the links between nodes for a time beside its bytes.
 // The block goes on at once: neither its stores nor its signal wait for the network. A port's copies within a node are
 // over before the block signals, as in the kernel.
 //

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"mscclc"
@@ -29,13 +32,14 @@ type laneRow struct {
 
 // A laneVariant is an algorithm of the catalog, for ranks on several nodes, and the launch of it.
 type laneVariant struct {
-	name            string
-	lanes, replicas int
-	tile            int64
+	name                    string
+	lanes, copies, replicas int
+	tile                    int64
 }
 
 func (v laneVariant) String() string {
-	return fmt.Sprintf("%s, lanes %d, replicas %d, tile %s", v.name, v.lanes, v.replicas, size(v.tile))
+	return fmt.Sprintf("%s, lanes %d, copies %d, replicas %d, tile %s", v.name, v.lanes, v.copies, v.replicas,
+		size(v.tile))
 }
 
 const laneBytes = 1 << 30
@@ -69,7 +73,7 @@ func (r laneRow) tries() (names []string, lanes []int) {
 	if r.machine == "dgx1v" {
 		return []string{packedTrees}, []int{24, 32, 40}
 	}
-	return laneNames, []int{4, 6, 8, 12, 16, 24, 32}
+	return laneNames, []int{4, 8, 16, 32}
 }
 
 // A laneBench simulates variants of one row.
@@ -90,7 +94,7 @@ func newLaneBench(t *testing.T, r laneRow) *laneBench {
 // program compiles a variant as the executor takes it over nodes, without its proof, or returns nil where the catalog
 // has none.
 func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
-	key := fmt.Sprint(v.name, v.lanes)
+	key := fmt.Sprint(v.name, v.lanes, " ", v.copies)
 	if p, ok := b.programs[key]; ok {
 		return p
 	}
@@ -108,13 +112,13 @@ func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
 	for r := range node {
 		node[r] = int32(r / 8)
 	}
-	opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: v.lanes, Nodes: node}, Unproven: true,
+	opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: v.lanes, Copies: v.copies, Nodes: node}, Unproven: true,
 		Lang: lang.Options{Protocol: &simple, Open: open}}
 	if v.name != packedTrees {
 		opt.Lang.Params = lang.Params{"nodes": b.nodes, "gpus": 8}
 	}
 	if b.programs[key], err = mscclc.Compile(file, text, opt); err != nil {
-		t.Fatalf("%s: %v", file, err)
+		t.Errorf("%s: %v", file, err)
 	}
 	return b.programs[key]
 }
@@ -128,31 +132,10 @@ func (b *laneBench) run(t *testing.T, v laneVariant, costs *simulate.Costs) *sim
 		return nil
 	}
 	if err != nil {
-		t.Fatalf("%v: %v", v, err)
+		t.Errorf("%v: %v", v, err)
+		return nil
 	}
 	return r
-}
-
-// best looks for the fastest variant of so many lanes.
-func (b *laneBench) best(t *testing.T, lanes ...int) (best laneVariant) {
-	micros := 0.
-	names, _ := b.tries()
-	for _, name := range names {
-		for _, n := range lanes {
-			if b.program(t, laneVariant{name: name, lanes: n}) == nil {
-				continue
-			}
-			for _, replicas := range []int{2, 4, 8, 16, 32, 64, 128} {
-				for tile := int64(64 << 10); tile <= 1<<20; tile *= 2 {
-					v := laneVariant{name, n, replicas, tile}
-					if r := b.run(t, v, nil); r != nil && (micros == 0 || r.Micros < micros) {
-						best, micros = v, r.Micros
-					}
-				}
-			}
-		}
-	}
-	return best
 }
 
 // bound is what no algorithm surpasses, in bytes a microsecond of algbw: what goes into each GPU, or into a node from
@@ -187,30 +170,6 @@ func (b *laneBench) bound() float64 {
 	return bound
 }
 
-// text is the row of the page.
-func (b *laneBench) text(t *testing.T) string {
-	bound := b.bound()
-	share := func(v laneVariant, costs *simulate.Costs) (part float64, r *simulate.Result) {
-		r = b.run(t, v, costs)
-		if r == nil {
-			t.Fatalf("there is no room for %v", v)
-		}
-		return 100 * laneBytes / r.Micros / bound, r
-	}
-	free, err := simulate.CostsOf(b.topo.Device)
-	if err != nil {
-		t.Fatal(err)
-	}
-	free.Network = simulate.NetworkCosts{}
-	one, _ := share(b.one, nil)
-	many, r := share(b.many, nil)
-	without, _ := share(b.many, free)
-	link := b.topo.Links[r.Link]
-	return fmt.Sprintf("| %s:nodes=%d | %s | %.1f | %.1f %% | %s | %.1f %% | %s | %.1f %% | %.0f %% of %s |\n", b.machine,
-		b.nodes, b.collective, bound/1e3, one, b.one, many, b.many, without, 100*r.Occupied,
-		b.topo.Classes[link.Class].Name)
-}
-
 // found reads what a row of the page names.
 func (b *laneBench) found(page string) bool {
 	prefix := fmt.Sprintf("| %s:nodes=%d | %s |", b.machine, b.nodes, b.collective)
@@ -222,8 +181,8 @@ func (b *laneBench) found(page string) bool {
 	for i, v := range []*laneVariant{&b.one, &b.many} {
 		words := strings.NewReplacer(",", "").Replace(cells[4+2*i])
 		unit, count := "", int64(0)
-		if n, err := fmt.Sscanf(words, "%s lanes %d replicas %d tile %d %s", &v.name, &v.lanes, &v.replicas, &count,
-			&unit); n < 5 || err != nil {
+		if n, err := fmt.Sscanf(words, "%s lanes %d copies %d replicas %d tile %d %s", &v.name, &v.lanes, &v.copies,
+			&v.replicas, &count, &unit); n < 6 || err != nil {
 			return false
 		}
 		v.tile = count << map[string]int{"KB": 10, "MB": 20}[unit]
@@ -231,29 +190,12 @@ func (b *laneBench) found(page string) bool {
 	return true
 }
 
-const lanesHead = `# What lanes fill, simulated
-
-Calls of 1 GB of bf16 on machines of topology/machines, with the costs of simulate/devices: one call alone, in protocol
-Simple, compiled for its nodes (--nodes), as the executor runs it. The bound is what no algorithm surpasses, in GB/s of
-algbw: all links into a GPU, or into a node from others, whichever is less; half of that for an AllReduce. A share is
-that of the bound. The best of one lane and of several were looked for among algorithms of the catalog, lanes (4, 6, 8,
-12, 16, 24, 32), replicas (2 to 128) and tiles (64 KB to 1 MB), whatever sizes the files declare. TestLanes writes this
-page, and holds it.
-
-All numbers are simulated, with costs that are partly guesses (see "source" in each file): what a message takes of the
-proxies and NICs is one. Nothing here was run on GPUs of several nodes.
-
-The last two columns say what the gap is. "Messages free" is the share of the same variant where messages cost the
-proxies and NICs nothing but their bytes: what it is more, messages cost, of which each replica sends one a tile. The
-last column is how long the link that is busiest was occupied. Where that is all of the time, the algorithm sends more
-over that link than the bound does, which has every link busy. Where neither explains the gap, lanes wait for each
-other: for signals, and for the first and last tiles.
-
-The rows of dgx1v are of packed trees (examples/dgx1v) in lanes (24, 32, 40), and the bound is that of NVLink alone.
-
-| machine | collective | bound | one lane | by | several lanes | by | messages free | busiest link |
-|---|---|---|---|---|---|---|---|---|
-`
+// laneRowsAt are the rows that are simulated: of two nodes, or of all with MSCCLC_PAPERS=full and for an update.
+func laneRowsAt(update bool) []laneRow {
+	return slices.DeleteFunc(laneRows(), func(r laneRow) bool {
+		return r.nodes > 2 && !update && os.Getenv("MSCCLC_PAPERS") != "full"
+	})
+}
 
 // TestLanes simulates the variants of LANES.md, of two nodes, or of all with MSCCLC_PAPERS=full. MSCCLC_UPDATE=1 looks
 // for the best variants anew and writes the page.
@@ -264,31 +206,43 @@ func TestLanes(t *testing.T) {
 	if err != nil && !update {
 		t.Fatal(err)
 	}
-	text, looked := lanesHead, 0
-	for _, r := range laneRows() {
-		if r.nodes > 2 && !update && os.Getenv("MSCCLC_PAPERS") != "full" {
-			continue
-		}
+	rows := laneRowsAt(update)
+	text := make([]string, len(rows))
+	each(len(rows), func(i int) {
+		r := rows[i]
 		b := newLaneBench(t, r)
 		if update {
 			_, lanes := r.tries()
 			b.one, b.many = b.best(t, 1), b.best(t, lanes...)
 		} else if !b.found(string(page)) {
 			t.Errorf("%s has no row of %s on %s:nodes=%d", file, b.collective, b.machine, b.nodes)
-			continue
+			return
 		}
-		row := b.text(t)
-		if looked++; !update && !strings.Contains(string(page), row) {
-			t.Errorf("%s does not have what the simulator says now; MSCCLC_UPDATE=1 writes it:\n%s", file, row)
+		text[i] = b.text(t)
+		if !update && !strings.Contains(string(page), text[i]) {
+			t.Errorf("%s does not have what the simulator says now; MSCCLC_UPDATE=1 writes it:\n%s", file, text[i])
 		}
-		text += row
-	}
-	if looked < 12 {
-		t.Errorf("%d rows were looked at", looked)
+	})
+	if len(rows) < 12 {
+		t.Errorf("%d rows were looked at", len(rows))
 	}
 	if update && !t.Failed() {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(lanesHead+strings.Join(text, "")), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// each does things at once, as many as there are cores.
+func each(count int, do func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(count, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(count); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	all.Wait()
 }

@@ -26,8 +26,8 @@ func lowered(t *testing.T, text string) *ir.Program {
 }
 
 // TestMessagesOfNodes: a message costs the proxies of both ends a time each, and they do one after the other: the next
-// while the last is on its way. Up to 64 replicas have one message. Between ranks of a node there is no proxy. The way is 4 us from node to node, and links
-// move 1,000 bytes a microsecond.
+// while the last is on its way. Up to 64 replicas have one message. Between ranks of a node there is no proxy. The way
+// is 4 us from node to node, and links move 1,000 bytes a microsecond.
 func TestMessagesOfNodes(t *testing.T) {
 	const way, message = 4, 10
 	costs := free()
@@ -53,6 +53,7 @@ func TestMessagesOfNodes(t *testing.T) {
 		if c.many > 0 {
 			call.Tile /= int64(c.many)
 		}
-		exact(t, c.name, run(t, lowered(t, c.text), machine(t, map[string]int{"nodes": 2, "nics": 1}), costs, call).Micros, c.want)
+		topo := machine(t, map[string]int{"nodes": 2, "nics": 1})
+		exact(t, c.name, run(t, lowered(t, c.text), topo, costs, call).Micros, c.want)
 	}
 }

@@ -51,10 +51,11 @@ type oneBlock struct {
 	owed                   []owed  // what they stored for ranks of other nodes since the last signal
 }
 
-// A flag has when the last of its signals arrived, by their number modulo how many are kept.
+// A flag has when the last of its signals arrived, by their number modulo how many are kept: those of as many passes as
+// who signals may be ahead.
 type flag struct {
 	count   int64
-	arrived [8]float64
+	arrived []float64
 }
 
 func newOneSided(s *simulation) (runner, error) {
@@ -88,9 +89,23 @@ func newOneSided(s *simulation) (runner, error) {
 		}
 	}
 	o.written, o.heads, o.tails, o.flags = make([]int64, packets), make([]float64, packets*o.depth),
-		make([]float64, packets*o.depth), make([]flag, flags)
+		make([]float64, packets*o.depth), o.newFlags(flags)
 	o.few = s.passes <= 1 && o.onlyPackets()
 	return o, nil
+}
+
+func (o *oneSided) newFlags(count int) []flag {
+	flags, all := make([]flag, count), 0
+	kept := func(f int) int { return max(8, len(o.links.Signals.Of(f))*int(o.depth+1)) }
+	for f := range flags {
+		all += kept(f)
+	}
+	arrived := make([]float64, all)
+	for f := range flags {
+		n := kept(f)
+		flags[f].arrived, arrived = arrived[:n:n], arrived[n:]
+	}
+	return flags
 }
 
 func (o *oneSided) start(e *engine) { o.e = e }

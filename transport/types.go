@@ -58,7 +58,7 @@ type Program struct {
 	RankOf                     []uint32 // indexed by block
 	Columns, Depth, Chunks     uint32
 	Flags                      uint32   // of a rank in a column
-	ScratchStride, ScratchCopy uint64   // of inboxes: bytes from column to column of a chunk, and from copy to copy of all
+	ScratchStride, ScratchCopy uint64   // of inboxes: bytes from column to column, and from copy to copy of all
 	Hash                       [32]byte // of all that peers must have alike
 }
 

@@ -58,6 +58,7 @@ type Options struct {
 	Staged   bool // a rank reaches only scratch and packets of others, so that calls may give it any buffers
 	MaxInsts int  // limit of moves; 0 is ir.UsualInsts
 	Lanes    int  // blocks of a rank at most, up to MostLanes, which run tiles each at its own pace; 0 is one
+	Copies   int  // of scratch where ranks have several lanes: 2 to MostCopies, or 0 for the usual three
 
 	// Nodes is the node of each rank, or nil for one. Between nodes data goes through scratch, and who reads it there
 	// waits for a signal of the writer itself; see "Several nodes" in package verify. Hints for ports and pulls are

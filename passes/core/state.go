@@ -9,12 +9,15 @@ import (
 )
 
 // depth is the number of copies of scratch and packets, unless launches have one pass. Where a rank has several lanes,
-// some are passes ahead of others, so there are more.
+// some are passes ahead of others, so there are more, or as many as the options say.
 func (l *State) depth() int32 {
-	if l.lanes > 1 {
-		return 3
+	switch {
+	case l.lanes <= 1:
+		return 2
+	case l.opt.Copies > 0:
+		return int32(min(max(l.opt.Copies, 2), MostCopies))
 	}
-	return 2
+	return 3
 }
 
 // copies is that number: where launches have one pass, packets alone have two, and only if no other

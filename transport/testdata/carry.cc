@@ -177,8 +177,8 @@ static bool play_receiver(Process *p, u32 i, u32 c, bool *busy) {
     n++, *busy = true;
     return true;
   }
-  CHECK(data <= counted(i, c, n + DEPTH < rounds ? n + DEPTH : rounds), "pair %u: a count of %llu in round %llu", i, data,
-        n);
+  const u64 most = counted(i, c, n + DEPTH < rounds ? n + DEPTH : rounds);
+  CHECK(data <= most, "pair %u: a count of %llu in round %llu", i, data, n);
   if (n >= rounds || data <= n || !may_write(p, 2 * i + 1, c)) return true;
   abi_net_row row = {};
   shape(i, c, n, &row);

@@ -69,7 +69,8 @@ static bool lies(const wire_post &post, const Checked &checked) {
     if (within != piece.bytes) return false;
   }
   for (u32 i = 0; i < h.columns; i++) flags[(h.column + i) * FLAGS + h.flag] = 1;
-  return bytes == checked.bytes && h.rank == 1 && h.block == 0 && !next_cell(program, *checked.message, post, &cells, &cell);
+  return bytes == checked.bytes && h.rank == 1 && h.block == 0 &&
+         !next_cell(program, *checked.message, post, &cells, &cell);
 }
 
 static int hostile() {
@@ -88,8 +89,8 @@ static int hostile() {
     if (u64 *at = wide[dice(4)]; dice(2)) *at = strange(*at);
     else if (u32 *small = narrow[dice(7)]) *small = (u32)strange(*small);
   }
-  return !check_post(program, post, 0, 1, memory, &checked) && !lies(post, checked) ? wrong("a header is believed", post)
-                                                                                    : 0;
+  if (check_post(program, post, 0, 1, memory, &checked) || lies(post, checked)) return 0;
+  return wrong("a header is believed", post);
 }
 
 // Each of these is one fault in a good header.

@@ -29,6 +29,7 @@ type Flags struct {
 	Sided        string // one of SideNames
 	staged       bool
 	lanes        int
+	copies       int
 	Nodes        cli.Nodes // of --nodes, of commands with AddNodes
 	via          ir.Via    // what a table asks for
 	optimise     int
@@ -60,6 +61,8 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 		"reach only scratch and packets of other ranks, so that calls may use any buffers (--sided one)")
 	f.IntVar(&c.lanes, "lanes", 1,
 		"let a rank have up to `N` thread blocks, which go through the tiles each at its own pace (--sided one)")
+	f.IntVar(&c.copies, "copies", 0,
+		"have `N` copies of scratch, so that lanes may be further apart (--lanes); 0 is three")
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the required passes (mscclc help passes)")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (mscclc help passes)")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse steps that pass on the same data; false is --opt fuse=off")
@@ -161,6 +164,9 @@ func (c *Flags) fitSides() error {
 	if c.lanes > 1 && (plus || !c.OneSided()) {
 		return cli.Usagef("--lanes is for one-sided programs that mscclc's executor runs: give --sided one, and no --target mscclpp")
 	}
+	if c.copies != 0 && (c.copies < 2 || c.copies > core.MostCopies || c.lanes == 1) {
+		return cli.Usagef("--copies takes a number from 2 to %d, and is for several lanes: give --lanes", core.MostCopies)
+	}
 	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
 	flag := c.OneGiven(only...)
 	switch {
@@ -180,7 +186,7 @@ var twoSidedOnly = []string{"instances", "fused-receives", "slots"}
 var PassFlags = []string{"optimise", "opt", "fuse"}
 
 // compileOnly are the flags that only a compilation can follow.
-var compileOnly = append([]string{"param", "instances", "sided", "staged", "lanes"}, PassFlags...)
+var compileOnly = append([]string{"param", "instances", "sided", "staged", "lanes", "copies"}, PassFlags...)
 
 // Unfit names a flag that is given and that what is compiled already cannot follow, nor the
 // command any of others.
