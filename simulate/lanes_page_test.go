@@ -159,8 +159,8 @@ that of the bound.
 
 The best of one lane and of several were looked for among algorithms of the catalog, lanes (4 to 32), copies of scratch
 (2 to 8), replicas (1 to 128) and tiles (16 KB to 4 MB), whatever sizes the files declare. The search goes from
-neighbour to neighbour, so there may be better ones. Memory is made for the replicas of the call. TestLanes writes this
-page, and holds it.
+neighbour to neighbour, so there may be better ones. Memory is made for the replicas and the tile of the call, so that
+tiles of all replicas go as one message (transport/PROXY.md). TestLanes writes this page, and holds it.
 
 All numbers are simulated, with costs that are partly guesses (see "source" in each file): what a message takes of the
 proxies and NICs is one. Nothing here was run on GPUs of several nodes.

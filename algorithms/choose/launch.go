@@ -131,10 +131,11 @@ func (l *Launcher) plan(ctx context.Context, v Variant, call Call) (*executor.Pl
 	}
 	opt := l.Options
 	opt.Ranks = slices.Clone(opt.Ranks)
-	if v.Columns > executor.PlanColumns {
+	// Between nodes, tiles that fill the memory of a plan go together (transport/PROXY.md).
+	if nodes := call.Nodes > 1; v.Columns > executor.PlanColumns || nodes && v.Columns > 0 {
 		opt.Columns = max(opt.Columns, v.Columns)
 	}
-	if v.Tile > executor.PlanTile {
+	if nodes := call.Nodes > 1; v.Tile > executor.PlanTile || nodes && v.Tile > 0 {
 		opt.TileBytes = max(opt.TileBytes, v.Tile)
 	}
 	p, err := executor.Prepare(ctx, program, opt)
