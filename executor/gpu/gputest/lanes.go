@@ -30,14 +30,19 @@ func testLanes(t *testing.T, d Device) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := d.load(t, p)
 		for _, tile := range []int64{64 << 10, 256 << 10, 1 << 20} {
-			trace, columns, elems := &executor.Trace{}, 128/(2*lanes), d.times(1<<16, 1<<26) // 256 MiB
+			trace, columns, elems := &executor.Trace{}, 128/(2*lanes), d.times(1<<18, 1<<26) // 256 MiB
 			if d.StandIn() {
-				columns, tile = 2, tile>>6
+				tile >>= 6
 			}
-			err := check(l, p.Coll, data.I32, data.Sum, int64(elems),
+			l, err := executor.Load(p, executor.Options{Device: d.Open(numbers()...), Unproven: true, Columns: columns,
+				TileBytes: tile})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = check(l, p.Coll, data.I32, data.Sum, int64(elems),
 				func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, columns, tile })
+			l.Close()
 			if d.Name == "hip" && errors.Is(err, executor.ErrNotSupported) {
 				continue
 			}
@@ -45,13 +50,16 @@ func testLanes(t *testing.T, d Device) {
 				t.Fatal(err)
 			}
 			for rank := range int32(2) {
-				b := busyLanes(p, trace, rank)
+				b, alone := busyLanes(p, trace, rank, -1), 0.
+				for c := range columns {
+					alone += busyLanes(p, trace, rank, c).both / float64(columns)
+				}
 				if min(b.reduces, b.sends) == 0 || b.both > min(b.reduces, b.sends) || max(b.reduces, b.sends) > 1.001 {
 					t.Errorf("%d lanes, rank %d: %+v", lanes, rank, b)
 				}
 				t.Logf("%d lanes, %d columns, tiles of %d: rank %d: a lane reduces %.0f %% of the call, one sends %.0f %%, both "+
-					"at once %.0f %% (%d of %d passes)", lanes, columns, tile, rank, 100*b.reduces, 100*b.sends, 100*b.both,
-					trace.Passes, trace.Of)
+					"at once %.0f %%, of one column %.0f %% (%d of %d passes)", lanes, columns, tile, rank, 100*b.reduces, 100*b.sends,
+					100*b.both, 100*alone, trace.Passes, trace.Of)
 			}
 		}
 		if lanes == 2 {
@@ -62,10 +70,10 @@ func testLanes(t *testing.T, d Device) {
 
 // hasRoom reports how many CTAs a GPU holds at once, by their threads, as the executor is told.
 func (d Device) hasRoom(t *testing.T, p *ir.Program) {
-	columns := d.times(300, 1024)
+	const columns = 1024
 	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: columns, TileBytes: 256})
 	for threads := 512; threads >= 64; threads /= 2 {
-		err := r.once(soon(t), data.I32, data.Sum, int64(columns)*64, func(a *executor.CallArgs) {
+		err := r.once(soon(t), data.I32, data.Sum, columns*64, func(a *executor.CallArgs) {
 			a.Threads, a.Columns = threads, columns
 		})
 		if !errors.Is(err, executor.ErrNoDevice) && (err != nil || threads == 512) {
@@ -80,8 +88,8 @@ type busy struct{ reduces, sends, both float64 }
 
 // busyLanes reads it from a trace. The call is from the first begin to the last end on that rank's device. A lane
 // reduces if it has a Move that sums, and else sends if it has one that writes to another rank. It is busy while one of
-// its columns is in a Move: what waits is another step.
-func busyLanes(p *ir.Program, t *executor.Trace, rank int32) (b busy) {
+// its columns, or of one alone unless that is -1, is in a Move: what waits is another step.
+func busyLanes(p *ir.Program, t *executor.Trace, rank int32, column int) (b busy) {
 	type turn struct {
 		at   time.Duration
 		lane int // 0 reduces, 1 sends
@@ -92,7 +100,7 @@ func busyLanes(p *ir.Program, t *executor.Trace, rank int32) (b busy) {
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		own, number, _ := p.Place(s.Step)
-		if int32(own) != rank {
+		if int32(own) != rank || column >= 0 && int(s.Column) != column {
 			continue
 		}
 		first, end = min(first, s.Begin), max(end, s.Begin+s.Length)
