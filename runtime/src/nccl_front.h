@@ -257,7 +257,11 @@ int gpu_busy(void *stream, bool *busy);
 int gpu_captured(void *stream, bool *captured);
 int gpu_copy(u64 to, u64 from, u64 bytes, void *stream);
 
-// Messages and counts. warn and info print by MSCCLC_DEBUG; tell prints without it, too.
+// Messages and counts. version, warn and info print by MSCCLC_DEBUG; tell prints without it, too. debug_named is a
+// level of MSCCLC_DEBUG, or -1. debug_file writes what MSCCLC_DEBUG_FILE names, if it is set.
+int debug_named(const char *text);
+bool debug_file(char *path, size_t size);
+void version(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -39,13 +39,35 @@ bool thread_begin(void *(*work)(void *), void *of) {
 
 namespace {
 
+// The levels of MSCCLC_DEBUG, as NCCL_DEBUG has them. Each prints what those before it print.
+enum { SAYS_NONE, SAYS_VERSION, SAYS_WARN, SAYS_INFO, SAYS_TRACE };
+
 int debug_level() {
   static Atom<int> level = {-1};
   if (level < 0) {
-    const char *text = getenv("MSCCLC_DEBUG");
-    level = !text ? 0 : !strcasecmp(text, "INFO") || !strcasecmp(text, "TRACE") ? 2 : !strcasecmp(text, "WARN") ? 1 : 0;
+    const int named = debug_named(getenv("MSCCLC_DEBUG"));
+    level = named < 0 ? SAYS_NONE : named;
   }
   return level;
+}
+
+// open_output opens the file of MSCCLC_DEBUG_FILE, or says 2, which is stderr. As NCCL's, it is for WARN and more.
+int open_output() {
+  char path[4096];
+  if (debug_level() < SAYS_WARN || !debug_file(path, sizeof path)) return 2;
+  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  return fd < 0 ? 2 : fd;  // nccl_settings.cc warns
+}
+
+// output is where lines go: one file for the process.
+int output() {
+  static int known = -1;
+  int fd = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+  if (fd >= 0) return fd;
+  const int mine = open_output();
+  if (__atomic_compare_exchange_n(&known, &fd, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return mine;
+  if (mine != 2) close(mine);
+  return fd;
 }
 
 // print writes one line at once, so that lines of several processes stay whole.
@@ -55,7 +77,7 @@ void print(const char *kind, const char *format, va_list args) {
   n += vsnprintf(line + n, sizeof line - (size_t)n - 1, format, args);
   if (n > (int)sizeof line - 2) n = (int)sizeof line - 2;
   line[n++] = '\n';
-  if (write(2, line, (size_t)n) < 0) return;
+  if (write(output(), line, (size_t)n) < 0) return;
 }
 
 // Counts by function and reason. A row is taken once, and never given back.
@@ -80,14 +102,23 @@ u64 calls_written;
   print(kind, format, args);       \
   va_end(args)
 
-bool warns() { return debug_level() >= 1; }
+bool warns() { return debug_level() >= SAYS_WARN; }
 void warn(const char *format, ...) {
-  if (debug_level() < 1) return;
+  if (debug_level() < SAYS_WARN) return;
   PRINT("WARN");
 }
 void info(const char *format, ...) {
-  if (debug_level() < 2) return;
+  if (debug_level() < SAYS_INFO) return;
   PRINT("INFO");
+}
+static void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void trace(const char *format, ...) {
+  if (debug_level() < SAYS_TRACE) return;
+  PRINT("TRACE");
+}
+void version(const char *format, ...) {
+  if (debug_level() < SAYS_VERSION) return;
+  PRINT("VERSION");
 }
 void tell(const char *format, ...) { PRINT("WARN"); }
 
@@ -113,7 +144,42 @@ const char *interned(const char *text) {
   return found ? found : "one of many reasons";
 }
 
+// debug_named is the level of a text, or -1.
+int debug_named(const char *text) {
+  static const char *const names[] = {"NONE", "VERSION", "WARN", "INFO", "TRACE"};
+  for (int i = 0; text && i <= SAYS_TRACE; i++)
+    if (!strcasecmp(text, names[i])) return i;
+  return -1;
+}
+
+// debug_file writes the path that MSCCLC_DEBUG_FILE names: %h is the host, up to its first dot, %p the process, and %%
+// a percent sign, as in NCCL_DEBUG_FILE. It gives false where the variable is not set, or the path is too long.
+bool debug_file(char *path, size_t size) {
+  const char *from = getenv("MSCCLC_DEBUG_FILE");
+  if (!from || !*from) return false;
+  char host[256] = {}, pid[16];
+  gethostname(host, sizeof host - 1);
+  host[strcspn(host, ".")] = 0;
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
+  size_t n = 0;
+  while (*from) {
+    char one[2] = {*from++, 0};
+    const char *part = one;
+    if (*one == '%' && (*from == 'h' || *from == 'p' || *from == '%')) {
+      part = *from == 'h' ? host : *from == 'p' ? pid : one;
+      from++;
+    }
+    const size_t more = strlen(part);
+    if (n + more >= size) return false;
+    memcpy(path + n, part, more);
+    n += more;
+  }
+  path[n] = 0;
+  return true;
+}
+
 void count_call(Fn fn, const char *why) {
+  trace("nccl%s: %s", fn_name(fn), why ? why : NATIVE);
   if (wants_stats < 0) {
     const char *path = getenv("MSCCLC_STATS");
     wants_stats = path && *path;

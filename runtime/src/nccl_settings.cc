@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 namespace {
@@ -25,9 +24,7 @@ bool is_limit(const char *text) {
   return !*end && seconds >= 0 && seconds <= 1e9;
 }
 
-bool is_level(const char *text) {
-  return !strcasecmp(text, "WARN") || !strcasecmp(text, "INFO") || !strcasecmp(text, "TRACE");
-}
+bool is_level(const char *text) { return debug_named(text) >= 0; }
 
 bool is_switch(const char *text) { return !strcmp(text, "0") || !strcmp(text, "1"); }
 
@@ -43,14 +40,22 @@ const char *value_of(const char *name) {
 
 }  // namespace
 
+// writable says whether a file can be opened to write lines to it, and makes it.
+static bool writable(const char *path) {
+  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
 void settings_check() {
+  version("bundles of version %d, kernels %.12s", BUNDLE_VERSION, MSCCLC_ABI);
   static const struct {
     const char *name;
     bool (*good)(const char *text);
     const char *must;
   } all[] = {{"MSCCLC_CTAS", is_count, "a number from 1 to 4096"},
              {"MSCCLC_TIMEOUT", is_limit, "a number of seconds"},
-             {"MSCCLC_DEBUG", is_level, "WARN or INFO"},
+             {"MSCCLC_DEBUG", is_level, "VERSION, WARN, INFO or TRACE"},
              {"MSCCLC_SHARED_GPU", is_switch, "0 or 1"},
              {"MSCCLC_ADDRESS", is_address, "an IPv4 address"}};
   static_assert(MOST_CTAS == 4096, "the text above");
@@ -59,7 +64,9 @@ void settings_check() {
     if (text && !v.good(text)) tell("%s=%s is not %s: it counts as if it were not set", v.name, text, v.must);
   }
   const char *file = value_of("MSCCLC_STATS");
-  const int fd = file ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
-  if (fd >= 0) close(fd);
-  else if (file) tell("MSCCLC_STATS=%s cannot be written: %s", file, strerror(errno));
+  if (file && !writable(file)) tell("MSCCLC_STATS=%s cannot be written: %s", file, strerror(errno));
+  char path[4096];
+  file = warns() ? value_of("MSCCLC_DEBUG_FILE") : nullptr;
+  if (file && !debug_file(path, sizeof path)) tell("MSCCLC_DEBUG_FILE is too long: lines go to stderr");
+  else if (file && !writable(path)) tell("MSCCLC_DEBUG_FILE=%s cannot be written: %s", path, strerror(errno));
 }

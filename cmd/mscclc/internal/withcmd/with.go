@@ -48,8 +48,8 @@ python3; --nccl names another file. --nccl none runs without NCCL: what no rule 
 Messages name the calls that NCCL runs, by collective, size and type; --json has all of them with reasons. The
 environment counts: MSCCLC_CTAS and NCCL_MAX_CTAS say how many CTAs a launch has, and rules that need more do not count.
 
-MSCCLC_DEBUG=WARN or INFO prints what the library does. MSCCLC_STATS=FILE appends counts of calls by function and reason
-to FILE, as lines of JSON. MSCCLC_CTAS is the most CTAs of a launch.`,
+MSCCLC_DEBUG=INFO prints what the library does, to stderr or to MSCCLC_DEBUG_FILE. MSCCLC_STATS=FILE appends counts of
+calls by function and reason to FILE, as lines of JSON. MSCCLC_CTAS is the most CTAs of a launch.`,
 		Example: `  mscclc with -- torchrun --nproc-per-node 2 train.py
   mscclc with --bundle h200.bundle -- torchrun --nproc-per-node 4 train.py
   mscclc with --bundle h200.bundle --replace -- python3 train_jax.py
