@@ -92,8 +92,8 @@ type RuleRow struct {
 
 // A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables.
 // Scratch, Packets, Flags, Columns and Tile say what memory it needs (abi.OneImage), and the fields behind these where
-// that lies in a rank's arena, in bytes. Direct is 1 where steps may reach input and output of other ranks. Nodes is how
-// many nodes the ranks are on, or 0 for one: other programs have a section with a netRow.
+// that lies in a rank's arena, in bytes. Direct is 1 where steps may reach input and output of other ranks. Nodes is
+// how many nodes the ranks are on, or 0 for one: other programs have a section with a netRow.
 type ProgramRow struct {
 	_                                    structs.HostLayout
 	Kind, Ranks, Root, Chunks            uint32

@@ -94,8 +94,8 @@ func compareCalls(a, b MeasuredRule) int {
 		cmp.Compare(a.When, b.When))
 }
 
-// Rule returns the rule for a call of so many bytes on one node, without those that are restricted to some calls, except
-// to those between windows. ok is false where there is none.
+// Rule returns the rule for a call of so many bytes on one node, without those that are restricted to some calls,
+// except to those between windows. ok is false where there is none.
 func (m *Measured) Rule(collective string, ranks int, when string, windows bool, bytes int64) (r MeasuredRule,
 	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {

@@ -112,7 +112,8 @@ func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
 	for r := range node {
 		node[r] = int32(r / 8)
 	}
-	opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: v.lanes, Copies: v.copies, Nodes: node}, Unproven: true,
+	opt := mscclc.Options{OneSided: true, Unproven: true,
+		Core: core.Options{Lanes: v.lanes, Copies: v.copies, Nodes: node},
 		Lang: lang.Options{Protocol: &simple, Open: open}}
 	if v.name != packedTrees {
 		opt.Lang.Params = lang.Params{"nodes": b.nodes, "gpus": 8}
@@ -139,8 +140,8 @@ func (b *laneBench) run(t *testing.T, v laneVariant, costs *simulate.Costs) *sim
 }
 
 // bound is what no algorithm surpasses, in bytes a microsecond of algbw: what goes into each GPU, or into a node from
-// others, takes the links there; of one node alone, the links between GPUs. For an AllReduce all goes in twice, since it
-// must be summed up in between.
+// others, takes the links there; of one node alone, the links between GPUs. For an AllReduce all goes in twice, since
+// it must be summed up in between.
 func (b *laneBench) bound() float64 {
 	ranks, nodes := float64(8*b.nodes), float64(b.nodes)
 	gpu, node, nic := 0., 0., map[int32]float64{}

@@ -17,8 +17,8 @@ var shared struct {
 	of map[string]*Proxy
 }
 
-// Shared returns the proxy of this process with that engine, as Open has it, or else with the one that MSCCLC_NET names.
-// Nobody closes it.
+// Shared returns the proxy of this process with that engine, as Open has it, or else with the one that MSCCLC_NET
+// names. Nobody closes it.
 func Shared(engine string) (*Proxy, error) {
 	shared.Lock()
 	defer shared.Unlock()

@@ -5,10 +5,10 @@ import "mscclc/ir"
 // await is a step that awaits.
 var await = ir.Step{Op: ir.Await, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1}
 
-// ViaThird returns g with one change: the flag by which a block tells a rank of another node of its data is signalled by
-// a new block of rank third, modulo the ranks, which the sender tells instead. The sender tells the receiver by a new
-// flag, too, so that the data is sent; but the block that reads them awaits that at its end. It is nil if that rank is
-// the sender or the receiver, or there is no such flag.
+// ViaThird returns g with one change: the flag by which a block tells a rank of another node of its data is signalled
+// by a new block of rank third, modulo the ranks, which the sender tells instead. The sender tells the receiver by a
+// new flag, too, so that the data is sent; but the block that reads them awaits that at its end. It is nil if that rank
+// is the sender or the receiver, or there is no such flag.
 func ViaThird(g *ir.Program, node []int32, third int32) *ir.Program {
 	third %= int32(g.Coll.Ranks)
 	sender, told, ok := crossing(g, node)

@@ -1,7 +1,7 @@
 package vclock
 
-// A piece is some counts of a row from 0 up, for all rows that have the same. nil is zeros. It changes only while one row
-// has it.
+// A piece is some counts of a row from 0 up, for all rows that have the same. nil is zeros. It changes only while one
+// row has it.
 type piece struct {
 	runs  []run
 	list  []int32 // in place of runs, or nil

@@ -1,9 +1,9 @@
 // Package vclock keeps vector clocks of very many blocks, which say what each block knows of all others. Clocks are
-// trees that share what is alike, for the blocks of one rank. A Pool has rows of counts, for all ranks. Ranks
-// mostly do the same one after the other, so that the counts of a row rise or fall evenly over long runs. Counts of few
-// runs are kept as these, and any others as a list. Where ranks have several blocks, a row has pieces of counts for some
-// blocks of each rank, which rows that know the same have in common. To find the larger counts of two rows then takes as
-// long as the pieces in which they differ have runs, and not as they have counts.
+// trees that share what is alike, for the blocks of one rank. A Pool has rows of counts, for all ranks. Ranks mostly do
+// the same one after the other, so that the counts of a row rise or fall evenly over long runs. Counts of few runs are
+// kept as these, and any others as a list. Where ranks have several blocks, a row has pieces of counts for some blocks
+// of each rank, which rows that know the same have in common. To find the larger counts of two rows then takes as long
+// as the pieces in which they differ have runs, and not as they have counts.
 package vclock
 
 // A Pool makes rows of one length, and uses their memory again when they have no users any more. One goroutine at a

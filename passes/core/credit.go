@@ -84,8 +84,8 @@ func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.behind(x, own), s.behind(y, own)) })
 }
 
-// credit goes through the first pass once more, and keeps what signals behind readers would tell there. Then it goes
-// on to the pass that uses the copies of the first again, and has its writers wait for those that tell them what they do
+// credit goes through the first pass once more, and keeps what signals behind readers would tell there. Then it goes on
+// to the pass that uses the copies of the first again, and has its writers wait for those that tell them what they do
 // not know, the latest first, since it tells most.
 func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 	behind := func(u reuse) (a, b, g int32) { // where a signal would be for u, from block a to b

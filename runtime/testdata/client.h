@@ -13,7 +13,8 @@ NCCL_CALLED(NCCL)
 
 struct Driver {
   int gpus;  // how many there are
-  int (*init)(unsigned), (*count)(int *), (*retain)(void **, int), (*use)(void *), (*stream)(void **, unsigned), (*sync)(void *);
+  int (*init)(unsigned), (*count)(int *), (*retain)(void **, int), (*use)(void *);
+  int (*stream)(void **, unsigned), (*sync)(void *);
   int (*alloc)(u64 *, size_t), (*release)(u64), (*put)(u64, const void *, size_t, void *), (*get)(void *, u64, size_t,
       void *), (*room)(size_t *, size_t *);
   int (*capture)(void *, int), (*capture_end)(void *, void **), (*instantiate)(void **, void *, u64), (*replay)(void *,

@@ -17,8 +17,8 @@ void measure(Rank &r, int count, int bursts) {
     const auto begin = std::chrono::steady_clock::now();
     for (int k = 0; k < BURST; k++)
       for (int i = 0; i < ranks; i++)
-        if (ncclAllReduce((void *)buffers[i], (void *)(buffers[i] + (u64)count * sizeof(float)), (size_t)count, FLOAT, SUM,
-                          r.comms[i], r.streams[i]))
+        if (ncclAllReduce((void *)buffers[i], (void *)(buffers[i] + (u64)count * sizeof(float)), (size_t)count,
+                          FLOAT, SUM, r.comms[i], r.streams[i]))
           fail(r, "ncclAllReduce: %s", ncclGetLastError(nullptr));
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
     if (took.count() < best) best = took.count();

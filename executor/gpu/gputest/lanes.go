@@ -15,8 +15,8 @@ import (
 	"mscclc/passes/core"
 )
 
-// testLanes traces an AllReduce of two ranks with lanes that reduce and lanes that send, and reports for how much of the
-// call a rank does both at the same time.
+// testLanes traces an AllReduce of two ranks with lanes that reduce and lanes that send, and reports for how much of
+// the call a rank does both at the same time.
 func testLanes(t *testing.T, d Device) {
 	inplace, proto := true, ir.Simple
 	text, err := algorithms.Open("allreduce/allpairs")

@@ -1,14 +1,23 @@
 package gputest
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/exchange"
+	"mscclc/executor/measure"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify"
 	"mscclc/lang"
+	"mscclc/transport"
 )
 
 // testNodesGraphs replays captured launches of three sizes in turn, of AllReduce and AllGather over two nodes.
@@ -72,4 +81,132 @@ func (s spread) graphs(t *testing.T, d Device) {
 		}
 	}
 	t.Logf("%d replays of each of %v elements in turn: %v", replays, sizes, time.Since(begun))
+}
+
+// hops is a program in which a chunk goes to and fro between two ranks, so many times each way.
+func hops(each int) (*ir.Program, error) {
+	var ranks [2]strings.Builder
+	for r := range ranks {
+		b, from, n := &ranks[r], "input[0]", 0
+		say := func(format string, args ...any) {
+			fmt.Fprintf(b, "  %d "+format+"\n", append([]any{n}, args...)...)
+			n++
+		}
+		fmt.Fprintf(b, "block %d.0\n", r)
+		for k := range each {
+			if k > 0 || r == 1 {
+				say("wait flags[0] x%d", k+r)
+				from = "scratch[0]"
+			}
+			if r == 1 && k == each-1 { // before its last signal, so that its scratch may be overwritten
+				say("mv scratch[0] -> output[0]")
+			}
+			say("mv %s -> %d:scratch[0]", from, 1-r)
+			say("signal %d:flags[0]", 1-r)
+		}
+		if r == 0 {
+			say("wait flags[0] x%d", each)
+			say("mv scratch[0] -> output[0]")
+		}
+	}
+	p, err := irtest.ParseProgram("hops", []byte("program hops\ncollective custom ranks=2 chunks=1 in=1 out=1\n"+
+		"require 0 output[0] = 0 input[0]\nrequire 1 output[0] = 0 input[0]\nscratch 1,1\neven\n"+
+		"onesided depth 1\nflags 1,1\n"+ranks[0].String()+ranks[1].String()))
+	if err != nil {
+		return nil, err
+	}
+	_, found := verify.Check(p, verify.Options{})
+	return p, errors.Join(found.Err(), verify.AcrossNodes(p, []int32{0, 1}).Err())
+}
+
+// testNodesHop measures 8 bytes from a kernel of a node to one of another, over UCX's TCP. Each node has a proxy of its
+// own, but both are in this process: on one GPU kernels of two processes run in turns. What programs of few and of many
+// hops take differs by hops alone. Beside it stands what two proxies without kernels take.
+func testNodesHop(t *testing.T, d Device) {
+	needUCX(t)
+	t.Setenv("UCX_TLS", "tcp,self")
+	const few = 1
+	many := d.times(5, 51)
+	var took [2]time.Duration
+	for k, each := range []int{few, many} {
+		took[k] = hopping(t, d, each)
+	}
+	hop := (took[1] - took[0]) / time.Duration(2*(many-few))
+	var net [2]*running
+	for i, at := 0, address(t); i < len(net); i++ {
+		net[i] = start(t, role{Do: "net", Address: at, Index: i, Size: len(net),
+			Env: []string{transport.NetVariable + "=ucx"}})
+	}
+	var alone string
+	for i, c := range net {
+		code, said := c.end(t)
+		if code != 0 {
+			t.Errorf("process %d: %s", i, said)
+		}
+		alone, _, _ = strings.Cut(said, "\n")
+	}
+	t.Logf("8 bytes from kernel to kernel take %v (%d hops each way: %v, %d: %v); %s", hop, few, took[0], many, took[1],
+		alone)
+}
+
+// hopping is what a launch of a program of hops takes, the median of graphs of some.
+func hopping(t *testing.T, d Device, each int) time.Duration {
+	t.Helper()
+	p, err := hops(each)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const launches = 10
+	list, jobs, graphs := make([]*rig, 2), make([]*job, 2), make([][]executor.Graph, 2)
+	group := exchange.Group(len(list))
+	if err := all(list, func(i int) (err error) {
+		opt := executor.PlanOptions{GPUs: d.Open(numbers()...), Exchange: group[i], Node: fmt.Sprint("n", i), Columns: 1,
+			TileBytes: 1024, Unproven: true, Net: []string{"ucx", "ucx:"}[i]} // two names, so two proxies
+		if list[i], err = newRig(t.Context(), d, p, opt); err != nil {
+			return err
+		}
+		if jobs[i], err = list[i].bind(t.Context(), data.I32, data.Sum, 2, nil); err != nil {
+			return err
+		}
+		return jobs[i].fill()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i, j := range jobs {
+		graphs[i] = j.captured(t, launches)
+	}
+	if at := list[0].plan.Network(); !strings.Contains(at, "tcp/") {
+		t.Errorf("UCX took %s", at)
+	}
+	var times []time.Duration
+	for range d.times(2, 40) {
+		begun := time.Now()
+		if err := all(list, func(i int) error {
+			return errors.Join(jobs[i].replay(graphs[i]), list[i].plan.Wait(soon(t)))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, time.Since(begun)/launches)
+	}
+	if err := all(list, func(i int) error {
+		return errors.Join(jobs[i].compare(), jobs[i].close(), list[i].Close())
+	}); err != nil {
+		t.Error(err)
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+// childNet measures the network of a job alone.
+func childNet(ctx context.Context, _ Device, r role) error {
+	x, err := exchange.Join(ctx, r.Address, r.Index, r.Size)
+	if err != nil {
+		return err
+	}
+	is, err := measure.Run(ctx, x, []int{0, 1})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("two proxies without kernels take %.1f us, by %s\n", is.Latency, is.Engine)
+	return x.Close()
 }
