@@ -63,7 +63,8 @@ void open_driver() {
     void *at;
     const char *name;
   } all[] = {{&cu.init, "cuInit"}, {&cu.count, "cuDeviceGetCount"}, {&cu.retain, "cuDevicePrimaryCtxRetain"},
-             {&cu.use, "cuCtxSetCurrent"}, {&cu.stream, "cuStreamCreate"}, {&cu.sync, "cuStreamSynchronize"}, {&cu.alloc, "cuMemAlloc_v2"},
+             {&cu.use, "cuCtxSetCurrent"}, {&cu.stream, "cuStreamCreate"}, {&cu.sync, "cuStreamSynchronize"},
+             {&cu.alloc, "cuMemAlloc_v2"},
              {&cu.release, "cuMemFree_v2"}, {&cu.put, "cuMemcpyHtoDAsync_v2"},
              {&cu.get, "cuMemcpyDtoHAsync_v2"}, {&cu.room, "cuMemGetInfo_v2"},
              {&cu.capture, "cuStreamBeginCapture_v2"}, {&cu.capture_end, "cuStreamEndCapture"},
