@@ -98,7 +98,7 @@ Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *
       int code = t->gpu->f->share(mine->handle, t->arena);
       if (code) say(&why, "the arena cannot be shared with other processes: %s", driver_text(code));
       else if ((code = crowd_join(t))) say(&why, "an event: %s", driver_text(code));
-      mine->crowded = crowded(t);
+      mine->crowded = code == 0 && crowded(t);
       mine->address = t->arena, mine->ordinal = (u32)t->gpu->number, mine->able = code == 0;
       memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
     }

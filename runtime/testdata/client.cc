@@ -36,7 +36,7 @@ void expect(Rank &r, const char *what, Result got) {
 }
 
 u64 take(Rank &r, size_t bytes) {
-  static const size_t most = getenv("CLIENT_POOL") ? strtoull(getenv("CLIENT_POOL"), nullptr, 10) : 0;
+  const size_t most = getenv("CLIENT_POOL") ? strtoull(getenv("CLIENT_POOL"), nullptr, 10) : 0;
   u64 buffer = r.pool + r.taken;
   if (!r.pool && cu.alloc(&buffer, bytes)) fail(r, "no memory");
   if (r.pool && (r.taken += (bytes + 511) / 512 * 512) > most) fail(r, "the pool is too small");
