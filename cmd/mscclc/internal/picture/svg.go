@@ -87,8 +87,8 @@ func (d *timeline) row(s *executor.Span) row {
 	return row{rank, block, s.Column}
 }
 
-// blockName is what a row of a timeline calls a block of a rank: a lane where the one-sided lowering made several. Those
-// of execution plans and of the channel level are the author's thread blocks.
+// blockName is what a row of a timeline calls a block of a rank: a lane where the one-sided lowering made several.
+// Those of execution plans and of the channel level are the author's thread blocks.
 func blockName(p *ir.Program, rank, block int) string {
 	word := "block"
 	if p.OneSided != nil && !p.OneSided.OnePass && len(p.TBsOf(rank)) > 1 {
