@@ -73,7 +73,7 @@ type Spec struct {
 	DTypes []data.DType // what calls reduce, and the sizes of what they move
 	CTAs   int          // the most of a rule that names no number of its own; 0 is DefaultCTAs
 	Rules  []Rule
-	Own    choose.Shelf // programs of the user's, which rules may name
+	Own    choose.Shelf `json:"-"` // programs of the user's, which rules may name
 	Maker  string       // what made the bundle, for readers
 	Note   string       // where the rules come from, for readers
 }

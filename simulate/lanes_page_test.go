@@ -8,8 +8,8 @@ import (
 	"mscclc/simulate"
 )
 
-// manyLanes are the numbers of lanes that are tried, beside one, and manyCopies those of copies of scratch.
-var manyLanes, manyCopies = []int{4, 8, 16, 32}, []int{2, 3, 5, 6, 8}
+// manyCopies are the numbers of copies of scratch that are tried.
+var manyCopies = []int{2, 3, 5, 6, 8}
 
 // best looks for the fastest variant of these lanes: for each algorithm and number of lanes it climbs, with four
 // copies of scratch, and goes on from the best with other numbers of copies. One lane has the copies that it has.
