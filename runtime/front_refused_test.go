@@ -33,10 +33,16 @@ func TestFrontRefused(t *testing.T) {
 		{"device", file(same), 2, []string{"MSCCLC_STANDIN_NAME=another GPU"}},
 		{"apart", file(same), 2, []string{"MSCCLC_STANDIN_APART=1"}},
 		{"memory", file(same), 2, []string{"MSCCLC_STANDIN_MEMORY=100000"}},
+		{"MPS", file(same), 2, []string{"MSCCLC_STANDIN_MPS=1"}},
+		{"context", file(same), 2, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := site{how: "preload", ranks: c.ranks, bundle: c.bundle, env: c.env, threads: c.name == "apart"}
-			r := s.do(t, "init 0", "allreduce 0 10 7 0 0 0", "sync", "destroy 0").well(t)
+			commands := []string{"init 0", "allreduce 0 10 7 0 0 0", "sync", "destroy 0"}
+			if c.name == "context" {
+				commands = append([]string{"green"}, commands...)
+			}
+			r := s.do(t, commands...).well(t)
 			for rank, notes := range r.notes {
 				if !strings.Contains(strings.Join(notes, "\n"), "nccl AllReduce") {
 					t.Errorf("rank %d: NCCL has %q", rank, notes)

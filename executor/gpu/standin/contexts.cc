@@ -3,6 +3,21 @@
 
 #include <cstring>
 
+// A context is a GPU: its primary one, or a green one, whose address is odd.
+static thread_local bool green_now;
+
+int do_context(void *context) {
+  green_now = (u64)context & 1;
+  return do_current((Device *)((u64)context & ~1ull));
+}
+
+void *context_now() { return (void *)((u64)current() | green_now); }
+
+int do_green(void **green, int device) {
+  if (device < 0 || device >= (int)devices().size()) return INVALID_VALUE;
+  return *green = (void *)((u64)devices()[device] | 1), OK;
+}
+
 int do_context_device(int *number) {
   const Device *d = current();
   if (!d) return INVALID_CONTEXT;
