@@ -11,9 +11,41 @@
 
 __thread host_thread *host_self;
 
+// What the thread sanitizer is told of fibers, in a process that has it.
+extern "C" {
+__attribute__((weak)) void *__tsan_create_fiber(unsigned flags);
+__attribute__((weak)) void __tsan_destroy_fiber(void *fiber);
+__attribute__((weak)) void __tsan_switch_to_fiber(void *fiber, unsigned flags);
+__attribute__((weak)) void *__tsan_get_current_fiber();
+}
+
 namespace {
 
 enum { STACK = 64 << 10 };
+
+// A Tsan is a stream's fibers as the sanitizer knows them. They serve launch after launch.
+struct Tsan {
+  std::vector<void *> fiber;
+  void *back;
+  void begin(u64 count) {
+    if (!__tsan_create_fiber) return;
+    back = __tsan_get_current_fiber();
+    while (fiber.size() < count) fiber.push_back(__tsan_create_fiber(0));
+  }
+  void enter(u64 i) {
+    if (__tsan_create_fiber) __tsan_switch_to_fiber(fiber[i], 0);
+  }
+  void leave() {
+    if (__tsan_create_fiber) __tsan_switch_to_fiber(back, 0);
+  }
+  ~Tsan() {
+    for (void *f : fiber) __tsan_destroy_fiber(f);
+  }
+};
+Tsan &tsan() {
+  static thread_local Tsan all;
+  return all;
+}
 
 struct Team {
   u32 arrived, met;  // at the present barrier, and barriers behind it
@@ -24,13 +56,17 @@ struct Fiber {
   Team *team;
   u32 met;  // barriers, this one too
   void *stack, *back;
+  u64 number;
   const Grid *grid;
   u32 block;
   bool done, waits, stalled;  // it waits for its team; it found that it cannot go on
 };
 
 Fiber *self() { return (Fiber *)host_self; }
-void leave() { fiber_switch(&self()->stack, self()->back); }
+void leave() {
+  tsan().leave();
+  fiber_switch(&self()->stack, self()->back);
+}
 
 void fiber_main() {
   self()->grid->run(self()->block);
@@ -65,6 +101,7 @@ u32 round(Fiber *fiber, u32 count, u32 first, bool *went) {
     if (f->waits && f->team->met != f->met) continue;
     f->waits = f->stalled = false;
     host_self = &f->thread;
+    tsan().enter(f->number);
     fiber_switch(&f->back, f->stack);
     *went |= !f->stalled;
     live -= f->done;
@@ -117,6 +154,7 @@ static char *grid_memory(u64 bytes) {
 }
 
 void run_grid(const Grid &g) {
+  tsan().begin((u64)g.blocks * g.threads);
   const u64 count = (u64)g.blocks * g.threads, shared = (g.shared + 15) & ~15ull;
   const u64 tables = count * sizeof(Fiber) + g.blocks * (sizeof(Team) + shared);
   char *const memory = grid_memory(count * STACK + tables), *const near = memory + count * STACK;
@@ -127,6 +165,7 @@ void run_grid(const Grid &g) {
     Fiber *f = fiber + i;
     f->block = (u32)(i / g.threads);
     f->team = team + f->block;
+    f->number = i;
     f->grid = &g;
     f->thread.tid = (u32)(i % g.threads);
     f->thread.ntid = g.threads;
