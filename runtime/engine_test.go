@@ -74,7 +74,7 @@ func TestEngine(t *testing.T) {
 		{"processes", 2, "every streams abort abortgraph lives"},
 		{"threads", 3, "mixes streams lives"},
 		{"processes", 4, "every captures forked watched"},
-		{"threads", 4, "mixes abortgraph forked"},
+		{"threads", 4, "mixes abortgraph forked pairs"},
 	} {
 		t.Run(c.how+strconv.Itoa(c.ranks), func(t *testing.T) {
 			ctas := 8
@@ -131,11 +131,13 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestCrowd has eight teams with 32 CTAs launch on a GPU that holds 132.
+// TestCrowd has eight teams with 32 CTAs launch on a GPU that holds 132. Where the queue of one team's stream is full,
+// another one is aborted in time.
 func TestCrowd(t *testing.T) {
 	program := engineProgram(t)
 	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 32, 2)))
 	for _, how := range []string{"threads", "processes"} {
 		engine(t, program, file, how, 2, []string{"crowds"}, "MSCCLC_STANDIN_WARPS=16")
+		engine(t, program, file, how, 2, []string{"queued"})
 	}
 }

@@ -180,6 +180,7 @@ static void run_rank(Shared *shared, const char *path, u32 rank, char **parts) {
     else if (!strcmp(part, "graphs")) graphs(&b);
     else if (!strcmp(part, "lives")) lives(&b);
     else if (!strcmp(part, "crowds")) crowds(&b);
+    else if (!strcmp(part, "queued")) queued(&b);
     else if (!strcmp(part, "abort")) lonely(&b, true, false);
     else if (!strcmp(part, "abortgraph")) lonely(&b, true, true);
     else if (!strcmp(part, "timeout")) lonely(&b, false, false);
