@@ -126,10 +126,11 @@ func reordered(t *testing.T, delay int) {
 	t.Setenv(transport.NetVariable, fmt.Sprintf("test:random%d,seed=%d,delay=%d", delay, delay, delay))
 }
 
-// TestNodesRandom runs random programs that are proven for their nodes: all are right. MSCCLC_RANDOM=N asks for N.
+// TestNodesRandom runs random programs that are proven for their nodes: all are right. MSCCLC_RANDOM=N asks for N, and
+// MSCCLC_SEED=K begins with the K-th.
 func TestNodesRandom(t *testing.T) {
-	ran, n := 0, irtest.Count(t, covering.Share(400))
-	for seed := range n {
+	ran, first, n := 0, irtest.First(t), irtest.Count(t, covering.Share(400))
+	for seed := first; seed < first+n; seed++ {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		p, node := randomAcross(t, rnd, seed%2 == 0)
 		if p == nil {
