@@ -50,7 +50,8 @@ func TestSoak(t *testing.T) {
 
 const soakComms = 5
 
-// ends are how the rounds of TestSoak end: what ranks call before on communicator i, what rank 1 does, and what follows.
+// ends are how the rounds of TestSoak end: what ranks call before on communicator i, what rank 1 does, and what
+// follows.
 var ends = []struct {
 	name, at, says string
 	before, after  func(i int) []string

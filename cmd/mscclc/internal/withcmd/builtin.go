@@ -40,8 +40,8 @@ func builtIn(a *cli.App) (string, error) {
 	return path, makeBuiltIn(a, spec, path)
 }
 
-// cachePath returns the name of the file in the user's cache for the bundle of a built-in spec. It depends on all that the
-// bundle is made of; such a spec has no programs of the user's.
+// cachePath returns the name of the file in the user's cache for the bundle of a built-in spec. It depends on all that
+// the bundle is made of; such a spec has no programs of the user's.
 func cachePath(spec *bundle.Spec) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
