@@ -30,9 +30,10 @@ type Rule struct {
 	Calls int   // the most calls that the call's group has; 0 is any number
 	UpTo  int64 // the most bytes of a call, as nccl-tests counts them; 0 is any number
 
-	Program  string // of the catalog, such as allreduce/ring, or of Spec.Own; "" where NCCL runs the call
-	Protocol ir.Protocol
-	Direct   bool // the program may reach input and output of other ranks: When has WhenWindows then
+	Program        string // of the catalog, such as allreduce/ring, or of Spec.Own; "" where NCCL runs the call
+	Protocol       ir.Protocol
+	Direct         bool // the program may reach input and output of other ranks: When has WhenWindows then
+	choose.InLanes      // of a program that is compiled
 
 	// CTAs is how many CTAs a launch has at most; 0 is Spec.CTAs. A communicator with fewer takes a later rule.
 	CTAs int
@@ -175,6 +176,8 @@ func (r *Rule) check() error {
 		return fmt.Errorf("%d ranks do not lie on several nodes as %q", r.Ranks, r.Nodes)
 	case r.Nodes != "" && r.When&WhenWindows != 0:
 		return fmt.Errorf("windows are memory that ranks of one node reach, and the rule is for several nodes")
+	case r.Unfit(r.Protocol.String()) != "":
+		return fmt.Errorf("the rule %s", r.Unfit(r.Protocol.String()))
 	case r.CTAs < 0 || r.CTAs > mostColumns:
 		return fmt.Errorf("no launch has %d CTAs", r.CTAs)
 	case r.Tile%tileAlign != 0:
@@ -257,7 +260,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 		return nil, row, nil
 	}
 	key := programKey{name: r.Program, protocol: r.Protocol, kind: r.Kind, ranks: r.Ranks, direct: r.Direct,
-		nodes: r.layout()}
+		nodes: r.layout(), InLanes: r.InLanes}
 	if r.Kind.Rooted() {
 		key.root = root
 	}
@@ -269,13 +272,8 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	row.Columns = uint32(cmp.Or(r.Columns, max(1, most/max(blocks, 1))))
 	row.Threads = uint32(cmp.Or(r.Threads, MostThreads))
 	row.Tile = uint64(cmp.Or(r.Tile, executor.PlanTile))
-	if n := int(row.Columns) * blocks; n > most {
-		d := diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %d replicas of %s, which are %d CTAs, and rules have %d",
-			m.Title(), r.Ranks, row.Columns, diag.Counted(blocks, "block"), n, most)
-		if r.CTAs > 0 {
-			return nil, row, diag.List{d.WithHint("\"ctas\":%d, or fewer replicas", n)}
-		}
-		return nil, row, diag.List{d.WithHint("--ctas %d, or fewer replicas", n)}
+	if int(row.Columns)*blocks > most {
+		return nil, row, r.tooWide(m, int(row.Columns), most)
 	}
 	return m, row, nil
 }

@@ -31,6 +31,7 @@ type programKey struct {
 	ranks, root int
 	direct      bool
 	nodes       string // as nodesText writes them
+	choose.InLanes
 }
 
 // A made program is one whose memory is still to be laid out.
@@ -114,7 +115,7 @@ func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, err
 	}
 	opt.OneSided, opt.Unproven = true, true
 	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.protocol
-	opt.Core = core.Options{Staged: !key.direct, MaxInsts: opt.Passes.MaxInsts}
+	opt.Core = core.Options{Staged: !key.direct, MaxInsts: opt.Passes.MaxInsts, Lanes: key.Lanes, Copies: key.Copies}
 	opt.Nodes = func(int) ([]int32, error) { return key.node(), nil }
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
@@ -195,7 +196,7 @@ func tabulate(p *ir.Program, key programKey) (*made, error) {
 		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(choose.SameBits(p)), Direct: bit(key.direct),
 		Scratch: uint32(one.Scratch), Packets: uint32(one.Packets), Flags: uint32(one.Flags),
 		Blocks: uint32(len(one.Blocks))}
-	name := strings.Map(printable, key.name) + " " + p.Protocol.String()
+	name := strings.Map(printable, key.name) + " " + p.Protocol.String() + key.LanesText()
 	if key.direct {
 		name += " direct"
 	}

@@ -37,6 +37,20 @@ func (m *made) need(r *RuleRow, s *Set) {
 	m.tile = max(m.tile, 16)
 }
 
+// tooWide says that a launch of m in so many replicas has more CTAs than r has, which are most.
+func (r *Rule) tooWide(m *made, columns, most int) error {
+	n, flag, fewer := columns*m.BlocksOf(), "--ctas ", "fewer replicas"
+	if r.CTAs > 0 {
+		flag = "\"ctas\":"
+	}
+	if r.Lanes > 0 {
+		fewer = "fewer replicas or lanes"
+	}
+	return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %s of %s, which are %d CTAs, and rules have %d",
+		m.Title(), r.Ranks, diag.Counted(columns, "replica"), diag.Counted(m.BlocksOf(), "block"), n, most).
+		WithHint("%s%d, or %s", flag, n, fewer)}
+}
+
 // share returns the most bytes of a chunk that a replica has in a call of a rule, as OneImage.Params rounds them.
 func (m *made) share(r *RuleRow, t data.DType) int64 {
 	if r.UpTo > 1<<50 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"mscclc/algorithms/choose"
 )
 
 // The launches as indices of times, in the order of package bench: by graphs, and one by one.
@@ -20,10 +22,11 @@ var launchNames = [numLaunches]string{byGraph: Captured, oneByOne: Eager}
 // chunk that a replica has memory for, at most Tile, and Room is the bytes of a rank's arena that they all take.
 type Timed struct {
 	Program, Protocol string
-	Columns, Threads  int
-	Tile              int64
-	Share, Room       int64
-	Micros            [numLaunches]float64
+	choose.InLanes
+	Columns, Threads int
+	Tile             int64
+	Share, Room      int64
+	Micros           [numLaunches]float64
 }
 
 // A TimedSize holds what was measured of calls of one size. NCCL has its times as Timed.Micros has them; 0 means that
@@ -59,7 +62,8 @@ func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) 
 			r := MeasuredRule{Collective: collective, Ranks: ranks, When: launchNames[when], UpTo: reach(sizes, i, factor),
 				Program: NCCL, NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}
 			if f := m.taken[when][i]; f != nil {
-				r.Program, r.Protocol, r.Columns, r.Threads, r.Tile = f.Program, f.Protocol, f.Columns, f.Threads, f.Tile
+				r.Program, r.Protocol, r.InLanes, r.Columns, r.Threads, r.Tile = f.Program, f.Protocol, f.InLanes, f.Columns,
+					f.Threads, f.Tile
 				r.Micros = rounded(f.Micros[when])
 			}
 			if n := len(rules[when]); n > 0 && rules[when][n-1].Runs(r) {
@@ -83,10 +87,13 @@ func (s *TimedSize) least(when int) (micros float64) {
 	return micros
 }
 
-// A pair is what takes memory of its own: a program by a protocol.
-type pair struct{ program, protocol string }
+// A pair is what takes memory of its own: a program by a protocol, in some lanes.
+type pair struct {
+	program, protocol string
+	lanes             choose.InLanes
+}
 
-func (f *Timed) pair() pair { return pair{f.Program, f.Protocol} }
+func (f *Timed) pair() pair { return pair{f.Program, f.Protocol, f.InLanes} }
 
 // cover returns few pairs of which each of the lists has one, unless it is empty: always the one that most of the
 // remaining lists have, and of these that of the least memory.
@@ -118,7 +125,8 @@ func cover(lists [][]Timed) (kept []pair) {
 }
 
 func comparePairs(a, b pair) int {
-	return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol))
+	return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol),
+		cmp.Compare(a.lanes.Lanes, b.lanes.Lanes), cmp.Compare(a.lanes.Copies, b.lanes.Copies))
 }
 
 func has(list []Timed, p pair) bool {

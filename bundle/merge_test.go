@@ -5,11 +5,13 @@ import (
 	"math"
 	"math/rand"
 	"testing"
+
+	"mscclc/algorithms/choose"
 )
 
 // timed is a form with one time for both launches.
 func timed(program, protocol string, columns int, micros float64) Timed {
-	return Timed{program, protocol, columns, 512, 64 << 10, 64 << 10, int64(columns) << 20,
+	return Timed{program, protocol, choose.InLanes{}, columns, 512, 64 << 10, 64 << 10, int64(columns) << 20,
 		[numLaunches]float64{micros, micros}}
 }
 
@@ -145,6 +147,8 @@ func randomSizes(rnd *rand.Rand) (sizes []TimedSize) {
 	return sizes
 }
 
+func pairOf(program string) pair { return pair{program: program, protocol: "LL"} }
+
 // leastCost is the least cost of all limits that fit into the room.
 func leastCost(m *merger, room int64) float64 {
 	var limits []limit
@@ -157,7 +161,7 @@ func leastCost(m *merger, room int64) float64 {
 	for _, a := range limits {
 		for _, b := range limits {
 			for _, c := range limits {
-				n := &merger{sizes: m.sizes, banned: map[pair]limit{{"a", "LL"}: a, {"b", "LL"}: b, {"c", "LL"}: c}}
+				n := &merger{sizes: m.sizes, banned: map[pair]limit{pairOf("a"): a, pairOf("b"): b, pairOf("c"): c}}
 				n.pick()
 				if n.room() <= room {
 					least = min(least, n.cost())

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/algorithms/choose"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -44,14 +45,15 @@ type Measured struct {
 // the same collective, ranks, nodes and When follow each other in the order of UpTo. 0 comes last and is for all larger
 // calls.
 type MeasuredRule struct {
-	Collective string  `json:"collective"`
-	Ranks      int     `json:"ranks"`
-	Nodes      string  `json:"nodes,omitempty" doc:"how the ranks lie on several nodes, as --nodes has it: 2, or 4,4; absent: one"`
-	When       string  `json:"when" doc:"eager or captured"`
-	UpTo       int64   `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
-	Program    string  `json:"program" doc:"an algorithm of the catalog, or nccl"`
-	Protocol   string  `json:"protocol,omitempty"`
-	Direct     bool    `json:"direct,omitempty" doc:"the program may reach buffers of other ranks; needs windows"`
+	Collective string `json:"collective"`
+	Ranks      int    `json:"ranks"`
+	Nodes      string `json:"nodes,omitempty" doc:"how the ranks lie on several nodes, as --nodes has it: 2, or 4,4; absent: one"`
+	When       string `json:"when" doc:"eager or captured"`
+	UpTo       int64  `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
+	Program    string `json:"program" doc:"an algorithm of the catalog, or nccl"`
+	Protocol   string `json:"protocol,omitempty"`
+	Direct     bool   `json:"direct,omitempty" doc:"the program may reach buffers of other ranks; needs windows"`
+	choose.InLanes
 	Columns    int     `json:"replicas,omitempty"`
 	Threads    int     `json:"threads,omitempty" doc:"of a thread block"`
 	Tile       int64   `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
@@ -63,8 +65,8 @@ type MeasuredRule struct {
 
 // Runs reports whether two rules run the same program in the same width.
 func (r MeasuredRule) Runs(o MeasuredRule) bool {
-	return r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct && r.Columns == o.Columns &&
-		r.Threads == o.Threads && r.Tile == o.Tile
+	return r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct && r.InLanes == o.InLanes &&
+		r.Columns == o.Columns && r.Threads == o.Threads && r.Tile == o.Tile
 }
 
 // Put replaces the rules for the same collective, ranks, nodes and launches by list, which holds one such group. Rules
@@ -180,7 +182,7 @@ func (t *rulesReader) read() {
 func (t *rulesReader) rule() {
 	var r MeasuredRule
 	start, before := t.Here(), t.Errors()
-	fields := append(r.fields(t),
+	fields := append(append(r.fields(t), r.InLanes.Fields(t.Reader)...),
 		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(kinds()...) }},
 		strictjson.Field{Key: "ranks", Must: true, Read: func() { r.Ranks = int(t.Uint(1, maxRanks)) }},
 		strictjson.Field{Key: "nodes", Read: func() { r.Nodes = t.Text(maxName) }},

@@ -81,7 +81,7 @@ func reduces(kind ir.Kind) bool {
 // judgeProgram says what of the program of r, and of the numbers of its launch, cannot be.
 func (t *rulesReader) judgeProgram(start strictjson.Pos, r *MeasuredRule) {
 	if r.Program == NCCL {
-		for _, key := range []string{"protocol", "direct", "replicas", "threads", "tile"} {
+		for _, key := range []string{"protocol", "direct", "lanes", "copies", "replicas", "threads", "tile"} {
 			if at, ok := t.at[key]; ok {
 				t.bad(at, "has a %q, which %q does not take", key, NCCL).Hint = "leave it out"
 				return
@@ -93,6 +93,8 @@ func (t *rulesReader) judgeProgram(start strictjson.Pos, r *MeasuredRule) {
 		t.bad(start, "names no program, nor %q", NCCL)
 	case r.Program != NCCL && r.Protocol == "":
 		t.bad(start, "needs a \"protocol\" for %q", r.Program)
+	case r.Unfit(r.Protocol) != "":
+		t.bad(start, "%s", r.Unfit(r.Protocol))
 	case r.Threads%WarpThreads != 0:
 		t.bad(t.at["threads"], "has %d threads, and a block has a multiple of %d", r.Threads, WarpThreads)
 	case r.Tile%tileAlign != 0:

@@ -134,7 +134,7 @@ func (m *Measured) group(kind ir.Kind, ranks int, nodes, when string) (list []Ru
 		rule.Span, rule.Nodes = r.Span, nodes
 		if rule.UpTo = r.UpTo; r.Program != NCCL {
 			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
-			rule.Direct = r.Direct
+			rule.Direct, rule.InLanes = r.Direct, r.InLanes
 			rule.Program, rule.Columns, rule.Threads, rule.Tile = r.Program, r.Columns, r.Threads, r.Tile
 		}
 		r.restrict(&rule)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/algorithms/choose"
 	"mscclc/bundle"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -75,9 +76,14 @@ func choosingRules() []bundle.Rule {
 		rule(ir.AllReduce, func(r *bundle.Rule) {}),
 		rule(ir.AllGather, func(r *bundle.Rule) { r.UpTo = 4000 }),
 		rule(ir.AllGather, func(r *bundle.Rule) { r.Columns = 32 }), // more CTAs than there are
+		rule(ir.AllGather, func(r *bundle.Rule) { // 10 CTAs
+			r.Protocol, r.Columns, r.InLanes = ir.Simple, 5, choose.InLanes{Lanes: 2}
+		}),
 		rule(ir.AllGather, func(r *bundle.Rule) { r.UpTo = 10000 }),
 		rule(ir.Broadcast, func(r *bundle.Rule) { r.Program, r.Root = "broadcast/direct", 1 }),
-		rule(ir.ReduceScatter, func(r *bundle.Rule) { r.Protocol = ir.Simple }),
+		rule(ir.ReduceScatter, func(r *bundle.Rule) {
+			r.Protocol, r.InLanes = ir.Simple, choose.InLanes{Lanes: 4, Copies: 5}
+		}),
 	}
 }
 
@@ -99,7 +105,7 @@ func TestChoose(t *testing.T) {
 			&c.rule); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		if want := choose(b, &c); c.rule != want {
+		if want := firstRule(b, &c); c.rule != want {
 			t.Fatalf("rule %d, want %d: %s", c.rule, want, line)
 		}
 		_, why, _ := strings.Cut(strings.TrimSpace(line), " -1 ")
@@ -108,13 +114,13 @@ func TestChoose(t *testing.T) {
 		}
 		seen[fmt.Sprint(c.rule, why)]++
 	}
-	if len(seen) != len(choosingRules())-2+4 { // two rules run nothing, for two of the four reasons
+	if len(seen) != len(choosingRules())-3+4 { // three rules run nothing, for two of the four reasons
 		t.Errorf("choices are %v", seen)
 	}
 }
 
-// choose is the rule of a call, or -1.
-func choose(b *bundle.Bundle, c *chosen) int {
+// firstRule is the rule of a call, or -1.
+func firstRule(b *bundle.Bundle, c *chosen) int {
 	set := &b.Sets[0]
 	bytes := c.bytes()
 	for i, r := range set.Rules {

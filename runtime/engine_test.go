@@ -87,6 +87,25 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+// TestEngineLanes runs programs in several lanes, each behind each other one: as many CTAs as replicas times lanes.
+func TestEngineLanes(t *testing.T) {
+	program := engineProgram(t)
+	for _, c := range []struct {
+		how   string
+		ranks int
+		parts string
+	}{
+		{"threads", 2, "every pairs mixes captures"},
+		{"processes", 3, "every streams abort"},
+		{"processes", 4, "every watched"},
+	} {
+		t.Run(c.how+strconv.Itoa(c.ranks), func(t *testing.T) {
+			file := write(t, bundle.Encode(makeLaned(t, engineTypes, 8, c.ranks, false)))
+			engine(t, program, file, c.how, c.ranks, strings.Fields(c.parts))
+		})
+	}
+}
+
 // TestEngineCatalog runs all programs of the catalog that bundles take, each behind each other one.
 func TestEngineCatalog(t *testing.T) {
 	program := engineProgram(t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
 	"mscclc/bundle"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -113,6 +114,37 @@ func makeDirect(t testing.TB, types []data.DType, ctas int, ranks ...int) *bundl
 	b, err := bundle.Build(spec)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return b
+}
+
+// makeLaned makes a bundle of programs in several lanes, with some copies of scratch: launches have up to so many CTAs.
+func makeLaned(t testing.TB, types []data.DType, ctas, ranks int, direct bool) *bundle.Bundle {
+	t.Helper()
+	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: types, CTAs: ctas}
+	for i, r := range bundle.Ladder(ranks, ctas) {
+		if r.UpTo > 0 || direct && r.Kind.Rooted() { // the others are packets
+			continue
+		}
+		r.Tile, r.Columns = 4<<10, 0
+		r.InLanes = []choose.InLanes{{Lanes: 4}, {Lanes: 3, Copies: 5}, {Lanes: ctas, Copies: 2}}[i%3]
+		if r.Direct = direct; direct {
+			r.When |= bundle.WhenWindows
+		}
+		spec.Rules = append(spec.Rules, r)
+	}
+	b, err := bundle.Build(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	laned := 0
+	for _, p := range b.Programs {
+		if !ir.Kind(p.Kind).Rooted() && p.BlocksOf() > 1 {
+			laned++
+		}
+	}
+	if laned < 2 {
+		t.Errorf("%d programs of %d ranks have several lanes", laned, ranks)
 	}
 	return b
 }

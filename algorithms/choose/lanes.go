@@ -1,10 +1,13 @@
 package choose
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
+	"mscclc/internal/strictjson"
 	"mscclc/ir"
+	"mscclc/passes/core"
 )
 
 // This file chooses among programs of several lanes: thread blocks of a rank that go through the tiles each at its own
@@ -22,8 +25,53 @@ const firstLanes = 8
 // worthLanes is how many times as long as the best a program may take in one lane to be tried in several.
 const worthLanes = 2.5
 
-// laned says whether a rank has several lanes by v.
-func (v Variant) laned() bool { return v.Lanes > 1 }
+// InLanes says in how many lanes ranks run a program, and how many copies of scratch these have. The zero value is one
+// lane.
+type InLanes struct {
+	Lanes  int `json:"lanes,omitempty" doc:"thread blocks of a rank at most, each at its own pace; absent: one"`
+	Copies int `json:"copies,omitempty" doc:"of scratch, so that lanes may be further apart; absent: three"`
+}
+
+// laned reports whether a rank has several lanes.
+func (l InLanes) laned() bool { return l.Lanes > 1 }
+
+// LanesText names several lanes for a report, behind a space, and is empty for one: 8 lanes, or 8 lanes 5 copies.
+func (l InLanes) LanesText() string {
+	switch {
+	case !l.laned():
+		return ""
+	case l.Copies == 0:
+		return fmt.Sprintf(" %d lanes", l.Lanes)
+	}
+	return fmt.Sprintf(" %d lanes %d copies", l.Lanes, l.Copies)
+}
+
+// Fields reads l, of which one lane is none.
+func (l *InLanes) Fields(t *strictjson.Reader) []strictjson.Field {
+	return []strictjson.Field{
+		{Key: "lanes", Read: func() {
+			if l.Lanes = int(t.Uint(1, core.MostLanes)); l.Lanes == 1 {
+				l.Lanes = 0
+			}
+		}},
+		{Key: "copies", Read: func() { l.Copies = int(t.Uint(2, core.MostCopies)) }},
+	}
+}
+
+// Unfit says why no one-sided program of a protocol has these lanes, as a message goes on behind the name of a rule. It
+// is empty where one has.
+func (l InLanes) Unfit(protocol string) string {
+	switch {
+	case l.Lanes < 0 || l.Lanes > core.MostLanes || l.Copies < 0 || l.Copies > core.MostCopies:
+		return fmt.Sprintf("has \"lanes\": %d and \"copies\": %d: at most %d lanes, and %d copies", l.Lanes, l.Copies,
+			core.MostLanes, core.MostCopies)
+	case l.laned() && protocol != ir.Simple.String():
+		return fmt.Sprintf("has \"lanes\": %d, which only one-sided programs of protocol Simple have", l.Lanes)
+	case l.Copies > 0 && !l.laned():
+		return fmt.Sprintf("has \"copies\": %d, which are for several lanes", l.Copies)
+	}
+	return ""
+}
 
 // withLanes are the forms of v with several lanes.
 func (v Variant) withLanes() (list []Form) {

@@ -12,7 +12,6 @@ import (
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
-	"mscclc/passes/core"
 )
 
 // MostRanks is how many ranks a program is chosen for: all variants are expanded for that.
@@ -169,7 +168,7 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 	start, before := t.Here(), t.Errors()
 	upTo := start
 	replicas := func() { r.Columns = t.whole(0, mostColumns) }
-	t.Fields(
+	t.Fields(append(r.InLanes.Fields(t.Reader),
 		strictjson.Field{Key: "up_to", Read: func() { upTo = t.Here(); r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
 		strictjson.Field{Key: "program", Must: true, Read: func() {
 			program = t.Here()
@@ -183,11 +182,6 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		}},
 		strictjson.Field{Key: "protocol", Must: true, Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
 		strictjson.Field{Key: "via", Read: func() { r.Via = t.OneOf(viaPort) }},
-		strictjson.Field{Key: "lanes", Read: func() {
-			if r.Lanes = t.whole(1, core.MostLanes); r.Lanes == 1 {
-				r.Lanes = 0
-			}
-		}},
 		strictjson.Field{Key: "replicas", Read: replicas},
 		strictjson.Field{Key: "columns", Read: replicas}, // its former name
 		strictjson.Field{Key: "threads", Read: func() {
@@ -197,7 +191,7 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 			}
 		}},
 		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, mostTile)) }},
-		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }})
+		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }})...)
 	if t.Full() || t.Errors() > before {
 		e.Rules = append(e.Rules, r)
 		return program
@@ -210,6 +204,7 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 			t.bad(upTo, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
 		}
 	}
+	unfit := r.Unfit(r.Protocol)
 	switch {
 	case r.Sided == twoSided && r.Columns > 1:
 		t.bad(start, "has \"replicas\": %d, and a two-sided program has no replicas", r.Columns)
@@ -217,7 +212,9 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		t.bad(start, "has \"sided\": \"lowered\", which only programs of protocol Simple are")
 	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()):
 		t.bad(start, "has \"via\": %q, which only one-sided programs of protocol Simple have", r.Via)
-	case r.laned() && (r.Sided != "" || r.Protocol != ir.Simple.String()):
+	case unfit != "":
+		t.bad(start, "%s", unfit)
+	case r.laned() && r.Sided != "":
 		t.bad(start, "has \"lanes\": %d, which only one-sided programs of protocol Simple have", r.Lanes)
 	case r.laned() && t.own.Compiled(r.Program):
 		t.bad(start, "has \"lanes\": %d, and %q is compiled already", r.Lanes, r.Program)

@@ -244,7 +244,8 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
 	proto, _ := ir.ProtocolByName(f.Protocol)
 	opt.OneSided, opt.Lowered, opt.Target, opt.Unproven = f.Sided == "", f.Sided == lowered, s.Target, unproven
 	opt.Nodes = s.Call.nodeOf()
-	opt.Lang.Protocol, opt.Passes.Instances, opt.Core.Lanes = &proto, f.Instances, f.Lanes
+	opt.Lang.Protocol, opt.Passes.Instances = &proto, f.Instances
+	opt.Core.Lanes, opt.Core.Copies = f.Lanes, f.Copies
 	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
 	if err != nil {
 		return nil, err

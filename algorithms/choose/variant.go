@@ -37,10 +37,10 @@ type Variant struct {
 	Via      string `json:"via,omitempty" doc:"port for copies by the host's proxy"`
 	Staged   bool   `json:"-"` // other ranks reach scratch and packets only: one program for both placements
 	Direct   bool   `json:"-"` // as Staged, but ranks may reach input and output of others
-	Lanes    int    `json:"lanes,omitempty" doc:"thread blocks of a rank at most, each at its own pace; absent: one"`
-	Columns  int    `json:"replicas,omitempty"`
-	Threads  int    `json:"threads,omitempty" doc:"of a thread block"`
-	Tile     int64  `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
+	InLanes
+	Columns int   `json:"replicas,omitempty"`
+	Threads int   `json:"threads,omitempty" doc:"of a thread block"`
+	Tile    int64 `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
 }
 
 // String names v for a report: allpairs LL16 8x512, or hierarchical Simple 16 lanes 8x512.
@@ -61,10 +61,7 @@ func (v Variant) String() string {
 	if v.Direct {
 		s += " direct"
 	}
-	if v.Lanes > 1 {
-		s += " " + strconv.Itoa(v.Lanes) + " lanes"
-	}
-	return s + v.Width()
+	return s + v.LanesText() + v.Width()
 }
 
 // Plain is v without a width, which its program does not depend on.

@@ -106,7 +106,7 @@ func readMeasured(name, device string) (*bundle.Measured, error) {
 func (t *stagedTuning) compile() error {
 	why := choose.ErrNotStaged
 	seen := map[string]bool{}
-	for _, v := range choose.StagedCandidates(t.coll.Kind) {
+	for _, v := range append(choose.StagedCandidates(t.coll.Kind), t.laned()...) {
 		v.Staged, v.Direct = !t.windows, t.windows
 		p, err := t.chooser.Program(v, t.call(false))
 		if err != nil {
@@ -181,8 +181,8 @@ func (t *stagedTuning) timed(bytes int64, list []bench.Entrant) bundle.TimedSize
 	for _, e := range slices.Backward(list) {
 		v := t.variant[e.Program]
 		t.widths[e.Program] = e.Form
-		f := bundle.Timed{Program: v.Program, Protocol: v.Protocol, Columns: e.Columns, Threads: e.Threads, Tile: e.Tile,
-			Micros: e.Micros}
+		f := bundle.Timed{Program: v.Program, Protocol: v.Protocol, InLanes: v.InLanes, Columns: e.Columns,
+			Threads: e.Threads, Tile: e.Tile, Micros: e.Micros}
 		f.Share, f.Room = t.room(&e.Form, bytes)
 		s.Forms = append(s.Forms, f)
 		for how, us := range e.NCCL {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/executor/abi"
@@ -38,10 +39,35 @@ var (
 	packetTiles = []int64{16 << 10, 32 << 10, 64 << 10, 128 << 10}
 )
 
+// laned are the variants in several lanes that are measured: for calls of each size from choose.LanesFrom on those that
+// --tune measures, as far as a program takes a number of ranks. A device that is not simulated has none.
+func (t *stagedTuning) laned() (list []choose.Variant) {
+	for _, bytes := range t.benchPlan.sizes {
+		if bytes < choose.LanesFrom {
+			continue
+		}
+		ranked, micros, err := t.chooser.Ranked(t.call(false), bytes, t.dtype.Size())
+		if err != nil {
+			return nil
+		}
+		tried := 0
+		for i, v := range ranked {
+			if v = v.Plain(); v.Lanes < 2 || tried == mostLaned || micros[i] > withinBest*micros[0] || t.own.Has(v.Program) {
+				continue
+			}
+			if tried++; !slices.Contains(list, v) {
+				list = append(list, v)
+			}
+		}
+	}
+	return list
+}
+
 // forms are those that a search of a size begins with: each program as wide as a guess, and as it was fastest before.
 func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
 	for _, s := range t.stock {
-		if within := protocolBytes[s.Protocol]; bytes < within.from || bytes > within.to {
+		within := protocolBytes[s.Protocol]
+		if bytes < within.from || bytes > within.to || s.Lanes > 1 && bytes < choose.LanesFrom {
 			continue
 		}
 		f := bench.Form{Name: s.String(), Program: s.program, Tile: executor.PlanTile}

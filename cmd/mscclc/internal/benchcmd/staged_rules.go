@@ -72,8 +72,8 @@ func (w *benchWorld) byRules(bytes int64, inplace bool) (*bench.Form, error) {
 	if !ok || r.Program == bundle.NCCL {
 		return nil, nil
 	}
-	v := choose.Variant{Program: r.Program, Protocol: r.Protocol, Staged: !r.Direct, Direct: r.Direct, Columns: r.Columns,
-		Threads: r.Threads, Tile: r.Tile}
+	v := choose.Variant{Program: r.Program, Protocol: r.Protocol, Staged: !r.Direct, Direct: r.Direct,
+		InLanes: r.InLanes, Columns: r.Columns, Threads: r.Threads, Tile: r.Tile}
 	f, err := w.variant(v, w.call(inplace))
 	if err == nil {
 		f.Name += v.Width()

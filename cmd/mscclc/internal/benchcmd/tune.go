@@ -141,12 +141,15 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 	return entry, nil
 }
 
+// Variants are measured whose simulated time is within so many times the best, and of these at most so many in one lane
+// and in several.
+const withinBest, mostOneLane, mostLaned = 2.5, 8, 4
+
 // candidates are the forms whose simulated time is within a factor of the best, the most likely first, and few of those
 // with several lanes; each as wide as it was best before, as the executor makes it, and as a guess has it. Variants are
 // by the names of the forms.
 func (w *benchWorld) candidates(call choose.Call, bytes int64,
 	before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant, err error) {
-	const within, most, mostLaned = 2.5, 8, 4
 	variants = map[string]choose.Variant{}
 	var tried [2]int // with one lane, and with several
 	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())
@@ -159,7 +162,7 @@ func (w *benchWorld) candidates(call choose.Call, bytes int64,
 		if v.Lanes > 1 {
 			several = 1
 		}
-		far := tried[several] >= [2]int{most, mostLaned}[several] || micros[i] > within*micros[0]
+		far := tried[several] >= [2]int{mostOneLane, mostLaned}[several] || micros[i] > withinBest*micros[0]
 		if far && !w.own.Has(v.Program) { // the user's own are measured in any case
 			continue
 		}
