@@ -28,13 +28,14 @@ struct Access {
 struct Maps {
   int (*create)(u64 *, size_t, const Properties *, u64), (*drop)(u64), (*reserve)(u64 *, size_t, size_t, u64, u64);
   int (*map)(u64, size_t, size_t, u64, u64), (*access)(u64, size_t, const Access *, size_t);
-  int (*unmap)(u64, size_t), (*reserve_end)(u64, size_t);
+  int (*unmap)(u64, size_t), (*reserve_end)(u64, size_t), (*granularity)(size_t *, const Properties *, int);
 } maps;
 
 // map makes memory in parts, each of which the rank's GPU may access.
 void map(Rank &r, Memory *m, int parts, int device, bool files) {
-  const size_t unit = 2 << 20;
   const Properties p = {1, files ? 1 : 0, {1, device}, nullptr, {}};
+  size_t unit = 0;
+  if (maps.granularity(&unit, &p, 0)) fail(r, "memory has no unit");
   const Access own = {{1, device}, 3};
   m->part = (m->bytes / (size_t)parts / unit + 1) * unit, m->parts = parts;
   if (maps.reserve(&m->block, m->part * (size_t)parts, 0, 0, 0)) fail(r, "no addresses");
@@ -112,7 +113,7 @@ void open_maps() {
     const char *name;
   } all[] = {{&maps.create, "cuMemCreate"}, {&maps.drop, "cuMemRelease"}, {&maps.reserve, "cuMemAddressReserve"},
              {&maps.map, "cuMemMap"}, {&maps.access, "cuMemSetAccess"}, {&maps.unmap, "cuMemUnmap"},
-             {&maps.reserve_end, "cuMemAddressFree"}};
+             {&maps.reserve_end, "cuMemAddressFree"}, {&maps.granularity, "cuMemGetAllocationGranularity"}};
   for (const auto &f : all) *(void **)f.at = dlsym(h, f.name);
 }
 
