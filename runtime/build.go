@@ -18,6 +18,7 @@ import (
 
 	"mscclc/executor/gpu"
 	"mscclc/kernels"
+	"mscclc/transport"
 )
 
 // Sources are the files of the library, in folder src.
@@ -101,7 +102,8 @@ func Forwards(tree, to string, objects []string) ([]string, error) {
 	return all, nil
 }
 
-// IsEngine reports whether a file of folder src is a unit of the engine, and not of the interface of NCCL.
+// IsEngine reports whether a file of folder src, or of transport, is a unit of the engine, and not of the interface of
+// NCCL.
 func IsEngine(name string) bool { return !strings.HasPrefix(name, front) }
 
 // Write writes all sources to a folder, in folders as they include each other.
@@ -109,7 +111,8 @@ func Write(dir string) error {
 	for _, from := range []struct {
 		at    string
 		files fs.FS
-	}{{"runtime", Sources}, {"kernels", kernels.Sources}, {"executor/gpu", gpu.Sources}} {
+	}{{"runtime", Sources}, {"kernels", kernels.Sources}, {"executor/gpu", gpu.Sources},
+		{"transport", transport.Sources}} {
 		err := fs.WalkDir(from.files, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
@@ -131,9 +134,9 @@ func Write(dir string) error {
 	return nil
 }
 
-// Compile compiles the units in a folder that Write made: the driver, and the files of runtime/src that has returns
-// true for, by their names. It returns the object files, which it writes to folder `to`. More are flags beside the
-// usual.
+// Compile compiles the units in a folder that Write made: the driver, and the files of runtime/src and transport that
+// has returns true for, by their names, those of transport with their folder. It returns the object files, which it
+// writes to folder `to`. More are flags beside the usual.
 func Compile(tree, to string, has func(name string) bool, more ...string) ([]string, error) {
 	units := []string{filepath.Join(tree, "executor", "gpu", "driver.c")}
 	found, err := filepath.Glob(filepath.Join(tree, "runtime", "src", "*.cc"))
@@ -142,6 +145,14 @@ func Compile(tree, to string, has func(name string) bool, more ...string) ([]str
 	}
 	for _, unit := range found {
 		if has(filepath.Base(unit)) {
+			units = append(units, unit)
+		}
+	}
+	if found, err = filepath.Glob(filepath.Join(tree, "transport", "*.cc")); err != nil {
+		return nil, err
+	}
+	for _, unit := range found {
+		if has("transport/" + filepath.Base(unit)) {
 			units = append(units, unit)
 		}
 	}

@@ -16,10 +16,7 @@ import (
 
 // mutated opens copies of a bundle under sanitizers. All but the first have bytes that were changed at random.
 func mutated(t *testing.T, b *bundle.Bundle, copies int, ranks ...string) string {
-	sanitize := "-fsanitize=address,undefined"
-	file := program(t, "mutate", func() ([]string, error) {
-		return compiled("sanitized", sanitize, "-fno-sanitize-recover=all", "-g")
-	}, sanitize, "-lstdc++", "-lm")
+	file := program(t, "mutate", sanitizedObjects, sanitize, "-lstdc++", "-lm")
 	args := append([]string{write(t, bundle.Encode(b)), device, strconv.Itoa(copies), "1"}, ranks...)
 	cmd := exec.Command(file, args...)
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=allocator_may_return_null=1")
@@ -43,6 +40,11 @@ func TestMutated(t *testing.T) {
 		b.Images[i].Code = []byte(".version 7.0\n\x00")
 	}
 	mutated(t, b, covering.Share(2000), "2")
+	b = nodesBundle(t, []data.DType{data.F32}, 4, "2")
+	for i := range b.Images {
+		b.Images[i].Code = []byte(".version 7.0\n\x00")
+	}
+	mutated(t, b, covering.Share(2000), "4/2")
 }
 
 // TestWhole uses all sets, programs and images of a bundle for 2, 4 and 8 ranks and all types.

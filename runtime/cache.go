@@ -14,6 +14,7 @@ import (
 
 	"mscclc/executor/gpu"
 	"mscclc/kernels"
+	"mscclc/transport"
 )
 
 // building is what the names of folders begin with in which libraries are built; stale is when one is left over.
@@ -106,7 +107,7 @@ func whole(dir string) bool {
 func identity() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.GOARCH, cmp.Or(os.Getenv("CXX"), "g++"), flags, cppFlags, linkFlags)
-	for _, files := range []fs.FS{Sources, kernels.Sources, gpu.Sources} {
+	for _, files := range []fs.FS{Sources, kernels.Sources, gpu.Sources, transport.Sources} {
 		err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

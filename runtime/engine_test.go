@@ -29,7 +29,7 @@ func engine(t *testing.T, program, file, how string, ranks int, parts []string, 
 // tryEngine is engine, for runs that may fail.
 func tryEngine(t *testing.T, program, file, how string, ranks int, parts []string, env ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute) // who hangs ends
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append([]string{how, file, strconv.Itoa(ranks)}, parts...)...)
 	cmd.Env = append(append(os.Environ(), mockDriver(t)...), "MSCCLC_STANDIN_GPUS="+strconv.Itoa(ranks),
@@ -56,8 +56,12 @@ func mockDriver(t *testing.T) []string {
 }
 
 // engineProgram builds testdata/engine.cc.
-func engineProgram(t *testing.T) string {
-	return program(t, "engine", engineObjects, "testdata/ranks.cc", "-lstdc++", "-lpthread")
+func engineProgram(t *testing.T) string { return engineWith(t, engineObjects) }
+
+// engineWith builds testdata/engine.cc with these objects and flags. MSCCLC_NET may be the engine of tests.
+func engineWith(t *testing.T, objects func() ([]string, error), flags ...string) string {
+	return program(t, "engine", objects, append(flags, "testdata/ranks.cc", "../transport/enginetest/engine.cc",
+		"-lstdc++", "-lpthread")...)
 }
 
 var engineTypes = []data.DType{data.U8, data.U32, data.U64}

@@ -51,6 +51,16 @@ var sources = sync.OnceValues(func() (string, error) {
 // engineObjects compiles the engine, once.
 var engineObjects = sync.OnceValues(func() ([]string, error) { return compiled("objects") })
 
+// sanitizedObjects are the engine's with the address sanitizer, and racingObjects those with the thread sanitizer.
+const sanitize, racing = "-fsanitize=address,undefined", "-fsanitize=thread"
+
+var (
+	sanitizedObjects = sync.OnceValues(func() ([]string, error) {
+		return compiled("sanitized", sanitize, "-fno-sanitize-recover=all", "-g")
+	})
+	racingObjects = sync.OnceValues(func() ([]string, error) { return compiled("races", racing, "-g") })
+)
+
 func compiled(name string, flags ...string) ([]string, error) {
 	dir, err := sources()
 	if err != nil {

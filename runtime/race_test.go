@@ -12,22 +12,41 @@ import (
 
 // TestRaces runs the ranks as threads under the thread sanitizer, which sees the engine and not the mock driver.
 func TestRaces(t *testing.T) {
-	sanitize := "-fsanitize=thread"
-	file := program(t, "engine", func() ([]string, error) { return compiled("races", sanitize, "-g") }, sanitize,
-		"testdata/ranks.cc", "-lstdc++", "-lpthread")
 	b := write(t, bundle.Encode(makeBundle(t, engineTypes, 2, 2)))
-	engine(t, file, b, "threads", 2, strings.Fields("mixes streams captures watched abortgraph"),
-		races(t))
+	parts := strings.Fields("mixes streams captures watched abortgraph")
+	engine(t, engineWith(t, racingObjects, racing), b, "threads", 2, parts, races(t))
+}
+
+// TestRacesNodes is TestRaces on two nodes, over the engine of tests.
+func TestRacesNodes(t *testing.T) {
+	b := nodesFile(t, engineTypes, 2, "2")
+	parts := strings.Fields("streams captures abort")
+	engine(t, engineWith(t, racingObjects, racing), b, "threads", 2, parts, races(t), "ENGINE_NODE=1",
+		"MSCCLC_NET=test:races,seed=1,delay=20000")
+}
+
+// TestSanitizedNodes runs ranks on two nodes under the address sanitizer, over the engine of tests.
+func TestSanitizedNodes(t *testing.T) {
+	file := engineWith(t, sanitizedObjects, sanitize, "-fno-sanitize-recover=all")
+	parts := strings.Fields("every captures abort lives")
+	engine(t, file, nodesFile(t, engineTypes, 4, "2"), "threads", 4, parts, "ENGINE_NODE=2", "LIVES=10",
+		"MSCCLC_NET=test:sanitized,seed=2,delay=20000", "LSAN_OPTIONS=suppressions="+withoutMock(t, "leak"))
 }
 
 // races is the environment that has the thread sanitizer leave out the mock driver.
 func races(t *testing.T) string {
 	t.Helper()
-	suppressed := filepath.Join(t.TempDir(), "suppressed")
-	if err := os.WriteFile(suppressed, []byte("race:/mscclc/standin/\n"), 0o600); err != nil {
+	return "TSAN_OPTIONS=halt_on_error=1 suppressions=" + withoutMock(t, "race")
+}
+
+// withoutMock is a file that has a sanitizer leave out what it finds of a kind in the mock driver.
+func withoutMock(t *testing.T, kind string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "suppressed")
+	if err := os.WriteFile(file, []byte(kind+":/mscclc/standin/\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return "TSAN_OPTIONS=halt_on_error=1 suppressions=" + suppressed
+	return file
 }
 
 // TestWholeRaces runs the front and the engine together under the thread sanitizer, with ranks as threads.
@@ -36,7 +55,7 @@ func TestWholeRaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sanitize := []string{"-fsanitize=thread", "-O1", "-g", "-DMSCCLC_FORWARDS"}
+	sanitize := []string{racing, "-O1", "-g", "-DMSCCLC_FORWARDS"}
 	every := func(string) bool { return true }
 	objects, err := library.Compile(dir, filepath.Join(scratch, "wholeraces"), every, sanitize...)
 	if err != nil {

@@ -1,6 +1,7 @@
 // This file is what the engine knows of a bundle: sections that were checked, and views of them.
 #pragma once
 #include "../../kernels/abi/ops_gen.h"
+#include "../../transport/proxy.h"
 #include "engine.h"
 
 // A Program is a view of a program's section, all of which was checked (bundle_program.cc). The section stays in memory
@@ -10,6 +11,9 @@ struct Program {
   const bundle_program *row;
   const bundle_part *part;  // by rank
   u32 number;               // in the bundle
+  const bundle_net *net;    // of ranks on several nodes, with its messages and segments
+  const net_message *message;
+  const net_segment *segment;
   bool final;               // some step is STEP_FINAL: averages can be computed
 };
 static inline const abi_one_block *blocks_of(const Program &p, u32 rank) {
@@ -23,13 +27,14 @@ static inline const abi_one_operand *operands_of(const Program &p, u32 rank) {
 }
 
 // A Set is a view of a set's section. program is indexed as `programs`; it is allocated, and freed by set_close.
+// set_open takes the set for ranks that lie on nodes so, or on one where node is null.
 struct Set {
   const bundle_set *row;
   const bundle_rule *rules;
   const u32 *programs;
   Program *program;
 };
-bool set_open(Bundle *b, u32 ranks, const char *device, Set *set, Why *why);
+bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set, Why *why);
 void set_close(Set *set);
 
 // set_find returns the index of a program in a set, or BUNDLE_NONE.
@@ -43,7 +48,8 @@ void bundle_forget(Bundle *b);
 const u8 *section_of(Bundle *b, u32 kind, u32 number, u64 *bytes, Why *why);
 
 // program_open checks all tables of a program's section, so that no kernel that runs them leaves its memory.
-bool program_open(Bundle *b, u32 number, u32 ranks, Program *p, Why *why);
+// node has the node of each rank.
+bool program_open(Bundle *b, u32 number, u32 ranks, const u8 *node, Program *p, Why *why);
 bool image_open(Bundle *b, u32 number, const bundle_image **row, Why *why);
 
 // A Layout says where the parts of a rank's scratch, packets and flags lie, as OneLayout in executor/abi.

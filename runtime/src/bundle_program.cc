@@ -25,6 +25,8 @@ void pieces_of(const bundle_program &p, u32 rank, u32 *in, u32 *out) {
 // A View is a program while a rank's part of it is checked.
 struct View {
   const bundle_program *row;
+  const bundle_net *net;
+  const u8 *node;
   u64 bytes;
   u32 rank;
 };
@@ -42,14 +44,22 @@ bool has(const View &v, u64 at, u64 rows, u64 row_bytes) {
   return at % 16 == 0 && at <= v.bytes && rows <= (v.bytes - at) / row_bytes;
 }
 
+// reaches says whether a step may have an operand of a rank of another node: data for its inbox, or what it is told.
+bool reaches(const View &v, const abi_one_step &s, const abi_one_operand &o) {
+  if (v.node[o.rank] == v.node[v.rank]) return true;
+  return s.op == OP_MOVE ? o.buf == BUF_INBOX : s.op == OP_SIGNAL;
+}
+
 bool check_operand(const View &v, const abi_one_step &s, const abi_one_operand &o) {
   const bundle_program &p = *v.row;
   const u64 last = (u64)o.index + (s.count ? s.count : 1);
-  if (o.rank < 0 || (u32)o.rank >= p.ranks) return false;
+  if (o.rank < 0 || (u32)o.rank >= p.ranks || !reaches(v, s, o)) return false;
   switch (o.buf) {
     case BUF_SCRATCH: return s.op == OP_MOVE && last <= p.scratch;
     case BUF_PACKETS: return s.op == OP_MOVE && last <= p.packets;
-    case BUF_FLAGS: return s.op != OP_MOVE && o.index < p.flags;
+    case BUF_FLAGS:
+    case BUF_INBOX_FLAGS: return s.op != OP_MOVE && o.index < p.flags && (o.buf == BUF_FLAGS || v.net);
+    case BUF_INBOX: return s.op == OP_MOVE && v.net && last <= v.net->inbox;
     case BUF_INPUT:
     case BUF_OUTPUT:
       return s.op == OP_MOVE && buffer_has(v, o, last) && o.b < p.chunks && o.a >= 0 &&
@@ -95,7 +105,8 @@ bool check_part(const View &v, const Program &p, u32 *numbers) {
 bool check_row(const bundle_program &p, u32 ranks) {
   const u32 most = 1 << 28;
   return p.kind < KIND_COUNT && p.ranks == ranks && p.root < ranks && p.chunks > 0 &&
-         p.chunks < 1 << 16 && p.direct <= !kind_rooted(p.kind) && p.protocol < PROTO_COUNT && p.depth > 0 &&
+         p.chunks < 1 << 16 && p.nodes != 1 && p.nodes <= ranks && p.direct <= (!kind_rooted(p.kind) && !p.nodes) &&
+         p.protocol < PROTO_COUNT && p.depth > 0 &&
          p.depth <= MOST_DEPTH && p.scratch < most && p.packets < most && p.flags < most &&
          p.blocks > 0 && p.blocks <= MOST_BLOCKS && p.columns > 0 && p.columns <= MOST_COLUMNS &&
          p.tile >= 16 && p.tile <= MOST_TILE && p.tile % 16 == 0 && memchr(p.name, 0, sizeof p.name);
@@ -119,16 +130,27 @@ bool check_memory(const bundle_program &p) {
          apart(p.packets_at, l.packets, p.flags_at, l.flag_mem);
 }
 
+// open_net reads what a program of several nodes sends. The rest of it is checked where its job is made.
+bool open_net(Bundle *b, Program *p, Why *why) {
+  u64 bytes = 0;
+  const u8 *data = section_of(b, SECTION_NET, p->number, &bytes, why);
+  const bundle_net *n = p->net = (const bundle_net *)data;
+  if (!data || bytes < sizeof *n || n->inbox > p->row->scratch) return false;
+  p->message = (const net_message *)(n + 1), p->segment = (const net_segment *)(p->message + n->messages);
+  return bytes - sizeof *n == (u64)n->messages * sizeof(net_message) + (u64)n->segments * sizeof(net_segment);
+}
+
 }  // namespace
 
-bool program_open(Bundle *b, u32 number, u32 ranks, Program *p, Why *why) {
+bool program_open(Bundle *b, u32 number, u32 ranks, const u8 *node, Program *p, Why *why) {
   View v = {};
   p->base = section_of(b, SECTION_PROGRAM, number, &v.bytes, why);
   if (!p->base) return false;
-  p->number = number, p->final = false;
+  p->number = number, p->final = false, p->net = nullptr;
   p->row = v.row = (const bundle_program *)p->base, p->part = (const bundle_part *)(p->base + sizeof(bundle_program));
   bool good = v.bytes >= sizeof(bundle_program) + ranks * sizeof(bundle_part) && check_row(*p->row, ranks) &&
-              check_memory(*p->row);
+              check_memory(*p->row) && (!p->row->nodes || open_net(b, p, why));
+  v.net = p->net, v.node = node;
   u32 blocks = 0;
   for (v.rank = 0; good && v.rank < ranks; v.rank++) {
     good = check_part(v, *p, &blocks);

@@ -47,17 +47,11 @@ bool check_arena(const Set &set, Why *why) {
   return good;
 }
 
-bool one_node(const bundle_set &row) {
-  u8 nodes = 0;
-  for (u8 n : row.node) nodes |= n;
-  return nodes == 0;
-}
-
 // view checks the lengths of a set's section.
 bool view(const u8 *data, u64 bytes, u32 ranks, Set *set) {
   const bundle_set *row = set->row = (const bundle_set *)data;
   if (bytes < sizeof *row || row->ranks != ranks || !memchr(row->device, 0, sizeof row->device)) return false;
-  if (!one_node(*row) || row->rules > MOST_RULES || row->programs > MOST_PROGRAMS) return false;
+  if (row->rules > MOST_RULES || row->programs > MOST_PROGRAMS) return false;
   set->rules = (const bundle_rule *)(row + 1);
   set->programs = (const u32 *)(set->rules + row->rules);
   return bytes - sizeof *row >= row->rules * sizeof(bundle_rule) + row->programs * sizeof(u32);
@@ -68,7 +62,12 @@ bool fill(Bundle *b, Set *set, Why *why) {
   set->program = (Program *)calloc(row.programs + 1, sizeof *set->program);
   if (!set->program) return say(why, "no memory"), false;
   for (u32 i = 0; i < row.programs; i++)
-    if (!program_open(b, set->programs[i], row.ranks, set->program + i, why)) return false;
+    if (!program_open(b, set->programs[i], row.ranks, row.node, set->program + i, why)) return false;
+  u32 nodes = 0;
+  for (u8 n : row.node) nodes = n >= nodes && n ? n + 1u : nodes;
+  for (u32 i = 0; i < row.programs; i++)
+    if (set->program[i].row->nodes != nodes)
+      return say(why, "program %u is for other nodes than its set", set->programs[i]), false;
   for (u32 i = 0; i < row.rules; i++)
     if (!check_rule(*set, set->rules[i]))
       return say(why, "rule %u of %u ranks names no program that runs all its calls", i, row.ranks), false;
@@ -83,13 +82,22 @@ u32 set_find(const Set *set, u32 program) {
   return BUNDLE_NONE;
 }
 
-bool set_open(Bundle *b, u32 ranks, const char *device, Set *set, Why *why) {
-  u64 bytes = 0;
+bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set, Why *why) {
+  static const u8 one[ONE_RANKS] = {};
+  u8 want[ONE_RANKS] = {};
   *set = Set{};
   if (ranks < 2 || ranks > BUNDLE_RANKS) return say(why, "no bundle is for %u ranks", ranks), false;
-  const u8 *data = section_of(b, SECTION_SET, ranks, &bytes, why);
-  if (!data) return false;
-  if (!view(data, bytes, ranks, set)) return say(why, "the rules of %u ranks do not fit together", ranks), false;
+  if (node) memcpy(want, node, ranks);
+  bool found = false;
+  for (u32 k = 0; !found; k++) {
+    u64 bytes = 0;
+    const u8 *data = section_of(b, SECTION_SET, ranks | k << 16, &bytes, why);
+    if (!data && k) return say(why, "the ranks are on several nodes, and no rules are for ranks that lie so"), false;
+    if (!data) return false;
+    if (!view(data, bytes, ranks, set) || !memcmp(set->row->node, one, sizeof one) != !k)
+      return say(why, "the rules of %u ranks do not fit together", ranks), false;
+    found = !memcmp(set->row->node, want, sizeof want);
+  }
   if (strcmp(set->row->device, device))
     return say(why, "the bundle is for %s, and this GPU is %s", set->row->device, device), false;
   if (fill(b, set, why)) return true;
@@ -104,7 +112,7 @@ void set_close(Set *set) {
 
 bool bundle_serves(Bundle *b, u32 ranks, const char *device, Why *why) {
   Set set;
-  if (!set_open(b, ranks, device, &set, why)) return false;
+  if (!set_open(b, ranks, nullptr, device, &set, why)) return false;
   set_close(&set);
   return true;
 }

@@ -25,6 +25,10 @@ struct Offer {
   u64 pid, address;         // of the process; of the arena, in the process
   u8 handle[64];            // of the arena, for other processes
   u8 uuid[16];              // of the GPU
+  u8 node[32];              // what ranks of one node have in common: the machine, or MSCCLC_NODE
+  char node_name[24];       // for messages
+  u64 inbox, inbox_bytes, inbox_inode;  // of teams of several nodes: the inboxes, in the process
+  int inbox_file;
   u32 ordinal;              // of the GPU in its process
   u32 ctas;                 // at most
   u32 settings;             // a hash of the variables that must be equal on all ranks
@@ -48,12 +52,27 @@ struct Call {
 struct Team;
 
 // team_begin makes a rank's memory on the GPU of the calling thread's current context, and fills in its offer. Where
-// that fails, the offer says why, and the result is null. team_fits judges the offers of all ranks; it gives the same
-// on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no launch allocates or loads. A
-// team that is not joined, because a rank does not fit, is ended by team_end.
-Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *mine);
+// that fails, the offer says why, and the result is null. node has the node of each rank, or is null for one node.
+// team_nodes finds the nodes in offers of one node, and returns how many there are. team_fits judges the offers of all
+// ranks; it gives the same on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no
+// launch allocates or loads. A team that is not joined, because a rank does not fit, is ended by team_end.
+Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine);
+u32 team_nodes(const Offer *all, u32 ranks, u8 *node);
 bool team_fits(const Offer *all, u32 ranks, Why *why);
 bool team_join(Team *t, const Offer *all, Why *why);
+
+// A team of several nodes has links to ranks of other nodes, one for each program. After team_join, team_link gives the
+// handle of a link for a rank, and team_connect has those that all ranks made for this one, by rank. All ranks connect
+// all links, in order. team_lost says whether the network has failed since, unless the team leaves it. team_stop has
+// the ranks of other nodes hear that this one has failed, with a cause. team_leave says goodbye to them, when no launch
+// of the team runs any more.
+enum { TEAM_HANDLE = 2048 };
+u32 team_links(const Team *t);
+bool team_link(Team *t, u32 link, u32 rank, u8 *handle, Why *why);
+bool team_connect(Team *t, u32 link, const u8 (*of_rank)[TEAM_HANDLE], Why *why);
+bool team_lost(Team *t);
+void team_stop(Team *t, const char *cause);
+void team_leave(Team *t);
 
 // A Choice is how a call runs: by a rule with a program or, where rule is null, by NCCL. why is then one of a few
 // constant texts, for statistics. It depends only on the call's kind, root, types, count, group and windows, and on the

@@ -85,6 +85,7 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
 
 Entry entry_of(const Program &p, bool few, u32 redop, bool copies) {
   const bool lines = p.row->lines;
+  if (p.row->nodes) return lines ? ENTRY_NET_LINES : ENTRY_NET;
   if (few && copies) return lines ? ENTRY_FEW_LINES_COPY : ENTRY_FEW_COPY;
   if (few) return lines ? ENTRY_FEW_LINES_SUM : ENTRY_FEW_SUM;
   if (lines) return ENTRY_LINES;

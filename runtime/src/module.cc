@@ -8,6 +8,7 @@
 
 const char *const entry_names[ENTRIES] = {
     "mscclc_onesided", "mscclc_onesided_sum", "mscclc_onesided_copy", "mscclc_onesided_lines",
+    "mscclc_net",      "mscclc_net_lines",
     "mscclc_few_sum",  "mscclc_few_copy",     "mscclc_few_lines_sum", "mscclc_few_lines_copy"};
 
 namespace {
@@ -66,7 +67,7 @@ Module *load(Gpu *g, Bundle *b, u32 number, Why *why) {
   int error = g->f->load(&code, image + 1, 2, options, values);
   if (!error) error = load_all(g, code, m);
   if (!error) error = warm(g, m);
-  if (!error && (m->function[ENTRY_ANY] || m->function[ENTRY_COPY])) return m;
+  if (!error && (m->function[ENTRY_ANY] || m->function[ENTRY_COPY] || m->function[ENTRY_NET])) return m;
   log[sizeof log - 1] = 0;
   say(why, "kernel %s for sm_%u: %s %s", image->name, image->target,
       error ? mscclc_gpu_error(g->driver, error) : "has no entries", log);

@@ -1,7 +1,7 @@
 // The agreement of a communicator's ranks: all run programs of the bundle, or none. Two AllGathers of NCCL's on the new
 // communicator carry it: what each rank has, and who succeeded. It runs in a thread for each communicator, so that it
 // waits for no call of a peer on another communicator.
-#include "nccl_front.h"
+#include "nccl_agree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,35 +9,11 @@
 
 namespace {
 
-enum { HELLO_VERSION = 1, FNV_OFFSET = 2166136261u, FNV_PRIME = 16777619u };
-
-// A Side is a communicator while its ranks agree.
-struct Side {
-  Member *e;
-  Hello mine, all[BUNDLE_RANKS];
-  u32 done, dones[BUNDLE_RANKS];
-  Team *team;
-  Why why;
-  Side *next;  // of those that begin together
-};
-
 // How long a call that makes communicators waits for their agreement. Where a peer makes them in another order, the
 // agreement needs later calls of this thread.
 const u64 PATIENCE = 1000000000;
 
 Atom<u32> late_ctas = {~0u};  // the fewest that a communicator asks for which is met late
-
-// settings is a hash of all that must be equal on all ranks beside the bundle.
-u32 settings(u32 ctas) {
-  u32 h = (u32)FNV_OFFSET ^ ctas;
-  static const char *const names[] = {"MSCCLC_TIMEOUT", "MSCCLC_FEW", "MSCCLC_SHARED_GPU"};
-  for (const char *name : names) {
-    const char *text = getenv(name);
-    for (; text && *text; text++) h = (h ^ (u8)*text) * (u32)FNV_PRIME;
-    h = (h ^ 256u) * (u32)FNV_PRIME;
-  }
-  return h;
-}
 
 bool facts(Member *e) {
   const Nccl *n = nccl();
@@ -70,7 +46,7 @@ void begin(Side *s) {
   else if (!b) snprintf(h->offer.why, sizeof h->offer.why, "%.120s", no_bundle);
   else if (!peers_ready(&s->why) || !peers_expect(e))
     snprintf(h->offer.why, sizeof h->offer.why, "%.120s", s->why.text);
-  else s->team = team_begin(b, e->ranks, e->rank, e->ctas, settings(e->ctas), &h->offer);
+  else s->team = team_begin(b, e->ranks, e->rank, e->ctas, settings(e->ctas), nullptr, &h->offer);
   if (!s->team) h->offer.able = 0;
   if (s->team && !e->rank) board_make(e->secret);
   gpu_leave(before);
@@ -89,6 +65,12 @@ bool all_fit(Side *s) {
   Offer offers[BUNDLE_RANKS];
   for (u32 i = 0; i < ranks; i++) offers[i] = s->all[i].offer;
   return team_fits(offers, ranks, &s->why);
+}
+
+bool all_done(const Side *s) {
+  for (u32 i = 0; i < s->e->ranks; i++)
+    if (!s->dones[i]) return false;
+  return true;
 }
 
 bool join(Side *s) {
@@ -132,6 +114,7 @@ void finish(Side *s, bool heard) {
     return;
   }
   e->team = nullptr;
+  e->spread = 0;
   if (is != STATE_NEW) say(&s->why, "the communicator was aborted");
   else if (s->done && s->why.text[0] == 0) say(&s->why, "rank %u could not reach the others", failed);
   if (s->team) {
@@ -164,9 +147,14 @@ void *meet(void *side) {
   Why why = {};
   const bool entered = !gpu_enter(e->device, &before);
   bool heard = gather(&e, 1, &mine, &all, sizeof(Hello), &why);
+  if (heard && begin_over(s)) heard = gather(&e, 1, &mine, &all, sizeof(Hello), &why);
   if (heard) {
     s->done = join(s);
     mine = &s->done, all = s->dones;
+    heard = gather(&e, 1, &mine, &all, sizeof(u32), &why);
+  }
+  if (heard && all_done(s) && team_links(s->team)) {
+    s->done = connect_links(s);
     heard = gather(&e, 1, &mine, &all, sizeof(u32), &why);
   }
   if (!heard) say(&s->why, "the ranks could not agree: %.400s", why.text);

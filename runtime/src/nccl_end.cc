@@ -92,6 +92,7 @@ void stop(Member *e) {
     member_text(e, "rank %u of %u: %s", e->rank, e->ranks, text);
     tell("%s", e->text);
   }
+  team_stop(e->team, "its communicator was aborted");
   team_abort(e->team);
 }
 
@@ -123,6 +124,7 @@ void leave(Member *e, bool aborted) {
   const bool beside = aborted && others_run(e);
   const u64 patience = beside ? 0 : over ? SECOND / 2 : SECOND / 5;
   if (!over) over = cleared(e, beside ? 0 : SECOND / 2);
+  if (over) team_leave(e->team);
   peers_leave(e, !over);
   e->late = over ? ON_TIME : LATE;
   e->state = STATE_GONE;
@@ -256,7 +258,7 @@ EXPORT Result ncclCommGetAsyncError(Comm comm, Result *state) {
     } else if (team_failed(e->team, &why)) {
       char calls[400];
       const bool differ = board_says(e, calls, sizeof calls);
-      member_text(e, "%.200s%s%s", why.text, differ ? "; " : "", differ ? calls : "");
+      member_text(e, "%.*s%s%s", differ ? 300 : 600, why.text, differ ? "; " : "", differ ? calls : "");
       *state = REMOTE_ERROR;
     }
   }

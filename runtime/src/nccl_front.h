@@ -41,6 +41,7 @@ struct Member {
   Atom<u64> died;   // when that was noticed
   Atom<int> told;   // text says where launches waited for it
   Atom<int> agreeing;   // its ranks agree, in a thread that is a user
+  Atom<int> spread;     // its ranks are on several nodes
   u32 rank, ranks;
   int device;
   u32 ctas;
@@ -51,6 +52,7 @@ struct Member {
   u8 family[16];    // the same on all ranks of a communicator, and in no other
   u8 secret[16];    // what peers show when they connect to this rank
   u8 process[BUNDLE_RANKS][16];  // of each rank
+  u8 node[BUNDLE_RANKS];         // of each rank; those of others have no socket to this one
   u64 pid[BUNDLE_RANKS];
   int peer[BUNDLE_RANKS];   // sockets, or -1
   Atom<int> late;           // it has ended, but not all of its launches have left
@@ -59,6 +61,7 @@ struct Member {
   void *board;              // of the last calls of all ranks (nccl_board.cc), or null
   u32 group;                // calls of the group that its thread has open
   char text[640];           // for GetLastError
+  bool lost;                // its network has failed, and its launches were told
   bool told_window;         // that a window is not used
   const char *why;          // why it is NCCL's alone; a text that stays
 };
@@ -198,6 +201,13 @@ struct Hello {
   u32 version, pad;
   u8 process[16], secret[16];
 };
+
+// A Link is a handle of a link for another rank (team_link), if there is one.
+struct Link {
+  u32 ok, pad;
+  u8 handle[TEAM_HANDLE];
+};
+const u64 GATHER_ROOM = sizeof(Link) > sizeof(Hello) ? sizeof(Link) : sizeof(Hello);
 
 // gather is an AllGather of some bytes on communicators of this thread. all[i] has room for ranks * bytes.
 bool gather(Member **list, u32 count, const void *const *mine, void *const *all, u32 bytes, Why *why);

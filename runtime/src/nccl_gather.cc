@@ -29,7 +29,7 @@ bool take_kept(Member *e) {
   return found;
 }
 
-enum { BYTES = (BUNDLE_RANKS + 1) * sizeof(Hello) };
+enum { BYTES = (BUNDLE_RANKS + 1) * GATHER_ROOM };
 
 bool failed(Why *why, Member *e, const char *what, int code) {
   if (code) say(why, "rank %u: %s: %s", e->rank, what, driver_text(code));
@@ -60,7 +60,7 @@ bool start(Member **list, u32 count, u32 bytes, Why *why) {
   Result r = n->GroupStart();
   for (u32 i = 0; i < count && r == SUCCESS; i++) {
     const u64 at = list[i]->buffer;
-    r = n->AllGather((void *)at, (void *)(at + sizeof(Hello)), bytes, NCCL_INT8, list[i]->comm, list[i]->stream);
+    r = n->AllGather((void *)at, (void *)(at + GATHER_ROOM), bytes, NCCL_INT8, list[i]->comm, list[i]->stream);
     if (r == IN_PROGRESS) r = SUCCESS;
   }
   const Result end = n->GroupEnd();
@@ -92,8 +92,8 @@ int put(Member *e, const void *from, u32 bytes) {
   return memcpy((void *)e->buffer, from, bytes), 0;
 }
 int get(void *to, Member *e, u32 bytes) {
-  if (!e->on_host) return gpu_get(to, e->buffer + sizeof(Hello), bytes, e->stream);
-  return memcpy(to, (const void *)(e->buffer + sizeof(Hello)), bytes), 0;
+  if (!e->on_host) return gpu_get(to, e->buffer + GATHER_ROOM, bytes, e->stream);
+  return memcpy(to, (const void *)(e->buffer + GATHER_ROOM), bytes), 0;
 }
 
 }  // namespace

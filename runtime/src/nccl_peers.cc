@@ -96,19 +96,41 @@ Comm hear(Member *e, u32 rank) {
 void stop(Comm c) {
   Member *e = member_peek(c);
   if (!e) return;
-  Why why = {};
+  Why why = {}, cause = {};
   if (e->state == STATE_TEAM) {
+    say(&cause, "the process of rank %d (%llu) has ended", e->dead - 1, e->pid[e->dead - 1]);
     team_abort(e->team);
     if (team_failed(e->team, &why))
-      member_text(e, "rank %u of %u: the process of rank %d (%llu) has ended; %.440s", e->rank, e->ranks, e->dead - 1,
-                  e->pid[e->dead - 1], why.text);
+      member_text(e, "rank %u of %u: %s; %.440s", e->rank, e->ranks, cause.text, why.text);
+    team_stop(e->team, cause.text);
   }
   e->told = 1;
   warn("%s", e->text);
   member_leave(e);
 }
 
-enum { MOST = 1024 };
+// look_at_networks has communicators fail whose network has failed: their launches would wait. It says whether there
+// are some that it must look at again.
+bool look_at_networks() {
+  Member *e;
+  bool some = false;
+  for (u32 i = 0; (e = member_at(i)); i++) {
+    const Comm c = e->comm;
+    if (!c || !e->spread) continue;
+    some = true;
+    if (!member_peek(c)) continue;
+    Why why = {};
+    if (e->comm == c && e->state == STATE_TEAM && !e->lost && team_lost(e->team) && team_failed(e->team, &why)) {
+      e->lost = true;
+      warn("%s", why.text);
+      team_stop(e->team, why.text), team_abort(e->team);
+    }
+    member_leave(e);
+  }
+  return some;
+}
+
+enum { MOST = 1024, LOOK_MS = 100 };
 
 u32 listed(struct pollfd *fds, Member **of, u32 *ranks) {
   const Guard guard;
@@ -127,7 +149,8 @@ void *watch(void *) {
   for (;;) {
     fds[0] = {listener, POLLIN, 0}, fds[1] = {waker, POLLIN, 0};
     const u32 n = listed(fds, of, ranks);
-    if (poll(fds, n, -1) <= 0) continue;
+    const int some = poll(fds, n, look_at_networks() ? LOOK_MS : -1);
+    if (some <= 0) continue;
     if (fds[0].revents) admit();
     u64 count;
     if (fds[1].revents && read(waker, &count, sizeof count) < 0) nap(1000000);
@@ -205,7 +228,7 @@ int peers_dial(const u8 *id, const u8 *secret, u32 rank, u32 asks) {
 // peers_connect connects to the ranks above this one in other processes; those below connect to this one.
 bool peers_connect(Member *e, const Hello *all, Why *why) {
   for (u32 r = e->rank + 1; r < e->ranks; r++) {
-    if (!memcmp(all[r].process, process, sizeof process)) continue;
+    if (e->node[r] != e->node[e->rank] || !memcmp(all[r].process, process, sizeof process)) continue;
     const int fd = peers_dial(all[r].process, all[r].secret, e->rank, ASKS_PLACE);
     if (fd < 0)
       return say(why, "rank %u cannot connect to the process of rank %u: %s", e->rank, r, strerror(errno)), false;
@@ -234,7 +257,7 @@ void peers_close(Member *e) {
 bool peers_left(Member *e) {
   const Guard guard;
   for (u32 r = 0; r < e->ranks; r++)
-    if (memcmp(e->process[r], process, sizeof process) && !e->left[r]) return false;
+    if (e->node[r] == e->node[e->rank] && memcmp(e->process[r], process, sizeof process) && !e->left[r]) return false;
   return true;
 }
 

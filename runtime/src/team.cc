@@ -34,6 +34,16 @@ void host_of(u8 host[32]) {
   sha256(text, n + (m > 0 ? (size_t)m : 0), host);
 }
 
+// node_of is what ranks of one node have in common: MSCCLC_NODE, or the machine.
+void node_of(Offer *mine) {
+  const char *node = getenv("MSCCLC_NODE");
+  if (node && *node) sha256(node, strlen(node), mine->node);
+  else memcpy(mine->node, mine->host, sizeof mine->node);
+  char host[24] = "?";
+  gethostname(host, sizeof host - 1);
+  snprintf(mine->node_name, sizeof mine->node_name, "%.23s", node && *node ? node : host);
+}
+
 // index_rules finds where the rules of each kind lie, and the program of each.
 bool index_rules(Team *t) {
   const bundle_set &row = *t->set.row;
@@ -55,20 +65,20 @@ bool index_rules(Team *t) {
 }
 
 // begin fills in a team that was zeroed.
-bool begin(Team *t, Why *why) {
+bool begin(Team *t, Offer *mine, Why *why) {
   const char *few = getenv("MSCCLC_FEW");
   t->few = !few || strcmp(few, "0");
   t->limit_ns = limit_of_waits();
   pthread_mutex_init(&t->mu, nullptr);
   if (!(t->gpu = gpu_of_thread(why))) return false;
-  if (!set_open(t->bundle, t->ranks, t->gpu->name, &t->set, why)) return false;
+  if (!set_open(t->bundle, t->ranks, t->nodes > 1 ? t->node : nullptr, t->gpu->name, &t->set, why)) return false;
   t->ready = (Ready *)calloc(READY, sizeof *t->ready);
   t->seat = (Seat *)calloc(t->set.row->programs + 1, sizeof *t->seat);
   t->statuses = (abi_status *)calloc(t->set.row->programs + 1, sizeof *t->statuses);
   if (!t->ready || !t->seat || !t->statuses || !index_rules(t)) return say(why, "no memory"), false;
   t->order.mixes = team_orders_graphs(t);
   Relaxed relaxed(t->gpu);
-  return arena_make(t, why);
+  return arena_make(t, why) && (t->nodes < 2 || net_make(t, mine, why));
 }
 
 }  // namespace
@@ -84,17 +94,20 @@ void nap_of_engine(u64 ns) {
   nanosleep(&nap, nullptr);
 }
 
-Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *mine) {
+Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine) {
   Why why = {};
   *mine = Offer{};
   mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
   memcpy(mine->bundle, bundle_hash(b), sizeof mine->bundle);
   host_of(mine->host);
+  node_of(mine);
   alive_from_now();
   Team *t = alive() ? (Team *)calloc(1, sizeof *t) : nullptr;
   if (t) {
     t->bundle = b, t->ranks = ranks, t->rank = rank, t->ctas = ctas;
-    if (rank < ranks && begin(t, &why)) {
+    for (u32 r = 0; node && r < ranks; r++)
+      if ((t->node[r] = node[r]) >= t->nodes) t->nodes = node[r] + 1u;
+    if (rank < ranks && begin(t, mine, &why)) {
       int code = t->gpu->f->share(mine->handle, t->arena);
       if (code) say(&why, "the arena cannot be shared with other processes: %s", driver_text(code));
       else if ((code = crowd_join(t))) say(&why, "an event: %s", driver_text(code));
@@ -118,11 +131,14 @@ bool team_fits(const Offer *all, u32 ranks, Why *why) {
   for (u32 r = 1; r < ranks; r++) {
     if (memcmp(all[r].bundle, all[0].bundle, sizeof all->bundle))
       return say(why, "ranks 0 and %u have different bundles", r), false;
-    if (memcmp(all[r].host, all[0].host, sizeof all->host))
-      return say(why, "ranks 0 and %u run on different machines, or in different containers", r), false;
     if (all[r].settings != all[0].settings)
       return say(why, "ranks 0 and %u have different values of MSCCLC_ variables", r), false;
   }
+  for (u32 r = 0; r < ranks; r++)
+    for (u32 k = 0; k < r; k++)
+      if (!memcmp(all[r].node, all[k].node, sizeof all->node) && memcmp(all[r].host, all[k].host, sizeof all->host))
+        return say(why, "ranks %u and %u have one MSCCLC_NODE, and are on different machines, or in containers", k, r),
+               false;
   for (u32 r = 0; r < ranks && !gpu_is_shared(); r++)
     for (u32 k = 0; k < r; k++)
       if (!memcmp(all[r].uuid, all[k].uuid, sizeof unknown) && memcmp(all[r].uuid, unknown, sizeof unknown))

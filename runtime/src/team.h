@@ -82,6 +82,8 @@ struct Windows {
   bool wanted;  // some rule asks for windows
 };
 
+struct Net;  // net.h
+
 struct Team {
   Bundle *bundle;
   Set set;
@@ -90,7 +92,10 @@ struct Team {
   bool few;                // short launches may be used
   u64 limit_ns;            // of waits
   u64 arena, own;          // addresses
-  u64 reach[BUNDLE_RANKS]; // arenas of all ranks
+  u8 node[BUNDLE_RANKS];   // of each rank
+  u32 nodes;
+  Net *net;                // where there are several
+  u64 reach[BUNDLE_RANKS]; // arenas of all ranks of the node
   bool opened[BUNDLE_RANKS];
   Seat *seat;              // by program of the set
   u32 *most_blocks;        // by program: of any rank
@@ -120,6 +125,15 @@ void nap_of_engine(u64 ns);
 bool arena_make(Team *t, Why *why);
 bool own_make(Team *t, Why *why);
 void team_free(Team *t, bool keep_arena);
+
+// In team_net.cc, of teams of several nodes: what a rank offers; inboxes and jobs; what stands in its arena; what a
+// launch is told; whether the network has failed; the end.
+bool net_make(Team *t, Offer *mine, Why *why);
+bool net_join(Team *t, const Offer *all, Why *why);
+int net_skip(Team *t);
+void net_offer(const Team *t, u32 program, abi_one_launch *l);
+bool net_lost(const Team *t, Why *why);
+void net_free(Team *t, bool keep);
 
 // In team_reach.cc: memory that other ranks reach, and that of others. unreach ends what window_reach did.
 bool offer_of(const Gpu *g, u64 at, u64 bytes, WindowOffer *mine, Files *files, Why *why);

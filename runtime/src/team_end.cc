@@ -58,9 +58,14 @@ void tell(Team *t, u32 program) {
   __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
 }
 
-// look notes a failure, if there is one and none was noted before. Who failed first has the others' launches leave.
-void look(Team *t) {
-  if (t->failed) return;
+// behind puts what the network has failed with before what a launch waited for.
+void behind(const Why &net, Why *step) {
+  const Why before = *step;
+  say(step, before.text[0] ? "%.250s; %.250s" : "%.250s", net.text, before.text);
+}
+
+// look_at notes a failure that statuses tell of.
+void look_at(Team *t) {
   const int code = read(t);
   if (code == DEINITIALIZED) return;  // the process ends
   if (code) {
@@ -71,6 +76,22 @@ void look(Team *t) {
   for (u32 i = 0; i < programs_of(t) && !t->failed; i++)
     if (t->statuses[i].code == STATUS_TIMEOUT) tell(t, i);
   if (t->failed) hurry(t);
+}
+
+// look notes a failure, if there is one and none was noted before. Who failed first has the others' launches leave.
+// Where the network has failed, launches that wait say where they were first.
+void look(Team *t) {
+  Why net = {};
+  if (t->failed) return;
+  const bool lost = net_lost(t, &net);
+  if (lost && hurry(t) == DEINITIALIZED) return;
+  for (const u64 begin = now_of_engine();; nap_of_engine(LOOK_AGAIN)) {
+    look_at(t);
+    if (t->failed || !lost || now_of_engine() - begin > SAY_WHERE) break;
+  }
+  if (!lost) return;
+  behind(net, &t->failure);
+  __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ bool reach_all(Team *t, const Offer *all, Why *why) {
     if (all[r].ctas < t->ctas) t->ctas = all[r].ctas;
     if (all[r].crowded) t->late = true;
     t->shares += memcmp(all[r].uuid, t->gpu->uuid, sizeof t->gpu->uuid) == 0;
+    if (t->node[r] != t->node[t->rank]) continue;
     if (r == t->rank) t->reach[r] = t->arena;
     else if (!(all[r].pid == own ? reach_near(t, all[r], r, why) : reach_far(t, all[r], r, why))) return false;
   }
@@ -96,7 +97,7 @@ bool team_join(Team *t, const Offer *all, Why *why) {
   Current current(t->gpu);
   if (current.code) return say(why, "the GPU: %s", driver_text(current.code)), false;
   Relaxed relaxed(t->gpu);
-  if (!reach_all(t, all, why) || !own_make(t, why)) return false;
+  if (!reach_all(t, all, why) || !own_make(t, why) || (t->net && !net_join(t, all, why))) return false;
   for (u32 d = 0; d < DT_COUNT; d++)
     if (!load_type(t, d, why)) return false;
   return room_for_all(t, why);

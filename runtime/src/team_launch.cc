@@ -17,7 +17,8 @@ void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   general_launch(p, shape,
                  Where{seat.blocks, seat.steps, seat.operands, seat.states, seat.status, seat.rank, t->rank},
                  &r->launch.one);
-  const bool few = t->few && few_launch(p, t->rank, r->launch.one, &r->launch.few);
+  if (t->net) net_offer(t, index, &r->launch.one);
+  const bool few = t->few && !t->net && few_launch(p, t->rank, r->launch.one, &r->launch.few);
   const Module *m = (copies ? t->copier : t->image)[c->dtype];
   r->function = m->function[entry_of(p, few, shape.redop, copies)];
   if (!r->function && copies) r->function = m->function[entry_of(p, few, shape.redop, false)];

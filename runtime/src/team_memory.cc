@@ -49,7 +49,7 @@ void place(Team *t) {
     const bundle_program &p = *t->set.program[i].row;
     s.status += t->own, s.states += t->own, s.blocks += t->own, s.steps += t->own, s.operands += t->own;
     for (u32 r = 0; r < t->ranks; r++)
-      s.rank[r] =
+      if (t->reach[r]) s.rank[r] =
           abi_one_memory{0, 0, t->reach[r] + p.scratch_at, t->reach[r] + p.packets_at, t->reach[r] + p.flags_at};
   }
 }
@@ -72,6 +72,7 @@ bool arena_make(Team *t, Why *why) {
   if (!code) code = f->alloc(&t->arena, bytes);
   if (!code) code = f->fill(t->arena, 0, bytes, t->side);
   if (!code) code = f->sync(t->side);
+  if (!code && t->nodes > 1) code = net_skip(t);
   return code == 0 || fail(code, "an arena", bytes, why);
 }
 
@@ -97,6 +98,7 @@ void team_free(Team *t, bool keep_arena) {
     Relaxed relaxed(t->gpu);
     crowd_leave(t);
     windows_free(t);
+    net_free(t, keep_arena);
     for (u32 r = 0; r < t->ranks; r++)
       if (t->opened[r]) f->leave(t->reach[r]);
     if (t->own) f->release(t->own);

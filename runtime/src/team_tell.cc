@@ -42,8 +42,8 @@ void place(Bundle *b, const Program &p, const Spot &s, char *text, size_t room) 
 }
 
 const char *buffer_of(u32 buf) {
-  static const char *const names[] = {"input", "output", "scratch", "packets", "flags"};
-  return buf < 5 ? names[buf] : "memory";
+  static const char *const names[] = {"input", "output", "scratch", "packets", "flags", "inbox", "flags of the inbox"};
+  return buf < 7 ? names[buf] : "memory";
 }
 
 // meets says whether a step of some rank writes what an operand awaits.
@@ -83,6 +83,10 @@ void awaited(const Program &p, const Spot &at, const abi_status &s, u64 passes, 
     return;
   }
   const abi_one_operand &o = operands_of(p, at.rank)[at.block->first_operand + at.step->first + s.operand];
+  if (s.what == WAIT_NET) {
+    snprintf(text, room, "the network to take an earlier signal, to tell flag %u of rank %d", o.index, o.rank);
+    return;
+  }
   char by[64];
   writer(p, o, at.step->count, by, sizeof by);
   if (s.what == WAIT_PACKET) {

@@ -2,6 +2,7 @@
 // parts that its arguments name, and writes what is wrong.
 //
 //	engine threads|processes BUNDLE RANKS PART...
+#include "../../transport/enginetest/engine.h"
 #include "engine_crowd.h"
 #include "engine_end.h"
 #include "engine_graphs.h"
@@ -210,6 +211,7 @@ static void *thread_of(void *p) {
 
 int main(int argc, char **argv) {
   if (argc < 5) die("engine threads|processes BUNDLE RANKS PART...");
+  mscclc_net_test_engine(&transport_test);
   Shared *shared = (Shared *)mmap(nullptr, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   const u32 ranks = shared->ranks = (u32)atoi(argv[3]);
   const bool threads = !strcmp(argv[1], "threads");

@@ -2,10 +2,12 @@
 #pragma once
 #include "ranks.h"
 
-// lives makes and ends many teams, and compares the free memory.
+// lives makes and ends many teams, as LIVES says or 100, and compares the free memory.
 inline void lives(Bench *b) {
   size_t before = 0, after = 0, total = 0;
-  for (u32 i = 0; i <= 100; i++) {
+  const char *given = getenv("LIVES");
+  const u32 teams = given ? (u32)atoi(given) : 100;
+  for (u32 i = 0; i <= teams; i++) {
     Team *t = join(b->r, 0, b->ctas);
     const Choice c = by(t->set.rules + i % t->set.row->rules);
     Turn one = fresh(b, call_of(*c.rule, 10, DT_U32, RED_SUM), false, 0);
@@ -19,7 +21,7 @@ inline void lives(Bench *b) {
     meet(b->r);
   }
   if (before != after) die("rank %u: %zu bytes of memory were free, and %zu are", b->r.rank, before, after);
-  if (b->r.rank == 0) printf("lives: 100 teams\n");
+  if (b->r.rank == 0) printf("lives: %u teams\n", teams);
 }
 
 // loads loads each image of the bundle, and prints how long that takes.
@@ -149,7 +151,7 @@ inline void forked(Bench *b) {
       const bool right = team_launch(t, &c, &call, b->stream) == ENGINE_FORKED && team_failed(t, &why) &&
                          team_before(t, b->stream) == ENGINE_FORKED && team_behind(t, b->stream) == ENGINE_FORKED &&
                          team_captured(t, b->stream, &captured) == ENGINE_FORKED &&
-                         !team_begin(b->r.bundle, b->r.ranks, 0, 32, 0, &offer);
+                         !team_begin(b->r.bundle, b->r.ranks, 0, 32, 0, nullptr, &offer);
       team_abort(t);
       team_end(t, false);
       _exit(right ? 0 : 9);

@@ -52,7 +52,15 @@ Bundle *bundle_open(const char *path, Why *why) {
 const u8 *bundle_hash(const Bundle *b) { return b->hash; }
 bool bundle_serves(Bundle *, u32, const char *, Why *) { return true; }
 
-Team *team_begin(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *mine) {
+u32 team_nodes(const Offer *, u32, u8 *) { return 1; }
+u32 team_links(const Team *) { return 0; }
+bool team_link(Team *, u32, u32, u8 *, Why *) { return false; }
+bool team_connect(Team *, u32, const u8 (*)[TEAM_HANDLE], Why *) { return false; }
+bool team_lost(Team *) { return false; }
+void team_stop(Team *, const char *) {}
+void team_leave(Team *) {}
+
+Team *team_begin(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *, Offer *mine) {
   if (number("MSCCLC_FAKE_UNABLE", -1) == (long)rank) {
     snprintf(mine->why, sizeof mine->why, "it was told so");
     return nullptr;

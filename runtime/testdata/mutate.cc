@@ -80,7 +80,7 @@ static void tell(Bundle *b, const Set &set, u32 rank, u32 program) {
   Team t = {};
   t.bundle = b, t.set = set, t.rank = rank, t.ranks = set.row->ranks;
   abi_status s = {};
-  s.code = STATUS_TIMEOUT, s.block = (u32)below(64), s.step = (u32)below(64), s.what = (u32)below(6);
+  s.code = STATUS_TIMEOUT, s.block = (u32)below(64), s.step = (u32)below(64), s.what = (u32)below(7);
   s.want = number(), s.have = number(), s.tile = number(), s.operand = (u32)below(8);
   if (!below(4)) s.block = (u32)number(), s.step = (u32)number(), s.operand = (u32)number();
   Why why = {};
@@ -92,10 +92,15 @@ static void tell(Bundle *b, const Set &set, u32 rank, u32 program) {
 static u32 programs;
 static bool images[64];
 
-// use gives whether a set could be opened. Of the first copy it has each program tell of a failure.
-static bool use(Bundle *b, u32 ranks, const char *device, bool first, Why *why) {
+// use gives whether a set could be opened: for so many ranks on one node, as 4, or so many on each, as 4/2. Of the
+// first copy it has each program tell of a failure.
+static bool use(Bundle *b, const char *which, const char *device, bool first, Why *why) {
   Set set;
-  if (!set_open(b, ranks, device, &set, why)) return false;
+  const u32 ranks = (u32)atoi(which);
+  const char *each = strchr(which, '/');
+  u8 node[ONE_RANKS] = {};
+  for (u32 r = 0; each && r < ranks; r++) node[r] = (u8)(r / (u32)atoi(each + 1));
+  if (!set_open(b, ranks, each ? node : nullptr, device, &set, why)) return false;
   for (u32 i = 0; i < set.row->rules; i++) {
     if (set.rules[i].program == BUNDLE_NCCL) continue;
     const Program &p = set.program[set_find(&set, set.rules[i].program)];
@@ -143,7 +148,7 @@ int main(int argc, char **argv) {
     opened++;
     for (int k = 5; k < argc; k++) {
       if (i && below((u64)argc - 5)) continue;
-      const bool good = use(b, (u32)atoi(argv[k]), argv[2], i == 0, &why);
+      const bool good = use(b, argv[k], argv[2], i == 0, &why);
       used += good;
       if (!good && !why.text[0]) return fprintf(stderr, "copy %u is refused without a reason\n", i), 1;
       if (!i && !good) return fprintf(stderr, "the bundle itself is refused: %s\n", why.text), 1;

@@ -34,6 +34,7 @@ struct Shared {
   std::atomic<u32> arrived, round, done;
   Offer offer[4][BUNDLE_RANKS];
   bool ok[BUNDLE_RANKS];
+  u8 handle[BUNDLE_RANKS][BUNDLE_RANKS][TEAM_HANDLE];  // of a link, to each rank from each
 };
 
 // A Rank is one rank's context and driver.
@@ -84,11 +85,30 @@ inline void context(Rank *r) {
   }
 }
 
-// join makes a team of all ranks. There are four tables of offers, for as many teams at once.
+// link_all connects the links of a team of several nodes.
+inline void link_all(const Rank &r, Team *t) {
+  Why why = {};
+  for (u32 link = 0; link < team_links(t); link++) {
+    u8 mine[BUNDLE_RANKS][TEAM_HANDLE];
+    for (u32 to = 0; to < r.ranks; to++)
+      if (!team_link(t, link, to, r.shared->handle[to][r.rank], &why)) die("rank %u: %s", r.rank, why.text);
+    meet(r);
+    memcpy(mine, r.shared->handle[r.rank], sizeof mine);
+    meet(r);
+    if (!team_connect(t, link, mine, &why)) die("rank %u: %s", r.rank, why.text);
+  }
+  meet(r);
+}
+
+// join makes a team of all ranks, of which ENGINE_NODE are on a node, or all on one. There are four tables of offers,
+// for as many teams at once.
 inline Team *join(const Rank &r, u32 table, u32 ctas) {
   Offer *all = r.shared->offer[table];
   Why why = {};
-  Team *t = team_begin(r.bundle, r.ranks, r.rank, ctas, 0, all + r.rank);
+  const char *of_node = getenv("ENGINE_NODE");
+  u8 node[BUNDLE_RANKS] = {};
+  for (u32 i = 0; of_node && i < r.ranks; i++) node[i] = (u8)(i / (u32)atoi(of_node));
+  Team *t = team_begin(r.bundle, r.ranks, r.rank, ctas, 0, of_node ? node : nullptr, all + r.rank);
   if (!t) die("rank %u: %s", r.rank, all[r.rank].why);
   meet(r);
   if (!team_fits(all, r.ranks, &why) || !team_join(t, all, &why)) {
@@ -96,6 +116,7 @@ inline Team *join(const Rank &r, u32 table, u32 ctas) {
     die("rank %u: %s", r.rank, why.text);
   }
   meet(r);
+  link_all(r, t);
   return t;
 }
 inline void end(const Rank &r, Team *t) {

@@ -34,10 +34,6 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 		over := bundle.RulesOver(n, tables)
 		rules = append(rules, over...)
 		spec.Rules = append(spec.Rules, rules...)
-		if len(over) > 0 {
-			a.Note("", "on %d ranks there are rules for several nodes. Their programs are proven, and the library leaves calls "+
-				"over several nodes to NCCL: it cannot run them yet", n)
-		}
 		noteTypes(a, rules, spec.DTypes)
 		if len(missing) == 0 || f.unmeasured {
 			continue

@@ -1,7 +1,6 @@
 package withcmd
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 // A SetReport says what communicators of so many ranks run.
 type SetReport struct {
 	Ranks   int               `json:"ranks"`
-	Nodes   string            `json:"nodes,omitempty" doc:"the ranks of each node, where NCCL runs all calls; absent: one node"`
+	Nodes   string            `json:"nodes,omitempty" doc:"the ranks of each node; absent: one node"`
 	Reduced []string          `json:"reduced" doc:"types of calls that compute, of which programs may run calls"`
 	Moved   []string          `json:"moved" doc:"types of calls that only move, of which programs may run calls"`
 	Gaps    []bundle.Gap      `json:"gaps" doc:"calls that no program runs: NCCL does, or they fail without NCCL"`
@@ -41,21 +40,18 @@ func (doc *Document) tell(a *cli.App, b *bundle.Bundle) {
 	}
 	var ranks []string
 	for i := range b.Sets {
-		switch s := &b.Sets[i]; {
-		case s.Node != nil:
-			a.Note("", "%s all calls of %s: the library runs no programs over several nodes", who, s.Title())
-		case len(s.Programs) == 0:
+		if s := &b.Sets[i]; len(s.Programs) > 0 {
+			ranks = append(ranks, s.Title())
+		} else {
 			a.Note("", "%s all calls of %s: the bundle has no programs for them", who, s.Title())
-		default:
-			ranks = append(ranks, fmt.Sprint(s.Ranks))
 		}
 	}
 	if len(ranks) == 0 {
 		return
 	}
-	a.Note("", "programs run collective calls of communicators with %s ranks; %s", strings.Join(ranks, ", "), rest)
+	a.Note("", "programs run collective calls of communicators with %s; %s", strings.Join(ranks, ", "), rest)
 	for i := range doc.Sets {
-		if s := &b.Sets[i]; s.Node == nil && len(s.Programs) > 0 {
+		if len(b.Sets[i].Programs) > 0 {
 			doc.Sets[i].tell(a, who, doc.CTAs)
 		}
 	}
@@ -66,10 +62,11 @@ const shown = 20
 
 // tell prints a line for each group of calls.
 func (r *SetReport) tell(a *cli.App, who string, ctas int) {
+	title := bundle.RanksText(r.Ranks, r.Nodes)
 	if len(r.Wide) > 0 {
 		most := slices.MaxFunc(r.Wide, func(a, b bundle.RuleInfo) int { return int(a.CTAs) - int(b.CTAs) }).CTAs
-		a.Note("", "with %d ranks, a launch has at most %d CTAs (MSCCLC_CTAS, NCCL_MAX_CTAS); left out, as they need up to %d: %s",
-			r.Ranks, ctas, most, diag.Counted(len(r.Wide), "rule"))
+		a.Note("", "with %s, a launch has at most %d CTAs (MSCCLC_CTAS, NCCL_MAX_CTAS); left out, as they need up to %d: %s",
+			title, ctas, most, diag.Counted(len(r.Wide), "rule"))
 	}
 	var keys []string
 	collectives := map[string][]string{} // by the rest of the line
@@ -91,7 +88,7 @@ func (r *SetReport) tell(a *cli.App, who string, ctas int) {
 	for _, key := range keys {
 		rows = append(rows, "  "+strings.Join(collectives[key], ", ")+"\t"+key)
 	}
-	a.Say("with %d ranks, %s:", r.Ranks, who)
+	a.Say("with %s, %s:", title, who)
 	for line := range strings.Lines(cli.Table(rows[:min(len(rows), shown)]...)) {
 		a.Say("%s", strings.TrimRight(line, " \n"))
 	}

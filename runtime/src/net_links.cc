@@ -1,0 +1,86 @@
+// This file has a team of several nodes connect with ranks of other nodes, and leave them.
+#include "net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+namespace {
+
+const u64 CONNECT_NS = 30000000000, GOODBYE_NS = 2000000000;
+
+// names_peer names the other rank of a failure.
+void names_peer(const Team *t, const net_failure &f, Why *why) {
+  if (f.process >= t->ranks) return say(why, "rank %u: the network: %.300s", t->rank, f.text);
+  say(why, "rank %u: the network to rank %u on node %s: %.300s", t->rank, f.process, t->net->name[f.process], f.text);
+}
+
+// peers_of has the ranks that a program's job talks to, in the job's order.
+u32 peers_of(const Team *t, u32 program, u32 *peers) {
+  return mscclc_net_peers(t->net->seat[program].job, peers, BUNDLE_RANKS);
+}
+
+}  // namespace
+
+bool net_lost(const Team *t, Why *why) {
+  net_failure f = {};
+  for (u32 i = 0; t->net && !t->net->left && i < t->set.row->programs; i++)
+    if (t->net->seat[i].job && mscclc_net_state(t->net->seat[i].job, &f)) return names_peer(t, f, why), true;
+  return false;
+}
+
+u32 team_links(const Team *t) { return t->net ? t->set.row->programs : 0; }
+
+bool team_link(Team *t, u32 link, u32 rank, u8 *handle, Why *why) {
+  u32 peers[BUNDLE_RANKS];
+  const u32 count = peers_of(t, link, peers);
+  memset(handle, 0, TEAM_HANDLE);
+  for (u32 i = 0; i < count; i++) {
+    net_failure f = {};
+    if (peers[i] != rank || !mscclc_net_handle(t->net->seat[link].job, rank, handle, &f)) continue;
+    return names_peer(t, f, why), false;
+  }
+  return true;
+}
+
+bool team_connect(Team *t, u32 link, const u8 (*of_rank)[TEAM_HANDLE], Why *why) {
+  u32 peers[BUNDLE_RANKS];
+  const u32 count = peers_of(t, link, peers);
+  u8 *all = (u8 *)malloc(count * TEAM_HANDLE + 1);
+  if (!all) return say(why, "no memory"), false;
+  for (u32 i = 0; i < count; i++) memcpy(all + i * TEAM_HANDLE, of_rank[peers[i]], TEAM_HANDLE);
+  net_failure f = {};
+  const int code = mscclc_net_connect(t->net->seat[link].job, all, CONNECT_NS, &f);
+  free(all);
+  return code == 0 || (names_peer(t, f, why), false);
+}
+
+bool team_lost(Team *t) {
+  Why why;
+  if (!alive() || !t->net || pthread_mutex_trylock(&t->mu)) return false;
+  const bool lost = net_lost(t, &why);
+  pthread_mutex_unlock(&t->mu);
+  return lost;
+}
+
+void team_stop(Team *t, const char *cause) {
+  if (!alive() || !t->net) return;
+  pthread_mutex_lock(&t->mu);
+  for (u32 i = 0; !t->net->left && i < t->set.row->programs; i++)
+    if (t->net->seat[i].job) mscclc_net_stop(t->net->seat[i].job, cause);
+  pthread_mutex_unlock(&t->mu);
+}
+
+void team_leave(Team *t) {
+  if (!alive() || !t->net || t->net->left) return;
+  const u64 end = now_of_engine() + GOODBYE_NS;
+  pthread_mutex_lock(&t->mu);
+  t->net->left = true;
+  for (u32 i = 0; i < t->set.row->programs; i++) {
+    net_job *job = t->net->seat[i].job;
+    const u64 now = now_of_engine();
+    t->net->seat[i].job = nullptr;
+    if (job) mscclc_net_close(job, now < end ? end - now : 1);
+  }
+  pthread_mutex_unlock(&t->mu);
+}
+static_assert((u32)TEAM_HANDLE == 2 * (u32)TRANSPORT_HANDLE, "two connections to a peer");

@@ -1,0 +1,242 @@
+// This file has a team of several nodes reach the other ones: inboxes, mirrors and lanes, and a job of this process's
+// proxy for each program (transport/proxy.h). Each rank counts as a process of its own there.
+#include "net.h"
+#include "sha256.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace {
+
+enum { ROW = 256 };
+
+u64 up(u64 n, u64 to) { return (n + to - 1) / to * to; }
+
+// carrier is the proxy of this process, which is there until the process ends.
+struct Carrier {
+  net_proxy *proxy;
+  char why[512];
+};
+Carrier carrier;
+pthread_once_t carrier_once = PTHREAD_ONCE_INIT;
+
+void open_carrier() {
+  const char *engine = getenv("MSCCLC_NET");
+  net_failure f = {};
+  if (!engine || !*engine) engine = "ucx";
+  if (mscclc_net_proxy(engine, &carrier.proxy, &f)) {
+    carrier.proxy = nullptr;
+    snprintf(carrier.why, sizeof carrier.why, "the network between nodes, %.60s: %.400s", engine, f.text);
+  }
+}
+
+bool node_is_mine(const Team *t, u32 rank) { return t->node[rank] == t->node[t->rank]; }
+bool told(const Program &p, u32 rank) {
+  for (u32 i = 0; i < p.net->messages; i++)
+    if (p.message[i].rank == rank) return true;
+  return false;
+}
+
+// writes says whether the team's rank moves data into the inbox of a rank of another node.
+bool writes(const Team *t, const Program &p, u32 rank) {
+  const bundle_part &part = p.part[t->rank];
+  const abi_one_block *blocks = blocks_of(p, t->rank);
+  for (u32 i = 0; i < part.blocks; i++)
+    for (u32 k = 0; k < blocks[i].steps; k++) {
+      const abi_one_step &s = steps_of(p, t->rank)[blocks[i].first_step + k];
+      const abi_one_operand *o = operands_of(p, t->rank) + blocks[i].first_operand + s.first;
+      for (u32 d = 0; s.op == OP_MOVE && d < (u32)s.srcs + s.dsts; d++)
+        if (o[d].buf == BUF_INBOX && (u32)o[d].rank == rank) return true;
+    }
+  return false;
+}
+
+u64 lane_bytes(const Program &p, u32 rank) {
+  return (u64)p.part[rank].blocks * p.row->columns * sizeof(abi_net_lane);
+}
+u64 sent_bytes(const Program &p, u32 rank) { return up((u64)p.part[rank].blocks * p.row->columns * 8 + 8, ROW); }
+
+// inboxes_lie lays out the inboxes of a rank, which lie alike on all ranks, and returns their bytes.
+u64 inboxes_lie(Team *t) {
+  u64 at = 0;
+  for (u32 i = 0; i < t->set.row->programs; i++) {
+    const Program &p = t->set.program[i];
+    NetSeat &s = t->net->seat[i];
+    Layout l;
+    layout_of(p.row, &l);
+    s.copy = p.net->inbox * p.row->columns * l.scratch_stride, s.scratch = s.copy * p.row->depth;
+    s.inbox_at = at, s.flags_at = up(s.scratch, ROW), s.flag_bytes = l.flag_mem;
+    at += up(s.flags_at + s.flag_bytes, ROW);
+  }
+  return at;
+}
+
+// rest_lies lays out mirrors and lanes from an address on, and returns their end.
+u64 rest_lies(Team *t, u64 at) {
+  for (u32 i = 0; i < t->set.row->programs; i++) {
+    const Program &p = t->set.program[i];
+    NetSeat &s = t->net->seat[i];
+    s.lanes = at, at += up(lane_bytes(p, t->rank), ROW);
+    for (u32 r = 0; r < t->ranks; r++) {
+      s.mirror[r] = 0;
+      if (node_is_mine(t, r) || !writes(t, p, r)) continue;
+      s.mirror[r] = at, at += up(s.scratch, ROW);
+    }
+  }
+  return at;
+}
+
+// tell_kernels has kernels find the inboxes, and count the rows of lanes from 0.
+int tell_kernels(Team *t, Why *why) {
+  const gpu_symbols *f = t->gpu->f;
+  u64 bytes = 0;
+  for (u32 i = 0; i < t->set.row->programs; i++) bytes += sent_bytes(t->set.program[i], t->rank) + ROW;
+  u8 *from = (u8 *)calloc(1, bytes + 1);
+  if (!from) return say(why, "no memory"), 1;
+  int code = f->alloc(&t->net->words, bytes + 1);
+  u64 at = 0;
+  for (u32 i = 0; i < t->set.row->programs; i++) {
+    NetSeat &s = t->net->seat[i];
+    abi_inbox *inbox = (abi_inbox *)(from + at);
+    for (u32 r = 0; r < t->ranks; r++) {
+      inbox[r].scratch = s.mirror[r];
+      if (node_is_mine(t, r)) inbox[r].scratch = t->net->inboxes[r] + s.inbox_at;
+      if (node_is_mine(t, r)) inbox[r].flags = inbox[r].scratch + s.flags_at;
+    }
+    s.inboxes = t->net->words + at, s.sent = s.inboxes + ROW;
+    at += ROW + sent_bytes(t->set.program[i], t->rank);
+  }
+  static_assert(sizeof(abi_inbox) * BUNDLE_RANKS <= ROW, "the inboxes of all ranks");
+  if (!code) code = f->put(t->net->words, from, bytes, t->side);
+  if (!code) code = f->sync(t->side);
+  free(from);
+  if (code) say(why, "%llu bytes for the network: %s", bytes, driver_text(code));
+  return code;
+}
+
+// make_job makes the job of a program.
+bool make_job(Team *t, u32 program, Why *why) {
+  const Program &p = t->set.program[program];
+  NetSeat &s = t->net->seat[program];
+  Layout l;
+  layout_of(p.row, &l);
+  const u32 own = p.part[t->rank].blocks, lanes = own * p.row->columns;
+  u32 process[BUNDLE_RANKS], node[BUNDLE_RANKS];
+  net_memory memory[BUNDLE_RANKS] = {};
+  u32 *rank_of = (u32 *)calloc(p.row->blocks + 1, sizeof *rank_of);
+  net_lane *lane = (net_lane *)calloc(lanes + 1, sizeof *lane);
+  if (!rank_of || !lane) return free(rank_of), free(lane), say(why, "no memory"), false;
+  for (u32 r = 0; r < t->ranks; r++) {
+    process[r] = r, node[r] = t->node[r];
+    if (s.mirror[r]) memory[r] = net_memory{s.mirror[r], s.scratch, 0, 0};
+    for (u32 i = 0; i < p.part[r].blocks; i++) rank_of[blocks_of(p, r)[i].number] = r;
+  }
+  if (told(p, t->rank)) {
+    const u64 at = t->net->inboxes[t->rank] + s.inbox_at;
+    memory[t->rank] = net_memory{at, s.scratch, at + s.flags_at, s.flag_bytes};
+  }
+  for (u32 i = 0; i < lanes; i++)
+    lane[i] = net_lane{s.lanes + i * sizeof(abi_net_lane), blocks_of(p, t->rank)[i / p.row->columns].number,
+                       i % p.row->columns};
+  net_program job = {p.message, p.segment, process, node, rank_of, p.net->messages, p.net->segments, t->ranks,
+                     p.row->blocks, p.row->columns, p.row->depth, p.row->chunks, (u32)l.flags, l.scratch_stride,
+                     s.copy, {}};
+  u8 name[36];
+  memcpy(name, bundle_hash(t->bundle), 32), memcpy(name + 32, &p.number, 4);
+  sha256(name, sizeof name, job.hash);
+  net_failure f = {};
+  const int code = mscclc_net_job(carrier.proxy, t->rank, &job, memory, lane, lanes, &s.job, &f);
+  free(rank_of), free(lane);
+  return code == 0 || (say(why, "%.400s", f.text), false);
+}
+
+}  // namespace
+
+u32 team_nodes(const Offer *all, u32 ranks, u8 *node) {
+  u32 nodes = 0;
+  for (u32 r = 0; r < ranks; r++) {
+    u32 k = 0;
+    while (k < r && memcmp(all[k].node, all[r].node, sizeof all->node)) k++;
+    node[r] = k < r ? node[k] : (u8)nodes++;
+  }
+  return nodes;
+}
+
+// net_make makes what a rank offers others.
+bool net_make(Team *t, Offer *mine, Why *why) {
+  pthread_once(&carrier_once, open_carrier);
+  if (!carrier.proxy) return say(why, "%s", carrier.why), false;
+  if (!(t->net = (Net *)calloc(1, sizeof *t->net))) return say(why, "no memory"), false;
+  t->net->own.file = t->net->rest.file = -1;
+  for (Pinned &p : t->net->reached) p.file = -1;
+  t->net->seat = (NetSeat *)calloc(t->set.row->programs + 1, sizeof *t->net->seat);
+  if (!t->net->seat) return say(why, "no memory"), false;
+  if (!pinned_make(t->gpu, inboxes_lie(t), true, &t->net->own, why)) return false;
+  mine->inbox = t->net->own.at, mine->inbox_bytes = t->net->own.bytes;
+  mine->inbox_file = t->net->own.file, mine->inbox_inode = pinned_inode(t->net->own);
+  return true;
+}
+
+// net_join reaches inboxes of the node, and makes mirrors, lanes and jobs.
+bool net_join(Team *t, const Offer *all, Why *why) {
+  Net *n = t->net;
+  for (u32 r = 0; r < t->ranks; r++) {
+    snprintf(n->name[r], sizeof n->name[r], "%.23s", all[r].node_name);
+    if (!node_is_mine(t, r)) continue;
+    n->inboxes[r] = all[r].inbox;
+    if (all[r].pid == all[t->rank].pid) continue;
+    if (all[r].inbox_bytes != n->own.bytes) return say(why, "rank %u has other inboxes", r), false;
+    if (!pinned_reach(t->gpu, all[r], n->reached + r, why)) return false;
+    n->inboxes[r] = n->reached[r].at;
+  }
+  if (!pinned_make(t->gpu, rest_lies(t, 0), false, &n->rest, why)) return false;
+  rest_lies(t, n->rest.at);
+  if (tell_kernels(t, why)) return false;
+  for (u32 i = 0; i < t->set.row->programs; i++)
+    if (!make_job(t, i, why)) return false;
+  return true;
+}
+
+// net_skip has the flags that blocks of other nodes would signal in a meeting count as signalled: packets do not leave
+// their node, so only ranks of one node meet.
+int net_skip(Team *t) {
+  const gpu_symbols *f = t->gpu->f;
+  for (u32 i = 0; i < t->set.row->programs; i++) {
+    const Program &p = t->set.program[i];
+    Layout l;
+    layout_of(p.row, &l);
+    u64 *row = (u64 *)calloc(p.row->blocks + 1, sizeof *row);
+    if (!row) return ENGINE_ARGUMENT;
+    for (u32 r = 0; r < t->ranks; r++)
+      for (u32 b = 0; b < p.part[r].blocks; b++)
+        if (!node_is_mine(t, r)) row[blocks_of(p, r)[b].number] = ~0ull;
+    int code = 0;
+    for (u32 c = 0; c < p.row->columns && !code; c++)
+      code = f->put(t->arena + p.row->flags_at + ((c + 1) * l.flags - p.row->blocks) * 8, row, p.row->blocks * 8,
+                    t->side);
+    if (!code) code = f->sync(t->side);
+    free(row);
+    TRY(code);
+  }
+  return 0;
+}
+
+void net_offer(const Team *t, u32 program, abi_one_launch *l) {
+  const NetSeat &s = t->net->seat[program];
+  const abi_net net = {s.lanes, s.sent, s.inboxes, s.copy};
+  memcpy((void *)l->code, &net, sizeof net);
+}
+
+void net_free(Team *t, bool keep) {
+  Net *n = t->net;
+  if (!n) return;
+  team_leave(t);
+  for (Pinned &p : n->reached) pinned_end(t->gpu, &p);
+  pinned_end(t->gpu, &n->rest);
+  if (!keep) pinned_end(t->gpu, &n->own);
+  if (n->words) t->gpu->f->release(n->words);
+  free(n->seat);
+  free(n);
+  t->net = nullptr;
+}
