@@ -25,15 +25,11 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if p != nil && f.Columns <= p.columns && f.Tile <= p.tile {
 		return p, nil
 	}
-	usual := executor.UsualWidth(g.options.GPUs)
-	wider := &gpuPlan{columns: max(f.Columns, usual.Most)}
-	if f.Tile > 0 { // else it is the usual
-		wider.tile = max(f.Tile, usual.Tile)
-	}
-	if one := f.Program.OneSided; one == nil {
+	wider, one := &gpuPlan{columns: f.Columns}, f.Program.OneSided
+	if one == nil {
 		wider = &gpuPlan{tile: max(f.Tile, executor.DefaultTileBytes)}
-	} else if one.OnePass { // as many replicas as there is room for
-		wider.columns = f.Columns
+	} else if f.Tile > 0 { // else it is the usual
+		wider.tile = max(f.Tile, executor.UsualWidth(g.options.GPUs).Tile)
 	}
 	if p != nil {
 		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
@@ -46,6 +42,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	options := g.options.Plan
 	options.GPUs, options.Ranks = g.options.GPUs, g.ranks
 	options.Columns, options.TileBytes = wider.columns, wider.tile
+	options.Wider = one != nil && !one.OnePass // else there are as many replicas as there is room for
 	options.Types, options.PieceBytes = g.types(), g.longest()
 	var err error
 	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil &&

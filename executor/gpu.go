@@ -111,8 +111,9 @@ type GPU interface {
 	// from and to so many peers. It is yet to be started.
 	NewPort(lanes, peers int, ends uint64) (Port, error)
 
-	// Load has the kernels for a type of elements ready.
-	Load(t data.DType, k KernelKind) error
+	// Load has the kernels for a type of elements ready. It returns how many of their blocks, with the most threads, are
+	// resident at once.
+	Load(t data.DType, k KernelKind) (blocks int, err error)
 	// Ready makes a launch ready, of which it keeps a copy.
 	Ready(l *Ready) (Shot, error)
 }

@@ -39,8 +39,11 @@ type PlanOptions struct {
 
 	// Columns and TileBytes are what memory is made for, as in Options: no call has
 	// more. The usual ones are UsualWidth's, and of a two-sided program, which
-	// has no replicas, DefaultTileBytes.
+	// has no replicas, DefaultTileBytes. Where ranks have several blocks, there are no more usual
+	// replicas than are resident at once. Wider makes memory for the usual replicas too, if
+	// Columns are fewer.
 	Columns   int
+	Wider     bool
 	TileBytes int64
 
 	// Of a two-sided program, all calls have this protocol, and slots at least these, as in
@@ -189,8 +192,8 @@ func (p *Plan) prepare(ctx context.Context, opt *PlanOptions) error {
 	if err := p.greet(ctx, nodeOf(opt), err); err != nil {
 		return err
 	}
-	if err = p.plot(opt); err == nil {
-		err = p.allocate(opt.Types)
+	if err = p.settle(ctx, opt, p.plot(opt)); err == nil {
+		err = p.allocate()
 	}
 	if err == nil {
 		p.flight, err = opt.GPUs.NewFlight()

@@ -2,13 +2,14 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
 
 	"mscclc/executor/abi"
-	"mscclc/executor/data"
+	"mscclc/ir"
 )
 
 // This file is the memory of a plan. A rank has an arena, which other ranks reach. A seat
@@ -23,8 +24,71 @@ func lay(parts ...uint64) (at []uint64, bytes uint64) {
 	return at, bytes
 }
 
+// settle has kernels ready. A rank may have several blocks, and the caller may leave it to the plan how many replicas of
+// them there are: these are no more than are resident at once on the GPUs of all processes, in blocks of the most
+// threads. err is what has failed so far.
+func (p *Plan) settle(ctx context.Context, opt *PlanOptions, err error) error {
+	replicas := p.columns
+	for _, s := range p.seats {
+		for _, t := range opt.Types {
+			if err != nil {
+				break
+			}
+			room := 0
+			room, err = s.gpu.Load(t, p.kernel(s))
+			replicas = min(replicas, room/max(p.blocks(s.ranks), 1))
+		}
+	}
+	one, ok := p.kind.(*onePlan)
+	if !ok || !one.open || widest(p.program()) < 2 {
+		return err
+	}
+	all, err := p.agree(ctx, replicas, err)
+	if err != nil {
+		return err
+	}
+	for _, text := range all {
+		other := 0
+		if err := json.Unmarshal(text, &other); err != nil {
+			return err
+		}
+		replicas = min(replicas, other)
+	}
+	return one.reserve(max(replicas, opt.Columns, 1), p.tile)
+}
+
+// blocks is how many blocks a replica of some ranks has.
+func (p *Plan) blocks(ranks []int) (sum int) {
+	for _, r := range ranks {
+		sum += len(p.program().TBsOf(r))
+	}
+	return sum
+}
+
+// widest is how many blocks the rank of a program has that has most.
+func widest(p *ir.Program) (most int) {
+	for r := range p.Rank {
+		most = max(most, len(p.TBsOf(r)))
+	}
+	return most
+}
+
+// kernel is what kernels a seat runs.
+func (p *Plan) kernel(s *seat) KernelKind {
+	one := p.loaded.img.One
+	switch {
+	case p.net != nil:
+		return NetKernel
+	case one == nil:
+		return TwoSidedKernel
+	case one.Port && one.Part(func(r int) bool { return slices.Contains(s.ranks, r) }).Ports():
+		return PortKernel
+	}
+	return OneSidedKernel
+}
+
 // allocate makes the memory of this process's ranks.
-func (p *Plan) allocate(types []data.DType) error {
+func (p *Plan) allocate() error {
 	for _, s := range p.seats {
 		for i, r := range s.ranks {
 			address, err := s.gpu.Alloc(int64(p.kind.arena(r) + 1)) // a rank may need none
@@ -40,19 +104,6 @@ func (p *Plan) allocate(types []data.DType) error {
 		}
 		if err := p.allocateOwn(s, &n); err != nil {
 			return err
-		}
-		kernel := TwoSidedKernel
-		if p.net != nil {
-			kernel = NetKernel
-		} else if s.lanes > 0 {
-			kernel = PortKernel
-		} else if p.loaded.img.One != nil {
-			kernel = OneSidedKernel
-		}
-		for _, t := range types {
-			if err := s.gpu.Load(t, kernel); err != nil {
-				return err
-			}
 		}
 	}
 	return p.allocateNet()

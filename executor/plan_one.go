@@ -25,6 +25,7 @@ type onePlan struct {
 	layout abi.OneLayout
 	usual  Width
 	few    bool // launches of few packets go their own way: all but for the variable
+	open   bool // it is left to the plan how many replicas there is memory for
 }
 
 func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
@@ -34,14 +35,24 @@ func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 			return nil, err
 		}
 	}
-	opt.Columns = cmp.Or(opt.Columns, usual.Most)
-	opt.TileBytes = cmp.Or(opt.TileBytes, one.UsualTile(usual.Tile))
-	if err := one.Reserve(opt.Columns, opt.TileBytes); err != nil {
-		return nil, err
+	kind := &onePlan{Plan: p, one: one, usual: usual, few: os.Getenv(FewVariable) != "0",
+		open: opt.Wider || opt.Columns == 0}
+	columns := opt.Columns
+	if kind.open {
+		columns = max(columns, usual.Most)
 	}
-	p.columns, p.tile = one.Columns, one.Tile
-	layout, err := one.Layout()
-	return &onePlan{p, one, layout, usual, os.Getenv(FewVariable) != "0"}, err
+	opt.TileBytes = cmp.Or(opt.TileBytes, one.UsualTile(usual.Tile))
+	return kind, kind.reserve(columns, opt.TileBytes)
+}
+
+// reserve has memory made for so many replicas, and tiles of so many bytes.
+func (p *onePlan) reserve(columns int, tile int64) (err error) {
+	if err := p.one.Reserve(columns, tile); err != nil {
+		return err
+	}
+	p.columns, p.tile = p.one.Columns, p.one.Tile
+	p.layout, err = p.one.Layout()
+	return err
 }
 
 // mostBlocks is how many blocks of few threads any GPU holds at once.
@@ -60,11 +71,7 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 		ranks = cmp.Or(ranks, 1)
 	}
 	ranks = cmp.Or(ranks, len(program.Rank))
-	blocks := 1
-	for _, span := range program.Rank {
-		blocks = max(blocks, int(span.End-span.First))
-	}
-	blocks *= (ranks + len(gpus) - 1) / len(gpus)
+	blocks := max(1, widest(program)) * ((ranks + len(gpus) - 1) / len(gpus))
 	opt.Columns = cmp.Or(opt.Columns, min(usual.Most, max(1, mostBlocks/blocks)))
 	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
 		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*abi.OneAlign

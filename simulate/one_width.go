@@ -22,6 +22,9 @@ func (o *oneSided) width() error {
 	}
 	if columns <= 0 {
 		columns = int(min(max(o.chunk/worth, 1), executor.PlanColumns))
+		if blocks := o.blocksOfRank(); blocks > 1 && o.costs.OneSided.Resident > 0 && !o.program.OneSided.OnePass {
+			columns = min(columns, max(1, int(o.most(o.costs.OneSided.Threads))/blocks)) // there is memory for
+		}
 	}
 	tile := float64(o.call.Tile)
 	if tile <= 0 {

@@ -132,10 +132,9 @@ func (l *Launcher) plan(ctx context.Context, v Variant, call Call) (*executor.Pl
 	opt := l.Options
 	opt.Ranks = slices.Clone(opt.Ranks)
 	// Between nodes, tiles that fill the memory of a plan go together (transport/PROXY.md).
-	if nodes := call.Nodes > 1; v.Columns > executor.PlanColumns || nodes && v.Columns > 0 {
-		opt.Columns = max(opt.Columns, v.Columns)
-	}
-	if nodes := call.Nodes > 1; v.Tile > executor.PlanTile || nodes && v.Tile > 0 {
+	nodes := call.Nodes > 1
+	opt.Columns, opt.Wider = max(opt.Columns, v.Columns), opt.Columns == 0 && !nodes
+	if v.Tile > executor.PlanTile || nodes && v.Tile > 0 {
 		opt.TileBytes = max(opt.TileBytes, v.Tile)
 	}
 	p, err := executor.Prepare(ctx, program, opt)

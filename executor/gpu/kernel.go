@@ -67,8 +67,8 @@ func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
 	return k, err
 }
 
-// Load has the kernels for a type ready.
-func (g *card) Load(t data.DType, kind executor.KernelKind) error {
+// Load has the kernels for a type ready, and returns how many of their widest blocks are resident at once.
+func (g *card) Load(t data.DType, kind executor.KernelKind) (int, error) {
 	image, entry := twoEntry(&abi.Params{DType: uint32(t), Proto: uint32(ir.Simple)}, false)
 	switch kind {
 	case executor.OneSidedKernel:
@@ -78,8 +78,11 @@ func (g *card) Load(t data.DType, kind executor.KernelKind) error {
 	case executor.NetKernel:
 		image, entry = netImages+t.String(), "mscclc_net"
 	}
-	_, err := g.machine.kernel(g, image, entry)
-	return err
+	k, err := g.machine.kernel(g, image, entry)
+	if err != nil {
+		return 0, err
+	}
+	return g.resident(k.entry, mostThreads)
 }
 
 // mostThreads is what the kernel is built for, and what a block has where all of a

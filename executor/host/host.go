@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 
@@ -88,8 +89,8 @@ func (g *gpu) String() string { return fmt.Sprintf("CPU share %d", g.number) }
 // Use has nothing to choose.
 func (g *gpu) Use() error { return nil }
 
-// Load has nothing to load: the kernels of all types are part of the program.
-func (g *gpu) Load(data.DType, executor.KernelKind) error { return nil }
+// Load has nothing to load: the kernels of all types are part of the program. Blocks are fibers, of any number.
+func (g *gpu) Load(data.DType, executor.KernelKind) (int, error) { return math.MaxInt32, nil }
 
 // NewPort makes a port that nobody asks: the kernel of the host makes the copies itself.
 func (g *gpu) NewPort(int, int, uint64) (executor.Port, error) { return noPort{}, nil }

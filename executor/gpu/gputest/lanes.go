@@ -10,6 +10,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/passes/core"
@@ -143,4 +144,79 @@ func kindOf(p *ir.Program, b *ir.TB) int {
 		}
 	}
 	return kind
+}
+
+// testLanesMemory holds how many replicas there is memory for where ranks have several blocks: no more than are
+// resident at once, of all ranks on a GPU and in all processes, unless the caller says how many. They run right.
+func testLanesMemory(t *testing.T, d Device) {
+	const ranks = 4
+	text, err := algorithms.Open("allreduce/allpairs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lanes := range []int{1, 3, 8} {
+		opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: lanes}, Lang: lang.Options{
+			Params: lang.Params{"ranks": ranks}, Open: algorithms.Open}}
+		p, err := mscclc.Compile("allreduce/allpairs", text, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, gpus := range d.seatings(t) {
+			prepare := func(opt executor.PlanOptions) *rig {
+				opt.GPUs, opt.TileBytes = d.Open(gpus...), 1024
+				return mustRig(t, d, p, opt)
+			}
+			usual := prepare(executor.PlanOptions{})
+			room, err := usual.plan.GPU(0).Load(data.I32, executor.OneSidedKernel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, blocks, count := executor.PlanColumns, len(p.TBsOf(0)), len(usual.plan.GPUs())
+			if blocks > 1 {
+				want = max(1, min(want, room/(blocks*((ranks+count-1)/count))))
+			}
+			t.Logf("%d blocks, %d GPUs with room for %d: memory for %d replicas", blocks, count, room, want)
+			for _, c := range []struct {
+				r    *rig
+				want int
+			}{
+				{usual, want}, {prepare(executor.PlanOptions{Columns: want + 1}), want + 1},
+				{prepare(executor.PlanOptions{Columns: 1, Wider: true}), want},
+				{prepare(executor.PlanOptions{Columns: 40, Wider: true}), 40},
+			} {
+				if got := c.r.plan.MaxColumns(); got != c.want {
+					t.Errorf("%d blocks on %d GPUs: memory for %d replicas, and %d are wanted", blocks, count, got, c.want)
+				}
+			}
+			for _, elems := range []int64{7, 300_000} {
+				if err := usual.once(soon(t), data.I32, data.Sum, elems, nil); err != nil {
+					t.Error(err)
+				}
+			}
+			d.crowdedProcess(t, p, max(1, min(executor.PlanColumns, room/(blocks*(ranks-1)))))
+		}
+	}
+}
+
+// crowdedProcess has two processes, of which one has all ranks but one on a GPU: both have memory for as many replicas.
+func (d Device) crowdedProcess(t *testing.T, p *ir.Program, want int) {
+	if len(p.TBsOf(0)) == 1 {
+		return
+	}
+	group, list := exchange.Group(2), make([]*rig, 2)
+	if err := all(list, func(i int) (err error) {
+		list[i], err = newRig(t.Context(), d, p, executor.PlanOptions{GPUs: d.Open(0), Exchange: group[i],
+			Ranks: [][]int{{0, 1, 2}, {3}}[i], TileBytes: 1024, Unproven: true})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range list {
+		if got := r.plan.MaxColumns(); got != want {
+			t.Errorf("process %d of %d blocks: memory for %d replicas, and %d are wanted", i, len(p.TBsOf(0)), got, want)
+		}
+	}
+	if err := all(list, func(i int) error { return list[i].Close() }); err != nil {
+		t.Error(err)
+	}
 }

@@ -22,7 +22,7 @@ var tests = []struct {
 	{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
 	{"Processes", testProcesses}, {"ProcessesDiffer", testProcessesDiffer}, {"ProcessLate", testProcessLate}, {"ProcessDies", testProcessDies},
 	{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
-	{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"TraceTwo", testTraceTwo}, {"Lanes", testLanes}, {"Switch", testSwitch},
+	{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"TraceTwo", testTraceTwo}, {"Lanes", testLanes}, {"LanesMemory", testLanesMemory}, {"Switch", testSwitch},
 	{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortLate", testPortLate}, {"PortTrace", testPortTrace}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},
 	{"Nodes", testNodes}, {"NodesGraphs", testNodesGraphs}, {"NodesReset", testNodesReset}, {"NodesTrace", testNodesTrace}, {"NodesProcesses", testNodesProcesses}, {"NodesHop", testNodesHop},
 	{"OnePass", testOnePass}, {"Written", testWritten}, {"Launches", testLaunches}, {"OnePassLate", testOnePassLate}, {"IdleRank", testIdleRank}, {"Room", testRoom},
@@ -42,7 +42,7 @@ func Run(t *testing.T, d Device) {
 
 // ofDrivers are the tests of what drivers differ in: their functions, their processes, and their errors.
 var ofDrivers = []string{"Graphs", "Streams", "Memory", "Processes", "ProcessDies", "Mapped", "ProcessesMapped",
-	"EachCallFails", "Fault", "Timeout", "Trace", "TraceTwo", "Lanes", "Port", "PortProcesses", "PortFails", "Room", "Types",
+	"EachCallFails", "Fault", "Timeout", "Trace", "TraceTwo", "Lanes", "LanesMemory", "Port", "PortProcesses", "PortFails", "Room", "Types",
 	"NodesGraphs", "NodesProcesses"}
 
 // smoke says whether only these tests run, and one in eight of the others.
