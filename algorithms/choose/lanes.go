@@ -22,6 +22,9 @@ var triedLanes = []int{4, 8, 16, 32}
 
 const firstLanes = 8
 
+// triedCopies are the numbers of copies of scratch that are tried, beside the usual three, in the lanes that are best.
+var triedCopies = []int{2, 4, 6}
+
 // worthLanes is how many times as long as the best a program may take in one lane to be tried in several.
 const worthLanes = 2.5
 
@@ -73,27 +76,30 @@ func (l InLanes) Unfit(protocol string) string {
 	return ""
 }
 
-// withLanes are the forms of v with several lanes.
+// withLanes are the forms of v with several lanes: those with the usual copies of scratch first.
 func (v Variant) withLanes() (list []Form) {
 	if v.Sided == "" && v.Protocol == ir.Simple.String() {
-		for _, v.Lanes = range triedLanes {
-			list = append(list, Form{Variant: v})
+		for _, v.Copies = range append([]int{0}, triedCopies...) {
+			for _, v.Lanes = range triedLanes {
+				list = append(list, Form{Variant: v})
+			}
 		}
 	}
 	return list
 }
 
 // simulateLanes simulates forms of several lanes, behind all others: of each program that is not far from the best in
-// one lane that of firstLanes, and the others where this is near the best.
+// one lane that of firstLanes, then the others where this is near the best, and then the fastest of all with other
+// copies of scratch.
 func (r *ranking) simulateLanes() {
-	for _, first := range [2]bool{true, false} {
+	for _, worth := range []func(i int, best float64) bool{r.worthFirst, r.worthLanes, r.worthCopies} {
 		best := math.Inf(1)
 		for i := range r.all {
 			best = min(best, r.all[i].micros)
 		}
 		var list []int
-		for i := range r.forms {
-			if r.worthLanes(i, first, best) && !r.hopeless(i, best) && math.IsInf(r.all[i].micros, 1) {
+		for i, f := range r.forms {
+			if f.laned() && r.bytes >= LanesFrom && worth(i, best) && !r.hopeless(i, best) && math.IsInf(r.all[i].micros, 1) {
 				list = append(list, i)
 			}
 		}
@@ -101,20 +107,33 @@ func (r *ranking) simulateLanes() {
 	}
 }
 
-// worthLanes says whether form i has several lanes, firstLanes of them or not, and is worth a simulation. The forms of
-// a program with lanes are listed behind the one without.
-func (r *ranking) worthLanes(i int, first bool, best float64) bool {
-	if f := r.forms[i]; !f.laned() || (f.Lanes == firstLanes) != first || r.bytes < LanesFrom {
-		return false
+// worthFirst says whether form i has firstLanes and is worth a simulation.
+func (r *ranking) worthFirst(i int, best float64) bool {
+	f := r.forms[i]
+	return f.Lanes == firstLanes && f.Copies == 0 && r.all[r.inLanes(i, InLanes{})].micros <= worthLanes*best
+}
+
+// worthLanes says so of a form of other lanes.
+func (r *ranking) worthLanes(i int, best float64) bool {
+	return r.forms[i].Copies == 0 && r.all[r.inLanes(i, InLanes{Lanes: firstLanes})].micros <= near*best
+}
+
+// worthCopies says so of a form of other copies of scratch.
+func (r *ranking) worthCopies(i int, best float64) bool {
+	f := r.forms[i]
+	return f.Copies > 0 && r.all[r.inLanes(i, InLanes{Lanes: f.Lanes})].micros <= best
+}
+
+// inLanes is the form of the program of form i that has these lanes. The forms with lanes are listed behind the one
+// without.
+func (r *ranking) inLanes(i int, lanes InLanes) int {
+	for r.forms[i].laned() {
+		i--
 	}
-	one := i
-	for r.forms[one].laned() {
-		one--
+	for r.forms[i].InLanes != lanes {
+		i++
 	}
-	if first {
-		return r.all[one].micros <= worthLanes*best
-	}
-	return r.all[one+1+slices.Index(triedLanes, firstLanes)].micros <= near*best
+	return i
 }
 
 // The replicas and tiles that forms of several lanes are tried with, and those that are tried first. A message to

@@ -38,6 +38,24 @@ func TestTableOfLanes(t *testing.T) {
 			t.Errorf("%d lanes: %v, %v", lanes, p.TBsOf(0), err)
 		}
 	}
+	table, err = ReadTable("t", strings.NewReader(strings.Replace(text, `"lanes":4`, `"lanes":4,"copies":5`, 1)))
+	if err != nil || table.Entries[0].Rules[1].InLanes != (InLanes{4, 5}) {
+		t.Fatal(err)
+	}
+	c = &Chooser{Table: table, Device: "Some GPU"}
+	if v, _, err = c.Choose(call, 1<<20, 2); err != nil || v.String() != "ring Simple 4 lanes 5 copies 32x512/64K" {
+		t.Fatalf("%v %v", v, err)
+	}
+	if p, err := c.Program(v, call); err != nil || p.OneSided.Depth != 5 {
+		t.Errorf("%v copies: %v", v, err)
+	}
+	for lanes, want := range map[string]string{`"copies":5`: "which are for several lanes", `"lanes":4,"copies":9`: "copies",
+		`"lanes":1,"copies":2`: "which are for several lanes"} {
+		_, err := ReadTable("t", strings.NewReader(strings.Replace(text, `"lanes":4`, lanes, 1)))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", lanes, err)
+		}
+	}
 	table, err = ReadTable("t", strings.NewReader(strings.Replace(text, `"lanes":4`, `"lanes":1`, 1)))
 	if err != nil || table.Entries[0].Rules[1].Lanes != 0 {
 		t.Errorf("%v", err)
@@ -145,6 +163,42 @@ A name is the program, its protocol, its lanes, and its replicas with the tile.
 | machine | collective | bytes | without lanes | by | with lanes | by | faster |
 |---|---|---|---|---|---|---|---|
 `
+
+// TestCopiesChosen: other copies of scratch than the usual ones are tried in the lanes that are best, and taken where
+// they are faster. No form has more scratch than there may be.
+func TestCopiesChosen(t *testing.T) {
+	s := selector(t, "ndv4:nodes=2", "program")
+	s.Call.Kind = ir.AllReduce
+	s.Call.On = InBlocks(s.Call.Ranks, s.Call.Nodes)
+	ranked, err := s.rank(16<<20, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried, usual := map[int]bool{}, 0.
+	for _, f := range ranked {
+		if f.Program == ranked[0].Program && f.Lanes == ranked[0].Lanes && f.Protocol == ranked[0].Protocol && f.Sided == "" {
+			if tried[f.Copies] = true; f.Copies == 0 {
+				usual = f.micros
+			}
+		}
+		if p, err := s.form(f.Form); err != nil || f.laned() && lanedScratch(p, f.Variant) > lanedMemory {
+			t.Errorf("%v: %v", f.Form, err)
+		}
+	}
+	for _, n := range append([]int{0}, triedCopies...) {
+		if !tried[n] {
+			t.Errorf("%d copies are not tried", n)
+		}
+	}
+	if ranked[0].Copies == 0 || usual < ranked[0].micros {
+		t.Errorf("%v takes %g us, and %g with the usual copies", ranked[0].Form, ranked[0].micros, usual)
+	}
+	t.Logf("%v: %.1f us, with the usual copies %.1f", ranked[0].Form, ranked[0].micros, usual)
+	small, err := s.rank(64<<10, nil)
+	if i := slices.IndexFunc(small, func(f timed) bool { return f.laned() }); err != nil || i >= 0 {
+		t.Errorf("64K: form %d, %v", i, err)
+	}
+}
 
 // TestLanesTooLong: fewest stretches take no program of several lanes for small calls.
 func TestLanesTooLong(t *testing.T) {

@@ -158,7 +158,7 @@ func (o *Online) alike(call Call, a, b Variant) bool {
 	}
 	sa, err1 := o.Chooser.Shape(a.Program, call)
 	sb, err2 := o.Chooser.Shape(b.Program, call)
-	return err1 == nil && err2 == nil && short(a) == short(b) && a.Via == b.Via && a.InLanes == b.InLanes &&
+	return err1 == nil && err2 == nil && short(a) == short(b) && a.Via == b.Via && a.Lanes == b.Lanes &&
 		sa.Rounds == sb.Rounds &&
 		sa.Volume == sb.Volume && sa.Peers == sb.Peers
 }

@@ -1,12 +1,14 @@
 package choose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/passes/core"
 )
 
 // figures are what a simulation, and the program itself, show of a form at a size. What is counted is of the rank that
@@ -166,6 +168,10 @@ func differing(a, b *figures) (words []string) {
 	}
 	if lanes := [2]int{max(a.Lanes, 1), max(b.Lanes, 1)}; lanes[0] != lanes[1] {
 		words = append(words, fmt.Sprintf("%s instead of %d", diag.Counted(lanes[1], "lane"), lanes[0]))
+	}
+	if a.laned() && b.laned() && a.Copies != b.Copies {
+		words = append(words, fmt.Sprintf("%d copies of scratch instead of %d", cmp.Or(b.Copies, core.UsualCopies),
+			cmp.Or(a.Copies, core.UsualCopies)))
 	}
 	if b.Instances > a.Instances {
 		words = append(words, fmt.Sprintf("%d instances instead of %d", b.Instances, a.Instances))

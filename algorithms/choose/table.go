@@ -29,8 +29,8 @@ const TableVersion = 1
 // Of an entry "nodes" says how many nodes the ranks are in, as many in each (1 where it is not said), and
 // "element_bytes" may restrict it to elements of a size. Of a rule "up_to" is the largest call in bytes, without which
 // it is for all above, and where the last one has it, the table has nothing for larger calls; "sided" may be "two" and
-// "via" "port"; "lanes" is 1 where it is not said; "replicas", "threads" and "tile" are the executor's choice where
-// they are not said; and "us" is for the reader alone.
+// "via" "port"; "lanes" is 1 where it is not said, and "copies" of scratch, of several lanes, 3; "replicas", "threads"
+// and "tile" are the executor's choice where they are not said; and "us" is for the reader alone.
 type Table struct {
 	Version int     `json:"version"`
 	Entries []Entry `json:"entries"`

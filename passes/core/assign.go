@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// MostLanes is how many lanes a rank has at most, and MostCopies how many copies of scratch.
-const MostLanes, MostCopies = 64, 8
+// MostLanes is how many lanes a rank has at most, and MostCopies how many copies of scratch. UsualCopies is how many
+// these are unless the options say.
+const MostLanes, MostCopies, UsualCopies = 64, 8, 3
 
 // assign gives each Move a lane of its rank, of which there are opt.Lanes at most. A lane is a block of the rank, which
 // goes through the tiles at its own pace: while one waits for the network, another moves the next tile.

@@ -17,7 +17,7 @@ func (l *State) depth() int32 {
 	case l.opt.Copies > 0:
 		return int32(min(max(l.opt.Copies, 2), MostCopies))
 	}
-	return 3
+	return UsualCopies
 }
 
 // copies is that number: where launches have one pass, packets alone have two, and only if no other

@@ -143,7 +143,7 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 
 // Variants are measured whose simulated time is within so many times the best, and of these at most so many in one lane
 // and in several.
-const withinBest, mostOneLane, mostLaned = 2.5, 8, 4
+const withinBest, mostOneLane, mostLaned = 2.5, 8, 6
 
 // candidates are the forms whose simulated time is within a factor of the best, the most likely first, and few of those
 // with several lanes; each as wide as it was best before, as the executor makes it, and as a guess has it. Variants are
