@@ -44,6 +44,9 @@ type Call struct {
 	offers  []map[int][]byte // of memory, until all have reached it
 	trace   *Trace
 	records map[*seat]*seatTrace
+
+	launches map[GPU]int // of a traced call of several nodes
+	noted    int         // how many launches the network's notes have begun with
 }
 
 // Launch starts the call for the ranks that are on the stream's GPU, behind what
@@ -59,6 +62,9 @@ func (c *Call) Launch(s Stream) error {
 	}
 	shot := c.shots[s.GPU()]
 	if shot != nil {
+		if err := c.listen(s.GPU()); err != nil {
+			return err
+		}
 		return shot.Launch(s)
 	}
 	if slices.Contains(c.plan.GPUs(), s.GPU()) {

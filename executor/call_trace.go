@@ -53,13 +53,15 @@ func (c *Call) recordTwo(s *seat, params *abi.Params) (*abi.TraceTables, error) 
 	return &abi.TraceTables{Rows: address + at[0], First: address + at[1]}, s.gpu.Poke(address+at[1], raw(r.First))
 }
 
-// TakeTrace fills in the trace of the call's arguments with what its last launch has
-// recorded, which must be over. Times are of each GPU's own clock, from its first step.
+// TakeTrace fills in the trace of the call's arguments with what its last launch has recorded, which must be over. Times
+// are of each GPU's own clock, from its first step. Those of messages between nodes are the host's. They are shifted, for
+// each GPU: as early as may be, but none is sent before its Signal is over; where a GPU sends none, as late as may be, but
+// all have come before they are no longer awaited.
 func (c *Call) TakeTrace() error {
 	if c.trace == nil {
 		return errors.New("executor: the call has no trace")
 	}
-	c.trace.Spans = nil
+	c.trace.Spans, c.trace.Messages = nil, nil
 	for _, s := range c.plan.seats {
 		t := c.records[s]
 		if t == nil {
@@ -74,6 +76,7 @@ func (c *Call) TakeTrace() error {
 			c.trace.Take(c.plan.loaded.img.One, s.one, &t.params, t.rows)
 		}
 	}
+	c.trace.Messages = c.messages()
 	return nil
 }
 

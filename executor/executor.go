@@ -115,6 +115,9 @@ func (l *Loaded) Close() error {
 	return err
 }
 
+// Program is the program that runs: with Options.Lower, what that has made.
+func (l *Loaded) Program() *ir.Program { return l.img.Program }
+
 // Even says that the program runs only where all chunks have one length.
 func (l *Loaded) Even() bool { return l.img.Even }
 

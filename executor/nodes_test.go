@@ -54,7 +54,8 @@ type member struct {
 	stream executor.Stream
 	ranks  []int
 
-	launched func() // is called when a call's launches have begun, or nil
+	launched func()          // is called when a call's launches have begun, or nil
+	trace    *executor.Trace // of the last launch of a call, or nil
 }
 
 // A layout says where the ranks of a test are: by process, and the node of each process.
@@ -137,7 +138,7 @@ func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.Re
 	c := m.Program().Coll
 	buffers := data.NewFor(m.ranks, data.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)+uint64(dt))
 	all := executor.DataArgs(buffers)
-	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems, Columns: columns}
+	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems, Columns: columns, Trace: m.trace}
 	for _, r := range m.ranks {
 		for k, list := range []*[]uint64{&args.Input, &args.Output} {
 			from := [2][][]byte{all.Input, all.Output}[k]
@@ -170,6 +171,11 @@ func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.Re
 	}
 	if err := m.Wait(ctx); err != nil {
 		return err
+	}
+	if m.trace != nil {
+		if err := call.TakeTrace(); err != nil {
+			return err
+		}
 	}
 	for i, r := range m.ranks {
 		err := m.stream.Get(all.Input[r], args.Input[i])

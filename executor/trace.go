@@ -15,6 +15,10 @@ type Trace struct {
 
 	// Passes are recorded, from the first, of the Of that the launch had.
 	Passes, Of int64
+
+	// Messages are what the ranks of this process sent to other nodes and received from there, in those passes, in the
+	// order of their beginnings.
+	Messages []Message
 }
 
 // A Span is one step in one pass of one replica, or of a two-sided program one

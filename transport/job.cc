@@ -18,8 +18,8 @@ static void free_job(net_job *j) {
     free(j->peer[i].out.scratch), free(j->peer[i].in.scratch);
   }
   const net_program &p = j->program;
-  const void *all[] = {p.messages, p.segments, p.process, p.node,     p.rank_of, j->memory,
-                       j->lane,    j->group,   j->peer,   j->peer_of, j};
+  const void *all[] = {p.messages, p.segments, p.process, p.node,     p.rank_of,    j->memory,
+                       j->lane,    j->group,   j->peer,   j->peer_of, j->notes.note, j};
   for (const void *one : all) free((void *)one);
 }
 

@@ -83,6 +83,31 @@ func (j *Job) Counts() Counts {
 		uint64(c.pieces)}
 }
 
+// Note has the job note its next messages, up to most, and forgets those that it has noted; 0 has it note nothing.
+func (j *Job) Note(most int) error {
+	if C.mscclc_net_note(j.c, C.uint32_t(most)) != 0 {
+		return &Failure{WrongState, -1, fmt.Sprintf("no memory to note %d messages", most)}
+	}
+	return nil
+}
+
+// Noted returns what the job has noted, in the order of the beginnings.
+func (j *Job) Noted() []Note {
+	n := C.mscclc_net_noted(j.c, nil, 0)
+	if n == 0 {
+		return nil
+	}
+	rows := make([]C.struct_net_note, n)
+	list := make([]Note, min(n, C.mscclc_net_noted(j.c, &rows[0], n)))
+	for i := range list {
+		r := &rows[i]
+		list[i] = Note{uint64(r.begin), uint64(r.end), uint64(r.bytes), uint64(r.count), uint32(r.process),
+			uint32(r.rank), uint32(r.block), uint32(r.operand), uint32(r.flag), uint32(r.column), uint32(r.columns),
+			r.received != 0}
+	}
+	return list
+}
+
 // Reset forgets all rows and messages. No kernel may run in any process, and all must have been told so. Then the
 // caller zeroes flags and lanes, all processes meet, and each calls Again. It fails if the job has failed.
 func (j *Job) Reset() error {

@@ -15,10 +15,13 @@ static const u64 GRACE_NS = 200 * MS, TELL_NS = 500 * MS;
 
 enum : u32 { PENDING = 64 };
 
+// Notes count from 0, those that were forgotten, too. A message without one has UNNOTED.
+static const u64 UNNOTED = ~0ull;
+
 // A Slot is a message of the control connection, in memory that is registered with it.
 struct Slot {
   void *request;
-  u64 bytes;
+  u64 bytes, note;
 };
 
 // A Bulk is a post whose data go over the bulk connection: `next` is how far they were begun.
@@ -28,6 +31,7 @@ struct Bulk {
   Cursor next;
   bool begun;  // all of them
   u32 left;    // pieces that were begun and are not there yet
+  u64 note;
 };
 
 // A Flow is one direction of a bulk connection: posts [head, tail) in a ring, of which those before `at` were begun
@@ -37,7 +41,7 @@ struct Flow {
   u64 head, at, tail;
   struct {
     void *request;
-    u64 bytes;
+    u64 bytes, note;
     Bulk *post;
   } piece[TRANSPORT_REQUESTS];
   u64 first, last;
@@ -83,6 +87,13 @@ struct Group {
   u32 first, lanes, come;
 };
 
+// Notes are those from `first` on: `count` of them are there, and `most` have room.
+struct Notes {
+  net_note *note;
+  u64 first;
+  u32 count, most;
+};
+
 enum Phase : u32 { MADE, CONNECTING, RUNNING, RESETTING, RETURNING, CLOSING };
 
 struct net_job {
@@ -99,6 +110,7 @@ struct net_job {
   Phase phase;
   u32 epoch;
   u64 deadline;
+  Notes notes;
   net_failure failure;
   // Read by all threads.
   int failed, settled;  // settled: what a caller waits for is so
@@ -153,5 +165,11 @@ void lost(net_job *j, Peer *q, bool deaf);
 // say_to sends a header with `inside` bytes, which may be null; false: not now.
 bool say_to(net_job *j, Peer *q, wire_header *h, const void *inside);
 bool drained(const Peer *q);  // all that was sent has gone
+
+// note notes a message that began at a time, by note_time, which is sent to or received from a peer. It returns the
+// note's number, or UNNOTED. note_end says that the message is over, or a part of it.
+u64 note_time(const net_job *j);
+u64 note(net_job *j, const Peer *q, const wire_post &post, u64 bytes, bool received, u64 begin);
+void note_end(net_job *j, u64 number);
 
 void job_end(net_job *j);  // closes what the engine has of it

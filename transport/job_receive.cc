@@ -14,13 +14,14 @@ static bool broken(net_job *j, const Peer *q, const char *wrong) {
 }
 
 // raise stores the counts of a post. What was sent before a reset has no effect behind it.
-static void raise(net_job *j, const wire_post &post, u64 bytes) {
+static void raise(net_job *j, const wire_post &post, u64 bytes, u64 noted) {
   const wire_header &h = post.h;
   net_count(&j->counts.received, 1), net_count(&j->counts.received_bytes, bytes);
   if (h.epoch != j->epoch) return;
   u64 *flag = (u64 *)j->memory[h.rank].flags + (u64)h.column * j->program.flags + h.flag;
   for (u32 i = 0; i < h.columns; i++, flag += j->program.flags)
     __atomic_store_n(flag, post.part[i].count, __ATOMIC_RELEASE);
+  note_end(j, noted);
 }
 
 // begin_pieces asks for the data of posts, in their order.
@@ -78,7 +79,7 @@ static bool finish_posts(net_job *j, Peer *q) {
     u64 bytes = 0;
     Piece piece;
     for (Cursor c = {}; next_piece(j->program, *b.message, b.post, &c, &piece);) bytes += piece.bytes;
-    raise(j, b.post, bytes);
+    raise(j, b.post, bytes, b.note);
   }
   return found;
 }
@@ -115,8 +116,9 @@ static bool take_post(net_job *j, Peer *q, const wire_header &h, const u8 *insid
   const bool ahead = q->epoch > j->epoch || (q->epoch == j->epoch && j->phase != CLOSING && j->phase >= RESETTING);
   if (ahead || f.tail - f.head >= PENDING) return false;
   if (!large) scatter(j, *checked.message, post, inside + parts);
-  if (large || behind(f, h)) f.post[f.tail++ % PENDING] = Bulk{post, checked.message, {}, !large, 0};
-  else raise(j, post, checked.bytes);
+  const u64 number = note(j, q, post, checked.bytes, true, note_time(j));
+  if (large || behind(f, h)) f.post[f.tail++ % PENDING] = Bulk{post, checked.message, {}, !large, 0, number};
+  else raise(j, post, checked.bytes, number);
   return true;
 }
 

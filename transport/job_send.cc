@@ -28,6 +28,7 @@ static bool say(net_job *j, Peer *q, wire_header *h) {
     return false;
   }
   if (!*request) return false;
+  l.slot[l.tail % TRANSPORT_REQUESTS].note = UNNOTED;
   l.tail++, l.number++, q->spoke = j->proxy->now;
   return true;
 }
@@ -46,11 +47,13 @@ static bool finish_said(net_job *j, Peer *q) {
   const u64 before = l.head;
   size_t bytes;
   for (int done = 1; l.head < l.tail && done; l.head += done) {
+    const Slot &s = l.slot[l.head % TRANSPORT_REQUESTS];
     done = 0;
-    if (table_of(j)->test(j->proxy->engine, l.slot[l.head % TRANSPORT_REQUESTS].request, &done, &bytes)) {
+    if (table_of(j)->test(j->proxy->engine, s.request, &done, &bytes)) {
       lost(j, q, false);
       break;
     }
+    if (done) note_end(j, s.note);
   }
   return l.head != before;
 }
@@ -75,6 +78,7 @@ static bool begin_pieces(net_job *j, Peer *q) {
       return true;
     }
     if (!*request) break;
+    f.piece[f.last % TRANSPORT_REQUESTS].note = b.note;
     b.next = next, f.last++, found = true;
     net_count(&j->counts.pieces, 1);
   }
@@ -86,11 +90,13 @@ static bool finish_pieces(net_job *j, Peer *q) {
   const u64 before = f.first;
   size_t bytes;
   for (int done = 1; f.first < f.last && done; f.first += done) {
+    const auto &p = f.piece[f.first % TRANSPORT_REQUESTS];
     done = 0;
-    if (table_of(j)->test(j->proxy->engine, f.piece[f.first % TRANSPORT_REQUESTS].request, &done, &bytes)) {
+    if (table_of(j)->test(j->proxy->engine, p.request, &done, &bytes)) {
       lost(j, q, false);
       break;
     }
+    if (done) note_end(j, p.note);
   }
   return f.first != before;
 }
@@ -171,9 +177,12 @@ static bool send_post(net_job *j, const Group &g, u32 columns) {
   memcpy(room + sizeof post.h, post.part, parts);
   post.h.inside = parts + (large ? 0 : (u32)checked.bytes);
   if (!large) gather(j, *checked.message, post, room + sizeof post.h + parts);
+  const u64 begin = note_time(j);
   if (!say(j, q, &post.h)) return false;
+  const u64 number = note(j, q, post, checked.bytes, false, begin);
+  q->out.slot[(q->out.tail - 1) % TRANSPORT_REQUESTS].note = number;
   Flow &f = q->out.flow;
-  if (large) f.post[f.tail++ % PENDING] = Bulk{post, checked.message, {}, false, 0};
+  if (large) f.post[f.tail++ % PENDING] = Bulk{post, checked.message, {}, false, 0, number};
   net_count(&j->counts.sent, 1), net_count(&j->counts.sent_bytes, checked.bytes);
   return true;
 }

@@ -42,6 +42,12 @@ func (j *Job) Stop(string) {}
 // Err returns the error of all calls.
 func (j *Job) Err() error { return errMissing }
 
+// Note fails.
+func (j *Job) Note(int) error { return errMissing }
+
+// Noted returns nothing.
+func (j *Job) Noted() []Note { return nil }
+
 // Reset fails.
 func (j *Job) Reset() error { return errMissing }
 

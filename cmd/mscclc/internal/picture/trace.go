@@ -48,6 +48,9 @@ func WriteTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *StepLooks)
 	for i := range t.Spans {
 		add(spanEvent(p, &t.Spans[i], looks))
 	}
+	for i := range t.Messages {
+		add(messageEvent(p, &t.Messages[i]))
+	}
 	out.WriteString("\n]}\n")
 	return out.Flush()
 }
@@ -85,7 +88,38 @@ func traceNames(p *ir.Program, t *executor.Trace) []TraceEvent {
 		name("process_name", fmt.Sprintf("rank %d", rank), lane{rank, -1})
 		name("thread_name", text, lane{rank, laneOf(block, s.Column)})
 	}
+	for i := range t.Messages {
+		m := &t.Messages[i]
+		name("process_name", fmt.Sprintf("rank %d", m.Rank), lane{int(m.Rank), -1})
+		name("thread_name", messageName(m), lane{int(m.Rank), messageLane(m)})
+	}
 	return events
+}
+
+// messageLane is the number of the thread that has the messages which a rank sends to another one, or receives from it.
+// It is behind those of blocks.
+func messageLane(m *executor.Message) int {
+	n := 1<<30 + 2*int(m.Peer)
+	if m.Received {
+		n++
+	}
+	return n
+}
+
+func messageName(m *executor.Message) string {
+	if m.Received {
+		return fmt.Sprintf("from rank %d", m.Peer)
+	}
+	return fmt.Sprintf("to rank %d", m.Peer)
+}
+
+// messageEvent is a message between nodes.
+func messageEvent(p *ir.Program, m *executor.Message) TraceEvent {
+	rank, block, step := p.Place(m.Step)
+	return TraceEvent{Name: messageName(m), Category: "network", Phase: "X", Process: int(m.Rank), Thread: messageLane(m),
+		Begin: micros(m.Begin), Length: micros(m.Length), Args: map[string]any{"bytes": m.Bytes, "pass": m.Pass,
+			"signal":   fmt.Sprintf("rank %d block %d step %d", rank, block, step),
+			"replicas": fmt.Sprintf("%d to %d", m.Column, m.Column+m.Columns-1)}}
 }
 
 // spanEvent is one step. Its name is its look, so that Perfetto, which colours by names, gives each look one colour.
@@ -114,8 +148,11 @@ func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 func SaveTrace(a *cli.App, file string, p *ir.Program, t *executor.Trace, looks *StepLooks) error {
 	err := a.WriteTo(file, func(w io.Writer) error { return WriteTrace(w, p, t, looks) })
 	if err == nil {
-		a.Say("%s: a trace of %s, in %d of %s",
-			file, diag.Counted(len(t.Spans), "step"), t.Passes, diag.Counted(int(t.Of), "tile iteration"))
+		what := diag.Counted(len(t.Spans), "step")
+		if n := len(t.Messages); n > 0 {
+			what += " and " + diag.Counted(n, "message")
+		}
+		a.Say("%s: a trace of %s, in %d of %s", file, what, t.Passes, diag.Counted(int(t.Of), "tile iteration"))
 	}
 	return err
 }

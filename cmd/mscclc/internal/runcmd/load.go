@@ -24,6 +24,7 @@ func loadFile(a *cli.App, arg string, f *runFlags, dtype data.DType) (runner, *i
 
 // A runner is a program that can run: in this process (executor.Loaded), or in all of a team.
 type runner interface {
+	Program() *ir.Program // that runs: with --sided lowered, the lowered one
 	Even() bool
 	Prove(args executor.Args) error
 	Run(ctx context.Context, args executor.Args) (executor.Result, error)

@@ -70,7 +70,8 @@ They are chosen among as mscclc bench does, and a table may name them.
 Chrome's about:tracing. A rank is a process there, and a replica of a block is a thread. A step is named by whether it
 copies or reduces, and by what its data goes over; so the colours show these. Its arguments have its operands and its
 line in the algorithm. A trace of a long run has its first tile iterations. GPUs' times count from each GPU's first
-step: their clocks differ.
+step: their clocks differ. Each of several processes writes a trace of its own ranks, to FILE.0.json and so on. Where
+ranks are of several nodes, these have the messages that the network sent and received, too.
 
 --procs N runs in N processes of this machine, to which the ranks are dealt in turn. On the CPU they share memory. run
 also reads the variables of mpirun, torchrun and srun, as mscclc help bench says. Each process compares the outputs of

@@ -43,7 +43,7 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 	if err := leaveOut(a, plan, chosen); err != nil {
 		return err
 	}
-	var p *ir.Program
+	var p, traced *ir.Program
 	runs, worst := []runResult{}, cli.ExitGood
 	told := f.OneGiven("op") == ""
 	bar := a.Progress(len(plan.sizes)*f.iters, "run")
@@ -54,7 +54,7 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 		if err != nil {
 			return devices.Impossible(err)
 		}
-		p = l.program
+		p, traced = l.program, l.loaded.Program()
 		if i == 0 && chosen.chooser == nil {
 			sizing.NoteOutside(a, arg, p, plan.sizes)
 		}
@@ -86,7 +86,8 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 		}
 	}
 	if f.trace != "" && len(runs) > 0 && runs[0].ran {
-		if err := picture.SaveTrace(a, f.trace, p, &plan.trace, picture.LooksOf(p)); err != nil {
+		file, looks := f.team.traceFile(f.trace), picture.LooksOf(traced)
+		if err := picture.SaveTrace(a, file, traced, &plan.trace, looks); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"mscclc/cmd/mscclc/internal/cli"
@@ -31,8 +33,8 @@ func joinTeam(ctx context.Context, a *cli.App, f *runFlags) (*team, error) {
 	if err != nil || job == nil {
 		return nil, err
 	}
-	if f.trace != "" || f.threads > 0 {
-		return nil, cli.Usagef("--trace and --threads are of a run in one process")
+	if f.threads > 0 {
+		return nil, cli.Usagef("--threads is of a run in one process")
 	}
 	t := &team{gpus: job.GPUs(f.device)}
 	if _, err := t.gpus.GPUs(); err != nil {
@@ -63,6 +65,15 @@ func (t *team) on(ranks int) []int {
 		node[r] = t.node[t.x.Driver(r)]
 	}
 	return node
+}
+
+// traceFile is the file for a trace of this process: FILE.json, or FILE.N.json where there are several, from 0 on.
+func (t *team) traceFile(file string) string {
+	if t == nil || t.x.Size() == 1 {
+		return file
+	}
+	ext := filepath.Ext(file)
+	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(file, ext), t.x.Index(), ext)
 }
 
 // lost says whether the team can do nothing more.
@@ -145,6 +156,9 @@ func (t *team) prepare(p *ir.Program, check verify.Options, f *runFlags, dtype d
 	return l, nil
 }
 
+// Program is what runs.
+func (l *teamed) Program() *ir.Program { return l.plan.Program() }
+
 // Even says that all chunks of a call must have one length.
 func (l *teamed) Even() bool { return l.plan.Even() }
 
@@ -165,7 +179,7 @@ func (l *teamed) Close() error {
 
 // Run runs a call once: its buffers are copied to memory of the GPUs, and back. The time is that of the slowest rank.
 func (l *teamed) Run(ctx context.Context, args executor.Args) (executor.Result, error) {
-	own := executor.CallArgs{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems}
+	own := executor.CallArgs{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems, Trace: args.Trace}
 	err := errors.Join(l.place(&args, &own), l.plan.SetWait(args.Wait))
 	if _, err := exchange.Agree(ctx, l.team.x, true, err); err != nil {
 		return executor.Result{}, err
@@ -175,6 +189,9 @@ func (l *teamed) Run(ctx context.Context, args executor.Args) (executor.Result, 
 		return executor.Result{}, err
 	}
 	took, err := l.launch(ctx, call)
+	if args.Trace != nil {
+		err = errors.Join(err, call.TakeTrace())
+	}
 	if err == nil {
 		err = l.each(&args, executor.Stream.Get)
 	}
