@@ -28,6 +28,10 @@ var largeCounts = []int{32, 64, 128, 256, 512}
 // several: by default all are.
 func many(n int) bool { return n >= 256 || n >= 64 && !covering.Full() || !covering.CI() }
 
+// huge are programs that have millions of steps at 512 ranks, where only full runs prove them.
+var huge = map[string]bool{"allgather/rail_rings": true, "allgather/swing": true, "allreduce/rail_rings": true,
+	"allreduce/swing": true, "reducescatter/rail_rings": true, "reducescatter/swing": true}
+
 // everyCount is all rank counts that each program is proven at, where it is for
 // that many: 2 to 17 only where all is asked for, since TestMatrix and TestOneSided prove what they run with these.
 func everyCount() []int {
@@ -145,6 +149,9 @@ func (p *program) prove(t *testing.T, at int) proof {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	legal := map[int]bool{}
 	for turn, n := range everyCount() {
+		if n == 512 && huge[p.name] && !covering.Full() {
+			continue
+		}
 		for k, params := range p.counts(n) {
 			for _, c := range combinations(params, at+turn+k, n) {
 				g.Go(func() error {
@@ -172,7 +179,7 @@ func (p *program) prove(t *testing.T, at int) proof {
 	g.Wait()
 	slices.Sort(sum.counts)
 	sum.counts = slices.Compact(sum.counts)
-	if len(sum.counts) < min(4, len(everyCount())) || len(sum.counts) < len(legal) {
+	if len(sum.counts) < min(3, len(everyCount())) || len(sum.counts) < len(legal) {
 		t.Errorf("%s was proven at %v ranks only", p.name, sum.counts)
 	}
 	return sum

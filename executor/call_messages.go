@@ -188,8 +188,8 @@ func (m *matcher) match(notes []transport.Note) (list []Message) {
 	return list
 }
 
-// bound says how early and how late a message may have been: a row is taken when its Signal has written it, and an Await
-// ends when the count is stored.
+// bound says how early and how late a message may have been: a row is taken when its Signal has written it, and an
+// Await ends when the count is stored.
 func (m *matcher) bound(x *Message) {
 	s := m.call.plan.of[int(x.Rank)]
 	by := m.shift[s]

@@ -84,9 +84,9 @@ struct net_counts {
   uint64_t sent, received, sent_bytes, received_bytes, beats, pieces;
 };
 
-// What a job notes of a message, with times in ns of CLOCK_MONOTONIC. Of one that it sends: when its rows were taken from
-// their lanes, and when the engine had sent all of it. Of one that it receives: when its header was there, and when its
-// counts were stored.
+// What a job notes of a message, with times in ns of CLOCK_MONOTONIC. Of one that it sends: when its rows were taken
+// from their lanes, and when the engine had sent all of it. Of one that it receives: when its header was there, and
+// when its counts were stored.
 struct net_note {
   uint64_t begin, end;    // end is 0 until then
   uint64_t bytes, count;  // the count is that of the first of its columns
@@ -128,8 +128,8 @@ int mscclc_net_state(struct net_job *, struct net_failure *);
 void mscclc_net_counted(struct net_job *, struct net_counts *);
 
 // mscclc_net_note has a job note its next messages, up to `most`, and forgets those that it has noted; with 0 it notes
-// nothing, as at the beginning. It fails where there is no memory. mscclc_net_noted stores up to `most` notes, and returns
-// how many there are.
+// nothing, as at the beginning. It fails where there is no memory. mscclc_net_noted stores up to `most` notes, and
+// returns how many there are.
 int mscclc_net_note(struct net_job *, uint32_t most);
 uint32_t mscclc_net_noted(struct net_job *, struct net_note *, uint32_t most);
 
