@@ -24,9 +24,9 @@ func lay(parts ...uint64) (at []uint64, bytes uint64) {
 	return at, bytes
 }
 
-// settle has kernels ready. Where ranks have several blocks, and the caller leaves it to the plan how many replicas there
-// are, these are no more than are resident at once on the GPUs of all processes, in blocks of the most threads. err is
-// what has failed so far.
+// settle has kernels ready. Where ranks have several blocks, and the caller leaves the number of replicas to the plan,
+// these are no more than are resident at once on the GPUs of all processes, in blocks of the most threads. err is what
+// has failed so far.
 func (p *Plan) settle(ctx context.Context, opt *PlanOptions, err error) error {
 	replicas := p.columns
 	for _, s := range p.seats {
