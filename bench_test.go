@@ -12,7 +12,6 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
-	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/passes/core"
 )
@@ -72,16 +71,19 @@ func BenchmarkLanes(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	node := make([]int32, 256)
-	for r := range node {
-		node[r] = int32(r / 8)
+	nodes := func(ranks int) ([]int32, error) {
+		node := make([]int32, ranks)
+		for r := range node {
+			node[r] = int32(r / 8)
+		}
+		return node, nil
 	}
 	for _, lanes := range []int{1, 4, 6, 8, 16, 32} {
 		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
 			b.ReportAllocs()
 			before := irtest.CPUTime()
 			for b.Loop() {
-				opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: lanes}, Check: verify.Options{Nodes: node},
+				opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: lanes}, Nodes: nodes,
 					Lang: lang.Options{Params: lang.Params{"nodes": 32, "gpus": 8}, Open: os.ReadFile}}
 				if _, err := mscclc.Compile(file, text, opt); err != nil {
 					b.Fatal(err)
