@@ -142,49 +142,6 @@ func (c *checker) leaves(i int32) string {
 	return ""
 }
 
-// An arrivals says what Signals tell of the arrival of data at other nodes. Clocks count it as they count groups: at
-// each pair of a block and a rank of another node that it writes, up to which of the block's groups of the first pass
-// what it wrote there has arrived.
-type arrivals struct {
-	pair map[[2]int32]int32 // the number of a block and a rank, among the counts of a clock
-	last []int32            // of each pair: what a Signal of a later pass tells
-	base int32              // the number of the first pair
-}
-
-// newArrivals numbers the pairs, behind the chains. It is nil without nodes.
-func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
-	if o.opt.Nodes == nil {
-		return nil
-	}
-	a := &arrivals{pair: map[[2]int32]int32{}, base: o.chains}
-	o.eachCrossing(ir.Move, func(_, b, rank int32) {
-		if _, known := a.pair[[2]int32{b, rank}]; !known {
-			a.pair[[2]int32{b, rank}] = a.base + int32(len(a.last))
-			a.last = append(a.last, 0)
-		}
-	})
-	o.eachCrossing(ir.Signal, func(i, b, rank int32) {
-		if at, known := a.pair[[2]int32{b, rank}]; known && o.carries(i, skip) {
-			a.last[at-a.base] = max(a.last[at-a.base], o.group[i])
-		}
-	})
-	return a
-}
-
-// eachCrossing calls f for each destination of steps of an operation that is of another node.
-func (o *oneSided) eachCrossing(op ir.Op, f func(i, b, rank int32)) {
-	for i := range o.p.Steps {
-		if s := &o.p.Steps[i]; s.Op == op {
-			b := o.links.Block[i]
-			for _, x := range o.p.OneSided.Dests(s) {
-				if o.crosses(b, x.Rank) {
-					f(int32(i), b, x.Rank)
-				}
-			}
-		}
-	}
-}
-
 // crosses reports whether rank is of another node than block b.
 func (o *oneSided) crosses(b, rank int32) bool {
 	node := o.opt.Nodes
@@ -214,16 +171,16 @@ func (c *clocks) arrive(k *knower, i int32, n int, j int32, first bool) {
 
 // arrived is what an Await by rank learns of Signal i of the first pass, or of a later one: what had arrived before.
 func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
-	if c.arrivals == nil || !c.o.carries(i, c.skip) {
+	if c.arrivals == nil || c.arrivals.counts == 0 || !c.o.carries(i, c.skip) {
 		return clock{}, false
 	}
-	at, known := c.arrivals.pair[[2]int32{c.o.links.Block[i], rank}]
-	if !known {
+	pair := c.arrivals.pair[[2]int32{c.o.links.Block[i], rank}]
+	if pair == nil || pair.count < 0 {
 		return clock{}, false
 	}
-	x = clock{chain: at, own: c.o.group[i]}
+	x = clock{chain: pair.count, own: c.o.group[i]}
 	if !first {
-		x.own = c.arrivals.last[at-c.arrivals.base]
+		x.own = pair.last
 	}
 	return x, true
 }
@@ -244,6 +201,9 @@ func (r *oneRacer) rankOf(cell int) int32 {
 // hasArrived says whether the block of step i knows, when its group begins, that what step j of another block wrote to
 // rank of another node has arrived.
 func (r *oneRacer) hasArrived(i, j, rank int32) bool {
-	at, known := r.clocks.arrivals.pair[[2]int32{r.links.Block[j], rank}]
-	return known && r.clocks.blocks[r.links.Block[i]].visible.knows(at) > r.group[j]
+	pair, knows := r.clocks.arrivals.pair[[2]int32{r.links.Block[j], rank}], &r.clocks.blocks[r.links.Block[i]].visible
+	if pair.count >= 0 {
+		return knows.knows(pair.count) > r.group[j]
+	}
+	return r.knowsArrived(knows, pair, r.group[j])
 }

@@ -114,9 +114,10 @@
 // may come by any path. Each write is sent: some Signal of each pass, of its block and to that rank, is of a later
 // group.
 //
-// Clocks therefore count beside the groups of each chain, for each block and each rank of another node that it writes,
-// up to which group of the block its writes there have arrived. An Await of a Signal of the block by that rank learns
-// it, and it is passed on as all that is known.
+// So an Await of a Signal of the block by that rank learns what has arrived there, and it is passed on as all that is
+// known: in the first pass, by who knows that the Await is over. Where several blocks write one place, a later pass asks
+// too. For each such block and rank, clocks count beside the groups of each chain up to which group of the block its
+// writes have arrived.
 //
 // Between nodes there is nothing else: no reads, no input and output, no packets, no ports and no switch.
 package verify

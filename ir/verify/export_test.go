@@ -1,9 +1,40 @@
 package verify
 
+import "mscclc/ir"
+
 // OneAfterTheOther runs f while what is found of a one-sided program is what is found without judging two things at
 // once.
 func OneAfterTheOther(f func()) {
 	judgedAgain = true
 	defer func() { judgedAgain = false }()
 	f()
+}
+
+// Unchained runs f while each block of a one-sided program is a chain, and each pair of a block and a rank of another
+// node has a count.
+func Unchained(f func()) {
+	unchained, counted = true, true
+	defer func() { unchained, counted = false, false }()
+	f()
+}
+
+// Chains returns how many of the blocks of p, which is one-sided and in order, take over from a block of their own rank
+// and of another, and how many pairs of a block and a rank of another node have a count, and have none.
+func Chains(p *ir.Program, node []int32) (own, other, counts, none int) {
+	o := (&checker{p: p, opt: Options{Nodes: node}}).newOneSided()
+	o.groups()
+	from, _ := o.handovers()
+	for b, a := range from {
+		switch {
+		case a < 0:
+		case p.Blocks[a].Rank == p.Blocks[b].Rank:
+			own++
+		default:
+			other++
+		}
+	}
+	if a := o.newArrivals(o.newRacer().absent(ir.Enter | ir.Leave)); a != nil {
+		counts, none = int(a.counts), len(a.pair)-int(a.counts)
+	}
+	return own, other, counts, none
 }

@@ -16,6 +16,7 @@ type oneSided struct {
 
 	group    []int32 // of a step: the group of its block's chain that it is in
 	groupsOf []int32 // of a block: how many its chain has up to its end
+	before   []int32 // of a block: the number of its first group
 	chain    []int32 // of a block; see groups
 	chains   int32
 	events   []event

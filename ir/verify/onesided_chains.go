@@ -3,17 +3,19 @@ package verify
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"mscclc/ir"
 )
 
 // groups numbers the groups of each block, the steps that run together: from 0, or from where the block's work was
-// handed over by another of its rank. Blocks that hand work over make a chain, in which who knows of a group that it is
-// over knows that of all before it: so clocks count a chain's groups, however many blocks have a part. Chains are in
-// the order of byPlace.
+// handed over by another. Blocks that hand work over make a chain, in which who knows of a group that it is over knows
+// that of all before it: so clocks count a chain's groups, however many blocks and ranks have a part. Where clocks count
+// the groups that have begun in a launch's first pass, a block tells nobody that its last group, a Signal, is over, so
+// that its count is too small for the next block to have begun. Chains are in the order of byPlace.
 func (o *oneSided) groups() {
 	o.group, o.groupsOf = make([]int32, len(o.p.Steps)), make([]int32, len(o.p.Blocks))
-	o.chain = make([]int32, len(o.p.Blocks))
+	o.chain, o.before = make([]int32, len(o.p.Blocks)), make([]int32, len(o.p.Blocks))
 	from, to := o.handovers()
 	for _, b := range o.byPlace() {
 		if from[b] >= 0 {
@@ -21,7 +23,7 @@ func (o *oneSided) groups() {
 		}
 		g := int32(-1)
 		for at := b; at >= 0; at = to[at] {
-			o.chain[at] = o.chains
+			o.chain[at], o.before[at] = o.chains, g+1
 			for i := o.p.Blocks[at].Steps.First; i < o.p.Blocks[at].Steps.End; i++ {
 				if o.p.Steps[i].Flags&ir.Joint == 0 {
 					g++
@@ -46,12 +48,18 @@ func (o *oneSided) byPlace() []int32 {
 	return list
 }
 
+// unchained has each block be a chain. Tests set it.
+var unchained bool
+
 // handovers finds which block each takes over from, and which takes over from it, or -1: the first step of one, alone
-// in its group, awaits the last of the other of its rank, which is alone in its group and tells of all before it.
+// in its group, awaits the last of the other, which is alone in its group and tells of all before it.
 func (o *oneSided) handovers() (from, to []int32) {
 	from, to = make([]int32, len(o.p.Blocks)), make([]int32, len(o.p.Blocks))
 	for b := range from {
 		from[b], to[b] = -1, -1
+	}
+	if unchained {
+		return from, to
 	}
 	const marks = ir.Relaxed | ir.Enter | ir.Leave | ir.Joint
 	for b := range o.p.Blocks {
@@ -70,11 +78,148 @@ func (o *oneSided) handovers() (from, to []int32) {
 				continue
 			}
 			a := o.links.Block[step]
-			if step == o.p.Blocks[a].Steps.End-1 && o.p.Blocks[a].Rank == o.p.Blocks[b].Rank && to[a] < 0 {
+			if step == o.p.Blocks[a].Steps.End-1 && to[a] < 0 {
 				from[b], to[a] = a, int32(b)
 				break
 			}
 		}
 	}
 	return from, to
+}
+
+// An arrivals says what Signals tell of the arrival of data at other nodes, for each pair of a block and a rank of
+// another node that it writes. What has arrived in the first pass is known by who knows that an Await is over. Where
+// later passes ask too, clocks count it as they count groups: up to which of the block's groups of the first pass what
+// it wrote there has arrived.
+type arrivals struct {
+	pair   map[[2]int32]*arrival // of a block and a rank
+	counts int32                 // how many pairs clocks have a count of
+}
+
+// An arrival is what tells of a pair.
+type arrival struct {
+	count int32 // the number among the counts of a clock, or -1
+	last  int32 // what a Signal of a later pass tells
+	told  []toldOf
+}
+
+// A toldOf says by which Awaits a block is told of a pair in the first pass, sorted by the Signal's group.
+type toldOf struct {
+	block int32
+	by    []arrivedBy
+}
+
+// An arrivedBy is the group of a Signal, and the first group that awaits it or a later one.
+type arrivedBy struct{ signal, await int32 }
+
+// newArrivals finds what tells of each pair, and numbers the counts, behind those of chains. It is nil without nodes.
+func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
+	if o.opt.Nodes == nil {
+		return nil
+	}
+	a := &arrivals{pair: map[[2]int32]*arrival{}}
+	shared := o.sharedCells()
+	o.eachCrossing(ir.Move, func(i, b int32, to *ir.Operand) {
+		x := a.pair[[2]int32{b, to.Rank}]
+		if x == nil {
+			x = &arrival{count: -1}
+			a.pair[[2]int32{b, to.Rank}] = x
+		}
+		at := o.cells.Cell(int(to.Rank), to.Buf, int(to.Index))
+		if x.count < 0 && slices.Contains(shared[at:at+int(o.p.Steps[i].Count)], several) {
+			x.count = o.chains + a.counts
+			a.counts++
+		}
+	})
+	o.eachCrossing(ir.Signal, func(i, b int32, to *ir.Operand) {
+		if x := a.pair[[2]int32{b, to.Rank}]; x != nil && o.carries(i, skip) {
+			x.last = max(x.last, o.group[i])
+		}
+	})
+	o.awaitArrivals(a, skip)
+	return a
+}
+
+// several is in place of a block where there are several.
+const several = -1
+
+// sharedCells is which block writes each cell, counted from 1; 0 is none. What one block writes alone nobody asks about
+// in a later pass. Where threads tell on what they were told in a group that is not over, each cell counts as of several.
+func (o *oneSided) sharedCells() []int32 {
+	writer := make([]int32, o.cells.Len())
+	threads := counted || o.p.ToldOn() != nil
+	for i := range o.p.Steps {
+		s := &o.p.Steps[i]
+		for _, x := range o.p.OneSided.Dests(s) {
+			if s.Op != ir.Move || x.Buf != ir.Scratch {
+				continue
+			}
+			at := o.cells.Cell(int(x.Rank), x.Buf, int(x.Index))
+			for cell := at; cell < at+int(s.Count); cell++ {
+				if by := o.links.Block[i] + 1; writer[cell] == 0 && !threads {
+					writer[cell] = by
+				} else if writer[cell] != by {
+					writer[cell] = several
+				}
+			}
+		}
+	}
+	return writer
+}
+
+// counted has clocks count each pair. Tests set it.
+var counted bool
+
+// awaitArrivals finds which Awaits of the first pass tell of the pairs that have no count.
+func (o *oneSided) awaitArrivals(a *arrivals, skip ir.StepFlags) {
+	for i := range o.p.Steps {
+		s := &o.p.Steps[i]
+		if s.Op != ir.Await || s.Flags&(skip|ir.Relaxed) != 0 {
+			continue
+		}
+		for _, x := range o.p.OneSided.Sources(s) {
+			signal, ago := o.links.Awaited(o.links.Flag(x.Rank, x.Index), x.Nth)
+			pair := a.pair[[2]int32{o.links.Block[signal], x.Rank}]
+			if pair == nil || pair.count >= 0 || ago > 0 || !o.carries(signal, skip) {
+				continue
+			}
+			b := o.links.Block[i]
+			if n := len(pair.told); n == 0 || pair.told[n-1].block != b {
+				pair.told = append(pair.told, toldOf{block: b})
+			}
+			told := &pair.told[len(pair.told)-1]
+			told.by = append(told.by, arrivedBy{o.group[signal], o.group[i]})
+		}
+	}
+	for _, pair := range a.pair {
+		for _, told := range pair.told {
+			by := told.by
+			slices.SortFunc(by, func(x, y arrivedBy) int { return cmp.Compare(x.signal, y.signal) })
+			for k := len(by) - 2; k >= 0; k-- {
+				by[k].await = min(by[k].await, by[k+1].await)
+			}
+		}
+	}
+}
+
+// knowsArrived says whether a clock of the first pass knows that what a group of the pair's block wrote has arrived.
+func (o *oneSided) knowsArrived(c *clock, pair *arrival, group int32) bool {
+	return slices.ContainsFunc(pair.told, func(x toldOf) bool {
+		k := sort.Search(len(x.by), func(k int) bool { return x.by[k].signal > group })
+		return k < len(x.by) && c.knows(o.chain[x.block]) > x.by[k].await
+	})
+}
+
+// eachCrossing calls f for each destination of steps of an operation that is of another node.
+func (o *oneSided) eachCrossing(op ir.Op, f func(i, b int32, to *ir.Operand)) {
+	for i := range o.p.Steps {
+		if s := &o.p.Steps[i]; s.Op == op {
+			b := o.links.Block[i]
+			for _, x := range o.p.OneSided.Dests(s) {
+				if o.crosses(b, x.Rank) {
+					f(int32(i), b, &x)
+				}
+			}
+		}
+	}
 }

@@ -27,7 +27,7 @@ type clocks struct {
 	asks     []int32 // of a step: how many awaits learn of its signal
 	apart    []int32 // of a step: its destinations, where threads tell on what they were told, else 1
 	rows     *vclock.Pool
-	arrivals *arrivals // nil where all ranks are of one node
+	arrivals *arrivals // nil where all ranks are of one node, or nobody asks
 	work     int64
 	share    int64 // see oneRacer
 
@@ -44,11 +44,12 @@ const (
 // memoryBeside is the share of the memory that clocks beside others may have: a quarter.
 const memoryBeside = 4
 
-func (o *oneSided) newClocks(skip ir.StepFlags, share int64) *clocks {
-	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.p.Blocks)), arrivals: o.newArrivals(skip)}
+// newClocks makes clocks of chains and, unless it is nil, of arrivals.
+func (o *oneSided) newClocks(skip ir.StepFlags, share int64, arrivals *arrivals) *clocks {
+	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.p.Blocks)), arrivals: arrivals}
 	counts := o.chains
-	if c.arrivals != nil {
-		counts += int32(len(c.arrivals.last))
+	if arrivals != nil {
+		counts += arrivals.counts
 	}
 	c.rows = vclock.NewPool(counts, int32(len(o.p.Rank)))
 	c.tellApart()

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"sort"
 
 	"mscclc/ir"
 )
@@ -81,4 +82,24 @@ func (o *oneSided) cutStep(i int32, s *ir.Step, by []int32) {
 		o.events = append(o.events, ev)
 	}
 	o.packets, o.cuts = packets, cuts
+}
+
+// eachRank calls f for the ranks of an operand.
+func (o *oneSided) eachRank(rank int32, f func(rank int)) {
+	if rank != ir.AllRanks {
+		f(int(rank))
+		return
+	}
+	for r := range o.p.Coll.Ranks {
+		f(r)
+	}
+}
+
+// eventAt is the event of a part.
+func (o *oneSided) eventAt(x part) int32 {
+	of := o.eventsOf[x.step]
+	return of.First + int32(sort.Search(int(of.End-of.First), func(k int) bool {
+		e := &o.events[of.First+int32(k)]
+		return e.k+e.n > x.k
+	}))
 }

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"sort"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -39,7 +38,8 @@ type reuse struct {
 // its copy of scratch and packets again. Enter and Leave steps, and the ends of
 // launches, only order more, so that they are left out.
 func (r *oneRacer) passes() bool {
-	c := r.newClocks(r.absent(ir.Enter|ir.Leave), r.share)
+	skip := r.absent(ir.Enter | ir.Leave)
+	c := r.newClocks(skip, r.share, r.newArrivals(skip))
 	r.clocks, r.conflicts.mem = c, r.cells
 	depth := r.p.OneSided.Depth
 	r.first = make([]int32, r.cells.Len())
@@ -100,17 +100,6 @@ func (r *oneRacer) access(e int32, _ int) {
 				}
 			}
 		})
-	}
-}
-
-// eachRank calls f for the ranks of an operand.
-func (o *oneSided) eachRank(rank int32, f func(rank int)) {
-	if rank != ir.AllRanks {
-		f(int(rank))
-		return
-	}
-	for r := range o.p.Coll.Ranks {
-		f(r)
 	}
 }
 
@@ -196,15 +185,6 @@ func (r *oneRacer) reuses() {
 	}
 	r.open = len(list.all)
 	r.reused, r.reusedAt = list.byLater()
-}
-
-// eventAt is the event of a part.
-func (o *oneSided) eventAt(x part) int32 {
-	of := o.eventsOf[x.step]
-	return of.First + int32(sort.Search(int(of.End-of.First), func(k int) bool {
-		e := &o.events[of.First+int32(k)]
-		return e.k+e.n > x.k
-	}))
 }
 
 // A reuseList is reuses in the order in which they are found.

@@ -49,7 +49,7 @@ func (r *oneRacer) why(i, j int32, k kind) string {
 	if k == readWrite {
 		known = own.done
 	}
-	if n := known.knows(r.chain[b]); n > r.group[r.p.Blocks[b].Steps.First] {
+	if n := known.knows(r.chain[b]); n > r.before[b] {
 		return fmt.Sprintf("%s then knows only that %s of %s has ended", who, r.p.OpName(r.lastOf(b, n-1)), whom)
 	}
 	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)

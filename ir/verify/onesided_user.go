@@ -17,7 +17,7 @@ func (r *oneRacer) launches() {
 	if !remote {
 		return
 	}
-	begin := r.newClocks(r.absent(ir.Leave), r.share)
+	begin := r.newClocks(r.absent(ir.Leave), r.share, nil)
 	begin.begun, begin.begins = 1, true
 	r.clocks = begin
 	begin.each = r.begun
@@ -26,7 +26,7 @@ func (r *oneRacer) launches() {
 	}
 	end := r.ends
 	if end == nil {
-		end = r.newClocks(r.absent(ir.Enter), r.share)
+		end = r.newClocks(r.absent(ir.Enter), r.share, nil)
 		end.each = func(int32, int) {}
 		if r.stopped = !end.keep(0) || !end.pass(0); r.stopped {
 			return
@@ -81,14 +81,14 @@ func (r *oneRacer) begun(e int32, pass int) {
 		}
 		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
 			for k := range known {
-				if !r.p.Loose(b) && known[k].knows(r.chain[b]) > 0 {
+				if !r.p.Loose(b) && r.knowsOf(&known[k], b) > 0 {
 					return
 				}
 			}
 		}
 		why := fmt.Sprintf("no flag tells its block that the launch of rank %d has begun", rank)
 		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
-			if own.done.knows(r.chain[b]) > 0 {
+			if r.knowsOf(&own.done, b) > 0 {
 				why = fmt.Sprintf("its block knows by packets that the launch of rank %d has begun, and packets make nothing visible but what they carry", rank)
 			}
 		}
@@ -103,10 +103,14 @@ func (r *oneRacer) begun(e int32, pass int) {
 // knowsRank is how much a clock knows of a rank at most.
 func (r *oneRacer) knowsRank(c clock, rank int) (most int32) {
 	for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
-		most = max(most, c.knows(r.chain[b]))
+		most = max(most, r.knowsOf(&c, b))
 	}
 	return most
 }
+
+// knowsOf is how many groups of block b a clock knows to be over, or begun; of blocks behind it in its chain they count
+// too.
+func (r *oneRacer) knowsOf(c *clock, b int32) int32 { return max(0, c.knows(r.chain[b])-r.before[b]) }
 
 // What is said of memory that is touched when its rank's launch may not be there.
 const (
