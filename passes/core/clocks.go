@@ -6,19 +6,18 @@ import (
 
 // This file is what blocks know of each other while oneSync runs their groups.
 
-// A oneClock is what a block knows of itself and, by a row, of all others. An entry
-// is 0 where nothing is known, 1 where the launch of its rank is known to have begun, and
-// 1 + k where k of its groups are over, passes one after the other.
+// A oneClock is what a block knows of itself and, by a row, of all chains of blocks; see oneSync.entry.
 type oneClock struct {
 	row        *vclock.Row
-	block, own int32
+	chain, own int32
 }
 
-func (c *oneClock) of(block int32) int32 {
-	if block == c.block {
-		return c.own
+func (c *oneClock) of(chain int32) int32 {
+	entry := c.row.At(chain)
+	if chain == c.chain { // blocks behind it in its chain may have told more
+		entry = max(entry, c.own)
 	}
-	return c.row.At(block)
+	return entry
 }
 
 // share is another clock that knows what c does.
@@ -34,7 +33,7 @@ func (s *oneSync) knowNothing() {
 		s.seen = make([]oneClock, s.blocks())
 	}
 	for b := range s.blocks() {
-		s.done[b].block, s.seen[b].block = b, b
+		s.done[b].chain, s.seen[b].chain = s.chain[b], s.chain[b]
 	}
 }
 
@@ -46,14 +45,12 @@ func (s *oneSync) forget(c *oneClock) {
 
 // note lets c know an entry of another block.
 func (s *oneSync) note(c *oneClock, block, entry int32) {
-	if block != c.block {
-		c.row = s.rows.Largest(c.row, nil, block, entry)
-	}
+	c.row = s.rows.Largest(c.row, nil, s.chain[block], entry)
 }
 
 // learn lets c know what from does.
 func (s *oneSync) learn(c, from *oneClock) {
-	c.row = s.rows.Largest(c.row, from.row, from.block, from.own)
+	c.row = s.rows.Largest(c.row, from.row, from.chain, from.own)
 }
 
 // A oneSnap is a clock as it was, for so many that may yet ask.
@@ -93,8 +90,15 @@ type oneLesson struct {
 	row      *vclock.Row
 }
 
-// entry is what the clock of a block says when k of its groups are over in a pass.
-func (s *oneSync) entry(block int32, pass, k int32) int32 { return pass*s.size[block] + 1 + k }
+// entry is what clocks say of the chain of a block when k of its groups are over in a pass: of the first pass, as nobody
+// asks what is over in others. It is 1 + base where the launch of the block's rank is known to have begun, and what is
+// no more than base says nothing of the block.
+func (s *oneSync) entry(block int32, pass, k int32) int32 {
+	if pass > 0 {
+		k = s.size[block]
+	}
+	return s.base[block] + 1 + k
+}
 
 // ends is the entry that says that group g of a pass is over.
 func (s *oneSync) ends(g, pass int32) int32 {

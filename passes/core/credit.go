@@ -140,7 +140,7 @@ func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 // known says whether u's writer knows at the end of the pass that its reader is over.
 func (s *oneSync) known(u reuse) bool {
 	knows := &s.done[s.blockOf(u.writer)]
-	return s.round(u.read, func(x int32) bool { return knows.of(s.blockOf(x)) >= s.ends(s.of[x], 0) })
+	return s.round(u.read, func(x int32) bool { return knows.of(s.chain[s.blockOf(x)]) >= s.ends(s.of[x], 0) })
 }
 
 // next runs one more pass, and calls check with every group when it has waited,
@@ -160,13 +160,13 @@ func (s *oneSync) next(pass int32, check, over func(g int32)) {
 	for k := range s.groups {
 		g := int32(k)
 		b := s.groups[g].block
-		s.begin(g, pass)
 		for _, w := range s.awaits[g] {
 			if w.ago == 0 {
 				s.hear(b, w.signal, pass)
 				s.drop(&s.after[s.signals[w.signal].group])
 			}
 		}
+		s.begin(g, pass)
 		check(g)
 		s.send(g)
 		s.end(g, pass)

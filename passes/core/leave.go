@@ -48,7 +48,7 @@ func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
 // hasBegun says whether block b knows that the launch of a rank has begun: whoever heard of any of its blocks does.
 func (s *oneSync) hasBegun(b, rank int32) bool {
 	for other := range s.blocksOf(rank) {
-		if s.seen[b].of(other) > 0 {
+		if s.seen[b].of(s.chain[other]) > s.base[other] {
 			return true
 		}
 	}
@@ -113,7 +113,7 @@ func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
 // over, and where it writes that this is seen.
 func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
 	for o := range s.blocksOf(rank) {
-		if s.size[o] > 0 && (s.seen[o].of(b) >= ends || !writes && s.done[o].of(b) >= ends) {
+		if s.size[o] > 0 && (s.seen[o].of(s.chain[b]) >= ends || !writes && s.done[o].of(s.chain[b]) >= ends) {
 			return true
 		}
 	}
@@ -141,8 +141,8 @@ func (s *oneSync) enough(list []teller) []teller {
 	needed, left := make([]bool, len(list)), make([]bool, len(list))
 	for i, t := range list {
 		for j, by := range list[:min(len(list), mostTold)] {
-			knows := s.seen[by.block].of(t.block) >= t.writes &&
-				max(s.seen[by.block].of(t.block), s.done[by.block].of(t.block)) >= t.reads
+			seen, done := s.seen[by.block].of(s.chain[t.block]), s.done[by.block].of(s.chain[t.block])
+			knows := seen >= t.writes && max(seen, done) >= t.reads
 			if i != j && !left[j] && !needed[i] && knows {
 				left[i], needed[j] = true, true
 				break

@@ -18,6 +18,8 @@ type oneSync struct {
 	groups []oneGroup
 	of     []int32 // of a Move: its group
 	size   []int32 // of a block: how many groups it has
+	chain  []int32 // of a block; see newChains
+	base   []int32 // of a block: the entry of its chain that says that all blocks before it are over
 
 	done, seen []oneClock  // of a block; one and the same where there are no packets
 	learned    []oneLesson // of a block: what it knows is over from its next group on
@@ -64,8 +66,7 @@ func syncGroups(l *State) (int, error) {
 }
 
 func (l *State) newSync(groups []oneGroup) *oneSync {
-	s := &oneSync{State: l, groups: groups, rows: vclock.NewPool(l.blocks(), l.n),
-		of: make([]int32, len(l.moves)), size: make([]int32, l.blocks()),
+	s := &oneSync{State: l, groups: groups, of: make([]int32, len(l.moves)), size: make([]int32, l.blocks()),
 		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		arrived: make(map[[2]int32]int32),
 		copies:  l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
@@ -75,6 +76,7 @@ func (l *State) newSync(groups []oneGroup) *oneSync {
 			s.of[i] = int32(g)
 		}
 	}
+	s.rows = vclock.NewPool(s.newChains(), l.n)
 	s.countAsks()
 	s.packets = len(s.readers.to) > 0
 	if s.knowNothing(); s.packets {
@@ -82,7 +84,7 @@ func (l *State) newSync(groups []oneGroup) *oneSync {
 	}
 	s.learned = make([]oneLesson, l.blocks())
 	for b := range l.blocks() {
-		s.learned[b].block = b
+		s.learned[b].chain = s.chain[b]
 	}
 	return s
 }
@@ -133,13 +135,13 @@ func (s *oneSync) eachDep(f func(i int32, d oneDep)) {
 // first runs group g in the first pass, and inserts what it must wait for.
 func (s *oneSync) first(g int32) {
 	b := s.groups[g].block
-	s.begin(g, 0)
 	for _, d := range s.unmet(g) {
 		if !s.met(d.by, d.oneDep) {
 			s.await(g, d.on)
 			s.failed = s.failed || s.groups[g].joint
 		}
 	}
+	s.begin(g, 0)
 	for _, owner := range s.owners(g) {
 		if first := s.firstOf(owner); !s.hasBegun(b, owner) {
 			s.begins[g] = append(s.begins[g], owner)
@@ -202,10 +204,10 @@ func (s *oneSync) met(i int32, d oneDep) bool {
 	case d.kind == depSees && s.away(s.rankOf(b), s.rankOf(a)):
 		return s.arrived[[2]int32{a, b}] >= ends
 	case d.kind == depSees:
-		return s.seen[b].of(a) >= ends
+		return s.seen[b].of(s.chain[a]) >= ends
 	case s.rankOf(a) == s.rankOf(b) && !roundTells:
 		// Packets that went round order threads of one block chunk by chunk, and not those of two of one memory.
-		return s.done[b].of(a) >= ends
+		return s.done[b].of(s.chain[a]) >= ends
 	}
 	return s.round(d.on, func(x int32) bool { return x == i || s.isOver(i, x) })
 }
@@ -234,12 +236,12 @@ func (s *oneSync) round(x int32, over func(x int32) bool) bool {
 // isOver says whether Move i knows when it writes that the first pass of Move x
 // is over: by its block's clock, or by the packets that it reads.
 func (s *oneSync) isOver(i, x int32) bool {
-	block, ends := s.blockOf(x), s.ends(s.of[x], 0)
-	if s.done[s.blockOf(i)].of(block) >= ends {
+	chain, ends := s.chain[s.blockOf(x)], s.ends(s.of[x], 0)
+	if s.done[s.blockOf(i)].of(chain) >= ends {
 		return true
 	}
 	for _, d := range s.deps.of(i) {
-		if s.brings(i, d) && s.tells(d.on).done.of(block) >= ends {
+		if s.brings(i, d) && s.tells(d.on).done.of(chain) >= ends {
 			return true
 		}
 	}
