@@ -45,8 +45,7 @@ type Call struct {
 	trace   *Trace
 	records map[*seat]*seatTrace
 
-	launches map[GPU]int // of a traced call of several nodes
-	noted    int         // how many launches the network's notes have begun with
+	launches map[GPU]int64 // of a traced call of several nodes, since it was bound or its trace was taken
 }
 
 // Launch starts the call for the ranks that are on the stream's GPU, behind what
@@ -62,9 +61,7 @@ func (c *Call) Launch(s Stream) error {
 	}
 	shot := c.shots[s.GPU()]
 	if shot != nil {
-		if err := c.listen(s.GPU()); err != nil {
-			return err
-		}
+		c.counted(s.GPU())
 		return shot.Launch(s)
 	}
 	if slices.Contains(c.plan.GPUs(), s.GPU()) {
@@ -113,7 +110,7 @@ func (c *Call) close() error {
 			errs = append(errs, s.gpu.Leave(h))
 		}
 	}
-	errs = append(errs, c.forget())
+	errs = append(errs, c.forget(), c.listen(0))
 	c.shots, c.tables, c.leave = nil, nil, nil
 	return errors.Join(errs...)
 }

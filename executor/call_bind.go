@@ -43,7 +43,7 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 		}
 	}()
 	if err == nil && c.passes > 0 {
-		err = c.ready(&args, tables)
+		err = errors.Join(c.ready(&args, tables), c.listen(mostNotes))
 	}
 	if _, err := p.agree(ctx, nil, err); err != nil {
 		return nil, errors.Join(err, c.close())

@@ -28,22 +28,22 @@ type Message struct {
 // mostNotes is how many messages a trace has at most in a process: the first ones.
 const mostNotes = 1 << 16
 
-// listen has the network note the messages of the launch that begins. The first GPU of each launch forgets those of the
-// one before.
-func (c *Call) listen(g GPU) error {
+// listen has the network note the messages of the call from now on, or nothing more.
+func (c *Call) listen(most int) error {
 	if c.trace == nil || c.plan.net == nil {
 		return nil
 	}
-	c.plan.mu.Lock()
-	defer c.plan.mu.Unlock()
-	if c.launches == nil {
-		c.launches = map[GPU]int{}
+	c.launches = map[GPU]int64{}
+	return c.plan.net.job.Note(most)
+}
+
+// counted notes a launch of a traced call on a GPU.
+func (c *Call) counted(g GPU) {
+	if c.launches != nil {
+		c.plan.mu.Lock()
+		defer c.plan.mu.Unlock()
+		c.launches[g]++
 	}
-	if c.launches[g]++; c.launches[g] <= c.noted {
-		return nil
-	}
-	c.noted = c.launches[g]
-	return c.plan.net.job.Note(mostNotes)
 }
 
 // A place is a replica's step in a pass.
@@ -52,8 +52,9 @@ type place struct {
 	pass         int64
 }
 
-// lastNotes is how long TakeTrace waits for messages that are behind a launch's end: credits.
-const lastNotes = time.Second
+// lastNotes is how long TakeTrace waits for messages that are behind a launch's end: credits, and what peers send whose
+// launches go on.
+const lastNotes = 5 * time.Second
 
 // messages are what the network has noted of the last launch, with the times of spans of the same ranks.
 func (c *Call) messages() []Message {
@@ -62,13 +63,15 @@ func (c *Call) messages() []Message {
 	}
 	m := matcher{call: c, img: c.plan.loaded.img, signals: map[signal]carried{}, ends: map[place]time.Duration{},
 		shift: map[*seat]*shift{}}
+	for _, n := range c.launches {
+		m.launches = max(m.launches, n)
+	}
 	m.expect()
 	notes := c.plan.net.job.Noted()
-	for limit := time.Now().Add(lastNotes); !m.whole(notes) && time.Now().Before(limit); {
+	for limit := time.Now().Add(lastNotes); !m.whole(notes) && time.Now().Before(limit) && c.plan.Err() == nil; {
 		time.Sleep(time.Millisecond)
 		notes = c.plan.net.job.Noted()
 	}
-	c.plan.net.job.Note(0) // which needs no memory
 	for i := range c.trace.Spans {
 		s := &c.trace.Spans[i]
 		m.ends[place{s.Step, s.Column, s.Pass}] = s.Begin + s.Length
@@ -89,11 +92,12 @@ func (c *Call) messages() []Message {
 
 // A matcher finds the steps that messages belong to.
 type matcher struct {
-	call    *Call
-	img     *abi.Image
-	signals map[signal]carried      // all that ranks of this process send or receive
-	ends    map[place]time.Duration // of spans
-	shift   map[*seat]*shift
+	call     *Call
+	img      *abi.Image
+	launches int64                   // that the notes are of, at least
+	signals  map[signal]carried      // all that ranks of this process send or receive
+	ends     map[place]time.Duration // of spans
+	shift    map[*seat]*shift
 }
 
 // A signal is a destination of a Signal, as in abi.NetMessage. It is carried once in each pass, or launch.
@@ -131,17 +135,19 @@ func (m *matcher) whole(notes []transport.Note) bool {
 	if len(notes) == mostNotes {
 		return true
 	}
-	var want, have int64
-	together := int64(m.call.columns+transport.Together-1) / transport.Together
-	for _, s := range m.signals {
-		want += s.passes * together
-	}
+	have := map[signal]int64{}
 	for i := range notes {
 		if notes[i].End > 0 {
-			have++
+			have[signal{notes[i].Block, notes[i].Operand}]++
 		}
 	}
-	return have >= want
+	together := int64(m.call.columns+transport.Together-1) / transport.Together
+	for key, s := range m.signals {
+		if have[key] < s.passes*together*m.launches {
+			return false
+		}
+	}
+	return true
 }
 
 // A shift is what is added to times of the proxy to have them on the clock of a GPU: from what nothing may be earlier,
@@ -158,8 +164,12 @@ func (s *shift) least() time.Duration {
 	return s.to
 }
 
-// match finds the step and the pass of each note. Of the notes of a signal, the last ones are of the last launch.
+// match finds the step and the pass of each note. Of the notes of a signal, the last ones are of the last launch. Where
+// there was no room for all notes, those are missing.
 func (m *matcher) match(notes []transport.Note) (list []Message) {
+	if len(notes) == mostNotes && m.launches > 1 {
+		return nil
+	}
 	type key struct {
 		signal
 		column uint32
@@ -173,7 +183,10 @@ func (m *matcher) match(notes []transport.Note) (list []Message) {
 		n := &notes[i]
 		k := keyOf(n)
 		is := m.signals[k.signal]
-		pass := at[k] - max(0, count[k]-is.passes)
+		pass := at[k]
+		if len(notes) < mostNotes {
+			pass -= max(0, count[k]-is.passes)
+		}
 		at[k]++
 		x := Message{Rank: int32(n.Rank), Peer: int32(m.img.One.Blocks[n.Block].Rank), Step: is.step,
 			Column: int32(n.Column), Columns: int32(n.Columns), Pass: pass, Received: n.Received, Bytes: int64(n.Bytes),

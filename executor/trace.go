@@ -202,7 +202,7 @@ func (c *Call) TakeTrace() error {
 		}
 	}
 	c.trace.Messages = c.messages()
-	return nil
+	return c.listen(mostNotes)
 }
 
 // forget frees what the call recorded.

@@ -74,9 +74,9 @@ type Lane struct {
 }
 
 // A Note says when a message was sent or received, in ns of CLOCK_MONOTONIC. One that is sent begins when the proxy
-// takes its rows, and ends when the engine has sent all of it; one that is received begins when its header is there, and
-// ends when its counts are stored. End is 0 until then. Count is that of column Column, the first of Columns; Block and
-// Operand are the message's, as in Message, and Flag is the one of Rank that is raised.
+// takes its rows, and ends when the engine has sent all of it; one that is received begins when its header is there,
+// and ends when its counts are stored. End is 0 until then. Count is that of column Column, the first of Columns; Block
+// and Operand are the message's, as in Message, and Flag is the one of Rank that is raised.
 type Note struct {
 	Begin, End                                           uint64
 	Bytes, Count                                         uint64
