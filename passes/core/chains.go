@@ -11,12 +11,17 @@ func (s *oneSync) newChains() int32 {
 	for b := range n {
 		giver[b], taker[b] = -1, -1
 	}
+	started := make([]bool, n) // a block takes over from one that started before it, so that no chain goes round
 	for g := range s.groups {
 		b := s.groups[g].block
-		if s.groups[g].at > 0 || s.groups[g].joint || s.firstOf(s.rankOf(b)) == b {
+		if started[b] {
 			continue
 		}
-		if a := s.giver(int32(g), taker); a >= 0 {
+		started[b] = true
+		if s.firstOf(s.rankOf(b)) == b {
+			continue
+		}
+		if a := s.giver(int32(g), taker); a >= 0 && started[a] {
 			giver[b], taker[a] = a, b
 		}
 	}
