@@ -53,7 +53,7 @@ func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (buffers []*da
 		}
 		d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, uint64(rnd.Int63()))
 		args := executor.DataArgs(d)
-		args.Columns, args.TileBytes, args.Wait = 1+rnd.Intn(3), int64(16<<rnd.Intn(5)), 5*time.Second
+		args.Columns, args.TileBytes, args.Wait = 1+rnd.Intn(3), int64(16<<rnd.Intn(5)), 30*time.Second
 		buffers, list = append(buffers, d), append(list, args)
 	}
 	return buffers, list

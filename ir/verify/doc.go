@@ -115,9 +115,9 @@
 // group.
 //
 // So an Await of a Signal of the block by that rank learns what has arrived there, and it is passed on as all that is
-// known: in the first pass, by who knows that the Await is over. Where several blocks write one place, a later pass asks
-// too. For each such block and rank, clocks count beside the groups of each chain up to which group of the block its
-// writes have arrived.
+// known: in the first pass, by who knows that the Await is over. Where several blocks write one place, a later pass
+// asks too. For each such block and rank, clocks count beside the groups of each chain up to which group of the block
+// its writes have arrived.
 //
 // Between nodes there is nothing else: no reads, no input and output, no packets, no ports and no switch.
 package verify

@@ -10,9 +10,9 @@ import (
 
 // groups numbers the groups of each block, the steps that run together: from 0, or from where the block's work was
 // handed over by another. Blocks that hand work over make a chain, in which who knows of a group that it is over knows
-// that of all before it: so clocks count a chain's groups, however many blocks and ranks have a part. Where clocks count
-// the groups that have begun in a launch's first pass, a block tells nobody that its last group, a Signal, is over, so
-// that its count is too small for the next block to have begun. Chains are in the order of byPlace.
+// that of all before it: so clocks count a chain's groups, however many blocks and ranks have a part. Where clocks
+// count the groups that have begun in a launch's first pass, a block tells nobody that its last group, a Signal, is
+// over, so that its count is too small for the next block to have begun. Chains are in the order of byPlace.
 func (o *oneSided) groups() {
 	o.group, o.groupsOf = make([]int32, len(o.p.Steps)), make([]int32, len(o.p.Blocks))
 	o.chain, o.before = make([]int32, len(o.p.Blocks)), make([]int32, len(o.p.Blocks))
@@ -144,7 +144,8 @@ func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
 const several = -1
 
 // sharedCells is which block writes each cell, counted from 1; 0 is none. What one block writes alone nobody asks about
-// in a later pass. Where threads tell on what they were told in a group that is not over, each cell counts as of several.
+// in a later pass. Where threads tell on what they were told in a group that is not over, each cell counts as of
+// several.
 func (o *oneSided) sharedCells() []int32 {
 	writer := make([]int32, o.cells.Len())
 	threads := counted || o.p.ToldOn() != nil
