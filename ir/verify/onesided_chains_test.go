@@ -11,8 +11,8 @@ import (
 	"mscclc/ir/verify/explore"
 )
 
-// TestChains asks that clocks of fewer counts change nothing that is said of programs: of the catalog's with lanes, over
-// two nodes and over one, of random ones, and of what some changes make of each.
+// TestChains asks that clocks of fewer counts change nothing that is said of programs: of the catalog's with lanes,
+// over two nodes and over one, of random ones, and of what some changes make of each.
 func TestChains(t *testing.T) {
 	var own, other, counts, none, rejected int
 	judge := func(name string, p *ir.Program, node []int32) {

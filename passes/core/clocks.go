@@ -90,9 +90,9 @@ type oneLesson struct {
 	row      *vclock.Row
 }
 
-// entry is what clocks say of the chain of a block when k of its groups are over in a pass: of the first pass, as nobody
-// asks what is over in others. It is 1 + base where the launch of the block's rank is known to have begun, and what is
-// no more than base says nothing of the block.
+// entry is what clocks say of the chain of a block when k of its groups are over in a pass: of the first pass, as
+// nobody asks what is over in others. It is 1 + base where the launch of the block's rank is known to have begun, and
+// what is no more than base says nothing of the block.
 func (s *oneSync) entry(block int32, pass, k int32) int32 {
 	if pass > 0 {
 		k = s.size[block]
