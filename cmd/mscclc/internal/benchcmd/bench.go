@@ -109,7 +109,7 @@ per line.
 One process drives all GPUs, with a thread for each. --procs N starts N processes with one rank each instead. bench also
 reads the variables of mpirun, torchrun and srun (OMPI_COMM_WORLD_RANK, RANK, SLURM_PROCID and so on). Rank 0 then
 listens at MASTER_ADDR and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401. On the CPU, the
-processes are of one machine and share memory, and with --ranks a process may have several ranks.`,
+processes of one machine share memory, and with --ranks a process may have several ranks.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
   mscclc bench allgather --device cuda --tune -o h200.table
   mscclc bench allgather --device cuda --tune --staged --ctas 32 --procs 4 --vs nccl -o h200.rules
