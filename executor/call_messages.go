@@ -30,7 +30,7 @@ const mostNotes = 1 << 16
 
 // listen has the network note the messages of the call from now on, or nothing more.
 func (c *Call) listen(most int) error {
-	if c.trace == nil || c.plan.net == nil {
+	if c.trace == nil || c.plan.net == nil || c.plan.net.job == nil {
 		return nil
 	}
 	c.launches = map[GPU]int64{}
@@ -58,11 +58,11 @@ const lastNotes = 5 * time.Second
 
 // messages are what the network has noted of the last launch, with the times of spans of the same ranks.
 func (c *Call) messages() []Message {
-	if c.plan.net == nil {
+	if c.plan.net == nil || c.plan.net.job == nil {
 		return nil
 	}
-	m := matcher{call: c, img: c.plan.loaded.img, signals: map[signal]carried{}, ends: map[place]time.Duration{},
-		shift: map[*seat]*shift{}}
+	m := matcher{call: c, img: c.plan.loaded.img, signals: map[signal]carried{}, awaits: map[raised]int32{},
+		ends: map[place]time.Duration{}, shift: map[*seat]*shift{}}
 	for _, n := range c.launches {
 		m.launches = max(m.launches, n)
 	}
@@ -77,9 +77,6 @@ func (c *Call) messages() []Message {
 		m.ends[place{s.Step, s.Column, s.Pass}] = s.Begin + s.Length
 	}
 	list := m.match(notes)
-	for i := range list {
-		m.bound(&list[i])
-	}
 	kept := list[:0]
 	for _, x := range list {
 		if by := m.shift[c.plan.of[int(x.Rank)]]; by.told() {
@@ -96,6 +93,7 @@ type matcher struct {
 	img      *abi.Image
 	launches int64                   // that the notes are of, at least
 	signals  map[signal]carried      // all that ranks of this process send or receive
+	awaits   map[raised]int32        // the step that awaits it in the same pass
 	ends     map[place]time.Duration // of spans
 	shift    map[*seat]*shift
 }
@@ -106,26 +104,40 @@ type (
 	carried struct {
 		step   int32
 		passes int64
+		raised
 	}
 )
 
-// expect lists the signals of a launch.
+// A raised is the nth signal of a flag in a pass, from 1 on.
+type raised struct{ rank, flag, nth int32 }
+
+// expect lists the signals of a launch between this process and other nodes, and the Awaits of this process.
 func (m *matcher) expect() {
-	for _, x := range m.call.plan.net.table.Messages {
-		b := &m.img.One.Blocks[x.Block]
-		if m.call.plan.of[int(b.Rank)] == nil && m.call.plan.of[int(x.Rank)] == nil {
-			continue
-		}
-		for i := b.FirstStep; i < b.FirstStep+b.Steps; i++ {
-			row := &m.img.One.Steps[i]
-			if first := row.First + uint32(row.Srcs); x.Operand < first || x.Operand >= first+uint32(row.Dsts) {
-				continue
+	p, one := m.call.plan, m.img.One
+	for b := range one.Blocks {
+		from := &one.Blocks[b]
+		for i := from.FirstStep; i < from.FirstStep+from.Steps; i++ {
+			s, first := &m.img.Program.Steps[i], one.Steps[i].First
+			rows := one.Operands[from.FirstOperand+first:]
+			switch s.Op {
+			case ir.Await:
+				for k, x := range m.img.Program.OneSided.Sources(s) {
+					m.awaits[raised{x.Rank, x.Index, rows[k].A}] = int32(i)
+				}
+			case ir.Signal:
+				passes := int64(m.call.one.Passes)
+				if s.Flags&(ir.Enter|ir.Leave) != 0 {
+					passes = 1
+				}
+				for k, x := range m.img.Program.OneSided.Dests(s) {
+					k := k + int(s.NSrc)
+					ours := p.of[int(from.Rank)] != nil || p.of[int(x.Rank)] != nil
+					if ours && p.nodes.of[x.Rank] != p.nodes.of[from.Rank] {
+						m.signals[signal{uint32(b), first + uint32(k)}] = carried{int32(i), passes,
+							raised{x.Rank, x.Index, rows[k].A}}
+					}
+				}
 			}
-			passes := int64(m.call.one.Passes)
-			if m.img.Program.Steps[i].Flags&(ir.Enter|ir.Leave) != 0 {
-				passes = 1
-			}
-			m.signals[signal{x.Block, x.Operand}] = carried{int32(i), passes}
 		}
 	}
 }
@@ -196,6 +208,7 @@ func (m *matcher) match(notes []transport.Note) (list []Message) {
 		}
 		if pass >= 0 && pass < m.call.trace.Passes {
 			list = append(list, x)
+			m.bound(&x, is.raised)
 		}
 	}
 	return list
@@ -203,59 +216,24 @@ func (m *matcher) match(notes []transport.Note) (list []Message) {
 
 // bound says how early and how late a message may have been: a row is taken when its Signal has written it, and an
 // Await ends when the count is stored.
-func (m *matcher) bound(x *Message) {
-	s := m.call.plan.of[int(x.Rank)]
-	by := m.shift[s]
-	if by == nil {
-		by = &shift{math.MinInt64, math.MaxInt64}
-		m.shift[s] = by
+func (m *matcher) bound(x *Message, by raised) {
+	seat := m.call.plan.of[int(x.Rank)]
+	is := m.shift[seat]
+	if is == nil {
+		is = &shift{math.MinInt64, math.MaxInt64}
+		m.shift[seat] = is
 	}
-	if !x.Received {
-		for c := x.Column; c < x.Column+x.Columns; c++ {
-			if end, ok := m.ends[place{x.Step, c, x.Pass}]; ok {
-				by.from = max(by.from, end-x.Begin)
-			}
-		}
-		return
+	step, known := x.Step, true
+	if x.Received {
+		step, known = m.awaits[by]
 	}
-	for c := x.Column; c < x.Column+x.Columns && x.Length > 0; c++ {
-		if end, ok := m.awaited(x, c); ok {
-			by.to = min(by.to, end-(x.Begin+x.Length))
-		}
-	}
-}
-
-// awaited is when the Await of a message's count ended in a replica.
-func (m *matcher) awaited(x *Message, column int32) (time.Duration, bool) {
-	p := m.img.Program
-	for _, signal := range p.OneSided.Dests(&p.Steps[x.Step]) {
-		if signal.Rank != x.Rank {
-			continue
-		}
-		for b := p.Rank[x.Rank].First; b < p.Rank[x.Rank].End; b++ {
-			steps := p.Blocks[b].Steps
-			for i := steps.First; i < steps.End; i++ {
-				if !m.awaits(&p.Steps[i], signal.Index) {
-					continue
-				}
-				if end, ok := m.ends[place{i, column, x.Pass}]; ok {
-					return end, true
-				}
-			}
+	for c := x.Column; c < x.Column+x.Columns && known; c++ {
+		switch end, ok := m.ends[place{step, c, x.Pass}]; {
+		case !ok:
+		case !x.Received:
+			is.from = max(is.from, end-x.Begin)
+		case x.Length > 0:
+			is.to = min(is.to, end-(x.Begin+x.Length))
 		}
 	}
-	return 0, false
-}
-
-// awaits says whether a step awaits a signal of its own pass by a flag.
-func (m *matcher) awaits(s *ir.Step, flag int32) bool {
-	if s.Op != ir.Await {
-		return false
-	}
-	for _, x := range m.img.Program.OneSided.Sources(s) {
-		if x.Index == flag && x.Nth >= 1 {
-			return true
-		}
-	}
-	return false
 }

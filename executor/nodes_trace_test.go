@@ -3,6 +3,7 @@
 package executor_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -50,6 +51,27 @@ func TestNodesTrace(t *testing.T) {
 				t.Errorf("%d messages, not %d", len(carried), want)
 			}
 		})
+	}
+}
+
+// TestNodesTraceEnds: a traced call may be closed behind its plan.
+func TestNodesTraceEnds(t *testing.T) {
+	world(t)
+	p := catalog(t, "allgather/ring", lang.Params{"ranks": "2"}, nil)
+	list := start(t, p, nodesOf(2, 1, 1), 1, 1024)
+	if err := errors.Join(each(len(list), func(i int) error {
+		m := list[i]
+		bytes := int64(p.Coll.Chunks) * 4
+		in, err1 := m.gpu.Alloc(bytes)
+		out, err2 := m.gpu.Alloc(2 * bytes)
+		call, err3 := m.Bind(t.Context(), executor.CallArgs{DType: data.U8, Elems: 4, Columns: 1, Input: []uint64{in},
+			Output: []uint64{out}, Trace: &executor.Trace{}})
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return err
+		}
+		return errors.Join(m.Close(), call.Close(), m.gpu.Free(in), m.gpu.Free(out))
+	})...); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -165,6 +165,7 @@ func (p *Plan) closeNet() error {
 			p.net.job.Stop(p.x.Lost().Error())
 		}
 		p.net.job.Close(netGoodbye)
+		p.net.job = nil
 	}
 	var errs []error
 	free := func(gpu GPU, address uint64) {

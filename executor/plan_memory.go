@@ -2,13 +2,13 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
 
 	"mscclc/executor/abi"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 )
 
@@ -43,18 +43,11 @@ func (p *Plan) settle(ctx context.Context, opt *PlanOptions, err error) error {
 	if !ok || !one.open || widest(p.program()) < 2 {
 		return err
 	}
-	all, err := p.agree(ctx, replicas, err)
+	all, err := exchange.Agree(ctx, p.x, replicas, err)
 	if err != nil {
 		return err
 	}
-	for _, text := range all {
-		other := 0
-		if err := json.Unmarshal(text, &other); err != nil {
-			return err
-		}
-		replicas = min(replicas, other)
-	}
-	return one.reserve(max(replicas, opt.Columns, 1), p.tile)
+	return one.reserve(max(slices.Min(all), opt.Columns, 1), p.tile)
 }
 
 // blocks is how many blocks a replica of some ranks has.
