@@ -66,48 +66,49 @@ func engineWith(t *testing.T, objects func() ([]string, error), flags ...string)
 
 var engineTypes = []data.DType{data.U8, data.U32, data.U64}
 
+// An engineCase is parts of testdata/engine.cc that ranks run, as threads or processes.
+type engineCase struct {
+	how   string
+	ranks int
+	parts string
+}
+
+// engines runs cases, each with the bundle that is made for it.
+func engines(t *testing.T, cases []engineCase, made func(t *testing.T, c engineCase) *bundle.Bundle) {
+	program := engineProgram(t)
+	for _, c := range cases {
+		t.Run(c.how+strconv.Itoa(c.ranks), func(t *testing.T) {
+			engine(t, program, write(t, bundle.Encode(made(t, c))), c.how, c.ranks, strings.Fields(c.parts))
+		})
+	}
+}
+
 // TestEngine runs all programs of bundles, with ranks as threads and as processes.
 func TestEngine(t *testing.T) {
-	program := engineProgram(t)
-	for _, c := range []struct {
-		how   string
-		ranks int
-		parts string
-	}{
+	engines(t, []engineCase{
 		{"threads", 2, "every pairs mixes captures"},
 		{"processes", 2, "every streams abort abortgraph lives"},
 		{"threads", 3, "mixes streams lives"},
 		{"processes", 4, "every captures forked watched"},
 		{"threads", 4, "mixes abortgraph forked pairs"},
-	} {
-		t.Run(c.how+strconv.Itoa(c.ranks), func(t *testing.T) {
-			ctas := 8
-			if strings.Contains(c.parts, "lives") {
-				ctas = 1 // the arena is smaller
-			}
-			file := write(t, bundle.Encode(makeBundle(t, engineTypes, ctas, c.ranks)))
-			engine(t, program, file, c.how, c.ranks, strings.Fields(c.parts))
-		})
-	}
+	}, func(t *testing.T, c engineCase) *bundle.Bundle {
+		ctas := 8
+		if strings.Contains(c.parts, "lives") {
+			ctas = 1 // the arena is smaller
+		}
+		return makeBundle(t, engineTypes, ctas, c.ranks)
+	})
 }
 
 // TestEngineLanes runs programs in several lanes, each behind each other one: as many CTAs as replicas times lanes.
 func TestEngineLanes(t *testing.T) {
-	program := engineProgram(t)
-	for _, c := range []struct {
-		how   string
-		ranks int
-		parts string
-	}{
+	engines(t, []engineCase{
 		{"threads", 2, "every pairs mixes captures"},
 		{"processes", 3, "every streams abort"},
 		{"processes", 4, "every watched"},
-	} {
-		t.Run(c.how+strconv.Itoa(c.ranks), func(t *testing.T) {
-			file := write(t, bundle.Encode(makeLaned(t, engineTypes, 8, c.ranks, false)))
-			engine(t, program, file, c.how, c.ranks, strings.Fields(c.parts))
-		})
-	}
+	}, func(t *testing.T, c engineCase) *bundle.Bundle {
+		return makeLaned(t, engineTypes, 8, c.ranks, false)
+	})
 }
 
 // TestEngineCatalog runs all programs of the catalog that bundles take, each behind each other one.
