@@ -60,8 +60,8 @@ func (b *builder) program(key programKey) (*made, error) {
 	return m, err
 }
 
-// compile compiles a program out of place or, where that cannot be proven for calls in place too, in place. A program
-// of the user's that is compiled already is proven as it is.
+// compile compiles a program for calls in place and out of place, as choose.ForBoth does. A program of the user's that
+// is compiled already is proven as it is.
 func (b *builder) compile(key programKey) (*ir.Program, error) {
 	i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == key.name })
 	if i >= 0 && b.Own[i].Text == nil {
@@ -77,23 +77,13 @@ func (b *builder) compile(key programKey) (*ir.Program, error) {
 				WithHint("mscclc list names its programs; name files of your own behind the command")}
 		}
 	}
-	p, err := compileAs(key, &from, false)
-	if err != nil {
-		return nil, err
-	}
-	first := Prove(p, key.direct, key.node())
-	if first == nil {
-		return p, nil
-	}
-	if p, err = compileAs(key, &from, true); err == nil && Prove(p, key.direct, key.node()) == nil {
-		return p, nil
-	}
-	return nil, first
+	return choose.ForBoth(key.kind,
+		func(inplace, both bool) (*ir.Program, error) { return compileAs(key, &from, inplace, both) },
+		func(p *ir.Program) error { return Prove(p, key.direct, key.node()) })
 }
 
-// compileAs compiles a program, staged unless it is to be direct, for calls in place or out of place, and has it judged
-// for both where its collective has both.
-func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, error) {
+// compileAs compiles a program, staged unless it is to be direct, for calls in place, out of place, or both.
+func compileAs(key programKey, from *choose.Own, inplace, both bool) (*ir.Program, error) {
 	opt := from.Options
 	tree, err := syntax.ParseLimited(from.File, from.Text, opt.Lang.Limits)
 	if err != nil {
@@ -115,13 +105,12 @@ func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, err
 	}
 	opt.OneSided, opt.Unproven = true, true
 	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.protocol
-	opt.Core = core.Options{Staged: !key.direct, MaxInsts: opt.Passes.MaxInsts, Lanes: key.Lanes, Copies: key.Copies}
+	opt.Core = core.Options{Staged: !key.direct, Both: both, MaxInsts: opt.Passes.MaxInsts, Lanes: key.Lanes, Copies: key.Copies}
 	opt.Nodes = func(int) ([]int32, error) { return key.node(), nil }
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
 		return nil, err
 	}
-	p.InPlace, p.OutOfPlace = choose.HasInPlace(key.kind), true
 	return p, key.meets(p, from.File)
 }
 

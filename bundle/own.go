@@ -30,7 +30,7 @@ func takeOwn(o *choose.Own, key programKey) (*ir.Program, error) {
 	if err == nil {
 		err = Prove(p, key.direct, key.node())
 	}
-	return p, hinted(err, o, hintOf(o, given, key.direct))
+	return p, hinted(err, o, hintOf(o, given))
 }
 
 // both returns the given program of o as one that is judged for calls in place and out of place, and lowers it if it is
@@ -60,17 +60,15 @@ func inPlaceOnly(o *choose.Own, given *ir.Program) bool {
 }
 
 // hintOf says what to do where the given program of o is wrong in calls of a bundle.
-func hintOf(o *choose.Own, given *ir.Program, direct bool) string {
+func hintOf(o *choose.Own, given *ir.Program) string {
 	switch {
-	case direct:
-		return "name the algorithm itself, which bundle compiles"
 	case inPlaceOnly(o, given):
 		return "the file is for calls in place only, and calls of a bundle may be either: make it for calls out of place," +
 			" or name the algorithm itself, which bundle compiles"
 	case given.OneSided == nil:
 		return "calls of a bundle may be in place or out of place, and the program must be right in both"
 	}
-	return "mscclc compile ALGORITHM --sided one --staged --inplace=false makes a program that is for calls in place too"
+	return "name the algorithm itself, which bundle compiles for calls in place and out of place"
 }
 
 // hinted returns an error about o with the position of its file and with a hint, where it has none.

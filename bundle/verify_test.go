@@ -43,7 +43,7 @@ func differing(t *testing.T) *made {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := compileAs(key, &choose.Own{File: key.name + ".mscl", Text: text}, false)
+	p, err := compileAs(key, &choose.Own{File: key.name + ".mscl", Text: text}, false, true)
 	if err != nil {
 		t.Fatal(err)
 	}

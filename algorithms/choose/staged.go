@@ -30,9 +30,34 @@ func StagedCandidates(kind ir.Kind) []Variant {
 	return list
 }
 
-// staged compiles v, staged or direct, such that one program serves calls like c in place and out of place, and proves
-// both. It compiles for calls out of place if that program is right in place too, and else for calls in place. It fails
-// if neither program serves both, and if ranks of an AllReduce end with different bits.
+// ForBoth returns a program of a collective that prove proves for calls in place and out of place. It takes the first
+// such of three: the one compiled for calls out of place; the one for calls in place; the one that keeps the order of
+// both (core.Options.Both). The last has the most synchronisation. compile compiles as it is told. An error says what
+// is wrong with the last one that was tried.
+func ForBoth(kind ir.Kind, compile func(inplace, both bool) (*ir.Program, error), prove func(*ir.Program) error) (
+	p *ir.Program, err error) {
+	ways := [3]struct{ inplace, both bool }{{false, false}, {true, false}, {false, true}}
+	for i, way := range ways {
+		if i > 0 && !HasInPlace(kind) {
+			break
+		}
+		p, err = compile(way.inplace, way.both)
+		if err != nil && i == 0 {
+			break
+		}
+		if err == nil {
+			p.InPlace, p.OutOfPlace = HasInPlace(kind), true
+			err = prove(p)
+		}
+		if err == nil {
+			return p, nil
+		}
+	}
+	return nil, err
+}
+
+// staged compiles v, staged or direct, such that one program serves calls like c in place and out of place, as ForBoth
+// says. It fails if there is none, and if ranks of an AllReduce end with different bits.
 func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	if v.Sided != "" || v.Via != "" {
 		return nil, fmt.Errorf("%v is two-sided or copies by a port: %w", v, ErrNotStaged)
@@ -44,24 +69,15 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	if c.Inplace && !HasInPlace(c.Kind) {
 		return nil, fmt.Errorf("%v: %w", c.Kind, ErrNotInPlace)
 	}
-	why := ErrNotStaged
-	for _, inplace := range [2]bool{false, true} {
-		if inplace && !HasInPlace(c.Kind) {
-			break
-		}
+	p, err := ForBoth(c.Kind, func(inplace, both bool) (*ir.Program, error) {
 		call := c
 		call.Inplace = inplace
-		p, err := s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: v.Staged}, Unproven: true})
-		if err == nil {
-			p.InPlace, p.OutOfPlace = HasInPlace(p.Coll.Kind), true
-			err = prove(p)
-		}
-		if err == nil {
-			return p.Called(c.Inplace), nil
-		}
-		why = errors.Join(why, err)
+		return s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: v.Staged, Both: both}, Unproven: true})
+	}, prove)
+	if err != nil {
+		return nil, errors.Join(ErrNotStaged, err)
 	}
-	return nil, why
+	return p.Called(c.Inplace), nil
 }
 
 // ProveStaged proves a staged program for the calls that it is for: in place, out of place, or each mix of the two. It

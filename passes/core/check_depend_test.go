@@ -34,7 +34,7 @@ func conflictsOf(s *State) []map[oneDep]bool {
 		i := int32(at)
 		deps[i] = map[oneDep]bool{}
 		cells := func(x spot, f func(c int32)) {
-			s.each(x, m.count, func(first, end int32) {
+			s.merged().each(x, m.count, func(first, end int32) {
 				for c := first; c < end; c++ {
 					f(c)
 				}

@@ -119,7 +119,8 @@ func chunksOf(s *State, rank int32, buf ir.Buf) int32 {
 	return s.slots
 }
 
-// checkMeaning: one block that makes all moves in the order of the list does what the collective says.
+// checkMeaning: one block that makes all moves in the order of the list does what the collective says, in all
+// placements.
 func checkMeaning(s *State) error {
 	sizes := slices.Repeat([]int32{s.slots}, int(s.n))
 	o := &ir.OneSided{Depth: 1, Packets: sizes, Flags: make([]int32, s.n)}
@@ -138,7 +139,12 @@ func checkMeaning(s *State) error {
 	for r := range p.Rank {
 		p.Rank[r] = ir.Range{First: int32(min(r, 1)), End: 1}
 	}
-	return eval.OneSided(p).Err()
+	for _, v := range s.views {
+		if err := eval.OneSided(p.Called(v.mem != s.mem || p.Coll.Inplace)).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkSingle: each chunk of scratch and of packets is written once, and not read before. Packets are read once, by

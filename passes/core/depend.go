@@ -33,7 +33,7 @@ func (d *depList) of(i int32) []oneDep { return d.to[d.start[i]:d.start[i+1]] }
 // the last write of each cell, a write all reads since the last write, and that
 // write too: packets of its reader tell that it is over, but not that it is seen.
 func depend(l *State) (int, error) {
-	known := ir.NewAccesses(int(l.cells()))
+	known, in := ir.NewAccesses(int(l.cells())), l.merged()
 	l.deps = depList{start: make([]int32, 1, len(l.moves)+1), to: make([]oneDep, 0, 2*len(l.moves))}
 	seen := make([][2][3]int32, len(l.moves)) // of a Move, by slot and kind: 1 + who was last seen to depend on it
 	for i := range l.moves {
@@ -57,17 +57,17 @@ func depend(l *State) (int, error) {
 			if s.buf == ir.Packets {
 				kind = depPacket
 			}
-			l.eachRun(known, s, m.count, func(first int) { add(known.Writer(first), kind, !s.user()) })
+			in.eachRun(known, s, m.count, func(first int) { add(known.Writer(first), kind, !s.user()) })
 		}
 		for _, d := range m.dsts {
-			l.eachRun(known, d, m.count, func(first int) {
+			in.eachRun(known, d, m.count, func(first int) {
 				add(known.Writer(first), depSees, false)
 				known.Readers(first, func(by int32) { add(by, depOver, false) })
 			})
-			l.each(d, m.count, func(first, end int32) { known.Write(at, int(first), int(end-first)) })
+			in.each(d, m.count, func(first, end int32) { known.Write(at, int(first), int(end-first)) })
 		}
 		for _, s := range m.srcs {
-			l.eachRun(known, s, m.count, func(first int) {
+			in.eachRun(known, s, m.count, func(first int) {
 				if known.Writer(first) != at {
 					known.Read(at, first)
 				}
@@ -79,7 +79,7 @@ func depend(l *State) (int, error) {
 }
 
 // eachRun calls f with the first cell of each run of those of count chunks from x on that the same Moves have accessed.
-func (l *State) eachRun(known *ir.Accesses, x spot, count int32, f func(first int)) {
+func (l *layout) eachRun(known *ir.Accesses, x spot, count int32, f func(first int)) {
 	l.each(x, count, func(first, end int32) {
 		known.Cut(int(first), int(end-first))
 		for at := int(first); at < int(end); at = known.End(at) {

@@ -21,37 +21,47 @@ func (l *State) sweep() {
 // dropDead removes destinations that nobody reads before they are written
 // again or the program ends, and the operands of Moves without any, and returns how many destinations that were.
 func (l *State) dropDead() int {
-	live := make([]bool, l.cells())
-	for r := range int(l.n) {
-		for k := range l.c.Coll.OutChunks(r) {
-			live[l.mem.Cell(r, ir.Output, k)] = true
+	live := make([][]bool, len(l.views)) // in each
+	for v := range live {
+		live[v] = make([]bool, l.cells())
+		for r := range int(l.n) {
+			for k := range l.c.Coll.OutChunks(r) {
+				live[v][l.views[v].mem.Cell(r, ir.Output, k)] = true
+			}
 		}
+	}
+	dead := func(d spot, count int32) bool {
+		for v := range live {
+			if !l.views[v].all(d, count, func(c int32) bool { return !live[v][c] }) {
+				return false
+			}
+		}
+		return true
 	}
 	dropped := 0
 	for i := len(l.moves) - 1; i >= 0; i-- {
 		m := &l.moves[i]
 		n := len(m.dsts)
-		self := func(d spot) bool { // a copy of a chunk onto itself
-			return len(m.srcs) == 1 && m.srcs[0].rank == d.rank && d.rank != ir.AllRanks &&
-				l.cell(d, d.rank) == l.cell(m.srcs[0], d.rank)
-		}
+		self := func(d spot) bool { return len(m.srcs) == 1 && l.same(m.srcs[0], d) } // a copy of a chunk onto itself
 		m.dsts = slices.DeleteFunc(m.dsts, func(d spot) bool {
-			return self(d) || l.all(d, m.count, func(c int32) bool { return !live[c] })
+			return self(d) || dead(d, m.count)
 		})
 		dropped += n - len(m.dsts)
 		if len(m.dsts) == 0 {
 			m.srcs = nil
 			continue
 		}
-		for _, d := range m.dsts {
-			l.each(d, m.count, func(first, end int32) { clear(live[first:end]) })
-		}
-		for _, s := range m.srcs {
-			l.each(s, m.count, func(first, end int32) {
-				for c := first; c < end; c++ {
-					live[c] = true
-				}
-			})
+		for v := range live {
+			for _, d := range m.dsts {
+				l.views[v].each(d, m.count, func(first, end int32) { clear(live[v][first:end]) })
+			}
+			for _, s := range m.srcs {
+				l.views[v].each(s, m.count, func(first, end int32) {
+					for c := first; c < end; c++ {
+						live[v][c] = true
+					}
+				})
+			}
 		}
 	}
 	return dropped

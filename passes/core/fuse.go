@@ -13,8 +13,11 @@ const mostSources = 256
 // nobody reads then, until nothing changes. The order of the list stays legal.
 func fuse(l *State) (int, error) {
 	before, n := len(l.moves), l.cells()
-	f := &oneFuser{State: l, writer: make([]int32, n), reader: make([]int32, n), same: make([]int32, n),
-		uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)), last: make([]int32, len(l.moves))}
+	f := &oneFuser{State: l, first: make([]int32, n), uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)),
+		last: make([]int32, len(l.moves))}
+	for range l.views {
+		f.writer, f.reader = append(f.writer, make([]int32, n)), append(f.reader, make([]int32, n))
+	}
 	for range 8 {
 		f.begin()
 		for i := range l.moves {
@@ -27,61 +30,6 @@ func fuse(l *State) (int, error) {
 	}
 	l.sweep()
 	return before - len(l.moves), nil
-}
-
-// A oneFuser goes through the Moves once.
-type oneFuser struct {
-	*State
-	writer []int32 // of a cell: 1 + the Move that wrote it last, so far
-	reader []int32 // of a cell: 1 + the last Move that read it, so far
-	same   []int32 // of a cell: 1 + the last Move whose first source begins there, so far
-	uses   []int32 // of a Move: how many read what it writes
-	kept   []bool  // of a Move: some of it is in an output at the end
-	last   []int32 // of a Move: 1 + the last that was counted among its uses
-
-	changed bool
-}
-
-// begin counts who reads what each Move writes, before f goes through the Moves once more.
-func (f *oneFuser) begin() {
-	for _, list := range [][]int32{f.writer, f.reader, f.same, f.uses, f.last} {
-		clear(list)
-	}
-	clear(f.kept)
-	f.changed = false
-	for i := range f.moves {
-		f.countUses(int32(i))
-	}
-	for r := range int(f.n) {
-		for k := range f.c.Coll.OutChunks(r) {
-			if w := f.writer[f.mem.Cell(r, ir.Output, k)]; w > 0 {
-				f.kept[w-1] = true
-			}
-		}
-	}
-	clear(f.writer)
-}
-
-func (f *oneFuser) countUses(i int32) {
-	m := &f.moves[i]
-	for _, s := range m.srcs {
-		f.each(s, m.count, func(first, end int32) {
-			for _, w := range f.writer[first:end] {
-				if w > 0 && f.last[w-1] != i+1 {
-					f.last[w-1] = i + 1
-					f.uses[w-1]++
-				}
-			}
-		})
-	}
-	f.write(i)
-}
-
-func (f *oneFuser) write(i int32) {
-	m := &f.moves[i]
-	for _, d := range m.dsts {
-		f.fill(f.writer, d, m.count, i+1)
-	}
 }
 
 // visit fuses Move i with earlier ones, and notes what is left of it.
@@ -98,16 +46,18 @@ func (f *oneFuser) visit(i int32) {
 		}
 	}
 	for _, s := range m.srcs {
-		f.fill(f.reader, s, m.count, i+1)
+		for v := range f.views {
+			f.views[v].fill(f.reader[v], s, m.count, i+1)
+		}
 	}
 	f.write(i)
 	if !f.ported(m) {
-		f.same[f.first(m)] = i + 1
+		f.first[f.start(m)] = i + 1
 	}
 }
 
-// first is the cell that m's first source begins at.
-func (f *oneFuser) first(m *oneMove) int32 { return f.cell(m.srcs[0], max(m.srcs[0].rank, 0)) }
+// start is the cell that m's first source begins at.
+func (f *oneFuser) start(m *oneMove) int32 { return f.cell(m.srcs[0], max(m.srcs[0].rank, 0)) }
 
 // ported says whether a port moves m: then it has one source and one destination.
 func (f *oneFuser) ported(m *oneMove) bool {
@@ -127,7 +77,7 @@ func (f *oneFuser) hoist(i int32) bool {
 		f.join(x, i)
 		return true
 	}
-	x := f.same[f.first(m)] - 1
+	x := f.first[f.start(m)] - 1
 	if x < 0 {
 		return false
 	}
@@ -137,7 +87,7 @@ func (f *oneFuser) hoist(i int32) bool {
 		return false
 	}
 	for _, s := range m.srcs {
-		if !f.all(s, m.count, func(c int32) bool { return f.writer[c] <= x }) {
+		if !f.wrote(s, m.count, func(w int32) bool { return w <= x }) {
 			return false
 		}
 	}
@@ -152,17 +102,16 @@ func (f *oneFuser) made(i int32, src spot) int32 {
 	if src.rank != m.rank {
 		return -1
 	}
-	w := f.writer[f.cell(src, src.rank)]
+	w := f.writer[0][f.cell(src, src.rank)]
 	if w == 0 {
 		return -1
 	}
 	x := &f.moves[w-1]
 	if x.rank != m.rank || x.count != m.count || len(x.dsts) == 0 || f.ported(x) ||
-		!f.all(src, m.count, func(c int32) bool { return f.writer[c] == w }) {
+		!f.all(src, m.count, func(c int32) bool { return f.writer[0][c] == w }) {
 		return -1
 	}
-	at := f.cell(src, src.rank)
-	if !slices.ContainsFunc(x.dsts, func(d spot) bool { return d.rank == src.rank && f.cell(d, d.rank) == at }) {
+	if !slices.ContainsFunc(x.dsts, func(d spot) bool { return f.same(d, src) }) {
 		return -1
 	}
 	return w - 1
@@ -173,26 +122,33 @@ func (f *oneFuser) made(i int32, src spot) int32 {
 func (f *oneFuser) free(x int32, m *oneMove) bool {
 	o := &f.moves[x]
 	for _, d := range m.dsts {
-		if slices.ContainsFunc(o.srcs, func(s spot) bool { return f.crosses(s, d, m.count) }) {
+		if slices.ContainsFunc(o.srcs, func(s spot) bool { return f.meet(s, d, m.count) }) {
 			return false
 		}
-		own := slices.ContainsFunc(o.srcs, func(s spot) bool {
-			return s.rank == d.rank &&
-				f.cell(s, max(s.rank, 0)) == f.cell(d, max(d.rank, 0))
-		})
-		if !f.all(d, m.count, func(c int32) bool {
-			return (f.writer[c] <= x || f.covered(x, c, d)) && (f.reader[c] <= x || own && f.reader[c] == x+1)
-		}) {
-			return false
+		for v := range f.views {
+			if !f.keeps(v, o.srcs, d) && !f.freeIn(v, x, d, m.count) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// covered says whether d, of all ranks, writes with cell c all that a
+// freeIn says so of one destination in one view.
+func (f *oneFuser) freeIn(v int, x int32, d spot, count int32) bool {
+	in, writer, reader := &f.views[v], f.writer[v], f.reader[v]
+	own := slices.ContainsFunc(f.moves[x].srcs, func(s spot) bool {
+		return s.rank == d.rank && in.cell(s, max(s.rank, 0)) == in.cell(d, max(d.rank, 0))
+	})
+	return in.all(d, count, func(c int32) bool {
+		return (writer[c] <= x || writer[c] == x+1 && f.covered(x, d)) && (reader[c] <= x || own && reader[c] == x+1)
+	})
+}
+
+// covered says whether d, of all ranks, writes all that a
 // destination of Move x does, which then need not.
-func (f *oneFuser) covered(x, c int32, d spot) bool {
-	if d.rank != ir.AllRanks || f.writer[c] != x+1 {
+func (f *oneFuser) covered(x int32, d spot) bool {
+	if d.rank != ir.AllRanks {
 		return false
 	}
 	return slices.ContainsFunc(f.moves[x].dsts, func(o spot) bool {
@@ -211,7 +167,7 @@ func (f *oneFuser) join(x, i int32) {
 			})
 		}
 		o.dsts = append(o.dsts, d)
-		f.fill(f.writer, d, m.count, x+1)
+		f.writes(x, o.srcs, d)
 	}
 	o.pos = min(o.pos, m.pos)
 	f.uses[x] += f.uses[i]
@@ -236,13 +192,13 @@ func (f *oneFuser) take(i int32, k int) int {
 		return 0
 	}
 	for j, s := range m.srcs {
-		if j != k && !s.beside(src, m.count) && !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) {
+		if j != k && !s.beside(src, m.count) && !f.wrote(s, m.count, func(w int32) bool { return w != x+1 }) {
 			return 0
 		}
 	}
 	for _, s := range o.srcs {
-		if !f.all(s, m.count, func(c int32) bool { return f.writer[c] <= x+1 }) ||
-			slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(s, d, m.count) }) {
+		if !f.wrote(s, m.count, func(w int32) bool { return w <= x+1 }) ||
+			slices.ContainsFunc(m.dsts, func(d spot) bool { return f.meet(s, d, m.count) }) {
 			return 0
 		}
 	}
@@ -274,13 +230,13 @@ func (f *oneFuser) forward(i int32, k int) bool {
 	}
 	src := f.moves[x].srcs[0]
 	if src.rank != m.rank || src.buf == ir.Packets ||
-		!f.all(src, m.count, func(c int32) bool { return f.writer[c] <= x }) ||
-		slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(src, d, m.count) }) {
+		!f.wrote(src, m.count, func(w int32) bool { return w <= x }) ||
+		slices.ContainsFunc(m.dsts, func(d spot) bool { return f.meet(src, d, m.count) }) {
 		return false
 	}
 	m.srcs[k] = src
 	if !slices.ContainsFunc(m.srcs,
-		func(s spot) bool { return !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) }) {
+		func(s spot) bool { return !f.wrote(s, m.count, func(w int32) bool { return w != x+1 }) }) {
 		f.uses[x]--
 	}
 	f.changed = true

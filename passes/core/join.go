@@ -125,7 +125,7 @@ func (s *oneSync) comesRound(d oneDep, i int32) bool {
 	}
 	for _, src := range x.srcs {
 		for _, dst := range y.dsts {
-			if src.rank == ir.AllRanks || dst.rank == ir.AllRanks || s.crosses(src, dst, x.count) {
+			if src.rank == ir.AllRanks || dst.rank == ir.AllRanks || s.merged().crosses(src, dst, x.count) {
 				return false
 			}
 		}

@@ -9,26 +9,7 @@ import (
 // neighbours in every operand.
 func merge(l *State) (int, error) {
 	runs := l.runs
-	wrote, read := make([]int32, l.cells()), make([]int32, l.cells()) // depths, from 1
-	at := make([]int32, len(runs))
-	for i := range runs {
-		r, d := &runs[i], int32(0)
-		for _, s := range r.srcs {
-			l.each(s, r.count, func(first, end int32) { d = max(d, slices.Max(wrote[first:end])) })
-		}
-		l.each(r.dst, r.count, func(first, end int32) {
-			d = max(d, slices.Max(wrote[first:end]), slices.Max(read[first:end]))
-		})
-		at[i] = d
-		for _, s := range r.srcs {
-			l.each(s, r.count, func(first, end int32) {
-				for c := first; c < end; c++ {
-					read[c] = max(read[c], d+1)
-				}
-			})
-		}
-		l.fill(wrote, r.dst, r.count, d+1)
-	}
+	at := l.depthsOfRuns()
 	order := make([]int32, len(runs))
 	for i := range order {
 		order[i] = int32(i)
@@ -52,6 +33,42 @@ func merge(l *State) (int, error) {
 	}
 	l.runs = merged
 	return len(runs) - len(merged), nil
+}
+
+// depthsOfRuns returns, of each run, how many others must follow each other before it.
+func (l *State) depthsOfRuns() []int32 {
+	wrote, read := make([][]int32, len(l.views)), make([][]int32, len(l.views)) // of a cell in each: depths, from 1
+	for v := range l.views {
+		wrote[v], read[v] = make([]int32, l.cells()), make([]int32, l.cells())
+	}
+	at := make([]int32, len(l.runs))
+	for i := range l.runs {
+		r, d := &l.runs[i], int32(0)
+		for v := range l.views {
+			for _, s := range r.srcs {
+				l.views[v].each(s, r.count, func(first, end int32) { d = max(d, slices.Max(wrote[v][first:end])) })
+			}
+			if !l.keeps(v, r.srcs, r.dst) {
+				l.views[v].each(r.dst, r.count, func(first, end int32) {
+					d = max(d, slices.Max(wrote[v][first:end]), slices.Max(read[v][first:end]))
+				})
+			}
+		}
+		at[i] = d
+		for v := range l.views {
+			for _, s := range r.srcs {
+				l.views[v].each(s, r.count, func(first, end int32) {
+					for c := first; c < end; c++ {
+						read[v][c] = max(read[v][c], d+1)
+					}
+				})
+			}
+			if !l.keeps(v, r.srcs, r.dst) {
+				l.views[v].fill(wrote[v], r.dst, r.count, d+1)
+			}
+		}
+	}
+	return at
 }
 
 // joins says whether b goes on where a ends, in every operand.

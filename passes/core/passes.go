@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -58,6 +59,7 @@ type Options struct {
 	Staged   bool // a rank reaches only scratch and packets of others, so that calls may give it any buffers
 	MaxInsts int  // limit of moves; 0 is ir.UsualInsts
 	Lanes    int  // blocks of a rank at most, up to MostLanes, which run tiles each at its own pace; 0 is one
+	Both     bool // the program, which is written out of place, is for calls in place, too: it keeps the order of both
 	Copies   int  // of scratch where ranks have several lanes: 2 to MostCopies, or 0 for the usual three
 
 	// Nodes is the node of each rank, or nil for one. Between nodes data goes through scratch, and who reads it there
@@ -104,6 +106,9 @@ func run(c *ir.ChunkDAG, opt Options, table []Pass) (*State, error) {
 		if i := find(table, name); i < 0 || table[i].Required {
 			return nil, fmt.Errorf("pass %q cannot be turned off", name)
 		}
+	}
+	if opt.Both && c.Coll.Inplace {
+		return nil, errors.New("a program for both placements must be written out of place")
 	}
 	s, have := newState(c, opt), Property(0)
 	for i := 0; i < len(table); i++ {

@@ -47,11 +47,10 @@ func (l *State) copies() int32 {
 // A State is what travels through Table: first runs, then Moves, then Moves with dependences, an order and groups, and
 // in the end all that is signalled and awaited. What a pass has not made yet is nil.
 type State struct {
+	layout               // that c is written for
+	views   []layout     // of all placements that the program is for: that one, and the one in place where opt.Both
 	c       *ir.ChunkDAG // from moves on without its operations
 	opt     Options
-	n       int32      // ranks
-	mem     *ir.Memory // cells of input and output
-	input   int32      // how many these are
 	even    bool
 	onePass bool
 	most    int   // Moves
@@ -78,9 +77,13 @@ type State struct {
 
 // newState is c before the first pass.
 func newState(c *ir.ChunkDAG, opt Options) *State {
-	l := &State{c: c, opt: opt, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), onePass: opt.OnePass,
-		lanes: 1}
-	l.input, l.even = int32(l.mem.Len()), opt.Even || opt.OnePass
+	l := &State{c: c, opt: opt, layout: newLayout(c.Coll), onePass: opt.OnePass, even: opt.Even || opt.OnePass, lanes: 1}
+	l.views = []layout{l.layout}
+	if opt.Both {
+		coll := *c.Coll
+		coll.Inplace = true
+		l.views = append(l.views, newLayout(&coll))
+	}
 	l.most = cmp.Or(opt.MaxInsts, ir.UsualInsts)
 	return l
 }
@@ -146,15 +149,6 @@ func (l *State) blocksOf(rank int32) iter.Seq[int32] {
 	}
 }
 
-// cell numbers the chunk of all memory that x begins at on rank, which is x's
-// own or any of a switch's. Each place is of scratch or of packets, never of both, so that it is one cell.
-func (l *State) cell(x spot, rank int32) int32 {
-	if !x.user() {
-		return l.input + x.index
-	}
-	return int32(l.mem.Cell(int(rank), x.buf, int(x.index)))
-}
-
 // cells is the number of cells.
 func (l *State) cells() int32 { return l.input + l.slots }
 
@@ -177,39 +171,6 @@ func (x spot) user() bool { return x.buf <= ir.Output }
 // lasts says whether what x holds is of launches, not of passes: its rank's launch must have begun when others access
 // it.
 func (l *State) lasts(x spot) bool { return x.user() || l.onePass && x.buf == ir.Scratch }
-
-// each calls f with the cells of count chunks from x on, of one rank after the other: those from first to end.
-func (l *State) each(x spot, count int32, f func(first, end int32)) {
-	if x.rank != ir.AllRanks {
-		at := l.cell(x, x.rank)
-		f(at, at+count)
-		return
-	}
-	for r := range l.n {
-		at := l.cell(x, r)
-		f(at, at+count)
-	}
-}
-
-// all says whether f holds of every cell of count chunks from x on.
-func (l *State) all(x spot, count int32, f func(cell int32) bool) bool {
-	ok := true
-	l.each(x, count, func(first, end int32) {
-		for c := first; ok && c < end; c++ {
-			ok = f(c)
-		}
-	})
-	return ok
-}
-
-// fill sets the cells of count chunks from x on in list.
-func (l *State) fill(list []int32, x spot, count, value int32) {
-	l.each(x, count, func(first, end int32) {
-		for c := first; c < end; c++ {
-			list[c] = value
-		}
-	})
-}
 
 // slot makes count new places of scratch and packets.
 func (l *State) slot(count int32) int32 {
@@ -237,31 +198,4 @@ func (l *State) full() bool {
 func (x spot) beside(y spot, count int32) bool {
 	gap := x.index - y.index
 	return x.rank == y.rank && x.rank != ir.AllRanks && x.buf == y.buf && max(gap, -gap) >= count
-}
-
-// crosses says whether count chunks from a and from b on overlap in part.
-func (l *State) crosses(a, b spot, count int32) bool {
-	if a.buf == ir.Packets || b.buf == ir.Packets || a.rank == ir.AllRanks || b.rank == ir.AllRanks {
-		return a.rank == ir.AllRanks && b.user() && !l.clear(a, b, count) || b.rank == ir.AllRanks && a.user() &&
-			!l.clear(b, a, count)
-	}
-	if a.rank != b.rank {
-		return false
-	}
-	gap := l.cell(a, a.rank) - l.cell(b, b.rank)
-	return gap != 0 && max(gap, -gap) < count
-}
-
-// clear says whether a, of all ranks, and b lie at one place or do not overlap.
-func (l *State) clear(a, b spot, count int32) bool {
-	first, end := b.rank, b.rank+1
-	if b.rank == ir.AllRanks {
-		first, end = 0, l.n
-	}
-	for r := first; r < end; r++ {
-		if gap := l.cell(a, r) - l.cell(b, r); gap != 0 && max(gap, -gap) < count {
-			return false
-		}
-	}
-	return true
 }
