@@ -105,7 +105,8 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*ir.Progra
 	}
 	opt.OneSided, opt.Unproven = true, true
 	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.protocol
-	opt.Core = core.Options{Staged: !key.direct, Both: both, MaxInsts: opt.Passes.MaxInsts, Lanes: key.Lanes, Copies: key.Copies}
+	opt.Core = core.Options{Staged: !key.direct, Both: both, MaxInsts: opt.Passes.MaxInsts, Lanes: key.Lanes,
+		Copies: key.Copies}
 	opt.Nodes = func(int) ([]int32, error) { return key.node(), nil }
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
@@ -185,18 +186,29 @@ func tabulate(p *ir.Program, key programKey) (*made, error) {
 		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(choose.SameBits(p)), Direct: bit(key.direct),
 		Scratch: uint32(one.Scratch), Packets: uint32(one.Packets), Flags: uint32(one.Flags),
 		Blocks: uint32(len(one.Blocks))}
-	name := strings.Map(printable, key.name) + " " + p.Protocol.String() + key.LanesText()
-	if key.direct {
-		name += " direct"
-	}
 	if node != nil {
 		m.Nodes = uint32(slices.Max(node)) + 1
-		name += " on nodes of " + key.nodes
 	}
-	if copy(m.Name[:len(m.Name)-1], name) < len(name) {
-		return nil, diag.List{diag.New(diag.Limit, diag.Span{}, "the name %s has more than %d bytes", name, len(m.Name)-1)}
-	}
+	copy(m.Name[:MostName], key.title())
 	return m, nil
+}
+
+// title names the program for readers, in at most MostName bytes. A longer name is cut, and ends with a hash of all of
+// it, so that names stay different.
+func (k *programKey) title() string {
+	name := strings.Map(printable, k.name) + " " + k.protocol.String() + k.LanesText()
+	if k.direct {
+		name += " direct"
+	}
+	if k.nodes != "" {
+		name += " on nodes of " + k.nodes
+	}
+	if len(name) <= MostName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	end := "~" + hex.EncodeToString(sum[:4])
+	return strings.ToValidUTF8(name[:MostName-len(end)], "") + end
 }
 
 func bit(b bool) uint8 {

@@ -32,7 +32,7 @@ func (l *State) emit() (*ir.Program, error) {
 	s := l.sync
 	s.settled()
 	inplace := l.c.Coll.Inplace
-	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: len(l.views) > 1 || inplace, OutOfPlace: !inplace,
+	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: inplace || l.opt.Both, OutOfPlace: !inplace,
 		OneSided: &ir.OneSided{Depth: s.copies, OnePass: l.onePass}}
 	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
 		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.blocks())}
