@@ -8,8 +8,8 @@ import (
 	"mscclc/ir"
 )
 
-// TestBothPlaces: each program of the catalog serves calls in place and out of place, on one node and on several, and in
-// one lane and in several. Those of differing are refused in some forms: their ranks may end with different bits.
+// TestBothPlaces: each program of the catalog serves calls in place and out of place, on one node and on several, and
+// in one lane and in several. Those of differing are refused in some forms: their ranks may end with different bits.
 func TestBothPlaces(t *testing.T) {
 	differing := []string{"allreduce/allpairs_onestep"}
 	n, b := 0, &builder{}
