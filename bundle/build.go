@@ -176,8 +176,8 @@ func (r *Rule) check() error {
 		return fmt.Errorf("%d ranks do not lie on several nodes as %q", r.Ranks, r.Nodes)
 	case r.Nodes != "" && r.When&WhenWindows != 0:
 		return fmt.Errorf("windows are memory that ranks of one node reach, and the rule is for several nodes")
-	case r.Unfit(r.Protocol.String()) != "":
-		return fmt.Errorf("the rule %s", r.Unfit(r.Protocol.String()))
+	case r.Unfit() != "":
+		return fmt.Errorf("the rule %s", r.Unfit())
 	case r.CTAs < 0 || r.CTAs > mostColumns:
 		return fmt.Errorf("no launch has %d CTAs", r.CTAs)
 	case r.Tile%tileAlign != 0:

@@ -93,8 +93,8 @@ func (t *rulesReader) judgeProgram(start strictjson.Pos, r *MeasuredRule) {
 		t.bad(start, "names no program, nor %q", NCCL)
 	case r.Program != NCCL && r.Protocol == "":
 		t.bad(start, "needs a \"protocol\" for %q", r.Program)
-	case r.Unfit(r.Protocol) != "":
-		t.bad(start, "%s", r.Unfit(r.Protocol))
+	case r.Unfit() != "":
+		t.bad(start, "%s", r.Unfit())
 	case r.Threads%WarpThreads != 0:
 		t.bad(t.at["threads"], "has %d threads, and a block has a multiple of %d", r.Threads, WarpThreads)
 	case r.Tile%tileAlign != 0:

@@ -128,12 +128,13 @@ func makeDirect(t testing.TB, types []data.DType, ctas int, ranks ...int) *bundl
 	return b
 }
 
-// makeLaned makes a bundle of programs in several lanes, with some copies of scratch: launches have up to so many CTAs.
+// makeLaned makes a bundle of programs in several lanes, of scratch and of packets, with some copies of these: launches
+// have up to so many CTAs.
 func makeLaned(t testing.TB, types []data.DType, ctas, ranks int, direct bool) *bundle.Bundle {
 	t.Helper()
 	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: types, CTAs: ctas}
 	for i, r := range bundle.Ladder(ranks, ctas) {
-		if r.UpTo > 0 || direct && r.Kind.Rooted() { // the others are packets
+		if direct && r.Kind.Rooted() {
 			continue
 		}
 		r.Tile, r.Columns = 4<<10, 0

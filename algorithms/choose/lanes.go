@@ -11,8 +11,8 @@ import (
 )
 
 // This file chooses among programs of several lanes: thread blocks of a rank that go through the tiles each at its own
-// pace. Only one-sided programs in protocol Simple have lanes here, and only large calls: lanes cost a signal a step,
-// and a short call has no other tile for them to move.
+// pace. It tries one-sided programs in protocol Simple only, and large calls only: lanes cost a signal a step, and a
+// short call has no other tile for them to move. Rules may name lanes of any one-sided program.
 
 // LanesFrom is the least call, in bytes, that is run in several lanes unless a table says so.
 const LanesFrom = 1 << 20
@@ -61,15 +61,13 @@ func (l *InLanes) Fields(t *strictjson.Reader) []strictjson.Field {
 	}
 }
 
-// Unfit says why no one-sided program of a protocol has these lanes, as a message goes on behind the name of a rule. It
+// Unfit says why no one-sided program has these lanes, as a message goes on behind the name of a rule. It
 // is empty where one has.
-func (l InLanes) Unfit(protocol string) string {
+func (l InLanes) Unfit() string {
 	switch {
 	case l.Lanes < 0 || l.Lanes > core.MostLanes || l.Copies < 0 || l.Copies > core.MostCopies:
 		return fmt.Sprintf("has \"lanes\": %d and \"copies\": %d: at most %d lanes, and %d copies", l.Lanes, l.Copies,
 			core.MostLanes, core.MostCopies)
-	case l.laned() && protocol != ir.Simple.String():
-		return fmt.Sprintf("has \"lanes\": %d, which only one-sided programs of protocol Simple have", l.Lanes)
 	case l.Copies > 0 && !l.laned():
 		return fmt.Sprintf("has \"copies\": %d, which are for several lanes", l.Copies)
 	}

@@ -57,7 +57,7 @@ func TestTableSays(t *testing.T) {
 		{`"replicas":2`, `"replicas":2,"sided":"two"`, rule + `: has "replicas": 2, and a two-sided program has no replicas`},
 		{`"tile":65536`, `"tile":65536,"via":"port"`, `entries[0]: rules[1].program is "allreduce/ring", with "via": "port", and a port cannot reduce`},
 		{`"replicas":2`, `"via":"port"`, rule + `: has "via": "port", which only one-sided programs of protocol Simple have`},
-		{`"replicas":2`, `"replicas":2,"lanes":4`, rule + `: has "lanes": 4, which only one-sided programs of protocol Simple have`},
+		{`"replicas":2`, `"sided":"two","lanes":4`, rule + `: has "lanes": 4, which only one-sided programs have`},
 		{`"tile":65536`, `"tile":65536,"lanes":65`, `entries[0].rules[1].lanes: is 65, more than 64 [limit]`},
 		{`"tile":65536`, `"tile":65536,"lanes":0`, `entries[0].rules[1].lanes: is 0, less than 1`},
 		{"\n]}\n", "\n", `table is no JSON: unexpected end of JSON input`},

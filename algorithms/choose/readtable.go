@@ -204,7 +204,6 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 			t.bad(upTo, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
 		}
 	}
-	unfit := r.Unfit(r.Protocol)
 	switch {
 	case r.Sided == twoSided && r.Columns > 1:
 		t.bad(start, "has \"replicas\": %d, and a two-sided program has no replicas", r.Columns)
@@ -212,10 +211,10 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		t.bad(start, "has \"sided\": \"lowered\", which only programs of protocol Simple are")
 	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()):
 		t.bad(start, "has \"via\": %q, which only one-sided programs of protocol Simple have", r.Via)
-	case unfit != "":
-		t.bad(start, "%s", unfit)
+	case r.Unfit() != "":
+		t.bad(start, "%s", r.Unfit())
 	case r.laned() && r.Sided != "":
-		t.bad(start, "has \"lanes\": %d, which only one-sided programs of protocol Simple have", r.Lanes)
+		t.bad(start, "has \"lanes\": %d, which only one-sided programs have", r.Lanes)
 	case r.laned() && t.own.Compiled(r.Program):
 		t.bad(start, "has \"lanes\": %d, and %q is compiled already", r.Lanes, r.Program)
 	}
