@@ -33,8 +33,10 @@ import (
 const nodeProcesses, perNode = 4, 2
 
 // childVariable says which process of a job this is, where the hub listens, and how many calls it
-// makes: 0 is without end.
+// makes: 0 is without end, and idleCalls one, behind which the last process makes no other.
 const childVariable = "MSCCLC_TEST_NODES"
+
+const idleCalls = -1
 
 // TestNodesChild is a process of a job, and nothing where there is no job.
 func TestNodesChild(t *testing.T) {
@@ -82,6 +84,13 @@ func nodesChild(t *testing.T, index int, hub string, calls int) error {
 	if calls == 0 {
 		m.launched = func() { fmt.Println("runs") }
 		return m.run(ctx, 1_000_003, data.I32, data.Sum, 2, 10_000) // which takes longer than the test
+	}
+	if calls == idleCalls {
+		fmt.Println("runs")
+		if index == nodeProcesses-1 {
+			time.Sleep(time.Minute)
+		}
+		return m.run(ctx, 1, data.I32, data.Sum, 2, 1)
 	}
 	return errors.Join(m.Close(), x.Close())
 }
@@ -139,11 +148,20 @@ func TestNodesUCX(t *testing.T) {
 	}
 }
 
-// TestNodesFault has one process be killed, or stopped: all others end, and name it, its rank and node, and the step
-// that waited.
+// TestNodesFault has one process be killed, or stopped, while a call runs or between two calls: all others end, and
+// name it, its rank and node, and the step that waited, or the last call.
 func TestNodesFault(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
-		list := startNodes(t, 0)
+	waited := `allreduce/\w+.mscl:\d+:.*process 3.*rank 3, node n1.* rank \d block \d+ step \d+ .* waited`
+	idle := `process 3 \(rank 3, node n1\) is gone: .* \(process 0 noticed it\); ` +
+		`the last call was allreduce of 2 bytes of f16 by hierarchical`
+	for _, c := range []struct {
+		signal syscall.Signal
+		calls  int
+		want   string
+	}{{syscall.SIGKILL, 0, waited}, {syscall.SIGSTOP, 0, waited}, {syscall.SIGKILL, idleCalls, idle},
+		{syscall.SIGSTOP, idleCalls, idle}} {
+		signal := c.signal
+		list := startNodes(t, c.calls)
 		last := len(list) - 1
 		for _, p := range list { // until it runs
 			if line, err := p.said.ReadString('\n'); line != "runs\n" {
@@ -154,9 +172,8 @@ func TestNodesFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin, limit := time.Now(), map[syscall.Signal]time.Duration{syscall.SIGKILL: 2 * time.Second,
-			syscall.SIGSTOP: 6500 * time.Millisecond}[signal]
-		lost := regexp.MustCompile(`allreduce/\w+.mscl:\d+:.*process 3.*rank 3, node n1.*` +
-			`rank \d block \d+ step \d+ .* waited`)
+			syscall.SIGSTOP: 5 * time.Second}[signal]
+		lost := regexp.MustCompile(c.want)
 		for i, p := range list[:last] {
 			if said, err := p.end(); err == nil || !lost.MatchString(said) {
 				t.Errorf("%v, process %d: %v: %s", signal, i, err, said)

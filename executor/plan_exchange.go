@@ -67,6 +67,8 @@ func (p *Plan) greet(ctx context.Context, node string, err error) error {
 	}
 	p.nodes = newNodes(p.program().Coll.Ranks, greetings)
 	if p.x != nil {
+		of := p.nodes // which the exchange may have for longer than there is the plan
+		p.x.Describe(of.where)
 		p.topic = greetings[0].Topic
 		p.deaf = p.x.Hear(p.topic, p.heard)
 	}

@@ -3,6 +3,7 @@ package executor
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"unsafe"
 
 	"mscclc/executor/abi"
@@ -12,11 +13,13 @@ import (
 // This file is how a plan fails: who fails first tells the others, by the exchange. A timeout names the step that
 // waited.
 
-// A failure is what a plan has failed with. lost is that another process is gone, or cannot be reached: then it is yet
-// to be seen which steps waited for that.
-type failure struct {
-	err  error
-	lost bool
+// A failure is what a plan has failed with. Where another process is gone, or cannot be reached, lost says so alone: it
+// is yet to be seen which steps waited for that.
+type failure struct{ err, lost error }
+
+// lost is the failure that a process is gone, or cannot be reached.
+func (p *Plan) lost(err error) *failure {
+	return &failure{err: fmt.Errorf("%w%s", err, p.x.LastCall()), lost: err}
 }
 
 // A note is what a process tells the others of a failure: how a launch ended, or a
@@ -26,7 +29,7 @@ type note struct {
 	Status  []byte `json:",omitempty"` // a Status
 	Behind  []byte `json:",omitempty"` // what its block had behind it
 	Columns uint32 `json:",omitempty"`
-	Lost    bool   `json:",omitempty"` // as in failure
+	Lost    bool   `json:",omitempty"` // that a process is gone, or cannot be reached
 }
 
 // Err says, without waiting, what has gone wrong in a launch of this plan, on any
@@ -104,18 +107,21 @@ func (p *Plan) fail(f failure, n note) {
 }
 
 // heard is a note of another process, or that it is gone.
-func (p *Plan) heard(from int, text string) {
+func (p *Plan) heard(_ int, text string) {
 	var n note
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		p.failure.CompareAndSwap(nil, &failure{err: errors.New(text + p.nodes.where(from)), lost: true})
+		p.failure.CompareAndSwap(nil, p.lost(errors.New(text)))
+	} else if n.Lost {
+		p.failure.CompareAndSwap(nil, p.lost(p.tells(n)))
 	} else {
-		p.failure.CompareAndSwap(nil, &failure{err: p.tells(n), lost: n.Lost})
+		p.failure.CompareAndSwap(nil, &failure{err: p.tells(n)})
 	}
 	p.hurry()
 }
 
-// because says which step of this process waited for a process that is gone.
-func (p *Plan) because(lost error) error {
+// because says which step of this process waited for a process that is gone. That is what this machine could not do:
+// the program is right.
+func (p *Plan) because(f *failure) error {
 	for _, s := range p.seats {
 		status, err := s.status()
 		if err != nil || status.Code != abi.StatusTimeout {
@@ -126,9 +132,9 @@ func (p *Plan) because(lost error) error {
 			err = p.kind.tells(&status, behind, uint32(p.columns))
 		}
 		if list, ok := err.(diag.List); ok {
-			list[0].Text = lost.Error() + "; " + list[0].Text
+			list[0].Code, list[0].Text = diag.Unavailable, f.lost.Error()+"; "+list[0].Text
 			return list
 		}
 	}
-	return lost
+	return f.err
 }

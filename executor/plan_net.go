@@ -28,7 +28,8 @@ type network struct {
 const (
 	netConnect = 30 * time.Second // to reach all peers, where the context has no limit
 	netGoodbye = 2 * time.Second  // to leave them
-	netSilence = 5 * time.Second  // that a process may be silent, as proxies have it
+	// That a process may be silent, as proxies have it: so all processes have said so within 5 s.
+	netSilence = 4500 * time.Millisecond
 )
 
 // connect connects this process with those of other nodes that its ranks tell something, or are told by.
@@ -165,7 +166,7 @@ func (p *Plan) lookNet() {
 		return
 	}
 	if err := p.netError(p.net.job.Err()); err != nil {
-		p.fail(failure{err: err, lost: true}, note{Text: err.Error(), Lost: true})
+		p.fail(*p.lost(err), note{Text: err.Error(), Lost: true})
 	}
 }
 

@@ -77,7 +77,7 @@ func newNodes(ranks int, all []greeting) nodes {
 // several says whether there is more than one node.
 func (n *nodes) several() bool { return len(n.names) > 1 }
 
-// where says, in brackets, which ranks a process has, and its node. Within one node it says nothing.
+// where says, in brackets, which ranks a process has, and where there are several nodes, its node.
 func (n *nodes) where(process int) string {
 	var ranks []string
 	node := -1
@@ -86,7 +86,7 @@ func (n *nodes) where(process int) string {
 			ranks, node = append(ranks, fmt.Sprint(r)), n.of[r]
 		}
 	}
-	if node < 0 || !n.several() {
+	if node < 0 {
 		return ""
 	}
 	word := "ranks"
@@ -97,7 +97,11 @@ func (n *nodes) where(process int) string {
 	if len(ranks) > most {
 		ranks = append(ranks[:most], "...")
 	}
-	return fmt.Sprintf(" (%s %s, node %s)", word, strings.Join(ranks, ", "), n.names[node])
+	at := ""
+	if n.several() {
+		at = ", node " + n.names[node]
+	}
+	return fmt.Sprintf(" (%s %s%s)", word, strings.Join(ranks, ", "), at)
 }
 
 // netTable is what the program sends between nodes, or why it cannot run there.

@@ -113,8 +113,8 @@ func (p *Plan) leave() error {
 		}
 		return busy, err
 	})
-	if f.lost {
-		f = &failure{err: p.because(f.err)}
+	if f.lost != nil {
+		f = &failure{err: p.because(f)}
 		p.failure.Store(f)
 	}
 	return errors.Join(f.err, err, p.stopPorts())

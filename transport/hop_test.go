@@ -24,7 +24,7 @@ func TestKilledAndStopped(t *testing.T) {
 	}{
 		{"kill", "20000", `code 2 after (\d+) ms`, 2 * time.Second},
 		{"stop", "2000", `code (0): it goes on`, 0},
-		{"stop", "20000", `code 3 after (\d+) ms`, 6500 * time.Millisecond},
+		{"stop", "20000", `code 3 after (\d+) ms`, 5 * time.Second},
 	} {
 		out, err := exec.Command(driver(t, "hop", ""), "ucx", c.mode, "8", c.ms).CombinedOutput()
 		found := regexp.MustCompile(c.want).FindSubmatch(out)

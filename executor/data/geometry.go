@@ -62,5 +62,13 @@ func (g Geometry) Buffers(rank int) (in, out, inAt, outAt, mem int64) {
 // PieceElems is how many elements a piece of a call of so many bytes has, as
 // nccl-tests counts bytes: of the larger of a rank's input and output.
 func PieceElems(c *ir.Collective, bytes int64, t DType) int64 {
-	return bytes / int64(t.Size()) / int64(max(c.Divisor()/max(c.Chunks, 1), 1))
+	return bytes / int64(t.Size()) / pieces(c)
 }
+
+// CallBytes is how many bytes a call has, of which a piece has so many elements: it undoes PieceElems.
+func CallBytes(c *ir.Collective, elems int64, t DType) int64 {
+	return elems * int64(t.Size()) * pieces(c)
+}
+
+// pieces are those of the larger of a rank's input and output.
+func pieces(c *ir.Collective) int64 { return int64(max(c.Divisor()/max(c.Chunks, 1), 1)) }

@@ -59,8 +59,9 @@ func Agree[T any](ctx context.Context, x *Member, says T, err error) ([]T, error
 	}
 	all, lost := x.AllGather(ctx, blob)
 	if lost != nil {
-		if err != nil && strings.Contains(err.Error(), lost.Error()) { // it is what the caller has failed by
-			err = nil
+		var loss *lossError
+		if err != nil && errors.As(lost, &loss) && strings.Contains(err.Error(), loss.what) {
+			return nil, lostError{err} // the caller has failed by the loss, and knows more of it
 		}
 		return nil, errors.Join(err, lostError{lost})
 	}

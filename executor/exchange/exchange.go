@@ -24,6 +24,7 @@ type Member struct {
 	handing     sync.Mutex // held while all get what was gathered, though one may be gone by then
 	links       []*link    // at the hub by process, elsewhere the hub's alone
 	patience    atomic.Int64
+	about       about
 
 	mu     sync.Mutex
 	cause  error         // why the exchange serves no more
@@ -113,8 +114,12 @@ func (x *Member) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {
 }
 
 func (x *Member) allGather(ctx context.Context, blob []byte) ([][]byte, error) {
+	if err := fits(blob); err != nil {
+		return nil, err
+	}
 	if x.index != 0 {
 		if err := x.links[0].send(frameGather, blob); err != nil {
+			x.lost(0, err)
 			return nil, x.because(err)
 		}
 		packed, err := x.next(ctx, x.links[0])
@@ -132,14 +137,26 @@ func (x *Member) allGather(ctx context.Context, blob []byte) ([][]byte, error) {
 		}
 	}
 	packed := pack(all)
+	if err := fits(packed); err != nil {
+		return nil, err
+	}
+	if to, err := x.hand(packed); err != nil {
+		x.lost(to, err)
+		return nil, x.because(err)
+	}
+	return all, nil
+}
+
+// hand gives all others what was gathered. It returns the process that does not take it, and why.
+func (x *Member) hand(packed []byte) (to int, err error) {
 	x.handing.Lock()
 	defer x.handing.Unlock()
 	for _, l := range x.links[1:] {
 		if err := l.send(frameGather, packed); err != nil {
-			return nil, x.because(err)
+			return l.to, err
 		}
 	}
-	return all, nil
+	return 0, nil
 }
 
 // next is the blob that comes next from a link.
@@ -149,7 +166,7 @@ func (x *Member) next(ctx context.Context, l *link) ([]byte, error) {
 	case blob := <-l.blobs:
 		return blob, nil
 	case <-l.left:
-		err = fmt.Errorf("process %d has left the job", l.to)
+		err = &lossError{what: x.about.process(l.to) + " has left the job", after: x.about.after()}
 	case <-x.done:
 		err = x.Lost()
 	case <-ctx.Done():

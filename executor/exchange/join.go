@@ -67,7 +67,7 @@ func (x *Member) dial(ctx context.Context, address string) error {
 func (x *Member) introduce(ctx context.Context, l *link) error {
 	defer context.AfterFunc(ctx, func() { l.conn.SetDeadline(time.Unix(1, 0)) })()
 	if err := l.send(frameHello, x.hello()); err != nil {
-		return err
+		return fmt.Errorf("process 0 is gone: %w", err)
 	}
 	var timeout net.Error
 	switch _, err := x.greeted(l.conn); {
@@ -130,7 +130,7 @@ func (x *Member) listen(ctx context.Context, address string) error {
 	}
 	for _, l := range x.links[1:] {
 		if err := l.send(frameHello, x.hello()); err != nil {
-			return err
+			return fmt.Errorf("process %d is gone: %w", l.to, err)
 		}
 		go x.read(l)
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -44,18 +46,24 @@ func newLink(conn net.Conn, to int) *link {
 		pulse: pulse{from: conn}}
 }
 
-func (l *link) send(kind byte, body []byte) error {
+// fits returns an error if a frame cannot have such a body.
+func fits(body []byte) error {
 	if len(body) > maxFrame {
 		return fmt.Errorf("an exchange of %d bytes is over the limit of %d", len(body), maxFrame)
+	}
+	return nil
+}
+
+func (l *link) send(kind byte, body []byte) error {
+	if err := fits(body); err != nil {
+		return err
 	}
 	l.write.Lock()
 	defer l.write.Unlock()
 	l.conn.SetWriteDeadline(time.Now().Add(linkWrites))
 	frame := append(append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), kind), body...)
-	if _, err := l.conn.Write(frame); err != nil {
-		return fmt.Errorf("process %d is gone: %w", l.to, err)
-	}
-	return nil
+	_, err := l.conn.Write(frame)
+	return err
 }
 
 func readFrame(r io.Reader, most uint32) (kind byte, body []byte, err error) {
@@ -108,16 +116,17 @@ func (x *Member) lost(to int, err error) {
 	default:
 	}
 	why := err.Error()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	ends := func(e error) bool { return errors.Is(err, e) }
+	if slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE}, ends) {
 		why = "its connection has ended"
 	}
-	x.gone(to, why)
+	x.gone(to, fmt.Sprintf("%s (process %d noticed it)", why, x.index))
 }
 
 func (x *Member) gone(to int, why string) {
 	x.handing.Lock()
 	defer x.handing.Unlock()
-	cause := fmt.Errorf("process %d is gone: %s", to, why)
+	cause := &lossError{what: fmt.Sprintf("%s is gone: %s", x.about.process(to), why), after: x.about.after()}
 	if x.index == 0 {
 		body := append(binary.LittleEndian.AppendUint32(nil, uint32(to)), why...)
 		for _, l := range x.links[1:] {
@@ -127,7 +136,7 @@ func (x *Member) gone(to int, why string) {
 		}
 	}
 	x.end(cause, false)
-	x.tell(to, cause.Error())
+	x.tell(to, cause.what)
 }
 
 // tell calls all who listen.
@@ -143,7 +152,7 @@ func (x *Member) tell(from int, text string) {
 	}
 }
 
-// Hear has f called with every note of a topic, and when a process is gone, from any goroutine. The function that it
+// Hear has f called with every note of a topic, and with what is known when a process is gone, from any goroutine. The function that it
 // returns ends that.
 func (x *Member) Hear(topic uint64, f func(from int, note string)) (stop func()) {
 	x.mu.Lock()

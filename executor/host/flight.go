@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mscclc/executor"
@@ -12,19 +13,21 @@ import (
 )
 
 // A flight is the launches of a plan. There is room for those of any number of plans, so it only orders its own: on
-// each GPU they have turns.
+// each GPU they have turns. While it is released, launches that have not begun do nothing.
 type flight struct {
-	mu    sync.Mutex
-	lanes map[*gpu]*lane
+	mu       sync.Mutex
+	lanes    map[*gpu]*lane
+	released atomic.Bool
 }
 
 // A lane is a flight on one GPU.
 type lane struct {
+	of      *flight
+	over    atomic.Uint64 // launches that are
 	mu      sync.Mutex
 	turns   uint64 // that were given out
-	over    uint64 // of these
 	marked  uint64
-	changed chan struct{} // closed when one is over
+	changed chan struct{} // closed when a launch is over, or the flight is released
 }
 
 // NewFlight begins the launches of a plan.
@@ -34,7 +37,7 @@ func (f *flight) lane(g *gpu) *lane {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.lanes[g] == nil {
-		f.lanes[g] = &lane{changed: make(chan struct{})}
+		f.lanes[g] = &lane{of: f, changed: make(chan struct{})}
 	}
 	return f.lanes[g]
 }
@@ -47,14 +50,18 @@ func (l *lane) turn() uint64 {
 	return l.turns
 }
 
-// await waits until so many launches are over, no longer than within, if that is not 0.
+// await waits until so many launches are over. Where within is nil, it waits no longer than until the flight is
+// released, or else than within.
 func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 	for {
 		l.mu.Lock()
-		over, changed := l.over >= n, l.changed
+		changed := l.changed
 		l.mu.Unlock()
-		if over {
+		if l.over.Load() >= n {
 			return true
+		}
+		if within == nil && l.of.released.Load() {
+			return false
 		}
 		select {
 		case <-changed:
@@ -65,9 +72,14 @@ func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 }
 
 func (l *lane) end() {
+	l.over.Add(1)
+	l.wake()
+}
+
+// wake has all who wait look again.
+func (l *lane) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.over++
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
@@ -109,11 +121,18 @@ func (f *flight) Busy() (bool, error) {
 	return false, nil
 }
 
-// Release has nothing to do: no flight waits for another.
-func (f *flight) Release() {}
+// Release has launches do nothing that have not begun: replays of a long queue would each find out that they fail.
+func (f *flight) Release() {
+	if f.released.Swap(true) {
+		return
+	}
+	for _, l := range f.all() {
+		l.wake()
+	}
+}
 
-// Renew has nothing to do.
-func (f *flight) Renew() {}
+// Renew ends that.
+func (f *flight) Renew() { f.released.Store(false) }
 
 // Close has nothing to free.
 func (f *flight) Close() error { return nil }
@@ -176,9 +195,12 @@ func (s *shot) Launch(on executor.Stream) error {
 	return st.put(task{do: s.turn, lane: s.lane})
 }
 
-// turn runs the launch when those of its plan before are over.
+// turn runs the launch when those of its plan before are over, unless the flight is released by then.
 func (s *shot) turn(r *cpu.Runner, turn uint64) {
-	s.lane.await(turn-1, nil)
+	if s.lane.of.released.Load() || !s.lane.await(turn-1, nil) {
+		s.lane.over.Add(1) // Busy looks again soon
+		return
+	}
 	defer s.lane.end()
 	if err := s.run(r); err != nil {
 		s.mu.Lock()

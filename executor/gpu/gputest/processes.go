@@ -116,7 +116,7 @@ func testProcessDies(t *testing.T, _ Device) {
 			if i == 1 {
 				continue
 			}
-			if code != 0 || !strings.Contains(said, "process 1 is gone") ||
+			if code != 0 || !strings.Contains(said, "process 1 (rank 1) is gone") ||
 				!strings.Contains(said, fmt.Sprintf("rank %d block", i)) {
 				t.Errorf("two-sided %v, process %d: %d %s", two, i, code, said)
 			}

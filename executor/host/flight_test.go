@@ -1,0 +1,69 @@
+package host
+
+import (
+	"testing"
+	"time"
+
+	"mscclc/executor/cpu"
+)
+
+// TestReleased: while a flight is released, launches that have not begun do nothing, however many are in a queue, and
+// one that waits for its turn no longer waits. Launches run again when the flight is renewed.
+func TestReleased(t *testing.T) {
+	gpus, err := New(Options{}).GPUs()
+	if err != nil {
+		t.Skip(err)
+	}
+	g := gpus[0].(*gpu)
+	f := &flight{lanes: map[*gpu]*lane{}}
+	var streams [2]*stream
+	for i := range streams {
+		s, err := g.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		streams[i] = s.(*stream)
+	}
+	begun, end, runs := make(chan bool), make(chan bool), 0
+	long := &shot{g: g, lane: f.lane(g), run: func(*cpu.Runner) error { begun <- true; <-end; return nil }}
+	short := &shot{g: g, lane: f.lane(g), run: func(*cpu.Runner) error { runs++; return nil }}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(long.Launch(streams[0]))
+	<-begun
+	must(streams[1].Capture())
+	const most = 1000
+	for range most {
+		must(short.Launch(streams[1]))
+	}
+	graph, err := streams[1].EndCapture()
+	must(err)
+	for range most {
+		must(graph.Launch(streams[1])) // they wait for the long launch
+	}
+	f.Release()
+	must(streams[1].Sync(t.Context()))
+	if runs != 0 {
+		t.Errorf("%d launches of a flight that is released have run", runs)
+	}
+	must(f.Mark())
+	if busy, err := f.Busy(); err != nil || !busy {
+		t.Errorf("the long launch has not ended: %v, %v", busy, err)
+	}
+	end <- true
+	for busy := true; busy; time.Sleep(time.Millisecond) {
+		busy, err = f.Busy()
+		must(err)
+	}
+	f.Renew()
+	must(short.Launch(streams[1]))
+	must(streams[1].Sync(t.Context()))
+	if runs != 1 {
+		t.Errorf("%d launches have run behind Renew, want 1", runs)
+	}
+}
