@@ -89,6 +89,11 @@ func Of(getenv func(string) string) (*Job, error) {
 
 func hubOf(getenv func(string) string) (string, error) {
 	if hub := getenv(envHub); hub != "" {
+		host, port, err := net.SplitHostPort(hub)
+		if n, e := strconv.Atoi(port); err != nil || host == "" || e != nil || n < 1 || n > 65535 {
+			return "", cli.Usagef("the environment's %s is %q, and must be HOST:PORT, with a port from 1 to 65535", envHub,
+				hub).Hint("all processes have that of process 0, as in %s=%s:%d", envHub, masterHost, masterPort+1)
+		}
 		return hub, nil
 	}
 	host, port := getenv("MASTER_ADDR"), masterPort

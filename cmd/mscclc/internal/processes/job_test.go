@@ -1,8 +1,11 @@
 package processes
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
 func TestOf(t *testing.T) {
@@ -34,6 +37,15 @@ func TestOf(t *testing.T) {
 		{"MSCCLC_INDEX": "0"}, {"MSCCLC_SIZE": "2", "RANK": "0", "WORLD_SIZE": "2"}} {
 		if job, err := Of(func(name string) string { return env[name] }); err == nil {
 			t.Errorf("%v: %+v", env, job)
+		}
+	}
+	for _, hub := range []string{"h", "h:", ":1", "h:0", "h:65536", "h:-1", "h:http", "h:1:2", "::1:5"} {
+		env := map[string]string{"MSCCLC_HUB": hub, "MSCCLC_INDEX": "0", "MSCCLC_SIZE": "2"}
+		_, err := Of(func(name string) string { return env[name] })
+		var usage cli.UsageError
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), "port from 1 to 65535") ||
+			!strings.Contains(err.Error(), "MSCCLC_HUB=127.0.0.1:29401") {
+			t.Errorf("MSCCLC_HUB=%s: %v", hub, err)
 		}
 	}
 	last := map[string]string{"RANK": "0", "WORLD_SIZE": "4", "MASTER_PORT": "65535"}

@@ -25,7 +25,7 @@ const grace = 10 * time.Second
 
 // Start starts the command so many times, as its user called it, and waits for all. What the first prints is the
 // product. When one fails, the others hear of it through their exchange. What has not ended by itself after grace, or
-// when ctx ends, is killed.
+// when ctx ends or a signal comes, is killed.
 func Start(ctx context.Context, a *cli.App, count int) error {
 	if err := cli.UpTo("procs", count, Most); err != nil {
 		return err
@@ -67,7 +67,13 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 			says.end()
 		})
 	}
+	forget := cli.UndoOnSignal(func() string {
+		cancel()
+		wg.Wait()
+		return "ended " + diag.Counted(count, "process")
+	})
 	wg.Wait()
+	forget()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
