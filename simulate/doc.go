@@ -12,7 +12,8 @@
 // Every block does its steps in order, as a device's kernel does, pass after pass. A step begins when what it waits for
 // is there: a message, a free slot, a packet, a flag. It costs its block a time of its own, and the time that its data
 // takes at the block's rate. Data on its way takes each link's α and occupies each for its bytes over β: first come,
-// first served, so that what shares a link or a NIC waits. A message goes through its links cut-through: the last byte
+// first served, so that what shares a link or a NIC waits. Messages of a two-sided program are a slot at most, and a
+// block has one at its first link, so that blocks take turns there; those of a one-sided one are below. A message goes through its links cut-through: the last byte
 // arrives one longest occupancy behind the first. Packets tell of themselves, so that a two-sided block sends them on
 // one by one as they come; a slot is received when all of it is there. Columns of a one-sided program are alike and
 // share what there is evenly, and are simulated as one block of their common rate.
@@ -25,7 +26,9 @@
 // What a one-sided program stores for a rank of another node ends in the block's own memory. Its next signal has the
 // rank's proxy send a message of all replicas, or several where their tiles do not lie side by side
 // (transport/PROXY.md). Each costs the proxies of both ends a time. They do one after the other, the next while the
-// last is on its way. A message occupies the links between nodes for a time beside its bytes.
+// last is on its way. A message occupies the links between nodes for a time beside its bytes. Messages share links:
+// those on a full link slow down alike (max-min), and speeds are set anew when one begins or ends. Those of one block to
+// one rank go one after the other. All that blocks move on such a link counts as one message.
 // The block goes on at once: neither its stores nor its signal wait for the network. A port's copies within a node are
 // over before the block signals, as in the kernel.
 //

@@ -83,7 +83,7 @@ type laneBench struct {
 	programs map[string]*ir.Program
 }
 
-func newLaneBench(t *testing.T, r laneRow) *laneBench {
+func newLaneBench(t testing.TB, r laneRow) *laneBench {
 	topo, err := topology.Open(fmt.Sprintf("%s:nodes=%d", r.machine, r.nodes))
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func newLaneBench(t *testing.T, r laneRow) *laneBench {
 
 // program compiles a variant as the executor takes it over nodes, without its proof, or returns nil where the catalog
 // has none.
-func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
+func (b *laneBench) program(t testing.TB, v laneVariant) *ir.Program {
 	key := fmt.Sprint(v.name, v.lanes, " ", v.copies)
 	if p, ok := b.programs[key]; ok {
 		return p
@@ -117,6 +117,9 @@ func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
 		Lang: lang.Options{Protocol: &simple, Open: open}}
 	if v.name != packedTrees {
 		opt.Lang.Params = lang.Params{"nodes": b.nodes, "gpus": 8}
+		if v.name == "one_step" { // knows no nodes
+			opt.Lang.Params = lang.Params{"ranks": b.nodes * 8}
+		}
 	}
 	if b.programs[key], err = mscclc.Compile(file, text, opt); err != nil {
 		t.Errorf("%s: %v", file, err)
@@ -126,7 +129,7 @@ func (b *laneBench) program(t *testing.T, v laneVariant) *ir.Program {
 
 // run simulates a variant, one call alone, with the costs of the device or, where not nil, others. It returns nil where
 // the GPUs have no room for its CTAs.
-func (b *laneBench) run(t *testing.T, v laneVariant, costs *simulate.Costs) *simulate.Result {
+func (b *laneBench) run(t testing.TB, v laneVariant, costs *simulate.Costs) *simulate.Result {
 	r, err := simulate.Run(b.program(t, v), b.topo, costs,
 		simulate.Call{Bytes: laneBytes, DType: data.BF16, Columns: v.replicas, Tile: v.tile})
 	if errors.Is(err, simulate.ErrNoWay) {

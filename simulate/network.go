@@ -15,11 +15,14 @@ type network struct {
 	memory []float64 // of a rank: when its memory is free
 	alpha  []float64 // of a link
 	beta   []float64
-	far    []bool // of a link: joins nodes
+	rate   []float64 // of a link: what messages between nodes leave of β to what blocks move
+	far    []bool    // of a link: joins nodes
 
 	links  []int32   // that messages sent together go through
 	shared []float64 // of a link: how long they occupy it, all
 	begun  []float64 // and since when
+
+	messages *messages // between nodes, of one-sided programs
 }
 
 func newNetwork(t *topology.Topology) *network {
@@ -31,6 +34,7 @@ func newNetwork(t *topology.Topology) *network {
 		n.alpha[l], n.beta[l] = t.Latency(int32(l)), t.Bandwidth(int32(l))
 		n.far[l] = t.Classes[t.Links[l].Class].Network
 	}
+	n.rate = slices.Clone(n.beta)
 	return n
 }
 
@@ -42,14 +46,19 @@ func (n *network) latency(way int32) (sum float64) {
 	return sum
 }
 
-// longest is how long a message occupies the slowest link of a way, and those between nodes for a time more.
-func (n *network) longest(way int32, bytes, more float64) (longest float64) {
-	for _, l := range n.ways[way] {
-		occupied := bytes / n.beta[l]
-		if n.far[l] {
-			occupied += more
-		}
-		longest = max(longest, occupied)
+// occupied is how long a message occupies a link, and one between nodes for a time more.
+func (n *network) occupied(l int32, bytes, more float64) float64 {
+	if n.far[l] {
+		return bytes/n.beta[l] + more
+	}
+	return bytes / n.beta[l]
+}
+
+// alone is how long a message takes that is alone on its way, at no more than a rate, latency apart.
+func (n *network) alone(links []int32, bytes, rate, more float64) (longest float64) {
+	longest = bytes / rate
+	for _, l := range links {
+		longest = max(longest, n.occupied(l, bytes, more))
 	}
 	return longest
 }
@@ -64,22 +73,15 @@ func (n *network) leaves(way int32) bool {
 type passage struct{ taken, head, tail float64 }
 
 // carry sends bytes on their way at a time, at no more than a rate.
-func (n *network) carry(links []int32, at, bytes, rate float64) passage {
-	return n.post(links, at, bytes, rate, 0)
-}
-
-// post is carry of messages that occupy the links between nodes for a time more.
-func (n *network) post(links []int32, at, bytes, rate, more float64) (p passage) {
+func (n *network) carry(links []int32, at, bytes, rate float64) (p passage) {
 	p.head, p.tail = at, at+bytes/rate
 	p.taken = p.tail
 	for i, l := range links {
+		n.moves(l)
 		p.head = max(p.head, n.free[l])
-		occupied := bytes / n.beta[l]
-		if n.far[l] {
-			occupied += more
-		}
+		occupied := bytes / n.rate[l]
 		n.free[l] = p.head + occupied
-		n.busy[l] += occupied
+		n.busy[l] += bytes / n.beta[l]
 		p.tail = max(p.tail, p.head+occupied)
 		if i == 0 {
 			p.taken = p.tail
@@ -90,6 +92,13 @@ func (n *network) post(links []int32, at, bytes, rate, more float64) (p passage)
 	return p
 }
 
+// moves says to messages on a link that blocks move something there.
+func (n *network) moves(l int32) {
+	if n.rate[l] != n.beta[l] {
+		n.messages.moved(l)
+	}
+}
+
 // together begins messages of equal length that are sent at once: they take turns on the links that several of them go
 // through, packet by packet, so that they end there together. Each is then spread, and apart ends them.
 func (n *network) together(ways []int32, bytes float64) {
@@ -98,7 +107,7 @@ func (n *network) together(ways []int32, bytes float64) {
 			if n.shared[l] == 0 {
 				n.links = append(n.links, l)
 			}
-			n.shared[l] += bytes / n.beta[l]
+			n.shared[l] += bytes / n.rate[l]
 		}
 	}
 }
@@ -123,6 +132,7 @@ func (n *network) spread(links []int32, at, bytes, rate float64) (p passage) {
 
 func (n *network) apart() {
 	for _, l := range n.links {
+		n.moves(l)
 		n.free[l] = n.begun[l] + n.shared[l]
 		n.begun[l], n.shared[l] = 0, 0
 	}

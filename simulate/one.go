@@ -31,7 +31,6 @@ type oneSided struct {
 	proxy   []float64 // of a rank: when its port's proxy has given the driver all copies so far
 	sends   []float64 // of a rank: when its network proxy has sent all messages so far
 	takes   []float64 // and when it has taken all that have come
-	taken   []float64 // and when that of the last signal was taken
 	groups  []group   // of a step, the group that begins there, where its end is above 0
 	calls   sequence
 	sent    []int32 // ways of the step that is being done
@@ -49,6 +48,7 @@ type oneBlock struct {
 	over                   float64 // when all its steps so far have ended
 	stored                 float64 // when all that they stored has arrived
 	owed                   []owed  // what they stored for ranks of other nodes since the last signal
+	streams                []int32 // of messages to these
 }
 
 // A flag has when the last of its signals arrived, by their number modulo how many are kept: those of as many passes as
@@ -79,7 +79,7 @@ func newOneSided(s *simulation) (runner, error) {
 		packets += int64(p.OneSided.Packets[r])
 		flags += int(p.OneSided.Flags[r])
 	}
-	for _, of := range []*[]float64{&o.proxy, &o.sends, &o.takes, &o.taken} {
+	for _, of := range []*[]float64{&o.proxy, &o.sends, &o.takes} {
 		*of = make([]float64, len(p.Rank))
 	}
 	o.calls = sequence{make([]rankLaunch, len(p.Rank)), int32(packets) + int32(flags)}
@@ -108,9 +108,14 @@ func (o *oneSided) newFlags(count int) []flag {
 	return flags
 }
 
-func (o *oneSided) start(e *engine) { o.e = e }
-func (o *oneSided) count() int      { return len(o.blocks) }
-func (o *oneSided) things() int     { return len(o.written) + len(o.flags) + len(o.calls.ranks) }
+func (o *oneSided) start(e *engine) {
+	o.e = e
+	o.net.messages = newMessages(o.net, e, o.take)
+	o.net.messages.connect(o.ways)
+}
+
+func (o *oneSided) count() int  { return len(o.blocks) }
+func (o *oneSided) things() int { return len(o.written) + len(o.flags) + len(o.calls.ranks) }
 
 // packet is the number of a chunk of packets, and flag that of a flag.
 func (o *oneSided) packet(x *ir.Operand) int32 { return o.links.Packet(x.Rank, x.Index) }
@@ -119,12 +124,16 @@ func (o *oneSided) flag(x *ir.Operand) int32   { return o.links.Flag(x.Rank, x.I
 func (o *oneSided) flagThing(f int32) int32 { return int32(len(o.written)) + f }
 
 func (o *oneSided) act(block int32, now float64) verdict {
+	if n := int32(len(o.blocks)); block >= n {
+		o.net.messages.act(block-n, now)
+		return verdict{kind: gone}
+	}
 	b := &o.blocks[block]
 	for b.step < b.end && o.skips(b, &o.program.Steps[b.step]) {
 		b.step++
 	}
 	if b.step == b.end {
-		o.post(b, nil, max(b.over, b.stored))
+		o.post(b, false, max(b.over, b.stored))
 		o.e.passed(b.pass, max(b.over, b.stored))
 		if b.pass++; b.pass == o.simulated*o.repeated || b.first == b.end {
 			return verdict{kind: ended, at: max(b.over, b.stored)}

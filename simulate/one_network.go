@@ -41,10 +41,12 @@ func (b *oneBlock) owe(way, rank, first, count int32, bytes float64) {
 	}
 }
 
-// post has the proxy of a block's rank send what the block owes, and the counts of s, which is a Signal or nil. It
-// returns when each rank has taken its message, by rank, until the next call.
-func (o *oneSided) post(b *oneBlock, s *ir.Step, at float64) []float64 {
-	if s != nil {
+// post has the proxy of a block's rank send what the block owes, and the counts of the Signal that it is at, if any.
+func (o *oneSided) post(b *oneBlock, signal bool, at float64) {
+	step := int32(-1)
+	if signal {
+		step = b.step
+		s := &o.program.Steps[step]
 		for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 			if o.net.leaves(o.ways[k]) {
 				b.owe(o.ways[k], o.program.OneSided.Operands[k].Rank, 0, 0, 0)
@@ -52,16 +54,15 @@ func (o *oneSided) post(b *oneBlock, s *ir.Step, at float64) []float64 {
 		}
 	}
 	for _, w := range b.owed {
-		o.taken[w.rank] = o.message(b.rank, w, o.messages(b, w), at)
+		o.mail(b, w, step, at)
 	}
 	b.owed = b.owed[:0]
-	return o.taken
 }
 
-// messages is how many messages the proxy sends of what a block owes in a pass, all replicas together, up to a number
+// pieces is how many messages the proxy makes of what a block owes in a pass, all replicas together, up to a number
 // of these. Whole tiles of chunks that are neighbours lie side by side, as long as memory is made for the replicas that
 // the call has. Others go on their own, where they do not go with the counts.
-func (o *oneSided) messages(b *oneBlock, w owed) float64 {
+func (o *oneSided) pieces(b *oneBlock, w owed) float64 {
 	groups := math.Ceil(o.columns / transport.Together)
 	switch whole := o.whole && o.bytes(b.pass%o.simulated) == o.simulation.tile; {
 	case w.bytes <= groups*transport.Inside:
@@ -74,22 +75,37 @@ func (o *oneSided) messages(b *oneBlock, w owed) float64 {
 	return o.columns * float64(w.chunks)
 }
 
-// message carries so many messages of what a block owes, and returns when the last is taken. The proxies do one message
-// after the other, while those before it are on their way.
-func (o *oneSided) message(from int32, w owed, n, at float64) float64 {
-	costs, rate := &o.costs.Network, math.Inf(1)
+// mail has the proxy send what a block owes. It makes one piece after the other, while those before are on their way.
+func (o *oneSided) mail(b *oneBlock, w owed, step int32, at float64) {
+	costs, rate, n := &o.costs.Network, math.Inf(1), o.pieces(b, w)
 	if costs.Bytes > 0 {
 		rate = costs.Bytes
 	}
-	first := max(o.sends[from], at) + costs.Message
-	last := first + costs.Message*(n-1)
-	p := o.net.post(o.net.ways[w.way], first, w.bytes, rate, costs.NIC*n)
-	o.sends[from] = last
-	if costs.Bytes > 0 {
-		o.sends[from] = max(last, p.taken)
+	x := message{pieces: n, bytes: w.bytes, more: costs.NIC * n, step: step, first: max(o.sends[b.rank], at) + costs.Message}
+	x.last = x.first + costs.Message*(n-1)
+	x.work = o.net.alone(o.net.ways[w.way], x.bytes, rate, x.more)
+	o.sends[b.rank] = max(x.last, x.first+x.bytes/rate)
+	k := slices.IndexFunc(b.streams, func(s int32) bool { return o.net.messages.streams[s].rank == w.rank })
+	if k < 0 {
+		k = len(b.streams)
+		b.streams = append(b.streams, o.net.messages.stream(w.rank, w.way))
 	}
-	one := o.net.longest(w.way, w.bytes/n, costs.NIC)
-	arrived := max(p.tail, last+o.net.latency(w.way)+one)
-	o.takes[w.rank] = max(max(o.takes[w.rank], p.head+one)+costs.Message*n, arrived+costs.Message)
-	return o.takes[w.rank]
+	o.net.messages.send(b.streams[k], x)
+}
+
+// take has the proxy of a rank take a message whose last byte has left at a time, and raise its flags.
+func (o *oneSided) take(stream *stream, x *message, left float64) {
+	cost, latency := o.costs.Network.Message, o.net.messages.routes[stream.route].latency
+	one := (left - x.began) / x.pieces
+	arrived := latency + max(left, x.last+one)
+	o.takes[stream.rank] = max(max(o.takes[stream.rank], x.began+latency+one)+cost*x.pieces, arrived+cost)
+	if x.step < 0 {
+		return
+	}
+	s := &o.program.Steps[x.step]
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		if f := &o.program.OneSided.Operands[k]; f.Rank == stream.rank {
+			o.raise(o.flag(f), o.takes[stream.rank])
+		}
+	}
 }

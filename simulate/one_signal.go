@@ -9,19 +9,22 @@ func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) 
 	if s.Flags&ir.Relaxed == 0 {
 		at = max(at, b.stored) + o.costs.OneSided.Signal
 	}
-	sent := o.post(b, s, at)
+	o.post(b, true, at)
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
-		f := o.flag(x)
-		arrived := at + o.net.latency(o.ways[k])
-		if o.net.leaves(o.ways[k]) {
-			arrived = sent[x.Rank]
+		if !o.net.leaves(o.ways[k]) {
+			o.raise(o.flag(x), at+o.net.latency(o.ways[k]))
 		}
-		o.flags[f].count++
-		o.flags[f].arrived[o.flags[f].count%int64(len(o.flags[f].arrived))] = arrived
-		o.e.wake(o.flagThing(f), arrived)
 	}
 	return verdict{kind: goesOn, at: at}, true
+}
+
+// raise raises a flag at a time.
+func (o *oneSided) raise(f int32, at float64) {
+	g := &o.flags[f]
+	g.count++
+	g.arrived[g.count%int64(len(g.arrived))] = at
+	o.e.wake(o.flagThing(f), at)
 }
 
 func (o *oneSided) await(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {

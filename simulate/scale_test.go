@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"fmt"
 	"testing"
 
 	"mscclc"
@@ -45,4 +46,25 @@ func BenchmarkRing(b *testing.B) {
 		b.ReportMetric(r.Micros, "simulated-us")
 	}
 	b.ReportMetric(float64(len(p.Steps)), "steps")
+}
+
+// BenchmarkLanes simulates rows of LANES.md: programs of many lanes, whose ranks' proxies send messages all the time.
+func BenchmarkLanes(b *testing.B) {
+	for _, r := range []laneRow{
+		{machine: "dgx_h100", nodes: 2, collective: "allreduce", many: laneVariant{"hierarchical", 16, 4, 64, 64 << 10}},
+		{machine: "dgx_h100", nodes: 8, collective: "allgather", many: laneVariant{"hierarchical", 32, 3, 16, 16 << 10}},
+		{machine: "ndv4", nodes: 4, collective: "alltoall", many: laneVariant{"two_step", 32, 8, 1, 128 << 10}},
+		{machine: "ndv4", nodes: 8, collective: "alltoall", many: laneVariant{"one_step", 1, 0, 4, 64 << 10}},
+		{machine: "fat_tree", nodes: 16, collective: "alltoall", many: laneVariant{"one_step", 1, 0, 4, 64 << 10}},
+	} {
+		b.Run(fmt.Sprintf("%s:nodes=%d/%s", r.machine, r.nodes, r.collective), func(b *testing.B) {
+			bench := newLaneBench(b, r)
+			bench.program(b, r.many)
+			for b.Loop() {
+				took := bench.run(b, r.many, nil)
+				b.ReportMetric(float64(took.Events), "events")
+				b.ReportMetric(took.Micros, "simulated-us")
+			}
+		})
+	}
 }
