@@ -13,10 +13,11 @@
 // is there: a message, a free slot, a packet, a flag. It costs its block a time of its own, and the time that its data
 // takes at the block's rate. Data on its way takes each link's α and occupies each for its bytes over β: first come,
 // first served, so that what shares a link or a NIC waits. Messages of a two-sided program are a slot at most, and a
-// block has one at its first link, so that blocks take turns there; those of a one-sided one are below. A message goes through its links cut-through: the last byte
-// arrives one longest occupancy behind the first. Packets tell of themselves, so that a two-sided block sends them on
-// one by one as they come; a slot is received when all of it is there. Columns of a one-sided program are alike and
-// share what there is evenly, and are simulated as one block of their common rate.
+// block has one at its first link, so that blocks take turns there; those of a one-sided one are below. A message goes
+// through its links cut-through: the last byte arrives one longest occupancy behind the first. Packets tell of
+// themselves, so that a two-sided block sends them on one by one as they come; a slot is received when all of it is
+// there. Columns of a one-sided program are alike and share what there is evenly, and are simulated as one block of
+// their common rate.
 //
 // All CTAs of a one-sided launch are resident at once, since they wait for each other. The blocks of a rank share a
 // GPU: the more they are, the fewer threads each CTA has, and then the fewer replicas, as the executor does it. A CTA's
@@ -27,10 +28,10 @@
 // rank's proxy send a message of all replicas, or several where their tiles do not lie side by side
 // (transport/PROXY.md). Each costs the proxies of both ends a time. They do one after the other, the next while the
 // last is on its way. A message occupies the links between nodes for a time beside its bytes. Messages share links:
-// those on a full link slow down alike (max-min), and speeds are set anew when one begins or ends. Those of one block to
-// one rank go one after the other. All that blocks move on such a link counts as one message.
-// The block goes on at once: neither its stores nor its signal wait for the network. A port's copies within a node are
-// over before the block signals, as in the kernel.
+// those on a full link slow down alike (max-min), and speeds are set anew when one begins or ends. Those of one block
+// to one rank go one after the other. All that blocks move on such a link counts as one message. The block goes on at
+// once: neither its stores nor its signal wait for the network. A port's copies within a node are over before the block
+// signals, as in the kernel.
 //
 // What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a
 // GPU move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.

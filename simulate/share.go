@@ -71,8 +71,8 @@ func newMessages(n *network, e *engine, arrived func(*stream, *message, float64)
 		count: make([]int32, links), watched: make([]bool, links), speeds: newSpeeds(links)}
 }
 
-// Events are that a stream's next message begins, that messages have gone, that blocks may have moved all on a link, and
-// that speeds are set, which is behind all other events of a time.
+// Events are that the next message of a stream begins, that messages have gone, that blocks may have moved all on a
+// link, and that speeds are set, which is behind all other events of a time.
 const (
 	begins = iota
 	ends
