@@ -221,7 +221,7 @@ func (b *builder) set(n int, nodes string) error {
 			if m != nil {
 				row.Program = m.number
 				set.CTAs = max(set.CTAs, int(row.Columns)*m.BlocksOf())
-				m.need(&row, &set)
+				m.need(&row, &set, r.Span)
 			}
 			set.Rules = append(set.Rules, row)
 		}

@@ -42,6 +42,7 @@ type made struct {
 	coll    *ir.Collective
 	columns int
 	tile    int64
+	rule    diag.Span // the rule that has it need most memory
 }
 
 // program compiles a program of the catalog, once.
@@ -73,13 +74,26 @@ func (b *builder) compile(key programKey) (*ir.Program, error) {
 	} else {
 		var err error
 		if from.Text, err = algorithms.Open(key.name); err != nil {
-			return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "the catalog has no program %s", key.name).
-				WithHint("mscclc list names its programs; name files of your own behind the command")}
+			hint := "mscclc list names its programs; name files of your own behind the command"
+			if near := diag.Meant(key.name, b.programs()); near != "" {
+				hint = "did you mean " + near + "? " + hint
+			}
+			return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "the catalog has no program %q", key.name).
+				WithHint("%s", hint)}
 		}
 	}
 	return choose.ForBoth(key.kind,
 		func(inplace, both bool) (*ir.Program, error) { return compileAs(key, &from, inplace, both) },
 		func(p *ir.Program) error { return Prove(p, key.direct, key.node()) })
+}
+
+// programs are the names that rules may have: those of the catalog, and those of the user's files.
+func (b *builder) programs() []string {
+	names := algorithms.Names()
+	for i := range b.Own {
+		names = append(names, b.Own[i].Name)
+	}
+	return names
 }
 
 // compileAs compiles a program, staged unless it is to be direct, for calls in place, out of place, or both.

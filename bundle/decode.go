@@ -22,6 +22,9 @@ func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(Magic)) }
 // equal bundles have equal bytes. It does not prove programs: Verify does. An error is a diag.List. The bundle shares
 // memory with b.
 func Decode(name string, b []byte) (*Bundle, error) {
+	if !Is(b) {
+		return nil, diag.List{noBundle(name, b)}
+	}
 	out, err := decode(b)
 	if err == nil && !bytes.Equal(Encode(out), b) {
 		err = fmt.Errorf("a field that is not used is not 0, or sections are not in order")
@@ -30,6 +33,20 @@ func Decode(name string, b []byte) (*Bundle, error) {
 		return nil, diag.List{diag.New(diag.Malformed, diag.FileSpan(name), "the bundle is damaged: %v", err)}
 	}
 	return out, nil
+}
+
+// noBundle says that a file is no bundle. A file of rules is made one.
+func noBundle(name string, b []byte) diag.Diagnostic {
+	if text := bytes.TrimSpace(b); bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(`"rules"`)) {
+		device := "NAME"
+		if m, err := ReadRules(name, bytes.NewReader(b)); err == nil {
+			device = m.Device
+		}
+		return diag.New(diag.Unsupported, diag.FileSpan(name), "%s is a file of rules, and not a bundle", diag.Printable(name)).
+			WithHint("mscclc bundle --device %q --rules %s -o FILE.bundle makes a bundle of it", device, diag.Printable(name))
+	}
+	return diag.New(diag.Malformed, diag.FileSpan(name), "%s is not a bundle", diag.Printable(name)).
+		WithHint("mscclc bundle writes bundles")
 }
 
 // decode is Decode without the name.
@@ -98,7 +115,7 @@ func one(i int) error {
 // sections checks the header, the table and the hashes of all sections.
 func sections(b []byte) (h header, parts []part, err error) {
 	size, row := binary.Size(h), binary.Size(section{})
-	if len(b) < size || !Is(b) {
+	if len(b) < size {
 		return h, nil, fmt.Errorf("it has %d bytes, and no header", len(b))
 	}
 	binary.Decode(b, binary.LittleEndian, &h) // of a header's bytes at least

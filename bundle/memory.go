@@ -26,8 +26,10 @@ const tileAlign = 16
 // partAlign is the alignment of the parts of an arena.
 const partAlign = 256
 
-// need has m's memory made for a rule of a set: its replicas, and its tile or the largest share of its calls.
-func (m *made) need(r *RuleRow, s *Set) {
+// need has m's memory made for a rule of a set, which stands at: its replicas, and its tile or the largest share of its
+// calls.
+func (m *made) need(r *RuleRow, s *Set, at diag.Span) {
+	before := int64(m.columns) * m.tile
 	m.columns = max(m.columns, int(r.Columns))
 	for t := range data.NumDTypes {
 		if s.Copier[t] != none && (r.DType == Any || r.DType == uint8(t)) {
@@ -35,6 +37,9 @@ func (m *made) need(r *RuleRow, s *Set) {
 		}
 	}
 	m.tile = max(m.tile, 16)
+	if int64(m.columns)*m.tile > before {
+		m.rule = at
+	}
 }
 
 // tooWide says that a launch of m in so many replicas has more CTAs than r has, which are most.
@@ -46,8 +51,8 @@ func (r *Rule) tooWide(m *made, columns, most int) error {
 	if r.Lanes > 0 {
 		fewer = "fewer replicas or lanes"
 	}
-	return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %s of %s, which are %d CTAs, and rules have %d",
-		m.Title(), r.Ranks, diag.Counted(columns, "replica"), diag.Counted(m.BlocksOf(), "block"), n, most).
+	return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %s of %s, which are %s, and rules have %d",
+		m.Title(), r.Ranks, diag.Counted(columns, "replica"), diag.Counted(m.BlocksOf(), "block"), diag.Counted(n, "CTA"), most).
 		WithHint("%s%d, or %s", flag, n, fewer)}
 }
 
@@ -72,12 +77,12 @@ func (s *Set) lay(used []*made) error {
 	at := uint64(0)
 	for _, m := range used {
 		if err := m.image.Reserve(m.columns, m.tile); err != nil {
-			return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %s: %v", m.Title(), s.Title(), err)}
+			return m.tooLarge(s, err)
 		}
 		m.Columns, m.Tile = uint32(m.image.Columns), uint64(m.image.Tile)
 		l, err := m.image.Layout()
 		if err != nil {
-			return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks: %v", m.Title(), s.Ranks, err)}
+			return m.tooLarge(s, err)
 		}
 		at = m.place(at, &l)
 	}
@@ -95,6 +100,12 @@ func (s *Set) lay(used []*made) error {
 	return nil
 }
 
+// tooLarge says at the rule of m why it has no memory.
+func (m *made) tooLarge(s *Set, why error) error {
+	return diag.List{diag.New(diag.Limit, m.rule, "%s on %s: %v", m.Title(), s.Title(), why).
+		WithHint("fewer replicas, or a shorter tile")}
+}
+
 // place lays out p's memory from an offset of the arena on, and returns where that of the next program begins.
 func (p *ProgramRow) place(at uint64, l *abi.OneLayout) uint64 {
 	up := func(n uint64) uint64 { return (n + partAlign - 1) &^ (partAlign - 1) }
@@ -107,13 +118,13 @@ func (p *ProgramRow) place(at uint64, l *abi.OneLayout) uint64 {
 
 // tooLarge says which programs take the room of a memory, the largest first. of says what it has of a program.
 func (s *Set) tooLarge(where string, need uint64, most int64, used []*made, of func(*Program) uint64) error {
-	d := diag.New(diag.Limit, diag.Span{}, "the programs for %s need %s of a rank's memory%s, and a bundle has at most %s",
-		s.Title(), mebibytes(need), where, diag.SizeText(most))
 	used = slices.Clone(used)
 	slices.SortStableFunc(used, func(a, b *made) int { return cmp.Compare(of(&b.Program), of(&a.Program)) })
+	d := diag.New(diag.Limit, used[0].rule, "the programs for %s need %s of a rank's memory%s, and a bundle has at most %s",
+		s.Title(), mebibytes(need), where, diag.SizeText(most))
 	for _, m := range used[:min(len(used), diag.Shown)] {
-		d = d.WithNote(diag.Span{}, "%s has %s: %d replicas with tiles of %s", titleAt(&m.Program), mebibytes(of(&m.Program)),
-			m.Columns, diag.SizeText(int64(m.Tile)))
+		d = d.WithNote(m.rule, "%s has %s: %s with tiles of %s", titleAt(&m.Program), mebibytes(of(&m.Program)),
+			diag.Counted(int(m.Columns), "replica"), diag.SizeText(int64(m.Tile)))
 	}
 	return diag.List{d.WithHint("fewer programs or replicas, or shorter tiles")}
 }
@@ -128,7 +139,7 @@ func (b *Bundle) laid(s *Set) error {
 			coll: &ir.Collective{Kind: p.kind(), Ranks: int(p.Ranks), Root: int(p.Root), Chunks: int(p.Chunks)}}
 		for i := range s.Rules {
 			if s.Rules[i].Program == n {
-				m.need(&s.Rules[i], s)
+				m.need(&s.Rules[i], s, diag.Span{})
 			}
 		}
 		used = append(used, m)

@@ -15,8 +15,11 @@ func TestFrontWarns(t *testing.T) {
 		commands []string
 		want     string
 	}{
-		{"CTAs", site{how: "preload", env: []string{"MSCCLC_CTAS=abc"}}, call, "MSCCLC_CTAS=abc is not a number from 1 to 4096"},
-		{"timeout", site{how: "preload", env: []string{"MSCCLC_TIMEOUT=abc"}}, call, "MSCCLC_TIMEOUT=abc is not a number of seconds"},
+		{"CTAs", site{how: "preload", env: []string{"MSCCLC_CTAS=abc"}}, call,
+			"MSCCLC_CTAS=abc is not a number from 1 to 4096: launches have at most 32 CTAs"},
+		{"timeout", site{how: "preload", env: []string{"MSCCLC_TIMEOUT=abc"}}, call,
+			"MSCCLC_TIMEOUT=abc is not a number of seconds: launches have no limit"},
+		{"few", site{how: "preload", env: []string{"MSCCLC_FEW=off"}}, call, "MSCCLC_FEW=off is not 0 or 1: small calls take"},
 		{"negative timeout", site{how: "both", env: []string{"MSCCLC_TIMEOUT=-1"}}, call, "MSCCLC_TIMEOUT=-1 is not"},
 		{"level", site{how: "forward", env: []string{"MSCCLC_DEBUG=foo"}}, call,
 			"MSCCLC_DEBUG=foo is not VERSION, WARN, INFO or TRACE"},

@@ -45,11 +45,17 @@ func TestWith(t *testing.T) {
 		os.Symlink(cached, "a b")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("a.rules", []byte(`{"version": 1, "device": "H200", "rules": []}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args       []string
 		code       int
 		out, notes string
 	}{
+		{[]string{"--bundle", "a.rules", "--print"}, 1, "", "error: a.rules is a file of rules, and not a bundle [unsupported]\n" +
+			"  hint: mscclc bundle --device \"H200\" --rules a.rules -o FILE.bundle makes a bundle of it\n"},
+		{[]string{"--bundle", library, "--print"}, 1, "", "is not a bundle [malformed]"},
 		{[]string{"--bundle", "x.bundle", "--nccl", library, "--print"}, 0, "libmscclc-preload.so'", "with 2 ranks; NCCL runs all others"},
 		{[]string{"--bundle", "x.bundle", "--nccl", library, "--replace", "--print"}, 0, "MSCCLC_NCCL='" + library + "'", "hand on ncclOfTomorrow:"},
 		{[]string{"--bundle", "x.bundle", "--nccl", "none", "--print"}, 0, "nccl/libnccl.so.2'", "are errors"},
@@ -66,6 +72,17 @@ func TestWith(t *testing.T) {
 		code, out, notes := call(append([]string{"with"}, c.args...)...)
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(notes, c.notes) {
 			t.Errorf("%q gives %d, not %d\n%s%s", c.args, code, c.code, out, notes)
+		}
+	}
+
+	// A variable that is no number is told, and what counts instead.
+	t.Setenv("MSCCLC_CTAS", "x")
+	t.Setenv("NCCL_MAX_CTAS", "-1")
+	_, _, notes := call("with", "--bundle", "x.bundle", "--nccl", "none", "--print")
+	for _, want := range []string{"note: MSCCLC_CTAS=x is not a number from 1 to 4096: launches have at most 32 CTAs\n",
+		"note: NCCL_MAX_CTAS=-1 is not a number from 1 to 4096: it does not lower MSCCLC_CTAS\n"} {
+		if strings.Count(notes, want) != 1 {
+			t.Errorf("%q is not told once:\n%s", want, notes)
 		}
 	}
 

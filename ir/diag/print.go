@@ -95,15 +95,15 @@ type printer struct {
 }
 
 func (p *printer) diagnostic(d *Diagnostic) {
-	fmt.Fprintf(p, "%s%s%s:%s %s%s%s [%s]\n", p.where(d.Span), p.red, d.severity(), p.plain, p.bold, Printable(d.Text),
+	fmt.Fprintf(p, "%s%s%s:%s %s%s%s [%s]\n", p.where(d.Span), p.red, d.severity(), p.plain, p.bold, printableLines(d.Text),
 		p.plain, d.Code)
 	p.excerpt(d.Span)
 	for _, n := range d.Notes {
-		fmt.Fprintf(p, "%s%snote:%s %s\n", p.where(n.Span), p.cyan, p.plain, Printable(n.Text))
+		fmt.Fprintf(p, "%s%snote:%s %s\n", p.where(n.Span), p.cyan, p.plain, printableLines(n.Text))
 		p.excerpt(n.Span)
 	}
 	if d.Hint != "" {
-		fmt.Fprintf(p, "  %shint:%s %s\n", p.cyan, p.plain, Printable(d.Hint))
+		fmt.Fprintf(p, "  %shint:%s %s\n", p.cyan, p.plain, printableLines(d.Hint))
 	}
 }
 
@@ -232,6 +232,15 @@ func Shorten(text string) string {
 		words[i] = fmt.Sprintf("%s... (%d bytes) ", word[:cut], len(strings.TrimSuffix(word, " ")))
 	}
 	return strings.TrimSuffix(strings.Join(words, ""), " ")
+}
+
+// printableLines is Printable of each line of a text. Those behind the first are indented: they begin no message.
+func printableLines(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = Printable(lines[i])
+	}
+	return strings.Join(lines, "\n    ")
 }
 
 // Printable returns s with each character that could move the cursor or hide

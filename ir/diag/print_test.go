@@ -2,6 +2,7 @@ package diag
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,9 +75,14 @@ func TestFprintBounds(t *testing.T) {
 			t.Errorf("%v: %q", s, got)
 		}
 	}
-	if got := render(t, List{New(Kind, Span{}, "a\x1b[2Jb\nc")}, "", false); strings.ContainsRune(got, '\x1b') ||
-		strings.Count(got, "\n") != 2 {
+	if got := render(t, List{New(Kind, Span{}, "a\x1b[2Jb")}, "", false); strings.ContainsRune(got, '\x1b') {
 		t.Errorf("control characters reach the terminal: %q", got)
+	}
+	joined := errors.Join(errors.New("first"), errors.New("error: second\x1b"))
+	multi := New(Kind, Span{}, "%v", joined).WithNote(Span{}, "a\nb").WithHint("c\n\nd\n")
+	if got := render(t, List{multi}, "", false); got != "error: first\n    error: second\uFFFD [kind]\nnote: a\n    b\n"+
+		"  hint: c\n    \n    d\n1 error\n" {
+		t.Errorf("an error of several lines is %q", got)
 	}
 	if got := render(t, List{New(Kind, at("f", 1, 5, 2), "wide")}, "äé\x1bz",
 		false); !strings.Contains(got, "    äé\uFFFDz\n      ^~\n") {

@@ -52,16 +52,17 @@ void settings_check() {
   static const struct {
     const char *name;
     bool (*good)(const char *text);
-    const char *must;
-  } all[] = {{"MSCCLC_CTAS", is_count, "a number from 1 to 4096"},
-             {"MSCCLC_TIMEOUT", is_limit, "a number of seconds"},
-             {"MSCCLC_DEBUG", is_level, "VERSION, WARN, INFO or TRACE"},
-             {"MSCCLC_SHARED_GPU", is_switch, "0 or 1"},
-             {"MSCCLC_ADDRESS", is_address, "an IPv4 address"}};
+    const char *must, *instead;
+  } all[] = {{"MSCCLC_CTAS", is_count, "a number from 1 to 4096", "launches have at most 32 CTAs"},
+             {"MSCCLC_TIMEOUT", is_limit, "a number of seconds", "launches have no limit"},
+             {"MSCCLC_DEBUG", is_level, "VERSION, WARN, INFO or TRACE", "warnings alone are printed"},
+             {"MSCCLC_FEW", is_switch, "0 or 1", "small calls take the short way"},
+             {"MSCCLC_SHARED_GPU", is_switch, "0 or 1", "no ranks share a GPU"},
+             {"MSCCLC_ADDRESS", is_address, "an IPv4 address", "the address is 127.0.0.1"}};
   static_assert(MOST_CTAS == 4096, "the text above");
   for (const auto &v : all) {
     const char *text = value_of(v.name);
-    if (text && !v.good(text)) tell("%s=%s is not %s: it counts as if it were not set", v.name, text, v.must);
+    if (text && !v.good(text)) tell("%s=%s is not %s: %s", v.name, text, v.must, v.instead);
   }
   const char *file = value_of("MSCCLC_STATS");
   if (file && !writable(file)) tell("MSCCLC_STATS=%s cannot be written: %s", file, strerror(errno));

@@ -195,8 +195,8 @@ func (d *Document) print(a *cli.App) error {
 		return a.WriteJSON(d)
 	}
 	for _, s := range d.Sets {
-		a.Say("%s: %s, %s proven, %d CTAs, %d KiB of memory a rank", bundle.RanksText(s.Ranks, s.Nodes), diag.Counted(s.Rules, "rule"),
-			diag.Counted(s.Programs, "program"), s.CTAs, s.Arena>>10)
+		a.Say("%s: %s, %s proven, %s, %d KiB of memory a rank", bundle.RanksText(s.Ranks, s.Nodes),
+			diag.Counted(s.Rules, "rule"), diag.Counted(s.Programs, "program"), diag.Counted(s.CTAs, "CTA"), s.Arena>>10)
 	}
 	a.Say("%s: %d bytes", d.File, d.Bytes)
 	return nil

@@ -48,7 +48,11 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 		if len(missing) == len(bundle.Kinds) && len(rules)-len(over) == len(missing) {
 			what = "all calls"
 		}
-		a.Note("", "on %d ranks NCCL runs %s, which nobody measured on %s; --unmeasured has rules for them", n, what,
+		where := bundle.RanksText(n, "")
+		if len(over) > 0 {
+			where += " of one node"
+		}
+		a.Note("", "on %s NCCL runs %s, which nobody measured on %s; --unmeasured has rules for them", where, what,
 			diag.Printable(f.device))
 	}
 	for i, name := range f.rules {

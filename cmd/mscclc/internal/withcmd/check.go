@@ -1,11 +1,14 @@
 package withcmd
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 
 	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/files"
+	"mscclc/ir/diag"
 	"mscclc/kernels"
 )
 
@@ -41,21 +44,20 @@ func refused(in *os.File, b *bundle.Bundle) string {
 	return ""
 }
 
-// ctas returns the most CTAs of a launch, as the library reads it from the environment (ctas_of in runtime/src).
-func ctas() int {
-	number := func(name string) int {
-		n, err := strconv.Atoi(os.Getenv(name))
-		if err != nil || n < 1 || n > bundle.MostCTAs {
-			return 0
+// ctas returns the most CTAs of a launch, as the library reads it from the environment (ctas_of in runtime/src). A note
+// names each variable that is no such number.
+func ctas(a *cli.App) int {
+	number := func(name string, otherwise int, instead string) int {
+		text := os.Getenv(name)
+		n, err := strconv.Atoi(text)
+		if err == nil && 1 <= n && n <= bundle.MostCTAs {
+			return n
 		}
-		return n
+		if text != "" {
+			a.Note("", "%s=%s is not a number from 1 to %d: %s", name, diag.Printable(text), bundle.MostCTAs, instead)
+		}
+		return otherwise
 	}
-	most := bundle.DefaultCTAs
-	if n := number("MSCCLC_CTAS"); n > 0 {
-		most = n
-	}
-	if n := number("NCCL_MAX_CTAS"); n > 0 {
-		most = min(most, n)
-	}
-	return most
+	most := number("MSCCLC_CTAS", bundle.DefaultCTAs, fmt.Sprintf("launches have at most %d CTAs", bundle.DefaultCTAs))
+	return min(most, number("NCCL_MAX_CTAS", most, "it does not lower MSCCLC_CTAS"))
 }

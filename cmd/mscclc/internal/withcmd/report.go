@@ -22,8 +22,8 @@ type SetReport struct {
 }
 
 // report fills in what the bundle's programs run, and what not.
-func (doc *Document) report(b *bundle.Bundle) {
-	doc.CTAs, doc.Sets = ctas(), []SetReport{}
+func (doc *Document) report(a *cli.App, b *bundle.Bundle) {
+	doc.CTAs, doc.Sets = ctas(a), []SetReport{}
 	for i := range b.Sets {
 		s := &b.Sets[i]
 		r := SetReport{Ranks: s.Ranks, Nodes: s.Nodes(), Gaps: b.Gaps(s, doc.CTAs), Wide: b.Wide(s, doc.CTAs)}
@@ -65,8 +65,8 @@ func (r *SetReport) tell(a *cli.App, who string, ctas int) {
 	title := bundle.RanksText(r.Ranks, r.Nodes)
 	if len(r.Wide) > 0 {
 		most := slices.MaxFunc(r.Wide, func(a, b bundle.RuleInfo) int { return int(a.CTAs) - int(b.CTAs) }).CTAs
-		a.Note("", "with %s, a launch has at most %d CTAs (MSCCLC_CTAS, NCCL_MAX_CTAS); left out, as they need up to %d: %s",
-			title, ctas, most, diag.Counted(len(r.Wide), "rule"))
+		a.Note("", "with %s, a launch has at most %s (MSCCLC_CTAS, NCCL_MAX_CTAS); left out, as they need up to %d: %s",
+			title, diag.Counted(ctas, "CTA"), most, diag.Counted(len(r.Wide), "rule"))
 	}
 	var keys []string
 	collectives := map[string][]string{} // by the rest of the line

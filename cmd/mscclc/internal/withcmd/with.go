@@ -126,7 +126,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if err != nil {
 		return err
 	}
-	doc.report(b)
+	doc.report(a, b)
 	dir := f.lib
 	if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
 		return unavailable("--lib: there is no folder %s", dir)
