@@ -2,7 +2,7 @@
 
 package transport
 
-// #cgo CXXFLAGS: -O2 -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra
+// #cgo CXXFLAGS: -O2 -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -DTRANSPORT_OF_PROGRAM
 // #cgo LDFLAGS: -ldl -lpthread
 // #include "proxy.h"
 // #include <stdlib.h>

@@ -97,10 +97,16 @@ func mediumOf(network bool) medium {
 	return near
 }
 
-// LooksOf returns the looks of p where no topology is known: its nodes are those that it states, else there is one.
-func LooksOf(p *ir.Program) *StepLooks {
+// LooksOf returns the looks of p where no topology is known. node is the node of each rank; where it is nil, nodes are
+// those that p states, or else there is one.
+func LooksOf(p *ir.Program, node []int) *StepLooks {
 	per := int32(p.RanksPerNode)
-	l := newLooks(p, func(a, b int32) medium { return mediumOf(per > 0 && a/per != b/per) })
+	l := newLooks(p, func(a, b int32) medium {
+		if node != nil {
+			return mediumOf(node[a] != node[b])
+		}
+		return mediumOf(per > 0 && a/per != b/per)
+	})
 	l.name("the node's links", nil)
 	return l
 }

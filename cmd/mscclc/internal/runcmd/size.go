@@ -86,7 +86,7 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 		}
 	}
 	if f.trace != "" && len(runs) > 0 && runs[0].ran {
-		file, looks := f.team.traceFile(f.trace), picture.LooksOf(traced)
+		file, looks := f.team.traceFile(f.trace), picture.LooksOf(traced, f.team.on(traced.Coll.Ranks))
 		if err := picture.SaveTrace(a, file, traced, &plan.trace, looks); err != nil {
 			return err
 		}
