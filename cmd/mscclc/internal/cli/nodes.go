@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"mscclc/algorithms/choose"
 	"mscclc/ir/diag"
@@ -52,6 +53,33 @@ func (n Nodes) Of(ranks int) ([]int32, error) {
 func (n Nodes) unfit(ranks int, format string, args ...any) error {
 	return diag.List{diag.New(diag.Parameter, diag.Span{}, format, args...).
 		WithHint("name the ranks of each node, as in --nodes %s", example(ranks))}
+}
+
+// Otherwise returns what to do where the ranks of processes are of other nodes than the flag says. node is the node of
+// each rank, from 0, in the order of their first ranks. It is "" without a flag, where they lie as it says, and on one node.
+func (n Nodes) Otherwise(node []int) string {
+	said, err := n.Of(len(node))
+	if n == "" || err != nil {
+		return ""
+	}
+	blocks, as := true, true
+	var ranks []int // of each node
+	for r, at := range node {
+		as = as && at == int(said[r])
+		if at == len(ranks) {
+			ranks = append(ranks, 0)
+		}
+		blocks = blocks && at == len(ranks)-1
+		ranks[at]++
+	}
+	switch lie := strings.ReplaceAll(strings.Trim(fmt.Sprint(ranks), "[]"), " ", ","); {
+	case as || len(ranks) == 1:
+		return ""
+	case blocks:
+		return fmt.Sprintf("--nodes %s was given, but the nodes of the processes have %s ranks: give --nodes %s", n, lie, lie)
+	}
+	return fmt.Sprintf("--nodes %s is for blocks of ranks, and the ranks lie otherwise: start a process for each rank, those "+
+		"of a node behind each other; or name the collective alone: its programs are compiled for the ranks as they lie", n)
 }
 
 // example is two nodes of some ranks.

@@ -2,8 +2,27 @@ package cli
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
+
+// TestNodesOtherwise has ranks that lie as --nodes says, or in other blocks, or in none.
+func TestNodesOtherwise(t *testing.T) {
+	for _, c := range []struct {
+		flag Nodes
+		node []int
+		want string
+	}{
+		{"", []int{0, 1}, ""}, {"2", []int{0, 0, 1, 1}, ""}, {"3,1", []int{0, 0, 0, 1}, ""}, {"3", []int{0, 0}, ""}, {"2", []int{0, 0}, ""},
+		{"3,1", []int{0, 0, 1, 1}, "--nodes 3,1 was given, but the nodes of the processes have 2,2 ranks: give --nodes 2,2"},
+		{"2", []int{0, 1, 2, 2}, "have 1,1,2 ranks: give --nodes 1,1,2"},
+		{"2", []int{0, 1, 0, 1}, "start a process for each rank"},
+	} {
+		if got := c.flag.Otherwise(c.node); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("--nodes %s, ranks on %v: %q", c.flag, c.node, got)
+		}
+	}
+}
 
 // TestNodes reads the flag --nodes for some numbers of ranks.
 func TestNodes(t *testing.T) {
