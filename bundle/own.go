@@ -71,7 +71,8 @@ func hintOf(o *choose.Own, given *ir.Program) string {
 	return "name the algorithm itself, which bundle compiles for calls in place and out of place"
 }
 
-// hinted returns an error about o with the position of its file and with a hint, where it has none.
+// hinted returns an error about o with the position of its file, where it has none, and with a hint, where it has none
+// or is right in the other placement: then the hint of the proof is not what to do.
 func hinted(err error, o *choose.Own, hint string) error {
 	var found diag.List
 	if !errors.As(err, &found) {
@@ -81,7 +82,7 @@ func hinted(err error, o *choose.Own, hint string) error {
 		if found[i].Span == (diag.Span{}) {
 			found[i].Span = diag.FileSpan(o.File)
 		}
-		if found[i].Hint == "" {
+		if found[i].Hint == "" || strings.HasPrefix(found[i].Text, "in place: ") {
 			found[i].Hint = hint
 		}
 	}
