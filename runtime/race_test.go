@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mscclc/bundle"
+	"mscclc/executor/data"
 	library "mscclc/runtime"
 )
 
@@ -39,17 +40,22 @@ func races(t *testing.T) string {
 	return "TSAN_OPTIONS=halt_on_error=1 suppressions=" + withoutMock(t, "race")
 }
 
-// withoutMock is a file that has a sanitizer leave out what it finds of a kind in the mock driver.
+// withoutMock is a file that has a sanitizer leave out what it finds of a kind in the mock driver and in UCX.
 func withoutMock(t *testing.T, kind string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "suppressed")
-	if err := os.WriteFile(file, []byte(kind+":/mscclc/standin/\n"), 0o600); err != nil {
+	text := kind + ":/mscclc/standin/\n"
+	for _, of := range []string{"libucs", "libucp", "libuct", "libucm"} { // UCX is built without the sanitizer
+		text += kind + ":" + of + ".so\n"
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
 }
 
-// TestWholeRaces runs the front and the engine together under the thread sanitizer, with ranks as threads.
+// TestWholeRaces runs the front and the engine together under the thread sanitizer: with ranks as threads on one node,
+// and as processes on two, each of which has a proxy.
 func TestWholeRaces(t *testing.T) {
 	dir, err := sources()
 	if err != nil {
@@ -68,4 +74,13 @@ func TestWholeRaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.do(t, sharedCalls...).well(t)
+	t.Run("nodes", func(t *testing.T) {
+		needUCX(t)
+		s.threads, s.bundle = false, nodesFile(t, []data.DType{data.F32, data.I64}, 4, "2")
+		net, of := onNodes("a", "a", "b", "b")
+		s.env, s.of = append(s.env, net...), of
+		s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "allreduce 0 70001 4 0 0 1 vu", "allgather 0 30000 7 0 0 0 vi",
+			"capture 0", "allreduce 0 1000 7 0 0 0 v", "alltoall 0 9000 7 0 0 2 v", "endcapture 0 5", "sync",
+			"destroy 0").well(t)
+	})
 }
