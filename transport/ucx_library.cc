@@ -14,8 +14,8 @@ int ucx_fail(struct ucx_engine *u, int8_t status, const char *doing) {
 
 // What UCX does in a process that is not its own, unless the user says otherwise. It must leave signals to Go's
 // runtime, and allocators alone; what it logs would be between the lines of our output, and errors are reported by us.
-// UCX reads these when it is loaded, before any of its functions can be called: then it takes the signals. So they are variables
-// of the environment, and not settings that ucp_config_modify or ucs_global_opts_set_value change.
+// UCX reads these when it is loaded, before any of its functions can be called: then it takes the signals. So they are
+// variables of the environment, and not settings that ucp_config_modify or ucs_global_opts_set_value change.
 //
 // setenv is a race with getenv of other threads. So mscclc sets them before it has any thread. A library in a process
 // of others must not change what they see of UCX before it is used: it sets them here, at the first plan of several
