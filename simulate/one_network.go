@@ -81,7 +81,8 @@ func (o *oneSided) mail(b *oneBlock, w owed, step int32, at float64) {
 	if costs.Bytes > 0 {
 		rate = costs.Bytes
 	}
-	x := message{pieces: n, bytes: w.bytes, more: costs.NIC * n, step: step, first: max(o.sends[b.rank], at) + costs.Message}
+	x := message{pieces: n, bytes: w.bytes, more: costs.NIC * n, step: step}
+	x.first = max(o.sends[b.rank], at) + costs.Message
 	x.last = x.first + costs.Message*(n-1)
 	x.work = o.net.alone(o.net.ways[w.way], x.bytes, rate, x.more)
 	o.sends[b.rank] = max(x.last, x.first+x.bytes/rate)

@@ -69,7 +69,8 @@ func TestShare(t *testing.T) {
 		{"three", 2, []letter{{0, 4, 3}, {1, 5, 1}, {2, 6, 2}}, map[int]float64{4: 600, 5: 300, 6: 500}},
 		{"into and out of", 2, []letter{{0, 4, 2}, {4, 0, 1}}, map[int]float64{4: 200, 0: 100}},
 		// three into node 2 have a third each, so that the other one out of node 0 has two
-		{"max-min", 3, []letter{{0, 4, 2}, {1, 8, 1}, {5, 9, 1}, {6, 10, 1}}, map[int]float64{4: 300, 8: 300, 9: 300, 10: 300}},
+		{"max-min", 3, []letter{{0, 4, 2}, {1, 8, 1}, {5, 9, 1}, {6, 10, 1}},
+			map[int]float64{4: 300, 8: 300, 9: 300, 10: 300}},
 	} {
 		p, call := letters(t, 4*c.nodes, c.list)
 		topo := machine(t, map[string]int{"nodes": c.nodes, "nics": 1})
@@ -100,8 +101,8 @@ func TestShareAll(t *testing.T) {
 		}
 	}
 	const ranks, chunk = 32, 10_000
-	text := fmt.Sprintf("algorithm all()\ncollective alltoall(%d)\nfor r in 0..%d, p in 0..%d { chunk(r, input, p).copy(p, "+
-		"output, r) }\n", ranks, ranks, ranks)
+	text := fmt.Sprintf("algorithm all()\ncollective alltoall(%d)\nfor r in 0..%d, p in 0..%d { chunk(r, input, p)"+
+		".copy(p, output, r) }\n", ranks, ranks, ranks)
 	call := simulate.Call{Bytes: ranks * chunk, DType: data.F32, Tile: chunk, Columns: 1}
 	got := run(t, lowered(t, text), machine(t, map[string]int{"nodes": 8, "nics": 1}), free(), call).Micros
 	if least := 4. * 28 * chunk / 1000; got < least || got > 1.1*least {

@@ -264,7 +264,7 @@ func noSuchFile(arg string) error {
 	}
 	if near := MeantCollective(name); near != "" {
 		return diag.List{d.WithHint(
-			"did you mean %s? run and bench choose an algorithm of this collective; mscclc list %s shows all, such as %s",
+			"did you mean %s? run, bench and simulate choose an algorithm of this collective; mscclc list %s shows all, such as %s",
 			near, near, AlgorithmsOf(near)[0])}
 	}
 	return diag.List{d.WithHint("mscclc list shows the catalog")}

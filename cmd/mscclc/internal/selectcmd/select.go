@@ -12,7 +12,6 @@ import (
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/simulate"
 
 	"github.com/spf13/cobra"
@@ -137,17 +136,11 @@ func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int6
 	if f.ranges < 0 {
 		return nil, nil, cli.Usagef("--ranges is from 1, or 0 for any number")
 	}
-	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure,
-		OwnWidth: f.device == "cpu"}
-	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
-	if target.Format == codegen.FormatProgram {
-		s.Call.On = choose.InBlocks(t.Ranks(), t.Nodes)
+	s, err := simulatecmd.Selector(strings.ToLower(arg), t, costs, call, target, f.inplace)
+	if err != nil {
+		return nil, nil, err
 	}
-	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
-	if s.Call.Ranks > choose.MostRanks {
-		return nil, nil, cli.Usagef("a collective is chosen for up to %d ranks, and %s has %d", choose.MostRanks, t.Name,
-			s.Call.Ranks)
-	}
+	s.Most, s.OwnWidth = f.ranges, f.device == "cpu"
 	return s, sizes, nil
 }
 
@@ -185,7 +178,7 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 	s.Stepped = bar.Step
 	list, err := s.Sizes(sizes)
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
-		return nothing(s, err)
+		return simulatecmd.Nothing(s, err)
 	}
 	if err != nil {
 		return err
@@ -225,18 +218,4 @@ type selected struct {
 	list                  []choose.Stretch
 	own                   []choose.Standing // of the user's files
 	gaps, overlaps, notes []string
-}
-
-// nothing says why no program serves, one reason a note.
-func nothing(s *choose.Selector, err error) error {
-	lines := strings.Split(err.Error(), "\n")
-	d := diag.New(diag.Unsupported, diag.Span{}, "%s", lines[0])
-	for _, why := range lines[1:min(len(lines), 1+diag.Shown)] {
-		d = d.WithNote(diag.Span{}, "%s", why)
-	}
-	if slices.ContainsFunc(lines, func(why string) bool { return strings.Contains(why, "chunks do not divide") }) {
-		d = d.WithHint("sizes are -b and twice as much again and again: -b %d is one that the chunks of most programs divide",
-			s.Call.Ranks*s.DType.Size()*64)
-	}
-	return diag.List{d}
 }

@@ -123,12 +123,21 @@ func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *simulat
 	fmt.Fprintf(a.Stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind,
 		diag.Counted(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\treplicas\ttile iterations\t\t"+
+	fmt.Fprint(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\treplicas\ttile iterations\t\t"+
 		"  the link that is busiest")
+	chosen := rows[0].Program != ""
+	if chosen {
+		fmt.Fprint(w, "\t  program")
+	}
+	fmt.Fprintln(w)
 	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n",
+		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s",
 			r.Bytes, r.Latency, MicrosText(r.Interval, r.Latency), r.AlgBW, r.BusBW, ColumnText(r.Replicas), r.Passes,
 			100*r.Occupied, strings.TrimSpace(r.Link))
+		if chosen {
+			fmt.Fprintf(w, "\t  %s", r.Program)
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }

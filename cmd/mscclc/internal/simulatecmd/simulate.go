@@ -35,12 +35,15 @@ type Flags struct {
 func Command(a *cli.App) *cobra.Command {
 	var f Flags
 	cmd := &cobra.Command{
-		Use:   "simulate FILE",
+		Use:   "simulate FILE|COLLECTIVE",
 		Short: "Say how long an algorithm or a program would take on a topology",
 		Long: `Say how long an algorithm, which is compiled first, or a program would take on a topology: an event simulation
-of its steps as they are scheduled, on links with a latency and a bandwidth each, where messages that share a link or a
-NIC wait for each other. mscclc help topo says what a topology is. The topology's device has the costs of launches,
+of its steps as they are scheduled, on links with a latency and a bandwidth each, which messages share. mscclc help
+topo says what a topology is. The topology's device has the costs of launches,
 steps and signals; --costs FILE replaces them, in the form of simulate/devices/*.json.
+
+Of a collective, such as allreduce, the program is chosen for each size that is the fastest of the catalog, as mscclc
+select chooses it, and its row names it. All GPUs of the topology take part.
 
 A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval
 is the time from the end of a call to the end of the next, where calls follow each other. A rank begins the next call
@@ -57,11 +60,12 @@ are 0.
 from reductions, and a GPU's memory, the links of a node and the network from each other; signals are thin, and waiting
 is pale. Of a long call they show the first tile iterations. The drawing says at its top what is left out.`,
 		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
+  mscclc simulate allreduce --topology h200 -b 1M -e 1M
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
   mscclc simulate broadcast/chain -t h200 --by interval
   mscclc simulate ring.xml --topology mine.topo -b 1M -e 1M --svg ring.svg`,
-		Args: cli.Exactly(1, "a file to simulate"),
-		RunE: func(_ *cobra.Command, args []string) error { return simulateSizes(a, args[0], &f) },
+		Args: cli.Exactly(1, "a file or a collective to simulate"),
+		RunE: func(_ *cobra.Command, args []string) error { return simulateSizes(a, cli.Collective(args[0]), &f) },
 	}
 	flags := cmd.Flags()
 	f.AddFlags(flags, "program")
@@ -111,6 +115,7 @@ type simulatedSize struct {
 	Passes   int64   `json:"passes" doc:"tile iterations"`
 	Link     string  `json:"link,omitempty" doc:"the link that was occupied longest"`
 	Occupied float64 `json:"occupied" doc:"the part of the time that link was occupied"`
+	Program  string  `json:"program,omitempty" doc:"of a collective, the fastest of the catalog"`
 }
 
 // How many replicas and threads of a block a GPU may have: blocks of all replicas run at once.
@@ -225,34 +230,27 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 	if err != nil {
 		return err
 	}
-	p, _, err := compiling.Runnable(a, arg, &compiling.Request{Flags: f.Flags, Size: sizes[len(sizes)-1]})
-	if err == nil {
-		p, err = f.Lower(p)
-	}
+	of, err := f.programs(a, arg, t, costs, sizes, call)
 	if err != nil {
 		return err
-	}
-	replicas, note, err := f.ctas.Replicas(p, mostReplicas)
-	if err != nil {
-		return err
-	}
-	if note != "" {
-		a.Note("", "%s", note)
 	}
 	rows := []simulatedSize{}
+	var p *ir.Program
 	bar := a.Progress(len(sizes), "simulate")
 	stop := bar.Watch()
 	defer stop()
 	for _, bytes := range sizes {
-		call.Bytes, call.Columns = bytes, replicas
-		if replicas == 0 && p.OneSided != nil {
-			call.Columns = widest(p, t, costs, call)
+		call.Bytes = bytes
+		var name string
+		if p, name, err = of(&call); err != nil {
+			return err
 		}
 		latency, interval, err := simulate.Both(p, t, costs, call)
 		if err != nil {
 			return f.notSimulated(arg, t, costs, p, call, err)
 		}
 		row := rowOf(t, p, call, latency, interval)
+		row.Program = name
 		rows = append(rows, row)
 		bar.Step()
 	}
@@ -262,12 +260,40 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 		}
 	}
 	stop()
-	sizing.NoteOutside(a, arg, p, sizes)
+	if rows[0].Program == "" { // else each size has its own
+		sizing.NoteOutside(a, arg, p, sizes)
+	}
 	noteEmpty(a, arg, call.DType, rows)
 	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
 		a = a.Talking()
 	}
 	return printSimulated(a, arg, t, costs, p, call.Figure, rows)
+}
+
+// programs returns what has the program of a call, by its bytes, says how it is launched, and names it where it was
+// chosen: that of a file or of an algorithm, or of a collective the fastest of the catalog.
+func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
+	call simulate.Call) (of func(call *simulate.Call) (*ir.Program, string, error), err error) {
+	if !cli.Exists(arg) && choose.IsCollective(arg) {
+		return f.chosen(arg, t, costs, sizes, call)
+	}
+	p, _, err := compiling.Runnable(a, arg, &compiling.Request{Flags: f.Flags, Size: sizes[len(sizes)-1]})
+	if err == nil {
+		p, err = f.Lower(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	replicas, note, err := f.ctas.Replicas(p, mostReplicas)
+	if note != "" {
+		a.Note("", "%s", note)
+	}
+	return func(call *simulate.Call) (*ir.Program, string, error) {
+		if call.Columns = replicas; replicas == 0 && p.OneSided != nil {
+			call.Columns = widest(p, t, costs, *call)
+		}
+		return p, "", nil
+	}, err
 }
 
 // manySteps are those of a program above which a size is not simulated in several widths.
