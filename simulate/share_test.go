@@ -110,7 +110,7 @@ func TestShareAll(t *testing.T) {
 	}
 }
 
-// TestShareWithMoves: a link that leads to other ranks of the node and to the NIC has both kinds: 100 us of what a block
+// TestShareWithMoves: a link that leads to other ranks of the node and to the NIC has both kinds: 100 us that a block
 // moves and 100 us of a message take 200 us together, and so do two of a message beside it.
 func TestShareWithMoves(t *testing.T) {
 	text := `topology mixed(nodes = 2)
