@@ -164,8 +164,11 @@ func (c *Flags) fitSides() error {
 	if c.lanes > 1 && (plus || !c.OneSided()) {
 		return cli.Usagef("--lanes is for one-sided programs that mscclc's executor runs: give --sided one, and no --target mscclpp")
 	}
-	if c.copies != 0 && (c.copies < 2 || c.copies > core.MostCopies || c.lanes == 1) {
-		return cli.Usagef("--copies takes a number from 2 to %d, and is for several lanes: give --lanes", core.MostCopies)
+	if c.copies != 0 && (c.copies < 2 || c.copies > core.MostCopies) {
+		return cli.Usagef("--copies takes a number from 2 to %d, not %d", core.MostCopies, c.copies)
+	}
+	if c.copies != 0 && c.lanes == 1 {
+		return cli.Usagef("--copies is for several lanes: give --lanes")
 	}
 	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
 	flag := c.OneGiven(only...)
