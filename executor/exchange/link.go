@@ -117,7 +117,8 @@ func (x *Member) lost(to int, err error) {
 	}
 	why := err.Error()
 	ends := func(e error) bool { return errors.Is(err, e) }
-	if slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE}, ends) {
+	over := []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE}
+	if slices.ContainsFunc(over, ends) {
 		why = "its connection has ended"
 	}
 	x.gone(to, fmt.Sprintf("%s (process %d noticed it)", why, x.index))
@@ -152,8 +153,8 @@ func (x *Member) tell(from int, text string) {
 	}
 }
 
-// Hear has f called with every note of a topic, and with what is known when a process is gone, from any goroutine. The function that it
-// returns ends that.
+// Hear has f called with every note of a topic, and with what is known when a process is gone, from any goroutine. The
+// function that it returns ends that.
 func (x *Member) Hear(topic uint64, f func(from int, note string)) (stop func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -47,8 +47,8 @@ var accidents = []accident{
 }
 
 // TestLimits holds the limits of reports as they are, for jobs that replay graphs and jobs that launch. Each process
-// that lives says which one is lost, and which step waited, or between two calls which was the last. It needs a machine without other work, so it runs where
-// limits are exact only.
+// that lives says which one is lost, and which step waited, or between two calls which was the last. It needs a machine
+// without other work, so it runs where limits are exact only.
 func TestLimits(t *testing.T) {
 	if !covering.Exact() {
 		t.Skipf("set %s=1 on a machine without other work", covering.LimitsVariable)
