@@ -23,11 +23,11 @@ type flight struct {
 // A lane is a flight on one GPU.
 type lane struct {
 	of      *flight
-	over    atomic.Uint64 // launches that are
+	over    atomic.Uint64 // launches that have ended
 	mu      sync.Mutex
 	turns   uint64 // that were given out
 	marked  uint64
-	changed chan struct{} // closed when a launch is over, or the flight is released
+	changed chan struct{} // closed when a launch has ended
 }
 
 // NewFlight begins the launches of a plan.
@@ -50,8 +50,7 @@ func (l *lane) turn() uint64 {
 	return l.turns
 }
 
-// await waits until so many launches are over. Where within is nil, it waits no longer than until the flight is
-// released, or else than within.
+// await waits until so many launches have ended, or until within fires if it is not nil.
 func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 	for {
 		l.mu.Lock()
@@ -59,9 +58,6 @@ func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 		l.mu.Unlock()
 		if l.over.Load() >= n {
 			return true
-		}
-		if within == nil && l.of.released.Load() {
-			return false
 		}
 		select {
 		case <-changed:
@@ -122,16 +118,9 @@ func (f *flight) Busy() (bool, error) {
 }
 
 // Release has launches do nothing that have not begun: replays of a long queue would each find out that they fail.
-func (f *flight) Release() {
-	if f.released.Swap(true) {
-		return
-	}
-	for _, l := range f.all() {
-		l.wake()
-	}
-}
+func (f *flight) Release() { f.released.Store(true) }
 
-// Renew ends that.
+// Renew lets launches run again.
 func (f *flight) Renew() { f.released.Store(false) }
 
 // Close has nothing to free.
@@ -195,13 +184,14 @@ func (s *shot) Launch(on executor.Stream) error {
 	return st.put(task{do: s.turn, lane: s.lane})
 }
 
-// turn runs the launch when those of its plan before are over, unless the flight is released by then.
+// turn runs the launch when those of its plan before have ended, unless the flight is released by then. A launch that
+// does nothing has its turn, too: what counts as ended uses no memory of the plan any more.
 func (s *shot) turn(r *cpu.Runner, turn uint64) {
-	if s.lane.of.released.Load() || !s.lane.await(turn-1, nil) {
-		s.lane.over.Add(1) // Busy looks again soon
+	s.lane.await(turn-1, nil)
+	defer s.lane.end()
+	if s.lane.of.released.Load() {
 		return
 	}
-	defer s.lane.end()
 	if err := s.run(r); err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
