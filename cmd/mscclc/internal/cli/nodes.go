@@ -55,9 +55,8 @@ func (n Nodes) unfit(ranks int, format string, args ...any) error {
 		WithHint("name the ranks of each node, as in --nodes %s", example(ranks))}
 }
 
-// Otherwise returns what to do where the ranks of processes are of other nodes than the flag says. node is the node of
-// each rank, from 0, in the order of their first ranks. It is "" without a flag, where they lie as it says, and on one
-// node.
+// Otherwise returns a hint if the ranks of processes are of other nodes than the flag says. node is the node of each
+// rank, from 0, in the order of their first ranks. The hint is "" if there is no flag, if they agree, and on one node.
 func (n Nodes) Otherwise(node []int) string {
 	said, err := n.Of(len(node))
 	if n == "" || err != nil {

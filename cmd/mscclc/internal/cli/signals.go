@@ -25,8 +25,8 @@ func EndsBy(ctx context.Context, signals ...os.Signal) (context.Context, context
 	return signal.NotifyContext(ctx, signals...)
 }
 
-// undos undo what the command has begun, each of which returns what it has done. When a signal ends the process, it is
-// locked for good.
+// undos holds functions that undo what the command has begun. Each returns what it has done. When a signal ends the
+// process, it is locked for good.
 var undos struct {
 	sync.Mutex
 	list []*func() string
@@ -61,7 +61,27 @@ func undoAll() (done []string) {
 	if n := len(temps.names); n > 0 {
 		done = append(done, "removed "+diag.Counted(n, "temporary file"))
 	}
-	return append(done, "left no shared memory") // which is in no file, so it ends with the processes
+	return done
+}
+
+// mostUndoing is how long a signal waits for what it undoes and says: stderr may be a pipe that nobody reads.
+const mostUndoing = 5 * time.Second
+
+// undone undoes what the command has begun, and says so.
+func undone(s os.Signal) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		line := "mscclc: interrupted by " + signalNames[s]
+		if done := undoAll(); len(done) > 0 {
+			line += "; " + strings.Join(done, ", ")
+		}
+		fmt.Fprintln(os.Stderr, line)
+	}()
+	select {
+	case <-over:
+	case <-time.After(mostUndoing):
+	}
 }
 
 // RemoveOnSignal has signals that end the process undo what it has begun, remove its temporary files and folders, and
@@ -78,7 +98,7 @@ func RemoveOnSignal() {
 			if _, waits := graceful.LoadAndDelete(s); waits {
 				continue
 			}
-			fmt.Fprintf(os.Stderr, "mscclc: interrupted by %s; %s\n", signalNames[s], strings.Join(undoAll(), ", "))
+			undone(s)
 			signal.Reset(s)
 			if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {
 				time.Sleep(time.Second) // until the signal ends the process, whose status then names it

@@ -47,6 +47,12 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 	overdue := sync.OnceFunc(func() { time.AfterFunc(grace, func() { late.Store(true); cancel() }) })
 	stderr := &teller{to: a.Stderr, said: map[string]int{}}
 	var wg sync.WaitGroup
+	wg.Add(count)
+	forget := cli.UndoOnSignal(func() string { // before any begins, so that none is left
+		cancel()
+		wg.Wait()
+		return "ended " + diag.Counted(count, "process")
+	})
 	for i := range count {
 		says := &speaker{teller: stderr, process: i}
 		cmd := exec.CommandContext(within, self, os.Args[1:]...)
@@ -55,7 +61,8 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 		if i > 0 {
 			cmd.Stdout = io.Discard
 		}
-		wg.Go(func() {
+		go func() {
+			defer wg.Done()
 			var exit *exec.ExitError
 			if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 				errs[i] = err
@@ -65,13 +72,8 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 				overdue()
 			}
 			says.end()
-		})
+		}()
 	}
-	forget := cli.UndoOnSignal(func() string {
-		cancel()
-		wg.Wait()
-		return "ended " + diag.Counted(count, "process")
-	})
 	wg.Wait()
 	forget()
 	if ctx.Err() != nil {
