@@ -62,6 +62,9 @@ func BenchmarkLanes(b *testing.B) {
 			bench.program(b, r.many)
 			for b.Loop() {
 				took := bench.run(b, r.many, nil)
+				if took == nil {
+					b.Fatal("the program has no room")
+				}
 				b.ReportMetric(float64(took.Events), "events")
 				b.ReportMetric(took.Micros, "simulated-us")
 			}

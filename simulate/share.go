@@ -22,7 +22,7 @@ type messages struct {
 	streams []stream
 	routes  []route
 	known   map[int32]int32 // the route of a way
-	dues    queue           // of routes: when a message has gone; those that are not a route's due are of the past
+	dues    queue           // of routes: when a message has gone; entries that differ from the route's due are stale
 	next    float64         // the first of them that is an event
 	active  []int32         // routes with messages
 	gone    []int32         // streams whose message has just gone
@@ -35,7 +35,7 @@ type messages struct {
 // (transport/PROXY.md).
 type stream struct {
 	rank, route int32
-	waiting     []message // the first is on its way, or begins at its time
+	waiting     []message // the first is on its way, or the next to begin
 	until       float64   // the route's clock when it has gone
 }
 

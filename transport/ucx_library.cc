@@ -17,9 +17,9 @@ int ucx_fail(struct ucx_engine *u, int8_t status, const char *doing) {
 // UCX reads these when it is loaded, before any of its functions can be called: then it takes the signals. So they are
 // variables of the environment, and not settings that ucp_config_modify or ucs_global_opts_set_value change.
 //
-// setenv is a race with getenv of other threads. So mscclc sets them before it has any thread. A library in a process
-// of others must not change what they see of UCX before it is used: it sets them here, at the first plan of several
-// nodes, and only those that are not set.
+// setenv is a race with getenv of other threads. So Go programs that link this package, such as mscclc, set them before
+// they have any thread. The library in the process of a training job must not change what others see of UCX before it
+// is used: it sets them here, at the first communicator of several nodes. Both set only those that are not set.
 #ifdef TRANSPORT_OF_PROGRAM
 __attribute__((constructor))
 #endif

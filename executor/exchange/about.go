@@ -7,7 +7,7 @@ import (
 
 // This file is what errors say of a process that is lost: who it is, and what the job did last.
 
-// An about is what the user of a member has told it for that.
+// An about holds what error messages say about processes and calls.
 type about struct {
 	is   atomic.Pointer[func(process int) string]
 	last atomic.Pointer[string]
