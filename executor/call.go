@@ -42,7 +42,7 @@ type Call struct {
 	tables  map[*seat]int // of a seat's tables for calls
 	leave   map[*seat][][]byte
 	offers  []map[int][]byte // of memory, until all have reached it
-	is      *string          // what errors call it
+	title   *string          // what errors call it
 	trace   *Trace
 	records map[*seat]*seatTrace
 
@@ -62,7 +62,7 @@ func (c *Call) Launch(s Stream) error {
 	}
 	shot := c.shots[s.GPU()]
 	if shot != nil {
-		c.plan.x.Calls(c.is)
+		c.plan.x.Calls(c.title)
 		c.counted(s.GPU())
 		return shot.Launch(s)
 	}

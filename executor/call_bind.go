@@ -23,11 +23,11 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 		return nil, errors.New("executor: a call of a closed plan")
 	}
 	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[GPU]Shot{}, tables: map[*seat]int{},
-		leave: map[*seat][][]byte{}, is: p.named(&args),
-		trace: args.Trace, records: map[*seat]*seatTrace{}}
+		leave: map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
 	geo, err := p.loaded.geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
 	var buffers []abi.OneMemory
 	if err == nil {
+		c.title = p.named(&args)
 		buffers, err = p.buffers(&args, geo)
 	}
 	if err == nil {
@@ -51,12 +51,12 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	return c, nil
 }
 
-// named says what a call is, for errors.
+// named says what a call is, for errors. Its type and size are checked before.
 func (p *Plan) named(args *CallArgs) *string {
 	prog := p.program()
-	is := fmt.Sprintf("%v of %d bytes of %v by %s", prog.Coll.Kind, data.CallBytes(prog.Coll, args.Elems, args.DType),
+	title := fmt.Sprintf("%v of %d bytes of %v by %s", prog.Coll.Kind, data.CallBytes(prog.Coll, args.Elems, args.DType),
 		args.DType, prog.Name)
-	return &is
+	return &title
 }
 
 // buffers checks the addresses of a call, and says where each rank of this process
