@@ -23,9 +23,9 @@ type flight struct {
 // A lane is a flight on one GPU.
 type lane struct {
 	of      *flight
-	over    atomic.Uint64 // launches that have ended
 	mu      sync.Mutex
 	turns   uint64 // that were given out
+	over    uint64 // launches that have ended
 	marked  uint64
 	changed chan struct{} // closed when a launch has ended
 }
@@ -54,9 +54,9 @@ func (l *lane) turn() uint64 {
 func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 	for {
 		l.mu.Lock()
-		changed := l.changed
+		over, changed := l.over >= n, l.changed
 		l.mu.Unlock()
-		if l.over.Load() >= n {
+		if over {
 			return true
 		}
 		select {
@@ -68,14 +68,9 @@ func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 }
 
 func (l *lane) end() {
-	l.over.Add(1)
-	l.wake()
-}
-
-// wake has all who wait look again.
-func (l *lane) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.over++
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
