@@ -30,7 +30,7 @@ type programKey struct {
 	kind        ir.Kind
 	ranks, root int
 	direct      bool
-	nodes       string // as nodesText writes them
+	nodes       string // as choose.NodesText writes them
 	choose.InLanes
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"mscclc/algorithms/choose"
 	"mscclc/executor/abi"
@@ -45,25 +43,6 @@ func NodesOf(text string, ranks int) (node []int32, ok bool) {
 	return node, true
 }
 
-// nodesText is what NodesOf reads: the ranks of each node, or "" for one node.
-func nodesText(node []int32) string {
-	var sizes []int
-	for _, n := range node {
-		for int(n) >= len(sizes) {
-			sizes = append(sizes, 0)
-		}
-		sizes[n]++
-	}
-	if len(sizes) < 2 {
-		return ""
-	}
-	words := make([]string, len(sizes))
-	for i, n := range sizes {
-		words[i] = strconv.Itoa(n)
-	}
-	return strings.Join(words, ",")
-}
-
 // spread reports whether r is for several nodes on which its ranks lie.
 func (r *Rule) spread() bool {
 	node, ok := NodesOf(r.Nodes, r.Ranks)
@@ -73,7 +52,7 @@ func (r *Rule) spread() bool {
 // layout is how the ranks of r lie on nodes, in one way for each: the ranks of each node, or "" for one node.
 func (r *Rule) layout() string {
 	node, _ := NodesOf(r.Nodes, r.Ranks)
-	return nodesText(node)
+	return choose.NodesText(node)
 }
 
 // layouts returns how n ranks lie on nodes, one node first, and then as rules say.
@@ -111,7 +90,7 @@ func (k *programKey) equalNodes(from *choose.Own) (int, error) {
 }
 
 // Nodes has the ranks of each node, as NodesOf reads it, or "" for one node.
-func (s *Set) Nodes() string { return nodesText(s.Node) }
+func (s *Set) Nodes() string { return choose.NodesText(s.Node) }
 
 // Title names a set as RanksText does.
 func (s *Set) Title() string { return RanksText(s.Ranks, s.Nodes()) }

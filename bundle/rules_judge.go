@@ -3,6 +3,7 @@ package bundle
 import (
 	"fmt"
 
+	"mscclc/algorithms/choose"
 	"mscclc/executor/data"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
@@ -69,7 +70,7 @@ func (t *rulesReader) judgeNodes(r *MeasuredRule) {
 		t.bad(t.at["windows"], "is for windows, which are memory of one node, and for several nodes")
 	}
 	if ok {
-		r.Nodes = nodesText(node)
+		r.Nodes = choose.NodesText(node)
 	}
 }
 

@@ -59,6 +59,26 @@ func NodesBySize(sizes []int, ranks int) (node []int32, ok bool) {
 	return node, len(node) == ranks
 }
 
+// NodesText returns the ranks of each node, as NodeSizes reads them, or "" for one node. node is the node of each rank,
+// from 0.
+func NodesText[N int | int32](node []N) string {
+	var sizes []int
+	for _, n := range node {
+		for int(n) >= len(sizes) {
+			sizes = append(sizes, 0)
+		}
+		sizes[n]++
+	}
+	if len(sizes) < 2 {
+		return ""
+	}
+	words := make([]string, len(sizes))
+	for i, n := range sizes {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
+}
+
 // InBlocks is Call.On of so many ranks that lie in blocks on so many nodes, as equal as can be.
 func InBlocks(ranks, nodes int) string {
 	each, node := (ranks+max(nodes, 1)-1)/max(nodes, 1), make([]int, ranks)

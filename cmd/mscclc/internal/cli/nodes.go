@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"mscclc/algorithms/choose"
 	"mscclc/ir/diag"
@@ -59,23 +59,12 @@ func (n Nodes) unfit(ranks int, format string, args ...any) error {
 // rank, from 0, in the order of their first ranks. The hint is "" if there is no flag, if they agree, and on one node.
 func (n Nodes) Otherwise(node []int) string {
 	said, err := n.Of(len(node))
-	if n == "" || err != nil {
+	lie := choose.NodesText(node)
+	agree := slices.EqualFunc(node, said, func(a int, b int32) bool { return a == int(b) })
+	switch {
+	case n == "" || err != nil || agree || lie == "":
 		return ""
-	}
-	blocks, as := true, true
-	var ranks []int // of each node
-	for r, at := range node {
-		as = as && at == int(said[r])
-		if at == len(ranks) {
-			ranks = append(ranks, 0)
-		}
-		blocks = blocks && at == len(ranks)-1
-		ranks[at]++
-	}
-	switch lie := strings.ReplaceAll(strings.Trim(fmt.Sprint(ranks), "[]"), " ", ","); {
-	case as || len(ranks) == 1:
-		return ""
-	case blocks:
+	case slices.IsSorted(node): // in blocks
 		return fmt.Sprintf("--nodes %s was given, but the nodes of the processes have %s ranks: give --nodes %s", n, lie, lie)
 	}
 	return fmt.Sprintf("--nodes %s is for blocks of ranks, and the ranks lie otherwise: start a process for each rank, those "+
