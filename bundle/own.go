@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify"
 )
 
 // This file takes the user's programs that are compiled already.
@@ -82,7 +83,7 @@ func hinted(err error, o *choose.Own, hint string) error {
 		if found[i].Span == (diag.Span{}) {
 			found[i].Span = diag.FileSpan(o.File)
 		}
-		if found[i].Hint == "" || strings.HasPrefix(found[i].Text, "in place: ") {
+		if found[i].Hint == "" || strings.HasPrefix(found[i].Text, verify.InPlace) {
 			found[i].Hint = hint
 		}
 	}

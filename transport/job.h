@@ -6,11 +6,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-// Times in ns. A peer that says nothing for SILENT is taken for dead, so that all
-// processes can say so within 5 s. BEAT is how often each speaks at least. PAUSE is
-// a gap between two rounds of the thread that the peers are not to blame for.
-// GRACE is how long a goodbye may come behind the end of a connection, and TELL how long closing lets the peers be told
-// of a failure.
+// Times in ns. A peer that says nothing for SILENT is taken for dead, so that all processes can say so within 5 s. BEAT
+// is how often each speaks at least. PAUSE is a gap between two rounds of the thread that the peers are not to blame
+// for. GRACE is how long a goodbye may come behind the end of a connection, and TELL how long closing lets the peers be
+// told of a failure.
 static const u64 MS = 1000000, BEAT_NS = 500 * MS, SILENT_NS = 4500 * MS, PAUSE_NS = 1000 * MS;
 static const u64 GRACE_NS = 200 * MS, TELL_NS = 500 * MS;
 

@@ -62,6 +62,9 @@ func Check(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt
 // result shows which steps make complete sums. No step of p has the flag yet. p is for sends and receives.
 func CheckAndMark(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, true) }
 
+// InPlace begins the text of what is wrong in calls in place, of a program that is for calls out of place first.
+const InPlace = "in place: "
+
 func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
 	c := &checker{p: p, opt: opt, mark: mark}
 	c.judge()
@@ -74,7 +77,7 @@ func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
 	report, list = Check(q, opt)
 	how := "out of place: "
 	if q.Coll.Inplace {
-		how = "in place: "
+		how = InPlace
 	}
 	for i := range list {
 		list[i].Text = how + list[i].Text
