@@ -49,7 +49,7 @@ func TestContest(t *testing.T) {
 	}, wrong: func(f *Form) bool { return f.Name == "wrong" }}}
 	s := &Contest{Site: site, Most: 100,
 		Widths: func(*Form, *Call) *Widths {
-			return &Widths{[]int64{1, 2, 4, 8}, []int64{128, 512}, []int64{64 << 10}}
+			return &Widths{Columns: []int64{1, 2, 4, 8}, Threads: []int64{128, 512}, Tiles: []int64{64 << 10}}
 		},
 		Rivals: func(context.Context, *Call) ([]Op, error) {
 			return []Op{fakeOp{&Form{Name: "NCCL"}}, fakeOp{&Form{Name: "NCCL"}}}, nil

@@ -20,6 +20,7 @@ type GPUsOptions struct {
 	Plan  executor.PlanOptions // proof and exchange; the rest is set here
 	Wait  time.Duration        // that one wait of a launch may last
 	Calls []*Call              // that there must be memory for
+	Plans int                  // that stay prepared at most, where no call is bound while one is made; 0 is any number
 }
 
 // GPUs is a site of which this process drives all ranks, or where there is an

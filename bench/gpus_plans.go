@@ -39,6 +39,15 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 			return nil, err
 		}
 	}
+	if most := g.options.Plans; most > 0 && len(g.made) >= most {
+		oldest := g.made[0]
+		err := g.plans[oldest].plan.Close()
+		delete(g.plans, oldest)
+		g.made = slices.Delete(g.made, 0, 1)
+		if err := g.Agree(ctx, err); err != nil {
+			return nil, err
+		}
+	}
 	options := g.options.Plan
 	options.GPUs, options.Ranks = g.options.GPUs, g.ranks
 	options.Columns, options.TileBytes = wider.columns, wider.tile

@@ -14,8 +14,9 @@ import (
 type Search struct {
 	Site      Site
 	Measuring Measuring
+	Fine      Measuring     // of the fastest at the end of Tune, if it has replays
 	Most      int           // measurements of one call
-	Within    time.Duration // that Judge looks for widths of one call; 0 is for ever
+	Within    time.Duration // that Tune looks at one call, and Judge for widths of one; 0 is for ever
 
 	Widths *Widths // that Tune and Contest look among; nil: the usual ones
 
@@ -23,22 +24,8 @@ type Search struct {
 	Seen func(t Tried, final bool)
 }
 
-// Widths lists the replicas, threads of a block and bytes of a tile that a search tries, each in ascending order.
-type Widths struct{ Columns, Threads, Tiles []int64 }
-
-// usual are the widths of a search that has no limits.
-var usual = &Widths{
-	Columns: []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 132},
-	Threads: []int64{64, 128, 256, 512},
-	Tiles:   []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
-}
-
-// The widths that a form's search begins at, beside its own: what is fastest of few replicas is seldom a
-// neighbour of what is of many.
-var (
-	firstColumns = []int{8, 32, 64, 128}
-	firstThreads = []int{256, 512}
-)
+// assured are the forms that Tune measures whatever time it has.
+const assured = 8
 
 // A Tried is a form that was measured.
 type Tried struct {
@@ -48,13 +35,23 @@ type Tried struct {
 
 // Tune returns the forms that were measured for a call, the fastest first (see ranked), whose
 // results were checked. Forms begin with the most likely, as wide as they say. A
-// form that fails is left out, and why is what failed where all do.
+// form that fails is left out, and why is what failed where all do. Where Within ends before, some forms were not
+// measured, but the first few were.
 func (s *Search) Tune(ctx context.Context, c *Call, forms []*Form) ([]Tried, error) {
 	t := &search{Search: s, call: c, left: s.Most, seen: map[Form]bool{}}
-	first, err := t.measure(ctx, forms)
+	n, begin := min(len(forms), assured), time.Now()
+	first, err := t.measure(ctx, forms[:n])
 	if err != nil {
 		return nil, err
 	}
+	if s.Within > 0 {
+		t.until = begin.Add(s.Within)
+	}
+	more, err := t.measure(ctx, forms[n:])
+	if err != nil {
+		return nil, err
+	}
+	first = append(first, more...)
 	if first, err = t.spread(ctx, first); err != nil {
 		return nil, err
 	}
@@ -175,12 +172,8 @@ func (t *search) spread(ctx context.Context, first []Tried) (list []Tried, err e
 			continue
 		}
 		var forms []*Form
-		for _, columns := range firstColumns {
-			for _, threads := range firstThreads {
-				f := at.Form
-				f.Columns, f.Threads = columns, threads
-				forms = append(forms, &f)
-			}
+		for _, w := range cmp.Or(t.Widths, usual).First {
+			forms = append(forms, w.Of(at.Form))
 		}
 		found, err := t.measure(ctx, forms)
 		if err != nil {
@@ -210,33 +203,6 @@ func (t *search) climb(ctx context.Context, at Tried) error {
 	}
 }
 
-// neighbours are forms a step wider or narrower in one of the three. What the
-// executor chose is not known, so that from there the middle is tried.
-func neighbours(f *Form, w *Widths) []*Form {
-	var list []*Form
-	add := func(steps []int64, now int64, set func(f *Form, v int64)) {
-		i, there := slices.BinarySearch(steps, now)
-		around := []int{i - 1, i}
-		if there {
-			around = []int{i - 1, i + 1}
-		}
-		if now == 0 {
-			around = []int{len(steps) / 4, len(steps) / 2, 3 * len(steps) / 4}
-		}
-		for _, k := range around {
-			if k >= 0 && k < len(steps) {
-				g := *f
-				set(&g, steps[k])
-				list = append(list, &g)
-			}
-		}
-	}
-	add(w.Columns, int64(f.Columns), func(f *Form, v int64) { f.Columns = int(v) })
-	add(w.Threads, int64(f.Threads), func(f *Form, v int64) { f.Threads = int(v) })
-	add(w.Tiles, f.Tile, func(f *Form, v int64) { f.Tile = v })
-	return list
-}
-
 // finish measures the fastest once more, together, and checks what they do.
 func (t *search) finish(ctx context.Context) ([]Tried, error) {
 	const finalists = 4
@@ -248,7 +214,12 @@ func (t *search) finish(ctx context.Context) ([]Tried, error) {
 	if len(last) == 0 {
 		return nil, t.why
 	}
-	t.seen, t.left, t.tried = map[Form]bool{}, finalists, nil
+	if t.Fine.Replays > 0 {
+		fine := *t.Search
+		fine.Measuring = fine.Fine
+		t.Search = &fine
+	}
+	t.seen, t.left, t.tried, t.until = map[Form]bool{}, finalists, nil, time.Time{}
 	tried, err := t.measure(ctx, last)
 	if err != nil {
 		return nil, err

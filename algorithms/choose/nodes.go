@@ -79,6 +79,20 @@ func NodesText[N int | int32](node []N) string {
 	return strings.Join(words, ",")
 }
 
+// ReadOn reads what OnNodes writes. ok is false for another text.
+func ReadOn(text string) (node []int32, ok bool) {
+	seen := int32(0)
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 0 || n > int(seen) || len(node) == MostRanks || strconv.Itoa(n) != word {
+			return nil, false
+		}
+		seen = max(seen, int32(n)+1)
+		node = append(node, int32(n))
+	}
+	return node, seen > 1
+}
+
 // InBlocks is Call.On of so many ranks that lie in blocks on so many nodes, as equal as can be.
 func InBlocks(ranks, nodes int) string {
 	each, node := (ranks+max(nodes, 1)-1)/max(nodes, 1), make([]int, ranks)
@@ -122,6 +136,14 @@ func (c Call) blocks() bool {
 		first := int(n) * (len(node) / c.Nodes)
 		return first >= len(node) || node[first] != n || first > 0 && node[first-1] == n
 	})
+}
+
+// unlike is On where the ranks lie otherwise than in equal blocks, as entries of tables have it.
+func (c Call) unlike() string {
+	if c.blocks() {
+		return ""
+	}
+	return c.On
 }
 
 // inBlocks is the call as it is simulated: with ranks that lie in blocks, as equal as can be, as topologies have them.

@@ -29,10 +29,11 @@ const (
 	WarpThreads = 32
 )
 
-// maxTable bounds a table's file, which is JSON whatever it is called, and maxName the names in it.
+// maxTable bounds a table's file, which is JSON whatever it is called, maxName the names in it, and maxOn "on".
 const (
 	maxTable = 16 << 20
 	maxName  = 1 << 10
+	maxOn    = MostRanks * 5
 )
 
 // ReadTable reads a table, whose file messages call name, and refuses one of which it would
@@ -60,9 +61,9 @@ type tableReader struct {
 
 // An entryKey is what no two entries of a table have in common.
 type entryKey struct {
-	device, collective    string
-	ranks, nodes, element int
-	inplace               bool
+	device, collective, on string
+	ranks, nodes, element  int
+	inplace                bool
 }
 
 // bad notes that a value at at, whose path is known, is wrong.
@@ -105,6 +106,13 @@ func (t *tableReader) entry() {
 				e.Nodes = 0
 			}
 		}},
+		strictjson.Field{Key: "on", Read: func() {
+			at, before := t.Here(), t.Errors()
+			e.On = t.Text(maxOn)
+			if _, ok := ReadOn(e.On); !ok && t.Errors() == before {
+				t.bad(at, "is no node of each rank, as in \"0,0,0,1\"")
+			}
+		}},
 		strictjson.Field{Key: "collective", Must: true, Read: func() { e.Collective = t.OneOf(kinds()...) }},
 		strictjson.Field{Key: "inplace", Read: func() { e.Inplace = t.Bool() }},
 		strictjson.Field{Key: "element_bytes", Read: func() {
@@ -134,12 +142,14 @@ func (t *tableReader) judge(e *Entry, start strictjson.Pos, programs []strictjso
 	if e.Inplace && (kind == ir.AllToAll || kind == ir.SendRecv) {
 		t.bad(start, "%v has no in-place form, and \"inplace\" is true", kind)
 	}
-	if nodes := max(e.Nodes, 1); e.Ranks%nodes != 0 {
+	if nodes := max(e.Nodes, 1); e.On != "" {
+		t.judgeOn(e, start)
+	} else if e.Ranks%nodes != 0 {
 		t.bad(start, "\"ranks\" is %d, and \"nodes\" %d, which would not have as many each", e.Ranks, nodes)
 	}
-	key := entryKey{e.Device, e.Collective, e.Ranks, e.Nodes, e.Element, e.Inplace}
+	key := entryKey{e.Device, e.Collective, e.On, e.Ranks, e.Nodes, e.Element, e.Inplace}
 	if first, twice := t.known[key]; twice {
-		d := t.bad(start, "is for the same calls as another entry: %q, %d ranks of %q, and the same \"nodes\", \"inplace\" and \"element_bytes\"",
+		d := t.bad(start, "is for the same calls as another entry: %q, %d ranks of %q, and the same \"nodes\", \"on\", \"inplace\" and \"element_bytes\"",
 			e.Collective, e.Ranks, diag.Clip([]byte(e.Device)))
 		*d = d.WithNote(first, "which is here")
 	}
@@ -159,6 +169,19 @@ func (t *tableReader) judge(e *Entry, start strictjson.Pos, programs []strictjso
 		case r.Via != "" && (&ir.Collective{Kind: kind}).Reduces():
 			bad("with \"via\": %q, and a port cannot reduce", r.Via)
 		}
+	}
+}
+
+// judgeOn says where "on" of an entry does not go with its other fields.
+func (t *tableReader) judgeOn(e *Entry, start strictjson.Pos) {
+	node, _ := ReadOn(e.On)
+	nodes := int(slices.Max(node)) + 1
+	switch call := (Call{Ranks: e.Ranks, Nodes: nodes, On: e.On}); {
+	case len(node) != e.Ranks || nodes != e.Nodes:
+		t.bad(start, "\"on\" has %d ranks on %d nodes, \"ranks\" is %d, and \"nodes\" %d", len(node), nodes, e.Ranks,
+			max(e.Nodes, 1))
+	case call.blocks():
+		t.bad(start, "\"on\" says what \"nodes\": %d means without it: leave it out", nodes)
 	}
 }
 

@@ -26,8 +26,11 @@ const TableVersion = 1
 //	    {"program":"allreduce/ring","protocol":"Simple","replicas":128,"threads":512,"tile":65536}]}
 //	]}
 //
-// Of an entry "nodes" says how many nodes the ranks are in, as many in each (1 where it is not said), and
-// "element_bytes" may restrict it to elements of a size. Of a rule "up_to" is the largest call in bytes, without which
+// Of an entry "nodes" says how many nodes the ranks are in, as many in each (1 where it is not said). "on" is the node
+// of each rank where they lie otherwise, as "0,1,0,1" or "0,0,0,1"; an entry without it is for such ranks too, if no
+// other is. "element_bytes" may restrict an entry to elements of a size.
+//
+// Of a rule "up_to" is the largest call in bytes, without which
 // it is for all above, and where the last one has it, the table has nothing for larger calls; "sided" may be "two" and
 // "via" "port"; "lanes" is 1 where it is not said, and "copies" of scratch, of several lanes, 3; "replicas", "threads"
 // and "tile" are the executor's choice where they are not said; and "us" is for the reader alone.
@@ -42,6 +45,7 @@ type Entry struct {
 	Device     string `json:"device"`
 	Ranks      int    `json:"ranks"`
 	Nodes      int    `json:"nodes,omitempty" doc:"absent: 1"`
+	On         string `json:"on,omitempty" doc:"the node of each rank, as 0,0,0,1; absent: equal blocks"`
 	Collective string `json:"collective"`
 	Inplace    bool   `json:"inplace"`
 	Element    int    `json:"element_bytes,omitempty" doc:"absent: any"`
@@ -130,30 +134,48 @@ func compareEntries(a, b Entry) int {
 	}
 	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Ranks, b.Ranks),
 		cmp.Compare(max(a.Nodes, 1), max(b.Nodes, 1)), cmp.Compare(a.Collective, b.Collective),
-		cmp.Compare(place(a), place(b)), cmp.Compare(a.Element, b.Element))
+		cmp.Compare(place(a), place(b)), cmp.Compare(a.Element, b.Element), cmp.Compare(a.On, b.On))
 }
 
 // Same says whether e and o are for the same calls.
 func (e *Entry) Same(o *Entry) bool { return compareEntries(*e, *o) == 0 }
 
-// Entry finds the entry for calls on a device, of their placement: of the same element
-// where there is one, else of any. It may be nil.
+// Entry finds the entry for calls on a device, of their placement: of their nodes where there is one, else of as many
+// nodes, and of the same element where there is one, else of any. It may be nil.
 func (t *Table) Entry(device string, c Call, element int) *Entry {
 	if t == nil {
 		return nil
 	}
 	var best *Entry
+	most := -1
 	for i := range t.Entries {
 		e := &t.Entries[i]
 		if e.Device != device || e.Ranks != c.Ranks || max(e.Nodes, 1) != max(c.Nodes, 1) ||
-			e.Collective != c.Kind.String() || e.Inplace != c.Inplace {
+			e.Collective != c.Kind.String() || e.Inplace != c.Inplace || e.On != "" && e.On != c.unlike() ||
+			e.Element != 0 && e.Element != element {
 			continue
 		}
-		if e.Element == element || e.Element == 0 && best == nil {
-			best = e
+		fits := 0
+		if e.On == c.unlike() {
+			fits += 2
+		}
+		if e.Element != 0 {
+			fits++
+		}
+		if fits > most {
+			best, most = e, fits
 		}
 	}
 	return best
+}
+
+// Entry is an entry without rules for calls on a device, as Table.Entry finds it, for elements of any size.
+func (c Call) Entry(device string) Entry {
+	e := Entry{Device: device, Ranks: c.Ranks, Collective: c.Kind.String(), Inplace: c.Inplace}
+	if c.Nodes > 1 {
+		e.Nodes, e.On = c.Nodes, c.unlike()
+	}
+	return e
 }
 
 // Rule is the rule for a call of so many bytes; ok is false where the last one ends below.

@@ -186,6 +186,52 @@ func TestTableOfNodes(t *testing.T) {
 	}
 }
 
+// TestTableOn: of the entries for so many nodes that for the nodes of the call's ranks counts, then that for equal
+// blocks. What "on" says wrong is refused.
+func TestTableOn(t *testing.T) {
+	text := `{"version": 1, "entries": [
+  {"device":"cpu","ranks":4,"nodes":2,"collective":"allreduce","inplace":false,"rules":[
+    {"program":"allreduce/ring","protocol":"Simple"}]},
+  {"device":"cpu","ranks":4,"nodes":2,"on":"0,0,0,1","collective":"allreduce","inplace":false,"rules":[
+    {"program":"allreduce/allpairs","protocol":"Simple"}]}
+]}
+`
+	table, err := ReadTable("t", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil || b.String() != text {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	for on, want := range map[string]string{"": "ring", "0,0,1,1": "ring", "0,1,0,1": "ring", "0,0,0,1": "allpairs"} {
+		call := Call{Kind: ir.AllReduce, Ranks: 4, Nodes: 2, On: on}
+		v, measured, err := (&Chooser{Table: table, Device: "cpu"}).Choose(call, 1<<10, 2)
+		if err != nil || !measured || v.Program != "allreduce/"+want {
+			t.Errorf("on %q: %v, by the table %v, %v", on, v, measured, err)
+		}
+		e := call.Entry("cpu")
+		if i := slices.IndexFunc(table.Entries, func(o Entry) bool { return o.Same(&e) }); (on == "0,1,0,1") != (i < 0) {
+			t.Errorf("on %q: the entry is %+v, which is entry %d of the table", on, e, i)
+		}
+	}
+	for wrong, want := range map[string]string{
+		`"nodes":2,"on":"0,0,1,1"`: `"on" says what "nodes": 2 means without it`,
+		`"nodes":2,"on":"0,0,1"`:   `"on" has 3 ranks on 2 nodes`,
+		`"nodes":3,"on":"0,0,0,1"`: `"on" has 4 ranks on 2 nodes, "ranks" is 4, and "nodes" 3`,
+		`"on":"0,0,0,1"`:           `"nodes" 1`,
+		`"nodes":2,"on":"1,0,0,0"`: "is no node of each rank",
+		`"nodes":2,"on":"0,0,0,0"`: "is no node of each rank",
+		`"nodes":2,"on":"0,0,0,2"`: "is no node of each rank",
+		`"nodes":2,"on":"0,0,0,x"`: "is no node of each rank",
+	} {
+		_, err := ReadTable("t", strings.NewReader(strings.Replace(text, `"nodes":2,"on":"0,0,0,1"`, wrong, 1)))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
 func FuzzReadTable(f *testing.F) {
 	f.Add(someTable)
 	f.Fuzz(func(t *testing.T, text string) {

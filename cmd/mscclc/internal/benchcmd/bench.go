@@ -38,6 +38,7 @@ type benchFlags struct {
 	online       int
 	judge        bool
 	judgeTime    time.Duration
+	tuneTime     time.Duration
 	table, out   string
 	ctas         cli.CTAs
 	threads      int
@@ -78,8 +79,9 @@ as fast ours is. NCCL's environment is not changed.
 
 --tune measures the catalog's variants, finds how many CTAs they run best with, and writes a table to -o. Entries of
 other devices, ranks, collectives and placements that are in the file stay. --table FILE then chooses by it. A table
-that was written by hand is refused if a field is wrong or a rule does not fit the call. Entries with "nodes": N, as
-mscclc select --emit writes them for a topology of N nodes, are for calls with --nodes N.
+that was written by hand is refused if a field is wrong or a rule does not fit the call. Entries with "nodes": N are for
+ranks on N nodes: those of the processes, or --nodes N. Processes tune together: the first writes the table, and on
+several nodes each size takes about 30 s (--tune-time).
 
 --tune --staged measures staged programs, which reach only scratch and packets of other ranks, for a bundle. It takes
 programs that are proven in place and out of place and, for allreduce, whose ranks end with the same bits. Each rank has
@@ -161,6 +163,8 @@ processes of one machine share memory, and with --ranks a process may have sever
 		"measure what is chosen beside all of the catalog, and fail where it takes 5 % longer than the best")
 	flags.DurationVar(&f.judgeTime, "judge-time", 1500*time.Millisecond,
 		"look so long for faster widths of a size, behind one width of each variant")
+	flags.DurationVar(&f.tuneTime, "tune-time", 0,
+		"look so long for the fastest program of a size in a placement (default: no limit, and over nodes 30s)")
 	flags.StringVarP(&f.out, "output", "o", "",
 		"write the table of --tune (default: stdout) to `FILE`.table, the rules of --tune --staged to FILE.rules, or all times "+
 			"of --judge as JSON lines to FILE.jsonl")
@@ -182,21 +186,25 @@ processes of one machine share memory, and with --ranks a process may have sever
 // benchArg measures what arg names.
 func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *benchFlags) error {
 	arg = a.About(arg)
-	if err := a.Claims(cli.Named{"--plot": f.plot, "-o": f.out}, arg, f.table); err != nil {
-		return err
-	}
-	plan, err := f.plan(a, arg, files)
+	job, err := processes.Of(os.Getenv)
 	if err != nil {
 		return err
 	}
-	job, err := processes.Of(os.Getenv)
+	outputs := cli.Named{"--plot": f.plot, "-o": f.out}
+	if job != nil && job.Index > 0 { // the first process writes them, maybe on another machine
+		outputs = nil
+	}
+	if err := a.Claims(outputs, arg, f.table); err != nil {
+		return err
+	}
+	plan, err := f.plan(a, arg, files)
 	switch {
 	case err != nil:
 		return err
 	case f.procs > 0 && !processes.Started():
 		return processes.Start(ctx, a, f.procs)
-	case (f.tune && !f.forRules() || f.judge) && job != nil:
-		return cli.Usagef("--judge, and --tune without --staged or --windows, measure with one process")
+	case f.judge && job != nil:
+		return cli.Usagef("--judge measures with one process")
 	}
 	world, err := plan.Open(ctx, arg, job, a)
 	if err != nil {

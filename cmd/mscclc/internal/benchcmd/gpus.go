@@ -84,6 +84,9 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 			return errors.Join(err, x.Close())
 		}
 	}
+	if w.tune && w.on != "" {
+		options.Plans = plansOverNodes
+	}
 	site, err := bench.NewGPUs(ctx, options)
 	if err != nil {
 		return err
@@ -107,6 +110,10 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 	w.rivals = site.Rivals
 	return nil
 }
+
+// plansOverNodes are those that stay prepared while programs for several nodes are tuned: each has connections, and the
+// proxy looks at all of them.
+const plansOverNodes = 4
 
 // findNodes has programs be chosen for the nodes that ranks are on.
 func (w *benchWorld) findNodes(ctx context.Context, gpus executor.GPUs) error {

@@ -147,6 +147,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
 	case f.judgeTime <= 0 || !f.judge && f.OneGiven("judge-time") != "":
 		return cli.Usagef("--judge-time is of --judge, and above 0")
+	case f.tuneTime < 0 || f.OneGiven("tune-time") != "" && (!f.tune || f.forRules()):
+		return cli.Usagef("--tune-time is of --tune without --staged and --windows, and not below 0")
 	case f.wrongOutput() != nil:
 		return f.wrongOutput()
 	case !p.named && f.root > 0:
@@ -161,8 +163,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--tune finds --ctas, --threads and --tile, and takes none")
 	case f.tune && f.table != "":
 		return cli.Usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
-	case f.tune && (f.vs != "" || f.procs > 0):
-		return cli.Usagef("--tune measures the catalog's variants, with one process: it takes no --vs and no --procs")
+	case f.tune && f.vs != "":
+		return cli.Usagef("--tune measures the catalog's variants, and takes no --vs; --tune --staged measures NCCL beside")
 	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
 		return cli.Usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
 	case f.threads > 0 && devices.GPUs[f.device] == nil:

@@ -14,6 +14,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/data"
+	"mscclc/executor/exchange"
 	"mscclc/files"
 	"mscclc/ir/diag"
 )
@@ -22,20 +23,21 @@ import (
 const mostMeasured = 400
 
 // tuneAll measures the variants of a collective at all sizes, and writes what is
-// fastest to the table, among what the table has of other calls.
+// fastest to the table, among what the table has of other calls. Of several processes the first has the file.
 func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
-	table := &choose.Table{Version: choose.TableVersion}
-	if old, err := files.Open(w.out); err == nil {
-		table, err = w.own.ReadTable(w.out, old)
-		old.Close()
-		if err != nil {
-			return err
-		}
-	} else if w.out != "" && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	table, err := w.tuned()
+	if _, err := exchange.Agree(ctx, w.exchange, false, err); err != nil {
+		return w.heard(err)
 	}
-	search := &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured}
-	w.bar = a.Progress(2*len(w.sizes), "tune")
+	search := &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured, Within: w.tuneLimit(),
+		Widths: w.widths()}
+	if w.exchange != nil { // processes disturb each other more than threads do
+		search.Fine = w.measuring
+	}
+	w.bar = &cli.Progress{}
+	if w.first {
+		w.bar = a.Progress(2*len(w.sizes), "tune")
+	}
 	stop := w.bar.Watch()
 	defer stop()
 	found, failed := 0, error(nil)
@@ -51,7 +53,7 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 		}
 	}
 	if found == 0 && failed != nil {
-		return failed
+		return w.because(failed)
 	}
 	if found == 0 {
 		where := ""
@@ -62,7 +64,35 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 			where, diag.Counted(w.coll.Ranks, "rank"), w.site.Name())}
 	}
 	stop()
-	return writeTable(a, w.out, table, failed)
+	if !w.first {
+		return w.because(failed)
+	}
+	return w.because(writeTable(a, w.out, table, failed))
+}
+
+// tuned reads the table that is in -o, in the first process.
+func (w *benchWorld) tuned() (*choose.Table, error) {
+	fresh := &choose.Table{Version: choose.TableVersion}
+	if w.out == "" || !w.first {
+		return fresh, nil
+	}
+	old, err := files.Open(w.out)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fresh, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer old.Close()
+	return w.own.ReadTable(w.out, old)
+}
+
+// heard is err, if this process has more to say of it than another, which prints it.
+func (w *benchWorld) heard(err error) error {
+	var elsewhere *exchange.Failure
+	if errors.As(err, &elsewhere) && !elsewhere.Ends {
+		return cli.ReportedError{Code: cli.ExitGood}
+	}
+	return w.because(err)
 }
 
 // A TunedDocument is what bench --tune --json prints: the table, which --table reads.
@@ -102,23 +132,23 @@ func writeTable(a *cli.App, file string, table *choose.Table, failed error) erro
 func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench.Search,
 	inplace bool) (choose.Entry, error) {
 	call := w.call(inplace)
-	entry := choose.Entry{Device: w.site.Name(), Ranks: call.Ranks, Collective: call.Kind.String(), Inplace: inplace}
+	entry := call.Entry(w.site.Name())
 	widths := map[string]bench.Form{} // that the size before ran best with, by name
 	for i, bytes := range w.sizes {
 		c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
 		c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
-		forms, variants, err := w.candidates(call, c.Bytes(), widths)
-		if errors.Is(err, choose.ErrNotInPlace) || err == nil && len(forms) == 0 {
+		found, err := w.candidates(ctx, call, c.Bytes(), widths)
+		if err != nil {
+			return entry, devices.Impossible(err)
+		}
+		if len(found.forms) == 0 {
 			return entry, nil // the collective has no program in this placement
 		}
+		tried, err := w.fastest(ctx, search, c, call, found)
 		if err != nil {
 			return entry, devices.Impossible(err)
 		}
-		tried, err := search.Tune(ctx, c, forms)
-		if err != nil {
-			return entry, devices.Impossible(err)
-		}
-		best := tried[0]
+		best, variants := tried[0], found.variants
 		for _, t := range slices.Backward(tried) {
 			widths[t.Name] = t.Form
 		}
@@ -128,7 +158,7 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 			v.Threads = 0 // which only a GPU's blocks have
 		}
 		w.bar.Step()
-		w.bar.Over(func() {
+		w.tell(func() {
 			note := choosing.DifferNote(v.Program, w.chooser.Differs(v, call), w.dtype)
 			if note != "" {
 				note = " (" + note + ")"
@@ -141,70 +171,11 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 	return entry, nil
 }
 
-// Variants are measured whose simulated time is within so many times the best, and of these at most so many in one lane
-// and in several.
-const withinBest, mostOneLane, mostLaned = 2.5, 8, 6
-
-// candidates are the forms whose simulated time is within a factor of the best, the most likely first, and few of those
-// with several lanes; each as wide as it was best before, as the executor makes it, and as a guess has it. Variants are
-// by the names of the forms.
-func (w *benchWorld) candidates(call choose.Call, bytes int64,
-	before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant, err error) {
-	variants = map[string]choose.Variant{}
-	var tried [2]int // with one lane, and with several
-	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())
-	if err != nil {
-		return nil, variants, err
+// tell has the first process print something where the bar stands.
+func (w *benchWorld) tell(print func()) {
+	if w.first {
+		w.bar.Over(print)
 	}
-	var port []*bench.Form
-	for i, v := range ranked {
-		several := 0
-		if v.Lanes > 1 {
-			several = 1
-		}
-		far := tried[several] >= [2]int{mostOneLane, mostLaned}[several] || micros[i] > withinBest*micros[0]
-		if far && !w.own.Has(v.Program) { // the user's own are measured in any case
-			continue
-		}
-		f, err := w.variant(v, call)
-		if err != nil {
-			continue
-		}
-		variants[f.Name] = v
-		tried[several]++
-		if b, ok := before[f.Name]; ok {
-			wide := *f
-			wide.Columns, wide.Threads, wide.Tile = b.Columns, b.Threads, b.Tile
-			forms = append(forms, &wide)
-		}
-		guess := *f
-		guess.Columns, guess.Threads = guessed(bytes)
-		guess.Columns = max(1, guess.Columns/max(v.Lanes, 1)) // of which each has all lanes
-		forms = append(forms, f, &guess)
-		if p, ok := v.Ported(); ok && bytes >= portWorth && devices.GPUs[w.device] != nil {
-			if f, err := w.variant(p, call); err == nil {
-				variants[f.Name] = p
-				port = append(port, f)
-			}
-		}
-	}
-	return append(forms, port...), variants, nil
-}
-
-// portWorth are the bytes of a call from which on it is tried whether copies by a port are sooner.
-const portWorth = 1 << 20
-
-// guessed is a width that is about right on GPUs with some hundred multiprocessors.
-func guessed(bytes int64) (columns, threads int) {
-	switch {
-	case bytes <= 16<<10:
-		return 4, 128
-	case bytes <= 256<<10:
-		return 16, 256
-	case bytes <= 2<<20:
-		return 32, 512
-	}
-	return 64, 512
 }
 
 // large are the bytes of a call from which on nothing changes any more.

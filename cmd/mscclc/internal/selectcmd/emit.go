@@ -224,10 +224,7 @@ func (e *emission) table(list []choose.Stretch) error {
 	if device == "" {
 		device = s.Topology.Device
 	}
-	entry := choose.Entry{Device: device, Ranks: s.Call.Ranks, Collective: s.Call.Kind.String(), Inplace: s.Call.Inplace}
-	if s.Call.Nodes > 1 {
-		entry.Nodes = s.Call.Nodes
-	}
+	entry := s.Call.Entry(device)
 	for _, r := range list {
 		for k, wide := range r.Widths {
 			rule := choose.Rule{Variant: r.Variant, Micros: choosing.Hundredths(wide.Interval)}

@@ -1,0 +1,264 @@
+package benchcmd
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"time"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor"
+	"mscclc/executor/exchange"
+	"mscclc/ir"
+)
+
+// This file says which variants --tune measures, and in which widths.
+
+// Variants are measured whose simulated time is within so many times the best, and of these at most so many in one lane
+// and in several.
+const withinBest, mostOneLane, mostLaned = 2.5, 8, 6
+
+// mostOverNodes is how many variants are measured where ranks are on several nodes, and mostAlike how many of these are
+// of one algorithm in one form.
+const mostOverNodes, mostAlike = 36, 2
+
+// overNodesTime is how long a size is tuned there unless --tune-time says otherwise.
+const overNodesTime = 30 * time.Second
+
+// tuneLimit is how long a size is tuned, in each placement.
+func (w *benchWorld) tuneLimit() time.Duration {
+	if w.on != "" && w.OneGiven("tune-time") == "" {
+		return overNodesTime
+	}
+	return w.tuneTime
+}
+
+// The widths that are tried on CPUs, whose blocks have one thread, and on GPUs of several nodes. A message to another
+// node costs a time beside its bytes, so that few replicas and long tiles may be the fastest.
+var (
+	hostWidths = &bench.Widths{Columns: []int64{1, 2, 4, executor.DefaultMaxColumns}, Tiles: triedTiles,
+		First: []bench.Width{{Columns: 1}, {Columns: 2}, {Columns: executor.DefaultMaxColumns},
+			{Columns: 1, Tile: 1 << 20}}}
+	nodesWidths = &bench.Widths{Columns: []int64{1, 2, 4, 8, 16, 32, 64}, Threads: []int64{128, 256, 512},
+		Tiles: triedTiles, First: []bench.Width{{Columns: 1, Threads: 512}, {Columns: 4, Threads: 512},
+			{Columns: 16, Threads: 512}, {Columns: 4, Threads: 512, Tile: 256 << 10}, {Columns: 1, Threads: 512, Tile: 1 << 20}}}
+	triedTiles = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
+)
+
+// widths are those that a search looks among; nil are the usual ones.
+func (w *benchWorld) widths() *bench.Widths {
+	switch {
+	case devices.GPUs[w.device] == nil:
+		return hostWidths
+	case w.on != "":
+		return nodesWidths
+	}
+	return nil
+}
+
+// The found are forms to be measured, the likeliest first, and their variants by the names of the forms.
+type found struct {
+	forms    []*bench.Form
+	variants map[string]choose.Variant
+}
+
+// candidates are the forms that are measured for a call, each as wide as it was best before, as the executor makes it,
+// and as a guess has it. In a job of several processes all have the same: those that the first process takes, as far as
+// all can compile them. There are none where the collective has no program in this placement.
+func (w *benchWorld) candidates(ctx context.Context, call choose.Call, bytes int64,
+	before map[string]bench.Form) (*found, error) {
+	var list []choose.Variant
+	var err error
+	if w.first {
+		list, err = w.likely(call, bytes)
+	}
+	return w.formsOf(ctx, call, bytes, before, list, err)
+}
+
+// formsOf makes forms of the first process's list. err is what has failed there.
+func (w *benchWorld) formsOf(ctx context.Context, call choose.Call, bytes int64, before map[string]bench.Form,
+	list []choose.Variant, err error) (*found, error) {
+	lists, err := exchange.Agree(ctx, w.exchange, list, err)
+	if err != nil {
+		return nil, err
+	}
+	list = lists[0]
+	forms, fits := make([]*bench.Form, len(list)), make([]bool, len(list))
+	for i, v := range list {
+		forms[i], err = w.variant(v, call)
+		fits[i] = err == nil
+	}
+	everywhere, err := exchange.Agree(ctx, w.exchange, fits, nil)
+	if err != nil {
+		return nil, err
+	}
+	is := &found{variants: map[string]choose.Variant{}}
+	for i, v := range list {
+		if !slices.ContainsFunc(everywhere, func(fits []bool) bool { return !fits[i] }) {
+			is.add(forms[i], v, w.guess(v, bytes), before)
+		}
+	}
+	return is, nil
+}
+
+// guess is about the right width of a variant.
+func (w *benchWorld) guess(v choose.Variant, bytes int64) bench.Width {
+	columns, threads := guessed(bytes)
+	if devices.GPUs[w.device] == nil {
+		columns, threads = min(columns, executor.DefaultMaxColumns), 0
+	}
+	return bench.Width{Columns: max(1, columns/max(v.Lanes, 1)), Threads: threads} // each replica has all lanes
+}
+
+// add adds a form in its widths.
+func (is *found) add(f *bench.Form, v choose.Variant, guess bench.Width, before map[string]bench.Form) {
+	is.variants[f.Name] = v
+	if v.Via != "" {
+		is.forms = append(is.forms, f)
+		return
+	}
+	if b, ok := before[f.Name]; ok {
+		wide := *f
+		wide.Columns, wide.Threads, wide.Tile = b.Columns, b.Threads, b.Tile
+		is.forms = append(is.forms, &wide)
+	}
+	is.forms = append(is.forms, f, guess.Of(*f))
+}
+
+// likely are the variants that are measured for a call, the likeliest first, and few of those with several lanes.
+func (w *benchWorld) likely(call choose.Call, bytes int64) (list []choose.Variant, err error) {
+	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())
+	switch {
+	case errors.Is(err, choose.ErrNotInPlace):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case w.on != "":
+		return w.overNodes(call, ranked), nil
+	}
+	var port []choose.Variant
+	var tried [2]int // with one lane, and with several
+	for i, v := range ranked {
+		several := 0
+		if v.Lanes > 1 {
+			several = 1
+		}
+		far := tried[several] >= [2]int{mostOneLane, mostLaned}[several] || micros[i] > withinBest*micros[0]
+		if far && !w.own.Has(v.Program) { // the user's own are measured in any case
+			continue
+		}
+		if _, err := w.variant(v, call); err != nil {
+			continue
+		}
+		list = append(list, v)
+		tried[several]++
+		if p, ok := v.Ported(); ok && bytes >= portWorth && devices.GPUs[w.device] != nil {
+			port = append(port, p)
+		}
+	}
+	return append(list, port...), nil
+}
+
+// overNodes are the variants that are measured on several nodes. The simulation knows little of the network there, so
+// of each algorithm the likeliest form is measured, however far from the best it is simulated, and then other forms of
+// it. Programs that do the same in the same blocks, such as those of LL where no two ranks are of one node, count once.
+func (w *benchWorld) overNodes(call choose.Call, ranked []choose.Variant) (list []choose.Variant) {
+	type kind struct {
+		program, sided string
+		laned          bool
+	}
+	forms, algorithms, seen := map[kind]int{}, map[string]bool{}, map[[sha256.Size]byte]bool{}
+	taken := map[int]bool{}
+	for _, anew := range [2]bool{true, false} {
+		for i, v := range ranked {
+			k := kind{v.Program, v.Sided, v.Lanes > 1}
+			if taken[i] || anew && algorithms[v.Program] || forms[k] == mostAlike {
+				continue
+			}
+			if len(taken) >= mostOverNodes && !w.own.Has(v.Program) {
+				continue
+			}
+			f, err := w.variant(v, call)
+			if err != nil {
+				continue
+			}
+			if what := sha256.Sum256([]byte(contents(f.Program))); !seen[what] {
+				seen[what], taken[i], algorithms[v.Program] = true, true, true
+				forms[k]++
+			}
+		}
+	}
+	for i, v := range ranked {
+		if taken[i] {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// fastest measures candidates. Over nodes it then measures the fastest in other lanes, with other copies of scratch.
+func (w *benchWorld) fastest(ctx context.Context, search *bench.Search, c *bench.Call, call choose.Call, from *found) (
+	[]bench.Tried, error) {
+	tried, err := search.Tune(ctx, c, from.forms)
+	if err != nil || w.on == "" || c.Bytes() < choose.LanesFrom {
+		return tried, err
+	}
+	best := tried[0]
+	v := from.variants[best.Name]
+	if v.Sided != "" || v.Protocol != ir.Simple.String() || w.own.Compiled(v.Program) {
+		return tried, nil
+	}
+	wide := map[string]bench.Form{}
+	list := []choose.Variant{v}
+	for _, lanes := range otherLanes(v.InLanes) {
+		other := v
+		other.InLanes = lanes
+		list = append(list, other)
+		wide[other.Plain().String()] = best.Form
+	}
+	wide[best.Name] = best.Form
+	more, err := w.formsOf(ctx, call, c.Bytes(), wide, list, nil)
+	if err != nil {
+		return nil, err
+	}
+	for name, v := range more.variants {
+		from.variants[name] = v
+	}
+	again := *search
+	again.Within /= 2
+	return again.Tune(ctx, c, more.forms)
+}
+
+// otherLanes are the lanes, and copies of scratch, that are tried beside those of the fastest.
+func otherLanes(of choose.InLanes) (list []choose.InLanes) {
+	for _, lanes := range []int{0, 4, 8, 16} {
+		if lanes != of.Lanes {
+			list = append(list, choose.InLanes{Lanes: lanes})
+		}
+	}
+	for _, copies := range []int{0, 2, 5, 8} {
+		if of.Lanes > 1 && copies != of.Copies {
+			list = append(list, choose.InLanes{Lanes: of.Lanes, Copies: copies})
+		}
+	}
+	return list
+}
+
+// portWorth are the bytes of a call from which on it is tried whether copies by a port are sooner.
+const portWorth = 1 << 20
+
+// guessed is a width that is about right on GPUs with some hundred multiprocessors.
+func guessed(bytes int64) (columns, threads int) {
+	switch {
+	case bytes <= 16<<10:
+		return 4, 128
+	case bytes <= 256<<10:
+		return 16, 256
+	case bytes <= 2<<20:
+		return 32, 512
+	}
+	return 64, 512
+}
