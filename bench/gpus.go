@@ -20,7 +20,7 @@ type GPUsOptions struct {
 	Plan  executor.PlanOptions // proof and exchange; the rest is set here
 	Wait  time.Duration        // that one wait of a launch may last
 	Calls []*Call              // that there must be memory for
-	Plans int                  // that stay prepared at most, where no call is bound while one is made; 0 is any number
+	Plans int                  // that stay prepared at most, more than calls are bound at once; 0 is any number
 }
 
 // GPUs is a site of which this process drives all ranks, or where there is an
@@ -35,7 +35,7 @@ type GPUs struct {
 	memory  [][2]gpuBuffer
 	pattern patterns
 	plans   map[*ir.Program]*gpuPlan
-	made    []*ir.Program // whose plans there are, in an order that all processes have
+	made    []*ir.Program // whose plans there are, as they were used last: in an order that all processes have
 	nccl    *rivals
 	devices []Device
 	alarm   alarm

@@ -23,6 +23,8 @@ type gpuPlan struct {
 func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	p := g.plans[f.Program]
 	if p != nil && f.Columns <= p.columns && f.Tile <= p.tile {
+		i := slices.Index(g.made, f.Program)
+		g.made = append(slices.Delete(g.made, i, i+1), f.Program) // as the one that was used last
 		return p, nil
 	}
 	wider, one := &gpuPlan{columns: f.Columns}, f.Program.OneSided
@@ -40,9 +42,9 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 		}
 	}
 	if most := g.options.Plans; most > 0 && len(g.made) >= most {
-		oldest := g.made[0]
-		err := g.plans[oldest].plan.Close()
-		delete(g.plans, oldest)
+		unused := g.made[0] // for the longest
+		err := g.plans[unused].plan.Close()
+		delete(g.plans, unused)
 		g.made = slices.Delete(g.made, 0, 1)
 		if err := g.Agree(ctx, err); err != nil {
 			return nil, err

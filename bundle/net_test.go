@@ -240,7 +240,7 @@ func TestPutNodes(t *testing.T) {
 	if len(m.Rules) != 2 || m.Rules[0].Nodes != "" || m.Rules[1].Nodes != "2" {
 		t.Errorf("rules are %v", m.Rules)
 	}
-	if r, ok := m.Rule("allreduce", 4, Eager, false, 1); !ok || r.Nodes != "" {
+	if r, ok := m.Rule("allreduce", 4, "", Eager, false, 1); !ok || r.Nodes != "" {
 		t.Errorf("the rule of one node is %v", r)
 	}
 }

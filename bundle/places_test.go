@@ -15,7 +15,7 @@ func TestBothPlaces(t *testing.T) {
 	n, b := 0, &builder{}
 	for _, kind := range Kinds {
 		var names []string
-		for _, v := range choose.StagedCandidates(kind) {
+		for _, v := range choose.StagedCandidates(choose.Call{Kind: kind}) {
 			names = append(names, v.Program)
 		}
 		for _, name := range sorted(names) {

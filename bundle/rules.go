@@ -96,12 +96,12 @@ func compareCalls(a, b MeasuredRule) int {
 		cmp.Compare(a.When, b.When))
 }
 
-// Rule returns the rule for a call of so many bytes on one node, without those that are restricted to some calls,
-// except to those between windows. ok is false where there is none.
-func (m *Measured) Rule(collective string, ranks int, when string, windows bool, bytes int64) (r MeasuredRule,
+// Rule returns the rule for a call of so many bytes on these nodes ("" is one), without those that are restricted to
+// some calls, except to those between windows. ok is false where there is none.
+func (m *Measured) Rule(collective string, ranks int, nodes, when string, windows bool, bytes int64) (r MeasuredRule,
 	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
-		return r.Collective == collective && r.Ranks == ranks && r.Nodes == "" && r.When == when &&
+		return r.Collective == collective && r.Ranks == ranks && r.Nodes == nodes && r.When == when &&
 			(r.UpTo == 0 || bytes <= r.UpTo) && (!r.some() || windows && r.same(Only{Windows: true}))
 	})
 	if i < 0 {

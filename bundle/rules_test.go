@@ -100,10 +100,10 @@ func TestRulesFor(t *testing.T) {
 		return Rule{Kind: ir.AllReduce, Ranks: 2, DType: Any, RedOp: Any, Root: Any, When: when, UpTo: 65536,
 			Program: "allreduce/onephase", Protocol: ir.LL16, Columns: 8, Threads: 512, Tile: 65536}
 	}
-	if r, ok := first.Rule("allreduce", 2, Captured, false, 65537); !ok || r.Program != NCCL {
+	if r, ok := first.Rule("allreduce", 2, "", Captured, false, 65537); !ok || r.Program != NCCL {
 		t.Errorf("the rule for 65537 bytes is %v", r)
 	}
-	if r, ok := first.Rule("allreduce", 2, Eager, false, 1); ok {
+	if r, ok := first.Rule("allreduce", 2, "", Eager, false, 1); ok {
 		t.Errorf("there is an eager rule: %v", r)
 	}
 	both := rule(WhenEager | WhenCaptured) // eager calls that are larger are NCCL's too
@@ -162,7 +162,7 @@ func TestOnly(t *testing.T) {
 	if d := cmp.Diff([]Rule{first, second, third, last}, list); d != "" {
 		t.Error(d)
 	}
-	if r, ok := m.Rule("reduce", 2, Eager, false, 1); !ok || r.UpTo != 5 {
+	if r, ok := m.Rule("reduce", 2, "", Eager, false, 1); !ok || r.UpTo != 5 {
 		t.Errorf("%v, %v", r, ok)
 	}
 	b, err := Build(Spec{Device: "d", Ranks: []int{2}, DTypes: []data.DType{data.F32}, Rules: list})
@@ -255,10 +255,10 @@ func TestRulesForWindows(t *testing.T) {
 	if d := cmp.Diff([]MeasuredRule{few, windows, all}, m.Rules); d != "" {
 		t.Error(d)
 	}
-	if r, ok := m.Rule("allgather", 2, Eager, true, 1); !ok || !r.Runs(windows) || r.CTAs != 0 {
+	if r, ok := m.Rule("allgather", 2, "", Eager, true, 1); !ok || !r.Runs(windows) || r.CTAs != 0 {
 		t.Errorf("got %v, %v", r, ok)
 	}
-	if r, ok := m.Rule("allgather", 2, Eager, false, 1); !ok || !r.Runs(all) {
+	if r, ok := m.Rule("allgather", 2, "", Eager, false, 1); !ok || !r.Runs(all) {
 		t.Errorf("got %v, %v", r, ok)
 	}
 }

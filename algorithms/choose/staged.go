@@ -18,10 +18,15 @@ var ErrNotStaged = errors.New("it cannot be staged")
 // HasInPlace reports whether a collective has an in-place form.
 func HasInPlace(kind ir.Kind) bool { return kind != ir.AllToAll && kind != ir.SendRecv }
 
-// StagedCandidates returns the variants of the catalog that Compile may stage: one-sided, without a port.
-func StagedCandidates(kind ir.Kind) []Variant {
+// StagedCandidates returns the variants of the catalog that Compile may stage for calls like c: one-sided, without a
+// port.
+func StagedCandidates(c Call) []Variant {
+	nodes := 1
+	if c.On != "" && c.blocks() {
+		nodes = c.Nodes
+	}
 	var list []Variant
-	for _, v := range Candidates(kind) {
+	for _, v := range candidates(c.Kind, nodes) {
 		if v.Sided == "" {
 			v.Staged = true
 			list = append(list, v)
@@ -65,6 +70,15 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	prove := ProveStaged
 	if v.Direct {
 		prove = ProveDirect
+	}
+	if node := c.on(); node != nil {
+		alone := prove
+		prove = func(p *ir.Program) error {
+			if err := alone(p); err != nil {
+				return err
+			}
+			return verify.AcrossNodes(p, node).Err()
+		}
 	}
 	if c.Inplace && !HasInPlace(c.Kind) {
 		return nil, fmt.Errorf("%v: %w", c.Kind, ErrNotInPlace)

@@ -13,7 +13,7 @@ import (
 func TestStaged(t *testing.T) {
 	for _, kind := range []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo} {
 		found := 0
-		for _, v := range StagedCandidates(kind) {
+		for _, v := range StagedCandidates(Call{Kind: kind}) {
 			p, err := v.Compile(Call{Kind: kind, Ranks: 2})
 			if errors.Is(err, ErrNotStaged) {
 				continue
@@ -76,5 +76,21 @@ func TestMixesRefused(t *testing.T) {
 	p.OneSided.Dests(moves[0])[0].Buf = ir.Input
 	if err := mixes(p); err == nil || !strings.Contains(err.Error(), "writes input") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestStagedCandidates: programs that take nodes and GPUs are candidates for calls on equal blocks of ranks.
+func TestStagedCandidates(t *testing.T) {
+	for on, want := range map[string]bool{"": false, "0,0,1,1": true, "0,1,0,1": false, "0,0,0,1": false} {
+		found := false
+		for _, v := range StagedCandidates(Call{Kind: ir.AllReduce, Ranks: 4, Nodes: 2, On: on}) {
+			found = found || v.Program == "allreduce/hierarchical"
+			if v.Sided != "" || !v.Staged {
+				t.Errorf("on %q: %v", on, v)
+			}
+		}
+		if found != want {
+			t.Errorf("on %q: allreduce/hierarchical is a candidate: %v", on, found)
+		}
 	}
 }

@@ -33,6 +33,7 @@ type stagedTuning struct {
 	*benchWorld
 	a       *cli.App
 	rules   *bundle.Measured
+	layout  string // how the ranks lie on several nodes, as rules have it
 	contest *bench.Contest
 	stock   []stagedProgram
 	inplace map[*ir.Program]*ir.Program    // the same programs for calls in place
@@ -55,8 +56,12 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	if !ok {
 		return cli.Usagef("--tune --staged measures launches of GPUs, and --device is %s", w.device)
 	}
-	t := &stagedTuning{benchWorld: w, a: a, inplace: map[*ir.Program]*ir.Program{}, widths: map[*ir.Program]bench.Form{},
-		variant: map[*ir.Program]choose.Variant{}}
+	layout, err := w.inBlocks()
+	if err != nil {
+		return err
+	}
+	t := &stagedTuning{benchWorld: w, a: a, layout: layout, inplace: map[*ir.Program]*ir.Program{},
+		widths: map[*ir.Program]bench.Form{}, variant: map[*ir.Program]choose.Variant{}}
 	var elsewhere *exchange.Failure
 	if err := w.site.Agree(ctx, t.prepare()); errors.As(err, &elsewhere) {
 		return cli.ReportedError{Code: cli.ExitGood} // by the process that has failed
@@ -106,7 +111,7 @@ func readMeasured(name, device string) (*bundle.Measured, error) {
 func (t *stagedTuning) compile() error {
 	why := choose.ErrNotStaged
 	seen := map[string]bool{}
-	for _, v := range append(choose.StagedCandidates(t.coll.Kind), t.laned()...) {
+	for _, v := range append(choose.StagedCandidates(t.call(false)), t.laned()...) {
 		v.Staged, v.Direct = !t.windows, t.windows
 		p, err := t.chooser.Program(v, t.call(false))
 		if err != nil {
@@ -161,6 +166,7 @@ func (t *stagedTuning) keep(bytes int64, list []bench.Entrant) error {
 	eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.sizes, t.factor, t.arenaBytes)
 	for _, list := range [][]bundle.MeasuredRule{eager, captured} {
 		for i := range list {
+			list[i].Nodes = t.layout
 			list[i].Windows, list[i].Direct = t.windows, t.windows && list[i].Program != bundle.NCCL
 		}
 		t.rules.Put(list)

@@ -67,6 +67,9 @@ func (t *stagedTuning) laned() (list []choose.Variant) {
 func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
 	for _, s := range t.stock {
 		within := protocolBytes[s.Protocol]
+		if s.Protocol == ir.Simple.String() && t.layout != "" {
+			within.from = 0 // there are no packets between nodes
+		}
 		if bytes < within.from || bytes > within.to || s.Lanes > 1 && bytes < choose.LanesFrom {
 			continue
 		}
@@ -96,7 +99,7 @@ func (t *stagedTuning) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
 	i := slices.IndexFunc(t.stock, func(s stagedProgram) bool { return s.program == f.Program })
 	most := int64(t.stock[i].columns)
 	for n := int64(1); n <= most; n *= 2 {
-		few, many := bytes >= 4<<20 && 4*n < most, n > 4 && n*512 > bytes
+		few, many := bytes >= 4<<20 && 4*n < most && t.layout == "", n > 4 && n*512 > bytes
 		if !few && !many {
 			w.Columns = append(w.Columns, n)
 		}

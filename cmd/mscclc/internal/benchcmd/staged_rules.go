@@ -1,6 +1,8 @@
 package benchcmd
 
 import (
+	"slices"
+
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/bundle"
@@ -59,6 +61,23 @@ func ofDevice(name string, rules *bundle.Measured, device string) error {
 		device)
 }
 
+// inBlocks returns how the ranks lie on nodes, as rules of bundles have it, and refuses what these cannot say. It is ""
+// on one node.
+func (w *benchWorld) inBlocks() (string, error) {
+	if w.on == "" {
+		return "", nil
+	}
+	node, _ := choose.ReadOn(w.on)
+	switch {
+	case w.windows:
+		return "", cli.Usagef("windows are memory of one node, and the processes are on %d nodes", w.nodes)
+	case !slices.IsSorted(node):
+		return "", cli.Usagef("rules of bundles are for blocks of ranks, and the ranks are on nodes %s: start the processes of "+
+			"a node one behind the other", w.on)
+	}
+	return choose.NodesText(node), nil
+}
+
 // byRules returns the form for a size that --rules has, or nil where NCCL runs the call.
 func (w *benchWorld) byRules(bytes int64, inplace bool) (*bench.Form, error) {
 	if inplace && !choose.HasInPlace(w.coll.Kind) {
@@ -68,7 +87,11 @@ func (w *benchWorld) byRules(bytes int64, inplace bool) (*bench.Form, error) {
 	if w.noGraph {
 		when = bundle.Eager
 	}
-	r, ok := w.measured.Rule(w.coll.Kind.String(), w.coll.Ranks, when, w.windows, bytes)
+	nodes, err := w.inBlocks()
+	if err != nil {
+		return nil, err
+	}
+	r, ok := w.measured.Rule(w.coll.Kind.String(), w.coll.Ranks, nodes, when, w.windows, bytes)
 	if !ok || r.Program == bundle.NCCL {
 		return nil, nil
 	}
