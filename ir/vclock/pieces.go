@@ -134,8 +134,8 @@ func (p *Pool) covers(r, o *piece) bool {
 	}
 	x, y := p.cursor(r), p.cursor(o)
 	for at := int32(0); at < p.n; {
-		end := min(x.runs[0].end, y.runs[0].end)
-		gap, turn := int64(x.value)-int64(y.value), int64(x.runs[0].slope)-int64(y.runs[0].slope)
+		end := min(x.end, y.end)
+		gap, turn := int64(x.value)-int64(y.value), int64(x.slope)-int64(y.slope)
 		if gap < 0 || gap+turn*int64(end-1-at) < 0 {
 			return false
 		}
@@ -152,21 +152,21 @@ func (p *Pool) inRuns(to, a, b *piece, k, n int32) {
 	w := &p.writer
 	w.begin()
 	for at := int32(0); at < p.n; {
-		end := min(x.runs[0].end, y.runs[0].end)
-		switch {
-		case at < k:
+		end := min(x.end, y.end)
+		if at < k {
 			end = min(end, k)
-			w.larger(end-at, x.value, x.runs[0].slope, y.value, y.runs[0].slope)
-		case at == k:
+		}
+		if at == k {
 			end = k + 1
 			w.put(1, max(x.value, y.value, n), 0)
-		default:
-			w.larger(end-at, x.value, x.runs[0].slope, y.value, y.runs[0].slope)
+		} else {
+			w.larger(end-at, x.value, x.slope, y.value, y.slope)
 		}
 		x.pass(at, end)
 		y.pass(at, end)
 		at = end
 	}
+	w.end()
 	p.Work += int64(len(w.runs)/8 + 1)
 	p.empty(to)
 	if len(w.runs) > p.most {
@@ -248,6 +248,7 @@ func (p *Pool) shorten(r *piece) {
 	for _, value := range r.list {
 		w.put(1, value, 0)
 	}
+	w.end()
 	p.empty(r)
 	r.runs = append(r.runs, w.runs...)
 	p.Entries += r.size()

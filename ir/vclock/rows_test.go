@@ -121,3 +121,45 @@ func TestRing(t *testing.T) {
 		}
 	}
 }
+
+// TestWithin has each rank learn, round by round, what the ranks of its place on other nodes know: rows stay short
+// where their counts are in the order of places, and do not where they are in that of ranks.
+func TestWithin(t *testing.T) {
+	const nodes, gpus = 32, 8
+	node := make([]int32, nodes*gpus)
+	for r := range node {
+		node[r] = int32(r / gpus)
+	}
+	within := Within(node, nodes*gpus)
+	if want := []int32{0, 1, 2, 3, 4, 5, 6, 7, 0}; !slices.Equal(within[:9], want) || within[nodes*gpus-1] != gpus-1 {
+		t.Fatalf("places within nodes are %v", within)
+	}
+	if got := Within(nil, 3); !slices.Equal(got, []int32{0, 0, 0}) {
+		t.Errorf("places are %v without nodes", got)
+	}
+	lists := func(count func(rank int32) int32) (lists int) {
+		p := NewPool(nodes*gpus, nodes*gpus)
+		rows := make([]*Row, nodes*gpus)
+		for round := range int32(nodes - 1) {
+			next := make([]*Row, len(rows))
+			for r := range int32(len(rows)) {
+				from := (r + gpus) % int32(len(rows))
+				next[r] = p.Largest(rows[r].Share(), rows[from], count(from), 3*round+1)
+				if next[r].pieces[0].list != nil {
+					lists++
+				}
+			}
+			for r := range rows {
+				p.Drop(rows[r])
+				rows[r] = next[r]
+			}
+		}
+		return lists
+	}
+	if n := lists(func(r int32) int32 { return within[r]*nodes + r/gpus }); n > 0 {
+		t.Errorf("%d rows are lists in the order of places", n)
+	}
+	if n := lists(func(r int32) int32 { return r }); n == 0 {
+		t.Error("no row is a list in the order of ranks: that tests nothing")
+	}
+}

@@ -39,10 +39,10 @@ func within(runs []run, list []int32, sign int64) bool {
 	return true
 }
 
-// A cursor goes through runs, of which value is the count it is at.
+// A cursor goes through runs: it is at a count that is value, in a run that ends at end, before the rest.
 type cursor struct {
-	runs  []run
-	value int32
+	end, value, slope int32
+	rest              []run
 }
 
 func (p *Pool) cursor(r *piece) cursor {
@@ -50,34 +50,43 @@ func (p *Pool) cursor(r *piece) cursor {
 	if r != nil {
 		runs = r.runs
 	}
-	return cursor{runs, runs[0].value}
+	return cursor{runs[0].end, runs[0].value, runs[0].slope, runs[1:]}
 }
 
 // pass goes from count at on to end, which is not beyond the run.
 func (c *cursor) pass(at, end int32) {
-	if end < c.runs[0].end {
-		c.value += c.runs[0].slope * (end - at)
-	} else if c.runs = c.runs[1:]; len(c.runs) > 0 {
-		c.value = c.runs[0].value
+	if end < c.end {
+		c.value += c.slope * (end - at)
+	} else if len(c.rest) > 0 {
+		c.end, c.value, c.slope, c.rest = c.rest[0].end, c.rest[0].value, c.rest[0].slope, c.rest[1:]
 	}
 }
 
-// A writer writes runs from the first count on.
+// A writer writes runs from the first count on. The last run is not yet among them.
 type writer struct {
-	runs  []run
-	first int32 // of the last run
+	runs []run
+	last run
+	n    int32 // how many counts the last run has
+	next int64 // the count behind it, if it goes on
 }
 
-func (w *writer) begin() { w.runs = w.runs[:0] }
+func (w *writer) begin() { w.runs, w.last, w.n = w.runs[:0], run{}, 0 }
+
+// end writes the last run.
+func (w *writer) end() {
+	if w.n > 0 {
+		w.runs = append(w.runs, w.last)
+	}
+}
 
 // larger writes the larger of n counts each of two runs.
 func (w *writer) larger(n, x, xSlope, y, ySlope int32) {
 	gap, turn := int64(x)-int64(y), int64(xSlope)-int64(ySlope)
 	end := gap + turn*int64(n-1)
 	switch {
-	case gap >= 0 && (n == 1 || end >= 0):
+	case gap >= 0 && end >= 0:
 		w.put(n, x, xSlope)
-	case gap <= 0 && (n == 1 || end <= 0):
+	case gap <= 0 && end <= 0:
 		w.put(n, y, ySlope)
 	case gap > 0:
 		m := int32(gap/-turn) + 1 // x is not the smaller one so long
@@ -92,20 +101,19 @@ func (w *writer) larger(n, x, xSlope, y, ySlope int32) {
 
 // put writes n counts from value on, to the last run if they go on with it.
 func (w *writer) put(n, value, slope int32) {
-	end := int32(0)
-	if last := len(w.runs) - 1; last >= 0 {
-		r := &w.runs[last]
-		end = r.end
-		if step := value - r.value; end-w.first == 1 && (n == 1 || slope == step) {
-			r.slope, r.end = step, end+n
-			return
+	switch {
+	case w.n > 1 && w.next == int64(value) && (n == 1 || slope == w.last.slope):
+		slope = w.last.slope
+	case w.n == 1 && (n == 1 || slope == value-w.last.value):
+		slope = value - w.last.value
+		w.last.slope = slope
+	default:
+		if w.n > 0 {
+			w.runs = append(w.runs, w.last)
 		}
-		next := int64(r.value) + int64(r.slope)*int64(end-w.first)
-		if end-w.first > 1 && (n == 1 || slope == r.slope) && next == int64(value) {
-			r.end = end + n
-			return
-		}
+		w.last.value, w.last.slope, w.n = value, slope, 0
 	}
-	w.first = end
-	w.runs = append(w.runs, run{end + n, value, slope})
+	w.last.end += n
+	w.n += n
+	w.next = int64(value) + int64(slope)*int64(n)
 }

@@ -124,19 +124,19 @@ func (c *checker) leaves(i int32) string {
 		if x.Rank != ir.AllRanks && c.opt.Nodes[x.Rank] == c.opt.Nodes[own] {
 			continue
 		}
-		where := fmt.Sprintf("rank %d, which is of another node", x.Rank)
+		where := func() string { return fmt.Sprintf("rank %d, which is of another node", x.Rank) }
 		switch {
 		case x.Rank == ir.AllRanks:
 			return "uses the switch, which joins the ranks of one node only"
 		case s.Flags&ir.Loose != 0: // who else copies by a port waits for it before it signals
-			return "is of a block that no launch waits for, and uses " + where
+			return "is of a block that no launch waits for, and uses " + where()
 		case s.Op != ir.Move:
 		case k < int(s.NSrc):
 			return fmt.Sprintf("reads %s of %s: data comes from there by writes to scratch only",
-				c.p.ChunkName(x.Buf, int(x.Index)), where)
+				c.p.ChunkName(x.Buf, int(x.Index)), where())
 		case x.Buf != ir.Scratch:
 			return fmt.Sprintf("writes %s of %s: data goes there through scratch only",
-				c.p.ChunkName(x.Buf, int(x.Index)), where)
+				c.p.ChunkName(x.Buf, int(x.Index)), where())
 		}
 	}
 	return ""

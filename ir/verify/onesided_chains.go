@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"mscclc/ir"
+	"mscclc/ir/vclock"
 )
 
 // groups numbers the groups of each block, the steps that run together: from 0, or from where the block's work was
@@ -37,14 +38,21 @@ func (o *oneSided) groups() {
 }
 
 // byPlace lists the first block of each rank, then the second of each, and so on. These do much the same in most
-// programs, so that the rows of clocks have long runs.
+// programs, so that the rows of clocks have long runs. Where ranks have several blocks and nodes, the first ranks of
+// all nodes come first, then the second, and so on; see vclock.Within.
 func (o *oneSided) byPlace() []int32 {
-	list := make([]int32, len(o.p.Blocks))
+	list, within := make([]int32, len(o.p.Blocks)), make([]int32, len(o.p.Rank))
 	for b := range list {
 		list[b] = int32(b)
 	}
+	if len(o.p.Blocks) > len(o.p.Rank) {
+		within = vclock.Within(o.opt.Nodes, int32(len(o.p.Rank)))
+	}
 	place := func(b int32) int32 { return b - o.p.Rank[o.p.Blocks[b].Rank].First }
-	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(list, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)),
+			cmp.Compare(within[o.p.Blocks[a].Rank], within[o.p.Blocks[b].Rank]))
+	})
 	return list
 }
 
@@ -215,10 +223,10 @@ func (o *oneSided) knowsArrived(c *clock, pair *arrival, group int32) bool {
 func (o *oneSided) eachCrossing(op ir.Op, f func(i, b int32, to *ir.Operand)) {
 	for i := range o.p.Steps {
 		if s := &o.p.Steps[i]; s.Op == op {
-			b := o.links.Block[i]
-			for _, x := range o.p.OneSided.Dests(s) {
-				if o.crosses(b, x.Rank) {
-					f(int32(i), b, &x)
+			b, dests := o.links.Block[i], o.p.OneSided.Dests(s)
+			for k := range dests {
+				if o.crosses(b, dests[k].Rank) {
+					f(int32(i), b, &dests[k])
 				}
 			}
 		}

@@ -27,6 +27,7 @@ type clocks struct {
 	asks     []int32 // of a step: how many awaits learn of its signal
 	apart    []int32 // of a step: its destinations, where threads tell on what they were told, else 1
 	rows     *vclock.Pool
+	view     view      // see viewOf
 	arrivals *arrivals // nil where all ranks are of one node, or nobody asks
 	work     int64
 	share    int64 // see oneRacer
@@ -136,7 +137,7 @@ func (c *clocks) pass(pass int) bool {
 // snapshot is what blocks know now, whatever passes follow.
 func (c *clocks) snapshot() *clocks {
 	now := *c
-	now.blocks = slices.Clone(c.blocks)
+	now.view, now.blocks = view{}, slices.Clone(c.blocks)
 	for i := range now.blocks {
 		k := &now.blocks[i]
 		k.done, k.visible = k.done.share(), k.visible.share()

@@ -72,6 +72,9 @@ func (c *clocks) tellOn(k *knower, s *ir.Step, n int32, of *told) {
 
 // unhear has the threads of a block tell nothing on, behind a group.
 func (c *clocks) unhear(k *knower) {
+	if len(k.heard) == 0 {
+		return
+	}
 	for _, h := range k.heard {
 		c.rows.Drop(h.done.row)
 		c.rows.Drop(h.visible.row)

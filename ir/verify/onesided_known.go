@@ -68,11 +68,13 @@ type view struct {
 	visible []clock
 }
 
-// viewOf is what event e knows, in whose step its part at accesses something.
+// viewOf is what event e knows, in whose step its part at accesses something. The next call changes it.
 func (c *clocks) viewOf(e int32, at part, pass int) *view {
 	ev := &c.o.events[e]
 	k := &c.blocks[c.o.links.Block[ev.step]]
-	v := &view{c: c, e: e, at: at, pass: pass, done: []clock{k.done}, visible: []clock{k.visible}}
+	v := &c.view
+	v.c, v.e, v.at, v.pass = c, e, at, pass
+	v.done, v.visible = append(v.done[:0], k.done), append(v.visible[:0], k.visible)
 	for _, t := range c.o.takes[ev.from.First:ev.from.End] {
 		v.done = append(v.done, c.sent[t])
 	}

@@ -26,14 +26,14 @@ func assign(l *State) (int, error) {
 	if most <= 1 || l.onePass {
 		return 0, nil
 	}
-	deep, _ := l.depths()
+	a := l.newAssigner()
 	byRank := make([][]int32, l.n)
 	for i := range int32(len(l.moves)) {
 		byRank[l.moves[i].rank] = append(byRank[l.moves[i].rank], i)
 	}
 	other := 0
 	for _, moves := range byRank {
-		lanes := l.byLabel(moves, deep, most)
+		lanes := a.byLabel(moves, most)
 		l.lanes = max(l.lanes, int32(len(lanes)))
 		for k, lane := range lanes {
 			for _, i := range lane {
@@ -47,9 +47,30 @@ func assign(l *State) (int, error) {
 	return other, nil
 }
 
+// An assigner knows of each Move what decides which others share its lane.
+type assigner struct {
+	*State
+	deep   []int32 // on how many others it depends that follow each other
+	class  []int32 // that, and whether it writes to other nodes; what is slow goes first
+	offset []int32 // how far its peer is
+}
+
+func (l *State) newAssigner() *assigner {
+	n := len(l.moves)
+	a := &assigner{State: l, class: make([]int32, n), offset: make([]int32, n)}
+	a.deep, _ = l.depths()
+	for i := range int32(n) {
+		a.offset[i] = l.offset(i)
+		if a.class[i] = 2 * a.deep[i]; !l.far(i) {
+			a.class[i]++
+		}
+	}
+	return a
+}
+
 // byLabel parts the Moves of a rank by what the author asks for, and the others by depth, in at most so many lanes.
-func (l *State) byLabel(moves, deep []int32, most int) [][]int32 {
-	label := func(i int32) int32 { return l.moves[i].label }
+func (a *assigner) byLabel(moves []int32, most int) [][]int32 {
+	label := func(i int32) int32 { return a.moves[i].label }
 	slices.SortStableFunc(moves, func(i, j int32) int { return cmp.Compare(label(i), label(j)) })
 	first := 0
 	for first < len(moves) && label(moves[first]) == 0 {
@@ -65,20 +86,14 @@ func (l *State) byLabel(moves, deep []int32, most int) [][]int32 {
 		return asked
 	}
 	others := most - len(asked)
-	return append(l.halved(l.byDepth(moves[:first], deep, others), others), asked...)
+	return append(a.halved(a.byDepth(moves[:first], others), others), asked...)
 }
 
 // byDepth parts the Moves of a rank by depth, and by whether they write to other nodes, in at most so many lanes.
-func (l *State) byDepth(moves, deep []int32, most int) [][]int32 {
-	class, offset := make(map[int32]int32, len(moves)), make(map[int32]int32, len(moves))
-	for _, i := range moves {
-		offset[i] = l.offset(i)
-		if class[i] = 2 * deep[i]; !l.far(i) {
-			class[i]++ // what is slow goes first
-		}
-	}
+func (a *assigner) byDepth(moves []int32, most int) [][]int32 {
+	deep, class := a.deep, a.class
 	slices.SortStableFunc(moves, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(class[i], class[j]), cmp.Compare(offset[i], offset[j]))
+		return cmp.Or(cmp.Compare(class[i], class[j]), cmp.Compare(a.offset[i], a.offset[j]))
 	})
 	for _, starts := range []func(i, before int32) bool{
 		func(i, before int32) bool { return class[i] != class[before] },
@@ -93,7 +108,7 @@ func (l *State) byDepth(moves, deep []int32, most int) [][]int32 {
 		if k > 0 && deep[i] != deep[moves[k-1]] {
 			sum[deep[i]] = total
 		}
-		total += l.weight(i)
+		total += a.weight(i)
 	}
 	share := func(i int32) int64 { return sum[deep[i]] * int64(most) / total }
 	return parted(moves, func(i, before int32) bool { return share(i) != share(before) })
@@ -101,7 +116,13 @@ func (l *State) byDepth(moves, deep []int32, most int) [][]int32 {
 
 // parted cuts a list before each Move that starts a part.
 func parted(moves []int32, starts func(i, before int32) bool) (parts [][]int32) {
-	first := 0
+	first, count := 0, min(len(moves), 1)
+	for k := 1; k < len(moves); k++ {
+		if starts(moves[k], moves[k-1]) {
+			count++
+		}
+	}
+	parts = make([][]int32, 0, count)
 	for k := 1; k <= len(moves); k++ {
 		if k == len(moves) || starts(moves[k], moves[k-1]) {
 			parts = append(parts, moves[first:k:k])
@@ -123,6 +144,7 @@ func (l *State) halved(lanes [][]int32, most int) [][]int32 {
 		}
 		return sum
 	}
+	lanes = slices.Grow(lanes, max(0, most-len(lanes)))
 	for len(lanes) < most {
 		k := 0
 		for j := range lanes {

@@ -1,5 +1,12 @@
 package core
 
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir/vclock"
+)
+
 // newChains makes chains of blocks, and returns how many: where the first group of a block needs what the last of
 // another wrote, that other is before it in a chain. So who knows of a group of a chain that it is over, or of a block
 // that it has begun, knows that all of the chain before it is over, and clocks have one entry for a chain. The first
@@ -26,7 +33,7 @@ func (s *oneSync) newChains() int32 {
 		}
 	}
 	chains := int32(0)
-	for first := range n {
+	for _, first := range s.inOrder() {
 		if giver[first] >= 0 {
 			continue
 		}
@@ -52,4 +59,19 @@ func (s *oneSync) giver(g int32, taker []int32) int32 {
 		}
 	}
 	return -1
+}
+
+// inOrder lists all blocks, by lane, and those of a lane by rank. Where ranks have several lanes and nodes, the first
+// ranks of all nodes come first, then the second, and so on; see vclock.Within.
+func (s *oneSync) inOrder() []int32 {
+	list, within := make([]int32, s.blocks()), vclock.Within(s.opt.Nodes, s.n)
+	for b := range list {
+		list[b] = int32(b)
+	}
+	if s.lanes > 1 {
+		slices.SortStableFunc(list, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(s.laneOf(a), s.laneOf(b)), cmp.Compare(within[s.rankOf(a)], within[s.rankOf(b)]))
+		})
+	}
+	return list
 }

@@ -38,7 +38,7 @@ func credit(l *State) (int, error) {
 			s.copies = 1
 		}
 	default:
-		s.credit(list, latest)
+		s.credit(s.owe(list, latest))
 	}
 	return len(list), nil
 }
@@ -84,29 +84,43 @@ func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.behind(x, own), s.behind(y, own)) })
 }
 
+// An owed is a reuse whose writer does not know that the reader is over: block from would tell block to, behind group
+// at.
+type owed struct {
+	reuse
+	from, to, at int32
+}
+
+// owe lists what is owed, by the writer's group, and of one group the latest first, since it tells most. latest is by
+// reader's and writer's block: the reader's last group.
+func (s *oneSync) owe(list []reuse, latest map[[2]int32]int32) []owed {
+	owe := make([]owed, len(list))
+	for k, u := range list {
+		x := owed{reuse: u, from: s.blockOf(u.read), to: s.blockOf(u.writer)}
+		x.at = latest[[2]int32{x.from, x.to}]
+		if signal, ok := s.signalled(x.from, x.to, x.at); ok {
+			x.at = s.signals[signal].group
+		}
+		owe[k] = x
+	}
+	slices.SortStableFunc(owe, func(x, y owed) int {
+		return cmp.Or(cmp.Compare(s.of[x.writer], s.of[y.writer]), cmp.Compare(y.at, x.at))
+	})
+	return owe
+}
+
 // credit goes through the first pass once more, and keeps what signals behind readers would tell there. Then it goes on
 // to the pass that uses the copies of the first again, and has its writers wait for those that tell them what they do
-// not know, the latest first, since it tells most.
-func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
-	behind := func(u reuse) (a, b, g int32) { // where a signal would be for u, from block a to b
-		a, b = s.blockOf(u.read), s.blockOf(u.writer)
-		g = latest[[2]int32{a, b}]
-		if k, ok := s.signalled(a, b, g); ok {
-			g = s.signals[k].group
-		}
-		return a, b, g
-	}
-	of := make(map[int32][]reuse) // by the writer's group
-	told := make(map[int32]oneClock)
-	for _, u := range list {
-		_, _, g := behind(u)
-		told[g] = oneClock{}
-		of[s.of[u.writer]] = append(of[s.of[u.writer]], u)
+// not know.
+func (s *oneSync) credit(owe []owed) {
+	told, asks := make([]oneClock, len(s.groups)), make([]int32, len(s.groups)) // of a group
+	for k := range owe {
+		asks[owe[k].at]++
 	}
 	done, seen := s.done, s.seen
 	s.knowNothing()
 	s.next(0, func(int32) {}, func(g int32) {
-		if _, ok := told[g]; ok {
+		if asks[g] > 0 {
 			told[g] = s.done[s.groups[g].block].share()
 		}
 	})
@@ -116,23 +130,18 @@ func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 	}
 	s.done, s.seen = done, seen
 	s.next(s.copies, func(g int32) {
-		waits := of[g]
-		slices.SortStableFunc(waits, func(u, v reuse) int {
-			_, _, x := behind(u)
-			_, _, y := behind(v)
-			return cmp.Compare(y, x)
-		})
-		for _, u := range waits {
-			if s.round(u.read, func(x int32) bool { return s.isOver(u.writer, x) }) {
-				continue
+		for ; len(owe) > 0 && s.of[owe[0].writer] == g; owe = owe[1:] {
+			u := &owe[0]
+			if !s.round(u.read, func(x int32) bool { return s.isOver(u.writer, x) }) {
+				k := s.signal(u.from, u.to, u.at)
+				s.awaits[g] = append(s.awaits[g], oneAwait{k, s.copies})
+				s.failed = s.failed || s.groups[g].joint
+				s.learn(&s.done[u.to], &told[u.at])
+				s.note(&s.done[u.to], u.from, s.ends(u.at, 0))
 			}
-			a, b, x := behind(u)
-			k := s.signal(a, b, x)
-			s.awaits[g] = append(s.awaits[g], oneAwait{k, s.copies})
-			s.failed = s.failed || s.groups[g].joint
-			heard := told[x]
-			s.learn(&s.done[b], &heard)
-			s.note(&s.done[b], a, s.ends(x, 0))
+			if asks[u.at]--; asks[u.at] == 0 {
+				s.forget(&told[u.at])
+			}
 		}
 	}, func(int32) {})
 }
@@ -149,7 +158,7 @@ func (s *oneSync) next(pass int32, check, over func(g int32)) {
 	for g := range s.after {
 		s.after[g] = oneSnap{}
 	}
-	s.kept = nil
+	s.kept = s.kept[:0]
 	for _, list := range s.awaits {
 		for _, w := range list {
 			if w.ago == 0 {

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"mscclc/ir"
 	"mscclc/ir/eval"
@@ -160,10 +161,12 @@ func (e *oneEmitter) block(block int32, groups []int32) {
 		e.group(block, g)
 	}
 	list = nil
-	for _, pair := range e.leaves {
-		if pair[0] == block {
-			list = append(list, e.flag(e.launch(block, pair[1]), 0))
+	first := sort.Search(len(e.leaves), func(k int) bool { return e.leaves[k][0] >= block })
+	for _, pair := range e.leaves[first:] {
+		if pair[0] != block {
+			break
 		}
+		list = append(list, e.flag(e.launch(block, pair[1]), 0))
 	}
 	e.step(ir.Step{Op: ir.Signal, Flags: leave, Pos: -1}, nil, list)
 	list = nil

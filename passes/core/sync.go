@@ -37,16 +37,16 @@ type oneSync struct {
 	arrived map[[2]int32]int32
 
 	signals []oneSignal
-	between map[[2]int32][]int32 // from one block to another: signals, in order
-	awaits  [][]oneAwait         // of a group
-	begins  [][]int32            // of a group: the ranks whose launches must have begun
-	leaves  [][2]int32           // which block tells which at the end of a launch
-	copies  int32                // of packets, and of scratch
-	failed  bool                 // a part of a group would have to wait or to signal
+	between map[[2]int32]int32 // from one block to another: 1 + the last signal
+	awaits  [][]oneAwait       // of a group
+	begins  [][]int32          // of a group: the ranks whose launches must have begun
+	leaves  [][2]int32         // which block tells which at the end of a launch
+	copies  int32              // of packets, and of scratch
+	failed  bool               // a part of a group would have to wait or to signal
 }
 
-// A oneSignal is raised behind a group, from one block to another.
-type oneSignal struct{ from, to, group int32 }
+// A oneSignal is raised behind a group, from one block to another. The one before it of these two is before, or -1.
+type oneSignal struct{ from, to, group, before int32 }
 
 // A oneAwait waits before a group for a signal of some passes ago.
 type oneAwait struct{ signal, ago int32 }
@@ -67,7 +67,7 @@ func syncGroups(l *State) (int, error) {
 
 func (l *State) newSync(groups []oneGroup) *oneSync {
 	s := &oneSync{State: l, groups: groups, of: make([]int32, len(l.moves)), size: make([]int32, l.blocks()),
-		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
+		after: make([]oneSnap, len(groups)), between: make(map[[2]int32]int32),
 		arrived: make(map[[2]int32]int32),
 		copies:  l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
 	for g := range groups {
@@ -283,20 +283,16 @@ func (s *oneSync) signal(a, b, g int32) int32 {
 	s.failed = s.failed || s.groups[g].open
 	key := [2]int32{a, b}
 	k := int32(len(s.signals))
-	s.signals = append(s.signals, oneSignal{a, b, g})
-	s.between[key] = append(s.between[key], k)
+	s.signals = append(s.signals, oneSignal{a, b, g, s.between[key] - 1})
+	s.between[key] = k + 1
 	return k
 }
 
 // signalled is signal where there is one.
 func (s *oneSync) signalled(a, b, g int32) (k int32, ok bool) {
-	list := s.between[[2]int32{a, b}]
-	at := len(list)
-	for at > 0 && s.signals[list[at-1]].group >= g {
-		at--
+	k = -1
+	for at := s.between[[2]int32{a, b}] - 1; at >= 0 && s.signals[at].group >= g; at = s.signals[at].before {
+		k = at
 	}
-	if at == len(list) {
-		return 0, false
-	}
-	return list[at], true
+	return k, k >= 0
 }
