@@ -40,7 +40,7 @@ var (
 )
 
 // laned are the variants in several lanes that are measured: for calls of each size from choose.LanesFrom on those that
-// --tune measures, as far as a program takes a number of ranks. A device that is not simulated has none.
+// --tune measures, as far as a program takes a number of ranks. Calls that no program can be simulated for have none.
 func (t *stagedTuning) laned() (list []choose.Variant) {
 	for _, bytes := range t.benchPlan.sizes {
 		if bytes < choose.LanesFrom {
