@@ -45,7 +45,18 @@ func (a *about) after() string {
 }
 
 // A lossError says which process was lost and why, and the last call before that.
-type lossError struct{ what, after string }
+type lossError struct {
+	process     int
+	what, after string
+}
+
+// teller is the first process that is left.
+func (e *lossError) teller() int {
+	if e.process == 0 {
+		return 1
+	}
+	return 0
+}
 
 // Error implements error.
 func (e *lossError) Error() string { return e.what + e.after }

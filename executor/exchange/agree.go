@@ -75,7 +75,9 @@ func Agree[T any](ctx context.Context, x *Member, says T, err error) ([]T, error
 			return nil, fmt.Errorf("process %d: %w", i, err)
 		}
 		if w.Failed != "" {
-			return nil, &Failure{i, w.Failed, w.Ends}
+			f := &Failure{i, w.Failed, w.Ends}
+			x.failed.Store(f)
+			return nil, f
 		}
 		list[i] = w.Says
 	}

@@ -25,6 +25,7 @@ type Member struct {
 	links       []*link    // at the hub by process, elsewhere the hub's alone
 	patience    atomic.Int64
 	about       about
+	failed      atomic.Pointer[Failure] // the last that Agree has returned
 
 	mu     sync.Mutex
 	cause  error         // why the exchange serves no more
@@ -166,7 +167,7 @@ func (x *Member) next(ctx context.Context, l *link) ([]byte, error) {
 	case blob := <-l.blobs:
 		return blob, nil
 	case <-l.left:
-		err = &lossError{what: x.about.process(l.to) + " has left the job", after: x.about.after()}
+		err = &lossError{process: l.to, what: x.about.process(l.to) + " has left the job", after: x.about.after()}
 	case <-x.done:
 		err = x.Lost()
 	case <-ctx.Done():

@@ -127,7 +127,7 @@ func (x *Member) lost(to int, err error) {
 func (x *Member) gone(to int, why string) {
 	x.handing.Lock()
 	defer x.handing.Unlock()
-	cause := &lossError{what: fmt.Sprintf("%s is gone: %s", x.about.process(to), why), after: x.about.after()}
+	cause := &lossError{process: to, what: fmt.Sprintf("%s is gone: %s", x.about.process(to), why), after: x.about.after()}
 	if x.index == 0 {
 		body := append(binary.LittleEndian.AppendUint32(nil, uint32(to)), why...)
 		for _, l := range x.links[1:] {

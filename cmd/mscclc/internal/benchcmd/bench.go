@@ -190,6 +190,12 @@ func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *be
 	if err != nil {
 		return err
 	}
+	defer job.Leave()
+	return job.Once(ctx, a, benchIn(ctx, a, job, arg, files, f))
+}
+
+// benchIn is benchArg in a job, or in a process alone, where job is nil.
+func benchIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, files []string, f *benchFlags) error {
 	outputs := cli.Named{"--plot": f.plot, "-o": f.out}
 	if job != nil && job.Index > 0 { // the first process writes them, maybe on another machine
 		outputs = nil

@@ -78,10 +78,10 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 		options.Plan.Exchange, w.exchange = x, x
 		w.first = x.Index() == 0
 		if err := processes.Same(ctx, x, w.arguments); err != nil {
-			return errors.Join(err, x.Close())
+			return err
 		}
 		if err := w.findNodes(ctx, gpus); err != nil {
-			return errors.Join(err, x.Close())
+			return err
 		}
 	}
 	if w.tune && w.on != "" {

@@ -9,6 +9,7 @@ import (
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/sizing"
 )
 
@@ -80,6 +81,9 @@ func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 		}
 	}
 	switch {
+	case failed != nil && !w.first: // the first has the same row
+		processes.Short(a, 0, failed)
+		return cli.ReportedError{Code: worst}
 	case failed != nil:
 		a.Show(cli.Placed(cli.Problems(failed), a.File))
 		return cli.ReportedError{Code: worst}

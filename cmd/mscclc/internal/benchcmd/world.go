@@ -50,14 +50,8 @@ type formKey struct {
 	inplace bool
 }
 
-// close frees the site, and leaves the other processes.
-func (w *benchWorld) close() error {
-	err := w.site.Close()
-	if w.exchange != nil {
-		err = errors.Join(err, w.exchange.Close())
-	}
-	return err
-}
+// close frees the site. The other processes are left by the job.
+func (w *benchWorld) close() error { return w.site.Close() }
 
 // because returns err as what this machine could not do, where another process of the job is gone.
 func (w *benchWorld) because(err error) error {

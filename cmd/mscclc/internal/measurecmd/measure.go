@@ -70,11 +70,16 @@ func (f *Flags) Run(ctx context.Context, a *cli.App, cmd *cobra.Command) error {
 	if job == nil {
 		return unfit(measure.ErrOneProcess)
 	}
+	defer job.Leave()
+	return job.Once(ctx, a, f.runIn(ctx, a, cmd, base, job))
+}
+
+// runIn is Run in a job.
+func (f *Flags) runIn(ctx context.Context, a *cli.App, cmd *cobra.Command, base *base, job *processes.Job) error {
 	x, err := job.Join(ctx, f.wait)
 	if err != nil {
 		return devices.Impossible(fmt.Errorf("%w: %w", err, executor.ErrNoDevice))
 	}
-	defer x.Close()
 	if err := processes.Same(ctx, x, processes.Arguments(nil, cmd.Flags())); err != nil {
 		return err
 	}

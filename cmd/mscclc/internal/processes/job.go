@@ -26,6 +26,9 @@ type Job struct {
 	Local       int    // among those of its machine
 	Beside      int    // how many those are, itself too; all, where the launcher does not say
 	hub         string // where process 0 listens
+
+	x      *exchange.Member // of Join, until Leave
+	joined bool             // that Join was called
 }
 
 // The variables that say so: ours, which --procs sets, and those of mpirun, torchrun and srun. A script that sbatch
@@ -34,6 +37,8 @@ const (
 	envHub   = "MSCCLC_HUB"
 	envIndex = "MSCCLC_INDEX"
 	envSize  = "MSCCLC_SIZE"
+
+	envStarted = "MSCCLC_STARTED" // by --procs, and by nothing else
 )
 
 var launchers = [...]struct{ index, size, local, beside string }{
@@ -78,7 +83,7 @@ func Of(getenv func(string) string) (*Job, error) {
 			beside = n
 		}
 		hub, err := hubOf(getenv)
-		return &Job{index, size, local, beside, hub}, err
+		return &Job{Index: index, Size: size, Local: local, Beside: beside, hub: hub}, err
 	}
 	if hub := getenv(envHub); hub != "" {
 		return nil, cli.Usagef("the environment's %s is %q, and nothing says which process of how many this is: set %s and "+
@@ -118,11 +123,20 @@ const leastPatience = 5 * time.Second
 func (j *Job) Join(ctx context.Context, within time.Duration) (*exchange.Member, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("--timeout %v has passed", within))
 	defer cancel()
+	j.joined = true
 	x, err := exchange.Join(ctx, j.hub, j.Index, j.Size)
 	if err == nil {
 		x.SetPatience(max(within, leastPatience))
+		j.x = x
 	}
 	return x, err
+}
+
+// Leave leaves the other processes, if this one has met them. j may be nil.
+func (j *Job) Leave() {
+	if j != nil && j.x != nil {
+		j.x.Close()
+	}
 }
 
 // GPUs are those of a device that this process of the job has: its own, or where it is shown only one, that. On the CPU

@@ -56,7 +56,8 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 	for i := range count {
 		says := &speaker{teller: stderr, process: i}
 		cmd := exec.CommandContext(within, self, os.Args[1:]...)
-		cmd.Env = append(os.Environ(), envHub+"="+hub, envIndex+"="+strconv.Itoa(i), envSize+"="+strconv.Itoa(count))
+		cmd.Env = append(os.Environ(), envHub+"="+hub, envIndex+"="+strconv.Itoa(i), envSize+"="+strconv.Itoa(count),
+			envStarted+"=1")
 		cmd.Stdout, cmd.Stderr = io.Writer(a.Stdout), says
 		if i > 0 {
 			cmd.Stdout = io.Discard

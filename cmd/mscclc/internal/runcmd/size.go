@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"mscclc/bench"
@@ -21,6 +22,16 @@ import (
 // runSizes runs all sizes. One that fails is reported, and the next is tried.
 func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *runFlags) error {
 	arg = a.About(arg)
+	job, err := processes.Of(os.Getenv)
+	if err != nil {
+		return err
+	}
+	defer job.Leave()
+	return job.Once(ctx, a, runIn(ctx, a, job, arg, files, f))
+}
+
+// runIn is runSizes in a job, or in a process alone, where job is nil.
+func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, files []string, f *runFlags) error {
 	plan, err := f.plan()
 	if err != nil {
 		return err
@@ -32,10 +43,9 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 	if err != nil {
 		return err
 	}
-	if f.team, err = joinTeam(ctx, a, f); err != nil {
+	if f.team, err = joinTeam(ctx, a, job, f); err != nil {
 		return err
 	}
-	defer f.team.close()
 	defer chosen.close()
 	if err := chosen.place(plan.sizes); err != nil {
 		return err
@@ -82,7 +92,7 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 		}
 		runs = append(runs, r)
 		if !a.JSON {
-			bar.Over(func() { printRun(a, p, r) })
+			bar.Over(func() { printRun(a, p, r, f.team.first()) })
 		}
 	}
 	if f.trace != "" && len(runs) > 0 && runs[0].ran {
@@ -213,7 +223,8 @@ func (r *runResult) timeText() string {
 	return fmt.Sprintf("   time %.2f us   algbw %.2f GB/s   busbw %.2f GB/s", r.Seconds*1e6, r.AlgBW, r.BusBW)
 }
 
-func printRun(a *cli.App, p *ir.Program, r runResult) {
+// printRun prints a run. Of several processes the first prints what is wrong, which all know, and the others its cause.
+func printRun(a *cli.App, p *ir.Program, r runResult, first bool) {
 	verdict := "ok  "
 	if len(r.found) > 0 || r.Wrong > 0 || r.fault != nil {
 		verdict = "FAIL"
@@ -232,10 +243,13 @@ func printRun(a *cli.App, p *ir.Program, r runResult) {
 	}
 	fmt.Fprintf(a.Stdout, "%s  %s    %s   %s   %s   %s%s%s   %s\n", verdict, name, diag.Counted(p.Coll.Ranks, "rank"), r.Device,
 		cli.SizeText(r.Bytes), op, r.turns.Text(), r.timeText(), wrong)
-	if len(r.found) > 0 {
+	switch {
+	case len(r.found) > 0 && !first:
+		processes.Short(a, 0, r.found)
+	case len(r.found) > 0:
 		a.Show(r.found)
 	}
-	if r.fault != nil {
+	if r.fault != nil && first {
 		io.WriteString(a.Stderr, r.fault.Error()+"\n")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,30 +26,30 @@ type team struct {
 	node []int // of each process
 }
 
-// joinTeam meets the other processes, if the environment says that there are some.
-func joinTeam(ctx context.Context, a *cli.App, f *runFlags) (*team, error) {
-	job, err := processes.Of(os.Getenv)
-	if err != nil || job == nil {
-		return nil, err
+// joinTeam meets the other processes of a job, if there is one.
+func joinTeam(ctx context.Context, a *cli.App, job *processes.Job, f *runFlags) (*team, error) {
+	if job == nil {
+		return nil, nil
 	}
 	if f.threads > 0 {
 		return nil, cli.Usagef("--threads is of a run in one process")
 	}
 	t := &team{gpus: job.GPUs(f.device)}
-	if _, err := t.gpus.GPUs(); err != nil {
+	_, err := t.gpus.GPUs()
+	if err != nil {
 		return nil, devices.Impossible(err)
 	}
 	if t.x, err = job.Join(ctx, f.wait); err != nil {
 		return nil, devices.Impossible(fmt.Errorf("%w: %w", err, executor.ErrNoDevice))
 	}
 	if err := processes.Same(ctx, t.x, f.arguments); err != nil {
-		return nil, errors.Join(err, t.x.Close())
+		return nil, err
 	}
 	if t.x.Index() > 0 {
 		a.Mute()
 	}
 	if t.node, err = executor.NodesOf(ctx, t.x, t.gpus); err != nil {
-		return nil, errors.Join(devices.Impossible(err), t.x.Close())
+		return nil, devices.Impossible(err)
 	}
 	return t, nil
 }
@@ -76,14 +75,11 @@ func (t *team) traceFile(file string) string {
 	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(file, ext), t.x.Index(), ext)
 }
 
+// first says whether this process reports.
+func (t *team) first() bool { return t == nil || t.x.Index() == 0 }
+
 // lost says whether the team can do nothing more.
 func (t *team) lost() bool { return t != nil && t.x.Lost() != nil }
-
-func (t *team) close() {
-	if t != nil {
-		t.x.Close()
-	}
-}
 
 // ranks are those of this process: all, where there is no team.
 func (t *team) ranks(c *ir.Collective) []int {

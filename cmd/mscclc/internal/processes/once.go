@@ -1,0 +1,57 @@
+package processes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor/exchange"
+	"mscclc/ir/diag"
+)
+
+// This file has one process of a job report why all have failed, and the others say so in a line.
+
+// meetAgain is how long a process that has failed early waits for the others.
+const meetAgain = 2 * time.Second
+
+// Once returns err if this process is to report it. If another process of the job tells the same, it prints a line with
+// the cause, and returns an error that has been reported. Processes that have not met yet meet now, so that those which
+// wait for this one hear of err, too. j may be nil: a process alone reports all.
+func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
+	var reported cli.ReportedError
+	if j == nil || err == nil || errors.As(err, &reported) || ctx.Err() != nil {
+		return err
+	}
+	x := j.x
+	if x == nil && (j.joined || os.Getenv(envStarted) != "") { // --procs prints equal lines once
+		return err
+	}
+	if x == nil {
+		within, cancel := context.WithTimeout(ctx, meetAgain)
+		defer cancel()
+		var failed error
+		if x, failed = exchange.Join(within, j.hub, j.Index, j.Size); failed != nil {
+			return err
+		}
+		defer x.Close()
+	}
+	if teller := x.Teller(ctx, err); teller != j.Index {
+		return Short(a, teller, err)
+	}
+	return err
+}
+
+// Short prints a line with the cause of err, which another process tells whole. An error of usage is such a line.
+func Short(a *cli.App, teller int, err error) error {
+	var usage cli.UsageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(a.Stderr, "mscclc: %s\n", usage.Error())
+		return cli.ReportedError{Code: cli.ExitUsage}
+	}
+	list, code := cli.FailureOf(err, a.File)
+	fmt.Fprintf(a.Stderr, "mscclc: %s (process %d tells more)\n", diag.Shorten(list[0].Text), teller)
+	return cli.ReportedError{Code: code}
+}

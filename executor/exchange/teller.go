@@ -1,0 +1,55 @@
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+)
+
+// tellerWait is how long processes that have failed wait for each other.
+const tellerWait = 2 * time.Second
+
+// Teller returns the process that is to report err, with which this process ends, so that not all of a job do: the
+// first of those that have failed by themselves with the same text. Of a process that is lost the first of the others
+// tells. It is this process if the others do not say within 2 s that they have failed, too. So a process that fails
+// calls Teller once, at its end.
+func (x *Member) Teller(ctx context.Context, err error) int {
+	var loss *lossError
+	if lost := x.Lost(); errors.As(lost, &loss) {
+		return loss.teller()
+	} else if lost != nil {
+		return x.index
+	}
+	type end struct {
+		From int // the process that this one has heard of the failure from, or -1
+	}
+	own := word[end]{Failed: oneLine(err), Ends: true, Says: end{From: -1}}
+	if f := x.failed.Load(); f != nil && strings.Contains(own.Failed, f.Error()) {
+		own.Says.From = f.Process
+	}
+	blob, _ := json.Marshal(&own) // of texts and numbers
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellerWait)
+	defer cancel()
+	all, err := x.AllGather(ctx, blob)
+	if err != nil {
+		return x.index
+	}
+	ends := make([]word[end], len(all))
+	for i, blob := range all {
+		if json.Unmarshal(blob, &ends[i]) != nil {
+			ends[i] = word[end]{}
+		}
+	}
+	text := own.Failed
+	if from := own.Says.From; from >= 0 && from < len(ends) && ends[from].Failed != "" {
+		text = ends[from].Failed
+	}
+	for i := range ends {
+		if ends[i].Failed == text && (ends[i].Says.From < 0 || i == x.index) {
+			return i
+		}
+	}
+	return x.index
+}

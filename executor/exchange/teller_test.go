@@ -1,0 +1,56 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// TestTeller: the first of the processes that have failed alike tells, for those that have heard of a failure who has
+// failed, and for a process that is lost the first other one. A process whose others go on tells itself.
+func TestTeller(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(ctx context.Context, x *Member) error
+		want [3]int // the teller of each process; -1 for one that does not ask
+	}{
+		{"alike", func(context.Context, *Member) error { return errors.New("broken") }, [3]int{0, 0, 0}},
+		{"each", func(_ context.Context, x *Member) error { return fmt.Errorf("broken %d", x.Index()) }, [3]int{0, 1, 2}},
+		{"heard", func(ctx context.Context, x *Member) error {
+			var err error
+			if x.Index() > 0 {
+				err = errors.New("broken")
+			}
+			_, err = Agree(ctx, x, 1, err)
+			return fmt.Errorf("%w, so there", err)
+		}, [3]int{1, 1, 1}},
+		{"alone", func(_ context.Context, x *Member) error {
+			if x.Index() == 2 {
+				return errors.New("broken")
+			}
+			return nil
+		}, [3]int{-1, -1, 2}},
+		{"killed", func(ctx context.Context, x *Member) error {
+			if x.Index() == 0 {
+				for _, l := range x.links[1:] {
+					l.conn.Close()
+				}
+				return nil
+			}
+			_, err := x.AllGather(ctx, nil)
+			return err
+		}, [3]int{-1, 1, 1}},
+	} {
+		job(t, 3, func(ctx context.Context, x *Member) error {
+			got, err := -1, c.do(ctx, x)
+			if err != nil {
+				got = x.Teller(ctx, err)
+			}
+			if want := c.want[x.Index()]; got != want {
+				t.Errorf("%s: process %d is told of by %d, not by %d: %v", c.name, x.Index(), got, want, err)
+			}
+			return nil
+		})
+	}
+}
