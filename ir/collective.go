@@ -225,6 +225,19 @@ func (c *Collective) Wants(rank, index int) (w Want, n int) {
 	return w, n
 }
 
+// AllowsAnything reports whether every chunk of every output may hold anything at the end: whoever states c requires
+// nothing. Of an Opaque collective nothing is stated.
+func (c *Collective) AllowsAnything() bool {
+	for rank := range c.Ranks {
+		for index := range c.OutChunks(rank) {
+			if c.Kind == Opaque || !c.Want(rank, index).Any {
+				return false
+			}
+		}
+	}
+	return c.Kind != Opaque
+}
+
 // Reduces says whether the collective sums at all.
 func (c *Collective) Reduces() bool {
 	switch c.Kind {

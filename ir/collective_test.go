@@ -109,3 +109,23 @@ func TestMessageChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestAllowsAnything: only a collective that states that no output need hold anything allows anything.
+func TestAllowsAnything(t *testing.T) {
+	one := map[ir.Part][]ir.Part{{1, 0}: {{0, 0}}}
+	for _, c := range []struct {
+		coll ir.Collective
+		want bool
+	}{
+		{ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 1, In: 1, Out: 1}, true},
+		{ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 1, In: 1, Out: 1, Require: one}, false},
+		{ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: 1, In: 1, Out: 1}, false},
+		{ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1}, false},
+		{ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{-1, 0}}, false},
+		{ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{-1, -1}}, true},
+	} {
+		if got := c.coll.AllowsAnything(); got != c.want {
+			t.Errorf("%+v allows anything: %v", c.coll, got)
+		}
+	}
+}

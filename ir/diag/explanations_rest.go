@@ -71,7 +71,8 @@ on slow machines, raise --timeout.`,
 		Means: `
 A run compared no element with the expected result.`,
 		Why: `
-Such a run shows nothing, so mscclc does not call it good.`,
+Such a run shows nothing, so mscclc does not call it good. A program whose outputs may hold anything is good: it has
+nothing to compare.`,
 		Fix: `
 Use a larger --bytes, so that every chunk has an element; the hint names the smallest size. A program that does not
 say what it computes is compared only after a proof, so leave out --unproven.`,

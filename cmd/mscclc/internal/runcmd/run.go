@@ -123,7 +123,7 @@ type runResult struct {
 	Seconds  float64 `json:"seconds" doc:"of the fastest iteration: of the launch alone"`
 	AlgBW    float64 `json:"algbw" doc:"of that iteration, in GB/s"`
 	BusBW    float64 `json:"busbw" doc:"as nccl-tests has it, in GB/s"`
-	Checked  int64   `json:"checked" doc:"elements that were compared"`
+	Checked  int64   `json:"checked" doc:"elements that were compared; 0 where outputs may hold anything"`
 	Wrong    int64   `json:"wrong" doc:"elements that were wrong"`
 
 	Problems []diag.Problem `json:"problems,omitempty" doc:"why it did not run, or not to its end"`
@@ -132,6 +132,7 @@ type runResult struct {
 	ran   bool             // it came to its end, or to some steps that its trace has
 
 	observed bool      // see request
+	anything bool      // outputs may hold anything, so that there is nothing to compare
 	fault    error     // what is wrong besides elements
 	found    diag.List // Problems
 }
