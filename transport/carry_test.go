@@ -77,10 +77,17 @@ func carry(t *testing.T, sanitizer string, args ...any) string {
 
 func carryBy(t *testing.T, program string, args ...any) string {
 	t.Helper()
-	list := strings.Fields(fmt.Sprintln(args...))
-	out, err := exec.Command(program, list...).CombinedOutput()
+	return carryWith(t, 0, program, args...)
+}
+
+// carryWith has each proxy have so many helper threads.
+func carryWith(t *testing.T, helpers int, program string, args ...any) string {
+	t.Helper()
+	cmd := exec.Command(program, strings.Fields(fmt.Sprintln(args...))...)
+	cmd.Env = append(os.Environ(), fmt.Sprint("MSCCLC_NET_THREADS=", helpers))
+	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("carry %v: %v\n%s", list, err, out)
+		t.Fatalf("carry %v: %v\n%s", args, err, out)
 	}
 	return string(out)
 }
@@ -98,6 +105,28 @@ func TestCarry(t *testing.T) {
 				out := carry(t, sanitizer, seed+1, processes, 10, resets, fmt.Sprint("delay=", delay))
 				if n := strings.Count(out, ": 0 of "); n != processes || strings.Contains(out, "WARNING") {
 					t.Errorf("seed %d: %d of %d processes had no failure:\n%s", seed+1, n, processes, out)
+				}
+			}
+		})
+	}
+}
+
+// The same holds where helper threads carry the data, and a fault of the engine is a failure of all processes.
+func TestCarryHelpers(t *testing.T) {
+	for _, sanitizer := range []string{"address,undefined", "thread"} {
+		t.Run("sanitizer="+sanitizer, func(t *testing.T) {
+			program := driver(t, "carry", sanitizer)
+			for seed := range 6 {
+				processes, helpers, delay := 2+seed%4, 1+seed%3, 40000*seed+1
+				out := carryWith(t, helpers, program, seed+1, processes, 10, seed%3, fmt.Sprint("delay=", delay))
+				if n := strings.Count(out, ": 0 of "); n != processes || strings.Contains(out, "WARNING") {
+					t.Errorf("seed %d: %d of %d processes had no failure:\n%s", seed+1, n, processes, out)
+				}
+			}
+			for _, fault := range []string{"cut=30", "kill=30", "silent=30"} {
+				out := carryWith(t, 2, program, 5, 3, 200, 0, "delay=100000", 1, fault)
+				if seen := failure.FindAllString(out, -1); len(seen) != 3 || strings.Contains(out, "WARNING") {
+					t.Errorf("%s:\n%s", fault, out)
 				}
 			}
 		})

@@ -27,7 +27,7 @@ func built(t *testing.T, name string, args ...string) string {
 // sourcesOf are the engines' files.
 func sourcesOf(t *testing.T) (list []string) {
 	t.Helper()
-	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc"} {
+	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc", "helpers*.cc"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files %s: %v", pattern, err)
@@ -110,7 +110,7 @@ func hasUCX(t *testing.T) {
 // UCX carries all messages over TCP, and over shared memory. Over TCP it finds that the other end is gone.
 func TestUCX(t *testing.T) {
 	hasUCX(t)
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl")...)
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)
 	for tls, want := range map[string]string{"tcp,self": "tcp/", "posix,self": "posix/memory", "sysv,cma,self": "cma/memory"} {
 		t.Run(tls, func(t *testing.T) {
 			ends, device := pair(t, program, []string{"UCX_TLS=" + tls}, "ucx", "")
@@ -133,7 +133,7 @@ func TestUCX(t *testing.T) {
 
 // Plugins of all versions carry all messages, and say when the other end is gone.
 func TestPlugins(t *testing.T) {
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl")...)
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)
 	for version := 8; version <= 11; version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			plugin := built(t, "libnccl-net-tests.so", fmt.Sprintf("-DVERSION=%d", version), "-shared", "-fPIC",
@@ -157,10 +157,11 @@ func TestPlugins(t *testing.T) {
 
 // Engines free what they made, and stay in their memory.
 func TestEnginesWithSanitizer(t *testing.T) {
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-fsanitize=address,undefined", "-ldl")...)
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-fsanitize=address,undefined", "-ldl",
+		"-lpthread")...)
 	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=11", "-shared", "-fPIC", "testdata/plugin.cc")
-	for _, engine := range [][]string{{"ncclnet", plugin}, {"ucx", ""}} {
-		t.Run(engine[0], func(t *testing.T) {
+	for _, engine := range [][]string{{"ncclnet", plugin}, {"ucx", ""}, {"ncclnet", plugin, "2"}, {"ucx", "", "2"}} {
+		t.Run(fmt.Sprint(engine[0], len(engine)), func(t *testing.T) {
 			env := []string{}
 			if engine[0] == "ucx" {
 				hasUCX(t)
@@ -174,9 +175,42 @@ func TestEnginesWithSanitizer(t *testing.T) {
 	}
 }
 
+// Helper threads carry all messages: one that sends and receives, one for each, or more of which some have nothing to
+// do. They find that the other end is gone.
+func TestHelpers(t *testing.T) {
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)
+	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=11", "-shared", "-fPIC", "testdata/plugin.cc")
+	for _, engine := range [][]string{{"ncclnet", plugin}, {"ucx", ""}} {
+		for _, threads := range []string{"1", "2", "3"} {
+			t.Run(engine[0]+threads, func(t *testing.T) {
+				if engine[0] == "ucx" {
+					hasUCX(t)
+				}
+				ends, _ := pair(t, program, []string{"UCX_TLS=tcp,self"}, append(engine, threads)...)
+				ends[1].Process.Kill()
+				if said := ends[0].ended(t, "send"); !strings.Contains(said, "gone: ") || strings.Contains(said, "gone: \n") {
+					t.Errorf("a process that is gone: %q", said)
+				}
+			})
+		}
+	}
+}
+
+// The threads of an engine with helpers have no race. UCX itself is not built for the sanitizer.
+func TestHelpersWithSanitizer(t *testing.T) {
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-fsanitize=thread", "-ldl",
+		"-lpthread")...)
+	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=11", "-shared", "-fPIC", "-fsanitize=thread",
+		"testdata/plugin.cc")
+	ends, _ := pair(t, program, []string{"TSAN_OPTIONS=halt_on_error=1"}, "ncclnet", plugin, "2")
+	for _, e := range ends {
+		e.ended(t, "end")
+	}
+}
+
 // What cannot be opened says why.
 func TestEnginesThatAreNot(t *testing.T) {
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl")...)
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)
 	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=9", "-shared", "-fPIC", "testdata/plugin.cc")
 	empty := built(t, "libempty.so", "-shared", "-fPIC", "-x", "c++", "/dev/null")
 	for _, c := range []struct {

@@ -19,19 +19,33 @@ func TestKilledAndStopped(t *testing.T) {
 	}
 	t.Setenv("UCX_TLS", "tcp,self")
 	for _, c := range []struct {
-		mode, ms, want string
-		limit          time.Duration // until the failure is seen
+		mode, ms, helpers, want string
+		limit                   time.Duration // until the failure is seen
 	}{
-		{"kill", "20000", `code 2 after (\d+) ms`, 2 * time.Second},
-		{"stop", "2000", `code (0): it goes on`, 0},
-		{"stop", "20000", `code 3 after (\d+) ms`, 5 * time.Second},
+		{"kill", "20000", "0", `code 2 after (\d+) ms`, 2 * time.Second},
+		{"kill", "20000", "2", `code 2 after (\d+) ms`, 2 * time.Second},
+		{"stop", "2000", "0", `code (0): it goes on`, 0},
+		{"stop", "20000", "2", `code 3 after (\d+) ms`, 5 * time.Second},
 	} {
+		t.Setenv("MSCCLC_NET_THREADS", c.helpers)
 		out, err := exec.Command(driver(t, "hop", ""), "ucx", c.mode, "8", c.ms).CombinedOutput()
 		found := regexp.MustCompile(c.want).FindSubmatch(out)
 		if err != nil || found == nil {
 			t.Errorf("%s %s ms: %v\n%s", c.mode, c.ms, err, out)
 		} else if after, err := time.ParseDuration(string(found[1]) + "ms"); err != nil || after > covering.Patience(c.limit) {
 			t.Errorf("%s %s ms: it is seen after %v; the limit is %v", c.mode, c.ms, after, c.limit)
+		}
+	}
+}
+
+// A number of helper threads that is none is refused, and says which numbers there are.
+func TestThreadsThatAreNone(t *testing.T) {
+	for _, text := range []string{"x", "-1", "17", "2x", "99999999999999999999"} {
+		t.Setenv("MSCCLC_NET_THREADS", text)
+		out, err := exec.Command(driver(t, "hop", ""), "ucx", "lat", "8", "10").CombinedOutput()
+		if want := "MSCCLC_NET_THREADS is " + text + ": it says how many helper threads carry data, from 0 to 16"; err == nil ||
+			!strings.Contains(string(out), want) {
+			t.Errorf("%v, want %q:\n%s", err, want, out)
 		}
 	}
 }

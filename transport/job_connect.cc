@@ -11,6 +11,9 @@ static void engine_failed(net_job *j, const Peer *q, const char *what) {
   fail(j, NET_ENGINE, q->process, "%s: %s", what, table_of(j)->why(engine_of(j)));
 }
 
+// bulk_line is the line of a peer's bulk connections (table.h). All control is of line 0.
+static unsigned bulk_line(const net_job *j, const Peer *q) { return 1 + (unsigned)(q - j->peer); }
+
 struct Asked {
   net_job *job;
   Peer *peer;
@@ -21,8 +24,8 @@ static int listen_for(net_proxy *p, void *with) {
   const Asked *a = (const Asked *)with;
   Peer *q = a->peer;
   if (a->job->phase != MADE || q->control_ear) return net_say(a->failure, NET_STATE, q->process, "asked for too late");
-  if (p->table->listen(p->engine, a->handle, &q->control_ear) ||
-      p->table->listen(p->engine, a->handle + TRANSPORT_HANDLE, &q->bulk_ear))
+  if (p->table->listen(p->engine, 0, a->handle, &q->control_ear) ||
+      p->table->listen(p->engine, bulk_line(a->job, q), a->handle + TRANSPORT_HANDLE, &q->bulk_ear))
     return net_say(a->failure, NET_ENGINE, q->process, "it cannot be listened for: %s", p->table->why(p->engine));
   return 0;
 }
@@ -130,9 +133,10 @@ static bool finish_hello(net_job *j, Peer *q, Line *l) {
 // joined asks for connections that are not there yet, and is true when all four are.
 static bool joined(net_job *j, Peer *q) {
   const transport_table *t = table_of(j);
-  if (!q->out.control && t->connect(engine_of(j), q->handle, &q->out.control))
+  if (!q->out.control && t->connect(engine_of(j), 0, q->handle, &q->out.control))
     engine_failed(j, q, "it cannot be connected to");
-  else if (!q->out.bulk && t->connect(engine_of(j), q->handle + TRANSPORT_HANDLE, &q->out.bulk))
+  else if (!q->out.bulk &&
+           t->connect(engine_of(j), bulk_line(j, q), q->handle + TRANSPORT_HANDLE, &q->out.bulk))
     engine_failed(j, q, "it cannot be connected to");
   else if (!q->in.control && t->accept(q->control_ear, &q->in.control))
     engine_failed(j, q, "its connection cannot be accepted");

@@ -26,7 +26,7 @@ static int wrap(struct ncclnet_engine *e, void *at, void **connection) {
   return 0;
 }
 
-static int ncclnet_listen(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
+static int ncclnet_listen(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
   struct ncclnet_engine *e = (struct ncclnet_engine *)engine;
   *ear = 0;
   void *f = e->plugin->listen, *at = 0;
@@ -37,7 +37,7 @@ static int ncclnet_listen(void *engine, unsigned char handle[TRANSPORT_HANDLE], 
   return wrap(e, at, ear);
 }
 
-static int ncclnet_connect(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+static int ncclnet_connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
   struct ncclnet_engine *e = (struct ncclnet_engine *)engine;
   *to = 0;
   struct ncclnet_config config = {-1};
@@ -158,4 +158,4 @@ static int ncclnet_test(void *engine, void *request, int *done, size_t *bytes) {
 extern "C" const struct transport_table transport_ncclnet = {
     ncclnet_open,   ncclnet_close,   ncclnet_why,       ncclnet_properties, ncclnet_listen,     ncclnet_connect,
     ncclnet_accept, ncclnet_close_ear, ncclnet_close_to, ncclnet_close_from, ncclnet_reg,       ncclnet_dereg,
-    ncclnet_send,   ncclnet_recv,    ncclnet_flush,     ncclnet_test};
+    ncclnet_send,   ncclnet_recv,    ncclnet_flush,     ncclnet_test,       nullptr};

@@ -23,7 +23,7 @@ struct ncclnet_connection {
   struct ncclnet_request request[TRANSPORT_REQUESTS];
 };
 
-int ncclnet_open(const char *spec, void **engine, char *why, size_t size);
+int ncclnet_open(const char *spec, int one_way, void **engine, char *why, size_t size);
 void ncclnet_close(void *engine);
 // ncclnet_fail notes that a function of the plugin has failed, with what the plugin has logged of it.
 int ncclnet_fail(struct ncclnet_engine *e, int code, const char *doing);

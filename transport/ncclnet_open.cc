@@ -115,7 +115,7 @@ static int choose(struct ncclnet_engine *e) {
   return look(e);
 }
 
-int ncclnet_open(const char *spec, void **engine, char *why, size_t size) {
+int ncclnet_open(const char *spec, int, void **engine, char *why, size_t size) {
   *engine = 0;
   struct ncclnet_engine *e = (struct ncclnet_engine *)calloc(1, sizeof *e);
   if (!e) {

@@ -1,5 +1,7 @@
 // This file is the thread of a proxy: it does what other threads ask, and the rounds of its jobs.
+#include "helpers.h"
 #include "job.h"
+#include "rest.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -9,8 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-// How long the thread looks on when it finds nothing, and its sleeps after that.
-static const u64 LOOK_NS = 50000, SHORT_NS = 20000, LATER_NS = 5 * MS, LONG_NS = 150000, IDLE_NS = 1 * MS;
+static const u64 IDLE_NS = 1 * MS;  // how long the thread sleeps between two looks while it has no job
 
 u64 net_now() {
   timespec ts;
@@ -53,6 +54,7 @@ static void rested(net_proxy *p) {
 
 static void *serve(void *proxy) {
   net_proxy *p = (net_proxy *)proxy;
+  const bool room = roomy();
   for (u64 last = p->now = net_now(); !net_word(&p->stop);) {
     bool found = false;
     if (net_word(&p->called)) {
@@ -65,22 +67,33 @@ static void *serve(void *proxy) {
     p->now = now;
     if (gap > PAUSE_NS) rested(p);
     for (net_job *j = p->jobs; j; j = j->next) found |= job_round(j);
+    found |= p->jobs && p->table->progress && p->table->progress(p->engine);
     if (found) last = now;
-    else if (now - last < LOOK_NS) sched_yield();
-    else net_nap(!p->jobs ? IDLE_NS : now - last < LATER_NS ? SHORT_NS : LONG_NS);
+    else if (const u64 rest = p->jobs ? rest_ns(room, now - last) : IDLE_NS) net_nap(rest);
+    else sched_yield();
   }
   return nullptr;
 }
 
 // What opening and closing the engine is told.
 struct Opening {
+  const transport_table *table;
   const char *spec;
   net_failure *failure;
 };
 static int open_engine(net_proxy *p, void *with) {
   const Opening *o = (const Opening *)with;
   char why[sizeof o->failure->text] = "";
-  if (!p->table->open(o->spec, &p->engine, why, sizeof why)) return 0;
+  unsigned helpers = 0;
+  p->table = o->table;
+  int code = helpers_wanted(o->table, &helpers, why, sizeof why);
+  if (!code && helpers) {
+    p->table = &transport_helpers;
+    code = helpers_open(o->table, o->spec, helpers, &p->engine, why, sizeof why);
+  } else if (!code) {
+    code = p->table->open(o->spec, 0, &p->engine, why, sizeof why);
+  }
+  if (!code) return 0;
   p->engine = nullptr;
   return net_say(o->failure, NET_ENGINE, ~0u, "%s", why[0] ? why : "the engine does not open");
 }
@@ -103,14 +116,13 @@ int mscclc_net_proxy_of(const transport_table *table, const char *spec, net_prox
   *proxy = nullptr;
   net_proxy *p = (net_proxy *)calloc(1, sizeof *p);
   if (!p) return net_say(f, NET_STATE, ~0u, "no memory for a proxy");
-  p->table = table;
   pthread_mutex_init(&p->calls, nullptr);
   sem_init(&p->answered, 0, 0);
   if (const int code = start(p)) {
     free(p);
     return net_say(f, NET_STATE, ~0u, "the proxy's thread does not start: %s", strerror(code));
   }
-  Opening opening = {spec, f};
+  Opening opening = {table, spec, f};
   if (on_thread(p, open_engine, &opening)) {
     mscclc_net_proxy_end(p);
     return 1;

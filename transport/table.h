@@ -6,6 +6,9 @@
 //
 // No function waits. One thread at a time calls those of an engine and of all that it has made. Each returns 0, or 1
 // after a failure that why() tells; what has failed is only to be closed then.
+//
+// Connections have lines. Those of one line and direction may be carried by a thread of the engine's own (helpers.h).
+// Line 0 is for short messages, which the thread that calls carries.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -26,9 +29,10 @@ struct transport_properties {
 };
 
 struct transport_table {
-  // open opens the engine: a library, a device. What spec means is the engine's own. After a failure *engine is null
-  // and `why` says the cause.
-  int (*open)(const char *spec, void **engine, char *why, size_t size);
+  // open opens the engine: a library, a device. What spec means is the engine's own. one_way says that connections from
+  // a process may come without one to it, as those of a helper do. After a failure *engine is null and `why` says the
+  // cause.
+  int (*open)(const char *spec, int one_way, void **engine, char *why, size_t size);
   void (*close)(void *engine);
   const char *(*why)(void *engine);  // the last failure, until the next call
   int (*properties)(void *engine, struct transport_properties *);
@@ -37,8 +41,8 @@ struct transport_table {
   // end is not ready; they are then called again, connect with the same handle, in which an engine keeps its state.
   // close_to and close_from end the requests that are under way, whose memory is the caller's again, and have what was
   // sent and is done arrive. Regions are deregistered before.
-  int (*listen)(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **ear);
-  int (*connect)(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to);
+  int (*listen)(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **ear);
+  int (*connect)(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **to);
   int (*accept)(void *ear, void **from);
   void (*close_ear)(void *ear);
   void (*close_to)(void *to);
@@ -56,6 +60,11 @@ struct transport_table {
   int (*flush)(void *from, void *data, size_t bytes, void *region, void **request);
   // A request that is done, or has failed, is gone.
   int (*test)(void *engine, void *request, int *done, size_t *bytes);
+
+  // progress has an engine go on though nothing is tested, since it may owe the other ends an answer. It returns
+  // whether anything has moved since it was last called, also by test: a long message is not over for some time. It may
+  // be null.
+  int (*progress)(void *engine);
 };
 
 #ifdef __cplusplus

@@ -18,14 +18,14 @@ static void ucx_close(void *engine) {
   free(u);
 }
 
-static int ucx_open(const char *spec, void **engine, char *why, size_t size) {
+static int ucx_open(const char *spec, int one_way, void **engine, char *why, size_t size) {
   *engine = 0;
   if (spec && *spec) {
     snprintf(why, size, "UCX takes no name behind ucx: its own variables set it, such as UCX_TLS and UCX_NET_DEVICES");
     return 1;
   }
   struct ucx_engine *u = (struct ucx_engine *)calloc(1, sizeof *u);
-  if (!u || ucx_open_library(u)) {
+  if (!u || ucx_open_library(u, one_way)) {
     snprintf(why, size, "%s", u ? u->why : "no memory");
     if (u) ucx_close(u);
     return 1;
@@ -111,12 +111,25 @@ void ucx_cancel(struct ucx_engine *u, struct ucx_request *r) {
   r->used = 0, r->under_way = 0;
 }
 
+static void go_on(struct ucx_engine *u) {
+  u->went = 1;
+  u->moved |= u->f.worker_progress(u->worker) != 0;
+}
+
+static int ucx_progress(void *engine) {
+  struct ucx_engine *u = (struct ucx_engine *)engine;
+  if (!u->went) go_on(u);
+  const int moved = u->moved;
+  u->went = u->moved = 0;
+  return moved;
+}
+
 static int ucx_test(void *engine, void *request, int *done, size_t *bytes) {
   struct ucx_engine *u = (struct ucx_engine *)engine;
   struct ucx_request *r = (struct ucx_request *)request;
   *done = 0;
   if (r->under_way) {
-    u->f.worker_progress(u->worker);
+    go_on(u);
     r->status = r->receives ? u->f.tag_recv_request_test(r->under_way, &r->got)
                             : u->f.request_check_status(r->under_way);
     if (r->status == UCX_INPROGRESS) return 0;
@@ -132,4 +145,5 @@ static int ucx_test(void *engine, void *request, int *done, size_t *bytes) {
 extern "C" const struct transport_table transport_ucx = {
     ucx_open,     ucx_close,   ucx_why,       ucx_properties,       ucx_listen,
     ucx_connect, ucx_accept,   ucx_close_ear, ucx_close_connection, ucx_close_connection, ucx_reg,
-    ucx_dereg,   ucx_send,     ucx_recv,    ucx_flush,     ucx_test};
+    ucx_dereg,   ucx_send,     ucx_recv,    ucx_flush,     ucx_test,
+    ucx_progress};

@@ -16,6 +16,7 @@ struct ucx_engine {
   ucx_context *context;
   ucx_worker *worker;
   struct ucx_connection *closing;  // whose endpoints UCX has yet to close
+  int went, moved;                 // since ucx_progress was last called: UCX went on, and found something
   char why[512], lanes[40];        // lanes are those of the last endpoint
 };
 
@@ -53,12 +54,12 @@ struct ucx_handle {
 };
 
 // ucx_open_library opens UCX and its worker; ucx_close_library undoes that, of a part too.
-int ucx_open_library(struct ucx_engine *u);
+int ucx_open_library(struct ucx_engine *u, int one_way);
 void ucx_close_library(struct ucx_engine *u);
 int ucx_fail(struct ucx_engine *u, int8_t status, const char *doing);
 
-int ucx_listen(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **ear);
-int ucx_connect(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to);
+int ucx_listen(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **ear);
+int ucx_connect(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **to);
 int ucx_accept(void *ear, void **from);
 void ucx_close_ear(void *ear);
 void ucx_close_connection(void *connection);

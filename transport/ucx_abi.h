@@ -65,6 +65,7 @@ struct ucx_op {
 // The functions: what they return, their names and their parameters. A status of UCX is a signed byte.
 #define UCX_FUNCTIONS(F)                                                                                               \
   F(int8_t, config_read, (const char *prefix, const char *file, ucx_config **))                                        \
+  F(int8_t, config_modify, (ucx_config *, const char *name, const char *value))                                        \
   F(void, config_release, (ucx_config *))                                                                              \
   F(void, get_version, (unsigned *major, unsigned *minor, unsigned *release))                                          \
   F(int8_t, init_version, (unsigned major, unsigned minor, const struct ucx_params *, const ucx_config *,              \

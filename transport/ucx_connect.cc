@@ -17,7 +17,7 @@ static uint64_t now(void) {
   return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-int ucx_listen(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
+int ucx_listen(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
   struct ucx_engine *u = (struct ucx_engine *)engine;
   *ear = 0;
   ucx_address *address;
@@ -77,7 +77,7 @@ static struct ucx_connection *connection(struct ucx_engine *u, uint64_t tag) {
   return c;
 }
 
-int ucx_connect(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+int ucx_connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
   struct ucx_engine *u = (struct ucx_engine *)engine;
   *to = 0;
   struct ucx_handle h;

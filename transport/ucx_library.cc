@@ -67,11 +67,22 @@ static int find(struct ucx_engine *u) {
   return 1;
 }
 
-int ucx_open_library(struct ucx_engine *u) {
+// UCX looks at a transport by which something is sent, and has others wake it. Those of shared memory do not, where the
+// sender is in another network namespace. So where nothing may be sent back, it is to look at all.
+static int8_t look_at_all(struct ucx_engine *u, ucx_config *config) {
+  if (getenv("UCX_ADAPTIVE_PROGRESS")) return UCX_OK;
+  return u->f.config_modify(config, "ADAPTIVE_PROGRESS", "n");
+}
+
+int ucx_open_library(struct ucx_engine *u, int one_way) {
   if (few_files(u) || find(u)) return 1;
   ucx_config *config = 0;
   int8_t status = u->f.config_read(0, 0, &config);
   if (status) return ucx_fail(u, status, "reading its settings");
+  if (one_way && (status = look_at_all(u, config))) {
+    u->f.config_release(config);
+    return ucx_fail(u, status, "changing its settings");
+  }
   struct ucx_params params;
   memset(&params, 0, sizeof params);
   params.field_mask = UCX_PARAM_FEATURES, params.features = UCX_FEATURE_TAG;

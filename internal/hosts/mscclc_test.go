@@ -156,8 +156,9 @@ func TestPrograms(t *testing.T) {
 				} else {
 					args = append(args, "--ranks", fmt.Sprint(2*count))
 				}
+				env := []string{fmt.Sprint("MSCCLC_NET_THREADS=", turn/2%3)} // with and without helper threads
 				turn++
-				j := start(t, n, 2, nil, args...)
+				j := start(t, n, 2, env, args...)
 				j.must(t, args)
 				text, talks := j.out[0].String(), strings.HasPrefix(name, "allreduce/") // process 0 with other hosts
 				if !strings.Contains(text, fmt.Sprintf("%d nodes, by UCX", count)) ||

@@ -76,7 +76,7 @@ func (s *soak) command() []string {
 func (s *soak) job(t *testing.T, engine string) {
 	t.Helper()
 	args := s.command()
-	j := start(t, s.n, 2, []string{engine}, args...)
+	j := start(t, s.n, 2, []string{engine, fmt.Sprint("MSCCLC_NET_THREADS=", s.random.IntN(3))}, args...)
 	var faults []string
 	mild := true // so far nothing was done that may be an error
 	for range s.random.IntN(4) {

@@ -138,7 +138,7 @@ bool parse(Engine *e, const char *spec) {
   return true;
 }
 
-int open(const char *spec, void **engine, char *why, size_t size) {
+int open(const char *spec, int, void **engine, char *why, size_t size) {
   Engine *e = made<Engine>();
   e->why = "";
   *engine = e;
@@ -155,7 +155,7 @@ int properties(void *, transport_properties *p) {
   return 0;
 }
 
-int listen(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+int listen(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
   Locked locked;
   Ear *ear = made<Ear>();
   ear->engine = (Engine *)engine, ear->number = ears_made++;
@@ -166,7 +166,7 @@ int listen(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to) {
   return 0;
 }
 
-int connect(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+int connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
   Locked locked;
   Engine *e = (Engine *)engine;
   u64 number;
@@ -371,4 +371,4 @@ extern "C" void transport_test_fault(const char *name) {
 
 extern "C" const transport_table transport_test = {
     open,  close,    why,        properties, listen, connect, accept, close_ear,
-    close_to, close_from, reg, dereg, send, recv, flush, test};
+    close_to, close_from, reg, dereg, send, recv, flush, test, nullptr};

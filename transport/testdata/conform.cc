@@ -1,8 +1,8 @@
-// This file is one of two processes that try an engine: conform ENGINE SPEC. It prints its handle in hex and reads the
-// other's, connects both ways, and sends and receives at the same time: messages of many sizes, many at once. It prints
-// what went wrong and ends with 1. Or it prints the device and "fine", and waits for a line: where that is "send", it
-// then sends until that fails.
-#include "../table.h"
+// This file is one of two processes that try an engine: conform ENGINE SPEC [HELPERS]. It prints its handle in hex and
+// reads the other's, connects both ways, and sends and receives at the same time: messages of many sizes, many at once.
+// It prints what went wrong and ends with 1. Or it prints the device and "fine", and waits for a line: where that is
+// "send", it then sends until that fails.
+#include "../helpers.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -129,20 +129,22 @@ static void until_failed(void *to) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) return 2;
-  t = strcmp(argv[1], "ucx") == 0 ? &transport_ucx : &transport_ncclnet;
+  if (argc != 3 && argc != 4) return 2;
+  const transport_table *below = strcmp(argv[1], "ucx") == 0 ? &transport_ucx : &transport_ncclnet;
+  t = argc == 4 ? &transport_helpers : below;
   char why[512] = "";
-  if (t->open(argv[2], &engine, why, sizeof why)) {
+  if (argc == 4 ? helpers_open(below, argv[2], (unsigned)atoi(argv[3]), &engine, why, sizeof why)
+                : below->open(argv[2], 0, &engine, why, sizeof why)) {
     printf("open: %s\n", why);
     return 1;
   }
   unsigned char own[TRANSPORT_HANDLE] = {}, other[TRANSPORT_HANDLE] = {};
   void *ear, *to = 0, *from = 0;
-  must(t->listen(engine, own, &ear), "listen");
+  must(t->listen(engine, 1, own, &ear), "listen");
   say(own);
   hear(other);
   for (const double begin = seconds(); !to || !from;) {
-    if (!to) must(t->connect(engine, other, &to), "connect");
+    if (!to) must(t->connect(engine, 1, other, &to), "connect");
     if (!from) must(t->accept(ear, &from), "accept");
     if (seconds() - begin > 30) die("the other end does not connect");
   }
@@ -160,6 +162,7 @@ int main(int argc, char **argv) {
   void *region = 0, *request = 0;
   if (!t->reg(from, left, 64, TRANSPORT_HOST, &region) && t->recv(from, left, 64, region, &request))
     printf("recv fails\n");
+  t->dereg(from, region);
   t->close_to(to);
   t->close_from(from);
   t->close(engine);

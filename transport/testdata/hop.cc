@@ -1,7 +1,8 @@
 // This program has two processes of one machine send messages by their proxies: hop ENGINE MODE BYTES COUNT. Modes:
 //   lat     messages of BYTES back and forth; prints the median of half a round trip
 //   bw      messages of BYTES one way, at most DEPTH ahead of their credits; prints GB/s
-//   kernel  as lat, with a thread that plays the kernel; in lat and bw the proxy's own thread plays it
+//   both    as bw, both ways at once; prints GB/s of one of them
+//   kernel  as lat, with a thread that plays the kernel; in lat, bw and both the proxy's own thread plays it
 //   kill    the other process is killed while messages go back and forth; prints the failure and when it was seen
 //   stop    the same of one that is stopped for COUNT ms, or until the failure
 #include "../job.h"
@@ -128,6 +129,20 @@ static int bandwidth(net_proxy *, void *) {
   return 0;
 }
 
+// both has each process send as process 0 does in bandwidth, and answer as process 1 does.
+static int both(net_proxy *, void *) {
+  u64 sent = 0, seen = 0;
+  const u64 begun = clock_ns();
+  while (sent < count || seen < count || flags[1] < count) {
+    if (mscclc_net_state(job, nullptr)) return 1;
+    if (sent < count && sent < flags[1] + DEPTH) post(0, sent++);
+    if (flags[0] > seen) post(1, seen++);
+    proxy->now = net_now(), job_round(job);
+  }
+  if (me == 0) printf("%llu bytes: %.2f GB/s\n", bytes, (double)(bytes * count) / (double)(clock_ns() - begun));
+  return 0;
+}
+
 // suffer sends back and forth until a failure, or for some time behind what befalls the other process.
 static int suffer(pid_t other, bool killed) {
   u64 n = 0, at = 0, back = 0;
@@ -163,9 +178,13 @@ int main(int arguments, char **argument) {
   const pid_t other = fork();
   me = other == 0;
   begin(argument[1], wire[me]);
-  in_thread = !strcmp(mode, "lat") || !strcmp(mode, "bw");
+  int (*const played)(net_proxy *, void *) = !strcmp(mode, "lat")    ? latency
+                                             : !strcmp(mode, "bw")   ? bandwidth
+                                             : !strcmp(mode, "both") ? both
+                                                                     : nullptr;
+  in_thread = played;
   int code = 0;
-  if (in_thread) code = on_thread(proxy, *mode == 'l' ? latency : bandwidth, nullptr);
+  if (in_thread) code = on_thread(proxy, played, nullptr);
   else if (!strcmp(mode, "kernel")) code = latency(proxy, nullptr);
   else code = suffer(other, !strcmp(mode, "kill"));
   mscclc_net_close(job, 2000000000);

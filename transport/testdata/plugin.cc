@@ -20,7 +20,7 @@ static int fail(int code, const char *what) {
   if (say) say(NCCLNET_LOG_WARN, 16, __FILE__, __LINE__, "%s: %s", what, strerror(errno));
   return code;
 }
-static unsigned chance = 1;
+static thread_local unsigned chance = 1;
 static bool not_now() { return (chance = chance * 1103515245 + 12345) >> 16 & 1; }
 
 struct Handle {
@@ -185,14 +185,14 @@ static int finish(void *comm) {
 
 #if VERSION >= 11
 static int init(void **context, uint64_t, ncclnet_config *, ncclnet_logger log, void *) {
-  *context = (void *)&chance, say = log;
+  *context = (void *)&say, say = log;
   return OK;
 }
 static int listen_own(void *context, int device, void *handle, void **ear) {
-  return context == &chance ? listen_at(device, handle, ear) : USAGE;
+  return context == &say ? listen_at(device, handle, ear) : USAGE;
 }
 static int connect_own(void *context, int device, void *handle, void **to, void **) {
-  return context == &chance ? connect_to(device, handle, to) : USAGE;
+  return context == &say ? connect_to(device, handle, to) : USAGE;
 }
 #else
 #if VERSION == 10
@@ -212,7 +212,7 @@ static int connect_own(int device, void *handle, void **to, void **) { return co
 #endif
 static int (*const listen_own)(int, void *, void **) = listen_at;
 #endif
-static int finalize(void *context) { return context == &chance ? OK : USAGE; }
+static int finalize(void *context) { return context == &say ? OK : USAGE; }
 
 #if VERSION >= 10
 static int isend(void *to, void *data, size_t size, int, void *region, void *, void **request) {

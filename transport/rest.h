@@ -1,0 +1,20 @@
+// This file says how the threads of a process look for work: the proxy's and its helpers'.
+#pragma once
+#include <sched.h>
+#include <stdint.h>
+
+// Where a process may use fewer than ROOMY processors, threads that look for work take them from others.
+enum { ROOMY = 8 };
+static inline bool roomy() {
+  cpu_set_t set;
+  return !sched_getaffinity(0, sizeof set, &set) && CPU_COUNT(&set) >= ROOMY;
+}
+
+// rest_ns is how long a thread sleeps that has found nothing for `since` ns, or 0: it only yields. A thread that sleeps
+// notices a message late, and each message of a call that waits for the one before is late by that. So with processors
+// enough a thread looks on for as long as the next message of a call may take.
+static inline uint64_t rest_ns(bool room, uint64_t since) {
+  const uint64_t look = 50000, later = 5000000;
+  if (since < (room ? later : look)) return 0;
+  return since < later ? 20000 : 150000;
+}
