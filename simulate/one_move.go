@@ -93,7 +93,7 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 // copied is when a port has copied: the proxy of the block's GPU gives the driver a copy of each replica, one after the
 // other.
 func (o *oneSided) copied(b *oneBlock, way int32, begin, bytes float64) float64 {
-	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + o.costs.OneSided.Port*o.columns
+	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + float64(o.costs.OneSided.Port*o.columns)
 	return o.net.carry(o.net.ways[way], o.proxy[b.rank], bytes, math.Inf(1)).tail
 }
 

@@ -81,9 +81,9 @@ func (o *oneSided) mail(b *oneBlock, w owed, step int32, at float64) {
 	if costs.Bytes > 0 {
 		rate = costs.Bytes
 	}
-	x := message{pieces: n, bytes: w.bytes, more: costs.NIC * n, step: step}
+	x := message{pieces: n, bytes: w.bytes, more: float64(costs.NIC * n), step: step}
 	x.first = max(o.sends[b.rank], at) + costs.Message
-	x.last = x.first + costs.Message*(n-1)
+	x.last = x.first + float64(costs.Message*(n-1))
 	x.work = o.net.alone(o.net.ways[w.way], x.bytes, rate, x.more)
 	o.sends[b.rank] = max(x.last, x.first+x.bytes/rate)
 	k := slices.IndexFunc(b.streams, func(s int32) bool { return o.net.messages.streams[s].rank == w.rank })
@@ -99,7 +99,7 @@ func (o *oneSided) take(stream *stream, x *message, left float64) {
 	cost, latency := o.costs.Network.Message, o.net.messages.routes[stream.route].latency
 	one := (left - x.began) / x.pieces
 	arrived := latency + max(left, x.last+one)
-	o.takes[stream.rank] = max(max(o.takes[stream.rank], x.began+latency+one)+cost*x.pieces, arrived+cost)
+	o.takes[stream.rank] = max(max(o.takes[stream.rank], x.began+latency+one)+float64(cost*x.pieces), arrived+cost)
 	if x.step < 0 {
 		return
 	}

@@ -74,7 +74,7 @@ func (o *oneSided) turn(b *oneBlock, parts int32, now float64) verdict {
 	for i := b.step; i < end; i++ {
 		s, begin := &o.program.Steps[i], now
 		if b.part == 0 {
-			begin += o.plain.Step + o.costs.OneSided.Joint*float64(i-b.step)
+			begin += o.plain.Step + float64(o.costs.OneSided.Joint*float64(i-b.step))
 		}
 		bytes, rate := float64(s.Count)*o.bytes(b.pass%o.simulated)/float64(parts), o.plain.Block*o.rate*o.columns
 		b.moved = max(b.moved, begin) + bytes*o.handled(b, s)/2/rate

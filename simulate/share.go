@@ -246,8 +246,8 @@ func (m *messages) free(l int32, now float64) {
 
 // goOn sets a route's clock.
 func (r *route) goOn(now float64) {
-	r.clock, r.since = r.clock+r.speed*(now-r.since), now
+	r.clock, r.since = r.clock+float64(r.speed*(now-r.since)), now
 }
 
 // closeTo is how far apart two times may be, about a time, that are one but for rounding.
-func closeTo(now float64) float64 { return 1e-7 + 1e-12*now }
+func closeTo(now float64) float64 { return 1e-7 + float64(1e-12*now) }

@@ -55,7 +55,7 @@ func (m *messages) change(id int32, x *message, by int32) {
 		was, is := m.net.occupied(l, bytes, more), m.net.occupied(l, r.bytes, r.more)
 		fullBefore := m.load[l] > m.most[l]+slack
 		m.load[l] += is - was
-		m.left[l] += was * r.speed
+		m.left[l] += float64(was * r.speed)
 		fullNow := m.load[l] > m.most[l]+slack
 		if left := max(m.left[l], 0); fullNow && is*speed > left {
 			speed = left / is
@@ -65,7 +65,7 @@ func (m *messages) change(id int32, x *message, by int32) {
 	}
 	r.speed = speed
 	for _, l := range r.narrow {
-		m.left[l] -= m.net.occupied(l, r.bytes, r.more) * speed
+		m.left[l] -= float64(m.net.occupied(l, r.bytes, r.more) * speed)
 		m.give(l, now)
 	}
 	m.plan(id, now)
@@ -76,7 +76,7 @@ func (m *messages) change(id int32, x *message, by int32) {
 	if part := m.patience(); float64(m.changes) >= part*float64(len(m.active)) {
 		m.want(now)
 	} else {
-		m.want(now + x.work*busiest*part)
+		m.want(now + float64(x.work*busiest*part))
 	}
 }
 
@@ -186,7 +186,7 @@ func (m *messages) set(r *route, speed float64) {
 	r.speed, r.settled = speed, true
 	for _, l := range r.narrow {
 		load := m.net.occupied(l, r.bytes, r.more)
-		m.left[l] -= load * speed
+		m.left[l] -= float64(load * speed)
 		m.open[l] -= load
 		m.opens[l]--
 	}

@@ -150,7 +150,7 @@ func (s *simulation) find(pairs [][2]int32) (ways []int32, err error) {
 
 // bytes is how much of a chunk a pass moves, in all columns.
 func (s *simulation) bytes(pass int64) float64 {
-	return max(0, min(s.tile, s.share-float64(pass)*s.tile))
+	return max(0, min(s.tile, s.share-float64(float64(pass)*s.tile)))
 }
 
 // actorOf makes the blocks of a simulation's program, with what they cost before and after, and how many things they
@@ -209,7 +209,8 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	rest, passes := s.rest(e, busiest)
 	if end > 0 { // all launches, as if each had all its passes
 		each := busiest / float64(s.simulated*s.repeated)
-		r.Occupied = min((busiest+float64(s.repeated)*passes*each)/(end+float64(s.repeated)*rest), 1)
+		every := float64(s.repeated)
+		r.Occupied = min((busiest+float64(every*passes*each))/(end+float64(every*rest)), 1)
 	}
 	r.Micros = a.launch() + end
 	if half := s.repeated / 2; half > 0 {
