@@ -136,7 +136,7 @@ func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int6
 	if f.ranges < 0 {
 		return nil, nil, cli.Usagef("--ranges is from 1, or 0 for any number")
 	}
-	s, err := simulatecmd.Selector(strings.ToLower(arg), t, costs, call, target, f.inplace)
+	s, err := choosing.Selector(strings.ToLower(arg), t, costs, call, target, f.inplace)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +178,7 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 	s.Stepped = bar.Step
 	list, err := s.Sizes(sizes)
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
-		return simulatecmd.Nothing(s, err)
+		return choosing.Nothing(s, err)
 	}
 	if err != nil {
 		return err
