@@ -67,8 +67,9 @@ func (p *Plan) greet(ctx context.Context, node string, err error) error {
 	}
 	p.nodes = newNodes(p.program().Coll.Ranks, greetings)
 	if p.x != nil {
-		of := p.nodes // which the exchange may have for longer than there is the plan
-		p.x.Describe(of.where)
+		of := p.nodes                 // which errors may have for longer than there is the plan
+		p.x.Describe(of.where)        // for what is of no plan
+		p.x = p.x.Described(of.where) // whatever plans come later
 		p.topic = greetings[0].Topic
 		p.deaf = p.x.Hear(p.topic, p.heard)
 	}

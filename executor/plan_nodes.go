@@ -50,6 +50,15 @@ func NodesOf(ctx context.Context, x *exchange.Member, gpus GPUs) ([]int, error) 
 	return node, nil
 }
 
+// DescribeRanks has errors of an exchange say which ranks a lost process has, before there is a plan.
+func DescribeRanks(x *exchange.Member, ranks int) {
+	n := nodes{process: make([]int, ranks), of: make([]int, ranks), names: make([]string, 1)}
+	for r := range n.process {
+		n.process[r] = x.Driver(r)
+	}
+	x.Describe(n.where)
+}
+
 // nodes say where the ranks of a plan are. Processes count as in the exchange; nodes count from 0, in the order of
 // their first processes.
 type nodes struct {

@@ -60,7 +60,7 @@ func Agree[T any](ctx context.Context, x *Member, says T, err error) ([]T, error
 	all, lost := x.AllGather(ctx, blob)
 	if lost != nil {
 		var loss *lossError
-		if err != nil && errors.As(lost, &loss) && strings.Contains(err.Error(), loss.what) {
+		if err != nil && errors.As(lost, &loss) && strings.Contains(err.Error(), loss.why) {
 			return nil, lostError{err} // the caller has failed by the loss, and knows more of it
 		}
 		return nil, errors.Join(err, lostError{lost})

@@ -19,6 +19,12 @@ import (
 // A Member is one process's end of an exchange. Process 0 is the hub, to which the others are connected. All processes
 // must call AllGather in the same order; each may call the other methods at any time.
 type Member struct {
+	*exchange
+	is func(process int) string // what errors say of a process, or nil
+}
+
+// An exchange is what all views of a member share.
+type exchange struct {
 	index, size int
 	gather      sync.Mutex
 	handing     sync.Mutex // held while all get what was gathered, though one may be gone by then
@@ -30,7 +36,7 @@ type Member struct {
 	mu     sync.Mutex
 	cause  error         // why the exchange serves no more
 	done   chan struct{} // closed when there is a cause
-	heard  map[uint64]func(from int, note string)
+	heard  map[uint64]hearer
 	topics uint64 // that were given out
 }
 
@@ -71,7 +77,7 @@ func Group(size int) []*Member {
 }
 
 func newMember(index, size int) *Member {
-	x := &Member{index: index, size: size, done: make(chan struct{}), heard: map[uint64]func(int, string){}}
+	x := &Member{exchange: &exchange{index: index, size: size, done: make(chan struct{}), heard: map[uint64]hearer{}}}
 	if index == 0 {
 		x.links = make([]*link, size) // its own is nil
 	} else {
@@ -111,7 +117,7 @@ func (x *Member) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {
 	if err != nil {
 		x.end(err, false)
 	}
-	return all, err
+	return all, x.said(err)
 }
 
 func (x *Member) allGather(ctx context.Context, blob []byte) ([][]byte, error) {
@@ -167,7 +173,7 @@ func (x *Member) next(ctx context.Context, l *link) ([]byte, error) {
 	case blob := <-l.blobs:
 		return blob, nil
 	case <-l.left:
-		err = &lossError{process: l.to, what: x.about.process(l.to) + " has left the job", after: x.about.after()}
+		err = &lossError{process: l.to, why: "has left the job", after: x.about.after()}
 	case <-x.done:
 		err = x.Lost()
 	case <-ctx.Done():
@@ -188,7 +194,7 @@ func (x *Member) Done() <-chan struct{} { return x.done }
 func (x *Member) Lost() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.cause
+	return x.said(x.cause)
 }
 
 // because prefers what ended the exchange to an error that followed from it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -127,7 +128,7 @@ func (x *Member) lost(to int, err error) {
 func (x *Member) gone(to int, why string) {
 	x.handing.Lock()
 	defer x.handing.Unlock()
-	cause := &lossError{process: to, what: fmt.Sprintf("%s is gone: %s", x.about.process(to), why), after: x.about.after()}
+	cause := &lossError{process: to, why: "is gone: " + why, after: x.about.after()}
 	if x.index == 0 {
 		body := append(binary.LittleEndian.AppendUint32(nil, uint32(to)), why...)
 		for _, l := range x.links[1:] {
@@ -137,19 +138,22 @@ func (x *Member) gone(to int, why string) {
 		}
 	}
 	x.end(cause, false)
-	x.tell(to, cause.what)
+	x.tell(cause)
 }
 
-// tell calls all who listen.
-func (x *Member) tell(from int, text string) {
+// A hearer is who listens, in a view.
+type hearer struct {
+	in *Member
+	f  func(from int, note string)
+}
+
+// tell calls all who listen, each in the words of its view.
+func (x *Member) tell(loss *lossError) {
 	x.mu.Lock()
-	heard := make([]func(int, string), 0, len(x.heard))
-	for _, f := range x.heard {
-		heard = append(heard, f)
-	}
+	heard := slices.Collect(maps.Values(x.heard))
 	x.mu.Unlock()
-	for _, f := range heard {
-		f(from, text)
+	for _, h := range heard {
+		h.f(loss.process, h.in.said(loss).(*lossError).what())
 	}
 }
 
@@ -158,7 +162,7 @@ func (x *Member) tell(from int, text string) {
 func (x *Member) Hear(topic uint64, f func(from int, note string)) (stop func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.heard[topic] = f
+	x.heard[topic] = hearer{x, f}
 	return func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -189,9 +193,9 @@ func (x *Member) note(body []byte) {
 		x.pass(body, from)
 	}
 	x.mu.Lock()
-	f := x.heard[binary.LittleEndian.Uint64(body)]
+	h, listens := x.heard[binary.LittleEndian.Uint64(body)]
 	x.mu.Unlock()
-	if f != nil {
-		f(from, string(body[12:]))
+	if listens {
+		h.f(from, string(body[12:]))
 	}
 }

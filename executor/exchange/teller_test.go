@@ -33,9 +33,7 @@ func TestTeller(t *testing.T) {
 		}, [3]int{-1, -1, 2}},
 		{"killed", func(ctx context.Context, x *Member) error {
 			if x.Index() == 0 {
-				for _, l := range x.links[1:] {
-					l.conn.Close()
-				}
+				x.end(errors.New("killed"), false) // which says no goodbye
 				return nil
 			}
 			_, err := x.AllGather(ctx, nil)

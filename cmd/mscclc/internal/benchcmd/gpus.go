@@ -77,6 +77,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 		}
 		options.Plan.Exchange, w.exchange = x, x
 		w.first = x.Index() == 0
+		executor.DescribeRanks(x, w.coll.Ranks)
 		if err := processes.Same(ctx, x, w.arguments); err != nil {
 			return err
 		}
