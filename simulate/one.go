@@ -49,6 +49,7 @@ type oneBlock struct {
 	stored                 float64 // when all that they stored has arrived
 	owed                   []owed  // what they stored for ranks of other nodes since the last signal
 	streams                []int32 // of messages to these
+	turn                   int     // of the streams: the one behind that of the last message
 }
 
 // A flag has when the last of its signals arrived, by their number modulo how many are kept: those of as many passes as

@@ -18,6 +18,7 @@ type owed struct {
 	way, rank         int32
 	bytes             float64
 	chunks, runs, end int32
+	flags             ir.Range // operands, among which are the counts that go with it
 }
 
 // mirrored says whether operand k, a destination, is memory of another node that is no packets.
@@ -25,8 +26,9 @@ func (o *oneSided) mirrored(x *ir.Operand, k int32) bool {
 	return x.Rank >= 0 && x.Buf != ir.Packets && o.net.leaves(o.ways[k])
 }
 
-// owe has a block owe count chunks from first on, or none. It owes bytes for them in all replicas.
-func (b *oneBlock) owe(way, rank, first, count int32, bytes float64) {
+// owe has a block owe count chunks from first on, or none. It owes bytes for them in all replicas. It returns all that
+// the block owes the rank.
+func (b *oneBlock) owe(way, rank, first, count int32, bytes float64) *owed {
 	k := slices.IndexFunc(b.owed, func(w owed) bool { return w.rank == rank })
 	if k < 0 {
 		k = len(b.owed)
@@ -39,22 +41,25 @@ func (b *oneBlock) owe(way, rank, first, count int32, bytes float64) {
 	if w.bytes += bytes; count > 0 {
 		w.chunks, w.end = w.chunks+count, first+count
 	}
+	return w
 }
 
 // post has the proxy of a block's rank send what the block owes, and the counts of the Signal that it is at, if any.
 func (o *oneSided) post(b *oneBlock, signal bool, at float64) {
-	step := int32(-1)
 	if signal {
-		step = b.step
-		s := &o.program.Steps[step]
+		s := &o.program.Steps[b.step]
 		for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 			if o.net.leaves(o.ways[k]) {
-				b.owe(o.ways[k], o.program.OneSided.Operands[k].Rank, 0, 0, 0)
+				w := b.owe(o.ways[k], o.program.OneSided.Operands[k].Rank, 0, 0, 0)
+				if w.flags.End == 0 {
+					w.flags.First = k
+				}
+				w.flags.End = k + 1
 			}
 		}
 	}
 	for _, w := range b.owed {
-		o.mail(b, w, step, at)
+		o.mail(b, w, at)
 	}
 	b.owed = b.owed[:0]
 }
@@ -76,21 +81,26 @@ func (o *oneSided) pieces(b *oneBlock, w owed) float64 {
 }
 
 // mail has the proxy send what a block owes. It makes one piece after the other, while those before are on their way.
-func (o *oneSided) mail(b *oneBlock, w owed, step int32, at float64) {
+func (o *oneSided) mail(b *oneBlock, w owed, at float64) {
 	costs, rate, n := &o.costs.Network, math.Inf(1), o.pieces(b, w)
 	if costs.Bytes > 0 {
 		rate = costs.Bytes
 	}
-	x := message{pieces: n, bytes: w.bytes, more: float64(costs.NIC * n), step: step}
+	x := message{pieces: n, bytes: w.bytes, more: float64(costs.NIC * n), flags: w.flags}
 	x.first = max(o.sends[b.rank], at) + costs.Message
 	x.last = x.first + float64(costs.Message*(n-1))
 	x.work = o.net.alone(o.net.ways[w.way], x.bytes, rate, x.more)
 	o.sends[b.rank] = max(x.last, x.first+x.bytes/rate)
-	k := slices.IndexFunc(b.streams, func(s int32) bool { return o.net.messages.streams[s].rank == w.rank })
+	to := func(s int32) bool { return o.net.messages.streams[s].rank == w.rank }
+	k := b.turn // mostly, as the order is that of the pass before
+	if k >= len(b.streams) || !to(b.streams[k]) {
+		k = slices.IndexFunc(b.streams, to)
+	}
 	if k < 0 {
 		k = len(b.streams)
 		b.streams = append(b.streams, o.net.messages.stream(w.rank, w.way))
 	}
+	b.turn = (k + 1) % len(b.streams)
 	o.net.messages.send(b.streams[k], x)
 }
 
@@ -100,11 +110,7 @@ func (o *oneSided) take(stream *stream, x *message, left float64) {
 	one := (left - x.began) / x.pieces
 	arrived := latency + max(left, x.last+one)
 	o.takes[stream.rank] = max(max(o.takes[stream.rank], x.began+latency+one)+float64(cost*x.pieces), arrived+cost)
-	if x.step < 0 {
-		return
-	}
-	s := &o.program.Steps[x.step]
-	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+	for k := x.flags.First; k < x.flags.End; k++ {
 		if f := &o.program.OneSided.Operands[k]; f.Rank == stream.rank {
 			o.raise(o.flag(f), o.takes[stream.rank])
 		}

@@ -3,6 +3,8 @@ package simulate
 import (
 	"math"
 	"slices"
+
+	"mscclc/ir"
 )
 
 // This file has messages between nodes share links. A message has a speed: the part of what it reaches alone that it
@@ -46,7 +48,7 @@ type message struct {
 	bytes, more float64 // it occupies links for its bytes, and those between nodes for a time more
 	work        float64 // how long it takes alone
 	began       float64
-	step        int32 // the Signal that it is of, or -1
+	flags       ir.Range // operands; those of the receiver are counts that go with it
 }
 
 // A route is a way and the messages on it, which have one speed.
