@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 namespace {
 
@@ -48,7 +49,7 @@ void begin(Side *s) {
     snprintf(h->offer.why, sizeof h->offer.why, "%.120s", s->why.text);
   else s->team = team_begin(b, e->ranks, e->rank, e->ctas, settings(e->ctas), nullptr, &h->offer);
   if (!s->team) h->offer.able = 0;
-  if (s->team && !e->rank) board_make(e->secret);
+  if (s->team && !e->rank) s->board = board_make(e->secret);
   gpu_leave(before);
   memcpy(h->process, peers_process(), sizeof h->process);
   memcpy(h->secret, e->secret, sizeof h->secret);
@@ -102,7 +103,7 @@ void tell_kept(const Member *e, const char *why) {
 void finish(Side *s, bool heard) {
   Member *e = s->e;
   u32 failed = e->ranks;
-  if (!e->rank && s->team) board_unlink(e->secret);
+  if (s->board >= 0) close(s->board), s->board = -1;  // all ranks have mapped it
   for (u32 i = 0; i < e->ranks; i++)
     if (failed == e->ranks && (!heard || !s->dones[i])) failed = i;
   int is = STATE_NEW;
@@ -199,7 +200,7 @@ static Side *prepare(Member *e, Result *r) {
   if (e->ranks < 2 || e->ranks > BUNDLE_RANKS) return keep_nccl(e, "bundles have no such number of ranks"), nullptr;
   Side *s = (Side *)calloc(1, sizeof(Side));
   if (!s) return *r = absent(e, "no memory"), nullptr;
-  s->e = e;
+  s->e = e, s->board = -1;
   if (!gather_open(e, &s->why) && !alone()) return *r = absent(e, s->why.text), free(s), nullptr;
   begin(s);
   e->agreeing = 1;

@@ -12,6 +12,7 @@ struct Side {
   Link link, links[BUNDLE_RANKS];
   u8 handle[BUNDLE_RANKS][TEAM_HANDLE];  // of a link, by rank
   Team *team;
+  int board;  // rank 0's file of the board until all ranks have mapped it, or -1
   Why why;
   Side *next;  // of those that begin together
 };

@@ -1,7 +1,9 @@
 // The board: memory that the ranks of a communicator share, in which each notes its last native calls. Where calls do
-// not match, launches wait for each other without end. Then a message says which rank called what.
+// not match, launches wait for each other without end. Then a message says which rank called what. It is a file in
+// memory (memfd), which the ranks find among the files of rank 0 by its name: so nothing is left when a rank is killed.
 #include "nccl_front.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +25,29 @@ struct Row {
   Note last[LAST];
 };
 
-void name_of(const u8 *id, char *path, size_t size) {
-  int n = snprintf(path, size, "/dev/shm/mscclc-");
-  for (int i = 0; i < 16; i++) n += snprintf(path + n, size - (size_t)n, "%02x", id[i]);
+// name_of is what the link of the board's file ends with, of its name.
+void name_of(const u8 *id, char *name, size_t size) {
+  int n = snprintf(name, size, "mscclc-");
+  for (int i = 0; i < 16; i++) n += snprintf(name + n, size - (size_t)n, "%02x", id[i]);
+}
+
+// open_of opens the board of an id among the files of a process, or gives -1. The id is a secret of rank 0's, so that
+// no file of another process has its name.
+int open_of(u64 pid, const u8 *id) {
+  char dir[32], name[64], link[128], path[320];
+  name_of(id, name, sizeof name);
+  snprintf(dir, sizeof dir, "/proc/%llu/fd", pid);
+  DIR *all = opendir(dir);
+  int found = -1;
+  for (dirent *d; all && found < 0 && (d = readdir(all));) {
+    snprintf(path, sizeof path, "%s/%s", dir, d->d_name);
+    const ssize_t n = readlink(path, link, sizeof link - 1);
+    if (n <= 0) continue;
+    link[n] = 0;
+    if (!strncmp(link, "/memfd:", 7) && !strncmp(link + 7, name, strlen(name))) found = open(path, O_RDWR | O_CLOEXEC);
+  }
+  if (all) closedir(all);
+  return found;
 }
 
 const char *const kinds[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
@@ -49,30 +71,23 @@ int put(char *to, size_t size, u32 rank, const Note *n) {
 
 }  // namespace
 
-// board_make is rank 0's, before the others hear of it; board_open is all ranks', by rank 0's secret.
-void board_make(const u8 *id) {
-  char path[64];
-  name_of(id, path, sizeof path);
-  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
-  if (ftruncate(fd, BUNDLE_RANKS * sizeof(Row))) unlink(path);
+// board_make is rank 0's, before the others hear of it, and gives the file, or -1. board_open is all ranks', by the
+// secret of rank 0, which then closes the file.
+int board_make(const u8 *id) {
+  char name[64];
+  name_of(id, name, sizeof name);
+  const int fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0 || !ftruncate(fd, BUNDLE_RANKS * sizeof(Row))) return fd;
   close(fd);
+  return -1;
 }
 
 void board_open(Member *e, const u8 *id) {
-  char path[64];
-  name_of(id, path, sizeof path);
-  const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = open_of(e->pid[0], id);
   if (fd < 0) return;
   void *p = mmap(nullptr, BUNDLE_RANKS * sizeof(Row), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   if (p != MAP_FAILED) e->board = p;
-}
-
-void board_unlink(const u8 *id) {
-  char path[64];
-  name_of(id, path, sizeof path);
-  unlink(path);
 }
 
 void board_close(Member *e) {

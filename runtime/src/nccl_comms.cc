@@ -7,8 +7,6 @@
 
 namespace {
 
-enum { OUR_CTAS = 32 };
-
 // number reads a variable that holds a positive number, or gives 0.
 u32 number(const char *name) {
   const char *text = getenv(name);

@@ -83,7 +83,8 @@ void member_hide(Member *e);    // its communicator is not found any more
 void member_forget(Member *e);
 bool member_settled(Member *e, u64 limit_ns);
 bool member_agreed(const Member *e, u64 limit_ns);
-enum { MOST_COMMS = 4096, MOST_CTAS = 4096 };
+// OUR_CTAS are those of a launch at most, if nobody says otherwise.
+enum { MOST_COMMS = 4096, MOST_CTAS = 4096, OUR_CTAS = 32 };
 Member *member_at(u32 i);  // in any state, or null behind the last
 const char *last_text(Comm comm);  // of the last error, of any communicator where comm is null
 void member_text(Member *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -239,9 +240,8 @@ void files_give(int fd, const u8 *key);
 bool files_fetch(const u8 *process, const u8 *key, u32 count, Files *to, Why *why);
 
 // The board of a communicator's last calls.
-void board_make(const u8 *id);
+int board_make(const u8 *id);
 void board_open(Member *e, const u8 *id);
-void board_unlink(const u8 *id);
 void board_close(Member *e);
 void board_note(Member *e, const Call *c);
 bool board_says(Member *e, char *to, size_t size);

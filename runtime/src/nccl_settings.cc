@@ -59,7 +59,7 @@ void settings_check() {
              {"MSCCLC_FEW", is_switch, "0 or 1", "small calls take the short way"},
              {"MSCCLC_SHARED_GPU", is_switch, "0 or 1", "no ranks share a GPU"},
              {"MSCCLC_ADDRESS", is_address, "an IPv4 address", "the address is 127.0.0.1"}};
-  static_assert(MOST_CTAS == 4096, "the text above");
+  static_assert(MOST_CTAS == 4096 && OUR_CTAS == 32, "the text above");
   for (const auto &v : all) {
     const char *text = value_of(v.name);
     if (text && !v.good(text)) tell("%s=%s is not %s: %s", v.name, text, v.must, v.instead);
