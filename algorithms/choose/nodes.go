@@ -14,16 +14,16 @@ import (
 
 // OnNodes returns Call.On and Call.Nodes for ranks on these nodes: a number from 0 for each rank. On is empty for one
 // node.
-func OnNodes(node []int) (on string, nodes int) {
+func OnNodes[N int | int32](node []N) (on string, nodes int) {
 	for _, n := range node {
-		nodes = max(nodes, n+1)
+		nodes = max(nodes, int(n)+1)
 	}
 	if nodes < 2 {
 		return "", nodes
 	}
 	words := make([]string, len(node))
 	for r, n := range node {
-		words[r] = strconv.Itoa(n)
+		words[r] = strconv.Itoa(int(n))
 	}
 	return strings.Join(words, ","), nodes
 }

@@ -25,7 +25,7 @@ type benchFlags struct {
 	dtype, redop string
 	by           string
 	ranks, root  int
-	nodes        int
+	nodes        int // that --nodes says
 	place        string
 	iters        int
 	warmup       int
@@ -141,7 +141,7 @@ processes of one machine share memory, and with --ranks a process may have sever
 	flags.IntVarP(&f.ranks, "ranks", "g", 0,
 		"run on `N` ranks (default: the GPUs that there are; on the CPU 4; for a file its own)")
 	flags.IntP("check", "c", 1, "taken as nccl-tests takes it: bench compares every element, whatever `N` is")
-	flags.IntVar(&f.nodes, "nodes", 1, "compile FILE, or choose by --table, for ranks in `N` nodes, as many in each")
+	f.AddNodes(flags, "compile FILE, or choose by --table,")
 	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
 	cli.ByFlag(flags, &f.by, "where no table has a variant, the simulation chooses")
 	cli.WordFlag(flags, &f.place, "place", "", "both", "measure calls of `PLACE`: out (of place), in (place) or both",

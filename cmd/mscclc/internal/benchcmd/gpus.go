@@ -127,8 +127,9 @@ func (w *benchWorld) findNodes(ctx context.Context, gpus executor.GPUs) error {
 		node[r] = of[w.exchange.Driver(r)]
 	}
 	on, nodes := choose.OnNodes(node)
-	if on != "" && w.named && w.nodes > 1 && w.nodes != nodes {
-		return cli.Usagef("--nodes is %d, and the processes are on %d nodes", w.nodes, nodes)
+	if on != "" && w.named && w.nodes > 1 && (w.nodes != nodes || w.on != "" && w.on != on) {
+		return cli.Usagef("--nodes is %s, and the processes are on %d nodes, with %s ranks", string(w.Nodes), nodes,
+			choose.NodesText(node))
 	}
 	if on != "" {
 		w.on, w.nodes = on, nodes

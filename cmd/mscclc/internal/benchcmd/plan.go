@@ -69,8 +69,8 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	if !p.named && f.ranks > 0 {
 		f.RanksSetting = "ranks=" + strconv.Itoa(f.ranks)
 	}
-	if !p.named && f.nodes > 1 {
-		f.Nodes = cli.Nodes(strconv.Itoa(f.nodes))
+	if f.nodes, err = f.Nodes.Count(); err != nil {
+		return nil, err
 	}
 	if f.end == "" {
 		if f.end = "1G"; f.device == "cpu" {
@@ -129,9 +129,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--ranks takes a number up to %d, not %d", choose.MostRanks, f.ranks)
 	case !slices.Contains(placeNames, f.place):
 		return cli.Usagef("--place takes out, in or both, not %q", f.place)
-	case f.nodes < 1 || f.nodes > 1 && f.table == "" && p.named:
-		return cli.Usagef(
-			"--nodes is from 1, and says for which nodes a file is compiled, or which entries of --table count")
+	case f.nodes > 1 && f.table == "" && p.named:
+		return cli.Usagef("--nodes says for which nodes a file is compiled, or which entries of --table count")
 	case f.vs != "" && !slices.Contains(rivalNames, f.vs):
 		return cli.Usagef("--vs takes nccl or two, not %q", f.vs)
 	case f.vs == besideTwo && (p.named || !f.Lowered()):
@@ -178,7 +177,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.ncclFlag != "" && f.vs != "nccl":
 		return cli.Usagef("--nccl is where --vs nccl finds it")
 	case p.named:
-		return f.ChosenOnly("--ranks, --root, --place and the like", "import-path", "limit", "staged")
+		return f.ChosenOnly("--ranks, --root, --place and the like", "import-path", "limit", "staged", "nodes")
 	}
 	return nil
 }

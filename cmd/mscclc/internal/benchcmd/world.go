@@ -182,8 +182,14 @@ func (w *benchWorld) collective(job *processes.Job) error {
 	if err != nil {
 		return err
 	}
-	if ranks%w.nodes != 0 {
-		return cli.Usagef("%s are not as many in each of --nodes %d", diag.Counted(ranks, "rank"), w.nodes)
+	node, err := w.Nodes.Of(ranks)
+	if err != nil {
+		return cli.Usagef("%s are not on --nodes %s", diag.Counted(ranks, "rank"), string(w.Nodes)).Hint(
+			"it is a number of nodes that have equally many, or the ranks of each, as in 4,4")
+	}
+	// equal nodes only say which entries of --table count: their programs may run on one node, too
+	if on, nodes := choose.OnNodes(node); ranks%max(nodes, 1) != 0 || on != choose.InBlocks(ranks, nodes) {
+		w.on = on
 	}
 	w.coll = &ir.Collective{Kind: w.kind, Ranks: ranks, Chunks: 1, Root: w.root}
 	w.algo = "the catalog's variants"

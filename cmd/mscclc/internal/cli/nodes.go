@@ -21,6 +21,22 @@ func (n Nodes) sizes() ([]int, error) {
 	return list, nil
 }
 
+// Count returns how many nodes the flag says, at least 1. One node is as no flag.
+func (n *Nodes) Count() (int, error) {
+	if *n == "" || *n == "1" {
+		*n = ""
+		return 1, nil
+	}
+	sizes, err := n.sizes()
+	switch {
+	case err != nil:
+		return 0, err
+	case len(sizes) == 1:
+		return sizes[0], nil
+	}
+	return len(sizes), nil
+}
+
 // Check refuses a flag that fits no number of ranks.
 func (n Nodes) Check() error {
 	if n == "" {
