@@ -13,6 +13,10 @@ import (
 // This file is what a proof over several nodes asks beside: that data of another node has arrived (see "Several nodes"
 // in doc.go).
 
+// unsentHint says it of data that no signal sends: the compiler has none for a copy that nobody reads.
+const unsentHint = "if nobody reads that, leave the copy out, or have the pass drop do it (without -O0 and --opt " +
+	"drop=off); else " + acrossHint
+
 // acrossHint says which programs keep to the rule.
 const acrossHint = "compile the algorithm with --sided lowered, or with --sided one and --nodes: such programs keep to " +
 	"the rule"
@@ -95,7 +99,7 @@ func (c *checker) unsent(b int32) {
 				d := c.step(i, diag.AcrossNodes, "%s writes %s of rank %d, which is of another node, and no signal of its "+
 					"block to that rank, behind it in each tile iteration, sends that", c.name(i),
 					c.p.ChunkName(x.Buf, int(x.Index)), x.Rank)
-				*d = d.WithHint(acrossHint)
+				*d = d.WithHint(unsentHint)
 				return
 			}
 		}
