@@ -112,17 +112,18 @@ func (s *sheet) nodes(t *testing.T) {
 func TestFrontNodes(t *testing.T) {
 	needUCX(t)
 	for _, c := range []struct {
-		how, nodes string
-		node       []string
-		period     int
+		how, nodes, helpers string
+		node                []string
+		period              int
 	}{
-		{"alone", "2", []string{"a", "a", "b", "b"}, 16},
-		{"preload", "1,2", []string{"one", "two", "two"}, 32},
+		{"alone", "2", "2", []string{"a", "a", "b", "b"}, 16},
+		{"preload", "1,2", "0", []string{"one", "two", "two"}, 32},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			ranks := len(c.node)
 			s := site{how: c.how, ranks: ranks, bundle: nodesFile(t, allTypes(), ranks, c.nodes)}
 			s.env, s.of = onNodes(c.node...)
+			s.env = append(s.env, "MSCCLC_NET_THREADS="+c.helpers)
 			calls := allCalls(ranks, c.period)
 			calls = append(calls[:len(calls)-2], "sync", "capture 0", "allreduce 0 1000 7 0 0 0 v",
 				"allgather 0 30000 7 0 0 0 v", "reducescatter 0 5001 9 0 0 0 v", "endcapture 0 5", "sync",
@@ -153,6 +154,7 @@ func TestFrontNodesFails(t *testing.T) {
 	needUCX(t)
 	s := site{how: "alone", ranks: 4, bundle: nodesFile(t, []data.DType{data.F32}, 4, "2")}
 	s.env, s.of = onNodes("a", "a", "b", "b")
+	s.env = append(s.env, "MSCCLC_NET_THREADS=1")
 	const call = "allreduce 0 100000 7 0 0 0"
 	r := s.do(t, "init 0", call+" v", "sync", "@0 "+call, "@2 "+call, "@3 "+call, "sleep 300", "meet 1", "kill 1",
 		"untilerror 0", "abort 0")
@@ -214,6 +216,7 @@ func TestFrontNodesMany(t *testing.T) {
 	}
 	s := site{how: "alone", ranks: 4, bundle: nodesFile(t, []data.DType{data.F32}, 4, "2")}
 	s.env, s.of = onNodes("a", "a", "b", "b")
+	s.env = append(s.env, "MSCCLC_NET_THREADS=2")
 	r := s.do(t, append(append([]string{"init 0"}, commands...), "sync", "destroy 0")...).well(t)
 	if strings.Contains(r.stats, `"native":false`) {
 		t.Errorf("calls were: %s", r.stats)

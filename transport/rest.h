@@ -1,13 +1,14 @@
 // This file says how the threads of a process look for work: the proxy's and its helpers'.
 #pragma once
+#include <errno.h>
 #include <sched.h>
 #include <stdint.h>
 
 // Where a process may use fewer than ROOMY processors, threads that look for work take them from others.
 enum { ROOMY = 8 };
 static inline bool roomy() {
-  cpu_set_t set;
-  return !sched_getaffinity(0, sizeof set, &set) && CPU_COUNT(&set) >= ROOMY;
+  cpu_set_t set;  // of 1,024 processors: a machine with more has EINVAL
+  return sched_getaffinity(0, sizeof set, &set) ? errno == EINVAL : CPU_COUNT(&set) >= ROOMY;
 }
 
 // rest_ns is how long a thread sleeps that has found nothing for `since` ns, or 0: it only yields. A thread that sleeps
