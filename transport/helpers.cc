@@ -22,7 +22,8 @@ int helpers_wanted(const transport_table *below, unsigned *count, char *why, siz
     *count = (unsigned)n;
     return 0;
   }
-  snprintf(why, size, "MSCCLC_NET_THREADS is %s: it says how many helper threads carry data, from 0 to %d", text,
+  snprintf(why, size,
+           "MSCCLC_NET_THREADS is \"%s\", and must be a number from 0 to %d: how many helper threads carry data", text,
            HELPERS_MOST);
   return 1;
 }

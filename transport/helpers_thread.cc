@@ -36,7 +36,8 @@ static bool asked(Link *l) {
          __atomic_load_n(&at(l, l->begun)->state, __ATOMIC_SEQ_CST) == ORDER_ASKED;
 }
 
-// broke has all orders of a connection fail that has.
+// broke has all orders of a connection fail that has. Messages that are under way below keep their memory until the
+// connection is closed, which is all that may be done with it.
 static void broke(Helper *h, Link *l) {
   if (!l->failed) snprintf(l->why, sizeof l->why, "%s", h->all->below->why(h->engine));
   l->failed = true;
@@ -94,7 +95,8 @@ static bool called(Helper *h) {
 static bool stopped(Helper *h) { return __atomic_load_n(&h->stop, __ATOMIC_SEQ_CST); }
 
 // doze sleeps until the helper is woken, or for some time. Who wakes it sees `asleep`, or the helper sees what it was
-// to be woken for.
+// to be woken for: a call, its end, or an order. With messages under way it sleeps so briefly that it does not look for
+// orders again.
 static void doze(Helper *h, uint64_t ns, bool under_way) {
   const uint64_t until = now() + ns;
   const timespec ts = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
@@ -143,6 +145,12 @@ int helper_call(Helper *h, int (*run)(void *engine, void *with), void *with) {
   return call.result;
 }
 
+static void free_signals(Helper *h) {
+  sem_destroy(&h->answered);
+  pthread_cond_destroy(&h->wake);
+  pthread_mutex_destroy(&h->sleep);
+}
+
 int helper_start(Helper *h) {
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
@@ -156,7 +164,7 @@ int helper_start(Helper *h) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int code = pthread_create(&h->thread, nullptr, serve, h);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  h->started = !code;
+  if (!(h->started = !code)) free_signals(h);
   return code;
 }
 
@@ -165,7 +173,5 @@ void helper_stop(Helper *h) {
   __atomic_store_n(&h->stop, 1, __ATOMIC_SEQ_CST);
   helper_wake(h);
   pthread_join(h->thread, nullptr);
-  sem_destroy(&h->answered);
-  pthread_cond_destroy(&h->wake);
-  pthread_mutex_destroy(&h->sleep);
+  free_signals(h);
 }

@@ -40,10 +40,10 @@ func TestKilledAndStopped(t *testing.T) {
 
 // A number of helper threads that is none is refused, and says which numbers there are.
 func TestThreadsThatAreNone(t *testing.T) {
-	for _, text := range []string{"x", "-1", "17", "2x", "99999999999999999999"} {
+	for _, text := range []string{"x", "2 ", "-1", "17", "2x", "99999999999999999999"} {
 		t.Setenv("MSCCLC_NET_THREADS", text)
 		out, err := exec.Command(driver(t, "hop", ""), "ucx", "lat", "8", "10").CombinedOutput()
-		if want := "MSCCLC_NET_THREADS is " + text + ": it says how many helper threads carry data, from 0 to 16"; err == nil ||
+		if want := "MSCCLC_NET_THREADS is \"" + text + "\", and must be a number from 0 to 16: how many helper"; err == nil ||
 			!strings.Contains(string(out), want) {
 			t.Errorf("%v, want %q:\n%s", err, want, out)
 		}

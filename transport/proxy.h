@@ -98,7 +98,7 @@ struct net_note {
 struct net_proxy;
 struct net_job;
 
-// mscclc_net_proxy starts the one thread of a process, which calls the engine. name says which: ucx, ncclnet:SPEC, or a
+// mscclc_net_proxy starts the thread of a process that calls the engine. name says which: ucx, ncclnet:SPEC, or a
 // test's. mscclc_net_proxy_end ends the thread; jobs must be closed before.
 int mscclc_net_proxy(const char *name, struct net_proxy **, struct net_failure *);
 void mscclc_net_proxy_end(struct net_proxy *);
