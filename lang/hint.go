@@ -62,7 +62,7 @@ func (c *compiler) hint(a *syntax.Arg) func(*ir.Hint) {
 		v := n.get()
 		if v < 0 || v > math.MaxInt16 {
 			m.fault(diag.Hint, span, "%s = %d: there are %s 0 to %d", text, v, map[string]string{"ch": "channels",
-				"sendtb": "blocks", "recvtb": "blocks", "lane": "lanes"}[text], math.MaxInt16)
+				"sendtb": "blocks", "recvtb": "blocks", "lane": "labels"}[text], math.MaxInt16)
 			return
 		}
 		switch text {
