@@ -86,6 +86,9 @@ func (c *Flags) passOptions(opt *mscclc.Options) error {
 	if err != nil {
 		return err
 	}
+	if c.lanes > 1 && (c.optimise == 0 || off["assign"]) {
+		return cli.Usagef("--lanes has no effect without pass assign: leave out --lanes, or %s", c.offBy("assign"))
+	}
 	opt.Passes = fifo.Options{Instances: c.instances}
 	if c.OneSided() {
 		opt.Core = core.Options{Staged: c.staged, Lanes: c.lanes, Copies: c.copies, Level0: c.optimise == 0, Off: off}
@@ -93,6 +96,14 @@ func (c *Flags) passOptions(opt *mscclc.Options) error {
 		opt.Passes.Level0, opt.Passes.Off = c.optimise == 0, off
 	}
 	return nil
+}
+
+// offBy is the flag that turns a pass off.
+func (c *Flags) offBy(pass string) string {
+	if c.optimise == 0 {
+		return "-O0"
+	}
+	return "--opt " + pass + "=off"
 }
 
 // Leaves returns an error unless there is a pass of a name, and it runs. Flag is what asks for what it leaves.
