@@ -32,6 +32,9 @@ type verifyFlags struct {
 // endings are those of the files that verify looks for in folders.
 var endings = append(slices.Clip(cli.ProgramEndings), cli.BundleEndings...)
 
+// compiledEndings are those of files that are compiled already.
+var compiledEndings = slices.DeleteFunc(slices.Clone(endings), func(e string) bool { return e == ".mscl" })
+
 // mostSlots is more than any FIFO has.
 const mostSlots = 1 << 30
 
@@ -102,8 +105,12 @@ is given that only a compilation follows, such as --ranks.`,
 }
 
 // Check refuses flags that fit no file.
-func (f *verifyFlags) check(a *cli.App) error {
+func (f *verifyFlags) check(a *cli.App, args []string) error {
 	if _, err := f.Options(&cli.Source{}); err != nil {
+		flag := f.fixed(codegen.KindProgram)
+		if flag != "" && len(args) == 1 && slices.Contains(compiledEndings, cli.Ending(args[0])) {
+			return compiling.CompiledAlready(args[0], flag)
+		}
 		return err
 	}
 	switch {
@@ -119,7 +126,7 @@ func (f *verifyFlags) check(a *cli.App) error {
 }
 
 func verifyAll(ctx context.Context, a *cli.App, args []string, f *verifyFlags) error {
-	if err := f.check(a); err != nil {
+	if err := f.check(a, args); err != nil {
 		return err
 	}
 	v := &verifying{App: a, out: a, flags: f, reports: []Report{}, start: time.Now()}
