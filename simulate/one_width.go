@@ -90,7 +90,7 @@ func (o *oneSided) blocksOfRank() (most int) {
 	return most
 }
 
-// A noCTAs says that a launch has more CTAs than a GPU holds at once. It is an ErrNoWay.
+// A noCTAs says that a launch has more CTAs than a GPU holds at once. It is an ErrWide.
 type noCTAs struct {
 	ctas, threads int
 	resident      float64
@@ -101,4 +101,4 @@ func (e *noCTAs) Error() string {
 		e.ctas, e.threads, e.resident)
 }
 
-func (e *noCTAs) Is(target error) bool { return target == ErrNoWay }
+func (e *noCTAs) Is(target error) bool { return target == ErrNoWay || target == ErrWide }

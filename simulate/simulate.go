@@ -51,6 +51,9 @@ type Result struct {
 // ErrNoWay is part of the error where a topology has no way between ranks that a program needs, or not the ranks.
 var ErrNoWay = errors.New("the topology has no such way")
 
+// ErrWide is part of the error where a launch has more CTAs than a GPU holds at once. It is an ErrNoWay.
+var ErrWide = errors.New("the GPU does not hold so many CTAs")
+
 // A noRoom says that a topology has too few GPUs. It is an ErrNoWay.
 type noRoom struct {
 	t          *topology.Topology

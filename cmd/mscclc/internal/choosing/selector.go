@@ -37,7 +37,7 @@ func Nothing(s *choose.Selector, err error) error {
 		d = d.WithNote(diag.Span{}, "%s", why)
 	}
 	if slices.ContainsFunc(lines, func(why string) bool { return strings.Contains(why, "chunks do not divide") }) {
-		d = d.WithHint("sizes are -b and twice as much again and again: -b %d is one that the chunks of most programs divide",
+		d = d.WithHint("all sizes are multiples of -b: -b %d is one that the chunks of most programs divide",
 			s.Call.Ranks*s.DType.Size()*64)
 	}
 	return diag.List{d}

@@ -26,6 +26,18 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.C
 	if !errors.Is(err, simulate.ErrNoWay) {
 		return diag.List{d}
 	}
+	if errors.Is(err, simulate.ErrWide) {
+		var given []string
+		for _, name := range []string{"ctas", "columns", "threads"} {
+			if flag := f.OneGiven(name); flag != "" {
+				given = append(given, flag)
+			}
+		}
+		if len(given) == 0 {
+			return diag.List{d.WithHint("a program with fewer thread blocks a rank, or fewer --lanes, has room")}
+		}
+		return diag.List{d.WithHint("give fewer %s", strings.Join(given, " or "))}
+	}
 	per := max(t.GPUs, 1)
 	if p.RanksPerNode > 0 {
 		per = min(per, p.RanksPerNode)
