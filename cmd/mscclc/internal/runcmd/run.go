@@ -51,7 +51,7 @@ compared with the collective computed directly: integers exactly, floats within 
 
 Sizes are in bytes as nccl-tests counts them, of the larger of a rank's input and output, with a suffix K, M or G, and
 several with commas. A program that needs sizes that divide runs the next smaller one that does. A run that has no
-element to compare is not ok.
+element to compare is not ok, except where the program requires nothing of its outputs.
 
 The time is that of the fastest of --iters launches. It does not include making and comparing data. algbw is the bytes
 divided by this time, and busbw the bandwidth of the bus as nccl-tests defines it. mscclc bench measures more carefully.
