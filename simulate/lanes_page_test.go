@@ -157,10 +157,14 @@ Simple, compiled for its nodes (--nodes), as the executor runs it. The bound is 
 algbw: all links into a GPU, or into a node from others, whichever is less; half of that for an AllReduce. A share is
 that of the bound.
 
-The best of one lane and of several were looked for among algorithms of the catalog, lanes (4 to 32), copies of scratch
-(2 to 8), replicas (1 to 128) and tiles (16 KB to 4 MB), whatever sizes the files declare. The search goes from
-neighbour to neighbour, so there may be better ones. Memory is made for the replicas and the tile of the call, so that
-tiles of all replicas go as one message (transport/PROXY.md). TestLanes writes this page, and holds it.
+The best of one lane and of several were looked for among four algorithms of the catalog (hierarchical,
+multinode_allpairs, twophase_hierarchical and two_step) and examples/dgx1v, lanes (4 to 40), copies of scratch (2 to 8),
+replicas (1 to 128) and tiles (16 KB to 4 MB), whatever sizes the files declare. The search goes from neighbour to
+neighbour, so there may be better ones. Memory is made for the replicas and the tile of the call, so that tiles of all
+replicas go as one message (transport/PROXY.md). TestLanes writes this page, and holds it.
+
+All programs here are one-sided ones of these algorithms, those of one lane too. Programs that are lowered from
+two-sided ones may reach more in one lane: rail_rings has 90.4 % for the AllGather of dgx_h100:nodes=2 (CHOICES.md).
 
 All numbers are simulated, with costs that are partly guesses (see "source" in each file): what a message takes of the
 proxies and NICs is one. Nothing here was run on GPUs of several nodes.

@@ -117,9 +117,6 @@ func (b *laneBench) program(t testing.TB, v laneVariant) *ir.Program {
 		Lang: lang.Options{Protocol: &simple, Open: open}}
 	if v.name != packedTrees {
 		opt.Lang.Params = lang.Params{"nodes": b.nodes, "gpus": 8}
-		if v.name == "one_step" { // knows no nodes
-			opt.Lang.Params = lang.Params{"ranks": b.nodes * 8}
-		}
 	}
 	if b.programs[key], err = mscclc.Compile(file, text, opt); err != nil {
 		t.Errorf("%s: %v", file, err)
