@@ -3,7 +3,6 @@ package processes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -36,7 +35,7 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 	}
 	free, err := net.Listen("tcp", masterHost+":0")
 	if err != nil {
-		return fmt.Errorf("no port to meet at: %w", err)
+		return unavailable("no port to meet at: %v", err)
 	}
 	hub := free.Addr().String()
 	free.Close()
@@ -69,7 +68,8 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 				errs[i] = err
 				cancel() // it never started: the others would wait for it
 			}
-			if ends[i] = (end{cmd.ProcessState, late.Load()}); !cmd.ProcessState.Success() {
+			ends[i] = end{cmd.ProcessState, late.Load()}
+			if ends[i].ProcessState != nil && !ends[i].Success() {
 				overdue()
 			}
 			says.end()
@@ -90,14 +90,18 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 
 // An end is how a process ended, and whether it had its grace before.
 type end struct {
-	*os.ProcessState
+	*os.ProcessState // nil if the process was not started
 	late bool
 }
 
-// ended says how processes ended, if not well.
+// ended returns the error of processes that did not end well. One that was not started is none of these: it was not
+// started because another one had failed.
 func ended(ends []end) error {
 	worst := cli.ExitGood
 	for i, e := range ends {
+		if e.ProcessState == nil {
+			continue
+		}
 		code := e.ExitCode()
 		if code < 0 && e.late {
 			return unavailable("process %d of %d was killed: it did not end within %v after another one failed", i,
