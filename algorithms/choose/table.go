@@ -98,10 +98,14 @@ func comma(i int) string {
 	return ","
 }
 
-// Put replaces the entry for the same calls as e, or adds it.
+// Put adds e to t. Of the entry for the same calls only the rules for larger ones than e has rules for stay.
 func (t *Table) Put(e Entry) {
 	t.Version = TableVersion
-	t.Entries = slices.DeleteFunc(t.Entries, func(o Entry) bool { return compareEntries(o, e) == 0 })
+	i := slices.IndexFunc(t.Entries, func(o Entry) bool { return o.Same(&e) })
+	if i >= 0 {
+		t.Entries[i] = e.over(t.Entries[i])
+		return
+	}
 	t.Entries = append(t.Entries, e)
 	slices.SortStableFunc(t.Entries, compareEntries)
 }

@@ -95,6 +95,18 @@ func TestTablePut(t *testing.T) {
 	if want := []string{"2 false 1", "4 false 1", "4 true 1"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+	// An entry that ends keeps the old one's rules for larger calls.
+	old, _ := ReadTable("t", strings.NewReader(someTable))
+	e = old.Entries[0]
+	e.Rules = []Rule{{UpTo: 1024, Variant: Variant{Program: "allreduce/allpairs"}},
+		{UpTo: 4096, Variant: Variant{Program: "allreduce/bruck"}}}
+	for range 2 {
+		old.Put(e)
+		if rules := old.Entries[0].Rules; len(old.Entries) != 2 || len(rules) != 3 || rules[0] != e.Rules[0] ||
+			rules[1] != e.Rules[1] || rules[2].UpTo != 0 || rules[2].Program != "allreduce/ring" {
+			t.Errorf("an entry up to 4096 over the old one: %+v", old.Entries)
+		}
+	}
 	both := DefaultTable().With(table)
 	if len(both.Entries) != len(DefaultTable().Entries)+3 {
 		t.Errorf("%d entries", len(both.Entries))

@@ -16,7 +16,6 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/data"
-	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -62,10 +61,7 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	}
 	t := &stagedTuning{benchWorld: w, a: a, layout: layout, inplace: map[*ir.Program]*ir.Program{},
 		widths: map[*ir.Program]bench.Form{}, variant: map[*ir.Program]choose.Variant{}}
-	var elsewhere *exchange.Failure
-	if err := w.site.Agree(ctx, t.prepare()); errors.As(err, &elsewhere) {
-		return cli.ReportedError{Code: cli.ExitGood} // by the process that has failed
-	} else if err != nil {
+	if err := w.together(ctx, a, t.prepare()); err != nil {
 		return err
 	}
 	coarse := w.measuring
@@ -77,8 +73,8 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	defer stop()
 	failed := t.all(ctx)
 	stop()
-	if len(t.sizes) == 0 || !w.first {
-		return failed
+	if len(t.sizes) == 0 || !w.first || !cli.IsStdout(t.out) {
+		return failed // keep has written the file
 	}
 	return errors.Join(t.write(), failed)
 }
@@ -149,7 +145,7 @@ func (t *stagedTuning) all(ctx context.Context) error {
 			return devices.Impossible(err)
 		}
 		t.sizes = append(t.sizes, t.timed(c.Bytes(), list))
-		if err := t.contest.Site.Agree(ctx, t.keep(c.Bytes(), list)); err != nil {
+		if err := t.together(ctx, t.a, t.keep(c.Bytes(), list)); err != nil {
 			return err
 		}
 	}

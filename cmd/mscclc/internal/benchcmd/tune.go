@@ -3,7 +3,6 @@ package benchcmd
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"math"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/data"
-	"mscclc/executor/exchange"
 	"mscclc/files"
 	"mscclc/ir/diag"
 )
@@ -23,11 +21,12 @@ import (
 const mostMeasured = 400
 
 // tuneAll measures the variants of a collective at all sizes, and writes what is
-// fastest to the table, among what the table has of other calls. Of several processes the first has the file.
+// fastest to the table, among what the table has of other calls. Of several processes the first has the file, and writes
+// it after each size.
 func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	table, err := w.tuned()
-	if _, err := exchange.Agree(ctx, w.exchange, false, err); err != nil {
-		return w.heard(err)
+	if err := w.together(ctx, a, err); err != nil {
+		return err
 	}
 	search := &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured, Within: w.tuneLimit(),
 		Widths: w.widths()}
@@ -41,19 +40,19 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	stop := w.bar.Watch()
 	defer stop()
 	found, failed := 0, error(nil)
+	keep := func(entry choose.Entry) error {
+		found++
+		table.Put(entry)
+		return w.together(ctx, a, w.keepTable(a, table))
+	}
 	for _, inplace := range [2]bool{false, true} {
-		if !w.measures(inplace) || failed != nil {
-			continue
-		}
-		var entry choose.Entry
-		// what was found counts, whatever came then
-		if entry, failed = tunePlacement(ctx, a, w, search, inplace); len(entry.Rules) > 0 {
-			table.Put(entry)
-			found++
+		if w.measures(inplace) && failed == nil {
+			failed = tunePlacement(ctx, a, w, search, inplace, keep)
 		}
 	}
+	failed = w.because(failed)
 	if found == 0 && failed != nil {
-		return w.because(failed)
+		return failed
 	}
 	if found == 0 {
 		where := ""
@@ -65,15 +64,15 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	}
 	stop()
 	if !w.first {
-		return w.because(failed)
+		return failed
 	}
-	return w.because(writeTable(a, w.out, table, failed))
+	return printTable(a, w.out, table, failed)
 }
 
 // tuned reads the table that is in -o, in the first process.
 func (w *benchWorld) tuned() (*choose.Table, error) {
 	fresh := &choose.Table{Version: choose.TableVersion}
-	if w.out == "" || !w.first {
+	if cli.IsStdout(w.out) || !w.first {
 		return fresh, nil
 	}
 	old, err := files.Open(w.out)
@@ -86,13 +85,12 @@ func (w *benchWorld) tuned() (*choose.Table, error) {
 	return w.own.ReadTable(w.out, old)
 }
 
-// heard is err, if this process has more to say of it than another, which prints it.
-func (w *benchWorld) heard(err error) error {
-	var elsewhere *exchange.Failure
-	if errors.As(err, &elsewhere) && !elsewhere.Ends {
-		return cli.ReportedError{Code: cli.ExitGood}
+// keepTable has the first process write the table to -o, if that is a file.
+func (w *benchWorld) keepTable(a *cli.App, table *choose.Table) error {
+	if cli.IsStdout(w.out) || !w.first {
+		return nil
 	}
-	return w.because(err)
+	return a.WriteTo(w.out, table.Write)
 }
 
 // A TunedDocument is what bench --tune --json prints: the table, which --table reads.
@@ -104,11 +102,18 @@ type TunedDocument struct {
 	cli.Noted
 }
 
-// writeTable writes what was tuned until something failed, or nothing did.
-func writeTable(a *cli.App, file string, table *choose.Table, failed error) error {
-	write := func(out io.Writer) error { return table.Write(out) }
+// printTable prints what was tuned until something failed, or nothing did. Without --json it prints the table alone, and
+// only where file is stdout: another file has it already.
+func printTable(a *cli.App, file string, table *choose.Table, failed error) error {
+	stdout := cli.IsStdout(file)
+	if !a.JSON && stdout {
+		return errors.Join(a.WriteTo(file, table.Write), failed)
+	}
 	if !a.JSON {
-		return errors.Join(a.WriteTo(file, write), failed)
+		return failed
+	}
+	if stdout {
+		file = ""
 	}
 	doc := TunedDocument{cli.Schema, file, table, []diag.Problem{}, a.Notes.List()}
 	code := cli.ExitGood
@@ -117,20 +122,15 @@ func writeTable(a *cli.App, file string, table *choose.Table, failed error) erro
 		list, code = cli.FailureOf(failed, a.File)
 		doc.Problems = diag.Report(a.File, list).Problems
 	}
-	if file != "" {
-		if err := a.WriteTo(file, write); err != nil {
-			return err
-		}
-	}
 	if err := a.WriteJSON(doc); err != nil || code == cli.ExitGood {
 		return err
 	}
 	return cli.ReportedError{Code: code}
 }
 
-// tunePlacement measures one placement at all sizes.
-func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench.Search,
-	inplace bool) (choose.Entry, error) {
+// tunePlacement measures one placement at all sizes. After each it calls keep with the rules so far.
+func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench.Search, inplace bool,
+	keep func(choose.Entry) error) error {
 	call := w.call(inplace)
 	entry := call.Entry(w.site.Name())
 	widths := map[string]bench.Form{} // that the size before ran best with, by name
@@ -139,14 +139,14 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 		c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
 		found, err := w.candidates(ctx, call, c.Bytes(), widths)
 		if err != nil {
-			return entry, devices.Impossible(err)
+			return devices.Impossible(err)
 		}
 		if len(found.forms) == 0 {
-			return entry, nil // the collective has no program in this placement
+			return nil // the collective has no program in this placement
 		}
 		tried, err := w.fastest(ctx, search, c, call, found)
 		if err != nil {
-			return entry, devices.Impossible(err)
+			return devices.Impossible(err)
 		}
 		best, variants := tried[0], found.variants
 		for _, t := range slices.Backward(tried) {
@@ -167,8 +167,11 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 		})
 		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes,
 			i, w.factor)
+		if err := keep(entry); err != nil {
+			return err
+		}
 	}
-	return entry, nil
+	return nil
 }
 
 // tell has the first process print something where the bar stands.

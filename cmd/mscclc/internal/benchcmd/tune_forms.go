@@ -229,7 +229,14 @@ func (w *benchWorld) fastest(ctx context.Context, search *bench.Search, c *bench
 	}
 	again := *search
 	again.Within /= 2
-	return again.Tune(ctx, c, more.forms)
+	better, err := again.Tune(ctx, c, more.forms)
+	if err != nil && (ctx.Err() != nil || errors.Is(err, exchange.ErrEnd)) {
+		return nil, err
+	}
+	if len(better) == 0 { // all of these failed
+		return tried, nil
+	}
+	return better, nil
 }
 
 // otherLanes are the lanes, and copies of scratch, that are tried beside those of the fastest.

@@ -10,6 +10,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
 )
 
 // TestTuneInterrupted: the document of a tuning that was interrupted has the table so far, and says that it was
@@ -18,13 +19,21 @@ func TestTuneInterrupted(t *testing.T) {
 	var stdout bytes.Buffer
 	a := cli.NewApp(nil, nil, &stdout, os.Stderr, nil)
 	a.JSON = true
-	err := writeTable(a, "", &choose.Table{Version: choose.TableVersion}, context.Canceled)
+	err := printTable(a, "", &choose.Table{Version: choose.TableVersion}, context.Canceled)
 	var doc TunedDocument
 	if err != (cli.ReportedError{Code: cli.ExitInterrupted}) || json.Unmarshal(stdout.Bytes(), &doc) != nil {
 		t.Fatalf("%v, and\n%s", err, stdout.String())
 	}
 	if len(doc.Problems) != 1 || doc.Problems[0].Message != "interrupted" || doc.Version != choose.TableVersion {
 		t.Errorf("the document is\n%s", stdout.String())
+	}
+}
+
+// TestReportedStays: what has been reported stays so where another process is gone.
+func TestReportedStays(t *testing.T) {
+	want := cli.ReportedError{Code: cli.ExitInterrupted}
+	if err := devices.Impossible(want); err != want {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
@@ -59,6 +60,32 @@ func (w *benchWorld) because(err error) error {
 		return err
 	}
 	return devices.Impossible(err)
+}
+
+// An ending is why a process ends, as it tells the others.
+type ending struct {
+	Text string    `json:",omitempty"`
+	Code diag.Code `json:",omitempty"`
+}
+
+// together returns an error if err is not nil in some process. It is err, or that of the first process that has failed:
+// that process tells it, and this one prints a line.
+func (w *benchWorld) together(ctx context.Context, a *cli.App, err error) error {
+	var own ending
+	if err != nil {
+		list, _ := cli.FailureOf(err, a.File)
+		own = ending{list[0].Text, list[0].Code}
+	}
+	all, lost := exchange.Agree(ctx, w.exchange, own, nil)
+	switch i := slices.IndexFunc(all, func(e ending) bool { return e != ending{} }); {
+	case err != nil:
+		return err
+	case lost != nil:
+		return devices.Impossible(lost)
+	case i >= 0:
+		return processes.Short(a, i, diag.List{diag.New(all[i].Code, diag.Span{}, "%s", all[i].Text)})
+	}
+	return nil
 }
 
 // Open compiles what is to be measured, and opens the device.

@@ -38,11 +38,13 @@ var GPUs = map[string]func(...int) executor.GPUs{"cuda": cuda.Device, "hip": hip
 
 // Impossible says what an error of the executor is: diagnostics are about the
 // program or the call, what is not supported where there is a device is of
-// them too, and the rest is what this machine or this build cannot do.
+// them too, and the rest is what this machine or this build cannot do. What has been reported stays as it is.
 func Impossible(err error) error {
 	var found diag.List
 	var usage cli.UsageError
-	if errors.Is(err, context.Canceled) || errors.As(err, &found) || errors.As(err, &usage) {
+	var reported cli.ReportedError
+	if errors.Is(err, context.Canceled) || errors.As(err, &found) || errors.As(err, &usage) ||
+		errors.As(err, &reported) {
 		return err
 	}
 	code := diag.Unavailable
