@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
@@ -126,15 +128,38 @@ func (w *benchWorld) findNodes(ctx context.Context, gpus executor.GPUs) error {
 	for r := range node {
 		node[r] = of[w.exchange.Driver(r)]
 	}
-	on, nodes := choose.OnNodes(node)
-	if on != "" && w.named && w.nodes > 1 && (w.nodes != nodes || w.on != "" && w.on != on) {
-		return cli.Usagef("--nodes is %s, and the processes are on %d nodes, with %s ranks", string(w.Nodes), nodes,
-			choose.NodesText(node))
+	if w.named {
+		if err := nodesAsSaid(w.Nodes, node); err != nil {
+			return err
+		}
 	}
-	if on != "" {
+	if on, nodes := choose.OnNodes(node); on != "" {
 		w.on, w.nodes = on, nodes
 	}
+	w.node = node
 	return nil
+}
+
+// nodesAsSaid returns an error of usage if the processes are on several nodes, which have other ranks than --nodes says.
+// node is the node of each rank. A number of nodes only says that they have equally many.
+func nodesAsSaid(flag cli.Nodes, node []int) error {
+	said, err := flag.Of(len(node))
+	if err != nil {
+		return err
+	}
+	has, on := choose.NodesText(node), strings.Trim(fmt.Sprint(node), "[]")
+	blocks, sizes := slices.IsSorted(node), strings.Contains(string(flag), ",")
+	switch same := has == choose.NodesText(said); {
+	case flag == "" || has == "" || same && (blocks || !sizes):
+		return nil
+	case blocks:
+		return cli.Usagef("--nodes is %s, and the nodes of the processes have %s ranks", string(flag), has).Hint(
+			"give --nodes %s, or leave it out", has)
+	case same:
+		return cli.Usagef("--nodes %s is for ranks that follow each other on each node, and the ranks are on nodes %s",
+			string(flag), on).Hint("leave --nodes out")
+	}
+	return cli.Usagef("--nodes is %s, and the ranks are on nodes %s", string(flag), on).Hint("leave --nodes out")
 }
 
 // openHost opens a device whose runs end one by one.

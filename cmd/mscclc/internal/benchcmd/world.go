@@ -31,6 +31,7 @@ type benchWorld struct {
 	ncclPath string
 	exchange *exchange.Member
 	on       string // choose.Call.On, where ranks are of several nodes
+	node     []int  // the node of each rank, in a job of several processes
 
 	chooser  *choose.Chooser
 	trying   *choose.Online // of --online, or nil
