@@ -54,7 +54,7 @@ func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 			for _, p := range []*bench.Result{row.OutOfPlace, row.InPlace} {
 				measured = measured || p != nil
 				if p != nil && p.Err != nil {
-					failed = devices.Impossible(p.Err)
+					failed = w.Nodes.Hinted(devices.Impossible(p.Err), func() []int { return w.node })
 					worst = max(worst, cli.ExitCode(cli.Problems(failed)))
 				}
 			}

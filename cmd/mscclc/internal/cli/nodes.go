@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -85,6 +86,22 @@ func (n Nodes) Otherwise(node []int) string {
 	}
 	return fmt.Sprintf("--nodes %s is for blocks of ranks, and the ranks lie otherwise: start a process for each rank, those "+
 		"of a node behind each other; or name the collective alone: its programs are compiled for the ranks as they lie", n)
+}
+
+// Hinted returns err with the hint of Otherwise if it says that a program does not run on the nodes of the processes. node
+// returns the node of each rank.
+func (n Nodes) Hinted(err error, node func() []int) error {
+	var list diag.List
+	if !errors.As(err, &list) || list[0].Code != diag.AcrossNodes {
+		return err
+	}
+	hint := n.Otherwise(node())
+	if hint == "" {
+		return err
+	}
+	list = slices.Clone(list)
+	list[0] = list[0].WithHint("%s", hint)
+	return list
 }
 
 // example is two nodes of some ranks.

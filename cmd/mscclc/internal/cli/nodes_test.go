@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mscclc/ir/diag"
 )
 
 // TestNodesOtherwise has ranks that lie as --nodes says, or in other blocks, or in none.
@@ -20,6 +22,17 @@ func TestNodesOtherwise(t *testing.T) {
 	} {
 		if got := c.flag.Otherwise(c.node); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("--nodes %s, ranks on %v: %q", c.flag, c.node, got)
+		}
+	}
+}
+
+// TestNodesHinted gives the hint to errors of programs that do not run on the nodes, and to no other.
+func TestNodesHinted(t *testing.T) {
+	for code, want := range map[diag.Code]string{diag.AcrossNodes: "give --nodes 3,1", diag.Unavailable: "as before"} {
+		given := diag.List{diag.New(code, diag.Span{}, "no").WithHint("as before")}
+		list, ok := Nodes("2").Hinted(given, func() []int { return []int{0, 0, 0, 1} }).(diag.List)
+		if !ok || !strings.Contains(list[0].Hint, want) || given[0].Hint != "as before" {
+			t.Errorf("%v: %v", code, list)
 		}
 	}
 }

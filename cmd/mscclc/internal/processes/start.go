@@ -91,7 +91,7 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 // An end is how a process ended, and whether it had its grace before.
 type end struct {
 	*os.ProcessState // nil if the process was not started
-	late bool
+	late             bool
 }
 
 // ended returns the error of processes that did not end well. One that was not started is none of these: it was not

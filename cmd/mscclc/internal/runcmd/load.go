@@ -2,8 +2,6 @@ package runcmd
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
@@ -11,7 +9,6 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
@@ -39,7 +36,7 @@ func loadProgram(a *cli.App, name string, p *ir.Program, check verify.Options, f
 	dtype data.DType) (l runner, err error) {
 	if f.team != nil {
 		l, err = f.team.prepare(p, check, f, dtype)
-		err = f.team.otherwise(f, p, err)
+		err = f.Nodes.Hinted(err, func() []int { return f.team.on(p.Coll.Ranks) })
 	} else {
 		l, err = loadHere(p, check, f)
 	}
@@ -74,20 +71,4 @@ func tileFor(p *ir.Program, bytes int64) int64 {
 		return 0
 	}
 	return bytes/int64(max(p.Coll.Divisor(), 1))/executor.DefaultMaxColumns + 256
-}
-
-// otherwise gives an error of a program that does not run on the nodes of the processes a hint, where --nodes says that
-// the ranks are of other ones.
-func (t *team) otherwise(f *runFlags, p *ir.Program, err error) error {
-	var list diag.List
-	if !errors.As(err, &list) || list[0].Code != diag.AcrossNodes {
-		return err
-	}
-	hint := f.Nodes.Otherwise(t.on(p.Coll.Ranks))
-	if hint == "" {
-		return err
-	}
-	list = slices.Clone(list)
-	list[0] = list[0].WithHint("%s", hint)
-	return list
 }
