@@ -110,7 +110,7 @@ func (t *tableReader) entry() {
 			at, before := t.Here(), t.Errors()
 			e.On = t.Text(maxOn)
 			if _, ok := ReadOn(e.On); !ok && t.Errors() == before {
-				t.bad(at, "is no node of each rank, as in \"0,0,0,1\"")
+				t.bad(at, "must have the node of each rank, as \"0,0,0,1\" has")
 			}
 		}},
 		strictjson.Field{Key: "collective", Must: true, Read: func() { e.Collective = t.OneOf(kinds()...) }},
@@ -145,7 +145,7 @@ func (t *tableReader) judge(e *Entry, start strictjson.Pos, programs []strictjso
 	if nodes := max(e.Nodes, 1); e.On != "" {
 		t.judgeOn(e, start)
 	} else if e.Ranks%nodes != 0 {
-		t.bad(start, "\"ranks\" is %d, and \"nodes\" %d, which would not have as many each", e.Ranks, nodes)
+		t.bad(start, "\"nodes\" is %d, and so many nodes cannot have equally many of %d ranks", nodes, e.Ranks)
 	}
 	key := entryKey{e.Device, e.Collective, e.On, e.Ranks, e.Nodes, e.Element, e.Inplace}
 	if first, twice := t.known[key]; twice {
@@ -181,7 +181,7 @@ func (t *tableReader) judgeOn(e *Entry, start strictjson.Pos) {
 		t.bad(start, "\"on\" has %d ranks on %d nodes, \"ranks\" is %d, and \"nodes\" %d", len(node), nodes, e.Ranks,
 			max(e.Nodes, 1))
 	case call.blocks():
-		t.bad(start, "\"on\" says what \"nodes\": %d means without it: leave it out", nodes)
+		t.bad(start, "\"on\" puts equal blocks of ranks on the nodes, as \"nodes\": %d alone does: leave \"on\" out", nodes)
 	}
 }
 

@@ -228,14 +228,14 @@ func TestTableOn(t *testing.T) {
 		}
 	}
 	for wrong, want := range map[string]string{
-		`"nodes":2,"on":"0,0,1,1"`: `"on" says what "nodes": 2 means without it`,
+		`"nodes":2,"on":"0,0,1,1"`: `"on" puts equal blocks of ranks on the nodes, as "nodes": 2 alone does`,
 		`"nodes":2,"on":"0,0,1"`:   `"on" has 3 ranks on 2 nodes`,
 		`"nodes":3,"on":"0,0,0,1"`: `"on" has 4 ranks on 2 nodes, "ranks" is 4, and "nodes" 3`,
 		`"on":"0,0,0,1"`:           `"nodes" 1`,
-		`"nodes":2,"on":"1,0,0,0"`: "is no node of each rank",
-		`"nodes":2,"on":"0,0,0,0"`: "is no node of each rank",
-		`"nodes":2,"on":"0,0,0,2"`: "is no node of each rank",
-		`"nodes":2,"on":"0,0,0,x"`: "is no node of each rank",
+		`"nodes":2,"on":"1,0,0,0"`: "must have the node of each rank",
+		`"nodes":2,"on":"0,0,0,0"`: "must have the node of each rank",
+		`"nodes":2,"on":"0,0,0,2"`: "must have the node of each rank",
+		`"nodes":2,"on":"0,0,0,x"`: "must have the node of each rank",
 	} {
 		_, err := ReadTable("t", strings.NewReader(strings.Replace(text, `"nodes":2,"on":"0,0,0,1"`, wrong, 1)))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -147,7 +147,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.judgeTime <= 0 || !f.judge && f.OneGiven("judge-time") != "":
 		return cli.Usagef("--judge-time is of --judge, and above 0")
 	case f.tuneTime < 0 || f.OneGiven("tune-time") != "" && (!f.tune || f.forRules()):
-		return cli.Usagef("--tune-time is of --tune without --staged and --windows, and not below 0")
+		return cli.Usagef("--tune-time goes with --tune, without --staged and --windows, and takes a time from 0 on")
 	case f.wrongOutput() != nil:
 		return f.wrongOutput()
 	case !p.named && f.root > 0:
@@ -161,7 +161,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.tune && (f.ctas.Given() || f.threads > 0 || f.tile != ""):
 		return cli.Usagef("--tune finds --ctas, --threads and --tile, and takes none")
 	case f.tune && f.table != "":
-		return cli.Usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
+		return cli.Usagef("--tune measures all variants and takes no --table; it keeps what the file of -o has")
 	case f.tune && f.vs != "":
 		return cli.Usagef("--tune measures the catalog's variants, and takes no --vs; --tune --staged measures NCCL beside")
 	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
