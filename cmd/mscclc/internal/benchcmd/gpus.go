@@ -140,8 +140,8 @@ func (w *benchWorld) findNodes(ctx context.Context, gpus executor.GPUs) error {
 	return nil
 }
 
-// nodesAsSaid returns an error of usage if the processes are on several nodes, which have other ranks than --nodes says.
-// node is the node of each rank. A number of nodes only says that they have equally many.
+// nodesAsSaid returns an error of usage if the processes are on several nodes, which have other ranks than --nodes
+// says. node is the node of each rank. A number of nodes only says that they have equally many.
 func nodesAsSaid(flag cli.Nodes, node []int) error {
 	said, err := flag.Of(len(node))
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 const mostMeasured = 400
 
 // tuneAll measures the variants of a collective at all sizes, and writes what is
-// fastest to the table, among what the table has of other calls. Of several processes the first has the file, and writes
-// it after each size.
+// fastest to the table, among what the table has of other calls. Of several processes the first has the file, and
+// writes it after each size.
 func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	table, err := w.tuned()
 	if err := w.together(ctx, a, err); err != nil {
@@ -102,8 +102,8 @@ type TunedDocument struct {
 	cli.Noted
 }
 
-// printTable prints what was tuned until something failed, or nothing did. Without --json it prints the table alone, and
-// only where file is stdout: another file has it already.
+// printTable prints what was tuned until something failed, or nothing did. Without --json it prints the table alone,
+// and only where file is stdout: another file has it already.
 func printTable(a *cli.App, file string, table *choose.Table, failed error) error {
 	stdout := cli.IsStdout(file)
 	if !a.JSON && stdout {

@@ -88,8 +88,8 @@ func (n Nodes) Otherwise(node []int) string {
 		"of a node behind each other; or name the collective alone: its programs are compiled for the ranks as they lie", n)
 }
 
-// Hinted returns err with the hint of Otherwise if it says that a program does not run on the nodes of the processes. node
-// returns the node of each rank.
+// Hinted returns err with the hint of Otherwise if it says that a program does not run on the nodes of the processes.
+// node returns the node of each rank.
 func (n Nodes) Hinted(err error, node func() []int) error {
 	var list diag.List
 	if !errors.As(err, &list) || list[0].Code != diag.AcrossNodes {
