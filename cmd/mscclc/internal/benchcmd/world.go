@@ -73,7 +73,11 @@ type ending struct {
 // that process tells it, and this one prints a line.
 func (w *benchWorld) together(ctx context.Context, a *cli.App, err error) error {
 	var own ending
-	if err != nil {
+	var usage cli.UsageError
+	switch {
+	case errors.As(err, &usage):
+		own = ending{usage.Error(), diag.Usage}
+	case err != nil:
 		list, _ := cli.FailureOf(err, a.File)
 		own = ending{list[0].Text, list[0].Code}
 	}
@@ -83,6 +87,8 @@ func (w *benchWorld) together(ctx context.Context, a *cli.App, err error) error 
 		return err
 	case lost != nil:
 		return devices.Impossible(lost)
+	case i >= 0 && all[i].Code == diag.Usage:
+		return processes.Short(a, i, cli.Usagef("%s", all[i].Text))
 	case i >= 0:
 		return processes.Short(a, i, diag.List{diag.New(all[i].Code, diag.Span{}, "%s", all[i].Text)})
 	}
