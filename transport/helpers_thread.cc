@@ -2,19 +2,10 @@
 #include "helpers.h"
 #include "rest.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <time.h>
 
 // How long a helper without messages sleeps at most between two looks: its engine may owe other ends an answer.
 static const uint64_t IDLE_NS = 1000000;
-
-static uint64_t now() {
-  timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 int order_begin(Order *o) {
   const transport_table *t = o->of->all->below;
@@ -98,7 +89,7 @@ static bool stopped(Helper *h) { return __atomic_load_n(&h->stop, __ATOMIC_SEQ_C
 // to be woken for: a call, its end, or an order. With messages under way it sleeps so briefly that it does not look for
 // orders again.
 static void doze(Helper *h, uint64_t ns, bool under_way) {
-  const uint64_t until = now() + ns;
+  const uint64_t until = now_ns() + ns;
   const timespec ts = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
   pthread_mutex_lock(&h->sleep);
   __atomic_store_n(&h->asleep, 1, __ATOMIC_SEQ_CST);
@@ -121,11 +112,11 @@ void helper_wake(Helper *h) {
 static void *serve(void *helper) {
   Helper *h = (Helper *)helper;
   const bool room = roomy();
-  for (uint64_t last = now(); !stopped(h);) {
+  for (uint64_t last = now_ns(); !stopped(h);) {
     bool found = called(h);
     for (Link *l = h->links; l; l = l->next) found |= link_round(h, l);
     found |= h->all->below->progress && h->all->below->progress(h->engine);
-    const uint64_t time = now();
+    const uint64_t time = now_ns();
     if (found) {
       last = time;
       continue;
@@ -159,11 +150,7 @@ int helper_start(Helper *h) {
   pthread_cond_init(&h->wake, &monotonic);
   pthread_condattr_destroy(&monotonic);
   sem_init(&h->answered, 0, 0);
-  sigset_t all, before;  // the signals of the process are for its other threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int code = pthread_create(&h->thread, nullptr, serve, h);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const int code = start_thread(&h->thread, serve, h);
   if (!(h->started = !code)) free_signals(h);
   return code;
 }

@@ -4,7 +4,6 @@
 #include "rest.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +12,7 @@
 
 static const u64 IDLE_NS = 1 * MS;  // how long the thread sleeps between two looks while it has no job
 
-u64 net_now() {
-  timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
+u64 net_now() { return now_ns(); }
 void net_nap(u64 ns) {
   const timespec ts = {0, (long)ns};
   nanosleep(&ts, nullptr);
@@ -102,23 +97,13 @@ static int close_engine(net_proxy *p, void *) {
   return 0;
 }
 
-// start starts the thread. The signals of the process are for its other threads.
-static int start(net_proxy *p) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int none = pthread_create(&p->thread, nullptr, serve, p);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return none;
-}
-
 int mscclc_net_proxy_of(const transport_table *table, const char *spec, net_proxy **proxy, net_failure *f) {
   *proxy = nullptr;
   net_proxy *p = (net_proxy *)calloc(1, sizeof *p);
   if (!p) return net_say(f, NET_STATE, ~0u, "no memory for a proxy");
   pthread_mutex_init(&p->calls, nullptr);
   sem_init(&p->answered, 0, 0);
-  if (const int code = start(p)) {
+  if (const int code = start_thread(&p->thread, serve, p)) {
     free(p);
     return net_say(f, NET_STATE, ~0u, "the proxy's thread does not start: %s", strerror(code));
   }

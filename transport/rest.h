@@ -1,8 +1,28 @@
-// This file says how the threads of a process look for work: the proxy's and its helpers'.
+// This file says how the threads of a process start and look for work: the proxy's and its helpers'.
 #pragma once
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
+#include <time.h>
+
+// now_ns is the time of a clock that nobody sets.
+static inline uint64_t now_ns() {
+  timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+// start_thread starts a thread, and returns an errno. The signals of the process are for its other threads.
+static inline int start_thread(pthread_t *thread, void *(*run)(void *), void *with) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int code = pthread_create(thread, nullptr, run, with);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return code;
+}
 
 // Where a process may use fewer than ROOMY processors, threads that look for work take them from others.
 enum { ROOMY = 8 };

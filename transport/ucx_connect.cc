@@ -1,20 +1,15 @@
 // This file connects workers of UCX. A connection is a tag: messages with it are matched in their order.
+#include "rest.h"
 #include "ucx.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 static uint64_t draw(void) {
   uint64_t tag = 0;
   while (!tag && getrandom(&tag, sizeof tag, 0) != sizeof tag) tag = 0;
   return tag;
-}
-static uint64_t now(void) {
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 int ucx_listen(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
@@ -179,7 +174,7 @@ static int over(struct ucx_engine *u, void **request) {
 }
 
 void ucx_closed(struct ucx_engine *u, uint64_t limit_ns) {
-  const uint64_t begin = now();
+  const uint64_t begin = now_ns();
   do {
     u->f.worker_progress(u->worker);
     for (struct ucx_connection **at = &u->closing; *at;) {
@@ -193,7 +188,7 @@ void ucx_closed(struct ucx_engine *u, uint64_t limit_ns) {
       *at = c->next;
       free(c);
     }
-  } while (u->closing && now() - begin < limit_ns);
+  } while (u->closing && now_ns() - begin < limit_ns);
 }
 
 void ucx_give_up(struct ucx_engine *u) {
