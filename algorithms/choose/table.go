@@ -31,8 +31,9 @@ const TableVersion = 1
 // other is. "element_bytes" may restrict an entry to elements of a size.
 //
 // Of a rule "up_to" is the largest call in bytes, without which it is for all above, and where the last one has it, the
-// table has nothing for larger calls; "sided" may be "two" and "via" "port"; "lanes" is 1 where it is not said, and "copies" of scratch, of several lanes, 3; "replicas", "threads"
-// and "tile" are the executor's choice where they are not said; and "us" is for the reader alone.
+// table has nothing for larger calls; "sided" may be "two" and "via" "port"; "lanes" is 1 where it is not said, and
+// "copies" of scratch, of several lanes, 3; "replicas", "threads" and "tile" are the executor's choice where they are
+// not said; and "us" is for the reader alone.
 type Table struct {
 	Version int     `json:"version"`
 	Entries []Entry `json:"entries"`
