@@ -10,11 +10,11 @@ func OneAfterTheOther(f func()) {
 	f()
 }
 
-// Unchained runs f while each block of a one-sided program is a chain, and each pair of a block and a rank of another
-// node has a count.
+// Unchained runs f while each block of a one-sided program is a chain, each pair of a block and a rank of another node
+// has a count, and clocks judge each reuse.
 func Unchained(f func()) {
-	unchained, counted = true, true
-	defer func() { unchained, counted = false, false }()
+	unchained, counted, byClocks = true, true, true
+	defer func() { unchained, counted, byClocks = false, false, false }()
 	f()
 }
 

@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 
 	"mscclc/ir"
 	"mscclc/ir/vclock"
@@ -121,4 +123,75 @@ func (v *view) read(x part) bool {
 		}
 	}
 	return false
+}
+
+// Most programs wait before each reuse for a signal of the very block whose access must be over. What follows finds
+// these reuses without clocks: clocks of later passes would find the same, and take far longer where ranks have many
+// blocks.
+
+// byClocks leaves all to clocks. Tests set it.
+var byClocks bool
+
+// A credit is an Await of a Signal of an earlier pass: which chain the Signal's block is of, the Signal's group, and
+// the first group that awaits it or a later one of that chain; -1 where all groups of the pass in question know it.
+type credit struct{ chain, signal, await int32 }
+
+// credits lists, by block, the credits of the first pass that a pass depth later knows, sorted by chain and signal. It
+// is nil where there are none.
+func (r *oneRacer) credits(depth int32) [][]credit {
+	var list [][]credit
+	skip := r.clocks.skip
+	for i := range r.p.Steps {
+		s := &r.p.Steps[i]
+		if s.Op != ir.Await || s.Flags&skip != 0 {
+			continue
+		}
+		for _, x := range r.p.OneSided.Sources(s) {
+			signal, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
+			if ago == 0 || ago > depth || r.p.Steps[signal].Flags&skip != 0 {
+				continue
+			}
+			await := int32(-1)
+			if ago == depth {
+				await = r.group[i]
+			}
+			if list == nil {
+				list = make([][]credit, len(r.p.Blocks))
+			}
+			b := r.links.Block[i]
+			list[b] = append(list[b], credit{r.chain[r.links.Block[signal]], r.group[signal], await})
+		}
+	}
+	for _, of := range list {
+		slices.SortFunc(of, func(x, y credit) int {
+			return cmp.Or(cmp.Compare(x.chain, y.chain), cmp.Compare(x.signal, y.signal))
+		})
+		for k := len(of) - 2; k >= 0; k-- {
+			if of[k].chain == of[k+1].chain {
+				of[k].await = min(of[k].await, of[k+1].await)
+			}
+		}
+	}
+	return list
+}
+
+// credited closes the reuses of what was read whose writer's block waits before, in the last pass that may ask or
+// earlier, for a Signal of the first pass that is behind the reader, of the reader's block or a later one of its chain.
+func (r *oneRacer) credited() {
+	credits := r.credits(r.p.OneSided.Depth)
+	for k := range r.reused {
+		x := &r.reused[k]
+		if credits == nil || x.kind != readWrite {
+			continue
+		}
+		i, j := r.events[x.later].step, r.events[x.earlier].step
+		list, chain := credits[r.links.Block[i]], r.chain[r.links.Block[j]]
+		at := sort.Search(len(list), func(k int) bool {
+			return list[k].chain > chain || list[k].chain == chain && list[k].signal > r.group[j]
+		})
+		if at < len(list) && list[at].chain == chain && list[at].await < r.group[i] {
+			x.n = 0
+			r.open--
+		}
+	}
 }

@@ -62,6 +62,9 @@ func (r *oneRacer) passes() bool {
 		r.ends = c.snapshot()
 	}
 	r.reuses()
+	if !byClocks {
+		r.credited()
+	}
 	c.each = r.again
 	for pass := 1; pass <= int(depth) && r.open > 0; pass++ {
 		if r.stopped = !c.pass(pass); r.stopped {
