@@ -6,6 +6,8 @@
 // as the pieces in which they differ have runs, and not as they have counts.
 package vclock
 
+import "math/bits"
+
 // A Pool makes rows of one length, and uses their memory again when they have no users any more. One goroutine at a
 // time uses a Pool and its rows.
 type Pool struct {
@@ -114,6 +116,54 @@ func (p *Pool) Largest(a, b *Row, k, n int32) *Row {
 		return b.Share()
 	}
 	return to
+}
+
+// All is all parts of a row.
+const All = ^uint64(0)
+
+// Part is the part of a row that has count k, as a bit. Rows have at most 64 parts.
+func (p *Pool) Part(k int32) uint64 { return 1 << (k / p.n) }
+
+// Parts is how many parts a row has.
+func (p *Pool) Parts() int { return p.count }
+
+// LargestOf is Largest where only some parts of the result are asked for. The others are no larger than those of
+// Largest.
+func (p *Pool) LargestOf(a, b *Row, k, n int32, parts uint64) *Row {
+	switch {
+	case parts == All || a == nil && b.At(k) >= n:
+		return p.Largest(a, b, k, n)
+	case parts&p.Part(k) == 0:
+		k, n = 0, 0
+	}
+	if a.At(k) >= n && (b == nil || a == b || a != nil && !p.differ(a, b, parts)) {
+		return a
+	}
+	to := p.own(a)
+	for left := parts & (All >> (64 - p.count)); left != 0; left &= left - 1 {
+		i := int32(bits.TrailingZeros64(left))
+		var x *piece
+		if b != nil {
+			x = b.pieces[i]
+		}
+		if i == k/p.n {
+			to.pieces[i] = p.largest(to.pieces[i], x, k%p.n, n)
+		} else if to.pieces[i] != x {
+			to.pieces[i] = p.largest(to.pieces[i], x, -1, 0)
+		}
+	}
+	return to
+}
+
+// differ says whether some parts of two rows are not the same.
+func (p *Pool) differ(a, b *Row, parts uint64) bool {
+	for left := parts & (All >> (64 - p.count)); left != 0; left &= left - 1 {
+		i := bits.TrailingZeros64(left)
+		if a.pieces[i] != b.pieces[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // own returns r for one user, who gives up a use of r and may change the result.

@@ -122,6 +122,35 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// TestLargestOf asks that the parts that are asked for are those of Largest, and that others are between the first row
+// and Largest.
+func TestLargestOf(t *testing.T) {
+	partly := 0
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		n := 1 + rnd.Int32N(700)
+		p := NewPool(n, 1+rnd.Int32N(3))
+		rows := make([]*Row, 5)
+		for range 100 {
+			i, j, k, count, parts := rnd.IntN(5), rnd.IntN(5), rnd.Int32N(n), rnd.Int32N(100), rnd.Uint64()&rnd.Uint64()
+			before, full := rows[i].all(n), p.Largest(rows[i].Share(), rows[j], k, count)
+			rows[i] = p.LargestOf(rows[i], rows[j], k, count, parts)
+			for x, want := range full.all(n) {
+				got := rows[i].At(int32(x))
+				if parts&p.Part(int32(x)) == 0 && got >= before[x] && got < want {
+					partly++
+				} else if got != want {
+					t.Fatalf("seed %d: count %d is %d, and was %d; Largest has %d", seed, x, got, before[x], want)
+				}
+			}
+			p.Drop(full)
+		}
+	}
+	if partly < 1000 {
+		t.Errorf("only %d counts are smaller than those of Largest", partly)
+	}
+}
+
 // TestWithin has each rank learn, round by round, what the ranks of its place on other nodes know: rows stay short
 // where their counts are in the order of places, and do not where they are in that of ranks.
 func TestWithin(t *testing.T) {

@@ -68,3 +68,42 @@ func TestOneLaneBytes(t *testing.T) {
 		t.Errorf("%d programs of the catalog are as they were", same)
 	}
 }
+
+// TestNeeded asks that programs with lanes are the same whether or not blocks learn what no question depends on.
+func TestNeeded(t *testing.T) {
+	defer func(n int) { fewParts = n }(fewParts)
+	parts := 0
+	for _, f := range passestest.Catalog(t) {
+		for k, shape := range []string{"3 1 3", "8 2 4", "24 3 8"} {
+			c := f.Expand(t, shape, false)
+			if c == nil {
+				continue
+			}
+			c.Protocol = ir.Simple
+			opt := Options{Lanes: []int{3, 4, 24}[k], Nodes: dealt(c.Coll.Ranks, k, false)}
+			opt.Dump = func(pass string, s *State) error {
+				if pass == "sync" {
+					parts = max(parts, s.sync.rows.Parts())
+				}
+				return nil
+			}
+			var is [2]string
+			for x := range is {
+				fewParts = x << 20
+				p, err := Lower(c, opt)
+				if isHint(err) {
+					continue
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				is[x] = programText(p)
+			}
+			if is[0] != is[1] {
+				t.Errorf("%s, %s: the program is another", f.Name, shape)
+			}
+		}
+	}
+	if parts < 8 {
+		t.Errorf("clocks have at most %d parts, so that little was tested", parts)
+	}
+}

@@ -45,12 +45,14 @@ func (s *oneSync) forget(c *oneClock) {
 
 // note lets c know an entry of another block.
 func (s *oneSync) note(c *oneClock, block, entry int32) {
-	c.row = s.rows.Largest(c.row, nil, s.chain[block], entry)
+	if s.parts&s.rows.Part(s.chain[block]) != 0 {
+		c.row = s.rows.Largest(c.row, nil, s.chain[block], entry)
+	}
 }
 
 // learn lets c know what from does.
 func (s *oneSync) learn(c, from *oneClock) {
-	c.row = s.rows.Largest(c.row, from.row, from.chain, from.own)
+	c.row = s.rows.LargestOf(c.row, from.row, from.chain, from.own, s.parts)
 }
 
 // A oneSnap is a clock as it was, for so many that may yet ask.

@@ -3,6 +3,8 @@ package core
 import (
 	"cmp"
 	"slices"
+
+	"mscclc/ir/vclock"
 )
 
 // This file sees to it that scratch and packets are not written before what
@@ -27,7 +29,7 @@ func credit(l *State) (int, error) {
 	})
 	slots := len(list)
 	for pass := int32(1); pass < s.copies && len(list) > 0; pass++ {
-		s.next(pass, func(int32) {}, func(int32) {})
+		s.next(pass, s.neededBy(list, s.copies-pass), func(int32) {}, func(int32) {})
 		list = slices.DeleteFunc(list, func(u reuse) bool { return s.known(u) })
 	}
 	switch {
@@ -117,10 +119,16 @@ func (s *oneSync) credit(owe []owed) {
 	for k := range owe {
 		asks[owe[k].at]++
 	}
+	hears, learns := s.lastNeeds(owe)
+	over := make([]uint64, len(s.groups)) // of a group: the parts of what it tells that are learned
+	for k := range owe {
+		over[owe[k].at] |= s.toLearn(owe[k:], learns)
+	}
 	done, seen := s.done, s.seen
 	s.knowNothing()
-	s.next(0, func(int32) {}, func(g int32) {
-		if asks[g] > 0 {
+	first, _, _ := s.needed(nil, over, nil)
+	s.next(0, first, func(int32) {}, func(g int32) {
+		if over[g] != 0 {
 			told[g] = s.done[s.groups[g].block].share()
 		}
 	})
@@ -129,15 +137,17 @@ func (s *oneSync) credit(owe []owed) {
 		s.forget(&s.seen[b])
 	}
 	s.done, s.seen = done, seen
-	s.next(s.copies, func(g int32) {
+	s.next(s.copies, hears, func(g int32) {
 		for ; len(owe) > 0 && s.of[owe[0].writer] == g; owe = owe[1:] {
 			u := &owe[0]
 			if !s.round(u.read, func(x int32) bool { return s.isOver(u.writer, x) }) {
 				k := s.signal(u.from, u.to, u.at)
 				s.awaits[g] = append(s.awaits[g], oneAwait{k, s.copies})
 				s.failed = s.failed || s.groups[g].joint
+				s.parts = s.toLearn(owe, learns)
 				s.learn(&s.done[u.to], &told[u.at])
 				s.note(&s.done[u.to], u.from, s.ends(u.at, 0))
+				s.parts = vclock.All
 			}
 			if asks[u.at]--; asks[u.at] == 0 {
 				s.forget(&told[u.at])
@@ -153,15 +163,15 @@ func (s *oneSync) known(u reuse) bool {
 }
 
 // next runs one more pass, and calls check with every group when it has waited,
-// and over when it has ended.
-func (s *oneSync) next(pass int32, check, over func(g int32)) {
+// and over when it has ended. Before a group its block learns the parts that hears has for it; nil is all.
+func (s *oneSync) next(pass int32, hears []uint64, check, over func(g int32)) {
 	for g := range s.after {
 		s.after[g] = oneSnap{}
 	}
 	s.kept = s.kept[:0]
-	for _, list := range s.awaits {
+	for g, list := range s.awaits {
 		for _, w := range list {
-			if w.ago == 0 {
+			if w.ago == 0 && (hears == nil || hears[g] != 0) {
 				s.after[s.signals[w.signal].group].asks++
 			}
 		}
@@ -170,11 +180,15 @@ func (s *oneSync) next(pass int32, check, over func(g int32)) {
 		g := int32(k)
 		b := s.groups[g].block
 		for _, w := range s.awaits[g] {
-			if w.ago == 0 {
+			if w.ago == 0 && (hears == nil || hears[g] != 0) {
+				if hears != nil {
+					s.parts = hears[g]
+				}
 				s.hear(b, w.signal, pass)
 				s.drop(&s.after[s.signals[w.signal].group])
 			}
 		}
+		s.parts = vclock.All
 		s.begin(g, pass)
 		check(g)
 		s.send(g)

@@ -28,6 +28,7 @@ type oneSync struct {
 	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
 	after      []oneSnap // of a group that others are signalled behind, or may be
 	rows       *vclock.Pool
+	parts      uint64     // of clocks, which blocks learn now; see needed
 	kept       []*oneSnap // the oldest first; see store
 	readers    depList    // of a Move: those that read its packets
 	asked      []unmetDep // of the group that is looked at, and whose memory it accesses
@@ -76,7 +77,7 @@ func (l *State) newSync(groups []oneGroup) *oneSync {
 			s.of[i] = int32(g)
 		}
 	}
-	s.rows = vclock.NewPool(s.newChains(), l.n)
+	s.rows, s.parts = vclock.NewPool(s.newChains(), l.n), vclock.All
 	s.countAsks()
 	s.packets = len(s.readers.to) > 0
 	if s.knowNothing(); s.packets {
