@@ -63,14 +63,9 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkLanes compiles and proves an AllReduce of 256 ranks with lanes. Time and memory with lanes should be at most
-// twice those with one.
+// BenchmarkLanes compiles and proves programs with lanes for nodes of 8 ranks. Time and memory with lanes should be at
+// most twice those with one.
 func BenchmarkLanes(b *testing.B) {
-	const file = "algorithms/allreduce/hierarchical.mscl"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		b.Fatal(err)
-	}
 	nodes := func(ranks int) ([]int32, error) {
 		node := make([]int32, ranks)
 		for r := range node {
@@ -78,19 +73,34 @@ func BenchmarkLanes(b *testing.B) {
 		}
 		return node, nil
 	}
-	for _, lanes := range []int{1, 4, 6, 8, 16, 32} {
-		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
-			b.ReportAllocs()
-			before := irtest.CPUTime()
-			for b.Loop() {
-				opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: lanes}, Nodes: nodes,
-					Lang: lang.Options{Params: lang.Params{"nodes": 32, "gpus": 8}, Open: os.ReadFile}}
-				if _, err := mscclc.Compile(file, text, opt); err != nil {
-					b.Fatal(err)
+	for _, c := range []struct {
+		file   string
+		params lang.Params
+		lanes  []int
+	}{
+		{"allreduce/hierarchical", lang.Params{"nodes": 32, "gpus": 8}, []int{1, 4, 6, 8, 16, 32, 64}},
+		{"allreduce/multinode_allpairs", lang.Params{"nodes": 16, "gpus": 8}, []int{1, 8, 32}},
+		{"allgather/pat", lang.Params{"ranks": 64}, []int{1, 8, 64}},
+	} {
+		path := filepath.Join("algorithms", c.file+".mscl")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, lanes := range c.lanes {
+			b.Run(fmt.Sprint(c.file, "/", lanes), func(b *testing.B) {
+				b.ReportAllocs()
+				before := irtest.CPUTime()
+				for b.Loop() {
+					opt := mscclc.Options{OneSided: true, Core: core.Options{Lanes: lanes}, Nodes: nodes,
+						Lang: lang.Options{Params: c.params, Open: os.ReadFile}}
+					if _, err := mscclc.Compile(path, text, opt); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			b.ReportMetric(float64((irtest.CPUTime()-before).Milliseconds())/float64(b.N), "cpu-ms")
-		})
+				b.ReportMetric(float64((irtest.CPUTime()-before).Milliseconds())/float64(b.N), "cpu-ms")
+			})
+		}
 	}
 }
 
