@@ -64,7 +64,7 @@ var parts = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	if err := library.Link(filepath.Join(dir, "client"), append(clientUnits(),
-		filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm"), common...); err != nil {
+		filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm"), append(common, "-Wl,--export-dynamic-symbol=accept4")...); err != nil {
 		return "", err
 	}
 	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), isFront, warnings...)

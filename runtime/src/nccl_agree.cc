@@ -154,6 +154,7 @@ void *meet(void *side) {
     mine = &s->done, all = s->dones;
     heard = gather(&e, 1, &mine, &all, sizeof(u32), &why);
   }
+  if (heard && all_done(s)) peers_admitted(e);
   if (heard && all_done(s) && team_links(s->team)) {
     s->done = connect_links(s);
     heard = gather(&e, 1, &mine, &all, sizeof(u32), &why);

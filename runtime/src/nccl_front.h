@@ -222,6 +222,7 @@ void peers_lock();                   // while all sockets of a member change
 void peers_unlock();
 bool peers_expect(Member *e);        // gives a member its secret
 bool peers_connect(Member *e, const Hello *all, Why *why);
+void peers_admitted(Member *e);      // waits for the connections of all ranks: who leaves must tell all
 void peers_leave(Member *e, bool aborted);
 void peers_close(Member *e);
 bool peers_left(Member *e);           // all ranks of other processes

@@ -239,6 +239,17 @@ bool peers_connect(Member *e, const Hello *all, Why *why) {
   return true;
 }
 
+void peers_admitted(Member *e) {
+  const u64 limit = now_ns() + 10000000000ull;  // a thread of this process admits them, and may wait for a processor
+  for (u32 r = 0; r < e->rank; r++) {
+    if (e->node[r] != e->node[e->rank] || !memcmp(e->process[r], process, sizeof process)) continue;
+    for (;; nap(100000)) {
+      const Guard guard;
+      if (e->peer[r] >= 0 || e->left[r] || now_ns() > limit) break;
+    }
+  }
+}
+
 void peers_leave(Member *e, bool aborted) {
   const Guard guard;
   for (int fd : e->peer)

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -19,6 +21,12 @@ extern "C" Result ncclCommGetUniqueId(Comm, UniqueId *);
 extern "C" Result ncclCommRegister(Comm, void *, size_t, void **);
 
 Driver cu;
+
+// accept4 takes the library's calls: with CLIENT_ACCEPT_MS it is as slow as on a machine with much to do.
+extern "C" int accept4(int fd, struct sockaddr *of, socklen_t *size, int flags) {
+  if (const char *ms = getenv("CLIENT_ACCEPT_MS")) usleep((useconds_t)atoi(ms) * 1000);
+  return (int)syscall(SYS_accept4, fd, of, size, flags);
+}
 
 void fail(const Rank &r, const char *format, ...) {
   va_list args;
