@@ -79,7 +79,7 @@ func accesses(p *ir.Program) (n int) {
 
 // Single changes of what the lowering makes are rejected, unless runs of what
 // comes out show nothing: the verdicts of both are the same. MSCCLC_RANDOM=N tries so
-// many of each program, and with MSCCLC_UPDATE=1 writes MUTATIONS_ONESIDED.md.
+// many of each program, and with MSCCLC_UPDATE=1 writes its part of MUTATIONS_ONESIDED.md.
 func TestOneSidedMutations(t *testing.T) {
 	all, each := loweredCatalog(t, func(o *mscclc.Options) { o.OneSided = true }, ir.Simple, ir.LL), irtest.Count(t, 1)
 	counts, table := tryMutations(t, all, each)
@@ -90,9 +90,15 @@ func TestOneSidedMutations(t *testing.T) {
 	if len(all) < 20 || counts["rejected"] < len(all)*each/4 || counts["accepted"] < len(all)*each/20 {
 		t.Error("too few were judged to say anything")
 	}
-	if os.Getenv("MSCCLC_UPDATE") != "" && os.Getenv("MSCCLC_RANDOM") != "" && !t.Failed() {
-		writeOneSidedMutations(t, len(all), each, table)
+	if writesMutations() && !t.Failed() {
+		_, lanes := mutationParts(t)
+		keepMutations(t, fmt.Sprintf(oneSidedMutationsHead, each, len(all), each)+mutationRows(table), lanes)
 	}
+}
+
+// writesMutations reports whether a run is to write its part of MUTATIONS_ONESIDED.md.
+func writesMutations() bool {
+	return os.Getenv("MSCCLC_UPDATE") != "" && os.Getenv("MSCCLC_RANDOM") != ""
 }
 
 // staged asks for the programs of bundles.
@@ -137,21 +143,27 @@ func TestStagedMutations(t *testing.T) {
 }
 
 // TestLaneMutations is TestOneSidedMutations of some programs whose ranks have two to four lanes. The explorer runs the
-// copies of a rank's blocks in all orders, and so judges signals between lanes and credits between them too.
+// copies of a rank's blocks in all orders, and so judges signals between lanes and credits between them too. With
+// MSCCLC_UPDATE=1 and MSCCLC_RANDOM=N it tries all programs, and writes its part of MUTATIONS_ONESIDED.md.
 func TestLaneMutations(t *testing.T) {
 	var some []original
 	for lanes := 2; lanes <= 4; lanes++ {
 		set := func(o *mscclc.Options) { o.OneSided, o.Core.Lanes = true, lanes }
 		for k, o := range loweredCatalog(t, set, ir.Simple, ir.LL) {
-			if k%4 == lanes-2 && len(o.p.Blocks) > len(o.p.Rank) {
+			if (k%4 == lanes-2 || writesMutations()) && len(o.p.Blocks) > len(o.p.Rank) {
 				some = append(some, o)
 			}
 		}
 	}
-	counts, _ := tryMutations(t, some, irtest.Count(t, 1))
+	each := irtest.Count(t, 1)
+	counts, table := tryMutations(t, some, each)
 	t.Logf("%d programs: %v", len(some), counts)
 	if len(some) < 20 || counts["rejected"] < len(some)/4 {
 		t.Error("too few were judged to say anything")
+	}
+	if writesMutations() && !t.Failed() {
+		plain, _ := mutationParts(t)
+		keepMutations(t, plain, fmt.Sprintf(laneMutationsHead, each, len(some), each)+mutationRows(table))
 	}
 }
 
@@ -201,14 +213,42 @@ func tryMutations(t *testing.T, all []original, each int) (counts map[string]int
 	return counts, table
 }
 
-// writeOneSidedMutations writes what came of the changes. One of which the two said different things had failed the
-// test.
-func writeOneSidedMutations(t *testing.T, programs, each int, table map[string]*[4]int) {
+const oneSidedMutationsHead = "# Single faults of one-sided programs, and whether verify catches them\n\n" +
+	"Written by `MSCCLC_UPDATE=1 MSCCLC_RANDOM=%d go test ./ir/verify -run TestOneSidedMutations -timeout 1h`: %d programs\n" +
+	"that the compiler makes of the catalog, at 2 to 4 ranks, each changed once, %d times.\n\n" +
+	"* *No program*: refused for its form, or a flag or packets that nobody gives or takes, or too large to run in all ways.\n" +
+	"* *Harmful*: a run of the explorer, whose memory is weak, deadlocks, races, reads what nothing wrote or ends wrong.\n" +
+	"* *Caught*: harmful, and rejected. No program was rejected of which no run breaks.\n\n"
+
+const laneMutationsHead = "Written by `MSCCLC_UPDATE=1 MSCCLC_RANDOM=%d go test ./ir/verify -run TestLaneMutations -timeout 1h`: %d programs of\n" +
+	"2 to 4 lanes that the compiler makes of the catalog, at 2 to 4 ranks, each changed once, %d times.\n\n"
+
+const betweenMutations = "\n## Lanes\n\n"
+
+// mutationParts returns the two parts of MUTATIONS_ONESIDED.md: of one lane, and of several.
+func mutationParts(t *testing.T) (plain, lanes string) {
+	t.Helper()
+	page, err := os.ReadFile("MUTATIONS_ONESIDED.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, lanes, _ = strings.Cut(string(page), betweenMutations)
+	return plain, lanes
+}
+
+// keepMutations writes MUTATIONS_ONESIDED.md.
+func keepMutations(t *testing.T, plain, lanes string) {
+	t.Helper()
+	if err := os.WriteFile("MUTATIONS_ONESIDED.md", []byte(plain+betweenMutations+lanes), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mutationRows returns the table of what came of the changes. A change of which the verifier and the explorer said
+// different things failed the test.
+func mutationRows(table map[string]*[4]int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Single faults of one-sided programs, and whether verify catches them\n\nWritten by `MSCCLC_UPDATE=1 MSCCLC_RANDOM=%d go test ./ir/verify -run TestOneSidedMutations -timeout 1h`: %d programs that the\n"+
-		"compiler makes of the catalog, at 2 to 4 ranks, each changed once, %d times. *No program*: refused for its form, or a flag or packets that nobody gives or\n"+
-		"takes, or too large to run in all ways. *Harmful*: a run of the explorer, whose memory is weak, deadlocks, races, reads what nothing wrote or ends wrong. *Caught*:\n"+
-		"harmful, and rejected. *Unseen*, rejected though no run breaks, there was none.\n\n| change | tried | no program | harmful | caught |\n|---|---:|---:|---:|---:|\n", each, programs, each)
+	b.WriteString("| change | tried | no program | harmful | caught |\n|---|---:|---:|---:|---:|\n")
 	var sum [4]int
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		row := table[name]
@@ -218,7 +258,5 @@ func writeOneSidedMutations(t *testing.T, programs, each int, table map[string]*
 		}
 	}
 	fmt.Fprintf(&b, "| all | %d | %d | %d | %d |\n", sum[0], sum[1], sum[2], sum[3])
-	if err := os.WriteFile("MUTATIONS_ONESIDED.md", []byte(b.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	return b.String()
 }
