@@ -27,8 +27,8 @@ import (
 // CPU. MSCCLC_RANDOM=N asks for N programs; 100,000 and more were run so.
 func TestRandomPrograms(t *testing.T) { manyRandom(t, randomProgram) }
 
-// TestRandomLanes is TestRandomPrograms of one-sided programs whose ranks have one to six lanes. MSCCLC_RANDOM=200000
-// was run.
+// TestRandomLanes is TestRandomPrograms of one-sided programs whose ranks have one to six lanes, or up to 64.
+// MSCCLC_RANDOM=200000 was run.
 func TestRandomLanes(t *testing.T) { manyRandom(t, randomLanes) }
 
 // manyRandom tries random programs of seeds from 1 up. try counts those that ran on the CPU.
@@ -95,12 +95,23 @@ func randomProgram(seed int64, ran *atomic.Int64) error {
 	return nil
 }
 
-// randomLanes lowers a random program one-sided, with lanes and some passes off, proves it, and runs every fifth.
+// randomLanes lowers a random program one-sided, with lanes, labels of lanes, copies of scratch, nodes and some passes
+// off, proves it, and runs every fifth.
 func randomLanes(seed int64, ran *atomic.Int64) error {
 	rnd := rand.New(rand.NewSource(seed))
 	c := irtest.Random(rnd, irtest.Config{Ops: 4 + rnd.Intn(60)})
 	c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-	opt := core.Options{Lanes: 1 + rnd.Intn(6), Staged: rnd.Intn(3) == 0, Off: map[string]bool{}}
+	opt := core.Options{Lanes: 1 + rnd.Intn(6), Copies: rnd.Intn(core.MostCopies + 1), Staged: rnd.Intn(3) == 0,
+		Off: map[string]bool{}}
+	if rnd.Intn(8) == 0 {
+		opt.Lanes = core.MostLanes
+	}
+	if rnd.Intn(2) == 0 {
+		label(rnd, c)
+	}
+	if rnd.Intn(3) == 0 {
+		opt.Nodes = randomNodes(rnd, c.Coll.Ranks)
+	}
 	for _, p := range core.Table {
 		if !p.Required && rnd.Intn(8) == 0 {
 			opt.Off[p.Name] = true
@@ -128,6 +139,28 @@ func randomLanes(seed int64, ran *atomic.Int64) error {
 		return err
 	}
 	return r.Err()
+}
+
+// label gives about every third operation one of up to eight labels of lanes.
+func label(rnd *rand.Rand, c *ir.ChunkDAG) {
+	labels := 1 + rnd.Intn(8)
+	for i := range c.Ops {
+		if rnd.Intn(3) == 0 {
+			h := c.Hints[c.Ops[i].Hint]
+			h.Lane = int32(rnd.Intn(labels))
+			c.Ops[i].Hint = int32(len(c.Hints))
+			c.Hints = append(c.Hints, h)
+		}
+	}
+}
+
+// randomNodes is the node of each of so many ranks: a node has some that follow each other.
+func randomNodes(rnd *rand.Rand, ranks int) []int32 {
+	nodes := make([]int32, ranks)
+	for r := 1; r < ranks; r++ {
+		nodes[r] = nodes[r-1] + int32(rnd.Intn(2))
+	}
+	return nodes
 }
 
 // assembleTwice compiles c twice, and gives the text of each program.
