@@ -173,7 +173,7 @@ func walks(t *testing.T, usual int, random func(*rand.Rand) (*ir.Program, []int3
 		t.Error("too few were judged to say anything")
 	}
 	for _, code := range codes {
-		if counts["rejected: "+code] < max(1, n/20) {
+		if counts["rejected: "+code] < max(1, n/50) {
 			t.Errorf("too few %s were judged to say anything", code)
 		}
 	}

@@ -94,13 +94,13 @@ func (v *view) over(clocks []clock, i int32) bool {
 	return false
 }
 
-// read says whether the reads of a part are known to be over: its step is, or
-// its packets have been read, and that in turn is over.
-func (v *view) read(x part) bool {
+// read says whether the reads of a part are known to be over: its step is, or its packets have been read, and that in
+// turn is over. It looks at most parts, and says no where these are too few.
+func (v *view) read(x part, most int) bool {
 	o := v.c.o
 	list := []part{x}
 	seen := map[part]bool{x: true}
-	for len(list) > 0 {
+	for len(list) > 0 && len(seen) <= most {
 		x := list[0]
 		list = list[1:]
 		if v.c.work++; v.c.work > o.opt.Work {

@@ -5,9 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"mscclc"
+	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
+	"mscclc/lang"
 )
 
 // Each of these is what the one-sided lowering makes, or would.
@@ -46,6 +49,7 @@ func TestOneSidedScale(t *testing.T) {
 		{"all pairs of 64, plain", irtest.AllPairsPlain(64, 2)},
 		{"ring of 256", irtest.RingPackets(256, 2)},
 		{"ring of 256, plain", irtest.RingPlain(256, 2)},
+		{"rings on the rails of 16 nodes", railRings(t)},
 	} {
 		at := time.Now()
 		work := int64(0)
@@ -57,4 +61,20 @@ func TestOneSidedScale(t *testing.T) {
 		}
 		t.Logf("%s: %d steps, %v", c.name, len(c.p.Steps), time.Since(at))
 	}
+}
+
+// railRings are rings through the 128 ranks of 16 nodes, each of which crosses between nodes at other ranks.
+func railRings(t *testing.T) *ir.Program {
+	const name = "allgather/rail_rings.mscl"
+	src, err := algorithms.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packets := ir.LL
+	p, err := mscclc.Compile(name, src, mscclc.Options{OneSided: true, Unproven: true, Lang: lang.Options{
+		Params: lang.Params{"nodes": 16, "gpus": 8}, Open: algorithms.Open, Protocol: &packets}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -165,7 +166,7 @@ func (r *oneRacer) ended(c *clocks) {
 			}
 		case !v.over(v.done, i):
 			for k := r.events[e].k; k < r.events[e].k+r.events[e].n; k++ {
-				if !v.read(part{i, k}) {
+				if !v.read(part{i, k}, math.MaxInt) {
 					why := fmt.Sprintf("no flag and no packet tells rank %d, before its launch ends, that this is read", rank)
 					r.unsafe(e, x, rank, does, whenEnds, r.endGap(v.done, i, rank), why)
 					return
