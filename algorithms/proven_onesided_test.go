@@ -15,6 +15,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
+	"mscclc/passes/core"
 )
 
 // mostOneSided is how many ranks a one-sided program has at most: the proof of a ring of 512 takes 4 GB.
@@ -28,9 +29,21 @@ func mostOneSided() int {
 	return 32
 }
 
+// provenLanes returns how many lanes at most a program is proven with in a row: one; in a full run up to 64 ranks all
+// of laneCounts, and two of them at 128.
+func provenLanes(n, row int) []int {
+	switch {
+	case !covering.Full() || n > 128:
+		return laneCounts[:1]
+	case n > 64:
+		return []int{1, laneCounts[1+row%(len(laneCounts)-1)]}
+	}
+	return laneCounts
+}
+
 // TestProvenOneSided asks for proofs of every program's one-sided form: at 32 ranks, for CI also at 64 and 128, with
-// MSCCLC_TESTS=full also at 2 to 17, 256 and 512, which writes PROVEN_ONESIDED.md. Nothing may be rejected,
-// and nothing undecided.
+// MSCCLC_TESTS=full also at 2 to 17, 256 and 512, and with lanes, which writes PROVEN_ONESIDED.md. Nothing may be
+// rejected, and nothing undecided.
 func TestProvenOneSided(t *testing.T) {
 	all := programs(t)
 	proofs := make([]proof, len(all))
@@ -43,8 +56,11 @@ func TestProvenOneSided(t *testing.T) {
 		}
 		sum.report(t, "PROVEN_ONESIDED.md",
 			"# What was proven of one-sided programs\n\nMade by `MSCCLC_TESTS=full go test -timeout 0 -run TestProvenOneSided ./algorithms`: each program with\n"+
-				"`--sided one` at 2 to 17, 32, 64 and 128 ranks, where it is for that many (nodes times gpus in every way up to 17), for protocols\n"+
-				"Simple and LL (LL16 and LL128 are the same program), in place and out of place, and at 256 and 512 ranks in one of these ways.\n\n"+
+				"`--sided one`, where it is for so many ranks:\n\n"+
+				"* At 2 to 17, 32 and 64 ranks (nodes times gpus in every way up to 17), for protocols Simple and LL (LL16 and LL128 are\n"+
+				"  the same program), in place and out of place, with at most 1, 2, 3, 4, 6, 8, 16 and 64 lanes.\n"+
+				"* At 128 ranks the same, with one lane and with one other number of lanes.\n"+
+				"* At 256 and 512 ranks in one of these ways, with one lane.\n\n"+
 				"| program | ranks | proven | steps |\n|---|---|---|---|\n", b.String())
 	})
 	for i := range all {
@@ -74,20 +90,23 @@ func (p *program) proveOneSided(t *testing.T, at int) proof {
 						continue
 					}
 				}
-				g.Go(func() error {
-					steps, err := p.proveOneSidedOnce(lang.Options{Params: params, Inplace: place, Protocol: &protocol, Open: p.open})
-					mu.Lock()
-					defer mu.Unlock()
-					if code := codeOf(err); code == diag.AssertFailed || code == diag.NotInPlace {
-						return nil // p is not for that
-					} else if err != nil {
-						t.Errorf("%s %v %v in place %v: %v", p.name, params, protocol, row>>1 == 1, err)
+				opt := lang.Options{Params: params, Inplace: place, Protocol: &protocol, Open: p.open}
+				for _, lanes := range provenLanes(n, at+turn+row) {
+					g.Go(func() error {
+						steps, err := p.proveOneSidedOnce(opt, lanes)
+						mu.Lock()
+						defer mu.Unlock()
+						if code := codeOf(err); code == diag.AssertFailed || code == diag.NotInPlace {
+							return nil // p is not for that
+						} else if err != nil {
+							t.Errorf("%s %v %v in place %v, %d lanes: %v", p.name, params, protocol, row>>1 == 1, lanes, err)
+							return nil
+						}
+						sum.counts = append(sum.counts, n)
+						sum.proven, sum.steps = sum.proven+1, sum.steps+steps
 						return nil
-					}
-					sum.counts = append(sum.counts, n)
-					sum.proven, sum.steps = sum.proven+1, sum.steps+steps
-					return nil
-				})
+					})
+				}
 			}
 		}
 	}
@@ -100,8 +119,8 @@ func (p *program) proveOneSided(t *testing.T, at int) proof {
 	return sum
 }
 
-func (p *program) proveOneSidedOnce(opt lang.Options) (steps int, err error) {
-	made, err := mscclc.CompileFile(p.tree, mscclc.Options{Lang: opt, OneSided: true})
+func (p *program) proveOneSidedOnce(opt lang.Options, lanes int) (steps int, err error) {
+	made, err := mscclc.CompileFile(p.tree, mscclc.Options{Lang: opt, OneSided: true, Core: core.Options{Lanes: lanes}})
 	if err != nil {
 		return 0, err
 	}
