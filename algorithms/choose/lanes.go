@@ -15,7 +15,7 @@ import (
 // short call has no other tile for them to move. Rules may name lanes of any one-sided program.
 
 // LanesFrom is the least call, in bytes, that is run in several lanes unless a table says so.
-const LanesFrom = 1 << 20
+const LanesFrom = 256 << 10
 
 // triedLanes are the numbers of lanes that are tried, firstLanes before the others.
 var triedLanes = []int{4, 8, 16, 32}

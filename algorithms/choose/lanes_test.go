@@ -107,9 +107,9 @@ const choicesFile = "../../simulate/CHOICES.md"
 // MSCCLC_UPDATE=1 writes CHOICES.md.
 func TestLanesChosen(t *testing.T) {
 	update := os.Getenv("MSCCLC_UPDATE") != ""
-	sizes, machines := []int64{1 << 10, 8 << 10, 64 << 10, 1 << 20, 16 << 20, 128 << 20, 1 << 30}, laneMachines
+	sizes, machines := []int64{1 << 10, 8 << 10, 64 << 10, 512 << 10, 1 << 20, 16 << 20, 128 << 20, 1 << 30}, laneMachines
 	if !update && os.Getenv("MSCCLC_PAPERS") != "full" {
-		sizes, machines = []int64{1 << 10, 64 << 10, 16 << 20, 1 << 30}, laneMachines[:twoNodes]
+		sizes, machines = []int64{1 << 10, 64 << 10, 512 << 10, 16 << 20, 1 << 30}, laneMachines[:twoNodes]
 	}
 	text, several := choicesHead, 0
 	for _, spec := range machines {
@@ -154,7 +154,7 @@ func sizeName(bytes int64) string {
 const choicesHead = `# What is chosen with lanes
 
 What ` + "`mscclc select`" + ` chooses of the catalog on machines of several nodes, by the latency of one call of bf16, without
-programs of several lanes and with them. From 1K to 64K both are the same: programs of several lanes are tried from 1M
+programs of several lanes and with them. From 1K to 64K both are the same: programs of several lanes are tried from 256K
 on. All times are simulated, in us, with the costs of simulate/devices, which are partly guesses. MSCCLC_UPDATE=1 has
 TestLanesChosen of package choose write this page; the test itself holds the choices against each other, not the page.
 
