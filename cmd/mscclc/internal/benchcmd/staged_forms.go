@@ -14,17 +14,22 @@ import (
 
 // This file says which forms of staged programs are measured, and what memory they take.
 
-// contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets.
+// contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets, and
+// the number of copies where there are packets or scratch.
 func contents(p *ir.Program) string {
-	protocol := p.Protocol
-	if !slices.ContainsFunc(p.OneSided.Packets, func(n int32) bool { return n > 0 }) {
+	some := func(n int32) bool { return n > 0 }
+	protocol, one := p.Protocol, *p.OneSided
+	if !slices.ContainsFunc(one.Packets, some) {
 		protocol = ir.Simple
+		if !slices.ContainsFunc(p.Scratch, some) {
+			one.Depth = 0
+		}
 	}
 	steps := slices.Clone(p.Steps)
 	for i := range steps {
 		steps[i].Pos = 0
 	}
-	return fmt.Sprint(protocol, p.Coll.Chunks, p.Even, p.Scratch, p.Rank, p.Blocks, steps, *p.OneSided)
+	return fmt.Sprint(protocol, p.Coll.Chunks, p.Even, p.Scratch, p.Rank, p.Blocks, steps, one)
 }
 
 // The calls, in bytes, that each protocol is measured with: of more, or of fewer, others are known to be faster.

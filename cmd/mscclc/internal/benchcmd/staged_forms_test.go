@@ -1,6 +1,7 @@
 package benchcmd
 
 import (
+	"path"
 	"slices"
 	"testing"
 
@@ -14,6 +15,30 @@ func lanedTuning(kind ir.Kind, own choose.Shelf, sizes ...int64) *stagedTuning {
 	plan := &benchPlan{benchFlags: &benchFlags{}, dtype: data.BF16, sizes: sizes, own: own}
 	return &stagedTuning{benchWorld: &benchWorld{benchPlan: plan, chooser: &choose.Chooser{Device: "NVIDIA H200"},
 		coll: &ir.Collective{Kind: kind, Ranks: 8}}}
+}
+
+// TestDistinct holds that variants are measured once whose programs do the same: without scratch all numbers of copies
+// are one, and lanes are as many as a rank has to do.
+func TestDistinct(t *testing.T) {
+	for program, want := range map[string][]choose.InLanes{
+		"allgather/ring":     {{}, {Lanes: 4}, {Lanes: 8}},
+		"allgather/allpairs": {{}},
+		"reducescatter/ring": {{}, {Lanes: 4}, {Lanes: 4, Copies: 2}, {Lanes: 4, Copies: 5}, {Lanes: 8}},
+	} {
+		kind, _ := ir.KindByName(path.Dir(program))
+		w := lanedTuning(kind, nil).benchWorld
+		var list []choose.Variant
+		for _, lanes := range []choose.InLanes{{}, {Lanes: 4}, {Lanes: 4, Copies: 2}, {Lanes: 4, Copies: 5}, {Lanes: 8}} {
+			list = append(list, choose.Variant{Program: program, Protocol: "Simple", InLanes: lanes})
+		}
+		var got []choose.InLanes
+		for _, v := range w.distinct(choose.Call{Kind: kind, Ranks: 8}, list) {
+			got = append(got, v.InLanes)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, not %v", program, got, want)
+		}
+	}
 }
 
 // TestLaned holds which variants in several lanes --tune --staged measures: of each size the first of those that the

@@ -217,9 +217,11 @@ func (w *benchWorld) fastest(ctx context.Context, search *bench.Search, c *bench
 		other := v
 		other.InLanes = lanes
 		list = append(list, other)
-		wide[other.Plain().String()] = best.Form
 	}
-	wide[best.Name] = best.Form
+	list = w.distinct(call, list)
+	for _, v := range list {
+		wide[v.Plain().String()] = best.Form
+	}
 	more, err := w.formsOf(ctx, call, c.Bytes(), wide, list, nil)
 	if err != nil {
 		return nil, err
@@ -237,6 +239,22 @@ func (w *benchWorld) fastest(ctx context.Context, search *bench.Search, c *bench
 		return tried, nil
 	}
 	return better, nil
+}
+
+// distinct leaves out variants whose programs do what one before them does: those of programs without scratch with
+// other copies of it, and of programs with too little to do with more lanes.
+func (w *benchWorld) distinct(call choose.Call, list []choose.Variant) []choose.Variant {
+	seen := map[[sha256.Size]byte]bool{}
+	return slices.DeleteFunc(list, func(v choose.Variant) bool {
+		f, err := w.variant(v, call)
+		if err != nil {
+			return false // whoever measures it says why not
+		}
+		what := sha256.Sum256([]byte(contents(f.Program)))
+		before := seen[what]
+		seen[what] = true
+		return before
+	})
 }
 
 // otherLanes are the lanes, and copies of scratch, that are tried beside those of the fastest.
