@@ -41,11 +41,21 @@ func TestTune(t *testing.T) {
 		j = start(t, n, c.perHost, []string{c.env}, append(size, "--table", table)...)
 		for i, code := range j.wait() {
 			text := j.out[i].String()
-			if code != 0 || strings.Contains(text, "note:") || i == 0 && strings.Count(text, " plain, ") != 4 {
+			if code != 0 || strings.Contains(text, "note:") || i == 0 && chosen(text) != 2 {
 				t.Fatalf("process %d ended with %d: %s", i, code, text)
 			}
 		}
 	}
+}
+
+// chosen counts the sizes whose launches a table chose. A row names what was launched once where both placements have it.
+func chosen(text string) (rows int) {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, " plain, ") {
+			rows++
+		}
+	}
+	return rows
 }
 
 // TestTuneLost kills a process of a tuning when the first size is known: the other one ends with an error that names
