@@ -46,8 +46,8 @@ func checkSequences(t *testing.T, list []sequence) {
 	}
 }
 
-// together has all ranks meet before each end of a communicator: a rank that waits for others in vain, on a machine with
-// much to do, frees its part later.
+// together has all ranks meet before each end of a communicator: a rank that waits for others in vain, on a machine
+// with much to do, frees its part later.
 func together(commands []string) (list []string) {
 	for i, c := range commands {
 		if strings.HasPrefix(c, "destroy ") || strings.HasPrefix(c, "abort ") {

@@ -48,7 +48,8 @@ func TestTune(t *testing.T) {
 	}
 }
 
-// chosen counts the sizes whose launches a table chose. A row names what was launched once where both placements have it.
+// chosen counts the sizes whose launches a table chose. A row names what was launched once where both placements have
+// it.
 func chosen(text string) (rows int) {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, " plain, ") {
