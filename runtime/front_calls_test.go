@@ -67,7 +67,7 @@ func TestFrontCalls(t *testing.T) {
 		{"windows before the first call", site{ranks: 2, env: []string{"MSCCLC_FAKE_WINDOWS=1"}}, []string{"init 0 0 0", "wait 0",
 			"memory 0 plain 1000", "window 0 0 0 0 1000"}, notes(initRank, window, agreed, opened)},
 		{"a process that accepts late", site{ranks: 2, env: []string{"CLIENT_ACCEPT_MS=300"}}, []string{"init 0",
-			"allreduce 0 10 7 0 0 0", "@0 sleep 1000", "destroy 0"},
+			"allreduce 0 10 7 0 0 0", "@1 destroy 0", "@0 sleep 1000", "@0 destroy 0"},
 			notes(initRank, agreed, native, "engine before", "engine end", "nccl CommDestroy")},
 		{"an unknown function", site{ranks: 2}, []string{"init 0", "unknown", "putsignal"}, notes(initRank, agreed)},
 	})

@@ -63,8 +63,9 @@ var parts = sync.OnceValues(func() (string, error) {
 		append(common, "-fPIC", "-shared", "-Wl,-soname,libnccl.so.2")...); err != nil {
 		return "", err
 	}
-	if err := library.Link(filepath.Join(dir, "client"), append(clientUnits(),
-		filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm"), append(common, "-Wl,--export-dynamic-symbol=accept4")...); err != nil {
+	units := append(clientUnits(), filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm")
+	if err := library.Link(filepath.Join(dir, "client"), units,
+		append(common, "-Wl,--export-dynamic-symbol=accept4")...); err != nil {
 		return "", err
 	}
 	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), isFront, warnings...)

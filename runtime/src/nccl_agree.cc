@@ -154,10 +154,12 @@ void *meet(void *side) {
     mine = &s->done, all = s->dones;
     heard = gather(&e, 1, &mine, &all, sizeof(u32), &why);
   }
-  if (heard && all_done(s)) peers_admitted(e);
-  if (heard && all_done(s) && team_links(s->team)) {
-    s->done = connect_links(s);
-    heard = gather(&e, 1, &mine, &all, sizeof(u32), &why);
+  if (heard && all_done(s)) {
+    peers_admitted(e);
+    if (team_links(s->team)) {
+      s->done = connect_links(s);
+      heard = gather(&e, 1, &mine, &all, sizeof(u32), &why);
+    }
   }
   if (!heard) say(&s->why, "the ranks could not agree: %.400s", why.text);
   finish(s, heard);

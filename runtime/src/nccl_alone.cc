@@ -19,7 +19,6 @@
 namespace {
 
 enum { MOST_RANKS = BUNDLE_RANKS, MOST_BYTES = 1 << 16, HELLO_S = 10, ALL_S = 30 };
-const u64 SECOND = 1000000000ull;
 
 // A Hub serves one identity.
 struct Hub {

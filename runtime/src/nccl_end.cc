@@ -7,7 +7,6 @@
 
 namespace {
 
-const u64 SECOND = 1000000000ull;
 enum { ON_TIME, LATE, LOOKED_AT };
 
 pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;  // of what is gone; not held in calls of the driver

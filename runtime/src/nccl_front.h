@@ -283,6 +283,7 @@ void stats_write();
 void settings_check();  // warns of variables that have no meaning
 const char *fn_name(Fn fn);
 u64 now_ns();
+const u64 SECOND = 1000000000ull;  // in ns
 void nap(u64 ns);
 bool thread_begin(void *(*work)(void *), void *of);  // a thread that takes no signals and that nobody joins
 

@@ -225,10 +225,15 @@ int peers_dial(const u8 *id, const u8 *secret, u32 rank, u32 asks) {
   return errno = code, -1;
 }
 
+// has_socket says whether a rank is of another process of this node. Those have a socket between them.
+static bool has_socket(const Member *e, u32 r) {
+  return e->node[r] == e->node[e->rank] && memcmp(e->process[r], process, sizeof process);
+}
+
 // peers_connect connects to the ranks above this one in other processes; those below connect to this one.
 bool peers_connect(Member *e, const Hello *all, Why *why) {
   for (u32 r = e->rank + 1; r < e->ranks; r++) {
-    if (e->node[r] != e->node[e->rank] || !memcmp(all[r].process, process, sizeof process)) continue;
+    if (!has_socket(e, r)) continue;
     const int fd = peers_dial(all[r].process, all[r].secret, e->rank, ASKS_PLACE);
     if (fd < 0)
       return say(why, "rank %u cannot connect to the process of rank %u: %s", e->rank, r, strerror(errno)), false;
@@ -240,9 +245,9 @@ bool peers_connect(Member *e, const Hello *all, Why *why) {
 }
 
 void peers_admitted(Member *e) {
-  const u64 limit = now_ns() + 10000000000ull;  // a thread of this process admits them, and may wait for a processor
+  const u64 limit = now_ns() + 10 * SECOND;  // a thread of this process admits them, and may wait for a processor
   for (u32 r = 0; r < e->rank; r++) {
-    if (e->node[r] != e->node[e->rank] || !memcmp(e->process[r], process, sizeof process)) continue;
+    if (!has_socket(e, r)) continue;
     for (;; nap(100000)) {
       const Guard guard;
       if (e->peer[r] >= 0 || e->left[r] || now_ns() > limit) break;
@@ -268,7 +273,7 @@ void peers_close(Member *e) {
 bool peers_left(Member *e) {
   const Guard guard;
   for (u32 r = 0; r < e->ranks; r++)
-    if (e->node[r] == e->node[e->rank] && memcmp(e->process[r], process, sizeof process) && !e->left[r]) return false;
+    if (has_socket(e, r) && !e->left[r]) return false;
   return true;
 }
 
