@@ -110,7 +110,7 @@ func randomLanes(seed int64, ran *atomic.Int64) error {
 		label(rnd, c)
 	}
 	if rnd.Intn(3) == 0 {
-		opt.Nodes = randomNodes(rnd, c.Coll.Ranks)
+		opt.Nodes = irtest.Nodes(rnd, c.Coll.Ranks)
 	}
 	for _, p := range core.Table {
 		if !p.Required && rnd.Intn(8) == 0 {
@@ -121,7 +121,7 @@ func randomLanes(seed int64, ran *atomic.Int64) error {
 	if err != nil {
 		return err
 	}
-	if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
+	if _, found := verify.Check(p, verify.Options{Nodes: opt.Nodes}); len(found) > 0 {
 		return fmt.Errorf("%+v: %w", opt, found)
 	}
 	if seed%5 > 0 {
@@ -152,15 +152,6 @@ func label(rnd *rand.Rand, c *ir.ChunkDAG) {
 			c.Hints = append(c.Hints, h)
 		}
 	}
-}
-
-// randomNodes is the node of each of so many ranks: a node has some that follow each other.
-func randomNodes(rnd *rand.Rand, ranks int) []int32 {
-	nodes := make([]int32, ranks)
-	for r := 1; r < ranks; r++ {
-		nodes[r] = nodes[r-1] + int32(rnd.Intn(2))
-	}
-	return nodes
 }
 
 // assembleTwice compiles c twice, and gives the text of each program.

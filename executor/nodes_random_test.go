@@ -28,18 +28,6 @@ import (
 // These tests run random programs over several nodes, whose messages the engine of tests delays and has overtake each
 // other. Each rank is a process.
 
-// randomNodes deals ranks to two nodes or more.
-func randomNodes(rnd *rand.Rand, ranks int) []int32 {
-	node := make([]int32, ranks)
-	for r := range node {
-		node[r] = int32(rnd.Intn(3))
-	}
-	if node[0] == node[ranks-1] {
-		node[ranks-1]++
-	}
-	return node
-}
-
 // lies is the layout in which each rank is a process.
 func lies(node []int32) (l layout) {
 	for r, n := range node {
@@ -53,7 +41,7 @@ func lies(node []int32) (l layout) {
 func randomAcross(t *testing.T, rnd *rand.Rand, lowered bool) (p *ir.Program, node []int32) {
 	t.Helper()
 	c := irtest.Random(rnd, irtest.Config{Ops: 10 + rnd.Intn(40)})
-	node = randomNodes(rnd, c.Coll.Ranks)
+	node = irtest.Nodes(rnd, c.Coll.Ranks)
 	var err error
 	if !lowered {
 		p, err = core.Lower(c, core.Options{Nodes: node, OnePass: rnd.Intn(4) == 0, Lanes: 1 + rnd.Intn(4)})

@@ -60,6 +60,18 @@ func Random(rnd *rand.Rand, cfg Config) *ir.ChunkDAG {
 	return g.d
 }
 
+// Nodes deals ranks, of which there are at least two, to two nodes or more. It gives the node of each.
+func Nodes(rnd *rand.Rand, ranks int) []int32 {
+	node := make([]int32, ranks)
+	for r := range node {
+		node[r] = int32(rnd.Intn(3))
+	}
+	if node[0] == node[ranks-1] {
+		node[ranks-1]++
+	}
+	return node
+}
+
 type generator struct {
 	rnd   *rand.Rand
 	d     *ir.ChunkDAG

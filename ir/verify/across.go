@@ -14,8 +14,8 @@ import (
 // in doc.go).
 
 // unsentHint says it of data that no signal sends: the compiler has none for a copy that nobody reads.
-const unsentHint = "if nobody reads that, leave the copy out, or have the pass drop do it (without -O0 and --opt " +
-	"drop=off); else " + acrossHint
+const unsentHint = "if nobody reads that, compile the program with --nodes, which leaves the copy out; else " +
+	acrossHint
 
 // acrossHint says which programs keep to the rule.
 const acrossHint = "compile the algorithm with --sided lowered, or with --sided one and --nodes: such programs keep to " +

@@ -71,7 +71,7 @@ func TestBothRandom(t *testing.T) {
 		}
 		c = placement.Relocate(c, false, 0)
 		opt := randomOptions(rnd)
-		if rnd.Intn(2) == 0 && opt.Runs(&Table[find(Table, "drop")]) { // what nobody reads cannot be sent to other nodes
+		if rnd.Intn(2) == 0 {
 			opt.Nodes = dealt(c.Coll.Ranks, 2, rnd.Intn(2) == 0)
 		}
 		if p, err := Lower(c, opt); err == nil && !provenInPlace(p) {

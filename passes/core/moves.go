@@ -60,7 +60,7 @@ func (l *State) move(r *oneRun, h *ir.Hint) error {
 		}
 	}
 	switch {
-	case l.over() && (r.dst.rank == ir.AllRanks || r.srcs[0].rank == ir.AllRanks):
+	case l.opt.over() && (r.dst.rank == ir.AllRanks || r.srcs[0].rank == ir.AllRanks):
 		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "the switch joins the ranks of one node, and the program is "+
 			"for ranks of several").WithHint("remove the hint via = switch, or compile for one node")}
 	case l.opt.Staged && (r.dst.rank == ir.AllRanks || r.srcs[0].rank == ir.AllRanks):
@@ -78,7 +78,7 @@ func (l *State) move(r *oneRun, h *ir.Hint) error {
 
 // pulls says whether r's destination's owner reads where some of the data lies.
 func (l *State) pulls(r *oneRun, h *ir.Hint) bool {
-	return h.Pull && (!l.over() || slices.ContainsFunc(r.srcs, func(s spot) bool {
+	return h.Pull && (!l.opt.over() || slices.ContainsFunc(r.srcs, func(s spot) bool {
 		return s.user() && !l.away(s.rank, r.dst.rank)
 	}))
 }
@@ -123,7 +123,7 @@ func (l *State) gather(r *oneRun, pull bool, via ir.Via) {
 		case s.rank == ir.AllRanks:
 			r.srcs[k] = throughSwitch(s)
 		case s.rank == r.dst.rank:
-		case pull && !l.away(s.rank, r.dst.rank) && (s.user() || !l.over()):
+		case pull && !l.away(s.rank, r.dst.rank) && (s.user() || !l.opt.over()):
 			if l.opt.Staged && s.user() {
 				slot := spot{rank: s.rank, buf: ir.Scratch, index: l.slot(r.count)}
 				l.add(r, s.rank, l.one(s), slot)

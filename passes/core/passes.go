@@ -15,6 +15,7 @@ type Pass struct {
 	Name     string // also the name of its file
 	Doc      string // one line, for the documentation and the command
 	Required bool   // runs at -O0 too; it cannot be turned off
+	Across   bool   // the same, of ranks on several nodes
 	Needs    Property
 	Gives    Property
 	Run      func(*State) (rewrites int, err error)
@@ -28,8 +29,8 @@ var Table = []Pass{
 		Doc: "sort by depth, and merge operations on neighbouring chunks"},
 	{Name: "moves", Required: true, Needs: Meaning | Single, Gives: Acted, Run: moves,
 		Doc: "choose the rank that makes each move, and plain stores or packets"},
-	{Name: "drop", Needs: Meaning, Run: drop,
-		Doc: "remove what nobody reads, and copies of a chunk onto itself"},
+	{Name: "drop", Across: true, Needs: Meaning, Run: drop, // no signal would send to another node what nobody reads
+		Doc: "remove what nobody reads, and copies of a chunk onto itself (always, of several nodes)"},
 	{Name: "fuse", Needs: Meaning | Acted, Run: fuse,
 		Doc: "make one move of several that pass on the same data"},
 	{Name: "depend", Required: true, Needs: Meaning | Single, Gives: Depends, Run: depend,
@@ -81,7 +82,14 @@ type Options struct {
 }
 
 // Runs says whether p runs.
-func (o *Options) Runs(p *Pass) bool { return p.Required || !o.Level0 && !o.Off[p.Name] }
+func (o *Options) Runs(p *Pass) bool {
+	return p.Required || p.Across && o.over() || !o.Level0 && !o.Off[p.Name]
+}
+
+// over says whether there are several nodes.
+func (o *Options) over() bool {
+	return slices.ContainsFunc(o.Nodes, func(node int32) bool { return node != o.Nodes[0] })
+}
 
 // Lower writes the operations of c as a one-sided program: Moves of any
 // rank's memory, with all synchronisation that they need and none that others

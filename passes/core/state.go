@@ -155,16 +155,6 @@ func (l *State) cells() int32 { return l.input + l.slots }
 // away says whether two ranks are of different nodes.
 func (l *State) away(a, b int32) bool { return l.opt.Nodes != nil && l.opt.Nodes[a] != l.opt.Nodes[b] }
 
-// over says whether there are several nodes.
-func (l *State) over() bool {
-	for _, node := range l.opt.Nodes {
-		if node != l.opt.Nodes[0] {
-			return true
-		}
-	}
-	return false
-}
-
 // user says whether x is of input or output.
 func (x spot) user() bool { return x.buf <= ir.Output }
 

@@ -14,6 +14,7 @@ import (
 type Pass struct {
 	Name, Doc string
 	Required  bool
+	Across    bool // required of programs for several nodes
 	Gives     string
 }
 
@@ -21,12 +22,12 @@ type Pass struct {
 func Passes(oneSided bool) (rows []Pass) {
 	if oneSided {
 		for _, p := range core.Table {
-			rows = append(rows, Pass{p.Name, p.Doc, p.Required, p.Gives.String()})
+			rows = append(rows, Pass{p.Name, p.Doc, p.Required, p.Across, p.Gives.String()})
 		}
 		return rows
 	}
 	for _, p := range fifo.Table {
-		rows = append(rows, Pass{p.Name, p.Doc, p.Required, p.Gives.String()})
+		rows = append(rows, Pass{p.Name, p.Doc, p.Required, false, p.Gives.String()})
 	}
 	return rows
 }
@@ -69,6 +70,8 @@ func (c *Flags) passesOff() (map[string]bool, error) {
 			return nil, cli.Usagef("--opt takes PASS=off or PASS=on, not %q", o)
 		case value == "off" && table[i].Required:
 			return nil, cli.Usagef("pass %s cannot be turned off", name)
+		case value == "off" && table[i].Across && c.several():
+			return nil, cli.Usagef("pass %s cannot be turned off with --nodes", name)
 		case name == "fuse" && value == "on" && !c.fuse:
 			return nil, cli.Usagef("--fuse=false and --opt %s contradict each other", o)
 		case value == "off":
@@ -78,6 +81,13 @@ func (c *Flags) passesOff() (map[string]bool, error) {
 		}
 	}
 	return off, nil
+}
+
+// several says whether --nodes names several nodes. Others find its faults.
+func (c *Flags) several() bool {
+	nodes := c.Nodes
+	n, err := nodes.Count()
+	return err == nil && n > 1
 }
 
 // passOptions sets which passes run.
@@ -113,7 +123,7 @@ func (c *Flags) Leaves(flag, name string) error {
 		return err
 	}
 	for _, p := range Passes(c.OneSided()) {
-		if p.Name == name && !p.Required && (c.optimise == 0 || off[name]) {
+		if p.Name == name && !p.Required && !(p.Across && c.several()) && (c.optimise == 0 || off[name]) {
 			return cli.Usagef("pass %s is turned off, and leaves nothing for %s", name, flag)
 		}
 	}
