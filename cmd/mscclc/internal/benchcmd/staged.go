@@ -2,6 +2,7 @@ package benchcmd
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +107,7 @@ func readMeasured(name, device string) (*bundle.Measured, error) {
 // compile makes the staged programs, without those that are another one by another name.
 func (t *stagedTuning) compile() error {
 	why := choose.ErrNotStaged
-	seen := map[string]bool{}
+	seen := map[[sha256.Size]byte]bool{}
 	for _, v := range append(choose.StagedCandidates(t.call(false)), t.laned()...) {
 		v.Staged, v.Direct = !t.windows, t.windows
 		p, err := t.chooser.Program(v, t.call(false))

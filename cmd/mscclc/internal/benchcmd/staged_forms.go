@@ -1,6 +1,7 @@
 package benchcmd
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"slices"
@@ -16,7 +17,7 @@ import (
 
 // contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets, and
 // the number of copies where there are packets or scratch.
-func contents(p *ir.Program) string {
+func contents(p *ir.Program) [sha256.Size]byte {
 	some := func(n int32) bool { return n > 0 }
 	protocol, one := p.Protocol, *p.OneSided
 	if !slices.ContainsFunc(one.Packets, some) {
@@ -29,7 +30,7 @@ func contents(p *ir.Program) string {
 	for i := range steps {
 		steps[i].Pos = 0
 	}
-	return fmt.Sprint(protocol, p.Coll.Chunks, p.Even, p.Scratch, p.Rank, p.Blocks, steps, one)
+	return sha256.Sum256(fmt.Append(nil, protocol, p.Coll.Chunks, p.Even, p.Scratch, p.Rank, p.Blocks, steps, one))
 }
 
 // The calls, in bytes, that each protocol is measured with: of more, or of fewer, others are known to be faster.
