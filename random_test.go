@@ -111,6 +111,7 @@ func randomLanes(seed int64, ran *atomic.Int64) error {
 	}
 	if rnd.Intn(3) == 0 {
 		opt.Nodes = irtest.Nodes(rnd, c.Coll.Ranks)
+		opt.Together = 2 * rnd.Intn(3)
 	}
 	for _, p := range core.Table {
 		if !p.Required && rnd.Intn(8) == 0 {

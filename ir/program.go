@@ -32,10 +32,46 @@ type Program struct {
 // A Range is a half-open range of indices.
 type Range struct{ First, End int32 }
 
-// A TB is a thread block of a Program.
+// A TB is a thread block of a Program. Where a GPU can, up to Together of its replicas share a CTA, each with a part of
+// the threads: 2 or 4 of a one-sided program, and 0 where each has its own. What the program means does not change.
 type TB struct {
 	Block
-	Steps Range
+	Steps    Range
+	Together int32
+}
+
+// CTAs returns how many CTAs the rank of p has that has most, in so many replicas. Replicas share CTAs where shared.
+func (p *Program) CTAs(replicas int, shared bool) (most int) {
+	for r := range p.Rank {
+		n := 0
+		for _, b := range p.TBsOf(r) {
+			if !shared {
+				b.Together = 0
+			}
+			n += b.CTAs(replicas)
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// Shared returns how many replicas share a CTA of the blocks whose replicas do; 1 where there are none.
+func (p *Program) Shared() int {
+	for i := range p.Blocks {
+		if n := p.Blocks[i].Together; n > 0 {
+			return int(n)
+		}
+	}
+	return 1
+}
+
+// MostTogether is the most replicas that share a CTA.
+const MostTogether = 4
+
+// CTAs returns how many CTAs a block has in so many replicas, if the GPU lets replicas share them.
+func (b *TB) CTAs(replicas int) int {
+	together := int(max(b.Together, 1))
+	return (replicas + together - 1) / together
 }
 
 // A Step is one step of a thread block.

@@ -28,12 +28,13 @@ func RandomOneSided(rnd *rand.Rand) *ir.Program {
 	g.p = p
 	p.Channels = 1
 	p.Rank = make([]ir.Range, ranks)
+	together := 2 * rnd.Int31n(3) // of the blocks whose replicas share CTAs
 	for r := range ranks {
 		p.Rank[r] = ir.Range{First: int32(len(p.Blocks)), End: int32(len(p.Blocks))}
 		for range rnd.Intn(3) {
 			at := int32(len(p.Steps))
 			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1},
-				Steps: ir.Range{First: at, End: at}})
+				Steps: ir.Range{First: at, End: at}, Together: together * rnd.Int31n(2)})
 			p.Rank[r].End++
 			for range 24 {
 				g.step(r)

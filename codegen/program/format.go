@@ -19,7 +19,8 @@ import (
 //	    8  4  version of the format that wrote the file (1)
 //	   12  4  least version that a reader must know (1)
 //	   16  8  features that a reader must know, as bits: 1 two-sided steps, or 2 one-sided, or 6 one-sided with
-//	           signals and awaits that are joint or relaxed, or with launches of one pass
+//	           signals and awaits that are joint or relaxed, or with launches of one pass; and 8 where replicas of
+//	           some blocks share CTAs
 //	   24  8  ABI: FNV-1a of the operations' table, shared with the kernel's images
 //	   32  8  size of the file
 //	   40  4  CRC-32C of the header with this field 0
@@ -41,7 +42,8 @@ import (
 //	          where input begins in output and output in input in place, -1 where it does not, 4 CRC-32C of its part;
 //	          one-sided 56 bytes: then 4 chunks of packets, 4 flags, 4 operands in its part, 4 zero
 //	parts     of each rank: its blocks, 20 bytes each: 4 peer to send to, 4 to receive from, -1 for none, 4 channel, 4
-//	          first step, counted within the part, 4 steps; and its steps, 32 bytes each: 1 operation, 1 and 1 source
+//	          first step, counted within the part, 4 steps; where replicas of a one-sided block share CTAs, how many of
+//	          them in place of the peer to receive from; and its steps, 32 bytes each: 1 operation, 1 and 1 source
 //	          and destination buffer (255 for none), 1 flags (ir.StepFlags), 4 and 4 their first chunks, 4 count, 4
 //	          class, 4 block of the rank and 4 step of it to wait for, -1 for none, 4 source position, -1 for none;
 //	          one-sided: buffers 255, 4 and 4 the first source and destination among the part's operands, in place of
@@ -60,7 +62,8 @@ const (
 	planTwoSided    = 1 // features
 	planOneSided    = 2
 	planOrder       = 4
-	planKnown       = planTwoSided | planOneSided | planOrder
+	planTogether    = 8
+	planKnown       = planTwoSided | planOneSided | planOrder | planTogether
 	headerSize      = 256
 	sectionTable    = 104
 	sectionSize     = 24

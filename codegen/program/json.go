@@ -63,10 +63,11 @@ type jsonRank struct {
 }
 
 type jsonBlock struct {
-	Send    int32      `json:"send"`
-	Recv    int32      `json:"recv"`
-	Channel int32      `json:"channel"`
-	Steps   []jsonStep `json:"steps"`
+	Send     int32      `json:"send"`
+	Recv     int32      `json:"recv"`
+	Channel  int32      `json:"channel"`
+	Together int32      `json:"together,omitempty"`
+	Steps    []jsonStep `json:"steps"`
 }
 
 type jsonStep struct {
@@ -159,7 +160,7 @@ func jsonOfRank(p *ir.Program, r int) jsonRank {
 		rank.Packets, rank.Flags = int32(o.PacketsOf(r)), int32(o.FlagsOf(r))
 	}
 	for _, b := range p.TBsOf(r) {
-		block := jsonBlock{Send: b.SendPeer, Recv: b.RecvPeer, Channel: b.Channel, Steps: []jsonStep{}}
+		block := jsonBlock{Send: b.SendPeer, Recv: b.RecvPeer, Channel: b.Channel, Together: b.Together, Steps: []jsonStep{}}
 		for _, s := range p.StepsOf(&b) {
 			step := jsonStep{Op: s.Op.String(), Src: ref(s.SrcBuf, s.Src), Dst: ref(s.DstBuf, s.Dst), Count: s.Count,
 				Class: s.Class, HasDep: s.Flags&ir.HasDep != 0, Final: s.Flags&ir.Final != 0, Joint: s.Flags&ir.Joint != 0,

@@ -246,6 +246,8 @@ func (s *jsonReader) block(rank int32) {
 			b.RecvPeer = s.signed()
 		case "channel":
 			b.Channel = s.signed()
+		case "together":
+			b.Together = s.signed()
 		case "steps":
 			s.List(func(int) { s.step() })
 		}

@@ -19,17 +19,19 @@ func rankSize(oneSided bool) int {
 
 // featuresOf is what a reader of p as a plan must know.
 func featuresOf(p *ir.Program) uint64 {
-	o := p.OneSided
-	switch {
-	case o == nil:
+	o, features := p.OneSided, uint64(planOneSided)
+	if o == nil {
 		return planTwoSided
-	case o.OnePass || slices.ContainsFunc(p.Steps, func(s ir.Step) bool {
-		return s.Op != ir.Move &&
-			s.Flags&(ir.Joint|ir.Relaxed) != 0
-	}):
-		return planOneSided | planOrder
 	}
-	return planOneSided
+	if o.OnePass || slices.ContainsFunc(p.Steps, func(s ir.Step) bool {
+		return s.Op != ir.Move && s.Flags&(ir.Joint|ir.Relaxed) != 0
+	}) {
+		features |= planOrder
+	}
+	if slices.ContainsFunc(p.Blocks, func(b ir.TB) bool { return b.Together != 0 }) {
+		features |= planTogether
+	}
+	return features
 }
 
 // operandsOf is the number of operands of rank's steps.

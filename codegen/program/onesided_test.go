@@ -114,7 +114,7 @@ func TestOneSidedPlanRejects(t *testing.T) {
 	}{
 		{"both features", put(16, 3), diag.Malformed, "features 0x3"},
 		{"no feature", put(16, 0), diag.Malformed, "features 0x0"},
-		{"a feature of later", put(16, 10), diag.Unsupported, "needs features 0x8"},
+		{"a feature of later", put(16, 18), diag.Unsupported, "needs features 0x10"},
 		{"an order of no feature", set(signal+3, byte(ir.Relaxed|ir.Leave)), diag.Malformed, "has features 0x2, and needs 0x6"},
 		{"one pass of no feature", put(76, planInplace|planForInPlace|planEven|planOnePass), diag.Malformed, "has features 0x2, and needs 0x6"},
 		{"one pass of two-sided steps", func(b []byte) {
@@ -131,6 +131,8 @@ func TestOneSidedPlanRejects(t *testing.T) {
 		{"operands", put(row+48, 1<<31), diag.Malformed, "part of rank 0 is out of place"},
 		{"row", put(row+52, 1), diag.Malformed, "row of rank 0 ends in no zero"},
 		{"peer", put(part, 1), diag.Malformed, "has peers"},
+		{"replicas of a CTA of no feature", put(part+4, 4), diag.Malformed, "has peers"},
+		{"replicas of a CTA", func(b []byte) { le.PutUint32(b[16:], 10); le.PutUint32(b[part+4:], 3) }, diag.Malformed, "has 3 replicas together in a CTA"},
 		{"two-sided operation", set(step, byte(ir.Copy)), diag.Malformed, "operation 7"},
 		{"operation", set(step, 99), diag.Malformed, "operation 99"},
 		{"buffer", set(step+1, 0), diag.Malformed, "the operands or the wait of a two-sided step"},

@@ -34,7 +34,7 @@ func reseal(b []byte) {
 		return le.Uint64(o), le.Uint64(o[8:])
 	}
 	at, n := section(secRanks)
-	each := uint64(rankSize(le.Uint64(b[16:]) == planOneSided))
+	each := uint64(rankSize(le.Uint64(b[16:])&planOneSided != 0))
 	for r := uint64(0); at <= uint64(len(b)) && (r+1)*each <= n && at+(r+1)*each <= uint64(len(b)); r++ {
 		row := b[at+r*each:]
 		size := uint64(le.Uint32(row[8:]))*planBlockSize + uint64(le.Uint32(row[12:]))*planStepSize
@@ -136,7 +136,7 @@ func TestPlanRejects(t *testing.T) {
 	}{
 		{"magic", func(b []byte) { b[0] = 'X' }, diag.Malformed, "file is no plan"},
 		{"version", put(12, 2), diag.Unsupported, "needs a reader of version 2"},
-		{"features", put(16, 9), diag.Unsupported, "needs features 0x8"},
+		{"features", put(16, 17), diag.Unsupported, "needs features 0x10"},
 		{"abi", put(24, 0), diag.Unsupported, "other operations than this build's"},
 		{"size", put(32, 1), diag.Malformed, "says that it has"},
 		{"ranks", put(44, 1<<31), diag.Malformed, "has rows for"},

@@ -90,11 +90,15 @@ func (d *reader) part(rank int, row *planRow, size int64) error {
 			return d.fail("block %d of rank %d does not hold the steps from %d", i, rank, next)
 		}
 		next += n
-		p.Blocks = append(p.Blocks, ir.TB{
+		t := ir.TB{
 			Block: ir.Block{Rank: int32(rank), SendPeer: int32(le.Uint32(o)), RecvPeer: int32(le.Uint32(o[4:])),
 				Channel: int32(le.Uint32(o[8:]))},
 			Steps: ir.Range{First: base + int32(first), End: base + int32(next)},
-		})
+		}
+		if d.features&planTogether != 0 && t.RecvPeer > 0 {
+			t.RecvPeer, t.Together = -1, t.RecvPeer
+		}
+		p.Blocks = append(p.Blocks, t)
 	}
 	if next != row.steps {
 		return d.fail("rank %d has %d steps, and its blocks %d", rank, row.steps, next)

@@ -153,7 +153,7 @@ func (d *reader) header() error {
 		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name),
 			"program file needs features %#x that this reader lacks", f)}
 	}
-	if features != planTwoSided && features&^planOrder != planOneSided {
+	if features != planTwoSided && features&^(planOrder|planTogether) != planOneSided {
 		return d.fail("program file has features %#x, and steps are either one-sided or two-sided", features)
 	}
 	if abi := le.Uint64(h[24:]); abi != ABI() {

@@ -169,7 +169,11 @@ func (e *layout) part(out []byte, rank int) int {
 	for i := range tbs {
 		b := &tbs[i]
 		list := e.p.StepsOf(b)
-		for k, n := range [5]int32{b.SendPeer, b.RecvPeer, b.Channel, int32(first), int32(len(list))} {
+		from := b.RecvPeer
+		if b.Together != 0 {
+			from = b.Together
+		}
+		for k, n := range [5]int32{b.SendPeer, from, b.Channel, int32(first), int32(len(list))} {
 			le.PutUint32(out[i*planBlockSize+4*k:], uint32(n))
 		}
 		for k := range list {

@@ -56,6 +56,7 @@ type checker struct {
 	most Bounds
 
 	moved    int64 // chunks, by the steps checked so far
+	together int32 // replicas that share a CTA, of the blocks checked so far that have some
 	shortest []int // of each buffer the shortest rank's length, where asked
 	spans    []span
 }

@@ -12,6 +12,7 @@ func (f *checker) oneSidedBlock(r, b int, t *ir.TB) {
 	if t.SendPeer != -1 || t.RecvPeer != -1 {
 		f.block(diag.Malformed, r, b, -1, "has peers, which one-sided blocks have not")
 	}
+	f.shares(r, b, t.Together)
 	f.channel(r, b, t, -1)
 	steps := f.p.StepsOf(t)
 	for i := range steps {
@@ -36,6 +37,19 @@ func (f *checker) oneSidedBlock(r, b int, t *ir.TB) {
 			operands += int64(end - first)
 		}
 		f.moved += operands * int64(max(s.Count, 1)) // a flag counts as one
+	}
+}
+
+// shares checks how many replicas of a block share a CTA.
+func (f *checker) shares(r, b int, n int32) {
+	switch {
+	case n == 0:
+	case n != 2 && n != ir.MostTogether:
+		f.block(diag.Malformed, r, b, -1, "has %d replicas together in a CTA, which may be 2 or %d", n, ir.MostTogether)
+	case f.together != 0 && n != f.together:
+		f.block(diag.Malformed, r, b, -1, "has %d replicas together in a CTA, and another block %d", n, f.together)
+	default:
+		f.together = n
 	}
 }
 

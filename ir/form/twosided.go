@@ -11,6 +11,9 @@ func (f *checker) twoSided(r int, tbs []ir.TB) {
 	c := f.p.Coll
 	sizes := [ir.Scratch + 1]int{c.InChunks(r), c.OutChunks(r), f.p.ScratchOf(r)}
 	for b := range tbs {
+		if tbs[b].Together != 0 {
+			f.block(diag.Malformed, r, b, -1, "has replicas together in a CTA, which only one-sided blocks have")
+		}
 		steps := f.p.StepsOf(&tbs[b])
 		chain := 0 // where the chain of reductions begins that step i continues
 		for i := range steps {

@@ -181,11 +181,20 @@ func AnyProgram(t *rapid.T, h ir.Header) *ir.Program {
 				p.Steps = append(p.Steps, s)
 			}
 			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: Small(t, -1, 3),
-				RecvPeer: Small(t, -1, 3), Channel: Small(t, -1, 3)}, Steps: ir.Range{First: at, End: int32(len(p.Steps))}})
+				RecvPeer: Small(t, -1, 3), Channel: Small(t, -1, 3)}, Steps: ir.Range{First: at, End: int32(len(p.Steps))},
+				Together: anyTogether(t, p)})
 		}
 		p.Rank = append(p.Rank, ir.Range{First: first, End: int32(len(p.Blocks))})
 	}
 	return p
+}
+
+// anyTogether is how many replicas of a block of p share a CTA.
+func anyTogether(t *rapid.T, p *ir.Program) int32 {
+	if p.OneSided == nil {
+		return 0
+	}
+	return Small(t, 0, 5)
 }
 
 // anyOneSidedStep has its operands at the end of o's.

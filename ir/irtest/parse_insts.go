@@ -64,21 +64,25 @@ func (p *textParser) block(d *ir.InstDAG) {
 	if n := int(p.int(0)); n != len(d.Blocks) {
 		p.errorf("this is block %d", len(d.Blocks))
 	}
-	p.blockFields(&b)
+	p.blockFields(&b, nil)
 	d.Blocks = append(d.Blocks, b)
 }
 
-func (p *textParser) blockFields(b *ir.Block) {
+// blockFields reads the fields of a block. That of together is one where together is not nil.
+func (p *textParser) blockFields(b *ir.Block, together *int32) {
 	for p.peek() != "" && !p.bad {
-		switch key := p.next(); key {
-		case "rank":
+		key := p.next()
+		switch {
+		case key == "rank":
 			b.Rank = p.int(0)
-		case "send":
+		case key == "send":
 			b.SendPeer = p.int(0)
-		case "recv":
+		case key == "recv":
 			b.RecvPeer = p.int(0)
-		case "ch":
+		case key == "ch":
 			b.Channel = p.int(-1)
+		case key == "together" && together != nil:
+			*together = p.int(0)
 		default:
 			p.errorf("%q is no field of a block", key)
 		}

@@ -29,7 +29,7 @@ func (p *textParser) programBlock(g *ir.Program) {
 	own.End++
 	at := int32(len(g.Steps))
 	t := ir.TB{Block: ir.Block{Rank: rank, SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: at, End: at}}
-	p.blockFields(&t.Block)
+	p.blockFields(&t.Block, &t.Together)
 	if t.Rank != rank {
 		p.errorf("the block is of rank %d", rank)
 	}

@@ -52,13 +52,35 @@ func (l *State) emit() (*ir.Program, error) {
 			e.block(b, byBlock[b])
 			if end := int32(len(p.Steps)); first < end || b == l.firstOf(r) { // a rank has a block, also without steps
 				p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: -1, RecvPeer: -1},
-					Steps: ir.Range{First: first, End: end}})
+					Steps: ir.Range{First: first, End: end}, Together: e.together(p, r, p.Steps[first:end])})
 			}
 		}
 		p.Rank = append(p.Rank, ir.Range{First: at, End: int32(len(p.Blocks))})
 	}
 	_ = eval.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
 	return p, nil
+}
+
+// together is how many replicas of a block of these steps share a CTA: where all its Moves copy to other nodes, few
+// threads keep up with the network.
+func (e *oneEmitter) together(p *ir.Program, rank int32, steps []ir.Step) int32 {
+	moves := 0
+	for i := range steps {
+		s := &steps[i]
+		if s.Op != ir.Move {
+			continue
+		}
+		moves++
+		if s.NSrc > 1 || slices.ContainsFunc(p.OneSided.Dests(s), func(x ir.Operand) bool {
+			return x.Rank == ir.AllRanks || !e.away(rank, x.Rank)
+		}) {
+			return 0
+		}
+	}
+	if moves == 0 || e.opt.Together < 2 {
+		return 0
+	}
+	return int32(e.opt.Together)
 }
 
 // count counts the signals of each flag, in the order of their block.

@@ -62,6 +62,7 @@ type Options struct {
 	Lanes    int  // blocks of a rank at most, up to MostLanes, which run tiles each at its own pace; 0 is one
 	Both     bool // the program, which is written out of place, is for calls in place, too: it keeps the order of both
 	Copies   int  // of scratch where ranks have several lanes: 2 to MostCopies, or 0 for the usual three
+	Together int  // replicas that share a CTA of lanes that only copy to other nodes: 2 or 4, or 0 for none
 
 	// Nodes is the node of each rank, or nil for one. Between nodes data goes through scratch, and who reads it there
 	// waits for a signal of the writer itself; see "Several nodes" in package verify. Hints for ports and pulls are
