@@ -75,6 +75,17 @@ func (c *Call) Launch(s Stream) error {
 // Columns is how many blocks run each of the program's.
 func (c *Call) Columns() int { return c.columns }
 
+// CTAs returns how many CTAs a launch has that do something, on the GPU where they are most; 0 of a two-sided program.
+func (c *Call) CTAs() (most int) {
+	one, ok := c.plan.kind.(*onePlan)
+	for _, s := range c.plan.seats {
+		if ok {
+			most = max(most, one.ctas(s, c.columns))
+		}
+	}
+	return most
+}
+
 // Threads is how many a block has, on the GPU where they are fewest.
 func (c *Call) Threads() int {
 	least := 0

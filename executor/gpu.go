@@ -28,10 +28,12 @@ type GPUs interface {
 }
 
 // A Width is how plans on some GPUs are made and called where nobody says: the most replicas that there is memory for,
-// those of a call, and the bytes of a tile. A call of less than ColumnBytes for each replica has fewer.
+// those of a call, and the bytes of a tile. A call of less than ColumnBytes for each replica has fewer. Shares says
+// whether replicas can share CTAs (ir.TB).
 type Width struct {
 	Most, Columns int
 	Tile          int64
+	Shares        bool
 }
 
 // UsualWidth is what GPUs that have a method Usual say, or else as much as a large GPU has room for.
@@ -118,8 +120,8 @@ type GPU interface {
 	Ready(l *Ready) (Shot, error)
 }
 
-// A KernelKind is what programs a kernel is for: two-sided ones, one-sided ones, such with a port, and such of several
-// nodes.
+// A KernelKind is what programs a kernel is for: two-sided ones, one-sided ones, such with a port, such of several
+// nodes, and of these such whose replicas share CTAs.
 type KernelKind int
 
 // The kinds of kernels.
@@ -128,6 +130,7 @@ const (
 	OneSidedKernel
 	PortKernel
 	NetKernel
+	TogetherKernel
 )
 
 // A Port makes copies that kernels ask for while they run: a thread of the host polls what they ask, in memory of the
@@ -198,6 +201,8 @@ type Ready struct {
 	Copies  bool             // no step of a one-sided program folds
 	Lines   bool             // its packets are lines
 	Net     bool             // it is of several nodes
+	CTAs    int              // those that do something, of Columns by BlockCount; 0 is all
+	Shared  int              // replicas that share some of them: each has a part of the threads; 0 where none do
 	Few     *abi.FewParams   // where its launch is of few packets; nil is the general way
 }
 

@@ -70,6 +70,8 @@ func widest(p *ir.Program) (most int) {
 func (p *Plan) kernel(s *seat) KernelKind {
 	one := p.loaded.img.One
 	switch {
+	case p.net != nil && p.kind.(*onePlan).sharesCTAs():
+		return TogetherKernel
 	case p.net != nil:
 		return NetKernel
 	case one == nil:

@@ -155,9 +155,14 @@ func (p *Plan) netMemory(one *onePlan) (memory []transport.Memory, lanes []trans
 	return memory, lanes
 }
 
-// offerNet tells a launch of a seat's lanes, and of the inboxes.
-func (p *Plan) offerNet(s *seat, params *abi.OneParams) {
-	params.SetNet(abi.Net{Lanes: s.net.lanes, Sent: s.at.sent, Inboxes: s.at.inboxes, InboxCopy: p.inbox().copy})
+// offerNet tells a launch of a seat's lanes, of the inboxes, and of the replicas that share CTAs.
+func (p *onePlan) offerNet(s *seat, params *abi.OneParams) {
+	net := abi.Net{Lanes: s.net.lanes, Sent: s.at.sent, Inboxes: s.at.inboxes, InboxCopy: p.inbox().copy, Together: 1}
+	if p.sharesCTAs() {
+		together, narrow := s.one.Together()
+		net.Together, net.Narrow = uint32(together), narrow
+	}
+	params.SetNet(net)
 }
 
 // lookNet notes what the network has failed with.

@@ -193,7 +193,7 @@ func (p *onePlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 		} else if err != nil {
 			return err
 		}
-		if args.Columns > 0 || columns == 1 || c.passes == 0 || p.room(&c.one, args.Threads) {
+		if args.Columns > 0 || columns == 1 || c.passes == 0 || p.room(c, args) {
 			return nil
 		}
 		columns = (columns + 1) / 2
@@ -210,17 +210,43 @@ func (p *onePlan) narrow(c *Call, geo data.Geometry, columns int) (err error) {
 	return nil
 }
 
-// room says whether all seats have room for a launch.
-func (p *onePlan) room(params *abi.OneParams, threads int) bool {
+// sharesCTAs says whether replicas share CTAs: in programs of several nodes that say so, on GPUs that can. In launches
+// that are traced each replica has its own.
+func (p *onePlan) sharesCTAs() bool {
+	return p.net != nil && p.usual.Shares && p.program().Shared() > 1
+}
+
+// ctas is how many CTAs a seat's launch of so many replicas has that do something.
+func (p *onePlan) ctas(s *seat, columns int) int {
+	if p.sharesCTAs() {
+		return s.one.CTAs(columns)
+	}
+	return columns * len(s.one.Blocks)
+}
+
+// readied is what a GPU is asked to make ready for a seat's launch.
+func (p *onePlan) readied(s *seat, params *abi.OneParams, threads int) *Ready {
+	r := &Ready{Flight: p.flight, One: params, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines,
+		Net: p.net != nil}
+	if p.sharesCTAs() && params.Trace == 0 {
+		r.CTAs, r.Shared = p.ctas(s, int(params.Columns)), p.program().Shared()
+	}
+	return r
+}
+
+// room says whether all seats have room for a launch of a call.
+func (p *onePlan) room(c *Call, args *CallArgs) bool {
 	for _, s := range p.seats {
 		if len(s.one.Blocks) == 0 {
 			continue
 		}
-		try := *params
+		try := c.one
 		s.one.Count(&try)
 		s.offer(&try)
-		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, One: &try, Threads: threads, Copies: p.one.Copies,
-			Lines: p.one.Lines, Net: p.net != nil})
+		if args.Trace != nil {
+			try.Trace = 1
+		}
+		shot, err := s.gpu.Ready(p.readied(s, &try, args.Threads))
 		if err != nil {
 			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
 		}
@@ -260,8 +286,7 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory
 	if err := c.record(s, &params); err != nil {
 		return nil, err
 	}
-	r := &Ready{Flight: p.flight, One: &params, Threads: args.Threads, Copies: p.one.Copies, Lines: p.one.Lines,
-		Net: p.net != nil}
+	r := p.readied(s, &params, args.Threads)
 	if p.few && p.net == nil {
 		r.Few = s.one.Few(&params, p.one.Lines)
 	}

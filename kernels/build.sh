@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the kernels' images into FOLDER, by default images/ beside this script. Each element type and target has four
-# images; one of them is for one-sided programs, one for programs with a port, and one for programs of several
-# nodes. Some types also have two images that trace, one for each kind of program, and one that takes one-sided programs
-# through NVLink's switch. They are the same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX
-# is for NVIDIA's driver, which compiles it for the GPU at hand; code objects are for AMD's.
+# Builds the kernels' images into FOLDER, by default images/ beside this script. Each element type and target has
+# four images; one of them is for one-sided programs, one for programs with a port, and one for programs of several
+# nodes. NVIDIA's have another of those, for programs whose replicas share CTAs. Some types also have two images
+# that trace, one for each kind of program, and one that takes one-sided programs through NVLink's switch. They are
+# the same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which
+# compiles it for the GPU at hand; code objects are for AMD's.
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/images}")
 cd "$(dirname "$0")"
@@ -27,6 +28,7 @@ image() {
     trace_*) flags+=" -DKERNEL_TRACE -DKERNEL_NET" ;;
     port_) flags+=" -DKERNEL_PORT" ;;
     net_) flags+=" -DKERNEL_PORT -DKERNEL_NET" ;;
+    together_) flags+=" -DKERNEL_PORT -DKERNEL_NET -DKERNEL_TOGETHER" ;;
     switch_) flags="$nv --cuda-gpu-arch=$1 --cuda-feature=+ptx82" ;; # multimem
     esac
     $clang $flags -DKERNEL_TYPE=$2 gpu/$4.cc -o "$file"
@@ -47,6 +49,8 @@ wanted() { # TYPE:NAME...: those that ONLY names, of an image of each; by defaul
             echo "$target ${t/:/ } kernel_onesided onesided_"
             echo "$target ${t/:/ } kernel_onesided port_"
             echo "$target ${t/:/ } kernel_onesided net_"
+            # a barrier of AMD's is for all threads of a block
+            [[ $target != sm_* ]] || echo "$target ${t/:/ } kernel_onesided together_"
         done
     done
     for t in $(wanted f16:f16 bf16:bf16 float:f32 i32:i32); do # whose steps are traced

@@ -34,6 +34,8 @@ var kinds = []struct {
 	{"onesided_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 24, nil, nil, "", 0},
 	{"port_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.relaxed.sys.global.u64"}, 6, nil, nil, "", 0},
 	{"net_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.relaxed.sys.global.u64"}, 6, nil, nil, "", 0},
+	{"together_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "bar.red.or.pred"}, 6, nil,
+		[]string{"sm_70", "sm_80"}, "", 0},
 	{"trace_", []string{"ld.acquire.sys.global.u64", "%globaltimer"}, 0, []string{"f16", "bf16", "f32", "i32"}, []string{"sm_80"}, "", 0},
 	{"trace_two_", []string{"ld.acquire.sys.global.u64", "%globaltimer", "ld.volatile.global.v2.u64"}, 0, []string{"f16", "bf16", "f32", "i32"}, []string{"sm_80"}, "", 0},
 	{"switch_", []string{"ld.acquire.sys.global.u64", "multimem.ld_reduce.relaxed.sys.global.add.",

@@ -34,6 +34,31 @@ func (t *OnePart) Ports() bool {
 	return slices.ContainsFunc(t.Steps, func(s OneStep) bool { return s.Flags&onePort != 0 })
 }
 
+// Together returns how many replicas share a CTA, of the blocks that the bits mark as Net.Narrow has them; 1 of none.
+func (t *OnePart) Together() (together int, bits [NetNarrow]uint32) {
+	together = 1
+	for i := range t.Blocks[:min(len(t.Blocks), 32*NetNarrow)] {
+		if n := t.Blocks[i].Together; n > 1 {
+			together = int(n)
+			bits[i/32] |= 1 << (i % 32)
+		}
+	}
+	return together, bits
+}
+
+// CTAs returns how many CTAs a launch of so many replicas has that do something, if replicas share them.
+func (t *OnePart) CTAs(columns int) (n int) {
+	together, bits := t.Together()
+	for i := range t.Blocks {
+		if i < 32*NetNarrow && bits[i/32]>>(i%32)&1 != 0 {
+			n += (columns + together - 1) / together
+		} else {
+			n += columns
+		}
+	}
+	return n
+}
+
 // Count puts the counts of the part's tables into a launch, which is to have their
 // addresses too.
 func (t *OnePart) Count(p *OneParams) {

@@ -12,7 +12,7 @@ import (
 func (c *oneBuilder) block(i int) error {
 	b := &c.p.Blocks[i]
 	row := OneBlock{Rank: uint32(b.Rank), Number: uint32(i), FirstStep: uint32(len(c.one.Steps)),
-		Steps: uint32(b.Steps.End - b.Steps.First), FirstOperand: uint32(len(c.one.Operands))}
+		Steps: uint32(b.Steps.End - b.Steps.First), FirstOperand: uint32(len(c.one.Operands)), Together: uint32(b.Together)}
 	signalled := map[oneFlag]int32{} // in this pass so far
 	for s := b.Steps.First; s < b.Steps.End; s++ {
 		if err := c.step(s, &row, signalled); err != nil {

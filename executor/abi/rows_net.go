@@ -4,8 +4,8 @@ package abi
 
 import "structs"
 
-// NetDepth is how many rows a lane holds.
-const NetDepth = 32
+// NetDepth is how many rows a lane holds. NetNarrow is how many words of bits say of which blocks replicas share CTAs.
+const NetDepth, NetNarrow = 32, 64
 
 // A NetRow says that a block signals a flag of a rank of another node: what the flag is to be, and which bytes of each
 // chunk its tile iteration moves. Copy is that of scratch in its replica, of Columns that the launch has.
@@ -40,10 +40,13 @@ type Inbox struct {
 
 // Net says where a launch has its lanes: NetLane [blocks of this device][max_columns], and for each lane, in memory of
 // the device, how many rows its launches have written. Inboxes is an Inbox of each rank, there too. InboxCopy is how
-// many bytes an inbox has of one copy of scratch, of all replicas.
+// many bytes an inbox has of one copy of scratch, of all replicas. Together replicas of a block whose bit is set in
+// Narrow share a CTA: 1, 2 or 4.
 type Net struct {
 	_                               structs.HostLayout
 	Lanes, Sent, Inboxes, InboxCopy uint64
+	Together, _                     uint32
+	Narrow                          [NetNarrow]uint32
 }
 
 // SetNet tells a launch of its lanes. Its tables must be in memory.

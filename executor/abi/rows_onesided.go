@@ -47,13 +47,14 @@ type OneOperand struct {
 	B        uint32
 }
 
-// A OneBlock is one thread block of a one-sided program. Number is its number in the whole program.
+// A OneBlock is one thread block of a one-sided program. Number is its number in the whole program. Together is that of
+// ir.TB.
 type OneBlock struct {
 	_                      structs.HostLayout
 	Rank, Number           uint32
 	FirstStep, Steps       uint32
 	FirstOperand, Operands uint32
-	_                      [2]uint32
+	Together, _            uint32
 }
 
 // A OneMemory holds the addresses of one rank's memory, as a device sees them; 0 where the device does not reach it.

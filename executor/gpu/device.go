@@ -31,6 +31,13 @@ func newMachine(v Vendor) *machine {
 	return &machine{vendor: v, gpus: map[int]*card{}, air: air{flights: map[*flight]bool{}}}
 }
 
+// Usual returns how plans are made where nobody says. A barrier of NVIDIA's is for any part of a block's threads.
+func (d device) Usual() executor.Width {
+	w := executor.Width{Most: executor.PlanColumns, Columns: executor.PlanColumns, Tile: executor.PlanTile}
+	w.Shares = d.machine.vendor == CUDA
+	return w
+}
+
 // start opens the driver, once. The caller holds mu.
 func (m *machine) start() (err error) {
 	if m.count > 0 {

@@ -42,6 +42,8 @@ func oneImage(r *executor.Ready) string {
 	switch {
 	case p.Trace != 0:
 		kind = "trace_"
+	case r.Net && r.Shared > 1:
+		kind = togetherImages
 	case r.Net:
 		kind = netImages
 	case p.All != abi.OneSwitch{}:
@@ -53,8 +55,8 @@ func oneImage(r *executor.Ready) string {
 }
 
 // How the names of the images begin that go through NVLink's switch, of those with a port, and of those for several
-// nodes, which know of a port too.
-const switchImages, portImages, netImages = "switch_", "port_", "net_"
+// nodes, which know of a port too, without and with replicas that share CTAs.
+const switchImages, portImages, netImages, togetherImages = "switch_", "port_", "net_", "together_"
 
 // oneKernel is the kernel for a launch of a one-sided program.
 func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
@@ -77,6 +79,8 @@ func (g *card) Load(t data.DType, kind executor.KernelKind) (int, error) {
 		image, entry = portImages+t.String(), "mscclc_onesided"
 	case executor.NetKernel:
 		image, entry = netImages+t.String(), "mscclc_net"
+	case executor.TogetherKernel:
+		image, entry = togetherImages+t.String(), "mscclc_net"
 	}
 	k, err := g.machine.kernel(g, image, entry)
 	if err != nil {
@@ -90,12 +94,17 @@ func (g *card) Load(t data.DType, kind executor.KernelKind) (int, error) {
 const mostThreads, leastThreads = 512, 64
 
 // fit returns the threads of a block, as many as let all blocks be there at once,
-// since they wait for each other; and how many such blocks have room.
-func (k kernel) fit(blocks, perBlock int) (threads, room int, err error) {
+// since they wait for each other; and how many such blocks have room. Where replicas share a block, each has 32 threads
+// at least, and a power of two.
+func (k kernel) fit(blocks, perBlock, shared int) (threads, room int, err error) {
 	if perBlock > mostThreads || perBlock%32 != 0 {
 		return 0, 0, fmt.Errorf("blocks of %d threads: a GPU has them by 32, up to %d", perBlock, mostThreads)
 	}
-	first, last := mostThreads, leastThreads
+	if shared > 1 && perBlock > 0 && (perBlock < 32*shared || perBlock&(perBlock-1) != 0) {
+		return 0, 0, fmt.Errorf("blocks of %d threads for %d replicas: these have a power of two each, from 32 on",
+			perBlock, shared)
+	}
+	first, last := mostThreads, max(leastThreads, 32*shared)
 	if perBlock > 0 {
 		first, last = perBlock, perBlock
 	}

@@ -7,6 +7,7 @@ package gpu
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -39,26 +40,26 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 			return nil, err
 		}
 		if r.Trace != nil {
-			return newShot(f, k, r.Two.Params.BlockCount, 1, r.Threads, &abi.TwoTraced{Two: *r.Two, Trace: *r.Trace})
+			return newShot(f, k, r.Two.Params.BlockCount, 1, r, &abi.TwoTraced{Two: *r.Two, Trace: *r.Trace})
 		}
-		return newShot(f, k, r.Two.Params.BlockCount, 1, r.Threads, r.Two)
+		return newShot(f, k, r.Two.Params.BlockCount, 1, r, r.Two)
 	}
 	k, err := g.oneKernel(r)
 	if err != nil {
 		return nil, err
 	}
 	if r.Few != nil {
-		return newShot(f, k, r.One.Columns, r.One.BlockCount, r.Threads, &abi.FewLaunch{Few: *r.Few, One: *r.One})
+		return newShot(f, k, r.One.Columns, r.One.BlockCount, r, &abi.FewLaunch{Few: *r.Few, One: *r.One})
 	}
-	return newShot(f, k, r.One.Columns, r.One.BlockCount, r.Threads, r.One)
+	return newShot(f, k, r.One.Columns, r.One.BlockCount, r, r.One)
 }
 
 // newShot makes a launch of replicas by blocks ready, whose parameters lie as the kernel takes
 // them.
-func newShot[P any](f *flight, k kernel, columns, blocks uint32, threads int, params *P) (executor.Shot, error) {
-	s := &shot{blocks: int(columns) * int(blocks)}
+func newShot[P any](f *flight, k kernel, columns, blocks uint32, r *executor.Ready, params *P) (executor.Shot, error) {
+	s := &shot{blocks: cmp.Or(r.CTAs, int(columns)*int(blocks))}
 	var err error
-	if s.threads, s.room, err = k.fit(s.blocks, threads); err != nil {
+	if s.threads, s.room, err = k.fit(s.blocks, r.Threads, r.Shared); err != nil {
 		return nil, err
 	}
 	s.c = (*C.struct_gpu_shot)(C.calloc(1, C.sizeof_struct_gpu_shot+C.size_t(unsafe.Sizeof(*params))))

@@ -48,7 +48,14 @@ ABI_SIZE(abi_inbox, 16);
 // device, at `sent`, each lane has an u64: the rows that its launches so far have written. `inboxes` is an abi_inbox of
 // each rank, there too. An abi_net lies in the first words of `code` of abi_one_launch, whose tables then are in
 // memory.
+//
+// A CTA holds `together` columns of a block whose bit is set in `narrow`, bit b % 32 of word b / 32, each with its part
+// of the threads, and one column of any other block. together is a power of two, and 1 where no bit is set. Blocks
+// behind the last bit have none.
+enum { NET_TOGETHER = 4, NET_NARROW = 64 };
 struct __attribute__((may_alias)) abi_net {
   u64 lanes, sent, inboxes, inbox_copy;
+  u32 together, pad;
+  u32 narrow[NET_NARROW];
 };
-ABI_SIZE(abi_net, 32);
+ABI_SIZE(abi_net, 40 + 4 * NET_NARROW);

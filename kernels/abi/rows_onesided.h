@@ -47,11 +47,11 @@ ABI_SIZE(abi_one_operand, 16);
 
 // One block: its rank, its number among those of the whole program, and where its
 // steps and their operands are in the tables of this device. A step's first operand counts
-// from the block's.
+// from the block's. together is how many of its replicas share a CTA, where replicas can; 0 is one each.
 struct abi_one_block {
   u32 rank, number;
   u32 first_step, steps, first_operand, operands;
-  u32 pad[2];
+  u32 together, pad;
 };
 ABI_SIZE(abi_one_block, 32);
 

@@ -27,7 +27,10 @@ struct one_near {
   abi_one_memory ranks[ONE_RANKS];
   alignas(16) abi_one_block block;
 };
-#ifndef one_local  // a host that stands in for a GPU has it elsewhere
+#ifdef KERNEL_TOGETHER
+__shared__ static one_near near_of_group[MOST_GROUPS];
+#define one_local near_of_group[group()]
+#elif !defined(one_local)  // a host that stands in for a GPU has it elsewhere
 __shared__ static one_near one_local;
 #endif
 KD u32 near_operand() { return ntid() - 1 - tid(); }

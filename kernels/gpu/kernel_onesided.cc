@@ -16,9 +16,21 @@ template <class Moves> using Ported = PortMoves<Moves>;
 template <class Moves> using Ported = Moves;
 #endif
 
-#define ENTRY(name, ...)                                                                \
-  extern "C" __global__ KERNEL_BOUNDS void name(abi_one_launch a) {                     \
-    run_onesided<Ported<OneLanes<Units<KERNEL_TYPE>, __VA_ARGS__>>>(a, bid_y(), bid()); \
+// run_own runs the column of this thread. Threads of groups that are left over have none.
+template <class Moves> KD void run_own(const abi_one_launch &a) {
+#ifdef KERNEL_TOGETHER
+  const u32 groups = net_together(a, bid_y());
+  form_groups(groups);
+  const u32 column = bid() * groups + group();
+  if (column < a.columns) run_onesided<Moves>(a, bid_y(), column);
+#else
+  run_onesided<Moves>(a, bid_y(), bid());
+#endif
+}
+
+#define ENTRY(name, ...)                                                   \
+  extern "C" __global__ KERNEL_BOUNDS void name(abi_one_launch a) {        \
+    run_own<Ported<OneLanes<Units<KERNEL_TYPE>, __VA_ARGS__>>>(a);         \
   }
 #ifndef KERNEL_PORT
 ENTRY(mscclc_onesided_sum, RED_SUM)

@@ -3,8 +3,10 @@
 #pragma once
 // The launch is copied near the block: as scalars its numbers would be spilled.
 #define NEAR_LAUNCH true
+enum { MOST_GROUPS = 1 };  // a barrier is for all threads
 #include "gpu.h"
 
+KD u32 group() { return 0; }
 KD u32 tid() { return __builtin_amdgcn_workitem_id_x(); }
 KD u32 ntid() { return __builtin_amdgcn_workgroup_size_x(); }
 KD u32 bid() { return __builtin_amdgcn_workgroup_id_x(); }

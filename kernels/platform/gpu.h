@@ -26,7 +26,12 @@ typedef u32 v16 __attribute__((ext_vector_type(4)));
 template <class T> KD T load_global(const void *p) { return *global_at((const T *)p); }
 template <class T> KD void store_global(void *p, T v) { *global_at((T *)p) = v; }
 
-// What the threads of a block share, as in cpu.h.
+KD u32 tid();
+KD u32 ntid();
+KD void bar();
+
+// What the threads of a block share, as in cpu.h. A thread block of the GPU may hold several, in groups of its threads.
+KD u32 group();
 struct block_shared {
   u32 stop, late;
 };
@@ -49,14 +54,10 @@ __shared__ static block_memory block_local;
 #ifdef KERNEL_TRACE
 KD trace_rows *rows_of_block() { return &block_local.trace; }
 #endif
-__shared__ static block_shared block_flags;
-KD block_shared *shared() { return &block_flags; }
+__shared__ static block_shared block_flags[MOST_GROUPS];
+KD block_shared *shared() { return block_flags + group(); }
 KD u32 ld_block32(const u32 *p) { return *(const volatile u32 *)p; }
 KD void st_block32(u32 *p, u32 v) { *(volatile u32 *)p = v; }
-
-KD u32 tid();
-KD u32 ntid();
-KD void bar();
 
 // copy_near copies words with all threads of the block.
 template <class T> KD void copy_near(T *to, const T *from, u32 count) {
@@ -73,7 +74,7 @@ KD block_tables bring_near(const block_tables &far) {
   copy_near(&m.rank, far.rank, 1);
   if (far.out) copy_near(&m.out, far.out, 1);
   if (far.in) copy_near(&m.in, far.in, 1);
-  if (tid() == 0) block_flags.stop = block_flags.late = 0;
+  if (tid() == 0) shared()->stop = shared()->late = 0;
   bar();
   return block_tables{
       NEAR_LAUNCH ? &m.launch : far.launch, &m.block, &m.rank, &m.out, &m.in, fits ? m.steps : far.steps};

@@ -4,10 +4,17 @@
 #pragma once
 // Parameters of a kernel are in a memory that costs nothing to read.
 #define NEAR_LAUNCH false
+// A CTA of an image that is made with KERNEL_TOGETHER may hold so many replicas of a block, each of which has a group
+// of its threads (abi/rows_net.h).
+#ifdef KERNEL_TOGETHER
+enum { MOST_GROUPS = 4 };
+#else
+enum { MOST_GROUPS = 1 };
+#endif
 #include "gpu.h"
 
-KD u32 tid() { return __nvvm_read_ptx_sreg_tid_x(); }
-KD u32 ntid() { return __nvvm_read_ptx_sreg_ntid_x(); }
+KD u32 thread_of_all() { return __nvvm_read_ptx_sreg_tid_x(); }
+KD u32 threads_of_all() { return __nvvm_read_ptx_sreg_ntid_x(); }
 KD u32 bid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 KD u32 bid_y() { return __nvvm_read_ptx_sreg_ctaid_y(); }
 enum { LANES = 32 };
@@ -16,8 +23,40 @@ enum { LANES = 32 };
 // enough for an SM must be said: else the assembler spills to make room for more.
 #define KERNEL_BOUNDS __attribute__((launch_bounds(512, 1)))
 
+#ifdef KERNEL_TOGETHER
+// form_groups comes before all else. Each thread sees what it wrote itself, and all write the same.
+__shared__ static struct {
+  u32 threads, mask, shift;
+} group_shape;
+KD void form_groups(u32 groups) {
+  const u32 threads = threads_of_all() / groups;
+  group_shape.threads = threads;
+  group_shape.mask = groups > 1 ? threads - 1 : 0xffffffff;
+  group_shape.shift = groups > 1 ? 31 - (u32)__builtin_clz(threads) : 31;
+}
+KD u32 group() { return thread_of_all() >> group_shape.shift; }
+KD u32 tid() { return thread_of_all() & group_shape.mask; }
+KD u32 ntid() { return group_shape.threads; }
+
 // A release after the barrier also covers what other threads wrote before it.
+KD void bar() { asm volatile("bar.sync %0,%1;" ::"r"(group()), "r"(ntid()) : "memory"); }
+
+// bar_any is a barrier that gives all threads whether some thread says so.
+KD bool bar_any(bool here) {
+  u32 some;
+  asm volatile("{.reg .pred p,q; setp.ne.u32 p,%1,0; bar.red.or.pred q,%2,%3,p; selp.u32 %0,1,0,q;}"
+               : "=r"(some)
+               : "r"((u32)here), "r"(group()), "r"(ntid())
+               : "memory");
+  return some;
+}
+#else
+KD u32 group() { return 0; }
+KD u32 tid() { return thread_of_all(); }
+KD u32 ntid() { return threads_of_all(); }
 KD void bar() { __syncthreads(); }
+KD bool bar_any(bool here) { return __nvvm_bar0_or(here); }
+#endif
 KD void bar_publish() { bar(); }
 
 // load_stream loads what is read once: it stays out of the first cache.
@@ -29,9 +68,6 @@ KD v16 load_stream(const void *p) {
                : "memory");
   return v;
 }
-
-// bar_any is a barrier that gives all threads whether some thread says so.
-KD bool bar_any(bool here) { return __nvvm_bar0_or(here); }
 
 // any gives all lanes whether some lane says so; gather waits for all lanes.
 KD bool any(bool here) { return __nvvm_vote_any_sync(0xffffffffu, here); }

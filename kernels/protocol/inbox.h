@@ -12,6 +12,13 @@ enum { NET = true };
 KD const abi_net &net_of(const abi_one_launch &a) { return *(const abi_net *)a.code; }
 KD bool has_net(const abi_one_launch &a) { return !a.inlined && net_of(a).lanes; }
 
+// net_together is how many columns of a block a thread block of the device holds.
+KD u32 net_together(const abi_one_launch &a, u32 block) {
+  const abi_net &n = net_of(a);
+  if (!has_net(a) || block >= 32 * NET_NARROW) return 1;
+  return n.narrow[block / 32] >> block % 32 & 1 ? n.together : 1;
+}
+
 // inbox_word is one of the two addresses of a rank's abi_inbox.
 KD u64 inbox_word(const One &t, u32 rank, u32 word) {
   const u64 *at = at_address<const u64>(net_of(t.a).inboxes) + 2 * rank + word;

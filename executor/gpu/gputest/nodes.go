@@ -17,6 +17,7 @@ import (
 	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/passes/core"
 	"mscclc/transport"
 	"mscclc/transport/enginetest"
 )
@@ -31,6 +32,7 @@ type spread struct {
 	lowered                 bool // from a two-sided program
 	proto                   ir.Protocol
 	nodes, processes, ranks int
+	lanes, together         int
 }
 
 func (s spread) String() string {
@@ -46,6 +48,7 @@ func (s spread) program() (*ir.Program, error) {
 	}
 	inplace := false
 	opt := mscclc.Options{Lowered: s.lowered, OneSided: !s.lowered,
+		Core: core.Options{Lanes: s.lanes, Together: s.together},
 		Lang: lang.Options{Params: s.params, Protocol: &s.proto, Inplace: &inplace, Open: algorithms.Open}}
 	if !s.lowered {
 		opt.Nodes = func(ranks int) ([]int32, error) {
@@ -107,13 +110,13 @@ func (s spread) rigs(t *testing.T, d Device) []*rig {
 // spreads are programs of several nodes: of packets within a node, and of slots.
 func spreads() []spread {
 	two := func(name string, lowered bool, proto ir.Protocol, processes int) spread {
-		return spread{name, lang.Params{"nodes": 2, "gpus": 2}, lowered, proto, 2, processes, 2 / processes}
+		return spread{name, lang.Params{"nodes": 2, "gpus": 2}, lowered, proto, 2, processes, 2 / processes, 0, 0}
 	}
 	return []spread{
 		two("allreduce/hierarchical", false, ir.LL, 1), two("allreduce/hierarchical", true, ir.Simple, 2),
 		two("alltoall/two_step", false, ir.Simple, 2), two("allreduce/hierarchical", false, ir.LL128, 2),
-		{"allreduce/ring", lang.Params{"ranks": 3}, true, ir.Simple, 3, 1, 1},
-		{"allgather/ring", lang.Params{"ranks": 4}, false, ir.LL, 2, 1, 2},
+		{"allreduce/ring", lang.Params{"ranks": 3}, true, ir.Simple, 3, 1, 1, 0, 0},
+		{"allgather/ring", lang.Params{"ranks": 4}, false, ir.LL, 2, 1, 2, 0, 0},
 	}
 }
 
@@ -136,6 +139,48 @@ func testNodes(t *testing.T, d Device) {
 				}
 			}
 		})
+	}
+}
+
+// testNodesTogether has replicas of lanes that only copy to other nodes share CTAs, with fewer replicas than share one
+// and with some left over. It holds that there are such lanes.
+func testNodesTogether(t *testing.T, d Device) {
+	for i, s := range []spread{
+		{"allgather/multinode_allpairs", lang.Params{"nodes": 2, "gpus": 2}, false, ir.Simple, 2, 2, 1, 8, 2},
+		{"allgather/multinode_allpairs", lang.Params{"nodes": 2, "gpus": 2}, false, ir.Simple, 2, 2, 1, 8, 4},
+		{"allreduce/multinode_allpairs", lang.Params{"nodes": 2, "gpus": 2}, false, ir.LL, 2, 1, 2, 8, 4},
+	} {
+		if d.takes(i) {
+			t.Run(fmt.Sprintf("%v together=%d", s, s.together), func(t *testing.T) { s.runTogether(t, d) })
+		}
+	}
+}
+
+// runTogether runs calls of one to five replicas.
+func (s spread) runTogether(t *testing.T, d Device) {
+	list := s.rigs(t, d)
+	blocks := len(list[0].plan.Program().TBsOf(0)) * s.ranks
+	fewer := false
+	for _, elems := range []int64{3, 1001, 20011, 40000} {
+		for columns := 1; columns <= 3; columns++ {
+			var ctas atomic.Int64
+			err := all(list, func(i int) error {
+				j, err := list[i].bind(t.Context(), data.I32, data.Sum, elems, func(a *executor.CallArgs) { a.Columns = columns })
+				if err != nil {
+					return err
+				}
+				ctas.Store(int64(j.call.CTAs()))
+				err = j.run(soon(t))
+				return errors.Join(err, j.close())
+			})
+			if err != nil {
+				t.Fatalf("%d elements, %d replicas: %v", elems, columns, err)
+			}
+			fewer = fewer || ctas.Load() < int64(columns*blocks)
+		}
+	}
+	if can := d.Name == "cuda"; fewer != can {
+		t.Errorf("CTAs are shared: %v, want %v", fewer, can)
 	}
 }
 
@@ -199,7 +244,7 @@ func testNodesTrace(t *testing.T, d Device) {
 }
 
 // nodeSpread is what processes run: two nodes of two.
-var nodeSpread = spread{"allreduce/hierarchical", lang.Params{"nodes": 2, "gpus": 2}, false, ir.LL, 2, 2, 1}
+var nodeSpread = spread{"allreduce/hierarchical", lang.Params{"nodes": 2, "gpus": 2}, false, ir.LL, 2, 2, 1, 0, 0}
 
 // needUCX skips a test where UCX is not installed.
 func needUCX(t *testing.T) {

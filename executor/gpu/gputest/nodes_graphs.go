@@ -22,7 +22,7 @@ import (
 
 // testNodesGraphs replays captured launches of three sizes in turn, of AllReduce and AllGather over two nodes.
 func testNodesGraphs(t *testing.T, d Device) {
-	gather := spread{"allgather/hierarchical", lang.Params{"nodes": 2, "gpus": 2}, true, ir.Simple, 2, 1, 2}
+	gather := spread{"allgather/hierarchical", lang.Params{"nodes": 2, "gpus": 2}, true, ir.Simple, 2, 1, 2, 0, 0}
 	for _, s := range []spread{spreads()[0], spreads()[1], gather} {
 		t.Run(s.String(), func(t *testing.T) { s.graphs(t, d) })
 	}

@@ -24,7 +24,7 @@ var tests = []struct {
 	{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
 	{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"TraceTwo", testTraceTwo}, {"Lanes", testLanes}, {"LanesMemory", testLanesMemory}, {"Switch", testSwitch},
 	{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortLate", testPortLate}, {"PortTrace", testPortTrace}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},
-	{"Nodes", testNodes}, {"NodesGraphs", testNodesGraphs}, {"NodesReset", testNodesReset}, {"NodesTrace", testNodesTrace}, {"NodesProcesses", testNodesProcesses}, {"NodesHop", testNodesHop},
+	{"Nodes", testNodes}, {"NodesGraphs", testNodesGraphs}, {"NodesTogether", testNodesTogether}, {"NodesReset", testNodesReset}, {"NodesTrace", testNodesTrace}, {"NodesProcesses", testNodesProcesses}, {"NodesHop", testNodesHop},
 	{"OnePass", testOnePass}, {"Written", testWritten}, {"Launches", testLaunches}, {"OnePassLate", testOnePassLate}, {"IdleRank", testIdleRank}, {"Room", testRoom},
 	{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},
 }
