@@ -46,8 +46,9 @@ type OneSidedCosts struct {
 	// CTAs of so many threads that a GPU holds at once. Those of a launch wait for each other, so that it has no more. 0
 	// is no limit.
 	Resident float64       `json:"resident_ctas,omitempty"`
-	Links    []LinkCosts   `json:"links,omitempty"` // over which a CTA is slower than over others
-	Protocol ProtocolCosts `json:"-"`               // in files, by name
+	Shares   bool          `json:"shared_ctas,omitempty"` // replicas may share CTAs (ir.TB)
+	Links    []LinkCosts   `json:"links,omitempty"`       // over which a CTA is slower than over others
+	Protocol ProtocolCosts `json:"-"`                     // in files, by name
 }
 
 // LinkCosts are what a CTA moves over links of a class of a topology, as part of what it moves over others.

@@ -38,6 +38,7 @@ type oneSided struct {
 }
 
 type oneBlock struct {
+	wide                   float64 // how many CTAs its replicas have: parts of them where they share
 	rank, step, first, end int32
 	part                   int32 // of the group that it is at, which has several
 	pass                   int64
@@ -67,8 +68,12 @@ func newOneSided(s *simulation) (runner, error) {
 		return nil, err
 	}
 	for b := range p.Blocks {
-		tb := &p.Blocks[b]
-		o.blocks = append(o.blocks, oneBlock{rank: tb.Rank, step: tb.Steps.First, first: tb.Steps.First, end: tb.Steps.End})
+		tb, wide := &p.Blocks[b], o.columns
+		if c.Shares {
+			wide /= float64(max(tb.Together, 1))
+		}
+		o.blocks = append(o.blocks, oneBlock{wide: wide, rank: tb.Rank, step: tb.Steps.First, first: tb.Steps.First,
+			end: tb.Steps.End})
 	}
 	if err := o.reach(); err != nil {
 		return nil, err

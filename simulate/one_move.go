@@ -39,7 +39,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 		cost.Step, cost.Block = cost.FewStep, cost.FewBlock
 	}
 	bytes := float64(s.Count) * o.bytes(b.pass%o.simulated)
-	rate := cost.Block * o.rate * o.columns
+	rate := cost.Block * o.rate * b.wide
 	begin := now + cost.Step
 	b.moved = max(b.moved, begin) + bytes*o.handled(b, s)/2/rate
 	end := max(b.moved, last+cost.Step)

@@ -76,7 +76,7 @@ func (o *oneSided) turn(b *oneBlock, parts int32, now float64) verdict {
 		if b.part == 0 {
 			begin += o.plain.Step + float64(o.costs.OneSided.Joint*float64(i-b.step))
 		}
-		bytes, rate := float64(s.Count)*o.bytes(b.pass%o.simulated)/float64(parts), o.plain.Block*o.rate*o.columns
+		bytes, rate := float64(s.Count)*o.bytes(b.pass%o.simulated)/float64(parts), o.plain.Block*o.rate*b.wide
 		b.moved = max(b.moved, begin) + bytes*o.handled(b, s)/2/rate
 		loaded, stored := o.load(b, s, begin, bytes, rate), o.store(b, s, begin, bytes, rate, o.plain.Wire)
 		goes = max(goes, b.moved, stored, loaded-o.lag(s))

@@ -50,18 +50,20 @@ func (o *oneSided) width() error {
 // enough there are fewer replicas, unless the call says how many.
 func (o *oneSided) fit(columns int) (fewer, threads int, err error) {
 	first, last := o.costs.OneSided.Threads, min(leastThreads, o.costs.OneSided.Threads)
+	if o.costs.OneSided.Shares {
+		last = max(last, 32*o.program.Shared())
+	}
 	if o.call.Threads > 0 {
 		first, last = o.call.Threads, o.call.Threads
 	}
-	blocks := o.blocksOfRank()
 	for {
 		for threads = first; threads >= last; threads /= 2 {
-			if o.resident(columns*blocks, threads) {
+			if o.resident(o.ctas(columns), threads) {
 				return columns, threads, nil
 			}
 		}
 		if o.call.Columns > 0 || columns == 1 {
-			return 0, 0, &noCTAs{ctas: columns * blocks, threads: last, resident: o.most(last)}
+			return 0, 0, &noCTAs{ctas: o.ctas(columns), threads: last, resident: o.most(last)}
 		}
 		columns = (columns + 1) / 2
 	}
@@ -77,12 +79,25 @@ func (o *oneSided) resident(ctas, threads int) bool {
 }
 
 // blocksOfRank is how many blocks with steps the rank has that has most.
-func (o *oneSided) blocksOfRank() (most int) {
+func (o *oneSided) blocksOfRank() int { return o.ofRank(func(*ir.TB) int { return 1 }) }
+
+// ctas is how many CTAs the blocks with steps have in so many replicas, of the rank that has most.
+func (o *oneSided) ctas(columns int) int {
+	return o.ofRank(func(b *ir.TB) int {
+		if o.costs.OneSided.Shares {
+			return b.CTAs(columns)
+		}
+		return columns
+	})
+}
+
+// ofRank adds up what blocks with steps count, of the rank where that is most.
+func (o *oneSided) ofRank(count func(*ir.TB) int) (most int) {
 	for _, own := range o.program.Rank {
 		n := 0
-		for _, tb := range o.program.Blocks[own.First:own.End] {
-			if tb.Steps.First < tb.Steps.End {
-				n++
+		for b := own.First; b < own.End; b++ {
+			if tb := &o.program.Blocks[b]; tb.Steps.First < tb.Steps.End {
+				n += count(tb)
 			}
 		}
 		most = max(most, n)

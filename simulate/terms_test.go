@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mscclc"
+	"mscclc/algorithms"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
@@ -53,6 +54,48 @@ func TestResident(t *testing.T) {
 	for _, call := range []simulate.Call{{Columns: 129}, {Columns: 17, Threads: 512}} {
 		if _, err := took(16, call); !errors.Is(err, simulate.ErrNoWay) || !strings.Contains(err.Error(), "at once") {
 			t.Errorf("%+v: %v", call, err)
+		}
+	}
+}
+
+// TestSharedCTAs: four replicas of a lane that only sends share a CTA, and move as much as one where the lane bounds
+// the call. So nine CTAs have room for four replicas of three lanes, and where no CTAs are shared they have not.
+func TestSharedCTAs(t *testing.T) {
+	const bytes = 1_200_000
+	simple := ir.Simple
+	text, err := algorithms.Open("allgather/multinode_allpairs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := mscclc.Compile("x.mscl", text, mscclc.Options{OneSided: true, Core: core.Options{Lanes: 4, Together: 4},
+		Nodes: func(int) ([]int32, error) { return []int32{0, 1}, nil },
+		Lang:  lang.Options{Protocol: &simple, Params: lang.Params{"nodes": 2, "gpus": 1}, Open: algorithms.Open}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	topo := machine(t, map[string]int{"nodes": 2, "gpus": 1, "nics": 1})
+	took := func(shares bool, resident float64) (float64, error) {
+		costs := free()
+		costs.OneSided.Resident, costs.OneSided.Shares, costs.OneSided.Protocol[ir.Simple].Block = resident, shares, 10
+		call := simulate.Call{Bytes: bytes, DType: data.F32, Tile: bytes, Columns: 4, Threads: 512}
+		r, err := simulate.Run(p, topo, costs, call)
+		if err != nil {
+			return 0, err
+		}
+		return r.Micros, nil
+	}
+	own, err := took(false, 12)
+	shared, failed := took(true, 9)
+	if err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	near(t, "the lane's own time", shared-own, bytes/2/10.*(1-1/4.), 0.05)
+	for _, c := range []struct {
+		shares   bool
+		resident float64
+	}{{false, 11}, {true, 8}} {
+		if _, err := took(c.shares, c.resident); !errors.Is(err, simulate.ErrWide) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
