@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"mscclc/algorithms/choose"
 	"mscclc/executor"
@@ -202,7 +203,7 @@ func (b *builder) set(n int, nodes string) error {
 	set := Set{Ranks: n, Device: b.Device}
 	set.Node, _ = NodesOf(nodes, n) // check has read it
 	for t := range data.NumDTypes {
-		set.Image[t], set.Copier[t] = imageOf(b.out.Images, set.imagePrefix(), t)
+		set.Image[t], set.Copier[t] = imageOf(b.out.Images, b.prefix(n, nodes), t)
 	}
 	var used []*made
 	for _, r := range b.Rules {
@@ -220,7 +221,7 @@ func (b *builder) set(n int, nodes string) error {
 			}
 			if m != nil {
 				row.Program = m.number
-				set.CTAs = max(set.CTAs, int(row.Columns)*m.BlocksOf())
+				set.CTAs = max(set.CTAs, m.CTAs(int(row.Columns)))
 				m.need(&row, &set, r.Span)
 			}
 			set.Rules = append(set.Rules, row)
@@ -268,11 +269,15 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if err != nil {
 		return nil, row, err
 	}
-	blocks, most := m.BlocksOf(), cmp.Or(r.CTAs, b.CTAs)
-	row.Columns = uint32(cmp.Or(r.Columns, max(1, most/max(blocks, 1))))
+	most := cmp.Or(r.CTAs, b.CTAs)
+	row.Columns = uint32(cmp.Or(r.Columns, max(1, sort.Search(most, func(n int) bool { return m.CTAs(n+1) > most }))))
 	row.Threads = uint32(cmp.Or(r.Threads, MostThreads))
 	row.Tile = uint64(cmp.Or(r.Tile, executor.PlanTile))
-	if int(row.Columns)*blocks > most {
+	if m.uneven(row.Threads) {
+		return nil, row, diag.List{diag.New(diag.Limit, diag.Span{}, "%s has %d replicas together in a CTA, which cannot share "+
+			"%d threads evenly", m.Title(), m.Shared(), row.Threads).WithHint("give 128, 256 or 512 threads")}
+	}
+	if m.CTAs(int(row.Columns)) > most {
 		return nil, row, r.tooWide(m, int(row.Columns), most)
 	}
 	return m, row, nil

@@ -55,6 +55,28 @@ func (p *Program) BlocksOf() int {
 	return most
 }
 
+// CTAs returns how many CTAs the rank has that has most, in so many replicas.
+func (p *Program) CTAs(replicas int) (most int) {
+	for i := range p.Parts {
+		if p.Nodes > 0 {
+			most = max(most, p.Parts[i].CTAs(replicas))
+		} else {
+			most = max(most, replicas*len(p.Parts[i].Blocks))
+		}
+	}
+	return most
+}
+
+// Shared returns how many replicas share a CTA, of the blocks whose replicas do; 1 where there are none.
+func (p *Program) Shared() int {
+	shared := 1
+	for i := range p.Parts {
+		n, _ := p.Parts[i].Together()
+		shared = max(shared, n)
+	}
+	return shared
+}
+
 // tables returns the image whose tables p holds, as far as memory depends on it.
 func (p *Program) tables() abi.OneImage {
 	return abi.OneImage{Depth: int(p.Depth), OnePass: p.OnePass != 0, Scratch: int(p.Scratch), Packets: int(p.Packets),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -80,7 +81,7 @@ func (b *Bundle) checkSet(s *Set) error {
 
 // hasImage reports whether b has an image, of kernels that a set runs.
 func (b *Bundle) hasImage(s *Set, n uint32) bool {
-	return int64(n) < int64(len(b.Images)) && strings.HasPrefix(b.Images[n].Name, s.imagePrefix())
+	return int64(n) < int64(len(b.Images)) && strings.HasPrefix(b.Images[n].Name, b.imagePrefix(s))
 }
 
 // checkRule checks a rule of a set, and returns its CTAs.
@@ -117,10 +118,19 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("it has %d replicas, and %s has memory for %d", r.Columns, p.Title(), p.Columns)
 	case r.Threads < WarpThreads || r.Threads > mostThreads || r.Threads%WarpThreads != 0:
 		return 0, fmt.Errorf("it has blocks of %d threads", r.Threads)
+	case p.uneven(r.Threads):
+		return 0, fmt.Errorf("it has blocks of %d threads, which %d replicas do not share evenly", r.Threads, p.Shared())
 	case r.Tile < 16 || r.Tile > mostTile:
 		return 0, fmt.Errorf("it has tiles of %d bytes", r.Tile)
 	}
-	return int(r.Columns) * p.BlocksOf(), nil
+	return p.CTAs(int(r.Columns)), nil
+}
+
+// uneven says whether a block of so many threads cannot be parted among the replicas that share it. Their parts are
+// powers of two, of whole warps.
+func (p *Program) uneven(threads uint32) bool {
+	n := p.Shared()
+	return n > 1 && (bits.OnesCount32(threads) > 1 || int(threads) < WarpThreads*n)
 }
 
 // checkMemory refuses programs whose memory is too small, overlaps another's or is outside the arena.

@@ -139,11 +139,17 @@ func checkName(b []byte) error {
 // checkPart refuses tables of a rank whose rows name others that there are not.
 func checkPart(t *abi.OnePart, p *ProgramRow, rank int) error {
 	within := func(first, n uint32, length int) bool { return uint64(first)+uint64(n) <= uint64(length) }
+	shared := uint32(0)
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
 		if int(b.Rank) != rank || b.Number >= p.Blocks || !within(b.FirstStep, b.Steps, len(t.Steps)) ||
 			!within(b.FirstOperand, b.Operands, len(t.Operands)) {
 			return fmt.Errorf("block %d is of another rank, or its tables do not fit", i)
+		}
+		if n := b.Together; n != 0 && n != 2 && n != ir.MostTogether || n != 0 && shared != 0 && n != shared {
+			return fmt.Errorf("block %d has %d replicas together in a CTA", i, n)
+		} else if n != 0 {
+			shared = n
 		}
 		for k := range t.Steps[b.FirstStep : b.FirstStep+b.Steps] {
 			s := &t.Steps[b.FirstStep+uint32(k)]

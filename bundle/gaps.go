@@ -163,7 +163,7 @@ func (b *Bundle) CTAs(r *RuleRow) int {
 	if r.Program == NCCLRow {
 		return 0
 	}
-	return int(r.Columns) * b.Programs[r.Program].BlocksOf()
+	return b.Programs[r.Program].CTAs(int(r.Columns))
 }
 
 // refuses says why the program of a rule does not run a call of any size, or "".

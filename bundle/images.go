@@ -23,23 +23,48 @@ func (r *Rule) Served(types []data.DType) bool {
 	})
 }
 
-// What names of images begin with: of kernels for ranks of one node, and for those of several.
-const oneNode, severalNodes = "onesided_", "net_"
+// What names of images begin with: of kernels for ranks of one node, for those of several, and for those of several
+// where replicas of some program share CTAs. The last cost short calls about a microsecond.
+const oneNode, severalNodes, sharedCTAs = "onesided_", "net_", "together_"
 
-// imagePrefix is what names of a set's images begin with.
-func (s *Set) imagePrefix() string {
-	if s.Node != nil {
-		return severalNodes
+// prefixOf is what names of images begin with, of a set that has nodes or not, and such programs or not.
+func prefixOf(nodes, shares bool) string {
+	switch {
+	case !nodes:
+		return oneNode
+	case shares:
+		return sharedCTAs
 	}
-	return oneNode
+	return severalNodes
 }
 
-// addImages adds the images for all sets of the rules.
+// imagePrefix is what names of a set's images begin with.
+func (b *Bundle) imagePrefix(s *Set) string {
+	shares := slices.ContainsFunc(s.Programs, func(n uint32) bool { return b.Programs[n].Shared() > 1 })
+	return prefixOf(s.Node != nil, shares)
+}
+
+// prefix is that of the set for n ranks that lie on nodes as nodes says.
+func (b *builder) prefix(n int, nodes string) string {
+	return prefixOf(nodes != "", slices.ContainsFunc(b.Rules, func(r Rule) bool {
+		if r.Ranks != n || r.layout() != nodes {
+			return false
+		}
+		m, _, err := b.rule(r, max(0, r.roots()[0]))
+		return err == nil && m != nil && m.Shared() > 1 // set returns the error
+	}))
+}
+
+// addImages adds the images for all sets.
 func (b *builder) addImages() error {
-	for _, prefix := range []string{oneNode, severalNodes} {
-		if prefix == severalNodes && !slices.ContainsFunc(b.Rules, func(r Rule) bool {
-			return r.Nodes != "" && slices.Contains(b.Ranks, r.Ranks)
-		}) {
+	wanted := map[string]bool{oneNode: true}
+	for _, n := range b.Ranks {
+		for _, nodes := range b.layouts(n) {
+			wanted[b.prefix(n, nodes)] = true
+		}
+	}
+	for _, prefix := range []string{oneNode, severalNodes, sharedCTAs} {
+		if !wanted[prefix] {
 			continue
 		}
 		images, err := imagesFor(b.DTypes, prefix)

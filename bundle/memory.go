@@ -44,7 +44,7 @@ func (m *made) need(r *RuleRow, s *Set, at diag.Span) {
 
 // tooWide says that a launch of m in so many replicas has more CTAs than r has, which are most.
 func (r *Rule) tooWide(m *made, columns, most int) error {
-	n, flag, fewer := columns*m.BlocksOf(), "--ctas ", "fewer replicas"
+	n, flag, fewer := m.CTAs(columns), "--ctas ", "fewer replicas"
 	if r.CTAs > 0 {
 		flag = "\"ctas\":"
 	}

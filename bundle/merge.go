@@ -126,7 +126,8 @@ func cover(lists [][]Timed) (kept []pair) {
 
 func comparePairs(a, b pair) int {
 	return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol),
-		cmp.Compare(a.lanes.Lanes, b.lanes.Lanes), cmp.Compare(a.lanes.Copies, b.lanes.Copies))
+		cmp.Compare(a.lanes.Lanes, b.lanes.Lanes), cmp.Compare(a.lanes.Copies, b.lanes.Copies),
+		cmp.Compare(a.lanes.Together, b.lanes.Together))
 }
 
 func has(list []Timed, p pair) bool {

@@ -24,7 +24,7 @@ func takeOwn(o *choose.Own, key programKey) (*ir.Program, error) {
 	}
 	if key.InLanes != (choose.InLanes{}) {
 		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "%s is compiled already, and its rule says"+
-			" \"lanes\": %d", o.Name, key.Lanes).WithHint("leave out \"lanes\" and \"copies\", or name the algorithm itself")}
+			" \"lanes\": %d", o.Name, key.Lanes).WithHint("leave out \"lanes\", \"copies\" and \"together\", or name the algorithm itself")}
 	}
 	given := o.Compiled[i]
 	p, err := both(o, given, key)

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/algorithms/choose"
 	"mscclc/bundle"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
 // nodesBundle makes a bundle for ranks on several nodes, with rules for all collectives: packets for small calls, and
-// scratch for others.
+// scratch for others. Replicas of AllGather share CTAs in large calls.
 func nodesBundle(t *testing.T, types []data.DType, ranks int, nodes string) *bundle.Bundle {
 	t.Helper()
 	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: types, CTAs: 8}
@@ -26,6 +27,10 @@ func nodesBundle(t *testing.T, types []data.DType, ranks int, nodes string) *bun
 		small.UpTo, small.Columns, small.Threads = 16<<10, 1, 64
 		large := small
 		large.UpTo, large.Protocol, large.Tile, large.Columns = 0, ir.Simple, 8192, 2
+		if kind == ir.AllGather || kind == ir.ReduceScatter {
+			large.Program, large.Threads = kind.String()+"/ring", 128
+			large.InLanes = choose.InLanes{Lanes: 4, Together: 4}
+		}
 		if kind.Rooted() {
 			large.Columns = 1
 			spec.Rules = append(spec.Rules, large)
@@ -36,6 +41,9 @@ func nodesBundle(t *testing.T, types []data.DType, ranks int, nodes string) *bun
 	b, err := bundle.Build(spec)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(b.Programs, func(p *bundle.Program) bool { return p.Shared() > 1 }) {
+		t.Error("no replicas share CTAs")
 	}
 	return b
 }

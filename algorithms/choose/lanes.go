@@ -28,25 +28,30 @@ var triedCopies = []int{2, 4, 6}
 // worthLanes is how many times as long as the best a program may take in one lane to be tried in several.
 const worthLanes = 2.5
 
-// InLanes says in how many lanes ranks run a program, and how many copies of scratch these have. The zero value is one
-// lane.
+// InLanes says in how many lanes ranks run a program, how many copies of scratch these have, and how many replicas of a
+// lane that only copies to other nodes share a CTA. The zero value is one lane.
 type InLanes struct {
-	Lanes  int `json:"lanes,omitempty" doc:"thread blocks of a rank at most, each at its own pace; absent: one"`
-	Copies int `json:"copies,omitempty" doc:"of scratch, so that lanes may be further apart; absent: three"`
+	Lanes    int `json:"lanes,omitempty" doc:"thread blocks of a rank at most, each at its own pace; absent: one"`
+	Copies   int `json:"copies,omitempty" doc:"of scratch, so that lanes may be further apart; absent: three"`
+	Together int `json:"together,omitempty" doc:"replicas that share a CTA, of lanes that only copy to other nodes"`
 }
 
 // laned reports whether a rank has several lanes.
 func (l InLanes) laned() bool { return l.Lanes > 1 }
 
-// LanesText names several lanes for a report, behind a space, and is empty for one: 8 lanes, or 8 lanes 5 copies.
-func (l InLanes) LanesText() string {
-	switch {
-	case !l.laned():
-		return ""
-	case l.Copies == 0:
-		return fmt.Sprintf(" %d lanes", l.Lanes)
+// LanesText names several lanes for a report, behind a space, and is empty for one: 8 lanes, or 8 lanes 5 copies, with
+// 4 together behind it where replicas share CTAs.
+func (l InLanes) LanesText() (s string) {
+	if l.laned() {
+		s = fmt.Sprintf(" %d lanes", l.Lanes)
 	}
-	return fmt.Sprintf(" %d lanes %d copies", l.Lanes, l.Copies)
+	if l.Copies > 0 {
+		s += fmt.Sprintf(" %d copies", l.Copies)
+	}
+	if l.Together > 0 {
+		s += fmt.Sprintf(" %d together", l.Together)
+	}
+	return s
 }
 
 // Fields reads l, of which one lane is none.
@@ -58,6 +63,7 @@ func (l *InLanes) Fields(t *strictjson.Reader) []strictjson.Field {
 			}
 		}},
 		{Key: "copies", Read: func() { l.Copies = int(t.Uint(2, core.MostCopies)) }},
+		{Key: "together", Read: func() { l.Together = int(t.Uint(2, ir.MostTogether)) }},
 	}
 }
 
@@ -70,6 +76,10 @@ func (l InLanes) Unfit() string {
 			core.MostLanes, core.MostCopies)
 	case l.Copies > 0 && !l.laned():
 		return fmt.Sprintf("has \"copies\": %d, which are for several lanes", l.Copies)
+	case l.Together > 0 && !l.laned():
+		return fmt.Sprintf("has \"together\": %d, which is for several lanes", l.Together)
+	case l.Together != 0 && l.Together != 2 && l.Together != ir.MostTogether:
+		return fmt.Sprintf("has \"together\": %d, and 2 or %d replicas share a CTA", l.Together, ir.MostTogether)
 	}
 	return ""
 }

@@ -39,7 +39,7 @@ func TestTableOfLanes(t *testing.T) {
 		}
 	}
 	table, err = ReadTable("t", strings.NewReader(strings.Replace(text, `"lanes":4`, `"lanes":4,"copies":5`, 1)))
-	if err != nil || table.Entries[0].Rules[1].InLanes != (InLanes{4, 5}) {
+	if err != nil || table.Entries[0].Rules[1].InLanes != (InLanes{4, 5, 0}) {
 		t.Fatal(err)
 	}
 	c = &Chooser{Table: table, Device: "Some GPU"}

@@ -148,7 +148,7 @@ func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*ir.Program, err
 		return nil, err
 	}
 	opt.OneSided, opt.Lowered, opt.Core, opt.Unproven = v.Sided == "", v.Sided == lowered, as.Core, as.Unproven
-	opt.Core.Lanes, opt.Core.Copies, opt.Nodes = v.Lanes, v.Copies, c.nodeOf()
+	opt.Core.Lanes, opt.Core.Copies, opt.Core.Together, opt.Nodes = v.Lanes, v.Copies, v.Together, c.nodeOf()
 	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
 	p, err := mscclc.Compile(s.file(v.Program), text, opt)
 	if err != nil {

@@ -173,6 +173,10 @@ func differing(a, b *figures) (words []string) {
 		words = append(words, fmt.Sprintf("%d copies of scratch instead of %d", cmp.Or(b.Copies, core.UsualCopies),
 			cmp.Or(a.Copies, core.UsualCopies)))
 	}
+	if together := [2]int{max(a.Together, 1), max(b.Together, 1)}; together[0] != together[1] {
+		words = append(words, fmt.Sprintf("%d replicas of lanes that only send in a CTA instead of %d", together[1],
+			together[0]))
+	}
 	if b.Instances > a.Instances {
 		words = append(words, fmt.Sprintf("%d instances instead of %d", b.Instances, a.Instances))
 	}

@@ -245,7 +245,7 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
 	opt.OneSided, opt.Lowered, opt.Target, opt.Unproven = f.Sided == "", f.Sided == lowered, s.Target, unproven
 	opt.Nodes = s.Call.nodeOf()
 	opt.Lang.Protocol, opt.Passes.Instances = &proto, f.Instances
-	opt.Core.Lanes, opt.Core.Copies = f.Lanes, f.Copies
+	opt.Core.Lanes, opt.Core.Copies, opt.Core.Together = f.Lanes, f.Copies, f.Together
 	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
 	if err != nil {
 		return nil, err

@@ -89,9 +89,12 @@ bool check_part(const View &v, const Program &p, u32 *numbers) {
       !has(v, part.steps_at, part.steps, sizeof(abi_one_step)) ||
       !has(v, part.operands_at, part.operands, sizeof(abi_one_operand)))
     return false;
-  u32 step = 0, operand = 0;
+  u32 step = 0, operand = 0, together = 0;
   for (u32 i = 0; i < part.blocks; i++, ++*numbers) {
     const abi_one_block &b = blocks_of(p, v.rank)[i];
+    if (b.together && b.together != 2 && b.together != NET_TOGETHER) return false;
+    if (b.together && together && b.together != together) return false;
+    together |= b.together;
     if (b.rank != v.rank || b.number != *numbers || b.first_step != step || b.first_operand != operand ||
         b.steps > part.steps - step || b.operands > part.operands - operand)
       return false;

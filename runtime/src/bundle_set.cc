@@ -17,6 +17,16 @@ bool serves(const bundle_program &p, const bundle_rule &r) {
          (!p.direct || (r.when & RULE_WINDOWS));
 }
 
+// even says whether replicas that share CTAs of so many threads have equal parts of them: powers of two, whole warps.
+bool even(const Program &p, u32 threads) {
+  for (u32 r = 0; r < p.row->ranks; r++)
+    for (u32 i = 0; i < p.part[r].blocks; i++) {
+      const u32 together = blocks_of(p, r)[i].together;
+      if (together && ((threads & (threads - 1)) || threads < 32 * together)) return false;
+    }
+  return true;
+}
+
 bool check_rule(const Set &set, const bundle_rule &r) {
   // Ranks that leave buffers out would choose otherwise.
   if ((r.when & RULE_WINDOWS) && kind_rooted(r.kind)) return false;
@@ -25,7 +35,7 @@ bool check_rule(const Set &set, const bundle_rule &r) {
   if (at == BUNDLE_NONE) return false;
   const bundle_program &p = *set.program[at].row;
   return serves(p, r) && r.columns > 0 && r.columns <= p.columns && r.tile > 0 && r.threads % 32 == 0 &&
-         r.threads <= MOST_THREADS;
+         r.threads <= MOST_THREADS && even(set.program[at], r.threads ? r.threads : (u32)MOST_THREADS);
 }
 
 // check_arena says whether each program has memory of its own. What a program has begins at the least of its parts.

@@ -44,23 +44,35 @@ void node_of(Offer *mine) {
   snprintf(mine->node_name, sizeof mine->node_name, "%.23s", node && *node ? node : host);
 }
 
+// ctas_of is how many CTAs the rank has that has most, in so many replicas.
+u32 ctas_of(const Program &p, u32 columns) {
+  u32 most = 0;
+  for (u32 r = 0; r < p.row->ranks; r++) {
+    u32 n = 0;
+    for (u32 i = 0; i < p.part[r].blocks; i++) {
+      const u32 together = p.row->nodes ? blocks_of(p, r)[i].together : 0;
+      n += together ? (columns + together - 1) / together : columns;
+    }
+    if (n > most) most = n;
+  }
+  return most;
+}
+
 // index_rules finds where the rules of each kind lie, and the program of each.
 bool index_rules(Team *t) {
   const bundle_set &row = *t->set.row;
   t->of_rule = (u32 *)calloc(row.rules + 1, sizeof *t->of_rule);
-  t->most_blocks = (u32 *)calloc(row.programs + 1, sizeof *t->most_blocks);
-  if (!t->of_rule || !t->most_blocks) return false;
+  t->ctas_of = (u32 *)calloc(row.rules + 1, sizeof *t->ctas_of);
+  if (!t->of_rule || !t->ctas_of) return false;
   for (u32 i = row.rules; i-- > 0;) {
     const bundle_rule &r = t->set.rules[i];
     t->of_rule[i] = r.program == BUNDLE_NCCL ? BUNDLE_NONE : set_find(&t->set, r.program);
+    if (t->of_rule[i] != BUNDLE_NONE) t->ctas_of[i] = ctas_of(t->set.program[t->of_rule[i]], r.columns);
     t->windows.wanted |= (r.when & RULE_WINDOWS) != 0;
     if (r.kind >= KIND_COUNT) continue;
     if (!t->end_rule[r.kind]) t->end_rule[r.kind] = i + 1;
     t->first_rule[r.kind] = i;
   }
-  for (u32 i = 0; i < row.programs; i++)
-    for (u32 r = 0; r < t->ranks; r++)
-      if (t->set.program[i].part[r].blocks > t->most_blocks[i]) t->most_blocks[i] = t->set.program[i].part[r].blocks;
   return true;
 }
 

@@ -98,7 +98,7 @@ struct Team {
   u64 reach[BUNDLE_RANKS]; // arenas of all ranks of the node
   bool opened[BUNDLE_RANKS];
   Seat *seat;              // by program of the set
-  u32 *most_blocks;        // by program: of any rank
+  u32 *ctas_of;            // by rule: of any rank
   Module *image[DT_COUNT], *copier[DT_COUNT];
   u32 *of_rule;            // by rule: the index of its program
   u32 first_rule[KIND_COUNT], end_rule[KIND_COUNT];  // where rules of a kind lie

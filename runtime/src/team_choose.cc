@@ -18,8 +18,7 @@ bool fits(const bundle_rule &r, const Call *c, u64 bytes, u32 when) {
 
 // wide says whether a rule's launch needs more CTAs than the team has, which are the same on all ranks.
 bool wide(const Team *t, u32 rule) {
-  const u32 program = t->of_rule[rule];
-  return program != BUNDLE_NONE && t->most_blocks[program] * t->set.rules[rule].columns > t->ctas;
+  return t->of_rule[rule] != BUNDLE_NONE && t->ctas_of[rule] > t->ctas;
 }
 
 // judged is the rule that fits, or why it does not serve.

@@ -65,7 +65,7 @@ bool load_type(Team *t, u32 dtype, Why *why) {
 // GPU have equal parts of it.
 bool room_for(Team *t, const Module *m, u32 rule, Why *why) {
   const bundle_rule &r = t->set.rules[rule];
-  const u32 threads = r.threads ? r.threads : (u32)THREADS, blocks = r.columns * t->most_blocks[t->of_rule[rule]];
+  const u32 threads = r.threads ? r.threads : (u32)THREADS, blocks = t->ctas_of[rule];
   u32 room = 0;
   const int code = room_of(t->gpu, m, threads, &room);
   if (code) return say(why, "room on the GPU: %s", driver_text(code)), false;

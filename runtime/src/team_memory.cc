@@ -113,7 +113,7 @@ void team_free(Team *t, bool keep_arena) {
   free(t->seat);
   free(t->statuses);
   free(t->of_rule);
-  free(t->most_blocks);
+  free(t->ctas_of);
   pthread_mutex_destroy(&t->mu);
   free(t);
 }

@@ -224,7 +224,12 @@ int net_skip(Team *t) {
 
 void net_offer(const Team *t, u32 program, abi_one_launch *l) {
   const NetSeat &s = t->net->seat[program];
-  const abi_net net = {s.lanes, s.sent, s.inboxes, s.copy};
+  abi_net net = {s.lanes, s.sent, s.inboxes, s.copy, 1, 0, {}};
+  const Program &p = t->set.program[program];
+  for (u32 i = 0; i < p.part[t->rank].blocks && i < 32 * NET_NARROW; i++) {
+    const u32 together = blocks_of(p, t->rank)[i].together;
+    if (together) net.together = together, net.narrow[i / 32] |= 1u << i % 32;
+  }
   memcpy((void *)l->code, &net, sizeof net);
 }
 
