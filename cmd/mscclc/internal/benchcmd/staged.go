@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"mscclc/algorithms/choose"
@@ -115,9 +116,10 @@ func (t *stagedTuning) compile() error {
 			why = errors.Join(why, fmt.Errorf("%v: %w", v, err))
 			continue
 		}
-		columns, _, err := t.ctas.Replicas(p, math.MaxInt32)
+		shared := devices.SharesCTAs(t.device)
+		columns, _, err := t.ctas.Replicas(p, math.MaxInt32, shared)
 		if columns == 0 && err == nil {
-			columns = usualCTAs / cli.CTAsOf(p, 1)
+			columns = sort.Search(usualCTAs, func(n int) bool { return p.CTAs(n+1, shared) > usualCTAs })
 		}
 		if what := contents(p); err == nil && columns > 0 && !seen[what] {
 			seen[what] = true

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/ir"
@@ -63,6 +64,9 @@ func (t *stagedTuning) laned() (list []choose.Variant) {
 			}
 			if tried++; !slices.Contains(list, v) {
 				list = append(list, v)
+				if v.Together = ir.MostTogether; devices.SharesCTAs(t.device) {
+					list = append(list, v)
+				}
 			}
 		}
 	}

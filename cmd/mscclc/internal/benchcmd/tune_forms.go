@@ -213,7 +213,7 @@ func (w *benchWorld) fastest(ctx context.Context, search *bench.Search, c *bench
 	}
 	wide := map[string]bench.Form{}
 	list := []choose.Variant{v}
-	for _, lanes := range otherLanes(v.InLanes) {
+	for _, lanes := range otherLanes(v.InLanes, devices.SharesCTAs(w.device)) {
 		other := v
 		other.InLanes = lanes
 		list = append(list, other)
@@ -257,8 +257,9 @@ func (w *benchWorld) distinct(call choose.Call, list []choose.Variant) []choose.
 	})
 }
 
-// otherLanes are the lanes, and copies of scratch, that are tried beside those of the fastest.
-func otherLanes(of choose.InLanes) (list []choose.InLanes) {
+// otherLanes are the lanes, and copies of scratch, that are tried beside those of the fastest; and, where replicas can
+// share CTAs, those of the fastest with such.
+func otherLanes(of choose.InLanes, shared bool) (list []choose.InLanes) {
 	for _, lanes := range []int{0, 4, 8, 16} {
 		if lanes != of.Lanes {
 			list = append(list, choose.InLanes{Lanes: lanes})
@@ -268,6 +269,10 @@ func otherLanes(of choose.InLanes) (list []choose.InLanes) {
 		if of.Lanes > 1 && copies != of.Copies {
 			list = append(list, choose.InLanes{Lanes: of.Lanes, Copies: copies})
 		}
+	}
+	if of.Lanes > 1 && shared {
+		of.Together = ir.MostTogether
+		list = append(list, of)
 	}
 	return list
 }

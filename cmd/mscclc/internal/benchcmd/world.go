@@ -109,7 +109,7 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 	}
 	for _, given := range w.given {
 		if given != nil {
-			if _, _, err := w.ctas.Replicas(given, w.mostReplicas()); err != nil {
+			if _, _, err := w.ctas.Replicas(given, w.mostReplicas(), devices.SharesCTAs(w.device)); err != nil {
 				return nil, err
 			}
 		}

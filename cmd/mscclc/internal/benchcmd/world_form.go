@@ -60,7 +60,7 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 		}
 	}
 	if w.ctas.Given() || w.threads > 0 || w.tileBytes > 0 {
-		n, note, err := w.ctas.Replicas(f.Program, w.mostReplicas())
+		n, note, err := w.ctas.Replicas(f.Program, w.mostReplicas(), devices.SharesCTAs(w.device))
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"sort"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -48,12 +49,11 @@ func (c *CTAs) Check(least int) error {
 }
 
 // Replicas returns how many replicas of p's thread blocks the flags ask for: as many as fit into --ctas, or 0 where no
-// flag is given. The note, or "", is for the user. It fails where none fits, or more than most.
-func (c *CTAs) Replicas(p *ir.Program, most int) (n int, note string, err error) {
-	blocks := 1 // of the rank that has most
-	for r := range p.Rank {
-		blocks = max(blocks, len(p.TBsOf(r)))
-	}
+// flag is given. Replicas share CTAs where shared. The note, or "", is for the user. It fails where none fits, or more
+// than most.
+func (c *CTAs) Replicas(p *ir.Program, most int, shared bool) (n int, note string, err error) {
+	blocks := max(1, p.CTAs(1, shared))
+	ctas := func(n int) int { return max(n, p.CTAs(n, shared)) }
 	if p.OneSided == nil {
 		most = 1
 	}
@@ -66,13 +66,13 @@ func (c *CTAs) Replicas(p *ir.Program, most int) (n int, note string, err error)
 	case c.replicas > 0:
 		n = c.replicas
 		note = fmt.Sprintf("--columns %d is called --ctas %d now: it counts all CTAs of a rank, %d for each replica", n,
-			n*blocks, blocks)
+			ctas(n), blocks)
 	default:
-		if n = c.total / blocks; p.OneSided == nil {
+		if n = sort.Search(c.total, func(n int) bool { return ctas(n+1) > c.total }); p.OneSided == nil {
 			n = 1
 		}
-		if n*blocks != c.total && n <= most {
-			note = fmt.Sprintf("--ctas %d: launched %d, which is %s of %s", c.total, n*blocks, diag.Counted(n, "replica"),
+		if ctas(n) != c.total && n <= most {
+			note = fmt.Sprintf("--ctas %d: launched %d, which is %s of %s", c.total, ctas(n), diag.Counted(n, "replica"),
 				diag.Counted(blocks, "thread block"))
 		}
 	}
@@ -84,14 +84,6 @@ func (c *CTAs) Replicas(p *ir.Program, most int) (n int, note string, err error)
 	case most > math.MaxInt32/blocks:
 		return 0, "", Usagef("--ctas goes up to %d replicas", most)
 	}
-	return 0, "", Usagef("--ctas goes up to %d here, for %s of %s", most*blocks, diag.Counted(most, "replica"),
+	return 0, "", Usagef("--ctas goes up to %d here, for %s of %s", ctas(most), diag.Counted(most, "replica"),
 		diag.Counted(blocks, "thread block"))
-}
-
-// CTAsOf returns how many CTAs n replicas of a one-sided p have on the rank that has most, 0 for 0.
-func CTAsOf(p *ir.Program, n int) (ctas int) {
-	for r := range p.Rank {
-		ctas = max(ctas, n*len(p.TBsOf(r)))
-	}
-	return ctas
 }

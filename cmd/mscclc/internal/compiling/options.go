@@ -30,6 +30,7 @@ type Flags struct {
 	staged       bool
 	lanes        int
 	copies       int
+	together     int
 	Nodes        cli.Nodes // of --nodes, of commands with AddNodes
 	via          ir.Via    // what a table asks for
 	optimise     int
@@ -63,6 +64,8 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 		"let a rank have up to `N` thread blocks, which go through the tiles each at its own pace (--sided one)")
 	f.IntVar(&c.copies, "copies", 0,
 		"have `N` copies of scratch, so that lanes may be further apart (--lanes); 0 is three")
+	f.IntVar(&c.together, "together", 0,
+		"let `N` replicas share a CTA, of lanes that only copy to other nodes: 2 or 4 (--lanes, --nodes)")
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the required passes (mscclc help passes)")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (mscclc help passes)")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse steps that pass on the same data; false is --opt fuse=off")
@@ -170,6 +173,12 @@ func (c *Flags) fitSides() error {
 	if c.copies != 0 && c.lanes == 1 {
 		return cli.Usagef("--copies is for several lanes: give --lanes")
 	}
+	if c.together != 0 && c.together != 2 && c.together != ir.MostTogether {
+		return cli.Usagef("--together takes 2 or %d, not %d", ir.MostTogether, c.together)
+	}
+	if c.together != 0 && c.lanes == 1 {
+		return cli.Usagef("--together is for several lanes: give --lanes")
+	}
 	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
 	flag := c.OneGiven(only...)
 	switch {
@@ -189,7 +198,7 @@ var twoSidedOnly = []string{"instances", "fused-receives", "slots"}
 var PassFlags = []string{"optimise", "opt", "fuse"}
 
 // compileOnly are the flags that only a compilation can follow.
-var compileOnly = append([]string{"param", "instances", "sided", "staged", "lanes", "copies"}, PassFlags...)
+var compileOnly = append([]string{"param", "instances", "sided", "staged", "lanes", "copies", "together"}, PassFlags...)
 
 // Unfit names a flag that is given and that what is compiled already cannot follow, nor the
 // command any of others.

@@ -101,7 +101,8 @@ func (c *Flags) passOptions(opt *mscclc.Options) error {
 	}
 	opt.Passes = fifo.Options{Instances: c.instances}
 	if c.OneSided() {
-		opt.Core = core.Options{Staged: c.staged, Lanes: c.lanes, Copies: c.copies, Level0: c.optimise == 0, Off: off}
+		opt.Core = core.Options{Staged: c.staged, Lanes: c.lanes, Copies: c.copies, Together: c.together,
+			Level0: c.optimise == 0, Off: off}
 	} else {
 		opt.Passes.Level0, opt.Passes.Off = c.optimise == 0, off
 	}

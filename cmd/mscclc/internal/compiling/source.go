@@ -50,6 +50,9 @@ func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*ir.Program,
 		return nil
 	}
 	p, err := mscclc.Compile(s.Name, text, opt)
+	if err == nil && c.together > 0 && p.Shared() == 1 {
+		a.Note(s.Name, "--together has no effect: no lane only copies to other nodes (--nodes, and more --lanes)")
+	}
 	return p, err
 }
 

@@ -36,6 +36,12 @@ func Built() []string {
 // of some numbers.
 var GPUs = map[string]func(...int) executor.GPUs{"cuda": cuda.Device, "hip": hip.Device}
 
+// SharesCTAs says whether replicas can share CTAs on a device (ir.TB).
+func SharesCTAs(device string) bool {
+	gpus := GPUs[device]
+	return gpus != nil && executor.UsualWidth(gpus()).Shares
+}
+
 // Impossible says what an error of the executor is: diagnostics are about the
 // program or the call, what is not supported where there is a device is of
 // them too, and the rest is what this machine or this build cannot do. What has been reported stays as it is.

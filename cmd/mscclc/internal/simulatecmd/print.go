@@ -62,13 +62,14 @@ func withNodes(spec string, nodes int) string {
 }
 
 // rowOf is the row of a call by its figure, or by the latency where the interval is not known.
-func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, interval *simulate.Result) simulatedSize {
+func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, interval *simulate.Result,
+	shared bool) simulatedSize {
 	r := latency
 	if call.Figure == simulate.Interval && interval != nil {
 		r = interval
 	}
 	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Replicas: call.Columns,
-		CTAs: cli.CTAsOf(p, call.Columns), Passes: r.Passes, Occupied: r.Occupied}
+		CTAs: p.CTAs(call.Columns, shared), Passes: r.Passes, Occupied: r.Occupied}
 	if interval != nil {
 		row.Interval = interval.Micros
 	}

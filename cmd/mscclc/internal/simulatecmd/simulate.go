@@ -249,7 +249,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 		if err != nil {
 			return f.notSimulated(arg, t, costs, p, call, err)
 		}
-		row := rowOf(t, p, call, latency, interval)
+		row := rowOf(t, p, call, latency, interval, costs.OneSided.Shares)
 		row.Program = name
 		rows = append(rows, row)
 		bar.Step()
@@ -284,7 +284,7 @@ func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *si
 	if err != nil {
 		return nil, err
 	}
-	replicas, note, err := f.ctas.Replicas(p, mostReplicas)
+	replicas, note, err := f.ctas.Replicas(p, mostReplicas, costs.OneSided.Shares)
 	if note != "" {
 		a.Note("", "%s", note)
 	}
