@@ -31,7 +31,7 @@ func keyOf(p *ir.Program, opt verify.Options, prover key) key {
 	w.Numbers(int64(len(p.Blocks)))
 	for i := range p.Blocks {
 		b := &p.Blocks[i]
-		w.Int32s(b.Rank, b.SendPeer, b.RecvPeer, b.Channel, b.Steps.First, b.Steps.End)
+		w.Int32s(b.Rank, b.SendPeer, b.RecvPeer, b.Channel, b.Steps.First, b.Steps.End, b.Together)
 	}
 	w.steps(p.Steps)
 	w.oneSided(p)
