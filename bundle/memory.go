@@ -51,8 +51,13 @@ func (r *Rule) tooWide(m *made, columns, most int) error {
 	if r.Lanes > 0 {
 		fewer = "fewer replicas or lanes"
 	}
-	return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %s of %s, which are %s, and rules have %d",
-		m.Title(), r.Ranks, diag.Counted(columns, "replica"), diag.Counted(m.BlocksOf(), "block"), diag.Counted(n, "CTA"), most).
+	together := ""
+	if n != columns*m.BlocksOf() {
+		together = fmt.Sprintf(", of which some have %d replicas together in a CTA", m.Shared())
+	}
+	return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %s of %s%s, which are %s, and rules have %d",
+		m.Title(), r.Ranks, diag.Counted(columns, "replica"), diag.Counted(m.BlocksOf(), "block"), together,
+		diag.Counted(n, "CTA"), most).
 		WithHint("%s%d, or %s", flag, n, fewer)}
 }
 

@@ -71,9 +71,9 @@ func (c *CTAs) Replicas(p *ir.Program, most int, shared bool) (n int, note strin
 		if n = sort.Search(c.total, func(n int) bool { return ctas(n+1) > c.total }); p.OneSided == nil {
 			n = 1
 		}
-		if ctas(n) != c.total && n <= most {
-			note = fmt.Sprintf("--ctas %d: launched %d, which is %s of %s", c.total, ctas(n), diag.Counted(n, "replica"),
-				diag.Counted(blocks, "thread block"))
+		if (ctas(n) != c.total || p.Shared() > 1) && n <= most {
+			note = fmt.Sprintf("--ctas %d: launched %d, which is %s of %s%s", c.total, ctas(n), diag.Counted(n, "replica"),
+				diag.Counted(blocks, "thread block"), sharing(p, shared))
 		}
 	}
 	switch {
@@ -86,4 +86,15 @@ func (c *CTAs) Replicas(p *ir.Program, most int, shared bool) (n int, note strin
 	}
 	return 0, "", Usagef("--ctas goes up to %d here, for %s of %s", ctas(most), diag.Counted(most, "replica"),
 		diag.Counted(blocks, "thread block"))
+}
+
+// sharing is what a note says behind the numbers of replicas and blocks where CTAs need not be their product.
+func sharing(p *ir.Program, shared bool) string {
+	switch {
+	case p.Shared() == 1:
+		return ""
+	case shared:
+		return fmt.Sprintf(", of which some have %d replicas together in a CTA", p.Shared())
+	}
+	return "; replicas share no CTAs here"
 }
