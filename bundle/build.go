@@ -273,6 +273,10 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	row.Columns = uint32(cmp.Or(r.Columns, max(1, sort.Search(most, func(n int) bool { return m.CTAs(n+1) > most }))))
 	row.Threads = uint32(cmp.Or(r.Threads, MostThreads))
 	row.Tile = uint64(cmp.Or(r.Tile, executor.PlanTile))
+	if r.Together > 0 && m.Shared() == 1 {
+		return nil, row, diag.List{diag.New(diag.Unsupported, diag.Span{}, "%s has no lane that only copies to other nodes, so "+
+			"\"together\": %d has no effect", m.Title(), r.Together).WithHint("leave out \"together\", or give more \"lanes\"")}
+	}
 	if m.uneven(row.Threads) {
 		return nil, row, diag.List{diag.New(diag.Limit, diag.Span{}, "%s has %d replicas together in a CTA, which cannot share "+
 			"%d threads evenly", m.Title(), m.Shared(), row.Threads).WithHint("give 128, 256 or 512 threads")}

@@ -80,6 +80,11 @@ func TestTogetherRefused(t *testing.T) {
 			t.Errorf("%s: %v", edit, err)
 		}
 	}
+	text := strings.Replace(togetherRules, `"lanes":8,"together"`, `"lanes":2,"together"`, 1)
+	if _, err := Build(togetherSpec(t, text)); err == nil ||
+		!strings.Contains(err.Error(), `has no lane that only copies to other nodes, so "together": 4 has no effect`) {
+		t.Errorf("two lanes: %v", err)
+	}
 	b, err := Build(togetherSpec(t, togetherRules))
 	if err != nil {
 		t.Fatal(err)

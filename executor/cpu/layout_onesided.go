@@ -40,7 +40,7 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(operand.b)}},
 		"OneBlock": {unsafe.Sizeof(block), []uintptr{unsafe.Offsetof(block.rank), unsafe.Offsetof(block.number),
 			unsafe.Offsetof(block.first_step), unsafe.Offsetof(block.steps), unsafe.Offsetof(block.first_operand),
-			unsafe.Offsetof(block.operands), unsafe.Offsetof(block.pad)}},
+			unsafe.Offsetof(block.operands), unsafe.Offsetof(block.together), unsafe.Offsetof(block.pad)}},
 		"OneMemory": {unsafe.Sizeof(memory), []uintptr{unsafe.Offsetof(memory.input), unsafe.Offsetof(memory.output),
 			unsafe.Offsetof(memory.scratch), unsafe.Offsetof(memory.packets), unsafe.Offsetof(memory.flags)}},
 		"OneState":  {unsafe.Sizeof(state), []uintptr{unsafe.Offsetof(state.passes), unsafe.Offsetof(state.launches)}},
@@ -76,7 +76,8 @@ func oneLayouts() map[string]layout {
 		"NetLane": {unsafe.Sizeof(netLane), []uintptr{unsafe.Offsetof(netLane.taken), unsafe.Offsetof(netLane.pad),
 			unsafe.Offsetof(netLane.row)}},
 		"Net": {unsafe.Sizeof(net), []uintptr{unsafe.Offsetof(net.lanes), unsafe.Offsetof(net.sent),
-			unsafe.Offsetof(net.inboxes), unsafe.Offsetof(net.inbox_copy)}},
+			unsafe.Offsetof(net.inboxes), unsafe.Offsetof(net.inbox_copy), unsafe.Offsetof(net.together),
+			unsafe.Offsetof(net.pad), unsafe.Offsetof(net.narrow)}},
 		"Inbox":     {unsafe.Sizeof(inbox), []uintptr{unsafe.Offsetof(inbox.scratch), unsafe.Offsetof(inbox.flags)}},
 		"FewLaunch": {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
 	}

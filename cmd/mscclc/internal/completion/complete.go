@@ -87,6 +87,7 @@ var Values = map[string]Place{
 	"rules":          {endings: cli.RulesEndings},
 	"sarif":          {endings: cli.SarifEndings},
 	"select device":  {words: deviceWords},
+	"together":       {words: togetherWords},
 	"show output":    {endings: showcmd.Endings()},
 	"sizes":          {},
 	"svg":            {endings: cli.DrawingEndings},

@@ -283,3 +283,7 @@ func (c cursor) OneSided() bool {
 func levelWords(cursor) []string {
 	return []string{"0\tonly the required passes", "1\tall passes"}
 }
+
+func togetherWords(cursor) []string {
+	return []string{"2\ttwo replicas in a CTA", "4\tfour replicas in a CTA"}
+}
