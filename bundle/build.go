@@ -202,8 +202,9 @@ type builder struct {
 func (b *builder) set(n int, nodes string) error {
 	set := Set{Ranks: n, Device: b.Device}
 	set.Node, _ = NodesOf(nodes, n) // check has read it
+	prefix := b.prefix(n, nodes)
 	for t := range data.NumDTypes {
-		set.Image[t], set.Copier[t] = imageOf(b.out.Images, b.prefix(n, nodes), t)
+		set.Image[t], set.Copier[t] = imageOf(b.out.Images, prefix, t)
 	}
 	var used []*made
 	for _, r := range b.Rules {

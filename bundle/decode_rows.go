@@ -146,7 +146,7 @@ func checkPart(t *abi.OnePart, p *ProgramRow, rank int) error {
 			!within(b.FirstOperand, b.Operands, len(t.Operands)) {
 			return fmt.Errorf("block %d is of another rank, or its tables do not fit", i)
 		}
-		if n := b.Together; n != 0 && n != 2 && n != ir.MostTogether || n != 0 && shared != 0 && n != shared {
+		if n := b.Together; n != 0 && (!ir.MayShare(int(n)) || shared != 0 && n != shared) {
 			return fmt.Errorf("block %d has %d replicas together in a CTA", i, n)
 		} else if n != 0 {
 			shared = n

@@ -65,8 +65,16 @@ func (p *Program) Shared() int {
 	return 1
 }
 
+// Replicas returns how many replicas have at most so many CTAs, as Program.CTAs counts them.
+func (p *Program) Replicas(ctas int, shared bool) int {
+	return sort.Search(ctas, func(n int) bool { return p.CTAs(n+1, shared) > ctas })
+}
+
 // MostTogether is the most replicas that share a CTA.
 const MostTogether = 4
+
+// MayShare says whether so many replicas may share a CTA: 2 or MostTogether.
+func MayShare(replicas int) bool { return replicas == 2 || replicas == MostTogether }
 
 // CTAs returns how many CTAs a block has in so many replicas, if the GPU lets replicas share them.
 func (b *TB) CTAs(replicas int) int {

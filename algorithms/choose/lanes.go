@@ -78,7 +78,7 @@ func (l InLanes) Unfit() string {
 		return fmt.Sprintf("has \"copies\": %d, which are for several lanes", l.Copies)
 	case l.Together > 0 && !l.laned():
 		return fmt.Sprintf("has \"together\": %d, which is for several lanes", l.Together)
-	case l.Together != 0 && l.Together != 2 && l.Together != ir.MostTogether:
+	case l.Together != 0 && !ir.MayShare(l.Together):
 		return fmt.Sprintf("has \"together\": %d, and 2 or %d replicas share a CTA", l.Together, ir.MostTogether)
 	}
 	return ""

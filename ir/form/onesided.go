@@ -44,7 +44,7 @@ func (f *checker) oneSidedBlock(r, b int, t *ir.TB) {
 func (f *checker) shares(r, b int, n int32) {
 	switch {
 	case n == 0:
-	case n != 2 && n != ir.MostTogether:
+	case !ir.MayShare(int(n)):
 		f.block(diag.Malformed, r, b, -1, "has %d replicas together in a CTA, which may be 2 or %d", n, ir.MostTogether)
 	case f.together != 0 && n != f.together:
 		f.block(diag.Malformed, r, b, -1, "has %d replicas together in a CTA, and another block %d", n, f.together)

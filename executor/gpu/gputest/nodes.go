@@ -156,7 +156,7 @@ func testNodesTogether(t *testing.T, d Device) {
 	}
 }
 
-// runTogether runs calls of one to five replicas.
+// runTogether runs calls of one to three replicas.
 func (s spread) runTogether(t *testing.T, d Device) {
 	list := s.rigs(t, d)
 	blocks := len(list[0].plan.Program().TBsOf(0)) * s.ranks

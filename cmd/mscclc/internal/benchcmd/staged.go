@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"slices"
-	"sort"
 	"time"
 
 	"mscclc/algorithms/choose"
@@ -119,7 +118,7 @@ func (t *stagedTuning) compile() error {
 		shared := devices.SharesCTAs(t.device)
 		columns, _, err := t.ctas.Replicas(p, math.MaxInt32, shared)
 		if columns == 0 && err == nil {
-			columns = sort.Search(usualCTAs, func(n int) bool { return p.CTAs(n+1, shared) > usualCTAs })
+			columns = p.Replicas(usualCTAs, shared)
 		}
 		if what := contents(p); err == nil && columns > 0 && !seen[what] {
 			seen[what] = true

@@ -173,7 +173,7 @@ func (c *Flags) fitSides() error {
 	if c.copies != 0 && c.lanes == 1 {
 		return cli.Usagef("--copies is for several lanes: give --lanes")
 	}
-	if c.together != 0 && c.together != 2 && c.together != ir.MostTogether {
+	if c.together != 0 && !ir.MayShare(c.together) {
 		return cli.Usagef("--together takes 2 or %d, not %d", ir.MostTogether, c.together)
 	}
 	if c.together != 0 && c.lanes == 1 {
