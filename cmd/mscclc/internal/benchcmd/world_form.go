@@ -59,14 +59,14 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 			return nil, err
 		}
 	}
+	n, note, err := w.ctas.Replicas(f.Program, w.mostReplicas(), devices.SharesCTAs(w.device))
+	if err != nil {
+		return nil, err
+	}
+	if note != "" && w.first {
+		a.Note("", "%s", note)
+	}
 	if w.ctas.Given() || w.threads > 0 || w.tileBytes > 0 {
-		n, note, err := w.ctas.Replicas(f.Program, w.mostReplicas(), devices.SharesCTAs(w.device))
-		if err != nil {
-			return nil, err
-		}
-		if note != "" && w.first {
-			a.Note("", "%s", note)
-		}
 		f.Columns, f.Threads, f.Tile = n, w.threads, w.tileBytes
 	}
 	f.Name += choose.Variant{Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}.Width()

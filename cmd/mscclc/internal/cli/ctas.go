@@ -58,6 +58,8 @@ func (c *CTAs) Replicas(p *ir.Program, most int, shared bool) (n int, note strin
 		most = 1
 	}
 	switch {
+	case !c.Given() && p.Shared() > 1 && !shared:
+		return 0, noneShared, nil
 	case !c.Given():
 		return 0, "", nil
 	case c.total > 0 && c.total < blocks:
@@ -96,5 +98,8 @@ func sharing(p *ir.Program, shared bool) string {
 	case shared:
 		return fmt.Sprintf(", of which some have %d replicas together in a CTA", p.Shared())
 	}
-	return "; replicas share no CTAs here"
+	return "; " + noneShared
 }
+
+// noneShared is what a note says of a program whose replicas may share CTAs, where no device does so.
+const noneShared = "replicas share no CTAs here"

@@ -162,10 +162,13 @@ func (c *Flags) fitSides() error {
 		return cli.Usagef("--staged is for the one-sided lowering: give --sided one, or leave --staged out")
 	}
 	if c.lanes < 1 || c.lanes > core.MostLanes {
-		return cli.Usagef("--lanes takes a number from 1 to %d", core.MostLanes)
+		return cli.Usagef("--lanes takes a number from 1 to %d, not %d", core.MostLanes, c.lanes)
 	}
-	if c.lanes > 1 && (plus || !c.OneSided()) {
-		return cli.Usagef("--lanes is for one-sided programs that mscclc's executor runs: give --sided one, and no --target mscclpp")
+	if c.lanes > 1 && plus {
+		return cli.Usagef("--lanes is for programs that mscclc's executor runs: a rank has one lane in plans of MSCCL++")
+	}
+	if c.lanes > 1 && !c.OneSided() {
+		return cli.Usagef("--lanes is for the one-sided lowering: give --sided one, or leave --lanes out")
 	}
 	if c.copies != 0 && (c.copies < 2 || c.copies > core.MostCopies) {
 		return cli.Usagef("--copies takes a number from 2 to %d, not %d", core.MostCopies, c.copies)
@@ -173,7 +176,7 @@ func (c *Flags) fitSides() error {
 	if c.copies != 0 && c.lanes == 1 {
 		return cli.Usagef("--copies is for several lanes: give --lanes")
 	}
-	if c.together != 0 && !ir.MayShare(c.together) {
+	if c.OneGiven("together") != "" && !ir.MayShare(c.together) {
 		return cli.Usagef("--together takes 2 or %d, not %d", ir.MostTogether, c.together)
 	}
 	if c.together != 0 && c.lanes == 1 {

@@ -71,7 +71,8 @@ func (c *Flags) passesOff() (map[string]bool, error) {
 		case value == "off" && table[i].Required:
 			return nil, cli.Usagef("pass %s cannot be turned off", name)
 		case value == "off" && table[i].Across && c.several():
-			return nil, cli.Usagef("pass %s cannot be turned off with --nodes", name)
+			return nil, cli.Usagef("pass %s cannot be turned off with --nodes", name).Hint(
+				"what no rank reads must not go to another node, where it would need a signal")
 		case name == "fuse" && value == "on" && !c.fuse:
 			return nil, cli.Usagef("--fuse=false and --opt %s contradict each other", o)
 		case value == "off":

@@ -73,6 +73,7 @@ Execution plans, and .mprog files of one-sided programs, are drawn as the algori
 		},
 	}
 	f.AddFlags(cmd.Flags(), "program")
+	f.AddNodes(cmd.Flags(), "compile a one-sided program")
 	cmd.Flags().Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
@@ -211,14 +212,18 @@ func noChannels(name, has string) error {
 }
 
 // compiledShow are the flags that show ignores of what is compiled, beside compileOnly.
-var compiledShow = []string{"target", "fused-receives", "protocol", "inplace"}
+var compiledShow = []string{"target", "fused-receives", "protocol", "inplace", "nodes"}
 
 // tooLate are the flags that a stage which is shown comes before.
 var tooLate = map[string][]string{
-	"chunks": append([]string{"instances", "target", "fused-receives"}, compiling.PassFlags...),
+	"chunks": behindChunks,
 	"insts":  compiling.PassFlags,
-	"svg":    append([]string{"instances", "target", "fused-receives"}, compiling.PassFlags...),
+	"svg":    behindChunks,
 }
+
+// behindChunks are the flags that change nothing of which chunk goes where.
+var behindChunks = append([]string{"instances", "target", "fused-receives", "lanes", "copies", "together", "nodes"},
+	compiling.PassFlags...)
 
 func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFlags) (*ir.Program, error) {
 	src, err := s.ReadAlgorithm(&c.Limits)
@@ -233,7 +238,8 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 		return nil, err
 	}
 	if flag := c.OneGiven(tooLate[stage]...); flag != "" {
-		return nil, cli.Usagef("%s does not change %s, which are before it; --after PASS shows what a pass leaves", flag, stage)
+		return nil, cli.Usagef("%s does not change stage %s, which comes before it; --after PASS shows what a pass leaves",
+			flag, stage)
 	}
 	if opt.OneSided && stage == "insts" {
 		return nil, cli.Usagef("one-sided programs have no insts; show chunks, program, json or dot, or --after PASS")
