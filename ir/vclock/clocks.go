@@ -1,20 +1,18 @@
 package vclock
 
-// Clocks tell which steps of one rank's blocks happen before others, by the
-// order of each block's steps and by flags. They are vector clocks: for each
-// block, up to which step of every other block all is known to have ended.
-// What a block knows is a tree that is never changed, so that clocks share
-// what they know alike, and very many blocks cost no more than they learn.
+// Clocks say which steps of one rank's blocks happen before others, by the order of each block's steps and by waits of
+// one block for another. They are vector clocks: each block has, for every other block, the last step that it knows to
+// have ended with all steps before. What a block knows is a tree that is never changed. So clocks share equal parts,
+// and very many blocks need memory only for what they learn.
 //
-// A step is known by an id, which counts through all ranks, and by its number
-// within its block.
+// A step has an id, which counts through all ranks, and a number within its block.
 type Clocks struct {
-	Work int64 // nodes of trees looked at to join them, by which a caller bounds it
+	Work int64 // the nodes of trees that joins looked at; callers bound it
 
 	height int
-	now    []Clock // of each block
-	left   []int32 // of an id: the waits for it that are yet to come
-	slot   []int32 // where its clock is kept while there are any
+	now    []Clock // by block
+	left   []int32 // by id: the announced waits for it that have not happened yet
+	slot   []int32 // by id: where its clock is kept while there are any
 	kept   []Clock
 	free   []int32
 }
@@ -23,19 +21,19 @@ type Clocks struct {
 type Clock struct {
 	Block, Step int32
 	height      int
-	known       *clockTree // of the own block it means nothing
+	known       *clockTree // its entry for Block has no meaning
 }
 
 const clockFan = 8
 
-// A clockTree holds a number for each of clockFan to the power of its height
-// blocks; at height 1 in ended, else in its parts.
+// A clockTree of height h holds numbers for clockFan to the power of h blocks. At height 1 they are in ended, and above
+// that in parts.
 type clockTree struct {
 	parts [clockFan]*clockTree
-	ended [clockFan]int32 // steps that have ended, from the first
+	ended [clockFan]int32 // by block: how many steps, from the first, have ended
 }
 
-// Knows returns up to which step of a block all is done; -1 is none.
+// Knows returns the last step of a block that is known to have ended, with all before it, or -1.
 func (c *Clock) Knows(block int32) int32 {
 	if block == c.Block {
 		return c.Step
@@ -50,7 +48,7 @@ func (c *Clock) Knows(block int32) int32 {
 	return -1
 }
 
-// part is the part of a tree of height h that block lies in.
+// part returns the part of a tree of height h that block is in.
 func part(block int32, h int) int32 {
 	for ; h > 1; h-- {
 		block /= clockFan
@@ -61,7 +59,7 @@ func part(block int32, h int) int32 {
 // NewClocks returns clocks for steps with ids below n.
 func NewClocks(n int) *Clocks { return &Clocks{left: make([]int32, n), slot: make([]int32, n)} }
 
-// Begin turns to the next rank, which has so many blocks.
+// Begin starts anew with the next rank, which has blocks blocks.
 func (c *Clocks) Begin(blocks int) {
 	c.height = 1
 	for n := clockFan; n < blocks; n *= clockFan {
@@ -74,15 +72,14 @@ func (c *Clocks) Begin(blocks int) {
 	c.kept, c.free = c.kept[:0], c.free[:0]
 }
 
-// Expect announces one wait for step id, before that ends.
+// Expect announces one wait for step id. It is called before the step ends.
 func (c *Clocks) Expect(id int32) { c.left[id]++ }
 
-// Covers says whether block b knows that a step of a block has ended.
+// Covers reports whether block b knows that a step of a block has ended.
 func (c *Clocks) Covers(b, block, step int32) bool { return c.now[b].Knows(block) >= step }
 
-// Wait says that block b has waited for step id, as was announced. What a
-// block knows of another it has learned with all that the other knew then, so
-// that nothing is to learn from a step that it knows of.
+// Wait records that block b has waited for step id, as was announced. If b already knows that the step has ended, it
+// learns nothing: it has learned of the step together with all that the other block knew then.
 func (c *Clocks) Wait(b, id int32) {
 	mine, of := &c.now[b], &c.kept[c.slot[id]]
 	if mine.Knows(of.Block) < of.Step {
@@ -94,8 +91,7 @@ func (c *Clocks) Wait(b, id int32) {
 	}
 }
 
-// End says that block b has ended its step, which has an id, and returns the
-// block's clock.
+// End records that block b has ended a step, which has an id, and returns the block's clock.
 func (c *Clocks) End(b, step, id int32) Clock {
 	c.now[b].Step = step
 	if c.left[id] > 0 {
@@ -115,8 +111,7 @@ func (c *Clocks) keep(id int32, now Clock) {
 	c.kept = append(c.kept, now)
 }
 
-// join returns what a and b, of height h, know together; one of them where
-// that knows all.
+// join returns the tree of height h with what a and b know. It is a or b itself if that one knows all.
 func (c *Clocks) join(a, b *clockTree, h int) *clockTree {
 	switch {
 	case a == b || b == nil:
@@ -142,7 +137,7 @@ func (c *Clocks) join(a, b *clockTree, h int) *clockTree {
 	return &t
 }
 
-// set returns t, of height h, with so many steps of block ended.
+// set returns t, which has height h, with ended steps of block.
 func (c *Clocks) set(t *clockTree, h int, block, ended int32) *clockTree {
 	c.Work++
 	var u clockTree

@@ -1,7 +1,7 @@
 package vclock
 
-// A piece is some counts of a row from 0 up, for all rows that have the same. nil is zeros. It changes only while one
-// row has it.
+// A piece is a part of a row's counts, which all rows with these counts may share. A nil piece has zeros. It changes
+// only while one row has it.
 type piece struct {
 	runs  []run
 	list  []int32 // in place of runs, or nil
@@ -16,7 +16,7 @@ func (r *piece) at(k int32) int32 {
 	case r.list != nil:
 		return r.list[k]
 	}
-	low, high := 0, len(r.runs)-1 // the run that k is in
+	low, high := 0, len(r.runs)-1 // k is in one of the runs low to high
 	for low < high {
 		if m := (low + high) / 2; r.runs[m].end <= k {
 			low = m + 1
@@ -45,7 +45,7 @@ func (r *piece) size() int64 {
 	return 3 * int64(len(r.runs))
 }
 
-// drop takes note that a row has r no more.
+// drop records that one row fewer has r.
 func (p *Pool) drop(r *piece) {
 	if r == nil {
 		return
@@ -56,7 +56,7 @@ func (p *Pool) drop(r *piece) {
 	}
 }
 
-// empty takes its counts from r.
+// empty removes the counts of r.
 func (p *Pool) empty(r *piece) {
 	p.Entries -= r.size()
 	if r.list != nil {
@@ -65,7 +65,7 @@ func (p *Pool) empty(r *piece) {
 	r.list, r.runs = nil, r.runs[:0]
 }
 
-// fresh is a piece without counts, for one row.
+// fresh returns a piece without counts, for one row.
 func (p *Pool) fresh() *piece {
 	if n := len(p.pieces); n > 0 {
 		r := p.pieces[n-1]
@@ -76,7 +76,7 @@ func (p *Pool) fresh() *piece {
 	return &piece{users: 1}
 }
 
-// unusedList is a list that holds anything.
+// unusedList returns a list with arbitrary content.
 func (p *Pool) unusedList() []int32 {
 	if n := len(p.lists); n > 0 {
 		list := p.lists[n-1]
@@ -86,8 +86,8 @@ func (p *Pool) unusedList() []int32 {
 	return make([]int32, p.n)
 }
 
-// largest is Largest of pieces; k is less than 0 where n is of another piece. Where a or b has the larger counts alone,
-// it is the result, so that rows that know the same have the same pieces.
+// largest is Largest for pieces. k is negative if the row's count k is in another piece. If all larger counts are those
+// of a, or of b, that piece itself is the result, so that rows that know the same share pieces.
 func (p *Pool) largest(a, b *piece, k, n int32) *piece {
 	switch {
 	case (b == nil || b == a) && (k < 0 || a.at(k) >= n):
@@ -116,7 +116,7 @@ func (p *Pool) largest(a, b *piece, k, n int32) *piece {
 	return to
 }
 
-// covers says whether no count of r is smaller than that of o.
+// covers reports whether no count of r is smaller than that of o.
 func (p *Pool) covers(r, o *piece) bool {
 	switch {
 	case r.list != nil && o.list != nil:
@@ -146,7 +146,7 @@ func (p *Pool) covers(r, o *piece) bool {
 	return true
 }
 
-// inRuns is largest of pieces of runs, written to to, which may be a.
+// inRuns writes largest of a and b, which both have runs, to to, which may be a.
 func (p *Pool) inRuns(to, a, b *piece, k, n int32) {
 	x, y := p.cursor(a), p.cursor(b)
 	w := &p.writer
@@ -178,7 +178,7 @@ func (p *Pool) inRuns(to, a, b *piece, k, n int32) {
 	p.Entries += to.size()
 }
 
-// inList is largest of pieces of which one is a list, written to to, which may be a.
+// inList writes largest of a and b, of which at least one has a list, to to, which may be a.
 func (p *Pool) inList(to, a, b *piece, k, n int32) {
 	list := to.list
 	if list == nil {
@@ -214,7 +214,7 @@ func (p *Pool) inList(to, a, b *piece, k, n int32) {
 	p.shorten(to)
 }
 
-// copyRow fills list with the counts of r, unless it is r's own.
+// copyRow copies the counts of r to list, unless list is r's own.
 func copyRow(list []int32, r *piece) {
 	if r.list == nil {
 		fill(list, r.runs)
@@ -223,7 +223,7 @@ func copyRow(list []int32, r *piece) {
 	}
 }
 
-// larger makes to the larger of a and b, count by count.
+// larger sets each count of to to the larger one of a's and b's.
 func larger(to, a, b []int32) {
 	a, b = a[:len(to)], b[:len(to)] // for the compiler: no check in the loop
 	for i := range to {
@@ -231,10 +231,10 @@ func larger(to, a, b []int32) {
 	}
 }
 
-// shorten makes runs of r, which is a list, if it is of few: half as many as rows may have, or rows would go to and fro
-// between both.
+// shorten makes runs of r, which has a list, if these are few: at most half as many as a piece may have. With more,
+// pieces would change between runs and lists again and again.
 func (p *Pool) shorten(r *piece) {
-	bends, before := 0, int32(0) // a run begins at one, at most
+	bends, before := 0, int32(0) // at most one run begins at each bend
 	for i := 1; i < len(r.list) && bends < p.most/2; i++ {
 		if step := r.list[i] - r.list[i-1]; step != before {
 			bends, before = bends+1, step

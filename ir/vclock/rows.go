@@ -1,31 +1,33 @@
-// Package vclock keeps vector clocks of very many blocks, which say what each block knows of all others. Clocks are
-// trees that share what is alike, for the blocks of one rank. A Pool has rows of counts, for all ranks. Ranks mostly do
-// the same one after the other, so that the counts of a row rise or fall evenly over long runs. Counts of few runs are
-// kept as these, and any others as a list. Where ranks have several blocks, a row has pieces of counts for some blocks
-// of each rank, which rows that know the same have in common. To find the larger counts of two rows then takes as long
-// as the pieces in which they differ have runs, and not as they have counts.
+// Package vclock has vector clocks for very many thread blocks. A clock says what one block knows of all others.
+//
+// Clocks is for the blocks of one rank: trees, which share equal parts. A Pool is for the blocks of all ranks: rows of
+// counts. Neighbouring ranks mostly do the same one after the other, so that the counts of a row rise or fall evenly
+// over long runs. A row is cut into pieces. A piece with few runs is kept as runs, and any other as a list of counts.
+// Rows that know the same share pieces. So the time to merge two rows depends on the number of runs in the pieces that
+// differ, and not on the number of counts.
 package vclock
 
 import "math/bits"
 
-// A Pool makes rows of one length, and uses their memory again when they have no users any more. One goroutine at a
-// time uses a Pool and its rows.
+// A Pool makes rows of one length. It reuses the memory of rows that have no users any more. Only one goroutine at a
+// time may use a Pool and its rows.
 type Pool struct {
-	Work    int64 // time that Largest took, in units of some ten nanoseconds, by which a caller bounds it
-	Entries int64 // memory of the rows in use, in words of four bytes
+	Work    int64 // the time that Largest took, in units of some ten nanoseconds; callers bound it
+	Entries int64 // the memory of the rows in use, in words of four bytes
 
 	n      int32 // counts of a piece
-	count  int   // of the pieces of a row
-	most   int   // the most runs that a piece may have
+	count  int   // pieces of a row
+	most   int   // the most runs of a piece
 	zeros  []run
-	rows   []*Row // unused, as are pieces and lists
+	rows   []*Row // unused rows, and below unused pieces and lists
 	pieces []*piece
 	lists  [][]int32
 	writer writer
 }
 
-// Within returns the place of each of n ranks among those of its node; all places are 0 where node is nil. Lanes talk
-// to the ranks of one place on other nodes. Counts of ranks sorted by place have these side by side, in few runs.
+// Within returns, indexed by rank, the position of the rank among those of its node, from 0. node is the node of each
+// of n ranks. If node is nil, all positions are 0. Lanes talk to ranks with the same position on other nodes. If the
+// counts of a row are sorted by position, these ranks are neighbours, and the row has few runs.
 func Within(node []int32, n int32) []int32 {
 	within, of := make([]int32, n), map[int32]int32{}
 	for r, x := range node {
@@ -35,10 +37,10 @@ func Within(node []int32, n int32) []int32 {
 	return within
 }
 
-// Pieces have leastPiece counts or more, and a row has mostPieces pieces or fewer.
+// A piece has at least leastPiece counts, and a row at most mostPieces pieces.
 const leastPiece, mostPieces = 64, 64
 
-// NewPool returns a Pool of rows of n counts, of which any even that follow each other are of as many ranks.
+// NewPool returns a Pool of rows of n counts. Any even counts in sequence are those of even different ranks.
 func NewPool(n, even int32) *Pool {
 	n, even = max(n, 1), max(even, 1)
 	size := even * max((leastPiece+even-1)/even, (n/even+mostPieces)/mostPieces)
@@ -46,7 +48,8 @@ func NewPool(n, even int32) *Pool {
 	return &Pool{n: size, count: int((n + size - 1) / size), most: int(max(4, size/16)), zeros: []run{{end: size}}}
 }
 
-// A Row has counts from 0 up. nil is a row of zeros. A row counts its users, and changes only while it has one.
+// A Row has counts, each 0 or more. A nil Row has zeros. A row counts its users, and changes only while it has one
+// user.
 type Row struct {
 	pieces []*piece
 	size   int32 // of a piece
@@ -64,7 +67,7 @@ func (r *Row) At(k int32) int32 {
 	return r.pieces[k/r.size].at(k % r.size)
 }
 
-// Share returns r for one more user.
+// Share adds a user to r, and returns r.
 func (r *Row) Share() *Row {
 	if r != nil {
 		r.users++
@@ -72,7 +75,7 @@ func (r *Row) Share() *Row {
 	return r
 }
 
-// Drop takes note that a user of r needs it no more.
+// Drop removes a user from r.
 func (p *Pool) Drop(r *Row) {
 	if r == nil {
 		return
@@ -86,8 +89,8 @@ func (p *Pool) Drop(r *Row) {
 	}
 }
 
-// Largest returns the row of the larger counts of a and b, whose count k is at least n. The caller gives up one use of
-// a for one of the result. b stays as it is.
+// Largest merges a and b: each count of the result is the larger one of a's and b's, and count k is at least n. The
+// caller stops being a user of a, and becomes one of the result. b stays as it is.
 func (p *Pool) Largest(a, b *Row, k, n int32) *Row {
 	switch {
 	case (b == nil || b == a) && a.At(k) >= n:
@@ -101,7 +104,7 @@ func (p *Pool) Largest(a, b *Row, k, n int32) *Row {
 		to.pieces[own] = p.largest(to.pieces[own], nil, k%p.n, n)
 		return to
 	}
-	same := true // as b
+	same := true // to has the pieces of b
 	for i, x := range b.pieces {
 		switch {
 		case i == own:
@@ -118,17 +121,16 @@ func (p *Pool) Largest(a, b *Row, k, n int32) *Row {
 	return to
 }
 
-// All is all parts of a row.
+// All means all parts of a row.
 const All = ^uint64(0)
 
-// Part is the part of a row that has count k, as a bit. Rows have at most 64 parts.
+// Part returns the part of a row that has count k, as a bit. A row has at most 64 parts: its pieces.
 func (p *Pool) Part(k int32) uint64 { return 1 << (k / p.n) }
 
-// Parts is how many parts a row has.
+// Parts returns how many parts a row has.
 func (p *Pool) Parts() int { return p.count }
 
-// LargestOf is Largest where only some parts of the result are asked for. The others are no larger than those of
-// Largest.
+// LargestOf is Largest if only some parts of the result matter. Counts of other parts are at most those of Largest.
 func (p *Pool) LargestOf(a, b *Row, k, n int32, parts uint64) *Row {
 	switch {
 	case parts == All || a == nil && b.At(k) >= n:
@@ -155,7 +157,7 @@ func (p *Pool) LargestOf(a, b *Row, k, n int32, parts uint64) *Row {
 	return to
 }
 
-// differ says whether some parts of two rows are not the same.
+// differ reports whether a and b have different pieces in some of parts.
 func (p *Pool) differ(a, b *Row, parts uint64) bool {
 	for left := parts & (All >> (64 - p.count)); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros64(left)
@@ -166,7 +168,7 @@ func (p *Pool) differ(a, b *Row, parts uint64) bool {
 	return false
 }
 
-// own returns r for one user, who gives up a use of r and may change the result.
+// own returns r, or a copy, with one user, who may change it. The caller stops being a user of r.
 func (p *Pool) own(r *Row) *Row {
 	if r != nil && r.users == 1 {
 		return r

@@ -1,6 +1,6 @@
 package vclock
 
-// A run is the counts up to end, from where the run before ends: value, value + slope and so on.
+// A run stands for counts from the end of the run before up to end: value, value + slope and so on.
 type run struct{ end, value, slope int32 }
 
 // fill writes the counts of runs to list.
@@ -14,7 +14,7 @@ func fill(list []int32, runs []run) {
 	}
 }
 
-// raise makes no count of list smaller than that of runs.
+// raise sets each count of list to the larger one of itself and that of runs.
 func raise(list []int32, runs []run) {
 	at := int32(0)
 	for _, x := range runs {
@@ -25,7 +25,8 @@ func raise(list []int32, runs []run) {
 	}
 }
 
-// within says whether no count of runs is larger than that of list, with sign 1; or smaller, with -1.
+// within reports, with sign 1, whether no count of runs is larger than that of list; with sign -1, whether none is
+// smaller.
 func within(runs []run, list []int32, sign int64) bool {
 	at := int32(0)
 	for _, x := range runs {
@@ -39,7 +40,7 @@ func within(runs []run, list []int32, sign int64) bool {
 	return true
 }
 
-// A cursor goes through runs: it is at a count that is value, in a run that ends at end, before the rest.
+// A cursor goes through runs. The count that it is at is value, in a run that ends at end. rest are the runs behind it.
 type cursor struct {
 	end, value, slope int32
 	rest              []run
@@ -53,7 +54,7 @@ func (p *Pool) cursor(r *piece) cursor {
 	return cursor{runs[0].end, runs[0].value, runs[0].slope, runs[1:]}
 }
 
-// pass goes from count at on to end, which is not beyond the run.
+// pass moves the cursor from count at to count end, which is at most the end of the run.
 func (c *cursor) pass(at, end int32) {
 	if end < c.end {
 		c.value += c.slope * (end - at)
@@ -62,12 +63,12 @@ func (c *cursor) pass(at, end int32) {
 	}
 }
 
-// A writer writes runs from the first count on. The last run is not yet among them.
+// A writer writes runs, from the first count on. It appends last to runs when a count does not continue it.
 type writer struct {
 	runs []run
 	last run
-	n    int32 // how many counts the last run has
-	next int64 // the count behind it, if it goes on
+	n    int32 // how many counts last has
+	next int64 // the count that would continue last
 }
 
 func (w *writer) begin() { w.runs, w.last, w.n = w.runs[:0], run{}, 0 }
@@ -79,7 +80,7 @@ func (w *writer) end() {
 	}
 }
 
-// larger writes the larger of n counts each of two runs.
+// larger writes n counts: the larger ones of two runs, which begin with x and y.
 func (w *writer) larger(n, x, xSlope, y, ySlope int32) {
 	gap, turn := int64(x)-int64(y), int64(xSlope)-int64(ySlope)
 	end := gap + turn*int64(n-1)
@@ -99,7 +100,7 @@ func (w *writer) larger(n, x, xSlope, y, ySlope int32) {
 	}
 }
 
-// put writes n counts from value on, to the last run if they go on with it.
+// put writes n counts from value on. They become a part of the last run if they continue it.
 func (w *writer) put(n, value, slope int32) {
 	switch {
 	case w.n > 1 && w.next == int64(value) && (n == 1 || slope == w.last.slope):

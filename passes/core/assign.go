@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// MostLanes is how many lanes a rank has at most, and MostCopies how many copies of scratch. UsualCopies is how many
-// these are unless the options say.
+// MostLanes is the most lanes of a rank, and MostCopies the most copies of scratch. UsualCopies is the number of copies
+// if the options name none.
 const MostLanes, MostCopies, UsualCopies = 64, 8, 3
 
-// assign gives each Move a lane of its rank, of which there are opt.Lanes at most. A lane is a block of the rank, which
-// goes through the tiles at its own pace: while one waits for the network, another moves the next tile.
+// assign gives each Move a lane of its rank. A rank has at most opt.Lanes of them. A lane is a block of the rank, which
+// goes through the tiles at its own pace: while one lane waits for the network, another moves the next tile.
 //
-// Moves of one depth share a lane, since one that mixes depths stalls at the first. Where a rank may have more lanes
-// than depths, those that write to other nodes have lanes of their own, and then the lanes that move most are split by
-// peer, so that one half sends while the other signals, down to one lane a Move. Where it may have fewer, neighbouring
-// depths share lanes of about equal weight.
+// Moves of one depth share a lane, since a lane that mixes depths stalls at the first. If a rank may have more lanes
+// than depths, Moves that write to other nodes get lanes of their own. Then the lanes that move most are split by peer,
+// so that one half sends while the other signals, down to one Move a lane. If a rank may have fewer lanes than depths,
+// neighbouring depths share lanes of about equal weight.
 //
-// Moves that the author gives one label share a lane too, apart from all others. Where labels are more than lanes, some
-// share one.
+// Moves to which the author gave one label share a lane, which has no other Moves. If there are more labels than lanes,
+// some labels share a lane.
 //
-// Launches of one pass keep one lane: MSCCL++ has no tiles to overlap.
+// If launches have one pass, ranks keep one lane: MSCCL++ has no tiles to overlap.
 func assign(l *State) (int, error) {
 	most := min(l.opt.Lanes, MostLanes)
 	if most <= 1 || l.onePass {
@@ -47,12 +47,12 @@ func assign(l *State) (int, error) {
 	return other, nil
 }
 
-// An assigner knows of each Move what decides which others share its lane.
+// An assigner holds, by Move, what decides which Moves share a lane.
 type assigner struct {
 	*State
-	deep   []int32 // on how many others it depends that follow each other
-	class  []int32 // that, and whether it writes to other nodes; what is slow goes first
-	offset []int32 // how far its peer is
+	deep   []int32 // its depth: the longest chain of Moves before it
+	class  []int32 // 2 * depth, + 1 if it writes to no other node; those that do are slow, and go first
+	offset []int32 // how far its peer is from its rank
 }
 
 func (l *State) newAssigner() *assigner {
@@ -68,7 +68,7 @@ func (l *State) newAssigner() *assigner {
 	return a
 }
 
-// byLabel parts the Moves of a rank by what the author asks for, and the others by depth, in at most so many lanes.
+// byLabel parts the Moves of a rank into at most most lanes: by the author's labels, and those without by depth.
 func (a *assigner) byLabel(moves []int32, most int) [][]int32 {
 	label := func(i int32) int32 { return a.moves[i].label }
 	slices.SortStableFunc(moves, func(i, j int32) int { return cmp.Compare(label(i), label(j)) })
@@ -89,7 +89,7 @@ func (a *assigner) byLabel(moves []int32, most int) [][]int32 {
 	return append(a.halved(a.byDepth(moves[:first], others), others), asked...)
 }
 
-// byDepth parts the Moves of a rank by depth, and by whether they write to other nodes, in at most so many lanes.
+// byDepth parts Moves of a rank into at most most lanes: by depth, and by whether they write to other nodes.
 func (a *assigner) byDepth(moves []int32, most int) [][]int32 {
 	deep, class := a.deep, a.class
 	slices.SortStableFunc(moves, func(i, j int32) int {
@@ -103,7 +103,7 @@ func (a *assigner) byDepth(moves []int32, most int) [][]int32 {
 			return lanes
 		}
 	}
-	total, sum := int64(0), make(map[int32]int64) // of Moves of lesser depths
+	total, sum := int64(0), make(map[int32]int64) // sum is by depth: the weight of all Moves of lesser depths
 	for k, i := range moves {
 		if k > 0 && deep[i] != deep[moves[k-1]] {
 			sum[deep[i]] = total
@@ -132,8 +132,8 @@ func parted(moves []int32, starts func(i, before int32) bool) (parts [][]int32) 
 	return parts
 }
 
-// halved halves the lanes that move most until there are so many, or each has one Move. Moves of a lane are sorted by
-// depth, and then by how far their peers are.
+// halved halves the lane that moves most until there are most lanes, or each has one Move. Moves of a lane are sorted
+// by depth, and then by how far their peers are.
 func (l *State) halved(lanes [][]int32, most int) [][]int32 {
 	weight := func(lane []int32) (sum int64) {
 		if len(lane) == 1 {
@@ -162,25 +162,25 @@ func (l *State) halved(lanes [][]int32, most int) [][]int32 {
 	return lanes
 }
 
-// weight is how many chunks Move i reads and writes.
+// weight returns how many chunks Move i reads and writes.
 func (l *State) weight(i int32) int64 {
 	m := &l.moves[i]
 	return int64(m.count) * int64(len(m.srcs)+len(m.dsts))
 }
 
-// mixed says whether Moves x and i, made one, would write both to ranks of another node and to others, or be of two
-// lanes that the author asks for. Lanes keep these apart.
+// mixed reports whether Moves x and i must stay two because of lanes: only one of them writes to another node, or the
+// author gave them different labels.
 func (l *State) mixed(x, i int32) bool {
 	return l.opt.Lanes > 1 && !l.onePass && (l.far(x) != l.far(i) || l.moves[x].label != l.moves[i].label)
 }
 
-// far says whether Move i writes memory of another node.
+// far reports whether Move i writes memory of another node.
 func (l *State) far(i int32) bool {
 	m := &l.moves[i]
 	return slices.ContainsFunc(m.dsts, func(x spot) bool { return x.rank >= 0 && l.nodeOf(x.rank) != l.nodeOf(m.rank) })
 }
 
-// nodeOf is the node of a rank: as Options say, or else the program.
+// nodeOf returns the node of a rank, by the options, or else by the program.
 func (l *State) nodeOf(rank int32) int32 {
 	switch {
 	case l.opt.Nodes != nil:

@@ -7,18 +7,18 @@ import (
 	"mscclc/ir/vclock"
 )
 
-// newChains makes chains of blocks, and returns how many: where the first group of a block needs what the last of
-// another wrote, that other is before it in a chain. So who knows of a group of a chain that it is over, or of a block
-// that it has begun, knows that all of the chain before it is over, and clocks have one entry for a chain. The first
-// block of a rank begins a chain: others note that it has begun where they know nothing else.
+// newChains puts the blocks into chains, and returns how many chains there are. A block follows another in a chain if
+// its first group reads what the other's last group wrote. A clock that knows that a group is over, or that a block has
+// begun, then knows that all earlier blocks of the chain are over. So clocks have one entry for each chain. The first
+// block of a rank always begins a chain, since other ranks may know only that it has begun.
 func (s *oneSync) newChains() int32 {
 	n := s.blocks()
 	s.chain, s.base = make([]int32, n), make([]int32, n)
-	giver, taker := make([]int32, n), make([]int32, n) // of a block: the one before and behind it, or -1
+	giver, taker := make([]int32, n), make([]int32, n) // by block: the one before it and the one behind it, or -1
 	for b := range n {
 		giver[b], taker[b] = -1, -1
 	}
-	started := make([]bool, n) // a block takes over from one that started before it, so that no chain goes round
+	started := make([]bool, n) // a block follows only one that started before it, so that no chain is a circle
 	for g := range s.groups {
 		b := s.groups[g].block
 		if started[b] {
@@ -47,8 +47,8 @@ func (s *oneSync) newChains() int32 {
 	return chains
 }
 
-// giver is a block whose last group wrote what group g, the first of its block, needs, and which nobody has taken over
-// from; or -1.
+// giver returns a block whose last group wrote what group g reads, and that no block follows yet, or -1. g is the first
+// group of its block.
 func (s *oneSync) giver(g int32, taker []int32) int32 {
 	for _, i := range s.groups[g].moves {
 		for _, d := range s.deps.of(i) {
@@ -61,8 +61,8 @@ func (s *oneSync) giver(g int32, taker []int32) int32 {
 	return -1
 }
 
-// inOrder lists all blocks, by lane, and those of a lane by rank. Where ranks have several lanes and nodes, the first
-// ranks of all nodes come first, then the second, and so on; see vclock.Within.
+// inOrder lists all blocks, sorted by lane, and within a lane by rank. With several lanes and nodes, the first ranks of
+// all nodes come first, then the second ranks, and so on; vclock.Within says why.
 func (s *oneSync) inOrder() []int32 {
 	list, within := make([]int32, s.blocks()), vclock.Within(s.opt.Nodes, s.n)
 	for b := range list {

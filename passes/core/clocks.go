@@ -4,9 +4,10 @@ import (
 	"mscclc/ir/vclock"
 )
 
-// This file is what blocks know of each other while oneSync runs their groups.
+// This file has the clocks by which oneSync follows what blocks know of each other.
 
-// A oneClock is what a block knows of itself and, by a row, of all chains of blocks; see oneSync.entry.
+// A oneClock says what a block knows: own is its entry for its own chain of blocks, and row has an entry for each
+// chain. oneSync.entry says what entries mean.
 type oneClock struct {
 	row        *vclock.Row
 	chain, own int32
@@ -14,13 +15,13 @@ type oneClock struct {
 
 func (c *oneClock) of(chain int32) int32 {
 	entry := c.row.At(chain)
-	if chain == c.chain { // blocks behind it in its chain may have told more
+	if chain == c.chain { // later blocks of the chain may have told more
 		entry = max(entry, c.own)
 	}
 	return entry
 }
 
-// share is another clock that knows what c does.
+// share returns a clock that knows what c knows, and shares its row.
 func (c *oneClock) share() oneClock {
 	c.row.Share()
 	return *c
@@ -37,25 +38,25 @@ func (s *oneSync) knowNothing() {
 	}
 }
 
-// forget lets go of c's row.
+// forget gives up c's row.
 func (s *oneSync) forget(c *oneClock) {
 	s.rows.Drop(c.row)
 	c.row = nil
 }
 
-// note lets c know an entry of another block.
+// note has c learn an entry of another block.
 func (s *oneSync) note(c *oneClock, block, entry int32) {
 	if s.parts&s.rows.Part(s.chain[block]) != 0 {
 		c.row = s.rows.Largest(c.row, nil, s.chain[block], entry)
 	}
 }
 
-// learn lets c know what from does.
+// learn has c learn what from knows.
 func (s *oneSync) learn(c, from *oneClock) {
 	c.row = s.rows.LargestOf(c.row, from.row, from.chain, from.own, s.parts)
 }
 
-// A oneSnap is a clock as it was, for so many that may yet ask.
+// A oneSnap is a copy of a block's clocks at one moment. It may be asked for asks times more.
 type oneSnap struct {
 	done, seen oneClock
 	asks       int32
@@ -64,8 +65,8 @@ type oneSnap struct {
 // mostEntries bounds the memory of rows, in words: 256 MiB. Tests set it to less.
 var mostEntries int64 = 1 << 26
 
-// store keeps snap until nobody may ask any more. Where all have too many entries, the oldest lose theirs: who asks
-// them then learns only that their group is over, and may wait for more than it must.
+// store keeps snap until its last ask. If all snaps together have too many entries, the oldest lose theirs. A block
+// that asks such a snap learns only that its group is over, and may then wait more often than it must.
 func (s *oneSync) store(snap *oneSnap) {
 	s.kept = append(s.kept, snap)
 	for s.rows.Entries > mostEntries && len(s.kept) > 0 {
@@ -75,7 +76,7 @@ func (s *oneSync) store(snap *oneSnap) {
 	}
 }
 
-// drop takes note that one fewer may ask.
+// drop counts one ask as done, and forgets snap after the last.
 func (s *oneSync) drop(snap *oneSnap) {
 	if snap.asks--; snap.asks <= 0 {
 		s.forget(&snap.done)
@@ -84,17 +85,16 @@ func (s *oneSync) drop(snap *oneSnap) {
 	}
 }
 
-// A oneLesson is what a block knows from its next group on, and whether that
-// includes all that it knew by a row.
+// A oneLesson is what a block knows from its next group on. includes says that the lesson has all that row has.
 type oneLesson struct {
 	oneClock
 	includes bool
 	row      *vclock.Row
 }
 
-// entry is what clocks say of the chain of a block when k of its groups are over in a pass: of the first pass, as
-// nobody asks what is over in others. It is 1 + base where the launch of the block's rank is known to have begun, and
-// what is no more than base says nothing of the block.
+// entry returns the entry of a block's chain when k groups of the block are over in a pass. Entries count groups of the
+// first pass only, since nothing is asked about later ones. An entry of base + 1 says that the launch of the block's
+// rank has begun. An entry up to base says nothing of the block.
 func (s *oneSync) entry(block int32, pass, k int32) int32 {
 	if pass > 0 {
 		k = s.size[block]
@@ -102,19 +102,19 @@ func (s *oneSync) entry(block int32, pass, k int32) int32 {
 	return s.base[block] + 1 + k
 }
 
-// ends is the entry that says that group g of a pass is over.
+// ends returns the entry that says that group g of a pass is over.
 func (s *oneSync) ends(g, pass int32) int32 {
 	return s.entry(s.groups[g].block, pass, s.groups[g].at+1)
 }
 
-// begin and end are what group g of a pass knows of itself when it begins and
-// when it is over, and send keeps what those learn who read its packets.
+// begin sets what the block of group g knows of itself when g begins in a pass.
 func (s *oneSync) begin(g, pass int32) {
 	b := s.groups[g].block
 	s.done[b].own = s.entry(b, pass, s.groups[g].at)
 	s.seen[b].own = s.done[b].own
 }
 
+// send keeps what the readers of group g's packets learn by them.
 func (s *oneSync) send(g int32) {
 	asks := int32(0)
 	for _, i := range s.groups[g].moves {
@@ -130,9 +130,8 @@ func (s *oneSync) send(g int32) {
 	}
 }
 
-// relay keeps what the packets of Move i tell to asks readers, if it makes them of
-// others' packets: what these tell, besides what its group knows. It says whether
-// that is so.
+// relay keeps what the packets of Move i tell their asks readers, if i makes them of other packets: what its group
+// knows, and what the other packets tell. It reports whether i does so.
 func (s *oneSync) relay(i, asks int32) bool {
 	snap := &s.relayed[i]
 	for _, d := range s.deps.of(i) {
@@ -149,12 +148,12 @@ func (s *oneSync) relay(i, asks int32) bool {
 	return snap.asks > 0
 }
 
-// brings says whether d is of packets that Move i reads, of another rank.
+// brings reports whether d is a dependence of Move i on packets of another rank.
 func (s *oneSync) brings(i int32, d oneDep) bool {
 	return d.kind == depPacket && s.moves[d.on].rank != s.moves[i].rank
 }
 
-// tells is what the packets of Move i tell.
+// tells returns what the packets of Move i tell.
 func (s *oneSync) tells(i int32) *oneSnap {
 	if s.relayed[i].asks > 0 {
 		return &s.relayed[i]
@@ -162,6 +161,7 @@ func (s *oneSync) tells(i int32) *oneSnap {
 	return &s.before[s.of[i]]
 }
 
+// end has the block of group g know at the end of g what it learned by packets, and that g is over.
 func (s *oneSync) end(g, pass int32) {
 	b := s.groups[g].block
 	for _, i := range s.groups[g].moves {
@@ -182,13 +182,13 @@ func (s *oneSync) end(g, pass int32) {
 	s.seen[b].own = done.own
 }
 
-// lesson is what block b learns by Move i, who then has asked.
+// lesson has block b learn, from its next group on, what the packets that Move i reads tell.
 func (s *oneSync) lesson(b, i int32) {
 	if !s.packets {
 		return
 	}
 	learned, relayed := &s.learned[b], &s.relayed[i]
-	if relayed.asks > 0 { // all that it reads, and what b knew when it began
+	if relayed.asks > 0 { // which has what those packets tell, and what b knew when i began
 		if learned.oneClock.row == nil && relayed.done.row != nil {
 			learned.includes, learned.row = true, s.done[b].row
 		}

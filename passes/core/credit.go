@@ -7,19 +7,18 @@ import (
 	"mscclc/ir/vclock"
 )
 
-// This file sees to it that scratch and packets are not written before what
-// they held depth passes ago has been read. Passes go on as the first left the
-// clocks: nothing else need order them, as if all were of one launch.
+// This file keeps copies of scratch and packets from being written before their last content was read, some passes
+// earlier. A later pass begins with the clocks that the pass before it left. It assumes no other order between passes,
+// as if all were of one launch.
 
-// A reuse is a Move that writes scratch or packets which Move read, of another
-// block, reads in the same pass.
+// A reuse is a Move that writes scratch or packets, and a Move of another block that reads them in the same pass.
 type reuse struct{ writer, read int32 }
 
-// credit inserts credits: waits for a signal of depth passes ago.
+// credit inserts credits: waits for a signal of as many passes earlier as there are copies.
 func credit(l *State) (int, error) {
 	s := l.sync
 	var list []reuse
-	latest := make(map[[2]int32]int32) // by reader's and writer's block: the reader's last group
+	latest := make(map[[2]int32]int32) // by the block of the reader and that of the writer: the last group that reads
 	s.eachDep(func(i int32, d oneDep) {
 		if d.slot && (d.kind == depPacket || !s.onePass) {
 			list = append(list, reuse{d.on, i})
@@ -45,14 +44,14 @@ func credit(l *State) (int, error) {
 	return len(list), nil
 }
 
-// shake has writers of packets wait until the launch of who reads them is known to have begun: what it read in the one
-// before it has read.
+// shake has a writer of packets wait until it knows that the reader's launch has begun. The reader has then read all
+// packets of the launch before.
 func (s *oneSync) shake(list []reuse) {
 	byBlock := make([][]int32, s.blocks())
 	for g := range s.groups {
 		byBlock[s.groups[g].block] = append(byBlock[s.groups[g].block], int32(g))
 	}
-	told := make(map[[2]int32]bool) // a writer's block and a reader's rank
+	told := make(map[[2]int32]bool) // by the block of the writer and the rank of the reader
 	slices.SortStableFunc(list, func(u, v reuse) int { return cmp.Compare(s.of[u.writer], s.of[v.writer]) })
 	for _, u := range list {
 		b, owner := s.blockOf(u.writer), s.moves[u.read].rank
@@ -63,9 +62,9 @@ func (s *oneSync) shake(list []reuse) {
 	}
 }
 
-// beginBefore has the groups of a block know by group g that owner's launch has begun.
+// beginBefore has a block wait, at group g or before, until owner's launch has begun. groups are the block's.
 func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
-	last := groups[0] // the last that is not a part of another
+	last := groups[0] // the last group up to g that may wait
 	for _, h := range groups {
 		if h > g {
 			break
@@ -86,15 +85,15 @@ func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.behind(x, own), s.behind(y, own)) })
 }
 
-// An owed is a reuse whose writer does not know that the reader is over: block from would tell block to, behind group
-// at.
+// An owed is a reuse whose writer does not know that the reader is over. A signal from block from to block to, behind
+// group at, would tell it.
 type owed struct {
 	reuse
 	from, to, at int32
 }
 
-// owe lists what is owed, by the writer's group, and of one group the latest first, since it tells most. latest is by
-// reader's and writer's block: the reader's last group.
+// owe lists what is owed, sorted by the writer's group. Within a group the latest signal comes first, since it tells
+// most. latest is the last group that reads, by the block of the reader and that of the writer.
 func (s *oneSync) owe(list []reuse, latest map[[2]int32]int32) []owed {
 	owe := make([]owed, len(list))
 	for k, u := range list {
@@ -111,16 +110,16 @@ func (s *oneSync) owe(list []reuse, latest map[[2]int32]int32) []owed {
 	return owe
 }
 
-// credit goes through the first pass once more, and keeps what signals behind readers would tell there. Then it goes on
-// to the pass that uses the copies of the first again, and has its writers wait for those that tell them what they do
-// not know.
+// credit runs the first pass once more, and keeps what signals behind the readers would tell there. Then it runs the
+// pass that uses the copies of the first pass again. A writer that does not know there that its reader is over waits
+// for such a signal.
 func (s *oneSync) credit(owe []owed) {
-	told, asks := make([]oneClock, len(s.groups)), make([]int32, len(s.groups)) // of a group
+	told, asks := make([]oneClock, len(s.groups)), make([]int32, len(s.groups)) // by group
 	for k := range owe {
 		asks[owe[k].at]++
 	}
 	hears, learns := s.lastNeeds(owe)
-	over := make([]uint64, len(s.groups)) // of a group: the parts of what it tells that are learned
+	over := make([]uint64, len(s.groups)) // by group: the parts of its clock that others learn
 	for k := range owe {
 		over[owe[k].at] |= s.toLearn(owe[k:], learns)
 	}
@@ -156,14 +155,14 @@ func (s *oneSync) credit(owe []owed) {
 	}, func(int32) {})
 }
 
-// known says whether u's writer knows at the end of the pass that its reader is over.
+// known reports whether u's writer knows at the end of the pass that its reader is over.
 func (s *oneSync) known(u reuse) bool {
 	knows := &s.done[s.blockOf(u.writer)]
 	return s.round(u.read, func(x int32) bool { return knows.of(s.chain[s.blockOf(x)]) >= s.ends(s.of[x], 0) })
 }
 
-// next runs one more pass, and calls check with every group when it has waited,
-// and over when it has ended. Before a group its block learns the parts that hears has for it; nil is all.
+// next runs one more pass. It calls check with each group after the group's waits, and over at the group's end. hears,
+// indexed by group, says which parts of clocks the group's waits teach its block; nil is all parts.
 func (s *oneSync) next(pass int32, hears []uint64, check, over func(g int32)) {
 	for g := range s.after {
 		s.after[g] = oneSnap{}

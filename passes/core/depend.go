@@ -2,20 +2,20 @@ package core
 
 import "mscclc/ir"
 
-// A oneDep says that a Move must follow another, and why.
+// A oneDep is a dependence: a Move must follow the Move on, for the reason kind.
 type oneDep struct {
 	on   int32
 	kind depKind
 	slot bool // it reads scratch or packets that on wrote
 }
 
-// A depKind is what one Move must know of another.
+// A depKind says what a Move must know of the Move that it depends on.
 type depKind uint8
 
 const (
 	depSees   depKind = iota // it reads or overwrites plain data that the other wrote
 	depOver                  // it writes what the other has read
-	depPacket                // it reads packets of the other, which say so themselves
+	depPacket                // it reads packets of the other, which need no signal
 )
 
 // depNames name the kinds in the text form.
@@ -29,13 +29,13 @@ type depList struct {
 
 func (d *depList) of(i int32) []oneDep { return d.to[d.start[i]:d.start[i+1]] }
 
-// depend derives the dependences from the order of the Moves: a read follows
-// the last write of each cell, a write all reads since the last write, and that
-// write too: packets of its reader tell that it is over, but not that it is seen.
+// depend derives the dependences from the order of the Moves. A read depends on the last write of each of its cells. A
+// write depends on all reads since the last write, and on that write too: packets from a reader tell that the write is
+// over, but not that the later writer sees what it wrote.
 func depend(l *State) (int, error) {
 	known, in := ir.NewAccesses(int(l.cells())), l.merged()
 	l.deps = depList{start: make([]int32, 1, len(l.moves)+1), to: make([]oneDep, 0, 2*len(l.moves))}
-	seen := make([][2][3]int32, len(l.moves)) // of a Move, by slot and kind: 1 + who was last seen to depend on it
+	seen := make([][2][3]int32, len(l.moves)) // by Move, slot and kind: 1 + the last Move found to depend on it
 	for i := range l.moves {
 		m, at := &l.moves[i], int32(i)
 		add := func(on int32, kind depKind, slot bool) {
@@ -78,7 +78,8 @@ func depend(l *State) (int, error) {
 	return len(l.deps.to), nil
 }
 
-// eachRun calls f with the first cell of each run of those of count chunks from x on that the same Moves have accessed.
+// eachRun goes through the cells of count chunks from x on. It calls f with the first cell of each run of cells that
+// the same Moves have accessed.
 func (l *layout) eachRun(known *ir.Accesses, x spot, count int32, f func(first int)) {
 	l.each(x, count, func(first, end int32) {
 		known.Cut(int(first), int(end-first))

@@ -1,14 +1,14 @@
-// Package core is the one-sided lowering. Lower makes of a chunk DAG a program whose steps move data of any rank's
-// memory, and the signals and waits that these need.
+// Package core is the one-sided lowering. Lower makes a program of a chunk DAG. The steps of the program move data of
+// any rank's memory, and there are the signals and waits that these steps need.
 //
-// One State travels through Table, which says what happens in which order, and which properties each pass needs and
-// gives. State.WriteText prints it after any pass. The tests have a checker for each property, run all of them after
-// every pass, and hold that they find what goes wrong in broken copies of the passes.
+// The passes of Table rewrite one State, in this order. Table says which properties each pass needs and gives.
+// State.WriteText prints the State after any pass. The tests have a checker for each property, and run all checkers
+// after every pass. They also break copies of the passes, and check that the checkers find it.
 //
-// The passes up to fuse rewrite a list whose order is its meaning, and in which each item stands behind all that it
-// must follow: so a wait for what is earlier in the list, on any rank, can close no cycle. The list is evaluated on
-// symbolic chunks after every pass. The passes order and group choose another order that keeps all dependences. The
-// passes from sync on insert what makes the ranks keep it; what comes out is proven by ir/verify.
+// The passes up to fuse rewrite a list whose order is its meaning. Each item is behind all items that it must follow.
+// So waits for earlier items of the list, on any rank, cannot form a cycle. After every pass the tests evaluate the
+// list on symbolic chunks. The passes order and group choose another order that keeps all dependences. The passes from
+// sync on insert the signals and waits that make the ranks keep this order. ir/verify proves the program that results.
 //
 // The package may import ir, ir/diag, ir/eval, ir/text and ir/vclock.
 package core

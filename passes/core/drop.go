@@ -6,22 +6,22 @@ import (
 	"mscclc/ir"
 )
 
-// drop removes what nobody reads, and copies of a chunk onto itself.
+// drop removes destinations that nobody reads, copies of a chunk onto itself, and Moves without destinations.
 func drop(l *State) (int, error) {
 	dropped := l.dropDead()
 	l.sweep()
 	return dropped, nil
 }
 
-// sweep removes the Moves that are no more.
+// sweep removes the Moves that have no destinations.
 func (l *State) sweep() {
 	l.moves = slices.DeleteFunc(l.moves, func(m oneMove) bool { return len(m.dsts) == 0 })
 }
 
-// dropDead removes destinations that nobody reads before they are written
-// again or the program ends, and the operands of Moves without any, and returns how many destinations that were.
+// dropDead removes destinations that nobody reads before they are written again or the program ends. A Move that is
+// left without destinations loses its sources. dropDead returns how many destinations it removed.
 func (l *State) dropDead() int {
-	live := make([][]bool, len(l.views)) // in each
+	live := make([][]bool, len(l.views)) // by view and cell: its content is read later
 	for v := range live {
 		live[v] = make([]bool, l.cells())
 		for r := range int(l.n) {

@@ -14,21 +14,22 @@ type oneEmitter struct {
 	*oneSync
 	p       *ir.Program
 	flags   map[flagKey]int32
-	raised  map[flagKey]int32 // how many signals a flag gets in a pass, or a launch
-	ordinal []int32           // of a signal: which of its flag's it is, from 1
-	behind  [][]int32         // of a group: the signals behind it
-	begun   [][]int32         // of a rank: the blocks that wait for its launch to begin
-	left    [][]int32         // of a block: those that tell it at the end of a launch
-	list    []ir.Operand      // of the step that is being made
+	raised  map[flagKey]int32 // how many signals a flag gets in a pass, or in a launch
+	ordinal []int32           // by signal: its number among those of its flag, from 1
+	behind  [][]int32         // by group: the signals behind it
+	begun   [][]int32         // by rank: the blocks that wait for its launch to begin
+	left    [][]int32         // by block: the blocks that signal it at the end of a launch
+	list    []ir.Operand      // the operands of the step that is being made
 }
 
-// A flagKey is a flag, which one block raises for another, in each pass or launch. It lies with the rank that waits.
+// A flagKey names a flag, by which one block signals another, in each pass or in each launch. The flag is in the memory
+// of the rank that waits.
 type flagKey struct {
 	from, to int32
 	launch   bool
 }
 
-// emit freezes what sync has decided.
+// emit writes the program: the Moves, and the signals and waits that sync and the passes behind it have decided on.
 func (l *State) emit() (*ir.Program, error) {
 	s := l.sync
 	s.settled()
@@ -57,12 +58,12 @@ func (l *State) emit() (*ir.Program, error) {
 		}
 		p.Rank = append(p.Rank, ir.Range{First: at, End: int32(len(p.Blocks))})
 	}
-	_ = eval.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
+	_ = eval.MarkFinal(p) // an error says why p cannot do avg, and p then lacks the flag for it
 	return p, nil
 }
 
-// together is how many replicas of a block of these steps share a CTA: where all its Moves copy to other nodes, few
-// threads keep up with the network.
+// together returns how many replicas of a block with these steps share a CTA, or 0. They do if all Moves of the block
+// copy to other nodes, since a few threads keep up with the network.
 func (e *oneEmitter) together(p *ir.Program, rank int32, steps []ir.Step) int32 {
 	moves := 0
 	for i := range steps {
@@ -83,7 +84,7 @@ func (e *oneEmitter) together(p *ir.Program, rank int32, steps []ir.Step) int32 
 	return int32(e.opt.Together)
 }
 
-// count counts the signals of each flag, in the order of their block.
+// count numbers the signals of each flag, in the order of the block that sends them.
 func (e *oneEmitter) count() {
 	e.countBegun()
 	order := make([]int32, len(e.signals))
@@ -110,7 +111,7 @@ func (e *oneEmitter) count() {
 	}
 }
 
-// countBegun lists who waits for a rank's launch to begin. The signals are the first of their flags.
+// countBegun lists the blocks that wait for each rank's launch to begin. Its signals are the first of their flags.
 func (e *oneEmitter) countBegun() {
 	for g, list := range e.begins {
 		for _, owner := range list {
@@ -127,7 +128,8 @@ func (e *oneEmitter) countBegun() {
 	}
 }
 
-// launch is the flag of signals that are raised once in a launch: one with all others where that is once in a pass.
+// launch returns the flag of the signals from one block to another that are sent once in a launch. If launches have one
+// pass, it is the flag of all their signals.
 func (e *oneEmitter) launch(from, to int32) flagKey { return flagKey{from, to, !e.onePass} }
 
 // room makes room for all steps and operands.
@@ -154,7 +156,7 @@ func (e *oneEmitter) room() {
 	e.p.OneSided.Operands = make([]ir.Operand, 0, operands)
 }
 
-// flag is a flag, as an operand. Flags are numbered among those of their rank.
+// flag returns a flag as an operand. Flags are numbered within their rank.
 func (e *oneEmitter) flag(key flagKey, nth int32) ir.Operand {
 	f, ok := e.flags[key]
 	if !ok {
@@ -166,7 +168,7 @@ func (e *oneEmitter) flag(key flagKey, nth int32) ir.Operand {
 	return ir.Operand{Rank: e.rankOf(key.to), Buf: ir.Flags, Index: f, Nth: nth}
 }
 
-// block writes the steps of a block. The first of its rank tells that the launch has begun.
+// block writes the steps of a block. The first block of a rank signals that the launch has begun.
 func (e *oneEmitter) block(block int32, groups []int32) {
 	var list []ir.Operand
 	if rank := e.rankOf(block); block == e.firstOf(rank) {
@@ -199,7 +201,7 @@ func (e *oneEmitter) block(block int32, groups []int32) {
 	e.step(ir.Step{Op: ir.Await, Flags: leave, Pos: -1}, list, nil)
 }
 
-// group writes the steps of a group, what it waits for and what it signals.
+// group writes the waits of a group, its Moves and its signals.
 func (e *oneEmitter) group(block, g int32) {
 	moves := e.groups[g].moves
 	pos := e.moves[moves[0]].pos
@@ -248,7 +250,7 @@ func (e *oneEmitter) awaited(block, g int32, list []ir.Operand) []ir.Operand {
 	return list
 }
 
-// operands appends the operands that spots are.
+// operands appends spots as operands.
 func (e *oneEmitter) operands(to []ir.Operand, list []spot) []ir.Operand {
 	for _, x := range list {
 		o := ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}

@@ -9,8 +9,8 @@ import (
 // mostSources bounds the sources of a fold, so that long chains stay linear.
 const mostSources = 256
 
-// fuse makes one Move of several that pass on the same data, and removes what
-// nobody reads then, until nothing changes. The order of the list stays legal.
+// fuse makes one Move of several that pass on the same data, and removes what nobody reads any more, until nothing
+// changes. The order of the list stays legal.
 func fuse(l *State) (int, error) {
 	before, n := len(l.moves), l.cells()
 	f := &oneFuser{State: l, first: make([]int32, n), uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)),
@@ -32,7 +32,7 @@ func fuse(l *State) (int, error) {
 	return before - len(l.moves), nil
 }
 
-// visit fuses Move i with earlier ones, and notes what is left of it.
+// visit fuses Move i with earlier ones, and records what is left of it.
 func (f *oneFuser) visit(i int32) {
 	m := &f.moves[i]
 	if len(m.dsts) == 0 || f.hoist(i) {
@@ -40,7 +40,7 @@ func (f *oneFuser) visit(i int32) {
 	}
 	for k := 0; k < len(m.srcs); {
 		if n := f.take(i, k); n > 0 {
-			k += n // these were looked at where they were; what has changed for them is for the next time
+			k += n // these were looked at in their own Move; the next round looks at them here
 		} else if !f.forward(i, k) {
 			k++
 		}
@@ -56,17 +56,16 @@ func (f *oneFuser) visit(i int32) {
 	}
 }
 
-// start is the cell that m's first source begins at.
+// start returns the cell at which m's first source begins.
 func (f *oneFuser) start(m *oneMove) int32 { return f.cell(m.srcs[0], max(m.srcs[0].rank, 0)) }
 
-// ported says whether a port moves m: then it has one source and one destination.
+// ported reports whether a port moves m, which then has one source and one destination.
 func (f *oneFuser) ported(m *oneMove) bool {
 	return len(m.srcs) == 1 && len(m.dsts) == 1 && (m.srcs[0].via == ir.ViaPort || m.dsts[0].via == ir.ViaPort)
 }
 
-// hoist lets an earlier Move of the same rank write what i does, if one has the
-// same sources, or makes what i copies, and if nothing that i's destinations
-// must wait for comes after that.
+// hoist has an earlier Move of the same rank write i's destinations. The earlier Move has the same sources as i, or it
+// makes what i copies. Nothing that i's destinations must wait for may come behind it.
 func (f *oneFuser) hoist(i int32) bool {
 	m := &f.moves[i]
 	if f.ported(m) {
@@ -95,8 +94,7 @@ func (f *oneFuser) hoist(i int32) bool {
 	return true
 }
 
-// made returns the Move of i's rank that has src, a source of i, as one of its
-// destinations, or -1.
+// made returns the Move of i's rank that wrote src, a source of i, as one of its destinations, or -1.
 func (f *oneFuser) made(i int32, src spot) int32 {
 	m := &f.moves[i]
 	if src.rank != m.rank {
@@ -117,8 +115,8 @@ func (f *oneFuser) made(i int32, src spot) int32 {
 	return w - 1
 }
 
-// free says whether Move x could write m's destinations: nobody reads or writes
-// them from then on, and x reads none in part.
+// free reports whether Move x could write m's destinations: nobody reads or writes them between x and m, and x reads
+// none of them in part.
 func (f *oneFuser) free(x int32, m *oneMove) bool {
 	o := &f.moves[x]
 	for _, d := range m.dsts {
@@ -134,7 +132,7 @@ func (f *oneFuser) free(x int32, m *oneMove) bool {
 	return true
 }
 
-// freeIn says so of one destination in one view.
+// freeIn is free for one destination, in one view.
 func (f *oneFuser) freeIn(v int, x int32, d spot, count int32) bool {
 	in, writer, reader := &f.views[v], f.writer[v], f.reader[v]
 	own := slices.ContainsFunc(f.moves[x].srcs, func(s spot) bool {
@@ -145,8 +143,8 @@ func (f *oneFuser) freeIn(v int, x int32, d spot, count int32) bool {
 	})
 }
 
-// covered says whether d, of all ranks, writes all that a
-// destination of Move x does, which then need not.
+// covered reports whether d, which is of all ranks, writes all that a destination of Move x writes. That destination is
+// then not needed.
 func (f *oneFuser) covered(x int32, d spot) bool {
 	if d.rank != ir.AllRanks {
 		return false
@@ -156,7 +154,7 @@ func (f *oneFuser) covered(x int32, d spot) bool {
 	})
 }
 
-// join gives i's destinations to x.
+// join gives i's destinations to Move x.
 func (f *oneFuser) join(x, i int32) {
 	o, m := &f.moves[x], &f.moves[i]
 	for _, d := range m.dsts {
@@ -176,10 +174,9 @@ func (f *oneFuser) join(x, i int32) {
 	f.changed = true
 }
 
-// take lets Move i read, in place of its source k, what the Move read that made
-// it, if nobody else wants the value between and that is still to be had. A sum
-// can be taken apart only where folding from left to right gives it. It returns how
-// many sources come instead, from k on or from 0.
+// take replaces source k of Move i by the sources of the Move that made it. Nobody else may read the value between, and
+// these sources must still be unchanged. A sum may be taken apart only where folding from left to right gives the same.
+// take returns how many sources come in place of k, which then begin at k or at 0.
 func (f *oneFuser) take(i int32, k int) int {
 	m := &f.moves[i]
 	src := m.srcs[k]
@@ -217,8 +214,8 @@ func (f *oneFuser) take(i int32, k int) int {
 	return n
 }
 
-// forward lets Move i read, in place of its source k in scratch, the chunks of
-// its own rank that were copied there, if they are what they were.
+// forward replaces source k of Move i, which is in scratch, by the chunks of i's rank that were copied there, if these
+// are unchanged.
 func (f *oneFuser) forward(i int32, k int) bool {
 	m := &f.moves[i]
 	if m.srcs[k].buf != ir.Scratch {

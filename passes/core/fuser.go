@@ -6,22 +6,22 @@ import (
 	"mscclc/ir"
 )
 
-// This file is what fuse knows of the Moves that it has gone through.
+// This file has the tables in which fuse keeps what it knows of the Moves so far.
 
 // A oneFuser goes through the Moves once.
 type oneFuser struct {
 	*State
-	writer [][]int32 // of a cell in a view: 1 + the Move that wrote it last, so far
-	reader [][]int32 // of a cell in a view: 1 + the last Move that read it, so far
-	first  []int32   // of a cell: 1 + the last Move whose first source begins there, so far
-	uses   []int32   // of a Move: how many read what it writes
-	kept   []bool    // of a Move: some of it is in an output at the end
-	last   []int32   // of a Move: 1 + the last that was counted among its uses
+	writer [][]int32 // by view and cell: 1 + the last Move so far that wrote it
+	reader [][]int32 // by view and cell: 1 + the last Move so far that read it
+	first  []int32   // by cell: 1 + the last Move so far whose first source begins there
+	uses   []int32   // by Move: how many Moves read what it writes
+	kept   []bool    // by Move: some of what it writes is in an output at the end
+	last   []int32   // by Move: 1 + the last Move that was counted in uses
 
 	changed bool
 }
 
-// begin counts who reads what each Move writes, before f goes through the Moves once more.
+// begin counts how many Moves read what each Move writes, before f goes through the Moves once more.
 func (f *oneFuser) begin() {
 	for _, list := range slices.Concat(f.writer, f.reader, [][]int32{f.first, f.uses, f.last}) {
 		clear(list)
@@ -57,7 +57,8 @@ func (f *oneFuser) countUses(i int32) {
 	f.write(i)
 }
 
-// wrote says whether f holds, in every view, of 1 + the Moves that wrote count chunks from x on last, or of 0.
+// wrote reports whether f holds, in every view, for 1 + the last Move that wrote each of count chunks from x on. It is
+// 0 for a chunk that no Move wrote.
 func (f *oneFuser) wrote(x spot, count int32, holds func(w int32) bool) bool {
 	for v := range f.views {
 		if !f.views[v].all(x, count, func(c int32) bool { return holds(f.writer[v][c]) }) {
@@ -67,7 +68,7 @@ func (f *oneFuser) wrote(x spot, count int32, holds func(w int32) bool) bool {
 	return true
 }
 
-// meet says whether count chunks from a and from b on overlap in part, in any view.
+// meet reports whether count chunks from a on and count chunks from b on overlap in part, in any view.
 func (f *oneFuser) meet(a, b spot, count int32) bool {
 	return slices.ContainsFunc(f.views, func(v layout) bool { return v.crosses(a, b, count) })
 }
@@ -79,7 +80,7 @@ func (f *oneFuser) write(i int32) {
 	}
 }
 
-// writes notes that Move i writes d, of what srcs hold.
+// writes records that Move i writes d, of what srcs hold.
 func (f *oneFuser) writes(i int32, srcs []spot, d spot) {
 	for v := range f.views {
 		if !f.keeps(v, srcs, d) {

@@ -1,16 +1,16 @@
 package core
 
-// A oneGroup is Moves of a block that run together: none needs another, unless
-// by packets that go round other ranks.
+// A oneGroup is Moves of a block that run together. None depends on another, except by packets that go round other
+// ranks.
 type oneGroup struct {
 	block int32
-	at    int32 // its number within its block; parts of one group have one
-	joint bool  // it is part of the group before it of its block
-	open  bool  // the next of its block is part of its group
+	at    int32 // its number within its block; the parts of one group have the same
+	joint bool  // it is one group with the one before it in its block
+	open  bool  // it is one group with the one behind it in its block
 	moves []int32
 }
 
-// group makes one group of the Moves of a block that have one depth. These follow each other in the list.
+// group makes one group of Moves that have one block and one depth, and follow each other in the list.
 func group(l *State) (int, error) {
 	l.groups = l.grouped(func(i, before int32) bool {
 		return l.deep[i] == l.deep[before] && l.blockOf(i) == l.blockOf(before)
@@ -18,7 +18,7 @@ func group(l *State) (int, error) {
 	return len(l.order) - len(l.groups), nil
 }
 
-// apart is the groups before join.
+// apart returns the groups before join. Without pass group each Move has its own.
 func (l *State) apart() []oneGroup {
 	if l.groups == nil {
 		l.groups = l.grouped(func(_, _ int32) bool { return false })

@@ -6,21 +6,20 @@ import (
 	"mscclc/ir"
 )
 
-// A trial says which groups sync, leave and credit are run on. More than one trial may be needed: what must be
-// signalled depends on which groups are joined, and the other way round.
+// A trial says on which groups sync, leave and credit run. Which signals are needed depends on which groups are joined,
+// and the other way round. So more than one trial may be needed.
 type trial uint8
 
 const (
 	trialNone     trial = iota // join has not run, or is off
-	trialHopeful               // groups joined as if nothing had to be signalled, where packets bring what is read
+	trialHopeful               // groups joined wherever packets bring what is read, as if no signals were needed
 	trialApart                 // the groups as they were
-	trialInformed              // groups joined where trialApart inserted nothing
-	trialSettled               // the groups as they were, since joining took more signals
+	trialInformed              // groups joined where trialApart inserted neither signals nor waits
+	trialSettled               // the groups as they were, since joining needed more signals
 )
 
-// join lets groups of a block that need no meeting of its threads between
-// be one: where packets bring all that the later one reads, and what it
-// overwrites has gone round, threads may go ahead of each other.
+// join makes neighbouring groups of a block one if they need no block barrier between: packets bring all that the later
+// group reads, and what it overwrites has gone round the ranks. Threads may then run ahead of each other.
 func join(l *State) (int, error) {
 	groups := l.apart()
 	switch l.trial {
@@ -47,8 +46,8 @@ func join(l *State) (int, error) {
 	return joined, nil
 }
 
-// again says whether join is to try other groups: because these need what joint groups cannot have, or, when all
-// passes on them are complete, because others may be better.
+// again reports whether join is to try other groups. That is so if the joint groups need a signal or a wait, which they
+// cannot have. It may also be so when all passes have run on the groups, if others may need less synchronisation.
 func (l *State) again(complete bool) bool {
 	switch {
 	case l.trial == trialHopeful && (l.sync.failed || complete && l.sync.cost() > 0):
@@ -66,7 +65,7 @@ func (l *State) again(complete bool) bool {
 	return true
 }
 
-// cost is how much synchronisation s has inserted.
+// cost returns how much synchronisation s has inserted.
 func (s *oneSync) cost() int {
 	n := len(s.signals) + len(s.leaves)
 	for g := range s.groups {
@@ -75,15 +74,14 @@ func (s *oneSync) cost() int {
 	return n
 }
 
-// join returns the groups of s with those made parts of the one before that may
-// be, or nil where there are none.
+// join returns the groups of s, in which groups that may join the one before them do so, or nil if none may.
 func (s *oneSync) join() []oneGroup {
-	signals := make([]bool, len(s.groups)) // behind a group
+	signals := make([]bool, len(s.groups)) // by group: a signal is behind it
 	for _, k := range s.signals {
 		signals[k.group] = true
 	}
 	groups := slices.Clone(s.groups)
-	last := make([]int32, s.blocks()) // of a block: 1 + its group before
+	last := make([]int32, s.blocks()) // by block: 1 + its latest group
 	joined := false
 	for g := range groups {
 		this := &groups[g]
@@ -104,7 +102,7 @@ func (s *oneSync) join() []oneGroup {
 	return groups
 }
 
-// goesOn says whether no Move of g needs to meet those of its block's group at.
+// goesOn reports whether no Move of group g needs a block barrier behind group at of its block.
 func (s *oneSync) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
 	for _, i := range g.moves {
 		for _, d := range s.deps.of(i) {
@@ -116,8 +114,8 @@ func (s *oneSync) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
 	return true
 }
 
-// comesRound says whether Move i overwrites what d.on has read chunk by chunk as
-// packets come to it that a third Move made of those that d.on sent.
+// comesRound reports whether Move i overwrites what Move d.on has read, each chunk only when its packet comes, and a
+// third Move made these packets of those that d.on sent.
 func (s *oneSync) comesRound(d oneDep, i int32) bool {
 	x, y := &s.moves[d.on], &s.moves[i]
 	if d.kind != depOver || x.count != y.count {
@@ -138,7 +136,7 @@ func (s *oneSync) comesRound(d oneDep, i int32) bool {
 	return false
 }
 
-// passes says whether y reads packets just as x sends them.
+// passes reports whether y reads packets in the order in which x sends them.
 func passes(x, y *oneMove) bool {
 	return slices.ContainsFunc(x.dsts, func(d spot) bool {
 		return d.buf == ir.Packets && slices.ContainsFunc(y.srcs, func(s spot) bool {

@@ -7,10 +7,10 @@ import (
 	"mscclc/ir"
 )
 
-// This file is who must know of whom that a launch has begun, or that its accesses
-// to another's input and output are over when that one's launch ends.
+// This file finds which rank must know that the launch of another has begun, before it accesses input or output of that
+// rank. At the end of a launch, a rank must know that all others' accesses to its own input and output are over.
 
-// owners lists the ranks whose input or output group g accesses, being of another.
+// owners lists the other ranks whose input or output group g accesses.
 func (s *oneSync) owners(g int32) []int32 {
 	list := s.accessed[:0]
 	for _, i := range s.groups[g].moves {
@@ -24,8 +24,8 @@ func (s *oneSync) owners(g int32) []int32 {
 	return slices.Compact(list)
 }
 
-// accesses calls f with the other ranks whose input or output, or scratch where launches have one pass, Move i reads or
-// writes.
+// accesses calls f with the other ranks whose input or output Move i reads or writes. If launches have one pass,
+// scratch counts too.
 func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
 	m := &s.moves[i]
 	for k, list := range [2][]spot{m.srcs, m.dsts} {
@@ -45,7 +45,7 @@ func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
 	}
 }
 
-// hasBegun says whether block b knows that the launch of a rank has begun: whoever heard of any of its blocks does.
+// hasBegun reports whether block b knows that the launch of a rank has begun. It does if it knows of any block of it.
 func (s *oneSync) hasBegun(b, rank int32) bool {
 	for other := range s.blocksOf(rank) {
 		if s.seen[b].of(s.chain[other]) > s.base[other] {
@@ -55,17 +55,16 @@ func (s *oneSync) hasBegun(b, rank int32) bool {
 	return false
 }
 
-// A teller is a block that has accessed an owner's input or output, and where the
-// last read and the last write end that the owner does not know of; 0 is none.
+// A teller is a block that has accessed input or output of another rank, the owner. reads and writes are the entries of
+// its last read and its last write that the owner does not know to be over, or 0.
 type teller struct{ block, reads, writes int32 }
 
-// leave lets blocks tell other ranks at the end of a launch of accesses that are
-// not known to be over. What they tell then they know at the end. The first block
-// of a rank is told, and a rank knows what any of its blocks does: its launch ends
-// when all of them have ended.
+// leave has blocks signal the owners, at the end of a launch, that accesses are over which the owners do not know to be
+// over. A block tells what it knows at the end. The first block of a rank waits for all of them. A rank knows what any
+// of its blocks knows, since its launch ends when all of its blocks have ended.
 func leave(l *State) (int, error) {
 	s := l.sync
-	of := make([][]teller, s.n) // of an owner, in the order of blocks
+	of := make([][]teller, s.n) // by owner, in the order of blocks
 	byBlock := make([][]int32, s.blocks())
 	for i := range int32(len(s.moves)) {
 		byBlock[s.blockOf(i)] = append(byBlock[s.blockOf(i)], i)
@@ -86,7 +85,7 @@ func leave(l *State) (int, error) {
 	return len(s.leaves), nil
 }
 
-// tellers adds block b, which runs these Moves, to those of each owner that does not know that its accesses are over.
+// tellers adds block b, which has these Moves, to the tellers of each owner that does not know b's accesses to be over.
 func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
 	for _, i := range moves {
 		ends := s.ends(s.of[i], 0)
@@ -109,8 +108,8 @@ func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
 	}
 }
 
-// heardOf says whether a block of a rank knows at the end of the pass of the group of block b that ends so: that it is
-// over, and where it writes that this is seen.
+// heardOf reports whether some block of a rank knows at the end of the pass that the group of block b with entry ends
+// is over. If the group writes, the block must see what it wrote.
 func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
 	for o := range s.blocksOf(rank) {
 		if s.size[o] > 0 && (s.seen[o].of(s.chain[b]) >= ends || !writes && s.done[o].of(s.chain[b]) >= ends) {
@@ -120,23 +119,23 @@ func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
 	return false
 }
 
-// further compares two blocks by how far their ranks are behind that of a third, going round.
+// further compares two blocks by how far their ranks are behind the rank of block own, counted round the ranks.
 func (l *State) further(x, y, own int32) int {
 	own = l.rankOf(own)
 	return cmp.Or(cmp.Compare(l.behind(l.rankOf(x), own), l.behind(l.rankOf(y), own)), cmp.Compare(x, y))
 }
 
-// sends says whether Move i sends packets to a rank, which has them all before its launch ends, and knows by them that
-// i has read.
+// sends reports whether Move i sends packets to a rank. The rank has them all before its launch ends, and knows by them
+// that i has read.
 func (s *oneSync) sends(i, rank int32) bool {
 	return slices.ContainsFunc(s.moves[i].dsts, func(d spot) bool { return d.buf == ir.Packets && d.rank == rank })
 }
 
-// mostTold bounds who is asked whether another need not tell.
+// mostTold bounds how many tellers enough compares each teller with.
 const mostTold = 64
 
-// enough are those of list who tell all that there is to be told, as each knows
-// at the end what it has heard of others.
+// enough returns tellers of list that together tell all. A teller is left out if another knows at the end what it would
+// tell.
 func (s *oneSync) enough(list []teller) []teller {
 	needed, left := make([]bool, len(list)), make([]bool, len(list))
 	for i, t := range list {

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// merge sorts runs by depth, and makes one of those of a depth that are
-// neighbours in every operand.
+// merge sorts runs by depth, and makes one run of those of a depth that are neighbours in every operand.
 func merge(l *State) (int, error) {
 	runs := l.runs
 	at := l.depthsOfRuns()
@@ -35,7 +34,7 @@ func merge(l *State) (int, error) {
 	return len(runs) - len(merged), nil
 }
 
-// depthsOfRuns returns, of each run, how many others must follow each other before it.
+// depthsOfRuns returns, by run, the length of the longest chain of runs that must come before it.
 func (l *State) depthsOfRuns() []int32 {
 	wrote, read := make([][]int32, len(l.views)), make([][]int32, len(l.views)) // of a cell in each: depths, from 1
 	for v := range l.views {
@@ -71,7 +70,7 @@ func (l *State) depthsOfRuns() []int32 {
 	return at
 }
 
-// joins says whether b goes on where a ends, in every operand.
+// joins reports whether b begins where a ends, in every operand.
 func (l *State) joins(a, b *oneRun) bool {
 	follows := func(x, y spot) bool { return x.rank == y.rank && x.buf == y.buf && x.index+a.count == y.index }
 	if len(a.srcs) != len(b.srcs) || a.hint != b.hint || !follows(a.dst, b.dst) ||

@@ -7,16 +7,15 @@ import (
 	"mscclc/ir/diag"
 )
 
-// moves writes runs as Moves. The owner of the source of a copy writes it to
-// the destination: itself where data is plain; as packets, which the owner of
-// the destination unpacks. A fold is the destination's owner's, to whom others
-// send what they have, unless all of it is one other rank's. With pull, whoever
-// owns the destination reads what others have where it lies.
+// moves writes runs as Moves. The rank that owns the source of a copy writes it: plain data directly to the
+// destination, or packets, which the owner of the destination unpacks. The owner of the destination makes a fold, and
+// the other ranks send it their sources. If all sources are of one other rank, that rank makes the fold. With pull, the
+// owner of the destination reads the sources where they are.
 //
-// Where opt.Staged, no rank reaches input or output of another: the destination of a copy is first scratch of its rank,
-// and what others pull their owner first copies to scratch of its own. So it is between nodes, with plain stores in
-// place of packets, and nothing is pulled. Nor is scratch pulled where there are several nodes: its own rank must await
-// what comes to it from another one.
+// If opt.Staged, no rank accesses input or output of another. A copy first goes to scratch of the destination's rank,
+// and a rank first copies what others pull to its own scratch. The same holds between nodes, with plain stores in place
+// of packets, and without pull. With several nodes, scratch is not pulled within a node either: only its own rank can
+// wait for what comes from another node.
 func moves(l *State) (int, error) {
 	most := 0
 	for i := range l.runs {
@@ -33,12 +32,12 @@ func moves(l *State) (int, error) {
 		}
 	}
 	header := *l.c
-	header.Ops, header.Srcs = nil, nil // the caller may have no more need of them
+	header.Ops, header.Srcs = nil, nil // so that their memory may be freed
 	l.c, l.runs = &header, nil
 	return len(l.moves), nil
 }
 
-// add appends a Move of rank, of run r.
+// add appends a Move that rank makes, for run r.
 func (l *State) add(r *oneRun, rank int32, srcs []spot, dst spot) {
 	l.moves = append(l.moves, oneMove{srcs: srcs, dsts: l.one(dst), rank: rank, count: r.count, class: r.class,
 		pos: r.pos, label: l.c.Hints[r.hint].Lane + 1})
@@ -76,20 +75,20 @@ func (l *State) move(r *oneRun, h *ir.Hint) error {
 	return nil
 }
 
-// pulls says whether r's destination's owner reads where some of the data lies.
+// pulls reports whether the owner of r's destination reads some sources where they are.
 func (l *State) pulls(r *oneRun, h *ir.Hint) bool {
 	return h.Pull && (!l.opt.over() || slices.ContainsFunc(r.srcs, func(s spot) bool {
 		return s.user() && !l.away(s.rank, r.dst.rank)
 	}))
 }
 
-// throughSwitch is x, of all ranks, with the way there.
+// throughSwitch returns x as an operand of all ranks, by the switch.
 func throughSwitch(x spot) spot {
 	x.via = ir.ViaSwitch
 	return x
 }
 
-// send makes rank from write the fold of srcs to dst, of another rank.
+// send has rank from write the fold of srcs to dst, which is of another rank.
 func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
 	buf, away := ir.Packets, l.away(from, dst.rank)
 	if away {
@@ -109,8 +108,7 @@ func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
 	l.add(r, dst.rank, l.one(slot), dst)
 }
 
-// gather makes the owner of r's destination fold its sources, after others
-// have sent it theirs.
+// gather has the owner of r's destination fold the sources, behind the Moves by which other ranks send theirs.
 func (l *State) gather(r *oneRun, pull bool, via ir.Via) {
 	for k, s := range r.srcs {
 		buf, via := ir.Scratch, via

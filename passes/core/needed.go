@@ -2,28 +2,29 @@ package core
 
 import "mscclc/ir/vclock"
 
-// This file finds which parts of clocks blocks need not learn in the passes of credit, since no later question depends
-// on them. With many lanes that is most.
+// This file finds which parts of clocks blocks need to learn in the passes of credit. No later question depends on the
+// other parts, which with many lanes are most.
 
-// fewParts is of how many parts clocks must be for the search to pay. Tests set it.
+// fewParts is the least number of parts of a clock for which the search saves time. Tests set it.
 var fewParts = 8
 
-// learnAll says whether blocks learn all that they are told. Packets tell more than needed follows.
+// learnAll reports whether blocks learn all parts. needed does not follow what packets tell.
 func (s *oneSync) learnAll() bool { return s.packets || s.rows.Parts() < fewParts }
 
-// needed returns, indexed by group, which parts of what a group hears before it in a pass its block needs, and which of
-// what it learns when it has asked; and, indexed by block, which parts each needs of what it knows when the pass
-// begins.
+// needed returns which parts of clocks are needed in a pass. hears, indexed by group, has the parts that the block
+// needs of what the group's waits tell. learns, indexed by group, has the parts that it needs of what it learns behind
+// these waits. begin, indexed by block, has the parts that the block needs of its clock when the pass begins.
 //
-// asks has the parts that each group asks for when it has waited, told those that somebody learns of what its block
-// knows at its end, and end those that each block needs at the end of the pass. Any of them may be nil for none.
+// asks, indexed by group, has the parts that are asked for behind the group's waits. told, indexed by group, has the
+// parts that others learn of the block's clock at the group's end. end, indexed by block, has the parts that are needed
+// at the end of the pass. Each may be nil for none.
 func (s *oneSync) needed(asks, told, end []uint64) (hears, learns, begin []uint64) {
 	if s.learnAll() {
 		return nil, nil, nil
 	}
 	hears, learns, begin = make([]uint64, len(s.groups)), make([]uint64, len(s.groups)), make([]uint64, s.blocks())
 	copy(begin, end)
-	after := make([]uint64, len(s.groups)) // of a group: what somebody needs of what its signals tell
+	after := make([]uint64, len(s.groups)) // by group: the parts that others need of what its signals tell
 	copy(after, told)
 	for g := len(s.groups) - 1; g >= 0; g-- {
 		b := s.groups[g].block
@@ -42,7 +43,7 @@ func (s *oneSync) needed(asks, told, end []uint64) (hears, learns, begin []uint6
 	return hears, learns, begin
 }
 
-// neededBy is needed of a pass, with so many to come, at whose end and behind it list is asked.
+// neededBy returns hears of needed for a pass that more passes follow. All of list is asked at the end of each.
 func (s *oneSync) neededBy(list []reuse, more int32) []uint64 {
 	if s.learnAll() {
 		return nil
@@ -62,7 +63,7 @@ func (s *oneSync) neededBy(list []reuse, more int32) []uint64 {
 	return hears
 }
 
-// lastNeeds is needed of the pass in which owe is asked.
+// lastNeeds returns hears and learns of needed for the pass in which owe is asked.
 func (s *oneSync) lastNeeds(owe []owed) (hears, learns []uint64) {
 	if s.learnAll() {
 		return nil, nil
@@ -75,11 +76,11 @@ func (s *oneSync) lastNeeds(owe []owed) (hears, learns []uint64) {
 	return hears, learns
 }
 
-// part is the part of a clock that says whether u's reader is over.
+// part returns the part of a clock that says whether u's reader is over.
 func (s *oneSync) part(u reuse) uint64 { return s.rows.Part(s.chain[s.blockOf(u.read)]) }
 
-// toLearn is what the block of the first of owe needs of what it is told for that: what learns says, and what others of
-// the group ask behind it.
+// toLearn returns the parts that the writer of owe[0] needs of what the signal for owe[0] tells: those of learns, and
+// those that the later reuses of the same group ask for.
 func (s *oneSync) toLearn(owe []owed, learns []uint64) uint64 {
 	if learns == nil {
 		return vclock.All

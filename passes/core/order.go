@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// order lists the Moves of all ranks by critical path: by depth, and those
-// of one depth of a block by the longest way to go. Where
-// that is equal each rank begins with the peer behind itself, so that not all
-// turn to one at once.
+// order lists the Moves of all ranks by critical path: by depth, and the Moves of one block and depth by the longest
+// chain of Moves behind them. If these chains are equal, each rank begins with the peer behind itself, so that not all
+// ranks write to one at the same time.
 func order(l *State) (int, error) {
 	n := len(l.moves)
 	deep, high := l.depths()
@@ -27,7 +26,8 @@ func order(l *State) (int, error) {
 	return n, nil
 }
 
-// depths returns, of each Move, on how many others it depends that follow each other, and how many so depend on it.
+// depths returns, by Move, the length of the longest chain of Moves that it depends on (deep), and of the longest chain
+// of Moves that depend on it (high).
 func (l *State) depths() (deep, high []int32) {
 	n := len(l.moves)
 	deep, high = make([]int32, n), make([]int32, n)
@@ -44,11 +44,11 @@ func (l *State) depths() (deep, high []int32) {
 	return deep, high
 }
 
-// behind is how many ranks rank is behind own, going round.
+// behind returns how many ranks rank is behind own, counted round the ranks.
 func (l *State) behind(rank, own int32) int32 { return (rank - own + l.n) % l.n }
 
-// offset is how far behind its own rank the peer is that Move i has to do with:
-// whom it writes to, or else whose memory or packets it reads.
+// offset returns how far the peer of Move i is behind its own rank. The peer is the rank that i writes to, or else the
+// rank whose memory or packets it reads.
 func (l *State) offset(i int32) int32 {
 	m := &l.moves[i]
 	for _, list := range [2][]spot{m.dsts, m.srcs} {
@@ -66,7 +66,7 @@ func (l *State) offset(i int32) int32 {
 	return l.n
 }
 
-// turn puts m's destinations in order: its own, and then from the rank behind it on.
+// turn sorts m's destinations: those of its own rank first, then those of the rank behind it, and so on.
 func (l *State) turn(m *oneMove) {
 	slices.SortStableFunc(m.dsts, func(a, b spot) int {
 		return cmp.Compare(l.behind(a.rank, m.rank), l.behind(b.rank, m.rank))

@@ -53,20 +53,20 @@ var Table = []Pass{
 		Doc: "insert waits before scratch and packets are written again"},
 }
 
-// Options steer Lower. The zero value lowers with every pass.
+// Options are those of Lower. The zero value runs every pass.
 type Options struct {
-	Even     bool // sizes always divide, so that chunks of all classes are equally long
-	OnePass  bool // a launch runs one pass, as plans of MSCCL++ do: see ir.OneSided
-	Staged   bool // a rank reaches only scratch and packets of others, so that calls may give it any buffers
-	MaxInsts int  // limit of moves; 0 is ir.UsualInsts
-	Lanes    int  // blocks of a rank at most, up to MostLanes, which run tiles each at its own pace; 0 is one
-	Both     bool // the program, which is written out of place, is for calls in place, too: it keeps the order of both
-	Copies   int  // of scratch where ranks have several lanes: 2 to MostCopies, or 0 for the usual three
-	Together int  // replicas that share a CTA of lanes that only copy to other nodes: 2 or 4, or 0 for none
+	Even     bool // sizes always divide evenly, so that all chunks have the same length
+	OnePass  bool // a launch has one pass, as execution plans of MSCCL++ have; see ir.OneSided
+	Staged   bool // a rank accesses only scratch and packets of other ranks, so that calls may use any buffers
+	MaxInsts int  // the most Moves; 0 is ir.UsualInsts
+	Lanes    int  // the most lanes of a rank, up to MostLanes; 0 is one
+	Both     bool // the program is written out of place, and is for calls in place too: it keeps the order of both
+	Copies   int  // copies of scratch if ranks have several lanes: 2 to MostCopies, or 0 for UsualCopies
+	Together int  // how many replicas of a lane that only copies to other nodes share a CTA: 2 or 4, or 0 for none
 
-	// Nodes is the node of each rank, or nil for one. Between nodes data goes through scratch, and who reads it there
-	// waits for a signal of the writer itself; see "Several nodes" in package verify. Hints for ports and pulls are
-	// followed within nodes only.
+	// Nodes is the node of each rank, or nil for one node. Between nodes data goes through scratch, and the reader waits
+	// for a signal of the writer itself; see "Several nodes" in package verify. Hints for ports and pulls are followed
+	// within nodes only.
 	Nodes []int32
 
 	Level0 bool            // run only the required passes (-O0)
@@ -82,25 +82,24 @@ type Options struct {
 	after  func(p *Pass, s *State, have Property) error
 }
 
-// Runs says whether p runs.
+// Runs reports whether p runs.
 func (o *Options) Runs(p *Pass) bool {
 	return p.Required || p.Across && o.over() || !o.Level0 && !o.Off[p.Name]
 }
 
-// over says whether there are several nodes.
+// over reports whether there are several nodes.
 func (o *Options) over() bool {
 	return slices.ContainsFunc(o.Nodes, func(node int32) bool { return node != o.Nodes[0] })
 }
 
-// Lower writes the operations of c as a one-sided program: Moves of any
-// rank's memory, with all synchronisation that they need and none that others
-// imply. c is not changed. Parallelize and Instances ask for nothing here: a
-// launch runs the program in as many replicas as it likes. An error is a diag.List where
-// the program is at fault, and anything else a fault of mscclc.
+// Lower writes the operations of c as a one-sided program: Moves that access memory of any rank, with the
+// synchronisation that they need, and without synchronisation that other signals imply. c is not changed. Parallelize
+// and Instances have no effect, since a launch may have any number of replicas. An error is a diag.List if the program
+// is at fault, and any other error is a fault of mscclc.
 //
-// Where opt.OnePass, no wait is for a signal of another launch. Scratch that others write is ready when its rank's
-// launch is known to have begun, as input and output are, and so are packets of which two copies do not tell that they
-// have been read.
+// If opt.OnePass, no wait is for a signal of another launch. Other ranks may write a rank's scratch as soon as they
+// know that its launch has begun, as for input and output. The same holds for packets if two copies of them do not
+// ensure that they have been read.
 func Lower(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 	s, err := run(c, opt, Table)
 	if err != nil {
@@ -156,7 +155,7 @@ func run(c *ir.ChunkDAG, opt Options, table []Pass) (*State, error) {
 	return s, nil
 }
 
-// find returns the index of the pass of a name in table, or -1.
+// find returns the index in table of the pass with a name, or -1.
 func find(table []Pass, name string) int {
 	return slices.IndexFunc(table, func(p Pass) bool { return p.Name == name })
 }

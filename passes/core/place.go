@@ -2,15 +2,15 @@ package core
 
 import "mscclc/ir"
 
-// The places of scratch and packets are numbered anew, those of each rank from 0.
+// places numbers the slots of scratch and of packets anew, those of each rank from 0.
 type places struct {
-	of               []int32 // of a place: which of its rank's chunks of scratch, or of packets, it is
-	scratch, packets []int32 // of a rank: how many it has
+	of               []int32 // by slot: its index in its rank's scratch, or packets
+	scratch, packets []int32 // by rank: how many chunks it has
 }
 
-// place numbers the places that Moves use.
+// place numbers the slots that Moves use.
 func place(l *State) (int, error) {
-	owner := make([]int32, l.slots) // 1 + rank, or less than 0 where it is of packets
+	owner := make([]int32, l.slots) // by slot: 1 + rank for scratch, -1 - rank for packets, 0 for none
 	for i := range l.moves {
 		m := &l.moves[i]
 		for _, list := range [2][]spot{m.srcs, m.dsts} {

@@ -7,8 +7,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A oneRun is an operation, or a part of one whose operands are neighbours in
-// memory and follow each other in class.
+// A oneRun is an operation, or a part of one. The chunks of each of its operands are neighbours in memory, and their
+// classes follow each other.
 type oneRun struct {
 	srcs  []spot
 	dst   spot
@@ -18,9 +18,8 @@ type oneRun struct {
 	hint  int32
 }
 
-// runs resolves the operations, in their order. What is written to scratch
-// gets a place of its own each time, so that nothing need wait until the value
-// before it has been read.
+// runs makes runs of the operations, in their order. Each value that is written to scratch gets a slot of its own, so
+// that no write has to wait until the value before has been read.
 func runs(l *State) (int, error) {
 	s := l.scratch()
 	l.class = make([]int32, l.cells())
@@ -63,14 +62,14 @@ func runs(l *State) (int, error) {
 	return len(runs), nil
 }
 
-// A oneScratch says where the chunks of the file's scratch buffers are now.
+// A oneScratch holds in which slots the chunks of the file's scratch buffers are now.
 type oneScratch struct {
 	*State
-	base  []int   // of a buffer: its first chunk among a rank's
+	base  []int   // by buffer: the number of its first chunk within a rank
 	each  int32   // chunks of a rank
-	at    []int32 // of a chunk: its place
-	wrote []bool  // of a chunk
-	mixed bool    // operands of different classes met
+	at    []int32 // by chunk: its slot
+	wrote []bool  // by chunk: it was written
+	mixed bool    // an operation has operands of different classes
 }
 
 func (l *State) scratch() *oneScratch {
@@ -86,7 +85,7 @@ func (l *State) scratch() *oneScratch {
 	return s
 }
 
-// uneven says whether chunks of different lengths meet where sizes do not divide.
+// uneven reports whether an operation has chunks of different lengths when sizes do not divide evenly.
 func (s *oneScratch) uneven() bool {
 	for out, parts := range s.c.Coll.Require {
 		for _, p := range parts {
@@ -96,12 +95,12 @@ func (s *oneScratch) uneven() bool {
 	return s.mixed
 }
 
-// chunk numbers chunk i of x, of scratch, among all.
+// chunk returns the number of chunk i of x, which is of scratch, among the chunks of all ranks.
 func (s *oneScratch) chunk(x ir.Ref, i int32) int32 {
 	return x.Rank*s.each + int32(s.base[x.Buf-ir.Scratch]) + x.Index + i
 }
 
-// spot is where chunk i of x is now.
+// spot returns where chunk i of x is now.
 func (s *oneScratch) spot(x ir.Ref, i int32) spot {
 	if x.Buf < ir.Scratch {
 		return spot{rank: x.Rank, buf: x.Buf, index: x.Index + i}
@@ -109,7 +108,7 @@ func (s *oneScratch) spot(x ir.Ref, i int32) spot {
 	return spot{rank: x.Rank, buf: ir.Scratch, index: s.at[s.chunk(x, i)]}
 }
 
-// target is where count chunks from x on are to be written.
+// target returns where count chunks from x on are to be written.
 func (s *oneScratch) target(x ir.Ref, count int32) spot {
 	if x.Buf < ir.Scratch {
 		return s.spot(x, 0)
@@ -164,21 +163,20 @@ func (s *oneScratch) op(op *ir.ChunkOp, srcs []ir.Ref, dst ir.Ref, runs []oneRun
 
 func (s *oneScratch) classOf(x spot) int32 { return s.class[s.cell(x, max(x.rank, 0))] }
 
-// setClass notes that chunk i is of a class, and whether its operands are of another.
+// setClass records the class of chunk i, and whether the operation has operands of another class.
 func (s *oneScratch) setClass(srcs []ir.Ref, to spot, i, class int32) {
 	for k := range srcs {
 		s.mixed = s.mixed || s.classOf(s.spot(srcs[k], i)) != class
 	}
 	to.index += i
 	if to.user() && int32(s.c.Coll.Class(int(to.index))) != class {
-		s.mixed = true // chunks of input and output have the length of their place
+		s.mixed = true // chunks of input and output have the length that their index gives
 	}
 	s.fill(s.class, to, 1, class)
 }
 
-// viaSwitch says how many operations from i on are one through the switch: one
-// that reduces the same chunks of all ranks, or copies of one source to the same
-// place of all ranks.
+// viaSwitch returns how many operations from i on make one operation of the switch: one that reduces the same chunks of
+// all ranks, or copies of one source to the same chunks of all ranks.
 func (l *State) viaSwitch(i int) (int, error) {
 	op := &l.c.Ops[i]
 	refuse := func(format string, args ...any) error {
@@ -225,7 +223,7 @@ func (l *State) viaSwitch(i int) (int, error) {
 	return ops, nil
 }
 
-// has says whether x's rank has count chunks there.
+// has reports whether x's rank has count chunks from x on.
 func (l *State) has(x ir.Ref, count int32) bool {
 	chunks := l.c.Coll.InChunks(int(x.Rank))
 	if x.Buf == ir.Output {

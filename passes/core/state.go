@@ -8,8 +8,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// depth is the number of copies of scratch and packets, unless launches have one pass. Where a rank has several lanes,
-// some are passes ahead of others, so there are more, or as many as the options say.
+// depth is the number of copies of scratch and packets, unless launches have one pass. If ranks have several lanes,
+// some lanes are passes ahead of others, so there are UsualCopies, or as many as the options say.
 func (l *State) depth() int32 {
 	switch {
 	case l.lanes <= 1:
@@ -20,8 +20,8 @@ func (l *State) depth() int32 {
 	return UsualCopies
 }
 
-// copies is that number: where launches have one pass, packets alone have two, and only if no other
-// rank, and no port, accesses plain scratch, which MSCCL++ would not double: what ports put is copied there.
+// copies returns the number of copies. If launches have one pass, only packets have two copies, and only if no other
+// rank and no port accesses plain scratch: MSCCL++ would not double that, and ports copy to it.
 func (l *State) copies() int32 {
 	if !l.onePass {
 		return l.depth()
@@ -44,38 +44,38 @@ func (l *State) copies() int32 {
 	return 1
 }
 
-// A State is what travels through Table: first runs, then Moves, then Moves with dependences, an order and groups, and
-// in the end all that is signalled and awaited. What a pass has not made yet is nil.
+// A State is what the passes of Table rewrite: first runs, then Moves, then Moves with dependences, an order and
+// groups, and in the end all signals and waits. A field is nil until a pass makes it.
 type State struct {
-	layout               // that c is written for
-	views   []layout     // of all placements that the program is for: that one, and the one in place where opt.Both
-	c       *ir.ChunkDAG // from moves on without its operations
+	layout               // the placement that c is written for
+	views   []layout     // all placements that the program is for: that one, and the one in place if opt.Both
+	c       *ir.ChunkDAG // without its operations from pass moves on
 	opt     Options
 	even    bool
 	onePass bool
-	most    int   // Moves
-	lanes   int32 // of each rank: one, unless assign makes more
+	most    int   // the most Moves
+	lanes   int32 // the most lanes of a rank: one, unless assign makes more
 
-	slots int32   // places of scratch and packets so far; see spot
-	class []int32 // of what a cell of input, output or scratch holds
-	room  []spot  // for lists of operands
+	slots int32   // how many slots of scratch and packets there are so far; see spot
+	class []int32 // by cell of input, output and scratch: the class of what it holds
+	room  []spot  // memory for lists of operands
 
-	runs  []oneRun // up to moves
+	runs  []oneRun // up to pass moves
 	moves []oneMove
-	deps  depList // of Moves
+	deps  depList // by Move
 
 	order  []int32    // Moves in the order in which they are to run
-	deep   []int32    // of a Move: on how many others it depends that follow each other
-	groups []oneGroup // nil where each Move is one by itself
+	deep   []int32    // by Move: the length of the longest chain of Moves that it depends on
+	groups []oneGroup // nil if each Move is a group of its own
 	places places
 
 	sync  *oneSync
 	trial trial
-	joint []oneGroup // that join tries next
-	cost  int        // of synchronisation between the groups as they were
+	joint []oneGroup // the groups that join tries next
+	cost  int        // of the synchronisation between the groups as they were before join
 }
 
-// newState is c before the first pass.
+// newState returns the State of c before the first pass.
 func newState(c *ir.ChunkDAG, opt Options) *State {
 	l := &State{c: c, opt: opt, layout: newLayout(c.Coll), onePass: opt.OnePass, even: opt.Even || opt.OnePass, lanes: 1}
 	l.views = []layout{l.layout}
@@ -88,7 +88,7 @@ func newState(c *ir.ChunkDAG, opt Options) *State {
 	return l
 }
 
-// list makes a list of operands, which grows into no other.
+// list returns a list of operands, to which append copies.
 func (l *State) list(n int) []spot {
 	if len(l.room) < n {
 		l.room = make([]spot, max(n, 4096))
@@ -98,50 +98,50 @@ func (l *State) list(n int) []spot {
 	return list
 }
 
-// one is a list of one operand.
+// one returns a list of one operand.
 func (l *State) one(x spot) []spot {
 	list := l.list(1)
 	list[0] = x
 	return list
 }
 
-// A spot is the first chunk of an operand. Chunks of Scratch and Packets are
-// numbered over all ranks, each for one value; emit gives them their places.
+// A spot is the first chunk of an operand. Chunks of scratch and packets are slots: they are numbered over all ranks,
+// and each holds one value. place numbers them by rank.
 type spot struct {
-	rank, index int32 // ir.AllRanks through the switch
+	rank, index int32 // rank is ir.AllRanks if the switch moves it
 	buf         ir.Buf
 	via         ir.Via
 }
 
-// A oneMove is a Move to be, or no more if it has no destinations.
+// A oneMove is a Move. It is removed if it has no destinations.
 type oneMove struct {
 	srcs, dsts []spot
 	rank       int32
 	lane       int32 // of its rank
-	label      int32 // 1 + the lane that the author asks for, or 0
+	label      int32 // 1 + the author's hint lane, or 0
 	count      int32
 	class      int32
 	pos        int32
 }
 
-// blocks is how many blocks there are: a lane of all ranks, then the next. What a block knows of one lane is much alike
-// for all ranks, so that rows of clocks have long runs.
+// blocks returns how many blocks there are. They are numbered by lane, and within a lane by rank. What a block knows of
+// one lane is much the same for all ranks, so that rows of clocks have long runs.
 func (l *State) blocks() int32 { return l.n * l.lanes }
 
-// blockOf is the block that runs Move i.
+// blockOf returns the block that runs Move i.
 func (l *State) blockOf(i int32) int32 { return l.moves[i].lane*l.n + l.moves[i].rank }
 
-// rankOf is the rank of a block.
+// rankOf returns the rank of a block.
 func (l *State) rankOf(block int32) int32 { return block % l.n }
 
-// laneOf is the lane of a block.
+// laneOf returns the lane of a block.
 func (l *State) laneOf(block int32) int32 { return block / l.n }
 
-// firstOf is the first block of a rank. It tells that the rank's launch has begun, and is told what is over when it
-// ends.
+// firstOf returns the first block of a rank. This block signals that the rank's launch has begun, and waits at its end
+// for accesses of other ranks.
 func (l *State) firstOf(rank int32) int32 { return rank }
 
-// blocksOf are the blocks of a rank, by lane.
+// blocksOf returns the blocks of a rank, by lane.
 func (l *State) blocksOf(rank int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for b := rank; b < l.blocks() && yield(b); b += l.n {
@@ -149,27 +149,27 @@ func (l *State) blocksOf(rank int32) iter.Seq[int32] {
 	}
 }
 
-// cells is the number of cells.
+// cells returns the number of cells.
 func (l *State) cells() int32 { return l.input + l.slots }
 
-// away says whether two ranks are of different nodes.
+// away reports whether two ranks are of different nodes.
 func (l *State) away(a, b int32) bool { return l.opt.Nodes != nil && l.opt.Nodes[a] != l.opt.Nodes[b] }
 
-// user says whether x is of input or output.
+// user reports whether x is of input or output.
 func (x spot) user() bool { return x.buf <= ir.Output }
 
-// lasts says whether what x holds is of launches, not of passes: its rank's launch must have begun when others access
-// it.
+// lasts reports whether x holds data of launches, not of passes. Others may access it only if its rank's launch has
+// begun.
 func (l *State) lasts(x spot) bool { return x.user() || l.onePass && x.buf == ir.Scratch }
 
-// slot makes count new places of scratch and packets.
+// slot makes count new slots of scratch or packets, and returns the first.
 func (l *State) slot(count int32) int32 {
 	at := l.slots
 	l.slots += count
 	return at
 }
 
-// tooLarge is the error of a program with so many moves, or chunks of memory.
+// tooLarge returns the error of a program with too many moves, or chunks of memory.
 func (l *State) tooLarge(pos int32, moves int) error {
 	if moves <= l.most {
 		return diag.List{diag.New(diag.Limit, l.c.Span(pos),
@@ -179,12 +179,12 @@ func (l *State) tooLarge(pos int32, moves int) error {
 	return diag.List{d.WithHint("%s", ir.MoreInsts(moves))}
 }
 
-// full says whether l has more than it may have.
+// full reports whether l has more Moves, or slots, than it may have.
 func (l *State) full() bool {
 	return len(l.moves) > l.most || int64(l.input)+int64(l.slots) > ir.MostCells
 }
 
-// beside says whether x and y, count chunks each, lie in one buffer and do not overlap.
+// beside reports whether x and y, which have count chunks each, lie in one buffer and do not overlap.
 func (x spot) beside(y spot, count int32) bool {
 	gap := x.index - y.index
 	return x.rank == y.rank && x.rank != ir.AllRanks && x.buf == y.buf && max(gap, -gap) >= count

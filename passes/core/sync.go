@@ -7,12 +7,13 @@ import (
 	"mscclc/ir/vclock"
 )
 
-// A oneSync decides who signals whom. It runs the groups of all blocks in their
-// order, with two clocks for each block: of which groups of each other block it
-// knows that they are over (done), and of which it sees what they wrote (seen).
-// Memory and launches are of ranks. A dependence across blocks that the clocks do not cover becomes a signal right
-// behind the earlier group, or any that is behind it already, and a wait before
-// the later one; what is needed latest is looked at first, since it covers most.
+// A oneSync decides which block signals which. It runs the groups of all blocks in their order. Each block has two
+// clocks: done says which groups of the other blocks it knows to be over, and seen says which groups' writes it sees.
+// Memory and launches belong to ranks.
+//
+// If the clocks do not cover a dependence of one block on another, the earlier block signals and the later one waits.
+// The signal is right behind the earlier group, unless there is one further behind already. The latest dependence is
+// looked at first, since its signal covers most of the others.
 type oneSync struct {
 	*State
 	groups []oneGroup
@@ -24,32 +25,34 @@ type oneSync struct {
 	done, seen []oneClock  // of a block; one and the same where there are no packets
 	learned    []oneLesson // of a block: what it knows is over from its next group on
 	packets    bool
-	before     []oneSnap // of a group that sends packets: done when it begins
-	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
-	after      []oneSnap // of a group that others are signalled behind, or may be
+	before     []oneSnap // by group that sends packets: its done when it begins
+	relayed    []oneSnap // by Move that sends packets which it makes of other packets: the same
+	after      []oneSnap // by group that has a signal behind it, or may get one: its clocks at its end
 	rows       *vclock.Pool
-	parts      uint64     // of clocks, which blocks learn now; see needed
+	parts      uint64     // the parts of clocks that blocks learn now; see needed
 	kept       []*oneSnap // the oldest first; see store
-	readers    depList    // of a Move: those that read its packets
-	asked      []unmetDep // of the group that is looked at, and whose memory it accesses
-	accessed   []int32
+	readers    depList    // by Move: the Moves that read its packets
+	asked      []unmetDep // buffer of unmet
+	accessed   []int32    // buffer of owners
 
-	// from one block to another of another node: which groups, as entries of clocks, its own signals have told of
+	// by sending block and receiving block of another node: the last group that a signal of the sender itself has told
+	// of, as an entry of clocks
 	arrived map[[2]int32]int32
 
 	signals []oneSignal
-	between map[[2]int32]int32 // from one block to another: 1 + the last signal
-	awaits  [][]oneAwait       // of a group
-	begins  [][]int32          // of a group: the ranks whose launches must have begun
-	leaves  [][2]int32         // which block tells which at the end of a launch
+	between map[[2]int32]int32 // by sending and receiving block: 1 + the last signal
+	awaits  [][]oneAwait       // by group
+	begins  [][]int32          // by group: the ranks whose launches must have begun
+	leaves  [][2]int32         // the block that signals at the end of a launch, and the block that waits then
 	copies  int32              // of packets, and of scratch
-	failed  bool               // a part of a group would have to wait or to signal
+	failed  bool               // a joint group would have to wait, or an open one to signal
 }
 
-// A oneSignal is raised behind a group, from one block to another. The one before it of these two is before, or -1.
+// A oneSignal is sent behind a group, from one block to another. before is the previous signal from the same block to
+// the same other, or -1.
 type oneSignal struct{ from, to, group, before int32 }
 
-// A oneAwait waits before a group for a signal of some passes ago.
+// A oneAwait is a wait before a group, for a signal of ago passes earlier.
 type oneAwait struct{ signal, ago int32 }
 
 // syncGroups inserts the signals and waits of a pass.
@@ -97,8 +100,7 @@ func (s *oneSync) settled() {
 	s.done, s.seen, s.learned, s.before, s.relayed, s.after = nil, nil, nil, nil, nil, nil
 }
 
-// countAsks counts who may ask for clocks in the first pass, and lists the
-// readers of packets.
+// countAsks counts how often each clock may be asked for in the first pass, and lists the readers of packets.
 func (s *oneSync) countAsks() {
 	s.readers.start = make([]int32, len(s.moves)+1)
 	s.eachDep(func(_ int32, d oneDep) {
@@ -163,7 +165,7 @@ func (s *oneSync) first(g int32) {
 	s.keep(g)
 }
 
-// keep keeps what group g knows at its end, if somebody may ask.
+// keep keeps the clocks of group g's block at its end, if another block may ask for them.
 func (s *oneSync) keep(g int32) {
 	b := s.groups[g].block
 	if a := &s.after[g]; a.asks > 0 {
@@ -180,7 +182,7 @@ type unmetDep struct {
 	by int32
 }
 
-// unmet lists what group g must yet wait for, the latest first.
+// unmet lists the dependences that group g still has to wait for, the latest first.
 func (s *oneSync) unmet(g int32) []unmetDep {
 	list := s.asked[:0]
 	for _, i := range s.groups[g].moves {
@@ -195,10 +197,11 @@ func (s *oneSync) unmet(g int32) []unmetDep {
 	return list
 }
 
-// roundTells has packets that went round tell one lane that another of its rank has read, which is wrong. Tests set it.
+// roundTells makes packets that went round tell a lane what another lane of its rank has read. That is wrong: tests set
+// it to see the checker find it.
 var roundTells bool
 
-// met says whether Move i knows that d is as it must be.
+// met reports whether the block of Move i knows that dependence d is met.
 func (s *oneSync) met(i int32, d oneDep) bool {
 	b, a, ends := s.blockOf(i), s.blockOf(d.on), s.ends(s.of[d.on], 0)
 	switch {
@@ -213,11 +216,11 @@ func (s *oneSync) met(i int32, d oneDep) bool {
 	return s.round(d.on, func(x int32) bool { return x == i || s.isOver(i, x) })
 }
 
-// mostRound bounds who is asked whether a read is over.
+// mostRound bounds how many Moves round looks at.
 const mostRound = 32
 
-// round says whether over holds of Move x, of one that reads packets which x makes
-// of what it reads, or of one that has them from that, and so on: then x's reads are over.
+// round reports whether over holds for Move x, for a Move that reads packets which x makes of what it reads, for a Move
+// that reads packets made of those, and so on. In each case x's reads are over.
 func (s *oneSync) round(x int32, over func(x int32) bool) bool {
 	list := append(make([]int32, 0, mostRound), x)
 	for at := 0; at < len(list); at++ {
@@ -234,8 +237,8 @@ func (s *oneSync) round(x int32, over func(x int32) bool) bool {
 	return false
 }
 
-// isOver says whether Move i knows when it writes that the first pass of Move x
-// is over: by its block's clock, or by the packets that it reads.
+// isOver reports whether the block of Move i knows, when i writes, that Move x of the first pass is over. It knows by
+// its clock, or by the packets that i reads.
 func (s *oneSync) isOver(i, x int32) bool {
 	chain, ends := s.chain[s.blockOf(x)], s.ends(s.of[x], 0)
 	if s.done[s.blockOf(i)].of(chain) >= ends {
@@ -257,7 +260,7 @@ func (s *oneSync) await(g, x int32) {
 	s.hear(b, k, 0)
 }
 
-// hear lets block b learn what signal k of a pass tells.
+// hear has block b learn what signal k of a pass tells.
 func (s *oneSync) hear(b, k, pass int32) {
 	sig := &s.signals[k]
 	snap := &s.after[sig.group]
@@ -275,8 +278,7 @@ func (s *oneSync) hear(b, k, pass int32) {
 	s.note(&s.seen[b], sig.from, ends)
 }
 
-// signal returns the first signal of a pass from block a to b that is behind
-// group g, made if there is none.
+// signal returns the first signal from block a to b that is behind group g. It makes one if there is none.
 func (s *oneSync) signal(a, b, g int32) int32 {
 	if k, ok := s.signalled(a, b, g); ok {
 		return k
@@ -289,7 +291,7 @@ func (s *oneSync) signal(a, b, g int32) int32 {
 	return k
 }
 
-// signalled is signal where there is one.
+// signalled returns that signal if there is one.
 func (s *oneSync) signalled(a, b, g int32) (k int32, ok bool) {
 	k = -1
 	for at := s.between[[2]int32{a, b}] - 1; at >= 0 && s.signals[at].group >= g; at = s.signals[at].before {
