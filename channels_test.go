@@ -23,7 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// channelPrograms are the programs of examples/channels with the ranks that they are tried with.
+// channelPrograms returns the programs of examples/channels with the ranks that they are tried with.
 func channelPrograms(t *testing.T) map[string][]lang.Params {
 	files, err := filepath.Glob("examples/channels/*.mscl")
 	if err != nil || len(files) < 8 {

@@ -70,7 +70,7 @@ var rivals = []rival{
 	{"rccl-alltoall-8n-512kb-7mb", 480, 480, "alltoall/one_step", "ranks=8", ir.Simple, 4, false, "524289..7340033"},
 }
 
-// target is the runtime that the file is for: RCCL's own have no fused receives,
+// target returns the runtime that the file is for: RCCL's own have no fused receives,
 // but for its ring.
 func (r *rival) target() string {
 	if strings.HasPrefix(r.file, "rccl-all") && r.file != "rccl-all-reduce-ring-ll" {

@@ -132,7 +132,8 @@ more blocks than the file has. Made by TestCompare (` + "`MSCCLC_UPDATE=1`" + ` 
 	}
 }
 
-// timesOf is how long ours takes in simulation, as a part of what theirs takes: the least, the most, and where that is.
+// timesOf returns how long ours takes in simulation, as a part of what theirs takes: the least, the most, and where
+// that is.
 func timesOf(t *testing.T, ours, theirs *ir.Program) (least, most float64, at int64) {
 	t.Helper()
 	spec := "h200"

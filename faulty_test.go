@@ -52,7 +52,7 @@ func TestFaultyPrograms(t *testing.T) {
 	}
 }
 
-// judged is what reading and verifying an XML finds: the first message of each
+// judged returns what reading and verifying an XML finds: the first message of each
 // code.
 func judged(src []byte) map[diag.Code]string {
 	p, err := msccl.Read("fault.xml", bytes.NewReader(src), codegen.ReadOptions{})

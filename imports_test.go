@@ -210,7 +210,7 @@ func TestTableOfFolders(t *testing.T) {
 	}
 }
 
-// importsOf is what packages may import beside each other, as a cell of the table.
+// importsOf returns what packages may import beside each other, as a cell of the table.
 func importsOf(packages []string) string {
 	var names []string
 	for _, p := range packages {

@@ -75,7 +75,7 @@ func TestDocumentationNamesWhatExists(t *testing.T) {
 	}
 }
 
-// packageOf is the documentation of the package in a folder.
+// packageOf returns the documentation of the package in a folder.
 func packageOf(t *testing.T, folder string) *doc.Package {
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {

@@ -146,8 +146,9 @@ func (opt *Options) place(c *ir.Collective) (err error) {
 // leastTurnBytes is the fewest bytes of a chunk that a turn of a loop has where it is run.
 const leastTurnBytes = 16
 
-// Turns is how many turns loops of p do where calls of so many bytes run it, 0 being any: as many as its loops ask for,
-// which have some bytes a turn, or, where that makes too large a program or too short a turn, fewer of more bytes each.
+// Turns returns how many turns loops of p do where calls of so many bytes run it, 0 being any: as many as its loops ask
+// for, which have some bytes a turn, or, where that makes too large a program or too short a turn, fewer of more bytes
+// each.
 func Turns(p *ir.ChannelProgram, bytes int64) (turns, asked int) {
 	if bytes <= 0 {
 		return 1, 1

@@ -112,7 +112,7 @@ var certainFaults = map[diag.Code]string{
 	diag.MSCCLPPThreads: "launch more threads",
 }
 
-// certain are those of a plan's faults as errors.
+// certain returns the certain faults of a plan, as errors.
 func certain(faults diag.List) (wrong diag.List) {
 	for _, d := range faults {
 		if hint, is := certainFaults[d.Code]; is {

@@ -116,7 +116,7 @@ func testJudged(t *testing.T) {
 	}
 }
 
-// agrees says whether f is judged as the table says: ok, or at least these codes.
+// agrees reports whether f is judged as the table says: ok, or at least these codes.
 func (f *judgedFile) agrees() bool {
 	if f.verdict == "ok" {
 		return len(f.codes) == 0

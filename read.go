@@ -57,7 +57,7 @@ func ReadProgram(kind codegen.FileKind, name string, r io.Reader, opt codegen.Re
 	return p, nil
 }
 
-// noProgram is the error for a file of a kind that is no compiled program.
+// noProgram returns the error for a file of a kind that is no compiled program.
 func noProgram(kind codegen.FileKind, name string) error {
 	what := kind.String()
 	if kind == codegen.KindUnknown {

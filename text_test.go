@@ -64,13 +64,13 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// prose is a page without its code.
+// prose returns a page without its code.
 func prose(page string) string {
 	page = regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(page, "")
 	return regexp.MustCompile("`[^`\n]*`").ReplaceAllString(page, "")
 }
 
-// hasHeading says whether a page has a heading, given as links name it: in lower case, with - for blanks.
+// hasHeading reports whether a page has a heading, given as links name it: in lower case, with - for blanks.
 func hasHeading(t *testing.T, file, heading string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -149,7 +149,7 @@ var generated = regexp.MustCompile(
 
 func allLines(_, text string) []string { return strings.Split(text, "\n") }
 
-// pageLines are the lines of a page, where tables and code are empty, and links have no target.
+// pageLines returns the lines of a page, where tables and code are empty, and links have no target.
 func pageLines(_, text string) []string {
 	lines, fence := allLines("", text), false
 	for i, line := range lines {
@@ -162,7 +162,7 @@ func pageLines(_, text string) []string {
 	return lines
 }
 
-// cLines are the lines of C or C++, where the rows of tables, which macros make, are empty.
+// cLines returns the lines of C or C++, where the rows of tables, which macros make, are empty.
 func cLines(_, text string) []string {
 	row := regexp.MustCompile(`^ *(X|BOTH|NAMED|#define LAUNCH_PARAMS) ?\(`)
 	lines := allLines("", text)
@@ -174,8 +174,8 @@ func cLines(_, text string) []string {
 	return lines
 }
 
-// goLines are the lines of a Go file, where the rows of tables and the outputs of examples are empty, and strings have
-// no text. Strings of several lines, such as help texts, keep it, but not in tests, whose strings are inputs.
+// goLines returns the lines of a Go file, where the rows of tables and the outputs of examples are empty, and strings
+// have no text. Strings of several lines, such as help texts, keep it, but not in tests, whose strings are inputs.
 func goLines(name, text string) []string {
 	files := token.NewFileSet()
 	file := files.AddFile("", files.Base(), len(text))

@@ -19,7 +19,7 @@ import (
 //go:embed */*.mscl
 var files embed.FS
 
-// Files is the catalog as a file system of COLLECTIVE/NAME.mscl.
+// Files returns the catalog as a file system of COLLECTIVE/NAME.mscl.
 func Files() fs.FS { return files }
 
 // Names returns the names of all files, sorted: allgather/allpairs and so on.

@@ -65,7 +65,7 @@ func TestTheWorkThatAHintNamesIsEnough(t *testing.T) {
 	}
 }
 
-// named is the value in a hint that says which is enough.
+// named returns the value in a hint that says which is enough.
 func named(t *testing.T, hint string) int64 {
 	value, ok := strings.CutSuffix(strings.TrimPrefix(hint, "--limit work="), " is enough")
 	if !ok {

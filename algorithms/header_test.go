@@ -69,7 +69,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// headerShapes are the parameters for 2 to 17 ranks that are judged.
+// headerShapes returns the parameters for 2 to 17 ranks that are judged.
 func (p *program) headerShapes() (all []lang.Params) {
 	for n := 2; n <= 17; n++ {
 		all = append(all, p.counts(n)...)
@@ -163,7 +163,7 @@ func isFor(field string, n int) bool {
 	return true
 }
 
-// numbers are the parameters that are numbers.
+// numbers returns the parameters that are numbers.
 func numbers(params lang.Params) map[string]float64 {
 	n := map[string]float64{}
 	for name, value := range params {
@@ -178,7 +178,7 @@ func (p *program) expand(params lang.Params) (*ir.ChunkDAG, error) {
 	return lang.Expand(p.tree, lang.Options{Params: params, Open: p.open})
 }
 
-// crossing is what the rank that does most of that sends to other nodes, or receives from them, of a call's bytes.
+// crossing returns what the rank that does most of that sends to other nodes, or receives from them, of a call's bytes.
 func crossing(d *ir.ChunkDAG) float64 {
 	sent, received := make([]int, d.Coll.Ranks), make([]int, d.Coll.Ranks)
 	per := int32(d.RanksPerNode)

@@ -49,7 +49,7 @@ func keepMatrix(t *testing.T, two, one string) {
 
 const betweenParts = "\n## One-sided\n\n"
 
-// matrixParts are the two parts of MATRIX.md.
+// matrixParts returns the two parts of MATRIX.md.
 func matrixParts(t *testing.T) (two, one string) {
 	kept, err := os.ReadFile("MATRIX.md")
 	if err != nil {
@@ -59,7 +59,7 @@ func matrixParts(t *testing.T) (two, one string) {
 	return two, one
 }
 
-// keptRow is the row of a program in a page that is there already, or nothing.
+// keptRow returns the row of a program in a page that is there already, or nothing.
 func keptRow(page, name string) string {
 	for line := range strings.Lines(page) {
 		if strings.HasPrefix(line, "| "+name+" |") {

@@ -108,7 +108,7 @@ func (p *program) legal(t *testing.T) (shapes []lang.Params, places []bool) {
 	return shapes, places
 }
 
-// codeOf is the code of err where all of it has one, else nothing.
+// codeOf returns the code of err where all of it has one, else nothing.
 func codeOf(err error) diag.Code {
 	var list diag.List
 	if !errors.As(err, &list) || len(list) == 0 {

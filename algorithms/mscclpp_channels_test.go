@@ -26,7 +26,7 @@ var channelPlanRefused = map[string]string{
 	"hierarchical nodes=16 gpus=1": "remote buffers",
 }
 
-// channelShapes are the parameters of an example with 2 to 16 ranks.
+// channelShapes returns the parameters of an example with 2 to 16 ranks.
 func channelShapes(name string) (list []lang.Params) {
 	for n := 1; n <= 16; n++ {
 		if !strings.HasPrefix(name, "hierarchical") {

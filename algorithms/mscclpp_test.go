@@ -32,7 +32,7 @@ type planWay struct {
 	pipeline  int64
 }
 
-// planWays are all ways for a program that can be in these places.
+// planWays returns all ways for a program that can be in these places.
 func planWays(places []bool) (ways []planWay) {
 	for _, inplace := range places {
 		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
@@ -177,8 +177,8 @@ func writtenShapes(shapes, ways, turn int) [][]int {
 	return rows
 }
 
-// planWritten is what the plan of a program means that has been written, read back, and looked at for what MSCCL++'s
-// executor would do wrong with it, and for what is slow or fragile.
+// planWritten returns what the plan of a program means that has been written, read back, and looked at for what
+// MSCCL++'s executor would do wrong with it, and for what is slow or fragile.
 func planWritten(p *program, params lang.Params, way planWay, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
 	f, err := planOf(p, params, way)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestProgramsAreMany(t *testing.T) {
 	}
 }
 
-// shapes are the parameters that p is tried with: 2 to 17 ranks.
+// shapes returns the parameters that p is tried with: 2 to 17 ranks.
 func (p *program) shapes() []lang.Params {
 	var shapes []lang.Params
 	switch {

@@ -18,7 +18,7 @@ import (
 	"mscclc/passes/core"
 )
 
-// mostOneSided is how many ranks a one-sided program has at most: the proof of a ring of 512 takes 4 GB.
+// mostOneSided returns how many ranks a one-sided program has at most: the proof of a ring of 512 takes 4 GB.
 func mostOneSided() int {
 	switch {
 	case covering.Full():

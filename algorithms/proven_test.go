@@ -24,7 +24,7 @@ import (
 // million steps there.
 var largeCounts = []int{32, 64, 128, 256, 512}
 
-// many says whether n ranks are so many that a program is proven in one combination, with 8 GPUs a node, and not in
+// many reports whether n ranks are so many that a program is proven in one combination, with 8 GPUs a node, and not in
 // several: by default all are.
 func many(n int) bool { return n >= 256 || n >= 64 && !covering.Full() || !covering.CI() }
 
@@ -32,7 +32,7 @@ func many(n int) bool { return n >= 256 || n >= 64 && !covering.Full() || !cover
 var huge = map[string]bool{"allgather/rail_rings": true, "allgather/swing": true, "allreduce/rail_rings": true,
 	"allreduce/swing": true, "reducescatter/rail_rings": true, "reducescatter/swing": true}
 
-// everyCount is all rank counts that each program is proven at, where it is for
+// everyCount returns all rank counts that each program is proven at, where it is for
 // that many: 2 to 17 only where all is asked for, since TestMatrix and TestOneSided prove what they run with these.
 func everyCount() []int {
 	if !covering.CI() {
@@ -48,7 +48,7 @@ func everyCount() []int {
 	return append(counts, largeCounts...)
 }
 
-// counts are the parameters of p for n ranks: for programs of nodes all ways to
+// counts returns the parameters of p for n ranks: for programs of nodes all ways to
 // write n as nodes times gpus, of which few where n is large.
 func (p *program) counts(n int) []lang.Params {
 	var all []lang.Params
@@ -189,8 +189,9 @@ func (p *program) prove(t *testing.T, at int) proof {
 	return sum
 }
 
-// combinations are those of one shape of n ranks: all, or, for target plan, which takes all, four in which any two
-// values of any two of protocol, instances and placement meet; with many ranks one, in the placement that the file has.
+// combinations returns the combinations of one shape of n ranks: all, or, for target plan, which takes all, four in
+// which any two values of any two of protocol, instances and placement meet; with many ranks one, in the placement that
+// the file has.
 func combinations(params lang.Params, turn, n int) (all []combination) {
 	for row := range 8 {
 		protocol, instances, inplace := row&1, row>>1&1, row>>2&1

@@ -70,8 +70,8 @@ var faults = map[string]fault{
 	},
 }
 
-// measured is what a job measures of a collective of three ranks, out of place and in place, on a device that does five
-// launches right; nil is not to be had.
+// measured returns what a job measures of a collective of three ranks, out of place and in place, on a device that does
+// five launches right; nil is not to be had.
 func measured(t *testing.T, kind ir.Kind, fault fault) [2]*bench.Result {
 	t.Helper()
 	const ranks = 3

@@ -55,7 +55,7 @@ func TestBusFactor(t *testing.T) {
 	}
 }
 
-// sample is a report with everything in it.
+// sample returns a report with everything in it.
 func sample() *Report {
 	coll := &ir.Collective{Kind: ir.AllReduce, Ranks: 8, Chunks: 1}
 	r := &Report{Coll: coll, DType: data.BF16, Algo: "the catalog's variants", Device: "NVIDIA H200", Driver: "CUDA 13.0",

@@ -23,7 +23,7 @@ func (c *Call) Geometry() data.Geometry {
 	return data.NewGeometry(c.Coll, c.Elems, c.DType.Size())
 }
 
-// shares is what a rank's output must hold at the end.
+// shares returns what a rank's output must hold at the end.
 func (c *Call) shares(rank int) ([]data.Share, error) {
 	list, ok := c.Geometry().Shares(rank)
 	if !ok {
@@ -32,7 +32,7 @@ func (c *Call) shares(rank int) ([]data.Share, error) {
 	return list, nil
 }
 
-// Bytes is the size of the call as nccl-tests counts it.
+// Bytes returns the size of the call as nccl-tests counts it.
 func (c *Call) Bytes() int64 {
 	return c.Elems * int64(c.Coll.Divisor()/max(c.Coll.Chunks, 1)) * int64(c.DType.Size())
 }
@@ -64,7 +64,7 @@ func Bandwidths(c *ir.Collective, bytes int64, us float64) (alg, bus float64) {
 	return alg, alg * BusFactor(c)
 }
 
-// BusFactor is the ratio of the bus bandwidth to the algorithm bandwidth, as nccl-tests defines it. It is 1 for
+// BusFactor returns the ratio of the bus bandwidth to the algorithm bandwidth, as nccl-tests defines it. It is 1 for
 // collectives that nccl-tests does not know.
 func BusFactor(c *ir.Collective) float64 {
 	n := float64(c.Ranks)
@@ -110,7 +110,7 @@ type Found struct {
 	Outside int64 // buffers beside which something was written
 }
 
-// worse is what the two checks of a call found: of each figure the larger.
+// worse returns what the two checks of a call found: of each figure the larger.
 func (f Found) worse(g Found) Found {
 	return Found{max(f.Checked, g.Checked), max(f.Wrong, g.Wrong), max(f.Outside, g.Outside)}
 }

@@ -116,13 +116,13 @@ func (g *GPUs) gather(ctx context.Context, err error) error {
 	return err
 }
 
-// Name is the GPUs'.
+// Name returns the GPUs'.
 func (g *GPUs) Name() string { return g.name }
 
-// Driver is the driver, and its version.
+// Driver returns the driver, and its version.
 func (g *GPUs) Driver() string { return g.driver }
 
-// Devices are where ranks are.
+// Devices returns where ranks are.
 func (g *GPUs) Devices() []Device { return g.devices }
 
 // Close frees everything, unless a thread is stuck in a call: then freeing would be too.
@@ -234,7 +234,7 @@ func (g *GPUs) recovered(ctx context.Context, ops []gpuOp, err error) error {
 	return err
 }
 
-// gpuOps are the site's own view of ops.
+// gpuOps returns the site's own view of ops.
 func gpuOps(ops []Op) []gpuOp {
 	return slices.Collect(func(yield func(gpuOp) bool) {
 		for _, op := range ops {

@@ -8,7 +8,7 @@ import (
 	"mscclc/executor/data"
 )
 
-// lengths are the bytes of a rank's input and output, and where in one memory they
+// lengths returns the bytes of a rank's input and output, and where in one memory they
 // begin, if that is what there is.
 func lengths(c *Call, rank int) (in, out, inAt, outAt, mem int64) {
 	size := int64(c.DType.Size())
@@ -22,7 +22,7 @@ type gpuBuffer struct {
 	nccl    bool // memory of NCCL's
 }
 
-// at is where a call's part begins.
+// at returns where a call's part begins.
 func (b gpuBuffer) at() uint64 { return b.address + guard }
 
 // alloc makes the buffers, of the longest that any call has.
@@ -41,7 +41,7 @@ func (g *GPUs) alloc(ctx context.Context) error {
 	return nil
 }
 
-// longestBuffers are the bytes of a rank's buffers, of the longest that any call has.
+// longestBuffers returns the bytes of a rank's buffers, of the longest that any call has.
 func (g *GPUs) longestBuffers(rank int) (longest [2]int64) {
 	for _, c := range g.options.Calls {
 		size := int64(c.DType.Size())
@@ -54,7 +54,7 @@ func (g *GPUs) longestBuffers(rank int) (longest [2]int64) {
 	return longest
 }
 
-// addresses are where a rank's input and output begin.
+// addresses returns where a rank's input and output begin.
 func (g *GPUs) addresses(c *Call, i int) (in, out uint64) {
 	_, _, inAt, outAt, _ := lengths(c, g.ranks[i])
 	if c.Coll.Inplace {
@@ -63,7 +63,7 @@ func (g *GPUs) addresses(c *Call, i int) (in, out uint64) {
 	return g.memory[i][0].at(), g.memory[i][1].at()
 }
 
-// used are the bytes that a call has of the buffers of a rank.
+// used returns the bytes that a call has of the buffers of a rank.
 func used(c *Call, rank int) []int64 {
 	in, out, _, _, mem := lengths(c, rank)
 	if c.Coll.Inplace {

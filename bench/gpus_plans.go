@@ -84,7 +84,7 @@ func (g *GPUs) drop() error {
 	return errors.Join(errs...)
 }
 
-// longest is the bytes of the calls' longest piece.
+// longest returns the bytes of the calls' longest piece.
 func (g *GPUs) longest() (bytes int64) {
 	for _, c := range g.options.Calls {
 		bytes = max(bytes, c.Elems*int64(c.DType.Size()))
@@ -92,7 +92,7 @@ func (g *GPUs) longest() (bytes int64) {
 	return bytes
 }
 
-// types are those of the calls.
+// types returns the types of the calls.
 func (g *GPUs) types() (list []data.DType) {
 	for _, c := range g.options.Calls {
 		if !slices.Contains(list, c.DType) {

@@ -37,13 +37,13 @@ func NewHost(name string, ranks int, options executor.Options, wait time.Duratio
 		loaded: map[*ir.Program]*executor.Loaded{}, buffer: make([][2]hostBuffer, ranks)}
 }
 
-// Name is the device's.
+// Name returns the device's.
 func (h *Host) Name() string { return h.name }
 
-// Driver is the device's, if it has one.
+// Driver returns the device's, if it has one.
 func (h *Host) Driver() string { return "" }
 
-// Devices are where ranks are.
+// Devices returns where ranks are.
 func (h *Host) Devices() []Device {
 	list := make([]Device, len(h.buffer))
 	host, _ := os.Hostname()
@@ -71,7 +71,7 @@ func (h *Host) Any(_ context.Context, yes bool) (bool, error) { return yes, nil 
 // A hostBuffer has guard bytes before and behind what a call uses of it.
 type hostBuffer []byte
 
-// part is the n bytes of a call.
+// part returns the n bytes of a call.
 func (b *hostBuffer) part(n int64) []byte {
 	if int64(len(*b)) < n+2*guard {
 		*b = make([]byte, n+2*guard)
@@ -79,7 +79,7 @@ func (b *hostBuffer) part(n int64) []byte {
 	return (*b)[guard : guard+n : guard+n]
 }
 
-// buffers are a rank's input and output. In place, memory is what both are in.
+// buffers returns a rank's input and output. In place, memory is what both are in.
 func (h *Host) buffers(c *Call, rank int) (memory, input, output []byte) {
 	size := int64(c.DType.Size())
 	in, out, inAt, outAt, mem := c.Geometry().Buffers(rank)

@@ -13,7 +13,7 @@ type Judgement struct {
 	Tried        int   // forms, of whatever width
 }
 
-// Ratio is how many times as long as the best the chosen form takes, at least 1.
+// Ratio returns how many times as long as the best the chosen form takes, at least 1.
 func (j *Judgement) Ratio() float64 { return j.Chosen.Micros / j.Best.Micros }
 
 // Rounds of the finals, and forms in these beside the chosen one.
@@ -88,7 +88,7 @@ func (t *search) finals(ctx context.Context, chosen *Form) (*Judgement, error) {
 	return j, nil
 }
 
-// finalists are the chosen form, as wide as it is made, and the fastest others.
+// finalists returns the chosen form, as wide as it is made, and the fastest others.
 func (t *search) finalists(ctx context.Context, chosen *Form) ([]Tried, error) {
 	wide, took, err := t.one(ctx, chosen)
 	if err != nil {

@@ -125,7 +125,7 @@ func (l *lane) record(i int) error {
 	return l.stream.Record(e)
 }
 
-// since is the time from one event to another; both have happened.
+// since returns the time from one event to another; both have happened.
 func (l *lane) since(from, to int) (time.Duration, error) {
 	return l.events[to].Since(l.events[from])
 }
@@ -149,7 +149,7 @@ func (ls lanes) sync(ctx context.Context) error {
 	return ls.all(ctx, func(l *lane) error { return l.stream.Sync(ctx) })
 }
 
-// stuck says whether some thread is.
+// stuck reports whether some thread is.
 func (ls lanes) stuck() bool {
 	return slices.ContainsFunc(ls, func(l *lane) bool { return l.stuck.Load() })
 }

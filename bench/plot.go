@@ -187,7 +187,7 @@ func sizeLabel(exponent int) string {
 	return fmt.Sprintf("%d%s", 1<<(exponent%10), [...]string{"", "K", "M", "G", "T", "P"}[exponent/10])
 }
 
-// step125 is the next of 1, 2, 5, 10 and so on, below v or above.
+// step125 returns the next of 1, 2, 5, 10 and so on, below v or above.
 func step125(v float64, way int) float64 {
 	decade := math.Pow(10, math.Floor(math.Log10(v)))
 	steps := [4]float64{1, 2, 5, 10}

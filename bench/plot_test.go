@@ -94,7 +94,7 @@ func labelsBeforeTicks(t *testing.T, svg []byte) {
 	}
 }
 
-// textHeight is how far above the bottom of a drawing its first text that reads so lies.
+// textHeight returns how far above the bottom of a drawing its first text that reads so lies.
 func textHeight(t *testing.T, svg []byte, text string) (y float64) {
 	t.Helper()
 	at := regexp.MustCompile(`<text x="[-0-9.]+" y="-([0-9.]+)" transform="scale\(1, -1\)"\s+style="[^"]*">` +

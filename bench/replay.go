@@ -64,7 +64,7 @@ func (r *replays) estimate(ctx context.Context, m *Measuring) error {
 	return nil
 }
 
-// trial is how long so many launches of an operation take, of all ranks the slowest.
+// trial returns how long so many launches of an operation take, of all ranks the slowest.
 func (r *replays) trial(ctx context.Context, o gpuOp, launches int) (time.Duration, error) {
 	if err := r.site.run(ctx, []gpuOp{o}, func(l *lane) error {
 		l.at("a first launch of " + o.Name())

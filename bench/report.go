@@ -28,7 +28,7 @@ type Rival struct {
 	Found
 }
 
-// Ratio is how many times as fast as NCCL ours is, or 0.
+// Ratio returns how many times as fast as NCCL ours is, or 0.
 func (r *Result) Ratio() float64 {
 	if r == nil || r.Rival == nil || r.Time == 0 {
 		return 0
@@ -43,7 +43,7 @@ type Row struct {
 	InPlace      *Result
 }
 
-// places are the placements of a row.
+// places returns the placements of a row.
 func (r *Row) places() [2]*Result { return [2]*Result{r.OutOfPlace, r.InPlace} }
 
 // A Report is a measurement of one collective.
@@ -137,7 +137,7 @@ func spaces(s string, on bool) string {
 	return ""
 }
 
-// rival is what was measured beside ours, in a word, or "".
+// rival returns what was measured beside ours, in a word, or "".
 func (r *Report) rival() string {
 	if r.NCCL > 0 {
 		return "nccl"
@@ -145,7 +145,7 @@ func (r *Report) rival() string {
 	return r.Beside
 }
 
-// versionText is a version as NCCL numbers it.
+// versionText returns a version as NCCL numbers it.
 func versionText(v int) string { return fmt.Sprintf("%d.%d.%d", v/10000, v%10000/100, v%100) }
 
 // number writes v in width characters, with as many digits behind the point as

@@ -55,7 +55,7 @@ func (j *Job) Run(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// call is the call of a size.
+// call returns the call of a size.
 func (j *Job) call(bytes int64, inplace bool) *Call {
 	coll := Whole(j.Coll, inplace)
 	elems := data.PieceElems(coll, bytes, j.DType)
@@ -147,7 +147,7 @@ func placed(ctx context.Context, s Site, c *Call, round Round, do func() error) 
 
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Sizes are those from first, at least 1, to last, each factor times the one before.
+// Sizes returns the sizes from first, at least 1, to last, each factor times the one before.
 func Sizes(first, last, factor int64) []int64 {
 	var list []int64
 	for n := first; n <= last; n *= factor {

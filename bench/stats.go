@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// median is the middle of times, of an even number the mean of the middle two.
+// median returns the middle of times, of an even number the mean of the middle two.
 func median(times []time.Duration) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -16,7 +16,7 @@ func median(times []time.Duration) time.Duration {
 	return (s[(n-1)/2] + s[n/2]) / 2
 }
 
-// geoMean is the geometric mean of positive numbers, or 0 of none.
+// geoMean returns the geometric mean of positive numbers, or 0 of none.
 func geoMean(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
@@ -28,7 +28,7 @@ func geoMean(x []float64) float64 {
 	return math.Exp(sum / float64(len(x)))
 }
 
-// launches is how often an operation of such a time runs in a replay.
+// launches returns how often an operation of such a time runs in a replay.
 func (m *Measuring) launches(once time.Duration) int {
 	const most = 400 // of a graph's nodes
 	if m.Launches > 0 {

@@ -63,7 +63,7 @@ func (s *Search) Tune(ctx context.Context, c *Call, forms []*Form) ([]Tried, err
 	return t.finish(ctx)
 }
 
-// leaders are the forms whose widths are worth looking for.
+// leaders returns the forms whose widths are worth looking for.
 func leaders(tried []Tried) []Tried {
 	const within, most = 1.5, 4
 	sorted := slices.SortedFunc(slices.Values(tried), faster)
@@ -235,7 +235,7 @@ func (t *search) finish(ctx context.Context) ([]Tried, error) {
 	return nil, t.why
 }
 
-// right says whether a form does what the collective asks.
+// right reports whether a form does what the collective asks.
 func (t *search) right(ctx context.Context, f *Form) error {
 	op, err := t.Site.Ready(ctx, f, t.call)
 	if err != nil {

@@ -239,7 +239,7 @@ func (b *builder) set(n int, nodes string) error {
 	return nil
 }
 
-// roots are those for which a rule becomes a row.
+// roots returns the roots for which a rule becomes a row.
 func (r *Rule) roots() []int {
 	if r.Program == "" || !r.Kind.Rooted() || r.Root != Any {
 		return []int{int(r.Root)}

@@ -7,7 +7,7 @@ import (
 	"mscclc/executor/data"
 )
 
-// ladder is a bundle of rules that nobody measured.
+// ladder returns a bundle of rules that nobody measured.
 func ladder(t testing.TB, ranks ...int) *Bundle {
 	t.Helper()
 	spec := Spec{Device: "NVIDIA H200", Ranks: ranks, DTypes: []data.DType{data.F32, data.BF16}}

@@ -126,7 +126,7 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 	return p.CTAs(int(r.Columns)), nil
 }
 
-// uneven says whether a block of so many threads cannot be parted among the replicas that share it. Their parts are
+// uneven reports whether a block of so many threads cannot be parted among the replicas that share it. Their parts are
 // powers of two, of whole warps.
 func (p *Program) uneven(threads uint32) bool {
 	n := p.Shared()

@@ -87,7 +87,7 @@ func (b *builder) compile(key programKey) (*ir.Program, error) {
 		func(p *ir.Program) error { return Prove(p, key.direct, key.node()) })
 }
 
-// programs are the names that rules may have: those of the catalog, and those of the user's files.
+// programs returns the names that rules may have: those of the catalog, and those of the user's files.
 func (b *builder) programs() []string {
 	names := algorithms.Names()
 	for i := range b.Own {
@@ -250,7 +250,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// record is what was proven of a program of a set.
+// record returns what was proven of a program of a set.
 func (p *Program) record(s *Set) Record {
 	sum := sha256.Sum256(p.Source)
 	return Record{Name: p.Title(), Ranks: int(p.Ranks), Nodes: s.Nodes(), Root: int(p.Root), InPlace: p.InPlace != 0,

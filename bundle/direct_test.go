@@ -25,7 +25,7 @@ func directRules(ranks int) (list []Rule) {
 	})...)
 }
 
-// direct is a bundle of rules for calls between windows, and of others.
+// direct returns a bundle of rules for calls between windows, and of others.
 func direct(t testing.TB, ranks ...int) *Bundle {
 	t.Helper()
 	spec := Spec{Device: "NVIDIA H200", Ranks: ranks, DTypes: []data.DType{data.F32, data.BF16}}

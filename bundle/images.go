@@ -27,7 +27,7 @@ func (r *Rule) Served(types []data.DType) bool {
 // where replicas of some program share CTAs. The last cost short calls about a microsecond.
 const oneNode, severalNodes, sharedCTAs = "onesided_", "net_", "together_"
 
-// prefixOf is what names of images begin with, of a set that has nodes or not, and such programs or not.
+// prefixOf returns what names of images begin with, of a set that has nodes or not, and such programs or not.
 func prefixOf(nodes, shares bool) string {
 	switch {
 	case !nodes:
@@ -38,13 +38,13 @@ func prefixOf(nodes, shares bool) string {
 	return severalNodes
 }
 
-// imagePrefix is what names of a set's images begin with.
+// imagePrefix returns what names of a set's images begin with.
 func (b *Bundle) imagePrefix(s *Set) string {
 	shares := slices.ContainsFunc(s.Programs, func(n uint32) bool { return b.Programs[n].Shared() > 1 })
 	return prefixOf(s.Node != nil, shares)
 }
 
-// prefix is that of the set for n ranks that lie on nodes as nodes says.
+// prefix returns the prefix of the set for n ranks that lie on nodes as nodes says.
 func (b *builder) prefix(n int, nodes string) string {
 	return prefixOf(nodes != "", slices.ContainsFunc(b.Rules, func(r Rule) bool {
 		if r.Ranks != n || r.layout() != nodes {

@@ -29,7 +29,7 @@ func Ladder(ranks, ctas int) []Rule {
 	return list
 }
 
-// rungs are those of a collective.
+// rungs returns the rungs of a collective.
 func rungs(kind ir.Kind, ranks int) []rung {
 	const wide, narrow = 32, 4
 	program := kind.String() + "/"

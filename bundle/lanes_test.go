@@ -27,7 +27,7 @@ const lanedRules = `{"version": 1, "device": "d", "rules": [
   {"collective":"alltoall","ranks":4,"when":"eager","program":"alltoall/one_step","protocol":"LL","lanes":3,"tile":4096},
   {"collective":"allreduce","ranks":4,"nodes":"2,2","when":"eager","program":"allreduce/hierarchical","protocol":"Simple","lanes":8,"copies":4,"tile":4096}]}`
 
-// lanedSpec is a bundle of the rules of a text, for 4 ranks.
+// lanedSpec returns a bundle of the rules of a text, for 4 ranks.
 func lanedSpec(t *testing.T, text string) Spec {
 	t.Helper()
 	m, err := ReadRules("lanes.rules", strings.NewReader(text))

@@ -77,7 +77,7 @@ func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) 
 
 func rounded(micros float64) float64 { return math.Round(micros*100) / 100 }
 
-// least is the time of the fastest form, 0 where there is none.
+// least returns the time of the fastest form, 0 where there is none.
 func (s *TimedSize) least(when int) (micros float64) {
 	for _, f := range s.Forms {
 		if f.Micros[when] > 0 && (micros == 0 || f.Micros[when] < micros) {

@@ -217,7 +217,7 @@ func (m *merger) exchange(room int64, end int) bool {
 	return best != nil
 }
 
-// cost is the sum of the logarithms of all times: each size and launch counts alike.
+// cost returns the sum of the logarithms of all times: each size and launch counts alike.
 func (m *merger) cost() (sum float64) {
 	for when := range m.taken {
 		for i, f := range m.taken[when] {

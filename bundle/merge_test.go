@@ -9,7 +9,7 @@ import (
 	"mscclc/algorithms/choose"
 )
 
-// timed is a form with one time for both launches.
+// timed returns a form with one time for both launches.
 func timed(program, protocol string, columns int, micros float64) Timed {
 	return Timed{program, protocol, choose.InLanes{}, columns, 512, 64 << 10, 64 << 10, int64(columns) << 20,
 		[numLaunches]float64{micros, micros}}
@@ -149,7 +149,7 @@ func randomSizes(rnd *rand.Rand) (sizes []TimedSize) {
 
 func pairOf(program string) pair { return pair{program: program, protocol: "LL"} }
 
-// leastCost is the least cost of all limits that fit into the room.
+// leastCost returns the least cost of all limits that fit into the room.
 func leastCost(m *merger, room int64) float64 {
 	var limits []limit
 	for _, columns := range []int{4, 16, 0} {

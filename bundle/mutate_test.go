@@ -12,7 +12,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// short is a bundle of few programs, whose images are short.
+// short returns a bundle of few programs, whose images are short.
 func short(t testing.TB) []byte {
 	rules := slices.DeleteFunc(Ladder(2, DefaultCTAs), func(r Rule) bool {
 		return r.Protocol != ir.LL || r.Kind != ir.AllReduce && r.Kind != ir.Broadcast

@@ -49,7 +49,7 @@ func (r *Rule) spread() bool {
 	return ok && node != nil
 }
 
-// layout is how the ranks of r lie on nodes, in one way for each: the ranks of each node, or "" for one node.
+// layout returns how the ranks of r lie on nodes, in one way for each: the ranks of each node, or "" for one node.
 func (r *Rule) layout() string {
 	node, _ := NodesOf(r.Nodes, r.Ranks)
 	return choose.NodesText(node)
@@ -66,13 +66,13 @@ func (b *builder) layouts(n int) []string {
 	return sorted(list)
 }
 
-// node is the node of each rank of a program, or nil for one node.
+// node returns the node of each rank of a program, or nil for one node.
 func (k *programKey) node() []int32 {
 	node, _ := NodesOf(k.nodes, k.ranks)
 	return node
 }
 
-// equalNodes is how many nodes the ranks of a program are on, which asks for nodes with equally many GPUs.
+// equalNodes returns how many nodes the ranks of a program are on, which asks for nodes with equally many GPUs.
 func (k *programKey) equalNodes(from *choose.Own) (int, error) {
 	node := k.node()
 	if node == nil {
@@ -103,7 +103,7 @@ func RanksText(ranks int, nodes string) string {
 	return fmt.Sprintf("%d ranks on nodes of %s", ranks, nodes)
 }
 
-// nodes is what programs of a set have as ProgramRow.Nodes.
+// nodes returns what programs of a set have as ProgramRow.Nodes.
 func (s *Set) nodes() uint32 {
 	if s.Node == nil {
 		return 0
@@ -111,7 +111,7 @@ func (s *Set) nodes() uint32 {
 	return uint32(s.Node[s.Ranks-1]) + 1
 }
 
-// numberOf is the number of a set's section: its ranks, and 1<<16 for each set before it for as many.
+// numberOf returns the number of a set's section: its ranks, and 1<<16 for each set before it for as many.
 func (b *Bundle) numberOf(i int) int {
 	number := b.Sets[i].Ranks
 	for k := i; k > 0 && b.Sets[k-1].Ranks == number&0xffff; k-- {
@@ -204,7 +204,7 @@ func compareMessages(a, b abi.NetMessage) int {
 	return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Operand, b.Operand))
 }
 
-// blocks are those of all ranks, by their numbers.
+// blocks returns the blocks of all ranks, by their numbers.
 func (p *Program) blocks() []abi.OneBlock {
 	list := make([]abi.OneBlock, p.Blocks)
 	for i := range p.Parts {
@@ -215,8 +215,8 @@ func (p *Program) blocks() []abi.OneBlock {
 	return list
 }
 
-// pinned is the bytes of memory of the host that a program takes for the rank that needs most: its inbox, a mirror of
-// each inbox of another node that it writes, and a lane for each replica of a block.
+// pinned returns the bytes of memory of the host that a program takes for the rank that needs most: its inbox, a mirror
+// of each inbox of another node that it writes, and a lane for each replica of a block.
 func (p *Program) pinned() (most uint64) {
 	if p.Net == nil {
 		return 0

@@ -104,7 +104,7 @@ func RulesOver(ranks int, tables []*Measured) (list []Rule) {
 	return list
 }
 
-// layout is how the ranks of r lie on nodes, as Rule.layout.
+// layout returns how the ranks of r lie on nodes, as Rule.layout.
 func (r *MeasuredRule) layout() string {
 	rule := Rule{Ranks: r.Ranks, Nodes: r.Nodes}
 	return rule.layout()

@@ -36,7 +36,7 @@ func find(b *Bundle, kind ir.Kind, protocol ir.Protocol) (int, *Program) {
 	return i, b.Programs[i]
 }
 
-// differing is an AllReduce whose ranks end with different bits, as the tables of a program of b.
+// differing returns an AllReduce whose ranks end with different bits, as the tables of a program of b.
 func differing(t *testing.T) *made {
 	key := programKey{name: "allreduce/allpairs_onestep", protocol: ir.Simple, kind: ir.AllReduce, ranks: 4}
 	text, err := algorithms.Open(key.name)

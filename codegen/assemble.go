@@ -53,8 +53,8 @@ type assembler struct {
 	ranks  []ir.Range
 	order  []int32 // instructions by block and step
 	first  []int32 // of block b: order[first[b]:first[b+1]]
-	step   []int32 // of an instruction: its index among the steps of its block
-	await  []bool  // of an instruction: somebody waits for it
+	step   []int32 // by instruction: its index among the steps of its block
+	await  []bool  // by instruction: somebody waits for it
 	steps  []ir.Step
 	memory *ir.Memory // made when first needed
 }
@@ -212,7 +212,7 @@ func (a *assembler) closeChains() {
 	}
 }
 
-// readsOwn says whether the source of s, a step of block b, overlaps its destination.
+// readsOwn reports whether the source of s, a step of block b, overlaps its destination.
 func (a *assembler) readsOwn(b int, s *ir.Step) bool {
 	if s.SrcBuf != s.DstBuf && (s.SrcBuf == ir.Scratch || s.DstBuf == ir.Scratch || !a.d.Coll.Inplace) {
 		return false

@@ -11,7 +11,7 @@ import (
 	"mscclc/ir"
 )
 
-// inst is an instruction of no peers at (block, step).
+// inst returns an instruction of no peers at (block, step).
 func inst(op ir.Op, rank, block, step int32, edit ...func(*ir.Inst)) ir.Inst {
 	in := ir.Inst{Op: op, SrcBuf: ir.Input, DstBuf: ir.Scratch, Rank: rank, Count: 1, SendPeer: -1, RecvPeer: -1,
 		SendMate: -1, RecvMate: -1, Block: block, Step: step, Pos: -1}
@@ -34,7 +34,7 @@ func edges(n int, pairs ...[2]int32) ir.Edges {
 	return e
 }
 
-// joined is a DAG whose rank 1 has a block that waits for two others, and
+// joined returns a DAG whose rank 1 has a block that waits for two others, and
 // another that waits for that.
 func joined() *ir.InstDAG {
 	d := &ir.InstDAG{
@@ -178,7 +178,7 @@ func TestAssembleIsFast(t *testing.T) {
 	}
 }
 
-// largeDAG is a DAG of one block a rank, each step of which is a copy.
+// largeDAG returns a DAG of one block a rank, each step of which is a copy.
 func largeDAG(ranks, steps int) *ir.InstDAG {
 	d := &ir.InstDAG{Header: ir.Header{Name: "large", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 8}},
 		Scratch: make([]int32, ranks)}

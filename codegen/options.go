@@ -23,7 +23,7 @@ type ReadOptions struct {
 
 func (o ReadOptions) maxFile() int64 { return cmp.Or(o.MaxFile, MaxFile) }
 
-// moreFile is the hint of a message that a file is too large.
+// moreFile returns the hint of a message that a file is too large.
 func (o ReadOptions) moreFile() string { return diag.MoreHint("file", o.maxFile(), MaxFile) }
 
 // JSON returns how a plan's JSON is read.

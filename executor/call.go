@@ -72,7 +72,7 @@ func (c *Call) Launch(s Stream) error {
 	return fmt.Errorf("%v has no ranks of this plan", s.GPU())
 }
 
-// Columns is how many blocks run each of the program's.
+// Columns returns how many blocks run each of the program's.
 func (c *Call) Columns() int { return c.columns }
 
 // CTAs returns how many CTAs a launch has that do something, on the GPU where they are most; 0 of a two-sided program.
@@ -86,7 +86,7 @@ func (c *Call) CTAs() (most int) {
 	return most
 }
 
-// Threads is how many a block has, on the GPU where they are fewest.
+// Threads returns how many a block has, on the GPU where they are fewest.
 func (c *Call) Threads() int {
 	least := 0
 	for _, s := range c.shots {
@@ -97,10 +97,10 @@ func (c *Call) Threads() int {
 	return least
 }
 
-// TileBytes is what a replica moves of a chunk in a pass.
+// TileBytes returns what a replica moves of a chunk in a pass.
 func (c *Call) TileBytes() int64 { return c.tile }
 
-// Passes is how many passes over the program a launch has.
+// Passes returns how many passes over the program a launch has.
 func (c *Call) Passes() int64 { return c.passes }
 
 // Close forgets the call, which must not be running, nor be launched by a graph.

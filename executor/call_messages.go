@@ -56,7 +56,7 @@ type place struct {
 // launches go on.
 const lastNotes = 5 * time.Second
 
-// messages are what the network has noted of the last launch, with the times of spans of the same ranks.
+// messages returns what the network has noted of the last launch, with the times of spans of the same ranks.
 func (c *Call) messages() []Message {
 	if c.plan.net == nil || c.plan.net.job == nil {
 		return nil
@@ -142,7 +142,7 @@ func (m *matcher) expect() {
 	}
 }
 
-// whole says whether all messages of a launch are noted and over, or as many as there is room for.
+// whole reports whether all messages of a launch are noted and over, or as many as there is room for.
 func (m *matcher) whole(notes []transport.Note) bool {
 	if len(notes) == mostNotes {
 		return true
@@ -168,7 +168,7 @@ type shift struct{ from, to time.Duration }
 
 func (s *shift) told() bool { return s != nil && (s.from > math.MinInt64 || s.to < math.MaxInt64) }
 
-// least is the shift by which messages are earliest. What only receives has its messages as late as may be.
+// least returns the shift by which messages are earliest. What only receives has its messages as late as may be.
 func (s *shift) least() time.Duration {
 	if s.from > math.MinInt64 {
 		return s.from

@@ -77,8 +77,8 @@ type Watch struct {
 	Stale  *Stale // what one action sees of Probe, or nil
 
 	Actions   []abi.Action // of all blocks, block by block in order
-	First     []uint64     // of a block: where its actions begin; and the end of all
-	After     []int32      // of an action: the one that it was held for, or -1; also of those let go
+	First     []uint64     // by block: where its actions begin; and the end of all
+	After     []int32      // by action: the one that it was held for, or -1; also of those let go
 	FirstSeen uint64       // what the probed chunk began with at first
 }
 

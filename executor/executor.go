@@ -115,7 +115,7 @@ func (l *Loaded) Close() error {
 	return err
 }
 
-// Program is the program that runs: with Options.Lower, what that has made.
+// Program returns the program that runs: with Options.Lower, what that has made.
 func (l *Loaded) Program() *ir.Program { return l.img.Program }
 
 // Even says that the program runs only where all chunks have one length.
@@ -188,7 +188,7 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 	return result, errors.New("the host has no memory or threads for all blocks")
 }
 
-// Prove is what Run does before it looks at the buffers: it checks the other
+// Prove returns what Run does before it looks at the buffers: it checks the other
 // args, and proves what they ask for.
 func (l *Loaded) Prove(args Args) error {
 	l.mu.Lock()
@@ -260,7 +260,7 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 	return launch, l.proof.Cover(asked(&launch.Params))
 }
 
-// checkAvg says whether op can be averaged: some step must know that it makes
+// checkAvg reports whether op can be averaged: some step must know that it makes
 // the complete sum, and the sum must be over all ranks.
 func (l *Loaded) checkAvg(op data.RedOp) error {
 	c := l.img.Program.Coll

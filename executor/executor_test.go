@@ -25,7 +25,7 @@ func (d *nullDevice) Launch(_ context.Context, l *Launch) (Stop, error) {
 	return Stop{}, nil
 }
 
-// sendrecv is one of two ranks, of three chunks each.
+// sendrecv returns one of two ranks, of three chunks each.
 func sendrecv() *ir.Program {
 	p := &ir.Program{Header: ir.Header{Name: "exchange", Coll: &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 3,
 		Peer: []int32{1, 0}}}, Scratch: []int32{1, 1}, Channels: 1}

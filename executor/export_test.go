@@ -27,8 +27,8 @@ func (p *Plan) Age(passes uint64) error {
 	return nil
 }
 
-// Peers are the processes of other nodes that a plan is connected with.
+// Peers returns the processes of other nodes that a plan is connected with.
 func (p *Plan) Peers() []int { return p.net.job.Peers() }
 
-// CountsOf is what a plan of several nodes has sent and received.
+// CountsOf returns what a plan of several nodes has sent and received.
 func CountsOf(p *Plan) transport.Counts { return p.net.job.Counts() }

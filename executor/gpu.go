@@ -36,7 +36,7 @@ type Width struct {
 	Shares        bool
 }
 
-// UsualWidth is what GPUs that have a method Usual say, or else as much as a large GPU has room for.
+// UsualWidth returns what GPUs that have a method Usual say, or else as much as a large GPU has room for.
 func UsualWidth(gpus GPUs) Width {
 	if own, ok := gpus.(interface{ Usual() Width }); ok {
 		return own.Usual()

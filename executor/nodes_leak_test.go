@@ -110,7 +110,7 @@ func TestNodesLeak(t *testing.T) {
 	}
 }
 
-// racing says whether this is a build with the race detector.
+// racing reports whether this is a build with the race detector.
 func racing() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})

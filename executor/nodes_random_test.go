@@ -28,7 +28,7 @@ import (
 // These tests run random programs over several nodes, whose messages the engine of tests delays and has overtake each
 // other. Each rank is a process.
 
-// lies is the layout in which each rank is a process.
+// lies returns the layout in which each rank is a process.
 func lies(node []int32) (l layout) {
 	for r, n := range node {
 		l.ranks, l.node = append(l.ranks, []int{r}), append(l.node, fmt.Sprint("n", n))

@@ -107,7 +107,7 @@ func traced(t *testing.T, p *ir.Program, trace *executor.Trace, carried map[stri
 	}
 }
 
-// signalsAcross is how many messages a launch has between two nodes of two ranks.
+// signalsAcross returns how many messages a launch has between two nodes of two ranks.
 func signalsAcross(p *ir.Program, columns int, passes int64) (n int) {
 	for i := range p.Steps {
 		s := &p.Steps[i]

@@ -31,7 +31,7 @@ type cut struct {
 	slotBytes, bytes int64
 }
 
-// cut is that of a call.
+// cut returns the cut of a call.
 func (l *Loaded) cut(args *Args) (cut, error) {
 	c := cut{l.img.Program.Protocol, args.Slots, args.SlotBytes, args.TileBytes}
 	if args.Protocol != nil {
@@ -76,7 +76,7 @@ func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 	return nil
 }
 
-// asked is what a launch asks of the proof of its program. The kernel counts
+// asked returns what a launch asks of the proof of its program. The kernel counts
 // the chunks of a message tile by tile; a whole tile's have the most bytes.
 func asked(p *abi.Params) proof.Demand {
 	d := proof.Demand{Protocol: ir.Protocol(p.Proto), Slots: int(p.Slots), Chunks: ir.MaxMessageChunks}
@@ -86,7 +86,7 @@ func asked(p *abi.Params) proof.Demand {
 	return d
 }
 
-// stride is the bytes of a slot with its flags, for the largest message of a
+// stride returns the bytes of a slot with its flags, for the largest message of a
 // launch. Each run of bytes in a message begins in a packet of its own.
 func (l *Loaded) stride(proto ir.Protocol, slotBytes, tileBytes int64) int64 {
 	w := wires[proto]

@@ -256,13 +256,13 @@ func (p *Plan) seat(opt *PlanOptions) error {
 	return nil
 }
 
-// Ranks are those that this process drives.
+// Ranks returns the ranks that this process drives.
 func (p *Plan) Ranks() []int { return slices.Clone(p.ranks) }
 
-// GPU is where a rank of this process is.
+// GPU returns where a rank of this process is.
 func (p *Plan) GPU(rank int) GPU { return p.of[rank].gpu }
 
-// GPUs are those that have ranks of this process. A call is launched on one
+// GPUs returns the GPUs that have ranks of this process. A call is launched on one
 // stream of each.
 func (p *Plan) GPUs() []GPU {
 	list := make([]GPU, len(p.seats))
@@ -272,7 +272,7 @@ func (p *Plan) GPUs() []GPU {
 	return list
 }
 
-// Program is what the plan runs.
+// Program returns what the plan runs.
 func (p *Plan) Program() *ir.Program { return p.program() }
 
 // Even says that all chunks of a call must have one length.
@@ -282,5 +282,5 @@ func (p *Plan) Even() bool { return p.loaded.Even() }
 // one column.
 func (p *Plan) MaxColumns() int { return p.columns }
 
-// MaxTile is the most bytes of a chunk that a replica moves in a pass.
+// MaxTile returns the most bytes of a chunk that a replica moves in a pass.
 func (p *Plan) MaxTile() int64 { return p.tile }

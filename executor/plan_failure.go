@@ -17,7 +17,7 @@ import (
 // is yet to be seen which steps waited for that.
 type failure struct{ err, lost error }
 
-// lost is the failure that a process is gone, or cannot be reached.
+// lost returns the failure that a process is gone, or cannot be reached.
 func (p *Plan) lost(err error) *failure {
 	return &failure{err: fmt.Errorf("%w%s", err, p.x.LastCall()), lost: err}
 }
@@ -85,7 +85,7 @@ func (p *Plan) ended(s *seat, status abi.Status) {
 	p.fail(failure{err: p.tells(n)}, n)
 }
 
-// tells is the error that a note tells of.
+// tells returns the error that a note tells of.
 func (p *Plan) tells(n note) error {
 	var status abi.Status
 	if len(n.Status) != int(unsafe.Sizeof(status)) {

@@ -35,7 +35,7 @@ func (p *Plan) inbox() (l inboxLayout) {
 	return l
 }
 
-// laneBytes is the length of a seat's lanes.
+// laneBytes returns the length of a seat's lanes.
 func (p *Plan) laneBytes(s *seat) int64 {
 	return int64(len(s.one.Blocks)*p.columns) * int64(unsafe.Sizeof(abi.NetLane{}))
 }

@@ -50,7 +50,7 @@ func (p *Plan) settle(ctx context.Context, opt *PlanOptions, err error) error {
 	return one.reserve(max(slices.Min(all), opt.Columns, 1), p.tile)
 }
 
-// blocks is how many blocks a replica of some ranks has.
+// blocks returns how many blocks a replica of some ranks has.
 func (p *Plan) blocks(ranks []int) (sum int) {
 	for _, r := range ranks {
 		sum += len(p.program().TBsOf(r))
@@ -58,7 +58,7 @@ func (p *Plan) blocks(ranks []int) (sum int) {
 	return sum
 }
 
-// widest is how many blocks the rank of a program has that has most.
+// widest returns how many blocks the rank of a program has that has most.
 func widest(p *ir.Program) (most int) {
 	for r := range p.Rank {
 		most = max(most, len(p.TBsOf(r)))
@@ -66,7 +66,7 @@ func widest(p *ir.Program) (most int) {
 	return most
 }
 
-// kernel is what kernels a seat runs.
+// kernel returns what kernels a seat runs.
 func (p *Plan) kernel(s *seat) KernelKind {
 	one := p.loaded.img.One
 	switch {
@@ -133,12 +133,12 @@ func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
 	return err
 }
 
-// raw is a table as bytes.
+// raw returns a table as bytes.
 func raw[T any](rows []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(rows))), bytesOf(rows))
 }
 
-// bytesAt is one row as bytes.
+// bytesAt returns one row as bytes.
 func bytesAt[T any](row *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(row)), unsafe.Sizeof(*row))
 }
@@ -207,7 +207,7 @@ func (p *Plan) unshare(handles map[int][]byte) {
 	}
 }
 
-// address is where a seat finds memory of another rank: of this process, by peer
+// address returns where a seat finds memory of another rank: of this process, by peer
 // access, or by a handle.
 func (p *Plan) address(s *seat, rank int, handle []byte, own func(of *seat, i int) extent) (uint64, error) {
 	if of := p.of[rank]; of != nil {

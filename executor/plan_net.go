@@ -132,8 +132,8 @@ func (p *Plan) newJob() error {
 	return err
 }
 
-// netMemory is where the proxy finds what it carries: inboxes and their mirrors by rank, and the lanes of all blocks of
-// this process.
+// netMemory returns where the proxy finds what it carries: inboxes and their mirrors by rank, and the lanes of all
+// blocks of this process.
 func (p *Plan) netMemory(one *onePlan) (memory []transport.Memory, lanes []transport.Lane) {
 	memory = make([]transport.Memory, len(p.nodes.of))
 	in := p.inbox()

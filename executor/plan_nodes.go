@@ -21,7 +21,7 @@ import (
 // says it.
 const NodeVariable = "MSCCLC_NODE"
 
-// nodeOf is what this process says of its node.
+// nodeOf returns what this process says of its node.
 func nodeOf(opt *PlanOptions) string {
 	if own := cmp.Or(opt.Node, os.Getenv(NodeVariable)); own != "" {
 		return own
@@ -83,7 +83,7 @@ func newNodes(ranks int, all []greeting) nodes {
 	return n
 }
 
-// several says whether there is more than one node.
+// several reports whether there is more than one node.
 func (n *nodes) several() bool { return len(n.names) > 1 }
 
 // where says, in brackets, which ranks a process has, and where there are several nodes, its node.
@@ -113,7 +113,7 @@ func (n *nodes) where(process int) string {
 	return fmt.Sprintf(" (%s %s%s)", word, strings.Join(ranks, ", "), at)
 }
 
-// netTable is what the program sends between nodes, or why it cannot run there.
+// netTable returns what the program sends between nodes, or why it cannot run there.
 func (p *onePlan) netTable(node []int) (abi.NetTable, error) { return p.loaded.img.Net(node) }
 
 func (p *twoPlan) netTable([]int) (abi.NetTable, error) {

@@ -89,7 +89,7 @@ func (p *onePlan) hash(w *proof.Hash) {
 	w.Table(raw(one.Operands))
 }
 
-// parts are the offsets in an arena, and its length.
+// parts returns the offsets in an arena, and its length.
 func (p *onePlan) parts() ([]uint64, uint64) {
 	return lay(p.layout.Scratch, p.layout.Packets, p.layout.FlagMem)
 }
@@ -210,13 +210,13 @@ func (p *onePlan) narrow(c *Call, geo data.Geometry, columns int) (err error) {
 	return nil
 }
 
-// sharesCTAs says whether replicas share CTAs: in programs of several nodes that say so, on GPUs that can. In launches
-// that are traced each replica has its own.
+// sharesCTAs reports whether replicas share CTAs: in programs of several nodes that say so, on GPUs that can. In
+// launches that are traced each replica has its own.
 func (p *onePlan) sharesCTAs() bool {
 	return p.net != nil && p.usual.Shares && p.program().Shared() > 1
 }
 
-// ctas is how many CTAs a seat's launch of so many replicas has that do something.
+// ctas returns how many CTAs a seat's launch of so many replicas has that do something.
 func (p *onePlan) ctas(s *seat, columns int) int {
 	if p.sharesCTAs() {
 		return s.one.CTAs(columns)
@@ -224,7 +224,7 @@ func (p *onePlan) ctas(s *seat, columns int) int {
 	return columns * len(s.one.Blocks)
 }
 
-// readied is what a GPU is asked to make ready for a seat's launch.
+// readied returns what a GPU is asked to make ready for a seat's launch.
 func (p *onePlan) readied(s *seat, params *abi.OneParams, threads int) *Ready {
 	r := &Ready{Flight: p.flight, One: params, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines,
 		Net: p.net != nil}
@@ -234,7 +234,7 @@ func (p *onePlan) readied(s *seat, params *abi.OneParams, threads int) *Ready {
 	return r
 }
 
-// room says whether all seats have room for a launch of a call.
+// room reports whether all seats have room for a launch of a call.
 func (p *onePlan) room(c *Call, args *CallArgs) bool {
 	for _, s := range p.seats {
 		if len(s.one.Blocks) == 0 {

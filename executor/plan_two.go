@@ -63,7 +63,7 @@ func (p *twoPlan) hash(w *proof.Hash) {
 	w.Table(raw(img.Conns))
 }
 
-// shares is that no step accesses another rank's buffers.
+// shares returns the buffers that steps of other ranks access: none.
 func (p *twoPlan) shares() []ir.Buf { return nil }
 
 func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {

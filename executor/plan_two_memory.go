@@ -57,7 +57,7 @@ func (p *twoPlan) lay() error {
 
 func (p *twoPlan) arena(rank int) uint64 { return p.bytes[rank] }
 
-// reaches is that a seat reaches the ranks with which its own share a connection.
+// reaches reports, indexed by rank, whether a seat reaches the ranks with which its own share a connection.
 func (p *twoPlan) reaches(s *seat) []bool {
 	list := make([]bool, len(p.bytes))
 	for _, c := range p.loaded.img.Conns {
@@ -98,7 +98,7 @@ func (p *twoPlan) reached(s *seat) error {
 // before there was a longer one.
 type scratch struct{ address, bytes uint64 }
 
-// scratch is how many elements of it a rank has in a call.
+// scratch returns how many elements of it a rank has in a call.
 func (p *twoPlan) scratch(rank int, geo data.Geometry) int64 {
 	if p.program().Scratch == nil || p.program().Scratch[rank] == 0 {
 		return 0
@@ -138,7 +138,7 @@ func (p *twoPlan) scratches(s *seat, geo data.Geometry, size int) ([]uint64, err
 	return at, nil
 }
 
-// buffers are what is to be freed.
+// buffers returns what is to be freed.
 func (t *twoPart) buffers() (list []uint64) {
 	if t != nil {
 		for _, s := range t.scratch {

@@ -14,7 +14,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// crowd is a sendrecv of two ranks in one block each, which send three messages
+// crowd returns a sendrecv of two ranks in one block each, which send three messages
 // before they receive any: it lives with three slots, and with two where a
 // message holds two chunks.
 func crowd() *ir.Program {

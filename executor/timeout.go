@@ -87,7 +87,7 @@ func (l *Loaded) timeoutOne(p *abi.OneParams, stop *Stop) error {
 	return diag.List{d}
 }
 
-// placeOne is where a step comes from; of one that the compiler inserted, the step behind it
+// placeOne returns where a step comes from; of one that the compiler inserted, the step behind it
 // that has a place, or else the last before it.
 func placeOne(p *ir.Program, b *abi.OneBlock, step int) int32 {
 	steps := p.Steps[b.FirstStep : b.FirstStep+b.Steps]

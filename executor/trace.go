@@ -41,7 +41,7 @@ const (
 	maxTraceSpans = 1 << 22
 )
 
-// Room is how many records a device needs for a launch of part with the numbers p,
+// Room returns how many records a device needs for a launch of part with the numbers p,
 // which must hold all else by then; it fills in for how many passes.
 func (t *Trace) Room(p *abi.OneParams, part *abi.OnePart) (rows int, err error) {
 	each := uint64(len(part.Steps)) * uint64(p.Columns)
@@ -78,7 +78,7 @@ func (t *Trace) Take(img *abi.OneImage, part *abi.OnePart, p *abi.OneParams, row
 // Records are what some blocks of a launch of a two-sided program record: a row for each of their actions.
 type Records struct {
 	Rows  []abi.OneRecord
-	First []uint64 // of a block: where its rows begin; and the end of all
+	First []uint64 // by block: where its rows begin; and the end of all
 
 	blocks  []uint32
 	actions []abi.Action

@@ -68,7 +68,7 @@ func (a *Accesses) node(step, next int32) int32 {
 	return int32(len(a.nodes))
 }
 
-// End is where the run that cell lies in ends.
+// End returns where the run that cell lies in ends.
 func (a *Accesses) End(cell int) int { return a.runs.End(cell) }
 
 // Writer returns the step that wrote the run that begins at cell last, or -1.

@@ -94,7 +94,7 @@ const (
 	NumChannelOps
 )
 
-// Signals says whether the operation signals on its channels.
+// Signals reports whether the operation signals on its channels.
 func (k ChannelOpKind) Signals() bool {
 	return k == ChSignal || k == ChRelaxedSignal || k == ChEachSignal || k == ChEachSignalFlush
 }

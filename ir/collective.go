@@ -66,7 +66,7 @@ type Collective struct {
 	Require map[Part][]Part
 }
 
-// Pieces is the number of pieces in rank's input and output.
+// Pieces returns the number of pieces in rank's input and output.
 func (c *Collective) Pieces(rank int) (in, out int) {
 	root := func(n int) int {
 		if rank == c.Root {
@@ -95,7 +95,7 @@ func (c *Collective) Pieces(rank int) (in, out int) {
 	return 1, 1
 }
 
-// InChunks is the number of chunks in rank's input.
+// InChunks returns the number of chunks in rank's input.
 func (c *Collective) InChunks(rank int) int {
 	switch c.Kind {
 	case Custom, Opaque:
@@ -108,7 +108,7 @@ func (c *Collective) InChunks(rank int) int {
 	return in * c.Chunks
 }
 
-// OutChunks is the number of chunks in rank's output.
+// OutChunks returns the number of chunks in rank's output.
 func (c *Collective) OutChunks(rank int) int {
 	switch c.Kind {
 	case Custom, Opaque:
@@ -121,7 +121,7 @@ func (c *Collective) OutChunks(rank int) int {
 	return out * c.Chunks
 }
 
-// Class is the class of chunk index of an input or an output.
+// Class returns the class of chunk index of an input or an output.
 func (c *Collective) Class(index int) int {
 	if c.Chunks <= 1 {
 		return 0
@@ -129,7 +129,7 @@ func (c *Collective) Class(index int) int {
 	return index % c.Chunks
 }
 
-// Divisor is the number of chunks that a call's bytes, as nccl-tests counts
+// Divisor returns the number of chunks that a call's bytes, as nccl-tests counts
 // them, are divided by: MSCCL-IR's nchunksperloop.
 func (c *Collective) Divisor() int {
 	switch c.Kind {
@@ -238,7 +238,7 @@ func (c *Collective) AllowsAnything() bool {
 	return c.Kind != Opaque
 }
 
-// Reduces says whether the collective sums at all.
+// Reduces reports whether the collective sums at all.
 func (c *Collective) Reduces() bool {
 	switch c.Kind {
 	case AllReduce, ReduceScatter, ReduceTo:
@@ -255,7 +255,7 @@ func (c *Collective) Reduces() bool {
 	return false
 }
 
-// SumsKnown says whether the collective sums, and says which sums are complete, so that avg can divide these.
+// SumsKnown reports whether the collective sums, and says which sums are complete, so that avg can divide these.
 func (c *Collective) SumsKnown() bool { return c.Kind != Opaque && c.Reduces() }
 
 func (c *Collective) String() string {

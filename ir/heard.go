@@ -31,8 +31,8 @@ func (p *Program) ToldOn() []bool {
 // toldOn is ToldOn of one group, which is steps first to end.
 func (p *Program) toldOn(on []bool, first, end int32) {
 	awaits, signals := p.flagPlaces(first, end, Await), p.flagPlaces(first, end, Signal)
-	waiting := map[int][]int32{} // of a place: the sources that no Signal has told on yet
-	waited := map[int]bool{}     // of a place: an Await was there
+	waiting := map[int][]int32{} // by place: the sources that no Signal has told on yet
+	waited := map[int]bool{}     // by place: an Await was there
 	for i := first; i < end; i++ {
 		s := &p.Steps[i]
 		switch s.Op {

@@ -187,7 +187,7 @@ func (d *InstDAG) Label(i int32) string {
 	return fmt.Sprintf("i%d (rank %d %v)", i, d.Insts[i].Rank, d.Insts[i].Op)
 }
 
-// Problem is a diagnostic at instruction i.
+// Problem returns a diagnostic at instruction i.
 func (d *InstDAG) Problem(i int32, code diag.Code, format string, args ...any) diag.Diagnostic {
 	in := &d.Insts[i]
 	g := diag.New(code, d.Span(in.Pos), format, args...)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// at is a chunk of a rank, as TestJoin names operands.
+// at returns a chunk of a rank, as TestJoin names operands.
 func at(rank int32, buf Buf, index int32) ChannelRef {
 	return ChannelRef{Rank: rank, Buf: buf, Index: index, Count: 1}
 }

@@ -44,7 +44,7 @@ func newMemory(c *Collective, scratch, packets []int32) *Memory {
 	return m
 }
 
-// Len is the number of cells of all ranks.
+// Len returns the number of cells of all ranks.
 func (m *Memory) Len() int { return m.end }
 
 // Rank gives the cells [first, end) of rank.
@@ -55,7 +55,7 @@ func (m *Memory) Rank(rank int) (first, end int) {
 	return first, m.base[rank].end
 }
 
-// Cell is the cell of chunk index of a buffer of rank. Consecutive chunks have
+// Cell returns the cell of chunk index of a buffer of rank. Consecutive chunks have
 // consecutive cells.
 func (m *Memory) Cell(rank int, b Buf, index int) int {
 	base := &m.base[rank]
@@ -70,7 +70,7 @@ func (m *Memory) Cell(rank int, b Buf, index int) int {
 	return base.scratch + index
 }
 
-// Chunk is the chunk that lies in a cell of rank. Where input and output are
+// Chunk returns the chunk that lies in a cell of rank. Where input and output are
 // one memory it is that of the output, if it is one.
 func (m *Memory) Chunk(rank, cell int) (Buf, int) {
 	base := &m.base[rank]

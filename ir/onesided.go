@@ -101,7 +101,7 @@ const AllRanks = -1
 // MaxOperands bounds the sources of a step, and its destinations.
 const MaxOperands = math.MaxInt16
 
-// Loose says whether block b of p.Blocks is of Loose steps.
+// Loose reports whether block b of p.Blocks is of Loose steps.
 func (p *Program) Loose(b int32) bool {
 	t := &p.Blocks[b]
 	return t.Steps.First < t.Steps.End && p.Steps[t.Steps.First].Flags&Loose != 0

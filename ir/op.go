@@ -130,7 +130,7 @@ var protocolNames = [NumProtocols]string{"Simple", "LL", "LL16", "LL128"}
 
 func (p Protocol) String() string { return protocolNames[p] }
 
-// Slots is the number of messages that a connection holds before its sender
+// Slots returns the number of messages that a connection holds before its sender
 // waits, as the runtimes of MSCCL-IR have it.
 func (p Protocol) Slots() int {
 	if p == Simple {
@@ -139,11 +139,11 @@ func (p Protocol) Slots() int {
 	return 8
 }
 
-// Releases says whether posting a message is a release and awaiting it an
+// Releases reports whether posting a message is a release and awaiting it an
 // acquire. A packet carries its flag with its data and orders nothing else.
 func (p Protocol) Releases() bool { return p == Simple }
 
-// SlotBytes is the number of bytes of data that one message of a connection
+// SlotBytes returns the number of bytes of data that one message of a connection
 // holds, with the buffers that the runtimes of MSCCL-IR have by default.
 func (p Protocol) SlotBytes() int64 {
 	switch p {
@@ -163,14 +163,14 @@ const MaxMessageChunks = 71
 // lowered to one-sided ones (passes/slots).
 const WholeSteps = 1 << 30
 
-// ChunkBytes is the length of a chunk, rounded up, where a call has so many
+// ChunkBytes returns the length of a chunk, rounded up, where a call has so many
 // bytes, as the collective counts them.
 func (c *Collective) ChunkBytes(bytes int64) int64 {
 	divisor := int64(max(1, c.Divisor()))
 	return max(1, (bytes+divisor-1)/divisor)
 }
 
-// MessageChunks is the number of chunks that one message holds where a call
+// MessageChunks returns the number of chunks that one message holds where a call
 // has so many bytes, as the collective counts them, and a slot slotBytes. A
 // transfer of more chunks takes several messages.
 func (c *Collective) MessageChunks(bytes, slotBytes int64) int {

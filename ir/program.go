@@ -73,7 +73,7 @@ func (p *Program) Replicas(ctas int, shared bool) int {
 // MostTogether is the most replicas that share a CTA.
 const MostTogether = 4
 
-// MayShare says whether so many replicas may share a CTA: 2 or MostTogether.
+// MayShare reports whether so many replicas may share a CTA: 2 or MostTogether.
 func MayShare(replicas int) bool { return replicas == 2 || replicas == MostTogether }
 
 // CTAs returns how many CTAs a block has in so many replicas, if the GPU lets replicas share them.
@@ -172,7 +172,7 @@ func (p *Program) Called(inplace bool) *Program {
 	return &q
 }
 
-// ModifiesInput says whether some step writes a chunk of input that is not
+// ModifiesInput reports whether some step writes a chunk of input that is not
 // output too. What lang makes never does; files from elsewhere may.
 func (p *Program) ModifiesInput() bool {
 	for r := range p.Rank {
@@ -209,7 +209,7 @@ func (p *Program) moveModifiesInput(s *Step) bool {
 	return false
 }
 
-// beyondOutput says whether some of n chunks of rank's input are not output too.
+// beyondOutput reports whether some of n chunks of rank's input are not output too.
 func (p *Program) beyondOutput(rank int, index, n int32) bool {
 	if !p.Coll.Inplace {
 		return true
@@ -220,7 +220,7 @@ func (p *Program) beyondOutput(rank int, index, n int32) bool {
 	return int(index) < first || int(index+n) > end
 }
 
-// Chained says whether a runtime of MSCCL-IR takes next, which follows s in a
+// Chained reports whether a runtime of MSCCL-IR takes next, which follows s in a
 // block, as one more source of the same reduction: both are reductions from
 // one buffer to one place, next waits for nothing, and s publishes nothing.
 func Chained(s, next *Step) bool {

@@ -8,8 +8,8 @@ import "math"
 // takes away what it waits for), so that one run tells of all.
 type Schedule struct {
 	Start      []int32 // block b runs steps Start[b] to Start[b+1], one after the other
-	Send, Recv []int32 // of a step: the connection it sends to and receives from, or -1
-	Messages   []int32 // of a step: how many messages its transfer takes
+	Send, Recv []int32 // by step: the connection it sends to and receives from, or -1
+	Messages   []int32 // by step: how many messages its transfer takes
 	Waits      Edges   // of a step: the steps that must have ended before it begins
 	Conns      int
 	Slots      int // messages that a connection holds
@@ -61,15 +61,15 @@ func (s *Schedule) Run() (order []int32, stuck []Wait) {
 
 type scheduleRun struct {
 	*Schedule
-	pos            []int32 // of a block: its next step
-	sent, recvd    []int64 // of a connection: messages so far
-	sender, recver []int32 // of a connection: the block at each end, or -1
+	pos            []int32 // by block: its next step
+	sent, recvd    []int64 // by connection: messages so far
+	sender, recver []int32 // by connection: the block at each end, or -1
 	block          []int32 // of a step
-	progress       []int32 // of a block: messages of its next step that are through
+	progress       []int32 // by block: messages of its next step that are through
 	done           []bool  // of a step
-	first          []int32 // of a step: 1 + a block that waits for it
-	next           []int32 // of a block: 1 + the next block that waits for the same step
-	on             []int32 // of a block: the step in whose list it was put last, or -1
+	first          []int32 // by step: 1 + a block that waits for it
+	next           []int32 // by block: 1 + the next block that waits for the same step
+	on             []int32 // by block: the step in whose list it was put last, or -1
 	queue, spare   []int32 // blocks that may go on
 	queued         []bool
 	order          []int32

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anySchedule is a few blocks, each with at most one connection each way, and
+// anySchedule returns a few blocks, each with at most one connection each way, and
 // steps with transfers, counts and waits at random.
 func anySchedule(t *rapid.T) *ir.Schedule {
 	blocks := int(irtest.Small(t, 1, 5))

@@ -80,7 +80,7 @@ func (p *Program) ChunkName(b Buf, i int) string {
 	return p.Source.Buf(b) + "[" + p.Source.Chunks(i, i+1) + "]"
 }
 
-// ChunksText is the index of chunks [from, to) of a buffer: "3", "3..5", or what s calls it. s may be nil.
+// ChunksText returns the index of chunks [from, to) of a buffer: "3", "3..5", or what s calls it. s may be nil.
 func ChunksText(s Source, from, to int) string {
 	switch {
 	case s != nil:

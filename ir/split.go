@@ -8,7 +8,7 @@ type Split struct {
 	Blocked bool
 }
 
-// Index is the sub-chunk w of chunk index in a buffer of pieces of n chunks.
+// Index returns the sub-chunk w of chunk index in a buffer of pieces of n chunks.
 func (s Split) Index(index, w, n int) int {
 	if s.Blocked {
 		piece, inner := index/n, index%n

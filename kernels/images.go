@@ -10,7 +10,7 @@ import (
 //go:embed images/*.gz
 var images embed.FS
 
-// Image is a kernel for a target (sm_80, gfx942), as build.sh made it of the sources: PTX or a code
+// Image returns a kernel for a target (sm_80, gfx942), as build.sh made it of the sources: PTX or a code
 // object. Its name is the type of the elements, and for one-sided programs "onesided_" and the type, or "port_" where a
 // port copies for them, or "net_" where they are of several nodes, or of these "together_" where replicas share CTAs.
 func Image(name, target string) ([]byte, error) {

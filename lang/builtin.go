@@ -11,7 +11,7 @@ import (
 
 // This file has the functions of the language that are not about chunks.
 
-// universe is the scope around every file.
+// universe returns the scope around every file.
 func universe() *scope {
 	s := newScope(channelWords())
 	for text, call := range map[string]builtin{

@@ -42,7 +42,7 @@ func channelOpNames(of kind) []string {
 	return list
 }
 
-// isChannelOp says whether x.f(...) is, or may be, an operation of channels or
+// isChannelOp reports whether x.f(...) is, or may be, an operation of channels or
 // semaphores.
 func isChannelOp(x code, f *syntax.Name) bool {
 	switch x.kind {

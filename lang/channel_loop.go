@@ -30,8 +30,8 @@ func pipelineCall(c *compiler, args *syntax.Args, span diag.Span) code {
 	return c.badCode()
 }
 
-// misspeltBlock is the word that x, which has a block behind it, begins with, and what to write instead: "" where the
-// word is a name.
+// misspeltBlock returns the word that x, which has a block behind it, begins with, and what to write instead: "" where
+// the word is a name.
 func (c *compiler) misspeltBlock(x *syntax.Expr) (word *syntax.Name, hint string) {
 	word, is := x.Left.X.(*syntax.Name)
 	if !is || c.scope.lookup(word.Text) != nil {

@@ -63,7 +63,7 @@ func (m *machine) multi(e *channelEnd, r ref, d *done) ir.ChannelRef {
 	return x
 }
 
-// place is where an operation writes count chunks: it checks that they exist.
+// place returns where an operation writes count chunks: it checks that they exist.
 func (m *machine) place(s *site, rank int32, b ir.Buf, index int64, count int32) (ref, bool) {
 	to, ok := m.target(s, int64(rank), b, index, count)
 	return ref{spot{to, rank, int32(index)}, count, m.prog.now(), b}, ok && m.step(int64(count), &s.span)
@@ -96,7 +96,7 @@ func (m *machine) put(s *site, e *channelEnd, r ref, b ir.Buf, index int64, d *d
 	m.do(s, e.rank, d, op)
 }
 
-// everywhere is a place that all ranks of a switch channel have.
+// everywhere returns a place that all ranks of a switch channel have.
 func (m *machine) everywhere(s *site, e *channelEnd, b ir.Buf, index int64, count int32) (to ref, ok bool) {
 	for _, rank := range e.group {
 		at, ok := m.place(s, rank, b, index, count)

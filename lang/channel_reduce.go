@@ -11,7 +11,7 @@ import (
 // This file compiles and makes the copies and reduces that say which thread
 // block does them.
 
-// namesBlock says whether a copy or a reduce says which thread block does it.
+// namesBlock reports whether a copy or a reduce says which thread block does it.
 func namesBlock(args *syntax.Args) bool {
 	return slices.ContainsFunc(args.List, func(a *syntax.Arg) bool { return a.Name != nil && a.Name.Text == "tb" })
 }

@@ -9,7 +9,7 @@ import (
 // This file compiles the functions of the level of channels. They are no words
 // of the language: a file's own names may hide them.
 
-// channelWords is the scope outside of the language's own.
+// channelWords returns the scope outside of the language's own.
 func channelWords() *scope {
 	s := newScope(nil)
 	for text, call := range map[string]builtin{

@@ -159,7 +159,7 @@ func (c *compiler) peers(coll *ir.Collective, e *syntax.Expr) {
 // rankCells is what a rank counts for at least: it takes memory of its own.
 const rankCells = 8
 
-// cells is how many chunks all buffers of all ranks have; a buffer counts as
+// cells returns how many chunks all buffers of all ranks have; a buffer counts as
 // one at least.
 func cells(coll *ir.Collective, scratch []ir.ScratchDecl) int64 {
 	perRank := int64(0)

@@ -177,7 +177,7 @@ func (c *compiler) bare(s *syntax.Simple) exec {
 	return func() flow { val(); return goOn }
 }
 
-// doesSomething says whether e ends with a call of a function or an operation.
+// doesSomething reports whether e ends with a call of a function or an operation.
 func doesSomething(e *syntax.Expr) bool {
 	u := e.Left
 	n := len(u.Suffixes)

@@ -146,7 +146,7 @@ import (
 //go:embed doc.go
 var packageComment string
 
-// Brief is a section of the package comment, by its heading, as plain text; "" where there is none.
+// Brief returns a section of the package comment, by its heading, as plain text; "" where there is none.
 func Brief(heading string) string {
 	_, text, _ := strings.Cut(packageComment, "\n// # "+heading+"\n//\n")
 	text, _, _ = strings.Cut(text, "\n// # ")

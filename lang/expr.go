@@ -10,7 +10,7 @@ import (
 
 // This file compiles expressions.
 
-// badCode is an expression that cannot be computed, of which something was
+// badCode returns an expression that cannot be computed, of which something was
 // reported already.
 func (c *compiler) badCode() code {
 	m := c.m

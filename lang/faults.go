@@ -207,7 +207,7 @@ func (m *machine) operandName(s *site, refs []ref, n int) string {
 	return m.prog.refName(&refs[n])
 }
 
-// word is the variable that operand n of a reduction is in the source, or "".
+// word returns the variable that operand n of a reduction is in the source, or "".
 func (s *site) word(refs []ref, n int) string {
 	if len(s.words) != len(refs) { // some are lists
 		return ""

@@ -171,7 +171,7 @@ var tokens = regexp.MustCompile(`[A-Za-z_]\w*|\d\w*|"[^"\n]*"|#[^\n]*|\n|\.\.|[-
 
 func tokensOf(src string) []string { return tokens.FindAllString(src, -1) }
 
-// kindOf is a letter for words, a digit for numbers, an operator for all operators, and else the first character.
+// kindOf returns a letter for words, a digit for numbers, an operator for all operators, and else the first character.
 func kindOf(token string) byte {
 	switch c := token[0]; {
 	case c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z':

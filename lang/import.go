@@ -28,7 +28,7 @@ type importer struct {
 	bytes  int // of all files so far
 }
 
-// resolvePath is where a file named in another is.
+// resolvePath returns where a file named in another is.
 func resolvePath(importing, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -175,7 +175,7 @@ func (im *importer) parsed(path string, text []byte, s *syntax.Import) *source {
 	return lib
 }
 
-// isLibrary says whether f holds imports and functions only.
+// isLibrary reports whether f holds imports and functions only.
 func (im *importer) isLibrary(f *syntax.File, s *syntax.Import) bool {
 	ok := true
 	for _, stmt := range f.Stmts {

@@ -131,7 +131,7 @@ func (m *machine) overRange(l *iteration, body exec) exec {
 	}
 }
 
-// rounds is the number of values from, from + by, ... before to.
+// rounds returns the number of values from, from + by, ... before to.
 func rounds(from, to, by int64) uint64 {
 	switch {
 	case by > 0 && from < to:

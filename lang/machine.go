@@ -146,7 +146,7 @@ func (m *machine) intern(s string) int64 {
 	return n
 }
 
-// bufName is a buffer's name in the file.
+// bufName returns a buffer's name in the file.
 func (p *expansion) bufName(b ir.Buf) string {
 	switch {
 	case b == ir.Input:

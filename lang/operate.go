@@ -124,10 +124,10 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) ref 
 	return dst
 }
 
-// overlaps says whether two references have a cell in common.
+// overlaps reports whether two references have a cell in common.
 func (r ref) overlaps(x ref) bool { return r.cell < x.cell+x.count && x.cell < r.cell+r.count }
 
-// now is the number of operations made.
+// now returns the number of operations made.
 func (p *expansion) now() int32 { return int32(len(p.ops)) }
 
 // source adds an operand of the operation to come.
@@ -219,7 +219,7 @@ func (m *machine) spend(s *site, ops, chunks int64) bool {
 	return m.step(chunks, &s.span)
 }
 
-// ready says whether there are chunks yet: the lines at the top of the file
+// ready reports whether there are chunks yet: the lines at the top of the file
 // that say how many cannot refer to them.
 func (m *machine) ready(span *diag.Span) bool { return m.prog.coll != nil || m.unready(span) }
 

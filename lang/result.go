@@ -120,7 +120,7 @@ func (p *expansion) historyOf(chunk ir.Part, cell int32) history {
 	return cells[cell]
 }
 
-// plus is the history of the sum of what h and x are of.
+// plus returns the history of the sum of what h and x are of.
 func (h history) plus(x history) history {
 	return history{min(h.times+x.times, 2), h.twice.later(x.twice), h.last.later(x.last)}
 }

@@ -176,7 +176,7 @@ func (c *compiler) namesHere(use nameUse) (text string, n int) {
 	return "the " + what + " here are " + strings.Join(list[:last], ", ") + " and " + list[last], n
 }
 
-// described is a name with what it is.
+// described returns a name with what it is.
 func (c *compiler) described(x *name) string {
 	switch {
 	case x.sort == aFunction || x.sort == aBuiltin:

@@ -30,7 +30,7 @@ var kindNames = [...]string{"nothing", "an integer", "a boolean", "a string", "a
 
 func (k kind) String() string { return kindNames[k] }
 
-// numeric says whether values of kind k are numbers.
+// numeric reports whether values of kind k are numbers.
 func (k kind) numeric() bool {
 	return k == kInt || k == kBool || k == kBuffer || k == kChannel || k == kSemaphore
 }
@@ -90,7 +90,7 @@ func (x number) get() int64 {
 	return x.run()
 }
 
-// constant is the number n.
+// constant returns the number n.
 func constant(n int64) number { return number{at: &n} }
 
 // A code is a compiled expression. Exactly one of num, ref and val is set: num

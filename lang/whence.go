@@ -37,7 +37,7 @@ const (
 	frameText   = 40 // characters of a string
 )
 
-// frames are the calls that lead to what runs, the innermost first.
+// frames returns the calls that lead to what runs, the innermost first.
 func (m *machine) frames() []frame {
 	list := []frame{{}}
 	for i := len(m.running) - 1; i >= 0; i-- {

@@ -103,7 +103,7 @@ func whole(dir string) bool {
 	return true
 }
 
-// identity is a hash of all that the libraries are made of.
+// identity returns a hash of all that the libraries are made of.
 func identity() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.GOARCH, cmp.Or(os.Getenv("CXX"), "g++"), flags, cppFlags, linkFlags)

@@ -119,7 +119,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// firstRule is the rule of a call, or -1.
+// firstRule returns the rule of a call, or -1.
 func firstRule(b *bundle.Bundle, c *chosen) int {
 	set := &b.Sets[0]
 	bytes := c.bytes()

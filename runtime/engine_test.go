@@ -42,7 +42,7 @@ func tryEngine(t *testing.T, program, file, how string, ranks int, parts []strin
 	return string(out), err
 }
 
-// mockDriver is the environment that names the mock driver, unless tests run on a GPU.
+// mockDriver returns the environment that names the mock driver, unless tests run on a GPU.
 func mockDriver(t *testing.T) []string {
 	t.Helper()
 	if onGPU() {
@@ -122,7 +122,7 @@ func TestEngineCatalog(t *testing.T) {
 	}
 }
 
-// pairsPeriod is how many pairs of programs of the catalog there are for one that is run.
+// pairsPeriod returns how many pairs of programs of the catalog there are for one that is run.
 func pairsPeriod() string {
 	if covering.Full() {
 		return "1"

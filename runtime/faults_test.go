@@ -45,5 +45,5 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// fails is the variable that has the first call of a function of the driver fail.
+// fails returns the variable that has the first call of a function of the driver fail.
 func fails(name string) string { return "MSCCLC_STANDIN_FAIL=" + name + ":1" }

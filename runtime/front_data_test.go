@@ -12,7 +12,7 @@ import (
 	"mscclc/internal/covering"
 )
 
-// allTypes are the types of bundles that serve all calls.
+// allTypes returns the types of bundles that serve all calls.
 func allTypes() (list []data.DType) {
 	for d := range data.NumDTypes {
 		list = append(list, d)

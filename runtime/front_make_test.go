@@ -40,7 +40,7 @@ type run struct {
 
 func isFront(name string) bool { return !library.IsEngine(name) }
 
-// clientUnits are the sources of the test client.
+// clientUnits returns the sources of the test client.
 func clientUnits() []string {
 	return []string{"testdata/client.cc", "testdata/client_data.cc", "testdata/client_windows.cc", "testdata/client_gpu.cc"}
 }
@@ -86,7 +86,7 @@ var parts = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// environment is that of the processes of a site, which work in folder dir.
+// environment returns the environment of the processes of a site, which work in folder dir.
 func (s *site) environment(t *testing.T, dir string) []string {
 	t.Helper()
 	driver := mockDriver(t)

@@ -58,7 +58,7 @@ func together(commands []string) (list []string) {
 	return list
 }
 
-// calls are the notes of a rank without arguments.
+// calls returns the notes of a rank without arguments.
 func (r *run) calls(rank int) (list []string) {
 	for _, n := range r.notes[rank] {
 		words := strings.Fields(n)

@@ -123,7 +123,7 @@ func compareLayouts(t *testing.T, file string, b *bundle.Bundle, ranks, calls in
 	}
 }
 
-// randomRequest is a call of a program with addresses that are never used.
+// randomRequest returns a call of a program with addresses that are never used.
 func randomRequest(rnd *rand.Rand, p *bundle.Program, number, ranks int) request {
 	dtype := data.DType(rnd.Intn(int(data.NumDTypes)))
 	size := uint64(dtype.Size())
@@ -167,7 +167,7 @@ func placeBuffers(rnd *rand.Rand, p *bundle.Program, q *request) {
 	}
 }
 
-// layout is the answer of executor/abi.
+// layout returns the answer of executor/abi.
 func layout(p *bundle.Program, q *request) (a answer) {
 	coll := &ir.Collective{Kind: ir.Kind(p.Kind), Ranks: int(p.Ranks), Chunks: int(p.Chunks), Root: int(p.Root)}
 	one := &abi.OneImage{Depth: int(p.Depth), OnePass: p.OnePass != 0, Scratch: int(p.Scratch), Packets: int(p.Packets),
@@ -200,7 +200,7 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	return a
 }
 
-// final says whether some step of p makes a complete sum.
+// final reports whether some step of p makes a complete sum.
 func final(p *bundle.Program) bool {
 	for _, part := range p.Parts {
 		for _, s := range part.Steps {

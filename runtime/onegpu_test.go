@@ -19,7 +19,7 @@ import (
 // onGPU reports whether tests run on a GPU, whose ranks share it, and not on the mock driver.
 func onGPU() bool { return gputest.Required("cuda") }
 
-// deviceName is the name of the machine's GPU.
+// deviceName returns the name of the machine's GPU.
 func deviceName() (string, error) {
 	out, err := exec.Command("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").Output()
 	name, _, _ := strings.Cut(string(out), "\n")
@@ -55,7 +55,7 @@ func (s *sheet) do(t *testing.T, name string, run func(t *testing.T) string) {
 	s.rows = append(s.rows, fmt.Sprintf("%-34s %-5s %6.1f s  %s", name, verdict, time.Since(begin).Seconds(), said))
 }
 
-// shared is the environment of ranks that share the GPU.
+// shared returns the environment of ranks that share the GPU.
 func shared() []string {
 	// Streams beyond the driver's connections would wait for each other.
 	return []string{"MSCCLC_SHARED_GPU=1", "MSCCLC_NCCL=none", "MSCCLC_STANDIN_GPUS=1", "CUDA_DEVICE_MAX_CONNECTIONS=32",

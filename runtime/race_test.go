@@ -34,14 +34,14 @@ func TestSanitizedNodes(t *testing.T) {
 		"MSCCLC_NET=test:sanitized,seed=2,delay=20000", "LSAN_OPTIONS=suppressions="+withoutMock(t, "leak"))
 }
 
-// races is the environment that has the thread sanitizer leave out the mock driver.
+// races returns the environment that has the thread sanitizer leave out the mock driver.
 func races(t *testing.T) string {
 	t.Helper()
 	return "TSAN_OPTIONS=halt_on_error=1 suppressions=" + withoutMock(t, "race")
 }
 
-// withoutMock is a file that has a sanitizer leave out what it finds of a kind in the mock driver, and races in UCX,
-// which is built without the thread sanitizer.
+// withoutMock returns a file that has a sanitizer leave out what it finds of a kind in the mock driver, and races in
+// UCX, which is built without the thread sanitizer.
 func withoutMock(t *testing.T, kind string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "suppressed")

@@ -99,7 +99,7 @@ func fit(t *testing.T, rounds int, costs *simulate.Costs, knobs []*float64, loss
 	}
 }
 
-// costsText is what devices/*.json has of costs.
+// costsText returns what devices/*.json has of costs.
 func costsText(c *simulate.Costs) ([]byte, error) {
 	type protocols map[string]simulate.MoveCosts
 	type oneSided struct {

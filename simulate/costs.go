@@ -97,10 +97,10 @@ func Devices() (names []string) {
 	return names
 }
 
-// SourceOf is the file of the costs of a device, as ReadCosts reads it.
+// SourceOf returns the file of the costs of a device, as ReadCosts reads it.
 func SourceOf(device string) ([]byte, error) { return devices.ReadFile("devices/" + device + ".json") }
 
-// CostsOf are the costs of a device, by the name that topologies have for it.
+// CostsOf returns the costs of a device, by the name that topologies have for it.
 func CostsOf(device string) (*Costs, error) {
 	name := device + ".json"
 	text, err := devices.Open("devices/" + name)

@@ -101,7 +101,7 @@ func (e *engine) at(number int, time float64) {
 	e.woken = append(e.woken, event{time, int32(len(e.next) + number)})
 }
 
-// now is when the action is that is being done.
+// now returns when the action is that is being done.
 func (e *engine) now() float64 { return e.queue[0].time }
 
 // passed notes that a block has ended a pass.

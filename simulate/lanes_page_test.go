@@ -108,7 +108,7 @@ func (b *laneBench) gap(t *testing.T, v laneVariant) (g laneGap) {
 	return g
 }
 
-// target is what a variant is to reach, in per cent of the bound.
+// target returns what a variant is to reach, in per cent of the bound.
 func (r *laneRow) target() float64 {
 	switch {
 	case r.collective == "alltoall":
@@ -121,7 +121,7 @@ func (r *laneRow) target() float64 {
 	return 90
 }
 
-// verdict says whether a row meets its target, or the busiest link is occupied for 95 % of the time, or else what is
+// verdict reports whether a row meets its target, or the busiest link is occupied for 95 % of the time, or else what is
 // the most of what is missing.
 func (g laneGap) verdict(target float64) string {
 	most, why := 0., ""
@@ -142,7 +142,7 @@ func (g laneGap) verdict(target float64) string {
 	return fmt.Sprintf("%.0f %% missed, most by %s", target, why)
 }
 
-// text is the row of the page.
+// text returns the row of the page.
 func (b *laneBench) text(t *testing.T) string {
 	one, many := b.gap(t, b.one), b.gap(t, b.many)
 	return fmt.Sprintf("| %s:nodes=%d | %s | %.1f | %.1f %% | %s | %.1f %% | %s | %.0f %% of %s | ", b.machine, b.nodes,

@@ -50,7 +50,7 @@ const packedTrees = "examples/dgx1v"
 // laneNames are the algorithms that are tried, of those that the collective has.
 var laneNames = []string{"hierarchical", "multinode_allpairs", "twophase_hierarchical", "two_step"}
 
-// laneRows are all rows, without what is found for them.
+// laneRows returns all rows, without what is found for them.
 func laneRows() (rows []laneRow) {
 	for _, m := range []struct {
 		name  string
@@ -68,7 +68,7 @@ func laneRows() (rows []laneRow) {
 	return rows
 }
 
-// tries are the algorithms and the numbers of lanes that are tried.
+// tries returns the algorithms and the numbers of lanes that are tried.
 func (r laneRow) tries() (names []string, lanes []int) {
 	if r.machine == "dgx1v" {
 		return []string{packedTrees}, []int{24, 32, 40}
@@ -139,9 +139,9 @@ func (b *laneBench) run(t testing.TB, v laneVariant, costs *simulate.Costs) *sim
 	return r
 }
 
-// bound is what no algorithm surpasses, in bytes a microsecond of algbw: what goes into each GPU, or into a node from
-// others, takes the links there; of one node alone, the links between GPUs. For an AllReduce all goes in twice, since
-// it must be summed up in between.
+// bound returns what no algorithm surpasses, in bytes a microsecond of algbw: what goes into each GPU, or into a node
+// from others, takes the links there; of one node alone, the links between GPUs. For an AllReduce all goes in twice,
+// since it must be summed up in between.
 func (b *laneBench) bound() float64 {
 	ranks, nodes := float64(8*b.nodes), float64(b.nodes)
 	gpu, node, nic := 0., 0., map[int32]float64{}
@@ -191,7 +191,7 @@ func (b *laneBench) found(page string) bool {
 	return true
 }
 
-// laneRowsAt are the rows that are simulated: of two nodes, or of all with MSCCLC_PAPERS=full and for an update.
+// laneRowsAt returns the rows that are simulated: of two nodes, or of all with MSCCLC_PAPERS=full and for an update.
 func laneRowsAt(update bool) []laneRow {
 	return slices.DeleteFunc(laneRows(), func(r laneRow) bool {
 		return r.nodes > 2 && !update && os.Getenv("MSCCLC_PAPERS") != "full"

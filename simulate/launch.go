@@ -22,7 +22,7 @@ const (
 
 var figureNames = [...]string{Latency: "latency", Interval: "interval"}
 
-// FigureNames are the names of the figures, in their order.
+// FigureNames returns the names of the figures, in their order.
 func FigureNames() []string { return figureNames[:] }
 
 func (f Figure) String() string { return figureNames[f] }
@@ -72,7 +72,7 @@ const (
 	launchPasses  = 32
 )
 
-// launches is how many launches are simulated, one after the other: one for the latency, and for the interval as
+// launches returns how many launches are simulated, one after the other: one for the latency, and for the interval as
 // repeats has it.
 func (s *simulation) launches(rough bool) int64 {
 	if s.call.Figure == Latency {
@@ -81,8 +81,8 @@ func (s *simulation) launches(rough bool) int64 {
 	return repeats(s.program, s.simulated, rough)
 }
 
-// repeats is how many launches of so many passes an interval is found from: two where there is time, and more where a
-// launch has few passes; of a program so large that there is time for one only, one, which tells no interval.
+// repeats returns how many launches of so many passes an interval is found from: two where there is time, and more
+// where a launch has few passes; of a program so large that there is time for one only, one, which tells no interval.
 func repeats(p *ir.Program, passes int64, rough bool) int64 {
 	most := int64(mostLaunches)
 	if rough {
@@ -91,8 +91,8 @@ func repeats(p *ir.Program, passes int64, rough bool) int64 {
 	return max(1, min(most, max(2, launchPasses/passes), mostEvents/int64(max(len(p.Steps), 1))/passes))
 }
 
-// Both are the results of Run for a call's two figures. interval is nil where it is not known: of a program that is too
-// large to be simulated twice.
+// Both returns the results of Run for a call's two figures. interval is nil where it is not known: of a program that is
+// too large to be simulated twice.
 func Both(p *ir.Program, t *topology.Topology, c *Costs, call Call) (latency, interval *Result, err error) {
 	call.Figure = Latency
 	if latency, err = Run(p, t, c, call); err != nil {

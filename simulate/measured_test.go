@@ -38,8 +38,8 @@ type point struct {
 	prog *ir.Program
 }
 
-// measured are the times that are known of a device. The variants of a table are the fastest of their sizes; testdata
-// has all.
+// measured returns the times that are known of a device. The variants of a table are the fastest of their sizes;
+// testdata has all.
 func measured(t *testing.T, device string) (list []point) {
 	t.Helper()
 	for _, name := range []string{device, device + "_narrow", device + "_two"} {

@@ -10,16 +10,16 @@ import (
 type network struct {
 	t      *topology.Topology
 	ways   [][]int32 // the links of each way
-	free   []float64 // of a link: when it is
-	busy   []float64 // of a link: how long it was occupied
-	memory []float64 // of a rank: when its memory is free
+	free   []float64 // by link: when it is
+	busy   []float64 // by link: how long it was occupied
+	memory []float64 // by rank: when its memory is free
 	alpha  []float64 // of a link
 	beta   []float64
-	rate   []float64 // of a link: what messages between nodes leave of β to what blocks move
-	far    []bool    // of a link: joins nodes
+	rate   []float64 // by link: what messages between nodes leave of β to what blocks move
+	far    []bool    // by link: joins nodes
 
 	links  []int32   // that messages sent together go through
-	shared []float64 // of a link: how long they occupy it, all
+	shared []float64 // by link: how long they occupy it, all
 	begun  []float64 // and since when
 
 	messages *messages // between nodes, of one-sided programs
@@ -38,7 +38,7 @@ func newNetwork(t *topology.Topology) *network {
 	return n
 }
 
-// latency is the α of a way.
+// latency returns the α of a way.
 func (n *network) latency(way int32) (sum float64) {
 	for _, l := range n.ways[way] {
 		sum += n.alpha[l]
@@ -46,7 +46,7 @@ func (n *network) latency(way int32) (sum float64) {
 	return sum
 }
 
-// occupied is how long a message occupies a link, and one between nodes for a time more.
+// occupied returns how long a message occupies a link, and one between nodes for a time more.
 func (n *network) occupied(l int32, bytes, more float64) float64 {
 	if n.far[l] {
 		return bytes/n.beta[l] + more
@@ -54,7 +54,7 @@ func (n *network) occupied(l int32, bytes, more float64) float64 {
 	return bytes / n.beta[l]
 }
 
-// alone is how long a message takes that is alone on its way, at no more than a rate, latency apart.
+// alone returns how long a message takes that is alone on its way, at no more than a rate, latency apart.
 func (n *network) alone(links []int32, bytes, rate, more float64) (longest float64) {
 	longest = bytes / rate
 	for _, l := range links {
@@ -63,7 +63,7 @@ func (n *network) alone(links []int32, bytes, rate, more float64) (longest float
 	return longest
 }
 
-// leaves says whether a way leaves its node.
+// leaves reports whether a way leaves its node.
 func (n *network) leaves(way int32) bool {
 	return slices.ContainsFunc(n.ways[way], func(l int32) bool { return n.far[l] })
 }

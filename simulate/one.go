@@ -20,16 +20,16 @@ type oneSided struct {
 	few     bool
 	blocks  []oneBlock
 	ways    []int32   // of an operand, between its rank's GPU and the block's
-	up      []int32   // of a rank: its link to a switch that adds or spreads, where operands are of all ranks
+	up      []int32   // by rank: its link to a switch that adds or spreads, where operands are of all ranks
 	down    []int32   // and that from it
 	each    []int32   // from rank to rank: the way, where operands of all ranks are reached one by one
-	parts   []float64 // of a way: what a CTA moves over it, as part of what it moves over others
+	parts   []float64 // by way: what a CTA moves over it, as part of what it moves over others
 	depth   int64
 	written []int64   // of a chunk of packets: passes in which it was
 	heads   []float64 // by chunk and copy: when its first packet arrived
 	tails   []float64 // and its last
-	proxy   []float64 // of a rank: when its port's proxy has given the driver all copies so far
-	sends   []float64 // of a rank: when its network proxy has sent all messages so far
+	proxy   []float64 // by rank: when its port's proxy has given the driver all copies so far
+	sends   []float64 // by rank: when its network proxy has sent all messages so far
 	takes   []float64 // and when it has taken all that have come
 	groups  []group   // of a step, the group that begins there, where its end is above 0
 	calls   sequence
@@ -123,7 +123,7 @@ func (o *oneSided) start(e *engine) {
 func (o *oneSided) count() int  { return len(o.blocks) }
 func (o *oneSided) things() int { return len(o.written) + len(o.flags) + len(o.calls.ranks) }
 
-// packet is the number of a chunk of packets, and flag that of a flag.
+// packet returns the number of a chunk of packets, and flag that of a flag.
 func (o *oneSided) packet(x *ir.Operand) int32 { return o.links.Packet(x.Rank, x.Index) }
 func (o *oneSided) flag(x *ir.Operand) int32   { return o.links.Flag(x.Rank, x.Index) }
 
@@ -184,12 +184,12 @@ func (o *oneSided) act(block int32, now float64) verdict {
 	return verdict{kind: goesOn, at: b.over}
 }
 
-// skips says whether s is not of b's pass.
+// skips reports whether s is not of b's pass.
 func (o *oneSided) skips(b *oneBlock, s *ir.Step) bool {
 	return s.Flags&ir.Enter != 0 && b.pass%o.simulated != 0 || s.Flags&ir.Leave != 0 && (b.pass+1)%o.simulated != 0
 }
 
-// loose says whether b is a port's, which no launch waits for.
+// loose reports whether b is a port's, which no launch waits for.
 func (o *oneSided) loose(b *oneBlock) bool {
 	return b.first < b.end && o.program.Steps[b.first].Flags&ir.Loose != 0
 }

@@ -50,7 +50,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	return verdict{kind: goesOn, at: end}, true
 }
 
-// proxies is what a load or a packet takes more that leaves its node. No executor runs such programs: they are
+// proxies returns what a load or a packet takes more that leaves its node. No executor runs such programs: they are
 // simulated as if the proxies of both ends made a message of each.
 func (o *oneSided) proxies(way int32) float64 {
 	if o.net.leaves(way) {
@@ -90,8 +90,8 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
 }
 
-// copied is when a port has copied: the proxy of the block's GPU gives the driver a copy of each replica, one after the
-// other.
+// copied returns when a port has copied: the proxy of the block's GPU gives the driver a copy of each replica, one
+// after the other.
 func (o *oneSided) copied(b *oneBlock, way int32, begin, bytes float64) float64 {
 	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + float64(o.costs.OneSided.Port*o.columns)
 	return o.net.carry(o.net.ways[way], o.proxy[b.rank], bytes, math.Inf(1)).tail
@@ -160,8 +160,8 @@ func (o *oneSided) send(b *oneBlock, first, count int32, head, tail float64) {
 	}
 }
 
-// gather is a load through the switch: what all ranks have goes up their links, and their sum comes down that of the
-// block's, as soon as the first of it is there.
+// gather returns a load through the switch: what all ranks have goes up their links, and their sum comes down that of
+// the block's, as soon as the first of it is there.
 func (o *oneSided) gather(b *oneBlock, begin, bytes, rate float64) (end float64) {
 	if o.up == nil {
 		return begin
@@ -173,7 +173,7 @@ func (o *oneSided) gather(b *oneBlock, begin, bytes, rate float64) (end float64)
 	return o.net.carry(o.down[b.rank:b.rank+1], head, bytes, rate).tail
 }
 
-// scatter is a store through the switch: it goes up the block's link once, and down those of all.
+// scatter returns a store through the switch: it goes up the block's link once, and down those of all.
 func (o *oneSided) scatter(b *oneBlock, begin, bytes, rate float64) (end float64) {
 	if o.up == nil {
 		return begin

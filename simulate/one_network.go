@@ -21,7 +21,7 @@ type owed struct {
 	flags             ir.Range // operands, among which are the counts that go with it
 }
 
-// mirrored says whether operand k, a destination, is memory of another node that is no packets.
+// mirrored reports whether operand k, a destination, is memory of another node that is no packets.
 func (o *oneSided) mirrored(x *ir.Operand, k int32) bool {
 	return x.Rank >= 0 && x.Buf != ir.Packets && o.net.leaves(o.ways[k])
 }
@@ -64,9 +64,9 @@ func (o *oneSided) post(b *oneBlock, signal bool, at float64) {
 	b.owed = b.owed[:0]
 }
 
-// pieces is how many messages the proxy makes of what a block owes in a pass, all replicas together, up to a number
-// of these. Whole tiles of chunks that are neighbours lie side by side, as long as memory is made for the replicas that
-// the call has. Others go on their own, where they do not go with the counts.
+// pieces returns how many messages the proxy makes of what a block owes in a pass, all replicas together, up to a
+// number of these. Whole tiles of chunks that are neighbours lie side by side, as long as memory is made for the
+// replicas that the call has. Others go on their own, where they do not go with the counts.
 func (o *oneSided) pieces(b *oneBlock, w owed) float64 {
 	groups := math.Ceil(o.columns / transport.Together)
 	switch whole := o.whole && o.bytes(b.pass%o.simulated) == o.simulation.tile; {

@@ -75,7 +75,7 @@ func (o *oneSided) partsOfWays() {
 // part is partsOfWays of an operand.
 func (o *oneSided) part(operand int32) float64 { return o.parts[o.ways[operand]] }
 
-// others are how many more operands one of all ranks is, where it is reached rank by rank.
+// others returns how many more operands one of all ranks is, where it is reached rank by rank.
 func (o *oneSided) others(x *ir.Operand) float64 {
 	if x.Rank == ir.AllRanks && o.each != nil {
 		return float64(len(o.program.Rank) - 1)
@@ -102,7 +102,7 @@ func (o *oneSided) reachSwitch() error {
 	return nil
 }
 
-// onlyPackets says whether the program is one of few packets, for which a kernel is made that does less: one block a
+// onlyPackets reports whether the program is one of few packets, for which a kernel is made that does less: one block a
 // rank, whose steps move packets and its own memory.
 func (o *oneSided) onlyPackets() bool {
 	if len(o.program.Blocks) != len(o.program.Rank) {

@@ -44,7 +44,7 @@ func (o *oneSided) findGroups() {
 	}
 }
 
-// isPlain says whether s moves plain data, of single ranks, by loads and stores.
+// isPlain reports whether s moves plain data, of single ranks, by loads and stores.
 func (o *oneSided) isPlain(s *ir.Step) bool {
 	if s.Op != ir.Move {
 		return false
@@ -92,7 +92,7 @@ func (o *oneSided) turn(b *oneBlock, parts int32, now float64) verdict {
 	return verdict{kind: goesOn, at: b.over}
 }
 
-// handled is how many operands of s go through its block's threads, each as often as it takes them longer.
+// handled returns how many operands of s go through its block's threads, each as often as it takes them longer.
 func (o *oneSided) handled(b *oneBlock, s *ir.Step) (n float64) {
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		n += (1 + o.others(&o.program.OneSided.Operands[k])) / o.part(k)
@@ -107,7 +107,7 @@ func (o *oneSided) handled(b *oneBlock, s *ir.Step) (n float64) {
 	return max(n, 0)
 }
 
-// lag is the longest latency of what s loads.
+// lag returns the longest latency of what s loads.
 func (o *oneSided) lag(s *ir.Step) (most float64) {
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		most = max(most, o.net.latency(o.ways[k]))

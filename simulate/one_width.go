@@ -69,7 +69,7 @@ func (o *oneSided) fit(columns int) (fewer, threads int, err error) {
 	}
 }
 
-// most is how many CTAs of so many threads a GPU holds at once.
+// most returns how many CTAs of so many threads a GPU holds at once.
 func (o *oneSided) most(threads int) float64 {
 	return math.Floor(o.costs.OneSided.Resident * float64(o.costs.OneSided.Threads) / float64(threads))
 }
@@ -78,10 +78,10 @@ func (o *oneSided) resident(ctas, threads int) bool {
 	return o.costs.OneSided.Resident == 0 || float64(ctas) <= o.most(threads)
 }
 
-// blocksOfRank is how many blocks with steps the rank has that has most.
+// blocksOfRank returns how many blocks with steps the rank has that has most.
 func (o *oneSided) blocksOfRank() int { return o.ofRank(func(*ir.TB) int { return 1 }) }
 
-// ctas is how many CTAs the blocks with steps have in so many replicas, of the rank that has most.
+// ctas returns how many CTAs the blocks with steps have in so many replicas, of the rank that has most.
 func (o *oneSided) ctas(columns int) int {
 	return o.ofRank(func(b *ir.TB) int {
 		if o.costs.OneSided.Shares {

@@ -134,7 +134,8 @@ func swing(side int, long bool) comparison {
 const swingWhy = `Swing gains where the length of ways counts: on small calls, and more on the larger torus. Large calls lose on 8 x 8 GPUs: what a rank sends in a round does not lie side
 by side, so each chunk is a message with a step of its own, of which the bucket algorithm has fewer. The paper's tori are larger, and its messages are whole rounds.`
 
-// hierarchical is the faster of its two forms, each in up to as many of the 32 channels that MSCCL has as are of use.
+// hierarchical returns the faster of its two forms, each in up to as many of the 32 channels that MSCCL has as are of
+// use.
 func hierarchical(params string) form {
 	shared := form{file: "allreduce/hierarchical", params: params + ",back=0", protocols: all, instances: []int{1, 4, 24}}
 	return form{file: "allreduce/hierarchical", params: params, protocols: all, instances: []int{1, 4, 16}, or: &shared}
@@ -146,13 +147,13 @@ func ringsOrTree(rings, tree string) form {
 	return form{file: "testdata/rings", params: rings, protocols: all, instances: []int{1, 2}, or: &other}
 }
 
-// sendNext is a send to the next rank with so many messages in flight, in Simple, as NCCL's are.
+// sendNext returns a send to the next rank with so many messages in flight, in Simple, as NCCL's are.
 func sendNext(flying int) form {
 	return form{file: "testdata/send_next", params: "nodes=3,gpus=8", protocols: []ir.Protocol{ir.Simple},
 		instances: []int{1}, p2p: flying}
 }
 
-// twoPH is the faster of 2PH's two versions.
+// twoPH returns the faster of 2PH's two versions.
 func twoPH(params string) []form {
 	large := form{file: "allreduce/twophase_hierarchical", params: params, onesided: true,
 		protocols: []ir.Protocol{ir.Simple}, instances: []int{1}}

@@ -10,7 +10,7 @@ import (
 	"mscclc/simulate"
 )
 
-// between is what page has from first on, up to end behind it.
+// between returns what page has from first on, up to end behind it.
 func between(page, first, end string) string {
 	if i := strings.Index(page, first); i >= 0 {
 		if n := strings.Index(page[i+len(first):], end); n >= 0 {
@@ -33,7 +33,7 @@ sides' times are latencies, and the baseline's is the sum of its kernels'.
 |---|---|---|---|---|---|---|---|
 `
 
-// report is a comparison's row of the page's table, and its part.
+// report returns a comparison's row of the page's table, and its part.
 func (x *papers) report(t *testing.T, c *comparison) (line, part string) {
 	rows := x.rows(t, c, c.base)
 	best := slices.MaxFunc(rows, func(a, b row) int { return cmp.Compare(a.ratio(), b.ratio()) })
@@ -84,7 +84,7 @@ func fasterAt(rows []row) string {
 	return cmp.Or(strings.Join(runs, ", "), "never")
 }
 
-// size is a power of two in words.
+// size returns a power of two in words.
 func size(bytes int64) string {
 	for i, unit := range []string{"GB", "MB", "KB"} {
 		if shift := 30 - 10*i; bytes >= 1<<shift {

@@ -53,7 +53,7 @@ type variation struct {
 
 var all = []ir.Protocol{ir.LL, ir.LL128, ir.Simple}
 
-// perChannel is the least of a call that NCCL 2.8 gives to each channel of a ring, its threads by its threshold a
+// perChannel returns the least of a call that NCCL 2.8 gives to each channel of a ring, its threads by its threshold a
 // thread (getAlgoInfo in its enqueue.cc): 512 by 8 bytes a rank, 640 by 8, and 512 by 64.
 func perChannel(p ir.Protocol, ranks int) int64 {
 	switch p {

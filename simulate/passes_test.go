@@ -82,7 +82,7 @@ func TestContinuous(t *testing.T) {
 	}
 }
 
-// ringOfLanes is a one-sided ring of 4 ranks with several lanes, whose messages take turns.
+// ringOfLanes returns a one-sided ring of 4 ranks with several lanes, whose messages take turns.
 func ringOfLanes(t *testing.T) *ir.Program {
 	text, err := algorithms.Open("allreduce/ring")
 	if err != nil {

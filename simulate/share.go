@@ -28,8 +28,8 @@ type messages struct {
 	next    float64         // the first of them that is an event
 	active  []int32         // routes with messages
 	gone    []int32         // streams whose message has just gone
-	count   []int32         // of a link: messages on it
-	watched []bool          // of a link: an event waits for what blocks move on it
+	count   []int32         // by link: messages on it
+	watched []bool          // by link: an event waits for what blocks move on it
 	speeds
 }
 
@@ -84,7 +84,7 @@ const (
 
 func (m *messages) schedule(kind int, of int32, at float64) { m.e.at(int(of)*kinds+kind, at) }
 
-// settles is the number of the event that sets speeds.
+// settles returns the number of the event that sets speeds.
 func (m *messages) settles() int32 { return math.MaxInt32 - int32(len(m.e.next)) }
 
 // act does an event.
@@ -110,7 +110,7 @@ func (m *messages) act(number int32, now float64) {
 
 // connect makes the routes of ways that leave a node, among those of a program.
 func (m *messages) connect(ways []int32) {
-	within := make([]bool, len(m.count)) // of a link: blocks move on it
+	within := make([]bool, len(m.count)) // by link: blocks move on it
 	for _, way := range ways {
 		if !m.net.leaves(way) {
 			for _, l := range m.net.ways[way] {
@@ -139,7 +139,7 @@ func (m *messages) connect(ways []int32) {
 	}
 }
 
-// behind says whether all routes of a link go through one that is full no later.
+// behind reports whether all routes of a link go through one that is full no later.
 func (m *messages) behind(l int32) bool {
 	routes := m.through[l]
 	if len(routes) == 0 {
@@ -251,5 +251,5 @@ func (r *route) goOn(now float64) {
 	r.clock, r.since = r.clock+float64(r.speed*(now-r.since)), now
 }
 
-// closeTo is how far apart two times may be, about a time, that are one but for rounding.
+// closeTo returns how far apart two times may be, about a time, that are one but for rounding.
 func closeTo(now float64) float64 { return 1e-7 + float64(1e-12*now) }

@@ -10,8 +10,8 @@ import "math"
 // slack is what rounding may cost of a link.
 const slack = 1e-9
 
-// patience is the part of the active routes that change before speeds are set, and of the time that a message takes
-// that a change waits for it at most. It is small where they are few.
+// patience returns the part of the active routes that change before speeds are set, and of the time that a message
+// takes that a change waits for it at most. It is small where they are few.
 func (m *messages) patience() float64 { return min(float64(len(m.active))/512, 0.5) }
 
 // speeds are what is known of links while messages share them, indexed by link.
@@ -80,7 +80,7 @@ func (m *messages) change(id int32, x *message, by int32) {
 	}
 }
 
-// leaves is what blocks leave messages of a link: all, or all but a message's part.
+// leaves returns what blocks leave messages of a link: all, or all but a message's part.
 func (m *messages) leaves(l int32, now float64) float64 {
 	if m.net.free[l] > now {
 		return 1 - 1/float64(m.count[l]+1)

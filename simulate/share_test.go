@@ -17,7 +17,7 @@ import (
 // A letter is what a rank sends another: so many chunks of 100,000 bytes, 100 us alone on a link.
 type letter struct{ from, to, chunks int }
 
-// letters is a program of all, at most one to a rank, and a call of it.
+// letters returns a program of all, at most one to a rank, and a call of it.
 func letters(t *testing.T, ranks int, list []letter) (*ir.Program, simulate.Call) {
 	t.Helper()
 	most := 1

@@ -151,7 +151,7 @@ func (s *simulation) find(pairs [][2]int32) (ways []int32, err error) {
 	return ways, nil
 }
 
-// bytes is how much of a chunk a pass moves, in all columns.
+// bytes returns how much of a chunk a pass moves, in all columns.
 func (s *simulation) bytes(pass int64) float64 {
 	return max(0, min(s.tile, s.share-float64(float64(pass)*s.tile)))
 }
@@ -168,7 +168,7 @@ type runner interface {
 	launch() float64
 }
 
-// first is how many passes are simulated.
+// first returns how many passes are simulated.
 func (s *simulation) first(rough bool) int64 {
 	most := int64(mostPasses)
 	if rough {
@@ -223,9 +223,9 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	return r, nil
 }
 
-// rest is what the passes of a launch take that were not simulated, and how many these are: each takes as long as the
-// last half of those that were, or where blocks drift apart, so that the last of these end close together, as long as
-// each occupied the busiest link.
+// rest returns what the passes of a launch take that were not simulated, and how many these are: each takes as long as
+// the last half of those that were, or where blocks drift apart, so that the last of these end close together, as long
+// as each occupied the busiest link.
 func (s *simulation) rest(e *engine, busiest float64) (micros, passes float64) {
 	n := s.simulated
 	if s.passes == n {

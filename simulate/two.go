@@ -146,7 +146,8 @@ func (t *twoSided) connect() (err error) {
 	return err
 }
 
-// publisher is the step whose flag tells that a step of a block is over: itself, or the first behind it that has one.
+// publisher returns the step whose flag tells that a step of a block is over: itself, or the first behind it that has
+// one.
 func (t *twoSided) publisher(steps ir.Range, step int32) int32 {
 	at := steps.First + step
 	for at+1 < steps.End && t.program.Steps[at].Flags&ir.HasDep == 0 {
@@ -208,7 +209,7 @@ func (t *twoSided) act(block int32, now float64) verdict {
 	return v
 }
 
-// ready says whether b's message has all that it waits for, and if not, what then.
+// ready reports whether b's message has all that it waits for, and if not, what then.
 func (t *twoSided) ready(b *twoBlock, now float64) (v verdict, ok bool) {
 	at := now
 	step := &t.steps[b.step]

@@ -41,8 +41,8 @@ func (t *twoSided) arrive(f *flight) {
 	c.come++
 }
 
-// begins is when a message that was sent can be received: a packet tells of itself, so that its block takes one by one
-// as they come, and a slot's flag is behind all of it.
+// begins returns when a message that was sent can be received: a packet tells of itself, so that its block takes one by
+// one as they come, and a slot's flag is behind all of it.
 func (t *twoSided) begins(c *connection, message int64) float64 {
 	if t.program.Protocol == ir.Simple {
 		return c.tail[message%int64(t.slots)]

@@ -48,7 +48,7 @@ func (b *builder) link(l *linkDef, inNode bool) {
 	delete(b.vars, name)
 }
 
-// binds is the name in e's brackets that stands for each member, "" where there is none.
+// binds returns the name in e's brackets that stands for each member, "" where there is none.
 func (b *builder) binds(e *end) string {
 	if e.Index == nil || len(e.Index.Rest) > 0 || len(e.Index.First.Rest) > 0 {
 		return ""
@@ -60,7 +60,7 @@ func (b *builder) binds(e *end) string {
 	return name
 }
 
-// begins says whether a link begins at member i by e, which names one; without brackets its group has but one.
+// begins reports whether a link begins at member i by e, which names one; without brackets its group has but one.
 func (b *builder) begins(e *end, i int) bool {
 	if e.Index != nil {
 		return b.value(e.Index) == i

@@ -125,5 +125,5 @@ func parseParams(s string) (map[string]int, error) {
 	return params, nil
 }
 
-// paramNames are the names of params, sorted.
+// paramNames returns the names of params, sorted.
 func paramNames(params map[string]int) []string { return slices.Sorted(maps.Keys(params)) }

@@ -163,8 +163,8 @@ func (d *dump) pci(e *etree.Element, above int32, deep int) {
 	}
 }
 
-// deviceOf is the device that costs are known of by: PCI's number tells an H200 from an H100, whose architectures are
-// the same.
+// deviceOf returns the device that costs are known of by: PCI's number tells an H200 from an H100, whose architectures
+// are the same.
 func deviceOf(pci string, sm int, gcn string) string {
 	switch {
 	case pci == "0x2335":
@@ -209,7 +209,7 @@ func (d *dump) number(e *etree.Element, key string, least, most int) int {
 	return n
 }
 
-// topology is so many of d, the GPUs of all of them first.
+// topology returns the topology of nodes machines like d. The GPUs of all machines come first.
 func (d *dump) topology(name string, nodes int) *Topology {
 	t := &Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Nodes: nodes, GPUs: len(d.gpus),
 		Classes: d.list}

@@ -36,8 +36,8 @@ type nvlink struct {
 	sm     int
 }
 
-// pciBandwidth is what a device's link says: GT/s, a lane's bit each, of which 128 of 130 are data; x16 of the fourth
-// generation where it says nothing, as in virtual machines.
+// pciBandwidth returns what a device's link says: GT/s, a lane's bit each, of which 128 of 130 are data; x16 of the
+// fourth generation where it says nothing, as in virtual machines.
 func pciBandwidth(e *etree.Element) float64 {
 	speed, _, _ := strings.Cut(e.SelectAttrValue("link_speed", ""), " ")
 	gt, err := strconv.ParseFloat(speed, 64)

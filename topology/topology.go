@@ -28,7 +28,7 @@ type Topology struct {
 	ways ways
 }
 
-// Ranks is how many GPUs there are.
+// Ranks returns how many GPUs there are.
 func (t *Topology) Ranks() int { return t.Nodes * t.GPUs }
 
 // A Class is what links have in common.
@@ -75,12 +75,12 @@ type Link struct {
 	Width    int32
 }
 
-// Bandwidth is that of link l, in bytes a microsecond.
+// Bandwidth returns the bandwidth of link l, in bytes a microsecond.
 func (t *Topology) Bandwidth(l int32) float64 {
 	return t.Classes[t.Links[l].Class].Bandwidth * float64(t.Links[l].Width)
 }
 
-// Latency is that of link l, in microseconds.
+// Latency returns the latency of link l, in microseconds.
 func (t *Topology) Latency(l int32) float64 { return t.Classes[t.Links[l].Class].Latency }
 
 // LinkName names link l for a report.

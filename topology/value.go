@@ -27,7 +27,7 @@ func quantity(s string, units map[string]float64) (float64, bool) {
 	return v * unit, ok && err == nil
 }
 
-// value is what e is; an error is recorded, and 1 stands for it.
+// value returns what e is; an error is recorded, and 1 stands for it.
 func (b *builder) value(e *expr) int {
 	v, err := e.eval(b.vars)
 	if err != nil {

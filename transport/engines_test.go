@@ -24,7 +24,7 @@ func built(t *testing.T, name string, args ...string) string {
 	return file
 }
 
-// sourcesOf are the engines' files.
+// sourcesOf returns the engines' files.
 func sourcesOf(t *testing.T) (list []string) {
 	t.Helper()
 	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc", "helpers*.cc"} {

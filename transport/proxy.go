@@ -104,7 +104,7 @@ func (p *Proxy) Job(process int, program *Program, memory []Memory, lanes []Lane
 	return j, nil
 }
 
-// pinned is the address of a slice's first element, which stays until pins are undone.
+// pinned returns the address of a slice's first element, which stays until pins are undone.
 func pinned[T any](pins *runtime.Pinner, s []T) unsafe.Pointer {
 	if len(s) == 0 {
 		return nil

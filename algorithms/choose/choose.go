@@ -75,7 +75,7 @@ func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
 	return b.program, b.err
 }
 
-// Shape is the shape of a program for calls like call; that of a user's compiled one is empty.
+// Shape returns the shape of a program for calls like call; that of a user's compiled one is empty.
 func (c *Chooser) Shape(program string, call Call) (Shape, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *Chooser) Shape(program string, call Call) (Shape, error) {
 	return s.Shape, s.err
 }
 
-// Differs says whether some ranks end with sums of other bits than others by v; see Selector.Differs.
+// Differs reports whether some ranks end with sums of other bits than others by v; see Selector.Differs.
 func (c *Chooser) Differs(v Variant, call Call) bool {
 	s, err := c.selector(call, 2)
 	return err == nil && s.Differs(Form{Variant: v})
@@ -124,8 +124,8 @@ func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measur
 	return v, false, err
 }
 
-// Ranked are the forms that there are for a call, with what the simulation says of each in the width that suits it, the
-// fastest first.
+// Ranked returns the forms that there are for a call, with what the simulation says of each in the width that suits it,
+// the fastest first.
 func (c *Chooser) Ranked(call Call, bytes int64, element int) (list []Variant, micros []float64, err error) {
 	s, err := c.selector(call, element)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	return s, nil
 }
 
-// typeOf is a type of elements of so many bytes.
+// typeOf returns a type of elements of so many bytes.
 func typeOf(element int) data.DType {
 	for _, t := range []data.DType{data.BF16, data.F32, data.F64, data.I8} {
 		if t.Size() == element {

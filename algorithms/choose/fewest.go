@@ -24,7 +24,7 @@ func picks(ranked [][]timed) []timed {
 	return list
 }
 
-// changes is how many stretches picks make.
+// changes returns how many stretches picks make.
 func changes(list []timed) int {
 	n := 1
 	for i := range list[1:] {
@@ -137,7 +137,7 @@ func least(list []float64) int {
 	return at
 }
 
-// loses is the logarithm of how many times as long as the best a program takes.
+// loses returns the logarithm of how many times as long as the best a program takes.
 func loses(of []timed, key Form) float64 {
 	for _, t := range of {
 		if t.program() == key {

@@ -84,7 +84,7 @@ func (l InLanes) Unfit() string {
 	return ""
 }
 
-// withLanes are the forms of v with several lanes: those with the usual copies of scratch first.
+// withLanes returns the forms of v with several lanes: those with the usual copies of scratch first.
 func (v Variant) withLanes() (list []Form) {
 	if v.Sided == "" && v.Protocol == ir.Simple.String() {
 		for _, v.Copies = range append([]int{0}, triedCopies...) {
@@ -115,7 +115,7 @@ func (r *ranking) simulateLanes() {
 	}
 }
 
-// worthFirst says whether form i has firstLanes and is worth a simulation.
+// worthFirst reports whether form i has firstLanes and is worth a simulation.
 func (r *ranking) worthFirst(i int, best float64) bool {
 	f := r.forms[i]
 	return f.Lanes == firstLanes && f.Copies == 0 && r.all[r.inLanes(i, InLanes{})].micros <= worthLanes*best
@@ -132,8 +132,8 @@ func (r *ranking) worthCopies(i int, best float64) bool {
 	return f.Copies > 0 && r.all[r.inLanes(i, InLanes{Lanes: f.Lanes})].micros <= best
 }
 
-// inLanes is the form of the program of form i that has these lanes. The forms with lanes are listed behind the one
-// without.
+// inLanes returns the form of the program of form i that has these lanes. The forms with lanes are listed behind the
+// one without.
 func (r *ranking) inLanes(i int, lanes InLanes) int {
 	for r.forms[i].laned() {
 		i--
@@ -200,7 +200,7 @@ func (s *Selector) lanedWidest(f Form, bytes int64) (timed, error) {
 	return best, nil
 }
 
-// lanedScratch is the bytes of scratch that the rank of p has which has most, in so wide a launch.
+// lanedScratch returns the bytes of scratch that the rank of p has which has most, in so wide a launch.
 func lanedScratch(p *ir.Program, v Variant) int64 {
 	return int64(slices.Max(append(p.Scratch, 0))) * int64(p.OneSided.Depth) * int64(v.Columns) * v.Tile
 }

@@ -83,7 +83,7 @@ var (
 
 const twoNodes = 3
 
-// choices are what is chosen at some sizes, and its times.
+// choices returns what is chosen at some sizes, and its times.
 func choices(t *testing.T, spec string, kind ir.Kind, oneLane bool, sizes []int64) (list []timed) {
 	s := selector(t, spec, "program")
 	s.Call.Kind, s.oneLane = kind, oneLane

@@ -50,7 +50,7 @@ func (l *Launcher) Bind(call Call, args executor.CallArgs) *Invocation {
 	return &Invocation{launcher: l, call: call, args: args, bytes: bytes, bound: map[Variant]*boundCall{}}
 }
 
-// Settled says whether launches are no longer tries: then they wait for nothing, and may be captured.
+// Settled reports whether launches are no longer tries: then they wait for nothing, and may be captured.
 func (i *Invocation) Settled() bool {
 	o := i.launcher.Online
 	if o == nil {
@@ -89,7 +89,7 @@ func (i *Invocation) Launch(ctx context.Context, streams []executor.Stream) (Var
 		})
 }
 
-// chosen is what runs the call once nothing is tried.
+// chosen returns what runs the call once nothing is tried.
 func (i *Invocation) chosen(element int) (Variant, error) {
 	if o := i.launcher.Online; o != nil {
 		v, _ := o.Winner(i.call, i.bytes, element)

@@ -8,10 +8,11 @@ import (
 	"mscclc/topology"
 )
 
-// Machine is what calls of so many ranks on a device are simulated on where no table has them: the machine of one node
-// that has such devices (topology/machines) and so many of them, and what these cost (simulate/devices). The CPU is one
-// of them. Of other devices, and of more ranks than a machine has, nobody has told: they are taken for H200s that all
-// reach each other through one switch, where small calls want few rounds and large ones few bytes, as anywhere.
+// Machine returns what calls of so many ranks on a device are simulated on where no table has them: the machine of one
+// node that has such devices (topology/machines) and so many of them, and what these cost (simulate/devices). The CPU
+// is one of them. Of other devices, and of more ranks than a machine has, nobody has told: they are taken for H200s
+// that all reach each other through one switch, where small calls want few rounds and large ones few bytes, as
+// anywhere.
 func Machine(device string, ranks int) (*topology.Topology, *simulate.Costs, error) {
 	return machine(device, 1, ranks)
 }
@@ -32,7 +33,7 @@ func machine(device string, nodes, ranks int) (*topology.Topology, *simulate.Cos
 // defaultDevice is one whose machine has any number of GPUs.
 const defaultDevice = "h200"
 
-// machineOf is the first machine of so many nodes by name that has so many of a device in each, or nil.
+// machineOf returns the first machine of so many nodes by name that has so many of a device in each, or nil.
 func machineOf(device string, nodes, ranks int) (*topology.Topology, error) {
 	for _, name := range topology.Names() {
 		var t *topology.Topology

@@ -146,7 +146,8 @@ func (c Call) unlike() string {
 	return c.On
 }
 
-// inBlocks is the call as it is simulated: with ranks that lie in blocks, as equal as can be, as topologies have them.
+// inBlocks returns the call as it is simulated: with ranks that lie in blocks, as equal as can be, as topologies have
+// them.
 func (c Call) inBlocks() Call {
 	if !c.blocks() {
 		c.On = InBlocks(c.Ranks, c.Nodes)
@@ -155,10 +156,10 @@ func (c Call) inBlocks() Call {
 	return c
 }
 
-// perNode is how many ranks a node has at most, in blocks.
+// perNode returns how many ranks a node has at most, in blocks.
 func (c Call) perNode() int { return (c.Ranks + c.Nodes - 1) / c.Nodes }
 
-// machine is what the call is simulated on.
+// machine returns what the call is simulated on.
 func (c Call) machine(device string) (*topology.Topology, *simulate.Costs, error) {
 	if c.On == "" {
 		return Machine(device, c.Ranks)

@@ -72,10 +72,10 @@ type class struct {
 	settled    bool
 }
 
-// classOf is the number of the class of a size: the least power of two that is no less.
+// classOf returns the number of the class of a size: the least power of two that is no less.
 func classOf(bytes int64) int { return bits.Len64(uint64(max(bytes, 1) - 1)) }
 
-// Winner is what runs calls of a size, where that is settled.
+// Winner returns what runs calls of a size, where that is settled.
 func (o *Online) Winner(call Call, bytes int64, element int) (v Variant, settled bool) {
 	c := o.classes[classKey{call, classOf(bytes), element}]
 	if c == nil || !c.settled {
@@ -148,7 +148,7 @@ func (o *Online) begin(key classKey) (*class, error) {
 	return c, nil
 }
 
-// alike says whether a and b cost the same by their shapes and packets.
+// alike reports whether a and b cost the same by their shapes and packets.
 func (o *Online) alike(call Call, a, b Variant) bool {
 	short := func(v Variant) string {
 		if v.Protocol == ir.LL16.String() {
@@ -163,7 +163,8 @@ func (o *Online) alike(call Call, a, b Variant) bool {
 		sa.Volume == sb.Volume && sa.Peers == sb.Peers
 }
 
-// turn is the candidate whose turn it is: they go round, so that what drifts drifts for all; nil where all have failed.
+// turn returns the candidate whose turn it is: they go round, so that what drifts drifts for all; nil where all have
+// failed.
 func (c *class) turn() *Candidate {
 	for range c.candidates {
 		if at := &c.candidates[c.next%len(c.candidates)]; at.Err == nil {

@@ -33,7 +33,7 @@ type Own struct {
 // catalog.
 type Shelf []Own
 
-// own is the user's program of a name, or nil.
+// own returns the user's program of a name, or nil.
 func (s Shelf) own(program string) *Own {
 	i := slices.IndexFunc(s, func(o Own) bool { return o.Name == program })
 	if i < 0 {
@@ -51,7 +51,7 @@ func (s Shelf) Compiled(program string) bool {
 	return o != nil && o.Text == nil
 }
 
-// compiled is a user's program that is taken as it is, for calls like c; given says whether the name is of one.
+// compiled returns a user's program that is taken as it is, for calls like c; given says whether the name is of one.
 func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err error) {
 	if !s.Compiled(program) {
 		return nil, false, nil
@@ -73,7 +73,7 @@ func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err 
 	return p, true, nil
 }
 
-// algorithm is the text of a program, and how it is compiled for calls like c.
+// algorithm returns the text of a program, and how it is compiled for calls like c.
 func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Options, err error) {
 	if o := s.own(program); o != nil {
 		opt.Lang, opt.Check = c.options(factsOf(o.Text)), o.Options.Check
@@ -89,7 +89,7 @@ func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Option
 	return text, opt, nil
 }
 
-// file is what messages call a program's file.
+// file returns what messages call a program's file.
 func (s Shelf) file(program string) string {
 	if o := s.own(program); o != nil {
 		return o.File
@@ -114,7 +114,7 @@ func (s Shelf) expand(program string, c Call) (*ir.ChunkDAG, error) {
 	return chunks, c.meets(program, chunks.Coll)
 }
 
-// shape is the shape of a program in calls like c; that of one which is taken as it is is empty.
+// shape returns the shape of a program in calls like c; that of one which is taken as it is is empty.
 func (s Shelf) shape(program string, c Call) (Shape, error) {
 	if _, given, err := s.compiled(program, c); given {
 		return Shape{}, err
@@ -157,8 +157,8 @@ func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*ir.Program, err
 	return p, c.meets(v.Program, p.Coll)
 }
 
-// Own are the forms of the user's programs: of an algorithm those that the catalog's have, and of a compiled program
-// the one that it is.
+// Own returns the forms of the user's programs: of an algorithm those that the catalog's have, and of a compiled
+// program the one that it is.
 func (s Shelf) Own() (list []Variant) {
 	for i := range s {
 		o := &s[i]
@@ -180,7 +180,7 @@ func (s Shelf) Own() (list []Variant) {
 	return list
 }
 
-// forms are those of an algorithm, two-sided ones only where it has no hints that these cannot follow.
+// forms returns the forms of an algorithm, two-sided ones only where it has no hints that these cannot follow.
 func forms(program string, is facts) (list []Variant) {
 	for _, sided := range [2]string{"", twoSided} {
 		if sided == twoSided && is.hinted {

@@ -70,13 +70,13 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	return list, errors.Join(failed...)
 }
 
-// Differs says whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
+// Differs reports whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
 // two, both add the same two numbers.
 func Differs(program string, ranks int) bool {
 	return ranks > 2 && factsInCatalog(program).differs
 }
 
-// Differs says whether some ranks end with sums of other bits than others by a form: of the catalog's as the header
+// Differs reports whether some ranks end with sums of other bits than others by a form: of the catalog's as the header
 // says, of a user's program as its sums are made.
 func (s *Selector) Differs(f Form) bool {
 	if s.Own.own(f.Program) == nil {
@@ -162,7 +162,7 @@ type past struct {
 	behind        bool // for good: see goOn
 }
 
-// near says whether a form was near the best when it was simulated last.
+// near reports whether a form was near the best when it was simulated last.
 func (p *past) near() bool { return p.micros > 0 && p.ratio <= near }
 
 // goOn goes to a larger size. A form that takes more than twice the best's time there, about in proportion to the
@@ -204,13 +204,13 @@ type outcome struct {
 	interval     bool
 }
 
-// time is what a simulation says a form takes for a size, by the selector's figure.
+// time returns what a simulation says a form takes for a size, by the selector's figure.
 func (s *Selector) time(f Form, bytes int64, rough bool) (float64, error) {
 	o, err := s.outcome(f, bytes, s.By, rough)
 	return o.micros, err
 }
 
-// outcome is what a simulation says of a form for a size, by a figure.
+// outcome returns what a simulation says of a form for a size, by a figure.
 func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bool) (outcome, error) {
 	proto, _ := ir.ProtocolByName(f.Protocol)
 	if one := &s.Costs.OneSided; f.Sided != twoSided && one.Protocol[proto] == one.Protocol[ir.LL] {

@@ -42,7 +42,7 @@ func (r *ranking) simulate() {
 	r.simulateLanes()
 }
 
-// hopeless says whether form i was so far from the best that it is not looked at again at this size.
+// hopeless reports whether form i was so far from the best that it is not looked at again at this size.
 func (r *ranking) hopeless(i int, best float64) bool {
 	p := &r.seen[i]
 	return p.behind || p.micros > hopeless*best && r.bytes < seldom*p.bytes

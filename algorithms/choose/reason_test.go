@@ -11,7 +11,7 @@ import (
 	"mscclc/simulate"
 )
 
-// shown is a form in the width that suits it, simulated alone.
+// shown returns a form in the width that suits it, simulated alone.
 func shown(t *testing.T, s *Selector, f Form, bytes int64) (figures, simulate.Result) {
 	t.Helper()
 	is, err := s.figures(f, bytes)

@@ -60,7 +60,7 @@ func (f Form) String() string {
 	return f.Variant.String()
 }
 
-// program is what of f makes another program: all but its width.
+// program returns what of f makes another program: all but its width.
 func (f Form) program() Form {
 	f.Variant = f.Variant.Plain()
 	return f
@@ -124,7 +124,7 @@ func (s *Selector) list() ([]Form, []error) {
 	return s.forms, s.why
 }
 
-// expands says whether a program is for the call, and keeps its shape.
+// expands reports whether a program is for the call, and keeps its shape.
 func (s *Selector) expands(program string) bool {
 	if _, known := s.shapes[program]; known {
 		return true
@@ -153,7 +153,7 @@ type unexpanded struct {
 func (e *unexpanded) Error() string { return e.program + ": " + e.err.Error() }
 func (e *unexpanded) Unwrap() error { return e.err }
 
-// skips says whether a program of the catalog is too large to be looked at.
+// skips reports whether a program of the catalog is too large to be looked at.
 func (s *Selector) skips(program string) bool {
 	if s.Own.own(program) != nil {
 		return false
@@ -175,8 +175,8 @@ func (s *Selector) skips(program string) bool {
 	return false
 }
 
-// Skipped are the programs that would serve but are not looked at: they move so many chunks that they take seconds to
-// compile, and others move fewer.
+// Skipped returns the programs that would serve but are not looked at: they move so many chunks that they take seconds
+// to compile, and others move fewer.
 func (s *Selector) Skipped() []string {
 	s.list()
 	return s.skipped
@@ -185,7 +185,7 @@ func (s *Selector) Skipped() []string {
 // Program compiles that of a form, and proves it.
 func (s *Selector) Program(f Form) (*ir.Program, error) { return s.compile(f, false) }
 
-// Chunks are those that a call's buffer is cut into by a form's program.
+// Chunks returns the chunks that a call's buffer is cut into by a form's program.
 func (s *Selector) Chunks(f Form) (int, error) {
 	p, err := s.form(f)
 	if err != nil {
@@ -221,8 +221,8 @@ func (s *Selector) form(f Form) (*ir.Program, error) {
 	return at.prog, at.err
 }
 
-// alike is the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered alike,
-// and two-sided ones of as many slots.
+// alike returns the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered
+// alike, and two-sided ones of as many slots.
 func (s *Selector) alike(f Form) string {
 	if f.Protocol == ir.LL128.String() || f.Sided != twoSided && f.Protocol != ir.Simple.String() {
 		return ir.LL.String()

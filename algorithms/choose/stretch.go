@@ -99,7 +99,7 @@ type Standing struct {
 	Err               error   // why it does not run there
 }
 
-// Standings are those of all of the user's programs at a stretch, in their order.
+// Standings returns the standings of all of the user's programs at a stretch, in their order.
 func (s *Selector) Standings(r *Stretch) (list []Standing, err error) {
 	for _, o := range s.Own {
 		at := Standing{At: r.At, Form: Form{Variant: Variant{Program: o.Name}}}
@@ -163,7 +163,7 @@ func (s *Selector) widen(r *Stretch, bytes int64, t timed) error {
 	return err
 }
 
-// both are the two figures of a form for a size: its latency, and its interval, or 0 where that is not known.
+// both returns the two figures of a form for a size: its latency, and its interval, or 0 where that is not known.
 func (s *Selector) both(f Form, bytes int64) (latency, interval float64, err error) {
 	alone, err1 := s.outcome(f, bytes, simulate.Latency, s.Rough)
 	following, err2 := s.outcome(f, bytes, simulate.Interval, s.Rough)
@@ -173,8 +173,8 @@ func (s *Selector) both(f Form, bytes int64) (latency, interval float64, err err
 	return alone.micros, interval, errors.Join(err1, err2)
 }
 
-// runnerUp is the fastest program but t's own, but the same in other packets of equal cost, and but both in several
-// lanes.
+// runnerUp returns the fastest program but t's own, but the same in other packets of equal cost, and but both in
+// several lanes.
 func runnerUp(list []timed, t timed) (Form, float64) {
 	for _, o := range list {
 		if o.Program == t.Program && o.laned() && t.laned() {
@@ -187,7 +187,7 @@ func runnerUp(list []timed, t timed) (Form, float64) {
 	return Form{}, 0
 }
 
-// boundary is the size from which b is faster than a, which is between two sizes, to 6 %.
+// boundary returns the size from which b is faster than a, which is between two sizes, to 6 %.
 func (s *Selector) boundary(a, b Form, below, above int64) int64 {
 	if b.laned() {
 		below = min(max(below, LanesFrom), above)

@@ -62,7 +62,7 @@ type Rule struct {
 	at diag.Span // of its program, where it was read
 }
 
-// At is where the rule was read, or nowhere.
+// At returns where the rule was read, or nowhere.
 func (r *Rule) At() diag.Span { return r.at }
 
 // Write writes a table, one rule a line.
@@ -141,7 +141,7 @@ func compareEntries(a, b Entry) int {
 		cmp.Compare(place(a), place(b)), cmp.Compare(a.Element, b.Element), cmp.Compare(a.On, b.On))
 }
 
-// Same says whether e and o are for the same calls.
+// Same reports whether e and o are for the same calls.
 func (e *Entry) Same(o *Entry) bool { return compareEntries(*e, *o) == 0 }
 
 // Entry finds the entry for calls on a device, of their placement: of their nodes where there is one, else of as many
@@ -173,7 +173,7 @@ func (t *Table) Entry(device string, c Call, element int) *Entry {
 	return best
 }
 
-// Entry is an entry without rules for calls on a device, as Table.Entry finds it, for elements of any size.
+// Entry returns an entry without rules for calls on a device, as Table.Entry finds it, for elements of any size.
 func (c Call) Entry(device string) Entry {
 	e := Entry{Device: device, Ranks: c.Ranks, Collective: c.Kind.String(), Inplace: c.Inplace}
 	if c.Nodes > 1 {
@@ -182,7 +182,7 @@ func (c Call) Entry(device string) Entry {
 	return e
 }
 
-// Rule is the rule for a call of so many bytes; ok is false where the last one ends below.
+// Rule returns the rule for a call of so many bytes; ok is false where the last one ends below.
 func (e *Entry) Rule(bytes int64) (r Rule, ok bool) {
 	i := e.rule(bytes)
 	if i < 0 {
@@ -195,7 +195,7 @@ func (e *Entry) rule(bytes int64) int {
 	return slices.IndexFunc(e.Rules, func(r Rule) bool { return r.UpTo == 0 || bytes <= r.UpTo })
 }
 
-// End is the largest call that e has a rule for, or 0 where it has one for all.
+// End returns the largest call that e has a rule for, or 0 where it has one for all.
 func (e *Entry) End() int64 {
 	if n := len(e.Rules); n > 0 {
 		return e.Rules[n-1].UpTo

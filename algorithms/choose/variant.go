@@ -70,7 +70,7 @@ func (v Variant) Plain() Variant {
 	return v
 }
 
-// Width is the width's part of v's name: replicas, x threads, / tile, as far as they are said.
+// Width returns the width's part of v's name: replicas, x threads, / tile, as far as they are said.
 func (v Variant) Width() string {
 	s := ""
 	if v.Columns > 0 {
@@ -95,7 +95,7 @@ func (v Variant) Width() string {
 // What Sided says: of programs that send and receive, and of one-sided ones that are made of these.
 const twoSided, lowered = "two", "lowered"
 
-// Ways is how data goes from rank to rank by v.
+// Ways returns how data goes from rank to rank by v.
 func (v Variant) Ways() ir.Via {
 	if v.Via == viaPort {
 		return ir.ViaPort
@@ -127,7 +127,7 @@ type Call struct {
 	On string
 }
 
-// ranksText is a call's ranks for a message, and how many nodes these are in, of more than one.
+// ranksText returns a call's ranks for a message, and how many nodes these are in, of more than one.
 func (c Call) ranksText() string {
 	text := fmt.Sprintf("%d ranks", c.Ranks)
 	if c.Ranks == 1 {
@@ -142,7 +142,7 @@ func (c Call) ranksText() string {
 // Compile compiles v, of the catalog, for calls like c.
 func (v Variant) Compile(c Call) (*ir.Program, error) { return Shelf(nil).compile(v, c) }
 
-// options are how an algorithm with some facts is expanded for calls like c.
+// options returns how an algorithm with some facts is expanded for calls like c.
 func (c Call) options(is facts) lang.Options {
 	params := lang.Params{}
 	switch nodes := max(c.Nodes, 1); {
@@ -157,7 +157,7 @@ func (c Call) options(is facts) lang.Options {
 	return lang.Options{Params: params, Inplace: &c.Inplace, Open: algorithms.Open}
 }
 
-// meets says whether what program became is what c asks for.
+// meets reports whether what program became is what c asks for.
 func (c Call) meets(program string, is *ir.Collective) error {
 	if is.Kind != c.Kind || is.Ranks != c.Ranks || is.Root != c.Root {
 		return fmt.Errorf("%s is for %v of %d ranks with root %d, not for %v of %d with root %d",
@@ -166,11 +166,11 @@ func (c Call) meets(program string, is *ir.Collective) error {
 	return nil
 }
 
-// Candidates are all forms of the catalog's programs for a collective that take
+// Candidates returns all forms of the catalog's programs for a collective that take
 // nothing but a number of ranks, and no switch's memory, the one-sided first. Not each need compile for each call.
 func Candidates(kind ir.Kind) []Variant { return candidates(kind, 1) }
 
-// candidates are the forms of the programs that take a number of ranks, or, for several nodes, of nodes and GPUs.
+// candidates returns the forms of the programs that take a number of ranks, or, for several nodes, of nodes and GPUs.
 func candidates(kind ir.Kind, nodes int) []Variant {
 	var list []Variant
 	for _, name := range algorithms.Names() {
@@ -183,7 +183,7 @@ func candidates(kind ir.Kind, nodes int) []Variant {
 	return list
 }
 
-// Collectives are those that the catalog has a folder of.
+// Collectives returns the collectives that the catalog has a folder of.
 func Collectives() []ir.Kind {
 	var list []ir.Kind
 	entries, _ := fs.ReadDir(algorithms.Files(), ".")
@@ -196,7 +196,7 @@ func Collectives() []ir.Kind {
 	return list
 }
 
-// IsCollective says whether name is one of Collectives.
+// IsCollective reports whether name is one of Collectives.
 func IsCollective(name string) bool {
 	return slices.ContainsFunc(Collectives(), func(k ir.Kind) bool { return strings.EqualFold(k.String(), name) })
 }

@@ -10,7 +10,7 @@ import (
 // once.
 var triedColumns = []int{1, 2, 4, 8, 16, 32, 64, 128}
 
-// columnsOf are those of triedColumns that a device has: the CPU makes memory for few.
+// columnsOf returns those of triedColumns that a device has: the CPU makes memory for few.
 func columnsOf(device string) []int {
 	if device != "cpu" {
 		return triedColumns
@@ -28,9 +28,9 @@ const gain = 1.01
 // worse is how many times as long as the best a width takes beyond which none is better.
 const worse = 1.1
 
-// Widest is how many replicas of a device a call of so many bytes among ranks is the fastest in, by the micros that
-// each takes; of as fast ones the fewest. It is 0 where none can be had. It looks from likely ones on up and down, as
-// far as that gets not much worse.
+// Widest returns how many replicas of a device a call of so many bytes among ranks is the fastest in, by the micros
+// that each takes; of as fast ones the fewest. It is 0 where none can be had. It looks from likely ones on up and down,
+// as far as that gets not much worse.
 func Widest(device string, bytes int64, ranks int, micros func(columns int) (float64, error)) (columns int) {
 	tried := columnsOf(device)
 	took := make([]float64, len(tried))
@@ -60,10 +60,10 @@ func Widest(device string, bytes int64, ranks int, micros func(columns int) (flo
 	return 0
 }
 
-// tried are the replicas that the selector's programs are tried in.
+// tried returns the replicas that the selector's programs are tried in.
 func (s *Selector) tried() []int { return columnsOf(s.Topology.Device) }
 
-// fastest is a form in the replicas that suit it best, and what is simulated of it.
+// fastest returns a form in the replicas that suit it best, and what is simulated of it.
 func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 	f.Columns = 0
 	if f.laned() {
@@ -116,11 +116,11 @@ func (s *Selector) widest(f Form, bytes int64, first int) (timed, error) {
 	return best, err
 }
 
-// worth says whether calls of so many bytes are worth so many replicas: each has some work for its threads, which is
+// worth reports whether calls of so many bytes are worth so many replicas: each has some work for its threads, which is
 // what the simulation does not count.
 func worth(columns int, bytes int64) bool { return columns <= 4 || int64(columns)*512 <= bytes }
 
-// likely is which of some replicas the executor would take.
+// likely returns which of some replicas the executor would take.
 func likely(tried []int, bytes int64, ranks int) int {
 	chunk := bytes / int64(max(ranks, 1))
 	i := 0

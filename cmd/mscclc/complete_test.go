@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// completed is what completion offers at the end of a command line, without descriptions.
+// completed returns what completion offers at the end of a command line, without descriptions.
 func completed(t *testing.T, args ...string) (words []string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -240,7 +240,7 @@ func (p *docPage) session(text string) {
 // times are the times and bandwidths that run prints, which differ each time.
 var times = regexp.MustCompile(`\b(time|algbw|busbw) [0-9.]+`)
 
-// sessionLines are the lines of what a command prints, without times and without spaces at their ends.
+// sessionLines returns the lines of what a command prints, without times and without spaces at their ends.
 func sessionLines(text string) []string {
 	lines := strings.Split(strings.TrimRight(times.ReplaceAllString(text, "$1 N"), "\n"), "\n")
 	for i := range lines {
@@ -249,7 +249,7 @@ func sessionLines(text string) []string {
 	return lines
 }
 
-// printed says whether the lines got are what want says.
+// printed reports whether the lines got are what want says.
 func printed(got, want []string) bool {
 	for i, w := range want {
 		if w == "..." {

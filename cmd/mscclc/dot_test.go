@@ -33,10 +33,10 @@ block 1.0
   3 wait flags[0] x1 leave
 `
 
-// exchangePlan is a file that holds exchangeProgram.
+// exchangePlan returns a file that holds exchangeProgram.
 func exchangePlan(t *testing.T) string { return planFile(t, exchangeProgram) }
 
-// planFile is a file that holds the program of a text.
+// planFile returns a file that holds the program of a text.
 func planFile(t *testing.T, text string) string {
 	t.Helper()
 	p, err := irtest.ParseProgram("exchange", []byte(text))

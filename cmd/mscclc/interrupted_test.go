@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// children are the processes that a process has started and that live.
+// children returns the processes that a process has started and that live.
 func children(pid int) (list []string) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range stats {

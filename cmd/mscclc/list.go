@@ -116,7 +116,7 @@ func listAll(a *cli.App, tasks []cli.Task, from *cli.Reading) error {
 	return cli.ReportedError{Code: cli.ExitCode(wrong)}
 }
 
-// listingOf is the line of t's file. A library has none, which is an error where the user named it.
+// listingOf returns the line of t's file. A library has none, which is an error where the user named it.
 func listingOf(a *cli.App, t cli.Task, from *cli.Reading) (l listing, ok bool, err error) {
 	if t.Err != nil {
 		return l, false, t.Err
@@ -189,7 +189,7 @@ func describe(s *cli.Source, from *cli.Reading) (l listing, ok bool, err error) 
 	return l, ok, nil
 }
 
-// shapeOf is what f costs, nil where it says no chunks, or nothing by its default parameters.
+// shapeOf returns what f costs, nil where it says no chunks, or nothing by its default parameters.
 func shapeOf(s *cli.Source, f *syntax.File, from *cli.Reading) *listingShape {
 	x, err := lang.ExpandLevel(f, from.Imports(s))
 	if err != nil || x.Chunks == nil {
@@ -199,7 +199,7 @@ func shapeOf(s *cli.Source, f *syntax.File, from *cli.Reading) *listingShape {
 	return &listingShape{x.Chunks.Coll.Ranks, shape.Rounds, shape.Volume, shape.Scratch}
 }
 
-// sourceOf is the text of e, or nothing.
+// sourceOf returns the text of e, or nothing.
 func sourceOf(text []byte, e *syntax.Expr) string {
 	if e == nil || len(e.Tokens) == 0 {
 		return ""

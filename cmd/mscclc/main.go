@@ -41,7 +41,7 @@ func main() {
 	os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// main1 is the whole command.
+// main1 returns the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	a := cli.NewApp(args, stdin, stdout, stderr, completion.ValueEndings)
 	defer func() {
@@ -142,7 +142,7 @@ func strict(root *cobra.Command) {
 	}
 }
 
-// noTopic is the usage error about args of help that are neither a command nor a topic.
+// noTopic returns the usage error about args of help that are neither a command nor a topic.
 func noTopic(root *cobra.Command, args []string) error {
 	var names []string
 	for _, c := range root.Commands() {

@@ -68,5 +68,5 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("at the bottom") }
 
-// silent is a run of the command that reads and writes nothing.
+// silent returns a run of the command that reads and writes nothing.
 func silent() *cli.App { return cli.NewApp(nil, nil, io.Discard, io.Discard, nil) }

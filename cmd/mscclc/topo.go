@@ -181,7 +181,7 @@ func way(t *topology.Topology, r *topology.Router, from, to int) wayReport {
 	return y
 }
 
-// linksText is how many links there are, by how many lie side by side: 16, or 8, 8 x 2.
+// linksText returns how many links there are, by how many lie side by side: 16, or 8, 8 x 2.
 func (c *classReport) linksText() string {
 	if len(c.Widths) == 0 {
 		return "0"

@@ -115,7 +115,7 @@ func counted(names []string) (list []string) {
 	return list
 }
 
-// likest is the topology whose device the GPUs are, "" where none is.
+// likest returns the topology whose device the GPUs are, "" where none is.
 func likest(gpus []string) string {
 	for _, name := range topology.Names() {
 		t, err := topology.Open(name)
@@ -136,7 +136,7 @@ func likest(gpus []string) string {
 	return ""
 }
 
-// networkCards are the cards of a machine that RDMA goes by, as Linux lists them.
+// networkCards returns the cards of a machine that RDMA goes by, as Linux lists them.
 func networkCards(dir string) []cardReport {
 	list := []cardReport{}
 	rates, _ := filepath.Glob(filepath.Join(dir, "*", "ports", "*", "rate"))

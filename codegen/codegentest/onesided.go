@@ -81,7 +81,7 @@ func (g *oneSidedGenerator) step(rank int) {
 	}
 }
 
-// wellFormed says whether what there is of the program is, with no blocks for the ranks behind rank.
+// wellFormed reports whether what there is of the program is, with no blocks for the ranks behind rank.
 func (g *oneSidedGenerator) wellFormed(rank int) bool {
 	for r := rank + 1; r < len(g.p.Rank); r++ {
 		g.p.Rank[r] = ir.Range{First: int32(len(g.p.Blocks)), End: int32(len(g.p.Blocks))}
@@ -89,7 +89,7 @@ func (g *oneSidedGenerator) wellFormed(rank int) bool {
 	return len(form.Check(g.p, form.Unbounded)) == 0
 }
 
-// chunks are some operands of a move of count chunks.
+// chunks returns some operands of a move of count chunks.
 func (g *oneSidedGenerator) chunks(count int32) []ir.Operand {
 	var list []ir.Operand
 	for range 1 + g.rnd.Intn(4) {
@@ -105,7 +105,7 @@ func (g *oneSidedGenerator) chunks(count int32) []ir.Operand {
 	return list
 }
 
-// room is the length of the buffer of x, the shortest of all ranks' where it is all ranks'.
+// room returns the length of the buffer of x, the shortest of all ranks' where it is all ranks'.
 func (g *oneSidedGenerator) room(x *ir.Operand) int64 {
 	length := func(r int) int {
 		return [...]int{g.p.Coll.InChunks(r), g.p.Coll.OutChunks(r), int(g.p.Scratch[r]), int(g.p.OneSided.Packets[r])}[x.Buf]
@@ -120,7 +120,7 @@ func (g *oneSidedGenerator) room(x *ir.Operand) int64 {
 	return int64(n)
 }
 
-// flags are some flags of rank, or of any where rank is -1.
+// flags returns some flags of rank, or of any where rank is -1.
 func (g *oneSidedGenerator) flags(rank int) []ir.Operand {
 	var list []ir.Operand
 	for range 1 + g.rnd.Intn(3) {

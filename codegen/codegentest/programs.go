@@ -96,7 +96,7 @@ func Rooted(kind ir.Kind, inplace bool) *ir.Program {
 	return p
 }
 
-// Empty is a program of c without blocks. Its name is name.
+// Empty returns a program of c without blocks. Its name is name.
 func Empty(name string, c *ir.Collective) *ir.Program {
 	return &ir.Program{Header: ir.Header{Name: name, Coll: c, RanksPerNode: c.Ranks}, Scratch: make([]int32, c.Ranks),
 		Even: true, InPlace: c.Inplace, OutOfPlace: !c.Inplace}
@@ -116,7 +116,7 @@ func AddBlock(p *ir.Program, rank, send, recv, channel int, steps ...ir.Step) {
 	p.Channels = max(p.Channels, channel+1)
 }
 
-// Chain is one rank that reduces n chunks of scratch into one.
+// Chain returns one rank that reduces n chunks of scratch into one.
 func Chain(n int) *ir.Program {
 	p := Empty("chain", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1, Inplace: true})
 	var steps []ir.Step
@@ -159,7 +159,7 @@ block 1.0
 	return p
 }
 
-// Large is a program of one block a rank, each step of which is a copy.
+// Large returns a program of one block a rank, each step of which is a copy.
 func Large(ranks, steps int) *ir.Program {
 	p := Empty("large", &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 8})
 	list := make([]ir.Step, steps)

@@ -19,7 +19,7 @@ func Lenient(target *codegen.Target) *codegen.Target {
 	return &t
 }
 
-// Target is the target of that name. The test fails if there is none.
+// Target returns the target of that name. The test fails if there is none.
 func Target(t testing.TB, name string) *codegen.Target {
 	t.Helper()
 	target, err := codegen.TargetByName(name)

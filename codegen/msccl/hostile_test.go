@@ -17,7 +17,7 @@ const (
 	xmlTail = "</tb></gpu></algo>"
 )
 
-// xmlStep is a copy of in[0] with other values in some attributes.
+// xmlStep returns a copy of in[0] with other values in some attributes.
 func xmlStep(changes ...string) string {
 	s := `<step s="%[1]d" type="cpy" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>` + "\n"
 	for i := 0; i < len(changes); i += 2 {

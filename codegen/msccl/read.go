@@ -39,7 +39,7 @@ type reader struct {
 	p     *ir.Program
 	head  algoHead
 	gpus  []gpuRecord   // in the file's order
-	ranks map[int32]int // of a rank: its place in gpus
+	ranks map[int32]int // by rank: its place in gpus
 	tbs   []tbRecord    // in the file's order
 	v     values
 	at    place // of what is being read
@@ -100,7 +100,7 @@ func (x *reader) file() error {
 	return err
 }
 
-// unended is the error of a file that ends inside an element.
+// unended returns the error of a file that ends inside an element.
 func (x *reader) unended(start diag.Pos, name string) error {
 	ends := map[string]string{"tb": "</tb></gpu></algo>", "gpu": "</gpu></algo>", "algo": "</algo>"}
 	d := diag.New(diag.Malformed, diag.Span{Pos: start, Len: 1 + len(name)}, "<%s> has no end: the file ends before </%s>",

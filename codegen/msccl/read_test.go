@@ -19,7 +19,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// source is a good file of two ranks; tests spoil it.
+// source returns a good file of two ranks; tests spoil it.
 func source(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer

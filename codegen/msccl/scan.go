@@ -40,7 +40,7 @@ func newTagScanner(filename string, r io.Reader) *tagScanner {
 	return &tagScanner{r: r, buf: make([]byte, 4*maxTag), line: 1, filename: filename, prolog: true}
 }
 
-// pos is the position of the next byte.
+// pos returns the position of the next byte.
 func (s *tagScanner) pos() diag.Pos {
 	offset := s.base + s.at
 	return diag.Pos{Filename: s.filename, Offset: offset, Line: s.line, Column: offset - s.newline + 1}
@@ -129,7 +129,7 @@ func (s *tagScanner) next() (*tag, error) {
 	}
 }
 
-// starts says whether text comes next.
+// starts reports whether text comes next.
 func (s *tagScanner) starts(text string) bool {
 	for s.end-s.at < len(text) && s.fill() {
 	}
@@ -185,7 +185,7 @@ func (s *tagScanner) until(text string) bool {
 	}
 }
 
-// broken is the reader's error, if it had one.
+// broken returns the reader's error, if it had one.
 func (s *tagScanner) broken() error {
 	if s.failed == nil {
 		return nil
@@ -193,7 +193,7 @@ func (s *tagScanner) broken() error {
 	return diag.List{diag.New(diag.Io, diag.Span{Pos: s.pos()}, "cannot read: %v", s.failed)}
 }
 
-// cut is the error of something that began at start when the file ended.
+// cut returns the error of something that began at start when the file ended.
 func (s *tagScanner) cut(start diag.Pos, format string, args ...any) error {
 	if err := s.broken(); err != nil {
 		return err

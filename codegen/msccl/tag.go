@@ -36,12 +36,12 @@ func (t *tag) posAt(i int) diag.Pos {
 	return p
 }
 
-// span is where attribute a is.
+// span returns where attribute a is.
 func (t *tag) span(a *attr) diag.Span {
 	return diag.Span{Pos: t.posAt(a.at), Len: len(a.key)}
 }
 
-// whole is the tag's span, cut at the end of its line.
+// whole returns the tag's span, cut at the end of its line.
 func (t *tag) whole() diag.Span {
 	n := len(t.raw)
 	if i := bytes.IndexByte(t.raw, '\n'); i >= 0 {
@@ -52,7 +52,7 @@ func (t *tag) whole() diag.Span {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// nameByte says whether c may stand in a name; the format's are all ASCII.
+// nameByte reports whether c may stand in a name; the format's are all ASCII.
 func nameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||
 		c == '.' || c == ':'

@@ -97,7 +97,7 @@ func divisor(c *ir.Collective, custom bool) int {
 	return c.Divisor()
 }
 
-// rooted is how many bytes, as nccl-tests counts them, stand for each that the
+// rooted returns how many bytes, as nccl-tests counts them, stand for each that the
 // runtime counts.
 func rooted(kind ir.Kind, custom bool, ranks int) int64 {
 	if !custom && (kind == ir.Gather || kind == ir.Scatter) {

@@ -155,7 +155,7 @@ func (x *resolver) distinct(op *Op, ids []int32, key string, most int) {
 	}
 }
 
-// opChannels are the rank's channels of an operation.
+// opChannels returns the rank's channels of an operation.
 func (x *resolver) opChannels(op *Op, t ir.ChannelType) []int32 {
 	if n := len(op.ChannelIDs); n > ir.OpChannels {
 		x.say(diag.Limit, op.At, "channel_ids", "%s has %d, where %d are the most", op.Name, n, ir.OpChannels)

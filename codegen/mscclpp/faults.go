@@ -182,7 +182,7 @@ func (x *faultFinder) farOf(o *ir.ChannelOp, r *ir.ChannelRef, rank int, text op
 	}
 }
 
-// smaller says whether a buffer of a rank is the smaller of its two.
+// smaller reports whether a buffer of a rank is the smaller of its two.
 func (x *faultFinder) smaller(rank int, b ir.Buf) bool {
 	c := &x.p.Ranks[rank]
 	return c.In < c.Out && b == ir.Input || c.Out < c.In && b == ir.Output

@@ -46,7 +46,7 @@ func (x *faultFinder) whole() {
 	x.rank = -1
 }
 
-// chunkBytes is the length of rank r's chunks in the largest message that the executor can count.
+// chunkBytes returns the length of rank r's chunks in the largest message that the executor can count.
 func (x *faultFinder) chunkBytes(r int) float64 {
 	n := x.p.Ranks[r].In
 	if x.p.Coll.Kind == ir.AllGather {
@@ -55,7 +55,7 @@ func (x *faultFinder) chunkBytes(r int) float64 {
 	return float64(min(x.p.MaxBytes, math.MaxUint32)) / float64(max(n, 1))
 }
 
-// scratchChunks is how much scratch the executor makes for rank r, in chunks of data.
+// scratchChunks returns how much scratch the executor makes for rank r, in chunks of data.
 func (x *faultFinder) scratchChunks(r int) float64 {
 	n := float64(x.p.Ranks[r].Scratch)
 	if x.p.Protocol != ir.Simple {

@@ -44,7 +44,7 @@ type operandFitter struct {
 	cells *ir.Memory
 }
 
-// list is what stands for the operations of a block or a loop, or nil where they can stay.
+// list returns what stands for the operations of a block or a loop, or nil where they can stay.
 func (x *operandFitter) list(ops []ir.ChannelOp) []ir.ChannelOp {
 	var out []ir.ChannelOp
 	for i := range ops {
@@ -73,7 +73,7 @@ func (x *operandFitter) list(ops []ir.ChannelOp) []ir.ChannelOp {
 	return out
 }
 
-// move is what stands for a Move, or nil where it can stay or cannot be helped.
+// move returns what stands for a Move, or nil where it can stay or cannot be helped.
 func (x *operandFitter) move(o *ir.ChannelOp) []ir.ChannelOp {
 	if row, _ := x.maker.row(o); row != nil && len(o.Channels) <= ir.OpChannels {
 		return nil
@@ -99,7 +99,7 @@ func (x *operandFitter) move(o *ir.ChannelOp) []ir.ChannelOp {
 	return f.out
 }
 
-// sends says whether all destinations are packets of other ranks.
+// sends reports whether all destinations are packets of other ranks.
 func (x *operandFitter) sends(dsts []ir.ChannelRef) bool {
 	return !slices.ContainsFunc(dsts, func(d ir.ChannelRef) bool { return x.maker.letter(&d) != 'q' })
 }
@@ -169,7 +169,7 @@ func (f *sumFitter) fold() bool {
 	return true
 }
 
-// overlaps says whether a source has bytes of the sum.
+// overlaps reports whether a source has bytes of the sum.
 func (f *sumFitter) overlaps(r ir.ChannelRef) bool {
 	if r.Packets || r.Rank < 0 || r.Rank != f.sum.Rank {
 		return r.Rank < 0

@@ -188,11 +188,11 @@ var opRows = []opRow{
 	{name: "gstorepkt", kind: ir.ChMove, src: "p", dst: "n", types: viaSwitch},
 }
 
-// moves says whether the operation has operands, reduces whether it combines several.
+// moves reports whether the operation has operands, reduces whether it combines several.
 func (r *opRow) moves() bool   { return r.dst != "" }
 func (r *opRow) reduces() bool { return len(r.src) == 3 || r.name == "glres" }
 
-// sources is the shape of the sources through type t.
+// sources returns the shape of the sources through type t.
 func (r *opRow) sources(t ir.ChannelType) string {
 	if t == ir.PortChannel && r.port != "" {
 		return r.port
@@ -200,7 +200,7 @@ func (r *opRow) sources(t ir.ChannelType) string {
 	return r.src
 }
 
-// shapeAt is the letter of operand i, shapeFits whether n operands can be of the shape.
+// shapeAt returns the letter of operand i, shapeFits whether n operands can be of the shape.
 func shapeAt(shape string, i int) byte {
 	letters := len(shape)
 	if shape[letters-1] == '+' {
@@ -248,7 +248,7 @@ func bufByLetter(c byte) ir.Buf {
 	return ir.Scratch
 }
 
-// span is where at is in the file.
+// span returns where at is in the file.
 func (f *Plan) span(at Pos) diag.Span {
 	return diag.Span{Pos: diag.Pos{Filename: f.Filename, Offset: int(at.Offset), Line: int(at.Line),
 		Column: int(at.Column)}, Len: int(at.Len)}

@@ -42,7 +42,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// changedText is a plan with the value at a path changed.
+// changedText returns a plan with the value at a path changed.
 func changedText(t *testing.T, plan []byte, path, value string) string {
 	t.Helper()
 	return string(bytes.TrimSpace(changed(t, plan, path, value)))

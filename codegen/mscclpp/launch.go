@@ -63,7 +63,7 @@ func halfUnit(c *ir.ChannelProgram, r int) int32 {
 	return int32(16 / scratchBytes(c, 1))
 }
 
-// scratchBytes is how many bytes of one half of scratch n bytes of data take.
+// scratchBytes returns how many bytes of one half of scratch n bytes of data take.
 func scratchBytes(c *ir.ChannelProgram, n int64) int64 {
 	if c.Protocol != ir.Simple {
 		return 2 * n
@@ -71,7 +71,8 @@ func scratchBytes(c *ir.ChannelProgram, n int64) int64 {
 	return n
 }
 
-// fewestThreads is how many threads a block needs for the operations of c that give each channel or semaphore a thread.
+// fewestThreads returns how many threads a block needs for the operations of c that give each channel or semaphore a
+// thread.
 func fewestThreads(c *ir.ChannelProgram) (most int) {
 	for r := range c.Ranks {
 		for _, ops := range c.Ranks[r].Blocks {
@@ -86,7 +87,7 @@ func fewestThreads(c *ir.ChannelProgram) (most int) {
 	return most
 }
 
-// threadsOf is how many threads an operation gives a channel or a semaphore each.
+// threadsOf returns how many threads an operation gives a channel or a semaphore each.
 func threadsOf(o *ir.ChannelOp) int {
 	switch {
 	case o.Kind == ir.ChAcquire || o.Kind == ir.ChRelease:
@@ -97,8 +98,8 @@ func threadsOf(o *ir.ChannelOp) int {
 	return max(1, len(o.Channels))
 }
 
-// reusedChunk is how many bytes a chunk may have so that each has a place of its own in the scratch of all plans that
-// reuse resources.
+// reusedChunk returns how many bytes a chunk may have so that each has a place of its own in the scratch of all plans
+// that reuse resources.
 func reusedChunk(c *ir.ChannelProgram) int64 {
 	room, all := int64(math.MaxInt64), int64(reusedBytes)
 	if c.DoubleScratch {
@@ -125,14 +126,14 @@ func reusedChunk(c *ir.ChannelProgram) int64 {
 	return room
 }
 
-// inScratch says whether an operation has an operand in scratch, of any rank.
+// inScratch reports whether an operation has an operand in scratch, of any rank.
 func inScratch(o *ir.ChannelOp) bool {
 	is := func(r ir.ChannelRef) bool { return r.Buf == ir.Scratch }
 	return slices.ContainsFunc(o.Srcs, is) || slices.ContainsFunc(o.Dsts, is)
 }
 
-// messageChunks is how many chunks the bytes of a message are, as the executor counts it: the input, or of allgather
-// the output.
+// messageChunks returns how many chunks the bytes of a message are, as the executor counts it: the input, or of
+// allgather the output.
 func messageChunks(c *ir.ChannelProgram) int64 {
 	k := &c.Ranks[0]
 	if c.Coll.Kind == ir.AllGather {
@@ -188,7 +189,7 @@ func fitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 	return &d
 }
 
-// turnsRoom is the largest message whose loops take no more turns than the executor counts.
+// turnsRoom returns the largest message whose loops take no more turns than the executor counts.
 func turnsRoom(c *ir.ChannelProgram, message int64) int64 {
 	most := int64(math.MaxInt64)
 	for r := range c.Ranks {

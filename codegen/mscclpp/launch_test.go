@@ -8,7 +8,7 @@ import (
 	"mscclc/ir"
 )
 
-// launched is a program of n ranks with so much scratch each, which does ops in a block of rank 0.
+// launched returns a program of n ranks with so much scratch each, which does ops in a block of rank 0.
 func launched(kind ir.Kind, n int, scratch []int32, ops ...ir.ChannelOp) *ir.ChannelProgram {
 	p := allToAll(n)
 	p.Coll = &ir.Collective{Kind: kind, Ranks: n, Chunks: 1, Inplace: true}

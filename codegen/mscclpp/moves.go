@@ -68,7 +68,7 @@ var letterText = map[byte]string{'l': "of the rank itself", 'p': "packets of the
 // letterKinds are the kinds of operands by letter.
 var letterKinds = map[byte]OperandKind{'l': Local, 'p': Local, 'r': Remote, 'q': Remote, 'm': Switch, 'n': Switch}
 
-// packetLetter says whether a letter is of packets.
+// packetLetter reports whether a letter is of packets.
 func packetLetter(c byte) bool { return c == 'p' || c == 'q' || c == 'n' }
 
 // ref resolves an operand, which must be what letter says.

@@ -17,7 +17,7 @@ import (
 	"mscclc/ir/irtest"
 )
 
-// planFiles are the plans of this repository, and those of MSCCL++'s own language that are there.
+// planFiles returns the plans of this repository, and those of MSCCL++'s own language that are there.
 func planFiles(t testing.TB) []string {
 	files, _ := filepath.Glob(filepath.Join("testdata", "*.json"))
 	return append(files, irtest.Files(t, irtest.Plans)...)

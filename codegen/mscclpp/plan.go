@@ -225,10 +225,10 @@ func (l *IDs) place(id int32) int32 {
 	return int32(i)
 }
 
-// channel is the block's number of the rank's channel c.
+// channel returns the block's number of the rank's channel c.
 func (x *maker) channel(t ir.ChannelType, c int32) int32 { return idsOf(&x.b.Channels, t).place(c) }
 
-// remote is the block's number of the remote buffer that ref is of.
+// remote returns the block's number of the remote buffer that ref is of.
 func (x *maker) remote(t ir.ChannelType, ref *ir.ChannelRef) int32 {
 	buf, access := bufNames[ref.Buf], channelTypeNames[t]
 	at := &x.remotes[int(ref.Rank)*len(bufNames)+int(ref.Buf)]

@@ -89,7 +89,7 @@ func TestEveryNumberOfAPlan(t *testing.T) {
 	}
 }
 
-// allToAll is a plan of n ranks of which each puts to each other, a block each.
+// allToAll returns a plan of n ranks of which each puts to each other, a block each.
 func allToAll(n int) *ir.ChannelProgram {
 	p := &ir.ChannelProgram{Header: ir.Header{Name: "all to all", RanksPerNode: n,
 		Coll: &ir.Collective{Kind: ir.AllToAll, Ranks: n, Chunks: 1}}, Ranks: make([]ir.ChannelRank, n), Threads: 1024,

@@ -36,7 +36,7 @@ func Read(name string, r io.Reader, opt codegen.ReadOptions) (*Plan, *ir.Channel
 // A scanner reads the JSON of a plan.
 type scanner struct{ *strictjson.Reader }
 
-// mark is the position from at to the end of the value that was read last, or of the line.
+// mark returns the position from at to the end of the value that was read last, or of the line.
 func (s *scanner) mark(at strictjson.Pos) Pos {
 	return Pos{Offset: int32(at.Offset), Line: int32(at.Line), Column: int32(at.Column), Len: int32(s.Len(at))}
 }

@@ -29,7 +29,7 @@ const (
 	opBody
 )
 
-// keys are the keys that the operation must have, and those that it may.
+// keys returns the keys that the operation must have, and those that it may.
 func (r *opRow) keys() (need, may uint32) {
 	switch r.kind {
 	case ir.ChMeet:

@@ -67,7 +67,7 @@ func changed(t testing.TB, text []byte, path, value string) []byte {
 	return out
 }
 
-// many is a JSON list of n times the text.
+// many returns a JSON list of n times the text.
 func many(n int, text string) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(text+",", n), ",") + "]"
 }

@@ -38,7 +38,7 @@ func (x *maker) exactRow(o *ir.ChannelOp) *opRow {
 	return nil
 }
 
-// hasShape says whether operands of the rank are of a shape.
+// hasShape reports whether operands of the rank are of a shape.
 func (x *maker) hasShape(shape string, refs []ir.ChannelRef) bool {
 	if len(refs) > ir.OpOperands || !shapeFits(shape, len(refs)) {
 		return false
@@ -51,7 +51,7 @@ func (x *maker) hasShape(shape string, refs []ir.ChannelRef) bool {
 	return true
 }
 
-// letter is the letter of an operand of the rank.
+// letter returns the letter of an operand of the rank.
 func (x *maker) letter(ref *ir.ChannelRef) byte {
 	letters := "rq"
 	switch ref.Rank {

@@ -113,7 +113,7 @@ func schemaText(t *testing.T, s object) []byte {
 var letterDefs = map[byte]string{'l': "local", 'p': "packets", 'r': "remote", 'q': "remote", 'm': "switch",
 	'n': "switch"}
 
-// planOpSchemas are those of an operation: a second one where the sources are others through a port.
+// planOpSchemas returns the schemas of an operation: two if a port has other sources.
 func planOpSchemas(row *opRow, ref func(string) object, number func(least, most uint64) object) []any {
 	shapes := map[string][]string{} // types, by the shape of the sources
 	for t, name := range channelTypeNames {
@@ -153,7 +153,7 @@ func planOpSchema(row *opRow, src string, types []string, ref func(string) objec
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// operandsSchema is that of operands of a shape.
+// operandsSchema returns the schema of operands of a shape.
 func operandsSchema(row *opRow, shape string, ref func(string) object) object {
 	if shape == "" {
 		return nil

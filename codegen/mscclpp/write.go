@@ -12,7 +12,7 @@ func Write(w io.Writer, f *Plan) error {
 	return (&jsonOut{w: w, first: true}).plan(f)
 }
 
-// Hash is a hash of all that f holds: equal for equal plans, in any run.
+// Hash returns a hash of all that f holds: equal for equal plans, in any run.
 func Hash(f *Plan) (uint64, error) {
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
 	err := (&jsonOut{w: h, first: true, dense: true}).plan(f)

@@ -99,7 +99,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ABI is the hash of what a plan and the kernel's images must agree in: the
+// ABI returns the hash of what a plan and the kernel's images must agree in: the
 // operations in their order, with what each reads, writes, moves and orders,
 // and the numbers of buffers, protocols, ways and flags.
 func ABI() uint64 {

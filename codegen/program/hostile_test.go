@@ -41,7 +41,7 @@ func addStep(change func(s *ir.Step, i int)) func(p *ir.Program, i int) {
 	}
 }
 
-// ranksPlan is a plan of n/40 ranks that do nothing.
+// ranksPlan returns a plan of n/40 ranks that do nothing.
 func ranksPlan(kind ir.Kind) func(n int) []byte {
 	return func(n int) []byte {
 		c := &ir.Collective{Kind: kind, Ranks: n / planRankSize, Chunks: 1, In: 1, Out: 1}
@@ -54,7 +54,7 @@ func ranksPlan(kind ir.Kind) func(n int) []byte {
 	}
 }
 
-// contractPlan is a plan of a custom collective with n/each outputs, whose
+// contractPlan returns a plan of a custom collective with n/each outputs, whose
 // lists have so many parts.
 func contractPlan(each, parts int) func(n int) []byte {
 	return func(n int) []byte {
@@ -112,7 +112,7 @@ func TestHostilePlans(t *testing.T) {
 	})
 }
 
-// jsonText is the JSON of a good plan, cut where old is, which part replaces.
+// jsonText returns the JSON of a good plan, cut where old is, which part replaces.
 func jsonText(t *testing.T, old, part string) (head, tail string) {
 	t.Helper()
 	p := codegentest.Empty("h", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})

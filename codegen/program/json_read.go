@@ -69,7 +69,7 @@ type jsonReader struct {
 	protocol bool // there is one
 }
 
-// keysOf are the names of the fields of a type of a plan's JSON.
+// keysOf returns the names of the fields of a type of a plan's JSON.
 func keysOf[T any]() []string {
 	t := reflect.TypeFor[T]()
 	keys := make([]string, t.NumField())

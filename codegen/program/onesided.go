@@ -9,7 +9,7 @@ import (
 // This file has what a plan of a one-sided program has beside that of a
 // two-sided one.
 
-// rankSize is the size of a row of the table of ranks.
+// rankSize returns the size of a row of the table of ranks.
 func rankSize(oneSided bool) int {
 	if oneSided {
 		return planOneRankSize
@@ -17,7 +17,7 @@ func rankSize(oneSided bool) int {
 	return planRankSize
 }
 
-// featuresOf is what a reader of p as a plan must know.
+// featuresOf returns what a reader of p as a plan must know.
 func featuresOf(p *ir.Program) uint64 {
 	o, features := p.OneSided, uint64(planOneSided)
 	if o == nil {
@@ -34,7 +34,7 @@ func featuresOf(p *ir.Program) uint64 {
 	return features
 }
 
-// operandsOf is the number of operands of rank's steps.
+// operandsOf returns the number of operands of rank's steps.
 func operandsOf(p *ir.Program, rank int) int {
 	n := 0
 	if p.OneSided != nil {

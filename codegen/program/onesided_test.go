@@ -203,7 +203,7 @@ func TestOneSidedJSONRejects(t *testing.T) {
 	}
 }
 
-// oneSidedPlan is a plan of one rank with n/each times what add adds.
+// oneSidedPlan returns a plan of one rank with n/each times what add adds.
 func oneSidedPlan(each int, add func(p *ir.Program)) func(n int) []byte {
 	return func(n int) []byte {
 		p := codegentest.Empty("h", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})

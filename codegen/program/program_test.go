@@ -103,7 +103,7 @@ func damage(t *testing.T, p *ir.Program) {
 	}
 }
 
-// padding says whether byte i of p's plan lies between sections or parts.
+// padding reports whether byte i of p's plan lies between sections or parts.
 func padding(p *ir.Program, i int) bool {
 	e := newLayout(p)
 	for s := range numSections {

@@ -74,7 +74,7 @@ func partSize(p *ir.Program, rank int) int {
 		operandsOf(p, rank)*planOperandSize
 }
 
-// stepsOf is the number of rank's steps.
+// stepsOf returns the number of rank's steps.
 func stepsOf(p *ir.Program, rank int) int {
 	n := 0
 	for _, b := range p.TBsOf(rank) {
@@ -103,7 +103,7 @@ func (e *layout) names() {
 	}
 }
 
-// contractBytes is what header and kind do not say of a collective.
+// contractBytes returns what header and kind do not say of a collective.
 func contractBytes(c *ir.Collective) []byte {
 	var b []byte
 	add := func(n int32) { b = le.AppendUint32(b, uint32(n)) }
@@ -128,7 +128,7 @@ func contractBytes(c *ir.Collective) []byte {
 	return b
 }
 
-// sortedWants is the output chunks that c requires something of, in order.
+// sortedWants returns the output chunks that c requires something of, in order.
 func sortedWants(c *ir.Collective) []ir.Part {
 	outs := make([]ir.Part, 0, len(c.Require))
 	for out := range c.Require {

@@ -10,7 +10,7 @@ import (
 	"mscclc/ir/irtest"
 )
 
-// good is a file that both runtimes take but for the dialect's attributes.
+// good returns a file that both runtimes take but for the dialect's attributes.
 func good(r *Runtime) string {
 	extra := ""
 	if r.inclusive {
@@ -34,7 +34,7 @@ func good(r *Runtime) string {
 	return b.String()
 }
 
-// line is one <step>.
+// line returns one <step>.
 func line(s int, kind, srcbuf string, src int, dstbuf string, dst, count, depid, deps, hasdep int) string {
 	return fmt.Sprintf(`      <step s="%d" type="%s" srcbuf="%s" srcoff="%d" dstbuf="%s" dstoff="%d" cnt="%d" depid="%d" deps="%d" hasdep="%d"/>`+"\n",
 		s, kind, srcbuf, src, dstbuf, dst, count, depid, deps, hasdep)

@@ -177,7 +177,7 @@ func (p *parser) comment() {
 	p.at += end + len("-->")
 }
 
-// text is the attribute key of n, which must be there once.
+// text returns the attribute key of n, which must be there once.
 func (j *judge) text(n *node, key string) string {
 	value, count := "", 0
 	for i, k := range n.keys {
@@ -201,7 +201,7 @@ func (n *node) has(key string) bool {
 	return false
 }
 
-// num is the attribute key of n as a decimal number: the readers would take
+// num returns the attribute key of n as a decimal number: the readers would take
 // leading zeros for octal and ignore what follows a number.
 func (j *judge) num(n *node, key string) int {
 	s := j.text(n, key)

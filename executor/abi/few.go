@@ -71,7 +71,7 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 	return f
 }
 
-// where is where replica 0 of copy 0 of an operand's first chunk lies, or 0 if a launch of few packets cannot
+// where returns where replica 0 of copy 0 of an operand's first chunk lies, or 0 if a launch of few packets cannot
 // have it.
 func (p *OneParams) where(o *OneOperand) uint64 {
 	if o.Rank < 0 || ir.Via(o.Via) == ir.ViaPort {

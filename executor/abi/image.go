@@ -129,7 +129,7 @@ func (b *imageBuilder) connect(c Conn) int32 {
 	return id
 }
 
-// classesDiffer says whether the two ends of some connection disagree.
+// classesDiffer reports whether the two ends of some connection disagree.
 func (b *imageBuilder) classesDiffer() bool {
 	for i := range b.conn {
 		if b.conn[i][0] != b.conn[i][1] {

@@ -89,7 +89,7 @@ func (c *netBuilder) block(b int32) {
 	}
 }
 
-// away says whether a rank is of another node than block b.
+// away reports whether a rank is of another node than block b.
 func (c *netBuilder) away(b, rank int32) bool {
 	return c.node[rank] != c.node[c.img.Program.Blocks[b].Rank]
 }
@@ -180,7 +180,7 @@ func (c *netBuilder) take(rank, group int32) {
 	c.pending[rank] = list[told:]
 }
 
-// meets says whether the chunks of another segment follow those of s.
+// meets reports whether the chunks of another segment follow those of s.
 func (s NetSegment) meets(next NetSegment, chunks uint32) bool {
 	return s.Index+s.Count == next.Index && (s.FirstClass+s.Count)%chunks == next.FirstClass%chunks
 }

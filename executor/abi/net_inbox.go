@@ -101,7 +101,7 @@ func (t *NetTable) renumber() {
 	}
 }
 
-// Of says whether a rank has an inbox.
+// Of reports whether a rank has an inbox.
 func (n *NetInboxes) Of(rank int) bool { return n.flags[rank] != nil }
 
 // Deliver has the operands of a part name inboxes where they are of such. Nobody but the kernel copies from and to

@@ -10,12 +10,12 @@ import (
 	"mscclc/ir/diag"
 )
 
-// to is an operand of a rank.
+// to returns an operand of a rank.
 func to(rank, index int32, buf ir.Buf) ir.Operand {
 	return ir.Operand{Rank: rank, Index: index, Buf: buf}
 }
 
-// mv is a Move of so many chunks from the own input; sig signals flags; put changes the flags of either.
+// mv returns a Move of so many chunks from the own input; sig signals flags; put changes the flags of either.
 func mv(count int32, dst ...ir.Operand) func(*ir.Program) { return netStep(ir.Move, count, 0, dst) }
 func sig(dst ...ir.Operand) func(*ir.Program)             { return netStep(ir.Signal, 0, 0, dst) }
 func marked(op ir.Op, count int32, flags ir.StepFlags, dst ...ir.Operand) func(*ir.Program) {

@@ -29,7 +29,7 @@ func (o *OneImage) Part(has func(rank int) bool) *OnePart {
 	return part
 }
 
-// Ports says whether some step asks for a port.
+// Ports reports whether some step asks for a port.
 func (t *OnePart) Ports() bool {
 	return slices.ContainsFunc(t.Steps, func(s OneStep) bool { return s.Flags&onePort != 0 })
 }
@@ -80,7 +80,7 @@ func (t *OnePart) Into(p *OneParams) bool {
 	return true
 }
 
-// words are the rows of a table as the kernel counts its code.
+// words returns the rows of a table as the kernel counts its code.
 func words[T any](rows []T) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(rows))), len(rows)*int(unsafe.Sizeof(*new(T)))/4)
 }

@@ -79,13 +79,13 @@ func orderSignals(steps []OneStep, operands []OneOperand) {
 	}
 }
 
-// passesOn says whether a Move of one source reads packets and sends packets.
+// passesOn reports whether a Move of one source reads packets and sends packets.
 func passesOn(s *OneStep, operands []OneOperand) bool {
 	return operands[s.First].Buf == uint8(ir.Packets) &&
 		slices.ContainsFunc(operands[s.First+1:][:s.Dsts], func(d OneOperand) bool { return d.Buf == uint8(ir.Packets) })
 }
 
-// alike says whether two Moves each copy one chunk, both from packets or neither, and to
+// alike reports whether two Moves each copy one chunk, both from packets or neither, and to
 // packets or not, and no port may do either.
 func alike(a, b *OneStep, operands []OneOperand) bool {
 	plain := func(s *OneStep) bool {
@@ -132,7 +132,7 @@ func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32)
 	return nil
 }
 
-// ported says whether a port is to move what s does, and can: it copies, and knows neither packets nor a switch.
+// ported reports whether a port is to move what s does, and can: it copies, and knows neither packets nor a switch.
 func ported(s *ir.Step, src, dst []ir.Operand) bool {
 	if s.Op != ir.Move || len(src) != 1 || s.Flags&ir.Final != 0 {
 		return false

@@ -69,7 +69,7 @@ func cCell(elems, chunk uint64, chunks, size uint32, input, output, scratch uint
 	return uint64(C.mscclc_cpu_cell(&a, &m, C.u32(buf), C.u32(index), C.u64(at)))
 }
 
-// stackUse is how many bytes of any block's stack were ever written, of how
+// stackUse returns how many bytes of any block's stack were ever written, of how
 // many.
 func stackUse(stacks *region) (used, of uint64) {
 	for at := stacks.address; at < stacks.address+stacks.bytes; at += C.MSCCLC_STACK {

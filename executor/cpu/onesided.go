@@ -153,7 +153,7 @@ func cancellable(ctx context.Context, status *abi.Status, run func()) time.Durat
 	return took
 }
 
-// workers is how many OS threads run so many blocks.
+// workers returns how many OS threads run so many blocks.
 func workers(threads, blocks int) int {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)

@@ -34,7 +34,7 @@ func at(rank int, buf ir.Buf, index int) ir.Operand {
 	return x
 }
 
-// each is what of gives for all ranks but r, beginning behind it.
+// each returns what of gives for all ranks but r, beginning behind it.
 func (b *oneProgram) each(r int, of func(q int) ir.Operand) []ir.Operand {
 	var list []ir.Operand
 	for k := 1; k < b.p.Coll.Ranks; k++ {

@@ -40,7 +40,7 @@ func spoil(p *ir.Program, rnd *rand.Rand) {
 	}
 }
 
-// nonsense is a program with numbers at random; turn picks the program.
+// nonsense returns a program with numbers at random; turn picks the program.
 func nonsense(turn int, rnd *rand.Rand) *ir.Program {
 	var p *ir.Program
 	switch turn % 5 {

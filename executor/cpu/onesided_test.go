@@ -25,7 +25,7 @@ func loadOne(t testing.TB, p *ir.Program, opt executor.Options) *executor.Loaded
 	return l
 }
 
-// onePrograms are the hand-written one-sided programs.
+// onePrograms returns the hand-written one-sided programs.
 func onePrograms() []*ir.Program {
 	var list []*ir.Program
 	for _, inplace := range []bool{false, true} {

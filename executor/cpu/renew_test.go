@@ -33,7 +33,7 @@ func (in *instance) begin(messages uint64) {
 	}
 }
 
-// oldest is the least number of a message that some packet of the slots carries.
+// oldest returns the least number of a message that some packet of the slots carries.
 func (in *instance) oldest() uint32 {
 	slots := *(*unsafe.Pointer)(unsafe.Pointer(&in.fifo.address))
 	words := unsafe.Slice((*uint64)(slots), uint64(len(in.counters))*uint64(in.wire.slots)*in.wire.stride/8)

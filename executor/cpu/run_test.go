@@ -46,7 +46,7 @@ func check(t testing.TB, l *executor.Loaded, c *ir.Collective, dt data.DType, op
 	}
 }
 
-// programs are the hand-built programs, each with ranks odd and even, in place
+// programs returns the hand-built programs, each with ranks odd and even, in place
 // and out of place.
 func programs() []*ir.Program {
 	var list []*ir.Program
@@ -62,7 +62,7 @@ func programs() []*ir.Program {
 
 func name(p *ir.Program) string { return fmt.Sprintf("%s-inplace=%v", p.Name, p.Coll.Inplace) }
 
-// count is the most chunks that one step of p moves.
+// count returns the most chunks that one step of p moves.
 func count(p *ir.Program) int {
 	most := 0
 	for i := range p.Steps {

@@ -145,7 +145,7 @@ func (s *sanitizer) accepts(p *ir.Program, opt explore.Options) bool {
 	return true
 }
 
-// writesBehindRead says whether the thread sanitizer has found a write that
+// writesBehindRead reports whether the thread sanitizer has found a write that
 // nothing it knows orders behind a read. That packets do is nothing to it.
 func writesBehindRead(said string) bool {
 	_, race, _ := strings.Cut(said, "WARNING: ThreadSanitizer: data race")

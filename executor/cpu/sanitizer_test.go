@@ -128,7 +128,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 	return bin
 }
 
-// compiler is what compiles a source with flags.
+// compiler returns what compiles a source with flags.
 func compiler(t *testing.T, source string, flags []string) func() (string, error) {
 	t.Helper()
 	key := fmt.Sprint(source, flags)

@@ -249,7 +249,7 @@ func TestStressed(t *testing.T) {
 	}
 }
 
-// loweredRandom is a random legal program.
+// loweredRandom returns a random legal program.
 func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
 	t.Helper()
 	for {
@@ -267,8 +267,8 @@ func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
 	}
 }
 
-// tight is a tiny random program from which single things were taken away, or made joint, as long as verify accepted
-// it.
+// tight returns a tiny random program from which single things were taken away, or made joint, as long as verify
+// accepted it.
 func tight(rnd *rand.Rand) *ir.Program {
 	p := explore.RandomOneSided(rnd)
 	for range 60 {

@@ -16,7 +16,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// broken is a sendrecv of two ranks whose step of rank 0 and rank 1 the caller
+// broken returns a sendrecv of two ranks whose step of rank 0 and rank 1 the caller
 // adds; each rank has one block with the other as both its peers.
 func broken(steps func(b *builder)) *ir.Program {
 	b := newBuilder("broken", &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 4, Peer: []int32{1, 0}}, 0)

@@ -29,7 +29,7 @@ func traced(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, set fu
 	return args.Trace
 }
 
-// inOrder says whether the spans of each block's replica follow one another, but for
+// inOrder reports whether the spans of each block's replica follow one another, but for
 // the steps of a two-sided program that are one action, and how often each step ran.
 func inOrder(t *testing.T, p *ir.Program, tr *executor.Trace) map[int32]int64 {
 	t.Helper()

@@ -36,7 +36,7 @@ func operands(dt data.DType, ranks int) [][]byte {
 	return bufs
 }
 
-// wantFloat is the reduction of x in order, by the book: f32 for the types
+// wantFloat returns the reduction of x in order, by the book: f32 for the types
 // below it, one rounding at the end.
 func wantFloat(dt data.DType, op data.RedOp, x []float64) float64 {
 	narrow := func(v float64) float64 {

@@ -80,7 +80,7 @@ func recorded(t *testing.T, w *executor.Watch) {
 	}
 }
 
-// copies is one rank whose blocks copy input[b] to output[b].
+// copies returns one rank whose blocks copy input[b] to output[b].
 func copies(blocks int) *builder {
 	b := newBuilder("copies", &ir.Collective{Kind: ir.Custom, Ranks: 1, Chunks: blocks, In: blocks, Out: blocks}, 1)
 	for i := range blocks {

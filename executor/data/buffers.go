@@ -244,7 +244,7 @@ func (d *Buffers) checkInputs(ranks []int, rep *Report) {
 	}
 }
 
-// both is the part of a rank's input that is output too, in bytes.
+// both returns the part of a rank's input that is output too, in bytes.
 func (d *Buffers) both(rank int) (first, end int64) {
 	if !d.Geo.Coll.Inplace {
 		return 0, 0

@@ -136,7 +136,7 @@ func (f *fold) products(operands [][]byte, at int64, value, bound []float64) {
 	}
 }
 
-// power says whether v is a power of two, or minus one.
+// power reports whether v is a power of two, or minus one.
 func power(v float64) bool {
 	m, _ := math.Frexp(v)
 	return m == 0.5 || m == -0.5
@@ -207,7 +207,7 @@ func grown(t DType, roundings int) float64 {
 	return math.Expm1(float64(roundings) * math.Log1p(u))
 }
 
-// lowest is the exponent of the last bit of v that is set; v is not 0.
+// lowest returns the exponent of the last bit of v that is set; v is not 0.
 func lowest(v float64) int {
 	b := math.Float64bits(v)
 	exp, frac := int(b>>52&0x7ff), b&(1<<52-1)

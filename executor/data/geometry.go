@@ -30,12 +30,12 @@ func NewGeometry(c *ir.Collective, elems int64, size int) Geometry {
 	return Geometry{Coll: c, Elems: elems, Chunk: chunk}
 }
 
-// Length is the elements of a chunk of the given class.
+// Length returns the elements of a chunk of the given class.
 func (g Geometry) Length(class int) int64 {
 	return min(g.Chunk, max(0, g.Elems-int64(class)*g.Chunk))
 }
 
-// Offset is where chunk index of an input or an output begins; the offset of
+// Offset returns where chunk index of an input or an output begins; the offset of
 // the chunk after the last is the buffer's length.
 func (g Geometry) Offset(index int) int64 {
 	n := max(g.Coll.Chunks, 1)
@@ -59,16 +59,16 @@ func (g Geometry) Buffers(rank int) (in, out, inAt, outAt, mem int64) {
 	return in, out, inAt, outAt, max(inAt+in, outAt+out)
 }
 
-// PieceElems is how many elements a piece of a call of so many bytes has, as
+// PieceElems returns how many elements a piece of a call of so many bytes has, as
 // nccl-tests counts bytes: of the larger of a rank's input and output.
 func PieceElems(c *ir.Collective, bytes int64, t DType) int64 {
 	return bytes / int64(t.Size()) / pieces(c)
 }
 
-// CallBytes is how many bytes a call has, of which a piece has so many elements: it undoes PieceElems.
+// CallBytes returns how many bytes a call has, of which a piece has so many elements: it undoes PieceElems.
 func CallBytes(c *ir.Collective, elems int64, t DType) int64 {
 	return elems * int64(t.Size()) * pieces(c)
 }
 
-// pieces are those of the larger of a rank's input and output.
+// pieces returns the pieces of the larger of a rank's input and output.
 func pieces(c *ir.Collective) int64 { return int64(max(c.Divisor()/max(c.Chunks, 1), 1)) }

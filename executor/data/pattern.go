@@ -72,7 +72,7 @@ func (p *Pattern) Poison(buf []byte) {
 	}
 }
 
-// Poisoned says whether buf still is as Poison leaves it.
+// Poisoned reports whether buf still is as Poison leaves it.
 func (p *Pattern) Poisoned(buf []byte) bool {
 	for at := 0; at < len(buf); at += len(p.poison) {
 		n := min(len(p.poison), len(buf)-at)
@@ -186,5 +186,5 @@ func (g Geometry) Shares(rank int) (list []Share, ok bool) {
 	return list, true
 }
 
-// Period is the bytes after which a rank's input repeats.
+// Period returns the bytes after which a rank's input repeats.
 func (p *Pattern) Period() int64 { return int64(p.elems) * int64(p.DType.Size()) }

@@ -2,7 +2,7 @@ package data
 
 import "math"
 
-// mix is a hash of 64 bits (splitmix64's).
+// mix returns a hash of 64 bits (splitmix64's).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -64,7 +64,7 @@ func newRandomFloat(d *Buffers) *randomFloat {
 		real: min(1, 200/ranks), near: min(0.5, 2/ranks)}
 }
 
-// of is an element of a rank, from a hash that all ranks share and its own.
+// of returns an element of a rank, from a hash that all ranks share and its own.
 func (f *randomFloat) of(rank int, at, own uint64) float64 {
 	unit := float64(int64(own>>11))/(1<<52) - 1 // in [-1, 1)
 	exact := at%2 == 0
@@ -92,7 +92,7 @@ func (f *randomFloat) of(rank int, at, own uint64) float64 {
 	return 0
 }
 
-// turn is a number of a rank, another one at each index.
+// turn returns a number of a rank, another one at each index.
 func (f *randomFloat) turn(rank int, at uint64) uint64 { return (uint64(rank) + at>>8) % f.ranks }
 
 var specials = [...]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1)}

@@ -28,7 +28,7 @@ func (e *expected) part(first, end int64) expected {
 	return expected{value: e.value[first:end], bound: e.bound[first:end]}
 }
 
-// chunk is what a rank's input chunk held before the run.
+// chunk returns what a rank's input chunk held before the run.
 func (d *Buffers) chunk(p ir.Part, elems int64) []byte {
 	at, size := d.Geo.Offset(int(p.Index)), int64(d.DType.Size())
 	return d.initial[p.Rank][at*size : (at+elems)*size]
@@ -91,7 +91,7 @@ func (x claimant) before(y claimant) bool {
 	return x.place < y.place || x.place == y.place && x.index < y.index
 }
 
-// parts are those that make what is wanted; copied says that it is a copy of the only one.
+// parts returns the parts that make what is wanted; copied says that it is a copy of the only one.
 func (d *Buffers) parts(want ir.Want) (list []ir.Part, copied bool) {
 	switch {
 	case want.Sum:
@@ -105,14 +105,14 @@ func (d *Buffers) parts(want ir.Want) (list []ir.Part, copied bool) {
 	return []ir.Part{want.Part}, true
 }
 
-// claim is that of a chunk, which wants something.
+// claim returns the claim of a chunk, which wants something.
 func (d *Buffers) claim(x claimant, want ir.Want) claim {
 	c := claim{elems: d.Geo.Length(d.Geo.Coll.Class(x.index)), of: []claimant{x}}
 	c.parts, c.copied = d.parts(want)
 	return c
 }
 
-// claims are those of some ranks' outputs. What many must have is computed once.
+// claims returns the claims of some ranks' outputs. What many must have is computed once.
 func (d *Buffers) claims(ranks []int) (list []claim) {
 	sums := map[int32]int{}
 	for place, rank := range ranks {
@@ -273,7 +273,7 @@ func (d *Buffers) compare(got []byte, exp *expected) (wrong int64, first int) {
 	return wrong, first
 }
 
-// near says whether got may be the result where want is, within a bound. A NaN on one side only
+// near reports whether got may be the result where want is, within a bound. A NaN on one side only
 // compares false.
 func near(got, want, bound float64) bool {
 	return got == want || math.Abs(got-want) <= bound || got != got && want != want

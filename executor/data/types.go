@@ -56,7 +56,7 @@ var DTypes = [NumDTypes]DTypeInfo{
 // Info returns the row of t.
 func (t DType) Info() *DTypeInfo { return &DTypes[t] }
 
-// Size is the bytes of an element.
+// Size returns the bytes of an element.
 func (t DType) Size() int { return DTypes[t].Size }
 
 func (t DType) String() string { return DTypes[t].Name }

@@ -76,7 +76,7 @@ func (x *Member) said(err error) error {
 	return &own
 }
 
-// teller is the first process that is left.
+// teller returns the first process that is left.
 func (e *lossError) teller() int {
 	if e.process == 0 {
 		return 1

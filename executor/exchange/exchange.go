@@ -89,7 +89,7 @@ func newMember(index, size int) *Member {
 // Index is this process's number, from 0.
 func (x *Member) Index() int { return x.index }
 
-// Size is the number of processes.
+// Size returns the number of processes.
 func (x *Member) Size() int { return x.size }
 
 // Deal returns those of so many ranks that this process drives, in order: ranks are dealt to processes in turn. Without
@@ -166,7 +166,7 @@ func (x *Member) hand(packed []byte) (to int, err error) {
 	return 0, nil
 }
 
-// next is the blob that comes next from a link.
+// next returns the blob that comes next from a link.
 func (x *Member) next(ctx context.Context, l *link) ([]byte, error) {
 	var err error
 	select {

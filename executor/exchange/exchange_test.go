@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// address is a free one of this machine.
+// address returns a free one of this machine.
 func address(t *testing.T) string {
 	t.Helper()
 	ear, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func job(t *testing.T, size int, f func(ctx context.Context, x *Member) error) [
 	return errs
 }
 
-// gathers is what every process does to see that all get all.
+// gathers returns what every process does to see that all get all.
 func gathers(ctx context.Context, x *Member) error {
 	for round := range 50 {
 		all, err := x.AllGather(ctx, bytes.Repeat([]byte{byte(x.Index() + round)}, x.Index()*round))

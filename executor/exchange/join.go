@@ -24,7 +24,7 @@ const linkHello = 5 * time.Second
 // errStranger is who does not speak as a process of a job does.
 var errStranger = errors.New("it is no mscclc of this version")
 
-// hello is how a process introduces itself to the hub, and the hub answers.
+// hello returns how a process introduces itself to the hub, and the hub answers.
 func (x *Member) hello() []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte(helloMagic), uint32(x.index)),
 		uint32(x.size))

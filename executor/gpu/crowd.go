@@ -24,7 +24,7 @@ import (
 // waits for raise: these may be behind what is yet to be launched, where an event must
 // have been recorded before.
 
-// needs are the blocks of the largest launch that is ready, and how many like
+// needs returns the blocks of the largest launch that is ready, and how many like
 // those of the largest a card holds.
 func (l *lane) needs() (blocks, room int) {
 	room = math.MaxInt
@@ -34,7 +34,7 @@ func (l *lane) needs() (blocks, room int) {
 	return blocks, room
 }
 
-// fits says whether everything that is ready on a card has room at once.
+// fits reports whether everything that is ready on a card has room at once.
 func (g *card) fits() bool {
 	blocks, room := 0, math.MaxInt
 	for _, l := range g.lanes {
@@ -65,7 +65,7 @@ func (m *machine) crowd() error {
 	return nil
 }
 
-// lanes are all.
+// lanes returns the lanes of all flights.
 func (m *machine) lanes() (list []*lane) {
 	m.air.mu.Lock()
 	defer m.air.mu.Unlock()

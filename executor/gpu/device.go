@@ -78,7 +78,7 @@ func (m *machine) open(numbers []int) ([]*card, error) {
 	return list, nil
 }
 
-// targets are the images that a GPU may take, the best first: PTX serves all
+// targets returns the images that a GPU may take, the best first: PTX serves all
 // later ones too, and of AMD's the driver takes the one that fits.
 func (g *card) targets() ([]string, error) {
 	switch {

@@ -22,7 +22,7 @@ type driver struct {
 	c      *C.struct_gpu_driver
 }
 
-// failed is the error of a call of the driver that gave code.
+// failed returns the error of a call of the driver that gave code.
 func (d driver) failed(code C.int, format string, args ...any) error {
 	if code == 0 {
 		return nil
@@ -51,7 +51,7 @@ func openDriver(v Vendor) (driver, int, error) {
 	return d, int(count), nil
 }
 
-// version is the driver's, as the vendor counts.
+// version returns the driver's, as the vendor counts.
 func (d driver) version() (string, error) {
 	var n C.int
 	if err := d.failed(C.mscclc_gpu_version(d.c, &n), "the driver's version"); err != nil {
@@ -80,12 +80,12 @@ type card struct {
 	lanes   []*lane            // of all flights; air.mu guards it, and who has a copy may keep it
 }
 
-// Name is the card's kind, as the driver has it.
+// Name returns the card's kind, as the driver has it.
 func (g *card) Name() string { return g.name }
 
 func (g *card) String() string { return fmt.Sprintf("GPU %d (%s)", g.number, g.name) }
 
-// failed is the error of a call for this card.
+// failed returns the error of a call for this card.
 func (g *card) failed(code C.int, format string, args ...any) error {
 	if code == 0 {
 		return nil
@@ -128,7 +128,7 @@ type module struct {
 	entry  map[string]unsafe.Pointer
 }
 
-// multicast says whether the driver offers multicast memory, and the GPU has a switch's
+// multicast reports whether the driver offers multicast memory, and the GPU has a switch's
 // arithmetic.
 func (g *card) multicast() bool { return g.major >= 9 && C.mscclc_gpu_multicast(g.c) != 0 }
 
@@ -179,7 +179,7 @@ func (g *card) find(m *module, name string) (unsafe.Pointer, error) {
 	return f, nil
 }
 
-// resident is how many blocks of so many threads the GPU holds at once.
+// resident returns how many blocks of so many threads the GPU holds at once.
 func (g *card) resident(f unsafe.Pointer, threads int) (int, error) {
 	var blocks C.u32
 	err := g.failed(C.mscclc_gpu_blocks(g.c, f, C.u32(threads), &blocks), "room for blocks of %d threads", threads)

@@ -35,7 +35,7 @@ const (
 	filesBytes = 4                // of a file's descriptor in a message
 )
 
-// place is where a process with a token listens, in no folder.
+// place returns where a process with a token listens, in no folder.
 func place(token [16]byte) *net.UnixAddr {
 	return &net.UnixAddr{Name: "@mscclc-" + hex.EncodeToString(token[:]), Net: "unix"}
 }

@@ -92,21 +92,21 @@ func (d device) NewFlight() (executor.Flight, error) {
 	return f, nil
 }
 
-// all are the flight's lanes.
+// all returns the flight's lanes.
 func (f *flight) all() []*lane {
 	f.m.air.mu.Lock()
 	defer f.m.air.mu.Unlock()
 	return f.lanes
 }
 
-// all are the lanes of all flights on a card.
+// all returns the lanes of all flights on a card.
 func (g *card) all() []*lane {
 	g.machine.air.mu.Lock()
 	defer g.machine.air.mu.Unlock()
 	return g.lanes
 }
 
-// lane is the flight's on a card, which is made where there is none yet.
+// lane returns the flight's on a card, which is made where there is none yet.
 func (f *flight) lane(g *card) (*lane, error) {
 	f.making.Lock()
 	defer f.making.Unlock()
@@ -144,7 +144,7 @@ func (l *lane) unlock() error {
 	return l.settleSoon()
 }
 
-// captured says whether a stream notes what is put there.
+// captured reports whether a stream notes what is put there.
 func (g *card) captured(st *stream) (bool, error) {
 	var capture C.u64
 	err := g.failed(C.mscclc_gpu_capturing(g.c, st.handle, &capture), "looking at a stream")
@@ -168,7 +168,7 @@ func (f *flight) Mark() error {
 	return nil
 }
 
-// Busy says whether what was marked still runs.
+// Busy reports whether what was marked still runs.
 func (f *flight) Busy() (bool, error) {
 	for _, l := range f.all() {
 		if !l.marked.Load() {

@@ -25,8 +25,8 @@ type kernel struct {
 // same bytes on the wire.
 var entries = [ir.NumProtocols]string{ir.Simple: "simple", ir.LL: "ll", ir.LL16: "ll", ir.LL128: "ll128"}
 
-// twoEntry is the image and the entry for a launch of a two-sided program. Those that trace there are for some types
-// and GPUs only.
+// twoEntry returns the image and the entry for a launch of a two-sided program. Those that trace there are for some
+// types and GPUs only.
 func twoEntry(p *abi.Params, traced bool) (image, entry string) {
 	image, entry = data.DType(p.DType).String(), entries[p.Proto]
 	if traced {
@@ -35,7 +35,7 @@ func twoEntry(p *abi.Params, traced bool) (image, entry string) {
 	return image, "mscclc_" + entry
 }
 
-// oneImage is the image for a launch of a one-sided program. Those that trace, which know
+// oneImage returns the image for a launch of a one-sided program. Those that trace, which know
 // of a port and of other nodes too, and the switch's, there are for some types and GPUs only.
 func oneImage(r *executor.Ready) string {
 	p, kind := r.One, "onesided_"
@@ -58,7 +58,7 @@ func oneImage(r *executor.Ready) string {
 // nodes, which know of a port too, without and with replicas that share CTAs.
 const switchImages, portImages, netImages, togetherImages = "switch_", "port_", "net_", "together_"
 
-// oneKernel is the kernel for a launch of a one-sided program.
+// oneKernel returns the kernel for a launch of a one-sided program.
 func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
 	image := oneImage(r)
 	port := strings.HasPrefix(image, portImages)

@@ -25,7 +25,7 @@ type segment struct {
 // maxSegments bounds what one buffer consists of.
 const maxSegments = 1 << 16
 
-// segments are those of the card's that bytes from an address on lie in.
+// segments returns the segments of the card's that bytes from an address on lie in.
 func (g *card) segments(address, bytes uint64) ([]segment, error) {
 	short := func(end uint64) error {
 		return fmt.Errorf("%d bytes from %#x on are wanted, and its memory has %d", bytes, address, end-address)

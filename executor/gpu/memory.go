@@ -18,7 +18,7 @@ import (
 
 // This file is a GPU's memory, as executor.GPU has it.
 
-// Number is the driver's.
+// Number returns the driver's.
 func (g *card) Number() int { return g.number }
 
 // Use makes g the current GPU of the calling OS thread.

@@ -121,7 +121,7 @@ func (l *lane) olderThan(ticket uint64, list []older) []older {
 	return list
 }
 
-// beside is how many of a list, from the first on, have room beside a launch of so many blocks.
+// beside returns how many of a list, from the first on, have room beside a launch of so many blocks.
 func beside(list []older, blocks, room int) int {
 	found := map[*lane]bool{}
 	for i, o := range list {
@@ -138,7 +138,7 @@ func beside(list []older, blocks, room int) int {
 	return len(list)
 }
 
-// lastOf are the last launches of each lane in a list: when these are over, all are.
+// lastOf returns the last launches of each lane in a list: when these are over, all are.
 func lastOf(list []older) (last []older) {
 	for _, o := range list {
 		i := slices.IndexFunc(last, func(other older) bool { return other.lane == o.lane })

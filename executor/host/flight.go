@@ -98,7 +98,7 @@ func (f *flight) Mark() error {
 // patience is how long Busy waits: who asks again and again would take the processors from what runs.
 const patience = 5 * time.Millisecond
 
-// Busy says whether what was marked still runs, after a while.
+// Busy reports whether what was marked still runs, after a while.
 func (f *flight) Busy() (bool, error) {
 	within := time.After(patience)
 	for _, l := range f.all() {

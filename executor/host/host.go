@@ -35,7 +35,7 @@ func New(o Options) executor.GPUs {
 	return d
 }
 
-// Name is the CPU device's, which runs the same programs alike.
+// Name returns the CPU device's, which runs the same programs alike.
 func (d *device) Name() string { return "cpu" }
 
 // Open makes a program runnable, as a plan that is waited for.
@@ -81,7 +81,7 @@ type gpu struct{ number, threads int }
 
 func (g *gpu) Number() int { return g.number }
 
-// Name is that of the device: tables and simulations know the CPU by it.
+// Name returns the name of the device: tables and simulations know the CPU by it.
 func (g *gpu) Name() string { return "cpu" }
 
 func (g *gpu) String() string { return fmt.Sprintf("CPU share %d", g.number) }

@@ -67,7 +67,7 @@ type borrowed struct{ *stream }
 
 func (borrowed) Close() error { return nil }
 
-// streamOf is what a stream of g is made of.
+// streamOf returns what a stream of g is made of.
 func (g *gpu) streamOf(on executor.Stream) (*stream, error) {
 	if b, ok := on.(borrowed); ok {
 		on = b.stream

@@ -143,7 +143,7 @@ func (e *end) allocate() error {
 	return nil
 }
 
-// pointer is an address of memory that is not Go's.
+// pointer returns an address of memory that is not Go's.
 func pointer(address uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 // connect connects all processes, unless one has failed so far.

@@ -171,7 +171,7 @@ func (e *end) latency(peer int, begins bool) (float64, error) {
 	return median(took), nil
 }
 
-// messages is what each of many messages without data takes.
+// messages returns what each of many messages without data takes.
 func (e *end) messages(peer int, begins bool) (float64, error) {
 	begun := time.Now()
 	if !begins {
@@ -223,7 +223,7 @@ func (e *end) stream(peer int, sends bool, count int) (float64, error) {
 	return float64(count) * chunk / time.Since(begun).Seconds() / 1e9, nil
 }
 
-// copies is what each process copies while all do: the least.
+// copies returns what each process copies while all do: the least.
 func (e *end) copies(ctx context.Context) (float64, error) {
 	from, to := make([]byte, copyBytes), make([]byte, copyBytes)
 	copy(to, from)
@@ -243,7 +243,7 @@ func (e *end) copies(ctx context.Context) (float64, error) {
 	return slices.Min(all), nil
 }
 
-// carrier is the proxy of this process, and what it says of itself.
+// carrier returns the proxy of this process, and what it says of itself.
 func carrier() (*transport.Proxy, string, error) {
 	p, err := transport.Shared("")
 	if err != nil {

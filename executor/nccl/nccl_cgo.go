@@ -56,7 +56,7 @@ func Open(path string) (*Library, error) {
 	return l, nil
 }
 
-// failed is the error of a call that gave code.
+// failed returns the error of a call that gave code.
 func (l *Library) failed(code C.int, comm *Comm, what string) error {
 	if code == 0 {
 		return nil
@@ -175,7 +175,7 @@ func (c *Comm) Start(call *Call, times int) error {
 	return c.lib.failed(C.mscclc_nccl_call(c.lib.c, c.c, &k, C.int(times)), c, call.Kind.String())
 }
 
-// Err is what went wrong after a call had started, or nil.
+// Err returns what went wrong after a call had started, or nil.
 func (c *Comm) Err() error {
 	var code C.int
 	if err := c.lib.failed(C.mscclc_nccl_async_error(c.lib.c, c.c, &code), c, "the communicator's state"); err != nil {

@@ -40,7 +40,7 @@ func (*Comm) Window(uint64, int64) error { return errNone }
 // Start starts a call so many times.
 func (*Comm) Start(*Call, int) error { return errNone }
 
-// Err is what went wrong after a call had started.
+// Err returns what went wrong after a call had started.
 func (*Comm) Err() error { return errNone }
 
 // Close frees the communicator.

@@ -116,7 +116,7 @@ func binaryHash() (k key, err error) {
 	return key(h.Sum(nil)), nil
 }
 
-// entry is the whole of the file named by k.
+// entry returns the whole of the file named by k.
 func entry(k key, d Demand) string {
 	return fmt.Sprintf("mscclc proof 1: %x slots %d chunks %d\n", k, d.Slots, d.Chunks)
 }

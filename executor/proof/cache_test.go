@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// testCache is a cache in a folder of its own.
+// testCache returns a cache in a folder of its own.
 func testCache(t *testing.T) (*cache, string) {
 	dir := filepath.Join(t.TempDir(), "cache", "proofs")
 	c, err := openCache(dir)

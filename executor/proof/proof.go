@@ -21,7 +21,7 @@ type Demand struct {
 	Chunks   int // that a message holds, at least
 }
 
-// covers says whether what is proven for d holds for want. More slots and more
+// covers reports whether what is proven for d holds for want. More slots and more
 // chunks a message only let more steps go on; messages of more chunks order no
 // less, and packets are judged by the longest; and a message that releases makes
 // visible what came before it, where a packet does not.

@@ -132,7 +132,7 @@ func TestProveFindsProofs(t *testing.T) {
 	}
 }
 
-// long is a program of n steps on one rank, which copy an input to the output
+// long returns a program of n steps on one rank, which copy an input to the output
 // and about in scratch.
 func long(n int) *ir.Program {
 	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 2}}, Scratch: []int32{2},

@@ -50,7 +50,7 @@ func (r *replay) accesses() []access {
 	return append(done, list...)
 }
 
-// touches says whether a message of a step of the counterexample's rank, or a chain
+// touches reports whether a message of a step of the counterexample's rank, or a chain
 // from there, reads or writes the counterexample's chunk.
 func (r *replay) touches(step, message int32) (reads, writes bool) {
 	mem := r.mem

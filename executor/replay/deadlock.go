@@ -58,14 +58,14 @@ func (r *replay) deadlock() (Result, error) {
 // listedBlocks bounds the blocks of a hang that are listed.
 const listedBlocks = 16
 
-// never says whether no step ends a wait: where it is reached, it hangs.
+// never reports whether no step ends a wait: where it is reached, it hangs.
 func never(w *ir.Wait) bool { return w.Cause == ir.ForStep && w.On < 0 }
 
 // A hang is what a run that hangs has come to.
 type hang struct {
 	*replay
 	sent, received []int   // messages of each connection
-	at             []int32 // of a block: the step that it stands at, or -1
+	at             []int32 // by block: the step that it stands at, or -1
 	standing       []int32 // the blocks that have not ended
 }
 
@@ -94,10 +94,10 @@ func newHang(r *replay) *hang {
 	return h
 }
 
-// ended says whether all of a step is done.
+// ended reports whether all of a step is done.
 func (h *hang) ended(step int32) bool { return h.watch.Actions[h.last(step)].End > 0 }
 
-// lacks says whether what a wait is for is lacking.
+// lacks reports whether what a wait is for is lacking.
 func (h *hang) lacks(step int32, cause ir.Cause) bool {
 	s := &h.p.Steps[step]
 	block := &h.img.Blocks[h.wires.Block[step]]

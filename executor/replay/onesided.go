@@ -54,7 +54,7 @@ func (r *oneReplay) inPasses(n int) {
 	}
 }
 
-// actionOf is the action of a step in a pass, or -1.
+// actionOf returns the action of a step in a pass, or -1.
 func (r *oneReplay) actionOf(step int32, pass int) int {
 	return int(r.actions[int(step)*r.passes+pass])
 }
@@ -89,7 +89,7 @@ func (r *oneReplay) show() (Result, error) {
 	return Result{}, nothing(r.w)
 }
 
-// touches says whether a step reads or writes the counterexample's chunk.
+// touches reports whether a step reads or writes the counterexample's chunk.
 func (r *oneReplay) touches(step int32) (reads, writes bool) {
 	s, o := &r.p.Steps[step], r.p.OneSided
 	if s.Op != ir.Move {
@@ -121,7 +121,7 @@ func (r *oneReplay) deadlock() (Result, error) {
 		return out, nil
 	}
 	stands, standing := make([]bool, len(r.p.Steps)), []int32(nil)
-	at := map[int32]int32{} // of a block: the step that it stands at
+	at := map[int32]int32{} // by block: the step that it stands at
 	for b := range r.p.Blocks {
 		for n := r.watch.First[b]; n < r.watch.First[b+1]; n++ {
 			if a := &r.watch.Actions[n]; a.End == 0 {

@@ -15,8 +15,8 @@ type moment struct {
 	without         ir.StepFlags
 }
 
-// moments are those in which a race may show: two accesses of one pass, or, of scratch and packets, the later of the
-// pass that uses the copy again.
+// moments returns the moments in which a race may show: two accesses of one pass, or, of scratch and packets, the later
+// of the pass that uses the copy again.
 func (r *oneReplay) moments() []moment {
 	depth := int(r.p.OneSided.Depth)
 	const marks = ir.Enter | ir.Leave
@@ -94,7 +94,7 @@ func (r *oneReplay) packetsLast(m moment) (list []executor.Hold) {
 	return list
 }
 
-// together says whether the two accesses are of one group of Moves.
+// together reports whether the two accesses are of one group of Moves.
 func (r *oneReplay) together() bool {
 	i, j := min(r.w.With, r.w.Step), max(r.w.With, r.w.Step)
 	same := r.links.Block[i] == r.links.Block[j]
@@ -118,7 +118,7 @@ func (r *oneReplay) keeps() string {
 	return "packets keep this order here, in every run; but they order nothing, and make nothing visible, but what they carry"
 }
 
-// group is where the steps that run together with a step begin and end.
+// group returns where the steps that run together with a step begin and end.
 func (r *oneReplay) group(step int32) (first, end int32) {
 	joint := func(i int32) bool { return r.p.Steps[i].Flags&ir.Joint != 0 }
 	for first = step; joint(first); first-- {
@@ -135,8 +135,8 @@ func (r *oneReplay) starts(step int32) map[int32]int {
 	return map[int32]int{r.links.Block[step]: int(end - r.p.Blocks[r.links.Block[step]].Steps.First)}
 }
 
-// reaches says whether flags and the order of steps put a step, or where over its end, of the later pass of m, behind
-// what is known of some blocks: of each, how many steps it has done since the earlier pass began.
+// reaches reports whether flags and the order of steps put a step, or where over its end, of the later pass of m,
+// behind what is known of some blocks: of each, how many steps it has done since the earlier pass began.
 func (r *oneReplay) reaches(from map[int32]int, step int32, over bool, m moment) bool {
 	number := func(i int32, pass int) int {
 		steps := r.p.Blocks[r.links.Block[i]].Steps
@@ -246,7 +246,8 @@ func (r *oneReplay) late(out *Result) error {
 	return nil
 }
 
-// tells says whether some block of the counterexample's rank is told by flags that the counterexample's step is over.
+// tells reports whether some block of the counterexample's rank is told by flags that the counterexample's step is
+// over.
 func (r *oneReplay) tells() bool {
 	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {
 		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && !r.p.Loose(b) &&
@@ -259,8 +260,8 @@ func (r *oneReplay) tells() bool {
 
 func (r *oneReplay) end(action int) uint64 { return r.watch.Actions[action].End }
 
-// all says whether something holds for when each action of the counterexample's rank began and ended, 0 for never, but
-// for loose ones.
+// all reports whether something holds for when each action of the counterexample's rank began and ended, 0 for never,
+// but for loose ones.
 func (r *oneReplay) all(holds func(begin, end uint64) bool) bool {
 	own := r.p.Rank[r.w.Rank]
 	for b := own.First; b < own.End; b++ {

@@ -34,7 +34,7 @@ func (r *replay) race() (Result, error) {
 	return out, nil
 }
 
-// action is the number of a message of a step in the table of actions.
+// action returns the number of a message of a step in the table of actions.
 func (r *replay) action(step, message int32) int { return int(r.first[step] + message) }
 
 // order runs with one access held until another has ended, tells what both did,
@@ -52,7 +52,7 @@ func (r *replay) order(out *Result, before, held int) (bool, error) {
 	return a.End > 0 && b.End > a.End, nil
 }
 
-// byFlags says whether flags and the order of steps put the later access behind
+// byFlags reports whether flags and the order of steps put the later access behind
 // the earlier one, without any message.
 func (r *replay) byFlags() bool {
 	// of a block: the first step that is behind the earlier access
@@ -76,7 +76,7 @@ func (r *replay) byFlags() bool {
 	return has && r.w.Step >= at
 }
 
-// comesRound says whether the later access is of the message that the earlier
+// comesRound reports whether the later access is of the message that the earlier
 // sends, once it has come round, and of other chunks of it.
 func (r *replay) comesRound() bool {
 	i := r.w.Step
@@ -91,7 +91,7 @@ func (r *replay) comesRound() bool {
 		r.mem.Cell(r.w.Rank, s.SrcBuf, int(s.Src)) != r.mem.Cell(r.w.Rank, t.DstBuf, int(t.Dst))
 }
 
-// writes says whether a message of a step writes the counterexample's chunk.
+// writes reports whether a message of a step writes the counterexample's chunk.
 func (r *replay) writes(step, message int32) bool {
 	_, writes := r.touches(step, message)
 	return writes

@@ -92,7 +92,7 @@ type replay struct {
 	pass  int             // whose part of the counterexample's chunk is looked at
 	group int32           // chunks a message
 	also  []executor.Hold // that stand in all runs, where no other holds the same action
-	first []int32         // of a step: its first action; of one in a chain, the chain's
+	first []int32         // by step: its first action; of one in a chain, the chain's
 	one   *oneReplay      // what there is beside, of a one-sided program
 
 	watch executor.Watch // of the last run
@@ -124,7 +124,7 @@ func newReplay(ctx context.Context, p *ir.Program, w *verify.Counterexample, l *
 	return r
 }
 
-// messages is the number of actions of a step.
+// messages returns the number of actions of a step.
 func (r *replay) messages(step int32) int32 {
 	s := &r.p.Steps[step]
 	if info := s.Op.Info(); r.one != nil || s.Count < 1 || !info.Sends && !info.Receives {
@@ -153,7 +153,7 @@ func (r *replay) runStale(stale *executor.Stale, hold ...executor.Hold) error {
 // name names a step.
 func (r *replay) name(step int32) string { return r.p.StepName(step) }
 
-// step is the step of an action of a block.
+// step returns the step of an action of a block.
 func (r *replay) step(block int, a *abi.Action) int32 {
 	if r.one != nil {
 		return int32(r.img.One.Blocks[block].FirstStep + a.Step)

@@ -69,7 +69,7 @@ func (r *oneReplay) told(out *Result, sees *executor.Stale, hold ...executor.Hol
 	return nil
 }
 
-// is says whether an access is of a step.
+// is reports whether an access is of a step.
 func (r *oneReplay) is(x *access, step int32) bool { return step >= 0 && x.step == step }
 
 // gone shows what comes of an access of memory of a rank whose launch has not begun for the accessing step, as far as

@@ -45,7 +45,7 @@ func (r *replay) judgedOrder() []executor.Hold {
 	return holds
 }
 
-// schedule is what decides about the order of the actions, each a step of its
+// schedule returns what decides about the order of the actions, each a step of its
 // own.
 func (r *replay) schedule() *ir.Schedule {
 	n := len(r.watch.Actions)
@@ -75,10 +75,10 @@ func (r *replay) schedule() *ir.Schedule {
 	return s
 }
 
-// last is the last action of a step.
+// last returns the last action of a step.
 func (r *replay) last(step int32) int32 { return r.first[step] + r.messages(step) - 1 }
 
-// same says whether an access is of a step, or of the chain that the step is in.
+// same reports whether an access is of a step, or of the chain that the step is in.
 func (r *replay) same(x *access, step int32) bool {
 	return step >= 0 && r.first[x.step] == r.first[step]
 }

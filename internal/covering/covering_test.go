@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pairsOf is how many pairs of values of two factors are in rows.
+// pairsOf returns how many pairs of values of two factors are in rows.
 func pairsOf(rows [][]int, f, g int) int {
 	met := map[[2]int]bool{}
 	for _, row := range rows {

@@ -84,7 +84,7 @@ func (u *unmet) row(f, v, g, w, turn int) []int {
 	return row
 }
 
-// gain is the number of new pairs that value x of factor h makes with the
+// gain returns the number of new pairs that value x of factor h makes with the
 // values that row has.
 func (u *unmet) gain(row []int, h, x int) int {
 	n := 0

@@ -76,7 +76,7 @@ func (n *Network) close(t testing.TB) {
 	n.must(t, "ip", "netns", "del", n.bridge)
 }
 
-// Command is a command that runs on the host. Its environment is that of the test.
+// Command returns a command that runs on the host. Its environment is that of the test.
 func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", h.name, name}, args...)...)
 }

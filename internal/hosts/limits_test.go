@@ -21,7 +21,7 @@ type accident struct {
 	limit time.Duration // until all others have said what is wrong
 }
 
-// names is what all others are to say of the process that is gone; where there are several, of one.
+// names returns what all others are to say of the process that is gone; where there are several, of one.
 func (a *accident) names() string {
 	if a.gone < 0 {
 		return `process [0-3] \(rank [0-3], node host[01]\)`

@@ -53,7 +53,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// memory is what the processes of a job have together. What several share counts once.
+// memory returns what the processes of a job have together. What several share counts once.
 func (j *job) memory() (bytes int64) {
 	for _, c := range j.processes {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", c.Process.Pid))

@@ -125,7 +125,7 @@ var spanning = []string{
 	"reducescatter/multinode_allpairs",
 }
 
-// width is how many bytes an element has.
+// width returns how many bytes an element has.
 func width(dtype string) int {
 	bits, err := strconv.Atoi(strings.TrimLeft(dtype, "abfiu"))
 	if err != nil { // e4m3 and e5m2
@@ -211,7 +211,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// plugin is the file of the tests' net plugin, built for one test.
+// plugin returns the file of the tests' net plugin, built for one test.
 func plugin(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plugin.so")

@@ -60,7 +60,7 @@ type soak struct {
 	calm, right, failed int // jobs
 }
 
-// command is what a job runs.
+// command returns what a job runs.
 func (s *soak) command() []string {
 	pick := func(list ...string) string { return list[s.random.IntN(len(list))] }
 	args := []string{"run", pick(spanning...), "-p", "nodes=2", "-p", "gpus=2", "--iters", "40", "--timeout", "10s",
@@ -130,7 +130,7 @@ func (s *soak) fault(t *testing.T, j *job) (what string, harmless bool) {
 	return fmt.Sprintf("cut %d for %v", host, took), false
 }
 
-// running are the processes of this machine that run a program.
+// running returns the processes of this machine that run a program.
 func running(file string) (list []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*/exe")
 	for _, link := range all {

@@ -164,7 +164,7 @@ func (s *Reader) Skip() {
 	}
 }
 
-// excerpt is how the next value begins, as it is written.
+// excerpt returns how the next value begins, as it is written.
 func (s *Reader) excerpt() (head []byte, start int) {
 	start = s.Here().Offset
 	switch c := s.Peek(); c {

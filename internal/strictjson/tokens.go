@@ -109,7 +109,7 @@ func (s *tokens) fill(keep int) bool {
 	}
 }
 
-// pos is where buf[at] stands.
+// pos returns where buf[at] stands.
 func (s *tokens) pos() Pos {
 	offset := s.base + s.at
 	return Pos{offset, s.line, offset - s.newline + 1}
@@ -128,7 +128,7 @@ func (s *tokens) peek() byte {
 	return s.kind
 }
 
-// here is where the next token begins.
+// here returns where the next token begins.
 func (s *tokens) here() Pos {
 	s.peek()
 	return s.start

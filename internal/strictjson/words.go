@@ -174,7 +174,7 @@ func (s *tokens) room(start int) (int, bool) {
 	return start - (s.base - before), more
 }
 
-// partial is how many bytes at the end of b begin a character that b does not hold whole.
+// partial returns how many bytes at the end of b begin a character that b does not hold whole.
 func partial(b []byte) int {
 	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {
@@ -190,7 +190,7 @@ func partial(b []byte) int {
 // isCut reports whether the token that was taken last is longer than its text.
 func (s *tokens) isCut() bool { return len(s.long) > 0 }
 
-// kept is a token from buf[start] to buf[at].
+// kept returns a token from buf[start] to buf[at].
 func (s *tokens) kept(start int) []byte {
 	if len(s.long) > 0 {
 		return s.long

@@ -38,7 +38,7 @@ type Order struct {
 	Counterexample [NumRoundings]*Difference
 }
 
-// Same says whether all ranks end with the same bits, whatever the type.
+// Same reports whether all ranks end with the same bits, whatever the type.
 func (o *Order) Same() bool { return o.Differ == [NumRoundings]int{} }
 
 // A Difference is two output chunks that must hold the same sum and hold it in

@@ -44,7 +44,7 @@ func newExprs(c *ir.Collective) *exprs {
 
 func (e *exprs) leaf(rank, index int) expr { return e.base[rank] + expr(index) }
 
-// first is the id of the first sum.
+// first returns the id of the first sum.
 func (e *exprs) first() expr { return e.base[len(e.base)-1] }
 
 func (e *exprs) isSum(x expr) bool { return x >= e.first() }
@@ -52,7 +52,7 @@ func (e *exprs) isSum(x expr) bool { return x >= e.first() }
 // operands returns the sum x.
 func (e *exprs) operands(x expr) exprSum { return e.sums[x-e.first()] }
 
-// isOpen says whether x is a sum that is not rounded.
+// isOpen reports whether x is a sum that is not rounded.
 func (e *exprs) isOpen(x expr) bool { return e.isSum(x) && e.operands(x).open }
 
 // part says which chunk of which rank's input the leaf x is.
@@ -67,7 +67,7 @@ func (e *exprs) part(x expr) ir.Part {
 	return ir.Part{Rank: int32(rank), Index: int32(x - e.base[rank])}
 }
 
-// leaves is the number of leaves of x.
+// leaves returns the number of leaves of x.
 func (e *exprs) leaves(x expr) int {
 	if !e.isSum(x) {
 		return 1
@@ -137,7 +137,7 @@ func (e *exprs) flat() (*exprs, []expr) {
 	return f, class
 }
 
-// mark is a fingerprint of the leaves of x, counted as often as they occur.
+// mark returns a fingerprint of the leaves of x, counted as often as they occur.
 func (e *exprs) mark(x expr) [2]uint64 {
 	for i := len(e.marks); i < len(e.sums); i++ {
 		a, b := e.markOf(e.sums[i].a), e.markOf(e.sums[i].b)

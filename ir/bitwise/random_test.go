@@ -59,7 +59,7 @@ func vary(rnd *rand.Rand, list []addition) []addition {
 	return list
 }
 
-// summing is the text of an allreduce in which every rank gets all inputs and
+// summing returns the text of an allreduce in which every rank gets all inputs and
 // adds them up as list says.
 func summing(rnd *rand.Rand, n int) string {
 	var b strings.Builder

@@ -40,7 +40,7 @@ func newOrderRun(p *ir.Program) *orderRun {
 	return r
 }
 
-// at is what an output chunk holds.
+// at returns what an output chunk holds.
 func (r *orderRun) at(place ir.Part) held {
 	return r.cell[r.mem.Cell(int(place.Rank), ir.Output, int(place.Index))]
 }
@@ -113,7 +113,7 @@ func (r *orderRun) borrow(n int32) int32 {
 	return at
 }
 
-// fuses says whether the executor does the reduction i together with the step
+// fuses reports whether the executor does the reduction i together with the step
 // behind it, and so rounds no f16, bf16 or fp8 between the two. It ends chains
 // at steps that divide, and where classes or memory forbid more than the
 // runtimes look at.

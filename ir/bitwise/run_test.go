@@ -50,7 +50,7 @@ type shape struct {
 	params      lang.Params
 }
 
-// allReduces are the AllReduce of the catalog at several numbers of ranks.
+// allReduces returns the AllReduce of the catalog at several numbers of ranks.
 func allReduces() []shape {
 	var list []shape
 	add := func(name, label string, params ...string) {

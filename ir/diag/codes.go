@@ -57,7 +57,7 @@ const (
 	LintThreads  Code = "lint-threads"  // threads that idle
 )
 
-// Warning says whether the code is of a warning: what has it is right as it stands, and slow, fragile or wrong in a
+// Warning reports whether the code is of a warning: what has it is right as it stands, and slow, fragile or wrong in a
 // runtime that is not ours. A List with nothing else rejects nothing.
 func (c Code) Warning() bool {
 	return strings.HasPrefix(string(c), "mscclpp-") || strings.HasPrefix(string(c), "lint-")

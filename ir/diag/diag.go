@@ -33,7 +33,7 @@ type Span struct {
 	Len int
 }
 
-// FileSpan is the span of a file as a whole.
+// FileSpan returns the span of a file as a whole.
 func FileSpan(name string) Span { return Span{Pos: Pos{Filename: name}} }
 
 // A Note is a second place that explains the first. Its Span may be zero.
@@ -78,7 +78,7 @@ func (d Diagnostic) Same(x Diagnostic) bool {
 	return d.Code == x.Code && d.Text == x.Text && d.Rank == x.Rank && d.Block == x.Block && d.Step == x.Step
 }
 
-// severity is the word for d before its text.
+// severity returns the word for d before its text.
 func (d *Diagnostic) severity() string {
 	if d.Code.Warning() {
 		return "warning"
@@ -116,7 +116,7 @@ func (l List) Err() error {
 	return l
 }
 
-// Rejects says whether something in l is no warning.
+// Rejects reports whether something in l is no warning.
 func (l List) Rejects() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return !d.Code.Warning() })
 }

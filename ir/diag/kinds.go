@@ -24,7 +24,7 @@ func (k *Kinds) Add(d Diagnostic, format string) {
 	}
 }
 
-// More says whether there is one of a kind, and if so that there is one more.
+// More reports whether there is one of a kind, and if so that there is one more.
 func (k *Kinds) More(code Code, format string) bool {
 	i := slices.IndexFunc(k.found, func(f kind) bool { return f.Code == code && f.format == format })
 	if i >= 0 {

@@ -13,11 +13,11 @@ var mostLimits = map[string]int64{
 	"list": 1 << 30, "nesting": 10 << 10, "string": 1 << 20, "parts": 1 << 20,
 }
 
-// MostLimit is the largest value that --limit takes for a name.
+// MostLimit returns the largest value that --limit takes for a name.
 func MostLimit(name string) int64 { return cmp.Or(mostLimits[name], 1<<50) }
 
-// LimitHint is the hint of a message about a limit that --limit raises, where need is known to be enough: the flag with
-// a value of at least need. Where no value is enough it says which is the largest.
+// LimitHint returns the hint of a message about a limit that --limit raises, where need is known to be enough: the flag
+// with a value of at least need. Where no value is enough it says which is the largest.
 func LimitHint(name string, need int64) string {
 	if most := MostLimit(name); need > most {
 		return fmt.Sprintf("--limit %s=%s is the largest value, and %d would be needed: make the input smaller", name,
@@ -26,8 +26,8 @@ func LimitHint(name string, need int64) string {
 	return fmt.Sprintf("--limit %s=%s is enough", name, LimitText(max(need, 1)))
 }
 
-// MoreHint is the hint of a message about a limit of which it is not known how much is enough. It names 16 times what
-// was reached when the input was refused, and at least the limit that is usual without the flag.
+// MoreHint returns the hint of a message about a limit of which it is not known how much is enough. It names 16 times
+// what was reached when the input was refused, and at least the limit that is usual without the flag.
 func MoreHint(name string, reached, usual int64) string {
 	most := MostLimit(name)
 	if reached >= most {
@@ -36,7 +36,7 @@ func MoreHint(name string, reached, usual int64) string {
 	return fmt.Sprintf("--limit %s=%s allows more", name, LimitText(min(max(AtMost(16, reached), usual), most)))
 }
 
-// LimitText is a number of at least n, as --limit takes it: with a suffix, K, M or G, where that makes it short.
+// LimitText returns a number of at least n, as --limit takes it: with a suffix, K, M or G, where that makes it short.
 func LimitText(n int64) string {
 	for _, unit := range []struct {
 		suffix string
@@ -52,7 +52,7 @@ func LimitText(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// AtMost is a*b, or the largest int64 where that is more; both are at least 0.
+// AtMost returns a*b, or the largest int64 where that is more; both are at least 0.
 func AtMost(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {
 		return math.MaxInt64

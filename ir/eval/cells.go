@@ -22,7 +22,7 @@ func NewCells(n int) *Cells {
 	return c
 }
 
-// Len is the number of cells.
+// Len returns the number of cells.
 func (c *Cells) Len() int { return len(c.value) }
 
 // Fill lets the cells of all ranks' inputs, each of which begins at input(rank), hold what they hold in the beginning.

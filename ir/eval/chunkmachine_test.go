@@ -143,14 +143,14 @@ func (c *chunkMachine) moved(id int32, a *Action, sources, dests []ir.Operand) {
 	}
 }
 
-// leavesOf are the leaves of a text, sorted.
+// leavesOf returns the leaves of a text, sorted.
 func leavesOf(text string) []string {
 	list := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("(+)", r) })
 	slices.Sort(list)
 	return list
 }
 
-// holds says whether a text is what w asks for.
+// holds reports whether a text is what w asks for.
 func (c *chunkMachine) holds(text string, w ir.Want) bool {
 	var want []string
 	switch {

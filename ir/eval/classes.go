@@ -32,7 +32,7 @@ func (k *Classes) Set(cell, n, class int) {
 	k.class[cell] = int32(class % k.chunks)
 }
 
-// behind is the class of cell, in the run that begins at first.
+// behind returns the class of cell, in the run that begins at first.
 func (k *Classes) behind(first, cell int) int32 {
 	if c := k.class[first]; c != noClass && k.chunks > 1 {
 		return int32((int(c) + cell - first) % k.chunks)

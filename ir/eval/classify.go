@@ -73,7 +73,7 @@ func (c *classifier) step(i int32) (uneven bool) {
 	return false
 }
 
-// at is the class of chunk index of a buffer.
+// at returns the class of chunk index of a buffer.
 func (c *classifier) at(rank int, b ir.Buf, index int32) int32 {
 	if b != ir.Scratch {
 		return int32(c.p.Coll.Class(int(index)))
@@ -81,7 +81,7 @@ func (c *classifier) at(rank int, b ir.Buf, index int32) int32 {
 	return int32(c.scratch.Of(c.mem.Cell(rank, ir.Scratch, int(index))))
 }
 
-// alike says whether the operand of s at index of b holds chunks of s's classes.
+// alike reports whether the operand of s at index of b holds chunks of s's classes.
 func (c *classifier) alike(rank int, b ir.Buf, index int32, s *ir.Step) bool {
 	if b != ir.Scratch {
 		return s.Count == 0 || c.at(rank, b, index) == int32(c.p.Coll.Class(int(s.Class)))

@@ -183,7 +183,7 @@ func (v *Values) nameAt(leaf int32) string {
 	return fmt.Sprintf("in[%d][%s]", p.Rank, v.index(p.Index))
 }
 
-// index is the index of one chunk.
+// index returns the index of one chunk.
 func (v *Values) index(n int32) string { return ir.ChunksText(v.Source, int(n), int(n)+1) }
 
 // ranges writes ascending numbers as "0-2, 5, 7-9".

@@ -82,7 +82,7 @@ func WatchFinals(m *Machine) *Finals {
 	return f
 }
 
-// whole says whether r has as many parts as a complete sum of a collective
+// whole reports whether r has as many parts as a complete sum of a collective
 // that is not custom.
 func (f *Finals) whole(r Run) bool { return f.m.Values.Size(r.Value) == f.m.Coll.Ranks }
 
@@ -105,7 +105,7 @@ func (f *Finals) Mark(p *ir.Program) error {
 	return nil
 }
 
-// completeSums are the values of all outputs that are sums as they should be.
+// completeSums returns the values of all outputs that are sums as they should be.
 func (m *Machine) completeSums() *valueSet {
 	complete := newValueSet(m.Values)
 	m.cells.outputs(m.Values, m.output, func(_, _, n int, x Value, want ir.Want) {
@@ -170,13 +170,13 @@ func (s *valueSet) count(r Run) (n int32) {
 	return n
 }
 
-// end is the place behind the last value of a run that is not of None.
+// end returns the place behind the last value of a run that is not of None.
 func (r Run) end() int32 { return r.Value.at + r.Count }
 
 // overlap returns how many values a and b, of one shape, have in common.
 func (a Run) overlap(b Run) int32 { return max(0, min(a.end(), b.end())-max(a.Value.at, b.Value.at)) }
 
-// contains says whether a sum in set is an operand of a value of r, at any depth.
+// contains reports whether a sum in set is an operand of a value of r, at any depth.
 func (v *Values) contains(r Run, set *valueSet) bool {
 	stack := []Value{r.Value}
 	for len(stack) > 0 {

@@ -10,14 +10,14 @@ import (
 // which step writes each chunk of packets, which signal flags, and how often.
 // They rely on tables that are well formed, as ir/verify checks them.
 type Links struct {
-	Block  []int32 // of a step: its block, as an index in Blocks
+	Block  []int32 // by step: its block, as an index in Blocks
 	Writer []int32 // of a chunk of packets: the step that writes it, or -1
 
 	// Signals are, of a flag, the steps that signal it, in order. Enter ones count
 	// from the first, Leave ones from behind them.
 	Signals ir.Edges
 
-	packets, flags []int32 // of a rank: its first chunk, and flag, among those of all
+	packets, flags []int32 // by rank: its first chunk, and flag, among those of all
 }
 
 // Link joins the steps of p.

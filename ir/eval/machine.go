@@ -111,7 +111,7 @@ func joined(list []Run, r Run) []Run {
 	return append(list, r)
 }
 
-// unwritten says whether a cell holds nothing because nothing has written it.
+// unwritten reports whether a cell holds nothing because nothing has written it.
 func unwritten(x Value, writer int32) bool { return x.shape < 0 && writer < 0 }
 
 // operand appends what an operand of a holds, which begins at index of b, in cell, and reports what is wrong with it.

@@ -50,7 +50,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// randomMemory is a collective and a Machine of it that reports to say.
+// randomMemory returns a collective and a Machine of it that reports to say.
 func randomMemory(rnd *rand.Rand, say func(text string)) *Machine {
 	c := &ir.Collective{Kind: []ir.Kind{ir.AllReduce, ir.AllReduce, ir.ReduceTo, ir.ReduceScatter, ir.AllGather,
 		ir.AllToAll, ir.Broadcast, ir.SendRecv, ir.Custom}[rnd.Intn(9)], Ranks: 2 + rnd.Intn(3), Chunks: 1 + rnd.Intn(12),

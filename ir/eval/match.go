@@ -8,8 +8,8 @@ import (
 
 // This file compares values with what a collective asks for.
 
-// Matches says whether x is what w asks for, as a multiset of leaves: no leaf missing, none twice, none foreign. Where
-// x begins a run, and w one of wants (see Collective.Wants), it says so of all of them.
+// Matches reports whether x is what w asks for, as a multiset of leaves: no leaf missing, none twice, none foreign.
+// Where x begins a run, and w one of wants (see Collective.Wants), it says so of all of them.
 func (v *Values) Matches(x Value, w ir.Want) bool {
 	switch {
 	case w.Any:
@@ -28,8 +28,8 @@ func (v *Values) Matches(x Value, w ir.Want) bool {
 	return slices.Equal(got, v.wanted(w))
 }
 
-// complete says whether the shape s, at the place of a chunk of the first rank's input, is the reduction of that chunk
-// of all ranks' inputs. Each shape is taken apart once in the life of v.
+// complete reports whether the shape s, at the place of a chunk of the first rank's input, is the reduction of that
+// chunk of all ranks' inputs. Each shape is taken apart once in the life of v.
 func (v *Values) complete(s int32) bool {
 	if int(v.shapes[s].size) != v.coll.Ranks || s == 0 {
 		return v.coll.Ranks == 1

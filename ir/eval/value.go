@@ -25,7 +25,7 @@ func (x Value) Plus(n int) Value {
 	return Value{x.shape, x.at + int32(n)}
 }
 
-// IsSum says whether x is a reduction, and not a leaf or None.
+// IsSum reports whether x is a reduction, and not a leaf or None.
 func (x Value) IsSum() bool { return x.shape > 0 }
 
 // A Run is what Count neighbouring chunks hold: Value.Plus(0), Value.Plus(1) and so on.
@@ -53,8 +53,8 @@ type Values struct {
 	// Source names chunks in descriptions; nil: by their numbers.
 	Source ir.Source
 
-	proved []int8  // of a shape: whether it is complete, where known
-	seen   []int32 // of a rank: the shape that complete met its chunk in last
+	proved []int8  // by shape: whether it is complete, where known
+	seen   []int32 // by rank: the shape that complete met its chunk in last
 	leaves []int32 // scratch of flatten
 	stack  []Value
 }
@@ -92,7 +92,7 @@ func (v *Values) Operands(x Value) (a, b Value) {
 	return Value{s.a, x.at}, Value{s.b, x.at + s.apart}
 }
 
-// Size is the number of leaves in x, counted as often as they occur; it
+// Size returns the number of leaves in x, counted as often as they occur; it
 // saturates at the largest int32.
 func (v *Values) Size(x Value) int {
 	if x.shape < 0 {
@@ -121,8 +121,8 @@ func hashShape(s *shape) uint64 {
 	return h ^ h>>29
 }
 
-// Sum is the reduction of a and b, and None where one is None. Of two runs that begin with a and with b, it begins the
-// run of the sums.
+// Sum returns the reduction of a and b, and None where one is None. Of two runs that begin with a and with b, it begins
+// the run of the sums.
 func (v *Values) Sum(a, b Value) Value {
 	if a.shape < 0 || b.shape < 0 {
 		return None

@@ -12,11 +12,11 @@ type Mismatch struct{ Send, Recv int32 }
 
 // A Wiring joins the steps of a program, which are numbered as in its Steps.
 type Wiring struct {
-	Block []int32 // of a step: its block, as an index in Blocks
+	Block []int32 // by step: its block, as an index in Blocks
 	Mate  []int32 // of a step that receives: the step that sends what it receives; else -1
 
-	conn      []int32 // of a block: the number of the block that sends what it receives, or -1
-	publisher []int32 // of a step: the one that satisfies a wait for it, or -1
+	conn      []int32 // by block: the number of the block that sends what it receives, or -1
+	publisher []int32 // by step: the one that satisfies a wait for it, or -1
 
 	// Mismatches are the first transfer of each connection that does not fit.
 	Mismatches []Mismatch

@@ -22,7 +22,7 @@ type field func(value int32)
 
 func of[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](n *T) field { return func(v int32) { *n = T(v) } }
 
-// fields are the numbers of p, but for those of its collective.
+// fields returns the numbers of p, but for those of its collective.
 func fields(p *ir.Program) (list []field) {
 	list = append(list, of(&p.Protocol), of(&p.Channels), of(&p.RanksPerNode), of(&p.Sizes.Min), of(&p.Sizes.Max))
 	tables := [][]int32{p.Scratch}
@@ -55,7 +55,7 @@ func fields(p *ir.Program) (list []field) {
 	return list
 }
 
-// copyOf is a copy of p whose tables can be changed.
+// copyOf returns a copy of p whose tables can be changed.
 func copyOf(p *ir.Program) *ir.Program {
 	q, c := *p, *p.Coll
 	q.Coll = &c

@@ -72,7 +72,7 @@ func checkOperands(d *ir.InstDAG, i int32, p *ir.Problems) {
 	}
 }
 
-// chunks is the length of a buffer of rank, or -1 where there is none such.
+// chunks returns the length of a buffer of rank, or -1 where there is none such.
 func chunks(d *ir.InstDAG, rank int, b ir.Buf) int {
 	switch {
 	case b == ir.Input:

@@ -112,14 +112,14 @@ func (f *checker) twoSidedStep(at *place, t *ir.TB, sizes *[ir.Scratch + 1]int) 
 	return true
 }
 
-// hasPosition says whether the source position of a step exists.
+// hasPosition reports whether the source position of a step exists.
 func (f *checker) hasPosition(s *ir.Step) bool { return s.Pos >= -1 && int(s.Pos) < len(f.p.Spans) }
 
 func (f *checker) noPosition(at *place) bool {
 	return f.step(at, diag.Malformed, "is at source position %d of %d", at.Pos, len(f.p.Spans))
 }
 
-// hasClass says whether the class of the first chunk that a step moves exists.
+// hasClass reports whether the class of the first chunk that a step moves exists.
 func (f *checker) hasClass(s *ir.Step) bool {
 	return s.Class >= 0 && int(s.Class) < max(1, f.p.Coll.Chunks)
 }
@@ -128,7 +128,7 @@ func (f *checker) noClass(at *place) bool {
 	return f.step(at, diag.Malformed, "begins at class %d of %d", at.Class, f.p.Coll.Chunks)
 }
 
-// fits says whether a source or a destination is as it must be; used says whether the operation has one.
+// fits reports whether a source or a destination is as it must be; used says whether the operation has one.
 func fits(used bool, b ir.Buf, index, count int32, sizes *[ir.Scratch + 1]int) bool {
 	if !used {
 		return b == ir.NoBuf && index == 0
@@ -186,7 +186,8 @@ func (f *checker) chain(at *place, first *ir.Step) {
 	}
 }
 
-// distance is how far apart the operands of s begin, where they lie in one memory. In place, input and output are one.
+// distance returns how far apart the operands of s begin, where they lie in one memory. In place, input and output are
+// one.
 func distance(coll *ir.Collective, rank int, s *ir.Step) (int64, bool) {
 	apart := int64(s.Src) - int64(s.Dst)
 	if s.SrcBuf != s.DstBuf {

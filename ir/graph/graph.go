@@ -113,10 +113,10 @@ type Node struct {
 	id int64
 }
 
-// ID is the index of the operation or instruction.
+// ID returns the index of the operation or instruction.
 func (n Node) ID() int64 { return n.id }
 
-// Attributes are what a drawing shows of the node.
+// Attributes returns what a drawing shows of the node.
 func (n Node) Attributes() []encoding.Attribute {
 	i := int(n.id)
 	return []encoding.Attribute{{Key: "label", Value: fmt.Sprintf("%q",
@@ -126,16 +126,16 @@ func (n Node) Attributes() []encoding.Attribute {
 // A Edge is an edge of a Graph.
 type Edge struct{ from, to Node }
 
-// From is what comes first.
+// From returns what comes first.
 func (e Edge) From() graph.Node { return e.from }
 
-// To is what needs it.
+// To returns what needs it.
 func (e Edge) To() graph.Node { return e.to }
 
 // ReversedEdge returns the edge unchanged: it has one direction.
 func (e Edge) ReversedEdge() graph.Edge { return e }
 
-// Attributes are what a drawing shows of the edge: transfers are bold.
+// Attributes returns what a drawing shows of the edge: transfers are bold.
 func (e Edge) Attributes() []encoding.Attribute {
 	if e.from.g.message(int(e.from.id), int(e.to.id)) {
 		return []encoding.Attribute{{Key: "style", Value: "bold"}}
@@ -190,7 +190,7 @@ func (g *Graph) To(id int64) graph.Nodes {
 	return g.list(g.prior.Of(int(id)))
 }
 
-// HasEdgeFromTo says whether v needs u.
+// HasEdgeFromTo reports whether v needs u.
 func (g *Graph) HasEdgeFromTo(u, v int64) bool {
 	if !g.has(u) || !g.has(v) {
 		return false
@@ -199,7 +199,7 @@ func (g *Graph) HasEdgeFromTo(u, v int64) bool {
 	return found
 }
 
-// HasEdgeBetween says whether one of x and y needs the other.
+// HasEdgeBetween reports whether one of x and y needs the other.
 func (g *Graph) HasEdgeBetween(x, y int64) bool {
 	return g.HasEdgeFromTo(x, y) || g.HasEdgeFromTo(y, x)
 }

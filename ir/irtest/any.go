@@ -189,7 +189,7 @@ func AnyProgram(t *rapid.T, h ir.Header) *ir.Program {
 	return p
 }
 
-// anyTogether is how many replicas of a block of p share a CTA.
+// anyTogether returns how many replicas of a block of p share a CTA.
 func anyTogether(t *rapid.T, p *ir.Program) int32 {
 	if p.OneSided == nil {
 		return 0

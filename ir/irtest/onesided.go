@@ -72,7 +72,7 @@ func (b *OneSided) Await(flags []ir.Operand, marks ...ir.StepFlags) {
 	b.step(ir.Await, 0, flags, nil, marks)
 }
 
-// ChunkOf is a chunk of a rank, or of all ranks by way of the switch.
+// ChunkOf returns a chunk of a rank, or of all ranks by way of the switch.
 func ChunkOf(rank int, buf ir.Buf, index int) ir.Operand {
 	x := ir.Operand{Rank: int32(rank), Buf: buf, Index: int32(index)}
 	if rank == ir.AllRanks {
@@ -84,7 +84,7 @@ func ChunkOf(rank int, buf ir.Buf, index int) ir.Operand {
 // Operands lists operands.
 func Operands(list ...ir.Operand) []ir.Operand { return list }
 
-// FlagOf is a flag of a rank; nth is which signal of it an Await waits for.
+// FlagOf returns a flag of a rank; nth is which signal of it an Await waits for.
 func FlagOf(rank, index, nth int) ir.Operand {
 	return ir.Operand{Rank: int32(rank), Buf: ir.Flags, Index: int32(index), Nth: int32(nth)}
 }

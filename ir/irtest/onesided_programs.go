@@ -2,7 +2,7 @@ package irtest
 
 import "mscclc/ir"
 
-// AllPairsPackets is the allreduce in which each rank sums one chunk, by packets.
+// AllPairsPackets returns the allreduce in which each rank sums one chunk, by packets.
 func AllPairsPackets(ranks, depth int) *ir.Program {
 	b := NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.LL, depth,
 		0, 2*ranks, 0)
@@ -24,7 +24,7 @@ func AllPairsPackets(ranks, depth int) *ir.Program {
 	return b.Done()
 }
 
-// OnePhase is the allreduce in which every rank sums all, by packets, out of
+// OnePhase returns the allreduce in which every rank sums all, by packets, out of
 // place.
 func OnePhase(ranks, depth int) *ir.Program {
 	b := NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1}, ir.LL16, depth, 0, ranks, 0)
@@ -72,7 +72,7 @@ func AllPairsPlain(ranks, depth int) *ir.Program {
 	return b.Done()
 }
 
-// GatherPush is the allgather in which each rank stores what it has to all.
+// GatherPush returns the allgather in which each rank stores what it has to all.
 func GatherPush(ranks int) *ir.Program {
 	b := NewOneSided(ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: 1}, ir.Simple, 1, 0, 0, 2*ranks)
 	for r := range ranks {
@@ -87,7 +87,7 @@ func GatherPush(ranks int) *ir.Program {
 	return b.Done()
 }
 
-// Chain is the broadcast from rank to rank by packets, whose receivers give
+// Chain returns the broadcast from rank to rank by packets, whose receivers give
 // credit.
 func Chain(ranks, depth int) *ir.Program {
 	b := NewOneSided(ir.Collective{Kind: ir.Broadcast, Ranks: ranks, Chunks: 1}, ir.LL128, depth, 0, 1, 1)
@@ -111,7 +111,7 @@ func Chain(ranks, depth int) *ir.Program {
 	return b.Done()
 }
 
-// RingPackets is the allreduce around a ring by packets, a slot a step.
+// RingPackets returns the allreduce around a ring by packets, a slot a step.
 func RingPackets(ranks, depth int) *ir.Program { return ring(ranks, depth, ir.Packets) }
 
 // RingPlain is RingPackets by plain scratch and a flag of each rank.
@@ -154,7 +154,7 @@ func ring(ranks, depth int, buf ir.Buf) *ir.Program {
 	return b.Done()
 }
 
-// ThroughSwitch is the allreduce in which each rank has the switch sum one chunk and
+// ThroughSwitch returns the allreduce in which each rank has the switch sum one chunk and
 // write it to all.
 func ThroughSwitch(ranks int) *ir.Program {
 	b := NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.Simple, 1,
@@ -171,7 +171,7 @@ func ThroughSwitch(ranks int) *ir.Program {
 	return b.Done()
 }
 
-// SwitchToEach is the allreduce in which every rank has the switch sum all for itself.
+// SwitchToEach returns the allreduce in which every rank has the switch sum all for itself.
 func SwitchToEach(ranks int) *ir.Program {
 	b := NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1}, ir.Simple, 1, 0, 0, 2*ranks)
 	for r := range ranks {

@@ -80,7 +80,7 @@ func (p *textParser) dests(o *ir.OneSided, rank int32, s *ir.Step) {
 	}
 }
 
-// atOperand says whether an operand follows: fields are plain words.
+// atOperand reports whether an operand follows: fields are plain words.
 func (p *textParser) atOperand() bool {
 	return !p.bad && strings.Contains(p.peek(), "[")
 }

@@ -25,7 +25,7 @@ func RingChunks(n int) *ir.ChunkDAG {
 	return d
 }
 
-// RingInsts is the same, lowered and fused, placed in one block a rank and
+// RingInsts returns the same, lowered and fused, placed in one block a rank and
 // ordered by the distance from the source.
 func RingInsts(n int) *ir.InstDAG {
 	d := &ir.InstDAG{Header: RingChunks(n).Header, Hints: []ir.Hint{ir.NoHint}, Blocks: make([]ir.Block, n)}
@@ -55,7 +55,7 @@ func RingInsts(n int) *ir.InstDAG {
 	return d
 }
 
-// RingProgram is the ring AllReduce of n ranks, in place, one block a rank.
+// RingProgram returns the ring AllReduce of n ranks, in place, one block a rank.
 func RingProgram(n int) *ir.Program {
 	p := &ir.Program{Header: ir.Header{Name: "ring", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: n,
 		Inplace: true}}, Channels: 1}

@@ -32,7 +32,7 @@ func roomText(o *ir.ChannelOp) string {
 	return diag.Counted(len(o.Channels), "channel")
 }
 
-// sendsOn says whether b puts nothing but what a sums into its own memory, through memory.
+// sendsOn reports whether b puts nothing but what a sums into its own memory, through memory.
 func sendsOn(a, b *ir.ChannelOp) bool {
 	if b.Type != ir.MemoryChannel || len(a.Dsts) != 1 {
 		return false

@@ -5,7 +5,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// moves says whether o reads or writes memory, by itself or in its body.
+// moves reports whether o reads or writes memory, by itself or in its body.
 func moves(o *ir.ChannelOp) bool {
 	switch o.Kind {
 	case ir.ChMove, ir.ChEach, ir.ChEachSignal, ir.ChEachSignalFlush, ir.ChLoop:
@@ -14,7 +14,7 @@ func moves(o *ir.ChannelOp) bool {
 	return false
 }
 
-// meets says whether the threads of the block synchronise in o.
+// meets reports whether the threads of the block synchronise in o.
 func meets(o *ir.ChannelOp) bool { return o.Kind == ir.ChMeet || o.Kind == ir.ChBarrier }
 
 // meet looks at whether the threads have to synchronise at ops[i]: between the operations since they last met and those
@@ -40,7 +40,7 @@ func (l *linter) meet(ops []ir.ChannelOp, i int, loop bool) {
 	}
 }
 
-// depend says whether some operation of b must not begin before some of a is over for all threads.
+// depend reports whether some operation of b must not begin before some of a is over for all threads.
 func (l *linter) depend(a, b []ir.ChannelOp) bool {
 	for i := range a {
 		for k := range b {
@@ -52,12 +52,12 @@ func (l *linter) depend(a, b []ir.ChannelOp) bool {
 	return false
 }
 
-// plain says whether o only moves data, at once.
+// plain reports whether o only moves data, at once.
 func plain(o *ir.ChannelOp) bool {
 	return o.Kind == ir.ChMove || o.Kind == ir.ChEach && o.Type != ir.PortChannel
 }
 
-// conflict says whether two operations touch a chunk, and one writes it. Packets order their own accesses.
+// conflict reports whether two operations touch a chunk, and one writes it. Packets order their own accesses.
 func (l *linter) conflict(a, b *ir.ChannelOp) bool {
 	overlap := func(x, y []ir.ChannelRef) bool {
 		for i := range x {

@@ -75,7 +75,7 @@ func (r *relocation) scratch() ir.ScratchDecl {
 	return s
 }
 
-// cell is the cell of a reference to input or output.
+// cell returns the cell of a reference to input or output.
 func (r *relocation) cell(x ir.Ref) int32 {
 	return int32(r.mem.Cell(int(x.Rank), x.Buf, int(x.Index)))
 }
@@ -142,7 +142,7 @@ func (r *relocation) gather(op *ir.ChunkOp, x ir.Ref, at, n int32) bool {
 	return copied
 }
 
-// stays says whether cell c is where the author has it: in place, in output.
+// stays reports whether cell c is where the author has it: in place, in output.
 func (r *relocation) stays(rank, c int32) bool {
 	return r.inplace && r.home[rank].output <= c && c < r.home[rank].outEnd
 }
@@ -156,7 +156,7 @@ func (r *relocation) move(op *ir.ChunkOp, rank, c, n int32) {
 	r.settle(c, n)
 }
 
-// target is the place of cell c after it was written.
+// target returns the place of cell c after it was written.
 func (r *relocation) target(rank, c int32) ir.Ref {
 	if h := &r.home[rank]; c < h.output || c >= h.outEnd {
 		r.need = true
@@ -165,7 +165,7 @@ func (r *relocation) target(rank, c int32) ir.Ref {
 	return ir.Ref{Rank: rank, Buf: ir.Output, Index: c - r.home[rank].output}
 }
 
-// place is where n chunks of x from at on lie now.
+// place returns where n chunks of x from at on lie now.
 func (r *relocation) place(x ir.Ref, at int32) ir.Ref {
 	y := x
 	y.Index += at

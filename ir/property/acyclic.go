@@ -118,7 +118,7 @@ func (c *conflicts) need(i, j int32, does, did string) {
 	c.p.Add(c.d.Problem(i, diag.Race, "%s %s %s %s, and does not depend on it", c.d.Label(i), does, c.d.Label(j), did))
 }
 
-// path says whether dependences lead from i to j. Dependences that lead to
+// path reports whether dependences lead from i to j. Dependences that lead to
 // before j in the source order are not followed.
 func (c *conflicts) path(i, j int32) bool {
 	target := c.d.Insts[j].Seq

@@ -41,7 +41,7 @@ type bounded struct {
 	p       ir.Problems
 	largest map[string]excess // by what exceeds
 	fused   bool              // a fused receive was refused; one message is enough
-	within  []int             // of a block: its number among those of its rank
+	within  []int             // by block: its number among those of its rank
 }
 
 // over reports that got things exceed most, the largest number of them. Where most is 0 there is no limit.

@@ -56,7 +56,7 @@ func checkEnds(d *ir.InstDAG, i int32, p *ir.Problems) {
 	}
 }
 
-// isOrdered says whether every instruction has a block and a step.
+// isOrdered reports whether every instruction has a block and a step.
 func isOrdered(d *ir.InstDAG) bool {
 	for i := range d.Insts {
 		if in := &d.Insts[i]; in.Step < 0 || in.Block < 0 || int(in.Block) >= len(d.Blocks) {

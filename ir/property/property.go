@@ -99,7 +99,7 @@ func Check(d *ir.InstDAG, want Property, opt Options) error {
 	return all.Err()
 }
 
-// restsOn is what a checker takes for granted.
+// restsOn returns what a checker takes for granted.
 func restsOn(p Property) Property {
 	switch p {
 	case Ordered:

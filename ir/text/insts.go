@@ -156,7 +156,7 @@ func appendNames(b []byte, key string, list []int32) []byte {
 	return b
 }
 
-// UsualClass is the class that instruction i has where its line says nothing.
+// UsualClass returns the class that instruction i has where its line says nothing.
 func UsualClass(d *ir.InstDAG, i int32) int32 {
 	in := &d.Insts[i]
 	if index, own := OwnIndex(in); own {
@@ -168,7 +168,7 @@ func UsualClass(d *ir.InstDAG, i int32) int32 {
 	return 0
 }
 
-// OwnIndex is that of in's operand in input or output, if one of those has the class that is usual.
+// OwnIndex returns the index of in's operand in input or output, if one of them has the usual class.
 func OwnIndex(in *ir.Inst) (index int32, own bool) {
 	hasSrc, hasDst := Operands(in.Op)
 	switch {
@@ -180,7 +180,7 @@ func OwnIndex(in *ir.Inst) (index int32, own bool) {
 	return 0, false
 }
 
-// ClassOfMate says whether in receives from an instruction before it, whose
+// ClassOfMate reports whether in receives from an instruction before it, whose
 // class is its own as far as its line is concerned.
 func ClassOfMate(d *ir.InstDAG, in *ir.Inst) bool {
 	return in.Op < ir.NumOps && in.Op.Info().Receives && in.RecvMate >= 0 && int(in.RecvMate) < len(d.Insts) &&

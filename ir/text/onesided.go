@@ -37,7 +37,7 @@ func writeOneSided(b *bufio.Writer, o *ir.OneSided) {
 	writePerRank(b, "flags", o.Flags)
 }
 
-// StepText is the operation of s, a step of rank, with its operands, as the text
+// StepText returns the operation of s, a step of rank, with its operands, as the text
 // form has them.
 func StepText(p *ir.Program, rank int32, s *ir.Step) string {
 	b := []byte(s.Op.String())

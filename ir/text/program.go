@@ -97,7 +97,7 @@ func appendStep(p *ir.Program, b []byte, rank int32, i int, s *ir.Step) []byte {
 // StepFlagNames are the words of StepFlags, by bit.
 var StepFlagNames = [...]string{"hasdep", "final", "joint", "enter", "leave", "relaxed", "loose"}
 
-// UsualStepClass is the class that a step has where its line says nothing.
+// UsualStepClass returns the class that a step has where its line says nothing.
 func UsualStepClass(p *ir.Program, s *ir.Step) int32 {
 	c := p.Coll
 	if o := p.OneSided; o != nil {

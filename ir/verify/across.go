@@ -173,7 +173,8 @@ func (c *clocks) arrive(k *knower, i int32, n int, j int32, first bool) {
 	c.hear(k, s, n, &by)
 }
 
-// arrived is what an Await by rank learns of Signal i of the first pass, or of a later one: what had arrived before.
+// arrived returns what an Await by rank learns of Signal i of the first pass, or of a later one: what had arrived
+// before.
 func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
 	if c.arrivals == nil || c.arrivals.counts == 0 || !c.o.carries(i, c.skip) {
 		return clock{}, false
@@ -189,12 +190,12 @@ func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
 	return x, true
 }
 
-// sent says whether step j writes a cell of another node, and step i is of another block.
+// sent reports whether step j writes a cell of another node, and step i is of another block.
 func (r *oneRacer) sent(cell int, i, j int32) bool {
 	return r.opt.Nodes != nil && r.links.Block[i] != r.links.Block[j] && r.crosses(r.links.Block[j], r.rankOf(cell))
 }
 
-// rankOf is the rank that has a cell.
+// rankOf returns the rank that has a cell.
 func (r *oneRacer) rankOf(cell int) int32 {
 	return int32(sort.Search(len(r.p.Rank)-1, func(rank int) bool {
 		_, end := r.cells.Rank(rank)
@@ -202,8 +203,8 @@ func (r *oneRacer) rankOf(cell int) int32 {
 	}))
 }
 
-// hasArrived says whether the block of step i knows, when its group begins, that what step j of another block wrote to
-// rank of another node has arrived.
+// hasArrived reports whether the block of step i knows, when its group begins, that what step j of another block wrote
+// to rank of another node has arrived.
 func (r *oneRacer) hasArrived(i, j, rank int32) bool {
 	pair, knows := r.clocks.arrivals.pair[[2]int32{r.links.Block[j], rank}], &r.clocks.blocks[r.links.Block[i]].visible
 	if pair.count >= 0 {

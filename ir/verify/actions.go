@@ -26,7 +26,7 @@ func (c *checker) actions(r *run) *run {
 	return &run{p: r.p, w: r.w, order: order, from: r.from}
 }
 
-// racing is the number of chunks a message with which races are looked for: the
+// racing returns the number of chunks a message with which races are looked for: the
 // one that orders the least. A message that releases orders more the longer it
 // is; packets come one by one, and what is ordered from message to message is
 // not from packet to packet.
@@ -37,7 +37,7 @@ func (c *checker) racing() int {
 	return c.opt.MostChunks
 }
 
-// messages is the number of actions of s, with m chunks a message.
+// messages returns the number of actions of s, with m chunks a message.
 func messages(s *ir.Step, m int32) int32 {
 	if info := s.Op.Info(); s.Count < 1 || !info.Sends && !info.Receives {
 		return 1
@@ -53,7 +53,7 @@ func cut(p *ir.Program, m int32, n int) (*ir.Program, []int32) {
 	q.Steps = make([]ir.Step, 0, n)
 	q.Blocks = append([]ir.TB(nil), p.Blocks...)
 	from := make([]int32, 0, n)
-	last := make([]int32, len(p.Steps)) // of a step: its last action, within its block
+	last := make([]int32, len(p.Steps)) // by step: its last action, within its block
 	for b := range q.Blocks {
 		own := p.Blocks[b].Steps
 		first := int32(len(q.Steps))

@@ -45,7 +45,7 @@ func (b *builder) done() *ir.Program {
 	return p
 }
 
-// step is a step of one chunk that waits for nothing. Operands that op lacks
+// step returns a step of one chunk that waits for nothing. Operands that op lacks
 // are dropped.
 func step(op ir.Op, src ir.Buf, from int, dst ir.Buf, to int) ir.Step {
 	s := ir.Step{Op: op, SrcBuf: src, Src: int32(from), DstBuf: dst, Dst: int32(to), Count: 1, DepBlock: -1,

@@ -8,9 +8,9 @@ const width = 64
 // messages carry knowledge through all ranks, nearly every action brings some,
 // so that flat rows are cheaper than those of ir.Clocks, which are shared.
 type columns struct {
-	of    []int32 // of a block: its column, or -1
+	of    []int32 // by block: its column, or -1
 	now   []row   // of a block
-	waits []int32 // of an action: how often it is waited for in a pass
+	waits []int32 // by action: how often it is waited for in a pass
 	left  []int32 // in this pass
 	slot  []int32 // of an action that is yet waited for: its row in kept
 	kept  []row
@@ -93,7 +93,7 @@ func (c *columns) end(b, step, action int32, early *row) {
 	c.kept, c.early = append(c.kept, c.now[b]), append(c.early, *early)
 }
 
-// asked says whether this pass asks for a block.
+// asked reports whether this pass asks for a block.
 func (c *columns) asked(block int32) bool { return c.of[block] >= 0 }
 
 // known returns up to which step of a block, which is asked for, block b knows

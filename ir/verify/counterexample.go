@@ -29,7 +29,7 @@ type Counterexample struct {
 	Buf   ir.Buf
 	Index int
 
-	Waits []ir.Wait // of a deadlock: the cycle, or the one wait for what never comes
+	Waits []ir.Wait // by deadlock: the cycle, or the one wait for what never comes
 
 	// Unmet: of a race, the threads of a block do not synchronise somewhere, and would have to.
 	Unmet bool

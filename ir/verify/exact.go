@@ -137,7 +137,7 @@ func (e *exactRacer) judge(cell, _ int, later, earlier int32, k kind) {
 	e.race(cell, later, earlier, k)
 }
 
-// carried says whether later writes each chunk of the message that earlier
+// carried reports whether later writes each chunk of the message that earlier
 // sends, once that has come round, where earlier read the same one. Packets
 // order that, too.
 func (e *exactRacer) carried(earlier, later int32) bool {
@@ -147,7 +147,7 @@ func (e *exactRacer) carried(earlier, later int32) bool {
 	return e.comesRound(earlier, later) && e.mem.Cell(rank, s.SrcBuf, int(s.Src)) == e.mem.Cell(rank, t.DstBuf, int(t.Dst))
 }
 
-// comesRound says whether the message that later takes is, hop by hop, the one
+// comesRound reports whether the message that later takes is, hop by hop, the one
 // that earlier sends of what it reads.
 func (e *exactRacer) comesRound(earlier, later int32) bool {
 	for later >= 0 && later != earlier {
@@ -188,7 +188,7 @@ func (e *exactRacer) operand(rank, cell int, s *ir.Step, k kind) (ir.Buf, int) {
 	return s.DstBuf, int(s.Dst) + cell - e.mem.Cell(rank, s.DstBuf, int(s.Dst))
 }
 
-// group is the message of its step in which action i is.
+// group returns the message of its step in which action i is.
 func (e *exactRacer) group(i int32) (n int32) {
 	for e.run.from != nil && i > 0 && e.run.from[i-1] == e.run.from[i] {
 		i, n = i-1, n+1

@@ -92,7 +92,7 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 	return true, true
 }
 
-// fuzzSeeds are the small files of the repository and of other compilers.
+// fuzzSeeds returns the small files of the repository and of other compilers.
 func fuzzSeeds(f testing.TB) [][]byte {
 	names, err := filepath.Glob("../../codegen/msccl/testdata/*.xml")
 	if err != nil || len(names) == 0 {

@@ -74,7 +74,7 @@ var hostileValues = []hostile{
 	}, "ok"},
 }
 
-// prefixes is an allreduce of n/8 ranks in a line whose ranks all group their
+// prefixes returns an allreduce of n/8 ranks in a line whose ranks all group their
 // sums in another way: what comes from the left, with their own, and what comes
 // from the right. To take the sums apart is work that grows with the square.
 func prefixes(n int) *ir.Program {

@@ -118,7 +118,7 @@ func (c *checker) deadlock(stuck []ir.Wait, when string) {
 	c.counterexample(d, Counterexample{Step: first, With: stuck[0].On, Waits: stuck})
 }
 
-// waitText is one link of a chain of waits.
+// waitText returns one link of a chain of waits.
 func (c *checker) waitText(w ir.Wait) string {
 	what, ends := "a flag", "raise"
 	switch w.Cause {

@@ -73,7 +73,7 @@ func catalog(t *testing.T) []original {
 	return all
 }
 
-// shapes are the values of parameters for 2 to 4 ranks.
+// shapes returns the values of parameters for 2 to 4 ranks.
 func shapes(params []string) []lang.Params {
 	for _, p := range params {
 		switch p {

@@ -14,9 +14,9 @@ type oneSided struct {
 	sender  []part    // of each chunk of packets
 	readers parts     // of each chunk of packets
 
-	group    []int32 // of a step: the group of its block's chain that it is in
-	groupsOf []int32 // of a block: how many its chain has up to its end
-	before   []int32 // of a block: the number of its first group
+	group    []int32 // by step: the group of its block's chain that it is in
+	groupsOf []int32 // by block: how many its chain has up to its end
+	before   []int32 // by block: the number of its first group
 	chain    []int32 // of a block; see groups
 	chains   int32
 	events   []event

@@ -151,8 +151,8 @@ func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
 // several is in place of a block where there are several.
 const several = -1
 
-// sharedCells is which block writes each cell, counted from 1; 0 is none. What one block writes alone nobody asks about
-// in a later pass. Where threads tell on what they were told in a group that is not over, each cell counts as of
+// sharedCells returns which block writes each cell, counted from 1; 0 is none. What one block writes alone nobody asks
+// about in a later pass. Where threads tell on what they were told in a group that is not over, each cell counts as of
 // several.
 func (o *oneSided) sharedCells() []int32 {
 	writer := make([]int32, o.cells.Len())
@@ -211,7 +211,7 @@ func (o *oneSided) awaitArrivals(a *arrivals, skip ir.StepFlags) {
 	}
 }
 
-// knowsArrived says whether a clock of the first pass knows that what a group of the pair's block wrote has arrived.
+// knowsArrived reports whether a clock of the first pass knows that what a group of the pair's block wrote has arrived.
 func (o *oneSided) knowsArrived(c *clock, pair *arrival, group int32) bool {
 	return slices.ContainsFunc(pair.told, func(x toldOf) bool {
 		k := sort.Search(len(x.by), func(k int) bool { return x.by[k].signal > group })

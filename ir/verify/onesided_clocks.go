@@ -24,8 +24,8 @@ type clocks struct {
 	// of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
 	told     []told
 	slot     []int32
-	asks     []int32 // of a step: how many awaits learn of its signal
-	apart    []int32 // of a step: its destinations, where threads tell on what they were told, else 1
+	asks     []int32 // by step: how many awaits learn of its signal
+	apart    []int32 // by step: its destinations, where threads tell on what they were told, else 1
 	rows     *vclock.Pool
 	view     view      // see viewOf
 	arrivals *arrivals // nil where all ranks are of one node, or nobody asks
@@ -134,7 +134,7 @@ func (c *clocks) pass(pass int) bool {
 	return true
 }
 
-// snapshot is what blocks know now, whatever passes follow.
+// snapshot returns what blocks know now, whatever passes follow.
 func (c *clocks) snapshot() *clocks {
 	now := *c
 	now.view, now.blocks = view{}, slices.Clone(c.blocks)
@@ -179,7 +179,7 @@ func (c *clocks) boundary() {
 	}
 }
 
-// shows says whether a Signal or an Await makes visible what it tells.
+// shows reports whether a Signal or an Await makes visible what it tells.
 func (c *clocks) shows(s *ir.Step) bool { return c.begins || s.Flags&ir.Relaxed == 0 }
 
 // enter lets block b begin a group, unless it is in it.

@@ -95,7 +95,7 @@ func (o *oneSided) eachRank(rank int32, f func(rank int)) {
 	}
 }
 
-// eventAt is the event of a part.
+// eventAt returns the event of a part.
 func (o *oneSided) eventAt(x part) int32 {
 	of := o.eventsOf[x.step]
 	return of.First + int32(sort.Search(int(of.End-of.First), func(k int) bool {

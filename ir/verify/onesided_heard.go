@@ -25,13 +25,13 @@ func (c *clocks) tellApart() {
 	}
 }
 
-// slotOf is which of so many slots of Signal i has what its destination n released in a pass.
+// slotOf returns which of so many slots of Signal i has what its destination n released in a pass.
 func (c *clocks) slotOf(i, n int32, pass, slots int) int {
 	apart := int(c.apart[i])
 	return pass%(slots/apart)*apart + int(n)
 }
 
-// raises is the first destination of Signal i that is a flag, where they are told apart, else 0.
+// raises returns the first destination of Signal i that is a flag, where they are told apart, else 0.
 func (c *clocks) raises(i, flag int32) int32 {
 	for n, x := range c.o.p.OneSided.Dests(&c.o.p.Steps[i]) {
 		if c.apart[i] == 1 || c.o.links.Flag(x.Rank, x.Index) == flag {

@@ -16,7 +16,7 @@ import (
 
 var chunkOf, chunks, flagOf = irtest.ChunkOf, irtest.Operands, irtest.FlagOf
 
-// copyOf is a copy of p whose tables can be changed.
+// copyOf returns a copy of p whose tables can be changed.
 func copyOf(p *ir.Program) *ir.Program {
 	q, o, c := *p, *p.OneSided, *p.Coll
 	o.Operands, o.Packets, o.Flags = slices.Clone(o.Operands), slices.Clone(o.Packets), slices.Clone(o.Flags)
@@ -26,7 +26,7 @@ func copyOf(p *ir.Program) *ir.Program {
 	return &q
 }
 
-// numbers are all numbers of p's tables.
+// numbers returns all numbers of p's tables.
 func numbers(p *ir.Program) (small []func(int), all []*int32) {
 	o := p.OneSided
 	all = append(all, &o.Depth)
@@ -113,7 +113,7 @@ func TestOneSidedNumbers(t *testing.T) {
 	}
 }
 
-// twoSidedTables is a one-sided program with the steps of a two-sided one.
+// twoSidedTables returns a one-sided program with the steps of a two-sided one.
 func twoSidedTables() *ir.Program {
 	b := irtest.NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 1}, ir.LL, 1, 1, 1, 1)
 	b.Block(0)

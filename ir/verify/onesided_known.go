@@ -46,7 +46,7 @@ type told struct {
 	left          int32
 }
 
-// share is x for one more user.
+// share returns x for one more user.
 func (x clock) share() clock {
 	x.row.Share()
 	return x
@@ -70,7 +70,7 @@ type view struct {
 	visible []clock
 }
 
-// viewOf is what event e knows, in whose step its part at accesses something. The next call changes it.
+// viewOf returns what event e knows, in whose step its part at accesses something. The next call changes it.
 func (c *clocks) viewOf(e int32, at part, pass int) *view {
 	ev := &c.o.events[e]
 	k := &c.blocks[c.o.links.Block[ev.step]]
@@ -83,7 +83,7 @@ func (c *clocks) viewOf(e int32, at part, pass int) *view {
 	return v
 }
 
-// over says whether step i is known to be over.
+// over reports whether step i is known to be over.
 func (v *view) over(clocks []clock, i int32) bool {
 	chain := v.c.o.chain[v.c.o.links.Block[i]]
 	for k := range clocks {
@@ -94,8 +94,8 @@ func (v *view) over(clocks []clock, i int32) bool {
 	return false
 }
 
-// read says whether the reads of a part are known to be over: its step is, or its packets have been read, and that in
-// turn is over. It looks at most parts, and says no where these are too few.
+// read reports whether the reads of a part are known to be over: its step is, or its packets have been read, and that
+// in turn is over. It looks at most parts, and says no where these are too few.
 func (v *view) read(x part, most int) bool {
 	o := v.c.o
 	list := []part{x}

@@ -58,10 +58,10 @@ func (o *oneSided) shortest(s *ir.Schedule, order []int32, cycle []ir.Wait) []ir
 type cycleSearch struct {
 	o     *oneSided
 	waits *ir.Edges
-	at    []int32 // of a block: the step that it stands at
+	at    []int32 // by block: the step that it stands at
 	end   []int32 // of block b+1: behind the steps of b
 	done  []bool
-	from  []int32 // of a block: 1 + the one that was found to wait for it
+	from  []int32 // by block: 1 + the one that was found to wait for it
 	queue []int32
 }
 

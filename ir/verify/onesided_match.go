@@ -89,7 +89,7 @@ func (o *oneSided) read() {
 	o.unread()
 }
 
-// packetIndex is the index of a chunk of packets of the rank of step i.
+// packetIndex returns the index of a chunk of packets of the rank of step i.
 func (o *oneSided) packetIndex(i, chunk int32) int32 {
 	return chunk - o.links.Packet(o.p.Blocks[o.links.Block[i]].Rank, 0)
 }

@@ -51,8 +51,8 @@ func (r *oneRacer) gaps(i, j int32, seen bool) []gap {
 	return list
 }
 
-// learned is the step before i in its group that tells most, by a measure of what a clock knows; and how much that is.
-// Of those that tell as much it is the last await.
+// learned returns the step before i in its group that tells most, by a measure of what a clock knows; and how much that
+// is. Of those that tell as much it is the last await.
 func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (step, most int32) {
 	step = -1
 	k := &r.clocks.blocks[r.links.Block[i]]
@@ -77,7 +77,7 @@ func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (ste
 	return step, most
 }
 
-// unpacks is the last Move before step i in its group that reads packets, or -1.
+// unpacks returns the last Move before step i in its group that reads packets, or -1.
 func (r *oneRacer) unpacks(i int32) int32 {
 	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
 		if s := &r.p.Steps[j]; s.Op == ir.Move &&
@@ -88,7 +88,7 @@ func (r *oneRacer) unpacks(i int32) int32 {
 	return -1
 }
 
-// releasing is the first Signal to a rank behind step j in its group, or -1.
+// releasing returns the first Signal to a rank behind step j in its group, or -1.
 func (r *oneRacer) releasing(j, rank int32) int32 {
 	for i := j + 1; int(i) < len(r.p.Steps) && r.links.Block[i] == r.links.Block[j] && r.group[i] == r.group[j]; i++ {
 		s := &r.p.Steps[i]

@@ -16,7 +16,7 @@ type oneRacer struct {
 	share    int64 // it may use one of so many parts of the memory that clocks may have
 	clocks   *clocks
 	ends     *clocks // where launches have one pass: what is known at its end, which launches need not find again
-	first    []int32 // of a cell: 1 + the event that writes it first in a pass
+	first    []int32 // by cell: 1 + the event that writes it first in a pass
 	reused   []reuse // what is to be seen ordered: of event e as the later from reusedAt[e] to reusedAt[e+1]
 	reusedAt []int32
 	open     int               // how many of these are not yet seen so
@@ -75,7 +75,7 @@ func (r *oneRacer) passes() bool {
 	return true
 }
 
-// absent are the steps that some pass is without, of those with these marks.
+// absent returns the steps that some pass is without, of those with these marks.
 func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
 	if o.p.OneSided.OnePass {
 		return 0
@@ -107,8 +107,8 @@ func (r *oneRacer) access(e int32, _ int) {
 	}
 }
 
-// told says whether the block of event later, of a pass, knows when its group begins that event earlier of the first is
-// over, and sees what that wrote to a cell.
+// told reports whether the block of event later, of a pass, knows when its group begins that event earlier of the first
+// is over, and sees what that wrote to a cell.
 func (r *oneRacer) told(cell int, later, earlier int32, k kind) bool {
 	i, j := r.events[later].step, r.events[earlier].step
 	if k != readWrite && r.sent(cell, i, j) {
@@ -117,8 +117,8 @@ func (r *oneRacer) told(cell int, later, earlier int32, k kind) bool {
 	return r.heard(i, j, k)
 }
 
-// heard says whether the block of step i knows when its group begins that step j is over, and sees what that wrote in
-// memory of its own node.
+// heard reports whether the block of step i knows when its group begins that step j is over, and sees what that wrote
+// in memory of its own node.
 func (r *oneRacer) heard(i, j int32, k kind) bool {
 	own := &r.clocks.blocks[r.links.Block[i]]
 	known := &own.visible
@@ -132,7 +132,7 @@ func (r *oneRacer) heard(i, j int32, k kind) bool {
 // and of most nothing is known yet.
 const brief = 2
 
-// ordered says whether event later, of a pass, is ordered behind event earlier
+// ordered reports whether event later, of a pass, is ordered behind event earlier
 // of the first where both access a cell. It may say no too often in passes between the first and the last.
 func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
 	if told := r.told(cell, later, earlier, k); told || k != readWrite {
@@ -152,7 +152,7 @@ func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
 	return ok
 }
 
-// parts are the chunks, counted within its operands, as which event e reads or
+// parts returns the chunks, counted within its operands, as which event e reads or
 // writes a cell.
 func (r *oneRacer) parts(e int32, cell int, writes bool) (list []int32) {
 	ev := &r.events[e]
@@ -202,7 +202,7 @@ func (r *oneRacer) reuses() {
 // A reuseList is reuses in the order in which they are found.
 type reuseList struct {
 	all  []reuse
-	last []int32 // of an event: 1 + the last in all of which it is the later
+	last []int32 // by event: 1 + the last in all of which it is the later
 }
 
 // byLater sorts the list by the later event, and says where those of each begin.

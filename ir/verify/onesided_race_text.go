@@ -25,7 +25,7 @@ func (r *oneRacer) chunk(e int32, cell int, writes bool) (rank int, b ir.Buf, in
 	return rank, b, index
 }
 
-// accessed are the operands that event e reads, or those that it writes.
+// accessed returns the operands that event e reads, or those that it writes.
 func (r *oneRacer) accessed(e int32, writes bool) []ir.Operand {
 	s := &r.p.Steps[r.events[e].step]
 	if writes {
@@ -55,18 +55,18 @@ func (r *oneRacer) why(i, j int32, k kind) string {
 	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
 }
 
-// byRelaxed says whether what is known of step j where step i is, it is known by relaxed signals alone.
+// byRelaxed reports whether what is known of step j where step i is, it is known by relaxed signals alone.
 func (r *oneRacer) byRelaxed(i, j int32, k kind) bool {
 	own, b := &r.clocks.blocks[r.links.Block[i]], r.links.Block[j]
 	return k != readWrite && own.done.knows(r.chain[b]) > r.group[j] && r.relaxes() && len(r.takes) == 0
 }
 
-// relaxes says whether some signal is relaxed.
+// relaxes reports whether some signal is relaxed.
 func (o *oneSided) relaxes() bool {
 	return slices.ContainsFunc(o.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 })
 }
 
-// byWhat is what tells what is over, and not what was written.
+// byWhat returns what tells what is over, and not what was written.
 func (o *oneSided) byWhat(what string) string {
 	switch {
 	case o.relaxes() && len(o.takes) == 0:
@@ -77,7 +77,7 @@ func (o *oneSided) byWhat(what string) string {
 	return "packets that " + what + ", and packets make nothing visible but what they carry"
 }
 
-// lastOf is the last step of a group of a block, by its number in the program.
+// lastOf returns the last step of a group of a block, by its number in the program.
 func (r *oneRacer) lastOf(block, group int32) int32 {
 	steps := r.p.Blocks[block].Steps
 	last := steps.First

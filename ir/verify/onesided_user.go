@@ -101,7 +101,7 @@ func (r *oneRacer) begun(e int32, pass int) {
 	})
 }
 
-// knowsRank is how much a clock knows of a rank at most.
+// knowsRank returns how much a clock knows of a rank at most.
 func (r *oneRacer) knowsRank(c clock, rank int) (most int32) {
 	for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
 		most = max(most, r.knowsOf(&c, b))
@@ -109,8 +109,8 @@ func (r *oneRacer) knowsRank(c clock, rank int) (most int32) {
 	return most
 }
 
-// knowsOf is how many groups of block b a clock knows to be over, or begun; of blocks behind it in its chain they count
-// too.
+// knowsOf returns how many groups of block b a clock knows to be over, or begun; of blocks behind it in its chain they
+// count too.
 func (r *oneRacer) knowsOf(c *clock, b int32) int32 { return max(0, c.knows(r.chain[b])-r.before[b]) }
 
 // What is said of memory that is touched when its rank's launch may not be there.
@@ -119,8 +119,8 @@ const (
 	whenEnds   = "when that rank's launch may have ended"
 )
 
-// endGap is where the threads would have to meet for an event's step to be known to be over, among what a rank knows by
-// some clocks.
+// endGap returns where the threads would have to meet for an event's step to be known to be over, among what a rank
+// knows by some clocks.
 func (r *oneRacer) endGap(clocks []clock, i int32, rank int) []gap {
 	most, chain := int32(0), r.chain[r.links.Block[i]]
 	for k := range clocks {

@@ -72,7 +72,7 @@ type racer struct {
 	conflicts
 }
 
-// byFlags says whether they do so for all conflicts of rank, whose steps come
+// byFlags reports whether they do so for all conflicts of rank, whose steps come
 // in the order of a run.
 func (r *racer) byFlags(rank int, steps []int32) bool {
 	w, own := r.run.w, r.p.Rank[rank]

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyRank is a program of one rank whose blocks copy between a few chunks of
+// anyRank returns a program of one rank whose blocks copy between a few chunks of
 // scratch, with waits at random that cannot go round.
 func anyRank(t *rapid.T) *ir.Program {
 	n := rapid.IntRange(2, 10).Draw(t, "steps")

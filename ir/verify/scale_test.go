@@ -85,7 +85,7 @@ func BenchmarkXML(b *testing.B) {
 	}
 }
 
-// BenchmarkOrder says whether a ring of 1,024 ranks gives all the same bits.
+// BenchmarkOrder reports whether a ring of 1,024 ranks gives all the same bits.
 func BenchmarkOrder(b *testing.B) {
 	p := irtest.RingProgram(1024)
 	b.ReportAllocs()

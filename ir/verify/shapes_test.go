@@ -68,7 +68,7 @@ func token(n int) *ir.Program {
 	return b.done()
 }
 
-// allPairs is an allreduce of n ranks in place, with a block for each peer and
+// allPairs returns an allreduce of n ranks in place, with a block for each peer and
 // one that sums: each rank sums a chunk of what all have, and sends the sum to
 // all. Six steps for each pair, and a flag for every second.
 func allPairs(n int) *ir.Program {
@@ -106,7 +106,7 @@ func allPairs(n int) *ir.Program {
 	return b.done()
 }
 
-// grid is an allreduce of nodes times 8 ranks in place: rings within nodes, then
+// grid returns an allreduce of nodes times 8 ranks in place: rings within nodes, then
 // between those of one place in their nodes, then within nodes again, each in a
 // block of its own that waits for the one before. A rank has nodes*8 chunks; the
 // first rings leave it sums of nodes of them.

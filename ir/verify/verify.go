@@ -157,7 +157,7 @@ func (c *checker) budgets() {
 	}
 }
 
-// bounds are what the check of form allows.
+// bounds returns what the check of form allows.
 func (c *checker) bounds() form.Bounds {
 	return form.Bounds{Cells: int64(c.opt.Cells), Memory: math.MaxInt64, Moved: int64(c.opt.Moves)}
 }

@@ -100,7 +100,7 @@ func (f *File) items() []item {
 	return list
 }
 
-// endsOperand says whether a - after it subtracts.
+// endsOperand reports whether a - after it subtracts.
 func (it *item) endsOperand() bool {
 	switch it.typ {
 	case tIdent, tInt, tString:
@@ -239,7 +239,7 @@ func (p *printer) layOut() {
 	}
 }
 
-// spaced says whether a blank separates two items of a line.
+// spaced reports whether a blank separates two items of a line.
 func spaced(a, b *item) bool {
 	switch {
 	case a.unary || a.is("(") || a.is("[") || a.is(".") || a.is(".."):
@@ -272,7 +272,7 @@ func (p *printer) bytes() []byte {
 	return out.Bytes()
 }
 
-// beside says whether line i has code and a comment.
+// beside reports whether line i has code and a comment.
 func (p *printer) beside(i int) bool { return p.lines[i].comment != "" && len(p.lines[i].code) > 0 }
 
 func (p *printer) width(i int) int {

@@ -289,5 +289,5 @@ func (u *Unary) SpanTo(n int) diag.Span {
 	return s
 }
 
-// OpSpan is the text of b's operator.
+// OpSpan returns the text of b's operator.
 func (b *Binary) OpSpan() diag.Span { return diag.Span{Pos: diag.Pos(b.Pos), Len: len(b.Op)} }

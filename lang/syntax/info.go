@@ -109,7 +109,7 @@ func (n *Node) Source() string {
 	return strings.TrimRight(string(p.bytes()), "\n")
 }
 
-// doc is the comment that f begins with.
+// doc returns the comment that f begins with.
 func (f *File) doc() string {
 	var lines []string
 	next := 0 // the line that the comment would go on at

@@ -65,8 +65,8 @@ func (l *Limits) Set(name string, n int64) error {
 	return fmt.Errorf("no limit is called %q; there are %s", name, strings.Join(LimitNames(), ", "))
 }
 
-// MoreHint is the hint of a message about the limit name, if nobody knows how much is enough. The file needed at least
-// reached.
+// MoreHint returns the hint of a message about the limit name, if nobody knows how much is enough. The file needed at
+// least reached.
 func MoreHint(name string, reached int64) string {
 	usual := reflect.ValueOf(DefaultLimits).Field(slices.Index(LimitNames(), name)).Int()
 	return diag.MoreHint(name, reached, usual)

@@ -61,7 +61,7 @@ func (t *terminator) following() []int {
 	return next
 }
 
-// ends says whether a newline between two tokens ends a statement.
+// ends reports whether a newline between two tokens ends a statement.
 func (t *terminator) ends(prev, next int) bool {
 	if prev < 0 || t.inParens() {
 		return false
@@ -149,7 +149,7 @@ func (t *terminator) fault(i int, format string, args ...any) *diag.Diagnostic {
 	return &t.errs[len(t.errs)-1]
 }
 
-// TokenSpan is the text of t, as far as its first line goes.
+// TokenSpan returns the text of t, as far as its first line goes.
 func TokenSpan(t *lexer.Token) diag.Span {
 	return diag.Span{Pos: diag.Pos(t.Pos), Len: len(t.Value)}
 }

@@ -57,7 +57,7 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 	return f, nil
 }
 
-// TooLong is the error of a file of more bytes than limit.
+// TooLong returns the error of a file of more bytes than limit.
 func TooLong(filename string, bytes, limit int64) error {
 	d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}},
 		"the file has %d bytes; the limit file is %d", bytes, limit)

@@ -49,7 +49,7 @@ type turnChecker struct {
 	loops  [][]turnLoop             // of a block
 	flags  map[ir.Operand]*turnFlag // by rank and index
 	sent   [][][2]int32             // of a rank's chunk of packets: the block and the step that send it
-	before [][]int32                // of a loop: those that it waits for
+	before [][]int32                // by loop: those that it waits for
 	phase  []int32                  // of a loop
 	work   int64
 }
@@ -75,7 +75,7 @@ func (u *unroller) anyTurns() diag.List {
 	return nil
 }
 
-// undecided is a problem of an operation of a loop's body, or of another.
+// undecided returns a problem of an operation of a loop's body, or of another.
 func (c *turnChecker) undecided(rank int32, at source, pos int32, format string, args ...any) *diag.Diagnostic {
 	at.turn = -1
 	d := diag.New(diag.Undecided, c.u.p.Span(pos), "%s %s", at.name(rank), fmt.Sprintf(format, args...))

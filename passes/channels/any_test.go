@@ -197,7 +197,7 @@ func loopOver(chunks int32, body ...ir.ChannelOp) ir.ChannelOp {
 	return ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 4096 * int64(chunks), Chunks: chunks, Body: body}
 }
 
-// alongside is one rank that copies its input, and of which two blocks do something beside, with semaphores.
+// alongside returns one rank that copies its input, and of which two blocks do something beside, with semaphores.
 func alongside(semaphores, scratch int32, first, second []ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 1, false).scratch(scratch)
 	b.Ranks[0].Semaphores = make([]int32, semaphores)

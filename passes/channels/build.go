@@ -37,7 +37,7 @@ func (u *unroller) build() {
 	u.program = g
 }
 
-// used is how many chunks of a buffer of each rank the steps use.
+// used returns how many chunks of a buffer of each rank the steps use.
 func (u *unroller) used(b ir.Buf) []int32 {
 	most := make([]int32, len(u.p.Ranks))
 	u.eachStep(func(_ *unrolled, s *unrolledStep) {
@@ -75,7 +75,7 @@ func (u *unroller) step(g *ir.Program, s *unrolledStep) {
 	u.sources = append(u.sources, s.of)
 }
 
-// cut is a collective of which each chunk is n.
+// cut returns a collective of which each chunk is n.
 func cut(c *ir.Collective, n int) *ir.Collective {
 	d := *c
 	d.Chunks, d.In, d.Out = c.Chunks*n, c.In*n, c.Out*n

@@ -110,7 +110,7 @@ func putPort(kind ir.ChannelOpKind, channel int32, dst, src ir.ChannelRef) ir.Ch
 		Dsts: []ir.ChannelRef{dst}}
 }
 
-// looped is a loop over one chunk.
+// looped returns a loop over one chunk.
 func looped(body ...ir.ChannelOp) ir.ChannelOp {
 	return ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 4096, Chunks: oneChunk, Body: body}
 }

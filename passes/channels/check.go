@@ -94,13 +94,13 @@ func (u *unroller) flushHints(counterexamples []verify.Counterexample, found dia
 
 const flushHint = "flush the port: a put completes at the next flush (pwsf in plans), or when a signal that depends on it arrives"
 
-// ofPort says whether a step of the program is a port's.
+// ofPort reports whether a step of the program is a port's.
 func (u *unroller) ofPort(step int32) bool {
 	rank, block, _ := u.program.Place(step)
 	return block >= len(u.p.Ranks[rank].Blocks)
 }
 
-// source is the operation of a step of the program, or nil.
+// source returns the operation of a step of the program, or nil.
 func (u *unroller) source(rank, block, step int) *source {
 	g := u.program
 	if rank < 0 || block < 0 || step < 0 || rank >= len(g.Rank) || block >= len(g.TBsOf(rank)) {

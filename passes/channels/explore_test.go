@@ -46,7 +46,7 @@ func TestChannelVerdictsAreTheExplorers(t *testing.T) {
 	t.Log(counts)
 }
 
-// broken is a copy of p with one change.
+// broken returns a copy of p with one change.
 func broken(p *ir.ChannelProgram, rnd *rand.Rand) *ir.ChannelProgram {
 	q := *p
 	q.Ranks = slices.Clone(p.Ranks)

@@ -17,7 +17,7 @@ import (
 	"mscclc/ir/verify/explore"
 )
 
-// planText is a plan of MSCCL++ that says what p does, or nil where none does.
+// planText returns a plan of MSCCL++ that says what p does, or nil where none does.
 func planText(t testing.TB, p *ir.ChannelProgram) []byte {
 	f, err := mscclpp.PlanOf(p)
 	if err != nil {
@@ -96,7 +96,7 @@ func FuzzCheckChannels(f *testing.F) {
 	})
 }
 
-// accesses are those of a pass of g.
+// accesses returns the accesses of a pass of g.
 func accesses(g *ir.Program) (n int) {
 	for i := range g.Steps {
 		s := &g.Steps[i]

@@ -71,7 +71,7 @@ func (u *unroller) unsignalled(k endKey, signals, waits int32) (text, hint strin
 		hint
 }
 
-// peer is the rank that signals the flag of a channel, or -1 where the flag is of none.
+// peer returns the rank that signals the flag of a channel, or -1 where the flag is of none.
 func (u *unroller) peer(k endKey) int32 {
 	typ := ir.MemoryChannel
 	switch k.kind {

@@ -34,7 +34,7 @@ type request struct {
 	steps           []unrolledStep
 }
 
-// putKey is the flag by which a thread of a block tells the port of a channel that it asks for something.
+// putKey returns the flag by which a thread of a block tells the port of a channel that it asks for something.
 func putKey(k *unrolled, c, thread int32) endKey {
 	return endKey{kind: putEnd, rank: k.rank, a: k.owner, b: c, thread: thread}
 }
@@ -125,7 +125,7 @@ func (u *unroller) move(k *unrolled, o *ir.ChannelOp, at, n int32) {
 	}
 }
 
-// pairSpan is how many parts of pair i are moved: those of ChEach may have several sizes, where they are not cut.
+// pairSpan returns how many parts of pair i are moved: those of ChEach may have several sizes, where they are not cut.
 func (u *unroller) pairSpan(o *ir.ChannelOp, i int, at, n int32) int32 {
 	if o.Srcs[i].Count == o.Srcs[0].Count {
 		return n
@@ -175,8 +175,8 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 	}
 }
 
-// packed says whether a block has made all packets of its rank's scratch that a reference is, before its threads last
-// met.
+// packed reports whether a block has made all packets of its rank's scratch that a reference is, before its threads
+// last met.
 func (u *unroller) packed(k *unrolled, x *ir.ChannelRef, at, n int32) bool {
 	first := x.Index*u.parts + at
 	there := make([]bool, n)
@@ -199,8 +199,8 @@ func (u *unroller) packed(k *unrolled, x *ir.ChannelRef, at, n int32) bool {
 	return !slices.Contains(there, false)
 }
 
-// operands are those of a Move that a reference is: one, but of packets through the switch, and of a group that is not
-// of all ranks, which the switch of a one-sided program does not have, one of each rank.
+// operands returns the operands of a Move that a reference is: one, but of packets through the switch, and of a group
+// that is not of all ranks, which the switch of a one-sided program does not have, one of each rank.
 func (u *unroller) operands(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, at int32) []ir.Operand {
 	buf, via := x.Buf, ir.ViaAny
 	if x.Packets {

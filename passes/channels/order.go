@@ -7,11 +7,11 @@ import (
 // A stepOrder is what happens before what in a launch: nodes are steps, and behind them the ends of the groups of steps
 // that run together.
 type stepOrder struct {
-	group []int32    // of a step: the node that is the end of its group
+	group []int32    // by step: the node that is the end of its group
 	steps [][2]int32 // of a group, whose node is its number behind all steps: its steps, from and to
-	first []bool     // of a group: no other of its block is before it
-	tells [][]toldAt // of a step: the groups at whose ends it is known to have been
-	seen  []int32    // of a node: the last search that came to it
+	first []bool     // by group: no other of its block is before it
+	tells [][]toldAt // by step: the groups at whose ends it is known to have been
+	seen  []int32    // by node: the last search that came to it
 	count int32
 	work  int64
 }
@@ -22,7 +22,7 @@ type toldAt struct {
 	shows bool
 }
 
-// ordered says whether happens-before has the order at shared ends that the run had, and reports where it has not.
+// ordered reports whether happens-before has the order at shared ends that the run had, and reports where it has not.
 func (s *sharer) ordered() bool {
 	first := make([]int32, len(s.blocks)+1)
 	for b, k := range s.blocks {
@@ -106,7 +106,7 @@ func (s *sharer) order(first []int32) *stepOrder {
 	return o
 }
 
-// behind says whether step b comes behind step a, and sees what that did where that is asked.
+// behind reports whether step b comes behind step a, and sees what that did where that is asked.
 func (o *stepOrder) behind(a, b int32, shows bool) bool {
 	o.count++
 	n := int32(len(o.group))

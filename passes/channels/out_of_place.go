@@ -51,11 +51,11 @@ type relocator struct {
 	old, p  *ir.ChannelProgram
 	written []bool
 	reads   map[refKey]freshness
-	added   []int32 // of a rank: where in scratch its input is that is written, or -1
+	added   []int32 // by rank: where in scratch its input is that is written, or -1
 	found   diag.List
 }
 
-// opOf is the operation of a step.
+// opOf returns the operation of a step.
 func (x *relocator) opOf(rank int32, at *source) *ir.ChannelOp {
 	o := &x.old.Ranks[rank].Blocks[at.block][at.op]
 	if at.inner >= 0 {
@@ -99,7 +99,7 @@ func (x *relocator) step(i int32) {
 	}
 }
 
-// rankOf is the rank whose block has step i.
+// rankOf returns the rank whose block has step i.
 func (x *relocator) rankOf(i int32) int32 {
 	g := x.u.program
 	b, _ := slices.BinarySearchFunc(g.Blocks, i, func(b ir.TB, i int32) int {
@@ -186,7 +186,7 @@ func (x *relocator) operation(o *ir.ChannelOp, at refKey) {
 	}
 }
 
-// shift is the rank of an operand, and how far its input lies in its output: of all ranks that must be equal.
+// shift returns the rank of an operand, and how far its input lies in its output: of all ranks that must be equal.
 func (x *relocator) shift(r *ir.ChannelRef) (rank int, shift int32) {
 	rank = int(max(r.Rank, 0))
 	of := func(rank int) int32 {

@@ -26,7 +26,7 @@ func (u *unroller) stepSay(k *unrolled, s *unrolledStep, code diag.Code, format 
 // apart reports scratch that has plain data and packets in one place: packets lie at twice their chunk's offset. It
 // also reports plain data in double scratch that others access.
 func (u *unroller) apart() {
-	plain := make([][]*unrolledStep, len(u.p.Ranks)) // of a rank: of a part, who uses it
+	plain := make([][]*unrolledStep, len(u.p.Ranks)) // by rank: of a part, who uses it
 	for r, n := range u.used(ir.Scratch) {
 		plain[r] = make([]*unrolledStep, n)
 	}
@@ -212,7 +212,7 @@ func (u *unroller) split(to []unrolledStep, k *unrolled, s *unrolledStep,
 	return to
 }
 
-// layered is an operand from part at on, of packets of a layer.
+// layered returns an operand from part at on, of packets of a layer.
 func (u *unroller) layered(x ir.Operand, at, layer int32) ir.Operand {
 	x.Index += at
 	if x.Buf == ir.Packets {

@@ -146,7 +146,7 @@ func (u *unroller) checkRef(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, loop
 	}
 }
 
-// ranksOf are the ranks whose memory an operand of a rank's operation is.
+// ranksOf returns the ranks whose memory an operand of a rank's operation is.
 func (u *unroller) ranksOf(rank int32, x *ir.ChannelRef) []int32 {
 	if x.Rank == ir.AllRanks {
 		return u.p.Ranks[rank].Channels[ir.SwitchChannel][x.Switch].Group
@@ -154,7 +154,7 @@ func (u *unroller) ranksOf(rank int32, x *ir.ChannelRef) []int32 {
 	return []int32{x.Rank}
 }
 
-// size is the chunks of a buffer.
+// size returns the chunks of a buffer.
 func (u *unroller) size(rank int32, b ir.Buf) int32 {
 	switch b {
 	case ir.Input:
@@ -205,7 +205,7 @@ func (u *unroller) divide() int64 {
 	return cells * int64(u.parts)
 }
 
-// count is the chunks that an operation moves.
+// count returns the chunks that an operation moves.
 func count(o *ir.ChannelOp) int32 {
 	if len(o.Srcs) == 0 {
 		return 1
@@ -213,7 +213,7 @@ func count(o *ir.ChannelOp) int32 {
 	return o.Srcs[0].Count
 }
 
-// span is which parts of its operands an operation moves: where they begin, and how many.
+// span returns which parts of its operands an operation moves: where they begin, and how many.
 func (u *unroller) span(o *ir.ChannelOp, chunks, turn, turns int32) (at, n int32) {
 	n = chunks * u.parts / turns
 	at = turn * n

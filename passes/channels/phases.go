@@ -24,7 +24,7 @@ func (c *turnChecker) phases() *diag.Diagnostic {
 			phases[g] = append(phases[g], [2]int32{int32(b), int32(i)})
 		}
 	}
-	before := make([][]int32, len(phases)) // of a phase: those that it waits for
+	before := make([][]int32, len(phases)) // by phase: those that it waits for
 	for g := range phases {
 		for _, x := range phases[g] {
 			for _, h := range c.before[c.loops[x[0]][x[1]].number] {
@@ -99,7 +99,7 @@ func (c *turnChecker) flag(x ir.Operand) *turnFlag {
 	return c.flags[key]
 }
 
-// loopOf is which of its block's loops a step is in, or nil.
+// loopOf returns which of its block's loops a step is in, or nil.
 func (c *turnChecker) loopOf(at [2]int32) *turnLoop {
 	for i := range c.loops[at[0]] {
 		if l := &c.loops[at[0]][i]; at[1] >= l.first && at[1] < l.end {

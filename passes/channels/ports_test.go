@@ -19,8 +19,8 @@ func passOn(channel int32, dst, src ir.ChannelRef) ir.ChannelOp {
 	return putPort(ir.ChMove, channel, dst, src)
 }
 
-// ringed is an allgather of three ranks by packets, of which each passes on, through a port, what comes to it, before
-// or behind its own.
+// ringed returns an allgather of three ranks by packets, of which each passes on, through a port, what comes to it,
+// before or behind its own.
 func ringed(before bool) *channelBuilder {
 	const n = 3
 	b := channelProgram(ir.AllGather, n, 1, false).packets(n, true).connect(ir.PortChannel, 1)
@@ -42,8 +42,8 @@ func ringed(before bool) *channelBuilder {
 	return b
 }
 
-// packedHere is an allreduce of two ranks of which each passes on, through a port, packets that it makes itself, before
-// or behind that.
+// packedHere returns an allreduce of two ranks of which each passes on, through a port, packets that it makes itself,
+// before or behind that.
 func packedHere(before bool) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 2, 1, true).packets(4, true).connect(ir.PortChannel, 1)
 	for r := range int32(2) {
@@ -57,7 +57,8 @@ func packedHere(before bool) *channelBuilder {
 	return b
 }
 
-// keptBack is an allgather of two ranks of which each puts from scratch, which its next launch writes first of all.
+// keptBack returns an allgather of two ranks of which each puts from scratch, which its next launch writes first of
+// all.
 func keptBack(kind ir.ChannelOpKind) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1).scratch(1)
 	for r := range int32(2) {
@@ -70,8 +71,8 @@ func keptBack(kind ir.ChannelOpKind) *channelBuilder {
 	return b
 }
 
-// pushed is an allgather of three ranks through ports, each of which has a put, then what stands between, and then a
-// signal; by one thread for both ports, or by one for each.
+// pushed returns an allgather of three ranks through ports, each of which has a put, then what stands between, and then
+// a signal; by one thread for both ports, or by one for each.
 func pushed(alone bool, signals []int32, between ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	for r := range int32(3) {

@@ -36,7 +36,7 @@ func rightChannels() map[string]*channelBuilder {
 	return list
 }
 
-// twoPhasesOf is an allreduce by packets: each rank sums a chunk and sends that to all.
+// twoPhasesOf returns an allreduce by packets: each rank sums a chunk and sends that to all.
 func twoPhasesOf(n int32) *channelBuilder {
 	b := channelProgram(ir.AllReduce, int(n), int(n), true).packets(2*n, true)
 	for r := range n {
@@ -110,7 +110,7 @@ func grouped(n int32) *channelBuilder {
 	return b
 }
 
-// groupedLoop is an allgather in which n blocks put a part each of each turn.
+// groupedLoop returns an allgather in which n blocks put a part each of each turn.
 func groupedLoop(n int32) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, int(n))
 	for r := range int32(2) {
@@ -180,7 +180,7 @@ func threeBlocks() *channelBuilder {
 	return b
 }
 
-// throughPorts is an allgather by ports, which signal behind their data.
+// throughPorts returns an allgather by ports, which signal behind their data.
 func throughPorts(kind ir.ChannelOpKind) *channelBuilder {
 	b := channelProgram(ir.AllGather, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	for r := range int32(3) {

@@ -8,7 +8,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// allPairsOf is an allgather of n ranks, with a block for each pair.
+// allPairsOf returns an allgather of n ranks, with a block for each pair.
 func allPairsOf(n int32) *channelBuilder {
 	b := channelProgram(ir.AllGather, int(n), 1, true).connect(ir.MemoryChannel, 1)
 	for r := range n {
@@ -22,7 +22,7 @@ func allPairsOf(n int32) *channelBuilder {
 	return b
 }
 
-// oneBlockOf is the same in one block a rank.
+// oneBlockOf returns the same in one block a rank.
 func oneBlockOf(n int32) *channelBuilder {
 	b := channelProgram(ir.AllGather, int(n), 1, true).connect(ir.MemoryChannel, 1)
 	for r := range n {

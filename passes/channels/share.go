@@ -166,7 +166,7 @@ func (s *sharer) split(x *sharedEnd) {
 	n := int32(len(x.signals))
 	type pair struct{ signals, awaits int32 }
 	flags, counts := map[pair]*ends{}, map[*ends]int32{}
-	number := make([]int32, n)                     // of a signal: which of its flag's it is, from 1
+	number := make([]int32, n)                     // by signal: which of its flag's it is, from 1
 	partner := func(i int32) (signal, ago int32) { // of the await i
 		at := i - x.before
 		signal = ((at % n) + n) % n

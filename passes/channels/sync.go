@@ -86,7 +86,7 @@ func (u *unroller) take(k *unrolled, key endKey, before int32) ir.Operand {
 	return ir.Operand{Rank: key.rank, Index: e.flag, Buf: ir.Flags, Nth: e.awaited.n - before}
 }
 
-// here is the flag at a rank's own end of a channel, and there that at the peer's end.
+// here returns the flag at a rank's own end of a channel, and there that at the peer's end.
 func here(rank int32, t ir.ChannelType, c int32) endKey {
 	return endKey{kind: endKind(t), rank: rank, a: c}
 }

@@ -11,7 +11,7 @@ import (
 	"mscclc/ir/verify/explore"
 )
 
-// fromFirst is a broadcast from rank 0 in which the others have input, too.
+// fromFirst returns a broadcast from rank 0 in which the others have input, too.
 func fromFirst(ranks int) *channelBuilder {
 	b := channelProgram(ir.AllReduce, ranks, 1, false)
 	b.Coll = &ir.Collective{Kind: ir.Custom, Ranks: ranks, Chunks: 1, In: 1, Out: 1, Require: map[ir.Part][]ir.Part{}}
@@ -22,8 +22,8 @@ func fromFirst(ranks int) *channelBuilder {
 	return b
 }
 
-// toldOn is a broadcast of three ranks in which rank 0 writes to both others and tells rank 1 alone, which tells rank 2
-// by tells, between which and what it waits for its threads do not synchronise. Thread 0 waits.
+// toldOn returns a broadcast of three ranks in which rank 0 writes to both others and tells rank 1 alone, which tells
+// rank 2 by tells, between which and what it waits for its threads do not synchronise. Thread 0 waits.
 func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	all := func() []ir.ChannelOp { return met(on(ir.ChRelaxedSignal, 0, 1), on(ir.ChRelaxedAwait, 0, 1)) }
@@ -45,9 +45,9 @@ func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 	return b
 }
 
-// toldBlock is a broadcast of two ranks in which a block of rank 1 waits for what rank 0 puts in scratch, and another
-// copies that to the output when the first releases its semaphore, between which and the wait the threads do not
-// synchronise. On channel 1 rank 0 says nothing of that.
+// toldBlock returns a broadcast of two ranks in which a block of rank 1 waits for what rank 0 puts in scratch, and
+// another copies that to the output when the first releases its semaphore, between which and the wait the threads do
+// not synchronise. On channel 1 rank 0 says nothing of that.
 func toldBlock(awaits, releases []int32) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 2, 1, false).connect(ir.MemoryChannel, 2).scratch(1)
 	b.Ranks[1].Semaphores = []int32{0, 0}
@@ -59,8 +59,8 @@ func toldBlock(awaits, releases []int32) *channelBuilder {
 	return b
 }
 
-// passedOn is a broadcast of three ranks in which rank 1 waits for what rank 0 puts in its scratch, and a port puts
-// that to rank 2 without the threads of rank 1 meeting: the port of the thread that waits, or another.
+// passedOn returns a broadcast of three ranks in which rank 1 waits for what rank 0 puts in its scratch, and a port
+// puts that to rank 2 without the threads of rank 1 meeting: the port of the thread that waits, or another.
 func passedOn(thread int) *channelBuilder {
 	b := fromFirst(3).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1).scratch(2)
 	all := func() []ir.ChannelOp { return met(on(ir.ChRelaxedSignal, 0, 1), on(ir.ChRelaxedAwait, 0, 1)) }
@@ -77,7 +77,7 @@ func passedOn(thread int) *channelBuilder {
 	return b
 }
 
-// begunByPackets is a broadcast of two ranks in which rank 0 knows by packets alone that the launch of rank 1 has
+// begunByPackets returns a broadcast of two ranks in which rank 0 knows by packets alone that the launch of rank 1 has
 // begun, and then puts its input there, or gets something from there.
 func begunByPackets(gets bool) *channelBuilder {
 	b := fromFirst(2).connect(ir.MemoryChannel, 1).packets(4, true)

@@ -7,7 +7,8 @@ import (
 	"mscclc/ir"
 )
 
-// leastLoop is the loop of p that has the fewest bytes of a chunk in a turn, or nil. It passes by what is no good loop.
+// leastLoop returns the loop of p that has the fewest bytes of a chunk in a turn, or nil. It passes by what is no good
+// loop.
 func leastLoop(p *ir.ChannelProgram) (least *ir.ChannelOp) {
 	for r := range p.Ranks {
 		for _, ops := range p.Ranks[r].Blocks {
@@ -22,17 +23,17 @@ func leastLoop(p *ir.ChannelProgram) (least *ir.ChannelOp) {
 	return least
 }
 
-// perChunk is how many bytes of a chunk are one turn of a loop.
+// perChunk returns how many bytes of a chunk are one turn of a loop.
 func perChunk(o *ir.ChannelOp) *big.Rat { return big.NewRat(o.Unit, int64(o.Chunks)) }
 
-// turnsOf is how many turns a loop does where the one of the fewest bytes does u.turns.
+// turnsOf returns how many turns a loop does where the one of the fewest bytes does u.turns.
 func (u *unroller) turnsOf(o *ir.ChannelOp) int32 {
 	chunk := new(big.Rat).Mul(perChunk(u.least), big.NewRat(int64(u.turns), 1))
 	return int32(ceil(chunk.Quo(chunk, perChunk(o))))
 }
 
-// Turns is how many turns the loop of p that has the fewest bytes a turn does where a chunk has so many bytes; 1 where
-// p has no loop.
+// Turns returns how many turns the loop of p that has the fewest bytes a turn does where a chunk has so many bytes; 1
+// where p has no loop.
 func Turns(p *ir.ChannelProgram, chunkBytes int64) int {
 	least := leastLoop(p)
 	if least == nil || chunkBytes < 1 {
@@ -41,7 +42,7 @@ func Turns(p *ir.ChannelProgram, chunkBytes int64) int {
 	return ceil(new(big.Rat).Quo(big.NewRat(chunkBytes, 1), perChunk(least)))
 }
 
-// ceil is the least number that is not below x, from 1 to the largest int32.
+// ceil returns the least number that is not below x, from 1 to the largest int32.
 func ceil(x *big.Rat) int {
 	n := new(big.Int).Add(x.Num(), new(big.Int).Sub(x.Denom(), big.NewInt(1)))
 	n.Quo(n, x.Denom())
@@ -57,7 +58,7 @@ const (
 	runCells = 1 << 20 // of all ranks' buffers, as parts
 )
 
-// Bounded is so many turns, or as many fewer, by halves, as the program that they make is not too large to be run.
+// Bounded returns so many turns, or as many fewer, by halves, as the program that they make is not too large to be run.
 func Bounded(p *ir.ChannelProgram, turns int) int {
 	for ; turns > 1; turns /= 2 {
 		if turns > maxParts {

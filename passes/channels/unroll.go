@@ -56,7 +56,7 @@ type unroller struct {
 	ends    map[endKey]*ends
 	order   []*ends              // in the order in which they came up
 	meets   map[[2]int32][]int32 // of a rank's barrier: the blocks that come to it
-	flags   []int32              // of a rank: how many
+	flags   []int32              // by rank: how many
 	program *ir.Program
 	sources []source // of a step of the program
 	twice   []sentTwice

@@ -83,7 +83,7 @@ var wrongChannels = []struct {
 	{"a signal that threads in another order put behind", diag.Race, "when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{1, 0}, meet)},
 }
 
-// alone is one rank of up to three blocks, which does what ops say behind a copy.
+// alone returns one rank of up to three blocks, which does what ops say behind a copy.
 func alone(third, second []ir.ChannelOp, ops ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 1, false)
 	b.Ranks[0].Semaphores = []int32{0, 0}
@@ -103,7 +103,7 @@ func byScratch(between ...ir.ChannelOp) *channelBuilder {
 		block(0, append(slices.Clone(between), move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Scratch, 0, 1)))...)
 }
 
-// bySemaphore is the same with a semaphore that begins with some count, in turns of a loop.
+// bySemaphore returns the same with a semaphore that begins with some count, in turns of a loop.
 func bySemaphore(initial int32) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 1, false).scratch(1)
 	b.Ranks[0].Semaphores = []int32{initial}
@@ -111,14 +111,14 @@ func bySemaphore(initial int32) *channelBuilder {
 		block(0, looped(sema(ir.ChAcquire, 0), meet, move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Scratch, 0, 1)), meet))
 }
 
-// unequal is the same with a loop of the other block that has so many bytes a turn.
+// unequal returns the same with a loop of the other block that has so many bytes a turn.
 func unequal(unit int64) *channelBuilder {
 	b := bySemaphore(0)
 	b.Ranks[0].Blocks[1][0].Unit = unit
 	return b
 }
 
-// gathers is an allgather that puts output chunk rank*n.
+// gathers returns an allgather that puts output chunk rank*n.
 func gathers(n int32) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1)
 	for r := range int32(2) {
@@ -132,7 +132,7 @@ func gathers(n int32) *channelBuilder {
 	return b
 }
 
-// staged is an allgather that puts from scratch what it copied there, with ops between.
+// staged returns an allgather that puts from scratch what it copied there, with ops between.
 func staged(between []ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).scratch(1)
 	for r := range int32(2) {
@@ -179,7 +179,7 @@ func lost(forgets bool) *channelBuilder {
 	return b
 }
 
-// packetsOf is an allreduce of two ranks in one phase of packets.
+// packetsOf returns an allreduce of two ranks in one phase of packets.
 func packetsOf(chunks int, double bool) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 2, chunks, false).packets(int32(chunks), double)
 	n := int32(chunks)

@@ -150,7 +150,7 @@ func (l *State) lose(rnd *rand.Rand, f func(m *oneMove) bool) {
 	})
 }
 
-// sends says whether m writes scratch or packets of another rank.
+// sends reports whether m writes scratch or packets of another rank.
 func (m *oneMove) sends() bool {
 	return slices.ContainsFunc(m.dsts, func(x spot) bool { return !x.user() && x.rank != m.rank })
 }

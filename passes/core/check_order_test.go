@@ -14,11 +14,11 @@ type knownGraph struct {
 	edges   [][]knownEdge
 	units   [][]unit // of a block
 	unitOf  []*unit  // of a Move
-	reads   []int32  // of a Move: the node of the end of its reads
-	tells   []int32  // of a Move: what its packets tell
-	writes  []int32  // of a Move: what it knows when it writes
-	begun   []int32  // of a rank: its launch has begun
-	ended   []int32  // of a rank: its launch is about to end
+	reads   []int32  // by Move: the node of the end of its reads
+	tells   []int32  // by Move: what its packets tell
+	writes  []int32  // by Move: what it knows when it writes
+	begun   []int32  // by rank: its launch has begun
+	ended   []int32  // by rank: its launch is about to end
 	visited map[visit][]bool
 }
 
@@ -96,7 +96,7 @@ func newKnown(s *State) *knownGraph {
 	return g
 }
 
-// last is where the last unit of a block ends.
+// last returns where the last unit of a block ends.
 func (g *knownGraph) last(block int32) int32 {
 	if n := len(g.units[block]); n > 0 {
 		return g.units[block][n-1].end
@@ -119,7 +119,7 @@ func (g *knownGraph) packets(i int32) {
 	}
 }
 
-// leads says whether to knows of from, and, where shown, sees it.
+// leads reports whether to knows of from, and, where shown, sees it.
 func (g *knownGraph) leads(from, to int32, shown bool) bool {
 	key := visit{from, shown}
 	seen, ok := g.visited[key]

@@ -36,7 +36,7 @@ func known(t *testing.T, name string, ranks int, protocol ir.Protocol) *ir.Chunk
 	return expandFor(t, string(src), ranks, protocol)
 }
 
-// stepsOf are the steps of a rank as the text form has them, without positions.
+// stepsOf returns the steps of a rank as the text form has them, without positions.
 func stepsOf(t *testing.T, c *ir.ChunkDAG, rank int) string {
 	t.Helper()
 	text, err := stepsAs(c, rank, Options{})
@@ -46,7 +46,7 @@ func stepsOf(t *testing.T, c *ir.ChunkDAG, rank int) string {
 	return text
 }
 
-// stepsAs are the steps of a rank, lowered with options.
+// stepsAs returns the steps of a rank, lowered with options.
 func stepsAs(c *ir.ChunkDAG, rank int, opt Options) (string, error) {
 	p, err := lowered(c, opt)
 	if err != nil {

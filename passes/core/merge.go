@@ -36,7 +36,7 @@ func merge(l *State) (int, error) {
 
 // depthsOfRuns returns, by run, the length of the longest chain of runs that must come before it.
 func (l *State) depthsOfRuns() []int32 {
-	wrote, read := make([][]int32, len(l.views)), make([][]int32, len(l.views)) // of a cell in each: depths, from 1
+	wrote, read := make([][]int32, len(l.views)), make([][]int32, len(l.views)) // by cell in each: depths, from 1
 	for v := range l.views {
 		wrote[v], read[v] = make([]int32, l.cells()), make([]int32, l.cells())
 	}

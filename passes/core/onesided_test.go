@@ -45,7 +45,8 @@ func isHint(err error) bool {
 	return errors.As(err, &list) && list[0].Code == diag.Hint
 }
 
-// allAwaited says whether each flag of p, of launches of one pass, is awaited signal by signal, as channels count them.
+// allAwaited reports whether each flag of p, of launches of one pass, is awaited signal by signal, as channels count
+// them.
 func allAwaited(p *ir.Program) error {
 	type flag struct{ rank, index int32 }
 	raised, awaited := map[flag]int32{}, map[flag]int32{}
@@ -111,7 +112,7 @@ func TestOneSidedCatalog(t *testing.T) {
 	t.Logf("%d programs", n)
 }
 
-// catalogForms are the forms with one lane, and two of those with several, of which one is staged; for CI all.
+// catalogForms returns the forms with one lane, and two of those with several, of which one is staged; for CI all.
 func catalogForms(turn int) []Options {
 	forms, lanes := []Options{{}, {OnePass: true}, {Staged: true}}, []int{2, 3, 4, 6, 8, 16, MostLanes}
 	for i, n := range lanes {

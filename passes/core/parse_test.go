@@ -49,7 +49,7 @@ func parseState(text string, opt Options) (*State, error) {
 	return p.State, nil
 }
 
-// isItem says whether a line that begins with word is a run, a Move or a group.
+// isItem reports whether a line that begins with word is a run, a Move or a group.
 func isItem(word string) bool {
 	return strings.Contains(word, ":") || strings.HasPrefix(word, "m") && word != "moves" || word == "group"
 }
@@ -57,9 +57,9 @@ func isItem(word string) bool {
 // A stateParser reads the lines of runs, or of Moves and groups.
 type stateParser struct {
 	*State
-	number map[int32]int32 // of a Move: its name
+	number map[int32]int32 // by Move: its name
 	named  []int32         // Moves in the order of the lines
-	starts []int           // of a group: the line of its first Move
+	starts []int           // by group: the line of its first Move
 }
 
 func (p *stateParser) line(line string) error {
@@ -192,7 +192,7 @@ func (p *stateParser) finish() {
 	}
 }
 
-// stateText is the text form of s without positions.
+// stateText returns the text form of s without positions.
 func stateText(t testing.TB, s *State) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -8,8 +8,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// depth is the number of copies of scratch and packets, unless launches have one pass. If ranks have several lanes,
-// some lanes are passes ahead of others, so there are UsualCopies, or as many as the options say.
+// depth returns the number of copies of scratch and packets, unless launches have one pass. If ranks have several
+// lanes, some lanes are passes ahead of others, so there are UsualCopies, or as many as the options say.
 func (l *State) depth() int32 {
 	switch {
 	case l.lanes <= 1:

@@ -17,13 +17,13 @@ import (
 type oneSync struct {
 	*State
 	groups []oneGroup
-	of     []int32 // of a Move: its group
-	size   []int32 // of a block: how many groups it has
+	of     []int32 // by Move: its group
+	size   []int32 // by block: how many groups it has
 	chain  []int32 // of a block; see newChains
-	base   []int32 // of a block: the entry of its chain that says that all blocks before it are over
+	base   []int32 // by block: the entry of its chain that says that all blocks before it are over
 
 	done, seen []oneClock  // of a block; one and the same where there are no packets
-	learned    []oneLesson // of a block: what it knows is over from its next group on
+	learned    []oneLesson // by block: what it knows is over from its next group on
 	packets    bool
 	before     []oneSnap // by group that sends packets: its done when it begins
 	relayed    []oneSnap // by Move that sends packets which it makes of other packets: the same

@@ -238,10 +238,10 @@ func (t *writer) numbers(word string, list []int32, name func(n int32) string) {
 	t.WriteByte('\n')
 }
 
-// rank is the name of a rank.
+// rank returns the name of a rank.
 func (t *writer) rank(rank int32) string { return strconv.Itoa(int(rank)) }
 
-// block is the name of a block: its rank and, where there are several, its lane.
+// block returns the name of a block: its rank and, where there are several, its lane.
 func (t *writer) block(block int32) string {
 	if t.lanes == 1 {
 		return t.rank(block)

@@ -46,7 +46,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// onlySends says whether a block has Moves, and all copy to other nodes.
+// onlySends reports whether a block has Moves, and all copy to other nodes.
 func onlySends(p *ir.Program, b *ir.TB, node []int32) bool {
 	moves := slices.DeleteFunc(slices.Clone(p.StepsOf(b)), func(s ir.Step) bool { return s.Op != ir.Move })
 	return len(moves) > 0 && !slices.ContainsFunc(moves, func(s ir.Step) bool {

@@ -129,7 +129,7 @@ func throughFrom(s *State, from, to int) error {
 	return nil
 }
 
-// bodyOf is the text form of a State from the first line on that is not of the header.
+// bodyOf returns the text form of a State from the first line on that is not of the header.
 func bodyOf(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for k, line := range lines {
@@ -141,7 +141,7 @@ func bodyOf(text string) string {
 	return ""
 }
 
-// described is an error with its hints.
+// described returns an error with its hints.
 func described(err error) string {
 	var list diag.List
 	if !errors.As(err, &list) {

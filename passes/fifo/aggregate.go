@@ -54,7 +54,7 @@ func aggregate(s *state) (int, error) {
 // one. The second is not longer where s is at most a*b.
 var brief = [ir.NumProtocols]int64{ir.Simple: 8 << 10, ir.LL: 1 << 10, ir.LL16: 1 << 10, ir.LL128: 2 << 10}
 
-// briefChunks is the number of chunks that are brief together at every size
+// briefChunks returns the number of chunks that are brief together at every size
 // that the program is for, and that the target allows a step.
 func (s *state) briefChunks() int64 {
 	if s.Sizes.Max == 0 {
@@ -108,7 +108,7 @@ func (s *state) transfer(send int32) transfer {
 		int32(r.Op), int32(t.SrcBuf), int32(r.DstBuf), int32(r.SrcBuf), r.Dst - t.Src, own}}
 }
 
-// goesOn says whether b begins where a ends, and is alike in all else. What
+// goesOn reports whether b begins where a ends, and is alike in all else. What
 // depends on nothing comes from a caller's buffer, where classes follow each
 // other.
 func (s *state) goesOn(a, b transfer) bool {

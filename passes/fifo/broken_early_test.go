@@ -104,7 +104,7 @@ func lastToFirst(s *state) (int, error) {
 	return n, err
 }
 
-// writesInto says whether a writes a chunk that b reads or writes.
+// writesInto reports whether a writes a chunk that b reads or writes.
 func writesInto(d *ir.InstDAG, a, b *ir.Inst) bool {
 	f := flow{d: d, mem: d.Memory()}
 	from := f.writes(a)

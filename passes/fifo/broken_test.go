@@ -135,7 +135,7 @@ func (f *fault) try(t *testing.T, n int) tally {
 	return y
 }
 
-// expandText is the chunk DAG of a .mscl text.
+// expandText returns the chunk DAG of a .mscl text.
 func expandText(text string) (*ir.ChunkDAG, error) {
 	f, err := syntax.Parse("broken.mscl", []byte(text))
 	if err != nil {

@@ -22,9 +22,9 @@ type colouring struct {
 	d       *ir.InstDAG
 	room    room
 	used    int32           // channels that some part uses
-	peers   map[end]int32   // of a side: its ends
+	peers   map[end]int32   // by side: its ends
 	adds    map[end]int32   // what the flow at hand would add to either
-	near    map[int32]int32 // of a distance: the channel that it goes to first; nil where all peers fit one channel
+	near    map[int32]int32 // by distance: the channel that it goes to first; nil where all peers fit one channel
 	channel []int32
 	onward  map[int32]int32 // channel of the send that is cut off a fused instruction because of a hint
 	ends    *endTable       // what each end of a connection is bound to
@@ -73,7 +73,7 @@ func colour(d *ir.InstDAG, room room) *colouring {
 	return c
 }
 
-// bound is 1 where a hint says on which channel some transfer of the flow that
+// bound returns 1 where a hint says on which channel some transfer of the flow that
 // begins at i is, else 0.
 func (c *colouring) bound(i int32) int8 {
 	for i = c.d.Insts[i].SendMate; i >= 0; i = c.d.Insts[i].SendMate {
@@ -84,7 +84,7 @@ func (c *colouring) bound(i int32) int8 {
 	return 0
 }
 
-// asked is the channel on which hints want the transfer that i receives, or -1.
+// asked returns the channel on which hints want the transfer that i receives, or -1.
 func (c *colouring) asked(i int32) int32 {
 	in := &c.d.Insts[i]
 	switch h := &c.d.Hints[in.Hint]; {
@@ -136,7 +136,7 @@ func (c *colouring) flow(insts []int32, want int32) {
 	c.take(insts, best)
 }
 
-// fusedAt says whether the k-th instruction of a flow is fused: all but the
+// fusedAt reports whether the k-th instruction of a flow is fused: all but the
 // first and the last.
 func fusedAt(insts []int32, k int) bool { return k > 0 && k < len(insts)-1 }
 
@@ -146,7 +146,7 @@ type demand struct {
 	claim
 }
 
-// demands are those of instruction k of a flow on channel ch: its receive's
+// demands returns the demands of instruction k of a flow on channel ch: its receive's
 // (not of the first), then its send's (not of the last).
 func (c *colouring) demands(insts []int32, k int, ch int32) []demand {
 	in := &c.d.Insts[insts[k]]
@@ -181,7 +181,7 @@ func (c *colouring) conflicts(insts []int32, ch int32) (n int) {
 	return n
 }
 
-// pairFits says whether the two ends of a fused instruction can share a block.
+// pairFits reports whether the two ends of a fused instruction can share a block.
 // It sets the author's number of that block in both, where one has it.
 func (c *colouring) pairFits(ask []demand) bool {
 	tb := int32(-1)
@@ -209,7 +209,7 @@ func (c *colouring) pairFits(ask []demand) bool {
 	return true
 }
 
-// hintFits says whether the block that the author numbered want.tb may have
+// hintFits reports whether the block that the author numbered want.tb may have
 // the end: no other block has it, and the block has no other.
 func (c *colouring) hintFits(want *demand) bool {
 	if have := c.ends.at(want.end); have != nil && have.tb >= 0 && have.tb != want.tb {

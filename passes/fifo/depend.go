@@ -43,7 +43,7 @@ type derivation struct {
 	d     *ir.InstDAG
 	bySeq []int32
 	edges ir.Edges // until both halves are done, Start[i+1] is how many dependences i has
-	first []int32  // of an instruction: where they begin in what derive of its rank returns
+	first []int32  // by instruction: where they begin in what derive of its rank returns
 	seen  []int32  // seen[j] == i+1: i depends on j already
 }
 

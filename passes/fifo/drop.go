@@ -35,7 +35,7 @@ func drop(s *state) (int, error) {
 	return remove(s.InstDAG, dead), nil
 }
 
-// liveSet is the set of cells whose contents the collective asks for.
+// liveSet returns the set of cells whose contents the collective asks for.
 func liveSet(d *ir.InstDAG, mem *ir.Memory) bitSet {
 	live := make(bitSet, mem.Len()/64+1)
 	liveAtEnd(d, mem, func(cell, n int) { live.fill(cell, n, true) })

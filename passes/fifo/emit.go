@@ -76,7 +76,7 @@ func (l *lowering) move(dst, src place1) {
 	l.transfer(ir.Recv, dst, place1{buf: ir.NoBuf}, src)
 }
 
-// temp is a run of new cells of scratch, as long as the run being lowered.
+// temp returns a run of new cells of scratch, as long as the run being lowered.
 func (l *lowering) temp(rank int32) place1 {
 	t := place1{rank, l.d.Scratch[rank], ir.Scratch}
 	l.d.Scratch[rank] += l.run.count

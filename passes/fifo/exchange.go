@@ -12,7 +12,7 @@ import (
 // A parting is what keeps two ends of a rank apart. Nil keeps none apart.
 type parting struct {
 	long  map[end]bool     // ends of long exchanges
-	span  map[end][2]int32 // of an end: the least and the largest depth of its transfers
+	span  map[end][2]int32 // by end: the least and the largest depth of its transfers
 	depth int32            // of the program
 }
 
@@ -40,7 +40,7 @@ func (s *state) part() *parting {
 	return p
 }
 
-// near says whether the ends a and b of a rank, of which one sends, go well in
+// near reports whether the ends a and b of a rank, of which one sends, go well in
 // one block: they are no long exchange, and not half the program lies between
 // them. A block that sends where a chain begins and receives where it ends begins
 // no tile before the one before has gone the whole way.
@@ -93,7 +93,7 @@ func (s *state) exchanges(depth []int32) map[end]bool {
 	return ends
 }
 
-// other is the rank's other end with the same peer.
+// other returns the rank's other end with the same peer.
 func (e end) other() end {
 	e.send = !e.send
 	return e

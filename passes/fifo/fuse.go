@@ -115,7 +115,7 @@ func needed(d *ir.InstDAG, bySeq []int32) (users []int32, lasts []bool) {
 	return users, lasts
 }
 
-// hintsAgree says whether the hints of receive r and send t can both be kept
+// hintsAgree reports whether the hints of receive r and send t can both be kept
 // by one instruction: one channel, one thread block.
 func (s *state) hintsAgree(r, t int32) bool {
 	a, b := &s.Hints[s.Insts[r].Hint], &s.Hints[s.Insts[t].Hint]

@@ -163,7 +163,7 @@ func (n *naming) clash(want *demand) {
 		verb, peer, want.peer))
 }
 
-// conflict is the report that what pos asks for does not go with other.
+// conflict returns the report that what pos asks for does not go with other.
 func conflict(d *ir.InstDAG, pos, other int32, format string, args ...any) diag.Diagnostic {
 	return diag.New(diag.Hint, d.Span(pos), format, args...).
 		WithNote(d.Span(other), "the other hint is here").

@@ -33,7 +33,7 @@ func hintAtRandom(rnd *rand.Rand, c *ir.ChunkDAG) {
 	}
 }
 
-// kept says whether the placed instructions of d are where the hints of c ask
+// kept reports whether the placed instructions of d are where the hints of c ask
 // for them.
 func kept(c *ir.ChunkDAG, d *ir.InstDAG) error {
 	type named struct{ rank, part, tb int32 }

@@ -46,7 +46,7 @@ func (b *blocks) locals(tbs map[hintTB]*hinted, most int) {
 	}
 }
 
-// cost is how many steps instruction i is likely to be in block k: a nop
+// cost returns how many steps instruction i is likely to be in block k: a nop
 // carries each wait but one, and all waits of a reduction, which go to the
 // first of its chain.
 func (p *localPlacer) cost(i, k int32) int {
@@ -72,12 +72,12 @@ func (p *localPlacer) count(i, k int32) {
 	p.steps[k] += p.cost(i, k)
 }
 
-// full says whether block k has no room for instruction i.
+// full reports whether block k has no room for instruction i.
 func (p *localPlacer) full(i, k int32) bool {
 	return p.most > 0 && int(k) < len(p.steps) && p.steps[k]+p.cost(i, k) > p.most
 }
 
-// localTB is the block that a hint names for a local operation: the one that
+// localTB returns the block that a hint names for a local operation: the one that
 // receives, since that is the one that writes.
 func localTB(h *ir.Hint) int32 {
 	if h.RecvTB >= 0 {

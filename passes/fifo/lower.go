@@ -204,7 +204,7 @@ func (l *lowering) moved(dst place1, sources []place1, n, class int) {
 	l.class.Set(l.cell(dst), n, class)
 }
 
-// sources are where sub-chunk w of chunk i of the operands of op lies, until the next call.
+// sources returns where sub-chunk w of chunk i of the operands of op lies, until the next call.
 func (l *lowering) sources(op *ir.ChunkOp, i, w int) []place1 {
 	l.at = l.at[:0]
 	for _, src := range l.c.Sources(op) {
@@ -213,7 +213,7 @@ func (l *lowering) sources(op *ir.ChunkOp, i, w int) []place1 {
 	return l.at
 }
 
-// place is where sub-chunk w of chunk i of the run that begins at ref lies.
+// place returns where sub-chunk w of chunk i of the run that begins at ref lies.
 func (l *lowering) place(ref ir.Ref, i, w int) place1 {
 	index := int(ref.Index) + i
 	if ref.Buf >= ir.Scratch {

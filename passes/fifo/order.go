@@ -64,7 +64,7 @@ type scheduler struct {
 	users ir.Edges
 
 	byUrgency []int32 // the instructions, the most urgent first
-	urgency   []int32 // of an instruction: its place in byUrgency
+	urgency   []int32 // by instruction: its place in byUrgency
 
 	local []int32   // dependences not listed yet
 	ready *bitQueue // places in byUrgency
@@ -168,7 +168,7 @@ func (q *scheduler) consider(i int32) {
 	}
 }
 
-// possible says whether i can be listed now. If not, it has been noted where
+// possible reports whether i can be listed now. If not, it has been noted where
 // what it lacks will come from; waits is the connection if it lacks slots.
 func (q *scheduler) possible(i int32) (ok bool, waits *connection) {
 	in := &q.insts[i]
@@ -187,7 +187,7 @@ func (q *scheduler) possible(i int32) (ok bool, waits *connection) {
 	return q.maySend(i)
 }
 
-// maySend says whether first can send now, and with it all that would have to
+// maySend reports whether first can send now, and with it all that would have to
 // be listed together: a chain of transfers too long for their connections,
 // whose instructions run side by side and so need a block each.
 func (q *scheduler) maySend(first int32) (ok bool, waits *connection) {

@@ -163,7 +163,7 @@ func (p *packer) assign() {
 	}
 }
 
-// over says whether all of last are done before any of start begins.
+// over reports whether all of last are done before any of start begins.
 func over(last []use, start []vclock.Clock) bool {
 	for _, u := range last {
 		for k := range start {

@@ -67,10 +67,10 @@ type Options struct {
 	Trace func(p *Pass, rewrites int, d time.Duration)
 }
 
-// Runs says whether p runs.
+// Runs reports whether p runs.
 func (o *Options) Runs(p *Pass) bool { return p.Required || !o.Level0 && !o.Off[p.Name] }
 
-// receivesFuse says whether the target has steps that receive and do more.
+// receivesFuse reports whether the target has steps that receive and do more.
 func (o *Options) receivesFuse() bool { return o.Limits.Target == "" || o.Limits.ReceiveFused }
 
 // A state is what the passes of one Run share.
@@ -148,7 +148,7 @@ func find(name string) *Pass {
 	return nil
 }
 
-// messageChunks is the least number of chunks that one message of a connection
+// messageChunks returns the least number of chunks that one message of a connection
 // holds, for any size that the program is for: MSCCL-IR's m. It is 1 where our
 // own executor runs the program, whatever sizes it is meant for, and where no
 // size is known; what is live with 1 is live with more.
@@ -159,5 +159,5 @@ func messageChunks(d *ir.InstDAG, opt Options) int32 {
 	return int32(d.Coll.MessageChunks(d.Sizes.Max-1, d.Protocol.SlotBytes()))
 }
 
-// messages is the number of messages that a transfer of count chunks makes.
+// messages returns the number of messages that a transfer of count chunks makes.
 func (s *state) messages(count int32) int32 { return (count + s.group - 1) / s.group }

@@ -65,7 +65,7 @@ func place(s *state) (int, error) {
 	return len(c.cuts), nil
 }
 
-// mostBlocks is the number of blocks that the rank with most would have.
+// mostBlocks returns the number of blocks that the rank with most would have.
 func (c *colouring) mostBlocks() int {
 	n := make(map[port][2]int)
 	for e := range c.ends.of {
@@ -100,7 +100,7 @@ type protoBlock struct {
 	part int32
 }
 
-// most is the number of blocks of the rank that has most.
+// most returns the number of blocks of the rank that has most.
 func (b *blocks) most() (n int) {
 	for _, list := range b.byRank {
 		n = max(n, len(list))

@@ -10,7 +10,7 @@ import (
 	"mscclc/passes/passestest"
 )
 
-// frozen is the program that d, which has been ordered, would become now.
+// frozen returns the program that d, which has been ordered, would become now.
 // Before sync has chosen flags, every dependence on another block is one:
 // codegen writes nops for all but the last of an instruction.
 func frozen(d *ir.InstDAG, have property.Property) (*ir.Program, error) {

@@ -26,7 +26,7 @@ func (e end) side() end {
 	return e
 }
 
-// holds says whether channel ch has room for a flow.
+// holds reports whether channel ch has room for a flow.
 func (c *colouring) holds(insts []int32, ch int32) bool {
 	if c.near == nil && c.room.load == 0 {
 		return true
@@ -90,7 +90,7 @@ func (c *colouring) crowded() {
 	}
 }
 
-// distance is how far apart, round all ranks, the two of a transfer are.
+// distance returns how far apart, round all ranks, the two of a transfer are.
 func (c *colouring) distance(in *ir.Inst) int32 {
 	n := max(in.SendPeer-in.Rank, in.Rank-in.SendPeer)
 	return min(n, int32(c.d.Coll.Ranks)-n)
@@ -122,7 +122,7 @@ func copied(d *ir.InstDAG) *ir.InstDAG {
 	return &c
 }
 
-// again says whether blocks have too many steps that more channels may make
+// again reports whether blocks have too many steps that more channels may make
 // fewer; the program is then as place was given it. It gives up when the first
 // try has made the longest block no shorter, and after eight.
 func (s *state) again() bool {

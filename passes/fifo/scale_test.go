@@ -35,7 +35,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// costOfInst is what compiling s with about n operations allocates and takes
+// costOfInst returns what compiling s with about n operations allocates and takes
 // for each instruction, at its best of three.
 func costOfInst(t *testing.T, s shape, n int) (bytes float64, took time.Duration) {
 	c := s.build(n)

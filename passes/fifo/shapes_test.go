@@ -189,7 +189,7 @@ func longRing(n int) *ir.ChunkDAG {
 	return p.d
 }
 
-// allPairs is a one-step allreduce of r ranks, r*r about n.
+// allPairs returns a one-step allreduce of r ranks, r*r about n.
 func allPairs(n int) *ir.ChunkDAG {
 	r := 2
 	for (r+1)*(r+1)*2 <= n {

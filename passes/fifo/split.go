@@ -10,7 +10,7 @@ import (
 // mostMoved bounds the sub-chunks of all operations, since all passes visit each.
 const mostMoved = 1 << 28
 
-// commonWays is the number of sub-chunks that every part of every operation is
+// commonWays returns the number of sub-chunks that every part of every operation is
 // a whole number of: the least common multiple of their degrees.
 func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
 	ways := instances

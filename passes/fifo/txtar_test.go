@@ -144,7 +144,7 @@ func prepare(t *testing.T, s *state, p *Pass) (have property.Property) {
 	return have
 }
 
-// described is an error with its notes and hints.
+// described returns an error with its notes and hints.
 func described(err error) string {
 	var list diag.List
 	if !errors.As(err, &list) {
@@ -167,7 +167,7 @@ func described(err error) string {
 	return b.String()
 }
 
-// bodyOf is the text of d in source order, from the first line after the header.
+// bodyOf returns the text of d in source order, from the first line after the header.
 func bodyOf(t *testing.T, d *ir.InstDAG) string {
 	d.Permute(inverse(d.BySeq()))
 	var b bytes.Buffer

@@ -49,7 +49,7 @@ func connect(s *State) error {
 	return s.room()
 }
 
-// conn is the connection that block t sends to.
+// conn returns the connection that block t sends to.
 func (s *State) conn(t *ir.TB) conn {
 	c := conn{channel: t.Channel, src: t.Rank, dst: t.SendPeer}
 	for _, step := range s.p.StepsOf(t) {
@@ -77,11 +77,11 @@ func (s *State) room() error {
 	return nil
 }
 
-// slot is the chunk of scratch where message j of a tile iteration begins.
+// slot returns the chunk of scratch where message j of a tile iteration begins.
 func (c *conn) slot(j int32) int32 { return c.first + j%c.slots*c.length }
 
-// credit is which credit the sender of message j waits for, counted from 1 in its tile iteration: the message that was
-// in the slot before, of this tile iteration or of the last that used the same copy of scratch.
+// credit returns which credit the sender of message j waits for, counted from 1 in its tile iteration: the message that
+// was in the slot before, of this tile iteration or of the last that used the same copy of scratch.
 func (c *conn) credit(j, depth int32) int32 {
 	if j >= c.slots {
 		return j - c.slots + 1

@@ -16,7 +16,7 @@ type emitter struct {
 	tells []tell            // by step, then by block
 	flag  map[[2]int32]told // by the block that signals and the one that awaits
 
-	sent, received []int32 // of a connection: messages so far
+	sent, received []int32 // by connection: messages so far
 	next           int     // in waits: the first of a step that is yet to come
 	awaits         []ir.Operand
 	signals        []ir.Operand
@@ -110,7 +110,7 @@ func (e *emitter) step(b, i int32) {
 	e.add(i, ir.Step{Op: ir.Signal}, nil, e.signals)
 }
 
-// toldOf is where the tells of a step begin.
+// toldOf returns where the tells of a step begin.
 func (e *emitter) toldOf(step int32) int {
 	k, _ := slices.BinarySearchFunc(e.tells, tell{step: step, block: -1}, compareTells)
 	return k

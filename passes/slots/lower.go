@@ -53,8 +53,8 @@ type State struct {
 	slots, depth int32
 
 	conns   []conn
-	in, out []int32 // of a block: the connection that it receives from and sends to, as an index in conns, or -1
-	head    []int32 // of a step: the first of those that are one Move, which it may be itself
+	in, out []int32 // by block: the connection that it receives from and sends to, as an index in conns, or -1
+	head    []int32 // by step: the first of those that are one Move, which it may be itself
 	last    []int32 // of such a first step: the last of them
 	waits   []wait
 	flags   []int32 // of a rank
@@ -119,7 +119,7 @@ func newState(p *ir.Program, opt Options) (*State, error) {
 	return s, nil
 }
 
-// problem is an error of step i.
+// problem returns an error of step i.
 func (s *State) problem(i int32, code diag.Code, format string, args ...any) error {
 	d := diag.New(code, s.p.Span(s.p.Steps[i].Pos), "%s "+format, append([]any{s.p.StepName(i)}, args...)...)
 	d.Rank, d.Block, d.Step = s.p.Place(i)

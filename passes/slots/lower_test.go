@@ -14,7 +14,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// chained is a program in which rank 0 sums what two others sent, and then copies the sum.
+// chained returns a program in which rank 0 sums what two others sent, and then copies the sum.
 func chained() *ir.Program {
 	p, err := irtest.ParseProgram("chained", []byte(`program chained
 collective custom ranks=3 chunks=1 in=1 out=2

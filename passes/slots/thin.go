@@ -33,5 +33,5 @@ func thin(s *State) error {
 	return nil
 }
 
-// pair is the block that a wait is of, and the block of the step that it is for.
+// pair returns the block that a wait is of, and the block of the step that it is for.
 func (s *State) pair(w wait) [2]int32 { return [2]int32{s.w.Block[w.step], s.w.Block[w.on]} }

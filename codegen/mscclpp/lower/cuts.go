@@ -21,8 +21,8 @@ func (x *maker) cut() {
 	}
 }
 
-// isCut says whether an operand of s is cut before its chunk k. With all, it cuts all of them, and says whether one was
-// not.
+// isCut reports whether an operand of s is cut before its chunk k. With all, it cuts all of them, and says whether one
+// was not.
 func (x *maker) isCut(s *ir.Step, k int32, all bool) (found bool) {
 	x.eachOperand(s, func(first int32) {
 		if at := &x.cuts[first+k]; all {

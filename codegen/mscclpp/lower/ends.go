@@ -54,7 +54,7 @@ func (x *maker) connect(segments [][]segment) bool {
 	return x.roomy(segments)
 }
 
-// channelType is the type of the channels that f is on.
+// channelType returns the type of the channels that f is on.
 func (f *flag) channelType() ir.ChannelType {
 	if f.port {
 		return ir.PortChannel
@@ -97,7 +97,7 @@ func (x *maker) reached(count [][peerTypes]int32) {
 	}
 }
 
-// switchOf is the channel of a buffer through the switch, of all ranks.
+// switchOf returns the channel of a buffer through the switch, of all ranks.
 func (x *maker) switchOf(b ir.Buf) int32 {
 	i := slices.IndexFunc(x.switches, func(c ir.Channel) bool { return c.Buf == b })
 	if i < 0 {
@@ -111,7 +111,7 @@ func (x *maker) switchOf(b ir.Buf) int32 {
 	return int32(i)
 }
 
-// channel is the number of rank r's channel that e is on, for block w of those that share an operation.
+// channel returns the number of rank r's channel that e is on, for block w of those that share an operation.
 func (x *maker) channel(r int32, e flagUse, w int32) int32 {
 	peer := e.flag.to
 	if r == peer {
@@ -120,7 +120,7 @@ func (x *maker) channel(r int32, e flagUse, w int32) int32 {
 	return x.base[int(r)*len(x.items)+int(peer)][e.flag.channelType()] + e.flag.channels[e.n]*x.ways + w
 }
 
-// roomy says whether no segment has more channels than a block has room for.
+// roomy reports whether no segment has more channels than a block has room for.
 func (x *maker) roomy(segments [][]segment) bool {
 	var seen [peerTypes][]int32 // of a rank's channel: 1 + the last segment that has it
 	for r, list := range segments {

@@ -85,7 +85,7 @@ func (x *maker) throughSwitch(m *channelMove, others int) {
 	}
 }
 
-// left says whether m has destinations yet.
+// left reports whether m has destinations yet.
 func (m *channelMove) left() bool {
 	return len(m.here)+len(m.there)+len(m.sent)+len(m.to)+len(m.kept)+len(m.put)+len(m.putPackets) > 0
 }
@@ -259,8 +259,8 @@ func (x *maker) fold(m *channelMove) {
 	}
 }
 
-// sum is where the sum is made: in a destination, unless that is a source which the first operation does not read, or
-// in scratch.
+// sum returns where the sum is made: in a destination, unless that is a source which the first operation does not read,
+// or in scratch.
 func (x *maker) sum(m *channelMove) ir.ChannelRef {
 	cell := func(r ir.ChannelRef) int { return x.cells.Cell(int(r.Rank), r.Buf, int(r.Index)) }
 	for _, d := range m.here {

@@ -52,7 +52,7 @@ func (x *maker) flags() {
 	x.countPorts(ported)
 }
 
-// flag is the flag that an operand is.
+// flag returns the flag that an operand is.
 func (x *maker) flag(d ir.Operand) *flag { return &x.flagged[d.Rank][d.Index] }
 
 // rank makes the items of a rank.
@@ -150,8 +150,8 @@ func (x *maker) move(op ir.ChannelOp, ends ...flagUse) {
 	x.dirty = true
 }
 
-// ref is an operand of the program of channels, n chunks from chunk at of d on. Memory of other ranks has the name that
-// the plan gives it (NameLarger), as far as the collective has that chunk.
+// ref returns an operand of the program of channels, n chunks from chunk at of d on. Memory of other ranks has the name
+// that the plan gives it (NameLarger), as far as the collective has that chunk.
 func (x *maker) ref(d ir.Operand, at, n int32) ir.ChannelRef {
 	r := ir.ChannelRef{Rank: d.Rank, Buf: d.Buf, Index: d.Index + at, Count: n}
 	if d.Buf == ir.Packets {

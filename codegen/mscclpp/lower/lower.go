@@ -76,16 +76,16 @@ type maker struct {
 	pipeline int64 // Options.Pipeline
 	chunks   int32 // in a pipeline: of each operation
 
-	flagged [][]flag // of a rank: its flags
+	flagged [][]flag // by rank: its flags
 	all     []*flag  // those that are signalled, in the order of who does
 	// from one rank to another, where something is put through a port: the flag that tells of it
 	ports   map[[2]int32]*flag
 	cells   *ir.Memory
-	cuts    []bool                          // of a cell: operations end before it; nil where none need be cut
+	cuts    []bool                          // by cell: operations end before it; nil where none need be cut
 	items   [][]item                        // of a rank
-	written []bool                          // of a cell: a Move writes it; nil where nothing is put through ports
+	written []bool                          // by cell: a Move writes it; nil where nothing is put through ports
 	stages  map[ir.ChannelRef]ir.ChannelRef // where in scratch ports find what nobody writes
-	plain   []int32                         // of a rank: chunks of plain scratch so far
+	plain   []int32                         // by rank: chunks of plain scratch so far
 	packed  []int32                         // and of packets
 
 	loads    int32              // segments that were tried so far

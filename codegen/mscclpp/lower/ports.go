@@ -28,7 +28,7 @@ func (x *maker) countPorts(ported map[[2]int32]int32) {
 	}
 }
 
-// behind is the signal to a rank that comes next, behind which is what is put through the same port: count chunks.
+// behind returns the signal to a rank that comes next, behind which is what is put through the same port: count chunks.
 func (x *maker) behind(to, count int32) flagUse {
 	f := x.ports[[2]int32{x.own, to}]
 	if f == nil {
@@ -39,10 +39,10 @@ func (x *maker) behind(to, count int32) flagUse {
 	return flagUse{f, f.raised}
 }
 
-// staged is where a port finds what it is to put. The executor has ports find input and output where their allocation
-// begins, wherever in that the caller's buffer does, so that what lies there is copied to scratch; what nobody ever
-// writes is so once. Scratch that is double ports find in its first half: there the put stays as it is, and is warned
-// of.
+// staged returns where a port finds what it is to put. The executor has ports find input and output where their
+// allocation begins, wherever in that the caller's buffer does, so that what lies there is copied to scratch; what
+// nobody ever writes is so once. Scratch that is double ports find in its first half: there the put stays as it is, and
+// is warned of.
 func (x *maker) staged(src ir.ChannelRef) ir.ChannelRef {
 	if src.Buf == ir.Scratch || x.out.DoubleScratch {
 		return src

@@ -83,8 +83,8 @@ func (c *channelled) launchables() (list []launchable, err error) {
 	return list, nil
 }
 
-// given are the plans of the repository, and those of other compilers that are there. All are proven by other tests,
-// but for reduce_nvls and switch_relaxed: their last signals are relaxed, which here signal as all do.
+// given returns the plans of the repository, and those of other compilers that are there. All are proven by other
+// tests, but for reduce_nvls and switch_relaxed: their last signals are relaxed, which here signal as all do.
 func given(t testing.TB, turns ...int) (list []channelled) {
 	t.Helper()
 	at := irtest.Root(t)
@@ -107,7 +107,7 @@ func readPlan(text []byte) (*ir.ChannelProgram, error) {
 	return p, err
 }
 
-// atLevel are the algorithms of examples/channels, of so many ranks, or nodes by GPUs.
+// atLevel returns the algorithms of examples/channels, of so many ranks, or nodes by GPUs.
 func atLevel(t testing.TB, ranks []int, nodes [][2]int, turns ...int) (list []channelled) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(irtest.Root(t), "examples", "channels", "*.mscl"))
@@ -150,7 +150,7 @@ func expand(name string, text []byte, params lang.Params) (*ir.ChannelProgram, e
 	return x.Channels, nil
 }
 
-// writtenOf is the plan of a shape of the catalog, in which so many blocks share out each operation.
+// writtenOf returns the plan of a shape of the catalog, in which so many blocks share out each operation.
 func writtenOf(s shape, instances int) channelled {
 	make := func() (*ir.ChannelProgram, error) {
 		var chunks *ir.ChunkDAG
@@ -162,7 +162,7 @@ func writtenOf(s shape, instances int) channelled {
 	return channelled{fmt.Sprintf("%v by %d", s, instances), make, []int{1}}
 }
 
-// writtenRandom is the plan of a random algorithm.
+// writtenRandom returns the plan of a random algorithm.
 func writtenRandom(seed int64) channelled {
 	make := func() (*ir.ChannelProgram, error) {
 		rnd := rand.New(rand.NewSource(seed))

@@ -183,7 +183,7 @@ func childGraphs(ctx context.Context, j *job) error {
 	return errors.Join(errs...)
 }
 
-// joined is a child that drives one rank of a job, of the GPUs in turn.
+// joined returns a child that drives one rank of a job, of the GPUs in turn.
 func joined(ctx context.Context, d Device, r role) (*exchange.Member, *rig, *job, error) {
 	x, err := exchange.Join(ctx, r.Address, r.Index, r.Size)
 	if err != nil {

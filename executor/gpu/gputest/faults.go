@@ -49,7 +49,7 @@ func childFault(ctx context.Context, d Device, r role) error {
 	return fmt.Errorf("as it should be: %w", first)
 }
 
-// childLate is a rank of which number 1 does not launch at first.
+// childLate returns a rank of which number 1 does not launch at first.
 func childLate(ctx context.Context, d Device, r role) error {
 	x, g, j, err := joined(ctx, d, r)
 	if err != nil {
@@ -79,7 +79,7 @@ func childLate(ctx context.Context, d Device, r role) error {
 	return errors.Join(j.close(), g.Close(), x.Close())
 }
 
-// childDies is a rank of which number 1 dies when the others have launched.
+// childDies returns a rank of which number 1 dies when the others have launched.
 func childDies(ctx context.Context, d Device, r role) error {
 	x, g, j, err := joined(ctx, d, r)
 	if err != nil {
@@ -117,7 +117,7 @@ func childDies(ctx context.Context, d Device, r role) error {
 
 // This file has ports that fail, or that wait for what never comes.
 
-// copyCall is the call that a proxy makes.
+// copyCall returns the call that a proxy makes.
 func (d Device) copyCall() string {
 	if d.Name == "hip" {
 		return "hipMemcpyDtoDAsync"

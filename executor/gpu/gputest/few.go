@@ -35,7 +35,7 @@ func testFew(t *testing.T, d Device) {
 	}
 }
 
-// whole is how many elements are so many units of 16 bytes of every chunk.
+// whole returns how many elements are so many units of 16 bytes of every chunk.
 func whole(p *ir.Program, dt data.DType, units int) int64 {
 	return int64(units * p.Coll.Chunks * 16 / dt.Size())
 }

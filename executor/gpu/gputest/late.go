@@ -29,7 +29,7 @@ func timedOut(t testing.TB, err error, want ...string) {
 	}
 }
 
-// oneLate is a rig of two GPUs, or where there is one of ranks that never come: on one
+// oneLate returns a rig of two GPUs, or where there is one of ranks that never come: on one
 // GPU all ranks are launched together.
 func oneLate(t testing.TB, d Device, s shape) *rig {
 	r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
@@ -45,7 +45,7 @@ func (r *rig) needsTwo(t testing.TB) {
 	}
 }
 
-// pairs is a program of two ranks, whose waits last until both are there.
+// pairs returns a program of two ranks, whose waits last until both are there.
 func pairs(proto ir.Protocol) shape { return ranked("allreduce/allpairs", 2, proto, false) }
 
 // testLateRank leaves out a rank: the others say what they waited for, and the plan works

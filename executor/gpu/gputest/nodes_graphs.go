@@ -83,7 +83,7 @@ func (s spread) graphs(t *testing.T, d Device) {
 	t.Logf("%d replays of each of %v elements in turn: %v", replays, sizes, time.Since(begun))
 }
 
-// hops is a program in which a chunk goes to and fro between two ranks, so many times each way.
+// hops returns a program in which a chunk goes to and fro between two ranks, so many times each way.
 func hops(each int) (*ir.Program, error) {
 	var ranks [2]strings.Builder
 	for r := range ranks {
@@ -149,7 +149,7 @@ func testNodesHop(t *testing.T, d Device) {
 		alone)
 }
 
-// hopping is what a launch of a program of hops takes, the median of graphs of some.
+// hopping returns what a launch of a program of hops takes, the median of graphs of some.
 func hopping(t *testing.T, d Device, each int) time.Duration {
 	t.Helper()
 	p, err := hops(each)

@@ -14,7 +14,7 @@ import (
 	"mscclc/ir"
 )
 
-// seatings are the GPUs that ranks go round: all, and the first alone, where there are more.
+// seatings returns the GPUs that ranks go round: all, and the first alone, where there are more.
 func (d Device) seatings(t testing.TB) [][]int {
 	t.Helper()
 	gpus, err := d.Open(numbers()...).GPUs()

@@ -21,8 +21,8 @@ type rig struct {
 	made    *data.Buffers
 }
 
-// data is that of a call. Calls that are alike, one after the other, share theirs on the host, where it is only
-// from when it is made anew until it is put on the GPUs, and from when it is fetched until it is compared.
+// data returns the data of a call. Calls that are alike, one after the other, share theirs on the host, where it is
+// only from when it is made anew until it is put on the GPUs, and from when it is fetched until it is compared.
 func (r *rig) data(dt data.DType, op data.RedOp, elems int64) *data.Buffers {
 	if m := r.made; m == nil || m.DType != dt || m.RedOp != op || m.Geo.Elems != elems {
 		r.made = data.New(data.NewGeometry(r.plan.Program().Coll, elems, dt.Size()), dt, op,
@@ -74,7 +74,7 @@ func (r *rig) Close() error {
 	return err
 }
 
-// stream is the one of a rank's GPU.
+// stream returns the one of a rank's GPU.
 func (r *rig) stream(rank int) executor.Stream {
 	for _, s := range r.streams {
 		if s.GPU() == r.plan.GPU(rank) {

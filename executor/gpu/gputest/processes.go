@@ -18,7 +18,7 @@ import (
 	"mscclc/ir"
 )
 
-// address is a free one of this machine.
+// address returns a free one of this machine.
 func address(t testing.TB) string {
 	t.Helper()
 	ear, err := net.Listen("tcp", "127.0.0.1:0")
@@ -134,7 +134,7 @@ const (
 	controlBytes   = controlHeader + 126*controlCounter
 )
 
-// calls are how often each call of the driver is made by a child.
+// calls returns how often each call of the driver is made by a child.
 func calls(t testing.TB, r role) map[string]int {
 	t.Helper()
 	control := filepath.Join(t.TempDir(), "control")

@@ -36,7 +36,7 @@ func (s shape) String() string {
 	return text
 }
 
-// ranked is a shape of so many ranks.
+// ranked returns a shape of so many ranks.
 func ranked(name string, ranks int, proto ir.Protocol, inplace bool) shape {
 	return shape{name, lang.Params{"ranks": ranks}, inplace, proto, false, 0}
 }
@@ -73,7 +73,7 @@ func (s shape) twoSided() (*ir.Program, error) { return s.compile(nil) }
 
 var errSeen = errors.New("the chunk DAG was seen")
 
-// seeing is a stage at which compiling ends with errSeen, and gives the chunk DAG.
+// seeing returns a stage at which compiling ends with errSeen, and gives the chunk DAG.
 func seeing(chunks **ir.ChunkDAG) func(any) error {
 	return func(v any) error {
 		if c, ok := v.(*ir.ChunkDAG); ok {

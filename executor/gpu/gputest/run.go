@@ -45,10 +45,10 @@ var ofDrivers = []string{"Graphs", "Streams", "Memory", "Processes", "ProcessDie
 	"EachCallFails", "Fault", "Timeout", "Trace", "TraceTwo", "Lanes", "LanesMemory", "Port", "PortProcesses", "PortFails", "Room", "Types",
 	"NodesGraphs", "NodesProcesses"}
 
-// smoke says whether only these tests run, and one in eight of the others.
+// smoke reports whether only these tests run, and one in eight of the others.
 func (d Device) smoke() bool { return d.period() > 4 }
 
-// times is how much is done of something: less on the mock driver.
+// times returns how much is done of something: less on the mock driver.
 func (d Device) times(standIn, gpu int) int {
 	if d.StandIn() {
 		return standIn
@@ -200,7 +200,7 @@ var ofHosts = []string{"Plans", "Types", "Unaligned", "Random", "Order", "ManyRa
 	"ProcessDies", "Timeout", "Cancel", "Trace", "TraceTwo", "Port", "PortGraphs", "OnePass", "IdleRank", "Sizes",
 	"Repeated"}
 
-// hosted says whether what is tested is the host.
+// hosted reports whether what is tested is the host.
 func (d Device) hosted() bool { return d.Name == "cpu" }
 
 // MainHost is Main of a device that has no driver.

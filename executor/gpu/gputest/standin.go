@@ -42,15 +42,15 @@ func (d Device) memory() allocator {
 	return d.pool
 }
 
-// StandIn says whether the mock driver executes, which is slower by far than a GPU.
+// StandIn reports whether the mock driver executes, which is slower by far than a GPU.
 func (d Device) StandIn() bool { return os.Getenv(d.Variable) != "" }
 
-// takes says whether the n-th of many programs, types or replays is run.
+// takes reports whether the n-th of many programs, types or replays is run.
 func (d Device) takes(n int) bool { return covering.Takes(n, d.period()) }
 
-// period is how many programs, types or replays there are for one that is run. On the mock driver hip runs the same
-// sources as cuda, and what differs, the driver's table of functions, all of them use. The host's kernel has tests of
-// its own.
+// period returns how many programs, types or replays there are for one that is run. On the mock driver hip runs the
+// same sources as cuda, and what differs, the driver's table of functions, all of them use. The host's kernel has tests
+// of its own.
 func (d Device) period() int {
 	period := 1
 	if d.StandIn() && !covering.CI() {
@@ -62,7 +62,7 @@ func (d Device) period() int {
 	return period
 }
 
-// Required says whether MSCCLC_REQUIRE, a list, asks for a device by name.
+// Required reports whether MSCCLC_REQUIRE, a list, asks for a device by name.
 func Required(name string) bool {
 	return slices.Contains(strings.Split(os.Getenv("MSCCLC_REQUIRE"), ","), name)
 }

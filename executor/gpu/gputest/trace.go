@@ -89,8 +89,8 @@ func testTraceTwo(t *testing.T, d Device) {
 	}
 }
 
-// eachOnce says whether a trace of a run with messages of one chunk has all that it should, and in order. Clocks of two
-// GPUs are not compared: a block is on one.
+// eachOnce reports whether a trace of a run with messages of one chunk has all that it should, and in order. Clocks of
+// two GPUs are not compared: a block is on one.
 func eachOnce(t *testing.T, p *ir.Program, trace *executor.Trace) {
 	t.Helper()
 	type action struct {

@@ -27,7 +27,7 @@ func must(t testing.TB, name string, ranks int, inplace bool) *ir.Program {
 	return p
 }
 
-// numbers are the GPUs that MSCCLC_GPUS names, as in 0,1; nothing means all.
+// numbers returns the GPUs that MSCCLC_GPUS names, as in 0,1; nothing means all.
 func numbers() []int {
 	var list []int
 	for _, s := range strings.FieldsFunc(os.Getenv("MSCCLC_GPUS"), func(r rune) bool { return r == ',' }) {
@@ -72,7 +72,7 @@ func check(l *executor.Loaded, c *ir.Collective, dt data.DType, op data.RedOp, e
 	return nil
 }
 
-// shapes are the parameters that a program of the catalog is tried with.
+// shapes returns the parameters that a program of the catalog is tried with.
 func shapes(name string, quick bool) []lang.Params {
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -225,7 +225,7 @@ func testRepeated(t *testing.T, d Device) {
 	}
 }
 
-// stuck is a program whose rank 1 waits for what rank 0 never sends.
+// stuck returns a program whose rank 1 waits for what rank 0 never sends.
 func stuck(proto ir.Protocol) *ir.Program {
 	c := &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}
 	step := ir.Step{Op: ir.Recv, SrcBuf: ir.NoBuf, DstBuf: ir.Output, Count: 1, DepBlock: -1, DepStep: -1}

@@ -56,7 +56,7 @@ type adversary struct {
 	wakes  [][]int32
 
 	policy   policy
-	waiting  []bool  // of a block: it is in one of the lists
+	waiting  []bool  // by block: it is in one of the lists
 	may      []int32 // blocks that may be able to move
 	resting  []int32 // blocks that are held back
 	priority []int

@@ -11,10 +11,10 @@ import (
 // visible to it and done before it, as the sets of a monitor do.
 type clocks struct {
 	x             *program
-	now           [][2]clock         // of a block: visible, done
+	now           [][2]clock         // by block: visible, done
 	kept          map[int32][3]clock // of an action that others wait for: these when it is over, and done before
-	keep          []bool             // of an action: others wait for it
-	writes, reads [][]int32          // of a place: the last action of each block that wrote it, and that read it
+	keep          []bool             // by action: others wait for it
+	writes, reads [][]int32          // by place: the last action of each block that wrote it, and that read it
 	acquires      bool               // a message orders memory
 }
 

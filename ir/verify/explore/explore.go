@@ -69,7 +69,7 @@ type Verdict struct {
 
 	raced, reversed map[[2]int32]bool // pairs of actions: unordered by the monitor; seen in both orders
 	program         *program
-	pos             []int32        // of a block: where it ends up with opt.Slots
+	pos             []int32        // by block: where it ends up with opt.Slots
 	readers         map[int32]bool // steps that read what nothing wrote
 	cells           map[int32]bool // cells of outputs that are wrong
 }
@@ -143,7 +143,7 @@ func Reduced(p *ir.Program, opt Options) (*Verdict, error) {
 	return v, nil
 }
 
-// Races says whether two messages of two steps race.
+// Races reports whether two messages of two steps race.
 func (v *Verdict) Races(step, group, with, withGroup int32) bool {
 	is := func(e, step, group int32) bool {
 		a := &v.program.actions[e]
@@ -158,7 +158,7 @@ func (v *Verdict) Races(step, group, with, withGroup int32) bool {
 	return false
 }
 
-// Ends says whether a step ends, with the slots that there are.
+// Ends reports whether a step ends, with the slots that there are.
 func (v *Verdict) Ends(step int32) bool {
 	x := v.program
 	for b := range x.Blocks {
@@ -171,10 +171,10 @@ func (v *Verdict) Ends(step int32) bool {
 	return true
 }
 
-// ReadsNothing says whether a step reads what nothing wrote, in some schedule.
+// ReadsNothing reports whether a step reads what nothing wrote, in some schedule.
 func (v *Verdict) ReadsNothing(step int32) bool { return v.readers[step] }
 
-// Wrong says whether a chunk of rank's output is wrong at the end of some
+// Wrong reports whether a chunk of rank's output is wrong at the end of some
 // schedule.
 func (v *Verdict) Wrong(rank, index int) bool {
 	for _, o := range v.program.want {

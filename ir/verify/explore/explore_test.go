@@ -23,7 +23,7 @@ func programText(p *ir.Program) string {
 	return b.String()
 }
 
-// count is the number of programs that a test judges: a tenth of what
+// count returns the number of programs that a test judges: a tenth of what
 // MSCCLC_RANDOM asks for.
 func count(t *testing.T, usual int) int {
 	return irtest.Count(t, 10*usual) / 10

@@ -82,7 +82,7 @@ func (m *mutant) pick() (*draftBlock, int) {
 	return nil, -1
 }
 
-// step is one at random, or nil.
+// step returns one at random, or nil.
 func (m *mutant) step() *draftStep {
 	b, i := m.pick()
 	if i < 0 {

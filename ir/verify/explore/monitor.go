@@ -26,7 +26,7 @@ type monitor struct {
 	visible, done []set
 	over          []set      // done, when the action is over
 	local         []set      // by program order and flags alone: to tell what messages are needed for
-	cell          [][]access // of a place: its accesses so far
+	cell          [][]access // by place: its accesses so far
 	raced         map[[2]int32]bool
 	acquires      bool // a message orders memory
 	carried       bool // messages alone order two accesses
@@ -91,7 +91,7 @@ func (m *monitor) enter(e int32) (conflicts set, race int32) {
 	return conflicts, race
 }
 
-// carries says whether the message that f sends becomes, hop by hop, the one
+// carries reports whether the message that f sends becomes, hop by hop, the one
 // that e takes, and e writes each of its chunks where f read the same one.
 func (x *program) carries(f, e int32) bool {
 	if x.actions[e].dst != x.actions[f].src || !x.actions[f].op.ReadsSrc {
@@ -125,7 +125,7 @@ func (x *program) each(a *action, f func(place int32, write bool)) {
 	}
 }
 
-// conflict says whether two actions of different blocks touch one cell, and
+// conflict reports whether two actions of different blocks touch one cell, and
 // one of them writes it.
 func (x *program) conflict(e, f int32) bool {
 	a, b := &x.actions[e], &x.actions[f]

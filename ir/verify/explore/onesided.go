@@ -22,19 +22,19 @@ type OneSidedVerdict struct {
 // Good says that no run shows a fault.
 func (v *OneSidedVerdict) Good() bool { return v.Found == [NumKinds]string{} }
 
-// Has says whether a run shows a fault of a kind.
+// Has reports whether a run shows a fault of a kind.
 func (v *OneSidedVerdict) Has(k Kind) bool { return v.Found[k] != "" }
 
-// Races says whether some run shows that two steps race; one is -1 where it is
+// Races reports whether some run shows that two steps race; one is -1 where it is
 // what a rank's caller does between launches.
 func (v *OneSidedVerdict) Races(i, j int32) bool {
 	return v.pairs[[2]int32{i, j}] || v.pairs[[2]int32{j, i}]
 }
 
-// ReadsNothing says whether a step is seen to read what nothing wrote.
+// ReadsNothing reports whether a step is seen to read what nothing wrote.
 func (v *OneSidedVerdict) ReadsNothing(step int32) bool { return v.unwritten[step] }
 
-// Wrong says whether an output is seen to be wrong.
+// Wrong reports whether an output is seen to be wrong.
 func (v *OneSidedVerdict) Wrong(rank, index int) bool { return v.outputs[[2]int{rank, index}] }
 
 func (v *OneSidedVerdict) String() string {
@@ -137,7 +137,7 @@ func OneSidedOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*One
 	return v, nil
 }
 
-// hold says whether m is held in its turn: an access, and not in a pass that
+// hold reports whether m is held in its turn: an access, and not in a pass that
 // only repeats others.
 func (x *oneSided) hold(m *micro) bool {
 	return m.kind == call || (m.kind < raise || m.kind == land) && (m.pass < 2 || m.pass == x.last)
@@ -200,7 +200,7 @@ func (w *oneWorld) turn(at int, rnd *rand.Rand) (ran int) {
 	return ran
 }
 
-// canRun says whether anything is ready.
+// canRun reports whether anything is ready.
 func (w *oneWorld) canRun() bool {
 	for b := range w.at {
 		for _, i := range w.current(int32(b)) {
@@ -220,7 +220,7 @@ func (w *oneWorld) canRun() bool {
 	return false
 }
 
-// stuck is a step that has not ended, or -1.
+// stuck returns a step that has not ended, or -1.
 func (w *oneWorld) stuck() int32 {
 	for i := range w.micros {
 		if !w.done[i] && w.micros[i].kind != call {

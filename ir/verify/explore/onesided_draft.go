@@ -85,7 +85,7 @@ func (d *oneDraft) at(i int) (*oneBlock, int) {
 	return nil, 0
 }
 
-// steps is the number of steps.
+// steps returns the number of steps.
 func (d *oneDraft) steps() int {
 	n := 0
 	for _, b := range d.blocks {

@@ -25,10 +25,10 @@ type cellState struct {
 	fresh  bool    // the caller left something else there
 }
 
-// isUser says whether a cell is of input or output.
+// isUser reports whether a cell is of input or output.
 func (x *oneSided) isUser(cell int32) bool { return int(cell) < x.tiles*x.mem.Len() }
 
-// stamp is what a cell that m may read must have been written in.
+// stamp returns what a cell that m may read must have been written in.
 func (x *oneSided) stamp(m *micro) int32 {
 	if x.isUser(m.place) {
 		return m.launch
@@ -50,7 +50,7 @@ func (w *oneWorld) read(m *micro) {
 	w.gather(m, c.value)
 }
 
-// seen says whether all writes of a cell are seen where m does something to it.
+// seen reports whether all writes of a cell are seen where m does something to it.
 func (w *oneWorld) seen(m *micro, c *cellState, does string) bool {
 	n := w.at[m.block].sees[m.place]
 	for _, step := range c.steps[n:] {
@@ -69,8 +69,8 @@ func (w *oneWorld) write(m *micro) {
 	s.wrote = append(s.wrote, written{m.place, c.writes})
 }
 
-// overwrites says whether m writes what the caller of a launch left, which is known to have begun, though that need not
-// be seen: all that was written there before is over then.
+// overwrites reports whether m writes what the caller of a launch left, which is known to have begun, though that need
+// not be seen: all that was written there before is over then.
 func (w *oneWorld) overwrites(m *micro, c *cellState) bool {
 	last := len(c.steps) - 1
 	if int(w.at[m.block].sees[m.place]) > last || c.steps[last] != -1 || c.pass != m.launch {
@@ -79,7 +79,7 @@ func (w *oneWorld) overwrites(m *micro, c *cellState) bool {
 	return w.started(m)[w.rankOf(m.place)] > c.pass
 }
 
-// rankOf is the rank whose cell it is.
+// rankOf returns the rank whose cell it is.
 func (w *oneWorld) rankOf(cell int32) int {
 	for rank := range w.p.Rank {
 		if _, end := w.mem.Rank(rank); int(cell)%w.mem.Len() < end {
@@ -139,7 +139,7 @@ func (w *oneWorld) call(rank, launch int) {
 	own(func(b *blockState) { b.told = told{sees, begun, started} })
 }
 
-// leaf is the hash of a chunk of input of a tile of a launch.
+// leaf returns the hash of a chunk of input of a tile of a launch.
 func leaf(launch, tile, rank, index int) uint64 {
 	h := uint64(1)
 	for _, n := range []int{launch, tile, rank, index} {

@@ -21,11 +21,11 @@ type network struct {
 // A transit is what is under way in a world.
 type transit struct {
 	values  map[int32]cellValue // of a land
-	sees    map[int32]view      // of a land: what its block saw when it wrote
+	sees    map[int32]view      // by land: what its block saw when it wrote
 	tells   map[int32]told      // of a ring
 	writes  map[int32]int32     // of a land that has arrived: the cell's writes then
-	queue   [][]int32           // of a lane: its rings, in their order
-	carried [][]written         // of a lane: what has arrived before its last ring that carries data
+	queue   [][]int32           // by lane: its rings, in their order
+	carried [][]written         // by lane: what has arrived before its last ring that carries data
 }
 
 func newTransit(lanes int32) transit {
@@ -118,7 +118,7 @@ func (w *oneWorld) send(i int32, tells told) bool {
 	return true
 }
 
-// mayArrive says whether arrival m, micro i, may be next.
+// mayArrive reports whether arrival m, micro i, may be next.
 func (w *oneWorld) mayArrive(i int32, m *micro) bool {
 	if !w.done[m.of] {
 		return false

@@ -63,14 +63,14 @@ type oneSided struct {
 	tiles   int
 	last    int32 // the last pass
 	micros  []micro
-	reads   []int     // of an atom: its reads
+	reads   []int     // by atom: its reads
 	blocks  [][]group // of each block
 	calls   [][]int32 // of each rank, before each launch, and behind the last
-	packets []int32   // of a rank: its first chunk
-	flags   []int32   // of a rank: its first flag
-	signals []int32   // of a flag: signals a pass, or a launch
-	marked  []bool    // of a flag: it counts launches
-	raises  []int     // of a flag: signals in all
+	packets []int32   // by rank: its first chunk
+	flags   []int32   // by rank: its first flag
+	signals []int32   // by flag: signals a pass, or a launch
+	marked  []bool    // by flag: it counts launches
+	raises  []int     // by flag: signals in all
 	readers []int32   // of a chunk of packets: how often a pass reads it
 	net     network
 }
@@ -215,7 +215,7 @@ func (x *oneSided) ranksOf(rank int32) []int32 {
 	return all
 }
 
-// place is where chunk k of an operand lies in a pass: user memory of its
+// place returns where chunk k of an operand lies in a pass: user memory of its
 // tile, or the pass's copy. Plain is what is done there if it is no packet.
 func (x *oneSided) place(rank int32, o *ir.Operand, k, pass, tile int32, plain microKind) (microKind, int32) {
 	copies := pass % x.p.OneSided.Depth

@@ -56,7 +56,7 @@ type oneGenerator struct {
 	node  []int32 // of each rank
 	over  bool    // there are several nodes
 	mem   *ir.Memory
-	value [][]ir.Part // of a cell: what it holds, nil for nothing
+	value [][]ir.Part // by cell: what it holds, nil for nothing
 	late  []*lateChunk
 	sent  map[[3]int32]int32 // from block, to block, mark: signals so far
 	flag  map[[3]int32]int32 // their flag
@@ -137,7 +137,7 @@ func (g *oneGenerator) tell(a int, mark ir.StepFlags) {
 	}
 }
 
-// flagOf is the flag by which block a tells b, and how often it has.
+// flagOf returns the flag by which block a tells b, and how often it has.
 func (g *oneGenerator) flagOf(a, b int, mark ir.StepFlags) ir.Operand {
 	key := [3]int32{int32(a), int32(b), int32(mark)}
 	rank := g.blocks[b].rank
@@ -236,7 +236,7 @@ func (g *oneGenerator) cell(x ir.Operand, k int32) int {
 	return g.mem.Cell(int(x.Rank), x.Buf, int(x.Index+k))
 }
 
-// lateOf is a chunk of packets that is on its way to block b, or -1.
+// lateOf returns a chunk of packets that is on its way to block b, or -1.
 func (g *oneGenerator) lateOf(b int) int {
 	return slices.IndexFunc(g.late, func(l *lateChunk) bool { return l.to == g.blocks[b] })
 }

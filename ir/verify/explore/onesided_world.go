@@ -18,11 +18,11 @@ type oneWorld struct {
 	atoms  []atomState
 	cells  []cellState
 	slots  []slotState
-	raised [][]told // of a flag: what each signal released
+	raised [][]told // by flag: what each signal released
 	at     []blockState
-	called []int // of a rank: the calls that are done
+	called []int // by rank: the calls that are done
 	way    transit
-	filled [][]view // of a rank: its cells' writes when each launch began, counted from its first cell in each tile
+	filled [][]view // by rank: its cells' writes when each launch began, counted from its first cell in each tile
 }
 
 // A told is what a signal tells: what is seen, and of which launch of each rank signals say that it began, counted from
@@ -101,7 +101,7 @@ func (w *oneWorld) begin(b int32) {
 	}
 }
 
-// ready says whether micro i, of the group that its block is at, can run.
+// ready reports whether micro i, of the group that its block is at, can run.
 func (w *oneWorld) ready(i int32) bool {
 	m := &w.micros[i]
 	if w.done[i] || i == w.held {
@@ -127,7 +127,7 @@ func (w *oneWorld) ready(i int32) bool {
 	return true
 }
 
-// behind says whether m waits for others of its group where blocks are slow.
+// behind reports whether m waits for others of its group where blocks are slow.
 func (w *oneWorld) behind(m *micro) bool {
 	for _, j := range w.blocks[m.block][m.group].micros {
 		n := &w.micros[j]
@@ -138,7 +138,7 @@ func (w *oneWorld) behind(m *micro) bool {
 	return false
 }
 
-// busy says whether the thread that does m, at a flag, is yet to do what is before it in the group.
+// busy reports whether the thread that does m, at a flag, is yet to do what is before it in the group.
 func (w *oneWorld) busy(m *micro) bool {
 	for _, j := range w.blocks[m.block][m.group].micros {
 		if n := &w.micros[j]; !w.done[j] && n.kind >= raise && n.member < m.member && n.thread == m.thread {
@@ -148,7 +148,7 @@ func (w *oneWorld) busy(m *micro) bool {
 	return false
 }
 
-// mayCall says whether a rank's launch before this one has ended.
+// mayCall reports whether a rank's launch before this one has ended.
 func (w *oneWorld) mayCall(rank, launch int) bool {
 	if w.called[rank] != launch {
 		return false
@@ -161,7 +161,7 @@ func (w *oneWorld) mayCall(rank, launch int) bool {
 	return true
 }
 
-// current are the micros that block b may run next, of those that are ready.
+// current returns the micros that block b may run next, of those that are ready.
 func (w *oneWorld) current(b int32) []int32 {
 	s := &w.at[b]
 	if s.at == len(w.blocks[b]) || w.blocks[b][s.at].launch >= w.called[w.p.Blocks[b].Rank] {
@@ -254,7 +254,7 @@ func (w *oneWorld) learn(s *blockState) {
 	s.wrote, s.learns = s.wrote[:0], s.learns[:0]
 }
 
-// join is what is known by t and by others.
+// join returns what is known by t and by others.
 func (w *oneWorld) join(t told, others []told) told {
 	t = told{slices.Clone(t.sees), slices.Clone(t.begun), slices.Clone(t.started)}
 	for _, o := range others {
@@ -292,7 +292,7 @@ func (w *oneWorld) gather(m *micro, x cellValue) {
 	a.sum = cellValue{a.sum.sum + x.sum, a.sum.known && x.known}
 }
 
-// reader is a step that reads a slot.
+// reader returns a step that reads a slot.
 func (w *oneWorld) reader(slot int32) int32 {
 	for i := range w.micros {
 		if m := &w.micros[i]; m.kind == readPacket && m.place == slot {

@@ -45,7 +45,7 @@ type walker struct {
 	values  bool // memory is part of the state
 	seen    map[string]bool
 	key     []byte
-	ahead   []set // of an action: what ran before it in some schedule
+	ahead   []set // by action: what ran before it in some schedule
 	running set
 }
 

@@ -35,7 +35,7 @@ type program struct {
 	actions []action
 	first   []int32
 	conns   int
-	sender  []int32 // of a connection: its blocks, or -1
+	sender  []int32 // by connection: its blocks, or -1
 	taker   []int32
 	values  *values
 	start   []value // of the cells, before anything runs
@@ -48,10 +48,10 @@ type output struct {
 	want              value
 }
 
-// cells is the number of cells of all tiles of one launch.
+// cells returns the number of cells of all tiles of one launch.
 func (x *program) cells() int { return x.mem.Len() * x.opt.Tiles }
 
-// place is the cell for races of a cell for values: a launch uses the memory
+// place returns the cell for races of a cell for values: a launch uses the memory
 // of the one before.
 func (x *program) place(cell int32) int32 { return cell % int32(x.cells()) }
 
@@ -183,7 +183,7 @@ func (e *expander) waits() {
 	}
 }
 
-// flag is the position of block b from which on its flag is at least (tile,
+// flag returns the position of block b from which on its flag is at least (tile,
 // step), in the launch of that round.
 func (e *expander) flag(b int32, round int, step int32) int32 {
 	t := &e.Blocks[b]

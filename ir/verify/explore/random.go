@@ -40,7 +40,7 @@ type generator struct {
 	*draft
 	rnd    *rand.Rand
 	mem    *ir.Memory
-	size   []int  // of a cell: the leaves of what it holds, 0 for nothing
+	size   []int  // by cell: the leaves of what it holds, 0 for nothing
 	late   []late // transfers whose receive is still to be made
 	serial int
 	delay  int       // one receive of so many is late

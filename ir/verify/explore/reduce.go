@@ -15,7 +15,7 @@ type reducer struct {
 
 	todo    []blockSet // of each point of the trace: blocks to move there
 	before  []set      // of an action that ran: all that it depends on
-	ahead   []set      // of an action: all that ran before it in some schedule
+	ahead   []set      // by action: all that ran before it in some schedule
 	running set        // the trace as a set
 }
 

@@ -57,7 +57,7 @@ func (v *values) of(list []int32) value {
 
 func (v *values) leaf(rank, index int) value { return v.of([]int32{v.base[rank] + int32(index)}) }
 
-// sum is the multiset of the leaves of a and b.
+// sum returns the multiset of the leaves of a and b.
 func (v *values) sum(a, b value) value {
 	if a < firstMultiset || b < firstMultiset {
 		if a == endless && b >= endless || b == endless && a >= endless {

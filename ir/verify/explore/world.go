@@ -5,8 +5,8 @@ package explore
 type world struct {
 	*program
 	slots      int
-	pos        []int32 // of a block: actions done
-	sent, took []int32 // of a connection: messages
+	pos        []int32 // by block: actions done
+	sent, took []int32 // by connection: messages
 	cell       []value
 	message    [][]value // of an action that sends: what it sent
 	trace      []int32   // actions done
@@ -38,7 +38,7 @@ func newWorld(x *program, slots int) *world {
 	return w
 }
 
-// next is the action that block b would do, or -1 at its end.
+// next returns the action that block b would do, or -1 at its end.
 func (w *world) next(b int32) int32 {
 	if e := w.first[b] + w.pos[b]; e < w.first[b+1] {
 		return e
@@ -46,7 +46,7 @@ func (w *world) next(b int32) int32 {
 	return -1
 }
 
-// ready says whether block b can move.
+// ready reports whether block b can move.
 func (w *world) ready(b int32) bool {
 	e := w.next(b)
 	if e < 0 {

@@ -9,7 +9,7 @@ import (
 // besideTwo is the word of --vs for the two-sided program that was lowered.
 const besideTwo = "two"
 
-// beside is what is measured beside ours that is not NCCL, or "".
+// beside returns what is measured beside ours that is not NCCL, or "".
 func (w *benchWorld) beside() string {
 	if w.vs == besideTwo {
 		return besideTwo
@@ -17,7 +17,7 @@ func (w *benchWorld) beside() string {
 	return ""
 }
 
-// twoSidedOps are the calls of the two-sided program that was lowered, by the engine that such programs have.
+// twoSidedOps returns the calls of the two-sided program that was lowered, by the engine that such programs have.
 func (w *benchWorld) twoSidedOps(ctx context.Context, c *bench.Call) ([]bench.Op, error) {
 	form := &bench.Form{Name: besideTwo, Program: w.twoSided[0]}
 	if c.Coll.Inplace {

@@ -18,7 +18,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// gpus are the device's, or nil where it has none that work beside the host.
+// gpus returns the device's, or nil where it has none that work beside the host.
 func (p *benchPlan) gpus(job *processes.Job) executor.GPUs {
 	if open := devices.GPUs[p.device]; open != nil && job == nil {
 		return open()
@@ -26,7 +26,7 @@ func (p *benchPlan) gpus(job *processes.Job) executor.GPUs {
 	return job.GPUs(p.device)
 }
 
-// count is how many ranks a collective has that nobody has given a number of.
+// count returns how many ranks a collective has that nobody has given a number of.
 func (p *benchPlan) count(job *processes.Job) (int, error) {
 	switch gpus := p.gpus(job); {
 	case p.ranks > 0:
@@ -40,7 +40,7 @@ func (p *benchPlan) count(job *processes.Job) (int, error) {
 	return 4, nil
 }
 
-// calls are what may be measured.
+// calls returns what may be measured.
 func (w *benchWorld) calls() (list []*bench.Call) {
 	for _, bytes := range w.sizes {
 		for _, inplace := range [2]bool{false, true} {

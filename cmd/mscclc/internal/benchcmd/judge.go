@@ -186,7 +186,7 @@ func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 	return forms
 }
 
-// widened is the variant that a form was measured as.
+// widened returns the variant that a form was measured as.
 func (j *judging) widened(t bench.Tried) choose.Variant {
 	v := j.variants[t.Name]
 	v.Columns, v.Threads, v.Tile = t.Columns, t.Threads, t.Tile
@@ -247,7 +247,7 @@ func (j *judging) verdict() error {
 	return nil
 }
 
-// searching are the measurements of a search, of which there are many.
+// searching returns the measurements of a search, of which there are many.
 func (w *benchWorld) searching() bench.Measuring {
 	m := w.measuring
 	if w.OneGiven("replays") == "" {

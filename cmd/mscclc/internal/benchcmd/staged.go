@@ -179,7 +179,7 @@ func (t *stagedTuning) write() error {
 	return t.a.WriteTo(t.out, func(out io.Writer) error { return t.rules.Write(out) })
 }
 
-// timed is what was found of a size. NCCL's time is its least.
+// timed returns what was found of a size. NCCL's time is its least.
 func (t *stagedTuning) timed(bytes int64, list []bench.Entrant) bundle.TimedSize {
 	s := bundle.TimedSize{Bytes: bytes}
 	for _, e := range slices.Backward(list) {

@@ -46,7 +46,8 @@ var (
 	packetTiles = []int64{16 << 10, 32 << 10, 64 << 10, 128 << 10}
 )
 
-// laned are the variants in several lanes that are measured: for calls of each size from choose.LanesFrom on those that
+// laned returns the variants in several lanes that are measured: for calls of each size from choose.LanesFrom on those
+// that
 // --tune measures, as far as a program takes a number of ranks. Calls that no program can be simulated for have none.
 func (t *stagedTuning) laned() (list []choose.Variant) {
 	for _, bytes := range t.benchPlan.sizes {
@@ -73,7 +74,8 @@ func (t *stagedTuning) laned() (list []choose.Variant) {
 	return list
 }
 
-// forms are those that a search of a size begins with: each program as wide as a guess, and as it was fastest before.
+// forms returns the forms that a search of a size begins with: each program as wide as a guess, and as it was fastest
+// before.
 func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
 	for _, s := range t.stock {
 		within := protocolBytes[s.Protocol]
@@ -96,7 +98,7 @@ func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
 	return list
 }
 
-// widthsOf are the widths that are worth trying of a form.
+// widthsOf returns the widths that are worth trying of a form.
 func (t *stagedTuning) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
 	w := &bench.Widths{Threads: []int64{128, 256, 512}, Tiles: packetTiles}
 	if f.Program.Protocol == ir.Simple {

@@ -10,7 +10,7 @@ import (
 	"mscclc/ir"
 )
 
-// lanedTuning is a tuning of 8 H200s, for sizes.
+// lanedTuning returns a tuning of 8 H200s, for sizes.
 func lanedTuning(kind ir.Kind, own choose.Shelf, sizes ...int64) *stagedTuning {
 	plan := &benchPlan{benchFlags: &benchFlags{}, dtype: data.BF16, sizes: sizes, own: own}
 	return &stagedTuning{benchWorld: &benchWorld{benchPlan: plan, chooser: &choose.Chooser{Device: "NVIDIA H200"},

@@ -77,7 +77,7 @@ func (w *benchWorld) otherNodes() string {
 	return ""
 }
 
-// tooWide is what is wrong with a rule that has more replicas than the device.
+// tooWide returns what is wrong with a rule that has more replicas than the device.
 func (w *benchWorld) tooWide(r *choose.Rule) diag.List {
 	if devices.GPUs[w.device] != nil || r.Columns <= executor.DefaultMaxColumns {
 		return nil

@@ -28,7 +28,7 @@ const mostOverNodes, mostAlike = 36, 2
 // overNodesTime is how long a size is tuned there unless --tune-time says otherwise.
 const overNodesTime = 30 * time.Second
 
-// tuneLimit is how long a size is tuned, in each placement.
+// tuneLimit returns how long a size is tuned, in each placement.
 func (w *benchWorld) tuneLimit() time.Duration {
 	if w.on != "" && w.OneGiven("tune-time") == "" {
 		return overNodesTime
@@ -48,7 +48,7 @@ var (
 	triedTiles = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
 )
 
-// widths are those that a search looks among; nil are the usual ones.
+// widths returns the widths that a search looks among; nil are the usual ones.
 func (w *benchWorld) widths() *bench.Widths {
 	switch {
 	case devices.GPUs[w.device] == nil:
@@ -128,7 +128,7 @@ func (is *found) add(f *bench.Form, v choose.Variant, guess bench.Width, before 
 	is.forms = append(is.forms, f, guess.Of(*f))
 }
 
-// likely are the variants that are measured for a call, the likeliest first, and few of those with several lanes.
+// likely returns the variants that are measured for a call, the likeliest first, and few of those with several lanes.
 func (w *benchWorld) likely(call choose.Call, bytes int64) (list []choose.Variant, err error) {
 	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())
 	switch {
@@ -162,9 +162,10 @@ func (w *benchWorld) likely(call choose.Call, bytes int64) (list []choose.Varian
 	return append(list, port...), nil
 }
 
-// overNodes are the variants that are measured on several nodes. The simulation knows little of the network there, so
-// of each algorithm the likeliest form is measured, however far from the best it is simulated, and then other forms of
-// it. Programs that do the same in the same blocks, such as those of LL where no two ranks are of one node, count once.
+// overNodes returns the variants that are measured on several nodes. The simulation knows little of the network there,
+// so of each algorithm the likeliest form is measured, however far from the best it is simulated, and then other forms
+// of it. Programs that do the same in the same blocks, such as those of LL where no two ranks are of one node, count
+// once.
 func (w *benchWorld) overNodes(call choose.Call, ranked []choose.Variant) (list []choose.Variant) {
 	type kind struct {
 		program, sided string
@@ -257,8 +258,8 @@ func (w *benchWorld) distinct(call choose.Call, list []choose.Variant) []choose.
 	})
 }
 
-// otherLanes are the lanes, and copies of scratch, that are tried beside those of the fastest; and, where replicas can
-// share CTAs, those of the fastest with such.
+// otherLanes returns the lanes, and copies of scratch, that are tried beside those of the fastest; and, where replicas
+// can share CTAs, those of the fastest with such.
 func otherLanes(of choose.InLanes, shared bool) (list []choose.InLanes) {
 	for _, lanes := range []int{0, 4, 8, 16} {
 		if lanes != of.Lanes {
@@ -280,7 +281,7 @@ func otherLanes(of choose.InLanes, shared bool) (list []choose.InLanes) {
 // portWorth are the bytes of a call from which on it is tried whether copies by a port are sooner.
 const portWorth = 1 << 20
 
-// guessed is a width that is about right on GPUs with some hundred multiprocessors.
+// guessed returns a width that is about right on GPUs with some hundred multiprocessors.
 func guessed(bytes int64) (columns, threads int) {
 	switch {
 	case bytes <= 16<<10:

@@ -193,7 +193,7 @@ func (w *benchWorld) checkOwn() error {
 	return nil
 }
 
-// shared says whether ranks have a device in common.
+// shared reports whether ranks have a device in common.
 func shared(devices []bench.Device) bool {
 	type place struct {
 		host   string

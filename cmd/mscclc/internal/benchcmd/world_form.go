@@ -20,10 +20,10 @@ import (
 
 // This file says which form measures a size.
 
-// anyGiven is the file's program, for calls out of place where it has one for them, else in place.
+// anyGiven returns the file's program, for calls out of place where it has one for them, else in place.
 func (w *benchWorld) anyGiven() *ir.Program { return cmp.Or(w.given[0], w.given[1]) }
 
-// form is what measures a size.
+// form returns what measures a size.
 func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace bool) (*bench.Form, error) {
 	if f, ok := w.forms[formKey{bytes, inplace}]; ok {
 		return f, nil
@@ -73,7 +73,7 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 	return f, nil
 }
 
-// mostReplicas is how many replicas of a program the device may have.
+// mostReplicas returns how many replicas of a program the device may have.
 func (w *benchWorld) mostReplicas() int {
 	if devices.GPUs[w.device] == nil {
 		return executor.DefaultMaxColumns

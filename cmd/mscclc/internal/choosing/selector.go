@@ -29,7 +29,7 @@ func Selector(kind string, t *topology.Topology, costs *simulate.Costs, call sim
 	return s, nil
 }
 
-// Nothing is the error that no program serves: it has a note for each reason.
+// Nothing returns the error that no program serves: it has a note for each reason.
 func Nothing(s *choose.Selector, err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	d := diag.New(diag.Unsupported, diag.Span{}, "%s", lines[0])

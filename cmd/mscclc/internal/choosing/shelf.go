@@ -20,7 +20,7 @@ const OwnUsage = `FILEs are programs of your own, to be compared with the catalo
 whose parameters ranks (or nodes and gpus) and root are set as the catalog's are, or a program (XML, .mprog), which runs
 as it is.`
 
-// FilesBeside is the usage error of files beside what is no collective.
+// FilesBeside returns the usage error of files beside what is no collective.
 func FilesBeside(command, arg string) error {
 	return cli.Usagef("%s takes files beside a collective, and one file alone; %q is no collective: there are %s",
 		command, arg, cli.List(cli.CollectiveNames()))
@@ -96,7 +96,7 @@ func Unfit(own *choose.Own, why error) error {
 	return diag.List{diag.New(diag.Unsupported, cli.FileSpan(own.File), "%v", why)}
 }
 
-// algorithmNames are the files of the catalog, as messages name them.
+// algorithmNames returns the files of the catalog, as messages name them.
 func algorithmNames() (names []string) {
 	for _, kind := range choose.Collectives() {
 		for _, name := range cli.AlgorithmsOf(kind.String()) {

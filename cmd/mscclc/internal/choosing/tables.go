@@ -7,7 +7,8 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 )
 
-// ReadTables is what variants are chosen by: what --table has, before what is built in; own is nil where there is no
+// ReadTables returns what variants are chosen by: what --table has, before what is built in; own is nil where there is
+// no
 // --table. The table may name programs of the shelf. The tables that are built in were measured without these, and do
 // not count beside some.
 func ReadTables(table string, shelf choose.Shelf) (all, own *choose.Table, err error) {

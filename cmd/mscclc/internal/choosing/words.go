@@ -26,7 +26,7 @@ func DifferNote(program string, differs bool, dtype data.DType) string {
 	return fmt.Sprintf("sums of %s differ in the last bits between ranks", path.Base(program))
 }
 
-// Params are what -p sets of a collective, with the values that it has otherwise.
+// Params returns what -p sets of a collective, with the values that it has otherwise.
 func Params(kind ir.Kind) []syntax.ParamInfo {
 	params := []syntax.ParamInfo{{Name: "ranks", Default: strconv.Itoa(DefaultRanks)}}
 	if kind.Rooted() {

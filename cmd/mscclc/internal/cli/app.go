@@ -41,7 +41,7 @@ func NewApp(args []string, stdin io.Reader, stdout, stderr io.Writer, endings fu
 // Mute leaves out the results: another process of the same job prints them.
 func (a *App) Mute() { a.Stdout = &product{Writer: io.Discard} }
 
-// Talking is a with its results among the messages: stdout is something else.
+// Talking returns a with its results among the messages: stdout is something else.
 func (a *App) Talking() *App {
 	talk := *a
 	talk.Stdout = &product{Writer: a.Stderr}

@@ -13,7 +13,7 @@ import (
 
 // This file knows what the catalog has.
 
-// CatalogPrograms are the algorithms of the catalog, without its libraries.
+// CatalogPrograms returns the algorithms of the catalog, without its libraries.
 func CatalogPrograms() (names []string) {
 	for _, name := range algorithms.Names() {
 		if text, err := algorithms.Open(name); err == nil && strings.Contains(string(text), "\nalgorithm ") {
@@ -39,7 +39,7 @@ func (s *Source) noLibrary() error {
 	return diag.List{d.WithHint("name an algorithm of this collective: %s", List(AlgorithmsOf(path.Dir(name))))}
 }
 
-// CollectiveNames are the collectives that bench and select know.
+// CollectiveNames returns the collectives that bench and select know.
 func CollectiveNames() []string {
 	var names []string
 	for _, k := range choose.Collectives() {
@@ -48,7 +48,7 @@ func CollectiveNames() []string {
 	return names
 }
 
-// FirstSentence is the first sentence of the comment that text begins with, as
+// FirstSentence returns the first sentence of the comment that text begins with, as
 // far as a colon or a parenthesis.
 func FirstSentence(text string) string {
 	var words []string

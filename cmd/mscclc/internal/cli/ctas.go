@@ -90,7 +90,7 @@ func (c *CTAs) Replicas(p *ir.Program, most int, shared bool) (n int, note strin
 		diag.Counted(blocks, "thread block"))
 }
 
-// sharing is what a note says behind the numbers of replicas and blocks where CTAs need not be their product.
+// sharing returns what a note says behind the numbers of replicas and blocks where CTAs need not be their product.
 func sharing(p *ir.Program, shared bool) string {
 	switch {
 	case p.Shared() == 1:

@@ -111,7 +111,7 @@ func asksJSON(args []string) (asked bool) {
 	return asked
 }
 
-// ExitCode is the exit code for what was found: its worst.
+// ExitCode returns the exit code for what was found: its worst.
 func ExitCode(list diag.List) int {
 	code := ExitInput
 	for _, d := range list {

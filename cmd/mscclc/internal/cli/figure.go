@@ -15,7 +15,7 @@ func ByFlag(flags *pflag.FlagSet, by *string, what string) {
 		simulate.FigureNames())
 }
 
-// FigureOf is the figure that --by names.
+// FigureOf returns the figure that --by names.
 func FigureOf(by string) (simulate.Figure, error) {
 	f, ok := simulate.FigureByName(by)
 	if !ok {

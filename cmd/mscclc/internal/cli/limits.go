@@ -32,7 +32,7 @@ func LimitFlag(f *pflag.FlagSet, l *Limits, names []string) {
 	f.Var(l, "limit", "raise a limit that a message named: `NAME=N`, with K, M or G; there are "+strings.Join(names, ", "))
 }
 
-// LimitNames are the limits by the names that messages use: the language's, and those of programs.
+// LimitNames returns the limits by the names that messages use: the language's, and those of programs.
 func LimitNames() []string { return append(syntax.LimitNames(), "insts", "moves", "work") }
 
 // String implements pflag.Value.

@@ -102,8 +102,8 @@ func outputError(path string, err error) error {
 	return err
 }
 
-// resolved is where path leads, through links to files that need not exist. What is neither a file nor a folder, such
-// as /dev/stdout in a pipeline, keeps its name: the pipe behind it has none.
+// resolved returns where path leads, through links to files that need not exist. What is neither a file nor a folder,
+// such as /dev/stdout in a pipeline, keeps its name: the pipe behind it has none.
 func resolved(path string) string {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return path

@@ -29,9 +29,9 @@ func (e *excerpts) Write(b []byte) (int, error) {
 // endings are those of the files that messages quote lines of.
 var endings = []string{".mscl", ".xml", ".mprog", ".json", ".table", ".topo", ".rules"}
 
-// Text is what a file that messages name holds, or nil where its lines are not quoted. A program or a library may name
-// any file of the machine, so that lines are quoted only of files that the user named and that are called as such files
-// are, and of valid algorithms and libraries.
+// Text returns what a file that messages name holds, or nil where its lines are not quoted. A program or a library may
+// name any file of the machine, so that lines are quoted only of files that the user named and that are called as such
+// files are, and of valid algorithms and libraries.
 func (a *App) Text(name string) []byte { return files.TrimMark(a.textOf(name)) }
 
 func (a *App) textOf(name string) []byte {

@@ -58,7 +58,7 @@ func NewReport(file string, found diag.List, p *ir.Program) Report {
 	return r
 }
 
-// Title is the collective of p, its name and its root, as messages have them: "broadcast chain from rank 2".
+// Title returns the collective of p, its name and its root, as messages have them: "broadcast chain from rank 2".
 func Title(p *ir.Program) string {
 	name := kindName(p)
 	if p.Name != "" {
@@ -73,7 +73,7 @@ func Title(p *ir.Program) string {
 	return name
 }
 
-// kindName is the collective of p as the language calls it.
+// kindName returns the collective of p as the language calls it.
 func kindName(p *ir.Program) string {
 	if p.Coll.Kind == ir.Opaque {
 		return ir.Custom.String()

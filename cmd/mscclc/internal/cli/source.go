@@ -122,7 +122,7 @@ func (a *App) OpenTopology(spec string) (*topology.Topology, error) {
 	return t, err
 }
 
-// FileSpan is the position of what concerns a whole file.
+// FileSpan returns the position of what concerns a whole file.
 func FileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
 
 // sniffed tells what a file holds by how it begins, so that names do not matter.

@@ -125,8 +125,8 @@ var others = map[string][]string{
 	"msccl++": {"mscclpp"},
 }
 
-// DidYouMean is the hint of a usage error about a word that is none of names: those that others has for it, a near one,
-// or otherwise.
+// DidYouMean returns the hint of a usage error about a word that is none of names: those that others has for it, a near
+// one, or otherwise.
 func DidYouMean(arg string, names []string, otherwise string) string {
 	meant := slices.DeleteFunc(slices.Clone(others[strings.ToLower(arg)]),
 		func(name string) bool { return !slices.Contains(names, name) })
@@ -139,7 +139,7 @@ func DidYouMean(arg string, names []string, otherwise string) string {
 	return otherwise
 }
 
-// Unknown is the usage error about a word that is none of the names of what it should be, such as a type.
+// Unknown returns the usage error about a word that is none of the names of what it should be, such as a type.
 func Unknown(what, word string, names []string) error {
 	near := DidYouMean(word, names, "")
 	if near != "" {
@@ -148,7 +148,7 @@ func Unknown(what, word string, names []string) error {
 	return Usagef("%q is not a %s", word, what).Hint("%sthere are %s", near, List(names))
 }
 
-// MeantRun is the hint of a usage error about a word that is no command, and perhaps a program to be run.
+// MeantRun returns the hint of a usage error about a word that is no command, and perhaps a program to be run.
 func MeantRun(arg string) string {
 	if name := Collective(arg); Exists(arg) || len(AlgorithmsOf(name)) > 0 || slices.Contains(CatalogPrograms(), name) {
 		return "did you mean mscclc run " + arg + "?"
@@ -156,7 +156,7 @@ func MeantRun(arg string) string {
 	return "see mscclc --help"
 }
 
-// CommandNames are the commands that a person may mean.
+// CommandNames returns the commands that a person may mean.
 func CommandNames(root *cobra.Command) (names []string) {
 	for _, c := range root.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
@@ -166,7 +166,7 @@ func CommandNames(root *cobra.Command) (names []string) {
 	return names
 }
 
-// UnknownTarget is the usage error about a word that is no target.
+// UnknownTarget returns the usage error about a word that is no target.
 func UnknownTarget(word string) error {
 	wrong, near := fmt.Sprintf("%q is not a target", word), DidYouMean(word, TargetNames(), "")
 	if strings.EqualFold(word, "nccl") {
@@ -270,7 +270,7 @@ func noSuchFile(arg string) error {
 	return diag.List{d.WithHint("mscclc list shows the catalog")}
 }
 
-// DtypeNames are the types of elements.
+// DtypeNames returns the types of elements.
 func DtypeNames() []string {
 	names := make([]string, len(data.DTypes))
 	for i := range data.DTypes {
@@ -279,7 +279,7 @@ func DtypeNames() []string {
 	return names
 }
 
-// TargetNames are the targets of compile.
+// TargetNames returns the targets of compile.
 func TargetNames() []string {
 	names := make([]string, len(codegen.Targets))
 	for i, t := range codegen.Targets {
@@ -288,7 +288,7 @@ func TargetNames() []string {
 	return names
 }
 
-// CodeNames are the codes of all errors and warnings.
+// CodeNames returns the codes of all errors and warnings.
 func CodeNames() (names []string) {
 	for _, c := range diag.Codes() {
 		names = append(names, string(c))

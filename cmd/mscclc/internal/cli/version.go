@@ -5,7 +5,7 @@ import "runtime/debug"
 // version is what a release is called; the linker sets it.
 var version string
 
-// Version is the module's version, or the commit that it was built from.
+// Version returns the module's version, or the commit that it was built from.
 func Version() string {
 	if version != "" {
 		return version

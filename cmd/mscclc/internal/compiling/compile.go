@@ -152,7 +152,7 @@ func (f *compileFlags) program(a *cli.App, s *cli.Source, arg string, target *co
 	return compileSource(a, s, &f.Flags, d)
 }
 
-// pipelineUnit is how many bytes a turn of a pipeline moves, or 0.
+// pipelineUnit returns how many bytes a turn of a pipeline moves, or 0.
 func (f *compileFlags) pipelineUnit(target *codegen.Target) (int64, error) {
 	switch {
 	case f.pipeline == "":

@@ -21,7 +21,7 @@ type dumper struct {
 	names  []string // what there is to be dumped
 }
 
-// DumpNames are the stages in their order: a file's number is its place here.
+// DumpNames returns the stages in their order: a file's number is its place here.
 func DumpNames(oneSided bool) []string {
 	names := []string{"chunks"}
 	if !oneSided {

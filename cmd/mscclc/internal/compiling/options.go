@@ -87,7 +87,7 @@ var SideNames = []string{"one", "two", loweredSides}
 // loweredSides asks for the two-sided lowering, and for what that is lowered to.
 const loweredSides = "lowered"
 
-// Settings are the parameters that are set, by -p and by --ranks.
+// Settings returns the parameters that are set, by -p and by --ranks.
 func (c *Flags) Settings() []string {
 	if c.RanksSetting == "" {
 		return c.Params
@@ -146,7 +146,7 @@ func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 	return opt, nil
 }
 
-// OneSided says whether the one-sided lowering is asked for: by itself, or by a target that has no other.
+// OneSided reports whether the one-sided lowering is asked for: by itself, or by a target that has no other.
 func (c *Flags) OneSided() bool { return c.Sided == "one" || c.Target == "mscclpp" }
 
 // Staged reports whether --staged is given.
@@ -221,7 +221,7 @@ func (c *Flags) UnfitProgram(kind codegen.FileKind, others ...string) string {
 	return c.OneGiven(rest...)
 }
 
-// CompiledAlready is the usage error about a flag that only a compilation can follow, of a file that is none of an
+// CompiledAlready returns the usage error about a flag that only a compilation can follow, of a file that is none of an
 // algorithm.
 func CompiledAlready(name, flag string) error {
 	err := cli.Usagef("%s is compiled already: %s cannot change it", diag.Printable(name), flag)

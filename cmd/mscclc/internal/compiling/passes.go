@@ -32,7 +32,7 @@ func Passes(oneSided bool) (rows []Pass) {
 	return rows
 }
 
-// PassNames are the names of Passes.
+// PassNames returns the names of Passes.
 func PassNames(oneSided bool) (names []string) {
 	for _, p := range Passes(oneSided) {
 		names = append(names, p.Name)
@@ -84,7 +84,7 @@ func (c *Flags) passesOff() (map[string]bool, error) {
 	return off, nil
 }
 
-// several says whether --nodes names several nodes. Others find its faults.
+// several reports whether --nodes names several nodes. Others find its faults.
 func (c *Flags) several() bool {
 	nodes := c.Nodes
 	n, err := nodes.Count()
@@ -110,7 +110,7 @@ func (c *Flags) passOptions(opt *mscclc.Options) error {
 	return nil
 }
 
-// offBy is the flag that turns a pass off.
+// offBy returns the flag that turns a pass off.
 func (c *Flags) offBy(pass string) string {
 	if c.optimise == 0 {
 		return "-O0"

@@ -14,8 +14,8 @@ import (
 // ranksPerNode is how many GPUs a node has at most where verify shares ranks out.
 const ranksPerNode = 16
 
-// SharesOf are the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them out;
-// none where it has no such parameters.
+// SharesOf returns the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them
+// out; none where it has no such parameters.
 func SharesOf(f *syntax.File, n int) (shares [][]string) {
 	has := map[string]bool{}
 	for _, s := range f.Stmts {

@@ -142,7 +142,7 @@ func ValueOf(cmd *cobra.Command, flag *pflag.Flag) (at Place, ok bool) {
 	return Place{}, false
 }
 
-// complete is a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than
+// complete returns a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than
 // those offered, and nothing else fits, the shell offers files as it does for other programs.
 func (at Place) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if at.anyFile {

@@ -91,7 +91,7 @@ func algorithmWords(at cursor) (list []string) {
 	return list
 }
 
-// algorithmDoc is the first sentence of an algorithm of the catalog.
+// algorithmDoc returns the first sentence of an algorithm of the catalog.
 func algorithmDoc(name string) string {
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -127,7 +127,7 @@ func topicWords(at cursor) (list []string) {
 	return list
 }
 
-// codeDoc is the first sentence about a code, without its full stop.
+// codeDoc returns the first sentence about a code, without its full stop.
 func codeDoc(code string) string {
 	e, _ := diag.Explain(diag.Code(code))
 	return strings.TrimSuffix(e.First(), ".")
@@ -219,7 +219,7 @@ func parameterWords(at cursor) (list []string) {
 	return list
 }
 
-// parametersOf are the parameters of the algorithm or the collective that arg names, or none.
+// parametersOf returns the parameters of the algorithm or the collective that arg names, or none.
 func parametersOf(arg string) []syntax.ParamInfo {
 	if kind, ok := ir.KindByName(cli.Collective(arg)); ok && choose.IsCollective(kind.String()) && !cli.Exists(arg) {
 		return choosing.Params(kind)
@@ -271,7 +271,7 @@ func (c cursor) passes(names []string) []string {
 	return withDocs(names, func(name string) string { return compiling.PassDoc(c.OneSided(), name) })
 }
 
-// OneSided says whether the flags before the cursor ask for one-sided programs.
+// OneSided reports whether the flags before the cursor ask for one-sided programs.
 func (c cursor) OneSided() bool {
 	is := func(flag, value string) bool {
 		f := c.cmd.Flags().Lookup(flag)

@@ -21,10 +21,10 @@ var Table = map[string]func() executor.Device{
 	"hip":  func() executor.Device { return hip.Device() },
 }
 
-// Names are those of Table.
+// Names returns the names of Table.
 func Names() []string { return slices.Sorted(maps.Keys(Table)) }
 
-// Built are those that this build has.
+// Built returns the names of the devices that this build has.
 func Built() []string {
 	if !HasCPU {
 		return []string{}
@@ -36,7 +36,7 @@ func Built() []string {
 // of some numbers.
 var GPUs = map[string]func(...int) executor.GPUs{"cuda": cuda.Device, "hip": hip.Device}
 
-// SharesCTAs says whether replicas can share CTAs on a device (ir.TB).
+// SharesCTAs reports whether replicas can share CTAs on a device (ir.TB).
 func SharesCTAs(device string) bool {
 	gpus := GPUs[device]
 	return gpus != nil && executor.UsualWidth(gpus()).Shares

@@ -92,7 +92,7 @@ func (b *base) topology(r *measure.Result) func(io.Writer) error {
 	}
 }
 
-// number is a rounded number as files have it.
+// number returns a rounded number as files have it.
 func number(v float64) string { return strconv.FormatFloat(rounded(v), 'f', -1, 64) }
 
 // costs writes the costs of the device, with what a message takes of the proxies that was measured.

@@ -149,7 +149,7 @@ func eachSlot(operands []ir.Operand, count int32, do func(at dotSlot, nth int32)
 	}
 }
 
-// arrows are those from the signal that a wait is for, the last where it is one
+// arrows returns the arrows from the signal that a wait is for, the last where it is one
 // of an earlier pass; chunks of packets have one writer.
 func (e *dotEnds) arrows(buf ir.Buf) []string {
 	var list []string

@@ -135,7 +135,7 @@ func newLooks(p *ir.Program, between func(a, b int32) medium) *StepLooks {
 	return l
 }
 
-// lookOf is the look of a step of tb.
+// lookOf returns the look of a step of tb.
 func lookOf(p *ir.Program, tb *ir.TB, s *ir.Step, between func(a, b int32) medium) stepLook {
 	info := s.Op.Info()
 	switch {

@@ -87,7 +87,7 @@ func (d *timeline) row(s *executor.Span) row {
 	return row{rank, block, s.Column}
 }
 
-// blockName is what a row of a timeline calls a block of a rank: a lane where the one-sided lowering made several.
+// blockName returns what a row of a timeline calls a block of a rank: a lane where the one-sided lowering made several.
 // Those of execution plans and of the channel level are the author's thread blocks.
 func blockName(p *ir.Program, rank, block int) string {
 	word := "block"
@@ -170,7 +170,7 @@ func svgText(out io.Writer, x, y int, attributes, text string) {
 	fmt.Fprintf(out, `<text x="%d" y="%d"%s>%s</text>`+"\n", x, y, attributes, html.EscapeString(text))
 }
 
-// x is where a time is drawn, in pixels.
+// x returns where a time is drawn, in pixels.
 func (d *timeline) x(t time.Duration) float64 {
 	return nameWidth + float64(t)/float64(max(d.end, 1))*float64(d.width)
 }
@@ -221,7 +221,7 @@ func (d *timeline) legend(out io.Writer, y int) {
 	}
 }
 
-// lookHeight is where a box of a look lies in a row: signals are thin, since they move no data.
+// lookHeight returns where a box of a look lies in a row: signals are thin, since they move no data.
 func lookHeight(look stepLook, top, height int) (int, int) {
 	if look == signals {
 		return top + (height-signalHeight)/2, signalHeight
@@ -254,7 +254,7 @@ func (d *timeline) box(out io.Writer, s *executor.Span, top int) {
 		html.EscapeString(text), s.Pass, micros(began), micros(s.Begin+s.Length))
 }
 
-// tick is the time between two marks of an axis: 1, 2 or 5 of a power of ten, and at most twelve of them.
+// tick returns the time between two marks of an axis: 1, 2 or 5 of a power of ten, and at most twelve of them.
 func tick(end time.Duration) time.Duration {
 	for unit := time.Duration(1); ; unit *= 10 {
 		for _, n := range []time.Duration{1, 2, 5} {

@@ -125,7 +125,7 @@ func (t *drawnTable) has(rank int, buf ir.Buf) int {
 	return t.d.scratch[buf-ir.Scratch].Chunks
 }
 
-// beyond says whether some rank has chunk i of buf elsewhere than in its buffer first.
+// beyond reports whether some rank has chunk i of buf elsewhere than in its buffer first.
 func (t *drawnTable) beyond(first, buf ir.Buf, i int) bool {
 	for r := range t.d.Coll.Ranks {
 		if i >= t.has(r, buf) {
@@ -139,7 +139,7 @@ func (t *drawnTable) beyond(first, buf ir.Buf, i int) bool {
 	return false
 }
 
-// at is the cell of a column in rank's memory, or -1.
+// at returns the cell of a column in rank's memory, or -1.
 func (t *drawnTable) at(rank int, c tableColumn) int {
 	if c.index >= t.has(rank, c.buf) {
 		return -1

@@ -93,7 +93,7 @@ func (t *tableRun) sum(op *drawnOp, k int, reads func(cell int)) (x eval.Value) 
 	return x
 }
 
-// cell is the cell of the k-th chunk from r on.
+// cell returns the cell of the k-th chunk from r on.
 func (t *tableRun) cell(r *ir.Ref, k int) int {
 	if r.Buf >= ir.Scratch {
 		return t.mem.Cell(int(r.Rank), ir.Scratch, t.base[r.Buf-ir.Scratch]+int(r.Index)+k)

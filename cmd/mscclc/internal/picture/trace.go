@@ -63,7 +63,7 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// laneOf is the number of a replica's thread among those of its rank.
+// laneOf returns the number of a replica's thread among those of its rank.
 func laneOf(block int, column int32) int { return block<<12 + int(column) }
 
 // traceNames names the ranks and the replicas of blocks of which t has spans.
@@ -96,8 +96,8 @@ func traceNames(p *ir.Program, t *executor.Trace) []TraceEvent {
 	return events
 }
 
-// messageLane is the number of the thread that has the messages which a rank sends to another one, or receives from it.
-// It is behind those of blocks.
+// messageLane returns the number of the thread that has the messages which a rank sends to another one, or receives
+// from it. It is behind those of blocks.
 func messageLane(m *executor.Message) int {
 	n := 1<<30 + 2*int(m.Peer)
 	if m.Received {
@@ -113,7 +113,7 @@ func messageName(m *executor.Message) string {
 	return fmt.Sprintf("to rank %d", m.Peer)
 }
 
-// messageEvent is a message between nodes.
+// messageEvent returns a message between nodes.
 func messageEvent(p *ir.Program, m *executor.Message) TraceEvent {
 	rank, block, step := p.Place(m.Step)
 	return TraceEvent{Name: messageName(m), Category: "network", Phase: "X", Process: int(m.Rank), Thread: messageLane(m),
@@ -122,7 +122,8 @@ func messageEvent(p *ir.Program, m *executor.Message) TraceEvent {
 			"replicas": fmt.Sprintf("%d to %d", m.Column, m.Column+m.Columns-1)}}
 }
 
-// spanEvent is one step. Its name is its look, so that Perfetto, which colours by names, gives each look one colour.
+// spanEvent returns one step. Its name is its look, so that Perfetto, which colours by names, gives each look one
+// colour.
 func spanEvent(p *ir.Program, s *executor.Span, looks *StepLooks) TraceEvent {
 	rank, block, step := p.Place(s.Step)
 	what, look := &p.Steps[s.Step], looks.of[s.Step]

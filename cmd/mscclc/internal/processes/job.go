@@ -51,7 +51,7 @@ var launchers = [...]struct{ index, size, local, beside string }{
 // The port of torchrun's own store is MASTER_PORT; ours is the one above.
 const masterHost, masterPort = "127.0.0.1", 29400
 
-// Started says whether --procs has started this process.
+// Started reports whether --procs has started this process.
 func Started() bool { return os.Getenv(envIndex) != "" }
 
 // Of reads a job from the environment; nil is a process alone.
@@ -139,8 +139,8 @@ func (j *Job) Leave() {
 	}
 }
 
-// GPUs are those of a device that this process of the job has: its own, or where it is shown only one, that. On the CPU
-// it is its share of the host's processors. Without a job on the CPU there are none.
+// GPUs returns the GPUs of a device that this process of the job has: its own, or where it is shown only one, that. On
+// the CPU it is its share of the host's processors. Without a job on the CPU there are none.
 func (j *Job) GPUs(device string) executor.GPUs {
 	open := devices.GPUs[device]
 	switch {

@@ -116,7 +116,8 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 	return c, nil
 }
 
-// defaultRanks is the number of ranks where none is given: one for each process that a launcher has started. Those that
+// defaultRanks returns the number of ranks where none is given: one for each process that a launcher has started. Those
+// that
 // --procs starts may have several.
 func defaultRanks() int {
 	job, err := processes.Of(os.Getenv)

@@ -217,8 +217,8 @@ func (r *runResult) timed(c *ir.Collective, elapsed time.Duration) {
 	}
 }
 
-// timeText is the time and the bandwidths of the fastest iteration, in the words and units of bench. It is empty where
-// an iteration did not end, or nothing was compared.
+// timeText returns the time and the bandwidths of the fastest iteration, in the words and units of bench. It is empty
+// where an iteration did not end, or nothing was compared.
 func (r *runResult) timeText() string {
 	if r.Seconds == 0 || len(r.found) > 0 {
 		return ""

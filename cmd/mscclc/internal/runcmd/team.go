@@ -54,7 +54,7 @@ func joinTeam(ctx context.Context, a *cli.App, job *processes.Job, f *runFlags) 
 	return t, nil
 }
 
-// on is the node of each of so many ranks, or nil where there is no team.
+// on returns the node of each of so many ranks, or nil where there is no team.
 func (t *team) on(ranks int) []int {
 	if t == nil {
 		return nil
@@ -66,7 +66,7 @@ func (t *team) on(ranks int) []int {
 	return node
 }
 
-// traceFile is the file for a trace of this process: FILE.json, or FILE.N.json where there are several, from 0 on.
+// traceFile returns the file for a trace of this process: FILE.json, or FILE.N.json where there are several, from 0 on.
 func (t *team) traceFile(file string) string {
 	if t == nil || t.x.Size() == 1 {
 		return file
@@ -75,13 +75,13 @@ func (t *team) traceFile(file string) string {
 	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(file, ext), t.x.Index(), ext)
 }
 
-// first says whether this process reports.
+// first reports whether this process reports.
 func (t *team) first() bool { return t == nil || t.x.Index() == 0 }
 
-// lost says whether the team can do nothing more.
+// lost reports whether the team can do nothing more.
 func (t *team) lost() bool { return t != nil && t.x.Lost() != nil }
 
-// ranks are those of this process: all, where there is no team.
+// ranks returns the ranks of this process: all, where there is no team.
 func (t *team) ranks(c *ir.Collective) []int {
 	var x *exchange.Member
 	if t != nil {
@@ -152,7 +152,7 @@ func (t *team) prepare(p *ir.Program, check verify.Options, f *runFlags, dtype d
 	return l, nil
 }
 
-// Program is what runs.
+// Program returns what runs.
 func (l *teamed) Program() *ir.Program { return l.plan.Program() }
 
 // Even says that all chunks of a call must have one length.

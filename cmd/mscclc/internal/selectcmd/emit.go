@@ -126,7 +126,7 @@ func (e *emission) prefix() string {
 	return e.selector.Call.Kind.String() + "_outofplace_"
 }
 
-// path is where the program of range i goes.
+// path returns where the program of range i goes.
 func (e *emission) path(i int, r choose.Stretch) string {
 	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i,
 		strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol)))

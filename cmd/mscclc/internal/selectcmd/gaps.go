@@ -8,7 +8,7 @@ import (
 	"mscclc/codegen"
 )
 
-// gaps are the sizes that a runtime runs none of the programs for.
+// gaps returns the sizes that a runtime runs none of the programs for.
 func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	gaps := []string{}
 	s := e.selector

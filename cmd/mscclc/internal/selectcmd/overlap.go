@@ -58,8 +58,8 @@ func (e *emission) overlaps() ([]string, error) {
 // headOfRCCL are the attributes that rccl reads of each file when it starts.
 var headOfRCCL = []string{"nchunksperloop", "ngpus", "coll", "minBytes", "maxBytes", "inplace", "outofplace"}
 
-// consequence is what rccl does with a file that is not as it should be. When it starts it reads the first element of
-// each; and all of the one that a call is for.
+// consequence returns what rccl does with a file that is not as it should be. When it starts it reads the first element
+// of each; and all of the one that a call is for.
 func consequence(path string) string {
 	const starts, calls = "rccl does not start while it is in the folder", "calls that rccl takes it for fail"
 	file, err := files.Open(path)
@@ -87,7 +87,7 @@ func consequence(path string) string {
 	}
 }
 
-// firstText is what is wrong first.
+// firstText returns what is wrong first.
 func firstText(err error) string {
 	var found diag.List
 	if errors.As(err, &found) && len(found) > 0 {
@@ -106,7 +106,7 @@ func (e *emission) read(path string) (*ir.Program, error) {
 		codegen.ReadOptions{Target: e.selector.Target})
 }
 
-// common are the sizes that two programs are for, if they are for the same calls.
+// common returns the sizes that two programs are for, if they are for the same calls.
 func common(a, b *ir.Program) (from int64, to string, both bool) {
 	placed := func(p *ir.Program) []bool {
 		if !p.InPlace && !p.OutOfPlace {

@@ -21,14 +21,14 @@ import (
 // runtime may have, and more.
 const mostOwn = 1 << 28
 
-// mark is the first line of a program that select writes for a target: a comment, which the runtimes' readers pass
+// mark returns the first line of a program that select writes for a target: a comment, which the runtimes' readers pass
 // over, with a sum of all that follows. A file that begins with its own mark was written by select, and nobody has
 // changed it since.
 func mark(target string, program []byte) string {
 	return fmt.Sprintf("<!-- mscclc select for %s, sha256 %x -->\n", target, sha256.Sum256(program))
 }
 
-// own says whether select wrote the file at path for the target, and it is still as it was.
+// own reports whether select wrote the file at path for the target, and it is still as it was.
 func (e *emission) own(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > mostOwn {
 		return false

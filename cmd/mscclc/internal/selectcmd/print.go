@@ -82,7 +82,7 @@ func printOwn(a *cli.App, own []choose.Standing) error {
 	return w.Flush()
 }
 
-// columnsText is how many replicas a range has, from the fewest to the most.
+// columnsText returns how many replicas a range has, from the fewest to the most.
 func columnsText(widths []choose.Width) string {
 	least, most := widths[0].Columns, widths[0].Columns
 	for _, w := range widths {

@@ -51,7 +51,7 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.C
 	return diag.List{d.WithHint("mscclc topo %s shows its GPUs and the ways between them", f.topology)}
 }
 
-// withNodes is a topology as --topology has it, of so many nodes.
+// withNodes returns a topology as --topology has it, of so many nodes.
 func withNodes(spec string, nodes int) string {
 	name, values, _ := strings.Cut(spec, ":")
 	params := slices.DeleteFunc(strings.Split(values, ","), func(p string) bool {
@@ -111,7 +111,7 @@ func drawSimulated(a *cli.App, arg string, f *Flags, p *ir.Program, t *topology.
 	return nil
 }
 
-// ColumnText is a number of replicas, of which 0 is not known.
+// ColumnText returns a number of replicas, of which 0 is not known.
 func ColumnText(n int) string {
 	if n == 0 {
 		return "-"
@@ -119,7 +119,7 @@ func ColumnText(n int) string {
 	return strconv.Itoa(n)
 }
 
-// MicrosText is a time in microseconds, of which 0 is not known where a latency is.
+// MicrosText returns a time in microseconds, of which 0 is not known where a latency is.
 func MicrosText(micros, latency float64) string {
 	if micros == 0 && latency > 0 {
 		return "-"

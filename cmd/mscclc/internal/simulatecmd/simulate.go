@@ -135,7 +135,7 @@ func (f *Flags) checkLaunch() error {
 	return nil
 }
 
-// least is the least number that a flag takes: 0 is what it has where it is not given.
+// least returns the least number that a flag takes: 0 is what it has where it is not given.
 func (f *Flags) least(flag string) int {
 	if f.Given.Changed(flag) {
 		return 1
@@ -143,7 +143,7 @@ func (f *Flags) least(flag string) int {
 	return 0
 }
 
-// Sizes are what the flags say, and the call that is the same for all.
+// Sizes returns what the flags say, and the call that is the same for all.
 func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 	first, err := cli.ParseBytes(f.Begin)
 	if err != nil {
@@ -175,7 +175,7 @@ func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 	return bench.Sizes(first, last, f.Factor), call, nil
 }
 
-// CostsOf are those that the flags name, or of the topology's device.
+// CostsOf returns the costs that the flags name, or else those of the topology's device.
 func (f *Flags) CostsOf(t *topology.Topology) (*simulate.Costs, error) {
 	if f.Costs != "" {
 		file, err := cli.OpenOf("--costs", f.Costs)
@@ -299,7 +299,7 @@ func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *si
 // manySteps are those of a program above which a size is not simulated in several widths.
 const manySteps = 1 << 16
 
-// widest is how many replicas are fastest, or 0, the executor's own choice, of large programs.
+// widest returns how many replicas are fastest, or 0, the executor's own choice, of large programs.
 func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) int {
 	if len(p.Steps) > manySteps {
 		return 0

@@ -18,7 +18,7 @@ type Measure struct {
 	Unit  int64
 }
 
-// MeasureOf is the measure of a program, whose chunks are equally long where even is true.
+// MeasureOf returns the measure of a program, whose chunks are equally long where even is true.
 func MeasureOf(c *ir.Collective, t data.DType, even bool) Measure {
 	m := Measure{c, t, 1}
 	if even {
@@ -27,13 +27,13 @@ func MeasureOf(c *ir.Collective, t data.DType, even bool) Measure {
 	return m
 }
 
-// Elems is how many elements a piece of a call of so many bytes has.
+// Elems returns how many elements a piece of a call of so many bytes has.
 func (m Measure) Elems(bytes int64) int64 {
 	n := data.PieceElems(m.Coll, bytes, m.DType)
 	return n - n%max(m.Unit, 1)
 }
 
-// Least is how many bytes the smallest call with data has.
+// Least returns how many bytes the smallest call with data has.
 func (m Measure) Least() int64 { return CallBytes(m.Coll, max(m.Unit, 1), m.DType) }
 
 // WithData returns the sizes of which calls have data. If there is none it returns an error, whose hint names the flag
@@ -66,7 +66,7 @@ func TooSmall(bytes, least int64, flag string) error {
 	return diag.List{d.WithHint("the smallest call with data is %s %d", flag, least)}
 }
 
-// CallBytes is what a call of elems elements a piece counts, in bytes.
+// CallBytes returns what a call of elems elements a piece counts, in bytes.
 func CallBytes(c *ir.Collective, elems int64, t data.DType) int64 {
 	return elems * int64(c.Divisor()/max(c.Chunks, 1)) * int64(t.Size())
 }

@@ -104,7 +104,7 @@ func describeProgram(a *cli.App, d *verdict, p *ir.Program, f *verifyFlags) {
 	}
 }
 
-// wants says whether the program is needed after its verdict.
+// wants reports whether the program is needed after its verdict.
 func (d *verdict) wants(f *verifyFlags) bool {
 	return d.order != nil || f.replay && d.rejected()
 }
@@ -173,8 +173,8 @@ func (f *verifyFlags) fixed(kind codegen.FileKind) string {
 	return f.UnfitProgram(kind, "ranks", "fused-receives")
 }
 
-// judgedTarget is the runtime of XML that the program in s must fit, or nil for none. A program that is none for the
-// target is an error of usage.
+// judgedTarget returns the runtime of XML that the program in s must fit, or nil for none. A program that is none for
+// the target is an error of usage.
 func (f *verifyFlags) judgedTarget(s *cli.Source) (*codegen.Target, error) {
 	t, err := f.FindTarget()
 	switch {

@@ -19,7 +19,7 @@ const (
 	sourceWeight = 2 << 20  // of an algorithm, whose size says little of its program
 )
 
-// weightOf is the weight of what name names.
+// weightOf returns the weight of what name names.
 func weightOf(name string) int64 {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || filepath.Ext(name) == ".mscl" {

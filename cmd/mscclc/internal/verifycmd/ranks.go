@@ -132,7 +132,7 @@ func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdi
 	return nil
 }
 
-// assertOf is the text of an assert that failed, where err is nothing else.
+// assertOf returns the text of an assert that failed, where err is nothing else.
 func assertOf(err error) (string, bool) {
 	var list diag.List
 	if !errors.As(err, &list) || len(list) == 0 ||

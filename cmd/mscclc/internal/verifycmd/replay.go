@@ -56,7 +56,7 @@ func printReplays(a *cli.App, p *ir.Program, r verify.Report) error {
 	return unshown(p, list)
 }
 
-// unshown is an error where some replay does not show its problem. The CPU does a step of a one-sided program at
+// unshown returns an error where some replay does not show its problem. The CPU does a step of a one-sided program at
 // once, and with one thread, so that it need not show all of their races.
 func unshown(p *ir.Program, list []replayReport) error {
 	for _, one := range list {

@@ -70,7 +70,7 @@ func sarifLevel(code diag.Code) string {
 
 type sarifWriter struct{ columns columns }
 
-// result is one problem of file. What its notes and its hint say is in the
+// result returns one problem of file. What its notes and its hint say is in the
 // message too, for readers that show nothing else.
 func (s *sarifWriter) result(file string, p *diag.Problem) *sarif.Result {
 	message := p.Message
@@ -106,7 +106,7 @@ func logical(p *diag.Problem) []*sarif.LogicalLocation {
 	return []*sarif.LogicalLocation{sarif.NewLogicalLocation().WithFullyQualifiedName(name).WithKind("member")}
 }
 
-// location is a place as problems write it: file:line:col, or a file. Viewers
+// location returns a place as problems write it: file:line:col, or a file. Viewers
 // want a line: where none is known and there must be one, it is the first.
 func (s *sarifWriter) location(file, pos string, line bool) *sarif.Location {
 	name, at, column := splitPos(pos)
@@ -142,7 +142,7 @@ func cutLast(s string) (before string, n int, ok bool) {
 	return s[:i], n, err == nil && n > 0
 }
 
-// artifact is a file by its URI, which is relative to where the command runs
+// artifact returns a file by its URI, which is relative to where the command runs
 // if the file lies below.
 func artifact(name string) *sarif.ArtifactLocation {
 	if name == cli.StdinName {

@@ -169,7 +169,7 @@ type verifying struct {
 	start    time.Time
 }
 
-// time is how long something took, where there are several files, so that it matters which.
+// time returns how long something took, where there are several files, so that it matters which.
 func (v *verifying) time(d time.Duration) string {
 	if v.bar.Total < 2 {
 		return ""

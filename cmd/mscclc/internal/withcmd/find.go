@@ -58,7 +58,7 @@ func (f *withFlags) findNCCL(a *cli.App) (string, error) {
 // ours is a symbol of the library that stands in NCCL's place.
 const ours = "mscclc_forwards"
 
-// candidates are the places where NCCL may be, in the order in which programs find it.
+// candidates returns the places where NCCL may be, in the order in which programs find it.
 func candidates() (paths []string) {
 	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
 		if dir != "" {
@@ -69,7 +69,7 @@ func candidates() (paths []string) {
 	return append(paths, ofSystem()...)
 }
 
-// ofPython are the files that NCCL's wheel installs.
+// ofPython returns the files that NCCL's wheel installs.
 func ofPython() (paths []string) {
 	out, err := exec.Command("python3", "-c", "import sys; print('\\n'.join(sys.path))").Output()
 	if err != nil {
@@ -83,7 +83,7 @@ func ofPython() (paths []string) {
 	return paths
 }
 
-// ofSystem are those in the list of the dynamic linker.
+// ofSystem returns the paths in the list of the dynamic linker.
 func ofSystem() (paths []string) {
 	for _, tool := range []string{"ldconfig", "/sbin/ldconfig"} {
 		out, err := exec.Command(tool, "-p").Output()
@@ -101,7 +101,7 @@ func ofSystem() (paths []string) {
 	return nil
 }
 
-// exports are the names that a library defines.
+// exports returns the names that a library defines.
 func exports(path string) ([]string, error) {
 	f, err := elf.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +124,7 @@ func exports(path string) ([]string, error) {
 	return names, nil
 }
 
-// missing are the functions of NCCL that the library does not hand on.
+// missing returns the functions of NCCL that the library does not hand on.
 func missing(nccl, library string) (names []string, err error) {
 	theirs, err := exports(nccl)
 	if err != nil {
