@@ -23,8 +23,9 @@ func between(page, first, end string) string {
 const papersHead = `# The papers' comparisons, simulated
 
 What MSCCLang (Cowan and others, ASPLOS 2023), MSCCL++ (Shah and others, 2025) and Swing (De Sensi and others, NSDI 2024) publish of their
-algorithms, beside what the simulator says of the catalog's on the same machines, and of Swing on a torus of GPUs that nobody has built. A ratio is the time of the baseline by that of the algorithm, each in its fastest protocol and number of
-instances for the size. Links are those of topology/machines, costs those of simulate/devices; neither was fitted to anything here. TestPapers writes this page.
+algorithms, beside what the simulator says of the catalog's on the same machines. The torus of GPUs for Swing does not exist. A ratio is the time of the baseline by that of
+the algorithm, each in its fastest protocol and number of instances for the size. MSCCL++'s are one-sided programs, in their fastest number of lanes, copies of scratch and
+replicas. Links are those of topology/machines, costs those of simulate/devices; neither was fitted to anything here. TestPapers writes this page.
 
 Benchmarks launch calls one after the other and divide, so both sides' times are intervals of such calls. A call of two kernels has no interval of its own: there, both
 sides' times are latencies, and the baseline's is the sum of its kernels'.
@@ -35,7 +36,10 @@ sides' times are latencies, and the baseline's is the sum of its kernels'.
 
 // report returns a comparison's row of the page's table, and its part.
 func (x *papers) report(t *testing.T, c *comparison) (line, part string) {
-	rows := x.rows(t, c, c.base)
+	rows, base := make([]row, len(c.sizes())), x.times(t, c, c.base)
+	for i, us := range x.times(t, c, c.ours) {
+		rows[i] = row{c.sizes()[i], us, base[i]}
+	}
 	best := slices.MaxFunc(rows, func(a, b row) int { return cmp.Compare(a.ratio(), b.ratio()) })
 	faster := fasterAt(rows)
 	line = fmt.Sprintf("| %s | %s | %s | %d | %s to %s | %s | up to %.1f | %s |\n", c.title, c.source, c.topology,
@@ -49,8 +53,8 @@ func (x *papers) report(t *testing.T, c *comparison) (line, part string) {
 		c.published, best.ratio(), size(best.bytes), faster)
 	for _, v := range c.vary {
 		most := 0.
-		for _, r := range x.rows(t, c, v.base) {
-			most = max(most, r.ratio())
+		for i, us := range x.times(t, c, v.base) {
+			most = max(most, us/rows[i].ours)
 		}
 		fmt.Fprintf(w, "| simulated %s | up to %.1f |\n", v.what, most)
 	}

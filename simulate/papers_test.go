@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/passes/core"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -24,6 +25,8 @@ type form struct {
 	onesided  bool
 	protocols []ir.Protocol
 	instances []int
+	lanes     []int // of a one-sided program, over nodes of 8 ranks, in place of one; each with copies of scratch
+	copies    []int
 	p2p       int   // messages as NCCL sends them, in place of MSCCL's, and so many in flight
 	nccl      int   // channels that NCCL has at most, in place of instances
 	or        *form // where that is faster
@@ -85,8 +88,8 @@ func (x *papers) machine(t *testing.T, spec string) *topology.Topology {
 	return x.machines[spec]
 }
 
-func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int) *ir.Program {
-	key := fmt.Sprint(f.file, f.params, f.onesided, proto, instances)
+func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int, in core.Options) *ir.Program {
+	key := fmt.Sprint(f.file, f.params, f.onesided, proto, instances, in.Lanes, in.Copies)
 	if p := x.programs[key]; p != nil {
 		return p
 	}
@@ -98,7 +101,10 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int)
 		t.Fatal(err)
 	}
 	opt := mscclc.Options{OneSided: f.onesided, Lang: lang.Options{Params: lang.Params{}, Protocol: &proto,
-		Open: algorithms.Open}}
+		Open: algorithms.Open}, Core: in}
+	if in.Lanes > 1 {
+		opt.Nodes = nodesOf8
+	}
 	opt.Passes.Instances = instances
 	for _, p := range strings.Split(f.params, ",") {
 		name, value, _ := strings.Cut(p, "=")
@@ -115,12 +121,36 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int)
 	return p
 }
 
+// nodesOf8 returns the nodes of ranks, 8 on each.
+func nodesOf8(ranks int) ([]int32, error) {
+	node := make([]int32, ranks)
+	for r := range node {
+		node[r] = int32(r / 8)
+	}
+	return node, nil
+}
+
+// inLanes returns the lanes and copies of scratch that a form is tried in.
+func (f *form) inLanes() []core.Options {
+	list := []core.Options{{}}
+	for _, lanes := range f.lanes {
+		for _, copies := range f.copies {
+			list = append(list, core.Options{Lanes: lanes, Copies: copies})
+		}
+	}
+	return list
+}
+
 // calls are calls of f as runtimes have them. In Simple MSCCL posts a slice of 1 MiB at a time, of which a connection's
 // 4 MiB have four (2 of 8 steps each), and mscclc 128 KiB of two; NCCL's sends and receives post 128 KiB over a
-// network, 8 times (NCCL_P2P_NET_CHUNKSIZE).
-func (f *form) calls(proto ir.Protocol, bytes int64) []simulate.Call {
+// network, 8 times (NCCL_P2P_NET_CHUNKSIZE). Programs with lanes are tried in some numbers of replicas.
+func (f *form) calls(proto ir.Protocol, bytes int64, lanes int) []simulate.Call {
 	ours := simulate.Call{Bytes: bytes, DType: data.F32}
 	switch {
+	case lanes > 1:
+		few, more := ours, ours
+		few.Columns, more.Columns = 4, 8
+		return []simulate.Call{ours, few, more}
 	case f.onesided || proto != ir.Simple:
 		return []simulate.Call{ours}
 	case f.p2p > 0:
@@ -129,7 +159,7 @@ func (f *form) calls(proto ir.Protocol, bytes int64) []simulate.Call {
 	return []simulate.Call{ours, calls(bytes, 1<<20, 4)}
 }
 
-// micros is the time of a form for a size, in the fastest of its protocols and instances.
+// micros is the time of a form for a size, in the fastest of its protocols, instances and lanes.
 func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *simulate.Costs, bytes int64,
 	figure simulate.Figure) float64 {
 	best := math.Inf(1)
@@ -142,13 +172,15 @@ func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *si
 			instances = []int{int(min(max(bytes/perChannel(proto, topo.Ranks()), 1), int64(f.nccl)))}
 		}
 		for _, n := range instances {
-			for _, call := range f.calls(proto, bytes) {
-				call.Figure = figure
-				r, err := simulate.Run(x.program(t, f, proto, n), topo, costs, call)
-				if err != nil {
-					t.Fatal(err)
+			for _, in := range f.inLanes() {
+				for _, call := range f.calls(proto, bytes, in.Lanes) {
+					call.Figure = figure
+					r, err := simulate.Run(x.program(t, f, proto, n, in), topo, costs, call)
+					if err != nil {
+						t.Fatal(err)
+					}
+					best = min(best, r.Micros)
 				}
-				best = min(best, r.Micros)
 			}
 		}
 	}
@@ -163,21 +195,27 @@ type row struct {
 
 func (r row) ratio() float64 { return r.base / r.ours }
 
-// rows simulates a comparison at sizes that are four times each other.
-func (x *papers) rows(t *testing.T, c *comparison, base []form) (list []row) {
+// sizes returns the sizes of a comparison, each four times the one before.
+func (c *comparison) sizes() (list []int64) {
+	for n := c.from; n <= c.to; n *= 4 {
+		list = append(list, n)
+	}
+	return list
+}
+
+// times simulates forms of a comparison, one after the other, at each of its sizes.
+func (x *papers) times(t *testing.T, c *comparison, forms []form) (list []float64) {
 	topo := x.machine(t, c.topology)
 	costs, err := simulate.CostsOf(topo.Device)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := func(forms []form, bytes int64) (us float64) {
+	for _, n := range c.sizes() {
+		us := 0.
 		for _, f := range forms {
-			us += x.micros(t, f, topo, costs, bytes, c.figure)
+			us += x.micros(t, f, topo, costs, n, c.figure)
 		}
-		return us
-	}
-	for n := c.from; n <= c.to; n *= 4 {
-		list = append(list, row{n, sum(c.ours, n), sum(base, n)})
+		list = append(list, us)
 	}
 	return list
 }
