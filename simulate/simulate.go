@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/topology"
 )
 
@@ -23,6 +25,10 @@ type Call struct {
 	Tile             int64
 	Slots            int
 	SlotBytes        int64
+
+	// Nodes is the node of each rank, indexed by rank, from 0. Without it the program says how many ranks a node has, or
+	// ranks fill one node after the other.
+	Nodes []int32
 
 	// Multicast has operands of all ranks (via = switch) added up and spread by switches, as the executor does where a
 	// call brings addresses for it. Without it they are reached rank by rank.
@@ -57,7 +63,7 @@ var ErrWide = errors.New("the GPU does not hold so many CTAs")
 // A noRoom says that a topology has too few GPUs. It is an ErrNoWay.
 type noRoom struct {
 	t          *topology.Topology
-	ranks, per int
+	ranks, per int // per is the most ranks of a node
 }
 
 func (e *noRoom) Error() string {
@@ -67,7 +73,7 @@ func (e *noRoom) Error() string {
 	}
 	text := fmt.Sprintf("%d ranks have no room on %s: it has %d %s", e.ranks, e.t.Name, e.t.Ranks(), gpus)
 	if e.t.Nodes > 1 || e.per < e.t.GPUs {
-		text = fmt.Sprintf("%s, %d nodes of %d, and the program takes %d of a node", text, e.t.Nodes, e.t.GPUs, e.per)
+		text = fmt.Sprintf("%s, %s of %d, and the program takes %d of a node", text, diag.Counted(e.t.Nodes, "node"), e.t.GPUs, e.per)
 	}
 	return text
 }
@@ -93,7 +99,7 @@ func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, err
 		}
 	}
 	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
-	if s.gpu, err = Seats(p, t); err != nil {
+	if s.gpu, err = Seats(p, t, call.Nodes); err != nil {
 		return nil, err
 	}
 	geo := data.NewGeometry(p.Coll, data.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size())
@@ -121,17 +127,25 @@ type simulation struct {
 	trace       *executor.Trace
 }
 
-// Seats returns the GPU of t that each rank of p runs on, indexed by rank. It fails where t has too few GPUs.
-func Seats(p *ir.Program, t *topology.Topology) (gpus []int32, err error) {
+// Seats returns the GPU of t that each rank of p runs on, indexed by rank. node is that of a Call. It fails with ErrNoWay
+// where t has too few nodes, or GPUs of a node.
+func Seats(p *ir.Program, t *topology.Topology, node []int32) (gpus []int32, err error) {
 	ranks, per := p.Coll.Ranks, p.RanksPerNode
 	if per <= 0 || per > t.GPUs || per >= ranks {
 		per = t.GPUs
 	}
-	if most := t.Nodes * per; ranks > most {
-		return nil, &noRoom{t, ranks, per}
+	if node == nil {
+		for r := range ranks {
+			node = append(node, int32(r/per))
+		}
 	}
-	for r := range ranks {
-		gpus = append(gpus, int32(r/per*t.GPUs+r%per))
+	on := make([]int, slices.Max(node)+1) // by node: its ranks so far
+	for _, n := range node {
+		gpus = append(gpus, n*int32(t.GPUs)+int32(on[n]))
+		on[n]++
+	}
+	if len(on) > t.Nodes || slices.Max(on) > t.GPUs {
+		return nil, &noRoom{t, ranks, slices.Max(on)}
 	}
 	return gpus, nil
 }

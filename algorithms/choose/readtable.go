@@ -121,6 +121,7 @@ func (t *tableReader) entry() {
 				t.bad(at, "is %d, and no type's elements have so many", e.Element)
 			}
 		}},
+		strictjson.Field{Key: "simulated", Read: func() { e.Simulated = t.Text(64) }},
 		strictjson.Field{Key: "rules", Must: true, Read: func() {
 			at := t.Here()
 			t.List(func(int) { programs = append(programs, t.rule(&e)) })

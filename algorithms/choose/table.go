@@ -3,6 +3,7 @@ package choose
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -34,6 +35,9 @@ const TableVersion = 1
 // table has nothing for larger calls; "sided" may be "two" and "via" "port"; "lanes" is 1 where it is not said, and
 // "copies" of scratch, of several lanes, 3; "replicas", "threads" and "tile" are the executor's choice where they are
 // not said; and "us" is for the reader alone.
+//
+// "simulated" is a sum of the rules that mscclc select wrote. If it fits, nobody has changed or measured them since, and
+// select may replace them.
 type Table struct {
 	Version int     `json:"version"`
 	Entries []Entry `json:"entries"`
@@ -49,6 +53,7 @@ type Entry struct {
 	Collective string `json:"collective"`
 	Inplace    bool   `json:"inplace"`
 	Element    int    `json:"element_bytes,omitempty" doc:"absent: any"`
+	Simulated  string `json:"simulated,omitempty" doc:"a sum of the rules that select --emit wrote; absent: measured"`
 	Rules      []Rule `json:"rules"`
 }
 
@@ -96,6 +101,27 @@ func comma(i int) string {
 		return ""
 	}
 	return ","
+}
+
+// sum returns a sum of the rules of e, as its file has them.
+func (e *Entry) sum() (string, error) {
+	rules, err := json.Marshal(e.Rules)
+	return fmt.Sprintf("%.8x", sha256.Sum256(rules)), err
+}
+
+// PutSimulated is Put of an entry that a simulation made. It reports false, and changes nothing, if t has an entry for
+// the same calls that was measured or written by hand.
+func (t *Table) PutSimulated(e Entry) (ok bool, err error) {
+	same := func(o Entry) bool { return o.Same(&e) }
+	if i := slices.IndexFunc(t.Entries, same); i >= 0 {
+		if sum, err := t.Entries[i].sum(); err != nil || t.Entries[i].Simulated != sum {
+			return false, err
+		}
+	}
+	t.Put(e)
+	put := &t.Entries[slices.IndexFunc(t.Entries, same)]
+	put.Simulated, err = put.sum()
+	return true, err
 }
 
 // Put adds e to t. Of the entry for the same calls only the rules for larger ones than e has rules for stay.

@@ -59,9 +59,10 @@ type StepLooks struct {
 	names [numLooks]string
 }
 
-// LooksOn returns the looks of p on t, whose paths say what leaves a node. It fails where p has no room on t.
-func LooksOn(p *ir.Program, t *topology.Topology) (*StepLooks, error) {
-	seats, err := simulate.Seats(p, t)
+// LooksOn returns the looks of p on t, whose paths say what leaves a node. node is the node of each rank, as
+// simulate.Call has it. It fails where p has no room on t.
+func LooksOn(p *ir.Program, t *topology.Topology, node []int32) (*StepLooks, error) {
+	seats, err := simulate.Seats(p, t, node)
 	if err != nil {
 		return nil, err
 	}

@@ -247,7 +247,14 @@ func (e *emission) table(list []choose.Stretch) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	table.Put(entry)
+	switch ok, err := table.PutSimulated(entry); {
+	case err != nil:
+		return err
+	case !ok:
+		return diag.List{diag.New(diag.Io, cli.FileSpan(file), "rules for %v of %d ranks of %q are here already, which select "+
+			"did not write, or they were changed since", s.Call.Kind, s.Call.Ranks, device).
+			WithHint("move the file away, or emit to another folder")}
+	}
 	for i := range s.Own {
 		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r choose.Rule) bool { return r.Program == name }) {
 			e.Note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind,

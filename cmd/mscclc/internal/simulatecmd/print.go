@@ -42,7 +42,11 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.C
 	if p.RanksPerNode > 0 {
 		per = min(per, p.RanksPerNode)
 	}
-	larger := withNodes(f.topology, (p.Coll.Ranks+per-1)/per)
+	nodes := (p.Coll.Ranks + per - 1) / per
+	if call.Nodes != nil {
+		nodes = int(slices.Max(call.Nodes)) + 1
+	}
+	larger := withNodes(f.topology, nodes)
 	if t, err := topology.Open(larger); err == nil {
 		if _, err := simulate.Run(p, t, costs, call); err == nil {
 			return diag.List{d.WithHint("--topology %s has room", larger)}
@@ -88,7 +92,7 @@ func drawSimulated(a *cli.App, arg string, f *Flags, p *ir.Program, t *topology.
 	if err != nil {
 		return f.notSimulated(arg, t, costs, p, call, err)
 	}
-	looks, err := picture.LooksOn(p, t)
+	looks, err := picture.LooksOn(p, t, call.Nodes)
 	if err != nil {
 		return err
 	}

@@ -285,15 +285,23 @@ func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *si
 		return nil, err
 	}
 	replicas, note, err := f.ctas.Replicas(p, mostReplicas, costs.OneSided.Shares)
+	if err != nil {
+		return nil, err
+	}
 	if note != "" {
 		a.Note("", "%s", note)
 	}
+	node, err := f.Nodes.Of(p.Coll.Ranks)
+	if err != nil {
+		return nil, err
+	}
 	return func(call *simulate.Call) (*ir.Program, string, error) {
+		call.Nodes = node
 		if call.Columns = replicas; replicas == 0 && p.OneSided != nil {
 			call.Columns = widest(p, t, costs, *call)
 		}
 		return p, "", nil
-	}, err
+	}, nil
 }
 
 // manySteps are those of a program above which a size is not simulated in several widths.
