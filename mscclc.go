@@ -134,8 +134,12 @@ func (opt *Options) place(c *ir.Collective) (err error) {
 	if opt.Nodes == nil {
 		return nil
 	}
-	if t := opt.Target; t != nil && t.Format == codegen.FormatXML {
-		d := diag.New(diag.AcrossNodes, diag.Span{}, "%s is MSCCL-IR, whose runtimes have connections between any ranks", t.Name)
+	if t := opt.Target; t != nil && t.Format != codegen.FormatProgram {
+		why := "MSCCL-IR, whose runtimes have connections between any ranks"
+		if t.Format == codegen.FormatMSCCLPP {
+			why = "for plans, which do not say which ranks are of one node"
+		}
+		d := diag.New(diag.AcrossNodes, diag.Span{}, "%s is %s", t.Name, why)
 		return diag.List{d.WithHint("leave out for which nodes it is; --nodes is for --target program")}
 	}
 	opt.Check.Nodes, err = opt.Nodes(c.Ranks)
