@@ -53,7 +53,8 @@ func Forward(kind ir.Kind, ranks int) Rule {
 	return Rule{Kind: kind, Ranks: ranks, DType: Any, RedOp: Any, Root: Any, When: WhenEager | WhenCaptured}
 }
 
-// MostThreads is how many threads a block has where a rule does not say. WarpThreads divides the threads of a block.
+// MostThreads is the most threads of a block: kernels are compiled for so many (KERNEL_BOUNDS). A block has so many if
+// its rule does not say. WarpThreads divides the threads of a block.
 const MostThreads, WarpThreads = 512, 32
 
 // DefaultCTAs is how many CTAs a communicator has unless its user asks for others.
@@ -186,8 +187,8 @@ func (r *Rule) check() error {
 	case r.Calls < 0 || r.UpTo < 0 || r.Columns < 0 || r.Columns > mostColumns || r.Tile < 0 || r.Tile > mostTile:
 		return fmt.Errorf("%d calls, %d bytes, %d replicas or a tile of %d bytes are out of range", r.Calls, r.UpTo,
 			r.Columns, r.Tile)
-	case r.Threads < 0 || r.Threads > mostThreads || r.Threads%WarpThreads != 0:
-		return fmt.Errorf("%d threads: a block has them by %d, up to %d", r.Threads, WarpThreads, mostThreads)
+	case r.Threads < 0 || r.Threads > MostThreads || r.Threads%WarpThreads != 0:
+		return fmt.Errorf("%d threads: a block has them by %d, up to %d", r.Threads, WarpThreads, MostThreads)
 	}
 	return nil
 }

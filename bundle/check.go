@@ -116,7 +116,7 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("%s reaches buffers of other ranks, and it is not for windows", p.Title())
 	case r.Columns < 1 || r.Columns > p.Columns:
 		return 0, fmt.Errorf("it has %d replicas, and %s has memory for %d", r.Columns, p.Title(), p.Columns)
-	case r.Threads < WarpThreads || r.Threads > mostThreads || r.Threads%WarpThreads != 0:
+	case r.Threads < WarpThreads || r.Threads > MostThreads || r.Threads%WarpThreads != 0:
 		return 0, fmt.Errorf("it has blocks of %d threads", r.Threads)
 	case p.uneven(r.Threads):
 		return 0, fmt.Errorf("it has blocks of %d threads, which %d replicas do not share evenly", r.Threads, p.Shared())

@@ -16,7 +16,6 @@ import (
 // The limits of rules and programs.
 const (
 	mostColumns = 1 << 12
-	mostThreads = 1024
 	mostTile    = abi.MaxOneTile
 )
 

@@ -139,7 +139,6 @@ const (
 	maxName    = 1 << 10
 	maxRanks   = 1024
 	maxColumns = 1 << 12
-	maxThreads = 1024
 	maxTile    = 1 << 30
 )
 
@@ -192,7 +191,7 @@ func (t *rulesReader) rule() {
 		strictjson.Field{Key: "protocol", Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
 		strictjson.Field{Key: "direct", Read: func() { r.Direct = t.Bool() }},
 		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(1, maxColumns)) }},
-		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(1, maxThreads)) }},
+		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(1, MostThreads)) }},
 		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(1, maxTile)) }},
 		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }},
 		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})

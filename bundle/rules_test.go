@@ -68,6 +68,7 @@ func TestRulesRefused(t *testing.T) {
 		{rule(`"program":"allreduce/ring","protocol":"LL","tile":0}`), `rules[0].tile`},
 		{rule(`"program":"allreduce/ring","protocol":"LL","replicas":0}`), `rules[0].replicas`},
 		{rule(`"program":"allreduce/ring","protocol":"LL","threads":0}`), `rules[0].threads`},
+		{rule(`"program":"allreduce/ring","protocol":"LL","threads":1024}`), `rules[0].threads: is 1024, more than 512`},
 		{rule(`"program":"allreduce/ring"}`), "needs a"},
 		{rule(`"program":"","protocol":"LL"}`), "names no program"},
 		{rule(`"program":"nccl"},{"collective":"allreduce","ranks":2,"when":"eager","dtype":"f32","program":"nccl"}`),

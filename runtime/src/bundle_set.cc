@@ -6,7 +6,7 @@
 
 namespace {
 
-enum { MOST_PROGRAMS = 1 << 10, MOST_RULES = 1 << 16, MOST_THREADS = 1024 };
+enum { MOST_PROGRAMS = 1 << 10, MOST_RULES = 1 << 16, MOST_THREADS = 512 };
 const u64 MOST_ARENA = 1ull << 40;
 
 // serves says whether a program is right for all calls of a rule: of its root, in place and not, with the same bits on

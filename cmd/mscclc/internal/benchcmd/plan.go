@@ -72,7 +72,8 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	if f.nodes, err = f.Nodes.Count(); err != nil {
 		return nil, err
 	}
-	if f.end == "" {
+	open := f.end == ""
+	if open {
 		if f.end = "1G"; f.device == "cpu" {
 			f.end = "1M"
 		}
@@ -84,6 +85,9 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	last, err := cli.ParseBytes(f.end)
 	if err != nil {
 		return nil, err
+	}
+	if open {
+		last = max(first, last)
 	}
 	if f.tile != "" {
 		if p.tileBytes, err = cli.ParseBytes(f.tile); err != nil {
@@ -121,8 +125,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	switch {
 	case devices.Table[f.device] == nil:
 		return cli.Unknown("device", f.device, devices.Names())
-	case first < 1 || first > last || f.factor < 2:
-		return cli.Usagef("bench takes -b from 1 up to -e, and -f from 2")
+	case cli.CheckSizes(first, last, f.factor) != nil:
+		return cli.CheckSizes(first, last, f.factor)
 	case f.below() != nil:
 		return f.below()
 	case f.ranks > choose.MostRanks:

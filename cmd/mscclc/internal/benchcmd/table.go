@@ -56,7 +56,7 @@ func (w *benchWorld) checkTable(a *cli.App) error {
 	}
 	if !used {
 		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, diag.Counted(w.coll.Ranks, "rank"),
-			w.site.Name(), w.otherNodes())
+			w.site.Name(), choosing.OtherNodes(w.chosenBy, w.site.Name(), w.call(false)))
 	} else if len(without) > 0 {
 		note("it has nothing for %s: their program is chosen without it", strings.Join(without, ", and for "))
 	}
@@ -64,17 +64,6 @@ func (w *benchWorld) checkTable(a *cli.App) error {
 		note("\"threads\" are ignored: only a GPU's blocks have some")
 	}
 	return nil
-}
-
-// otherNodes says which --nodes the table would have entries for.
-func (w *benchWorld) otherNodes() string {
-	for _, e := range w.chosenBy.Entries {
-		if e.Device == w.site.Name() && e.Ranks == w.coll.Ranks && e.Collective == w.coll.Kind.String() &&
-			max(e.Nodes, 1) != w.nodes {
-			return fmt.Sprintf(" (there is one with --nodes %d)", max(e.Nodes, 1))
-		}
-	}
-	return ""
 }
 
 // tooWide returns what is wrong with a rule that has more replicas than the device.

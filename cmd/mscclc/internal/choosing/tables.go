@@ -1,16 +1,16 @@
 package choosing
 
 import (
+	"fmt"
 	"math"
 
 	"mscclc/algorithms/choose"
 	"mscclc/cmd/mscclc/internal/cli"
 )
 
-// ReadTables returns what variants are chosen by: what --table has, before what is built in; own is nil where there is
-// no
-// --table. The table may name programs of the shelf. The tables that are built in were measured without these, and do
-// not count beside some.
+// ReadTables returns what variants are chosen by: what --table has, before what is built in. own is nil without --table.
+// The table may name programs of the shelf. The tables that are built in were measured without these, and do not count
+// beside some.
 func ReadTables(table string, shelf choose.Shelf) (all, own *choose.Table, err error) {
 	all = choose.DefaultTable()
 	if len(shelf) > 0 {
@@ -35,3 +35,14 @@ func ReadTables(table string, shelf choose.Shelf) (all, own *choose.Table, err e
 
 // Hundredths rounds a time for a table.
 func Hundredths(x float64) float64 { return math.Round(x*100) / 100 }
+
+// OtherNodes says, for the end of a note, which --nodes t has an entry for that is otherwise for calls like c on a
+// device, or nothing.
+func OtherNodes(t *choose.Table, device string, c choose.Call) string {
+	for _, e := range t.Entries {
+		if e.Device == device && e.Ranks == c.Ranks && e.Collective == c.Kind.String() && max(e.Nodes, 1) != max(c.Nodes, 1) {
+			return fmt.Sprintf(" (there is one with --nodes %d)", max(e.Nodes, 1))
+		}
+	}
+	return ""
+}

@@ -118,3 +118,16 @@ func ParseBytes(s string) (int64, error) {
 
 // SizeText is n as a person reads it.
 func SizeText(n int64) string { return diag.SizeText(n) }
+
+// CheckSizes refuses sizes of -b, -e and -f: from first to last, each factor times the one before.
+func CheckSizes(first, last, factor int64) error {
+	switch {
+	case first < 1:
+		return Usagef("-b takes 1 or more bytes")
+	case last < first:
+		return Usagef("-e is %s, less than -b, which is %s", SizeText(last), SizeText(first))
+	case factor < 2:
+		return Usagef("-f takes 2 or more, not %d", factor)
+	}
+	return nil
+}

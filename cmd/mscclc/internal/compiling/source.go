@@ -31,7 +31,7 @@ func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*ir.Program,
 	opt.Stage = func(value any) error {
 		if p, ok := value.(*ir.ChannelProgram); ok {
 			c.Channels = p
-			switch flag := c.OneGiven(PassFlags...); {
+			switch flag := c.OneGiven(slices.Concat(PassFlags, []string{"lanes", "copies", "together"})...); {
 			case c.instances > 1:
 				return cli.Usagef("%s says itself which thread block does what: --instances cannot do it in parts", s.Name)
 			case flag != "":
@@ -50,10 +50,17 @@ func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*ir.Program,
 		return nil
 	}
 	p, err := mscclc.Compile(s.Name, text, opt)
-	if err == nil && c.together > 0 && p.Shared() == 1 {
-		a.Note(s.Name, "--together has no effect: no lane only copies to other nodes (--nodes, and more --lanes)")
+	if err == nil {
+		c.NoteTogether(a, s.Name, p)
 	}
 	return p, err
+}
+
+// NoteTogether says if --together has no effect on p, which is called name.
+func (c *Flags) NoteTogether(a *cli.App, name string, p *ir.Program) {
+	if c.together > 0 && p.Shared() == 1 {
+		a.Note(name, "--together has no effect: no lane only copies to other nodes (--nodes, and more --lanes)")
+	}
 }
 
 // noteHints says where a file hints at the lowering that is not asked for, which is ignored.

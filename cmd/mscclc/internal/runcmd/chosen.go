@@ -162,8 +162,12 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 		for i, n := range without {
 			texts[i] = cli.SizeText(n)
 		}
-		c.app.Note(c.flags.table, "it has nothing for %v of %s %s on %q, %s: the program is chosen without it",
-			c.call.Kind, diag.Counted(c.call.Ranks, "rank"), choosing.PlaceName(c.call.Inplace), c.chooser.Device, cli.List(texts))
+		other := ""
+		if e == nil {
+			other = choosing.OtherNodes(own, c.chooser.Device, c.call)
+		}
+		c.app.Note(c.flags.table, "it has nothing for %v of %s %s on %q, %s: the program is chosen without it%s", c.call.Kind,
+			diag.Counted(c.call.Ranks, "rank"), choosing.PlaceName(c.call.Inplace), c.chooser.Device, cli.List(texts), other)
 	}
 	return nil
 }

@@ -253,7 +253,11 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 		switch v := value.(type) {
 		case *ir.ChunkDAG:
 			if stage == "channels" && !ofPlan {
-				return noChannels(s.Name, "chunks, insts, program, json or dot, or, with --target mscclpp, the plan's channels")
+				has := "chunks, insts, program, json or dot"
+				if c.OneSided() {
+					has = "chunks, program, json or dot"
+				}
+				return noChannels(s.Name, has+", or, with --target mscclpp, the plan's channels")
 			}
 			switch stage {
 			case "chunks":

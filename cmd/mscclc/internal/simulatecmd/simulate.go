@@ -165,11 +165,11 @@ func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 		return nil, call, err
 	}
 	dtype, ok := data.DTypeByName(f.Dtype)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, call, cli.Unknown("type", f.Dtype, cli.DtypeNames())
-	case first < 1 || last < first || f.Factor < 2:
-		return nil, call, cli.Usagef("-b is from 1, -e from -b, and -f from 2")
+	}
+	if err := cli.CheckSizes(first, last, f.Factor); err != nil {
+		return nil, call, err
 	}
 	call.DType, call.Threads, call.Multicast = dtype, f.threads, f.multicast
 	return bench.Sizes(first, last, f.Factor), call, nil

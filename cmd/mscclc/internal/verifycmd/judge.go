@@ -93,6 +93,7 @@ func describeProgram(a *cli.App, d *verdict, p *ir.Program, f *verifyFlags) {
 		return
 	}
 	d.line = proofLine(p) + overNodes(f.Nodes)
+	f.NoteTogether(a, d.file, p)
 	if f.slots > 0 && p.OneSided != nil && !f.Lowered() {
 		d.note = "--slots is ignored: a one-sided program has no connections"
 	}

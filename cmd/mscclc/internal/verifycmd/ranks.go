@@ -125,7 +125,7 @@ func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdi
 	}
 	d.counts = &c
 	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), diag.Counted(c.Programs, "program"),
-		diag.Counted(c.Steps, "step"), cli.Title(d.last))
+		diag.Counted(c.Steps, "step"), cli.Title(d.last)+overNodes(f.Nodes))
 	if len(c.Refused) > 0 {
 		d.line += fmt.Sprintf("; refused: %s, %s", ranksText(c.Refused), diag.Printable(why))
 	}
