@@ -25,6 +25,9 @@ const firstLanes = 8
 // triedCopies are the numbers of copies of scratch that are tried, beside the usual three, in the lanes that are best.
 var triedCopies = []int{2, 4, 6}
 
+// nearCopies is how many times as long as the best a form may take to be tried with other copies of scratch.
+const nearCopies = 1.05
+
 // worthLanes is how many times as long as the best a program may take in one lane to be tried in several.
 const worthLanes = 2.5
 
@@ -129,7 +132,7 @@ func (r *ranking) worthLanes(i int, best float64) bool {
 // worthCopies says so of a form of other copies of scratch.
 func (r *ranking) worthCopies(i int, best float64) bool {
 	f := r.forms[i]
-	return f.Copies > 0 && r.all[r.inLanes(i, InLanes{Lanes: f.Lanes})].micros <= best
+	return f.Copies > 0 && r.all[r.inLanes(i, InLanes{Lanes: f.Lanes})].micros <= nearCopies*best
 }
 
 // inLanes returns the form of the program of form i that has these lanes. The forms with lanes are listed behind the
