@@ -85,7 +85,9 @@ func (c *compiler) bind(what string, list []*syntax.Arg, params []string, requir
 		if a.Name != nil {
 			if at = slices.Index(params, a.Name.Text); at < 0 {
 				d := fail(a.Name.Span(), "%s has no argument called %s", what, a.Name.Text)
-				if !suggest(d, a.Name.Text, params) && len(params) > 0 {
+				if hint := besideTB(what, a.Name.Text); hint != "" {
+					d.Hint = hint
+				} else if !suggest(d, a.Name.Text, params) && len(params) > 0 {
 					d.Hint = argumentsHint(params, required)
 				}
 				continue

@@ -14,6 +14,14 @@ import (
 
 var hintNames = []string{"ch", "sendtb", "recvtb", "via", "pull", "lane"}
 
+// besideTB says how a hint goes wrong that a copy or a reduce with tb has. It is empty for other arguments.
+func besideTB(what, argument string) string {
+	if what != "copy" && what != "reduce" || !slices.Contains(hintNames, argument) {
+		return ""
+	}
+	return argument + " is for operations of chunks, and tb makes this one of a thread block: leave one of them out"
+}
+
 // hints takes the hints out of the arguments of an operation. The function
 // returned, nil where there are none, gives the number of the hint.
 func (c *compiler) hints(args []*syntax.Arg) (rest []*syntax.Arg, number func() int32) {

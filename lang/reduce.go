@@ -105,7 +105,8 @@ func (c *compiler) operandList(args []*syntax.Arg, what string) []operand {
 	list := make([]operand, len(args))
 	for i, a := range args {
 		if a.Name != nil {
-			c.m.report(diag.Arguments, a.Name.Span(), "%s has no argument called %s", what, a.Name.Text)
+			d := c.m.report(diag.Arguments, a.Name.Span(), "%s has no argument called %s", what, a.Name.Text)
+			d.Hint = besideTB(what, a.Name.Text)
 			return nil
 		}
 		x := c.valueOf(a.Value)
