@@ -152,32 +152,51 @@ func (b *laneBench) text(t *testing.T) string {
 
 const lanesHead = `# What lanes fill, simulated
 
-Calls of 1 GB of bf16 on machines of topology/machines, with the costs of simulate/devices: one call alone, in protocol
-Simple, compiled for its nodes (--nodes), as the executor runs it. The bound is what no algorithm surpasses, in GB/s of
-algbw: all links into a GPU, or into a node from others, whichever is less; half of that for an AllReduce. A share is
-that of the bound.
+This page simulates calls of 1 GB of bf16 on machines of topology/machines, with the costs of simulate/devices. Each is
+one call alone, in protocol Simple, compiled for its nodes (--nodes), as the executor runs it.
 
-The best of one lane and of several were looked for among four algorithms of the catalog (hierarchical,
-multinode_allpairs, twophase_hierarchical and two_step) and examples/dgx1v, lanes (4 to 40), copies of scratch (2 to 8),
-replicas (1 to 128) and tiles (16 KB to 4 MB), whatever sizes the files declare. The search goes from neighbour to
-neighbour, so there may be better ones. Memory is made for the replicas and the tile of the call, so that tiles of all
-replicas go as one message (transport/PROXY.md). TestLanes writes this page, and holds it.
+The bound is a rate that no algorithm surpasses, in GB/s of algbw. It is the rate of all links into a GPU, or of all
+links into a node from others, whichever is less. For an AllReduce it is half of that. A share is a share of the bound.
 
-All programs here are one-sided ones of these algorithms, those of one lane too. Programs that are lowered from
-two-sided ones may reach more in one lane: rail_rings has 90.4 % for the AllGather of dgx_h100:nodes=2 (CHOICES.md).
+The columns "by" have the best program of one lane, and of several lanes. The search tried:
 
-All numbers are simulated, with costs that are partly guesses (see "source" in each file): what a message takes of the
-proxies and NICs is one. Nothing here was run on GPUs of several nodes.
+* four algorithms of the catalog (hierarchical, multinode_allpairs, twophase_hierarchical and two_step) and
+  examples/dgx1v;
+* lanes (4 to 40), copies of scratch (2 to 8), replicas (1 to 128) and tiles (16 KB to 4 MB), whatever sizes the files
+  declare.
 
-"Busiest link" is how much of the time the link was occupied that is so longest. "Missing" is what the share is short of
-100 %, in three parts. **Bytes**: were that link always occupied, this would still be missing, since the algorithm and
-the protocol send more over it than the bound does. **Messages**: this is not missing where messages cost the proxies
-and NICs nothing but their bytes. **Waiting**: the rest, when lanes wait for signals, and for the first and last tiles.
+The search goes from neighbour to neighbour, so there may be better ones. Memory is made for the replicas and the tile
+of the call, so that tiles of all replicas go as one message (transport/PROXY.md). TestLanes writes this page, and
+checks it.
+
+All programs here are compiled one-sided, also those of one lane. Programs that are lowered from two-sided ones may
+reach more in one lane: rail_rings has 90.4 % for the AllGather of dgx_h100:nodes=2 (CHOICES.md).
+
+All numbers are simulated. Some costs are guesses, such as what a message takes of the proxies and NICs (see "source" in
+each file). Nothing here was run on GPUs of several nodes.
+
+"Busiest link" is the link that is occupied for the longest time, with its part of the time.
+
+"Missing" is what the share is short of 100 %, in three parts:
+
+* **Bytes**: the part that would still be missing if that link were always occupied. The algorithm and the protocol send
+  more bytes over it than the bound does.
+* **Messages**: the part that would not be missing if messages cost the proxies and NICs nothing but their bytes.
+* **Waiting**: the rest. Lanes wait for signals, and for the first and last tiles.
 
 The rows of dgx1v are of packed trees (examples/dgx1v), and the bound is that of NVLink alone.
 
-The target is 90 %; 88 % on mi300x, where the wire's overhead bounds it; 95 % on dgx1v; and 97 % for an AllToAll. Where
-it is missed, the last column says whether the busiest link is occupied for 95 % of the time, and what is missing most.
+The targets are:
+
+| calls | target |
+|---|---|
+| AllToAll | 97 % |
+| others on mi300x, where the wire's overhead bounds it | 88 % |
+| others on dgx1v | 95 % |
+| all others | 90 % |
+
+If a row misses its target, the last column says whether the busiest link is occupied for 95 % of the time, and what is
+missing most.
 
 | machine | collective | bound | one lane | by | several lanes | by | busiest link | missing: bytes, messages, waiting | target |
 |---|---|---|---|---|---|---|---|---|---|
