@@ -73,7 +73,8 @@ func (e *noRoom) Error() string {
 	}
 	text := fmt.Sprintf("%d ranks have no room on %s: it has %d %s", e.ranks, e.t.Name, e.t.Ranks(), gpus)
 	if e.t.Nodes > 1 || e.per < e.t.GPUs {
-		text = fmt.Sprintf("%s, %s of %d, and the program takes %d of a node", text, diag.Counted(e.t.Nodes, "node"), e.t.GPUs, e.per)
+		text = fmt.Sprintf("%s, %s of %d, and the program takes %d of a node", text, diag.Counted(e.t.Nodes, "node"),
+			e.t.GPUs, e.per)
 	}
 	return text
 }
@@ -127,8 +128,8 @@ type simulation struct {
 	trace       *executor.Trace
 }
 
-// Seats returns the GPU of t that each rank of p runs on, indexed by rank. node is that of a Call. It fails with ErrNoWay
-// where t has too few nodes, or GPUs of a node.
+// Seats returns the GPU of t that each rank of p runs on, indexed by rank. node is that of a Call. It fails with
+// ErrNoWay where t has too few nodes, or GPUs of a node.
 func Seats(p *ir.Program, t *topology.Topology, node []int32) (gpus []int32, err error) {
 	ranks, per := p.Coll.Ranks, p.RanksPerNode
 	if per <= 0 || per > t.GPUs || per >= ranks {

@@ -36,8 +36,8 @@ const TableVersion = 1
 // "copies" of scratch, of several lanes, 3; "replicas", "threads" and "tile" are the executor's choice where they are
 // not said; and "us" is for the reader alone.
 //
-// "simulated" is a sum of the rules that mscclc select wrote. If it fits, nobody has changed or measured them since, and
-// select may replace them.
+// "simulated" is a sum of the rules that mscclc select wrote. If it fits, nobody has changed or measured them since,
+// and select may replace them.
 type Table struct {
 	Version int     `json:"version"`
 	Entries []Entry `json:"entries"`

@@ -8,9 +8,9 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 )
 
-// ReadTables returns what variants are chosen by: what --table has, before what is built in. own is nil without --table.
-// The table may name programs of the shelf. The tables that are built in were measured without these, and do not count
-// beside some.
+// ReadTables returns what variants are chosen by: what --table has, before what is built in. own is nil without
+// --table. The table may name programs of the shelf. The tables that are built in were measured without these, and do
+// not count beside some.
 func ReadTables(table string, shelf choose.Shelf) (all, own *choose.Table, err error) {
 	all = choose.DefaultTable()
 	if len(shelf) > 0 {
