@@ -23,11 +23,15 @@ func lintCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint FILE|FOLDER...",
 		Short: "Report what is slow or fragile in plans of MSCCL++",
-		Long: `Report what is legal in an execution plan of MSCCL++, but slow or fragile: unneeded block barriers, operations
-that could be one, signals that could be relaxed, idle thread blocks, unused channels and scratch, and more thread
-blocks than a GPU may run at once. Report also what MSCCL++'s own executor does wrong with the plan, and plans that
-share a name and are not equal. mscclc explain CODE explains each finding. mscclc verify proves the plan. A
-warning that several files have is printed once.
+		Long: `Report what is legal in an execution plan of MSCCL++, but slow or fragile:
+
+  * unneeded block barriers, and operations that could be one
+  * signals that could be relaxed
+  * idle thread blocks, unused channels and unused scratch
+  * more thread blocks than a GPU may run at once
+
+Report also what MSCCL++'s own executor does wrong with the plan, and plans that share a name and are not equal. mscclc
+explain CODE explains each finding. mscclc verify proves the plan. A warning that several files have is printed once.
 
 The exit code is 1 if anything was found that --ignore does not name. Every plan with packets has mscclpp-graph. Of a
 folder, all .json files below it that are plans are read. --json prints a list, with the findings of each file.`,

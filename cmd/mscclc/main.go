@@ -72,8 +72,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mscclc",
 		Short: "Compile, prove and run collective communication algorithms",
-		Long: `mscclc compiles collective communication algorithms, written as .mscl files that say which chunk goes where,
-to programs for thread blocks, proves that they are right, writes them for other runtimes, and runs them.
+		Long: `mscclc compiles collective communication algorithms to programs for thread blocks. Algorithms are .mscl files
+that say which chunk goes where. mscclc proves that programs are right, writes them for other runtimes, and runs them.
 
 FILE is a .mscl, .xml or .mprog file, - for stdin, or the name of an algorithm of the catalog, such as
 allreduce/ring; "mscclc list" shows them.

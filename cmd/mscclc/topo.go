@@ -28,11 +28,11 @@ paths between ranks. The bandwidth of a class is that of one link in one directi
 of vertices (GPUs, NICs or switches) with two links each, whose bandwidths add up. In NCCL's XML that width is the count
 of NVLinks.
 
---measure measures the network between the hosts of a job, whose processes mpirun, torchrun or srun start: equally many
-on each host. It measures what programs see, by the proxies that carry their messages (MSCCLC_NET): the latency of 8
-bytes, what one of many messages takes, and the bandwidth of one process and of all of a host together. -o and --costs
-write files for the --topology and --costs of simulate and select. All else in them is as in the machine that mscclc
-knows which is like it.
+--measure measures the network between the hosts of a job. mpirun, torchrun or srun start its processes, equally many on
+each host. It measures what programs see, by the proxies that carry their messages (MSCCLC_NET): the latency of 8 bytes,
+the time of one of many messages, and the bandwidth of one process and of a whole host. -o and --costs write files for
+--topology and --costs of simulate and select. All else in these files is that of the most similar machine that mscclc
+knows.
 
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `),
 a text file of the same form, or the XML that NCCL writes where NCCL_TOPO_DUMP_FILE asks for it. Parameters stand behind

@@ -56,12 +56,13 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench FILE|COLLECTIVE [FILE...]",
 		Short: "Measure an algorithm, a program or a collective, as nccl-tests does, and NCCL beside it",
-		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter,
-alltoall, broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table,
-by the table that mscclc has for the devices, or else by simulation (mscclc simulate) on the machine that has such
-devices. Unknown devices are simulated as H200s behind one switch. The simulation chooses the program of least latency,
-the time of one call alone. With --by interval it chooses by the time that is printed here, of calls one after the
-other.
+		Long: `Measure an algorithm, a program, or a COLLECTIVE: allreduce, allgather, reducescatter, alltoall, broadcast,
+reduce, sendrecv and so on. An algorithm is compiled first.
+
+Of a collective, the catalog's fastest variant is chosen for each size: by --table, by the table that mscclc has for the
+devices, or else by simulation (mscclc simulate) on the machine that has such devices. Unknown devices are simulated as
+H200s behind one switch. The simulation chooses the program of least latency, the time of one call alone. With --by
+interval it chooses by the time that is printed here, of calls one after the other.
 
 Rows and columns are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e, each -f
 times the one before, out of place and in place. N/A means that there is no program for the size. Each operation first

@@ -16,9 +16,9 @@ import (
 )
 
 // OwnUsage is how help describes a command's files beside a collective.
-const OwnUsage = `FILEs are programs of your own, to be compared with the catalog's. A FILE is an algorithm in chunks,
-whose parameters ranks (or nodes and gpus) and root are set as the catalog's are, or a program (XML, .mprog), which runs
-as it is.`
+const OwnUsage = `FILEs are programs of your own, to be compared with the catalog's. A FILE is an algorithm in chunks
+or a program. The parameters ranks (or nodes and gpus) and root of an algorithm are set as the catalog's are. A program
+(XML, .mprog) runs as it is.`
 
 // FilesBeside returns the usage error of files beside what is no collective.
 func FilesBeside(command, arg string) error {

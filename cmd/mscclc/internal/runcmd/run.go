@@ -59,9 +59,9 @@ divided by this time, and busbw the bandwidth of the bus as nccl-tests defines i
 Pipelines, of execution plans and of algorithms at the level of channels, run as many loop iterations as their bytes per
 iteration ask for. They run fewer if the program would get too large; the line then says so.
 
-A COLLECTIVE (allreduce and so on; -p ranks=N and root=N) has 4 ranks, or one for each process of a launcher. It runs
-the catalog's variant for each size, which --table FILE chooses (mscclc bench --tune and select --emit write such), the
-tables that are built in, or a simulation; it runs as wide as the executor has it. Processes on several nodes run
+A COLLECTIVE (allreduce and so on; -p ranks=N and root=N) has 4 ranks, or one for each process of a launcher. For each
+size a variant of the catalog is chosen: by --table FILE, by the tables that are built in, or by a simulation. mscclc
+bench --tune and select --emit write tables. The executor chooses the number of replicas. Processes on several nodes run
 variants that are compiled for these nodes.
 Beside a COLLECTIVE, ` + choosing.OwnUsage + `
 They are chosen among as mscclc bench does, and a table may name them.

@@ -39,9 +39,9 @@ func Command(a *cli.App) *cobra.Command {
 ` + cli.Table(stageRows()...) + `
 
 A .xml or .mprog file has program, json and dot. An execution plan of MSCCL++ has channels, json and svg. An algorithm
-that says itself which thread block does what has channels, svg, and the one-sided program that they mean; with --target
-mscclpp any other algorithm has the channels of the execution plan that compile writes. --after PASS shows what a pass
-leaves (mscclc help passes), and compile --dump writes it for all passes.
+that says itself which thread block does what has channels, svg, and the one-sided program that they mean. With --target
+mscclpp, any other algorithm has the channels of the execution plan that compile writes. --after PASS shows what a pass
+leaves (mscclc help passes). compile --dump writes it for all passes.
 
 Of a bundle, show prints the rules, the programs with their memory, and the images.
 

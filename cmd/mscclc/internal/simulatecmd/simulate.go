@@ -37,13 +37,16 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate FILE|COLLECTIVE",
 		Short: "Say how long an algorithm or a program would take on a topology",
-		Long: `Say how long an algorithm, which is compiled first, or a program would take on a topology: an event simulation
-of its steps as they are scheduled, on links with a latency and a bandwidth each, which messages share. mscclc help
-topo says what a topology is. The topology's device has the costs of launches,
-steps and signals; --costs FILE replaces them, in the form of simulate/devices/*.json.
+		Long: `Say how long an algorithm or a program would take on a topology. An algorithm is compiled first. It is an event
+simulation of the program's steps. Messages share links, each of which has a latency and a bandwidth. mscclc help topo
+says what a topology is. The topology's device has the costs of launches, steps and signals. --costs FILE replaces them,
+in the form of simulate/devices/*.json.
 
-Of a collective, such as allreduce, the program is chosen for each size that is the fastest of the catalog, as mscclc
-select chooses it, and its row names it. All GPUs of the topology take part.
+Ranks fill one node of the topology after the other, unless the algorithm says how many a node has (ranks_per_node), or
+--nodes how they lie.
+
+Of a collective, such as allreduce, the fastest program of the catalog is chosen for each size, as mscclc select chooses
+it. The row names it. All GPUs of the topology take part.
 
 A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval
 is the time from the end of a call to the end of the next, where calls follow each other. A rank begins the next call

@@ -60,9 +60,9 @@ A proof holds for every timing, every size that the file is for, and any number 
   nodes     with --nodes, what a step accesses of another node has arrived there (mscclc explain across-nodes)
 Not checked: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
 
-A rejection has a code (mscclc explain CODE), the step, and a counterexample: the waits of a deadlock, the two accesses
-of a race, or the first wrong chunk with what it holds, what it should hold and which step wrote it. --replay runs
-counterexamples on the CPU, and says of other problems, such as unmatched, why they have none.
+A rejection has a code (mscclc explain CODE), the step, and a counterexample. That is the waits of a deadlock, the two
+accesses of a race, or the first wrong chunk: what it holds, what it should hold, and which step wrote it. --replay runs
+counterexamples on the CPU. Of other problems, such as unmatched, it says why they have none.
 
 In execution plans of MSCCL++, pipelines are proven for any number of loop iterations. A warning names what MSCCL++'s
 executor is known to do wrong with a plan that is right. A port may copy at any time, also after the launch has ended: a
