@@ -128,25 +128,33 @@ type simulation struct {
 	trace       *executor.Trace
 }
 
+// NodesOn returns the node of each rank of p on t, indexed by rank. node is that of a Call. Without it p says how many
+// ranks a node has, or ranks fill one node of t after the other.
+func NodesOn(p *ir.Program, t *topology.Topology, node []int32) []int32 {
+	if node != nil {
+		return node
+	}
+	ranks, per := p.Coll.Ranks, p.RanksPerNode
+	if per <= 0 || per > t.GPUs || per >= ranks {
+		per = max(t.GPUs, 1)
+	}
+	for r := range ranks {
+		node = append(node, int32(r/per))
+	}
+	return node
+}
+
 // Seats returns the GPU of t that each rank of p runs on, indexed by rank. node is that of a Call. It fails with
 // ErrNoWay where t has too few nodes, or GPUs of a node.
 func Seats(p *ir.Program, t *topology.Topology, node []int32) (gpus []int32, err error) {
-	ranks, per := p.Coll.Ranks, p.RanksPerNode
-	if per <= 0 || per > t.GPUs || per >= ranks {
-		per = t.GPUs
-	}
-	if node == nil {
-		for r := range ranks {
-			node = append(node, int32(r/per))
-		}
-	}
+	node = NodesOn(p, t, node)
 	on := make([]int, slices.Max(node)+1) // by node: its ranks so far
 	for _, n := range node {
 		gpus = append(gpus, n*int32(t.GPUs)+int32(on[n]))
 		on[n]++
 	}
 	if len(on) > t.Nodes || slices.Max(on) > t.GPUs {
-		return nil, &noRoom{t, ranks, slices.Max(on)}
+		return nil, &noRoom{t, len(node), slices.Max(on)}
 	}
 	return gpus, nil
 }

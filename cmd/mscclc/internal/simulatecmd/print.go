@@ -38,15 +38,7 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.C
 		}
 		return diag.List{d.WithHint("give fewer %s", strings.Join(given, " or "))}
 	}
-	per := max(t.GPUs, 1)
-	if p.RanksPerNode > 0 {
-		per = min(per, p.RanksPerNode)
-	}
-	nodes := (p.Coll.Ranks + per - 1) / per
-	if call.Nodes != nil {
-		nodes = int(slices.Max(call.Nodes)) + 1
-	}
-	larger := withNodes(f.topology, nodes)
+	larger := withNodes(f.topology, int(slices.Max(simulate.NodesOn(p, t, call.Nodes)))+1)
 	if t, err := topology.Open(larger); err == nil {
 		if _, err := simulate.Run(p, t, costs, call); err == nil {
 			return diag.List{d.WithHint("--topology %s has room", larger)}
