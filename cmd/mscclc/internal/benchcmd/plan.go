@@ -122,13 +122,13 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 
 // Check says what of the flags makes no sense.
 func (f *benchFlags) check(p *benchPlan, first, last int64) error {
-	switch {
-	case devices.Table[f.device] == nil:
+	if devices.Table[f.device] == nil {
 		return cli.Unknown("device", f.device, devices.Names())
-	case cli.CheckSizes(first, last, f.factor) != nil:
-		return cli.CheckSizes(first, last, f.factor)
-	case f.below() != nil:
-		return f.below()
+	}
+	if err := cmp.Or(cli.CheckSizes(first, last, f.factor), f.below()); err != nil {
+		return err
+	}
+	switch {
 	case f.ranks > choose.MostRanks:
 		return cli.Usagef("--ranks takes a number up to %d, not %d", choose.MostRanks, f.ranks)
 	case !slices.Contains(placeNames, f.place):

@@ -38,6 +38,12 @@ func (n *Nodes) Count() (int, error) {
 	return len(sizes), nil
 }
 
+// Several reports whether the flag names several nodes. A wrong flag does not; Check finds what is wrong.
+func (n Nodes) Several() bool {
+	nodes, err := n.Count()
+	return err == nil && nodes > 1
+}
+
 // Check refuses a flag that fits no number of ranks.
 func (n Nodes) Check() error {
 	if n == "" {

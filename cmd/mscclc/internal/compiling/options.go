@@ -200,8 +200,11 @@ var twoSidedOnly = []string{"instances", "fused-receives", "slots"}
 // PassFlags are the flags that choose passes.
 var PassFlags = []string{"optimise", "opt", "fuse"}
 
+// LaneFlags are the flags about lanes, which passes of chunks make.
+var LaneFlags = []string{"lanes", "copies", "together"}
+
 // compileOnly are the flags that only a compilation can follow.
-var compileOnly = append([]string{"param", "instances", "sided", "staged", "lanes", "copies", "together"}, PassFlags...)
+var compileOnly = slices.Concat([]string{"param", "instances", "sided", "staged"}, LaneFlags, PassFlags)
 
 // Unfit names a flag that is given and that what is compiled already cannot follow, nor the
 // command any of others.

@@ -70,7 +70,7 @@ func (c *Flags) passesOff() (map[string]bool, error) {
 			return nil, cli.Usagef("--opt takes PASS=off or PASS=on, not %q", o)
 		case value == "off" && table[i].Required:
 			return nil, cli.Usagef("pass %s cannot be turned off", name)
-		case value == "off" && table[i].Across && c.several():
+		case value == "off" && table[i].Across && c.Nodes.Several():
 			return nil, cli.Usagef("pass %s cannot be turned off with --nodes", name).Hint(
 				"what no rank reads must not go to another node, where it would need a signal")
 		case name == "fuse" && value == "on" && !c.fuse:
@@ -82,13 +82,6 @@ func (c *Flags) passesOff() (map[string]bool, error) {
 		}
 	}
 	return off, nil
-}
-
-// several reports whether --nodes names several nodes. Others find its faults.
-func (c *Flags) several() bool {
-	nodes := c.Nodes
-	n, err := nodes.Count()
-	return err == nil && n > 1
 }
 
 // passOptions sets which passes run.
@@ -125,7 +118,7 @@ func (c *Flags) Leaves(flag, name string) error {
 		return err
 	}
 	for _, p := range Passes(c.OneSided()) {
-		if p.Name == name && !p.Required && !(p.Across && c.several()) && (c.optimise == 0 || off[name]) {
+		if p.Name == name && !p.Required && !(p.Across && c.Nodes.Several()) && (c.optimise == 0 || off[name]) {
 			return cli.Usagef("pass %s is turned off, and leaves nothing for %s", name, flag)
 		}
 	}

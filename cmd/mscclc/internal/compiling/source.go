@@ -31,7 +31,7 @@ func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*ir.Program,
 	opt.Stage = func(value any) error {
 		if p, ok := value.(*ir.ChannelProgram); ok {
 			c.Channels = p
-			switch flag := c.OneGiven(slices.Concat(PassFlags, []string{"lanes", "copies", "together"})...); {
+			switch flag := c.OneGiven(slices.Concat(PassFlags, LaneFlags)...); {
 			case c.instances > 1:
 				return cli.Usagef("%s says itself which thread block does what: --instances cannot do it in parts", s.Name)
 			case flag != "":

@@ -251,8 +251,8 @@ func (e *emission) table(list []choose.Stretch) error {
 	case err != nil:
 		return err
 	case !ok:
-		return diag.List{diag.New(diag.Io, cli.FileSpan(file), "rules for %v of %d ranks of %q are here already, which select "+
-			"did not write, or they were changed since", s.Call.Kind, s.Call.Ranks, device).
+		return diag.List{diag.New(diag.Io, cli.FileSpan(file), "rules for %v of %d ranks of %q are here already, which "+
+			"select did not write, or they were changed since", s.Call.Kind, s.Call.Ranks, device).
 			WithHint("move the file away, or emit to another folder")}
 	}
 	for i := range s.Own {

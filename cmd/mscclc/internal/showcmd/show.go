@@ -222,8 +222,8 @@ var tooLate = map[string][]string{
 }
 
 // behindChunks are the flags that change nothing of which chunk goes where.
-var behindChunks = append([]string{"instances", "target", "fused-receives", "lanes", "copies", "together", "nodes"},
-	compiling.PassFlags...)
+var behindChunks = slices.Concat([]string{"instances", "target", "fused-receives", "nodes"}, compiling.LaneFlags,
+	compiling.PassFlags)
 
 func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFlags) (*ir.Program, error) {
 	src, err := s.ReadAlgorithm(&c.Limits)

@@ -31,7 +31,7 @@ func problemCount(found diag.List) string {
 // overNodes says for which nodes a program is proven, or "" for one.
 func overNodes(nodes cli.Nodes) string {
 	switch {
-	case nodes == "" || nodes == "1":
+	case !nodes.Several():
 		return ""
 	case strings.Contains(string(nodes), ","):
 		return fmt.Sprintf("; over nodes of %s ranks", nodes)
