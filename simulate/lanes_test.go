@@ -108,12 +108,9 @@ func (b *laneBench) program(t testing.TB, v laneVariant) *ir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	simple, node := ir.Simple, make([]int32, 8*b.nodes)
-	for r := range node {
-		node[r] = int32(r / 8)
-	}
+	simple := ir.Simple
 	opt := mscclc.Options{OneSided: true, Unproven: true,
-		Core: core.Options{Lanes: v.lanes, Copies: v.copies, Nodes: node},
+		Core: core.Options{Lanes: v.lanes, Copies: v.copies, Nodes: nodesOf8(8 * b.nodes)},
 		Lang: lang.Options{Protocol: &simple, Open: open}}
 	if v.name != packedTrees {
 		opt.Lang.Params = lang.Params{"nodes": b.nodes, "gpus": 8}

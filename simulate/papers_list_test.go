@@ -107,9 +107,10 @@ const oneStepWhy = `The simulator does not give what the paper measures: both ke
 the model costs more for 255 peers of 2 MB than for 31 of 16 MB. A NIC that has state for 255 connections and a switch where many messages meet for one port are not modelled;
 they are what two steps are for.`
 
-const twoPHWhy = `The figure that is published is the best of all collectives, machines and sizes. Small calls gain more against the flat ring the more nodes there are, but NCCL runs a tree for
-these: see its row. Large calls gain by lanes: one sends over the network while others move data by NVLink, as thread blocks of the paper's kernel do. In one lane they took up
-to 2.8 times as long as the ring on two nodes, and 3.7 times on four.`
+const twoPHWhy = `The figure that is published is the best of all collectives, machines and sizes. Small calls gain more
+against the flat ring the more nodes there are, but NCCL runs a tree for these: see its row. Large calls gain by lanes:
+one sends over the network while others move data by NVLink, as thread blocks of the paper's kernel do. In one lane they
+took up to 2.8 times as long as the ring on two nodes, and 3.7 times on four.`
 
 // swing compares Swing with the other algorithms for a torus of so many rows and columns.
 func swing(side int, long bool) comparison {
@@ -154,13 +155,13 @@ func sendNext(flying int) form {
 		instances: []int{1}, p2p: flying}
 }
 
-// twoPH returns the faster of 2PH's two versions.
+// twoPH returns the fastest of 2PH's two versions: in packets, or in lanes.
 func twoPH(params string) []form {
 	small := form{file: "allreduce/twophase_hierarchical_ll", params: params, onesided: true,
 		protocols: []ir.Protocol{ir.LL, ir.LL128}, instances: []int{1}}
-	few, large := small, small
-	few.protocols, few.lanes, few.copies, few.or = []ir.Protocol{ir.Simple}, []int{4, 8, 16}, []int{0, 4}, &small
-	large.file, large.protocols, large.lanes, large.copies, large.or = "allreduce/twophase_hierarchical", few.protocols,
-		few.lanes, few.copies, &few
-	return []form{large}
+	laned := func(file string, or form) form {
+		return form{file: file, params: params, onesided: true, protocols: []ir.Protocol{ir.Simple}, instances: []int{1},
+			lanes: []int{4, 8, 16}, copies: []int{0, 4}, or: &or}
+	}
+	return []form{laned("allreduce/twophase_hierarchical", laned(small.file, small))}
 }

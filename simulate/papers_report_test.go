@@ -22,13 +22,16 @@ func between(page, first, end string) string {
 
 const papersHead = `# The papers' comparisons, simulated
 
-What MSCCLang (Cowan and others, ASPLOS 2023), MSCCL++ (Shah and others, 2025) and Swing (De Sensi and others, NSDI 2024) publish of their
-algorithms, beside what the simulator says of the catalog's on the same machines. The torus of GPUs for Swing does not exist. A ratio is the time of the baseline by that of
-the algorithm, each in its fastest protocol and number of instances for the size. MSCCL++'s are one-sided programs, in their fastest number of lanes, copies of scratch and
-replicas. Links are those of topology/machines, costs those of simulate/devices; neither was fitted to anything here. TestPapers writes this page.
+What MSCCLang (Cowan and others, ASPLOS 2023), MSCCL++ (Shah and others, 2025) and Swing (De Sensi and others, NSDI
+2024) publish of their algorithms, beside what the simulator says of the catalog's on the same machines. The torus of
+GPUs for Swing does not exist. A ratio is the time of the baseline by that of the algorithm, each in its fastest
+protocol and number of instances for the size. MSCCL++'s are one-sided programs, in their fastest number of lanes,
+copies of scratch and replicas. Links are those of topology/machines, costs those of simulate/devices; neither was
+fitted to anything here. TestPapers writes this page.
 
-Benchmarks launch calls one after the other and divide, so both sides' times are intervals of such calls. A call of two kernels has no interval of its own: there, both
-sides' times are latencies, and the baseline's is the sum of its kernels'.
+Benchmarks launch calls one after the other and divide, so both sides' times are intervals of such calls. A call of two
+kernels has no interval of its own: there, both sides' times are latencies, and the baseline's is the sum of its
+kernels'.
 
 | | source | machine | ranks | sizes | published | simulated | is faster |
 |---|---|---|---|---|---|---|---|

@@ -88,8 +88,8 @@ func (x *papers) machine(t *testing.T, spec string) *topology.Topology {
 	return x.machines[spec]
 }
 
-func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int, in core.Options) *ir.Program {
-	key := fmt.Sprint(f.file, f.params, f.onesided, proto, instances, in.Lanes, in.Copies)
+func (x *papers) program(t *testing.T, f form, proto ir.Protocol, w way) *ir.Program {
+	key := fmt.Sprint(f.file, f.params, f.onesided, proto, w.instances, w.in.Lanes, w.in.Copies)
 	if p := x.programs[key]; p != nil {
 		return p
 	}
@@ -101,11 +101,11 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int,
 		t.Fatal(err)
 	}
 	opt := mscclc.Options{OneSided: f.onesided, Lang: lang.Options{Params: lang.Params{}, Protocol: &proto,
-		Open: algorithms.Open}, Core: in}
-	if in.Lanes > 1 {
-		opt.Nodes = nodesOf8
+		Open: algorithms.Open}, Core: w.in}
+	if w.in.Lanes > 1 {
+		opt.Nodes = func(ranks int) ([]int32, error) { return nodesOf8(ranks), nil }
 	}
-	opt.Passes.Instances = instances
+	opt.Passes.Instances = w.instances
 	for _, p := range strings.Split(f.params, ",") {
 		name, value, _ := strings.Cut(p, "=")
 		opt.Lang.Params[name] = value
@@ -122,20 +122,32 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int,
 }
 
 // nodesOf8 returns the nodes of ranks, 8 on each.
-func nodesOf8(ranks int) ([]int32, error) {
+func nodesOf8(ranks int) []int32 {
 	node := make([]int32, ranks)
 	for r := range node {
 		node[r] = int32(r / 8)
 	}
-	return node, nil
+	return node
 }
 
-// inLanes returns the lanes and copies of scratch that a form is tried in.
-func (f *form) inLanes() []core.Options {
-	list := []core.Options{{}}
+// A way is how a form is compiled: in so many instances, or in lanes with copies of scratch.
+type way struct {
+	instances int
+	in        core.Options
+}
+
+// ways returns those that a form is tried in, for a call of so many bytes among ranks.
+func (f *form) ways(proto ir.Protocol, ranks int, bytes int64) (list []way) {
+	instances := f.instances
+	if f.nccl > 0 {
+		instances = []int{int(min(max(bytes/perChannel(proto, ranks), 1), int64(f.nccl)))}
+	}
+	for _, n := range instances {
+		list = append(list, way{instances: n})
+	}
 	for _, lanes := range f.lanes {
 		for _, copies := range f.copies {
-			list = append(list, core.Options{Lanes: lanes, Copies: copies})
+			list = append(list, way{1, core.Options{Lanes: lanes, Copies: copies}})
 		}
 	}
 	return list
@@ -167,20 +179,14 @@ func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *si
 		best = x.micros(t, *f.or, topo, costs, bytes, figure)
 	}
 	for _, proto := range f.protocols {
-		instances := f.instances
-		if f.nccl > 0 {
-			instances = []int{int(min(max(bytes/perChannel(proto, topo.Ranks()), 1), int64(f.nccl)))}
-		}
-		for _, n := range instances {
-			for _, in := range f.inLanes() {
-				for _, call := range f.calls(proto, bytes, in.Lanes) {
-					call.Figure = figure
-					r, err := simulate.Run(x.program(t, f, proto, n, in), topo, costs, call)
-					if err != nil {
-						t.Fatal(err)
-					}
-					best = min(best, r.Micros)
+		for _, w := range f.ways(proto, topo.Ranks(), bytes) {
+			for _, call := range f.calls(proto, bytes, w.in.Lanes) {
+				call.Figure = figure
+				r, err := simulate.Run(x.program(t, f, proto, w), topo, costs, call)
+				if err != nil {
+					t.Fatal(err)
 				}
+				best = min(best, r.Micros)
 			}
 		}
 	}

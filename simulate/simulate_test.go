@@ -10,7 +10,6 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
-	"mscclc/passes/core"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -139,8 +138,7 @@ func TestBusiest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := (&papers{}).program(t, form{file: "testdata/one_step", params: "ranks=32"}, ir.Simple, 1,
-		core.Options{})
+	p := (&papers{}).program(t, form{file: "testdata/one_step", params: "ranks=32"}, ir.Simple, way{instances: 1})
 	r := run(t, p, topo, costs, simulate.Call{Bytes: bytes, DType: data.F32})
 	if least := bytes * 24. / 32 / 23_500; r.Micros < least || r.Micros > 1.02*least {
 		t.Errorf("%.0f us, where a NIC takes %.0f for its bytes", r.Micros, least)
