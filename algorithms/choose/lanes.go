@@ -22,7 +22,8 @@ var triedLanes = []int{4, 8, 16, 32}
 
 const firstLanes = 8
 
-// triedCopies are the numbers of copies of scratch that are tried, beside the usual three, in the lanes that are best.
+// triedCopies are the numbers of copies of scratch that are tried, beside the usual three, of forms that are about as
+// fast as the best.
 var triedCopies = []int{2, 4, 6}
 
 // nearCopies is how many times as long as the best a form may take to be tried with other copies of scratch.
@@ -100,8 +101,8 @@ func (v Variant) withLanes() (list []Form) {
 }
 
 // simulateLanes simulates forms of several lanes, behind all others: of each program that is not far from the best in
-// one lane that of firstLanes, then the others where this is near the best, and then the fastest of all with other
-// copies of scratch.
+// one lane that of firstLanes, then the others where this is near the best, and then those that take at most nearCopies
+// times as long as the best, with other copies of scratch.
 func (r *ranking) simulateLanes() {
 	for _, worth := range []func(i int, best float64) bool{r.worthFirst, r.worthLanes, r.worthCopies} {
 		best := math.Inf(1)
@@ -124,12 +125,12 @@ func (r *ranking) worthFirst(i int, best float64) bool {
 	return f.Lanes == firstLanes && f.Copies == 0 && r.all[r.inLanes(i, InLanes{})].micros <= worthLanes*best
 }
 
-// worthLanes says so of a form of other lanes.
+// worthLanes reports whether form i has other lanes and is worth a simulation.
 func (r *ranking) worthLanes(i int, best float64) bool {
 	return r.forms[i].Copies == 0 && r.all[r.inLanes(i, InLanes{Lanes: firstLanes})].micros <= near*best
 }
 
-// worthCopies says so of a form of other copies of scratch.
+// worthCopies reports whether form i has other copies of scratch and is worth a simulation.
 func (r *ranking) worthCopies(i int, best float64) bool {
 	f := r.forms[i]
 	return f.Copies > 0 && r.all[r.inLanes(i, InLanes{Lanes: f.Lanes})].micros <= nearCopies*best

@@ -18,8 +18,8 @@ const unsentHint = "if nobody reads that, compile the program with --nodes, whic
 	acrossHint
 
 // acrossHint says which programs keep to the rule.
-const acrossHint = "an algorithm in chunks keeps to the rule if it is compiled with --sided lowered, or with --sided one " +
-	"and --nodes"
+const acrossHint = "an algorithm in chunks keeps to the rule if it is compiled with --sided lowered, or with --sided " +
+	"one and --nodes"
 
 // AcrossNodes judges the part of a proof that depends on nodes, of a program that is proven without them: node has the
 // node of each rank. An empty list means that p keeps to the rule, also where all ranks are of one node. Other problems
