@@ -63,6 +63,41 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
+// BenchmarkGrowth compiles and proves the first rows of the table of growth in docs/measured.md.
+func BenchmarkGrowth(b *testing.B) {
+	for _, c := range []struct {
+		file  string
+		ranks []int
+	}{
+		{"allreduce/onephase", []int{64, 128}},
+		{"allreduce/ring", []int{64, 128}},
+		{"allreduce/swing", []int{64, 128}},
+		{"allreduce/recursive_halving_doubling", []int{256, 512}},
+	} {
+		path := filepath.Join("algorithms", c.file+".mscl")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, ranks := range c.ranks {
+			b.Run(fmt.Sprintf("%s=%d", filepath.Base(c.file), ranks), func(b *testing.B) {
+				b.ReportAllocs()
+				var p *ir.Program
+				before := irtest.CPUTime()
+				for b.Loop() {
+					p, err = mscclc.Compile(path, text, mscclc.Options{OneSided: true,
+						Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Open: os.ReadFile}})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				each := float64(b.N) * float64(len(p.Steps))
+				b.ReportMetric(float64((irtest.CPUTime()-before).Nanoseconds())/each, "cpu-ns/step")
+			})
+		}
+	}
+}
+
 // BenchmarkLanes compiles and proves programs with lanes for nodes of 8 ranks. Time and memory with lanes should be at
 // most twice those with one.
 func BenchmarkLanes(b *testing.B) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -13,6 +14,7 @@ import (
 	"mscclc/passes/channels"
 	"mscclc/passes/core"
 	"mscclc/passes/fifo"
+	"mscclc/passes/lift"
 )
 
 // Options say how Compile compiles. The zero value takes the file as it
@@ -34,6 +36,9 @@ type Options struct {
 	// Nodes, where not nil, returns the node of each of so many ranks, or nil for one. A program for several nodes is
 	// compiled for that where it is OneSided, and proven for it.
 	Nodes func(ranks int) ([]int32, error)
+
+	// FileNodes has a plan of MSCCL++ be for the nodes that the file names (ranks_per_node) where Nodes is nil.
+	FileNodes bool
 
 	// Bytes is the size of the calls that a program of channels is made for, whose loops depend on it; 0 is any, with one
 	// turn of each.
@@ -76,20 +81,19 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 		}
 		return opt.Stage(value)
 	}
-	if t := opt.Target; t != nil {
-		opt.Passes.Limits, opt.Passes.Dense = t.Limits, t.Format == codegen.FormatXML
-		opt.OneSided = opt.OneSided || t.Format == codegen.FormatMSCCLPP
-	}
-
+	opt.fitTarget()
 	if err := stage(tree); err != nil {
 		return nil, false, err
+	}
+	if t := opt.Target; t != nil {
+		opt.Lang.Judge = func(h *ir.Header) diag.List { return codegen.CheckHeader(h, t) }
 	}
 	expanded, err := lang.ExpandLevel(tree, opt.Lang)
 	if err != nil {
 		return nil, false, err
 	}
 	if c := expanded.Channels; c != nil {
-		if err := opt.place(c.Coll); err != nil {
+		if err := opt.place(&c.Header); err != nil {
 			return nil, true, err
 		}
 		channels.Synchronise(c)
@@ -101,12 +105,37 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 		p, err = unrolled(c, &opt, stage)
 		return p, true, err
 	}
-	chunks := expanded.Chunks
-	if err := stage(chunks); err != nil {
-		return nil, true, err
+	p, err = compileChunks(expanded.Chunks, &opt, stage)
+	return p, true, err
+}
+
+// fitTarget has the passes keep to the target, where there is one.
+func (opt *Options) fitTarget() {
+	if t := opt.Target; t != nil {
+		opt.Passes.Limits, opt.Passes.Dense = t.Limits, t.Format == codegen.FormatXML
+		opt.OneSided = opt.OneSided || t.Format == codegen.FormatMSCCLPP
 	}
-	if err := opt.place(chunks.Coll); err != nil {
-		return nil, true, err
+}
+
+// Recompile compiles what the steps of p do, a proven two-sided program, anew: with thread blocks, channels and
+// synchronisation that opt's target allows. Of opt, Lang and Stage are not used. It fails as Compile does.
+func Recompile(p *ir.Program, opt Options) (*ir.Program, error) {
+	opt.fitTarget()
+	return compileChunks(lift.Chunks(p), &opt, func(any) error { return nil })
+}
+
+// compileChunks compiles chunks as opt has it, and proves the program.
+func compileChunks(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*ir.Program, error) {
+	if err := stage(chunks); err != nil {
+		return nil, err
+	}
+	if err := opt.place(&chunks.Header); err != nil {
+		return nil, err
+	}
+	if t := opt.Target; t != nil {
+		if err := codegen.CheckHeader(&chunks.Header, t).Err(); err != nil {
+			return nil, err
+		}
 	}
 	lower, check := twoSided, verify.CheckAndMark
 	switch {
@@ -115,36 +144,56 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 	case opt.Lowered:
 		lower, check = lowered, verify.Check
 	}
-	program, err := lower(chunks, &opt, stage)
+	program, err := lower(chunks, opt, stage)
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	var problems diag.List
 	if !opt.Unproven {
 		_, problems = check(program, opt.Check)
 	}
 	if err := stage(program); err != nil {
-		return nil, true, err
+		return nil, err
 	}
-	return program, true, problems.Err()
+	return program, problems.Err()
 }
 
-// place has the ranks of c on their nodes.
-func (opt *Options) place(c *ir.Collective) (err error) {
-	if opt.Nodes == nil {
-		return nil
-	}
-	if t := opt.Target; t != nil && t.Format != codegen.FormatProgram {
-		why := "MSCCL-IR, whose runtimes have connections between any ranks"
-		if t.Format == codegen.FormatMSCCLPP {
-			why = "for plans, which do not say which ranks are of one node"
+// place has the ranks of a file on their nodes.
+func (opt *Options) place(h *ir.Header) (err error) {
+	t := opt.Target
+	if t != nil && t.Format == codegen.FormatMSCCLPP {
+		opt.Core.Nodes, err = opt.PlanNodes(h)
+		opt.Core.Ports = opt.Core.Nodes != nil
+		if d := mscclpp.FitNodes(opt.Core.Nodes); d != nil {
+			return diag.List{*d}
 		}
-		d := diag.New(diag.AcrossNodes, diag.Span{}, "%s is %s", t.Name, why)
-		return diag.List{d.WithHint("leave out for which nodes it is; --nodes is for --target program")}
+		return err
 	}
-	opt.Check.Nodes, err = opt.Nodes(c.Ranks)
+	switch {
+	case opt.Nodes == nil:
+		return nil
+	case t != nil && t.Format != codegen.FormatProgram:
+		d := diag.New(diag.AcrossNodes, diag.Span{}, "%s is MSCCL-IR, whose runtimes have connections between any ranks", t.Name)
+		return diag.List{d.WithHint("leave out for which nodes it is; --nodes is for --target program and mscclpp")}
+	}
+	opt.Check.Nodes, err = opt.Nodes(h.Coll.Ranks)
 	opt.Core.Nodes = opt.Check.Nodes
 	return err
+}
+
+// PlanNodes returns the node of each rank that a plan of MSCCL++ of a file is for, or nil for one node.
+func (opt *Options) PlanNodes(h *ir.Header) ([]int32, error) {
+	switch {
+	case opt.Nodes != nil:
+		return opt.Nodes(h.Coll.Ranks)
+	case !opt.FileNodes || h.RanksPerNode <= 0 || h.RanksPerNode >= h.Coll.Ranks:
+		return nil, nil
+	}
+	node := make([]int32, h.Coll.Ranks)
+	for r := range node {
+		node[r] = int32(r / h.RanksPerNode)
+	}
+	return node, nil
 }
 
 // leastTurnBytes is the fewest bytes of a chunk that a turn of a loop has where it is run.
@@ -198,8 +247,8 @@ func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (
 
 // withinNode refuses channels for several nodes.
 func withinNode(c *ir.ChannelProgram, opt *Options) error {
-	if opt.Nodes == nil {
-		return nil
+	if opt.Nodes == nil || opt.Target != nil && opt.Target.Format == codegen.FormatMSCCLPP {
+		return nil // a plan is checked when it is made
 	}
 	node, err := opt.Nodes(c.Coll.Ranks)
 	if err != nil || len(node) == 0 || slices.Max(node) == 0 {

@@ -39,36 +39,47 @@ func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings d
 			return plan, warnings, nil
 		}
 	}
-	return nil, nil, portsLate(p, err)
+	return nil, nil, portsLate(p, opt.Nodes != nil, err)
 }
 
 // portsLate says of a plan that races, and has ports, that these are late: in p what goes through them is done when the
 // rank goes on, in the plan only when who gets it has been told, so that others may not rely on it.
-func portsLate(p *ir.Program, err error) error {
+// Over nodes, ports are not the author's choice.
+func portsLate(p *ir.Program, nodes bool, err error) error {
 	port := func(x ir.Operand) bool { return x.Via == ir.ViaPort }
 	if list, _ := err.(diag.List); len(list) > 0 && list[0].Code == diag.Race &&
 		slices.ContainsFunc(p.OneSided.Operands, port) {
 		d := list[0]
 		d.Code, d.Text = diag.Unsupported,
 			"ports of MSCCL++ may not be done when other ranks than those that they put to go on, and here "+d.Text
-		return diag.List{d.WithHint("leave out via = port, or have nobody else write what was put, or overwrite what is")}
+		instead := "leave out via = port"
+		if nodes {
+			instead = "compile it in the other protocol"
+		}
+		return diag.List{d.WithHint("%s, or have nobody else write what was put, or overwrite what is", instead)}
 	}
 	return err
 }
 
 // PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations, scratch,
 // threads, message sizes and names that the executor is right with (mscclpp.FitOperands, FitLaunch, NameLarger). What
-// it would do wrong all the same, whoever calls, is an error. c is not changed.
+// it would do wrong all the same, whoever calls, is an error, and so is what leaves a node of opt.Nodes other than
+// through ports. c is not changed.
 func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *mscclpp.Plan, warnings diag.List, err error) {
+	if found := mscclpp.CheckNodes(c, nil, opt.Nodes); len(found) > 0 {
+		return nil, nil, found
+	}
 	c = mscclpp.FitOperands(c)
 	fit := mscclpp.FitLaunch(c)
 	if fit != nil && !fit.Code.Warning() {
 		return nil, nil, diag.List{*fit}
 	}
+	var unused diag.List
 	proof := func() diag.List { return nil }
 	if !opt.Unproven {
 		proof = ir.InBackground(func() diag.List {
-			_, _, found := channels.Check(c, opt.Check)
+			_, report, found := channels.Check(c, opt.Check)
+			unused = report.Warnings
 			return found
 		})
 	}
@@ -97,7 +108,7 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *mscclpp.Plan, 
 	if fit != nil {
 		warnings = append(warnings, *fit)
 	}
-	return plan, warnings, nil
+	return plan, append(warnings, unused...), nil
 }
 
 // certainFaults are those that no call of a plan avoids, with what its author can do.

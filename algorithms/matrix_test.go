@@ -222,11 +222,26 @@ func run(p *ir.Program, turn int) error {
 		return fmt.Errorf("load: %v", err)
 	}
 	defer loaded.Close()
-	t := data.DType(turn % int(data.NumDTypes))
 	op := data.RedOp(turn % int(data.NumRedOps))
 	if op == data.Avg && p.Coll.Kind == ir.Custom {
 		op = data.Sum
 	}
+	err = runOp(loaded, p, turn, op)
+	if unscaled(op, err) {
+		err = runOp(loaded, p, turn, data.Sum)
+	}
+	return err
+}
+
+// unscaled reports whether avg of floats was refused since a step of the program adds inputs and partial sums by one
+// operand. TestNumerics knows which programs of the catalog have such steps.
+func unscaled(op data.RedOp, err error) bool {
+	return op == data.Avg && errors.Is(err, executor.ErrNotSupported) &&
+		strings.Contains(err.Error(), "adds inputs and partial sums by one operand")
+}
+
+func runOp(loaded *executor.Loaded, p *ir.Program, turn int, op data.RedOp) error {
+	t := data.DType(turn % int(data.NumDTypes))
 	chunks := int64(max(p.Coll.Chunks, 1))
 	elems := chunks * []int64{1, 7, 40, 333}[turn%4]
 	if !loaded.Even() {
@@ -244,7 +259,7 @@ func run(p *ir.Program, turn int) error {
 		}
 	}
 	if _, err := loaded.Run(context.Background(), args); err != nil {
-		return fmt.Errorf("run: %v", err)
+		return fmt.Errorf("run: %w", err)
 	}
 	found := buffers.Check()
 	if err := found.Err(); err != nil {

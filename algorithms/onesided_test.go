@@ -135,11 +135,19 @@ func (p *program) oneSided(opt lang.Options, lanes, turn int) error {
 
 // runOneSided runs one call.
 func runOneSided(loaded *executor.Loaded, c *ir.Collective, columns, turn int) error {
-	t := data.DType(turn % int(data.NumDTypes))
 	op := data.RedOp(turn / 3 % int(data.NumRedOps))
 	if op == data.Avg && c.Kind == ir.Custom {
 		op = data.Sum
 	}
+	err := runOneSidedOp(loaded, c, columns, turn, op)
+	if unscaled(op, err) {
+		err = runOneSidedOp(loaded, c, columns, turn, data.Sum)
+	}
+	return err
+}
+
+func runOneSidedOp(loaded *executor.Loaded, c *ir.Collective, columns, turn int, op data.RedOp) error {
+	t := data.DType(turn % int(data.NumDTypes))
 	chunks := int64(max(c.Chunks, 1))
 	elems := chunks * []int64{0, 1, 7, 40, 333, 2000}[turn%6]
 	if !loaded.Even() {

@@ -27,8 +27,11 @@ func TestMedian(t *testing.T) {
 	if g := geoMean([]float64{1, 4}); math.Abs(g-2) > 1e-12 || geoMean(nil) != 0 {
 		t.Error(g)
 	}
-	if s := slowest([][]time.Duration{{1, 9}, {5, 2}}); !slices.Equal(s, []time.Duration{5, 9}) {
-		t.Error(s)
+	for of, want := range map[Of][]time.Duration{SlowestRank: {5, 9}, FastestRank: {1, 2}, MeanOfRanks: {3, 5},
+		RankZero: {1, 9}} {
+		if s := combined([][]time.Duration{{1, 9}, {5, 2}}, of); !slices.Equal(s, want) {
+			t.Error(of, s)
+		}
 	}
 	m := Measuring{Target: time.Millisecond}
 	for once, want := range map[time.Duration]int{0: 400, time.Microsecond: 400, 10 * time.Microsecond: 100,
@@ -45,6 +48,40 @@ func TestMedian(t *testing.T) {
 	}
 }
 
+// TestSteps holds the sizes from 0 on and those of equal steps, and launches in groups.
+func TestSteps(t *testing.T) {
+	for _, c := range []struct{ got, want []int64 }{
+		{Sizes(0, 16, 4), []int64{0, 1, 4, 16}}, {Sizes(0, 0, 2), []int64{0}},
+		{Steps(0, 3000, 1000), []int64{0, 1000, 2000, 3000}}, {Steps(5, 7, 1<<62), []int64{5}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%d, want %d", c.got, c.want)
+		}
+	}
+	for launches, want := range map[int]int{0: 99, 2: 6} {
+		m := Measuring{Launches: launches, Group: 3, Target: time.Millisecond}
+		if n := m.launches(10 * time.Microsecond); n != want {
+			t.Errorf("%d launches, want %d", n, want)
+		}
+	}
+}
+
+// TestSpread holds the figures of nccl-tests' columns.
+func TestSpread(t *testing.T) {
+	var each []time.Duration
+	for i := range 101 {
+		each = append(each, time.Duration(100-i)*time.Microsecond)
+	}
+	s := spreadOf(each, 1) // 0 to 99
+	if s.Min != 0 || s.Max != 99 || s.P50 != 50 || s.P95 != 94 || s.P99 != 98 || s.Mean != 49.5 || len(s.Times) != 101 ||
+		math.Abs(s.StdDev-28.866) > 1e-3 || math.Abs(s.CV-58.315) > 1e-3 {
+		t.Errorf("%+v", *s)
+	}
+	if s := spreadOf(each[:1], 1); s.Max != 0 || len(s.Times) != 1 {
+		t.Errorf("%+v", *s)
+	}
+}
+
 // The factors of nccl-tests' PERFORMANCE page.
 func TestBusFactor(t *testing.T) {
 	for kind, want := range map[ir.Kind]float64{ir.AllReduce: 1.75, ir.AllGather: 0.875, ir.ReduceScatter: 0.875,
@@ -58,7 +95,7 @@ func TestBusFactor(t *testing.T) {
 // sample returns a report with everything in it.
 func sample() *Report {
 	coll := &ir.Collective{Kind: ir.AllReduce, Ranks: 8, Chunks: 1}
-	r := &Report{Coll: coll, DType: data.BF16, Algo: "the catalog's variants", Device: "NVIDIA H200", Driver: "CUDA 13.0",
+	r := &Report{Coll: coll, Algo: "the catalog's variants", Device: "NVIDIA H200", Driver: "CUDA 13.0",
 		NCCL: 22809, NCCLPath: "libnccl.so.2", MinBytes: 1 << 10, MaxBytes: 1 << 30, Factor: 4,
 		Measuring: Measuring{Replays: 7, Warmup: 2, Target: 2 * time.Millisecond}, Processes: 1,
 		Devices: []Device{{Rank: 0, PID: 71, Host: "node", Info: "GPU 0 (NVIDIA H200)"},
@@ -71,7 +108,7 @@ func sample() *Report {
 			return &Result{Time: t, Launches: 100, How: "graph", Form: "allpairs LL16 8x512",
 				Found: Found{Checked: 8 * bytes / 2}, Rival: &Rival{Time: n, How: "graph", Other: n + 3}}
 		}
-		r.Rows = append(r.Rows, &Row{Bytes: bytes, Count: bytes / 2, OutOfPlace: result(t, nccl),
+		r.Rows = append(r.Rows, &Row{DType: data.BF16, Bytes: bytes, Count: bytes / 2, OutOfPlace: result(t, nccl),
 			InPlace: result(t*0.97, nccl*1.02)})
 	}
 	r.Rows[1].InPlace.Form = "allpairs LL 8x512"

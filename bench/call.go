@@ -10,13 +10,19 @@ import (
 	"mscclc/ir"
 )
 
-// A Call is what is measured: a collective of one size. Coll has one chunk a piece.
+// A Call is what is measured: a collective of one size. Coll is of Whole.
 type Call struct {
 	Coll  *ir.Collective
 	DType data.DType
 	RedOp data.RedOp
 	Elems int64 // of a piece
+
+	// Unalign is how many elements its buffers lie behind aligned addresses.
+	Unalign int64
 }
+
+// shift returns how many bytes the call's buffers lie behind aligned addresses.
+func (c *Call) shift() int64 { return c.Unalign * int64(c.DType.Size()) }
 
 // Geometry lays out the call's buffers.
 func (c *Call) Geometry() data.Geometry {
@@ -27,7 +33,7 @@ func (c *Call) Geometry() data.Geometry {
 func (c *Call) shares(rank int) ([]data.Share, error) {
 	list, ok := c.Geometry().Shares(rank)
 	if !ok {
-		return nil, fmt.Errorf("the output of a custom collective: %w", executor.ErrNotSupported)
+		return nil, fmt.Errorf("what a program of coll=\"custom\" computes: %w", executor.ErrNotSupported)
 	}
 	return list, nil
 }
@@ -37,10 +43,13 @@ func (c *Call) Bytes() int64 {
 	return c.Elems * int64(c.Coll.Divisor()/max(c.Coll.Chunks, 1)) * int64(c.DType.Size())
 }
 
-// Whole is coll with one chunk a piece, called in place or out of place.
+// Whole is coll with one chunk a piece, called in place or out of place. A custom collective keeps its chunks: what its
+// outputs must hold is said of them.
 func Whole(coll *ir.Collective, inplace bool) *ir.Collective {
 	c := *coll
-	c.Chunks, c.Inplace = 1, inplace
+	if c.Inplace = inplace; c.Kind != ir.Custom {
+		c.Chunks = 1
+	}
 	return &c
 }
 
@@ -130,21 +139,56 @@ const (
 // A Measuring says how often operations run. Each replay is so many launches of
 // each operation; those of the warm-up do not count.
 type Measuring struct {
-	Launches int // of a replay; 0: as many as take about Target
+	Launches int // of a replay, in groups; 0: as many as take about Target
+	Group    int // launches that count as one; 0 is 1
 	Replays  int
 	Warmup   int
 	Target   time.Duration
 	Plain    bool // no graphs
+	Blocking Blocking
+	Of       Of
 }
 
-// A Sample is an operation's time: the median of replays, of each the slowest
-// rank's.
+// A Sample is an operation's time: the median of replays, of each what Measuring.Of says.
 type Sample struct {
 	Time     time.Duration
-	Launches int // of a replay
+	CPU      time.Duration   // that the host takes to launch it
+	Each     []time.Duration // of the replays, in their order
+	Launches int             // of a replay
 	How      string
 	Found    Found // behind the last replay, if that was checked
 }
+
+// Blocking says whether the host waits for launches, by the numbers of nccl-tests. It then measures by its own clock,
+// and launches one by one.
+type Blocking int
+
+const (
+	// Queued waits for nothing: all launches stand in the streams' queues.
+	Queued Blocking = iota
+	// WaitAndMeet waits for each launch, and for that of all ranks. Both count.
+	WaitAndMeet
+	// Wait waits for each launch.
+	Wait
+	// GroupAndMeet waits for each group of launches, and then for that of all ranks, which does not count.
+	GroupAndMeet
+	// NumBlocking is how many there are.
+	NumBlocking
+)
+
+// Of says which time of the ranks' times counts.
+type Of int
+
+const (
+	// SlowestRank is the longest.
+	SlowestRank Of = iota
+	// RankZero is that of rank 0.
+	RankZero
+	// MeanOfRanks is the mean.
+	MeanOfRanks
+	// FastestRank is the shortest.
+	FastestRank
+)
 
 // A Site is what ranks run on. Every method is called by all processes, in the
 // same order, and gives all the same. If it fails in one, it fails in all. Close and the names are this process's.

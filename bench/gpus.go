@@ -20,7 +20,9 @@ type GPUsOptions struct {
 	Plan  executor.PlanOptions // proof and exchange; the rest is set here
 	Wait  time.Duration        // that one wait of a launch may last
 	Calls []*Call              // that there must be memory for
-	Plans int                  // that stay prepared at most, more than calls are bound at once; 0 is any number
+	// NullStream has launches and copies be put into the driver's null stream. It has no graphs.
+	NullStream bool
+	Plans      int // that stay prepared at most, more than calls are bound at once; 0 is any number
 }
 
 // GPUs is a site of which this process drives all ranks, or where there is an
@@ -82,7 +84,7 @@ func (g *GPUs) laneOf(gpu executor.GPU) (*lane, error) {
 			return l, nil
 		}
 	}
-	l, err := newLane(gpu)
+	l, err := newLane(gpu, g.options.NullStream)
 	if err == nil {
 		g.lanes = append(g.lanes, l)
 	}

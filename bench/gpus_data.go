@@ -23,7 +23,7 @@ type gpuBuffer struct {
 }
 
 // at returns where a call's part begins.
-func (b gpuBuffer) at() uint64 { return b.address + guard }
+func (b gpuBuffer) at(c *Call) uint64 { return b.address + guard + uint64(c.shift()) }
 
 // alloc makes the buffers, of the longest that any call has.
 func (g *GPUs) alloc(ctx context.Context) error {
@@ -46,9 +46,9 @@ func (g *GPUs) longestBuffers(rank int) (longest [2]int64) {
 	for _, c := range g.options.Calls {
 		size := int64(c.DType.Size())
 		in, out, _, _, mem := c.Geometry().Buffers(rank)
-		longest[0] = max(longest[0], in*size, mem*size)
+		longest[0] = max(longest[0], in*size+c.shift(), mem*size+c.shift())
 		if mem == 0 {
-			longest[1] = max(longest[1], out*size)
+			longest[1] = max(longest[1], out*size+c.shift())
 		}
 	}
 	return longest
@@ -58,9 +58,9 @@ func (g *GPUs) longestBuffers(rank int) (longest [2]int64) {
 func (g *GPUs) addresses(c *Call, i int) (in, out uint64) {
 	_, _, inAt, outAt, _ := lengths(c, g.ranks[i])
 	if c.Coll.Inplace {
-		return g.memory[i][0].at() + uint64(inAt), g.memory[i][0].at() + uint64(outAt)
+		return g.memory[i][0].at(c) + uint64(inAt), g.memory[i][0].at(c) + uint64(outAt)
 	}
-	return g.memory[i][0].at(), g.memory[i][1].at()
+	return g.memory[i][0].at(c), g.memory[i][1].at(c)
 }
 
 // used returns the bytes that a call has of the buffers of a rank.
@@ -90,9 +90,9 @@ func (g *GPUs) Place(ctx context.Context, c *Call, round Round) error {
 // doubles.
 func (g *GPUs) place(l *lane, p *data.Pattern, c *Call, i int, round Round) error {
 	for k, n := range used(c, g.ranks[i]) {
-		from, bytes := g.memory[i][k].at(), n
+		from, bytes := g.memory[i][k].at(c), n
 		if round == First {
-			from, bytes = g.memory[i][k].address, n+2*guard
+			from, bytes = from-guard, n+2*guard
 		}
 		if bytes == 0 {
 			continue
@@ -177,7 +177,7 @@ func (g *GPUs) check(l *lane, p *data.Pattern, c *Call, i int, stage []byte, fou
 		}
 	}
 	for k, n := range used(c, g.ranks[i]) {
-		b := g.memory[i][k].address
+		b := g.memory[i][k].at(c) - guard
 		if err := errors.Join(l.stream.Get(stage[:guard], b),
 			l.stream.Get(stage[guard:2*guard], b+uint64(guard+n))); err != nil {
 			return err

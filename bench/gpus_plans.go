@@ -111,9 +111,9 @@ func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
 	args := executor.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Columns, Threads: f.Threads,
 		TileBytes: f.Tile}
 	for i := range g.ranks {
-		args.Input = append(args.Input, g.memory[i][0].at())
+		args.Input = append(args.Input, g.memory[i][0].at(c))
 		if !c.Coll.Inplace {
-			args.Output = append(args.Output, g.memory[i][1].at())
+			args.Output = append(args.Output, g.memory[i][1].at(c))
 		}
 	}
 	call, err := p.plan.Bind(ctx, args)

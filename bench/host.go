@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"mscclc/executor"
@@ -71,12 +72,17 @@ func (h *Host) Any(_ context.Context, yes bool) (bool, error) { return yes, nil 
 // A hostBuffer has guard bytes before and behind what a call uses of it.
 type hostBuffer []byte
 
-// part returns the n bytes of a call.
-func (b *hostBuffer) part(n int64) []byte {
-	if int64(len(*b)) < n+2*guard {
-		*b = make([]byte, n+2*guard)
+// part returns the n bytes of a call, shift bytes behind an aligned address.
+func (b *hostBuffer) part(n, shift int64) []byte {
+	if int64(len(*b)) < n+2*guard+shift {
+		*b = make([]byte, n+2*guard+shift)
 	}
-	return (*b)[guard : guard+n : guard+n]
+	return (*b)[guard+shift : guard+shift+n : guard+shift+n]
+}
+
+// beside returns the guard bytes before and behind n bytes of a call.
+func (b hostBuffer) beside(n, shift int64) (before, behind []byte) {
+	return b[shift : guard+shift], b[guard+shift+n : guard+shift+n+guard]
 }
 
 // buffers returns a rank's input and output. In place, memory is what both are in.
@@ -85,10 +91,10 @@ func (h *Host) buffers(c *Call, rank int) (memory, input, output []byte) {
 	in, out, inAt, outAt, mem := c.Geometry().Buffers(rank)
 	b := &h.buffer[rank]
 	if c.Coll.Inplace {
-		memory = b[0].part(mem * size)
+		memory = b[0].part(mem*size, c.shift())
 		return memory, memory[inAt*size : (inAt+in)*size], memory[outAt*size : (outAt+out)*size]
 	}
-	return nil, b[0].part(in * size), b[1].part(out * size)
+	return nil, b[0].part(in*size, c.shift()), b[1].part(out*size, c.shift())
 }
 
 // Place makes inputs random and all else poison.
@@ -123,12 +129,12 @@ func (h *Host) Check(_ context.Context, c *Call, round Round) (Found, error) {
 		for _, s := range shares {
 			found.share(p, s, 0, output[s.First*size:(s.First+s.Elems)*size])
 		}
-		lengths := [2]int{len(input), len(output)}
+		lengths := []int{len(input), len(output)}
 		if memory != nil {
-			lengths = [2]int{len(memory), -1}
+			lengths = []int{len(memory)}
 		}
 		for i, n := range lengths {
-			if n >= 0 && !poisoned(h.buffer[r][i][:guard], h.buffer[r][i][guard+n:guard+n+guard]) {
+			if before, behind := h.buffer[r][i].beside(int64(n), c.shift()); !poisoned(before, behind) {
 				found.Outside++
 			}
 		}
@@ -142,9 +148,16 @@ func (h *Host) Check(_ context.Context, c *Call, round Round) (Found, error) {
 // share compares a part of a share, which begins skip elements into it.
 func (f *Found) share(p *data.Pattern, s data.Share, skip int64, got []byte) {
 	f.Checked += int64(len(got) / p.DType.Size())
-	if s.Sum {
+	switch {
+	case s.Parts != nil:
+		parts := slices.Clone(s.Parts)
+		for i := range parts {
+			parts[i].At += skip
+		}
+		f.Wrong += p.CheckParts(got, parts)
+	case s.Sum:
 		f.Wrong += p.CheckSum(got, s.At+skip)
-	} else {
+	default:
 		f.Wrong += p.CheckCopy(got, s.From, s.At+skip)
 	}
 }
@@ -257,7 +270,8 @@ func (h *Host) Measure(ctx context.Context, ops []Op, m Measuring, check *Call) 
 		}
 	}
 	for i, op := range ops {
-		samples[i].Time, samples[i].How = median(times[i]), "host"
+		samples[i].Time, samples[i].How, samples[i].Each = median(times[i]), "host", times[i]
+		samples[i].CPU = samples[i].Time // the host waits for each launch
 		if check == nil {
 			continue
 		}

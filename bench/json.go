@@ -43,13 +43,18 @@ type documentConfig struct {
 	Processes  int      `json:"nprocesses"`
 	Min        int64    `json:"minimum_bytes"`
 	Max        int64    `json:"maximum_bytes"`
-	Factor     int64    `json:"step_factor"`
+	Factor     int64    `json:"step_factor,omitempty"`
+	Step       int64    `json:"step_bytes,omitempty"`
 	Warmup     int      `json:"warmup_iters"`
 	Replays    int      `json:"replays"`
 	Iterations int      `json:"iterations" doc:"of a replay; 0: as many as take target_us"`
+	Group      int      `json:"aggregated_iterations"`
 	Target     float64  `json:"target_us"`
 	Validation int      `json:"validation"`
 	Graph      int      `json:"graph"`
+	Blocking   int      `json:"blocking" doc:"what the host waits for, as -z says"`
+	Of         string   `json:"time_of" doc:"which time of the ranks' times"`
+	Unalign    int64    `json:"unalign,omitempty"`
 	Devices    []Device `json:"devices"`
 }
 
@@ -61,17 +66,20 @@ type documentRow struct {
 	Root       string         `json:"root"`
 	OutOfPlace *documentPlace `json:"out_of_place"`
 	InPlace    *documentPlace `json:"in_place"`
+	Done       string         `json:"timestamp,omitempty" doc:"of -S 1"`
 }
 
 type documentPlace struct {
 	Time     float64 `json:"time"`
 	AlgBW    float64 `json:"alg_bw"`
+	CPU      float64 `json:"cpu_time"`
 	BusBW    float64 `json:"bus_bw"`
 	Wrong    int64   `json:"nwrong"`
 	Checked  int64   `json:"checked"`
 	Launch   string  `json:"launch"`
 	Launches int     `json:"launches" doc:"of a replay"`
 	Program  string  `json:"program"`
+	Spread   *Spread `json:"per_iter,omitempty" doc:"of -I 1"`
 
 	NCCL *documentRival `json:"nccl,omitempty" doc:"of --vs nccl"`
 	Two  *documentRival `json:"two_sided,omitempty" doc:"of --vs two"`
@@ -94,15 +102,22 @@ func (r *Report) Document(schema int, args []string, start, end time.Time) *Docu
 		Errors: []string{}}
 	m := &r.Measuring
 	d.Config = documentConfig{Threads: r.Coll.Ranks / max(r.Processes, 1), GPUs: 1, Processes: r.Processes,
-		Min: r.MinBytes, Max: r.MaxBytes, Factor: r.Factor, Warmup: m.Warmup, Replays: m.Replays, Iterations: m.Launches,
-		Target: float64(m.Target) / 1e3, Validation: 1, Graph: 1, Devices: r.Devices}
+		Min: r.MinBytes, Max: r.MaxBytes, Factor: r.Factor, Step: r.Step, Warmup: m.Warmup, Replays: m.Replays,
+		Iterations: m.Launches, Group: max(m.Group, 1), Target: float64(m.Target) / 1e3, Validation: 1, Graph: 1,
+		Blocking: int(m.Blocking), Of: ofRanks[m.Of], Unalign: r.Unalign, Devices: r.Devices}
+	if r.Step > 0 {
+		d.Config.Factor = 0
+	}
 	if m.Plain {
 		d.Config.Graph = 0
 	}
 	for _, row := range r.Rows {
-		j := documentRow{Size: row.Bytes, Count: row.Count, Type: typeNames[r.DType], RedOp: r.redop(),
-			Root: strconv.Itoa(r.root())}
+		j := documentRow{Size: row.Bytes, Count: row.Count, Type: typeNames[row.DType], RedOp: r.redop(row),
+			Root: strconv.Itoa(r.root(row))}
 		j.OutOfPlace, j.InPlace = r.place(row, row.OutOfPlace), r.place(row, row.InPlace)
+		if r.Stamps {
+			j.Done = row.Done.Format(time.DateTime)
+		}
 		d.Results = append(d.Results, j)
 		for _, p := range row.places() {
 			if p != nil && p.Err != nil {
@@ -124,8 +139,11 @@ func (r *Report) place(row *Row, p *Result) *documentPlace {
 		return &documentPlace{Err: p.Err.Error()}
 	}
 	alg, bus := Bandwidths(r.Coll, row.Bytes, p.Time)
-	j := &documentPlace{Time: p.Time, AlgBW: alg, BusBW: bus, Wrong: p.Wrong, Checked: p.Checked, Launch: p.How,
-		Launches: p.Launches, Program: p.Form}
+	j := &documentPlace{Time: p.Time, CPU: p.CPU, AlgBW: alg, BusBW: bus, Wrong: p.Wrong, Checked: p.Checked,
+		Launch: p.How, Launches: p.Launches, Program: p.Form}
+	if r.Spread {
+		j.Spread = spreadOf(p.Each, r.Skip)
+	}
 	if v := p.Rival; v != nil {
 		rival := &documentRival{Time: v.Time, Launch: v.How, Other: v.Other, Wrong: v.Wrong, Ratio: p.Ratio()}
 		if r.NCCL > 0 {

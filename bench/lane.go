@@ -28,15 +28,17 @@ type lane struct {
 	patience time.Duration // how long do waits for work whose context has ended
 }
 
-// newLane starts the thread, and makes its stream.
-func newLane(gpu executor.GPU) (*lane, error) {
+// newLane starts the thread, and makes its stream, or takes the driver's null stream.
+func newLane(gpu executor.GPU, null bool) (*lane, error) {
 	l := &lane{gpu: gpu, work: make(chan func()), ended: make(chan struct{}), patience: patience}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
 		defer close(l.ended)
 		err := gpu.Use()
-		if err == nil {
+		if err == nil && null {
+			l.stream = gpu.StreamOf(0)
+		} else if err == nil {
 			l.stream, err = gpu.NewStream()
 		}
 		started <- err
@@ -143,6 +145,9 @@ func (ls lanes) all(ctx context.Context, f func(l *lane) error) error {
 	wg.Wait()
 	return errors.Join(errs...)
 }
+
+// index returns which of them l is.
+func (ls lanes) index(l *lane) int { return slices.Index(ls, l) }
 
 // sync waits for all streams.
 func (ls lanes) sync(ctx context.Context) error {

@@ -63,7 +63,7 @@ func (r *Report) curves() (list []curve) {
 func (r *Report) Plot(w io.Writer, file string) error {
 	left, right := plot.New(), plot.New()
 	plots := [2]*plot.Plot{left, right}
-	left.Title.Text = fmt.Sprintf("%v, %d x %s, %v: time", r.Coll.Kind, r.Coll.Ranks, r.Device, r.DType)
+	left.Title.Text = fmt.Sprintf("%v, %d x %s, %s: time", r.Coll.Kind, r.Coll.Ranks, r.Device, r.types())
 	right.Title.Text = "bus bandwidth"
 	left.Y.Label.Text, right.Y.Label.Text = "us", "GB/s"
 	var legends [2]plot.Legend // of calls out of place, and in place

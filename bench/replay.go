@@ -13,9 +13,10 @@ import (
 // graph waits for the host, and each replay begins on all GPUs where the one before
 // ended.
 func (g *GPUs) Measure(ctx context.Context, ops []Op, m Measuring, check *Call) (samples []Sample, err error) {
-	r := &replays{site: g, ops: gpuOps(ops), samples: make([]Sample, len(ops)), graphs: map[*lane][]executor.Graph{}}
+	r := &replays{site: g, ops: gpuOps(ops), samples: make([]Sample, len(ops)), graphs: map[*lane][]executor.Graph{},
+		host: map[*lane][][]time.Duration{}}
 	for _, l := range g.lanes {
-		r.graphs[l] = make([]executor.Graph, len(ops))
+		r.graphs[l], r.host[l] = make([]executor.Graph, len(ops)), make([][]time.Duration, len(ops))
 	}
 	defer func() {
 		if err = errors.Join(err, r.close()); !ends(err) {
@@ -25,11 +26,17 @@ func (g *GPUs) Measure(ctx context.Context, ops []Op, m Measuring, check *Call) 
 	if err := r.estimate(ctx, &m); err != nil {
 		return nil, err
 	}
-	if err := g.Agree(ctx, r.capture(ctx, &m)); err != nil {
-		return nil, err
-	}
-	if err := g.run(ctx, r.ops, func(l *lane) error { return r.queue(l, m.Warmup+m.Replays) }); err != nil {
-		return nil, err
+	if m.Blocking != Queued {
+		if err := r.blocked(ctx, &m); err != nil {
+			return nil, err
+		}
+	} else {
+		if err := g.Agree(ctx, r.capture(ctx, &m)); err != nil {
+			return nil, err
+		}
+		if err := g.run(ctx, r.ops, func(l *lane) error { return r.queue(l, m.Warmup+m.Replays) }); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.read(ctx, &m); err != nil || check == nil {
 		return r.samples, err
@@ -42,7 +49,8 @@ type replays struct {
 	site    *GPUs
 	ops     []gpuOp
 	samples []Sample
-	graphs  map[*lane][]executor.Graph // by operation; nil is launched one by one
+	graphs  map[*lane][]executor.Graph  // by operation; nil is launched one by one
+	host    map[*lane][][]time.Duration // what replays take by the host's clock, by operation
 }
 
 // estimate finds how many launches of each operation a replay has. A few launches take far longer than they will among
@@ -72,7 +80,7 @@ func (r *replays) trial(ctx context.Context, o gpuOp, launches int) (time.Durati
 	}); err != nil {
 		return 0, err
 	}
-	times, err := r.slowest(ctx, 1, func(l *lane, _ int) (time.Duration, error) { return l.since(0, 1) })
+	times, err := r.counting(ctx, SlowestRank, 1, func(l *lane, _ int) (time.Duration, error) { return l.since(0, 1) })
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +97,7 @@ func (r *replays) capture(ctx context.Context, m *Measuring) error {
 	for i, o := range r.ops {
 		s := &r.samples[i]
 		if s.How = "graph"; o.plain() || m.Plain {
-			s.How, s.Launches = "plain", min(s.Launches, max(1, mostQueued/(m.Warmup+m.Replays)))
+			s.How, s.Launches = "plain", min(s.Launches, m.grouped(mostQueued/(m.Warmup+m.Replays)))
 			continue
 		}
 		if err := r.graph(ctx, i, s.Launches); err != nil {
@@ -117,9 +125,12 @@ func (r *replays) graph(ctx context.Context, i, launches int) error {
 func (r *replays) queue(l *lane, count int) error {
 	for k := range count {
 		for i := range r.ops {
-			if err := errors.Join(l.record(k*len(r.ops)+i), r.replay(l, i, r.samples[i].Launches)); err != nil {
+			err := l.record(k*len(r.ops) + i)
+			begin := time.Now()
+			if err = errors.Join(err, r.replay(l, i, r.samples[i].Launches)); err != nil {
 				return err
 			}
+			r.host[l][i] = append(r.host[l][i], time.Since(begin))
 		}
 	}
 	return l.record(count * len(r.ops))
@@ -161,20 +172,33 @@ func (r *replays) again(ctx context.Context, c *Call) (err error) {
 // read takes the times of the replays that count.
 func (r *replays) read(ctx context.Context, m *Measuring) error {
 	for i := range r.ops {
-		times, err := r.slowest(ctx, m.Replays, func(l *lane, k int) (time.Duration, error) {
+		host := func(l *lane, k int) (time.Duration, error) { return r.host[l][i][m.Warmup+k], nil }
+		device := func(l *lane, k int) (time.Duration, error) {
 			at := (m.Warmup+k)*len(r.ops) + i
 			return l.since(at, at+1)
-		})
+		}
+		if m.Blocking != Queued {
+			device = host
+		}
+		times, err := r.counting(ctx, m.Of, m.Replays, device)
 		if err != nil {
 			return err
 		}
-		r.samples[i].Time = median(times) / time.Duration(r.samples[i].Launches)
+		cpu, err := r.counting(ctx, m.Of, m.Replays, host)
+		if err != nil {
+			return err
+		}
+		s := &r.samples[i]
+		for k := range times {
+			times[k], cpu[k] = times[k]/time.Duration(s.Launches), cpu[k]/time.Duration(s.Launches)
+		}
+		s.Time, s.CPU, s.Each = median(times), median(cpu), times
 	}
 	return nil
 }
 
-// slowest takes so many times of every lane, and of each the slowest of all ranks.
-func (r *replays) slowest(ctx context.Context, count int,
+// counting takes so many times of every lane, and of each the one that counts of all ranks.
+func (r *replays) counting(ctx context.Context, which Of, count int,
 	of func(l *lane, k int) (time.Duration, error)) ([]time.Duration, error) {
 	var own [][]time.Duration
 	var errs []error
@@ -194,7 +218,7 @@ func (r *replays) slowest(ctx context.Context, count int,
 	if err != nil {
 		return nil, err
 	}
-	return slowest(all), nil
+	return combined(all, which), nil
 }
 
 func (r *replays) close() error {

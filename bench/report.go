@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -11,9 +12,11 @@ import (
 
 // A Result is one placement of one size.
 type Result struct {
-	Time     float64 // us
-	Launches int     // of a replay
-	How      string  // it was launched
+	Time     float64         // us
+	CPU      float64         // us that the host takes to launch it
+	Each     []time.Duration // of the replays
+	Launches int             // of a replay
+	How      string          // it was launched
 	Form     string
 	Found
 	Rival *Rival
@@ -23,6 +26,7 @@ type Result struct {
 // A Rival is what NCCL, or another program, took for the same. Checked and Wrong are of its results.
 type Rival struct {
 	Time  float64 // us, of the faster of its launch modes
+	CPU   float64 // us that the host takes to launch it
 	How   string
 	Other float64 // us, of the other mode; 0 where there was none
 	Found
@@ -38,7 +42,11 @@ func (r *Result) Ratio() float64 {
 
 // A Row is one size. A placement that was not measured is nil.
 type Row struct {
+	DType        data.DType
+	RedOp        data.RedOp
+	Root         int
 	Bytes, Count int64 // count is the elements of a piece
+	Done         time.Time
 	OutOfPlace   *Result
 	InPlace      *Result
 }
@@ -49,8 +57,6 @@ func (r *Row) places() [2]*Result { return [2]*Result{r.OutOfPlace, r.InPlace} }
 // A Report is a measurement of one collective.
 type Report struct {
 	Coll     *ir.Collective
-	DType    data.DType
-	RedOp    data.RedOp
 	Algo     string // what was measured
 	Device   string
 	Driver   string
@@ -62,8 +68,15 @@ type Report struct {
 
 	MinBytes, MaxBytes int64
 	Factor             int64
+	Step               int64 // bytes between sizes, in place of a factor; 0 is none
+	Unalign            int64
 	Measuring          Measuring
 	Processes          int
+
+	CPUTime bool // the column is of the host's time
+	Spread  bool // there are columns of the spread of replays
+	Skip    int  // replays that are not of the spread
+	Stamps  bool // rows have the time of day
 }
 
 // typeNames and kindNames are nccl-tests'.
@@ -71,70 +84,18 @@ var typeNames = [data.NumDTypes]string{"half", "bfloat16", "float", "double", "i
 	"int64", "uint64", "f8e4m3", "f8e5m2"}
 
 // redop and root are the columns of those names.
-func (r *Report) redop() string {
+func (r *Report) redop(row *Row) string {
 	if r.Coll.Reduces() {
-		return r.RedOp.String()
+		return row.RedOp.String()
 	}
 	return "none"
 }
 
-func (r *Report) root() int {
+func (r *Report) root(row *Row) int {
 	if r.Coll.Kind.Rooted() {
-		return r.Coll.Root
+		return row.Root
 	}
 	return -1
-}
-
-// Header writes what stands above the rows.
-func (r *Report) Header(w io.Writer) {
-	fmt.Fprintf(w, "# mscclc bench: %v, %s, %s\n", r.Coll.Kind, r.Algo, r.Device+withDriver(r.Driver))
-	m := &r.Measuring
-	launches := "as many as take " + m.Target.String()
-	if m.Launches > 0 {
-		launches = fmt.Sprint(m.Launches)
-	}
-	graph := 1
-	if m.Plain {
-		graph = 0
-	}
-	fmt.Fprintf(w, "# nRanks %d nProcesses %d minBytes %d maxBytes %d step: %d(factor) warmup replays: %d replays: %d iters of a replay: %s validation: 1 graph: %d\n",
-		r.Coll.Ranks, r.Processes, r.MinBytes, r.MaxBytes, r.Factor, m.Warmup, m.Replays, launches, graph)
-	fmt.Fprintf(w, "# time is of one operation: the median of the replays, of each the slowest rank\n")
-	if r.Beside != "" {
-		fmt.Fprintf(w, "# %s: another program, in the same queue, on the same buffers; ratio = %s / ours\n", r.Beside, r.Beside)
-	}
-	if r.NCCL > 0 {
-		fmt.Fprintf(w, "# NCCL %s (%s), in the same queue, on the same buffers; its time is of the faster of graph and plain launches; ratio = NCCL / ours\n", versionText(r.NCCL), r.NCCLPath)
-	}
-	fmt.Fprintf(w, "#\n# Using devices\n")
-	for _, d := range r.Devices {
-		fmt.Fprintf(w, "#  Rank %2d Group %2d Pid %6d on %10s device %2d %s\n", d.Rank, d.Group, d.PID, d.Host,
-			d.Number, d.Info)
-	}
-	rival, rivalUnits := "", ""
-	if name := r.rival(); name != "" {
-		rival, rivalUnits = fmt.Sprintf("  %7s   ratio  %7s   ratio", name, name), "     (us)             (us)        "
-	}
-	fmt.Fprintf(w, "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          %s\n",
-		"", "", "", "", "", spaces("  out-of-place      in-place", r.rival() != ""))
-	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s  launch, program\n", "size",
-		"count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong", rival)
-	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s\n", "(B)", "(elements)",
-		"", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "", rivalUnits)
-}
-
-func withDriver(driver string) string {
-	if driver == "" {
-		return ""
-	}
-	return ", " + driver
-}
-
-func spaces(s string, on bool) string {
-	if on {
-		return s
-	}
-	return ""
 }
 
 // rival returns what was measured beside ours, in a word, or "".
@@ -165,13 +126,38 @@ func number(v float64, width int) string {
 	return fmt.Sprintf("%*.*f", width, digits, v)
 }
 
+// time returns what the column of times has of a result.
+func (r *Report) time(p *Result) float64 {
+	if r.CPUTime {
+		return p.CPU
+	}
+	return p.Time
+}
+
+// rivalTime returns what the column of a rival's times has.
+func (r *Report) rivalTime(v *Rival) float64 {
+	if r.CPUTime {
+		return v.CPU
+	}
+	return v.Time
+}
+
+// spreadColumns returns how many columns a placement has for the spread of its replays.
+func (r *Report) spreadColumns() int {
+	if r.Spread {
+		return 4
+	}
+	return 0
+}
+
 // WriteRow writes a row.
 func (r *Report) WriteRow(w io.Writer, row *Row) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d", row.Bytes, row.Count, typeNames[r.DType], r.redop(), r.root())
+	fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d", row.Bytes, row.Count, typeNames[row.DType], r.redop(row), r.root(row))
 	for _, p := range row.places() {
 		if p == nil || p.Err != nil {
 			fmt.Fprintf(&b, "  %7s  %6s  %6s  %6s", "N/A", "N/A", "N/A", "N/A")
+			b.WriteString(strings.Repeat(fmt.Sprintf("  %7s", "N/A"), r.spreadColumns()))
 			continue
 		}
 		alg, bus := Bandwidths(r.Coll, row.Bytes, p.Time)
@@ -179,14 +165,21 @@ func (r *Report) WriteRow(w io.Writer, row *Row) {
 		if p.Checked > 0 || row.Bytes == 0 {
 			wrong = fmt.Sprint(p.Wrong)
 		}
-		fmt.Fprintf(&b, "  %s  %s  %s  %6s", number(p.Time, 7), number(alg, 6), number(bus, 6), wrong)
+		fmt.Fprintf(&b, "  %s  %s  %s  %6s", number(r.time(p), 7), number(alg, 6), number(bus, 6), wrong)
+		if r.Spread {
+			s := spreadOf(p.Each, r.Skip)
+			fmt.Fprintf(&b, "  %s  %s  %s  %s", number(s.Min, 7), number(s.Max, 7), number(s.P99, 7), number(s.CV, 7))
+		}
+	}
+	if r.Stamps {
+		fmt.Fprintf(&b, "%21s", row.Done.Format(time.DateTime))
 	}
 	if r.rival() != "" {
 		for _, p := range row.places() {
 			if p.Ratio() == 0 {
 				fmt.Fprintf(&b, "  %7s  %6s", "N/A", "N/A")
 			} else {
-				fmt.Fprintf(&b, "  %s  %6.2f", number(p.Rival.Time, 7), p.Ratio())
+				fmt.Fprintf(&b, "  %s  %6.2f", number(r.rivalTime(p.Rival), 7), p.Ratio())
 			}
 		}
 	}

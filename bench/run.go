@@ -20,6 +20,7 @@ type Job struct {
 	Multiple  int64 // elements of a piece are a multiple of this; 0 is 1
 	Form      func(bytes int64, inplace bool) (*Form, error)
 	Rivals    func(ctx context.Context, c *Call) ([]Op, error) // NCCL's, one a launch mode, or another; or nil
+	Unalign   int64                                            // elements that buffers lie behind aligned addresses
 	Measuring Measuring
 	Row       func(*Row) // sees each row when it is done
 }
@@ -27,7 +28,7 @@ type Job struct {
 // Run measures all sizes. A size that fails has its error in its row; but if a thread is stuck, there is an end.
 func (j *Job) Run(ctx context.Context, report *Report) error {
 	for _, bytes := range j.Sizes {
-		row := &Row{}
+		row := &Row{DType: j.DType, RedOp: j.RedOp, Root: j.Coll.Root}
 		for i, inplace := range [2]bool{false, true} {
 			c := j.call(bytes, inplace)
 			row.Bytes, row.Count = c.Bytes(), c.Elems
@@ -47,6 +48,7 @@ func (j *Job) Run(ctx context.Context, report *Report) error {
 				row.InPlace = result
 			}
 		}
+		row.Done = time.Now()
 		report.Rows = append(report.Rows, row)
 		if j.Row != nil {
 			j.Row(row)
@@ -62,7 +64,7 @@ func (j *Job) call(bytes int64, inplace bool) *Call {
 	if j.Multiple > 1 && elems >= j.Multiple {
 		elems -= elems % j.Multiple
 	}
-	return &Call{Coll: coll, DType: j.DType, RedOp: j.RedOp, Elems: elems}
+	return &Call{Coll: coll, DType: j.DType, RedOp: j.RedOp, Elems: elems, Unalign: j.Unalign}
 }
 
 // place checks and measures one placement of one size, beside NCCL.
@@ -102,15 +104,15 @@ func (j *Job) place(ctx context.Context, c *Call) (result *Result, err error) {
 		return nil, err
 	}
 	ours := &samples[0]
-	result = &Result{Time: us(ours.Time), Launches: ours.Launches, How: ours.How, Form: form.Name,
-		Found: found[0].worse(ours.Found)}
+	result = &Result{Time: us(ours.Time), CPU: us(ours.CPU), Each: ours.Each, Launches: ours.Launches, How: ours.How,
+		Form: form.Name, Found: found[0].worse(ours.Found)}
 	for _, s := range samples[1:] {
 		t := us(s.Time)
 		switch v := result.Rival; {
 		case v == nil:
-			result.Rival = &Rival{Time: t, How: s.How, Found: found[1].worse(s.Found)}
+			result.Rival = &Rival{Time: t, CPU: us(s.CPU), How: s.How, Found: found[1].worse(s.Found)}
 		case t < v.Time:
-			result.Rival = &Rival{Time: t, How: s.How, Other: v.Time, Found: v.Found.worse(s.Found)}
+			result.Rival = &Rival{Time: t, CPU: us(s.CPU), How: s.How, Other: v.Time, Found: v.Found.worse(s.Found)}
 		default:
 			v.Other, v.Found = t, v.Found.worse(s.Found)
 		}
@@ -147,9 +149,24 @@ func placed(ctx context.Context, s Site, c *Call, round Round, do func() error) 
 
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Sizes returns the sizes from first, at least 1, to last, each factor times the one before.
+// Steps returns the sizes from first to last, each step bytes above the one before.
+func Steps(first, last, step int64) []int64 {
+	var list []int64
+	for n := first; n <= last; n += step {
+		list = append(list, n)
+		if step < 1 || n > last-step {
+			break
+		}
+	}
+	return list
+}
+
+// Sizes returns the sizes from first to last, each factor times the one before. Behind 0 comes 1.
 func Sizes(first, last, factor int64) []int64 {
 	var list []int64
+	if first == 0 {
+		list, first = append(list, 0), 1
+	}
 	for n := first; n <= last; n *= factor {
 		list = append(list, n)
 		if factor < 2 || n > last/factor {

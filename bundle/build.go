@@ -2,13 +2,13 @@ package bundle
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"sort"
 
 	"mscclc/algorithms/choose"
+	"mscclc/bundle/limits"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -40,12 +40,16 @@ type Rule struct {
 	CTAs int
 
 	// Columns is how many replicas a launch has; 0 is as many as there are CTAs for. Threads is how many threads a
-	// block has; 0 is MostThreads. Tile is the bytes of a chunk that a replica moves in a tile iteration; 0 is
+	// block has; 0 is limits.Threads. Tile is the bytes of a chunk that a replica moves in a tile iteration; 0 is
 	// executor.PlanTile.
 	Columns, Threads int
 	Tile             int64
 
-	Span diag.Span // where a file has the rule; errors name it
+	// BuiltIn says that the rule is none of the user's. Where memory is short, such rules give way (Spec.Tell).
+	BuiltIn bool
+
+	Span   diag.Span  // where a file has the rule; errors name it
+	micros [2]float64 // what was measured of the largest calls: the program's time, and NCCL's; 0 is unknown
 }
 
 // Forward returns the rule that has NCCL run all calls of a collective.
@@ -53,21 +57,11 @@ func Forward(kind ir.Kind, ranks int) Rule {
 	return Rule{Kind: kind, Ranks: ranks, DType: Any, RedOp: Any, Root: Any, When: WhenEager | WhenCaptured}
 }
 
-// MostThreads is the most threads of a block: kernels are compiled for so many (KERNEL_BOUNDS). A block has so many if
-// its rule does not say. WarpThreads divides the threads of a block.
-const MostThreads, WarpThreads = 512, 32
-
 // DefaultCTAs is how many CTAs a communicator has unless its user asks for others.
 const DefaultCTAs = 32
 
 // DefaultDTypes are the types of a bundle unless its maker asks for others.
 var DefaultDTypes = []data.DType{data.BF16, data.F16, data.F32}
-
-// MostCTAs bounds the CTAs of a rank.
-const MostCTAs = mostColumns
-
-// MostArena is the most bytes of a rank's arena.
-const MostArena = 128 << 20
 
 // A Spec says what a bundle is made of.
 type Spec struct {
@@ -79,6 +73,10 @@ type Spec struct {
 	Own    choose.Shelf `json:"-"` // programs of the user's, which rules may name
 	Maker  string       // what made the bundle, for readers
 	Note   string       // where the rules come from, for readers
+
+	// Tell is told of each program of built-in rules that gave way, since the programs of all rules need more memory than
+	// a set may have. It may be nil.
+	Tell func(text string) `json:"-"`
 }
 
 // An About says for readers what a bundle is: how it was made, and what was proven. It is a section of the bundle.
@@ -124,7 +122,10 @@ func Build(spec Spec) (*Bundle, error) {
 			}
 		}
 	}
-	return b.out, b.about()
+	if err := b.about(); err != nil {
+		return nil, err
+	}
+	return b.out, b.out.checkSize()
 }
 
 // sorted returns list in order, without repetitions.
@@ -140,14 +141,14 @@ func (s *Spec) check() error {
 		return diag.List{diag.New(diag.Unsupported, diag.Span{}, format, args...)}
 	}
 	switch {
-	case s.Device == "" || len(s.Device) > MostName:
-		return bad("the device's name %q has no bytes, or more than %d", s.Device, MostName)
-	case len(s.Ranks) == 0 || s.Ranks[0] < 2 || s.Ranks[len(s.Ranks)-1] > MostRanks:
-		return bad("a bundle is for 2 to %d ranks, and not for %v", MostRanks, s.Ranks)
+	case s.Device == "" || len(s.Device) > limits.Name:
+		return bad("the device's name %q has no bytes, or more than %d", s.Device, limits.Name)
+	case len(s.Ranks) == 0 || s.Ranks[0] < 2 || s.Ranks[len(s.Ranks)-1] > limits.Ranks:
+		return bad("a bundle is for 2 to %d ranks, and not for %v", limits.Ranks, s.Ranks)
 	case len(s.DTypes) == 0 || s.DTypes[len(s.DTypes)-1] >= data.NumDTypes:
 		return bad("a bundle needs a type of elements")
-	case s.CTAs < 1 || s.CTAs > MostCTAs:
-		return bad("a rank has 1 to %d CTAs, and not %d", MostCTAs, s.CTAs)
+	case s.CTAs < 1 || s.CTAs > limits.CTAs:
+		return bad("a rank has 1 to %d CTAs, and not %d", limits.CTAs, s.CTAs)
 	}
 	for i := range s.Rules {
 		r := &s.Rules[i]
@@ -180,15 +181,15 @@ func (r *Rule) check() error {
 		return fmt.Errorf("windows are memory that ranks of one node reach, and the rule is for several nodes")
 	case r.Unfit() != "":
 		return fmt.Errorf("the rule %s", r.Unfit())
-	case r.CTAs < 0 || r.CTAs > mostColumns:
+	case r.CTAs < 0 || r.CTAs > limits.CTAs:
 		return fmt.Errorf("no launch has %d CTAs", r.CTAs)
-	case r.Tile%tileAlign != 0:
-		return fmt.Errorf("a tile of %d bytes: tiles are multiples of %d", r.Tile, tileAlign)
-	case r.Calls < 0 || r.UpTo < 0 || r.Columns < 0 || r.Columns > mostColumns || r.Tile < 0 || r.Tile > mostTile:
+	case r.Tile%limits.TileAlign != 0:
+		return fmt.Errorf("a tile of %d bytes: tiles are multiples of %d", r.Tile, limits.TileAlign)
+	case r.Calls < 0 || r.UpTo < 0 || r.Columns < 0 || r.Columns > limits.Replicas || r.Tile < 0 || r.Tile > limits.Tile:
 		return fmt.Errorf("%d calls, %d bytes, %d replicas or a tile of %d bytes are out of range", r.Calls, r.UpTo,
 			r.Columns, r.Tile)
-	case r.Threads < 0 || r.Threads > MostThreads || r.Threads%WarpThreads != 0:
-		return fmt.Errorf("%d threads: a block has them by %d, up to %d", r.Threads, WarpThreads, MostThreads)
+	case r.Threads < 0 || r.Threads > limits.Threads || r.Threads%limits.Warp != 0:
+		return fmt.Errorf("%d threads: a block has them by %d, up to %d", r.Threads, limits.Warp, limits.Threads)
 	}
 	return nil
 }
@@ -207,30 +208,39 @@ func (b *builder) set(n int, nodes string) error {
 	for t := range data.NumDTypes {
 		set.Image[t], set.Copier[t] = imageOf(b.out.Images, prefix, t)
 	}
-	var used []*made
-	for _, r := range b.Rules {
+	l := layer{set: &set}
+	for i := range b.Rules {
+		r := &b.Rules[i]
 		if r.Ranks != n || r.layout() != nodes {
 			continue
 		}
 		for _, root := range r.roots() {
-			m, row, err := b.rule(r, root)
+			m, row, err := b.rule(*r, root)
 			if err != nil {
 				return r.placed(err)
 			}
-			if m != nil && !slices.Contains(used, m) {
-				m.number = uint32(len(b.out.Programs) + len(used))
-				used = append(used, m)
-			}
-			if m != nil {
-				row.Program = m.number
-				set.CTAs = max(set.CTAs, m.CTAs(int(row.Columns)))
-				m.need(&row, &set, r.Span)
-			}
-			set.Rules = append(set.Rules, row)
+			l.rows = append(l.rows, layerRow{row, r, m})
 		}
 	}
-	if err := set.lay(used); err != nil {
+	if err := l.lay(b.Tell); err != nil {
 		return err
+	}
+	used := l.used()
+	for i, m := range used {
+		m.number = uint32(len(b.out.Programs) + i)
+	}
+	for i := range l.rows {
+		row, m := l.rows[i].RuleRow, l.rows[i].runs
+		if m != nil {
+			row.Program = m.number
+			set.CTAs = max(set.CTAs, m.CTAs(int(row.Columns)))
+		}
+		set.Rules = append(set.Rules, row)
+	}
+	if len(set.Rules) > limits.Rules || len(used) > limits.Programs {
+		return diag.List{diag.New(diag.Limit, diag.Span{}, "%s have %d rules and %d programs, with one for each root, and a "+
+			"bundle has at most %d and %d for them", set.Title(), len(set.Rules), len(used), limits.Rules, limits.Programs).
+			WithHint("fewer rules")}
 	}
 	for _, m := range used {
 		set.Programs = append(set.Programs, m.number)
@@ -273,7 +283,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	}
 	most := cmp.Or(r.CTAs, b.CTAs)
 	row.Columns = uint32(cmp.Or(r.Columns, max(1, sort.Search(most, func(n int) bool { return m.CTAs(n+1) > most }))))
-	row.Threads = uint32(cmp.Or(r.Threads, MostThreads))
+	row.Threads = uint32(cmp.Or(r.Threads, limits.Threads))
 	row.Tile = uint64(cmp.Or(r.Tile, executor.PlanTile))
 	if r.Together > 0 && m.Shared() == 1 {
 		return nil, row, diag.List{diag.New(diag.Unsupported, diag.Span{}, "%s has no lane that only copies to other nodes, so "+
@@ -287,20 +297,4 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 		return nil, row, r.tooWide(m, int(row.Columns), most)
 	}
 	return m, row, nil
-}
-
-// about writes what readers see of the bundle.
-func (b *builder) about() error {
-	a := About{Maker: b.Maker, Note: b.Note, Device: b.Device, Ranks: b.Ranks, CTAs: b.CTAs, Programs: []Record{}}
-	for _, t := range b.DTypes {
-		a.DTypes = append(a.DTypes, t.String())
-	}
-	for i := range b.out.Sets {
-		for _, n := range b.out.Sets[i].Programs {
-			a.Programs = append(a.Programs, b.out.Programs[n].record(&b.out.Sets[i]))
-		}
-	}
-	text, err := json.Marshal(a)
-	b.out.About = append(text, '\n')
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 )
 
@@ -23,7 +24,7 @@ func ladder(t testing.TB, ranks ...int) *Bundle {
 
 // TestLadder builds bundles of rules that nobody measured, for each number of ranks. Equal input gives equal bytes.
 func TestLadder(t *testing.T) {
-	for n := 2; n <= MostRanks; n++ {
+	for n := 2; n <= limits.Ranks; n++ {
 		b := ladder(t, n)
 		t.Logf("%d ranks: %d rules, %d programs, %s", n, len(b.Sets[0].Rules), len(b.Programs), mebibytes(b.Sets[0].Arena))
 	}

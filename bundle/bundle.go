@@ -1,3 +1,9 @@
+// Package bundle makes bundles: files with the programs, kernels and rules of communicators, which the library in
+// runtime reads. runtime/src/bundle_rows.h is the format.
+//
+// [Build] compiles and proves the programs of some rules, and lays out their memory. [Encode] writes a [Bundle], and
+// [Decode] reads one and checks every number in it. [Verify] proves all programs of a file anew, and compares the
+// tables in it with those that it makes itself. Equal input gives equal bytes.
 package bundle
 
 import (
@@ -95,9 +101,6 @@ type Image struct {
 // Kinds are the collectives that a bundle has rules for.
 var Kinds = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.Gather,
 	ir.Scatter}
-
-// WritableByOthers are the bits of a file's mode with which the library in package runtime refuses a bundle.
-const WritableByOthers = 0o022
 
 // text returns a name of fixed size without the zeros behind it.
 func text(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }

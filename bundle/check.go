@@ -2,41 +2,34 @@ package bundle
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
 
+	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
 // This file checks what the sections of a bundle say of each other.
 
 // check refuses a bundle whose sections do not go together.
 func (b *Bundle) check() error {
-	of := make([]int, len(b.Programs)) // 1 + the set that has a program
+	next := 0
 	for i := range b.Sets {
 		s := &b.Sets[i]
-		for _, n := range s.Programs {
-			if int64(n) >= int64(len(of)) || of[n] != 0 || int(b.Programs[n].Ranks) != s.Ranks {
-				return fmt.Errorf("the set for %s cannot have program %d", s.Title(), n)
-			}
-			if p := b.Programs[n]; p.Nodes != s.nodes() || (p.Nodes > 0) != (p.Net != nil) {
-				return fmt.Errorf("program %d is for %d nodes, or does not say what it sends, in the set for %s", n, p.Nodes,
-					s.Title())
-			}
-			of[n] = i + 1
+		err := b.checkPrograms(s, next)
+		if next += len(s.Programs); err == nil {
+			err = b.checkSet(s)
 		}
-		if err := b.checkSet(s); err != nil {
+		if err != nil {
 			return fmt.Errorf("the set for %s: %w", s.Title(), err)
 		}
 	}
-	for i, n := range of {
-		if n == 0 {
-			return fmt.Errorf("no set has program %d", i)
-		}
+	if next != len(b.Programs) {
+		return fmt.Errorf("no set has program %d", next)
 	}
 	for i, p := range b.Programs {
 		steps := 0
@@ -50,11 +43,28 @@ func (b *Bundle) check() error {
 	return nil
 }
 
-func (b *Bundle) checkSet(s *Set) error {
-	if s.Ranks < 2 || s.Ranks > MostRanks || s.Device == "" || len(s.Device) > MostName ||
-		strings.ContainsRune(s.Device, 0) {
-		return fmt.Errorf("the device %q, or as many ranks, cannot be", s.Device)
+// checkPrograms checks the programs of a set, which are numbered from next on.
+func (b *Bundle) checkPrograms(s *Set, next int) error {
+	for i, n := range s.Programs {
+		if int64(n) != int64(next+i) || int(n) >= len(b.Programs) || int(b.Programs[n].Ranks) != s.Ranks {
+			return fmt.Errorf("it cannot have program %d", n)
+		}
+		p := b.Programs[n]
+		if p.Nodes != s.nodes() || (p.Nodes > 0) != (p.Net != nil) {
+			return fmt.Errorf("program %d is for %d nodes, or does not say what it sends", n, p.Nodes)
+		}
+		err := p.checkTables(s.Node)
+		if err == nil && p.Net != nil {
+			err = p.checkNet(s.Node)
+		}
+		if err != nil {
+			return fmt.Errorf("program %d: %w", n, err)
+		}
 	}
+	return nil
+}
+
+func (b *Bundle) checkSet(s *Set) error {
 	if s.Device != b.Sets[0].Device {
 		return fmt.Errorf("it is for %q, and others for %q", s.Device, b.Sets[0].Device)
 	}
@@ -71,7 +81,9 @@ func (b *Bundle) checkSet(s *Set) error {
 		if err != nil {
 			return fmt.Errorf("rule %d: %w", i, err)
 		}
-		most = max(most, n)
+		if most = max(most, n); n > limits.CTAs {
+			return fmt.Errorf("rule %d has %d CTAs, and a launch has at most %d", i, n, limits.CTAs)
+		}
 	}
 	if most != s.CTAs {
 		return fmt.Errorf("its rules have up to %d CTAs, and not %d", most, s.CTAs)
@@ -116,11 +128,11 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("%s reaches buffers of other ranks, and it is not for windows", p.Title())
 	case r.Columns < 1 || r.Columns > p.Columns:
 		return 0, fmt.Errorf("it has %d replicas, and %s has memory for %d", r.Columns, p.Title(), p.Columns)
-	case r.Threads < WarpThreads || r.Threads > MostThreads || r.Threads%WarpThreads != 0:
+	case r.Threads < limits.Warp || r.Threads > limits.Threads || r.Threads%limits.Warp != 0:
 		return 0, fmt.Errorf("it has blocks of %d threads", r.Threads)
 	case p.uneven(r.Threads):
 		return 0, fmt.Errorf("it has blocks of %d threads, which %d replicas do not share evenly", r.Threads, p.Shared())
-	case r.Tile < 16 || r.Tile > mostTile:
+	case !isTile(r.Tile):
 		return 0, fmt.Errorf("it has tiles of %d bytes", r.Tile)
 	}
 	return p.CTAs(int(r.Columns)), nil
@@ -130,16 +142,15 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 // powers of two, of whole warps.
 func (p *Program) uneven(threads uint32) bool {
 	n := p.Shared()
-	return n > 1 && (bits.OnesCount32(threads) > 1 || int(threads) < WarpThreads*n)
+	return n > 1 && (bits.OnesCount32(threads) > 1 || int(threads) < limits.Warp*n)
 }
 
 // checkMemory refuses programs whose memory is too small, overlaps another's or is outside the arena.
 func (b *Bundle) checkMemory(s *Set) error {
-	if s.Arena > MostArena {
-		return fmt.Errorf("its arena has %d bytes, and %d are the most", s.Arena, MostArena)
+	if s.Arena > limits.Arena {
+		return fmt.Errorf("its arena has %d bytes, and %d are the most", s.Arena, limits.Arena)
 	}
-	var list []*Program
-	pinned := uint64(0)
+	pinned, end := uint64(0), uint64(0)
 	for _, n := range s.Programs {
 		p := b.Programs[n]
 		tables := p.tables()
@@ -147,23 +158,29 @@ func (b *Bundle) checkMemory(s *Set) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Title(), err)
 		}
-		room := func(from, to, need uint64) bool { return from%partAlign == 0 && from <= to && to-from >= need }
+		room := func(from, to, need uint64) bool { return from%limits.PartAlign == 0 && from <= to && to-from >= need }
 		if !room(p.ScratchAt, p.PacketsAt, l.Scratch) || !room(p.PacketsAt, p.FlagsAt, l.Packets) ||
 			!room(p.FlagsAt, p.EndAt, l.FlagMem) || p.EndAt > s.Arena {
 			return fmt.Errorf("%s needs more memory than it has", p.Title())
 		}
-		if pinned += p.pinned(); pinned > MostPinned {
-			return fmt.Errorf("its programs need more than %d bytes of memory of the host", MostPinned)
+		if pinned += p.pinned(); pinned > limits.Pinned {
+			return fmt.Errorf("its programs need more than %d bytes of memory of the host", limits.Pinned)
 		}
-		list = append(list, p)
+		if p.ScratchAt < end {
+			return fmt.Errorf("%s begins in the memory of the program before it", titleAt(p))
+		}
+		end = p.EndAt
 	}
-	slices.SortStableFunc(list, func(a, b *Program) int {
-		return cmp.Or(cmp.Compare(a.ScratchAt, b.ScratchAt), cmp.Compare(a.EndAt, b.EndAt))
-	})
-	for i := 1; i < len(list); i++ {
-		if list[i].ScratchAt < list[i-1].EndAt {
-			return fmt.Errorf("%s and %s share memory", titleAt(list[i-1]), titleAt(list[i]))
-		}
+	return nil
+}
+
+// checkSize refuses a bundle that is larger than any may be.
+func (b *Bundle) checkSize() error {
+	sections, length := 1+len(b.Sets)+4*len(b.Programs)+len(b.Images), len(Encode(b))
+	if sections > limits.Sections || length > limits.File {
+		return diag.List{diag.New(diag.Limit, diag.Span{}, "the bundle needs up to %d sections and %s, and a bundle has "+
+			"at most %d and %s", sections, mebibytes(uint64(length)), limits.Sections, diag.SizeText(limits.File)).
+			WithHint("make a bundle for each number of ranks")}
 	}
 	return nil
 }

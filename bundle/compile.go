@@ -11,6 +11,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
+	"mscclc/bundle/limits"
 	"mscclc/codegen/program"
 	"mscclc/executor/abi"
 	"mscclc/ir"
@@ -158,8 +159,8 @@ func Prove(p *ir.Program, direct bool, node []int32) error {
 	case p.OneSided == nil:
 		return bad("compile it with --sided one or --sided lowered",
 			"%s sends and receives by FIFOs, and bundles take one-sided programs", p.Name)
-	case p.Coll.Ranks > MostRanks:
-		return bad(fmt.Sprintf("at most %d ranks", MostRanks), "%s has %d ranks", p.Name, p.Coll.Ranks)
+	case p.Coll.Ranks > limits.Ranks:
+		return bad(fmt.Sprintf("at most %d ranks", limits.Ranks), "%s has %d ranks", p.Name, p.Coll.Ranks)
 	case slices.ContainsFunc(p.OneSided.Operands, func(x ir.Operand) bool { return x.Rank == ir.AllRanks }):
 		return bad("copy to each rank by itself", "%s uses the switch, which a bundle has no memory for", p.Name)
 	case p.OneSided.OnePass:
@@ -203,12 +204,16 @@ func tabulate(p *ir.Program, key programKey) (*made, error) {
 	if node != nil {
 		m.Nodes = uint32(slices.Max(node)) + 1
 	}
-	copy(m.Name[:MostName], key.title())
+	copy(m.Name[:limits.Name], key.title())
+	if err := m.checkSize(); err != nil {
+		return nil, diag.List{diag.New(diag.Limit, p.Declaration, "%s is too large for a bundle: %v", p.Name, err).
+			WithHint("fewer --lanes, instances or chunks")}
+	}
 	return m, nil
 }
 
-// title names the program for readers, in at most MostName bytes. A longer name is cut, and ends with a hash of all of
-// it, so that names stay different.
+// title names the program for readers, in at most limits.Name bytes. A longer name is cut, and ends with a hash of all
+// of it, so that names stay different.
 func (k *programKey) title() string {
 	name := strings.Map(printable, k.name) + " " + k.protocol.String() + k.LanesText()
 	if k.direct {
@@ -217,12 +222,12 @@ func (k *programKey) title() string {
 	if k.nodes != "" {
 		name += " on nodes of " + k.nodes
 	}
-	if len(name) <= MostName {
+	if len(name) <= limits.Name {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
 	end := "~" + hex.EncodeToString(sum[:4])
-	return strings.ToValidUTF8(name[:MostName-len(end)], "") + end
+	return strings.ToValidUTF8(name[:limits.Name-len(end)], "") + end
 }
 
 func bit(b bool) uint8 {

@@ -6,14 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"mscclc/bundle/limits"
 	"mscclc/ir/diag"
 )
-
-// MaxFile is how many bytes a bundle has at most.
-const MaxFile = 1 << 30
-
-// mostSections bounds the table of a bundle.
-const mostSections = 1 << 16
 
 // Is reports whether a file that begins with head is a bundle.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(Magic)) }
@@ -122,9 +117,9 @@ func sections(b []byte) (h header, parts []part, err error) {
 	switch {
 	case h.Version != Version:
 		return h, nil, fmt.Errorf("it is of version %d, and this mscclc reads %d", h.Version, Version)
-	case h.Bytes != uint64(len(b)) || len(b) > MaxFile:
+	case h.Bytes != uint64(len(b)) || len(b) > limits.File:
 		return h, nil, fmt.Errorf("its header says %d bytes, and it has %d", h.Bytes, len(b))
-	case h.Sections > mostSections || int(h.Sections)*row > len(b)-size:
+	case h.Sections > limits.Sections || int(h.Sections)*row > len(b)-size:
 		return h, nil, fmt.Errorf("%d sections do not fit", h.Sections)
 	}
 	table := b[size : size+int(h.Sections)*row]

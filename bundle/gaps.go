@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -178,15 +179,22 @@ func (b *Bundle) refuses(s *Set, r *RuleRow, c call) string {
 	switch {
 	case image == none:
 		return NoKernel
-	case c.redop == uint8(data.Avg) && p.Copies == 0 && !p.final():
+	case c.redop == uint8(data.Avg) && p.Copies == 0 && !p.Averages(data.DType(c.dtype)):
 		return noMean
 	}
 	return ""
 }
 
-// final reports whether p divides the sums of averages.
-func (p *Program) final() bool {
+// Averages reports whether p, which sums, computes averages of t: of floats it must scale some operands, and of
+// integers divide some sums.
+func (p *Program) Averages(t data.DType) bool {
 	for i := range p.Parts {
+		if t.Info().Float {
+			if slices.ContainsFunc(p.Parts[i].Operands, abi.OneOperand.Fresh) {
+				return true
+			}
+			continue
+		}
 		for _, s := range p.Parts[i].Steps {
 			if ir.StepFlags(s.Flags)&ir.Final != 0 {
 				return true

@@ -136,3 +136,19 @@ func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 	}
 	return out
 }
+
+// about writes what readers see of the bundle.
+func (b *builder) about() error {
+	a := About{Maker: b.Maker, Note: b.Note, Device: b.Device, Ranks: b.Ranks, CTAs: b.CTAs, Programs: []Record{}}
+	for _, t := range b.DTypes {
+		a.DTypes = append(a.DTypes, t.String())
+	}
+	for i := range b.out.Sets {
+		for _, n := range b.out.Sets[i].Programs {
+			a.Programs = append(a.Programs, b.out.Programs[n].record(&b.out.Sets[i]))
+		}
+	}
+	text, err := json.Marshal(a)
+	b.out.About = append(text, '\n')
+	return err
+}

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"mscclc/bundle/limits"
 	"mscclc/ir"
 )
 
@@ -17,12 +18,13 @@ type rung struct {
 // signals in large ones.
 func Ladder(ranks, ctas int) []Rule {
 	var list []Rule
-	tile := (max(8<<10, 128<<10/int64(ranks)) + tileAlign - 1) &^ (tileAlign - 1) // all programs have room in an arena
+	const align = limits.TileAlign
+	tile := (max(8<<10, 128<<10/int64(ranks)) + align - 1) &^ (align - 1) // all programs have room in an arena
 	for _, kind := range Kinds {
 		for _, r := range rungs(kind, ranks) {
 			rule := Forward(kind, ranks)
 			rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.protocol, r.upTo, tile
-			rule.Columns = min(r.columns, ctas)
+			rule.Columns, rule.BuiltIn = min(r.columns, ctas), true
 			list = append(list, rule)
 		}
 	}

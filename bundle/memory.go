@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -12,18 +13,6 @@ import (
 )
 
 // This file decides how much memory programs have, and where it lies.
-
-// The limits of rules and programs.
-const (
-	mostColumns = 1 << 12
-	mostTile    = abi.MaxOneTile
-)
-
-// tileAlign divides the bytes of a tile: the kernel moves so many at once.
-const tileAlign = 16
-
-// partAlign is the alignment of the parts of an arena.
-const partAlign = 256
 
 // need has m's memory made for a rule of a set, which stands at: its replicas, and its tile or the largest share of its
 // calls.
@@ -35,7 +24,7 @@ func (m *made) need(r *RuleRow, s *Set, at diag.Span) {
 			m.tile = max(m.tile, min(int64(r.Tile), m.share(r, t)))
 		}
 	}
-	m.tile = max(m.tile, 16)
+	m.tile = max(m.tile, limits.TileAlign)
 	if int64(m.columns)*m.tile > before {
 		m.rule = at
 	}
@@ -63,7 +52,7 @@ func (r *Rule) tooWide(m *made, columns, most int) error {
 // share returns the most bytes of a chunk that a replica has in a call of a rule, as OneImage.Params rounds them.
 func (m *made) share(r *RuleRow, t data.DType) int64 {
 	if r.UpTo > 1<<50 {
-		return mostTile
+		return limits.Tile
 	}
 	chunks := int64(max(m.coll.Chunks, 1))
 	elems := data.PieceElems(m.coll, int64(r.UpTo), t)
@@ -71,9 +60,9 @@ func (m *made) share(r *RuleRow, t data.DType) int64 {
 	share := max(16, (chunk+int64(r.Columns)-1)/int64(r.Columns))
 	align := int64(16)
 	if share >= 4096 {
-		align = abi.OneAlign
+		align = limits.ChunkAlign
 	}
-	return min((share+align-1)&^(align-1), mostTile)
+	return min((share+align-1)&^(align-1), limits.Tile)
 }
 
 // lay gives each program of a set its part of the arena.
@@ -91,15 +80,15 @@ func (s *Set) lay(used []*made) error {
 		at = m.place(at, &l)
 	}
 	s.Arena = at
-	if at > MostArena {
-		return s.tooLarge("", at, MostArena, used, (*Program).Memory)
+	if at > limits.Arena {
+		return s.tooLarge("", at, limits.Arena, used, (*Program).Memory)
 	}
 	pinned := uint64(0)
 	for _, m := range used {
 		pinned += m.pinned()
 	}
-	if pinned > MostPinned {
-		return s.tooLarge(" on the host", pinned, MostPinned, used, (*Program).pinned)
+	if pinned > limits.Pinned {
+		return s.tooLarge(" on the host", pinned, limits.Pinned, used, (*Program).pinned)
 	}
 	return nil
 }
@@ -112,7 +101,7 @@ func (m *made) tooLarge(s *Set, why error) error {
 
 // place lays out p's memory from an offset of the arena on, and returns where that of the next program begins.
 func (p *ProgramRow) place(at uint64, l *abi.OneLayout) uint64 {
-	up := func(n uint64) uint64 { return (n + partAlign - 1) &^ (partAlign - 1) }
+	up := func(n uint64) uint64 { return (n + limits.PartAlign - 1) &^ (limits.PartAlign - 1) }
 	p.ScratchAt = at
 	p.PacketsAt = p.ScratchAt + up(l.Scratch)
 	p.FlagsAt = p.PacketsAt + up(l.Packets)

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
+	"mscclc/bundle/limits"
 )
 
 // TestLongNames: rules whose programs have longer names than a bundle holds are built and proven. Names stay different,
@@ -37,7 +38,7 @@ func TestLongNames(t *testing.T) {
 	b := build()
 	seen := map[string]bool{}
 	for _, p := range b.Programs {
-		if seen[p.Title()] || len(p.Title()) > MostName || !strings.Contains(p.Title(), "~") {
+		if seen[p.Title()] || len(p.Title()) > limits.Name || !strings.Contains(p.Title(), "~") {
 			t.Errorf("a program is %q", p.Title())
 		}
 		seen[p.Title()] = true

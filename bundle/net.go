@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"mscclc/algorithms/choose"
+	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
-	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
@@ -21,10 +21,6 @@ type Net struct {
 	Messages []abi.NetMessage
 	Segments []abi.NetSegment
 }
-
-// MostPinned is the most bytes of memory of the host that the programs of a set take for a rank: inboxes, mirrors of
-// those that it writes, and lanes.
-const MostPinned = 256 << 20
 
 // NodesOf returns the node of each of so many ranks, where text says how they lie on nodes: a number of nodes with
 // equally many ranks, or the ranks of each. It is nil for one node, and for "". ok is false where text says none.
@@ -130,7 +126,7 @@ func (b *Bundle) inOrder(i int) bool {
 }
 
 // setNode reads the nodes of a set from its row.
-func (s *Set) setNode(of [MostRanks]uint8) error {
+func (s *Set) setNode(of [limits.Ranks]uint8) error {
 	var node []int32
 	last := uint8(0)
 	for r, n := range of {
@@ -171,17 +167,18 @@ func (b *Bundle) decodeNet(p part) error {
 		return err
 	}
 	to.Net = n
-	return to.checkNet()
+	return nil
 }
 
-// checkNet refuses messages of what there is not.
-func (p *Program) checkNet() error {
+// checkNet refuses messages of what does not exist, or within a node. node has the node of each rank.
+func (p *Program) checkNet(node []int32) error {
 	n, blocks, next := p.Net, p.blocks(), uint32(0)
 	if n.Inbox > int(p.Scratch) {
 		return fmt.Errorf("an inbox of %d chunks has more than scratch", n.Inbox)
 	}
 	for i, m := range n.Messages {
-		if m.Block >= p.Blocks || m.Rank >= p.Ranks || m.Operand >= blocks[m.Block].Operands || m.First != next ||
+		if m.Block >= p.Blocks || m.Rank >= p.Ranks || node[blocks[m.Block].Rank] == node[m.Rank] ||
+			m.Operand >= blocks[m.Block].Operands || m.First != next ||
 			uint64(m.First)+uint64(m.Segments) > uint64(len(n.Segments)) {
 			return fmt.Errorf("message %d is of a block, an operand or segments that there are not", i)
 		}
@@ -224,7 +221,7 @@ func (p *Program) pinned() (most uint64) {
 	tables := p.tables()
 	l, err := tables.Layout()
 	if err != nil {
-		return MostPinned + 1
+		return limits.Pinned + 1
 	}
 	blocks, writes, told := p.blocks(), make([][]uint32, p.Ranks), make([]bool, p.Ranks)
 	for _, m := range p.Net.Messages {
@@ -259,9 +256,4 @@ func deliver(img *abi.Image, node []int32, parts []abi.OnePart) (*Net, error) {
 		parts[i].Deliver(&table.Inboxes)
 	}
 	return &Net{Inbox: table.Inboxes.Chunks, Messages: table.Messages, Segments: table.Segments}, nil
-}
-
-// bufferOf reports whether operands of p may have a buffer.
-func (p *ProgramRow) bufferOf(buf ir.Buf) bool {
-	return slices.Contains(buffers, buf) || p.Nodes > 0 && (buf == abi.InboxBuf || buf == abi.InboxFlagsBuf)
 }

@@ -11,6 +11,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -108,7 +109,7 @@ func TestOverNodesFaults(t *testing.T) {
 			s.FirstClass = (s.FirstClass + 1) % p.Chunks
 		}},
 		{"large inbox", "has more than scratch", func(_ *Bundle, p *Program) { p.Net.Inbox = int(p.Scratch) + 1 }},
-		{"an operand in an inbox", "its tables are not", func(_ *Bundle, p *Program) {
+		{"an operand in an inbox", "is of another node", func(_ *Bundle, p *Program) {
 			for r := range p.Parts {
 				for i := range p.Parts[r].Operands {
 					if o := &p.Parts[r].Operands[i]; o.Buf == 5 {
@@ -179,7 +180,15 @@ func TestAcrossNodesRefused(t *testing.T) {
 	for t := range data.NumDTypes {
 		b.Sets[1].Image[t], b.Sets[1].Copier[t] = imageOf(b.Images, severalNodes, t)
 	}
-	b.Programs[0].Nodes, b.Programs[0].Net = 2, &Net{}
+	q := b.Programs[0]
+	q.Nodes, q.Net = 2, &Net{Inbox: int(q.Scratch)}
+	for r, part := range q.Parts {
+		for i, o := range part.Operands {
+			if ir.Buf(o.Buf) == ir.Scratch && int(o.Rank)/2 != r/2 {
+				part.Operands[i].Buf = abi.InboxBuf
+			}
+		}
+	}
 	_, _, err = Verify("x.bundle", Encode(b))
 	if !errors.As(err, &list) || list[0].Code != diag.AcrossNodes {
 		t.Errorf("Verify: %v", err)

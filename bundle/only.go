@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 
+	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 	"mscclc/internal/strictjson"
 )
@@ -42,7 +43,7 @@ func (o *Only) fields(t *rulesReader) []strictjson.Field {
 		{Key: "root", Read: func() { o.Root = new(int(t.Uint(0, maxRanks-1))) }},
 		{Key: "calls", Read: func() { o.Calls = int(t.Uint(1, 1<<20)) }},
 		{Key: "windows", Read: func() { o.Windows = t.Bool() }},
-		{Key: "ctas", Read: func() { o.CTAs = int(t.Uint(1, maxColumns)) }},
+		{Key: "ctas", Read: func() { o.CTAs = int(t.Uint(1, limits.CTAs)) }},
 	}
 }
 

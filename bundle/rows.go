@@ -5,7 +5,7 @@ package bundle
 import (
 	"structs"
 
-	"mscclc/executor/abi"
+	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 )
 
@@ -23,12 +23,6 @@ const none, NCCLRow = 1<<32 - 1, 1<<32 - 1
 
 // Any is a rule's type, operation or root where it is for all of them.
 const Any = 255
-
-// MostName is how many bytes the names of devices and programs have at most.
-const MostName = 63
-
-// MostRanks is how many ranks a set has at most.
-const MostRanks = abi.OneRanks
 
 // A header begins a bundle.
 type header struct {
@@ -67,7 +61,7 @@ type setRow struct {
 	Arena                        uint64
 	Image, Copier                [data.NumDTypes]uint32
 	Device                       [64]byte
-	Node                         [MostRanks]uint8
+	Node                         [limits.Ranks]uint8
 	_                            uint64
 }
 

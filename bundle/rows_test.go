@@ -7,11 +7,50 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 )
+
+// rowTypes are the rows of runtime/src/bundle_rows.h, with the names of their fields there.
+var rowTypes = []struct {
+	row           any
+	name, members string
+}{
+	{header{}, "bundle_header", "magic version sections bytes abi table pad"},
+	{section{}, "bundle_section", "kind number offset bytes sha256 pad"},
+	{setRow{}, "bundle_set", "ranks rules programs ctas arena image copier device node pad"},
+	{RuleRow{}, "bundle_rule", "kind dtype redop root when pad0 program calls columns threads tile up_to"},
+	{ProgramRow{}, "bundle_program", "kind ranks root chunks protocol depth one_pass copies lines even inplace " +
+		"outofplace bitwise direct scratch packets flags blocks columns nodes tile scratch_at packets_at flags_at end_at " +
+		"name pad2"},
+	{partRow{}, "bundle_part", "blocks steps operands pad blocks_at steps_at operands_at pad1"},
+	{netRow{}, "bundle_net", "messages segments inbox pad"},
+	{imageRow{}, "bundle_image", "form target dtype pad bytes name"},
+}
+
+// TestRowTypes holds that rowTypes has all rows.
+func TestRowTypes(t *testing.T) {
+	text, err := os.ReadFile("../runtime/src/bundle_rows.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range rowTypes {
+		names = append(names, r.name)
+	}
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)^struct (\w+)`).FindAllStringSubmatch(string(text), -1) {
+		want = append(want, m[1])
+	}
+	if slices.Sort(names); !slices.Equal(names, sorted(want)) {
+		t.Errorf("bundle_rows.h has %v, and this test %v", want, names)
+	}
+}
 
 // TestRows compares the rows with those of runtime/src/bundle_rows.h, field by field.
 func TestRows(t *testing.T) {
@@ -19,21 +58,7 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no g++")
 	}
-	rows := []struct {
-		row           any
-		name, members string
-	}{
-		{header{}, "bundle_header", "magic version sections bytes abi table pad"},
-		{section{}, "bundle_section", "kind number offset bytes sha256 pad"},
-		{setRow{}, "bundle_set", "ranks rules programs ctas arena image copier device node pad"},
-		{RuleRow{}, "bundle_rule", "kind dtype redop root when pad0 program calls columns threads tile up_to"},
-		{ProgramRow{}, "bundle_program", "kind ranks root chunks protocol depth one_pass copies lines even inplace " +
-			"outofplace bitwise direct scratch packets flags blocks columns nodes tile scratch_at packets_at flags_at end_at " +
-			"name pad2"},
-		{partRow{}, "bundle_part", "blocks steps operands pad blocks_at steps_at operands_at pad1"},
-		{netRow{}, "bundle_net", "messages segments inbox pad"},
-		{imageRow{}, "bundle_image", "form target dtype pad bytes name"},
-	}
+	rows := rowTypes
 	var c, want strings.Builder
 	c.WriteString("#include \"bundle_rows.h\"\n#include <stddef.h>\n#include <stdio.h>\nint main() {\n")
 	for _, r := range rows {
@@ -59,7 +84,7 @@ func TestRows(t *testing.T) {
 		value int
 	}{
 		{"BUNDLE_VERSION", Version}, {"BUNDLE_ALIGN", Align}, {"BUNDLE_NCCL", none}, {"BUNDLE_NONE", none},
-		{"BUNDLE_ANY", Any}, {"BUNDLE_RANKS", MostRanks}, {"DT_COUNT", int(data.NumDTypes)},
+		{"BUNDLE_ANY", Any}, {"BUNDLE_RANKS", limits.Ranks}, {"DT_COUNT", int(data.NumDTypes)},
 		{"SECTION_ABOUT", sectionAbout}, {"SECTION_SET", sectionSet}, {"SECTION_PROGRAM", sectionProgram},
 		{"SECTION_SOURCE", sectionSource}, {"SECTION_IMAGE", sectionImage}, {"SECTION_WHERE", sectionWhere},
 		{"SECTION_NET", sectionNet},

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"mscclc/algorithms/choose"
+	"mscclc/bundle/limits"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -39,6 +40,7 @@ type Measured struct {
 	Version int            `json:"version"`
 	Device  string         `json:"device"`
 	Rules   []MeasuredRule `json:"rules"`
+	builtIn bool
 }
 
 // A MeasuredRule is for calls of up to UpTo bytes, as nccl-tests counts them, that no rule before it is for. Rules of
@@ -133,13 +135,11 @@ func (m *Measured) Write(w io.Writer) error {
 	return err
 }
 
-// The limits of a file of rules: its bytes, its names, and the numbers of a rule.
+// The limits of a file of rules: its bytes, its names, and the ranks of a rule, which a bundle may be without.
 const (
-	maxRules   = 16 << 20
-	maxName    = 1 << 10
-	maxRanks   = 1024
-	maxColumns = 1 << 12
-	maxTile    = 1 << 30
+	maxRules = 16 << 20
+	maxName  = 1 << 10
+	maxRanks = 1024
 )
 
 // ReadRules reads a file that Write wrote; messages call it name. The error is a diag.List that names the wrong fields.
@@ -190,9 +190,9 @@ func (t *rulesReader) rule() {
 		strictjson.Field{Key: "program", Must: true, Read: func() { r.Program = t.Text(maxName) }},
 		strictjson.Field{Key: "protocol", Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
 		strictjson.Field{Key: "direct", Read: func() { r.Direct = t.Bool() }},
-		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(1, maxColumns)) }},
-		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(1, MostThreads)) }},
-		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(1, maxTile)) }},
+		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(1, limits.Replicas)) }},
+		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(1, limits.Threads)) }},
+		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(1, limits.Tile)) }},
 		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }},
 		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})
 	t.at = map[string]strictjson.Pos{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mscclc/algorithms/choose"
+	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
@@ -96,9 +97,9 @@ func (t *rulesReader) judgeProgram(start strictjson.Pos, r *MeasuredRule) {
 		t.bad(start, "needs a \"protocol\" for %q", r.Program)
 	case r.Unfit() != "":
 		t.bad(start, "%s", r.Unfit())
-	case r.Threads%WarpThreads != 0:
-		t.bad(t.at["threads"], "has %d threads, and a block has a multiple of %d", r.Threads, WarpThreads)
-	case r.Tile%tileAlign != 0:
-		t.bad(t.at["tile"], "has a tile of %d bytes, and tiles are multiples of %d", r.Tile, tileAlign)
+	case r.Threads%limits.Warp != 0:
+		t.bad(t.at["threads"], "has %d threads, and a block has a multiple of %d", r.Threads, limits.Warp)
+	case r.Tile%limits.TileAlign != 0:
+		t.bad(t.at["tile"], "has a tile of %d bytes, and tiles are multiples of %d", r.Tile, limits.TileAlign)
 	}
 }

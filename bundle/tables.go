@@ -28,6 +28,7 @@ var BuiltIn = sync.OnceValue(func() (list []*Measured) {
 		if err != nil {
 			panic(err) // a test reads them all
 		}
+		m.builtIn = true
 		list = append(list, m)
 	}
 	return list
@@ -131,7 +132,7 @@ func (m *Measured) group(kind ir.Kind, ranks int, nodes, when string) (list []Ru
 			continue
 		}
 		rule := Forward(kind, ranks)
-		rule.Span, rule.Nodes = r.Span, nodes
+		rule.Span, rule.Nodes, rule.BuiltIn, rule.micros = r.Span, nodes, m.builtIn, [2]float64{r.Micros, r.NCCLMicros}
 		if rule.UpTo = r.UpTo; r.Program != NCCL {
 			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
 			rule.Direct, rule.InLanes = r.Direct, r.InLanes
@@ -173,7 +174,7 @@ func completed(rules []Rule, kind ir.Kind, ranks int, ladder []Rule, unmeasured 
 // joined returns the rules of eager and captured launches, which are one where they are the same.
 func joined(eager, captured []Rule) (list []Rule) {
 	if slices.EqualFunc(eager, captured, func(a, b Rule) bool {
-		a.Span, b.Span = diag.Span{}, diag.Span{}
+		a.Span, b.Span, a.micros, b.micros = diag.Span{}, diag.Span{}, [2]float64{}, [2]float64{}
 		return a == b
 	}) {
 		return eager

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
+	"mscclc/bundle/limits"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -59,23 +60,27 @@ var faults = []struct {
 	name, want string
 	spoil      func(t *testing.T, b *Bundle)
 }{
+	{"an operand's index", "index 1 does not fit", func(_ *testing.T, b *Bundle) {
+		_, p := find(b, ir.AllGather, ir.LL)
+		p.Parts[0].Operands[0].Index++
+	}},
 	{"step", "its tables are not", func(_ *testing.T, b *Bundle) {
 		_, p := find(b, ir.AllReduce, ir.Simple)
 		p.Parts[1].Steps[2].Count++
 	}},
 	{"operand", "its tables are not", func(_ *testing.T, b *Bundle) {
 		_, p := find(b, ir.AllGather, ir.LL)
-		p.Parts[0].Operands[0].Index++
+		p.Parts[0].Operands[0].Via++
 	}},
 	{"operand out of range", "operand 0 is of rank 4", func(_ *testing.T, b *Bundle) {
 		_, p := find(b, ir.AllGather, ir.LL)
 		p.Parts[0].Operands[0].Rank = 4
 	}},
-	{"steps out of range", "its tables do not fit", func(_ *testing.T, b *Bundle) {
+	{"steps out of range", "its tables do not follow", func(_ *testing.T, b *Bundle) {
 		_, p := find(b, ir.AllGather, ir.LL)
 		p.Parts[0].Blocks[0].Steps++
 	}},
-	{"overlap", "share memory", func(_ *testing.T, b *Bundle) {
+	{"overlap", "in the memory of the program before it", func(_ *testing.T, b *Bundle) {
 		p, q := b.Programs[0], b.Programs[1]
 		n := q.EndAt - q.ScratchAt
 		q.PacketsAt -= q.ScratchAt - p.ScratchAt
@@ -83,9 +88,9 @@ var faults = []struct {
 		q.ScratchAt = p.ScratchAt
 		q.EndAt = q.ScratchAt + n
 	}},
-	{"too little memory", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[2].FlagsAt -= partAlign }},
-	{"outside the arena", "needs more memory", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena -= partAlign }},
-	{"arena", "are the most", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena = MostArena + 1 }},
+	{"too little memory", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[2].FlagsAt -= limits.PartAlign }},
+	{"outside the arena", "needs more memory", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena -= limits.PartAlign }},
+	{"arena", "are the most", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena = limits.Arena + 1 }},
 	{"tile", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[0].Tile *= 2 }},
 	{"replicas of a program", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[0].Columns++ }},
 	{"replicas of a rule", "has memory for", func(_ *testing.T, b *Bundle) { b.Sets[0].Rules[0].Columns = 33 }},
@@ -94,10 +99,10 @@ var faults = []struct {
 	}},
 	{"a gap", "other memory than its rules need", func(_ *testing.T, b *Bundle) {
 		i := len(b.Programs) - 1
-		b.Programs[i].EndAt += partAlign
-		b.Sets[0].Arena += partAlign
+		b.Programs[i].EndAt += limits.PartAlign
+		b.Sets[0].Arena += limits.PartAlign
 	}},
-	{"a larger arena", "its arena has", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena += partAlign }},
+	{"a larger arena", "its arena has", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena += limits.PartAlign }},
 	{"CTAs", "have up to 32 CTAs", func(_ *testing.T, b *Bundle) { b.Sets[0].CTAs = 31 }},
 	{"rule of another collective", "it is for allgather, and", func(_ *testing.T, b *Bundle) {
 		n, _ := find(b, ir.AllReduce, ir.Simple)

@@ -11,8 +11,8 @@ import (
 // MaxFile is how many bytes the largest program has that is read, of any kind, where ReadOptions do not say.
 const MaxFile = 512 << 20
 
-// LimitFile gives the bytes of a program that messages call name, and behind the first opt.MaxFile bytes an error if
-// there are more.
+// LimitFile gives the bytes of a program that messages call name, with a byte order mark, and behind the first
+// opt.MaxFile bytes an error if there are more.
 func LimitFile(name string, r io.Reader, opt ReadOptions) io.Reader {
 	return files.LimitHint(name, r, "a program", opt.maxFile(), opt.moreFile())
 }
@@ -53,8 +53,18 @@ const (
 // NewHead returns a buffered reader of r for Head.
 func NewHead(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, MostBlanks) }
 
-// Head returns what Detect needs of a file, which r goes on to give from its beginning. r is of NewHead.
+// Head returns what Detect needs of a file, which r goes on to give from its beginning. r is of NewHead. A byte order
+// mark is left out, but for XML: the runtimes that read XML take none.
 func Head(r *bufio.Reader) ([]byte, error) {
+	head, err := peek(r)
+	if text := files.TrimMark(head); err == nil && len(text) < len(head) && Detect(head) != KindXML {
+		r.Discard(len(head) - len(text))
+		head = text
+	}
+	return head, err
+}
+
+func peek(r *bufio.Reader) ([]byte, error) {
 	for n := headBytes; ; n = min(2*n, MostBlanks) {
 		head, err := r.Peek(n)
 		if err == io.EOF {

@@ -19,7 +19,8 @@ func CheckLimits(p *ir.Program, t *Target) diag.List {
 		return f.found
 	}
 	if t.Format == FormatXML {
-		f.dialect(t)
+		f.words(t)
+		f.sizes(t)
 		f.worst("ranks", p.Coll.Ranks, MaxRanks, place{rank: -1, block: -1})
 	}
 	f.worst("channels", p.Channels, t.Limits.Channels, place{rank: -1, block: -1})
@@ -104,16 +105,41 @@ func (f *fitter) refuse(at place, hint, format string, args ...any) {
 	f.found = append(f.found, d)
 }
 
-// dialect refuses what the words of t cannot say.
-func (f *fitter) dialect(t *Target) {
+// CheckHeader returns what t does not allow of any program with a header, whatever its steps are: its number of ranks,
+// its collective and its protocol. Compile asks it before it makes the steps.
+func CheckHeader(h *ir.Header, t *Target) diag.List {
+	f := fitter{p: &ir.Program{Header: *h}, limits: &t.Limits}
+	if t.Format == FormatXML {
+		f.words(t)
+	}
+	if t.Format != FormatProgram {
+		f.worst("ranks", h.Coll.Ranks, MaxRanks, place{rank: -1, block: -1})
+	}
+	if e, ok := f.excess["ranks"]; ok {
+		f.report(e, limitTexts[0].text, limitTexts[0].hint)
+	}
+	return f.found
+}
+
+// words refuses a collective and a protocol that t has no word for.
+func (f *fitter) words(t *Target) {
 	p, nowhere := f.p, place{rank: -1}
 	if _, known := t.Kinds[p.Coll.Kind]; !known && !t.Custom {
+		kind := p.Coll.Kind
+		if kind == ir.Opaque { // a custom one of XML, which does not say what it requires
+			kind = ir.Custom
+		}
 		f.refuse(nowhere, "use --target msccl, where it becomes a custom collective, or --target program",
-			"%s has no collective %s", t.Name, p.Coll.Kind)
+			"%s has no collective %s", t.Name, kind)
 	}
 	if p.Protocol == ir.LL16 {
 		f.refuse(nowhere, "use --protocol LL or --protocol LL128, or --target program", "%s has no protocol LL16", t.Name)
 	}
+}
+
+// sizes refuses a range of sizes that t cannot say.
+func (f *fitter) sizes(t *Target) {
+	p, nowhere := f.p, place{rank: -1}
 	if p.Sizes.Min < 0 || p.Sizes.Max < 0 || (p.Sizes.Max != 0 && p.Sizes.Max <= p.Sizes.Min) ||
 		(p.Sizes.Max == 0 && t.Limits.MaxBytes != 0 && p.Sizes.Min >= t.Limits.MaxBytes) ||
 		(p.Sizes.Max == 1 && t.Inclusive) {
@@ -166,7 +192,7 @@ func (f *fitter) step(s *ir.Step, at place) {
 	fused := info.Receives && (info.Sends || info.Reduces)
 	if fused && !l.ReceiveFused && !f.fused {
 		f.fused = true
-		f.refuse(at, "compile for --target "+l.Target+", which keeps receives apart, or use --target msccl",
+		f.refuse(at, "mscclc compile FILE --target "+l.Target+" -o NEW.xml writes it as a receive and further steps; or use --target msccl",
 			"%s rejects fused receives such as %s", l.Target, s.Op)
 	}
 }

@@ -17,8 +17,12 @@ type ReadOptions struct {
 	// that all steps move: a file can ask for far more work than it has bytes. 0
 	// is 4 million and 1,024 a step, up to 64 and 128 million.
 	MaxCells, MaxMoved int64
+	// Strict has keys of a plan's JSON that MSCCL++ ignores be errors.
+	Strict bool
 	// MaxFile bounds the bytes of the file; 0 is the constant of that name.
 	MaxFile int64
+	// Warn, where not nil, sees what the file's runtimes ignore in it.
+	Warn func(diag.Diagnostic)
 }
 
 func (o ReadOptions) maxFile() int64 { return cmp.Or(o.MaxFile, MaxFile) }

@@ -222,7 +222,7 @@ func (l *Loaded) geometry(args *Args) (geo data.Geometry, err error) {
 			"a piece of length %d does not divide into %d chunks, which this program needs", args.Elems, c.Chunks).
 			WithHint("give a multiple of %d elements", c.Chunks)}
 	}
-	return data.NewGeometry(c, args.Elems, size), l.checkAvg(args.RedOp)
+	return data.NewGeometry(c, args.Elems, size), l.checkAvg(args.DType, args.RedOp)
 }
 
 // launch checks args, computes the numbers of the call, and sees to its proof.
@@ -260,9 +260,9 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 	return launch, l.proof.Cover(asked(&launch.Params))
 }
 
-// checkAvg reports whether op can be averaged: some step must know that it makes
-// the complete sum, and the sum must be over all ranks.
-func (l *Loaded) checkAvg(op data.RedOp) error {
+// checkAvg reports whether averages of t can be computed, where op is one. Their sums must be over all ranks. Of floats
+// it must be known which operands are to be scaled, and of integers which steps make complete sums.
+func (l *Loaded) checkAvg(t data.DType, op data.RedOp) error {
 	c := l.img.Program.Coll
 	if op != data.Avg || !c.Reduces() || c.Ranks == 1 && c.Kind != ir.Custom && c.Kind != ir.Opaque {
 		return nil
@@ -270,8 +270,11 @@ func (l *Loaded) checkAvg(op data.RedOp) error {
 	if c.Kind == ir.Custom || c.Kind == ir.Opaque {
 		return fmt.Errorf("avg of a custom collective: %w", ErrNotSupported)
 	}
-	if !l.img.Final {
-		return fmt.Errorf("avg of a program in which no step is marked final: %w", ErrNotSupported)
+	if t.Info().Float && !l.img.Scales {
+		return fmt.Errorf("avg of floats: %w (%w)", l.img.Mixed, ErrNotSupported)
+	}
+	if !t.Info().Float && !l.img.Final {
+		return fmt.Errorf("avg of integers by a program in which no step is marked final: %w", ErrNotSupported)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
 )
 
 // A nullDevice runs nothing, and keeps the last launch.
@@ -193,7 +194,7 @@ func TestEven(t *testing.T) {
 	}
 }
 
-// TestAvgNeedsFinal refuses to average where nothing would divide.
+// TestAvgNeedsFinal refuses to average integers where nothing would divide.
 func TestAvgNeedsFinal(t *testing.T) {
 	p := sendrecv()
 	p.Coll = &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 3}
@@ -205,9 +206,38 @@ func TestAvgNeedsFinal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 12, 4), data.F32, data.Avg, 1)))
+		_, err = l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 12, 4), data.I32, data.Avg, 1)))
 		if final != (err == nil) || !final && !errors.Is(err, ErrNotSupported) {
 			t.Errorf("final %v: %v", final, err)
+		}
+	}
+}
+
+// TestAvgNeedsFresh refuses to average floats where one operand has inputs and partial sums. Integers are averaged.
+func TestAvgNeedsFresh(t *testing.T) {
+	p := irtest.Program(t, `program mixed
+collective reduce ranks=3 chunks=2 root=2
+scratch 0,0,2
+block 0.0 send 2 ch 0
+  0 s input[0]*2
+block 1.0 send 2 ch 0
+  0 s input[0]*2
+block 2.0 recv 0 ch 0
+  0 r scratch[0]*2 hasdep
+block 2.1 recv 1 ch 0
+  0 r output[0]*2
+  1 re scratch[0] => output[0] dep 0.0
+  2 re input[0] => output[0]*2 final
+  3 re scratch[1] => output[1] final
+`)
+	l, err := Load(p, Options{Device: &nullDevice{}, Unproven: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dt, refused := range map[data.DType]bool{data.F32: true, data.F16: true, data.I32: false} {
+		_, err := l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 12, dt.Size()), dt, data.Avg, 1)))
+		if errors.Is(err, ErrNotSupported) != refused || refused && !strings.Contains(err.Error(), "scale the inputs") {
+			t.Errorf("%v: %v", dt, err)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestNodesChild(t *testing.T) {
 func nodesChild(t *testing.T, index int, hub string, calls int) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	x, err := exchange.Join(ctx, hub, index, nodeProcesses)
+	x, err := exchange.Join(ctx, exchange.At(hub), index, nodeProcesses)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
@@ -67,6 +68,7 @@ func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 		Chunks: uint32(c.Chunks), Slots: uint32(cut.slots),
 		BlockCount: uint32(len(l.img.Blocks)), RankCount: uint32(c.Ranks),
 		Proto: uint32(cut.proto), DType: uint32(args.DType), RedOp: uint32(args.RedOp), ElemSize: uint32(size),
+		Inverse: 1 / float64(c.Ranks),
 	}
 	launch.Wait = wait
 	launch.Messages = uint64(launch.Params.Tiles()) * uint64(l.img.MaxChunks)
@@ -134,7 +136,7 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 		}
 		instance := l.instance
 		l.instance = nil // until there is another
-		if err := errors.Join(instance.Close(), one.Reserve(one.Columns/2, min(2*one.Tile, abi.MaxOneTile))); err != nil {
+		if err := errors.Join(instance.Close(), one.Reserve(one.Columns/2, min(2*one.Tile, limits.Tile))); err != nil {
 			return stop, err
 		}
 		if l.instance, err = l.device.Open(l.img); err != nil {

@@ -37,6 +37,9 @@ type PlanOptions struct {
 	// Net is what carries messages between nodes, as MSCCLC_NET says it, which says the usual one.
 	Net string
 
+	// Connect is how long it may take to reach the processes of other nodes. The usual time is 30 s, or what ctx allows.
+	Connect time.Duration
+
 	// Columns and TileBytes are what memory is made for, as in Options: no call has
 	// more. The usual ones are UsualWidth's, and of a two-sided program, which
 	// has no replicas, DefaultTileBytes. Where ranks have several blocks, there are no more usual

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,8 @@ import (
 
 // A network is what a plan has where its ranks are of several nodes.
 type network struct {
-	engine           string // as PlanOptions have it
+	engine           string        // as PlanOptions have it
+	connect          time.Duration // likewise
 	table            abi.NetTable
 	inboxes, mirrors map[int]uint64 // of ranks of this process, and of other nodes
 	job              *transport.Job // from connect on
@@ -26,10 +28,8 @@ type network struct {
 
 // Limits of what the network of a plan takes.
 const (
-	netConnect = 30 * time.Second // to reach all peers, where the context has no limit
+	netConnect = 30 * time.Second // to reach all peers, where neither the options nor the context have a limit
 	netGoodbye = 2 * time.Second  // to leave them
-	// That a process may be silent, as proxies have it: so all processes have said so within 5 s.
-	netSilence = 4500 * time.Millisecond
 )
 
 // connect connects this process with those of other nodes that its ranks tell something, or are told by.
@@ -67,8 +67,12 @@ func (p *Plan) connect(ctx context.Context) error {
 
 // reachPeers connects the job, unless a process is gone or ctx ends.
 func (p *Plan) reachPeers(ctx context.Context, handles [][]byte) error {
-	p.x.SetPatience(netSilence)
-	limit, over := netConnect, make(chan struct{})
+	carrier, err := p.carrier()
+	if err != nil {
+		return err
+	}
+	p.x.SetPatience(carrier.Silence())
+	limit, over := cmp.Or(p.net.connect, netConnect), make(chan struct{})
 	if end, ok := ctx.Deadline(); ok {
 		limit = time.Until(end)
 	}
@@ -82,7 +86,7 @@ func (p *Plan) reachPeers(ctx context.Context, handles [][]byte) error {
 		case <-over:
 		}
 	})
-	err := p.net.job.Connect(handles, limit)
+	err = p.net.job.Connect(handles, limit)
 	close(over)
 	watch.Wait()
 	return err
@@ -94,7 +98,7 @@ func (p *Plan) Network() string {
 	if p.net == nil {
 		return ""
 	}
-	carrier, err := transport.Shared(p.net.engine)
+	carrier, err := p.carrier()
 	if err != nil {
 		return err.Error()
 	}
@@ -105,9 +109,14 @@ func (p *Plan) Network() string {
 	return fmt.Sprintf("%d nodes, by %s", len(p.nodes.names), is.Name)
 }
 
+// carrier returns the proxy of this process.
+func (p *Plan) carrier() (*transport.Proxy, error) {
+	return transport.Shared(p.net.engine, p.x.Cards())
+}
+
 // newJob makes the job of the plan.
 func (p *Plan) newJob() error {
-	carrier, err := transport.Shared(p.net.engine)
+	carrier, err := p.carrier()
 	if err != nil {
 		return err
 	}

@@ -178,6 +178,7 @@ func (p *Plan) plotNet(opt *PlanOptions) error {
 			return err
 		}
 	}
-	p.net = &network{engine: opt.Net, table: table, inboxes: map[int]uint64{}, mirrors: map[int]uint64{}}
+	p.net = &network{engine: opt.Net, connect: opt.Connect, table: table,
+		inboxes: map[int]uint64{}, mirrors: map[int]uint64{}}
 	return nil
 }

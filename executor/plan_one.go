@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
@@ -74,8 +75,8 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 	blocks := max(1, widest(program)) * ((ranks + len(gpus) - 1) / len(gpus))
 	opt.Columns = cmp.Or(opt.Columns, min(usual.Most, max(1, mostBlocks/blocks)))
 	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
-		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*abi.OneAlign
-		opt.TileBytes = min(max(share, p.loaded.img.One.UsualTile(usual.Tile)), abi.MaxOneTile)
+		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*limits.ChunkAlign
+		opt.TileBytes = min(max(share, p.loaded.img.One.UsualTile(usual.Tile)), limits.Tile)
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
 // Package files reads the files that a command is given: regular files and standard input, each up to a limit. It opens
-// nothing else: a named pipe may wait forever for a writer, and a device may have no end.
+// nothing else: a named pipe may wait forever for a writer, and a device may have no end. It also says whose files a
+// job may run (Trusted, Untrusted).
 package files
 
 import (
@@ -91,12 +92,13 @@ func ReadAll(name string, r io.Reader, what string, limit int64) ([]byte, error)
 // Limit gives the bytes of r without the byte order mark that they may begin with, and behind the first limit bytes the
 // error of ReadAll if there are more.
 func Limit(name string, r io.Reader, what string, limit int64) io.Reader {
-	return LimitHint(name, r, what, limit, "check that this is the file that you mean, and make it smaller")
+	return LimitHint(name, &unmarked{Reader: r}, what, limit,
+		"check that this is the file that you mean, and make it smaller")
 }
 
-// LimitHint is Limit with a hint of the error.
+// LimitHint is Limit with a hint of the error, and leaves a byte order mark.
 func LimitHint(name string, r io.Reader, what string, limit int64, hint string) io.Reader {
-	return &limited{io.LimitedReader{R: &unmarked{Reader: r}, N: limit + 1}, func() error {
+	return &limited{io.LimitedReader{R: r, N: limit + 1}, func() error {
 		d := diag.New(diag.Limit, diag.FileSpan(name), "the file has more than %s, the most that is read of %s",
 			diag.SizeText(limit), what)
 		return diag.List{d.WithHint("%s", hint)}

@@ -27,8 +27,9 @@ import (
 //
 // Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in
 // places of their own. ChMove of packets through ports has the block await them, its threads synchronise, and its ports
-// copy. ChEach through ports copies packets as they lie, and waits for none: its block has made them before. Where
-// DoubleScratch, launches use one half of packets' scratch and the other in turn.
+// copy. ChEach through ports copies packets as they lie, and waits for none: something else orders it behind whoever
+// makes them, who may be another block. Where DoubleScratch, launches use one half of packets' scratch and the other in
+// turn.
 //
 // A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands'
 // bytes. An operation with Parts > 1 does part Part of so many equal parts of its bytes.
@@ -135,10 +136,14 @@ type ChannelRef struct {
 	Rank    int32 // whose memory; AllRanks through a switch channel
 	Buf     Buf   // Input, Output, Scratch
 	Packets bool  // of Scratch: packets
+	Remote  bool  // named as others' memory is, though Rank is the rank itself
 	Index   int32
 	Count   int32
 	Switch  int32 // through the switch: index in ChannelRank.Channels[SwitchChannel]
 }
+
+// Of reports whether the chunks are named as memory of a rank itself.
+func (r *ChannelRef) Of(rank int) bool { return int(r.Rank) == rank && !r.Remote }
 
 // Place is Span, but that what has no position is of the program's file.
 func (p *ChannelProgram) Place(pos int32) diag.Span {

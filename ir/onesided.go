@@ -49,8 +49,9 @@ import "math"
 // have ended when a Signal of it tells, nor an Await of it when a Move of it begins.
 // What is before a group in its block is over for it, and seen by it. A group's steps run in the same passes.
 //
-//   - An Await acquires what the Signals it waits for released: all that their
-//     blocks had seen or written before their groups, at the scope of the system. The next group sees it.
+//   - An Await acquires, of each flag, what the last Signal it waits for released: all that its block had seen or
+//     written before its group, at the scope of the system. The next group sees it. If that Signal is Relaxed, the
+//     Await acquires nothing of the flag's earlier ones either.
 //   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: who awaits knows what is over,
 //     and sees no more than before.
 //   - One thread of a block does the k-th source of an Await and the k-th destination of a Signal. So the k-th

@@ -29,6 +29,7 @@ image() {
     port_) flags+=" -DKERNEL_PORT" ;;
     net_) flags+=" -DKERNEL_PORT -DKERNEL_NET" ;;
     together_) flags+=" -DKERNEL_PORT -DKERNEL_NET -DKERNEL_TOGETHER" ;;
+    onesided_ | trace_) case $2 in f16 | bf16 | float) flags+=" -DKERNEL_AVERAGES" ;; esac ;;
     switch_) flags="$nv --cuda-gpu-arch=$1 --cuda-feature=+ptx82" ;; # multimem
     esac
     $clang $flags -DKERNEL_TYPE=$2 gpu/$4.cc -o "$file"

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"math/bits"
 
 	"mscclc/ir"
@@ -58,7 +59,7 @@ func absolute(n int64) (int64, string) {
 
 func log2(n int64) (int64, string) {
 	if n <= 0 || n&(n-1) != 0 {
-		return 0, "log2 of a number that is no power of two"
+		return 0, fmt.Sprintf("log2 of %d, which is no power of two", n)
 	}
 	return int64(bits.TrailingZeros64(uint64(n))), ""
 }

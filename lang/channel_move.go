@@ -66,7 +66,11 @@ func (m *machine) multi(e *channelEnd, r ref, d *done) ir.ChannelRef {
 // place returns where an operation writes count chunks: it checks that they exist.
 func (m *machine) place(s *site, rank int32, b ir.Buf, index int64, count int32) (ref, bool) {
 	to, ok := m.target(s, int64(rank), b, index, count)
-	return ref{spot{to, rank, int32(index)}, count, m.prog.now(), b}, ok && m.step(int64(count), &s.span)
+	time := m.prog.now()
+	if count == 0 {
+		time = emptyTime
+	}
+	return ref{spot{to, rank, int32(index)}, count, time, b}, ok && m.step(int64(count), &s.span)
 }
 
 // put copies r, of the channel's rank, to the peer, or to all ranks of a switch.
@@ -188,6 +192,9 @@ func (m *machine) allreduce(s *site, e *channelEnd, r ref, b ir.Buf, index int64
 
 // do adds an operation to each of its blocks.
 func (m *machine) do(s *site, rank int32, d *done, op ir.ChannelOp) {
+	if len(op.Dsts) > 0 && op.Dsts[0].Count == 0 { // a reference to no chunks
+		return
+	}
 	op.Unsynced = d.free
 	for i, tb := range d.tbs {
 		if len(d.tbs) > 1 {

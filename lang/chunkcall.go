@@ -33,8 +33,12 @@ func (c *compiler) chunkCall(args *syntax.Args, span diag.Span) code {
 			return ref{}
 		}
 		if uint64(r) < uint64(p.coll.Ranks) {
-			if at := p.at(int32(r), b); i >= 0 && n >= 1 && n <= int64(at.chunks)-i {
+			if at := p.at(int32(r), b); i >= 0 && n >= 0 && n <= int64(at.chunks)-i {
 				made := ref{spot{at.cell + int32(i), int32(r), int32(i)}, int32(n), p.now(), b}
+				if n == 0 {
+					made.time = emptyTime
+					return made
+				}
 				if m.looking {
 					m.sawChunk(span, made)
 				}
@@ -75,6 +79,10 @@ func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span di
 			c.m.report(diag.Undefined, f.Span(), "there is no operation %s", f.Text).Hint = "did you mean " + near + "?"
 			return c.badCode()
 		}
+	}
+	if hint := syntax.ForeignNames[f.Text]; x.kind == kList && hint != "" {
+		c.m.report(diag.Undefined, f.Span(), "there is no operation %s", f.Text).Hint = hint
+		return c.badCode()
 	}
 	c.as(x, kRef, "what has ."+f.Text, of)
 	d := c.m.report(diag.Undefined, f.Span(), "a reference has no operation %s", f.Text)

@@ -23,7 +23,7 @@ var collectiveArgs = map[ir.Kind][]string{
 	ir.Gather:        {"ranks", "root", "chunks", "inplace"},
 	ir.Scatter:       {"ranks", "root", "chunks", "inplace"},
 	ir.SendRecv:      {"ranks", "peer", "chunks"},
-	ir.Custom:        {"ranks", "input", "output"},
+	ir.Custom:        {"ranks", "input", "output", "inplace"},
 }
 
 // mustGive are the arguments that have no default.
@@ -32,7 +32,7 @@ var mustGive = map[string]bool{"ranks": true, "peer": true, "input": true, "outp
 // hasInplace says which collectives have an in-place form.
 var hasInplace = map[ir.Kind]bool{
 	ir.AllReduce: true, ir.AllGather: true, ir.ReduceScatter: true, ir.Broadcast: true, ir.ReduceTo: true, ir.Gather: true,
-	ir.Scatter: true,
+	ir.Scatter: true, ir.Custom: true,
 }
 
 // collective evaluates s, or returns nil after an error.
@@ -158,6 +158,23 @@ func (c *compiler) peers(coll *ir.Collective, e *syntax.Expr) {
 
 // rankCells is what a rank counts for at least: it takes memory of its own.
 const rankCells = 8
+
+// written returns how many chunks of outputs every program for coll must write at least: those that hold sums, or what
+// another rank has. It returns 0 for a collective of which it knows nothing.
+func written(coll *ir.Collective) int64 {
+	ranks, chunks := int64(coll.Ranks), int64(coll.Chunks)
+	switch coll.Kind {
+	case ir.AllReduce, ir.ReduceScatter:
+		if ranks > 1 {
+			return diag.AtMost(ranks, chunks)
+		}
+	case ir.AllGather, ir.AllToAll:
+		return diag.AtMost(diag.AtMost(ranks, ranks-1), chunks)
+	case ir.Broadcast, ir.Scatter, ir.Gather:
+		return diag.AtMost(ranks-1, chunks)
+	}
+	return 0
+}
 
 // cells returns how many chunks all buffers of all ranks have; a buffer counts as
 // one at least.

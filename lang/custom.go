@@ -1,7 +1,9 @@
 package lang
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -24,11 +26,14 @@ func (c *compiler) sum(args *syntax.Args, span diag.Span) code {
 	}}
 }
 
+// whatIsRequired is how messages call the right side of a require.
+const whatIsRequired = "what is required"
+
 // require compiles require PART == E.
 func (c *compiler) require(s *syntax.Require) exec {
 	if !c.custom {
 		d := c.m.report(diag.Declaration, s.Span(), "require outside of the block of a custom collective")
-		d.Hint = "collective custom(ranks, input = n, output = n) { require chunk(r, output, 0) == chunk(q, input, 0) }"
+		d.Hint = outsideHint(s.Cond.Source())
 		return nil
 	}
 	at := slices.IndexFunc(s.Cond.Rest, func(b *syntax.Binary) bool { return b.Op == "==" })
@@ -42,9 +47,9 @@ func (c *compiler) require(s *syntax.Require) exec {
 	right := &syntax.Expr{Node: b.Right.Node, Left: b.Right, Rest: s.Cond.Rest[at+1:]}
 	what := c.asRef(c.expr(left), "what is required of", left.Span())
 	m, lspan, rspan, span := c.m, left.Span(), right.Span(), s.Span()
-	x := c.valueOf(right)
-	if x.kind != kRef && x.kind != kSum && x.kind != kAny {
-		x = code{kind: kBad, val: c.mismatch(x.kind, kRef, "what is required", rspan)}
+	x := c.required(right)
+	if x.kind != kBad && x.kind != kRef && x.kind != kSum && x.kind != kAny {
+		x = code{kind: kBad, val: c.mismatch(x.kind, kRef, whatIsRequired, rspan)}
 	}
 	holds := x.value()
 	return func() flow {
@@ -60,13 +65,48 @@ func (c *compiler) require(s *syntax.Require) exec {
 		if r.kind == kSum {
 			r.kind = kList
 		} else if r.kind == kList {
-			m.wrongKind(kList, kRef, "what is required", rspan)
+			m.wrongKind(kList, kRef, whatIsRequired, rspan)
 		}
 		parts := m.flatten(nil, &r, rspan, 0)
 		m.mustHold(&l, parts, lspan, rspan, span)
 		return goOn
 	}
 }
+
+// reductionCall finds a call that names a reduction.
+var reductionCall = regexp.MustCompile(`\b(sum|` + strings.Join(reductions, "|") + `)\s*\(`)
+
+// outsideHint says what stands for a require of some text outside of the block of a custom collective.
+func outsideHint(text string) string {
+	switch {
+	case !strings.Contains(text, "chunk"):
+		return `assert(` + diag.Shorten(diag.Printable(text)) + `, "text") checks what is known when the file is compiled`
+	case reductionCall.MatchString(text):
+		return "leave it out: a collective such as allreduce says itself what each output holds, and --op which reduction a " +
+			"call makes; a custom collective has a block of requires, where " + reductionHint
+	}
+	return "collective custom(ranks, input = n, output = n) { require chunk(r, output, 0) == chunk(q, input, 0) }"
+}
+
+// required compiles the right side of a require: a value whose kind is kBad where an error in it was reported.
+func (c *compiler) required(e *syntax.Expr) code {
+	if f, ok := e.Left.X.(*syntax.Name); ok && len(e.Rest) == 0 && len(e.Left.Suffixes) == 1 &&
+		e.Left.Suffixes[0].Args != nil && slices.Contains(reductions, f.Text) {
+		if n := c.scope.lookup(f.Text); n == nil || n.sort == aBuiltin {
+			c.m.report(diag.Kind, f.Span(), "%s is not what a part can hold", f.Text).Hint = reductionHint
+			return c.badCode()
+		}
+	}
+	before := len(c.m.errs)
+	x := c.valueOf(e)
+	if len(c.m.errs) > before {
+		return c.badCode()
+	}
+	return x
+}
+
+// reductions are the words by which people name a reduction in a require, beside sum.
+var reductions = []string{"max", "min", "prod", "product", "avg", "mean", "reduce", "add"}
 
 // mustHold notes that each chunk of l must hold the sum of those of parts.
 func (m *machine) mustHold(l *ref, parts []ref, lspan, rspan, span diag.Span) {

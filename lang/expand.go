@@ -24,6 +24,9 @@ type Options struct {
 	// of the importing file, and where Open is nil all must lie there.
 	ImportPath []string
 
+	// Judge, where not nil, says what is wrong with a header before the file's statements run, which may take long.
+	Judge func(h *ir.Header) diag.List
+
 	Limits syntax.Limits
 }
 
@@ -116,6 +119,9 @@ func expandInplace(f *syntax.File, opt Options, own *machine) (*ir.ChunkDAG, err
 func expandAs(f *syntax.File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, error) {
 	m := &machine{lim: opt.Limits.WithDefaults()}
 	h := m.run(f, opt, inplace)
+	if len(m.refused) > 0 {
+		return nil, nil, m.refused
+	}
 	if len(m.errs) == 0 && m.prog.channels == nil {
 		m.checkResult()
 	}
@@ -146,6 +152,11 @@ func (m *machine) run(f *syntax.File, opt Options, inplace *bool) *header {
 	}
 	m.prog.packets = h.dag.Protocol != ir.Simple
 	body := c.body(h)
+	if opt.Judge != nil && h.ready && len(m.errs) == 0 {
+		if m.refused = opt.Judge(&h.dag.Header); len(m.refused) > 0 {
+			return nil
+		}
+	}
 	if h.ready && !m.dead {
 		m.prog.begin(h.dag.Coll, h.dag.Scratch)
 		c.runCustom(h)

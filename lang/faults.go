@@ -23,11 +23,11 @@ func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int
 		return false
 	}
 	have := int64(p.at(int32(rank), b).chunks)
-	if count < 1 {
-		m.fault(diag.OutOfBounds, span, "a reference to %d chunks: there must be at least 1", count)
+	if count < 0 {
+		m.fault(diag.OutOfBounds, span, "a reference to %d chunks: a count is 0 or more", count)
 		return false
 	}
-	if index >= 0 && index < have && count <= have-index {
+	if index >= 0 && (index < have || count == 0) && count <= have-index {
 		return true
 	}
 	name := p.bufName(b)

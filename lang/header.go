@@ -1,8 +1,10 @@
 package lang
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mscclc/files"
 	"mscclc/ir"
@@ -206,10 +208,7 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 		return false
 	}
 	ok = c.ranksPerNode(h, l.ranksPerNode, coll) && ok
-	if n := cells(coll, m.prog.scratch); ok && n > m.lim.Cells {
-		d := m.stop(diag.Limit, m.prog.declaration, "all buffers of all ranks have %d chunks; the limit cells is %d",
-			n, m.lim.Cells)
-		d.Hint = syntax.MoreHint("cells", n)
+	if ok && !m.fits(coll) {
 		return false
 	}
 	h.dag.Coll, h.dag.Scratch = coll, m.prog.scratch
@@ -219,6 +218,34 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 		c.custom = false
 	}
 	return ok
+}
+
+// fits reports whether the buffers are within the limit cells. If they are not, the message also names the other limits
+// that the program will reach, as far as the collective says so. Operations of a file of channels may move many chunks
+// in one evaluation step, so that these limits alone refuse nothing here.
+func (m *machine) fits(coll *ir.Collective) bool {
+	have, written := cells(coll, m.prog.scratch), written(coll)
+	if have <= m.lim.Cells {
+		return true
+	}
+	var over, hints []string
+	for _, l := range []struct {
+		name         string
+		least, limit int64
+		text         string
+	}{
+		{"cells", have, m.lim.Cells, "all buffers of all ranks have %d chunks"},
+		{"steps", written, m.lim.Steps, "to write the outputs by chunks takes at least %d evaluation steps"},
+		{"ops", min(written, int64(coll.Ranks)-1), m.lim.Ops, "to write the outputs takes at least %d operations"},
+	} {
+		if l.least > l.limit {
+			over = append(over, fmt.Sprintf(l.text+"; the limit %s is %d", l.least, l.name, l.limit))
+			hints = append(hints, syntax.MoreHint(l.name, l.least))
+		}
+	}
+	d := m.stop(diag.Limit, m.prog.declaration, "%s", strings.Join(over, ", and "))
+	d.Hint = strings.Join(hints, "; ")
+	return false
 }
 
 func (c *compiler) protocol(h *header, s *syntax.Protocol, opt Options) bool {

@@ -16,9 +16,14 @@ import (
 // read only what has a value, and overlap as the language allows. It writes to
 // any input, which the language calls strays.
 func randomInplace(rnd *rand.Rand) *ir.ChunkDAG {
-	kinds := []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter}
+	kinds := []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter,
+		ir.Custom}
 	c := &ir.Collective{Kind: kinds[rnd.Intn(len(kinds))], Ranks: 1 + rnd.Intn(4), Chunks: 1 + rnd.Intn(4), Inplace: true}
 	c.Root = rnd.Intn(c.Ranks)
+	if c.Kind == ir.Custom {
+		c.In, c.Out = c.Chunks, 1+rnd.Intn(4)
+		c.Chunks = max(c.In, c.Out)
+	}
 	d := &ir.ChunkDAG{Header: ir.Header{Coll: c, RanksPerNode: c.Ranks}, Hints: []ir.Hint{ir.NoHint}}
 	d.Spans = append(d.Spans, (&syntax.Node{}).Span())
 	if rnd.Intn(2) == 0 {

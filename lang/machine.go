@@ -20,6 +20,7 @@ type machine struct {
 	lim     syntax.Limits
 	steps   int64
 	errs    diag.List
+	refused diag.List // by Options.Judge
 	seen    map[faultKey]bool
 	repeats int // faults that were reported already
 	bad     bool

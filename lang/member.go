@@ -114,9 +114,12 @@ func (s *section) of(v value) value {
 // ofRef returns the part of a reference, which is as old as the whole.
 func (s *section) ofRef(r ref) ref {
 	i, j := s.ends()
-	if !s.exists("reference", i, j, int64(r.count), 1) {
+	if !s.exists("reference", i, j, int64(r.count), 0) {
 		return ref{}
 	}
 	r.cell, r.index, r.count = r.cell+int32(i), r.index+int32(i), int32(j-i)
+	if i == j {
+		r.time = emptyTime
+	}
 	return r
 }

@@ -104,6 +104,9 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) ref 
 	if failed && ok { // nor is its count
 		return m.fail(b, to, p.at(int32(rank), b).chunks-int32(index))
 	}
+	if ok && !failed && r.empty() {
+		return ref{spot{to, int32(rank), int32(index)}, 0, emptyTime, b}
+	}
 	if !ok || failed || !m.spend(s, 1, int64(r.count)) {
 		return m.fail(b, to, r.count)
 	}
@@ -155,6 +158,9 @@ func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int6
 	m.bad = false
 	count := refs[0].count
 	to, ok := m.target(s, rank, b, index, count)
+	if ok && !failed && count == 0 {
+		return m.reduceNothing(s, refs, ref{spot{to, int32(rank), int32(index)}, 0, emptyTime, b})
+	}
 	if !ok || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) ||
 		!m.operands(s, refs, to) {
 		return m.fail(b, to, count)
@@ -168,6 +174,17 @@ func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int6
 		p.cells.Write(int(to), int(count), now, p.made.Runs())
 	}
 	dst.time = p.now()
+	return dst
+}
+
+// reduceNothing is reduceTo of references to no chunks.
+func (m *machine) reduceNothing(s *site, refs []ref, dst ref) ref {
+	for i := range refs {
+		if refs[i].count != 0 {
+			m.counts(s, refs, i)
+			return m.fail(dst.buf, dst.cell, 0)
+		}
+	}
 	return dst
 }
 

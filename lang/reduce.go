@@ -94,7 +94,7 @@ func (o *operand) add(m *machine, list []ref) []ref {
 		return list
 	}
 	r := o.ref()
-	if r.count == 0 {
+	if r.count == 0 && !r.empty() {
 		return list
 	}
 	return append(list, r)

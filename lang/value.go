@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"strings"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
@@ -37,19 +39,25 @@ func (k kind) numeric() bool {
 
 // A ref is a reference: count chunks from index of a buffer of a rank, as they
 // were when so many operations had been done. Count is 0 where the reference
-// could not be computed.
+// could not be computed, and of references to no chunks, whose time is emptyTime.
 type ref struct { // the compiler keeps structs of up to 4 fields in registers
 	spot
 	count, time int32
 	buf         ir.Buf
 }
 
+// emptyTime is the time of references to no chunks.
+const emptyTime = -1
+
+// empty reports whether r is a reference to no chunks.
+func (r ref) empty() bool { return r.count == 0 && r.time == emptyTime }
+
 // A spot is a chunk of a rank's buffer, and the cell that it lies in.
 type spot struct{ cell, rank, index int32 }
 
 // value makes r a value.
 func (r ref) value() value {
-	if r.count == 0 {
+	if r.count == 0 && !r.empty() {
 		return badValue
 	}
 	return value{kind: kRef, ref: r}
@@ -182,7 +190,7 @@ func (c *compiler) as(x code, k kind, what string, span diag.Span) func() value 
 // mismatch reports a kind that is wrong whenever it runs.
 func (c *compiler) mismatch(is, k kind, what string, span diag.Span) func() value {
 	if is != kBad {
-		c.m.report(diag.Kind, span, "%s must be %s, not %s", what, k, is)
+		c.m.report(diag.Kind, span, "%s must be %s, not %s", what, k, is).Hint = kindHint(is, k, what, c.custom)
 	}
 	return c.badCode().val
 }
@@ -193,7 +201,26 @@ func (m *machine) wrongKind(is, k kind, what string, span diag.Span) {
 		m.bad = true
 		return
 	}
-	m.fault(diag.Kind, span, "%s must be %s, not %s", what, k, is)
+	m.fault(diag.Kind, span, "%s must be %s, not %s", what, k, is).Hint = kindHint(is, k, what, false)
+}
+
+// reductionHint says how require names a reduction.
+const reductionHint = "sum([chunk(q, input, 0) for q in 0..ranks]) stands for every reduction: --op says which one a call makes"
+
+// kindHint says what to write instead of a value of kind is where what is one of kind k, or returns "". Required says
+// that the value stands in the block of a custom collective.
+func kindHint(is, k kind, what string, required bool) string {
+	switch {
+	case k == kBuffer && is == kString:
+		return "a buffer is named without quotes: input, output or the name of a scratch buffer"
+	case k == kInt && is == kList && strings.HasSuffix(what, " operand of *"):
+		return "[0 for i in 0..4] is a list of 4 elements"
+	case k == kBool && is == kInt:
+		return "a number is compared: if n != 0 { }"
+	case required && (k == kInt && is == kRef || what == whatIsRequired):
+		return reductionHint
+	}
+	return ""
 }
 
 // join returns a list of the elements of a and b.

@@ -36,8 +36,9 @@ const (
 // front is what the names of files begin with that are NCCL's interface and not the engine.
 const front = "nccl"
 
-// forwards is the flag of what differs in NCCLLibrary, and differs are its units.
-const forwards = "-DMSCCLC_FORWARDS"
+// forwards is the flag of what differs in NCCLLibrary, forwardsMore that of one that hands on more functions than it
+// knows, and differs are its units.
+const forwards, forwardsMore = "-DMSCCLC_FORWARDS", "-DMSCCLC_MORE"
 
 var differs = []string{"nccl_find.cc", "nccl_stubs.cc"}
 
@@ -54,9 +55,10 @@ var linkFlags = []string{"-shared", "-nodefaultlibs", "-Wl,--as-needed", "-Wl,-z
 // systemLibraries are what a library is linked with.
 var systemLibraries = []string{"-lpthread", "-ldl", "-lc", "-lgcc"}
 
-// Build writes the sources to folder dir, and compiles and links the libraries there. It fails if there is no g++, or
-// if it finds an error; the error holds what g++ says. CXX names another compiler.
-func Build(dir string) error {
+// Build writes the sources to folder dir, and compiles and links the libraries there. More are functions that
+// NCCLLibrary hands on beside those that it knows. Build fails if there is no g++, or if it finds an error; the error
+// holds what g++ says. CXX names another compiler.
+func Build(dir string, more ...string) error {
 	if compiler := cmp.Or(os.Getenv("CXX"), "g++"); compiler != "" {
 		if _, err := exec.LookPath(compiler); err != nil {
 			return fmt.Errorf("there is no %s, which is needed once", compiler)
@@ -73,7 +75,7 @@ func Build(dir string) error {
 	if err := Link(filepath.Join(dir, PreloadLibrary), objects, linkFlags...); err != nil {
 		return err
 	}
-	objects, err = Forwards(tree, filepath.Join(dir, "forwards"), objects)
+	objects, err = Forwards(tree, filepath.Join(dir, "forwards"), objects, more)
 	if err != nil {
 		return err
 	}
@@ -84,10 +86,19 @@ func Build(dir string) error {
 }
 
 // Forwards returns the objects of NCCLLibrary, where objects are those of PreloadLibrary. It compiles the units that
-// differ, from folder tree to folder `to`.
-func Forwards(tree, to string, objects []string) ([]string, error) {
+// differ, from folder tree to folder `to`. More are functions that it hands on beside those that it knows, and add are
+// flags beside the usual.
+func Forwards(tree, to string, objects, more []string, add ...string) ([]string, error) {
 	differ := func(name string) bool { return slices.Contains(differs, name) }
-	again, err := Compile(tree, to, differ, forwards)
+	with := append(add, forwards)
+	if len(more) > 0 {
+		text := "#define NAMES_MORE(X) X(" + strings.Join(more, ") X(") + ")\n"
+		if err := os.WriteFile(filepath.Join(tree, "runtime", "src", "nccl_more.h"), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+		with = append(with, forwardsMore)
+	}
+	again, err := Compile(tree, to, differ, with...)
 	if err != nil {
 		return nil, err
 	}

@@ -113,8 +113,8 @@ func TestDirectRefused(t *testing.T) {
 			r := &b.Sets[0].Rules[1]
 			*r = bundle.RuleRow{Kind: uint8(ir.ReduceTo), When: r.When, Program: bundle.NCCLRow, UpTo: r.UpTo}
 		}},
-		{"staged", "tables that do not fit together", func(b *bundle.Bundle) { clearDirect(b) }},
-		{"a buffer that is too short", "tables that do not fit together", func(b *bundle.Bundle) {
+		{"staged", "tables of a rank do not fit together", func(b *bundle.Bundle) { clearDirect(b) }},
+		{"a buffer that is too short", "tables of a rank do not fit together", func(b *bundle.Bundle) {
 			for _, p := range b.Programs {
 				for _, part := range p.Parts {
 					for i, o := range part.Operands {

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
 	"mscclc/executor/gpu"
+	"mscclc/files"
 	"mscclc/kernels"
 	"mscclc/transport"
 )
@@ -23,6 +25,42 @@ const (
 	stale    = 24 * time.Hour
 )
 
+// CacheDir returns the user's cache, where only the user and root may write: that of the environment, or else that in
+// the home of the user. The error says what is wrong with the first.
+func CacheDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	first := trustedBelow(cache)
+	if first == nil {
+		return cache, nil
+	}
+	if u, err := user.Current(); err == nil && u.HomeDir != "" {
+		if cache = filepath.Join(u.HomeDir, ".cache"); trustedBelow(cache) == nil {
+			return cache, nil
+		}
+	}
+	return "", fmt.Errorf("the cache is not safe: %w; set XDG_CACHE_HOME to a folder of your own", first)
+}
+
+// trustedBelow is files.Trusted for the folders of a cache that we use, or the nearest above them that exist.
+func trustedBelow(cache string) error {
+	for _, part := range []string{"runtime", "bundles"} {
+		at := filepath.Join(cache, "mscclc", part)
+		for at != filepath.Dir(at) {
+			if _, err := os.Lstat(at); err == nil {
+				break
+			}
+			at = filepath.Dir(at)
+		}
+		if err := files.Trusted(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Cached returns a folder with the libraries. It builds them there unless they have been built of the same sources by
 // the same compiler. The folder is in the user's cache.
 func Cached() (string, error) {
@@ -30,18 +68,19 @@ func Cached() (string, error) {
 }
 
 // CachedBy is Cached for a caller that removes the folder of an unfinished build where the process ends early: begin
-// takes its name, and returns what is called once that folder is gone.
-func CachedBy(begin func(dir string) (done func())) (string, error) {
-	cache, err := os.UserCacheDir()
+// takes its name, and returns what is called once that folder is gone. More are functions that NCCLLibrary hands on
+// beside those that it knows.
+func CachedBy(begin func(dir string) (done func()), more ...string) (string, error) {
+	cache, err := CacheDir()
 	if err != nil {
 		return "", err
 	}
-	id, err := identity()
+	id, err := identity(more)
 	if err != nil {
 		return "", err
 	}
 	dir := filepath.Join(cache, "mscclc", "runtime", id)
-	if whole(dir) {
+	if whole(dir) && safe(dir) == nil {
 		return dir, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -57,7 +96,7 @@ func CachedBy(begin func(dir string) (done func())) (string, error) {
 	}
 	defer begin(built)()
 	defer os.RemoveAll(built)
-	if err := Build(built); err != nil {
+	if err := Build(built, more...); err != nil {
 		return "", fmt.Errorf("building the library of collectives: %w", err)
 	}
 	for _, part := range []string{"objects", "forwards"} {
@@ -71,6 +110,16 @@ func CachedBy(begin func(dir string) (done func())) (string, error) {
 		}
 	}
 	return dir, nil
+}
+
+// safe returns an error unless only the user and root can have written the libraries in a folder.
+func safe(dir string) error {
+	for _, name := range []string{PreloadLibrary, NCCLLibrary} {
+		if err := files.Trusted(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeStale removes the folders of builds that have not ended for a day. What cannot be removed stays.
@@ -104,15 +153,15 @@ func whole(dir string) bool {
 }
 
 // identity returns a hash of all that the libraries are made of.
-func identity() (string, error) {
+func identity(more []string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, runtime.GOARCH, cmp.Or(os.Getenv("CXX"), "g++"), flags, cppFlags, linkFlags)
-	for _, files := range []fs.FS{Sources, kernels.Sources, gpu.Sources, transport.Sources} {
-		err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+	fmt.Fprintln(h, runtime.GOARCH, cmp.Or(os.Getenv("CXX"), "g++"), flags, cppFlags, linkFlags, more)
+	for _, sources := range []fs.FS{Sources, kernels.Sources, gpu.Sources, transport.Sources} {
+		err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
-			text, err := fs.ReadFile(files, name)
+			text, err := fs.ReadFile(sources, name)
 			if err != nil {
 				return err
 			}

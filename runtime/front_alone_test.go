@@ -1,11 +1,20 @@
 package runtime_test
 
 import (
+	"encoding/binary"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"mscclc/internal/covering"
 	library "mscclc/runtime"
 )
 
@@ -71,5 +80,63 @@ int version() { int v; return ncclGetVersion(&v); }`
 		if strings.Count(r.output, want) != 1 {
 			t.Errorf("%s: the output is\n%s", how, r.output)
 		}
+	}
+}
+
+// hereOf returns what a rank says first to a hub, and where the hub listens, by the file of an ncclUniqueId.
+func hereOf(t *testing.T, file string, rank, ranks uint32) (here []byte, at string) {
+	t.Helper()
+	at = tailOf(t, file)
+	id, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, err := os.ReadFile("src/nccl_meeting.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := strconv.Atoi(regexp.MustCompile(`define MSCCLC_MEETING_VERSION (\d+)`).FindStringSubmatch(string(header))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []uint32{0x4843534d, uint32(version), 1, 24} {
+		here = binary.LittleEndian.AppendUint32(here, x)
+	}
+	here = append(here, id[64+28:64+44]...) // the secret
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(here, rank), ranks), at
+}
+
+// TestFrontHearsRefusal: ranks refuse each other, and the process that hosts their meeting exits. Each connection that
+// it has taken hears the word, also one that says only then who it is.
+func TestFrontHearsRefusal(t *testing.T) {
+	dir := t.TempDir()
+	s := site{how: "alone", ranks: 1, bundle: wholeBundle(t, 2), env: []string{"WORLD=2", "MSCCLC_FAKE_DIR=" + dir}}
+	var wait sync.WaitGroup
+	var heard atomic.Int32
+	for range 3 {
+		wait.Go(func() {
+			here, at := hereOf(t, filepath.Join(dir, "id-0"), 1, 3)
+			for {
+				c, err := net.Dial("tcp", at)
+				if err != nil {
+					return // the process has ended
+				}
+				time.Sleep(20 * time.Millisecond)
+				c.SetDeadline(time.Now().Add(covering.Patience(5 * time.Second)))
+				if _, err = c.Write(here); err == nil {
+					_, err = io.ReadFull(c, make([]byte, 32))
+				}
+				if c.Close(); err != nil {
+					t.Error(err)
+					return
+				}
+				heard.Add(1)
+			}
+		})
+	}
+	r := s.do(t, "try 0").well(t)
+	wait.Wait()
+	if !strings.Contains(r.output, "ncclCommInitRank gives 4") || heard.Load() == 0 {
+		t.Errorf("%d connections heard the word\n%s", heard.Load(), r.output)
 	}
 }

@@ -10,9 +10,8 @@ import (
 
 // What a communicator's agreement leaves in the notes.
 var (
-	agreed  = []string{"nccl (group) AllGather", "engine join", "nccl (group) AllGather"}
-	refused = []string{"nccl (group) AllGather", "nccl (group) AllGather"}
-	opened  = []string{"engine before", "engine window", "nccl (group) AllGather", "nccl (group) AllGather", "engine use"}
+	agreed = []string{"engine join"}
+	opened = []string{"engine window", "engine use"}
 )
 
 func notes(parts ...any) (list []string) {
@@ -43,10 +42,10 @@ func TestFrontCalls(t *testing.T) {
 		{"ProcessGroupNCCL with a device", site{ranks: 2}, []string{"init 0 0 0", "wait 0", "start", "allreduce 0 10 7 0 0 0", "end", "allreduce 0 10 7 0 0 0"},
 			notes(initRank, agreed, native, native)},
 		{"the first call is captured", site{ranks: 2}, []string{"init 0 0 0", "wait 0", "capture 0", "allreduce 0 10 7 0 0 0", "endcapture 0 1", "allreduce 0 10 7 0 0 0"},
-			notes(initRank, "nccl AllReduce", "nccl AllReduce")},
+			notes(initRank, agreed, native, native)},
 		{"XLA", site{ranks: 2}, []string{"init 0 0 8", "wait 0", "start", "send 0 10 7 0 0 0", "allreduce 0 10 7 0 0 0", "end", "split 0 1 1",
-			"allreduce 1 10 7 0 0 0", "finalize 0", "destroy 0"},
-			notes(initRank, "nccl (group) Send", agreed, "engine before", "engine behind", native, "nccl CommSplit", agreed, native,
+			"wait 0", "wait 1", "allreduce 1 10 7 0 0 0", "finalize 0", "destroy 0"},
+			notes(initRank, agreed, "nccl (group) Send", "engine before", "engine behind", native, "nccl CommSplit", agreed, native,
 				"nccl CommFinalize", "engine before", "engine end", "nccl CommDestroy")},
 		{"a group of both kinds", site{ranks: 2}, []string{"init 0", "start", "allreduce 0 10 7 0 0 0", far, "end"},
 			notes(initRank, agreed, "nccl (group) AllReduce", "engine before", "engine behind", native)},
@@ -55,9 +54,9 @@ func TestFrontCalls(t *testing.T) {
 		{"suspended", site{ranks: 2}, []string{"init 0", "suspend 0", "allreduce 0 10 7 0 0 0", "resume 0", "allreduce 0 10 7 0 0 0", "revoke 0", "allreduce 0 10 7 0 0 0"},
 			notes(initRank, agreed, "nccl CommSuspend", "nccl AllReduce", "nccl CommResume", native, "engine before", "engine abort", "nccl CommRevoke", "nccl AllReduce")},
 		{"no bundle", site{ranks: 2, bundle: "none"}, []string{"init 0", "allreduce 0 10 7 0 0 0", "destroy 0"},
-			notes(initRank, refused, "nccl AllReduce", "nccl CommDestroy")},
+			notes(initRank, "nccl AllReduce", "nccl CommDestroy")},
 		{"a rank that cannot", site{ranks: 3, env: []string{"MSCCLC_FAKE_UNABLE=1"}}, []string{"init 0", "allreduce 0 10 7 0 0 0"},
-			notes(initRank, refused, "engine end", "nccl AllReduce")},
+			notes(initRank, "engine end", "nccl AllReduce")},
 		{"windows", site{ranks: 2, env: []string{"MSCCLC_FAKE_WINDOWS=1"}}, []string{"init 0", "memory 0 plain 1000",
 			"window 0 0 0 0 1000", "unwindow 0 0", "start", "window 0 0 0 0 500", "window 1 0 0 500 500", "allreduce 0 10 7 0 0 0", "end", "window 2 0 0 0 1000 0"},
 			notes(initRank, agreed, window, opened, "engine drop", "nccl CommWindowDeregister", window, window, native, opened, opened,
@@ -65,7 +64,7 @@ func TestFrontCalls(t *testing.T) {
 		{"windows that no rule is for", site{ranks: 2}, []string{"init 0", "memory 0 plain 1000", "window 0 0 0 0 1000"},
 			notes(initRank, agreed, window)},
 		{"windows before the first call", site{ranks: 2, env: []string{"MSCCLC_FAKE_WINDOWS=1"}}, []string{"init 0 0 0", "wait 0",
-			"memory 0 plain 1000", "window 0 0 0 0 1000"}, notes(initRank, window, agreed, opened)},
+			"memory 0 plain 1000", "window 0 0 0 0 1000"}, notes(initRank, agreed, window, opened)},
 		{"a process that accepts late", site{ranks: 2, env: []string{"CLIENT_ACCEPT_MS=300"}}, []string{"init 0",
 			"allreduce 0 10 7 0 0 0", "@1 destroy 0", "@0 sleep 1000", "@0 destroy 0"},
 			notes(initRank, agreed, native, "engine before", "engine end", "nccl CommDestroy")},

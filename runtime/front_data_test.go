@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mscclc/bundle"
@@ -22,8 +23,21 @@ func allTypes() (list []data.DType) {
 
 // wholeBundle writes a bundle for all types.
 func wholeBundle(t *testing.T, ranks ...int) string {
-	return write(t, bundle.Encode(makeBundle(t, allTypes(), 4, ranks...)))
+	t.Helper()
+	wholeBundles.Lock()
+	defer wholeBundles.Unlock()
+	key := fmt.Sprint(ranks)
+	if wholeBundles.of[key] == nil {
+		wholeBundles.of[key] = bundle.Encode(makeBundle(t, allTypes(), 4, ranks...))
+	}
+	return write(t, wholeBundles.of[key])
 }
+
+// wholeBundles has what wholeBundle made, by ranks.
+var wholeBundles = struct {
+	sync.Mutex
+	of map[string][]byte
+}{of: map[string][]byte{}}
 
 // allCalls are calls of all functions, types and operations, in all placements. period leaves out most of them.
 func allCalls(ranks, period int) []string {
@@ -207,6 +221,7 @@ func abortCalls(ranks int) (commands []string) {
 // TestFrontAbort: ranks of five communicators abort while calls run that one rank never makes. The message names it.
 // The first abort is of a communicator without such calls: its memory cannot be freed while the others' calls run.
 func TestFrontAbort(t *testing.T) {
+	t.Parallel()
 	for _, c := range []site{{how: "preload", ranks: 3}, {how: "alone", ranks: 3, threads: true}} {
 		c.bundle = wholeBundle(t, 3)
 		r := c.do(t, abortCalls(3)...).well(t)
@@ -274,6 +289,7 @@ func TestFrontSplitGroup(t *testing.T) {
 
 // TestFrontStopped: a rank that is stopped for a while is no error.
 func TestFrontStopped(t *testing.T) {
+	t.Parallel()
 	s := site{how: "preload", ranks: 2, bundle: wholeBundle(t, 2)}
 	stop, look := "@1 stop 500", "@0 sleep 300"
 	if covering.CI() {

@@ -1,12 +1,14 @@
 package runtime_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // saidLine is a line of MSCCLC_DEBUG.
@@ -71,5 +73,42 @@ func TestFrontDebug(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFrontLines: a line says when, where, and which call of which communicator it is about. Both ranks of a
+// communicator have one name for it.
+func TestFrontLines(t *testing.T) {
+	s := site{how: "preload", ranks: 2, bundle: wholeBundle(t, 2), env: []string{"MSCCLC_DEBUG=TRACE"}}
+	r := s.do(t, "init 0", "allreduce 0 10 7 0 0 0", "allreduce 0 10 7 0 0 0", "sync", "destroy 0").well(t)
+	host, _ := os.Hostname()
+	host, _, _ = strings.Cut(host, ".")
+	line := regexp.MustCompile(`(?m)^mscclc TRACE \[\d+\] (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ` + regexp.QuoteMeta(host) +
+		` rank=([01])/2 comm=([0-9a-f]{8}) call=([12]): ncclAllReduce: native$`)
+	names := map[string]int{}
+	for _, m := range line.FindAllStringSubmatch(r.output, -1) {
+		if at, err := time.Parse(time.RFC3339, m[1]); err != nil || time.Since(at).Abs() > 10*time.Minute {
+			t.Errorf("the time is %s: %v", m[1], err)
+		}
+		names[m[3]]++
+	}
+	if len(names) != 1 || len(line.FindAllString(r.output, -1)) != 4 {
+		t.Errorf("communicators are %v:\n%s", names, r.output)
+	}
+}
+
+// TestFrontOnce: a warning of one cause is printed once in a process, whatever communicator it is about, and its count
+// at the end.
+func TestFrontOnce(t *testing.T) {
+	s := site{how: "preload", mock: true, ranks: 2, bundle: "none"}
+	commands := []string{}
+	for i := range 10 {
+		commands = append(commands, fmt.Sprint("init ", i))
+	}
+	r := s.do(t, commands...).well(t)
+	const want = "NCCL runs all calls of this communicator of 2 ranks"
+	if n := strings.Count(r.output, want); n != 3 || strings.Count(r.output, "8 warnings like this one: "+want) != 1 ||
+		strings.Count(r.output, "10 warnings in all like this one: "+want) != 1 {
+		t.Errorf("%d lines:\n%s", n, r.output)
 	}
 }

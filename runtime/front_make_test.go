@@ -24,10 +24,13 @@ type site struct {
 	mock    bool // of the engine: teams launch nothing
 	ranks   int
 	threads bool // ranks are threads of one process
+	each    int  // or so many ranks are threads of each
 	bundle  string
 	env     []string
+	late    bool                    // memory is made after the first call, as jobs have it; else at init
 	of      func(rank int) []string // more of the environment
 	program string                  // instead of the client
+	library string                  // the folder of the libraries, instead of the usual
 }
 
 // A run is what came of a program: what the mocks noted of each rank, in order, and what the processes printed.
@@ -38,7 +41,8 @@ type run struct {
 	stats  string
 }
 
-func isFront(name string) bool { return !library.IsEngine(name) }
+// isFront reports whether a unit is of the front, or one that it shares with the engine.
+func isFront(name string) bool { return !library.IsEngine(name) || name == systemCalls }
 
 // clientUnits returns the sources of the test client.
 func clientUnits() []string {
@@ -63,9 +67,13 @@ var parts = sync.OnceValues(func() (string, error) {
 		append(common, "-fPIC", "-shared", "-Wl,-soname,libnccl.so.2")...); err != nil {
 		return "", err
 	}
-	units := append(clientUnits(), filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm")
+	units, err := unitObjects(filepath.Join(dir, "units"), clientUnits(), common...)
+	if err != nil {
+		return "", err
+	}
+	units = append(units, filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm")
 	if err := library.Link(filepath.Join(dir, "client"), units,
-		append(common, "-Wl,--export-dynamic-symbol=accept4")...); err != nil {
+		append(common, "-Wl,--export-dynamic-symbol=accept4", "-Wl,--export-dynamic-symbol=rename")...); err != nil {
 		return "", err
 	}
 	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), isFront, warnings...)
@@ -74,7 +82,7 @@ var parts = sync.OnceValues(func() (string, error) {
 	}
 	for name, all := range map[string][]string{library.PreloadLibrary: objects, library.NCCLLibrary: nil} {
 		if all == nil {
-			if all, err = library.Forwards(tree, filepath.Join(dir, "forwards"), objects); err != nil {
+			if all, err = library.Forwards(tree, filepath.Join(dir, "forwards"), objects, []string{"ncclOfTomorrow"}); err != nil {
 				return "", err
 			}
 		}
@@ -95,7 +103,9 @@ func (s *site) environment(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	ours := filepath.Join(made, "mock")
-	if !s.mock {
+	if s.library != "" {
+		ours = s.library
+	} else if !s.mock {
 		if ours, err = library.Cached(); err != nil {
 			t.Fatal(err)
 		}
@@ -118,6 +128,9 @@ func (s *site) environment(t *testing.T, dir string) []string {
 		env = append(env, "MSCCLC_NCCL=none")
 		path = filepath.Join(ours, "nccl")
 	}
+	if !s.late {
+		env = append(env, "MSCCLC_ARENA_AT=init")
+	}
 	return append(append(env, "LD_LIBRARY_PATH="+path), s.env...)
 }
 
@@ -131,10 +144,13 @@ func (s *site) do(t *testing.T, commands ...string) *run {
 	defer cancel()
 	var output bytes.Buffer
 	var mu sync.Mutex
-	processes := s.ranks
+	processes, each := s.ranks, s.each
 	if s.threads {
-		processes = 1
-		env = append(env, "THREADS=1")
+		each = s.ranks
+	}
+	if each > 0 {
+		processes = s.ranks / each
+		env = append(env, fmt.Sprint("THREADS=", each))
 	}
 	r := &run{notes: make([][]string, s.ranks), failed: make([]error, processes)}
 	var wait sync.WaitGroup
@@ -157,9 +173,7 @@ func (s *site) do(t *testing.T, commands ...string) *run {
 		t.Fatalf("the program hangs\n%s", &output)
 	}
 	r.output = output.String()
-	if stats, err := os.ReadFile(filepath.Join(dir, "stats")); err == nil {
-		r.stats = string(stats)
-	}
+	r.stats = stats(dir)
 	log, _ := os.ReadFile(filepath.Join(dir, "log"))
 	for line := range strings.Lines(string(log)) {
 		var rank int
@@ -169,6 +183,15 @@ func (s *site) do(t *testing.T, commands ...string) *run {
 		}
 	}
 	return r
+}
+
+// stats returns the counts that the processes of a site wrote, which worked in folder dir.
+func stats(dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, "stats"))
+	if err != nil {
+		return "" // there were no calls
+	}
+	return string(text)
 }
 
 // well fails the test where a process has failed.

@@ -221,6 +221,7 @@ func TestFrontNodesForward(t *testing.T) {
 
 // TestFrontNodesMany makes and destroys communicators over nodes beside one that stays.
 func TestFrontNodesMany(t *testing.T) {
+	t.Parallel()
 	needUCX(t)
 	var commands []string
 	for i := range 5 {

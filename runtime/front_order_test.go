@@ -26,7 +26,7 @@ func TestFrontMadeInOrders(t *testing.T) {
 		for _, how := range []string{"preload", "forward", "alone"} {
 			t.Run(c.name+"/"+how, func(t *testing.T) {
 				t.Parallel()
-				s := site{how: how, ranks: 2, bundle: wholeBundle(t, 2)}
+				s := site{how: how, ranks: 2, bundle: wholeBundle(t, 2), env: []string{"MSCCLC_MEET=100"}} // longer than a client lives
 				r := s.do(t, c.commands...).well(t)
 				if strings.Contains(r.stats, `"native":false`) || !strings.Contains(r.stats, `"native":true`) {
 					t.Errorf("calls were: %s\n%s", r.stats, r.output)

@@ -61,7 +61,7 @@ func TestFrontSharedRefused(t *testing.T) {
 	}
 	s := site{how: "alone", ranks: 2, bundle: file, env: oneGPU,
 		of: func(rank int) []string { return []string{"", "MSCCLC_SHARED_GPU=0"}[rank : rank+1] }}
-	if r := s.do(t, "init 0", "destroy 0").well(t); !strings.Contains(r.output, "different values of MSCCLC_ variables") {
+	if r := s.do(t, "init 0", "destroy 0").well(t); !strings.Contains(r.output, "different values of MSCCLC_SHARED_GPU: 1 on rank 0; 0 on rank 1") {
 		t.Errorf("the output is\n%s", r.output)
 	}
 }

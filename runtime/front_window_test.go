@@ -194,7 +194,7 @@ func TestFrontWindowOneThread(t *testing.T) {
 func TestFrontWindowKilled(t *testing.T) {
 	s := site{how: "alone", ranks: 2, bundle: windowBundle(t, true, 2)}
 	r := s.do(t, "init 0", "memory 0 mapped 300000", "kill 1", "window 0 0 0 0 100000", "unwindow 0 0", "abort 0")
-	want := "no program uses a window of 100000 bytes of a communicator of 2 ranks: the ranks could not agree"
+	want := "no program uses a window of 100000 bytes of a communicator of 2 ranks: the connection to rank 1 was lost"
 	if r.failed[0] != nil || !strings.Contains(r.output, want) {
 		t.Errorf("rank 0 ends with %v:\n%s", r.failed[0], r.output)
 	}

@@ -46,9 +46,6 @@ func TestLayout(t *testing.T) {
 		t.Run(strconv.Itoa(ranks), func(t *testing.T) {
 			types := []data.DType{data.F32, data.BF16, data.I8, data.F64, data.E4M3}
 			b := makeBundle(t, types, bundle.DefaultCTAs, ranks)
-			for i := range b.Programs {
-				b.Programs[i].OnePass = uint8(i % 5 / 4) // as if it were
-			}
 			compareLayouts(t, file, b, ranks, calls)
 		})
 	}
@@ -179,7 +176,8 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	if err == nil {
 		params, err = one.Params(geo, dtype, redop, int(q.Columns), int64(q.Tile))
 	}
-	if err != nil || p.Even != 0 && q.Elems%uint64(p.Chunks) != 0 || redop == data.Avg && p.Copies == 0 && !final(p) {
+	if err != nil || p.Even != 0 && q.Elems%uint64(p.Chunks) != 0 ||
+		redop == data.Avg && p.Copies == 0 && !p.Averages(dtype) {
 		a.Cannot = 1
 		return a
 	}
@@ -198,16 +196,4 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	}
 	copy(a.Entry[:], gpu.OneEntry(ready, one.Copies, false))
 	return a
-}
-
-// final reports whether some step of p makes a complete sum.
-func final(p *bundle.Program) bool {
-	for _, part := range p.Parts {
-		for _, s := range part.Steps {
-			if ir.StepFlags(s.Flags)&ir.Final != 0 {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,11 +28,21 @@ var warnings = []string{"-Wall", "-Wextra", "-Wshadow", "-Werror"}
 var scratch string
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == cachedCompiler {
+		os.Exit(compileCached(os.Args[1:]))
+	}
 	dir, err := os.MkdirTemp("", "runtime")
 	if err != nil {
 		panic(err)
 	}
 	scratch = dir
+	if err := flag.Set("test.parallel", "4"); err != nil { // parallel tests mostly wait
+		panic(err)
+	}
+	if err := useCachedCompiler(dir); err != nil {
+		panic(err)
+	}
+	forgetObjects()
 	if onGPU() {
 		if device, err = deviceName(); err != nil {
 			panic(err)

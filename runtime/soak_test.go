@@ -22,9 +22,9 @@ func TestSoak(t *testing.T) {
 	begin, rounds := time.Now(), 0
 	for ; rounds < len(ends) || time.Since(begin) < long; rounds++ {
 		end := ends[rounds%len(ends)]
-		s := site{how: []string{"alone", "preload"}[rounds/len(ends)%2], ranks: 3, bundle: file,
+		s := site{how: []string{"alone", "preload"}[rounds%2], ranks: 3, late: true, bundle: file,
 			threads: end.name != "kill" && random.IntN(2) == 0}
-		commands := soakCalls(random)
+		commands := soakCalls(random, s.how == "preload")
 		for i := range soakComms {
 			commands = append(commands, end.before(i)...)
 		}
@@ -75,11 +75,17 @@ func unmet(i int) (commands []string) {
 
 func aborted(i int) []string { return []string{fmt.Sprint("timed abort ", i)} }
 
-// soakCalls are random calls of all communicators, which are verified.
-func soakCalls(random *rand.Rand) (commands []string) {
+// soakCalls are random calls of all communicators, which are verified. With warm, the ranks first go over from NCCL to
+// programs, in another order than the communicators were made.
+func soakCalls(random *rand.Rand, warm bool) (commands []string) {
 	functions := strings.Fields("allreduce allgather reducescatter broadcast reduce gather scatter alltoall")
 	for i := range soakComms {
 		commands = append(commands, fmt.Sprint("init ", i))
+	}
+	for _, i := range random.Perm(soakComms) {
+		if warm {
+			commands = append(commands, fmt.Sprint("warm ", i, []string{"", " group"}[i%2]))
+		}
 	}
 	for range 60 {
 		fn := functions[random.IntN(len(functions))]

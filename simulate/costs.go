@@ -15,6 +15,9 @@ type Costs struct {
 	Device string `json:"device"`
 	Source string `json:"source"` // where the numbers are from
 
+	// Unmeasured is whether nobody measured the costs of steps, launches and signals, which are then estimates.
+	Unmeasured bool `json:"unmeasured,omitempty"`
+
 	Memory float64 `json:"memory_bytes_us"` // what a GPU reads and writes of its own memory, both counted
 
 	Network NetworkCosts `json:"network"`
@@ -99,6 +102,27 @@ func Devices() (names []string) {
 
 // SourceOf returns the file of the costs of a device, as ReadCosts reads it.
 func SourceOf(device string) ([]byte, error) { return devices.ReadFile("devices/" + device + ".json") }
+
+// Measured is the GPU whose costs were measured.
+const Measured = "h200"
+
+// StandIn returns costs for a device whose costs are not known: those of Measured, which are a guess there.
+func StandIn(device string) *Costs {
+	c, err := CostsOf(Measured)
+	if err != nil {
+		panic(err)
+	}
+	c.Device, c.Unmeasured, c.Source = device, true, "those of "+Measured+", as nothing is known of "+device
+	return c
+}
+
+// Caveat returns what titles say of times with costs that nobody measured, or "".
+func (c *Costs) Caveat() string {
+	if !c.Unmeasured {
+		return ""
+	}
+	return ", with costs that nobody measured"
+}
 
 // CostsOf returns the costs of a device, by the name that topologies have for it.
 func CostsOf(device string) (*Costs, error) {

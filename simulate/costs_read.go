@@ -38,6 +38,7 @@ func (s *costsReader) costs(c *Costs) {
 	s.Fields(append(fields,
 		strictjson.Field{Key: "device", Read: func() { c.Device = s.Text(maxText) }},
 		strictjson.Field{Key: "source", Read: func() { c.Source = s.Text(maxText) }},
+		strictjson.Field{Key: "unmeasured", Read: func() { c.Unmeasured = s.Bool() }},
 		strictjson.Field{Key: "network", Read: func() { s.Fields(s.numbers(&c.Network)...) }},
 		strictjson.Field{Key: "one_sided", Must: true, Read: func() {
 			s.sided(&c.OneSided, &c.OneSided.Protocol, strictjson.Field{Key: "threads", Must: true,

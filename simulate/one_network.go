@@ -77,6 +77,9 @@ func (o *oneSided) pieces(b *oneBlock, w owed) float64 {
 	case whole:
 		return groups * float64(w.chunks)
 	}
+	if n := o.columns * float64(w.chunks); !o.whole && n > groups {
+		o.split = max(o.split, int64(n))
+	}
 	return o.columns * float64(w.chunks)
 }
 

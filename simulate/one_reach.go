@@ -58,7 +58,7 @@ func (o *oneSided) partsOfWays() {
 	rates := slices.Repeat([]float64{1}, len(o.net.t.Links))
 	for l, link := range o.net.t.Links {
 		for _, c := range o.costs.OneSided.Links {
-			if c.Class == o.net.t.Classes[link.Class].Name {
+			if o.net.t.Classes[link.Class].Is(c.Class) {
 				rates[l] = c.Rate
 			}
 		}

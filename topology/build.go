@@ -15,14 +15,25 @@ type builder struct {
 	vars   map[string]int // parameters; of a link also node, and the name in its first brackets
 	groups map[string]*group
 	errs   diag.List
+	notes  notes
 }
 
-// A group is so many places, of each node or shared; those of node n begin at First[n], the shared ones at First[0].
+// A group is places of each node, or shared ones. Those of node n are counts[n] from first[n] on, and the shared ones
+// counts[0] from first[0] on.
 type group struct {
 	kind   Kind
 	shared bool
-	count  int
+	counts []int
 	first  []int32
+	most   int // of counts
+}
+
+// of returns the members that node n has, or that nodes share: their number, and the first of them.
+func (g *group) of(n int) (count int, first int32) {
+	if g.shared {
+		n = 0
+	}
+	return g.counts[n], g.first[n]
 }
 
 // mostErrors is how many errors of a topology are collected.
@@ -127,30 +138,35 @@ func (b *builder) group(g *groupDef, node bool) {
 	if g.Kind != "" {
 		kind, name = Kind(slices.Index(kindNames[:], g.Kind)), g.Kind
 	}
-	count := 1
-	if g.Count != nil {
-		count = b.value(g.Count)
-	}
 	if kind == GPU && !node {
 		b.fault(diag.Declaration, g.Pos, "GPUs lie in node's braces")
 	}
 	if b.groups[name] != nil {
 		b.fault(diag.Redefined, g.Pos, "%s is there already", name)
 	}
+	if len(b.errs) > 0 {
+		return
+	}
 	copies := 1
 	if node {
 		copies = b.t.Nodes
 	}
-	if count < 1 || count > maxPlaces || count*copies > maxPlaces-len(b.t.Places) {
-		b.fault(diag.Limit, g.Pos, "%s has %d members in each of %d; a group has one at least, and a topology %d at most",
-			name, count, copies, maxPlaces)
-	}
-	if len(b.errs) > 0 {
-		return
-	}
-	made := &group{kind: kind, shared: !node, count: count}
+	made := &group{kind: kind, shared: !node}
 	for n := range copies {
-		made.first = append(made.first, int32(len(b.t.Places)))
+		count := b.countOf(g, node, n)
+		if count < 0 || count > maxPlaces || count*(copies-n) > maxPlaces-len(b.t.Places) || count == 0 && !g.Count.ofNode() {
+			b.fault(diag.Limit, g.Pos, "%s has %d members in each of %d; a group has one at least, and a topology %d at most",
+				name, count, copies, maxPlaces)
+		}
+		if kind == GPU && n > 0 && count != made.counts[0] {
+			b.fault(diag.Declaration, g.Pos, "node 0 has %s and node %d has %d: all nodes have equally many",
+				diag.Counted(made.counts[0], "GPU"), n, count)
+		}
+		if len(b.errs) > 0 {
+			return
+		}
+		made.first, made.counts = append(made.first, int32(len(b.t.Places))), append(made.counts, count)
+		made.most = max(made.most, count)
 		for i := range count {
 			p := Place{Kind: kind, Group: name, Node: n, Index: i}
 			if !node {
@@ -161,6 +177,20 @@ func (b *builder) group(g *groupDef, node bool) {
 	}
 	b.groups[name] = made
 	if kind == GPU {
-		b.t.GPUs = count
+		if b.t.GPUs = made.most; b.t.GPUs == 0 {
+			b.fault(diag.Limit, g.Pos, "the nodes have no GPUs")
+		}
 	}
+}
+
+// countOf returns how many members of a group node n has, or nodes share.
+func (b *builder) countOf(g *groupDef, node bool, n int) int {
+	if g.Count == nil {
+		return 1
+	}
+	if node {
+		b.vars["node"] = n
+		defer delete(b.vars, "node")
+	}
+	return b.value(g.Count)
 }

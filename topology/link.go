@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"slices"
 
 	"mscclc/ir/diag"
@@ -35,7 +36,8 @@ func (b *builder) link(l *linkDef, inNode bool) {
 	name := b.binds(l.From)
 	for n := range nodes {
 		b.vars["node"] = n
-		for i := range from.count {
+		count, _ := from.of(n)
+		for i := range count {
 			if name != "" {
 				b.vars[name] = i
 			}
@@ -75,23 +77,31 @@ func (b *builder) begins(e *end, i int) bool {
 func (b *builder) join(l *linkDef, from, to *group, n, i int, class int32) {
 	width := 1
 	if l.Width != nil {
-		width = b.value(l.Width)
+		if width = b.value(l.Width); width == 0 && l.Width.ofNode() {
+			return // this node has none
+		}
 	}
-	first, end := 0, to.count
+	count, start := to.of(n)
+	first, end := 0, count
 	switch {
 	case l.To.Index != nil:
 		first = b.value(l.To.Index)
 		end = first + 1
-	case !l.To.All && to.count > 1:
-		b.fault(diag.Declaration, l.To.Pos, "%s has %d members: %s[i] is one, %s[*] is all", l.To.Group, to.count,
+	case !l.To.All && to.most > 1:
+		b.fault(diag.Declaration, l.To.Pos, "%s has %d members: %s[i] is one, %s[*] is all", l.To.Group, to.most,
 			l.To.Group, l.To.Group)
 		return
 	}
+	if end > count && end <= to.most {
+		if first, end = b.lacks(l, n, i, count); end == 0 {
+			return
+		}
+	}
 	switch {
-	case first < 0 || end > to.count:
-		b.fault(diag.OutOfBounds, l.To.Pos, "%s[%d] is none of %d, for %s[%d] of node %d", l.To.Group, first, to.count,
+	case first < 0 || end > count:
+		b.fault(diag.OutOfBounds, l.To.Pos, "%s[%d] is none of %d, for %s[%d] of node %d", l.To.Group, first, count,
 			l.From.Group, i, n)
-	case width < 1 || width > 1<<20:
+	case width < 1 || width > maxWidth:
 		b.fault(diag.Arithmetic, l.Pos, "a link of width %d", width)
 	case len(b.t.Links)+2*(end-first) > maxLinks:
 		b.fault(diag.Limit, l.Pos, "the topology has more than %d links", maxLinks)
@@ -99,15 +109,10 @@ func (b *builder) join(l *linkDef, from, to *group, n, i int, class int32) {
 	if len(b.errs) > 0 {
 		return
 	}
-	a := from.first[0] + int32(i)
-	if !from.shared {
-		a = from.first[n] + int32(i)
-	}
+	_, a := from.of(n)
+	a += int32(i)
 	for k := first; k < end; k++ {
-		z := to.first[0] + int32(k)
-		if !to.shared {
-			z = to.first[n] + int32(k)
-		}
+		z := start + int32(k)
 		switch {
 		case a == z && l.To.All, from == to && l.To.All && z < a: // the other end has made it
 		case a == z:
@@ -116,4 +121,17 @@ func (b *builder) join(l *linkDef, from, to *group, n, i int, class int32) {
 			b.t.Links = append(b.t.Links, Link{a, z, class, int32(width)}, Link{z, a, class, int32(width)})
 		}
 	}
+}
+
+// lacks returns to which members the link of a member i leads in node n, which has count members of the second group,
+// and fewer than other nodes: to its last one, or to none where it has none. A note says so.
+func (b *builder) lacks(l *linkDef, n, i, count int) (first, end int) {
+	if count == 0 {
+		b.notes.add(l.Pos.Line, fmt.Sprintf("links to %s are left out in nodes that have none", l.To.Group),
+			fmt.Sprintf("%s[%d] of node %d", l.From.Group, i, n))
+		return 0, 0
+	}
+	b.notes.add(l.Pos.Line, fmt.Sprintf("nodes have fewer of %s than others: a link to one that a node lacks leads to "+
+		"its last one", l.To.Group), fmt.Sprintf("%s[%d] of node %d", l.From.Group, i, n))
+	return count - 1, count
 }

@@ -1,11 +1,14 @@
 package topology
 
 import (
+	"bufio"
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,17 +40,37 @@ func Source(name string) (string, error) {
 	return string(text), err
 }
 
-// File returns the file that spec names, or "" where it names a machine.
+// File returns the file that spec names, or "" where it names a machine. Names of machines come before those of files
+// without an extension.
 func File(spec string) string {
-	if name, _, _ := strings.Cut(spec, ":"); strings.ContainsAny(name, "./\\") {
+	name, _, _ := strings.Cut(spec, ":")
+	if strings.ContainsAny(name, "./\\") {
+		return name
+	}
+	if slices.Contains(Names(), strings.ToLower(name)) {
+		return ""
+	}
+	if info, err := os.Stat(name); err == nil && !info.IsDir() {
 		return name
 	}
 	return ""
 }
 
-// Open makes the topology that spec says: the name of a machine, or of a file, .topo or NCCL's .xml, and behind a colon
-// the values of its parameters: ndv4:nodes=4.
-func Open(spec string) (*Topology, error) {
+// Open makes the topology that spec says: the name of a machine, or of a file, ours or NCCL's, and behind a colon the
+// values of its parameters: ndv4:nodes=4.
+func Open(spec string) (*Topology, error) { return OpenOf(spec, "") }
+
+// OpenOf is Open of a machine whose GPUs are a device, as Topology.Device or a driver names it; "" is what the machine
+// or the file says.
+func OpenOf(spec, device string) (*Topology, error) {
+	t, err := openAs(spec, DeviceOf(device))
+	if err == nil && device != "" {
+		t.Device = DeviceOf(device)
+	}
+	return t, err
+}
+
+func openAs(spec, device string) (*Topology, error) {
 	name, values, _ := strings.Cut(spec, ":")
 	params, err := parseParams(values)
 	if err != nil {
@@ -68,7 +91,7 @@ func Open(spec string) (*Topology, error) {
 	if File(spec) == "" {
 		return nil, diag.List{diag.New(diag.Undefined, diag.Span{},
 			"%q is neither a machine that mscclc knows nor a file", name).
-			WithHint("%smachines are %s; a file ends in .topo, or .xml where NCCL wrote it", meant(name),
+			WithHint("%smachines are %s; a file is .topo, or what NCCL wrote", meant(name),
 				strings.Join(Names(), ", "))}
 	}
 	f, err := files.Open(name)
@@ -78,10 +101,23 @@ func Open(spec string) (*Topology, error) {
 		return nil, diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: name}}, "%v", err)}
 	}
 	defer f.Close()
-	if strings.HasSuffix(name, ".topo") {
-		return Read(name, f, params)
+	head := bufio.NewReader(f)
+	if isNCCL(name, head) {
+		return ReadNCCL(name, head, params, device)
 	}
-	return ReadNCCL(name, f, params)
+	return Read(name, head, params)
+}
+
+// isNCCL reports whether a file is one of NCCL's: by its name, or if that does not say, by how it begins.
+func isNCCL(name string, r *bufio.Reader) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".topo":
+		return false
+	case ".xml":
+		return true
+	}
+	begin, _ := r.Peek(512) // an error shows again when the file is read
+	return bytes.HasPrefix(bytes.TrimLeft(begin, "\ufeff \t\r\n"), []byte("<"))
 }
 
 // meant begins a hint with the machines that name is probably a slip of, and what they are, or is "".

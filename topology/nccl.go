@@ -1,247 +1,295 @@
 package topology
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/beevik/etree"
-
-	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
-// maxDump is how large a file of NCCL's may be; NCCL's own are some kilobytes.
-const maxDump = 4 << 20
-
-// maxCPUs is how many processors a node may have, which are all joined.
+// maxCPUs is how many processors a host may have, which are all joined.
 const maxCPUs = 256
 
-// ReadNCCL reads what NCCL writes where NCCL_TOPO_FILE's partner NCCL_TOPO_DUMP_FILE asks: PCI trees under processors,
-// in which GPUs and NICs are leaves, and NVLinks. The only parameter is nodes: so many such nodes, on one network
-// switch.
-func ReadNCCL(name string, r io.Reader, params map[string]int) (*Topology, error) {
-	fault := func(code diag.Code, format string, args ...any) (*Topology, error) {
-		return nil, diag.List{diag.New(code, diag.Span{Pos: diag.Pos{Filename: name}}, format, args...)}
+// noGPUs is the hint where a file names no GPUs.
+const noGPUs = "such a file is what a cloud gives NCCL before it looks at the machine: have NCCL write what it found " +
+	"(NCCL_TOPO_DUMP_FILE=FILE)"
+
+// ReadNCCL reads what NCCL or RCCL writes where NCCL_TOPO_DUMP_FILE asks for it, as NCCL reads it: PCI trees under
+// processors, with GPUs and NICs in them, and NVLinks. The topology's Notes say what it leaves out, and what it takes
+// for what the file does not say. Hosts of the file are nodes. The only parameter is nodes: how many there are, in
+// copies of the file on one network switch. device is what the GPUs are, or "" if the file says it. Its errors are a
+// diag.List.
+func ReadNCCL(name string, r io.Reader, params map[string]int, device string) (*Topology, error) {
+	fault := func(code diag.Code, format string, args ...any) diag.Diagnostic {
+		return diag.New(code, diag.FileSpan(name), format, args...)
 	}
-	nodes := 1
 	for _, p := range paramNames(params) {
 		if p != "nodes" {
-			return fault(diag.Parameter, "%s has no parameter %s; it has nodes", name, p)
+			return nil, diag.List{fault(diag.Parameter, "%s has no parameter %s; it has nodes", name, p)}
 		}
-		nodes = params[p]
 	}
-	doc := etree.NewDocument()
-	doc.ReadSettings.Permissive = false
-	if _, err := doc.ReadFrom(files.Limit(name, r, "a topology that NCCL wrote", maxDump)); err != nil {
-		if list := (diag.List)(nil); errors.As(err, &list) {
-			return nil, list
+	roots, err := readElements(name, r)
+	if err != nil {
+		return nil, err
+	}
+	d := newDump(device)
+	system, why := systemOf(roots, &d.notes)
+	if why != "" {
+		return nil, diag.List{fault(diag.Malformed, "%s", why)}
+	}
+	d.byClass = device != "" && count(system, "gpu") == 0
+	d.ranked = anyRank(system)
+	for _, cpu := range system.all("cpu") {
+		d.cpu(cpu)
+		if len(d.links) > maxLinks/8 || slices.ContainsFunc(slices.Collect(maps.Values(d.hosts)), func(h *host) bool {
+			return len(h.cpus) > maxCPUs
+		}) {
+			return nil, diag.List{fault(diag.Limit, "a host of the system has more than %d processors, or all have more "+
+				"than %d links", maxCPUs, maxLinks/8)}
 		}
-		return fault(diag.Malformed, "not XML: %v", err)
-	}
-	root := doc.Root()
-	switch {
-	case root == nil:
-		return fault(diag.Malformed, "the file is no XML: it has no element, where NCCL's topologies have <system>")
-	case root.Tag != "system":
-		return fault(diag.Malformed, "the file is of a <%s>, where NCCL's topologies are of a <system>", root.Tag)
-	}
-	system := root
-	d := dump{classes: map[string]int32{}, members: map[string]int{}, byBus: map[string]int32{}}
-	cpus := system.SelectElements("cpu")
-	if len(cpus) > maxCPUs {
-		return fault(diag.Limit, "the system has %d processors, at most %d are read", len(cpus), maxCPUs)
-	}
-	for _, cpu := range cpus {
-		at := d.place(Place{Kind: Switch, Group: "cpu"})
-		for _, other := range d.cpus {
-			d.link(other, at, "cpu", cpuMicros, cpuBandwidth, 1)
-		}
-		d.cpus = append(d.cpus, at)
-		d.under(cpu, at, 0)
 	}
 	d.nvlinks()
-	if d.err != nil {
-		return fault(diag.Malformed, "%v", d.err)
-	}
-	if len(d.gpus) == 0 {
-		return fault(diag.Malformed, "the system has no GPU")
-	}
-	if nodes < 1 || nodes > maxPlaces/len(d.places) || nodes > maxLinks/(2*len(d.links)+1) {
-		return fault(diag.Parameter, "%s cannot have %d nodes", name, nodes)
-	}
-	return d.topology(strings.TrimSuffix(filepath.Base(name), ".xml"), nodes), nil
-}
-
-// A dump is a node as NCCL wrote it. Its links are of one direction, of which the other is added at the end.
-type dump struct {
-	places     []Place
-	links      []Link
-	classes    map[string]int32
-	list       []Class
-	cpus, gpus []int32
-	nics       []int32
-	ranks      []int          // of gpus
-	members    map[string]int // of a group, so far
-	pending    []nvlink
-	byBus      map[string]int32
-	device     string // that costs are known of, or ""
-	err        error
-}
-
-func (d *dump) place(p Place) int32 {
-	p.Index = d.members[p.Group]
-	d.members[p.Group]++
-	d.places = append(d.places, p)
-	return int32(len(d.places) - 1)
-}
-
-// link joins two places by a class of the given name, and so many such links.
-func (d *dump) link(a, b int32, class string, micros, bandwidth float64, width int) {
-	name := fmt.Sprintf("%s_%.0f", class, bandwidth/1e3)
-	id, ok := d.classes[name]
-	if !ok {
-		id = int32(len(d.list))
-		d.classes[name] = id
-		d.list = append(d.list, Class{Name: name, Latency: micros, Bandwidth: bandwidth, Network: class == "net"})
-	}
-	d.links = append(d.links, Link{a, b, id, int32(width)})
-}
-
-func (d *dump) fault(format string, args ...any) {
-	if d.err == nil {
-		d.err = fmt.Errorf(format, args...)
-	}
-}
-
-// under reads what lies below e, which is place at.
-func (d *dump) under(e *etree.Element, at int32, deep int) {
-	if deep > maxNesting {
-		d.fault("PCI devices are nested more than %d deep", maxNesting)
-		return
-	}
-	for _, c := range e.ChildElements() {
-		switch c.Tag {
-		case "pci":
-			d.pci(c, at, deep)
-		case "nic":
-			d.nic(c, at)
-		}
-	}
-}
-
-// pci reads a PCI device: a GPU, a NIC, or a switch with more below it.
-func (d *dump) pci(e *etree.Element, above int32, deep int) {
-	width := pciBandwidth(e)
-	bus := e.SelectAttrValue("busid", "")
-	switch gpu := e.SelectElement("gpu"); {
-	case gpu != nil:
-		at := d.place(Place{Kind: GPU, Group: "gpu"})
-		d.gpus, d.ranks = append(d.gpus, at), append(d.ranks, d.number(gpu, "rank", 0, maxPlaces))
-		d.link(above, at, "pcie", pcieMicros, width, 1)
-		d.bus(bus, at)
-		d.gpu(gpu, at)
-		if d.device == "" {
-			d.device = deviceOf(strings.ToLower(e.SelectAttrValue("device", "")), d.number(gpu, "sm", 1, 1<<16),
-				gpu.SelectAttrValue("gcn", ""))
-		}
-	case e.SelectElement("nic") != nil:
-		before := len(d.nics)
-		d.nic(e.SelectElement("nic"), -1)
-		for _, at := range d.nics[before:] {
-			d.link(above, at, "pcie", pcieMicros, width, 1)
-		}
-	default:
-		at := d.place(Place{Kind: Switch, Group: "pci"})
-		d.link(above, at, "pcie", pcieMicros, width, 1)
-		d.bus(bus, at)
-		d.under(e, at, deep+1)
-	}
-}
-
-// deviceOf returns the device that costs are known of by: PCI's number tells an H200 from an H100, whose architectures
-// are the same.
-func deviceOf(pci string, sm int, gcn string) string {
+	d.pcilinks()
+	d.unlooked(system)
 	switch {
-	case pci == "0x2335":
-		return "h200"
-	case strings.HasPrefix(gcn, "gfx942"):
-		return "mi300x"
-	}
-	return map[int]string{70: "v100", 80: "a100", 90: "h100"}[sm]
-}
-
-func (d *dump) bus(id string, at int32) {
-	d.byBus[strings.ToLower(id)] = at
-}
-
-// nic reads a NIC's ports, each of which is a NIC of ours; at is what it lies under, or -1.
-func (d *dump) nic(e *etree.Element, at int32) {
-	for _, n := range e.SelectElements("net") {
-		speed := d.number(n, "speed", 1, 1<<24)
-		nic := d.place(Place{Kind: NIC, Group: "nic"})
-		d.nics = append(d.nics, nic)
-		if at >= 0 {
-			d.link(at, nic, "pcie", pcieMicros, 16e3, 1)
+	case len(d.gpus) > 0:
+	case count(system, "gpu") > 0:
+		return nil, diag.List{fault(diag.Malformed,
+			"the system has no GPU where NCCL looks for one: in a <pci> under a <cpu>")}
+	default:
+		hint := noGPUs
+		if device == "" {
+			hint += ", or say what the GPUs are: --device h100"
 		}
-		d.links = append(d.links, Link{nic, -1, d.netClass(float64(speed) / 8), 1})
+		return nil, diag.List{fault(diag.Malformed, "the system has no GPU: the file has no <gpu>").WithHint("%s", hint)}
 	}
+	if !d.ranked && !d.byClass && len(d.gpus) > 1 {
+		d.notes.add(0, "no GPU has a rank: they are counted in the order of their PCI buses", "")
+	}
+	hosts := d.sorted()
+	nodes, given := params["nodes"]
+	if !given {
+		nodes = hosts
+	}
+	copies := nodes / hosts
+	if nodes < 1 || nodes%hosts > 0 || copies > maxPlaces/len(d.places) || copies > maxLinks/(2*len(d.links)+1) {
+		text := ""
+		if hosts > 1 {
+			text = ": the file has " + strconv.Itoa(hosts) + " hosts, and there are copies of all"
+		}
+		return nil, diag.List{fault(diag.Parameter, "%s cannot have %d nodes%s", name, nodes, text)}
+	}
+	base := filepath.Base(name)
+	return d.topology(strings.TrimSuffix(base, filepath.Ext(base)), hosts, copies), nil
 }
 
-func (d *dump) netClass(bandwidth float64) int32 {
-	d.link(0, 0, "net", networkMicros, bandwidth, 1)
-	class := d.links[len(d.links)-1].Class
-	d.links = d.links[:len(d.links)-1]
-	return class
+// systemOf returns the <system> among the outermost elements of a file, or why there is none.
+func systemOf(roots []*element, n *notes) (system *element, why string) {
+	for _, e := range roots {
+		switch {
+		case e.tag != "system":
+		case system == nil:
+			system = e
+		default:
+			n.add(e.line, "NCCL takes the first <system> of a file, and others are left out",
+				diag.Counted(count(e, "gpu"), "GPU"))
+		}
+	}
+	switch {
+	case system != nil:
+		return system, ""
+	case len(roots) == 0:
+		return nil, "the file is no XML: it has no element, where NCCL's topologies have <system>"
+	case roots[0].tag == "graphs":
+		return nil, "the file is of <graphs>, which NCCL_GRAPH_DUMP_FILE asks for; a topology is of a <system>, which " +
+			"NCCL_TOPO_DUMP_FILE asks for"
+	}
+	return nil, "the file is of a <" + diag.Printable(roots[0].tag) + ">, where NCCL's topologies are of a <system>"
 }
 
-func (d *dump) number(e *etree.Element, key string, least, most int) int {
-	s := e.SelectAttrValue(key, "")
-	n, err := strconv.Atoi(s)
-	if err != nil || n < least || n > most {
-		d.fault("%s of <%s> is %q, not a number from %d to %d", key, e.Tag, s, least, most)
-		return least
+// count returns how many elements with a tag lie in e.
+func count(e *element, tag string) (n int) {
+	for _, s := range e.subs {
+		if n += count(s, tag); s.tag == tag {
+			n++
+		}
 	}
 	return n
 }
 
-// topology returns the topology of nodes machines like d. The GPUs of all machines come first.
-func (d *dump) topology(name string, nodes int) *Topology {
-	t := &Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Nodes: nodes, GPUs: len(d.gpus),
-		Classes: d.list}
-	at := make([][]int32, nodes) // where a node's places are now
-	order := slices.Clone(d.gpus)
-	slices.SortStableFunc(order, func(a, b int32) int { return d.ranks[d.places[a].Index] - d.ranks[d.places[b].Index] })
-	for n := range nodes {
-		at[n] = make([]int32, len(d.places))
-		for i, g := range order {
-			at[n][g] = int32(len(t.Places))
-			t.Places = append(t.Places, Place{Kind: GPU, Group: "gpu", Node: n, Index: i})
+// anyRank reports whether a GPU in e has a rank.
+func anyRank(e *element) bool {
+	return slices.ContainsFunc(e.subs, func(s *element) bool {
+		return s.tag == "gpu" && rankOf(s) >= 0 || anyRank(s)
+	})
+}
+
+// rankOf returns the rank of a <gpu>, or -1.
+func rankOf(gpu *element) int {
+	if n, ok := gpu.number("rank"); ok && n >= 0 && n < maxNumber {
+		return int(n)
+	}
+	return -1
+}
+
+// A dump is a machine as NCCL wrote it. Its links are of one direction. The other is added at the end.
+type dump struct {
+	places  []Place
+	links   []Link
+	merged  map[Link]int // of a link with width 0: its index in links
+	classes map[Class]int32
+	list    []Class
+	gpus    []dumpGPU
+	nics    int
+	hosts   map[uint64]*host
+	members map[string]int // of a group, so far
+	nvlink  []nvlink
+	pcilink []pcilink
+	device  string // what the GPUs are
+	named   bool   // as the caller says
+	byClass bool   // GPUs are known by the class of their PCI devices
+	ranked  bool   // GPUs without rank are left out
+	notes   notes
+}
+
+// A host is what processors of one host_hash are.
+type host struct {
+	index int // in the order of the file
+	cpus  []int32
+	byBus map[string]int32 // what is on the PCI bus: GPUs, and switches
+	out   map[string]bool  // GPUs on the bus that are left out
+}
+
+// A dumpGPU is a GPU that counts.
+type dumpGPU struct {
+	at   int32
+	host int
+	rank int
+	bus  string
+	line int
+}
+
+func newDump(device string) *dump {
+	return &dump{device: device, named: device != "", merged: map[Link]int{}, classes: map[Class]int32{},
+		hosts: map[uint64]*host{}, members: map[string]int{}}
+}
+
+// place adds a vertex of a host.
+func (d *dump) place(kind Kind, group string, host int) int32 {
+	d.places = append(d.places, Place{Kind: kind, Group: group, Node: host, Index: d.members[group]})
+	d.members[group]++
+	return int32(len(d.places) - 1)
+}
+
+// link joins two vertices by so many links of a class, beside those of this class that join them already.
+func (d *dump) link(a, b int32, c Class, width int) {
+	id, ok := d.classes[c]
+	if !ok {
+		id = int32(len(d.list))
+		d.classes[c] = id
+		if slices.ContainsFunc(d.list, func(o Class) bool { return o.Name == c.Name }) {
+			c.Name = fmt.Sprintf("%s.%03.0f", c.Name, math.Mod(c.Bandwidth, 1e3))
+		}
+		d.list = append(d.list, c)
+	}
+	key := Link{a, b, id, 0}
+	if at, ok := d.merged[key]; ok && a != b && b >= 0 {
+		d.links[at].Width = int32(min(int(d.links[at].Width)+width, maxWidth))
+		return
+	}
+	d.merged[key] = len(d.links)
+	d.links = append(d.links, Link{a, b, id, int32(width)})
+}
+
+// sorted puts the GPUs in the order of their ranks, and hosts in the order of their first GPU. It returns how many
+// nodes these are: hosts with equally many GPUs.
+func (d *dump) sorted() int {
+	slices.SortStableFunc(d.gpus, func(a, b dumpGPU) int {
+		if !d.ranked { // no GPU has a rank
+			return cmp.Or(cmp.Compare(a.host, b.host), strings.Compare(a.bus, b.bus))
+		}
+		if a.rank == b.rank {
+			d.notes.add(b.line, "GPUs have the rank of another one: they are counted in the order of the file", "")
+		}
+		return cmp.Compare(a.rank, b.rank)
+	})
+	order, sizes := map[int]int{}, []int(nil)
+	for i := range d.gpus {
+		g := &d.gpus[i]
+		n, ok := order[g.host]
+		if !ok {
+			n = len(sizes)
+			order[g.host], sizes = n, append(sizes, 0)
+		}
+		g.host, sizes[n] = n, sizes[n]+1
+	}
+	if !slices.IsSortedFunc(d.gpus, func(a, b dumpGPU) int { return a.host - b.host }) {
+		slices.SortStableFunc(d.gpus, func(a, b dumpGPU) int { return a.host - b.host })
+		d.notes.add(0, "hosts do not have ranks in blocks: ranks are counted host by host here", "")
+	}
+	hosts := len(sizes)
+	if slices.Min(sizes) != slices.Max(sizes) {
+		d.notes.add(0, "hosts have from "+strconv.Itoa(slices.Min(sizes))+" to "+diag.Counted(slices.Max(sizes), "GPU")+
+			": they are one node here, as all nodes have equally many", "")
+		hosts = 1
+	}
+	for i := range d.places {
+		p := &d.places[i]
+		n, ok := order[p.Node]
+		if p.Node = n; !ok && hosts > 1 || p.Group == "nvswitch" && hosts > 1 {
+			p.Node = -1 // of a host without GPUs, or of all
+		}
+		if hosts == 1 {
+			p.Node = 0
 		}
 	}
-	for n := range nodes {
+	return hosts
+}
+
+// topology returns the topology of copies of d, which is so many nodes. The GPUs of all nodes come first.
+func (d *dump) topology(name string, hosts, copies int) *Topology {
+	t := &Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Params: []string{"nodes"},
+		Nodes: hosts * copies, GPUs: len(d.gpus) / hosts, Classes: d.list, Notes: d.notes.all()}
+	at := make([][]int32, copies) // where the places of a copy are now
+	for c := range copies {
+		at[c] = make([]int32, len(d.places))
+		for i, g := range d.gpus {
+			at[c][g.at] = int32(len(t.Places))
+			t.Places = append(t.Places, Place{GPU, "gpu", c*hosts + i/t.GPUs, i % t.GPUs})
+		}
+	}
+	for c := range copies {
+		seen := map[string]int{}
 		for i, p := range d.places {
-			if p.Kind != GPU {
-				p.Node = n
-				at[n][i] = int32(len(t.Places))
-				t.Places = append(t.Places, p)
+			if p.Kind == GPU {
+				continue
 			}
+			if p.Node >= 0 {
+				p.Node += c * hosts
+			}
+			group := p.Group + " " + strconv.Itoa(p.Node)
+			p.Index, seen[group] = seen[group], seen[group]+1
+			at[c][i] = int32(len(t.Places))
+			t.Places = append(t.Places, p)
 		}
 	}
 	network := int32(-1)
-	if len(d.nics) > 0 {
+	if d.nics > 0 {
 		network = int32(len(t.Places))
-		t.Places = append(t.Places, Place{Kind: Switch, Group: "network", Node: -1})
+		t.Places = append(t.Places, Place{Switch, "network", -1, 0})
 	}
-	for n := range nodes {
+	for c := range copies {
 		for _, l := range d.links {
-			from, to := at[n][l.From], network
+			from, to := at[c][l.From], network
 			if l.To >= 0 {
-				to = at[n][l.To]
+				to = at[c][l.To]
 			}
 			t.Links = append(t.Links, Link{from, to, l.Class, l.Width}, Link{to, from, l.Class, l.Width})
 		}

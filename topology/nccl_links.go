@@ -1,24 +1,21 @@
 package topology
 
 import (
+	"fmt"
+	"maps"
 	"strconv"
 	"strings"
-
-	"github.com/beevik/etree"
 )
 
-// This file has the links of NCCL's topologies: how fast they are, and which of them are NVLinks or xGMI between GPUs.
+// This file has the links of NCCL's topologies: how fast they are, and which of them join GPUs with what is elsewhere
+// in the file.
 
-// What NCCL takes links for where it says of them only what they are: bytes a microsecond of an NVLink by compute
-// capability (its constants of 2.28), and of an xGMI link; and how long links take, which it does not say.
-var nvlinkBandwidth = []struct {
-	sm int
-	mb float64
-}{{100, 40.1e3}, {90, 20.6e3}, {86, 12e3}, {80, 20e3}, {70, 20e3}, {60, 18e3}}
-
+// What NCCL takes links for where its files say of them only what they are, in bytes a microsecond; and how long links
+// take, which it does not say.
 const (
-	xgmiBandwidth = 48e3
-	cpuBandwidth  = 16e3 // between sockets
+	pciLaneDefault = 6e3 / 8 // of a PCIe lane of unknown speed
+	localBandwidth = 5000e3
+	cpuBandwidth   = 16e3 // between processors of unknown kind
 
 	nvlinkMicros  = 0.32
 	xgmiMicros    = 0.9
@@ -27,74 +24,226 @@ const (
 	networkMicros = 1.2
 )
 
-// An nvlink is an NVLink whose other end may not have been read.
-type nvlink struct {
-	from   int32
-	target string
-	tclass string
-	count  int
-	sm     int
+// maxWidth is how many links may lie side by side, as in files of ours.
+const maxWidth = 1 << 20
+
+// localClass is of links within a device, which bound nothing.
+var localClass = Class{Name: "local", Bandwidth: localBandwidth}
+
+// classOf returns the class of links of a kind and a bandwidth: nvlink_21, by GB/s, or net_2M, by MB/s below 1 GB/s.
+func classOf(kind string, micros, bandwidth float64, network bool) Class {
+	name := fmt.Sprintf("%s_%.0f", kind, bandwidth/1e3)
+	if bandwidth < 1e3 {
+		name = fmt.Sprintf("%s_%.3gM", kind, bandwidth)
+	}
+	return Class{name, micros, bandwidth, network}
 }
 
-// pciBandwidth returns what a device's link says: GT/s, a lane's bit each, of which 128 of 130 are data; x16 of the
-// fourth generation where it says nothing, as in virtual machines.
-func pciBandwidth(e *etree.Element) float64 {
-	speed, _, _ := strings.Cut(e.SelectAttrValue("link_speed", ""), " ")
-	gt, err := strconv.ParseFloat(speed, 64)
-	lanes, err2 := strconv.Atoi(e.SelectAttrValue("link_width", ""))
-	if err != nil || err2 != nil || gt <= 0 || gt > 1024 || lanes <= 0 || lanes > 64 {
-		gt, lanes = 16, 16
+// busOf returns a PCI bus as it is compared.
+func busOf(id string) string { return strings.ToLower(strings.TrimSpace(id)) }
+
+// pciClass returns the class of the link of a PCI device: GT/s, a bit each of every lane. The fourth fifth of them is
+// data that devices manage.
+func (d *dump) pciClass(e *element) Class {
+	lanes, ok := d.number(e, "link_width")
+	if !ok || lanes <= 0 || lanes > 64 {
+		d.notes.add(e.line, "link_width is absent, 0 or out of range: 16 lanes are taken, as NCCL does",
+			e.attr("busid"))
+		lanes = 16
 	}
 	const reached = 0.8 // of the wire's: headers, and what devices manage
-	return gt * float64(lanes) / 8 * 1e3 * reached
+	text, _, unit := strings.Cut(strings.TrimSpace(e.attr("link_speed")), " GT/s")
+	lane, err := strconv.ParseFloat(text, 64)
+	if lane = lane / 8 * 1e3 * reached; !unit || err != nil || !(lane > 0) || lane > 1e6 {
+		d.notes.add(e.line, "link_speed is unknown: 6 Gb/s a lane are taken, as NCCL does",
+			e.attr("busid"))
+		lane = pciLaneDefault
+	}
+	return classOf("pcie", pcieMicros, lane*float64(lanes), false)
 }
 
-func (d *dump) gpu(e *etree.Element, at int32) {
-	sm := d.number(e, "sm", 1, 1<<16)
-	for _, l := range e.SelectElements("nvlink") {
-		d.pending = append(d.pending, nvlink{at, strings.ToLower(l.SelectAttrValue("target", "")),
-			l.SelectAttrValue("tclass", ""), d.number(l, "count", 1, 64), sm})
+// cpuClass returns the class of the links between a processor and others of its host, as NCCL takes it.
+func (d *dump) cpuClass(e *element) Class {
+	bandwidth := 0.
+	family, _ := e.number("familyid")
+	model, _ := e.number("modelid")
+	switch arch, vendor := e.attr("arch"), e.attr("vendor"); {
+	case arch == "ppc64":
+		bandwidth = 32e3
+	case arch == "arm64":
+		bandwidth = 6e3
+	case arch == "x86_64" && vendor == "AuthenticAMD":
+		bandwidth = 16e3
+	case arch == "x86_64" && vendor == "GenuineIntel":
+		bandwidth = 6e3
+		for _, m := range []struct {
+			first int64
+			mb    float64
+		}{{0x55, 10e3}, {0x8f, 22e3}, {0xcf, 40e3}} {
+			if family == 6 && model >= m.first {
+				bandwidth = m.mb
+			}
+		}
+	case arch == "x86_64" && (vendor == "CentaurHauls" || vendor == "  Shanghai  "):
+		if bandwidth = 6e3; family == 7 && model == 0x5b {
+			bandwidth = 9e3
+		}
+	default:
+		d.notes.add(e.line, "arch and vendor of processors are unknown: 16 GB/s between them are taken", "")
+		bandwidth = cpuBandwidth
 	}
-	for _, l := range e.SelectElements("xgmi") {
-		d.pending = append(d.pending, nvlink{at, strings.ToLower(l.SelectAttrValue("target", "")), "xgmi",
-			d.number(l, "count", 1, 64), sm})
+	return classOf("cpu", cpuMicros, bandwidth, false)
+}
+
+// nvlinkOf returns the bandwidth of an NVLink of GPUs of a compute capability.
+func nvlinkOf(sm int64) float64 {
+	switch {
+	case sm >= 100:
+		return 40.1e3
+	case sm >= 90:
+		return 20.6e3
+	case sm == 86:
+		return 12e3
+	case sm >= 60 && sm < 70:
+		return 18e3
+	}
+	return 20e3
+}
+
+// xgmiOf returns the bandwidth of an xGMI link of GPUs of an architecture, as RCCL takes it. Old files number it.
+func xgmiOf(gcn string) float64 {
+	switch name := strings.TrimPrefix(strings.ToLower(gcn), "gfx"); {
+	case strings.HasPrefix(name, "94"), strings.HasPrefix(name, "95"):
+		return 48e3
+	case strings.HasPrefix(name, "90a"), name == "910":
+		return 36e3
+	}
+	return 24e3
+}
+
+// An nvlink is an NVLink or xGMI link whose other end may not have been read.
+type nvlink struct {
+	e     *element
+	from  int32
+	in    tree
+	class Class
+	count int
+}
+
+// A pcilink is a link between two PCI switches.
+type pcilink struct {
+	from   int32
+	target string
+	e      *element
+	host   *host
+}
+
+// linksOf reads the NVLinks, xGMI links and the C2C of a GPU, which begin at a vertex. GPUs of one PCI device share
+// them: what one before said is not read again.
+func (d *dump) linksOf(gpu *element, at int32, in tree, said map[string]bool) {
+	own := map[string]bool{}
+	defer func() { maps.Copy(said, own) }()
+	sm, ok := d.number(gpu, "sm")
+	if len(gpu.all("nvlink")) > 0 && !ok {
+		d.notes.add(gpu.line, "sm of GPUs with NVLinks is unknown: 20 GB/s an NVLink are taken, as NCCL does", "")
+	}
+	for _, l := range gpu.subs {
+		l.looked = true
+		key := l.tag + " " + busOf(l.attr("target"))
+		if own[key] = true; said[key] {
+			continue
+		}
+		var class Class
+		switch l.tag {
+		case "nvlink":
+			class = classOf("nvlink", nvlinkMicros, nvlinkOf(sm), false)
+		case "xgmi":
+			class = classOf("xgmi", xgmiMicros, xgmiOf(gpu.attr("gcn")), false)
+		case "c2c":
+		default:
+			continue
+		}
+		width, ok := d.number(l, "count")
+		if !ok || width < 1 || width > maxWidth {
+			d.notes.add(l.line, "links are left out whose count is not from 1 to 1048576",
+				fmt.Sprintf("<%s count=%q>", l.tag, l.attr("count")))
+			continue
+		}
+		if l.tag != "c2c" {
+			d.nvlink = append(d.nvlink, nvlink{l, at, in, class, int(width)})
+			continue
+		}
+		bandwidth, ok := d.number(l, "bw")
+		if !ok || bandwidth < 1 || bandwidth > maxNumber {
+			d.notes.add(l.line, "<c2c> are left out whose bw is not from 1 to 1073741824 MB/s", l.attr("bw"))
+			continue
+		}
+		d.link(at, in.cpu, classOf("c2c", nvlinkMicros, float64(bandwidth)*float64(width), false), 1)
 	}
 }
 
-// nvlinks joins GPUs with each other, and with the switches, of which NCCL takes all for one. Both ends of a link
-// between GPUs say it.
+// nvlinks joins GPUs with each other, with their processors, and with the switches, which NCCL takes for one. Both ends
+// of a link between GPUs say it.
 func (d *dump) nvlinks() {
 	nvswitch := int32(-1)
-	last := -1 // the last link with the switch, which more of one GPU are side by side with
-	for _, l := range d.pending {
-		bandwidth, micros, class := nvlinkOf(l.sm), nvlinkMicros, "nvlink"
-		if l.tclass == "xgmi" {
-			bandwidth, micros, class = xgmiBandwidth, xgmiMicros, "xgmi"
-		}
-		to, known := d.byBus[l.target]
+	type pair struct {
+		low, high int32
+		class     Class
+	}
+	said, lines := map[pair][2]int{}, map[pair]int{}
+	var pairs []pair
+	for _, l := range d.nvlink {
+		target, tclass := busOf(l.e.attr("target")), strings.ToLower(l.e.attr("tclass"))
+		to, known := l.in.host.byBus[target]
+		isPeer := known && to != l.from && (d.places[to].Kind == GPU || d.places[to].Group == "device")
 		switch {
-		case known && d.places[to].Kind == GPU && to > l.from:
-			d.link(l.from, to, class, micros, bandwidth, l.count)
-		case known && d.places[to].Kind == GPU:
-		case l.tclass == "0x068000" && last >= 0 && d.links[last].From == l.from:
-			d.links[last].Width += int32(l.count)
-		case l.tclass == "0x068000":
-			if nvswitch < 0 {
-				nvswitch = d.place(Place{Kind: Switch, Group: "nvswitch"})
+		case isPeer:
+			p := pair{min(l.from, to), max(l.from, to), l.class}
+			counts, ok := said[p]
+			if !ok {
+				pairs, lines[p] = append(pairs, p), l.e.line
 			}
-			last = len(d.links)
-			d.link(l.from, nvswitch, class, micros, bandwidth, l.count)
+			if l.from == p.low {
+				counts[0] = min(counts[0]+l.count, maxWidth)
+			} else {
+				counts[1] = min(counts[1]+l.count, maxWidth)
+			}
+			said[p] = counts
+		case strings.HasPrefix(tclass, "0x03"), strings.HasPrefix(tclass, "0x12"), l.in.host.out[target]:
+			d.notes.add(l.e.line, "NVLinks and xGMI links to GPUs that are not there, or are left out, are left out too", target)
+		case tclass == "0x068001":
+			d.link(l.from, l.in.cpu, l.class, l.count)
 		default:
-			d.fault("an NVLink leads to %q, which is neither a GPU of the system nor a switch", l.target)
+			if tclass != "0x068000" {
+				d.notes.add(l.e.line, "NVLinks whose tclass is of no GPU, switch or processor lead to the NVSwitch, as in NCCL",
+					strconv.Quote(l.e.attr("tclass")))
+			}
+			if nvswitch < 0 {
+				nvswitch = d.place(Switch, "nvswitch", l.in.host.index)
+			}
+			d.link(l.from, nvswitch, l.class, l.count)
 		}
+	}
+	for _, p := range pairs {
+		counts := said[p]
+		if counts[0] != counts[1] {
+			d.notes.add(lines[p], "the two ends of links between GPUs differ in their count: the larger is taken", "")
+		}
+		d.link(p.low, p.high, p.class, max(counts[0], counts[1]))
 	}
 }
 
-func nvlinkOf(sm int) float64 {
-	for _, n := range nvlinkBandwidth {
-		if sm >= n.sm {
-			return n.mb
+// pcilinks joins PCI switches that forward to each other.
+func (d *dump) pcilinks() {
+	done := map[[2]int32]bool{}
+	for _, l := range d.pcilink {
+		to, known := l.host.byBus[l.target]
+		switch pair := [2]int32{min(l.from, to), max(l.from, to)}; {
+		case !known || to == l.from || d.places[to].Group != "pci":
+			d.notes.add(l.e.line, "<pcilink> to PCI switches that are not there are left out", l.target)
+		case !done[pair]:
+			done[pair] = true
+			d.link(l.from, to, localClass, 1)
 		}
 	}
-	return nvlinkBandwidth[len(nvlinkBandwidth)-1].mb
 }

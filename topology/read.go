@@ -50,6 +50,7 @@ func Read(name string, r io.Reader, params map[string]int) (*Topology, error) {
 	if len(b.errs) > 0 {
 		return nil, b.errs.Sort()
 	}
+	b.t.Notes = b.notes.all()
 	return b.t, nil
 }
 

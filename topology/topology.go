@@ -10,7 +10,10 @@
 //   - simulate.Run takes a Topology.
 package topology
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Topology is a machine, or several with a network between. Ranks are its GPUs, node by node. It is not to be changed
 // once its ways were asked for.
@@ -24,6 +27,7 @@ type Topology struct {
 	Classes []Class
 	Places  []Place // the GPUs first, by rank
 	Links   []Link
+	Notes   []Note // what its reader left out, or took for what the file does not say
 
 	ways ways
 }
@@ -37,6 +41,12 @@ type Class struct {
 	Latency   float64 // of a message through it, in microseconds
 	Bandwidth float64 // of one direction, in bytes a microsecond
 	Network   bool    // between nodes
+}
+
+// Is reports whether c is of a kind, as costs name it: pcie, of which the class pcie_51 of a file of NCCL's is too.
+func (c *Class) Is(kind string) bool {
+	rest, ok := strings.CutPrefix(c.Name, kind)
+	return ok && (rest == "" || strings.HasPrefix(rest, "_") && strings.Trim(rest, "_.0123456789") == "")
 }
 
 // A Kind is what a Place is.

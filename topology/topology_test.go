@@ -202,7 +202,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, read := range []func() (*Topology, error){
 			func() (*Topology, error) { return Read("x.topo", strings.NewReader(text), nil) },
-			func() (*Topology, error) { return ReadNCCL("x.xml", strings.NewReader(text), nil) },
+			func() (*Topology, error) { return ReadNCCL("x.xml", strings.NewReader(text), nil, "") },
 		} {
 			topo, err := read()
 			if err != nil {
@@ -219,4 +219,74 @@ func FuzzRead(f *testing.F) {
 			NewRouter(topo).Route(nil, 0, topo.Ranks()-1)
 		}
 	})
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNodesDiffer reads machines whose nodes are not alike.
+func TestNodesDiffer(t *testing.T) {
+	const text = `topology asym(nodes = 2)
+class nvlink 0.3us 365GB/s
+class pcie 0.5us 50GB/s
+class fast 1.2us 400Gb/s network
+class slow 2.0us 100Gb/s network
+node {
+    gpu 4
+    nic 2 - node
+    switch nvswitch
+    link gpu[i] nvswitch nvlink
+    link gpu[i] nic[i / 2] pcie
+}
+switch tor
+link nic[0] tor fast
+link nic[1] tor slow
+`
+	topo, err := Read("asym.topo", strings.NewReader(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewRouter(topo)
+	for pair, want := range map[[2]int]string{{0, 4}: "pcie fast fast pcie", {3, 7}: "pcie slow fast pcie", {7, 3}: "pcie fast slow pcie"} {
+		if got := route(topo, r, pair[0], pair[1]); got != want {
+			t.Errorf("%d to %d by %s, not %s", pair[0], pair[1], got, want)
+		}
+	}
+	const note = "nodes have fewer of nic than others: a link to one that a node lacks leads to its last one (2: gpu[2] of node 1, gpu[3] of node 1)"
+	if len(topo.Notes) != 1 || topo.Notes[0].Text != note || topo.Notes[0].Line != 11 {
+		t.Errorf("notes: %v", topo.Notes)
+	}
+	slow := strings.NewReplacer("2 - node", "1", "nic[i / 2]", "nic", "link nic[0] tor fast", "link nic[0] tor fast x 1 - node",
+		"link nic[1] tor slow", "link nic[0] tor slow x node").Replace(text)
+	if topo, err = Read("slow.topo", strings.NewReader(slow), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := route(topo, NewRouter(topo), 0, 4); got != "pcie fast slow pcie" || len(topo.Notes) > 0 {
+		t.Errorf("by %s, notes %v", got, topo.Notes)
+	}
+	for old, with := range map[string]string{"gpu 4": "gpu 4 - node", "nic 2 - node": "nic 2 - 3 * node", "nic[i / 2]": "nic[i]", "switch tor": "switch tor node + 1"} {
+		if _, err := Read("x.topo", strings.NewReader(strings.Replace(text, old, with, 1)), nil); err == nil {
+			t.Errorf("%q is taken", with)
+		}
+	}
+	if topo, err = Read("x.topo", strings.NewReader(strings.Replace(text, "nic 2 - node", "nic 2 - 2 * node", 1)), nil); err != nil || len(topo.Notes) != 1 {
+		t.Errorf("a node without NIC: %v", err)
+	}
+}
+
+// TestDeviceOf finds devices by the names that drivers have for GPUs.
+func TestDeviceOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"NVIDIA H200": "h200", "NVIDIA GB200": "gb200", "NVIDIA B200": "b200", "NVIDIA H100 80GB HBM3": "h100",
+		"NVIDIA H100 80GB HBM3 MIG 1g.10gb": "nvidia h100 80gb hbm3 mig 1g.10gb", "AMD Instinct MI355X": "mi355x",
+		"Tesla V100-SXM2-32GB": "v100", "Abacus": "abacus", "": "",
+	} {
+		if got := DeviceOf(name); got != want {
+			t.Errorf("%q is %q, not %q", name, got, want)
+		}
+	}
 }

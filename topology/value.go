@@ -27,6 +27,28 @@ func quantity(s string, units map[string]float64) (float64, bool) {
 	return v * unit, ok && err == nil
 }
 
+// ofNode reports whether e, which may be nil, has the number of the node in it.
+func (e *expr) ofNode() bool {
+	if e == nil {
+		return false
+	}
+	found := e.First.ofNode()
+	for _, s := range e.Rest {
+		found = found || s.Product.ofNode()
+	}
+	return found
+}
+
+func (p *product) ofNode() bool {
+	found := p.First.ofNode()
+	for _, f := range p.Rest {
+		found = found || f.Atom.ofNode()
+	}
+	return found
+}
+
+func (a *atom) ofNode() bool { return a.Name == "node" || a.Expr.ofNode() }
+
 // value returns what e is; an error is recorded, and 1 stands for it.
 func (b *builder) value(e *expr) int {
 	v, err := e.eval(b.vars)

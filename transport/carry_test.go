@@ -15,6 +15,7 @@ import (
 var scratch string // what tests build
 
 func TestMain(m *testing.M) {
+	os.Setenv("MSCCLC_SILENCE", "4") // tests that have somebody silent need not wait for long
 	dir, err := os.MkdirTemp("", "transport")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

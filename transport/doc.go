@@ -2,6 +2,6 @@
 //
 // An engine (table.h) moves bytes between processes: UCX, a net plugin of NCCL, or memory for tests. A proxy (proxy.h)
 // is the thread of a process that uses an engine: it carries what kernels write for ranks of other nodes. Both are C++
-// without libstdc++, and the library of package runtime is to use the same files. This package has them for Go.
-// PROXY.md explains the design.
+// without libstdc++, and the library of package runtime uses the same files. This package has them for Go. system.h is
+// the rule for system calls that a signal can interrupt. PROXY.md explains the design.
 package transport

@@ -27,7 +27,7 @@ func built(t *testing.T, name string, args ...string) string {
 // sourcesOf returns the engines' files.
 func sourcesOf(t *testing.T) (list []string) {
 	t.Helper()
-	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc", "helpers*.cc"} {
+	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc", "helpers*.cc", "system.cc"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files %s: %v", pattern, err)
@@ -223,7 +223,7 @@ func TestEnginesThatAreNot(t *testing.T) {
 		{"ncclnet", plugin, "PLUGIN_NO_DEVICE=1", "net plugin tests has no device here"},
 		{"ncclnet", plugin, "MSCCLC_NET_DEVICE=1", "MSCCLC_NET_DEVICE is 1, and net plugin tests has devices 0 to 0"},
 		{"ncclnet", plugin, "MSCCLC_NET_DEVICE=x", "MSCCLC_NET_DEVICE is x, and"},
-		{"ucx", "mlx5", "A=", "UCX takes no name behind ucx"},
+		{"ucx", "mlx5", "A=", "ucx:mlx5: this host has no network card mlx5"},
 		{"ucx", "", "UCX_TLS=nothing", "UCX"}, // which is not there, or has no such transport
 	} {
 		cmd := exec.Command(program, c.engine, c.spec)

@@ -10,22 +10,21 @@
 // more than once.
 enum { USUAL = 2 };
 
-int helpers_wanted(const transport_table *below, unsigned *count, char *why, size_t size) {
-  const char *text = getenv("MSCCLC_NET_THREADS");
-  if (!text || !*text) {
-    *count = below == &transport_ucx && roomy() ? USUAL : 0;
-    return 0;
-  }
+int net_number(const char *variable, unsigned least, unsigned most, unsigned usual, const char *what, unsigned *number,
+               char *why, size_t size) {
+  const char *text = getenv(variable);
+  *number = usual;
+  if (!text || !*text) return 0;
   char *end;
   const unsigned long n = strtoul(text, &end, 10);
-  if (*text >= '0' && *text <= '9' && !*end && n <= HELPERS_MOST) {
-    *count = (unsigned)n;
-    return 0;
-  }
-  snprintf(why, size,
-           "MSCCLC_NET_THREADS is \"%s\", and must be a number from 0 to %d: how many helper threads carry data", text,
-           HELPERS_MOST);
+  if (*text >= '0' && *text <= '9' && !*end && n >= least && n <= most) return *number = (unsigned)n, 0;
+  snprintf(why, size, "%s is \"%.40s\", and must be a number from %u to %u: %s", variable, text, least, most, what);
   return 1;
+}
+
+int helpers_wanted(const transport_table *below, unsigned *count, char *why, size_t size) {
+  return net_number("MSCCLC_NET_THREADS", 0, HELPERS_MOST, below == &transport_ucx && roomy() ? USUAL : 0,
+                    "how many helper threads carry data", count, why, size);
 }
 
 static int failed(Helpers *e, const char *why) {

@@ -93,6 +93,11 @@ int helpers_open(const transport_table *below, const char *spec, unsigned count,
                  size_t size);
 extern const transport_table transport_helpers;
 
+// net_number reads a whole number from a variable, or has `usual` where it is not set. Else it says what is wrong, and
+// what the number is: "how many ...".
+int net_number(const char *variable, unsigned least, unsigned most, unsigned usual, const char *what, unsigned *number,
+               char *why, size_t size);
+
 // helpers_wanted is how many helpers a process is to have: MSCCLC_NET_THREADS, or else what suits the engine and the
 // processors that the process may use. It returns 1 where the variable is no such number.
 int helpers_wanted(const transport_table *below, unsigned *count, char *why, size_t size);

@@ -1,6 +1,7 @@
 // This file is the thread of a helper: it does calls, and carries the messages that were ordered.
 #include "helpers.h"
 #include "rest.h"
+#include "system.h"
 
 #include <stdio.h>
 
@@ -132,7 +133,7 @@ int helper_call(Helper *h, int (*run)(void *engine, void *with), void *with) {
   HelperCall call = {run, with, 0};
   __atomic_store_n(&h->call, &call, __ATOMIC_SEQ_CST);
   helper_wake(h);
-  while (sem_wait(&h->answered)) continue;  // a signal ended the wait
+  sys_wait(&h->answered);
   return call.result;
 }
 

@@ -16,10 +16,11 @@ static void free_job(net_job *j) {
   for (u32 i = 0; j->peer && i < j->peers; i++) {
     free(j->peer[i].out.room), free(j->peer[i].in.room);
     free(j->peer[i].out.scratch), free(j->peer[i].in.scratch);
+    free(j->peer[i].marks);
   }
   const net_program &p = j->program;
   const void *all[] = {p.messages, p.segments, p.process, p.node,     p.rank_of,    j->memory,
-                       j->lane,    j->group,   j->peer,   j->peer_of, j->notes.note, j};
+                       j->lane,    j->group,   j->peer,   j->peer_of, j->notes.note, j->exit_order, j};
   for (const void *one : all) free((void *)one);
 }
 
@@ -101,7 +102,8 @@ static bool make_line(const net_job *j, Line *l) {
 static bool make_peers(net_job *j) {
   const net_program &p = j->program;
   j->peer = zeroed<Peer>(p.ranks);  // no process is without a rank
-  if (!j->peer) return false;
+  j->exit_order = zeroed<u32>(p.ranks);
+  if (!j->peer || !j->exit_order) return false;
   for (u32 i = 0; i < p.message_count; i++) {
     const u32 other = other_of(j, p.messages[i]);
     if (other != ~0u && !peer_by(j, other)) j->peer[j->peers++].process = other;
@@ -111,8 +113,10 @@ static bool make_peers(net_job *j) {
     const Peer *q = peer_by(j, p.process[r]);
     j->peer_of[r] = q ? (u32)(q - j->peer) : ~0u;
   }
-  for (u32 i = 0; i < j->peers; i++)
-    if (!make_line(j, &j->peer[i].out) || !make_line(j, &j->peer[i].in)) return false;
+  for (u32 i = 0; i < j->peers; i++) {
+    j->peer[i].marks = zeroed<u64>(WIRE_MARKS);
+    if (!j->peer[i].marks || !make_line(j, &j->peer[i].out) || !make_line(j, &j->peer[i].in)) return false;
+  }
   return true;
 }
 
@@ -214,7 +218,7 @@ int mscclc_net_connect(net_job *j, const unsigned char *handles, uint64_t limit_
 int mscclc_net_reset(net_job *j, net_failure *f) { return change_to(j, RUNNING, RESETTING, 0, f); }
 
 int mscclc_net_again(net_job *j, net_failure *f) {
-  return change_to(j, RESETTING, RETURNING, SILENT_NS, f) || settle(j, f);
+  return change_to(j, RESETTING, RETURNING, j->proxy->silence, f) || settle(j, f);
 }
 
 // What closing asks the thread for.

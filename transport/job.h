@@ -6,11 +6,11 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-// Times in ns. A peer that says nothing for SILENT is taken for dead, so that all processes can say so within 5 s. BEAT
-// is how often each speaks at least. PAUSE is a gap between two rounds of the thread that the peers are not to blame
+// Times in ns. A peer that says nothing for net_proxy::silence is taken for dead. BEAT is how often each speaks at
+// least. PAUSE is a gap between two rounds of the thread that the peers are not to blame
 // for. GRACE is how long a goodbye may come behind the end of a connection, and TELL how long closing lets the peers be
 // told of a failure.
-static const u64 MS = 1000000, BEAT_NS = 500 * MS, SILENT_NS = 4500 * MS, PAUSE_NS = 1000 * MS;
+static const u64 MS = 1000000, BEAT_NS = 500 * MS, PAUSE_NS = 1000 * MS;
 static const u64 GRACE_NS = 200 * MS, TELL_NS = 500 * MS;
 
 enum : u32 { PENDING = 64 };
@@ -69,7 +69,11 @@ struct Peer {
   bool ready;         // both hellos came and went
   bool left;          // said bye
   bool dead, deaf;    // a connection has ended: only control is listened to; not even that
-  bool told;          // bye or fault was sent
+  bool told;          // bye, exit or fault was sent
+  bool heard_exit;            // it has heard that this process exits
+  bool owes_answer;           // to its exit
+  u64 launches, *marks;       // as its exit told; marks have room for those of a program
+  u32 mark_count;
   u32 epoch, epoch_sent;
   u64 heard, spoke, lost;  // when
   char why[256];           // it was lost
@@ -112,8 +116,13 @@ struct net_job {
   u64 deadline;
   Notes notes;
   net_failure failure;
+  const u64 *exit_marks;  // this process exits, and has finished so much
+  u64 exit_launches;
+  u32 exit_count;
+  u32 *exit_order;        // peers that have exited
   // Read by all threads.
   int failed, settled;  // settled: what a caller waits for is so
+  int exits;            // of peers
   net_counts counts;
 };
 
@@ -134,6 +143,7 @@ struct net_proxy {
   sem_t answered;  // the call is done
   int result;
   u64 now;
+  u64 silence;  // ns that a peer may say nothing, by MSCCLC_SILENCE
 };
 
 u64 net_now();

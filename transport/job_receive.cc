@@ -132,6 +132,18 @@ static bool take_fault(net_job *j, Peer *q, const wire_header &h, const u8 *insi
   return false;
 }
 
+// take_exit keeps what a peer has finished, whose process ends.
+static bool take_exit(net_job *j, Peer *q, const wire_header &h, const u8 *inside) {
+  if (h.inside % sizeof *q->marks || h.inside / sizeof *q->marks > WIRE_MARKS)
+    return broken(j, q, "marks of another length");
+  q->left = q->owes_answer = true;
+  q->launches = h.elems, q->mark_count = h.inside / (u32)sizeof *q->marks;
+  memcpy(q->marks, inside, h.inside);
+  j->exit_order[j->exits] = (u32)(q - j->peer);
+  net_set(&j->exits, j->exits + 1);
+  return true;
+}
+
 // take does what a message says; false where it must wait, or is broken.
 static bool take(net_job *j, Peer *q, const u8 *message, u64 bytes) {
   wire_header h;
@@ -149,6 +161,8 @@ static bool take(net_job *j, Peer *q, const u8 *message, u64 bytes) {
       q->epoch++;
       return true;
     case WIRE_BYE: q->left = true; return true;
+    case WIRE_EXIT: return take_exit(j, q, h, message + sizeof h);
+    case WIRE_HEARD: q->heard_exit = j->exit_marks != nullptr; return true;
     case WIRE_FAULT: return take_fault(j, q, h, message + sizeof h);
   }
   return broken(j, q, "it is of no kind");

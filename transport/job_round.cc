@@ -40,8 +40,10 @@ static void tell(net_job *j, Peer *q) {
   if (j->failed) {
     h.kind = WIRE_FAULT, h.operand = j->failure.code, h.rank = j->failure.process;
     h.inside = (u32)strlen(j->failure.text);
+  } else if (j->exit_marks) {
+    h.kind = WIRE_EXIT, h.elems = j->exit_launches, h.inside = j->exit_count * (u32)sizeof *j->exit_marks;
   }
-  q->told = say_to(j, q, &h, j->failure.text);
+  q->told = say_to(j, q, &h, j->failed ? (const void *)j->failure.text : j->exit_marks);
 }
 
 static void beat(net_job *j, Peer *q) {
@@ -51,7 +53,7 @@ static void beat(net_job *j, Peer *q) {
     h.kind = WIRE_BEAT;
     if (say_to(j, q, &h, nullptr)) net_count(&j->counts.beats, 1);
   }
-  if (now - q->heard > SILENT_NS && !q->left)
+  if (now - q->heard > j->proxy->silence && !q->left)
     fail(j, NET_SILENT, q->process, "nothing has come for %llu ms", (now - q->heard) / MS);
 }
 
@@ -63,6 +65,13 @@ static void turn_over(net_job *j, Peer *q) {
   if (say_to(j, q, &h, nullptr)) q->epoch_sent = j->epoch;
 }
 
+// answer lets a peer that exits go, when all that it has sent is here.
+static void answer(net_job *j, Peer *q) {
+  wire_header h = {};
+  h.kind = WIRE_HEARD;
+  if (q->owes_answer && q->in.flow.head == q->in.flow.tail) q->owes_answer = !say_to(j, q, &h, nullptr);
+}
+
 static bool peer_round(net_job *j, Peer *q) {
   bool found = false;
   if (!q->ready && !q->dead && j->phase >= CONNECTING) found = connect_round(j, q);
@@ -70,6 +79,7 @@ static bool peer_round(net_job *j, Peer *q) {
   if (q->in.greeted && q->in.hello_begun && !q->deaf && !j->failed) found |= receive_round(j, q);
   if (q->ready && !q->dead) beat(j, q);
   if (q->ready && !q->dead) turn_over(j, q);
+  if (q->ready && !q->dead) answer(j, q);
   judge(j, q);
   return found;
 }
@@ -88,10 +98,17 @@ template <class F> static u32 missing(const net_job *j, F holds) {
   return ~0u;
 }
 
+// late_fails says of a connection that did not come about which cards it was to take, if not all.
+static void late_fails(net_job *j, u32 process) {
+  transport_properties is = {};
+  const bool told = !j->proxy->table->properties(j->proxy->engine, &is) && is.cards[0];
+  fail(j, NET_SILENT, process, "no connection came about in time%s%s", told ? ", by " : "", told ? is.cards : "");
+}
+
 static void await_ready(net_job *j, bool late) {
   const auto ready = [](const Peer *q) { return q->ready; };
   if (everywhere(j, ready)) j->phase = RUNNING, net_set(&j->settled, 1);
-  else if (late) fail(j, NET_SILENT, missing(j, ready), "no connection came about in time");
+  else if (late) late_fails(j, missing(j, ready));
 }
 
 static void await_reset(net_job *j, bool late) {
@@ -110,7 +127,8 @@ static void await_end(net_job *j, bool rows, bool late) {
   if (!rows && everywhere(j, gone))
     for (u32 i = 0; i < j->peers; i++) tell(j, j->peer + i);
   const auto over = [failed](const Peer *q) {
-    return !q->out.greeted || (q->told && q->out.head == q->out.tail && (failed || !q->ready || q->left));
+    return !q->out.greeted ||
+           (q->told && q->out.head == q->out.tail && (failed || !q->ready || q->left || q->heard_exit));
   };
   if (late || everywhere(j, over)) net_set(&j->settled, 1);
 }

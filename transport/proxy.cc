@@ -2,6 +2,7 @@
 #include "helpers.h"
 #include "job.h"
 #include "rest.h"
+#include "system.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -13,10 +14,7 @@
 static const u64 IDLE_NS = 1 * MS;  // how long the thread sleeps between two looks while it has no job
 
 u64 net_now() { return now_ns(); }
-void net_nap(u64 ns) {
-  const timespec ts = {0, (long)ns};
-  nanosleep(&ts, nullptr);
-}
+void net_nap(u64 ns) { sys_nap(ns); }
 int net_word(const int *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 void net_set(int *word, int value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
 void net_count(uint64_t *counter, u64 more) { __atomic_fetch_add(counter, more, __ATOMIC_RELAXED); }
@@ -35,7 +33,7 @@ int on_thread(net_proxy *p, int (*run)(net_proxy *, void *), void *with) {
   pthread_mutex_lock(&p->calls);
   p->call = Call{run, with};
   net_set(&p->called, 1);
-  while (sem_wait(&p->answered)) continue;  // a signal ended the wait
+  sys_wait(&p->answered);
   const int result = p->result;
   pthread_mutex_unlock(&p->calls);
   return result;
@@ -79,9 +77,12 @@ struct Opening {
 static int open_engine(net_proxy *p, void *with) {
   const Opening *o = (const Opening *)with;
   char why[sizeof o->failure->text] = "";
-  unsigned helpers = 0;
+  unsigned helpers = 0, silence = 0;
   p->table = o->table;
-  int code = helpers_wanted(o->table, &helpers, why, sizeof why);
+  int code = net_number("MSCCLC_SILENCE", 1, 3600, 15, "how many seconds a process may be silent", &silence, why,
+                        sizeof why);
+  p->silence = silence * 1000 * MS;
+  if (!code) code = helpers_wanted(o->table, &helpers, why, sizeof why);
   if (!code && helpers) {
     p->table = &transport_helpers;
     code = helpers_open(o->table, o->spec, helpers, &p->engine, why, sizeof why);
@@ -115,6 +116,8 @@ int mscclc_net_proxy_of(const transport_table *table, const char *spec, net_prox
   *proxy = p;
   return 0;
 }
+
+uint64_t mscclc_net_silence(const net_proxy *p) { return p->silence; }
 
 static const transport_table *test_engine;
 void mscclc_net_test_engine(const transport_table *table) { test_engine = table; }

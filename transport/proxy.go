@@ -11,6 +11,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"time"
 	"unsafe"
 
 	_ "mscclc/kernels" // whose headers proxy.h includes: what is built is built again when they change
@@ -65,6 +66,9 @@ func (p *Proxy) Properties() (Properties, error) {
 	}
 	return Properties{C.GoString(&c.name[0]), c.reaches_cuda != 0, float64(c.gbytes)}, nil
 }
+
+// Silence returns how long a process may say nothing before it is taken for dead: MSCCLC_SILENCE.
+func (p *Proxy) Silence() time.Duration { return time.Duration(C.mscclc_net_silence(p.c)) }
 
 // A Job is a program of several nodes that this process takes part in.
 type Job struct{ c *C.struct_net_job }

@@ -103,6 +103,7 @@ struct net_job;
 int mscclc_net_proxy(const char *name, struct net_proxy **, struct net_failure *);
 void mscclc_net_proxy_end(struct net_proxy *);
 int mscclc_net_properties(struct net_proxy *, struct transport_properties *);
+uint64_t mscclc_net_silence(const struct net_proxy *);  // ns that a peer may say nothing, by MSCCLC_SILENCE
 // For tests: an engine that mscclc_net_proxy knows as test:SPEC from now on, and a proxy of an engine of their own.
 void mscclc_net_test_engine(const struct transport_table *);
 int mscclc_net_proxy_of(const struct transport_table *, const char *spec, struct net_proxy **, struct net_failure *);
@@ -141,6 +142,14 @@ int mscclc_net_again(struct net_job *, struct net_failure *);
 // mscclc_net_close says goodbye, so that the peers do not take it for a failure, and frees the job. It never waits for
 // longer than limit_ns.
 void mscclc_net_close(struct net_job *, uint64_t limit_ns);
+
+// mscclc_net_exit is mscclc_net_close of a process that ends by exit(). It tells the peers what this process has
+// finished: how many launches, and `count` numbers, of which up to 1,024 are sent. It does not wait for their goodbyes,
+// but for a word that they have heard. mscclc_net_exits is how many peers have told so. mscclc_net_exited returns the
+// launches of one of these, in the order in which they came, and stores its process and up to `most` numbers.
+void mscclc_net_exit(struct net_job *, u64 launches, const u64 *marks, uint32_t count, uint64_t limit_ns);
+uint32_t mscclc_net_exits(const struct net_job *);
+u64 mscclc_net_exited(struct net_job *, uint32_t number, uint32_t *process, u64 *marks, uint32_t most);
 
 #ifdef __cplusplus
 }

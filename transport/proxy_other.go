@@ -21,6 +21,9 @@ func (p *Proxy) Close() {}
 // Properties fails.
 func (p *Proxy) Properties() (Properties, error) { return Properties{}, errMissing }
 
+// Silence is of builds with cgo.
+func (p *Proxy) Silence() time.Duration { return 0 }
+
 // Job fails.
 func (p *Proxy) Job(int, *Program, []Memory, []Lane) (*Job, error) { return nil, errMissing }
 

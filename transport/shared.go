@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 )
 
@@ -18,11 +19,15 @@ var shared struct {
 }
 
 // Shared returns the proxy of this process with that engine, as Open has it, or else with the one that MSCCLC_NET
-// names. Nobody closes it.
-func Shared(engine string) (*Proxy, error) {
+// names. UCX's TCP takes only those cards, if there are any: others may lead to none of the job's hosts. Nobody closes
+// the proxy.
+func Shared(engine string, cards []string) (*Proxy, error) {
 	shared.Lock()
 	defer shared.Unlock()
 	engine = cmp.Or(engine, os.Getenv(NetVariable), "ucx")
+	if engine == "ucx" && len(cards) > 0 {
+		engine += ":" + strings.Join(cards, ",")
+	}
 	if p := shared.of[engine]; p != nil {
 		return p, nil
 	}

@@ -26,6 +26,7 @@ struct transport_properties {
   char name[64];     // of the device, or of the transports that were chosen
   int reaches_cuda;  // whether TRANSPORT_CUDA may be registered
   double gbytes;     // a second that the device moves, or 0 where it does not say
+  char cards[160];   // "network card eth0 (UCX_NET_DEVICES names it)", or nothing where all may be taken
 };
 
 struct transport_table {
@@ -70,7 +71,8 @@ struct transport_table {
 #ifdef __cplusplus
 extern "C" {
 #endif
-// The engines. ncclnet's spec is the path or the name of a plugin, ucx's is empty.
+// The engines. ncclnet's spec is the path or the name of a plugin, and ucx's the cards for TCP, with commas between
+// them, or nothing for all.
 extern const struct transport_table transport_ucx, transport_ncclnet;
 #ifdef __cplusplus
 }

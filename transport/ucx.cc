@@ -20,12 +20,8 @@ static void ucx_close(void *engine) {
 
 static int ucx_open(const char *spec, int one_way, void **engine, char *why, size_t size) {
   *engine = 0;
-  if (spec && *spec) {
-    snprintf(why, size, "UCX takes no name behind ucx: its own variables set it, such as UCX_TLS and UCX_NET_DEVICES");
-    return 1;
-  }
   struct ucx_engine *u = (struct ucx_engine *)calloc(1, sizeof *u);
-  if (!u || ucx_open_library(u, one_way)) {
+  if (!u || ucx_open_library(u, spec, one_way)) {
     snprintf(why, size, "%s", u ? u->why : "no memory");
     if (u) ucx_close(u);
     return 1;
@@ -42,6 +38,7 @@ static int ucx_properties(void *engine, struct transport_properties *p) {
   u->f.get_version(&major, &minor, &release);
   memset(p, 0, sizeof *p);
   snprintf(p->name, sizeof p->name, "UCX %u.%u.%u%s%s", major, minor, release, *u->lanes ? ": " : "", u->lanes);
+  snprintf(p->cards, sizeof p->cards, "%s", u->cards);
   return 0;
 }
 

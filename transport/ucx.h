@@ -18,6 +18,7 @@ struct ucx_engine {
   struct ucx_connection *closing;  // whose endpoints UCX has yet to close
   int went, moved;                 // since ucx_progress was last called: UCX went on, and found something
   char why[512], lanes[40];        // lanes are those of the last endpoint
+  char cards[160];                 // as transport_properties has them
 };
 
 struct ucx_request {
@@ -53,8 +54,9 @@ struct ucx_handle {
   unsigned char address[TRANSPORT_HANDLE - 16];
 };
 
-// ucx_open_library opens UCX and its worker; ucx_close_library undoes that, of a part too.
-int ucx_open_library(struct ucx_engine *u, int one_way);
+// ucx_open_library opens UCX and its worker, for the cards that spec names, or all; ucx_close_library undoes that, of a
+// part too.
+int ucx_open_library(struct ucx_engine *u, const char *spec, int one_way);
 void ucx_close_library(struct ucx_engine *u);
 int ucx_fail(struct ucx_engine *u, int8_t status, const char *doing);
 

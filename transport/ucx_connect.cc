@@ -1,14 +1,14 @@
 // This file connects workers of UCX. A connection is a tag: messages with it are matched in their order.
 #include "rest.h"
+#include "system.h"
 #include "ucx.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 static uint64_t draw(void) {
   uint64_t tag = 0;
-  while (!tag && getrandom(&tag, sizeof tag, 0) != sizeof tag) tag = 0;
+  while (!tag && !sys_random(&tag, sizeof tag)) tag = 0;
   return tag;
 }
 
@@ -95,7 +95,10 @@ int ucx_connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], 
   }
   if (status) {
     free(c);
-    return ucx_fail(u, status, "connecting (the two ends may have no transport in common: UCX_TLS)");
+    char doing[sizeof u->cards + 80];
+    snprintf(doing, sizeof doing, "connecting (the two ends may have no transport in common: UCX_TLS)%s%s",
+             *u->cards ? " by " : "", u->cards);
+    return ucx_fail(u, status, doing);
   }
   learn(c);
   struct ucx_op plain;

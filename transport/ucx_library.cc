@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,77 @@ static int8_t look_at_all(struct ucx_engine *u, ucx_config *config) {
   return u->f.config_modify(config, "ADAPTIVE_PROGRESS", "n");
 }
 
-int ucx_open_library(struct ucx_engine *u, int one_way) {
+// A List is the devices that UCX is to use, with commas between them.
+struct List {
+  char text[2048];
+  size_t length;
+  void add(const char *name) {
+    const int n = snprintf(text + length, sizeof text - length, "%s%s", length ? "," : "", name);
+    if (n > 0 && (size_t)n < sizeof text - length) length += (size_t)n;
+    else text[length] = 0;  // a device too much is left out
+  }
+};
+
+// each calls f with the name of each entry of a folder.
+template <class F> static void each(const char *folder, F f) {
+  DIR *all = opendir(folder);
+  for (const dirent *e; all && (e = readdir(all));)
+    if (*e->d_name != '.') f(e->d_name);
+  if (all) closedir(all);
+}
+
+// UCX names the ports of InfiniBand's devices NAME:PORT. They lead to all hosts that have one, whatever TCP is to use.
+static void add_infiniband(List *list) {
+  const char *const all = "/sys/class/infiniband";
+  each(all, [=](const char *name) {
+    char folder[512], device[300];
+    snprintf(folder, sizeof folder, "%s/%.250s/ports", all, name);
+    each(folder, [&](const char *port) {
+      snprintf(device, sizeof device, "%.250s:%.8s", name, port);
+      list->add(device);
+    });
+  });
+}
+
+// cards_here says whether this host has the cards of a list, which messages call by `list` and its text. UCX takes a
+// card that is not here for none at all.
+static int cards_here(struct ucx_engine *u, const char *cards, const char *list) {
+  for (const char *at = cards; *at;) {
+    char name[64];
+    const size_t n = strcspn(at, ",");
+    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
+    if (!strchr(name, ':') && !if_nametoindex(name)) {
+      snprintf(u->why, sizeof u->why, "%s%.80s: this host has no network card %s", list, cards, name);
+      return 0;
+    }
+    at += n + (at[n] == ',');
+  }
+  return 1;
+}
+
+static void tell_cards(struct ucx_engine *u, const char *cards, const char *why) {
+  snprintf(u->cards, sizeof u->cards, "network card %.70s (%s)", cards, why);
+}
+
+// only_cards has UCX use some cards: those of MSCCLC_NET_DEVICE alone, or those of spec and InfiniBand. UCX's own
+// variable comes first.
+static int only_cards(struct ucx_engine *u, ucx_config *config, const char *spec) {
+  const char *own = getenv("UCX_NET_DEVICES"), *wanted = getenv("MSCCLC_NET_DEVICE");
+  if (own && *own) return tell_cards(u, own, "UCX_NET_DEVICES names it"), 0;
+  const int named = wanted && *wanted;
+  const char *cards = named ? wanted : spec;
+  if (!cards || !*cards) return 0;
+  if (!cards_here(u, cards, named ? "MSCCLC_NET_DEVICE=" : "ucx:")) return 1;
+  List list = {};
+  list.add(cards);
+  if (!named) add_infiniband(&list);
+  tell_cards(u, cards, named ? "MSCCLC_NET_DEVICE names it"
+                             : "by which process 0 is reached; MSCCLC_NET_DEVICE names another");
+  const int8_t status = u->f.config_modify(config, "NET_DEVICES", list.text);
+  return status ? ucx_fail(u, status, "choosing network cards") : 0;
+}
+
+int ucx_open_library(struct ucx_engine *u, const char *spec, int one_way) {
   if (few_files(u) || find(u)) return 1;
   ucx_config *config = 0;
   int8_t status = u->f.config_read(0, 0, &config);
@@ -94,6 +165,10 @@ int ucx_open_library(struct ucx_engine *u, int one_way) {
   if (one_way && (status = look_at_all(u, config))) {
     u->f.config_release(config);
     return ucx_fail(u, status, "changing its settings");
+  }
+  if (only_cards(u, config, spec)) {
+    u->f.config_release(config);
+    return 1;
   }
   struct ucx_params params;
   memset(&params, 0, sizeof params);

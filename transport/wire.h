@@ -10,7 +10,7 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "messages are sent as they lie in memory");
 
-enum : u32 { WIRE_MAGIC = 0x4c43534d, WIRE_VERSION = 2 };
+enum : u32 { WIRE_MAGIC = 0x4c43534d, WIRE_VERSION = 3 };
 
 // What all versions begin a connection with; the fields behind version may change with it.
 struct wire_hello {
@@ -25,8 +25,11 @@ enum : u32 {
   WIRE_BEAT,      // the sender lives
   WIRE_RESET,     // all that follows is of the next epoch
   WIRE_BYE,       // the sender has closed the job and sends no more
-  WIRE_FAULT      // the sender's job has failed: operand is the net_code, rank the process, inside is the text
+  WIRE_FAULT,     // the sender's job has failed: operand is the net_code, rank the process, inside is the text
+  WIRE_EXIT,      // as WIRE_BYE, of a process that ends by exit(): elems are its launches, inside are its marks (u64)
+  WIRE_HEARD      // the answer, when all that was sent before has arrived
 };
+enum : u32 { WIRE_MARKS = NET_INSIDE / 8 };
 
 // number counts the headers of the connection, from 0. Of a post, epoch counts resets, and the rest is what the rows of
 // its columns have alike, from column on. Columns beyond NET_COLUMNS go in posts of their own.

@@ -10,6 +10,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
+	"mscclc/topology"
 )
 
 // A Chooser finds the variant for a call: by a table where that has a rule, else by simulation on the Machine of the
@@ -185,6 +186,12 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	}
 	c.selectors[key] = s
 	return s, nil
+}
+
+// Topology returns what calls like call are simulated on.
+func (c *Chooser) Topology(call Call) (*topology.Topology, error) {
+	t, _, err := call.machine(c.Device)
+	return t, err
 }
 
 // typeOf returns a type of elements of so many bytes.

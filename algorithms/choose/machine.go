@@ -35,7 +35,11 @@ const defaultDevice = "h200"
 
 // machineOf returns the first machine of so many nodes by name that has so many of a device in each, or nil.
 func machineOf(device string, nodes, ranks int) (*topology.Topology, error) {
+	known := topology.DeviceOf(device)
 	for _, name := range topology.Names() {
+		if topology.MachineDevice(name) != known {
+			continue
+		}
 		var t *topology.Topology
 		var err error
 		for _, of := range []string{fmt.Sprintf("%s:nodes=%d,gpus=%d", name, nodes, ranks),
@@ -48,7 +52,7 @@ func machineOf(device string, nodes, ranks int) (*topology.Topology, error) {
 			return nil, err
 		}
 		fits := t.GPUs == ranks || nodes == 1 && t.GPUs > ranks
-		if t.Nodes == nodes && fits && t.Device != "" && strings.Contains(device, t.Device) {
+		if t.Nodes == nodes && fits {
 			return t, nil
 		}
 	}

@@ -6,7 +6,9 @@ import (
 
 	"mscclc"
 	"mscclc/algorithms"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
+	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
 )
@@ -27,6 +29,10 @@ type Own struct {
 	// Compiled is a proven program that is taken as it is where Text is nil: for calls out of place, and in place; nil
 	// is not for such calls.
 	Compiled [2]*ir.Program
+
+	// Plan is the execution plan of MSCCL++ that Compiled is of, which cuts a call's buffer into PlanChunks, or nil.
+	Plan       *mscclpp.Plan
+	PlanChunks int
 }
 
 // A Shelf has the programs that a choice is among: the catalog's, and these. Their names differ. A nil Shelf is the
@@ -51,6 +57,14 @@ func (s Shelf) Compiled(program string) bool {
 	return o != nil && o.Text == nil
 }
 
+// plan returns the user's execution plan of a name, or nil.
+func (s Shelf) plan(program string) *Own {
+	if o := s.own(program); o != nil && o.Plan != nil {
+		return o
+	}
+	return nil
+}
+
 // compiled returns a user's program that is taken as it is, for calls like c; given says whether the name is of one.
 func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err error) {
 	if !s.Compiled(program) {
@@ -69,6 +83,9 @@ func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err 
 	}
 	if p = o.Compiled[place]; p == nil {
 		return nil, true, fmt.Errorf("%s is not made for calls %s", program, [2]string{"out of place", "in place"}[place])
+	}
+	if node := c.nodesOfPlan(); node != nil && o.Plan != nil {
+		return p, true, verify.Unported(p, node).Err()
 	}
 	return p, true, nil
 }
@@ -191,6 +208,21 @@ func forms(program string, is facts) (list []Variant) {
 		}
 	}
 	return list
+}
+
+// Collective returns the collective of a user's program in calls like c, with all that it requires.
+func (o *Own) Collective(c Call) (*ir.Collective, error) {
+	shelf := Shelf{*o}
+	if p, given, err := shelf.compiled(o.Name, c); err != nil {
+		return nil, err
+	} else if given {
+		return p.Coll, nil
+	}
+	chunks, err := shelf.expand(o.Name, c)
+	if err != nil {
+		return nil, err
+	}
+	return chunks.Coll, nil
 }
 
 // Unfit says why a user's program is for no call like c, or nil.

@@ -70,14 +70,33 @@ func TestOwnCompiled(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for want, c := range map[string]Call{
-		"not made for calls in place":         {Kind: ir.AllGather, Ranks: 4, Inplace: true},
-		"not for allgather of 3 with root 0":  {Kind: ir.AllGather, Ranks: 3},
-		"not for alltoall of 4 with root 0":   {Kind: ir.AllToAll, Ranks: 4},
-		"is for allgather of 4 ranks with ro": {Kind: ir.AllReduce, Ranks: 4},
+		"not made for calls in place":           {Kind: ir.AllGather, Ranks: 4, Inplace: true},
+		"is for allgather of 4 ranks, not of 3": {Kind: ir.AllGather, Ranks: 3},
+		"of 4 ranks, not for alltoall of 4":     {Kind: ir.AllToAll, Ranks: 4},
+		"is for allgather of 4 ranks, not for":  {Kind: ir.AllReduce, Ranks: 4},
 	} {
 		if err := shelf[0].Unfit(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+}
+
+// TestOwnSizes: a range that a compiled program wins ends where the program's sizes do.
+func TestOwnSizes(t *testing.T) {
+	call := Call{Kind: ir.AllGather, Ranks: 4}
+	p, err := Variant{Program: "allgather/allpairs", Sided: "two", Protocol: "LL"}.Compile(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Sizes = ir.SizeRange{Min: 3 << 10, Max: 5 << 10}
+	s := selector(t, "h200:gpus=4", "program")
+	s.Call, s.Own = call, Shelf{{Name: "own.xml", File: "own.xml", Compiled: [2]*ir.Program{p, nil}}}
+	own, ring := Form{Variant: s.Own.Own()[0]}, Form{Variant: Variant{Program: "allgather/ring", Protocol: "LL"}}
+	if at := s.boundary(own, ring, 1<<10, 1<<20); at > 5<<10 {
+		t.Errorf("what is for calls below 5 KiB is taken below %d", at)
+	}
+	if at := s.boundary(ring, own, 1<<10, 1<<20); at < 3<<10 {
+		t.Errorf("what is for calls from 3 KiB on is taken from %d on", at)
 	}
 }
 

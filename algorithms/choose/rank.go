@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// triedInstances are those of two-sided programs that are tried.
+// triedInstances are those of two-sided programs and of plans that are tried.
 var triedInstances = []int{1, 2, 4, 8, 16}
 
 // near is how many times as long as the best a form may take in a rough simulation to be simulated well. Rough ones are
@@ -127,11 +127,14 @@ func (s *Selector) divides(f Form, bytes int64) error {
 	if err != nil {
 		return err
 	}
-	if given != nil && bytes < given.Sizes.Min {
-		return fmt.Errorf("%s is for calls from %d bytes on", f.Program, given.Sizes.Min)
+	switch is := s.sizesOf(f); {
+	case bytes < is.Min:
+		return fmt.Errorf("%s is for calls from %d bytes on", f.Program, is.Min)
+	case is.Max > 0 && bytes >= is.Max:
+		return fmt.Errorf("%s is for calls below %d bytes", f.Program, is.Max)
 	}
-	if given != nil && given.Sizes.Max > 0 && bytes >= given.Sizes.Max {
-		return fmt.Errorf("%s is for calls below %d bytes", f.Program, given.Sizes.Max)
+	if s.plans() {
+		return s.planTakes(f, bytes)
 	}
 	if s.Target.Format != codegen.FormatXML && (given == nil || !given.Even) {
 		return nil
@@ -144,6 +147,14 @@ func (s *Selector) divides(f Form, bytes int64) error {
 		return fmt.Errorf("%d chunks do not divide %d bytes of %v", chunks, bytes, s.DType)
 	}
 	return nil
+}
+
+// sizesOf returns the sizes that a form is for: all, but for some of the user's compiled programs.
+func (s *Selector) sizesOf(f Form) ir.SizeRange {
+	if given, _, _ := s.Own.compiled(f.Program, s.Call); given != nil {
+		return given.Sizes
+	}
+	return ir.SizeRange{}
 }
 
 // A form that at a smaller size took more than hopeless times what is about the best of a size takes no less there, as
@@ -230,8 +241,12 @@ func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bo
 	}
 	p := *prog
 	p.Protocol = proto
+	columns := f.Columns
+	if s.ofPlan(f) {
+		columns = 1 // a plan has the blocks that it names
+	}
 	r, err := simulate.Run(&p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType,
-		Columns: f.Columns, Threads: f.Threads, Tile: f.Tile, Figure: figure, Rough: rough})
+		Columns: columns, Threads: f.Threads, Tile: f.Tile, Figure: figure, Rough: rough})
 	if err != nil {
 		return outcome{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"mscclc/algorithms"
+	"mscclc/bundle/limits"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -16,18 +17,6 @@ import (
 
 // MostRanks is how many ranks a program is chosen for: all variants are expanded for that.
 const MostRanks = 1024
-
-// What a rule may say of a width: more than any device has room for.
-const (
-	mostColumns = 1 << 12
-	mostTile    = 1 << 30
-)
-
-// MostThreads is how many threads a block has that the kernel is built for, and of WarpThreads it has a multiple.
-const (
-	MostThreads = 512
-	WarpThreads = 32
-)
 
 // maxTable bounds a table's file, which is JSON whatever it is called, maxName the names in it, and maxOn "on".
 const (
@@ -121,6 +110,7 @@ func (t *tableReader) entry() {
 				t.bad(at, "is %d, and no type's elements have so many", e.Element)
 			}
 		}},
+		strictjson.Field{Key: "unmeasured", Read: func() { e.Unmeasured = t.Bool() }},
 		strictjson.Field{Key: "simulated", Read: func() { e.Simulated = t.Text(64) }},
 		strictjson.Field{Key: "rules", Must: true, Read: func() {
 			at := t.Here()
@@ -191,7 +181,7 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 	var r Rule
 	start, before := t.Here(), t.Errors()
 	upTo := start
-	replicas := func() { r.Columns = t.whole(0, mostColumns) }
+	replicas := func() { r.Columns = t.whole(0, limits.Replicas) }
 	t.Fields(append(r.InLanes.Fields(t.Reader),
 		strictjson.Field{Key: "up_to", Read: func() { upTo = t.Here(); r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
 		strictjson.Field{Key: "program", Must: true, Read: func() {
@@ -210,11 +200,11 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		strictjson.Field{Key: "columns", Read: replicas}, // its former name
 		strictjson.Field{Key: "threads", Read: func() {
 			at := t.Here()
-			if r.Threads = t.whole(0, MostThreads); r.Threads%WarpThreads != 0 {
-				t.bad(at, "is %d, and no multiple of %d", r.Threads, WarpThreads)
+			if r.Threads = t.whole(0, limits.Threads); r.Threads%limits.Warp != 0 {
+				t.bad(at, "is %d, and no multiple of %d", r.Threads, limits.Warp)
 			}
 		}},
-		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, mostTile)) }},
+		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, limits.Tile)) }},
 		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }})...)
 	if t.Full() || t.Errors() > before {
 		e.Rules = append(e.Rules, r)

@@ -20,6 +20,7 @@ import (
 type Selector struct {
 	Call     Call
 	Own      Shelf // the user's programs, beside the catalog
+	OwnOnly  bool  // the catalog is left out
 	Topology *topology.Topology
 	Costs    *simulate.Costs
 	DType    data.DType
@@ -67,9 +68,10 @@ func (f Form) program() Form {
 }
 
 type formed struct {
-	once sync.Once
-	prog *ir.Program
-	err  error
+	once   sync.Once
+	prog   *ir.Program
+	chunks int // that a call's buffer is cut into
+	err    error
 }
 
 // ErrNothing is part of the error where no program of the catalog serves a call on a target.
@@ -99,13 +101,21 @@ const (
 func (s *Selector) list() ([]Form, []error) {
 	s.listing.Do(func() {
 		s.shapes = map[string]Shape{}
-		own := s.Target.Format == codegen.FormatProgram
-		for _, v := range append(candidates(s.Call.Kind, 2), s.Own.Own()...) {
+		own, plans := s.Target.Format == codegen.FormatProgram, s.plans()
+		variants := s.Own.Own()
+		if !s.OwnOnly {
+			variants = append(candidates(s.Call.Kind, 2), variants...)
+		}
+		for _, v := range variants {
 			_, given, _ := s.Own.compiled(v.Program, s.Call)
 			if v.Sided == twoSided && v.Protocol == ir.Simple.String() && s.Call.On != "" && !given {
 				v.Sided = lowered
 			}
-			if own != (v.Sided != twoSided) && !(own && given) || !s.expands(v.Program) {
+			switch {
+			case plans && !(given && s.Own.plan(v.Program) != nil || !given && planned(v)),
+				!plans && own != (v.Sided != twoSided) && !(own && given):
+				continue
+			case !s.expands(v.Program):
 				continue
 			}
 			if own || given {
@@ -183,20 +193,26 @@ func (s *Selector) Skipped() []string {
 }
 
 // Program compiles that of a form, and proves it.
-func (s *Selector) Program(f Form) (*ir.Program, error) { return s.compile(f, false) }
+func (s *Selector) Program(f Form) (*ir.Program, error) {
+	p, _, err := s.compile(f, false)
+	return p, err
+}
 
 // Chunks returns the chunks that a call's buffer is cut into by a form's program.
 func (s *Selector) Chunks(f Form) (int, error) {
-	p, err := s.form(f)
-	if err != nil {
-		return 0, err
-	}
-	return p.Coll.Divisor(), nil
+	_, chunks, err := s.cutForm(f)
+	return chunks, err
 }
 
 // form compiles f's program for the simulation, once, and unproven. What does not fit in some instances does not in
 // more.
 func (s *Selector) form(f Form) (*ir.Program, error) {
+	p, _, err := s.cutForm(f)
+	return p, err
+}
+
+// cutForm is form, with the chunks that a call's buffer is cut into.
+func (s *Selector) cutForm(f Form) (*ir.Program, int, error) {
 	f.Protocol = s.alike(f)
 	key := f.program()
 	s.mu.Lock()
@@ -216,9 +232,9 @@ func (s *Selector) form(f Form) (*ir.Program, error) {
 				return
 			}
 		}
-		at.prog, at.err = s.compile(f, true)
+		at.prog, at.chunks, at.err = s.compile(f, true)
 	})
-	return at.prog, at.err
+	return at.prog, at.chunks, at.err
 }
 
 // alike returns the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered
@@ -230,13 +246,28 @@ func (s *Selector) alike(f Form) string {
 	return f.Protocol
 }
 
-func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
+func (s *Selector) compile(f Form, unproven bool) (*ir.Program, int, error) {
 	if p, given, err := s.Own.compiled(f.Program, s.Call); given {
-		if err != nil {
-			return nil, err
+		if o := s.Own.plan(f.Program); err == nil && o != nil && s.plans() {
+			return p, o.PlanChunks, nil
 		}
-		return p, mscclc.Fits(p, s.Target).Err()
+		if err != nil {
+			return nil, 0, err
+		}
+		return p, p.Coll.Divisor(), mscclc.Fits(p, s.Target).Err()
 	}
+	p, err := s.compileText(f, unproven)
+	if err != nil {
+		return nil, 0, err
+	}
+	if s.plans() {
+		return s.planOf(f, p, unproven)
+	}
+	return p, p.Coll.Divisor(), mscclc.Fits(p, s.Target).Err()
+}
+
+// compileText compiles the text of f's program for the target; what plans are made of is not proven yet.
+func (s *Selector) compileText(f Form, unproven bool) (*ir.Program, error) {
 	text, opt, err := s.Own.algorithm(f.Program, s.Call)
 	if err != nil {
 		return nil, err
@@ -246,9 +277,9 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
 	opt.Nodes = s.Call.nodeOf()
 	opt.Lang.Protocol, opt.Passes.Instances = &proto, f.Instances
 	opt.Core.Lanes, opt.Core.Copies, opt.Core.Together = f.Lanes, f.Copies, f.Together
-	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
-	if err != nil {
-		return nil, err
+	if s.plans() {
+		node := s.Call.nodesOfPlan()
+		opt.Unproven, opt.Nodes = true, func(int) ([]int32, error) { return node, nil }
 	}
-	return p, mscclc.Fits(p, s.Target).Err()
+	return mscclc.Compile(s.Own.file(f.Program), text, opt)
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // A Stretch is a range of sizes, from From to below To, 0 being all above, that one program is the fastest for. The
-// first begins at 0: what is fastest at the first size that was asked for is taken below it too.
+// first begins at 0: what is fastest at the first size that was asked for is taken below it too. A compiled program of
+// the user's that is for some sizes is taken for no others, at either end.
 type Stretch struct {
 	From, To int64
 	At       int64   // the first of its sizes that was asked for
@@ -87,6 +88,10 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 		at.Reason = strings.Join(reasons, "; ")
 		list = append(list, at)
 	}
+	first, last := &list[0], &list[len(list)-1]
+	first.From = s.sizesOf(first.Form).Min
+	first.Widths[0].From = first.From
+	last.To = s.sizesOf(last.Form).Max
 	return list, nil
 }
 
@@ -192,6 +197,11 @@ func (s *Selector) boundary(a, b Form, below, above int64) int64 {
 	if b.laned() {
 		below = min(max(below, LanesFrom), above)
 	}
+	// a file of the user's is for its sizes only
+	if end := s.sizesOf(a).Max; end > below {
+		above = min(above, end)
+	}
+	below = min(max(below, s.sizesOf(b).Min), above)
 	for range 4 {
 		middle := int64(math.Sqrt(float64(below) * float64(above)))
 		middle -= middle % 16

@@ -36,6 +36,8 @@ const TableVersion = 1
 // "copies" of scratch, of several lanes, 3; "replicas", "threads" and "tile" are the executor's choice where they are
 // not said; and "us" is for the reader alone.
 //
+// "unmeasured" is true of an entry that was simulated with costs of the device that nobody measured.
+//
 // "simulated" is a sum of the rules that mscclc select wrote. If it fits, nobody has changed or measured them since,
 // and select may replace them.
 type Table struct {
@@ -54,6 +56,7 @@ type Entry struct {
 	Inplace    bool   `json:"inplace"`
 	Element    int    `json:"element_bytes,omitempty" doc:"absent: any"`
 	Simulated  string `json:"simulated,omitempty" doc:"a sum of the rules that select --emit wrote; absent: measured"`
+	Unmeasured bool   `json:"unmeasured,omitempty" doc:"simulated with costs of the device that nobody measured"`
 	Rules      []Rule `json:"rules"`
 }
 

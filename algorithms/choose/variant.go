@@ -25,6 +25,7 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/lang"
 )
 
@@ -157,11 +158,29 @@ func (c Call) options(is facts) lang.Options {
 	return lang.Options{Params: params, Inplace: &c.Inplace, Open: algorithms.Open}
 }
 
-// meets reports whether what program became is what c asks for.
+// A RanksError says that a program is for another number of ranks than a call has.
+type RanksError struct {
+	Program string
+	Kind    ir.Kind
+	Ranks   int // of the program
+	Called  int // of the call
+}
+
+func (e *RanksError) Error() string {
+	return fmt.Sprintf("%s is for %v of %s, not of %d", e.Program, e.Kind, diag.Counted(e.Ranks, "rank"), e.Called)
+}
+
+// meets returns nil if what program became is what c asks for. Where it is but for the number of ranks, the error is a
+// *RanksError.
 func (c Call) meets(program string, is *ir.Collective) error {
-	if is.Kind != c.Kind || is.Ranks != c.Ranks || is.Root != c.Root {
-		return fmt.Errorf("%s is for %v of %d ranks with root %d, not for %v of %d with root %d",
-			program, is.Kind, is.Ranks, is.Root, c.Kind, c.Ranks, c.Root)
+	switch {
+	case is.Kind != c.Kind:
+		return fmt.Errorf("%s is for %v of %s, not for %v of %d", program, is.Kind, diag.Counted(is.Ranks, "rank"), c.Kind,
+			c.Ranks)
+	case is.Ranks != c.Ranks:
+		return &RanksError{program, is.Kind, is.Ranks, c.Ranks}
+	case is.Root != c.Root:
+		return fmt.Errorf("%s is for %v with root %d, not with root %d", program, is.Kind, is.Root, c.Root)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 			return f, outcome{}, err
 		}
 		f = t.Form
-	} else if !s.OwnWidth && f.Sided != twoSided {
+	} else if !s.OwnWidth && f.Sided != twoSided && !s.ofPlan(f) {
 		f.Columns = Widest(s.Topology.Device, bytes, s.Call.Ranks, func(n int) (float64, error) {
 			wide := f
 			wide.Columns = n
@@ -90,7 +90,7 @@ func (s *Selector) widest(f Form, bytes int64, first int) (timed, error) {
 		return s.lanedWidest(f, bytes)
 	}
 	tried := s.tried()
-	if !s.OwnWidth && f.Sided != twoSided {
+	if !s.OwnWidth && f.Sided != twoSided && !s.ofPlan(f) {
 		f.Columns = tried[first]
 	}
 	t, err := s.time(f, bytes, true)

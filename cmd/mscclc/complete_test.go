@@ -57,20 +57,22 @@ func TestEveryPlaceCompletes(t *testing.T) {
 
 // cheap is a call of each command that takes values of closed sets, and is soon over.
 var cheap = map[string]string{
-	"bench":    "bench allgather/allpairs -p ranks=2 -b 1K -e 1K --replays 1 --replay-time 10us",
-	"bundle":   "bundle --device H200 --ranks 2 --dtype f32 --unmeasured -o x.bundle",
-	"compile":  "compile allgather/allpairs -p ranks=2",
-	"explain":  "explain race --example",
-	"fmt":      "fmt allreduce/ring",
-	"lint":     "lint plan.json",
-	"list":     "list allreduce/ring",
-	"run":      "run allgather/allpairs -p ranks=2 --bytes 1K",
-	"select":   "select sendrecv -b 1K -e 1K -t cpu",
-	"show":     "show allgather/allpairs -p ranks=2",
-	"simulate": "simulate allgather/allpairs -p ranks=2 -b 1K -e 1K",
-	"topo":     "topo h200",
-	"verify":   "verify allgather/allpairs -p ranks=2",
-	"with":     "with --print",
+	"bench":      "bench allgather/allpairs -p ranks=2 -b 1K -e 1K --replays 1 --replay-time 10us",
+	"bundle":     "bundle --device H200 --ranks 2 --dtype f32 --unmeasured -o x.bundle",
+	"check":      "check nowhere.json",
+	"synthesize": "synthesize nosuch",
+	"compile":    "compile allgather/allpairs -p ranks=2",
+	"explain":    "explain race --example",
+	"fmt":        "fmt allreduce/ring",
+	"lint":       "lint plan.json",
+	"list":       "list allreduce/ring",
+	"run":        "run allgather/allpairs -p ranks=2 --bytes 1K",
+	"select":     "select sendrecv -b 1K -e 1K -t cpu",
+	"show":       "show allgather/allpairs -p ranks=2",
+	"simulate":   "simulate allgather/allpairs -p ranks=2 -b 1K -e 1K",
+	"topo":       "topo h200",
+	"verify":     "verify allgather/allpairs -p ranks=2",
+	"with":       "with --print",
 }
 
 // refusal is how a command refuses a value and names those that there are.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,14 @@ func TestHelpExamples(t *testing.T) {
 	for name, text := range map[string][]byte{"ring.mscl": ring, "plan.json": plan, "mine.topo": machine,
 		"mine.xml": dump, "h200.rules": []byte(`{"version": 1, "device": "NVIDIA H200", "rules": []}`)} {
 		if err := os.WriteFile(name, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("calls", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for rank := range 2 {
+		if err := os.WriteFile(fmt.Sprintf("calls/mscclc-a-%d.calls.json", rank), []byte(lastCalls(rank, "f32")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

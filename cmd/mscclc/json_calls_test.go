@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -31,11 +32,21 @@ compile allreduce/ring
 compile allreduce/ring --ranks 2 -o ring.xml --dump all
 compile broadcast/chain --ranks 2 --target mscclpp
 `,
+	"synthesize": `
+synthesize allgather -t h200:gpus=2 --chunks 1 -o gather.mscl --certificate gather.json
+`,
+	"check": `
+check gather.json gather.mscl -t h200:gpus=2
+`,
 	"completion SHELL": `
 completion bash
 completion zsh
 completion fish --no-descriptions
 completion powershell
+`,
+	"doctor FOLDER": `
+doctor calls
+doctor wrong-calls
 `,
 	"explain": `
 explain
@@ -84,6 +95,10 @@ simulate allgather/allpairs --ranks 2 -b 1K -e 2K --svg drawn.svg --trace drawn.
 `,
 	"topo": `
 topo
+`,
+	"topo MACHINE --bound": `
+topo dgx1v --bound --without pcie,0-4,0>1,0>2,0>3,gpu[0]-pcisw
+topo ndv4:nodes=2 --bound
 `,
 	"topo MACHINE": `
 topo ndv4:nodes=2
@@ -149,6 +164,7 @@ list --nosuch
 
 // jsonFolder makes a folder with what jsonCalls name, and goes there.
 func jsonFolder(t *testing.T) {
+	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("MSCCLC_CACHE", "off")
 	files := map[string]string{"odd.mscl": `algorithm odd(ranks = 2)
@@ -162,6 +178,15 @@ for r in 0..ranks { chunk(r, input, 0).copy([q for q in 0..ranks], output, r) }
 		e, _ := diag.Explain(code)
 		files[name] = e.Example
 	}
+	records := map[string]string{"calls": "f32", "wrong-calls": "f16"}
+	for folder, dtype := range records {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for rank, text := range []string{"f32", dtype} {
+			files[fmt.Sprintf("%s/mscclc-a-%d.calls.json", folder, rank)] = lastCalls(rank, text)
+		}
+	}
 	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -171,4 +196,11 @@ for r in 0..ranks { chunk(r, input, 0).copy([q for q in 0..ranks], output, r) }
 	if code := main1(plan, strings.NewReader(""), io.Discard, io.Discard); code != cli.ExitGood {
 		t.Fatalf("exit code %d", code)
 	}
+}
+
+// lastCalls is what a process writes of one AllReduce of 10 elements, for mscclc doctor.
+func lastCalls(rank int, dtype string) string {
+	return fmt.Sprintf(`{"schema":1,"host":"a","pid":%d,"time":"2026-05-01T12:00:40.000Z","communicators":[{"name":"1a2b3c4d",
+"id":"1a2b3c4d","rank":%[1]d,"ranks":2,"state":"native","calls":1,"last":[{"number":1,"call":1,"function":"ncclAllReduce",
+"count":10,"type":"%[2]s","op":"sum","native":true,"time":"2026-05-01T12:00:00.000Z","state":"ended"}]}]}`, rank, dtype)
 }

@@ -11,10 +11,12 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/completion"
+	"mscclc/cmd/mscclc/internal/doctorcmd"
 	"mscclc/cmd/mscclc/internal/runcmd"
 	"mscclc/cmd/mscclc/internal/selectcmd"
 	"mscclc/cmd/mscclc/internal/showcmd"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
+	"mscclc/cmd/mscclc/internal/synthcmd"
 	"mscclc/cmd/mscclc/internal/verifycmd"
 	"mscclc/cmd/mscclc/internal/withcmd"
 	"mscclc/ir/diag"
@@ -36,6 +38,7 @@ var documents = []document{
 	{"bundle", bundlecmd.Document{}},
 	{"compile", compiling.Document{}},
 	{"completion SHELL", completion.ScriptDocument{}},
+	{"doctor FOLDER", doctorcmd.Document{}},
 	{"explain", explainedDocument{}},
 	{"fmt", []formatted{}},
 	{"help", helpDocument{}},
@@ -45,8 +48,11 @@ var documents = []document{
 	{"select", selectcmd.Document{}},
 	{"show", showcmd.Document{}},
 	{"simulate", simulatecmd.Document{}},
+	{"synthesize", synthcmd.Document{}},
+	{"check", synthcmd.Checked{}},
 	{"topo", machineReport{}},
 	{"topo MACHINE", topologyReport{}},
+	{"topo MACHINE --bound", boundsReport{}},
 	{"verify", []verifycmd.Report{}},
 	{"version", versionDocument{}},
 	{"with", withcmd.Document{}},

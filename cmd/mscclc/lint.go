@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strconv"
@@ -19,7 +20,9 @@ import (
 
 func lintCommand(a *cli.App) *cobra.Command {
 	var ignore []string
+	var sarif string
 	var lim cli.Limits
+	var nodes cli.Nodes
 	cmd := &cobra.Command{
 		Use:   "lint FILE|FOLDER...",
 		Short: "Report what is slow or fragile in plans of MSCCL++",
@@ -33,10 +36,14 @@ func lintCommand(a *cli.App) *cobra.Command {
 Report also what MSCCL++'s own executor does wrong with the plan, and plans that share a name and are not equal. mscclc
 explain CODE explains each finding. mscclc verify proves the plan. A warning that several files have is printed once.
 
+--nodes says which ranks share memory: between nodes MSCCL++ has ports only. Without it a note names the ranks that
+memory channels join.
+
 The exit code is 1 if anything was found that --ignore does not name. Every plan with packets has mscclpp-graph. Of a
 folder, all .json files below it that are plans are read. --json prints a list, with the findings of each file.`,
 		Example: `  mscclc lint plan.json
   mscclc lint plan.json --ignore mscclpp-graph,mscclpp-size
+  mscclc lint plan.json --sarif results.sarif
   mscclc lint plan.json --json`,
 		Args: cli.AtLeast(1, "a plan of MSCCL++"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -45,22 +52,44 @@ folder, all .json files below it that are plans are read. --json prints a list, 
 					return cli.Usagef("--ignore takes codes of warnings, not %q; mscclc explain lists them: those that begin with lint- or mscclpp-", code)
 				}
 			}
-			return lintFiles(a, args, ignore, &lim)
+			if a.JSON && sarif == "-" {
+				return cli.Usagef("--json and --sarif - both want stdout: give --sarif a file")
+			}
+			if err := nodes.Check(); err != nil {
+				return err
+			}
+			return lintFiles(a, args, ignore, sarif, nodes, &lim)
 		},
 	}
 	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "leave out what has one of these `CODES`, separated by commas")
+	cli.StrictFlag(cmd.Flags(), &lim)
+	cli.SARIFFlag(cmd.Flags(), &sarif)
+	cmd.Flags().StringVar((*string)(&nodes), "nodes", "",
+		"check plans for ranks on several nodes: `N` that have equally many each, or the ranks of each, as in 4,4")
 	cli.LimitFlag(cmd.Flags(), &lim, []string{"file", "cells", "moves"})
 	return cmd
 }
 
 // lintFiles looks at all files, also where one cannot be read.
-func lintFiles(a *cli.App, args, ignore []string, lim *cli.Limits) error {
+func lintFiles(out *cli.App, args, ignore []string, sarif string, nodes cli.Nodes, lim *cli.Limits) error {
+	a := out
+	if sarif == "-" { // stdout is the document, and the lines are talk
+		a = out.Talking()
+	}
+	tasks := a.ProgramsOnly(cli.Expand(args, cli.PlanEndings...), nil, "")
+	names := make([]string, len(tasks))
+	for i, t := range tasks {
+		names[i] = t.Name
+	}
+	if err := a.Claims(cli.Named{"--sarif": sarif}, names...); err != nil {
+		return err
+	}
 	reports, worst, named := []cli.Report{}, cli.ExitGood, map[string]namedPlan{}
 	var all diag.List
-	for _, t := range a.ProgramsOnly(cli.Expand(args, cli.PlanEndings...), nil, "") {
+	for _, t := range tasks {
 		name, found, err := t.Name, diag.List(nil), t.Err
 		if err == nil {
-			found, err = lintPlan(a, name, named, lim)
+			found, err = lintPlan(a, name, named, nodes, lim)
 		}
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return slices.Contains(ignore, string(d.Code)) })
 		var usage cli.UsageError
@@ -86,6 +115,12 @@ func lintFiles(a *cli.App, args, ignore []string, lim *cli.Limits) error {
 		all = append(all, found...)
 	}
 	a.ShowFiles(all)
+	if sarif != "" {
+		err := out.WriteTo(sarif, func(w io.Writer) error { return cli.WriteSARIF(w, reports, a.Text) })
+		if err != nil {
+			return err
+		}
+	}
 	if a.JSON {
 		if len(reports) > 0 {
 			reports[0] = a.Noted(reports[0])
@@ -106,8 +141,9 @@ type namedPlan struct {
 	hash uint64
 }
 
-// lintPlan looks at one plan, and notes its name.
-func lintPlan(a *cli.App, name string, named map[string]namedPlan, lim *cli.Limits) (diag.List, error) {
+// lintPlan looks at one plan, and notes its name. Without nodes it notes which ranks must share memory.
+func lintPlan(a *cli.App, name string, named map[string]namedPlan, nodes cli.Nodes,
+	lim *cli.Limits) (diag.List, error) {
 	a.File = name
 	s, err := a.Open(name, lim)
 	if err != nil {
@@ -129,7 +165,14 @@ func lintPlan(a *cli.App, name string, named map[string]namedPlan, lim *cli.Limi
 	if err != nil {
 		return nil, err
 	}
-	found := append(lint.Channels(p), mscclpp.Faults(p)...)
+	node, err := nodes.Of(p.Coll.Ranks)
+	if err != nil {
+		return nil, err
+	}
+	if text := mscclpp.GroupsText(p); text != "" && nodes == "" {
+		a.Note(name, "%s", text)
+	}
+	found := slices.Concat(f.Ignored, mscclpp.CheckNodes(p, f, node), lint.Channels(p), mscclpp.Faults(p))
 	hash, err := mscclpp.Hash(f)
 	if err != nil {
 		return nil, err

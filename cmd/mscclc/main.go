@@ -17,10 +17,12 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/completion"
+	"mscclc/cmd/mscclc/internal/doctorcmd"
 	"mscclc/cmd/mscclc/internal/runcmd"
 	"mscclc/cmd/mscclc/internal/selectcmd"
 	"mscclc/cmd/mscclc/internal/showcmd"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
+	"mscclc/cmd/mscclc/internal/synthcmd"
 	"mscclc/cmd/mscclc/internal/verifycmd"
 	"mscclc/cmd/mscclc/internal/withcmd"
 	"mscclc/ir/diag"
@@ -54,6 +56,9 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 	}()
 	root := rootCommand(a)
 	spelled(a, root, args)
+	if err := noCommand(root, args); err != nil {
+		return a.Fail(err)
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetErr(stderr)
@@ -100,8 +105,10 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as mscclc version does")
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(compiling.Command(a), verifycmd.Command(a), runcmd.Command(a), benchcmd.Command(a), showcmd.Command(a),
-		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), bundlecmd.Command(a),
-		withcmd.Command(a), fmtCommand(a), listCommand(a), explainCommand(a), versionCommand(a), jsonHelp())
+		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), synthcmd.Synthesize(a),
+		synthcmd.Check(a), bundlecmd.Command(a),
+		withcmd.Command(a), doctorcmd.Command(a), fmtCommand(a), listCommand(a), explainCommand(a), versionCommand(a),
+		jsonHelp())
 	root.AddCommand(topics()...)
 	completion.AddCommand(a, root)
 	strict(root)
@@ -140,6 +147,29 @@ func strict(root *cobra.Command) {
 			}
 		}
 	}
+}
+
+// noCommand returns the usage error of --help of a word that is no command, for which cobra shows the help of what is
+// before it.
+func noCommand(root *cobra.Command, args []string) error {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	if !slices.Contains(args, "--help") && !slices.Contains(args, "-h") {
+		return nil
+	}
+	cmd, rest, err := root.Find(args)
+	words := slices.DeleteFunc(slices.Clone(rest), func(word string) bool { return strings.HasPrefix(word, "-") })
+	switch {
+	case err != nil || len(words) == 0:
+	case cmd.Name() == "help":
+		if _, more, err := root.Find(words); err != nil || len(more) > 0 {
+			return noTopic(root, words)
+		}
+	case cmd.HasSubCommands():
+		return cmd.RunE(cmd, words)
+	}
+	return nil
 }
 
 // noTopic returns the usage error about args of help that are neither a command nor a topic.

@@ -38,6 +38,19 @@ func command(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
+// validSARIF reads a document, and checks it against SARIF's schema.
+func validSARIF(t *testing.T, text string) *sarif.Report {
+	t.Helper()
+	doc, err := sarif.FromString(text, sarif.WithStrictValidation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(); err != nil {
+		t.Errorf("not valid: %v", err)
+	}
+	return doc
+}
+
 // What verify rejects is a valid SARIF document with all there is to say.
 func TestSARIF(t *testing.T) {
 	files := examples(t)
@@ -50,13 +63,7 @@ func TestSARIF(t *testing.T) {
 	if code != cli.ExitInput || !strings.Contains(stderr, "FAIL  race.xml    1 problem: race") {
 		t.Errorf("exit code %d, stderr\n%s", code, stderr)
 	}
-	doc, err := sarif.FromString(out, sarif.WithStrictValidation())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.Validate(); err != nil {
-		t.Errorf("not valid: %v", err)
-	}
+	doc := validSARIF(t, out)
 	run := doc.Runs[0]
 	if n := len(run.Artifacts); n != len(files)+2 { // race.xml is given twice
 		t.Errorf("%d artifacts of %d files", n, len(files)+2)
@@ -90,5 +97,30 @@ func TestSARIF(t *testing.T) {
 	}
 	if r := seen["n%C3%A4h.mscl syntax"]; r == nil || *r.Locations[0].PhysicalLocation.Region.StartColumn != 22 {
 		t.Errorf("characters before a column: %+v", r)
+	}
+}
+
+// What lint finds is a valid SARIF document too, with a result for each finding.
+func TestSARIFOfLint(t *testing.T) {
+	examples(t)
+	code, out, stderr := command("lint", "--sarif", "-", ".", "nowhere.json")
+	if code != cli.ExitInput || !strings.Contains(stderr, "FOUND ") {
+		t.Errorf("exit code %d, stderr\n%s", code, stderr)
+	}
+	doc := validSARIF(t, out)
+	codes, levels := map[string]int{}, map[string]int{}
+	for _, r := range doc.Runs[0].Results {
+		codes[*r.RuleID]++
+		levels[r.Level]++
+	}
+	if codes["lint-meet"] == 0 || codes["io"] != 1 || levels["warning"] == 0 || levels["error"] != 1+codes["malformed"]+codes["mscclpp-zero"] {
+		t.Errorf("results %v, levels %v", codes, levels)
+	}
+	if code, _, stderr := command("lint", "--sarif", "plan.txt", "."); code != cli.ExitUsage ||
+		!strings.Contains(stderr, "--sarif takes a name that ends in") {
+		t.Errorf("exit code %d, stderr\n%s", code, stderr)
+	}
+	if code, _, _ := command("lint", "--sarif", "-", "--json", "."); code != cli.ExitUsage {
+		t.Errorf("exit code %d", code)
 	}
 }

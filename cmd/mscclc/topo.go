@@ -19,6 +19,7 @@ import (
 
 func topoCommand(a *cli.App) *cobra.Command {
 	var measured measurecmd.Flags
+	var limits boundFlags
 	cmd := &cobra.Command{
 		Use:   "topo [MACHINE|FILE.topo|FILE.xml][:NAME=NUMBER,...]",
 		Short: "Print what this machine is, or what a topology says",
@@ -34,16 +35,24 @@ the time of one of many messages, and the bandwidth of one process and of a whol
 --topology and --costs of simulate and select. All else in these files is that of the most similar machine that mscclc
 knows.
 
+--bound prints how fast each collective can be on the topology, whatever the algorithm, and the cut: the links that
+limit it. Latencies do not count. It is exact unless the line says "at most". --without says what is down: a class
+(pcie), a rank (3), a vertex (nic[0], node1.nic[0]), or the links between two of these (0-4; 0>4 is one direction).
+Ranks that are down do not take part. --ranks says which GPUs take part; the others forward data, unless --no-relay is
+given.
+
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `),
-a text file of the same form, or the XML that NCCL writes where NCCL_TOPO_DUMP_FILE asks for it. Parameters stand behind
-a colon: ndv4:nodes=4. FILE.topo is, line by line,
+a text file of the same form, or the XML that NCCL or RCCL writes where NCCL_TOPO_DUMP_FILE asks for it. Parameters
+stand behind a colon: ndv4:nodes=4. A name without .topo and .xml is read by what the file holds. NCCL's file is read as
+NCCL reads it, and notes say what is left out or taken for granted. --device NAME says what the GPUs are, and has the
+PCI class tell which devices are GPUs in files that clouds give NCCL. FILE.topo is, line by line,
 
     topology name(nodes = 1, k = 4)          # parameters are numbers, which a user may give
     device h100                              # what the GPUs are
     class nvlink 0.3us 365GB/s               # a kind of link: latency, and bandwidth of one direction
     class pcie 0.5us 50GB/s
     class ib 1.2us 400Gb/s network           # that joins nodes
-    node {                                   # what each node has
+    node {                                   # what each node has; in it, node is the node's number: nic 2 - node
         gpu 8                                # so many GPUs, which are the ranks, node by node
         nic k
         switch nvswitch
@@ -55,6 +64,7 @@ a colon: ndv4:nodes=4. FILE.topo is, line by line,
     link leaf[i] leaf[*] ib x 8              # with all others, eight links side by side`,
 		Example: `  mscclc topo
   mscclc topo ndv4:nodes=2
+  mscclc topo dgx1v --bound --without pcie,0-4
   mscclc topo mine.xml`,
 		Args: cli.AtMost(1, "a machine or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,17 +74,28 @@ a colon: ndv4:nodes=4. FILE.topo is, line by line,
 			if measured.Measure {
 				return measured.Run(cmd.Context(), a, cmd)
 			}
+			if err := limits.check(cmd, args); err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				return topoHere(a)
 			}
-			t, err := a.OpenTopology(args[0])
+			device, err := measured.GPUs(cmd)
 			if err != nil {
 				return err
+			}
+			t, err := a.OpenTopology(args[0], device)
+			if err != nil {
+				return err
+			}
+			if limits.bound {
+				return limits.print(cmd.Context(), a, t)
 			}
 			return printTopology(a, t)
 		},
 	}
 	measured.Add(cmd)
+	limits.add(cmd)
 	return cmd
 }
 
@@ -89,6 +110,7 @@ type topologyReport struct {
 	Places  int           `json:"places" doc:"GPUs, NICs and switches"`
 	Classes []classReport `json:"classes"`
 	Ways    []wayReport   `json:"ways" doc:"paths from rank 0"`
+	cli.Noted
 }
 
 type classReport struct {
@@ -121,7 +143,7 @@ type wayReport struct {
 
 func printTopology(a *cli.App, t *topology.Topology) error {
 	r := topologyReport{cli.Schema, t.Name, t.Doc, t.Nodes, t.GPUs, t.Device, len(t.Places), []classReport{},
-		[]wayReport{}}
+		[]wayReport{}, a.Notes.List()}
 	for i, c := range t.Classes {
 		widths, links := map[int]int{}, 0
 		for _, l := range t.Links {
@@ -146,7 +168,11 @@ func printTopology(a *cli.App, t *topology.Topology) error {
 	if a.JSON {
 		return a.WriteJSON(r)
 	}
-	fmt.Fprintf(a.Stdout, "%s: %s\n%s of %s, %s", r.Name, r.Doc, diag.Counted(r.Nodes, "node"), diag.Counted(r.GPUs, "GPU"),
+	title := r.Name
+	if r.Doc != "" {
+		title += ": " + r.Doc
+	}
+	fmt.Fprintf(a.Stdout, "%s\n%s of %s, %s", title, diag.Counted(r.Nodes, "node"), diag.Counted(r.GPUs, "GPU"),
 		diag.Counted(t.Ranks(), "rank"))
 	if r.Device != "" {
 		fmt.Fprintf(a.Stdout, ", device %s", r.Device)

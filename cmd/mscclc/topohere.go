@@ -122,7 +122,7 @@ func likest(gpus []string) string {
 		if err != nil {
 			panic(err) // a test opens them all
 		}
-		if t.Device == "" || !strings.Contains(strings.ToLower(gpus[0]), t.Device) {
+		if t.Device == "" || topology.DeviceOf(gpus[0]) != t.Device {
 			continue
 		}
 		if t.GPUs == len(gpus) {

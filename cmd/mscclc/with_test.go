@@ -57,7 +57,8 @@ func TestWith(t *testing.T) {
 			"  hint: mscclc bundle --device \"H200\" --rules a.rules -o FILE.bundle makes a bundle of it\n"},
 		{[]string{"--bundle", library, "--print"}, 1, "", "is not a bundle [malformed]"},
 		{[]string{"--bundle", "x.bundle", "--nccl", library, "--print"}, 0, "libmscclc-preload.so'", "with 2 ranks; NCCL runs all others"},
-		{[]string{"--bundle", "x.bundle", "--nccl", library, "--replace", "--print"}, 0, "MSCCLC_NCCL='" + library + "'", "hand on ncclOfTomorrow:"},
+		{[]string{"--bundle", "x.bundle", "--nccl", library, "--replace", "--lib", cached, "--print"}, 0, "MSCCLC_NCCL='" + library + "'", "hand on ncclOfTomorrow:"},
+		{[]string{"--bundle", "x.bundle", "--nccl", library, "--replace", "--json"}, 0, `"nccl": "` + library + "\",\n  \"notes\"", ""},
 		{[]string{"--bundle", "x.bundle", "--nccl", "none", "--print"}, 0, "nccl/libnccl.so.2'", "are errors"},
 		{[]string{"--bundle", "x.bundle", "--nccl", os.Args[0], "--print"}, 3, "", "is not NCCL"},
 		{[]string{"--bundle", "x.bundle", "--lib", ".", "--nccl", "none", "--print"}, 3, "", "error: there is no file "},
@@ -95,6 +96,41 @@ func TestWith(t *testing.T) {
 		if code != 0 || !strings.HasPrefix(out, want) {
 			t.Errorf("after %s: %d\n%s%s", before, code, out, notes)
 		}
+	}
+}
+
+// TestWithForeignCache: a library in a cache that another user can write to is not preloaded.
+func TestWithForeignCache(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder to another user")
+	}
+	t.Chdir(t.TempDir())
+	cached, err := runtime.Cached()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := t.TempDir()
+	foreign := filepath.Join(shared, "mscclc", "runtime", filepath.Base(cached))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(foreign), 0o755), os.CopyFS(foreign, os.DirFS(cached)),
+		os.Chown(filepath.Join(shared, "mscclc"), 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	call := func(args ...string) int {
+		stdout.Reset()
+		stderr.Reset()
+		return main1(args, strings.NewReader(""), &stdout, &stderr)
+	}
+	if code := call("bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--unmeasured", "-o", "x.bundle"); code != 0 {
+		t.Fatal(&stderr)
+	}
+	t.Setenv("XDG_CACHE_HOME", shared)
+	if code := call("with", "--bundle", "x.bundle", "--nccl", "none", "--print"); code != 0 || strings.Contains(stdout.String(), shared) {
+		t.Errorf("%d\n%s%s", code, &stdout, &stderr)
+	}
+	if code := call("with", "--bundle", "x.bundle", "--nccl", "none", "--lib", foreign, "--print"); code == 0 ||
+		!strings.Contains(stderr.String(), "mscclc belongs to another user (65534)") {
+		t.Errorf("--lib: %d\n%s", code, &stderr)
 	}
 }
 

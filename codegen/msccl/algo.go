@@ -1,7 +1,9 @@
 package msccl
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -71,21 +73,24 @@ func (x *reader) spelling(t *tag) {
 	if target == nil {
 		return
 	}
-	want := []int{algoName}
-	if target.Inclusive {
-		want = []int{algoOutofplace, algoMin, algoMax}
-	}
-	for _, i := range want {
-		if v.attr[i] == nil {
-			d := x.report(diag.Malformed, t.whole(), "<algo> lacks attribute %s, which %s wants", algoFields[i].name,
-				target.Name)
-			d.Hint = "a file that was written for another runtime may lack it; mscclc compile --target " + target.Name +
-				" writes it"
+	rewrite := fmt.Sprintf("mscclc compile %s --target %s rewrites it", diag.Printable(x.filename), target.Name)
+	for i := range algoFields {
+		if f := &algoFields[i]; v.attr[i] == nil && slices.Contains(f.wanted, target.Name) {
+			d := x.report(diag.Malformed, t.whole(), "<algo> lacks attribute %s, which %s wants", f.name, target.Name)
+			d.Hint = "a file that was written for another runtime may lack it; " + rewrite
 		}
 	}
-	kind := collectives[x.head.coll]
+	if a := v.attr[algoThreads]; a != nil && !target.Inclusive {
+		if n, ok := number(a.value); !ok || n%32 != 0 {
+			x.report(diag.Unsupported, t.span(a), "nthreads is %q, and %s takes a multiple of 32", diag.Clip(a.value), target.Name)
+		}
+	}
+	kind, known := collectives[x.head.coll]
 	if name, ok := target.Kinds[kind]; !ok && !(target.Custom && kind == ir.Opaque) || ok && name != x.head.coll {
-		x.report(diag.Unsupported, t.span(v.attr[algoColl]), "%s has no collective %q", target.Name, x.head.coll)
+		d := x.report(diag.Unsupported, t.span(v.attr[algoColl]), "%s has no collective %q", target.Name, x.head.coll)
+		if known && ok {
+			d.Hint = fmt.Sprintf("%s calls it %s; %s", target.Name, name, rewrite)
+		}
 	}
 }
 

@@ -1,7 +1,12 @@
 package msccl
 
 import (
+	"bytes"
 	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mscclc/ir/diag"
 )
@@ -12,23 +17,24 @@ type field struct {
 	name        string
 	text        bool
 	optional    bool
-	ignored     bool // may be there and means nothing to us
+	ignored     bool     // may be there and means nothing to us
+	wanted      []string // optional, and targets that want it all the same
 	least, most int64
 }
 
 // The attributes of each element, in the order in which tools write them.
 var (
 	algoFields = []field{
-		{name: "name", text: true, optional: true, most: 255},
+		{name: "name", text: true, optional: true, most: 255, wanted: []string{"msccl"}},
 		{name: "proto", text: true, most: 255},
 		{name: "nchannels", least: 1, most: math.MaxInt32},
 		{name: "nchunksperloop", least: 1, most: math.MaxInt32},
 		{name: "ngpus", least: 1, most: math.MaxInt32},
 		{name: "coll", text: true, most: 255},
 		{name: "inplace", most: 1},
-		{name: "outofplace", optional: true, most: 1},
-		{name: "minBytes", optional: true, most: math.MaxInt64},
-		{name: "maxBytes", optional: true, most: math.MaxInt64},
+		{name: "outofplace", optional: true, most: 1, wanted: []string{"rccl"}},
+		{name: "minBytes", optional: true, most: math.MaxInt64, wanted: []string{"rccl"}},
+		{name: "maxBytes", optional: true, most: math.MaxInt64, wanted: []string{"rccl"}},
 		{name: "nthreads", ignored: true}, {name: "redop", ignored: true},
 		{name: "nthreadblocks", ignored: true}, {name: "maxcount", ignored: true},
 	}
@@ -70,6 +76,7 @@ const (
 	algoOutofplace
 	algoMin
 	algoMax
+	algoThreads
 )
 const (
 	gpuID = iota
@@ -110,50 +117,107 @@ func (v *values) text(i int) string {
 }
 
 // fields matches t's attributes with what the element may have and reports
-// what is missing, doubled, unknown or no number. It says whether all was well.
+// what is missing, doubled, lost, mistaken or no number. It says whether all was well.
 func (x *reader) fields(t *tag, want []field, v *values) bool {
 	*v = values{}
-	good := true
+	good, unknown := true, 0
 	for k := range t.attrs {
 		a := &t.attrs[k]
 		i := findField(want, a.key, k)
 		if i < 0 {
-			x.report(diag.Malformed, t.span(a), "<%s> has no attribute %q", t.name, a.key)
-			good = false
+			unknown++
 			continue
 		}
-		f := &want[i]
 		if v.attr[i] != nil {
-			x.report(diag.Malformed, t.span(a), "attribute %s stands twice", a.key)
+			x.report(diag.Malformed, t.span(a), "attribute %s stands twice", a.key).Hint = "leave one of them out"
 			good = false
 			continue
 		}
 		v.attr[i] = a
-		if f.ignored {
-			continue
+		if f := &want[i]; !f.ignored {
+			good = x.field(t, a, f, &v.num[i]) && good
 		}
-		if f.text {
-			if int64(len(a.value)) > f.most || !printable(a.value) {
-				x.report(diag.Malformed, t.span(a), "the value of %s is no plain text of up to %d bytes", f.name, f.most)
+	}
+	missing := false // what the target wants is reported with its other wishes
+	for i := range want {
+		if f := &want[i]; v.attr[i] == nil && !f.ignored {
+			missing = missing || !f.optional || x.opt.Target != nil && slices.Contains(f.wanted, x.opt.Target.Name)
+			if !f.optional {
+				x.report(diag.Malformed, t.whole(), "<%s> lacks attribute %s", t.name, f.name)
 				good = false
 			}
+		}
+	}
+	if unknown > 0 {
+		good = x.unknown(t, want, missing) && good
+	}
+	return good
+}
+
+// field reads the value of attribute a, a number into n, and says whether it is one that f may have.
+func (x *reader) field(t *tag, a *attr, f *field, n *int64) bool {
+	if a.slot >= mostSlots && x.opt.Target != nil {
+		x.report(diag.Malformed, t.span(a), "%s's reader loses %s: it keeps %d attributes and surplus spaces of a tag",
+			x.opt.Target.Name, f.name, mostSlots).Hint = "leave out what the runtimes ignore, and surplus spaces"
+		return false
+	}
+	if f.text {
+		if int64(len(a.value)) > f.most || !printable(a.value) {
+			x.report(diag.Malformed, t.span(a), "the value of %s is no plain text of up to %d bytes", f.name, f.most)
+			return false
+		}
+		return true
+	}
+	var ok bool
+	if *n, ok = number(a.value); !ok || *n < f.least || *n > f.most {
+		d := x.report(diag.Malformed, t.span(a), "%s is %q, not a number from %d to %d", f.name, diag.Clip(a.value),
+			f.least, f.most)
+		if bytes.IndexByte(a.value, '&') >= 0 {
+			d.Hint = "the runtimes know no entities: write the number itself"
+		}
+		return false
+	}
+	return true
+}
+
+// unknown says of t's attributes that are none of want that the runtimes ignore them. Where one that is wanted is
+// missing, or the name is next to a known one, they are errors.
+func (x *reader) unknown(t *tag, want []field, missing bool) bool {
+	good, known := true, fieldNames[&want[0]]
+	for k := range t.attrs {
+		a := &t.attrs[k]
+		if findField(want, a.key, k) >= 0 {
+			continue
+		} else if x.full() {
+			return false
+		}
+		key := string(diag.Clip(a.key))
+		meant := diag.Slip(key, known)
+		if meant == "" && !missing {
+			x.pass(t.name, a.key, t.span(a))
 			continue
 		}
-		n, ok := number(a.value)
-		if !ok || n < f.least || n > f.most {
-			x.report(diag.Malformed, t.span(a), "%s is %q, not a number from %d to %d", f.name, diag.Clip(a.value),
-				f.least, f.most)
-			good = false
+		if good = false; meant == "" {
+			meant = diag.Meant(key, known)
 		}
-		v.num[i] = n
-	}
-	for i := range want {
-		if f := &want[i]; v.attr[i] == nil && !f.optional && !f.ignored {
-			x.report(diag.Malformed, t.whole(), "<%s> lacks attribute %s", t.name, f.name)
-			good = false
+		d := x.report(diag.Malformed, t.span(a), "<%s> has no attribute %q", t.name, key)
+		d.Hint = "did you mean " + meant + "?"
+		if meant == "" {
+			d.Hint = "it has " + strings.Join(known, ", ")
 		}
 	}
 	return good
+}
+
+// fieldNames has the names of the fields of each element, by its first field.
+var fieldNames = map[*field][]string{}
+
+func init() {
+	for _, list := range [][]field{algoFields, gpuFields, tbFields, stepFields} {
+		for i := range list {
+			fieldNames[&list[0]] = append(fieldNames[&list[0]], list[i].name)
+		}
+	}
 }
 
 // findField finds key among want; it is guess in most files.
@@ -195,11 +259,7 @@ func number(b []byte) (int64, bool) {
 	return int64(n), true
 }
 
+// printable reports whether b is text without control characters.
 func printable(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
+	return utf8.Valid(b) && bytes.IndexFunc(b, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }

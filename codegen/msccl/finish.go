@@ -3,6 +3,7 @@ package msccl
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mscclc/codegen"
 	"mscclc/ir"
@@ -39,11 +40,21 @@ func (x *reader) finish() {
 	}
 	if t := x.opt.Target; t != nil {
 		if x.quirk.text != "" {
-			x.report(diag.Malformed, diag.Span{Pos: x.quirk.pos, Len: 1}, "%s's reader does not take %s", t.Name, x.quirk.text)
+			x.report(diag.Malformed, diag.Span{Pos: x.quirk.pos, Len: 1}, "%s's reader does not take %s", t.Name,
+				x.quirk.text).Hint =
+				fmt.Sprintf("mscclc compile %s --target %s -o NEW.xml writes the program without it", fileWord(x.filename), t.Name)
 		}
 		x.found = append(x.found, codegen.CheckLimits(p, t)...)
 		x.chains()
 	}
+}
+
+// fileWord returns how a hint names a file.
+func fileWord(name string) string {
+	if name == "" || name == "-" || strings.ContainsAny(name, " \t") {
+		return "FILE"
+	}
+	return diag.Printable(name)
 }
 
 // root finds the root of a rooted collective: the one rank that alone has the

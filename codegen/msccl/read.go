@@ -1,6 +1,7 @@
 package msccl
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -18,10 +19,17 @@ import (
 // A file with inplace and outofplace both 1 gives a program with both flags,
 // whose collective is in place; a custom collective becomes ir.Opaque with each
 // rank's buffers as the file says. Sizes are the file's, msccl's default too.
+//
+// What both runtimes ignore, elements and attributes that they do not know, is one warning to opt.Warn.
 func Read(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, error) {
 	x := &reader{tagScanner: newTagScanner(name, r), opt: opt, ranks: map[int32]int{}, at: nowhere}
-	if err := x.file(); err != nil {
+	if t := opt.Target; t != nil && t.Format != codegen.FormatXML {
+		x.opt.Target = nil
+	}
+	if err := x.file(); err != nil { // reading ended there, so what was passed over may be all the file
 		x.found = append(x.found, err.(diag.List)...)
+	} else {
+		x.warn()
 	}
 	if len(x.found) == 0 {
 		x.finish()
@@ -43,6 +51,8 @@ type reader struct {
 	tbs   []tbRecord    // in the file's order
 	v     values
 	at    place // of what is being read
+
+	passed passedOver
 }
 
 // A place is a rank, a thread block and a step, -1 for none.
@@ -76,37 +86,66 @@ func (x *reader) full() bool { return len(x.found) >= diag.MaxUnfolded }
 // file reads the whole file. An error is one after which nothing can be made
 // of the rest; others are in found.
 func (x *reader) file() error {
-	t, err := x.next()
+	t, err := x.first()
 	if err != nil {
 		return err
-	}
-	if t == nil {
-		return x.fail(x.pos(), "the file holds no <algo>")
-	}
-	if t.close || string(t.name) != "algo" {
-		return x.fail(t.pos, "the file begins with <%s>, not <algo>", diag.Clip(t.name))
 	}
 	empty := t.empty
 	x.algo(t)
 	if !empty {
 		err = x.children("algo", "gpu", x.gpu)
 	}
-	if err != nil || x.full() {
-		return err
-	}
-	if t, err = x.next(); err == nil && t != nil {
-		return x.fail(t.pos, "<%s> follows the end of <algo>", diag.Clip(t.name))
+	for err == nil && !x.full() {
+		if t, err = x.next(); err != nil || t == nil {
+			return err
+		}
+		if t.close || x.known(t) != "" {
+			return x.fail(t.pos, "<%s> follows the end of <algo>", diag.Clip(t.name))
+		}
+		err = x.foreign(t, "")
 	}
 	return err
 }
 
+// first returns the tag of <algo>, behind elements that msccl ignores.
+func (x *reader) first() (*tag, error) {
+	var begins error
+	for {
+		t, err := x.next()
+		switch {
+		case begins != nil && (err != nil || t == nil || t.close):
+			return nil, begins
+		case err != nil:
+			return nil, err
+		case t == nil:
+			return nil, x.fail(x.pos(), "the file holds no <algo>")
+		case !t.close && string(t.name) == "algo":
+			if target := x.opt.Target; begins != nil && target != nil && target.Inclusive {
+				x.report(diag.Malformed, t.whole(), "%s looks for the attributes of <algo> in the first element, which this is not",
+					target.Name).Hint = "put what stands before it behind it, or leave it out"
+			}
+			return t, nil
+		}
+		fail := x.fail(t.pos, "the file begins with <%s>, not <algo>", diag.Clip(t.name))
+		if t.close || x.known(t) != "" {
+			return nil, fail
+		}
+		if begins == nil {
+			begins = fail
+		}
+		if x.foreign(t, "") != nil {
+			return nil, begins
+		}
+	}
+}
+
 // unended returns the error of a file that ends inside an element.
 func (x *reader) unended(start diag.Pos, name string) error {
-	ends := map[string]string{"tb": "</tb></gpu></algo>", "gpu": "</gpu></algo>", "algo": "</algo>"}
+	ends := map[string]string{"step": "</step></tb></gpu></algo>", "tb": "</tb></gpu></algo>", "gpu": "</gpu></algo>"}
 	d := diag.New(diag.Malformed, diag.Span{Pos: start, Len: 1 + len(name)}, "<%s> has no end: the file ends before </%s>",
 		name, name)
 	return diag.List{d.WithHint("the file may be cut off: produce it again, or add what is missing, at least %s",
-		ends[name])}
+		cmp.Or(ends[name], "</"+name+">"))}
 }
 
 // children hands each child of parent, all of which are called name, to read,
@@ -125,9 +164,11 @@ func (x *reader) children(parent, name string, read func(*tag) error) error {
 		case t.close:
 			return x.fail(t.pos, "</%s> stands where </%s> is due", diag.Clip(t.name), parent)
 		case string(t.name) != name:
-			return x.fail(t.pos, "<%s> has no place in <%s>", diag.Clip(t.name), parent)
+			err = x.foreign(t, parent)
+		default:
+			err = read(t)
 		}
-		if err := read(t); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -223,9 +264,6 @@ func (x *reader) peer(t *tag, a *attr, does string, rank, peer int32) {
 // step reads one step of the last block of the last rank. Steps are stored
 // with errors too, so that their numbers stay those of the file.
 func (x *reader) step(t *tag) error {
-	if !t.empty {
-		return x.fail(t.pos, "<step> is not empty")
-	}
 	if n := len(x.p.Steps); n == cap(x.p.Steps) { // twice as many: most files are read for their steps
 		x.p.Steps, x.p.Spans = slices.Grow(x.p.Steps, n+1), slices.Grow(x.p.Spans, n+1)
 	}
@@ -237,5 +275,8 @@ func (x *reader) step(t *tag) error {
 		x.fillStep(t, &s)
 	}
 	x.p.Steps = append(x.p.Steps, s)
-	return nil
+	if t.empty {
+		return nil
+	}
+	return x.children("step", "", nil) // the runtimes take </step>, and nothing before it
 }

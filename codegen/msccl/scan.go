@@ -30,6 +30,9 @@ type tagScanner struct {
 
 const maxTag = 1 << 16
 
+// byteOrderMark is how some editors begin a file.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // A quirk is something that XML allows and the runtimes' readers do not.
 type quirk struct {
 	text string
@@ -107,6 +110,10 @@ func (s *tagScanner) next() (*tag, error) {
 			return nil, s.broken()
 		}
 		switch {
+		case s.base+s.at == 0 && s.starts(byteOrderMark):
+			s.odd(s.pos(), "a byte order mark")
+			s.skip(len(byteOrderMark))
+			s.newline = s.base + s.at // columns count from here
 		case s.starts("<!--"):
 			if err := s.comment(); err != nil {
 				return nil, err
@@ -151,7 +158,7 @@ func (s *tagScanner) space() error {
 		}
 		s.skip(i - s.at)
 		if s.at < s.end {
-			if s.buf[s.at] != '<' {
+			if s.buf[s.at] != '<' && !(s.base+s.at == 0 && s.starts(byteOrderMark)) {
 				return s.fail(s.pos(), "text stands between the tags")
 			}
 			return nil
@@ -162,8 +169,21 @@ func (s *tagScanner) space() error {
 	}
 }
 
+// comment skips a comment. The runtimes take its first word for the name of an element.
 func (s *tagScanner) comment() error {
 	start := s.pos()
+	for s.end-s.at < 2+mostName && s.fill() {
+	}
+	word := s.buf[s.at+1 : min(s.end, s.at+2+mostName)]
+	if at := bytes.IndexAny(word, " >/\r\n"); at >= 0 {
+		word = word[:at]
+	}
+	switch {
+	case bytes.IndexByte(word, '=') >= 0:
+		s.odd(start, "a comment with = in its first word")
+	case len(word) > mostName:
+		s.odd(start, "a comment whose first word has more than 250 bytes")
+	}
 	s.skip(len("<!--"))
 	if !s.until("-->") {
 		return s.cut(start, "comment has no end")

@@ -17,10 +17,21 @@ type tag struct {
 	pos   diag.Pos
 }
 
+// An attr is an attribute. Its slot counts the spaces of the tag before it: the runtimes' tokeniser gives each space a
+// place for an attribute, has places for mostSlots, and loses what lies beyond.
 type attr struct {
 	key, value []byte
-	at         int // of the key in raw
+	at         int32 // of the key in raw
+	slot       int32 // from 0
 }
+
+// What the runtimes' tokeniser holds.
+const (
+	mostSlots = 16
+	mostName  = 253 // bytes of an element's name
+	mostKey   = 254 // bytes of an attribute's name
+	mostValue = 255
+)
 
 // pos is the position of byte i of the tag.
 func (t *tag) posAt(i int) diag.Pos {
@@ -38,7 +49,7 @@ func (t *tag) posAt(i int) diag.Pos {
 
 // span returns where attribute a is.
 func (t *tag) span(a *attr) diag.Span {
-	return diag.Span{Pos: t.posAt(a.at), Len: len(a.key)}
+	return diag.Span{Pos: t.posAt(int(a.at)), Len: len(a.key)}
 }
 
 // whole returns the tag's span, cut at the end of its line.
@@ -52,10 +63,10 @@ func (t *tag) whole() diag.Span {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// nameByte reports whether c may stand in a name; the format's are all ASCII.
+// nameByte reports whether c may stand in a name; the format's are all ASCII, and others are passed over.
 func nameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||
-		c == '.' || c == ':'
+		c == '.' || c == ':' || c >= 0x80
 }
 
 // parse takes t.raw apart.
@@ -72,33 +83,37 @@ func (s *tagScanner) parse(t *tag) error {
 	if t.name = raw[start:i]; len(t.name) == 0 {
 		return s.fail(t.posAt(i), "tag has no name")
 	}
-	for {
+	if len(t.name) > mostName {
+		s.odd(t.posAt(start), "a name of more than 253 bytes")
+	}
+	for slots := 0; ; {
 		gap := i
 		for blank(raw[i]) {
 			i++
 		}
+		slots += i - gap
+		if at := bytes.IndexAny(raw[gap:i], "\t\r\n"); at >= 0 {
+			s.odd(t.posAt(gap+at), "a tab or a line end in a tag")
+		}
 		switch {
 		case raw[i] == '>' && i == len(raw)-1:
-			if i > gap {
-				s.odd(t.posAt(gap), "white space at the end of a tag")
+			if t.close && i > gap {
+				s.odd(t.posAt(gap), "white space in a closing tag")
 			}
 			return nil
 		case raw[i] == '/' && i == len(raw)-2 && !t.close:
-			if i > gap {
-				s.odd(t.posAt(gap), "white space at the end of a tag")
-			}
 			t.empty = true
 			return nil
+		case raw[i] == '/' && !t.close && len(bytes.Trim(raw[i+1:len(raw)-1], " \t\r\n")) == 0:
+			d := diag.New(diag.Malformed, diag.Span{Pos: t.posAt(i), Len: len(raw) - i}, "white space stands between / and >")
+			return diag.List{d.WithHint("the end of an empty element is />, without a space in it")}
 		case t.close:
 			return s.fail(t.posAt(i), "closing tag </%s> holds more than its name", t.name)
 		case i == gap:
 			return s.fail(t.posAt(i), "attribute does not begin behind a space")
 		}
-		if i != gap+1 || raw[gap] != ' ' {
-			s.odd(t.posAt(gap), "attributes that are not one space apart")
-		}
 		var err error
-		if i, err = s.attribute(t, i); err != nil {
+		if i, err = s.attribute(t, i, slots-1); err != nil {
 			return err
 		}
 	}
@@ -106,14 +121,17 @@ func (s *tagScanner) parse(t *tag) error {
 
 // attribute reads key="value" from byte i of the tag and returns where it ends.
 // The tag ends in >, which is in no name and in no gap, so no index runs over.
-func (s *tagScanner) attribute(t *tag, i int) (int, error) {
+func (s *tagScanner) attribute(t *tag, i, slot int) (int, error) {
 	raw, start := t.raw, i
 	for nameByte(raw[i]) {
 		i++
 	}
-	a := attr{key: raw[start:i], at: start}
+	a := attr{key: raw[start:i], at: int32(start), slot: int32(slot)}
 	if len(a.key) == 0 {
 		return 0, s.fail(t.posAt(start), "attribute has no name")
+	}
+	if len(a.key) > mostKey {
+		s.odd(t.posAt(start), "a name of more than 254 bytes")
 	}
 	key := i
 	for blank(raw[i]) {
@@ -140,17 +158,12 @@ func (s *tagScanner) attribute(t *tag, i int) (int, error) {
 		return 0, s.fail(t.posAt(i), "the value of %s has no end", a.key)
 	}
 	a.value = raw[i+1 : i+1+n]
-	for at, c := range a.value {
-		if c == '&' || c == '<' {
-			return 0, s.fail(t.posAt(i+1+at), "the value of %s holds %q: the runtimes know no entities", a.key, c)
-		}
+	if at := bytes.IndexByte(a.value, '<'); at >= 0 {
+		return 0, s.fail(t.posAt(i+1+at), "the value of %s holds '<', which no value of XML may", a.key)
 	}
-	if n > 255 {
+	if n > mostValue {
 		s.odd(t.posAt(i), "a value of more than 255 bytes")
 	}
 	t.attrs = append(t.attrs, a)
-	if len(t.attrs) == 17 {
-		s.odd(t.posAt(start), "a tag of more than 16 attributes")
-	}
 	return i + n + 2, nil
 }

@@ -117,6 +117,10 @@ func (x *resolver) header() {
 		x.say(diag.Malformed, Pos{}, "max_message_size", "is less than min_message_size: no size is between them")
 		return
 	}
+	if f.Alignment == 0 {
+		x.say(diag.MSCCLPPZero, Pos{}, "buffer_alignment", "is 0: the executor divides by it, and the process ends")
+		return
+	}
 	if f.MaxBytes == 0 {
 		x.say(diag.Malformed, Pos{}, "max_message_size", "is 0: the plan is for no message")
 		return
@@ -139,6 +143,10 @@ func (x *resolver) collective() {
 	x.p.Coll = c
 	for i := range f.GPUs {
 		c.In, c.Out = max(c.In, int(f.GPUs[i].Input)), max(c.Out, int(f.GPUs[i].Output))
+		x.divides(i)
+	}
+	if len(x.found) > 0 {
+		return
 	}
 	kind, known := ir.KindByName(f.Collective)
 	if !known || kind > ir.AllToAll {
@@ -149,7 +157,7 @@ func (x *resolver) collective() {
 		return
 	}
 	most, pieces := max(c.In, c.Out), n // chunks of the larger buffer, and its pieces
-	if kind == ir.AllReduce || kind == ir.AllGather && c.Out == 0 || kind == ir.ReduceScatter && c.In == 0 {
+	if kind == ir.AllReduce {
 		pieces = 1
 	}
 	if most%pieces != 0 {
@@ -162,14 +170,30 @@ func (x *resolver) collective() {
 	}
 }
 
-// buffers checks a rank's chunks against the collective's. One of the two buffers may be left out.
+// divides checks that a rank has input chunks and output chunks: whenever the executor loads a plan for a size, it
+// divides by both (ExecutionPlan::Impl::checkMessageSize in execution_plan.cc), also where the rank uses one buffer.
+func (x *resolver) divides(rank int) {
+	g := &x.f.GPUs[rank]
+	x.gpu = rank
+	for _, chunks := range []struct {
+		key string
+		n   int32
+	}{{"input_chunks", g.Input}, {"output_chunks", g.Output}} {
+		if chunks.n == 0 {
+			x.say(diag.MSCCLPPZero, g.At, chunks.key, "is 0: the executor divides by it, and the process ends")
+		}
+	}
+	x.gpu = -1
+}
+
+// buffers checks a rank's chunks against the collective's.
 func (x *resolver) buffers(rank int, c *ir.Collective) {
 	g := &x.f.GPUs[rank]
 	x.gpu = rank
-	if in := c.InChunks(rank); g.Input != 0 && int(g.Input) != in {
+	if in := c.InChunks(rank); int(g.Input) != in {
 		x.say(diag.Malformed, g.At, "input_chunks", "is %d where %s has %d", g.Input, c, in)
 	}
-	if out := c.OutChunks(rank); g.Output != 0 && int(g.Output) != out {
+	if out := c.OutChunks(rank); int(g.Output) != out {
 		x.say(diag.Malformed, g.At, "output_chunks", "is %d where %s has %d", g.Output, c, out)
 	}
 	x.gpu = -1
@@ -180,9 +204,6 @@ func (x *resolver) rank(g *GPU, r *ir.ChannelRank) {
 	r.In, r.Out, r.Scratch, r.Semaphores = g.Input, g.Output, g.Scratch, g.Semaphores
 	if int(g.ID) != x.gpu {
 		x.say(diag.Malformed, g.At, "id", "is %d, and stands at %d: the executor takes the place for the rank", g.ID, x.gpu)
-	}
-	if g.Input == 0 && g.Output == 0 {
-		x.say(diag.Malformed, g.At, "input_chunks", "the rank has neither input nor output")
 	}
 	for i := range g.Channels {
 		x.rankChannels(&g.Channels[i], indexed("channels", i), r)
@@ -199,8 +220,6 @@ func (x *resolver) rank(g *GPU, r *ir.ChannelRank) {
 		case int(b.Rank) >= len(x.f.GPUs):
 			x.say(diag.OutOfBounds, b.At, indexed("remote_buffers", i), "rank %d is beyond the last of %d ranks", b.Rank,
 				len(x.f.GPUs))
-		case int(b.Rank) == x.gpu:
-			x.say(diag.Malformed, b.At, indexed("remote_buffers", i), "the rank has itself for another")
 		case len(b.Access) == 0:
 			x.say(diag.Malformed, b.At, indexed("remote_buffers", i)+".access_channel_types",
 				"the buffer is reached through no type of channel")
@@ -215,6 +234,8 @@ func (x *resolver) rank(g *GPU, r *ir.ChannelRank) {
 	}
 }
 
+// rankChannels reads channels of a rank. A channel to the rank itself is its own other end: Communicator::connect and
+// buildSemaphore (communicator.cc) make a connection to the own rank, and send that the semaphore which it has made.
 func (x *resolver) rankChannels(c *Channels, path string, r *ir.ChannelRank) {
 	t := channelTypeByName(c.Type)
 	if n := len(r.Channels[t]) + len(c.Peers) + len(c.Groups); n > form.MaxChannels {
@@ -228,8 +249,6 @@ func (x *resolver) rankChannels(c *Channels, path string, r *ir.ChannelRank) {
 		case int(peer) >= len(x.f.GPUs):
 			x.say(diag.OutOfBounds, c.At, path+"."+indexed("connected_to", i), "rank %d is beyond the last of %d ranks",
 				peer, len(x.f.GPUs))
-		case int(peer) == x.gpu:
-			x.say(diag.Malformed, c.At, path+"."+indexed("connected_to", i), "the rank is connected to itself")
 		}
 		r.Channels[t] = append(r.Channels[t], ir.Channel{Peer: peer})
 	}

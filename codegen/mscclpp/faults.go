@@ -28,10 +28,6 @@ func Faults(p *ir.ChannelProgram) diag.List {
 			}
 		}
 		x.block, x.op = -1, -1
-		if c := &p.Ranks[r]; c.In == 0 || c.Out == 0 {
-			x.at(diag.MSCCLPPZero, -1, "rank %d has %d input chunks and %d output chunks: the executor divides by both",
-				r, c.In, c.Out)
-		}
 		x.half()
 	}
 	x.rank = -1
@@ -107,7 +103,7 @@ func (t opText) String() string { return text.OpText(t.p, t.rank, t.o) }
 
 func (x *faultFinder) move(o, loop *ir.ChannelOp) {
 	text := opText{x.p, o, x.rank}
-	own := func(r *ir.ChannelRef) bool { return r.Rank == int32(x.rank) }
+	own := func(r *ir.ChannelRef) bool { return r.Of(x.rank) }
 	x.far(o, text)
 	packets, plainFar, portSource := false, false, false
 	for i, list := range [][]ir.ChannelRef{o.Srcs, o.Dsts} {
@@ -192,10 +188,10 @@ func (x *faultFinder) smaller(rank int, b ir.Buf) bool {
 func (x *faultFinder) pairs(o *ir.ChannelOp, text opText) {
 	for i := range o.Srcs {
 		switch {
-		case o.Srcs[i].Rank != int32(x.rank) && o.Srcs[i].Index != o.Dsts[i].Index:
+		case !o.Srcs[i].Of(x.rank) && o.Srcs[i].Index != o.Dsts[i].Index:
 			x.at(diag.MSCCLPPGet, o.Pos, "%s has other chunks at its two ends, which the executor swaps", text)
 			return
-		case o.Srcs[i].Rank == int32(x.rank) && o.Srcs[i].Buf != o.Srcs[0].Buf:
+		case o.Srcs[i].Of(x.rank) && o.Srcs[i].Buf != o.Srcs[0].Buf:
 			x.at(diag.MSCCLPPPut, o.Pos, "%s has sources in several buffers, which the executor takes for the first's", text)
 			return
 		}

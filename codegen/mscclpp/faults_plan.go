@@ -12,9 +12,7 @@ import (
 // whole looks at what is of the plan and of no operation.
 func (x *faultFinder) whole() {
 	p := x.p
-	if p.Align == 0 {
-		x.at(diag.MSCCLPPZero, -1, "the alignment is 0: the executor divides by it")
-	} else if p.Align%16 != 0 {
+	if p.Align%16 != 0 {
 		x.at(diag.MSCCLPPAlign, -1, "the alignment is %d bytes, no multiple of the 16 that the executor moves at once",
 			p.Align)
 	}

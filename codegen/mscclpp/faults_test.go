@@ -70,8 +70,6 @@ func TestFaults(t *testing.T) {
 		{"use_double_scratch_buffer true\n" + op + " " + moves("put", o, farS, memory), []diag.Code{diag.MSCCLPPDouble}},
 		{"use_double_scratch_buffer true\n" + op + " " + moves("copy", o, s, memory), nil},
 		{"use_double_scratch_buffer true\n" + op + " " + moves("put", s, far, port), []diag.Code{diag.MSCCLPPDouble}},
-		{"gpus/0/input_chunks 0", []diag.Code{diag.MSCCLPPZero}},
-		{"buffer_alignment 0", []diag.Code{diag.MSCCLPPZero}},
 		{"buffer_alignment 4", []diag.Code{diag.MSCCLPPAlign}},
 		{"buffer_alignment 32", nil},
 		{op + " " + moves("pws", o, far, port), []diag.Code{diag.MSCCLPPPort}},

@@ -27,6 +27,8 @@ type Plan struct {
 	Alignment  int32  // buffer_alignment: bytes
 	MinBytes   uint64 // min_message_size: included
 	MaxBytes   uint64 // max_message_size: included
+
+	Ignored diag.List // warnings of keys that its file has, and MSCCL++ ignores; they are not written
 }
 
 // A Pos is where something stands in a plan's file, zero where it was not read from one.

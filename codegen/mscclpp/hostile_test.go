@@ -34,14 +34,14 @@ func TestHostile(t *testing.T) {
 		{"deep objects", codegentest.Repeated("", `{"gpus":`, ""), "plan is no JSON"},
 		{"deep unknown keys", func(n int) []byte {
 			return []byte(`{"x":` + strings.Repeat("[", 9000) + strings.Repeat(" ", n) + strings.Repeat("]", 9000) + "}")
-		}, `unknown key "x"`},
+		}, "are missing"},
 		{"endless string", codegentest.Repeated(`{"name":"`, "x", ""), "plan is no JSON"},
 		{"endless name", codegentest.Repeated(`{"name":"`, "x", `"}`), "is a string of more than"},
 		{"endless number", codegentest.Repeated(`{"min_message_size":`, "9", `}`), "more than"},
 		{"endless space", codegentest.Repeated("", " \n", "{}"), "are missing"},
 		{"one key over and over", codegentest.Repeated("{", `"name":"a",`, `"name":"b"}`), "stands twice"},
-		{"unknown keys", codegentest.Numbered("{", `"k%[1]d":0,`, `"z":0}`), "unknown key"},
-		{"unknown values", codegentest.Repeated(`{"x":[`, `{"name":"nop"},`, `0]}`), "unknown key"},
+		{"unknown keys", codegentest.Numbered("{", `"k%[1]d":0,`, `"z":0}`), "are missing"},
+		{"unknown values", codegentest.Repeated(`{"x":[`, `{"name":"nop"},`, `0]}`), "are missing"},
 		{"nothing in gpus", codegentest.Repeated(planHead, `{},`, "{}]}"), "are missing"},
 		{"operations", codegentest.Repeated(inBlock, `{"name":"nop"},`, planTail), "operation 65"},
 		{"operations of nothing", codegentest.Repeated(inBlock, `{},`, planTail), "is missing"},
@@ -57,7 +57,7 @@ func TestHostile(t *testing.T) {
 		{"channels to itself", codegentest.Repeated(planHead+tables+`"remote_buffers":[],"channels":[{"channel_type":"port","connected_to":[`, "0,", "0]}]}]}"), "port channels, at most 65536 are read"},
 		{"connections", codegentest.Repeated(planHead+tables+
 			`"remote_buffers":[],"channels":[{"channel_type":"memory","connected_to":[`, "1,", `1]}]},{"id":1,`+other), "memory channels, at most 65536 are read"},
-		{"remote buffers", codegentest.Repeated(planHead+tables+`"channels":[],"remote_buffers":[`, `{"rank":0,"type":"i","access_channel_types":["port"]},`, `{"rank":0,"type":"i","access_channel_types":["port"]}]}]}`), "itself for another"},
+		{"remote buffers", codegentest.Repeated(planHead+tables+`"channels":[],"remote_buffers":[`, `{"rank":0,"type":"i","access_channel_types":["port"]},`, `{"rank":0,"type":"i","access_channel_types":["port"]}]}]}`), "are reached through ports"},
 		{"semaphores", codegentest.Repeated(planHead+tables+`"remote_buffers":[],"channels":[],"semaphores":[`, `{"init_value":1},`, `{"init_value":1}]}]}`), ""},
 		{"switches", codegentest.Repeated(planHead+tables+
 			`"remote_buffers":[],"channels":[{"channel_type":"switch","buffer_type":"i","rank_groups":[`, `{"size":2,"ranks":[0,1]},                    `, `{"size":2,"ranks":[0,1]}]}]},{"id":1,`+other), "the same switch channels"},
@@ -148,6 +148,7 @@ func FuzzRead(f *testing.F) {
 		}
 		if short.Len() < 1<<13 {
 			f.Add(short.Bytes())
+			f.Add(bytes.Replace(short.Bytes(), []byte("{"), []byte(`{"colour":1,`), 1))
 		}
 	}
 	opt := codegen.ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20}

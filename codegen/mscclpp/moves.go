@@ -92,7 +92,7 @@ func (x *resolver) ref(op *Op, path string, b *Operand, letter byte, t ir.Channe
 			return ref
 		}
 		remote := &x.f.GPUs[x.gpu].Remote[x.remote[t][b.ID]]
-		ref.Rank, ref.Buf = remote.Rank, bufByLetter(remote.Buffer[0])
+		ref.Rank, ref.Buf, ref.Remote = remote.Rank, bufByLetter(remote.Buffer[0]), int(remote.Rank) == x.gpu
 		ranks[0] = ref.Rank
 	case Switch:
 		if int(b.ID) >= len(x.channels[ir.SwitchChannel]) {
@@ -189,7 +189,7 @@ func (x *resolver) through(op *Op, row *opRow, o *ir.ChannelOp, r *ir.ChannelRan
 	}
 	for i, c := range o.Channels {
 		far := o.Dsts[i].Rank
-		if far == int32(x.gpu) {
+		if o.Dsts[i].Of(x.gpu) {
 			far = o.Srcs[i].Rank
 		}
 		if peer := r.Channels[o.Type][c].Peer; peer != far {

@@ -54,8 +54,10 @@ func jsonValue(t testing.TB, text []byte) any {
 	return v
 }
 
-// What is the same plan wherever it stands in a file.
-var samePlans = cmp.Options{cmpopts.IgnoreTypes(Pos{}), cmpopts.IgnoreFields(Plan{}, "Filename"), cmpopts.EquateEmpty()}
+// What is the same plan wherever it stands in a file, and with whatever its file had that MSCCL++ ignores.
+var samePlans = cmp.Options{
+	cmpopts.IgnoreTypes(Pos{}), cmpopts.IgnoreFields(Plan{}, "Filename", "Ignored"), cmpopts.EquateEmpty(),
+}
 
 // What is the same program wherever its operations stood.
 var samePrograms = cmp.Options{cmpopts.IgnoreFields(ir.Header{}, "Spans", "Declaration"), cmpopts.EquateEmpty()}

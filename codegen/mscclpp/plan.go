@@ -185,13 +185,13 @@ func (x *maker) buffs(row *opRow, o *ir.ChannelOp, refs []ir.ChannelRef) []Opera
 	for i := range refs {
 		ref := &refs[i]
 		b := Operand{Index: ref.Index, Size: ref.Count, Rank: -1}
-		switch ref.Rank {
-		case int32(x.rankID):
+		switch {
+		case ref.Of(x.rankID):
 			b.Buffer = bufNames[ref.Buf][0]
 			if row.types == viaSwitch {
 				b.Rank = ref.Rank
 			}
-		case ir.AllRanks:
+		case ref.Rank == ir.AllRanks:
 			b.Kind, b.ID = Switch, x.channel(ir.SwitchChannel, ref.Switch)
 		default:
 			b.Kind, b.ID = Remote, x.remote(o.Type, ref)

@@ -23,21 +23,22 @@ func TestPlanCollectives(t *testing.T) {
 		namedBack string
 	}{
 		{"allreduce", 6, 6, "allreduce ranks=3 chunks=6", "allreduce"},
-		{"allreduce", 6, 0, "allreduce ranks=3 chunks=6", "allreduce"},
+		{"allreduce", 6, 0, "output_chunks: is 0", ""},
 		{"allgather", 2, 6, "allgather ranks=3 chunks=2", "allgather"},
-		{"allgather", 0, 6, "allgather ranks=3 chunks=2", "allgather"},
-		{"allgather", 2, 0, "allgather ranks=3 chunks=2", "allgather"},
+		{"allgather", 0, 6, "input_chunks: is 0", ""},
+		{"allgather", 2, 0, "output_chunks: is 0", ""},
 		{"reducescatter", 6, 2, "reducescatter ranks=3 chunks=2", "reducescatter"},
-		{"reducescatter", 0, 2, "reducescatter ranks=3 chunks=2", "reducescatter"},
+		{"reducescatter", 0, 2, "input_chunks: is 0", ""},
 		{"alltoall", 3, 3, "alltoall ranks=3 chunks=1", "alltoall"},
 		{"sendrecv", 2, 2, "opaque ranks=3 chunks=2", "custom"},
 		{"test", 4, 1, "opaque ranks=3 chunks=4", "custom"},
-		{"custom", 0, 5, "opaque ranks=3 chunks=5", "custom"},
+		{"custom", 1, 5, "opaque ranks=3 chunks=5", "custom"},
+		{"custom", 0, 5, "input_chunks: is 0", ""},
 		{"alltoall", 4, 4, "no multiple of its 3 ranks", ""},
 		{"allgather", 2, 5, "no multiple of its 3 ranks", ""},
 		{"allgather", 1, 6, "is 1 where allgather", ""},
 		{"reducescatter", 6, 3, "is 3 where reducescatter", ""},
-		{"allreduce", 0, 0, "neither input nor output", ""},
+		{"allreduce", 0, 0, "input_chunks: is 0", ""},
 	} {
 		var ranks []string
 		for r := range 3 {

@@ -13,19 +13,23 @@ import (
 )
 
 // Read reads an execution plan of MSCCL++, checks all of it and says what it means, both as its file has it and as a
-// program. It is stricter than MSCCL++'s own reader, which takes unknown keys, ids of nothing and chunks beyond their
-// buffers, and overruns its arrays: every key must be known and every id lead somewhere, and the limits of the executor
-// hold. Up to 20 errors are reported, each with its path and position. opt.MaxCells and MaxMoved bound chunks as in
-// msccl.Read.
+// program. Keys that MSCCL++ ignores are warnings in the plan's Ignored, or errors with opt.Strict. In all else it is
+// stricter than MSCCL++'s own reader, which takes ids of nothing and chunks beyond their buffers, and overruns its
+// arrays: every id must lead somewhere, and the limits of the executor hold. Up to 20 errors are reported,
+// each with its path and position. opt.MaxCells and MaxMoved bound chunks as in msccl.Read.
 func Read(name string, r io.Reader, opt codegen.ReadOptions) (*Plan, *ir.ChannelProgram, error) {
 	json := opt.JSON()
 	json.Forms, json.Lists = planForms, [3]string{"gpus", "threadblocks", "ops"}
+	if !opt.Strict {
+		json.Ignore, json.IgnoredBy = diag.MSCCLPPKey, "MSCCL++"
+	}
 	s := &scanner{strictjson.NewReader(name, r, json)}
 	f := &Plan{Filename: name}
 	s.plan(f)
 	if err := s.Finish(); err != nil {
 		return nil, nil, err
 	}
+	f.Ignored = s.Ignored()
 	p, err := f.Channels(opt)
 	if err != nil {
 		return nil, nil, err
@@ -51,7 +55,7 @@ var (
 	planGroupKeys    = []string{"size", "ranks"}
 	planRemoteKeys   = []string{"rank", "type", "access_channel_types"}
 	planBlockKeys    = []string{"id", "ops", "channels", "remote_buffer_refs"}
-	planIDKeys       = []string{"channel_type", "channel_ids"}
+	planIDKeys       = []string{"channel_type", "channel_ids", "buff"}
 	planRemoteIDKeys = []string{"access_channel_type", "remote_buffer_ids"}
 	planPartKeys     = []string{"tb_id", "tbg_size"}
 	planLoopKeys     = []string{"unit_size", "num_chunks"}
@@ -232,11 +236,14 @@ func (s *scanner) ids(list *[]IDs, keys, types []string) {
 	x := IDs{}
 	s.Holds(unsafe.Sizeof(x))
 	seen, start := s.Object(keys, func(key int, at strictjson.Pos) {
-		if key == 0 {
+		switch key {
+		case 0:
 			x.Type = s.OneOf(types...)
 			x.At = s.mark(at)
-		} else {
+		case 1:
 			x.IDs = s.Int32s()
+		default:
+			s.OneOf("i", "o", "s") // MSCCL++ reads it, and uses it for nothing
 		}
 	})
 	s.Missing(keys, 0b11, seen, start)

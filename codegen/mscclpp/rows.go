@@ -54,10 +54,10 @@ func (x *maker) hasShape(shape string, refs []ir.ChannelRef) bool {
 // letter returns the letter of an operand of the rank.
 func (x *maker) letter(ref *ir.ChannelRef) byte {
 	letters := "rq"
-	switch ref.Rank {
-	case int32(x.rankID):
+	switch {
+	case ref.Of(x.rankID):
 		letters = "lp"
-	case ir.AllRanks:
+	case ref.Rank == ir.AllRanks:
 		letters = "mn"
 	}
 	if ref.Packets {

@@ -50,7 +50,7 @@ func planSchema() object {
 			"uniqueItems": true}}, "rank", "type", "access_channel_types")
 	block := closed(object{"id": ref("count"), "ops": object{"type": "array", "items": ref("op"), "maxItems": MaxOps},
 		"channels": array(closed(object{"channel_type": words("memory", "port", "switch"),
-			"channel_ids": ids(0, MaxChannels)}, "channel_type", "channel_ids")),
+			"channel_ids": ids(0, MaxChannels), "buff": words("i", "o", "s")}, "channel_type", "channel_ids")),
 		"remote_buffer_refs": array(closed(object{"access_channel_type": words("memory", "port"), "remote_buffer_ids": ids(0, MaxRemote)}, "access_channel_type", "remote_buffer_ids"))},
 		"id", "ops", "channels")
 	gpu := closed(object{"id": ref("count"), "input_chunks": ref("count"), "output_chunks": ref("count"),

@@ -51,6 +51,9 @@ func (d *reader) ranks(only int) error {
 			return d.fail("the part of rank %d is out of place", r)
 		}
 		end += (size + 7) &^ 7
+		if err := d.padding(row.at+size, end-row.at-size); err != nil {
+			return err
+		}
 		p.Scratch[r] = row.scratch
 		if o := p.OneSided; o != nil {
 			o.Packets[r], o.Flags[r] = row.packets, row.flags

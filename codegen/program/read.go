@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"mscclc/codegen"
 	"mscclc/ir"
@@ -174,19 +175,38 @@ func (d *reader) header() error {
 	return d.fields(h)
 }
 
-// sections reads the section table: sections lie in their order, apart.
+// padding checks that n bytes from at on, which nothing uses, are 0.
+func (d *reader) padding(at, n int64) error {
+	b, err := d.bytes(at, n)
+	if err == nil && slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+		return d.fail("program file is damaged: bytes from %d on, which nothing uses, are not 0", at)
+	}
+	return err
+}
+
+// sections reads the section table: sections lie in their order, each behind less than 8 bytes of 0, as the file's end.
 func (d *reader) sections(h []byte) error {
 	end := uint64(headerSize)
+	if slices.ContainsFunc(h[headerSize-8:], func(c byte) bool { return c != 0 }) {
+		return d.fail("the header of the program file ends in no zeros")
+	}
 	for i := range numSections {
 		o := h[sectionTable+i*sectionSize:]
 		at, n := le.Uint64(o), le.Uint64(o[8:])
-		if at < end || at%8 != 0 || at > uint64(d.size) || n > uint64(d.size)-at {
+		if at < end || at-end >= 8 || at%8 != 0 || at > uint64(d.size) || n > uint64(d.size)-at ||
+			le.Uint32(o[20:]) != 0 || i == secParts && le.Uint32(o[16:]) != 0 {
 			return d.fail("section %d of the program file is out of place", i)
+		}
+		if err := d.padding(int64(end), int64(at-end)); err != nil {
+			return err
 		}
 		d.at[i], d.len[i], d.sums[i] = int64(at), int64(n), le.Uint32(o[16:])
 		end = at + n
 	}
-	return nil
+	if rest := uint64(d.size) - end; rest >= 8 {
+		return d.fail("program file has %d bytes behind its sections", rest)
+	}
+	return d.padding(int64(end), d.size-int64(end))
 }
 
 func (d *reader) fields(h []byte) error {

@@ -74,7 +74,7 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 // where returns where replica 0 of copy 0 of an operand's first chunk lies, or 0 if a launch of few packets cannot
 // have it.
 func (p *OneParams) where(o *OneOperand) uint64 {
-	if o.Rank < 0 || ir.Via(o.Via) == ir.ViaPort {
+	if o.Rank < 0 || ir.Via(o.Via&^oneFresh) == ir.ViaPort {
 		return 0
 	}
 	m, base, mark := &p.Rank[o.Rank], uint64(0), uint64(0)

@@ -2,9 +2,11 @@ package abi
 
 import (
 	"fmt"
+	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 	"mscclc/ir/form"
 )
 
@@ -25,8 +27,12 @@ type Image struct {
 
 	// Even says that all chunks of a call must have the same length.
 	Even bool
-	// Final says that some step has the flag ir.Final.
+	// Final says that some step has the flag ir.Final: averages of integers can be computed.
 	Final bool
+	// Scales says that the tables tell fresh operands from partial sums (eval.Fresh): averages of floats can be computed.
+	// Mixed says why they do not, where the program is at fault.
+	Scales bool
+	Mixed  error
 }
 
 // Chunks returns how many chunks a buffer of a rank has, or -1 if it is no buffer of the program.
@@ -63,6 +69,7 @@ func NewImage(p *ir.Program) (*Image, error) {
 			p.Coll.Chunks)}
 	}
 	b := &imageBuilder{p: p, img: &Image{Program: p, Even: p.Even}, ends: map[Conn]int32{}}
+	b.findFresh()
 	if p.OneSided != nil {
 		return b.img, newOneImage(b)
 	}
@@ -82,6 +89,26 @@ type imageBuilder struct {
 	img  *Image
 	ends map[Conn]int32
 	conn []connEnds
+
+	fresh *eval.Fresh // or nil
+}
+
+// symbolic bounds the programs that findFresh runs on symbolic chunks: as verify does what it proves, by default.
+var symbolic = form.Bounds{Cells: 1 << 26, Memory: math.MaxInt64, Moved: 1 << 28}
+
+// findFresh finds the operands that an average of floats scales. Averages are of all ranks, so that only collectives
+// that say which sums are complete have them.
+func (b *imageBuilder) findFresh() {
+	c := b.p.Coll
+	if !c.SumsKnown() || c.Kind == ir.Custom || c.Ranks == 1 {
+		return
+	}
+	if found := form.Check(b.p, symbolic); len(found) > 0 {
+		b.img.Mixed = found
+		return
+	}
+	b.fresh, b.img.Mixed = eval.FreshOperands(b.p)
+	b.img.Scales = b.img.Mixed == nil
 }
 
 // connEnds is what is known of a connection's two ends: the sequence of counts
@@ -102,7 +129,7 @@ func (b *imageBuilder) block(rank int, tb *ir.TB) {
 	out.Steps = uint32(len(steps))
 	var moved [2]int
 	for s := range steps {
-		step := b.step(&steps[s])
+		step := b.step(&steps[s], int(tb.Steps.First)+s)
 		for way, conn := range [2]int32{out.Send, out.Recv} {
 			if info := steps[s].Op.Info(); way == 0 && info.Sends || way == 1 && info.Receives {
 				moved[way] += int(step.Count)

@@ -2,8 +2,11 @@ package abi
 
 import "mscclc/ir"
 
-// step turns one step into its row.
-func (b *imageBuilder) step(s *ir.Step) Step {
+// Flags of a row beside ir.StepFlags: src is fresh, and what it is combined with.
+const stepFresh, stepFreshWith = 64, 128
+
+// step turns step number of the program into its row.
+func (b *imageBuilder) step(s *ir.Step, number int) Step {
 	info, flags := s.Op.Info(), s.Flags
 	if info.ReadsSrc {
 		b.operand(s, s.SrcBuf, s.Src)
@@ -15,7 +18,14 @@ func (b *imageBuilder) step(s *ir.Step) Step {
 	if s.Op == ir.Nop {
 		flags &^= ir.HasDep // it is one with the step behind it, and says nothing of its own
 	}
-	return Step{Op: uint8(s.Op), SrcBuf: uint8(s.SrcBuf), DstBuf: uint8(s.DstBuf), Flags: uint8(flags),
+	row := uint8(flags)
+	if b.fresh != nil && b.fresh.Src[number] {
+		row |= stepFresh
+	}
+	if b.fresh != nil && b.fresh.With[number] {
+		row |= stepFreshWith
+	}
+	return Step{Op: uint8(s.Op), SrcBuf: uint8(s.SrcBuf), DstBuf: uint8(s.DstBuf), Flags: row,
 		Count: uint32(s.Count), Src: uint32(s.Src), Dst: uint32(s.Dst), Class: uint32(s.Class),
 		DepBlock: s.DepBlock, DepStep: s.DepStep, Chain: 1}
 }

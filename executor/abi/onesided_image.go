@@ -3,6 +3,7 @@ package abi
 import (
 	"math"
 
+	"mscclc/bundle/limits"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -40,15 +41,9 @@ type OneImage struct {
 	Tile    int64
 }
 
-// Limits of the tables' rows.
-const (
-	maxOneCount   = math.MaxUint16
-	maxOneRanks   = math.MaxInt16
-	maxOneColumns = 1 << 12
-)
-
-// MaxOneTile is the most bytes of a chunk that a pass moves.
-const MaxOneTile = 1 << 30
+// maxOneRanks bounds the ranks of a program: rows of operands count them in 16 bits. Package limits has the bounds of
+// all other numbers.
+const maxOneRanks = math.MaxInt16
 
 // oneBuilder makes a OneImage.
 type oneBuilder struct {
@@ -64,7 +59,7 @@ type oneFlag struct{ rank, index int32 }
 func newOneImage(b *imageBuilder) error {
 	p, o := b.p, b.p.OneSided
 	one := &OneImage{Depth: int(o.Depth), OnePass: o.OnePass, Copies: true, Lines: p.Protocol == ir.LL128}
-	if p.Coll.Ranks > maxOneRanks || p.Coll.Chunks > maxOneCount {
+	if p.Coll.Ranks > maxOneRanks || p.Coll.Chunks > limits.Chunks {
 		return diag.List{diag.New(diag.Limit, diag.Span{}, "%d ranks or %d chunks are more than a one-sided program may have",
 			p.Coll.Ranks, p.Coll.Chunks)}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -18,20 +19,17 @@ type OneLayout struct {
 	Scratch, Packets, FlagMem  uint64 // all memory of a rank
 }
 
-// OneAlign is the alignment of chunks in bytes. It keeps them on cache lines of their own.
-const OneAlign = 128
-
 // Layout returns the layout of a rank's memory for o.Columns replicas and passes of o.Tile bytes. It fails if the
 // memory is too large to be addressed.
 func (o *OneImage) Layout() (OneLayout, error) {
-	stride := (uint64(o.Tile) + OneAlign - 1) &^ (OneAlign - 1)
+	stride := (uint64(o.Tile) + limits.ChunkAlign - 1) &^ (limits.ChunkAlign - 1)
 	l := OneLayout{ScratchStride: stride, PacketStride: 2 * stride, Flags: uint64(o.Flags) + uint64(len(o.Blocks))}
 	copies, over := uint64(o.Columns)*uint64(o.Depth), false
 	size := func(factors ...uint64) uint64 {
 		n := uint64(1)
 		for _, f := range factors {
 			high, low := bits.Mul64(n, f)
-			n, over = low, over || high != 0 || low > 1<<48
+			n, over = low, over || high != 0 || low > limits.Address
 		}
 		return n
 	}
@@ -48,7 +46,7 @@ func (o *OneImage) Layout() (OneLayout, error) {
 // Reserve sets what memory is made for, o.Columns and o.Tile: at most so many replicas, and at most `tile` bytes of a
 // chunk in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
 func (o *OneImage) Reserve(columns int, tile int64) error {
-	if columns < 1 || columns > maxOneColumns || tile < 16 || tile > MaxOneTile {
+	if columns < 1 || columns > limits.Replicas || tile < limits.TileAlign || tile > limits.Tile {
 		return fmt.Errorf("%d replicas, or tile iterations of %d bytes, are out of range", columns, tile)
 	}
 	o.Columns, o.Tile = columns, (tile+15)&^15
@@ -61,10 +59,10 @@ func (o *OneImage) Reserve(columns int, tile int64) error {
 // two-sided program. In all other cases it returns `other`.
 func (o *OneImage) UsualTile(other int64) int64 {
 	if (o.Port || o.OnePass) && o.Scratch == 0 && o.Packets == 0 {
-		return MaxOneTile
+		return limits.Tile
 	}
 	if o.Message > 0 && !o.OnePass {
-		return min(other, max(ir.Simple.SlotBytes()/int64(o.Message)&^(OneAlign-1), OneAlign))
+		return min(other, max(ir.Simple.SlotBytes()/int64(o.Message)&^(limits.ChunkAlign-1), limits.ChunkAlign))
 	}
 	return other
 }
@@ -72,10 +70,10 @@ func (o *OneImage) UsualTile(other int64) int64 {
 // Enough returns how many replicas a launch of chunks of so many bytes has: `columns`, or more where launches have one
 // pass and a chunk needs them, up to those that there is memory for.
 func (o *OneImage) Enough(columns int, chunk int64) int {
-	if !o.OnePass || o.Tile < OneAlign {
+	if !o.OnePass || o.Tile < limits.ChunkAlign {
 		return columns
 	}
-	tile := o.Tile &^ (OneAlign - 1) // shares are multiples of that
+	tile := o.Tile &^ (limits.ChunkAlign - 1) // shares are multiples of that
 	return int(max(int64(columns), min(int64(o.Columns), (chunk+tile-1)/tile)))
 }
 
@@ -98,12 +96,13 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 		Chunks:     uint32(geo.Coll.Chunks), Columns: uint32(columns), MaxColumns: uint32(o.Columns), Depth: uint32(o.Depth),
 		Flags: uint32(layout.Flags), AllBlocks: uint32(len(o.Blocks)), RankCount: uint32(geo.Coll.Ranks),
 		DType: uint32(t), RedOp: uint32(op), ElemSize: uint32(t.Size()),
+		Inverse: 1 / float64(geo.Coll.Ranks),
 	}
 	// A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
 	p.Share = max(16, (chunk+uint64(columns)-1)/uint64(columns))
 	align := uint64(16)
 	if p.Share >= 4096 {
-		align = OneAlign
+		align = limits.ChunkAlign
 	}
 	p.Share = (p.Share + align - 1) &^ (align - 1)
 	p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)

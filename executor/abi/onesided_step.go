@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/bundle/limits"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -99,8 +100,8 @@ func alike(a, b *OneStep, operands []OneOperand) bool {
 func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32) error {
 	s := &c.p.Steps[i]
 	src, dst := c.p.OneSided.Sources(s), c.p.OneSided.Dests(s)
-	if s.Count > maxOneCount {
-		d := diag.New(diag.Limit, c.p.Span(s.Pos), "%s moves %d chunks, more than %d", c.p.StepName(i), s.Count, maxOneCount)
+	if s.Count > limits.Chunks {
+		d := diag.New(diag.Limit, c.p.Span(s.Pos), "%s moves %d chunks, more than %d", c.p.StepName(i), s.Count, limits.Chunks)
 		d.Rank, d.Block, d.Step = c.p.Place(i)
 		return diag.List{d}
 	}
@@ -118,8 +119,12 @@ func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32)
 	if s.Op == ir.Move && (len(src) > 1 || src[0].Rank == ir.AllRanks || s.Flags&ir.Final != 0) {
 		c.one.Copies = false
 	}
-	for _, x := range c.p.OneSided.OperandsOf(s) {
-		c.one.Operands = append(c.one.Operands, c.operand(s, &x, signalled))
+	for k, x := range c.p.OneSided.OperandsOf(s) {
+		o := c.operand(s, &x, signalled)
+		if c.fresh != nil && c.fresh.Operands[int(s.Src)+k] {
+			o.Via |= oneFresh
+		}
+		c.one.Operands = append(c.one.Operands, o)
 		c.one.Lines = c.one.Lines && x.Rank != ir.AllRanks
 		switch {
 		case x.Buf == ir.Packets:

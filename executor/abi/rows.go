@@ -7,7 +7,8 @@ import "structs"
 
 // A Step is one step of a two-sided program. Count, Src and Dst are in chunks. Class is the place of the first chunk in
 // its piece. DepBlock, of the same rank, and DepStep are the step that it waits for; DepBlock is -1 if it waits for
-// none. Chain is the number of steps, this one included, that one reduction of several sources does at once.
+// none. Flags are ir.StepFlags, and which of its operands are fresh (eval.Fresh). Chain is the number of steps, this
+// one included, that one reduction of several sources does at once.
 type Step struct {
 	_                      structs.HostLayout
 	Op, SrcBuf, DstBuf     uint8
@@ -108,6 +109,7 @@ type Params struct {
 	Chunks, Slots                                 uint32
 	BlockCount, RankCount                         uint32
 	Proto, DType, RedOp, ElemSize                 uint32
+	Inverse                                       float64 // 1 / RankCount
 }
 
 // TraceTables holds the addresses of the rows and of the first row of each block that a traced launch of a two-sided

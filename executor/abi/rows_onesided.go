@@ -24,6 +24,9 @@ const (
 // lies between the two.
 const oneMeets = 1 << 5
 
+// oneFresh is a bit of OneOperand.Via: a step that folds has the operand as a source that is fresh (eval.Fresh).
+const oneFresh = 1 << 7
+
 // A OneStep is one step of a one-sided program. Its sources are Srcs operands from First on, and its destinations the
 // Dsts operands behind them. First counts from OneBlock.FirstOperand. Group is how many Moves, from this one on, are
 // alike and run together.
@@ -37,7 +40,7 @@ type OneStep struct {
 
 // A OneOperand is one operand of a step. In input and output, A is the piece and B the place in it. Of a flag, A is the
 // number of the signal in its pass, from 1 on, and B how many signals a pass has (a launch, at Enter and Leave). Rank
-// is ir.AllRanks for all ranks at once.
+// is ir.AllRanks for all ranks at once. Via is ir.Via, and whether the operand is fresh.
 type OneOperand struct {
 	_        structs.HostLayout
 	Rank     int16
@@ -46,6 +49,9 @@ type OneOperand struct {
 	A        int32
 	B        uint32
 }
+
+// Fresh reports whether averages of floats scale the operand.
+func (o OneOperand) Fresh() bool { return o.Via&oneFresh != 0 }
 
 // A OneBlock is one thread block of a one-sided program. Number is its number in the whole program. Together is that of
 // ir.TB.
@@ -123,6 +129,7 @@ type OneParams struct {
 	BlockCount, StepCount, OperandCount uint32
 	Inlined, RankCount                  uint32
 	DType, RedOp, ElemSize              uint32
+	Inverse                             float64 // 1 / RankCount
 	All                                 OneSwitch
 	Port, PortEnds                      uint64
 	Rank                                [OneRanks]OneMemory

@@ -57,7 +57,7 @@ func cLayouts() map[string]layout {
 			unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.slot_bytes), unsafe.Offsetof(launch.slot_stride),
 			unsafe.Offsetof(launch.chunks), unsafe.Offsetof(launch.slots), unsafe.Offsetof(launch.block_count),
 			unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.proto), unsafe.Offsetof(launch.dtype),
-			unsafe.Offsetof(launch.redop), unsafe.Offsetof(launch.elem_size)}},
+			unsafe.Offsetof(launch.redop), unsafe.Offsetof(launch.elem_size), unsafe.Offsetof(launch.inverse)}},
 	}
 }
 

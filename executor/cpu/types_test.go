@@ -36,8 +36,12 @@ func operands(dt data.DType, ranks int) [][]byte {
 	return bufs
 }
 
+// largest are the largest numbers of the types.
+var largest = map[data.DType]float64{data.F16: 65504, data.BF16: 0x1.fep127, data.F32: math.MaxFloat32,
+	data.F64: math.MaxFloat64, data.E4M3: 448, data.E5M2: 57344}
+
 // wantFloat returns the reduction of x in order, by the book: f32 for the types
-// below it, one rounding at the end.
+// below it, one rounding at the end. An average scales each operand first.
 func wantFloat(dt data.DType, op data.RedOp, x []float64) float64 {
 	narrow := func(v float64) float64 {
 		if dt == data.F64 {
@@ -45,25 +49,42 @@ func wantFloat(dt data.DType, op data.RedOp, x []float64) float64 {
 		}
 		return float64(float32(v))
 	}
-	acc := x[0]
+	scaled := func(v float64) float64 {
+		if op != data.Avg {
+			return v
+		}
+		if dt == data.E5M2 && math.IsInf(v, 0) {
+			return math.Copysign(57344, v)
+		}
+		return narrow(v * narrow(1/float64(len(x))))
+	}
+	acc := scaled(x[0])
 	for _, v := range x[1:] {
 		switch op {
-		case data.Sum, data.Avg:
+		case data.Sum:
 			acc = narrow(acc + v)
+		case data.Avg: // stays finite
+			v = scaled(v)
+			if sum := narrow(acc + v); math.IsInf(sum, 0) && !math.IsInf(acc, 0) && !math.IsInf(v, 0) {
+				acc = math.Copysign(largest[dt], sum)
+			} else {
+				acc = sum
+			}
 		case data.Prod:
 			acc = narrow(acc * v)
 		case data.Min, data.Max:
 			less := v < acc || v == acc && math.Signbit(v) && !math.Signbit(acc)
 			switch {
-			case v != v || acc != acc:
-				acc = math.NaN()
+			case v != v:
+			case acc != acc:
+				acc = v
 			case less == (op == data.Min):
 				acc = v
 			}
 		}
 	}
-	if op == data.Avg {
-		acc = narrow(acc / float64(len(x)))
+	if op == data.Avg && !math.IsInf(acc, 0) {
+		acc = max(-largest[dt], min(largest[dt], acc))
 	}
 	var buf [8]byte
 	dt.PutFloat(buf[:], 0, acc)

@@ -16,6 +16,7 @@ type Buffers struct {
 	RedOp RedOp
 
 	seed    uint64
+	edges   bool   // elements are from the edges of the type
 	poison  []byte // what stands in memory that nobody has written, over and over
 	rank    []rankData
 	initial [][]byte // each rank's input before the run
@@ -34,17 +35,26 @@ const guard = 256
 
 // New makes the buffers of a call and fills them. The same seed gives the same elements.
 func New(geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
-	ranks := make([]int, geo.Coll.Ranks)
+	return NewFor(allRanks(geo.Coll.Ranks), geo, t, op, seed)
+}
+
+// allRanks returns the numbers of so many ranks.
+func allRanks(n int) []int {
+	ranks := make([]int, n)
 	for i := range ranks {
 		ranks[i] = i
 	}
-	return NewFor(ranks, geo, t, op, seed)
+	return ranks
 }
 
 // NewFor makes the buffers of some ranks. Only these may be asked for and checked. What a check needs of other ranks'
 // inputs it makes anew.
 func NewFor(ranks []int, geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
-	d := &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed, rank: make([]rankData, geo.Coll.Ranks),
+	return newBuffers(ranks, geo, t, op, seed, false)
+}
+
+func newBuffers(ranks []int, geo Geometry, t DType, op RedOp, seed uint64, edges bool) *Buffers {
+	d := &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed, edges: edges, rank: make([]rankData, geo.Coll.Ranks),
 		initial: make([][]byte, geo.Coll.Ranks)}
 	size := int64(t.Size())
 	d.poison = newPoison(seed)
@@ -190,11 +200,7 @@ func (r *Report) Err() error {
 // Check compares every output with the collective computed directly, and looks
 // at the guards and at inputs that are not outputs.
 func (d *Buffers) Check() Report {
-	ranks := make([]int, len(d.rank))
-	for i := range ranks {
-		ranks[i] = i
-	}
-	return d.CheckRanks(ranks)
+	return d.CheckRanks(allRanks(len(d.rank)))
 }
 
 // CheckRanks looks at some ranks only.

@@ -11,14 +11,27 @@ type fold struct {
 	op    RedOp
 	info  *DTypeInfo
 	parts int
-	grown float64 // by the roundings of a reduction
-	once  float64 // by one
+
+	// Of floats: how much the roundings of a reduction grow an error, and what an average multiplies inputs by. largest
+	// is the type's largest number, and what is over or more rounds to an infinity. saturates says that it does not.
+	grown, scale  float64
+	largest, over float64
+	saturates     bool
 }
 
 func newFold(t DType, op RedOp, parts int) *fold {
 	f := &fold{t: t, op: op, info: t.Info(), parts: parts}
 	if f.info.Float {
-		f.grown, f.once = grown(t, parts-1), grown(t, 1)
+		f.grown, f.scale = grown(t, parts-1), 1
+		f.largest = largest(t)
+		f.over = f.largest + f.largest*math.Ldexp(1, -f.info.Mantissa)/2
+		if t == F64 { // it is computed in f64
+			f.over = math.Inf(1)
+		}
+		f.saturates = t == E4M3 || t == E5M2
+	}
+	if op == Avg {
+		f.scale = 1 / float64(parts)
 	}
 	return f
 }
@@ -94,107 +107,25 @@ func (f *fold) wrapped(acc []uint64) {
 	}
 }
 
-// extremes are the smallest or largest elements, or NaN where there is one.
+// extremes are the smallest or largest numbers, or NaN where there is none.
 func (f *fold) extremes(operands [][]byte, at int64, acc []float64) {
 	var room [runElems]float64
 	x := room[:len(acc)]
 	f.t.floats(acc, operands[0][at:])
 	for _, buf := range operands[1:] {
 		f.t.floats(x, buf[at:])
-		if f.op == Min {
-			for i, v := range x {
+		for i, v := range x {
+			switch {
+			case v != v:
+			case acc[i] != acc[i]:
+				acc[i] = v
+			case f.op == Min:
 				acc[i] = min(acc[i], v)
-			}
-		} else {
-			for i, v := range x {
+			default:
 				acc[i] = max(acc[i], v)
 			}
 		}
 	}
-}
-
-// products bounds by how much a result that was computed in the type, in whatever order, may differ:
-// of powers of two not at all.
-func (f *fold) products(operands [][]byte, at int64, value, bound []float64) {
-	var room [runElems]float64
-	var rounded [runElems]bool
-	x := room[:len(value)]
-	for i := range value {
-		value[i] = 1
-	}
-	for _, buf := range operands {
-		f.t.floats(x, buf[at:])
-		for i, v := range x {
-			value[i] *= v
-			rounded[i] = rounded[i] || !power(v)
-		}
-	}
-	for i, v := range value {
-		if bound[i] = 0; rounded[i] {
-			bound[i] = math.Abs(v) * (f.grown + float64(f.parts)*0x1p-53)
-		}
-	}
-}
-
-// power reports whether v is a power of two, or minus one.
-func power(v float64) bool {
-	m, _ := math.Frexp(v)
-	return m == 0.5 || m == -0.5
-}
-
-// sums adds elements with a compensation of what each addition lost, and the
-// magnitudes. A sum is exact in any order if everything is a multiple of one power
-// of two and the sum of magnitudes has no more bits than the type; else it may differ
-// by a bound.
-func (f *fold) sums(operands [][]byte, at int64, value, bound []float64) {
-	var room, lost, size [runElems]float64
-	var low [runElems]int
-	x := room[:len(value)]
-	clear(value)
-	for i := range x {
-		low[i] = math.MaxInt
-	}
-	for _, buf := range operands {
-		f.t.floats(x, buf[at:])
-		for i, v := range x {
-			had := value[i]
-			s := had + v
-			back := s - had
-			lost[i] += (had - (s - back)) + (v - back) // what v's addition lost, exactly
-			value[i] = s
-			size[i] += math.Abs(v)
-			if v != 0 {
-				low[i] = min(low[i], lowest(v))
-			}
-		}
-	}
-	for i, v := range value {
-		v += lost[i]
-		exact := size[i] == 0 || low[i] >= f.info.MinExp && size[i] <= math.Ldexp(1, low[i]+f.info.Mantissa)
-		b := 0.0
-		if !exact {
-			b = size[i] * (f.grown + 0x1p-53)
-		}
-		if f.op == Avg {
-			v, b = f.average(v, b, exact)
-		}
-		value[i], bound[i] = v, b
-	}
-}
-
-// average divides a sum, with the roundings of the type where the sum is exact.
-func (f *fold) average(value, bound float64, exact bool) (float64, float64) {
-	n := float64(f.parts)
-	if exact {
-		var buf [8]byte
-		if f.t != F64 {
-			f.t.PutFloat(buf[:], 0, float64(float32(value)/float32(n)))
-			return f.t.Float(buf[:], 0), 0
-		}
-		return value / n, 0
-	}
-	value, bound = value/n, bound/n
-	return value, bound + (math.Abs(value)+bound)*f.once + math.Ldexp(1, f.info.MinExp)
 }
 
 // grown is (1+u)^roundings - 1, where u is the roundoff of one operation.

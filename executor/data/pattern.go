@@ -159,21 +159,59 @@ func (p *Pattern) compare(run, likely []byte, first int, exp *expected) (wrong i
 	return wrong
 }
 
+// CheckParts compares got with the reduction of some inputs, each from an element of its own on.
+func (p *Pattern) CheckParts(got []byte, parts []Source) (wrong int64) {
+	f, size := newFold(p.DType, p.RedOp, len(parts)), p.DType.Size()
+	operands, likely := make([][]byte, len(parts)), make([]byte, runElems*size)
+	exp := expected{ints: make([]uint64, runElems)}
+	if p.DType.Info().Float {
+		exp = expected{value: make([]float64, runElems), bound: make([]float64, runElems)}
+	}
+	for at := int64(0); len(got) > 0; {
+		n := min(len(got)/size, runElems, p.elems)
+		for i, s := range parts {
+			operands[i] = p.input[s.Rank][int((s.At+at)%int64(p.elems))*size:]
+		}
+		want, run := exp.part(0, int64(n)), got[:n*size]
+		f.run(operands, 0, want)
+		if want.ints != nil {
+			p.DType.putInts(likely, want.ints)
+		} else {
+			p.DType.putFloats(likely, want.value)
+		}
+		if !bytes.Equal(run, likely[:n*size]) {
+			wrong += p.compare(run, likely, 0, &want)
+		}
+		got, at = got[n*size:], at+int64(n)
+	}
+	return wrong
+}
+
 // A Share is a run of elements of a rank's output, and what it must be: the
-// reduction of all ranks' inputs from element At on, or the input of rank From.
+// reduction of all ranks' inputs from element At on, or the input of rank From, or the reduction of Parts.
 type Share struct {
 	First, Elems int64
 	Sum          bool
 	From         int
 	At           int64
+	Parts        []Source // or nil
 }
 
-// Shares returns what a rank's output must hold at the end of a call, piece by piece. It leaves out pieces that may
-// hold anything. Of custom collectives, whose outputs are no such pieces, ok is false.
+// A Source is the input of a rank from an element on.
+type Source struct {
+	Rank int
+	At   int64
+}
+
+// Shares returns what a rank's output must hold at the end of a call, piece by piece, of a custom collective chunk by
+// chunk. It leaves out what may hold anything. Where nobody knows what a program computes, ok is false.
 func (g Geometry) Shares(rank int) (list []Share, ok bool) {
 	c := *g.Coll
-	if c.Kind == ir.Custom || c.Kind == ir.Opaque {
+	switch c.Kind {
+	case ir.Opaque:
 		return nil, false
+	case ir.Custom:
+		return g.customShares(rank), true
 	}
 	c.Chunks = 1 // chunks of a piece lie one after the other
 	for i := range c.OutChunks(rank) {
@@ -184,6 +222,22 @@ func (g Geometry) Shares(rank int) (list []Share, ok bool) {
 		}
 	}
 	return list, true
+}
+
+// customShares is Shares of a custom collective.
+func (g Geometry) customShares(rank int) (list []Share) {
+	for i := range g.Coll.OutChunks(rank) {
+		w, elems := g.Coll.Want(rank, i), g.Length(g.Coll.Class(i))
+		if w.Any || elems == 0 {
+			continue
+		}
+		s := Share{First: g.Offset(i), Elems: elems, From: int(w.Part.Rank), At: g.Offset(int(w.Part.Index))}
+		for _, part := range w.List {
+			s.Parts = append(s.Parts, Source{int(part.Rank), g.Offset(int(part.Index))})
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 // Period returns the bytes after which a rank's input repeats.

@@ -84,7 +84,9 @@ func patternRun(t *testing.T, p *ir.Program, dt data.DType, op data.RedOp, elems
 		}
 		for _, s := range shares {
 			got := outs[r][s.First*size : (s.First+s.Elems)*size]
-			if s.Sum {
+			if s.Parts != nil {
+				wrong += d.CheckParts(got, s.Parts)
+			} else if s.Sum {
 				wrong += d.CheckSum(got, s.At)
 			} else {
 				wrong += d.CheckCopy(got, s.From, s.At)
@@ -100,7 +102,7 @@ func patternRun(t *testing.T, p *ir.Program, dt data.DType, op data.RedOp, elems
 func TestPattern(t *testing.T) {
 	for _, dt := range []data.DType{data.U8, data.I32, data.BF16, data.F64, data.E4M3} {
 		for _, name := range []string{"allreduce/ring", "allgather/ring", "reducescatter/ring", "alltoall/one_step",
-			"broadcast/binomial", "reduce/binomial"} {
+			"broadcast/binomial", "reduce/binomial", "scan/chain"} {
 			for _, elems := range []int64{1, 1000, 300_007} {
 				if elems > 1000 && dt != data.BF16 && dt != data.I32 {
 					continue
@@ -122,6 +124,12 @@ func TestPattern(t *testing.T) {
 					t.Errorf("%s %v %d: %d wrong, of 2 spoilt", name, dt, elems, wrong)
 				}
 			}
+		}
+	}
+	for _, elems := range []int64{1000, 300_008} {
+		if wrong, checked := patternRun(t, catalog(t, "halo/direct", 3), data.BF16, data.Sum, elems, nil); wrong != 0 ||
+			checked < elems {
+			t.Errorf("halo/direct: %d of %d wrong", wrong, checked)
 		}
 	}
 	for _, op := range []data.RedOp{data.Prod, data.Min, data.Max, data.Avg} {

@@ -28,6 +28,10 @@ func (d *Buffers) generate() {
 // random makes a rank's input from element first on.
 func (d *Buffers) random(buf []byte, rank int, first int64) {
 	size, float := int64(d.DType.Size()), newRandomFloat(d)
+	var ends *edge
+	if d.edges {
+		ends = newEdge(d.DType)
+	}
 	var ints [runElems]uint64
 	var floats [runElems]float64
 	for ; len(buf) > 0; first += runElems {
@@ -35,8 +39,15 @@ func (d *Buffers) random(buf []byte, rank int, first int64) {
 		for i := range n {
 			at := mix(d.seed + uint64(first+i)) // of all ranks
 			own := mix(at ^ uint64(rank)<<32)
-			if ints[i] = own; d.DType.Info().Float {
+			switch {
+			case d.DType.Info().Float && d.edges:
+				floats[i] = ends.float(at, own)
+			case d.DType.Info().Float:
 				floats[i] = float.of(rank, at, own)
+			case d.edges:
+				ints[i] = ends.int(at, own)
+			default:
+				ints[i] = own
 			}
 		}
 		if d.DType.Info().Float {

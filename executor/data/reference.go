@@ -276,7 +276,7 @@ func (d *Buffers) compare(got []byte, exp *expected) (wrong int64, first int) {
 // near reports whether got may be the result where want is, within a bound. A NaN on one side only
 // compares false.
 func near(got, want, bound float64) bool {
-	return got == want || math.Abs(got-want) <= bound || got != got && want != want
+	return got == want || math.Abs(got-want) <= bound || got != got && want != want || math.IsInf(bound, 1)
 }
 
 // differ shows an element of a run that is wrong.

@@ -114,8 +114,8 @@ func DTypeOf[T Number]() DType {
 // A RedOp is the reduction of a call.
 type RedOp uint8
 
-// The reductions, numbered as in kernels/abi/rows.h. Avg is the sum, divided by the
-// number of ranks at the steps that make a complete sum.
+// The reductions, numbered as in kernels/abi/rows.h. Avg of floats is the sum of inputs that are each multiplied by
+// 1/ranks first. Avg of integers is the sum, which wraps, divided by the number of ranks: the fraction is dropped.
 const (
 	Sum RedOp = iota
 	Prod

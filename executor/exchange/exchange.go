@@ -31,6 +31,7 @@ type exchange struct {
 	links       []*link    // at the hub by process, elsewhere the hub's alone
 	patience    atomic.Int64
 	about       about
+	cards       []string                // see Cards
 	failed      atomic.Pointer[Failure] // the last that Agree has returned
 
 	mu     sync.Mutex
@@ -44,19 +45,22 @@ type exchange struct {
 const maxProcesses = 4096
 
 // Join makes this process number index of a job of size processes, and waits until all have come. Process 0 listens at
-// the address (host:port), and the others dial it.
-func Join(ctx context.Context, address string, index, size int) (*Member, error) {
+// the place, and the others dial it.
+func Join(ctx context.Context, p Place, index, size int) (*Member, error) {
 	if size < 1 || size > maxProcesses || index < 0 || index >= size {
 		return nil, fmt.Errorf("process %d of a job of %d", index, size)
+	}
+	if len(p.Ports) == 0 {
+		return nil, fmt.Errorf("no port of %s to meet at", p.Host)
 	}
 	x := newMember(index, size)
 	join := x.dial
 	if index == 0 {
 		join = x.listen
 	}
-	if err := join(ctx, address); err != nil {
+	if err := join(ctx, &p); err != nil {
 		x.end(err, false)
-		return nil, fmt.Errorf("process %d of %d, by %s: %w", index, size, address, err)
+		return nil, fmt.Errorf("process %d of %d, by %s: %w", index, size, &p, err)
 	}
 	return x, nil
 }

@@ -32,7 +32,7 @@ func job(t *testing.T, size int, f func(ctx context.Context, x *Member) error) [
 	var wait sync.WaitGroup
 	for i := range size {
 		wait.Go(func() {
-			x, err := Join(ctx, at, i, size)
+			x, err := Join(ctx, At(at), i, size)
 			if err == nil {
 				defer x.Close()
 				err = f(ctx, x)
@@ -83,7 +83,7 @@ func TestSilentStrangers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	join := func(i int) {
-		x, err := Join(ctx, at, i, 2)
+		x, err := Join(ctx, At(at), i, 2)
 		if err == nil {
 			defer x.Close()
 			err = gathers(ctx, x)
@@ -199,40 +199,6 @@ func TestExchangeEnds(t *testing.T) {
 	}
 }
 
-// TestExchangeMismatch joins jobs of different sizes, and twice the same process.
-func TestExchangeMismatch(t *testing.T) {
-	for _, others := range [][2]int{{1, 2}, {0, 3}} {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		at := address(t)
-		errs := make(chan error, 1)
-		go func() {
-			_, err := Join(ctx, at, others[0], others[1])
-			errs <- err
-		}()
-		if others[0] == 1 {
-			if _, err := Join(ctx, at, 0, 3); err == nil ||
-				!strings.Contains(err.Error(), "process 1 counts 2 processes, and process 0 counts 3") {
-				t.Errorf("the hub: %v", err)
-			}
-			if err := <-errs; err == nil ||
-				!strings.Contains(err.Error(), "process 0 counts 3 processes, and process 1 counts 2") {
-				t.Errorf("the other: %v", err)
-			}
-		} else {
-			first := make(chan error, 1)
-			go func() {
-				_, err := Join(ctx, at, 2, 3)
-				first <- err
-			}()
-			_, second := Join(ctx, at, 2, 3)
-			if err := errors.Join(<-errs, <-first, second); err == nil || !strings.Contains(err.Error(), "two processes 2") {
-				t.Errorf("got %v", err)
-			}
-		}
-		cancel()
-	}
-}
-
 // TestExchangePort has the hub's port be in use: process 0 says at once which it is, and how to name another.
 func TestExchangePort(t *testing.T) {
 	ear, err := net.Listen("tcp", "127.0.0.1:0")
@@ -240,7 +206,7 @@ func TestExchangePort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ear.Close()
-	_, err = Join(t.Context(), ear.Addr().String(), 0, 2)
+	_, err = Join(t.Context(), At(ear.Addr().String()), 0, 2)
 	for _, want := range []string{ear.Addr().String(), "MSCCLC_HUB", "MASTER_PORT", "in use"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v says nothing of %s", err, want)
@@ -252,7 +218,7 @@ func TestExchangePort(t *testing.T) {
 func TestExchangeWaits(t *testing.T) {
 	for index := range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, err := Join(ctx, address(t), index, 2); !errors.Is(err, context.DeadlineExceeded) ||
+		if _, err := Join(ctx, At(address(t)), index, 2); !errors.Is(err, context.DeadlineExceeded) ||
 			!strings.Contains(err.Error(), fmt.Sprintf("process %d has not come", 1-index)) {
 			t.Errorf("process %d: %v", index, err)
 		}

@@ -18,7 +18,10 @@ import (
 // many bytes as the length says. A note begins with its topic, 64 bits, and the
 // process that it comes from, 32.
 const (
-	frameHello byte = iota // index and size, behind helloMagic
+	frameHello byte = iota // a hello, or a question
+	frameProof
+	frameWelcome // the hub's proof
+	frameRefused // a verdict, and why
 	frameGather
 	frameNote
 	frameLost // a process, and why
@@ -62,9 +65,12 @@ func (l *link) send(kind byte, body []byte) error {
 	l.write.Lock()
 	defer l.write.Unlock()
 	l.conn.SetWriteDeadline(time.Now().Add(linkWrites))
-	frame := append(append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), kind), body...)
-	_, err := l.conn.Write(frame)
+	_, err := l.conn.Write(frame(kind, body))
 	return err
+}
+
+func frame(kind byte, body []byte) []byte {
+	return append(append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), kind), body...)
 }
 
 func readFrame(r io.Reader, most uint32) (kind byte, body []byte, err error) {

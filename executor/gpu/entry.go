@@ -23,8 +23,12 @@ func OneEntry(r *executor.Ready, copies, port bool) string {
 		return "mscclc_onesided" + lines
 	case copies:
 		return "mscclc_onesided_copy"
-	case data.RedOp(r.One.RedOp) == data.Sum || data.RedOp(r.One.RedOp) == data.Avg: // a sum, divided at its end
+	}
+	switch t, op := data.DType(r.One.DType), data.RedOp(r.One.RedOp); {
+	case op == data.Sum, op == data.Avg && !t.Info().Float: // a sum, divided at its end
 		return "mscclc_onesided_sum"
+	case op == data.Avg && (t == data.F16 || t == data.BF16 || t == data.F32): // others go by the entry for all
+		return "mscclc_onesided_avg"
 	}
 	return "mscclc_onesided"
 }

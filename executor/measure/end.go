@@ -82,7 +82,7 @@ func newEnd(x *exchange.Member, node []int) (*end, error) {
 		e.posted[kind], e.got[kind] = make([]uint64, len(node)), make([]uint64, len(node))
 	}
 	e.peers = e.peersOf(e.me)
-	proxy, name, err := carrier()
+	proxy, name, err := e.carrier()
 	if err != nil {
 		return e, err
 	}

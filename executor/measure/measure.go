@@ -244,8 +244,8 @@ func (e *end) copies(ctx context.Context) (float64, error) {
 }
 
 // carrier returns the proxy of this process, and what it says of itself.
-func carrier() (*transport.Proxy, string, error) {
-	p, err := transport.Shared("")
+func (e *end) carrier() (*transport.Proxy, string, error) {
+	p, err := transport.Shared("", e.x.Cards())
 	if err != nil {
 		return nil, "", err
 	}

@@ -75,10 +75,12 @@ func (j *job) says(t *testing.T, codes []int, but int, want string) {
 	}
 }
 
-// Limits of when processes report one that is dead, and one that is silent or cannot be reached.
+// Limits of when processes report one that is dead, and one that is silent or cannot be reached, where it may be silent
+// as briefly says.
 const (
 	deadLimit   = 2 * time.Second
 	silentLimit = 5 * time.Second
+	briefly     = "MSCCLC_SILENCE=4"
 )
 
 // report waits until all processes but one have said something that matches, and checks that all do within a limit.
@@ -128,7 +130,7 @@ func TestStopped(t *testing.T) {
 		t.Errorf("not checked: %s", text)
 	}
 
-	j = under(t, n, nil, long...)
+	j = under(t, n, []string{briefly}, long...)
 	j.processes[2].Process.Signal(syscall.SIGSTOP)
 	stopped := time.AfterFunc(40*time.Second, func() { j.processes[2].Process.Kill() })
 	defer stopped.Stop()
@@ -139,26 +141,44 @@ func TestStopped(t *testing.T) {
 	j.says(t, j.within(t, time.Minute), 2, `process 2`)
 }
 
-// A link that is cut for good is an error, on both sides. One that is mended soon is an error or nothing: TCP sends
-// again.
+// A link that is cut for good is an error, on both sides.
 func TestCut(t *testing.T) {
 	hasUCX(t)
 	n := hosts.New(t, 2)
-	j := under(t, n, nil, long...)
+	j := under(t, n, []string{briefly}, long...)
 	n.Hosts[1].Cut(t)
 	j.report(t, -1, `process [0-3]`, silentLimit)
-	codes := j.within(t, time.Minute)
-	j.says(t, codes, -1, `process [0-3]`)
-	n.Hosts[1].Mend(t)
+	j.says(t, j.within(t, time.Minute), -1, `process [0-3]`)
+}
 
+// TestOutage: a link that comes back after 10 s is no error. TCP sends again within the 15 s that a process may be
+// silent.
+func TestOutage(t *testing.T) {
+	hasUCX(t)
+	n := hosts.New(t, 2)
 	args := append([]string(nil), long...)
-	args[len(args)-5] = "60"
-	j = under(t, n, nil, args...)
+	args[len(args)-5] = "60" // replays
+	args[len(args)-1] = "1m" // a call may wait longer than the outage
+	j := under(t, n, nil, args...)
 	n.Hosts[1].Cut(t)
-	time.Sleep(time.Second)
+	time.Sleep(10 * time.Second)
 	n.Hosts[1].Mend(t)
-	codes = j.within(t, 2*time.Minute)
-	if text := j.out[0].String(); codes[0] == 0 && !strings.Contains(text, "Out of bounds values : 0 OK") {
-		t.Errorf("a result that is wrong: %s", text)
+	for i, code := range j.within(t, 2*time.Minute) {
+		if code != 0 {
+			t.Errorf("process %d ended with %d: %s", i, code, j.out[i].String())
+		}
+	}
+	if text := j.out[0].String(); !strings.Contains(text, "Out of bounds values : 0 OK") {
+		t.Errorf("not checked: %s", text)
+	}
+}
+
+// TestSilence: a silence that is no number of seconds is an error that says what it must be.
+func TestSilence(t *testing.T) {
+	hasUCX(t)
+	n := hosts.New(t, 2)
+	for _, wrong := range []string{"0", "3601", "15s", "-1"} {
+		j := start(t, n, 1, []string{"MSCCLC_SILENCE=" + wrong}, ring...)
+		j.says(t, j.within(t, time.Minute), -1, `MSCCLC_SILENCE is "`+wrong+`", and must be a number from 1 to 3600`)
 	}
 }

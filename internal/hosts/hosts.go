@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -79,6 +80,42 @@ func (n *Network) close(t testing.TB) {
 // Command returns a command that runs on the host. Its environment is that of the test.
 func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", h.name, name}, args...)...)
+}
+
+// Names gives the host a file of names of its own, with these lines, until the test ends.
+func (h *Host) Names(t testing.TB, lines ...string) {
+	t.Helper()
+	dir := filepath.Join("/etc/netns", h.name) // ip netns exec puts what is in it over /etc
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		os.RemoveAll(dir)
+		os.Remove("/etc/netns") // if it is empty
+	})
+	if err := os.WriteFile(filepath.Join(dir, "hosts"), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Also gives the host's card another address, with a mask.
+func (h *Host) Also(t testing.TB, address string) {
+	t.Helper()
+	args := []string{"-n", h.name, "addr", "add", address, "dev", "eth0"}
+	if strings.Contains(address, ":") {
+		args = append(args, "nodad")
+	}
+	h.of.must(t, "ip", args...)
+}
+
+// Card gives the host another card, which leads nowhere, with an address and its mask.
+func (h *Host) Card(t testing.TB, name, address string) {
+	t.Helper()
+	h.of.must(t, "ip", "-n", h.name, "link", "add", name, "type", "veth", "peer", "name", "peer-"+name)
+	for _, end := range []string{name, "peer-" + name} {
+		h.of.must(t, "ip", "-n", h.name, "link", "set", end, "up")
+	}
+	h.of.must(t, "ip", "-n", h.name, "addr", "add", address, "dev", name)
 }
 
 // Cut takes the host's link to the bridge down, and Mend up again.

@@ -64,7 +64,7 @@ func TestLimits(t *testing.T) {
 		for _, a := range accidents {
 			t.Run(c.name+"/"+a.name, func(t *testing.T) {
 				n := hosts.New(t, 2)
-				j := underWay(t, n, nil, c.meet, c.args...)
+				j := underWay(t, n, []string{briefly}, c.meet, c.args...)
 				a.do(t, n, j)
 				begin := time.Now()
 				j.report(t, a.gone, a.names()+says, a.limit)

@@ -42,7 +42,7 @@ func TestRelay(t *testing.T) {
 func TestRelayKilled(t *testing.T) {
 	engines(t, func(t *testing.T, n *hosts.Network, env []string) {
 		relay := n.Hosts[1].Relay(t, hosts.Line{Delay: time.Millisecond})
-		j := under(t, n, env, "bench", "allreduce/hierarchical", "-p", "nodes=2", "-p", "gpus=2", "--sided", "one",
+		j := under(t, n, append(env, briefly), "bench", "allreduce/hierarchical", "-p", "nodes=2", "-p", "gpus=2", "--sided", "one",
 			"--nodes", "2", "-b", "64K", "-e", "64K", "--replays", "100000", "--timeout", "10s")
 		relay.Kill()
 		j.says(t, j.within(t, time.Minute), -1, `process [0-3]`)

@@ -64,7 +64,7 @@ type soak struct {
 func (s *soak) command() []string {
 	pick := func(list ...string) string { return list[s.random.IntN(len(list))] }
 	args := []string{"run", pick(spanning...), "-p", "nodes=2", "-p", "gpus=2", "--iters", "40", "--timeout", "10s",
-		"--bytes", fmt.Sprint(1 + s.random.IntN(1000)<<s.random.IntN(10)), "--dtype", pick(dtypes...),
+		"--bytes", fmt.Sprint(16 + s.random.IntN(1000)<<s.random.IntN(10)), "--dtype", pick(dtypes...),
 		"--op", pick("sum", "prod", "min", "max")}
 	if s.random.IntN(2) == 0 {
 		return append(args, "--sided", "lowered", "--protocol", "Simple")
@@ -76,7 +76,7 @@ func (s *soak) command() []string {
 func (s *soak) job(t *testing.T, engine string) {
 	t.Helper()
 	args := s.command()
-	j := start(t, s.n, 2, []string{engine, fmt.Sprint("MSCCLC_NET_THREADS=", s.random.IntN(3))}, args...)
+	j := start(t, s.n, 2, []string{engine, briefly, fmt.Sprint("MSCCLC_NET_THREADS=", s.random.IntN(3))}, args...)
 	var faults []string
 	mild := true // so far nothing was done that may be an error
 	for range s.random.IntN(4) {

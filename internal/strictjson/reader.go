@@ -17,6 +17,8 @@ type Options struct {
 	MaxMemory int64             // of what the caller keeps of it; see Reader.Holds
 	Smaller   string            // a hint what to do where one of them is exceeded; "" for the usual one of MaxBytes
 	Forms     map[string]string // what the values of keys are, for hints: "a number"
+	Ignore    diag.Code         // of the warnings that unknown keys are; "" for errors
+	IgnoredBy string            // who ignores them
 	Lists     [3]string         // the keys of lists whose indices are the rank, block and step of errors, or ""
 }
 
@@ -28,8 +30,12 @@ type Reader struct {
 	opt   Options
 	path  []step
 	found diag.List
-	held  int64
-	over  *diag.Diagnostic // that held is too much
+	near  diag.List  // of unknown keys that are ignored: those that are nearly known
+	kinds diag.Kinds // and a warning of all
+
+	unknowns int
+	held     int64
+	over     *diag.Diagnostic // that held is too much
 }
 
 // A step is a step of a path: a key, or an index of the list that the key names.
@@ -51,11 +57,14 @@ func (s *Reader) Finish() error {
 	if s.over != nil {
 		return diag.List{*s.over}
 	}
-	if found := s.found.Folded(); len(found) > 0 {
-		return found
+	if found := s.found; len(found) > 0 {
+		return append(found, s.near...).Folded()
 	}
 	return nil
 }
+
+// Ignored returns the warnings of keys that are unknown, where Options have them ignored.
+func (s *Reader) Ignored() diag.List { return s.kinds.List() }
 
 // Errors returns how many errors are noted so far.
 func (s *Reader) Errors() int { return len(s.found) }
@@ -209,13 +218,7 @@ func (s *Reader) Object(keys []string, read func(key int, at Pos)) (seen uint32,
 		i := slices.IndexFunc(keys, func(k string) bool { return k == string(name) })
 		switch {
 		case i < 0:
-			text, near := fmt.Sprintf("unknown key %q", diag.Clip(name)), diag.Nearest(string(name), keys)
-			s.Skip()
-			hint := "the keys here are " + strings.Join(keys, ", ")
-			if near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			s.Say(diag.Malformed, at, "%s", text).Hint = hint
+			s.unknown(at, string(name), keys)
 		case seen&(1<<i) != 0:
 			s.Skip()
 			s.Say(diag.Malformed, at, "key %q stands twice", keys[i])
@@ -228,6 +231,39 @@ func (s *Reader) Object(keys []string, read func(key int, at Pos)) (seen uint32,
 	}
 	s.took('}')
 	return seen, start
+}
+
+// unknown notes a key that is none of some, and goes over its value. Where it is ignored, it is a warning; and an error
+// beside others if it is nearly one of these.
+func (s *Reader) unknown(at Pos, name string, keys []string) {
+	if s.unknowns++; s.opt.Ignore != "" && s.unknowns > diag.MaxUnfolded && s.kinds.More(s.opt.Ignore, "") {
+		s.Skip()
+		return
+	}
+	text, near := fmt.Sprintf("unknown key %q", diag.Clip([]byte(name))), diag.Nearest(name, keys)
+	s.Skip()
+	if s.Full() {
+		return
+	}
+	hint := "the keys here are " + strings.Join(keys, ", ")
+	if near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	s.Say(diag.Malformed, at, "%s", text).Hint = hint
+	if s.opt.Ignore == "" {
+		return
+	}
+	last := len(s.found) - 1
+	d := s.found[last]
+	s.found = s.found[:last]
+	if near != "" && len(s.near) < diag.Shown {
+		s.near = append(s.near, d)
+	}
+	d.Code, d.Text = s.opt.Ignore, d.Text+", which "+s.opt.IgnoredBy+" ignores"
+	if near == "" {
+		d.Hint = ""
+	}
+	s.kinds.Add(d, "")
 }
 
 // Missing notes the keys of an object at start that must be there and are not, with what their values are.

@@ -21,7 +21,8 @@ const (
 	Undecided     Code = "undecided"     // not decided within the stated budget, or by time alone
 )
 
-// The codes of what MSCCL++'s executor does wrong with a plan that is right; see Code.Warning.
+// The codes of what MSCCL++'s executor does wrong with a plan that is right; see Code.Warning. MSCCLPPZero alone is of
+// an error.
 const (
 	MSCCLPPFlush     Code = "mscclpp-flush"     // a flush, which waits for nothing
 	MSCCLPPGet       Code = "mscclpp-get"       // a get between different chunks, which it swaps
@@ -43,6 +44,7 @@ const (
 	MSCCLPPRoom      Code = "mscclpp-room"      // messages for which scratch that is reused has no room
 	MSCCLPPThreads   Code = "mscclpp-threads"   // fewer threads than an operation has channels
 	MSCCLPPFirst     Code = "mscclpp-first"     // other ranks' buffers, where resources are reused
+	MSCCLPPKey       Code = "mscclpp-key"       // a key of a plan that it ignores
 )
 
 // The codes of what is slow or fragile in a plan of MSCCL++, which mscclc lint finds; see Code.Warning.
@@ -57,10 +59,14 @@ const (
 	LintThreads  Code = "lint-threads"  // threads that idle
 )
 
+// Ignored is the code of what the runtimes of a file ignore in it; see Code.Warning.
+const Ignored Code = "ignored"
+
 // Warning reports whether the code is of a warning: what has it is right as it stands, and slow, fragile or wrong in a
 // runtime that is not ours. A List with nothing else rejects nothing.
 func (c Code) Warning() bool {
-	return strings.HasPrefix(string(c), "mscclpp-") || strings.HasPrefix(string(c), "lint-")
+	return c == Ignored || strings.HasPrefix(string(c), "mscclpp-") && c != MSCCLPPZero ||
+		strings.HasPrefix(string(c), "lint-")
 }
 
 // The codes of the language.

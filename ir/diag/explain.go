@@ -44,6 +44,7 @@ var Groups = []Group{
 	{"Errors in programs, from .mscl files or any other file", ofPrograms},
 	{"Errors in the text of .mscl files", ofLanguage},
 	{"Errors of targets, machines, files and runs", ofTheRest},
+	{"Warnings: what runtimes ignore in a file", ofIgnored},
 	{"Warnings: what MSCCL++'s executor does wrong with a plan", ofMSCCLPP},
 	{"Warnings of mscclc lint: what is slow or fragile in a plan of MSCCL++", ofLint},
 }

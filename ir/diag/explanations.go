@@ -75,7 +75,9 @@ Other ranks may access a rank's input and output only during its launch.`,
 		Fix: `
 Add a wait from the later step to the earlier one. In an execution plan of MSCCL++ the usual cause is a missing nop.
 Put one behind a wait, before a signal, and between two operations where one writes what the other accesses. A relaxed
-signal makes no write visible, so use a plain signal after writes.`,
+signal makes no write visible, so use a plain signal after writes. Scratch of another rank is written again in the next
+launch, so that rank must say that it has read it. In .mscl let both ranks begin with c.signal(tb = 0, relaxed = true)
+and c.wait(tb = 0, relaxed = true).`,
 	},
 	{
 		Code: AcrossNodes, Command: "verify --nodes 2 -",

@@ -219,7 +219,7 @@ lists the operations of each channel.`,
 	{
 		Code: NotInPlace,
 		Means: `
-The program cannot run in place. The collective has no in-place form (alltoall, sendrecv and custom), or the algorithm
+The program cannot run in place. The collective has no in-place form (alltoall and sendrecv), or the algorithm
 gives a wrong result if input and output are one memory.`,
 		Why: `
 A write to output would destroy input that a later step still reads.`,

@@ -91,7 +91,7 @@ Set "protocol": "LL".`,
 		Means: `
 MSCCL++'s executor divides by a number that is 0. The number is input_chunks, output_chunks or buffer_alignment.`,
 		Why: `
-The process dies with a division by zero.`,
+The process dies with a division by zero in the first call, so such a plan is rejected.`,
 		Fix: `
 Set the number to 1 or more, also for a buffer that the rank does not use.`,
 	},
@@ -220,5 +220,14 @@ MSCCL++'s executor exchanges buffer addresses once for such a plan, in its first
 buffers of the first.`,
 		Fix: `
 Name only scratch of other ranks, turn reuse_resources off, or use the same buffers in all calls.`,
+	},
+	{
+		Code: MSCCLPPKey,
+		Means: `
+The execution plan has a key that MSCCL++'s executor does not know, and ignores.`,
+		Why: `
+What the key says has no effect. It may be a key of a newer MSCCL++, a note, or a misspelt key.`,
+		Fix: `
+Remove the key, or spell it as the executor does. mscclc verify --strict rejects such plans.`,
 	},
 }

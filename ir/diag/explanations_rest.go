@@ -80,6 +80,22 @@ say what it computes is compared only after a proof, so leave out --unproven.`,
 	},
 }
 
+// ofIgnored are what runtimes ignore in a file that they take.
+var ofIgnored = []Explanation{
+	{
+		Code: Ignored,
+		Means: `
+The runtimes ignore a part of the file. In MSCCL-IR these are elements and attributes that they do not know, such as
+the <copy> that TACCL and TE-CCL write. mscclc ignores them too.`,
+		Why: `
+What such a part says is not done. A <copy> that an AllGather out of place relies on never happens, so that its
+outputs are wrong; then another message says so.`,
+		Fix: `
+Leave the part out, or write what it says as steps. A name that differs from a known one in one letter is an error.`,
+		Command: "verify -",
+	},
+}
+
 // withoutCommand has the reason for each code that no command shows on every machine.
 var withoutCommand = map[Code]string{
 	Internal: "No known input causes this error.",

@@ -29,6 +29,23 @@ func Meant(word string, names []string) string {
 	return ""
 }
 
+// Slip returns the name that word is but for capitals or one edit (distance), or "". A word that is one of names is no
+// slip.
+func Slip(word string, names []string) string {
+	if slices.Contains(names, word) || len(word) > 64 {
+		return ""
+	}
+	if name, ok := Spelled(word, names); ok {
+		return name
+	}
+	for _, name := range names {
+		if max(len(name)-len(word), len(word)-len(name)) <= 1 && distance(word, name) == 1 {
+			return name
+		}
+	}
+	return ""
+}
+
 // Nearest returns the candidate that name is most probably a slip of, or "". Of two as near it is the one that begins
 // with name. Names of more than 64 bytes are nobody's slip.
 func Nearest(name string, candidates []string) string {

@@ -34,8 +34,9 @@ func finals(t *testing.T, p *ir.Program) string {
 	return strings.Join(list, " ")
 }
 
-func TestMarkFinal(t *testing.T) {
-	const chain = `program chain
+// Programs whose sums are made step by step: from a scratch in place, and by what is received and sent on.
+const (
+	chain = `program chain
 collective allreduce ranks=3 chunks=1 inplace
 scratch 0,2,0
 block 0.0 send 1 recv 1 ch 0
@@ -54,12 +55,7 @@ block 2.0 send 1 recv 1 ch 0
   0 s input[0]
   1 r input[0]
 `
-	p := irtest.Program(t, chain)
-	p.Steps[0].Flags |= ir.Final // a flag that is wrong goes
-	if got := finals(t, p); got != "1.2.1" {
-		t.Errorf("chain: %s", got)
-	}
-	fused := `program fused
+	fused = `program fused
 collective reduce ranks=3 chunks=2 root=2
 block 0.0 send 1 ch 0
   0 s input[0]*2
@@ -68,6 +64,14 @@ block 1.0 send 2 recv 0 ch 0
 block 2.0 recv 1 ch 0
   0 rrc input[0] => output[0]*2
 `
+)
+
+func TestMarkFinal(t *testing.T) {
+	p := irtest.Program(t, chain)
+	p.Steps[0].Flags |= ir.Final // a flag that is wrong goes
+	if got := finals(t, p); got != "1.2.1" {
+		t.Errorf("chain: %s", got)
+	}
 	if got := finals(t, irtest.Program(t, fused)); got != "2.0.0" {
 		t.Errorf("fused: %s", got)
 	}

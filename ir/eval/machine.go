@@ -17,6 +17,10 @@ type Machine struct {
 	// Made, where not nil, is called with what an action that reduces has made. The runs are valid during the call.
 	Made func(id int32, results []Run)
 
+	// Folded, where not nil, is called with each operand of an action that reduces, numbered from 0: once for each rank of
+	// an operand of all ranks. The runs are valid during the call.
+	Folded func(id int32, operand int, runs []Run)
+
 	cells   *Cells
 	classes *Classes // of what scratch holds, nil before anything needs it
 	first   []Run    // scratch of Exec
@@ -65,6 +69,10 @@ func (m *Machine) Exec(id int32, a *Action, in []Run) (out []Run) {
 	}
 	switch {
 	case info.Receives && info.ReadsSrc || info.ReadsDst:
+		if m.Folded != nil {
+			m.Folded(id, 0, out)
+			m.Folded(id, 1, in)
+		}
 		m.sums = m.Values.SumRuns(m.sums[:0], out, in)
 		out = m.sums
 	case info.Receives:

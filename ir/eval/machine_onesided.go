@@ -24,10 +24,14 @@ func (m *Machine) move(i int32, rank int, s *ir.Step, o *ir.OneSided) {
 		return
 	}
 	m.total.Reset()
-	for _, x := range sources {
+	folds := len(sources) > 1 || sources[0].Rank == ir.AllRanks
+	for k, x := range sources {
 		m.eachRank(x.Rank, func(r int) {
 			a.Rank = int32(r)
 			m.second = m.operand(m.second[:0], i, &a, x.Buf, x.Index, m.Mem.Cell(r, x.Buf, int(x.Index)))
+			if folds && m.Folded != nil {
+				m.Folded(i, k, m.second)
+			}
 			m.total.Add(m.Values, m.second)
 		})
 	}
@@ -40,7 +44,7 @@ func (m *Machine) move(i int32, rank int, s *ir.Step, o *ir.OneSided) {
 			m.setClass(i, &a, at)
 		})
 	}
-	if m.Made != nil && (len(sources) > 1 || sources[0].Rank == ir.AllRanks) {
+	if folds && m.Made != nil {
 		m.Made(i, results)
 	}
 }

@@ -75,6 +75,13 @@ func (b *bounded) narrower() string {
 	return "compile for fewer ranks, or with fewer chunks or --instances"
 }
 
+// What is done about a limit.
+const (
+	fewerBlocks   = "compile for fewer ranks, or with fewer --instances, a smaller parallelize or fewer channels"
+	fewerChannels = "fewer --instances, a smaller parallelize or lower ch"
+	fewerElements = "fewer --instances or larger counts"
+)
+
 func (b *bounded) blocks() {
 	d := b.d
 	steps := BlockSteps(d)
@@ -95,13 +102,10 @@ func (b *bounded) blocks() {
 		at := diag.New("", diag.Span{}, "")
 		at.Rank, at.Block = int(block.Rank), i
 		b.over("steps of a block, with nops", steps[i], b.limits.Steps, at, b.narrower())
-		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at,
-			"compile for fewer ranks, or with fewer --instances, a smaller parallelize or fewer channels")
-		b.over("channels", int(block.Channel)+1, b.limits.Channels, at,
-			"fewer --instances, a smaller parallelize or lower ch")
+		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at, fewerBlocks)
+		b.over("channels", int(block.Channel)+1, b.limits.Channels, at, fewerChannels)
 		// A reader keeps the elements of its own rank, of all ranks, and of the whole.
-		b.over("XML elements that a rank's reader keeps", nodes+d.Coll.Ranks+1, max(b.limits.Nodes-1, 0), at,
-			"fewer --instances or larger counts")
+		b.over("XML elements that a rank's reader keeps", nodes+d.Coll.Ranks+1, max(b.limits.Nodes-1, 0), at, fewerElements)
 		for _, e := range []struct {
 			peer int32
 			way  way

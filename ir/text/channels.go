@@ -175,7 +175,7 @@ func appendChannelRef(r *ir.ChannelRef, b []byte, rank int, t ir.ChannelType, co
 	case r.Rank == ir.AllRanks:
 		b = appendRef(append(b, "all:"...), name.String(), r.Index, count)
 		return fmt.Appendf(b, "@switch[%d]", r.Switch)
-	case int(r.Rank) == rank:
+	case r.Of(rank):
 		return appendRef(b, name.String(), r.Index, count)
 	}
 	b = append(strconv.AppendInt(b, int64(r.Rank), 10), ':')

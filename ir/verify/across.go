@@ -63,13 +63,14 @@ func (c *checker) across() bool {
 		*d = d.WithHint(acrossHint)
 		return false
 	}
-	for i, listed := int32(0), 0; int(i) < len(c.p.Steps) && listed < racesListed; i++ {
+	var found diag.List
+	for i := int32(0); int(i) < len(c.p.Steps) && len(found) < diag.MaxUnfolded; i++ {
 		if why := c.leaves(i); why != "" {
-			d := c.step(i, diag.AcrossNodes, "%s %s", c.name(i), why)
-			*d = d.WithHint(acrossHint)
-			listed++
+			d := c.problem(c.place(i), diag.AcrossNodes, c.p.Steps[i].Pos, "%s %s", c.name(i), why)
+			found = append(found, d.WithHint(acrossHint))
 		}
 	}
+	c.folded(found)
 	return len(c.List) == 0
 }
 
@@ -78,29 +79,32 @@ func (c *checker) sends() {
 	if c.opt.Nodes == nil || len(c.List) > 0 {
 		return
 	}
-	for b := 0; b < len(c.p.Blocks) && len(c.List) < racesListed; b++ {
-		c.unsent(int32(b))
+	var found diag.List
+	for b := 0; b < len(c.p.Blocks) && len(found) < diag.MaxUnfolded; b++ {
+		if d := c.unsent(int32(b)); d != nil {
+			found = append(found, *d)
+		}
 	}
+	c.folded(found)
 }
 
-// unsent reports the first Move of block b to another node that no Signal sends: none of a later group of its block to
-// that rank, in each pass.
-func (c *checker) unsent(b int32) {
+// unsent returns a problem of the first Move of block b to another node that no Signal sends, or nil: none of a later
+// group of its block to that rank carries.
+func (c *checker) unsent(b int32) *diag.Diagnostic {
 	t := &c.p.Blocks[b]
 	later, now := map[int32]bool{}, map[int32]bool{} // ranks that groups behind this one tell; and this one
 	for i := t.Steps.End - 1; i >= t.Steps.First; i-- {
 		s := &c.p.Steps[i]
-		each := c.p.OneSided.OnePass || s.Flags&(ir.Enter|ir.Leave) == 0
+		sends := s.Op == ir.Signal && carries(s, c.absent(ir.Enter|ir.Leave))
 		for _, x := range c.p.OneSided.Dests(s) {
 			switch {
-			case s.Op == ir.Signal && each:
+			case sends:
 				now[x.Rank] = true
 			case s.Op == ir.Move && x.Rank != ir.AllRanks && c.opt.Nodes[x.Rank] != c.opt.Nodes[t.Rank] && !later[x.Rank]:
-				d := c.step(i, diag.AcrossNodes, "%s writes %s of rank %d, which is of another node, and no signal of its "+
-					"block to that rank, behind it in each tile iteration, sends that", c.name(i),
-					c.p.ChunkName(x.Buf, int(x.Index)), x.Rank)
-				*d = d.WithHint(unsentHint)
-				return
+				d := c.problem(c.place(i), diag.AcrossNodes, s.Pos, "%s writes %s of rank %d, which is of another node, and "+
+					"no signal of its block to that rank, behind it in each tile iteration, sends that", c.name(i),
+					c.p.ChunkName(x.Buf, int(x.Index)), x.Rank).WithHint(unsentHint)
+				return &d
 			}
 		}
 		if s.Flags&ir.Joint == 0 {
@@ -108,7 +112,47 @@ func (c *checker) unsent(b int32) {
 			clear(now)
 		}
 	}
+	return nil
 }
+
+// Unported returns what of p, a one-sided program of channels, reaches memory of another node other than through a
+// port: one error for each source position, with a note that counts the others there. node is as in Options.
+func Unported(p *ir.Program, node []int32) diag.List {
+	c := &checker{p: p, opt: Options{Nodes: node}}
+	var found diag.List
+	for i := int32(0); int(i) < len(p.Steps) && len(found) < diag.MaxUnfolded; i++ {
+		if why := c.unported(i); why != "" {
+			found = append(found, c.problem(c.place(i), diag.AcrossNodes, p.Steps[i].Pos, "%s %s", c.name(i), why))
+		}
+	}
+	return found.FoldRanks()
+}
+
+// unported says how step i reaches memory of another node without a port, or "".
+func (c *checker) unported(i int32) string {
+	s := &c.p.Steps[i]
+	if s.Op != ir.Move {
+		return ""
+	}
+	own, _, _ := c.p.Place(i)
+	for k, x := range c.p.OneSided.OperandsOf(s) {
+		does := "writes"
+		switch {
+		case x.Rank == ir.AllRanks:
+			return switchEnds
+		case c.opt.Nodes[x.Rank] == c.opt.Nodes[own] || x.Via == ir.ViaPort:
+			continue
+		case k < int(s.NSrc):
+			does = "reads"
+		}
+		return fmt.Sprintf("%s %s of rank %d, which is of another node, as memory", does,
+			c.p.ChunkName(x.Buf, int(x.Index)), x.Rank)
+	}
+	return ""
+}
+
+// switchEnds says why a step with the switch is none across nodes.
+const switchEnds = "uses the switch, which joins the ranks of one node only"
 
 // oneNode reports whether all ranks are of one node.
 func oneNode(node []int32) bool {
@@ -131,7 +175,7 @@ func (c *checker) leaves(i int32) string {
 		where := func() string { return fmt.Sprintf("rank %d, which is of another node", x.Rank) }
 		switch {
 		case x.Rank == ir.AllRanks:
-			return "uses the switch, which joins the ranks of one node only"
+			return switchEnds
 		case s.Flags&ir.Loose != 0: // who else copies by a port waits for it before it signals
 			return "is of a block that no launch waits for, and uses " + where()
 		case s.Op != ir.Move:
@@ -152,10 +196,9 @@ func (o *oneSided) crosses(b, rank int32) bool {
 	return node != nil && node[o.p.Blocks[b].Rank] != node[rank]
 }
 
-// carries reports whether Signal i sends the data that its block has written, and is in each pass.
-func (o *oneSided) carries(i int32, skip ir.StepFlags) bool {
-	return o.p.Steps[i].Flags&(skip|ir.Relaxed) == 0
-}
+// carries reports whether Signal s sends the data that its block has written, and is in each pass, which is without
+// steps of skip.
+func carries(s *ir.Step, skip ir.StepFlags) bool { return s.Flags&(skip|ir.Relaxed) == 0 }
 
 // arrive has Await i learn by its source n what Signal j, of the first pass or of a later one, tells of arrival.
 func (c *clocks) arrive(k *knower, i int32, n int, j int32, first bool) {
@@ -176,7 +219,7 @@ func (c *clocks) arrive(k *knower, i int32, n int, j int32, first bool) {
 // arrived returns what an Await by rank learns of Signal i of the first pass, or of a later one: what had arrived
 // before.
 func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
-	if c.arrivals == nil || c.arrivals.counts == 0 || !c.o.carries(i, c.skip) {
+	if c.arrivals == nil || c.arrivals.counts == 0 || !carries(&c.o.p.Steps[i], c.skip) {
 		return clock{}, false
 	}
 	pair := c.arrivals.pair[[2]int32{c.o.links.Block[i], rank}]

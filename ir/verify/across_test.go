@@ -59,6 +59,12 @@ func TestAcrossNodes(t *testing.T) {
 			"signal 1:flags[0] 2:flags[1]\n  3 mv input[0] -> 2:scratch[1]\n"), []int32{0, 0, 1},
 			[]string{"rank 0 block 0 step 3 (mv) writes scratch[1] of rank 2, which is of another node, and no signal of " +
 				"its block to that rank, behind it in each tile iteration, sends that"}},
+		{"a relaxed signal sends nothing", append(direct, "scratch 0,1,1", "scratch 0,1,2", "signal 1:flags[0] 2:flags[1]\n",
+			"signal 1:flags[0] 2:flags[1]\n  3 mv input[0] -> 2:scratch[1]\n  4 signal 2:flags[1] relaxed\n"), []int32{0, 0, 1},
+			[]string{"rank 0 block 0 step 3 (mv) writes scratch[1] of rank 2, which is of another node, and no signal of " +
+				"its block to that rank, behind it in each tile iteration, sends that"}},
+		{"an ordinary signal behind it does", append(direct, "scratch 0,1,1", "scratch 0,1,2", "signal 1:flags[0] 2:flags[1]\n",
+			"signal 1:flags[0] 2:flags[1]\n  3 mv input[0] -> 2:scratch[1]\n  4 signal 2:flags[1]\n"), []int32{0, 0, 1}, nil},
 		{"a read", []string{"mv scratch[0] -> output[0]\n  2 signal 2", "mv 0:input[0] -> output[0]\n  2 signal 2"},
 			[]int32{0, 1, 1}, []string{"rank 1 block 0 step 1 (mv) reads input[0] of rank 0, which is of another node"}},
 		{"a write to output", []string{"-> output[0] 1:scratch[0] 2:scratch[0]", "-> output[0] 1:scratch[0] 2:output[0]"},

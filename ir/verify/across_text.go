@@ -31,7 +31,7 @@ func (r *oneRacer) missing(i, j, rank int32) string {
 	var awaits []string
 	signals := false
 	for s := j + 1; s < r.p.Blocks[r.links.Block[j]].Steps.End; s++ {
-		if r.p.Steps[s].Op != ir.Signal || r.group[s] == r.group[j] || !r.carries(s, r.clocks.skip) {
+		if r.p.Steps[s].Op != ir.Signal || r.group[s] == r.group[j] || !carries(&r.p.Steps[s], r.clocks.skip) {
 			continue
 		}
 		for _, x := range r.p.OneSided.Dests(&r.p.Steps[s]) {

@@ -31,6 +31,9 @@ type Counterexample struct {
 
 	Waits []ir.Wait // by deadlock: the cycle, or the one wait for what never comes
 
+	// Apart is how many passes of a one-sided program are between two racing accesses.
+	Apart int
+
 	// Unmet: of a race, the threads of a block do not synchronise somewhere, and would have to.
 	Unmet bool
 

@@ -58,8 +58,8 @@
 // its own rank. Enter and Leave mark flags' steps only, Relaxed too, Joint a step behind one of the same passes. A
 // destination is a source exactly or overlaps none, and no other destination.
 // The switch reads and writes plain memory. A chunk of packets is written by
-// one step, and read by one block of its rank, in each pass. A flag is signalled
-// by one block and awaited by one, and all its steps count passes or all count
+// one step, and read by one block of its rank, in each pass. A flag that is awaited is signalled, whatever Nth asks
+// for: by one block, and awaited by one, and all its steps count passes or all count
 // launches; of the latter, those of Enter signal before those of Leave, and an
 // Enter await does not wait for a Leave signal of its launch.
 //
@@ -72,9 +72,11 @@
 // Races. Two accesses to one chunk, one of them a write, need visible, or done
 // where the earlier one reads. Both hold from a group of a block to the next, and
 // from what is before a Signal to what is behind the Await that it ends, however
-// many passes later; where either is Relaxed, done alone. What a thread was told by an Await it tells by its Signals
-// behind that, without the threads of its block meeting (ir.Program.ToldOn). Packets bring done: of all before the
-// sender's group, and of the sending step's reads of the chunks that it made them of; the step that reads them has that
+// many passes later; where either is Relaxed, done alone. That Signal is the last that the Await waits for: if it is
+// Relaxed, an ordinary one before it on the same flag makes nothing visible either. What a thread was told by an Await
+// it tells by its Signals behind that, without the threads of its block meeting (ir.Program.ToldOn).
+// Packets bring done: of all before the sender's group, and of the sending step's reads of the chunks that it made
+// them of; the step that reads them has that
 // for what it writes in their place, the group behind it for all. So a read is over, too, when what was made of it has
 // come round.
 //
@@ -111,8 +113,8 @@
 // one rank arrive in their order, those of other blocks or to other ranks in any. So happens-before is as it is without
 // nodes but for what comes behind such a write: it comes behind the arrival, which precedes what follows an Await of
 // such a Signal. Two writes of one block to one place are in order. What comes before a write is any order's: credits
-// may come by any path. Each write is sent: some Signal of each pass, of its block and to that rank, is of a later
-// group.
+// may come by any path. Each write is sent: some Signal of its block to that rank is of a later group, of each pass
+// and not Relaxed.
 //
 // So an Await of a Signal of the block by that rank learns what has arrived there, and it is passed on as all that is
 // known: in the first pass, by who knows that the Await is over. Where several blocks write one place, a later pass

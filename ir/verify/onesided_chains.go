@@ -140,7 +140,7 @@ func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
 		}
 	})
 	o.eachCrossing(ir.Signal, func(i, b int32, to *ir.Operand) {
-		if x := a.pair[[2]int32{b, to.Rank}]; x != nil && o.carries(i, skip) {
+		if x := a.pair[[2]int32{b, to.Rank}]; x != nil && carries(&o.p.Steps[i], skip) {
 			x.last = max(x.last, o.group[i])
 		}
 	})
@@ -189,7 +189,7 @@ func (o *oneSided) awaitArrivals(a *arrivals, skip ir.StepFlags) {
 		for _, x := range o.p.OneSided.Sources(s) {
 			signal, ago := o.links.Awaited(o.links.Flag(x.Rank, x.Index), x.Nth)
 			pair := a.pair[[2]int32{o.links.Block[signal], x.Rank}]
-			if pair == nil || pair.count >= 0 || ago > 0 || !o.carries(signal, skip) {
+			if pair == nil || pair.count >= 0 || ago > 0 || !carries(&o.p.Steps[signal], skip) {
 				continue
 			}
 			b := o.links.Block[i]

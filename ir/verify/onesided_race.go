@@ -76,7 +76,7 @@ func (r *oneRacer) passes() bool {
 }
 
 // absent returns the steps that some pass is without, of those with these marks.
-func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
+func (o *checker) absent(marks ir.StepFlags) ir.StepFlags {
 	if o.p.OneSided.OnePass {
 		return 0
 	}
@@ -295,6 +295,9 @@ func (r *oneRacer) race(pass, cell int, later, earlier int32, k kind, when strin
 	if d.Hint == "" && r.byRelaxed(i, j, k) {
 		d.Hint = relaxedHint
 	}
+	if d.Hint == "" && when != "" && k == readWrite {
+		d.Hint = r.tellsRead(i, j)
+	}
 	r.counterexample(d, Counterexample{Step: i, With: j, Reader: k.reader(i, j), Unmet: unmet, Rank: rank, Buf: buf,
-		Index: index})
+		Index: index, Apart: pass})
 }

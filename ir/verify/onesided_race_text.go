@@ -61,6 +61,17 @@ func (r *oneRacer) byRelaxed(i, j int32, k kind) bool {
 	return k != readWrite && own.done.knows(r.chain[b]) > r.group[j] && r.relaxes() && len(r.takes) == 0
 }
 
+// tellsRead says how the rank of step i, which writes again what step j of another rank has read, can be told of that.
+func (r *oneRacer) tellsRead(i, j int32) string {
+	writer, reader := r.p.Blocks[r.links.Block[i]].Rank, r.p.Blocks[r.links.Block[j]].Rank
+	if writer == reader {
+		return ""
+	}
+	return fmt.Sprintf("rank %d must learn that rank %d has read what it wrote before: have rank %d signal it, and wait for "+
+		"that before the first write; in .mscl, c.signal(tb = 0, relaxed = true) and c.wait(tb = 0, relaxed = true) of the "+
+		"channel between them, at both ranks", writer, reader, reader)
+}
+
 // relaxes reports whether some signal is relaxed.
 func (o *oneSided) relaxes() bool {
 	return slices.ContainsFunc(o.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 })

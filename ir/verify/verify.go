@@ -47,6 +47,8 @@ type Report struct {
 	Ran                  bool // the outputs were compared with the collective
 
 	Counterexamples []Counterexample
+
+	Warnings diag.List // of who unrolled the program: what has no use in it
 }
 
 func (r Report) String() string {
@@ -212,9 +214,21 @@ func (c *checker) name(i int32) string { return c.p.StepName(i) }
 
 // at reports a problem of a step.
 func (c *checker) at(at place, code diag.Code, pos int32, format string, args ...any) *diag.Diagnostic {
+	return c.Add(c.problem(at, code, pos, format, args...))
+}
+
+// problem returns a problem of a step, which is not reported yet.
+func (c *checker) problem(at place, code diag.Code, pos int32, format string, args ...any) diag.Diagnostic {
 	d := diag.New(code, c.p.Span(pos), format, args...)
 	d.Rank, d.Block, d.Step = at.rank, at.block, at.step
-	return c.Add(d)
+	return d
+}
+
+// folded reports problems, of which those that say the same of one source position are one.
+func (c *checker) folded(found diag.List) {
+	for _, d := range found.FoldRanks() {
+		c.Add(d)
+	}
 }
 
 // step reports a problem of the step numbered i.

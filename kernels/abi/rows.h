@@ -26,8 +26,8 @@ enum DType {
   DT_COUNT
 };
 
-// Reductions, numbered as data.RedOp. RED_AVG sums, and divides by the
-// number of ranks at steps that are STEP_FINAL.
+// Reductions, numbered as data.RedOp. RED_AVG sums. Of floats, it multiplies operands that are fresh by 1 / ranks
+// (values/ops.h). Of integers, it divides by the number of ranks at steps that are STEP_FINAL.
 enum RedOp { RED_SUM, RED_PROD, RED_MIN, RED_MAX, RED_AVG, RED_COUNT };
 
 // Why a launch stopped early.
@@ -40,7 +40,11 @@ enum StatusCode { STATUS_OK, STATUS_TIMEOUT, STATUS_CANCELLED, STATUS_HOST, STAT
 enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET, WAIT_MEET, WAIT_PORT, WAIT_NET };
 
 // One step. Chunk indices and classes count as in ir.Step; chain is the number
-// of steps, itself included, that one multi-source reduction does at once.
+// of steps, itself included, that one multi-source reduction does at once. flags are ir.StepFlags and what follows.
+enum {
+  STEP_FRESH = 64,        // src is fresh: an input that no step has added to another (eval.Fresh)
+  STEP_FRESH_WITH = 128,  // what src is combined with is fresh: what is received, or dst
+};
 struct abi_step {
   u8 op, src_buf, dst_buf, flags;
   u32 count;
@@ -134,5 +138,6 @@ struct abi_launch {
   u32 chunks, slots;
   u32 block_count, rank_count;
   u32 proto, dtype, redop, elem_size;
+  double inverse;  // 1 / rank_count
 };
-ABI_SIZE(abi_launch, 120);
+ABI_SIZE(abi_launch, 128);

@@ -49,4 +49,4 @@ struct abi_few_launch {
   struct abi_few few;
   struct abi_one_launch one;
 };
-ABI_SIZE(abi_few_launch, 4064);
+ABI_SIZE(abi_few_launch, 4072);

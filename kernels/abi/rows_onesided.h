@@ -36,6 +36,10 @@ ABI_SIZE(abi_one_step, 16);
 // index. Of a flag, a is the number of the signal in its pass, counted from 1, and, where
 // it is awaited, as ir.Operand.Nth; b is how often the flag is signalled a pass (or
 // a launch, where the step is STEP_ENTER or STEP_LEAVE): the flag is to be a + b * passes.
+//
+// via is ir.Via, and ONE_FRESH where a step that folds has the operand as a source that is fresh: an input that no step
+// has added to another (eval.Fresh).
+enum { ONE_FRESH = 128 };
 struct abi_one_operand {
   i16 rank;
   u8 buf, via;
@@ -127,10 +131,11 @@ struct abi_one_launch {
   u32 inlined;                  // they are in code
   u32 rank_count;
   u32 dtype, redop, elem_size;
+  double inverse;               // 1 / rank_count
   struct abi_one_switch all;    // 0 where its operands are done rank by rank
   // abi_port_lane and abi_port_ends [blocks of this device][max_columns], or 0: the kernel copies
   u64 port, port_ends;
   struct abi_one_memory rank[ONE_RANKS];
   u32 code[ONE_CODE * 4];
 };
-ABI_SIZE(abi_one_launch, 3432);
+ABI_SIZE(abi_one_launch, 3440);

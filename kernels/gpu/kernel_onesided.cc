@@ -34,6 +34,9 @@ template <class Moves> KD void run_own(const abi_one_launch &a) {
   }
 #ifndef KERNEL_PORT
 ENTRY(mscclc_onesided_sum, RED_SUM)
+#ifdef KERNEL_AVERAGES  // of floats; those of integers are sums
+ENTRY(mscclc_onesided_avg, RED_AVG)
+#endif
 #endif
 #if defined(KERNEL_NET) && !defined(KERNEL_TRACE)
 ENTRY(mscclc_net, RED_COUNT)

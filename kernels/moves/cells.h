@@ -34,9 +34,14 @@ KD u64 one_cell(const One &t, const abi_one_operand &o, const abi_one_memory &m,
          ((u64)piece * a.elems + least((u64)k * a.chunk, a.elems)) * a.elem_size + t.first;
 }
 
-// one_divisor is what the result of a step is divided by, or 0.
+// one_divisor is what the result of a step of integers is divided by, or 0.
 KD u32 one_divisor(const abi_one_launch &a, const abi_one_step &s) {
   return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0;
+}
+
+// is_average says whether a launch of the kernel that is built for reduction OP (RED_COUNT: for all) is an average.
+template <int OP> KD bool is_average(const abi_one_launch &a) {
+  return OP == RED_COUNT ? a.redop == RED_AVG : OP == RED_AVG;
 }
 
 // Portless is what a way to move data has for a port: nothing. RENEWS says whether its packets' flags begin anew some

@@ -48,10 +48,12 @@ KD bool move_units(Thread &t, const abi_step &s, const Run &run, const Place<P, 
     if (!P::take(t, run.from, at, t.received + 1, received)) return false;
     if (in(s.op, OPS_REDUCE)) {
       typename R::Acc acc[U];
+      const bool mean = t.a.redop == RED_AVG;
 #pragma unroll
       for (int k = 0; k < U; k++) acc[k] = R::open(v[k]);
-      R::fold(t.a.redop, acc, received);
-      R::divide_by(acc, divisor(t.a, s));
+      if (mean) R::scale(acc, R::scale_of(s.flags & STEP_FRESH, t.a.inverse));
+      R::fold(t.a.redop, acc, received, R::scale_of(s.flags & STEP_FRESH_WITH, t.a.inverse));
+      if (mean) R::end_average(acc, divisor(t.a, s));
 #pragma unroll
       for (int k = 0; k < U; k++) v[k] = R::close(acc[k]);
     } else {
@@ -101,15 +103,17 @@ template <class R, int U, bool WHOLE> KD void reduce_units(const Chain &c, const
     if (at.has(k)) v[k] = get<Dense, R>(c.dst, at, k, c.bytes);
 #pragma unroll
   for (int k = 0; k < U; k++) acc[k] = R::open(v[k]);
+  const bool mean = c.a.redop == RED_AVG;
+  if (mean) R::scale(acc, R::scale_of(c.steps->flags & STEP_FRESH_WITH, c.a.inverse));
 #pragma nounroll
   for (u32 j = 0; j < c.length; j++) {
     const u8 *src = at_address<const u8>(c.source(j));
 #pragma unroll
     for (int k = 0; k < U; k++)
       if (at.has(k)) v[k] = get<Dense, R>(src, at, k, c.bytes);
-    R::fold(c.a.redop, acc, v);
+    R::fold(c.a.redop, acc, v, R::scale_of(c.steps[j].flags & STEP_FRESH, c.a.inverse));
   }
-  R::divide_by(acc, divisor(c.a, c.steps[c.length - 1]));
+  if (mean) R::end_average(acc, divisor(c.a, c.steps[c.length - 1]));
 #pragma unroll
   for (int k = 0; k < U; k++) v[k] = R::close(acc[k]);
   set<Dense, R>(c.dst, at, c.bytes, v);

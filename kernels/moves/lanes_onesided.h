@@ -66,11 +66,16 @@ template <class R, int OP, class W = Pairs> struct OneLanes : Portless {
 #pragma nounroll
       for (u32 r = first_rank(from); r < end_rank(p.t, from); r++, begun = true) {
         if (!load(p, o, r, v)) return false;
-        if (!begun) acc[0] = R::open(v[0]);
-        else R::fold(OP == RED_COUNT ? p.t.a.redop : (u32)OP, acc, v);
+        const auto scale = R::scale_of(from.via & ONE_FRESH, p.t.a.inverse);
+        if (begun) {
+          R::fold(OP == RED_COUNT ? p.t.a.redop : (u32)OP, acc, v, scale);
+          continue;
+        }
+        acc[0] = R::open(v[0]);
+        if (is_average<OP>(p.t.a)) R::scale(acc, scale);
       }
     }
-    R::divide_by(acc, one_divisor(p.t.a, p.s));
+    if (ends_average<R, OP>(p.t.a)) R::end_average(acc, one_divisor(p.t.a, p.s));
     store(p, R::close(acc[0]));
     return true;
   }

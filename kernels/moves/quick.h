@@ -82,6 +82,12 @@ struct Walk {
   }
 };
 
+// ends_average says whether a kernel with the reductions of R, built for OP, has to end averages. Those of integers go
+// by the kernel for sums too.
+template <class R, int OP> KD bool ends_average(const abi_one_launch &a) {
+  return R::FLOATS ? is_average<OP>(a) : OP == RED_SUM || is_average<OP>(a);
+}
+
 // Half and whole units: how they are loaded and stored, plain or as packets.
 KD u64 load_unit(u64 at, u64) { return load_global<u64>(at_address<const u8>(at)); }
 KD v16 load_unit(u64 at, v16) { return load_stream(at_address<const u8>(at)); }
@@ -128,6 +134,10 @@ template <int U, class T> KD bool take_halves(T &t, u64 (&from)[U], u32 has, u64
 template <class R, int OP> struct Quick {
   // Units of a thread, and sources of each, that stream has under way: as many as registers hold.
   enum { COPY_UNITS = 8, SUM_UNITS = OP == RED_COUNT ? 2 : 4, SUM_SOURCES = OP == RED_COUNT ? 4 : 2, LONG = 4 };
+  // scale_of is what an average multiplies operand o by.
+  KD typename R::A scale_of(const One &t, u32 o) {
+    return R::scale_of(one_local.operands[o].via & ONE_FRESH, t.a.inverse);
+  }
   KD bool is_long(const One &t) { return t.length / 16 >= LONG * ntid(); }
 
   // spot is where a unit of V lies, of chunk i of an operand.
@@ -206,11 +216,15 @@ template <class R, int OP> struct Quick {
         for (int g = 0; g < G; g++) {
           if (o + g >= srcs) continue;
           const V one[1] = {v[g]};
-          if (o + g == 0) acc[0] = F::open(v[0]);
-          else F::fold(OP == RED_COUNT ? t.a.redop : (u32)OP, acc, one);
+          if (o + g > 0) {
+            F::fold(OP == RED_COUNT ? t.a.redop : (u32)OP, acc, one, scale_of(t, s.first + o + g));
+            continue;
+          }
+          acc[0] = F::open(v[0]);
+          if (is_average<OP>(t.a)) F::scale(acc, scale_of(t, s.first));
         }
       }
-      F::divide_by(acc, divisor);
+      if (ends_average<R, OP>(t.a)) F::end_average(acc, divisor);
       store<V>(t, s, w.run, w.at, F::close(acc[0]));
     }
     return true;
@@ -256,14 +270,15 @@ template <class R, int OP> struct Quick {
       for (u32 g = 0; g < G; g++) {
         if (o + g >= srcs) continue;
         if (o + g > 0) {
-          R::fold(OP == RED_COUNT ? t.a.redop : (u32)OP, acc, v[g]);
+          R::fold(OP == RED_COUNT ? t.a.redop : (u32)OP, acc, v[g], scale_of(t, s.first + o + g));
           continue;
         }
 #pragma unroll
         for (int k = 0; k < U; k++) acc[k] = R::open(v[g][k]);
+        if (is_average<OP>(t.a)) R::scale(acc, scale_of(t, s.first));
       }
     }
-    R::divide_by(acc, divisor);
+    if (ends_average<R, OP>(t.a)) R::end_average(acc, divisor);
     v16 sums[U];
 #pragma unroll
     for (int k = 0; k < U; k++) sums[k] = R::close(acc[k]);

@@ -13,7 +13,7 @@ struct Run {
   u64 bytes;
 };
 
-// divisor is what the result of a step is divided by, or 0.
+// divisor is what the result of a step of integers is divided by, or 0.
 KD u32 divisor(const abi_launch &a, const abi_step &s) {
   return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0;
 }

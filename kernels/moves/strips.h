@@ -20,12 +20,18 @@ struct Operands {
   const abi_launch *a;
   const abi_rank *m;
   const abi_step *chain;
+  u32 flags;     // of the step, where there is no chain
   u32 i;         // chunk of each step
   u64 elem, at;  // element of the chunk, and bytes from there
   KD_MEMBER const u8 *operator()(u32 k) const {
     if (k == 0) return first;
     if (!chain) return received;
     return at_address<const u8>(cell(*a, *m, chain[0].src_buf, chain[k - 1].src + i, elem)) + at;
+  }
+  // fresh says whether an average multiplies operand k. The first of a chain is its dst.
+  KD_MEMBER bool fresh(u32 k) const {
+    if (chain) return k == 0 ? chain[0].flags & STEP_FRESH_WITH : chain[k - 1].flags & STEP_FRESH;
+    return flags & (k == 0 ? STEP_FRESH : STEP_FRESH_WITH);
   }
 };
 
@@ -49,13 +55,34 @@ KD_CALL void fold(T *to, const Operands &get, u32 operands, u32 n, u32 divisor) 
   }
 }
 
-template <class T> KD_CALL void fold_op(u32 redop, void *to, const Operands &get, u32 operands, u32 n, u32 divisor) {
-  switch (redop) {
-    case RED_SUM:
-    case RED_AVG: fold<T, Sum>((T *)to, get, operands, n, divisor); break;
-    case RED_PROD: fold<T, Prod>((T *)to, get, operands, n, divisor); break;
-    case RED_MIN: fold<T, Min>((T *)to, get, operands, n, divisor); break;
-    case RED_MAX: fold<T, Max>((T *)to, get, operands, n, divisor); break;
+// fold_average is fold for averages.
+template <class T>
+KD_CALL void fold_average(T *to, const Operands &get, u32 operands, u32 n, u32 divisor, double inverse) {
+  typedef Averages<T> Of;
+  if (!Of::FLOATS) return fold<T, Sum>(to, get, operands, n, divisor);
+  typedef decltype(up(T())) A;
+  A acc[FOLD];
+  for (u32 at = 0; at < n; at += FOLD) {
+    const u32 k = n - at < (u32)FOLD ? n - at : (u32)FOLD;
+    const T *p = (const T *)get(0) + at;
+    A scale = Of::scale_of(get.fresh(0), inverse);
+    for (u32 i = 0; i < k; i++) acc[i] = Of::scaled(up(p[i]), scale);
+    for (u32 j = 1; j < operands; j++) {
+      p = (const T *)get(j) + at, scale = Of::scale_of(get.fresh(j), inverse);
+      for (u32 i = 0; i < k; i++) acc[i] = Of::add(acc[i], Of::scaled(up(p[i]), scale));
+    }
+    for (u32 i = 0; i < k; i++) down(to + at + i, Of::within(acc[i]));
+  }
+}
+
+template <class T>
+KD_CALL void fold_op(const abi_launch &a, void *to, const Operands &get, u32 operands, u32 n, u32 divisor) {
+  switch (a.redop) {
+    case RED_SUM: fold<T, Sum>((T *)to, get, operands, n, 0); break;
+    case RED_AVG: fold_average<T>((T *)to, get, operands, n, divisor, a.inverse); break;
+    case RED_PROD: fold<T, Prod>((T *)to, get, operands, n, 0); break;
+    case RED_MIN: fold<T, Min>((T *)to, get, operands, n, 0); break;
+    case RED_MAX: fold<T, Max>((T *)to, get, operands, n, 0); break;
   }
 }
 
@@ -63,20 +90,20 @@ template <class T> KD_CALL void fold_op(u32 redop, void *to, const Operands &get
 // kernel built for one of them has a class with the same function.
 struct AnyFold {
   KD_CALL void run(const abi_launch &a, void *to, const Operands &get, u32 operands, u32 bytes, u32 divisor) {
-    const u32 n = bytes / a.elem_size, op = a.redop;
+    const u32 n = bytes / a.elem_size;
     switch (a.dtype) {
-      case DT_F16: fold_op<f16>(op, to, get, operands, n, divisor); break;
-      case DT_BF16: fold_op<bf16>(op, to, get, operands, n, divisor); break;
-      case DT_F32: fold_op<float>(op, to, get, operands, n, divisor); break;
-      case DT_F64: fold_op<double>(op, to, get, operands, n, divisor); break;
-      case DT_I8: fold_op<i8>(op, to, get, operands, n, divisor); break;
-      case DT_U8: fold_op<u8>(op, to, get, operands, n, divisor); break;
-      case DT_I32: fold_op<i32>(op, to, get, operands, n, divisor); break;
-      case DT_U32: fold_op<u32>(op, to, get, operands, n, divisor); break;
-      case DT_I64: fold_op<i64>(op, to, get, operands, n, divisor); break;
-      case DT_U64: fold_op<u64>(op, to, get, operands, n, divisor); break;
-      case DT_E4M3: fold_op<e4m3>(op, to, get, operands, n, divisor); break;
-      case DT_E5M2: fold_op<e5m2>(op, to, get, operands, n, divisor); break;
+      case DT_F16: fold_op<f16>(a, to, get, operands, n, divisor); break;
+      case DT_BF16: fold_op<bf16>(a, to, get, operands, n, divisor); break;
+      case DT_F32: fold_op<float>(a, to, get, operands, n, divisor); break;
+      case DT_F64: fold_op<double>(a, to, get, operands, n, divisor); break;
+      case DT_I8: fold_op<i8>(a, to, get, operands, n, divisor); break;
+      case DT_U8: fold_op<u8>(a, to, get, operands, n, divisor); break;
+      case DT_I32: fold_op<i32>(a, to, get, operands, n, divisor); break;
+      case DT_U32: fold_op<u32>(a, to, get, operands, n, divisor); break;
+      case DT_I64: fold_op<i64>(a, to, get, operands, n, divisor); break;
+      case DT_U64: fold_op<u64>(a, to, get, operands, n, divisor); break;
+      case DT_E4M3: fold_op<e4m3>(a, to, get, operands, n, divisor); break;
+      case DT_E5M2: fold_op<e5m2>(a, to, get, operands, n, divisor); break;
     }
   }
 };
@@ -91,7 +118,7 @@ template <class P, class R> KD_CALL bool move_strip(Thread &t, const abi_step &s
   if (run.from && !(value = P::take(t, run.from, at, n, t.received + 1, received))) return false;
   if (in(s.op, OPS_REDUCE)) {
     u8 *to = run.dst ? dst : reduced;
-    R::run(t.a, to, Operands{src, value, nullptr, nullptr, nullptr, 0, 0, 0}, 2, n, divisor(t.a, s));
+    R::run(t.a, to, Operands{src, value, nullptr, nullptr, nullptr, s.flags, 0, 0, 0}, 2, n, divisor(t.a, s));
     value = to;
   } else if (run.dst) {
     copy_bytes(dst, value, n);
@@ -116,6 +143,6 @@ KD_CALL void reduce_run(Thread &t, const abi_step *chain, const Tile &tile, u32 
   const u32 length = chain->chain;
   u8 *dst = at_address<u8>(to);
   for (u64 at = (u64)tid() * STRIP; at < bytes; at += (u64)ntid() * STRIP)
-    R::run(a, dst + at, Operands{dst + at, nullptr, &a, t.at.rank, chain, i, tile.at, at}, length + 1,
+    R::run(a, dst + at, Operands{dst + at, nullptr, &a, t.at.rank, chain, 0, i, tile.at, at}, length + 1,
            (u32)least(STRIP, bytes - at), divisor(a, chain[length - 1]));
 }

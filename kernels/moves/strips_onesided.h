@@ -55,8 +55,33 @@ template <class T> KD void close_all(T *to, const T *acc, u32 n) {
   copy_bytes(to, acc, at_most(n * sizeof(T), ONE_STRIP));
 }
 
-// fold_strip writes the fold of a strip's sources to `to`.
-template <class T, template <class> class Op> KD_CALL bool fold_strip(const Strip &p, T *to) {
+// Plainly folds the sources as they are, by Op. It is what fold_strip does with an operand: to begin with, and with the
+// others.
+template <class T, template <class> class Op> struct Plainly {
+  typedef decltype(up(T())) A;
+  KD void begin(A *acc, const T *x, u32 n, A) { open_all(acc, x, n); }
+  KD void add(A *acc, const T *x, u32 n, A) {
+    for (u32 k = 0; k < n; k++) acc[k] = Op<A>::of(acc[k], up(x[k]));
+  }
+  KD void end(A *, u32) {}
+};
+// Scaled is what averages of floats do.
+template <class T> struct Scaled {
+  typedef decltype(up(T())) A;
+  typedef Averages<T> Of;
+  KD void begin(A *acc, const T *x, u32 n, A scale) {
+    for (u32 k = 0; k < n; k++) acc[k] = Of::scaled(up(x[k]), scale);
+  }
+  KD void add(A *acc, const T *x, u32 n, A scale) {
+    for (u32 k = 0; k < n; k++) acc[k] = Of::add(acc[k], Of::scaled(up(x[k]), scale));
+  }
+  KD void end(A *acc, u32 n) {
+    for (u32 k = 0; k < n; k++) acc[k] = Of::within(acc[k]);
+  }
+};
+
+// fold_strip writes the fold of a strip's sources to `to`, as F does it.
+template <class T, class F> KD_CALL bool fold_strip(const Strip &p, T *to) {
   typedef decltype(up(T())) A;
   A acc[ONE_STRIP / sizeof(T)];
   alignas(16) u8 room[ONE_STRIP];
@@ -67,13 +92,13 @@ template <class T, template <class> class Op> KD_CALL bool fold_strip(const Stri
     for (u32 r = first_rank(from); r < end_rank(p.t, from); r++, begun = true) {
       const T *x = (const T *)source(p, o, r, room);
       if (!x) return false;
-      if (begun)
-        for (u32 k = 0; k < n; k++) acc[k] = Op<A>::of(acc[k], up(x[k]));
-      else
-        open_all(acc, x, n);
+      const A scale = Averages<T>::scale_of(from.via & ONE_FRESH, p.t.a.inverse);
+      if (begun) F::add(acc, x, n, scale);
+      else F::begin(acc, x, n, scale);
     }
   }
-  if (const u32 divisor = one_divisor(p.t.a, p.s))
+  F::end(acc, n);
+  if (const u32 divisor = one_divisor(p.t.a, p.s))  // of integers
     for (u32 k = 0; k < n; k++) acc[k] = divide(acc[k], divisor);
   close_all(to, (const A *)acc, n);
   return true;
@@ -81,11 +106,14 @@ template <class T, template <class> class Op> KD_CALL bool fold_strip(const Stri
 
 template <class T> KD_CALL bool fold_by(const Strip &p, void *to) {
   switch (p.t.a.redop) {
-    case RED_PROD: return fold_strip<T, Prod>(p, (T *)to);
-    case RED_MIN: return fold_strip<T, Min>(p, (T *)to);
-    case RED_MAX: return fold_strip<T, Max>(p, (T *)to);
+    case RED_AVG:
+      if (Averages<T>::FLOATS) return fold_strip<T, Scaled<T>>(p, (T *)to);
+      break;  // a sum, divided at its end
+    case RED_PROD: return fold_strip<T, Plainly<T, Prod>>(p, (T *)to);
+    case RED_MIN: return fold_strip<T, Plainly<T, Min>>(p, (T *)to);
+    case RED_MAX: return fold_strip<T, Plainly<T, Max>>(p, (T *)to);
   }
-  return fold_strip<T, Sum>(p, (T *)to);
+  return fold_strip<T, Plainly<T, Sum>>(p, (T *)to);
 }
 
 // AnyType folds elements of all types. A kernel built for one has a class with the

@@ -96,8 +96,5 @@ KD void st_pair(u8 *p, pair64 v) {
   st_relaxed64((u64 *)p + 1, v.high);
 }
 
-// inverse_of is 1 / n.
-KD double inverse_of(u32 n) { return 1.0 / (double)n; }
-
 // The clock counts 100 MHz.
 KD u64 now() { return __builtin_amdgcn_s_memrealtime() * 10; }

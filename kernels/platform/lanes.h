@@ -86,17 +86,6 @@ KD bool any(bool here) {
 }
 KD void gather() { any(false); }
 
-// inverse_of is 1 / n, to the last place but one, as NVIDIA's GPUs have it.
-KD double inverse_of(u32 n) {
-  const double y = 1.0 / (double)n;
-  u64 bits;
-  __builtin_memcpy(&bits, &y, 8);
-  bits--;
-  double near;
-  __builtin_memcpy(&near, &bits, 8);
-  return near;
-}
-
 // What a block's threads share of a one-sided program is behind block_shared.
 KD struct one_near &near_of_block();
 #define one_local near_of_block()

@@ -115,14 +115,15 @@ KD void st_pair(u8 *p, pair64 v) {
 #define KERNEL_WHOLE_LINES 1
 
 // Conversions by the hardware, which rounds to nearest even as values/types.h does. Two at once are done by what adds,
-// one by what divides, which is slower.
-#if __CUDA_ARCH__ >= 800
-#define HARD_F16 1
+// one by what divides, which is slower. Those of GPUs before sm_80 are for one.
+#define HARD_F16_UP 1
 KD float f16_up(u16 v) {
   float f;
   asm("cvt.f32.f16 %0,%1;" : "=f"(f) : "h"(v));
   return f;
 }
+#if __CUDA_ARCH__ >= 800
+#define HARD_F16 1
 KD u16 f16_down(float f) {
   u32 v;
   asm("cvt.rn.f16x2.f32 %0,%1,%2;" : "=r"(v) : "f"(0.0f), "f"(f));
@@ -136,13 +137,15 @@ KD u16 bf16_down(float f) {  // a NaN becomes 0x7fff
 }
 #endif
 
-// inverse_of is 1 / n, to the last place but one.
-KD double inverse_of(u32 n) {
-  double y;
-  asm("rcp.approx.ftz.f64 %0,%1;" : "=d"(y) : "d"((double)n));
-  for (int i = 0; i < 3; i++) y = __builtin_fma(__builtin_fma(-y, (double)n, 1.0), y, y);
-  return y;
-}
+// The smaller and the larger of two: a number wins over NaN, and -0 is below +0.
+#define HARD_MIN 1
+#define KERNEL_LESSER(name, T, ptx, c) \
+  KD T name(T a, T b) { T v; asm(ptx " %0,%1,%2;" : "=" c(v) : c(a), c(b)); return v; }
+KERNEL_LESSER(min_of, float, "min.f32", "f")
+KERNEL_LESSER(max_of, float, "max.f32", "f")
+KERNEL_LESSER(min_of, double, "min.f64", "d")
+KERNEL_LESSER(max_of, double, "max.f64", "d")
+#undef KERNEL_LESSER
 
 KD u64 now() {
   u64 ns;

@@ -49,7 +49,7 @@ template <int E, int M> struct Small {
 };
 
 KD float up(f16 x) {
-#ifdef HARD_F16
+#ifdef HARD_F16_UP
   return f16_up(x.v);
 #else
   u32 m = x.v & 0x7fffu;

@@ -26,7 +26,10 @@ template <class T, class V = v16> struct Units {
   typedef typename Word<sizeof(T)>::type W;
   typedef decltype(up(T())) A;
   typedef Units<T, u64> Half;
+  enum { FLOATS = Averages<T>::FLOATS };
   enum { N = sizeof(V) / sizeof(T), REGISTERS = N * (sizeof(A) < 4 ? 4 : sizeof(A)) / 4 };
+
+  KD A scale_of(bool fresh, double inverse) { return Averages<T>::scale_of(fresh, inverse); }
 
   // Sum of a unit under way: small floats are rounded once, at its end.
   struct Acc {
@@ -50,27 +53,64 @@ template <class T, class V = v16> struct Units {
   }
   template <template <class> class Op, int U> KD void fold_by(Acc (&acc)[U], const V (&v)[U]) {
 #pragma unroll
-    for (int k = 0; k < U; k++) {
-      const Acc with = open(v[k]);
-#pragma unroll
-      for (u32 i = 0; i < N; i++) acc[k].x[i] = Op<A>::of(acc[k].x[i], with.x[i]);
-    }
+    for (int k = 0; k < U; k++) fold_one<Op>(acc[k], open(v[k]));
   }
-  template <int U> KD void fold(u32 redop, Acc (&acc)[U], const V (&v)[U]) {
-    switch (redop) {
-      case RED_SUM:
-      case RED_AVG: fold_by<Sum>(acc, v); break;
+  template <template <class> class Op> KD void fold_one(Acc &acc, const Acc &with) {
+#pragma unroll
+    for (u32 i = 0; i < N; i++) acc.x[i] = Op<A>::of(acc.x[i], with.x[i]);
+  }
+  // fold_scaled does so for an average of floats, of what is multiplied by k.
+  template <int U> KD void fold_scaled(Acc (&acc)[U], const V (&v)[U], A k) {
+#pragma unroll
+    for (int u = 0; u < U; u++) scale_one(acc[u], open(v[u]), k);
+  }
+  KD void scale_one(Acc &acc, const Acc &with, A k) {
+#pragma unroll
+    for (u32 i = 0; i < N; i++) acc.x[i] = Averages<T>::add(acc.x[i], Averages<T>::scaled(with.x[i], k));
+  }
+
+  // fold makes v part of a reduction; of an average of floats, times k.
+  template <int U> KD void fold(u32 redop, Acc (&acc)[U], const V (&v)[U], A k = 1) {
+    if (FLOATS && sizeof(T) == 1) return fold_opened(redop, acc, v, k);
+    switch (!FLOATS && redop == RED_AVG ? (u32)RED_SUM : redop) {
+      case RED_SUM: fold_by<Sum>(acc, v); break;
+      case RED_AVG: fold_scaled(acc, v, k); break;
       case RED_PROD: fold_by<Prod>(acc, v); break;
       case RED_MIN: fold_by<Min>(acc, v); break;
       case RED_MAX: fold_by<Max>(acc, v); break;
     }
   }
-  template <int U> KD void divide_by(Acc (&acc)[U], u32 divisor) {
-    if (!divisor) return;
+  // fold_opened is fold where opening a unit is most of the work, and is in the code once for all reductions.
+  template <int U> KD void fold_opened(u32 redop, Acc (&acc)[U], const V (&v)[U], A k) {
 #pragma unroll
-    for (int k = 0; k < U; k++)
+    for (int u = 0; u < U; u++) {
+      const Acc with = open(v[u]);
+      switch (redop) {
+        case RED_SUM: fold_one<Sum>(acc[u], with); break;
+        case RED_AVG: scale_one(acc[u], with, k); break;
+        case RED_PROD: fold_one<Prod>(acc[u], with); break;
+        case RED_MIN: fold_one<Min>(acc[u], with); break;
+        case RED_MAX: fold_one<Max>(acc[u], with); break;
+      }
+    }
+  }
+  // scale is what an average does to its first operand, which it was opened of.
+  template <int U> KD void scale(Acc (&acc)[U], A k) {
+    if (!FLOATS) return;
 #pragma unroll
-      for (u32 i = 0; i < N; i++) acc[k].x[i] = divide(acc[k].x[i], divisor);
+    for (int u = 0; u < U; u++)
+#pragma unroll
+      for (u32 i = 0; i < N; i++) acc[u].x[i] = Averages<T>::scaled(acc[u].x[i], k);
+  }
+  // end_average is what an average does before a sum is closed: floats stay within their type. Integers are divided by
+  // the divisor, if it is not 0.
+  template <int U> KD void end_average(Acc (&acc)[U], u32 divisor) {
+    if (!FLOATS && !divisor) return;
+#pragma unroll
+    for (int u = 0; u < U; u++)
+#pragma unroll
+      for (u32 i = 0; i < N; i++)
+        acc[u].x[i] = FLOATS ? Averages<T>::within(acc[u].x[i]) : divide(acc[u].x[i], divisor);
   }
 
   // The first n bytes of a unit, element by element: all that is sure is that

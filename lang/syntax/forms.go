@@ -70,9 +70,19 @@ const blockHint = "a block begins on the line of its for, if or def: for i in 0.
 // line is the text before it on its line, and rest the text from it on.
 func strayHint(r rune, line, rest string) string {
 	words := strings.Fields(line)
+	back := ""
+	if len(words) > 1 {
+		back = words[len(words)-2]
+	}
 	switch declared := typedLet.FindStringSubmatch(line + rest); {
 	case r == ':' && declared != nil && !keywords[declared[1]]:
 		return fmt.Sprintf("a variable is declared by let %s = %s", declared[1], declared[2])
+	case r == ':' && strings.Contains(line, "?"):
+		return choiceHint
+	case r == ':' && strings.Count(line, "[") > strings.Count(line, "]"):
+		return "a part of a list is l[a..b]"
+	case r == ':' && back == "lambda":
+		return foreignStatements["fn"]
 	case r == ':' && strings.HasPrefix(strings.TrimSpace(line), "for ") && len(rest) > 1 && rest[1] != ' ':
 		return "a range is a..b, and " + loopHint("r")
 	case r == ':' && strings.Contains(line, "range("):
@@ -86,7 +96,7 @@ func strayHint(r rune, line, rest string) string {
 	case r == ':':
 		return "a block is in { }: for i in 0..4 { ... }"
 	case r == '?':
-		return "there is no ? operator: if c { } else { } chooses"
+		return choiceHint
 	case r > 0x7f:
 		return "names and operators are of ASCII letters, digits, _ and signs"
 	}

@@ -17,6 +17,9 @@ import (
 // ImportHint says how a file is imported.
 const ImportHint = `a library's functions are imported by import "FILE.mscl"`
 
+// choiceHint says what takes the place of an expression that chooses a value.
+const choiceHint = "a value is chosen by a statement: let x = 0, and on the next line if c { x = 1 }"
+
 // whileHint says which loops take the place of while.
 const whileHint = "there is no while: write for d in [1, 2, 4] { }; if ranks is a power of two, for k in 0..log2(ranks) { let d = 1 << k } " +
 	"doubles d, without a let d before the loop"
@@ -45,22 +48,36 @@ var foreignStatements = map[string]string{
 // ForeignNames are the names that other languages and other tools have for
 // what is called otherwise here.
 var ForeignNames = map[string]string{
-	"range":    "a range is a..b: for i in 0..4 { }",
-	"i":        "a rank's input is called input",
-	"o":        "a rank's output is called output",
-	"out":      "a rank's output is called output",
-	"s":        "a buffer of one's own is declared by scratch NAME[chunks]",
-	"print":    "there is no print: mscclc show FILE chunks shows what an algorithm does",
-	"None":     "there is no null value",
-	"null":     "there is no null value",
-	"True":     "true and false are lower case",
-	"False":    "true and false are lower case",
-	"pow":      "a power of two is written 1 << n",
-	"floor":    "division floors: a / b",
-	"break":    "there is no break: a loop takes all of its values; for r in 0..ranks if c { } leaves values out",
-	"continue": "there is no continue: for r in 0..ranks if c { } leaves values out",
-	"send":     "chunk(...).copy(rank, buffer, index) moves a chunk",
-	"recv":     "chunk(...).copy(rank, buffer, index) moves a chunk; the receiver writes nothing",
+	"range":     "a range is a..b: for i in 0..4 { }",
+	"i":         "a rank's input is called input",
+	"o":         "a rank's output is called output",
+	"out":       "a rank's output is called output",
+	"s":         "a buffer of one's own is declared by scratch NAME[chunks]",
+	"print":     "there is no print: mscclc show FILE chunks shows what an algorithm does",
+	"int":       "all numbers are integers; a / b rounds down",
+	"float":     "all numbers are integers; a / b rounds down",
+	"str":       "there is no function that makes strings",
+	"list":      "[r for r in 0..4] is the list of a range",
+	"sum":       "reduce([c, d], rank, buffer, index) reduces chunks; numbers are added in a loop",
+	"math":      "there is no module math: log2, min, max and abs are functions",
+	"ceil":      "a / b rounded up is (a + b - 1) / b",
+	"sorted":    "a list keeps the order in which it was made",
+	"pass":      "an empty block is { }",
+	"append":    "l = l + [x] appends",
+	"Buffer":    "a buffer is named without Buffer: input, output",
+	"XML":       "mscclc compile writes the program, and verify proves it",
+	"Check":     "mscclc compile writes the program, and verify proves it",
+	"enumerate": "for i in 0..len(list) { let x = list[i] } has both",
+	"None":      "there is no null value",
+	"null":      "there is no null value",
+	"True":      "true and false are lower case",
+	"False":     "true and false are lower case",
+	"pow":       "a power of two is written 1 << n",
+	"floor":     "division floors: a / b",
+	"break":     "there is no break: a loop takes all of its values; for r in 0..ranks if c { } leaves values out",
+	"continue":  "there is no continue: for r in 0..ranks if c { } leaves values out",
+	"send":      "chunk(...).copy(rank, buffer, index) moves a chunk",
+	"recv":      "chunk(...).copy(rank, buffer, index) moves a chunk; the receiver writes nothing",
 }
 
 // ForeignVariables are the variables that other tools have.
@@ -180,6 +197,12 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token, want string) string {
 		return fmt.Sprintf("%s is a word of the language and cannot be a name", tok.Value)
 	case tok.Value == "scratch" && tok.Type == tKeyword:
 		return "scratch NAME[chunks] on a line of its own declares a buffer; name that buffer here"
+	case tok.Value == "if" && tok.Type == tKeyword && prev != "":
+		return choiceHint
+	case tok.Value == "is":
+		return "is is written =="
+	case tok.Value == "," && want == "=" && first == "let":
+		return "each variable has a let of its own"
 	case tok.Value == "=" && prev != "" && strings.Contains("+-*/%&|^", prev):
 		return fmt.Sprintf("there is no %s=: write x = x %s ...", prev, prev)
 	case tok.Value == "-" && slices.Contains([]string{"let", "def", "scratch", "algorithm"}, back(2)):

@@ -72,7 +72,9 @@ func (u *unroller) step(g *ir.Program, s *unrolledStep) {
 		}
 	}
 	g.Steps = append(g.Steps, t)
-	u.sources = append(u.sources, s.of)
+	of := s.of
+	of.lies = s.lies
+	u.sources = append(u.sources, of)
 }
 
 // cut returns a collective of which each chunk is n.

@@ -16,7 +16,7 @@ const turnsChecked = 3
 // single numbers of turns. An empty list means that p is proven, in any number of turns.
 //
 // The program is the one that was judged last: the report's counterexamples are of its steps, and problems name
-// operations of p.
+// operations of p. The report's warnings are of packets that nothing reads.
 func Check(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
 	if leastLoop(p) == nil {
 		return CheckTurns(p, 1, opt)
@@ -43,6 +43,7 @@ func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Progra
 		return g, report, inTurns(p, turns, err.(diag.List))
 	}
 	report, found := verify.Check(u.program, opt)
+	report.Warnings = u.unread.FoldRanks()
 	u.flushHints(report.Counterexamples, found)
 	for i := range found {
 		u.translate(&found[i])
@@ -76,21 +77,27 @@ func (u *unroller) translate(d *diag.Diagnostic) {
 }
 
 // flushHints has a hint with each race, of those that counterexamples show and of found, of a port that may still read
-// what it was to put.
+// what it was to put, or that copies packets which need not be there.
 func (u *unroller) flushHints(counterexamples []verify.Counterexample, found diag.List) {
 	for i := range counterexamples {
 		w := &counterexamples[i]
 		if w.Problem.Code != diag.Race || w.Reader < 0 || !u.ofPort(w.Reader) {
 			continue
 		}
+		hint := flushHint
+		if u.sources[w.Reader].lies && w.Apart == 0 {
+			hint = packHint
+		}
 		for k := range found {
 			if found[k].Same(w.Problem) {
-				found[k].Hint = flushHint
+				found[k].Hint = hint
 			}
 		}
-		w.Problem.Hint = flushHint
+		w.Problem.Hint = hint
 	}
 }
+
+const packHint = "a put over a port copies packets as they lie: have a block barrier, a barrier or a semaphore between those that make them and the put, or have the put wait for them (rppkt in plans)"
 
 const flushHint = "flush the port: a put completes at the next flush (pwsf in plans), or when a signal that depends on it arrives"
 

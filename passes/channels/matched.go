@@ -20,12 +20,14 @@ func (u *unroller) matched() {
 			if d.Hint = hint; a.n > 0 {
 				*d = d.WithNote(u.p.Span(a.last.pos), "the last wait is %s", a.last.at.name(a.last.rank))
 			}
+			u.several(d, e.key)
 		case s.n < a.n:
 			text, hint := u.unsignalled(e.key, s.n, a.n)
 			d := u.sayAt(a.last.rank, a.last.at, a.last.pos, diag.Unmatched, "%s", text)
 			if d.Hint = hint; s.n > 0 {
 				*d = d.WithNote(u.p.Span(s.last.pos), "the last signal is %s", s.last.at.name(s.last.rank))
 			}
+			u.several(d, e.key)
 		}
 	}
 }
@@ -69,6 +71,27 @@ func (u *unroller) unsignalled(k endKey, signals, waits int32) (text, hint strin
 	}
 	return fmt.Sprintf("waits %s in a launch at %s, and it is signalled %s", times(waits), u.endName(k), times(signals)),
 		hint
+}
+
+// several notes that a channel is one of several between two ranks: a signal of one is no signal of another.
+func (u *unroller) several(d *diag.Diagnostic, k endKey) {
+	peer := u.peer(k)
+	if peer < 0 {
+		return
+	}
+	typ, n := ir.MemoryChannel, 0
+	if k.kind == portEnd {
+		typ = ir.PortChannel
+	}
+	for _, c := range u.p.Ranks[k.rank].Channels[typ] {
+		if c.Peer == peer {
+			n++
+		}
+	}
+	if n > 1 {
+		*d = d.WithNote(diag.Span{}, "rank %d has %d %s channels to rank %d, whose signals are apart; in .mscl each call of "+
+			"channel(%d, %d) makes another channel: call it once, and keep what it returns", k.rank, n, typ, peer, k.rank, peer)
+	}
 }
 
 // peer returns the rank that signals the flag of a channel, or -1 where the flag is of none.

@@ -150,10 +150,6 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 		case o.Kind == ir.ChMove && len(o.Srcs) > 1:
 			u.say(k, diag.Unsupported, "combines what it moves through ports, which only copy")
 			return
-		case src.Packets && o.Kind != ir.ChMove && !u.packed(k, src, at, n):
-			u.say(k, diag.Unsupported,
-				"copies packets as they lie, and its block has not packed them before, with its threads meeting behind that: whether they have come depends on time").Hint = "have it wait for them: move them from packets to packets"
-			return
 		case dst.Rank != u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer || src.Rank != k.rank:
 			u.say(k, diag.Malformed, "moves data of rank %d to rank %d through a port of rank %d to rank %d", src.Rank,
 				dst.Rank, k.rank, u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer)
@@ -161,8 +157,9 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 		}
 		port := k.ports[c]
 		port.at, port.pos = k.at, k.pos
-		steps := []unrolledStep{{op: ir.Move, count: u.pairSpan(o, min(i, len(o.Srcs)-1), at, n),
-			srcs: u.operands(k, o, src, at), dsts: u.operands(k, o, dst, at)}}
+		steps := []unrolledStep{{op: ir.Move, lies: src.Packets && o.Kind != ir.ChMove,
+			count: u.pairSpan(o, min(i, len(o.Srcs)-1), at, n), srcs: u.operands(k, o, src, at),
+			dsts: u.operands(k, o, dst, at)}}
 		if o.Kind == ir.ChEachSignal || o.Kind == ir.ChEachSignalFlush {
 			steps = append(steps,
 				unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
@@ -173,30 +170,6 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 	if o.Kind == ir.ChEachSignalFlush {
 		u.flush(k, o.Channels)
 	}
-}
-
-// packed reports whether a block has made all packets of its rank's scratch that a reference is, before its threads
-// last met.
-func (u *unroller) packed(k *unrolled, x *ir.ChannelRef, at, n int32) bool {
-	first := x.Index*u.parts + at
-	there := make([]bool, n)
-	end := len(k.steps)
-	for k.open && end > 0 {
-		if end--; k.steps[end].flags&ir.Joint == 0 {
-			break
-		}
-	}
-	for i := range k.steps[:end] {
-		s := &k.steps[i]
-		for _, d := range s.dsts {
-			for part := d.Index; d.Buf == ir.Packets && d.Rank == k.rank && part < d.Index+s.count; part++ {
-				if part >= first && part < first+n {
-					there[part-first] = true
-				}
-			}
-		}
-	}
-	return !slices.Contains(there, false)
 }
 
 // operands returns the operands of a Move that a reference is: one, but of packets through the switch, and of a group

@@ -36,11 +36,12 @@ type names struct {
 	sources []source  // indexed as p.Steps
 	owners  [][]int32 // by rank and block of p: the block whose port it is, or -1
 	parts   int       // of a chunk of the channel program, which are chunks of p
+	lying   int       // chunks from here on are packets of scratch, as they lie
 }
 
 // names returns the names of g, whose steps and blocks are those of u.
 func (u *unroller) names(g *ir.Program) *names {
-	n := &names{g, u.sources, make([][]int32, len(u.blocks)), int(u.parts)}
+	n := &names{g, u.sources, make([][]int32, len(u.blocks)), int(u.parts), int(u.lying)}
 	for r, blocks := range u.blocks {
 		for b, k := range blocks {
 			owner := int32(-1)
@@ -82,6 +83,9 @@ func (n *names) Buf(b ir.Buf) string {
 
 // Chunks implements ir.Source.
 func (n *names) Chunks(from, to int) string {
+	if from >= n.lying {
+		from, to = from-n.lying, to-n.lying
+	}
 	switch {
 	case n.parts > 1 && to-from == 1:
 		return n.part(from)

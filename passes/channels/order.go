@@ -83,6 +83,7 @@ func (s *sharer) order(first []int32) *stepOrder {
 			st, at := &k.steps[i], first[b]+int32(i)
 			for _, x := range st.srcs {
 				switch {
+				case st.lies:
 				case x.Buf == ir.Packets:
 					for m := range st.count {
 						tell(senders[[2]int32{x.Rank, x.Index + m}], at, false)

@@ -72,19 +72,29 @@ func (u *unroller) apart() {
 
 // A packetUse is who has to do with a part of scratch as packets.
 type packetUse struct {
-	readers []*unrolled
-	reader  *unrolledStep
+	readers []*unrolled // who wait for them
+	lies    bool        // a port copies them as they lie
 	writer  *unrolledStep
 	by      *unrolled // whose step that is
 }
 
-// packets gives each block that reads packets chunks of its own: a chunk of ir.Packets is read by one block. Packets
-// that nobody reads are left out. A rank's chunks of the n-th block of those that read each begin behind those of the
-// one before.
+// packets gives each block that waits for packets chunks of its own: a chunk of ir.Packets is read by one block.
+// Packets that nobody reads are left out. A rank's chunks of the n-th block of those that read each begin behind those
+// of the one before.
+//
+// Who copies packets as they lie waits for none. To it they are plain data: whoever makes them writes a chunk of
+// scratch too, which it reads. So the proof finds that they are there, made in this launch, and seen by the port,
+// whichever block made them: else the two race.
 func (u *unroller) packets() {
 	room := u.used(ir.Packets)
 	if slices.Max(room) == 0 {
 		return
+	}
+	u.echoes(room)
+	for r := range room {
+		for _, b := range []ir.Buf{ir.Input, ir.Output, ir.Scratch} {
+			u.lying = max(u.lying, u.size(int32(r), b)*u.parts)
+		}
 	}
 	use := make([][]packetUse, len(u.p.Ranks))
 	for r, n := range room {
@@ -102,11 +112,14 @@ func (u *unroller) packets() {
 				u.stepSay(k, s, diag.Malformed, "waits for packets of rank %d", x.Rank)
 				return
 			}
-			for j, p := range parts(s, &s.srcs[i]) {
-				if !slices.Contains(p.readers, k) {
-					parts(s, &s.srcs[i])[j].readers = append(p.readers, k)
+			list := parts(s, &s.srcs[i])
+			for j := range list {
+				switch p := &list[j]; {
+				case s.lies:
+					p.lies = true
+				case !slices.Contains(p.readers, k):
+					p.readers = append(p.readers, k)
 				}
-				parts(s, &s.srcs[i])[j].reader = s
 			}
 		}
 	})
@@ -114,7 +127,7 @@ func (u *unroller) packets() {
 		for i := range s.dsts {
 			list := parts(s, &s.dsts[i])
 			for j := range list {
-				if w := list[j].writer; w != nil && len(list[j].readers) > 0 {
+				if w := list[j].writer; w != nil && (list[j].lies || len(list[j].readers) > 0) {
 					d := u.stepSay(k, s, diag.Race,
 						"sends packets to scratch[%d] of rank %d, where another operation of the launch sends some: who reads them takes either", (s.dsts[i].Index+int32(j))/u.parts, s.dsts[i].Rank)
 					*d = d.WithNote(u.p.Span(w.pos), "the other is %s", w.of.name(list[j].by.rank))
@@ -130,6 +143,11 @@ func (u *unroller) packets() {
 		return
 	}
 	room = u.used(ir.Scratch)
+	for r := range use {
+		if slices.ContainsFunc(use[r], func(p packetUse) bool { return p.lies }) {
+			room[r] = u.lying + int32(len(use[r]))
+		}
+	}
 	for r, list := range u.blocks {
 		for _, k := range list {
 			k.room = room[r]
@@ -139,8 +157,14 @@ func (u *unroller) packets() {
 				}
 			}
 			steps := make([]unrolledStep, 0, len(k.steps))
+			opens := false // what was left out last began a group
 			for i := range k.steps {
-				steps = u.split(steps, k, &k.steps[i], parts)
+				s, before := &k.steps[i], len(steps)
+				if opens {
+					s.flags &^= ir.Joint
+				}
+				steps = u.split(steps, k, s, parts)
+				opens = len(steps) == before && s.flags&ir.Joint == 0
 			}
 			k.steps = steps
 		}
@@ -152,11 +176,15 @@ func (u *unroller) unsent(parts func(*unrolledStep, *ir.Operand) []packetUse) {
 	u.eachStep(func(k *unrolled, s *unrolledStep) {
 		for i := range s.srcs {
 			for j, p := range parts(s, &s.srcs[i]) {
-				if p.writer == nil {
-					u.stepSay(k, s, diag.Unmatched, "waits for packets of scratch[%d], which nothing sends in a launch",
-						(s.srcs[i].Index+int32(j))/u.parts)
-					return
+				if p.writer != nil {
+					continue
 				}
+				does := "waits for packets of scratch[%d], which nothing sends in a launch"
+				if s.lies {
+					does = "copies packets of scratch[%d] as they lie, and nothing makes them in a launch"
+				}
+				u.stepSay(k, s, diag.Unmatched, does, (s.srcs[i].Index+int32(j))/u.parts)
+				return
 			}
 		}
 	})
@@ -169,47 +197,80 @@ func (u *unroller) split(to []unrolledStep, k *unrolled, s *unrolledStep,
 	if !slices.ContainsFunc(operands, func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
 		return append(to, *s)
 	}
-	for at := int32(0); at < s.count; {
+	for at, before := int32(0), len(to); at < s.count; {
 		end := at + 1
 		for end < s.count && !slices.ContainsFunc(operands, func(x ir.Operand) bool {
 			list := parts(s, &x)
-			return list != nil && !slices.Equal(list[end].readers, list[end-1].readers)
+			return list != nil && (list[end].lies != list[end-1].lies ||
+				!slices.Equal(list[end].readers, list[end-1].readers))
 		}) {
 			end++
 		}
 		piece := *s
 		piece.count, piece.srcs, piece.dsts = end-at, nil, nil
-		if at > 0 {
+		if len(to) > before {
 			piece.flags |= ir.Joint
+		}
+		lie := func(x ir.Operand) ir.Operand {
+			x.Buf, x.Index = ir.Scratch, u.lying+x.Index+at
+			return x
 		}
 		for _, x := range s.srcs {
 			layer := int32(0)
-			if list := parts(s, &x); list != nil {
+			switch list := parts(s, &x); {
+			case list != nil && s.lies:
+				piece.srcs = append(piece.srcs, lie(x))
+				continue
+			case list != nil:
 				layer = int32(slices.Index(list[at].readers, k))
 			}
 			piece.srcs = append(piece.srcs, u.layered(x, at, layer))
 		}
 		for _, x := range s.dsts {
-			n := 1
-			if list := parts(s, &x); list != nil {
+			n, list := 1, parts(s, &x)
+			if list != nil {
 				n = len(list[at].readers)
+			}
+			if n == 0 && !list[at].lies && u.comesLate(k, s, x.Rank) {
+				return to
 			}
 			for layer := range int32(n) {
 				piece.dsts = append(piece.dsts, u.layered(x, at, layer))
+			}
+			if list != nil && list[at].lies {
+				piece.dsts = append(piece.dsts, lie(x))
 			}
 		}
 		if s.waits {
 			piece.dsts = []ir.Operand{{Rank: k.rank, Index: k.room + at, Buf: ir.Scratch}}
 		}
-		if len(piece.dsts) > 0 {
+		switch {
+		case len(piece.dsts) > 0:
 			to = append(to, piece)
-		} else {
-			u.stepSay(k, s, diag.Unmatched, "sends packets that nothing reads in the launch")
+		case slices.ContainsFunc(piece.srcs, func(x ir.Operand) bool { return x.Buf == ir.Packets }):
+			u.stepSay(k, s, diag.Unmatched, "waits for packets, and sends packets that nothing reads in the launch")
 			return to
+		default:
+			u.unread = append(u.unread, u.problem(k.rank, s.of, s.pos, diag.LintUnused,
+				"sends packets that nothing reads in the launch"))
 		}
 		at = end
 	}
 	return to
+}
+
+// comesLate reports that packets for rank, which nothing reads, can break a later launch. No rank waits for them, so
+// they may come when the rank runs another plan already. Where plans share scratch, they overwrite packets of that
+// plan, whose flag is a later one, and the rank waits for ever. In scratch of its own nobody looks where they lie, and
+// the end of a launch orders what a rank writes itself.
+func (u *unroller) comesLate(k *unrolled, s *unrolledStep, rank int32) bool {
+	if !u.p.Reuse || rank == k.rank {
+		return false
+	}
+	u.stepSay(k, s, diag.Unmatched, "sends packets to rank %d that nothing reads in the launch: they may come when the rank "+
+		"runs another plan, and overwrite its packets, as plans that reuse scratch share it", rank).
+		Hint = "have the rank read them, or leave out reuse_resources (reuse_scratch)"
+	return true
 }
 
 // layered returns an operand from part at on, of packets of a layer.

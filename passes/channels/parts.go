@@ -51,7 +51,7 @@ func (u *unroller) checkChannels(r int32) {
 	for t := range u.p.Ranks[r].Channels {
 		for i := range u.p.Ranks[r].Channels[t] {
 			c := &u.p.Ranks[r].Channels[t][i]
-			if ir.ChannelType(t) != ir.SwitchChannel && (c.Peer < 0 || c.Peer >= n || c.Peer == r) {
+			if ir.ChannelType(t) != ir.SwitchChannel && (c.Peer < 0 || c.Peer >= n) {
 				bad("rank %d has a channel to rank %d", r, c.Peer)
 			}
 			for _, x := range c.Group {

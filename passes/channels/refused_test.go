@@ -25,12 +25,12 @@ var refusedChannels = []struct {
 	{"packets of Simple", twoPhasesOf(2), func(p *ir.ChannelProgram) { p.Protocol = ir.Simple }, diag.Malformed, "the protocol is Simple"},
 	{"packets that nothing sends", twoPhasesOf(2), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[0] = p.Ranks[0].Blocks[0][1:] }, diag.Unmatched, "waits for packets of scratch[0], which nothing sends in a launch"},
 	{"packets that two send", twoPhasesOf(2), func(p *ir.ChannelProgram) { b := &p.Ranks[0].Blocks[0]; *b = append(*b, (*b)[0]) }, diag.Race, "where another operation of the launch sends some"},
-	{"packets that nobody reads", twoPhasesOf(2), func(p *ir.ChannelProgram) { o := &p.Ranks[0].Blocks[0][1]; o.Srcs = o.Srcs[:1] }, diag.Unmatched, "sends packets that nothing reads"},
+	{"packets that nobody reads, where plans share scratch", withUnread(1), func(p *ir.ChannelProgram) { p.Reuse = true }, diag.Unmatched, "sends packets to rank 1 that nothing reads in the launch: they may come when the rank runs another plan"},
 	{"packets through a port that others send", portPackets(), func(p *ir.ChannelProgram) {
 		p.Ranks[0].Blocks[0][1].Kind = ir.ChEach
 		p.Ranks[0].Blocks[0][0].Part, p.Ranks[0].Blocks[0][0].Parts = 0, 2
-	}, diag.Unsupported, "its block has not packed them before"},
-	{"packets through a port at once", rawPackets(), func(p *ir.ChannelProgram) { b := &p.Ranks[0].Blocks[0]; *b = slices.Delete(*b, 1, 2) }, diag.Unsupported, "with its threads meeting behind that"},
+	}, diag.Unmatched, "copies packets of scratch[0] as they lie, and nothing makes them in a launch"},
+	{"packets through a port at once", rawPackets(), func(p *ir.ChannelProgram) { b := &p.Ranks[0].Blocks[0]; *b = slices.Delete(*b, 1, 2) }, diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which writes it"},
 	{"scratch of others that is double", pipeline(), func(p *ir.ChannelProgram) {
 		p.DoubleScratch = true
 		p.Ranks[0].Blocks[1][5].Body[2].Dsts[0] = ref(1, ir.Scratch, 0, 1)

@@ -2,30 +2,35 @@ package channels
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
 // rightChannels are programs that use each kind of operation as it is meant.
 func rightChannels() map[string]*channelBuilder {
 	list := map[string]*channelBuilder{
-		"packets in two phases":   twoPhasesOf(3),
-		"packets that two read":   packetsOfTwo(),
-		"packets half unread":     unreadPackets(),
-		"packets passed on":       chained(),
-		"groups of blocks":        grouped(3),
-		"groups in a loop":        groupedLoop(2),
-		"pipeline of two blocks":  pipeline(),
-		"credit of two":           credit(),
-		"a chain of blocks":       chainOfBlocks(),
-		"barrier of three blocks": threeBlocks(),
-		"puts and a flush":        throughPorts(ir.ChEachSignalFlush),
-		"switch of some ranks":    someRanks(),
-		"packets through ports":   portPackets(),
-		"packets as they lie":     rawPackets(),
-		"a reduction by minimum":  minimum(),
+		"packets in two phases":    twoPhasesOf(3),
+		"packets that two read":    packetsOfTwo(),
+		"packets half unread":      unreadPackets(),
+		"packets passed on":        chained(),
+		"groups of blocks":         grouped(3),
+		"groups in a loop":         groupedLoop(2),
+		"pipeline of two blocks":   pipeline(),
+		"credit of two":            credit(),
+		"a chain of blocks":        chainOfBlocks(),
+		"barrier of three blocks":  threeBlocks(),
+		"puts and a flush":         throughPorts(ir.ChEachSignalFlush),
+		"switch of some ranks":     someRanks(),
+		"packets through ports":    portPackets(),
+		"packets of another block": own(lyingChannels[0].right),
+		"packets by a semaphore":   own(lyingChannels[4].right),
+		"packets as they lie":      rawPackets(),
+		"packets that come back":   echoed(2),
+		"a reduction by minimum":   minimum(),
 	}
 	for name, b := range sharedChannels() {
 		list[name] = b
@@ -83,6 +88,33 @@ func unreadPackets() *channelBuilder {
 	return b
 }
 
+// withUnread is an allreduce of two ranks, after which rank 0 sends packets to a rank that nothing reads.
+func withUnread(to int32) *channelBuilder {
+	b := packetsOf(2, true)
+	for r := range b.Ranks {
+		b.Ranks[r].Scratch += 8
+	}
+	at := b.Ranks[0].Scratch - 1
+	ops := b.Ranks[0].Blocks[0]
+	b.Ranks[0].Blocks[0] = append(ops, meet, move([]ir.ChannelRef{packet(to, at, 1)}, ref(0, ir.Input, 0, 1)),
+		move([]ir.ChannelRef{packet(to, at-1, 1)}, ref(0, ir.Input, 0, 1)))
+	return b
+}
+
+// TestUnreadPackets: packets that nothing reads are a warning, where the scratch is the plan's own, or the packets stay
+// in the sender's.
+func TestUnreadPackets(t *testing.T) {
+	for to, reused := range []bool{true, false} {
+		b := withUnread(int32(to))
+		b.Reuse = reused
+		_, report, found := Check(b.ChannelProgram, verify.Options{})
+		if len(found) > 0 || len(report.Warnings) != 1 || report.Warnings[0].Code != diag.LintUnused ||
+			!strings.Contains(report.Warnings[0].Text, "sends packets that nothing reads in the launch") {
+			t.Errorf("to rank %d: %v, %v", to, found, report.Warnings)
+		}
+	}
+}
+
 // chained has packets go from rank to rank.
 func chained() *channelBuilder {
 	const n = 3
@@ -96,6 +128,41 @@ func chained() *channelBuilder {
 		ops := b.Ranks[r].Blocks[0]
 		b.Ranks[r].Blocks[0] = append(ops, met(signalOn(0, 1), awaitOn(0, 1))...)
 	}
+	return b
+}
+
+// echoed returns an allgather in which each rank packs its chunk in its own scratch, and sends these packets to the
+// same place of all ranks through the switch: its own come back to it. A block of its own reads each place.
+func echoed(n int32) *channelBuilder {
+	b := channelProgram(ir.AllGather, int(n), 1, false).packets(n, true)
+	for r := range n {
+		var group []int32
+		for p := range n {
+			group = append(group, p)
+		}
+		b.Ranks[r].Channels[ir.SwitchChannel] = []ir.Channel{{Group: group, Buf: ir.Scratch}}
+		all := through(ir.Scratch, r, 1)
+		all.Packets = true
+		send := move(to(all), packet(r, r, 1))
+		send.Type = ir.SwitchChannel
+		b.block(int(r), move(to(packet(r, r, 1)), ref(r, ir.Input, 0, 1)), send)
+		for p := range n {
+			b.block(int(r), move(to(ref(r, ir.Output, p, 1)), packet(r, p, 1)))
+		}
+	}
+	return b
+}
+
+// echoedOver is echoed with rank 1 sending packets to the place to which those of rank 0 come back.
+func echoedOver() *channelBuilder {
+	b := echoed(2)
+	return b.block(1, move(to(packet(0, 0, 1)), ref(1, ir.Input, 0, 1)))
+}
+
+// unmade is echoed without rank 1's packing.
+func unmade() *channelBuilder {
+	b := echoed(2)
+	b.Ranks[1].Blocks[0] = b.Ranks[1].Blocks[0][1:]
 	return b
 }
 

@@ -108,6 +108,7 @@ func (s *sharer) run() bool {
 		all := true
 		for i, x := range st.srcs {
 			switch {
+			case st.lies:
 			case x.Buf == ir.Packets:
 				for n := range st.count {
 					all = all && sent[[2]int32{x.Rank, x.Index + n}]

@@ -29,7 +29,8 @@ const (
 // meet, steps are Joint, signals and awaits too. A launch has one pass (OneSided.OnePass): the end of a kernel orders
 // what its rank does.
 //
-// Packets become chunks of ir.Packets, one for each block that reads them; those that nobody reads are left out.
+// Packets become chunks of ir.Packets, one for each block that reads them; those that nobody reads are left out, unless
+// they can break a later launch.
 //
 // A port copies by itself: what a block puts through a port channel is the steps of another
 // block, behind those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal
@@ -50,6 +51,8 @@ type unroller struct {
 	least *ir.ChannelOp // the loop of the fewest bytes a turn, or nil
 	parts int32         // that a chunk is cut into
 	found diag.List
+	// unread has warnings of packets that nothing reads
+	unread diag.List
 
 	blocks  [][]*unrolled // of each rank: its own, and behind them its ports'
 	steps   int
@@ -57,6 +60,7 @@ type unroller struct {
 	order   []*ends              // in the order in which they came up
 	meets   map[[2]int32][]int32 // of a rank's barrier: the blocks that come to it
 	flags   []int32              // by rank: how many
+	lying   int32                // a rank's first chunk of scratch that is packets as they lie: behind all of its buffers
 	program *ir.Program
 	sources []source // of a step of the program
 	twice   []sentTwice
@@ -89,6 +93,7 @@ type source struct {
 	block, op, inner int32 // inner: in a loop's body, else -1
 	turn             int32 // of the loop, from 0; -1 is any
 	what             *ir.ChannelOp
+	lies             bool // it copies packets as they lie
 }
 
 // An unrolledStep is a step in the making. Packets lie where they lie in scratch.
@@ -98,6 +103,7 @@ type unrolledStep struct {
 	count      int32
 	srcs, dsts []ir.Operand
 	waits      bool // for packets, and moves them nowhere
+	lies       bool // it copies packets as they lie, and waits for none
 	pos        int32
 	of         source
 }
@@ -220,8 +226,14 @@ func (u *unroller) sayAt(rank int32, at source, pos int32, code diag.Code, forma
 	if len(u.found) >= diag.MaxUnfolded {
 		return &diag.Diagnostic{}
 	}
+	u.found = append(u.found, u.problem(rank, at, pos, code, format, args...))
+	return &u.found[len(u.found)-1]
+}
+
+// problem returns what is to be said of an operation.
+func (u *unroller) problem(rank int32, at source, pos int32, code diag.Code, format string,
+	args ...any) diag.Diagnostic {
 	d := diag.New(code, u.p.Span(pos), "%s %s", at.name(rank), fmt.Sprintf(format, args...))
 	d.Rank, d.Block, d.Step = int(rank), int(at.block), int(at.op)
-	u.found = append(u.found, d)
-	return &u.found[len(u.found)-1]
+	return d
 }

@@ -73,6 +73,8 @@ var wrongChannels = []struct {
 	{"packets in scratch that is not double", diag.Race, "1 tile iteration before, in the same copy", packetsOf(1, false), packetsOf(1, true)},
 	{"packets and data in one place", diag.Overlap, "take the place of two chunks: scratch[1], which has data too", beside(1), beside(2)},
 	{"source of a port overwritten", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 12 (move), which writes it; rank 0 block 0 op 12 (move) writes it; a port of rank 0 block 0", ported(meet), ported(ir.ChannelOp{Kind: ir.ChFlush, Type: ir.PortChannel, Channels: []int32{0}})},
+	{"packets that come back to a place of another's", diag.Race, "who reads them takes either", echoedOver(), echoed(2)},
+	{"packets that come back and that nothing made", diag.Unmatched, "waits for packets of scratch[1], which nothing sends", unmade(), echoed(2)},
 	{"packets passed on before its own are sent", diag.Deadlock, "rank 2 block 0 op 0 (move) waits for packets, which rank 1 block 0 op 1 (move) would send", ringed(true), ringed(false)},
 	{"packets passed on before they are made", diag.Deadlock, "waits for packets, which rank 0 block 0 op 1 (move) would send; that block is still at op 0", packedHere(true), packedHere(false)},
 	{"a launch that ends before its port", diag.Race, "reads output[0] of rank 0 when that rank's launch may have ended", throughPorts(ir.ChEachSignal), throughPorts(ir.ChEachSignalFlush)},

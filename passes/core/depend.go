@@ -33,7 +33,9 @@ func (d *depList) of(i int32) []oneDep { return d.to[d.start[i]:d.start[i+1]] }
 // write depends on all reads since the last write, and on that write too: packets from a reader tell that the write is
 // over, but not that the later writer sees what it wrote.
 func depend(l *State) (int, error) {
-	known, in := ir.NewAccesses(int(l.cells())), l.merged()
+	views := l.piecesOf(l.operands)
+	in := &views[len(views)-1] // of the layout merged
+	known := ir.NewAccesses(int(in.count()))
 	l.deps = depList{start: make([]int32, 1, len(l.moves)+1), to: make([]oneDep, 0, 2*len(l.moves))}
 	seen := make([][2][3]int32, len(l.moves)) // by Move, slot and kind: 1 + the last Move found to depend on it
 	for i := range l.moves {
@@ -78,10 +80,10 @@ func depend(l *State) (int, error) {
 	return len(l.deps.to), nil
 }
 
-// eachRun goes through the cells of count chunks from x on. It calls f with the first cell of each run of cells that
-// the same Moves have accessed.
-func (l *layout) eachRun(known *ir.Accesses, x spot, count int32, f func(first int)) {
-	l.each(x, count, func(first, end int32) {
+// eachRun goes through the pieces of count chunks from x on. It calls f with the first of each run of pieces that the
+// same Moves have accessed.
+func (p *pieces) eachRun(known *ir.Accesses, x spot, count int32, f func(first int)) {
+	p.each(x, count, func(first, end int32) {
 		known.Cut(int(first), int(end-first))
 		for at := int(first); at < int(end); at = known.End(at) {
 			f(at)

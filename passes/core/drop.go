@@ -1,14 +1,10 @@
 package core
 
-import (
-	"slices"
-
-	"mscclc/ir"
-)
+import "slices"
 
 // drop removes destinations that nobody reads, copies of a chunk onto itself, and Moves without destinations.
 func drop(l *State) (int, error) {
-	dropped := l.dropDead()
+	dropped := l.dropDead(l.piecesOf(l.operands))
 	l.sweep()
 	return dropped, nil
 }
@@ -19,20 +15,21 @@ func (l *State) sweep() {
 }
 
 // dropDead removes destinations that nobody reads before they are written again or the program ends. A Move that is
-// left without destinations loses its sources. dropDead returns how many destinations it removed.
-func (l *State) dropDead() int {
-	live := make([][]bool, len(l.views)) // by view and cell: its content is read later
+// left without destinations loses its sources. views has the pieces of each view. dropDead returns how many
+// destinations it removed.
+func (l *State) dropDead(views []pieces) int {
+	live := make([][]bool, len(views)) // by view and piece: its content is read later
 	for v := range live {
-		live[v] = make([]bool, l.cells())
-		for r := range int(l.n) {
-			for k := range l.c.Coll.OutChunks(r) {
-				live[v][l.views[v].mem.Cell(r, ir.Output, k)] = true
+		live[v] = make([]bool, views[v].count())
+		views[v].output(l.c.Coll, func(first, end int32) {
+			for k := first; k < end; k++ {
+				live[v][k] = true
 			}
-		}
+		})
 	}
 	dead := func(d spot, count int32) bool {
 		for v := range live {
-			if !l.views[v].all(d, count, func(c int32) bool { return !live[v][c] }) {
+			if !views[v].all(d, count, func(k int32) bool { return !live[v][k] }) {
 				return false
 			}
 		}
@@ -53,12 +50,12 @@ func (l *State) dropDead() int {
 		}
 		for v := range live {
 			for _, d := range m.dsts {
-				l.views[v].each(d, m.count, func(first, end int32) { clear(live[v][first:end]) })
+				views[v].each(d, m.count, func(first, end int32) { clear(live[v][first:end]) })
 			}
 			for _, s := range m.srcs {
-				l.views[v].each(s, m.count, func(first, end int32) {
-					for c := first; c < end; c++ {
-						live[v][c] = true
+				views[v].each(s, m.count, func(first, end int32) {
+					for k := first; k < end; k++ {
+						live[v][k] = true
 					}
 				})
 			}

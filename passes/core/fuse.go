@@ -12,12 +12,14 @@ const mostSources = 256
 // fuse makes one Move of several that pass on the same data, and removes what nobody reads any more, until nothing
 // changes. The order of the list stays legal.
 func fuse(l *State) (int, error) {
-	before, n := len(l.moves), l.cells()
-	f := &oneFuser{State: l, first: make([]int32, n), uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)),
-		last: make([]int32, len(l.moves))}
-	for range l.views {
+	before := len(l.moves)
+	f := &oneFuser{State: l, in: l.piecesOf(l.operands), uses: make([]int32, len(l.moves)),
+		kept: make([]bool, len(l.moves)), last: make([]int32, len(l.moves))}
+	for v := range f.in {
+		n := f.in[v].count()
 		f.writer, f.reader = append(f.writer, make([]int32, n)), append(f.reader, make([]int32, n))
 	}
+	f.first = make([]int32, f.in[0].count())
 	for range 8 {
 		f.begin()
 		for i := range l.moves {
@@ -26,7 +28,7 @@ func fuse(l *State) (int, error) {
 		if !f.changed {
 			break
 		}
-		l.dropDead()
+		l.dropDead(f.in)
 	}
 	l.sweep()
 	return before - len(l.moves), nil
@@ -46,8 +48,8 @@ func (f *oneFuser) visit(i int32) {
 		}
 	}
 	for _, s := range m.srcs {
-		for v := range f.views {
-			f.views[v].fill(f.reader[v], s, m.count, i+1)
+		for v := range f.in {
+			f.in[v].fill(f.reader[v], s, m.count, i+1)
 		}
 	}
 	f.write(i)
@@ -56,8 +58,8 @@ func (f *oneFuser) visit(i int32) {
 	}
 }
 
-// start returns the cell at which m's first source begins.
-func (f *oneFuser) start(m *oneMove) int32 { return f.cell(m.srcs[0], max(m.srcs[0].rank, 0)) }
+// start returns the piece at which m's first source begins.
+func (f *oneFuser) start(m *oneMove) int32 { return f.in[0].first(m.srcs[0], max(m.srcs[0].rank, 0)) }
 
 // ported reports whether a port moves m, which then has one source and one destination.
 func (f *oneFuser) ported(m *oneMove) bool {
@@ -100,13 +102,13 @@ func (f *oneFuser) made(i int32, src spot) int32 {
 	if src.rank != m.rank {
 		return -1
 	}
-	w := f.writer[0][f.cell(src, src.rank)]
+	w := f.writer[0][f.in[0].first(src, src.rank)]
 	if w == 0 {
 		return -1
 	}
 	x := &f.moves[w-1]
 	if x.rank != m.rank || x.count != m.count || len(x.dsts) == 0 || f.ported(x) ||
-		!f.all(src, m.count, func(c int32) bool { return f.writer[0][c] == w }) {
+		!f.in[0].all(src, m.count, func(k int32) bool { return f.writer[0][k] == w }) {
 		return -1
 	}
 	if !slices.ContainsFunc(x.dsts, func(d spot) bool { return f.same(d, src) }) {
@@ -134,12 +136,12 @@ func (f *oneFuser) free(x int32, m *oneMove) bool {
 
 // freeIn is free for one destination, in one view.
 func (f *oneFuser) freeIn(v int, x int32, d spot, count int32) bool {
-	in, writer, reader := &f.views[v], f.writer[v], f.reader[v]
+	in, writer, reader := &f.in[v], f.writer[v], f.reader[v]
 	own := slices.ContainsFunc(f.moves[x].srcs, func(s spot) bool {
 		return s.rank == d.rank && in.cell(s, max(s.rank, 0)) == in.cell(d, max(d.rank, 0))
 	})
-	return in.all(d, count, func(c int32) bool {
-		return (writer[c] <= x || writer[c] == x+1 && f.covered(x, d)) && (reader[c] <= x || own && reader[c] == x+1)
+	return in.all(d, count, func(k int32) bool {
+		return (writer[k] <= x || writer[k] == x+1 && f.covered(x, d)) && (reader[k] <= x || own && reader[k] == x+1)
 	})
 }
 

@@ -1,19 +1,16 @@
 package core
 
-import (
-	"slices"
-
-	"mscclc/ir"
-)
+import "slices"
 
 // This file has the tables in which fuse keeps what it knows of the Moves so far.
 
 // A oneFuser goes through the Moves once.
 type oneFuser struct {
 	*State
-	writer [][]int32 // by view and cell: 1 + the last Move so far that wrote it
-	reader [][]int32 // by view and cell: 1 + the last Move so far that read it
-	first  []int32   // by cell: 1 + the last Move so far whose first source begins there
+	in     []pieces  // by view
+	writer [][]int32 // by view and piece: 1 + the last Move so far that wrote it
+	reader [][]int32 // by view and piece: 1 + the last Move so far that read it
+	first  []int32   // by piece: 1 + the last Move so far whose first source begins there
 	uses   []int32   // by Move: how many Moves read what it writes
 	kept   []bool    // by Move: some of what it writes is in an output at the end
 	last   []int32   // by Move: 1 + the last Move that was counted in uses
@@ -31,13 +28,13 @@ func (f *oneFuser) begin() {
 	for i := range f.moves {
 		f.countUses(int32(i))
 	}
-	for r := range int(f.n) {
-		for k := range f.c.Coll.OutChunks(r) {
-			if w := f.writer[0][f.mem.Cell(r, ir.Output, k)]; w > 0 {
+	f.in[0].output(f.c.Coll, func(first, end int32) {
+		for _, w := range f.writer[0][first:end] {
+			if w > 0 {
 				f.kept[w-1] = true
 			}
 		}
-	}
+	})
 	for _, list := range f.writer {
 		clear(list)
 	}
@@ -57,11 +54,11 @@ func (f *oneFuser) countUses(i int32) {
 	f.write(i)
 }
 
-// wrote reports whether f holds, in every view, for 1 + the last Move that wrote each of count chunks from x on. It is
-// 0 for a chunk that no Move wrote.
+// wrote reports whether f holds, in every view, for 1 + the last Move that wrote each piece of count chunks from x on.
+// It is 0 for a piece that no Move wrote.
 func (f *oneFuser) wrote(x spot, count int32, holds func(w int32) bool) bool {
-	for v := range f.views {
-		if !f.views[v].all(x, count, func(c int32) bool { return holds(f.writer[v][c]) }) {
+	for v := range f.in {
+		if !f.in[v].all(x, count, func(k int32) bool { return holds(f.writer[v][k]) }) {
 			return false
 		}
 	}
@@ -84,7 +81,7 @@ func (f *oneFuser) write(i int32) {
 func (f *oneFuser) writes(i int32, srcs []spot, d spot) {
 	for v := range f.views {
 		if !f.keeps(v, srcs, d) {
-			f.views[v].fill(f.writer[v], d, f.moves[i].count, i+1)
+			f.in[v].fill(f.writer[v], d, f.moves[i].count, i+1)
 		}
 	}
 }

@@ -74,12 +74,41 @@ func (s *oneSync) cost() int {
 	return n
 }
 
+// A joiner finds which groups may join the one before them. Packets are written once and read once (property Single).
+// So the slot at which they begin names both Moves.
+type joiner struct {
+	*oneSync
+	sender, reader []int32 // by slot: the Move whose packets begin there, or that reads packets from there on, or -1
+	makes          []int32 // by Move: 1 + the last Move found that reads packets in the order in which this one sends them
+}
+
+func (s *oneSync) newJoiner() *joiner {
+	j := &joiner{oneSync: s, sender: make([]int32, s.slots), reader: make([]int32, s.slots),
+		makes: make([]int32, len(s.moves))}
+	for k := range j.sender {
+		j.sender[k], j.reader[k] = -1, -1
+	}
+	mark := func(by []int32, list []spot, i int) {
+		for _, x := range list {
+			if x.buf == ir.Packets {
+				by[x.index] = int32(i)
+			}
+		}
+	}
+	for i := range s.moves {
+		mark(j.sender, s.moves[i].dsts, i)
+		mark(j.reader, s.moves[i].srcs, i)
+	}
+	return j
+}
+
 // join returns the groups of s, in which groups that may join the one before them do so, or nil if none may.
 func (s *oneSync) join() []oneGroup {
 	signals := make([]bool, len(s.groups)) // by group: a signal is behind it
 	for _, k := range s.signals {
 		signals[k.group] = true
 	}
+	j := s.newJoiner()
 	groups := slices.Clone(s.groups)
 	last := make([]int32, s.blocks()) // by block: 1 + its latest group
 	joined := false
@@ -91,7 +120,7 @@ func (s *oneSync) join() []oneGroup {
 			continue
 		}
 		this.at = groups[before].at + 1
-		if len(s.awaits[g])+len(s.begins[g]) == 0 && !signals[before] && s.goesOn(groups, this, groups[before].at) {
+		if len(s.awaits[g])+len(s.begins[g]) == 0 && !signals[before] && j.goesOn(groups, this, groups[before].at) {
 			this.at--
 			this.joint, groups[before].open, joined = true, true, true
 		}
@@ -103,10 +132,21 @@ func (s *oneSync) join() []oneGroup {
 }
 
 // goesOn reports whether no Move of group g needs a block barrier behind group at of its block.
-func (s *oneSync) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
+func (j *joiner) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
 	for _, i := range g.moves {
-		for _, d := range s.deps.of(i) {
-			if o := &groups[s.of[d.on]]; o.block == g.block && o.at == at && !s.comesRound(d, i) {
+		marked := false
+		for _, d := range j.deps.of(i) {
+			if o := &groups[j.of[d.on]]; o.block != g.block || o.at != at {
+				continue
+			}
+			if !j.overwrites(d, i) {
+				return false
+			}
+			if !marked {
+				j.markMakers(i)
+				marked = true
+			}
+			if !j.comesRound(d.on, i) {
 				return false
 			}
 		}
@@ -114,33 +154,41 @@ func (s *oneSync) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
 	return true
 }
 
-// comesRound reports whether Move i overwrites what Move d.on has read, each chunk only when its packet comes, and a
-// third Move made these packets of those that d.on sent.
-func (s *oneSync) comesRound(d oneDep, i int32) bool {
-	x, y := &s.moves[d.on], &s.moves[i]
+// overwrites reports whether Move i overwrites what Move d.on has read, each chunk with the one in its position.
+func (j *joiner) overwrites(d oneDep, i int32) bool {
+	x, y := &j.moves[d.on], &j.moves[i]
 	if d.kind != depOver || x.count != y.count {
 		return false
 	}
 	for _, src := range x.srcs {
 		for _, dst := range y.dsts {
-			if src.rank == ir.AllRanks || dst.rank == ir.AllRanks || s.merged().crosses(src, dst, x.count) {
+			if src.rank == ir.AllRanks || dst.rank == ir.AllRanks || j.merged().crosses(src, dst, x.count) {
 				return false
 			}
 		}
 	}
-	for _, z := range s.readers.to[s.readers.start[d.on]:s.readers.start[d.on+1]] {
-		if m := &s.moves[z.on]; m.count == x.count && passes(x, m) && passes(m, y) {
+	return true
+}
+
+// markMakers sets makes of the Moves whose packets Move i reads in the order in which they are sent.
+func (j *joiner) markMakers(i int32) {
+	for _, src := range j.moves[i].srcs {
+		if src.buf == ir.Packets && j.sender[src.index] >= 0 {
+			j.makes[j.sender[src.index]] = i + 1
+		}
+	}
+}
+
+// comesRound reports whether each chunk that Move i writes comes only when Move x has read it: some Move makes packets
+// that i reads of packets that x sent. markMakers has marked these Moves.
+func (j *joiner) comesRound(x, i int32) bool {
+	for _, dst := range j.moves[x].dsts {
+		if dst.buf != ir.Packets {
+			continue
+		}
+		if z := j.reader[dst.index]; z >= 0 && j.makes[z] == i+1 && j.moves[z].count == j.moves[x].count {
 			return true
 		}
 	}
 	return false
-}
-
-// passes reports whether y reads packets in the order in which x sends them.
-func passes(x, y *oneMove) bool {
-	return slices.ContainsFunc(x.dsts, func(d spot) bool {
-		return d.buf == ir.Packets && slices.ContainsFunc(y.srcs, func(s spot) bool {
-			return s.buf == ir.Packets && s.index == d.index
-		})
-	})
 }

@@ -1,6 +1,11 @@
 package core
 
-import "mscclc/ir"
+import (
+	"iter"
+	"math/bits"
+
+	"mscclc/ir"
+)
 
 // A layout numbers the cells of memory of a program that is called in place, or out of place: the cells of input and
 // output first, then the slots of scratch and packets.
@@ -53,15 +58,13 @@ func (l *layout) each(x spot, count int32, f func(first, end int32)) {
 	}
 }
 
-// all reports whether f holds for every cell of count chunks from x on.
-func (l *layout) all(x spot, count int32, f func(cell int32) bool) bool {
-	ok := true
-	l.each(x, count, func(first, end int32) {
-		for c := first; ok && c < end; c++ {
-			ok = f(c)
+// output calls f with the cells, from first to end, of each rank's output, of which c has any.
+func (l *layout) output(c *ir.Collective, f func(first, end int32)) {
+	for r := range l.n {
+		if n := int32(c.OutChunks(int(r))); n > 0 {
+			l.each(spot{rank: r, buf: ir.Output}, n, f)
 		}
-	})
-	return ok
+	}
 }
 
 // fill sets the cells of count chunks from x on in list.
@@ -98,4 +101,91 @@ func (l *layout) clear(a, b spot, count int32) bool {
 		}
 	}
 	return true
+}
+
+// Pieces are runs of neighbouring cells, each of which every operand of a program covers as a whole or not at all. So a
+// pass keeps what it knows of memory by piece. A program that moves thousands of chunks at a time has few pieces.
+type pieces struct {
+	*layout
+	end    int32    // how many cells there are
+	starts []uint64 // by cell, a bit: a piece begins there
+	before []int32  // by word of starts: how many pieces begin in the words before it
+}
+
+// piecesOf returns the pieces of each view by operands, each with its number of chunks. Outputs of ranks are cut too.
+func (l *State) piecesOf(operands iter.Seq2[spot, int32]) []pieces {
+	list := make([]pieces, len(l.views))
+	for v := range list {
+		p := &list[v]
+		p.layout, p.end, p.starts = &l.views[v], l.cells(), make([]uint64, l.cells()/64+1)
+		cut := func(first, end int32) {
+			p.starts[first>>6] |= 1 << (first & 63)
+			p.starts[end>>6] |= 1 << (end & 63)
+		}
+		cut(0, p.end)
+		for x, count := range operands {
+			p.layout.each(x, count, cut)
+		}
+		p.layout.output(l.c.Coll, cut)
+		p.before = make([]int32, len(p.starts))
+		for w := 1; w < len(p.starts); w++ {
+			p.before[w] = p.before[w-1] + int32(bits.OnesCount64(p.starts[w-1]))
+		}
+	}
+	return list
+}
+
+// operands yields the operands of the Moves.
+func (l *State) operands(yield func(x spot, count int32) bool) {
+	for i := range l.moves {
+		m := &l.moves[i]
+		for _, list := range [2][]spot{m.srcs, m.dsts} {
+			for _, x := range list {
+				if !yield(x, m.count) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// count returns how many pieces there are.
+func (p *pieces) count() int32 { return p.at(p.end) }
+
+// at returns the piece that begins at a cell, or the number of pieces behind the last cell.
+func (p *pieces) at(cell int32) int32 {
+	return p.before[cell>>6] + int32(bits.OnesCount64(p.starts[cell>>6]&(1<<(cell&63)-1)))
+}
+
+// first returns the piece at which x begins on rank, as cell does.
+func (p *pieces) first(x spot, rank int32) int32 { return p.at(p.cell(x, rank)) }
+
+// each calls f with the pieces, from first to end, of count chunks from x on, for one rank after the other.
+func (p *pieces) each(x spot, count int32, f func(first, end int32)) {
+	p.layout.each(x, count, func(first, end int32) { f(p.at(first), p.at(end)) })
+}
+
+// all reports whether f holds for every piece of count chunks from x on.
+func (p *pieces) all(x spot, count int32, f func(piece int32) bool) bool {
+	ok := true
+	p.each(x, count, func(first, end int32) {
+		for k := first; ok && k < end; k++ {
+			ok = f(k)
+		}
+	})
+	return ok
+}
+
+// fill sets the pieces of count chunks from x on in list.
+func (p *pieces) fill(list []int32, x spot, count, value int32) {
+	p.each(x, count, func(first, end int32) {
+		for k := first; k < end; k++ {
+			list[k] = value
+		}
+	})
+}
+
+// output calls f with the pieces, from first to end, of each rank's output.
+func (p *pieces) output(c *ir.Collective, f func(first, end int32)) {
+	p.layout.output(c, func(first, end int32) { f(p.at(first), p.at(end)) })
 }

@@ -36,34 +36,42 @@ func merge(l *State) (int, error) {
 
 // depthsOfRuns returns, by run, the length of the longest chain of runs that must come before it.
 func (l *State) depthsOfRuns() []int32 {
-	wrote, read := make([][]int32, len(l.views)), make([][]int32, len(l.views)) // by cell in each: depths, from 1
-	for v := range l.views {
-		wrote[v], read[v] = make([]int32, l.cells()), make([]int32, l.cells())
+	views := l.piecesOf(func(yield func(spot, int32) bool) {
+		for i := range l.runs {
+			r := &l.runs[i]
+			if !yield(r.dst, r.count) || slices.ContainsFunc(r.srcs, func(s spot) bool { return !yield(s, r.count) }) {
+				return
+			}
+		}
+	})
+	wrote, read := make([][]int32, len(views)), make([][]int32, len(views)) // by piece in each: depths, from 1
+	for v := range views {
+		wrote[v], read[v] = make([]int32, views[v].count()), make([]int32, views[v].count())
 	}
 	at := make([]int32, len(l.runs))
 	for i := range l.runs {
 		r, d := &l.runs[i], int32(0)
-		for v := range l.views {
+		for v := range views {
 			for _, s := range r.srcs {
-				l.views[v].each(s, r.count, func(first, end int32) { d = max(d, slices.Max(wrote[v][first:end])) })
+				views[v].each(s, r.count, func(first, end int32) { d = max(d, slices.Max(wrote[v][first:end])) })
 			}
 			if !l.keeps(v, r.srcs, r.dst) {
-				l.views[v].each(r.dst, r.count, func(first, end int32) {
+				views[v].each(r.dst, r.count, func(first, end int32) {
 					d = max(d, slices.Max(wrote[v][first:end]), slices.Max(read[v][first:end]))
 				})
 			}
 		}
 		at[i] = d
-		for v := range l.views {
+		for v := range views {
 			for _, s := range r.srcs {
-				l.views[v].each(s, r.count, func(first, end int32) {
+				views[v].each(s, r.count, func(first, end int32) {
 					for c := first; c < end; c++ {
 						read[v][c] = max(read[v][c], d+1)
 					}
 				})
 			}
 			if !l.keeps(v, r.srcs, r.dst) {
-				l.views[v].fill(wrote[v], r.dst, r.count, d+1)
+				views[v].fill(wrote[v], r.dst, r.count, d+1)
 			}
 		}
 	}

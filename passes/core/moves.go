@@ -15,7 +15,8 @@ import (
 // If opt.Staged, no rank accesses input or output of another. A copy first goes to scratch of the destination's rank,
 // and a rank first copies what others pull to its own scratch. The same holds between nodes, with plain stores in place
 // of packets, and without pull. With several nodes, scratch is not pulled within a node either: only its own rank can
-// wait for what comes from another node.
+// wait for what comes from another node. With opt.Ports, a port writes what goes to another node, in its place or as
+// packets. It cannot fold, so the rank that owns the sources does that first.
 func moves(l *State) (int, error) {
 	most := 0
 	for i := range l.runs {
@@ -91,7 +92,11 @@ func throughSwitch(x spot) spot {
 // send has rank from write the fold of srcs to dst, which is of another rank.
 func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
 	buf, away := ir.Packets, l.away(from, dst.rank)
-	if away {
+	switch {
+	case away && l.opt.Ports:
+		l.put(r, from, srcs, dst)
+		return
+	case away:
 		via = ir.ViaAny
 	}
 	if l.c.Protocol == ir.Simple || via == ir.ViaPort || away {
@@ -108,10 +113,44 @@ func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
 	l.add(r, dst.rank, l.one(slot), dst)
 }
 
+// put has a port write the fold of srcs, which are rank from's, to dst, which is of another node.
+func (l *State) put(r *oneRun, from int32, srcs []spot, dst spot) {
+	if len(srcs) > 1 {
+		sum := spot{rank: from, buf: ir.Scratch, index: l.slot(r.count)}
+		l.add(r, from, srcs, sum)
+		srcs = l.one(sum)
+	}
+	if l.c.Protocol == ir.Simple && !(l.opt.Staged && dst.user()) {
+		dst.via = ir.ViaPort
+		l.add(r, from, srcs, dst)
+		return
+	}
+	slot := l.through(r, dst.rank)
+	l.add(r, from, srcs, slot)
+	slot.via = ir.ViaAny
+	l.add(r, dst.rank, l.one(slot), dst)
+}
+
+// through returns new scratch of a rank, or packets, that a port of another node writes.
+func (l *State) through(r *oneRun, rank int32) spot {
+	slot := spot{rank: rank, buf: ir.Scratch, index: l.slot(r.count), via: ir.ViaPort}
+	if l.c.Protocol != ir.Simple {
+		slot.buf = ir.Packets
+	}
+	return slot
+}
+
 // gather has the owner of r's destination fold the sources, behind the Moves by which other ranks send theirs.
 func (l *State) gather(r *oneRun, pull bool, via ir.Via) {
 	for k, s := range r.srcs {
 		buf, via := ir.Scratch, via
+		if s.rank != ir.AllRanks && l.opt.Ports && l.away(s.rank, r.dst.rank) {
+			slot := l.through(r, r.dst.rank)
+			l.add(r, s.rank, l.one(s), slot)
+			slot.via = ir.ViaAny
+			r.srcs[k] = slot
+			continue
+		}
 		if s.rank != ir.AllRanks && l.away(s.rank, r.dst.rank) {
 			via = ir.ViaAny
 		} else if l.c.Protocol != ir.Simple {

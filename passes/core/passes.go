@@ -69,6 +69,10 @@ type Options struct {
 	// within nodes only.
 	Nodes []int32
 
+	// Ports has data between nodes go through ports, to any buffer and as packets too: in execution plans of MSCCL++,
+	// whose ports a proxy serves. The reader waits for a signal of the writer itself all the same.
+	Ports bool
+
 	Level0 bool            // run only the required passes (-O0)
 	Off    map[string]bool // names of passes that are not to run
 

@@ -58,7 +58,7 @@ func runs(l *State) (int, error) {
 		i += ops
 	}
 	l.even = l.even || s.uneven()
-	l.runs = runs
+	l.runs, l.class = runs, nil
 	return len(runs), nil
 }
 

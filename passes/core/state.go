@@ -57,7 +57,7 @@ type State struct {
 	lanes   int32 // the most lanes of a rank: one, unless assign makes more
 
 	slots int32   // how many slots of scratch and packets there are so far; see spot
-	class []int32 // by cell of input, output and scratch: the class of what it holds
+	class []int32 // by cell of input, output and scratch: the class of what it holds, in pass runs
 	room  []spot  // memory for lists of operands
 
 	runs  []oneRun // up to pass moves

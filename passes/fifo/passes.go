@@ -108,6 +108,9 @@ func Run(d *ir.InstDAG, opt Options) error {
 			continue
 		}
 		if i == first {
+			if err := property.Least(d, &opt.Limits).Err(); err != nil {
+				return err // before the work of placing what cannot fit
+			}
 			s.keep(have)
 		}
 		if opt.Check != nil && have&property.Ordered == 0 {

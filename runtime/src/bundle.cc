@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MSCCLC_ABI
@@ -21,34 +20,13 @@ struct Bundle {
   u8 hash[32];
   bundle_section *table;
   u8 **data;  // of sections that were checked
+  Sections count;
   pthread_mutex_t mu;
 };
 
 namespace {
 
-enum { MOST_SECTIONS = 1 << 16 };
-
-bool read_all(int file, void *to, u64 bytes, u64 offset) {
-  for (u64 done = 0; done < bytes;) {
-    const ssize_t n = pread(file, (u8 *)to + done, bytes - done, (off_t)(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += (u64)n;
-  }
-  return true;
-}
-
-// trusted says whether only the user, or root, can have written a file.
-bool trusted(int file, u64 *bytes, Why *why) {
-  struct stat about;
-  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return say(why, "it is no regular file"), false;
-  *bytes = (u64)about.st_size;
-  if (about.st_uid != geteuid() && about.st_uid != 0)
-    return say(why, "it belongs to another user; copy it to a file of your own"), false;
-  if (about.st_mode & (S_IWGRP | S_IWOTH))
-    return say(why, "other users may write to it; chmod go-w would change that"), false;
-  return true;
-}
+u64 aligned(u64 n) { return (n + BUNDLE_ALIGN - 1) & ~(u64)(BUNDLE_ALIGN - 1); }
 
 // known says whether the hash of the kernel's sources is the one that this library was built with.
 bool known(const u8 abi[32]) {
@@ -65,51 +43,61 @@ bool check_header(const bundle_header *h, u64 bytes, Why *why) {
            false;
   if (!known(h->abi)) return say(why, "it is for other kernels than this library's; make it anew"), false;
   if (h->bytes != bytes) return say(why, "it has %llu bytes, and should have %llu", bytes, h->bytes), false;
-  if (h->sections > MOST_SECTIONS || h->sections > (bytes - sizeof *h) / sizeof(bundle_section))
+  if (bytes > LIMIT_FILE || h->sections > LIMIT_SECTIONS)
+    return say(why, "it has more bytes or sections than a bundle may have"), false;
+  if (h->sections > (bytes - sizeof *h) / sizeof(bundle_section))
     return say(why, "it is too short for %u sections", h->sections), false;
+  if (!blank(h->pad, sizeof h->pad)) return say(why, "a field that is not used is not 0"), false;
   return true;
 }
 
-bool check_table(const Bundle *b, Why *why) {
+bool check_table(Bundle *b, Why *why) {
   const bundle_header &h = b->header;
   u8 hash[32];
   sha256(b->table, h.sections * sizeof(bundle_section), hash);
   if (memcmp(hash, h.table, sizeof hash)) return say(why, "its table is damaged"), false;
-  const u64 first = sizeof h + h.sections * sizeof(bundle_section);
+  u64 at = aligned(sizeof h + h.sections * sizeof(bundle_section));
   for (u32 i = 0; i < h.sections; i++) {
     const bundle_section &s = b->table[i];
-    if (s.offset % BUNDLE_ALIGN || s.offset < first || s.offset > h.bytes || s.bytes > h.bytes - s.offset)
-      return say(why, "section %u lies outside of it", i), false;
+    if (s.offset != at || at > h.bytes || s.bytes > h.bytes - at || s.pad)
+      return say(why, "section %u does not lie behind the one before it", i), false;
+    at = aligned(at + s.bytes);
   }
-  return true;
+  if (at != h.bytes) return say(why, "it has bytes that are of no section"), false;
+  return check_sections(b->table, h.sections, &b->count, why);
 }
 
 bool open_into(Bundle *b, const char *path, Why *why) {
   u64 bytes = 0;
   // A pipe of that name would have open wait.
-  b->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  b->file = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
   if (b->file < 0) return say(why, "%s", strerror(errno)), false;
-  if (!trusted(b->file, &bytes, why)) return false;
-  if (bytes >= sizeof b->header && !read_all(b->file, &b->header, sizeof b->header, 0))
+  if (!trusted(b->file, path, &bytes, why)) return false;
+  if (bytes >= sizeof b->header && !sys_read_at(b->file, &b->header, sizeof b->header, 0))
     return say(why, "it cannot be read"), false;
   if (!check_header(&b->header, bytes, why)) return false;
   const u64 table = b->header.sections * sizeof(bundle_section);
-  b->table = (bundle_section *)malloc(table + 1);
+  const u64 room = aligned(sizeof b->header + table) - sizeof b->header;  // with what follows up to the first section
+  if (room > bytes - sizeof b->header) return say(why, "it is too short for its table"), false;
+  b->table = (bundle_section *)malloc(room + 1);
   b->data = (u8 **)calloc(b->header.sections + 1, sizeof *b->data);
   if (!b->table || !b->data) return say(why, "there is no memory for its table"), false;
-  if (!read_all(b->file, b->table, table, sizeof b->header)) return say(why, "it cannot be read"), false;
+  if (!sys_read_at(b->file, b->table, room, sizeof b->header)) return say(why, "it cannot be read"), false;
+  if (!blank((u8 *)b->table + table, room - table)) return say(why, "bytes behind its table are not 0"), false;
   sha256(&b->header, sizeof b->header, b->hash);
-  return check_table(b, why);
+  return check_table(b, why) && sets_check(b, why);
 }
 
 // load reads and checks a section.
 u8 *load(Bundle *b, const bundle_section &s, Why *why) {
   void *data = nullptr;
-  if (posix_memalign(&data, BUNDLE_ALIGN, s.bytes + 1)) return say(why, "there is no memory for a section"), nullptr;
+  const u64 room = aligned(s.bytes);
+  if (posix_memalign(&data, BUNDLE_ALIGN, room + 1)) return say(why, "there is no memory for a section"), nullptr;
   u8 hash[32];
-  const bool whole = read_all(b->file, data, s.bytes, s.offset);
+  const bool whole = sys_read_at(b->file, data, room, s.offset);
   if (whole) sha256(data, s.bytes, hash);
-  if (whole && !memcmp(hash, s.sha256, sizeof hash)) return ((u8 *)data)[s.bytes] = 0, (u8 *)data;
+  if (whole && !memcmp(hash, s.sha256, sizeof hash) && blank((u8 *)data + s.bytes, room - s.bytes))
+    return ((u8 *)data)[s.bytes] = 0, (u8 *)data;
   say(why, "a section of the bundle is damaged (kind %u, number %u)", s.kind, s.number);
   free(data);
   return nullptr;
@@ -139,18 +127,32 @@ void bundle_forget(Bundle *b) {
 }
 
 const u8 *bundle_hash(const Bundle *b) { return b->hash; }
+const Sections *sections_of(const Bundle *b) { return &b->count; }
+
+static const u8 *section_at(Bundle *b, u32 i, u64 *bytes, Why *why) {
+  pthread_mutex_lock(&b->mu);
+  if (!b->data[i]) b->data[i] = load(b, b->table[i], why);
+  const u8 *data = b->data[i];
+  pthread_mutex_unlock(&b->mu);
+  *bytes = b->table[i].bytes;
+  return data;
+}
+
+const u8 *set_at(Bundle *b, u32 set, u32 *number, u64 *bytes, Why *why) {
+  const u32 i = 1 + set;  // sets follow SECTION_ABOUT
+  *number = b->table[i].number;
+  return section_at(b, i, bytes, why);
+}
+
+bool section_there(const Bundle *b, u32 kind, u32 number) {
+  for (u32 i = 0; i < b->header.sections; i++)
+    if (b->table[i].kind == kind && b->table[i].number == number) return true;
+  return false;
+}
 
 const u8 *section_of(Bundle *b, u32 kind, u32 number, u64 *bytes, Why *why) {
-  for (u32 i = 0; i < b->header.sections; i++) {
-    const bundle_section &s = b->table[i];
-    if (s.kind != kind || s.number != number) continue;
-    pthread_mutex_lock(&b->mu);
-    if (!b->data[i]) b->data[i] = load(b, s, why);
-    const u8 *data = b->data[i];
-    pthread_mutex_unlock(&b->mu);
-    *bytes = s.bytes;
-    return data;
-  }
+  for (u32 i = 0; i < b->header.sections; i++)
+    if (b->table[i].kind == kind && b->table[i].number == number) return section_at(b, i, bytes, why);
   if (kind == SECTION_SET) say(why, "the bundle is not for communicators of %u ranks", number);
   else say(why, "the bundle has no section of kind %u and number %u", kind, number);
   return nullptr;

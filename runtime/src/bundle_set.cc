@@ -1,4 +1,4 @@
-// This file checks the sections of sets: rules, and the programs that share an arena.
+// This file checks the sections of sets: rules, and the programs that share an arena. bundle/check.go checks the same.
 #include "bundle.h"
 
 #include <stdlib.h>
@@ -6,65 +6,67 @@
 
 namespace {
 
-enum { MOST_PROGRAMS = 1 << 10, MOST_RULES = 1 << 16, MOST_THREADS = 512 };
-const u64 MOST_ARENA = 1ull << 40;
-
-// serves says whether a program is right for all calls of a rule: of its root, in place and not, with the same bits on
-// all ranks, and between any buffers unless the rule is for windows.
-bool serves(const bundle_program &p, const bundle_rule &r) {
-  return r.kind == p.kind && (!kind_rooted(p.kind) || r.root == p.root) && p.outofplace &&
-         (p.inplace || p.kind == KIND_ALLTOALL) && (p.bitwise || p.kind != KIND_ALLREDUCE) &&
-         (!p.direct || (r.when & RULE_WINDOWS));
+// check_calls says whether there are calls that a rule is for.
+bool check_calls(const bundle_set &s, const bundle_rule &r, bool nodes) {
+  return r.kind <= KIND_SCATTER && (r.dtype < DT_COUNT || r.dtype == BUNDLE_ANY) &&
+         (r.redop < RED_COUNT || r.redop == BUNDLE_ANY) && (r.root < s.ranks || r.root == BUNDLE_ANY) &&
+         (r.when & (RULE_EAGER | RULE_CAPTURED)) && r.when <= (RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS) &&
+         // Ranks that leave buffers out would choose otherwise, and windows are memory of one node.
+         (!(r.when & RULE_WINDOWS) || (!nodes && !kind_rooted(r.kind))) && blank(r.pad0, sizeof r.pad0);
 }
 
-// even says whether replicas that share CTAs of so many threads have equal parts of them: powers of two, whole warps.
-bool even(const Program &p, u32 threads) {
-  for (u32 r = 0; r < p.row->ranks; r++)
-    for (u32 i = 0; i < p.part[r].blocks; i++) {
-      const u32 together = blocks_of(p, r)[i].together;
-      if (together && ((threads & (threads - 1)) || threads < 32 * together)) return false;
-    }
-  return true;
+// check_launch says whether a program is right for all calls of a rule, of its root, and between any buffers unless the
+// rule is for windows; and whether a launch may be so wide.
+bool check_launch(const Program &of, const bundle_rule &r) {
+  const bundle_program &p = *of.row;
+  const u32 shared = shared_of(of);  // replicas that share a CTA have equal parts of it: powers of two, whole warps
+  return r.kind == p.kind && (!kind_rooted(p.kind) || r.root == p.root) && (!p.direct || (r.when & RULE_WINDOWS)) &&
+         r.columns > 0 && r.columns <= p.columns && tile_fits(r.tile) && r.threads >= LIMIT_WARP &&
+         r.threads <= LIMIT_THREADS && r.threads % LIMIT_WARP == 0 &&
+         (shared == 1 || (!(r.threads & (r.threads - 1)) && r.threads >= LIMIT_WARP * shared));
 }
 
 bool check_rule(const Set &set, const bundle_rule &r) {
-  // Ranks that leave buffers out would choose otherwise.
-  if ((r.when & RULE_WINDOWS) && kind_rooted(r.kind)) return false;
-  if (r.program == BUNDLE_NCCL) return true;
+  if (!check_calls(*set.row, r, set.row->node[set.row->ranks - 1])) return false;
+  if (r.program == BUNDLE_NCCL) return !r.columns && !r.threads && !r.tile;
   const u32 at = set_find(&set, r.program);
-  if (at == BUNDLE_NONE) return false;
-  const bundle_program &p = *set.program[at].row;
-  return serves(p, r) && r.columns > 0 && r.columns <= p.columns && r.tile > 0 && r.threads % 32 == 0 &&
-         r.threads <= MOST_THREADS && even(set.program[at], r.threads ? r.threads : (u32)MOST_THREADS);
+  return at != BUNDLE_NONE && check_launch(set.program[at], r);
 }
 
-// check_arena says whether each program has memory of its own. What a program has begins at the least of its parts.
-bool check_arena(const Set &set, Why *why) {
-  const bundle_set &row = *set.row;
-  u64 *first = (u64 *)calloc(row.programs + 1, sizeof *first);
-  if (!first) return say(why, "no memory"), false;
-  bool good = row.arena <= MOST_ARENA;
-  for (u32 i = 0; good && i < row.programs; i++) {
-    const bundle_program &p = *set.program[i].row;
-    first[i] = p.scratch_at < p.packets_at ? p.scratch_at : p.packets_at;
-    if (p.flags_at < first[i]) first[i] = p.flags_at;
-    good = p.end_at <= row.arena;
-    for (u32 k = 0; good && k < i; k++)
-      good = p.end_at <= first[k] || set.program[k].row->end_at <= first[i];
+// check_rules checks all rules of a set, whose row says how many CTAs they have at most.
+bool check_rules(const Set &set, Why *why) {
+  u64 most = 0;
+  for (u32 i = 0; i < set.row->rules; i++) {
+    const bundle_rule &r = set.rules[i];
+    if (!check_rule(set, r))
+      return say(why, "rule %u of %u ranks names no program that runs all its calls", i, set.row->ranks), false;
+    const u32 ctas = r.program == BUNDLE_NCCL ? 0 : ctas_of(set.program[set_find(&set, r.program)], r.columns);
+    if (ctas > most) most = ctas;
   }
-  free(first);
-  if (!good) say(why, "the programs of %u ranks do not fit into their memory", row.ranks);
+  if (most <= LIMIT_CTAS && most == set.row->ctas) return true;
+  say(why, "the rules of %u ranks have up to %llu CTAs, and the set says %u", set.row->ranks, most, set.row->ctas);
+  return false;
+}
+
+// check_arena says whether the programs of a set, which lie one behind the other, have room in its memory.
+bool check_arena(const Set &set, Why *why) {
+  u64 end = 0, pinned = 0;
+  bool good = true;
+  for (u32 i = 0; good && i < set.row->programs; i++) {
+    const bundle_program &p = *set.program[i].row;
+    good = p.scratch_at >= end && p.end_at <= set.row->arena;
+    end = p.end_at;
+    if (good) pinned += pinned_of(set.program[i]), good = pinned <= LIMIT_PINNED;
+  }
+  if (!good) say(why, "the programs of %u ranks do not fit into their memory", set.row->ranks);
   return good;
 }
 
-// view checks the lengths of a set's section.
-bool view(const u8 *data, u64 bytes, u32 ranks, Set *set) {
-  const bundle_set *row = set->row = (const bundle_set *)data;
-  if (bytes < sizeof *row || row->ranks != ranks || !memchr(row->device, 0, sizeof row->device)) return false;
-  if (row->rules > MOST_RULES || row->programs > MOST_PROGRAMS) return false;
-  set->rules = (const bundle_rule *)(row + 1);
-  set->programs = (const u32 *)(set->rules + row->rules);
-  return bytes - sizeof *row >= row->rules * sizeof(bundle_rule) + row->programs * sizeof(u32);
+// view gives what lies in a set's section, whose lengths were checked (sets_check).
+void view(const u8 *data, Set *set) {
+  set->row = (const bundle_set *)data;
+  set->rules = (const bundle_rule *)(set->row + 1);
+  set->programs = (const u32 *)(set->rules + set->row->rules);
 }
 
 bool fill(Bundle *b, Set *set, Why *why) {
@@ -73,27 +75,21 @@ bool fill(Bundle *b, Set *set, Why *why) {
   if (!set->program) return say(why, "no memory"), false;
   for (u32 i = 0; i < row.programs; i++)
     if (!program_open(b, set->programs[i], row.ranks, row.node, set->program + i, why)) return false;
-  u32 nodes = 0;
-  for (u8 n : row.node) nodes = n >= nodes && n ? n + 1u : nodes;
+  const u32 last = row.node[row.ranks - 1], nodes = last ? last + 1 : 0;
   for (u32 i = 0; i < row.programs; i++)
     if (set->program[i].row->nodes != nodes)
       return say(why, "program %u is for other nodes than its set", set->programs[i]), false;
-  for (u32 i = 0; i < row.rules; i++)
-    if (!check_rule(*set, set->rules[i]))
-      return say(why, "rule %u of %u ranks names no program that runs all its calls", i, row.ranks), false;
-  return check_arena(*set, why);
+  return check_rules(*set, why) && check_arena(*set, why);
 }
 
 }  // namespace
 
 u32 set_find(const Set *set, u32 program) {
-  for (u32 i = 0; i < set->row->programs; i++)
-    if (set->programs[i] == program) return i;
-  return BUNDLE_NONE;
+  const u32 first = set->row->programs ? set->programs[0] : 0;  // they are numbered in order
+  return program >= first && program - first < set->row->programs ? program - first : BUNDLE_NONE;
 }
 
 bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set, Why *why) {
-  static const u8 one[ONE_RANKS] = {};
   u8 want[ONE_RANKS] = {};
   *set = Set{};
   if (ranks < 2 || ranks > BUNDLE_RANKS) return say(why, "no bundle is for %u ranks", ranks), false;
@@ -104,8 +100,7 @@ bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set
     const u8 *data = section_of(b, SECTION_SET, ranks | k << 16, &bytes, why);
     if (!data && k) return say(why, "the ranks are on several nodes, and no rules are for ranks that lie so"), false;
     if (!data) return false;
-    if (!view(data, bytes, ranks, set) || !memcmp(set->row->node, one, sizeof one) != !k)
-      return say(why, "the rules of %u ranks do not fit together", ranks), false;
+    view(data, set);
     found = !memcmp(set->row->node, want, sizeof want);
   }
   if (strcmp(set->row->device, device))
@@ -118,6 +113,20 @@ bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set
 void set_close(Set *set) {
   free(set->program);
   set->program = nullptr;
+}
+
+bool set_image(Bundle *b, const Set *set, u32 dtype, bool moves, Why *why) {
+  const u32 number = (moves ? set->row->copier : set->row->image)[dtype];
+  const bundle_image *image = nullptr;
+  if (number == BUNDLE_NONE) return true;
+  if (!image_open(b, number, &image, why)) return false;
+  bool shares = false;
+  for (u32 i = 0; i < set->row->programs; i++) shares |= shared_of(set->program[i]) > 1;
+  const char *prefix = !set->row->node[set->row->ranks - 1] ? "onesided_" : shares ? "together_" : "net_";
+  const bool fits = moves ? size_of(image->dtype) == size_of(dtype) : image->dtype == dtype;
+  if (fits && !strncmp(image->name, prefix, strlen(prefix))) return true;
+  say(why, "image %u of the bundle is not for the calls that its set names it for", number);
+  return false;
 }
 
 bool bundle_serves(Bundle *b, u32 ranks, const char *device, Why *why) {

@@ -12,7 +12,7 @@ enum { ENGINE_FORKED = -101, ENGINE_ABORTED = -102, ENGINE_ARGUMENT = -103 };
 
 // The entries of an image. One that an image does not have is null.
 enum Entry {
-  ENTRY_ANY, ENTRY_SUM, ENTRY_COPY, ENTRY_LINES, ENTRY_NET, ENTRY_NET_LINES,
+  ENTRY_ANY, ENTRY_SUM, ENTRY_AVG, ENTRY_COPY, ENTRY_LINES, ENTRY_NET, ENTRY_NET_LINES,
   ENTRY_FEW_SUM, ENTRY_FEW_COPY, ENTRY_FEW_LINES_SUM, ENTRY_FEW_LINES_COPY,
   ENTRIES
 };
@@ -33,6 +33,7 @@ struct Crowd {
   bool starting;           // a team is starting an eager call: the next one waits
   void *last;              // an event behind the last eager call while the GPU was crowded
   bool any;                // there was one
+  u64 turns;               // so far
 };
 
 struct Gpu {
@@ -59,13 +60,18 @@ Module *module_of(Gpu *g, Bundle *b, u32 number, Why *why);
 // room_of is how many blocks of so many threads the GPU holds, of the entry that takes the most.
 int room_of(Gpu *g, const Module *m, u32 threads, u32 *blocks);
 
-// A Current makes a GPU the calling thread's. The one before comes back when it goes.
+// A Current makes a GPU the calling thread's. The one before comes back when it goes. What ends things needs it, too,
+// so one call that fails is not the last.
 struct Current {
   const Gpu *gpu;
   void *before;
   int code;  // an error of the driver
-  explicit Current(const Gpu *g) : gpu(g), before(nullptr), code(g->f->get_current(&before)) {
-    if (code == 0 && before != g->context) code = g->f->current(g->context);
+  explicit Current(const Gpu *g) : gpu(g), before(nullptr), code(enter()) {
+    for (int i = 1; i < DRIVER_TRIES && code; i++) code = enter();
+  }
+  int enter() {
+    TRY(gpu->f->get_current(&before));
+    return before == gpu->context ? 0 : gpu->f->current(gpu->context);
   }
   ~Current() {
     if (before != gpu->context) gpu->f->current(before);
@@ -75,9 +81,11 @@ struct Current {
 // A Relaxed lets the calling thread do all it likes while others capture.
 struct Relaxed {
   const Gpu *gpu;
-  int mode;
-  explicit Relaxed(const Gpu *g) : gpu(g), mode(2) { gpu->f->capture_mode(&mode); }
-  ~Relaxed() { gpu->f->capture_mode(&mode); }
+  int mode, code;
+  explicit Relaxed(const Gpu *g) : gpu(g), mode(2), code(gpu->f->capture_mode(&mode)) {}
+  ~Relaxed() {
+    if (!code) gpu->f->capture_mode(&mode);
+  }
 };
 
 // alive is false in a process that was forked since the engine began: there, no call of the driver is made.

@@ -6,10 +6,17 @@
 #pragma once
 #include "bundle_rows.h"
 
+#include <stddef.h>
+
 struct Why {
   char text[512];
 };
 void say(Why *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cut(char *to, size_t size, const char *text);  // copies a text, and cuts it behind a word, with "...", to fit
+
+enum { WHY_ROOM = 380 };  // of the reasons that ranks tell each other
+
+enum { DRIVER_TRIES = 5 };  // of a call of the driver without which nothing can be ended
 
 // A Bundle is a file, mapped and checked: the header and the table at once, and each section when it is used. It stays
 // open until the process ends.
@@ -34,7 +41,7 @@ struct Offer {
   u32 settings;             // a hash of the variables that must be equal on all ranks
   u32 able;                 // 0: this rank cannot, for the reason in `why`
   u32 crowded;              // with this team, the GPU has more than have room at once
-  char why[124];
+  char why[WHY_ROOM];
 };
 
 // A Call is one collective call of one rank, in the numbers of kernels/abi and ir.
@@ -45,18 +52,25 @@ struct Call {
   void *recv;
   u32 group;                     // calls of its group, of this communicator
   bool windows;                  // all its buffers lie in registered windows
+  u32 ctas;                      // the most CTAs that its caller wants; 0: as many as the communicator has
 };
 
 // A Team is one rank of a communicator whose ranks run programs of a bundle: its arena, what it reaches of the others',
 // its tables, states and kernels.
 struct Team;
 
-// team_begin makes a rank's memory on the GPU of the calling thread's current context, and fills in its offer. Where
-// that fails, the offer says why, and the result is null. node has the node of each rank, or is null for one node.
-// team_nodes finds the nodes in offers of one node, and returns how many there are. team_fits judges the offers of all
-// ranks; it gives the same on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no
-// launch allocates or loads. A team that is not joined, because a rank does not fit, is ended by team_end.
-Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine);
+// bytes_read reads a number of bytes, with K, M or G (2^10, 2^20, 2^30) behind it or none, as MSCCLC_ARENA has it.
+bool bytes_read(const char *text, u64 *bytes);
+
+// team_open finds the rules of a rank for the GPU of the calling thread's current context, and fills in its offer. It
+// allocates nothing on the GPU; team_choose works from then on. Where it fails, the offer says why, and the result is
+// null. node has the node of each rank, or is null for one node. team_make makes the rank's memory, as far as
+// MSCCLC_ARENA leaves room, and adds to the offer how it is reached; where it fails, the offer says why. team_nodes
+// finds the nodes in offers of one node, and returns how many there are. team_fits judges the offers of all ranks; it
+// gives the same on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no launch
+// allocates or loads. A team that is not made or joined, because a rank does not fit, is ended by team_end.
+Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine);
+bool team_make(Team *t, Offer *mine);
 u32 team_nodes(const Offer *all, u32 ranks, u8 *node);
 bool team_fits(const Offer *all, u32 ranks, Why *why);
 bool team_join(Team *t, const Offer *all, Why *why);
@@ -82,6 +96,7 @@ struct Choice {
   const char *why;
 };
 Choice team_choose(const Team *t, const Call *call, bool captured);
+bool team_serves(const Team *t, u32 kind, u32 dtype);  // some rule has a program for calls of this kind and type
 
 // A Window is memory of all ranks of a team, which they have registered together. A WindowOffer is what a rank tells
 // the others of its own, and is sent as it is. Files are what other processes map: parts of the memory, one behind the
@@ -95,7 +110,7 @@ struct WindowOffer {
   u32 reach, files;   // how others reach it; files: how many there are, of REACH_MAPPED
   u8 handle[64];      // of REACH_HANDLE
   u8 key[16];         // the front's: by which others get the files
-  char why[124];      // of REACH_NOT
+  char why[WHY_ROOM];      // of REACH_NOT
 };
 struct Files {
   u32 count;
@@ -124,20 +139,57 @@ bool team_windows(const Team *t, const Call *call);
 // team_launch starts a call on a stream, behind all that was started before on this communicator, on whatever stream.
 // It gives 0 or an error of the driver. Where the stream is captured, the launch becomes part of the graph. It
 // allocates nothing, waits for nothing, and asks no event. team_before and team_behind do the same ordering for a call
-// of NCCL's on this communicator: the first has the stream wait for what was started before, the second notes what was
-// started.
+// of NCCL's on this communicator: the first has the stream wait for what was started before, and says whether it is
+// captured; the second notes what was started.
 int team_launch(Team *t, const Choice *choice, const Call *call, void *stream);
-int team_before(Team *t, void *stream);
+int team_before(Team *t, void *stream, bool *captured = nullptr);
 int team_behind(Team *t, void *stream);
 int team_captured(Team *t, void *stream, bool *captured);
+
+// A GPU may have more teams than have room at once (team_crowd.cc). team_crowded says whether that of a team has now.
+// team_turn is the turn that the last launch of the team had there, if it was so then, else 0: launches of all teams of
+// a GPU follow each other by turns. team_progress gives how many launches have ended, of a team without graphs.
+bool team_crowded(const Team *t);
+u64 team_turn(const Team *t);
+bool team_progress(Team *t, u64 *ended);
+bool gpu_shared();  // ranks may share a GPU
 
 // team_busy says whether calls of the team run or wait on the GPU.
 bool team_busy(Team *t);
 bool team_orders_graphs(const Team *t);  // launches of graphs follow each other and eager calls
 
+// team_last says which launch of a program the last call of team_launch became, from 1, or gives 0: there was none, or
+// it is part of a graph. team_reached says how many launches of a program have ended, graphs' among them; it asks the
+// GPU, and gives false where that does not say. team_arena is the memory that other ranks reach, in bytes.
+u64 team_last(const Team *t, u32 *program);
+bool team_reached(Team *t, u32 program, u64 *launches);
+u64 team_arena(const Team *t);
+
 // team_failed says whether a launch of the team gave up or the GPU has a fault, with the rank, the step and the line of
 // the program that waited.
 bool team_failed(Team *t, Why *why);
+
+// A rank whose process ends by exit() tells the others what it has finished: marks, of which a team has team_marks.
+// team_finished reads them; later calls of this rank are refused. It waits no longer than a limit, and returns an error
+// of the driver where the GPU does not say. team_launches is how many launches that are. team_exit tells ranks of other
+// nodes. team_exits is told of such a rank: what it has finished ends as it should, and what comes later fails.
+// One thread is to call team_exits, and team_outrun again and again, which sees to that. team_outrun returns false
+// where no rank has exited; ended is ~0 until a launch has failed. team_over says whether all that comes now is
+// later, and team_outlived whether team_failed tells of such a launch.
+struct Outrun {
+  u32 rank;             // who has finished the least of those that exit
+  u64 finished, ended;  // launches: of that rank; of this one
+  bool graphs;          // launches of graphs count, too, which are no calls
+};
+Outrun team_exited(const Team *t);
+u32 team_marks(const Team *t);
+int team_finished(Team *t, u64 *marks, u64 limit_ns);
+u64 team_launches(const Team *t, const u64 *marks);
+void team_exit(Team *t, const u64 *marks);
+bool team_exits(Team *t, u32 rank, u64 launches, const u64 *marks);
+bool team_outrun(Team *t, Outrun *is);
+bool team_over(const Team *t);
+bool team_outlived(const Team *t);
 
 // team_abort has all launches of the team leave soon. team_end waits until they have, up to a limit, and frees what no
 // peer can write to any more. Where they do not leave, or peers may still run, it leaves the arena as it is.

@@ -10,7 +10,7 @@ u64 least(u64 a, u64 b) { return a < b ? a : b; }
 
 // where is where replica 0 of copy 0 of an operand's first chunk lies, or 0.
 u64 where(const abi_one_launch &l, const abi_one_operand &o) {
-  if (o.rank < 0 || o.via == VIA_PORT) return 0;
+  if (o.rank < 0 || (o.via & ~ONE_FRESH) == VIA_PORT) return 0;
   const abi_one_memory &m = l.rank[o.rank];
   u64 base = 0, mark = 0, at = ((u64)(i64)o.a * l.elems + (u64)o.b * l.chunk) * l.elem_size;
   if (o.buf == BUF_INPUT) base = m.input;

@@ -2,7 +2,7 @@
 
 namespace {
 
-enum { CHUNK_ALIGN = 128, ROUNDED_FROM = 1024 };
+enum { ROUNDED_FROM = 1024 };
 
 u64 least(u64 a, u64 b) { return a < b ? a : b; }
 u64 most(u64 a, u64 b) { return a > b ? a : b; }
@@ -11,7 +11,7 @@ u64 up(u64 n, u64 to) { return (n + to - 1) / to * to; }
 // product multiplies, and notes where that is no address any more.
 u64 product(u64 a, u64 b, bool *over) {
   u64 n = 0;
-  if (__builtin_mul_overflow(a, b, &n) || n > 1ull << 48) *over = true;
+  if (__builtin_mul_overflow(a, b, &n) || n > LIMIT_ADDRESS) *over = true;
   return n;
 }
 
@@ -19,14 +19,14 @@ u64 product(u64 a, u64 b, bool *over) {
 u64 share_of(u64 chunk_bytes, u32 columns) {
   // A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
   const u64 share = most(16, (chunk_bytes + columns - 1) / columns);
-  return up(share, share >= 4096 ? CHUNK_ALIGN : 16);
+  return up(share, share >= 4096 ? LIMIT_CHUNK_ALIGN : 16);
 }
 
 }  // namespace
 
 bool layout_of(const bundle_program *p, Layout *l) {
   bool over = false;
-  const u64 stride = up(p->tile, CHUNK_ALIGN), copies = (u64)p->columns * p->depth;
+  const u64 stride = up(p->tile, LIMIT_CHUNK_ALIGN), copies = (u64)p->columns * p->depth;
   l->scratch_stride = stride, l->packet_stride = 2 * stride;
   l->flags = (u64)p->flags + p->blocks;
   l->scratch_copy = product(p->scratch, stride, &over);
@@ -42,6 +42,8 @@ u32 size_of(u32 dtype) {
   return dtype < DT_COUNT ? sizes[dtype] : 0;
 }
 
+bool is_float(u32 dtype) { return dtype <= DT_F64 || dtype >= DT_E4M3; }
+
 u64 chunk_of(u32 chunks, u64 elems, u32 size) {
   u64 chunk = elems / chunks;
   if (elems % chunks == 0) return chunk;
@@ -54,9 +56,8 @@ Cannot cannot(const Program &p, const Shape &s) {
   const u32 size = size_of(s.dtype);
   if (!size || s.elems > (1ull << 56) / row.ranks / size) return CANNOT_COUNT;
   if (row.even && s.elems % row.chunks) return CANNOT_UNEVEN;
-  if (s.redop == RED_AVG && !p.final && !row.copies) return CANNOT_AVERAGE;
-  const u64 share = share_of(chunk_of(row.chunks, s.elems, size) * size, s.columns);
-  return row.one_pass && share > row.tile ? CANNOT_TILE : CAN;
+  if (s.redop == RED_AVG && !(is_float(s.dtype) ? p.fresh : p.final) && !row.copies) return CANNOT_AVERAGE;
+  return CAN;
 }
 
 void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_launch *l) {
@@ -70,7 +71,7 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
   l->elems = s.elems, l->chunk = chunk_of(row.chunks, s.elems, l->elem_size);
   const u64 chunk = l->chunk * l->elem_size;
   l->share = share_of(chunk, s.columns);
-  l->tile = row.one_pass ? l->share : least(least(up(s.tile, 16), row.tile), l->share);
+  l->tile = least(least(up(s.tile, 16), row.tile), l->share);
   l->passes = (least(l->share, chunk) + l->tile - 1) / l->tile;
   l->scratch_stride = at.scratch_stride, l->scratch_copy = at.scratch_copy;
   l->packet_stride = at.packet_stride, l->packet_copy = at.packet_copy;
@@ -79,16 +80,18 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
   l->flags = (u32)at.flags, l->all_blocks = row.blocks;
   l->block_count = part.blocks, l->step_count = part.steps, l->operand_count = part.operands;
   l->inlined = 0, l->rank_count = row.ranks, l->dtype = s.dtype, l->redop = s.redop;
+  l->inverse = 1.0 / row.ranks;
   l->all = abi_one_switch{}, l->port = l->port_ends = 0;
   for (u32 r = 0; r < ONE_RANKS; r++) l->rank[r] = r < row.ranks ? w.rank[r] : abi_one_memory{};
 }
 
-Entry entry_of(const Program &p, bool few, u32 redop, bool copies) {
+Entry entry_of(const Program &p, bool few, u32 dtype, u32 redop, bool copies) {
   const bool lines = p.row->lines;
   if (p.row->nodes) return lines ? ENTRY_NET_LINES : ENTRY_NET;
   if (few && copies) return lines ? ENTRY_FEW_LINES_COPY : ENTRY_FEW_COPY;
   if (few) return lines ? ENTRY_FEW_LINES_SUM : ENTRY_FEW_SUM;
   if (lines) return ENTRY_LINES;
   if (copies) return ENTRY_COPY;
-  return redop == RED_SUM || redop == RED_AVG ? ENTRY_SUM : ENTRY_ANY;  // an average is a sum, divided at its end
+  if (redop == RED_AVG && dtype <= DT_F32) return ENTRY_AVG;  // f16, bf16 and f32 have an entry of their own
+  return redop == RED_SUM || (redop == RED_AVG && !is_float(dtype)) ? ENTRY_SUM : ENTRY_ANY;
 }

@@ -4,7 +4,7 @@
 #include "../../kernels/abi/rows_few.h"
 #include "device.h"
 
-u32 size_of(u32 dtype);  // bytes of an element
+bool is_float(u32 dtype);
 
 // A Shape is a call's numbers: elements of a piece, type and reduction, and the rule's replicas and tile.
 struct Shape {
@@ -17,7 +17,7 @@ struct Shape {
 u64 chunk_of(u32 chunks, u64 elems, u32 size);
 
 // Cannot says why a program cannot run a call; CAN is 0.
-enum Cannot { CAN, CANNOT_COUNT, CANNOT_UNEVEN, CANNOT_AVERAGE, CANNOT_TILE };
+enum Cannot { CAN, CANNOT_COUNT, CANNOT_UNEVEN, CANNOT_AVERAGE };
 Cannot cannot(const Program &p, const Shape &s);
 
 // Where holds the addresses of a rank's launch: its tables, states and status, and the memory of all ranks. A direct
@@ -35,5 +35,6 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
 // few_launch fills in `few` where the launch l of a rank's part can go the short way, and else gives false.
 bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *few);
 
-// entry_of is the kernel's entry for a launch of a program that copies, or does not.
-Entry entry_of(const Program &p, bool few, u32 redop, bool copies);
+// entry_of is the kernel's entry for a launch of a program that copies, or does not. Averages of integers are sums that
+// are divided at their end, and go by the entry for sums.
+Entry entry_of(const Program &p, bool few, u32 dtype, u32 redop, bool copies);

@@ -7,9 +7,9 @@
 #include <string.h>
 
 const char *const entry_names[ENTRIES] = {
-    "mscclc_onesided", "mscclc_onesided_sum", "mscclc_onesided_copy", "mscclc_onesided_lines",
-    "mscclc_net",      "mscclc_net_lines",
-    "mscclc_few_sum",  "mscclc_few_copy",     "mscclc_few_lines_sum", "mscclc_few_lines_copy"};
+    "mscclc_onesided",       "mscclc_onesided_sum", "mscclc_onesided_avg", "mscclc_onesided_copy",
+    "mscclc_onesided_lines", "mscclc_net",          "mscclc_net_lines",    "mscclc_few_sum",
+    "mscclc_few_copy",       "mscclc_few_lines_sum", "mscclc_few_lines_copy"};
 
 namespace {
 

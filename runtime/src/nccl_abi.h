@@ -19,17 +19,35 @@ enum {
   IN_PROGRESS = 7
 };
 enum { NCCL_TYPES = 12, NCCL_OPS = 5, NCCL_INT8 = 0, NCCL_UNDEF = INT_MIN, NCCL_NO_COLOR = -1, SHRINK_ABORT = 1 };
+enum { NCCL_NAMES = 22700 };  // the first version whose configurations have names
 
 struct UniqueId {
   char internal[128];
 };
 
-// The beginning of a configuration, which all releases share. size says how long the caller's is.
+// The beginning of a configuration. Releases only add to its end; size says how long the caller's is.
 struct Config {
   size_t size;
   unsigned magic, version;
   int blocking, cga, min_ctas, max_ctas;
+  const char *net_name;
+  int split_share, traffic_class;
+  const char *comm_name;  // since 2.27
 };
+
+// The configuration of one collective, which 2.31 has without launched. size says how long the caller's is.
+struct CollConfig {
+  size_t size;
+  unsigned magic, version;
+  const void *extensions;
+  int min_ctas, max_ctas, nvls_ctas, cga;
+  const char *algorithms;
+  int forced, policy;
+  uint64_t tag;
+  const void *launched;
+};
+enum { COLL_CONFIG_231 = 64, COLL_CONFIG_232 = 72 };
+const unsigned CONFIG_MAGIC = 0xcafebeef;
 
 // NCCL_CALLED lists the functions of NCCL that this library calls: result, name, parameters.
 #define NCCL_CALLED(X)                                                                          \
@@ -68,6 +86,14 @@ struct Config {
   X(Result, AlltoAll, (const void *, void *, size_t, int, Comm, void *))           \
   X(Result, Gather, (const void *, void *, size_t, int, int, Comm, void *))        \
   X(Result, Scatter, (const void *, void *, size_t, int, int, Comm, void *))       \
+  X(Result, AllReduceConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
+  X(Result, AllGatherConfig, (const void *, void *, size_t, int, Comm, void *, const CollConfig *)) \
+  X(Result, ReduceScatterConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
+  X(Result, BroadcastConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
+  X(Result, ReduceConfig, (const void *, void *, size_t, int, int, int, Comm, void *, const CollConfig *)) \
+  X(Result, AlltoAllConfig, (const void *, void *, size_t, int, Comm, void *, const CollConfig *)) \
+  X(Result, GatherConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
+  X(Result, ScatterConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
   X(Result, Send, (const void *, size_t, int, int, Comm, void *))                  \
   X(Result, Recv, (void *, size_t, int, int, Comm, void *))                       
 

@@ -25,7 +25,23 @@ bool reduces(u32 kind) { return kind == KIND_ALLREDUCE || kind == KIND_REDUCESCA
 
 // What a call that NCCL runs has as its reason, beside those of team_choose.
 const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in type or operation",
-           NO_TEAM[] = "the communicator's ranks do not use programs", PASSES[] = "suspended";
+           NO_TEAM[] = "the communicator's ranks do not use programs", PASSES[] = "suspended",
+           CONNECTS[] = "the first of its kind, for which NCCL connects ranks";
+
+// configured is the function with a configuration of a collective.
+Fn configured(Fn fn) {
+  switch (fn) {
+    case FN_AllReduce: return FN_AllReduceConfig;
+    case FN_AllGather: return FN_AllGatherConfig;
+    case FN_ReduceScatter: return FN_ReduceScatterConfig;
+    case FN_Broadcast: return FN_BroadcastConfig;
+    case FN_Reduce: return FN_ReduceConfig;
+    case FN_AlltoAll: return FN_AlltoAllConfig;
+    case FN_Gather: return FN_GatherConfig;
+    case FN_Scatter: return FN_ScatterConfig;
+    default: return fn;
+  }
+}
 
 Result lacks(const Op &op) {
   static const char *const names[] = {
@@ -33,8 +49,9 @@ Result lacks(const Op &op) {
       NCCL_CALLED(X)
 #undef X
   };
-  if (op.member) member_text(op.member, "this NCCL has no %s", names[op.fn]);
-  return nccl_lacks(names[op.fn]);
+  const char *name = names[op.config ? configured(op.fn) : op.fn];
+  if (op.member) member_text(op.member, "this NCCL has no %s", name);
+  return nccl_lacks(name);
 }
 
 Result send_on(const Nccl &n, const Op &o) {
@@ -54,6 +71,21 @@ Result send_on(const Nccl &n, const Op &o) {
   }
 }
 
+Result send_config(const Nccl &n, const Op &o) {
+  const CollConfig *c = o.config;
+  switch (o.fn) {
+    case FN_AllReduce: return n.AllReduceConfig(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream, c);
+    case FN_AllGather: return n.AllGatherConfig(o.send, o.recv, o.count, o.type, o.comm, o.stream, c);
+    case FN_ReduceScatter: return n.ReduceScatterConfig(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream, c);
+    case FN_Broadcast: return n.BroadcastConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
+    case FN_Reduce: return n.ReduceConfig(o.send, o.recv, o.count, o.type, o.op, o.root, o.comm, o.stream, c);
+    case FN_AlltoAll: return n.AlltoAllConfig(o.send, o.recv, o.count, o.type, o.comm, o.stream, c);
+    case FN_Gather: return n.GatherConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
+    case FN_Scatter: return n.ScatterConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
+    default: return INTERNAL_ERROR;
+  }
+}
+
 bool has(const Nccl &n, Fn fn) {
   switch (fn) {
 #define X(result, name, params) \
@@ -66,20 +98,21 @@ bool has(const Nccl &n, Fn fn) {
 
 }  // namespace
 
-// forward has NCCL do a call.
+// forward has NCCL do a call. An older NCCL does one with a configuration that asks for nothing of NCCL's.
 Result forward(const Op &op) {
   const Nccl *n = nccl();
   if (!n) return INTERNAL_ERROR;
-  if (!has(*n, op.fn)) return lacks(op);
+  const bool with = op.config && has(*n, configured(op.fn));
+  if (!with && (!has(*n, op.fn) || !config_plain(op.config))) return lacks(op);
   const Inside inside;
-  return send_on(*n, op);
+  return with ? send_config(*n, op) : send_on(*n, op);
 }
 
 // fits_nccl says whether NCCL would take a call's arguments, and it is one that rules can be of. NCCL says what is
 // wrong.
 bool fits_nccl(const Op &op, const Member *e) {
   const u32 kind = kind_of(op.fn);
-  if (kind == KIND_NONE || !op.count || op.type < 0 || op.type >= NCCL_TYPES) return false;
+  if (kind == KIND_NONE || !op.count || !config_plain(op.config) || op.type < 0 || op.type >= NCCL_TYPES) return false;
   if (reduces(kind) && (op.op < 0 || op.op >= NCCL_OPS)) return false;
   if (kind_rooted(kind) && (op.root < 0 || (u32)op.root >= e->ranks)) return false;
   const bool root = (u32)op.root == e->rank;
@@ -98,58 +131,93 @@ Call call_of(const Op &op) {
   c.send = op.send;
   c.recv = op.recv;
   c.group = 1;
+  if (op.config && op.config->max_ctas != NCCL_UNDEF) c.ctas = (u32)op.config->max_ctas;
   return c;
 }
 
-// choose says what runs a call of a team. Where the driver does not say whether the stream is captured, NCCL does.
-Choice choose(Member *e, Op *op) {
-  if (team_captured(e->team, op->stream, &op->captured)) return Choice{nullptr, "its stream cannot be asked"};
+// cannot is the error of a call that the driver does not let this rank make. The other ranks may have made theirs, so
+// that it is no call for NCCL.
+Result cannot(Member *e, const Op &op, const char *what, int code) {
+  member_text(e, "nccl%s: rank %u cannot %s: %s", fn_name(op.fn), e->rank, what, driver_text(code));
+  warn("%s", e->text);
+  member_failed(e, FAILED_LAUNCH);
+  return CUDA_ERROR;
+}
+
+// choose says what runs a call of a team.
+Result choose(Member *e, Op *op) {
+  if (const int code = team_captured(e->team, op->stream, &op->captured))
+    return cannot(e, *op, "see whether its stream is captured", code);
   op->call.windows = team_windows(e->team, &op->call);
-  return team_choose(e->team, &op->call, op->captured);
+  op->choice = team_choose(e->team, &op->call, op->captured);
+  if (op->choice.rule && !op->captured && first_of_kind(e, *op)) op->choice = Choice{nullptr, CONNECTS};
+  return SUCCESS;
+}
+
+bool captured_now(const Member *e, void *stream) {
+  bool captured = false;
+  return e->team && !gpu_captured(stream, &captured) && captured;
 }
 
 // launch starts a native call.
 Result launch(Member *e, const Op &op) {
   board_note(e, &op.call);
-  const int code = team_launch(e->team, &op.choice, &op.call, op.stream);
-  count_call(op.fn, nullptr);
-  if (!code) return SUCCESS;
-  if (e->dead) return REMOTE_ERROR;  // the text says which rank
-  member_text(e, "nccl%s: rank %u cannot launch its kernel: %s", fn_name(op.fn), e->rank, driver_text(code));
-  warn("%s", e->text);
-  return CUDA_ERROR;
+  note_call(e, op, nullptr);
+  int code;
+  {
+    const Range range(e, op);
+    const Timing timing(e, op.fn, op.stream, true);
+    code = team_launch(e->team, &op.choice, &op.call, op.stream);
+  }
+  noted_launch(e);
+  if (!code) return board_turn(e, team_turn(e->team)), SUCCESS;
+  if (e->dead || exit_refuses(e)) return member_failed(e, FAILED_PEER), REMOTE_ERROR;  // the text says which rank
+  return cannot(e, op, "launch its kernel", code);
 }
 
 namespace {
 
+// timed has NCCL do a call, whose time may be taken.
+Result timed(Member *e, const Op &op) {
+  const Timing timing(e, op.fn, op.stream, false);
+  return forward(op);
+}
+
 // in_order has NCCL do a call of a team's communicator, behind what ran before it.
 Result in_order(Member *e, const Op &op) {
-  if (const int code = team_before(e->team, op.stream)) {
-    member_text(e, "nccl%s: rank %u cannot wait for the calls before: %s", fn_name(op.fn), e->rank, driver_text(code));
-    return CUDA_ERROR;
-  }
-  Result r = forward(op);
+  bool captured = false;
+  if (const int code = team_before(e->team, op.stream, &captured))
+    return cannot(e, op, "wait for the calls before", code);
+  const Unbound unbound(captured);
+  Result r = timed(e, op);
   if (r == IN_PROGRESS) r = settle(op.comm);
-  if (r == SUCCESS) team_behind(e->team, op.stream);
-  return r;
+  if (r != SUCCESS) return r;
+  const int code = team_behind(e->team, op.stream);
+  return code ? cannot(e, op, "have later calls wait for it", code) : SUCCESS;
+}
+
+// beside has NCCL do a call of a communicator whose team runs none now, or that has none.
+Result beside(Member *e, const Op &op) {
+  const Unbound unbound(captured_now(e, op.stream));
+  return timed(e, op);
 }
 
 Result run(Member *e, Op &op) {
   op.member = e;
+  const bool ordered = turn(e, op);
+  if (e->state == STATE_FAILED) return member_failed(e, FAILED_AGREEMENT), e->error;
   if (!fits_nccl(op, e)) {
-    count_call(op.fn, kind_of(op.fn) == KIND_NONE ? NOT_OURS : ARGUMENTS);
-    return e->state == STATE_TEAM ? in_order(e, op) : forward(op);
+    note_call(e, op, kind_of(op.fn) == KIND_NONE ? NOT_OURS : ARGUMENTS);
+    return ordered ? in_order(e, op) : beside(e, op);
   }
-  if (e->state == STATE_NEW && !capture_first(e, op.stream))
-    if (const Result absent = agree(&e, 1, FOREVER)) return absent;
   if (e->state != STATE_TEAM) {
-    count_call(op.fn, e->why ? e->why : e->state == STATE_PAUSED ? PASSES : NO_TEAM);
-    return forward(op);
+    note_call(e, op, e->why ? e->why : e->state == STATE_PAUSED ? PASSES : NO_TEAM);
+    return ordered ? in_order(e, op) : beside(e, op);
   }
   op.call = call_of(op);
-  op.choice = choose(e, &op);
+  if (const Result r = choose(e, &op)) return r;
   if (op.choice.rule) return launch(e, op);
-  count_call(op.fn, op.choice.why);
+  note_call(e, op, op.choice.why);
   return in_order(e, op);
 }
 
@@ -171,21 +239,16 @@ Result collective(Op op) {
   if (forked()) return after_fork();
   if (own.inside || passive() || !nccl()) return forward(op);
   if (own.depth) return group_add(op);
-  Member *e = member_enter(op.comm);
-  if (!e && kind_of(op.fn) != KIND_NONE && op.comm) e = member_add(op.comm, 0, false);
-  if (!e) return forward(op);
-  const Result r = run(e, op);
+  Result r = SUCCESS;
+  Member *e = member_use(op.comm, &r);
+  if (!e) return r ? answered(r) : forward(op);
+  {
+    const Where where(e);
+    r = run(e, op);
+  }
   member_leave(e);
-  return r;
+  return answered(r);
 }
-
-#define OP(name)       \
-  Op o = {};           \
-  o.fn = FN_##name;    \
-  o.comm = comm;       \
-  o.count = count;     \
-  o.type = type;       \
-  o.stream = stream
 
 EXPORT Result ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, Comm comm, void *stream) {
   OP(AllReduce);

@@ -1,7 +1,8 @@
 // The functions that make communicators. NCCL makes them first; then their ranks agree on whether programs run on them.
-#include "nccl_front.h"
+#include "nccl_agree.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +19,17 @@ u32 number(const char *name) {
 }
 
 int config_int(const Config *c, size_t offset, int otherwise) {
-  if (!c || c->magic != 0xcafebeef || c->size < offset + sizeof(int)) return otherwise;
+  if (!c || c->magic != CONFIG_MAGIC || c->size < offset + sizeof(int)) return otherwise;
   int value;
   memcpy(&value, (const char *)c + offset, sizeof value);
   return value == NCCL_UNDEF ? otherwise : value;
+}
+
+// name_of copies the name of a communicator, if it has one.
+void name_of(const Config *c, char *to, size_t size) {
+  const bool has = c && c->magic == 0xcafebeef && c->version >= NCCL_NAMES && c->size >= offsetof(Config, comm_name) +
+                   sizeof c->comm_name;
+  if (has && c->comm_name) snprintf(to, size, "%s", c->comm_name);
 }
 
 // blocks says whether calls on a new communicator block. The variable counts more than what the program asks for.
@@ -31,29 +39,59 @@ bool blocks(const Config *c, bool otherwise) {
   return config_int(c, offsetof(Config, blocking), otherwise) != 0;
 }
 
-// done registers new communicators, now or at the end of the group.
-Result done(Result r, Comm *at, u32 count, u32 ctas, bool blocking) {
-  if (r != SUCCESS && r != IN_PROGRESS) return r;
-  blocking = blocking && r == SUCCESS;
+// drop forgets communicators that there are not without NCCL, since their ranks did not come together.
+void drop(Init *list, u32 count) {
   for (u32 i = 0; i < count; i++)
-    if (own.depth) {
-      if (!group_init(at + i, ctas, blocking)) return SYSTEM_ERROR;
-    } else if (i == 0) {
-      Init *list = (Init *)calloc(count, sizeof(Init));
-      if (!list) return SYSTEM_ERROR;
-      for (u32 k = 0; k < count; k++) list[k] = Init{at + k, ctas, blocking};
-      const Result late = made(list, count);
-      free(list);
-      if (late) return late;
-    }
-  return r;
+    if (list[i].at && *list[i].at) drop_comm(*list[i].at), *list[i].at = nullptr;
 }
 
-// parent tells what a communicator hands down to those that are made of it. Before NCCL uses it, its ranks have agreed.
-void parent(Comm c, u32 *ctas, bool *blocking) {
-  Member *e = direct() ? member_peek(c) : member_enter(c);
-  *ctas = e && e->ctas ? e->ctas : 0, *blocking = e ? e->blocking : true;
+// done has new communicators meet that NCCL has made with this result: now, or at the end of the group.
+Result done(Result r, Init *list, u32 count) {
+  bool wait = false;
+  for (u32 i = 0; i < count; i++) {
+    if (r != SUCCESS && r != IN_PROGRESS) {
+      init_forget(&list[i]);
+      continue;
+    }
+    list[i].blocking = list[i].blocking && r == SUCCESS;
+    wait |= !list[i].blocking;
+    if (list[i].parent) list[i].ticket = line_ticket(list[i].parent), list[i].waits = true;
+    if (!own.depth) continue;
+    Init *kept = grow(&own.inits, &own.init_count, &own.init_room);
+    if (!kept) return init_forget(&list[i]), no_memory("a communicator in a group");
+    *kept = list[i];
+  }
+  if (own.depth || (r != SUCCESS && r != IN_PROGRESS)) return r;
+  const Result late = answered(made(list, count));
+  if (late && alone()) drop(list, count);
+  return late ? late : wait ? IN_PROGRESS : r;  // until its ranks have met
+}
+
+// start is a communicator with a configuration, of an identity or of none.
+Init start(Comm *at, const UniqueId *id, const Config *config) {
+  Init i = {};
+  i.at = at, i.ctas = ctas_of(config), i.blocking = blocks(config, true);
+  name_of(config, i.name, sizeof i.name);
+  if (id) memcpy((void *)&i.tail, id->internal + sizeof i.tail, sizeof i.tail);
+  i.has_tail = id && tail_good(i.tail);
+  return i;
+}
+
+// child is a communicator that is made of another. It is an error where that has failed, or is not ready.
+Result child(Comm comm, Comm *at, const Config *config, Init *i) {
+  Result r = SUCCESS;
+  *i = Init{};
+  Member *e = member_use(comm, &r);
+  if (r) return r;
+  const u32 ctas = e ? e->ctas : 0;
+  i->at = at, i->ctas = config || !ctas ? ctas_of(config) : ctas, i->blocking = blocks(config, e ? e->blocking : true);
+  i->of = comm, i->of_one = e && e->ranks == 1;
+  i->ask.key = e ? (int)e->rank : 0;
+  if (e && !config) memcpy(i->name, e->name, sizeof i->name);
+  name_of(config, i->name, sizeof i->name);
+  if (e && e->line) line_hold(i->parent = e->line);
   if (e) member_leave(e);
+  return SUCCESS;
 }
 
 }  // namespace
@@ -68,55 +106,111 @@ u32 ctas_of(const Config *c) {
   return most;
 }
 
+Result inits_made(Result r) {
+  Init *list = own.inits;
+  const u32 count = own.init_count;
+  bool wait = false;
+  own.inits = nullptr, own.init_count = own.init_room = 0;
+  for (u32 i = 0; i < count; i++) {
+    if (r == IN_PROGRESS) list[i].blocking = false;
+    wait |= !list[i].blocking;
+    if (r != SUCCESS && r != IN_PROGRESS) init_forget(&list[i]);
+  }
+  if (count && (r == SUCCESS || r == IN_PROGRESS)) {
+    const Result late = made(list, count);
+    r = late ? late : wait ? IN_PROGRESS : r;
+  }
+  free(list);
+  return r;
+}
+
+EXPORT Result ncclGetUniqueId(UniqueId *id) {
+  BEGIN(GetUniqueId);
+  const Result r = NCCL_DOES(GetUniqueId(id));
+  if (direct() || r != SUCCESS || (getenv("NCCL_COMM_ID") && !alone())) return r;
+  Tail tail;
+  Why why = {};
+  const bool meets = hub_open(id, nullptr, meet_limit(), &tail, &why);
+  if (meets) return memcpy(id->internal + sizeof tail, &tail, sizeof tail), SUCCESS;
+  if (alone()) return system_fails("ncclGetUniqueId: ranks cannot meet: %s", why.text);
+  tell("ranks with this ncclUniqueId cannot meet, and NCCL runs their calls: %s", why.text);
+  return SUCCESS;
+}
+
 EXPORT Result ncclCommInitRank(Comm *comm, int ranks, UniqueId id, int rank) {
   BEGIN(CommInitRank);
   const Result r = NCCL_DOES(CommInitRank(comm, ranks, id, rank));
-  return direct() ? r : done(r, comm, 1, ctas_of(nullptr), blocks(nullptr, true));
+  if (direct()) return r;
+  Init i = start(comm, &id, nullptr);
+  return done(r, &i, 1);
 }
 
 EXPORT Result ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId id, int rank, Config *config) {
   BEGIN(CommInitRankConfig);
   const Result r = NCCL_DOES(CommInitRankConfig(comm, ranks, id, rank, config));
-  return direct() ? r : done(r, comm, 1, ctas_of(config), blocks(config, true));
+  if (direct()) return r;
+  Init i = start(comm, &id, config);
+  return done(r, &i, 1);
 }
 
+// Of several identities, the first says where the ranks meet.
 EXPORT Result ncclCommInitRankScalable(Comm *comm, int ranks, int rank, int ids, UniqueId *list, Config *config) {
   BEGIN(CommInitRankScalable);
   const Result r = NCCL_DOES(CommInitRankScalable(comm, ranks, rank, ids, list, config));
-  return direct() ? r : done(r, comm, 1, ctas_of(config), blocks(config, true));
+  if (direct()) return r;
+  Init i = start(comm, list, config);
+  return done(r, &i, 1);
 }
 
+// NCCL makes the identity itself, so this process makes a tail of its own: it has all ranks.
 EXPORT Result ncclCommInitAll(Comm *comms, int count, const int *devices) {
   BEGIN(CommInitAll);
+  const bool ours = !direct() && count > 0;
+  Init *list = ours ? (Init *)calloc((size_t)count, sizeof(Init)) : nullptr;
+  if (ours && !list) return no_memory("ncclCommInitAll");
   const Result r = NCCL_DOES(CommInitAll(comms, count, devices));
-  return direct() || count < 1 ? r : done(r, comms, (u32)count, ctas_of(nullptr), blocks(nullptr, true));
+  if (!ours || (r != SUCCESS && r != IN_PROGRESS)) return free(list), r;
+  Tail tail = {};
+  Why why = {};
+  const bool meets = count > 1 && hub_open(nullptr, nullptr, meet_limit(), &tail, &why);
+  if (count > 1 && !meets) tell("ranks of a process cannot meet, and NCCL runs their calls: %s", why.text);
+  for (int i = 0; i < count; i++)
+    list[i] = start(comms + i, nullptr, nullptr), list[i].tail = tail, list[i].has_tail = meets;
+  const Result late = done(r, list, (u32)count);
+  return free(list), late;
 }
 
-EXPORT Result ncclCommSplit(Comm comm, int color, int key, Comm *made, Config *config) {
+EXPORT Result ncclCommSplit(Comm comm, int color, int key, Comm *at, Config *config) {
   BEGIN(CommSplit);
-  u32 ctas;
-  bool blocking;
-  parent(comm, &ctas, &blocking);
-  const Result r = NCCL_DOES(CommSplit(comm, color, key, made, config));
-  if (direct() || color == NCCL_NO_COLOR) return r;
-  return done(r, made, 1, config || !ctas ? ctas_of(config) : ctas, blocks(config, blocking));
+  if (direct()) return NCCL_DOES(CommSplit(comm, color, key, at, config));
+  Init i;
+  if (const Result r = child(comm, at, config, &i)) return r;
+  i.ask.color = color, i.ask.key = key;
+  if (color == NCCL_NO_COLOR) i.at = nullptr;
+  const Result r = NCCL_DOES(CommSplit(comm, color, key, at, config));
+  return i.at || i.parent ? done(r, &i, 1) : r;
 }
 
-EXPORT Result ncclCommShrink(Comm comm, int *without, int count, Comm *made, Config *config, int flags) {
+EXPORT Result ncclCommShrink(Comm comm, int *without, int count, Comm *at, Config *config, int flags) {
   BEGIN(CommShrink);
-  u32 ctas;
-  bool blocking;
-  if (!direct() && flags & SHRINK_ABORT) abort_team(comm, "shrunk after an error");
-  parent(comm, &ctas, &blocking);
-  const Result r = NCCL_DOES(CommShrink(comm, without, count, made, config, flags));
-  return direct() ? r : done(r, made, 1, config || !ctas ? ctas_of(config) : ctas, blocks(config, blocking));
+  if (direct()) return NCCL_DOES(CommShrink(comm, without, count, at, config, flags));
+  Init i;
+  if (flags & SHRINK_ABORT) abort_team(comm, "shrunk after an error");
+  const Result late = child(comm, at, config, &i);
+  if (late && !(flags & SHRINK_ABORT)) return late;
+  if (count > 0 && without && !(i.without = (u32 *)calloc((size_t)count, sizeof(u32))))
+    return init_forget(&i), no_memory("ncclCommShrink");
+  const Result r = NCCL_DOES(CommShrink(comm, without, count, at, config, flags));
+  if (i.without) memcpy(i.without, without, (size_t)count * sizeof(u32)), i.without_count = (u32)count;
+  return done(r, &i, 1);
 }
 
-EXPORT Result ncclCommGrow(Comm comm, int ranks, const UniqueId *id, int rank, Comm *made, Config *config) {
+// Communicators that have grown are NCCL's.
+EXPORT Result ncclCommGrow(Comm comm, int ranks, const UniqueId *id, int rank, Comm *at, Config *config) {
   BEGIN(CommGrow);
-  u32 ctas;
-  bool blocking;
-  parent(comm, &ctas, &blocking);
-  const Result r = NCCL_DOES(CommGrow(comm, ranks, id, rank, made, config));
-  return direct() ? r : done(r, made, 1, config || !ctas ? ctas_of(config) : ctas, blocks(config, blocking));
+  const Result r = NCCL_DOES(CommGrow(comm, ranks, id, rank, at, config));
+  if (direct()) return r;
+  Init i = start(at, nullptr, config);
+  i.nccl = "the communicator has grown out of another";
+  return done(r, &i, 1);
 }

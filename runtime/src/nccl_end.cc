@@ -7,7 +7,9 @@
 
 namespace {
 
-enum { ON_TIME, LATE, LOOKED_AT };
+// Why a member that is gone has not ended: LATE: not all launches have left; IN_USE: a thread is in a call or in its
+// agreement; LOOKED_AT: a thread looks whether this has changed.
+enum { ON_TIME, LATE, LOOKED_AT, IN_USE };
 
 pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;  // of what is gone; not held in calls of the driver
 
@@ -49,7 +51,7 @@ void end(Member *e) {
     team_end(t, false);
     gpu_leave(before);
   }
-  gather_close(e);
+  stream_close(e);
   member_forget(e);
 }
 
@@ -90,34 +92,48 @@ void stop(Member *e) {
   if (!e->dead && !idle(e, 0) && board_says(e, text, sizeof text)) {
     member_text(e, "rank %u of %u: %s", e->rank, e->ranks, text);
     tell("%s", e->text);
+    member_failed(e, FAILED_ABORTED);
   }
   team_stop(e->team, "its communicator was aborted");
   team_abort(e->team);
 }
 
+// postpone has reap end a communicator that another thread uses.
+void postpone(Member *e) {
+  e->late = IN_USE;
+  e->state = STATE_GONE;
+  member_leave(e);
+}
+
+// end_rest ends what a communicator without a team has.
+void end_rest(Member *e) {
+  ready_end(e);
+  stream_close(e);
+  e->late = ON_TIME;
+}
+
 // leave takes a communicator out of the table, and ends our part of it. The caller has entered it. An agreement that an
-// abort meets ends soon, unless it is in a call of NCCL's, which NCCL's abort ends. Then its thread frees what it has.
+// abort meets ends soon, unless it is in a call of NCCL's, which NCCL's abort ends.
 void leave(Member *e, bool aborted) {
-  if (e->agreeing) {
+  const Where where(e);
+  if (e->agreeing || e->making) {
     e->state = STATE_NCCL;
     member_hide(e);
-    if (!member_agreed(e, SECOND)) return member_leave(e);
+    if (!member_agreed(e, SECOND) || !member_made(e, SECOND)) return postpone(e);
   }
+  part(e);
   const bool with_team = e->team != nullptr;
   bool over = with_team && !aborted && idle(e, FOREVER);
   e->state = STATE_NCCL;
   if (with_team && !over) stop(e);
   member_hide(e);
-  if (!with_team) {
-    gather_close(e);
-    member_leave(e);
-    return;
-  }
+  if (!with_team && !e->plan && !e->stream) return member_leave(e);
   if (!member_settled(e, SECOND)) {
-    warn("rank %u: another thread is in a call of a communicator that ends: its memory is kept", e->rank);
-    peers_leave(e, true);
-    return;  // with the count of this user, so that nobody takes its place
+    if (with_team) warn("rank %u: another thread is in a call of a communicator that ends: its memory is kept until "
+                        "that call returns", e->rank), peers_leave(e, true);
+    return postpone(e);
   }
+  if (!with_team) return end_rest(e), member_leave(e);
   // Calls of other communicators may wait for ranks that never come, until these communicators are aborted, too. The
   // abort of the last one frees what all have.
   const bool beside = aborted && others_run(e);
@@ -139,6 +155,7 @@ void finish(Comm c, bool aborted) {
   if (!e) return;
   leave(e, aborted);
   stats_write();
+  record_await();
 }
 
 void pause_team(Comm c, int from, int to) {
@@ -150,14 +167,28 @@ void pause_team(Comm c, int from, int to) {
 
 }  // namespace
 
+// released sees to a member that another thread used when it ended, if none does now. Its communicator is found no
+// more, so that none will.
+static void released(Member *e) {
+  int is = IN_USE;
+  if (e->state != STATE_GONE || __atomic_load_n(&e->users, __ATOMIC_SEQ_CST) ||
+      !__atomic_compare_exchange_n(&e->late.value, &is, (int)LOOKED_AT, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return;
+  part(e);
+  if (e->team) return (void)(e->late = LATE);
+  end_rest(e);
+  member_forget(e);
+}
+
 // reap frees what has ended here where all ranks have left since: first it looks whose launches have left by now.
 void reap() {
   Member *late;
+  for (u32 i = 0; (late = member_at(i)); i++) released(late);
   for (u32 i = 0; (late = member_at(i)); i++) {
     int is = LATE;
     if (late->state != STATE_GONE || !__atomic_compare_exchange_n(&late->late.value, &is, (int)LOOKED_AT, false,
         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
-    const bool over = cleared(late, 0);
+    const bool over = cleared(late, SECOND / 1000);  // the stream has just been told to wait
     if (over) peers_leave(late, false);
     late->late = over ? ON_TIME : LATE;
   }
@@ -180,6 +211,9 @@ void abort_team(Comm c, const char *why) {
   int is = STATE_NEW;
   if (change(e, &is, STATE_NCCL)) {  // an agreement ends by it
     if (!e->agreeing) e->why = why;
+  } else if (is == STATE_READY && change(e, &is, STATE_NCCL)) {
+    if (e->team) stop(e);
+    e->why = why;
   } else if (is == STATE_TEAM || is == STATE_PAUSED) {
     stop(e);
     keep_nccl(e, why);
@@ -187,16 +221,23 @@ void abort_team(Comm c, const char *why) {
   member_leave(e);
 }
 
+void drop_comm(Comm comm) {
+  finish(comm, true);
+  const Inside inside;
+  nccl()->CommDestroy(comm);
+}
+
+// What is ours ends even if NCCL lacks the function.
 EXPORT Result ncclCommDestroy(Comm comm) {
+  if (!forked() && !direct()) finish(comm, false);
   BEGIN(CommDestroy);
-  if (!direct()) finish(comm, false);
   const Inside inside;
   return n->CommDestroy(comm);
 }
 
 EXPORT Result ncclCommAbort(Comm comm) {
+  if (!forked() && !direct()) finish(comm, true);
   BEGIN(CommAbort);
-  if (!direct()) finish(comm, true);
   const Inside inside;
   return n->CommAbort(comm);
 }
@@ -242,27 +283,31 @@ EXPORT Result ncclCommResume(Comm comm) {
 
 EXPORT Result ncclCommGetAsyncError(Comm comm, Result *state) {
   BEGIN(CommGetAsyncError);
-  Result r;
-  {
-    const Inside inside;
-    r = n->CommGetAsyncError(comm, state);
-  }
-  if (direct() || r != SUCCESS || (*state != SUCCESS && *state != IN_PROGRESS)) return r;
-  Member *e = member_peek(comm);
+  Member *e = direct() ? nullptr : member_peek(comm);
+  const Result r = nccl_state(comm, e && e->agreeing, state);
   if (!e) return r;
-  if (e->state == STATE_TEAM || e->state == STATE_PAUSED) {
+  if (r != SUCCESS || (*state != SUCCESS && *state != IN_PROGRESS)) {
+    if (r == SUCCESS) member_failed(e, FAILED_NCCL);
+    member_leave(e);
+    return record_await(), r;
+  }
+  if (*state == SUCCESS) splits_made(e);
+  if (e->agreeing && !e->blocking) *state = IN_PROGRESS;
+  else if (e->state == STATE_FAILED) *state = e->error, member_failed(e, FAILED_AGREEMENT);
+  else if (teamed(e) || e->state == STATE_PAUSED) {
     Why why = {};
     if (e->dead) {  // soon its text says where launches waited
-      if (e->told || now_ns() - e->died > SECOND) *state = REMOTE_ERROR;
-    } else if (team_failed(e->team, &why)) {
+      if (e->told || now_ns() - e->died > SECOND) *state = REMOTE_ERROR, member_failed(e, FAILED_PEER);
+    } else if (team_failed(e->team, &why) && !team_outlived(e->team)) {  // else nccl_exit.cc finds out which call
       char calls[400];
       const bool differ = board_says(e, calls, sizeof calls);
       member_text(e, "%.*s%s%s", differ ? 300 : 600, why.text, differ ? "; " : "", differ ? calls : "");
       *state = REMOTE_ERROR;
+      member_failed(e, FAILED_WAIT);
     }
   }
   member_leave(e);
-  return r;
+  return answered(*state), r;
 }
 
 EXPORT const char *ncclGetLastError(Comm comm) {

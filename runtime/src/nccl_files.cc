@@ -3,6 +3,7 @@
 #include "nccl_front.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -34,9 +35,7 @@ bool receive(int fd, Letter *l, Files *to) {
   struct iovec part = {l, sizeof *l};
   struct msghdr m = {};
   m.msg_iov = &part, m.msg_iovlen = 1, m.msg_control = &room, m.msg_controllen = sizeof room;
-  ssize_t n;
-  do n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
+  const ssize_t n = sys_recv_message(fd, &m, MSG_CMSG_CLOEXEC);
   to->count = 0;
   for (struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : nullptr; c; c = CMSG_NXTHDR(&m, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
@@ -59,10 +58,22 @@ bool send_files(int fd, const Files &f) {
   struct cmsghdr *c = CMSG_FIRSTHDR(&m);
   c->cmsg_level = SOL_SOCKET, c->cmsg_type = SCM_RIGHTS, c->cmsg_len = CMSG_LEN(f.count * sizeof(int));
   memcpy(CMSG_DATA(c), f.file, f.count * sizeof(int));
-  return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof l;
+  return sys_send_message(fd, &m, MSG_DONTWAIT) == (ssize_t)sizeof l;
 }
 
 }  // namespace
+
+void say_files(Why *why, u32 rank) {
+  enum { FEW = 4 };  // what the driver may need at once
+  int fd[FEW], count = 0;
+  while (count < FEW && (fd[count] = sys_open("/dev/null", O_RDONLY | O_CLOEXEC, 0)) >= 0) count++;
+  const bool full = count < FEW && (errno == EMFILE || errno == ENFILE);
+  while (count) close(fd[--count]);
+  if (!full || strstr(why->text, "open files")) return;
+  Why is = *why;
+  cut(is.text, sizeof is.text - 80, why->text);
+  say(why, "%.430s; the process of rank %u has no descriptors left, or few (ulimit -n)", is.text, rank);
+}
 
 void files_show(const u8 *key, const Files *f) {
   pthread_mutex_lock(&mu);
@@ -93,7 +104,8 @@ bool files_fetch(const u8 *process, const u8 *key, u32 count, Files *to, Why *wh
   const int fd = peers_dial(process, key, 0, ASKS_FILES);
   const bool good = fd >= 0 && receive(fd, &letter, to) && to->count == count;
   if (!good)
-    say(why, "a process does not give the files of its memory: %s", fd < 0 ? strerror(errno) : "too many are open");
+    say(why, "a process does not give the files of its memory: %s", fd < 0 ? strerror(errno)
+        : "too many open files (ulimit -n)");
   if (fd >= 0) close(fd);
   if (good) return true;
   for (u32 i = 0; i < to->count; i++) close(to->file[i]);

@@ -11,39 +11,42 @@
 namespace {
 
 Nccl functions;
-void *library;  // NCCL's handle, or RTLD_NEXT
-bool found, is_alone, is_passive, has_forked;
-pthread_once_t once = PTHREAD_ONCE_INIT;
+bool is_found, is_alone, is_passive, has_forked;
+bool has_looked;  // at least once
+pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
 #ifdef MSCCLC_FORWARDS
+void *library;  // NCCL's handle
+
 // open_nccl opens the NCCL behind this library, away from all names that others see: this library has the same.
-void *open_nccl() {
+bool open_nccl() {
   const char *path = getenv("MSCCLC_NCCL");
   if (!path || !*path) {
     tell("MSCCLC_NCCL is not set: it names the file of NCCL that this libnccl.so.2 hands calls on to");
-    return nullptr;
+    return false;
   }
   int flags = RTLD_NOW | RTLD_LOCAL;
 #if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
   flags |= RTLD_DEEPBIND;
 #endif
-  void *h = dlopen(path, flags);
-  if (!h) tell("MSCCLC_NCCL: %s", dlerror());
-  if (h && dlsym(h, "mscclc_forwards")) {
+  library = dlopen(path, flags);
+  if (!library) tell("MSCCLC_NCCL: %s", dlerror());
+  if (library && dlsym(library, "mscclc_forwards")) {
     tell("MSCCLC_NCCL names this library itself, not NCCL: %s", path);
-    return nullptr;
+    library = nullptr;
   }
-  return h;
+  return library;
 }
+void *symbol(const char *name) { return library ? dlsym(library, name) : nullptr; }
 #else
-// open_nccl finds the NCCL that the program has: by its name, or behind this library in the order of symbols.
-void *open_nccl() {
-  void *h = dlopen("libnccl.so.2", RTLD_NOLOAD | RTLD_NOW);
-  if (!h) h = RTLD_NEXT;
+// open_nccl finds the NCCL that the program has.
+bool open_nccl() {
+  const bool has = loaded_find();
   // Where our own libnccl.so.2 is there too, it does the work.
-  if (dlsym(h, "mscclc_forwards")) is_passive = true;
-  return h;
+  if (has && loaded_symbol("mscclc_forwards")) is_passive = true;
+  return has;
 }
+void *symbol(const char *name) { return loaded_symbol(name); }
 #endif
 
 // lacking lists the functions that teams need and this NCCL does not have.
@@ -63,32 +66,45 @@ bool lacking(char *to, size_t size) {
   return n != 0;
 }
 
-void find() {
+// find fills in NCCL's functions. It says whether there are any.
+bool find() {
   const char *path = getenv("MSCCLC_NCCL");
   is_alone = path && !strcmp(path, "none");
 #ifndef MSCCLC_FORWARDS
-  library = open_nccl();
-  if (is_alone && !is_passive && dlsym(library, "ncclCommInitRank")) is_alone = false;  // the program has its own
+  if (open_nccl()) is_alone = false;  // there is one that does it
 #else
-  if (!is_alone) library = open_nccl();
+  if (!is_alone) open_nccl();
 #endif
-  if (!is_passive) settings_check();
-  if (is_alone) {
-    functions = *alone_functions();
-    found = true;
-    return;
-  }
-#define X(result, name, params) functions.name = library ? (result(*) params)dlsym(library, "nccl" #name) : nullptr;
+  if (!is_passive && !has_looked) settings_check();
+  if (is_alone) return functions = *alone_functions(), true;
+#define X(result, name, params) functions.name = (result(*) params)symbol("nccl" #name);
   NCCL_CALLED(X)
 #undef X
-#define X(result, name, params) found |= functions.name != nullptr;
+  bool any = false;
+#define X(result, name, params) any |= functions.name != nullptr;
   NCCL_CALLED(X)
 #undef X
   char text[300];
-  if (!found && library) tell("there is no NCCL here: libnccl.so.2 is not loaded");
-  if (!found || is_passive || !lacking(text, sizeof text)) return;
+  if (!any && !has_looked) tell("there is no NCCL in this process: its functions fail until one is loaded");
+  if (!any || is_passive || !lacking(text, sizeof text)) return any;
   is_passive = true;
   tell("NCCL runs all calls: programs need functions that this NCCL does not have: %s", text);
+  return true;
+}
+
+// look finds NCCL, unless that has been done. Where there is none, the next call looks again: a program may ask for a
+// function of NCCL's before it loads NCCL.
+bool look() {
+  if (__atomic_load_n(&is_found, __ATOMIC_ACQUIRE)) return true;
+  pthread_mutex_lock(&looking);
+  if (!is_found) {
+    const bool now = find();
+    has_looked = true;
+    __atomic_store_n(&is_found, now, __ATOMIC_RELEASE);
+  }
+  const bool now = is_found;
+  pthread_mutex_unlock(&looking);
+  return now;
 }
 
 void in_child() {
@@ -115,22 +131,13 @@ void open_bundle() {
 
 }  // namespace
 
-const Nccl *nccl() {
-  pthread_once(&once, find);
-  return found ? &functions : nullptr;
-}
-bool passive() {
-  pthread_once(&once, find);
-  return is_passive;
-}
-bool alone() {
-  pthread_once(&once, find);
-  return is_alone;
-}
+const Nccl *nccl() { return look() ? &functions : nullptr; }
+bool passive() { return look(), is_passive; }
+bool alone() { return look(), is_alone; }
 
 void *nccl_symbol(const char *name) {
-  pthread_once(&once, find);
-  if (!is_alone) return library ? dlsym(library, name) : nullptr;
+  look();
+  if (!is_alone) return symbol(name);
   if (*name == 'p') name++;
 #define X(result, fn, params) \
   if (!strcmp(name, "nccl" #fn)) return (void *)functions.fn;
@@ -174,6 +181,7 @@ Bundle *the_bundle(const char **why) {
 // What is left to do when the process ends properly, or the library is closed.
 __attribute__((destructor)) static void at_exit() {
   if (forked()) return;
+  hub_exit();
   peers_exit();
-  stats_write();
+  watch_end();
 }

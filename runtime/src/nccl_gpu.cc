@@ -43,14 +43,25 @@ static int primary(int number, void **context) {
   return 0;
 }
 
+// sure makes a call until it succeeds, some times at most. What ends things needs such calls, so one that fails is not
+// the last.
+template <typename F>
+static int sure(F call) {
+  int code = call();
+  for (int i = 1; i < DRIVER_TRIES && code && f; i++) code = call();
+  return code;
+}
+
 // gpu_enter makes the GPU's primary context current, and has the thread do what it likes while others capture.
 int gpu_enter(int number, void **before) {
   void *context;
-  if (const int code = primary(number, &context)) return code;
-  if (const int code = f->get_current(before)) return code;
-  if (const int code = f->current(context)) return code;
+  if (const int code = sure([&] { return primary(number, &context); })) return code;
+  if (const int code = sure([&] { return f->get_current(before); })) return code;
+  if (const int code = sure([&] { return f->current(context); })) return code;
   mode_before = RELAXED;
-  return f->capture_mode(&mode_before);
+  const int code = sure([] { return f->capture_mode(&mode_before); });
+  if (code) sure([&] { return f->current(*before); });
+  return code;
 }
 
 bool gpu_foreign(int number) {
@@ -66,24 +77,21 @@ int gpu_current(int *device) {
 }
 
 void gpu_leave(void *before) {
-  f->capture_mode(&mode_before);
-  f->current(before);
+  sure([] { return f->capture_mode(&mode_before); });
+  sure([&] { return f->current(before); });
+}
+
+Unbound::Unbound(bool captured) : mode(RELAXED), bound(!captured) {
+  if (bound) return;
+  pthread_once(&once, open_driver);
+  bound = !f || f->capture_mode(&mode);
+}
+Unbound::~Unbound() {
+  if (!bound) f->capture_mode(&mode);
 }
 
 int gpu_stream(void **stream) { return f->stream(stream, NON_BLOCKING); }
 void gpu_stream_end(void *stream) { f->stream_end(stream); }
-int gpu_alloc(u64 *address, u64 bytes) { return f->alloc(address, bytes); }
-int gpu_host_alloc(u64 *address, u64 bytes) {
-  enum { PORTABLE = 1, MAPPED = 2 };
-  return f->host_alloc((void **)address, bytes, PORTABLE | MAPPED);
-}
-int gpu_free(u64 address) { return f->release(address); }
-int gpu_put(u64 to, const void *from, u64 bytes, void *stream) {
-  return f->put(to, from, bytes, stream);
-}
-int gpu_get(void *to, u64 from, u64 bytes, void *stream) {
-  return f->get(to, from, bytes, stream);
-}
 int gpu_copy(u64 to, u64 from, u64 bytes, void *stream) {
   return f->copy(to, from, bytes, stream);
 }
@@ -98,4 +106,14 @@ int gpu_captured(void *stream, bool *captured) {
   const int code = f->capturing(stream, &status, &number, nullptr, nullptr, nullptr);
   *captured = status != 0;
   return code;
+}
+
+// Events that take times.
+int gpu_event(void **event) { return f->event(event, 0); }
+int gpu_record(void *event, void *stream) { return f->record(event, stream); }
+bool gpu_happened(void *event) { return f->happened(event) == 0; }
+bool gpu_between(void *begin, void *end, double *seconds) {
+  float ms = 0;
+  if (f->elapsed(&ms, begin, end)) return false;
+  return *seconds = (double)ms / 1000, true;
 }

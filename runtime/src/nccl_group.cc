@@ -11,6 +11,7 @@ const char TOO_MANY[] = "no memory for the group", NO_TEAM[] = "the communicator
 
 Result end_nccl() {
   const Inside inside;
+  const Unbound unbound(own.captured);
   return nccl()->GroupEnd ? nccl()->GroupEnd() : nccl_lacks("ncclGroupEnd");
 }
 Result start_nccl() {
@@ -19,36 +20,6 @@ Result start_nccl() {
 }
 
 Result first(Result a, Result b) { return a != SUCCESS && a != IN_PROGRESS ? a : b != SUCCESS ? b : a; }
-
-// never_captured settles a communicator whose first call is captured: its ranks cannot agree in a capture.
-bool never_captured(Member *e) {
-  for (u32 i = 0; i < own.op_count; i++)
-    if (own.ops[i].member == e && capture_first(e, own.ops[i].stream)) return true;
-  return false;
-}
-
-// agree_late has new communicators of the group agree: outside NCCL's group, which therefore ends before and starts
-// anew.
-Result agree_late() {
-  Member *fresh[64];
-  u32 count = 0;
-  for (u32 i = 0; i < own.op_count; i++) {
-    Member *e = own.ops[i].member;
-    bool seen = e->state != STATE_NEW || own.ops[i].sent || count == 64;
-    for (u32 k = 0; k < count; k++) seen |= fresh[k] == e;
-    if (!seen) fresh[count++] = e;
-  }
-  if (!count) return SUCCESS;
-  for (u32 i = 0; i < count; i++)
-    if (never_captured(fresh[i])) fresh[i--] = fresh[--count];
-  if (!count) return SUCCESS;
-  Result r = end_nccl();
-  for (u32 i = 0; i < own.op_count; i++)
-    if (own.ops[i].sent) r = first(r, settle(own.ops[i].comm));
-  if (r == SUCCESS || r == IN_PROGRESS) r = first(r, agree(fresh, count, FOREVER));
-  const Result again = start_nccl();
-  return r == IN_PROGRESS ? again : first(r, again);
-}
 
 // choose_all says of each call of the group what runs it, and hands NCCL its calls.
 Result choose_all() {
@@ -59,12 +30,20 @@ Result choose_all() {
     Op &op = own.ops[i];
     Member *e = op.member;
     if (op.sent) continue;
+    turn(e, op);
+    if (e->state == STATE_FAILED) {
+      r = first(r, e->error), op.sent = true;
+      continue;
+    }
     if (e->state == STATE_TEAM) {
       op.call.group = e->group;
-      op.choice = choose(e, &op);
+      if (const Result failed = choose(e, &op)) {
+        r = first(r, failed), op.sent = true;
+        continue;
+      }
       if (op.choice.rule) continue;
     }
-    count_call(op.fn, op.choice.why ? op.choice.why : e->why ? e->why : NO_TEAM);
+    note_call(e, op, op.choice.why ? op.choice.why : e->why ? e->why : NO_TEAM);
     r = first(r, forward(op));
     op.sent = true;
   }
@@ -75,33 +54,35 @@ Result choose_all() {
 Result before() {
   for (u32 i = 0; i < own.op_count; i++) {
     const Op &op = own.ops[i];
-    if (!op.sent || op.member->state != STATE_TEAM) continue;
-    if (const int code = team_before(op.member->team, op.stream)) {
-      member_text(op.member, "ncclGroupEnd: rank %u cannot wait for the calls before: %s", op.member->rank,
-                 driver_text(code));
-      return CUDA_ERROR;
-    }
+    if (!op.sent || !teamed(op.member)) continue;
+    bool captured = false;
+    const int code = team_before(op.member->team, op.stream, &captured);
+    own.captured |= captured;
+    if (code) return cannot(op.member, op, "wait for the calls before", code);
   }
   return SUCCESS;
 }
 Result behind(Result r) {
   for (u32 i = 0; i < own.op_count; i++) {
     const Op &op = own.ops[i];
-    if (!op.sent || op.member->state != STATE_TEAM) continue;
+    if (!op.sent || !teamed(op.member)) continue;
     if (r == IN_PROGRESS) {
       const Result late = settle(op.comm);
       if (late != SUCCESS) return late;
     }
-    team_behind(op.member->team, op.stream);
+    if (const int code = team_behind(op.member->team, op.stream))
+      return cannot(op.member, op, "have later calls wait for it", code);
   }
   return r;
 }
 
 Result run() {
-  Result r = agree_late();
-  r = first(r, choose_all());
+  Result r = choose_all();
   r = first(r, before());
-  r = first(r, end_nccl());
+  {
+    const Timing timing;
+    r = first(r, end_nccl());
+  }
   if (r != SUCCESS && r != IN_PROGRESS) return r;
   r = behind(r);
   for (u32 i = 0; i < own.op_count && (r == SUCCESS || r == IN_PROGRESS); i++)
@@ -114,30 +95,25 @@ Result run() {
 // group_add keeps a call until the group's end. What is no team's goes to NCCL at once.
 Result group_add(Op op) {
   const bool native = op.fn != FN_Send && op.fn != FN_Recv;
-  Member *e = member_enter(op.comm);
-  if (!e && native && op.comm) e = member_add(op.comm, 0, false);
-  if (!e) return forward(op);
+  Result r = SUCCESS;
+  Member *e = member_use(op.comm, &r);
+  if (!e) return r ? r : forward(op);
   op.member = e;
-  if (e->state != STATE_TEAM && e->state != STATE_NEW) {
-    count_call(op.fn, e->why ? e->why : NO_TEAM);
+  if (e->state != STATE_TEAM && e->state != STATE_READY) {
+    note_call(e, op, e->why ? e->why : NO_TEAM);
+    own.captured |= captured_now(e, op.stream);
     member_leave(e);
     return forward(op);
   }
-  Result r = SUCCESS;
   op.sent = !native || !fits_nccl(op, e);
-  if (op.sent) count_call(op.fn, ORDERED), r = forward(op);
+  if (op.sent) note_call(e, op, ORDERED), r = forward(op);
   else op.call = call_of(op);
-  Op *kept = grow(&own.ops, &own.op_count, &own.op_room);
+  if (op.sent) op.config = nullptr;
+  Op *kept = !config_keep(&op) ? nullptr : grow(&own.ops, &own.op_count, &own.op_room);
   if (kept) return *kept = op, r;
+  free((void *)op.config);
   member_leave(e);
-  tell("%s", TOO_MANY);
-  return SYSTEM_ERROR;
-}
-
-bool group_init(Comm *at, u32 ctas, bool blocking) {
-  Init *kept = grow(&own.inits, &own.init_count, &own.init_room);
-  if (kept) *kept = Init{at, ctas, blocking};
-  return kept != nullptr;
+  return system_fails("nccl%s in a group: %s", fn_name(op.fn), TOO_MANY);
 }
 
 EXPORT Result ncclGroupStart() {
@@ -149,8 +125,12 @@ EXPORT Result ncclGroupStart() {
 
 // close_group ends what the thread keeps of its outermost group.
 static void close_group() {
-  own.depth = 0;
-  for (u32 i = 0; i < own.op_count; i++) member_leave(own.ops[i].member);
+  own.depth = 0, own.grouped = 0;
+  own.captured = false;
+  for (u32 i = 0; i < own.op_count; i++) {
+    member_leave(own.ops[i].member);
+    free((void *)own.ops[i].config);
+  }
   own.op_count = 0;
   free(own.ops);
   own.ops = nullptr, own.op_room = 0;
@@ -164,15 +144,10 @@ EXPORT Result ncclGroupEnd() {
     own.depth--;
     return end_nccl();
   }
+  inits_soon();
   Result r = run();
   close_group();
-  Init *inits = own.inits;
-  const u32 count = own.init_count;
-  own.inits = nullptr, own.init_count = own.init_room = 0;
-  for (u32 i = 0; i < count && r == IN_PROGRESS; i++) inits[i].blocking = false;
-  if (r == SUCCESS || r == IN_PROGRESS) r = first(r, made(inits, count));
-  free(inits);
-  return windows_made(r);
+  return answered(windows_made(inits_made(r)));
 }
 
 // A group that is only simulated launches nothing: NCCL has all of it.
@@ -184,8 +159,7 @@ EXPORT Result ncclGroupSimulateEnd(void *about) {
     for (u32 i = 0; i < own.op_count; i++)
       if (!own.ops[i].sent) forward(own.ops[i]);
     close_group();
-    free(own.inits);
-    own.inits = nullptr, own.init_count = own.init_room = 0;
+    inits_made(INVALID_USAGE);
     windows_made(INVALID_USAGE);
   }
   const Inside inside;

@@ -2,6 +2,7 @@
 #include "nccl_agree.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,37 +10,30 @@ namespace {
 
 enum { FNV_OFFSET = 2166136261u, FNV_PRIME = 16777619u };
 
-// each_handle has ranks exchange their handles of a link, each with one other in a round. It says whether all had them.
-bool each_handle(Side *s, u32 link, bool *heard) {
-  Member *e = s->e;
-  const void *mine = &s->link;
-  void *all = s->links;
-  bool good = true;
-  for (u32 k = 1; *heard && k < e->ranks; k++) {
+// each_handle has ranks exchange their handles of a link, each with one other in a round. good is false where some had
+// none. The result says whether the agreement goes on.
+bool each_handle(Side *s, u32 link, bool *good) {
+  const Member *e = s->e;
+  for (u32 k = 1; k < e->ranks; k++) {
     const u32 to = (e->rank + k) % e->ranks, from = (e->rank + e->ranks - k) % e->ranks;
     s->link.ok = team_link(s->team, link, to, s->link.handle, &s->why);
-    *heard = gather(&e, 1, &mine, &all, sizeof(Link), &s->why);
+    if (!tell_all(s, EVENT_MORE, &s->link, sizeof(Link), s->links, "the other ranks to connect")) return false;
     memcpy(s->handle[from], s->links[from].handle, sizeof s->handle[from]);
-    for (u32 i = 0; i < e->ranks; i++) good &= s->links[i].ok != 0;
+    for (u32 i = 0; i < e->ranks; i++) *good &= s->links[i].ok != 0;
   }
-  return good;
+  return true;
 }
 
-// goodbye has ranks of other nodes hear that this process ends properly.
-void goodbye() {
-  if (forked()) return;
-  Member *e;
-  for (u32 i = 0; (e = member_at(i)); i++)
-    if (Team *t = e->spread ? (Team *)e->team : nullptr) team_leave(t);
-}
-// The network's library is open by now, so goodbye comes before its destructors, after which no job may call it.
-void before_exit() { atexit(goodbye); }
+void before_exit() { exit_watch(); }
 
 }  // namespace
 
+// Variables that must be equal on all ranks. The last setting is the most CTAs, which also a configuration says.
+static const char *const names[SETTINGS - 1] = {"MSCCLC_TIMEOUT", "MSCCLC_FEW", "MSCCLC_SHARED_GPU", "MSCCLC_NET",
+                                                "MSCCLC_ARENA_AT"};
+
 u32 settings(u32 ctas) {
   u32 h = (u32)FNV_OFFSET ^ ctas;
-  static const char *const names[] = {"MSCCLC_TIMEOUT", "MSCCLC_FEW", "MSCCLC_SHARED_GPU", "MSCCLC_NET"};
   for (const char *name : names) {
     const char *text = getenv(name);
     for (; text && *text; text++) h = (h ^ (u8)*text) * (u32)FNV_PRIME;
@@ -48,26 +42,70 @@ u32 settings(u32 ctas) {
   return h;
 }
 
-bool begin_over(Side *s) {
-  Member *e = s->e;
-  Offer offers[BUNDLE_RANKS];
-  for (u32 i = 0; i < e->ranks; i++) {
-    if (s->all[i].version != HELLO_VERSION || !s->all[i].offer.able) return false;
-    offers[i] = s->all[i].offer;
+void settings_tell(Hello *mine) {
+  for (u32 i = 0; i < SETTINGS - 1; i++) {
+    const char *text = getenv(names[i]);
+    snprintf(mine->settings[i], sizeof mine->settings[i], "%s", text ? text : "");
   }
-  if (team_nodes(offers, e->ranks, e->node) < 2) return false;
-  const char *no_bundle;
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  team_end(s->team, false);
-  s->team = team_begin(the_bundle(&no_bundle), e->ranks, e->rank, e->ctas, settings(e->ctas), e->node, &s->mine.offer);
-  e->spread = 1;
-  pthread_once(&once, before_exit);
+  snprintf(mine->settings[SETTINGS - 1], sizeof mine->settings[0], "%u", mine->offer.ctas);
+}
+
+// ranks_with lists the ranks that have the value of a rank, unless one before it has it, too.
+static int ranks_with(const Hello *all, u32 ranks, u32 setting, u32 rank, char *to, size_t size) {
+  const char *value = all[rank].settings[setting], *comma = " ";
+  for (u32 i = 0; i < rank; i++)
+    if (!strcmp(all[i].settings[setting], value)) return 0;
+  u32 count = 0;
+  for (u32 i = rank; i < ranks; i++) count += !strcmp(all[i].settings[setting], value);
+  int n = snprintf(to, size, "%s%.40s on rank%s", rank ? "; " : "", *value ? value : "not set", count == 1 ? "" : "s");
+  for (u32 i = rank; i < ranks; i++) {
+    if (strcmp(all[i].settings[setting], value) || n >= (int)size) continue;
+    n += snprintf(to + n, size - (size_t)n, "%s%u", comma, i);
+    comma = ", ";
+  }
+  return n;
+}
+
+bool settings_same(const Hello *all, u32 ranks, Why *why) {
+  for (u32 k = 0; k < SETTINGS; k++) {
+    bool same = true;
+    for (u32 i = 1; i < ranks; i++) same &= !strcmp(all[i].settings[k], all[0].settings[k]);
+    if (same) continue;
+    char list[300];
+    int n = 0;
+    for (u32 i = 0; i < ranks && n < (int)sizeof list; i++)
+      n += ranks_with(all, ranks, k, i, list + n, sizeof list - (size_t)n);
+    const bool ctas = k == SETTINGS - 1;
+    say(why, "ranks have different values of %s: %s", ctas ? "MSCCLC_CTAS, NCCL_MAX_CTAS or maxCTAs" : names[k], list);
+    return false;
+  }
   return true;
 }
 
-bool connect_links(Side *s) {
-  bool heard = true, good = true;
-  for (u32 link = 0; heard && link < team_links(s->team); link++)
-    good = each_handle(s, link, &heard) && good && heard && team_connect(s->team, link, s->handle, &s->why);
-  return good && heard;
+void nodes_made(Member *e) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  e->spread = 1;
+  pthread_once(&once, before_exit);  // the network's library is open, whose destructors come after it
+}
+
+bool open_over(Side *s) {
+  Member *e = s->e;
+  Offer offers[BUNDLE_RANKS];
+  for (u32 i = 0; i < e->ranks; i++) offers[i] = s->all[i].offer;
+  s->nodes = team_nodes(offers, e->ranks, e->node);
+  if (s->nodes < 2) return false;
+  const char *no_bundle;
+  team_end(s->team, false);
+  s->team = team_open(the_bundle(&no_bundle), e->ranks, e->rank, e->ctas, settings(e->ctas), e->node, &s->mine.offer);
+  settings_tell(&s->mine);
+  if (!s->team) say(&s->why, "rank %u: %.*s", e->rank, (int)sizeof s->mine.offer.why, s->mine.offer.why);
+  return true;
+}
+
+bool connect_links(Side *s, bool *good) {
+  for (u32 link = 0; link < team_links(s->team); link++) {
+    if (!each_handle(s, link, good)) return false;
+    *good = *good && team_connect(s->team, link, s->handle, &s->why);
+  }
+  return true;
 }

@@ -1,21 +1,21 @@
-// Sockets between the processes of a communicator. They carry a byte when a rank leaves. A socket that closes without
-// it tells that the process of that rank has ended: the communicator has failed, and what waits for that rank ends.
-#include "nccl_front.h"
+// Sockets between the processes of a communicator. They carry a byte when a rank leaves, or what it has finished when
+// its process exits (nccl_exit.cc). A socket that closes without either tells that the process of that rank was killed:
+// the communicator has failed, and what waits for that rank ends. Messages keep their bounds (SOCK_SEQPACKET).
+#include "nccl_board.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 namespace {
 
+const u64 CONNECT_NS = 30 * SECOND;
 const char LEAVES = 'L', ABORTS = 'A';
 
 struct Greeting {
@@ -25,6 +25,7 @@ struct Greeting {
 
 u8 process[16];
 int listener = -1, waker = -1;
+u64 admits_from;  // when connections are taken again, after descriptors ran out
 bool ready;
 char failure[256] = "this process has no socket";
 pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -49,14 +50,21 @@ bool same_user(int fd) {
   return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && who.uid == geteuid();
 }
 
+// full notes that no connection can be taken now: the listener stays readable, so poll leaves it out for a while.
+void full(int error) {
+  static bool told;
+  admits_from = now_ns() + SYS_PAUSE_MS * 1000000;
+  if (told) return;
+  told = true;
+  tell("a connection of another rank must wait: %s (ulimit -n)", strerror(error));
+}
+
 // admit takes a peer's connection, and gives it to the communicator whose secret it shows.
 void admit() {
-  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-  if (fd < 0) return;
-  const struct timeval limit = {1, 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  const int fd = sys_accept(listener);
+  if (fd < 0) return sys_later(errno) ? full(errno) : (void)0;
   Greeting g;
-  if (same_user(fd) && recv(fd, &g, sizeof g, MSG_WAITALL) == (ssize_t)sizeof g && g.rank < BUNDLE_RANKS) {
+  if (same_user(fd) && sys_recv_within(fd, &g, sizeof g, SECOND) && g.rank < BUNDLE_RANKS) {
     if (g.asks == ASKS_FILES) return files_give(fd, g.secret), (void)close(fd);
     const Guard guard;
     Member *e;
@@ -69,112 +77,130 @@ void admit() {
   close(fd);
 }
 
-// lost notes that a peer has left, or that its process has ended.
+// lost notes that a peer has left, or that its process has ended. The peer may have said its last only, and hear from
+// the end of the socket that no launch of this rank is left.
 Comm lost(Member *e, u32 rank, bool properly) {
-  close(e->peer[rank]);
+  if (e->ended[rank] >= 0) close(e->ended[rank]);
+  e->ended[rank] = e->peer[rank];
   e->peer[rank] = -1;
   const bool before = e->left[rank];
   e->left[rank] = true;
-  if (before || properly || e->dead || e->state != STATE_TEAM) return nullptr;
-  member_text(e, "rank %u of %u: the process of rank %u (%llu) has ended", e->rank, e->ranks, rank, e->pid[rank]);
-  e->died = now_ns();
-  e->dead = 1 + (int)rank;
+  if (before || properly || e->dead || (e->state != STATE_TEAM && e->state != STATE_READY)) return nullptr;
+  Why cause = {};
+  say(&cause, "the process of rank %u (%llu) has ended", rank, e->pid[rank]);
+  peers_fail(e, rank, cause.text);
   return e->comm;
 }
 
 // hear reads what a peer says. It gives the communicator that fails by it.
 Comm hear(Member *e, u32 rank) {
-  char byte = 0;
-  const ssize_t n = recv(e->peer[rank], &byte, 1, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return nullptr;
-  if (n != 1 || (byte != LEAVES && byte != ABORTS)) return lost(e, rank, e->quiet[rank]);
-  (byte == LEAVES ? e->left : e->quiet)[rank] = true;
+  static ExitNote note;
+  // A rank may exit before this one has a team, by which it can judge what the other has finished.
+  const bool joins = e->agreeing || e->making;
+  if (joins && sys_peek(e->peer[rank], &note.what, 1) == 1 && note.what == EXITS) return nap(100000), nullptr;
+  const ssize_t n = sys_recv_now(e->peer[rank], &note, sizeof note);
+  if (n < 0 && errno == EAGAIN) return nullptr;
+  if (n > 1 && note.what == EXITS) {
+    e->quiet[rank] = exit_hear(e, rank, &note, n);
+    return e->dead == 1 + (int)rank ? (Comm)e->comm : nullptr;
+  }
+  if (n != 1 || (note.what != LEAVES && note.what != ABORTS)) return lost(e, rank, e->quiet[rank]);
+  (note.what == LEAVES ? e->left : e->quiet)[rank] = true;
   return nullptr;
 }
 
-// stop has launches leave that wait for a dead rank, and says where they waited.
-void stop(Comm c) {
-  Member *e = member_peek(c);
-  if (!e) return;
-  Why why = {}, cause = {};
-  if (e->state == STATE_TEAM) {
-    say(&cause, "the process of rank %d (%llu) has ended", e->dead - 1, e->pid[e->dead - 1]);
-    team_abort(e->team);
-    if (team_failed(e->team, &why))
-      member_text(e, "rank %u of %u: %s; %.440s", e->rank, e->ranks, cause.text, why.text);
-    team_stop(e->team, cause.text);
-  }
-  e->told = 1;
-  warn("%s", e->text);
-  member_leave(e);
+enum { LOOK_MS = 100 };
+
+// What the thread polls: its two own descriptors, then peers. The lists grow, and are the thread's own.
+struct Polled {
+  Member *member;
+  u32 rank;
+};
+struct pollfd *fds;
+Polled *polled;
+u32 count, room;
+u32 polled_count, polled_room;
+
+bool add(int fd, Member *of, u32 rank) {
+  struct pollfd *p = grow(&fds, &count, &room);
+  Polled *q = p ? grow(&polled, &polled_count, &polled_room) : nullptr;
+  if (!q) return false;
+  *p = {fd, POLLIN, 0}, *q = Polled{of, rank};
+  return true;
 }
 
-// look_at_networks has communicators fail whose network has failed: their launches would wait. It says whether there
-// are some that it must look at again.
-bool look_at_networks() {
-  Member *e;
-  bool some = false;
-  for (u32 i = 0; (e = member_at(i)); i++) {
-    const Comm c = e->comm;
-    if (!c || !e->spread) continue;
-    some = true;
-    if (!member_peek(c)) continue;
-    Why why = {};
-    if (e->comm == c && e->state == STATE_TEAM && !e->lost && team_lost(e->team) && team_failed(e->team, &why)) {
-      e->lost = true;
-      warn("%s", why.text);
-      team_stop(e->team, why.text), team_abort(e->team);
-    }
-    member_leave(e);
-  }
-  return some;
-}
-
-enum { MOST = 1024, LOOK_MS = 100 };
-
-u32 listed(struct pollfd *fds, Member **of, u32 *ranks) {
+void list() {
   const Guard guard;
-  u32 n = 2;
+  count = polled_count = 0;
   Member *e;
+  bool fits = add(now_ns() < admits_from ? -1 : listener, nullptr, 0) && add(waker, nullptr, 0);
   for (u32 i = 0; (e = member_at(i)); i++)
-    for (u32 r = 0; r < BUNDLE_RANKS && n < MOST; r++)
-      if (e->peer[r] >= 0) fds[n] = {e->peer[r], POLLIN, 0}, of[n] = e, ranks[n++] = r;
-  return n;
+    for (u32 r = 0; fits && r < BUNDLE_RANKS; r++)
+      if (e->peer[r] >= 0) fits = add(e->peer[r], e, r);
+  if (polled_count < count) count = polled_count;  // no memory: those behind wait
 }
+
+// hear_all hears all peers that poll found.
+void hear_all() {
+  for (u32 i = 2; i < count; i++) {
+    if (!fds[i].revents) continue;
+    Comm failed = nullptr;
+    {
+      const Guard guard;
+      if (polled[i].member->peer[polled[i].rank] == fds[i].fd) failed = hear(polled[i].member, polled[i].rank);
+    }
+    if (failed) exit_stop(failed);
+  }
+}
+
+// calls sees whether calls wait for each other, if it is time to, and returns whether it must be called again.
+bool calls() {
+  static u64 next;
+  static bool again;
+  if (again && now_ns() < next) return true;
+  next = now_ns() + LOOK_CALLS_MS * 1000000ull;
+  return again = board_look();
+}
+
+// The thread that watches has this lock, but where it waits. over: the process ends.
+pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+bool over;
 
 void *watch(void *) {
-  static struct pollfd fds[MOST];
-  static Member *of[MOST];
-  static u32 ranks[MOST];
-  for (;;) {
-    fds[0] = {listener, POLLIN, 0}, fds[1] = {waker, POLLIN, 0};
-    const u32 n = listed(fds, of, ranks);
-    const int some = poll(fds, n, look_at_networks() ? LOOK_MS : -1);
+  for (pthread_mutex_lock(&looking); !over;) {
+    list();
+    if (count < 2) {  // no memory even for its own descriptors
+      pthread_mutex_unlock(&looking);
+      nap(SYS_PAUSE_MS * 1000000);
+      pthread_mutex_lock(&looking);
+      continue;
+    }
+    const bool looks = exit_look(), soon = networks_look() || looks || fds[0].fd < 0;
+    const bool later = calls();
+    pthread_mutex_unlock(&looking);
+    const int some = sys_poll(fds, count, soon ? (int)LOOK_MS : later ? (int)LOOK_CALLS_MS : -1);
+    pthread_mutex_lock(&looking);
+    if (over) break;
+    if (some < 0) nap(SYS_PAUSE_MS * 1000000);  // more descriptors than the process may have, or no memory
     if (some <= 0) continue;
     if (fds[0].revents) admit();
-    u64 count;
-    if (fds[1].revents && read(waker, &count, sizeof count) < 0) nap(1000000);
-    for (u32 i = 2; i < n; i++) {
-      if (!fds[i].revents) continue;
-      Comm failed = nullptr;
-      {
-        const Guard guard;
-        if (of[i]->peer[ranks[i]] == fds[i].fd) failed = hear(of[i], ranks[i]);
-      }
-      if (failed) stop(failed);
-    }
+    u64 wakes;
+    if (fds[1].revents && sys_read_some(waker, &wakes, sizeof wakes) < 0) nap(1000000);
+    hear_all();
   }
+  pthread_mutex_unlock(&looking);
+  return nullptr;
 }
 
 bool start() {
   if (!random_bytes(process, sizeof process)) return false;
   struct sockaddr_un name;
   const socklen_t size = name_of(process, &name);
-  listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (listener < 0 || waker < 0 || bind(listener, (struct sockaddr *)&name, size) || listen(listener,
       4096)) return false;
-  return thread_begin(watch, nullptr);
+  return exit_watch() && thread_begin(watch, nullptr);
 }
 
 void begin() {
@@ -182,12 +208,21 @@ void begin() {
   if (!ready) snprintf(failure, sizeof failure, "this process cannot listen on a socket: %s", strerror(errno));
 }
 
+// wake has the thread poll new sockets. Those that it does not poll tell nothing, so one write that fails is not the
+// last.
 void wake() {
   const u64 one = 1;
-  if (write(waker, &one, sizeof one) < 0) return;
+  for (int i = 0; i < DRIVER_TRIES && !sys_write(waker, &one, sizeof one);) i++;
 }
 
 }  // namespace
+
+void peers_fail(Member *e, u32 rank, const char *cause) {
+  snprintf(e->cause, sizeof e->cause, "%s", cause);
+  member_text(e, "rank %u of %u: %s", e->rank, e->ranks, cause);
+  e->died = now_ns();
+  e->dead = 1 + (int)rank;
+}
 
 void peers_lock() { pthread_mutex_lock(&mu); }
 void peers_unlock() { pthread_mutex_unlock(&mu); }
@@ -200,7 +235,7 @@ bool peers_expect(Member *e) {
   return true;
 }
 
-bool random_bytes(void *to, u32 bytes) { return getrandom(to, bytes, 0) == (ssize_t)bytes; }
+bool random_bytes(void *to, u32 bytes) { return sys_random(to, bytes); }
 
 bool peers_ready(Why *why) {
   pthread_once(&once, begin);
@@ -213,12 +248,11 @@ const u8 *peers_process() { return process; }
 int peers_dial(const u8 *id, const u8 *secret, u32 rank, u32 asks) {
   struct sockaddr_un name;
   const socklen_t size = name_of(id, &name);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   Greeting g = {};
   g.rank = rank, g.asks = asks;
   memcpy(g.secret, secret, sizeof g.secret);
-  if (fd < 0 || (!connect(fd, (struct sockaddr *)&name, size) &&
-                 send(fd, &g, sizeof g, MSG_NOSIGNAL) == (ssize_t)sizeof g))
+  if (fd < 0 || (!sys_connect(fd, (struct sockaddr *)&name, size, CONNECT_NS) && sys_send(fd, &g, sizeof g)))
     return fd;
   const int code = errno;
   close(fd);
@@ -244,21 +278,25 @@ bool peers_connect(Member *e, const Hello *all, Why *why) {
   return true;
 }
 
-void peers_admitted(Member *e) {
+// Without a socket to a rank, nobody would know whether that rank can still write to the memory of this one.
+bool peers_admitted(Member *e, Why *why) {
   const u64 limit = now_ns() + 10 * SECOND;  // a thread of this process admits them, and may wait for a processor
-  for (u32 r = 0; r < e->rank; r++) {
-    if (!has_socket(e, r)) continue;
+  for (u32 r = 0; r < e->ranks; r++) {
+    if (r == e->rank || !has_socket(e, r)) continue;
     for (;; nap(100000)) {
       const Guard guard;
-      if (e->peer[r] >= 0 || e->left[r] || now_ns() > limit) break;
+      if (e->peer[r] >= 0) break;
+      if (r > e->rank || e->left[r] || !e->comm || now_ns() > limit)
+        return say(why, "rank %u has no connection to the process of rank %u", e->rank, r), false;
     }
   }
+  return true;
 }
 
 void peers_leave(Member *e, bool aborted) {
   const Guard guard;
   for (int fd : e->peer)
-    if (fd >= 0 && send(fd, aborted ? &ABORTS : &LEAVES, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) continue;
+    if (fd >= 0) sys_send_now(fd, aborted ? &ABORTS : &LEAVES, 1);
 }
 
 void peers_close(Member *e) {
@@ -266,7 +304,15 @@ void peers_close(Member *e) {
   memset(e->secret, 0, sizeof e->secret);
   for (int &fd : e->peer)
     if (fd >= 0) close(fd), fd = -1;
+  for (int &fd : e->ended)
+    if (fd >= 0) close(fd), fd = -1;
   wake();
+}
+
+void peers_hush(Member *e) {
+  const Guard guard;
+  for (int fd : e->peer)
+    if (fd >= 0) shutdown(fd, SHUT_WR);
 }
 
 // peers_left says whether all ranks of other processes have left.
@@ -284,18 +330,31 @@ bool peers_gone(Member *e) {
   return gone;
 }
 
+// peers_rest has the thread that watches do nothing any more: the driver ends with the process, also while it is
+// called.
+void peers_rest() {
+  const u64 end = now_ns() + SECOND;
+  while (pthread_mutex_trylock(&looking))
+    if (now_ns() > end) return;
+    else nap(100000);
+  over = true;
+  pthread_mutex_unlock(&looking);
+}
+
 void peers_exit() {
   Member *e;
   for (u32 i = 0; (e = member_at(i)); i++)
     for (int fd : e->peer)
-      if (fd >= 0 && send(fd, &LEAVES, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) continue;
+      if (fd >= 0 && !e->goodbye) sys_send_now(fd, &LEAVES, 1);
 }
 
 // peers_child closes a forked child's copies, so that peers see the end of the parent.
 void peers_child() {
   Member *e;
   for (u32 i = 0; (e = member_at(i)); i++)
-    for (int fd : e->peer)
-      if (fd >= 0) close(fd);
+    for (u32 r = 0; r < BUNDLE_RANKS; r++) {
+      if (e->peer[r] >= 0) close(e->peer[r]);
+      if (e->ended[r] >= 0) close(e->ended[r]);
+    }
   if (listener >= 0) close(listener);
 }

@@ -1,5 +1,6 @@
 // The functions of libnccl.so.2 that this library only hands on. Each is a jump through a slot, so that all arguments
-// pass, whatever they are. The first call looks the function up in NCCL and fills the slot.
+// pass, whatever they are. The first call looks the function up in NCCL and fills the slot. For an NCCL that exports
+// more names, the library is built with nccl_more.h, which lists them (build.go).
 #ifdef MSCCLC_FORWARDS
 #include "nccl_front.h"
 #include "nccl_names.h"
@@ -77,8 +78,13 @@ asm(".text\n"
 #error "this library has stubs for x86-64 and aarch64 only"
 #endif
 
-#define STUB_P(name) STUB(p##name)
-NAMES_REST(STUB)
+#define STUB_SINCE(name, since) STUB(name)
+#define STUB_P(name, since) STUB(p##name)
+NAMES_REST(STUB_SINCE)
 NAMES_REST(STUB_P)
 NAMES_OURS(STUB_P)
+#ifdef MSCCLC_MORE
+#include "nccl_more.h"
+NAMES_MORE(STUB)
+#endif
 #endif

@@ -19,7 +19,7 @@ struct Slot {
 Slot slots[SLOTS];
 Member *members[MOST_COMMS];
 u32 member_count;
-Member *last;  // that had an error
+const char *last = "";  // the last error of any communicator: its member may be another one by now
 pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 const Comm STONE = (Comm)1;
 
@@ -42,6 +42,7 @@ Member *free_member() {
   Member *e = (Member *)calloc(1, sizeof(Member));
   if (e) {
     for (int &fd : e->peer) fd = -1;
+    for (int &fd : e->ended) fd = -1;
     __atomic_store_n(&members[member_count], e, __ATOMIC_RELEASE);
     __atomic_store_n(&member_count, member_count + 1, __ATOMIC_RELEASE);
   }
@@ -68,11 +69,34 @@ Member *member_peek(Comm comm) {
   return nullptr;
 }
 
+bool member_hold(Member *e, Comm comm) {
+  Member *now = member_peek(comm);
+  if (now && now != e) member_leave(now);
+  return now == e && now;
+}
+
 Member *member_enter(Comm comm) {
   Member *e = member_peek(comm);
   if (!e || !e->agreeing) return e;
   member_agreed(e, FOREVER);
   if (e->comm == comm) return e;  // else it was aborted since
+  member_leave(e);
+  return nullptr;
+}
+
+// A communicator that does not block refuses calls until it is ready, as NCCL does.
+Member *member_use(Comm comm, Result *r) {
+  Member *e = member_peek(comm);
+  if (!e || (!e->agreeing && e->state != STATE_FAILED)) return e;
+  if (e->agreeing && e->blocking) {
+    member_agreed(e, FOREVER);
+    if (e->comm == comm && e->state != STATE_FAILED) return e;
+  }
+  if (e->comm == comm && e->state == STATE_FAILED) *r = e->error, member_failed(e, FAILED_AGREEMENT);
+  else if (e->agreeing) {
+    *r = INVALID_ARGUMENT;
+    member_text(e, "the communicator is not ready: ncclCommGetAsyncError must give ncclSuccess before it is used");
+  }
   member_leave(e);
   return nullptr;
 }
@@ -90,18 +114,21 @@ Member *member_add(Comm comm, u32 ctas, bool blocking) {
     return nullptr;
   }
   member_stay(e);
-  e->team = nullptr, e->dead = 0, e->told = 0, e->spread = 0;
+  e->team = nullptr, e->dead = 0, e->told = 0, e->spread = 0, e->exits = 0, e->goodbye = 0;
   peers_lock();
   memset((void *)&e->rank, 0, sizeof *e - offsetof(Member, rank));
   for (int &fd : e->peer) fd = -1;
+  for (int &fd : e->ended) fd = -1;
   peers_unlock();
   e->ctas = ctas;
   e->blocking = blocking;
   e->state = STATE_NEW;
   e->comm = comm;
+  record_open(e);
   slots[i].member = e;
   __atomic_store_n(&slots[i].key, comm, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&mu);
+  watch_begin();
   return e;
 }
 
@@ -130,21 +157,52 @@ bool member_settled(Member *e, u64 limit_ns) {
 }
 
 bool member_agreed(const Member *e, u64 limit_ns) {
-  for (const u64 begin = now_ns(); e->agreeing; nap(50000))
+  Slow slow;
+  for (const u64 begin = now_ns(); e->agreeing; nap(50000)) {
+    if (slow.now()) info("a call waits until the ranks of its communicator have agreed who runs calls");
+    if (now_ns() - begin > limit_ns) return false;
+  }
+  return true;
+}
+
+bool member_made(const Member *e, u64 limit_ns) {
+  for (const u64 begin = now_ns(); e->making; nap(50000))
     if (now_ns() - begin > limit_ns) return false;
   return true;
+}
+
+static void note(Member *e, const char *format, va_list args) {
+  static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER;
+  vsnprintf(e->text, sizeof e->text, format, args);
+  pthread_mutex_lock(&noting);
+  static char texts[16][sizeof(Member::text)];  // who reads one has time until 16 errors later
+  static u32 next;
+  char *to = texts[next++ % 16];
+  memcpy(to, e->text, sizeof texts[0]);
+  __atomic_store_n(&last, to, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&noting);
 }
 
 void member_text(Member *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(e->text, sizeof e->text, format, args);
+  note(e, format, args);
   va_end(args);
-  __atomic_store_n(&last, e, __ATOMIC_RELEASE);
+}
+
+Result system_fails(const char *format, ...) {
+  static Member nobody;
+  va_list args;
+  va_start(args, format);
+  note(&nobody, format, args);
+  va_end(args);
+  tell("%s", nobody.text);
+  return SYSTEM_ERROR;
 }
 
 const char *last_text(Comm comm) {
-  Member *e = comm ? member_peek(comm) : __atomic_load_n(&last, __ATOMIC_ACQUIRE);
-  if (e && comm) member_leave(e);  // members are never freed
+  if (!comm) return __atomic_load_n(&last, __ATOMIC_ACQUIRE);
+  Member *e = member_peek(comm);
+  if (e) member_leave(e);  // members are never freed
   return e ? e->text : nullptr;
 }

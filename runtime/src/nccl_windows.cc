@@ -20,28 +20,21 @@ namespace {
 
 enum { SYMMETRIC = 1 };  // NCCL_WIN_COLL_SYMMETRIC
 
-struct Done {
-  u32 done;
-  char why[124];
-};
-
 // An Opening is a window of one communicator while its ranks agree on it.
 struct Opening {
   Pane pane;
   WindowOffer mine, all[BUNDLE_RANKS];
-  Done done, dones[BUNDLE_RANKS];
   Files files;
   Window *window;
   Why why;
 };
-static_assert(sizeof(WindowOffer) <= sizeof(Hello) && sizeof(Done) <= sizeof(Hello), "the buffer of gather");
 
 void close_all(const Files &f) {
   for (u32 i = 0; i < f.count; i++)
     if (f.file[i] >= 0) close(f.file[i]);
 }
 
-// begin makes a rank's offer. Calls that run end before the AllGather begins, as before any call of NCCL's.
+// begin makes a rank's offer.
 void begin(Opening *o) {
   Member *e = o->pane.e;
   void *before;
@@ -50,7 +43,6 @@ void begin(Opening *o) {
     snprintf(o->mine.why, sizeof o->mine.why, "GPU %d: %s", e->device, driver_text(code));
     return;
   }
-  if (!alone()) team_before(e->team, e->stream);
   o->window = window_begin(e->team, o->pane.memory, o->pane.bytes, &o->mine, &o->files);
   gpu_leave(before);
   if (!o->window || !o->mine.files || !random_bytes(key, sizeof key)) return;
@@ -82,64 +74,68 @@ bool reach(Opening *o) {
 }
 
 // finish has calls use the window, or says in one line for each communicator why none does.
-void finish(Opening *o, bool heard) {
+void finish(Opening *o, bool used) {
   Member *e = o->pane.e;
-  u32 failed = 0;
   if (o->mine.files) files_hide(o->mine.key);
   close_all(o->files);
-  while (heard && failed < e->ranks && o->dones[failed].done) failed++;
-  if (heard && failed == e->ranks) {
+  if (used) {
     window_use(e->team, o->window, *o->pane.name);
     count_call(FN_CommWindowRegister, nullptr);
     return info("rank %u of %u uses a window of %zu bytes", e->rank, e->ranks, o->pane.bytes);
   }
   void *before;
   if (o->window && !gpu_enter(e->device, &before)) window_end(e->team, o->window), gpu_leave(before);
-  const char *why = heard ? o->dones[failed].why : o->why.text;
+  const char *why = o->why.text;
   count_call(FN_CommWindowRegister, interned(why));
   if ((e->rank == 0 && !e->told_window) || warns())
     tell("no program uses a window of %zu bytes of a communicator of %u ranks: %.200s", o->pane.bytes, e->ranks, why);
   e->told_window = true;
 }
 
-// A Round is one window of each of some communicators of this thread.
-struct Round {
+// A Turn is one window of each of some communicators of this thread.
+struct Turn {
   Opening *opening;
-  Member **member;
-  const void **mine;
-  void **all;
+  Saying *saying;
 };
 
-void agree_on(Round r, u32 count) {
-  Why why = {};
+void agree_on(Turn r, u32 count) {
   for (u32 i = 0; i < count; i++) {
     Opening *o = &r.opening[i];
     begin(o);
-    r.member[i] = o->pane.e, r.mine[i] = &o->mine, r.all[i] = o->all;
+    r.saying[i] = Saying{o->pane.e, true, &o->mine, o->all, sizeof(WindowOffer), 0, {}};
   }
-  bool heard = gather(r.member, count, r.mine, r.all, sizeof(WindowOffer), &why);
-  for (u32 i = 0; heard && i < count; i++) {
-    Opening *o = &r.opening[i];
-    o->done.done = reach(o);
-    snprintf(o->done.why, sizeof o->done.why, "%.*s", (int)sizeof o->done.why - 1, o->why.text);
-    r.mine[i] = &o->done, r.all[i] = o->dones;
-  }
-  heard = heard && gather(r.member, count, r.mine, r.all, sizeof(Done), &why);
+  gather(r.saying, count, false, "the other ranks to register a window");
   for (u32 i = 0; i < count; i++) {
-    if (!heard) say(&r.opening[i].why, "the ranks could not agree: %.400s", why.text);
-    finish(&r.opening[i], heard);
+    Opening *o = &r.opening[i];
+    Saying *s = &r.saying[i];
+    if (s->heard != 1) say(&o->why, "the ranks could not agree: %.400s", s->why.text);
+    const bool good = s->heard == 1 && reach(o);
+    *s = Saying{o->pane.e, good, nullptr, nullptr, 0, 0, o->why};
+  }
+  gather(r.saying, count, true, "the other ranks to reach a window");
+  for (u32 i = 0; i < count; i++) {
+    Opening *o = &r.opening[i];
+    o->why = r.saying[i].why;
+    finish(o, r.saying[i].heard == 1);
   }
 }
 
 // takes_part says whether the ranks of a window's communicator agree on it. It is the same on all of them.
-bool takes_part(const Pane &p) { return p.e->state == STATE_TEAM && team_wants_windows(p.e->team); }
+bool takes_part(const Pane &p) { return teamed(p.e) && team_wants_windows(p.e->team); }
+
+// memory_made has ranks make the memory of programs that are for windows. All ranks register, so that all come.
+void memory_made(const Pane *list, u32 count) {
+  for (u32 i = 0; i < count; i++)
+    if (list[i].e->state == STATE_READY && list[i].e->plans_windows) ready_ask(list[i].e);
+  for (u32 i = 0; i < count; i++)
+    if (list[i].e->plans_windows) member_made(list[i].e, FOREVER);
+}
 
 // rounds meets windows in order, so that no communicator has two of them in a round. It fails where this rank cannot
 // take part: the others wait for it.
 Result rounds(Pane *list, u32 count) {
-  Round r = {(Opening *)calloc(count, sizeof(Opening)), (Member **)calloc(count, sizeof(Member *)),
-             (const void **)calloc(count, sizeof(void *)), (void **)calloc(count, sizeof(void *))};
-  const bool room = r.opening && r.member && r.mine && r.all;
+  Turn r = {(Opening *)calloc(count, sizeof(Opening)), (Saying *)calloc(count, sizeof(Saying))};
+  const bool room = r.opening && r.saying;
   for (bool more = room; more;) {
     u32 n = 0;
     for (u32 i = 0; i < count; i++) {
@@ -152,22 +148,8 @@ Result rounds(Pane *list, u32 count) {
     more = n > 0;
     if (more) agree_on(r, n);
   }
-  free(r.opening), free(r.member), free(r.mine), free(r.all);
-  return room ? SUCCESS : SYSTEM_ERROR;
-}
-
-// agree_first has communicators agree that have had no collective yet.
-Result agree_first(const Pane *list, u32 count) {
-  Member **fresh = (Member **)calloc(count, sizeof(Member *));
-  u32 n = 0;
-  for (u32 i = 0; fresh && i < count; i++) {
-    bool seen = list[i].e->state != STATE_NEW;
-    for (u32 k = 0; k < n; k++) seen |= fresh[k] == list[i].e;
-    if (!seen) fresh[n++] = list[i].e;
-  }
-  const Result r = !fresh ? SYSTEM_ERROR : n ? agree(fresh, n, FOREVER) : SUCCESS;
-  free(fresh);
-  return r;
+  free(r.opening), free(r.saying);
+  return room ? SUCCESS : no_memory("ncclCommWindowRegister");
 }
 
 // open_all has windows used that NCCL has registered with this result. It leaves their members.
@@ -176,7 +158,7 @@ Result open_all(Pane *list, u32 count, Result r) {
     const Result late = settle(list[i].e->comm);
     if (late != SUCCESS || i + 1 == count) r = late;
   }
-  if (r == SUCCESS) r = agree_first(list, count);
+  if (r == SUCCESS) memory_made(list, count);
   if (r == SUCCESS) r = rounds(list, count);
   for (u32 i = 0; i < count; i++) member_leave(list[i].e);
   return r;
@@ -198,14 +180,17 @@ EXPORT Result ncclCommWindowRegister(Comm comm, void *buffer, size_t bytes, void
   const Result r = NCCL_DOES(CommWindowRegister(comm, buffer, bytes, window, flags));
   if (direct() || !(flags & SYMMETRIC) || !window || (r != SUCCESS && r != IN_PROGRESS)) return r;
   Member *e = member_enter(comm);
-  if (!e && comm) e = member_add(comm, 0, false);
-  if (!e) return r;
+  if (!e || e->state == STATE_FAILED) {
+    const Result failed = e ? e->error : r;
+    if (e) member_failed(e, FAILED_AGREEMENT), member_leave(e);
+    return e ? answered(failed) : failed;
+  }
   Pane one = {e, buffer, bytes, window};
-  if (!own.depth) return open_all(&one, 1, r);
+  if (!own.depth) return answered(open_all(&one, 1, r));
   Pane *kept = grow(&own.panes, &own.pane_count, &own.pane_room);
   if (kept) return *kept = one, r;
   member_leave(e);
-  return SYSTEM_ERROR;
+  return no_memory("ncclCommWindowRegister in a group");
 }
 
 // A window whose name NCCL left null is dropped with all such windows.

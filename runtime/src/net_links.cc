@@ -1,12 +1,11 @@
 // This file has a team of several nodes connect with ranks of other nodes, and leave them.
 #include "net.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 namespace {
 
-const u64 CONNECT_NS = 30000000000, GOODBYE_NS = 2000000000;
+const u64 CONNECT_NS = 30000000000, GOODBYE_NS = 2000000000, EXIT_NS = 500000000;
 
 // names_peer names the other rank of a failure.
 void names_peer(const Team *t, const net_failure &f, Why *why) {
@@ -45,12 +44,10 @@ bool team_link(Team *t, u32 link, u32 rank, u8 *handle, Why *why) {
 bool team_connect(Team *t, u32 link, const u8 (*of_rank)[TEAM_HANDLE], Why *why) {
   u32 peers[BUNDLE_RANKS];
   const u32 count = peers_of(t, link, peers);
-  u8 *all = (u8 *)malloc(count * TEAM_HANDLE + 1);
-  if (!all) return say(why, "no memory"), false;
+  u8 all[BUNDLE_RANKS * TEAM_HANDLE];
   for (u32 i = 0; i < count; i++) memcpy(all + i * TEAM_HANDLE, of_rank[peers[i]], TEAM_HANDLE);
   net_failure f = {};
   const int code = mscclc_net_connect(t->net->seat[link].job, all, CONNECT_NS, &f);
-  free(all);
   return code == 0 || (names_peer(t, f, why), false);
 }
 
@@ -70,17 +67,21 @@ void team_stop(Team *t, const char *cause) {
   pthread_mutex_unlock(&t->mu);
 }
 
-void team_leave(Team *t) {
+void net_leave(Team *t, const u64 *marks) {
   if (!alive() || !t->net || t->net->left) return;
-  const u64 end = now_of_engine() + GOODBYE_NS;
+  const u64 end = now_of_engine() + (marks ? EXIT_NS : GOODBYE_NS), launches = marks ? team_launches(t, marks) : 0;
   pthread_mutex_lock(&t->mu);
   t->net->left = true;
   for (u32 i = 0; i < t->set.row->programs; i++) {
     net_job *job = t->net->seat[i].job;
-    const u64 now = now_of_engine();
+    const u64 now = now_of_engine(), limit = now < end ? end - now : 1;
+    const u32 replicas = t->set.program[i].row->columns;
     t->net->seat[i].job = nullptr;
-    if (job) mscclc_net_close(job, now < end ? end - now : 1);
+    if (job && marks) mscclc_net_exit(job, launches, marks, replicas, limit);
+    else if (job) mscclc_net_close(job, limit);
+    if (marks) marks += replicas;
   }
   pthread_mutex_unlock(&t->mu);
 }
+void team_leave(Team *t) { net_leave(t, nullptr); }
 static_assert((u32)TEAM_HANDLE == 2 * (u32)TRANSPORT_HANDLE, "two connections to a peer");

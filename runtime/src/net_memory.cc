@@ -51,7 +51,7 @@ bool pinned_make(const Gpu *g, u64 bytes, bool shared, Pinned *to, Why *why) {
   bytes = pages(bytes);
   if (shared) {
     to->file = memfd_create("mscclc", MFD_CLOEXEC);
-    if (to->file < 0 || ftruncate(to->file, (off_t)bytes)) return fail("a file", bytes, why);
+    if (to->file < 0 || sys_truncate(to->file, bytes)) return fail("a file", bytes, why);
   }
   return map(bytes, to, why) && pin(g, to, why);
 }
@@ -66,7 +66,7 @@ bool pinned_reach(const Gpu *g, const Offer &from, Pinned *to, Why *why) {
   char path[64];
   struct stat is;
   snprintf(path, sizeof path, "/proc/%llu/fd/%d", from.pid, from.inbox_file);
-  to->file = open(path, O_RDWR | O_CLOEXEC);
+  to->file = sys_open(path, O_RDWR | O_CLOEXEC, 0);
   if (to->file < 0 || fstat(to->file, &is) || (u64)is.st_ino != from.inbox_inode ||
       (u64)is.st_size != from.inbox_bytes) {
     say(why, "memory of process %llu: %s; processes must be of one user, and see each other in /proc", from.pid,

@@ -2,6 +2,7 @@
 #include "team.h"
 #include "sha256.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +22,16 @@ u64 limit_of_waits() {
   return (u64)(seconds * 1e9);
 }
 
-// host_of is the machine: when it started, and the namespace in which numbers of processes count.
-void host_of(u8 host[32]) {
+// host_of is the machine: when it started, and the namespace in which numbers of processes count. It fails where the
+// process may open no file: the machine would seem to be another one.
+bool host_of(u8 host[32], Why *why) {
   char text[256] = {};
-  FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-  if (f) {
-    if (!fgets(text, 100, f)) text[0] = 0;
-    fclose(f);
-  }
-  const size_t n = strlen(text);
+  const char path[] = "/proc/sys/kernel/random/boot_id";
+  const int length = sys_text(path, text, 100);
+  if (length < 0 && sys_later(errno)) return say(why, "%s: %s", path, strerror(errno)), false;
+  const size_t n = length > 0 ? (size_t)length : 0;
   const ssize_t m = readlink("/proc/self/ns/pid", text + n, sizeof text - n - 1);
-  sha256(text, n + (m > 0 ? (size_t)m : 0), host);
+  return sha256(text, n + (m > 0 ? (size_t)m : 0), host), true;
 }
 
 // node_of is what ranks of one node have in common: MSCCLC_NODE, or the machine.
@@ -42,20 +42,6 @@ void node_of(Offer *mine) {
   char host[24] = "?";
   gethostname(host, sizeof host - 1);
   snprintf(mine->node_name, sizeof mine->node_name, "%.23s", node && *node ? node : host);
-}
-
-// ctas_of is how many CTAs the rank has that has most, in so many replicas.
-u32 ctas_of(const Program &p, u32 columns) {
-  u32 most = 0;
-  for (u32 r = 0; r < p.row->ranks; r++) {
-    u32 n = 0;
-    for (u32 i = 0; i < p.part[r].blocks; i++) {
-      const u32 together = p.row->nodes ? blocks_of(p, r)[i].together : 0;
-      n += together ? (columns + together - 1) / together : columns;
-    }
-    if (n > most) most = n;
-  }
-  return most;
 }
 
 // index_rules finds where the rules of each kind lie, and the program of each.
@@ -89,8 +75,23 @@ bool begin(Team *t, Offer *mine, Why *why) {
   t->statuses = (abi_status *)calloc(t->set.row->programs + 1, sizeof *t->statuses);
   if (!t->ready || !t->seat || !t->statuses || !index_rules(t)) return say(why, "no memory"), false;
   t->order.mixes = team_orders_graphs(t);
+  memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
+  return mine->able = 1, true;
+}
+
+// make makes the memory of a team.
+bool make(Team *t, Offer *mine, Why *why) {
+  Current current(t->gpu);
+  if (current.code) return say(why, "the GPU: %s", driver_text(current.code)), false;
   Relaxed relaxed(t->gpu);
-  return arena_make(t, why) && (t->nodes < 2 || net_make(t, mine, why));
+  if (!t->set.row->programs) return say(why, "no program of the bundle is for ranks that lie as these do"), false;
+  if (!arena_make(t, why) || (t->nodes > 1 && !net_make(t, mine, why))) return false;
+  int code = t->gpu->f->share(mine->handle, t->arena);
+  if (code) return say(why, "the arena cannot be shared with other processes: %s", driver_text(code)), false;
+  if ((code = crowd_join(t))) return say(why, "an event: %s", driver_text(code)), false;
+  mine->crowded = crowded(t);
+  mine->address = t->arena, mine->ordinal = (u32)t->gpu->number;
+  return true;
 }
 
 }  // namespace
@@ -101,45 +102,43 @@ u64 now_of_engine() {
   return (u64)at.tv_sec * 1000000000 + (u64)at.tv_nsec;
 }
 
-void nap_of_engine(u64 ns) {
-  const struct timespec nap = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-  nanosleep(&nap, nullptr);
-}
+void nap_of_engine(u64 ns) { sys_nap(ns); }
 
-Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine) {
+Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine) {
   Why why = {};
   *mine = Offer{};
   mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
   memcpy(mine->bundle, bundle_hash(b), sizeof mine->bundle);
-  host_of(mine->host);
+  const bool known = host_of(mine->host, &why);
   node_of(mine);
   alive_from_now();
-  Team *t = alive() ? (Team *)calloc(1, sizeof *t) : nullptr;
+  Team *t = known && alive() ? (Team *)calloc(1, sizeof *t) : nullptr;
   if (t) {
     t->bundle = b, t->ranks = ranks, t->rank = rank, t->ctas = ctas;
     for (u32 r = 0; node && r < ranks; r++)
       if ((t->node[r] = node[r]) >= t->nodes) t->nodes = node[r] + 1u;
-    if (rank < ranks && begin(t, mine, &why)) {
-      int code = t->gpu->f->share(mine->handle, t->arena);
-      if (code) say(&why, "the arena cannot be shared with other processes: %s", driver_text(code));
-      else if ((code = crowd_join(t))) say(&why, "an event: %s", driver_text(code));
-      mine->crowded = code == 0 && crowded(t);
-      mine->address = t->arena, mine->ordinal = (u32)t->gpu->number, mine->able = code == 0;
-      memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
-    }
-  } else {
+    if (rank < ranks && begin(t, mine, &why)) return t;
+  } else if (known) {
     say(&why, "%s", alive() ? "no memory" : driver_text(ENGINE_FORKED));
   }
-  if (mine->able) return t;
-  snprintf(mine->why, sizeof mine->why, "%.123s", why.text);
+  cut(mine->why, sizeof mine->why, why.text);
   if (t) team_free(t, false);
   return nullptr;
+}
+
+bool team_make(Team *t, Offer *mine) {
+  Why why = {};
+  if (!alive()) say(&why, "%s", driver_text(ENGINE_FORKED));
+  else if (make(t, mine, &why)) return true;
+  mine->able = 0;
+  cut(mine->why, sizeof mine->why, why.text);
+  return false;
 }
 
 bool team_fits(const Offer *all, u32 ranks, Why *why) {
   static const u8 unknown[16] = {};
   for (u32 r = 0; r < ranks; r++)
-    if (!all[r].able) return say(why, "rank %u: %.123s", r, all[r].why), false;
+    if (!all[r].able) return say(why, "rank %u: %s", r, all[r].why), false;
   for (u32 r = 1; r < ranks; r++) {
     if (memcmp(all[r].bundle, all[0].bundle, sizeof all->bundle))
       return say(why, "ranks 0 and %u have different bundles", r), false;
@@ -151,7 +150,7 @@ bool team_fits(const Offer *all, u32 ranks, Why *why) {
       if (!memcmp(all[r].node, all[k].node, sizeof all->node) && memcmp(all[r].host, all[k].host, sizeof all->host))
         return say(why, "ranks %u and %u have one MSCCLC_NODE, and are on different machines, or in containers", k, r),
                false;
-  for (u32 r = 0; r < ranks && !gpu_is_shared(); r++)
+  for (u32 r = 0; r < ranks && !gpu_shared(); r++)
     for (u32 k = 0; k < r; k++)
       if (!memcmp(all[r].uuid, all[k].uuid, sizeof unknown) && memcmp(all[r].uuid, unknown, sizeof unknown))
         return say(why, "ranks %u and %u have the same GPU", k, r), false;

@@ -6,6 +6,7 @@
 // a status of its own, so that a launch that gave up names its program.
 struct Seat {
   u64 blocks, steps, operands, states, status;
+  u64 launched;  // eager launches
   abi_one_memory rank[ONE_RANKS];
 };
 
@@ -84,6 +85,16 @@ struct Windows {
 
 struct Net;  // net.h
 
+// Exits are what ranks have told whose processes end by exit() (team_exit.cc).
+struct Exits {
+  u64 *ends;      // marks: the least of all such ranks
+  bool *over;     // by program: this rank has ended what they have finished; later launches leave
+  u32 rank;       // who has finished the least, and how many launches
+  u64 launches;
+  bool all;       // programs are over
+  bool failed;    // a launch of a program that is over has left
+};
+
 struct Team {
   Bundle *bundle;
   Set set;
@@ -92,6 +103,8 @@ struct Team {
   bool few;                // short launches may be used
   u64 limit_ns;            // of waits
   u64 arena, own;          // addresses
+  u64 arena_bytes;
+  u64 taken;               // bytes of both, as they count for MSCCLC_ARENA
   u8 node[BUNDLE_RANKS];   // of each rank
   u32 nodes;
   Net *net;                // where there are several
@@ -101,9 +114,12 @@ struct Team {
   u32 *ctas_of;            // by rule: of any rank
   Module *image[DT_COUNT], *copier[DT_COUNT];
   u32 *of_rule;            // by rule: the index of its program
+  u32 last_program;        // of the last call, and which eager launch of it that was, or 0
+  u64 last_launch;
   u32 first_rule[KIND_COUNT], end_rule[KIND_COUNT];  // where rules of a kind lie
   Order order;
   Crowd *crowd;            // that counts it
+  u64 turn;                // of its last launch, or 0: it had none
   bool shared;             // ranks may share a GPU
   u32 counted;             // CTAs that its crowd has of it
   u32 shares;              // ranks of the team on its GPU
@@ -116,6 +132,8 @@ struct Team {
   Why failure;
   bool failed, aborted;    // read without mu, too
   u64 looked;              // when the statuses were read last
+  u64 state_bytes;         // of the states of all programs, which lie side by side
+  Exits exits;
 };
 
 u64 now_of_engine();  // ns of a clock that counts up
@@ -134,6 +152,11 @@ int net_skip(Team *t);
 void net_offer(const Team *t, u32 program, abi_one_launch *l);
 bool net_lost(const Team *t, Why *why);
 void net_free(Team *t, bool keep);
+void net_leave(Team *t, const u64 *marks);  // marks: the process exits
+
+// In team_exit.cc.
+void exits_explain(Team *t, u32 program);
+void exits_free(Team *t);
 
 // In team_reach.cc: memory that other ranks reach, and that of others. unreach ends what window_reach did.
 bool offer_of(const Gpu *g, u64 at, u64 bytes, WindowOffer *mine, Files *files, Why *why);
@@ -144,7 +167,6 @@ bool windows_place(const Team *t, const Call *c, abi_one_memory *rank);
 void windows_free(Team *t);
 
 // In team_crowd.cc. Between before and behind, which is told how the launch went, no other team of the crowd launches.
-bool gpu_is_shared();  // ranks may share a GPU
 int crowd_join(Team *t);
 void crowd_leave(Team *t);
 bool crowded(const Team *t);

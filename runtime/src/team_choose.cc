@@ -16,9 +16,11 @@ bool fits(const bundle_rule &r, const Call *c, u64 bytes, u32 when) {
          (!r.calls || c->group <= r.calls) && (!(r.when & RULE_WINDOWS) || c->windows);
 }
 
-// wide says whether a rule's launch needs more CTAs than the team has, which are the same on all ranks.
-bool wide(const Team *t, u32 rule) {
-  return t->of_rule[rule] != BUNDLE_NONE && t->ctas_of[rule] > t->ctas;
+// wide says whether a rule's launch needs more CTAs than the team has, or the call wants: both are the same on all
+// ranks.
+bool wide(const Team *t, u32 rule, const Call *c) {
+  const u32 most = c->ctas && c->ctas < t->ctas ? c->ctas : t->ctas;
+  return t->of_rule[rule] != BUNDLE_NONE && t->ctas_of[rule] > most;
 }
 
 // judged is the rule that fits, or why it does not serve.
@@ -27,13 +29,13 @@ Choice judged(const Team *t, u32 rule, const Call *c) {
   const u32 program = t->of_rule[rule];
   if (program == BUNDLE_NONE) return {nullptr, "the bundle leaves such calls to NCCL"};
   const Program &p = t->set.program[program];
-  if (!(p.row->copies ? t->copier : t->image)[c->dtype]) return {nullptr, "the bundle has no kernel of the type"};
+  const u32 *images = p.row->copies ? t->set.row->copier : t->set.row->image;
+  if (images[c->dtype] == BUNDLE_NONE) return {nullptr, "the bundle has no kernel of the type"};
   const u32 redop = p.row->copies ? (u32)RED_SUM : c->redop;
   switch (cannot(p, Shape{c->count, c->dtype, redop, r->columns, r->tile})) {
     case CANNOT_COUNT: return {nullptr, "the count is out of range"};
     case CANNOT_UNEVEN: return {nullptr, "the count does not divide into chunks"};
     case CANNOT_AVERAGE: return {nullptr, "the program computes no average"};
-    case CANNOT_TILE: return {nullptr, "the call is longer than the program's memory"};
     case CAN: break;
   }
   return {r, nullptr};
@@ -52,8 +54,17 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
   const char *why = "no rule is for such calls";
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++) {
     if (!fits(t->set.rules[i], c, bytes, when)) continue;
-    if (!wide(t, i)) return judged(t, i, c);
+    if (!wide(t, i, c)) return judged(t, i, c);
     why = "the program needs more CTAs";
   }
   return {nullptr, why};
+}
+
+bool team_serves(const Team *t, u32 kind, u32 dtype) {
+  if (kind >= KIND_COUNT) return false;
+  for (u32 i = t->first_rule[kind]; i < t->end_rule[kind]; i++) {
+    const bundle_rule &r = t->set.rules[i];
+    if (r.kind == kind && (r.dtype == BUNDLE_ANY || r.dtype == dtype) && t->of_rule[i] != BUNDLE_NONE) return true;
+  }
+  return false;
 }

@@ -30,7 +30,7 @@ int take_turn(Team *t) {
     until.tv_sec += (time_t)(ns / 1000000000), until.tv_nsec = (long)(ns % 1000000000);
     pthread_cond_timedwait(&c.changed, &c.mu, &until);
   }
-  if (!code) c.starting = true;
+  if (!code) c.starting = true, t->turn = ++c.turns;
   pthread_mutex_unlock(&c.mu);
   return code;
 }
@@ -45,13 +45,13 @@ void end_turn(Crowd *c, bool any) {
 }  // namespace
 
 // Real NCCL refuses ranks that share a GPU.
-bool gpu_is_shared() {
+bool gpu_shared() {
   const char *shared = getenv("MSCCLC_SHARED_GPU"), *nccl = getenv("MSCCLC_NCCL");
   return shared && nccl && !strcmp(shared, "1") && !strcmp(nccl, "none");
 }
 
 int crowd_join(Team *t) {
-  t->shared = gpu_is_shared();
+  t->shared = gpu_shared();
   t->crowd = t->gpu->crowd + (t->shared ? t->rank : 0);
   Crowd &c = *t->crowd;
   int code = 0;
@@ -78,6 +78,9 @@ bool crowded(const Team *t) {
   if (__atomic_load_n(&t->crowd->teams, __ATOMIC_ACQUIRE) < 2) return false;
   return t->shared ? ctas > sms / t->ranks : ctas + NCCL_CTAS > sms;
 }
+
+bool team_crowded(const Team *t) { return crowded(t); }
+u64 team_turn(const Team *t) { return t->turn; }
 
 int crowd_before(Team *t, void *stream) {
   TRY(take_turn(t));

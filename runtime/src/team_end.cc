@@ -55,6 +55,7 @@ void tell(Team *t, u32 program) {
     if (t->gpu->f->get(&state, at, sizeof state, t->side) == 0) t->gpu->f->sync(t->side);
   }
   tell_failure(t, program, s, state.passes, state.launches, &t->failure);
+  exits_explain(t, program);
   __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
 }
 
@@ -117,14 +118,13 @@ bool team_failed(Team *t, Why *why) {
   return t->failed;
 }
 
-void team_abort(Team *t) {
-  if (!alive()) return;
-  __atomic_store_n(&t->aborted, true, __ATOMIC_RELEASE);
+// told_to_leave has all launches leave, or gives false where the driver does not let it.
+static bool told_to_leave(Team *t) {
   Current current(t->gpu);
-  if (current.code) return;
+  if (current.code) return false;
   Lock lock(&t->mu);
   Relaxed relaxed(t->gpu);
-  if (hurry(t)) return;
+  if (hurry(t)) return false;
   // What waits says where it is, and leaves. What does not wait yet is told to leave when it does. Whether a graph runs
   // is not known.
   const u64 begin = now_of_engine();
@@ -134,7 +134,14 @@ void team_abort(Team *t) {
     look(t);
   }
   look(t);
-  if (read(t) == 0) cancel(t);
+  return read(t) || !cancel(t);
+}
+
+// A launch that is not told waits for ever, so one call that fails is not the last. A GPU with a fault runs nothing.
+void team_abort(Team *t) {
+  if (!alive()) return;
+  __atomic_store_n(&t->aborted, true, __ATOMIC_RELEASE);
+  for (int i = 0; i < DRIVER_TRIES && !told_to_leave(t); i++) nap_of_engine(LOOK_AGAIN);
 }
 
 void team_end(Team *t, bool peers_may_run) {

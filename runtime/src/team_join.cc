@@ -6,7 +6,7 @@
 
 namespace {
 
-enum { PEER_ALREADY = 704, LAZY_PEER_ACCESS = 1, THREADS = 512 };
+enum { PEER_ALREADY = 704, LAZY_PEER_ACCESS = 1 };
 
 // reach_near reaches the arena of a rank of this process, by peer access.
 bool reach_near(Team *t, const Offer &o, u32 rank, Why *why) {
@@ -56,6 +56,8 @@ bool load_type(Team *t, u32 dtype, Why *why) {
     (t->set.program[t->of_rule[i]].row->copies ? copies : folds) = true;
   }
   const u32 image = t->set.row->image[dtype], copier = t->set.row->copier[dtype];
+  if (folds && !set_image(t->bundle, &t->set, dtype, false, why)) return false;
+  if (copies && !set_image(t->bundle, &t->set, dtype, true, why)) return false;
   if (folds && image != BUNDLE_NONE && !(t->image[dtype] = module_of(t->gpu, t->bundle, image, why))) return false;
   if (copies && copier != BUNDLE_NONE && !(t->copier[dtype] = module_of(t->gpu, t->bundle, copier, why))) return false;
   return true;
@@ -65,7 +67,7 @@ bool load_type(Team *t, u32 dtype, Why *why) {
 // GPU have equal parts of it.
 bool room_for(Team *t, const Module *m, u32 rule, Why *why) {
   const bundle_rule &r = t->set.rules[rule];
-  const u32 threads = r.threads ? r.threads : (u32)THREADS, blocks = t->ctas_of[rule];
+  const u32 threads = r.threads, blocks = t->ctas_of[rule];
   u32 room = 0;
   const int code = room_of(t->gpu, m, threads, &room);
   if (code) return say(why, "room on the GPU: %s", driver_text(code)), false;

@@ -3,8 +3,6 @@
 
 namespace {
 
-enum { THREADS = 512 };
-
 // make fills in a launch that is ready.
 void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   const u32 index = t->of_rule[rule - t->set.rules];
@@ -20,13 +18,13 @@ void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   if (t->net) net_offer(t, index, &r->launch.one);
   const bool few = t->few && !t->net && few_launch(p, t->rank, r->launch.one, &r->launch.few);
   const Module *m = (copies ? t->copier : t->image)[c->dtype];
-  r->function = m->function[entry_of(p, few, shape.redop, copies)];
-  if (!r->function && copies) r->function = m->function[entry_of(p, few, shape.redop, false)];
+  r->function = m->function[entry_of(p, few, shape.dtype, shape.redop, copies)];
+  if (!r->function && copies) r->function = m->function[entry_of(p, few, shape.dtype, shape.redop, false)];
   if (!placed) r->function = nullptr;
   r->params = few ? (void *)&r->launch : (void *)&r->launch.one;
   r->bytes = few ? sizeof r->launch : sizeof r->launch.one;
   r->columns = rule->columns, r->blocks = r->launch.one.block_count;
-  r->threads = rule->threads ? rule->threads : (u32)THREADS;
+  r->threads = rule->threads;
   r->rule = rule, r->count = c->count, r->send = c->send, r->recv = c->recv, r->dtype = c->dtype, r->redop = c->redop;
 }
 
@@ -61,8 +59,9 @@ struct Forget {
 
 int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
   const Forget forget = {t->order};
+  t->last_launch = 0;
   if (!alive()) return ENGINE_FORKED;
-  if (__atomic_load_n(&t->aborted, __ATOMIC_ACQUIRE)) return ENGINE_ABORTED;
+  if (__atomic_load_n(&t->aborted, __ATOMIC_ACQUIRE) || team_over(t)) return ENGINE_ABORTED;
   if (!choice->rule) return ENGINE_ARGUMENT;
   if (call->count == 0) return 0;
   Ready *r = ready(t, choice->rule, call);
@@ -72,11 +71,16 @@ int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
   TRY(current.code);
   StreamSeen seen;
   TRY(order_before(t, stream, &seen));
+  t->turn = 0;
   if (seen.capture || !crowded(t)) {
     TRY(start(t->gpu, r, stream));
   } else {
     TRY(crowd_before(t, stream));
     TRY(crowd_behind(t, stream, start(t->gpu, r, stream)));
+  }
+  if (!seen.capture) {
+    t->last_program = t->of_rule[choice->rule - t->set.rules];
+    t->last_launch = ++t->seat[t->last_program].launched;
   }
   return order_behind(t, stream, seen);
 }

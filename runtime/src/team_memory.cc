@@ -1,7 +1,9 @@
 // This file is the memory of a team. The arena is what other ranks reach: the programs of the set lie there side by
-// side. The team's own memory holds a status of each program, then each program's states and tables.
+// side. The team's own memory holds a status of each program, then the states of each, and
+// then their tables.
 #include "team.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +17,17 @@ u64 up(u64 n, u64 to) { return (n + to - 1) / to * to; }
 // places gives each seat its offsets, and returns the bytes of all.
 u64 places(Team *t) {
   const u32 programs = t->set.row->programs;
-  u64 at = up(programs * sizeof(abi_status), ROW);
+  const u64 states = up(programs * sizeof(abi_status), ROW);
+  u64 at = states;
   for (u32 i = 0; i < programs; i++) {
     const Program &p = t->set.program[i];
-    const bundle_part &part = p.part[t->rank];
+    t->seat[i].status = i * sizeof(abi_status);
+    t->seat[i].states = at, at += up((u64)p.part[t->rank].blocks * p.row->columns * sizeof(abi_one_state), ROW);
+  }
+  t->state_bytes = at - states;
+  for (u32 i = 0; i < programs; i++) {
+    const bundle_part &part = t->set.program[i].part[t->rank];
     Seat &s = t->seat[i];
-    s.status = i * sizeof(abi_status);
-    s.states = at, at += up((u64)part.blocks * p.row->columns * sizeof(abi_one_state), ROW);
     s.blocks = at, at += up(part.blocks * sizeof(abi_one_block), ROW);
     s.steps = at, at += up(part.steps * sizeof(abi_one_step), ROW);
     s.operands = at, at += up(part.operands * sizeof(abi_one_operand), ROW);
@@ -54,6 +60,30 @@ void place(Team *t) {
   }
 }
 
+// What the teams of this process have of MSCCLC_ARENA.
+u64 taken;
+
+// take counts a team's memory, where MSCCLC_ARENA has room for it.
+bool take(Team *t, u64 bytes, Why *why) {
+  const char *text = getenv("MSCCLC_ARENA");
+  u64 most = ~0ull;
+  if (!text || !bytes_read(text, &most)) most = ~0ull;  // nccl_settings.cc warns
+  u64 before = __atomic_load_n(&taken, __ATOMIC_ACQUIRE);
+  do {
+    const u64 left = most > before ? most - before : 0;
+    if (bytes > left)
+      return say(why, "its programs need %llu bytes of the GPU, and MSCCLC_ARENA=%s leaves %llu", bytes, text, left),
+             false;
+  } while (!__atomic_compare_exchange_n(&taken, &before, before + bytes, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  return t->taken = bytes, true;
+}
+
+// give has a team's memory count no more.
+void give(Team *t, u64 bytes) {
+  __atomic_fetch_sub(&taken, bytes, __ATOMIC_ACQ_REL);
+  t->taken -= bytes;
+}
+
 bool fail(int code, const char *what, u64 bytes, Why *why) {
   say(why, "%s of %llu bytes: %s", what, bytes, driver_text(code));
   return false;
@@ -61,15 +91,28 @@ bool fail(int code, const char *what, u64 bytes, Why *why) {
 
 }  // namespace
 
+bool bytes_read(const char *text, u64 *bytes) {
+  char *end;
+  errno = 0;
+  const unsigned long long n = strtoull(text, &end, 10);
+  static const char units[] = "KMG";
+  const char *unit = *end ? strchr(units, *end) : nullptr;
+  const u32 shift = unit ? 10 * (u32)(unit - units + 1) : 0;
+  if (*text < '0' || *text > '9' || errno || (*end && (!unit || end[1])) || n > ~0ull >> shift) return false;
+  return *bytes = n << shift, true;
+}
+
 bool arena_make(Team *t, Why *why) {
   const gpu_symbols *f = t->gpu->f;
   const u64 bytes = up(t->set.row->arena + 1, BLOCK);
+  if (!take(t, bytes + up(places(t), ROW), why)) return false;
   int code = f->stream(&t->side, NON_BLOCKING);
   if (!code) code = f->event(&t->order.last, NO_TIMING);
   for (Capture &c : t->order.capture)
     if (!code) code = f->event(&c.noted, NO_TIMING);
   if (!code) code = f->record(t->order.last, t->side);  // so that the first graph has something to wait for
   if (!code) code = f->alloc(&t->arena, bytes);
+  t->arena_bytes = bytes;
   if (!code) code = f->fill(t->arena, 0, bytes, t->side);
   if (!code) code = f->sync(t->side);
   if (!code && t->nodes > 1) code = net_skip(t);
@@ -103,6 +146,7 @@ void team_free(Team *t, bool keep_arena) {
       if (t->opened[r]) f->leave(t->reach[r]);
     if (t->own) f->release(t->own);
     if (t->arena && !keep_arena) f->release(t->arena);
+    if (t->taken) give(t, t->arena && keep_arena ? t->taken - up(t->set.row->arena + 1, BLOCK) : t->taken);
     if (t->order.last) f->event_end(t->order.last);
     for (const Capture &c : t->order.capture)
       if (c.noted) f->event_end(c.noted);
@@ -112,6 +156,7 @@ void team_free(Team *t, bool keep_arena) {
   free(t->ready);
   free(t->seat);
   free(t->statuses);
+  exits_free(t);
   free(t->of_rule);
   free(t->ctas_of);
   pthread_mutex_destroy(&t->mu);

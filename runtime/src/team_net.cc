@@ -171,7 +171,7 @@ bool net_make(Team *t, Offer *mine, Why *why) {
   t->net->own.file = t->net->rest.file = -1;
   for (Pinned &p : t->net->reached) p.file = -1;
   t->net->seat = (NetSeat *)calloc(t->set.row->programs + 1, sizeof *t->net->seat);
-  if (!t->net->seat) return say(why, "no memory"), false;
+  if (!t->net->seat) return free(t->net), t->net = nullptr, say(why, "no memory"), false;
   if (!pinned_make(t->gpu, inboxes_lie(t), true, &t->net->own, why)) return false;
   mine->inbox = t->net->own.at, mine->inbox_bytes = t->net->own.bytes;
   mine->inbox_file = t->net->own.file, mine->inbox_inode = pinned_inode(t->net->own);

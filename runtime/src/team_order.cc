@@ -68,12 +68,14 @@ bool team_busy(Team *t) {
   return !current.code && !order_idle(t, 0);
 }
 
-int team_before(Team *t, void *stream) {
+int team_before(Team *t, void *stream, bool *captured) {
   if (!alive()) return ENGINE_FORKED;
   Current current(t->gpu);
   TRY(current.code);
   StreamSeen seen;
-  return order_before(t, stream, &seen);
+  TRY(order_before(t, stream, &seen));
+  if (captured) *captured = seen.capture != 0;
+  return 0;
 }
 
 int team_behind(Team *t, void *stream) {

@@ -32,7 +32,7 @@ void place(Bundle *b, const Program &p, const Spot &s, char *text, size_t room) 
   u64 bytes = 0, line = 0;
   Why why;
   text[0] = 0;
-  const char *at = (const char *)section_of(b, SECTION_WHERE, p.number, &bytes, &why);
+  const char *at = where_open(b, p, &bytes, &why);
   if (!at) return;
   const char *end = at + bytes;
   while (at < end && line < s.number) line += *at++ == '\n';
@@ -90,8 +90,8 @@ void awaited(const Program &p, const Spot &at, const abi_status &s, u64 passes, 
   char by[64];
   writer(p, o, at.step->count, by, sizeof by);
   if (s.what == WAIT_PACKET) {
-    snprintf(text, room, "%s %u of rank %d%s, which have %s", buffer_of(o.buf), o.index, o.rank, by,
-             s.have ? "older ones" : "none");
+    snprintf(text, room, "%s %u of rank %d%s: %s", buffer_of(o.buf), o.index, o.rank, by,
+             s.have ? "those of an earlier tile are there" : "none has come");
     return;
   }
   const u64 before = (at.step->flags & (STEP_ENTER | STEP_LEAVE) ? launches : passes) * o.b;

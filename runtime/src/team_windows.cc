@@ -100,7 +100,7 @@ Window *window_begin(Team *t, const void *memory, u64 bytes, WindowOffer *mine, 
 
 bool window_fits(const WindowOffer *all, u32 ranks, Why *why) {
   for (u32 r = 0; r < ranks; r++) {
-    if (all[r].reach == REACH_NOT) return say(why, "rank %u: %.123s", r, all[r].why), false;
+    if (all[r].reach == REACH_NOT) return say(why, "rank %u: %s", r, all[r].why), false;
     if (all[r].reach > REACH_MAPPED || all[r].files > MOST_FILES) return say(why, "rank %u: its offer", r), false;
     if (all[r].bytes != all[0].bytes) return say(why, "ranks 0 and %u have windows of different sizes", r), false;
   }

@@ -1,10 +1,12 @@
 // A program that uses NCCL as others do, for tests. Its arguments are commands, which all ranks do: client.cc has
 // communicators and groups, client_windows.cc windows, client_data.cc the collectives and their data. Ranks are
-// processes (RANK, WORLD), or the threads of one (THREADS).
+// processes (RANK, WORLD), or the threads of one or several (THREADS, each).
 #include "client.h"
 
 #include <chrono>
+#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -26,6 +28,12 @@ Driver cu;
 extern "C" int accept4(int fd, struct sockaddr *of, socklen_t *size, int flags) {
   if (const char *ms = getenv("CLIENT_ACCEPT_MS")) usleep((useconds_t)atoi(ms) * 1000);
   return (int)syscall(SYS_accept4, fd, of, size, flags);
+}
+
+// rename takes the library's calls, too: with CLIENT_RENAME_MS the folder is as slow as on a busy file server.
+extern "C" int rename(const char *from, const char *to) {
+  if (const char *ms = getenv("CLIENT_RENAME_MS")) usleep((useconds_t)atoi(ms) * 1000);
+  return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 void fail(const Rank &r, const char *format, ...) {
@@ -81,9 +89,21 @@ void open_driver() {
   if (cu.init(0) || cu.count(&cu.gpus)) fprintf(stderr, "client: no driver\n"), _exit(1);
 }
 
-// the_id is the identity that rank 0 makes, of a communicator or anew, and others read from a file.
-UniqueId the_id(Rank &r, const std::string &name, Comm of = nullptr) {
+UniqueId read_id(const std::string &name) {
   UniqueId id;
+  const std::string path = std::string(getenv("MSCCLC_FAKE_DIR")) + "/id-" + name;
+  for (;;) {
+    const int fd = open(path.c_str(), O_RDONLY);
+    if (fd >= 0 && read(fd, &id, sizeof id) == sizeof id) return close(fd), id;
+    usleep(1000);
+  }
+}
+
+// the_id is the identity that rank 0 makes, of a communicator or anew, and others read from a file. It is made once.
+UniqueId the_id(Rank &r, const std::string &name, Comm of = nullptr) {
+  const bool known = r.ids.count(name);
+  UniqueId &id = r.ids[name];
+  if (known) return id;
   const std::string path = std::string(getenv("MSCCLC_FAKE_DIR")) + "/id-" + name, early = path + ".new";
   if (r.rank == 0) {
     expect(r, "ncclGetUniqueId", of ? ncclCommGetUniqueId(of, &id) : ncclGetUniqueId(&id));
@@ -92,11 +112,7 @@ UniqueId the_id(Rank &r, const std::string &name, Comm of = nullptr) {
     close(fd);
     return id;
   }
-  for (;;) {
-    const int fd = open(path.c_str(), O_RDONLY);
-    if (fd >= 0 && read(fd, &id, sizeof id) == sizeof id) return close(fd), id;
-    usleep(1000);
-  }
+  return id = read_id(name);
 }
 
 int number(const std::string &s) { return atoi(s.c_str()); }
@@ -132,8 +148,10 @@ void put_signal(Rank &r) {
   if (!f || f((void *)1, 2, 3, 4, (void *)5, 6, 7, 8, 9, (Comm)10, (void *)11)) fail(r, "ncclPutSignal");
 }
 
+void run(Rank &r, const std::vector<std::string> &w);
 #include "client_wrong.h"
 #include "client_make.h"
+#include "client_files.h"
 
 // until_error polls as a watchdog does.
 void until_error(Rank &r, Comm c) {
@@ -150,10 +168,20 @@ void registered(Rank &r, Comm c) {
   expect(r, "ncclCommRegister", ncclCommRegister(c, &handle, sizeof handle, &handle));
 }
 
-// meet waits until all ranks have come.
-void meet(Rank &r, const std::string &name) {
+// until_fails calls until a call gives an error.
+void until_fails(Rank &r, Comm c) {
+  void *in = (void *)take(r, 4096), *out = (void *)take(r, 4096);
+  while (!ncclAllReduce(in, out, 10, 7, 0, c, r.streams[0])) usleep(20000);
+}
+
+// come says that a rank has come, and meet waits until all have.
+std::string come(Rank &r, const std::string &name) {
   const std::string path = std::string(getenv("MSCCLC_FAKE_DIR")) + "/meet-" + name + "-";
   close(open((path + std::to_string(r.rank)).c_str(), O_WRONLY | O_CREAT, 0600));
+  return path;
+}
+void meet(Rank &r, const std::string &name) {
+  const std::string path = come(r, name);
   for (int i = 0; i < r.ranks; i++)
     while (access((path + std::to_string(i)).c_str(), F_OK)) usleep(1000);
 }
@@ -169,14 +197,39 @@ void stopped(int ms) {
   raise(SIGSTOP);
 }
 
+// rest sleeps for so many milliseconds, whatever signals come.
+void rest(int ms) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
+  while (std::chrono::steady_clock::now() < end) usleep(1000);
+}
+
+// signals has the process get one each so many microseconds. As Python's, the handler has no SA_RESTART.
+void signals(long us) {
+  struct sigaction act = {};
+  act.sa_handler = [](int) {};
+  sigaction(SIGUSR1, &act, nullptr);
+  struct sigevent how = {};
+  how.sigev_notify = SIGEV_SIGNAL, how.sigev_signo = SIGUSR1;
+  timer_t timer;
+  const struct itimerspec each = {{0, us * 1000}, {0, us * 1000}};
+  if (timer_create(CLOCK_MONOTONIC, &how, &timer) || timer_settime(timer, 0, &each, nullptr)) abort();
+}
+
 void well(Rank &r, Comm c) {
   Result state = SUCCESS;
   if (ncclCommGetAsyncError(c, &state) || state) fail(r, "the communicator has error %d: %s", state,
       ncclGetLastError(c));
 }
 
+// begin_capture begins one that is relaxed, or has another mode: 0 is global, 1 is of the thread.
+void begin_capture(Rank &r, const std::vector<std::string> &w) {
+  if (r.spread) side(r, gpu_of(number(w[1])));
+  if (cu.capture(r.streams[number(w[1])], w.size() > 2 ? number(w[2]) : 2)) fail(r, "capture");
+}
+
 void end_capture(Rank &r, const std::vector<std::string> &w) {
   void *stream = r.streams[number(w[1])], *graph = nullptr;
+  if (r.spread) side(r, gpu_of(number(w[1])));
   if (cu.capture_end(stream, &graph) || cu.instantiate(&r.graph, graph, 0)) fail(r, "the capture");
   if (r.pool) meet(r, "graph" + std::to_string((u64)r.graphs++));
   for (int i = 0; i < number(w[2]); i++)
@@ -188,8 +241,27 @@ void wait_for(Rank &r, Comm c) {
   while (state == IN_PROGRESS) expect(r, "ncclCommGetAsyncError", ncclCommGetAsyncError(c, &state));
 }
 
+// warm calls until a program runs a call, which NCCL does not see. All ranks must make equally many calls.
+void warm(Rank &r, const std::vector<std::string> &w) {
+  const bool group = w.size() > 2 && w[2] == "group", window = w.size() > 2 && w[2] == "window";
+  void *nccl = getenv("MSCCLC_NCCL") ? dlopen(getenv("MSCCLC_NCCL"), RTLD_NOW | RTLD_NOLOAD) : RTLD_DEFAULT;
+  const auto reduces = (u64 (*)())dlsym(nccl, "standin_reduces");
+  std::vector<std::string> call = {"allreduce", w[1], "10", "7", "0", "0", "0"};
+  if (window) call.insert(call.end(), {"-", "0", "0"});
+  if (!reduces) fail(r, "the mock NCCL does not count");
+  for (int n = 1; n < 100000; n++) {
+    const u64 before = reduces();
+    if (group) expect(r, "ncclGroupStart", ncclGroupStart());
+    collective(r, call);
+    if (group) expect(r, "ncclGroupEnd", ncclGroupEnd());
+    if (reduces() == before)
+      return (void)printf("rank %d: communicator %s runs programs from call %d\n", r.rank, w[1].c_str(), n);
+    if (n % 64 == 0) verify(r), usleep(1000);
+  }
+  fail(r, "no program runs calls of communicator %s", w[1].c_str());
+}
+
 // timed prints how long a command takes.
-void run(Rank &r, const std::vector<std::string> &w);
 void timed(Rank &r, const std::vector<std::string> &w) {
   const auto begin = std::chrono::steady_clock::now();
   run(r, {w.begin() + 1, w.end()});
@@ -210,6 +282,7 @@ void run(Rank &r, const std::vector<std::string> &w) {
   if (what == "bench") return measure(r, number(w[1]), number(w[2]));
   if (what == "green") return alone_on_green(r);
   if (what == "init") return init(r, w);
+  if (what == "warm") return warm(r, w);
   if (what == "initall" || what == "initgroup") return init_all(r, number(w[1]), what == "initgroup");
   if (what == "stop") return stopped(number(w[1]));
   if (what == "well") return well(r, comm_of(r, w[1]));
@@ -218,10 +291,15 @@ void run(Rank &r, const std::vector<std::string> &w) {
   if (what == "split")
     return expect(r, "ncclCommSplit", ncclCommSplit(comm_of(r, w[1]), r.rank % number(w[3]), r.rank, &comm_of(r, w[2]),
         nullptr));
+  if (what == "makeid") return (void)the_id(r, w[1]);
+  if (what == "try") return try_init(r, w[1]);
+  if (what == "leave") return leave(r, (size_t)number(w[1]));
+  if (what == "nocolor") return no_color(r, comm_of(r, w[1]));
   if (what == "shrink") return shrink(r, w);
   if (what == "grow") return grow(r, w);
   if (what == "register") return registered(r, comm_of(r, w[1]));
   if (what == "meet") return meet(r, w[1]);
+  if (what == "come") return (void)come(r, w[1]);
   if (what == "wait") return wait_for(r, comm_of(r, w[1]));
   if (what == "destroy") return expect(r, "ncclCommDestroy", ncclCommDestroy(comm_of(r, w[1])));
   if (what == "abort") return expect(r, "ncclCommAbort", ncclCommAbort(comm_of(r, w[1])));
@@ -235,14 +313,29 @@ void run(Rank &r, const std::vector<std::string> &w) {
   if (what == "nulls") return nulls(r, comm_of(r, w[1]));
   if (what == "as") return as(r, number(w[1]), number(w[2]));
   if (what == "missing") return missing(r);
+  if (what == "codes") return codes(r, comm_of(r, w[1]));
+  if (what == "again") return again(r, w);
+  if (what == "many") return many(r, number(w[1]), number(w[2]));
+  if (what == "counts") return counts(r);
+  if (what == "childmakes") return child_makes(r);
   if (what == "untilerror") return until_error(r, comm_of(r, w[1]));
+  if (what == "untilfails") return until_fails(r, comm_of(r, w[1]));
+  if (what == "quit") _exit(0);
+  if (what == "exit") return r.rank == number(w[1]) ? exit(0) : (void)0;
   if (what == "kill") return (void)(r.rank == number(w[1]) && kill(getpid(), SIGKILL));
   if (what == "environment") return (void)setenv(w[1].c_str(), w[2].c_str(), 1);
-  if (what == "sleep") return (void)usleep((useconds_t)number(w[1]) * 1000);
+  if (what == "sleep") return rest(number(w[1]));
+  if (what == "touch") return (void)close(open(w[1].c_str(), O_WRONLY | O_CREAT, 0600));
+  if (what == "remove") return (void)!system(("rm -r " + w[1]).c_str());
   if (what == "sync") return verify(r);
+  if (what == "full") return full(r, number(w[1]));
+  if (what == "spare") return spare();
+  if (what == "busy") return busy(r, number(w[1]));
+  if (what == "signals") return signals(number(w[1]));
   if (what == "expect") return (void)(r.expect = number(w[1]));
-  if (what == "capture") return (void)(cu.capture(r.streams[number(w[1])], 2) ? fail(r, "capture") : (void)0);
+  if (what == "capture") return begin_capture(r, w);
   if (what == "endcapture") return end_capture(r, w);
+  if (what == "replay") return (void)(cu.replay(r.graph, r.streams[number(w[1])]) ? fail(r, "the replay") : (void)0);
   if (!windows(r, w)) collective(r, w);
 }
 
@@ -279,9 +372,11 @@ int main(int argc, char **argv) {
   alarm(limit ? (unsigned)atoi(limit) : 60);  // who hangs ends
   Rank r = {};
   r.ranks = atoi(getenv("WORLD"));
-  if (getenv("THREADS")) {
+  if (const char *text = getenv("THREADS")) {  // so many ranks of this process
+    const int count = atoi(text), first = count * atoi(getenv("RANK"));
     std::vector<std::thread> threads;
-    for (int i = 0; i < r.ranks; i++) threads.emplace_back([=] { Rank own = r; own.rank = i; all(own, argc, argv); });
+    for (int i = first; i < first + count; i++)
+      threads.emplace_back([=] { Rank own = r; own.rank = i; all(own, argc, argv); });
     for (std::thread &t : threads) t.join();
   } else {
     r.rank = atoi(getenv("RANK"));

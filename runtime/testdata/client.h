@@ -2,6 +2,7 @@
 #pragma once
 #include "../src/nccl_abi.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,13 @@ struct Memory {
 };
 struct Rank {
   int rank, ranks;
-  Comm comms[16];
+  Comm comms[128];
   void *streams[4], *sides[16], *graph;
   int graphs;  // made  // a side stream for each GPU
   bool spread;  // it has several ranks, and stream i is of the GPU of rank i
   int expect;   // the result that the next call must have, or -1
   std::vector<Pending *> pending;
+  std::map<std::string, UniqueId> ids;
   Memory memories[8];
   u64 pool, taken;  // memory for buffers that is made first (CLIENT_POOL), and how much of it calls have
   void *windows[8];

@@ -1,6 +1,7 @@
 // The collectives of the test client, and their data. A call is: FUNCTION COMM COUNT TYPE OP ROOT STREAM FLAGS, with
-// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync"). An
-// eighth and a ninth word have the buffers lie in a memory K, so many bytes behind its beginning.
+// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync"), and
+// those of a configuration (configured). An eighth and a ninth word have the buffers lie in a memory K, so many bytes
+// behind its beginning.
 #include "client.h"
 
 #include <math.h>
@@ -140,6 +141,37 @@ Result call(const Pending &p, Comm c, void *stream) {
   return INVALID_USAGE;
 }
 
+// call_with calls a collective with a configuration, which the caller then overwrites.
+Result call_with(const Pending &p, Comm c, void *stream, CollConfig *f) {
+  const void *s = (const void *)p.send;
+  void *d = (void *)p.recv;
+  Result r = INVALID_USAGE;
+  if (p.fn == "allreduce") r = ncclAllReduceConfig(s, d, p.count, p.type, p.op, c, stream, f);
+  if (p.fn == "allgather") r = ncclAllGatherConfig(s, d, p.count, p.type, c, stream, f);
+  if (p.fn == "reducescatter") r = ncclReduceScatterConfig(s, d, p.count, p.type, p.op, c, stream, f);
+  if (p.fn == "broadcast") r = ncclBroadcastConfig(s, d, p.count, p.type, p.root, c, stream, f);
+  if (p.fn == "reduce") r = ncclReduceConfig(s, d, p.count, p.type, p.op, p.root, c, stream, f);
+  if (p.fn == "alltoall") r = ncclAlltoAllConfig(s, d, p.count, p.type, c, stream, f);
+  if (p.fn == "gather") r = ncclGatherConfig(s, d, p.count, p.type, p.root, c, stream, f);
+  if (p.fn == "scatter") r = ncclScatterConfig(s, d, p.count, p.type, p.root, c, stream, f);
+  if (f) memset((void *)f, 0x5b, sizeof *f);
+  return r;
+}
+
+// configured calls by flags: c has a configuration, n null in its place, 1 one CTA at most, a an algorithm, e an event,
+// and b a beginning that is none.
+Result configured(const Pending &p, Comm c, void *stream, const std::string &flags) {
+  const auto has = [&](char k) { return flags.find(k) != std::string::npos; };
+  const int unset = NCCL_UNDEF;
+  CollConfig f = {COLL_CONFIG_231, CONFIG_MAGIC, 23102, nullptr, unset, unset, unset, unset, nullptr, 1, unset, 7,
+                  nullptr};
+  if (has('1')) f.max_ctas = 1;
+  if (has('a')) f.algorithms = "ring";
+  if (has('e')) f.size = COLL_CONFIG_232, f.launched = &f;
+  if (has('b')) f.magic = 5;
+  return has('n') ? call_with(p, c, stream, nullptr) : call_with(p, c, stream, &f);
+}
+
 void compare(Rank &r, const Pending &p) {
   std::vector<u8> now(p.block_bytes), must = p.before;
   void *stream = side(r, p.device);
@@ -156,7 +188,10 @@ void compare(Rank &r, const Pending &p) {
 void collective(Rank &r, const std::vector<std::string> &w) {
   if (w.size() < 7) fail(r, "unknown command %s", w[0].c_str());
   Pending *p = prepare(r, w, w.size() > 7 ? w[7] : "");
-  expect(r, w[0].c_str(), call(*p, r.comms[atoi(w[1].c_str())], r.streams[atoi(w[6].c_str())]));
+  const Comm c = r.comms[atoi(w[1].c_str())];
+  void *stream = r.streams[atoi(w[6].c_str())];
+  const bool with = w.size() > 7 && w[7].find_first_of("cn1aeb") != std::string::npos;
+  expect(r, w[0].c_str(), with ? configured(*p, c, stream, w[7]) : call(*p, c, stream));
   r.pending.push_back(p);
 }
 

@@ -7,13 +7,69 @@ void init(Rank &r, const std::vector<std::string> &w) {
   if (w.size() < 4) return expect(r, "ncclCommInitRank", ncclCommInitRank(&c, r.ranks, id, r.rank));
   struct {
     Config begin;
-    void *name;
     int rest[12];
   } config = {};
   config.begin = {sizeof config, 0xcafebeef, 22809, number(w[2]), NCCL_UNDEF, NCCL_UNDEF,
-                  number(w[3]) ? number(w[3]) : NCCL_UNDEF};
+                  number(w[3]) ? number(w[3]) : NCCL_UNDEF, nullptr, NCCL_UNDEF, NCCL_UNDEF, getenv("CLIENT_NAME")};
   for (int &x : config.rest) x = NCCL_UNDEF;
   expect(r, "ncclCommInitRankConfig", ncclCommInitRankConfig(&c, r.ranks, id, r.rank, &config.begin));
+}
+
+// try_init makes a communicator, and prints what comes of it.
+void try_init(Rank &r, const std::string &name) {
+  Comm &c = comm_of(r, name);
+  const Result got = ncclCommInitRank(&c, r.ranks, the_id(r, name), r.rank);
+  printf("rank %d: ncclCommInitRank gives %d: %s\n", r.rank, got, got ? ncclGetLastError(nullptr) : "");
+}
+
+// again makes a communicator with an identity that was used before.
+void again(Rank &r, const std::vector<std::string> &w) {
+  const UniqueId id = the_id(r, w[2]);
+  expect(r, "ncclCommInitRank", ncclCommInitRank(&comm_of(r, w[1]), r.ranks, id, r.rank));
+}
+
+// many makes communicators, uses them and ends them; all are there at once.
+void many(Rank &r, int count, int round) {
+  for (int i = 0; i < count; i++) init(r, {"init", std::to_string(i), "1", "0", "-" + std::to_string(round)});
+  for (int i = 0; i < count; i++) run(r, {"allreduce", std::to_string(i), "100", "7", "0", "0", "0", "v"});
+  verify(r);
+  for (int i = 0; i < count; i++) expect(r, "ncclCommDestroy", ncclCommDestroy(r.comms[i]));
+}
+
+// counts prints how many files and threads this process has. Each stream of the mock driver has a thread.
+void counts(Rank &r) {
+  int n[2] = {};
+  const char *const dirs[] = {"/proc/self/fd", "/proc/self/task"};
+  for (int i = 0; i < 2; i++) {
+    DIR *d = opendir(dirs[i]);
+    while (d && readdir(d)) n[i]++;
+    closedir(d);
+  }
+  printf("rank %d: %d files, %d threads\n", r.rank, n[0], n[1]);
+}
+
+// child_makes has a forked child make a communicator of one rank, after this process has made an identity.
+void child_makes(Rank &r) {
+  UniqueId id;
+  expect(r, "ncclGetUniqueId", ncclGetUniqueId(&id));
+  const pid_t child = fork();
+  if (!child) {
+    Comm c = nullptr;
+    UniqueId other;
+    alarm(20);
+    const Result a = ncclCommInitRank(&c, 1, id, 0), b = ncclGetUniqueId(&other);
+    _exit(a || b ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status) fail(r, "a child that was forked after ncclGetUniqueId ends with %d", status);
+}
+
+// no_color takes part in a split, and gets no communicator of it.
+void no_color(Rank &r, Comm of) {
+  Comm none = nullptr;
+  expect(r, "ncclCommSplit", ncclCommSplit(of, NCCL_NO_COLOR, 0, &none, nullptr));
+  if (none) fail(r, "a rank without a color has a communicator");
 }
 
 // shrink makes a communicator of all ranks but one.

@@ -26,6 +26,28 @@ void nulls(Rank &r, Comm good) {
   if (!ok) fail(r, "an argument is taken that must be refused");
 }
 
+// codes calls with arguments that NCCL refuses, with its code.
+void codes(Rank &r, Comm c) {
+  float *f = (float *)take(r, 4096);
+  void *s = r.streams[0];
+  const struct {
+    const char *what;
+    Result want, got;
+  } all[] = {{"type 99", 4, ncclAllReduce(f, f, 8, 99, 0, c, s)}, {"op 99", 4, ncclAllReduce(f, f, 8, 7, 99, c, s)},
+             {"type -1", 4, ncclAllGather(f, f, 8, -1, c, s)}, {"op -1", 4, ncclReduceScatter(f, f, 8, 7, -1, c, s)},
+             {"send null", 4, ncclAllReduce(nullptr, f, 8, 7, 0, c, s)},
+             {"recv null", 4, ncclAllReduce(f, nullptr, 8, 7, 0, c, s)},
+             {"root -1", 4, ncclBroadcast(f, f, 8, 7, -1, c, s)}, {"root 7", 4, ncclBroadcast(f, f, 8, 7, 7, c, s)},
+             {"root 99", 4, ncclBcast(f, 8, 7, 99, c, s)}, {"peer 99", 4, ncclSend(f, 8, 7, 99, c, s)},
+             {"no communicator", 4, ncclAllReduce(f, f, 8, 7, 0, nullptr, s)},
+             {"count 2^62", 4, ncclAllReduce(f, f, 1ull << 62, 7, 0, c, s)},
+             {"count 0", 0, ncclAllReduce(f, f, 0, 7, 0, c, s)},
+             {"type 99, count 0", 4, ncclAllReduce(f, f, 0, 99, 0, c, s)},
+             {"a group that nobody began", 5, ncclGroupEnd()}, {"destroy null", 4, ncclCommDestroy(nullptr)}};
+  for (const auto &x : all)
+    if (x.got != x.want) fail(r, "%s gives %d, not %d: %s", x.what, x.got, x.want, ncclGetLastError(nullptr));
+}
+
 // as makes a communicator as another rank, which must be refused.
 void as(Rank &r, int rank, int ranks) {
   const UniqueId id = the_id(r, "as");

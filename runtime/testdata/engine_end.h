@@ -151,7 +151,7 @@ inline void forked(Bench *b) {
       const bool right = team_launch(t, &c, &call, b->stream) == ENGINE_FORKED && team_failed(t, &why) &&
                          team_before(t, b->stream) == ENGINE_FORKED && team_behind(t, b->stream) == ENGINE_FORKED &&
                          team_captured(t, b->stream, &captured) == ENGINE_FORKED &&
-                         !team_begin(b->r.bundle, b->r.ranks, 0, 32, 0, nullptr, &offer);
+                         !team_open(b->r.bundle, b->r.ranks, 0, 32, 0, nullptr, &offer);
       team_abort(t);
       team_end(t, false);
       _exit(right ? 0 : 9);

@@ -2,7 +2,7 @@
 // MSCCLC_FAKE_UNABLE is a rank that cannot, MSCCLC_FAKE_NCCL the fewest elements of calls that are NCCL's,
 // MSCCLC_FAKE_CAPTURED the error of who asks whether a stream is captured, and MSCCLC_FAKE_WINDOWS is set where rules
 // are for windows.
-#include "../src/engine.h"
+#include "../src/say.cc"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -38,12 +38,6 @@ static long number(const char *name, long otherwise) {
   return text ? atol(text) : otherwise;
 }
 
-void say(Why *why, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(why->text, sizeof why->text, format, args);
-  va_end(args);
-}
 Bundle *bundle_open(const char *path, Why *why) {
   static Bundle b;
   if (!access(path, R_OK)) return &b;
@@ -59,8 +53,22 @@ bool team_connect(Team *, u32, const u8 (*)[TEAM_HANDLE], Why *) { return false;
 bool team_lost(Team *) { return false; }
 void team_stop(Team *, const char *) {}
 void team_leave(Team *) {}
+u32 team_marks(const Team *) { return 0; }
+int team_finished(Team *, u64 *, u64) { return 0; }
+u64 team_launches(const Team *, const u64 *) { return 0; }
+void team_exit(Team *, const u64 *) {}
+bool team_exits(Team *, u32, u64, const u64 *) { return true; }
+Outrun team_exited(const Team *) { return Outrun{}; }
+bool team_outrun(Team *, Outrun *) { return false; }
+bool team_crowded(const Team *) { return false; }
+u64 team_turn(const Team *) { return 0; }
+bool team_progress(Team *, u64 *) { return false; }
+bool gpu_shared() { return false; }
+bool team_over(const Team *) { return false; }
+bool team_outlived(const Team *) { return false; }
 
-Team *team_begin(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *, Offer *mine) {
+bool bytes_read(const char *, u64 *) { return true; }
+Team *team_open(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *, Offer *mine) {
   if (number("MSCCLC_FAKE_UNABLE", -1) == (long)rank) {
     snprintf(mine->why, sizeof mine->why, "it was told so");
     return nullptr;
@@ -70,6 +78,7 @@ Team *team_begin(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8
   mine->able = 1, mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
   return t;
 }
+bool team_make(Team *, Offer *) { return true; }
 bool team_fits(const Offer *all, u32 ranks, Why *why) {
   for (u32 i = 1; i < ranks; i++)
     if (all[i].settings != all[0].settings) return say(why, "rank %u has other settings", i), false;
@@ -82,6 +91,7 @@ Choice team_choose(const Team *, const Call *call, bool) {
   const bool nccl = call->count >= (u64)number("MSCCLC_FAKE_NCCL", 1 << 20);
   return Choice{nccl ? nullptr : &any, nccl ? "the rule says NCCL" : nullptr};
 }
+bool team_serves(const Team *, u32, u32) { return true; }
 int team_launch(Team *t, const Choice *, const Call *c, void *) {
   static const char *const kinds[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
                                       "Broadcast", "Reduce",    "Gather",        "Scatter"};
@@ -100,9 +110,15 @@ void window_use(Team *t, Window *, const void *) { note(t, "use"); }
 void window_end(Team *t, Window *) { note(t, "forget"); }
 u32 window_drop(Team *t, const void *) { return note(t, "drop"), 1; }
 bool team_windows(const Team *, const Call *) { return false; }
-int team_before(Team *t, void *) { return note(t, "before"), 0; }
+int team_before(Team *t, void *, bool *captured) {
+  if (captured) *captured = false;
+  return note(t, "before"), 0;
+}
 int team_behind(Team *t, void *) { return note(t, "behind"), 0; }
 int team_captured(Team *, void *, bool *captured) { return *captured = false, (int)number("MSCCLC_FAKE_CAPTURED", 0); }
+u64 team_last(const Team *, u32 *program) { return *program = 0, 0; }
+bool team_reached(Team *, u32, u64 *) { return false; }
+u64 team_arena(const Team *) { return 0; }
 bool team_orders_graphs(const Team *) { return true; }
 bool team_busy(Team *) { return false; }
 bool team_failed(Team *t, Why *why) {

@@ -33,7 +33,7 @@ static Answer answer(const Set &set, const Request &q) {
   abi_few few = {};
   a.few = few_launch(p, q.rank, a.launch.one, &few);
   if (a.few) a.launch.few = few;
-  strcpy(a.entry, entry_names[entry_of(p, a.few, q.redop, p.row->copies)]);
+  strcpy(a.entry, entry_names[entry_of(p, a.few, q.dtype, q.redop, p.row->copies)]);
   return a;
 }
 

@@ -108,8 +108,8 @@ inline Team *join(const Rank &r, u32 table, u32 ctas) {
   const char *of_node = getenv("ENGINE_NODE");
   u8 node[BUNDLE_RANKS] = {};
   for (u32 i = 0; of_node && i < r.ranks; i++) node[i] = (u8)(i / (u32)atoi(of_node));
-  Team *t = team_begin(r.bundle, r.ranks, r.rank, ctas, 0, of_node ? node : nullptr, all + r.rank);
-  if (!t) die("rank %u: %s", r.rank, all[r.rank].why);
+  Team *t = team_open(r.bundle, r.ranks, r.rank, ctas, 0, of_node ? node : nullptr, all + r.rank);
+  if (!t || !team_make(t, all + r.rank)) die("rank %u: %s", r.rank, all[r.rank].why);
   meet(r);
   if (!team_fits(all, r.ranks, &why) || !team_join(t, all, &why)) {
     team_end(t, true);

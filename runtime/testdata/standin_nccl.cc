@@ -1,9 +1,11 @@
 // A mock of NCCL for tests: libnccl.so.2 of several processes. AllGather really gathers, in memory of the mock driver;
 // all else is only noted. Each call writes a line to the file in MSCCLC_FAKE_LOG: its rank, its name, its arguments. It
-// calls some of its own functions by their names, as NCCL may.
+// calls some of its own functions by their names, as NCCL may. It connects when a call needs it, as NCCL does
+// (standin_nccl_connect.h).
 #include "../src/nccl_abi.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -18,14 +20,18 @@
 #define API extern "C" __attribute__((visibility("default")))
 #define ALIAS(name, params) extern "C" __attribute__((visibility("default"), alias(#name))) Result p##name params;
 
+extern "C" int client_gone() __attribute__((weak));
+
 namespace {
 
 typedef unsigned long long u64;
-enum { RANKS = 16, SLOT = 1 << 16, COMM_MAGIC = 0x6e63636c };
+enum { RANKS = 32, SLOT = 1 << 16, COMM_MAGIC = 0x6e63636c };
 
 // What the ranks of a communicator share: a file. A barrier counts those that have come.
 struct Shared {
-  unsigned come, round;
+  unsigned come, round, known;
+  UniqueId id;
+  int device[RANKS];
   char slot[RANKS][SLOT];
 };
 
@@ -34,6 +40,7 @@ struct Shared {
 struct ncclComm {
   unsigned magic;
   int rank, ranks, device, blocking, state, splits;
+  unsigned rings, peers;  // connected: algorithms, and peers of Send and Recv
   Shared *shared;
   UniqueId id;
 };
@@ -42,6 +49,7 @@ namespace {
 
 struct Driver {
   int (*use)(void *), (*current)(void **), (*device)(int *), (*retain)(void **, int), (*sync)(void *);
+  int (*peer)(void *, unsigned);
   int (*capture)(void *, int *, u64 *, void **, void **, size_t *);
 } cu;
 
@@ -52,6 +60,7 @@ void open_driver() {
   *(void **)&cu.current = dlsym(h, "cuCtxGetCurrent");
   *(void **)&cu.device = dlsym(h, "cuCtxGetDevice");
   *(void **)&cu.retain = dlsym(h, "cuDevicePrimaryCtxRetain");
+  *(void **)&cu.peer = dlsym(h, "cuCtxEnablePeerAccess");
   *(void **)&cu.sync = dlsym(h, "cuStreamSynchronize");
   *(void **)&cu.capture = dlsym(h, "cuStreamGetCaptureInfo_v2");
   *(void **)&cu.use = dlsym(h, "cuCtxSetCurrent");
@@ -59,7 +68,7 @@ void open_driver() {
 
 void note(int rank, const char *format, ...) {
   const char *path = getenv("MSCCLC_FAKE_LOG");
-  if (!path) return;
+  if (!path || !*path) return;
   char line[512];
   int n = snprintf(line, sizeof line, "%d nccl ", rank);
   va_list args;
@@ -67,7 +76,8 @@ void note(int rank, const char *format, ...) {
   n += vsnprintf(line + n, sizeof line - 2 - (size_t)n, format, args);
   va_end(args);
   line[n++] = '\n';
-  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  int fd;  // other threads may have all descriptors that a test allows, for a moment
+  while ((fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666)) < 0 && errno == EMFILE) usleep(1000);
   if (fd < 0 || write(fd, line, (size_t)n) != n) abort();
   close(fd);
 }
@@ -77,20 +87,24 @@ void pause_us(long us) {
   nanosleep(&ts, nullptr);
 }
 
+// gone says whether a rank of the program has given up, where the program can say that: nothing waits for it then.
+bool gone() { return client_gone && client_gone(); }
+
 void barrier(Shared *s, int ranks) {
   const unsigned round = __atomic_load_n(&s->round, __ATOMIC_ACQUIRE);
   if ((int)__atomic_add_fetch(&s->come, 1, __ATOMIC_ACQ_REL) == ranks) {
     __atomic_store_n(&s->come, 0, __ATOMIC_RELEASE);
     __atomic_add_fetch(&s->round, 1, __ATOMIC_ACQ_REL);
   }
-  while (__atomic_load_n(&s->round, __ATOMIC_ACQUIRE) == round) pause_us(20);
+  while (__atomic_load_n(&s->round, __ATOMIC_ACQUIRE) == round && !gone()) pause_us(20);
 }
 
 Shared *share(const UniqueId *id) {
   char path[256];
   const char *dir = getenv("MSCCLC_FAKE_DIR");
   snprintf(path, sizeof path, "%s/nccl-%s", dir ? dir : "/dev/shm", id->internal);
-  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  int fd;
+  while ((fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0 && errno == EMFILE) usleep(1000);
   if (fd < 0 || ftruncate(fd, sizeof(Shared))) perror(path), abort();
   void *p = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
@@ -107,6 +121,7 @@ struct Job {
   void *recv, *stream;
   size_t bytes;
 };
+const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 __thread int depth, in_progress;
 __thread Job jobs[64];
 __thread int job_count;
@@ -132,9 +147,10 @@ void split(Job *j) {
   if (j->color == NCCL_NO_COLOR) return;
   ncclComm *c = (ncclComm *)calloc(1, sizeof *c);
   *c = *p;
-  c->rank = rank, c->ranks = ranks, c->splits = 0, c->state = SUCCESS;
+  c->rank = rank, c->ranks = ranks, c->splits = 0, c->state = SUCCESS, c->rings = c->peers = 0;
   snprintf(c->id.internal, sizeof c->id.internal, "%.100s-%d-%d", p->id.internal, p->splits, j->color);
   c->shared = share(&c->id);
+  c->shared->device[rank] = c->device;
   barrier(c->shared, c->ranks);
   *j->made = c;
 }
@@ -155,23 +171,47 @@ void gather_real(Job *j) {
   free(all);
 }
 
+// init_all_come ends the making of a communicator. All ranks must have all bytes of the identity alike: NCCL makes a
+// hash of them. MSCCLC_FAKE_INIT_MS is how much later this process is ready.
+void init_all_come(ncclComm *c) {
+  Shared *s = c->shared;
+  unsigned none = 0;
+  if (__atomic_compare_exchange_n(&s->known, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) s->id = c->id;
+  barrier(s, c->ranks);
+  if (memcmp(&s->id, &c->id, sizeof s->id)) fprintf(stderr, "mock NCCL: ranks have different identities\n"), abort();
+  if (const char *ms = getenv("MSCCLC_FAKE_INIT_MS")) usleep((unsigned)atoi(ms) * 1000);
+  __atomic_store_n(&c->state, SUCCESS, __ATOMIC_RELEASE);
+}
+
 void *work(void *p) {
   Job *j = (Job *)p;
   void *context = nullptr;
   cu.retain(&context, j->kind == 1 ? j->from->device : j->comm->device);
   cu.use(context);
-  if (j->kind == 0) barrier(j->comm->shared, j->comm->ranks), __atomic_store_n(&j->comm->state, SUCCESS,
-      __ATOMIC_RELEASE);
+  if (j->kind == 0) init_all_come(j->comm);
   if (j->kind == 1) split(j);
   if (j->kind == 2) gather_real(j);
   return nullptr;
 }
 
 void *work_late(void *p) {
+  Job *j = (Job *)p;
   pause_us(20000);
   work(p);
+  if (j->kind == 1) __atomic_store_n(&j->from->state, SUCCESS, __ATOMIC_RELEASE);
   free(p);
   return nullptr;
+}
+
+// run_late does a call after its return.
+Result run_late(const Job &j) {
+  pthread_t thread;
+  Job *late = (Job *)malloc(sizeof j);
+  *late = j;
+  if (pthread_create(&thread, nullptr, work_late, late)) return SYSTEM_ERROR;
+  pthread_detach(thread);
+  if (depth) in_progress = 1;
+  return IN_PROGRESS;
 }
 
 Result run(const Job &j) {
@@ -181,7 +221,7 @@ Result run(const Job &j) {
   Job own = j;
   work(&own);
   cu.use(context);
-  return SUCCESS;
+  return gone() ? REMOTE_ERROR : SUCCESS;
 }
 
 Result make(Comm *comm, int ranks, const UniqueId *id, int rank, const Config *config, int device) {
@@ -191,18 +231,13 @@ Result make(Comm *comm, int ranks, const UniqueId *id, int rank, const Config *c
   c->magic = COMM_MAGIC, c->rank = rank, c->ranks = ranks, c->id = *id, c->device = device;
   c->blocking = !config || config->blocking == NCCL_UNDEF || config->blocking;
   c->shared = share(id);
+  c->shared->device[rank] = device;
   c->state = IN_PROGRESS;
   *comm = c;
   Job j = {};
   j.comm = c;
   if (c->blocking) return run(j);
-  pthread_t thread;
-  Job *late = (Job *)malloc(sizeof j);
-  *late = j;
-  if (pthread_create(&thread, nullptr, work_late, late)) return SYSTEM_ERROR;
-  pthread_detach(thread);
-  if (depth) in_progress = 1;
-  return IN_PROGRESS;
+  return run_late(j);
 }
 
 // grown is the identity of the next communicator that is made of one.
@@ -219,11 +254,25 @@ int current() {
   return device;
 }
 
-Result checked(Comm c, const char *name, size_t count, int type, int op, int root) {
+}  // namespace
+
+#include "standin_nccl_connect.h"
+
+namespace {
+
+// Who is whom a call moves data to or from: an algorithm of all ranks, all of them each by each, or a rank.
+enum Who { WITH_ALL, EACH, ROOT, ONE };
+
+Result checked(Comm c, const char *name, size_t count, int type, int op, int root, Who who = WITH_ALL) {
   if (!c || c->magic != COMM_MAGIC) return INVALID_ARGUMENT;
   note(c->rank, "%s%s count=%zu type=%d op=%d root=%d", depth ? "(group) " : "", name, count, type, op, root);
   if (type < 0 || type > 11 || root >= c->ranks) return INVALID_ARGUMENT;
-  return __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) == IN_PROGRESS ? INVALID_USAGE : SUCCESS;
+  if (__atomic_load_n(&c->state, __ATOMIC_ACQUIRE) == IN_PROGRESS) return INVALID_USAGE;
+  const unsigned all = (1u << c->ranks) - 1, one = 1u << root;
+  const bool tree = !strcmp(name, "AllReduce") && count * sizes[type] < TREE_BELOW;
+  if (who == WITH_ALL) need(c, 1u << tree, 0);
+  else need(c, 0, who == EACH || (who == ROOT && root == c->rank) ? all : one);
+  return depth ? SUCCESS : connect_all();
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // The functions that the mock of NCCL exports.
 #pragma once
 
-API Result ncclGetVersion(int *version) { return *version = 22809, SUCCESS; }
+API Result ncclGetVersion(int *version) {
+  return *version = getenv("MSCCLC_FAKE_THREADS") ? 22703 : 22809, SUCCESS;
+}
 API const char *ncclGetErrorString(Result) { return "mock NCCL's text"; }
 API const char *ncclGetLastError(Comm) { return "mock NCCL's last error"; }
 API Result ncclGetUniqueId(UniqueId *id) {
@@ -22,12 +24,13 @@ API Result ncclGroupEnd() {
   pthread_t threads[64];
   for (int i = 0; i < count; i++) pthread_create(&threads[i], nullptr, work, &own[i]);
   for (int i = 0; i < count; i++) pthread_join(threads[i], nullptr);
+  if (const Result r = connect_all()) return r;
   const int late = in_progress;
   in_progress = 0;
-  return late ? IN_PROGRESS : SUCCESS;
+  return late ? IN_PROGRESS : count && gone() ? REMOTE_ERROR : SUCCESS;
 }
 API Result ncclGroupSimulateEnd(void *) {
-  depth = job_count = 0;
+  depth = job_count = needed_count = 0;
   return SUCCESS;
 }
 API Result ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId id, int rank, Config *config) {
@@ -60,7 +63,9 @@ API Result ncclCommSplit(Comm c, int color, int key, Comm *made, Config *) {
   *made = nullptr;
   Job j = {};
   j.kind = 1, j.from = c, j.made = made, j.color = color, j.key = key;
-  return run(j);
+  if (c->blocking || depth || !getenv("MSCCLC_FAKE_LATE_SPLIT")) return run(j);
+  c->state = IN_PROGRESS;
+  return run_late(j);
 }
 API Result ncclCommShrink(Comm c, int *without, int count, Comm *made, Config *, int flags) {
   note(c->rank, "CommShrink flags=%d", flags);
@@ -118,7 +123,11 @@ API Result ncclRedOpCreatePreMulSum(int *op, void *, int, int, Comm c) {
 }
 API Result ncclRedOpDestroy(int, Comm c) { return note(c->rank, "RedOpDestroy"), SUCCESS; }
 
+// standin_reduces counts the AllReduces of the thread.
+static __thread unsigned long long reduces;
+API unsigned long long standin_reduces() { return reduces; }
 API Result ncclAllReduce(const void *, void *, size_t n, int t, int op, Comm c, void *) {
+  reduces++;
   return checked(c, "AllReduce", n, t, op, 0);
 }
 API Result ncclReduceScatter(const void *, void *, size_t n, int t, int op, Comm c, void *) {
@@ -134,20 +143,21 @@ API Result ncclReduce(const void *, void *, size_t n, int t, int op, int root, C
   return checked(c, "Reduce", n, t, op, root);
 }
 API Result ncclAlltoAll(const void *, void *, size_t n, int t, Comm c, void *) {
-  return checked(c, "AlltoAll", n, t, 0, 0);
+  return checked(c, "AlltoAll", n, t, 0, 0, EACH);
 }
 API Result ncclGather(const void *, void *, size_t n, int t, int root, Comm c, void *) {
-  return checked(c, "Gather", n, t, 0, root);
+  return checked(c, "Gather", n, t, 0, root, ROOT);
 }
 API Result ncclScatter(const void *, void *, size_t n, int t, int root, Comm c, void *) {
-  return checked(c, "Scatter", n, t, 0, root);
+  return checked(c, "Scatter", n, t, 0, root, ROOT);
 }
 API Result ncclSend(const void *, size_t n, int t, int peer, Comm c, void *) {
-  return checked(c, "Send", n, t, 0, peer);
+  return checked(c, "Send", n, t, 0, peer, ONE);
 }
-API Result ncclRecv(void *, size_t n, int t, int peer, Comm c, void *) { return checked(c, "Recv", n, t, 0, peer); }
+API Result ncclRecv(void *, size_t n, int t, int peer, Comm c, void *) {
+  return checked(c, "Recv", n, t, 0, peer, ONE);
+}
 API Result ncclAllGather(const void *send, void *recv, size_t n, int t, Comm c, void *stream) {
-  static const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   if (const Result r = checked(c, "AllGather", n, t, 0, 0)) return r;
   Job j = {};
   j.kind = 2, j.comm = c, j.send = send, j.recv = recv, j.bytes = n * sizes[t], j.stream = stream;
@@ -156,6 +166,45 @@ API Result ncclAllGather(const void *send, void *recv, size_t n, int t, Comm c, 
   const Result end = ncclGroupEnd();
   return r ? r : end;
 }
+// Those with a configuration note it, and do what those without do.
+static void note_config(Comm c, const CollConfig *config) {
+  note(c->rank, "config max=%d algorithms=%s", config->max_ctas, config->algorithms ? config->algorithms : "");
+}
+API Result ncclAllReduceConfig(const void *send, void *recv, size_t n, int t, int op, Comm c, void *s,
+                               const CollConfig *config) {
+  note_config(c, config);
+  return ncclAllReduce(send, recv, n, t, op, c, s);
+}
+API Result ncclReduceScatterConfig(const void *send, void *recv, size_t n, int t, int op, Comm c, void *s,
+                                   const CollConfig *config) {
+  note_config(c, config);
+  return ncclReduceScatter(send, recv, n, t, op, c, s);
+}
+API Result ncclReduceConfig(const void *send, void *recv, size_t n, int t, int op, int root, Comm c, void *s,
+                            const CollConfig *config) {
+  note_config(c, config);
+  return ncclReduce(send, recv, n, t, op, root, c, s);
+}
+API Result ncclAllGatherConfig(const void *send, void *recv, size_t n, int t, Comm c, void *s,
+                               const CollConfig *config) {
+  note_config(c, config);
+  return ncclAllGather(send, recv, n, t, c, s);
+}
+API Result ncclAlltoAllConfig(const void *send, void *recv, size_t n, int t, Comm c, void *s,
+                              const CollConfig *config) {
+  note_config(c, config);
+  return ncclAlltoAll(send, recv, n, t, c, s);
+}
+#define ROOTED(name)                                                                                                  \
+  API Result nccl##name##Config(const void *send, void *recv, size_t n, int t, int root, Comm c, void *s,             \
+                                const CollConfig *config) {                                                           \
+    note_config(c, config);                                                                                           \
+    return nccl##name(send, recv, n, t, root, c, s);                                                                  \
+  }
+ROOTED(Broadcast)
+ROOTED(Gather)
+ROOTED(Scatter)
+
 API Result ncclPutSignal(const void *a, size_t b, int c, int d, void *e, size_t f, int g, int h, unsigned i, Comm comm,
                          void *s) {
   return note(-1, "PutSignal %llu %zu %d %d %llu %zu %d %d %u %llu %llu", (u64)a, b, c, d, (u64)e, f, g, h, i,

@@ -233,6 +233,21 @@ static void forget(Process *p) {
 static u32 resets;
 static unsigned char handles[MOST][MOST][2 * TRANSPORT_HANDLE];  // of a process, for another
 
+// Where the seed is odd, process 0 ends by exit(). heard waits for what it tells its peers.
+enum { LAUNCHES = 123 };
+static const u64 marks[COLUMNS] = {~0ull, 5};
+static bool heard(Process *p, const u32 *peers, u32 count) {
+  bool has = false;
+  for (u32 i = 0; i < count; i++) has |= peers[i] == 0;
+  while (has && !mscclc_net_exits(p->job) && !mscclc_net_state(p->job, &p->failure)) nap();
+  if (!has || !mscclc_net_exits(p->job)) return true;
+  u32 number = ~0u;
+  u64 got[COLUMNS];
+  const u64 launches = mscclc_net_exited(p->job, 0, &number, got, COLUMNS);
+  CHECK(number == 0 && launches == LAUNCHES && !memcmp(got, marks, sizeof got), "process %u exits with others", number);
+  return true;
+}
+
 static void *live(void *of) {
   Process *p = (Process *)of;
   u32 peers[MOST];
@@ -249,7 +264,9 @@ static void *live(void *of) {
     pthread_barrier_wait(&meeting);
     good = good && !mscclc_net_again(p->job, &p->failure) && play(p);
   }
-  mscclc_net_close(p->job, 3000000000u);
+  if (seed % 2) good = good && p->number && heard(p, peers, count);
+  if (seed % 2 && !p->number) mscclc_net_exit(p->job, LAUNCHES, marks, COLUMNS, 3000000000u);
+  else mscclc_net_close(p->job, 3000000000u);
   mscclc_net_proxy_end(p->proxy);
   return nullptr;
 }

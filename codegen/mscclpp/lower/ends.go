@@ -90,6 +90,9 @@ func (x *maker) reached(count [][peerTypes]int32) {
 					case ref.Rank != int32(r):
 						n := &count[r*len(x.items)+int(ref.Rank)][op.Type]
 						*n = max(*n, 1)
+						if len(items[i].puts) > 0 {
+							*n = max(*n, x.ways)
+						}
 					}
 				}
 			}
@@ -120,6 +123,12 @@ func (x *maker) channel(r int32, e flagUse, w int32) int32 {
 	return x.base[int(r)*len(x.items)+int(peer)][e.flag.channelType()] + e.flag.channels[e.n]*x.ways + w
 }
 
+// putChannel returns the number of rank r's port channel by which block w of those that share an operation puts packets
+// to a peer: the first.
+func (x *maker) putChannel(r, peer, w int32) int32 {
+	return x.base[int(r)*len(x.items)+int(peer)][ir.PortChannel] + w
+}
+
 // roomy reports whether no segment has more channels than a block has room for.
 func (x *maker) roomy(segments [][]segment) bool {
 	var seen [peerTypes][]int32 // of a rank's channel: 1 + the last segment that has it
@@ -133,14 +142,19 @@ func (x *maker) roomy(segments [][]segment) bool {
 			var count [peerTypes]int
 			for i := seg.first; i < seg.end; i++ {
 				it := &x.items[r][i]
-				for _, e := range it.ends {
-					if int(e.n) >= len(e.flag.channels) {
-						continue
-					}
-					if at := &seen[it.op.Type][x.channel(int32(r), e, 0)]; *at != int32(k)+1 {
+				note := func(channel int32) {
+					if at := &seen[it.op.Type][channel]; *at != int32(k)+1 {
 						*at = int32(k) + 1
 						count[it.op.Type]++
 					}
+				}
+				for _, e := range it.ends {
+					if int(e.n) < len(e.flag.channels) {
+						note(x.channel(int32(r), e, 0))
+					}
+				}
+				for _, peer := range it.puts {
+					note(x.putChannel(int32(r), peer, 0))
 				}
 			}
 			if max(count[ir.MemoryChannel], count[ir.PortChannel]) > mscclpp.MaxChannels {
@@ -175,7 +189,7 @@ func (x *maker) block(r int32, list []segment, k, w int32) []ir.ChannelOp {
 		if count++; it.meet {
 			count++
 		}
-		ends += len(it.ends)
+		ends += len(it.ends) + len(it.puts)
 	}
 	ops, ids := make([]ir.ChannelOp, 0, count), make([]int32, 0, ends)
 	sync := func(kind ir.ChannelOpKind, semaphore int32) {
@@ -203,7 +217,10 @@ func (x *maker) block(r int32, list []segment, k, w int32) []ir.ChannelOp {
 			}
 			ids = append(ids, x.channel(r, e, w))
 		}
-		if n := len(it.ends); n > 0 {
+		for _, peer := range it.puts {
+			ids = append(ids, x.putChannel(r, peer, w))
+		}
+		if n := len(it.ends) + len(it.puts); n > 0 {
 			op.Channels = ids[len(ids)-n : len(ids) : len(ids)]
 		}
 		if op.Kind >= ir.ChMove && x.ways > 1 {

@@ -118,7 +118,7 @@ func (x *maker) send(m *channelMove, src ir.ChannelRef) {
 	own(ir.SwitchChannel, slices.DeleteFunc(slices.Clone(m.to), packets))
 	own(ir.NoChannel, m.here)
 	own(ir.NoChannel, m.kept)
-	if len(m.putPackets) > 0 || slices.ContainsFunc(m.to, packets) {
+	if m.putPackets = x.putsToo(src, m.putPackets); len(m.putPackets) > 0 || slices.ContainsFunc(m.to, packets) {
 		packed := x.tempPackets(m.count)
 		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: one, Dsts: []ir.ChannelRef{packed}})
 		x.relay(m, packed)
@@ -133,10 +133,32 @@ func (x *maker) relay(m *channelMove, src ir.ChannelRef) {
 		}
 		return d.Packets
 	})
-	for _, d := range m.putPackets {
-		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.PortChannel, Srcs: []ir.ChannelRef{src}, Dsts: []ir.ChannelRef{d}},
-			x.behind(d.Rank, m.count))
+	for part := range slices.Chunk(m.putPackets, ir.OpChannels) {
+		puts := make([]int32, len(part))
+		for i, d := range part {
+			puts[i] = d.Rank
+		}
+		x.add(item{op: ir.ChannelOp{Kind: ir.ChMove, Type: ir.PortChannel, Srcs: []ir.ChannelRef{src},
+			Dsts: slices.Clone(part)}, puts: puts})
+		x.dirty = true
 	}
+}
+
+// putsToo has the last item, if it puts packets that were made of src, put them to more destinations. It returns those
+// for which there is no room.
+func (x *maker) putsToo(src ir.ChannelRef, dsts []ir.ChannelRef) []ir.ChannelRef {
+	list := x.items[x.own]
+	last := len(list) - 1
+	if x.meet || last < 1 || len(list[last].puts) == 0 || len(list[last-1].op.Srcs) != 1 ||
+		list[last-1].op.Srcs[0] != src || list[last-1].op.Dsts[0] != list[last].op.Srcs[0] {
+		return dsts
+	}
+	it := &list[last]
+	n := min(len(dsts), ir.OpChannels-len(it.puts))
+	for _, d := range dsts[:n] {
+		it.op.Dsts, it.puts = append(it.op.Dsts, d), append(it.puts, d.Rank)
+	}
+	return dsts[n:]
 }
 
 // forward passes packets on: to others first.

@@ -9,7 +9,7 @@ import (
 )
 
 // flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind
-// what they put.
+// what they put. Between nodes they always do.
 func (x *maker) flags() {
 	o, ported := x.p.OneSided, map[[2]int32]int32{}
 	x.flagged, x.ports = make([][]flag, len(o.Flags)), map[[2]int32]*flag{}
@@ -32,7 +32,11 @@ func (x *maker) flags() {
 					f.signalled++
 					signals++
 				case d.Via == ir.ViaPort && d.Rank != b.Rank:
-					ported[[2]int32{b.Rank, d.Rank}] += steps[k].Count
+					if pair := [2]int32{b.Rank, d.Rank}; d.Buf == ir.Packets {
+						ported[pair] += 0 // they come by themselves
+					} else {
+						ported[pair] += steps[k].Count
+					}
 				}
 			}
 		}
@@ -41,8 +45,9 @@ func (x *maker) flags() {
 	for _, f := range x.all {
 		n := int(f.signalled)
 		f.signals, f.channels, f.awaits, room = room[:n:n], room[n:2*n:2*n], room[2*n:2*n:3*n], room[3*n:]
-		if pair := [2]int32{f.from, f.to}; ported[pair] > 0 {
-			f.port = true
+		pair := [2]int32{f.from, f.to}
+		_, puts := ported[pair]
+		if f.port = puts || x.node != nil && x.node[f.from] != x.node[f.to]; f.port {
 			if x.ports[pair] == nil {
 				x.ports[pair] = f
 				f.puts = ported[pair]
@@ -92,10 +97,11 @@ func (x *maker) add(it item) {
 	x.items[x.own] = append(x.items[x.own], it)
 }
 
-// sync makes signals, or awaits, of a step's flags: those through memory and those through ports, so many at once as an
-// operation has threads for.
+// sync makes signals, or awaits, of a step's flags: those through ports and those through memory, so many at once as an
+// operation has threads for. Those through ports are first: they join the puts before them, and the last waits until
+// the port is done.
 func (x *maker) sync(s *ir.Step, flags []ir.Operand) {
-	for _, port := range []bool{false, true} {
+	for _, port := range []bool{true, false} {
 		it := item{op: ir.ChannelOp{Type: ir.MemoryChannel, Kind: ir.ChSignal}}
 		if port {
 			it.op.Type = ir.PortChannel

@@ -25,6 +25,10 @@ type Options struct {
 	// and proven where what is written relies on packets that one Move sends on and that several operations read: those
 	// sent tell of one of them.
 	Meeting bool
+
+	// Nodes is the node of each rank, or nil for one node. Ranks of different nodes signal through ports, and p's Moves
+	// reach each other's memory through ports (core.Options.Ports).
+	Nodes []int32
 }
 
 // Channels writes p, a one-sided program of one block a rank and one pass a launch, as operations that MSCCL++ has,
@@ -39,7 +43,8 @@ type Options struct {
 //   - segments (segments.go): a rank's operations as several blocks, one behind the other, where one has no room;
 //   - channels (ends.go): a flag is a channel, or one for each two blocks that signal it and await it.
 func Channels(p *ir.Program, opt Options) (*ir.ChannelProgram, error) {
-	x := &maker{p: p, ways: int32(max(opt.Instances, 1)), meeting: opt.Meeting, pipeline: opt.Pipeline}
+	x := &maker{p: p, ways: int32(max(opt.Instances, 1)), meeting: opt.Meeting, pipeline: opt.Pipeline,
+		node: opt.Nodes}
 	if err := x.check(); err != nil {
 		return nil, err
 	}
@@ -72,9 +77,10 @@ type maker struct {
 	ways  int32 // blocks that share an operation
 	found diag.List
 
-	meeting  bool  // Options.Meeting
-	pipeline int64 // Options.Pipeline
-	chunks   int32 // in a pipeline: of each operation
+	meeting  bool    // Options.Meeting
+	pipeline int64   // Options.Pipeline
+	node     []int32 // Options.Nodes
+	chunks   int32   // in a pipeline: of each operation
 
 	flagged [][]flag // by rank: its flags
 	all     []*flag  // those that are signalled, in the order of who does
@@ -105,6 +111,7 @@ type item struct {
 	op   ir.ChannelOp
 	meet bool      // the threads synchronise before it
 	ends []flagUse // whose channels it is on; of a signal, an await and a put through ports
+	puts []int32   // of a put of packets through ports, which no signal need tell of: the rank of each destination
 }
 
 // A flagUse is one signal of a flag.

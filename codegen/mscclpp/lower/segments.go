@@ -123,6 +123,12 @@ func (x *maker) take(l *load, it *item, meets bool) {
 			l.pending--
 		}
 	}
+	for _, peer := range it.puts {
+		if at := &x.peers[peer][ir.PortChannel]; *at != l.id {
+			*at = l.id
+			l.peers[ir.PortChannel]++
+		}
+	}
 	for _, list := range [2][]ir.ChannelRef{it.op.Srcs, it.op.Dsts} {
 		for _, r := range list {
 			if r.Rank == x.own || r.Rank == ir.AllRanks {

@@ -16,7 +16,7 @@ struct Sum32 {
   }
 };
 struct OneSum32 {
-  KD_CALL bool fold(const Strip &p, void *to) { return fold_strip<i32, Sum>(p, (i32 *)to); }
+  KD_CALL bool fold(const Strip &p, void *to) { return fold_strip<i32, Plainly<i32, Sum>>(p, (i32 *)to); }
 };
 #define HOST_FOLD Sum32
 #define HOST_TYPE OneSum32

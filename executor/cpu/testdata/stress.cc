@@ -31,7 +31,7 @@ typedef OneLanes<Units<i32>, RED_COUNT, Lines> OfLines;
 static const u32 BUNDLE = LANES;
 #else
 struct OneSum32 {
-  KD_CALL bool fold(const Strip &p, void *to) { return fold_strip<i32, Sum>(p, (i32 *)to); }
+  KD_CALL bool fold(const Strip &p, void *to) { return fold_strip<i32, Plainly<i32, Sum>>(p, (i32 *)to); }
 };
 typedef OneStrips<OneSum32> Moves;
 typedef Moves Copies;

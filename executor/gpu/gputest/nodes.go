@@ -274,7 +274,7 @@ func testNodesProcesses(t *testing.T, d Device) {
 
 // childNode runs its rank several times.
 func childNode(ctx context.Context, d Device, r role) error {
-	x, err := exchange.Join(ctx, r.Address, r.Index, r.Size)
+	x, err := exchange.Join(ctx, exchange.At(r.Address), r.Index, r.Size)
 	if err != nil {
 		return err
 	}

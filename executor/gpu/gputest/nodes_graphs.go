@@ -199,7 +199,7 @@ func hopping(t *testing.T, d Device, each int) time.Duration {
 
 // childNet measures the network of a job alone.
 func childNet(ctx context.Context, _ Device, r role) error {
-	x, err := exchange.Join(ctx, r.Address, r.Index, r.Size)
+	x, err := exchange.Join(ctx, exchange.At(r.Address), r.Index, r.Size)
 	if err != nil {
 		return err
 	}

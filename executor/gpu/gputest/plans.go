@@ -18,6 +18,7 @@ type rig struct {
 	streams []executor.Stream
 	memory  allocator // of buffers
 	skew    int       // elements before the data in the buffers of its jobs
+	edges   bool      // data is from the edges of the type
 	made    *data.Buffers
 }
 
@@ -25,7 +26,11 @@ type rig struct {
 // only from when it is made anew until it is put on the GPUs, and from when it is fetched until it is compared.
 func (r *rig) data(dt data.DType, op data.RedOp, elems int64) *data.Buffers {
 	if m := r.made; m == nil || m.DType != dt || m.RedOp != op || m.Geo.Elems != elems {
-		r.made = data.New(data.NewGeometry(r.plan.Program().Coll, elems, dt.Size()), dt, op,
+		make := data.New
+		if r.edges {
+			make = data.NewEdges
+		}
+		r.made = make(data.NewGeometry(r.plan.Program().Coll, elems, dt.Size()), dt, op,
 			uint64(elems)*31+uint64(dt)*7+uint64(op))
 	}
 	return r.made

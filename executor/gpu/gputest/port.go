@@ -181,7 +181,7 @@ func testPortProcesses(t *testing.T, _ Device) {
 }
 
 func childPortRank(ctx context.Context, d Device, r role) error {
-	x, err := exchange.Join(ctx, r.Address, r.Index, r.Size)
+	x, err := exchange.Join(ctx, exchange.At(r.Address), r.Index, r.Size)
 	if err != nil {
 		return err
 	}

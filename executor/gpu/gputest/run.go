@@ -16,7 +16,7 @@ var tests = []struct {
 	name string
 	run  func(*testing.T, Device)
 }{
-	{"Plans", testPlans}, {"Types", testTypes}, {"Few", testFew}, {"Unaligned", testUnaligned}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
+	{"Plans", testPlans}, {"Types", testTypes}, {"Numerics", testNumerics}, {"Few", testFew}, {"Unaligned", testUnaligned}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
 	{"Graphs", testGraphs}, {"ManyReplays", testManyReplays}, {"Scratch", testScratch}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 	{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
 	{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
@@ -42,7 +42,7 @@ func Run(t *testing.T, d Device) {
 
 // ofDrivers are the tests of what drivers differ in: their functions, their processes, and their errors.
 var ofDrivers = []string{"Graphs", "Streams", "Memory", "Processes", "ProcessDies", "Mapped", "ProcessesMapped",
-	"EachCallFails", "Fault", "Timeout", "Trace", "TraceTwo", "Lanes", "LanesMemory", "Port", "PortProcesses", "PortFails", "Room", "Types",
+	"EachCallFails", "Fault", "Timeout", "Trace", "TraceTwo", "Lanes", "LanesMemory", "Port", "PortProcesses", "PortFails", "Room", "Types", "Numerics",
 	"NodesGraphs", "NodesProcesses"}
 
 // smoke reports whether only these tests run, and one in eight of the others.
@@ -164,6 +164,41 @@ func testTypes(t *testing.T, d Device) {
 	}
 }
 
+// numericShapes are programs that add inputs in different ways: at once, and along a ring or a tree that forwards
+// partial sums; from the input, from scratch, from packets, and from the output of a call in place.
+func numericShapes() []shape {
+	return append(both(
+		ranked("allreduce/ring", 3, ir.LL, false), ranked("allreduce/ring", 5, ir.Simple, true),
+		ranked("allreduce/allpairs", 3, ir.Simple, true), ranked("allreduce/allpairs", 7, ir.LL, false),
+		ranked("allreduce/recursive_doubling", 4, ir.Simple, false), ranked("allreduce/double_binary_tree", 6, ir.LL, true),
+		ranked("allreduce/allpairs_onestep", 3, ir.LL128, false), ranked("reducescatter/ring", 3, ir.Simple, false),
+		ranked("reduce/chain", 4, ir.LL, false)), ranked("allreduce/switch", 3, ir.Simple, false))
+}
+
+// testNumerics runs every type with every reduction on numbers from the edges of the type: no average of finite numbers
+// may be infinite, and a number wins over NaN. A switch's operands are read rank by rank.
+func testNumerics(t *testing.T, d Device) {
+	list := numericShapes()
+	for i, p := range mustPrograms(t, list) {
+		t.Run(list[i].String(), func(t *testing.T) {
+			r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+			r.edges = true
+			for dt := range data.NumDTypes {
+				for op := range data.NumRedOps {
+					if !d.takes(int(dt)*int(data.NumRedOps) + int(op) + i) {
+						continue
+					}
+					for _, elems := range []int64{1003, 96 * 64} { // element by element, and aligned
+						if err := r.once(soon(t), dt, op, elems*int64(p.Coll.Chunks), nil); err != nil {
+							t.Errorf("%v %v: %v", dt, op, err)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
 // testManyRanks runs more ranks than a launch has rows for, and tables that a launch has no
 // room for.
 func testManyRanks(t *testing.T, d Device) {
@@ -195,10 +230,10 @@ func testLoaded(t *testing.T, d Device) {
 }
 
 // ofHosts are the tests of what any device of plans must do, GPUs or not.
-var ofHosts = []string{"Plans", "Types", "Unaligned", "Random", "Order", "ManyRanks", "Loaded", "Graphs", "ManyReplays",
-	"Scratch", "Streams", "TwoPlans", "WrongOrder", "LateRank", "CutShort", "WaitInGraph", "Processes", "ProcessLate",
-	"ProcessDies", "Timeout", "Cancel", "Trace", "TraceTwo", "Port", "PortGraphs", "OnePass", "IdleRank", "Sizes",
-	"Repeated"}
+var ofHosts = []string{"Plans", "Types", "Numerics", "Unaligned", "Random", "Order", "ManyRanks", "Loaded", "Graphs",
+	"ManyReplays", "Scratch", "Streams", "TwoPlans", "WrongOrder", "LateRank", "CutShort", "WaitInGraph", "Processes",
+	"ProcessLate", "ProcessDies", "Timeout", "Cancel", "Trace", "TraceTwo", "Port", "PortGraphs", "OnePass", "IdleRank",
+	"Sizes", "Repeated"}
 
 // hosted reports whether what is tested is the host.
 func (d Device) hosted() bool { return d.Name == "cpu" }

@@ -154,12 +154,6 @@ int do_query(void *stream) {
   return s->left && !d->fault ? NOT_READY : (int)d->fault;
 }
 
-int do_capture_mode(int *mode) {
-  static thread_local int own = 0;
-  if (*mode < 0 || *mode > 2) return INVALID_VALUE;
-  return std::swap(own, *mode), OK;
-}
-
 int do_host_alloc(void **p, size_t bytes, unsigned flags) {
   enum { MAPPED = 2 };
   NEED(flags & MAPPED);
@@ -220,6 +214,7 @@ int do_function(void **function, void *module, const char *name) {
                                                        {"mscclc_trace_ll", TWO_LL},
                                                        {"mscclc_trace_ll128", TWO_LL128},
                                                        {"mscclc_onesided_sum", ONE_SUM},
+                                                       {"mscclc_onesided_avg", ONE_AVG},
                                                        {"mscclc_onesided_copy", ONE_COPY},
                                                        {"mscclc_few_sum", FEW_SUM},
                                                        {"mscclc_few_copy", FEW_COPY},

@@ -19,7 +19,7 @@ struct gpu_handle {
   if (const int fault = d->fault) return fault
 #define STREAM                     \
   CONTEXT;                         \
-  Stream *s = (Stream *)stream;    \
+  Stream *s = stream_of(d, stream); \
   if (!s || s->device != d) return INVALID_HANDLE
 
 const char *text_of(int code);
@@ -71,6 +71,7 @@ int do_noted_end(void *graph);
 int do_graph(void *executable, void *stream);
 int do_graph_end(void *executable);
 int do_capture_mode(int *mode);
+int while_capturing();
 int do_host_alloc(void **p, size_t bytes, unsigned flags);
 int do_pin(void *p, size_t bytes, unsigned flags);
 int do_pin_address(u64 *address, void *p);

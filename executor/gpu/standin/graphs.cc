@@ -2,6 +2,7 @@
 // that could be next, the one that was captured last.
 #include "calls.h"
 
+#include <pthread.h>
 #include <time.h>
 
 namespace {
@@ -72,6 +73,16 @@ bool joined(const Graph &g) {
   return true;
 }
 
+// Captures that go on, by the number of their graph: with their mode, and the thread that began them.
+enum { GLOBAL = 0, RELAXED = 2 };
+struct Going {
+  int mode;
+  pthread_t thread;
+};
+std::mutex going_mu;
+std::map<u64, Going> going;
+thread_local int own_mode = GLOBAL;
+
 void *handle_of(size_t node) { return (void *)(node + 1); }
 bool is_node(const Graph *g, const void *handle) { return handle && (size_t)handle <= g->nodes.size(); }
 
@@ -138,13 +149,32 @@ int do_elapsed(float *ms, void *begin, void *end) {
   return *ms = (float)(b->at_ms - a->at_ms), OK;
 }
 
-int do_capture(void *stream, int) {
+int do_capture_mode(int *mode) {
+  if (*mode < GLOBAL || *mode > RELAXED) return INVALID_VALUE;
+  return std::swap(own_mode, *mode), OK;
+}
+// while_capturing says whether the calling thread may make a call that is unsafe during captures. A thread that is not
+// relaxed may not during a capture of its own that is not, nor, where it is global, during a global one of another.
+int while_capturing() {
+  if (own_mode == RELAXED) return OK;
+  Lock l(going_mu);
+  for (const auto &c : going) {
+    const bool own = pthread_equal(c.second.thread, pthread_self());
+    if (own ? c.second.mode != RELAXED : c.second.mode == GLOBAL && own_mode == GLOBAL) return CAPTURE_UNSUPPORTED;
+  }
+  return OK;
+}
+
+int do_capture(void *stream, int mode) {
   static std::atomic<u64> numbers;
   STREAM;
+  NEED(mode >= GLOBAL && mode <= RELAXED);
   Lock l(s->mu);
-  if (s->capture) return CAPTURE_UNSUPPORTED;
+  if (s->capture || !stream) return CAPTURE_UNSUPPORTED;
   s->capture = new Graph{++numbers, {}, {s}, s};
   s->behind.clear();
+  Lock all(going_mu);
+  going[s->capture->number] = {mode, pthread_self()};
   return OK;
 }
 int do_capturing(void *stream, int *status, u64 *number, void **graph, void ***nodes, size_t *count) {
@@ -166,6 +196,10 @@ int do_capture_end(void *stream, void **graph) {
   Graph *g = s->capture;
   if (!g || g->origin != s) return INVALID_VALUE;
   const bool whole = joined(*g);
+  {
+    Lock all(going_mu);
+    going.erase(g->number);
+  }
   for (Stream *of : g->streams) {
     Lock l(of->mu);
     of->capture = nullptr;

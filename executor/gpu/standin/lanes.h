@@ -28,6 +28,7 @@ template <class Lanes> void lanes_of(const char *params, u32 block, u32 column) 
       case TWO_SIMPLE: return interpret<SimpleLanes, Units<T>>(two, block);                          \
       case TWO_LL: return interpret<LLLanes, Units<T>>(two, block);                                  \
       case ONE_SUM: return lanes_of<OneLanes<Units<T>, RED_SUM>>(params, block, column);             \
+      case ONE_AVG: return lanes_of<OneLanes<Units<T>, RED_AVG>>(params, block, column);             \
       case ONE_COPY: return lanes_of<OneLanes<Units<T>, COPIES>>(params, block, column);             \
       case ONE_LINES: return lanes_of<OneLanes<Units<T>, RED_COUNT, Lines>>(params, block, column);  \
       case FEW_SUM: return run_few<FewPairs<Units<T>, RED_SUM>>(few, column);                        \

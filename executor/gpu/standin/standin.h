@@ -41,6 +41,7 @@ struct Device {
   u32 running = 0;         // threads' worth of blocks that run
   std::set<int> peers;     // whose memory it may access
   std::vector<struct Stream *> streams;
+  struct Stream *null = nullptr;  // the stream that has no name, once it is used
 };
 std::vector<Device *> &devices();
 Device *&current();  // of the calling thread
@@ -76,6 +77,7 @@ struct Stream {
   std::set<size_t> behind;  // nodes that what is captured next depends on
 };
 Stream *new_stream(Device *d);
+Stream *stream_of(Device *d, void *stream);  // that is named, or d's null stream
 int enqueue(Stream *s, Task t);  // once there is room in the queue; or notes it in the graph that is being captured
 void capture_node(Stream *s, std::function<Task()> begin);  // of a stream that is captured and locked
 void drain(Stream *s);
@@ -99,6 +101,7 @@ enum Entry {
   TWO_LL128,
   ONE_ANY,
   ONE_SUM,
+  ONE_AVG,
   ONE_COPY,
   ONE_LINES,
   FEW_SUM,

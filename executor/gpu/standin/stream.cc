@@ -56,6 +56,14 @@ Stream *new_stream(Device *d) {
   return s;
 }
 
+Stream *stream_of(Device *d, void *stream) {
+  static std::mutex making;
+  if (stream) return (Stream *)stream;
+  Lock l(making);
+  if (!d->null) d->null = new_stream(d);
+  return d->null;
+}
+
 int enqueue(Stream *s, Task t) {
   Lock l(s->mu);
   s->changed.wait(l, [s] { return s->ended || s->capture || s->left < QUEUE; });

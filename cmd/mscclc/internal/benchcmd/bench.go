@@ -19,12 +19,15 @@ import (
 
 type benchFlags struct {
 	compiling.Flags
+	testsFlags
 	device       string
 	begin, end   string
 	factor       int64
 	dtype, redop string
 	by           string
 	ranks, root  int
+	rootText     string // of --root
+	allRoots     bool
 	nodes        int // that --nodes says
 	place        string
 	iters        int
@@ -54,7 +57,7 @@ type benchFlags struct {
 func Command(a *cli.App) *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "bench FILE|COLLECTIVE [FILE...]",
+		Use:   "bench FILE...|COLLECTIVE [FILE...]",
 		Short: "Measure an algorithm, a program or a collective, as nccl-tests does, and NCCL beside it",
 		Long: `Measure an algorithm, a program, or a COLLECTIVE: allreduce, allgather, reducescatter, alltoall, broadcast,
 reduce, sendrecv and so on. An algorithm is compiled first.
@@ -64,8 +67,9 @@ devices, or else by simulation (mscclc simulate) on the machine that has such de
 H200s behind one switch. The simulation chooses the program of least latency, the time of one call alone. With --by
 interval it chooses by the time that is printed here, of calls one after the other.
 
-Rows and columns are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e, each -f
-times the one before, out of place and in place. N/A means that there is no program for the size. Each operation first
+Rows, columns and arguments are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e,
+each -f times the one before or -i bytes above it, out of place and in place. Behind size 0 comes 1. --dtype, --op and
+--root take all. N/A means that there is no program for the size. Each operation first
 runs once on random data, and every element of every output is compared: integers exactly, floats within the error bound
 of the reduction. Then it is timed. A replay is many launches in one CUDA graph; the time is that of one launch on the
 slowest rank, as the median of --replays. The last replay runs once more on other data, and every element is compared
@@ -77,6 +81,9 @@ replays alternate with ours. NCCL is launched from graphs and one by one, and th
 as fast ours is. NCCL's environment is not changed.
 
 --vs two, with --sided lowered, measures a two-sided program as it is beside what it is lowered to, in the same way.
+
+Of a COLLECTIVE with --target mscclpp, execution plans of MSCCL++ are measured on mscclc's executor: for each size the
+one that mscclc select --target mscclpp names. N/A means that no plan's chunks divide the size.
 
 --tune measures the catalog's variants, finds how many CTAs they run best with, and writes a table to -o. Entries of
 other devices, ranks, collectives and placements that are in the file stay. --table FILE then chooses by it. A table
@@ -100,6 +107,8 @@ Beside a COLLECTIVE, ` + choosing.OwnUsage + `
 --tune and --judge measure all of them, and a table may name them. Where no --table has a variant, the simulation
 chooses among them and the catalog, since the tables that mscclc has were measured without them.
 
+Several FILEs without a COLLECTIVE are measured one after the other, and their times printed side by side.
+
 --online N measures the four variants of each size that rank highest during the first N calls, and runs the fastest of
 them in all later calls, as a program can ask of package algorithms/choose (Online). Ranks in several processes keep the
 same variant.
@@ -111,14 +120,16 @@ per line.
 
 One process drives all GPUs, with a thread for each. --procs N starts N processes with one rank each instead. bench also
 reads the variables of mpirun, torchrun and srun (OMPI_COMM_WORLD_RANK, RANK, SLURM_PROCID and so on). Rank 0 then
-listens at MASTER_ADDR and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401. On the CPU, the
-processes of one machine share memory, and with --ranks a process may have several ranks.`,
+listens at MASTER_ADDR (or 127.0.0.1), at the port above MASTER_PORT or at one that follows from the launcher's name of
+the job. MSCCLC_SECRET keeps strangers out. On the CPU, the processes of one machine share memory, and with --ranks a
+process may have several ranks.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
   mscclc bench allgather --device cuda --tune -o h200.table
   mscclc bench allgather --device cuda --tune --staged --ctas 32 --procs 4 --vs nccl -o h200.rules
   mscclc bench allreduce --device cuda --procs 4 --online 3
   mscclc bench allreduce --device cuda --judge -o times.jsonl
   mscclc bench allreduce ring.mscl --device cuda --tune -o mine.table
+  mscclc bench ring.mscl allreduce/allpairs -b 64K -e 16M
   mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
   mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
 		Args: cli.AtLeast(1, "a file or a collective to measure"),
@@ -126,24 +137,26 @@ processes of one machine share memory, and with --ranks a process may have sever
 			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			defer context.AfterFunc(ctx, func() { abandon(a) })()
+			f.dropParallel(cmd.Flags().Lookup("param"))
 			f.arguments = processes.Arguments(args, cmd.Flags())
 			return benchArg(ctx, a, cli.Collective(args[0]), args[1:], &f)
 		},
 	}
 	flags := cmd.Flags()
+	f.testsFlags.flags(flags)
 	f.AddFlags(flags, "program")
 	f.Sided, flags.Lookup("sided").DefValue = "one", "one"
 	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(devices.Names()), devices.Names())
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "", "the last size: `N` bytes (default 1G, on the CPU 1M)")
-	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
+	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before; 0 and 1 are for -i")
 	cli.DtypeFlag(flags, &f.dtype, "d", "bf16")
 	cli.WordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+cli.List(data.RedOps[:]), data.RedOps[:])
 	flags.IntVarP(&f.ranks, "ranks", "g", 0,
 		"run on `N` ranks (default: the GPUs that there are; on the CPU 4; for a file its own)")
 	flags.IntP("check", "c", 1, "taken as nccl-tests takes it: bench compares every element, whatever `N` is")
 	f.AddNodes(flags, "compile FILE, or choose by --table,")
-	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
+	flags.StringVarP(&f.rootText, "root", "r", "0", "a collective's root `N`, of those that have one; all or -1 is each in turn")
 	cli.ByFlag(flags, &f.by, "where no table has a variant, the simulation chooses")
 	cli.WordFlag(flags, &f.place, "place", "", "both", "measure calls of `PLACE`: out (of place), in (place) or both",
 		placeNames)
@@ -180,12 +193,17 @@ processes of one machine share memory, and with --ranks a process may have sever
 	flags.StringVar(&f.arena, "arena", "32M",
 		"use up to `N` bytes of a rank's memory for the programs of a collective (--tune --staged)")
 	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each, or on the CPU with several")
-	flags.DurationVar(&f.wait, "timeout", 20*time.Second, "give up when a step waits longer")
+	f.wait = 20 * time.Second
+	flags.VarP(wait{&f.wait}, "timeout", "T", "give up when a step waits longer: a time, or seconds")
 	return cmd
 }
 
 // benchArg measures what arg names.
 func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *benchFlags) error {
+	arg, files, err := filesOf(arg, files)
+	if err != nil {
+		return err
+	}
 	arg = a.About(arg)
 	job, err := processes.Of(os.Getenv)
 	if err != nil {
@@ -197,7 +215,17 @@ func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *be
 
 // benchIn is benchArg in a job, or in a process alone, where job is nil.
 func benchIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, files []string, f *benchFlags) error {
-	outputs := cli.Named{"--plot": f.plot, "-o": f.out}
+	count := 1
+	if job != nil {
+		count = job.Size
+	}
+	if err := f.meant(count); err != nil {
+		return err
+	}
+	if len(files) > 0 && !measuresCollective(arg) {
+		return benchFiles(ctx, a, job, append([]string{arg}, files...), f)
+	}
+	outputs := cli.Named{"--plot": f.plot, "-o": f.out, "-J": f.document}
 	if job != nil && job.Index > 0 { // the first process writes them, maybe on another machine
 		outputs = nil
 	}

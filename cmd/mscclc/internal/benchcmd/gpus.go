@@ -42,11 +42,15 @@ func (p *benchPlan) count(job *processes.Job) (int, error) {
 
 // calls returns what may be measured.
 func (w *benchWorld) calls() (list []*bench.Call) {
-	for _, bytes := range w.sizes {
-		for _, inplace := range [2]bool{false, true} {
-			c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
-			c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
-			list = append(list, c)
+	for _, of := range w.cases() {
+		coll := *w.coll
+		coll.Root = of.root
+		for _, bytes := range w.sizes {
+			for _, inplace := range [2]bool{false, true} {
+				c := &bench.Call{Coll: bench.Whole(&coll, inplace), DType: of.dtype, RedOp: of.redop, Unalign: w.unalign}
+				c.Elems = data.PieceElems(c.Coll, bytes, of.dtype)
+				list = append(list, c)
+			}
 		}
 	}
 	return list
@@ -58,8 +62,9 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 	if gpus == nil {
 		return w.openHost(check)
 	}
-	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check},
-		Calls: w.calls()}
+	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait,
+		Plan:  executor.PlanOptions{Check: check, Connect: w.wait},
+		Calls: w.calls(), NullStream: w.nullStream()}
 	if job != nil {
 		cpu := devices.GPUs[w.device] == nil
 		if job.Size > w.coll.Ranks || job.Size < w.coll.Ranks && !cpu {

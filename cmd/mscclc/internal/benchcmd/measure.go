@@ -2,6 +2,7 @@ package benchcmd
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"time"
@@ -19,7 +20,8 @@ func (w *benchWorld) report() *bench.Report {
 	if w.exchange != nil {
 		processes = w.exchange.Size()
 	}
-	return &bench.Report{Coll: bench.Whole(w.coll, false), DType: w.dtype, RedOp: w.redop, Algo: w.algo,
+	return &bench.Report{Coll: bench.Whole(w.coll, false), Algo: w.algo, Step: w.stepBytes, Unalign: w.unalign,
+		CPUTime: w.cpuTime > 0, Spread: w.spread > 0, Skip: w.skip, Stamps: w.stamps > 0,
 		Device: w.site.Name(), Driver: w.site.Driver(), Devices: w.site.Devices(), NCCL: w.nccl, NCCLPath: w.ncclPath,
 		MinBytes: w.sizes[0], MaxBytes: w.sizes[len(w.sizes)-1], Factor: w.factor, Measuring: w.measuring,
 		Processes: processes, Beside: w.beside()}
@@ -29,6 +31,7 @@ func (w *benchWorld) report() *bench.Report {
 func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	start := time.Now()
 	r := w.report()
+	w.result = r
 	lines := io.Writer(a.Stdout)
 	if a.JSON || !w.first {
 		lines = io.Discard
@@ -39,32 +42,21 @@ func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	if w.first && !w.named {
 		sizing.NoteOutside(a, a.File, w.anyGiven(), w.sizes)
 	}
+	if w.first {
+		w.note(a)
+	}
 	r.Header(lines)
-	bar := a.Progress(len(w.sizes), "bench")
+	bar := a.Progress(len(w.sizes)*len(w.cases())*max(w.cycles, 1), "bench")
 	w.bar = bar
 	stop := bar.Watch()
-	worst, failed := cli.ExitGood, error(nil)
-	measured := false
-	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple,
-		Rivals: w.rivals, Measuring: w.measuring,
-		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, a, bytes, inplace) },
-		Row: func(row *bench.Row) {
-			bar.Over(func() { r.WriteRow(lines, row) })
-			bar.Step()
-			for _, p := range []*bench.Result{row.OutOfPlace, row.InPlace} {
-				measured = measured || p != nil
-				if p != nil && p.Err != nil {
-					failed = w.Nodes.Hinted(devices.Impossible(p.Err), func() []int { return w.node })
-					worst = max(worst, cli.ExitCode(cli.Problems(failed)))
-				}
-			}
-		}}
-	err := job.Run(ctx, r)
+	m := &measurement{world: w, app: a, report: r, lines: lines}
+	err := m.cycles(ctx)
 	stop()
 	if err != nil {
 		return err
 	}
-	if !measured {
+	worst, failed := m.worst, m.failed
+	if !m.measured {
 		return cli.Usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
 	}
 	r.Footer(lines)
@@ -73,10 +65,10 @@ func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 			return err
 		}
 	}
-	if a.JSON && w.first {
+	if w.first && (a.JSON || w.document != "") {
 		doc := r.Document(cli.Schema, os.Args, start, time.Now())
 		doc.Notes = a.Notes.List().Notes
-		if err := a.WriteJSON(doc); err != nil {
+		if err := w.writeDocument(a, doc); err != nil {
 			return err
 		}
 	}
@@ -91,4 +83,82 @@ func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 		return cli.ReportedError{Code: cli.ExitInput}
 	}
 	return nil
+}
+
+// writeDocument writes the document of a report to where it is asked for.
+func (w *benchWorld) writeDocument(a *cli.App, doc *bench.Document) error {
+	if w.document != "" {
+		err := a.WriteTo(w.document, func(out io.Writer) error {
+			e := json.NewEncoder(out)
+			e.SetIndent("", "  ")
+			return e.Encode(doc)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !a.JSON {
+		return nil
+	}
+	return a.WriteJSON(doc)
+}
+
+// A measurement is a run of measureAll.
+type measurement struct {
+	world    *benchWorld
+	app      *cli.App
+	report   *bench.Report
+	lines    io.Writer
+	measured bool  // some row has a time
+	worst    int   // exit code
+	failed   error // what a row failed with
+}
+
+// cycles measures all cases as often as -N says.
+func (m *measurement) cycles(ctx context.Context) error {
+	w := m.world
+	cases, sizes := w.cases(), w.sizes
+	for cycle := 0; w.cycles == 0 || cycle < w.cycles; cycle++ {
+		if w.cycles == 0 {
+			m.report.Rows = nil
+		}
+		for _, c := range cases {
+			w.use(c)
+			w.sizes = sizes
+			kept, err := w.withData(c.dtype)
+			if err != nil {
+				continue // another type has data
+			}
+			w.sizes = kept
+			if err := m.one(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	w.sizes = sizes
+	return nil
+}
+
+// one measures what w uses.
+func (m *measurement) one(ctx context.Context) error {
+	w := m.world
+	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple,
+		Rivals: w.rivals, Unalign: w.unalign, Measuring: w.measuring,
+		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, m.app, bytes, inplace) },
+		Row:  m.row}
+	return job.Run(ctx, m.report)
+}
+
+// row prints a row, and notes how it went.
+func (m *measurement) row(row *bench.Row) {
+	w := m.world
+	w.bar.Over(func() { m.report.WriteRow(m.lines, row) })
+	w.bar.Step()
+	for _, p := range []*bench.Result{row.OutOfPlace, row.InPlace} {
+		m.measured = m.measured || p != nil
+		if p != nil && p.Err != nil {
+			m.failed = w.Nodes.Hinted(devices.Impossible(p.Err), func() []int { return w.node })
+			m.worst = max(m.worst, cli.ExitCode(cli.Problems(m.failed)))
+		}
+	}
 }

@@ -2,7 +2,6 @@ package benchcmd
 
 import (
 	"cmp"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/bundle"
+	"mscclc/bundle/limits"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
@@ -30,9 +30,12 @@ type benchPlan struct {
 	*benchFlags
 	kind      ir.Kind // of a collective that is named
 	named     bool
-	dtype     data.DType
+	dtypes    []data.DType // all that are measured, and reductions
+	redops    []data.RedOp
+	dtype     data.DType // the one that is measured now
 	redop     data.RedOp
 	sizes     []int64
+	stepBytes int64           // -i's, or 0
 	figure    simulate.Figure // --by's
 	tileBytes int64
 	// arenaBytes is --arena.
@@ -44,30 +47,31 @@ type benchPlan struct {
 	measured   *bundle.Measured // of --rules, or nil
 }
 
+// measuresCollective reports whether arg is a collective, and no file.
+func measuresCollective(arg string) bool { return !cli.Exists(arg) && choose.IsCollective(arg) }
+
 func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, error) {
 	p := &benchPlan{benchFlags: f}
-	var ok bool
-	if p.dtype, ok = data.DTypeByName(f.dtype); !ok {
-		return nil, cli.Unknown("type", f.dtype, cli.DtypeNames())
+	err := p.parseTypes()
+	if err != nil {
+		return nil, err
 	}
-	if p.redop, ok = data.RedOpByName(f.redop); !ok {
-		return nil, cli.Unknown("reduction", f.redop, data.RedOps[:])
-	}
-	var err error
 	if p.figure, err = cli.FigureOf(f.by); err != nil {
 		return nil, err
 	}
 	if f.tune { // which measures intervals
 		p.figure = simulate.Interval
 	}
-	if _, err := os.Stat(arg); err != nil && choose.IsCollective(arg) {
+	if p.named = measuresCollective(arg); p.named {
 		p.kind, _ = ir.KindByName(arg)
-		p.named = true
-	} else if of := cli.AlgorithmsOf(arg); err != nil && len(of) > 0 {
-		return nil, cli.Usagef("%q is a custom collective, which has no size that bench could go by: mscclc run %s runs one. bench has %s", arg, of[0], cli.List(cli.CollectiveNames()))
+	} else if of := cli.AlgorithmsOf(arg); !cli.Exists(arg) && len(of) > 0 {
+		return nil, cli.Usagef("%q is a folder of custom collectives: mscclc bench %s measures one. bench has %s", arg, of[0], cli.List(cli.CollectiveNames()))
 	}
 	if !p.named && f.ranks > 0 {
 		f.RanksSetting = "ranks=" + strconv.Itoa(f.ranks)
+	}
+	if !p.named && f.OneGiven("root") != "" {
+		f.RootSetting = "root=" + strconv.Itoa(f.root)
 	}
 	if f.nodes, err = f.Nodes.Count(); err != nil {
 		return nil, err
@@ -99,15 +103,15 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	} else if err := cli.From("arena", p.arenaBytes, 1); err != nil {
 		return nil, err
 	}
-	if !p.named && len(files) > 0 {
-		return nil, choosing.FilesBeside("bench", arg)
-	}
 	if err := f.check(p, first, last); err != nil {
 		return nil, err
 	}
-	p.sizes = bench.Sizes(first, last, f.factor)
+	if p.sizes, p.stepBytes, err = f.sizesOf(first, last); err != nil {
+		return nil, err
+	}
 	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length,
 		Plain: f.noGraph}
+	f.testsFlags.measuring(f, &p.measuring)
 	if p.own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
 		return nil, err
 	}
@@ -125,7 +129,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	if devices.Table[f.device] == nil {
 		return cli.Unknown("device", f.device, devices.Names())
 	}
-	if err := cmp.Or(cli.CheckSizes(first, last, f.factor), f.below()); err != nil {
+	if err := cmp.Or(f.checkSizes(first, last), f.below(), f.testsFlags.check(f)); err != nil {
 		return err
 	}
 	switch {
@@ -154,8 +158,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--tune-time goes with --tune, without --staged and --windows, and takes a time from 0 on")
 	case f.wrongOutput() != nil:
 		return f.wrongOutput()
-	case !p.named && f.root > 0:
-		return cli.Usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
+	case !p.named && f.allRoots:
+		return cli.Usagef("--root all is of a collective; an algorithm takes --root N where it has a parameter root")
 	case f.checkRules(p.named, p.kind) != nil:
 		return f.checkRules(p.named, p.kind)
 	case f.tune && f.forRules():
@@ -168,8 +172,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--tune measures all variants and takes no --table; it keeps what the file of -o has")
 	case f.tune && f.vs != "":
 		return cli.Usagef("--tune measures the catalog's variants, and takes no --vs; --tune --staged measures NCCL beside")
-	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
-		return cli.Usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
+	case f.threads > limits.Threads || f.threads%limits.Warp != 0:
+		return cli.Usagef("--threads takes a multiple of %d up to %d", limits.Warp, limits.Threads)
 	case f.threads > 0 && devices.GPUs[f.device] == nil:
 		return cli.Usagef("--threads are a GPU's, and --device is %s", f.device)
 	case f.tune && f.plot != "":
@@ -180,10 +184,41 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--table chooses variants of a collective, not of a file")
 	case f.ncclFlag != "" && f.vs != "nccl":
 		return cli.Usagef("--nccl is where --vs nccl finds it")
+	case p.plans() && f.chosenOtherwise() != "":
+		return cli.Usagef("the fastest plans of MSCCL++ are chosen by simulation, and have the thread blocks that they name: "+
+			"--target mscclpp does not go with %s", f.chosenOtherwise()).Hint(
+			"mscclc bench ALGORITHM --target mscclpp measures one plan")
+	case p.plans():
+		return f.ChosenOnly("--ranks, --root, --place and the like", "import-path", "limit", "target")
 	case p.named:
 		return f.ChosenOnly("--ranks, --root, --place and the like", "import-path", "limit", "staged", "nodes")
 	}
 	return nil
+}
+
+// plans reports whether a collective is measured by execution plans of MSCCL++.
+func (p *benchPlan) plans() bool { return p.named && p.Target == "mscclpp" }
+
+// chosenOtherwise names a flag that is given and says how variants are chosen or launched, which plans have no use for,
+// or "".
+func (f *benchFlags) chosenOtherwise() string {
+	return f.OneGiven("tune", "judge", "online", "rules", "staged", "windows", "table", "ctas", "columns", "threads", "tile",
+		"nodes")
+}
+
+// checkSizes says what sizes make no sense. Size 0 is one where no program is searched for.
+func (f *benchFlags) checkSizes(first, last int64) error {
+	least, factor := int64(0), f.factor
+	if f.tune || f.judge || f.online > 0 || f.rules != "" {
+		least = 1
+	}
+	if factor == 0 || factor == 1 { // the sizes go by steps
+		factor = 2
+	}
+	if first < least {
+		return cli.CheckSizes(first, last, factor)
+	}
+	return cli.CheckSizes(max(first, 1), max(last, 1), factor)
 }
 
 // checkStaged says what does not go with --tune --staged.
@@ -210,7 +245,7 @@ func (f *benchFlags) below() error {
 	}
 	return cmp.Or(cli.From("iters", f.iters, 0), cli.From("warmup", f.warmup, 0), cli.From("replays", f.replays, 1),
 		cli.From("replay-time", f.length, 1), cli.From("timeout", f.wait, time.Millisecond),
-		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(0), f.ctas.UpTo(bundle.MostCTAs), cli.From("threads", f.threads, 0),
+		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(0), f.ctas.UpTo(limits.CTAs), cli.From("threads", f.threads, 0),
 		cli.From("procs", f.procs, 0))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/bundle/limits"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor"
 	"mscclc/executor/abi"
@@ -141,7 +142,7 @@ func (t *stagedTuning) room(f *bench.Form, bytes int64) (share, room int64) {
 	if bytes < large {
 		most := int64(float64(bytes) * math.Sqrt(float64(t.factor)))
 		chunks := int64(max(f.Program.Coll.Divisor(), 1) * f.Columns)
-		share = min(share, ((most+chunks-1)/chunks+abi.OneAlign-1)&^(abi.OneAlign-1))
+		share = min(share, ((most+chunks-1)/chunks+limits.ChunkAlign-1)&^(limits.ChunkAlign-1))
 	}
 	share = max(share, 16)
 	image, err := abi.NewImage(f.Program)

@@ -34,14 +34,17 @@ type benchWorld struct {
 	node     []int  // the node of each rank, in a job of several processes
 
 	chooser  *choose.Chooser
-	trying   *choose.Online // of --online, or nil
-	given    [2]*ir.Program // the file's, out of place and in place
-	twoSided [2]*ir.Program // those, before they were lowered
+	choices  map[planKey]*planChoice // of --target mscclpp
+	trying   *choose.Online          // of --online, or nil
+	given    [2]*ir.Program          // the file's, out of place and in place
+	twoSided [2]*ir.Program          // those, before they were lowered
 	coll     *ir.Collective
 	multiple int64
 	algo     string
 	first    bool // whether this process is the one that reports
 	bar      *cli.Progress
+
+	result *bench.Report // what was measured
 
 	forms map[formKey]*bench.Form // that checkCTAs has made already
 }
@@ -50,6 +53,7 @@ type benchWorld struct {
 type formKey struct {
 	bytes   int64
 	inplace bool
+	of      benchCase
 }
 
 // close frees the site. The other processes are left by the job.
@@ -114,9 +118,12 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 			}
 		}
 	}
-	if w.coll.Kind == ir.Custom || w.coll.Kind == ir.Opaque {
-		return nil, fmt.Errorf("a custom collective has no size that bench could go by; run runs it: %w",
+	if w.coll.Kind == ir.Opaque {
+		return nil, fmt.Errorf("without the proof nobody knows what %s computes: %w", diag.Printable(arg),
 			executor.ErrNotSupported)
+	}
+	if w.coll.Kind == ir.Custom && w.vs == "nccl" {
+		return nil, cli.Usagef("NCCL has no custom collective, which --vs nccl could measure")
 	}
 	if err := w.openSite(ctx, job, check); err != nil {
 		return nil, err
@@ -127,14 +134,19 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 	if w.chooser.Shared {
 		w.chooser.Table = p.chosenBy
 	}
-	kept, err := sizing.WithData(w.sizes, sizing.Measure{Coll: w.coll, DType: w.dtype, Unit: w.multiple}, "-e")
+	kept, err := w.withData(w.dtypes[0])
+	for i := 1; i < len(w.dtypes) && err != nil; i++ {
+		kept, err = w.withData(w.dtypes[i])
+	}
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	if w.first {
+	if w.first && w.sizes[0] > 0 { // behind 0 sizes grow from 1 on
 		sizing.NoteEmpty(a, w.sizes, kept)
 	}
-	w.sizes = kept
+	if len(w.dtypes) == 1 {
+		w.sizes = kept
+	}
 	w.chooseOnline(a)
 	if w.vs == besideTwo {
 		w.rivals = w.twoSidedOps
@@ -156,6 +168,23 @@ func (w *benchWorld) checkCTAs(ctx context.Context, a *cli.App) error {
 		return nil
 	}
 	w.forms = map[formKey]*bench.Form{}
+	defer w.use(w.cases()[0])
+	for _, c := range w.cases() {
+		w.use(c)
+		if err := w.checkForms(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// key returns the key of a call of what is measured.
+func (w *benchWorld) key(bytes int64, inplace bool) formKey {
+	return formKey{bytes, inplace, benchCase{w.dtype, w.redop, w.coll.Root}}
+}
+
+// checkForms is checkCTAs of what is measured.
+func (w *benchWorld) checkForms(ctx context.Context, a *cli.App) error {
 	for _, bytes := range w.sizes {
 		for _, inplace := range [2]bool{false, true} {
 			var usage cli.UsageError
@@ -164,7 +193,7 @@ func (w *benchWorld) checkCTAs(ctx context.Context, a *cli.App) error {
 				return err
 			}
 			if err == nil {
-				w.forms[formKey{bytes, inplace}] = form
+				w.forms[w.key(bytes, inplace)] = form
 			}
 		}
 	}
@@ -187,7 +216,7 @@ func (w *benchWorld) checkOwn() error {
 			}
 		}
 		if !fits {
-			return choosing.Unfit(&w.own[i], why)
+			return choosing.Unfit(&w.own[i], why, "give --ranks %d")
 		}
 	}
 	return nil
@@ -233,13 +262,7 @@ func (w *benchWorld) collective(job *processes.Job) error {
 	if w.kind == ir.SendRecv {
 		w.coll.Peer = nextPeers(ranks)
 	}
-	if w.root != 0 && !w.kind.Rooted() {
-		return cli.Usagef("%v has no root", w.kind)
-	}
-	if w.root < 0 || w.root >= ranks {
-		return cli.Usagef("there is no rank %d of %d to be --root", w.root, ranks)
-	}
-	return nil
+	return cli.CheckRoot(w.kind, ranks, w.root, w.root != 0 || w.allRoots)
 }
 
 // nextPeers has each rank send to the next, as nccl-tests has it.

@@ -25,7 +25,7 @@ func (w *benchWorld) anyGiven() *ir.Program { return cmp.Or(w.given[0], w.given[
 
 // form returns what measures a size.
 func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace bool) (*bench.Form, error) {
-	if f, ok := w.forms[formKey{bytes, inplace}]; ok {
+	if f, ok := w.forms[w.key(bytes, inplace)]; ok {
 		return f, nil
 	}
 	if !w.measures(inplace) {
@@ -43,9 +43,11 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 			return nil, nil
 		}
 		f.Name = fmt.Sprintf("%s %v", path.Base(f.Program.Name), f.Program.Protocol)
+	} else if w.plans() {
+		return w.planForm(bytes, inplace)
 	} else {
 		call := w.call(inplace)
-		v, _, err := w.chooser.Choose(call, bytes, w.dtype.Size())
+		v, _, err := w.chooser.Choose(call, max(bytes, 1), w.dtype.Size())
 		if errors.Is(err, choose.ErrNotInPlace) {
 			return nil, nil
 		}

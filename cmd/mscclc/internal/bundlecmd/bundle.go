@@ -8,11 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	"mscclc/algorithms/choose"
 	"mscclc/bundle"
+	"mscclc/bundle/limits"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/data"
+	"mscclc/files"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -53,7 +56,7 @@ number of ranks, and .mprog files of staged programs.
 Kernels are PTX, which the driver compiles when a job starts. With --finish, the driver of this machine, which has the
 GPU, makes machine code of them, and jobs start sooner.
 
-The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostArena) + ` of memory on each rank.`,
+The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) + ` of memory on each rank.`,
 		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2 --rules h200.rules -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --unmeasured -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --unmeasured -o small.bundle`,
@@ -112,9 +115,13 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 	if spec.Own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
 		return err
 	}
+	if err := refusePlans(spec.Own); err != nil {
+		return err
+	}
 	if err := f.addRules(a, &spec); err != nil {
 		return err
 	}
+	spec.Tell = func(text string) { a.Note("", "%s", text) }
 	b, err := bundle.Build(spec)
 	if err != nil {
 		return err
@@ -146,10 +153,10 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 // files, since a bundle's kernels run as the user who starts the job.
 func protect(path string) error {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&bundle.WritableByOthers == 0 {
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&files.WritableByOthers == 0 {
 		return nil // a device or a pipe, or nothing to do
 	}
-	return os.Chmod(path, info.Mode().Perm()&^bundle.WritableByOthers)
+	return os.Chmod(path, info.Mode().Perm()&^files.WritableByOthers)
 }
 
 // spec reads the flags.
@@ -158,12 +165,12 @@ func (f *bundleFlags) spec() (bundle.Spec, error) {
 	switch {
 	case f.device == "":
 		return spec, cli.Usagef("--device is needed: the GPU, as its driver names it").Hint(`--device "NVIDIA H200"`)
-	case len(f.device) > bundle.MostName:
-		return spec, cli.Usagef("--device takes a name of at most %d bytes", bundle.MostName)
+	case len(f.device) > limits.Name:
+		return spec, cli.Usagef("--device takes a name of at most %d bytes", limits.Name)
 	case cli.IsStdout(f.out):
 		return spec, cli.Usagef("a bundle is written to a file").Hint("give -o FILE.bundle")
 	}
-	if err := cmp.Or(cli.From("ctas", f.ctas, 1), cli.UpTo("ctas", f.ctas, bundle.MostCTAs)); err != nil {
+	if err := cmp.Or(cli.From("ctas", f.ctas, 1), cli.UpTo("ctas", f.ctas, limits.CTAs)); err != nil {
 		return spec, err
 	}
 	if err := cli.WrongEnding("-o", f.out, cli.BundleEndings, ""); err != nil {
@@ -171,8 +178,8 @@ func (f *bundleFlags) spec() (bundle.Spec, error) {
 	}
 	for word := range strings.SplitSeq(f.ranks, ",") {
 		n, err := strconv.Atoi(word)
-		if err != nil || n < 2 || n > bundle.MostRanks {
-			return spec, cli.Usagef("--ranks takes numbers from 2 to %d, as in 2,4,8; not %q", bundle.MostRanks, f.ranks)
+		if err != nil || n < 2 || n > limits.Ranks {
+			return spec, cli.Usagef("--ranks takes numbers from 2 to %d, as in 2,4,8; not %q", limits.Ranks, f.ranks)
 		}
 		spec.Ranks = append(spec.Ranks, n)
 	}
@@ -199,5 +206,17 @@ func (d *Document) print(a *cli.App) error {
 			diag.Counted(s.Rules, "rule"), diag.Counted(s.Programs, "program"), diag.Counted(s.CTAs, "CTA"), s.Arena>>10)
 	}
 	a.Say("%s: %d bytes", d.File, d.Bytes)
+	return nil
+}
+
+// refusePlans refuses execution plans of MSCCL++, which are not staged.
+func refusePlans(shelf choose.Shelf) error {
+	for i := range shelf {
+		if o := &shelf[i]; o.Plan != nil {
+			d := diag.New(diag.Unsupported, cli.FileSpan(o.File),
+				"a bundle holds staged programs, and an execution plan of MSCCL++ is none")
+			return diag.List{d.WithHint("give the algorithm itself, which bundle compiles; MSCCL++ loads plans (docs/mscclpp.md)")}
+		}
+	}
 	return nil
 }

@@ -21,6 +21,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 		return err
 	}
 	spec.Note = f.origin(tables)
+	noteShort(a, f.device)
 	if len(tables) == 0 {
 		var known []string
 		for _, m := range bundle.BuiltIn() {

@@ -15,9 +15,9 @@ import (
 
 // Selector returns what chooses programs of a collective for a target, on all GPUs of a topology.
 func Selector(kind string, t *topology.Topology, costs *simulate.Costs, call simulate.Call, target *codegen.Target,
-	inplace bool) (*choose.Selector, error) {
+	inplace bool, root int) (*choose.Selector, error) {
 	s := &choose.Selector{Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure}
-	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: inplace}
+	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: inplace, Root: root}
 	if target.Format == codegen.FormatProgram {
 		s.Call.On = choose.InBlocks(t.Ranks(), t.Nodes)
 	}

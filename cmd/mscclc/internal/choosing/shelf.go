@@ -9,16 +9,18 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang/syntax"
+	"mscclc/passes/channels"
 )
 
 // OwnUsage is how help describes a command's files beside a collective.
 const OwnUsage = `FILEs are programs of your own, to be compared with the catalog's. A FILE is an algorithm in chunks
 or a program. The parameters ranks (or nodes and gpus) and root of an algorithm are set as the catalog's are. A program
-(XML, .mprog) runs as it is.`
+(XML, .mprog, an execution plan of MSCCL++) runs as it is.`
 
 // FilesBeside returns the usage error of files beside what is no collective.
 func FilesBeside(command, arg string) error {
@@ -63,8 +65,8 @@ func readOwn(a *cli.App, arg string, from *cli.Reading) (own choose.Own, err err
 		_, err = syntax.ParseLimited(s.Name, own.Text, from.Limits.Lang)
 		return own, err
 	case codegen.KindMSCCLPP:
-		d := diag.New(diag.Unsupported, cli.FileSpan(s.Name), "an execution plan of MSCCL++ is not compared with the catalog")
-		return own, diag.List{d.WithHint("mscclc bench takes it alone")}
+		err = readPlan(&own, s, from)
+		return own, err
 	}
 	p, err := compiling.ReadProgram(s, from.Limits.Read)
 	if err != nil {
@@ -74,8 +76,7 @@ func readOwn(a *cli.App, arg string, from *cli.Reading) (own choose.Own, err err
 		return own, found
 	}
 	if p.Coll.Kind == ir.Opaque {
-		return own, diag.List{diag.New(diag.Unsupported, cli.FileSpan(s.Name),
-			"the file does not say what its collective is, so it is not compared with others")}
+		return own, noResult(s)
 	}
 	for i, inplace := range []bool{false, true} {
 		if inplace == p.Coll.Inplace || inplace && p.InPlace || !inplace && p.OutOfPlace {
@@ -87,14 +88,57 @@ func readOwn(a *cli.App, arg string, from *cli.Reading) (own choose.Own, err err
 	return own, nil
 }
 
+// noResult says that a file is not compared with others, as it states no result.
+func noResult(s *cli.Source) error {
+	return diag.List{diag.New(diag.Unsupported, cli.FileSpan(s.Name),
+		"the file does not say what its collective is, so it is not compared with others")}
+}
+
+// readPlan reads an execution plan of MSCCL++, as what it means, and proves it.
+func readPlan(own *choose.Own, s *cli.Source, from *cli.Reading) error {
+	plan, c, err := mscclpp.Read(s.Name, s, from.Limits.Read)
+	switch {
+	case err != nil:
+		return err
+	case c.Coll.Kind == ir.Opaque:
+		return noResult(s)
+	case channels.Turns(c, 1<<62) > 1:
+		d := diag.New(diag.Unsupported, cli.FileSpan(s.Name),
+			"the plan has pipelines, whose loop iterations depend on the size, so it is not compared with others")
+		return diag.List{d.WithHint("mscclc simulate and bench take it alone, at one size after the other")}
+	}
+	p, _, found := channels.Check(c, from.Limits.Check)
+	if found.Err() != nil {
+		return found
+	}
+	p.Sizes = plan.Sizes()
+	p.InPlace, p.OutOfPlace = c.Coll.Inplace, !c.Coll.Inplace
+	own.Plan, own.PlanChunks = plan, c.Coll.Divisor()
+	place := 0
+	if c.Coll.Inplace {
+		place = 1
+	}
+	own.Compiled[place] = p
+	return nil
+}
+
 // Unfit says why a user's program is not for the calls that it is to be chosen for, as its own error where it has some.
-func Unfit(own *choose.Own, why error) error {
+// Ranks is what has a command choose for %d ranks.
+func Unfit(own *choose.Own, why error, ranks string) error {
 	var found diag.List
 	if errors.As(why, &found) {
 		return found
 	}
-	return diag.List{diag.New(diag.Unsupported, cli.FileSpan(own.File), "%v", why)}
+	d := diag.New(diag.Unsupported, cli.FileSpan(own.File), "%v", why)
+	var other *choose.RanksError
+	if errors.As(why, &other) {
+		d = d.WithHint(ranks, other.Ranks)
+	}
+	return diag.List{d}
 }
+
+// RanksOfTopology has a command choose for %d ranks where these are a topology's.
+const RanksOfTopology = "ranks are the GPUs of the topology: give one of %[1]d GPUs, as -t h200:gpus=%[1]d"
 
 // algorithmNames returns the files of the catalog, as messages name them.
 func algorithmNames() (names []string) {

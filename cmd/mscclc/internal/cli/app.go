@@ -4,7 +4,10 @@
 // run of the command.
 package cli
 
-import "io"
+import (
+	"io"
+	"runtime/debug"
+)
 
 // Exit codes.
 const (
@@ -46,4 +49,28 @@ func (a *App) Talking() *App {
 	talk := *a
 	talk.Stdout = &product{Writer: a.Stderr}
 	return &talk
+}
+
+// version is what a release is called; the linker sets it.
+var version string
+
+// Version returns the module's version, or the commit that it was built from.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
+			v = s.Value
+		}
+	}
+	if v == "" {
+		return "(devel)"
+	}
+	return v
 }

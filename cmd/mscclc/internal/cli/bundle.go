@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"mscclc/bundle"
+	"mscclc/bundle/limits"
 	"mscclc/files"
 	"mscclc/ir/diag"
 )
@@ -27,7 +28,7 @@ func (a *App) ReadBundle(arg string) ([]byte, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	return files.ReadAll(arg, f, "a bundle", bundle.MaxFile)
+	return files.ReadAll(arg, f, "a bundle", limits.File)
 }
 
 // noProgram says that a file holds nothing that a command reads.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"mscclc/codegen"
 	"mscclc/ir/diag"
 )
 
@@ -39,11 +38,6 @@ var (
 
 // TargetOf is the target that the ending of a file asks for.
 var TargetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".mprog": "program"}
-
-// EndingOf is the ending of the files of each format.
-var EndingOf = map[codegen.Format]string{
-	codegen.FormatXML: ".xml", codegen.FormatMSCCLPP: ".json", codegen.FormatProgram: ".mprog",
-}
 
 // formerEndings are endings that files had before, and what they end in now.
 var formerEndings = map[string]string{".plan": ".mprog"}

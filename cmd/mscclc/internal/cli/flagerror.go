@@ -26,7 +26,11 @@ func FlagError(cmd *cobra.Command, err error) error {
 			near = "did you mean " + near + "?; "
 		}
 	case errors.As(err, &invalid):
-		wrong = Usagef("--%s%s", invalid.GetFlag().Name, refusedValue(invalid))
+		name := "--" + invalid.GetFlag().Name
+		if short := invalid.GetFlag().Shorthand; short != "" { // which of them was written is not known here
+			name = "-" + short + " (" + name + ")"
+		}
+		wrong = Usagef("%s%s", name, refusedValue(invalid))
 	}
 	return wrong.Hint("%ssee %s --help", near, cmd.CommandPath())
 }

@@ -12,6 +12,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/files"
 	"mscclc/ir/diag"
+	"mscclc/topology"
 )
 
 // A Task is a file that a command is to look at, or what is wrong with the
@@ -28,10 +29,12 @@ type Task struct {
 // follows. A note counts each. A folder of nothing else is an error.
 func (a *App) ProgramsOnly(tasks []Task, target *codegen.Target, flag string) []Task {
 	var programs []Task
-	var others, foreign, fixed []string
+	var others, machines, foreign, fixed []string
 	for _, t := range a.Regular(tasks) {
-		kind, program := contentOf(t)
+		kind, program, machine := contentOf(t)
 		switch {
+		case machine:
+			machines = append(machines, t.Name)
 		case !program:
 			others = append(others, t.Name)
 		case t.Found && target != nil && !target.Takes(kind):
@@ -43,6 +46,7 @@ func (a *App) ProgramsOnly(tasks []Task, target *codegen.Target, flag string) []
 		}
 	}
 	a.noteSkipped(others, "a program", "programs")
+	a.noteMachines(machines)
 	if len(foreign) > 0 {
 		a.noteSkipped(foreign, "a program for --target "+target.Name, "programs for --target "+target.Name)
 	}
@@ -85,29 +89,49 @@ func (a *App) noteSkipped(names []string, one, several string) {
 	a.Note("", "skipped %s: %s%s", what, diag.Printable(List(first)), more)
 }
 
-// contentOf says what a file of a folder holds, by how it begins, and whether that may be a program. A file that is
-// named or that cannot be read may be: what is wrong with it is told where it is read.
-func contentOf(t Task) (kind codegen.FileKind, program bool) {
+// noteMachines notes the topologies of NCCL's that were skipped.
+func (a *App) noteMachines(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	what, more := "1 file that is a topology of NCCL", ""
+	if len(names) > 1 {
+		what = fmt.Sprintf("%d files that are topologies of NCCL", len(names))
+	}
+	first := names[:min(len(names), 3)]
+	if n := len(names) - len(first); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	a.Note("", "skipped %s, which mscclc topo and --topology read: %s%s", what, diag.Printable(List(first)), more)
+}
+
+// contentOf says what a file of a folder holds, by how it begins, and whether that may be a program, or is a topology
+// of NCCL. A file that is named or that cannot be read may be a program: what is wrong with it is said where it is
+// read.
+func contentOf(t Task) (kind codegen.FileKind, program, machine bool) {
 	if !t.Found || t.Err != nil {
-		return codegen.KindUnknown, true
+		return codegen.KindUnknown, true, false
 	}
 	f, err := files.Open(t.Name)
 	if err != nil {
-		return codegen.KindSource, true
+		return codegen.KindSource, true, false
 	}
 	defer f.Close()
 	head, err := codegen.Head(codegen.NewHead(f))
 	if err != nil {
-		return codegen.KindSource, true
+		return codegen.KindSource, true, false
 	}
 	kind = codegen.Detect(head)
+	if kind == codegen.KindXML && topology.IsDump(head) {
+		return kind, false, true
+	}
 	switch filepath.Ext(t.Name) {
 	case ".xml":
-		return kind, !bytes.Contains(head, []byte("<msccl_algos"))
+		return kind, !bytes.Contains(head, []byte("<msccl_algos")), false
 	case ".json":
-		return kind, kind == codegen.KindMSCCLPP || kind == codegen.KindProgramJSON
+		return kind, kind == codegen.KindMSCCLPP || kind == codegen.KindProgramJSON, false
 	}
-	return kind, true
+	return kind, true, false
 }
 
 // Expand finds the files that args name: of folders, those with one of the

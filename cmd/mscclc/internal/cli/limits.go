@@ -69,6 +69,11 @@ func (l *Limits) Set(s string) error {
 	return nil
 }
 
+// StrictFlag adds --strict.
+func StrictFlag(f *pflag.FlagSet, l *Limits) {
+	f.BoolVar(&l.Read.Strict, "strict", false, "reject plans of MSCCL++ with keys that it ignores")
+}
+
 // Apply sets the limits of a compilation.
 func (l *Limits) Apply(opt *mscclc.Options) {
 	opt.Lang.Limits, opt.Passes.MaxInsts, opt.Check = l.Lang, l.insts, l.Check

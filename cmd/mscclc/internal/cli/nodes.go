@@ -68,7 +68,8 @@ func (n Nodes) Of(ranks int) ([]int32, error) {
 	case ok:
 		return node, nil
 	case len(sizes) == 1:
-		return nil, n.unfit(ranks, "%d nodes cannot have equally many of %d ranks", sizes[0], ranks)
+		d := diag.New(diag.Parameter, diag.Span{}, "%d nodes cannot have equally many of %d ranks", sizes[0], ranks)
+		return nil, diag.List{d.WithHint("give a number that divides %d", ranks)}
 	}
 	return nil, n.unfit(ranks, "--nodes %s does not have the %d ranks of the program", string(n), ranks)
 }

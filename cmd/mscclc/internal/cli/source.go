@@ -37,6 +37,9 @@ type Source struct {
 	open    func(name string, within []string, limit int64) ([]byte, error) // what it imports; see files.ReadLibrary
 	Catalog bool                                                            // it is an algorithm of the catalog
 
+	// Warn says a warning about what was read as a note; nil says none.
+	Warn func(diag.Diagnostic)
+
 	text    []byte      // of an algorithm, once ReadSource has read it
 	Program *ir.Program // once compiling.RunnableOf has read it
 }
@@ -64,14 +67,14 @@ func (a *App) Open(arg string, lim *Limits) (*Source, error) {
 		if err := a.Guard.reads(a, arg); err != nil {
 			return nil, err
 		}
-		return sniffed(StdinName, io.NopCloser(io.TeeReader(a.stdin, &a.stdinText)), lim, a.library)
+		return a.warning(sniffed(StdinName, io.NopCloser(io.TeeReader(a.stdin, &a.stdinText)), lim, a.library))
 	}
 	if arg == "" {
 		return nil, Usagef("the name of the file is empty")
 	}
 	f, err := a.openInput(arg)
 	if err == nil {
-		return sniffed(arg, f, lim, a.library)
+		return a.warning(sniffed(arg, f, lim, a.library))
 	}
 	if errors.Is(err, syscall.ENOTDIR) {
 		return nil, noFile(arg)
@@ -89,6 +92,14 @@ func (a *App) Open(arg string, lim *Limits) (*Source, error) {
 		open: fromCatalog, Catalog: true}, nil
 }
 
+// warning has the warnings about what s holds said by a.
+func (a *App) warning(s *Source, err error) (*Source, error) {
+	if err == nil {
+		s.Warn = func(d diag.Diagnostic) { a.Note(d.Span.Pos.String(), "%s", d.Text) }
+	}
+	return s, err
+}
+
 // OpenOf opens a file that flag names, for reading.
 func OpenOf(flag, name string) (*os.File, error) {
 	if name == "-" {
@@ -102,24 +113,36 @@ func OpenOf(flag, name string) (*os.File, error) {
 }
 
 // TopologyOf opens what --topology names. What is wrong with it is not about the file that the command is about.
-func (a *App) TopologyOf(spec string) (*topology.Topology, error) {
-	t, err := a.OpenTopology(spec)
+// device is as of OpenTopology.
+func (a *App) TopologyOf(spec, device string) (*topology.Topology, error) {
+	t, err := a.OpenTopology(spec, device)
 	if err != nil {
 		a.File = ""
 	}
 	return t, err
 }
 
-// OpenTopology opens a topology: a machine's, or that of a file.
-func (a *App) OpenTopology(spec string) (*topology.Topology, error) {
+// OpenTopology opens a topology: a machine's, or that of a file. device is what its GPUs are, or "" if it says so. It
+// notes what was left out, or taken for what the file does not say.
+func (a *App) OpenTopology(spec, device string) (*topology.Topology, error) {
 	if file := topology.File(spec); file != "" && !Exists(file) {
 		return nil, noFile(file)
 	}
-	t, err := topology.Open(spec)
+	t, err := topology.OpenOf(spec, device)
 	if list := (diag.List)(nil); errors.As(err, &list) {
 		err = Placed(list, spec)
 	}
-	return t, err
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range t.Notes {
+		where := topology.File(spec)
+		if n.Line > 0 {
+			where = fmt.Sprintf("%s:%d", where, n.Line)
+		}
+		a.Note(where, "%s", n.Text)
+	}
+	return t, nil
 }
 
 // FileSpan returns the position of what concerns a whole file.
@@ -147,6 +170,11 @@ func sniffed(name string, r io.ReadCloser, lim *Limits,
 	if s.Kind == codegen.KindJSON || s.Kind == codegen.KindSource && filepath.Ext(name) == ".json" {
 		defer r.Close()
 		return nil, noPlan(name, s, head, lim)
+	}
+	if s.Kind == codegen.KindXML && topology.IsDump(head) {
+		r.Close()
+		d := diag.New(diag.Unsupported, FileSpan(name), "%s is a topology that NCCL wrote, and not a program", diag.Printable(name))
+		return nil, diag.List{d.WithHint("mscclc topo prints it, and simulate and select take it by --topology")}
 	}
 	if s.Kind == codegen.KindUnknown {
 		r.Close()

@@ -6,7 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mscclc/algorithms/choose"
@@ -68,25 +67,6 @@ func (a *App) PresentWords(cmd *cobra.Command) {
 			a.Note("", "--%s %s is called --%s %s now", f.Name, former, f.Name, present)
 		}
 	})
-}
-
-// A RanksFlag is --ranks N of the commands that compile for one number of ranks: it sets a parameter, as -p ranks=N
-// does.
-type RanksFlag struct{ Setting *string }
-
-// String implements pflag.Value.
-func (RanksFlag) String() string { return "" }
-
-// Type implements pflag.Value.
-func (RanksFlag) Type() string { return "int" }
-
-// Set implements pflag.Value.
-func (f RanksFlag) Set(s string) error {
-	if n, err := strconv.Atoi(s); err != nil || n < 1 {
-		return fmt.Errorf("%q is not a number of ranks", s)
-	}
-	*f.Setting = "ranks=" + s
-	return nil
 }
 
 // Collective returns the collective that arg stands for, which is arg itself where it is none: all_reduce and

@@ -21,20 +21,25 @@ type compileFlags struct {
 	out      string
 	dump     string
 	pipeline string
+	to       bool // a target is named, by --target or -o
 }
 
 // Command returns mscclc compile.
 func Command(a *cli.App) *cobra.Command {
 	var f compileFlags
 	cmd := &cobra.Command{
-		Use:   "compile FILE.mscl",
+		Use:   "compile FILE",
 		Short: "Compile an algorithm to a program",
 		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, a plan of MSCCL++
 in JSON for --target mscclpp, and mscclc's own program file for --target program. Without -o the program goes to stdout;
 with --json and without -o it is compiled and proven only.
 
 The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .mprog program. With --target the
-name ends as the target's files do: .xml for rccl.
+name may end in anything.
+
+A FILE that is compiled already, XML of msccl or RCCL or a .mprog file, is rewritten for the target: with its own steps
+where they fit, or else what they do is compiled anew, with other thread blocks and channels. What the target lacks is
+an error. --protocol, --inplace and --sizes go with it.
 
 The line on stderr names the sizes of calls that the program is for: those of the file's line "sizes", or of --sizes.
 Without either, a program for msccl is for calls below 128 MiB, msccl's default. The line after it loads the file in the
@@ -45,19 +50,21 @@ programs, a file for each pass, and NAME.NN-program at the end.`,
 		Example: `  mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
   mscclc compile allreduce/allpairs -p ranks=8 --protocol LL --target mscclpp -o allpairs.json
+  mscclc compile ring.xml --target rccl -o ring.rccl.xml
   mscclc compile ring.mscl --dump all -o ring.mprog`,
 		Args: cli.Exactly(1, "an algorithm to compile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if target := cli.TargetOf[cli.Ending(f.out)]; target != "" && !cmd.Flags().Changed("target") {
+			target := cli.TargetOf[cli.Ending(f.out)]
+			f.to = target != "" || cmd.Flags().Changed("target")
+			if target != "" && !cmd.Flags().Changed("target") {
 				f.Target = target
 			}
 			return compileFile(a, args[0], &f)
 		},
 	}
 	f.AddFlags(cmd.Flags(), "msccl")
-	cmd.Flags().Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
-		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
-	f.AddNodes(cmd.Flags(), "compile a one-sided program")
+	f.AddRanks(cmd.Flags())
+	f.AddNodes(cmd.Flags(), "compile a one-sided program, or a plan of MSCCL++,")
 	f.addSizes(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.pipeline, "pipeline", "",
@@ -67,10 +74,10 @@ programs, a file for each pass, and NAME.NN-program at the end.`,
 	return cmd
 }
 
-// WrongEnding returns an error of usage if -o has another ending than programs for the target.
-func (f *compileFlags) wrongEnding(target *codegen.Target) error {
-	if f.OneGiven("target") != "" {
-		return cli.WrongEnding("-o", f.out, []string{cli.EndingOf[target.Format]}, "programs for --target "+target.Name+" do")
+// wrongEnding returns an error of usage if -o has an ending that names no target, where no flag does.
+func (f *compileFlags) wrongEnding() error {
+	if f.OneGiven("target") != "" { // which says what the file is
+		return nil
 	}
 	texts := make([]string, len(cli.OutputEndings))
 	for i, e := range cli.OutputEndings {
@@ -98,7 +105,7 @@ func compileFile(a *cli.App, arg string, f *compileFlags) error {
 	if err := a.Claims(cli.Named{"-o": f.out}, arg); err != nil {
 		return err
 	}
-	if err := f.wrongEnding(target); err != nil {
+	if err := f.wrongEnding(); err != nil {
 		return err
 	}
 	a.NoteFormerEnding(f.out)
@@ -122,6 +129,7 @@ func compileFile(a *cli.App, arg string, f *compileFlags) error {
 		if plan, warned, err = f.ExecutionPlan(p, unit); err != nil {
 			return err
 		}
+		f.notePlanNodes(a, s, p, plan)
 		what, p.Sizes = planSummary(p, plan), plan.Sizes()
 		product = func(w io.Writer) error { return mscclpp.Write(w, plan) }
 	}
@@ -140,15 +148,19 @@ func (f *compileFlags) program(a *cli.App, s *cli.Source, arg string, target *co
 	}
 	switch {
 	case s.Kind != codegen.KindSource && f.Lowered():
-		return f.lowerFile(s)
+		return f.lowerFile(a, s)
+	case s.Kind != codegen.KindSource && !f.to:
+		return nil, cli.Usagef("%s is compiled already", diag.Printable(arg)).Hint(
+			"--target T rewrites it for another runtime, and --sided lowered makes a one-sided program of a two-sided one")
 	case s.Kind != codegen.KindSource:
-		return nil, cli.Usagef("%s is compiled already", arg).Hint("see mscclc verify, run and show; --sided lowered makes a one-sided program of a two-sided one")
+		return f.rewriteFile(a, s, target)
 	}
 	d, err := newDumper(a, f)
 	if err != nil {
 		return nil, err
 	}
 	f.Unproven = target.Format == codegen.FormatMSCCLPP // what is written is proven, once
+	f.fileNodes = true
 	return compileSource(a, s, &f.Flags, d)
 }
 
@@ -180,6 +192,7 @@ func reportCompiled(a *cli.App, name string, f *compileFlags, what string, t *co
 	use := ""
 	if info, err := os.Stat(f.out); !cli.IsStdout(f.out) && err == nil && info.Mode().IsRegular() {
 		use = t.UseLine(f.out)
+		noteFolder(a, f.out, t)
 	}
 	a.Show(warned)
 	noteDefault(a, name, f.declared, t)

@@ -63,9 +63,10 @@ func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *ir.Program, check ver
 	return p, check, nil
 }
 
-// onNodes has check prove p for the nodes that the flags name. Programs that are lowered keep to the rule for nodes.
+// onNodes has check prove p for the nodes that the flags name. Programs that are lowered keep to the rule for nodes,
+// and plans of MSCCL++ have ports between them, which mscclc's executor has within a node.
 func (c *Flags) onNodes(check *verify.Options, p *ir.Program) (err error) {
-	if !c.Lowered() {
+	if !c.Lowered() && c.Target != "mscclpp" {
 		check.Nodes, err = c.Nodes.Of(p.Coll.Ranks)
 	}
 	return err
@@ -76,8 +77,9 @@ func (c *Flags) onNodes(check *verify.Options, p *ir.Program) (err error) {
 func (c *Flags) Called(s *cli.Source, p *ir.Program) (*ir.Program, error) {
 	if want := c.Inplace.Value; want != nil {
 		if inplace := *want; inplace != p.Coll.Inplace && (inplace && !p.InPlace || !inplace && !p.OutOfPlace) {
-			return nil, diag.List{diag.New(diag.NotInPlace, cli.FileSpan(s.Name),
-				"the program is not made for --inplace=%v", inplace)}
+			d := diag.New(diag.NotInPlace, cli.FileSpan(s.Name), "the program is not made for --inplace=%v", inplace)
+			return nil, diag.List{d.WithHint("leave --inplace out: its calls are %s",
+				[2]string{"out of place", "in place"}[digit(p.Coll.Inplace)])}
 		}
 		p = p.Called(*want)
 		p.InPlace, p.OutOfPlace = *want, !*want
@@ -96,6 +98,7 @@ func (c *Flags) Called(s *cli.Source, p *ir.Program) (*ir.Program, error) {
 func compileToRun(a *cli.App, s *cli.Source, r *Request) (*ir.Program, error) {
 	c := r.Flags
 	c.Unproven, c.bytes = true, r.Size // executor.Load proves it
+	c.fileNodes = true
 	if c.Lowered() {
 		c.Sided = "two"
 	}
@@ -103,12 +106,15 @@ func compileToRun(a *cli.App, s *cli.Source, r *Request) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Channels != nil {
-		r.Turns.of(c.Channels, r.Size)
-	}
 	target, err := r.FindTarget()
 	if err != nil {
 		return nil, err
+	}
+	if target.Format == codegen.FormatMSCCLPP && c.Channels == nil {
+		return c.planToRun(p)
+	}
+	if c.Channels != nil {
+		r.Turns.of(c.Channels, r.Size)
 	}
 	return p, mscclc.Fits(p, target).Err()
 }
@@ -118,6 +124,9 @@ func ReadProgram(s *cli.Source, opt codegen.ReadOptions) (*ir.Program, error) {
 	if s.Kind == codegen.KindMSCCLPP {
 		return nil, diag.List{diag.New(diag.Unsupported, cli.FileSpan(s.Name),
 			"%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.Name))}
+	}
+	if opt.Warn == nil {
+		opt.Warn = s.Warn
 	}
 	return mscclc.ReadProgram(s.Kind, s.Name, s, opt)
 }

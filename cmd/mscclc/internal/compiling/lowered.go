@@ -49,7 +49,7 @@ func (c *Flags) fitLowered(target *codegen.Target) error {
 }
 
 // lowerFile lowers the compiled program in s, and proves the result.
-func (f *compileFlags) lowerFile(s *cli.Source) (*ir.Program, error) {
+func (f *compileFlags) lowerFile(a *cli.App, s *cli.Source) (*ir.Program, error) {
 	if flag := f.UnfitProgram(s.Kind, "dump", "pipeline", "sizes"); flag != "" {
 		return nil, CompiledAlready(s.Name, flag)
 	}
@@ -63,6 +63,7 @@ func (f *compileFlags) lowerFile(s *cli.Source) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	noteNoResult(a, s.Name, p)
 	check := f.Limits.Check
 	if check.Nodes, err = f.Nodes.Of(p.Coll.Ranks); err != nil {
 		return nil, err

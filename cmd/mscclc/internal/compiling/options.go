@@ -3,6 +3,7 @@ package compiling
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mscclc"
@@ -20,6 +21,7 @@ import (
 type Flags struct {
 	Params       []string
 	RanksSetting string // of --ranks: ranks=N, or nothing
+	RootSetting  string // of --root: root=N, or nothing
 	Protocol     string
 	sizes        *ir.SizeRange // of --sizes, or nil
 	declared     ir.SizeRange  // by the file that was compiled, or by --sizes
@@ -32,11 +34,18 @@ type Flags struct {
 	copies       int
 	together     int
 	Nodes        cli.Nodes // of --nodes, of commands with AddNodes
-	via          ir.Via    // what a table asks for
-	optimise     int
-	passes       []string
-	fuse         bool
-	receives     OptionalBool
+	fileNodes    bool      // a plan is for the nodes of the file, where Nodes is ""
+
+	// On, where not nil, returns the node of each of so many ranks where --nodes does not say, or nil for one node. each
+	// is how many ranks the algorithm has on a node, or 0.
+	On   func(ranks, each int) []int32
+	each int // of the algorithm that is compiled
+
+	via      ir.Via // what a table asks for
+	optimise int
+	passes   []string
+	fuse     bool
+	receives OptionalBool
 	cli.Reading
 	Unproven bool               // leave the proof to the caller
 	Channels *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
@@ -81,23 +90,47 @@ func (c *Flags) AddNodes(f *pflag.FlagSet, what string) {
 		what+" for ranks on several nodes: `N` that have equally many each, or the ranks of each, as in 4,4")
 }
 
+// nodesOn is mscclc.Options.Nodes where no flag says on which nodes ranks are. Programs of channels are for one node.
+func (c *Flags) nodesOn(ranks int) ([]int32, error) {
+	if c.Channels != nil {
+		return nil, nil
+	}
+	return c.On(ranks, c.each), nil
+}
+
 // SideNames are the lowerings that --sided names.
 var SideNames = []string{"one", "two", loweredSides}
 
 // loweredSides asks for the two-sided lowering, and for what that is lowered to.
 const loweredSides = "lowered"
 
-// Settings returns the parameters that are set, by -p and by --ranks.
-func (c *Flags) Settings() []string {
-	if c.RanksSetting == "" {
-		return c.Params
+// AddRanks defines --ranks and --root.
+func (c *Flags) AddRanks(f *pflag.FlagSet) {
+	f.Var(cli.RanksFlag(&c.RanksSetting), "ranks",
+		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	cli.AddRoot(f, &c.RootSetting)
+}
+
+// Settings returns the parameters that are set, by -p, --ranks and --root.
+func (c *Flags) Settings() (all []string) {
+	for _, setting := range []string{c.RanksSetting, c.RootSetting} {
+		if setting != "" {
+			all = append(all, setting)
+		}
 	}
-	return append([]string{c.RanksSetting}, c.Params...)
+	return append(all, c.Params...)
+}
+
+// Root returns the rank that --root names, or 0, and whether it names one.
+func (c *Flags) Root() (root int, given bool) {
+	value, given := strings.CutPrefix(c.RootSetting, "root=")
+	root, _ = strconv.Atoi(value) // which the flag has checked
+	return root, given
 }
 
 // Options makes the options of a compilation of what s imports.
 func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
-	opt := mscclc.Options{Unproven: c.Unproven}
+	opt := mscclc.Options{Unproven: c.Unproven, FileNodes: c.fileNodes}
 	opt.Lang = c.Imports(s)
 	opt.Lang.Inplace, opt.Lang.Sizes = c.Inplace.Value, c.sizes
 	opt.Lang.Params = lang.Params{}
@@ -130,11 +163,14 @@ func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 	}
 	opt.Target, opt.Lang.Via = target, c.via
 	opt.OneSided, opt.Lowered = c.OneSided(), c.Lowered()
-	if c.Nodes != "" {
+	switch {
+	case c.Nodes != "":
 		opt.Nodes = c.Nodes.Of
 		if err := c.Nodes.Check(); err != nil {
 			return opt, err
 		}
+	case c.On != nil && opt.OneSided && target.Format == codegen.FormatProgram:
+		opt.Nodes = c.nodesOn
 	}
 	if err := c.fitSides(); err != nil {
 		return opt, err
@@ -209,15 +245,18 @@ var compileOnly = slices.Concat([]string{"param", "instances", "sided", "staged"
 // Unfit names a flag that is given and that what is compiled already cannot follow, nor the
 // command any of others.
 func (c *Flags) Unfit(others ...string) string {
-	if c.RanksSetting != "" {
+	switch {
+	case c.RanksSetting != "":
 		return "--ranks"
+	case c.RootSetting != "":
+		return "--root"
 	}
 	return c.OneGiven(slices.Concat(compileOnly, others)...)
 }
 
 // UnfitProgram is Unfit of a compiled program in a file of a kind, which --sided lowered may lower.
 func (c *Flags) UnfitProgram(kind codegen.FileKind, others ...string) string {
-	if c.RanksSetting != "" || !c.Lowered() || kind == codegen.KindMSCCLPP {
+	if c.RanksSetting != "" || c.RootSetting != "" || !c.Lowered() || kind == codegen.KindMSCCLPP {
 		return c.Unfit(others...)
 	}
 	rest := slices.DeleteFunc(slices.Concat(compileOnly, others), func(flag string) bool { return flag == "sided" })
@@ -243,7 +282,7 @@ func (c *Flags) OneGiven(names ...string) string {
 func (c *Flags) flagGiven(has func(name string) bool) (found string) {
 	c.Given.Visit(func(g *pflag.Flag) {
 		switch {
-		case found != "" || !has(g.Name):
+		case found != "" || !g.Changed || !has(g.Name):
 		case g.Shorthand != "":
 			found = "-" + g.Shorthand
 		default:
@@ -261,7 +300,11 @@ func (c *Flags) ChosenOnly(takes string, allowed ...string) error {
 	if name := c.flagGiven(func(name string) bool {
 		return (own.Lookup(name) != nil || name == "nodes" && c.Nodes != "") && !slices.Contains(allowed, name)
 	}); name != "" {
-		return cli.Usagef("of a collective the fastest variant is chosen: it takes %s, not %s, which a file or an algorithm (mscclc list) does", takes, name)
+		wrong := cli.Usagef("of a collective the fastest variant is chosen: it takes %s, not %s, which a file or an algorithm (mscclc list) does", takes, name)
+		if c.Target == "mscclpp" {
+			return wrong.Hint("mscclc select COLLECTIVE --target mscclpp says which plan is the fastest where, bench measures these, and an algorithm with --target mscclpp runs as its plan")
+		}
+		return wrong
 	}
 	return nil
 }

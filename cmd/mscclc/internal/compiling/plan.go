@@ -6,21 +6,71 @@ import (
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/passes/channels"
 )
 
 // ExecutionPlan makes the plan of MSCCL++ of p, which c compiled, and proves it. Unit is how many bytes a loop
 // iteration of its pipelines moves, 0 for none.
 func (c *Flags) ExecutionPlan(p *ir.Program, unit int64) (*mscclpp.Plan, diag.List, error) {
+	nodes, err := c.planNodes(&p.Header)
+	if err != nil {
+		return nil, nil, err
+	}
 	opt := mscclc.PlanOptions{Check: c.Limits.Check, Params: c.Settings(),
-		Options: lower.Options{Instances: c.instances, Pipeline: unit}}
+		Options: lower.Options{Instances: c.instances, Pipeline: unit, Nodes: nodes}}
 	if c.Channels != nil {
 		return mscclc.PlanOfChannels(c.Channels, opt)
 	}
 	return mscclc.PlanMSCCLPP(p, opt)
+}
+
+// planToRun returns what the plan of MSCCL++ of p means, as mscclc's executor runs it.
+func (c *Flags) planToRun(p *ir.Program) (*ir.Program, error) {
+	plan, _, err := c.ExecutionPlan(p, 0)
+	if err != nil {
+		return nil, err
+	}
+	means, err := plan.Channels(c.Limits.Read)
+	if err != nil {
+		return nil, err
+	}
+	means.Name = p.Name // and not the plan's, by which MSCCL++ tells plans apart
+	return channels.Unroll(means, 1)
+}
+
+// planNodes returns the node of each rank that a plan is for: what --nodes says, or else the file.
+func (c *Flags) planNodes(h *ir.Header) ([]int32, error) {
+	opt := mscclc.Options{FileNodes: c.fileNodes}
+	if c.Nodes != "" {
+		opt.Nodes = c.Nodes.Of
+	}
+	return opt.PlanNodes(h)
+}
+
+// notePlanNodes says for which nodes a plan is, where the file says so, and that all its ranks share memory where they
+// are more than a host has. Of a file that is compiled already it says which ranks must share memory.
+func (c *Flags) notePlanNodes(a *cli.App, s *cli.Source, p *ir.Program, plan *mscclpp.Plan) {
+	name := s.Name
+	nodes, err := c.planNodes(&p.Header)
+	if err == nil && nodes == nil && c.Nodes == "" && s.Kind != codegen.KindSource {
+		if means, err := plan.Channels(c.Limits.Read); err == nil && mscclpp.GroupsText(means) != "" {
+			a.Note(name, "%s; --nodes N makes ports between nodes", mscclpp.GroupsText(means))
+		}
+		return
+	}
+	if err == nil && nodes == nil && c.Nodes == "" && p.Coll.Ranks > mscclpp.MostHostRanks {
+		a.Note(name, "the plan is for %d ranks that share memory, as in a rack of NVL72: for several hosts, compile an "+
+			"algorithm with --nodes N", p.Coll.Ranks)
+	}
+	if err == nil && nodes != nil && c.Nodes == "" {
+		a.Note(name, "the plan is for nodes of %s, as the file says, and ports join them: give --nodes 1 if all ranks share memory",
+			diag.Counted(p.RanksPerNode, "rank"))
+	}
 }
 
 // planSummary is summary of the plan that p became, which has blocks and operations of its own.

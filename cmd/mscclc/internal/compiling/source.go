@@ -39,7 +39,7 @@ func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*ir.Program,
 			}
 		}
 		if d, ok := value.(*ir.ChunkDAG); ok {
-			c.declared = d.Sizes
+			c.declared, c.each = d.Sizes, d.RanksPerNode
 			if !s.Catalog { // whose hints the user cannot change
 				noteHints(a, d, c)
 			}

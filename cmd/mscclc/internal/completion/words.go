@@ -189,6 +189,9 @@ func deviceWords(cursor) (list []string) {
 	return list
 }
 
+// knownDeviceWords lists the devices of which topologies are.
+func knownDeviceWords(cursor) []string { return topology.Devices() }
+
 // parameterWords lists the parameters of the algorithm, or the collective, that args begin with, which -p has not set
 // yet: NAME=, or the values that NAME may have where it is typed, as far as they are known.
 func parameterWords(at cursor) (list []string) {

@@ -39,7 +39,7 @@ func (f *Flags) base() (*base, error) {
 	for _, fallback := range []bool{false, true} {
 		for _, name := range topology.Names() {
 			t, err := topology.Open(name + ":nodes=2,gpus=3")
-			if err != nil || !strings.Contains(kind, t.Device) && !(fallback && t.Device == "h200") {
+			if err != nil || topology.DeviceOf(kind) != t.Device && !(fallback && t.Device == "h200") {
 				continue // it has another number of GPUs than one may ask for
 			}
 			text, err := topology.Source(name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
 	"mscclc/ir/diag"
+	"mscclc/simulate"
+	"mscclc/topology"
 
 	"github.com/spf13/cobra"
 )
@@ -34,15 +37,15 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.BoolVar(&f.Measure, "measure", false, "measure the network between the hosts of a job")
 	flags.StringVarP(&f.output, "output", "o", "", "of --measure: write the topology to `FILE.topo`")
 	flags.StringVar(&f.costs, "costs", "", "of --measure: write the costs of messages to `FILE.json`")
-	cli.WordFlag(flags, &f.device, "device", "", "cpu", "of --measure: what the ranks are: "+cli.List(devices.Names()),
-		devices.Names())
+	cli.WordFlag(flags, &f.device, "device", "", "cpu", "of --measure: what the ranks are: "+cli.List(devices.Names())+
+		"; else what the GPUs of the topology are, as h100", devices.Names())
 	flags.DurationVar(&f.wait, "timeout", time.Minute, "of --measure: give up when a process has not come by then")
 }
 
 // Check refuses flags that go with --measure only.
 func (f *Flags) Check(a *cli.App, cmd *cobra.Command, args []string) error {
 	for _, name := range []string{"output", "costs", "device", "timeout"} {
-		if cmd.Flags().Changed(name) && !f.Measure {
+		if cmd.Flags().Changed(name) && !f.Measure && (name != "device" || len(args) == 0) {
 			return cli.Usagef("--%s goes with --measure", name)
 		}
 	}
@@ -53,6 +56,21 @@ func (f *Flags) Check(a *cli.App, cmd *cobra.Command, args []string) error {
 		return cli.Usagef("topo --measure measures the hosts of a job, and takes no %q", args[0])
 	}
 	return nil
+}
+
+// GPUs returns what --device says that the GPUs of a topology are, or "" where it is not given. It fails where nobody
+// knows such GPUs.
+func (f *Flags) GPUs(cmd *cobra.Command) (string, error) {
+	if f.Measure || !cmd.Flags().Changed("device") {
+		return "", nil
+	}
+	known := append(topology.Devices(), simulate.Devices()...)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if !slices.Contains(known, topology.DeviceOf(f.device)) {
+		return "", cli.Unknown("device", f.device, known)
+	}
+	return f.device, nil
 }
 
 // Run measures, and writes what process 0 is to write.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"runtime"
 	"strconv"
@@ -23,9 +22,9 @@ import (
 // A Job is this process's place among those that run ranks together.
 type Job struct {
 	Index, Size int
-	Local       int    // among those of its machine
-	Beside      int    // how many those are, itself too; all, where the launcher does not say
-	hub         string // where process 0 listens
+	Local       int // among those of its machine
+	Beside      int // how many those are, itself too; all, where the launcher does not say
+	place       exchange.Place
 
 	x      *exchange.Member // of Join, until Leave
 	joined bool             // that Join was called
@@ -41,15 +40,15 @@ const (
 	envStarted = "MSCCLC_STARTED" // by --procs, and by nothing else
 )
 
-var launchers = [...]struct{ index, size, local, beside string }{
-	{envIndex, envSize, envIndex, envSize},
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-	{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
+var launchers = [...]struct {
+	index, size, local, beside string
+	job                        func(getenv func(string) string) string // the launcher's name of the job, or ""
+}{
+	{envIndex, envSize, envIndex, envSize, nameless},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", openMPI},
+	{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", torchrun},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", slurm},
 }
-
-// The port of torchrun's own store is MASTER_PORT; ours is the one above.
-const masterHost, masterPort = "127.0.0.1", 29400
 
 // Started reports whether --procs has started this process.
 func Started() bool { return os.Getenv(envIndex) != "" }
@@ -82,37 +81,14 @@ func Of(getenv func(string) string) (*Job, error) {
 		if n, err := strconv.Atoi(alike); err == nil && n >= 1 && n <= size && !strings.Contains(getenv(l.beside), ",") {
 			beside = n
 		}
-		hub, err := hubOf(getenv)
-		return &Job{Index: index, Size: size, Local: local, Beside: beside, hub: hub}, err
+		place, err := placeOf(getenv, l.job(getenv), l.beside != envSize && beside == size)
+		return &Job{Index: index, Size: size, Local: local, Beside: beside, place: place}, err
 	}
 	if hub := getenv(envHub); hub != "" {
 		return nil, cli.Usagef("the environment's %s is %q, and nothing says which process of how many this is: set %s and "+
 			"%s, or start the processes by mpirun, torchrun or srun", envHub, hub, envIndex, envSize)
 	}
 	return nil, nil
-}
-
-func hubOf(getenv func(string) string) (string, error) {
-	if hub := getenv(envHub); hub != "" {
-		host, port, err := net.SplitHostPort(hub)
-		if n, e := strconv.Atoi(port); err != nil || host == "" || e != nil || n < 1 || n > 65535 {
-			return "", cli.Usagef("the environment's %s is %q, and must be HOST:PORT, with a port from 1 to 65535", envHub,
-				hub).Hint("all processes have that of process 0, as in %s=%s:%d", envHub, masterHost, masterPort+1)
-		}
-		return hub, nil
-	}
-	host, port := getenv("MASTER_ADDR"), masterPort
-	if host == "" {
-		host = masterHost
-	}
-	if text := getenv("MASTER_PORT"); text != "" {
-		var err error
-		if port, err = strconv.Atoi(text); err != nil || port < 1 || port > 65534 {
-			return "", cli.Usagef("the environment's MASTER_PORT is %q, and must be a port from 1 to 65534: mscclc takes the "+
-				"port above it", text)
-		}
-	}
-	return net.JoinHostPort(host, strconv.Itoa(port+1)), nil
 }
 
 // leastPatience is how long another process may be silent at least, on a machine that is busy.
@@ -124,7 +100,7 @@ func (j *Job) Join(ctx context.Context, within time.Duration) (*exchange.Member,
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("--timeout %v has passed", within))
 	defer cancel()
 	j.joined = true
-	x, err := exchange.Join(ctx, j.hub, j.Index, j.Size)
+	x, err := exchange.Join(ctx, j.place, j.Index, j.Size)
 	if err == nil {
 		x.SetPatience(max(within, leastPatience))
 		j.x = x

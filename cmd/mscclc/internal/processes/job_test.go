@@ -2,10 +2,12 @@ package processes
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor/exchange"
 )
 
 func TestOf(t *testing.T) {
@@ -13,14 +15,14 @@ func TestOf(t *testing.T) {
 		"":                    nil,
 		"RANK=0":              nil,
 		"RANK=0 WORLD_SIZE=1": nil,
-		"RANK=2 WORLD_SIZE=4": {Index: 2, Size: 4, Local: 2, Beside: 4, hub: "127.0.0.1:29401"},
-		"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=5":             {Index: 1, Size: 2, Local: 1, Beside: 2, hub: "[::1]:6"},
-		"RANK=9 WORLD_SIZE=16 LOCAL_RANK=1 LOCAL_WORLD_SIZE=8":                                    {Index: 9, Size: 16, Local: 1, Beside: 8, hub: "127.0.0.1:29401"},
+		"RANK=2 WORLD_SIZE=4": {Index: 2, Size: 4, Local: 2, Beside: 4, place: exchange.At("127.0.0.1:29401")},
+		"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=5":             {Index: 1, Size: 2, Local: 1, Beside: 2, place: exchange.At("[::1]:6")},
+		"RANK=9 WORLD_SIZE=16 LOCAL_RANK=1 LOCAL_WORLD_SIZE=8":                                    {Index: 9, Size: 16, Local: 1, Beside: 8, place: exchange.At("127.0.0.1:29401")},
 		"SLURM_PROCID=0 SLURM_NTASKS=4":                                                           nil, // of sbatch
-		"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=1":                                   {Index: 3, Size: 4, Local: 1, Beside: 4, hub: "127.0.0.1:29401"},
-		"RANK=2 WORLD_SIZE=4 MSCCLC_INDEX=0 MSCCLC_SIZE=2 MSCCLC_HUB=h:1":                         {Index: 0, Size: 2, Local: 0, Beside: 2, hub: "h:1"},
-		"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=1 SLURM_STEP_TASKS_PER_NODE=2(x4)":   {Index: 3, Size: 8, Local: 1, Beside: 2, hub: "127.0.0.1:29401"},
-		"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=1 SLURM_STEP_TASKS_PER_NODE=2(x3),1": {Index: 3, Size: 8, Local: 1, Beside: 8, hub: "127.0.0.1:29401"},
+		"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=1":                                   {Index: 3, Size: 4, Local: 1, Beside: 4, place: exchange.At("127.0.0.1:29401")},
+		"RANK=2 WORLD_SIZE=4 MSCCLC_INDEX=0 MSCCLC_SIZE=2 MSCCLC_HUB=h:1":                         {Index: 0, Size: 2, Local: 0, Beside: 2, place: exchange.At("h:1")},
+		"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=1 SLURM_STEP_TASKS_PER_NODE=2(x4)":   {Index: 3, Size: 8, Local: 1, Beside: 2, place: exchange.At("127.0.0.1:29401")},
+		"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=1 SLURM_STEP_TASKS_PER_NODE=2(x3),1": {Index: 3, Size: 8, Local: 1, Beside: 8, place: exchange.At("127.0.0.1:29401")},
 	} {
 		vars := map[string]string{}
 		for _, v := range strings.Fields(env) {
@@ -28,7 +30,7 @@ func TestOf(t *testing.T) {
 			vars[name] = value
 		}
 		job, err := Of(func(name string) string { return vars[name] })
-		if err != nil || (job == nil) != (want == nil) || job != nil && *job != *want {
+		if err != nil || (job == nil) != (want == nil) || job != nil && !reflect.DeepEqual(*job, *want) {
 			t.Errorf("%s: %+v, %v", env, job, err)
 		}
 	}

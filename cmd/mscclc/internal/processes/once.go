@@ -33,7 +33,7 @@ func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 		within, cancel := context.WithTimeout(ctx, meetAgain)
 		defer cancel()
 		var failed error
-		if x, failed = exchange.Join(within, j.hub, j.Index, j.Size); failed != nil {
+		if x, failed = exchange.Join(within, j.place, j.Index, j.Size); failed != nil {
 			return err
 		}
 		defer x.Close()

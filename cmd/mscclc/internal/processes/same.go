@@ -21,7 +21,7 @@ type Argument struct{ Name, Value string }
 
 // own are the flags that processes may have different values of.
 var own = map[string]bool{"procs": true, "output": true, "plot": true, "nccl": true, "table": true, "rules": true,
-	"check": true, "json": true, "help": true, "timeout": true}
+	"check": true, "output-file": true, "json": true, "help": true, "timeout": true}
 
 // Arguments returns what all processes must have alike of a command's arguments: its words, and its flags. Sizes and
 // names of types that are written differently are equal.

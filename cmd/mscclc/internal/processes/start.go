@@ -2,6 +2,7 @@ package processes
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net"
@@ -39,6 +40,7 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 	}
 	hub := free.Addr().String()
 	free.Close()
+	secret := rand.Text() // against other users of the host, who do not see the environment of the processes
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ends, errs := make([]end, count), make([]error, count)
@@ -56,7 +58,7 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 		says := &speaker{teller: stderr, process: i}
 		cmd := exec.CommandContext(within, self, os.Args[1:]...)
 		cmd.Env = append(os.Environ(), envHub+"="+hub, envIndex+"="+strconv.Itoa(i), envSize+"="+strconv.Itoa(count),
-			envStarted+"=1")
+			envStarted+"=1", envSecret+"="+secret, envSecretFile+"=")
 		cmd.Stdout, cmd.Stderr = io.Writer(a.Stdout), says
 		if i > 0 {
 			cmd.Stdout = io.Discard

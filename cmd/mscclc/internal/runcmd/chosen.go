@@ -31,6 +31,26 @@ type chosen struct {
 	own     *choose.Table   // --table's, or nil
 	call    choose.Call
 	loaded  map[string]*loadedProgram // by what was loaded
+	limit   *choosing.Bound           // of the collective, once it is known
+}
+
+// beside returns how a run of a collective stands beside the bound of the machine that its device is of; nothing of a
+// file.
+func (c *chosen) beside(p *ir.Program, r *runResult) choosing.Beside {
+	if c.chooser == nil {
+		return choosing.Beside{}
+	}
+	if c.limit == nil {
+		c.limit = &choosing.Bound{}
+		if t, err := c.chooser.Topology(c.call); err == nil && t.Ranks() >= p.Coll.Ranks {
+			gpus := make([]int32, p.Coll.Ranks)
+			for i := range gpus {
+				gpus[i] = int32(i)
+			}
+			*c.limit = choosing.BoundOn(t, p.Coll, gpus)
+		}
+	}
+	return c.limit.Beside(r.Bytes, c.dtype, r.Seconds*1e6)
 }
 
 type loadedProgram struct {
@@ -55,7 +75,7 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 		}
 		return c, nil
 	}
-	if err := f.ChosenOnly("-p ranks=N, -p root=N and --inplace", "param", "inplace", "import-path", "limit"); err != nil {
+	if err := f.ChosenOnly("--ranks, --root and --inplace", "param", "inplace", "import-path", "limit"); err != nil {
 		return nil, err
 	}
 	c.call.Kind, _ = ir.KindByName(arg)
@@ -80,12 +100,8 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 			return nil, cli.Usagef("-p %s: ranks is a number of 1 or more, and root of 0 or more", p)
 		}
 	}
-	if given["root"] && !c.call.Kind.Rooted() {
-		return nil, cli.Usagef("%v has no root", c.call.Kind)
-	}
-	if c.call.Root >= c.call.Ranks {
-		return nil, cli.Usagef("root %d is none of %s: they are 0 to %d", c.call.Root, diag.Counted(c.call.Ranks, "rank"),
-			c.call.Ranks-1)
+	if err := cli.CheckRoot(c.call.Kind, c.call.Ranks, c.call.Root, given["root"]); err != nil {
+		return nil, err
 	}
 	if c.call.Ranks > choose.MostRanks {
 		return nil, cli.Usagef("a collective is chosen for up to %d ranks: name an algorithm (mscclc list), such as allreduce/ring", choose.MostRanks)
@@ -97,10 +113,8 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 	if err != nil {
 		return nil, err
 	}
-	for i := range shelf {
-		if err := shelf[i].Unfit(c.call); err != nil {
-			return nil, choosing.Unfit(&shelf[i], err)
-		}
+	if err := choosing.PlaceOf(a, shelf, &c.call, f.Inplace.Value != nil); err != nil {
+		return nil, err
 	}
 	table, own, err := choosing.ReadTables(f.table, shelf)
 	if err != nil {

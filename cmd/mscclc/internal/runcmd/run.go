@@ -55,11 +55,13 @@ element to compare is not ok, except where the program requires nothing of its o
 
 The time is that of the fastest of --iters launches. It does not include making and comparing data. algbw is the bytes
 divided by this time, and busbw the bandwidth of the bus as nccl-tests defines it. mscclc bench measures more carefully.
+Of a COLLECTIVE the line also has the bound's share of the time. The bound is what the links of the known machine with
+such devices allow any algorithm (mscclc topo MACHINE --bound), which the machine of the run may differ from.
 
 Pipelines, of execution plans and of algorithms at the level of channels, run as many loop iterations as their bytes per
 iteration ask for. They run fewer if the program would get too large; the line then says so.
 
-A COLLECTIVE (allreduce and so on; -p ranks=N and root=N) has 4 ranks, or one for each process of a launcher. For each
+A COLLECTIVE (allreduce and so on; --ranks N and --root N) has 4 ranks, or one for each process of a launcher. For each
 size a variant of the catalog is chosen: by --table FILE, by the tables that are built in, or by a simulation. mscclc
 bench --tune and select --emit write tables. The executor chooses the number of replicas. Processes on several nodes run
 variants that are compiled for these nodes.
@@ -91,8 +93,7 @@ its ranks, and the first reports. The time is that of the slowest rank.`,
 	flags := cmd.Flags()
 	f.AddFlags(flags, "program")
 	f.AddNodes(flags, "compile and prove a one-sided program")
-	flags.Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
-		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	f.AddRanks(flags)
 	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(devices.Names()), devices.Names())
 	flags.StringSliceVarP(&f.bytes, "bytes", "b", []string{"1M"}, "run `N` bytes, or each of N,N,...")
 	cli.DtypeFlag(flags, &f.dtype, "", "f32")
@@ -127,6 +128,8 @@ type runResult struct {
 	Wrong    int64   `json:"wrong" doc:"elements that were wrong"`
 
 	Problems []diag.Problem `json:"problems,omitempty" doc:"why it did not run, or not to its end"`
+
+	choosing.Beside
 
 	turns compiling.Turned // Turns, with those that were asked for
 	ran   bool             // it came to its end, or to some steps that its trace has

@@ -90,6 +90,7 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 		if r.turns = l.turns; r.turns.Asked > 1 {
 			r.Turns = r.turns.Did
 		}
+		r.Beside = chosen.beside(p, &r)
 		runs = append(runs, r)
 		if !a.JSON {
 			bar.Over(func() { printRun(a, p, r, f.team.first()) })
@@ -223,7 +224,11 @@ func (r *runResult) timeText() string {
 	if r.Seconds == 0 || len(r.found) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("   time %.2f us   algbw %.2f GB/s   busbw %.2f GB/s", r.Seconds*1e6, r.AlgBW, r.BusBW)
+	text := fmt.Sprintf("   time %.2f us   algbw %.2f GB/s   busbw %.2f GB/s", r.Seconds*1e6, r.AlgBW, r.BusBW)
+	if r.Micros > 0 {
+		text += fmt.Sprintf("   %s of the bound (the cut is %s)", r.Text(), r.Cut)
+	}
+	return text
 }
 
 // printRun prints a run. Of several processes the first prints what is wrong, which all know, and the others its cause.

@@ -134,8 +134,9 @@ func (t *team) prepare(p *ir.Program, check verify.Options, f *runFlags, dtype d
 	}
 	ctx := context.Background()
 	plan, err := executor.Prepare(ctx, p, executor.PlanOptions{GPUs: t.gpus, Check: check, Unproven: f.Unproven,
-		Lower: f.Lowering(), Exchange: t.x, Ranks: t.ranks(p.Coll), TileBytes: tileFor(p, f.Size),
-		Types: []data.DType{dtype}})
+		Lower: f.Lowering(), Exchange: t.x, Connect: f.wait, Ranks: t.ranks(p.Coll),
+		TileBytes: tileFor(p, f.Size),
+		Types:     []data.DType{dtype}})
 	if err != nil {
 		return nil, devices.Impossible(err)
 	}

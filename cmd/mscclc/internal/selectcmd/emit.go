@@ -128,8 +128,16 @@ func (e *emission) prefix() string {
 
 // path returns where the program of range i goes.
 func (e *emission) path(i int, r choose.Stretch) string {
-	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i,
-		strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol)))
+	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s%s", e.prefix(), i,
+		strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol), e.ending()))
+}
+
+// ending ends the names of programs.
+func (e *emission) ending() string {
+	if e.plans() {
+		return ".json"
+	}
+	return ".xml"
 }
 
 // bound ends the last range where msccl has memory no more.
@@ -155,6 +163,9 @@ func (e *emission) Write(list []choose.Stretch) (overlaps []string, err error) {
 		if err := e.app.Guard.Output("--emit", e.path(i, r)); err != nil {
 			return nil, err
 		}
+	}
+	if e.plans() {
+		return overlaps, e.writePlans(list)
 	}
 	config := etree.NewElement("msccl_algos")
 	for i, r := range list {
@@ -225,6 +236,7 @@ func (e *emission) table(list []choose.Stretch) error {
 		device = s.Topology.Device
 	}
 	entry := s.Call.Entry(device)
+	entry.Unmeasured = s.Costs.Unmeasured
 	for _, r := range list {
 		for k, wide := range r.Widths {
 			rule := choose.Rule{Variant: r.Variant, Micros: choosing.Hundredths(wide.Interval)}

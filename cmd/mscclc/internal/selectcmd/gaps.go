@@ -6,14 +6,33 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
+	"mscclc/ir/diag"
 )
+
+// fileGaps returns the sizes beyond those that files at either end are for.
+func fileGaps(list []choose.Stretch) []string {
+	gaps := []string{}
+	if first := list[0]; first.From > 0 {
+		gaps = append(gaps, fmt.Sprintf("below %s, which %s is not for", sizing.Rough(first.From),
+			diag.Printable(first.Program)))
+	}
+	if last := list[len(list)-1]; last.To > 0 {
+		gaps = append(gaps, fmt.Sprintf("from %s on, which %s is not for", sizing.Rough(last.To),
+			diag.Printable(last.Program)))
+	}
+	return gaps
+}
 
 // gaps returns the sizes that a runtime runs none of the programs for.
 func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	gaps := []string{}
 	s := e.selector
-	if s.Target.Format != codegen.FormatXML {
-		return gaps, nil // mscclc's executor takes any size
+	unit, of := s.DType.Size(), s.DType.String()
+	switch s.Target.Format {
+	case codegen.FormatProgram:
+		return fileGaps(list), nil // mscclc's executor takes any size
+	case codegen.FormatMSCCLPP:
+		unit, of = 16, "16 bytes"
 	}
 	for i := 0; i < len(list); {
 		first, chunks := list[i], 0
@@ -40,8 +59,8 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 		case last:
 			where = "from " + from + " on"
 		}
-		gaps = append(gaps, fmt.Sprintf("%s, calls of bytes that are no multiple of %d (%d chunks of %v)", where,
-			chunks*s.DType.Size(), chunks, s.DType))
+		gaps = append(gaps, fmt.Sprintf("%s, calls of bytes that are no multiple of %d (%d chunks of %s)", where, chunks*unit,
+			chunks, of))
 	}
 	if s.Target.Name == "msccl" {
 		gaps = append(gaps, fmt.Sprintf("above %s, the last size that was asked for: msccl has memory for calls up to there",

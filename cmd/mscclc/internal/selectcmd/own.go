@@ -37,6 +37,9 @@ func (e *emission) own(path string) bool {
 	if err != nil {
 		return false
 	}
+	if e.plans() {
+		return ownPlan(path, text)
+	}
 	end := bytes.IndexByte(text, '\n') + 1
 	return string(text[:end]) == mark(e.selector.Target.Name, text[end:])
 }
@@ -67,7 +70,7 @@ func (e *emission) tidy() error {
 		name := at.Name()
 		path := filepath.Join(e.flags.emit, name)
 		switch {
-		case !strings.HasPrefix(name, e.prefix()) || filepath.Ext(name) != ".xml" || slices.Contains(e.written, name):
+		case !strings.HasPrefix(name, e.prefix()) || filepath.Ext(name) != e.ending() || slices.Contains(e.written, name):
 		case !e.own(path):
 			e.Note("%s is kept: select did not write it for %s, or it was changed since", name, e.selector.Target.Name)
 		default:

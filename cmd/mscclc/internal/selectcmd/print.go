@@ -17,10 +17,10 @@ func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
 	if a.JSON {
 		return selectedJSON(a, s, is)
 	}
-	fmt.Fprintf(a.Stdout, "%v of %s %s on %s, simulated, by %v\n\n",
-		s.Call.Kind, diag.Counted(s.Call.Ranks, "rank"), choosing.PlaceName(s.Call.Inplace), s.Topology.Name, s.By)
+	fmt.Fprintf(a.Stdout, "%v of %s %s on %s, simulated, by %v%s\n\n", s.Call.Kind, diag.Counted(s.Call.Ranks, "rank"),
+		choosing.PlaceName(s.Call.Inplace), s.Topology.Name, s.By, s.Costs.Caveat())
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tREPLICAS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
+	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tREPLICAS\tAT\tLATENCY (us)\tINTERVAL (us)\tOF THE BOUND\tSECOND\tWHY FROM HERE")
 	for _, r := range is.list {
 		to, next := "and above", ""
 		if r.To > 0 {
@@ -34,13 +34,15 @@ func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
 			next = fmt.Sprintf("%v %.2fx", second, r.Behind)
 		}
 		r.Form.Variant = r.Form.Plain()
-		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\n",
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\t%s\n",
 			sizing.Rough(r.From), to, r.Form, columnsText(r.Widths), sizing.Rough(r.At),
-			r.Latency, simulatecmd.MicrosText(r.Interval, r.Latency), next, r.Reason)
+			r.Latency, simulatecmd.MicrosText(r.Interval, r.Latency), is.limit.Beside(r.At, s.DType, r.Micros).Text(), next,
+			r.Reason)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprint(a.Stdout, is.limit.Line(s.Topology))
 	if err := printOwn(a, is.own); err != nil {
 		return err
 	}
@@ -105,6 +107,7 @@ type Document struct {
 	Target     string        `json:"target"`
 	Ranks      int           `json:"ranks"`
 	Inplace    bool          `json:"inplace"`
+	Guessed    bool          `json:"unmeasured,omitempty" doc:"nobody measured the device's costs: times are estimates"`
 	By         string        `json:"by" doc:"latency or interval: what us and behind are of"`
 	Ranges     []rangeRow    `json:"ranges"`
 	Own        []standingRow `json:"own,omitempty" doc:"the files beside the collective"`
@@ -125,6 +128,8 @@ type rangeRow struct {
 	Next     string  `json:"next,omitempty" doc:"the second fastest program"`
 	Behind   float64 `json:"behind,omitempty" doc:"how many times as long next takes"`
 	Reason   string  `json:"reason,omitempty" doc:"why the range begins here"`
+
+	choosing.Beside
 }
 
 // A standingRow is how a file of the user stands beside the fastest.
@@ -152,8 +157,10 @@ func selectedJSON(a *cli.App, s *choose.Selector, is *selected) error {
 		if r.Behind > 0 {
 			next = r.Next.String()
 		}
-		rows = append(rows, rangeRow{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
+		rows = append(rows, rangeRow{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason,
+			is.limit.Beside(r.At, s.DType, r.Micros)})
 	}
 	return a.WriteJSON(Document{cli.Schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks,
-		s.Call.Inplace, s.By.String(), rows, own, is.gaps, is.overlaps, append(is.notes, a.Notes.List().Notes...)})
+		s.Call.Inplace, s.Costs.Unmeasured, s.By.String(), rows, own, is.gaps, is.overlaps,
+		append(is.notes, a.Notes.List().Notes...)})
 }

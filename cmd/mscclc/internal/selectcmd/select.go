@@ -11,7 +11,6 @@ import (
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
-	"mscclc/ir"
 	"mscclc/simulate"
 
 	"github.com/spf13/cobra"
@@ -22,8 +21,10 @@ type selectFlags struct {
 	begin, end      string
 	dtype, by       string
 	target          string
-	inplace         bool
+	inplace, placed bool // --inplace, and whether it is given
 	emit            string
+	root            string // --root's setting
+	factor          int64
 	device          string
 	ranges          int
 	cli.Reading
@@ -33,13 +34,15 @@ type selectFlags struct {
 func Command(a *cli.App) *cobra.Command {
 	var f selectFlags
 	cmd := &cobra.Command{
-		Use:   "select COLLECTIVE [FILE...]",
+		Use:   "select COLLECTIVE|FILE [FILE...]",
 		Short: "Say which algorithm, of the catalog or your own, is the fastest for which sizes on a topology",
 		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, and why each range begins
 where it does. The times are simulated (mscclc simulate), and all GPUs of the topology take part.
 
 ` + choosing.OwnUsage + `
-A second list says how they stand beside the fastest. A table that --emit writes names them, and mscclc run and bench
+Files of a custom collective are given alone, and compared with each other: they have the same lines collective and
+require, and their ranks are the topology's.
+A second list says how files stand beside the fastest. A table that --emit writes names them, and mscclc run and bench
 take the same files with it.
 
 Both times of a call are printed. Latency is the time of one call alone. Interval is the time from the end of a call to
@@ -47,10 +50,13 @@ the end of the next, where calls follow each other. The fastest program has the 
 least interval, which nccl-tests and mscclc bench measure. Calls of a long chain overlap, so that its interval is short
 and its latency long. Of two programs as fast as each other, the one whose ranks end with the same bits comes first.
 
-Programs are one-sided, for mscclc's own executor, in several widths. With --target msccl or rccl they are XML, in
-several instances. The sizes are -b and twice as much again and again, up to -e. What is fastest at -b is taken for all
-smaller sizes too, and what is fastest at the last size for all larger ones. For msccl the last range ends at -e, since
-that runtime makes memory for calls up to there.
+Programs are one-sided, for mscclc's own executor, in several widths. With --target msccl or rccl they are XML, and with
+--target mscclpp execution plans, in several instances: "x4" is --instances 4. Plans have ports between the topology's
+nodes: mscclc compile makes the same plan with --nodes N. They are simulated as mscclc's executor would run them.
+
+The sizes are -b and -f times as much again and again, up to -e. What is fastest at -b is taken for all smaller sizes
+too, and what is fastest at the last size for all larger ones. For msccl the last range ends at -e, since that runtime
+makes memory for calls up to there.
 
 --emit FOLDER writes what a runtime reads. It keeps what the folder has for other collectives and placements, and
 replaces what select wrote there before for the same ones, if nobody has changed it since.
@@ -61,15 +67,20 @@ replaces what select wrote there before for the same ones, if nobody has changed
           others. Sizes go from minbytes to below maxbytes. It needs NCCL_ALGO=MSCCL,RING,TREE.
   rccl    an XML file a range, for MSCCL_ALGO_DIR=FOLDER. The runtime takes the first that fits, in the order in which
           the folder lists them.
+  mscclpp an execution plan a range, for the range's sizes. Its library of NCCL's functions takes, of the plans that a
+          process has registered, one whose sizes the call has (docs/mscclpp.md).
 
 A gap is a range of sizes that run the library's own algorithms: for msccl and rccl the sizes that a program's chunks do
 not divide, and for msccl those above -e. An overlap is a range of sizes that several files in FOLDER are for.`,
 		Example: `  mscclc select allreduce --topology h200:gpus=4
   mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
+  mscclc select allreduce --topology h200:gpus=8 --target mscclpp -e 64M --emit plans
   mscclc select allgather --topology mine.topo -b 1M -e 64M
-  mscclc select allreduce ring.mscl --topology ndv4:nodes=2`,
+  mscclc select allreduce ring.mscl --topology ndv4:nodes=2
+  mscclc select scan/chain scan/recursive_doubling --topology h200:gpus=8`,
 		Args: cli.AtLeast(1, "a collective"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.placed = cmd.Flags().Changed("inplace")
 			return selectFor(a, cli.Collective(args[0]), args[1:], &f)
 		},
 	}
@@ -78,24 +89,18 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
+	flags.Int64VarP(&f.factor, "factor", "f", 2, "each size is `N` times the one before")
+	cli.AddRoot(flags, &f.root)
 	cli.DtypeFlag(flags, &f.dtype, "", "bf16")
 	cli.ByFlag(flags, &f.by, "what is fastest is so")
-	cli.WordFlag(flags, &f.target, "target", "", "program", "programs are for `T`: "+cli.List(selectTargets()), selectTargets())
+	cli.WordFlag(flags, &f.target, "target", "", "program", "programs are for `T`: "+cli.List(cli.TargetNames()), cli.TargetNames())
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
 	f.Reading.Flags(flags, cli.LimitNames())
 	flags.IntVar(&f.ranges, "ranges", 0,
 		"make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
-	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
+	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's), and so are GPUs of a topology that does not say what they are")
 	return cmd
-}
-
-// selectTargets names the targets whose programs are selected.
-func selectTargets() []string {
-	return slices.DeleteFunc(cli.TargetNames(), func(name string) bool {
-		t, err := codegen.TargetByName(name)
-		return err != nil || t.Format == codegen.FormatMSCCLPP
-	})
 }
 
 // noCollective says why nothing is selected for a name, and what there is.
@@ -113,30 +118,37 @@ func noCollective(name string) error {
 
 // selector makes what the flags ask for.
 func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int64, error) {
-	if !choose.IsCollective(arg) {
+	if !choose.IsCollective(arg) && arg != custom {
 		return nil, nil, noCollective(arg)
 	}
-	sim := simulatecmd.Flags{Begin: f.begin, End: f.end, Factor: 2, Dtype: f.dtype, Costs: f.costs, By: f.by}
+	sim := simulatecmd.Flags{Begin: f.begin, End: f.end, Factor: f.factor, Dtype: f.dtype, Costs: f.costs, By: f.by}
 	sizes, call, err := sim.Sizes()
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := a.TopologyOf(f.topology)
+	t, err := a.TopologyOf(f.topology, "")
+	if f.device != "" && (err != nil || t.Device == "") { // which says what the GPUs are, too
+		t, err = a.TopologyOf(f.topology, f.device)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	costs, err := sim.CostsOf(t)
+	costs, err := sim.CostsOf(a, t)
 	if err != nil {
 		return nil, nil, err
 	}
 	target, err := codegen.TargetByName(f.target)
-	if err != nil || !slices.Contains(selectTargets(), target.Name) {
-		return nil, nil, cli.Usagef("select takes --target %s, not %q", cli.List(selectTargets()), f.target)
+	if err != nil {
+		return nil, nil, cli.Usagef("select takes --target %s, not %q", cli.List(cli.TargetNames()), f.target)
 	}
 	if f.ranges < 0 {
 		return nil, nil, cli.Usagef("--ranges is from 1, or 0 for any number")
 	}
-	s, err := choosing.Selector(strings.ToLower(arg), t, costs, call, target, f.inplace)
+	root, given := cli.Root(f.root)
+	s, err := choosing.Selector(strings.ToLower(arg), t, costs, call, target, f.inplace, root)
+	if err == nil {
+		err = cli.CheckRoot(s.Call.Kind, s.Call.Ranks, root, given)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,25 +157,32 @@ func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int6
 }
 
 func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
+	if !choose.IsCollective(arg) && namesFile(arg) {
+		arg, files = custom, append([]string{arg}, files...)
+	}
 	s, sizes, err := f.selector(a, arg)
 	if err != nil {
 		return err
 	}
+	if arg == custom && len(files) == 0 {
+		return cli.Usagef("select of a custom collective needs files that have it")
+	}
 	if s.Own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
 		return err
 	}
-	coll := &ir.Collective{Kind: s.Call.Kind, Ranks: s.Call.Ranks, Chunks: 1}
+	if err := choosing.PlaceOf(a, s.Own, &s.Call, f.placed); err != nil { // a file that was named is to be looked at
+		return err
+	}
+	coll, err := f.collective(s)
+	if err != nil {
+		return err
+	}
 	kept, err := sizing.WithData(sizes, sizing.MeasureOf(coll, s.DType, false), "-e")
 	if err != nil {
 		return err
 	}
 	sizing.NoteEmpty(a, sizes, kept)
 	sizes = kept
-	for i := range s.Own { // a file that was named is to be looked at
-		if err := s.Own[i].Unfit(s.Call); err != nil {
-			return choosing.Unfit(&s.Own[i], err)
-		}
-	}
 	last, err := cli.ParseBytes(f.end)
 	if err != nil {
 		return err
@@ -210,7 +229,7 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 		}
 		own = append(own, at...)
 	}
-	return printSelected(a, s, &selected{list, own, gaps, overlaps, out.notes})
+	return printSelected(a, s, &selected{list, own, gaps, overlaps, out.notes, choosing.BoundOn(s.Topology, coll, nil)})
 }
 
 // A selected is what select has found.
@@ -218,4 +237,5 @@ type selected struct {
 	list                  []choose.Stretch
 	own                   []choose.Standing // of the user's files
 	gaps, overlaps, notes []string
+	limit                 choosing.Bound
 }

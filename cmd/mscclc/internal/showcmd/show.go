@@ -74,8 +74,7 @@ Execution plans, and .mprog files of one-sided programs, are drawn as the algori
 	}
 	f.AddFlags(cmd.Flags(), "program")
 	f.AddNodes(cmd.Flags(), "compile a one-sided program")
-	cmd.Flags().Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
-		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	f.AddRanks(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`.svg; - is stdout")
 	cmd.Flags().StringVar(&f.after, "after", "", "show what `PASS` leaves (mscclc help passes)")

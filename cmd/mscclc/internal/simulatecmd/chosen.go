@@ -15,7 +15,7 @@ import (
 // chosen is programs of a collective.
 func (f *Flags) chosen(kind string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
 	call simulate.Call) (of func(call *simulate.Call) (*ir.Program, string, error), err error) {
-	const takes = "--topology, --costs, --dtype, --by, --inplace and sizes"
+	const takes = "--topology, --costs, --dtype, --by, --root, --inplace and sizes"
 	if f.RanksSetting != "" {
 		return nil, cli.Usagef("of a collective all GPUs of the topology take part: -t h200:gpus=4 has four, not --ranks")
 	}
@@ -25,11 +25,15 @@ func (f *Flags) chosen(kind string, t *topology.Topology, costs *simulate.Costs,
 	if flag := f.OneGiven("ctas", "columns", "threads", "tile", "multicast"); flag != "" {
 		return nil, cli.Usagef("of a collective the fastest variant is chosen: it takes %s, not %s", takes, flag)
 	}
+	root, given := f.Root()
 	target, err := codegen.TargetByName("program")
 	if err != nil {
 		return nil, err
 	}
-	s, err := choosing.Selector(kind, t, costs, call, target, f.Inplace.Value != nil && *f.Inplace.Value)
+	s, err := choosing.Selector(kind, t, costs, call, target, f.Inplace.Value != nil && *f.Inplace.Value, root)
+	if err == nil {
+		err = cli.CheckRoot(s.Call.Kind, s.Call.Ranks, root, given)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/picture"
 	"mscclc/executor/data"
@@ -76,6 +77,15 @@ func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, int
 	return row
 }
 
+// boundOf returns the bound of calls of a program on a topology. There is none where switches add up: these move less.
+func boundOf(t *topology.Topology, p *ir.Program, call simulate.Call) choosing.Bound {
+	gpus, err := simulate.Seats(p, t, call.Nodes)
+	if err != nil || call.Multicast {
+		return choosing.Bound{}
+	}
+	return choosing.BoundOn(t, p.Coll, gpus)
+}
+
 // drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
 func drawSimulated(a *cli.App, arg string, f *Flags, p *ir.Program, t *topology.Topology, costs *simulate.Costs,
 	call simulate.Call) error {
@@ -124,15 +134,15 @@ func MicrosText(micros, latency float64) string {
 }
 
 func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
-	by simulate.Figure, rows []simulatedSize) error {
+	by simulate.Figure, rows []simulatedSize, limit choosing.Bound) error {
 	if a.JSON {
-		return a.WriteJSON(Document{cli.Schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows,
+		return a.WriteJSON(Document{cli.Schema, arg, t.Name, costs.Device, p.Coll.Ranks, costs.Unmeasured, by.String(), rows,
 			a.Notes.List()})
 	}
-	fmt.Fprintf(a.Stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind,
-		diag.Counted(p.Coll.Ranks, "rank"), t.Name)
+	fmt.Fprintf(a.Stdout, "%s: %v of %s on %s, simulated%s\n\n", diag.Printable(arg), p.Coll.Kind,
+		diag.Counted(p.Coll.Ranks, "rank"), t.Name, costs.Caveat())
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\treplicas\ttile iterations\t\t"+
+	fmt.Fprint(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\tof the bound\treplicas\ttile iterations\t\t"+
 		"  the link that is busiest")
 	chosen := rows[0].Program != ""
 	if chosen {
@@ -140,15 +150,19 @@ func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *simulat
 	}
 	fmt.Fprintln(w)
 	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s",
-			r.Bytes, r.Latency, MicrosText(r.Interval, r.Latency), r.AlgBW, r.BusBW, ColumnText(r.Replicas), r.Passes,
+		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%s\t%d\t%.0f %%\t  %s",
+			r.Bytes, r.Latency, MicrosText(r.Interval, r.Latency), r.AlgBW, r.BusBW, r.Text(), ColumnText(r.Replicas), r.Passes,
 			100*r.Occupied, strings.TrimSpace(r.Link))
 		if chosen {
 			fmt.Fprintf(w, "\t  %s", r.Program)
 		}
 		fmt.Fprintln(w)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(a.Stdout, limit.Line(t))
+	return err
 }
 
 // noteEmpty says which of the sizes that were simulated are too small for the program to do anything.

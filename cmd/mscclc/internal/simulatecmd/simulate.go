@@ -3,6 +3,7 @@ package simulatecmd
 import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/sizing"
@@ -19,6 +20,7 @@ import (
 type Flags struct {
 	compiling.Flags
 	topology   string
+	device     string // that the GPUs of the topology are, or ""
 	Costs      string
 	Begin, End string
 	Factor     int64
@@ -43,7 +45,8 @@ says what a topology is. The topology's device has the costs of launches, steps 
 in the form of simulate/devices/*.json.
 
 Ranks fill one node of the topology after the other, unless the algorithm says how many a node has (ranks_per_node), or
---nodes how they lie.
+--nodes how they lie. One-sided programs are compiled for these nodes. A compiled program is refused if it reaches
+memory of another node in a way that the network does not carry, such as packets.
 
 Of a collective, such as allreduce, the fastest program of the catalog is chosen for each size, as mscclc select chooses
 it. The row names it. All GPUs of the topology take part.
@@ -55,8 +58,9 @@ measure the interval. It is - where the program is too large for several calls t
 
 Bandwidths are nccl-tests'. --by says which of the two times they are of, and the replicas and the link too; it is the
 latency unless --by interval is given. The link is the one that was occupied longest, with the part of the time that it
-was. A low value means that latency limits the call. A rank that is alone moves nothing: its times and its bandwidths
-are 0.
+was. A low value means that latency limits the call. The bound is the least time that the topology's links allow any
+algorithm, without latencies: the cut is the links that limit it (mscclc topo MACHINE --bound). A rank that is alone
+moves nothing: its times and its bandwidths are 0.
 
 --trace writes when each step of the last size began and ended, as JSON for Perfetto (ui.perfetto.dev); --svg draws it.
 - is stdout, and the rows go to stderr. Both show one call alone, which takes its latency. Their colours tell copies
@@ -73,10 +77,10 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	flags := cmd.Flags()
 	f.AddFlags(flags, "program")
 	f.AddNodes(flags, "compile a one-sided program")
-	flags.Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
-		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	f.AddRanks(flags)
 	f.Sided, flags.Lookup("sided").DefValue = "one", "one"
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
+	flags.StringVar(&f.device, "device", "", "the GPUs of the topology are `NAME`, as h100: what costs are of")
 	flags.StringVar(&f.Costs, "costs", "", "take the costs of a device from `FILE`")
 	flags.StringVarP(&f.Begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.End, "end", "e", "1G", "the last size: `N` bytes")
@@ -100,6 +104,7 @@ type Document struct {
 	Topology string          `json:"topology"`
 	Device   string          `json:"device"`
 	Ranks    int             `json:"ranks"`
+	Guessed  bool            `json:"unmeasured,omitempty" doc:"nobody measured the device's costs: times are estimates"`
 	By       string          `json:"by" doc:"latency or interval: what us, algbw, busbw, replicas, ctas, link and occupied are of"`
 	Sizes    []simulatedSize `json:"sizes"`
 	cli.Noted
@@ -119,6 +124,8 @@ type simulatedSize struct {
 	Link     string  `json:"link,omitempty" doc:"the link that was occupied longest"`
 	Occupied float64 `json:"occupied" doc:"the part of the time that link was occupied"`
 	Program  string  `json:"program,omitempty" doc:"of a collective, the fastest of the catalog"`
+
+	choosing.Beside
 }
 
 // How many replicas and threads of a block a GPU may have: blocks of all replicas run at once.
@@ -178,8 +185,9 @@ func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 	return bench.Sizes(first, last, f.Factor), call, nil
 }
 
-// CostsOf returns the costs that the flags name, or else those of the topology's device.
-func (f *Flags) CostsOf(t *topology.Topology) (*simulate.Costs, error) {
+// CostsOf returns the costs that the flags name, or else those of the topology's device. It notes it if nobody measured
+// these.
+func (f *Flags) CostsOf(a *cli.App, t *topology.Topology) (*simulate.Costs, error) {
 	if f.Costs != "" {
 		file, err := cli.OpenOf("--costs", f.Costs)
 		if err != nil {
@@ -188,10 +196,20 @@ func (f *Flags) CostsOf(t *topology.Topology) (*simulate.Costs, error) {
 		defer file.Close()
 		return simulate.ReadCosts(f.Costs, file)
 	}
-	c, err := simulate.CostsOf(t.Device)
-	if err != nil {
+	if t.Device == "" {
+		_, err := simulate.CostsOf("")
 		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "topology %s: %v", t.Name,
-			err).WithHint("--costs FILE has others")}
+			err).WithHint("--device NAME says what the GPUs are; --costs FILE has others")}
+	}
+	c, err := simulate.CostsOf(t.Device)
+	switch {
+	case err != nil:
+		c = simulate.StandIn(t.Device)
+		a.Note("", "nobody measured what launches, steps and signals take on %s: the costs of %s are taken, and times are "+
+			"guesses (--costs FILE has others)", diag.Printable(t.Device), simulate.Measured)
+	case c.Unmeasured:
+		a.Note("", "nobody measured what launches, steps and signals take on %s: the costs are estimates, and so are the "+
+			"times (docs/simulation.md#machines)", t.Device)
 	}
 	return c, nil
 }
@@ -225,11 +243,11 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 	if err := a.Claims(cli.Named{"--trace": f.trace, "--svg": f.svg}, arg, topology.File(f.topology), f.Costs); err != nil {
 		return err
 	}
-	t, err := a.TopologyOf(f.topology)
+	t, err := a.TopologyOf(f.topology, f.device)
 	if err != nil {
 		return err
 	}
-	costs, err := f.CostsOf(t)
+	costs, err := f.CostsOf(a, t)
 	if err != nil {
 		return err
 	}
@@ -239,6 +257,8 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 	}
 	rows := []simulatedSize{}
 	var p *ir.Program
+	var divided *split // the first size that a smaller tile makes faster
+	var limit *choosing.Bound
 	bar := a.Progress(len(sizes), "simulate")
 	stop := bar.Watch()
 	defer stop()
@@ -254,7 +274,15 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 		}
 		row := rowOf(t, p, call, latency, interval, costs.OneSided.Shares)
 		row.Program = name
+		if limit == nil {
+			is := boundOf(t, p, call)
+			limit = &is
+		}
+		row.Beside = limit.Beside(bytes, call.DType, row.Micros)
 		rows = append(rows, row)
+		if name == "" && divided == nil {
+			divided = f.splitOf(p, t, costs, call, latency)
+		}
 		bar.Step()
 	}
 	if f.trace+f.svg != "" { // of the last size
@@ -266,11 +294,14 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 	if rows[0].Program == "" { // else each size has its own
 		sizing.NoteOutside(a, arg, p, sizes)
 	}
+	if divided != nil {
+		divided.note(a, arg)
+	}
 	noteEmpty(a, arg, call.DType, rows)
 	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
 		a = a.Talking()
 	}
-	return printSimulated(a, arg, t, costs, p, call.Figure, rows)
+	return printSimulated(a, arg, t, costs, p, call.Figure, rows, *limit)
 }
 
 // programs returns what has the program of a call, by its bytes, says how it is launched, and names it where it was
@@ -280,10 +311,7 @@ func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *si
 	if !cli.Exists(arg) && choose.IsCollective(arg) {
 		return f.chosen(arg, t, costs, sizes, call)
 	}
-	p, _, err := compiling.Runnable(a, arg, &compiling.Request{Flags: f.Flags, Size: sizes[len(sizes)-1]})
-	if err == nil {
-		p, err = f.Lower(p)
-	}
+	p, err := f.program(a, arg, t, sizes[len(sizes)-1])
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
+	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -14,17 +15,48 @@ import (
 // judgeChannels proves a plan of MSCCL++, and notes what its executor would do wrong with it.
 func (d *verdict) judgeChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options,
 	f *verifyFlags) (*ir.Program, error) {
-	_, p, err := mscclpp.Read(s.Name, s, read)
+	plan, p, err := mscclpp.Read(s.Name, s, read)
 	if err != nil {
 		return nil, err
 	}
-	d.warned = mscclpp.Faults(p)
-	return d.proveChannels(p, check, f)
+	nodes, err := f.Nodes.Of(p.Coll.Ranks)
+	if err != nil {
+		return nil, err
+	}
+	d.warned = append(plan.Ignored, mscclpp.Faults(p)...)
+	g, err := d.proveChannels(p, check)
+	if f.Nodes == "" {
+		d.notes(mscclpp.GroupsText(p))
+	}
+	found, _ := err.(diag.List)
+	if err != nil && found == nil {
+		return g, err
+	}
+	return g, append(mscclpp.CheckNodes(p, plan, nodes), found...).Err()
+}
+
+// notes adds a note, unless it is "".
+func (d *verdict) notes(text string) {
+	switch {
+	case text == "":
+	case d.note == "":
+		d.note = text
+	default:
+		d.note += "; " + text
+	}
 }
 
 // judgeLevel judges an algorithm that says itself which thread block does what, for MSCCL++ if that is the target.
 func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *verifyFlags) (*ir.Program, error) {
-	g, err := d.proveChannels(p, check, f)
+	nodes, err := f.Nodes.Of(p.Coll.Ranks)
+	if err != nil {
+		return nil, err
+	}
+	forPlan := f.explicit && f.Target == "mscclpp"
+	if !forPlan {
+		check.Nodes = nodes
+	}
+	g, err := d.proveChannels(p, check)
 	if found, rejected := err.(diag.List); rejected && f.Protocol != "" && !f.replay {
 		one := diag.New(diag.Parameter, p.Place(-1),
 			"the algorithm says itself what waits for what, and is not right with --protocol %s, in place of the file's own: %s",
@@ -32,23 +64,22 @@ func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *veri
 		one = one.WithNote(found[0].Span, "the first is: %s", found[0].Text)
 		return g, diag.List{one.WithHint("leave --protocol out; --replay lists all, and shows them")}
 	}
-	if err != nil || !f.explicit || f.Target != "mscclpp" {
+	if err != nil || !forPlan {
 		return g, err
 	}
-	_, d.warned, err = mscclc.PlanOfChannels(p, mscclc.PlanOptions{Check: check})
+	_, warned, err := mscclc.PlanOfChannels(p,
+		mscclc.PlanOptions{Check: check, Options: lower.Options{Nodes: nodes}, Unproven: true})
+	d.warned = append(d.warned, warned...)
 	return g, err
 }
 
 // proveChannels judges a program of channels.
-func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options, f *verifyFlags) (*ir.Program, error) {
-	var err error
-	if check.Nodes, err = f.Nodes.Of(p.Coll.Ranks); err != nil {
-		return nil, err
-	}
+func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*ir.Program, error) {
 	g, report, found := channels.Check(p, check)
 	d.judged = report
+	d.warned = append(d.warned, report.Warnings...)
 	if channels.Turns(p, 1<<62) > 1 {
-		d.note = "pipelines are proven for any number of loop iterations"
+		d.notes("pipelines are proven for any number of loop iterations")
 	}
 	return g, found.Err()
 }

@@ -25,6 +25,7 @@ import (
 // A verdict is what verify says of one file.
 type verdict struct {
 	file    string
+	listed  bool // it was found in a folder, and not named itself
 	found   diag.List
 	misused error // of usage: the file is none for the flags
 	code    int   // exit code
@@ -46,7 +47,7 @@ func (d *verdict) rejected() bool { return len(d.found) > 0 }
 // judge reads, or compiles, the file of t, and judges it. Several may run at
 // once. A fault of mscclc is a verdict too.
 func judge(a *cli.App, t cli.Task, f *verifyFlags) (d *verdict) {
-	d = &verdict{file: t.Name}
+	d = &verdict{file: t.Name, listed: t.Found}
 	start := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
@@ -140,6 +141,7 @@ func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program,
 	if read.Target, err = f.judgedTarget(s); err != nil {
 		return nil, err
 	}
+	read.Warn = func(w diag.Diagnostic) { d.warned = append(d.warned, w) }
 	if s.Kind == codegen.KindMSCCLPP {
 		p, err := d.judgeChannels(s, read, check, f)
 		if p != nil && err == nil {

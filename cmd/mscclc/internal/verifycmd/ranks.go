@@ -20,22 +20,11 @@ const (
 )
 
 // parseCounts reads numbers and ranges of them: 2-17,64.
-func parseCounts(text string) (counts []int, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		low, high, ok := strings.Cut(part, "-")
-		if !ok {
-			high = low
-		}
-		first, err1 := strconv.Atoi(low)
-		last, err2 := strconv.Atoi(high)
-		if err1 != nil || err2 != nil || first < 1 || last < first || last > mostRanks ||
-			len(counts)+last-first >= mostCounts {
-			return nil, cli.Usagef("--ranks takes numbers from 1 to %d and ranges of them, at most %d, as in 2-17,64; not %q",
-				mostRanks, mostCounts, text)
-		}
-		for n := first; n <= last; n++ {
-			counts = append(counts, n)
-		}
+func parseCounts(text string) ([]int, error) {
+	counts, _, ok := cli.Numbers(text, 1, mostRanks, mostCounts)
+	if !ok {
+		return nil, cli.Usagef("--ranks takes numbers from 1 to %d and ranges of them, at most %d, as in 2-17,64; not %q",
+			mostRanks, mostCounts, text)
 	}
 	slices.Sort(counts)
 	return slices.Compact(counts), nil
@@ -86,11 +75,16 @@ func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdi
 	if err != nil {
 		return err
 	}
-	if isLibrary(tree) || len(compiling.SharesOf(tree, 1)) == 0 {
+	if fixed := len(compiling.SharesOf(tree, 1)) == 0; isLibrary(tree) || fixed && d.listed {
 		p, err := judgeSource(a, s, text, f, d)
 		if d.last = p; err == nil && p != nil {
-			d.line = proofLine(p) + "; it has no parameter of ranks"
+			d.line, d.note = proofLine(p), "it has no parameter ranks: it is judged as it is"
 		}
+		return err
+	} else if fixed { // no number of ranks is for it
+		set := *f
+		set.RanksSetting = fmt.Sprintf("ranks=%d", f.counts[0])
+		_, err := judgeSource(a, s, text, &set, d)
 		return err
 	}
 	c := countsReport{Proven: []int{}, Refused: []int{}}

@@ -96,9 +96,10 @@ is given that only a compilation follows, such as --ranks.`,
 		"connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
 	flags.StringVar(&f.ranks, "ranks", "",
 		"prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
-	flags.StringVar(&f.sarif, "sarif", "",
-		"write SARIF 2.1.0 to `FILE`.sarif or .json too, for continuous integration; - is stdout, and the lines go to stderr")
-	f.AddNodes(flags, "prove one-sided programs")
+	cli.AddRoot(flags, &f.RootSetting)
+	cli.SARIFFlag(flags, &f.sarif)
+	cli.StrictFlag(flags, &f.Limits)
+	f.AddNodes(flags, "prove one-sided programs, and check plans of MSCCL++,")
 	bitwiseFlag(flags, &f.bitwise)
 	flags.BoolVar(&f.replay, "replay", false, "run the counterexample of each rejection on the CPU")
 	return cmd
@@ -278,7 +279,11 @@ func (v *verifying) noReplay(d *verdict) {
 func (v *verifying) end() error {
 	v.ShowFiles(v.warned)
 	if v.flags.sarif != "" {
-		err := v.out.WriteTo(v.flags.sarif, func(w io.Writer) error { return writeSARIF(w, v.reports, v.Text) })
+		reports := make([]cli.Report, len(v.reports))
+		for i := range v.reports {
+			reports[i] = v.reports[i].Report
+		}
+		err := v.out.WriteTo(v.flags.sarif, func(w io.Writer) error { return cli.WriteSARIF(w, reports, v.Text) })
 		if err != nil {
 			return err
 		}

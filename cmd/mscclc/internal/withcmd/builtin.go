@@ -13,6 +13,7 @@ import (
 	"mscclc/executor/cuda"
 	"mscclc/ir/diag"
 	"mscclc/kernels"
+	"mscclc/runtime"
 )
 
 // builtIn returns the file with the bundle of the rules that are built in for this machine's GPU. The bundle is made
@@ -43,7 +44,7 @@ func builtIn(a *cli.App) (string, error) {
 // cachePath returns the name of the file in the user's cache for the bundle of a built-in spec. It depends on all that
 // the bundle is made of; such a spec has no programs of the user's.
 func cachePath(spec *bundle.Spec) (string, error) {
-	cache, err := os.UserCacheDir()
+	cache, err := runtime.CacheDir()
 	if err != nil {
 		return "", err
 	}

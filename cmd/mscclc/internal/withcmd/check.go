@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"mscclc/bundle"
+	"mscclc/bundle/limits"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/files"
 	"mscclc/ir/diag"
@@ -19,7 +20,7 @@ func readBundle(name string) (*bundle.Bundle, error) {
 		return nil, err
 	}
 	defer in.Close()
-	text, err := files.ReadAll(name, in, "a bundle", bundle.MaxFile)
+	text, err := files.ReadAll(name, in, "a bundle", limits.File)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +36,8 @@ func readBundle(name string) (*bundle.Bundle, error) {
 
 // refused says why the library would refuse a bundle that is whole (bundle_open in runtime/src).
 func refused(in *os.File, b *bundle.Bundle) string {
-	if info, err := in.Stat(); err == nil && info.Mode().Perm()&bundle.WritableByOthers != 0 {
-		return "other users may write to it (chmod go-w)"
+	if why := files.Untrusted(in); why != "" {
+		return why
 	}
 	if b.ABI != kernels.Hash() {
 		return "it is for the kernels of another version of mscclc; make it anew with mscclc bundle"
@@ -50,11 +51,11 @@ func ctas(a *cli.App) int {
 	number := func(name string, otherwise int, instead string) int {
 		text := os.Getenv(name)
 		n, err := strconv.Atoi(text)
-		if err == nil && 1 <= n && n <= bundle.MostCTAs {
+		if err == nil && 1 <= n && n <= limits.CTAs {
 			return n
 		}
 		if text != "" {
-			a.Note("", "%s=%s is not a number from 1 to %d: %s", name, diag.Printable(text), bundle.MostCTAs, instead)
+			a.Note("", "%s=%s is not a number from 1 to %d: %s", name, diag.Printable(text), limits.CTAs, instead)
 		}
 		return otherwise
 	}

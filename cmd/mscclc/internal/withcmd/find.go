@@ -103,6 +103,16 @@ func ofSystem() (paths []string) {
 
 // exports returns the names that a library defines.
 func exports(path string) ([]string, error) {
+	return defined(path, func(elf.Symbol) bool { return true })
+}
+
+// functions returns the functions that a library defines.
+func functions(path string) ([]string, error) {
+	return defined(path, func(s elf.Symbol) bool { return elf.ST_TYPE(s.Info) == elf.STT_FUNC })
+}
+
+// defined returns the names that a library defines of symbols that are so.
+func defined(path string, is func(elf.Symbol) bool) ([]string, error) {
 	f, err := elf.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no file %s", path)
@@ -117,7 +127,7 @@ func exports(path string) ([]string, error) {
 	}
 	var names []string
 	for _, s := range symbols {
-		if s.Section != elf.SHN_UNDEF {
+		if s.Section != elf.SHN_UNDEF && is(s) {
 			names = append(names, s.Name)
 		}
 	}
@@ -126,7 +136,7 @@ func exports(path string) ([]string, error) {
 
 // missing returns the functions of NCCL that the library does not hand on.
 func missing(nccl, library string) (names []string, err error) {
-	theirs, err := exports(nccl)
+	theirs, err := functions(nccl)
 	if err != nil {
 		return nil, err
 	}

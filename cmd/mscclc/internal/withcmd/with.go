@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/files"
 	"mscclc/ir/diag"
 	"mscclc/runtime"
 
@@ -48,8 +49,11 @@ python3; --nccl names another file. --nccl none runs without NCCL: what no rule 
 Messages name the calls that NCCL runs, by collective, size and type; --json has all of them with reasons. The
 environment counts: MSCCLC_CTAS and NCCL_MAX_CTAS say how many CTAs a launch has, and rules that need more do not count.
 
-MSCCLC_DEBUG=INFO prints what the library does, to stderr or to MSCCLC_DEBUG_FILE. MSCCLC_STATS=FILE appends counts of
-calls by function and reason to FILE, as lines of JSON. MSCCLC_CTAS is the most CTAs of a launch.`,
+MSCCLC_DEBUG=INFO prints what the library does, to stderr or to MSCCLC_DEBUG_FILE. MSCCLC_STATS=FILE has it write counts
+of calls by function and reason to FILE every 10 s, as lines of JSON. MSCCLC_METRICS=FOLDER has each process write
+metrics for Prometheus to FOLDER, and its last calls when a communicator fails or the file dump appears there. In these
+paths %h is the host and %p the process. MSCCLC_PERIOD is the number of seconds instead of 10. MSCCLC_CTAS is the most
+CTAs of a launch.`,
 		Example: `  mscclc with -- torchrun --nproc-per-node 2 train.py
   mscclc with --bundle h200.bundle -- torchrun --nproc-per-node 4 train.py
   mscclc with --bundle h200.bundle --replace -- python3 train_jax.py
@@ -127,19 +131,14 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 		return err
 	}
 	doc.report(a, b)
-	dir := f.lib
-	if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
-		return unavailable("--lib: there is no folder %s", dir)
-	}
-	if dir == "" {
-		if dir, err = runtime.CachedBy(cli.Unfinished); err != nil {
-			return unavailable("the library cannot be built: %v", err)
-		}
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return err
+	if info, err := os.Stat(f.lib); f.lib != "" && (err != nil || !info.IsDir()) {
+		return unavailable("--lib: there is no folder %s", f.lib)
 	}
 	if doc.NCCL, err = f.findNCCL(a); err != nil {
+		return err
+	}
+	dir, err := f.folder(doc.NCCL)
+	if err != nil {
 		return err
 	}
 	doc.tell(a, b)
@@ -151,6 +150,9 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 		return unavailable("%v", err)
 	} else if !slices.Contains(names, "ncclAllReduce") {
 		return unavailable("%s is another library", library)
+	}
+	if err := files.Trusted(library); err != nil {
+		return unavailable("the library is not taken, since a job would run it: %v", err)
 	}
 	if strings.ContainsAny(library, " :\t\n") {
 		d := diag.New(diag.Unavailable, diag.Span{}, "LD_PRELOAD cannot hold %q, which has a space or a colon", library)
@@ -170,6 +172,27 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 		doc.Variables = append(doc.Variables, Variable{"MSCCLC_NCCL", doc.NCCL})
 	}
 	return nil
+}
+
+// folder returns the folder of the libraries. Those that it builds to stand in the place of NCCL hand on all functions
+// that this NCCL exports.
+func (f *withFlags) folder(nccl string) (string, error) {
+	if f.lib != "" {
+		return filepath.Abs(f.lib)
+	}
+	var more []string
+	if f.replace && nccl != none {
+		names, err := functions(nccl)
+		if err != nil {
+			return "", unavailable("%v", err)
+		}
+		more = runtime.Unknown(names)
+	}
+	dir, err := runtime.CachedBy(cli.Unfinished, more...)
+	if err != nil {
+		return "", unavailable("the library cannot be built: %v", err)
+	}
+	return filepath.Abs(dir)
 }
 
 // preload returns LD_PRELOAD with a library before what was there, without libraries of mscclc that were there.

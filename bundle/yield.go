@@ -1,0 +1,250 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"mscclc/bundle/limits"
+	"mscclc/executor/data"
+	"mscclc/ir/diag"
+)
+
+// This file has rules that are built in give way where the programs of all rules need more memory than a set has.
+
+// A layer lays out the memory of a set.
+type layer struct {
+	set  *Set
+	rows []layerRow
+	told []string // what gave way
+	was  map[*made]int64
+}
+
+// A layerRow is a row of a set, with its rule and the program that it runs; nil is NCCL.
+type layerRow struct {
+	RuleRow
+	rule *Rule
+	runs *made
+}
+
+// shortest bounds how much shorter tiles get before a program gives way as a whole: to a quarter, and to this.
+const shortest = 16 << 10
+
+// used returns the programs of all rows, in order.
+func (l *layer) used() (list []*made) {
+	for _, r := range l.rows {
+		if r.runs != nil && !slices.Contains(list, r.runs) {
+			list = append(list, r.runs)
+		}
+	}
+	return list
+}
+
+// lay gives each program its part of the arena. Where there is too little, built-in programs get shorter tiles, those
+// with the longest first. If that does not suffice, NCCL gets the calls of some. tell is told what gave way. An error
+// names rules of the user's.
+func (l *layer) lay(tell func(string)) error {
+	l.was = map[*made]int64{}
+	for {
+		used := l.used()
+		for _, m := range used {
+			m.columns, m.tile, m.rule = 0, 0, diag.Span{}
+		}
+		for i := range l.rows {
+			if r := &l.rows[i]; r.runs != nil {
+				r.runs.need(&r.RuleRow, l.set, r.rule.Span)
+			}
+		}
+		for _, m := range used {
+			l.was[m] = cmp.Or(l.was[m], m.tile)
+		}
+		err := l.set.lay(used)
+		if err == nil {
+			break
+		}
+		if !l.shorten(used) && !l.drop(used) {
+			return err
+		}
+	}
+	for _, m := range l.used() {
+		if m.tile < l.was[m] {
+			l.shorter(m)
+		}
+	}
+	for _, text := range l.told {
+		if tell != nil {
+			tell(text)
+		}
+	}
+	return nil
+}
+
+// builtIn reports whether all rows of a program are of rules that are built in.
+func (l *layer) builtIn(m *made) bool {
+	return !slices.ContainsFunc(l.rows, func(r layerRow) bool { return r.runs == m && !r.rule.BuiltIn })
+}
+
+// shorten halves the longest tiles of a built-in program. Of several, it takes the smallest that saves what is missing,
+// or else the largest. It returns false where no tiles are left to be shorter.
+func (l *layer) shorten(used []*made) bool {
+	var best *made
+	missing := l.set.Arena - min(l.set.Arena, limits.Arena)
+	better := func(a, b *made) bool {
+		enough := func(m *made) bool { return m.Memory()/2 >= missing }
+		switch {
+		case a.tile != b.tile:
+			return a.tile > b.tile
+		case enough(a) != enough(b):
+			return enough(a)
+		case enough(a):
+			return a.Memory() < b.Memory()
+		}
+		return a.Memory() > b.Memory()
+	}
+	for _, m := range used {
+		may := m.Scratch+m.Packets > 0 && m.tile/2 >= max(shortest, l.was[m]/4) && l.builtIn(m)
+		if may && (best == nil || better(m, best)) {
+			best = m
+		}
+	}
+	if best == nil {
+		return false
+	}
+	tile := uint64(best.tile/2) &^ (limits.ChunkAlign - 1)
+	for i := range l.rows {
+		if r := &l.rows[i]; r.runs == best {
+			r.Tile = min(r.Tile, tile)
+		}
+	}
+	return true
+}
+
+// shorter notes that the tiles of a program are shorter, and which calls that makes slower.
+func (l *layer) shorter(m *made) {
+	for i := range l.rows {
+		r := &l.rows[i]
+		if r.runs != m {
+			continue
+		}
+		types := l.set.typesOf(&r.RuleRow)
+		from := int64(math.MaxInt64)
+		for _, t := range types {
+			from = min(from, int64(sort.Search(1<<40, func(n int) bool {
+				call := r.RuleRow
+				call.UpTo = uint64(n)
+				return m.share(&call, t) > m.tile
+			})))
+		}
+		if uint64(from) > r.UpTo {
+			continue
+		}
+		l.told = append(l.told, fmt.Sprintf("%s has tiles of %s instead of %s, since all rules need more memory than there is: calls of "+
+			"%v from %s on take more tile iterations than were measured", l.titleOf(m), diag.SizeText(m.tile),
+			diag.SizeText(l.was[m]), m.kind(), mebibytes(uint64(from))))
+		return
+	}
+}
+
+// typesOf returns the types of calls that a rule is for, and that the set has kernels for.
+func (s *Set) typesOf(r *RuleRow) (list []data.DType) {
+	for t := range data.NumDTypes {
+		if s.Copier[t] != none && (r.DType == Any || r.DType == uint8(t)) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// drop gives the calls of a program's built-in rules to NCCL: of the program where that costs the least time for the
+// memory that it saves, as the rules say. It returns false where no built-in rule is left.
+func (l *layer) drop(used []*made) bool {
+	var best *made
+	least := math.Inf(1)
+	for _, m := range used {
+		price, some := 0.0, false
+		for _, r := range l.rows {
+			if r.runs != m || !r.rule.BuiltIn {
+				continue
+			}
+			some = true
+			if ours, nccl := r.rule.micros[0], r.rule.micros[1]; ours > 0 && nccl > ours {
+				price += math.Log(nccl / ours)
+			}
+		}
+		if price /= math.Max(float64(m.Memory()), 1); some && (best == nil || price < least) {
+			best, least = m, price
+		}
+	}
+	if best == nil {
+		return false
+	}
+	var calls []string
+	for i := range l.rows {
+		if r := &l.rows[i]; r.runs == best && r.rule.BuiltIn {
+			calls = append(calls, r.lost(l.rows[:i]))
+			r.runs, r.Program, r.Columns, r.Threads, r.Tile = nil, NCCLRow, 0, 0, 0
+		}
+	}
+	text := fmt.Sprintf("NCCL runs calls of %v instead of %s, since all rules need more memory than there is: ", best.kind(),
+		l.titleOf(best))
+	for i, c := range calls {
+		if i > 0 {
+			text += "; "
+		}
+		text += c
+	}
+	l.told = append(l.told, text)
+	return true
+}
+
+// lost says which calls NCCL runs instead of r's program, and what that costs. before are the rows before r.
+func (r *layerRow) lost(before []layerRow) string {
+	text := "captured"
+	switch {
+	case r.When&(WhenEager|WhenCaptured) == WhenEager|WhenCaptured:
+		text = "eager and captured"
+	case r.When&WhenEager != 0:
+		text = "eager"
+	}
+	above := uint64(0)
+	for _, b := range before {
+		if b.Kind == r.Kind && b.When == r.When && b.DType == r.DType && b.RedOp == r.RedOp && b.Root == r.Root &&
+			b.Calls == r.Calls {
+			above = max(above, b.UpTo)
+		}
+	}
+	switch {
+	case above > 0 && r.UpTo < math.MaxUint64:
+		text += fmt.Sprintf(" above %s up to %s", diag.SizeText(int64(above)), diag.SizeText(int64(r.UpTo)))
+	case above > 0:
+		text += " above " + diag.SizeText(int64(above))
+	case r.UpTo < math.MaxUint64:
+		text += " up to " + diag.SizeText(int64(r.UpTo))
+	default:
+		text += " of any size"
+	}
+	for _, of := range []struct {
+		value uint8
+		name  func() string
+	}{{r.DType, func() string { return data.DType(r.DType).String() }},
+		{r.RedOp, func() string { return data.RedOp(r.RedOp).String() }},
+		{r.Root, func() string { return fmt.Sprintf("root %d", r.Root) }}} {
+		if of.value != Any {
+			text += ", " + of.name()
+		}
+	}
+	if r.When&WhenWindows != 0 {
+		text += ", in windows"
+	}
+	if ours, nccl := r.rule.micros[0], r.rule.micros[1]; ours > 0 && nccl > 0 {
+		text += fmt.Sprintf(" (measured %g us, and NCCL %g us)", ours, nccl)
+	}
+	return text
+}
+
+// titleOf names a program of a set for notes.
+func (l *layer) titleOf(m *made) string {
+	return fmt.Sprintf("the built-in program %s for %s", titleAt(&m.Program), l.set.Title())
+}

@@ -1,0 +1,64 @@
+// Package synthcmd is mscclc synthesize, which makes a program of trees for a topology, and mscclc check, which
+// verifies the certificate that says how good it is.
+package synthcmd
+
+import (
+	"strconv"
+	"time"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/synthesis"
+	"mscclc/synthesis/certificate"
+
+	"github.com/spf13/cobra"
+)
+
+type flags struct {
+	topology    string
+	out         string
+	certificate string
+	chunks      string
+	root        string
+	limit       time.Duration
+}
+
+// Synthesize returns mscclc synthesize.
+func Synthesize(a *cli.App) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "synthesize COLLECTIVE",
+		Short: "Make the program of the largest bandwidth for a topology, with a certificate of how good it is",
+		Long: `Make a program for large calls of a collective on all GPUs of a topology: trees that spread data, or gather
+sums, over all links at once. It is compiled and proven before it is written. The program is text of the language, with
+a line for each tree.
+
+The bound is the rate that no algorithm exceeds, with switches that neither copy nor add. What limits it is a cut: links
+that all data of some ranks must pass. --certificate writes the trees with the links that they go over, and the cuts
+that prove the bound. mscclc check verifies it from the topology alone.
+
+--chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
+it is the number whose program is the fastest by simulation. Of AllReduce, ranks may have unequal numbers.
+
+Collectives are ` + cli.List(kindNames()) + `.`,
+		Example: `  mscclc synthesize allgather -t dgx1v -o gather.mscl --certificate gather.json
+  mscclc check gather.json gather.mscl -t dgx1v
+  mscclc simulate gather.mscl -t dgx1v -b 1G -e 1G`,
+		Args: cli.Exactly(1, "a collective"),
+		RunE: func(cmd *cobra.Command, args []string) error { return synthesize(cmd, a, args[0], &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.topology, "topology", "t", "", "the topology `T`: a machine, or a file, as mscclc topo takes it")
+	flags.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (default: stdout)")
+	flags.StringVar(&f.certificate, "certificate", "", "write the certificate to `FILE`")
+	flags.StringVar(&f.chunks, "chunks", "best", "the most trees of a rank: `N`, up to "+strconv.Itoa(synthesis.MostChunks)+", or best")
+	cli.AddRoot(flags, &f.root)
+	flags.DurationVar(&f.limit, "time", time.Minute, "end the search after `D`")
+	return cmd
+}
+
+func kindNames() (names []string) {
+	for _, k := range certificate.Kinds {
+		names = append(names, k.String())
+	}
+	return names
+}

@@ -1,0 +1,366 @@
+package certificate
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/topology"
+)
+
+// A Verdict is what a certificate proves, in MB/s of a call's bytes as nccl-tests counts them.
+type Verdict struct {
+	Kind    ir.Kind
+	Reached *big.Rat // by the trees
+	Bound   *big.Rat // which no algorithm exceeds
+}
+
+// Share returns what part of the bound the trees reach.
+func (v *Verdict) Share() float64 {
+	f, _ := new(big.Rat).Quo(v.Reached, v.Bound).Float64()
+	return f
+}
+
+// A checker has what a certificate says of a topology, beside what the topology says.
+type checker struct {
+	c    *Certificate
+	kind ir.Kind
+	cap  map[[2]int]*big.Rat // by places: MB/s of the links between, in that direction
+	rank map[int]int         // by place
+	gpus int                 // places, which come first
+	load map[[2]int]int64    // by places: how many trees go that way
+}
+
+// Check verifies a certificate: capacities are the topology's. Each tree spans all ranks by ways of links, links carry
+// no more trees than their capacity has room for, and the cuts prove the bound.
+func Check(c *Certificate, t *topology.Topology) (*Verdict, error) {
+	k := &checker{c: c, cap: map[[2]int]*big.Rat{}, rank: map[int]int{}, load: map[[2]int]int64{}}
+	if err := k.machine(t); err != nil {
+		return nil, err
+	}
+	spread, gather, err := k.kinds()
+	if err != nil {
+		return nil, err
+	}
+	counts, err := k.trees(c.Spread, false)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := k.trees(c.Gather, true)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case spread != (len(c.Spread) > 0) || gather != (len(c.Gather) > 0):
+		return nil, fmt.Errorf("%v has other trees", k.kind)
+	case spread && gather && !slices.Equal(counts, sums):
+		return nil, fmt.Errorf("as many trees must spread from a rank as gather to it")
+	case gather:
+		counts = sums
+	}
+	if err := k.roots(counts); err != nil {
+		return nil, err
+	}
+	v := &Verdict{Kind: k.kind}
+	if v.Reached, err = k.reached(counts); err != nil {
+		return nil, err
+	}
+	if v.Bound, err = k.bound(counts); err != nil {
+		return nil, err
+	}
+	if v.Reached.Cmp(v.Bound) > 0 {
+		return nil, fmt.Errorf("the trees reach %s MB/s, more than the bound", v.Reached.RatString())
+	}
+	return v, nil
+}
+
+// machine takes the capacities from the topology. Links of the network count only where some ranks reach each other by
+// no other links, as in package bound.
+func (k *checker) machine(t *topology.Topology) error {
+	c := k.c
+	if c.Version != Version {
+		return fmt.Errorf("version %d of the format is not known", c.Version)
+	}
+	if len(c.Places) != len(t.Places) {
+		return fmt.Errorf("it is of a machine of %d places: this one has %d", len(c.Places), len(t.Places))
+	}
+	for i, p := range t.Places {
+		if c.Places[i] != p.String() {
+			return fmt.Errorf("place %d is %q: it is %q here", i, c.Places[i], p)
+		}
+	}
+	if len(c.Ranks) < 2 {
+		return fmt.Errorf("it has %d ranks", len(c.Ranks))
+	}
+	k.gpus = t.Ranks()
+	domains, apart := t.Domains(), false
+	for r, p := range c.Ranks {
+		if p < 0 || p >= t.Ranks() {
+			return fmt.Errorf("rank %d is on place %d, which is no GPU", r, p)
+		}
+		if _, twice := k.rank[p]; twice {
+			return fmt.Errorf("two ranks are on place %d", p)
+		}
+		k.rank[p] = r
+		apart = apart || domains[p] != domains[c.Ranks[0]]
+	}
+	for l, link := range t.Links {
+		if t.Classes[link.Class].Network && !apart {
+			continue
+		}
+		key := [2]int{int(link.From), int(link.To)}
+		if k.cap[key] == nil {
+			k.cap[key] = new(big.Rat)
+		}
+		k.cap[key].Add(k.cap[key], capacity(t.Bandwidth(int32(l))))
+	}
+	return nil
+}
+
+// capacity returns a bandwidth in MB/s, rounded to kB/s.
+func capacity(mbs float64) *big.Rat { return big.NewRat(int64(mbs*1000+0.5), 1000) }
+
+func (k *checker) kinds() (spread, gather bool, err error) {
+	for _, kind := range Kinds {
+		if kind.String() == k.c.Collective {
+			k.kind = kind
+			gather = kind == ir.ReduceScatter || kind == ir.AllReduce || kind == ir.ReduceTo
+			return !gather || kind == ir.AllReduce, gather, nil
+		}
+	}
+	return false, false, fmt.Errorf("there are no certificates of %q", k.c.Collective)
+}
+
+// trees checks that each tree spans, and counts what its ways load. It returns how many begin at each rank.
+func (k *checker) trees(list []Tree, back bool) ([]int64, error) {
+	counts := make([]int64, len(k.c.Ranks))
+	for i, t := range list {
+		if t.Root < 0 || t.Root >= len(counts) || t.Count < 1 || t.Count > 1<<40 {
+			return nil, fmt.Errorf("tree %d: root %d, count %d", i, t.Root, t.Count)
+		}
+		counts[t.Root] += t.Count
+		has := make([]bool, len(counts))
+		has[t.Root] = true
+		for _, h := range t.Hops {
+			if h.From < 0 || h.From >= len(has) || h.To < 0 || h.To >= len(has) || !has[h.From] || has[h.To] {
+				return nil, fmt.Errorf("tree %d: a hop from rank %d to %d: the first has no data, or the second has", i, h.From, h.To)
+			}
+			has[h.To] = true
+			if err := k.ways(&h, t.Count, back); err != nil {
+				return nil, fmt.Errorf("tree %d: the hop from rank %d to %d: %w", i, h.From, h.To, err)
+			}
+		}
+		if r := slices.Index(has, false); r >= 0 {
+			return nil, fmt.Errorf("tree %d does not reach rank %d", i, r)
+		}
+	}
+	return counts, nil
+}
+
+// ways checks that a hop's ways carry its trees, and counts what they load.
+func (k *checker) ways(h *Hop, count int64, back bool) error {
+	for _, w := range h.Ways {
+		n := len(w.Places)
+		if n < 2 || w.Places[0] != k.c.Ranks[h.From] || w.Places[n-1] != k.c.Ranks[h.To] || w.Count < 1 || w.Count > count {
+			return fmt.Errorf("a way leads elsewhere, or carries %d of %d trees", w.Count, count)
+		}
+		count -= w.Count
+		for i := 1; i < n; i++ {
+			arc := [2]int{w.Places[i-1], w.Places[i]}
+			if back {
+				arc[0], arc[1] = arc[1], arc[0]
+			}
+			if k.cap[arc] == nil {
+				return fmt.Errorf("no link leads from place %d to %d", arc[0], arc[1])
+			}
+			if _, gpu := k.rank[w.Places[i]]; gpu && i < n-1 {
+				return fmt.Errorf("the way goes through the GPU of a rank, place %d", w.Places[i])
+			}
+			k.load[arc] += w.Count
+		}
+	}
+	if count != 0 {
+		return fmt.Errorf("%d of its trees have no way", count)
+	}
+	return nil
+}
+
+// roots checks where trees begin: equally many at each rank, or all at one, but for AllReduce.
+func (k *checker) roots(counts []int64) error {
+	switch k.kind {
+	case ir.AllGather, ir.ReduceScatter:
+		if slices.Min(counts) != slices.Max(counts) {
+			return fmt.Errorf("%v has equally many trees of each rank", k.kind)
+		}
+	case ir.Broadcast, ir.ReduceTo:
+		if rest := slices.DeleteFunc(slices.Clone(counts), func(c int64) bool { return c == 0 }); len(rest) != 1 {
+			return fmt.Errorf("%v has trees of one rank", k.kind)
+		}
+	}
+	return nil
+}
+
+// reached checks that no link carries more than it has room for, and returns the rate of all trees.
+func (k *checker) reached(counts []int64) (*big.Rat, error) {
+	scale, err := fraction(k.c.Scale)
+	if err != nil || scale.Sign() == 0 {
+		return nil, fmt.Errorf("scale %q is no fraction above 0", k.c.Scale)
+	}
+	for arc, n := range k.load {
+		if room := new(big.Rat).Mul(scale, k.cap[arc]); room.Cmp(big.NewRat(n, 1)) < 0 {
+			return nil, fmt.Errorf("%d trees go from place %d to %d, which has room for %s", n, arc[0], arc[1], room.FloatString(3))
+		}
+	}
+	total := new(big.Rat)
+	for _, c := range counts {
+		total.Add(total, big.NewRat(c, 1))
+	}
+	return total.Quo(total, scale), nil
+}
+
+// bound returns the rate that the cuts prove. What is in a cut with a root, and not out of it with some rank, leaves
+// it; what gathers enters it in the same way.
+//
+// For roots of fixed parts one cut is a proof: rate × part <= capacity. For AllReduce, roots may have any parts w and
+// links any division b1 + b2 <= b. With weights y of cuts that count what enters, and z of those that count what
+// leaves, of which each rank is in cuts of 1 or more in all: Σ w <= Σ y w(S) + Σ z w(S) <= Σ y b1(S) + Σ z b2(S), and
+// each link has at most b × max(Σ y where it enters, Σ z where it leaves) there.
+func (k *checker) bound(counts []int64) (*big.Rat, error) {
+	claimed, err := fraction(k.c.Bound)
+	if err != nil || claimed.Sign() == 0 {
+		return nil, fmt.Errorf("bound %q is no fraction above 0", k.c.Bound)
+	}
+	into, out := map[[2]int]*big.Rat{}, map[[2]int]*big.Rat{}
+	cover := make([]*big.Rat, len(counts))
+	for r := range cover {
+		cover[r] = new(big.Rat)
+	}
+	for i, cut := range k.c.Cuts {
+		weight, err := fraction(cut.Weight)
+		if err != nil {
+			return nil, fmt.Errorf("cut %d: weight %q is no fraction", i, cut.Weight)
+		}
+		if err := k.cut(&cut, weight, cover, into, out); err != nil {
+			return nil, fmt.Errorf("cut %d: %w", i, err)
+		}
+	}
+	least := k.part(counts, cover)
+	if least.Sign() == 0 {
+		return nil, fmt.Errorf("the cuts prove nothing: a rank is in none")
+	}
+	phi, err := k.potentials()
+	if err != nil {
+		return nil, err
+	}
+	sum, zero := new(big.Rat), new(big.Rat)
+	at := func(side map[[2]int]*big.Rat, arc [2]int) *big.Rat {
+		if side[arc] == nil {
+			return zero
+		}
+		return side[arc]
+	}
+	for arc, b := range k.cap {
+		most := new(big.Rat).Add(at(into, arc), new(big.Rat).Sub(phi[arc[0]], phi[arc[1]]))
+		if k.kind != ir.AllReduce {
+			most.Set(at(into, arc))
+		}
+		if x := at(out, arc); x.Cmp(most) > 0 {
+			most.Set(x)
+		}
+		if most.Sign() < 0 {
+			continue
+		}
+		sum.Add(sum, new(big.Rat).Mul(most, b))
+	}
+	if sum.Quo(sum, least).Cmp(claimed) > 0 {
+		return nil, fmt.Errorf("the cuts prove %s MB/s, more than the bound that it says", sum.RatString())
+	}
+	return claimed, nil
+}
+
+// potentials returns those of all places.
+func (k *checker) potentials() ([]*big.Rat, error) {
+	phi := make([]*big.Rat, len(k.c.Places))
+	for p := range phi {
+		phi[p] = new(big.Rat)
+	}
+	for _, p := range k.c.Potentials {
+		if p.Place < k.gpus || p.Place >= len(phi) || k.kind != ir.AllReduce {
+			return nil, fmt.Errorf("a potential is of place %d, which is no switch or NIC, or of %v", p.Place, k.kind)
+		}
+		text, negative := strings.CutPrefix(p.Value, "-")
+		x, err := fraction(text)
+		if err != nil {
+			return nil, err
+		}
+		if phi[p.Place] = x; negative {
+			x.Neg(x)
+		}
+	}
+	return phi, nil
+}
+
+// part returns what part of all data the cuts count at least.
+func (k *checker) part(counts []int64, cover []*big.Rat) *big.Rat {
+	if k.kind == ir.AllReduce {
+		return slices.MinFunc(cover, (*big.Rat).Cmp)
+	}
+	sum, total := new(big.Rat), int64(0)
+	for r, c := range counts {
+		sum.Add(sum, new(big.Rat).Mul(cover[r], big.NewRat(c, 1)))
+		total += c
+	}
+	return sum.Quo(sum, big.NewRat(total, 1))
+}
+
+// cut adds what a cut weighs to the ranks in it and to the links that cross it.
+func (k *checker) cut(cut *Cut, weight *big.Rat, cover []*big.Rat, into, out map[[2]int]*big.Rat) error {
+	set := map[int]bool{}
+	for _, p := range cut.Places {
+		if p < 0 || p >= len(k.c.Places) || set[p] {
+			return fmt.Errorf("place %d is none, or named twice", p)
+		}
+		set[p] = true
+	}
+	outside := 0
+	for p, r := range k.rank {
+		if set[p] {
+			cover[r].Add(cover[r], weight)
+		} else {
+			outside++
+		}
+	}
+	gathers := k.kind == ir.ReduceScatter || k.kind == ir.ReduceTo
+	if outside == 0 || k.kind != ir.AllReduce && cut.Into != gathers {
+		return fmt.Errorf("all ranks are in it, or it counts the other direction")
+	}
+	for arc := range k.cap {
+		if set[arc[0]] == set[arc[1]] || set[arc[1]] != cut.Into {
+			continue
+		}
+		side := out
+		if cut.Into {
+			side = into
+		}
+		if side[arc] == nil {
+			side[arc] = new(big.Rat)
+		}
+		side[arc].Add(side[arc], weight)
+	}
+	return nil
+}
+
+// fraction reads a number of at most 200 characters, 0 or more.
+func fraction(text string) (*big.Rat, error) {
+	r, ok := new(big.Rat), false
+	other := func(c byte) bool { return c != '/' && (c < '0' || c > '9') }
+	if len(text) <= 200 && !slices.ContainsFunc([]byte(text), other) {
+		r, ok = r.SetString(text)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%.20q is no fraction", text)
+	}
+	return r, nil
+}

@@ -1,0 +1,79 @@
+package synthesis
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+
+	"mscclc/synthesis/certificate"
+)
+
+// result writes what was found.
+func (s *search) result() *Result {
+	r := &Result{Bound: s.b}
+	r.Plan = Plan{Name: identifier(fmt.Sprintf("%s_%s", s.t.Name, s.r.Kind)), Kind: s.r.Kind, Ranks: s.m.Ranks,
+		Root: s.r.Root}
+	c := &r.Certificate
+	*c = certificate.Certificate{Version: certificate.Version, Collective: s.r.Kind.String(), Topology: s.t.Name,
+		Scale: new(big.Rat).Quo(s.scale, s.g.Unit).RatString(), Bound: s.b.Rate.RatString()}
+	for _, p := range s.t.Places {
+		c.Places = append(c.Places, p.String())
+	}
+	for r := range s.m.Ranks {
+		c.Ranks = append(c.Ranks, int(s.g.Places[r]))
+	}
+	if s.spread != nil {
+		r.Plan.Spread = s.spread.Trees
+		c.Spread = s.trees(s.spread)
+	}
+	if s.gather != nil {
+		r.Plan.Gather = s.gather.Trees
+		c.Gather = s.trees(s.gather)
+	}
+	for _, cut := range s.b.Proof() {
+		one := certificate.Cut{Weight: cut.Weight.RatString(), Into: cut.Into}
+		for _, p := range slices.Sorted(slices.Values(cut.Places)) {
+			one.Places = append(one.Places, int(p))
+		}
+		c.Cuts = append(c.Cuts, one)
+	}
+	for _, p := range slices.Sorted(maps.Keys(s.b.Potentials)) {
+		c.Potentials = append(c.Potentials, certificate.Potential{Place: int(p), Value: s.b.Potentials[p].RatString()})
+	}
+	return r
+}
+
+// trees writes trees with places of the topology.
+func (s *search) trees(f *Forest) (list []certificate.Tree) {
+	for _, t := range f.Trees {
+		one := certificate.Tree{Root: int(t.Root), Count: t.Count}
+		for _, h := range t.Hops {
+			hop := certificate.Hop{From: int(h.From), To: int(h.To)}
+			for _, w := range h.ways {
+				way := certificate.Way{Count: w.amount}
+				for _, v := range w.way {
+					way.Places = append(way.Places, int(s.g.Places[v]))
+				}
+				hop.Ways = append(hop.Ways, way)
+			}
+			one.Hops = append(one.Hops, hop)
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// identifier makes a name of the language.
+func identifier(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			b[i] = '_'
+		}
+	}
+	if b[0] >= '0' && b[0] <= '9' {
+		return "_" + string(b)
+	}
+	return string(b)
+}

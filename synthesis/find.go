@@ -1,0 +1,146 @@
+package synthesis
+
+import (
+	"context"
+	"math/big"
+
+	"mscclc/ir"
+	"mscclc/synthesis/certificate"
+	"mscclc/topology"
+	"mscclc/topology/bound"
+)
+
+// A Request is what a program is asked for.
+type Request struct {
+	Kind   ir.Kind
+	Root   int // a rank, of rooted kinds
+	Chunks int // trees of each root; 0 is the fewest that reach the bound, up to MostChunks
+}
+
+// MostChunks is how many trees of a root a program has at most.
+const MostChunks = 16
+
+// A Result is a program's trees, with what proves how good they are.
+type Result struct {
+	Plan        Plan
+	Certificate certificate.Certificate
+	Bound       *bound.Bound
+}
+
+// Find packs trees for a request into the links of a topology.
+func Find(ctx context.Context, t *topology.Topology, r Request) (*Result, error) {
+	asked, err := ask(ctx, t, bound.Question{Kind: r.Kind, Root: r.Root})
+	if err != nil {
+		return nil, err
+	}
+	s := &search{answer: asked, ctx: ctx, m: machineOf(asked.g, t.Ranks()), r: r}
+	if err := s.pack(); err != nil {
+		return nil, err
+	}
+	return s.result(), nil
+}
+
+// An answer is the bound of a question, with the graph that it is about.
+type answer struct {
+	t *topology.Topology
+	b *bound.Bound
+	g *bound.Graph
+}
+
+func ask(ctx context.Context, t *topology.Topology, q bound.Question) (*answer, error) {
+	b, err := bound.Of(ctx, t, q)
+	if err != nil {
+		return nil, err
+	}
+	g, err := bound.GraphOf(t, q)
+	return &answer{t, b, g}, err
+}
+
+func machineOf(g *bound.Graph, ranks int) *Machine {
+	m := &Machine{Vertices: len(g.Places), Ranks: ranks}
+	for _, a := range g.Arcs {
+		m.Arcs = append(m.Arcs, Arc(a))
+	}
+	return m
+}
+
+// reverse returns the machine with all arcs turned around.
+func (m *Machine) reverse() *Machine {
+	r := &Machine{Vertices: m.Vertices, Ranks: m.Ranks}
+	for _, a := range m.Arcs {
+		r.Arcs = append(r.Arcs, Arc{a.To, a.From, a.Cap})
+	}
+	return r
+}
+
+// A search is what Find goes through.
+type search struct {
+	*answer
+	ctx context.Context
+	m   *Machine
+	r   Request
+
+	spread, gather *Forest
+	scale          *big.Rat // trees of both for each unit of capacity
+}
+
+// counts returns how many trees begin at each rank where a root has so many.
+func (s *search) counts(k int64) []int64 {
+	counts := make([]int64, s.m.Ranks)
+	for r := range counts {
+		if one := s.r.Kind == ir.Broadcast || s.r.Kind == ir.ReduceTo; !one || r == s.r.Root {
+			counts[r] = k
+		}
+	}
+	return counts
+}
+
+// pack packs the trees of a request.
+func (s *search) pack() error {
+	if s.r.Kind == ir.AllReduce {
+		return s.both()
+	}
+	k := int64(s.r.Chunks)
+	if k == 0 {
+		k = s.fewest()
+	}
+	counts := s.counts(k)
+	var total int64
+	for _, c := range counts {
+		total += c
+	}
+	// a tree's rate in units of capacity, where all trees together reach the bound
+	rate := new(big.Rat).Quo(s.b.Rate, s.g.Unit)
+	rate.Quo(rate, big.NewRat(total, 1))
+	m := s.m
+	into := &s.spread
+	if s.r.Kind == ir.ReduceScatter || s.r.Kind == ir.ReduceTo {
+		m, into = m.reverse(), &s.gather
+	}
+	f, err := Pack(s.ctx, m, counts, rate)
+	if err != nil {
+		return err
+	}
+	*into, s.scale = f, f.Scale
+	return nil
+}
+
+// fewest returns the fewest trees of a root that can reach the bound: with rate p/q of a root, capacities times k·q/p
+// are whole for k = p over the greatest common divisor of p and all capacities times q.
+func (s *search) fewest() int64 {
+	var roots int64
+	for _, c := range s.counts(1) {
+		roots += c
+	}
+	rate := new(big.Rat).Quo(s.b.Rate, s.g.Unit)
+	rate.Quo(rate, big.NewRat(roots, 1))
+	d := new(big.Int).Set(rate.Num())
+	for _, a := range s.m.Arcs {
+		d.GCD(nil, nil, d, new(big.Int).Mul(rate.Denom(), big.NewInt(a.Cap)))
+	}
+	k := d.Quo(rate.Num(), d)
+	if !k.IsInt64() || k.Int64() > MostChunks {
+		return MostChunks
+	}
+	return k.Int64()
+}
