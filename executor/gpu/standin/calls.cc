@@ -204,23 +204,23 @@ int load_object(void **module, const void *image) {
 int do_function(void **function, void *module, const char *name) {
   CONTEXT;
   const Module *m = (const Module *)module;
-  static const std::map<std::string, Entry> entries = {{"mscclc_simple", TWO_SIMPLE},
-                                                       {"mscclc_ll", TWO_LL},
-                                                       {"mscclc_ll128", TWO_LL128},
-                                                       {"mscclc_onesided", ONE_ANY},
-                                                       {"mscclc_net", ONE_ANY},
-                                                       {"mscclc_net_lines", ONE_LINES},
-                                                       {"mscclc_trace_simple", TWO_SIMPLE},
-                                                       {"mscclc_trace_ll", TWO_LL},
-                                                       {"mscclc_trace_ll128", TWO_LL128},
-                                                       {"mscclc_onesided_sum", ONE_SUM},
-                                                       {"mscclc_onesided_avg", ONE_AVG},
-                                                       {"mscclc_onesided_copy", ONE_COPY},
-                                                       {"mscclc_few_sum", FEW_SUM},
-                                                       {"mscclc_few_copy", FEW_COPY},
-                                                       {"mscclc_onesided_lines", ONE_LINES},
-                                                       {"mscclc_few_lines_sum", FEW_LINES_SUM},
-                                                       {"mscclc_few_lines_copy", FEW_LINES_COPY}};
+  static const auto &entries = *new std::map<std::string, Entry>{{"mscclc_simple", TWO_SIMPLE},
+                                                                 {"mscclc_ll", TWO_LL},
+                                                                 {"mscclc_ll128", TWO_LL128},
+                                                                 {"mscclc_onesided", ONE_ANY},
+                                                                 {"mscclc_net", ONE_ANY},
+                                                                 {"mscclc_net_lines", ONE_LINES},
+                                                                 {"mscclc_trace_simple", TWO_SIMPLE},
+                                                                 {"mscclc_trace_ll", TWO_LL},
+                                                                 {"mscclc_trace_ll128", TWO_LL128},
+                                                                 {"mscclc_onesided_sum", ONE_SUM},
+                                                                 {"mscclc_onesided_avg", ONE_AVG},
+                                                                 {"mscclc_onesided_copy", ONE_COPY},
+                                                                 {"mscclc_few_sum", FEW_SUM},
+                                                                 {"mscclc_few_copy", FEW_COPY},
+                                                                 {"mscclc_onesided_lines", ONE_LINES},
+                                                                 {"mscclc_few_lines_sum", FEW_LINES_SUM},
+                                                                 {"mscclc_few_lines_copy", FEW_LINES_COPY}};
   const auto found = entries.find(name);
   if (m->device != d) return INVALID_HANDLE;
   if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;

@@ -80,7 +80,7 @@ struct Going {
   pthread_t thread;
 };
 std::mutex going_mu;
-std::map<u64, Going> going;
+auto &going = *new std::map<u64, Going>;  // never destroyed: threads may capture while their process exits
 thread_local int own_mode = GLOBAL;
 
 void *handle_of(size_t node) { return (void *)(node + 1); }

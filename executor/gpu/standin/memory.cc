@@ -25,14 +25,15 @@ struct Physical {
   u64 bytes;
   int device, file, handles;  // kinds of handles, by bits
 };
-std::map<u64, Physical> physical;  // by handle
-std::map<u64, u64> reserved;       // bytes, by address
+// No table of the mock driver is destroyed: threads may free memory while their process exits.
+auto &physical = *new std::map<u64, Physical>;  // by handle
+auto &reserved = *new std::map<u64, u64>;       // bytes, by address
 u64 last_handle;
 
 std::mutex mu;
-std::map<u64, Block> blocks;
-std::map<u64, u64> of_host;  // bytes, by address
-std::set<u64> pinned;        // those of them that are another's
+auto &blocks = *new std::map<u64, Block>;
+auto &of_host = *new std::map<u64, u64>;  // bytes, by address
+auto &pinned = *new std::set<u64>;        // those of them that are another's
 
 // A Handle names a file of a process.
 struct Handle {

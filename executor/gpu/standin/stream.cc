@@ -5,12 +5,12 @@
 #include <signal.h>
 
 std::vector<Device *> &devices() {
-  static std::vector<Device *> list = [] {
+  static auto &list = *[] {  // never destroyed: threads may launch while their process exits
     const char *text = getenv("MSCCLC_STANDIN_GPUS");
-    std::vector<Device *> all;
+    auto *all = new std::vector<Device *>;
     for (int i = 0; i < (text ? atoi(text) : 4); i++) {
-      all.push_back(new Device);
-      all.back()->number = i;
+      all->push_back(new Device);
+      all->back()->number = i;
     }
     return all;
   }();
