@@ -15,12 +15,16 @@ const tellerWait = 2 * time.Second
 // first of those that have failed by themselves with the same text. Of a process that is lost the first of the others
 // tells. It is this process if the others do not say within 2 s that they have failed, too. So a process that fails
 // calls Teller once, at its end.
-func (x *Member) Teller(ctx context.Context, err error) int {
+//
+// A process calls told once it has reported err, or has left that to the teller. It returns when all have, or after 2 s:
+// a launcher ends the others as soon as one process has exited.
+func (x *Member) Teller(ctx context.Context, err error) (teller int, told func()) {
+	alone := func() {}
 	var loss *lossError
 	if lost := x.Lost(); errors.As(lost, &loss) {
-		return loss.teller()
+		return loss.teller(), alone
 	} else if lost != nil {
-		return x.index
+		return x.index, alone
 	}
 	type end struct {
 		From int // the process that this one has heard of the failure from, or -1
@@ -30,12 +34,16 @@ func (x *Member) Teller(ctx context.Context, err error) int {
 		own.Says.From = f.Process
 	}
 	blob, _ := json.Marshal(&own) // of texts and numbers
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellerWait)
-	defer cancel()
-	all, err := x.AllGather(ctx, blob)
-	if err != nil {
-		return x.index
+	meet := func(blob []byte) ([][]byte, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellerWait)
+		defer cancel()
+		return x.AllGather(ctx, blob)
 	}
+	all, err := meet(blob)
+	if err != nil {
+		return x.index, alone
+	}
+	told = func() { meet(nil) }
 	ends := make([]word[end], len(all))
 	for i, blob := range all {
 		if json.Unmarshal(blob, &ends[i]) != nil {
@@ -48,8 +56,8 @@ func (x *Member) Teller(ctx context.Context, err error) int {
 	}
 	for i := range ends {
 		if ends[i].Failed == text && (ends[i].Says.From < 0 || i == x.index) {
-			return i
+			return i, told
 		}
 	}
-	return x.index
+	return x.index, told
 }

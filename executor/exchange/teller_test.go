@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestTeller: the first of the processes that have failed alike tells, for those that have heard of a failure who has
@@ -43,7 +45,9 @@ func TestTeller(t *testing.T) {
 		job(t, 3, func(ctx context.Context, x *Member) error {
 			got, err := -1, c.do(ctx, x)
 			if err != nil {
-				got = x.Teller(ctx, err)
+				var told func()
+				got, told = x.Teller(ctx, err)
+				defer told()
 			}
 			if want := c.want[x.Index()]; got != want {
 				t.Errorf("%s: process %d is told of by %d, not by %d: %v", c.name, x.Index(), got, want, err)
@@ -51,4 +55,21 @@ func TestTeller(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// TestTold: no process goes on before the one that tells has told.
+func TestTold(t *testing.T) {
+	var has atomic.Bool
+	job(t, 3, func(ctx context.Context, x *Member) error {
+		teller, told := x.Teller(ctx, errors.New("broken"))
+		if teller == x.Index() {
+			time.Sleep(200 * time.Millisecond) // it tells
+			has.Store(true)
+		}
+		told()
+		if !has.Load() {
+			t.Errorf("process %d went on before process %d had told", x.Index(), teller)
+		}
+		return nil
+	})
 }

@@ -17,9 +17,9 @@ import (
 // meetAgain is how long a process that has failed early waits for the others.
 const meetAgain = 2 * time.Second
 
-// Once returns err if this process is to report it. If another process of the job tells the same, it prints a line with
-// the cause, and returns an error that has been reported. Processes that have not met yet meet now, so that those which
-// wait for this one hear of err, too. j may be nil: a process alone reports all.
+// Once reports err, and returns an error that has been reported. If another process of the job tells the same, it prints
+// a line with the cause, and returns when the other has told. Processes that have not met yet meet now, so that those
+// which wait for this one hear of err, too. j may be nil: a process alone reports nothing here, and err is returned.
 func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 	var reported cli.ReportedError
 	if j == nil || err == nil || errors.As(err, &reported) || ctx.Err() != nil {
@@ -38,10 +38,12 @@ func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 		}
 		defer x.Close()
 	}
-	if teller := x.Teller(ctx, err); teller != j.Index {
+	teller, told := x.Teller(ctx, err)
+	defer told()
+	if teller != j.Index {
 		return Short(a, teller, err)
 	}
-	return err
+	return cli.ReportedError{Code: a.Fail(err)}
 }
 
 // Short prints a line with the cause of err, which another process tells whole. An error of usage is such a line.
