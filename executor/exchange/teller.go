@@ -16,8 +16,8 @@ const tellerWait = 2 * time.Second
 // tells. It is this process if the others do not say within 2 s that they have failed, too. So a process that fails
 // calls Teller once, at its end.
 //
-// A process calls told once it has reported err, or has left that to the teller. It returns when all have, or after 2 s:
-// a launcher ends the others as soon as one process has exited.
+// A process calls told once it has reported err, or has left that to the teller. It returns when all have, or after
+// 2 s: a launcher ends the others as soon as one process has exited.
 func (x *Member) Teller(ctx context.Context, err error) (teller int, told func()) {
 	alone := func() {}
 	var loss *lossError

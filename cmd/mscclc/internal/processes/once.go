@@ -17,9 +17,10 @@ import (
 // meetAgain is how long a process that has failed early waits for the others.
 const meetAgain = 2 * time.Second
 
-// Once reports err, and returns an error that has been reported. If another process of the job tells the same, it prints
-// a line with the cause, and returns when the other has told. Processes that have not met yet meet now, so that those
-// which wait for this one hear of err, too. j may be nil: a process alone reports nothing here, and err is returned.
+// Once reports err, and returns an error that has been reported. If another process of the job tells the same, it
+// prints a line with the cause, and returns when the other has told. Processes that have not met yet meet now, so that
+// those which wait for this one hear of err, too. j may be nil: a process alone reports nothing here, and err is
+// returned.
 func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 	var reported cli.ReportedError
 	if j == nil || err == nil || errors.As(err, &reported) || ctx.Err() != nil {
