@@ -179,9 +179,17 @@ void mscclc_net_stop(net_job *j, const char *cause) {
   on_thread(j->proxy, stop, &s);
 }
 
-// settle waits until the thread says that the job has come to where a call waits for it, or to a failure.
+// await_settled waits until the thread says that the job has come to where a call waits for it, or to a failure if that
+// counts. What takes long is looked at seldom: many processes on few processors set up together.
+static void await_settled(const net_job *j, bool failure) {
+  const u64 longest = 2000000;
+  for (u64 nap = 20000; !net_word(&j->settled) && !(failure && net_word(&j->failed));) {
+    net_nap(nap);
+    if (nap < longest) nap *= 2;
+  }
+}
 static int settle(net_job *j, net_failure *f) {
-  while (!net_word(&j->settled) && !net_word(&j->failed)) net_nap(20000);
+  await_settled(j, true);
   return mscclc_net_state(j, f);
 }
 
@@ -241,7 +249,7 @@ static int end_close(net_proxy *p, void *with) {
 void mscclc_net_close(net_job *j, uint64_t limit_ns) {
   Change c = {j, RUNNING, CLOSING, limit_ns};
   on_thread(j->proxy, begin_close, &c);
-  while (!net_word(&j->settled)) net_nap(20000);
+  await_settled(j, false);
   on_thread(j->proxy, end_close, j);
   free_job(j);
 }

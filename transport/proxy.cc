@@ -45,9 +45,16 @@ static void rested(net_proxy *p) {
     for (u32 i = 0; i < j->peers; i++) j->peer[i].heard = p->now;
 }
 
+static void sleep_in(Crowd &crowd, u64 usual) {
+  const u64 rest = crowd.rest(usual), begin = net_now();
+  net_nap(rest);
+  crowd.woke(rest, net_now() - begin);
+}
+
 static void *serve(void *proxy) {
   net_proxy *p = (net_proxy *)proxy;
   const bool room = roomy();
+  Crowd crowd;
   for (u64 last = p->now = net_now(); !net_word(&p->stop);) {
     bool found = false;
     if (net_word(&p->called)) {
@@ -62,7 +69,7 @@ static void *serve(void *proxy) {
     for (net_job *j = p->jobs; j; j = j->next) found |= job_round(j);
     found |= p->jobs && p->table->progress && p->table->progress(p->engine);
     if (found) last = now;
-    else if (const u64 rest = p->jobs ? rest_ns(room, now - last) : IDLE_NS) net_nap(rest);
+    else if (const u64 usual = p->jobs ? rest_ns(room, now - last) : IDLE_NS) sleep_in(crowd, usual);
     else sched_yield();
   }
   return nullptr;

@@ -39,3 +39,16 @@ static inline uint64_t rest_ns(bool room, uint64_t since) {
   if (since < (room ? later : look)) return 0;
   return since < later ? 20000 : 150000;
 }
+
+// A Crowd tells by how late a thread wakes whether more threads want to run than there are processors. Then it sleeps
+// longer: each look takes the time of a thread that has something to do.
+struct Crowd {
+  uint64_t late = 0;  // an average, in ns
+
+  uint64_t rest(uint64_t ns) const {
+    const uint64_t few = 500000, most = 2000000;
+    if (late < few) return ns;
+    return 2 * late < most ? 2 * late : most;
+  }
+  void woke(uint64_t asked, uint64_t slept) { late = (7 * late + (slept > asked ? slept - asked : 0)) / 8; }
+};
