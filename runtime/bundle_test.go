@@ -30,6 +30,7 @@ func mutated(t *testing.T, b *bundle.Bundle, copies int, ranks ...string) string
 
 // TestMutated opens bundles with bytes that were changed at random.
 func TestMutated(t *testing.T) {
+	t.Parallel()
 	b := makeBundle(t, []data.DType{data.F32}, 8, 2)
 	for i := range b.Images {
 		b.Images[i].Code = []byte(".version 7.0\n\x00") // real code would take the most time

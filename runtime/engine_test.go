@@ -113,6 +113,7 @@ func TestEngineLanes(t *testing.T) {
 
 // TestEngineCatalog runs all programs of the catalog that bundles take, each behind each other one.
 func TestEngineCatalog(t *testing.T) {
+	t.Parallel()
 	program := engineProgram(t)
 	for ranks, how := range []string{3: "threads", 4: "processes"} {
 		if how != "" {

@@ -9,6 +9,7 @@ import (
 // TestFrontBlocking: a call that makes a communicator that blocks waits until its ranks have agreed, also where NCCL
 // makes it seconds later on one rank, or until the limit of the meeting, which TestFrontMissing reaches.
 func TestFrontBlocking(t *testing.T) {
+	t.Parallel()
 	const late = 3000 // ms
 	for _, how := range []string{"preload", "forward"} {
 		for _, c := range []struct {
@@ -31,6 +32,7 @@ func TestFrontBlocking(t *testing.T) {
 // TestFrontSplitJoined: without NCCL, a split returns once all its ranks are joined, also those that have no part in
 // it. So a rank that exits then fails no call of another rank.
 func TestFrontSplitJoined(t *testing.T) {
+	t.Parallel()
 	s := site{how: "alone", ranks: 2, bundle: wholeBundle(t, 2), of: ofRank(1, "CLIENT_ACCEPT_MS=2500")}
 	r := s.do(t, "init 0", "split 0 1 1", "exit 1", "sleep 1000", "well 1", "well 0")
 	if r.failed[0] != nil {

@@ -75,6 +75,7 @@ func TestFrontCalls(t *testing.T) {
 // TestFrontRaces runs the front under the thread sanitizer, with a mock engine: ranks are threads that make, use, split
 // and end communicators.
 func TestFrontRaces(t *testing.T) {
+	t.Parallel()
 	dir, err := sources()
 	if err != nil {
 		t.Fatal(err)

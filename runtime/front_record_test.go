@@ -98,6 +98,7 @@ var built = sync.OnceValues(func() (string, error) {
 // TestFrontDoctor: mscclc doctor finds the call that does not match in what two ranks wrote, and nothing where all
 // match.
 func TestFrontDoctor(t *testing.T) {
+	t.Parallel()
 	command, err := built()
 	if err != nil {
 		t.Fatal(err)

@@ -130,6 +130,7 @@ func TestFrontWindowLife(t *testing.T) {
 
 // TestFrontWindowSanitized runs all lives under the address sanitizer, with both kinds of memory.
 func TestFrontWindowSanitized(t *testing.T) {
+	t.Parallel()
 	tree, err := sources()
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,11 @@ func compiled(name string, flags ...string) ([]string, error) {
 	return library.Compile(dir, filepath.Join(scratch, name), library.IsEngine, append(flags, warnings...)...)
 }
 
-var programs = map[string]string{} // files, by name and flags
+// programs are files, by name and flags.
+var programs = struct {
+	sync.Mutex
+	of map[string]string
+}{of: map[string]string{}}
 
 // program builds a program of testdata with the engine, unless a test has built it with these flags before.
 func program(t testing.TB, name string, objects func() ([]string, error), flags ...string) string {
@@ -88,21 +92,23 @@ func program(t testing.TB, name string, objects func() ([]string, error), flags 
 	if err := os.CopyFS(filepath.Join(t.TempDir(), "seen"), os.DirFS("testdata")); err != nil {
 		t.Fatal(err) // go test runs the tests again where a file has changed that they read
 	}
+	programs.Lock()
+	defer programs.Unlock()
 	key := name + " " + strings.Join(flags, " ")
-	if file := programs[key]; file != "" {
+	if file := programs.of[key]; file != "" {
 		return file
 	}
 	list, err := objects()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(scratch, fmt.Sprint("program", len(programs)))
+	file := filepath.Join(scratch, fmt.Sprint("program", len(programs.of)))
 	flags = append([]string{"-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
 		filepath.Join("testdata", name+".cc")}, flags...)
 	if err := library.Link(file, list, flags...); err != nil {
 		t.Fatal(err)
 	}
-	programs[key] = file
+	programs.of[key] = file
 	return file
 }
 
@@ -184,13 +190,19 @@ func write(t testing.TB, b []byte) string {
 // manyCTAs is more CTAs than any program of a test has.
 const manyCTAs = 1 << 12
 
-var catalogs = map[int]*bundle.Bundle{} // by ranks
+// catalogs are what makeCatalog made, by ranks.
+var catalogs = struct {
+	sync.Mutex
+	of map[int]*bundle.Bundle
+}{of: map[int]*bundle.Bundle{}}
 
 // makeCatalog makes a bundle of all programs of the catalog that bundles take, with each protocol. Tests of one process
 // share it, and do not change it.
 func makeCatalog(t testing.TB, ranks int) *bundle.Bundle {
 	t.Helper()
-	if b := catalogs[ranks]; b != nil {
+	catalogs.Lock()
+	defer catalogs.Unlock()
+	if b := catalogs.of[ranks]; b != nil {
 		return b
 	}
 	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: engineTypes, CTAs: manyCTAs}
@@ -222,6 +234,6 @@ func makeCatalog(t testing.TB, ranks int) *bundle.Bundle {
 		t.Fatal(err)
 	}
 	t.Logf("%d programs of the catalog for %d ranks", len(b.Programs), ranks)
-	catalogs[ranks] = b
+	catalogs.of[ranks] = b
 	return b
 }

@@ -13,6 +13,7 @@ import (
 
 // TestRaces runs the ranks as threads under the thread sanitizer, which sees the engine and not the mock driver.
 func TestRaces(t *testing.T) {
+	t.Parallel()
 	b := write(t, bundle.Encode(makeBundle(t, engineTypes, 2, 2)))
 	parts := strings.Fields("mixes streams captures watched abortgraph")
 	engine(t, engineWith(t, racingObjects, racing), b, "threads", 2, parts, races(t))
@@ -20,6 +21,7 @@ func TestRaces(t *testing.T) {
 
 // TestRacesNodes is TestRaces on two nodes, over the engine of tests.
 func TestRacesNodes(t *testing.T) {
+	t.Parallel()
 	b := nodesFile(t, engineTypes, 2, "2")
 	parts := strings.Fields("streams captures abort")
 	engine(t, engineWith(t, racingObjects, racing), b, "threads", 2, parts, races(t), "ENGINE_NODE=1",
@@ -28,6 +30,7 @@ func TestRacesNodes(t *testing.T) {
 
 // TestSanitizedNodes runs ranks on two nodes under the address sanitizer, over the engine of tests.
 func TestSanitizedNodes(t *testing.T) {
+	t.Parallel()
 	file := engineWith(t, sanitizedObjects, sanitize, "-fno-sanitize-recover=all")
 	parts := strings.Fields("every captures abort lives")
 	engine(t, file, nodesFile(t, engineTypes, 4, "2"), "threads", 4, parts, "ENGINE_NODE=2", "LIVES=10",
@@ -60,6 +63,7 @@ func withoutMock(t *testing.T, kind string) string {
 // TestWholeRaces runs the front and the engine together under the thread sanitizer: with ranks as threads on one node,
 // and as processes on two, each of which has a proxy.
 func TestWholeRaces(t *testing.T) {
+	t.Parallel()
 	dir, err := sources()
 	if err != nil {
 		t.Fatal(err)
