@@ -22,6 +22,14 @@ type Limits struct {
 	MaxBytes     int64  // sizes that a program without `sizes` is for: below this
 }
 
+// Sized returns the sizes s of a program as the target runs them: if they have no end, up to the target's own.
+func (l *Limits) Sized(s SizeRange) SizeRange {
+	if s.Max == 0 {
+		s.Max = l.MaxBytes
+	}
+	return s
+}
+
 // MostCells is how many chunks all buffers of a program may have together: passes remember something of each, by a
 // number of 32 bits.
 const MostCells = math.MaxInt32 / 4

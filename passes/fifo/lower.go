@@ -23,9 +23,7 @@ func Lower(c *ir.ChunkDAG, opt Options) (*ir.InstDAG, error) {
 	l := &lowering{c: c, opt: opt, split: split, chunks: int32(max(coll.Chunks, 1))}
 	d := &ir.InstDAG{Header: c.Header, Hints: c.Hints, Scratch: c.ScratchChunks(), Even: opt.Dense}
 	d.Coll = coll
-	if d.Sizes.Max == 0 {
-		d.Sizes.Max = opt.Limits.MaxBytes
-	}
+	d.Sizes = opt.Limits.Sized(d.Sizes)
 	for r := range d.Scratch {
 		d.Scratch[r] *= int32(ways)
 	}

@@ -129,7 +129,9 @@ func compileFile(a *cli.App, arg string, f *compileFlags) error {
 		if plan, warned, err = f.ExecutionPlan(p, unit); err != nil {
 			return err
 		}
-		f.notePlanNodes(a, s, p, plan)
+		if note := f.PlanNote(s, p, plan); note != "" {
+			a.Note(s.Name, "%s", note)
+		}
 		what, p.Sizes = planSummary(p, plan), plan.Sizes()
 		product = func(w io.Writer) error { return mscclpp.Write(w, plan) }
 	}

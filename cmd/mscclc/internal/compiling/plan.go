@@ -52,25 +52,28 @@ func (c *Flags) planNodes(h *ir.Header) ([]int32, error) {
 	return opt.PlanNodes(h)
 }
 
-// notePlanNodes says for which nodes a plan is, where the file says so, and that all its ranks share memory where they
-// are more than a host has. Of a file that is compiled already it says which ranks must share memory.
-func (c *Flags) notePlanNodes(a *cli.App, s *cli.Source, p *ir.Program, plan *mscclpp.Plan) {
-	name := s.Name
+// FileNodes has a plan be for the nodes that the file names, where no flag does, as compile makes it.
+func (c *Flags) FileNodes() { c.fileNodes = true }
+
+// PlanNote says for which nodes a plan is, where the file says so, and that all its ranks share memory where they are
+// more than a host has. Of a file that is compiled already it says which ranks must share memory. "" is nothing to say.
+func (c *Flags) PlanNote(s *cli.Source, p *ir.Program, plan *mscclpp.Plan) string {
 	nodes, err := c.planNodes(&p.Header)
-	if err == nil && nodes == nil && c.Nodes == "" && s.Kind != codegen.KindSource {
+	switch {
+	case err != nil || c.Nodes != "":
+		return ""
+	case nodes != nil:
+		return fmt.Sprintf("the plan is for nodes of %s, as the file says, and ports join them: give --nodes 1 if all ranks "+
+			"share memory", diag.Counted(p.RanksPerNode, "rank"))
+	case s.Kind != codegen.KindSource:
 		if means, err := plan.Channels(c.Limits.Read); err == nil && mscclpp.GroupsText(means) != "" {
-			a.Note(name, "%s; --nodes N makes ports between nodes", mscclpp.GroupsText(means))
+			return mscclpp.GroupsText(means) + "; --nodes N makes ports between nodes"
 		}
-		return
-	}
-	if err == nil && nodes == nil && c.Nodes == "" && p.Coll.Ranks > mscclpp.MostHostRanks {
-		a.Note(name, "the plan is for %d ranks that share memory, as in a rack of NVL72: for several hosts, compile an "+
+	case p.Coll.Ranks > mscclpp.MostHostRanks:
+		return fmt.Sprintf("the plan is for %d ranks that share memory, as in a rack of NVL72: for several hosts, compile an "+
 			"algorithm with --nodes N", p.Coll.Ranks)
 	}
-	if err == nil && nodes != nil && c.Nodes == "" {
-		a.Note(name, "the plan is for nodes of %s, as the file says, and ports join them: give --nodes 1 if all ranks share memory",
-			diag.Counted(p.RanksPerNode, "rank"))
-	}
+	return ""
 }
 
 // planSummary is summary of the plan that p became, which has blocks and operations of its own.

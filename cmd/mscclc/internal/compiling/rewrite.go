@@ -49,6 +49,7 @@ func (f *compileFlags) rewriteFile(a *cli.App, s *cli.Source, target *codegen.Ta
 		}
 		return p, f.withinNodes(p) // which ExecutionPlan makes a plan of, or says why not
 	}
+	p.Sizes = target.Limits.Sized(p.Sizes)
 	lacks := mscclc.Fits(p, target)
 	if len(lacks) > 0 && p.OneSided == nil {
 		q, err := f.recompile(p, target)

@@ -3,6 +3,7 @@ package verifycmd
 import (
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/codegen/mscclpp/lower"
@@ -35,6 +36,29 @@ func (d *verdict) judgeChannels(s *cli.Source, read codegen.ReadOptions, check v
 	return g, append(mscclpp.CheckNodes(p, plan, nodes), found...).Err()
 }
 
+// forPlan reports whether algorithms are judged as plans of MSCCL++.
+func (f *verifyFlags) forPlan() bool { return f.explicit && f.Target == "mscclpp" }
+
+// judgePlanOf judges the plan that compile makes of p, which an algorithm was compiled to. It returns what the plan
+// means.
+func (d *verdict) judgePlanOf(s *cli.Source, p *ir.Program, flags *compiling.Flags) (*ir.Program, error) {
+	plan, warned, err := flags.ExecutionPlan(p, 0)
+	d.warned = append(d.warned, warned...)
+	if err != nil {
+		return p, err
+	}
+	d.notes(flags.PlanNote(s, p, plan))
+	means, err := plan.Channels(flags.Limits.Read)
+	if err != nil {
+		return p, err
+	}
+	g, err := channels.Unroll(means, 1)
+	if err == nil {
+		g.Name, g.Sizes = p.Name, plan.Sizes()
+	}
+	return g, err
+}
+
 // notes adds a note, unless it is "".
 func (d *verdict) notes(text string) {
 	switch {
@@ -52,8 +76,7 @@ func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *veri
 	if err != nil {
 		return nil, err
 	}
-	forPlan := f.explicit && f.Target == "mscclpp"
-	if !forPlan {
+	if !f.forPlan() {
 		check.Nodes = nodes
 	}
 	g, err := d.proveChannels(p, check)
@@ -64,7 +87,7 @@ func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *veri
 		one = one.WithNote(found[0].Span, "the first is: %s", found[0].Text)
 		return g, diag.List{one.WithHint("leave --protocol out; --replay lists all, and shows them")}
 	}
-	if err != nil || !forPlan {
+	if err != nil || !f.forPlan() {
 		return g, err
 	}
 	_, warned, err := mscclc.PlanOfChannels(p,

@@ -153,8 +153,8 @@ func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program,
 	if err != nil {
 		return nil, err
 	}
-	if t := read.Target; t != nil && p.Sizes.Max == 0 {
-		p.Sizes.Max = t.Limits.MaxBytes
+	if t := read.Target; t != nil {
+		p.Sizes = t.Limits.Sized(p.Sizes)
 	}
 	flags := f.Flags // files are judged in parallel
 	flags.Limits.Check.Slots = f.slots
@@ -216,9 +216,13 @@ func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) err
 }
 
 func judgeSource(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
-	opt, err := f.Options(s)
+	flags := f.Flags // files are judged in parallel
+	if f.forPlan() {
+		flags.FileNodes()
+	}
+	opt, err := flags.Options(s)
 	if err == nil {
-		err = compiling.ShareRanks(a, s, text, &f.Flags, &opt)
+		err = compiling.ShareRanks(a, s, text, &flags, &opt)
 	}
 	if err != nil {
 		return nil, err
@@ -244,6 +248,8 @@ func judgeSource(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verd
 		p, err = d.judgeLevel(channels, opt.Check, f)
 	case err != nil:
 		return nil, err
+	case f.forPlan():
+		p, err = d.judgePlanOf(s, p, &flags)
 	default:
 		if err = d.prove(p, opt.Check, f); err == nil {
 			err = mscclc.Fits(p, opt.Target).Err()
