@@ -115,6 +115,7 @@ func TestNCCLFound(t *testing.T) {
 		{"an octal speed", nic(`<net name="a" dev="0" speed="0100000"/>`), 1, []string{"(net_4)", `speed="0100000" is 32768`}},
 		{"a speed of more than 32 bits", nic(`<net name="a" dev="0" speed="4294967312"/>`), 1, []string{"(net_2M)", `is 16`}},
 		{"a speed with a point", nic(`<net name="a" dev="0" speed=" 100000.0"/>`), 1, []string{"(net_12)"}},
+		{"a speed with a fraction", nic(`<net name="a" dev="0" speed="100000.5"/>`), 1, []string{"(net_12)", `is 100000`}},
 		{"a hexadecimal speed", nic(`<net name="a" dev="0" speed="0x61A80"/>`), 1, []string{"(net_50)"}},
 		{"a bus twice", systemXML(cpuXML("", gpuXML("06", `rank="0"`, nvlinkXML("06", "1", toGPU))+gpuXML("06", `rank="1"`, ""))), 2,
 			[]string{"PCI devices have the bus of another one", "are left out too (1: 0000:06:00.0)"}},

@@ -89,7 +89,9 @@ func (e *element) numeral(key string) (digits, rest string) {
 func (d *dump) number(e *element, key string) (int64, bool) {
 	n, ok := e.number(key)
 	digits, rest := e.numeral(key)
-	rest, _, _ = strings.Cut(rest, ".")
+	if fraction, ok := strings.CutPrefix(rest, "."); ok { // 16.0 is 16 to anybody
+		rest = strings.TrimLeft(fraction, "0")
+	}
 	plain, err := strconv.ParseInt(strings.TrimPrefix(digits, "+"), 10, 64)
 	hex := strings.Contains(strings.ToLower(digits), "x")
 	if ok && (strings.TrimSpace(rest) != "" || !hex && (err != nil || plain != n)) {
