@@ -13,7 +13,7 @@ import (
 )
 
 // chosen is programs of a collective.
-func (f *Flags) chosen(kind string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
+func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
 	call simulate.Call) (of func(call *simulate.Call) (*ir.Program, string, error), err error) {
 	const takes = "--topology, --costs, --dtype, --by, --root, --inplace and sizes"
 	if f.RanksSetting != "" {
@@ -37,7 +37,11 @@ func (f *Flags) chosen(kind string, t *topology.Topology, costs *simulate.Costs,
 	if err != nil {
 		return nil, err
 	}
+	bar := a.Progress(len(sizes), "choose")
+	s.Stepped = bar.Step
+	stop := bar.Watch()
 	list, err := s.Sizes(sizes)
+	stop()
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
 		err = choosing.Nothing(s, err)
 	}

@@ -309,7 +309,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
 	call simulate.Call) (of func(call *simulate.Call) (*ir.Program, string, error), err error) {
 	if !cli.Exists(arg) && choose.IsCollective(arg) {
-		return f.chosen(arg, t, costs, sizes, call)
+		return f.chosen(a, arg, t, costs, sizes, call)
 	}
 	p, err := f.program(a, arg, t, sizes[len(sizes)-1])
 	if err != nil {
