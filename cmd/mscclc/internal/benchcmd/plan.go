@@ -2,6 +2,7 @@ package benchcmd
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -263,6 +264,8 @@ func (f *benchFlags) wrongOutput() error {
 		return cli.WrongEnding("-o", f.out, cli.TableEndings, "")
 	case f.judge:
 		return cli.WrongEnding("-o", f.out, cli.TimesEndings, "")
+	case f.out != "" && filepath.Base(f.out) == f.out && filepath.Ext(f.out) == "": // nccl-tests' -o
+		return cli.Unknown("reduction", f.out, data.RedOps[:])
 	case f.out != "":
 		return cli.Usagef("-o is where --tune writes its table, and --judge its times")
 	}
