@@ -71,9 +71,6 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	if !p.named && f.ranks > 0 {
 		f.RanksSetting = "ranks=" + strconv.Itoa(f.ranks)
 	}
-	if !p.named && f.OneGiven("root") != "" {
-		f.RootSetting = "root=" + strconv.Itoa(f.root)
-	}
 	if f.nodes, err = f.Nodes.Count(); err != nil {
 		return nil, err
 	}
@@ -159,8 +156,6 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--tune-time goes with --tune, without --staged and --windows, and takes a time from 0 on")
 	case f.wrongOutput() != nil:
 		return f.wrongOutput()
-	case !p.named && f.allRoots:
-		return cli.Usagef("--root all is of a collective; an algorithm takes --root N where it has a parameter root")
 	case f.checkRules(p.named, p.kind) != nil:
 		return f.checkRules(p.named, p.kind)
 	case f.tune && f.forRules():
