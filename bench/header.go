@@ -10,8 +10,8 @@ import (
 // This file writes what stands above the rows. Lines and columns that nccl-tests has are written as it writes them.
 
 // ofRanks says which time of the ranks' times counts.
-var ofRanks = [...]string{SlowestRank: "the slowest rank", RankZero: "rank 0", MeanOfRanks: "the mean of the ranks",
-	FastestRank: "the fastest rank"}
+var ofRanks = [...]string{SlowestRank: "the slowest rank", RankZero: "the time of rank 0",
+	MeanOfRanks: "the mean of the ranks", FastestRank: "the fastest rank"}
 
 // blockings says what the host waits for.
 var blockings = [NumBlocking]string{

@@ -14,7 +14,7 @@ func CheckLimits(p *ir.Program, t *Target) diag.List {
 	}
 	f := fitter{p: p, limits: &t.Limits}
 	if t.Format == FormatXML && p.OneSided != nil {
-		f.refuse(place{rank: -1}, "compile it with --sided two, or use --target program",
+		f.refuse(place{rank: -1}, "compile its algorithm with --sided two, or use --target program",
 			"%s is MSCCL-IR, which has no one-sided operations", t.Name)
 		return f.found
 	}

@@ -75,7 +75,7 @@ func openAs(spec, device string) (*Topology, error) {
 	params, err := parseParams(values)
 	if err != nil {
 		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "topology %s: %v", spec,
-			err).WithHint("parameters stand behind a colon: ndv4:nodes=4")}
+			err).WithHint("%s", paramsHint(name, values))}
 	}
 	if known := strings.ToLower(name); slices.Contains(Names(), known) {
 		name = known
@@ -139,6 +139,16 @@ func meant(name string) string {
 		return ""
 	}
 	return "did you mean " + strings.Join(machines, ", or ") + "? "
+}
+
+// paramsHint says how the parameters of a machine are written, of which values are some that cannot be read.
+func paramsHint(name, values string) string {
+	if with := strings.ReplaceAll(values, ":", ","); with != values {
+		if _, err := parseParams(with); err == nil {
+			return "commas separate parameters: " + name + ":" + with
+		}
+	}
+	return "parameters stand behind a colon: ndv4:nodes=4"
 }
 
 // parseParams reads name=number, name=number.

@@ -176,11 +176,13 @@ func TestErrors(t *testing.T) {
 		"h2000":                 "neither a machine that mscclc knows",
 		"h200:gpu=4":            "h200 has no parameter gpu",
 		"h200:nodes":            "not name=number",
+		"h200:nodes=2:gpus=4":   "commas separate parameters: h200:nodes=2,gpus=4",
 		"h200:nodes=0":          "may have 1 to",
 		"none.topo":             "no such file",
 		"fat_tree:nodes=100000": "members in each of 100000",
 	} {
-		if _, err := Open(spec); err == nil || !strings.Contains(fmt.Sprint(err), want) {
+		var list diag.List
+		if _, err := Open(spec); !errors.As(err, &list) || !strings.Contains(fmt.Sprint(err)+list[0].Hint, want) {
 			t.Errorf("%s: %v, not %q", spec, err, want)
 		}
 	}

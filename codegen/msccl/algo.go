@@ -2,6 +2,7 @@ package msccl
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -86,9 +87,12 @@ func (x *reader) spelling(t *tag) {
 		}
 	}
 	kind, known := collectives[x.head.coll]
+	if !known { // collective says it
+		return
+	}
 	if name, ok := target.Kinds[kind]; !ok && !(target.Custom && kind == ir.Opaque) || ok && name != x.head.coll {
 		d := x.report(diag.Unsupported, t.span(v.attr[algoColl]), "%s has no collective %q", target.Name, x.head.coll)
-		if known && ok {
+		if ok {
 			d.Hint = fmt.Sprintf("%s calls it %s; %s", target.Name, name, rewrite)
 		}
 	}
@@ -104,7 +108,10 @@ func (x *reader) collective(t *tag) {
 		if h.coll == "send" || h.coll == "recv" || h.coll == "alltoallv" {
 			code, text = diag.Unsupported, "programs for %s cannot be read"
 		}
-		x.report(code, t.span(a), text, h.coll)
+		d := x.report(code, t.span(a), text, h.coll)
+		if near := diag.Meant(h.coll, slices.Sorted(maps.Keys(collectives))); near != "" && code == diag.Malformed {
+			d.Hint = "did you mean " + near + "?"
+		}
 		return
 	}
 	c := &ir.Collective{Kind: kind, Ranks: h.ranks, Chunks: h.divisor, Inplace: x.p.InPlace}

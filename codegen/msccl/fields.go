@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -170,6 +171,11 @@ func (x *reader) field(t *tag, a *attr, f *field, n *int64) bool {
 	}
 	var ok bool
 	if *n, ok = number(a.value); !ok || *n < f.least || *n > f.most {
+		if n, err := strconv.ParseInt(string(a.value), 10, 64); !ok && err == nil && n >= f.least && n <= f.most {
+			x.report(diag.Malformed, t.span(a), "%s is %q: numbers here are digits without a leading 0 or +", f.name,
+				diag.Clip(a.value)).Hint = "write " + strconv.FormatInt(n, 10)
+			return false
+		}
 		d := x.report(diag.Malformed, t.span(a), "%s is %q, not a number from %d to %d", f.name, diag.Clip(a.value),
 			f.least, f.most)
 		if bytes.IndexByte(a.value, '&') >= 0 {

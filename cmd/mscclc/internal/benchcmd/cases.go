@@ -72,6 +72,9 @@ func (w *benchWorld) cases() (list []benchCase) {
 
 // use makes c what is measured.
 func (w *benchWorld) use(c benchCase) {
+	if w.roots != nil {
+		w.compiled = w.roots[c.root]
+	}
 	coll := *w.coll
 	coll.Root = c.root
 	w.coll, w.dtype, w.redop = &coll, c.dtype, c.redop

@@ -40,6 +40,9 @@ func benchFiles(ctx context.Context, a *cli.App, job *processes.Job, args []stri
 	case job != nil:
 		return cli.Usagef("several files are measured in one process: start a job for each file")
 	}
+	if f.allRoots {
+		given = f.OneGiven("root") + " " + f.rootText
+	}
 	if given != "" {
 		return cli.Usagef("several files are compared by their times alone: %s goes with one file", given)
 	}

@@ -176,7 +176,7 @@ func (w *benchWorld) openHost(check verify.Options) error {
 	options := executor.Options{Device: devices.Table[w.device](), Check: check}
 	host := bench.NewHost(w.device, w.coll.Ranks, options, w.wait)
 	w.site = host
-	for _, p := range w.given {
+	for _, p := range w.programs() {
 		if p != nil {
 			if _, err := host.Load(p); err != nil { // what is rejected has no table
 				return errors.Join(err, host.Close())

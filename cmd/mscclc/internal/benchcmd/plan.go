@@ -2,6 +2,7 @@ package benchcmd
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,9 +70,6 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	}
 	if !p.named && f.ranks > 0 {
 		f.RanksSetting = "ranks=" + strconv.Itoa(f.ranks)
-	}
-	if !p.named && f.OneGiven("root") != "" {
-		f.RootSetting = "root=" + strconv.Itoa(f.root)
 	}
 	if f.nodes, err = f.Nodes.Count(); err != nil {
 		return nil, err
@@ -158,8 +156,6 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--tune-time goes with --tune, without --staged and --windows, and takes a time from 0 on")
 	case f.wrongOutput() != nil:
 		return f.wrongOutput()
-	case !p.named && f.allRoots:
-		return cli.Usagef("--root all is of a collective; an algorithm takes --root N where it has a parameter root")
 	case f.checkRules(p.named, p.kind) != nil:
 		return f.checkRules(p.named, p.kind)
 	case f.tune && f.forRules():
@@ -263,6 +259,8 @@ func (f *benchFlags) wrongOutput() error {
 		return cli.WrongEnding("-o", f.out, cli.TableEndings, "")
 	case f.judge:
 		return cli.WrongEnding("-o", f.out, cli.TimesEndings, "")
+	case f.out != "" && filepath.Base(f.out) == f.out && filepath.Ext(f.out) == "": // nccl-tests' -o
+		return cli.Unknown("reduction", f.out, data.RedOps[:])
 	case f.out != "":
 		return cli.Usagef("-o is where --tune writes its table, and --judge its times")
 	}

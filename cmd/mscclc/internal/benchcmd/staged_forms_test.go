@@ -14,7 +14,7 @@ import (
 func lanedTuning(kind ir.Kind, own choose.Shelf, sizes ...int64) *stagedTuning {
 	plan := &benchPlan{benchFlags: &benchFlags{}, dtype: data.BF16, sizes: sizes, own: own}
 	return &stagedTuning{benchWorld: &benchWorld{benchPlan: plan, chooser: &choose.Chooser{Device: "NVIDIA H200"},
-		coll: &ir.Collective{Kind: kind, Ranks: 8}}}
+		compiled: compiled{coll: &ir.Collective{Kind: kind, Ranks: 8}}}}
 }
 
 // TestDistinct holds that variants are measured once whose programs do the same: without scratch all numbers of copies

@@ -10,7 +10,6 @@ import (
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/sizing"
@@ -33,15 +32,13 @@ type benchWorld struct {
 	on       string // choose.Call.On, where ranks are of several nodes
 	node     []int  // the node of each rank, in a job of several processes
 
-	chooser  *choose.Chooser
-	choices  map[planKey]*planChoice // of --target mscclpp
-	trying   *choose.Online          // of --online, or nil
-	given    [2]*ir.Program          // the file's, out of place and in place
-	twoSided [2]*ir.Program          // those, before they were lowered
-	coll     *ir.Collective
-	multiple int64
-	algo     string
-	first    bool // whether this process is the one that reports
+	chooser *choose.Chooser
+	choices map[planKey]*planChoice // of --target mscclpp
+	trying  *choose.Online          // of --online, or nil
+	compiled
+	roots    []compiled // those of each root, where --root all has a file compiled for each
+	rootless string     // a root that is given to what has none, or ""
+	first    bool       // whether this process is the one that reports
 	bar      *cli.Progress
 
 	result *bench.Report // what was measured
@@ -111,7 +108,7 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 	} else if err := w.collective(job); err != nil {
 		return nil, err
 	}
-	for _, given := range w.given {
+	for _, given := range w.programs() {
 		if given != nil {
 			if _, _, err := w.ctas.Replicas(given, w.mostReplicas(), devices.SharesCTAs(w.device)); err != nil {
 				return nil, err
@@ -140,6 +137,9 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.close())
+	}
+	if w.first && w.rootless != "" {
+		a.Note("", "%s has no effect: %s has no root", w.rootless, w.coll.Kind)
 	}
 	if w.first && w.sizes[0] > 0 { // behind 0 sizes grow from 1 on
 		sizing.NoteEmpty(a, w.sizes, kept)
@@ -262,7 +262,10 @@ func (w *benchWorld) collective(job *processes.Job) error {
 	if w.kind == ir.SendRecv {
 		w.coll.Peer = nextPeers(ranks)
 	}
-	return cli.CheckRoot(w.kind, ranks, w.root, w.root != 0 || w.allRoots)
+	if !w.kind.Rooted() {
+		w.ignoreRoot()
+	}
+	return cli.CheckRoot(w.kind, ranks, w.root, w.allRoots)
 }
 
 // nextPeers has each rank send to the next, as nccl-tests has it.
@@ -272,56 +275,4 @@ func nextPeers(ranks int) []int32 {
 		peers[r] = int32((r + 1) % ranks)
 	}
 	return peers
-}
-
-// Read compiles or reads what arg names, for calls out of place and in place, as
-// far as it is for them.
-func (w *benchWorld) read(arg string, a *cli.App) (verify.Options, error) {
-	var check verify.Options
-	var why error
-	s, err := a.Open(arg, &w.Limits)
-	if err != nil {
-		return check, err
-	}
-	defer s.Close()
-	for i, inplace := range [2]bool{false, true} {
-		if want := w.Inplace.Value; want != nil && *want != inplace {
-			continue
-		}
-		r := &compiling.Request{Flags: w.Flags}
-		r.Inplace.Value = &inplace
-		p, o, err := compiling.RunnableOf(a, s, r)
-		if err == nil {
-			w.twoSided[i] = p
-			p, err = r.Lower(p)
-		}
-		if err == nil && w.given[0] == nil {
-			check, w.coll = o, p.Coll
-			w.algo = p.Name
-		}
-		if err == nil {
-			w.given[i] = p
-			if p.Even {
-				w.multiple = int64(max(p.Coll.Chunks, 1))
-			}
-			continue
-		}
-		var usage cli.UsageError
-		if errors.As(err, &usage) {
-			return check, err
-		}
-		if why == nil || notMade(why) { // another reason than a place that nobody asked for counts
-			why = err
-		}
-	}
-	if w.coll == nil {
-		return check, why
-	}
-	return check, nil
-}
-
-// notMade reports whether err says no more than that a program is not for calls in place, or out of place.
-func notMade(err error) bool {
-	var found diag.List
-	return errors.As(err, &found) && len(found) == 1 && found[0].Code == diag.NotInPlace
 }

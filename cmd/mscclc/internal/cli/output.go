@@ -102,10 +102,10 @@ func outputError(path string, err error) error {
 	return err
 }
 
-// resolved returns where path leads, through links to files that need not exist. What is neither a file nor a folder,
-// such as /dev/stdout in a pipeline, keeps its name: the pipe behind it has none.
+// resolved returns where path leads, through links to files that need not exist. What is no regular file keeps its
+// name: the pipe behind /dev/stdout has none, and a folder may be named with a slash at the end.
 func resolved(path string) string {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return path
 	}
 	for range 40 { // as many links as the system follows

@@ -164,6 +164,9 @@ const TargetsFor = "for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); f
 
 // noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
 func noFile(arg string) error {
+	if to, err := os.Readlink(arg); err == nil {
+		return diag.List{diag.New(diag.Io, FileSpan(arg), "this symbolic link leads to %s, where there is nothing", to)}
+	}
 	d := diag.New(diag.Io, FileSpan(arg), "there is no file %s", arg)
 	if bare := strings.TrimRight(arg, "/"); bare != arg && Exists(bare) {
 		return diag.List{d.WithHint("did you mean %s?", bare)}

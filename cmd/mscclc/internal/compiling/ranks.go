@@ -7,6 +7,7 @@ import (
 
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/codegen"
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
 )
@@ -14,9 +15,21 @@ import (
 // ranksPerNode is how many GPUs a node has at most where verify shares ranks out.
 const ranksPerNode = 16
 
-// SharesOf returns the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them
-// out; none where it has no such parameters.
-func SharesOf(f *syntax.File, n int) (shares [][]string) {
+// HasParameter reports whether s has an algorithm with a parameter of that name. What cannot be parsed has none.
+func (c *Flags) HasParameter(s *cli.Source, name string) bool {
+	if s.Kind != codegen.KindSource {
+		return false
+	}
+	text, err := s.ReadAlgorithm(&c.Limits)
+	if err != nil {
+		return false
+	}
+	tree, err := syntax.ParseLimited(s.Name, text, c.Limits.Lang)
+	return err == nil && parameters(tree)[name]
+}
+
+// parameters returns the names of an algorithm's parameters.
+func parameters(f *syntax.File) map[string]bool {
 	has := map[string]bool{}
 	for _, s := range f.Stmts {
 		if a, ok := s.(*syntax.Algorithm); ok {
@@ -25,6 +38,13 @@ func SharesOf(f *syntax.File, n int) (shares [][]string) {
 			}
 		}
 	}
+	return has
+}
+
+// SharesOf returns the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them
+// out; none where it has no such parameters.
+func SharesOf(f *syntax.File, n int) (shares [][]string) {
+	has := parameters(f)
 	switch {
 	case has["ranks"]:
 		shares = append(shares, []string{fmt.Sprintf("ranks=%d", n)})

@@ -14,9 +14,18 @@ import (
 
 // runChannels reads a plan of MSCCL++, and proves it as calls of so many bytes run it; 0 is any.
 func runChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options, r *Request) (*ir.Program, error) {
-	_, p, err := mscclpp.Read(s.Name, s, read)
+	plan, p, err := mscclpp.Read(s.Name, s, read)
 	if err != nil {
 		return nil, err
+	}
+	if r.On == nil && r.Nodes.Several() { // else the caller knows better which ranks share memory
+		nodes, err := r.Nodes.Of(p.Coll.Ranks)
+		if err == nil {
+			err = mscclpp.CheckNodes(p, plan, nodes).Err()
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	r.Turns.of(p, r.Size)
 	if r.Unproven {

@@ -11,6 +11,7 @@ import (
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
+	"mscclc/ir"
 	"mscclc/simulate"
 
 	"github.com/spf13/cobra"
@@ -175,6 +176,9 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 	}
 	coll, err := f.collective(s)
 	if err != nil {
+		return err
+	}
+	if err := codegen.CheckHeader(&ir.Header{Coll: coll}, s.Target).Err(); err != nil {
 		return err
 	}
 	kept, err := sizing.WithData(sizes, sizing.MeasureOf(coll, s.DType, false), "-e")

@@ -45,7 +45,11 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.C
 			return diag.List{d.WithHint("--topology %s has room", larger)}
 		}
 	}
-	return diag.List{d.WithHint("mscclc topo %s shows its GPUs and the ways between them", f.topology)}
+	shows := "mscclc topo " + f.topology
+	if f.device != "" {
+		shows += " --device " + f.device
+	}
+	return diag.List{d.WithHint("%s shows its GPUs and the paths between them", shows)}
 }
 
 // withNodes returns a topology as --topology has it, of so many nodes.
