@@ -25,11 +25,12 @@ u64 limit_of_waits() {
 // host_of is the machine: when it started, and the namespace in which numbers of processes count. It fails where the
 // process may open no file: the machine would seem to be another one.
 bool host_of(u8 host[32], Why *why) {
+  const int most = 100;  // of the file: it has 37
   char text[256] = {};
   const char path[] = "/proc/sys/kernel/random/boot_id";
-  const int length = sys_text(path, text, 100);
+  const int length = sys_text(path, text, most);
   if (length < 0 && sys_later(errno)) return say(why, "%s: %s", path, strerror(errno)), false;
-  const size_t n = length > 0 ? (size_t)length : 0;
+  const size_t n = length > 0 && length <= most ? (size_t)length : 0;
   const ssize_t m = readlink("/proc/self/ns/pid", text + n, sizeof text - n - 1);
   return sha256(text, n + (m > 0 ? (size_t)m : 0), host), true;
 }
