@@ -66,7 +66,7 @@ var Values = map[string]Place{
 	"after":             {words: afterWords},
 	"arena":             {},
 	"begin":             {},
-	"bench output":      {endings: slices.Concat(cli.TableEndings, cli.RulesEndings, cli.TimesEndings)},
+	"bench output":      {words: reductionWords, endings: slices.Concat(cli.TableEndings, cli.RulesEndings, cli.TimesEndings)},
 	"bench root":        {},
 	"bundle device":     {words: deviceWords},
 	"bundle dtype":      {words: typeWords},

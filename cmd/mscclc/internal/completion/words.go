@@ -12,6 +12,7 @@ import (
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/showcmd"
 	"mscclc/codegen"
+	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -48,6 +49,9 @@ func withDocs(names []string, doc func(name string) string) []string {
 	}
 	return list
 }
+
+// reductionWords lists the reductions, which -o of nccl-tests takes.
+func reductionWords(cursor) []string { return data.RedOps[:] }
 
 func truthWords(cursor) []string { return []string{"true", "false"} }
 
