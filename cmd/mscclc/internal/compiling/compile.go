@@ -162,7 +162,7 @@ func (f *compileFlags) program(a *cli.App, s *cli.Source, arg string, target *co
 		return nil, err
 	}
 	f.Unproven = target.Format == codegen.FormatMSCCLPP // what is written is proven, once
-	f.fileNodes = true
+	f.FileNodes()
 	return compileSource(a, s, &f.Flags, d)
 }
 

@@ -35,6 +35,11 @@ func (c *Flags) planToRun(p *ir.Program) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.PlanMeaning(p, plan)
+}
+
+// PlanMeaning returns what the plan that p became means, as mscclc's executor runs it.
+func (c *Flags) PlanMeaning(p *ir.Program, plan *mscclpp.Plan) (*ir.Program, error) {
 	means, err := plan.Channels(c.Limits.Read)
 	if err != nil {
 		return nil, err

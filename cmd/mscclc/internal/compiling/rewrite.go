@@ -43,7 +43,7 @@ func (f *compileFlags) rewriteFile(a *cli.App, s *cli.Source, target *codegen.Ta
 	}
 	noteNoResult(a, s.Name, p)
 	if target.Format == codegen.FormatMSCCLPP {
-		f.fileNodes = true
+		f.FileNodes()
 		if p.OneSided == nil {
 			return f.recompile(p, target)
 		}

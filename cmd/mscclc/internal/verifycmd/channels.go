@@ -48,15 +48,12 @@ func (d *verdict) judgePlanOf(s *cli.Source, p *ir.Program, flags *compiling.Fla
 		return p, err
 	}
 	d.notes(flags.PlanNote(s, p, plan))
-	means, err := plan.Channels(flags.Limits.Read)
+	g, err := flags.PlanMeaning(p, plan)
 	if err != nil {
 		return p, err
 	}
-	g, err := channels.Unroll(means, 1)
-	if err == nil {
-		g.Name, g.Sizes = p.Name, plan.Sizes()
-	}
-	return g, err
+	g.Sizes = plan.Sizes()
+	return g, nil
 }
 
 // notes adds a note, unless it is "".
