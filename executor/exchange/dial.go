@@ -62,6 +62,7 @@ func (x *Member) dial(ctx context.Context, p *Place) error {
 }
 
 // knock says hello at a port, and answers the question of who is there. Then that is the hub, or else why it is not.
+// Once a guest has answered it has a seat, so that it may not turn away any more: time is over before, or not at all.
 func (x *Member) knock(ctx context.Context, p *Place, port int, waits time.Duration) (*visit, error) {
 	within, cancel := context.WithTimeout(ctx, waits)
 	defer cancel()
@@ -73,9 +74,12 @@ func (x *Member) knock(ctx context.Context, p *Place, port int, waits time.Durat
 	v := &visit{link: newLink(conn, 0)}
 	v.hello = hello{uint32(x.index), uint32(x.size), p.Secret != nil, p.identity(), newNonce()}
 	stop := context.AfterFunc(within, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	err = v.answer(p)
+	err = v.greet()
 	if !stop() && err == nil {
 		err = errSilent
+	}
+	if err == nil {
+		err = v.answer(p)
 	}
 	if err != nil {
 		conn.Close()
@@ -85,8 +89,8 @@ func (x *Member) knock(ctx context.Context, p *Place, port int, waits time.Durat
 
 var errSilent = errors.New("who listens there does not answer")
 
-// answer says hello, and answers the question.
-func (v *visit) answer(p *Place) error {
+// greet says hello, and hears the question.
+func (v *visit) greet() error {
 	if err := v.send(frameHello, v.hello.bytes()); err != nil {
 		return err
 	}
@@ -99,9 +103,11 @@ func (v *visit) answer(p *Place) error {
 	case err != nil || kind != frameHello:
 		return errStranger
 	}
-	if err := v.question.read(body); err != nil {
-		return err
-	}
+	return v.question.read(body)
+}
+
+// answer proves to the hub that this guest knows the job's secret.
+func (v *visit) answer(p *Place) error {
 	return v.send(frameProof, proof(p.Secret, ofGuest, &v.hello, &v.question))
 }
 

@@ -340,7 +340,10 @@ func TestSeatedStays(t *testing.T) {
 		v := &visit{link: newLink(there, 0), hello: hello{1, 2, false, p.identity(), newNonce()}}
 		done := make(chan struct{})
 		go func() { c.hear(here); close(done) }()
-		go v.answer(&p)
+		go func() {
+			v.greet()
+			v.answer(&p)
+		}()
 		g := <-come
 		cancel() // all have come
 		<-done

@@ -228,6 +228,7 @@ func (c *crowd) judge(g *guest) verdict {
 	if v := c.door.hears(&g.hello); v != comesIn {
 		return v
 	}
+	g.conn.SetDeadline(time.Now().Add(linkWrites)) // it speaks our words, so it may be behind a poor line
 	if newLink(g.conn, 0).send(frameHello, g.question.bytes()) != nil {
 		return isStranger
 	}

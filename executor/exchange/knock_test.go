@@ -1,0 +1,73 @@
+package exchange
+
+import (
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestKnockIsOverBeforeTheAnswer has a listener ask at about the moment at which a guest gives up. A guest whose answer
+// came has a seat, so that it must not have gone; and who has gone must not have answered.
+func TestKnockIsOverBeforeTheAnswer(t *testing.T) {
+	const waits, rounds = 3 * time.Millisecond, 400
+	e, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	answered := map[nonce]bool{}
+	all.Go(func() {
+		for n := 0; ; n++ {
+			conn, err := e.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				h, has := asksAfter(conn, time.Duration(n%100+50)*waits/100)
+				mu.Lock()
+				defer mu.Unlock()
+				answered[h.nonce] = has
+			})
+		}
+	})
+	p, x := At(e.Addr().String()), newMember(1, 2)
+	in := map[nonce]bool{}
+	for range rounds {
+		v, err := x.knock(t.Context(), &p, p.Ports[0], waits)
+		if v != nil {
+			in[v.hello.nonce] = err == nil
+		}
+		if err == nil {
+			v.conn.Close()
+		}
+	}
+	e.Close()
+	all.Wait()
+	got := map[bool]int{}
+	for who, is := range in {
+		got[is]++
+		if answered[who] != is {
+			t.Errorf("the answer came: %v, and the guest is in: %v", answered[who], is)
+		}
+	}
+	t.Logf("%d guests are in, and %d had gone", got[true], got[false])
+}
+
+// asksAfter hears a hello, asks a while after it, and reports whether an answer came.
+func asksAfter(conn net.Conn, d time.Duration) (hello, bool) {
+	defer conn.Close()
+	h, err := readHello(conn)
+	if err != nil {
+		return h, false
+	}
+	time.Sleep(d)
+	q := question{nonce: newNonce()}
+	if newLink(conn, 0).send(frameHello, q.bytes()) != nil {
+		return h, false
+	}
+	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	kind, _, err := readFrame(conn, mostWords)
+	return h, err == nil && kind == frameProof
+}
