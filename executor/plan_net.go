@@ -3,7 +3,6 @@ package executor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor/abi"
+	"mscclc/executor/exchange"
 	"mscclc/transport"
 )
 
@@ -40,7 +40,7 @@ func (p *Plan) connect(ctx context.Context) error {
 	if err := p.reachInboxes(ctx); err != nil {
 		return err
 	}
-	handles := map[int][]byte{}
+	handles := make([][]byte, p.x.Size()) // by who connects by them
 	err := p.newJob()
 	if err == nil {
 		for _, peer := range p.net.job.Peers() {
@@ -48,20 +48,15 @@ func (p *Plan) connect(ctx context.Context) error {
 			handles[peer], err = h, errors.Join(err, e)
 		}
 	}
-	all, err := p.agree(ctx, handles, err)
+	made, err := exchange.Trade(ctx, p.x, handles, err)
 	if err != nil {
 		return err
 	}
 	var list [][]byte
 	for _, peer := range p.net.job.Peers() {
-		var of map[int][]byte
-		e := json.Unmarshal(all[peer], &of)
-		list, err = append(list, of[p.x.Index()]), errors.Join(err, e)
+		list = append(list, made[peer])
 	}
-	if err == nil {
-		err = p.netError(p.reachPeers(ctx, list))
-	}
-	_, err = p.agree(ctx, nil, err)
+	_, err = p.agree(ctx, nil, p.netError(p.reachPeers(ctx, list)))
 	return err
 }
 

@@ -42,22 +42,46 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // Agree returns what all processes say, indexed by number. If err is not nil in some process, all processes return an
 // error: their own, or else the first *Failure. So a process that has failed calls Agree once with its error, whatever
-// the others call Agree for. It then waits for the others, and ends when nothing comes from one of them for 5 s.
-// A nil x stands for this process alone. T must be written as JSON and read again unchanged.
+// the others call Agree or Trade for. It then waits for the others, and ends when nothing comes from one of them for
+// 5 s. A nil x stands for this process alone. T must be written as JSON and read again unchanged.
 func Agree[T any](ctx context.Context, x *Member, says T, err error) ([]T, error) {
+	return agree(ctx, x, []T{says}, err)
+}
+
+// Trade is Agree where a process says something to each: says is indexed by who hears it, and the result by who says
+// it. With an error, says may be nil.
+func Trade[T any](ctx context.Context, x *Member, says []T, err error) ([]T, error) {
+	if err == nil && x != nil && len(says) != x.size {
+		err = fmt.Errorf("%d words for %d processes", len(says), x.size)
+	}
+	return agree(ctx, x, says, err)
+}
+
+// agree is Agree of one word, and Trade of several.
+func agree[T any](ctx context.Context, x *Member, says []T, err error) ([]T, error) {
 	if x == nil {
-		return []T{says}, err
+		return says, err
 	}
-	w := word[T]{Says: says}
-	blob, failed := json.Marshal(&w)
-	if failed != nil {
-		err = errors.Join(err, failed)
+	blobs := make([][]byte, len(says))
+	for i := range says {
+		var failed error
+		if blobs[i], failed = json.Marshal(&word[T]{Says: says[i]}); failed != nil {
+			err = errors.Join(err, failed)
+			break
+		}
 	}
-	if err != nil {
-		blob, _ = json.Marshal(&word[*T]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd)}) // of a text
+	var all [][]byte
+	var lost error
+	switch {
+	case err != nil:
+		blob, _ := json.Marshal(&word[*T]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd)}) // of a text
 		x.worry()
+		all, lost = x.AllGather(ctx, blob)
+	case len(blobs) == 1:
+		all, lost = x.AllGather(ctx, blobs[0])
+	default:
+		all, lost = x.AllToAll(ctx, blobs)
 	}
-	all, lost := x.AllGather(ctx, blob)
 	if lost != nil {
 		var loss *lossError
 		if err != nil && errors.As(lost, &loss) && strings.Contains(err.Error(), loss.why) {
@@ -68,6 +92,11 @@ func Agree[T any](ctx context.Context, x *Member, says T, err error) ([]T, error
 	if err != nil {
 		return nil, err
 	}
+	return heard[T](x, all)
+}
+
+// heard returns what all say, or the first *Failure.
+func heard[T any](x *Member, all [][]byte) ([]T, error) {
 	list := make([]T, len(all))
 	for i := range all {
 		var w word[T]

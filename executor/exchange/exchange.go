@@ -8,7 +8,6 @@ package exchange
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -17,7 +16,7 @@ import (
 )
 
 // A Member is one process's end of an exchange. Process 0 is the hub, to which the others are connected. All processes
-// must call AllGather in the same order; each may call the other methods at any time.
+// must call AllGather and AllToAll in the same order; each may call the other methods at any time.
 type Member struct {
 	*exchange
 	is func(process int) string // what errors say of a process, or nil
@@ -112,85 +111,6 @@ func (x *Member) Deal(ranks int) (own []int) {
 // Driver returns the process that drives a rank, as Deal has it.
 func (x *Member) Driver(rank int) int { return rank % x.size }
 
-// AllGather returns the blobs of all processes, indexed by number; with empty ones it is a barrier. After an error,
-// also that of a ctx that ended, the exchange serves no more.
-func (x *Member) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {
-	x.gather.Lock()
-	defer x.gather.Unlock()
-	all, err := x.allGather(ctx, blob)
-	if err != nil {
-		x.end(err, false)
-	}
-	return all, x.said(err)
-}
-
-func (x *Member) allGather(ctx context.Context, blob []byte) ([][]byte, error) {
-	if err := fits(blob); err != nil {
-		return nil, err
-	}
-	if x.index != 0 {
-		if err := x.links[0].send(frameGather, blob); err != nil {
-			x.lost(0, err)
-			return nil, x.because(err)
-		}
-		packed, err := x.next(ctx, x.links[0])
-		if err != nil {
-			return nil, err
-		}
-		return unpack(packed, x.size)
-	}
-	all := make([][]byte, x.size)
-	all[0] = blob
-	for i := 1; i < x.size; i++ {
-		var err error
-		if all[i], err = x.next(ctx, x.links[i]); err != nil {
-			return nil, err
-		}
-	}
-	packed := pack(all)
-	if err := fits(packed); err != nil {
-		return nil, err
-	}
-	if to, err := x.hand(packed); err != nil {
-		x.lost(to, err)
-		return nil, x.because(err)
-	}
-	return all, nil
-}
-
-// hand gives all others what was gathered. It returns the process that does not take it, and why.
-func (x *Member) hand(packed []byte) (to int, err error) {
-	x.handing.Lock()
-	defer x.handing.Unlock()
-	for _, l := range x.links[1:] {
-		if err := l.send(frameGather, packed); err != nil {
-			return l.to, err
-		}
-	}
-	return 0, nil
-}
-
-// next returns the blob that comes next from a link.
-func (x *Member) next(ctx context.Context, l *link) ([]byte, error) {
-	var err error
-	select {
-	case blob := <-l.blobs:
-		return blob, nil
-	case <-l.left:
-		err = &lossError{process: l.to, why: "has left the job", after: x.about.after()}
-	case <-x.done:
-		err = x.Lost()
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	select {
-	case blob := <-l.blobs: // which came before
-		return blob, nil
-	default:
-		return nil, err
-	}
-}
-
 // Done returns a channel that is closed when the exchange serves no more.
 func (x *Member) Done() <-chan struct{} { return x.done }
 
@@ -237,30 +157,6 @@ func (x *Member) end(cause error, leaves bool) {
 		}
 		l.conn.Close()
 	}
-}
-
-// pack makes one blob of several, each behind its length.
-func pack(blobs [][]byte) []byte {
-	var packed []byte
-	for _, b := range blobs {
-		packed = append(binary.LittleEndian.AppendUint32(packed, uint32(len(b))), b...)
-	}
-	return packed
-}
-
-func unpack(packed []byte, count int) ([][]byte, error) {
-	blobs := make([][]byte, count)
-	for i := range blobs {
-		if len(packed) < 4 {
-			return nil, errors.New("the exchange's hub sent less than there are processes")
-		}
-		n := binary.LittleEndian.Uint32(packed)
-		if uint64(n) > uint64(len(packed)-4) {
-			return nil, errors.New("the exchange's hub sent a blob in part")
-		}
-		blobs[i], packed = packed[4:4+n], packed[4+n:]
-	}
-	return blobs, nil
 }
 
 // NextTopic returns a topic that this member has not returned before. Process 0 draws topics for all.

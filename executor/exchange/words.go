@@ -15,7 +15,7 @@ import (
 // heard earlier words can do nothing with them.
 
 // helloMagic begins hello and question; its end is the version of the frames.
-const helloMagic = "mscclc exchange 3\n"
+const helloMagic = "mscclc exchange 4\n"
 
 const mostWords = 1024 // bytes of a frame before a process is known
 

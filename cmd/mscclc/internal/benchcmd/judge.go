@@ -116,7 +116,7 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 	call := j.call(inplace)
 	c := &bench.Call{Coll: bench.Whole(j.coll, inplace), DType: j.dtype, RedOp: j.redop}
 	c.Elems = data.PieceElems(c.Coll, bytes, j.dtype)
-	v, _, err := j.chooser.Choose(call, c.Bytes(), j.dtype.Size())
+	v, err := choosing.Together(ctx, j.exchange, j.chooser, call, c.Bytes(), j.dtype.Size())
 	if errors.Is(err, choose.ErrNotInPlace) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/codegen"
@@ -47,7 +48,7 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 		return w.planForm(bytes, inplace)
 	} else {
 		call := w.call(inplace)
-		v, _, err := w.chooser.Choose(call, max(bytes, 1), w.dtype.Size())
+		v, err := choosing.Together(ctx, w.exchange, w.chooser, call, max(bytes, 1), w.dtype.Size())
 		if errors.Is(err, choose.ErrNotInPlace) {
 			return nil, nil
 		}

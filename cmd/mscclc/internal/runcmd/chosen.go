@@ -1,6 +1,7 @@
 package runcmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -187,13 +188,14 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 }
 
 // of gives what runs calls of so many bytes.
-func (c *chosen) of(bytes int64) (*loadedProgram, error) {
+func (c *chosen) of(ctx context.Context, bytes int64) (*loadedProgram, error) {
 	flags, key := *c.flags, c.arg
 	flags.Size = bytes
 	var variant choose.Variant
 	if c.chooser != nil {
 		var err error
-		if variant, _, err = c.chooser.Choose(c.call, bytes, c.dtype.Size()); err != nil {
+		variant, err = choosing.Together(ctx, c.flags.team.exchange(), c.chooser, c.call, bytes, c.dtype.Size())
+		if err != nil {
 			return nil, err
 		}
 		variant = variant.Plain() // the executor has its own width

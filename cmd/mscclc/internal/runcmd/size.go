@@ -50,7 +50,7 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 	if err := chosen.place(plan.sizes); err != nil {
 		return err
 	}
-	if err := leaveOut(a, plan, chosen); err != nil {
+	if err := leaveOut(ctx, a, plan, chosen); err != nil {
 		return err
 	}
 	var p, traced *ir.Program
@@ -60,7 +60,7 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 	stop := bar.Watch()
 	defer stop()
 	for i, bytes := range plan.sizes {
-		l, err := chosen.of(bytes)
+		l, err := chosen.of(ctx, bytes)
 		if err != nil {
 			return devices.Impossible(err)
 		}
@@ -125,10 +125,10 @@ type Document struct {
 }
 
 // leaveOut leaves out sizes of which calls have no data, if others have.
-func leaveOut(a *cli.App, plan *runPlan, chosen *chosen) error {
+func leaveOut(ctx context.Context, a *cli.App, plan *runPlan, chosen *chosen) error {
 	var kept []int64
 	for _, bytes := range plan.sizes {
-		l, err := chosen.of(bytes)
+		l, err := chosen.of(ctx, bytes)
 		if err != nil {
 			return devices.Impossible(err)
 		}

@@ -81,14 +81,16 @@ func (t *team) first() bool { return t == nil || t.x.Index() == 0 }
 // lost reports whether the team can do nothing more.
 func (t *team) lost() bool { return t != nil && t.x.Lost() != nil }
 
-// ranks returns the ranks of this process: all, where there is no team.
-func (t *team) ranks(c *ir.Collective) []int {
-	var x *exchange.Member
-	if t != nil {
-		x = t.x
+// exchange returns what connects the processes, or nil where there is no team.
+func (t *team) exchange() *exchange.Member {
+	if t == nil {
+		return nil
 	}
-	return x.Deal(c.Ranks)
+	return t.x
 }
+
+// ranks returns the ranks of this process: all, where there is no team.
+func (t *team) ranks(c *ir.Collective) []int { return t.exchange().Deal(c.Ranks) }
 
 // check compares the outputs of all ranks, each in its process.
 func (t *team) check(ctx context.Context, b *data.Buffers) (data.Report, error) {
