@@ -105,6 +105,7 @@ var mayImport = map[string][]string{
 	"mscclc/cmd/mscclc/internal/devices":     {"*"},
 	"mscclc/cmd/mscclc/internal/doctorcmd":   {"*"},
 	"mscclc/cmd/mscclc/internal/processes":   {"*"},
+	"mscclc/cmd/mscclc/internal/scarce":      {"mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/runcmd":      {"*"},
 	"mscclc/cmd/mscclc/internal/synthcmd":    {"*"},
 	"mscclc/cmd/mscclc/internal/selectcmd":   {"*"},

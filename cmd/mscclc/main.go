@@ -19,6 +19,7 @@ import (
 	"mscclc/cmd/mscclc/internal/completion"
 	"mscclc/cmd/mscclc/internal/doctorcmd"
 	"mscclc/cmd/mscclc/internal/runcmd"
+	"mscclc/cmd/mscclc/internal/scarce"
 	"mscclc/cmd/mscclc/internal/selectcmd"
 	"mscclc/cmd/mscclc/internal/showcmd"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
@@ -39,8 +40,17 @@ func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(5 << 29)
 	}
-	cli.RemoveOnSignal()
-	os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	code, alone, err := scarce.Watch()
+	switch {
+	case alone:
+		cli.RemoveOnSignal()
+		code = main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	case err != nil:
+		a := cli.NewApp(os.Args[1:], nil, os.Stdout, os.Stderr, completion.ValueEndings)
+		a.JSON = cli.AsksJSON(os.Args[1:])
+		code = a.Fail(err)
+	}
+	os.Exit(code)
 }
 
 // main1 returns the whole command.

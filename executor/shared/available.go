@@ -6,9 +6,18 @@ import (
 	"strings"
 )
 
-// Available returns the bytes of memory that the machine has left, or the control group of this process, if that is
-// less. Where the system does not say, known is false.
+// Available returns the bytes of memory that the machine has left, or the control group of this process or its own limit
+// (ulimit -v), if that is less. Where the system does not say, known is false.
 func Available() (bytes int64, known bool) {
+	bytes, known = onMachine()
+	if own, limited := ownSpace(); limited && (!known || own < bytes) {
+		return own, true
+	}
+	return bytes, known
+}
+
+// onMachine is Available whatever limits this process itself.
+func onMachine() (bytes int64, known bool) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if _, rest, ok := strings.Cut(string(text), "MemAvailable:"); err == nil && ok {
 		_, err = fmt.Sscan(rest, &bytes)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -223,4 +224,17 @@ func Leave(text []byte, last func(whole []byte) error) error {
 		err = last(m.bytes)
 	}
 	return errors.Join(err, syscall.Munmap(m.bytes))
+}
+
+// ownSpace returns the bytes that this process may yet map, if there is a limit to that.
+func ownSpace() (bytes int64, limited bool) {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur >= math.MaxInt64 {
+		return 0, false
+	}
+	var pages int64 // the first number of statm
+	if !read("/proc/self/statm", &pages) {
+		return 0, false
+	}
+	return max(int64(limit.Cur)-pages*int64(os.Getpagesize()), 0), true
 }

@@ -32,3 +32,5 @@ func Reach([]byte, func([]byte) error) (uint64, error) { return 0, Supported() }
 
 // Leave is of Linux.
 func Leave([]byte, func([]byte) error) error { return Supported() }
+
+func ownSpace() (bytes int64, limited bool) { return 0, false }

@@ -63,7 +63,7 @@ func (a *App) Fail(err error) int {
 	case errors.As(err, &reported):
 		return reported.Code
 	case errors.As(err, &usage):
-		a.JSON = a.JSON || asksJSON(a.args) // --json may stand behind a wrong flag, or for its value
+		a.JSON = a.JSON || AsksJSON(a.args) // --json may stand behind a wrong flag, or for its value
 		text, code = usage.Error(), ExitUsage
 		list = diag.List{diag.New(diag.Usage, diag.Span{}, "%s", usage.text).WithHint("%s", usage.help)}
 	default:
@@ -94,8 +94,8 @@ func FailureOf(err error, file string) (diag.List, int) {
 	return list, ExitCode(list)
 }
 
-// asksJSON reports whether arguments that could not be read ask for JSON.
-func asksJSON(args []string) (asked bool) {
+// AsksJSON reports whether arguments that could not be read, or were not, ask for JSON.
+func AsksJSON(args []string) (asked bool) {
 	for _, arg := range args {
 		name, value, given := strings.Cut(arg, "=")
 		switch {

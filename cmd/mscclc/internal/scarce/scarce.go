@@ -1,0 +1,53 @@
+// Package scarce has mscclc end with a message where it gets no more memory.
+//
+// Go's runtime then prints its state and exits with 2, which is mscclc's code for a wrong command line. Nothing within
+// the process can change that. So where the system bounds the memory of a process, one process does the work and
+// another one, which needs little, tells how it ended.
+package scarce
+
+import (
+	"os"
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+// variable is set for the process that does the work.
+const variable = "MSCCLC_WATCHED"
+
+// Watch does the work in a process of its own where memory is bounded, and returns how that has ended: its exit code,
+// or an error in its place. Elsewhere, and in that process itself, it returns at once, with alone.
+func Watch() (code int, alone bool, err error) {
+	if os.Getenv(variable) != "" {
+		os.Unsetenv(variable) // other processes that this one starts are no workers of this watcher
+		return 0, true, nil
+	}
+	bound := bounded()
+	if bound == "" {
+		return 0, true, nil
+	}
+	talk := &talk{to: os.Stderr}
+	if code, err = watch(talk); err != nil {
+		return 0, true, nil // no room for another process: this one tries alone
+	}
+	if err := failure(talk.died.String(), bound); err != nil {
+		return 0, false, err
+	}
+	os.Stderr.WriteString(talk.died.String())
+	return code, false, nil
+}
+
+// failure says what a process has died of by what Go's runtime wrote, if that is for want of something.
+func failure(died, bound string) error {
+	lacks := ""
+	switch {
+	case strings.Contains(died, "out of memory"), strings.Contains(died, "cannot allocate memory"):
+		lacks = "memory"
+	case strings.Contains(died, "newosproc"), strings.Contains(died, "pthread_create failed"):
+		lacks = "room for a thread"
+	default:
+		return nil
+	}
+	return diag.List{diag.New(diag.Limit, diag.Span{}, "mscclc got no more %s (%s)", lacks, bound).
+		WithHint("give less data, fewer ranks or fewer chunks, or raise the bound")}
+}
