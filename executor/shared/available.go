@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Available returns the bytes of memory that the machine has left, or the control group of this process or its own limit
-// (ulimit -v), if that is less. Where the system does not say, known is false.
+// Available returns the bytes of memory that the machine has left, or the control group of this process, or its own
+// limit (ulimit -v), if that is less. Where the system does not say, known is false.
 func Available() (bytes int64, known bool) {
 	bytes, known = onMachine()
 	if own, limited := ownSpace(); limited && (!known || own < bytes) {
