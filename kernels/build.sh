@@ -40,9 +40,10 @@ export out clang nv amd
 types="f16:f16 bf16:bf16 float:f32 double:f64 i8:i8 u8:u8 i32:i32 u32:u32 i64:i64 u64:u64 e4m3:e4m3 e5m2:e5m2"
 wanted() { # TYPE:NAME...: those that ONLY names, of an image of each; by default all
     for t in "$@"; do
-        [ -n "${ONLY:-}" ] && [ "${t#*:}" != "$ONLY" ] || echo "$t"
+        [[ -n ${ONLY:-} && " $ONLY " != *" ${t#*:} "* ]] || echo "$t"
     done
 }
+sums() { sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1; } # of files whose names are read
 {
     for target in ${TARGETS:-sm_70 sm_80 gfx90a gfx942}; do
         for t in $(wanted $types); do
@@ -62,3 +63,9 @@ wanted() { # TYPE:NAME...: those that ONLY names, of an image of each; by defaul
         echo "sm_90 ${t/:/ } kernel_switch switch_"
     done
 } | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; image "$@"' image
+[ -n "${1:-}${ONLY:-}${TARGETS:-}" ] || {
+    export LC_ALL=C
+    sources=$(find abi few gpu loop moves platform protocol values -name '*.h' -o -name '*.cc')
+    echo "$(printf '%s\n' build.sh $sources | sums) sources"
+    echo "$(find images -name '*.gz' | sums) images"
+} >images.sum
