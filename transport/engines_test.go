@@ -131,6 +131,20 @@ func TestUCX(t *testing.T) {
 	}
 }
 
+// Connections of a job to one process share an endpoint of UCX, and those of another job do not.
+func TestUCXEnds(t *testing.T) {
+	hasUCX(t)
+	program := built(t, "ends", append(sourcesOf(t), "testdata/ends.cc", "-fsanitize=address,undefined", "-ldl",
+		"-lpthread")...)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append(os.Environ(), "UCX_TLS=tcp,self", "ASAN_OPTIONS=detect_leaks=0") // UCX leaves memory behind
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "fine\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // Plugins of all versions carry all messages, and say when the other end is gone.
 func TestPlugins(t *testing.T) {
 	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)

@@ -126,10 +126,13 @@ template <class F> static int linked(Helpers *e, Helper *h, F make, void **conne
   return code;
 }
 
-static int helpers_connect(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+static int helpers_connect(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void *beside,
+                           void **to) {
   Helpers *e = (Helpers *)engine;
-  return linked(e, helper_of(e, line, false),
-                [=](void *own, void **made) { return e->below->connect(own, line, handle, made); }, to);
+  Helper *h = helper_of(e, line, false);
+  const Link *b = (const Link *)beside;
+  void *below = b && b->helper == h ? b->connection : nullptr;  // another helper has another engine
+  return linked(e, h, [=](void *own, void **made) { return e->below->connect(own, line, handle, below, made); }, to);
 }
 
 static int helpers_accept(void *ear, void **from) {

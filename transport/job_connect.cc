@@ -133,10 +133,10 @@ static bool finish_hello(net_job *j, Peer *q, Line *l) {
 // joined asks for connections that are not there yet, and is true when all four are.
 static bool joined(net_job *j, Peer *q) {
   const transport_table *t = table_of(j);
-  if (!q->out.control && t->connect(engine_of(j), 0, q->handle, &q->out.control))
+  if (!q->out.control && t->connect(engine_of(j), 0, q->handle, nullptr, &q->out.control))
     engine_failed(j, q, "it cannot be connected to");
-  else if (!q->out.bulk &&
-           t->connect(engine_of(j), bulk_line(j, q), q->handle + TRANSPORT_HANDLE, &q->out.bulk))
+  else if (q->out.control && !q->out.bulk &&
+           t->connect(engine_of(j), bulk_line(j, q), q->handle + TRANSPORT_HANDLE, q->out.control, &q->out.bulk))
     engine_failed(j, q, "it cannot be connected to");
   else if (!q->in.control && t->accept(q->control_ear, &q->in.control))
     engine_failed(j, q, "its connection cannot be accepted");

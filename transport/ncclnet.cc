@@ -37,7 +37,7 @@ static int ncclnet_listen(void *engine, unsigned, unsigned char handle[TRANSPORT
   return wrap(e, at, ear);
 }
 
-static int ncclnet_connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+static int ncclnet_connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void *, void **to) {
   struct ncclnet_engine *e = (struct ncclnet_engine *)engine;
   *to = 0;
   struct ncclnet_config config = {-1};

@@ -43,7 +43,9 @@ struct transport_table {
   // close_to and close_from end the requests that are under way, whose memory is the caller's again, and have what was
   // sent and is done arrive. Regions are deregistered before.
   int (*listen)(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **ear);
-  int (*connect)(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **to);
+  // `beside` is null, or a connection of the same job to the same process. Both may share what they need, as long as
+  // neither fails or ends because of a connection of another job.
+  int (*connect)(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void *beside, void **to);
   int (*accept)(void *ear, void **from);
   void (*close_ear)(void *ear);
   void (*close_to)(void *to);

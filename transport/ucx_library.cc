@@ -46,7 +46,7 @@ static unsigned long long open_files(void) {
 }
 
 // UCX 1.13 ends the process, or waits, where it has too few files for its sockets. An engine takes about 10, and one
-// for each connection.
+// for each endpoint.
 enum { FEWEST_FILES = 48 };
 static int few_files(struct ucx_engine *u) {
   struct rlimit limit;

@@ -166,7 +166,7 @@ int listen(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void 
   return 0;
 }
 
-int connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+int connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void *, void **to) {
   Locked locked;
   Engine *e = (Engine *)engine;
   u64 number;

@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
   say(own);
   hear(other);
   for (const double begin = seconds(); !to || !from;) {
-    if (!to) must(t->connect(engine, 1, other, &to), "connect");
+    if (!to) must(t->connect(engine, 1, other, nullptr, &to), "connect");
     if (!from) must(t->accept(ear, &from), "accept");
     if (seconds() - begin > 30) die("the other end does not connect");
   }
