@@ -18,6 +18,8 @@ struct ucx_engine {
   struct ucx_connection *closing;  // whose sends UCX has yet to end
   struct ucx_end *leaving;         // whose endpoints UCX has yet to close
   int went, moved;                 // since ucx_progress was last called: UCX went on, and found something
+  uint64_t turn;                   // how often UCX went on, counted from 1
+  unsigned open_ends;              // endpoints
   char why[512], lanes[40];        // lanes are those of the last endpoint
   char cards[160];                 // as transport_properties has them
 };
@@ -27,6 +29,7 @@ struct ucx_request {
   void *under_way;  // UCX's own, or null when it is over
   int8_t status;    // then
   int used, receives;
+  uint64_t seen;  // the turn in which it was last looked at
   struct ucx_tag_info got;
 };
 
@@ -91,5 +94,8 @@ void ucx_give_up(struct ucx_engine *u);
 // ucx_forget frees all that has not closed, when the worker has ended.
 void ucx_forget(struct ucx_engine *u);
 
+// ucx_look has UCX go on if it has not since `seen`, which is then its turn. So a round that looks at many requests has
+// UCX go on once: over TCP that is a system call.
+void ucx_look(struct ucx_engine *u, uint64_t *seen);
 int ucx_begin_recv(struct ucx_engine *u, struct ucx_request *r, void *data, size_t bytes, uint64_t tag);
 void ucx_cancel(struct ucx_engine *u, struct ucx_request *r);

@@ -83,8 +83,8 @@ int ucx_accept(void *ear, void **from) {
   struct ucx_ear *e = (struct ucx_ear *)ear;
   struct ucx_engine *u = e->of;
   *from = 0;
-  u->f.worker_progress(u->worker);
   struct ucx_request *r = &e->heard;
+  ucx_look(u, &r->seen);
   if (!r->used && ucx_begin_recv(u, r, &e->hello, sizeof e->hello, e->tag)) return 1;
   if (r->under_way) {
     r->status = u->f.tag_recv_request_test(r->under_way, &r->got);

@@ -62,6 +62,7 @@ struct ucx_end *ucx_join(struct ucx_engine *u, struct ucx_end *beside, const voi
     return 0;
   }
   learn(e);
+  u->open_ends++;
   return e;
 }
 
@@ -73,7 +74,7 @@ static void close(struct ucx_end *e, int drop) {
   op.mask = UCX_OP_FLAGS, op.flags = drop ? UCX_CLOSE_FORCE : 0;
   e->closing = u->f.ep_close_nbx(e->ep, &op);
   if (ucx_failed(e->closing)) e->closing = 0;
-  e->state = ucx_end::CLOSING;
+  e->state = ucx_end::CLOSING, u->open_ends--;
   if (!e->failed) e->failed = UCX_ERR_CANCELED;
   e->next = u->leaving, u->leaving = e;
 }

@@ -1,5 +1,5 @@
-// This program has two engines of UCX in one process carry two jobs of two connections each, and counts what they ask
-// of UCX. Both jobs have one endpoint each. A job that ends with a send under way ends no connection of the other, and
+// This program has two engines of UCX in one process carry three jobs of two connections each, and counts what they ask
+// of UCX. All jobs have one endpoint each. A job that ends with a send under way ends no connection of the other, and
 // no memory is used after its connection was closed. The program prints "fine", or what is wrong.
 #include "../ucx.h"
 
@@ -15,6 +15,8 @@ static void *near, *far;
 static int created, closed, forced;
 static int8_t (*own_create)(ucx_worker *, const ucx_ep_params *, ucx_ep **);
 static void *(*own_close)(ucx_ep *, const ucx_op *);
+static unsigned (*own_progress)(ucx_worker *);
+static int progressed;
 
 static int8_t count_create(ucx_worker *w, const ucx_ep_params *p, ucx_ep **e) {
   const int8_t status = own_create(w, p, e);
@@ -25,10 +27,15 @@ static void *count_close(ucx_ep *e, const ucx_op *op) {
   closed++, forced += op->flags == UCX_CLOSE_FORCE;
   return own_close(e, op);
 }
+static unsigned count_progress(ucx_worker *w) {
+  progressed++;
+  return own_progress(w);
+}
 
 static void check(bool good, const char *what) {
   if (good) return;
-  printf("%s; %d endpoints, %d closed, %d by force; %s; %s\n", what, created, closed, forced, t->why(near), t->why(far));
+  printf("%s; %d endpoints, %d closed, %d by force, %d progressed; %s; %s\n", what, created, closed, forced, progressed,
+         t->why(near), t->why(far));
   fflush(stdout);
   _exit(1);
 }
@@ -91,6 +98,33 @@ static void talk(const Job &j) {
     }
 }
 
+// look tests many requests, and an ear, for some rounds. The far engine has UCX go on once a round.
+static void look(const Job &j) {
+  enum { REQUESTS = 30, ROUNDS = 20 };
+  static unsigned char got[REQUESTS][64];
+  void *request[REQUESTS], *nobody;
+  int done, arrived = 0;
+  size_t length;
+  for (int i = 0; i < REQUESTS; i++)
+    check(!t->recv(j.from[CONTROL], got[i], sizeof got[i], nullptr, &request[i]) && request[i], "recv");
+  progressed = 0;
+  for (int n = 0; n < ROUNDS; n++, t->progress(far)) {
+    check(!t->accept(j.ear[CONTROL], &nobody) && !nobody, "accept");
+    for (void *r : request) check(!t->test(far, r, &done, &length) && !done, "a recv that nobody sends for");
+  }
+  check(progressed <= ROUNDS + 2 && progressed >= ROUNDS - 2, "UCX does not go on once a round");
+  for (int i = 0; i < REQUESTS; i++) {
+    void *sent;
+    begin(j.to[CONTROL], text, 64, &sent);
+    for (done = 0; !done;) check(!t->test(near, sent, &done, &length), "a send");
+  }
+  for (const double start = seconds(); arrived < REQUESTS; check(seconds() - start < 30, "nothing arrives"))
+    for (; arrived < REQUESTS; arrived++) {
+      check(!t->test(far, request[arrived], &done, &length), "a message");
+      if (!done) break;
+    }
+}
+
 // drop closes a job with long sends under way on bulk, whose memory then cannot be read. The far end receives later.
 // There are two sends at most, since control goes by the same endpoint.
 static void drop(Job *j, bool bulk_first) {
@@ -125,12 +159,15 @@ int main() {
   }
   ucx_functions *f = &((ucx_engine *)near)->f;
   own_create = f->ep_create, own_close = f->ep_close_nbx;
+  ucx_functions *g = &((ucx_engine *)far)->f;
+  own_progress = g->worker_progress, g->worker_progress = count_progress;
   f->ep_create = count_create, f->ep_close_nbx = count_close;
   for (size_t i = 0; i < sizeof text; i++) text[i] = (unsigned char)(i * 7 + (i >> 8));
   Job first = {}, second = {}, third = {};
   join(&first), join(&second), join(&third);
   check(created == 3, "a job has not one endpoint");
   talk(first), talk(second), talk(third);
+  look(first);
   drop(&first, false);
   talk(second), talk(third);
   drop(&second, true);
