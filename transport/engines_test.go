@@ -131,10 +131,17 @@ func TestUCX(t *testing.T) {
 	}
 }
 
-// Connections of a job to one process share an endpoint of UCX, and those of another job do not.
-func TestUCXEnds(t *testing.T) {
+// Connections of a job to one process share an endpoint of UCX, and those of another job do not. UCX maps memory once.
+func TestUCXCalls(t *testing.T) {
 	hasUCX(t)
-	program := built(t, "ends", append(sourcesOf(t), "testdata/ends.cc", "-fsanitize=address,undefined", "-ldl",
+	for _, name := range []string{"ends", "memory"} {
+		t.Run(name, func(t *testing.T) { ucxCalls(t, name) })
+	}
+}
+
+func ucxCalls(t *testing.T, name string) {
+	t.Helper()
+	program := built(t, name, append(sourcesOf(t), "testdata/"+name+".cc", "-fsanitize=address,undefined", "-ldl",
 		"-lpthread")...)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

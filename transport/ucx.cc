@@ -39,12 +39,6 @@ static int ucx_properties(void *engine, struct transport_properties *p) {
   return 0;
 }
 
-// UCX knows memory without being told.
-static int ucx_reg(void *, void *, size_t, int, void **region) {
-  *region = 0;
-  return 0;
-}
-static void ucx_dereg(void *, void *) {}
 static int ucx_flush(void *, void *, size_t, void *, void **request) {
   *request = 0;
   return 0;
@@ -75,34 +69,39 @@ static int held_back(const struct ucx_connection *c) {
   return count >= AHEAD_LEAST && bytes >= AHEAD;
 }
 
-static int ucx_send(void *to, const void *data, size_t bytes, void *, void **request) {
+static int ucx_send(void *to, const void *data, size_t bytes, void *region, void **request) {
   struct ucx_connection *c = (struct ucx_connection *)to;
   *request = 0;
   if (c->end->failed) return ucx_fail(c->of, c->end->failed, "the connection has ended");
   struct ucx_request *r = free_request(c);
   if (!r || held_back(c)) return 0;
-  struct ucx_op plain;
-  memset(&plain, 0, sizeof plain);
+  struct ucx_op op;
+  memset(&op, 0, sizeof op);
+  ucx_name_region(c->of, &op, region);
   r->receives = 0, r->got.length = bytes;
-  if (began(c->of, r, c->of->f.tag_send_nbx(c->end->ep, data, bytes, c->tag, &plain), "sending")) return 1;
+  if (began(c->of, r, c->of->f.tag_send_nbx(c->end->ep, data, bytes, c->tag, &op), "sending")) return 1;
+  ucx_hold(r, region);
   *request = r;
   return 0;
 }
 
-int ucx_begin_recv(struct ucx_engine *u, struct ucx_request *r, void *data, size_t bytes, uint64_t tag) {
+int ucx_begin_recv(struct ucx_engine *u, struct ucx_request *r, void *data, size_t bytes, void *region, uint64_t tag) {
   struct ucx_op op;
   memset(&op, 0, sizeof op);
   op.mask = UCX_OP_NOT_AT_ONCE;  // UCX 1.13 tells no length of a message that is received at once
+  ucx_name_region(u, &op, region);
   r->receives = 1;
-  return began(u, r, u->f.tag_recv_nbx(u->worker, data, bytes, tag, ~(uint64_t)0, &op), "receiving");
+  if (began(u, r, u->f.tag_recv_nbx(u->worker, data, bytes, tag, ~(uint64_t)0, &op), "receiving")) return 1;
+  ucx_hold(r, region);
+  return 0;
 }
 
-static int ucx_recv(void *from, void *data, size_t bytes, void *, void **request) {
+static int ucx_recv(void *from, void *data, size_t bytes, void *region, void **request) {
   struct ucx_connection *c = (struct ucx_connection *)from;
   *request = 0;
   struct ucx_request *r = free_request(c);
   if (!r) return 0;
-  if (ucx_begin_recv(c->of, r, data, bytes, c->tag)) return 1;
+  if (ucx_begin_recv(c->of, r, data, bytes, region, c->tag)) return 1;
   *request = r;
   return 0;
 }
@@ -115,6 +114,7 @@ void ucx_cancel(struct ucx_engine *u, struct ucx_request *r) {
     u->f.worker_progress(u->worker);
   u->f.request_free(r->under_way);
   r->used = 0, r->under_way = 0;
+  ucx_release(u, r);
 }
 
 // go_on has UCX look at all sockets that have news: at one time it takes up to 16 of them (UCX_TCP_MAX_POLL).
@@ -148,6 +148,7 @@ static int ucx_test(void *engine, void *request, int *done, size_t *bytes) {
     if (r->status == UCX_INPROGRESS) return 0;
     u->f.request_free(r->under_way);
     r->under_way = 0;
+    ucx_release(u, r);
   }
   r->used = 0;
   if (r->status) return ucx_fail(u, r->status, r->receives ? "receiving" : "sending");

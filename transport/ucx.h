@@ -20,13 +20,25 @@ struct ucx_engine {
   int went, moved;                 // since ucx_progress was last called: UCX went on, and found something
   uint64_t turn;                   // how often UCX went on, counted from 1
   unsigned open_ends;              // endpoints
+  struct ucx_region *regions;
+  int names_memory;                // operations may name mapped memory
   char why[512], lanes[40];        // lanes are those of the last endpoint
   char cards[160];                 // as transport_properties has them
+};
+
+// A region is memory that users have registered. It stays mapped while requests are under way that name it.
+struct ucx_region {
+  void *data;
+  size_t bytes;
+  unsigned users, requests;
+  ucx_mapped *mapped;
+  struct ucx_region *next;
 };
 
 struct ucx_request {
   struct ucx_connection *of;
   void *under_way;  // UCX's own, or null when it is over
+  struct ucx_region *region;  // until then
   int8_t status;    // then
   int used, receives;
   uint64_t seen;  // the turn in which it was last looked at
@@ -97,5 +109,14 @@ void ucx_forget(struct ucx_engine *u);
 // ucx_look has UCX go on if it has not since `seen`, which is then its turn. So a round that looks at many requests has
 // UCX go on once: over TCP that is a system call.
 void ucx_look(struct ucx_engine *u, uint64_t *seen);
-int ucx_begin_recv(struct ucx_engine *u, struct ucx_request *r, void *data, size_t bytes, uint64_t tag);
+int ucx_begin_recv(struct ucx_engine *u, struct ucx_request *r, void *data, size_t bytes, void *region, uint64_t tag);
 void ucx_cancel(struct ucx_engine *u, struct ucx_request *r);
+
+int ucx_reg(void *connection, void *data, size_t bytes, int kind, void **region);
+void ucx_dereg(void *connection, void *region);
+// ucx_name_region has an operation name a region, which may be null. ucx_hold keeps the region of a request that has
+// begun mapped, until ucx_release.
+void ucx_name_region(const struct ucx_engine *u, struct ucx_op *op, void *region);
+void ucx_hold(struct ucx_request *r, void *region);
+void ucx_release(struct ucx_engine *u, struct ucx_request *r);
+void ucx_unmap_all(struct ucx_engine *u);

@@ -85,7 +85,7 @@ int ucx_accept(void *ear, void **from) {
   *from = 0;
   struct ucx_request *r = &e->heard;
   ucx_look(u, &r->seen);
-  if (!r->used && ucx_begin_recv(u, r, &e->hello, sizeof e->hello, e->tag)) return 1;
+  if (!r->used && ucx_begin_recv(u, r, &e->hello, sizeof e->hello, 0, e->tag)) return 1;
   if (r->under_way) {
     r->status = u->f.tag_recv_request_test(r->under_way, &r->got);
     if (r->status == UCX_INPROGRESS) return 0;

@@ -101,7 +101,9 @@ static void sweep(struct ucx_engine *u) {
   for (struct ucx_connection **at = &u->closing; *at;) {
     struct ucx_connection *c = *at;
     int all = over(u, &c->saying);
-    for (int i = 0; i < TRANSPORT_REQUESTS; i++) all &= over(u, &c->request[i].under_way);
+    for (struct ucx_request &r : c->request)
+      if (over(u, &r.under_way)) ucx_release(u, &r);
+      else all = 0;
     if (!all) {
       at = &c->next;
       continue;

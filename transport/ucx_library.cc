@@ -186,11 +186,15 @@ int ucx_open_library(struct ucx_engine *u, const char *spec, int one_way) {
     u->worker = 0;
     return ucx_fail(u, status, "making a worker");
   }
+  unsigned major, minor, release;
+  u->f.get_version(&major, &minor, &release);
+  u->names_memory = major == UCX_API_MAJOR && minor >= UCX_MEMORY_MINOR;
   return 0;
 }
 
 // The library stays: it has threads and handlers that do not end.
 void ucx_close_library(struct ucx_engine *u) {
   if (u->worker) u->f.worker_destroy(u->worker);
+  if (u->context) ucx_unmap_all(u);
   if (u->context) u->f.cleanup(u->context);
 }

@@ -1,22 +1,12 @@
 // This program has two engines of UCX in one process carry three jobs of two connections each, and counts what they ask
 // of UCX. All jobs have one endpoint each. A job that ends with a send under way ends no connection of the other, and
 // no memory is used after its connection was closed. The program prints "fine", or what is wrong.
-#include "../ucx.h"
+#include "ucx_jobs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-
-static const transport_table *const t = &transport_ucx;
-static void *near, *far;
-static int created, closed, forced;
+static int created, closed, forced, progressed;
 static int8_t (*own_create)(ucx_worker *, const ucx_ep_params *, ucx_ep **);
 static void *(*own_close)(ucx_ep *, const ucx_op *);
 static unsigned (*own_progress)(ucx_worker *);
-static int progressed;
 
 static int8_t count_create(ucx_worker *w, const ucx_ep_params *p, ucx_ep **e) {
   const int8_t status = own_create(w, p, e);
@@ -31,60 +21,8 @@ static unsigned count_progress(ucx_worker *w) {
   progressed++;
   return own_progress(w);
 }
-
-static void check(bool good, const char *what) {
-  if (good) return;
-  printf("%s; %d endpoints, %d closed, %d by force, %d progressed; %s; %s\n", what, created, closed, forced, progressed,
-         t->why(near), t->why(far));
-  fflush(stdout);
-  _exit(1);
-}
-
-static double seconds() {
-  timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
-// A Job has a control and a bulk connection.
-enum { CONTROL, BULK, BOTH };
-struct Job {
-  void *ear[BOTH], *to[BOTH], *from[BOTH];
-};
-
-static void join(Job *j) {
-  for (int i = 0; i < BOTH; i++) {
-    unsigned char handle[TRANSPORT_HANDLE];
-    check(!t->listen(far, (unsigned)i, handle, &j->ear[i]), "listen");
-    check(!t->connect(near, (unsigned)i, handle, i ? j->to[CONTROL] : nullptr, &j->to[i]), "connect");
-  }
-  for (const double begin = seconds(); !j->from[CONTROL] || !j->from[BULK];) {
-    for (int i = 0; i < BOTH; i++)
-      if (!j->from[i]) check(!t->accept(j->ear[i], &j->from[i]), "accept");
-    t->progress(near);
-    check(seconds() - begin < 30, "nobody connects");
-  }
-}
-
-static void begin(void *to, const void *data, size_t bytes, void **request) {
-  check(!t->send(to, data, bytes, nullptr, request) && *request, "send");
-}
-
-// arrives receives a message, while the near engine goes on.
-static void arrives(void *from, const unsigned char *want, size_t bytes) {
-  static unsigned char got[1 << 20];
-  void *request;
-  int done = 0;
-  size_t length = 0;
-  check(!t->recv(from, got, sizeof got, nullptr, &request) && request, "recv");
-  for (const double start = seconds(); !done; check(seconds() - start < 30, "nothing arrives")) {
-    check(!t->test(far, request, &done, &length), "a message");
-    t->progress(near);
-  }
-  check(length == bytes && !memcmp(got, want, bytes), "a message has other data");
-}
-
-static unsigned char text[1 << 19];
+const Count counts[COUNTS] = {{"endpoints", &created}, {"closed", &closed}, {"by force", &forced},
+                             {"rounds of UCX", &progressed}};
 
 // talk has both connections of a job carry a short and a long message.
 static void talk(const Job &j) {
@@ -147,22 +85,13 @@ static void drop(Job *j, bool bulk_first) {
   for (int i = 0; i < 1000; i++) t->progress(near), t->progress(far);
 }
 
-static void leave(Job *j) {
-  for (int i = 0; i < BOTH; i++) t->close_from(j->from[i]), t->close_ear(j->ear[i]);
-}
-
 int main() {
-  char why[512] = "";
-  if (t->open("", 0, &near, why, sizeof why) || t->open("", 0, &far, why, sizeof why)) {
-    printf("open: %s\n", why);
-    return 1;
-  }
+  open_both();
   ucx_functions *f = &((ucx_engine *)near)->f;
   own_create = f->ep_create, own_close = f->ep_close_nbx;
   ucx_functions *g = &((ucx_engine *)far)->f;
   own_progress = g->worker_progress, g->worker_progress = count_progress;
   f->ep_create = count_create, f->ep_close_nbx = count_close;
-  for (size_t i = 0; i < sizeof text; i++) text[i] = (unsigned char)(i * 7 + (i >> 8));
   Job first = {}, second = {}, third = {};
   join(&first), join(&second), join(&third);
   check(created == 3, "a job has not one endpoint");
@@ -179,7 +108,7 @@ int main() {
   check(closed == 3, "the last connection has not closed the endpoint");
   for (void *from : third.from) arrives(from, text, 9);
   leave(&first), leave(&second), leave(&third);
-  t->close(near), t->close(far);
+  close_both();
   check(forced == 2, "an endpoint was closed by force");
   printf("fine\n");
 }
