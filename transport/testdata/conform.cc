@@ -126,6 +126,7 @@ static void until_failed(void *to) {
     if (done) request = 0;
   }
   printf("gone: %s\n", t->why(engine));
+  t->dereg(to, region);
 }
 
 int main(int argc, char **argv) {
