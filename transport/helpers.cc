@@ -95,9 +95,9 @@ static Helper *helper_of(Helpers *e, unsigned line, bool receives) {
   return line && e->count ? e->helper + (2 * (line - 1) + receives) % e->count : nullptr;
 }
 
-static int helpers_listen(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
+static int helpers_listen(void *engine, unsigned line, transport_handle *handle, void **ear) {
   Helpers *e = (Helpers *)engine;
-  *ear = nullptr;
+  *ear = nullptr, *handle = transport_handle{};
   Ear *a = (Ear *)calloc(1, sizeof *a);
   if (!a) return failed(e, "no memory for a connection");
   a->all = e, a->helper = helper_of(e, line, true);
@@ -126,7 +126,7 @@ template <class F> static int linked(Helpers *e, Helper *h, F make, void **conne
   return code;
 }
 
-static int helpers_connect(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void *beside,
+static int helpers_connect(void *engine, unsigned line, const transport_handle *handle, void *beside,
                            void **to) {
   Helpers *e = (Helpers *)engine;
   Helper *h = helper_of(e, line, false);

@@ -75,11 +75,10 @@ struct ucx_ear {
   struct ucx_request heard;
 };
 
-// What a handle has: the tag of the ear, the length of the worker's address, and that.
+// What a handle has: the tag of the ear, and the worker's address behind it.
 struct ucx_handle {
   uint64_t tag;
-  uint32_t length;
-  unsigned char address[TRANSPORT_HANDLE - 16];
+  unsigned char address[];
 };
 
 // ucx_open_library opens UCX and its worker, for the cards that spec names, or all; ucx_close_library undoes that, of a
@@ -88,8 +87,8 @@ int ucx_open_library(struct ucx_engine *u, const char *spec, int one_way);
 void ucx_close_library(struct ucx_engine *u);
 int ucx_fail(struct ucx_engine *u, int8_t status, const char *doing);
 
-int ucx_listen(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **ear);
-int ucx_connect(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void *beside, void **to);
+int ucx_listen(void *engine, unsigned line, struct transport_handle *handle, void **ear);
+int ucx_connect(void *engine, unsigned line, const struct transport_handle *handle, void *beside, void **to);
 int ucx_accept(void *ear, void **from);
 void ucx_close_ear(void *ear);
 void ucx_close_connection(void *connection);

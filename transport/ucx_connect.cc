@@ -11,30 +11,39 @@ static uint64_t draw(void) {
   return tag;
 }
 
-int ucx_listen(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
-  struct ucx_engine *u = (struct ucx_engine *)engine;
-  *ear = 0;
+// write_handle makes a handle of a tag and the worker's address.
+static int write_handle(struct ucx_engine *u, uint64_t tag, struct transport_handle *handle) {
   ucx_address *address;
   size_t length;
   const int8_t status = u->f.worker_get_address(u->worker, &address, &length);
   if (status) return ucx_fail(u, status, "the worker's address");
-  struct ucx_handle h;
-  memset(&h, 0, sizeof h);
-  const int fits = length <= sizeof h.address;
-  if (fits) memcpy(h.address, address, length);
-  u->f.worker_release_address(u->worker, address);
-  if (!fits) {
-    snprintf(u->why, sizeof u->why,
-             "UCX: the worker's address has %zu bytes, and %zu are allowed: choose fewer devices by UCX_NET_DEVICES, "
-             "or fewer transports by UCX_TLS",
-             length, sizeof h.address);
-    return 1;
+  const int fits = length <= TRANSPORT_HANDLE_MOST - sizeof tag;
+  struct ucx_handle *h = (struct ucx_handle *)(fits ? malloc(sizeof *h + length) : 0);
+  if (h) {
+    h->tag = tag;
+    memcpy(h->address, address, length);
+    *handle = transport_handle{(unsigned char *)h, (uint32_t)(sizeof *h + length)};
   }
+  u->f.worker_release_address(u->worker, address);
+  if (h) return 0;
+  if (fits) return ucx_fail(u, UCX_ERR_NO_MEMORY, "connecting");
+  snprintf(u->why, sizeof u->why,
+           "UCX: the worker's address has %zu bytes, and %zu are allowed: choose fewer devices by UCX_NET_DEVICES, "
+           "or fewer transports by UCX_TLS",
+           length, (size_t)TRANSPORT_HANDLE_MOST - sizeof tag);
+  return 1;
+}
+
+int ucx_listen(void *engine, unsigned, struct transport_handle *handle, void **ear) {
+  struct ucx_engine *u = (struct ucx_engine *)engine;
+  *ear = 0, *handle = transport_handle{};
   struct ucx_ear *e = (struct ucx_ear *)calloc(1, sizeof *e);
   if (!e) return ucx_fail(u, UCX_ERR_NO_MEMORY, "connecting");
-  e->of = u, e->tag = h.tag = draw(), h.length = (uint32_t)length;
-  static_assert(sizeof h <= TRANSPORT_HANDLE, "a handle has room");
-  memcpy(handle, &h, sizeof h);
+  e->of = u, e->tag = draw();
+  if (write_handle(u, e->tag, handle)) {
+    free(e);
+    return 1;
+  }
   *ear = e;
   return 0;
 }
@@ -50,25 +59,27 @@ static struct ucx_connection *connection(struct ucx_engine *u, uint64_t tag) {
   return c;
 }
 
-int ucx_connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void *beside, void **to) {
+int ucx_connect(void *engine, unsigned, const struct transport_handle *handle, void *beside, void **to) {
   struct ucx_engine *u = (struct ucx_engine *)engine;
   *to = 0;
-  struct ucx_handle h;
-  memcpy(&h, handle, sizeof h);
-  if (h.length == 0 || h.length > sizeof h.address || h.tag == 0) {
+  const struct ucx_handle *h = (const struct ucx_handle *)handle->at;
+  uint64_t tag = 0;
+  if (handle->bytes > sizeof *h) memcpy(&tag, h, sizeof tag);
+  if (!tag) {
     snprintf(u->why, sizeof u->why, "UCX: a handle that is none of UCX's: do all processes have the same MSCCLC_NET?");
     return 1;
   }
   struct ucx_connection *c = connection(u, draw());
   if (!c) return 1;
-  if (!(c->end = ucx_join(u, beside ? ((struct ucx_connection *)beside)->end : 0, h.address, h.length))) {
+  if (!(c->end = ucx_join(u, beside ? ((struct ucx_connection *)beside)->end : 0, h->address,
+                          handle->bytes - sizeof *h))) {
     free(c);
     return 1;
   }
   struct ucx_op plain;
   memset(&plain, 0, sizeof plain);
   c->hello = c->tag;
-  c->saying = u->f.tag_send_nbx(c->end->ep, &c->hello, sizeof c->hello, h.tag, &plain);
+  c->saying = u->f.tag_send_nbx(c->end->ep, &c->hello, sizeof c->hello, tag, &plain);
   if (ucx_failed(c->saying)) {
     const int8_t why = (int8_t)ucx_status(c->saying);
     c->saying = 0;

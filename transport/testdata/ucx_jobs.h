@@ -43,9 +43,10 @@ struct Job {
 
 static void join(Job *j) {
   for (int i = 0; i < BOTH; i++) {
-    unsigned char handle[TRANSPORT_HANDLE];
-    check(!t->listen(far, (unsigned)i, handle, &j->ear[i]), "listen");
-    check(!t->connect(near, (unsigned)i, handle, i ? j->to[CONTROL] : nullptr, &j->to[i]), "connect");
+    transport_handle handle = {};
+    check(!t->listen(far, (unsigned)i, &handle, &j->ear[i]), "listen");
+    check(!t->connect(near, (unsigned)i, &handle, i ? j->to[CONTROL] : nullptr, &j->to[i]), "connect");
+    free(handle.at);
   }
   for (const double begin = seconds(); !j->from[CONTROL] || !j->from[BULK];) {
     for (int i = 0; i < BOTH; i++)
