@@ -131,6 +131,27 @@ func TestUCX(t *testing.T) {
 	}
 }
 
+// Connections of a job to one process share an endpoint of UCX, and those of another job do not. UCX maps memory once.
+func TestUCXCalls(t *testing.T) {
+	hasUCX(t)
+	for _, name := range []string{"ends", "memory"} {
+		t.Run(name, func(t *testing.T) { ucxCalls(t, name) })
+	}
+}
+
+func ucxCalls(t *testing.T, name string) {
+	t.Helper()
+	program := built(t, name, append(sourcesOf(t), "testdata/"+name+".cc", "-fsanitize=address,undefined", "-ldl",
+		"-lpthread")...)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append(os.Environ(), "UCX_TLS=tcp,self", "ASAN_OPTIONS=detect_leaks=0") // UCX leaves memory behind
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "fine\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // Plugins of all versions carry all messages, and say when the other end is gone.
 func TestPlugins(t *testing.T) {
 	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)

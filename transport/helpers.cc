@@ -95,9 +95,9 @@ static Helper *helper_of(Helpers *e, unsigned line, bool receives) {
   return line && e->count ? e->helper + (2 * (line - 1) + receives) % e->count : nullptr;
 }
 
-static int helpers_listen(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
+static int helpers_listen(void *engine, unsigned line, transport_handle *handle, void **ear) {
   Helpers *e = (Helpers *)engine;
-  *ear = nullptr;
+  *ear = nullptr, *handle = transport_handle{};
   Ear *a = (Ear *)calloc(1, sizeof *a);
   if (!a) return failed(e, "no memory for a connection");
   a->all = e, a->helper = helper_of(e, line, true);
@@ -126,10 +126,13 @@ template <class F> static int linked(Helpers *e, Helper *h, F make, void **conne
   return code;
 }
 
-static int helpers_connect(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+static int helpers_connect(void *engine, unsigned line, const transport_handle *handle, void *beside,
+                           void **to) {
   Helpers *e = (Helpers *)engine;
-  return linked(e, helper_of(e, line, false),
-                [=](void *own, void **made) { return e->below->connect(own, line, handle, made); }, to);
+  Helper *h = helper_of(e, line, false);
+  const Link *b = (const Link *)beside;
+  void *below = b && b->helper == h ? b->connection : nullptr;  // another helper has another engine
+  return linked(e, h, [=](void *own, void **made) { return e->below->connect(own, line, handle, below, made); }, to);
 }
 
 static int helpers_accept(void *ear, void **from) {

@@ -4,6 +4,7 @@ package transport_test
 
 import (
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,6 +47,23 @@ func TestThreadsThatAreNone(t *testing.T) {
 		if want := "MSCCLC_NET_THREADS is \"" + text + "\", and must be a number from 0 to 16: how many helper"; err == nil ||
 			!strings.Contains(string(out), want) {
 			t.Errorf("%v, want %q:\n%s", err, want, out)
+		}
+	}
+}
+
+// Each region is deregistered by the connection that has registered it, before that is closed. The plugin aborts
+// otherwise.
+func TestDeregisteredBeforeClosed(t *testing.T) {
+	plugin := filepath.Join(t.TempDir(), "libnccl-net-tests.so")
+	if out, err := exec.Command("g++", "-std=c++17", "-DVERSION=11", "-shared", "-fPIC", "-o", plugin,
+		"testdata/plugin.cc").CombinedOutput(); err != nil {
+		t.Fatalf("g++: %v\n%s", err, out)
+	}
+	for _, helpers := range []string{"0", "2"} {
+		t.Setenv("MSCCLC_NET_THREADS", helpers)
+		out, err := exec.Command(driver(t, "hop", ""), "ncclnet:"+plugin, "bw", "100000", "20").CombinedOutput()
+		if err != nil || strings.Contains(string(out), "net plugin of the tests: ") || !strings.Contains(string(out), "GB/s") {
+			t.Errorf("%s helpers: %v\n%s", helpers, err, out)
 		}
 	}
 }

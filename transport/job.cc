@@ -16,7 +16,7 @@ static void free_job(net_job *j) {
   for (u32 i = 0; j->peer && i < j->peers; i++) {
     free(j->peer[i].out.room), free(j->peer[i].in.room);
     free(j->peer[i].out.scratch), free(j->peer[i].in.scratch);
-    free(j->peer[i].marks);
+    free(j->peer[i].marks), free(j->peer[i].own.at), free(j->peer[i].other.at);
   }
   const net_program &p = j->program;
   const void *all[] = {p.messages, p.segments, p.process, p.node,     p.rank_of,    j->memory,
@@ -217,9 +217,10 @@ static int change_to(net_job *j, Phase from, Phase to, u64 limit_ns, net_failure
   return mscclc_net_state(j, f) ? 1 : net_say(f, NET_STATE, ~0u, "the job is not where this can be asked of it");
 }
 
-int mscclc_net_connect(net_job *j, const unsigned char *handles, uint64_t limit_ns, net_failure *f) {
-  const size_t bytes = sizeof j->peer->handle;
-  for (u32 i = 0; i < j->peers && j->phase == MADE; i++) memcpy(j->peer[i].handle, handles + i * bytes, bytes);
+int mscclc_net_connect(net_job *j, const net_handle *handles, uint64_t limit_ns, net_failure *f) {
+  for (u32 i = 0; i < j->peers && j->phase == MADE; i++)
+    if (!read_handle(j->peer + i, handles[i]))
+      return net_say(f, NET_FOREIGN, j->peer[i].process, "%u bytes from it are no handle", handles[i].bytes);
   return change_to(j, MADE, CONNECTING, limit_ns, f) || settle(j, f);
 }
 

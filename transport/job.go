@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 	"unsafe"
 )
@@ -17,9 +18,6 @@ const (
 	_ = uint(Together-C.NET_COLUMNS) + uint(C.NET_COLUMNS-Together)
 	_ = uint(Inside-C.NET_INSIDE) + uint(C.NET_INSIDE-Inside)
 )
-
-// HandleSize is the number of bytes of a handle.
-const HandleSize = 2 * C.TRANSPORT_HANDLE
 
 // Peers returns the processes that this one talks to, in increasing order.
 func (j *Job) Peers() []int {
@@ -34,31 +32,35 @@ func (j *Job) Peers() []int {
 	return peers
 }
 
-// Handle returns the HandleSize bytes that a peer needs to connect to this process. It fails if the process is no peer,
-// or the engine cannot listen.
+// Handle returns the bytes that a peer needs to connect to this process. It fails if the process is no peer, or the
+// engine cannot listen.
 func (j *Job) Handle(process int) ([]byte, error) {
-	handle := make([]byte, HandleSize)
+	var handle C.struct_net_handle
 	var f C.struct_net_failure
-	code := C.mscclc_net_handle(j.c, C.uint32_t(process), (*C.uchar)(unsafe.Pointer(&handle[0])), &f)
-	return handle, failed(code, &f)
+	code := C.mscclc_net_handle(j.c, C.uint32_t(process), &handle, &f)
+	return C.GoBytes(unsafe.Pointer(handle.at), C.int(handle.bytes)), failed(code, &f)
 }
 
 // Connect connects to all peers and returns when all have connected to this process, too. handles are what the peers
-// made for this process, in the order of Peers. It fails after limit, and if a peer has another program. From then on
-// rows of lanes are carried.
+// made for this process, in the order of Peers. It fails after limit, if a peer has another program, and if a handle
+// cannot be one. From then on rows of lanes are carried.
 func (j *Job) Connect(handles [][]byte, limit time.Duration) error {
-	var all []byte
-	for i, h := range handles {
-		if len(h) != HandleSize {
-			return &Failure{WrongState, -1, fmt.Sprintf("handle %d has %d bytes instead of %d", i, len(h), HandleSize)}
-		}
-		all = append(all, h...)
-	}
 	if n := len(j.Peers()); n != len(handles) {
 		return &Failure{WrongState, -1, fmt.Sprintf("%d handles of %d peers", len(handles), n)}
 	}
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	all := make([]C.struct_net_handle, len(handles))
+	for i, h := range handles {
+		if len(h) > C.NET_HANDLE_MOST {
+			return &Failure{WrongState, -1, fmt.Sprintf("handle %d has %d bytes, and at most %d are allowed", i, len(h),
+				C.NET_HANDLE_MOST)}
+		}
+		all[i] = C.struct_net_handle{at: (*C.uchar)(pinned(&pins, h)), bytes: C.uint32_t(len(h))}
+	}
 	var f C.struct_net_failure
-	return failed(C.mscclc_net_connect(j.c, (*C.uchar)(unsafe.SliceData(all)), C.uint64_t(limit), &f), &f)
+	list := (*C.struct_net_handle)(pinned(&pins, all))
+	return failed(C.mscclc_net_connect(j.c, list, C.uint64_t(limit), &f), &f)
 }
 
 // Stop fails a job that has not failed, with a cause. A Connect that waits then returns. It may be called beside other

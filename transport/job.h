@@ -62,7 +62,8 @@ struct Line {
 
 struct Peer {
   u32 process;
-  unsigned char handle[2 * TRANSPORT_HANDLE];
+  net_handle own, other;                  // as they go between processes
+  transport_handle to_control, to_bulk;   // parts of the other's
   void *control_ear, *bulk_ear;
   Line out, in;
   bool registered;    // its memory
@@ -163,6 +164,7 @@ void fail(net_job *j, net_code code, u32 process, const char *format, ...) NET_P
 // The rounds of a job say whether they found something to do. In job_round.cc, job_connect.cc, job_send.cc and
 // job_receive.cc.
 bool job_round(net_job *j);
+bool read_handle(Peer *q, const net_handle &handle);  // false: it is none, or there is no memory
 bool connect_round(net_job *j, Peer *q);
 bool send_round(net_job *j, Peer *q);
 bool lanes_round(net_job *j, bool *waiting);  // waiting: some row cannot go now

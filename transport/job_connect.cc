@@ -1,6 +1,7 @@
 // This file connects a job with its peers: two connections each way, which both begin with a hello.
 #include "job.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const transport_table *table_of(const net_job *j) { return j->proxy->table; }
@@ -14,27 +15,65 @@ static void engine_failed(net_job *j, const Peer *q, const char *what) {
 // bulk_line is the line of a peer's bulk connections (table.h). All control is of line 0.
 static unsigned bulk_line(const net_job *j, const Peer *q) { return 1 + (unsigned)(q - j->peer); }
 
+// A handle of a job is the lengths of those of control and bulk, and both. Bulk's begins at a multiple of 8 bytes:
+// plugins keep structs in theirs.
+static u32 behind(u32 control) { return (u32)(2 * sizeof(u32)) + (control + 7) / 8 * 8; }
+
+static bool write_handle(Peer *q, const transport_handle &control, const transport_handle &bulk) {
+  const u32 bytes[] = {control.bytes, bulk.bytes}, all = behind(control.bytes) + bulk.bytes;
+  u8 *at = (u8 *)calloc(1, all);
+  if (!at) return false;
+  memcpy(at, bytes, sizeof bytes);
+  memcpy(at + sizeof bytes, control.at, control.bytes);
+  memcpy(at + behind(control.bytes), bulk.at, bulk.bytes);
+  q->own = net_handle{at, all};
+  return true;
+}
+
+bool read_handle(Peer *q, const net_handle &handle) {
+  u32 bytes[2] = {};
+  if (handle.bytes < sizeof bytes) return false;
+  memcpy(bytes, handle.at, sizeof bytes);
+  if (bytes[0] > TRANSPORT_HANDLE_MOST || bytes[1] > TRANSPORT_HANDLE_MOST) return false;
+  if (handle.bytes != behind(bytes[0]) + bytes[1]) return false;
+  free(q->other.at);
+  q->other = net_handle{(u8 *)malloc(handle.bytes), handle.bytes};
+  if (!q->other.at) return false;
+  memcpy(q->other.at, handle.at, handle.bytes);
+  q->to_control = transport_handle{q->other.at + sizeof bytes, bytes[0]};
+  q->to_bulk = transport_handle{q->other.at + behind(bytes[0]), bytes[1]};
+  return true;
+}
+
 struct Asked {
   net_job *job;
   Peer *peer;
-  unsigned char *handle;
   net_failure *failure;
 };
 static int listen_for(net_proxy *p, void *with) {
   const Asked *a = (const Asked *)with;
   Peer *q = a->peer;
   if (a->job->phase != MADE || q->control_ear) return net_say(a->failure, NET_STATE, q->process, "asked for too late");
-  if (p->table->listen(p->engine, 0, a->handle, &q->control_ear) ||
-      p->table->listen(p->engine, bulk_line(a->job, q), a->handle + TRANSPORT_HANDLE, &q->bulk_ear))
-    return net_say(a->failure, NET_ENGINE, q->process, "it cannot be listened for: %s", p->table->why(p->engine));
-  return 0;
+  transport_handle control = {}, bulk = {};
+  int code = 0;
+  if (p->table->listen(p->engine, 0, &control, &q->control_ear) ||
+      p->table->listen(p->engine, bulk_line(a->job, q), &bulk, &q->bulk_ear))
+    code = net_say(a->failure, NET_ENGINE, q->process, "it cannot be listened for: %s", p->table->why(p->engine));
+  else if (!write_handle(q, control, bulk))
+    code = net_say(a->failure, NET_STATE, q->process, "no memory for a handle");
+  free(control.at), free(bulk.at);
+  return code;
 }
 
-int mscclc_net_handle(net_job *j, u32 process, unsigned char handle[2 * TRANSPORT_HANDLE], net_failure *f) {
-  memset(handle, 0, 2 * TRANSPORT_HANDLE);
+int mscclc_net_handle(net_job *j, u32 process, net_handle *handle, net_failure *f) {
+  *handle = net_handle{};
   for (u32 i = 0; i < j->peers; i++) {
-    Asked asked = {j, j->peer + i, handle, f};
-    if (j->peer[i].process == process) return on_thread(j->proxy, listen_for, &asked);
+    Peer *q = j->peer + i;
+    Asked asked = {j, q, f};
+    if (q->process != process) continue;
+    const int code = on_thread(j->proxy, listen_for, &asked);
+    if (!code) *handle = q->own;
+    return code;
   }
   return net_say(f, NET_STATE, process, "it is no peer of this job");
 }
@@ -133,10 +172,10 @@ static bool finish_hello(net_job *j, Peer *q, Line *l) {
 // joined asks for connections that are not there yet, and is true when all four are.
 static bool joined(net_job *j, Peer *q) {
   const transport_table *t = table_of(j);
-  if (!q->out.control && t->connect(engine_of(j), 0, q->handle, &q->out.control))
+  if (!q->out.control && t->connect(engine_of(j), 0, &q->to_control, nullptr, &q->out.control))
     engine_failed(j, q, "it cannot be connected to");
-  else if (!q->out.bulk &&
-           t->connect(engine_of(j), bulk_line(j, q), q->handle + TRANSPORT_HANDLE, &q->out.bulk))
+  else if (q->out.control && !q->out.bulk &&
+           t->connect(engine_of(j), bulk_line(j, q), &q->to_bulk, q->out.control, &q->out.bulk))
     engine_failed(j, q, "it cannot be connected to");
   else if (!q->in.control && t->accept(q->control_ear, &q->in.control))
     engine_failed(j, q, "its connection cannot be accepted");

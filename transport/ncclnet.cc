@@ -26,23 +26,29 @@ static int wrap(struct ncclnet_engine *e, void *at, void **connection) {
   return 0;
 }
 
-static int ncclnet_listen(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **ear) {
+static int ncclnet_listen(void *engine, unsigned, struct transport_handle *handle, void **ear) {
   struct ncclnet_engine *e = (struct ncclnet_engine *)engine;
   *ear = 0;
-  void *f = e->plugin->listen, *at = 0;
-  memset(handle, 0, TRANSPORT_HANDLE);
-  const int code = e->version >= 11 ? ((ncclnet_listen_11)f)(e->context, e->device, handle, &at)
-                                    : ((ncclnet_listen_8)f)(e->device, handle, &at);
+  void *f = e->plugin->listen, *at = 0, *own = calloc(1, NCCLNET_HANDLE);
+  *handle = transport_handle{(unsigned char *)own, NCCLNET_HANDLE};
+  if (!own) return ncclnet_fail(e, 2, "no memory");
+  const int code = e->version >= 11 ? ((ncclnet_listen_11)f)(e->context, e->device, own, &at)
+                                    : ((ncclnet_listen_8)f)(e->device, own, &at);
   if (code || !at) return ncclnet_fail(e, code, "listening");
   return wrap(e, at, ear);
 }
 
-static int ncclnet_connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+static int ncclnet_connect(void *engine, unsigned, const struct transport_handle *handle, void *, void **to) {
   struct ncclnet_engine *e = (struct ncclnet_engine *)engine;
   *to = 0;
   struct ncclnet_config config = {-1};
-  void *f = e->plugin->connect, *at = 0, *device_side = 0, *own = handle;
+  void *f = e->plugin->connect, *at = 0, *device_side = 0, *own = handle->at;
   int code;
+  if (handle->bytes != NCCLNET_HANDLE) {
+    snprintf(e->why, sizeof e->why, "net plugin %s: a handle of %u bytes: do all processes have the same MSCCLC_NET?",
+             e->name, handle->bytes);
+    return 1;
+  }
   if (e->version >= 11) code = ((ncclnet_connect_11)f)(e->context, e->device, own, &at, &device_side);
   else if (e->version == 10) code = ((ncclnet_connect_10)f)(e->device, &config, own, &at, &device_side);
   else code = ((ncclnet_connect_8)f)(e->device, own, &at, &device_side);

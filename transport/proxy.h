@@ -95,6 +95,13 @@ struct net_note {
   uint32_t received;
 };
 
+// What another process needs to connect to this one. Those that come from others may be of any bytes.
+struct net_handle {
+  unsigned char *at;
+  uint32_t bytes;
+};
+enum { NET_HANDLE_MOST = 2 * TRANSPORT_HANDLE_MOST + 8 };
+
 struct net_proxy;
 struct net_job;
 
@@ -109,16 +116,15 @@ void mscclc_net_test_engine(const struct transport_table *);
 int mscclc_net_proxy_of(const struct transport_table *, const char *spec, struct net_proxy **, struct net_failure *);
 
 // A job is a prepared program of several nodes, for the ranks of one process. It begins with mscclc_net_job, which
-// copies the tables. mscclc_net_handle gives what another process, by number, needs to reach this one;
+// copies the tables. mscclc_net_handle gives the handle for another process, by number, which is the job's memory.
 // mscclc_net_connect has the handles of all those processes, in the order of mscclc_net_peers, and returns when all
 // connections are there, or after limit_ns. From then on rows are carried.
 int mscclc_net_job(struct net_proxy *, uint32_t process, const struct net_program *, const struct net_memory *of_rank,
                    const struct net_lane *lanes, uint32_t lane_count, struct net_job **, struct net_failure *);
 // The processes that this one talks to, by number: as many as the result says, of which up to `most` are stored.
 uint32_t mscclc_net_peers(const struct net_job *, uint32_t *processes, uint32_t most);
-int mscclc_net_handle(struct net_job *, uint32_t process, unsigned char handle[2 * TRANSPORT_HANDLE],
-                      struct net_failure *);
-int mscclc_net_connect(struct net_job *, const unsigned char *handles, uint64_t limit_ns, struct net_failure *);
+int mscclc_net_handle(struct net_job *, uint32_t process, struct net_handle *, struct net_failure *);
+int mscclc_net_connect(struct net_job *, const struct net_handle *handles, uint64_t limit_ns, struct net_failure *);
 
 // mscclc_net_stop fails a job that has not failed, with a cause of the caller's: a call that waits then returns. Any
 // thread may call it while the job is there.

@@ -238,6 +238,36 @@ func TestConnectFails(t *testing.T) {
 	mute.close()
 }
 
+// A handle may have many more bytes than those of plugins, as UCX's have with many cards.
+func TestLongHandles(t *testing.T) {
+	sides := [2]*side{newSide(t, "long,handle=60000", 0, twoSided()), newSide(t, "long,handle=60000", 1, twoSided())}
+	defer closeBoth(sides)
+	if errs := connect(t, sides, time.Minute); errs != [2]error{} {
+		t.Fatal(errs)
+	}
+	sides[0].post(1, 8, 1)
+	sides[1].await(t, 1)
+}
+
+// What is no handle is refused, and the job can be connected by one that is.
+func TestHandlesThatAreNone(t *testing.T) {
+	sides := [2]*side{newSide(t, "harmed", 0, twoSided()), newSide(t, "harmed", 1, twoSided())}
+	defer closeBoth(sides)
+	good, err := sides[1].job.Handle(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	huge, most := bytes.Clone(good), []byte{255, 255, 255, 255}
+	copy(huge, most)
+	both := bytes.Clone(huge)
+	copy(both[4:], most)
+	long, few := append(bytes.Clone(good), 0), make([]byte, 9)
+	for _, h := range [][]byte{nil, good[:7], good[:len(good)-1], long, huge, both, few} {
+		failureOf(t, sides[0].job.Connect([][]byte{h}, time.Second), transport.PeerForeign, 1)
+	}
+	failureOf(t, sides[0].job.Connect([][]byte{make([]byte, 1<<20)}, time.Second), transport.WrongState, -1)
+}
+
 // Calls that cannot be are errors.
 func TestWrongCalls(t *testing.T) {
 	s := newSide(t, "wrong", 0, twoSided())
@@ -247,7 +277,6 @@ func TestWrongCalls(t *testing.T) {
 	failureOf(t, s.job.Reset(), transport.WrongState, -1)
 	failureOf(t, s.job.Again(), transport.WrongState, -1)
 	failureOf(t, s.job.Connect(nil, time.Second), transport.WrongState, -1)
-	failureOf(t, s.job.Connect([][]byte{nil}, time.Second), transport.WrongState, -1)
 	for name, harm := range map[string]func(*transport.Program, []transport.Memory){
 		"block":   func(p *transport.Program, _ []transport.Memory) { p.Messages[1].Block = 9 },
 		"order":   func(p *transport.Program, _ []transport.Memory) { p.Messages[1].Block = 0 },

@@ -13,8 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The bytes of a handle. Those of NCCL's plugins are 128 bytes long, and addresses of UCX longer.
-enum { TRANSPORT_HANDLE = 1024 };
+// A handle is how others connect to an ear. Its memory is of malloc. Those of NCCL's plugins have 128 bytes. An address
+// of UCX has about 50 for each card, and much more with InfiniBand. Handles come from other processes, so there is a
+// limit.
+enum { TRANSPORT_HANDLE_MOST = 64 << 10 };
+struct transport_handle {
+  unsigned char *at;
+  uint32_t bytes;
+};
 
 // How many requests of one connection may be under way at once: what NCCL's plugins promise.
 enum { TRANSPORT_REQUESTS = 32 };
@@ -38,12 +44,14 @@ struct transport_table {
   const char *(*why)(void *engine);  // the last failure, until the next call
   int (*properties)(void *engine, struct transport_properties *);
 
-  // listen makes an ear, and the handle by which others connect to it. connect and accept give null where the other
-  // end is not ready; they are then called again, connect with the same handle, in which an engine keeps its state.
-  // close_to and close_from end the requests that are under way, whose memory is the caller's again, and have what was
-  // sent and is done arrive. Regions are deregistered before.
-  int (*listen)(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **ear);
-  int (*connect)(void *engine, unsigned line, unsigned char handle[TRANSPORT_HANDLE], void **to);
+  // listen makes an ear, and the handle by which others connect to it, which the caller frees. connect and accept give
+  // null where the other end is not ready; they are then called again, connect with the same handle, in which an engine
+  // keeps its state. close_to and close_from end the requests that are under way, whose memory is the caller's again,
+  // and have what was sent and is done arrive. Regions are deregistered before.
+  int (*listen)(void *engine, unsigned line, struct transport_handle *handle, void **ear);
+  // `beside` is null, or a connection of the same job to the same process. Both may share what they need, as long as
+  // neither fails or ends because of a connection of another job.
+  int (*connect)(void *engine, unsigned line, const struct transport_handle *handle, void *beside, void **to);
   int (*accept)(void *ear, void **from);
   void (*close_ear)(void *ear);
   void (*close_to)(void *to);

@@ -56,10 +56,26 @@ struct ucx_tag_info {
   size_t length;
 };
 
-enum { UCX_OP_FLAGS = 16, UCX_OP_NOT_AT_ONCE = 1 << 16, UCX_CLOSE_FORCE = 1 };
+enum { UCX_MAP_ADDRESS = 1, UCX_MAP_LENGTH = 2 };
+typedef struct ucx_mapped ucx_mapped;
+struct ucx_map_params {
+  uint64_t field_mask;
+  void *address;
+  size_t length;
+  uint64_t rest[32];
+};
+
+enum { UCX_OP_FLAGS = 16, UCX_OP_MEMORY = 256, UCX_OP_NOT_AT_ONCE = 1 << 16, UCX_CLOSE_FORCE = 1 };
+enum { UCX_MEMORY_MINOR = 13 };  // of 1.x: from 1.13 on an operation may name mapped memory
 struct ucx_op {
   uint32_t mask, flags;
-  uint64_t rest[32];
+  void *request, *callback;
+  uint64_t datatype;
+  void *user_data, *reply;
+  int memory_type;
+  void *received;
+  ucx_mapped *memory;
+  uint64_t rest[24];
 };
 
 // The functions: what they return, their names and their parameters. A status of UCX is a signed byte.
@@ -72,6 +88,8 @@ struct ucx_op {
                            ucx_context **))                                                                            \
   F(void, cleanup, (ucx_context *))                                                                                    \
   F(int8_t, worker_create, (ucx_context *, const struct ucx_worker_params *, ucx_worker **))                           \
+  F(int8_t, mem_map, (ucx_context *, const struct ucx_map_params *, ucx_mapped **))                                    \
+  F(int8_t, mem_unmap, (ucx_context *, ucx_mapped *))                                                                  \
   F(void, worker_destroy, (ucx_worker *))                                                                              \
   F(int8_t, worker_get_address, (ucx_worker *, ucx_address **, size_t *))                                              \
   F(void, worker_release_address, (ucx_worker *, ucx_address *))                                                       \

@@ -46,7 +46,7 @@ static unsigned long long open_files(void) {
 }
 
 // UCX 1.13 ends the process, or waits, where it has too few files for its sockets. An engine takes about 10, and one
-// for each connection.
+// for each endpoint.
 enum { FEWEST_FILES = 48 };
 static int few_files(struct ucx_engine *u) {
   struct rlimit limit;
@@ -186,11 +186,15 @@ int ucx_open_library(struct ucx_engine *u, const char *spec, int one_way) {
     u->worker = 0;
     return ucx_fail(u, status, "making a worker");
   }
+  unsigned major, minor, release;
+  u->f.get_version(&major, &minor, &release);
+  u->names_memory = major == UCX_API_MAJOR && minor >= UCX_MEMORY_MINOR;
   return 0;
 }
 
 // The library stays: it has threads and handlers that do not end.
 void ucx_close_library(struct ucx_engine *u) {
   if (u->worker) u->f.worker_destroy(u->worker);
+  if (u->context) ucx_unmap_all(u);
   if (u->context) u->f.cleanup(u->context);
 }

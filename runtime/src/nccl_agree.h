@@ -44,7 +44,7 @@ struct Side {
   bool foreign;    // the thread that made it has a context of the GPU that is not the primary one
   Hello mine, all[BUNDLE_RANKS];
   Link link, links[BUNDLE_RANKS];
-  u8 handle[BUNDLE_RANKS][TEAM_HANDLE];  // of a link, by rank
+  TeamHandle handle[BUNDLE_RANKS];  // of a link, by rank
   Team *team;
   int board;  // rank 0's file of the board until all ranks have mapped it, or -1
   Why why;

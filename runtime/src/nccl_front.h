@@ -288,10 +288,12 @@ struct Hello {
   char settings[SETTINGS][48];  // variables that must be equal on all ranks (nccl_nodes.cc)
 };
 
-// A Link is a handle of a link for another rank (team_link), if there is one.
+// A Link is a part of a handle of a link for another rank (team_link), if there is one. bytes is the length of all. All
+// ranks hear the parts of all, so short ones save more than the rounds cost that a long handle takes.
+enum { LINK_PART = 256 };
 struct Link {
-  u32 ok, pad;
-  u8 handle[TEAM_HANDLE];
+  u32 ok, bytes;
+  u8 part[LINK_PART];
 };
 
 // gather is a round of communicators of this thread whose ranks have met: each rank says something, or why it cannot

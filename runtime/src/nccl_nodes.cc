@@ -10,17 +10,51 @@ namespace {
 
 enum { FNV_OFFSET = 2166136261u, FNV_PRIME = 16777619u };
 
+// parts_of is how many parts the longest of all handles has: all ranks hear the same, and count alike.
+u32 parts_of(const Side *s) {
+  u32 bytes = 1;
+  for (u32 i = 0; i < s->e->ranks; i++)
+    if (s->links[i].bytes > bytes && s->links[i].bytes <= TEAM_HANDLE_MOST) bytes = s->links[i].bytes;
+  return (bytes + LINK_PART - 1) / LINK_PART;
+}
+
+u32 part_bytes(u32 left) { return left < (u32)LINK_PART ? left : (u32)LINK_PART; }
+
+// put_part stores a part of the handle that a rank has said.
+bool put_part(TeamHandle *h, u32 part, const Link &said) {
+  if (!part && said.bytes <= TEAM_HANDLE_MOST) *h = TeamHandle{(u8 *)malloc(said.bytes + 1), said.bytes};
+  const u32 at = part * LINK_PART;
+  if (!h->at || said.bytes != h->bytes) return false;
+  if (at < h->bytes) memcpy(h->at + at, said.part, part_bytes(h->bytes - at));
+  return true;
+}
+
+// trade_handle has ranks exchange handles of a link, each with one other, in parts.
+bool trade_handle(Side *s, u32 link, u32 to, u32 from, bool *good) {
+  TeamHandle own;
+  s->link.ok = team_link(s->team, link, to, &own, &s->why);
+  s->link.bytes = own.bytes;
+  for (u32 part = 0, parts = 1; part < parts; part++) {
+    const u32 at = part * LINK_PART, left = at < own.bytes ? own.bytes - at : 0;
+    memset(s->link.part, 0, LINK_PART);
+    if (left) memcpy(s->link.part, own.at + at, part_bytes(left));
+    if (!tell_all(s, EVENT_MORE, &s->link, sizeof(Link), s->links, "the other ranks to connect")) return false;
+    if (!part) parts = parts_of(s);
+    for (u32 i = 0; i < s->e->ranks; i++) *good &= s->links[i].ok != 0;
+    if (!put_part(&s->handle[from], part, s->links[from])) {
+      *good = false, s->link.ok = 0;
+      if (!*s->why.text) say(&s->why, "rank %u: rank %u sent what is no handle", s->e->rank, from);
+    }
+  }
+  return true;
+}
+
 // each_handle has ranks exchange their handles of a link, each with one other in a round. good is false where some had
 // none. The result says whether the agreement goes on.
 bool each_handle(Side *s, u32 link, bool *good) {
   const Member *e = s->e;
-  for (u32 k = 1; k < e->ranks; k++) {
-    const u32 to = (e->rank + k) % e->ranks, from = (e->rank + e->ranks - k) % e->ranks;
-    s->link.ok = team_link(s->team, link, to, s->link.handle, &s->why);
-    if (!tell_all(s, EVENT_MORE, &s->link, sizeof(Link), s->links, "the other ranks to connect")) return false;
-    memcpy(s->handle[from], s->links[from].handle, sizeof s->handle[from]);
-    for (u32 i = 0; i < e->ranks; i++) *good &= s->links[i].ok != 0;
-  }
+  for (u32 k = 1; k < e->ranks; k++)
+    if (!trade_handle(s, link, (e->rank + k) % e->ranks, (e->rank + e->ranks - k) % e->ranks, good)) return false;
   return true;
 }
 
@@ -103,9 +137,11 @@ bool open_over(Side *s) {
 }
 
 bool connect_links(Side *s, bool *good) {
-  for (u32 link = 0; link < team_links(s->team); link++) {
-    if (!each_handle(s, link, good)) return false;
-    *good = *good && team_connect(s->team, link, s->handle, &s->why);
+  bool goes_on = true;
+  for (u32 link = 0; goes_on && link < team_links(s->team); link++) {
+    goes_on = each_handle(s, link, good);
+    *good = *good && goes_on && team_connect(s->team, link, s->handle, &s->why);
+    for (TeamHandle &h : s->handle) free(h.at), h = TeamHandle{};
   }
-  return true;
+  return goes_on;
 }

@@ -29,23 +29,25 @@ bool net_lost(const Team *t, Why *why) {
 
 u32 team_links(const Team *t) { return t->net ? t->set.row->programs : 0; }
 
-bool team_link(Team *t, u32 link, u32 rank, u8 *handle, Why *why) {
+bool team_link(Team *t, u32 link, u32 rank, TeamHandle *handle, Why *why) {
   u32 peers[BUNDLE_RANKS];
   const u32 count = peers_of(t, link, peers);
-  memset(handle, 0, TEAM_HANDLE);
+  *handle = TeamHandle{};
   for (u32 i = 0; i < count; i++) {
     net_failure f = {};
-    if (peers[i] != rank || !mscclc_net_handle(t->net->seat[link].job, rank, handle, &f)) continue;
-    return names_peer(t, f, why), false;
+    net_handle own;
+    if (peers[i] != rank) continue;
+    if (mscclc_net_handle(t->net->seat[link].job, rank, &own, &f)) return names_peer(t, f, why), false;
+    *handle = TeamHandle{own.at, own.bytes};
   }
   return true;
 }
 
-bool team_connect(Team *t, u32 link, const u8 (*of_rank)[TEAM_HANDLE], Why *why) {
+bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, Why *why) {
   u32 peers[BUNDLE_RANKS];
   const u32 count = peers_of(t, link, peers);
-  u8 all[BUNDLE_RANKS * TEAM_HANDLE];
-  for (u32 i = 0; i < count; i++) memcpy(all + i * TEAM_HANDLE, of_rank[peers[i]], TEAM_HANDLE);
+  net_handle all[BUNDLE_RANKS];
+  for (u32 i = 0; i < count; i++) all[i] = net_handle{of_rank[peers[i]].at, of_rank[peers[i]].bytes};
   net_failure f = {};
   const int code = mscclc_net_connect(t->net->seat[link].job, all, CONNECT_NS, &f);
   return code == 0 || (names_peer(t, f, why), false);
@@ -84,4 +86,4 @@ void net_leave(Team *t, const u64 *marks) {
   pthread_mutex_unlock(&t->mu);
 }
 void team_leave(Team *t) { net_leave(t, nullptr); }
-static_assert((u32)TEAM_HANDLE == 2 * (u32)TRANSPORT_HANDLE, "two connections to a peer");
+static_assert((u32)TEAM_HANDLE_MOST >= (u32)NET_HANDLE_MOST, "any handle of a job");

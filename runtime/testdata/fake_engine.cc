@@ -48,8 +48,8 @@ bool bundle_serves(Bundle *, u32, const char *, Why *) { return true; }
 
 u32 team_nodes(const Offer *, u32, u8 *) { return 1; }
 u32 team_links(const Team *) { return 0; }
-bool team_link(Team *, u32, u32, u8 *, Why *) { return false; }
-bool team_connect(Team *, u32, const u8 (*)[TEAM_HANDLE], Why *) { return false; }
+bool team_link(Team *, u32, u32, TeamHandle *, Why *) { return false; }
+bool team_connect(Team *, u32, const TeamHandle *, Why *) { return false; }
 bool team_lost(Team *) { return false; }
 void team_stop(Team *, const char *) {}
 void team_leave(Team *) {}

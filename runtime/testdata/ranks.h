@@ -28,13 +28,16 @@ template <class... T> [[noreturn]] void die(const char *format, T... args) {
   _exit(1);
 }
 
+enum { HANDLE_ROOM = 2048 };  // more than the test engine's have
+
 // Shared is memory of all ranks, also where they are processes.
 struct Shared {
   u32 ranks;
   std::atomic<u32> arrived, round, done;
   Offer offer[4][BUNDLE_RANKS];
   bool ok[BUNDLE_RANKS];
-  u8 handle[BUNDLE_RANKS][BUNDLE_RANKS][TEAM_HANDLE];  // of a link, to each rank from each
+  u8 handle[BUNDLE_RANKS][BUNDLE_RANKS][HANDLE_ROOM];  // of a link, to each rank from each
+  u32 handle_bytes[BUNDLE_RANKS][BUNDLE_RANKS];
 };
 
 // A Rank is one rank's context and driver.
@@ -89,11 +92,17 @@ inline void context(Rank *r) {
 inline void link_all(const Rank &r, Team *t) {
   Why why = {};
   for (u32 link = 0; link < team_links(t); link++) {
-    u8 mine[BUNDLE_RANKS][TEAM_HANDLE];
-    for (u32 to = 0; to < r.ranks; to++)
-      if (!team_link(t, link, to, r.shared->handle[to][r.rank], &why)) die("rank %u: %s", r.rank, why.text);
+    u8 bytes[BUNDLE_RANKS][HANDLE_ROOM];
+    TeamHandle mine[BUNDLE_RANKS];
+    for (u32 to = 0; to < r.ranks; to++) {
+      TeamHandle h;
+      if (!team_link(t, link, to, &h, &why) || h.bytes > HANDLE_ROOM) die("rank %u: %s", r.rank, why.text);
+      if (h.bytes) memcpy(r.shared->handle[to][r.rank], h.at, h.bytes);
+      r.shared->handle_bytes[to][r.rank] = h.bytes;
+    }
     meet(r);
-    memcpy(mine, r.shared->handle[r.rank], sizeof mine);
+    memcpy(bytes, r.shared->handle[r.rank], sizeof bytes);
+    for (u32 i = 0; i < r.ranks; i++) mine[i] = TeamHandle{bytes[i], r.shared->handle_bytes[r.rank][i]};
     meet(r);
     if (!team_connect(t, link, mine, &why)) die("rank %u: %s", r.rank, why.text);
   }

@@ -16,7 +16,7 @@ const char *const fault_names[FAULTS] = {"", "cut", "lose", "corrupt", "drop", "
 
 struct Engine {
   char world[64];
-  u64 seed, delay, at, sent;
+  u64 seed, delay, at, sent, handle;
   Fault fault;
   bool mute;
   const char *why;
@@ -132,6 +132,7 @@ bool parse(Engine *e, const char *spec) {
     if (sscanf(++spec, "%15[a-z]=%llu", name, &number) != 2) return false;
     if (!strcmp(name, "seed")) e->seed = number;
     else if (!strcmp(name, "delay")) e->delay = number;
+    else if (!strcmp(name, "handle")) e->handle = number;
     else e->at = number;
     if (const Fault f = fault_of(name)) e->fault = f;
   }
@@ -155,23 +156,25 @@ int properties(void *, transport_properties *p) {
   return 0;
 }
 
-int listen(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+int listen(void *engine, unsigned, transport_handle *handle, void **to) {
   Locked locked;
   Ear *ear = made<Ear>();
   ear->engine = (Engine *)engine, ear->number = ears_made++;
   ear->next = ears, ears = ear;
-  memset(handle, 0, TRANSPORT_HANDLE);
-  memcpy(handle, &ear->number, sizeof ear->number);
+  const u64 bytes = ear->engine->handle > sizeof ear->number ? ear->engine->handle : sizeof ear->number;
+  *handle = transport_handle{(unsigned char *)calloc(1, bytes), (unsigned)bytes};
+  memcpy(handle->at, &ear->number, sizeof ear->number);
   *to = ear;
   return 0;
 }
 
-int connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], void **to) {
+int connect(void *engine, unsigned, const transport_handle *handle, void *, void **to) {
   Locked locked;
   Engine *e = (Engine *)engine;
   u64 number;
-  memcpy(&number, handle, sizeof number);
   *to = nullptr;
+  if (handle->bytes < sizeof number) return failed(e, "a handle of another engine");
+  memcpy(&number, handle->at, sizeof number);
   Ear *ear = ears;
   while (ear && ear->number != number) ear = ear->next;
   if (!ear || strcmp(ear->engine->world, e->world)) return failed(e, "nobody listens there");

@@ -2,10 +2,10 @@
 // delays messages, so that those of different connections overtake each other, gives null requests, and reads what is
 // sent as late as possible or at once. It fails calls that break the rules of table.h.
 //
-// Its spec is WORLD or WORLD,NAME=NUMBER,... of seed, delay (the most ns that a message waits), and one fault. A
-// fault's number says which message of this engine it befalls, counted from 1: cut (it arrives shortened), lose (it
-// never arrives), corrupt (a byte of it is another), drop (its connection ends), kill (all connections of the engine
-// end), silent (it and all later ones never arrive).
+// Its spec is WORLD or WORLD,NAME=NUMBER,... of seed, delay (the most ns that a message waits), handle (how many bytes
+// its handles have at least), and one fault. A fault's number says which message of this engine it befalls, counted
+// from 1: cut (it arrives shortened), lose (it never arrives), corrupt (a byte of it is another), drop (its connection
+// ends), kill (all connections of the engine end), silent (it and all later ones never arrive).
 #pragma once
 #include "../table.h"
 

@@ -231,7 +231,8 @@ static void forget(Process *p) {
 }
 
 static u32 resets;
-static unsigned char handles[MOST][MOST][2 * TRANSPORT_HANDLE];  // of a process, for another
+static net_handle handles[MOST][MOST];  // of a process, for another
+static u8 handle_bytes[MOST][MOST][64];
 
 // Where the seed is odd, process 0 ends by exit(). heard waits for what it tells its peers.
 enum { LAUNCHES = 123 };
@@ -252,11 +253,16 @@ static void *live(void *of) {
   Process *p = (Process *)of;
   u32 peers[MOST];
   const u32 count = mscclc_net_peers(p->job, peers, MOST);
-  for (u32 i = 0; i < count; i++) mscclc_net_handle(p->job, peers[i], handles[p->number][peers[i]], &p->failure);
+  for (u32 i = 0; i < count; i++) {
+    net_handle &h = handles[p->number][peers[i]];
+    u8 *copy = handle_bytes[p->number][peers[i]];
+    if (mscclc_net_handle(p->job, peers[i], &h, &p->failure) || h.bytes > sizeof handle_bytes[0][0]) abort();
+    memcpy(copy, h.at, h.bytes), h.at = copy;
+  }
   pthread_barrier_wait(&meeting);
-  unsigned char mine[MOST][2 * TRANSPORT_HANDLE];
-  for (u32 i = 0; i < count; i++) memcpy(mine[i], handles[peers[i]][p->number], sizeof mine[i]);
-  bool good = !mscclc_net_connect(p->job, mine[0], 20000000000u, &p->failure) && play(p);
+  net_handle mine[MOST];
+  for (u32 i = 0; i < count; i++) mine[i] = handles[peers[i]][p->number];
+  bool good = !mscclc_net_connect(p->job, mine, 20000000000u, &p->failure) && play(p);
   for (u32 r = 0; r < resets; r++) {
     pthread_barrier_wait(&meeting);
     good = good && !mscclc_net_reset(p->job, &p->failure);

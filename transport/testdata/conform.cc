@@ -28,17 +28,21 @@ static double seconds() {
   return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-static void say(const unsigned char *handle) {
-  for (int i = 0; i < TRANSPORT_HANDLE; i++) printf("%02x", handle[i]);
+static void say(const transport_handle &handle) {
+  printf("%u ", handle.bytes);
+  for (uint32_t i = 0; i < handle.bytes; i++) printf("%02x", handle.at[i]);
   printf("\n");
   fflush(stdout);
 }
-static void hear(unsigned char *handle) {
-  for (int i = 0; i < TRANSPORT_HANDLE; i++) {
+static transport_handle hear() {
+  transport_handle h = {};
+  if (scanf("%u ", &h.bytes) != 1 || !(h.at = (unsigned char *)malloc(h.bytes))) die("no handle came");
+  for (uint32_t i = 0; i < h.bytes; i++) {
     unsigned byte;
     if (scanf("%2x", &byte) != 1) die("no handle came");
-    handle[i] = (unsigned char)byte;
+    h.at[i] = (unsigned char)byte;
   }
+  return h;
 }
 
 // Message n has a length and bytes that both ends know.
@@ -126,6 +130,7 @@ static void until_failed(void *to) {
     if (done) request = 0;
   }
   printf("gone: %s\n", t->why(engine));
+  t->dereg(to, region);
 }
 
 int main(int argc, char **argv) {
@@ -138,17 +143,18 @@ int main(int argc, char **argv) {
     printf("open: %s\n", why);
     return 1;
   }
-  unsigned char own[TRANSPORT_HANDLE] = {}, other[TRANSPORT_HANDLE] = {};
+  transport_handle own = {};
   void *ear, *to = 0, *from = 0;
-  must(t->listen(engine, 1, own, &ear), "listen");
+  must(t->listen(engine, 1, &own, &ear), "listen");
   say(own);
-  hear(other);
+  const transport_handle other = hear();
   for (const double begin = seconds(); !to || !from;) {
-    if (!to) must(t->connect(engine, 1, other, &to), "connect");
+    if (!to) must(t->connect(engine, 1, &other, nullptr, &to), "connect");
     if (!from) must(t->accept(ear, &from), "accept");
     if (seconds() - begin > 30) die("the other end does not connect");
   }
   t->close_ear(ear);
+  free(own.at), free(other.at);
   exchange(to, from);
   transport_properties p;
   must(t->properties(engine, &p), "properties");

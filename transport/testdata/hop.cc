@@ -84,14 +84,16 @@ static void begin(const char *engine, int wire) {
   memory[me].flags = (u64)flags, memory[me].flag_bytes = FLAGS * sizeof(u64);
   const net_lane lanes = {(u64)lane, me, 0};
   net_failure f = {};
-  unsigned char mine[2 * TRANSPORT_HANDLE], other[2 * TRANSPORT_HANDLE];
+  static u8 got[NET_HANDLE_MOST];
+  net_handle mine, other = {got, 0};
   if (mscclc_net_proxy(engine, &proxy, &f)) die("no proxy", f);
   if (mscclc_net_job(proxy, me, &program, memory, &lanes, 1, &job, &f)) die("no job", f);
-  if (mscclc_net_handle(job, 1 - me, mine, &f)) die("no handle", f);
-  if (send(wire, mine, sizeof mine, 0) != (ssize_t)sizeof mine ||
-      recv(wire, other, sizeof other, MSG_WAITALL) != (ssize_t)sizeof other)
+  if (mscclc_net_handle(job, 1 - me, &mine, &f)) die("no handle", f);
+  if (send(wire, &mine.bytes, 4, 0) != 4 || send(wire, mine.at, mine.bytes, 0) != (ssize_t)mine.bytes ||
+      recv(wire, &other.bytes, 4, MSG_WAITALL) != 4 ||
+      recv(wire, got, other.bytes, MSG_WAITALL) != (ssize_t)other.bytes)
     die("no other process", f);
-  if (mscclc_net_connect(job, other, 10000000000u, &f)) die("no connection", f);
+  if (mscclc_net_connect(job, &other, 10000000000u, &f)) die("no connection", f);
   transport_properties p;
   if (me == 0 && !mscclc_net_properties(proxy, &p)) printf("engine: %s\n", p.name);
 }

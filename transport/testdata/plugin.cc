@@ -41,6 +41,7 @@ struct Comm {
   bool sends;
   Request request[MOST];
   uint64_t begun, over;  // of all requests: those that test has moved to their end
+  int regions;
 };
 
 static void quick(int socket) {
@@ -108,27 +109,38 @@ static int accept_from(void *ear, void **from, void **) {
   return OK;
 }
 
-// A region is the memory that it is of, so that other memory is noticed.
+// A region is the memory that it is of, so that other memory is noticed. Plugins of InfiniBand need each deregistered
+// by the connection that has registered it, before that is closed.
 struct Region {
+  Comm *of;
   char *data;
   size_t size;
 };
-static int reg(void *, void *data, size_t size, int kind, void **region) {
+static int reg(void *comm, void *data, size_t size, int kind, void **region) {
   if (kind != NCCLNET_HOST) return USAGE;
   Region *r = (Region *)malloc(sizeof *r);
-  *r = {(char *)data, size};
+  *r = {(Comm *)comm, (char *)data, size};
+  r->of->regions++;
   *region = r;
   return OK;
 }
-static int dereg(void *, void *region) {
-  free(region);
+static void must(bool kept, const char *rule) {
+  if (kept) return;
+  fprintf(stderr, "net plugin of the tests: %s\n", rule);
+  abort();
+}
+static int dereg(void *comm, void *region) {
+  Region *r = (Region *)region;
+  must(r && r->of == comm, "a region is deregistered by another connection");
+  r->of->regions--;
+  free(r);
   return OK;
 }
 
 static int begin(Comm *c, void *data, size_t size, void *region, void **request) {
   *request = 0;
   Region *in = (Region *)region;
-  if (!in || (char *)data < in->data || (char *)data + size > in->data + in->size) return USAGE;
+  if (!in || in->of != c || (char *)data < in->data || (char *)data + size > in->data + in->size) return USAGE;
   Request *r = c->request + c->begun % MOST;
   if (r->used || not_now()) return OK;
   *r = {c, (char *)data, size, c->sends ? size : 0, 0, true};
@@ -178,6 +190,7 @@ static int flush(void *, int, void **, int *, void **, void **request) {
   return OK;
 }
 static int finish(void *comm) {
+  must(!((Comm *)comm)->regions, "a connection is closed that has regions");
   close(((Comm *)comm)->socket);
   free(comm);
   return OK;

@@ -20,11 +20,16 @@ SAME(ucp_tag_recv_info_t, sender_tag, ucx_tag_info, sender_tag);
 SAME(ucp_tag_recv_info_t, length, ucx_tag_info, length);
 SAME(ucp_request_param_t, op_attr_mask, ucx_op, mask);
 SAME(ucp_request_param_t, flags, ucx_op, flags);
+SAME(ucp_request_param_t, memh, ucx_op, memory);
+SAME(ucp_mem_map_params_t, field_mask, ucx_map_params, field_mask);
+SAME(ucp_mem_map_params_t, address, ucx_map_params, address);
+SAME(ucp_mem_map_params_t, length, ucx_map_params, length);
 // A struct of ours is as long as theirs, or longer.
 static_assert(sizeof(ucp_params_t) <= sizeof(ucx_params), "params");
 static_assert(sizeof(ucp_worker_params_t) <= sizeof(ucx_worker_params), "worker params");
 static_assert(sizeof(ucp_ep_params_t) <= sizeof(ucx_ep_params), "endpoint params");
 static_assert(sizeof(ucp_request_param_t) <= sizeof(ucx_op), "operation");
+static_assert(sizeof(ucp_mem_map_params_t) <= sizeof(ucx_map_params), "memory");
 
 static_assert(UCX_OK == UCS_OK && UCX_INPROGRESS == UCS_INPROGRESS && UCX_ERR_CANCELED == UCS_ERR_CANCELED &&
                   UCX_ERR_LAST == UCS_ERR_LAST && UCX_ERR_NO_MEMORY == UCS_ERR_NO_MEMORY,
@@ -39,7 +44,10 @@ static_assert(UCX_EP_PARAM_ADDRESS == UCP_EP_PARAM_FIELD_REMOTE_ADDRESS &&
                   UCX_EP_PARAM_ERR_HANDLER == UCP_EP_PARAM_FIELD_ERR_HANDLER &&
                   UCX_ERR_MODE_PEER == UCP_ERR_HANDLING_MODE_PEER,
               "endpoint");
-static_assert(UCX_OP_FLAGS == UCP_OP_ATTR_FIELD_FLAGS && UCX_OP_NOT_AT_ONCE == UCP_OP_ATTR_FLAG_NO_IMM_CMPL &&
+static_assert(UCX_MAP_ADDRESS == UCP_MEM_MAP_PARAM_FIELD_ADDRESS && UCX_MAP_LENGTH == UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+              "memory");
+static_assert(UCX_OP_MEMORY == UCP_OP_ATTR_FIELD_MEMH && UCX_OP_FLAGS == UCP_OP_ATTR_FIELD_FLAGS &&
+                  UCX_OP_NOT_AT_ONCE == UCP_OP_ATTR_FLAG_NO_IMM_CMPL &&
                   UCX_CLOSE_FORCE == UCP_EP_CLOSE_FLAG_FORCE,
               "operation");
 static_assert(UCP_API_MAJOR == UCX_API_MAJOR && UCP_API_MINOR >= UCX_API_MINOR, "version");
