@@ -12,22 +12,56 @@ import (
 	"mscclc/internal/hosts"
 )
 
-// TestOtherCards gives hosts a second card with an address in one network on both, which joins them to nothing, as
-// docker0 with a container does. Its name comes before and behind eth0's in lists. The job takes the card by which the
-// processes have reached process 0, whatever the name of the other is.
+// TestOtherCards gives hosts a second card with an address in one network on both, which joins them to nothing. It is a
+// card of its own, or a bridge with a veth in it, as docker0 is with a container. Its name comes before and after eth0,
+// and so does its index. The job takes the card by which the processes have reached process 0.
 func TestOtherCards(t *testing.T) {
 	hasUCX(t)
-	for _, card := range []string{"aaa0", "docker0", "zzz0"} {
+	for _, card := range []string{"aaa0", "docker0", "eth00", "zzz0"} {
 		for _, both := range []bool{false, true} {
-			t.Run(fmt.Sprint(card, " on both: ", both), func(t *testing.T) {
-				n := hosts.New(t, 2)
-				n.Hosts[0].Card(t, card, "172.17.0.1/16")
-				if both {
-					n.Hosts[1].Card(t, card, "172.17.0.1/16")
-				}
-				start(t, n, 1, nil, ring...).must(t, ring)
-			})
+			for _, first := range []bool{false, true} {
+				t.Run(fmt.Sprint(card, " on both: ", both, ", with the first index: ", first), func(t *testing.T) {
+					otherCard(t, card, both, first)
+				})
+			}
 		}
+	}
+}
+
+func otherCard(t *testing.T, card string, both, first bool) {
+	n := hosts.New(t, 2)
+	for _, h := range n.Hosts {
+		if h == n.Hosts[0] || both {
+			makes := h.Card
+			if card == "docker0" {
+				makes = h.Bridge
+			}
+			makes(t, card, "172.17.0.1/16")
+		}
+		if first {
+			h.Replug(t)
+		}
+	}
+	indexed(t, n.Hosts[0], card, first)
+	j := start(t, n, 1, nil, ring...)
+	j.must(t, ring)
+	if !strings.Contains(j.out[0].String(), ": tcp/eth0") {
+		t.Errorf("UCX did not take TCP over eth0: %s", j.out[0].String())
+	}
+}
+
+// indexed checks that the index of a card is below eth0's, or above it.
+func indexed(t *testing.T, h *hosts.Host, card string, first bool) {
+	t.Helper()
+	var index [2]int
+	for i, name := range []string{card, "eth0"} {
+		out, err := h.Command(t.Context(), "cat", "/sys/class/net/"+name+"/ifindex").Output()
+		if _, bad := fmt.Sscan(string(out), &index[i]); err != nil || bad != nil {
+			t.Fatalf("the index of %s: %v, %v", name, err, bad)
+		}
+	}
+	if (index[0] < index[1]) != first {
+		t.Fatalf("%s has index %d, and eth0 %d", card, index[0], index[1])
 	}
 }
 
