@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 	"unsafe"
 
 	"mscclc/executor/abi"
+	"mscclc/executor/exchange"
 	"mscclc/transport"
 )
 
@@ -58,38 +58,25 @@ func (p *Plan) connect(ctx context.Context) error {
 		e := json.Unmarshal(all[peer], &of)
 		list, err = append(list, of[p.x.Index()]), errors.Join(err, e)
 	}
-	if err == nil {
-		err = p.netError(p.reachPeers(ctx, list))
-	}
+	err = exchange.During(ctx, p.x, func(ctx context.Context) error {
+		return cmp.Or(err, p.reachPeers(ctx, list))
+	})
 	_, err = p.agree(ctx, nil, err)
 	return err
 }
 
-// reachPeers connects the job, unless a process is gone or ctx ends.
+// reachPeers connects the job, unless ctx ends, or a process is gone or has failed in it.
 func (p *Plan) reachPeers(ctx context.Context, handles [][]byte) error {
 	carrier, err := p.carrier()
 	if err != nil {
 		return err
 	}
 	p.x.SetPatience(carrier.Silence())
-	limit, over := cmp.Or(p.net.connect, netConnect), make(chan struct{})
+	limit := cmp.Or(p.net.connect, netConnect)
 	if end, ok := ctx.Deadline(); ok {
 		limit = time.Until(end)
 	}
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-p.x.Done():
-			p.net.job.Stop(p.x.Lost().Error())
-		case <-ctx.Done():
-			p.net.job.Stop(context.Cause(ctx).Error())
-		case <-over:
-		}
-	})
-	err = p.net.job.Connect(handles, limit)
-	close(over)
-	watch.Wait()
-	return err
+	return p.netError(p.net.job.Reach(ctx, handles, limit))
 }
 
 // Network says how many nodes the ranks of a plan are on, and what carries messages between them. It is empty for one

@@ -203,7 +203,7 @@ func childNet(ctx context.Context, _ Device, r role) error {
 	if err != nil {
 		return err
 	}
-	is, err := measure.Run(ctx, x, []int{0, 1})
+	is, err := measure.Run(ctx, x, []int{0, 1}, time.Minute)
 	if err != nil {
 		return err
 	}
