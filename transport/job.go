@@ -21,7 +21,7 @@ const (
 )
 
 // HandleSize is the number of bytes of a handle.
-const HandleSize = 2 * C.TRANSPORT_HANDLE
+const HandleSize = C.NET_HANDLE
 
 // Peers returns the processes that this one talks to, in increasing order.
 func (j *Job) Peers() []int {

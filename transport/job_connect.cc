@@ -1,14 +1,33 @@
 // This file connects a job with its peers: two connections each way, which both begin with a hello.
 #include "job.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const transport_table *table_of(const net_job *j) { return j->proxy->table; }
 static void *engine_of(const net_job *j) { return j->proxy->engine; }
 
+static const char *own_cards(const net_job *j, transport_properties *is) {
+  return table_of(j)->properties(engine_of(j), is) ? "" : is->cards;
+}
+
+void cards_between(const net_job *j, const Peer *q, char (&to)[BETWEEN]) {
+  transport_properties is = {};
+  const char *own = own_cards(j, &is), *other = (const char *)q->handle + 2 * TRANSPORT_HANDLE;
+  const int known = (int)strnlen(other, TRANSPORT_CARDS - 1);
+  snprintf(to, sizeof to, "%s%s%s%.*s", *own ? ", from " : "", own, known ? ", to " : "", known, other);
+  for (char *c = to; *c; c++)
+    if (*c < ' ' || *c > '~') *c = '?';  // the other end's text comes from elsewhere
+}
+
 // engine_failed is for what is not yet connected.
 static void engine_failed(net_job *j, const Peer *q, const char *what) {
-  fail(j, NET_ENGINE, q->process, "%s: %s", what, table_of(j)->why(engine_of(j)));
+  char between[BETWEEN];
+  const char *why = table_of(j)->why(engine_of(j));
+  char text[sizeof q->why];
+  snprintf(text, sizeof text, "%s", why ? why : "");  // which asking for cards may change
+  cards_between(j, q, between);
+  fail(j, NET_ENGINE, q->process, "%s: %s%s", what, text, between);
 }
 
 // bulk_line is the line of a peer's bulk connections (table.h). All control is of line 0.
@@ -27,11 +46,13 @@ static int listen_for(net_proxy *p, void *with) {
   if (p->table->listen(p->engine, 0, a->handle, &q->control_ear) ||
       p->table->listen(p->engine, bulk_line(a->job, q), a->handle + TRANSPORT_HANDLE, &q->bulk_ear))
     return net_say(a->failure, NET_ENGINE, q->process, "it cannot be listened for: %s", p->table->why(p->engine));
+  transport_properties is = {};
+  snprintf((char *)a->handle + 2 * TRANSPORT_HANDLE, TRANSPORT_CARDS, "%s", own_cards(a->job, &is));
   return 0;
 }
 
-int mscclc_net_handle(net_job *j, u32 process, unsigned char handle[2 * TRANSPORT_HANDLE], net_failure *f) {
-  memset(handle, 0, 2 * TRANSPORT_HANDLE);
+int mscclc_net_handle(net_job *j, u32 process, unsigned char handle[NET_HANDLE], net_failure *f) {
+  memset(handle, 0, NET_HANDLE);
   for (u32 i = 0; i < j->peers; i++) {
     Asked asked = {j, j->peer + i, handle, f};
     if (j->peer[i].process == process) return on_thread(j->proxy, listen_for, &asked);

@@ -22,6 +22,9 @@ extern "C" {
 // message for each run of memory that they fill.
 enum { NET_COLUMNS = 64, NET_INSIDE = 8192 };
 
+// The bytes of a handle of a job: those of its two connections, and a text that says which cards its process has.
+enum { NET_HANDLE = 2 * TRANSPORT_HANDLE + TRANSPORT_CARDS };
+
 // A run of chunks in the inbox of the rank that is written. The class is that of the first, as in abi_one_step.
 struct net_segment {
   uint32_t index, count, first_class;
@@ -116,7 +119,7 @@ int mscclc_net_job(struct net_proxy *, uint32_t process, const struct net_progra
                    const struct net_lane *lanes, uint32_t lane_count, struct net_job **, struct net_failure *);
 // The processes that this one talks to, by number: as many as the result says, of which up to `most` are stored.
 uint32_t mscclc_net_peers(const struct net_job *, uint32_t *processes, uint32_t most);
-int mscclc_net_handle(struct net_job *, uint32_t process, unsigned char handle[2 * TRANSPORT_HANDLE],
+int mscclc_net_handle(struct net_job *, uint32_t process, unsigned char handle[NET_HANDLE],
                       struct net_failure *);
 int mscclc_net_connect(struct net_job *, const unsigned char *handles, uint64_t limit_ns, struct net_failure *);
 

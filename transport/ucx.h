@@ -18,7 +18,7 @@ struct ucx_engine {
   struct ucx_connection *closing;  // whose endpoints UCX has yet to close
   int went, moved;                 // since ucx_progress was last called: UCX went on, and found something
   char why[512], lanes[40];        // lanes are those of the last endpoint
-  char cards[160];                 // as transport_properties has them
+  char cards[TRANSPORT_CARDS];     // as transport_properties has them
 };
 
 struct ucx_request {

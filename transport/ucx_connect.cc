@@ -95,10 +95,7 @@ int ucx_connect(void *engine, unsigned, unsigned char handle[TRANSPORT_HANDLE], 
   }
   if (status) {
     free(c);
-    char doing[sizeof u->cards + 80];
-    snprintf(doing, sizeof doing, "connecting (the two ends may have no transport in common: UCX_TLS)%s%s",
-             *u->cards ? " by " : "", u->cards);
-    return ucx_fail(u, status, doing);
+    return ucx_fail(u, status, "connecting (the two ends may have no transport in common: UCX_TLS)");
   }
   learn(c);
   struct ucx_op plain;

@@ -80,7 +80,7 @@ bool team_join(Team *t, const Offer *all, Why *why);
 // all links, in order. team_lost says whether the network has failed since, unless the team leaves it. team_stop has
 // the ranks of other nodes hear that this one has failed, with a cause. team_leave says goodbye to them, when no launch
 // of the team runs any more.
-enum { TEAM_HANDLE = 2048 };
+enum { TEAM_HANDLE = 2208 };
 u32 team_links(const Team *t);
 bool team_link(Team *t, u32 link, u32 rank, u8 *handle, Why *why);
 bool team_connect(Team *t, u32 link, const u8 (*of_rank)[TEAM_HANDLE], Why *why);

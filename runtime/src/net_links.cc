@@ -84,4 +84,4 @@ void net_leave(Team *t, const u64 *marks) {
   pthread_mutex_unlock(&t->mu);
 }
 void team_leave(Team *t) { net_leave(t, nullptr); }
-static_assert((u32)TEAM_HANDLE == 2 * (u32)TRANSPORT_HANDLE, "two connections to a peer");
+static_assert((u32)TEAM_HANDLE == (u32)NET_HANDLE, "what connects to a peer");

@@ -231,7 +231,7 @@ static void forget(Process *p) {
 }
 
 static u32 resets;
-static unsigned char handles[MOST][MOST][2 * TRANSPORT_HANDLE];  // of a process, for another
+static unsigned char handles[MOST][MOST][NET_HANDLE];  // of a process, for another
 
 // Where the seed is odd, process 0 ends by exit(). heard waits for what it tells its peers.
 enum { LAUNCHES = 123 };
@@ -254,7 +254,7 @@ static void *live(void *of) {
   const u32 count = mscclc_net_peers(p->job, peers, MOST);
   for (u32 i = 0; i < count; i++) mscclc_net_handle(p->job, peers[i], handles[p->number][peers[i]], &p->failure);
   pthread_barrier_wait(&meeting);
-  unsigned char mine[MOST][2 * TRANSPORT_HANDLE];
+  unsigned char mine[MOST][NET_HANDLE];
   for (u32 i = 0; i < count; i++) memcpy(mine[i], handles[peers[i]][p->number], sizeof mine[i]);
   bool good = !mscclc_net_connect(p->job, mine[0], 20000000000u, &p->failure) && play(p);
   for (u32 r = 0; r < resets; r++) {

@@ -84,7 +84,7 @@ static void begin(const char *engine, int wire) {
   memory[me].flags = (u64)flags, memory[me].flag_bytes = FLAGS * sizeof(u64);
   const net_lane lanes = {(u64)lane, me, 0};
   net_failure f = {};
-  unsigned char mine[2 * TRANSPORT_HANDLE], other[2 * TRANSPORT_HANDLE];
+  unsigned char mine[NET_HANDLE], other[NET_HANDLE];
   if (mscclc_net_proxy(engine, &proxy, &f)) die("no proxy", f);
   if (mscclc_net_job(proxy, me, &program, memory, &lanes, 1, &job, &f)) die("no job", f);
   if (mscclc_net_handle(job, 1 - me, mine, &f)) die("no handle", f);
