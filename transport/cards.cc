@@ -47,12 +47,16 @@ void card_of(int socket, char name[CARD_NAME], int *within) {
   *within = !there.family || loops(there);
   struct ifaddrs *all = nullptr;
   if (getifaddrs(&all)) return;
+  bool loop = false;
   for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
     const Address own = address_of(i->ifa_addr);
     *within |= same(own, there);
-    if (!name[0] && same(own, here)) strncpy(name, i->ifa_name, CARD_NAME - 1), name[CARD_NAME - 1] = 0;
+    if (name[0] || !same(own, here)) continue;
+    strncpy(name, i->ifa_name, CARD_NAME - 1), name[CARD_NAME - 1] = 0;
+    loop = i->ifa_flags & IFF_LOOPBACK;
   }
   freeifaddrs(all);
+  if (loop && !*within) name[0] = 0;
 }
 
 int card_address(const char *name, char *to, size_t size) {

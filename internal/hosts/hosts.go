@@ -154,7 +154,8 @@ func (h *Host) Card(t testing.TB, name, address string) {
 // Void has what the host sends to an address by a card get lost without an answer.
 func (h *Host) Void(t testing.TB, card, address string) {
 	t.Helper()
-	h.of.must(t, "ip", "-n", h.name, "neigh", "add", address, "lladdr", "02:00:00:00:00:01", "dev", card, "nud", "permanent")
+	const nobody = "02:00:00:00:00:01"
+	h.of.must(t, "ip", "-n", h.name, "neigh", "add", address, "lladdr", nobody, "dev", card, "nud", "permanent")
 }
 
 // Refuse has connections of the host to an address fail at once.
@@ -163,8 +164,8 @@ func (h *Host) Refuse(t testing.TB, address string) {
 	h.of.must(t, "ip", "-n", h.name, "route", "add", "unreachable", address)
 }
 
-// Bridge gives the host a bridge with an address and its mask, as docker0 is with one container: the other end of a veth
-// leads nowhere else.
+// Bridge gives the host a bridge with an address and its mask, as docker0 is with one container: a veth is in it, whose
+// other end leads nowhere else.
 func (h *Host) Bridge(t testing.TB, name, address string) {
 	t.Helper()
 	h.of.must(t, "ip", "-n", h.name, "link", "add", name, "type", "bridge")

@@ -105,7 +105,7 @@ bool open_over(Side *s) {
 bool connect_links(Side *s, bool *good) {
   for (u32 link = 0; link < team_links(s->team); link++) {
     if (!each_handle(s, link, good)) return false;
-    *good = *good && team_connect(s->team, link, s->handle, &s->why);
+    *good = *good && team_connect(s->team, link, s->handle, meet_limit(), &s->why);
   }
   return true;
 }
