@@ -98,7 +98,11 @@ func (p *Plan) Network() string {
 
 // carrier returns the proxy of this process.
 func (p *Plan) carrier() (*transport.Proxy, error) {
-	return transport.Shared(p.net.engine, p.x.Cards())
+	gpu := ""
+	if g, ok := p.seats[0].gpu.(interface{ PCI() string }); ok {
+		gpu = g.PCI()
+	}
+	return transport.Shared(p.net.engine, p.x.Cards(), gpu)
 }
 
 // newJob makes the job of the plan.

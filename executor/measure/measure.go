@@ -246,7 +246,7 @@ func (e *end) copies(ctx context.Context) (float64, error) {
 
 // carrier returns the proxy of this process, and what it says of itself.
 func (e *end) carrier() (*transport.Proxy, string, error) {
-	p, err := transport.Shared("", e.x.Cards())
+	p, err := transport.Shared("", e.x.Cards(), "")
 	if err != nil {
 		return nil, "", err
 	}

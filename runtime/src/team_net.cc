@@ -24,12 +24,16 @@ struct Carrier {
 Carrier *carriers;
 pthread_mutex_t carriers_mu = PTHREAD_MUTEX_INITIALIZER;
 
-Carrier *open_carrier(const char *engine) {
+Carrier *open_carrier(const char *engine, const Gpu *g) {
   Carrier *c = (Carrier *)calloc(1, sizeof *c);
   net_failure f = {};
   if (!c) return nullptr;
   snprintf(c->engine, sizeof c->engine, "%s", engine);
-  if (mscclc_net_proxy(engine, &c->proxy, &f)) {
+  char name[sizeof c->engine + 40], gpu[32];
+  snprintf(name, sizeof name, "%s", engine);
+  mscclc_gpu_pci(g->driver, g->number, gpu, sizeof gpu);
+  if (!strncmp(engine, "ncclnet:", 8) && *gpu) snprintf(name, sizeof name, "%s\n%s", engine, gpu);
+  if (mscclc_net_proxy(name, &c->proxy, &f)) {
     c->proxy = nullptr;
     snprintf(c->why, sizeof c->why, "the network between nodes, %.60s: %.400s", engine, f.text);
   }
@@ -38,8 +42,9 @@ Carrier *open_carrier(const char *engine) {
 }
 
 // carrier_of gives the proxy with the engine that MSCCLC_NET names. UCX's TCP takes only the card by which the ranks
-// met: others may lead to none of their hosts.
-net_proxy *carrier_of(const char *card, Why *why) {
+// met: others may lead to none of their hosts. A plugin is opened once in a process: its device is the nearest to the
+// GPU of the first rank.
+net_proxy *carrier_of(const Gpu *g, const char *card, Why *why) {
   const char *wanted = getenv("MSCCLC_NET");
   char engine[sizeof carriers->engine];
   if (!wanted || !*wanted) wanted = "ucx";
@@ -48,7 +53,7 @@ net_proxy *carrier_of(const char *card, Why *why) {
   pthread_mutex_lock(&carriers_mu);
   Carrier *c = carriers;
   while (c && strcmp(c->engine, engine)) c = c->next;
-  if (!c) c = open_carrier(engine);
+  if (!c) c = open_carrier(engine, g);
   pthread_mutex_unlock(&carriers_mu);
   if (!c || !c->proxy) say(why, "%s", c ? c->why : "no memory");
   return c ? c->proxy : nullptr;
@@ -188,7 +193,7 @@ u32 team_nodes(const Offer *all, u32 ranks, u8 *node) {
 
 // net_make makes what a rank offers others.
 bool net_make(Team *t, const char *card, Offer *mine, Why *why) {
-  net_proxy *proxy = carrier_of(card, why);
+  net_proxy *proxy = carrier_of(t->gpu, card, why);
   if (!proxy) return false;
   if (!(t->net = (Net *)calloc(1, sizeof *t->net))) return say(why, "no memory"), false;
   t->net->proxy = proxy;
