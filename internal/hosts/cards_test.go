@@ -121,6 +121,15 @@ func TestOwnCard(t *testing.T) {
 	}
 }
 
+// TestMeasureCard: topo --measure gives up with --timeout, too, and names the same.
+func TestMeasureCard(t *testing.T) {
+	hasUCX(t)
+	n := others(t, "other0")
+	j := start(t, n, 1, []string{"MSCCLC_NET_DEVICE=other0"}, "topo", "--measure", "--timeout", "2s")
+	j.fails(t, time.Now(), 5*time.Second, "within 2 s", "other0, 10.99.0.1 (MSCCLC_NET_DEVICE names it)",
+		"other0, 10.99.0.2 (MSCCLC_NET_DEVICE names it)")
+}
+
 // TestOneCard: one process takes a card from which the other cannot be reached, and fails at once. The other hears of
 // that within 2 s, long before its own limit, and names the first.
 func TestOneCard(t *testing.T) {
