@@ -59,7 +59,10 @@ func (p *Plan) connect(ctx context.Context) error {
 		list, err = append(list, of[p.x.Index()]), errors.Join(err, e)
 	}
 	err = exchange.During(ctx, p.x, func(ctx context.Context) error {
-		return cmp.Or(err, p.reachPeers(ctx, list))
+		if err != nil {
+			return err
+		}
+		return p.reachPeers(ctx, list)
 	})
 	_, err = p.agree(ctx, nil, err)
 	return err
@@ -99,8 +102,11 @@ func (p *Plan) Network() string {
 // carrier returns the proxy of this process.
 func (p *Plan) carrier() (*transport.Proxy, error) {
 	gpu := ""
-	if g, ok := p.seats[0].gpu.(interface{ PCI() string }); ok {
-		gpu = g.PCI()
+	for _, s := range p.seats {
+		if g, ok := s.gpu.(interface{ PCI() string }); ok {
+			gpu = g.PCI()
+			break
+		}
 	}
 	return transport.Shared(p.net.engine, p.x.Cards(), gpu)
 }

@@ -1,5 +1,5 @@
-// This file reads sysfs, and allocates nothing. A path begins behind /sys here: links of sysfs are relative, and plugins
-// have read them.
+// This file reads sysfs. Paths are compared from /devices on: links of sysfs are relative, and plugins have followed
+// them.
 #include "pci.h"
 
 #include <dirent.h>

@@ -68,7 +68,7 @@ func TestNearestDevice(t *testing.T) {
 		{"0000:32:00.0", alike, "", 0, nearest},
 		{"0000:33:00.0", alike, "", 1, nearest},
 		{"0000:41:00.0", append([]string{"-"}, alike...), "", 1, nearest}, // the fifth of the host: 4 % 3
-		{"0000:99:00.0", near, "", 0, nearest},                           // sysfs does not have it
+		{"0000:99:00.0", near, "", 0, nearest},                            // sysfs does not have it
 		{"", near, "", 0, "MSCCLC_NET_DEVICE names another"},
 		{"0000:22:00.0", near[:1], "", 0, "the only one"},
 		{"0000:22:00.0", near, "0", 0, "MSCCLC_NET_DEVICE names it"},
