@@ -52,10 +52,12 @@ func TestRun(t *testing.T) {
 
 // TestNothing has nothing to measure.
 func TestNothing(t *testing.T) {
-	if _, err := measure.Run(t.Context(), exchange.Group(1)[0], []int{0}, time.Minute); !errors.Is(err, measure.ErrOneProcess) {
+	_, err := measure.Run(t.Context(), exchange.Group(1)[0], []int{0}, time.Minute)
+	if !errors.Is(err, measure.ErrOneProcess) {
 		t.Error(err)
 	}
-	if _, err := measure.Run(t.Context(), exchange.Group(2)[0], []int{0, 0}, time.Minute); !errors.Is(err, measure.ErrOneNode) {
+	_, err = measure.Run(t.Context(), exchange.Group(2)[0], []int{0, 0}, time.Minute)
+	if !errors.Is(err, measure.ErrOneNode) {
 		t.Error(err)
 	}
 }
