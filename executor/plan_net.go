@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 	"unsafe"
 
@@ -56,35 +55,23 @@ func (p *Plan) connect(ctx context.Context) error {
 	for _, peer := range p.net.job.Peers() {
 		list = append(list, made[peer])
 	}
-	_, err = p.agree(ctx, nil, p.netError(p.reachPeers(ctx, list)))
+	err = exchange.During(ctx, p.x, func(ctx context.Context) error { return p.reachPeers(ctx, list) })
+	_, err = p.agree(ctx, nil, err)
 	return err
 }
 
-// reachPeers connects the job, unless a process is gone or ctx ends.
+// reachPeers connects the job, unless ctx ends, or a process is gone or has failed in it.
 func (p *Plan) reachPeers(ctx context.Context, handles [][]byte) error {
 	carrier, err := p.carrier()
 	if err != nil {
 		return err
 	}
 	p.x.SetPatience(carrier.Silence())
-	limit, over := cmp.Or(p.net.connect, netConnect), make(chan struct{})
+	limit := cmp.Or(p.net.connect, netConnect)
 	if end, ok := ctx.Deadline(); ok {
 		limit = time.Until(end)
 	}
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-p.x.Done():
-			p.net.job.Stop(p.x.Lost().Error())
-		case <-ctx.Done():
-			p.net.job.Stop(context.Cause(ctx).Error())
-		case <-over:
-		}
-	})
-	err = p.net.job.Connect(handles, limit)
-	close(over)
-	watch.Wait()
-	return err
+	return p.netError(p.net.job.Reach(ctx, handles, limit))
 }
 
 // Network says how many nodes the ranks of a plan are on, and what carries messages between them. It is empty for one
@@ -106,7 +93,14 @@ func (p *Plan) Network() string {
 
 // carrier returns the proxy of this process.
 func (p *Plan) carrier() (*transport.Proxy, error) {
-	return transport.Shared(p.net.engine, p.x.Cards())
+	gpu := ""
+	for _, s := range p.seats {
+		if g, ok := s.gpu.(interface{ PCI() string }); ok {
+			gpu = g.PCI()
+			break
+		}
+	}
+	return transport.Shared(p.net.engine, p.x.Cards(), gpu)
 }
 
 // newJob makes the job of the plan.

@@ -31,6 +31,8 @@ type site struct {
 	of      func(rank int) []string // more of the environment
 	program string                  // instead of the client
 	library string                  // the folder of the libraries, instead of the usual
+	// on makes the command of a rank that runs elsewhere.
+	on func(ctx context.Context, rank int, program string, args ...string) *exec.Cmd
 }
 
 // A run is what came of a program: what the mocks noted of each rank, in order, and what the processes printed.
@@ -42,7 +44,9 @@ type run struct {
 }
 
 // isFront reports whether a unit is of the front, or one that it shares with the engine.
-func isFront(name string) bool { return !library.IsEngine(name) || name == systemCalls }
+func isFront(name string) bool {
+	return !library.IsEngine(name) || name == systemCalls || name == "transport/cards.cc"
+}
 
 // clientUnits returns the sources of the test client.
 func clientUnits() []string {
@@ -156,7 +160,11 @@ func (s *site) do(t *testing.T, commands ...string) *run {
 	var wait sync.WaitGroup
 	for i := range processes {
 		wait.Go(func() {
-			cmd := exec.CommandContext(ctx, cmp.Or(s.program, filepath.Join(made, "client")), commands...)
+			program := cmp.Or(s.program, filepath.Join(made, "client"))
+			cmd := exec.CommandContext(ctx, program, commands...)
+			if s.on != nil {
+				cmd = s.on(ctx, i, program, commands...)
+			}
 			cmd.Env = append(env[:len(env):len(env)], "RANK="+strconv.Itoa(i))
 			if s.of != nil {
 				cmd.Env = append(cmd.Env, s.of(i)...)

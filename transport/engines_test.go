@@ -27,7 +27,7 @@ func built(t *testing.T, name string, args ...string) string {
 // sourcesOf returns the engines' files.
 func sourcesOf(t *testing.T) (list []string) {
 	t.Helper()
-	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc", "helpers*.cc", "system.cc"} {
+	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc", "helpers*.cc", "cards.cc", "pci.cc", "system.cc"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files %s: %v", pattern, err)

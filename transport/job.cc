@@ -203,7 +203,7 @@ static int change(net_proxy *p, void *with) {
   const Change *c = (const Change *)with;
   net_job *j = c->job;
   if (j->phase != c->from || net_word(&j->failed)) return 1;
-  j->phase = c->to, j->deadline = p->now + c->limit_ns, j->settled = 0;
+  j->phase = c->to, j->limit = c->limit_ns, j->deadline = p->now + c->limit_ns, j->settled = 0;
   if (c->to == RESETTING) {
     j->epoch++;
     for (u32 i = 0; i < j->lanes; i++) j->lane[i].taken = 0;

@@ -7,8 +7,10 @@ package transport
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"runtime"
+	"sync"
 	"time"
 	"unsafe"
 )
@@ -61,6 +63,23 @@ func (j *Job) Connect(handles [][]byte, limit time.Duration) error {
 	var f C.struct_net_failure
 	list := (*C.struct_net_handle)(pinned(&pins, all))
 	return failed(C.mscclc_net_connect(j.c, list, C.uint64_t(limit), &f), &f)
+}
+
+// Reach is Connect that ends with ctx, too. The failure's text is then the cause of that.
+func (j *Job) Reach(ctx context.Context, handles [][]byte, limit time.Duration) error {
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-ctx.Done():
+			j.Stop(context.Cause(ctx).Error())
+		case <-over:
+		}
+	})
+	err := j.Connect(handles, limit)
+	close(over)
+	watch.Wait()
+	return err
 }
 
 // Stop fails a job that has not failed, with a cause. A Connect that waits then returns. It may be called beside other

@@ -64,6 +64,7 @@ struct Peer {
   u32 process;
   net_handle own, other;                  // as they go between processes
   transport_handle to_control, to_bulk;   // parts of the other's
+  char cards[TRANSPORT_CARDS];            // likewise: which the other process has
   void *control_ear, *bulk_ear;
   Line out, in;
   bool registered;    // its memory
@@ -114,7 +115,7 @@ struct net_job {
   u32 lanes, groups, peers;
   Phase phase;
   u32 epoch;
-  u64 deadline;
+  u64 deadline, limit;  // of the phase
   Notes notes;
   net_failure failure;
   const u64 *exit_marks;  // this process exits, and has finished so much
@@ -173,6 +174,10 @@ bool receive_round(net_job *j, Peer *q);
 // lost is a connection that no longer works; deaf says that it is the peer's control connection. It is no failure where
 // the peer has said bye and owes nothing.
 void lost(net_job *j, Peer *q, bool deaf);
+
+// cards_between writes by which cards this process and a peer were to connect, or nothing where both may take all.
+enum { BETWEEN = 2 * TRANSPORT_CARDS + 16 };
+void cards_between(const net_job *j, const Peer *q, char (&to)[BETWEEN]);
 
 // say_to sends a header with `inside` bytes, which may be null; false: not now.
 bool say_to(net_job *j, Peer *q, wire_header *h, const void *inside);

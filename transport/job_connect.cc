@@ -1,47 +1,72 @@
 // This file connects a job with its peers: two connections each way, which both begin with a hello.
 #include "job.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const transport_table *table_of(const net_job *j) { return j->proxy->table; }
 static void *engine_of(const net_job *j) { return j->proxy->engine; }
 
+static const char *own_cards(const net_job *j, transport_properties *is) {
+  return table_of(j)->properties(engine_of(j), is) ? "" : is->cards;
+}
+
+void cards_between(const net_job *j, const Peer *q, char (&to)[BETWEEN]) {
+  transport_properties is = {};
+  const char *own = own_cards(j, &is);
+  snprintf(to, sizeof to, "%s%s%s%s", *own ? ", from " : "", own, *q->cards ? ", to " : "", q->cards);
+  for (char *c = to; *c; c++)
+    if (*c < ' ' || *c > '~') *c = '?';  // the other end's text comes from elsewhere
+}
+
 // engine_failed is for what is not yet connected.
 static void engine_failed(net_job *j, const Peer *q, const char *what) {
-  fail(j, NET_ENGINE, q->process, "%s: %s", what, table_of(j)->why(engine_of(j)));
+  char between[BETWEEN];
+  const char *why = table_of(j)->why(engine_of(j));
+  char text[sizeof q->why];
+  snprintf(text, sizeof text, "%s", why ? why : "");  // which asking for cards may change
+  cards_between(j, q, between);
+  fail(j, NET_ENGINE, q->process, "%s: %s%s", what, text, between);
 }
 
 // bulk_line is the line of a peer's bulk connections (table.h). All control is of line 0.
 static unsigned bulk_line(const net_job *j, const Peer *q) { return 1 + (unsigned)(q - j->peer); }
 
-// A handle of a job is the lengths of those of control and bulk, and both. Bulk's begins at a multiple of 8 bytes:
-// plugins keep structs in theirs.
-static u32 behind(u32 control) { return (u32)(2 * sizeof(u32)) + (control + 7) / 8 * 8; }
+// A handle of a job is those of control and bulk, and a text that says which cards its process has, behind the lengths
+// of the three. Control's and bulk's begin at multiples of 8 bytes: plugins keep structs in theirs.
+struct Lengths {
+  u32 control, bulk, cards, zero;
+};
+static u32 padded(u32 bytes) { return (bytes + 7) / 8 * 8; }
+static u32 bytes_of(const Lengths &l) { return (u32)sizeof l + padded(l.control) + padded(l.bulk) + l.cards; }
 
-static bool write_handle(Peer *q, const transport_handle &control, const transport_handle &bulk) {
-  const u32 bytes[] = {control.bytes, bulk.bytes}, all = behind(control.bytes) + bulk.bytes;
-  u8 *at = (u8 *)calloc(1, all);
+static bool write_handle(Peer *q, const transport_handle &control, const transport_handle &bulk, const char *cards) {
+  const Lengths l = {control.bytes, bulk.bytes, (u32)strnlen(cards, TRANSPORT_CARDS - 1), 0};
+  u8 *at = (u8 *)calloc(1, bytes_of(l));
   if (!at) return false;
-  memcpy(at, bytes, sizeof bytes);
-  memcpy(at + sizeof bytes, control.at, control.bytes);
-  memcpy(at + behind(control.bytes), bulk.at, bulk.bytes);
-  q->own = net_handle{at, all};
+  q->own = net_handle{at, bytes_of(l)};
+  memcpy(at, &l, sizeof l), at += sizeof l;
+  memcpy(at, control.at, l.control), at += padded(l.control);
+  memcpy(at, bulk.at, l.bulk), at += padded(l.bulk);
+  memcpy(at, cards, l.cards);
   return true;
 }
 
 bool read_handle(Peer *q, const net_handle &handle) {
-  u32 bytes[2] = {};
-  if (handle.bytes < sizeof bytes) return false;
-  memcpy(bytes, handle.at, sizeof bytes);
-  if (bytes[0] > TRANSPORT_HANDLE_MOST || bytes[1] > TRANSPORT_HANDLE_MOST) return false;
-  if (handle.bytes != behind(bytes[0]) + bytes[1]) return false;
+  Lengths l = {};
+  if (handle.bytes < sizeof l) return false;
+  memcpy(&l, handle.at, sizeof l);
+  if (l.control > TRANSPORT_HANDLE_MOST || l.bulk > TRANSPORT_HANDLE_MOST || l.cards >= TRANSPORT_CARDS) return false;
+  if (handle.bytes != bytes_of(l)) return false;
   free(q->other.at);
   q->other = net_handle{(u8 *)malloc(handle.bytes), handle.bytes};
   if (!q->other.at) return false;
   memcpy(q->other.at, handle.at, handle.bytes);
-  q->to_control = transport_handle{q->other.at + sizeof bytes, bytes[0]};
-  q->to_bulk = transport_handle{q->other.at + behind(bytes[0]), bytes[1]};
+  u8 *at = q->other.at + sizeof l;
+  q->to_control = transport_handle{at, l.control}, at += padded(l.control);
+  q->to_bulk = transport_handle{at, l.bulk}, at += padded(l.bulk);
+  snprintf(q->cards, sizeof q->cards, "%.*s", (int)l.cards, (const char *)at);
   return true;
 }
 
@@ -55,11 +80,12 @@ static int listen_for(net_proxy *p, void *with) {
   Peer *q = a->peer;
   if (a->job->phase != MADE || q->control_ear) return net_say(a->failure, NET_STATE, q->process, "asked for too late");
   transport_handle control = {}, bulk = {};
+  transport_properties is = {};
   int code = 0;
   if (p->table->listen(p->engine, 0, &control, &q->control_ear) ||
       p->table->listen(p->engine, bulk_line(a->job, q), &bulk, &q->bulk_ear))
     code = net_say(a->failure, NET_ENGINE, q->process, "it cannot be listened for: %s", p->table->why(p->engine));
-  else if (!write_handle(q, control, bulk))
+  else if (!write_handle(q, control, bulk, own_cards(a->job, &is)))
     code = net_say(a->failure, NET_STATE, q->process, "no memory for a handle");
   free(control.at), free(bulk.at);
   return code;

@@ -28,8 +28,10 @@ void lost(net_job *j, Peer *q, bool deaf) {
 static void judge(net_job *j, const Peer *q) {
   const bool owes = q->in.flow.head != q->in.flow.tail;
   if (!q->dead || (q->left && !owes)) return;
-  if (q->deaf || j->proxy->now - q->lost > GRACE_NS)
-    fail(j, NET_GONE, q->process, "the connection has ended: %s", q->why);
+  char between[BETWEEN] = "";
+  if (!q->deaf && j->proxy->now - q->lost <= GRACE_NS) return;
+  if (!q->ready) cards_between(j, q, between);
+  fail(j, NET_GONE, q->process, "the connection has ended: %s%s", q->why, between);
 }
 
 // tell sends the last header that a peer gets, once.
@@ -91,18 +93,18 @@ template <class F> static bool everywhere(const net_job *j, F holds) {
   return true;
 }
 
-// missing is the first peer for which something does not hold.
-template <class F> static u32 missing(const net_job *j, F holds) {
-  for (u32 i = 0; i < j->peers; i++)
-    if (!holds(j->peer + i)) return j->peer[i].process;
-  return ~0u;
+// missing is the first peer for which something does not hold. There is one.
+template <class F> static const Peer *missing(const net_job *j, F holds) {
+  const Peer *q = j->peer;
+  while (holds(q)) q++;
+  return q;
 }
 
-// late_fails says of a connection that did not come about which cards it was to take, if not all.
-static void late_fails(net_job *j, u32 process) {
-  transport_properties is = {};
-  const bool told = !j->proxy->table->properties(j->proxy->engine, &is) && is.cards[0];
-  fail(j, NET_SILENT, process, "no connection came about in time%s%s", told ? ", by " : "", told ? is.cards : "");
+// late_fails says by which cards the connection to a peer did not come about.
+static void late_fails(net_job *j, const Peer *q) {
+  char between[BETWEEN];
+  cards_between(j, q, between);
+  fail(j, NET_SILENT, q->process, "no connection came about within %.3g s%s", (double)j->limit / 1e9, between);
 }
 
 static void await_ready(net_job *j, bool late) {
@@ -117,7 +119,7 @@ static void await_reset(net_job *j, bool late) {
     return q->epoch_sent == epoch && q->epoch == epoch && q->in.flow.head == q->in.flow.tail;
   };
   if (everywhere(j, there)) j->phase = RUNNING, net_set(&j->settled, 1);
-  else if (late) fail(j, NET_SILENT, missing(j, there), "no reset came in time");
+  else if (late) fail(j, NET_SILENT, missing(j, there)->process, "no reset came in time");
 }
 
 // await_end says goodbye when all rows have gone, and is settled when all peers have, too.

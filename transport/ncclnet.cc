@@ -13,6 +13,7 @@ static int ncclnet_properties(void *engine, struct transport_properties *p) {
   struct ncclnet_engine *e = (struct ncclnet_engine *)engine;
   memset(p, 0, sizeof *p);
   snprintf(p->name, sizeof p->name, "%s, plugin version %d", e->name, e->version);
+  snprintf(p->cards, sizeof p->cards, "%s", e->cards);
   p->reaches_cuda = (e->kinds & NCCLNET_CUDA) != 0, p->gbytes = e->gbytes;
   return 0;
 }

@@ -9,6 +9,8 @@ struct ncclnet_engine {
   int version, device, kinds, begun;
   double gbytes;
   char name[32], why[512];
+  char gpu[32];                 // the PCI address of the process's GPU, or nothing
+  char cards[TRANSPORT_CARDS];  // as transport_properties has them
 };
 
 struct ncclnet_request {

@@ -1,5 +1,6 @@
 // This file finds and begins a net plugin of NCCL's.
 #include "ncclnet.h"
+#include "pci.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -37,7 +38,7 @@ int ncclnet_fail(struct ncclnet_engine *e, int code, const char *doing) {
 static int load(struct ncclnet_engine *e, const char *spec) {
   struct stat is;
   if (strchr(spec, '/') && stat(spec, &is) == 0 && !S_ISREG(is.st_mode)) {  // opening a pipe would wait
-    snprintf(e->why, sizeof e->why, "no net plugin of NCCL's: %s is no file", spec);
+    snprintf(e->why, sizeof e->why, "no net plugin of NCCL's: %.400s is no file", spec);
     return 1;
   }
   char file[256];
@@ -45,9 +46,9 @@ static int load(struct ncclnet_engine *e, const char *spec) {
   char first[256] = "";  // why the name alone is no library, if there is a file of that name
   e->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!e->library) snprintf(first, sizeof first, "%s", dlerror());
-  snprintf(file, sizeof file, "%s", name);
+  snprintf(file, sizeof file, "%.250s", name);
   if (!e->library && !strchr(spec, '/') && *spec) {
-    snprintf(file, sizeof file, "libnccl-net-%s.so", spec);
+    snprintf(file, sizeof file, "libnccl-net-%.230s.so", spec);
     e->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   }
   if (!e->library) {
@@ -78,41 +79,78 @@ static int init(struct ncclnet_engine *e) {
   return ((ncclnet_init_8)f)(log_line);
 }
 
-// look reads what the device is.
-static int look(struct ncclnet_engine *e) {
+// A Device is what is used of the properties of one.
+struct Device {
+  const char *name, *pci;
+  int kinds, speed;
+};
+
+// look reads what a device is.
+static int look(struct ncclnet_engine *e, int device, Device *is) {
   uint64_t room[64] = {};  // more than any version has
-  const int code = e->plugin->properties(e->device, room);
-  if (code) return ncclnet_fail(e, code, "reading the properties of its device");
-  int speed;
+  const int code = e->plugin->properties(device, room);
+  if (code) return ncclnet_fail(e, code, "reading the properties of a device");
   if (e->version >= 9) {
     const struct ncclnet_properties_9 *p = (const struct ncclnet_properties_9 *)room;
-    e->kinds = p->kinds, speed = p->speed;
+    *is = {p->name, p->pci, p->kinds, p->speed};
   } else {
     const struct ncclnet_properties_8 *p = (const struct ncclnet_properties_8 *)room;
-    e->kinds = p->kinds, speed = p->speed;
+    *is = {p->name, p->pci, p->kinds, p->speed};
   }
-  e->gbytes = speed / 8e3;
+  return 0;
+}
+
+// take has the engine use a device, and messages name it, and why it is this one.
+static int take(struct ncclnet_engine *e, int device, const char *why) {
+  Device is;
+  if (look(e, device, &is)) return 1;
+  e->device = device, e->kinds = is.kinds, e->gbytes = is.speed / 8e3;
+  snprintf(e->cards, sizeof e->cards, "device %d %.40s (%s)", device, is.name ? is.name : "", why);
+  return 0;
+}
+
+// nearest returns the device that is nearest to the process's GPU.
+static int nearest(struct ncclnet_engine *e, int count, int *device) {
+  enum { MOST = 256 };
+  const char *paths[MOST] = {};
+  Device is;
+  for (int i = 0; i < count && i < MOST; i++) {
+    if (look(e, i, &is)) return 1;
+    paths[i] = is.pci;
+  }
+  *device = pci_nearest(e->gpu, paths, count < MOST ? count : MOST);
   return 0;
 }
 
 static int choose(struct ncclnet_engine *e) {
   const char *wanted = getenv("MSCCLC_NET_DEVICE");
-  int count = 0;
+  int count = 0, near = 0;
   const int code = e->plugin->devices(&count);
   if (code) return ncclnet_fail(e, code, "counting its devices");
   if (count < 1) {
     snprintf(e->why, sizeof e->why, "net plugin %s has no device here", e->name);
     return 1;
   }
+  if (!wanted || !*wanted) {
+    if (count == 1) return take(e, 0, "the only one");
+    if (!*e->gpu) return take(e, 0, "MSCCLC_NET_DEVICE names another");
+    return nearest(e, count, &near) || take(e, near, "the nearest to the GPU; MSCCLC_NET_DEVICE names another");
+  }
   char *end = 0;
-  const long device = wanted && *wanted ? strtol(wanted, &end, 10) : 0;
-  if ((end && *end) || device < 0 || device >= count) {
+  const long device = strtol(wanted, &end, 10);
+  if (*end || device < 0 || device >= count) {
     snprintf(e->why, sizeof e->why, "MSCCLC_NET_DEVICE is %s, and net plugin %s has devices 0 to %d", wanted, e->name,
              count - 1);
     return 1;
   }
-  e->device = (int)device;
-  return look(e);
+  return take(e, (int)device, "MSCCLC_NET_DEVICE names it");
+}
+
+// split parts a spec: the plugin, and behind a line feed the PCI address of a GPU.
+static void split(struct ncclnet_engine *e, const char *spec, char *plugin, size_t size) {
+  const size_t n = strcspn(spec, "\n");
+  snprintf(plugin, size, "%.*s", (int)n, spec);
+  if (spec[n]) snprintf(e->gpu, sizeof e->gpu, "%s", spec + n + 1);
 }
 
 int ncclnet_open(const char *spec, int, void **engine, char *why, size_t size) {
@@ -122,7 +160,9 @@ int ncclnet_open(const char *spec, int, void **engine, char *why, size_t size) {
     snprintf(why, size, "no memory");
     return 1;
   }
-  int failed = load(e, spec ? spec : "");
+  char plugin[4096] = "";
+  if (spec) split(e, spec, plugin, sizeof plugin);
+  int failed = load(e, plugin);
   if (!failed) {
     const int code = init(e);
     e->begun = !code;

@@ -100,7 +100,7 @@ struct net_handle {
   unsigned char *at;
   uint32_t bytes;
 };
-enum { NET_HANDLE_MOST = 2 * TRANSPORT_HANDLE_MOST + 8 };
+enum { NET_HANDLE_MOST = 2 * TRANSPORT_HANDLE_MOST + TRANSPORT_CARDS + 16 };
 
 struct net_proxy;
 struct net_job;

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"context"
 	"time"
 )
 
@@ -38,6 +39,9 @@ func (j *Job) Handle(int) ([]byte, error) { return nil, errMissing }
 
 // Connect fails.
 func (j *Job) Connect([][]byte, time.Duration) error { return errMissing }
+
+// Reach fails.
+func (j *Job) Reach(context.Context, [][]byte, time.Duration) error { return errMissing }
 
 // Stop does nothing.
 func (j *Job) Stop(string) {}

@@ -19,9 +19,10 @@ var shared struct {
 }
 
 // Shared returns the proxy of this process with that engine, as Open has it, or else with the one that MSCCLC_NET
-// names. UCX's TCP takes only those cards, if there are any: others may lead to none of the job's hosts. Nobody closes
-// the proxy.
-func Shared(engine string, cards []string) (*Proxy, error) {
+// names. UCX's TCP takes only those cards, if there are any: others may lead to none of the job's hosts. A plugin's
+// device is the nearest to gpu, the PCI address of a GPU, or "": a plugin is opened once, by the first call. Nobody
+// closes the proxy.
+func Shared(engine string, cards []string, gpu string) (*Proxy, error) {
 	shared.Lock()
 	defer shared.Unlock()
 	engine = cmp.Or(engine, os.Getenv(NetVariable), "ucx")
@@ -31,7 +32,11 @@ func Shared(engine string, cards []string) (*Proxy, error) {
 	if p := shared.of[engine]; p != nil {
 		return p, nil
 	}
-	p, err := Open(engine)
+	name := engine
+	if kind, plugin, _ := strings.Cut(engine, ":"); kind == "ncclnet" && gpu != "" {
+		name = kind + ":" + plugin + "\n" + gpu
+	}
+	p, err := Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("the network between nodes, %s: %w", engine, err)
 	}

@@ -25,6 +25,9 @@ struct transport_handle {
 // How many requests of one connection may be under way at once: what NCCL's plugins promise.
 enum { TRANSPORT_REQUESTS = 32 };
 
+// The bytes of a text that says which cards or device an engine has.
+enum { TRANSPORT_CARDS = 160 };
+
 // What memory is to an engine.
 enum { TRANSPORT_HOST, TRANSPORT_CUDA };
 
@@ -32,7 +35,8 @@ struct transport_properties {
   char name[64];     // of the device, or of the transports that were chosen
   int reaches_cuda;  // whether TRANSPORT_CUDA may be registered
   double gbytes;     // a second that the device moves, or 0 where it does not say
-  char cards[160];   // "network card eth0 (UCX_NET_DEVICES names it)", or nothing where all may be taken
+  // "network card eth0, 10.0.0.1 (UCX_NET_DEVICES names it)", or nothing where all may be taken.
+  char cards[TRANSPORT_CARDS];
 };
 
 struct transport_table {
@@ -79,7 +83,8 @@ struct transport_table {
 #ifdef __cplusplus
 extern "C" {
 #endif
-// The engines. ncclnet's spec is the path or the name of a plugin, and ucx's the cards for TCP, with commas between
+// The engines. ncclnet's spec is the path or the name of a plugin, and behind a line feed, if there is one, the PCI
+// address of the process's GPU, which chooses the device. ucx's spec is the cards for TCP, with commas between
 // them, or nothing for all.
 extern const struct transport_table transport_ucx, transport_ncclnet;
 #ifdef __cplusplus

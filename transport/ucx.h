@@ -23,7 +23,7 @@ struct ucx_engine {
   struct ucx_region *regions;
   int names_memory;                // operations may name mapped memory
   char why[512], lanes[40];        // lanes are those of the last endpoint
-  char cards[160];                 // as transport_properties has them
+  char cards[TRANSPORT_CARDS];     // as transport_properties has them
 };
 
 // A region is memory that users have registered. It stays mapped while requests are under way that name it.

@@ -1,9 +1,9 @@
 // This file opens UCX.
+#include "cards.h"
 #include "ucx.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <net/if.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +34,8 @@ static void prepare(void) {
   // Over TCP, UCX's usual 8 KiB a send halve the bandwidth of messages of 64 KiB (PROXY.md, Measured).
   setenv("UCX_TCP_TX_SEG_SIZE", "256K", 0);
   setenv("UCX_TCP_RX_SEG_SIZE", "512K", 0);
+  // Else connect(2) waits in the thread that carries everything, for two minutes where nothing answers.
+  setenv("UCX_TCP_CONN_NB", "y", 0);
 }
 
 // open_files is how many files this process has open, or 0 where nobody says so.
@@ -106,6 +108,13 @@ template <class F> static void each(const char *folder, F f) {
   if (all) closedir(all);
 }
 
+// next_card stores the first name of a list, and returns the rest of it, or null.
+static const char *next_card(const char *list, char (&name)[64]) {
+  const size_t n = strcspn(list, ",");
+  snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), list);
+  return *list ? list + n + (list[n] == ',') : nullptr;
+}
+
 // UCX names the ports of InfiniBand's devices NAME:PORT. They lead to all hosts that have one, whatever TCP is to use.
 static void add_infiniband(List *list) {
   const char *const all = "/sys/class/infiniband";
@@ -122,21 +131,22 @@ static void add_infiniband(List *list) {
 // cards_here says whether this host has the cards of a list, which messages call by `list` and its text. UCX takes a
 // card that is not here for none at all.
 static int cards_here(struct ucx_engine *u, const char *cards, const char *list) {
-  for (const char *at = cards; *at;) {
-    char name[64];
-    const size_t n = strcspn(at, ",");
-    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
-    if (!strchr(name, ':') && !if_nametoindex(name)) {
-      snprintf(u->why, sizeof u->why, "%s%.80s: this host has no network card %s", list, cards, name);
-      return 0;
-    }
-    at += n + (at[n] == ',');
+  char name[64];
+  for (const char *at = cards; (at = next_card(at, name));) {
+    if (strchr(name, ':') || card_here(name)) continue;
+    snprintf(u->why, sizeof u->why, "%s%.80s: this host has no network card %s", list, cards, name);
+    return 0;
   }
   return 1;
 }
 
+// tell_cards has messages name the cards that UCX may use, the address of the first, and why it is these.
 static void tell_cards(struct ucx_engine *u, const char *cards, const char *why) {
-  snprintf(u->cards, sizeof u->cards, "network card %.70s (%s)", cards, why);
+  char name[64], address[64];
+  const char *rest = next_card(cards, name);
+  const int known = rest && card_address(name, address, sizeof address);
+  snprintf(u->cards, sizeof u->cards, "network card %.40s%s%.45s (%s)", cards, known ? ", " : "",
+           known ? address : "", why);
 }
 
 // only_cards has UCX use some cards: those of MSCCLC_NET_DEVICE alone, or those of spec and InfiniBand. UCX's own
@@ -152,7 +162,7 @@ static int only_cards(struct ucx_engine *u, ucx_config *config, const char *spec
   list.add(cards);
   if (!named) add_infiniband(&list);
   tell_cards(u, cards, named ? "MSCCLC_NET_DEVICE names it"
-                             : "by which process 0 is reached; MSCCLC_NET_DEVICE names another");
+                             : "by which the processes met; MSCCLC_NET_DEVICE names another");
   const int8_t status = u->f.config_modify(config, "NET_DEVICES", list.text);
   return status ? ucx_fail(u, status, "choosing network cards") : 0;
 }

@@ -20,6 +20,9 @@ func TestDescribed(t *testing.T) {
 		for topic, view := range []*Member{first, second} {
 			view.Hear(uint64(topic), func(_ int, text string) { heard <- text })
 		}
+		if _, err := x.AllGather(ctx, nil); err != nil { // both listen
+			return err
+		}
 		if x.Index() == 1 {
 			x.links[0].conn.Close()
 			return nil

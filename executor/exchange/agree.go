@@ -34,6 +34,7 @@ func (e lostError) Unwrap() error        { return e.error }
 type word[T any] struct {
 	Failed string `json:",omitempty"`
 	Ends   bool   `json:",omitempty"`
+	Heard  bool   `json:",omitempty"` // Failed is what another process has failed with
 	Says   T
 }
 
@@ -74,7 +75,9 @@ func agree[T any](ctx context.Context, x *Member, says []T, err error) ([]T, err
 	var lost error
 	switch {
 	case err != nil:
-		blob, _ := json.Marshal(&word[*T]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd)}) // of a text
+		var heard *Failure
+		failed := word[*T]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd), Heard: errors.As(err, &heard)}
+		blob, _ := json.Marshal(&failed) // of a text
 		x.worry()
 		all, lost = x.AllGather(ctx, blob)
 	case len(blobs) == 1:
@@ -92,23 +95,27 @@ func agree[T any](ctx context.Context, x *Member, says []T, err error) ([]T, err
 	if err != nil {
 		return nil, err
 	}
-	return heard[T](x, all)
+	list, f, err := read[T](all)
+	if f != nil {
+		x.failed.Store(f)
+		return nil, f
+	}
+	return list, err
 }
 
-// heard returns what all say, or the first *Failure.
-func heard[T any](x *Member, all [][]byte) ([]T, error) {
-	list := make([]T, len(all))
+// read returns what all processes have said, or the first failure: of one that has failed by itself, if there is any.
+func read[T any](all [][]byte) (list []T, first *Failure, err error) {
+	list = make([]T, len(all))
+	heard := false // by the process of first
 	for i := range all {
 		var w word[T]
 		if err := json.Unmarshal(all[i], &w); err != nil {
-			return nil, fmt.Errorf("process %d: %w", i, err)
+			return nil, nil, fmt.Errorf("process %d: %w", i, err)
 		}
-		if w.Failed != "" {
-			f := &Failure{i, w.Failed, w.Ends}
-			x.failed.Store(f)
-			return nil, f
+		if w.Failed != "" && (first == nil || heard && !w.Heard) {
+			first, heard = &Failure{i, w.Failed, w.Ends}, w.Heard
 		}
 		list[i] = w.Says
 	}
-	return list, nil
+	return list, first, nil
 }

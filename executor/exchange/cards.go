@@ -10,29 +10,35 @@ import (
 // 0. A host may have others, which lead elsewhere.
 
 // cardOf returns the name of the card that a connection goes by, at this end, or "". Within says that the other end is
-// on this host: then it says nothing of how other hosts are reached.
+// on this host: then it says nothing of how other hosts are reached. If another host has reached an address of the
+// loopback, no card is known: any may have taken it. transport/cards.cc has the same rule, for the library.
 func cardOf(conn net.Conn) (name string, within bool) {
 	here, ok1 := conn.LocalAddr().(*net.TCPAddr)
 	there, ok2 := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok1 || !ok2 {
 		return "", true // a pipe
 	}
+	within = there.IP.IsLoopback()
 	cards, err := net.Interfaces()
 	if err != nil {
-		return "", false
+		return "", within
 	}
+	loop := false
 	for _, card := range cards {
 		list, _ := card.Addrs()
 		for _, a := range list {
 			if own, ok := a.(*net.IPNet); ok {
 				within = within || own.IP.Equal(there.IP)
 				if own.IP.Equal(here.IP) && name == "" {
-					name = card.Name
+					name, loop = card.Name, card.Flags&net.FlagLoopback != 0
 				}
 			}
 		}
 	}
-	return name, within || there.IP.IsLoopback()
+	if loop && !within {
+		name = ""
+	}
+	return name, within
 }
 
 // hubCards returns the cards at which the hub has the others: the loopback only if all are on this host.

@@ -38,6 +38,7 @@ type exchange struct {
 	done   chan struct{} // closed when there is a cause
 	heard  map[uint64]hearer
 	topics uint64 // that were given out
+	during during
 }
 
 // maxProcesses bounds a job.

@@ -198,8 +198,13 @@ func (x *Member) note(body []byte) {
 	if x.index == 0 {
 		x.pass(body, from)
 	}
+	topic := binary.LittleEndian.Uint64(body)
+	if topic&duringTopic != 0 {
+		x.failedElsewhere(topic&^duringTopic, from, string(body[12:]))
+		return
+	}
 	x.mu.Lock()
-	h, listens := x.heard[binary.LittleEndian.Uint64(body)]
+	h, listens := x.heard[topic]
 	x.mu.Unlock()
 	if listens {
 		h.f(from, string(body[12:]))

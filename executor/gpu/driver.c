@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,15 @@ int mscclc_gpu_card(struct gpu_driver *d, int number, struct gpu_card *c) {
   CALL(c, stream(&c->memory, NON_BLOCKING));
   CALL(c, stream(&c->side, NON_BLOCKING));
   return 0;
+}
+
+void mscclc_gpu_pci(struct gpu_driver *d, int device, char *address, int bytes) {
+  static const int attributes[GPU_VENDORS][3] = {{50, 33, 34}, {69, 67, 68}};  // domain, bus, device
+  int is[3];
+  address[0] = 0;
+  for (int i = 0; i < 3; i++)
+    if (d->f.attribute(is + i, attributes[d->vendor - vendors][i], device)) return;
+  snprintf(address, bytes, "%04x:%02x:%02x.0", is[0], is[1], is[2]);
 }
 
 int mscclc_gpu_multicast(struct gpu_card *c) {

@@ -83,6 +83,13 @@ type card struct {
 // Name returns the card's kind, as the driver has it.
 func (g *card) Name() string { return g.name }
 
+// PCI returns the GPU's address, such as 0000:3b:00.0, or "" where the driver does not say it.
+func (g *card) PCI() string {
+	var address [32]C.char
+	C.mscclc_gpu_pci(g.driver.c, g.c.device, &address[0], C.int(len(address)))
+	return C.GoString(&address[0])
+}
+
 func (g *card) String() string { return fmt.Sprintf("GPU %d (%s)", g.number, g.name) }
 
 // failed returns the error of a call for this card.

@@ -32,6 +32,8 @@ int mscclc_gpu_name(struct gpu_driver *driver, int number, char *name, int bytes
 
 int mscclc_gpu_use(struct gpu_card *card);
 
+// mscclc_gpu_pci writes the PCI address of a device, such as 0000:3b:00.0, or nothing where the driver does not say it.
+void mscclc_gpu_pci(struct gpu_driver *d, int device, char *address, int bytes);
 // mscclc_gpu_multicast says whether the driver offers multicast memory on a card.
 int mscclc_gpu_multicast(struct gpu_card *card);
 

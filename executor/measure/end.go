@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -27,9 +26,6 @@ const (
 // depth is how many chunks may be under way from one process to another.
 const depth = 4
 
-// patience is how long a message may take to come.
-const patience = 20 * time.Second
-
 // An end is this process in a job of transport whose ranks are the processes. A process of the first node exchanges
 // messages with the one of each other node that has the same place there.
 type end struct {
@@ -38,6 +34,7 @@ type end struct {
 	node   []int
 	peers  []int // of this process, in increasing order
 	engine string
+	limit  time.Duration // to connect, and of each message
 
 	job         *transport.Job
 	lane        *abi.NetLane
@@ -162,29 +159,13 @@ func (e *end) connect(ctx context.Context, err error) error {
 	for _, p := range e.peers {
 		own = append(own, all[p][e.me])
 	}
-	if len(e.peers) > 0 {
-		err = e.within(ctx, func() error { return e.job.Connect(own, connectTime) })
-	}
-	_, err = exchange.Agree(ctx, e.x, json.RawMessage("0"), err)
-	return err
-}
-
-// within stops the job where ctx or the exchange ends meanwhile.
-func (e *end) within(ctx context.Context, do func() error) error {
-	over := make(chan struct{})
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-e.x.Done():
-			e.job.Stop(e.x.Lost().Error())
-		case <-ctx.Done():
-			e.job.Stop(context.Cause(ctx).Error())
-		case <-over:
+	err = exchange.During(ctx, e.x, func(ctx context.Context) error {
+		if len(e.peers) == 0 {
+			return nil
 		}
+		return e.job.Reach(ctx, own, e.limit)
 	})
-	err := do()
-	close(over)
-	watch.Wait()
+	_, err = exchange.Agree(ctx, e.x, json.RawMessage("0"), err)
 	return err
 }
 
@@ -217,8 +198,8 @@ func (e *end) await(peer, kind int) error {
 		if err := e.alive(); err != nil {
 			return err
 		}
-		if n%4096 == 0 && time.Since(begun) > patience {
-			return fmt.Errorf("nothing has come from process %d for %v", peer, patience)
+		if n%4096 == 0 && time.Since(begun) > e.limit {
+			return fmt.Errorf("nothing has come from process %d for %v", peer, e.limit)
 		}
 		yield()
 	}

@@ -38,19 +38,19 @@ var (
 
 // How much is sent.
 const (
-	latencies   = 2000
-	messages    = 20000
-	chunk       = 1 << 20                // bytes of a message that measures bandwidth
-	tries       = 8                      // of these to see how many there may be
-	streamTime  = 300 * time.Millisecond // that they are to take
-	mostChunks  = 4096
-	copyBytes   = 32 << 20
-	connectTime = 30 * time.Second
+	latencies  = 2000
+	messages   = 20000
+	chunk      = 1 << 20                // bytes of a message that measures bandwidth
+	tries      = 8                      // of these to see how many there may be
+	streamTime = 300 * time.Millisecond // that they are to take
+	mostChunks = 4096
+	copyBytes  = 32 << 20
 )
 
 // Run measures. All processes of the exchange call it. node has the node of each process, as executor.NodesOf has it.
-// It fails in all processes where one fails, or is gone.
-func Run(ctx context.Context, x *exchange.Member, node []int) (*Result, error) {
+// limit is how long it may take to reach all other nodes, and how long a message may take. Run fails in all processes
+// where one fails, or is gone.
+func Run(ctx context.Context, x *exchange.Member, node []int, limit time.Duration) (*Result, error) {
 	if len(node) < 2 {
 		return nil, ErrOneProcess
 	}
@@ -58,6 +58,7 @@ func Run(ctx context.Context, x *exchange.Member, node []int) (*Result, error) {
 		return nil, ErrOneNode
 	}
 	e, err := newEnd(x, node)
+	e.limit = limit
 	defer e.close()
 	if err := e.connect(ctx, err); err != nil {
 		return nil, err
@@ -245,7 +246,7 @@ func (e *end) copies(ctx context.Context) (float64, error) {
 
 // carrier returns the proxy of this process, and what it says of itself.
 func (e *end) carrier() (*transport.Proxy, string, error) {
-	p, err := transport.Shared("", e.x.Cards())
+	p, err := transport.Shared("", e.x.Cards(), "")
 	if err != nil {
 		return nil, "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
@@ -22,7 +23,7 @@ func run(t *testing.T, spec string, node []int) ([]*measure.Result, error) {
 	results, errs := make([]*measure.Result, len(node)), make([]error, len(node))
 	var all sync.WaitGroup
 	for i, x := range exchange.Group(len(node)) {
-		all.Go(func() { results[i], errs[i] = measure.Run(t.Context(), x, node) })
+		all.Go(func() { results[i], errs[i] = measure.Run(t.Context(), x, node, time.Minute) })
 	}
 	all.Wait()
 	for i, err := range errs {
@@ -51,10 +52,12 @@ func TestRun(t *testing.T) {
 
 // TestNothing has nothing to measure.
 func TestNothing(t *testing.T) {
-	if _, err := measure.Run(t.Context(), exchange.Group(1)[0], []int{0}); !errors.Is(err, measure.ErrOneProcess) {
+	_, err := measure.Run(t.Context(), exchange.Group(1)[0], []int{0}, time.Minute)
+	if !errors.Is(err, measure.ErrOneProcess) {
 		t.Error(err)
 	}
-	if _, err := measure.Run(t.Context(), exchange.Group(2)[0], []int{0, 0}); !errors.Is(err, measure.ErrOneNode) {
+	_, err = measure.Run(t.Context(), exchange.Group(2)[0], []int{0, 0}, time.Minute)
+	if !errors.Is(err, measure.ErrOneNode) {
 		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // A Network is hosts behind one bridge, which is in a namespace of its own.
@@ -54,12 +55,44 @@ func New(t testing.TB, count int) *Network {
 		n.must(t, "ip", "netns", "add", h.name)
 		n.Hosts = append(n.Hosts, h)
 		n.must(t, "ip", "-n", h.name, "link", "set", "lo", "up")
-		n.must(t, "ip", "-n", n.bridge, "link", "add", h.port, "type", "veth", "peer", "name", "eth0", "netns", h.name)
-		n.must(t, "ip", "-n", n.bridge, "link", "set", h.port, "master", "bridge", "up")
-		n.must(t, "ip", "-n", h.name, "addr", "add", h.Address+"/16", "dev", "eth0")
-		n.must(t, "ip", "-n", h.name, "link", "set", "eth0", "up")
+		h.plug(t)
+	}
+	for _, h := range n.Hosts {
+		h.awaitCard(t)
 	}
 	return n
+}
+
+// plug gives the host its card, which the bridge joins to the others.
+func (h *Host) plug(t testing.TB) {
+	t.Helper()
+	n := h.of
+	n.must(t, "ip", "-n", n.bridge, "link", "add", h.port, "type", "veth", "peer", "name", "eth0", "netns", h.name)
+	n.must(t, "ip", "-n", n.bridge, "link", "set", h.port, "master", "bridge", "up")
+	n.must(t, "ip", "-n", h.name, "addr", "add", h.Address+"/16", "dev", "eth0")
+	n.must(t, "ip", "-n", h.name, "link", "set", "eth0", "up")
+}
+
+// Replug makes eth0 anew, so that its index is above those of all other cards of the host.
+func (h *Host) Replug(t testing.TB) {
+	t.Helper()
+	h.of.must(t, "ip", "-n", h.of.bridge, "link", "del", h.port)
+	h.plug(t)
+	h.awaitCard(t)
+}
+
+// awaitCard waits until the card runs, without which UCX takes it for none. Linux tells so a second later at times.
+func (h *Host) awaitCard(t testing.TB) {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		out, err := exec.Command("ip", "-n", h.name, "-br", "link", "show", "eth0").Output()
+		if fields := strings.Fields(string(out)); err == nil && len(fields) > 1 && fields[1] == "UP" {
+			return
+		}
+		if time.Since(begin) > 10*time.Second {
+			t.Fatalf("eth0 of %s does not run: %s, %v", h.name, out, err)
+		}
+	}
 }
 
 func (n *Network) must(t testing.TB, name string, args ...string) {
@@ -114,6 +147,32 @@ func (h *Host) Card(t testing.TB, name, address string) {
 	h.of.must(t, "ip", "-n", h.name, "link", "add", name, "type", "veth", "peer", "name", "peer-"+name)
 	for _, end := range []string{name, "peer-" + name} {
 		h.of.must(t, "ip", "-n", h.name, "link", "set", end, "up")
+	}
+	h.of.must(t, "ip", "-n", h.name, "addr", "add", address, "dev", name)
+}
+
+// Void has what the host sends to an address by a card get lost without an answer.
+func (h *Host) Void(t testing.TB, card, address string) {
+	t.Helper()
+	const nobody = "02:00:00:00:00:01"
+	h.of.must(t, "ip", "-n", h.name, "neigh", "add", address, "lladdr", nobody, "dev", card, "nud", "permanent")
+}
+
+// Refuse has connections of the host to an address fail at once.
+func (h *Host) Refuse(t testing.TB, address string) {
+	t.Helper()
+	h.of.must(t, "ip", "-n", h.name, "route", "add", "unreachable", address)
+}
+
+// Bridge gives the host a bridge with an address and its mask, as docker0 is with one container: a veth is in it, whose
+// other end leads nowhere else.
+func (h *Host) Bridge(t testing.TB, name, address string) {
+	t.Helper()
+	h.of.must(t, "ip", "-n", h.name, "link", "add", name, "type", "bridge")
+	h.of.must(t, "ip", "-n", h.name, "link", "add", "veth-"+name, "type", "veth", "peer", "name", "in-"+name)
+	h.of.must(t, "ip", "-n", h.name, "link", "set", "veth-"+name, "master", name)
+	for _, card := range []string{name, "veth-" + name, "in-" + name} {
+		h.of.must(t, "ip", "-n", h.name, "link", "set", card, "up")
 	}
 	h.of.must(t, "ip", "-n", h.name, "addr", "add", address, "dev", name)
 }

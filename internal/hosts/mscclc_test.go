@@ -73,6 +73,12 @@ var ports = 20000
 // start starts a job. The hosts are the nodes.
 func start(t *testing.T, n *hosts.Network, perHost int, env []string, args ...string) *job {
 	t.Helper()
+	return startEach(t, n, perHost, func(int) []string { return env }, args...)
+}
+
+// startEach starts a job, each of whose processes has variables of its own.
+func startEach(t *testing.T, n *hosts.Network, perHost int, env func(process int) []string, args ...string) *job {
+	t.Helper()
 	file, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +93,7 @@ func start(t *testing.T, n *hosts.Network, perHost int, env []string, args ...st
 		c.Env = append(append(os.Environ(), "UCX_TLS=tcp,self", "PLUGIN_ADDRESS="+n.Hosts[i/perHost].Address,
 			fmt.Sprintf("MSCCLC_NODE=host%d", i/perHost),
 			fmt.Sprintf("MSCCLC_HUB=%s:%d", n.Hosts[0].Address, ports), fmt.Sprintf("MSCCLC_INDEX=%d", i),
-			fmt.Sprintf("MSCCLC_SIZE=%d", count)), env...)
+			fmt.Sprintf("MSCCLC_SIZE=%d", count)), env(i)...)
 		c.Stdout, c.Stderr = &j.out[i], &j.out[i]
 		if err := c.Start(); err != nil {
 			t.Fatal(err)

@@ -65,21 +65,22 @@ bool bytes_read(const char *text, u64 *bytes);
 // team_open finds the rules of a rank for the GPU of the calling thread's current context, and fills in its offer. It
 // allocates nothing on the GPU; team_choose works from then on. Where it fails, the offer says why, and the result is
 // null. node has the node of each rank, or is null for one node. team_make makes the rank's memory, as far as
-// MSCCLC_ARENA leaves room, and adds to the offer how it is reached; where it fails, the offer says why. team_nodes
+// MSCCLC_ARENA leaves room, and adds to the offer how it is reached; where it fails, the offer says why. card is the
+// network card by which the ranks met, or "": UCX's TCP takes no other, unless a variable names one. team_nodes
 // finds the nodes in offers of one node, and returns how many there are. team_fits judges the offers of all ranks; it
 // gives the same on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no launch
 // allocates or loads. A team that is not made or joined, because a rank does not fit, is ended by team_end.
 Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine);
-bool team_make(Team *t, Offer *mine);
+bool team_make(Team *t, const char *card, Offer *mine);
 u32 team_nodes(const Offer *all, u32 ranks, u8 *node);
 bool team_fits(const Offer *all, u32 ranks, Why *why);
 bool team_join(Team *t, const Offer *all, Why *why);
 
 // A team of several nodes has links to ranks of other nodes, one for each program. After team_join, team_link gives the
-// handle of a link for a rank, or none, in the team's memory, and team_connect has those that all ranks made for this
-// one, by rank. All ranks connect all links, in order. team_lost says whether the network has failed since, unless the
-// team leaves it. team_stop has the ranks of other nodes hear that this one has failed, with a cause. team_leave says
-// goodbye to them, when no launch of the team runs any more.
+// handle of a link for a rank, or none, in the team's memory, and team_connect, which gives up after limit_ns, has those
+// that all ranks made for this one, by rank. All ranks connect all links, in order. team_lost says whether the network
+// has failed since, unless the team leaves it. team_stop has the ranks of other nodes hear that this one has failed,
+// with a cause. team_leave says goodbye to them, when no launch of the team runs any more.
 struct TeamHandle {
   u8 *at;
   u32 bytes;
@@ -87,7 +88,7 @@ struct TeamHandle {
 enum { TEAM_HANDLE_MOST = 132 << 10 };
 u32 team_links(const Team *t);
 bool team_link(Team *t, u32 link, u32 rank, TeamHandle *handle, Why *why);
-bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, Why *why);
+bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, u64 limit_ns, Why *why);
 bool team_lost(Team *t);
 void team_stop(Team *t, const char *cause);
 void team_leave(Team *t);

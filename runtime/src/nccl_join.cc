@@ -50,11 +50,13 @@ bool make(Side *s) {
   const size_t room = sizeof h->offer.why;
   void *before;
   bool made = false;
+  char card[CARD_NAME];
+  line_card(*s->line, card);
   const int code = gpu_enter(e->device, &before);
   if (code) return say(&s->why, "rank %u: GPU %d: %s", e->rank, e->device, driver_text(code)), false;
   if (!stream_open(e)) snprintf(why, room, "GPU %d gives no stream", e->device);
   else if (!peers_ready(&s->why) || !peers_expect(e)) cut(why, room, s->why.text);
-  else made = team_make(s->team, &h->offer);
+  else made = team_make(s->team, card, &h->offer);
   if (made && !e->rank) s->board = board_make(e->secret);
   gpu_leave(before);
   memcpy(h->process, peers_process(), sizeof h->process);

@@ -171,6 +171,11 @@ bool line_address(const Line *l, Tail *t) {
   return at.ss_family == AF_INET || at.ss_family == AF_INET6;
 }
 
+void line_card(const Line *l, char (&name)[CARD_NAME]) {
+  int within;
+  card_of(l->fd, name, &within);
+}
+
 void line_hold(Line *l) { __atomic_fetch_add(&l->held, 1, __ATOMIC_ACQ_REL); }
 
 void line_leave(Line *l, bool goodbye) {

@@ -1,6 +1,7 @@
 // This file is what the parts of the meeting that have sockets share: identities (nccl_identity.cc), the hubs of this
 // process (nccl_hub.cc), and a rank's connection to its hub (nccl_line.cc).
 #pragma once
+#include "../../transport/cards.h"
 #include "nccl_front.h"
 #include "nccl_meeting.h"
 
@@ -20,6 +21,7 @@ void tail_seal(Tail *tail);
 void tail_family(const Tail &tail, u8 (&family)[16]);
 bool tail_address(const UniqueId *at, const Line *line, Tail *tail);  // false, with errno, where there is none
 bool line_address(const Line *l, Tail *tail);
+void line_card(const Line *l, char (&name)[CARD_NAME]);  // by which it goes to the hub, or ""
 u64 meet_limit();  // MSCCLC_MEET, in ns
 u64 wait_limit();  // of a wait for other ranks that are there, in ns, or FOREVER
 

@@ -140,7 +140,7 @@ bool connect_links(Side *s, bool *good) {
   bool goes_on = true;
   for (u32 link = 0; goes_on && link < team_links(s->team); link++) {
     goes_on = each_handle(s, link, good);
-    *good = *good && goes_on && team_connect(s->team, link, s->handle, &s->why);
+    *good = *good && goes_on && team_connect(s->team, link, s->handle, meet_limit(), &s->why);
     for (TeamHandle &h : s->handle) free(h.at), h = TeamHandle{};
   }
   return goes_on;

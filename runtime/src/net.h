@@ -22,6 +22,7 @@ struct Pinned {
 };
 
 struct Net {
+  net_proxy *proxy;               // of this process
   NetSeat *seat;                  // by program of the set
   Pinned own, rest;               // the inboxes of all programs; mirrors and lanes
   Pinned reached[BUNDLE_RANKS];   // inboxes of ranks of this node in other processes

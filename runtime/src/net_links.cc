@@ -5,12 +5,12 @@
 
 namespace {
 
-const u64 CONNECT_NS = 30000000000, GOODBYE_NS = 2000000000, EXIT_NS = 500000000;
+const u64 GOODBYE_NS = 2000000000, EXIT_NS = 500000000;
 
 // names_peer names the other rank of a failure.
 void names_peer(const Team *t, const net_failure &f, Why *why) {
-  if (f.process >= t->ranks) return say(why, "rank %u: the network: %.300s", t->rank, f.text);
-  say(why, "rank %u: the network to rank %u on node %s: %.300s", t->rank, f.process, t->net->name[f.process], f.text);
+  if (f.process >= t->ranks) return say(why, "rank %u: the network: %.440s", t->rank, f.text);
+  say(why, "rank %u: the network to rank %u on node %s: %.440s", t->rank, f.process, t->net->name[f.process], f.text);
 }
 
 // peers_of has the ranks that a program's job talks to, in the job's order.
@@ -43,13 +43,13 @@ bool team_link(Team *t, u32 link, u32 rank, TeamHandle *handle, Why *why) {
   return true;
 }
 
-bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, Why *why) {
+bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, u64 limit_ns, Why *why) {
   u32 peers[BUNDLE_RANKS];
   const u32 count = peers_of(t, link, peers);
   net_handle all[BUNDLE_RANKS];
   for (u32 i = 0; i < count; i++) all[i] = net_handle{of_rank[peers[i]].at, of_rank[peers[i]].bytes};
   net_failure f = {};
-  const int code = mscclc_net_connect(t->net->seat[link].job, all, CONNECT_NS, &f);
+  const int code = mscclc_net_connect(t->net->seat[link].job, all, limit_ns, &f);
   return code == 0 || (names_peer(t, f, why), false);
 }
 

@@ -81,12 +81,12 @@ bool begin(Team *t, Offer *mine, Why *why) {
 }
 
 // make makes the memory of a team.
-bool make(Team *t, Offer *mine, Why *why) {
+bool make(Team *t, const char *card, Offer *mine, Why *why) {
   Current current(t->gpu);
   if (current.code) return say(why, "the GPU: %s", driver_text(current.code)), false;
   Relaxed relaxed(t->gpu);
   if (!t->set.row->programs) return say(why, "no program of the bundle is for ranks that lie as these do"), false;
-  if (!arena_make(t, why) || (t->nodes > 1 && !net_make(t, mine, why))) return false;
+  if (!arena_make(t, why) || (t->nodes > 1 && !net_make(t, card, mine, why))) return false;
   int code = t->gpu->f->share(mine->handle, t->arena);
   if (code) return say(why, "the arena cannot be shared with other processes: %s", driver_text(code)), false;
   if ((code = crowd_join(t))) return say(why, "an event: %s", driver_text(code)), false;
@@ -127,10 +127,10 @@ Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8
   return nullptr;
 }
 
-bool team_make(Team *t, Offer *mine) {
+bool team_make(Team *t, const char *card, Offer *mine) {
   Why why = {};
   if (!alive()) say(&why, "%s", driver_text(ENGINE_FORKED));
-  else if (make(t, mine, &why)) return true;
+  else if (make(t, card, mine, &why)) return true;
   mine->able = 0;
   cut(mine->why, sizeof mine->why, why.text);
   return false;

@@ -146,7 +146,7 @@ void team_free(Team *t, bool keep_arena);
 
 // In team_net.cc, of teams of several nodes: what a rank offers; inboxes and jobs; what stands in its arena; what a
 // launch is told; whether the network has failed; the end.
-bool net_make(Team *t, Offer *mine, Why *why);
+bool net_make(Team *t, const char *card, Offer *mine, Why *why);
 bool net_join(Team *t, const Offer *all, Why *why);
 int net_skip(Team *t);
 void net_offer(const Team *t, u32 program, abi_one_launch *l);

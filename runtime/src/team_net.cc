@@ -13,22 +13,50 @@ enum { ROW = 256 };
 
 u64 up(u64 n, u64 to) { return (n + to - 1) / to * to; }
 
-// carrier is the proxy of this process, which is there until the process ends.
+// A Carrier is a proxy of this process, which is there until the process ends: one for each card by which ranks met. It
+// may have failed to open.
 struct Carrier {
+  char engine[512];
   net_proxy *proxy;
   char why[512];
+  Carrier *next;
 };
-Carrier carrier;
-pthread_once_t carrier_once = PTHREAD_ONCE_INIT;
+Carrier *carriers;
+pthread_mutex_t carriers_mu = PTHREAD_MUTEX_INITIALIZER;
 
-void open_carrier() {
-  const char *engine = getenv("MSCCLC_NET");
+Carrier *open_carrier(const char *engine, const Gpu *g) {
+  Carrier *c = (Carrier *)calloc(1, sizeof *c);
   net_failure f = {};
-  if (!engine || !*engine) engine = "ucx";
-  if (mscclc_net_proxy(engine, &carrier.proxy, &f)) {
-    carrier.proxy = nullptr;
-    snprintf(carrier.why, sizeof carrier.why, "the network between nodes, %.60s: %.400s", engine, f.text);
+  if (!c) return nullptr;
+  snprintf(c->engine, sizeof c->engine, "%s", engine);
+  char name[sizeof c->engine + 40], gpu[32];
+  snprintf(name, sizeof name, "%s", engine);
+  mscclc_gpu_pci(g->driver, g->number, gpu, sizeof gpu);
+  if (!strncmp(engine, "ncclnet:", 8) && *gpu) snprintf(name, sizeof name, "%s\n%s", engine, gpu);
+  if (mscclc_net_proxy(name, &c->proxy, &f)) {
+    c->proxy = nullptr;
+    snprintf(c->why, sizeof c->why, "the network between nodes, %.60s: %.400s", engine, f.text);
   }
+  c->next = carriers;
+  return carriers = c;
+}
+
+// carrier_of gives the proxy with the engine that MSCCLC_NET names. UCX's TCP takes only the card by which the ranks
+// met: others may lead to none of their hosts. A plugin is opened once in a process: its device is the nearest to the
+// GPU of the first rank.
+net_proxy *carrier_of(const Gpu *g, const char *card, Why *why) {
+  const char *wanted = getenv("MSCCLC_NET");
+  char engine[sizeof carriers->engine];
+  if (!wanted || !*wanted) wanted = "ucx";
+  const bool limits = !strcmp(wanted, "ucx") && *card;
+  snprintf(engine, sizeof engine, "%s%s%s", wanted, limits ? ":" : "", limits ? card : "");
+  pthread_mutex_lock(&carriers_mu);
+  Carrier *c = carriers;
+  while (c && strcmp(c->engine, engine)) c = c->next;
+  if (!c) c = open_carrier(engine, g);
+  pthread_mutex_unlock(&carriers_mu);
+  if (!c || !c->proxy) say(why, "%s", c ? c->why : "no memory");
+  return c ? c->proxy : nullptr;
 }
 
 bool node_is_mine(const Team *t, u32 rank) { return t->node[rank] == t->node[t->rank]; }
@@ -146,7 +174,7 @@ bool make_job(Team *t, u32 program, Why *why) {
   memcpy(name, bundle_hash(t->bundle), 32), memcpy(name + 32, &p.number, 4);
   sha256(name, sizeof name, job.hash);
   net_failure f = {};
-  const int code = mscclc_net_job(carrier.proxy, t->rank, &job, memory, lane, lanes, &s.job, &f);
+  const int code = mscclc_net_job(t->net->proxy, t->rank, &job, memory, lane, lanes, &s.job, &f);
   free(rank_of), free(lane);
   return code == 0 || (say(why, "%.400s", f.text), false);
 }
@@ -164,10 +192,11 @@ u32 team_nodes(const Offer *all, u32 ranks, u8 *node) {
 }
 
 // net_make makes what a rank offers others.
-bool net_make(Team *t, Offer *mine, Why *why) {
-  pthread_once(&carrier_once, open_carrier);
-  if (!carrier.proxy) return say(why, "%s", carrier.why), false;
+bool net_make(Team *t, const char *card, Offer *mine, Why *why) {
+  net_proxy *proxy = carrier_of(t->gpu, card, why);
+  if (!proxy) return false;
   if (!(t->net = (Net *)calloc(1, sizeof *t->net))) return say(why, "no memory"), false;
+  t->net->proxy = proxy;
   t->net->own.file = t->net->rest.file = -1;
   for (Pinned &p : t->net->reached) p.file = -1;
   t->net->seat = (NetSeat *)calloc(t->set.row->programs + 1, sizeof *t->net->seat);

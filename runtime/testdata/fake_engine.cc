@@ -49,7 +49,7 @@ bool bundle_serves(Bundle *, u32, const char *, Why *) { return true; }
 u32 team_nodes(const Offer *, u32, u8 *) { return 1; }
 u32 team_links(const Team *) { return 0; }
 bool team_link(Team *, u32, u32, TeamHandle *, Why *) { return false; }
-bool team_connect(Team *, u32, const TeamHandle *, Why *) { return false; }
+bool team_connect(Team *, u32, const TeamHandle *, u64, Why *) { return false; }
 bool team_lost(Team *) { return false; }
 void team_stop(Team *, const char *) {}
 void team_leave(Team *) {}
@@ -78,7 +78,7 @@ Team *team_open(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 
   mine->able = 1, mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
   return t;
 }
-bool team_make(Team *, Offer *) { return true; }
+bool team_make(Team *, const char *, Offer *) { return true; }
 bool team_fits(const Offer *all, u32 ranks, Why *why) {
   for (u32 i = 1; i < ranks; i++)
     if (all[i].settings != all[0].settings) return say(why, "rank %u has other settings", i), false;

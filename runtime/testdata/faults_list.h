@@ -37,6 +37,7 @@
   FAULT(ftruncate, ENOSPC, __real_ftruncate) \
   FAULT(gethostname, ENAMETOOLONG, __real_gethostname) \
   FAULT(getifaddrs, ENOBUFS, __real_getifaddrs) \
+  FAULT(getpeername, ENOBUFS, __real_getpeername) \
   FAULT(getrandom, ENOSYS, __real_getrandom) \
   FAULT(getrlimit, EPERM, __real_getrlimit) \
   FAULT(getsockname, ENOBUFS, __real_getsockname) \

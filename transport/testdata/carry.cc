@@ -232,7 +232,7 @@ static void forget(Process *p) {
 
 static u32 resets;
 static net_handle handles[MOST][MOST];  // of a process, for another
-static u8 handle_bytes[MOST][MOST][64];
+static u8 handle_bytes[MOST][MOST][256];
 
 // Where the seed is odd, process 0 ends by exit(). heard waits for what it tells its peers.
 enum { LAUNCHES = 123 };

@@ -50,15 +50,22 @@ static void quick(int socket) {
   fcntl(socket, F_SETFL, O_NONBLOCK);
 }
 
+// PLUGIN_PATHS has the paths of devices in sysfs, with | between them; "-" is a device without one.
 static int devices(int *count) {
-  const char *none = getenv("PLUGIN_NO_DEVICE");
+  const char *none = getenv("PLUGIN_NO_DEVICE"), *paths = getenv("PLUGIN_PATHS");
   *count = none && *none ? 0 : 1;
+  for (; *count && paths && (paths = strchr(paths, '|')); paths++) ++*count;
   return OK;
 }
-static int properties(int, void *p) {
-  static char name[] = "tcp of the tests";
-  if (VERSION >= 9) *(ncclnet_properties_9 *)p = {name, 0, 1, NCCLNET_HOST, 0, 0, 10000};
-  else *(ncclnet_properties_8 *)p = {name, 0, 1, NCCLNET_HOST, 0, 10000};
+static int properties(int device, void *p) {
+  static char name[] = "tcp of the tests", path[16][256];
+  const char *paths = getenv("PLUGIN_PATHS");
+  for (int i = 0; i < device && paths; i++) paths = strchr(paths, '|') + 1;
+  if (!paths) paths = "-";
+  char *pci = *paths == '-' ? 0 : path[device % 16];
+  if (pci) snprintf(pci, sizeof *path, "%.*s", (int)strcspn(paths, "|"), paths);
+  if (VERSION >= 9) *(ncclnet_properties_9 *)p = {name, pci, 1, NCCLNET_HOST, 0, 0, 10000};
+  else *(ncclnet_properties_8 *)p = {name, pci, 1, NCCLNET_HOST, 0, 10000};
   return OK;
 }
 

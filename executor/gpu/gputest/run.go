@@ -16,7 +16,7 @@ var tests = []struct {
 	name string
 	run  func(*testing.T, Device)
 }{
-	{"Plans", testPlans}, {"Types", testTypes}, {"Numerics", testNumerics}, {"Few", testFew}, {"Unaligned", testUnaligned}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
+	{"PCI", testPCI}, {"Plans", testPlans}, {"Types", testTypes}, {"Numerics", testNumerics}, {"Few", testFew}, {"Unaligned", testUnaligned}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
 	{"Graphs", testGraphs}, {"ManyReplays", testManyReplays}, {"Scratch", testScratch}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 	{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
 	{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
@@ -43,7 +43,7 @@ func Run(t *testing.T, d Device) {
 // ofDrivers are the tests of what drivers differ in: their functions, their processes, and their errors.
 var ofDrivers = []string{"Graphs", "Streams", "Memory", "Processes", "ProcessDies", "Mapped", "ProcessesMapped",
 	"EachCallFails", "Fault", "Timeout", "Trace", "TraceTwo", "Lanes", "LanesMemory", "Port", "PortProcesses", "PortFails", "Room", "Types", "Numerics",
-	"NodesGraphs", "NodesProcesses"}
+	"NodesGraphs", "NodesProcesses", "PCI"}
 
 // smoke reports whether only these tests run, and one in eight of the others.
 func (d Device) smoke() bool { return d.period() > 4 }

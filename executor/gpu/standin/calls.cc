@@ -34,6 +34,9 @@ int do_attribute(int *value, int which, int n) {
     case 75: case 23: *value = MAJOR; return OK;
     case 76: case 61: *value = MINOR; return OK;
     case 16: case 63: *value = SMS; return OK;
+    case 33: case 67: *value = 0xa0 + n; return OK;  // where it is on PCI: bus, device, domain
+    case 34: case 68: *value = 0x1f; return OK;
+    case 50: case 69: *value = 0; return OK;
     case 133: *value = getenv("MSCCLC_STANDIN_MPS") != nullptr; return OK;  // whether MPS shares the GPU
   }
   return INVALID_VALUE;

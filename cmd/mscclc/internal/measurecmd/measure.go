@@ -117,7 +117,7 @@ func (f *Flags) measure(ctx context.Context, x *exchange.Member, job *processes.
 	if err != nil {
 		return nil, devices.Impossible(err)
 	}
-	r, err := measure.Run(ctx, x, node)
+	r, err := measure.Run(ctx, x, node, f.wait)
 	switch {
 	case errors.Is(err, measure.ErrOneProcess) || errors.Is(err, measure.ErrOneNode):
 		return nil, unfit(err)
