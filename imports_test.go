@@ -95,6 +95,7 @@ var mayImport = map[string][]string{
 	"mscclc/lang/arithmetic":                {},
 	"mscclc/lang/syntax":                    {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/cli":        {"*"},
+	"mscclc/cmd/mscclc/internal/hostcache":  {"*"},
 	"mscclc/cmd/mscclc/internal/measurecmd": {"*"},
 	"mscclc/cmd/mscclc/internal/picture":    {"*"},
 

@@ -73,6 +73,12 @@ var ports = 20000
 // start starts a job. The hosts are the nodes.
 func start(t *testing.T, n *hosts.Network, perHost int, env []string, args ...string) *job {
 	t.Helper()
+	return startEach(t, n, perHost, func(int) []string { return env }, args...)
+}
+
+// startEach is start where env returns the variables of a process.
+func startEach(t *testing.T, n *hosts.Network, perHost int, env func(process int) []string, args ...string) *job {
+	t.Helper()
 	file, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -84,10 +90,10 @@ func start(t *testing.T, n *hosts.Network, perHost int, env []string, args ...st
 	j := &job{out: make([]output, count)}
 	for i := range count {
 		c := n.Hosts[i/perHost].Command(ctx, file, args...)
-		c.Env = append(append(os.Environ(), "UCX_TLS=tcp,self", "PLUGIN_ADDRESS="+n.Hosts[i/perHost].Address,
+		c.Env = append(append(os.Environ(), "MSCCLC_CACHE=off", "UCX_TLS=tcp,self", "PLUGIN_ADDRESS="+n.Hosts[i/perHost].Address,
 			fmt.Sprintf("MSCCLC_NODE=host%d", i/perHost),
 			fmt.Sprintf("MSCCLC_HUB=%s:%d", n.Hosts[0].Address, ports), fmt.Sprintf("MSCCLC_INDEX=%d", i),
-			fmt.Sprintf("MSCCLC_SIZE=%d", count)), env...)
+			fmt.Sprintf("MSCCLC_SIZE=%d", count)), env(i)...)
 		c.Stdout, c.Stderr = &j.out[i], &j.out[i]
 		if err := c.Start(); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,9 @@ package measurecmd
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +14,8 @@ import (
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/hostcache"
+	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -24,18 +28,20 @@ import (
 type base struct {
 	name, text string
 	device     []byte // its file of costs
+	gpu        string // the name of the GPUs at hand, or cpu
 }
 
 // base finds the machine that is like those at hand: with GPUs of this kind, and as many as there are.
 func (f *Flags) base() (*base, error) {
-	kind := "cpu"
+	gpu := "cpu"
 	if open := devices.GPUs[f.device]; open != nil {
 		list, err := open().GPUs()
 		if err != nil {
 			return nil, devices.Impossible(err)
 		}
-		kind = strings.ToLower(list[0].Name())
+		gpu = list[0].Name()
 	}
+	kind := strings.ToLower(gpu)
 	for _, fallback := range []bool{false, true} {
 		for _, name := range topology.Names() {
 			t, err := topology.Open(name + ":nodes=2,gpus=3")
@@ -47,7 +53,7 @@ func (f *Flags) base() (*base, error) {
 				return nil, err
 			}
 			costs, err := simulate.SourceOf(t.Device)
-			return &base{name, text, costs}, err
+			return &base{name, text, costs, gpu}, err
 		}
 	}
 	return nil, cli.Usagef("no machine that mscclc knows has %q", kind)
@@ -90,6 +96,20 @@ func (b *base) topology(r *measure.Result) func(io.Writer) error {
 			number(r.One), number(r.All), b.name, text)
 		return err
 	}
+}
+
+// keep keeps both for later jobs on these hosts, in process 0. All processes call it.
+func (b *base) keep(ctx context.Context, a *cli.App, x *exchange.Member, node []int, r *measure.Result) error {
+	found, err := hostcache.Open(ctx, a, x, node, b.gpu)
+	if err != nil {
+		return devices.Impossible(err)
+	}
+	var topology, costs bytes.Buffer
+	if err := errors.Join(b.topology(r)(&topology), b.costs(r)(&costs)); err != nil {
+		return err
+	}
+	found.Network(topology.Bytes(), costs.Bytes())
+	return nil
 }
 
 // number returns a rounded number as files have it.
