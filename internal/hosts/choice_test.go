@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"mscclc/internal/covering"
 	"mscclc/internal/hosts"
@@ -85,9 +87,31 @@ func (c *choosing) choose(bytes string) (program string, micros float64, said st
 	return "allreduce/" + found[2], micros, said
 }
 
+// others is how many processors other work may keep busy where times are judged.
+const others = 0.3
+
+// busy returns how many processors are busy while no job runs.
+func busy(t *testing.T) float64 {
+	t.Helper()
+	idle := func() float64 { // of all processors, in seconds
+		text, err := os.ReadFile("/proc/uptime")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seconds, err := strconv.ParseFloat(strings.Fields(string(text))[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seconds
+	}
+	before, begin := idle(), time.Now()
+	time.Sleep(time.Second)
+	return float64(runtime.NumCPU()) - (idle()-before)/time.Since(begin).Seconds()
+}
+
 // TestChoice tunes AllReduce on two hosts over TCP. The same hosts then choose what was found, also process 1, which has
 // no cache. Where limits are exact, what is chosen takes at most 1.3 times as long as the best of the searches. It is
-// measured once more before the test fails.
+// measured once more before the test fails, and is not judged beside other work.
 func TestChoice(t *testing.T) {
 	hasUCX(t)
 	c := &choosing{t, hosts.New(t, 2), t.TempDir()}
@@ -102,10 +126,15 @@ func TestChoice(t *testing.T) {
 			t.Errorf("%s: %s is chosen, and %s was found: %s", bytes, chosen, best, said)
 		}
 		if covering.Exact() && took > far*least {
+			before := busy(t)
 			_, again := c.tune(bytes)
 			_, took, _ = c.choose(bytes)
 			least = min(least, again)
-			if took > far*least {
+			switch after := busy(t); {
+			case took <= far*least:
+			case max(before, after) > others:
+				t.Logf("%s: not judged: other work keeps %.2f processors busy", bytes, max(before, after))
+			default:
 				t.Errorf("%s: %s takes %.0f us, and the best %.0f us", bytes, chosen, took, least)
 			}
 		}
