@@ -50,7 +50,8 @@ func (h *Here) Measure(e Entry, r Rule, bytes int64) {
 	if i >= 0 {
 		e = h.Tuned.Entries[i]
 	}
-	at, same := slices.BinarySearchFunc(e.Rules, bytes, func(o Rule, bytes int64) int { return cmp.Compare(o.UpTo, bytes) })
+	bySize := func(o Rule, bytes int64) int { return cmp.Compare(o.UpTo, bytes) }
+	at, same := slices.BinarySearchFunc(e.Rules, bytes, bySize)
 	rules := slices.Clone(e.Rules)
 	if same {
 		rules[at] = r

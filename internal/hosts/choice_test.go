@@ -109,9 +109,9 @@ func busy(t *testing.T) float64 {
 	return float64(runtime.NumCPU()) - (idle()-before)/time.Since(begin).Seconds()
 }
 
-// TestChoice tunes AllReduce on two hosts over TCP. The same hosts then choose what was found, also process 1, which has
-// no cache. Where limits are exact, what is chosen takes at most 1.3 times as long as the best of the searches. It is
-// measured once more before the test fails, and is not judged beside other work.
+// TestChoice tunes AllReduce on two hosts over TCP. The same hosts then choose what was found, also process 1, which
+// has no cache. Where limits are exact, what is chosen takes at most 1.3 times as long as the best of the searches. It
+// is measured once more before the test fails, and is not judged beside other work.
 func TestChoice(t *testing.T) {
 	hasUCX(t)
 	c := &choosing{t, hosts.New(t, 2), t.TempDir()}
@@ -138,7 +138,7 @@ func TestChoice(t *testing.T) {
 				t.Errorf("%s: %s takes %.0f us, and the best %.0f us", bytes, chosen, took, least)
 			}
 		}
-		t.Logf("%s: simulation chose %s, %.0f us; the best that was found is %s, %.0f us; chosen then: %s, %.0f us",
+		t.Logf("%s: simulation chose %s, %.0f us; --tune found %s, %.0f us; chosen then: %s, %.0f us",
 			bytes, simulated, before, best, least, chosen, took)
 		if err := os.RemoveAll(filepath.Join(c.cache, "hosts")); err != nil { // 64K is not chosen by 1K
 			t.Fatal(err)

@@ -47,8 +47,8 @@ func (d *document) encode() ([]byte, error) {
 	return text, nil
 }
 
-// decode reads a file. The error says why it does not count: what is wrong with it, or that it is of another build or of
-// other nodes.
+// decode reads a file. The error says why it does not count: what is wrong with it, or that it is of another build or
+// of other nodes.
 func decode(text []byte, build string, nodes []string) (*document, error) {
 	line, body, found := bytes.Cut(text, []byte("\n"))
 	if !found || string(line) != fmt.Sprintf("%s%x", head, sha256.Sum256(body)) {

@@ -120,8 +120,8 @@ func (s *Store) Network(topology, costs []byte) {
 	})
 }
 
-// write changes the file, in process 0. Another job may have changed it since it was read. Where it cannot be written, a
-// note says so, once.
+// write changes the file, in process 0. Another job may have changed it since it was read. Where it cannot be written,
+// a note says so, once.
 func (s *Store) write(change func() error) {
 	if !s.first {
 		return

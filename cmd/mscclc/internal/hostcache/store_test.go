@@ -92,7 +92,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestOdd: a file that is damaged, of another build, of other hosts or open to others does not count, and a note says so.
+// TestOdd: a file that is damaged, of another build, of other hosts or open to others does not count, and a note says
+// so.
 func TestOdd(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("MSCCLC_CACHE", dir)
