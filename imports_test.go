@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"mscclc/files":               {"mscclc/ir/diag"},
 	"mscclc/ir":                  {"mscclc/ir/diag"},
 	"mscclc/internal/strictjson": {"mscclc/files", "mscclc/ir/diag"},
+	"mscclc/internal/usercache":  {},
 	"mscclc/internal/covering":   {}, // what tests try
 	"mscclc/internal/hosts":      {}, // hosts for tests
 	"mscclc/ir/form":             {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/text"},
@@ -55,7 +56,7 @@ var mayImport = map[string][]string{
 	"mscclc/bundle/internal/limitsgen":      {"mscclc/bundle/limits"},
 	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
 	"mscclc/executor/exchange":              {},
-	"mscclc/executor/proof":                 {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify"},
+	"mscclc/executor/proof":                 {"mscclc/internal/usercache", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify"},
 	"mscclc/executor":                       {"mscclc/bundle/limits", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/executor/replay":                {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
 	"mscclc/executor/cpu":                   {"mscclc/executor", "mscclc/executor/abi", "mscclc/kernels"},
@@ -94,6 +95,7 @@ var mayImport = map[string][]string{
 	"mscclc/lang/arithmetic":                {},
 	"mscclc/lang/syntax":                    {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/cli":        {"*"},
+	"mscclc/cmd/mscclc/internal/hostcache":  {"*"},
 	"mscclc/cmd/mscclc/internal/measurecmd": {"*"},
 	"mscclc/cmd/mscclc/internal/picture":    {"*"},
 

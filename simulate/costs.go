@@ -18,7 +18,8 @@ type Costs struct {
 	// Unmeasured is whether nobody measured the costs of steps, launches and signals, which are then estimates.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 
-	Memory float64 `json:"memory_bytes_us"` // what a GPU reads and writes of its own memory, both counted
+	Memory float64 `json:"memory_bytes_us"`         // what a GPU reads and writes of its own memory, both counted
+	Node   float64 `json:"node_bytes_us,omitempty"` // the same of all ranks of a node, which share it; 0 is no limit
 
 	Network NetworkCosts `json:"network"`
 
@@ -29,9 +30,10 @@ type Costs struct {
 // NetworkCosts are those of the proxies that carry the messages of one-sided programs between nodes: one for each rank,
 // which does one thing after the other.
 type NetworkCosts struct {
-	Message float64 `json:"message_us"`         // for each message, at the sender and again at the receiver
-	NIC     float64 `json:"nic_us,omitempty"`   // that each message occupies the links between nodes for, beside its bytes
-	Bytes   float64 `json:"bytes_us,omitempty"` // what a proxy moves; 0 where the NIC moves all
+	Message float64 `json:"message_us"`          // for each message, at the sender and again at the receiver
+	Signal  float64 `json:"signal_us,omitempty"` // that a signal for other nodes holds its block up, once
+	NIC     float64 `json:"nic_us,omitempty"`    // that each message occupies the links between nodes for, beside its bytes
+	Bytes   float64 `json:"bytes_us,omitempty"`  // what a proxy moves; 0 where the NIC moves all
 }
 
 // OneSidedCosts are those of one-sided programs.

@@ -57,3 +57,22 @@ func TestMessagesOfNodes(t *testing.T) {
 		exact(t, c.name, run(t, lowered(t, c.text), topo, costs, call).Micros, c.want)
 	}
 }
+
+// TestSharedCosts: a signal for another node holds its block up, and one within a node does not. The ranks of a node
+// share its memory.
+func TestSharedCosts(t *testing.T) {
+	topo, call := machine(t, map[string]int{"nodes": 2, "nics": 1}), simulate.Call{Bytes: 100_000, DType: data.F32,
+		Tile: 100_000, Columns: 1}
+	took := func(to int, change func(*simulate.Costs)) float64 {
+		costs := free()
+		change(costs)
+		return run(t, lowered(t, pairs(8, [2]int{0, to})), topo, costs, call).Micros
+	}
+	signals := func(c *simulate.Costs) { c.Network.Signal = 7 }
+	exact(t, "a signal each way", took(4, signals), took(4, func(*simulate.Costs) {})+2*7)
+	exact(t, "a signal within a node", took(1, signals), took(1, func(*simulate.Costs) {}))
+	for _, c := range []struct{ memory, node, is float64 }{{1e6, 400, 100}, {50, 400, 50}, {200, 0, 200}} {
+		exact(t, "memory", took(4, func(s *simulate.Costs) { s.Memory, s.Node = c.memory, c.node }),
+			took(4, func(s *simulate.Costs) { s.Memory = c.is }))
+	}
+}

@@ -1,6 +1,10 @@
 package simulate
 
-import "mscclc/ir"
+import (
+	"slices"
+
+	"mscclc/ir"
+)
 
 // signal raises flags behind all that the block stored, or at once where it is relaxed. Flags of other nodes are raised
 // by messages.
@@ -8,6 +12,9 @@ func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) 
 	at := now
 	if s.Flags&ir.Relaxed == 0 {
 		at = max(at, b.stored) + o.costs.OneSided.Signal
+	}
+	if o.leaves(s) {
+		at += o.costs.Network.Signal
 	}
 	o.post(b, true, at)
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
@@ -17,6 +24,11 @@ func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) 
 		}
 	}
 	return verdict{kind: goesOn, at: at}, true
+}
+
+// leaves reports whether a signal raises flags of other nodes.
+func (o *oneSided) leaves(s *ir.Step) bool {
+	return slices.ContainsFunc(o.ways[s.Dst:s.Dst+int32(s.NDst)], o.net.leaves)
 }
 
 // raise raises a flag at a time.

@@ -103,6 +103,7 @@ func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, err
 			return nil, err
 		}
 	}
+	c = c.of(t.GPUs)
 	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
 	if s.gpu, err = Seats(p, t, call.Nodes); err != nil {
 		return nil, err
@@ -113,6 +114,16 @@ func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, err
 		return s.run(newOneSided)
 	}
 	return s.run(newTwoSided)
+}
+
+// of returns the costs where so many ranks are on a node.
+func (c *Costs) of(ranks int) *Costs {
+	if c.Node == 0 {
+		return c
+	}
+	own := *c
+	own.Memory = min(c.Memory, c.Node/float64(ranks))
+	return &own
 }
 
 // A simulation is one call on one topology.

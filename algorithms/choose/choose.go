@@ -13,9 +13,12 @@ import (
 	"mscclc/topology"
 )
 
-// A Chooser finds the variant for a call: by a table where that has a rule, else by simulation on the Machine of the
-// device. What was simulated once is kept, and only what is chosen is proven. Its methods may be called at once.
+// A Chooser finds the variant for a call: by the first of Given, Here and Table that has a rule, else by simulation on
+// the network of Here, or on the Machine of the device. What was simulated once is kept, and only what is chosen is
+// proven. Its methods may be called at once.
 type Chooser struct {
+	Given  *Table // the user's, or nil
+	Here   *Here  // of the hosts of the call, or nil
 	Table  *Table
 	Device string // as its driver names it, or cpu
 	Own    Shelf  // the user's programs, beside the catalog
@@ -104,11 +107,9 @@ var ErrNotInPlace = errors.New("it is not to be had in place")
 
 // Choose returns the variant for a call of so many bytes, and whether a table said so.
 func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measured bool, err error) {
-	if e := c.Table.Entry(c.Device, call, element); e != nil {
-		if r, ok := e.Rule(bytes); ok {
-			if _, err := c.Program(r.Variant, call); err == nil {
-				return r.Variant, true, nil
-			}
+	for _, r := range c.rules(call, bytes, element) {
+		if _, err := c.Program(r.Variant, call); err == nil {
+			return r.Variant, r.by.Measured(), nil
 		}
 	}
 	ranked, _, err := c.Ranked(call, bytes, element)
@@ -169,7 +170,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	if s := c.selectors[key]; s != nil {
 		return s, nil
 	}
-	t, costs, err := call.machine(c.Device)
+	t, costs, err := c.machine(call)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +191,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 
 // Topology returns what calls like call are simulated on.
 func (c *Chooser) Topology(call Call) (*topology.Topology, error) {
-	t, _, err := call.machine(c.Device)
+	t, _, err := c.machine(call)
 	return t, err
 }
 

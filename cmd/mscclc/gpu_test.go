@@ -35,6 +35,7 @@ func TestScriptsOnGPUs(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("MSCCLC_CACHE", "off")
 			e.Setenv("MSCCLC_LIBCUDA", driver)
 			e.Setenv("DRIVER", driver)
 			e.Setenv("NCCL", nccl)

@@ -29,6 +29,10 @@ func TestScripts(t *testing.T) {
 		Condition: func(name string) (bool, error) {
 			return false, errors.New("no condition " + strconv.Quote(name))
 		},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("MSCCLC_CACHE", "off") // a script that looks at the cache has a folder of its own
+			return nil
+		},
 	})
 }
 

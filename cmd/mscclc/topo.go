@@ -33,7 +33,7 @@ of NVLinks.
 each host. It measures what programs see, by the proxies that carry their messages (MSCCLC_NET): the latency of 8 bytes,
 the time of one of many messages, and the bandwidth of one process and of a whole host. -o and --costs write files for
 --topology and --costs of simulate and select. All else in these files is that of the most similar machine that mscclc
-knows.
+knows. What is measured is kept in the user's cache too: run and bench of a collective on these hosts choose by it.
 
 --bound prints how fast each collective can be on the topology, whatever the algorithm, and the cut: the links that
 limit it. Latencies do not count. It is exact unless the line says "at most". --without says what is down: a class

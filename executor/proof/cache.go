@@ -1,20 +1,15 @@
 package proof
 
 import (
-	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
-	"io/fs"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"mscclc/internal/usercache"
 )
 
 // cachedFrom is the number of steps from which a proof is looked for and kept in
@@ -33,66 +28,31 @@ const (
 // binary, so that another prover's word counts for nothing. Whatever is odd
 // about an entry, it is as if there were none.
 type cache struct {
-	root   *os.Root
+	folder *usercache.Folder
 	prover key
 }
 
 // userCache returns the user's cache, or nil where there is none: where MSCCLC_CACHE is off, and where the folder
 // cannot be made or is open to others.
 var userCache = sync.OnceValue(func() *cache {
-	dir, err := cacheFolder(os.Getenv("MSCCLC_CACHE"))
+	folder, err := usercache.Open("proofs")
 	if err != nil {
 		return nil
 	}
-	c, err := openCache(dir)
+	c, err := openCache(folder)
 	if err != nil {
 		return nil
 	}
 	return c
 })
 
-// cacheFolder says where the cache lies, by the value of MSCCLC_CACHE.
-func cacheFolder(set string) (string, error) {
-	switch set {
-	case "off":
-		return "", fs.ErrNotExist
-	case "":
-		base, err := os.UserCacheDir()
-		if err != nil {
-			return "", err
-		}
-		if info, err := os.Stat(base); err == nil && !owned(info) { // under sudo, say
-			return "", fs.ErrPermission
-		}
-		set = filepath.Join(base, "mscclc")
-	}
-	if !filepath.IsAbs(set) {
-		return "", fmt.Errorf("MSCCLC_CACHE is %q, which is neither an absolute path nor off", set)
-	}
-	return filepath.Join(set, "proofs"), nil
-}
-
-func openCache(dir string) (*cache, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
+func openCache(folder *usercache.Folder) (*cache, error) {
+	prover, err := binaryHash()
 	if err != nil {
+		folder.Close()
 		return nil, err
 	}
-	c := &cache{root: root}
-	info, err := root.Stat(".")
-	if err == nil && (!owned(info) || info.Mode().Perm()&0o077 != 0) {
-		err = fmt.Errorf("%s is another's, or open to others", dir)
-	}
-	if err == nil {
-		c.prover, err = binaryHash()
-	}
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	return c, nil
+	return &cache{folder, prover}, nil
 }
 
 // binaryHash identifies the prover by the bytes of the running binary: a version
@@ -123,21 +83,7 @@ func entry(k key, d Demand) string {
 
 // find looks for the proof k.
 func (c *cache) find(k key) (d Demand, ok bool) {
-	name := hex.EncodeToString(k[:])
-	if info, err := c.root.Lstat(name); err != nil || !info.Mode().IsRegular() { // opening a pipe would wait
-		return d, false
-	}
-	f, err := c.root.Open(name)
-	if err != nil {
-		return d, false
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !owned(info) || info.Mode().Perm()&0o077 != 0 ||
-		info.Size() > maxProofBytes {
-		return d, false
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxProofBytes))
+	text, err := c.folder.Read(usercache.Name(k), maxProofBytes)
 	if err != nil {
 		return d, false
 	}
@@ -146,70 +92,12 @@ func (c *cache) find(k key) (d Demand, ok bool) {
 		d.Chunks < 1 || string(text) != entry(k, d) {
 		return Demand{}, false
 	}
-	now := time.Now()
-	c.root.Chtimes(name, now, now) // prune takes the oldest
+	c.folder.Used(usercache.Name(k))
 	return d, true
 }
 
 // add keeps the proof k. That it cannot is no error.
 func (c *cache) add(k key, d Demand) {
-	c.prune()
-	temp := fmt.Sprintf("tmp-%016x", rand.Uint64())
-	f, err := c.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return
-	}
-	_, err = io.WriteString(f, entry(k, d))
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = c.root.Rename(temp, hex.EncodeToString(k[:]))
-	}
-	if err != nil {
-		c.root.Remove(temp)
-	}
-}
-
-// prune removes the oldest quarter where the cache is full, and what is left
-// of writers that were stopped. It touches no file that is not named as ours.
-func (c *cache) prune() {
-	dir, err := c.root.Open(".")
-	if err != nil {
-		return
-	}
-	defer dir.Close()
-	files, err := dir.ReadDir(16 * maxProofs)
-	if err != nil && err != io.EOF {
-		return
-	}
-	type aged struct {
-		name string
-		at   time.Time
-	}
-	var kept []aged
-	for _, f := range files {
-		info, err := f.Info()
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		switch name := f.Name(); {
-		case strings.HasPrefix(name, "tmp-") && time.Since(info.ModTime()) > time.Hour:
-			c.root.Remove(name)
-		case isKey(name):
-			kept = append(kept, aged{name, info.ModTime()})
-		}
-	}
-	if len(kept) < maxProofs {
-		return
-	}
-	slices.SortFunc(kept, func(a, b aged) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
-	for _, f := range kept[:len(kept)-maxProofs*3/4] {
-		c.root.Remove(f.name)
-	}
-}
-
-func isKey(name string) bool {
-	_, err := hex.DecodeString(name)
-	return err == nil && len(name) == 2*sha256.Size
+	c.folder.Prune(maxProofs)
+	c.folder.Write(usercache.Name(k), []byte(entry(k, d)))
 }

@@ -1,22 +1,26 @@
 package proof
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"mscclc/internal/usercache"
 )
 
 // testCache returns a cache in a folder of its own.
 func testCache(t *testing.T) (*cache, string) {
 	dir := filepath.Join(t.TempDir(), "cache", "proofs")
-	c, err := openCache(dir)
+	folder, err := usercache.OpenAt(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.root.Close() })
+	c, err := openCache(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { folder.Close() })
 	return c, dir
 }
 
@@ -67,57 +71,4 @@ func TestProofCache(t *testing.T) {
 	distrusted("a folder")
 	c.add(k, d) // fails, silently
 	distrusted("a folder")
-}
-
-func TestProofFolder(t *testing.T) {
-	if _, err := cacheFolder("off"); err == nil {
-		t.Error("off is a folder")
-	}
-	if _, err := cacheFolder("relative"); err == nil {
-		t.Error("a relative path is taken")
-	}
-	base := t.TempDir()
-	dir, err := cacheFolder(base)
-	if err != nil || dir != filepath.Join(base, "proofs") {
-		t.Fatalf("%s, %v", dir, err)
-	}
-	os.Mkdir(dir, 0o755)
-	os.Chmod(dir, 0o755)
-	if c, err := openCache(dir); err == nil {
-		c.root.Close()
-		t.Error("a folder that others read is taken")
-	}
-	if _, err := openCache(filepath.Join(os.DevNull, "proofs")); err == nil {
-		t.Error("a folder that cannot be made is taken")
-	}
-}
-
-func TestPrune(t *testing.T) {
-	c, dir := testCache(t)
-	old := time.Now().Add(-48 * time.Hour)
-	for name, at := range map[string]time.Time{"tmp-old": old, "tmp-new": time.Now(), "foreign": old} {
-		os.WriteFile(filepath.Join(dir, name), nil, 0o600)
-		os.Chtimes(filepath.Join(dir, name), at, at)
-	}
-	for i := range maxProofs {
-		name := filepath.Join(dir, fmt.Sprintf("%064x", i))
-		os.WriteFile(name, nil, 0o600)
-		at := old.Add(time.Duration(i) * time.Second)
-		os.Chtimes(name, at, at)
-	}
-	newest := key{0xff}
-	c.add(newest, Demand{Slots: 1, Chunks: 1})
-	files, _ := os.ReadDir(dir)
-	if n := len(files); n != maxProofs*3/4+3 {
-		t.Errorf("%d files are left", n)
-	}
-	for name, want := range map[string]bool{"tmp-old": false, "tmp-new": true, "foreign": true,
-		fmt.Sprintf("%064x", 0): false, fmt.Sprintf("%064x", maxProofs-1): true} {
-		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, ok := c.find(newest); !ok {
-		t.Error("the newest is gone")
-	}
 }

@@ -2,7 +2,7 @@
 //
 // [New] makes a [Prover] of a program; [Prover.Prove] proves what the program's own header says, and [Prover.Cover]
 // what one call asks beyond that. The proofs of large programs are kept in a cache on disk, which MSCCLC_CACHE moves or
-// turns off. The package imports ir and ir/verify.
+// turns off. The package imports ir, ir/verify and internal/usercache.
 package proof
 
 import (

@@ -76,7 +76,7 @@ func start(t *testing.T, n *hosts.Network, perHost int, env []string, args ...st
 	return startEach(t, n, perHost, func(int) []string { return env }, args...)
 }
 
-// startEach starts a job, each of whose processes has variables of its own.
+// startEach is start where env returns the variables of a process.
 func startEach(t *testing.T, n *hosts.Network, perHost int, env func(process int) []string, args ...string) *job {
 	t.Helper()
 	file, err := program()
@@ -90,7 +90,7 @@ func startEach(t *testing.T, n *hosts.Network, perHost int, env func(process int
 	j := &job{out: make([]output, count)}
 	for i := range count {
 		c := n.Hosts[i/perHost].Command(ctx, file, args...)
-		c.Env = append(append(os.Environ(), "UCX_TLS=tcp,self", "PLUGIN_ADDRESS="+n.Hosts[i/perHost].Address,
+		c.Env = append(append(os.Environ(), "MSCCLC_CACHE=off", "UCX_TLS=tcp,self", "PLUGIN_ADDRESS="+n.Hosts[i/perHost].Address,
 			fmt.Sprintf("MSCCLC_NODE=host%d", i/perHost),
 			fmt.Sprintf("MSCCLC_HUB=%s:%d", n.Hosts[0].Address, ports), fmt.Sprintf("MSCCLC_INDEX=%d", i),
 			fmt.Sprintf("MSCCLC_SIZE=%d", count)), env(i)...)

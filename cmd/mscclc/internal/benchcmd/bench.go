@@ -62,10 +62,11 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Measure an algorithm, a program, or a COLLECTIVE: allreduce, allgather, reducescatter, alltoall, broadcast,
 reduce, sendrecv and so on. An algorithm is compiled first.
 
-Of a collective, the catalog's fastest variant is chosen for each size: by --table, by the table that mscclc has for the
-devices, or else by simulation (mscclc simulate) on the machine that has such devices. Unknown devices are simulated as
-H200s behind one switch. The simulation chooses the program of least latency, the time of one call alone. With --by
-interval it chooses by the time that is printed here, of calls one after the other.
+Of a collective, the catalog's fastest variant is chosen for each size: by --table, by what --tune found on these hosts,
+by the table that mscclc has for the devices, or else by simulation (mscclc simulate) on the machine that has such
+devices. Unknown devices are simulated as H200s behind one switch. The simulation chooses the program of least latency,
+the time of one call alone. With --by interval it chooses by the time that is printed here, of calls one after the
+other.
 
 Rows, columns and arguments are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e,
 each -f times the one before or -i bytes above it, out of place and in place. Behind size 0 comes 1. --dtype, --op and
@@ -89,7 +90,9 @@ one that mscclc select --target mscclpp names. N/A means that no plan's chunks d
 other devices, ranks, collectives and placements that are in the file stay. --table FILE then chooses by it. A table
 that was written by hand is refused if a field is wrong or a rule does not fit the call. Entries with "nodes": N are for
 ranks on N nodes: those of the processes, or --nodes N. Processes tune together: the first writes the table, and on
-several nodes each size takes about 30 s (--tune-time).
+several nodes each size takes about 30 s (--tune-time). What is found is also kept in the user's cache, and later runs
+of bench COLLECTIVE and run COLLECTIVE on the same hosts choose by it. MSCCLC_CACHE=FOLDER moves the cache, and
+MSCCLC_CACHE=off turns it off.
 
 --tune --staged measures staged programs, which reach only scratch and packets of other ranks, for a bundle. It takes
 programs that are proven in place and out of place and, for allreduce, whose ranks end with the same bits. Each rank has

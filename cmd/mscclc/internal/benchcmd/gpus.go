@@ -141,7 +141,7 @@ func (w *benchWorld) findNodes(ctx context.Context, gpus executor.GPUs) error {
 	if on, nodes := choose.OnNodes(node); on != "" {
 		w.on, w.nodes = on, nodes
 	}
-	w.node = node
+	w.node, w.process = node, of
 	return nil
 }
 

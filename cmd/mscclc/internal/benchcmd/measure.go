@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/processes"
@@ -44,6 +45,7 @@ func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	}
 	if w.first {
 		w.note(a)
+		w.noteFound(a)
 	}
 	r.Header(lines)
 	bar := a.Progress(len(w.sizes)*len(w.cases())*max(w.cycles, 1), "bench")
@@ -83,6 +85,15 @@ func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 		return cli.ReportedError{Code: cli.ExitInput}
 	}
 	return nil
+}
+
+// noteFound notes which programs were found on these hosts.
+func (w *benchWorld) noteFound(a *cli.App) {
+	for _, inplace := range [2]bool{false, true} {
+		if w.found != nil && w.measures(inplace) && w.trying == nil {
+			choosing.NoteFound(a, w.chooser, w.call(inplace), w.sizes, w.dtype.Size())
+		}
+	}
 }
 
 // writeDocument writes the document of a report to where it is asked for.

@@ -165,8 +165,11 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 			}
 			a.Say("%v %s %s: %.2f us, %v%s", call.Kind, choosing.PlaceName(inplace), cli.SizeText(c.Bytes()), best.Micros, v, note)
 		})
-		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes,
-			i, w.factor)
+		rule := choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}
+		entry.Rules = ruled(entry.Rules, rule, w.sizes, i, w.factor)
+		if w.found != nil {
+			w.found.Tuned(call.Entry(w.site.Name()), rule, c.Bytes())
+		}
 		if err := keep(entry); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/hostcache"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/executor"
@@ -31,7 +32,9 @@ type benchWorld struct {
 	exchange *exchange.Member
 	on       string // choose.Call.On, where ranks are of several nodes
 	node     []int  // the node of each rank, in a job of several processes
+	process  []int  // the node of each process, likewise
 
+	found   *hostcache.Store // what was found on these hosts, or nil where it does not count
 	chooser *choose.Chooser
 	choices map[planKey]*planChoice // of --target mscclpp
 	trying  *choose.Online          // of --online, or nil
@@ -125,8 +128,11 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 	if err := w.openSite(ctx, job, check); err != nil {
 		return nil, err
 	}
-	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), By: p.figure, Own: p.own,
+	w.chooser = &choose.Chooser{Given: p.chosenBy, Table: p.table, Device: w.site.Name(), By: p.figure, Own: p.own,
 		Shared: shared(w.site.Devices())}
+	if err := w.openFound(ctx, a); err != nil {
+		return nil, errors.Join(devices.Impossible(err), w.close())
+	}
 	// the tables that are built in were measured with a GPU for each rank, and their replicas have no room here
 	if w.chooser.Shared {
 		w.chooser.Table = p.chosenBy
@@ -155,6 +161,17 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
+}
+
+// openFound has programs be chosen by what was found on these hosts. It was found without the user's programs.
+func (w *benchWorld) openFound(ctx context.Context, a *cli.App) (err error) {
+	if !w.named || len(w.own) > 0 || w.forRules() || w.plans() {
+		return nil
+	}
+	if w.found, err = hostcache.Open(ctx, a, w.exchange, w.process, w.site.Name()); err == nil {
+		w.chooser.Here = w.found.Here()
+	}
+	return err
 }
 
 // measures reports whether calls in place, or out of place, are to be measured.

@@ -2,7 +2,9 @@ package measurecmd
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +14,8 @@ import (
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/hostcache"
+	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -24,18 +28,20 @@ import (
 type base struct {
 	name, text string
 	device     []byte // its file of costs
+	gpu        string // the name of the GPUs at hand, or cpu
 }
 
 // base finds the machine that is like those at hand: with GPUs of this kind, and as many as there are.
 func (f *Flags) base() (*base, error) {
-	kind := "cpu"
+	gpu := "cpu"
 	if open := devices.GPUs[f.device]; open != nil {
 		list, err := open().GPUs()
 		if err != nil {
 			return nil, devices.Impossible(err)
 		}
-		kind = strings.ToLower(list[0].Name())
+		gpu = list[0].Name()
 	}
+	kind := strings.ToLower(gpu)
 	for _, fallback := range []bool{false, true} {
 		for _, name := range topology.Names() {
 			t, err := topology.Open(name + ":nodes=2,gpus=3")
@@ -47,7 +53,7 @@ func (f *Flags) base() (*base, error) {
 				return nil, err
 			}
 			costs, err := simulate.SourceOf(t.Device)
-			return &base{name, text, costs}, err
+			return &base{name, text, costs, gpu}, err
 		}
 	}
 	return nil, cli.Usagef("no machine that mscclc knows has %q", kind)
@@ -92,6 +98,38 @@ func (b *base) topology(r *measure.Result) func(io.Writer) error {
 	}
 }
 
+// network returns the costs of messages. Ranks that share processors with the proxies have signals that cost them time,
+// and a message then takes as long as the machine says, if that is more: nothing else ran while it was measured.
+func (b *base) network(text json.RawMessage, r *measure.Result) (json.RawMessage, error) {
+	costs := map[string]float64{}
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &costs); err != nil {
+			return nil, err
+		}
+	}
+	message := r.Message
+	if costs["signal_us"] > 0 {
+		message = max(message, costs["message_us"])
+	}
+	costs["message_us"], costs["bytes_us"] = rounded(message), rounded(r.One*1e3)
+	delete(costs, "nic_us")
+	return json.Marshal(costs)
+}
+
+// keep keeps both for later jobs on these hosts, in process 0. All processes call it.
+func (b *base) keep(ctx context.Context, a *cli.App, x *exchange.Member, node []int, r *measure.Result) error {
+	found, err := hostcache.Open(ctx, a, x, node, b.gpu)
+	if err != nil {
+		return devices.Impossible(err)
+	}
+	var topology, costs bytes.Buffer
+	if err := errors.Join(b.topology(r)(&topology), b.costs(r)(&costs)); err != nil {
+		return err
+	}
+	found.Network(topology.Bytes(), costs.Bytes())
+	return nil
+}
+
 // number returns a rounded number as files have it.
 func number(v float64) string { return strconv.FormatFloat(rounded(v), 'f', -1, 64) }
 
@@ -109,8 +147,7 @@ func (b *base) costs(r *measure.Result) func(io.Writer) error {
 		var err1, err2 error
 		doc["source"], err1 = json.Marshal("the network is measured by mscclc topo --measure over " + r.Engine +
 			"; all else: " + source)
-		doc["network"], err2 = json.Marshal(map[string]float64{"message_us": rounded(r.Message),
-			"bytes_us": rounded(r.One * 1e3)})
+		doc["network"], err2 = b.network(doc["network"], r)
 		if err1 != nil || err2 != nil {
 			return fmt.Errorf("%w, %w", err1, err2)
 		}

@@ -42,8 +42,28 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Network.Message != 2.5 || c.Network.Bytes != 1250 || !strings.HasPrefix(c.Source, "the network is measured") ||
-		c.OneSided.Launch == 0 {
+	usual, err := simulate.CostsOf("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Network.Message != usual.Network.Message || c.Network.Signal != usual.Network.Signal || c.Network.Bytes != 1250 ||
+		!strings.HasPrefix(c.Source, "the network is measured") || c.OneSided.Launch == 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestMessage: ranks that share processors with the proxies have messages that take no less than the machine's; ranks
+// on GPUs have what was measured.
+func TestMessage(t *testing.T) {
+	for _, c := range []struct{ network, want string }{
+		{`{"message_us": 12, "signal_us": 20}`, `{"bytes_us":1000,"message_us":12,"signal_us":20}`},
+		{`{"message_us": 2, "signal_us": 20}`, `{"bytes_us":1000,"message_us":3,"signal_us":20}`},
+		{`{"message_us": 12, "nic_us": 1}`, `{"bytes_us":1000,"message_us":3}`},
+		{``, `{"bytes_us":1000,"message_us":3}`},
+	} {
+		got, err := new(base).network([]byte(c.network), &measure.Result{Message: 3, One: 1})
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, %v", c.network, got, err)
+		}
 	}
 }

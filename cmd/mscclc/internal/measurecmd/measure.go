@@ -101,8 +101,15 @@ func (f *Flags) runIn(ctx context.Context, a *cli.App, cmd *cobra.Command, base 
 	if err := processes.Same(ctx, x, processes.Arguments(nil, cmd.Flags())); err != nil {
 		return err
 	}
-	r, err := f.measure(ctx, x, job)
+	node, err := executor.NodesOf(ctx, x, job.GPUs(f.device))
 	if err != nil {
+		return devices.Impossible(err)
+	}
+	r, err := f.measure(ctx, x, node)
+	if err != nil {
+		return err
+	}
+	if err := base.keep(ctx, a, x, node, r); err != nil {
 		return err
 	}
 	if x.Index() > 0 {
@@ -112,11 +119,7 @@ func (f *Flags) runIn(ctx context.Context, a *cli.App, cmd *cobra.Command, base 
 }
 
 // measure measures in all processes.
-func (f *Flags) measure(ctx context.Context, x *exchange.Member, job *processes.Job) (*measure.Result, error) {
-	node, err := executor.NodesOf(ctx, x, job.GPUs(f.device))
-	if err != nil {
-		return nil, devices.Impossible(err)
-	}
+func (f *Flags) measure(ctx context.Context, x *exchange.Member, node []int) (*measure.Result, error) {
 	r, err := measure.Run(ctx, x, node, f.wait)
 	switch {
 	case errors.Is(err, measure.ErrOneProcess) || errors.Is(err, measure.ErrOneNode):

@@ -53,15 +53,15 @@ type stand struct {
 	Arguments []Argument
 }
 
-// build names this build of mscclc: by its version, and by the sources of the kernel.
-func build() string {
+// Build names this build of mscclc: by its version, and by the sources of the kernel.
+func Build() string {
 	hash := kernels.Hash()
 	return fmt.Sprintf("%s, kernel %x", cli.Version(), hash[:4])
 }
 
 // Same returns an error in all processes if they are not of one build of mscclc, or do not have the same arguments.
 func Same(ctx context.Context, x *exchange.Member, arguments []Argument) error {
-	stands, err := exchange.Agree(ctx, x, stand{build(), arguments}, nil)
+	stands, err := exchange.Agree(ctx, x, stand{Build(), arguments}, nil)
 	if err != nil {
 		return devices.Impossible(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/hostcache"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -121,7 +122,7 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 	if err != nil {
 		return nil, err
 	}
-	c.chooser = &choose.Chooser{Table: table, Device: f.device, Own: shelf}
+	c.chooser = &choose.Chooser{Given: own, Table: table, Device: f.device, Own: shelf}
 	if open := devices.GPUs[f.device]; open != nil {
 		if gpus, err := open().GPUs(); err == nil && len(gpus) > 0 {
 			c.chooser.Device = gpus[0].Name()
@@ -145,12 +146,22 @@ func defaultRanks() int {
 	return job.Size
 }
 
-// place has programs be chosen for the nodes that ranks are on, and says what --table has nothing for.
-func (c *chosen) place(sizes []int64) error {
+// place has programs be chosen for the nodes that ranks are on, by what was found on these hosts, and says what --table
+// has nothing for.
+func (c *chosen) place(ctx context.Context, sizes []int64) error {
 	if c.chooser == nil {
 		return nil
 	}
 	c.call.On, c.call.Nodes = choose.OnNodes(c.flags.team.on(c.call.Ranks))
+	if len(c.chooser.Own) == 0 { // what was found was found without the user's programs
+		x, node := c.flags.team.processes()
+		found, err := hostcache.Open(ctx, c.app, x, node, c.chooser.Device)
+		if err != nil {
+			return devices.Impossible(err)
+		}
+		c.chooser.Here = found.Here()
+		choosing.NoteFound(c.app, c.chooser, c.call, sizes, c.dtype.Size())
+	}
 	if c.own == nil {
 		return nil
 	}

@@ -47,7 +47,7 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 		return err
 	}
 	defer chosen.close()
-	if err := chosen.place(plan.sizes); err != nil {
+	if err := chosen.place(ctx, plan.sizes); err != nil {
 		return err
 	}
 	if err := leaveOut(ctx, a, plan, chosen); err != nil {

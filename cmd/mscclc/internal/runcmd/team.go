@@ -66,6 +66,14 @@ func (t *team) on(ranks int) []int {
 	return node
 }
 
+// processes returns the exchange, and the node of each process; nothing where there is no team.
+func (t *team) processes() (*exchange.Member, []int) {
+	if t == nil {
+		return nil, nil
+	}
+	return t.x, t.node
+}
+
 // traceFile returns the file for a trace of this process: FILE.json, or FILE.N.json where there are several, from 0 on.
 func (t *team) traceFile(file string) string {
 	if t == nil || t.x.Size() == 1 {
