@@ -77,10 +77,10 @@ bool team_fits(const Offer *all, u32 ranks, Why *why);
 bool team_join(Team *t, const Offer *all, Why *why);
 
 // A team of several nodes has links to ranks of other nodes, one for each program. After team_join, team_link gives the
-// handle of a link for a rank, or none, in the team's memory, and team_connect, which gives up after limit_ns, has those
-// that all ranks made for this one, by rank. All ranks connect all links, in order. team_lost says whether the network
-// has failed since, unless the team leaves it. team_stop has the ranks of other nodes hear that this one has failed,
-// with a cause. team_leave says goodbye to them, when no launch of the team runs any more.
+// handle of a link for a rank, or none, in the team's memory. team_connect has those that all ranks made for this one,
+// by rank, and gives up after limit_ns. All ranks connect all links, in order. team_lost says whether the network has
+// failed since, unless the team leaves it. team_stop has the ranks of other nodes hear that this one has failed, with a
+// cause. team_leave says goodbye to them, when no launch of the team runs any more.
 struct TeamHandle {
   u8 *at;
   u32 bytes;
