@@ -2,6 +2,8 @@
 // them.
 #include "pci.h"
 
+#include "system.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,11 +42,8 @@ static bool kind_of(const char *device, char (&to)[64]) {
   for (const char *name : names) {
     char file[ROOM];
     snprintf(file, sizeof file, "%s/bus/pci/devices/%.32s/%s", pci_sysfs, device, name);
-    FILE *f = fopen(file, "re");
     const size_t at = strlen(to);
-    const bool read = f && fgets(to + at, (int)(sizeof to - at), f);
-    if (f) fclose(f);
-    if (!read) return false;
+    if (sys_text(file, to + at, sizeof to - at) <= 0) return false;
   }
   return true;
 }

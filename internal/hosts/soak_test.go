@@ -24,6 +24,7 @@ var dtypes = []string{"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "i6
 
 // TestSoak runs programs of several nodes again and again while hosts and processes fail at random, at most three times
 // a job. Results are right, or all processes end with an error, soon. No process is left, and no file in shared memory.
+// From two minutes on the hosts are odd, too (soak_odd_test.go).
 func TestSoak(t *testing.T) {
 	hasUCX(t)
 	limit := 20 * time.Second
@@ -36,15 +37,19 @@ func TestSoak(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	engines := []string{"UCX_TLS=tcp,self", "UCX_TLS=posix,self", "MSCCLC_NET=ncclnet:" + plugin(t)}
-	s := soak{n: hosts.New(t, 2), random: rand.New(rand.NewPCG(seed, 2))}
+	s := soak{n: hosts.New(t, 2), random: rand.New(rand.NewPCG(seed, 2)), odd: limit >= 2*time.Minute}
+	if s.odd {
+		makeOdd(t, s.n)
+	}
 	before := inSharedMemory()
 	for begin := time.Now(); time.Since(begin) < limit && !t.Failed(); {
-		s.job(t, engines[s.random.IntN(len(engines))])
+		s.round(t, engines[s.random.IntN(len(engines))])
 	}
 	if left := inSharedMemory(); len(left) > len(before) {
 		t.Errorf("left in shared memory: %v", left)
 	}
-	t.Logf("%d runs without a fault and %d with faults were right, and %d ended with an error", s.calm, s.right, s.failed)
+	t.Logf("%d runs without a fault and %d with faults were right, and %d ended with an error: %v", s.calm, s.right, s.failed,
+		s.faults)
 }
 
 // inSharedMemory are files that UCX makes for processes of this machine.
@@ -57,7 +62,17 @@ func inSharedMemory() []string {
 type soak struct {
 	n                   *hosts.Network
 	random              *rand.Rand
-	calm, right, failed int // jobs
+	odd                 bool
+	calm, right, failed int            // jobs
+	faults              map[string]int // by kind
+}
+
+// A trial is a job of a soak, and what was done to it.
+type trial struct {
+	*job
+	port              int // where it meets
+	args, env, faults []string
+	mild              bool // nothing was done that may be an error
 }
 
 // command returns what a job runs.
@@ -72,62 +87,111 @@ func (s *soak) command() []string {
 	return append(args, "--sided", "one", "--nodes", "2", "--lanes", pick("1", "3"))
 }
 
-// job runs one.
-func (s *soak) job(t *testing.T, engine string) {
+// begin starts a job.
+func (s *soak) begin(t *testing.T, engine string) *trial {
 	t.Helper()
-	args := s.command()
-	j := start(t, s.n, 2, []string{engine, briefly, fmt.Sprint("MSCCLC_NET_THREADS=", s.random.IntN(3))}, args...)
-	var faults []string
-	mild := true // so far nothing was done that may be an error
+	r := &trial{args: s.command(), mild: true,
+		env: []string{engine, briefly, fmt.Sprint("MSCCLC_NET_THREADS=", s.random.IntN(3))}}
+	if s.odd {
+		r.env = append(r.env, s.oddPlace()...)
+	}
+	r.job = start(t, s.n, 2, r.env, r.args...)
+	r.port = ports
+	return r
+}
+
+// round runs a job, or two at once.
+func (s *soak) round(t *testing.T, engine string) {
+	t.Helper()
+	trials := []*trial{s.begin(t, engine)}
+	if s.odd && s.random.IntN(4) == 0 {
+		trials = append(trials, s.begin(t, engine))
+		s.count("two jobs at once")
+	}
 	for range s.random.IntN(4) {
 		time.Sleep(time.Duration(100+s.random.IntN(700)) * time.Millisecond)
-		what, harmless := s.fault(t, j)
-		faults, mild = append(faults, what), mild && harmless
+		s.fault(t, trials)
 	}
-	codes := j.within(t, time.Minute)
-	said := ""
-	for i := range j.out {
-		said += fmt.Sprintf("process %d: %s\n", i, j.out[i].String())
-	}
-	right := codes[0] == 0 && strings.Contains(j.out[0].String(), " 0 wrong")
-	if codes[0] == 0 && !right || !right && mild || regexp.MustCompile(`wrong-result| [1-9]\d* wrong`).MatchString(said) {
-		t.Errorf("%s %v, faults %v: %v: %s", engine, args, faults, codes, said)
+	for _, r := range trials {
+		s.judge(t, r)
 	}
 	file, _ := program()
 	if left := running(file); len(left) > 0 {
-		t.Errorf("%v, faults %v: processes %v are left", args, faults, left)
+		t.Errorf("%v, faults %v: processes %v are left", trials[0].args, trials[0].faults, left)
+	}
+}
+
+// judge waits for a job, and says whether it ended as it may.
+func (s *soak) judge(t *testing.T, r *trial) {
+	t.Helper()
+	codes := r.within(t, time.Minute)
+	said := ""
+	for i := range r.out {
+		said += fmt.Sprintf("process %d: %s\n", i, r.out[i].String())
+	}
+	right := codes[0] == 0 && strings.Contains(r.out[0].String(), " 0 wrong")
+	if codes[0] == 0 && !right || !right && r.mild || regexp.MustCompile(`wrong-result| [1-9]\d* wrong`).MatchString(said) {
+		t.Errorf("%v %v, faults %v: %v: %s", r.env, r.args, r.faults, codes, said)
 	}
 	switch {
 	case !right:
 		s.failed++
-	case len(faults) > 0:
+	case len(r.faults) > 0:
 		s.right++
 	default:
 		s.calm++
 	}
 }
 
-// fault has a process or a link of a job fail. It says what it did, and whether the job must be right nevertheless.
-func (s *soak) fault(t *testing.T, j *job) (what string, harmless bool) {
+func (s *soak) count(fault string) {
+	if s.faults == nil {
+		s.faults = map[string]int{}
+	}
+	s.faults[fault]++
+}
+
+// suffers notes a fault of a job, and whether the job must be right nevertheless.
+func (s *soak) suffers(r *trial, harmless bool, kind, about string) {
+	s.count(kind)
+	r.faults, r.mild = append(r.faults, kind+about), r.mild && harmless
+}
+
+// fault has a process of one of the jobs fail, or a link of all.
+func (s *soak) fault(t *testing.T, trials []*trial) {
 	t.Helper()
-	who := s.random.IntN(len(j.processes))
-	switch s.random.IntN(4) {
+	r := trials[s.random.IntN(len(trials))]
+	who := s.random.IntN(len(r.processes))
+	kinds := 4
+	if s.odd {
+		kinds = 6
+	}
+	switch s.random.IntN(kinds) {
 	case 0:
-		j.processes[who].Process.Kill()
-		return fmt.Sprint("kill ", who), false
+		r.processes[who].Process.Kill()
+		s.suffers(r, false, "kill", fmt.Sprint(" ", who))
 	case 1, 2:
 		took := time.Duration(s.random.IntN(1500)) * time.Millisecond
-		j.processes[who].Process.Signal(syscall.SIGSTOP)
+		r.processes[who].Process.Signal(syscall.SIGSTOP)
 		time.Sleep(took)
-		j.processes[who].Process.Signal(syscall.SIGCONT)
-		return fmt.Sprintf("stop %d for %v", who, took), true
+		r.processes[who].Process.Signal(syscall.SIGCONT)
+		s.suffers(r, true, "stop", fmt.Sprintf(" %d for %v", who, took))
+	case 3:
+		took := time.Duration(s.random.IntN(1000)) * time.Millisecond
+		if s.odd {
+			took *= 10 // as long as outages last
+		}
+		host := s.random.IntN(len(s.n.Hosts))
+		s.n.Hosts[host].Cut(t)
+		time.Sleep(took)
+		s.n.Hosts[host].Mend(t)
+		for _, r := range trials {
+			s.suffers(r, false, "outage", fmt.Sprintf(" of %d for %v", host, took))
+		}
+	case 4:
+		s.strange(t, r)
+	case 5:
+		s.starve(t, r, who)
 	}
-	took := time.Duration(s.random.IntN(1000)) * time.Millisecond
-	host := s.random.IntN(len(s.n.Hosts))
-	s.n.Hosts[host].Cut(t)
-	time.Sleep(took)
-	s.n.Hosts[host].Mend(t)
-	return fmt.Sprintf("cut %d for %v", host, took), false
 }
 
 // running returns the processes of this machine that run a program.
