@@ -21,8 +21,8 @@ import (
 
 // TestAggregateTakesNoLonger simulates every program with and without aggregate, for the sizes that its file declares
 // and for small ones, and two of testdata: one whose segments follow each other from rank to rank, and one of direct
-// messages. Merging must not make any of them longer; on the CPU, whose ranks share the memory's rate, by no more than a
-// tenth. It must make some calls shorter, or the pass has no use.
+// messages. Merging must not make any of them longer; on the CPU, whose ranks share the memory's rate, by no more than
+// a tenth. It must make some calls shorter, or the pass has no use.
 func TestAggregateTakesNoLonger(t *testing.T) {
 	all := programs(t)
 	for name, params := range map[string][]string{"segments": {"nodes", "gpus"}, "pieces": {"ranks"}} {
