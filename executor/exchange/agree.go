@@ -38,6 +38,14 @@ type word[T any] struct {
 	Says   T
 }
 
+// failing is the word of a process that has failed, whatever the others say.
+func failing(err error) []byte {
+	var heard *Failure
+	w := word[*int]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd), Heard: errors.As(err, &heard)}
+	blob, _ := json.Marshal(&w) // of a text
+	return blob
+}
+
 // oneLine returns the text of an error, which may be several that are joined.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
@@ -75,11 +83,8 @@ func agree[T any](ctx context.Context, x *Member, says []T, err error) ([]T, err
 	var lost error
 	switch {
 	case err != nil:
-		var heard *Failure
-		failed := word[*T]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd), Heard: errors.As(err, &heard)}
-		blob, _ := json.Marshal(&failed) // of a text
 		x.worry()
-		all, lost = x.AllGather(ctx, blob)
+		all, lost = x.AllGather(ctx, failing(err))
 	case len(blobs) == 1:
 		all, lost = x.AllGather(ctx, blobs[0])
 	default:

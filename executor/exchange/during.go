@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"encoding/json"
-	"errors"
 )
 
 // This file is how all processes hear at once that one has failed in what they do between two agreements. Without it
@@ -49,8 +48,7 @@ func During(ctx context.Context, x *Member, do func(context.Context) error) erro
 		x.failed.Store(by)
 		return by
 	}
-	blob, _ := json.Marshal(&word[*int]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd)}) // of a text
-	x.Post(duringTopic|number, string(blob))
+	x.Post(duringTopic|number, string(failing(err)))
 	return err
 }
 
