@@ -25,15 +25,16 @@ import (
 // A chosen is what run runs at each size: the one program of a file, or of a
 // collective that is named, the catalog's variant for the size.
 type chosen struct {
-	app     *cli.App
-	arg     string
-	flags   *runFlags
-	dtype   data.DType
-	chooser *choose.Chooser // nil for a file
-	own     *choose.Table   // --table's, or nil
-	call    choose.Call
-	loaded  map[string]*loadedProgram // by what was loaded
-	limit   *choosing.Bound           // of the collective, once it is known
+	app      *cli.App
+	arg      string
+	flags    *runFlags
+	dtype    data.DType
+	chooser  *choose.Chooser // nil for a file
+	own      *choose.Table   // --table's, or nil
+	call     choose.Call
+	loaded   map[string]*loadedProgram // by what was loaded
+	variants map[int64]choose.Variant  // by size: what was chosen, which a job agrees on once
+	limit    *choosing.Bound           // of the collective, once it is known
 }
 
 // beside returns how a run of a collective stands beside the bound of the machine that its device is of; nothing of a
@@ -67,7 +68,8 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 	if err := a.Claims(cli.Named{"--trace": f.trace}, arg, f.table); err != nil {
 		return nil, err
 	}
-	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{}}
+	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{},
+		variants: map[int64]choose.Variant{}}
 	if cli.Exists(arg) || !choose.IsCollective(arg) {
 		if len(files) > 0 {
 			return nil, choosing.FilesBeside("run", arg)
@@ -198,6 +200,19 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 	return nil
 }
 
+// choose gives the variant for calls of so many bytes.
+func (c *chosen) choose(ctx context.Context, bytes int64) (choose.Variant, error) {
+	if v, known := c.variants[bytes]; known {
+		return v, nil
+	}
+	v, err := choosing.Together(ctx, c.flags.team.exchange(), c.chooser, c.call, bytes, c.dtype.Size())
+	if err != nil {
+		return v, err
+	}
+	c.variants[bytes] = v.Plain() // the executor has its own width
+	return c.variants[bytes], nil
+}
+
 // of gives what runs calls of so many bytes.
 func (c *chosen) of(ctx context.Context, bytes int64) (*loadedProgram, error) {
 	flags, key := *c.flags, c.arg
@@ -205,11 +220,9 @@ func (c *chosen) of(ctx context.Context, bytes int64) (*loadedProgram, error) {
 	var variant choose.Variant
 	if c.chooser != nil {
 		var err error
-		variant, err = choosing.Together(ctx, c.flags.team.exchange(), c.chooser, c.call, bytes, c.dtype.Size())
-		if err != nil {
+		if variant, err = c.choose(ctx, bytes); err != nil {
 			return nil, err
 		}
-		variant = variant.Plain() // the executor has its own width
 		key = variant.String()
 	}
 	sized := fmt.Sprint(key, " ", bytes)
