@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"mscclc/cmd/mscclc/internal/cli"
@@ -67,7 +68,7 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 			defer wg.Done()
 			var exit *exec.ExitError
 			if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-				errs[i] = err
+				errs[i] = unstarted(err)
 				cancel() // it never started: the others would wait for it
 			}
 			ends[i] = end{cmd.ProcessState, late.Load()}
@@ -88,6 +89,16 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 		}
 	}
 	return ended(ends)
+}
+
+// unstarted returns why a process was not started. os.StartProcess moves the files of a child above all that it gets,
+// and Linux refuses a number above the limit as EBADF, where it refuses a new file as EMFILE (dup(2)).
+func unstarted(err error) error {
+	var fork *os.PathError
+	if errors.As(err, &fork) && fork.Err == syscall.EBADF {
+		return &os.PathError{Op: fork.Op, Path: fork.Path, Err: syscall.EMFILE}
+	}
+	return err
 }
 
 // An end is how a process ended, and whether it had its grace before.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 
 	"mscclc/cmd/mscclc/internal/cli"
@@ -17,6 +19,19 @@ func TestStartCancelled(t *testing.T) {
 	var out bytes.Buffer
 	if err := Start(ctx, cli.NewApp(nil, nil, &out, &out, nil), 3); !errors.Is(err, context.Canceled) || out.Len() > 0 {
 		t.Errorf("%v, and the processes said %q", err, out.String())
+	}
+}
+
+// TestUnstarted: a child whose files get numbers above the limit has too many files, whatever Linux calls it.
+func TestUnstarted(t *testing.T) {
+	for _, c := range []struct{ cause, want error }{
+		{syscall.EBADF, syscall.EMFILE},
+		{syscall.EMFILE, syscall.EMFILE},
+		{syscall.ENOENT, syscall.ENOENT},
+	} {
+		if err := unstarted(&os.PathError{Op: "fork/exec", Path: "mscclc", Err: c.cause}); !errors.Is(err, c.want) {
+			t.Errorf("%v gives %v, not %v", c.cause, err, c.want)
+		}
 	}
 }
 
