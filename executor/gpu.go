@@ -204,6 +204,7 @@ type Ready struct {
 	CTAs    int              // those that do something, of Columns by BlockCount; 0 is all
 	Shared  int              // replicas that share some of them: each has a part of the threads; 0 where none do
 	Few     *abi.FewParams   // where its launch is of few packets; nil is the general way
+	Help    abi.Help         // where it is of several nodes: what threads of the host do while they wait
 }
 
 // A Shot is a prepared launch: a kernel launch with all arguments bound.

@@ -23,6 +23,7 @@ type network struct {
 	table            abi.NetTable
 	inboxes, mirrors map[int]uint64 // of ranks of this process, and of other nodes
 	job              *transport.Job // from connect on
+	help             abi.Help       // likewise: what launches on the host do while they wait
 }
 
 // Limits of what the network of a plan takes.
@@ -126,6 +127,7 @@ func (p *Plan) newJob() error {
 		c.RankOf = append(c.RankOf, b.Rank)
 	}
 	memory, lanes := p.netMemory(one)
+	p.net.help.Call, p.net.help.With = carrier.Help()
 	p.net.job, err = carrier.Job(p.x.Index(), c, memory, lanes)
 	return err
 }

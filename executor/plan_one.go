@@ -232,6 +232,9 @@ func (p *onePlan) readied(s *seat, params *abi.OneParams, threads int) *Ready {
 	if p.sharesCTAs() && params.Trace == 0 {
 		r.CTAs, r.Shared = p.ctas(s, int(params.Columns)), p.program().Shared()
 	}
+	if p.net != nil {
+		r.Help = p.net.help
+	}
 	return r
 }
 

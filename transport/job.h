@@ -145,6 +145,8 @@ struct net_proxy {
   sem_t answered;  // the call is done
   int result;
   u64 now;
+  pthread_mutex_t turn;  // held during a round, and by it all that is the proxy's
+  u64 helped;            // when another thread last did a round; read by all threads
   u64 silence;  // ns that a peer may say nothing, by MSCCLC_SILENCE
 };
 

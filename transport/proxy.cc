@@ -13,6 +13,9 @@
 
 static const u64 IDLE_NS = 1 * MS;  // how long the thread sleeps between two looks while it has no job
 
+// Threads help if one did a round during the last HELP. Meanwhile the proxy's own looks every HELPED whether they do.
+static const u64 HELP_NS = 50000, HELPED_NS = 150000;
+
 u64 net_now() { return now_ns(); }
 void net_nap(u64 ns) { sys_nap(ns); }
 int net_word(const int *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
@@ -51,25 +54,57 @@ static void sleep_in(Crowd &crowd, u64 usual) {
   crowd.woke(rest, net_now() - begin);
 }
 
+// answered does what another thread asks.
+static bool answered(net_proxy *p) {
+  if (!net_word(&p->called)) return false;
+  p->result = p->call.run(p, p->call.with);
+  net_set(&p->called, 0);
+  sem_post(&p->answered);
+  return true;
+}
+
+// round is what there is to do at present, of the thread that has its turn.
+static bool round(net_proxy *p) {
+  const u64 now = net_now(), gap = now - p->now;
+  p->now = now;
+  if (gap > PAUSE_NS) rested(p);
+  bool found = false;
+  for (net_job *j = p->jobs; j; j = j->next) found |= job_round(j);
+  return found | (p->jobs && p->table->progress && p->table->progress(p->engine));
+}
+
+// helping says whether other threads do the rounds.
+static bool helping(const net_proxy *p) {
+  return net_now() - __atomic_load_n(&p->helped, __ATOMIC_RELAXED) < HELP_NS;
+}
+
+int mscclc_net_help(net_proxy *p) {
+  if (pthread_mutex_trylock(&p->turn)) {
+    __atomic_store_n(&p->helped, 0, __ATOMIC_RELAXED);  // whoever is at a round does another one: this thread may not
+    return 0;
+  }
+  const bool found = round(p);
+  __atomic_store_n(&p->helped, p->now, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&p->turn);
+  return found;
+}
+
 static void *serve(void *proxy) {
   net_proxy *p = (net_proxy *)proxy;
   const bool room = roomy();
   Crowd crowd;
-  for (u64 last = p->now = net_now(); !net_word(&p->stop);) {
-    bool found = false;
-    if (net_word(&p->called)) {
-      p->result = p->call.run(p, p->call.with);
-      net_set(&p->called, 0);
-      sem_post(&p->answered);
-      found = true;
+  for (u64 last = net_now(); !net_word(&p->stop);) {
+    if (!net_word(&p->called) && helping(p)) {
+      net_nap(HELPED_NS);
+      continue;
     }
-    const u64 now = net_now(), gap = now - p->now;
-    p->now = now;
-    if (gap > PAUSE_NS) rested(p);
-    for (net_job *j = p->jobs; j; j = j->next) found |= job_round(j);
-    found |= p->jobs && p->table->progress && p->table->progress(p->engine);
+    pthread_mutex_lock(&p->turn);
+    const bool found = answered(p) | round(p);
+    const u64 now = p->now;
+    const bool jobs = p->jobs;
+    pthread_mutex_unlock(&p->turn);
     if (found) last = now;
-    else if (const u64 usual = p->jobs ? rest_ns(room, now - last) : IDLE_NS) sleep_in(crowd, usual);
+    else if (const u64 usual = jobs ? rest_ns(room, now - last) : IDLE_NS) sleep_in(crowd, usual);
     else sched_yield();
   }
   return nullptr;
@@ -110,6 +145,8 @@ int mscclc_net_proxy_of(const transport_table *table, const char *spec, net_prox
   net_proxy *p = (net_proxy *)calloc(1, sizeof *p);
   if (!p) return net_say(f, NET_STATE, ~0u, "no memory for a proxy");
   pthread_mutex_init(&p->calls, nullptr);
+  pthread_mutex_init(&p->turn, nullptr);
+  p->now = net_now();
   sem_init(&p->answered, 0, 0);
   if (const int code = start_thread(&p->thread, serve, p)) {
     free(p);
@@ -148,6 +185,7 @@ void mscclc_net_proxy_end(net_proxy *p) {
   net_set(&p->stop, 1);
   pthread_join(p->thread, nullptr);
   pthread_mutex_destroy(&p->calls);
+  pthread_mutex_destroy(&p->turn);
   sem_destroy(&p->answered);
   free(p);
 }

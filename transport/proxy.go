@@ -67,6 +67,12 @@ func (p *Proxy) Properties() (Properties, error) {
 	return Properties{C.GoString(&c.name[0]), c.reaches_cuda != 0, float64(c.gbytes)}, nil
 }
 
+// Help returns what a thread of the host that waits calls, and with what: the addresses of mscclc_net_help and of its
+// argument.
+func (p *Proxy) Help() (call, with uint64) {
+	return uint64(uintptr(C.mscclc_net_help)), uint64(uintptr(unsafe.Pointer(p.c)))
+}
+
 // Silence returns how long a process may say nothing before it is taken for dead: MSCCLC_SILENCE.
 func (p *Proxy) Silence() time.Duration { return time.Duration(C.mscclc_net_silence(p.c)) }
 

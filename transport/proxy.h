@@ -115,6 +115,10 @@ uint64_t mscclc_net_silence(const struct net_proxy *);  // ns that a peer may sa
 void mscclc_net_test_engine(const struct transport_table *);
 int mscclc_net_proxy_of(const struct transport_table *, const char *spec, struct net_proxy **, struct net_failure *);
 
+// mscclc_net_help does a round of the proxy in the thread that calls, unless another thread is at one, and returns
+// whether it found something to do. While threads do so again and again, the proxy's own thread sleeps.
+int mscclc_net_help(struct net_proxy *);
+
 // A job is a prepared program of several nodes, for the ranks of one process. It begins with mscclc_net_job, which
 // copies the tables. mscclc_net_handle gives the handle for another process, by number, which is the job's memory.
 // mscclc_net_connect has the handles of all those processes, in the order of mscclc_net_peers, and returns when all

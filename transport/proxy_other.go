@@ -22,6 +22,9 @@ func (p *Proxy) Close() {}
 // Properties fails.
 func (p *Proxy) Properties() (Properties, error) { return Properties{}, errMissing }
 
+// Help is of builds with cgo.
+func (p *Proxy) Help() (call, with uint64) { return 0, 0 }
+
 // Silence is of builds with cgo.
 func (p *Proxy) Silence() time.Duration { return 0 }
 

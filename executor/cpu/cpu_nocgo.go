@@ -29,7 +29,7 @@ type Runner struct{}
 func NewRunner(int) (*Runner, error) { return nil, errNoCgo }
 
 // One is of builds with cgo.
-func (*Runner) One(*abi.OneParams) error { return errNoCgo }
+func (*Runner) One(*abi.OneParams, abi.Help) error { return errNoCgo }
 
 // Two is of builds with cgo.
 func (*Runner) Two(*abi.Params, *abi.TraceTables) error { return errNoCgo }

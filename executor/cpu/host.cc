@@ -58,6 +58,7 @@ struct Job {
   u32 blocks;
   u64 status;
   const abi_trace *trace;
+  host_help help;
 };
 static void run_two_sided(const Job &job, u32 block) {
   if (job.trace) trace_block(*job.trace, block);
@@ -154,21 +155,39 @@ static void fiber_main() {
   for (;;) host_pause();
 }
 
+// helped has a thread do what there is to do besides (host_help), and says whether there was something.
+static bool helped(const host_help &help) {
+  return help.call && ((int (*)(void *))help.call)((void *)help.with);
+}
+
+static void nap(u64 ns) {
+  const struct timespec ts = {0, (long)ns};
+  nanosleep(&ts, nullptr);
+}
+
 // rest is what a worker does when none of its blocks could go on, and since when that is. At first it lets other
 // threads run. After a while it sleeps, a quarter of the time so far: so that where processes are many more than
 // processors, those that wait leave these to the others.
+//
+// A worker that helps looks for messages of other nodes itself, so it stays awake for longer, unless a yield shows that
+// many others want its processor.
 static const u64 AWAKE = 50000, NAP = 50000, LONGEST_NAP = 2000000;  // in nanoseconds
-static void rest(u64 *since) {
+static const u64 LOOKS = 1000000, CROWDED = 200000;                  // of a worker that helps
+static void rest(u64 *since, const host_help &help) {
+  if (helped(help)) {
+    *since = 0;
+    return;
+  }
   const u64 at = host_now();
   if (!*since) *since = at;
   const u64 waited = at - *since;
-  if (waited < AWAKE) {
+  if (waited < (help.call ? LOOKS : AWAKE)) {
     sched_yield();
+    if (help.call && host_now() - at > CROWDED) nap(NAP);
     return;
   }
   const u64 quarter = waited / 4;
-  const struct timespec nap = {0, (long)(quarter < NAP ? NAP : quarter > LONGEST_NAP ? LONGEST_NAP : quarter)};
-  nanosleep(&nap, nullptr);
+  nap(quarter < NAP ? NAP : quarter > LONGEST_NAP ? LONGEST_NAP : quarter);
 }
 
 // unstick is for a watched launch in which no block has moved for a round. It
@@ -189,9 +208,11 @@ struct Worker {
 };
 enum { MOST_WORKERS = 1024 };
 
+enum { LAST_ROUNDS = 16 };
 static void *work(void *arg) {
   Worker *w = (Worker *)arg;
   const u32 count = w->count;
+  const host_help help = fiber_of(w->stacks, w->first)->job->help;
   fibers = true;
   u64 idle = 0;
   for (u32 live = count; live > 0;) {
@@ -208,8 +229,9 @@ static void *work(void *arg) {
     }
     if (went) idle = 0;
     else if (fiber_of(w->stacks, w->first)->thread.watch) unstick(w->stacks, count);
-    else rest(&idle);
+    else rest(&idle, help);
   }
+  for (u32 i = 0; i < LAST_ROUNDS && helped(help); i++) {}  // with what its blocks have written last
   return nullptr;
 }
 
@@ -294,7 +316,7 @@ static void run_threads(const Job &job, u32 per_block) {
 }
 
 static Job two_sided(const abi_launch *a, const abi_trace *trace) {
-  return Job{a, run_two_sided, a->block_count, a->status, trace};
+  return Job{a, run_two_sided, a->block_count, a->status, trace, {}};
 }
 extern "C" void mscclc_cpu_fibers(const abi_launch *a, const abi_trace *trace, u32 threads, u64 stacks,
                                   host_watch *watch) {
@@ -304,12 +326,13 @@ extern "C" void mscclc_cpu_threads(const abi_launch *a, const abi_trace *trace, 
   run_threads(two_sided(a, trace), per_block);
 }
 
-static Job one_sided(const abi_one_launch *a) {
-  return Job{a, run_one_sided, a->block_count * a->columns, a->status, nullptr};
+static Job one_sided(const abi_one_launch *a, host_help help) {
+  return Job{a, run_one_sided, a->block_count * a->columns, a->status, nullptr, help};
 }
-extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks, host_watch *watch) {
-  run_fibers(one_sided(a), threads, stacks, watch);
+extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks, host_watch *watch,
+                                           host_help help) {
+  run_fibers(one_sided(a, help), threads, stacks, watch);
 }
 extern "C" void mscclc_cpu_threads_onesided(const abi_one_launch *a, u32 per_block) {
-  run_threads(one_sided(a), per_block);
+  run_threads(one_sided(a, {}), per_block);
 }

@@ -32,6 +32,12 @@ struct host_watch {
 };
 #define STALE_CALLER (~(u64)0)
 
+// What a thread does whose blocks all wait: help returns whether it found something to do. It may be 0.
+struct host_help {
+  u64 call;  // int (*)(void *)
+  u64 with;
+};
+
 // mscclc_cpu_fibers runs a launch with each block a fiber, spread over so many
 // threads. stacks has MSCCLC_STACK bytes for each block. watch is 0, or there is
 // one thread, and a launch in which no block can go on ends as STATUS_STUCK. trace says what
@@ -43,7 +49,8 @@ void mscclc_cpu_fibers(const struct abi_launch *a, const struct abi_trace *trace
 void mscclc_cpu_threads(const struct abi_launch *a, const struct abi_trace *trace, u32 per_block);
 
 // The same of a one-sided program: each column of a block is a block.
-void mscclc_cpu_fibers_onesided(const struct abi_one_launch *a, u32 threads, u64 stacks, struct host_watch *watch);
+void mscclc_cpu_fibers_onesided(const struct abi_one_launch *a, u32 threads, u64 stacks, struct host_watch *watch,
+                                struct host_help help);
 void mscclc_cpu_threads_onesided(const struct abi_one_launch *a, u32 per_block);
 
 // mscclc_cpu_cell is where the kernel finds element `at` of a chunk.

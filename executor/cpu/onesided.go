@@ -123,12 +123,14 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 			if c := w.Probe; c != nil {
 				watch.probe = C.u64(p.Address(&in.memory[c.Rank], c.Buf, c.Index, c.Pass))
 			}
-			C.mscclc_cpu_fibers_onesided(launch, 1, C.u64(in.stacks.address), watch)
+			C.mscclc_cpu_fibers_onesided(launch, 1, C.u64(in.stacks.address), watch,
+				C.struct_host_help{})
 			w.FirstSeen = uint64(watch.first_seen)
 		case l.PerBlock > 0:
 			C.mscclc_cpu_threads_onesided(launch, C.u32(l.PerBlock))
 		default:
-			C.mscclc_cpu_fibers_onesided(launch, C.u32(workers(l.Threads, blocks)), C.u64(in.stacks.address), nil)
+			C.mscclc_cpu_fibers_onesided(launch, C.u32(workers(l.Threads, blocks)), C.u64(in.stacks.address), nil,
+				C.struct_host_help{})
 		}
 	})
 	if l.Trace != nil {

@@ -18,17 +18,22 @@ type Runner struct {
 	stacks  region
 }
 
+// help is h as the host takes it.
+func help(h abi.Help) C.struct_host_help {
+	return C.struct_host_help{call: C.u64(h.Call), with: C.u64(h.With)}
+}
+
 // NewRunner returns a runner of so many OS threads. Where that is one, launches run on the caller's.
 func NewRunner(threads int) (*Runner, error) { return &Runner{threads: threads}, nil }
 
-// One runs a launch of a one-sided program, and returns at its end, which its status tells of.
-func (r *Runner) One(p *abi.OneParams) error {
+// One runs a launch of a one-sided program, and returns at its end, which its status tells of. Threads that wait help.
+func (r *Runner) One(p *abi.OneParams, h abi.Help) error {
 	blocks := int(p.BlockCount) * int(p.Columns)
 	if err := r.room(blocks); err != nil || blocks == 0 {
 		return err
 	}
 	C.mscclc_cpu_fibers_onesided((*C.struct_abi_one_launch)(unsafe.Pointer(p)), C.u32(workers(r.threads, blocks)),
-		C.u64(r.stacks.address), nil)
+		C.u64(r.stacks.address), nil, help(h))
 	return nil
 }
 

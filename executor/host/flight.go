@@ -27,7 +27,8 @@ type lane struct {
 	turns   uint64 // that were given out
 	over    uint64 // launches that have ended
 	marked  uint64
-	changed chan struct{} // closed when a launch has ended
+	wanted  uint64        // how many must have ended for the first of those that wait; 0 where nobody waits
+	changed chan struct{} // closed when so many have
 }
 
 // NewFlight begins the launches of a plan.
@@ -55,6 +56,9 @@ func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 	for {
 		l.mu.Lock()
 		over, changed := l.over >= n, l.changed
+		if !over && (l.wanted == 0 || n < l.wanted) {
+			l.wanted = n
+		}
 		l.mu.Unlock()
 		if over {
 			return true
@@ -67,10 +71,15 @@ func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 	}
 }
 
+// end notes that a launch has ended. It wakes nobody who waits for more of them: that would take a thread's time beside
+// each launch of a graph.
 func (l *lane) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.over++
+	if l.over++; l.wanted == 0 || l.over < l.wanted {
+		return
+	}
+	l.wanted = 0
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
@@ -154,7 +163,8 @@ func (g *gpu) Ready(r *executor.Ready) (executor.Shot, error) {
 	} else {
 		p := *r.One
 		blocks = uint64(p.BlockCount) * uint64(p.Columns)
-		s.run = func(r *cpu.Runner) error { return r.One(&p) }
+		help := r.Help
+		s.run = func(r *cpu.Runner) error { return r.One(&p, help) }
 	}
 	if blocks > mostBlocks {
 		return nil, fmt.Errorf("a launch of %d blocks, of up to %d: %w", blocks, mostBlocks, executor.ErrNoDevice)

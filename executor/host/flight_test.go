@@ -67,3 +67,31 @@ func TestReleased(t *testing.T) {
 		t.Errorf("%d launches have run behind Renew, want 1", runs)
 	}
 }
+
+// TestAwait: whoever waits for some launches goes on when they have ended, whoever else waits for more or for fewer.
+func TestAwait(t *testing.T) {
+	l := &lane{changed: make(chan struct{})}
+	const launches = 50
+	over := make(chan uint64)
+	for n := uint64(1); n <= launches; n++ {
+		for range 2 {
+			go func() { l.await(n, nil); over <- n }()
+		}
+	}
+	for n := uint64(1); n <= launches; n++ {
+		l.end()
+		for range 2 {
+			select {
+			case got := <-over:
+				if got != n {
+					t.Fatalf("%d launches have ended, and who waits for %d goes on", n, got)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%d launches have ended, and who waits for them does not go on", n)
+			}
+		}
+	}
+	if l.await(launches+1, time.After(time.Millisecond)) {
+		t.Error("a launch that never began has ended")
+	}
+}
