@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/nccl":                  {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":                       {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/topology/bound":                 {"mscclc/ir", "mscclc/ir/diag", "mscclc/topology"},
-	"mscclc/synthesis":                      {"mscclc/ir", "mscclc/synthesis/certificate", "mscclc/topology", "mscclc/topology/bound"},
+	"mscclc/synthesis":                      {"mscclc/ir", "mscclc/ir/diag", "mscclc/synthesis/certificate", "mscclc/topology", "mscclc/topology/bound"},
 	"mscclc/synthesis/certificate":          {"mscclc/ir", "mscclc/topology"},
 	"mscclc/simulate":                       {"mscclc/executor", "mscclc/executor/data", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/topology", "mscclc/transport"},
 	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},

@@ -11,8 +11,7 @@ import (
 // both packs the trees of an AllReduce. Equal halves of all links, and equally many trees of each rank, are as good as
 // any on most machines, and need no more trees than an AllGather.
 func (s *search) both() error {
-	q := bound.Question{Kind: ir.AllGather}
-	half, err := ask(s.ctx, s.t, q)
+	half, err := ask(s.ctx, s.t, s.r.question(ir.AllGather))
 	if err != nil {
 		return err
 	}

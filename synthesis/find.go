@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 	"mscclc/topology/bound"
@@ -15,6 +16,18 @@ type Request struct {
 	Kind   ir.Kind
 	Root   int // a rank, of rooted kinds
 	Chunks int // trees of each root; 0 is the fewest that reach the bound, up to MostChunks
+
+	GPUs    []int32 // indexed by rank: a GPU of the topology; nil is all, in their order
+	NoRelay bool    // GPUs that are no ranks do not forward
+}
+
+// question returns the question of a collective's bound on the GPUs of a request.
+func (r *Request) question(kind ir.Kind) bound.Question {
+	q := bound.Question{Kind: kind, GPUs: r.GPUs, NoRelay: r.NoRelay}
+	if kind.Rooted() {
+		q.Root = r.Root
+	}
+	return q
 }
 
 // MostChunks is how many trees of a root a program has at most.
@@ -27,17 +40,56 @@ type Result struct {
 	Bound       *bound.Bound
 }
 
-// Find packs trees for a request into the links of a topology.
+// Find packs trees for a request into the links of a topology. It fails with a diag.List where ranks do not reach each
+// other, and where trees forward data through a GPU that is no rank.
 func Find(ctx context.Context, t *topology.Topology, r Request) (*Result, error) {
-	asked, err := ask(ctx, t, bound.Question{Kind: r.Kind, Root: r.Root})
+	asked, err := ask(ctx, t, r.question(r.Kind))
 	if err != nil {
 		return nil, err
 	}
-	s := &search{answer: asked, ctx: ctx, m: machineOf(asked.g, t.Ranks()), r: r}
+	ranks := t.Ranks()
+	if r.GPUs != nil {
+		ranks = len(r.GPUs)
+	}
+	s := &search{answer: asked, ctx: ctx, m: machineOf(asked.g, ranks), r: r}
 	if err := s.pack(); err != nil {
 		return nil, err
 	}
+	if err := s.relayed(); err != nil {
+		return nil, err
+	}
 	return s.result(), nil
+}
+
+// relayed returns an error if trees forward data through a GPU that is no rank.
+func (s *search) relayed() error {
+	for _, f := range []*Forest{s.spread, s.gather} {
+		if f == nil {
+			continue
+		}
+		for _, t := range f.Trees {
+			for _, h := range t.Hops {
+				if gpu := s.relay(&h); gpu >= 0 {
+					return diag.List{diag.New(diag.Unsupported, diag.Span{}, "trees forward data through GPU %d, which takes no "+
+						"part: a program runs on its ranks only", gpu).
+						WithHint("with --no-relay, trees use only links that other GPUs are no end of")}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// relay returns a GPU that the ways of a hop lead through, or -1.
+func (s *search) relay(h *Hop) int32 {
+	for _, w := range h.ways {
+		for _, v := range w.way[1 : len(w.way)-1] {
+			if p := s.g.Places[v]; s.t.Places[p].Kind == topology.GPU {
+				return p
+			}
+		}
+	}
+	return -1
 }
 
 // An answer is the bound of a question, with the graph that it is about.

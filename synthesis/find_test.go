@@ -18,7 +18,7 @@ func made(t *testing.T, m *topology.Topology, r Request) (*Result, float64) {
 	if err != nil {
 		t.Fatalf("%s: %v: %v", m.Name, r.Kind, err)
 	}
-	v, err := certificate.Check(&found.Certificate, m)
+	v, err := certificate.Check(&found.Certificate, m, certificate.Part{GPUs: r.GPUs, NoRelay: r.NoRelay})
 	if err != nil {
 		t.Fatalf("%s: %v: %v", m.Name, r.Kind, err)
 	}
@@ -138,7 +138,7 @@ func TestMutants(t *testing.T) {
 			again, _ := made(t, m, Request{Kind: kind})
 			c := again.Certificate
 			change(&c)
-			if v, err := certificate.Check(&c, m); err == nil {
+			if v, err := certificate.Check(&c, m, certificate.Part{}); err == nil {
 				t.Errorf("%v: change %d is accepted: %v", kind, i, v)
 			}
 		}

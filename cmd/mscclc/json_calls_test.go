@@ -34,6 +34,7 @@ compile broadcast/chain --ranks 2 --target mscclpp
 `,
 	"synthesize": `
 synthesize allgather -t h200:gpus=2 --chunks 1 -o gather.mscl --certificate gather.json
+synthesize allgather -t h200:gpus=3 --without 1 --chunks 1 -o less.mscl
 `,
 	"check": `
 check gather.json gather.mscl -t h200:gpus=2

@@ -126,7 +126,9 @@ func listingOf(a *cli.App, t cli.Task, from *cli.Reading) (l listing, ok bool, e
 		return l, false, err
 	}
 	defer s.Close()
-	l, ok, err = describe(s, from)
+	if l, ok, err = inCatalog(s, from); err != nil {
+		return l, false, err
+	}
 	l.Name = t.Name
 	if err == nil && !ok && !t.Found {
 		d := diag.New(diag.Declaration, cli.FileSpan(s.Name), "the file has no algorithm to list")

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
-	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -26,9 +23,7 @@ import (
 // boundFlags are those of topo --bound.
 type boundFlags struct {
 	bound   bool
-	without []string
-	ranks   string
-	noRelay bool
+	part    choosing.Part
 	root    int
 	weights []int64
 	within  time.Duration
@@ -37,9 +32,7 @@ type boundFlags struct {
 func (f *boundFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.bound, "bound", false, "print how fast collectives can be, and what limits them")
-	flags.StringSliceVar(&f.without, "without", nil, "of --bound: `LINK`, CLASS or RANK is down, or each of several")
-	flags.StringVar(&f.ranks, "ranks", "", "of --bound: the GPUs of `LIST` take part, as 0-3,8-11")
-	flags.BoolVar(&f.noRelay, "no-relay", false, "of --bound: GPUs that do not take part do not forward")
+	f.part.Add(flags, "of --bound: ")
 	flags.IntVar(&f.root, "root", -1, "of --bound: rank `N` is the root (default: the first)")
 	flags.Int64SliceVar(&f.weights, "weights", nil,
 		"of --bound: the parts of ranks are as large as `N,N,...` say, of AllGather, ReduceScatter, Gather and Scatter")
@@ -57,19 +50,6 @@ func (f *boundFlags) check(cmd *cobra.Command, args []string) error {
 		return cli.Usagef("--bound is of a topology: name a machine or a file")
 	}
 	return cli.From("within", f.within, time.Millisecond)
-}
-
-// mostListed is how many ranks --ranks may name.
-const mostListed = 1 << 17
-
-// listed reads numbers and ranges of them: 0-3,8.
-func listed(text string) ([]int, error) {
-	list, bad, ok := cli.Numbers(text, 0, math.MaxInt, mostListed)
-	if !ok {
-		return nil, cli.Usagef("--ranks %q: %q is no rank and no range of ranks", diag.Printable(text), diag.Printable(bad)).
-			Hint("ranks are written so: 0-3,8-11")
-	}
-	return list, nil
 }
 
 // A boundsReport is the bounds of collectives on a topology.
@@ -94,52 +74,25 @@ type boundRow struct {
 	Cut        string  `json:"cut" doc:"what limits it"`
 }
 
-// on returns the topology without what is down, and the GPUs that take part.
-func (f *boundFlags) on(t *topology.Topology) (*topology.Topology, []int32, error) {
-	less, err := t.Without(f.without)
-	if err != nil {
-		return nil, nil, err
-	}
-	var gpus []int32
-	if f.ranks != "" {
-		list, err := listed(f.ranks)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, r := range list {
-			gpus = append(gpus, int32(r))
-		}
-		return less, gpus, nil
-	}
-	for g := range t.Ranks() {
-		if !slices.Contains(f.without, strconv.Itoa(g)) {
-			gpus = append(gpus, int32(g))
-		}
-	}
-	return less, gpus, nil
-}
-
 func (f *boundFlags) print(ctx context.Context, a *cli.App, t *topology.Topology) error {
-	less, gpus, err := f.on(t)
+	less, gpus, err := f.part.Of(t)
 	if err != nil {
 		return err
 	}
-	root := 0
-	if f.root >= 0 {
-		if root = slices.Index(gpus, int32(f.root)); root < 0 {
-			return cli.Usagef("root %d takes no part", f.root)
-		}
+	root, err := choosing.RootAmong(gpus, f.root)
+	if err != nil {
+		return err
 	}
 	if len(gpus) < 2 {
 		return diag.List{diag.New(diag.Unsupported, diag.Span{}, "%s moves nothing: a bound is of two or more",
 			diag.Counted(len(gpus), "rank"))}
 	}
-	r := boundsReport{cli.Schema, t.Name, len(gpus), append([]string{}, f.without...), []boundRow{}, []string{},
+	r := boundsReport{cli.Schema, t.Name, len(gpus), append([]string{}, f.part.Without...), []boundRow{}, []string{},
 		a.Notes.List()}
 	var failed diag.List
 	for _, kind := range bound.Kinds {
 		weighted := kind == ir.AllGather || kind == ir.ReduceScatter || kind == ir.Gather || kind == ir.Scatter
-		q := bound.Question{Kind: kind, GPUs: gpus, Root: root, NoRelay: f.noRelay}
+		q := bound.Question{Kind: kind, GPUs: gpus, Root: root, NoRelay: f.part.NoRelay}
 		if f.weights != nil {
 			if !weighted {
 				continue

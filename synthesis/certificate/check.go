@@ -33,11 +33,15 @@ type checker struct {
 	load map[[2]int]int64    // by places: how many trees go that way
 }
 
-// Check verifies a certificate: capacities are the topology's. Each tree spans all ranks by ways of links, links carry
-// no more trees than their capacity has room for, and the cuts prove the bound.
-func Check(c *Certificate, t *topology.Topology) (*Verdict, error) {
+// Check verifies a certificate: capacities are the topology's, and ranks the part's. Each tree spans all ranks by ways
+// of links that pass through no GPU. Links carry no more trees than their capacity has room for. The cuts prove the
+// bound.
+func Check(c *Certificate, t *topology.Topology, p Part) (*Verdict, error) {
 	k := &checker{c: c, cap: map[[2]int]*big.Rat{}, rank: map[int]int{}, load: map[[2]int]int64{}}
 	if err := k.machine(t); err != nil {
+		return nil, err
+	}
+	if err := k.part(t, p); err != nil {
 		return nil, err
 	}
 	spread, gather, err := k.kinds()
@@ -75,52 +79,6 @@ func Check(c *Certificate, t *topology.Topology) (*Verdict, error) {
 	}
 	return v, nil
 }
-
-// machine takes the capacities from the topology. Links of the network count only where some ranks reach each other by
-// no other links, as in package bound.
-func (k *checker) machine(t *topology.Topology) error {
-	c := k.c
-	if c.Version != Version {
-		return fmt.Errorf("version %d of the format is not known", c.Version)
-	}
-	if len(c.Places) != len(t.Places) {
-		return fmt.Errorf("it is of a machine of %d places: this one has %d", len(c.Places), len(t.Places))
-	}
-	for i, p := range t.Places {
-		if c.Places[i] != p.String() {
-			return fmt.Errorf("place %d is %q: it is %q here", i, c.Places[i], p)
-		}
-	}
-	if len(c.Ranks) < 2 {
-		return fmt.Errorf("it has %d ranks", len(c.Ranks))
-	}
-	k.gpus = t.Ranks()
-	domains, apart := t.Domains(), false
-	for r, p := range c.Ranks {
-		if p < 0 || p >= t.Ranks() {
-			return fmt.Errorf("rank %d is on place %d, which is no GPU", r, p)
-		}
-		if _, twice := k.rank[p]; twice {
-			return fmt.Errorf("two ranks are on place %d", p)
-		}
-		k.rank[p] = r
-		apart = apart || domains[p] != domains[c.Ranks[0]]
-	}
-	for l, link := range t.Links {
-		if t.Classes[link.Class].Network && !apart {
-			continue
-		}
-		key := [2]int{int(link.From), int(link.To)}
-		if k.cap[key] == nil {
-			k.cap[key] = new(big.Rat)
-		}
-		k.cap[key].Add(k.cap[key], capacity(t.Bandwidth(int32(l))))
-	}
-	return nil
-}
-
-// capacity returns a bandwidth in MB/s, rounded to kB/s.
-func capacity(mbs float64) *big.Rat { return big.NewRat(int64(mbs*1000+0.5), 1000) }
 
 func (k *checker) kinds() (spread, gather bool, err error) {
 	for _, kind := range Kinds {
@@ -175,8 +133,8 @@ func (k *checker) ways(h *Hop, count int64, back bool) error {
 			if k.cap[arc] == nil {
 				return fmt.Errorf("no link leads from place %d to %d", arc[0], arc[1])
 			}
-			if _, gpu := k.rank[w.Places[i]]; gpu && i < n-1 {
-				return fmt.Errorf("the way goes through the GPU of a rank, place %d", w.Places[i])
+			if w.Places[i] < k.gpus && i < n-1 {
+				return fmt.Errorf("the way goes through GPU %d: a program cannot forward there", w.Places[i])
 			}
 			k.load[arc] += w.Count
 		}
@@ -246,7 +204,7 @@ func (k *checker) bound(counts []int64) (*big.Rat, error) {
 			return nil, fmt.Errorf("cut %d: %w", i, err)
 		}
 	}
-	least := k.part(counts, cover)
+	least := k.covered(counts, cover)
 	if least.Sign() == 0 {
 		return nil, fmt.Errorf("the cuts prove nothing: a rank is in none")
 	}
@@ -302,8 +260,8 @@ func (k *checker) potentials() ([]*big.Rat, error) {
 	return phi, nil
 }
 
-// part returns what part of all data the cuts count at least.
-func (k *checker) part(counts []int64, cover []*big.Rat) *big.Rat {
+// covered returns what part of all data the cuts count at least.
+func (k *checker) covered(counts []int64, cover []*big.Rat) *big.Rat {
 	if k.kind == ir.AllReduce {
 		return slices.MinFunc(cover, (*big.Rat).Cmp)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 
 	"github.com/spf13/pflag"
 )
@@ -21,6 +22,9 @@ func (r *Reading) Flags(f *pflag.FlagSet, names []string) {
 		"and import only from such folders (repeatable)")
 	LimitFlag(f, &r.Limits, names)
 }
+
+// Usual reports whether no flag changes how files are read.
+func (r *Reading) Usual() bool { return len(r.libraries) == 0 && r.Limits.Lang == (syntax.Limits{}) }
 
 // Imports says how the algorithm in s is expanded: what it imports, and its limits.
 func (r *Reading) Imports(s *Source) lang.Options {

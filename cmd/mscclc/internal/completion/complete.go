@@ -75,6 +75,7 @@ var Values = map[string]Place{
 	"bytes":             {},
 	"compile output":    {endings: cli.OutputEndings},
 	"certificate":       {endings: []string{".json"}},
+	"check ranks":       {},
 	"chunks":            {},
 	"costs":             {endings: []string{".json"}},
 	"dump":              {words: dumpWords},
@@ -101,18 +102,19 @@ var Values = map[string]Place{
 	"stepbytes":         {},
 	"svg":               {endings: cli.DrawingEndings},
 	"synthesize output": {endings: cli.SourceEndings},
+	"synthesize ranks":  {},
 	"table":             {anyFile: true},
 	"tile":              {},
 	"topo device":       {words: knownDeviceWords},
 	"topo output":       {endings: cli.TopologyEndings},
 	"topo ranks":        {},
 	"topo weights":      {},
-	"topo without":      {},
 	"topology":          {words: machineWords, endings: cli.TopologyEndings},
 	"trace":             {endings: cli.TraceEndings},
 	"verify ranks":      {},
 	"with bundle":       {endings: cli.BundleEndings},
 	"with lib":          {endings: cli.FoldersOnly},
+	"without":           {},
 }
 
 // Register tells the commands of root what completion offers for their arguments and the values of their flags.

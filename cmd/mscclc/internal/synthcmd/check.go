@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 	"mscclc/synthesis/certificate"
@@ -29,11 +30,13 @@ type Checked struct {
 // Check returns mscclc check.
 func Check(a *cli.App) *cobra.Command {
 	var spec string
+	var part choosing.Part
 	cmd := &cobra.Command{
 		Use:   "check CERTIFICATE [FILE.mscl]",
 		Short: "Verify the certificate of a synthesized program",
 		Long: `Verify the certificate that synthesize wrote, from the topology alone: each tree spans all ranks, no link
-carries more than it can, and the cuts prove the bound. With FILE.mscl, the program's copies and additions must be the
+carries more than it can, and the cuts prove the bound. If synthesize had --without, --ranks or --no-relay, check needs
+them too: the certificate does not say what is down. With FILE.mscl, the program's copies and additions must be the
 certificate's trees, counted by chunk and by ranks. The checker shares no code with what made the certificate.`,
 		Example: `  mscclc synthesize allgather -t dgx1v --chunks 1 -o gather.mscl --certificate gather.json
   mscclc check gather.json gather.mscl -t dgx1v`,
@@ -42,15 +45,20 @@ certificate's trees, counted by chunk and by ranks. The checker shares no code w
 			if spec == "" {
 				return cli.Usagef("check needs --topology: that of synthesize")
 			}
-			return check(a, spec, args)
+			return check(a, spec, &part, args)
 		},
 	}
 	cmd.Flags().StringVarP(&spec, "topology", "t", "", "the topology `T`: a machine, or a file, as mscclc topo takes it")
+	part.Add(cmd.Flags(), "")
 	return cmd
 }
 
-func check(a *cli.App, spec string, args []string) error {
+func check(a *cli.App, spec string, part *choosing.Part, args []string) error {
 	t, err := a.TopologyOf(spec, "")
+	if err != nil {
+		return err
+	}
+	t, gpus, err := part.Of(t)
 	if err != nil {
 		return err
 	}
@@ -58,7 +66,7 @@ func check(a *cli.App, spec string, args []string) error {
 	if err != nil {
 		return err
 	}
-	v, err := certificate.Check(c, t)
+	v, err := certificate.Check(c, t, certificate.Part{GPUs: gpus, NoRelay: part.NoRelay})
 	if err != nil {
 		return rejected(args[0], "it proves nothing", err)
 	}

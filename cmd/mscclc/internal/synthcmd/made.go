@@ -2,10 +2,7 @@ package synthcmd
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -27,6 +24,7 @@ import (
 
 // A made is a program that was made, with what is known of it.
 type made struct {
+	gpus    []int32 // indexed by rank
 	result  *synthesis.Result
 	verdict *certificate.Verdict
 	form    choose.Form // the fastest by simulation
@@ -55,21 +53,38 @@ func synthesize(cmd *cobra.Command, a *cli.App, arg string, f *flags) error {
 	if err != nil {
 		return err
 	}
-	root, given := cli.Root(f.root)
-	if err := cli.CheckRoot(kind, t.Ranks(), root, given); err != nil {
+	counts, err := f.counts()
+	if err != nil {
 		return err
 	}
-	counts, err := f.counts()
+	r, t, err := f.request(kind, t)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.limit)
 	defer cancel()
-	best, err := bestOf(ctx, a, t, synthesis.Request{Kind: kind, Root: root}, counts)
+	best, err := bestOf(ctx, a, t, *r, counts)
 	if err != nil {
 		return err
 	}
 	return write(a, t, f, best)
+}
+
+// request returns what is asked for of a topology, and what is left of the topology.
+func (f *flags) request(kind ir.Kind, t *topology.Topology) (*synthesis.Request, *topology.Topology, error) {
+	root, given := cli.Root(f.root)
+	if err := cli.CheckRoot(kind, t.Ranks(), root, given); err != nil {
+		return nil, nil, err
+	}
+	if !given {
+		root = -1
+	}
+	less, gpus, err := f.part.Of(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err = choosing.RootAmong(gpus, root)
+	return &synthesis.Request{Kind: kind, Root: root, GPUs: gpus, NoRelay: f.part.NoRelay}, less, err
 }
 
 // counts returns the numbers of trees that are tried.
@@ -101,7 +116,7 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 			return nil, err
 		}
 		if hops := m.hops(); hops <= most || best == nil && len(counts) == 1 && hops <= 10*most {
-			m.why = m.simulate(t)
+			m.why = m.simulate(t, r.GPUs)
 		}
 		if best == nil || m.better(best) {
 			best = m
@@ -133,8 +148,9 @@ func makeOne(ctx context.Context, t *topology.Topology, r synthesis.Request) (*m
 	if err != nil {
 		return nil, err
 	}
-	m := &made{result: found}
-	if m.verdict, err = certificate.Check(&found.Certificate, t); err != nil {
+	m := &made{gpus: r.GPUs, result: found}
+	part := certificate.Part{GPUs: r.GPUs, NoRelay: r.NoRelay}
+	if m.verdict, err = certificate.Check(&found.Certificate, t, part); err != nil {
 		return nil, fmt.Errorf("the certificate is wrong: %w", err)
 	}
 	return m, m.prove()
@@ -162,8 +178,12 @@ func compiled(name string, text []byte, c *certificate.Certificate) (other, err 
 	return other, err
 }
 
-// simulate finds the form in which the program is the fastest.
-func (m *made) simulate(t *topology.Topology) error {
+// simulate finds the form in which the program is the fastest on some GPUs of a topology.
+func (m *made) simulate(t *topology.Topology, gpus []int32) error {
+	t, err := t.Only(gpus)
+	if err != nil {
+		return err
+	}
 	target, err := codegen.TargetByName("program")
 	if err != nil {
 		return err
@@ -186,95 +206,4 @@ func (m *made) simulate(t *topology.Topology) error {
 	}
 	m.form, m.micros = list[0].Form, list[0].Latency
 	return nil
-}
-
-// A Document is what synthesize prints with --json.
-type Document struct {
-	Schema      int     `json:"schema"`
-	Collective  string  `json:"collective"`
-	Topology    string  `json:"topology"`
-	Ranks       int     `json:"ranks"`
-	Bound       float64 `json:"bound_gbs" doc:"of a call's bytes, as nccl-tests counts them, which no algorithm exceeds"`
-	Cut         string  `json:"cut" doc:"what limits it"`
-	Reached     float64 `json:"reached_gbs" doc:"by the trees, as the certificate proves"`
-	Trees       int     `json:"trees"`
-	Height      int     `json:"height" doc:"the most hops from a root to a rank"`
-	Micros      float64 `json:"micros,omitempty" doc:"of a call of 1G, simulated in the program's fastest form"`
-	Form        string  `json:"form,omitempty"`
-	Output      string  `json:"output,omitempty"`
-	Certificate string  `json:"certificate,omitempty"`
-	cli.Noted
-}
-
-func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
-	doc := m.document(a, t, f)
-	m.result.Plan.Header = doc.header()
-	if err := m.prove(); err != nil { // as it is written, with its header
-		return err
-	}
-	text := m.result.Plan.Text()
-	if f.certificate != "" {
-		err := a.WriteTo(f.certificate, func(w io.Writer) error {
-			return json.NewEncoder(w).Encode(&m.result.Certificate)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if a.JSON && cli.IsStdout(f.out) {
-		return a.WriteJSON(doc)
-	}
-	if err := a.WriteTo(f.out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
-		return err
-	}
-	if a.JSON {
-		return a.WriteJSON(doc)
-	}
-	for _, line := range doc.lines() {
-		a.Say("%s", line)
-	}
-	return nil
-}
-
-func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
-	p := &m.result.Plan
-	reached, _ := m.verdict.Reached.Float64()
-	d := &Document{Schema: cli.Schema, Collective: p.Kind.String(), Topology: t.Name, Ranks: p.Ranks,
-		Bound: m.result.Bound.MBs() / 1e3, Cut: m.result.Bound.Cut, Reached: reached / 1e3, Micros: m.micros,
-		Output: f.out, Certificate: f.certificate}
-	for _, list := range [][]synthesis.Tree{p.Spread, p.Gather} {
-		for _, tree := range list {
-			d.Trees += int(tree.Count)
-			d.Height = max(d.Height, tree.Height())
-		}
-	}
-	if m.micros > 0 {
-		d.Form = m.form.Variant.Sided
-		if d.Form == "" {
-			d.Form = "one-sided"
-		}
-		d.Form += " " + m.form.Protocol + m.form.LanesText()
-	} else if m.why != nil && !errors.Is(m.why, context.DeadlineExceeded) {
-		a.Note("", "not simulated: %v", m.why)
-	}
-	d.Noted = a.Notes.List()
-	return d
-}
-
-// header returns the comment at the top of the program.
-func (d *Document) header() []string {
-	return append([]string{fmt.Sprintf("%s by trees, for %s. mscclc synthesize made it.", d.Collective, d.Topology), ""}, d.lines()...)
-}
-
-// lines say how good the program is.
-func (d *Document) lines() []string {
-	list := []string{
-		fmt.Sprintf("bound: %.4g GB/s; the cut is %s", d.Bound, d.Cut),
-		fmt.Sprintf("trees: %d, of at most %d hops, reach %.1f %% of the bound", d.Trees, d.Height, 100*d.Reached/d.Bound),
-	}
-	if d.Micros > 0 {
-		rate := float64(simulated) / d.Micros / 1e3
-		list = append(list, fmt.Sprintf("simulated: a call of 1G takes %.0f us (%s), %.1f %% of the bound", d.Micros, d.Form, 100*rate/d.Bound))
-	}
-	return list
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/synthesis"
 	"mscclc/synthesis/certificate"
@@ -14,6 +15,7 @@ import (
 )
 
 type flags struct {
+	part        choosing.Part
 	topology    string
 	out         string
 	certificate string
@@ -28,7 +30,7 @@ func Synthesize(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "synthesize COLLECTIVE",
 		Short: "Make the program of the largest bandwidth for a topology, with a certificate of how good it is",
-		Long: `Make a program for large calls of a collective on all GPUs of a topology: trees that spread data, or gather
+		Long: `Make a program for large calls of a collective on the GPUs of a topology: trees that spread data, or gather
 sums, over all links at once. It is compiled and proven before it is written. The program is text of the language, with
 a line for each tree.
 
@@ -39,15 +41,22 @@ that prove the bound. mscclc check verifies it from the topology alone.
 --chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
 it is the number whose program is the fastest by simulation. Of AllReduce, ranks may have unequal numbers.
 
+--without says what is down, and --ranks which GPUs take part, as of mscclc topo --bound. The program's ranks are these
+GPUs, numbered from 0 in the order of --ranks. --root and the cut name GPUs of the topology. Only ranks run a program,
+so trees that forward data through another GPU are an error. --no-relay avoids them. check takes the same flags.
+
 Collectives are ` + cli.List(kindNames()) + `.`,
 		Example: `  mscclc synthesize allgather -t dgx1v -o gather.mscl --certificate gather.json
   mscclc check gather.json gather.mscl -t dgx1v
-  mscclc simulate gather.mscl -t dgx1v -b 1G -e 1G`,
+  mscclc simulate gather.mscl -t dgx1v -b 1G -e 1G
+  mscclc synthesize allreduce -t dgx1v --without 0-4 -o sum.mscl
+  mscclc synthesize allreduce -t dgx1v --ranks 0-3 --no-relay -o sum.mscl`,
 		Args: cli.Exactly(1, "a collective"),
 		RunE: func(cmd *cobra.Command, args []string) error { return synthesize(cmd, a, args[0], &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.topology, "topology", "t", "", "the topology `T`: a machine, or a file, as mscclc topo takes it")
+	f.part.Add(flags, "")
 	flags.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (default: stdout)")
 	flags.StringVar(&f.certificate, "certificate", "", "write the certificate to `FILE`")
 	flags.StringVar(&f.chunks, "chunks", "best", "the most trees of a rank: `N`, up to "+strconv.Itoa(synthesis.MostChunks)+", or best")

@@ -1,0 +1,145 @@
+package synthcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/ir/diag"
+	"mscclc/synthesis"
+	"mscclc/topology"
+)
+
+// A Document is what synthesize prints with --json.
+type Document struct {
+	Schema      int      `json:"schema"`
+	Collective  string   `json:"collective"`
+	Topology    string   `json:"topology"`
+	Without     []string `json:"without,omitempty" doc:"what is down"`
+	Ranks       int      `json:"ranks"`
+	GPUs        []int32  `json:"gpus" doc:"of the topology, by rank"`
+	Bound       float64  `json:"bound_gbs" doc:"of a call's bytes, as nccl-tests counts them, which no algorithm exceeds"`
+	Cut         string   `json:"cut" doc:"what limits it"`
+	Reached     float64  `json:"reached_gbs" doc:"by the trees, as the certificate proves"`
+	Trees       int      `json:"trees"`
+	Height      int      `json:"height" doc:"the most hops from a root to a rank"`
+	Micros      float64  `json:"micros,omitempty" doc:"of a call of 1G, simulated in the program's fastest form"`
+	Form        string   `json:"form,omitempty"`
+	Output      string   `json:"output,omitempty"`
+	Certificate string   `json:"certificate,omitempty"`
+	cli.Noted
+
+	seats string // on which GPUs ranks are, where these are not all
+}
+
+func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
+	doc := m.document(a, t, f)
+	m.result.Plan.Header = doc.header()
+	if err := m.prove(); err != nil { // as it is written, with its header
+		return err
+	}
+	text := m.result.Plan.Text()
+	if f.certificate != "" {
+		err := a.WriteTo(f.certificate, func(w io.Writer) error {
+			return json.NewEncoder(w).Encode(&m.result.Certificate)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if a.JSON && cli.IsStdout(f.out) {
+		return a.WriteJSON(doc)
+	}
+	if err := a.WriteTo(f.out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.WriteJSON(doc)
+	}
+	for _, line := range doc.lines() {
+		a.Say("%s", line)
+	}
+	return nil
+}
+
+func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
+	p := &m.result.Plan
+	reached, _ := m.verdict.Reached.Float64()
+	d := &Document{Schema: cli.Schema, Collective: p.Kind.String(), Topology: t.Name, Without: f.part.Without,
+		Ranks: p.Ranks, GPUs: m.gpus, seats: seats(t, m.gpus),
+		Bound: m.result.Bound.MBs() / 1e3, Cut: m.result.Bound.Cut, Reached: reached / 1e3, Micros: m.micros,
+		Output: f.out, Certificate: f.certificate}
+	for _, list := range [][]synthesis.Tree{p.Spread, p.Gather} {
+		for _, tree := range list {
+			d.Trees += int(tree.Count)
+			d.Height = max(d.Height, tree.Height())
+		}
+	}
+	if m.micros > 0 {
+		d.Form = m.form.Variant.Sided
+		if d.Form == "" {
+			d.Form = "one-sided"
+		}
+		d.Form += " " + m.form.Protocol + m.form.LanesText()
+	} else if m.why != nil && !errors.Is(m.why, context.DeadlineExceeded) {
+		why := m.why.Error()
+		if list := (diag.List)(nil); errors.As(m.why, &list) {
+			why = list[0].Text
+		}
+		a.Note("", "not simulated: %s", why)
+	}
+	d.Noted = a.Notes.List()
+	return d
+}
+
+// header returns the comment at the top of the program.
+func (d *Document) header() []string {
+	on := d.Topology
+	if len(d.Without) > 0 {
+		on += " without " + strings.Join(d.Without, ", ")
+	}
+	list := []string{fmt.Sprintf("%s by trees, for %s. mscclc synthesize made it.", d.Collective, on), ""}
+	if d.seats != "" {
+		list = append(list, d.seats)
+	}
+	return append(list, d.lines()...)
+}
+
+// seats says on which GPUs of a topology the ranks are: ranks 0-7 are GPUs 0-3,8-11. It is empty where they are all.
+func seats(t *topology.Topology, gpus []int32) string {
+	var list []string
+	other := len(gpus) < t.Ranks()
+	for first := 0; first < len(gpus); {
+		last := first
+		for last+1 < len(gpus) && gpus[last+1] == gpus[last]+1 {
+			last++
+		}
+		text := fmt.Sprint(gpus[first])
+		if last > first {
+			text += fmt.Sprintf("-%d", gpus[last])
+		}
+		list, other = append(list, text), other || int(gpus[first]) != first
+		first = last + 1
+	}
+	if !other {
+		return ""
+	}
+	return fmt.Sprintf("ranks 0-%d are GPUs %s", len(gpus)-1, strings.Join(list, ","))
+}
+
+// lines say how good the program is.
+func (d *Document) lines() []string {
+	list := []string{
+		fmt.Sprintf("bound: %.4g GB/s; the cut is %s", d.Bound, d.Cut),
+		fmt.Sprintf("trees: %d, of at most %d hops, reach %.1f %% of the bound", d.Trees, d.Height, 100*d.Reached/d.Bound),
+	}
+	if d.Micros > 0 {
+		rate := float64(simulated) / d.Micros / 1e3
+		list = append(list, fmt.Sprintf("simulated: a call of 1G takes %.0f us (%s), %.1f %% of the bound", d.Micros, d.Form, 100*rate/d.Bound))
+	}
+	return list
+}
