@@ -77,3 +77,24 @@ func TestFrontOwnCard(t *testing.T) {
 		}
 	}
 }
+
+// TestFrontGone: a rank is killed while all connect, which the card prevents. The other knows within 2 s, long before
+// MSCCLC_MEET has passed.
+func TestFrontGone(t *testing.T) {
+	needUCX(t)
+	n, s := onHosts(t, "other0", false, "MSCCLC_MEET=30", "MSCCLC_NET_DEVICE=other1")
+	for i, h := range n.Hosts {
+		h.Card(t, "other1", fmt.Sprintf("10.99.0.%d/24", i+1))
+		h.Void(t, "other1", fmt.Sprintf("10.99.0.%d", 2-i))
+	}
+	for _, victim := range []int{0, 1} { // the hub is rank 0's process
+		begin := time.Now()
+		r := s.do(t, fmt.Sprint("@", victim, " killafter 3000"), "init 0", "allreduce 0 1000 7 0 0 0 v", "sync")
+		if took := time.Since(begin); took > 15*time.Second {
+			t.Errorf("rank %d is killed: it took %v", victim, took)
+		}
+		if r.failed[1-victim] == nil || !strings.Contains(r.output, fmt.Sprintf("rank %d of 2: ", 1-victim)) {
+			t.Errorf("rank %d is killed: %v\n%s", victim, r.failed, r.output)
+		}
+	}
+}

@@ -179,17 +179,27 @@ void mscclc_net_stop(net_job *j, const char *cause) {
   on_thread(j->proxy, stop, &s);
 }
 
+// A Doubt is who says that a wait is in vain; it may be null.
+struct Doubt {
+  int (*in_vain)(void *);
+  void *with;
+};
+
 // await_settled waits until the thread says that the job has come to where a call waits for it, or to a failure if that
 // counts. What takes long is looked at seldom: many processes on few processors set up together.
-static void await_settled(const net_job *j, bool failure) {
+static void await_settled(net_job *j, bool failure, Doubt doubt) {
   const u64 longest = 2000000;
   for (u64 nap = 20000; !net_word(&j->settled) && !(failure && net_word(&j->failed));) {
     net_nap(nap);
     if (nap < longest) nap *= 2;
+    else if (doubt.in_vain && doubt.in_vain(doubt.with)) {
+      doubt.in_vain = nullptr;
+      mscclc_net_stop(j, "another process has gone meanwhile");
+    }
   }
 }
-static int settle(net_job *j, net_failure *f) {
-  await_settled(j, true);
+static int settle(net_job *j, net_failure *f, Doubt doubt = {}) {
+  await_settled(j, true, doubt);
   return mscclc_net_state(j, f);
 }
 
@@ -217,11 +227,12 @@ static int change_to(net_job *j, Phase from, Phase to, u64 limit_ns, net_failure
   return mscclc_net_state(j, f) ? 1 : net_say(f, NET_STATE, ~0u, "the job is not where this can be asked of it");
 }
 
-int mscclc_net_connect(net_job *j, const net_handle *handles, uint64_t limit_ns, net_failure *f) {
+int mscclc_net_connect(net_job *j, const net_handle *handles, uint64_t limit_ns, int (*in_vain)(void *), void *with,
+                       net_failure *f) {
   for (u32 i = 0; i < j->peers && j->phase == MADE; i++)
     if (!read_handle(j->peer + i, handles[i]))
       return net_say(f, NET_FOREIGN, j->peer[i].process, "%u bytes from it are no handle", handles[i].bytes);
-  return change_to(j, MADE, CONNECTING, limit_ns, f) || settle(j, f);
+  return change_to(j, MADE, CONNECTING, limit_ns, f) || settle(j, f, Doubt{in_vain, with});
 }
 
 int mscclc_net_reset(net_job *j, net_failure *f) { return change_to(j, RUNNING, RESETTING, 0, f); }
@@ -250,7 +261,7 @@ static int end_close(net_proxy *p, void *with) {
 void mscclc_net_close(net_job *j, uint64_t limit_ns) {
   Change c = {j, RUNNING, CLOSING, limit_ns};
   on_thread(j->proxy, begin_close, &c);
-  await_settled(j, false);
+  await_settled(j, false, {});
   on_thread(j->proxy, end_close, j);
   free_job(j);
 }

@@ -62,7 +62,7 @@ func (j *Job) Connect(handles [][]byte, limit time.Duration) error {
 	}
 	var f C.struct_net_failure
 	list := (*C.struct_net_handle)(pinned(&pins, all))
-	return failed(C.mscclc_net_connect(j.c, list, C.uint64_t(limit), &f), &f)
+	return failed(C.mscclc_net_connect(j.c, list, C.uint64_t(limit), nil, nil, &f), &f)
 }
 
 // Reach is Connect that ends with ctx, too. The failure's text is then the cause of that.

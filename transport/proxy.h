@@ -122,13 +122,15 @@ int mscclc_net_help(struct net_proxy *);
 // A job is a prepared program of several nodes, for the ranks of one process. It begins with mscclc_net_job, which
 // copies the tables. mscclc_net_handle gives the handle for another process, by number, which is the job's memory.
 // mscclc_net_connect has the handles of all those processes, in the order of mscclc_net_peers, and returns when all
-// connections are there, or after limit_ns. From then on rows are carried.
+// connections are there, or after limit_ns, or soon after in_vain(with) is not 0. in_vain may be null. From then on
+// rows are carried.
 int mscclc_net_job(struct net_proxy *, uint32_t process, const struct net_program *, const struct net_memory *of_rank,
                    const struct net_lane *lanes, uint32_t lane_count, struct net_job **, struct net_failure *);
 // The processes that this one talks to, by number: as many as the result says, of which up to `most` are stored.
 uint32_t mscclc_net_peers(const struct net_job *, uint32_t *processes, uint32_t most);
 int mscclc_net_handle(struct net_job *, uint32_t process, struct net_handle *, struct net_failure *);
-int mscclc_net_connect(struct net_job *, const struct net_handle *handles, uint64_t limit_ns, struct net_failure *);
+int mscclc_net_connect(struct net_job *, const struct net_handle *handles, uint64_t limit_ns, int (*in_vain)(void *),
+                       void *with, struct net_failure *);
 
 // mscclc_net_stop fails a job that has not failed, with a cause of the caller's: a call that waits then returns. Any
 // thread may call it while the job is there.

@@ -78,9 +78,10 @@ bool team_join(Team *t, const Offer *all, Why *why);
 
 // A team of several nodes has links to ranks of other nodes, one for each program. After team_join, team_link gives the
 // handle of a link for a rank, or none, in the team's memory. team_connect has those that all ranks made for this one,
-// by rank, and gives up after limit_ns. All ranks connect all links, in order. team_lost says whether the network has
-// failed since, unless the team leaves it. team_stop has the ranks of other nodes hear that this one has failed, with a
-// cause. team_leave says goodbye to them, when no launch of the team runs any more.
+// by rank, and gives up after limit_ns, or soon after in_vain(with) says so. All ranks connect all links, in order.
+// team_lost says whether the network has failed since, unless the team leaves it. team_stop has the ranks of other
+// nodes hear that this one has failed, with a cause. team_leave says goodbye to them, when no launch of the team runs
+// any more.
 struct TeamHandle {
   u8 *at;
   u32 bytes;
@@ -88,7 +89,8 @@ struct TeamHandle {
 enum { TEAM_HANDLE_MOST = 132 << 10 };
 u32 team_links(const Team *t);
 bool team_link(Team *t, u32 link, u32 rank, TeamHandle *handle, Why *why);
-bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, u64 limit_ns, Why *why);
+bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, u64 limit_ns, int (*in_vain)(void *), void *with,
+                  Why *why);
 bool team_lost(Team *t);
 void team_stop(Team *t, const char *cause);
 void team_leave(Team *t);

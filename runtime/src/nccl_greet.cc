@@ -57,6 +57,7 @@ bool conn_flush(Conn *c) {
 }
 
 static bool append(Conn *c, const void *bytes, u32 count) {
+  if (!count) return true;
   if (c->to_send + count > c->out_room) {
     const u32 room = (c->to_send + count) * 2;
     u8 *p = (u8 *)realloc(c->out, room);

@@ -258,14 +258,30 @@ static bool heard(Line *l, const Wait &wait, Clock *clock, Header *head, Answer 
          recv_all(l, a->body, a->bytes, wait, clock, event);
 }
 
+static bool no_answer(u32 word) { return word == WORD_SOON || word == WORD_GONE; }
+
+bool line_gone(Line *l) {
+  struct {
+    Header head;
+    Word word;
+  } m;
+  for (;;) {
+    const ssize_t n = l->lost ? 0 : sys_peek(l->fd, &m, sizeof m);
+    if (n != (ssize_t)sizeof m) return !n;  // 0: the connection has ended
+    if (m.head.magic != MEETING_MAGIC || m.head.bytes != sizeof m.word || !no_answer(m.word.word)) return false;
+    sys_recv_now(l->fd, &m, sizeof m);
+    if (m.word.word == WORD_GONE) return true;
+  }
+}
+
 Event line_answer(Line *l, const Wait &wait, Answer *a, Why *why) {
   Header head;
   Event event;
   Clock clock = {now_ns(), false};
   bool came;
   a->body = nullptr;
-  while ((came = heard(l, wait, &clock, &head, a, &event)) && a->word.word == WORD_SOON)
-    if (wait.soon) *wait.soon = 1;
+  while ((came = heard(l, wait, &clock, &head, a, &event)) && no_answer(a->word.word))
+    if (wait.soon && a->word.word == WORD_SOON) *wait.soon = 1;
   if (came) {
     if (a->word.word != WORD_GO) say(why, "%.400s", (const char *)a->body);
     return a->word.word == WORD_GO ? EVENT_GO : a->word.word == WORD_NO ? EVENT_NO : EVENT_FAILED;

@@ -55,5 +55,6 @@ struct Answer {
   u32 bytes;
 };
 bool line_here(Line *l, u32 rank, u32 ranks);
+bool line_gone(Line *l);                 // between two rounds: a rank has gone, or the hub
 bool line_say(Line *l, u32 sort, const u32 *without, u32 count, bool ok, const void *data, u32 bytes);
 Event line_answer(Line *l, const Wait &wait, Answer *a, Why *why);

@@ -6,7 +6,7 @@
 
 // A message begins with a header, which all versions read. MEETING_VERSION changes with everything behind it.
 #ifndef MSCCLC_MEETING_VERSION
-#define MSCCLC_MEETING_VERSION 5  // tests have another
+#define MSCCLC_MEETING_VERSION 6  // tests have another
 #endif
 enum { MEETING_MAGIC = 0x4843534d, MEETING_VERSION = MSCCLC_MEETING_VERSION };
 enum { MOST_PART = 1 << 16, MOST_ANSWER = 1 << 23 };  // bytes
@@ -31,7 +31,9 @@ struct Part {
 // the round comes to nothing; FAILED: a rank was lost. A text follows that says why. teller is the rank that warns.
 // SOON is no answer: a rank makes the communicator in a group with others, so that no call may wait long for it. The
 // hub says so when a rank has sent MESSAGE_SOON, with a Here, on a connection of its own.
-enum { WORD_NONE, WORD_GO, WORD_NO, WORD_FAILED, WORD_SOON };
+// GONE is no answer either: a rank has gone since all were here. Who waits for ranks between two rounds need not wait
+// on. The hub says it once, of the first that has gone.
+enum { WORD_NONE, WORD_GO, WORD_NO, WORD_FAILED, WORD_SOON, WORD_GONE };
 enum { NO_MISSING = 1, NO_FIT, NO_VERSION, NO_ROOM, NO_RANK, NO_USED, NO_LEFT };
 struct Word {
   u32 word, reason, teller, pad;
@@ -76,6 +78,7 @@ struct Meeting {
   u8 *is;           // by rank
   u32 here;
   u64 begun, limit; // when the first came, and how long it waits for the others, in ns
+  bool gone;        // the ranks know that one has
   u32 most, room;   // the most ranks that there may be, and that this process has descriptors for
   u32 word, reason;
   char text[512];

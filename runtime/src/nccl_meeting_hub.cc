@@ -61,6 +61,14 @@ const char *refuse(const Meeting *m, u32 rank, u32 ranks, u32 version, u32 *reas
   return nullptr;
 }
 
+// tell_gone has the ranks know that one has gone.
+void tell_gone(Meeting *m, const Teller &t) {
+  if (m->gone) return;
+  m->gone = true;
+  for (u32 r = 0; r < m->ranks; r++)
+    if (m->is[r] == RANK_HERE) t.tell(t.of, r, Word{WORD_GONE, 0, 0, 0}, nullptr, 0);
+}
+
 bool same_round(const Part &a, const Part &b) { return a.sort == b.sort && a.number == b.number && a.set == b.set; }
 
 u32 part_of(const Part &p, u32 bytes) {  // where its data begins, or 0 where it is too short
@@ -224,6 +232,7 @@ void meeting_gone(Meeting *m, u32 rank, bool properly, const Teller &t) {
                : "the connection to rank %u was lost before all had come, as when its process ends", rank);
     return decide(m, properly ? WORD_NO : WORD_FAILED, properly ? NO_LEFT : NO_RANK, t);
   }
+  tell_gone(m, t);
   for (Round *r = m->rounds, *next; r; r = next) {
     next = r->next;
     if (r->out[rank]) continue;

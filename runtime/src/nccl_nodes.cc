@@ -136,11 +136,13 @@ bool open_over(Side *s) {
   return true;
 }
 
+static int in_vain(void *side) { return line_gone(*((Side *)side)->line); }
+
 bool connect_links(Side *s, bool *good) {
   bool goes_on = true;
   for (u32 link = 0; goes_on && link < team_links(s->team); link++) {
     goes_on = each_handle(s, link, good);
-    *good = *good && goes_on && team_connect(s->team, link, s->handle, meet_limit(), &s->why);
+    *good = *good && goes_on && team_connect(s->team, link, s->handle, meet_limit(), in_vain, s, &s->why);
     for (TeamHandle &h : s->handle) free(h.at), h = TeamHandle{};
   }
   return goes_on;

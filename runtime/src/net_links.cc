@@ -43,13 +43,14 @@ bool team_link(Team *t, u32 link, u32 rank, TeamHandle *handle, Why *why) {
   return true;
 }
 
-bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, u64 limit_ns, Why *why) {
+bool team_connect(Team *t, u32 link, const TeamHandle *of_rank, u64 limit_ns, int (*in_vain)(void *), void *with,
+                  Why *why) {
   u32 peers[BUNDLE_RANKS];
   const u32 count = peers_of(t, link, peers);
   net_handle all[BUNDLE_RANKS];
   for (u32 i = 0; i < count; i++) all[i] = net_handle{of_rank[peers[i]].at, of_rank[peers[i]].bytes};
   net_failure f = {};
-  const int code = mscclc_net_connect(t->net->seat[link].job, all, limit_ns, &f);
+  const int code = mscclc_net_connect(t->net->seat[link].job, all, limit_ns, in_vain, with, &f);
   return code == 0 || (names_peer(t, f, why), false);
 }
 

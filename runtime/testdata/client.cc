@@ -197,6 +197,15 @@ void stopped(int ms) {
   raise(SIGSTOP);
 }
 
+// kill_after has this process be killed in so many milliseconds.
+void kill_after(int ms) {
+  const pid_t self = getpid();
+  if (fork()) return;
+  usleep((useconds_t)ms * 1000);
+  kill(self, SIGKILL);
+  _exit(0);
+}
+
 // rest sleeps for so many milliseconds, whatever signals come.
 void rest(int ms) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
@@ -323,6 +332,7 @@ void run(Rank &r, const std::vector<std::string> &w) {
   if (what == "quit") _exit(0);
   if (what == "exit") return r.rank == number(w[1]) ? exit(0) : (void)0;
   if (what == "kill") return (void)(r.rank == number(w[1]) && kill(getpid(), SIGKILL));
+  if (what == "killafter") return kill_after(number(w[1]));
   if (what == "environment") return (void)setenv(w[1].c_str(), w[2].c_str(), 1);
   if (what == "sleep") return rest(number(w[1]));
   if (what == "touch") return (void)close(open(w[1].c_str(), O_WRONLY | O_CREAT, 0600));

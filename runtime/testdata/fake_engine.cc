@@ -49,7 +49,7 @@ bool bundle_serves(Bundle *, u32, const char *, Why *) { return true; }
 u32 team_nodes(const Offer *, u32, u8 *) { return 1; }
 u32 team_links(const Team *) { return 0; }
 bool team_link(Team *, u32, u32, TeamHandle *, Why *) { return false; }
-bool team_connect(Team *, u32, const TeamHandle *, u64, Why *) { return false; }
+bool team_connect(Team *, u32, const TeamHandle *, u64, int (*)(void *), void *, Why *) { return false; }
 bool team_lost(Team *) { return false; }
 void team_stop(Team *, const char *) {}
 void team_leave(Team *) {}

@@ -65,7 +65,7 @@ static void fault_found(const World &w, const char *what) {
 static std::string key(const World &w) {
   Key k;
   auto add = [&](long x) { k.add((short)x); };
-  add(w.m.ranks), add(w.m.word), add(w.m.here), add(w.happened), add(w.passed);
+  add(w.m.ranks), add(w.m.gone), add(w.m.word), add(w.m.here), add(w.happened), add(w.passed);
   for (u32 i = 0; i < w.m.ranks; i++) add(w.m.is[i]);
   for (const Round *r = w.m.rounds; r; r = r->next) {
     add(r->name.sort * 100 + r->name.number), add(r->word), add(r->waits), add(r->gone);
@@ -140,6 +140,7 @@ static void hear(World &w, u32 rank) {
   Peer &p = w.peer[rank];
   const Heard h = p.from.front();
   p.from.pop_front();
+  if (h.what == HEARS_WORD && h.word == WORD_GONE) return;  // it is no answer
   const bool other = plan.fault == VERSION && (int)rank == plan.victim;
   const Event e = h.what == HEARS_END ? EVENT_LOST : other ? EVENT_OTHER : h.word == WORD_GO ? EVENT_GO
                   : h.word == WORD_NO ? EVENT_NO : EVENT_FAILED;

@@ -104,7 +104,7 @@ inline void link_all(const Rank &r, Team *t) {
     memcpy(bytes, r.shared->handle[r.rank], sizeof bytes);
     for (u32 i = 0; i < r.ranks; i++) mine[i] = TeamHandle{bytes[i], r.shared->handle_bytes[r.rank][i]};
     meet(r);
-    if (!team_connect(t, link, mine, 30000000000, &why)) die("rank %u: %s", r.rank, why.text);
+    if (!team_connect(t, link, mine, 30000000000, nullptr, nullptr, &why)) die("rank %u: %s", r.rank, why.text);
   }
   meet(r);
 }

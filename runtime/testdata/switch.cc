@@ -59,7 +59,7 @@ static void fault_found(const World &w, const char *what) {
 static std::string key(const World &w) {
   Key k;
   auto add = [&](u64 x) { k.add((unsigned)x); };
-  add(w.m.word), add(w.happened);
+  add(w.m.word), add(w.m.gone), add(w.happened);
   for (u32 i = 0; i < w.m.ranks; i++) add(w.m.is[i]);
   for (const Round *r = w.m.rounds; r; r = r->next) {
     add(r->name.number), add(r->word), add(r->gone);
@@ -133,6 +133,7 @@ static void hears(World &w, u32 rank) {
   Member &e = w.member[rank];
   const Heard h = e.from.front();
   e.from.pop_front();
+  if (!h.lost && h.word == WORD_GONE) return;  // it is no answer
   if (e.at >= FAILS) return;  // its thread has ended, or does so
   const bool last = e.at == WAITS_WORD;
   const Event event = h.lost ? EVENT_LOST : h.word == WORD_GO ? EVENT_GO : h.word == WORD_NO ? EVENT_NO : EVENT_FAILED;

@@ -264,7 +264,7 @@ static void *live(void *of) {
   pthread_barrier_wait(&meeting);
   net_handle mine[MOST];
   for (u32 i = 0; i < count; i++) mine[i] = handles[peers[i]][p->number];
-  bool good = !mscclc_net_connect(p->job, mine, 20000000000u, &p->failure) && play(p);
+  bool good = !mscclc_net_connect(p->job, mine, 20000000000u, nullptr, nullptr, &p->failure) && play(p);
   for (u32 r = 0; r < resets; r++) {
     pthread_barrier_wait(&meeting);
     good = good && !mscclc_net_reset(p->job, &p->failure);

@@ -93,7 +93,7 @@ static void begin(const char *engine, int wire) {
       recv(wire, &other.bytes, 4, MSG_WAITALL) != 4 ||
       recv(wire, got, other.bytes, MSG_WAITALL) != (ssize_t)other.bytes)
     die("no other process", f);
-  if (mscclc_net_connect(job, &other, 10000000000u, &f)) die("no connection", f);
+  if (mscclc_net_connect(job, &other, 10000000000u, nullptr, nullptr, &f)) die("no connection", f);
   transport_properties p;
   if (me == 0 && !mscclc_net_properties(proxy, &p)) printf("engine: %s\n", p.name);
 }
