@@ -25,6 +25,10 @@ var shared struct {
 func Shared(engine string, cards []string, gpu string) (*Proxy, error) {
 	shared.Lock()
 	defer shared.Unlock()
+	named := ""
+	if engine == "" && os.Getenv(NetVariable) != "" {
+		named = " (" + NetVariable + ")"
+	}
 	engine = cmp.Or(engine, os.Getenv(NetVariable), "ucx")
 	if engine == "ucx" && len(cards) > 0 {
 		engine += ":" + strings.Join(cards, ",")
@@ -38,7 +42,7 @@ func Shared(engine string, cards []string, gpu string) (*Proxy, error) {
 	}
 	p, err := Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("the network between nodes, %s: %w", engine, err)
+		return nil, fmt.Errorf("the network between nodes, %s%s: %w", engine, named, err)
 	}
 	if shared.of == nil {
 		shared.of = map[string]*Proxy{}

@@ -20,7 +20,9 @@ static void learn(const struct ucx_end *e) {
   u->lanes[0] = 0;
   for (char *at = text; at && (at = strstr(at, "lane[")); at++) {
     char lane[32] = "";
-    if (sscanf(at, "lane[%*d]: %*d:%31[^. \n]", lane) != 1 || strstr(u->lanes, lane)) continue;
+    if (sscanf(at, "lane[%*d]: %*d:%31[^ \n]", lane) != 1) continue;
+    if (char *number = strrchr(lane, '.')) *number = 0;  // of UCX's; a card's own name may have dots, too
+    if (strstr(u->lanes, lane)) continue;
     const size_t have = strlen(u->lanes);
     snprintf(u->lanes + have, sizeof u->lanes - have, "%s%s", have ? " " : "", lane);
   }

@@ -134,7 +134,7 @@ static int cards_here(struct ucx_engine *u, const char *cards, const char *list)
   char name[64];
   for (const char *at = cards; (at = next_card(at, name));) {
     if (strchr(name, ':') || card_here(name)) continue;
-    snprintf(u->why, sizeof u->why, "%s%.80s: this host has no network card %s", list, cards, name);
+    snprintf(u->why, sizeof u->why, "%s%.80s: this host has no network card %s", list, cards, *name ? name : "\"\"");
     return 0;
   }
   return 1;
@@ -161,8 +161,8 @@ static int only_cards(struct ucx_engine *u, ucx_config *config, const char *spec
   List list = {};
   list.add(cards);
   if (!named) add_infiniband(&list);
-  tell_cards(u, cards, named ? "MSCCLC_NET_DEVICE names it"
-                             : "by which the processes met; MSCCLC_NET_DEVICE names another");
+  const char *met = "by which the processes met; UCX takes its first address; MSCCLC_NET_DEVICE names another";
+  tell_cards(u, cards, named ? "MSCCLC_NET_DEVICE names it" : met);
   const int8_t status = u->f.config_modify(config, "NET_DEVICES", list.text);
   return status ? ucx_fail(u, status, "choosing network cards") : 0;
 }

@@ -41,13 +41,13 @@ type exchange struct {
 	during during
 }
 
-// maxProcesses bounds a job.
-const maxProcesses = 4096
+// MaxProcesses bounds a job.
+const MaxProcesses = 4096
 
 // Join makes this process number index of a job of size processes, and waits until all have come. Process 0 listens at
 // the place, and the others dial it.
 func Join(ctx context.Context, p Place, index, size int) (*Member, error) {
-	if size < 1 || size > maxProcesses || index < 0 || index >= size {
+	if size < 1 || size > MaxProcesses || index < 0 || index >= size {
 		return nil, fmt.Errorf("process %d of a job of %d", index, size)
 	}
 	if len(p.Ports) == 0 {

@@ -25,7 +25,7 @@ type guest struct {
 }
 
 // mostStrangers bounds those that have connected and not yet said who they are. The oldest make room for others.
-const mostStrangers = 2 * maxProcesses
+const mostStrangers = 2 * MaxProcesses
 
 // ear listens at the first port of the place that is free.
 func ear(ctx context.Context, p *Place) (net.Listener, error) {
@@ -58,6 +58,9 @@ func (x *Member) listen(ctx context.Context, p *Place) error {
 	d := newDoor(p, x.size)
 	guests := make([]guest, x.size)
 	if err := x.fill(ctx, e, d, guests); err != nil {
+		if p.Local {
+			err = fmt.Errorf("%w (process 0 listens at %s alone, which no other host reaches)", err, p.Host)
+		}
 		for _, g := range guests {
 			refuse(g.conn, jobEnds, err.Error())
 		}

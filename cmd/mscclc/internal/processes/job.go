@@ -69,6 +69,10 @@ func Of(getenv func(string) string) (*Job, error) {
 			return nil, cli.Usagef("the environment's %s and %s are %q and %q, no place among processes", l.index, l.size,
 				getenv(l.index), getenv(l.size))
 		}
+		if size > exchange.MaxProcesses {
+			return nil, cli.Usagef("the environment's %s is %d, and a job has up to %d processes", l.size, size,
+				exchange.MaxProcesses)
+		}
 		if size == 1 && l.index != envIndex {
 			return nil, nil
 		}

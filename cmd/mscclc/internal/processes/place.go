@@ -66,7 +66,8 @@ func placeOf(getenv func(string) string, job string, beside bool) (p exchange.Pl
 	}
 	if hub := getenv(envHub); hub != "" {
 		host, port, err := net.SplitHostPort(hub)
-		if n, e := strconv.Atoi(port); err != nil || host == "" || e != nil || n < 1 || n > 65535 {
+		if n, e := strconv.Atoi(port); err != nil || host == "" || strings.ContainsAny(host, " \t\n") || e != nil || n < 1 ||
+			n > 65535 {
 			return p, cli.Usagef("the environment's %s is %q, and must be HOST:PORT, with a port from 1 to 65535", envHub,
 				hub).Hint("all processes have that of process 0, as in %s=%s:%d", envHub, masterHost, masterPort+1)
 		}

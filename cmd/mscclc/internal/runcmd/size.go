@@ -157,7 +157,7 @@ func (r *runPlan) run(ctx context.Context, l runner, p *ir.Program, bytes int64,
 	if elems == 0 && bytes > 0 {
 		return result, sizing.TooSmall(bytes, m.Least(), "--bytes")
 	}
-	if err := checkMemory(p, geo, int64(r.dtype.Size()), r.flags.team); err != nil {
+	if err := r.flags.team.agree(ctx, checkMemory(p, geo, int64(r.dtype.Size()), r.flags.team)); err != nil {
 		return result, err
 	}
 	if err := l.Prove(executor.Args{Elems: elems, DType: r.dtype, RedOp: r.redop}); err != nil {

@@ -100,6 +100,25 @@ func (t *team) exchange() *exchange.Member {
 // ranks returns the ranks of this process: all, where there is no team.
 func (t *team) ranks(c *ir.Collective) []int { return t.exchange().Deal(c.Ranks) }
 
+// agree has all processes fail where one does. Its error says which, and why.
+func (t *team) agree(ctx context.Context, err error) error {
+	if t == nil {
+		return err
+	}
+	var list diag.List
+	if errors.As(err, &list) && len(list) > 0 {
+		err = brief{list}
+	}
+	_, err = exchange.Agree(ctx, t.x, 0, err)
+	return err
+}
+
+// A brief tells others the text of an error, without what mscclc writes around it.
+type brief struct{ diag.List }
+
+func (b brief) Error() string { return b.List[0].Text }
+func (b brief) Unwrap() error { return b.List }
+
 // check compares the outputs of all ranks, each in its process.
 func (t *team) check(ctx context.Context, b *data.Buffers) (data.Report, error) {
 	own := b.CheckRanks(t.ranks(b.Geo.Coll))

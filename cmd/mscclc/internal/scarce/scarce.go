@@ -37,17 +37,24 @@ func Watch() (code int, alone bool, err error) {
 	return code, false, nil
 }
 
+// crashed stands before the signal of a worker that died of a fault.
+const crashed = "mscclc ended by the signal: "
+
 // failure says what a process has died of by what Go's runtime wrote, if that is for want of something.
 func failure(died, bound string) error {
-	lacks := ""
+	what := ""
+	_, signal, faulted := strings.Cut(died, crashed)
 	switch {
-	case strings.Contains(died, "out of memory"), strings.Contains(died, "cannot allocate memory"):
-		lacks = "memory"
+	case strings.Contains(died, "out of memory"), strings.Contains(died, "cannot allocate memory"),
+		strings.Contains(died, "failed to reserve page summary memory"):
+		what = "mscclc got no more memory"
 	case strings.Contains(died, "newosproc"), strings.Contains(died, "pthread_create failed"):
-		lacks = "room for a thread"
+		what = "mscclc got no more room for a thread"
+	case faulted:
+		what = "mscclc ended by a " + strings.TrimSpace(signal) + ", perhaps since it got no more memory"
 	default:
 		return nil
 	}
-	return diag.List{diag.New(diag.Limit, diag.Span{}, "mscclc got no more %s (%s)", lacks, bound).
+	return diag.List{diag.New(diag.Limit, diag.Span{}, "%s (%s)", what, bound).
 		WithHint("give less data, fewer ranks or fewer chunks, or raise the bound")}
 }

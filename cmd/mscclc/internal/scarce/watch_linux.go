@@ -58,9 +58,20 @@ func watch(talk *talk) (code int, err error) {
 		return 0, err
 	}
 	if ended, ok := worker.ProcessState.Sys().(syscall.WaitStatus); ok && ended.Signaled() {
+		if crash(ended.Signal()) {
+			fmt.Fprintf(&talk.died, "%s%v\n", crashed, ended.Signal())
+			return 1, nil // failure tells of it
+		}
 		dieBy(ended.Signal())
 	}
 	return worker.ProcessState.ExitCode(), nil
+}
+
+// crash reports whether a signal is that of a fault in a process. C code has it where it gets no memory and does not
+// look. Go's runtime would write all that it knows if this process died by it.
+func crash(s syscall.Signal) bool {
+	return s == unix.SIGSEGV || s == unix.SIGBUS || s == unix.SIGABRT || s == unix.SIGILL || s == unix.SIGFPE ||
+		s == unix.SIGTRAP
 }
 
 // atTerminal reports whether a terminal sends its signals to the worker, too.
