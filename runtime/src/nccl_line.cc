@@ -260,18 +260,16 @@ static bool heard(Line *l, const Wait &wait, Clock *clock, Header *head, Answer 
 
 static bool no_answer(u32 word) { return word == WORD_SOON || word == WORD_GONE; }
 
+// What is no answer stays there: line_answer passes over it.
 bool line_gone(Line *l) {
   struct {
     Header head;
     Word word;
-  } m;
-  for (;;) {
-    const ssize_t n = l->lost ? 0 : sys_peek(l->fd, &m, sizeof m);
-    if (n != (ssize_t)sizeof m) return !n;  // 0: the connection has ended
-    if (m.head.magic != MEETING_MAGIC || m.head.bytes != sizeof m.word || !no_answer(m.word.word)) return false;
-    sys_recv_now(l->fd, &m, sizeof m);
-    if (m.word.word == WORD_GONE) return true;
-  }
+  } m[8] = {};  // of which all but the last may be WORD_SOON
+  const ssize_t n = l->lost ? 0 : sys_peek(l->fd, m, sizeof m);
+  for (ssize_t i = 0; i < n / (ssize_t)sizeof *m && m[i].head.bytes == sizeof m->word; i++)
+    if (m[i].word.word == WORD_GONE) return true;
+  return !n;  // the connection has ended
 }
 
 Event line_answer(Line *l, const Wait &wait, Answer *a, Why *why) {
