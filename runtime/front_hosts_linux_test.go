@@ -49,16 +49,23 @@ func TestFrontCards(t *testing.T) {
 	}
 }
 
+// cutOff is onHosts where a variable names a card from which the other rank is not reached: no answer comes.
+func cutOff(t *testing.T, meet, variable string) site {
+	t.Helper()
+	n, s := onHosts(t, "other0", false, meet, variable+"=other1")
+	for i, h := range n.Hosts {
+		h.Card(t, "other1", fmt.Sprintf("10.99.0.%d/24", i+1))
+		h.Void(t, "other1", fmt.Sprintf("10.99.0.%d", 2-i))
+	}
+	return s
+}
+
 // TestFrontOwnCard: MSCCLC_NET_DEVICE and UCX_NET_DEVICES name a card from which the other rank is not reached. Both
 // ranks fail within MSCCLC_MEET, and the message names the cards, the addresses and the variable.
 func TestFrontOwnCard(t *testing.T) {
 	needUCX(t)
 	for _, variable := range []string{"MSCCLC_NET_DEVICE", "UCX_NET_DEVICES"} {
-		n, s := onHosts(t, "other0", false, "MSCCLC_MEET=3", variable+"=other1")
-		for i, h := range n.Hosts {
-			h.Card(t, "other1", fmt.Sprintf("10.99.0.%d/24", i+1))
-			h.Void(t, "other1", fmt.Sprintf("10.99.0.%d", 2-i))
-		}
+		s := cutOff(t, "MSCCLC_MEET=3", variable)
 		begin := time.Now()
 		r := s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "sync")
 		if took := time.Since(begin); took > 20*time.Second {
@@ -82,11 +89,7 @@ func TestFrontOwnCard(t *testing.T) {
 // MSCCLC_MEET has passed.
 func TestFrontGone(t *testing.T) {
 	needUCX(t)
-	n, s := onHosts(t, "other0", false, "MSCCLC_MEET=30", "MSCCLC_NET_DEVICE=other1")
-	for i, h := range n.Hosts {
-		h.Card(t, "other1", fmt.Sprintf("10.99.0.%d/24", i+1))
-		h.Void(t, "other1", fmt.Sprintf("10.99.0.%d", 2-i))
-	}
+	s := cutOff(t, "MSCCLC_MEET=30", "MSCCLC_NET_DEVICE")
 	for _, victim := range []int{0, 1} { // the hub is rank 0's process
 		begin := time.Now()
 		r := s.do(t, fmt.Sprint("@", victim, " killafter 3000"), "init 0", "allreduce 0 1000 7 0 0 0 v", "sync")

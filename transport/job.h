@@ -1,5 +1,6 @@
-// This file is a proxy and its jobs, as their files share them. All but the words that are marked is the thread's own:
-// other threads have it do what they want (on_thread).
+// This file is a proxy and its jobs, as their files share them. All but the words that are marked is of the thread that
+// has its turn: the proxy's own, or one that helps (PROXY.md). Other threads have the proxy's do what they want
+// (on_thread).
 #pragma once
 #include "wire.h"
 

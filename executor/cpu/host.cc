@@ -208,7 +208,10 @@ struct Worker {
 };
 enum { MOST_WORKERS = 1024 };
 
+// What a worker's blocks have written last goes in its last rounds: the next launch may be long in coming. They are
+// few, since others may send without end.
 enum { LAST_ROUNDS = 16 };
+
 static void *work(void *arg) {
   Worker *w = (Worker *)arg;
   const u32 count = w->count;
@@ -231,7 +234,7 @@ static void *work(void *arg) {
     else if (fiber_of(w->stacks, w->first)->thread.watch) unstick(w->stacks, count);
     else rest(&idle, help);
   }
-  for (u32 i = 0; i < LAST_ROUNDS && helped(help); i++) {}  // with what its blocks have written last
+  for (u32 i = 0; i < LAST_ROUNDS && helped(help); i++) {}
   return nullptr;
 }
 

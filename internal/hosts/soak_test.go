@@ -48,8 +48,8 @@ func TestSoak(t *testing.T) {
 	if left := inSharedMemory(); len(left) > len(before) {
 		t.Errorf("left in shared memory: %v", left)
 	}
-	t.Logf("%d runs without a fault and %d with faults were right, and %d ended with an error: %v", s.calm, s.right, s.failed,
-		s.faults)
+	t.Logf("%d runs without a fault and %d with faults were right, and %d ended with an error: %v", s.calm, s.right,
+		s.failed, s.faults)
 }
 
 // inSharedMemory are files that UCX makes for processes of this machine.

@@ -63,8 +63,9 @@ func TestFailure(t *testing.T) {
 		"fatal error: out of memory":             "mscclc got no more memory (a bound)",
 		"runtime: cannot allocate memory":        "mscclc got no more memory (a bound)",
 		"fatal error: failed to reserve page summary memory": "mscclc got no more memory (a bound)",
-		crashed + "segmentation fault\n":                     "mscclc ended by a segmentation fault, perhaps since it got no more memory (a bound)",
-		"fatal error: newosproc":                             "mscclc got no more room for a thread (a bound)",
+		crashed + "segmentation fault\n": "mscclc ended by a segmentation fault, " +
+			"perhaps since it got no more memory (a bound)",
+		"fatal error: newosproc": "mscclc got no more room for a thread (a bound)",
 	} {
 		err := failure(died, "a bound")
 		var list diag.List

@@ -139,7 +139,8 @@ func (d *Document) lines() []string {
 	}
 	if d.Micros > 0 {
 		rate := float64(simulated) / d.Micros / 1e3
-		list = append(list, fmt.Sprintf("simulated: a call of 1G takes %.0f us (%s), %.1f %% of the bound", d.Micros, d.Form, 100*rate/d.Bound))
+		list = append(list, fmt.Sprintf("simulated: a call of 1G takes %.0f us (%s), %.1f %% of the bound", d.Micros,
+			d.Form, 100*rate/d.Bound))
 	}
 	return list
 }
