@@ -34,7 +34,7 @@ func checkSequences(t *testing.T, list []sequence) {
 				}
 				r := c.site.do(t, together(c.commands)...).well(t)
 				if d := cmp.Diff(c.want, r.calls(0)); d != "" {
-					t.Errorf("%s: %s", how, d)
+					t.Errorf("%s: %s\n%s", how, d, r.output)
 				}
 				if lines := strings.Count(r.output, "NCCL runs all calls"); lines > 1 {
 					t.Errorf("%s: %d warnings:\n%s", how, lines, r.output)

@@ -23,7 +23,7 @@ void tell_family(const Member *e) {
   for (u32 i = 0; (other = member_at(i)); i++) {
     const Comm comm = other->comm;
     if (other == e || !comm || !member_hold(other, comm)) continue;
-    if (teamed(other) && !other->dead && !memcmp(other->family, e->family, sizeof e->family)) {
+    if (teamed(other) && !other->dead && other->family == e->family) {
       member_text(other, "%s", e->text);
       other->died = now_ns(), other->dead = 1 + (int)e->rank;
       team_abort(other->team);

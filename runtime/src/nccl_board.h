@@ -15,7 +15,7 @@ struct Note {
 // written as version becomes odd, and whole when it is even again.
 struct Place {
   u64 version;
-  u8 family[16];  // of the communicator, or 0: no call runs
+  u64 family;  // of the communicator, or 0: no call runs
   Note call;
 };
 

@@ -13,13 +13,11 @@ enum { ON_TIME, LATE, LOOKED_AT, IN_USE };
 
 pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;  // of what is gone; not held in calls of the driver
 
-bool family(const Member *a, const Member *b) { return !memcmp(a->family, b->family, sizeof a->family); }
-
 // last_here says whether all other ranks of a communicator are in other processes, or have ended.
 bool last_here(Member *e) {
   Member *other;
   for (u32 i = 0; (other = member_at(i)); i++)
-    if (other != e && other->team && (other->state != STATE_GONE || other->late) && family(e, other)) return false;
+    if (other != e && other->team && (other->state != STATE_GONE || other->late) && other->family == e->family) return false;
   return true;
 }
 

@@ -55,6 +55,7 @@ struct Member {
   Atom<int> goodbye;    // this process ends so, and has told the others
   Atom<int> agreeing;   // its ranks agree, in a thread that is a user
   Atom<int> spread;     // its ranks are on several nodes
+  Atom<u64> family;     // the same on all ranks of a communicator, and in no other; 0 before they meet
   struct Record *record;  // of its last calls (nccl_record.cc), or null; it stays for the next member
   u32 rank, ranks;
   int device;
@@ -64,7 +65,6 @@ struct Member {
   Line *line;       // to the hub of the communicator, or null; it changes while the ranks meet and when they part
   Init *splits;     // that NCCL has not made yet (nccl_agree.cc)
   Result error;     // of STATE_FAILED
-  u8 family[16];    // the same on all ranks of a communicator, and in no other
   u8 secret[16];    // what peers show when they connect to this rank
   u8 process[BUNDLE_RANKS][16];  // of each rank
   u8 node[BUNDLE_RANKS];         // of each rank; those of others have no socket to this one

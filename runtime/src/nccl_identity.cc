@@ -78,9 +78,9 @@ bool tail_good(const Tail &t) {
   return !memcmp(t.tag, TAG, sizeof t.tag) && t.version == TAIL_VERSION && t.sum == sum_of(t);
 }
 
-void tail_family(const Tail &t, u8 (&family)[16]) {
-  const u64 name[2] = {hash(t.secret, sizeof t.secret), 0};
-  memcpy(family, name, sizeof family);
+u64 tail_family(const Tail &t) {
+  const u64 name = hash(t.secret, sizeof t.secret);
+  return name ? name : 1;
 }
 
 void tail_seal(Tail *t) {

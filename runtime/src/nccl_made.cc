@@ -10,9 +10,9 @@ namespace {
 bool facts(Member *e) {
   const Nccl *n = nccl();
   int rank = -1, ranks = 0;
+  const Comm c = e->comm;  // null where another thread ends it; that waits until this agreement has ended
   const Inside inside;
-  if (n->CommUserRank(e->comm, &rank) || n->CommCount(e->comm, &ranks) || n->CommCuDevice(e->comm, &e->device))
-    return false;
+  if (!c || n->CommUserRank(c, &rank) || n->CommCount(c, &ranks) || n->CommCuDevice(c, &e->device)) return false;
   e->rank = rank < 0 ? 0 : (u32)rank, e->ranks = (u32)ranks;  // those of a split are known once all have split
   return true;
 }
@@ -38,8 +38,9 @@ bool made_by_nccl(Side *s) {
   Member *e = s->e;
   for (u64 pause = 100000;; pause = pause < 2000000 ? pause * 2 : pause) {
     Result state = SUCCESS;
-    if (e->comm && nccl_state(e->comm, true, &state)) state = INTERNAL_ERROR;
-    if (e->state != STATE_NEW || !e->comm) return say(&s->why, "the communicator was aborted"), false;
+    const Comm c = e->comm;
+    if (c && nccl_state(c, true, &state)) state = INTERNAL_ERROR;
+    if (e->state != STATE_NEW || !c) return say(&s->why, "the communicator was aborted"), false;
     if (state == SUCCESS) return true;
     if (state != IN_PROGRESS) return say(&s->why, "NCCL has error %d", state), false;
     nap(pause);
@@ -81,7 +82,7 @@ void meet(Side *s) {
   const bool placed = i->nccl || i->of_one || !i->of || place(s);
   if (!facts(e)) return say(&s->why, "NCCL does not know the communicator");
   if (placed && e->ranks < 2) i->nccl = "bundles have no such number of ranks";
-  if (i->has_tail) tail_family(i->tail, e->family);
+  if (i->has_tail) e->family = tail_family(i->tail);
   if (i->nccl) return say(&s->why, "%s", i->nccl);
   if (placed && !i->has_tail && i->of) say(&s->why, "the process of its first rank cannot have the ranks meet");
   else if (placed && !i->has_tail)

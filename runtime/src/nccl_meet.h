@@ -17,8 +17,8 @@ bool hub_full(const Tail &tail);
 u32 hub_cannot(const Tail &tail, u32 rank, u32 ranks, const char *why);
 bool tail_good(const Tail &tail);
 void tail_seal(Tail *tail);
-// tail_family writes the name of its communicator, from which nobody finds the secret.
-void tail_family(const Tail &tail, u8 (&family)[16]);
+// tail_family is the name of its communicator, from which nobody finds the secret. It is not 0.
+u64 tail_family(const Tail &tail);
 bool tail_address(const UniqueId *at, const Line *line, Tail *tail);  // false, with errno, where there is none
 bool line_address(const Line *l, Tail *tail);
 void line_card(const Line *l, char (&name)[CARD_NAME]);  // by which it goes to the hub, or ""

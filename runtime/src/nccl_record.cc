@@ -160,7 +160,7 @@ void put_member(Text *t, const Member *e) {
   const u64 notes = __atomic_load_n(&r->notes, __ATOMIC_ACQUIRE);
   name_of_comm(e, r->comm, &name);
   put(t, "{\"name\":\"%s\",\"id\":\"", name);
-  for (u32 i = 0; !strchr(name, 'x') && i < sizeof e->family; i++) put(t, "%02x", e->family[i]);
+  if (e->family) put(t, "%016llx", (u64)e->family);
   put(t, "\",\"rank\":%u,\"ranks\":%u,\"device\":%d,\"state\":\"%s\"", e->rank, e->ranks, e->device, state_of(e));
   if (e->why) put(t, ",\"reason\":"), put_string(t, e->why);
   if (e->failures && e->text[0]) put(t, ",\"failure\":"), put_string(t, e->text);

@@ -20,10 +20,7 @@ enum { MOST_WAITING = 256 };
 Waiting list[MOST_WAITING];
 u32 count;
 
-bool same(const u8 *a, const u8 *b) { return !memcmp(a, b, 16); }
-int name(char *to, size_t size, const u8 *family) {
-  return snprintf(to, size, "communicator %02x%02x%02x%02x", family[0], family[1], family[2], family[3]);
-}
+int name(char *to, size_t size, u64 family) { return snprintf(to, size, "communicator %08x", (u32)(family >> 32)); }
 
 // first finds the call of a communicator that has not ended. Launches of graphs are no calls of the board.
 bool first(Member *e, Note *call) {
@@ -43,16 +40,15 @@ bool first(Member *e, Note *call) {
 void put(Member *e, const Waiting *runs) {
   Place &p = board_rows(e)[e->rank].runs;
   __atomic_fetch_add(&p.version, 1, __ATOMIC_ACQ_REL);
-  memset(p.family, 0, sizeof p.family);
-  if (runs) p.call = runs->call, memcpy(p.family, runs->member->family, sizeof p.family);
+  p.family = runs ? (u64)runs->member->family : 0;
+  if (runs) p.call = runs->call;
   __atomic_fetch_add(&p.version, 1, __ATOMIC_ACQ_REL);
 }
 
 bool get(const Row &r, Place *to) {
   const u64 before = __atomic_load_n(&r.runs.version, __ATOMIC_ACQUIRE);
   *to = r.runs;
-  static const u8 none[16] = {};
-  return !(before & 1) && before == __atomic_load_n(&r.runs.version, __ATOMIC_ACQUIRE) && !same(to->family, none);
+  return !(before & 1) && before == __atomic_load_n(&r.runs.version, __ATOMIC_ACQUIRE) && to->family;
 }
 
 // one_gpu says whether calls of two communicators follow each other: they are of one GPU and, where ranks share it, of
@@ -74,7 +70,7 @@ bool say_why(const Waiting &w) {
   for (u32 r = 0; r < e->ranks; r++) {
     Place p;
     const Row &row = board_rows(e)[r];
-    if (r == e->rank || !get(row, &p) || same(p.family, e->family)) continue;
+    if (r == e->rank || !get(row, &p) || p.family == e->family) continue;
     if (__atomic_load_n(&row.ended, __ATOMIC_ACQUIRE) >= w.call.number || !board_find(row, w.call.number)) continue;
     char mine[64], other[64], call[96], before[96];
     name(mine, sizeof mine, e->family), name(other, sizeof other, p.family);

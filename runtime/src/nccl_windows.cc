@@ -155,7 +155,8 @@ Result rounds(Pane *list, u32 count) {
 // open_all has windows used that NCCL has registered with this result. It leaves their members.
 Result open_all(Pane *list, u32 count, Result r) {
   for (u32 i = 0; i < count && r == IN_PROGRESS; i++) {
-    const Result late = settle(list[i].e->comm);
+    const Comm c = list[i].e->comm;  // null: another thread has aborted it
+    const Result late = c ? settle(c) : INVALID_ARGUMENT;
     if (late != SUCCESS || i + 1 == count) r = late;
   }
   if (r == SUCCESS) memory_made(list, count);

@@ -54,10 +54,7 @@ const char *host_name() {
 }
 
 void name_of_comm(const Member *e, Comm comm, char (*to)[SHORT_NAME]) {
-  const u8 *f = e->family;
-  bool any = false;
-  for (u32 i = 0; i < sizeof e->family; i++) any |= f[i] != 0;
-  if (any) snprintf(*to, sizeof *to, "%02x%02x%02x%02x", f[0], f[1], f[2], f[3]);
+  if (const u64 f = e->family) snprintf(*to, sizeof *to, "%08x", (u32)(f >> 32));
   else snprintf(*to, sizeof *to, "%p", (void *)comm);
 }
 

@@ -41,6 +41,7 @@ struct ncclComm {
   unsigned magic;
   int rank, ranks, device, blocking, state, splits;
   unsigned rings, peers;  // connected: algorithms, and peers of Send and Recv
+  unsigned late, aborted;  // calls that go on after their return; an abort ends these
   Shared *shared;
   UniqueId id;
 };
@@ -90,13 +91,16 @@ void pause_us(long us) {
 // gone says whether a rank of the program has given up, where the program can say that: nothing waits for it then.
 bool gone() { return client_gone && client_gone(); }
 
-void barrier(Shared *s, int ranks) {
+// barrier has the ranks of a communicator, or of what is made of it, meet. An abort of it ends that.
+void barrier(Shared *s, int ranks, const ncclComm *of) {
   const unsigned round = __atomic_load_n(&s->round, __ATOMIC_ACQUIRE);
   if ((int)__atomic_add_fetch(&s->come, 1, __ATOMIC_ACQ_REL) == ranks) {
     __atomic_store_n(&s->come, 0, __ATOMIC_RELEASE);
     __atomic_add_fetch(&s->round, 1, __ATOMIC_ACQ_REL);
   }
-  while (__atomic_load_n(&s->round, __ATOMIC_ACQUIRE) == round && !gone()) pause_us(20);
+  while (__atomic_load_n(&s->round, __ATOMIC_ACQUIRE) == round && !gone() &&
+         !__atomic_load_n(&of->aborted, __ATOMIC_ACQUIRE))
+    pause_us(20);
 }
 
 Shared *share(const UniqueId *id) {
@@ -128,7 +132,7 @@ __thread int job_count;
 
 void gather_bytes(ncclComm *c, const void *mine, size_t bytes) {
   memcpy(c->shared->slot[c->rank], mine, bytes);
-  barrier(c->shared, c->ranks);
+  barrier(c->shared, c->ranks, c);
 }
 
 void split(Job *j) {
@@ -143,16 +147,16 @@ void split(Job *j) {
     rank += other[1] < j->key || (other[1] == j->key && i < p->rank), ranks++;
   }
   p->splits++;
-  barrier(p->shared, p->ranks);
+  barrier(p->shared, p->ranks, p);
   if (j->color == NCCL_NO_COLOR) return;
   ncclComm *c = (ncclComm *)calloc(1, sizeof *c);
   *c = *p;
-  c->rank = rank, c->ranks = ranks, c->splits = 0, c->state = SUCCESS, c->rings = c->peers = 0;
+  c->rank = rank, c->ranks = ranks, c->splits = 0, c->state = SUCCESS, c->rings = c->peers = c->late = c->aborted = 0;
   snprintf(c->id.internal, sizeof c->id.internal, "%.100s-%d-%d", p->id.internal, p->splits, j->color);
   c->shared = share(&c->id);
   c->shared->device[rank] = c->device;
-  barrier(c->shared, c->ranks);
-  *j->made = c;
+  barrier(c->shared, c->ranks, p);
+  if (!__atomic_load_n(&p->aborted, __ATOMIC_ACQUIRE)) *j->made = c;
 }
 
 void gather_real(Job *j) {
@@ -166,7 +170,7 @@ void gather_real(Job *j) {
   memcpy(mine, j->send, j->bytes);  // of a GPU or of the host: the mock driver's memory is the host's
   gather_bytes(c, mine, j->bytes);
   for (int i = 0; i < c->ranks; i++) memcpy(all + (size_t)i * j->bytes, c->shared->slot[i], j->bytes);
-  barrier(c->shared, c->ranks);
+  barrier(c->shared, c->ranks, c);
   memcpy(j->recv, all, j->bytes * (size_t)c->ranks);
   free(all);
 }
@@ -177,7 +181,7 @@ void init_all_come(ncclComm *c) {
   Shared *s = c->shared;
   unsigned none = 0;
   if (__atomic_compare_exchange_n(&s->known, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) s->id = c->id;
-  barrier(s, c->ranks);
+  barrier(s, c->ranks, c);
   if (memcmp(&s->id, &c->id, sizeof s->id)) fprintf(stderr, "mock NCCL: ranks have different identities\n"), abort();
   if (const char *ms = getenv("MSCCLC_FAKE_INIT_MS")) usleep((unsigned)atoi(ms) * 1000);
   __atomic_store_n(&c->state, SUCCESS, __ATOMIC_RELEASE);
@@ -194,13 +198,21 @@ void *work(void *p) {
   return nullptr;
 }
 
+ncclComm *late_of(const Job &j) { return j.kind == 1 ? j.from : j.comm; }
+
 void *work_late(void *p) {
   Job *j = (Job *)p;
   pause_us(20000);
   work(p);
   if (j->kind == 1) __atomic_store_n(&j->from->state, SUCCESS, __ATOMIC_RELEASE);
+  __atomic_sub_fetch(&late_of(*j)->late, 1, __ATOMIC_ACQ_REL);
   free(p);
   return nullptr;
+}
+
+// settled waits until nothing uses a communicator that ends.
+void settled(ncclComm *c) {
+  while (__atomic_load_n(&c->late, __ATOMIC_ACQUIRE)) pause_us(100);
 }
 
 // run_late does a call after its return.
@@ -208,7 +220,9 @@ Result run_late(const Job &j) {
   pthread_t thread;
   Job *late = (Job *)malloc(sizeof j);
   *late = j;
-  if (pthread_create(&thread, nullptr, work_late, late)) return SYSTEM_ERROR;
+  __atomic_add_fetch(&late_of(j)->late, 1, __ATOMIC_ACQ_REL);
+  if (pthread_create(&thread, nullptr, work_late, late))
+    return __atomic_sub_fetch(&late_of(j)->late, 1, __ATOMIC_ACQ_REL), SYSTEM_ERROR;
   pthread_detach(thread);
   if (depth) in_progress = 1;
   return IN_PROGRESS;

@@ -92,6 +92,7 @@ API Result ncclCommGrow(Comm c, int ranks, const UniqueId *id, int rank, Comm *m
 API Result ncclCommFinalize(Comm c) { return note(c->rank, "CommFinalize"), SUCCESS; }
 API Result ncclCommDestroy(Comm c) {
   note(c->rank, "CommDestroy");
+  settled(c);
   munmap(c->shared, sizeof(Shared));
   c->magic = 0;
   free(c);
@@ -99,6 +100,8 @@ API Result ncclCommDestroy(Comm c) {
 }
 API Result ncclCommAbort(Comm c) {
   note(c->rank, "CommAbort");
+  __atomic_store_n(&c->aborted, 1, __ATOMIC_RELEASE);
+  settled(c);
   return c->magic = 0, SUCCESS;
 }
 API Result ncclCommRevoke(Comm c, int) { return note(c->rank, "CommRevoke"), SUCCESS; }
