@@ -34,16 +34,14 @@ const usualStep, wideStep = 4, 16
 // The search for widths of a size takes at most mostSearch, and at least leastSearch.
 const mostSearch, leastSearch = 5 * time.Second, 100 * time.Millisecond
 
-// arena is how many bytes of a rank's memory the programs of a collective may take.
-const arena = 32 << 20
-
 // A task is a group of rules, and the sizes that are measured for them.
 type task struct {
 	tuned.Group
 	kind     ir.Kind
 	step     int64
 	sizes    []int64
-	optional bool // not every NCCL has it
+	optional bool  // not every NCCL has it
+	room     int64 // bytes of a rank's memory that the programs may take
 }
 
 // tasks returns all that is measured of so many ranks, which lie on nodes so.
@@ -57,9 +55,12 @@ func (p *plan) tasks(ranks int, nodes string) (list []task) {
 				continue
 			}
 			t := task{Group: tuned.Group{Collective: kind.String(), Ranks: ranks, Nodes: nodes, Windows: windows}, kind: kind,
-				step: usualStep, optional: windows}
-			if windows || kind.Rooted() {
-				t.step = wideStep
+				step: usualStep, optional: windows, room: 16 << 20}
+			switch { // all collectives together have room in a bundle (limits.Arena)
+			case windows:
+				t.step, t.room = wideStep, 8<<20
+			case kind.Rooted():
+				t.step, t.room = wideStep, 4<<20
 			}
 			for bytes := int64(firstSize); bytes < p.end; bytes *= t.step {
 				t.sizes = append(t.sizes, bytes)
@@ -232,8 +233,12 @@ func (w *worker) one(ctx context.Context, t task) error {
 			err = w.keep(tuner, t, false)
 		}
 	}
+	var ofType [][]bundle.MeasuredRule
 	if err == nil {
 		err = tuner.Refine(ctx)
+	}
+	if err == nil && t.kind.Reduces() {
+		ofType, err = tuner.OfType(ctx, data.F32, tuner.Rules(t.room))
 	}
 	switch _, lost := exchange.Agree(ctx, w.x, true, err); {
 	case ctx.Err() != nil:
@@ -243,7 +248,7 @@ func (w *worker) one(ctx context.Context, t task) error {
 	case lost != nil && w.first:
 		w.bar.Over(func() { w.a.Note("", "NCCL runs %v of %d ranks: %v", t.kind, t.Ranks, lost) })
 	}
-	if err := w.keep(tuner, t, true); err != nil {
+	if err := w.keep(tuner, t, true, ofType...); err != nil {
 		return err
 	}
 	w.tell(t)
@@ -260,22 +265,35 @@ func (w *worker) within(ctx context.Context) (time.Duration, error) {
 	return all[0], nil
 }
 
-// keep has the first process write what was found of a task so far. The task is done, or goes on.
-func (w *worker) keep(tuner *tuning.Tuner, t task, done bool) error {
+// keep has the first process write what was found of a task so far, with rules for calls of one type. The task is done,
+// or goes on.
+func (w *worker) keep(tuner *tuning.Tuner, t task, done bool, ofType ...[]bundle.MeasuredRule) error {
 	if !w.first {
 		return nil
 	}
 	var rules [2][]bundle.MeasuredRule
 	var times []tuned.Time
 	if tuner != nil && len(tuner.Sizes) > 0 {
-		rules = tuner.Rules(arena)
+		rules = tuner.Rules(t.room)
+		for i := range rules {
+			w.bound(rules[i], &tuner.Sizes[len(tuner.Sizes)-1])
+		}
 		times = timesOf(tuner, t, rules)
 	}
-	w.doc.Put(t.Group, rules, times, done, time.Now())
+	w.doc.Put(t.Group, append(ofType, rules[:]...), times, done, time.Now())
 	if err := w.doc.Write(); err != nil {
 		return unavailable("what was found cannot be kept: %v", err)
 	}
 	return nil
+}
+
+// bound ends the last rule at the largest size that was measured, unless its program is much faster than NCCL there.
+func (w *worker) bound(rules []bundle.MeasuredRule, last *bundle.TimedSize) {
+	const much = 1.3
+	r := &rules[len(rules)-1]
+	if r.UpTo > last.Bytes && r.NCCLMicros > 0 && r.NCCLMicros < much*r.Micros {
+		r.UpTo = last.Bytes
+	}
 }
 
 // timesOf returns what was measured of a task, beside the rules that follow.

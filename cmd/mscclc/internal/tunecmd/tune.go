@@ -20,6 +20,7 @@ import (
 	"mscclc/cmd/mscclc/internal/nccllib"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/tuned"
+	"mscclc/internal/usercache"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 
@@ -192,7 +193,7 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 		p.time = time.Duration(max(2, min(6, p.machine.GPUs))) * time.Minute
 	}
 	p.doc, err = tuned.Read(p.machine)
-	if errors.Is(err, fs.ErrNotExist) || f.again && err != nil {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || f.again && err != nil {
 		p.doc, err = tuned.New(p.machine), nil
 	}
 	if err != nil {

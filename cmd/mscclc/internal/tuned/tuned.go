@@ -108,11 +108,16 @@ type Document struct {
 
 // New returns an empty document.
 func New(m Machine) *Document {
-	return &Document{Machine: m, Rules: &bundle.Measured{Version: bundle.RulesVersion, Device: m.Device}}
+	d := &Document{Machine: m, Rules: &bundle.Measured{Version: bundle.RulesVersion, Device: m.Device}}
+	d.Rules.Yield()
+	return d
 }
 
 // Put replaces the rules and times of a group.
-func (d *Document) Put(g Group, rules [2][]bundle.MeasuredRule, times []Time, done bool, now time.Time) {
+func (d *Document) Put(g Group, rules [][]bundle.MeasuredRule, times []Time, done bool, now time.Time) {
+	d.Rules.Rules = slices.DeleteFunc(d.Rules.Rules, func(r bundle.MeasuredRule) bool {
+		return Group{r.Collective, r.Ranks, r.Nodes, r.Windows} == g
+	})
 	for _, list := range rules {
 		d.Rules.Put(list)
 	}
@@ -182,6 +187,7 @@ func decode(text []byte, m Machine) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	rules.Yield()
 	if d.Rules = rules; d.Machine != m || rules.Device != m.Device {
 		return nil, fmt.Errorf("it was found on another machine: %w", fs.ErrNotExist)
 	}
@@ -215,10 +221,10 @@ func MeasuredOn(note string) string {
 func Find(nccl string) (*Document, error) {
 	m, err := Here(nccl)
 	if err != nil {
-		return nil, err
+		return nil, nil // a machine without GPUs: what needs them says so
 	}
 	d, err := Read(m)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(d.Rules.Rules) == 0 {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || err == nil && len(d.Rules.Rules) == 0 {
 		return nil, nil
 	}
 	return d, err
