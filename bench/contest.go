@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -18,6 +19,9 @@ type Contest struct {
 	Fine   Measuring                                        // of the forms that it leaves
 	Most   int                                              // measurements of a search
 	Within time.Duration                                    // that a search looks for widths; 0 is for ever
+
+	// Brief has fewer forms be measured finely.
+	Brief bool
 
 	// Widths returns what a search of a form tries.
 	Widths func(f *Form, c *Call) *Widths
@@ -54,6 +58,8 @@ const (
 	contestTiles  = 2
 	contestNear   = 1.5
 	finalNear     = 1.12
+	briefFinals   = 4 // of brief contests, and how many times shorter their tiles get
+	briefShorter  = 4
 )
 
 // Run measures forms of c, as wide as they are given, and the fastest in other widths. It returns what it measured
@@ -153,9 +159,13 @@ func some(t *search, list []Entrant) ([]Entrant, error) {
 // finalists returns the fastest form of each near program, the fastest forms of any, and some of these in smaller
 // tiles, which take less memory.
 func (s *Contest) finalists(t *search) []*Form {
-	list := fastestPrograms(t.tried, contestFinals-2, finalNear)
+	finals, shorter := contestFinals, int64(math.MaxInt64)
+	if s.Brief {
+		finals, shorter = briefFinals, briefShorter
+	}
+	list := fastestPrograms(t.tried, finals-2, finalNear)
 	for _, f := range slices.SortedStableFunc(slices.Values(t.tried), faster) {
-		if len(list) < contestFinals && f.Micros <= finalNear*list[0].Micros && !slices.Contains(list, f) {
+		if len(list) < finals && f.Micros <= finalNear*list[0].Micros && !slices.Contains(list, f) {
 			list = append(list, f)
 		}
 	}
@@ -170,7 +180,7 @@ func (s *Contest) finalists(t *search) []*Form {
 	}
 	for _, f := range list[:min(len(list), contestTiles)] {
 		for _, tile := range s.Widths(&f.Form, t.call).Tiles {
-			if tile < f.Tile {
+			if tile < f.Tile && f.Tile/tile <= shorter {
 				g := f.Form
 				g.Tile = tile
 				add(g)
