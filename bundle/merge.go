@@ -112,8 +112,8 @@ func (s *TimedSize) Gain(when int) float64 {
 func (s *TimedSize) Took(r *MeasuredRule, when int) float64 {
 	for i := range s.Forms {
 		f := &s.Forms[i]
-		runs := MeasuredRule{Program: f.Program, Protocol: f.Protocol, Direct: r.Direct, InLanes: f.InLanes, Columns: f.Columns,
-			Threads: f.Threads, Tile: f.Tile}
+		runs := MeasuredRule{Program: f.Program, Protocol: f.Protocol, Direct: r.Direct, InLanes: f.InLanes,
+			Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}
 		if r.Runs(runs) {
 			return rounded(f.Micros[when])
 		}

@@ -105,7 +105,9 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 	if err != nil {
 		return devices.Impossible(err)
 	}
-	todo := slices.DeleteFunc(p.tasks(job.Size, w.layout), func(t task) bool { return !slices.Contains(lists[0], t.Group) })
+	todo := slices.DeleteFunc(p.tasks(job.Size, w.layout), func(t task) bool {
+		return !slices.Contains(lists[0], t.Group)
+	})
 	for _, t := range todo {
 		w.left += len(t.sizes)
 	}

@@ -78,7 +78,8 @@ func (p *plan) show(a *cli.App) error {
 		return diag.List{d.WithHint("mscclc tune measures it")}
 	}
 	if p.plot != "" {
-		if err := a.WriteTo(p.plot, func(w io.Writer) error { return drawPicture(w, p.plot, p.machine.Device, times) }); err != nil {
+		paint := func(w io.Writer) error { return drawPicture(w, p.plot, p.machine.Device, times) }
+		if err := a.WriteTo(p.plot, paint); err != nil {
 			return err
 		}
 	}

@@ -62,8 +62,8 @@ func refused(in *os.File, b *bundle.Bundle) string {
 	return ""
 }
 
-// cachePath returns the name of the file in the user's cache for the bundle of a spec. It depends on all that the bundle
-// is made of.
+// cachePath returns the name of the file in the user's cache for the bundle of a spec. It depends on all that the
+// bundle is made of.
 func cachePath(spec *bundle.Spec) (string, error) {
 	cache, err := runtime.CacheDir()
 	if err != nil {

@@ -80,7 +80,8 @@ type Sizes struct {
 	Sizes []bundle.TimedSize `json:"sizes"`
 	Done  bool               `json:"done"`
 
-	// F32 is how many times as large the gain over NCCL is with f32, of captured and eager launches, by the bytes of calls.
+	// F32 is how many times as large the gain over NCCL is with f32, of captured and eager launches, by the bytes of
+	// calls.
 	F32 map[int64][2]float64 `json:"f32,omitempty"`
 }
 
