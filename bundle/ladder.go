@@ -31,6 +31,25 @@ func Ladder(ranks, ctas int) []Rule {
 	return list
 }
 
+// The limits of the candidates that are built in: larger calls, and launches of more CTAs, mostly lose against NCCL.
+const (
+	candidateBytes = 4 << 20
+	candidateCTAs  = 32
+)
+
+// Candidates returns the rules of Ladder as candidates. They end at 4 MiB, and take at most 32 CTAs.
+func Candidates(ranks, ctas int) []Rule {
+	list := Ladder(ranks, min(ctas, candidateCTAs))
+	for i := range list {
+		r := &list[i]
+		r.When |= WhenCandidate
+		if r.UpTo == 0 || r.UpTo > candidateBytes {
+			r.UpTo = candidateBytes
+		}
+	}
+	return list
+}
+
 // rungs returns the rungs of a collective.
 func rungs(kind ir.Kind, ranks int) []rung {
 	const wide, narrow = 32, 4
