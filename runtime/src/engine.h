@@ -109,6 +109,7 @@ bool team_serves(const Team *t, u32 kind, u32 dtype);  // some rule has a progra
 // Candidates are rules that nobody measured. Without NCCL they are rules as others are. With NCCL, team_choose leaves
 // them out. team_candidates then gives the first that fit an eager call, by their numbers, and returns how many there
 // are. team_take is the choice of one of them for a call, or why it does not fit. team_title is the name of its program.
+bool team_has_candidates(const Team *t);
 u32 team_candidates(const Team *t, const Call *call, u32 *rules, u32 most);
 Choice team_take(const Team *t, u32 rule, const Call *call);
 const char *team_title(const Team *t, u32 rule);

@@ -86,6 +86,7 @@ bool join(Side *s) {
   bool by_kind = false;
   for (u32 i = 0; i < e->ranks; i++) by_kind |= s->all[i].by_kind != 0;
   kinds_begin(e, by_kind);
+  if (!learn_begin(e, s->team, s->nodes)) return say(&s->why, "rank %u: no memory", e->rank), false;
   void *before;
   if (gpu_enter(e->device, &before)) return say(&s->why, "rank %u lost its GPU", e->rank), false;
   const bool joined = team_join(s->team, offers, &s->why);

@@ -101,9 +101,12 @@ Comm hear(Member *e, u32 rank) {
   const ssize_t n = sys_recv_now(e->peer[rank], &note, sizeof note);
   if (n < 0 && errno == EAGAIN) return nullptr;
   if (n > 1 && note.what == EXITS) {
+    learn_gone(e, rank);
     e->quiet[rank] = exit_hear(e, rank, &note, n);
     return e->dead == 1 + (int)rank ? (Comm)e->comm : nullptr;
   }
+  if (n > 1 && learn_hears(e, rank, &note, (u64)n)) return nullptr;
+  learn_gone(e, rank);
   if (n != 1 || (note.what != LEAVES && note.what != ABORTS)) return lost(e, rank, e->quiet[rank]);
   (note.what == LEAVES ? e->left : e->quiet)[rank] = true;
   return nullptr;
@@ -176,9 +179,10 @@ void *watch(void *) {
       continue;
     }
     const bool looks = exit_look(), soon = networks_look() || looks || fds[0].fd < 0;
-    const bool later = calls();
+    const bool later = calls(), learns = learn_look();
     pthread_mutex_unlock(&looking);
-    const int some = sys_poll(fds, count, soon ? (int)LOOK_MS : later ? (int)LOOK_CALLS_MS : -1);
+    const int ms = learns ? (int)LOOK_LEARN_MS : soon ? (int)LOOK_MS : later ? (int)LOOK_CALLS_MS : -1;
+    const int some = sys_poll(fds, count, ms);
     pthread_mutex_lock(&looking);
     if (over) break;
     if (some < 0) nap(SYS_PAUSE_MS * 1000000);  // more descriptors than the process may have, or no memory
@@ -236,6 +240,8 @@ bool peers_expect(Member *e) {
 }
 
 bool random_bytes(void *to, u32 bytes) { return sys_random(to, bytes); }
+
+void peers_wake() { wake(); }
 
 bool peers_ready(Why *why) {
   pthread_once(&once, begin);
@@ -295,6 +301,7 @@ bool peers_admitted(Member *e, Why *why) {
 
 void peers_leave(Member *e, bool aborted) {
   const Guard guard;
+  learn_leaves(e);
   for (int fd : e->peer)
     if (fd >= 0) sys_send_now(fd, aborted ? &ABORTS : &LEAVES, 1);
 }

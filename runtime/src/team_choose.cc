@@ -63,6 +63,12 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
   return {nullptr, why, true};
 }
 
+bool team_has_candidates(const Team *t) {
+  for (u32 i = 0; i < t->set.row->rules; i++)
+    if (left_out(t, i)) return true;
+  return false;
+}
+
 u32 team_candidates(const Team *t, const Call *c, u32 *rules, u32 most) {
   u32 count = 0;
   const u64 bytes = bytes_of(c, t->ranks);

@@ -282,6 +282,7 @@ Result checked(Comm c, const char *name, size_t count, int type, int op, int roo
   note(c->rank, "%s%s count=%zu type=%d op=%d root=%d", depth ? "(group) " : "", name, count, type, op, root);
   if (type < 0 || type > 11 || root >= c->ranks) return INVALID_ARGUMENT;
   if (__atomic_load_n(&c->state, __ATOMIC_ACQUIRE) == IN_PROGRESS) return INVALID_USAGE;
+  if (const char *us = getenv("MSCCLC_FAKE_SLOW_US")) usleep((unsigned)atoi(us));
   const unsigned all = (1u << c->ranks) - 1, one = 1u << root;
   const bool tree = !strcmp(name, "AllReduce") && count * sizes[type] < TREE_BELOW;
   if (who == WITH_ALL) need(c, 1u << tree, 0);
