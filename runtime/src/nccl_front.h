@@ -396,6 +396,7 @@ int gpu_busy(void *stream, bool *busy);
 int gpu_captured(void *stream, bool *captured);
 int gpu_copy(u64 to, u64 from, u64 bytes, void *stream);
 int gpu_event(void **event);
+int gpu_version();  // of the driver, or 0
 void gpu_event_end(void *event);  // or null
 int gpu_record(void *event, void *stream);
 bool gpu_happened(void *event);

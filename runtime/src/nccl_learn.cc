@@ -8,8 +8,9 @@
 
 namespace {
 
-const char TRIED[] = "a trial, to learn what is fastest", WAITS[] = "the ranks have not agreed on what they learned",
-           SLOWER[] = "no candidate was faster in trials", UNKNOWN[] = "not learned yet",
+const char TRIED[] = "a trial, to learn what is fastest",
+           KEPT[] = "no candidate was faster in trials, or the ranks have not agreed yet",
+           UNKNOWN[] = "not learned yet",
            LITTLE[] = "captured, and a candidate was faster by too little",
            FULL[] = "the communicator has too many classes of calls to learn";
 enum { FREE, TAKEN, PENDING };
@@ -45,8 +46,8 @@ LearnKey key_of(const Member *e, const Op &op) {
 
 // know has a class be decided by what rank 0 knew when the ranks agreed. That rule may be none of its candidates.
 void know(const Member *e, const Learn *l, LearnClass *c) {
-  for (u32 i = 0; i < l->known_count; i++) {
-    const Learned &is = l->known[i];
+  for (u32 i = 0; i < l->known.count; i++) {
+    const Learned &is = l->known.of[i];
     if (!same(is.key, c->key)) continue;
     u32 choice = 0;
     while (choice + 1 < c->options && c->candidate[choice] != is.rule) choice++;
@@ -152,8 +153,24 @@ bool learn_begin(Member *e, const Team *t, u32 nodes) {
     info("rank %u of %u does not learn which candidates are faster, since CUBLAS_WORKSPACE_CONFIG is set", e->rank,
          e->ranks);
   if (*learn_setting() == '0') return true;
-  e->learn = (Learn *)calloc(1, sizeof(Learn));
-  return e->learn != nullptr;
+  Learn *l = (Learn *)calloc(1, sizeof(Learn));
+  if (!l) return false;
+  if (!e->rank) learned_name(e, t, l->name, sizeof l->name);
+  if (!e->rank) l->known.count = learned_read(l->name, l->known.of, MOST_CLASSES);
+  e->learn = l;
+  return true;
+}
+
+u32 learn_tells(const Member *e, const void **known) {
+  const Learn *l = e->learn;
+  *known = l ? &l->known : nullptr;
+  return l ? sizeof l->known : 0;
+}
+
+void learn_told(Member *e, const void *known) {
+  Learn *l = e->learn;
+  memcpy((void *)&l->known, known, sizeof l->known);
+  if (l->known.count > MOST_CLASSES) l->known.count = 0;
 }
 
 // learn_end is for a communicator that no other thread uses.
@@ -164,6 +181,7 @@ void learn_end(Member *e) {
   e->learn = nullptr;
   peers_unlock();
   if (!l) return;
+  if (!e->rank) learned_await();
   if (!gpu_enter(e->device, &before)) {
     for (LearnSlot &s : l->slot) gpu_event_end(s.begin), gpu_event_end(s.end);
     gpu_leave(before);
@@ -181,7 +199,7 @@ void learn_choose(Member *e, Op *op) {
   const Turn turn = await(e, c, call);
   if (turn == TURN_PROGRAM) return take(e, c, op);
   const bool all = c->made == c->options * LEARN_ROUNDS;
-  op->choice.why = !all ? UNKNOWN : !c->l.over ? WAITS : SLOWER;
+  op->choice.why = all ? KEPT : UNKNOWN;
   if (all && !c->tried && !c->l.over) c->tried = 1, peers_wake();
   if (!op->captured && op->call.group == 1 && !all) try_next(e, c, op);
 }

@@ -1,13 +1,13 @@
 // This file is what the parts of the front share that learn which candidate of a bundle is fastest (FRONT.md,
-// "Learning"). nccl_learn.cc chooses, by classes of calls, and takes times. nccl_learn_say.cc has ranks tell each other,
-// by nccl_learn_protocol.h. nccl_learned.cc keeps what was learned.
+// "Learning"). nccl_learn.cc chooses, by classes of calls, and takes times. nccl_learn_say.cc has ranks tell each
+// other, by nccl_learn_protocol.h. nccl_learn_file.cc keeps what was learned, and nccl_learned.cc has it in statistics.
 #pragma once
 #include "nccl_front.h"
 #include "nccl_learn_protocol.h"
 
 #include <string.h>
 
-enum { MOST_CLASSES = 64, LEARN_SLOTS = 128 };
+enum { MOST_CLASSES = 64, LEARN_SLOTS = 128, LEARN_NAME = 256, LEARN_ROW = 400 };
 
 // A LearnKey tells classes of a communicator apart. It is kept in files: it has no padding.
 struct LearnKey {
@@ -22,6 +22,12 @@ const u32 LEARNED_NCCL = ~0u;
 struct Learned {
   LearnKey key;
   u32 rule, took[2], pad;
+};
+
+// Known is what rank 0 has read of a file. All ranks hear it while they agree.
+struct Known {
+  u32 count, pad;
+  Learned of[MOST_CLASSES];
 };
 
 struct LearnRow;  // of MSCCLC_STATS
@@ -53,15 +59,21 @@ struct Learn {
   u32 count;
   LearnClass of[MOST_CLASSES];
   Judge judge[MOST_CLASSES];
-  Learned known[MOST_CLASSES];  // by rank 0, when the ranks agreed
-  u32 known_count;
+  Known known;            // of rank 0, when the ranks agreed
+  char name[LEARN_NAME];  // of its rows in the file
   LearnSlot slot[LEARN_SLOTS];
   u32 next;
 };
 inline u32 classes_of(const Learn *l) { return __atomic_load_n(&l->count, __ATOMIC_ACQUIRE); }
 
+// In nccl_learn_file.cc. learned_name is what the rows of a communicator's bundle, ranks, driver, NCCL and GPU begin
+// with. learned_read reads those rows. learned_keep has one be written soon. learned_await waits until all are written.
+void learned_name(const Member *e, const Team *t, char *to, u32 size);
+u32 learned_read(const char *name, Learned *to, u32 most);
+void learned_keep(const Learn *l, const LearnClass &c, u32 choice, const u32 *took);
+void learned_await();
+
 // In nccl_learned.cc: rows of MSCCLC_STATS. row_of gives a class its row, or null: there are too many.
-void learned_keep(const Member *e, const LearnClass &c, u32 choice, const u32 *took);
 bool learn_read(Member *e, Learn *l);  // reads times; it says whether some are awaited
 LearnRow *row_of(const Member *e, Fn fn, int type, const LearnKey &key);
 void row_trial(LearnRow *r, bool native);

@@ -7,8 +7,8 @@
 // 1. Each rank says the times of its trials to rank 0, once all of them are over.
 // 2. Rank 0 has the times of all ranks. A trial took the least time of all ranks, since ranks that came early waited.
 //    An option took the median of its trials. If a candidate is the fastest, rank 0 proposes it to all ranks.
-// 3. Each rank promises at once: up to SLACK calls of the class more than were made, it runs by NCCL. A later call waits
-//    for the word (nccl_switch.h).
+// 3. Each rank promises at once: up to SLACK calls of the class more than were made, it runs by NCCL. A later call
+//    waits for the word (nccl_switch.h).
 // 4. Rank 0 has the promises of all ranks, and gives the word: the choice holds from the call that is two above the
 //    largest promise. It gives the word to itself last.
 //

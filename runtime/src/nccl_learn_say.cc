@@ -1,5 +1,5 @@
-// What ranks say to each other to learn: by the sockets of nccl_peers.cc, and between ranks of one process by calls. The
-// thread that polls sockets does all of it, so that no call of a collective waits for a call of a peer.
+// What ranks say to each other to learn: by the sockets of nccl_peers.cc, and between ranks of one process by calls.
+// The thread that polls sockets does all of it, so that no call of a collective waits for a call of a peer.
 #include "nccl_learn.h"
 
 #include <errno.h>
@@ -29,12 +29,13 @@ const char *title_of(const Member *e, const LearnClass &c, u32 option) {
 // told prints and keeps what a class came to.
 void told(Member *e, LearnClass *c, u32 choice, const u32 *took) {
   if (c->told) return;
+  const Where where(e);
   c->told = true;
   const char *title = title_of(e, *c, choice);
   row_chosen(c->row, title, took);
   info("rank %u of %u learned for nccl%s of up to %llu bytes: %s takes %.1f us, and NCCL %.1f us", e->rank, e->ranks,
        fn_name(c->fn), 1ull << c->key.log, title, took[1] / 1e3, took[0] / 1e3);
-  if (!e->rank) learned_keep(e, *c, choice, took);
+  if (!e->rank) learned_keep(e->learn, *c, choice, took);
 }
 
 // judged sees what rank 0 has found: that NCCL is the fastest needs no word.

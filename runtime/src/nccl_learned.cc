@@ -66,7 +66,3 @@ void learned_text(Text *t) {
     comma = ",";
   }
 }
-
-void learned_keep(const Member *e, const LearnClass &c, u32 choice, const u32 *took) {
-  (void)e, (void)c, (void)choice, (void)took;
-}

@@ -84,13 +84,15 @@ Choice team_take(const Team *t, u32 rule, const Call *c) {
   return judged(t, rule, c);
 }
 
+const char *team_device(const Team *t) { return t->set.row->device; }
 const char *team_title(const Team *t, u32 rule) { return t->set.program[t->of_rule[rule]].row->name; }
 
 bool team_serves(const Team *t, u32 kind, u32 dtype) {
   if (kind >= KIND_COUNT) return false;
   for (u32 i = t->first_rule[kind]; i < t->end_rule[kind]; i++) {
     const bundle_rule &r = t->set.rules[i];
-    if (!left_out(t, i) && r.kind == kind && (r.dtype == BUNDLE_ANY || r.dtype == dtype) && t->of_rule[i] != BUNDLE_NONE) return true;
+    const bool of_type = r.dtype == BUNDLE_ANY || r.dtype == dtype;
+    if (!left_out(t, i) && r.kind == kind && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
   }
   return false;
 }

@@ -95,6 +95,7 @@ bool team_serves(const Team *, u32, u32) { return true; }
 bool team_has_candidates(const Team *) { return false; }
 u32 team_candidates(const Team *, const Call *, u32 *, u32) { return 0; }
 Choice team_take(const Team *, u32, const Call *) { return Choice{nullptr, "no candidate"}; }
+const char *team_device(const Team *) { return "a GPU"; }
 const char *team_title(const Team *, u32) { return "a candidate"; }
 int team_launch(Team *t, const Choice *, const Call *c, void *) {
   static const char *const kinds[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",

@@ -277,12 +277,21 @@ namespace {
 // Who is whom a call moves data to or from: an algorithm of all ranks, all of them each by each, or a rank.
 enum Who { WITH_ALL, EACH, ROOT, ONE };
 
+// slow has an eager call take longer on its stream.
+void slow(void *stream) {
+  const char *us = getenv("MSCCLC_FAKE_SLOW_US");
+  int captured = 0;
+  unsigned long long number;
+  open_driver();
+  if (!us || !atoi(us) || cu.capture(stream, &captured, &number, nullptr, nullptr, nullptr) || captured) return;
+  if (!cu.sync(stream)) usleep((unsigned)atoi(us));
+}
+
 Result checked(Comm c, const char *name, size_t count, int type, int op, int root, Who who = WITH_ALL) {
   if (!c || c->magic != COMM_MAGIC) return INVALID_ARGUMENT;
   note(c->rank, "%s%s count=%zu type=%d op=%d root=%d", depth ? "(group) " : "", name, count, type, op, root);
   if (type < 0 || type > 11 || root >= c->ranks) return INVALID_ARGUMENT;
   if (__atomic_load_n(&c->state, __ATOMIC_ACQUIRE) == IN_PROGRESS) return INVALID_USAGE;
-  if (const char *us = getenv("MSCCLC_FAKE_SLOW_US")) usleep((unsigned)atoi(us));
   const unsigned all = (1u << c->ranks) - 1, one = 1u << root;
   const bool tree = !strcmp(name, "AllReduce") && count * sizes[type] < TREE_BELOW;
   if (who == WITH_ALL) need(c, 1u << tree, 0);
