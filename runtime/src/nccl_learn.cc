@@ -24,11 +24,6 @@ bool keeps_bits(const Call &c, u32 ranks) {
   return !reduces(c.kind) || !is_float(c.dtype) || ranks == 2 || c.redop == RED_MAX || c.redop == RED_MIN;
 }
 
-bool may_learn(const Call &c, u32 ranks) {
-  const char *is = learn_setting();
-  return *is != '0' && (*is == 'a' || keeps_bits(c, ranks));
-}
-
 u8 log_of(u64 bytes) {
   u8 n = 0;
   while (n < 63 && (1ull << n) < bytes) n++;
@@ -53,7 +48,7 @@ void know(const Member *e, const Learn *l, LearnClass *c) {
     while (choice + 1 < c->options && c->candidate[choice] != is.rule) choice++;
     const bool nccl = is.rule == LEARNED_NCCL;
     if (!nccl && choice + 1 == c->options) return;
-    c->l.choice = nccl ? 0 : choice + 1, c->l.over = c->told = true;
+    c->l.choice = nccl ? 0 : choice + 1, c->l.over = c->told = true, c->tried = 1;
     c->l.took[0] = is.took[0], c->l.took[1] = is.took[1];
     c->l.gate.word = nccl ? (u64)PHASE_NCCL : (u64)PHASE_WORD;  // from the first call on
     c->made = c->options * LEARN_ROUNDS;
@@ -66,7 +61,7 @@ LearnClass *class_of(Member *e, Learn *l, Op *op) {
   const LearnKey key = key_of(e, *op);
   for (u32 i = 0; i < l->count; i++)
     if (same(l->of[i].key, key)) return &l->of[i];
-  if (!may_learn(op->call, e->ranks)) return nullptr;
+  if (!l->sums && !keeps_bits(op->call, e->ranks)) return nullptr;
   u32 rules[LEARN_CANDIDATES];
   const u32 candidates = team_candidates(e->team, &op->call, rules, LEARN_CANDIDATES);
   if (!candidates) return nullptr;
@@ -111,7 +106,9 @@ void try_next(Member *e, LearnClass *c, Op *op) {
 }
 
 bool take_slot(LearnSlot *s, int from) {
-  return __atomic_compare_exchange_n(&s->state.value, &from, (int)TAKEN, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  const bool is = s->state == from;
+  if (is) s->state = TAKEN;
+  return is;
 }
 
 // read notes the time of a slot that the caller has, if its events are over. The GPU of e is current.
@@ -120,17 +117,29 @@ bool read(LearnSlot *s) {
   if (!gpu_happened(s->end)) return s->state = PENDING, false;
   const bool good = gpu_between(s->begin, s->end, &seconds) && seconds < 4;
   if (good) s->of->ns[s->trial] = seconds > 1e-9 ? (u32)(seconds * 1e9) : 1;
-  __atomic_fetch_sub(&s->of->pending.value, 1u, __ATOMIC_ACQ_REL);
+  s->of->pending--;
   return true;
 }
 
-// free_slot takes a slot. If all are in use, it looks at some whether they are over.
+// The thread of the calls reads all times: the thread that polls sockets makes no call of the driver, which could wait
+// for a call of a peer that waits for an answer of that thread. free_slot takes a slot. If all are in use, it looks at
+// some whether they are over.
 LearnSlot *free_slot(Learn *l) {
   for (u32 n = 0; n < LEARN_SLOTS; n++)
     if (LearnSlot *s = &l->slot[(l->next + n) % LEARN_SLOTS]; take_slot(s, FREE)) return l->next += n + 1, s;
   for (u32 n = 0; n < 4; n++)
     if (LearnSlot *s = &l->slot[(l->next + n) % LEARN_SLOTS]; take_slot(s, PENDING) && read(s)) return s;
   return nullptr;
+}
+
+// timed reads the times of a class, and says whether all are there.
+bool timed(const Member *e, Learn *l, const LearnClass *c) {
+  void *before;
+  if (!c->pending || gpu_enter(e->device, &before)) return !c->pending;
+  for (LearnSlot &s : l->slot)
+    if (s.of == c && take_slot(&s, PENDING) && read(&s)) s.state = FREE;
+  gpu_leave(before);
+  return !c->pending;
 }
 
 }  // namespace
@@ -143,7 +152,8 @@ const char *learn_setting() {
 
 bool learn_serves(const Member *e, const Team *t, const Call &c) {
   u32 rule;
-  return !alone() && may_learn(c, e->ranks) && team_candidates(t, &c, &rule, 1);
+  const char *is = learn_setting();
+  return !alone() && *is != '0' && (*is == 'a' || keeps_bits(c, e->ranks)) && team_candidates(t, &c, &rule, 1);
 }
 
 bool learn_begin(Member *e, const Team *t, u32 nodes) {
@@ -155,6 +165,7 @@ bool learn_begin(Member *e, const Team *t, u32 nodes) {
   if (*learn_setting() == '0') return true;
   Learn *l = (Learn *)calloc(1, sizeof(Learn));
   if (!l) return false;
+  l->sums = *learn_setting() == 'a';
   if (!e->rank) learned_name(e, t, l->name, sizeof l->name);
   if (!e->rank) l->known.count = learned_read(l->name, l->known.of, MOST_CLASSES);
   e->learn = l;
@@ -200,7 +211,7 @@ void learn_choose(Member *e, Op *op) {
   if (turn == TURN_PROGRAM) return take(e, c, op);
   const bool all = c->made == c->options * LEARN_ROUNDS;
   op->choice.why = all ? KEPT : UNKNOWN;
-  if (all && !c->tried && !c->l.over) c->tried = 1, peers_wake();
+  if (all && !c->tried && timed(e, l, c)) c->tried = 1, peers_wake();
   if (!op->captured && op->call.group == 1 && !all) try_next(e, c, op);
 }
 
@@ -215,7 +226,7 @@ LearnSlot *learn_start(Member *e, const Op &op) {
   if (s && !good) s->state = FREE;
   if (!good) return nullptr;
   s->of = op.learns, s->trial = op.trial, s->stream = op.stream;
-  __atomic_fetch_add(&s->of->pending.value, 1u, __ATOMIC_ACQ_REL);
+  s->of->pending++;
   return s;
 }
 
@@ -223,22 +234,6 @@ void learn_stop(Member *e, LearnSlot *s) {
   void *before;
   int code = 1;
   if (!gpu_enter(e->device, &before)) code = gpu_record(s->end, s->stream), gpu_leave(before);
-  if (code) __atomic_fetch_sub(&s->of->pending.value, 1u, __ATOMIC_ACQ_REL);
+  if (code) s->of->pending--;
   s->state = code ? FREE : PENDING;
-  if (!code && s->trial % LEARN_ROUNDS == 0) peers_wake();
-}
-
-bool learn_read(Member *e, Learn *l) {
-  void *before;
-  bool waits = false;
-  for (const LearnSlot &s : l->slot) waits |= s.state == PENDING;
-  if (!waits || gpu_enter(e->device, &before)) return waits;
-  waits = false;
-  for (LearnSlot &s : l->slot)
-    if (take_slot(&s, PENDING)) {
-      if (read(&s)) s.state = FREE;
-      else waits = true;
-    }
-  gpu_leave(before);
-  return waits;
 }

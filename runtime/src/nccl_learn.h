@@ -38,8 +38,8 @@ struct LearnClass {
   u32 options;                      // NCCL and the candidates
   Learner l;
   u32 made;            // trials; the thread of the calls counts them
-  Atom<int> tried;     // all trials were made
-  Atom<u32> pending;   // trials whose times are awaited
+  Atom<int> tried;     // all trials were made, and their times are there
+  u32 pending;         // trials whose times are awaited
   u32 ns[LEARN_TRIALS];
   bool told;           // what it came to
   LearnRow *row;
@@ -47,7 +47,7 @@ struct LearnClass {
 
 // A LearnSlot takes the time of a trial by two events.
 struct LearnSlot {
-  Atom<int> state;
+  int state;
   void *begin, *end, *stream;
   LearnClass *of;
   u32 trial;
@@ -57,6 +57,7 @@ struct LearnSlot {
 // judges while it has the lock of the sockets. Classes are added by the thread of the calls.
 struct Learn {
   u32 count;
+  bool sums;  // also what changes bits of sums
   LearnClass of[MOST_CLASSES];
   Judge judge[MOST_CLASSES];
   Known known;            // of rank 0, when the ranks agreed
@@ -74,7 +75,6 @@ void learned_keep(const Learn *l, const LearnClass &c, u32 choice, const u32 *to
 void learned_await();
 
 // In nccl_learned.cc: rows of MSCCLC_STATS. row_of gives a class its row, or null: there are too many.
-bool learn_read(Member *e, Learn *l);  // reads times; it says whether some are awaited
 LearnRow *row_of(const Member *e, Fn fn, int type, const LearnKey &key);
 void row_trial(LearnRow *r, bool native);
 void row_chosen(LearnRow *r, const char *title, const u32 *took);

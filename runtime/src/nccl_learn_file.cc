@@ -43,11 +43,11 @@ const char *rows_of(const char *text, const char **begin) {
   return nullptr;
 }
 
-// load reads the file. It gives null if there is none, or one that is bad; foreign says that it is no file of ours. The
-// caller frees the text.
+// load reads the file. It gives null if there is none, or one that is bad. foreign says that it must stay as it is: it
+// is no file of ours, or it cannot be read. The caller frees the text.
 char *load(const char *path, const char **begin, const char **end, bool *foreign) {
   char *text = (char *)malloc(MOST_BYTES);
-  *foreign = false;
+  *foreign = !text;
   if (!text) return nullptr;
   const int length = sys_text(path, text, MOST_BYTES);
   const int code = length < 0 ? errno : 0;

@@ -2,7 +2,6 @@
 // The thread that polls sockets does all of it, so that no call of a collective waits for a call of a peer.
 #include "nccl_learn.h"
 
-#include <errno.h>
 #include <string.h>
 
 namespace {
@@ -21,17 +20,13 @@ Member *beside(const Member *e, u32 rank) {
   return nullptr;
 }
 
-// title_of names an option of a class.
-const char *title_of(const Member *e, const LearnClass &c, u32 option) {
-  return option ? team_title(e->team, c.candidate[option - 1]) : "NCCL";
-}
-
 // told prints and keeps what a class came to.
 void told(Member *e, LearnClass *c, u32 choice, const u32 *took) {
-  if (c->told) return;
+  const Team *t = e->team;  // it ends once the sockets are closed
+  if (c->told || !t) return;
   const Where where(e);
   c->told = true;
-  const char *title = title_of(e, *c, choice);
+  const char *title = choice ? team_title(t, c->candidate[choice - 1]) : "NCCL";
   row_chosen(c->row, title, took);
   info("rank %u of %u learned for nccl%s of up to %llu bytes: %s takes %.1f us, and NCCL %.1f us", e->rank, e->ranks,
        fn_name(c->fn), 1ull << c->key.log, title, took[1] / 1e3, took[0] / 1e3);
@@ -60,14 +55,15 @@ void takes(Member *e, u32 from, const LearnMessage &m) {
   if (m.what == LEARN_WORD) told(e, c, m.choice, m.took);
 }
 
-// send says something to a rank. It gives false if the socket takes nothing now. Who has gone hears nothing.
+// send says something to a rank. It gives false if the socket does not take it, which is tried again: the socket of a
+// rank that has gone is closed soon. Who has gone hears nothing.
 bool send(Member *e, u32 to, const LearnMessage &m) {
   if (to == e->rank) return takes(e, e->rank, m), true;
   if (in_process(e, to)) {
     if (Member *other = beside(e, to)) takes(other, e->rank, m);
     return true;
   }
-  return e->peer[to] < 0 || sys_send_now(e->peer[to], &m, sizeof m) >= 0 || errno != EAGAIN;
+  return e->peer[to] < 0 || sys_send_now(e->peer[to], &m, sizeof m) >= 0;
 }
 
 // says says all that is due. It gives false if something could not be said yet.
@@ -76,7 +72,7 @@ bool says(Member *e, Learn *l) {
   u32 to;
   for (u32 i = 0; i < classes_of(l); i++) {
     LearnClass &c = l->of[i];
-    if (c.tried && !c.pending && !c.l.timed) learner_timed(&c.l);
+    if (c.tried && !c.l.timed) learner_timed(&c.l);
     while (learner_next(&c.l, c.ns, &m)) {
       m.of = i, m.options = (u8)c.options;
       if (!send(e, 0, m)) return false;
@@ -95,12 +91,10 @@ bool says(Member *e, Learn *l) {
 bool look(Member *e) {
   Learn *l = e->learn;
   if (!l) return false;
-  const Where where(e);
-  const bool waits = learn_read(e, l);
   peers_lock();
   const bool all = says(e, l);
   peers_unlock();
-  return waits || !all;
+  return !all;
 }
 
 bool look_all() {
@@ -109,7 +103,7 @@ bool look_all() {
   for (u32 i = 0; (e = member_at(i)); i++) {
     const Comm comm = e->comm;
     if (!comm || !e->learn || !member_hold(e, comm)) continue;
-    if (teamed(e) || e->state == STATE_PAUSED) again |= look(e);
+    again |= look(e);  // in any state: the others wait for an answer
     member_leave(e);
   }
   return again;

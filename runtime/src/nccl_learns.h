@@ -24,9 +24,9 @@ struct Trial {
   }
 };
 
-// For the thread that polls sockets. learn_look reads times, says what is due, and returns whether it must be called
-// again soon. learn_hears takes a message of a rank, and learn_gone that a rank has left or ended; both are called with
-// the lock of the sockets. learn_leaves has other ranks of this process know that this one leaves.
+// For the thread that polls sockets. learn_look says what is due, and returns whether it must be called again soon.
+// learn_hears takes a message of a rank, and learn_gone that a rank has left or ended; both are called with the lock of
+// the sockets. learn_leaves has other ranks of this process know that this one leaves.
 enum { LOOK_LEARN_MS = 10 };
 bool learn_look();
 bool learn_hears(Member *e, u32 rank, const void *message, u64 bytes);
