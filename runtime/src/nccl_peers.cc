@@ -98,7 +98,9 @@ Comm hear(Member *e, u32 rank) {
   // A rank may exit before this one has a team, by which it can judge what the other has finished.
   const bool joins = e->agreeing || e->making;
   if (joins && sys_peek(e->peer[rank], &note.what, 1) == 1 && note.what == EXITS) return nap(100000), nullptr;
-  const ssize_t n = sys_recv_now(e->peer[rank], &note, sizeof note);
+  ssize_t n = sys_recv_now(e->peer[rank], &note, sizeof note);
+  // A peer that has closed its end with a message unread gives this error once. What it has said is still there.
+  if (n < 0 && errno == ECONNRESET) n = sys_recv_now(e->peer[rank], &note, sizeof note);
   if (n < 0 && errno == EAGAIN) return nullptr;
   if (n > 1 && note.what == EXITS) {
     learn_gone(e, rank);
