@@ -2,6 +2,7 @@
 // its process exits (nccl_exit.cc). A socket that closes without either tells that the process of that rank was killed:
 // the communicator has failed, and what waits for that rank ends. Messages keep their bounds (SOCK_SEQPACKET).
 #include "nccl_board.h"
+#include "nccl_learn_protocol.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -94,13 +95,17 @@ Comm lost(Member *e, u32 rank, bool properly) {
 
 // hear reads what a peer says. It gives the communicator that fails by it.
 Comm hear(Member *e, u32 rank) {
-  static ExitNote note;
+  static union {
+    ExitNote note;
+    LearnMessage learned;
+  } said;
+  ExitNote &note = said.note;
   // A rank may exit before this one has a team, by which it can judge what the other has finished.
   const bool joins = e->agreeing || e->making;
   if (joins && sys_peek(e->peer[rank], &note.what, 1) == 1 && note.what == EXITS) return nap(100000), nullptr;
-  ssize_t n = sys_recv_now(e->peer[rank], &note, sizeof note);
+  ssize_t n = sys_recv_now(e->peer[rank], &said, sizeof said);
   // A peer that has closed its end with a message unread gives this error once. What it has said is still there.
-  if (n < 0 && errno == ECONNRESET) n = sys_recv_now(e->peer[rank], &note, sizeof note);
+  if (n < 0 && errno == ECONNRESET) n = sys_recv_now(e->peer[rank], &said, sizeof said);
   if (n < 0 && errno == EAGAIN) return nullptr;
   if (n > 1 && note.what == EXITS) {
     learn_gone(e, rank);
