@@ -106,6 +106,7 @@ var mayImport = map[string][]string{
 	"mscclc/cmd/mscclc/internal/completion":  {"*"},
 	"mscclc/cmd/mscclc/internal/devices":     {"*"},
 	"mscclc/cmd/mscclc/internal/doctorcmd":   {"*"},
+	"mscclc/cmd/mscclc/internal/nccllib":     {},
 	"mscclc/cmd/mscclc/internal/processes":   {"*"},
 	"mscclc/cmd/mscclc/internal/scarce":      {"mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/runcmd":      {"*"},
@@ -114,6 +115,9 @@ var mayImport = map[string][]string{
 	"mscclc/cmd/mscclc/internal/showcmd":     {"*"},
 	"mscclc/cmd/mscclc/internal/simulatecmd": {"*"},
 	"mscclc/cmd/mscclc/internal/sizing":      {"*"},
+	"mscclc/cmd/mscclc/internal/tuned":       {"*"},
+	"mscclc/cmd/mscclc/internal/tunecmd":     {"*"},
+	"mscclc/cmd/mscclc/internal/tuning":      {"*"},
 	"mscclc/cmd/mscclc/internal/verifycmd":   {"*"},
 	"mscclc/cmd/mscclc/internal/withcmd":     {"*"},
 }

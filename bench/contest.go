@@ -101,28 +101,53 @@ func fastestPrograms(tried []Tried, most int, within float64) (list []Tried) {
 // finals measures the fastest forms finely. Where all fail or are wrong, it goes on without their programs.
 func (s *Contest) finals(ctx context.Context, t *search) (list []Entrant, err error) {
 	for len(list) == 0 && len(t.tried) > 0 {
-		for _, f := range s.finalists(t) {
-			e, err := s.final(ctx, t, f)
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if ends(err) {
-				return nil, err
-			}
-			if err != nil {
-				t.why = errors.Join(t.why, err)
-				t.tried = slices.DeleteFunc(t.tried, func(o Tried) bool { return o.Program == f.Program })
-				continue
-			}
-			list = append(list, e)
+		if list, err = s.finely(ctx, t, s.finalists(t)); err != nil {
+			return nil, err
 		}
 	}
-	if len(list) == 0 && t.why == nil {
-		return nil, errors.New("there is nothing to measure")
-	} else if len(list) == 0 {
-		return nil, t.why
+	return some(t, list)
+}
+
+// Finals measures forms of c finely beside NCCL, and checks them in both placements, without a search. It returns those
+// that run and are right, and fails if none does.
+func (s *Contest) Finals(ctx context.Context, c *Call, forms []*Form) ([]Entrant, error) {
+	t := &search{Search: &Search{Site: s.Site, Measuring: s.Coarse}, call: c, seen: map[Form]bool{}}
+	list, err := s.finely(ctx, t, forms)
+	if err != nil {
+		return nil, err
+	}
+	return some(t, list)
+}
+
+// finely measures forms, without those that fail. The programs of these are tried no more.
+func (s *Contest) finely(ctx context.Context, t *search, forms []*Form) (list []Entrant, err error) {
+	for _, f := range forms {
+		e, err := s.final(ctx, t, f)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if ends(err) {
+			return nil, err
+		}
+		if err != nil {
+			t.why = errors.Join(t.why, err)
+			t.tried = slices.DeleteFunc(t.tried, func(o Tried) bool { return o.Program == f.Program })
+			continue
+		}
+		list = append(list, e)
 	}
 	return list, nil
+}
+
+// some returns list, and an error if it is empty.
+func some(t *search, list []Entrant) ([]Entrant, error) {
+	if len(list) > 0 {
+		return list, nil
+	}
+	if t.why == nil {
+		return nil, errors.New("there is nothing to measure")
+	}
+	return nil, t.why
 }
 
 // finalists returns the fastest form of each near program, the fastest forms of any, and some of these in smaller

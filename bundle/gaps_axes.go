@@ -44,7 +44,7 @@ func (s *Set) axes(kind ir.Kind) (x axes) {
 	if kind.Rooted() {
 		x.count[axisWindows], x.count[axisRoot] = 1, s.Ranks
 	}
-	if reduces(kind) {
+	if kind.Reduces() {
 		x.count[axisOp] = int(data.NumRedOps)
 	}
 	for i := range s.Rules {

@@ -20,7 +20,7 @@ func reduced(t data.DType) bool { return t != data.E4M3 && t != data.E5M2 }
 // else one of the same size.
 func (r *Rule) Served(types []data.DType) bool {
 	return r.Program == "" || r.DType == Any || slices.ContainsFunc(types, func(t data.DType) bool {
-		return uint8(t) == r.DType || !reduces(r.Kind) && t.Size() == data.DType(r.DType).Size()
+		return uint8(t) == r.DType || !r.Kind.Reduces() && t.Size() == data.DType(r.DType).Size()
 	})
 }
 

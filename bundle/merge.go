@@ -87,6 +87,37 @@ func (s *TimedSize) least(when int) (micros float64) {
 	return micros
 }
 
+// Ranked returns the forms by their times in one kind of launches, the fastest first.
+func (s *TimedSize) Ranked(when int) (list []*Timed) {
+	for i := range s.Forms {
+		list = append(list, &s.Forms[i])
+	}
+	slices.SortStableFunc(list, func(a, b *Timed) int { return cmp.Compare(a.Micros[when], b.Micros[when]) })
+	return list
+}
+
+// Gain returns how many times as fast as NCCL the fastest form is, or 0 where one was not measured.
+func (s *TimedSize) Gain(when int) float64 {
+	if least := s.least(when); least > 0 {
+		return s.NCCL[when] / least
+	}
+	return 0
+}
+
+// Took returns the time of what a rule runs. It is that of the fastest form where NCCL runs, or where that form was not
+// measured.
+func (s *TimedSize) Took(r *MeasuredRule, when int) float64 {
+	for i := range s.Forms {
+		f := &s.Forms[i]
+		runs := MeasuredRule{Program: f.Program, Protocol: f.Protocol, Direct: r.Direct, InLanes: f.InLanes, Columns: f.Columns,
+			Threads: f.Threads, Tile: f.Tile}
+		if r.Runs(runs) {
+			return rounded(f.Micros[when])
+		}
+	}
+	return rounded(s.least(when))
+}
+
 // A pair is what takes memory of its own: a program by a protocol, in some lanes.
 type pair struct {
 	program, protocol string

@@ -72,6 +72,9 @@ func (r MeasuredRule) Runs(o MeasuredRule) bool {
 		r.Columns == o.Columns && r.Threads == o.Threads && r.Tile == o.Tile
 }
 
+// Yield has programs of m's rules give way in a bundle where all have no room together, as those that are built in do.
+func (m *Measured) Yield() { m.builtIn = true }
+
 // Put replaces the rules for the same collective, ranks, nodes and launches by list, which holds one such group. Rules
 // that are restricted to other calls than those of list stay, before it. Rules for all calls are last.
 func (m *Measured) Put(list []MeasuredRule) {

@@ -62,9 +62,9 @@ func (t *rulesReader) judgeCandidate(r *MeasuredRule) {
 func (t *rulesReader) judgeCalls(kind ir.Kind, r *MeasuredRule) {
 	dtype, typed := data.DTypeByName(r.DType)
 	switch {
-	case r.RedOp != "" && !reduces(kind):
+	case r.RedOp != "" && !kind.Reduces():
 		t.bad(t.at["op"], "has an \"op\", and %s reduces nothing", r.Collective).Hint = "leave it out"
-	case typed && reduces(kind) && !reduced(dtype):
+	case typed && kind.Reduces() && !reduced(dtype):
 		t.bad(t.at["dtype"], "is for %s, which %s does not reduce: it is moved only", r.DType, r.Collective)
 	case r.Root != nil && !kind.Rooted():
 		t.bad(t.at["root"], "has a \"root\", and %s has none", r.Collective).Hint = "leave it out"
@@ -94,11 +94,6 @@ func (t *rulesReader) judgeNodes(r *MeasuredRule) {
 	if ok {
 		r.Nodes = choose.NodesText(node)
 	}
-}
-
-// reduces reports whether calls of a collective compute.
-func reduces(kind ir.Kind) bool {
-	return kind == ir.AllReduce || kind == ir.ReduceScatter || kind == ir.ReduceTo
 }
 
 // judgeProgram says what of the program of r, and of the numbers of its launch, cannot be.

@@ -183,3 +183,13 @@ func CutSizeUnit(size string) (digits string, power int) {
 	}
 	return digits, 0
 }
+
+// Protect takes away the right of others to write to a file, whatever the umask gave them: the library refuses such
+// bundles, since a bundle's kernels run as the user who starts the job.
+func Protect(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&WritableByOthers == 0 {
+		return nil // a device or a pipe, or nothing to do
+	}
+	return os.Chmod(path, info.Mode().Perm()&^WritableByOthers)
+}

@@ -27,6 +27,9 @@ var kindNames = [NumKinds]string{"allreduce", "allgather", "reducescatter", "all
 
 func (k Kind) String() string { return kindNames[k] }
 
+// Reduces reports whether a collective reduces what ranks have.
+func (k Kind) Reduces() bool { return k == AllReduce || k == ReduceScatter || k == ReduceTo }
+
 // Rooted reports whether collectives of kind k have a root.
 func (k Kind) Rooted() bool { return k == Broadcast || k == ReduceTo || k == Gather || k == Scatter }
 

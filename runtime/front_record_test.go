@@ -68,7 +68,7 @@ func TestFrontDump(t *testing.T) {
 	for rank, f := range records(t, dir, 2) {
 		c := f.Communicators[0]
 		last := c.Last[len(c.Last)-1]
-		if want := 72 - rank; c.Calls != want || len(c.Last) != 64 || c.State != "native" || len(c.ID) != 32 || c.Name != c.ID[:8] {
+		if want := 72 - rank; c.Calls != want || len(c.Last) != 64 || c.State != "native" || len(c.ID) != 16 || c.Name != c.ID[:8] {
 			t.Errorf("rank %d: %+v", rank, c)
 		}
 		got := fmt.Sprintln(last.Number, last.Call, last.Function, last.Count, last.Type, last.Op, last.Native, last.State)

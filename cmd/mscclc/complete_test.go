@@ -71,6 +71,7 @@ var cheap = map[string]string{
 	"show":       "show allgather/allpairs -p ranks=2",
 	"simulate":   "simulate allgather/allpairs -p ranks=2 -b 1K -e 1K",
 	"topo":       "topo h200",
+	"tune":       "tune --show --nccl none",
 	"verify":     "verify allgather/allpairs -p ranks=2",
 	"with":       "with --print",
 }

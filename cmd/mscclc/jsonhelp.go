@@ -17,6 +17,7 @@ import (
 	"mscclc/cmd/mscclc/internal/showcmd"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/cmd/mscclc/internal/synthcmd"
+	"mscclc/cmd/mscclc/internal/tunecmd"
 	"mscclc/cmd/mscclc/internal/verifycmd"
 	"mscclc/cmd/mscclc/internal/withcmd"
 	"mscclc/ir/diag"
@@ -56,6 +57,7 @@ var documents = []document{
 	{"verify", []verifycmd.Report{}},
 	{"version", versionDocument{}},
 	{"with", withcmd.Document{}},
+	{"tune", tunecmd.Document{}},
 	{"any command that fails before its document", cli.Failure{}},
 }
 

@@ -13,5 +13,8 @@ func Device(numbers ...int) executor.GPUs { return gpu.Device(gpu.CUDA, numbers.
 // NameOf returns the name of the GPU with a number, as NVIDIA's driver has it. It takes no memory of the GPU.
 func NameOf(number int) (string, error) { return gpu.NameOf(gpu.CUDA, number) }
 
+// Machine returns what NVIDIA's driver says of the GPUs of this machine. It takes no memory of them.
+func Machine() (*gpu.Machine, error) { return gpu.MachineOf(gpu.CUDA) }
+
 // NewLinker returns the linker of NVIDIA's driver, for the GPU with a number.
 func NewLinker(number int) (*gpu.Linker, error) { return gpu.NewLinker(gpu.CUDA, number) }

@@ -94,6 +94,17 @@ int mscclc_gpu_name(struct gpu_driver *d, int number, char *name, int bytes) {
   return d->f.name(name, bytes - 1, device);
 }
 
+int mscclc_gpu_reach_kind(struct gpu_driver *d, int a, int b, enum gpu_link *link) {
+  enum { NATIVE_ATOMIC = 3 };  // CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
+  int from, to, can = 0, atomic = 0;
+  TRY(d->f.device(&from, a));
+  TRY(d->f.device(&to, b));
+  TRY(d->f.can_peer(&can, from, to));
+  if (can && d->f.pair && d->f.pair(&atomic, NATIVE_ATOMIC, from, to)) atomic = 0;
+  *link = can ? atomic ? LINK_ATOMIC : LINK_ACCESS : LINK_NONE;
+  return 0;
+}
+
 int mscclc_gpu_card(struct gpu_driver *d, int number, struct gpu_card *c) {
   c->driver = d;
   c->number = number;

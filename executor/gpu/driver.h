@@ -30,6 +30,10 @@ int mscclc_gpu_card(struct gpu_driver *driver, int number, struct gpu_card *card
 // mscclc_gpu_name writes the name of a GPU to bytes that are zero. It makes no context.
 int mscclc_gpu_name(struct gpu_driver *driver, int number, char *name, int bytes);
 
+// mscclc_gpu_reach_kind writes how GPU a reaches the memory of GPU b. It makes no context.
+enum gpu_link { LINK_NONE, LINK_ACCESS, LINK_ATOMIC };  // not at all; by loads and stores; also by atomics, as on NVLink
+int mscclc_gpu_reach_kind(struct gpu_driver *driver, int a, int b, enum gpu_link *link);
+
 int mscclc_gpu_use(struct gpu_card *card);
 
 // mscclc_gpu_pci writes the PCI address of a device, such as 0000:3b:00.0, or nothing where the driver does not say it.

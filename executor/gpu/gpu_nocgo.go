@@ -13,6 +13,9 @@ import (
 // NameOf returns the name of the GPU with a number, of a vendor's.
 func NameOf(v Vendor, _ int) (string, error) { return "", device{v}.missing() }
 
+// MachineOf returns what a vendor's driver says of the GPUs of this machine.
+func MachineOf(v Vendor) (*Machine, error) { return nil, device{v}.missing() }
+
 // A Linker makes machine code of PTX for one GPU.
 type Linker struct {
 	Name   string

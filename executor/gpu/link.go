@@ -22,6 +22,43 @@ func NameOf(v Vendor, number int) (string, error) {
 	return C.GoString(&name[0]), nil
 }
 
+// MachineOf returns what a vendor's driver says of the GPUs of this machine. It takes no memory of them.
+func MachineOf(v Vendor) (*Machine, error) {
+	name, err := NameOf(v, 0)
+	if err != nil {
+		return nil, err
+	}
+	m := machines[v]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var count C.int
+	if err := m.driver.failed(C.mscclc_gpu_count(m.driver.c, &count), "counting GPUs"); err != nil {
+		return nil, err
+	}
+	is := &Machine{Device: name, GPUs: int(count)}
+	if is.Driver, err = m.driver.version(); err != nil {
+		return nil, err
+	}
+	if v == CUDA {
+		is.Driver += kernelModule()
+	}
+	links := make([][]byte, is.GPUs)
+	for a := range links {
+		for b := range links {
+			var link C.enum_gpu_link
+			if a != b {
+				code := C.mscclc_gpu_reach_kind(m.driver.c, C.int(a), C.int(b), &link)
+				if err := m.driver.failed(code, "the link from GPU %d to GPU %d", a, b); err != nil {
+					return nil, err
+				}
+			}
+			links[a] = append(links[a], "-PN"[link])
+		}
+	}
+	is.Links = linksText(links)
+	return is, nil
+}
+
 // A Linker makes machine code of PTX for one GPU. Name is the GPU's, as its driver has it, and Target is 90 of sm_90.
 type Linker struct {
 	Name   string

@@ -44,6 +44,7 @@ struct gpu_access {
   X(int, stream_id, (void *, u64 *), "?cuStreamGetId", 0) \
   X(int, set_device, (int), 0, "hipSetDevice") \
   X(int, can_peer, (int *, int, int), "cuDeviceCanAccessPeer", "hipDeviceCanAccessPeer") \
+  X(int, pair, (int *, int, int, int), "?cuDeviceGetP2PAttribute", 0) \
   X(int, peer, (void *, unsigned), "cuCtxEnablePeerAccess", 0) \
   X(int, peer_device, (int, unsigned), 0, "hipDeviceEnablePeerAccess") \
   X(int, alloc, (u64 *, u64), "cuMemAlloc_v2", 0) \

@@ -16,6 +16,7 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/tuning"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 )
@@ -81,7 +82,7 @@ type judgedTime struct {
 // best.
 func judgeAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	j := &judging{benchWorld: w, app: a, variants: map[string]choose.Variant{}}
-	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured, Within: w.judgeTime}
+	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: tuning.MostMeasured, Within: w.judgeTime}
 	w.bar = a.Progress(2*len(w.sizes), "judge")
 	stop := w.bar.Watch()
 	defer stop()
@@ -177,7 +178,7 @@ func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 				continue
 			}
 			j.variants[f.Name] = v
-			if f.Columns, f.Threads = guessed(bytes); devices.GPUs[j.device] == nil || v.Sided == "two" {
+			if f.Columns, f.Threads = tuning.Guessed(bytes); devices.GPUs[j.device] == nil || v.Sided == "two" {
 				f.Columns, f.Threads = 0, 0
 			}
 			forms = append(forms, f)

@@ -12,13 +12,11 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/tuning"
 	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir/diag"
 )
-
-// mostMeasured bounds the measurements of one size and placement.
-const mostMeasured = 400
 
 // tuneAll measures the variants of a collective at all sizes, and writes what is
 // fastest to the table, among what the table has of other calls. Of several processes the first has the file, and
@@ -28,7 +26,7 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	if err := w.together(ctx, a, err); err != nil {
 		return err
 	}
-	search := &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured, Within: w.tuneLimit(),
+	search := &bench.Search{Site: w.site, Measuring: w.searching(), Most: tuning.MostMeasured, Within: w.tuneLimit(),
 		Widths: w.widths()}
 	if w.exchange != nil { // processes disturb each other more than threads do
 		search.Fine = w.measuring
@@ -184,9 +182,6 @@ func (w *benchWorld) tell(print func()) {
 	}
 }
 
-// large are the bytes of a call from which on nothing changes any more.
-const large = 1 << 30
-
 // ruled adds the rule of size i. Between two sizes that were measured, each rules
 // its half, as the logarithm goes, and the last one as far as if another by factor came, if it is not
 // large; equal neighbours are one rule.
@@ -194,7 +189,7 @@ func ruled(rules []choose.Rule, r choose.Rule, sizes []int64, i int, factor int6
 	switch {
 	case i+1 < len(sizes):
 		r.UpTo = int64(math.Sqrt(float64(sizes[i]) * float64(sizes[i+1])))
-	case sizes[i] < large:
+	case sizes[i] < tuning.Large:
 		r.UpTo = int64(float64(sizes[i]) * math.Sqrt(float64(factor)))
 	}
 	if n := len(rules); n > 0 && rules[n-1].Variant == r.Variant {

@@ -10,6 +10,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/tuning"
 	"mscclc/executor"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
@@ -17,9 +18,8 @@ import (
 
 // This file says which variants --tune measures, and in which widths.
 
-// Variants are measured whose simulated time is within so many times the best, and of these at most so many in one lane
-// and in several.
-const withinBest, mostOneLane, mostLaned = 2.5, 8, 6
+// mostOneLane is how many variants in one lane are measured at most, of those within tuning.WithinBest.
+const mostOneLane = 8
 
 // mostOverNodes is how many variants are measured where ranks are on several nodes, and mostAlike how many of these are
 // of one algorithm in one form.
@@ -106,7 +106,7 @@ func (w *benchWorld) formsOf(ctx context.Context, call choose.Call, bytes int64,
 
 // guess is about the right width of a variant.
 func (w *benchWorld) guess(v choose.Variant, bytes int64) bench.Width {
-	columns, threads := guessed(bytes)
+	columns, threads := tuning.Guessed(bytes)
 	if devices.GPUs[w.device] == nil {
 		columns, threads = min(columns, executor.DefaultMaxColumns), 0
 	}
@@ -146,7 +146,7 @@ func (w *benchWorld) likely(call choose.Call, bytes int64) (list []choose.Varian
 		if v.Lanes > 1 {
 			several = 1
 		}
-		far := tried[several] >= [2]int{mostOneLane, mostLaned}[several] || micros[i] > withinBest*micros[0]
+		far := tried[several] >= [2]int{mostOneLane, tuning.MostLaned}[several] || micros[i] > tuning.WithinBest*micros[0]
 		if far && !w.own.Has(v.Program) { // the user's own are measured in any case
 			continue
 		}
@@ -186,7 +186,7 @@ func (w *benchWorld) overNodes(call choose.Call, ranked []choose.Variant) (list 
 			if err != nil {
 				continue
 			}
-			if what := contents(f.Program); !seen[what] {
+			if what := tuning.Contents(f.Program); !seen[what] {
 				seen[what], taken[i], algorithms[v.Program] = true, true, true
 				forms[k]++
 			}
@@ -251,7 +251,7 @@ func (w *benchWorld) distinct(call choose.Call, list []choose.Variant) []choose.
 		if err != nil {
 			return false // whoever measures it says why not
 		}
-		what := contents(f.Program)
+		what := tuning.Contents(f.Program)
 		before := seen[what]
 		seen[what] = true
 		return before
@@ -280,16 +280,3 @@ func otherLanes(of choose.InLanes, shared bool) (list []choose.InLanes) {
 
 // portWorth are the bytes of a call from which on it is tried whether copies by a port are sooner.
 const portWorth = 1 << 20
-
-// guessed returns a width that is about right on GPUs with some hundred multiprocessors.
-func guessed(bytes int64) (columns, threads int) {
-	switch {
-	case bytes <= 16<<10:
-		return 4, 128
-	case bytes <= 256<<10:
-		return 16, 256
-	case bytes <= 2<<20:
-		return 32, 512
-	}
-	return 64, 512
-}

@@ -3,7 +3,6 @@ package bundlecmd
 import (
 	"cmp"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,7 +104,7 @@ type SetInfo struct {
 	Arena    uint64 `json:"arena" doc:"bytes of a rank's memory that other ranks reach"`
 }
 
-func write(a *cli.App, files []string, f *bundleFlags) error {
+func write(a *cli.App, own []string, f *bundleFlags) error {
 	spec, err := f.spec()
 	if err != nil {
 		return err
@@ -113,7 +112,7 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 	if err := a.Claims(cli.Named{"-o": f.out}, f.rules...); err != nil {
 		return err
 	}
-	if spec.Own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
+	if spec.Own, err = choosing.ReadShelf(a, own, &f.Reading); err != nil {
 		return err
 	}
 	if err := refusePlans(spec.Own); err != nil {
@@ -139,7 +138,7 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 	}); err != nil {
 		return err
 	}
-	if err := protect(f.out); err != nil {
+	if err := files.Protect(f.out); err != nil {
 		return err
 	}
 	doc := Document{Schema: cli.Schema, File: f.out, Bytes: len(text)}
@@ -148,16 +147,6 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 		doc.Sets = append(doc.Sets, SetInfo{s.Ranks, s.Nodes(), len(s.Rules), len(s.Programs), s.CTAs, s.Arena})
 	}
 	return doc.print(a)
-}
-
-// protect takes away the right of others to write to a bundle, whatever the umask gave them: the library refuses such
-// files, since a bundle's kernels run as the user who starts the job.
-func protect(path string) error {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&files.WritableByOthers == 0 {
-		return nil // a device or a pipe, or nothing to do
-	}
-	return os.Chmod(path, info.Mode().Perm()&^files.WritableByOthers)
 }
 
 // spec reads the flags.

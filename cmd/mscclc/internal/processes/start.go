@@ -28,6 +28,11 @@ const grace = 10 * time.Second
 // product. When one fails, the others hear of it through their exchange. What has not ended by itself after grace, or
 // when ctx ends or a signal comes, is killed.
 func Start(ctx context.Context, a *cli.App, count int) error {
+	return StartWith(ctx, a, count, os.Args[1:])
+}
+
+// StartWith is Start with other arguments.
+func StartWith(ctx context.Context, a *cli.App, count int, arguments []string) error {
 	if err := cli.UpTo("procs", count, Most); err != nil {
 		return err
 	}
@@ -57,7 +62,7 @@ func Start(ctx context.Context, a *cli.App, count int) error {
 	})
 	for i := range count {
 		says := &speaker{teller: stderr, process: i}
-		cmd := exec.CommandContext(within, self, os.Args[1:]...)
+		cmd := exec.CommandContext(within, self, arguments...)
 		cmd.Env = append(os.Environ(), envHub+"="+hub, envIndex+"="+strconv.Itoa(i), envSize+"="+strconv.Itoa(count),
 			envStarted+"=1", envSecret+"="+secret, envSecretFile+"=")
 		cmd.Stdout, cmd.Stderr = io.Writer(a.Stdout), says

@@ -1,24 +1,37 @@
 package withcmd
 
 import (
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"os"
-	"path/filepath"
+	"os/exec"
 
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/nccllib"
+	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/executor/cuda"
 	"mscclc/ir/diag"
-	"mscclc/kernels"
-	"mscclc/runtime"
 )
 
-// builtIn returns the file with the bundle of the rules that are built in for this machine's GPU. The bundle is made
-// once, with machine code of the driver's, and kept in the user's cache.
-func builtIn(a *cli.App) (string, error) {
+// ofMachine returns the file with the bundle for this machine: of the rules that mscclc tune measured here, or else of
+// those that are built in for the GPU.
+func (f *withFlags) ofMachine(a *cli.App, nccl string) (string, error) {
+	version := ""
+	if nccl != "" && nccl != none {
+		version = nccllib.Version(nccl)
+	}
+	if f.tune {
+		if err := f.runTune(a); err != nil {
+			return "", err
+		}
+	}
+	doc, err := tuned.Find(version)
+	if err != nil {
+		a.Note("", "what mscclc tune found does not count: %v", err)
+	}
+	if doc != nil {
+		a.Note("", "the rules were %s", doc.Title())
+		return tuned.Cached(a, doc.Spec())
+	}
 	device, err := cuda.NameOf(0)
 	if err != nil {
 		d := diag.New(diag.Unavailable, diag.Span{}, "no bundle is known for this machine: %v", err)
@@ -27,62 +40,42 @@ func builtIn(a *cli.App) (string, error) {
 	spec, ok := bundle.BuiltInFor(device)
 	if !ok {
 		d := diag.New(diag.Unavailable, diag.Span{}, "no rules are built in for %s", diag.Printable(device))
-		return "", diag.List{d.WithHint("mscclc bundle --device %q --unmeasured -o FILE.bundle writes a bundle of rules "+
-			"that nobody measured, and mscclc bench COLLECTIVE --tune --staged measures rules; give it by --bundle", device)}
+		return "", diag.List{d.WithHint("mscclc tune measures rules for this machine in a few minutes")}
 	}
+	a.Note("", "the rules are built in for %s; mscclc tune measures this machine's", diag.Printable(device))
 	spec.Maker = "mscclc " + cli.Version()
-	path, err := cachePath(&spec)
-	if err != nil {
-		return "", unavailable("%v", err)
-	}
-	if _, err := readBundle(path); err == nil {
-		return path, nil
-	}
-	return path, makeBuiltIn(a, spec, path)
+	return tuned.Cached(a, spec)
 }
 
-// cachePath returns the name of the file in the user's cache for the bundle of a built-in spec. It depends on all that
-// the bundle is made of; such a spec has no programs of the user's.
-func cachePath(spec *bundle.Spec) (string, error) {
-	cache, err := runtime.CacheDir()
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return "", err
-	}
-	id := sha256.Sum256(fmt.Appendf(text, "%d %x", bundle.Version, kernels.Hash()))
-	return filepath.Join(cache, "mscclc", "bundles", fmt.Sprintf("%x.bundle", id[:12])), nil
-}
-
-// makeBuiltIn makes the bundle of a spec, and writes it to a file at once, so that others never see a part of it.
-func makeBuiltIn(a *cli.App, spec bundle.Spec, path string) error {
-	b, err := bundle.Build(spec)
+// runTune has mscclc tune measure what it has not measured yet.
+func (f *withFlags) runTune(a *cli.App) error {
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if err := devices.Finish(b); err != nil {
-		a.Note("", "the driver compiles the kernels each time that a job starts, since it did not do so now: %v", err)
+	args := []string{"tune"}
+	if f.nccl != "" {
+		args = append(args, "--nccl", f.nccl)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return unavailable("%v", err)
-	}
-	out, err := os.CreateTemp(filepath.Dir(path), ".bundle")
-	if err != nil {
-		return unavailable("%v", err)
-	}
-	defer cli.Unfinished(out.Name())()
-	defer os.Remove(out.Name())
-	_, err = out.Write(bundle.Encode(b))
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(out.Name(), path)
-	}
-	if err != nil {
-		return unavailable("%v", err)
+	cmd := exec.Command(self, args...)
+	cmd.Stdout, cmd.Stderr = a.Stderr, a.Stderr // the job's results go to stdout
+	if err := cmd.Run(); err != nil {
+		a.Note("", "mscclc tune did not end well (%v): what it found until then counts", err)
 	}
 	return nil
+}
+
+// noteMachine notes that a bundle was measured on another machine than this one.
+func noteMachine(a *cli.App, b *bundle.Bundle, nccl string) {
+	there := tuned.MeasuredOn(b.Info().Note)
+	if there == "" {
+		return
+	}
+	version := ""
+	if nccl != "" && nccl != none {
+		version = nccllib.Version(nccl)
+	}
+	if here, err := tuned.Here(version); err == nil && here.String() != there {
+		a.Note("", "the bundle was measured on another machine (%s), and this one is %v", there, here)
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/nccllib"
+	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/files"
 	"mscclc/ir/diag"
 	"mscclc/runtime"
@@ -21,10 +23,11 @@ import (
 type withFlags struct {
 	bundle, nccl, lib string
 	replace, print    bool
+	tune              bool
 }
 
 // none is the value of --nccl for programs without NCCL.
-const none = "none"
+const none = nccllib.None
 
 // Command returns mscclc with.
 func Command(a *cli.App) *cobra.Command {
@@ -35,8 +38,8 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Run a program that uses NCCL, such as one of PyTorch, JAX or nccl-tests, without any change. Collective
 calls that a rule of the bundle is for run the bundle's programs. NCCL runs all others.
 
-Without --bundle, the bundle is that of the rules that are built in for this machine's GPU. It is made once, and kept in
-the user's cache. Where no rules are built in, mscclc bundle writes a bundle.
+Without --bundle, the bundle is that of the rules that mscclc tune measured on this machine, or else of those that are
+built in for its GPUs. It is made once, and kept in the user's cache. --tune measures first what is not measured yet.
 
 The command sets environment variables and then becomes COMMAND, such as torchrun, mpirun or srun. With --print, it
 prints the variables instead, for launchers that take them as flags.
@@ -55,6 +58,7 @@ metrics for Prometheus to FOLDER, and its last calls when a communicator fails o
 paths %h is the host and %p the process. MSCCLC_PERIOD is the number of seconds instead of 10. MSCCLC_CTAS is the most
 CTAs of a launch.`,
 		Example: `  mscclc with -- torchrun --nproc-per-node 2 train.py
+  mscclc with --tune -- torchrun --nproc-per-node 8 train.py
   mscclc with --bundle h200.bundle -- torchrun --nproc-per-node 4 train.py
   mscclc with --bundle h200.bundle --replace -- python3 train_jax.py
   mscclc with --bundle h200.bundle --print`,
@@ -62,10 +66,11 @@ CTAs of a launch.`,
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
-	flags.StringVar(&f.bundle, "bundle", "", "run the programs of `FILE` (default: those that are built in for the GPU)")
+	flags.StringVar(&f.bundle, "bundle", "", "run the programs of `FILE` (default: what tune measured, or what is built in for the GPU)")
 	flags.StringVar(&f.nccl, "nccl", "", "NCCL is `FILE`, or none (default: search for libnccl.so.2)")
 	flags.StringVar(&f.lib, "lib", "", "take the library from `DIR` (default: build it in the user's cache)")
 	flags.BoolVar(&f.replace, "replace", false, "stand in the place of NCCL, for programs that open it by its name")
+	flags.BoolVar(&f.tune, "tune", false, "measure first what mscclc tune has not measured on this machine")
 	flags.BoolVar(&f.print, "print", false, "print the environment variables")
 	return cmd
 }
@@ -92,6 +97,8 @@ func with(a *cli.App, f *withFlags, command []string) error {
 	switch {
 	case len(command) == 0 && !f.print && !a.JSON:
 		return cli.Usagef("with needs a command, or --print").Hint("mscclc with -- torchrun train.py")
+	case f.tune && f.bundle != "":
+		return cli.Usagef("--bundle says what runs, and --tune measures for bundles of this machine: give one")
 	case len(command) > 0 && f.print:
 		return cli.Usagef("--print takes no command")
 	}
@@ -117,8 +124,11 @@ func with(a *cli.App, f *withFlags, command []string) error {
 func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	file := f.bundle
 	var err error
+	if doc.NCCL, err = f.findNCCL(a); err != nil {
+		return err
+	}
 	if file == "" {
-		file, err = builtIn(a)
+		file, err = f.ofMachine(a, doc.NCCL)
 	} else {
 		file, err = filepath.Abs(file)
 	}
@@ -126,7 +136,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 		return err
 	}
 	doc.Bundle = file
-	b, err := readBundle(cmp.Or(f.bundle, file))
+	b, err := tuned.Open(cmp.Or(f.bundle, file))
 	if err != nil {
 		return err
 	}
@@ -134,9 +144,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if info, err := os.Stat(f.lib); f.lib != "" && (err != nil || !info.IsDir()) {
 		return unavailable("--lib: there is no folder %s", f.lib)
 	}
-	if doc.NCCL, err = f.findNCCL(a); err != nil {
-		return err
-	}
+	noteMachine(a, b, doc.NCCL)
 	dir, err := f.folder(doc.NCCL)
 	if err != nil {
 		return err
@@ -146,7 +154,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if f.replace || f.nccl == none {
 		library = filepath.Join(dir, filepath.FromSlash(runtime.NCCLLibrary))
 	}
-	if names, err := exports(library); err != nil {
+	if names, err := nccllib.Exports(library); err != nil {
 		return unavailable("%v", err)
 	} else if !slices.Contains(names, "ncclAllReduce") {
 		return unavailable("%s is another library", library)
@@ -159,7 +167,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 		return diag.List{d.WithHint("name another folder by --lib DIR, or by XDG_CACHE_HOME")}
 	}
 	if f.replace && doc.NCCL != none {
-		if doc.Missing, err = missing(doc.NCCL, library); err != nil {
+		if doc.Missing, err = nccllib.Missing(doc.NCCL, library); err != nil {
 			return unavailable("%v", err)
 		}
 		if len(doc.Missing) > 0 {
@@ -174,6 +182,21 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	return nil
 }
 
+// findNCCL returns the file of NCCL, or none. Where --replace does not need it, there may be no file.
+func (f *withFlags) findNCCL(a *cli.App) (string, error) {
+	path, err := nccllib.Find(f.nccl)
+	switch {
+	case err != nil:
+		return "", unavailable("%v", err)
+	case path == "" && f.replace:
+		return "", unavailable("%s is not found on LD_LIBRARY_PATH, by ldconfig, or in the packages of python3; give --nccl FILE",
+			nccllib.Soname)
+	case path == "":
+		a.Note("", "%s is not found here; the program must bring its own", nccllib.Soname)
+	}
+	return path, nil
+}
+
 // folder returns the folder of the libraries. Those that it builds to stand in the place of NCCL hand on all functions
 // that this NCCL exports.
 func (f *withFlags) folder(nccl string) (string, error) {
@@ -182,7 +205,7 @@ func (f *withFlags) folder(nccl string) (string, error) {
 	}
 	var more []string
 	if f.replace && nccl != none {
-		names, err := functions(nccl)
+		names, err := nccllib.Functions(nccl)
 		if err != nil {
 			return "", unavailable("%v", err)
 		}
@@ -199,8 +222,8 @@ func (f *withFlags) folder(nccl string) (string, error) {
 func preload(library, before string) string {
 	list := []string{library}
 	for _, other := range strings.FieldsFunc(before, func(r rune) bool { return r == ':' || r == ' ' }) {
-		names, _ := exports(other)
-		if filepath.Base(other) != runtime.PreloadLibrary && !slices.Contains(names, ours) {
+		names, _ := nccllib.Exports(other)
+		if filepath.Base(other) != runtime.PreloadLibrary && !slices.Contains(names, nccllib.Ours) {
 			list = append(list, other)
 		}
 	}

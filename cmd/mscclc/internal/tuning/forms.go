@@ -1,4 +1,4 @@
-package benchcmd
+package tuning
 
 import (
 	"crypto/sha256"
@@ -9,17 +9,16 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/bundle/limits"
-	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/ir"
 )
 
-// This file says which forms of staged programs are measured, and what memory they take.
+// This file says which forms of programs are measured, and what memory they take.
 
-// contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets, and
+// Contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets, and
 // the number of copies where there are packets or scratch.
-func contents(p *ir.Program) [sha256.Size]byte {
+func Contents(p *ir.Program) [sha256.Size]byte {
 	some := func(n int32) bool { return n > 0 }
 	protocol, one := p.Protocol, *p.OneSided
 	if !slices.ContainsFunc(one.Packets, some) {
@@ -47,26 +46,30 @@ var (
 	packetTiles = []int64{16 << 10, 32 << 10, 64 << 10, 128 << 10}
 )
 
+// Variants are measured whose simulated time is within so many times the best, and of these at most so many in several
+// lanes.
+const WithinBest, MostLaned = 2.5, 6
+
 // laned returns the variants in several lanes that are measured: for calls of each size from choose.LanesFrom on those
-// that
-// --tune measures, as far as a program takes a number of ranks. Calls that no program can be simulated for have none.
-func (t *stagedTuning) laned() (list []choose.Variant) {
-	for _, bytes := range t.benchPlan.sizes {
+// that --tune measures, as far as a program takes a number of ranks. Calls that no program can be simulated for have
+// none.
+func (t *Tuner) laned(sizes []int64) (list []choose.Variant) {
+	for _, bytes := range sizes {
 		if bytes < choose.LanesFrom {
 			continue
 		}
-		ranked, micros, err := t.chooser.Ranked(t.call(false), bytes, t.dtype.Size())
+		ranked, micros, err := t.Chooser.Ranked(t.call, bytes, t.DType.Size())
 		if err != nil {
 			return nil
 		}
 		tried := 0
 		for i, v := range ranked {
-			if v = v.Plain(); v.Lanes < 2 || tried == mostLaned || micros[i] > withinBest*micros[0] || t.own.Has(v.Program) {
+			if v = v.Plain(); v.Lanes < 2 || tried == MostLaned || micros[i] > WithinBest*micros[0] || t.Own.Has(v.Program) {
 				continue
 			}
 			if tried++; !slices.Contains(list, v) {
 				list = append(list, v)
-				if v.Together = ir.MostTogether; devices.SharesCTAs(t.device) {
+				if v.Together = ir.MostTogether; t.Shared {
 					list = append(list, v)
 				}
 			}
@@ -77,17 +80,17 @@ func (t *stagedTuning) laned() (list []choose.Variant) {
 
 // forms returns the forms that a search of a size begins with: each program as wide as a guess, and as it was fastest
 // before.
-func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
+func (t *Tuner) forms(bytes int64) (list []*bench.Form) {
 	for _, s := range t.stock {
 		within := protocolBytes[s.Protocol]
-		if s.Protocol == ir.Simple.String() && t.layout != "" {
+		if s.Protocol == ir.Simple.String() && t.Layout != "" {
 			within.from = 0 // there are no packets between nodes
 		}
 		if bytes < within.from || bytes > within.to || s.Lanes > 1 && bytes < choose.LanesFrom {
 			continue
 		}
 		f := bench.Form{Name: s.String(), Program: s.program, Tile: executor.PlanTile}
-		if f.Columns, f.Threads = guessed(bytes); s.Protocol != ir.Simple.String() {
+		if f.Columns, f.Threads = Guessed(bytes); s.Protocol != ir.Simple.String() {
 			f.Tile /= 2
 		}
 		f.Columns = min(f.Columns, s.columns)
@@ -100,7 +103,7 @@ func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
 }
 
 // widthsOf returns the widths that are worth trying of a form.
-func (t *stagedTuning) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
+func (t *Tuner) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
 	w := &bench.Widths{Threads: []int64{128, 256, 512}, Tiles: packetTiles}
 	if f.Program.Protocol == ir.Simple {
 		w.Tiles = simpleTiles
@@ -109,10 +112,10 @@ func (t *stagedTuning) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
 	if bytes >= 1<<20 {
 		w.Threads = []int64{256, 512}
 	}
-	i := slices.IndexFunc(t.stock, func(s stagedProgram) bool { return s.program == f.Program })
+	i := slices.IndexFunc(t.stock, func(s stocked) bool { return s.program == f.Program })
 	most := int64(t.stock[i].columns)
 	for n := int64(1); n <= most; n *= 2 {
-		few, many := bytes >= 4<<20 && 4*n < most && t.layout == "", n > 4 && n*512 > bytes
+		few, many := bytes >= 4<<20 && 4*n < most && t.Layout == "", n > 4 && n*512 > bytes
 		if !few && !many {
 			w.Columns = append(w.Columns, n)
 		}
@@ -121,7 +124,7 @@ func (t *stagedTuning) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
 }
 
 // inPlace is f for calls in place, or nil where there are none.
-func (t *stagedTuning) inPlace(f *bench.Form) *bench.Form {
+func (t *Tuner) inPlace(f *bench.Form) *bench.Form {
 	if !f.Program.InPlace {
 		return nil
 	}
@@ -137,9 +140,9 @@ func (t *stagedTuning) inPlace(f *bench.Form) *bench.Form {
 
 // room returns the bytes of a chunk that a replica of f has memory for, for calls up to half way to the next size, and
 // the bytes of a rank's arena that this takes. A rooted collective has a program for each root.
-func (t *stagedTuning) room(f *bench.Form, bytes int64) (share, room int64) {
+func (t *Tuner) room(f *bench.Form, bytes int64) (share, room int64) {
 	share = f.Tile
-	if bytes < large {
+	if bytes < Large {
 		most := int64(float64(bytes) * math.Sqrt(float64(t.factor)))
 		chunks := int64(max(f.Program.Coll.Divisor(), 1) * f.Columns)
 		share = min(share, ((most+chunks-1)/chunks+limits.ChunkAlign-1)&^(limits.ChunkAlign-1))
@@ -161,4 +164,17 @@ func (t *stagedTuning) room(f *bench.Form, bytes int64) (share, room int64) {
 		room *= int64(t.coll.Ranks)
 	}
 	return share, room
+}
+
+// Guessed returns a width that is about right on GPUs with some hundred multiprocessors.
+func Guessed(bytes int64) (columns, threads int) {
+	switch {
+	case bytes <= 16<<10:
+		return 4, 128
+	case bytes <= 256<<10:
+		return 16, 256
+	case bytes <= 2<<20:
+		return 32, 512
+	}
+	return 64, 512
 }

@@ -1,0 +1,330 @@
+package tunecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/nccllib"
+	"mscclc/cmd/mscclc/internal/processes"
+	"mscclc/cmd/mscclc/internal/tuned"
+	"mscclc/cmd/mscclc/internal/tuning"
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/executor/exchange"
+	"mscclc/ir"
+)
+
+// This file measures one group of ranks, of which each is a process.
+
+// firstSize are the bytes of the smallest calls that are measured. Its rules serve smaller ones, too.
+const firstSize = 1 << 10
+
+// Of most collectives each size that is measured is usualStep times the one before. Rooted ones and windows, which jobs
+// use less, have wideStep. Sizes between are measured where programs and NCCL are near each other.
+const usualStep, wideStep = 4, 16
+
+// The search for widths of a size takes at most mostSearch, and at least leastSearch.
+const mostSearch, leastSearch = 5 * time.Second, 100 * time.Millisecond
+
+// A task is a group of rules, and the sizes that are measured for them.
+type task struct {
+	tuned.Group
+	kind     ir.Kind
+	step     int64
+	sizes    []int64
+	optional bool  // not every NCCL has it
+	room     int64 // bytes of a rank's memory that the programs may take
+}
+
+// tasks returns all that is measured of so many ranks, which lie on nodes so.
+func (p *plan) tasks(ranks int, nodes string) (list []task) {
+	for _, windows := range [2]bool{false, true} {
+		if windows && (p.nccl == nccllib.None || nodes != "") {
+			break
+		}
+		for _, kind := range p.kinds {
+			if windows && kind.Rooted() {
+				continue
+			}
+			t := task{Group: tuned.Group{Collective: kind.String(), Ranks: ranks, Nodes: nodes, Windows: windows}, kind: kind,
+				step: usualStep, optional: windows, room: 16 << 20}
+			switch { // all collectives together have room in a bundle (limits.Arena)
+			case windows:
+				t.step, t.room = wideStep, 8<<20
+			case kind.Rooted():
+				t.step, t.room = wideStep, 4<<20
+			}
+			for bytes := int64(firstSize); bytes < p.end; bytes *= t.step {
+				t.sizes = append(t.sizes, bytes)
+			}
+			t.sizes = append(t.sizes, p.end)
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// A worker is a process that measures.
+type worker struct {
+	*plan
+	a        *cli.App
+	x        *exchange.Member
+	first    bool
+	layout   string // how ranks lie on several nodes, or ""
+	on       string // choose.Call.On
+	nodes    int
+	bar      *cli.Progress
+	deadline time.Time
+	left     int // sizes that are not yet measured
+	lab      *tuning.Lab
+}
+
+// measure measures what the ranks of a job lack.
+func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) error {
+	w := &worker{plan: p, a: a, deadline: time.Now().Add(p.time)}
+	gpus := job.GPUs("cuda")
+	if _, err := gpus.GPUs(); err != nil {
+		return devices.Impossible(err) // before the others are waited for
+	}
+	var err error
+	if w.x, err = job.Join(ctx, p.wait); err != nil {
+		return devices.Impossible(fmt.Errorf("%w: %w", err, executor.ErrNoDevice))
+	}
+	w.first = w.x.Index() == 0
+	executor.DescribeRanks(w.x, job.Size)
+	if err := processes.Same(ctx, w.x, p.arguments); err != nil {
+		return err
+	}
+	if err := w.findNodes(ctx, gpus); err != nil {
+		return err
+	}
+	lists, err := exchange.Agree(ctx, w.x, w.lacking(job.Size), w.probe())
+	if err != nil {
+		return devices.Impossible(err)
+	}
+	todo := slices.DeleteFunc(p.tasks(job.Size, w.layout), func(t task) bool { return !slices.Contains(lists[0], t.Group) })
+	for _, t := range todo {
+		w.left += len(t.sizes)
+	}
+	w.bar = &cli.Progress{}
+	if w.first {
+		w.bar = a.Progress(w.left, fmt.Sprintf("tune %d ranks", job.Size))
+	}
+	stop := w.bar.Watch()
+	defer stop()
+	split := slices.IndexFunc(todo, func(t task) bool { return t.Windows })
+	if split < 0 {
+		split = len(todo)
+	}
+	return errors.Join(w.all(ctx, gpus, todo[:split]), w.all(ctx, gpus, todo[split:]))
+}
+
+// lacking returns the groups that were not measured to their end.
+func (w *worker) lacking(ranks int) (list []tuned.Group) {
+	for _, t := range w.tasks(ranks, w.layout) {
+		if w.again || !slices.Contains(w.doc.Done, t.Group) {
+			list = append(list, t.Group)
+		}
+	}
+	return list
+}
+
+// probe fails in the first process if what is found cannot be kept.
+func (w *worker) probe() error {
+	if !w.first {
+		return nil
+	}
+	if err := w.doc.Write(); err != nil {
+		return unavailable("what is found cannot be kept: %v (MSCCLC_CACHE names another folder)", err)
+	}
+	return nil
+}
+
+// findNodes says how the ranks lie on several nodes.
+func (w *worker) findNodes(ctx context.Context, gpus executor.GPUs) error {
+	node, err := executor.NodesOf(ctx, w.x, gpus)
+	if err != nil {
+		return devices.Impossible(err)
+	}
+	if w.on, w.nodes = choose.OnNodes(node); w.on == "" {
+		return nil
+	}
+	if !slices.IsSorted(node) {
+		return cli.Usagef("rules are for blocks of ranks, and the ranks are on nodes %s: start the processes of a node one "+
+			"behind the other", w.on)
+	}
+	w.layout = choose.NodesText(node)
+	return nil
+}
+
+// all measures tasks that have the same kind of buffers.
+func (w *worker) all(ctx context.Context, gpus executor.GPUs, todo []task) error {
+	if len(todo) == 0 {
+		return nil
+	}
+	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.x.Size(), Wait: w.wait,
+		Plan: executor.PlanOptions{Connect: w.wait, Exchange: w.x}}
+	for _, t := range todo {
+		for _, inplace := range [2]bool{false, true} {
+			options.Calls = append(options.Calls, w.largest(t, inplace))
+		}
+	}
+	site, err := bench.NewGPUs(ctx, options)
+	if err != nil {
+		return devices.Impossible(err)
+	}
+	defer site.Close()
+	w.lab = &tuning.Lab{Site: site, Chooser: &choose.Chooser{Table: choose.DefaultTable(), Device: site.Name()},
+		DType: data.BF16, Shared: devices.SharesCTAs("cuda"), Windows: todo[0].Windows, Layout: w.layout,
+		Measuring: bench.Measuring{Replays: 7, Warmup: 2, Target: 2 * time.Millisecond},
+		Replicas: func(p *ir.Program) (int, error) {
+			return p.Replicas(tuning.UsualCTAs, devices.SharesCTAs("cuda")), nil
+		}}
+	if w.nccl != nccllib.None {
+		if _, err := site.OpenNCCL(ctx, w.nccl); err != nil {
+			return devices.Impossible(err)
+		}
+		w.lab.Rivals = site.Rivals
+		err := site.UseNCCLMemory(ctx, w.lab.Windows)
+		if w.lab.Windows && errors.Is(err, executor.ErrNotSupported) {
+			return nil // this NCCL has no windows
+		}
+		if err != nil && !errors.Is(err, executor.ErrNotSupported) {
+			return devices.Impossible(err)
+		}
+	}
+	for _, t := range todo {
+		if err := w.one(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// largest returns the largest call of a task.
+func (w *worker) largest(t task, inplace bool) *bench.Call {
+	coll := &ir.Collective{Kind: t.kind, Ranks: t.Ranks, Chunks: 1}
+	c := &bench.Call{Coll: bench.Whole(coll, inplace), DType: data.BF16}
+	c.Elems = data.PieceElems(c.Coll, t.sizes[len(t.sizes)-1], c.DType)
+	return c
+}
+
+// one measures a task. What cannot be measured is left to NCCL, with a note.
+func (w *worker) one(ctx context.Context, t task) error {
+	coll := &ir.Collective{Kind: t.kind, Ranks: t.Ranks, Chunks: 1}
+	call := choose.Call{Kind: t.kind, Ranks: t.Ranks, Nodes: w.nodes, On: w.on}
+	tuner, err := w.lab.Tuner(coll, call, t.sizes, t.step)
+	for i := 0; i < len(t.sizes) && err == nil; i++ {
+		var within time.Duration
+		if within, err = w.within(ctx); err != nil {
+			break
+		}
+		if _, _, err = tuner.Measure(ctx, t.sizes[i], within); err == nil {
+			w.left--
+			w.bar.Step()
+			err = w.keep(tuner, t, false)
+		}
+	}
+	var ofType [][]bundle.MeasuredRule
+	if err == nil {
+		err = tuner.Refine(ctx)
+	}
+	if err == nil && t.kind.Reduces() {
+		ofType, err = tuner.OfType(ctx, data.F32, tuner.Rules(t.room))
+	}
+	switch _, lost := exchange.Agree(ctx, w.x, true, err); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case w.x.Lost() != nil:
+		return devices.Impossible(lost)
+	case lost != nil && w.first:
+		w.bar.Over(func() { w.a.Note("", "NCCL runs %v of %d ranks: %v", t.kind, t.Ranks, lost) })
+	}
+	if err := w.keep(tuner, t, true, ofType...); err != nil {
+		return err
+	}
+	w.tell(t)
+	return nil
+}
+
+// within returns how long the widths of the next size are searched, which is the same in all processes.
+func (w *worker) within(ctx context.Context) (time.Duration, error) {
+	share := time.Until(w.deadline) / time.Duration(2*max(w.left, 1))
+	all, err := exchange.Agree(ctx, w.x, min(max(share, leastSearch), mostSearch), nil)
+	if err != nil {
+		return 0, err
+	}
+	return all[0], nil
+}
+
+// keep has the first process write what was found of a task so far, with rules for calls of one type. The task is done,
+// or goes on.
+func (w *worker) keep(tuner *tuning.Tuner, t task, done bool, ofType ...[]bundle.MeasuredRule) error {
+	if !w.first {
+		return nil
+	}
+	var rules [2][]bundle.MeasuredRule
+	var times []tuned.Time
+	if tuner != nil && len(tuner.Sizes) > 0 {
+		rules = tuner.Rules(t.room)
+		for i := range rules {
+			w.bound(rules[i], &tuner.Sizes[len(tuner.Sizes)-1])
+		}
+		times = timesOf(tuner, t, rules)
+	}
+	w.doc.Put(t.Group, append(ofType, rules[:]...), times, done, time.Now())
+	if err := w.doc.Write(); err != nil {
+		return unavailable("what was found cannot be kept: %v", err)
+	}
+	return nil
+}
+
+// bound ends the last rule at the largest size that was measured, unless its program is much faster than NCCL there.
+func (w *worker) bound(rules []bundle.MeasuredRule, last *bundle.TimedSize) {
+	const much = 1.3
+	r := &rules[len(rules)-1]
+	if r.UpTo > last.Bytes && r.NCCLMicros > 0 && r.NCCLMicros < much*r.Micros {
+		r.UpTo = last.Bytes
+	}
+}
+
+// timesOf returns what was measured of a task, beside the rules that follow.
+func timesOf(tuner *tuning.Tuner, t task, rules [2][]bundle.MeasuredRule) (list []tuned.Time) {
+	for _, group := range rules {
+		for i := range tuner.Sizes {
+			s := &tuner.Sizes[i]
+			at := slices.IndexFunc(group, func(r bundle.MeasuredRule) bool { return r.UpTo == 0 || s.Bytes <= r.UpTo })
+			if at < 0 {
+				continue
+			}
+			r := group[at]
+			how := bench.Captured
+			if r.When == bundle.Eager {
+				how = bench.Plain
+			}
+			list = append(list, tuned.Time{Collective: t.Collective, Ranks: t.Ranks, Nodes: t.Nodes, When: r.When,
+				Windows: t.Windows, Bytes: s.Bytes, Program: r.Program, Micros: s.Took(&r, how), NCCLMicros: s.NCCL[how]})
+		}
+	}
+	return list
+}
+
+// tell has the first process say how many times as fast as NCCL a task became.
+func (w *worker) tell(t task) {
+	if !w.first {
+		return
+	}
+	w.bar.Over(func() {
+		if text := summary(w.doc.Times, t.Group); text != "" {
+			w.a.Say("%s", text)
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package tunecmd
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"text/tabwriter"
+
+	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/tuned"
+	"mscclc/files"
+	"mscclc/ir/diag"
+)
+
+// This file says what was found.
+
+// A Document is what tune --json prints.
+type Document struct {
+	Schema int `json:"schema"`
+	*tuned.Document
+	Bundle string `json:"bundle,omitempty" doc:"the file that mscclc with takes"`
+	cli.Noted
+}
+
+// finish makes the bundle that mscclc with takes, and says what was found.
+func (p *plan) finish(a *cli.App) error {
+	path, err := tuned.Cached(a, p.doc.Spec())
+	if err != nil {
+		return err
+	}
+	if p.out != "" {
+		if err := copyTo(a, path, p.out); err != nil {
+			return err
+		}
+	}
+	if a.JSON {
+		return a.WriteJSON(Document{cli.Schema, p.doc, path, a.Notes.List()})
+	}
+	a.Say("%s", p.doc.Title())
+	if p.out != "" {
+		a.Say("%s: for mscclc with --bundle on machines like this one", p.out)
+	} else {
+		a.Say("mscclc with takes it on this machine: mscclc with -- torchrun --nproc-per-node %d train.py", p.ranks[0])
+	}
+	return nil
+}
+
+// copyTo writes the bundle at path to a file that only its user may change.
+func copyTo(a *cli.App, path, out string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := a.WriteTo(out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}); err != nil {
+		return err
+	}
+	return files.Protect(out)
+}
+
+// show prints what was found, or draws it.
+func (p *plan) show(a *cli.App) error {
+	if len(p.doc.Times) == 0 {
+		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on this machine (%v)", p.machine)
+		return diag.List{d.WithHint("mscclc tune measures it")}
+	}
+	if p.plot != "" {
+		if err := a.WriteTo(p.plot, func(w io.Writer) error { return drawPicture(w, p.plot, p.doc) }); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.JSON:
+		return a.WriteJSON(Document{cli.Schema, p.doc, "", a.Notes.List()})
+	case !p.tuneFlags.show:
+		return nil
+	}
+	return p.print(a.Stdout)
+}
+
+// print prints a table of all times, and the geometric means.
+func (p *plan) print(to io.Writer) error {
+	fmt.Fprintf(to, "# %s\n", p.doc.Title())
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "collective\tranks\tlaunch\tsize\tours us\tNCCL us\tgain\truns")
+	for i := range p.doc.Times {
+		t := &p.doc.Times[i]
+		launch := t.When
+		if t.Windows {
+			launch += ", windows"
+		}
+		nccl, gain := "-", "-"
+		if t.NCCLMicros > 0 {
+			nccl, gain = fmt.Sprintf("%.2f", t.NCCLMicros), fmt.Sprintf("%.2f", t.Gain())
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%s\t%s\t%s\n", t.Collective, ranksText(t.Ranks, t.Nodes), launch,
+			cli.SizeText(t.Bytes), t.Micros, nccl, gain, t.Program)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, g := range groups(p.doc.Times) {
+		if text := summary(p.doc.Times, g); text != "" {
+			fmt.Fprintf(to, "# %s\n", text)
+		}
+	}
+	return nil
+}
+
+func ranksText(ranks int, nodes string) string {
+	if nodes == "" {
+		return fmt.Sprint(ranks)
+	}
+	return fmt.Sprintf("%d on %s", ranks, nodes)
+}
+
+// groups returns the groups of times, in their order.
+func groups(times []tuned.Time) (list []tuned.Group) {
+	for _, t := range times {
+		if g := (tuned.Group{Collective: t.Collective, Ranks: t.Ranks, Nodes: t.Nodes, Windows: t.Windows}); !slices.Contains(list, g) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// summary says in a line how many times as fast as NCCL calls of a group run, as the geometric mean of their sizes, or
+// nothing where NCCL was not measured.
+func summary(times []tuned.Time, g tuned.Group) string {
+	text := ""
+	least, first, last := math.Inf(1), int64(math.MaxInt64), int64(0)
+	for _, when := range []string{bundle.Captured, bundle.Eager} {
+		sum, n := 0.0, 0
+		for _, t := range times {
+			if t.Collective != g.Collective || t.Ranks != g.Ranks || t.Nodes != g.Nodes || t.Windows != g.Windows ||
+				t.When != when || t.Gain() == 0 {
+				continue
+			}
+			sum, n = sum+math.Log(t.Gain()), n+1
+			least, first, last = min(least, t.Gain()), min(first, t.Bytes), max(last, t.Bytes)
+		}
+		if n > 0 {
+			text += fmt.Sprintf(", %s %.2f", when, math.Exp(sum/float64(n)))
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	windows := ""
+	if g.Windows {
+		windows = " between windows"
+	}
+	return fmt.Sprintf("%s of %s ranks%s, %s to %s, times as fast as NCCL: %s; least %.2f", g.Collective,
+		ranksText(g.Ranks, g.Nodes), windows, cli.SizeText(first), cli.SizeText(last), text[2:], least)
+}

@@ -1,0 +1,279 @@
+// Package tunecmd has the command tune, which measures the programs of all collectives on this machine beside NCCL.
+package tunecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"mscclc/bundle"
+	"mscclc/bundle/limits"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/nccllib"
+	"mscclc/cmd/mscclc/internal/processes"
+	"mscclc/cmd/mscclc/internal/tuned"
+	"mscclc/internal/usercache"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+
+	"github.com/spf13/cobra"
+)
+
+type tuneFlags struct {
+	ranks, nccl, out, plot string
+	time                   time.Duration
+	wait                   time.Duration
+	again, show            bool
+	end                    string
+	arguments              []processes.Argument
+}
+
+// Command returns mscclc tune.
+func Command(a *cli.App) *cobra.Command {
+	var f tuneFlags
+	cmd := &cobra.Command{
+		Use:   "tune [COLLECTIVE...]",
+		Short: "Measure which programs are faster than NCCL on this machine, for mscclc with",
+		Long: `Measure the programs of all collectives that a library can run in place of NCCL, beside NCCL, and keep what is
+fastest in the user's cache. mscclc with takes it by itself.
+
+All GPUs of the machine are measured, and then the smaller groups that jobs make of them: 2, 4 and 8 of 8. Each rank is
+a process, as in training jobs. Under mpirun, torchrun or srun the ranks of the job are measured, also over several
+nodes. Calls are launched by graphs and one by one. Where NCCL has windows, calls between them are measured, too. Types
+of one size share rules.
+
+--time bounds the whole; the default is 2 minutes for 2 GPUs, 4 for 4, and 6 for 8. Ctrl-C keeps what was found until
+then, and a second run measures the rest. --again measures all anew.
+
+What is found counts for this machine: its GPUs, the links between them, the driver, NCCL, and the kernels of mscclc.
+-o FILE.bundle writes a bundle for other machines, which mscclc with --bundle takes. --show prints what was found, and
+--plot draws it. Both measure nothing.`,
+		Example: `  mscclc tune
+  mscclc tune allreduce allgather --ranks 8
+  mscclc tune -o fleet.bundle
+  mscclc tune --show --plot gains.svg`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			f.arguments = processes.Arguments(args, cmd.Flags())
+			return tune(ctx, a, args, &f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.ranks, "ranks", "", "measure groups of `COUNTS` ranks, as in 8,2 (default: all GPUs, and 2, 4, 8 of them)")
+	flags.DurationVar(&f.time, "time", 0, "measure for about so long in all (default: 2m for 2 GPUs, up to 6m for 8)")
+	flags.StringVarP(&f.end, "end", "e", "256M", "the largest calls: `N` bytes, with K, M or G")
+	flags.StringVar(&f.nccl, "nccl", "", "NCCL is `FILE`, or none (default: search for libnccl.so.2, as mscclc with does)")
+	flags.BoolVar(&f.again, "again", false, "measure anew what was measured")
+	flags.BoolVar(&f.show, "show", false, "print what was found, and measure nothing")
+	flags.StringVar(&f.plot, "plot", "", "draw what was found to `FILE`.svg or .png, and measure nothing")
+	flags.StringVarP(&f.out, "output", "o", "", "write a bundle to `FILE`.bundle, for machines like this one")
+	f.wait = 20 * time.Second
+	flags.DurationVarP(&f.wait, "timeout", "T", f.wait, "give up when a step waits longer")
+	return cmd
+}
+
+// A plan is what is to be measured.
+type plan struct {
+	*tuneFlags
+	kinds   []ir.Kind
+	ranks   []int // of each group of processes
+	nccl    string
+	end     int64
+	machine tuned.Machine
+	doc     *tuned.Document
+}
+
+func tune(ctx context.Context, a *cli.App, args []string, f *tuneFlags) error {
+	job, err := processes.Of(os.Getenv)
+	if err != nil {
+		return err
+	}
+	defer job.Leave()
+	return job.Once(ctx, a, tuneIn(ctx, a, job, args, f))
+}
+
+func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, f *tuneFlags) error {
+	p, err := f.plan(a, job, args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.show || f.plot != "":
+		return p.show(a)
+	case job != nil:
+		if err := p.measure(ctx, a, job); err != nil || processes.Started() || job.Index > 0 {
+			return err
+		}
+		return p.finish(a)
+	}
+	begin := time.Now()
+	for i, n := range p.ranks {
+		if p.done(n) {
+			a.Say("%s: measured on %s (--again measures anew)", diag.Counted(n, "rank"), p.doc.Measured.Format(time.DateOnly))
+			continue
+		}
+		left := p.time - time.Since(begin)
+		share := max(left/time.Duration(len(p.ranks)-i), 10*time.Second)
+		if err := processes.StartWith(ctx, a, n, f.childArguments(n, share, args)); err != nil {
+			return err
+		}
+	}
+	if p.doc, err = tuned.Read(p.machine); err != nil {
+		return unavailable("what was found cannot be read: %v", err)
+	}
+	return p.finish(a)
+}
+
+// childArguments are those of the processes that measure n ranks.
+func (f *tuneFlags) childArguments(n int, share time.Duration, args []string) []string {
+	list := append([]string{"tune"}, args...)
+	list = append(list, "--ranks", strconv.Itoa(n), "--time", share.Round(time.Second).String(), "--end", f.end, "--timeout",
+		f.wait.String())
+	if f.nccl != "" {
+		list = append(list, "--nccl", f.nccl)
+	}
+	if f.again {
+		list = append(list, "--again")
+	}
+	return list
+}
+
+// plan reads the flags, and what was found before.
+func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, error) {
+	p := &plan{tuneFlags: f}
+	var err error
+	if p.end, err = cli.ParseBytes(f.end); err != nil {
+		return nil, err
+	}
+	if p.end < firstSize {
+		return nil, cli.Usagef("--end takes a size from %s on, not %s", cli.SizeText(firstSize), f.end)
+	}
+	if f.time < 0 || f.wait <= 0 {
+		return nil, cli.Usagef("--time and --timeout take a time above 0")
+	}
+	if f.out != "" {
+		if err := cli.WrongEnding("-o", f.out, cli.BundleEndings, ""); err != nil {
+			return nil, err
+		}
+	}
+	if f.plot != "" {
+		if err := cli.WrongEnding("--plot", f.plot, cli.PictureEndings, ""); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.collectives(args); err != nil {
+		return nil, err
+	}
+	if p.nccl, err = nccllib.Find(f.nccl); err != nil {
+		return nil, unavailable("%v", err)
+	}
+	version := ""
+	if p.nccl == "" && f.nccl == "" {
+		d := diag.New(diag.Unavailable, diag.Span{}, "%s is not found, and programs are measured beside it", nccllib.Soname)
+		return nil, diag.List{d.WithHint("give --nccl FILE, or --nccl none for jobs without NCCL")}
+	} else if p.nccl != nccllib.None {
+		version = nccllib.Version(p.nccl)
+	}
+	if p.machine, err = tuned.Here(version); err != nil {
+		return nil, devices.Impossible(err)
+	}
+	if err := p.groups(job); err != nil {
+		return nil, err
+	}
+	if p.time == 0 {
+		p.time = time.Duration(max(2, min(6, p.machine.GPUs))) * time.Minute
+	}
+	p.doc, err = tuned.Read(p.machine)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || f.again && err != nil {
+		p.doc, err = tuned.New(p.machine), nil
+	}
+	if err != nil {
+		return nil, unavailable("%v; --again measures anew", err)
+	}
+	return p, nil
+}
+
+// collectives reads the names of collectives; without names all are measured.
+func (p *plan) collectives(args []string) error {
+	if len(args) == 0 {
+		p.kinds = bundle.Kinds
+		return nil
+	}
+	var names []string
+	for _, k := range bundle.Kinds {
+		names = append(names, k.String())
+	}
+	for _, arg := range args {
+		i := slices.Index(names, strings.ToLower(arg))
+		if i < 0 {
+			return cli.Unknown("collective", arg, names)
+		}
+		if !slices.Contains(p.kinds, bundle.Kinds[i]) {
+			p.kinds = append(p.kinds, bundle.Kinds[i])
+		}
+	}
+	return nil
+}
+
+// groups reads --ranks. The largest group comes first.
+func (p *plan) groups(job *processes.Job) error {
+	switch {
+	case job != nil && (!processes.Started() && p.tuneFlags.ranks != ""):
+		return cli.Usagef("--ranks is for one process: a job measures its %s", diag.Counted(job.Size, "rank"))
+	case job != nil:
+		p.ranks = []int{job.Size}
+	case p.tuneFlags.ranks == "":
+		for n := 2; n < p.machine.GPUs && n <= 8; n *= 2 {
+			p.ranks = append(p.ranks, n)
+		}
+		p.ranks = append(p.ranks, p.machine.GPUs)
+	default:
+		for word := range strings.SplitSeq(p.tuneFlags.ranks, ",") {
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				return cli.Usagef("--ranks takes numbers, as in 8,2; not %q", p.tuneFlags.ranks)
+			}
+			p.ranks = append(p.ranks, n)
+		}
+	}
+	slices.Sort(p.ranks)
+	p.ranks = slices.Compact(p.ranks)
+	slices.Reverse(p.ranks)
+	if p.shows() {
+		return nil
+	}
+	for _, n := range p.ranks {
+		if n < 2 || n > limits.Ranks {
+			return unavailable("%s: groups of 2 to %d GPUs are measured", p.machine, limits.Ranks)
+		}
+		if job == nil && n > p.machine.GPUs {
+			return cli.Usagef("--ranks has %d, and there are %s", n, diag.Counted(p.machine.GPUs, "GPU"))
+		}
+	}
+	return nil
+}
+
+func (p *plan) shows() bool { return p.tuneFlags.show || p.plot != "" }
+
+// done reports whether all groups of so many ranks were measured.
+func (p *plan) done(n int) bool {
+	for _, g := range p.tasks(n, "") {
+		if !g.optional && !slices.Contains(p.doc.Done, g.Group) {
+			return false
+		}
+	}
+	return !p.again
+}
+
+func unavailable(format string, args ...any) error {
+	return diag.List{diag.New(diag.Unavailable, diag.Span{}, "%s", fmt.Sprintf(format, args...))}
+}

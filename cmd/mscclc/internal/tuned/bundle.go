@@ -1,0 +1,113 @@
+package tuned
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mscclc/bundle"
+	"mscclc/bundle/limits"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/files"
+	"mscclc/ir/diag"
+	"mscclc/kernels"
+	"mscclc/runtime"
+)
+
+// Cached returns the file with the bundle of a spec without programs of the user's. The bundle is made once, with
+// machine code of the driver's, and kept in the user's cache.
+func Cached(a *cli.App, spec bundle.Spec) (string, error) {
+	path, err := cachePath(&spec)
+	if err != nil {
+		return "", err
+	}
+	if _, err := Open(path); err == nil {
+		return path, nil
+	}
+	return path, build(a, spec, path)
+}
+
+// Open reads a bundle that the library takes.
+func Open(name string) (*bundle.Bundle, error) {
+	in, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	text, err := files.ReadAll(name, in, "a bundle", limits.File)
+	if err != nil {
+		return nil, err
+	}
+	b, err := bundle.Decode(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if why := refused(in, b); why != "" {
+		return nil, unavailable("the library does not take %s: %s", name, why)
+	}
+	return b, nil
+}
+
+// refused says why the library would refuse a bundle that is whole (bundle_open in runtime/src).
+func refused(in *os.File, b *bundle.Bundle) string {
+	if why := files.Untrusted(in); why != "" {
+		return why
+	}
+	if b.ABI != kernels.Hash() {
+		return "it is for the kernels of another version of mscclc; make it anew with mscclc bundle"
+	}
+	return ""
+}
+
+// cachePath returns the name of the file in the user's cache for the bundle of a spec. It depends on all that the bundle
+// is made of.
+func cachePath(spec *bundle.Spec) (string, error) {
+	cache, err := runtime.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return "", err
+	}
+	id := sha256.Sum256(fmt.Appendf(text, "%d %x", bundle.Version, kernels.Hash()))
+	return filepath.Join(cache, "mscclc", "bundles", fmt.Sprintf("%x.bundle", id[:12])), nil
+}
+
+// build makes the bundle of a spec, and writes it to a file at once, so that others never see a part of it.
+func build(a *cli.App, spec bundle.Spec, path string) error {
+	b, err := bundle.Build(spec)
+	if err != nil {
+		return err
+	}
+	if err := devices.Finish(b); err != nil {
+		a.Note("", "the driver compiles the kernels each time that a job starts, since it did not do so now: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return unavailable("%v", err)
+	}
+	out, err := os.CreateTemp(filepath.Dir(path), ".bundle")
+	if err != nil {
+		return unavailable("%v", err)
+	}
+	defer cli.Unfinished(out.Name())()
+	defer os.Remove(out.Name())
+	_, err = out.Write(bundle.Encode(b))
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), path)
+	}
+	if err != nil {
+		return unavailable("%v", err)
+	}
+	return nil
+}
+
+func unavailable(format string, args ...any) error {
+	return diag.List{diag.New(diag.Unavailable, diag.Span{}, format, args...)}
+}

@@ -1,0 +1,89 @@
+package tuning
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"mscclc/bench"
+	"mscclc/bundle"
+)
+
+// This file measures sizes between those that a search has measured.
+
+// near is how many times as fast as NCCL a program is at most whose range is measured more closely: between two sizes,
+// it may lose what it wins at both.
+const near = 1.3
+
+// mostBeside is how many forms of each neighbour are measured at a size between two.
+const mostBeside = 3
+
+// Refine measures the size in the middle of two neighbours where the rules may change between them, or where NCCL is
+// near. It measures what was fastest at both. A neighbour at the next power of two is near enough.
+func (t *Tuner) Refine(ctx context.Context) error {
+	for i := 0; i+1 < len(t.Sizes); i++ {
+		a, b := &t.Sizes[i], &t.Sizes[i+1]
+		if b.Bytes < 4*a.Bytes || !close(a, b) {
+			continue
+		}
+		c := t.sized(powerBetween(a.Bytes, b.Bytes))
+		if c.Bytes() <= a.Bytes || c.Bytes() >= b.Bytes {
+			continue
+		}
+		list, err := t.contest.Finals(ctx, c, t.beside(a, b))
+		if err != nil {
+			return err
+		}
+		t.Sizes = slices.Insert(t.Sizes, i+1, t.timed(c.Bytes(), list))
+		i++
+	}
+	return nil
+}
+
+// powerBetween returns the power of two in the middle of two sizes, as the logarithm goes.
+func powerBetween(a, b int64) int64 {
+	return int64(1) << int(math.Round((math.Log2(float64(a))+math.Log2(float64(b)))/2))
+}
+
+// close reports whether the best program may lose between two sizes.
+func close(a, b *bundle.TimedSize) bool {
+	for how := range bench.NumLaunches {
+		winsA, winsB := a.Gain(how), b.Gain(how)
+		if winsA == 0 || winsB == 0 || winsA < 1/near && winsB < 1/near { // NCCL was not measured, or wins clearly
+			continue
+		}
+		if winsA < near || winsB < near {
+			return true
+		}
+	}
+	return false
+}
+
+// beside returns the forms that were fastest at two sizes.
+func (t *Tuner) beside(a, b *bundle.TimedSize) (list []*bench.Form) {
+	for _, s := range []*bundle.TimedSize{a, b} {
+		for how := range bench.NumLaunches {
+			for n, f := range s.Ranked(how) {
+				if n == mostBeside {
+					break
+				}
+				form := t.formOf(f)
+				if form != nil && !slices.ContainsFunc(list, func(o *bench.Form) bool { return *o == *form }) {
+					list = append(list, form)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// formOf returns the form that a time is of, or nil.
+func (t *Tuner) formOf(f *bundle.Timed) *bench.Form {
+	for i := range t.stock {
+		s := &t.stock[i]
+		if s.Program == f.Program && s.Protocol == f.Protocol && s.InLanes == f.InLanes {
+			return &bench.Form{Name: s.String(), Program: s.program, Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}
+		}
+	}
+	return nil
+}

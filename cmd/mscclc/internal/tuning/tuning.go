@@ -1,0 +1,173 @@
+// Package tuning measures the programs that the rules of bundles name, beside NCCL. It is what mscclc tune and bench
+// --tune --staged share.
+package tuning
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/bundle"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// UsualCTAs are those of a rank that programs are tuned for by default: as many as NCCL's kernels have.
+const UsualCTAs = 32
+
+// MostMeasured bounds the measurements of one size and placement.
+const MostMeasured = 400
+
+// Large are the bytes of a call from which on nothing changes any more.
+const Large = 1 << 30
+
+// A Lab is what programs are measured on, and how.
+type Lab struct {
+	Site      bench.EagerSite
+	Rivals    func(context.Context, *bench.Call) ([]bench.Op, error) // NCCL's, as bench.Contest has them; nil: none
+	Chooser   *choose.Chooser
+	Own       choose.Shelf // the user's programs beside the catalog's
+	DType     data.DType
+	RedOp     data.RedOp
+	Replicas  func(p *ir.Program) (int, error) // how many a program may have; 0: it has too many thread blocks
+	Shared    bool                             // replicas can share CTAs
+	Measuring bench.Measuring                  // of what the search leaves
+	Windows   bool                             // buffers are windows, and programs direct; else programs are staged
+	Layout    string                           // how ranks lie on several nodes, as rules have it; "" is one node
+}
+
+// A Tuner measures the programs of one collective. Sizes has what it found, in ascending order.
+type Tuner struct {
+	*Lab
+	Sizes []bundle.TimedSize
+
+	call    choose.Call
+	coll    *ir.Collective
+	factor  int64
+	contest *bench.Contest
+	stock   []stocked
+	inplace map[*ir.Program]*ir.Program    // the same programs for calls in place
+	widths  map[*ir.Program]bench.Form     // the fastest of the size before
+	variant map[*ir.Program]choose.Variant // without widths
+}
+
+// A stocked is a program of the collective that has room for columns replicas.
+type stocked struct {
+	choose.Variant
+	program *ir.Program
+	columns int
+}
+
+// Tuner makes the programs of a collective, for sizes of which each is factor times the one before. call is one out of
+// place. It fails if no program runs.
+func (l *Lab) Tuner(coll *ir.Collective, call choose.Call, sizes []int64, factor int64) (*Tuner, error) {
+	t := &Tuner{Lab: l, call: call, coll: coll, factor: factor, inplace: map[*ir.Program]*ir.Program{},
+		widths: map[*ir.Program]bench.Form{}, variant: map[*ir.Program]choose.Variant{}}
+	coarse := l.Measuring
+	coarse.Replays, coarse.Warmup, coarse.Target = min(3, coarse.Replays), min(1, coarse.Warmup), coarse.Target/4
+	t.contest = &bench.Contest{Site: l.Site, Rivals: l.Rivals, Coarse: coarse, Fine: l.Measuring, Most: MostMeasured,
+		Widths: t.widthsOf, InPlace: t.inPlace}
+	return t, t.compile(sizes)
+}
+
+// compile makes the programs, without those that are another one by another name.
+func (t *Tuner) compile(sizes []int64) error {
+	why := choose.ErrNotStaged
+	seen := map[[sha256.Size]byte]bool{}
+	for _, v := range append(choose.StagedCandidates(t.call), t.laned(sizes)...) {
+		v.Staged, v.Direct = !t.Windows, t.Windows
+		p, err := t.Chooser.Program(v, t.call)
+		if err != nil {
+			why = errors.Join(why, fmt.Errorf("%v: %w", v, err))
+			continue
+		}
+		columns, err := t.Replicas(p)
+		if what := Contents(p); err == nil && columns > 0 && !seen[what] {
+			seen[what] = true
+			t.stock = append(t.stock, stocked{v, p, columns})
+			t.variant[p] = v
+		}
+	}
+	if len(t.stock) == 0 {
+		word := "staged"
+		if t.Windows {
+			word = "direct"
+		}
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no %s program of %v runs with %s: %v", word, t.coll.Kind,
+			diag.Counted(t.coll.Ranks, "rank"), why)}
+	}
+	return nil
+}
+
+// Measure measures calls of so many bytes, larger than those before, and keeps what it finds. within bounds the search
+// for widths. It returns the bytes of the calls that it made, and the forms, the fastest in graphs first.
+func (t *Tuner) Measure(ctx context.Context, bytes int64, within time.Duration) (int64, []bench.Entrant, error) {
+	c := t.sized(bytes)
+	t.contest.Within = within
+	list, err := t.contest.Run(ctx, c, t.forms(c.Bytes()))
+	if err != nil {
+		return 0, nil, err
+	}
+	t.Sizes = append(t.Sizes, t.timed(c.Bytes(), list))
+	return c.Bytes(), list, nil
+}
+
+// sized returns a call of about so many bytes.
+func (t *Tuner) sized(bytes int64) *bench.Call {
+	c := &bench.Call{Coll: bench.Whole(t.coll, false), DType: t.DType, RedOp: t.RedOp}
+	c.Elems = data.PieceElems(c.Coll, bytes, t.DType)
+	return c
+}
+
+// Rules returns the rules of all sizes so far, eager and captured, for programs that take up to room bytes of a rank's
+// arena.
+func (t *Tuner) Rules(room int64) [2][]bundle.MeasuredRule {
+	eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.Sizes, t.factor, room)
+	all := [2][]bundle.MeasuredRule{eager, captured}
+	for _, list := range all {
+		for i := range list {
+			list[i].Nodes = t.Layout
+			list[i].Windows, list[i].Direct = t.Windows, t.Windows && list[i].Program != bundle.NCCL
+		}
+	}
+	return all
+}
+
+// timed returns what was found of a size. NCCL's time is its least.
+func (t *Tuner) timed(bytes int64, list []bench.Entrant) bundle.TimedSize {
+	s := bundle.TimedSize{Bytes: bytes}
+	for _, e := range slices.Backward(list) {
+		v := t.variant[e.Program]
+		t.widths[e.Program] = e.Form
+		f := bundle.Timed{Program: v.Program, Protocol: v.Protocol, InLanes: v.InLanes, Columns: e.Columns,
+			Threads: e.Threads, Tile: e.Tile, Micros: e.Micros}
+		f.Share, f.Room = t.room(&e.Form, bytes)
+		s.Forms = append(s.Forms, f)
+		for how, us := range e.NCCL {
+			if s.NCCL[how] == 0 || us < s.NCCL[how] {
+				s.NCCL[how] = us
+			}
+		}
+	}
+	slices.Reverse(s.Forms)
+	return s
+}
+
+// Fastest returns the fastest of entrants for a kind of launches, and its variant without a width.
+func (t *Tuner) Fastest(list []bench.Entrant, how int) (bench.Entrant, choose.Variant) {
+	best := slices.MinFunc(list, func(a, b bench.Entrant) int {
+		if a.Micros[how] < b.Micros[how] {
+			return -1
+		}
+		return 1
+	})
+	v := t.variant[best.Program]
+	v.Staged, v.Direct = false, false
+	return best, v
+}
