@@ -27,7 +27,7 @@ type Rule struct {
 	// and one program for each root.
 	DType, RedOp, Root uint8
 
-	When  uint8 // WhenEager, WhenCaptured, WhenWindows
+	When  uint8 // WhenEager, WhenCaptured, WhenWindows, WhenCandidate
 	Calls int   // the most calls that the call's group has; 0 is any number
 	UpTo  int64 // the most bytes of a call, as nccl-tests counts them; 0 is any number
 
@@ -51,6 +51,9 @@ type Rule struct {
 	Span   diag.Span  // where a file has the rule; errors name it
 	micros [2]float64 // what was measured of the largest calls: the program's time, and NCCL's; 0 is unknown
 }
+
+// Candidate reports whether nobody measured r, so that the library learns whether its program is faster than NCCL.
+func (r *Rule) Candidate() bool { return r.When&WhenCandidate != 0 }
 
 // Forward returns the rule that has NCCL run all calls of a collective.
 func Forward(kind ir.Kind, ranks int) Rule {
@@ -169,8 +172,10 @@ func (r *Rule) check() error {
 		return fmt.Errorf("no element type %d or reduction %d", r.DType, r.RedOp)
 	case r.Root != Any && int(r.Root) >= r.Ranks:
 		return fmt.Errorf("rank %d of %d is no root", r.Root, r.Ranks)
-	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > WhenEager|WhenCaptured|WhenWindows:
+	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > whenAll:
 		return fmt.Errorf("no launches are %#x", r.When)
+	case r.Candidate() && (r.Program == "" || r.When&WhenWindows != 0 || r.Nodes != ""):
+		return fmt.Errorf("a candidate is a program for any buffers, between ranks of one node")
 	case r.When&WhenWindows != 0 && r.Kind.Rooted():
 		return fmt.Errorf("no rule of %v is for windows: ranks of such a call may leave out buffers", r.Kind)
 	case r.Direct && (r.When&WhenWindows == 0 || r.Program == ""):

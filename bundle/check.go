@@ -105,8 +105,10 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 	case r.DType != Any && r.DType >= uint8(data.NumDTypes) || r.RedOp != Any && r.RedOp >= uint8(data.NumRedOps) ||
 		r.Root != Any && int(r.Root) >= s.Ranks:
 		return 0, fmt.Errorf("type %d, operation %d or root %d is out of range", r.DType, r.RedOp, r.Root)
-	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > WhenEager|WhenCaptured|WhenWindows:
+	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > whenAll:
 		return 0, fmt.Errorf("no launches are %#x", r.When)
+	case r.When&WhenCandidate != 0 && (r.Program == NCCLRow || r.When&WhenWindows != 0 || s.Node != nil):
+		return 0, fmt.Errorf("it is a candidate, and not a program for any buffers on one node")
 	case r.When&WhenWindows != 0 && s.Node != nil:
 		return 0, fmt.Errorf("it is for windows, and ranks of several nodes have none")
 	case r.When&WhenWindows != 0 && kind.Rooted():

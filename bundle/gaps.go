@@ -34,6 +34,9 @@ const (
 	ToNCCL   = "the bundle leaves such calls to NCCL"
 )
 
+// ToLearn is the reason of calls that have candidates, and no measured rule.
+const ToLearn = "not measured: the library learns what runs such calls"
+
 // The other reasons for which a call has no program, as team_choose.cc has them.
 const (
 	noRule   = "no rule is for such calls"
@@ -140,9 +143,10 @@ func (b *Bundle) spans(s *Set, kind ir.Kind, c call, ctas int) (list []span) {
 	return list
 }
 
-// choice returns the rule for a call of so many bytes, or why no program runs it.
+// choice returns the rule for a call of so many bytes, or why no program runs it. Candidates are no rules.
 func (b *Bundle) choice(s *Set, kind ir.Kind, c call, bytes uint64, ctas int) (r *RuleRow, why string) {
 	either := func(of uint8, value int) bool { return of == Any || int(of) == value }
+	learns := ""
 	why = noRule
 	for i := range s.Rules {
 		r := &s.Rules[i]
@@ -151,10 +155,14 @@ func (b *Bundle) choice(s *Set, kind ir.Kind, c call, bytes uint64, ctas int) (r
 			!either(r.RedOp, int(c.redop)) || !either(r.Root, c.root) {
 			continue
 		}
-		if b.CTAs(r) <= ctas {
+		switch {
+		case b.CTAs(r) > ctas:
+			why = cmp.Or(learns, isWide)
+		case r.When&WhenCandidate == 0:
 			return r, b.refuses(s, r, c)
+		default:
+			learns, why = ToLearn, ToLearn
 		}
-		why = isWide
 	}
 	return nil, why
 }

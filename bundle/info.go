@@ -39,6 +39,7 @@ type RuleInfo struct {
 	Eager      bool   `json:"eager"`
 	Captured   bool   `json:"captured"`
 	Windows    bool   `json:"windows,omitempty" doc:"only calls whose buffers lie in registered windows"`
+	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured it: the library learns whether it is faster than NCCL"`
 	Calls      uint32 `json:"calls,omitempty" doc:"the most calls of a group; absent: any number"`
 	UpTo       uint64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
 	Program    string `json:"program" doc:"its title, or nccl"`
@@ -117,7 +118,7 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 
 func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 	out := RuleInfo{Collective: ir.Kind(r.Kind).String(), Eager: r.When&WhenEager != 0, Captured: r.When&WhenCaptured != 0,
-		Windows: r.When&WhenWindows != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL, Columns: r.Columns,
+		Windows: r.When&WhenWindows != 0, Candidate: r.When&WhenCandidate != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL, Columns: r.Columns,
 		Threads: r.Threads, Tile: r.Tile}
 	if r.DType != Any {
 		out.DType = data.DType(r.DType).String()

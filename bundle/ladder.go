@@ -31,6 +31,36 @@ func Ladder(ranks, ctas int) []Rule {
 	return list
 }
 
+// The limits of the candidates that are built in: larger calls, and launches of more CTAs, mostly lose against NCCL.
+const (
+	candidateBytes = 4 << 20
+	candidateCTAs  = 32
+)
+
+// Candidates returns the rules of Ladder as candidates. They end at 4 MiB, and take at most 32 CTAs.
+func Candidates(ranks, ctas int) []Rule {
+	list := Ladder(ranks, min(ctas, candidateCTAs))
+	for i := range list {
+		r := &list[i]
+		r.When |= WhenCandidate
+		if r.UpTo == 0 || r.UpTo > candidateBytes {
+			r.UpTo = candidateBytes
+		}
+	}
+	return list
+}
+
+// CandidatesFor returns what the bundle of candidates for a device that nobody measured is made of.
+func CandidatesFor(device string, ranks []int) Spec {
+	spec := Spec{Device: device, Ranks: sorted(ranks), DTypes: DefaultDTypes, CTAs: DefaultCTAs,
+		Note: "candidates of mscclc, then NCCL's"}
+	for _, n := range spec.Ranks {
+		rules, _ := RulesFor(n, spec.CTAs, nil, true)
+		spec.Rules = append(spec.Rules, rules...)
+	}
+	return spec
+}
+
 // rungs returns the rungs of a collective.
 func rungs(kind ir.Kind, ranks int) []rung {
 	const wide, narrow = 32, 4

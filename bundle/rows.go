@@ -11,7 +11,7 @@ import (
 
 // Version is the version of the format, and Align the alignment of sections and of the tables in them.
 const (
-	Version = 3
+	Version = 4
 	Align   = 64
 )
 
@@ -66,11 +66,15 @@ type setRow struct {
 }
 
 // The launches that a rule is for: at least one of the first two. WhenWindows restricts a rule to calls whose buffers
-// all lie in registered windows.
+// all lie in registered windows. WhenCandidate says that nobody measured the rule: it counts without NCCL, and else the
+// library learns whether its program is faster. Such a rule has a program, and is for any buffers and one node.
 const (
-	WhenEager    = 1
-	WhenCaptured = 2
-	WhenWindows  = 4
+	WhenEager     = 1
+	WhenCaptured  = 2
+	WhenWindows   = 4
+	WhenCandidate = 8
+
+	whenAll = WhenEager | WhenCaptured | WhenWindows | WhenCandidate
 )
 
 // A RuleRow is a rule of a set. DType, RedOp and Root may be Any. Program is the number of a program of the bundle, or

@@ -89,6 +89,7 @@ func TestRows(t *testing.T) {
 		{"SECTION_SOURCE", sectionSource}, {"SECTION_IMAGE", sectionImage}, {"SECTION_WHERE", sectionWhere},
 		{"SECTION_NET", sectionNet},
 		{"RULE_EAGER", WhenEager}, {"RULE_CAPTURED", WhenCaptured}, {"RULE_WINDOWS", WhenWindows},
+		{"RULE_CANDIDATE", WhenCandidate},
 		{"IMAGE_PTX", FormPTX}, {"IMAGE_CUBIN", FormCubin},
 	}
 	for _, n := range numbers {

@@ -45,7 +45,7 @@ type Measured struct {
 
 // A MeasuredRule is for calls of up to UpTo bytes, as nccl-tests counts them, that no rule before it is for. Rules of
 // the same collective, ranks, nodes and When follow each other in the order of UpTo. 0 comes last and is for all larger
-// calls.
+// calls. Candidates are in no order: several may be for a call, of which the library tries the first three.
 type MeasuredRule struct {
 	Collective string `json:"collective"`
 	Ranks      int    `json:"ranks"`
@@ -55,6 +55,7 @@ type MeasuredRule struct {
 	Program    string `json:"program" doc:"an algorithm of the catalog, or nccl"`
 	Protocol   string `json:"protocol,omitempty"`
 	Direct     bool   `json:"direct,omitempty" doc:"the program may reach buffers of other ranks; needs windows"`
+	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured the rule: the library learns whether it is faster than NCCL"`
 	choose.InLanes
 	Columns    int     `json:"replicas,omitempty"`
 	Threads    int     `json:"threads,omitempty" doc:"of a thread block"`
@@ -67,7 +68,7 @@ type MeasuredRule struct {
 
 // Runs reports whether two rules run the same program in the same width.
 func (r MeasuredRule) Runs(o MeasuredRule) bool {
-	return r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct && r.InLanes == o.InLanes &&
+	return r.Candidate == o.Candidate && r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct && r.InLanes == o.InLanes &&
 		r.Columns == o.Columns && r.Threads == o.Threads && r.Tile == o.Tile
 }
 
@@ -101,12 +102,12 @@ func compareCalls(a, b MeasuredRule) int {
 		cmp.Compare(a.When, b.When))
 }
 
-// Rule returns the rule for a call of so many bytes on these nodes ("" is one), without those that are restricted to
-// some calls, except to those between windows. ok is false where there is none.
+// Rule returns the rule for a call of so many bytes on these nodes ("" is one), without candidates and those that are
+// restricted to some calls, except to those between windows. ok is false where there is none.
 func (m *Measured) Rule(collective string, ranks int, nodes, when string, windows bool, bytes int64) (r MeasuredRule,
 	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
-		return r.Collective == collective && r.Ranks == ranks && r.Nodes == nodes && r.When == when &&
+		return !r.Candidate && r.Collective == collective && r.Ranks == ranks && r.Nodes == nodes && r.When == when &&
 			(r.UpTo == 0 || bytes <= r.UpTo) && (!r.some() || windows && r.same(Only{Windows: true}))
 	})
 	if i < 0 {
@@ -193,6 +194,7 @@ func (t *rulesReader) rule() {
 		strictjson.Field{Key: "program", Must: true, Read: func() { r.Program = t.Text(maxName) }},
 		strictjson.Field{Key: "protocol", Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
 		strictjson.Field{Key: "direct", Read: func() { r.Direct = t.Bool() }},
+		strictjson.Field{Key: "candidate", Read: func() { r.Candidate = t.Bool() }},
 		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(1, limits.Replicas)) }},
 		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(1, limits.Threads)) }},
 		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(1, limits.Tile)) }},

@@ -20,6 +20,10 @@ func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
 	if _, ok := t.at["nodes"]; ok {
 		t.judgeNodes(r)
 	}
+	if r.Candidate {
+		t.judgeCandidate(r)
+		return
+	}
 	calls := fmt.Sprint(r.Ranks, " ", r.Nodes, r.Collective, r.When)
 	if all, ok := t.all[calls]; ok && r.some() && (all == 0 || r.UpTo > 0 && r.UpTo <= all) {
 		t.bad(start, "is never reached: a rule before it is for all such calls")
@@ -27,13 +31,30 @@ func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
 	if !r.some() {
 		t.all[calls] = r.UpTo
 	}
-	if n := len(t.m.Rules); n > 0 && compareCalls(t.m.Rules[n-1], *r) == 0 && t.m.Rules[n-1].same(r.Only) {
+	n := len(t.m.Rules)
+	for n > 0 && t.m.Rules[n-1].Candidate {
+		n--
+	}
+	if n > 0 && compareCalls(t.m.Rules[n-1], *r) == 0 && t.m.Rules[n-1].same(r.Only) {
 		switch last := t.m.Rules[n-1]; {
 		case last.UpTo == 0:
 			t.bad(start, "is never reached: the rule before it has no \"up_to\", and is for all sizes")
 		case r.UpTo > 0 && r.UpTo <= last.UpTo:
 			t.bad(start, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
 		}
+	}
+}
+
+// judgeCandidate says why r can be no candidate.
+func (t *rulesReader) judgeCandidate(r *MeasuredRule) {
+	at := t.at["candidate"]
+	switch {
+	case r.Program == NCCL:
+		t.bad(at, "is a candidate, and NCCL's: NCCL is tried beside all candidates").Hint = "leave out the rule"
+	case r.Windows:
+		t.bad(at, "is a candidate, and for windows: candidates are for calls between any buffers").Hint = "leave out one of both"
+	case r.Nodes != "":
+		t.bad(at, "is a candidate, and for several nodes: communicators over several nodes do not learn")
 	}
 }
 

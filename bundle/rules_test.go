@@ -88,7 +88,7 @@ func TestRulesRefused(t *testing.T) {
 }
 
 // TestRulesFor: each collective and kind of launches has the rules of the first table that has some. What these do not
-// cover is NCCL's, or the ladder's.
+// cover is NCCL's, or has candidates.
 func TestRulesFor(t *testing.T) {
 	first, second := &Measured{}, &Measured{}
 	ours := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Captured, UpTo: 65536, Program: "allreduce/onephase",
@@ -123,7 +123,7 @@ func TestRulesFor(t *testing.T) {
 		list[i].micros = [2]float64{}
 	}
 	if d := cmp.Diff(rule(WhenEager), list[0], unexported); d != "" || list[1].Program != "allreduce/allpairs" ||
-		list[1].When != WhenEager || list[4] != rule(WhenCaptured) || list[5].Program != "" {
+		list[1].When != WhenEager|WhenCandidate || list[4] != rule(WhenCaptured) || list[5].Program != "" {
 		t.Errorf("%v: %s", list[:6], d)
 	}
 	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.BF16}, Rules: list})

@@ -64,10 +64,14 @@ func (m *Measured) Ranks(wanted func(*MeasuredRule) bool) (list []int) {
 
 // RulesFor returns the rules for so many ranks of one node. For each collective, eager and captured launches have the
 // rules of the first table that has some: those for windows first and then, perhaps of another table, the others. Calls
-// that are larger than those, and those that no table has, have rules of Ladder where unmeasured is set, and else
-// NCCL's. missing lists the collectives of which some calls are not measured.
-func RulesFor(ranks, ctas int, tables []*Measured, unmeasured bool) (list []Rule, missing []ir.Kind) {
-	ladder := Ladder(ranks, ctas)
+// that are larger than those, and those that no table has, are for the candidates of the first table that has some, else
+// for those of Candidates if `candidates` is set, and else NCCL's. missing lists the collectives of which some calls are
+// not measured.
+func RulesFor(ranks, ctas int, tables []*Measured, candidates bool) (list []Rule, missing []ir.Kind) {
+	var ladder []Rule
+	if candidates {
+		ladder = Candidates(ranks, ctas)
+	}
 	for _, kind := range Kinds {
 		var eager, captured []Rule
 		for _, windows := range [2]bool{true, false} {
@@ -77,9 +81,8 @@ func RulesFor(ranks, ctas int, tables []*Measured, unmeasured bool) (list []Rule
 		if !whole(eager) || !whole(captured) {
 			missing = append(missing, kind)
 		}
-		for _, rules := range []*[]Rule{&eager, &captured} {
-			*rules = completed(*rules, kind, ranks, ladder, unmeasured)
-		}
+		eager = completed(eager, kind, ranks, candidatesOf(tables, kind, ranks, Eager, ladder))
+		captured = completed(captured, kind, ranks, candidatesOf(tables, kind, ranks, Captured, ladder))
 		list = append(list, joined(eager, captured)...)
 	}
 	return list, missing
@@ -111,12 +114,25 @@ func (r *MeasuredRule) layout() string {
 	return rule.layout()
 }
 
-// first returns the rules of the first table that has some: those for windows, or the others.
+// first returns the measured rules of the first table that has some: those for windows, or the others.
 func first(tables []*Measured, kind ir.Kind, ranks int, nodes, when string, windows bool) []Rule {
+	return firstOf(tables, kind, ranks, nodes, when, func(r *Rule) bool {
+		return !r.Candidate() && r.When&WhenWindows != 0 == windows
+	})
+}
+
+// candidatesOf returns the candidates of the first table that has some, or those of the ladder.
+func candidatesOf(tables []*Measured, kind ir.Kind, ranks int, when string, ladder []Rule) []Rule {
+	if list := firstOf(tables, kind, ranks, "", when, (*Rule).Candidate); list != nil {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(ladder), func(r Rule) bool { return r.Kind != kind })
+}
+
+// firstOf returns the rules of a kind of the first table that has some.
+func firstOf(tables []*Measured, kind ir.Kind, ranks int, nodes, when string, of func(r *Rule) bool) []Rule {
 	for _, m := range tables {
-		list := slices.DeleteFunc(m.group(kind, ranks, nodes, when), func(r Rule) bool {
-			return r.When&WhenWindows != 0 != windows
-		})
+		list := slices.DeleteFunc(m.group(kind, ranks, nodes, when), func(r Rule) bool { return !of(&r) })
 		if len(list) > 0 {
 			return list
 		}
@@ -139,6 +155,9 @@ func (m *Measured) group(kind ir.Kind, ranks int, nodes, when string) (list []Ru
 			rule.Program, rule.Columns, rule.Threads, rule.Tile = r.Program, r.Columns, r.Threads, r.Tile
 		}
 		r.restrict(&rule)
+		if r.Candidate {
+			rule.When |= WhenCandidate
+		}
 		list = append(list, rule)
 	}
 	return list
@@ -149,8 +168,9 @@ func whole(rules []Rule) bool {
 	return slices.ContainsFunc(rules, func(r Rule) bool { return r.UpTo == 0 && !r.restricted() })
 }
 
-// completed adds rules for the calls that a group has none for.
-func completed(rules []Rule, kind ir.Kind, ranks int, ladder []Rule, unmeasured bool) []Rule {
+// completed adds candidates for the calls that a group of measured rules has none for. Without candidates, NCCL runs
+// these calls.
+func completed(rules []Rule, kind ir.Kind, ranks int, candidates []Rule) []Rule {
 	if whole(rules) {
 		return rules
 	}
@@ -160,11 +180,11 @@ func completed(rules []Rule, kind ir.Kind, ranks int, ladder []Rule, unmeasured 
 			last = max(last, r.UpTo)
 		}
 	}
-	if !unmeasured {
+	if len(candidates) == 0 {
 		return append(rules, Forward(kind, ranks))
 	}
-	for _, r := range ladder {
-		if r.Kind == kind && (r.UpTo == 0 || r.UpTo > last) {
+	for _, r := range candidates {
+		if r.UpTo == 0 || r.UpTo > last {
 			rules = append(rules, r)
 		}
 	}

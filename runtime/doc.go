@@ -23,6 +23,9 @@
 //	nccl_made.cc                   communicators that NCCL has made, and the threads in which their ranks agree
 //	nccl_agree.cc, nccl_gather.cc  the agreement of ranks: all use the bundle, or none; nccl_nodes.cc of several nodes
 //	nccl_join.cc, nccl_ready.cc    what becomes of ranks that fit together: memory, at once or after the first call
+//	nccl_learn.cc                  which candidate of a bundle is fastest, by trials in the first calls of a class
+//	nccl_learn_protocol.cc         what ranks tell each other of that, without sockets; nccl_learn_say.cc by sockets
+//	nccl_learned.cc                what was learned, in statistics; nccl_learn_file.cc in a file
 //	nccl_switch.cc                 how ranks go over from NCCL to programs, at the same call; nccl_skip.cc who does not
 //	nccl_windows.cc, nccl_files.cc windows: memory that ranks register together
 //	nccl_peers.cc, nccl_exit.cc    sockets that tell of dead processes; the end of a process by exit()

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	library "mscclc/runtime"
@@ -72,26 +73,40 @@ func TestFrontCalls(t *testing.T) {
 	})
 }
 
-// TestFrontRaces runs the front under the thread sanitizer, with a mock engine: ranks are threads that make, use, split
-// and end communicators.
-func TestFrontRaces(t *testing.T) {
-	t.Parallel()
+// racingFront makes the client with the front under the thread sanitizer, and a mock engine. Ranks are threads. The
+// front stands before the mock NCCL, or there is none (alone).
+func racingFront(t *testing.T, how string, env ...string) site {
+	t.Helper()
 	dir, err := sources()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sanitize := []string{"-fsanitize=thread", "-O1", "-g", "-DMSCCLC_FORWARDS"}
-	objects, err := library.Compile(dir, filepath.Join(scratch, "frontraces"), isFront, sanitize...)
+	made, err := parts()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := site{how: "alone", mock: true, ranks: 4, threads: true, env: []string{"MSCCLC_FAKE_WINDOWS=1"},
-		program: filepath.Join(t.TempDir(), "races"),
-		bundle:  filepath.Join(dir, "runtime", "src", "engine.h")}
-	objects = append(append(objects, clientUnits()...), "testdata/fake_engine.cc", "-lstdc++")
-	if err := library.Link(s.program, objects, append(sanitize, "-std=c++17", "-fno-threadsafe-statics")...); err != nil {
+	sanitize := []string{"-fsanitize=thread", "-O1", "-g"}
+	before := []string{"-Wl,--no-as-needed", filepath.Join(made, "real", "libnccl.so.2")}
+	if how == "alone" {
+		sanitize, before = append(sanitize, "-DMSCCLC_FORWARDS"), nil
+	}
+	objects, err := library.Compile(dir, filepath.Join(scratch, "frontraces"+how), isFront, sanitize...)
+	if err != nil {
 		t.Fatal(err)
 	}
+	s := site{how: how, mock: true, ranks: 4, threads: true, env: env, program: filepath.Join(t.TempDir(), "races"),
+		bundle: filepath.Join(dir, "runtime", "src", "engine.h")}
+	objects = append(append(objects, clientUnits()...), "testdata/fake_engine.cc", "-lstdc++")
+	if err := library.Link(s.program, append(objects, before...), append(sanitize, "-std=c++17", "-fno-threadsafe-statics")...); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestFrontRaces has ranks make, use, split and end communicators.
+func TestFrontRaces(t *testing.T) {
+	t.Parallel()
+	s := racingFront(t, "alone", "MSCCLC_FAKE_WINDOWS=1")
 	var commands []string
 	for i := range 4 {
 		commands = append(commands, fmt.Sprint("init 0 1 0 ", i), fmt.Sprint("init 1 1 0 b", i), "allreduce 0 1000 7 0 0 0",
@@ -101,4 +116,15 @@ func TestFrontRaces(t *testing.T) {
 			"destroy 2", "abort 1", "destroy 0")
 	}
 	s.do(t, commands...).well(t)
+}
+
+// TestFrontLearnsRaces has ranks learn.
+func TestFrontLearnsRaces(t *testing.T) {
+	t.Parallel()
+	s := racingFront(t, "linked", "MSCCLC_FAKE_CANDIDATES=1", "MSCCLC_FAKE_SLOW_US=200", "MSCCLC_DEBUG=INFO")
+	r := s.do(t, "init 0", "init 1", "repeat 110 allgather 0 1000 7 0 0 0", "repeat 60 allgather 1 1000 7 0 0 0", "destroy 1",
+		"repeat 40 broadcast 0 1000 7 0 0 0", "destroy 0").well(t)
+	if n := strings.Count(r.output, "learned for ncclAllGather"); n < 4 {
+		t.Errorf("%d ranks have learned\n%s", n, r.output)
+	}
 }

@@ -175,7 +175,8 @@ var faulty = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	units, err := unitObjects(dir, []string{"testdata/faulty.cc", "testdata/faulty_play.cc", "testdata/faulty_rank.cc",
-		"testdata/faulty_scenes.cc", "testdata/faulty_watched.cc"}, "-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror")
+		"testdata/faulty_scenes.cc", "testdata/faulty_watched.cc", "testdata/faulty_learns.cc"}, "-std=c++17", "-O1", "-g",
+		"-Wall", "-Wextra", "-Werror")
 	if err != nil {
 		return "", err
 	}

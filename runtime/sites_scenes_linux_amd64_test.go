@@ -47,6 +47,16 @@ func mixedBundle(t *testing.T, ranks int) []byte {
 	return bundle.Encode(b)
 }
 
+func candidateBundle(t *testing.T, ranks int) []byte {
+	rules, _ := bundle.RulesFor(ranks, 4, nil, true)
+	b, err := bundle.Build(bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: []data.DType{data.F32}, CTAs: 4,
+		Rules: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bundle.Encode(b)
+}
+
 func netBundle(t *testing.T, ranks int) []byte {
 	return bundle.Encode(nodesBundle(t, []data.DType{data.F32}, ranks, "2"))
 }
@@ -57,6 +67,7 @@ func faultScenes() []*faultScene {
 	debug := []string{"MSCCLC_DEBUG=TRACE", "MSCCLC_DEBUG_FILE=/dev/null"}
 	work := []string{"MSCCLC_METRICS=$WORK/metrics", "MSCCLC_PERIOD=0.01", "NVTX_LOG=/dev/null"}
 	injected := append(work[:3:3], "NVTX_INJECTION64_PATH=$LIBRARY/libnvToolsExt.so.1")
+	slow := []string{"MSCCLC_FAKE_SLOW_US=200"}
 	tools := []string{"NVTX_LOG=/dev/null", "LD_PRELOAD=$LIBRARY/libnvToolsExt.so.1"}
 	list := []*faultScene{
 		{"alone", "calls", site{how: "alone", ranks: 2, env: debug}, stagedBundle(4), 0},
@@ -73,6 +84,10 @@ func faultScenes() []*faultScene {
 		{"nodes", "calls", site{how: "alone", ranks: 4, threads: true, env: net}, netBundle, 0},
 		{"nodes, preload", "calls", site{how: "preload", ranks: 4, threads: true, env: net}, netBundle, 0},
 		{"later", "later", site{how: "preload", ranks: 2, late: true}, stagedBundle(4), 0},
+		{"learns", "learns", site{how: "preload", ranks: 2, env: slow}, candidateBundle, 0},
+		{"learns, threads", "learns", site{how: "forward", ranks: 2, threads: true, env: slow}, candidateBundle, 0},
+		{"learned", "learns", site{how: "preload", ranks: 2, env: append(slow[:1:1], "MSCCLC_LEARNED=$WORK/learned")},
+			candidateBundle, 0},
 		{"watched", "watched", site{how: "preload", ranks: 2, env: injected}, stagedBundle(4), 0},
 		{"watched, tools", "watched", site{how: "alone", ranks: 2, env: append(work[:2:2], tools...)}, stagedBundle(4), 0},
 	}

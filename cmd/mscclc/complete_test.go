@@ -58,7 +58,7 @@ func TestEveryPlaceCompletes(t *testing.T) {
 // cheap is a call of each command that takes values of closed sets, and is soon over.
 var cheap = map[string]string{
 	"bench":      "bench allgather/allpairs -p ranks=2 -b 1K -e 1K --replays 1 --replay-time 10us",
-	"bundle":     "bundle --device H200 --ranks 2 --dtype f32 --unmeasured -o x.bundle",
+	"bundle":     "bundle --device H200 --ranks 2 --dtype f32 --candidates -o x.bundle",
 	"check":      "check nowhere.json",
 	"synthesize": "synthesize nosuch",
 	"compile":    "compile allgather/allpairs -p ranks=2",

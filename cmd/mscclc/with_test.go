@@ -27,7 +27,7 @@ func TestWith(t *testing.T) {
 		code := main1(args, strings.NewReader(""), &stdout, &stderr)
 		return code, stdout.String(), stderr.String()
 	}
-	if code, _, text := call("bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--unmeasured", "-o", "x.bundle"); code != 0 {
+	if code, _, text := call("bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--candidates", "-o", "x.bundle"); code != 0 {
 		t.Fatal(text)
 	}
 	library := filepath.Join(t.TempDir(), "libnccl.so.2")
@@ -121,7 +121,7 @@ func TestWithForeignCache(t *testing.T) {
 		stderr.Reset()
 		return main1(args, strings.NewReader(""), &stdout, &stderr)
 	}
-	if code := call("bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--unmeasured", "-o", "x.bundle"); code != 0 {
+	if code := call("bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--candidates", "-o", "x.bundle"); code != 0 {
 		t.Fatal(&stderr)
 	}
 	t.Setenv("XDG_CACHE_HOME", shared)
@@ -137,7 +137,7 @@ func TestWithForeignCache(t *testing.T) {
 // TestWithInterrupted: a signal while the library is built leaves no folder.
 func TestWithInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if out, err := exec.Command("mscclc", "bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--unmeasured",
+	if out, err := exec.Command("mscclc", "bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--candidates",
 		"-o", "x.bundle").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -8,7 +8,7 @@
 #include "../../kernels/abi/rows_onesided.h"
 
 enum {
-  BUNDLE_VERSION = 3,
+  BUNDLE_VERSION = 4,
   BUNDLE_ALIGN = 64,
   BUNDLE_NCCL = 0xffffffffu,  // a rule's program: the call is NCCL's; any other is the number of a SECTION_PROGRAM
   BUNDLE_NONE = 0xffffffffu,  // a number of a section that there is not
@@ -86,7 +86,8 @@ ABI_SIZE(bundle_set, 208);
 // and output.
 enum {
   RULE_EAGER = 1, RULE_CAPTURED = 2,  // when: one is set at least
-  RULE_WINDOWS = 4                    // only where all buffers lie in registered windows; no rule with a root has it
+  RULE_WINDOWS = 4,                   // only where all buffers lie in registered windows; no rule with a root has it
+  RULE_CANDIDATE = 8                  // nobody measured it: it counts without NCCL, and else only learning chooses it
 };
 struct bundle_rule {
   u8 kind, dtype, redop, root, when, pad0[3];

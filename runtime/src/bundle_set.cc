@@ -6,11 +6,14 @@
 
 namespace {
 
+enum { RULE_ALL = RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS | RULE_CANDIDATE };
+
 // check_calls says whether there are calls that a rule is for.
 bool check_calls(const bundle_set &s, const bundle_rule &r, bool nodes) {
   return r.kind <= KIND_SCATTER && (r.dtype < DT_COUNT || r.dtype == BUNDLE_ANY) &&
          (r.redop < RED_COUNT || r.redop == BUNDLE_ANY) && (r.root < s.ranks || r.root == BUNDLE_ANY) &&
-         (r.when & (RULE_EAGER | RULE_CAPTURED)) && r.when <= (RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS) &&
+         (r.when & (RULE_EAGER | RULE_CAPTURED)) && r.when <= RULE_ALL &&
+         (!(r.when & RULE_CANDIDATE) || (!nodes && !(r.when & RULE_WINDOWS) && r.program != BUNDLE_NCCL)) &&
          // Ranks that leave buffers out would choose otherwise, and windows are memory of one node.
          (!(r.when & RULE_WINDOWS) || (!nodes && !kind_rooted(r.kind))) && blank(r.pad0, sizeof r.pad0);
 }

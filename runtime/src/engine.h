@@ -101,9 +101,19 @@ void team_leave(Team *t);
 struct Choice {
   const struct bundle_rule *rule;
   const char *why;
+  bool open = false;  // no measured rule is for the call: it may be learned
 };
 Choice team_choose(const Team *t, const Call *call, bool captured);
 bool team_serves(const Team *t, u32 kind, u32 dtype);  // some rule has a program for calls of this kind and type
+
+// Candidates are rules that nobody measured. Without NCCL they are rules as others are. With NCCL, team_choose leaves
+// them out. team_candidates then gives the first that fit an eager call, by their numbers, and returns how many there
+// are. team_take is the choice of one of them for a call, or why it does not fit. team_title names its program.
+bool team_has_candidates(const Team *t);
+u32 team_candidates(const Team *t, const Call *call, u32 *rules, u32 most);
+Choice team_take(const Team *t, u32 rule, const Call *call);
+const char *team_title(const Team *t, u32 rule);
+const char *team_device(const Team *t);  // the GPU that the bundle is for
 
 // A Window is memory of all ranks of a team, which they have registered together. A WindowOffer is what a rank tells
 // the others of its own, and is sent as it is. Files are what other processes map: parts of the memory, one behind the

@@ -90,6 +90,7 @@ void end_team(Side *s) {
   if (!s->team) return;
   peers_leave(e, false);
   peers_close(e);
+  learn_end(e);
   board_close(e);
   if (!gpu_enter(e->device, &before)) team_end(s->team, false), gpu_leave(before);
   s->team = nullptr;

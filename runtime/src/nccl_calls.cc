@@ -150,7 +150,9 @@ Result choose(Member *e, Op *op) {
     return cannot(e, *op, "see whether its stream is captured", code);
   op->call.windows = team_windows(e->team, &op->call);
   op->choice = team_choose(e->team, &op->call, op->captured);
-  if (op->choice.rule && !op->captured && first_of_kind(e, *op)) op->choice = Choice{nullptr, CONNECTS};
+  learn_choose(e, op);
+  if (op->choice.rule && !op->captured && first_of_kind(e, *op))
+    op->choice = Choice{nullptr, CONNECTS}, op->learns = nullptr;  // a trial has no time then
   return SUCCESS;
 }
 
@@ -167,6 +169,7 @@ Result launch(Member *e, const Op &op) {
   {
     const Range range(e, op);
     const Timing timing(e, op.fn, op.stream, true);
+    const Trial trial(e, op);
     code = team_launch(e->team, &op.choice, &op.call, op.stream);
   }
   noted_launch(e);
@@ -180,6 +183,7 @@ namespace {
 // timed has NCCL do a call, whose time may be taken.
 Result timed(Member *e, const Op &op) {
   const Timing timing(e, op.fn, op.stream, false);
+  const Trial trial(e, op);
   return forward(op);
 }
 

@@ -16,15 +16,15 @@ enum { ROWS = 512 };
 Row rows[ROWS];
 const char NATIVE[] = "native";
 
-u64 size_of_type(int type) {
+}  // namespace
+
+u64 type_bytes(int type) {
   static const u8 sizes[NCCL_TYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   return type >= 0 && type < NCCL_TYPES ? sizes[type] : 0;
 }
 
-}  // namespace
-
 u64 bytes_of(const Op &op, u32 ranks) {
-  const u64 one = op.count * size_of_type(op.type);
+  const u64 one = op.count * type_bytes(op.type);
   switch (op.fn) {
     case FN_AllGather:
     case FN_ReduceScatter:
@@ -87,6 +87,6 @@ void stats_text(Text *t, u64 *calls) {
   put(t, "{\"pid\":%d,\"calls\":[", (int)getpid());
   Stats l = {t, "", 0};
   count_rows(put_row, &l);
-  put(t, "]}\n");
+  put(t, "],\"learned\":["), learned_text(t), put(t, "]}\n");
   *calls = l.calls;
 }

@@ -45,6 +45,7 @@ void end(Member *e) {
   Team *t = e->team;
   e->team = nullptr;
   peers_close(e);
+  learn_end(e);
   board_close(e);
   if (!gpu_enter(e->device, &before)) {
     team_end(t, false);

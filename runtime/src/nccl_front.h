@@ -74,6 +74,7 @@ struct Member {
   Atom<int> late;           // it has ended, but not all of its launches have left
   bool left[BUNDLE_RANKS];  // ranks of other processes that have left properly, or whose process has ended
   bool quiet[BUNDLE_RANKS]; // ranks that have aborted: they may still write, and their end is no error
+  Atom<struct Learn *> learn;  // which candidates are faster, or null (nccl_learn.h)
   void *board;              // of the last calls of all ranks (nccl_board.cc), or null
   u64 at_call, at_since;    // the call that its GPU is at while that is crowded (nccl_waits.cc), and since when
   bool at_told;
@@ -201,6 +202,9 @@ struct Op {
   bool captured;
   Choice choice;
   Call call;
+  struct LearnClass *learns;  // the call is a trial of it, or null; trial is its number
+  u32 trial;
+  struct LearnSlot *slot;     // of a call of a group that NCCL runs
 };
 
 // OP begins a function of NCCL's with an Op of its arguments.
@@ -280,7 +284,7 @@ bool skip_wrong(const char *text, char (&term)[TERM]);  // has a term without a 
 void part(Member *e);                         // leaves the meeting of its ranks
 
 // What ranks tell each other of themselves. The version of the meeting's messages changes with it.
-enum { SETTINGS = 6 };
+enum { SETTINGS = 7 };
 struct Hello {
   Offer offer;
   u32 by_kind, pad;  // by_kind: kinds of calls matter to this rank
@@ -392,6 +396,8 @@ int gpu_busy(void *stream, bool *busy);
 int gpu_captured(void *stream, bool *captured);
 int gpu_copy(u64 to, u64 from, u64 bytes, void *stream);
 int gpu_event(void **event);
+int gpu_version();  // of the driver, or 0
+void gpu_event_end(void *event);  // or null
 int gpu_record(void *event, void *stream);
 bool gpu_happened(void *event);
 bool gpu_between(void *begin, void *end, double *seconds);
@@ -409,4 +415,5 @@ void say_files(Why *why, u32 rank);
 const Nccl *alone_functions();
 void alone_placed(Comm comm, u32 rank, u32 ranks);
 
+#include "nccl_learns.h"
 #include "nccl_noted.h"

@@ -110,6 +110,13 @@ int gpu_captured(void *stream, bool *captured) {
 
 // Events that take times.
 int gpu_event(void **event) { return f->event(event, 0); }
+int gpu_version() {
+  int version = 0;
+  return f && !f->version(&version) ? version : 0;
+}
+void gpu_event_end(void *event) {
+  if (event) f->event_end(event);
+}
 int gpu_record(void *event, void *stream) { return f->record(event, stream); }
 bool gpu_happened(void *event) { return f->happened(event) == 0; }
 bool gpu_between(void *begin, void *end, double *seconds) {

@@ -59,6 +59,7 @@ Result before() {
     const int code = team_before(op.member->team, op.stream, &captured);
     own.captured |= captured;
     if (code) return cannot(op.member, op, "wait for the calls before", code);
+    if (op.learns) own.ops[i].slot = learn_start(op.member, op);
   }
   return SUCCESS;
 }
@@ -70,6 +71,7 @@ Result behind(Result r) {
       const Result late = settle(op.comm);
       if (late != SUCCESS) return late;
     }
+    if (op.slot) learn_stop(op.member, op.slot);
     if (const int code = team_behind(op.member->team, op.stream))
       return cannot(op.member, op, "have later calls wait for it", code);
   }

@@ -3,6 +3,7 @@
 #include "nccl_agree.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 namespace {
@@ -86,6 +87,7 @@ bool join(Side *s) {
   bool by_kind = false;
   for (u32 i = 0; i < e->ranks; i++) by_kind |= s->all[i].by_kind != 0;
   kinds_begin(e, by_kind);
+  if (!learn_begin(e, s->team, s->nodes)) return say(&s->why, "rank %u: no memory", e->rank), false;
   void *before;
   if (gpu_enter(e->device, &before)) return say(&s->why, "rank %u lost its GPU", e->rank), false;
   const bool joined = team_join(s->team, offers, &s->why);
@@ -96,11 +98,24 @@ bool join(Side *s) {
 
 }  // namespace
 
+// tell_known has all ranks hear what rank 0 knows of trials in earlier jobs, if they learn.
+static bool tell_known(Side *s) {
+  const void *mine;
+  const u32 bytes = learn_tells(s->e, &mine);
+  if (!bytes) return true;
+  u8 *all = (u8 *)malloc(bytes * s->e->ranks);
+  if (!all) say(&s->why, "rank %u: no memory", s->e->rank);
+  const bool heard = tell_all(s, all ? EVENT_MORE : EVENT_CANNOT, mine, bytes, all, "what rank 0 has learned earlier");
+  if (heard) learn_told(s->e, all);
+  return free(all), heard;
+}
+
 void make_all(Side *s) {
   if (!hello(s, make(s))) return;
   bool good = join(s);
   if (!tell_all(s, good ? EVENT_MORE : EVENT_CANNOT, nullptr, 0, nullptr,
                 "the other ranks to reach each other's memory")) return;
+  if (!tell_known(s)) return;
   good = peers_admitted(s->e, &s->why);
   if (team_links(s->team) && !connect_links(s, &good)) return;
   if (s->later && good) s->promise = gate_promise(&s->e->gate, SLACK);

@@ -63,13 +63,17 @@ void before_exit() { exit_watch(); }
 }  // namespace
 
 // Variables that must be equal on all ranks. The last setting is the most CTAs, which also a configuration says.
+static const char LEARN[] = "MSCCLC_LEARN";
 static const char *const names[SETTINGS - 1] = {"MSCCLC_TIMEOUT", "MSCCLC_FEW", "MSCCLC_SHARED_GPU", "MSCCLC_NET",
-                                                "MSCCLC_ARENA_AT"};
+                                                "MSCCLC_ARENA_AT", LEARN};
+
+// text_of is what a variable says. Of learning, that is what follows from all variables.
+static const char *text_of(const char *name) { return name == LEARN ? learn_setting() : getenv(name); }
 
 u32 settings(u32 ctas) {
   u32 h = (u32)FNV_OFFSET ^ ctas;
   for (const char *name : names) {
-    const char *text = getenv(name);
+    const char *text = text_of(name);
     for (; text && *text; text++) h = (h ^ (u8)*text) * (u32)FNV_PRIME;
     h = (h ^ 256u) * (u32)FNV_PRIME;
   }
@@ -78,7 +82,7 @@ u32 settings(u32 ctas) {
 
 void settings_tell(Hello *mine) {
   for (u32 i = 0; i < SETTINGS - 1; i++) {
-    const char *text = getenv(names[i]);
+    const char *text = text_of(names[i]);
     snprintf(mine->settings[i], sizeof mine->settings[i], "%s", text ? text : "");
   }
   snprintf(mine->settings[SETTINGS - 1], sizeof mine->settings[0], "%u", mine->offer.ctas);

@@ -2,7 +2,8 @@
 #pragma once
 
 inline void note_call(Member *e, const Op &op, const char *why) {
-  e->calls += op.fn != FN_Send && op.fn != FN_Recv;
+  const u64 calls = e->calls + (op.fn != FN_Send && op.fn != FN_Recv);
+  __atomic_store_n(&e->calls, calls, __ATOMIC_RELAXED);  // messages of other threads name it
   if (observed(OBSERVES_ALL & ~OBSERVES_RANGES)) keep_call(e, op, why);
 }
 inline void noted_launch(Member *e) {

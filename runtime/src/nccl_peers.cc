@@ -2,6 +2,7 @@
 // its process exits (nccl_exit.cc). A socket that closes without either tells that the process of that rank was killed:
 // the communicator has failed, and what waits for that rank ends. Messages keep their bounds (SOCK_SEQPACKET).
 #include "nccl_board.h"
+#include "nccl_learn_protocol.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -94,16 +95,25 @@ Comm lost(Member *e, u32 rank, bool properly) {
 
 // hear reads what a peer says. It gives the communicator that fails by it.
 Comm hear(Member *e, u32 rank) {
-  static ExitNote note;
+  static union {
+    ExitNote note;
+    LearnMessage learned;
+  } said;
+  ExitNote &note = said.note;
   // A rank may exit before this one has a team, by which it can judge what the other has finished.
   const bool joins = e->agreeing || e->making;
   if (joins && sys_peek(e->peer[rank], &note.what, 1) == 1 && note.what == EXITS) return nap(100000), nullptr;
-  const ssize_t n = sys_recv_now(e->peer[rank], &note, sizeof note);
+  ssize_t n = sys_recv_now(e->peer[rank], &said, sizeof said);
+  // A peer that has closed its end with a message unread gives this error once. What it has said is still there.
+  if (n < 0 && errno == ECONNRESET) n = sys_recv_now(e->peer[rank], &said, sizeof said);
   if (n < 0 && errno == EAGAIN) return nullptr;
   if (n > 1 && note.what == EXITS) {
+    learn_gone(e, rank);
     e->quiet[rank] = exit_hear(e, rank, &note, n);
     return e->dead == 1 + (int)rank ? (Comm)e->comm : nullptr;
   }
+  if (n > 1 && learn_hears(e, rank, &note, (u64)n)) return nullptr;
+  learn_gone(e, rank);
   if (n != 1 || (note.what != LEAVES && note.what != ABORTS)) return lost(e, rank, e->quiet[rank]);
   (note.what == LEAVES ? e->left : e->quiet)[rank] = true;
   return nullptr;
@@ -176,9 +186,10 @@ void *watch(void *) {
       continue;
     }
     const bool looks = exit_look(), soon = networks_look() || looks || fds[0].fd < 0;
-    const bool later = calls();
+    const bool later = calls(), learns = learn_look();
     pthread_mutex_unlock(&looking);
-    const int some = sys_poll(fds, count, soon ? (int)LOOK_MS : later ? (int)LOOK_CALLS_MS : -1);
+    const int ms = learns ? (int)LOOK_LEARN_MS : soon ? (int)LOOK_MS : later ? (int)LOOK_CALLS_MS : -1;
+    const int some = sys_poll(fds, count, ms);
     pthread_mutex_lock(&looking);
     if (over) break;
     if (some < 0) nap(SYS_PAUSE_MS * 1000000);  // more descriptors than the process may have, or no memory
@@ -236,6 +247,8 @@ bool peers_expect(Member *e) {
 }
 
 bool random_bytes(void *to, u32 bytes) { return sys_random(to, bytes); }
+
+void peers_wake() { wake(); }
 
 bool peers_ready(Why *why) {
   pthread_once(&once, begin);
@@ -295,6 +308,7 @@ bool peers_admitted(Member *e, Why *why) {
 
 void peers_leave(Member *e, bool aborted) {
   const Guard guard;
+  learn_leaves(e);
   for (int fd : e->peer)
     if (fd >= 0) sys_send_now(fd, aborted ? &ABORTS : &LEAVES, 1);
 }

@@ -121,7 +121,9 @@ bool ready_turn(Member *e, const Op &op) {
   const u64 call = gate_call(&e->gate);
   const Plan *plan = e->plan;
   const Call c = call_of(op);
-  if (plan && team_serves(plan->team, c.kind, c.dtype) && !captures(e, op)) ready_ask(e);
+  const bool serves = plan && (team_serves(plan->team, c.kind, c.dtype) ||
+                               (plan->nodes < 2 && learn_serves(e, plan->team, c)));
+  if (serves && !captures(e, op)) ready_ask(e);
   Turn t;
   for (u64 pause = 2000; (t = gate_turn(&e->gate, call)) == TURN_WAIT && e->state == STATE_READY;
        pause = pause < 200000 ? pause * 2 : pause) nap(pause);

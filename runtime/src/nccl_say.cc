@@ -88,7 +88,8 @@ int start(char *line, size_t size, const char *kind) {
   if (e->ranks) n += snprintf(line + n, size - (size_t)n, " rank=%u/%u", e->rank, e->ranks);
   name_of_comm(e, e->comm, &name);
   n += snprintf(line + n, size - (size_t)n, " comm=%s", name);
-  if (e->calls) n += snprintf(line + n, size - (size_t)n, " call=%llu", e->calls);
+  if (const u64 calls = __atomic_load_n(&e->calls, __ATOMIC_RELAXED))
+    n += snprintf(line + n, size - (size_t)n, " call=%llu", calls);
   return n + snprintf(line + n, size - (size_t)n, ": ");
 }
 

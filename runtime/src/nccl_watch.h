@@ -75,6 +75,7 @@ void keep_call(Member *e, const Op &op, const char *why);
 void keep_launch(Member *e);
 void count_call(Fn fn, const char *why, u64 bytes = 0);
 void count_rows(void (*each)(void *of, Fn fn, const char *why, u64 calls, u64 bytes), void *of);
+u64 type_bytes(int type);  // of an element of NCCL's type, or 0
 u64 bytes_of(const Op &op, u32 ranks);  // as nccl-tests count: the larger of what a rank sends and receives
 const char *type_name(int type);        // or null
 const char *op_name(int op);
@@ -102,6 +103,7 @@ void watch_end();
 bool write_whole(const char *dir, const char *name, const Text &t);  // at once: a file that is new, then renamed
 void tell_unwritten(const char *variable, const char *path);         // by errno, once
 void stats_text(Text *t, u64 *calls);  // a line of JSON
+void learned_text(Text *t);            // its list of what was learned (nccl_learned.cc)
 
 // The record of a communicator's last calls, where MSCCLC_METRICS is set. record_look asks the GPU which of them have
 // ended; the caller is a user of e. record_text writes those of all. In a process that exits, no call of the driver is

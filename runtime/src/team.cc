@@ -67,6 +67,8 @@ bool index_rules(Team *t) {
 bool begin(Team *t, Offer *mine, Why *why) {
   const char *few = getenv("MSCCLC_FEW");
   t->few = !few || strcmp(few, "0");
+  const char *nccl = getenv("MSCCLC_NCCL");
+  t->alone = nccl && !strcmp(nccl, "none");
   t->limit_ns = limit_of_waits();
   pthread_mutex_init(&t->mu, nullptr);
   if (!(t->gpu = gpu_of_thread(why))) return false;

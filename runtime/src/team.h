@@ -101,6 +101,7 @@ struct Team {
   Gpu *gpu;
   u32 ranks, rank, ctas;
   bool few;                // short launches may be used
+  bool alone;              // there is no NCCL: candidates are rules
   u64 limit_ns;            // of waits
   u64 arena, own;          // addresses
   u64 arena_bytes;

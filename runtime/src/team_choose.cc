@@ -23,6 +23,9 @@ bool wide(const Team *t, u32 rule, const Call *c) {
   return t->of_rule[rule] != BUNDLE_NONE && t->ctas_of[rule] > most;
 }
 
+// left_out says whether a rule is a candidate, and does not count as a rule.
+bool left_out(const Team *t, u32 rule) { return (t->set.rules[rule].when & RULE_CANDIDATE) && !t->alone; }
+
 // judged is the rule that fits, or why it does not serve.
 Choice judged(const Team *t, u32 rule, const Call *c) {
   const bundle_rule *r = t->set.rules + rule;
@@ -53,18 +56,43 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
   const u64 bytes = bytes_of(c, t->ranks);
   const char *why = "no rule is for such calls";
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++) {
-    if (!fits(t->set.rules[i], c, bytes, when)) continue;
+    if (left_out(t, i) || !fits(t->set.rules[i], c, bytes, when)) continue;
     if (!wide(t, i, c)) return judged(t, i, c);
     why = "the program needs more CTAs";
   }
-  return {nullptr, why};
+  return {nullptr, why, true};
 }
+
+bool team_has_candidates(const Team *t) {
+  for (u32 i = 0; i < t->set.row->rules; i++)
+    if (left_out(t, i)) return true;
+  return false;
+}
+
+u32 team_candidates(const Team *t, const Call *c, u32 *rules, u32 most) {
+  u32 count = 0;
+  const u64 bytes = bytes_of(c, t->ranks);
+  for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind] && count < most; i++)
+    if (left_out(t, i) && fits(t->set.rules[i], c, bytes, RULE_EAGER) && !wide(t, i, c) && judged(t, i, c).rule)
+      rules[count++] = i;
+  return count;
+}
+
+Choice team_take(const Team *t, u32 rule, const Call *c) {
+  if (!fits(t->set.rules[rule], c, bytes_of(c, t->ranks), RULE_EAGER)) return {nullptr, "no rule is for such calls"};
+  if (wide(t, rule, c)) return {nullptr, "the program needs more CTAs"};
+  return judged(t, rule, c);
+}
+
+const char *team_device(const Team *t) { return t->set.row->device; }
+const char *team_title(const Team *t, u32 rule) { return t->set.program[t->of_rule[rule]].row->name; }
 
 bool team_serves(const Team *t, u32 kind, u32 dtype) {
   if (kind >= KIND_COUNT) return false;
   for (u32 i = t->first_rule[kind]; i < t->end_rule[kind]; i++) {
     const bundle_rule &r = t->set.rules[i];
-    if (r.kind == kind && (r.dtype == BUNDLE_ANY || r.dtype == dtype) && t->of_rule[i] != BUNDLE_NONE) return true;
+    const bool of_type = r.dtype == BUNDLE_ANY || r.dtype == dtype;
+    if (!left_out(t, i) && r.kind == kind && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
   }
   return false;
 }

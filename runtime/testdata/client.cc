@@ -278,6 +278,14 @@ void timed(Rank &r, const std::vector<std::string> &w) {
   printf("rank %d: %s took %.3f ms\n", r.rank, w[1].c_str(), took.count());
 }
 
+// repeat does a command so many times, and verifies now and then.
+void repeat(Rank &r, const std::vector<std::string> &w) {
+  for (int i = 1; i <= number(w[1]); i++) {
+    run(r, {w.begin() + 2, w.end()});
+    if (i % 16 == 0) verify(r);
+  }
+}
+
 void free_memory(Rank &r) {
   size_t left = 0, all = 0;
   if (cu.room(&left, &all)) fail(r, "no free memory");
@@ -287,6 +295,7 @@ void free_memory(Rank &r) {
 void run(Rank &r, const std::vector<std::string> &w) {
   const std::string &what = w[0];
   if (what == "timed") return timed(r, w);
+  if (what == "repeat") return repeat(r, w);
   if (what == "room") return free_memory(r);
   if (what == "bench") return measure(r, number(w[1]), number(w[2]));
   if (what == "green") return alone_on_green(r);

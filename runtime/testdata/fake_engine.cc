@@ -86,12 +86,18 @@ bool team_fits(const Offer *all, u32 ranks, Why *why) {
 }
 bool team_join(Team *t, const Offer *all, Why *) { return note(t, "join ctas=%u", all[t->rank].ctas), true; }
 
+static const bundle_rule any = {};
 Choice team_choose(const Team *, const Call *call, bool) {
-  static const bundle_rule any = {};
+  if (number("MSCCLC_FAKE_CANDIDATES", 0)) return Choice{nullptr, "no rule is measured", true};
   const bool nccl = call->count >= (u64)number("MSCCLC_FAKE_NCCL", 1 << 20);
   return Choice{nccl ? nullptr : &any, nccl ? "the rule says NCCL" : nullptr};
 }
 bool team_serves(const Team *, u32, u32) { return true; }
+bool team_has_candidates(const Team *) { return number("MSCCLC_FAKE_CANDIDATES", 0) != 0; }
+u32 team_candidates(const Team *t, const Call *, u32 *rules, u32) { return *rules = 0, team_has_candidates(t); }
+Choice team_take(const Team *, u32, const Call *) { return Choice{&any, nullptr}; }
+const char *team_device(const Team *) { return "a GPU"; }
+const char *team_title(const Team *, u32) { return "a candidate"; }
 int team_launch(Team *t, const Choice *, const Call *c, void *) {
   static const char *const kinds[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
                                       "Broadcast", "Reduce",    "Gather",        "Scatter"};

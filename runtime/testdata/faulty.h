@@ -1,5 +1,5 @@
 // What the parts of the program share whose library has calls that fail: faulty.cc has the rounds, faulty_scenes.cc
-// and faulty_watched.cc what ranks do in one, faulty_rank.cc how a rank waits and what it looks at, and faulty_play.cc
+// faulty_watched.cc and faulty_learns.cc what ranks do in one, faulty_rank.cc how a rank waits and what it looks at, and faulty_play.cc
 // what comes before and behind.
 #pragma once
 #include "../src/nccl_abi.h"
@@ -115,3 +115,4 @@ bool destroy(Rank &r, int number);
 
 void later(Rank &r);    // scenes of faulty_watched.cc
 void watched(Rank &r);
+void learns(Rank &r);   // of faulty_learns.cc

@@ -271,4 +271,4 @@ void leave(Rank &r) {
 
 const Scene scenes[] = {{"calls", calls}, {"windows", windows}, {"life", life},   {"splits", splits},
                         {"crowd", crowd}, {"leave", leave},     {"later", later}, {"watched", watched},
-                        {nullptr, nullptr}};
+                        {"learns", learns}, {nullptr, nullptr}};

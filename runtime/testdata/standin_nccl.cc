@@ -277,6 +277,16 @@ namespace {
 // Who is whom a call moves data to or from: an algorithm of all ranks, all of them each by each, or a rank.
 enum Who { WITH_ALL, EACH, ROOT, ONE };
 
+// slow has an eager call take longer on its stream.
+void slow(void *stream) {
+  const char *us = getenv("MSCCLC_FAKE_SLOW_US");
+  int captured = 0;
+  unsigned long long number;
+  open_driver();
+  if (!us || !atoi(us) || cu.capture(stream, &captured, &number, nullptr, nullptr, nullptr) || captured) return;
+  if (!cu.sync(stream)) usleep((unsigned)atoi(us));
+}
+
 Result checked(Comm c, const char *name, size_t count, int type, int op, int root, Who who = WITH_ALL) {
   if (!c || c->magic != COMM_MAGIC) return INVALID_ARGUMENT;
   note(c->rank, "%s%s count=%zu type=%d op=%d root=%d", depth ? "(group) " : "", name, count, type, op, root);

@@ -129,14 +129,16 @@ API Result ncclRedOpDestroy(int, Comm c) { return note(c->rank, "RedOpDestroy"),
 // standin_reduces counts the AllReduces of the thread.
 static __thread unsigned long long reduces;
 API unsigned long long standin_reduces() { return reduces; }
-API Result ncclAllReduce(const void *, void *, size_t n, int t, int op, Comm c, void *) {
+API Result ncclAllReduce(const void *, void *, size_t n, int t, int op, Comm c, void *s) {
   reduces++;
+  slow(s);
   return checked(c, "AllReduce", n, t, op, 0);
 }
 API Result ncclReduceScatter(const void *, void *, size_t n, int t, int op, Comm c, void *) {
   return checked(c, "ReduceScatter", n, t, op, 0);
 }
-API Result ncclBroadcast(const void *, void *, size_t n, int t, int root, Comm c, void *) {
+API Result ncclBroadcast(const void *, void *, size_t n, int t, int root, Comm c, void *s) {
+  slow(s);
   return checked(c, "Broadcast", n, t, 0, root);
 }
 API Result ncclBcast(void *p, size_t n, int t, int root, Comm c, void *s) {
@@ -161,6 +163,7 @@ API Result ncclRecv(void *, size_t n, int t, int peer, Comm c, void *) {
   return checked(c, "Recv", n, t, 0, peer, ONE);
 }
 API Result ncclAllGather(const void *send, void *recv, size_t n, int t, Comm c, void *stream) {
+  slow(stream);
   if (const Result r = checked(c, "AllGather", n, t, 0, 0)) return r;
   Job j = {};
   j.kind = 2, j.comm = c, j.send = send, j.recv = recv, j.bytes = n * sizes[t], j.stream = stream;

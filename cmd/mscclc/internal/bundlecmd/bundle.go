@@ -24,7 +24,7 @@ type bundleFlags struct {
 	device, ranks, dtypes string
 	ctas                  int
 	rules                 []string
-	unmeasured, finish    bool
+	candidates, finish    bool
 	out                   string
 	cli.Reading
 }
@@ -45,9 +45,10 @@ calls in place and out of place, and all ranks of an AllReduce end with the same
 the programs again, and mscclc show FILE.bundle prints rules, programs and memory.
 
 Rules are those of --rules FILE, which mscclc bench --tune --staged measures, then those that are built in for the
-device. NCCL runs all other calls. With --unmeasured, rules of mscclc that nobody measured stand in for those that are
-missing. A rule with "nodes" is for ranks that lie on several nodes so. Its program is compiled and proven for these:
-what a rank reads of another node has arrived (mscclc explain across-nodes).
+device. NCCL runs all other calls. With --candidates, the bundle has candidates for calls of up to 4 MiB among them:
+programs that nobody measured. In a job, the library learns which of them are faster than NCCL. A rule with "nodes" is
+for ranks that lie on several nodes so. Its program is compiled and proven for these: what a rank reads of another node
+has arrived (mscclc explain across-nodes).
 
 FILEs are programs of your own, which rules name by the names of the files: algorithms, which are compiled for each
 number of ranks, and .mprog files of staged programs.
@@ -57,8 +58,8 @@ GPU, makes machine code of them, and jobs start sooner.
 
 The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) + ` of memory on each rank.`,
 		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2 --rules h200.rules -o h200.bundle
-  mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --unmeasured -o h200.bundle
-  mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --unmeasured -o small.bundle`,
+  mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --candidates -o h200.bundle
+  mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --candidates -o small.bundle`,
 		RunE: func(_ *cobra.Command, args []string) error { return write(a, args, &f) },
 	}
 	flags := cmd.Flags()
@@ -68,7 +69,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank, unless its rule says another number")
 	flags.StringArrayVar(&f.rules, "rules", nil,
 		"use the rules in `FILE`, which mscclc bench --tune --staged measured (repeatable; the first that has some counts)")
-	flags.BoolVar(&f.unmeasured, "unmeasured", false, "use rules that nobody measured where there are no others")
+	flags.BoolVar(&f.candidates, "candidates", false, "add programs that nobody measured, among which the library learns")
 	flags.BoolVar(&f.finish, "finish", false, "have this machine's driver make machine code of the kernels: needs the GPU")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")
 	f.Reading.Flags(flags, cli.LimitNames())

@@ -31,12 +31,12 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 			diag.Printable(f.device), strings.Join(known, ", "))
 	}
 	for _, n := range spec.Ranks {
-		rules, missing := bundle.RulesFor(n, f.ctas, tables, f.unmeasured)
+		rules, missing := bundle.RulesFor(n, f.ctas, tables, f.candidates)
 		over := bundle.RulesOver(n, tables)
 		rules = append(rules, over...)
 		spec.Rules = append(spec.Rules, rules...)
 		noteTypes(a, rules, spec.DTypes)
-		if len(missing) == 0 || f.unmeasured {
+		if len(missing) == 0 || f.candidates {
 			continue
 		}
 		what := "some or all calls of "
@@ -53,7 +53,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 		if len(over) > 0 {
 			where += " of one node"
 		}
-		a.Note("", "on %s NCCL runs %s, which nobody measured on %s; --unmeasured has rules for them", where, what,
+		a.Note("", "on %s NCCL runs %s, which nobody measured on %s; --candidates has the library learn", where, what,
 			diag.Printable(f.device))
 	}
 	for i, name := range f.rules {
@@ -121,8 +121,8 @@ func (f *bundleFlags) origin(tables []*bundle.Measured) string {
 	if len(tables) > len(f.rules) {
 		from = append(from, "those that are built in")
 	}
-	if f.unmeasured {
-		from = append(from, "unmeasured ones of mscclc")
+	if f.candidates {
+		from = append(from, "candidates of mscclc")
 	}
 	return strings.Join(append(from, "NCCL's"), ", then ")
 }

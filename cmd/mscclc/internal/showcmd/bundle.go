@@ -78,6 +78,9 @@ func ruleRows(rules []bundle.RuleInfo) []string {
 		if r.Windows {
 			launches += ", windows"
 		}
+		if r.Candidate {
+			launches += ", candidate"
+		}
 		rows = append(rows, strings.Join([]string{r.Collective, orAny(r.DType), orAny(r.RedOp), numberOr(r.Root, "any"),
 			launches, orAny(nonzero(uint64(r.Calls))), orAny(bytesText(r.UpTo)), r.Program, numberOr(r.Number, "-"),
 			orDash(nonzero(uint64(r.Columns))), orDash(nonzero(uint64(r.CTAs))), orDash(nonzero(uint64(r.Threads))),
