@@ -30,7 +30,7 @@ type Document struct {
 
 // finish makes the bundle that mscclc with takes, and says what was found.
 func (p *plan) finish(a *cli.App) error {
-	path, err := tuned.Cached(a, p.doc.Spec())
+	path, err := tuned.Cached(a, tuned.SpecOf(p.machine.Device, p.machine.GPUs, p.doc))
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func TestF32(t *testing.T) {
 	if found["captured f32 nccl"] != 1 || found["captured  allreduce/allpairs"] == 0 || found["eager f32 nccl"] > 0 {
 		t.Errorf("the rules are %v", found)
 	}
-	if _, err := bundle.Build(d.Spec()); err != nil {
+	if _, err := bundle.Build(SpecOf("NVIDIA H200", 2, d)); err != nil {
 		t.Error(err)
 	}
 }

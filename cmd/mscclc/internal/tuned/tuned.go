@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"mscclc/bundle"
-	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/cuda"
 	"mscclc/internal/usercache"
 	"mscclc/ir/diag"
@@ -112,24 +111,6 @@ func (d *Document) Title() string {
 	return fmt.Sprintf("measured by mscclc tune on %s: %v", d.Measured.Format("2006-01-02 15:04 UTC"), d.Machine)
 }
 
-// Spec returns what the bundle of d's rules is made of. Rules that are built in for the device stand behind them.
-func (d *Document) Spec() bundle.Spec {
-	rules := d.Rules()
-	spec := bundle.Spec{Device: d.Machine.Device, Ranks: rules.Ranks(nil), DTypes: bundle.DefaultDTypes,
-		CTAs: bundle.DefaultCTAs, Maker: "mscclc " + cli.Version(), Note: d.Title()}
-	tables := []*bundle.Measured{rules}
-	for _, m := range bundle.BuiltIn() {
-		if m.Device == d.Machine.Device {
-			tables = append(tables, m)
-		}
-	}
-	for _, n := range spec.Ranks {
-		rules, _ := bundle.RulesFor(n, spec.CTAs, tables, false)
-		spec.Rules = append(append(spec.Rules, rules...), bundle.RulesOver(n, tables)...)
-	}
-	return spec
-}
-
 // Read returns what was found on a machine. The error wraps fs.ErrNotExist where nothing was.
 func Read(m Machine) (*Document, error) {
 	folder, err := usercache.Find("tuned")
@@ -177,6 +158,7 @@ func (d *Document) Write() error {
 
 // MeasuredOn returns the machine that the note of a bundle names, or "" where mscclc tune did not make the bundle.
 func MeasuredOn(note string) string {
+	note, _, _ = strings.Cut(note, ", then candidates")
 	if _, machine, found := strings.Cut(note, " UTC: "); found && strings.HasPrefix(note, "measured by mscclc tune on ") {
 		return diag.Printable(machine)
 	}
