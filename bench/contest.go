@@ -107,18 +107,18 @@ func fastestPrograms(tried []Tried, most int, within float64) (list []Tried) {
 // finals measures the fastest forms finely. Where all fail or are wrong, it goes on without their programs.
 func (s *Contest) finals(ctx context.Context, t *search) (list []Entrant, err error) {
 	for len(list) == 0 && len(t.tried) > 0 {
-		if list, err = s.finely(ctx, t, s.finalists(t)); err != nil {
+		if list, err = s.finely(ctx, t, s.finalists(t), s.final); err != nil {
 			return nil, err
 		}
 	}
 	return some(t, list)
 }
 
-// Finals measures forms of c finely beside NCCL, and checks them in both placements, without a search. It returns those
-// that run and are right, and fails if none does.
-func (s *Contest) Finals(ctx context.Context, c *Call, forms []*Form) ([]Entrant, error) {
+// Again measures forms of c finely beside NCCL that were right in calls of other sizes, without a search. It returns
+// those that run, and fails if none does.
+func (s *Contest) Again(ctx context.Context, c *Call, forms []*Form) ([]Entrant, error) {
 	t := &search{Search: &Search{Site: s.Site, Measuring: s.Coarse}, call: c, seen: map[Form]bool{}}
-	list, err := s.finely(ctx, t, forms)
+	list, err := s.finely(ctx, t, forms, s.timed)
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +126,10 @@ func (s *Contest) Finals(ctx context.Context, c *Call, forms []*Form) ([]Entrant
 }
 
 // finely measures forms, without those that fail. The programs of these are tried no more.
-func (s *Contest) finely(ctx context.Context, t *search, forms []*Form) (list []Entrant, err error) {
+func (s *Contest) finely(ctx context.Context, t *search, forms []*Form,
+	measure func(context.Context, *search, *Form) (Entrant, error)) (list []Entrant, err error) {
 	for _, f := range forms {
-		e, err := s.final(ctx, t, f)
+		e, err := measure(ctx, t, f)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -202,7 +203,7 @@ func gridOf(f *Form, w *Widths) (list []*Form) {
 	return list
 }
 
-// final measures f finely beside NCCL, and checks it out of place and in place.
+// final checks f out of place and in place, and measures it finely beside NCCL.
 func (s *Contest) final(ctx context.Context, t *search, f *Form) (e Entrant, err error) {
 	if err := t.right(ctx, f); err != nil {
 		return e, err
@@ -212,6 +213,11 @@ func (s *Contest) final(ctx context.Context, t *search, f *Form) (e Entrant, err
 			return e, err
 		}
 	}
+	return s.timed(ctx, t, f)
+}
+
+// timed measures f finely beside NCCL.
+func (s *Contest) timed(ctx context.Context, t *search, f *Form) (e Entrant, err error) {
 	op, err := s.Site.Ready(ctx, f, t.call)
 	if err != nil {
 		return e, err

@@ -88,7 +88,7 @@ func (of panel) plot(device string, times []tuned.Time) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("%s ranks of %s, %s", ranksText(of.ranks, of.nodes), device, of.when)
 	p.X.Label.Text, p.Y.Label.Text = "bytes", "times as fast as NCCL"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, sizeTicks{}
+	p.X.Scale = plot.LogScale{}
 	p.Legend.Top, p.Legend.ThumbnailWidth = true, vg.Centimeter
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = math.Inf(1), 0, 0, 1.5
 	for i, kind := range bundle.Kinds {
@@ -129,15 +129,17 @@ func (of panel) plot(device string, times []tuned.Time) (*plot.Plot, error) {
 	}
 	one.Color = color.Gray{Y: 0xb0}
 	p.Add(one)
+	p.X.Tick.Marker = sizeTicks{p.X.Max}
+	p.X.Max *= math.Pow(p.X.Max/p.X.Min, 0.5) // room for the legend
 	return p, nil
 }
 
-// sizeTicks marks each fourth power of two.
-type sizeTicks struct{}
+// sizeTicks marks each fourth power of two up to the last size.
+type sizeTicks struct{ last float64 }
 
 // Ticks implements plot.Ticker.
-func (sizeTicks) Ticks(least, most float64) (list []plot.Tick) {
-	for bytes := int64(1); float64(bytes) <= most; bytes *= 4 {
+func (t sizeTicks) Ticks(least, _ float64) (list []plot.Tick) {
+	for bytes := int64(1); float64(bytes) <= t.last; bytes *= 4 {
 		if float64(bytes) >= least {
 			list = append(list, plot.Tick{Value: float64(bytes), Label: cli.SizeText(bytes)})
 		}

@@ -181,7 +181,7 @@ func (w *worker) all(ctx context.Context, gpus executor.GPUs, todo []task) error
 	defer site.Close()
 	w.lab = &tuning.Lab{Site: site, Chooser: &choose.Chooser{Table: choose.DefaultTable(), Device: site.Name()},
 		DType: data.BF16, Shared: devices.SharesCTAs("cuda"), Brief: true, Windows: todo[0].Windows, Layout: w.layout,
-		Measuring: bench.Measuring{Replays: 7, Warmup: 2, Target: 2 * time.Millisecond},
+		Measuring: bench.Measuring{Replays: 5, Warmup: 2, Target: time.Millisecond},
 		Replicas: func(p *ir.Program) (int, error) {
 			return p.Replicas(tuning.UsualCTAs, devices.SharesCTAs("cuda")), nil
 		}}
@@ -253,7 +253,7 @@ func (w *worker) one(ctx context.Context, t task) error {
 
 // within returns how long the widths of the next size are searched, which is the same in all processes.
 func (w *worker) within(ctx context.Context) (time.Duration, error) {
-	share := time.Until(w.deadline) / time.Duration(2*max(w.left, 1))
+	share := time.Until(w.deadline) / time.Duration(3*max(w.left, 1)) // the rest is for finals, and for sizes between
 	all, err := exchange.Agree(ctx, w.x, min(max(share, leastSearch), mostSearch), nil)
 	if err != nil {
 		return 0, err

@@ -28,7 +28,7 @@ func (t *Tuner) Refine(ctx context.Context) error {
 			if b.Bytes < 4*a.Bytes || !mayLose(a, b) && !change(a, b) || c.Bytes() <= a.Bytes || c.Bytes() >= b.Bytes {
 				break
 			}
-			list, err := t.contest.Finals(ctx, c, t.beside(a, b))
+			list, err := t.contest.Again(ctx, c, t.beside(a, b))
 			if err != nil {
 				return err
 			}

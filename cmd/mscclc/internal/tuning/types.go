@@ -22,7 +22,7 @@ func (t *Tuner) CompareF32(ctx context.Context) error {
 		if s.Gain(bench.Captured) < 1 || form == nil {
 			continue
 		}
-		list, err := t.contest.Finals(ctx, of.sized(s.Bytes), []*bench.Form{form})
+		list, err := t.contest.Again(ctx, of.sized(s.Bytes), []*bench.Form{form})
 		if err != nil {
 			return err
 		}
