@@ -52,7 +52,8 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestCandidateRules: a file may have candidates that overlap measured rules and each other. Measured rules count first.
+// TestCandidateRules: a file may have candidates that overlap measured rules and each other. Measured rules count
+// first.
 func TestCandidateRules(t *testing.T) {
 	const text = `{"version": 1, "device": "d", "rules": [
   {"collective":"allreduce","ranks":2,"when":"eager","up_to":4096,"program":"allreduce/onephase","protocol":"LL"},

@@ -68,8 +68,8 @@ type MeasuredRule struct {
 
 // Runs reports whether two rules run the same program in the same width.
 func (r MeasuredRule) Runs(o MeasuredRule) bool {
-	return r.Candidate == o.Candidate && r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct && r.InLanes == o.InLanes &&
-		r.Columns == o.Columns && r.Threads == o.Threads && r.Tile == o.Tile
+	return r.Candidate == o.Candidate && r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct &&
+		r.InLanes == o.InLanes && r.Columns == o.Columns && r.Threads == o.Threads && r.Tile == o.Tile
 }
 
 // Yield has programs of m's rules give way in a bundle where all have no room together, as those that are built in do.

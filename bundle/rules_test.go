@@ -210,8 +210,8 @@ func TestOnlyWindows(t *testing.T) {
 			got += fmt.Sprintf("%d %d %d %d; ", r.When, r.UpTo, r.Columns, made.Programs[r.Program].Direct)
 		}
 	}
-	if want := "5 9 64 1; 5 18446744073709551615 2 1; 1 5 4 0; 1 262144 16 0; 1 2097152 32 0; " +
-		"1 18446744073709551615 32 0; "; got != want {
+	if want := "5 9 64 1; 5 18446744073709551615 2 1; 1 5 4 0; 9 262144 16 0; 9 2097152 32 0; " +
+		"9 4194304 32 0; "; got != want {
 		t.Errorf("rules are %s", got)
 	}
 }

@@ -170,8 +170,32 @@ func TestFrontLearnsRandom(t *testing.T) {
 			if !strings.Contains(r.stats, `"chosen":"allgather/`) {
 				t.Errorf("nothing is learned: %s", r.stats)
 			}
+			if c.each > 0 {
+				return
+			}
+			for range 3 { // a rank is killed meanwhile
+				commands = append(commands[:3+random.IntN(len(commands)-3)], "sync")
+				r = s.do(t, append(closed(commands), "kill 1", "timed abort 2", "timed abort 0", "timed abort 1")...)
+				if r.failed[0] != nil || r.failed[1] == nil {
+					t.Errorf("ranks end with %v\n%s", r.failed, r.output)
+				}
+				r.within(t, "abort", 1500)
+			}
 		})
 	}
+}
+
+// closed leaves out a group or a capture at the end of commands, before their last one.
+func closed(commands []string) []string {
+	end := len(commands) - 1
+	for i, c := range commands {
+		if c == "start" || strings.HasPrefix(c, "capture ") {
+			end = i
+		} else if c == "end" || strings.HasPrefix(c, "endcapture ") {
+			end = len(commands) - 1
+		}
+	}
+	return append(commands[:end:end], "sync")
 }
 
 // randomGathers returns some calls on one of three communicators: alone, in a group, or in a graph. The mock NCCL moves

@@ -1,10 +1,6 @@
 package runtime_test
 
-import (
-	"testing"
-
-	"mscclc/internal/covering"
-)
+import "testing"
 
 const learnUnit = "nccl_learn_protocol.cc"
 
@@ -28,13 +24,9 @@ var learnFaults = []planted{
 	{"nobody promises", learnUnit, "return l->promised && !l->said_promise;", "return false;"},
 }
 
-// TestLearning drives two and three ranks, and four with MSCCLC_TESTS=full, through all orders of calls and of what
-// ranks say to learn the fastest program of a class of calls. One leaves, aborts or is killed. No order has ranks that
-// run a call differently, or a call that waits for a call of a peer. Each change that makes it wrong is found.
+// TestLearning drives two and three ranks through all orders of calls and of what ranks say to learn the fastest
+// program of a class of calls. One leaves, aborts or is killed. No order has ranks that run a call differently, or a
+// call that waits for a call of a peer. Each change that makes it wrong is found.
 func TestLearning(t *testing.T) {
-	x := explored{"learning", []string{hubUnit, learnUnit, switchUnit}, "3", learnFaults}
-	if covering.Full() {
-		x.most = "4"
-	}
-	x.try(t)
+	explored{"learning", []string{hubUnit, learnUnit, switchUnit}, "3", learnFaults}.try(t)
 }

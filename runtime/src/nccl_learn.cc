@@ -78,8 +78,12 @@ LearnClass *class_of(Member *e, Learn *l, Op *op) {
 // await waits for the word, which is on its way.
 Turn await(const Member *e, const LearnClass *c, u64 call) {
   Turn t;
+  Slow slow;
   for (u64 pause = 2000; (t = gate_turn(&c->l.gate, call)) == TURN_WAIT && e->state == STATE_TEAM && !e->dead;
-       pause = pause < 200000 ? pause * 2 : pause) nap(pause);
+       pause = pause < 200000 ? pause * 2 : pause) {
+    if (slow.now()) info("a call waits until the ranks of its communicator have agreed on what they learned");
+    nap(pause);
+  }
   return t;
 }
 

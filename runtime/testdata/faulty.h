@@ -1,6 +1,6 @@
-// What the parts of the program share whose library has calls that fail: faulty.cc has the rounds, faulty_scenes.cc
-// faulty_watched.cc and faulty_learns.cc what ranks do in one, faulty_rank.cc how a rank waits and what it looks at, and faulty_play.cc
-// what comes before and behind.
+// What the parts of the program share whose library has calls that fail: faulty.cc has the rounds, faulty_scenes.cc,
+// faulty_watched.cc and faulty_learns.cc what ranks do in one, faulty_rank.cc how a rank waits and what it looks at,
+// and faulty_play.cc what comes before and behind.
 #pragma once
 #include "../src/nccl_abi.h"
 #include "faults.h"
