@@ -30,6 +30,12 @@ type Document struct {
 
 // finish makes the bundle that mscclc with takes, and says what was found.
 func (p *plan) finish(a *cli.App) error {
+	if p.doc.Rules == nil {
+		p.doc.Conclude()
+	}
+	if err := p.doc.Write(); err != nil {
+		return unavailable("what was found cannot be kept: %v", err)
+	}
 	path, err := tuned.Cached(a, tuned.SpecOf(p.machine.Device, p.machine.GPUs, p.doc))
 	if err != nil {
 		return err
@@ -52,7 +58,7 @@ func (p *plan) finish(a *cli.App) error {
 }
 
 func (p *plan) document(a *cli.App, bundle string) Document {
-	return Document{cli.Schema, p.doc.Machine, p.doc.Measured, p.doc.Times(), bundle, a.Notes.List()}
+	return Document{cli.Schema, p.doc.Machine, p.doc.Measured, p.doc.Times, bundle, a.Notes.List()}
 }
 
 // copyTo writes the bundle at path to a file that only its user may change.
@@ -72,7 +78,7 @@ func copyTo(a *cli.App, path, out string) error {
 
 // show prints what was found, or draws it.
 func (p *plan) show(a *cli.App) error {
-	times := p.doc.Times()
+	times := p.doc.Times
 	if len(times) == 0 {
 		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on this machine (%v)", p.machine)
 		return diag.List{d.WithHint("mscclc tune measures it")}

@@ -26,7 +26,7 @@ func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 		Maker: "mscclc " + cli.Version()}
 	var tables []*bundle.Measured
 	if d != nil {
-		tables, spec.Note = append(tables, d.Rules()), d.Title()+", then candidates"
+		tables, spec.Note = append(tables, d.Rules), d.Title()+", then candidates"
 	}
 	for _, m := range bundle.BuiltIn() {
 		if m.Device == device {

@@ -41,24 +41,23 @@ func (t *Time) Gain() float64 {
 	return t.NCCLMicros / t.Micros
 }
 
-// Rules returns the rules of all groups. In a bundle their programs give way where they have no room.
-func (d *Document) Rules() *bundle.Measured {
-	m := &bundle.Measured{Version: bundle.RulesVersion, Device: d.Machine.Device}
-	m.Yield()
+// Conclude computes the rules of all groups, and what calls of all sizes take by them. In a bundle their programs give
+// way where they have no room. It takes seconds.
+func (d *Document) Conclude() {
+	d.Rules, d.Times = &bundle.Measured{Version: bundle.RulesVersion, Device: d.Machine.Device}, nil
+	d.Rules.Yield()
 	for i, room := range d.rooms() {
 		for _, list := range d.Groups[i].rules(room) {
-			m.Put(list)
+			d.Rules.Put(list)
 		}
+		d.Times = append(d.Times, d.Groups[i].Took(room)...)
 	}
-	return m
 }
 
-// Times returns what calls of all sizes took by the rules.
-func (d *Document) Times() (list []Time) {
-	for i, room := range d.rooms() {
-		for _, rules := range d.Groups[i].merged(room) {
-			list = append(list, d.Groups[i].times(rules)...)
-		}
+// Took returns what calls of a group take by rules whose programs have so many bytes of a rank's memory.
+func (s *Sizes) Took(room int64) (list []Time) {
+	for _, rules := range s.merged(room) {
+		list = append(list, s.times(rules)...)
 	}
 	return list
 }

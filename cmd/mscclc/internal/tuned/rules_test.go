@@ -30,7 +30,8 @@ func group(collective string, room int64, fast float64) Sizes {
 
 // programs returns what runs each size in captured launches.
 func programs(d *Document, collective string) (list []string) {
-	for _, t := range d.Times() {
+	d.Conclude()
+	for _, t := range d.Times {
 		if t.Collective == collective && t.When == bundle.Captured {
 			list = append(list, strings.TrimPrefix(t.Program, collective+"/"))
 		}
@@ -69,8 +70,9 @@ func TestF32(t *testing.T) {
 	s := group("allreduce", 1<<20, 10)
 	s.F32 = map[int64][2]float64{4 << 20: {0.4, 1}}
 	d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{s}}
+	d.Conclude()
 	found := map[string]int{}
-	for _, r := range d.Rules().Rules {
+	for _, r := range d.Rules.Rules {
 		found[r.When+" "+r.DType+" "+r.Program]++
 	}
 	if found["captured f32 nccl"] != 1 || found["captured  allreduce/allpairs"] == 0 || found["eager f32 nccl"] > 0 {
@@ -85,7 +87,8 @@ func TestF32(t *testing.T) {
 func TestBound(t *testing.T) {
 	for fast, want := range map[float64]int64{19: 4 << 20, 10: 8 << 20} {
 		d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{group("allgather", 1<<20, fast)}}
-		rules := d.Rules().Rules
+		d.Conclude()
+		rules := d.Rules.Rules
 		if last := rules[len(rules)-1]; last.UpTo != want {
 			t.Errorf("with %v us beside NCCL's 20, the last rule is for %d bytes, not %d", fast, last.UpTo, want)
 		}
@@ -102,7 +105,7 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Read(m)
-	if err != nil || got.Title() != d.Title() || len(got.Times()) != 4 || !got.Done(d.Groups[0].Group) {
+	if err != nil || got.Title() != d.Title() || len(got.Times) != 4 || !got.Done(d.Groups[0].Group) {
 		t.Errorf("read %+v: %v", got, err)
 	}
 	for _, change := range []func(*Machine){

@@ -84,21 +84,24 @@ type Sizes struct {
 	F32 map[int64][2]float64 `json:"f32,omitempty"`
 }
 
-// A Document is what was measured on a machine.
+// A Document is what was measured on a machine. Conclude adds what follows.
 type Document struct {
 	Machine  Machine   `json:"machine"`
 	Measured time.Time `json:"measured" doc:"when that ended"`
 	Groups   []Sizes   `json:"groups"`
+
+	Times []Time           `json:"times,omitempty" doc:"what calls take by the rules"`
+	Rules *bundle.Measured `json:"rules,omitempty"`
 }
 
-// Put replaces what was measured of a group.
+// Put replaces what was measured of a group. What followed before does not hold any more.
 func (d *Document) Put(s Sizes, now time.Time) {
 	d.Groups = slices.DeleteFunc(d.Groups, func(o Sizes) bool { return o.Group == s.Group })
 	d.Groups = append(d.Groups, s)
 	slices.SortStableFunc(d.Groups, func(a, b Sizes) int {
 		return cmp.Or(cmp.Compare(b.Ranks, a.Ranks), cmp.Compare(a.Nodes, b.Nodes))
 	})
-	d.Measured = now.UTC().Truncate(time.Second)
+	d.Measured, d.Times, d.Rules = now.UTC().Truncate(time.Second), nil, nil
 }
 
 // Done reports whether all of a group was measured.
@@ -138,6 +141,10 @@ func decode(text []byte, m Machine) (*Document, error) {
 	if d.Machine != m {
 		return nil, fmt.Errorf("it was found on another machine: %w", fs.ErrNotExist)
 	}
+	if d.Rules == nil { // the measurement was stopped
+		d.Conclude()
+	}
+	d.Rules.Yield()
 	return d, nil
 }
 
