@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -18,6 +19,9 @@ type Contest struct {
 	Fine   Measuring                                        // of the forms that it leaves
 	Most   int                                              // measurements of a search
 	Within time.Duration                                    // that a search looks for widths; 0 is for ever
+
+	// Brief has fewer forms be measured finely.
+	Brief bool
 
 	// Widths returns what a search of a form tries.
 	Widths func(f *Form, c *Call) *Widths
@@ -54,6 +58,8 @@ const (
 	contestTiles  = 2
 	contestNear   = 1.5
 	finalNear     = 1.12
+	briefFinals   = 4 // of brief contests, and how many times shorter their tiles get
+	briefShorter  = 4
 )
 
 // Run measures forms of c, as wide as they are given, and the fastest in other widths. It returns what it measured
@@ -101,18 +107,18 @@ func fastestPrograms(tried []Tried, most int, within float64) (list []Tried) {
 // finals measures the fastest forms finely. Where all fail or are wrong, it goes on without their programs.
 func (s *Contest) finals(ctx context.Context, t *search) (list []Entrant, err error) {
 	for len(list) == 0 && len(t.tried) > 0 {
-		if list, err = s.finely(ctx, t, s.finalists(t)); err != nil {
+		if list, err = s.finely(ctx, t, s.finalists(t), s.final); err != nil {
 			return nil, err
 		}
 	}
 	return some(t, list)
 }
 
-// Finals measures forms of c finely beside NCCL, and checks them in both placements, without a search. It returns those
-// that run and are right, and fails if none does.
-func (s *Contest) Finals(ctx context.Context, c *Call, forms []*Form) ([]Entrant, error) {
+// Again measures forms of c finely beside NCCL that were right in calls of other sizes, without a search. It returns
+// those that run, and fails if none does.
+func (s *Contest) Again(ctx context.Context, c *Call, forms []*Form) ([]Entrant, error) {
 	t := &search{Search: &Search{Site: s.Site, Measuring: s.Coarse}, call: c, seen: map[Form]bool{}}
-	list, err := s.finely(ctx, t, forms)
+	list, err := s.finely(ctx, t, forms, s.timed)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +126,10 @@ func (s *Contest) Finals(ctx context.Context, c *Call, forms []*Form) ([]Entrant
 }
 
 // finely measures forms, without those that fail. The programs of these are tried no more.
-func (s *Contest) finely(ctx context.Context, t *search, forms []*Form) (list []Entrant, err error) {
+func (s *Contest) finely(ctx context.Context, t *search, forms []*Form,
+	measure func(context.Context, *search, *Form) (Entrant, error)) (list []Entrant, err error) {
 	for _, f := range forms {
-		e, err := s.final(ctx, t, f)
+		e, err := measure(ctx, t, f)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -153,9 +160,13 @@ func some(t *search, list []Entrant) ([]Entrant, error) {
 // finalists returns the fastest form of each near program, the fastest forms of any, and some of these in smaller
 // tiles, which take less memory.
 func (s *Contest) finalists(t *search) []*Form {
-	list := fastestPrograms(t.tried, contestFinals-2, finalNear)
+	finals, shorter := contestFinals, int64(math.MaxInt64)
+	if s.Brief {
+		finals, shorter = briefFinals, briefShorter
+	}
+	list := fastestPrograms(t.tried, finals-2, finalNear)
 	for _, f := range slices.SortedStableFunc(slices.Values(t.tried), faster) {
-		if len(list) < contestFinals && f.Micros <= finalNear*list[0].Micros && !slices.Contains(list, f) {
+		if len(list) < finals && f.Micros <= finalNear*list[0].Micros && !slices.Contains(list, f) {
 			list = append(list, f)
 		}
 	}
@@ -170,7 +181,7 @@ func (s *Contest) finalists(t *search) []*Form {
 	}
 	for _, f := range list[:min(len(list), contestTiles)] {
 		for _, tile := range s.Widths(&f.Form, t.call).Tiles {
-			if tile < f.Tile {
+			if tile < f.Tile && f.Tile/tile <= shorter {
 				g := f.Form
 				g.Tile = tile
 				add(g)
@@ -192,7 +203,7 @@ func gridOf(f *Form, w *Widths) (list []*Form) {
 	return list
 }
 
-// final measures f finely beside NCCL, and checks it out of place and in place.
+// final checks f out of place and in place, and measures it finely beside NCCL.
 func (s *Contest) final(ctx context.Context, t *search, f *Form) (e Entrant, err error) {
 	if err := t.right(ctx, f); err != nil {
 		return e, err
@@ -202,6 +213,11 @@ func (s *Contest) final(ctx context.Context, t *search, f *Form) (e Entrant, err
 			return e, err
 		}
 	}
+	return s.timed(ctx, t, f)
+}
+
+// timed measures f finely beside NCCL.
+func (s *Contest) timed(ctx context.Context, t *search, f *Form) (e Entrant, err error) {
 	op, err := s.Site.Ready(ctx, f, t.call)
 	if err != nil {
 		return e, err

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math"
+	"slices"
 
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -74,6 +75,13 @@ type ImageInfo struct {
 	Form   string `json:"form" doc:"ptx or cubin"`
 	Target int    `json:"target" doc:"80 of sm_80"`
 	Bytes  int    `json:"bytes"`
+}
+
+// Candidates reports whether b has candidates, among which the library learns.
+func (b *Bundle) Candidates() bool {
+	return slices.ContainsFunc(b.Sets, func(s Set) bool {
+		return slices.ContainsFunc(s.Rules, func(r RuleRow) bool { return r.When&WhenCandidate != 0 })
+	})
 }
 
 // Info describes b.

@@ -37,9 +37,23 @@ const (
 	candidateCTAs  = 32
 )
 
-// Candidates returns the rules of Ladder as candidates. They end at 4 MiB, and take at most 32 CTAs.
+// Candidates returns candidates for calls among so many ranks of one node: rules that were measured on some device, and
+// then those of Ladder. They end at 4 MiB, and take at most 32 CTAs.
 func Candidates(ranks, ctas int) []Rule {
-	list := Ladder(ranks, min(ctas, candidateCTAs))
+	ctas = min(ctas, candidateCTAs)
+	var list []Rule
+	for _, m := range BuiltIn() {
+		for _, kind := range Kinds {
+			for _, r := range first([]*Measured{m}, kind, ranks, "", Eager, false) {
+				if r.Program != "" && !r.restricted() {
+					r.When |= WhenEager | WhenCaptured
+					r.Columns = min(r.Columns, ctas)
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	list = append(list, Ladder(ranks, ctas)...)
 	for i := range list {
 		r := &list[i]
 		r.When |= WhenCandidate

@@ -21,20 +21,23 @@ var launchNames = [numLaunches]string{byGraph: Captured, oneByOne: Eager}
 // A Timed is a program in some width with its times in microseconds: by graphs, and one by one. Share is the bytes of a
 // chunk that a replica has memory for, at most Tile, and Room is the bytes of a rank's arena that they all take.
 type Timed struct {
-	Program, Protocol string
+	Program  string `json:"program"`
+	Protocol string `json:"protocol"`
 	choose.InLanes
-	Columns, Threads int
-	Tile             int64
-	Share, Room      int64
-	Micros           [numLaunches]float64
+	Columns int                  `json:"replicas"`
+	Threads int                  `json:"threads"`
+	Tile    int64                `json:"tile"`
+	Share   int64                `json:"share"`
+	Room    int64                `json:"room"`
+	Micros  [numLaunches]float64 `json:"us"`
 }
 
 // A TimedSize holds what was measured of calls of one size. NCCL has its times as Timed.Micros has them; 0 means that
 // NCCL was not measured.
 type TimedSize struct {
-	Bytes int64
-	Forms []Timed
-	NCCL  [numLaunches]float64
+	Bytes int64                `json:"bytes"`
+	Forms []Timed              `json:"forms"`
+	NCCL  [numLaunches]float64 `json:"nccl_us"`
 }
 
 // How much faster than NCCL a program must be to be taken, and how much slower than the fastest one it may be if fewer
@@ -109,8 +112,8 @@ func (s *TimedSize) Gain(when int) float64 {
 func (s *TimedSize) Took(r *MeasuredRule, when int) float64 {
 	for i := range s.Forms {
 		f := &s.Forms[i]
-		runs := MeasuredRule{Program: f.Program, Protocol: f.Protocol, Direct: r.Direct, InLanes: f.InLanes, Columns: f.Columns,
-			Threads: f.Threads, Tile: f.Tile}
+		runs := MeasuredRule{Program: f.Program, Protocol: f.Protocol, Direct: r.Direct, InLanes: f.InLanes,
+			Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}
 		if r.Runs(runs) {
 			return rounded(f.Micros[when])
 		}

@@ -31,7 +31,7 @@ int mscclc_gpu_card(struct gpu_driver *driver, int number, struct gpu_card *card
 int mscclc_gpu_name(struct gpu_driver *driver, int number, char *name, int bytes);
 
 // mscclc_gpu_reach_kind writes how GPU a reaches the memory of GPU b. It makes no context.
-enum gpu_link { LINK_NONE, LINK_ACCESS, LINK_ATOMIC };  // not at all; by loads and stores; also by atomics, as on NVLink
+enum gpu_link { LINK_NONE, LINK_ACCESS, LINK_ATOMIC };  // not; by loads and stores; by atomics too, as on NVLink
 int mscclc_gpu_reach_kind(struct gpu_driver *driver, int a, int b, enum gpu_link *link);
 
 int mscclc_gpu_use(struct gpu_card *card);

@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// A Machine is what a driver says of the GPUs of this machine. Two machines that are described alike are as fast as each
-// other, as far as a driver says.
+// A Machine is what a driver says of the GPUs of this machine. Two machines that are described alike are as fast as
+// each other, as far as a driver says.
 type Machine struct {
 	Device string // the name of the first GPU
 	GPUs   int
@@ -41,7 +41,8 @@ func linksText(links [][]byte) string {
 // moduleVersion finds the version of NVIDIA's kernel module.
 var moduleVersion = regexp.MustCompile(`Kernel Module(?: for \S+)?\s+([0-9.]+)`)
 
-// kernelModule returns the version of NVIDIA's kernel module, behind a space, or nothing where the system does not say it.
+// kernelModule returns the version of NVIDIA's kernel module, behind a space, or nothing where the system does not
+// say it.
 func kernelModule() string {
 	text, err := os.ReadFile("/proc/driver/nvidia/version")
 	if err != nil {

@@ -17,7 +17,8 @@ pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;  // of what is gone; not held in
 bool last_here(Member *e) {
   Member *other;
   for (u32 i = 0; (other = member_at(i)); i++)
-    if (other != e && other->team && (other->state != STATE_GONE || other->late) && other->family == e->family) return false;
+    if (other != e && other->team && (other->state != STATE_GONE || other->late) && other->family == e->family)
+      return false;
   return true;
 }
 

@@ -61,7 +61,8 @@ func (t *stagedTuning) prepare(site bench.EagerSite, layout string) (err error) 
 		t.rules, err = readMeasured(t.out, t.site.Name())
 	}
 	lab := &tuning.Lab{Site: site, Rivals: t.rivals, Chooser: t.chooser, Own: t.own, DType: t.dtype, RedOp: t.redop,
-		Replicas: t.replicas, Shared: devices.SharesCTAs(t.device), Measuring: t.measuring, Windows: t.windows, Layout: layout}
+		Replicas: t.replicas, Shared: devices.SharesCTAs(t.device), Measuring: t.measuring, Windows: t.windows,
+		Layout: layout}
 	var none error
 	t.tuner, none = lab.Tuner(t.coll, t.call(false), t.benchPlan.sizes, t.factor)
 	return errors.Join(err, none)

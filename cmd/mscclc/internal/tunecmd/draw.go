@@ -38,10 +38,10 @@ type panel struct {
 }
 
 // drawPicture draws the gains over NCCL. File tells by its ending whether as SVG or as PNG.
-func drawPicture(w io.Writer, file string, d *tuned.Document) error {
+func drawPicture(w io.Writer, file string, device string, times []tuned.Time) error {
 	var panels []panel
 	seen := map[panel]bool{}
-	for _, t := range d.Times {
+	for _, t := range times {
 		for _, when := range []string{bundle.Captured, bundle.Eager} {
 			if p := (panel{t.Ranks, t.Nodes, when}); t.NCCLMicros > 0 && !seen[p] {
 				seen[p] = true
@@ -57,7 +57,7 @@ func drawPicture(w io.Writer, file string, d *tuned.Document) error {
 	paint := func(c draw.Canvas) error {
 		c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
 		for i, of := range panels {
-			p, err := of.plot(d)
+			p, err := of.plot(device, times)
 			if err != nil {
 				return err
 			}
@@ -84,18 +84,18 @@ func drawPicture(w io.Writer, file string, d *tuned.Document) error {
 }
 
 // plot returns the curves of a panel.
-func (of panel) plot(d *tuned.Document) (*plot.Plot, error) {
+func (of panel) plot(device string, times []tuned.Time) (*plot.Plot, error) {
 	p := plot.New()
-	p.Title.Text = fmt.Sprintf("%s ranks of %s, %s", ranksText(of.ranks, of.nodes), d.Machine.Device, of.when)
+	p.Title.Text = fmt.Sprintf("%s ranks of %s, %s", ranksText(of.ranks, of.nodes), device, of.when)
 	p.X.Label.Text, p.Y.Label.Text = "bytes", "times as fast as NCCL"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, sizeTicks{}
+	p.X.Scale = plot.LogScale{}
 	p.Legend.Top, p.Legend.ThumbnailWidth = true, vg.Centimeter
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = math.Inf(1), 0, 0, 1.5
 	for i, kind := range bundle.Kinds {
 		for _, windows := range [2]bool{false, true} {
 			var points plotter.XYs
-			for j := range d.Times {
-				t := &d.Times[j]
+			for j := range times {
+				t := &times[j]
 				if t.Collective == kind.String() && t.Ranks == of.ranks && t.Nodes == of.nodes && t.When == of.when &&
 					t.Windows == windows && t.Gain() > 0 {
 					points = append(points, plotter.XY{X: float64(t.Bytes), Y: t.Gain()})
@@ -129,15 +129,17 @@ func (of panel) plot(d *tuned.Document) (*plot.Plot, error) {
 	}
 	one.Color = color.Gray{Y: 0xb0}
 	p.Add(one)
+	p.X.Tick.Marker = sizeTicks{p.X.Max}
+	p.X.Max *= math.Pow(p.X.Max/p.X.Min, 0.5) // room for the legend
 	return p, nil
 }
 
-// sizeTicks marks each fourth power of two.
-type sizeTicks struct{}
+// sizeTicks marks each fourth power of two up to the last size.
+type sizeTicks struct{ last float64 }
 
 // Ticks implements plot.Ticker.
-func (sizeTicks) Ticks(least, most float64) (list []plot.Tick) {
-	for bytes := int64(1); float64(bytes) <= most; bytes *= 4 {
+func (t sizeTicks) Ticks(least, _ float64) (list []plot.Tick) {
+	for bytes := int64(1); float64(bytes) <= t.last; bytes *= 4 {
 		if float64(bytes) >= least {
 			list = append(list, plot.Tick{Value: float64(bytes), Label: cli.SizeText(bytes)})
 		}

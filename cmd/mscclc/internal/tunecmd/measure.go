@@ -9,7 +9,6 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
-	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/nccllib"
@@ -40,8 +39,7 @@ type task struct {
 	kind     ir.Kind
 	step     int64
 	sizes    []int64
-	optional bool  // not every NCCL has it
-	room     int64 // bytes of a rank's memory that the programs may take
+	optional bool // not every NCCL has it
 }
 
 // tasks returns all that is measured of so many ranks, which lie on nodes so.
@@ -55,12 +53,9 @@ func (p *plan) tasks(ranks int, nodes string) (list []task) {
 				continue
 			}
 			t := task{Group: tuned.Group{Collective: kind.String(), Ranks: ranks, Nodes: nodes, Windows: windows}, kind: kind,
-				step: usualStep, optional: windows, room: 16 << 20}
-			switch { // all collectives together have room in a bundle (limits.Arena)
-			case windows:
-				t.step, t.room = wideStep, 8<<20
-			case kind.Rooted():
-				t.step, t.room = wideStep, 4<<20
+				step: usualStep, optional: windows}
+			if windows || kind.Rooted() {
+				t.step = wideStep
 			}
 			for bytes := int64(firstSize); bytes < p.end; bytes *= t.step {
 				t.sizes = append(t.sizes, bytes)
@@ -110,7 +105,9 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 	if err != nil {
 		return devices.Impossible(err)
 	}
-	todo := slices.DeleteFunc(p.tasks(job.Size, w.layout), func(t task) bool { return !slices.Contains(lists[0], t.Group) })
+	todo := slices.DeleteFunc(p.tasks(job.Size, w.layout), func(t task) bool {
+		return !slices.Contains(lists[0], t.Group)
+	})
 	for _, t := range todo {
 		w.left += len(t.sizes)
 	}
@@ -130,7 +127,7 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 // lacking returns the groups that were not measured to their end.
 func (w *worker) lacking(ranks int) (list []tuned.Group) {
 	for _, t := range w.tasks(ranks, w.layout) {
-		if w.again || !slices.Contains(w.doc.Done, t.Group) {
+		if w.again || !w.doc.Done(t.Group) {
 			list = append(list, t.Group)
 		}
 	}
@@ -183,8 +180,8 @@ func (w *worker) all(ctx context.Context, gpus executor.GPUs, todo []task) error
 	}
 	defer site.Close()
 	w.lab = &tuning.Lab{Site: site, Chooser: &choose.Chooser{Table: choose.DefaultTable(), Device: site.Name()},
-		DType: data.BF16, Shared: devices.SharesCTAs("cuda"), Windows: todo[0].Windows, Layout: w.layout,
-		Measuring: bench.Measuring{Replays: 7, Warmup: 2, Target: 2 * time.Millisecond},
+		DType: data.BF16, Shared: devices.SharesCTAs("cuda"), Brief: true, Windows: todo[0].Windows, Layout: w.layout,
+		Measuring: bench.Measuring{Replays: 5, Warmup: 2, Target: time.Millisecond},
 		Replicas: func(p *ir.Program) (int, error) {
 			return p.Replicas(tuning.UsualCTAs, devices.SharesCTAs("cuda")), nil
 		}}
@@ -233,12 +230,11 @@ func (w *worker) one(ctx context.Context, t task) error {
 			err = w.keep(tuner, t, false)
 		}
 	}
-	var ofType [][]bundle.MeasuredRule
 	if err == nil {
 		err = tuner.Refine(ctx)
 	}
-	if err == nil && t.kind.Reduces() {
-		ofType, err = tuner.OfType(ctx, data.F32, tuner.Rules(t.room))
+	if err == nil && t.kind.Reduces() && w.lab.Rivals != nil {
+		err = tuner.CompareF32(ctx)
 	}
 	switch _, lost := exchange.Agree(ctx, w.x, true, err); {
 	case ctx.Err() != nil:
@@ -248,7 +244,7 @@ func (w *worker) one(ctx context.Context, t task) error {
 	case lost != nil && w.first:
 		w.bar.Over(func() { w.a.Note("", "NCCL runs %v of %d ranks: %v", t.kind, t.Ranks, lost) })
 	}
-	if err := w.keep(tuner, t, true, ofType...); err != nil {
+	if err := w.keep(tuner, t, true); err != nil {
 		return err
 	}
 	w.tell(t)
@@ -257,7 +253,7 @@ func (w *worker) one(ctx context.Context, t task) error {
 
 // within returns how long the widths of the next size are searched, which is the same in all processes.
 func (w *worker) within(ctx context.Context) (time.Duration, error) {
-	share := time.Until(w.deadline) / time.Duration(2*max(w.left, 1))
+	share := time.Until(w.deadline) / time.Duration(3*max(w.left, 1)) // the rest is for finals, and for sizes between
 	all, err := exchange.Agree(ctx, w.x, min(max(share, leastSearch), mostSearch), nil)
 	if err != nil {
 		return 0, err
@@ -265,56 +261,20 @@ func (w *worker) within(ctx context.Context) (time.Duration, error) {
 	return all[0], nil
 }
 
-// keep has the first process write what was found of a task so far, with rules for calls of one type. The task is done,
-// or goes on.
-func (w *worker) keep(tuner *tuning.Tuner, t task, done bool, ofType ...[]bundle.MeasuredRule) error {
+// keep has the first process write what was found of a task so far. The task is done, or goes on.
+func (w *worker) keep(tuner *tuning.Tuner, t task, done bool) error {
 	if !w.first {
 		return nil
 	}
-	var rules [2][]bundle.MeasuredRule
-	var times []tuned.Time
-	if tuner != nil && len(tuner.Sizes) > 0 {
-		rules = tuner.Rules(t.room)
-		for i := range rules {
-			w.bound(rules[i], &tuner.Sizes[len(tuner.Sizes)-1])
-		}
-		times = timesOf(tuner, t, rules)
+	found := tuned.Sizes{Group: t.Group, Step: t.step, Done: done}
+	if tuner != nil {
+		found.Sizes, found.F32 = tuner.Sizes, tuner.F32
 	}
-	w.doc.Put(t.Group, append(ofType, rules[:]...), times, done, time.Now())
+	w.doc.Put(found, time.Now())
 	if err := w.doc.Write(); err != nil {
 		return unavailable("what was found cannot be kept: %v", err)
 	}
 	return nil
-}
-
-// bound ends the last rule at the largest size that was measured, unless its program is much faster than NCCL there.
-func (w *worker) bound(rules []bundle.MeasuredRule, last *bundle.TimedSize) {
-	const much = 1.3
-	r := &rules[len(rules)-1]
-	if r.UpTo > last.Bytes && r.NCCLMicros > 0 && r.NCCLMicros < much*r.Micros {
-		r.UpTo = last.Bytes
-	}
-}
-
-// timesOf returns what was measured of a task, beside the rules that follow.
-func timesOf(tuner *tuning.Tuner, t task, rules [2][]bundle.MeasuredRule) (list []tuned.Time) {
-	for _, group := range rules {
-		for i := range tuner.Sizes {
-			s := &tuner.Sizes[i]
-			at := slices.IndexFunc(group, func(r bundle.MeasuredRule) bool { return r.UpTo == 0 || s.Bytes <= r.UpTo })
-			if at < 0 {
-				continue
-			}
-			r := group[at]
-			how := bench.Captured
-			if r.When == bundle.Eager {
-				how = bench.Plain
-			}
-			list = append(list, tuned.Time{Collective: t.Collective, Ranks: t.Ranks, Nodes: t.Nodes, When: r.When,
-				Windows: t.Windows, Bytes: s.Bytes, Program: r.Program, Micros: s.Took(&r, how), NCCLMicros: s.NCCL[how]})
-		}
-	}
-	return list
 }
 
 // tell has the first process say how many times as fast as NCCL a task became.
@@ -323,7 +283,7 @@ func (w *worker) tell(t task) {
 		return
 	}
 	w.bar.Over(func() {
-		if text := summary(w.doc.Times, t.Group); text != "" {
+		if text := summary(w.doc.Times(), t.Group); text != "" {
 			w.a.Say("%s", text)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
@@ -19,15 +20,17 @@ import (
 
 // A Document is what tune --json prints.
 type Document struct {
-	Schema int `json:"schema"`
-	*tuned.Document
-	Bundle string `json:"bundle,omitempty" doc:"the file that mscclc with takes"`
+	Schema   int           `json:"schema"`
+	Machine  tuned.Machine `json:"machine"`
+	Measured time.Time     `json:"measured" doc:"when that ended"`
+	Times    []tuned.Time  `json:"times" doc:"what calls take by the rules"`
+	Bundle   string        `json:"bundle,omitempty" doc:"the file that mscclc with takes"`
 	cli.Noted
 }
 
 // finish makes the bundle that mscclc with takes, and says what was found.
 func (p *plan) finish(a *cli.App) error {
-	path, err := tuned.Cached(a, p.doc.Spec())
+	path, err := tuned.Cached(a, tuned.SpecOf(p.machine.Device, p.machine.GPUs, p.doc))
 	if err != nil {
 		return err
 	}
@@ -37,7 +40,7 @@ func (p *plan) finish(a *cli.App) error {
 		}
 	}
 	if a.JSON {
-		return a.WriteJSON(Document{cli.Schema, p.doc, path, a.Notes.List()})
+		return a.WriteJSON(p.document(a, path))
 	}
 	a.Say("%s", p.doc.Title())
 	if p.out != "" {
@@ -46,6 +49,10 @@ func (p *plan) finish(a *cli.App) error {
 		a.Say("mscclc with takes it on this machine: mscclc with -- torchrun --nproc-per-node %d train.py", p.ranks[0])
 	}
 	return nil
+}
+
+func (p *plan) document(a *cli.App, bundle string) Document {
+	return Document{cli.Schema, p.doc.Machine, p.doc.Measured, p.doc.Times(), bundle, a.Notes.List()}
 }
 
 // copyTo writes the bundle at path to a file that only its user may change.
@@ -65,31 +72,33 @@ func copyTo(a *cli.App, path, out string) error {
 
 // show prints what was found, or draws it.
 func (p *plan) show(a *cli.App) error {
-	if len(p.doc.Times) == 0 {
+	times := p.doc.Times()
+	if len(times) == 0 {
 		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on this machine (%v)", p.machine)
 		return diag.List{d.WithHint("mscclc tune measures it")}
 	}
 	if p.plot != "" {
-		if err := a.WriteTo(p.plot, func(w io.Writer) error { return drawPicture(w, p.plot, p.doc) }); err != nil {
+		paint := func(w io.Writer) error { return drawPicture(w, p.plot, p.machine.Device, times) }
+		if err := a.WriteTo(p.plot, paint); err != nil {
 			return err
 		}
 	}
 	switch {
 	case a.JSON:
-		return a.WriteJSON(Document{cli.Schema, p.doc, "", a.Notes.List()})
+		return a.WriteJSON(p.document(a, ""))
 	case !p.tuneFlags.show:
 		return nil
 	}
-	return p.print(a.Stdout)
+	return p.print(a.Stdout, times)
 }
 
 // print prints a table of all times, and the geometric means.
-func (p *plan) print(to io.Writer) error {
+func (p *plan) print(to io.Writer, times []tuned.Time) error {
 	fmt.Fprintf(to, "# %s\n", p.doc.Title())
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "collective\tranks\tlaunch\tsize\tours us\tNCCL us\tgain\truns")
-	for i := range p.doc.Times {
-		t := &p.doc.Times[i]
+	for i := range times {
+		t := &times[i]
 		launch := t.When
 		if t.Windows {
 			launch += ", windows"
@@ -104,8 +113,8 @@ func (p *plan) print(to io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for _, g := range groups(p.doc.Times) {
-		if text := summary(p.doc.Times, g); text != "" {
+	for _, g := range groups(times) {
+		if text := summary(times, g); text != "" {
 			fmt.Fprintf(to, "# %s\n", text)
 		}
 	}
@@ -122,8 +131,8 @@ func ranksText(ranks int, nodes string) string {
 // groups returns the groups of times, in their order.
 func groups(times []tuned.Time) (list []tuned.Group) {
 	for _, t := range times {
-		if g := (tuned.Group{Collective: t.Collective, Ranks: t.Ranks, Nodes: t.Nodes, Windows: t.Windows}); !slices.Contains(list, g) {
-			list = append(list, g)
+		if !slices.Contains(list, t.Group) {
+			list = append(list, t.Group)
 		}
 	}
 	return list
@@ -137,8 +146,7 @@ func summary(times []tuned.Time, g tuned.Group) string {
 	for _, when := range []string{bundle.Captured, bundle.Eager} {
 		sum, n := 0.0, 0
 		for _, t := range times {
-			if t.Collective != g.Collective || t.Ranks != g.Ranks || t.Nodes != g.Nodes || t.Windows != g.Windows ||
-				t.When != when || t.Gain() == 0 {
+			if t.Group != g || t.When != when || t.Gain() == 0 {
 				continue
 			}
 			sum, n = sum+math.Log(t.Gain()), n+1

@@ -194,7 +194,7 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 	}
 	p.doc, err = tuned.Read(p.machine)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || f.again && err != nil {
-		p.doc, err = tuned.New(p.machine), nil
+		p.doc, err = &tuned.Document{Machine: p.machine}, nil
 	}
 	if err != nil {
 		return nil, unavailable("%v; --again measures anew", err)
@@ -267,7 +267,7 @@ func (p *plan) shows() bool { return p.tuneFlags.show || p.plot != "" }
 // done reports whether all groups of so many ranks were measured.
 func (p *plan) done(n int) bool {
 	for _, g := range p.tasks(n, "") {
-		if !g.optional && !slices.Contains(p.doc.Done, g.Group) {
+		if !g.optional && !p.doc.Done(g.Group) {
 			return false
 		}
 	}

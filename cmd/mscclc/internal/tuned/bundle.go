@@ -1,11 +1,13 @@
 package tuned
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"mscclc/bundle"
 	"mscclc/bundle/limits"
@@ -16,6 +18,39 @@ import (
 	"mscclc/kernels"
 	"mscclc/runtime"
 )
+
+// SpecOf returns what the bundle for a machine with so many GPUs is made of: the rules of d, which may be nil, then those
+// that are built in for the device, and candidates for calls that neither is for.
+func SpecOf(device string, gpus int, d *Document) bundle.Spec {
+	spec := bundle.Spec{Device: device, DTypes: bundle.DefaultDTypes, CTAs: bundle.DefaultCTAs,
+		Maker: "mscclc " + cli.Version()}
+	var tables []*bundle.Measured
+	if d != nil {
+		tables, spec.Note = append(tables, d.Rules()), d.Title()+", then candidates"
+	}
+	for _, m := range bundle.BuiltIn() {
+		if m.Device == device {
+			tables, spec.Note = append(tables, m), cmp.Or(spec.Note, "those that are built in, then candidates")
+		}
+	}
+	spec.Note = cmp.Or(spec.Note, "candidates of mscclc, then NCCL's")
+	for n := 2; n <= min(gpus, limits.Ranks); n *= 2 {
+		spec.Ranks = append(spec.Ranks, n)
+	}
+	if 2 <= gpus && gpus <= limits.Ranks {
+		spec.Ranks = append(spec.Ranks, gpus)
+	}
+	for _, m := range tables {
+		spec.Ranks = append(spec.Ranks, m.Ranks(nil)...)
+	}
+	slices.Sort(spec.Ranks)
+	spec.Ranks = slices.Compact(spec.Ranks)
+	for _, n := range spec.Ranks {
+		rules, _ := bundle.RulesFor(n, spec.CTAs, tables, true)
+		spec.Rules = append(append(spec.Rules, rules...), bundle.RulesOver(n, tables)...)
+	}
+	return spec
+}
 
 // Cached returns the file with the bundle of a spec without programs of the user's. The bundle is made once, with
 // machine code of the driver's, and kept in the user's cache.
@@ -62,8 +97,8 @@ func refused(in *os.File, b *bundle.Bundle) string {
 	return ""
 }
 
-// cachePath returns the name of the file in the user's cache for the bundle of a spec. It depends on all that the bundle
-// is made of.
+// cachePath returns the name of the file in the user's cache for the bundle of a spec. It depends on all that the
+// bundle is made of.
 func cachePath(spec *bundle.Spec) (string, error) {
 	cache, err := runtime.CacheDir()
 	if err != nil {

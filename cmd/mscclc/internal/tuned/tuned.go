@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"mscclc/bundle"
-	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/cuda"
 	"mscclc/internal/usercache"
 	"mscclc/ir/diag"
@@ -65,96 +64,51 @@ func (m Machine) name() string {
 	return usercache.Name(sha256.Sum256(text))
 }
 
-// A Time is what calls of one size took: the program that the rules name, and NCCL.
-type Time struct {
-	Collective string  `json:"collective"`
-	Ranks      int     `json:"ranks"`
-	Nodes      string  `json:"nodes,omitempty"`
-	When       string  `json:"when" doc:"eager or captured"`
-	Windows    bool    `json:"windows,omitempty"`
-	Bytes      int64   `json:"bytes"`
-	Program    string  `json:"program" doc:"what runs such calls, or nccl"`
-	Micros     float64 `json:"us" doc:"of the fastest program"`
-	NCCLMicros float64 `json:"nccl_us,omitempty"`
-}
-
-// Gain is how many times as fast as NCCL calls run: 1 where NCCL runs them, 0 where it was not measured.
-func (t *Time) Gain() float64 {
-	switch {
-	case t.NCCLMicros == 0:
-		return 0
-	case t.Program == bundle.NCCL:
-		return 1
-	}
-	return t.NCCLMicros / t.Micros
-}
-
 // A Group is what is tuned at once: a collective among some ranks, between windows or other buffers.
 type Group struct {
 	Collective string `json:"collective"`
 	Ranks      int    `json:"ranks"`
-	Nodes      string `json:"nodes,omitempty"`
-	Windows    bool   `json:"windows,omitempty"`
+	Nodes      string `json:"nodes,omitempty" doc:"how the ranks lie on several nodes; absent: one"`
+	Windows    bool   `json:"windows,omitempty" doc:"calls between windows"`
 }
 
-// A Document is what was found on a machine. Done lists the groups of which all sizes were measured.
+// A Sizes is what was measured of a group. Done is whether that is all.
+type Sizes struct {
+	Group
+	Step  int64              `json:"step" doc:"how many times the one before a size is, but for those between"`
+	Sizes []bundle.TimedSize `json:"sizes"`
+	Done  bool               `json:"done"`
+
+	// F32 is how many times as large the gain over NCCL is with f32, of captured and eager launches, by the bytes of
+	// calls.
+	F32 map[int64][2]float64 `json:"f32,omitempty"`
+}
+
+// A Document is what was measured on a machine.
 type Document struct {
-	Machine  Machine          `json:"machine"`
-	Measured time.Time        `json:"measured" doc:"when that ended"`
-	Rules    *bundle.Measured `json:"rules"`
-	Times    []Time           `json:"times"`
-	Done     []Group          `json:"done"`
+	Machine  Machine   `json:"machine"`
+	Measured time.Time `json:"measured" doc:"when that ended"`
+	Groups   []Sizes   `json:"groups"`
 }
 
-// New returns an empty document.
-func New(m Machine) *Document {
-	d := &Document{Machine: m, Rules: &bundle.Measured{Version: bundle.RulesVersion, Device: m.Device}}
-	d.Rules.Yield()
-	return d
-}
-
-// Put replaces the rules and times of a group.
-func (d *Document) Put(g Group, rules [][]bundle.MeasuredRule, times []Time, done bool, now time.Time) {
-	d.Rules.Rules = slices.DeleteFunc(d.Rules.Rules, func(r bundle.MeasuredRule) bool {
-		return Group{r.Collective, r.Ranks, r.Nodes, r.Windows} == g
+// Put replaces what was measured of a group.
+func (d *Document) Put(s Sizes, now time.Time) {
+	d.Groups = slices.DeleteFunc(d.Groups, func(o Sizes) bool { return o.Group == s.Group })
+	d.Groups = append(d.Groups, s)
+	slices.SortStableFunc(d.Groups, func(a, b Sizes) int {
+		return cmp.Or(cmp.Compare(b.Ranks, a.Ranks), cmp.Compare(a.Nodes, b.Nodes))
 	})
-	for _, list := range rules {
-		d.Rules.Put(list)
-	}
-	d.Times = slices.DeleteFunc(d.Times, func(t Time) bool { return t.group() == g })
-	d.Times = append(d.Times, times...)
-	slices.SortStableFunc(d.Times, func(a, b Time) int {
-		return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.When, b.When))
-	})
-	d.Done = slices.DeleteFunc(d.Done, func(o Group) bool { return o == g })
-	if done {
-		d.Done = append(d.Done, g)
-	}
 	d.Measured = now.UTC().Truncate(time.Second)
 }
 
-func (t *Time) group() Group { return Group{t.Collective, t.Ranks, t.Nodes, t.Windows} }
+// Done reports whether all of a group was measured.
+func (d *Document) Done(g Group) bool {
+	return slices.ContainsFunc(d.Groups, func(s Sizes) bool { return s.Group == g && s.Done })
+}
 
 // Title says in a line what d is and when it was measured.
 func (d *Document) Title() string {
 	return fmt.Sprintf("measured by mscclc tune on %s: %v", d.Measured.Format("2006-01-02 15:04 UTC"), d.Machine)
-}
-
-// Spec returns what the bundle of d's rules is made of. Rules that are built in for the device stand behind them.
-func (d *Document) Spec() bundle.Spec {
-	spec := bundle.Spec{Device: d.Machine.Device, Ranks: d.Rules.Ranks(nil), DTypes: bundle.DefaultDTypes,
-		CTAs: bundle.DefaultCTAs, Maker: "mscclc " + cli.Version(), Note: d.Title()}
-	tables := []*bundle.Measured{d.Rules}
-	for _, m := range bundle.BuiltIn() {
-		if m.Device == d.Machine.Device {
-			tables = append(tables, m)
-		}
-	}
-	for _, n := range spec.Ranks {
-		rules, _ := bundle.RulesFor(n, spec.CTAs, tables, false)
-		spec.Rules = append(append(spec.Rules, rules...), bundle.RulesOver(n, tables)...)
-	}
-	return spec
 }
 
 // Read returns what was found on a machine. The error wraps fs.ErrNotExist where nothing was.
@@ -177,18 +131,11 @@ func decode(text []byte, m Machine) (*Document, error) {
 	if !found || string(line) != fmt.Sprintf("%s%x", head, sha256.Sum256(body)) {
 		return nil, errors.New("what mscclc tune found is damaged in the cache")
 	}
-	d, raw := &Document{}, struct {
-		Rules json.RawMessage `json:"rules"`
-	}{}
-	if err := errors.Join(json.Unmarshal(body, d), json.Unmarshal(body, &raw)); err != nil {
+	d := &Document{}
+	if err := json.Unmarshal(body, d); err != nil {
 		return nil, fmt.Errorf("what mscclc tune found is damaged in the cache: %w", err)
 	}
-	rules, err := bundle.ReadRules("what mscclc tune found", bytes.NewReader(raw.Rules))
-	if err != nil {
-		return nil, err
-	}
-	rules.Yield()
-	if d.Rules = rules; d.Machine != m || rules.Device != m.Device {
+	if d.Machine != m {
 		return nil, fmt.Errorf("it was found on another machine: %w", fs.ErrNotExist)
 	}
 	return d, nil
@@ -211,6 +158,7 @@ func (d *Document) Write() error {
 
 // MeasuredOn returns the machine that the note of a bundle names, or "" where mscclc tune did not make the bundle.
 func MeasuredOn(note string) string {
+	note, _, _ = strings.Cut(note, ", then candidates")
 	if _, machine, found := strings.Cut(note, " UTC: "); found && strings.HasPrefix(note, "measured by mscclc tune on ") {
 		return diag.Printable(machine)
 	}
@@ -224,7 +172,7 @@ func Find(nccl string) (*Document, error) {
 		return nil, nil // a machine without GPUs: what needs them says so
 	}
 	d, err := Read(m)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || err == nil && len(d.Rules.Rules) == 0 {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || err == nil && len(d.Groups) == 0 {
 		return nil, nil
 	}
 	return d, err

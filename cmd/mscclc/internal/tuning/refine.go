@@ -15,27 +15,25 @@ import (
 // it may lose what it wins at both.
 const near = 1.3
 
-// mostBeside is how many forms of each neighbour are measured at a size between two.
-const mostBeside = 3
+// mostBeside is how many forms of each neighbour are measured at a size between two, of each kind of launches.
+const mostBeside = 2
 
-// Refine measures the size in the middle of two neighbours where the rules may change between them, or where NCCL is
-// near. It measures what was fastest at both. A neighbour at the next power of two is near enough.
+// Refine measures the power of two in the middle of two neighbours where another program is the fastest, or where NCCL
+// is near, until neighbours are powers of two behind each other. It measures what was fastest at both.
 func (t *Tuner) Refine(ctx context.Context) error {
 	for i := 0; i+1 < len(t.Sizes); i++ {
-		a, b := &t.Sizes[i], &t.Sizes[i+1]
-		if b.Bytes < 4*a.Bytes || !close(a, b) {
-			continue
+		for {
+			a, b := &t.Sizes[i], &t.Sizes[i+1]
+			c := t.sized(powerBetween(a.Bytes, b.Bytes))
+			if b.Bytes < 4*a.Bytes || !mayLose(a, b) && !change(a, b) || c.Bytes() <= a.Bytes || c.Bytes() >= b.Bytes {
+				break
+			}
+			list, err := t.contest.Again(ctx, c, t.beside(a, b))
+			if err != nil {
+				return err
+			}
+			t.Sizes = slices.Insert(t.Sizes, i+1, t.timed(c.Bytes(), list))
 		}
-		c := t.sized(powerBetween(a.Bytes, b.Bytes))
-		if c.Bytes() <= a.Bytes || c.Bytes() >= b.Bytes {
-			continue
-		}
-		list, err := t.contest.Finals(ctx, c, t.beside(a, b))
-		if err != nil {
-			return err
-		}
-		t.Sizes = slices.Insert(t.Sizes, i+1, t.timed(c.Bytes(), list))
-		i++
 	}
 	return nil
 }
@@ -45,14 +43,25 @@ func powerBetween(a, b int64) int64 {
 	return int64(1) << int(math.Round((math.Log2(float64(a))+math.Log2(float64(b)))/2))
 }
 
-// close reports whether the best program may lose between two sizes.
-func close(a, b *bundle.TimedSize) bool {
+// mayLose reports whether the best program may lose between two sizes.
+func mayLose(a, b *bundle.TimedSize) bool {
 	for how := range bench.NumLaunches {
 		winsA, winsB := a.Gain(how), b.Gain(how)
 		if winsA == 0 || winsB == 0 || winsA < 1/near && winsB < 1/near { // NCCL was not measured, or wins clearly
 			continue
 		}
 		if winsA < near || winsB < near {
+			return true
+		}
+	}
+	return false
+}
+
+// change reports whether other programs are the fastest at two sizes.
+func change(a, b *bundle.TimedSize) bool {
+	for how := range bench.NumLaunches {
+		f, g := a.Ranked(how)[0], b.Ranked(how)[0]
+		if f.Program != g.Program || f.Protocol != g.Protocol || f.InLanes != g.InLanes {
 			return true
 		}
 	}

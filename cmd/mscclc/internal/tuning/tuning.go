@@ -38,6 +38,7 @@ type Lab struct {
 	Replicas  func(p *ir.Program) (int, error) // how many a program may have; 0: it has too many thread blocks
 	Shared    bool                             // replicas can share CTAs
 	Measuring bench.Measuring                  // of what the search leaves
+	Brief     bool                             // fewer forms are measured finely
 	Windows   bool                             // buffers are windows, and programs direct; else programs are staged
 	Layout    string                           // how ranks lie on several nodes, as rules have it; "" is one node
 }
@@ -46,6 +47,10 @@ type Lab struct {
 type Tuner struct {
 	*Lab
 	Sizes []bundle.TimedSize
+
+	// F32 is how many times as large as with DType the gain over NCCL is with elements of f32, by the bytes of calls.
+	// CompareF32 measures it.
+	F32 map[int64][bench.NumLaunches]float64
 
 	call    choose.Call
 	coll    *ir.Collective
@@ -72,7 +77,7 @@ func (l *Lab) Tuner(coll *ir.Collective, call choose.Call, sizes []int64, factor
 	coarse := l.Measuring
 	coarse.Replays, coarse.Warmup, coarse.Target = min(3, coarse.Replays), min(1, coarse.Warmup), coarse.Target/4
 	t.contest = &bench.Contest{Site: l.Site, Rivals: l.Rivals, Coarse: coarse, Fine: l.Measuring, Most: MostMeasured,
-		Widths: t.widthsOf, InPlace: t.inPlace}
+		Brief: l.Brief, Widths: t.widthsOf, InPlace: t.inPlace}
 	return t, t.compile(sizes)
 }
 

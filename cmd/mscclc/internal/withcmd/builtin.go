@@ -3,17 +3,19 @@ package withcmd
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/nccllib"
 	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/executor/cuda"
+	"mscclc/internal/usercache"
 	"mscclc/ir/diag"
 )
 
 // ofMachine returns the file with the bundle for this machine: of the rules that mscclc tune measured here, or else of
-// those that are built in for the GPU.
+// those that are built in for the GPU, and of candidates, among which the library learns.
 func (f *withFlags) ofMachine(a *cli.App, nccl string) (string, error) {
 	version := ""
 	if nccl != "" && nccl != none {
@@ -28,23 +30,39 @@ func (f *withFlags) ofMachine(a *cli.App, nccl string) (string, error) {
 	if err != nil {
 		a.Note("", "what mscclc tune found does not count: %v", err)
 	}
-	if doc != nil {
-		a.Note("", "the rules were %s", doc.Title())
-		return tuned.Cached(a, doc.Spec())
-	}
-	device, err := cuda.NameOf(0)
+	machine, err := cuda.Machine()
 	if err != nil {
 		d := diag.New(diag.Unavailable, diag.Span{}, "no bundle is known for this machine: %v", err)
 		return "", diag.List{d.WithHint("mscclc bundle --device NAME writes a bundle; give it by --bundle FILE")}
 	}
-	spec, ok := bundle.BuiltInFor(device)
-	if !ok {
-		d := diag.New(diag.Unavailable, diag.Span{}, "no rules are built in for %s", diag.Printable(device))
-		return "", diag.List{d.WithHint("mscclc tune measures rules for this machine in a few minutes")}
+	device := diag.Printable(machine.Device)
+	_, builtIn := bundle.BuiltInFor(machine.Device)
+	switch {
+	case doc != nil:
+		a.Note("", "the rules were %s", doc.Title())
+	case builtIn:
+		a.Note("", "the rules are built in for %s; mscclc tune measures this machine's", device)
+	case f.nccl == none:
+		a.Note("", "nobody measured rules for %s; mscclc tune --nccl none measures some", device)
+	default:
+		a.Note("", "nobody measured rules for %s, so the library learns which programs are faster than NCCL; mscclc tune "+
+			"measures them", device)
 	}
-	a.Note("", "the rules are built in for %s; mscclc tune measures this machine's", diag.Printable(device))
-	spec.Maker = "mscclc " + cli.Version()
-	return tuned.Cached(a, spec)
+	return tuned.Cached(a, tuned.SpecOf(machine.Device, machine.GPUs, doc))
+}
+
+// learned returns the file in the user's cache for what the library learns, or nothing where there is no cache.
+func learned() string {
+	folder, err := usercache.Open("learned")
+	if err != nil {
+		return ""
+	}
+	folder.Close()
+	dir, err := usercache.Where(os.Getenv("MSCCLC_CACHE"), "learned")
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "choices")
 }
 
 // runTune has mscclc tune measure what it has not measured yet.

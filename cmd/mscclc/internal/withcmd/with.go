@@ -39,7 +39,8 @@ func Command(a *cli.App) *cobra.Command {
 calls that a rule of the bundle is for run the bundle's programs. NCCL runs all others.
 
 Without --bundle, the bundle is that of the rules that mscclc tune measured on this machine, or else of those that are
-built in for its GPUs. It is made once, and kept in the user's cache. --tune measures first what is not measured yet.
+built in for its GPUs. For all other calls up to 4 MiB, the library learns which programs are faster than NCCL. The
+bundle is made once, and kept in the user's cache. --tune measures first what is not measured yet.
 
 The command sets environment variables and then becomes COMMAND, such as torchrun, mpirun or srun. With --print, it
 prints the variables instead, for launchers that take them as flags.
@@ -178,6 +179,11 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	doc.Variables = []Variable{{"LD_PRELOAD", preload(library, os.Getenv("LD_PRELOAD"))}, {"MSCCLC_BUNDLE", file}}
 	if f.replace || f.nccl == none {
 		doc.Variables = append(doc.Variables, Variable{"MSCCLC_NCCL", doc.NCCL})
+	}
+	if os.Getenv("MSCCLC_LEARNED") == "" && f.nccl != none && b.Candidates() {
+		if path := learned(); path != "" {
+			doc.Variables = append(doc.Variables, Variable{"MSCCLC_LEARNED", path})
+		}
 	}
 	return nil
 }

@@ -1,0 +1,212 @@
+package tuned
+
+import (
+	"math"
+	"slices"
+
+	"mscclc/bundle"
+	"mscclc/bundle/limits"
+	"mscclc/executor/data"
+	"mscclc/ir"
+)
+
+// This file makes rules of what was measured. The programs of all groups of one number of ranks share the memory of a
+// bundle, so that the memory goes where it gains most.
+
+// rooms are how many bytes of a rank's memory the programs of a group may take.
+var rooms = []int64{128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20}
+
+// allRooms is what all groups together may take: a bit less than a bundle has, since programs begin at multiples of
+// some bytes.
+const allRooms = limits.Arena / 16 * 15
+
+// A Time is what calls of one size took: the program that the rules name, and NCCL.
+type Time struct {
+	Group
+	When       string  `json:"when" doc:"eager or captured"`
+	Bytes      int64   `json:"bytes"`
+	Program    string  `json:"program" doc:"what runs such calls, or nccl"`
+	Micros     float64 `json:"us" doc:"of that program, or of the fastest one where NCCL runs"`
+	NCCLMicros float64 `json:"nccl_us,omitempty"`
+}
+
+// Gain is how many times as fast as NCCL calls run: 1 where NCCL runs them, 0 where it was not measured.
+func (t *Time) Gain() float64 {
+	switch {
+	case t.NCCLMicros == 0:
+		return 0
+	case t.Program == bundle.NCCL:
+		return 1
+	}
+	return t.NCCLMicros / t.Micros
+}
+
+// Rules returns the rules of all groups. In a bundle their programs give way where they have no room.
+func (d *Document) Rules() *bundle.Measured {
+	m := &bundle.Measured{Version: bundle.RulesVersion, Device: d.Machine.Device}
+	m.Yield()
+	for i, room := range d.rooms() {
+		for _, list := range d.Groups[i].rules(room) {
+			m.Put(list)
+		}
+	}
+	return m
+}
+
+// Times returns what calls of all sizes took by the rules.
+func (d *Document) Times() (list []Time) {
+	for i, room := range d.rooms() {
+		for _, rules := range d.Groups[i].merged(room) {
+			list = append(list, d.Groups[i].times(rules)...)
+		}
+	}
+	return list
+}
+
+// rooms returns the memory of each group.
+func (d *Document) rooms() []int64 {
+	list := make([]int64, len(d.Groups))
+	for i := range d.Groups {
+		if list[i] > 0 {
+			continue
+		}
+		var of []int // groups that share memory
+		for k := i; k < len(d.Groups); k++ {
+			if d.Groups[k].Ranks == d.Groups[i].Ranks && d.Groups[k].Nodes == d.Groups[i].Nodes {
+				of = append(of, k)
+			}
+		}
+		for n, room := range d.deal(of) {
+			list[of[n]] = room
+		}
+	}
+	return list
+}
+
+// deal deals the memory to groups. Step by step, a group gets what gains most for each byte.
+func (d *Document) deal(of []int) []int64 {
+	worth := make([][]float64, len(of))
+	has, left := make([]int, len(of)), int64(allRooms)
+	for n, i := range of {
+		for _, room := range rooms {
+			worth[n] = append(worth[n], d.Groups[i].worth(room))
+		}
+		left -= rooms[0]
+	}
+	for {
+		best, bestN, bestTo := 0.0, 0, 0
+		for n := range of {
+			for to := has[n] + 1; to < len(rooms); to++ {
+				cost := rooms[to] - rooms[has[n]]
+				if rate := (worth[n][to] - worth[n][has[n]]) / float64(cost); cost <= left && rate > best {
+					best, bestN, bestTo = rate, n, to
+				}
+			}
+		}
+		if best <= 0 {
+			break
+		}
+		left -= rooms[bestTo] - rooms[has[bestN]]
+		has[bestN] = bestTo
+	}
+	list := make([]int64, len(of))
+	for n := range of {
+		list[n] = rooms[has[n]]
+	}
+	return list
+}
+
+// worth is what a group gains with so much memory: the logarithms of its gains over NCCL, weighted by the range of
+// sizes. Collectives with a root count half, since jobs use them less.
+func (s *Sizes) worth(room int64) (sum float64) {
+	for _, rules := range s.merged(room) {
+		times := s.times(rules)
+		for i := range times {
+			from, to := times[max(i-1, 0)].Bytes, times[min(i+1, len(times)-1)].Bytes
+			gain := times[i].Gain()
+			if gain == 0 { // nothing was compared: fast programs are worth something
+				gain = 1 + 1/times[i].Micros
+			}
+			sum += math.Log(gain) * math.Log2(float64(to)/float64(from)+1)
+		}
+	}
+	if kind, _ := ir.KindByName(s.Collective); kind.Rooted() {
+		return sum / 2
+	}
+	return sum
+}
+
+// merged returns the rules for eager and for captured launches, with so much memory.
+func (s *Sizes) merged(room int64) [][]bundle.MeasuredRule {
+	if len(s.Sizes) == 0 {
+		return nil
+	}
+	eager, captured := bundle.Merge(s.Collective, s.Ranks, s.Sizes, s.Step, room)
+	all := [][]bundle.MeasuredRule{eager, captured}
+	for _, list := range all {
+		for i := range list {
+			list[i].Nodes = s.Nodes
+			list[i].Windows, list[i].Direct = s.Windows, s.Windows && list[i].Program != bundle.NCCL
+		}
+		s.bound(&list[len(list)-1])
+	}
+	return all
+}
+
+// bound ends the last rule at the largest size that was measured, unless its program is much faster than NCCL there.
+func (s *Sizes) bound(r *bundle.MeasuredRule) {
+	const much = 1.3
+	if last := s.Sizes[len(s.Sizes)-1].Bytes; r.UpTo > last && r.NCCLMicros > 0 && r.NCCLMicros < much*r.Micros {
+		r.UpTo = last
+	}
+}
+
+// rules is merged, with rules for sums of f32 where NCCL is faster at some of them.
+func (s *Sizes) rules(room int64) (list [][]bundle.MeasuredRule) {
+	for when, rules := range s.merged(room) {
+		own, lost := slices.Clone(rules), false
+		how := 1 - when // times of captured launches come first
+		for k := range own {
+			r := &own[k]
+			r.DType = data.F32.String()
+			if f32 := s.F32[s.at(&rules[k])][how]; r.Program != bundle.NCCL && f32 > 0 && f32*r.NCCLMicros < r.Micros {
+				*r = bundle.MeasuredRule{Collective: r.Collective, Ranks: r.Ranks, Nodes: r.Nodes, When: r.When, UpTo: r.UpTo,
+					Program: bundle.NCCL, Only: r.Only}
+				lost = true
+			}
+		}
+		if lost {
+			list = append(list, own)
+		}
+		list = append(list, rules)
+	}
+	return list
+}
+
+// at returns the bytes of the largest calls that were measured of those that a rule is for.
+func (s *Sizes) at(r *bundle.MeasuredRule) (bytes int64) {
+	for i := range s.Sizes {
+		if r.UpTo == 0 || s.Sizes[i].Bytes <= r.UpTo {
+			bytes = s.Sizes[i].Bytes
+		}
+	}
+	return bytes
+}
+
+// times returns what calls took by rules for one kind of launches.
+func (s *Sizes) times(rules []bundle.MeasuredRule) (list []Time) {
+	for i := range s.Sizes {
+		size := &s.Sizes[i]
+		at := slices.IndexFunc(rules, func(r bundle.MeasuredRule) bool { return r.UpTo == 0 || size.Bytes <= r.UpTo })
+		if at < 0 {
+			continue
+		}
+		how := 0
+		if rules[at].When == bundle.Eager {
+			how = 1
+		}
+		list = append(list, Time{s.Group, rules[at].When, size.Bytes, rules[at].Program, size.Took(&rules[at], how),
+			size.NCCL[how]})
+	}
+	return list
+}

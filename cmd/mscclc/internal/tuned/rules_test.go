@@ -1,0 +1,121 @@
+package tuned
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"mscclc/bundle"
+)
+
+// form returns a program of a group that takes so much memory, with its times.
+func form(program string, room int64, captured, eager float64) bundle.Timed {
+	return bundle.Timed{Program: program, Protocol: "Simple", Columns: 1, Threads: 128, Tile: 1 << 16, Share: 1 << 16,
+		Room: room, Micros: [2]float64{captured, eager}}
+}
+
+// group returns what was measured of a collective of 2 ranks at 1M and 4M: a fast program that takes so much memory,
+// and a slower one that takes little.
+func group(collective string, room int64, fast float64) Sizes {
+	s := Sizes{Group: Group{Collective: collective, Ranks: 2}, Step: 4, Done: true}
+	for i, bytes := range []int64{1 << 20, 4 << 20} {
+		scale := float64(i + 1)
+		s.Sizes = append(s.Sizes, bundle.TimedSize{Bytes: bytes, NCCL: [2]float64{20 * scale, 20 * scale},
+			Forms: []bundle.Timed{form(collective+"/allpairs", room, fast*scale, fast*scale),
+				form(collective+"/ring", 1<<17, 18*scale, 18*scale)}})
+	}
+	return s
+}
+
+// programs returns what runs each size in captured launches.
+func programs(d *Document, collective string) (list []string) {
+	for _, t := range d.Times() {
+		if t.Collective == collective && t.When == bundle.Captured {
+			list = append(list, strings.TrimPrefix(t.Program, collective+"/"))
+		}
+	}
+	return list
+}
+
+// TestRooms: memory goes to the group that gains most by it, and the others have programs that take little.
+func TestRooms(t *testing.T) {
+	d := &Document{Machine: Machine{Device: "NVIDIA H200"}}
+	for _, collective := range []string{"allreduce", "allgather", "reducescatter", "alltoall", "reduce"} {
+		fast := 10.0
+		if collective == "alltoall" {
+			fast = 5
+		}
+		d.Put(group(collective, 30<<20, fast), time.Now())
+	}
+	given := 0
+	for _, collective := range []string{"allreduce", "allgather", "reducescatter", "reduce"} {
+		if got := programs(d, collective); got[0] == "allpairs" {
+			given++
+		} else if got[0] != "ring" || got[1] != "ring" {
+			t.Errorf("%s is run by %v", collective, got)
+		}
+	}
+	if got := programs(d, "alltoall"); got[0] != "allpairs" || given != 2 {
+		t.Errorf("alltoall, which gains most, is run by %v, and %d others have much memory, not 2", got, given)
+	}
+	if got := programs(d, "reduce"); got[0] != "ring" {
+		t.Errorf("reduce, which jobs use less, is run by %v", got)
+	}
+}
+
+// TestF32: where NCCL is faster with f32, it has calls of that type, and only those.
+func TestF32(t *testing.T) {
+	s := group("allreduce", 1<<20, 10)
+	s.F32 = map[int64][2]float64{4 << 20: {0.4, 1}}
+	d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{s}}
+	found := map[string]int{}
+	for _, r := range d.Rules().Rules {
+		found[r.When+" "+r.DType+" "+r.Program]++
+	}
+	if found["captured f32 nccl"] != 1 || found["captured  allreduce/allpairs"] == 0 || found["eager f32 nccl"] > 0 {
+		t.Errorf("the rules are %v", found)
+	}
+	if _, err := bundle.Build(SpecOf("NVIDIA H200", 2, d)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBound: a program that is hardly faster than NCCL at the largest size is not taken beyond it.
+func TestBound(t *testing.T) {
+	for fast, want := range map[float64]int64{19: 4 << 20, 10: 8 << 20} {
+		d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{group("allgather", 1<<20, fast)}}
+		rules := d.Rules().Rules
+		if last := rules[len(rules)-1]; last.UpTo != want {
+			t.Errorf("with %v us beside NCCL's 20, the last rule is for %d bytes, not %d", fast, last.UpTo, want)
+		}
+	}
+}
+
+// TestKept: what was found is read again on the same machine, and only there.
+func TestKept(t *testing.T) {
+	t.Setenv("MSCCLC_CACHE", t.TempDir())
+	m := Machine{Device: "NVIDIA H200", GPUs: 2, Links: "NVLink", Driver: "CUDA 13.0", NCCL: "2.28.9", Kernels: "1"}
+	d := &Document{Machine: m}
+	d.Put(group("allgather", 1<<20, 10), time.Now())
+	if err := d.Write(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(m)
+	if err != nil || got.Title() != d.Title() || len(got.Times()) != 4 || !got.Done(d.Groups[0].Group) {
+		t.Errorf("read %+v: %v", got, err)
+	}
+	for _, change := range []func(*Machine){
+		func(m *Machine) { m.Device = "NVIDIA H100" }, func(m *Machine) { m.GPUs = 8 }, func(m *Machine) { m.Links = "PCIe" },
+		func(m *Machine) { m.Driver = "CUDA 12.8" }, func(m *Machine) { m.NCCL = "2.29.1" }, func(m *Machine) { m.Kernels = "2" },
+	} {
+		other := m
+		change(&other)
+		if _, err := Read(other); !os.IsNotExist(err) {
+			t.Errorf("%v: %v", other, err)
+		}
+	}
+	if MeasuredOn(d.Title()) != m.String() || MeasuredOn("those that are built in, then NCCL's") != "" {
+		t.Errorf("the note %q names %q", d.Title(), MeasuredOn(d.Title()))
+	}
+}
