@@ -110,6 +110,15 @@ func TestFrontKeepsNCCL(t *testing.T) {
 	}
 }
 
+// TestFrontCandidatesAlone: without NCCL, candidates are rules, and nothing is learned.
+func TestFrontCandidatesAlone(t *testing.T) {
+	s := site{how: "alone", ranks: 3, threads: true, bundle: candidates(t, 3)}
+	r := s.do(t, "init 0", "repeat 40 allreduce 0 1000 7 0 0 0 v", "reduce 0 70 2 0 1 0 v", "sync", "destroy 0").well(t)
+	if strings.Contains(r.stats, `"native":false`) || !strings.Contains(r.stats, `"learned":[]`) {
+		t.Errorf("calls were: %s", r.stats)
+	}
+}
+
 // TestFrontLearnSettings: ranks that learn differently do not use programs.
 func TestFrontLearnSettings(t *testing.T) {
 	s := learner(t, 2, 0)
