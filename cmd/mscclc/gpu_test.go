@@ -3,8 +3,10 @@
 package main
 
 import (
+	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"mscclc/executor/gpu/gputest"
@@ -33,7 +35,8 @@ func TestScriptsOnGPUs(t *testing.T) {
 		Dir:                 "testdata/gpu",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits,
+			"conforms": conforms},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MSCCLC_CACHE", "off")
 			e.Setenv("MSCCLC_LIBCUDA", driver)
@@ -43,4 +46,17 @@ func TestScriptsOnGPUs(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// conforms COMMAND compares stdout with the document that help lists for a command that only GPUs run.
+func conforms(ts *testscript.TestScript, _ bool, args []string) {
+	var value any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
+	for _, d := range documents {
+		if d.command == args[0] {
+			ts.Check(conform(value, reflect.TypeOf(d.value)))
+			return
+		}
+	}
+	ts.Fatalf("no document is of %s", args[0])
 }
