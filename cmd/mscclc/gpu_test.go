@@ -35,7 +35,7 @@ func TestScriptsOnGPUs(t *testing.T) {
 		Dir:                 "testdata/gpu",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits,
 			"conforms": conforms},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MSCCLC_CACHE", "off")

@@ -22,7 +22,7 @@ import (
 type Document struct {
 	Schema   int           `json:"schema"`
 	Machine  tuned.Machine `json:"machine"`
-	Measured time.Time     `json:"measured" doc:"when that ended"`
+	Measured string        `json:"measured" doc:"when that ended"`
 	Times    []tuned.Time  `json:"times" doc:"what calls take by the rules"`
 	Bundle   string        `json:"bundle,omitempty" doc:"the file that mscclc with takes"`
 	cli.Noted
@@ -58,7 +58,7 @@ func (p *plan) finish(a *cli.App) error {
 }
 
 func (p *plan) document(a *cli.App, bundle string) Document {
-	return Document{cli.Schema, p.doc.Machine, p.doc.Measured, p.doc.Times, bundle, a.Notes.List()}
+	return Document{cli.Schema, p.doc.Machine, p.doc.Measured.Format(time.RFC3339), p.doc.Times, bundle, a.Notes.List()}
 }
 
 // copyTo writes the bundle at path to a file that only its user may change.
