@@ -99,10 +99,14 @@ func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Option
 		opt.Passes.MaxInsts = o.Options.Passes.MaxInsts
 		return o.Text, opt, nil
 	}
-	if text, err = algorithms.Open(program); err != nil {
+	name, params, _ := Unshaped(program)
+	if text, err = algorithms.Open(name); err != nil {
 		return nil, opt, err
 	}
-	opt.Lang = c.options(factsInCatalog(program))
+	opt.Lang = c.options(factsInCatalog(name))
+	for key, n := range params {
+		opt.Lang.Params[key] = n
+	}
 	return text, opt, nil
 }
 
@@ -111,7 +115,8 @@ func (s Shelf) file(program string) string {
 	if o := s.own(program); o != nil {
 		return o.File
 	}
-	return program + ".mscl"
+	name, _, _ := Unshaped(program)
+	return name + ".mscl"
 }
 
 // expand says which chunk goes where by a program in calls like c.
@@ -171,6 +176,7 @@ func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*ir.Program, err
 	if err != nil {
 		return nil, err
 	}
+	unseat(p, v.Program)
 	return p, c.meets(v.Program, p.Coll)
 }
 

@@ -104,7 +104,7 @@ func (s *Selector) list() ([]Form, []error) {
 		own, plans := s.Target.Format == codegen.FormatProgram, s.plans()
 		variants := s.Own.Own()
 		if !s.OwnOnly {
-			variants = append(candidates(s.Call.Kind, 2), variants...)
+			variants = append(s.catalog(), variants...)
 		}
 		for _, v := range variants {
 			_, given, _ := s.Own.compiled(v.Program, s.Call)
@@ -142,7 +142,8 @@ func (s *Selector) expands(program string) bool {
 	if slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
 		return false
 	}
-	if s.Own.own(program) == nil && !factsInCatalog(program).flat && (s.Call.Nodes < 2 || s.flat) {
+	_, params, _ := Unshaped(program)
+	if s.Own.own(program) == nil && !factsInCatalog(program).flat && params["nodes"] == 0 && (s.Call.Nodes < 2 || s.flat) {
 		return false
 	}
 	shape, err := s.Own.shape(program, s.Call)
@@ -281,5 +282,9 @@ func (s *Selector) compileText(f Form, unproven bool) (*ir.Program, error) {
 		node := s.Call.nodesOfPlan()
 		opt.Unproven, opt.Nodes = true, func(int) ([]int32, error) { return node, nil }
 	}
-	return mscclc.Compile(s.Own.file(f.Program), text, opt)
+	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
+	if err == nil {
+		unseat(p, f.Program)
+	}
+	return p, err
 }
