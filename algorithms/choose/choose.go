@@ -30,6 +30,8 @@ type Chooser struct {
 	// executor, as they are on the CPU.
 	Shared bool
 
+	Exhaustive bool // simulations have all variants compared, as Selector says
+
 	mu        sync.Mutex
 	built     map[builtKey]*built
 	shaped    map[shapedKey]*shaped
@@ -179,7 +181,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 		return nil, err
 	}
 	s := &Selector{Call: call.inBlocks(), Topology: t, Costs: costs, DType: typeOf(element), Target: plan, By: c.By,
-		Own: c.Own, flat: !call.blocks()}
+		Own: c.Own, flat: !call.blocks(), Exhaustive: c.Exhaustive}
 	s.Rough = call.Ranks > soonRanks
 	s.OwnWidth = c.Shared || c.Device == "cpu" || s.Rough
 	if c.selectors == nil {

@@ -49,7 +49,7 @@ func factsOf(text []byte) facts {
 		hinted:   has("pull", "true") || has("via", "switch") || has("via", "port"),
 		switched: has("via", "switch"),
 		rowed:    info.Has("rows"),
-		square:   slices.ContainsFunc(info.Params, func(p syntax.ParamInfo) bool { return p.Name == "rows" && p.Default == "0" }),
+		square:   slices.Contains(info.Params, syntax.ParamInfo{Name: "rows", Default: "0"}),
 		differs:  strings.HasPrefix(info.Header("Bits"), "not the same"),
 	}
 }

@@ -81,8 +81,8 @@ func (s *Selector) shaped(name string) (list []string) {
 	return list
 }
 
-// rows returns the numbers of rows of which the topology's GPUs are a grid: a torus, nodes, or groups within nodes whose
-// GPUs are nearer to each other than to others.
+// rows returns the numbers of rows of which the topology's GPUs are a grid: a torus, nodes, or groups within nodes
+// whose GPUs are nearer to each other than to others.
 func (s *Selector) rows() (list []int) {
 	n := s.Call.Ranks
 	if n != s.Topology.Ranks() || n > mostGrid {

@@ -121,9 +121,17 @@ func (s Shelf) file(program string) string {
 
 // expand says which chunk goes where by a program in calls like c.
 func (s Shelf) expand(program string, c Call) (*ir.ChunkDAG, error) {
+	return s.expandUpTo(program, c, 0)
+}
+
+// expandUpTo is expand, where a program of the catalog has so many operations at most; 0 is the usual limit.
+func (s Shelf) expandUpTo(program string, c Call, ops int64) (*ir.ChunkDAG, error) {
 	text, opt, err := s.algorithm(program, c)
 	if err != nil {
 		return nil, err
+	}
+	if ops > 0 && s.own(program) == nil {
+		opt.Lang.Limits.Ops = ops
 	}
 	tree, err := syntax.ParseLimited(s.file(program), text, opt.Lang.Limits)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -29,6 +30,10 @@ type Selector struct {
 	OwnWidth bool            // replicas are the executor's choice; else those that are the fastest
 	Rough    bool            // simulations are only rough: to some 20 %
 
+	// Exhaustive has all forms that may serve compiled and simulated, near the best twice. Otherwise forms are simulated
+	// in the order of their least times, up to the time of the best.
+	Exhaustive bool
+
 	Most int // stretches of Sizes; 0 is any number
 
 	flat    bool // no program that takes numbers of nodes and GPUs
@@ -44,6 +49,8 @@ type Selector struct {
 	mu       sync.Mutex
 	programs map[Form]*formed
 	shapes   map[string]Shape
+	demands  map[string]*demand // by program; nil where it is not known
+	measured map[string]*measure
 	times    map[timeKey]outcome
 	differ   map[Form]bool // of the user's programs
 }
@@ -100,12 +107,13 @@ const (
 // list finds the forms that may serve, once.
 func (s *Selector) list() ([]Form, []error) {
 	s.listing.Do(func() {
-		s.shapes = map[string]Shape{}
+		s.shapes, s.demands = map[string]Shape{}, map[string]*demand{}
 		own, plans := s.Target.Format == codegen.FormatProgram, s.plans()
 		variants := s.Own.Own()
 		if !s.OwnOnly {
 			variants = append(s.catalog(), variants...)
 		}
+		s.measureAll(variants)
 		for _, v := range variants {
 			_, given, _ := s.Own.compiled(v.Program, s.Call)
 			if v.Sided == twoSided && v.Protocol == ir.Simple.String() && s.Call.On != "" && !given {
@@ -136,23 +144,83 @@ func (s *Selector) list() ([]Form, []error) {
 
 // expands reports whether a program is for the call, and keeps its shape.
 func (s *Selector) expands(program string) bool {
-	if _, known := s.shapes[program]; known {
-		return true
-	}
-	if slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
+	is := s.measured[program]
+	if is == nil {
 		return false
 	}
-	_, params, _ := Unshaped(program)
-	if s.Own.own(program) == nil && !factsInCatalog(program).flat && params["nodes"] == 0 && (s.Call.Nodes < 2 || s.flat) {
+	if is.err != nil {
+		if !slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
+			s.why = append(s.why, &unexpanded{program, is.err})
+		}
 		return false
 	}
-	shape, err := s.Own.shape(program, s.Call)
-	if err != nil {
-		s.why = append(s.why, &unexpanded{program, err})
-		return false
-	}
-	s.shapes[program] = shape
+	s.shapes[program], s.demands[program] = is.Shape, is.demand
 	return true
+}
+
+// A measure is what the chunk DAG of a program says of it.
+type measure struct {
+	Shape
+	demand *demand
+	err    error
+}
+
+// mostOps is how many operations a program of the catalog has at most that is compiled where the search is not
+// exhaustive, unless all have more: others take seconds to compile.
+const mostOps = 1 << 17
+
+// measureAll expands the programs of variants.
+func (s *Selector) measureAll(variants []Variant) {
+	s.measured = map[string]*measure{}
+	var names []string
+	for _, v := range variants {
+		if s.measured[v.Program] == nil && s.takes(v.Program) {
+			s.measured[v.Program] = &measure{}
+			names = append(names, v.Program)
+		}
+	}
+	most := int64(mostOps)
+	if s.Exhaustive {
+		most = 0
+	}
+	s.each(len(names), func(i int) { s.measure(names[i], most) })
+	for _, name := range names {
+		if over(s.measured[name].err) {
+			s.skipped = append(s.skipped, name)
+		}
+	}
+	failed := func(name string) bool { return s.measured[name].err != nil }
+	if most > 0 && len(s.skipped) > 0 && len(slices.DeleteFunc(slices.Clone(names), failed)) == 0 {
+		s.skipped = nil
+		s.each(len(names), func(i int) { s.measure(names[i], 0) })
+	}
+}
+
+// takes reports whether a program takes what the call says of ranks and nodes.
+func (s *Selector) takes(program string) bool {
+	_, params, _ := Unshaped(program)
+	return s.Own.own(program) != nil || factsInCatalog(program).flat || params["nodes"] > 0 ||
+		s.Call.Nodes >= 2 && !s.flat
+}
+
+// over reports whether a program has too many operations.
+func over(err error) bool {
+	var list diag.List
+	return errors.As(err, &list) && list[0].Code == diag.Limit
+}
+
+// measure expands a program of up to so many operations; of a compiled one neither shape nor demand is known.
+func (s *Selector) measure(program string, most int64) {
+	is := s.measured[program]
+	*is = measure{}
+	if _, given, err := s.Own.compiled(program, s.Call); given {
+		is.err = err
+		return
+	}
+	chunks, err := s.Own.expandUpTo(program, s.Call, most)
+	if is.err = err; err == nil {
+		is.Shape, is.demand = ShapeOf(chunks), s.demandOf(chunks)
+	}
 }
 
 // An unexpanded is a program that is not for a call.
@@ -166,7 +234,7 @@ func (e *unexpanded) Unwrap() error { return e.err }
 
 // skips reports whether a program of the catalog is too large to be looked at.
 func (s *Selector) skips(program string) bool {
-	if s.Own.own(program) != nil {
+	if s.Own.own(program) != nil || !s.Exhaustive {
 		return false
 	}
 	a := s.shapes[program]

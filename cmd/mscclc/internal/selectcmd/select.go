@@ -28,6 +28,7 @@ type selectFlags struct {
 	factor          int64
 	device          string
 	ranges          int
+	exhaustive      bool
 	cli.Reading
 }
 
@@ -43,6 +44,10 @@ where it does. The times are simulated (mscclc simulate), and all GPUs of the to
 ` + choosing.OwnUsage + `
 Files of a custom collective are given alone, and compared with each other: they have the same lines collective and
 require, and their ranks are the topology's.
+A program with parameters of shape is named with these, as swing:rows=4. They are the rows of a torus, or groups of GPUs
+that lie near each other. Programs are simulated in the order of the least times that their links and rounds allow, up
+to the time of the best so far. --exhaustive simulates all, which takes longer.
+
 A second list says how files stand beside the fastest. A table that --emit writes names them, and mscclc run and bench
 take the same files with it.
 
@@ -100,6 +105,7 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	f.Reading.Flags(flags, cli.LimitNames())
 	flags.IntVar(&f.ranges, "ranges", 0,
 		"make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
+	choosing.ExhaustiveFlag(flags, &f.exhaustive, "")
 	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's), and so are GPUs of a topology that does not say what they are")
 	return cmd
 }
@@ -153,7 +159,7 @@ func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int6
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Most, s.OwnWidth = f.ranges, f.device == "cpu"
+	s.Most, s.OwnWidth, s.Exhaustive = f.ranges, f.device == "cpu", f.exhaustive
 	return s, sizes, nil
 }
 

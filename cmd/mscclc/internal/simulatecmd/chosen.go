@@ -37,6 +37,7 @@ func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *sim
 	if err != nil {
 		return nil, err
 	}
+	s.Exhaustive = f.exhaustive
 	bar := a.Progress(len(sizes), "choose")
 	s.Stepped = bar.Step
 	stop := bar.Watch()
