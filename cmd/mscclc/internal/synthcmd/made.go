@@ -103,10 +103,10 @@ func (f *flags) counts() ([]int, error) {
 // judged by its certificate.
 func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.Request,
 	counts []int) (best *made, err error) {
-	bar := a.Progress(len(counts), "synthesize")
+	asks := requests(t, r, counts)
+	bar := a.Progress(len(asks), "synthesize")
 	defer bar.Watch()()
-	for _, k := range counts {
-		r.Chunks = k
+	for _, r := range asks {
 		m, err := makeOne(ctx, t, r)
 		bar.Step()
 		switch {
@@ -115,7 +115,7 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 		case err != nil:
 			return nil, err
 		}
-		if hops := m.hops(); hops <= most || best == nil && len(counts) == 1 && hops <= 10*most {
+		if hops := m.hops(); hops <= most || best == nil && len(asks) == 1 && hops <= 10*most {
 			m.why = m.simulate(t, r.GPUs)
 		}
 		if best == nil || m.better(best) {
@@ -123,6 +123,18 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 		}
 	}
 	return best, nil
+}
+
+// requests returns what is tried: each number of trees, over all links, and over those from GPU to GPU alone.
+func requests(t *topology.Topology, r synthesis.Request, counts []int) (list []synthesis.Request) {
+	for _, r.Direct = range []bool{false, true} {
+		for _, r.Chunks = range counts {
+			if !r.Direct || synthesis.HasDirect(t) {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
 }
 
 // better compares by time, and by the share of the bound where one of the two was not simulated.
