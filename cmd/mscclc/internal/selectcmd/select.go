@@ -10,6 +10,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/cmd/mscclc/internal/synthcmd"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/simulate"
@@ -207,7 +208,7 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 	s.Stepped = bar.Step
 	list, err := s.Sizes(sizes)
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
-		return choosing.Nothing(s, err)
+		return choosing.Nothing(s, f.topology, err)
 	}
 	if err != nil {
 		return err
@@ -239,7 +240,22 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 		}
 		own = append(own, at...)
 	}
-	return printSelected(a, s, &selected{list, own, gaps, overlaps, out.notes, choosing.BoundOn(s.Topology, coll, nil)})
+	limit := choosing.BoundOn(s.Topology, coll, nil)
+	f.suggest(a, s, list, limit)
+	return printSelected(a, s, &selected{list, own, gaps, overlaps, out.notes, limit})
+}
+
+// suggest notes a program of trees that is faster than what was selected for mscclc's executor, if there is one.
+func (f *selectFlags) suggest(a *cli.App, s *choose.Selector, list []choose.Stretch, limit choosing.Bound) {
+	if f.costs != "" || f.device != "" || len(s.Own) > 0 || s.Target.Format != codegen.FormatProgram {
+		return
+	}
+	var chosen []synthcmd.Chosen
+	for _, r := range list {
+		share := limit.Beside(r.At, s.DType, r.Micros).Share
+		chosen = append(chosen, synthcmd.Chosen{Call: s.Call, Bytes: r.At, Micros: r.Latency, Share: share})
+	}
+	synthcmd.Suggest(a, s.Topology, f.topology, chosen)
 }
 
 // A selected is what select has found.

@@ -299,6 +299,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 	if divided != nil {
 		divided.note(a, arg)
 	}
+	f.suggest(a, t, p.Coll, rows)
 	noteEmpty(a, arg, call.DType, rows)
 	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
 		a = a.Talking()

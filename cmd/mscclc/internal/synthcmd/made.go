@@ -116,7 +116,7 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 			return nil, err
 		}
 		if hops := m.hops(); hops <= most || best == nil && len(asks) == 1 && hops <= 10*most {
-			m.why = m.simulate(t, r.GPUs)
+			m.why = m.simulate(t, r.GPUs, simulated)
 		}
 		if best == nil || m.better(best) {
 			best = m
@@ -190,8 +190,8 @@ func compiled(name string, text []byte, c *certificate.Certificate) (other, err 
 	return other, err
 }
 
-// simulate finds the form in which the program is the fastest on some GPUs of a topology.
-func (m *made) simulate(t *topology.Topology, gpus []int32) error {
+// simulate finds the form in which the program is the fastest on some GPUs of a topology, for calls of so many bytes.
+func (m *made) simulate(t *topology.Topology, gpus []int32, bytes int64) error {
 	t, err := t.Only(gpus)
 	if err != nil {
 		return err
@@ -205,14 +205,14 @@ func (m *made) simulate(t *topology.Topology, gpus []int32) error {
 		return err
 	}
 	p := &m.result.Plan
-	call := simulate.Call{Bytes: simulated, DType: data.BF16}
+	call := simulate.Call{Bytes: bytes, DType: data.BF16}
 	s, err := choosing.Selector(p.Kind.String(), t, costs, call, target, false, p.Root)
 	if err != nil {
 		return err
 	}
 	s.OwnOnly, s.Rough = true, true
 	s.Own = choose.Shelf{{Name: p.Name + ".mscl", File: p.Name + ".mscl", Text: []byte(p.Text())}}
-	list, err := s.Sizes([]int64{simulated})
+	list, err := s.Sizes([]int64{bytes})
 	if err != nil {
 		return err
 	}
