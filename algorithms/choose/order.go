@@ -193,52 +193,52 @@ func (r *ranking) tryLike(i, before int) {
 	}
 }
 
-// How many times as long as the best a form may take roughly to be simulated well where ranks are many, and how many
-// forms of a program in lanes are, with the usual copies of scratch and with others.
+// nearMany is how many times as long as the best a form may take roughly to be simulated well where ranks are many.
+// mostWell is how many forms of a program in lanes are, with the usual copies of scratch, and as many with others.
 const (
-	nearMany   = 1.15
-	mostWell   = 3
-	copiesWell = 1
+	nearMany = 1.15
+	mostWell = 3
 )
 
-// confirmFew simulates the fastest of a list well, in the widths that they have, until the next is not near the best.
-func (s *Selector) confirmFew(list []timed, bytes int64) error {
-	slices.SortStableFunc(list, faster)
-	var at []int
+// few returns what is simulated well of a list: of the forms of a program in lanes the fastest.
+func few(list []timed) (kept []timed) {
 	type family struct {
 		program string
 		copied  bool
 	}
+	slices.SortStableFunc(list, faster)
 	of := map[family]int{}
-	for i, t := range list {
+	for _, t := range list {
 		if t.laned() {
-			is, most := family{t.Program, t.Copies > 0}, mostWell
-			if is.copied {
-				most = copiesWell
-			}
-			if of[is]++; of[is] > most {
+			is := family{t.Program, t.Copies > 0}
+			if of[is]++; of[is] > mostWell {
 				continue
 			}
 		}
-		at = append(at, i)
+		kept = append(kept, t)
 	}
-	best := math.Inf(1)
-	failed := make([]error, len(list))
-	for len(at) > 0 && list[at[0]].micros <= nearMany*best {
-		now := at[:min(batch, len(at))]
-		at = at[len(now):]
-		now = slices.DeleteFunc(slices.Clone(now), func(i int) bool {
-			return list[i].micros > nearMany*min(best, list[0].micros)
-		})
-		s.each(len(now), func(k int) {
-			t := &list[now[k]]
+	return kept
+}
+
+// confirmFew simulates the forms of a sorted list well, in the widths that they have, until the next is not near the
+// best.
+func (s *Selector) confirmFew(list []timed, bytes int64) error {
+	best, failed := math.Inf(1), make([]error, len(list))
+	for next, first := 0, list[0].micros; next < len(list) && list[next].micros <= nearMany*min(best, first); {
+		begin, end := next, next
+		for end < min(next+batch, len(list)) && list[end].micros <= nearMany*min(best, first) {
+			end++
+		}
+		s.each(end-begin, func(k int) {
+			t := &list[begin+k]
 			var o outcome
-			o, failed[now[k]] = s.outcome(t.Form, bytes, s.By, false)
+			o, failed[begin+k] = s.outcome(t.Form, bytes, s.By, false)
 			t.micros = o.micros
 		})
-		for _, i := range now {
-			best = min(best, list[i].micros)
+		for _, t := range list[begin:end] {
+			best = min(best, t.micros)
 		}
+		next = end
 	}
 	return errors.Join(failed...)
 }

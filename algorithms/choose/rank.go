@@ -58,7 +58,12 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 		seen[i].goOn(r.all[i], bytes, best)
 	}
 	var failed error
-	if !s.Rough {
+	switch {
+	case s.Rough:
+	case s.many():
+		list = few(list)
+		failed = s.confirmFew(list, bytes)
+	default:
 		failed = s.confirm(list, bytes, best)
 	}
 	slices.SortStableFunc(list, faster)
@@ -68,9 +73,6 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 
 // confirm simulates those of a list well that are near the best roughly.
 func (s *Selector) confirm(list []timed, bytes int64, best float64) error {
-	if s.many() {
-		return s.confirmFew(list, bytes)
-	}
 	failed := make([]error, len(list))
 	s.each(len(list), func(i int) {
 		if t := &list[i]; t.micros <= near*best {
