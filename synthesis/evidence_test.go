@@ -17,8 +17,8 @@ import (
 	"mscclc/topology"
 )
 
-// anyMachine returns a random machine of 3 to 24 GPUs that reach each other. Half have links of unequal directions, and a third
-// have one or two switches.
+// anyMachine returns a random machine of 3 to 24 GPUs that reach each other. Half have links of unequal directions, and
+// a third have one or two switches.
 func anyMachine(r *rand.Rand) *topology.Topology {
 	gpus, switches := 3+r.IntN(22), 0
 	if r.IntN(3) == 0 {
@@ -132,8 +132,8 @@ func wrong(t *testing.T, p *ir.Program, seed uint64) int64 {
 	return rep.Wrong
 }
 
-// TestEvidence synthesizes programs for random machines. The certificate is accepted, its bound is that of all cuts, and
-// the program is proven and computes what it should. MSCCLC_RANDOM=N asks for N machines, and MSCCLC_SEED=K begins with
+// TestEvidence synthesizes programs for random machines. The certificate is accepted, its bound is that of all cuts,
+// and the program is proven and computes what it should. MSCCLC_RANDOM=N asks for N machines, and MSCCLC_SEED=K begins with
 // the K-th; docs/measured.md has the results of 500.
 func TestEvidence(t *testing.T) {
 	first, n := irtest.First(t), irtest.Count(t, 15)

@@ -220,8 +220,8 @@ func (c *mutant) toggle() bool {
 }
 
 // TestMutations holds that the checker rejects certificates that a change at random made false, and that a program is
-// not that of a certificate whose tree was changed. MSCCLC_RANDOM=N asks for changes of N certificates, and MSCCLC_SEED=K
-// begins with the K-th; docs/measured.md has the results of 500.
+// not that of a certificate whose tree was changed. MSCCLC_RANDOM=N asks for changes of N certificates, and
+// MSCCLC_SEED=K begins with the K-th; docs/measured.md has the results of 500.
 func TestMutations(t *testing.T) {
 	first, n := irtest.First(t), irtest.Count(t, 15)
 	names := []string{}

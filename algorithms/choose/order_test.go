@@ -18,8 +18,8 @@ func kindSelector(t *testing.T, spec string, kind ir.Kind) *Selector {
 	return s
 }
 
-// TestExhaustive holds that the search in the order of least times chooses what the exhaustive one does, or something as
-// fast.
+// TestExhaustive holds that the search in the order of least times chooses what the exhaustive one does, or something
+// as fast.
 func TestExhaustive(t *testing.T) {
 	const torus = "testdata/torus.topo:rows=2,cols=4"
 	for _, spec := range []string{"h200:gpus=4", "dgx_h100", "dgx1v", "pcie_4gpu", "cpu:gpus=4", "h200:nodes=2,gpus=2",
