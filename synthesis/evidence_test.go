@@ -133,8 +133,8 @@ func wrong(t *testing.T, p *ir.Program, seed uint64) int64 {
 }
 
 // TestEvidence synthesizes programs for random machines. The certificate is accepted, its bound is that of all cuts,
-// and the program is proven and computes what it should. MSCCLC_RANDOM=N asks for N machines, and MSCCLC_SEED=K begins with
-// the K-th; docs/measured.md has the results of 500.
+// and the program is proven and computes what it should. MSCCLC_RANDOM=N asks for N machines, and MSCCLC_SEED=K begins
+// with the K-th; docs/measured.md has the results of 500.
 func TestEvidence(t *testing.T) {
 	first, n := irtest.First(t), irtest.Count(t, 15)
 	tried, switched, unequal, ran := 0, 0, 0, 0

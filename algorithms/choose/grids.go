@@ -74,7 +74,7 @@ func (s *Selector) shaped(name string) (list []string) {
 		switch {
 		case is.flat && is.rowed && d != is.rows(ranks):
 			list = append(list, shapedName(name, map[string]int{"rows": d}))
-		case is.nodal && (d != s.Call.Nodes || s.flat):
+		case is.nodal && d != s.Call.Nodes:
 			list = append(list, shapedName(name, map[string]int{"nodes": d, "gpus": ranks / d}))
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Selector) shaped(name string) (list []string) {
 // whose GPUs are nearer to each other than to others.
 func (s *Selector) rows() (list []int) {
 	n := s.Call.Ranks
-	if n != s.Topology.Ranks() || n > mostGrid {
+	if n != s.Topology.Ranks() || n > mostGrid || s.flat { // of other calls, ranks lie otherwise than they are simulated
 		return nil
 	}
 	g := newGrid(s.Topology)
