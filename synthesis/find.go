@@ -155,9 +155,9 @@ func direct(t *topology.Topology) *topology.Topology {
 type search struct {
 	*answer
 	whole *bound.Bound // of all links
-	ctx context.Context
-	m   *Machine
-	r   Request
+	ctx   context.Context
+	m     *Machine
+	r     Request
 
 	spread, gather *Forest
 	scale          *big.Rat // trees of both for each unit of capacity
