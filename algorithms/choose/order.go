@@ -48,7 +48,7 @@ func (r *ranking) inOrder(list []int) {
 		list = list[len(now):]
 		best := r.best()
 		now = slices.DeleteFunc(slices.Clone(now), func(i int) bool {
-			return least[i] > slack*best || r.farOff(i, best)
+			return least[i] > slack*best || r.farOff(i, best) || r.cold(i)
 		})
 		r.each(len(now), func(k int) { r.try(now[k]) })
 	}
@@ -154,12 +154,13 @@ func (r *ranking) lanesInOrder() {
 				return took(i) > step.worth*before || r.hopeless(i, before) || r.cold(i) ||
 					r.least(r.forms[i], r.bytes) > slack*best
 			})
-			r.each(len(now), func(k int) { r.tryLike(now[k], after(now[k])) })
+			width := r.likelyWidth()
+			r.each(len(now), func(k int) { r.tryLike(now[k], after(now[k]), width) })
 		}
 	}
 }
 
-// cold reports whether form i, of several lanes, was not near the best at a size that is not much smaller.
+// cold reports whether form i was not near the best at a size that is not much smaller, where ranks are many.
 func (r *ranking) cold(i int) bool {
 	p := &r.seen[i]
 	return r.many() && p.micros > 0 && p.ratio > otherLanes && r.bytes < warm*p.bytes
@@ -168,13 +169,35 @@ func (r *ranking) cold(i int) bool {
 // warm is how many times as large a size is for which a form that was not near the best is looked at again.
 const warm = 4
 
-// tryLike simulates form i, of several lanes. Where ranks are many, it begins with the width of another form.
-func (r *ranking) tryLike(i, before int) {
+// likelyWidth returns the width that forms of several lanes are tried with first: where ranks are many, that of the
+// fastest one so far of this size, or else of the size before.
+func (r *ranking) likelyWidth() [2]int {
+	at, best := [2]int{firstColumn, firstTile}, math.Inf(1)
+	if !r.many() {
+		return at
+	}
+	for i := range r.all {
+		if t := &r.all[i]; t.laned() && t.micros < best {
+			at, best = lanedAt(t.Variant), t.micros
+		}
+	}
+	if math.IsInf(best, 1) {
+		for i := range r.seen {
+			if p := &r.seen[i]; r.forms[i].laned() && p.micros > 0 && p.ratio < best {
+				at, best = lanedAt(Variant{Columns: p.columns, Tile: p.tile}), p.ratio
+			}
+		}
+	}
+	return at
+}
+
+// tryLike simulates form i, of several lanes, from a width on. Where ranks are many, it begins with that of another
+// form, if this one has several lanes.
+func (r *ranking) tryLike(i, before int, at [2]int) {
 	form := r.forms[i]
 	if r.errs[i] = r.divides(form, r.bytes); r.errs[i] != nil {
 		return
 	}
-	at := [2]int{firstColumn, firstTile}
 	if like := r.all[before].Form; like.laned() && r.many() {
 		at = lanedAt(like.Variant)
 	}
@@ -199,6 +222,18 @@ const (
 	nearMany = 1.15
 	mostWell = 3
 )
+
+// fewNear returns those of a list of forms that few would keep by what the size before has shown of them.
+func (r *ranking) fewNear(list []int) (kept []int) {
+	before := make([]timed, len(list))
+	for k, i := range list {
+		before[k] = timed{r.forms[i], r.seen[i].ratio}
+	}
+	for _, t := range few(before) {
+		kept = append(kept, slices.Index(r.forms, t.Form))
+	}
+	return kept
+}
 
 // few returns what is simulated well of a list: of the forms of a program in lanes the fastest.
 func few(list []timed) (kept []timed) {

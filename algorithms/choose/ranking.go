@@ -24,6 +24,9 @@ func (r *ranking) simulate() {
 			near = append(near, i)
 		}
 	}
+	if r.many() {
+		near = r.fewNear(near)
+	}
 	r.each(len(near), func(k int) { r.try(near[k]) })
 	best := math.Inf(1)
 	for _, i := range near {
