@@ -168,12 +168,12 @@ var mutations = map[string]func(c *mutant) bool{
 	},
 	"a link is down": func(c *mutant) bool {
 		w := c.way()
-		t := *c.m
-		t.Links = slices.DeleteFunc(slices.Clone(t.Links), func(l topology.Link) bool {
+		t := &topology.Topology{Name: c.m.Name, Nodes: c.m.Nodes, GPUs: c.m.GPUs, Classes: c.m.Classes, Places: c.m.Places}
+		t.Links = slices.DeleteFunc(slices.Clone(c.m.Links), func(l topology.Link) bool {
 			return l.From == int32(w.Places[0]) && l.To == int32(w.Places[1]) ||
 				l.To == int32(w.Places[0]) && l.From == int32(w.Places[1])
 		})
-		c.m = &t
+		c.m = t
 		return true
 	},
 }

@@ -2,15 +2,82 @@ package choose
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/simulate"
 )
 
 // This file bounds from below what a form takes, without compiling it: by the bytes over the busiest link, by the
 // longest chain of transfers, and by the messages of the rank that has most of them with other nodes.
+
+// A measure is what the chunk DAG of a program says of it.
+type measure struct {
+	Shape
+	demand *demand
+	err    error
+}
+
+// mostOps is how many operations a program of the catalog has at most that is compiled where the search is not
+// exhaustive, unless all have more: others take seconds to compile.
+const mostOps = 1 << 17
+
+// measureAll expands the programs of variants.
+func (s *Selector) measureAll(variants []Variant) {
+	s.measured = map[string]*measure{}
+	var names []string
+	for _, v := range variants {
+		if s.measured[v.Program] == nil && s.takes(v.Program) {
+			s.measured[v.Program] = &measure{}
+			names = append(names, v.Program)
+		}
+	}
+	most := int64(mostOps)
+	if s.Exhaustive {
+		most = 0
+	}
+	s.each(len(names), func(i int) { s.measure(names[i], most) })
+	for _, name := range names {
+		if over(s.measured[name].err) {
+			s.skipped = append(s.skipped, name)
+		}
+	}
+	failed := func(name string) bool { return s.measured[name].err != nil }
+	if most > 0 && len(s.skipped) > 0 && len(slices.DeleteFunc(slices.Clone(names), failed)) == 0 {
+		s.skipped = nil
+		s.each(len(names), func(i int) { s.measure(names[i], 0) })
+	}
+}
+
+// takes reports whether a program takes what the call says of ranks and nodes.
+func (s *Selector) takes(program string) bool {
+	_, params, _ := Unshaped(program)
+	return s.Own.own(program) != nil || factsInCatalog(program).flat || params["nodes"] > 0 ||
+		s.Call.Nodes >= 2 && !s.flat
+}
+
+// over reports whether a program has too many operations.
+func over(err error) bool {
+	var list diag.List
+	return errors.As(err, &list) && list[0].Code == diag.Limit
+}
+
+// measure expands a program of up to so many operations; of a compiled one neither shape nor demand is known.
+func (s *Selector) measure(program string, most int64) {
+	is := s.measured[program]
+	*is = measure{}
+	if _, given, err := s.Own.compiled(program, s.Call); given {
+		is.err = err
+		return
+	}
+	chunks, err := s.Own.expandUpTo(program, s.Call, most)
+	if is.err = err; err == nil {
+		is.Shape, is.demand = ShapeOf(chunks), s.demandOf(chunks)
+	}
+}
 
 // A demand is what the chunk DAG of a program asks of the links of a topology.
 type demand struct {
