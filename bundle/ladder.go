@@ -18,8 +18,7 @@ type rung struct {
 // signals in large ones.
 func Ladder(ranks, ctas int) []Rule {
 	var list []Rule
-	const align = limits.TileAlign
-	tile := (max(8<<10, 128<<10/int64(ranks)) + align - 1) &^ (align - 1) // all programs have room in an arena
+	tile := ladderTile(ranks)
 	for _, kind := range Kinds {
 		for _, r := range rungs(kind, ranks) {
 			rule := Forward(kind, ranks)
@@ -31,9 +30,16 @@ func Ladder(ranks, ctas int) []Rule {
 	return list
 }
 
-// The limits of the candidates that are built in: larger calls, and launches of more CTAs, mostly lose against NCCL.
+// ladderTile returns the bytes of tiles with which all programs have room in an arena.
+func ladderTile(ranks int) int64 {
+	const align = limits.TileAlign
+	return (max(8<<10, 128<<10/int64(ranks)) + align - 1) &^ (align - 1)
+}
+
+// CandidateBytes is the most bytes of a call that mscclc has candidates for, and candidateCTAs the most CTAs of their
+// launches. Larger calls, and launches of more CTAs, mostly lose against NCCL.
 const (
-	candidateBytes = 4 << 20
+	CandidateBytes = 4 << 20
 	candidateCTAs  = 32
 )
 
@@ -57,8 +63,8 @@ func Candidates(ranks, ctas int) []Rule {
 	for i := range list {
 		r := &list[i]
 		r.When |= WhenCandidate
-		if r.UpTo == 0 || r.UpTo > candidateBytes {
-			r.UpTo = candidateBytes
+		if r.UpTo == 0 || r.UpTo > CandidateBytes {
+			r.UpTo = CandidateBytes
 		}
 	}
 	return list

@@ -28,6 +28,7 @@ type Selector struct {
 	By       simulate.Figure // what is fastest is so by this figure
 	OwnWidth bool            // replicas are the executor's choice; else those that are the fastest
 	Rough    bool            // simulations are only rough: to some 20 %
+	Staged   *StagedBounds   // only staged programs, within these bounds; nil is all programs
 
 	Most int // stretches of Sizes; 0 is any number
 
@@ -112,11 +113,15 @@ func (s *Selector) list() ([]Form, []error) {
 				v.Sided = lowered
 			}
 			switch {
-			case plans && !(given && s.Own.plan(v.Program) != nil || !given && planned(v)),
+			case s.Staged != nil && (given || v.Sided != ""),
+				plans && !(given && s.Own.plan(v.Program) != nil || !given && planned(v)),
 				!plans && own != (v.Sided != twoSided) && !(own && given):
 				continue
 			case !s.expands(v.Program):
 				continue
+			}
+			if s.Staged != nil {
+				v.Staged, v.Tile = true, s.Staged.Tile
 			}
 			if own || given {
 				s.forms = append(s.forms, Form{Variant: v})
@@ -251,6 +256,13 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, int, error) {
 		if o := s.Own.plan(f.Program); err == nil && o != nil && s.plans() {
 			return p, o.PlanChunks, nil
 		}
+		if err != nil {
+			return nil, 0, err
+		}
+		return p, p.Coll.Divisor(), mscclc.Fits(p, s.Target).Err()
+	}
+	if s.Staged != nil {
+		p, err := s.Own.staged(f.Variant, s.Call)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -89,7 +89,8 @@ func (s *Selector) widest(f Form, bytes int64, first int) (timed, error) {
 	if f.laned() {
 		return s.lanedWidest(f, bytes)
 	}
-	tried := s.tried()
+	tried := s.triedFor(f)
+	first = min(first, len(tried)-1)
 	if !s.OwnWidth && f.Sided != twoSided && !s.ofPlan(f) {
 		f.Columns = tried[first]
 	}
