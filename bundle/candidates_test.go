@@ -102,8 +102,8 @@ func TestCandidateRules(t *testing.T) {
 	}
 }
 
-// TestCandidatesGiveWay: where memory is short, candidates of a file are left out, those with the most memory first. The
-// bundle can be read, and measured rules stay.
+// TestCandidatesGiveWay: where memory is short, candidates of a file are left out, those with the most memory first.
+// The bundle can be read, and measured rules stay.
 func TestCandidatesGiveWay(t *testing.T) {
 	const rule = `{"collective":"allreduce","ranks":2,"when":"eager",`
 	m, err := ReadRules("x.rules", strings.NewReader(`{"version": 1, "device": "d", "rules": [

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"mscclc/algorithms/choose"
 	"mscclc/bundle/limits"
 	"mscclc/ir"
 )
@@ -42,6 +43,19 @@ const (
 	CandidateBytes = 4 << 20
 	candidateCTAs  = 32
 )
+
+// CandidateBounds returns bounds within which a bundle has room for candidates of a collective on so many ranks of one
+// node: those of the candidates that are built in.
+func CandidateBounds(kind ir.Kind, ranks int) choose.StagedBounds {
+	b := choose.StagedBounds{Tile: ladderTile(ranks), Scratch: limits.Arena / 8}
+	for _, r := range rungs(kind, ranks) {
+		b.CTAs = max(b.CTAs, min(r.columns, candidateCTAs))
+	}
+	if kind.Rooted() { // each root has a program of its own
+		b.Scratch /= int64(ranks)
+	}
+	return b
+}
 
 // Candidates returns candidates for calls among so many ranks of one node: rules that were measured on some device, and
 // then those of Ladder. They end at 4 MiB, and take at most 32 CTAs.

@@ -43,8 +43,8 @@ func (l *layer) used() (list []*made) {
 }
 
 // lay gives each program its part of the arena. Where there is too little, built-in programs get shorter tiles, those
-// with the longest first. If that does not suffice, NCCL gets the calls of some, and then those of the user's candidates.
-// tell is told what gave way. An error names rules of the user's.
+// with the longest first. If that does not suffice, NCCL gets the calls of some, and then the calls of the user's
+// candidates. tell is told what gave way. An error names rules of the user's.
 func (l *layer) lay(tell func(string)) error {
 	l.was = map[*made]int64{}
 	for {
@@ -177,7 +177,8 @@ func (l *layer) drop(used []*made, yields func(*Rule) bool) bool {
 				price += math.Log(nccl / ours)
 			}
 		}
-		if price /= math.Max(float64(m.Memory()), 1); some && (best == nil || price < least || price == least && m.Memory() > best.Memory()) {
+		price /= math.Max(float64(m.Memory()), 1)
+		if some && (best == nil || price < least || price == least && m.Memory() > best.Memory()) {
 			best, least = m, price
 		}
 	}
