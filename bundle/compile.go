@@ -69,12 +69,13 @@ func (b *builder) compile(key programKey) (*ir.Program, error) {
 	if i >= 0 && b.Own[i].Text == nil {
 		return takeOwn(&b.Own[i], key)
 	}
-	from := choose.Own{File: key.name + ".mscl", Options: mscclc.Options{Lang: lang.Options{Open: algorithms.Open}}}
+	name, _, _ := choose.Unshaped(key.name)
+	from := choose.Own{File: name + ".mscl", Options: mscclc.Options{Lang: lang.Options{Open: algorithms.Open}}}
 	if i >= 0 {
 		from = b.Own[i]
 	} else {
 		var err error
-		if from.Text, err = algorithms.Open(key.name); err != nil {
+		if from.Text, err = algorithms.Open(name); err != nil {
 			hint := "mscclc list names its programs; name files of your own behind the command"
 			if near := diag.Meant(key.name, b.programs()); near != "" {
 				hint = "did you mean " + near + "? " + hint
@@ -105,10 +106,14 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*ir.Progra
 		return nil, err
 	}
 	params, info := lang.Params{}, tree.Info()
+	_, shape, _ := choose.Unshaped(key.name)
+	for name, n := range shape {
+		params[name] = n
+	}
 	switch {
 	case info.Has("ranks"):
 		params["ranks"] = key.ranks
-	case info.Has("nodes") && info.Has("gpus"):
+	case shape["nodes"] == 0 && info.Has("nodes") && info.Has("gpus"):
 		nodes, err := key.equalNodes(from)
 		if err != nil {
 			return nil, err
@@ -126,6 +131,9 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*ir.Progra
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
 		return nil, err
+	}
+	if shape["nodes"] > 0 { // which are no nodes of a machine
+		p.RanksPerNode = 0
 	}
 	return p, key.meets(p, from.File)
 }

@@ -11,12 +11,12 @@ import (
 
 // result writes what was found.
 func (s *search) result() *Result {
-	r := &Result{Bound: s.b}
+	r := &Result{Bound: s.whole}
 	r.Plan = Plan{Name: identifier(fmt.Sprintf("%s_%s", s.t.Name, s.r.Kind)), Kind: s.r.Kind, Ranks: s.m.Ranks,
 		Root: s.r.Root}
 	c := &r.Certificate
 	*c = certificate.Certificate{Version: certificate.Version, Collective: s.r.Kind.String(), Topology: s.t.Name,
-		Scale: new(big.Rat).Quo(s.scale, s.g.Unit).RatString(), Bound: s.b.Rate.RatString()}
+		Scale: new(big.Rat).Quo(s.scale, s.g.Unit).RatString(), Bound: s.whole.Rate.RatString()}
 	for _, p := range s.t.Places {
 		c.Places = append(c.Places, p.String())
 	}
@@ -31,15 +31,15 @@ func (s *search) result() *Result {
 		r.Plan.Gather = s.gather.Trees
 		c.Gather = s.trees(s.gather)
 	}
-	for _, cut := range s.b.Proof() {
+	for _, cut := range s.whole.Proof() {
 		one := certificate.Cut{Weight: cut.Weight.RatString(), Into: cut.Into}
 		for _, p := range slices.Sorted(slices.Values(cut.Places)) {
 			one.Places = append(one.Places, int(p))
 		}
 		c.Cuts = append(c.Cuts, one)
 	}
-	for _, p := range slices.Sorted(maps.Keys(s.b.Potentials)) {
-		c.Potentials = append(c.Potentials, certificate.Potential{Place: int(p), Value: s.b.Potentials[p].RatString()})
+	for _, p := range slices.Sorted(maps.Keys(s.whole.Potentials)) {
+		c.Potentials = append(c.Potentials, certificate.Potential{Place: int(p), Value: s.whole.Potentials[p].RatString()})
 	}
 	return r
 }

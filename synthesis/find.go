@@ -19,6 +19,7 @@ type Request struct {
 
 	GPUs    []int32 // indexed by rank: a GPU of the topology; nil is all, in their order
 	NoRelay bool    // GPUs that are no ranks do not forward
+	Direct  bool    // trees go over links from GPU to GPU only: see HasDirect
 }
 
 // question returns the question of a collective's bound on the GPUs of a request.
@@ -51,7 +52,13 @@ func Find(ctx context.Context, t *topology.Topology, r Request) (*Result, error)
 	if r.GPUs != nil {
 		ranks = len(r.GPUs)
 	}
-	s := &search{answer: asked, ctx: ctx, m: machineOf(asked.g, ranks), r: r}
+	own := asked
+	if r.Direct {
+		if own, err = ask(ctx, direct(t), r.question(r.Kind)); err != nil {
+			return nil, err
+		}
+	}
+	s := &search{answer: own, whole: asked.b, ctx: ctx, m: machineOf(own.g, ranks), r: r}
 	if err := s.pack(); err != nil {
 		return nil, err
 	}
@@ -125,12 +132,32 @@ func (m *Machine) reverse() *Machine {
 	return r
 }
 
-// A search is what Find goes through.
+// HasDirect reports whether a topology has links from GPU to GPU beside others. A program cannot choose among the paths
+// of two GPUs, so that its trees may be faster if they leave the other links out.
+func HasDirect(t *topology.Topology) bool {
+	n := len(direct(t).Links)
+	return n > 0 && n < len(t.Links)
+}
+
+// direct returns a topology with the links of t from GPU to GPU only.
+func direct(t *topology.Topology) *topology.Topology {
+	less := &topology.Topology{Name: t.Name, Nodes: t.Nodes, GPUs: t.GPUs, Device: t.Device, Classes: t.Classes,
+		Places: t.Places}
+	for _, l := range t.Links {
+		if t.Places[l.From].Kind == topology.GPU && t.Places[l.To].Kind == topology.GPU {
+			less.Links = append(less.Links, l)
+		}
+	}
+	return less
+}
+
+// A search is what Find goes through. Its answer is of the links that trees may go over.
 type search struct {
 	*answer
-	ctx context.Context
-	m   *Machine
-	r   Request
+	whole *bound.Bound // of all links
+	ctx   context.Context
+	m     *Machine
+	r     Request
 
 	spread, gather *Forest
 	scale          *big.Rat // trees of both for each unit of capacity

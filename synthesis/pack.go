@@ -54,6 +54,7 @@ func (d demand) pack(ctx context.Context, net *network) (done []Tree, err error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		p.turn()
 		t := p.trees[0]
 		if len(t.has) == net.ranks {
 			done = append(done, t.Tree)
@@ -70,6 +71,24 @@ type packing struct {
 	net   *network
 	f     *flow
 	trees []*growing
+}
+
+// fewTurns is up to how many ranks trees grow in turns. Each of them takes longer to grow where others have grown.
+const fewTurns = 16
+
+// turn puts that tree first which has the fewest hops. So all trees have the short paths that there are, and not the
+// first ones alone.
+func (p *packing) turn() {
+	if p.net.ranks > fewTurns {
+		return
+	}
+	least := 0
+	for i, t := range p.trees {
+		if len(t.has) < len(p.trees[least].has) {
+			least = i
+		}
+	}
+	p.trees[0], p.trees[least] = p.trees[least], p.trees[0]
 }
 
 // grow adds an arc to the first tree: one that leaves a vertex as near to the root as can be, and that all of the

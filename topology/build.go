@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -108,6 +109,24 @@ func (b *builder) build(stmts []*stmt) {
 			b.link(l, inNode[i])
 		}
 	}
+	b.t.Links = joined(b.t.Links)
+}
+
+// joined makes links of one class between the same vertices one link, which is as wide as all of them: data between two
+// GPUs goes over all, as over a link with x 2.
+func joined(links []Link) (list []Link) {
+	type ends struct{ from, to, class int32 }
+	at := map[ends]int{}
+	for _, l := range links {
+		key := ends{l.From, l.To, l.Class}
+		if i, known := at[key]; known && int64(list[i].Width)+int64(l.Width) <= math.MaxInt32 {
+			list[i].Width += l.Width
+			continue
+		}
+		at[key] = len(list)
+		list = append(list, l)
+	}
+	return list
 }
 
 func (b *builder) class(c *classDef) {

@@ -29,8 +29,9 @@ import (
 // the number of the node in it, as in nic 2 - node, where nodes differ; all have equally many GPUs. A link is for every
 // value of the one name in its first end's brackets, and both directions; its second end's brackets hold what that is
 // linked to: a number made of that name, of node and of parameters, or *, which is all (but itself). `x 4` at its end
-// are four side by side; a width with node in it may be 0, which is no link in that node. In a node that lacks the
-// member that a link leads to, and that other nodes have, it leads to the last one.
+// are four side by side; a width with node in it may be 0, which is no link in that node. Links of one class between
+// the same vertices are one link, as wide as all. In a node that lacks the member that a link leads to, and that other
+// nodes have, it leads to the last one.
 type file struct {
 	Head  *head   `parser:"EOL* @@ EOL+"`
 	Stmts []*stmt `parser:"@@*"`

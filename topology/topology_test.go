@@ -292,3 +292,23 @@ func TestDeviceOf(t *testing.T) {
 		}
 	}
 }
+
+// TestJoined holds that links of one class between the same vertices are one link, as wide as all, in both directions.
+func TestJoined(t *testing.T) {
+	const head = "topology t\ndevice h200\nclass a 1us 10GB/s\nclass b 1us 10GB/s\nnode {\n gpu 2\n"
+	for links, want := range map[string]int32{
+		" link gpu[0] gpu[1] a\n link gpu[1] gpu[0] a x 2\n": 3,
+		" link gpu[i] gpu[1 - i] a\n":                        2,
+		" link gpu[0] gpu[1] a\n link gpu[0] gpu[1] b\n":     1,
+	} {
+		topo, err := Read("t.topo", strings.NewReader(head+links+"}\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range topo.Links {
+			if l.Width != want {
+				t.Errorf("%q: %+v", links, topo.Links)
+			}
+		}
+	}
+}

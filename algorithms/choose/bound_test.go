@@ -16,7 +16,7 @@ func TestBound(t *testing.T) {
 		for _, kind := range bound.Kinds {
 			for _, by := range []simulate.Figure{simulate.Latency, simulate.Interval} {
 				s := selector(t, spec, "program")
-				s.Call.Kind, s.By, s.Rough = kind, by, true
+				s.Call.Kind, s.By, s.Rough, s.Exhaustive = kind, by, true, true
 				if s.Topology.Nodes > 1 {
 					s.Call.On = InBlocks(s.Call.Ranks, s.Topology.Nodes)
 				}

@@ -3,6 +3,7 @@ package choose
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"mscclc/codegen"
@@ -29,6 +30,8 @@ type Chooser struct {
 	// Shared says that several ranks are on one GPU, which has room for fewer replicas: these are then left to the
 	// executor, as they are on the CPU.
 	Shared bool
+
+	Exhaustive bool // simulations have all variants compared, as Selector says
 
 	mu        sync.Mutex
 	built     map[builtKey]*built
@@ -179,7 +182,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 		return nil, err
 	}
 	s := &Selector{Call: call.inBlocks(), Topology: t, Costs: costs, DType: typeOf(element), Target: plan, By: c.By,
-		Own: c.Own, flat: !call.blocks()}
+		Own: c.Own, flat: !call.blocks(), Exhaustive: c.Exhaustive}
 	s.Rough = call.Ranks > soonRanks
 	s.OwnWidth = c.Shared || c.Device == "cpu" || s.Rough
 	if c.selectors == nil {
@@ -203,4 +206,47 @@ func typeOf(element int) data.DType {
 		}
 	}
 	return data.BF16
+}
+
+// Unfit says, at the rules of a table's entry, which of them no call like call can follow: their
+// programs do not expand for it, or, of rules for one of some sizes, do not compile.
+func (c *Chooser) Unfit(e *Entry, call Call, sizes []int64) diag.List {
+	var found diag.List
+	judged := map[Variant]bool{}
+	for i, r := range e.Rules {
+		v := r.Variant.Plain()
+		used := slices.ContainsFunc(sizes, func(n int64) bool { return e.rule(n) == i })
+		if judged[v] || !used && judged[Variant{Program: v.Program}] {
+			continue
+		}
+		_, err := c.Shape(v.Program, call)
+		judged[Variant{Program: v.Program}] = true
+		if err == nil && used {
+			judged[v] = true
+			_, err = c.Program(v, call)
+		}
+		if err != nil {
+			found = append(found, unfit(r, call, err))
+		}
+	}
+	return found
+}
+
+// unfit is why a rule is not for a call.
+func unfit(r Rule, call Call, why error) diag.Diagnostic {
+	code, text := diag.Unsupported, why.Error()
+	var list diag.List
+	known := errors.As(why, &list) && len(list) > 0
+	if known {
+		code, text = list[0].Code, list[0].Text
+	}
+	where := "out of place"
+	if call.Inplace {
+		where = "in place"
+	}
+	d := diag.New(code, r.at, "%v is not to be had for %s %s: %s", r.Variant, call.ranksText(), where, text)
+	if known && list[0].Span.Line > 0 {
+		d = d.WithNote(list[0].Span, "that is said here")
+	}
+	return d
 }

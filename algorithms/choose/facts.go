@@ -19,6 +19,19 @@ type facts struct {
 	hinted   bool // has hints that only the one-sided lowering follows
 	switched bool // uses the switch, which needs multicast addresses of its caller
 	differs  bool // its header says that ranks may end with different bits
+	rowed    bool // takes a number of rows of a torus
+	square   bool // which is otherwise as near to a square as ranks allow, and else 1
+}
+
+// rows returns how many rows so many ranks have where nothing sets them.
+func (is facts) rows(ranks int) int {
+	rows := 1
+	for d := 2; is.square && d*d <= ranks; d++ {
+		if ranks%d == 0 {
+			rows = d
+		}
+	}
+	return rows
 }
 
 // factsOf reads the facts of a text.
@@ -35,6 +48,8 @@ func factsOf(text []byte) facts {
 		flat: info.Has("ranks"), nodal: info.Has("nodes") && info.Has("gpus"), rooted: info.Has("root"),
 		hinted:   has("pull", "true") || has("via", "switch") || has("via", "port"),
 		switched: has("via", "switch"),
+		rowed:    info.Has("rows"),
+		square:   slices.Contains(info.Params, syntax.ParamInfo{Name: "rows", Default: "0"}),
 		differs:  strings.HasPrefix(info.Header("Bits"), "not the same"),
 	}
 }
@@ -44,6 +59,7 @@ var known sync.Map
 
 // factsInCatalog returns the facts of a program of the catalog, which it reads once.
 func factsInCatalog(program string) facts {
+	program, _, _ = Unshaped(program)
 	if is, ok := known.Load(program); ok {
 		return is.(facts)
 	}

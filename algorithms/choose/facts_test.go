@@ -18,11 +18,12 @@ func TestFactsOfCatalog(t *testing.T) {
 		some.hinted = some.hinted || is.hinted
 		some.switched = some.switched || is.switched
 		some.differs = some.differs || is.differs
+		some.rowed, some.square = some.rowed || is.rowed, some.square || is.square
 		if is.switched && !is.hinted {
 			t.Errorf("%s uses the switch and has no hint: %+v", name, is)
 		}
 	}
-	if some != (facts{true, true, true, true, true, true}) {
+	if some != (facts{true, true, true, true, true, true, true, true}) {
 		t.Errorf("some have %+v", some)
 	}
 }

@@ -104,6 +104,10 @@ func (v Variant) withLanes() (list []Form) {
 // one lane that of firstLanes, then the others where this is near the best, and then those that take at most nearCopies
 // times as long as the best, with other copies of scratch.
 func (r *ranking) simulateLanes() {
+	if !r.Exhaustive {
+		r.lanesInOrder()
+		return
+	}
 	for _, worth := range []func(i int, best float64) bool{r.worthFirst, r.worthLanes, r.worthCopies} {
 		best := math.Inf(1)
 		for i := range r.all {
@@ -163,6 +167,11 @@ const lanedMemory = 512 << 20
 // lanedWidest simulates a form of several lanes roughly, in replicas and tiles that are the better the further it goes:
 // from some width on to neighbours that are faster, as long as there are some.
 func (s *Selector) lanedWidest(f Form, bytes int64) (timed, error) {
+	return s.lanedFrom(f, bytes, [2]int{firstColumn, firstTile})
+}
+
+// lanedFrom is lanedWidest from a width on, by its numbers in lanedColumns and lanedTiles.
+func (s *Selector) lanedFrom(f Form, bytes int64, at [2]int) (timed, error) {
 	if s.OwnWidth && !s.Rough {
 		t, err := s.time(f, bytes, true)
 		return timed{f, t}, err
@@ -171,7 +180,7 @@ func (s *Selector) lanedWidest(f Form, bytes int64) (timed, error) {
 	if err != nil {
 		return timed{}, err
 	}
-	best, at := timed{f, math.Inf(1)}, [2]int{firstColumn, firstTile}
+	best := timed{f, math.Inf(1)}
 	look := func(column, tile int) bool {
 		if column < 0 || column >= len(lanedColumns) || tile < 0 || tile >= len(lanedTiles) {
 			return false
@@ -202,6 +211,11 @@ func (s *Selector) lanedWidest(f Form, bytes int64) (timed, error) {
 	for look(at[0], at[1]+1) || look(at[0]-1, at[1]) || look(at[0], at[1]-1) || look(at[0]+1, at[1]) {
 	}
 	return best, nil
+}
+
+// lanedAt returns the numbers of a width for lanedFrom.
+func lanedAt(v Variant) [2]int {
+	return [2]int{max(slices.Index(lanedColumns, v.Columns), 0), max(slices.Index(lanedTiles, v.Tile), 0)}
 }
 
 // lanedScratch returns the bytes of scratch that the rank of p has which has most, in so wide a launch.

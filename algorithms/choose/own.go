@@ -99,10 +99,14 @@ func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Option
 		opt.Passes.MaxInsts = o.Options.Passes.MaxInsts
 		return o.Text, opt, nil
 	}
-	if text, err = algorithms.Open(program); err != nil {
+	name, params, _ := Unshaped(program)
+	if text, err = algorithms.Open(name); err != nil {
 		return nil, opt, err
 	}
-	opt.Lang = c.options(factsInCatalog(program))
+	opt.Lang = c.options(factsInCatalog(name))
+	for key, n := range params {
+		opt.Lang.Params[key] = n
+	}
 	return text, opt, nil
 }
 
@@ -111,14 +115,23 @@ func (s Shelf) file(program string) string {
 	if o := s.own(program); o != nil {
 		return o.File
 	}
-	return program + ".mscl"
+	name, _, _ := Unshaped(program)
+	return name + ".mscl"
 }
 
 // expand says which chunk goes where by a program in calls like c.
 func (s Shelf) expand(program string, c Call) (*ir.ChunkDAG, error) {
+	return s.expandUpTo(program, c, 0)
+}
+
+// expandUpTo is expand, where a program of the catalog has so many operations at most; 0 is the usual limit.
+func (s Shelf) expandUpTo(program string, c Call, ops int64) (*ir.ChunkDAG, error) {
 	text, opt, err := s.algorithm(program, c)
 	if err != nil {
 		return nil, err
+	}
+	if ops > 0 && s.own(program) == nil {
+		opt.Lang.Limits.Ops = ops
 	}
 	tree, err := syntax.ParseLimited(s.file(program), text, opt.Lang.Limits)
 	if err != nil {
@@ -171,6 +184,7 @@ func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*ir.Program, err
 	if err != nil {
 		return nil, err
 	}
+	unseat(p, v.Program)
 	return p, c.meets(v.Program, p.Coll)
 }
 

@@ -57,17 +57,31 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	for i := range seen {
 		seen[i].goOn(r.all[i], bytes, best)
 	}
+	var failed error
+	switch {
+	case s.Rough:
+	case s.many():
+		list = few(list)
+		failed = s.confirmFew(list, bytes)
+	default:
+		failed = s.confirm(list, bytes, best)
+	}
+	slices.SortStableFunc(list, faster)
+	alike(list, s.Differs)
+	return list, failed
+}
+
+// confirm simulates those of a list well that are near the best roughly.
+func (s *Selector) confirm(list []timed, bytes int64, best float64) error {
 	failed := make([]error, len(list))
 	s.each(len(list), func(i int) {
-		if t := &list[i]; t.micros <= near*best && !s.Rough {
+		if t := &list[i]; t.micros <= near*best {
 			var o outcome
 			t.Form, o, failed[i] = s.fastest(t.Form, bytes)
 			t.micros = o.micros
 		}
 	})
-	slices.SortStableFunc(list, faster)
-	alike(list, s.Differs)
-	return list, errors.Join(failed...)
+	return errors.Join(failed...)
 }
 
 // Differs reports whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
@@ -170,11 +184,12 @@ type past struct {
 	bytes         int64
 	micros, ratio float64
 	columns       int
+	tile          int64
 	behind        bool // for good: see goOn
 }
 
-// near reports whether a form was near the best when it was simulated last.
-func (p *past) near() bool { return p.micros > 0 && p.ratio <= near }
+// near reports whether a form was near the best when it was simulated last: up to so many times its time.
+func (p *past) near(most float64) bool { return p.micros > 0 && p.ratio <= most }
 
 // goOn goes to a larger size. A form that takes more than twice the best's time there, about in proportion to the
 // bytes, and is no nearer to it than before, does not come back as calls grow.
@@ -186,7 +201,7 @@ func (p *past) goOn(t timed, bytes int64, best float64) {
 	ratio := t.micros / best
 	p.behind = p.micros > 0 && ratio > hopeless &&
 		t.micros > p.micros*math.Pow(float64(bytes)/float64(p.bytes), proportion) && ratio >= 0.98*p.ratio
-	p.bytes, p.micros, p.ratio, p.columns = bytes, t.micros, ratio, t.Columns
+	p.bytes, p.micros, p.ratio, p.columns, p.tile = bytes, t.micros, ratio, t.Columns, t.Tile
 }
 
 func faster(a, b timed) int { return cmp.Compare(a.micros, b.micros) }

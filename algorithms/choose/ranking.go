@@ -20,9 +20,12 @@ type ranking struct {
 func (r *ranking) simulate() {
 	var near []int
 	for i := range r.seen {
-		if r.seen[i].near() {
+		if r.seen[i].near(r.near()) {
 			near = append(near, i)
 		}
+	}
+	if r.many() {
+		near = r.fewNear(near)
 	}
 	r.each(len(near), func(k int) { r.try(near[k]) })
 	best := math.Inf(1)
@@ -32,14 +35,27 @@ func (r *ranking) simulate() {
 	var others []int
 	for i := range r.seen {
 		p := &r.seen[i]
-		if !p.near() && !r.hopeless(i, best) && !r.forms[i].laned() {
+		if !p.near(r.near()) && !r.hopeless(i, best) && !r.forms[i].laned() {
 			others = append(others, i)
 		}
+	}
+	if !r.Exhaustive {
+		r.inOrder(others)
+		r.simulateLanes()
+		return
 	}
 	// none waits for another to be compiled
 	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(r.forms[a].Instances, r.forms[b].Instances) })
 	r.each(len(others), func(k int) { r.try(others[k]) })
 	r.simulateLanes()
+}
+
+// near returns how many times as long as the best a form may take to be the first that is looked at for the next size.
+func (r *ranking) near() float64 {
+	if r.many() {
+		return nearMany
+	}
+	return near
 }
 
 // hopeless reports whether form i was so far from the best that it is not looked at again at this size.
@@ -58,7 +74,13 @@ func (r *ranking) try(i int) {
 	if r.seen[i].micros > 0 && !form.laned() {
 		first = slices.Index(r.tried(), max(r.seen[i].columns, 1))
 	}
-	if t, err := r.widest(form, r.bytes, first); err == nil {
+	widest := func() (timed, error) { return r.widest(form, r.bytes, first) }
+	if p := &r.seen[i]; form.laned() && p.micros > 0 && r.many() {
+		widest = func() (timed, error) {
+			return r.lanedFrom(form, r.bytes, lanedAt(Variant{Columns: p.columns, Tile: p.tile}))
+		}
+	}
+	if t, err := widest(); err == nil {
 		r.all[i] = t
 	} else {
 		r.errs[i] = err

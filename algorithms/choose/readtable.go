@@ -149,13 +149,14 @@ func (t *tableReader) judge(e *Entry, start strictjson.Pos, programs []strictjso
 		bad := func(format string, args ...any) {
 			t.bad(programs[k], "rules[%d].program is %q, %s", k, r.Program, fmt.Sprintf(format, args...))
 		}
+		bare, params, _ := Unshaped(r.Program)
 		switch {
 		case t.own.own(r.Program) != nil:
-		case path.Dir(r.Program) != e.Collective:
+		case path.Dir(bare) != e.Collective:
 			bad("and \"collective\" %q", e.Collective)
-		case !slices.Contains(chosenOfNodes()[e.Collective], r.Program):
+		case !slices.Contains(chosenOfNodes()[e.Collective], bare):
 			bad("which takes more than a number of ranks, or the switch's memory")
-		case e.Nodes < 2 && !slices.Contains(chosen()[e.Collective], r.Program):
+		case e.Nodes < 2 && params["nodes"] == 0 && !slices.Contains(chosen()[e.Collective], bare):
 			bad("which takes nodes and their GPUs, and the entry has no \"nodes\" from 2")
 		case r.Via != "" && (&ir.Collective{Kind: kind}).Reduces():
 			bad("with \"via\": %q, and a port cannot reduce", r.Via)
@@ -240,7 +241,8 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 func (t *tableReader) program() string {
 	at, before := t.Here(), t.Errors()
 	name := t.Text(maxName)
-	if _, there := slices.BinarySearch(catalog(), name); t.Errors() == before && !there && t.own.own(name) == nil {
+	bare, _, _ := Unshaped(name)
+	if _, there := slices.BinarySearch(catalog(), bare); t.Errors() == before && !there && t.own.own(name) == nil {
 		hint := "mscclc list shows the catalog; names are like allreduce/ring"
 		if path.Dir(name) == "." && path.Ext(name) != "" {
 			hint = "give the file of your own beside the collective: mscclc run (or bench) COLLECTIVE " +

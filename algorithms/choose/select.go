@@ -30,6 +30,10 @@ type Selector struct {
 	Rough    bool            // simulations are only rough: to some 20 %
 	Staged   *StagedBounds   // only staged programs, within these bounds; nil is all programs
 
+	// Exhaustive has all forms that may serve compiled and simulated, near the best twice. Otherwise forms are simulated
+	// in the order of their least times, up to the time of the best.
+	Exhaustive bool
+
 	Most int // stretches of Sizes; 0 is any number
 
 	flat    bool // no program that takes numbers of nodes and GPUs
@@ -45,6 +49,8 @@ type Selector struct {
 	mu       sync.Mutex
 	programs map[Form]*formed
 	shapes   map[string]Shape
+	demands  map[string]*demand // by program; nil where it is not known
+	measured map[string]*measure
 	times    map[timeKey]outcome
 	differ   map[Form]bool // of the user's programs
 }
@@ -101,12 +107,13 @@ const (
 // list finds the forms that may serve, once.
 func (s *Selector) list() ([]Form, []error) {
 	s.listing.Do(func() {
-		s.shapes = map[string]Shape{}
+		s.shapes, s.demands = map[string]Shape{}, map[string]*demand{}
 		own, plans := s.Target.Format == codegen.FormatProgram, s.plans()
 		variants := s.Own.Own()
 		if !s.OwnOnly {
-			variants = append(candidates(s.Call.Kind, 2), variants...)
+			variants = append(s.catalog(), variants...)
 		}
+		s.measureAll(variants)
 		for _, v := range variants {
 			_, given, _ := s.Own.compiled(v.Program, s.Call)
 			if v.Sided == twoSided && v.Protocol == ir.Simple.String() && s.Call.On != "" && !given {
@@ -141,21 +148,17 @@ func (s *Selector) list() ([]Form, []error) {
 
 // expands reports whether a program is for the call, and keeps its shape.
 func (s *Selector) expands(program string) bool {
-	if _, known := s.shapes[program]; known {
-		return true
-	}
-	if slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
+	is := s.measured[program]
+	if is == nil {
 		return false
 	}
-	if s.Own.own(program) == nil && !factsInCatalog(program).flat && (s.Call.Nodes < 2 || s.flat) {
+	if is.err != nil {
+		if !slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
+			s.why = append(s.why, &unexpanded{program, is.err})
+		}
 		return false
 	}
-	shape, err := s.Own.shape(program, s.Call)
-	if err != nil {
-		s.why = append(s.why, &unexpanded{program, err})
-		return false
-	}
-	s.shapes[program] = shape
+	s.shapes[program], s.demands[program] = is.Shape, is.demand
 	return true
 }
 
@@ -170,7 +173,7 @@ func (e *unexpanded) Unwrap() error { return e.err }
 
 // skips reports whether a program of the catalog is too large to be looked at.
 func (s *Selector) skips(program string) bool {
-	if s.Own.own(program) != nil {
+	if s.Own.own(program) != nil || !s.Exhaustive {
 		return false
 	}
 	a := s.shapes[program]
@@ -261,13 +264,6 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, int, error) {
 		}
 		return p, p.Coll.Divisor(), mscclc.Fits(p, s.Target).Err()
 	}
-	if s.Staged != nil {
-		p, err := s.Own.staged(f.Variant, s.Call)
-		if err != nil {
-			return nil, 0, err
-		}
-		return p, p.Coll.Divisor(), mscclc.Fits(p, s.Target).Err()
-	}
 	p, err := s.compileText(f, unproven)
 	if err != nil {
 		return nil, 0, err
@@ -280,6 +276,9 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, int, error) {
 
 // compileText compiles the text of f's program for the target; what plans are made of is not proven yet.
 func (s *Selector) compileText(f Form, unproven bool) (*ir.Program, error) {
+	if s.Staged != nil {
+		return s.Own.staged(f.Variant, s.Call)
+	}
 	text, opt, err := s.Own.algorithm(f.Program, s.Call)
 	if err != nil {
 		return nil, err
@@ -293,5 +292,9 @@ func (s *Selector) compileText(f Form, unproven bool) (*ir.Program, error) {
 		node := s.Call.nodesOfPlan()
 		opt.Unproven, opt.Nodes = true, func(int) ([]int32, error) { return node, nil }
 	}
-	return mscclc.Compile(s.Own.file(f.Program), text, opt)
+	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
+	if err == nil {
+		unseat(p, f.Program)
+	}
+	return p, err
 }

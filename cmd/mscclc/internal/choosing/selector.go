@@ -29,8 +29,9 @@ func Selector(kind string, t *topology.Topology, costs *simulate.Costs, call sim
 	return s, nil
 }
 
-// Nothing returns the error that no program serves: it has a note for each reason.
-func Nothing(s *choose.Selector, err error) error {
+// Nothing returns the error that no program serves on a topology that the user calls spec: it has a note for each
+// reason.
+func Nothing(s *choose.Selector, spec string, err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	d := diag.New(diag.Unsupported, diag.Span{}, "%s", lines[0])
 	for _, why := range lines[1:min(len(lines), 1+diag.Shown)] {
@@ -39,6 +40,8 @@ func Nothing(s *choose.Selector, err error) error {
 	if slices.ContainsFunc(lines, func(why string) bool { return strings.Contains(why, "chunks do not divide") }) {
 		d = d.WithHint("all sizes are multiples of -b: -b %d is one that the chunks of most programs divide",
 			s.Call.Ranks*s.DType.Size()*64)
+	} else if HasTrees(s.Call) {
+		d = d.WithHint("a program of trees may fit the links of the machine: %s", TreesCommand(s.Call, spec))
 	}
 	return diag.List{d}
 }

@@ -38,9 +38,10 @@ type chosen struct {
 }
 
 // beside returns how a run of a collective stands beside the bound of the machine that its device is of; nothing of a
-// file.
+// file, and of the CPU, whose ranks share memory and have no links. A run that is faster than the bound is on another
+// machine than the bound is of, so that there is none.
 func (c *chosen) beside(p *ir.Program, r *runResult) choosing.Beside {
-	if c.chooser == nil {
+	if c.chooser == nil || c.flags.device == "cpu" {
 		return choosing.Beside{}
 	}
 	if c.limit == nil {
@@ -53,7 +54,22 @@ func (c *chosen) beside(p *ir.Program, r *runResult) choosing.Beside {
 			*c.limit = choosing.BoundOn(t, p.Coll, gpus)
 		}
 	}
-	return c.limit.Beside(r.Bytes, c.dtype, r.Seconds*1e6)
+	is := c.limit.Beside(r.Bytes, c.dtype, r.Seconds*1e6)
+	if is.Share > 1 {
+		return choosing.Beside{}
+	}
+	return is
+}
+
+// suggest notes how to make a program of trees, where the last run may be faster by one.
+func (c *chosen) suggest(r *runResult) {
+	if c.chooser == nil || len(c.chooser.Own) > 0 || !choosing.WantsTrees(c.call, r.Bytes, r.Share) {
+		return
+	}
+	if t, err := c.chooser.Topology(c.call); err == nil {
+		c.app.Note("", "%s runs at %.0f %% of the bound of %s: a program of trees for the machine may be faster (%s; name the "+
+			"file beside the collective)", cli.SizeText(r.Bytes), 100*r.Share, t.Name, choosing.TreesCommand(c.call, t.Name))
+	}
 }
 
 type loadedProgram struct {
@@ -124,7 +140,7 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 	if err != nil {
 		return nil, err
 	}
-	c.chooser = &choose.Chooser{Given: own, Table: table, Device: f.device, Own: shelf}
+	c.chooser = &choose.Chooser{Given: own, Table: table, Device: f.device, Own: shelf, Exhaustive: f.exhaustive}
 	if open := devices.GPUs[f.device]; open != nil {
 		if gpus, err := open().GPUs(); err == nil && len(gpus) > 0 {
 			c.chooser.Device = gpus[0].Name()

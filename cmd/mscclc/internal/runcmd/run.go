@@ -31,7 +31,10 @@ type runFlags struct {
 	trace   string
 	table   string
 	procs   int
-	team    *team // or nil
+
+	exhaustive bool
+
+	team *team // or nil
 
 	arguments []processes.Argument
 }
@@ -105,6 +108,7 @@ its ranks, and the first reports. The time is that of the slowest rank.`,
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the run to `FILE`.json")
 	flags.StringVar(&f.table, "table", "",
 		"choose a collective's variants by the table in `FILE`, where it has some, before the one that is built in")
+	choosing.ExhaustiveFlag(flags, &f.exhaustive, "where no table has a collective's call, ")
 	flags.BoolVar(&f.Unproven, "unproven", false,
 		"run a program that is not proven: it may hang until --timeout, and compute anything")
 	flags.DurationVar(&f.wait, "timeout", time.Minute, "give up when a step waits longer")

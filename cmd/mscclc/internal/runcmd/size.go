@@ -96,6 +96,9 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 			bar.Over(func() { printRun(a, p, r, f.team.first()) })
 		}
 	}
+	if len(runs) > 0 {
+		chosen.suggest(&runs[len(runs)-1])
+	}
 	if f.trace != "" && len(runs) > 0 && runs[0].ran {
 		file, looks := f.team.traceFile(f.trace), picture.LooksOf(traced, f.team.on(traced.Coll.Ranks))
 		if err := picture.SaveTrace(a, file, traced, &plan.trace, looks); err != nil {

@@ -10,6 +10,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/cmd/mscclc/internal/synthcmd"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/simulate"
@@ -29,6 +30,7 @@ type selectFlags struct {
 	factor          int64
 	device          string
 	ranges          int
+	exhaustive      bool
 	cli.Reading
 }
 
@@ -44,6 +46,10 @@ where it does. The times are simulated (mscclc simulate), and all GPUs of the to
 ` + choosing.OwnUsage + `
 Files of a custom collective are given alone, and compared with each other: they have the same lines collective and
 require, and their ranks are the topology's.
+A program with parameters of shape is named with these, as swing:rows=4. They are the rows of a torus, or groups of GPUs
+that lie near each other. Programs are simulated in the order of the least times that their links and rounds allow, up
+to the time of the best so far. --exhaustive simulates all, which takes longer.
+
 A second list says how files stand beside the fastest. A table that --emit writes names them, and mscclc run and bench
 take the same files with it.
 
@@ -114,6 +120,7 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	f.Reading.Flags(flags, cli.LimitNames())
 	flags.IntVar(&f.ranges, "ranges", 0,
 		"make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
+	choosing.ExhaustiveFlag(flags, &f.exhaustive, "")
 	flags.StringVar(&f.device, "device", "", "the table or the rules of --emit are for devices of `NAME` (default: the topology's), and so are GPUs of a topology that does not say what they are")
 	return cmd
 }
@@ -167,7 +174,7 @@ func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int6
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Most, s.OwnWidth = f.ranges, f.device == "cpu"
+	s.Most, s.OwnWidth, s.Exhaustive = f.ranges, f.device == "cpu", f.exhaustive
 	return s, sizes, f.boundStaged(s)
 }
 
@@ -218,7 +225,7 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 	s.Stepped = bar.Step
 	list, err := s.Sizes(sizes)
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
-		return choosing.Nothing(s, err)
+		return choosing.Nothing(s, f.topology, err)
 	}
 	if err != nil {
 		return err
@@ -250,7 +257,22 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 		}
 		own = append(own, at...)
 	}
-	return printSelected(a, s, &selected{list, own, gaps, overlaps, out.notes, choosing.BoundOn(s.Topology, coll, nil)})
+	limit := choosing.BoundOn(s.Topology, coll, nil)
+	f.suggest(a, s, list, limit)
+	return printSelected(a, s, &selected{list, own, gaps, overlaps, out.notes, limit})
+}
+
+// suggest notes a program of trees that is faster than what was selected for mscclc's executor, if there is one.
+func (f *selectFlags) suggest(a *cli.App, s *choose.Selector, list []choose.Stretch, limit choosing.Bound) {
+	if f.costs != "" || f.device != "" || len(s.Own) > 0 || s.Target.Format != codegen.FormatProgram {
+		return
+	}
+	var chosen []synthcmd.Chosen
+	for _, r := range list {
+		share := limit.Beside(r.At, s.DType, r.Micros).Share
+		chosen = append(chosen, synthcmd.Chosen{Call: s.Call, Bytes: r.At, Micros: r.Latency, Share: share})
+	}
+	synthcmd.Suggest(a, s.Topology, f.topology, chosen)
 }
 
 // A selected is what select has found.

@@ -6,11 +6,27 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/synthcmd"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
+
+// suggest notes a program of trees that is faster than what was chosen of a collective, if there is one.
+func (f *Flags) suggest(a *cli.App, t *topology.Topology, c *ir.Collective, rows []simulatedSize) {
+	if f.Costs != "" || f.device != "" {
+		return // with which programs of trees are not simulated
+	}
+	var list []synthcmd.Chosen
+	for _, r := range rows {
+		if r.Program != "" {
+			call := choose.Call{Kind: c.Kind, Ranks: c.Ranks, Root: c.Root, Inplace: c.Inplace}
+			list = append(list, synthcmd.Chosen{Call: call, Bytes: r.Bytes, Micros: r.Latency, Share: r.Share})
+		}
+	}
+	synthcmd.Suggest(a, t, f.topology, list)
+}
 
 // chosen is programs of a collective.
 func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
@@ -37,13 +53,14 @@ func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *sim
 	if err != nil {
 		return nil, err
 	}
+	s.Exhaustive = f.exhaustive
 	bar := a.Progress(len(sizes), "choose")
 	s.Stepped = bar.Step
 	stop := bar.Watch()
 	list, err := s.Sizes(sizes)
 	stop()
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
-		err = choosing.Nothing(s, err)
+		err = choosing.Nothing(s, f.topology, err)
 	}
 	if err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type Flags struct {
 	threads    int
 	tile       string
 	multicast  bool
+	exhaustive bool
 	trace, svg string
 }
 
@@ -49,7 +50,7 @@ Ranks fill one node of the topology after the other, unless the algorithm says h
 memory of another node in a way that the network does not carry, such as packets.
 
 Of a collective, such as allreduce, the fastest program of the catalog is chosen for each size, as mscclc select chooses
-it. The row names it. All GPUs of the topology take part.
+it. The row names it: swing:rows=4 is the algorithm swing with -p rows=4. All GPUs of the topology take part.
 
 A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval
 is the time from the end of a call to the end of the next, where calls follow each other. A rank begins the next call
@@ -92,6 +93,7 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
 	flags.BoolVar(&f.multicast, "multicast", false,
 		"have switches add up and spread what is via = switch, instead of ranks one by one")
+	choosing.ExhaustiveFlag(flags, &f.exhaustive, "of a collective, ")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`.json")
 	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`.svg")
 	return cmd
@@ -297,6 +299,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 	if divided != nil {
 		divided.note(a, arg)
 	}
+	f.suggest(a, t, p.Coll, rows)
 	noteEmpty(a, arg, call.DType, rows)
 	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
 		a = a.Talking()

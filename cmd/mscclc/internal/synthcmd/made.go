@@ -103,10 +103,10 @@ func (f *flags) counts() ([]int, error) {
 // judged by its certificate.
 func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.Request,
 	counts []int) (best *made, err error) {
-	bar := a.Progress(len(counts), "synthesize")
+	asks := requests(t, r, counts)
+	bar := a.Progress(len(asks), "synthesize")
 	defer bar.Watch()()
-	for _, k := range counts {
-		r.Chunks = k
+	for _, r := range asks {
 		m, err := makeOne(ctx, t, r)
 		bar.Step()
 		switch {
@@ -115,14 +115,26 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 		case err != nil:
 			return nil, err
 		}
-		if hops := m.hops(); hops <= most || best == nil && len(counts) == 1 && hops <= 10*most {
-			m.why = m.simulate(t, r.GPUs)
+		if hops := m.hops(); hops <= most || best == nil && len(asks) == 1 && hops <= 10*most {
+			m.why = m.simulate(t, r.GPUs, simulated)
 		}
 		if best == nil || m.better(best) {
 			best = m
 		}
 	}
 	return best, nil
+}
+
+// requests returns what is tried: each number of trees, over all links, and over those from GPU to GPU alone.
+func requests(t *topology.Topology, r synthesis.Request, counts []int) (list []synthesis.Request) {
+	for _, r.Direct = range []bool{false, true} {
+		for _, r.Chunks = range counts {
+			if !r.Direct || synthesis.HasDirect(t) {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
 }
 
 // better compares by time, and by the share of the bound where one of the two was not simulated.
@@ -178,8 +190,8 @@ func compiled(name string, text []byte, c *certificate.Certificate) (other, err 
 	return other, err
 }
 
-// simulate finds the form in which the program is the fastest on some GPUs of a topology.
-func (m *made) simulate(t *topology.Topology, gpus []int32) error {
+// simulate finds the form in which the program is the fastest on some GPUs of a topology, for calls of so many bytes.
+func (m *made) simulate(t *topology.Topology, gpus []int32, bytes int64) error {
 	t, err := t.Only(gpus)
 	if err != nil {
 		return err
@@ -193,14 +205,14 @@ func (m *made) simulate(t *topology.Topology, gpus []int32) error {
 		return err
 	}
 	p := &m.result.Plan
-	call := simulate.Call{Bytes: simulated, DType: data.BF16}
+	call := simulate.Call{Bytes: bytes, DType: data.BF16}
 	s, err := choosing.Selector(p.Kind.String(), t, costs, call, target, false, p.Root)
 	if err != nil {
 		return err
 	}
 	s.OwnOnly, s.Rough = true, true
 	s.Own = choose.Shelf{{Name: p.Name + ".mscl", File: p.Name + ".mscl", Text: []byte(p.Text())}}
-	list, err := s.Sizes([]int64{simulated})
+	list, err := s.Sizes([]int64{bytes})
 	if err != nil {
 		return err
 	}

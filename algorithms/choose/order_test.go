@@ -1,0 +1,88 @@
+package choose
+
+import (
+	"errors"
+	"testing"
+
+	"mscclc/ir"
+	"mscclc/simulate"
+	"mscclc/topology/bound"
+)
+
+// kindSelector returns what chooses programs of a collective for mscclc's executor.
+func kindSelector(t *testing.T, spec string, kind ir.Kind) *Selector {
+	t.Helper()
+	s := selector(t, spec, "program")
+	s.Call.Kind = kind
+	s.Call.On = InBlocks(s.Call.Ranks, s.Topology.Nodes)
+	return s
+}
+
+// TestExhaustive holds that the search in the order of least times chooses what the exhaustive one does, or something
+// as fast.
+func TestExhaustive(t *testing.T) {
+	const torus = "testdata/torus.topo:rows=2,cols=4"
+	for _, spec := range []string{"h200:gpus=4", "dgx_h100", "dgx1v", "pcie_4gpu", "cpu:gpus=4", "h200:nodes=2,gpus=2",
+		"dgx_h100:nodes=3", torus} {
+		for _, kind := range bound.Kinds {
+			if spec == "dgx_h100:nodes=3" && kind != ir.AllReduce && kind != ir.AllGather {
+				continue // these take a minute
+			}
+			var took [2]float64
+			var best [2]Form
+			for _, bytes := range []int64{2 << 10, 5 << 20, 384 << 20} {
+				for k, exhaustive := range []bool{false, true} {
+					s := kindSelector(t, spec, kind)
+					s.Exhaustive, s.OwnWidth = exhaustive, s.Topology.Device == "cpu"
+					list, err := s.rank(bytes, nil)
+					if errors.Is(err, ErrNothing) {
+						continue
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					took[k], best[k] = list[0].micros, list[0].Form
+				}
+				if took[0] > took[1]*gain {
+					t.Errorf("%s: %v of %d bytes: %v takes %.2f us, and exhaustively %v %.2f", spec, kind, bytes, best[0], took[0],
+						best[1], took[1])
+				}
+			}
+		}
+	}
+}
+
+// TestLeast holds that no form is simulated faster than the least time that is known without compiling it.
+func TestLeast(t *testing.T) {
+	compared, near := 0, 0
+	for _, c := range []struct{ spec, target string }{{"h200:gpus=3", "program"}, {"cpu:gpus=4", "program"},
+		{"h200:nodes=2,gpus=2", "program"}, {"testdata/torus.topo:rows=2,cols=3", "program"}, {"pcie_4gpu", "rccl"},
+		{"h200:nodes=2,gpus=2", "msccl"}, {"h200:gpus=4", "mscclpp"}} {
+		for _, kind := range bound.Kinds {
+			for _, by := range []simulate.Figure{simulate.Latency, simulate.Interval} {
+				s := selector(t, c.spec, c.target)
+				s.Call.Kind, s.By, s.Exhaustive = kind, by, true
+				if c.target == "program" {
+					s.Call.On = InBlocks(s.Call.Ranks, s.Topology.Nodes)
+				}
+				for _, bytes := range []int64{3 << 10, 48 << 10, 6 << 20} {
+					list, _ := s.rank(bytes, nil)
+					for _, f := range list {
+						least := s.least(f.Form, bytes)
+						compared++
+						if least > 0.5*f.micros {
+							near++
+						}
+						if least > f.micros*(1+1e-9) {
+							t.Errorf("%s for %s: %v of %d bytes by %v: %v takes %.3f us, and at least %.3f", c.spec, c.target, kind,
+								bytes, by, f.Form, f.micros, least)
+						}
+					}
+				}
+			}
+		}
+	}
+	if compared < 5000 || near < compared/3 {
+		t.Errorf("of %d forms, %d take up to twice their least time", compared, near)
+	}
+}
