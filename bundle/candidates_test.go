@@ -101,3 +101,55 @@ func TestCandidateRules(t *testing.T) {
 		}
 	}
 }
+
+// TestCandidatesGiveWay: where memory is short, candidates of a file are left out, those with the most memory first.
+// The bundle can be read, and measured rules stay.
+func TestCandidatesGiveWay(t *testing.T) {
+	const rule = `{"collective":"allreduce","ranks":2,"when":"eager",`
+	m, err := ReadRules("x.rules", strings.NewReader(`{"version": 1, "device": "d", "rules": [
+  `+rule+`"up_to":4096,"program":"allreduce/onephase","protocol":"LL"},
+  `+rule+`"up_to":65536,"program":"allreduce/allpairs","protocol":"LL","candidate":true},
+  `+rule+`"program":"allreduce/ring","protocol":"Simple","tile":16777216,"candidate":true}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, _ := RulesFor(2, DefaultCTAs, []*Measured{m}, true)
+	var told []string
+	b, err := Build(Spec{Device: "d", Ranks: []int{2}, DTypes: DefaultDTypes, Rules: rules,
+		Tell: func(text string) { told = append(told, text) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Decode("x", Encode(b)); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range b.Sets[0].Rules {
+		if ir.Kind(r.Kind) == ir.AllReduce && r.Program != NCCLRow {
+			names = append(names, b.Programs[r.Program].Title())
+		}
+	}
+	if !slices.Equal(names, []string{"allreduce/onephase LL", "allreduce/allpairs LL"}) ||
+		!strings.HasPrefix(told[len(told)-1], "NCCL runs calls of allreduce instead of the candidate allreduce/ring Simple") {
+		t.Errorf("%q, %q", names, told)
+	}
+}
+
+// TestPutCandidates: new candidates replace those for the same calls, and nothing else.
+func TestPutCandidates(t *testing.T) {
+	rule := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Eager, Program: "allreduce/ring", Protocol: "LL"}
+	candidate := rule
+	candidate.Candidate = true
+	captured, restricted, fresh := candidate, candidate, candidate
+	captured.When, restricted.DType, fresh.UpTo = Captured, "f32", CandidateBytes
+	m := &Measured{Rules: []MeasuredRule{rule, candidate, captured, restricted}}
+	m.PutCandidates([]MeasuredRule{fresh})
+	if want := []MeasuredRule{rule, captured, restricted, fresh}; !slices.Equal(m.Rules, want) {
+		t.Errorf("%+v", m.Rules)
+	}
+	for _, kind := range Kinds {
+		if b := CandidateBounds(kind, 16); b.CTAs < 1 || b.CTAs > 32 || b.Scratch < 1<<20 || b.Tile != 8<<10 {
+			t.Errorf("%v: %+v", kind, b)
+		}
+	}
+}

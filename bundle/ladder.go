@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"mscclc/algorithms/choose"
 	"mscclc/bundle/limits"
 	"mscclc/ir"
 )
@@ -18,8 +19,7 @@ type rung struct {
 // signals in large ones.
 func Ladder(ranks, ctas int) []Rule {
 	var list []Rule
-	const align = limits.TileAlign
-	tile := (max(8<<10, 128<<10/int64(ranks)) + align - 1) &^ (align - 1) // all programs have room in an arena
+	tile := ladderTile(ranks)
 	for _, kind := range Kinds {
 		for _, r := range rungs(kind, ranks) {
 			rule := Forward(kind, ranks)
@@ -31,11 +31,31 @@ func Ladder(ranks, ctas int) []Rule {
 	return list
 }
 
-// The limits of the candidates that are built in: larger calls, and launches of more CTAs, mostly lose against NCCL.
+// ladderTile returns the bytes of tiles with which all programs have room in an arena.
+func ladderTile(ranks int) int64 {
+	const align = limits.TileAlign
+	return (max(8<<10, 128<<10/int64(ranks)) + align - 1) &^ (align - 1)
+}
+
+// CandidateBytes is the most bytes of a call that mscclc has candidates for, and candidateCTAs the most CTAs of their
+// launches. Larger calls, and launches of more CTAs, mostly lose against NCCL.
 const (
-	candidateBytes = 4 << 20
+	CandidateBytes = 4 << 20
 	candidateCTAs  = 32
 )
+
+// CandidateBounds returns bounds within which a bundle has room for candidates of a collective on so many ranks of one
+// node: those of the candidates that are built in.
+func CandidateBounds(kind ir.Kind, ranks int) choose.StagedBounds {
+	b := choose.StagedBounds{Tile: ladderTile(ranks), Scratch: limits.Arena / 8}
+	for _, r := range rungs(kind, ranks) {
+		b.CTAs = max(b.CTAs, min(r.columns, candidateCTAs))
+	}
+	if kind.Rooted() { // each root has a program of its own
+		b.Scratch /= int64(ranks)
+	}
+	return b
+}
 
 // Candidates returns candidates for calls among so many ranks of one node: rules that were measured on some device, and
 // then those of Ladder. They end at 4 MiB, and take at most 32 CTAs.
@@ -57,8 +77,8 @@ func Candidates(ranks, ctas int) []Rule {
 	for i := range list {
 		r := &list[i]
 		r.When |= WhenCandidate
-		if r.UpTo == 0 || r.UpTo > candidateBytes {
-			r.UpTo = candidateBytes
+		if r.UpTo == 0 || r.UpTo > CandidateBytes {
+			r.UpTo = CandidateBytes
 		}
 	}
 	return list

@@ -97,6 +97,19 @@ func (m *Measured) Put(list []MeasuredRule) {
 	})
 }
 
+// PutCandidates replaces the candidates for the same collective, ranks and launches by list, which holds one such
+// group. Measured rules stay, and so do rules that are restricted to some calls.
+func (m *Measured) PutCandidates(list []MeasuredRule) {
+	if len(list) == 0 {
+		return
+	}
+	m.Version = RulesVersion
+	m.Rules = slices.DeleteFunc(m.Rules, func(r MeasuredRule) bool {
+		return r.Candidate && !r.some() && compareCalls(r, list[0]) == 0
+	})
+	m.Rules = append(m.Rules, list...)
+}
+
 func compareCalls(a, b MeasuredRule) int {
 	return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Collective, b.Collective),
 		cmp.Compare(a.When, b.When))

@@ -43,8 +43,8 @@ func (l *layer) used() (list []*made) {
 }
 
 // lay gives each program its part of the arena. Where there is too little, built-in programs get shorter tiles, those
-// with the longest first. If that does not suffice, NCCL gets the calls of some. tell is told what gave way. An error
-// names rules of the user's.
+// with the longest first. If that does not suffice, NCCL gets the calls of some, and then the calls of the user's
+// candidates. tell is told what gave way. An error names rules of the user's.
 func (l *layer) lay(tell func(string)) error {
 	l.was = map[*made]int64{}
 	for {
@@ -64,7 +64,7 @@ func (l *layer) lay(tell func(string)) error {
 		if err == nil {
 			break
 		}
-		if !l.shorten(used) && !l.drop(used) {
+		if !l.shorten(used) && !l.drop(used, (*Rule).builtIn) && !l.drop(used, (*Rule).Candidate) {
 			return err
 		}
 	}
@@ -157,15 +157,19 @@ func (s *Set) typesOf(r *RuleRow) (list []data.DType) {
 	return list
 }
 
-// drop gives the calls of a program's built-in rules to NCCL: of the program where that costs the least time for the
-// memory that it saves, as the rules say. It returns false where no built-in rule is left.
-func (l *layer) drop(used []*made) bool {
+// builtIn reports whether r is none of the user's.
+func (r *Rule) builtIn() bool { return r.BuiltIn }
+
+// drop gives the calls of a program's rules to NCCL, of the rules that yield: of the program where that costs the least
+// time for the memory that it saves, as the rules say, or saves the most memory. It returns false where no such rule is
+// left.
+func (l *layer) drop(used []*made, yields func(*Rule) bool) bool {
 	var best *made
 	least := math.Inf(1)
 	for _, m := range used {
 		price, some := 0.0, false
 		for _, r := range l.rows {
-			if r.runs != m || !r.rule.BuiltIn {
+			if r.runs != m || !yields(r.rule) {
 				continue
 			}
 			some = true
@@ -173,22 +177,24 @@ func (l *layer) drop(used []*made) bool {
 				price += math.Log(nccl / ours)
 			}
 		}
-		if price /= math.Max(float64(m.Memory()), 1); some && (best == nil || price < least) {
+		price /= math.Max(float64(m.Memory()), 1)
+		if some && (best == nil || price < least || price == least && m.Memory() > best.Memory()) {
 			best, least = m, price
 		}
 	}
 	if best == nil {
 		return false
 	}
+	text := fmt.Sprintf("NCCL runs calls of %v instead of %s, since all rules need more memory than there is: ", best.kind(),
+		l.titleOf(best))
 	var calls []string
 	for i := range l.rows {
-		if r := &l.rows[i]; r.runs == best && r.rule.BuiltIn {
+		if r := &l.rows[i]; r.runs == best && yields(r.rule) {
 			calls = append(calls, r.lost(l.rows[:i]))
 			r.runs, r.Program, r.Columns, r.Threads, r.Tile = nil, NCCLRow, 0, 0, 0
 		}
 	}
-	text := fmt.Sprintf("NCCL runs calls of %v instead of %s, since all rules need more memory than there is: ", best.kind(),
-		l.titleOf(best))
+	l.omit()
 	for i, c := range calls {
 		if i > 0 {
 			text += "; "
@@ -197,6 +203,24 @@ func (l *layer) drop(used []*made) bool {
 	}
 	l.told = append(l.told, text)
 	return true
+}
+
+// omit leaves out candidates whose program was dropped: calls that no rule fits are NCCL's. A collective without other
+// rules keeps one that says so.
+func (l *layer) omit() {
+	var kept []layerRow
+	for i, r := range l.rows {
+		of := func(o layerRow) bool { return o.Kind == r.Kind }
+		switch {
+		case r.runs != nil || r.When&WhenCandidate == 0:
+		case slices.ContainsFunc(kept, of) || slices.ContainsFunc(l.rows[i+1:], of):
+			continue
+		default:
+			r.When &^= WhenCandidate
+		}
+		kept = append(kept, r)
+	}
+	l.rows = kept
 }
 
 // lost says which calls NCCL runs instead of r's program, and what that costs. before are the rows before r.
@@ -246,5 +270,9 @@ func (r *layerRow) lost(before []layerRow) string {
 
 // titleOf names a program of a set for notes.
 func (l *layer) titleOf(m *made) string {
-	return fmt.Sprintf("the built-in program %s for %s", titleAt(&m.Program), l.set.Title())
+	what := "the built-in program"
+	if !slices.ContainsFunc(l.rows, func(r layerRow) bool { return r.runs == m && !r.rule.Candidate() }) {
+		what = "the candidate"
+	}
+	return fmt.Sprintf("%s %s for %s", what, titleAt(&m.Program), l.set.Title())
 }

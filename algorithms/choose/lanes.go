@@ -90,7 +90,7 @@ func (l InLanes) Unfit() string {
 
 // withLanes returns the forms of v with several lanes: those with the usual copies of scratch first.
 func (v Variant) withLanes() (list []Form) {
-	if v.Sided == "" && v.Protocol == ir.Simple.String() {
+	if v.Tile = 0; v.Sided == "" && v.Protocol == ir.Simple.String() {
 		for _, v.Copies = range append([]int{0}, triedCopies...) {
 			for _, v.Lanes = range triedLanes {
 				list = append(list, Form{Variant: v})
@@ -188,7 +188,7 @@ func (s *Selector) lanedFrom(f Form, bytes int64, at [2]int) (timed, error) {
 		wide := f
 		wide.Columns, wide.Tile = lanedColumns[column], lanedTiles[tile]
 		if tile > 0 && wide.Tile/2*int64(wide.Columns) >= bytes/int64(max(p.Coll.Divisor(), 1)) ||
-			lanedScratch(p, wide.Variant) > lanedMemory {
+			lanedScratch(p, wide.Variant) > s.mostScratch() {
 			return false
 		}
 		t, failed := s.time(wide, bytes, true)

@@ -254,6 +254,9 @@ func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bo
 	if err != nil {
 		return outcome{}, err
 	}
+	if err := s.bounded(prog, f); err != nil {
+		return outcome{}, err
+	}
 	p := *prog
 	p.Protocol = proto
 	columns := f.Columns

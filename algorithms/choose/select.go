@@ -28,6 +28,7 @@ type Selector struct {
 	By       simulate.Figure // what is fastest is so by this figure
 	OwnWidth bool            // replicas are the executor's choice; else those that are the fastest
 	Rough    bool            // simulations are only rough: to some 20 %
+	Staged   *StagedBounds   // only staged programs, within these bounds; nil is all programs
 
 	// Exhaustive has all forms that may serve compiled and simulated, near the best twice. Otherwise forms are simulated
 	// in the order of their least times, up to the time of the best.
@@ -119,11 +120,15 @@ func (s *Selector) list() ([]Form, []error) {
 				v.Sided = lowered
 			}
 			switch {
-			case plans && !(given && s.Own.plan(v.Program) != nil || !given && planned(v)),
+			case s.Staged != nil && (given || v.Sided != ""),
+				plans && !(given && s.Own.plan(v.Program) != nil || !given && planned(v)),
 				!plans && own != (v.Sided != twoSided) && !(own && given):
 				continue
 			case !s.expands(v.Program):
 				continue
+			}
+			if s.Staged != nil {
+				v.Staged, v.Tile = true, s.Staged.Tile
 			}
 			if own || given {
 				s.forms = append(s.forms, Form{Variant: v})
@@ -271,6 +276,9 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, int, error) {
 
 // compileText compiles the text of f's program for the target; what plans are made of is not proven yet.
 func (s *Selector) compileText(f Form, unproven bool) (*ir.Program, error) {
+	if s.Staged != nil {
+		return s.Own.staged(f.Variant, s.Call)
+	}
 	text, opt, err := s.Own.algorithm(f.Program, s.Call)
 	if err != nil {
 		return nil, err

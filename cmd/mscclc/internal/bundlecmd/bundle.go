@@ -44,11 +44,11 @@ have any buffers. Rules for windows may name direct programs, which reach buffer
 calls in place and out of place, and all ranks of an AllReduce end with the same bits. mscclc verify FILE.bundle proves
 the programs again, and mscclc show FILE.bundle prints rules, programs and memory.
 
-Rules are those of --rules FILE, which mscclc bench --tune --staged measures, then those that are built in for the
-device. NCCL runs all other calls. With --candidates, the bundle has candidates for calls of up to 4 MiB among them:
-programs that nobody measured. In a job, the library learns which of them are faster than NCCL. A rule with "nodes" is
-for ranks that lie on several nodes so. Its program is compiled and proven for these: what a rank reads of another node
-has arrived (mscclc explain across-nodes).
+Rules are those of --rules FILE, which mscclc bench --tune --staged measures or mscclc select --staged simulates, then
+those that are built in for the device. NCCL runs all other calls. With --candidates, the bundle has candidates for
+calls of up to 4 MiB among them: programs that nobody measured. In a job, the library learns which of them are faster
+than NCCL. A rule with "nodes" is for ranks that lie on several nodes so. Its program is compiled and proven for these:
+what a rank reads of another node has arrived (mscclc explain across-nodes).
 
 FILEs are programs of your own, which rules name by the names of the files: algorithms, which are compiled for each
 number of ranks, and .mprog files of staged programs.
@@ -68,7 +68,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
 	flags.StringVar(&f.dtypes, "dtype", defaultTypes(), "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank, unless its rule says another number")
 	flags.StringArrayVar(&f.rules, "rules", nil,
-		"use the rules in `FILE`, which mscclc bench --tune --staged measured (repeatable; the first that has some counts)")
+		"use the rules in `FILE`, of mscclc bench --tune --staged or select --staged (repeatable; the first that has some counts)")
 	flags.BoolVar(&f.candidates, "candidates", false, "add programs that nobody measured, among which the library learns")
 	flags.BoolVar(&f.finish, "finish", false, "have this machine's driver make machine code of the kernels: needs the GPU")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")

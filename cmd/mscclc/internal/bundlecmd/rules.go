@@ -9,6 +9,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
@@ -21,7 +22,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 		return err
 	}
 	spec.Note = f.origin(tables)
-	noteShort(a, f.device)
+	choosing.NoteShort(a, f.device)
 	if len(tables) == 0 {
 		var known []string
 		for _, m := range bundle.BuiltIn() {

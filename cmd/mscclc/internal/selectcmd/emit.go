@@ -2,6 +2,7 @@ package selectcmd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +78,8 @@ func (e *emission) Claims() error {
 	out := ""
 	switch f := e.flags; {
 	case f.emit == "":
+	case f.staged:
+		out = e.rulesFile()
 	case e.selector.Target.Format == codegen.FormatProgram:
 		out = e.tableFile()
 	case e.selector.Target.Name == "msccl":
@@ -89,6 +92,9 @@ func (e *emission) Claims() error {
 func (e *emission) tableFile() string {
 	return filepath.Join(e.flags.emit, e.selector.Call.Kind.String()+".table")
 }
+
+// device returns the name of the GPUs that a table or rules are for.
+func (e *emission) device() string { return cmp.Or(e.flags.device, e.selector.Topology.Device) }
 
 // config is msccl's configuration.
 func (e *emission) config() string { return filepath.Join(e.flags.emit, "msccl.xml") }
@@ -153,7 +159,10 @@ func (e *emission) Write(list []choose.Stretch) (overlaps []string, err error) {
 	switch {
 	case e.flags.emit == "":
 		return overlaps, nil
+	case e.flags.staged:
+		return overlaps, e.rules(list)
 	case e.selector.Target.Format == codegen.FormatProgram:
+		e.noteUnstaged()
 		return overlaps, e.table(list)
 	}
 	if found := e.taken(list); len(found) > 0 {
@@ -231,10 +240,7 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 
 // Table writes the ranges into mscclc's own table, among what that has of other calls.
 func (e *emission) table(list []choose.Stretch) error {
-	s, device := e.selector, e.flags.device
-	if device == "" {
-		device = s.Topology.Device
-	}
+	s, device := e.selector, e.device()
 	entry := s.Call.Entry(device)
 	entry.Unmeasured = s.Costs.Unmeasured
 	for _, r := range list {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mscclc/algorithms/choose"
+	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
@@ -30,6 +31,10 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	unit, of := s.DType.Size(), s.DType.String()
 	switch s.Target.Format {
 	case codegen.FormatProgram:
+		if s.Staged != nil {
+			above := sizing.Rough(bundle.CandidateBytes)
+			return []string{"above " + above + ", the last size that candidates are for: NCCL runs such calls"}, nil
+		}
 		return fileGaps(list), nil // mscclc's executor takes any size
 	case codegen.FormatMSCCLPP:
 		unit, of = 16, "16 bytes"

@@ -24,6 +24,7 @@ type selectFlags struct {
 	dtype, by       string
 	target          string
 	inplace, placed bool // --inplace, and whether it is given
+	staged          bool
 	emit            string
 	root            string // --root's setting
 	factor          int64
@@ -69,6 +70,7 @@ makes memory for calls up to there.
 replaces what select wrote there before for the same ones, if nobody has changed it since.
   mscclc  FOLDER/COLLECTIVE.table, which bench and run take by --table. Its times are intervals. Its device is --device
           NAME, as the driver names it. Of a topology of several nodes its entry has "nodes": N, for bench --nodes N.
+          With --staged it writes FOLDER/COLLECTIVE.rules instead, and keeps the table.
   msccl   an XML file a range, and msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names. The runtime reads at most 4
           algorithms, of all collectives, so ranges are joined where that costs least; --ranges 2 leaves room for
           others. Sizes go from minbytes to below maxbytes. It needs NCCL_ALGO=MSCCL,RING,TREE.
@@ -77,17 +79,27 @@ replaces what select wrote there before for the same ones, if nobody has changed
   mscclpp an execution plan a range, for the range's sizes. Its library of NCCL's functions takes, of the plans that a
           process has registered, one whose sizes the call has (docs/mscclpp.md).
 
+With --staged, programs are staged, as bundles have them: ranks reach scratch, packets and flags of other ranks only.
+Their launches have at most 32 CTAs, and -e is 4M by default. --emit writes FOLDER/COLLECTIVE.rules, which mscclc bundle
+--rules takes: one candidate for each range of sizes up to 4M, with the replicas that suit the range's largest calls. It
+replaces the candidates for the same collective and ranks that the file has, and keeps measured rules. In a job, the
+library learns which candidates are faster than NCCL (docs/bundle.md, Candidates). Ranks are 2 to 16, of one node.
+
 A gap is a range of sizes that run the library's own algorithms: for msccl and rccl the sizes that a program's chunks do
 not divide, and for msccl those above -e. An overlap is a range of sizes that several files in FOLDER are for.`,
 		Example: `  mscclc select allreduce --topology h200:gpus=4
   mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
   mscclc select allreduce --topology h200:gpus=8 --target mscclpp -e 64M --emit plans
+  mscclc select allgather -t dgx_h100:nodes=1 --device "NVIDIA H100 80GB HBM3" --staged --emit rules
   mscclc select allgather --topology mine.topo -b 1M -e 64M
   mscclc select allreduce ring.mscl --topology ndv4:nodes=2
   mscclc select scan/chain scan/recursive_doubling --topology h200:gpus=8`,
 		Args: cli.AtLeast(1, "a collective"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.placed = cmd.Flags().Changed("inplace")
+			if f.staged && !cmd.Flags().Changed("end") {
+				f.end = stagedEnd
+			}
 			return selectFor(a, cli.Collective(args[0]), args[1:], &f)
 		},
 	}
@@ -102,12 +114,14 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	cli.ByFlag(flags, &f.by, "what is fastest is so")
 	cli.WordFlag(flags, &f.target, "target", "", "program", "programs are for `T`: "+cli.List(cli.TargetNames()), cli.TargetNames())
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
+	flags.BoolVar(&f.staged, "staged", false,
+		"choose among staged programs, which bundles take; --emit writes rules for mscclc bundle")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
 	f.Reading.Flags(flags, cli.LimitNames())
 	flags.IntVar(&f.ranges, "ranges", 0,
 		"make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
 	choosing.ExhaustiveFlag(flags, &f.exhaustive, "")
-	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's), and so are GPUs of a topology that does not say what they are")
+	flags.StringVar(&f.device, "device", "", "the table or the rules of --emit are for devices of `NAME` (default: the topology's), and so are GPUs of a topology that does not say what they are")
 	return cmd
 }
 
@@ -161,7 +175,7 @@ func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int6
 		return nil, nil, err
 	}
 	s.Most, s.OwnWidth, s.Exhaustive = f.ranges, f.device == "cpu", f.exhaustive
-	return s, sizes, nil
+	return s, sizes, f.boundStaged(s)
 }
 
 func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
@@ -176,6 +190,9 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 		return cli.Usagef("select of a custom collective needs files that have it")
 	}
 	if s.Own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
+		return err
+	}
+	if err := f.checkOwn(s.Own); err != nil {
 		return err
 	}
 	if err := choosing.PlaceOf(a, s.Own, &s.Call, f.placed); err != nil { // a file that was named is to be looked at

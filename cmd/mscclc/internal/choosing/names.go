@@ -1,4 +1,4 @@
-package bundlecmd
+package choosing
 
 import (
 	"slices"
@@ -16,8 +16,8 @@ var drivers = []string{
 	"Tesla V100-SXM2-16GB", "Tesla V100-SXM2-32GB", "Tesla V100-PCIE-32GB", "AMD Instinct MI300X", "AMD Instinct MI355X",
 }
 
-// noteShort notes it if a device is only a part of the names that drivers have for such GPUs.
-func noteShort(a *cli.App, device string) {
+// NoteShort notes it if a device is only a part of the names that drivers have for such GPUs.
+func NoteShort(a *cli.App, device string) {
 	if slices.Contains(drivers, device) {
 		return
 	}
