@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"mscclc/bundle"
@@ -132,7 +133,7 @@ func TestFrontLearnSettings(t *testing.T) {
 }
 
 // TestFrontLearned: a job begins with what an earlier one learned, on all ranks. A bad file is ignored, and one that is
-// not of mscclc stays as it is.
+// not of mscclc stays as it is, as does what is no regular file.
 func TestFrontLearned(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "learned")
 	s := learner(t, 3, 1500, "MSCCLC_LEARNED="+file)
@@ -159,6 +160,16 @@ func TestFrontLearned(t *testing.T) {
 		if ours := strings.HasPrefix(bad, "mscclc"); err != nil || ours == (string(now) == bad) {
 			t.Errorf("%q becomes %q", bad, now)
 		}
+	}
+	os.Remove(file)
+	if err := syscall.Mkfifo(file, 0o600); err != nil { // which nobody reads or writes: opening it would wait
+		t.Fatal(err)
+	}
+	if r := job(200); !strings.Contains(r.output, "is no regular file: nothing is kept") {
+		t.Errorf("a pipe has no warning\n%s", r.output)
+	}
+	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the pipe is %v: %v", info, err)
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 namespace {
 
@@ -43,9 +44,19 @@ const char *rows_of(const char *text, const char **begin) {
   return nullptr;
 }
 
+// other says whether a path is there and names no regular file: a pipe would wait, and a device must stay.
+bool other(const char *path) {
+  struct stat about;
+  return !stat(path, &about) && !S_ISREG(about.st_mode);
+}
+
 // load reads the file. It gives null if there is none, or one that is bad. foreign says that it must stay as it is: it
 // is no file of ours, or it cannot be read. The caller frees the text.
 char *load(const char *path, const char **begin, const char **end, bool *foreign) {
+  if (other(path)) {
+    if (strcmp(path, "/dev/null")) tell("MSCCLC_LEARNED=%s is no regular file: nothing is kept", path);
+    return *foreign = true, nullptr;
+  }
   char *text = (char *)malloc(MOST_BYTES);
   *foreign = !text;
   if (!text) return nullptr;

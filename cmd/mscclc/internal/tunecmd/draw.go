@@ -106,7 +106,7 @@ func (of panel) plot(device string, times []tuned.Time) (*plot.Plot, error) {
 			if len(points) == 0 {
 				continue
 			}
-			line, err := plotter.NewLine(points)
+			line, marks, err := plotter.NewLinePoints(points)
 			if err != nil {
 				return nil, err
 			}
@@ -116,7 +116,8 @@ func (of panel) plot(device string, times []tuned.Time) (*plot.Plot, error) {
 				line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
 				name += ", windows"
 			}
-			p.Add(line)
+			marks.Color, marks.Radius, marks.Shape = line.Color, vg.Points(1.5), draw.CircleGlyph{}
+			p.Add(line, marks)
 			p.Legend.Add(name, line)
 		}
 	}

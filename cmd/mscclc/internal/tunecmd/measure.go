@@ -9,6 +9,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/nccllib"
@@ -127,7 +128,7 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 // lacking returns the groups that were not measured to their end.
 func (w *worker) lacking(ranks int) (list []tuned.Group) {
 	for _, t := range w.tasks(ranks, w.layout) {
-		if w.again || !w.doc.Done(t.Group) {
+		if w.again || !w.doc.Done(t.Group, t.sizes[len(t.sizes)-1]) {
 			list = append(list, t.Group)
 		}
 	}
@@ -219,7 +220,15 @@ func (w *worker) one(ctx context.Context, t task) error {
 	coll := &ir.Collective{Kind: t.kind, Ranks: t.Ranks, Chunks: 1}
 	call := choose.Call{Kind: t.kind, Ranks: t.Ranks, Nodes: w.nodes, On: w.on}
 	tuner, err := w.lab.Tuner(coll, call, t.sizes, t.step)
+	if err == nil && !w.again {
+		tuner.Sizes, err = w.before(ctx, t)
+	}
 	for i := 0; i < len(t.sizes) && err == nil; i++ {
+		if tuner.Has(t.sizes[i]) {
+			w.left--
+			w.bar.Step()
+			continue
+		}
 		var within time.Duration
 		if within, err = w.within(ctx); err != nil {
 			break
@@ -249,6 +258,15 @@ func (w *worker) one(ctx context.Context, t task) error {
 	}
 	w.tell(t)
 	return nil
+}
+
+// before returns what the first process has found of a task before.
+func (w *worker) before(ctx context.Context, t task) ([]bundle.TimedSize, error) {
+	all, err := exchange.Agree(ctx, w.x, w.doc.Of(t.Group).Sizes, nil)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
 }
 
 // within returns how long the widths of the next size are searched, which is the same in all processes.
@@ -286,8 +304,8 @@ func (w *worker) tell(t task) {
 		return
 	}
 	w.bar.Over(func() {
-		i := slices.IndexFunc(w.doc.Groups, func(s tuned.Sizes) bool { return s.Group == t.Group })
-		if text := summary(w.doc.Groups[i].Took(usualRoom), t.Group); text != "" {
+		found := w.doc.Of(t.Group)
+		if text := summary(found.Took(usualRoom), t.Group); text != "" {
 			w.a.Say("%s", text)
 		}
 	})

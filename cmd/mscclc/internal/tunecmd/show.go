@@ -13,6 +13,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/files"
+	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
@@ -52,7 +53,11 @@ func (p *plan) finish(a *cli.App) error {
 	if p.out != "" {
 		a.Say("%s: for mscclc with --bundle on machines like this one", p.out)
 	} else {
-		a.Say("mscclc with takes it on this machine: mscclc with -- torchrun --nproc-per-node %d train.py", p.ranks[0])
+		nccl := ""
+		if p.tuneFlags.nccl != "" {
+			nccl = "--nccl " + p.tuneFlags.nccl + " "
+		}
+		a.Say("mscclc with takes it on this machine: mscclc with %s-- torchrun --nproc-per-node %d train.py", nccl, p.ranks[0])
 	}
 	return nil
 }
@@ -78,7 +83,10 @@ func copyTo(a *cli.App, path, out string) error {
 
 // show prints what was found, or draws it.
 func (p *plan) show(a *cli.App) error {
-	times := p.doc.Times
+	times := slices.DeleteFunc(slices.Clone(p.doc.Times), func(t tuned.Time) bool {
+		kind, _ := ir.KindByName(t.Collective)
+		return !slices.Contains(p.kinds, kind) || p.tuneFlags.ranks != "" && !slices.Contains(p.ranks, t.Ranks)
+	})
 	if len(times) == 0 {
 		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on this machine (%v)", p.machine)
 		return diag.List{d.WithHint("mscclc tune measures it")}

@@ -106,9 +106,20 @@ func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, 
 	if err != nil {
 		return err
 	}
-	switch {
-	case f.show || f.plot != "":
+	if f.show || f.plot != "" {
 		return p.show(a)
+	}
+	if err := a.Claims(cli.Named{"-o": f.out}, ""); err != nil {
+		return err
+	}
+	if job == nil || job.Index == 0 && !processes.Started() {
+		unlock, err := p.claim()
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	switch {
 	case job != nil:
 		if err := p.measure(ctx, a, job); err != nil || processes.Started() || job.Index > 0 {
 			return err
@@ -124,6 +135,9 @@ func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, 
 		left := p.time - time.Since(begin)
 		share := max(left/time.Duration(len(p.ranks)-i), 10*time.Second)
 		if err := processes.StartWith(ctx, a, n, f.childArguments(n, share, args)); err != nil {
+			if ctx.Err() != nil {
+				a.Say("what was found until now is kept: mscclc tune measures the rest")
+			}
 			return err
 		}
 	}
@@ -131,6 +145,21 @@ func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, 
 		return unavailable("what was found cannot be read: %v", err)
 	}
 	return p.finish(a)
+}
+
+// claim fails if what is found cannot be kept, or if another mscclc tune measures: both would be disturbed.
+func (p *plan) claim() (unlock func(), err error) {
+	unlock, busy, err := tuned.Lock()
+	if err == nil && busy {
+		return nil, unavailable("another mscclc tune measures on this machine: wait until it ends")
+	}
+	if err == nil && len(p.doc.Groups) == 0 {
+		err = p.doc.Write()
+	}
+	if err != nil {
+		return nil, unavailable("what is found cannot be kept: %v (MSCCLC_CACHE names another folder)", err)
+	}
+	return unlock, nil
 }
 
 // childArguments are those of the processes that measure n ranks.
@@ -156,6 +185,9 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 	}
 	if p.end < firstSize {
 		return nil, cli.Usagef("--end takes a size from %s on, not %s", cli.SizeText(firstSize), f.end)
+	}
+	if (f.show || f.plot != "") && (f.again || f.out != "") {
+		return nil, cli.Usagef("--show and --plot measure nothing: they take no --again and no -o")
 	}
 	if f.time < 0 || f.wait <= 0 {
 		return nil, cli.Usagef("--time and --timeout take a time above 0")
@@ -251,7 +283,14 @@ func (p *plan) groups(job *processes.Job) error {
 	if p.shows() {
 		return nil
 	}
+	if job != nil && job.Beside > p.machine.GPUs {
+		return cli.Usagef("%s of this host are in the job, and there are %s: start one for each GPU",
+			diag.Counted(job.Beside, "process"), diag.Counted(p.machine.GPUs, "GPU"))
+	}
 	for _, n := range p.ranks {
+		if p.tuneFlags.ranks != "" && (n < 2 || n > limits.Ranks) {
+			return cli.Usagef("--ranks takes numbers from 2 to %d, not %d", limits.Ranks, n)
+		}
 		if n < 2 || n > limits.Ranks {
 			return unavailable("%s: groups of 2 to %d GPUs are measured", p.machine, limits.Ranks)
 		}
@@ -267,7 +306,7 @@ func (p *plan) shows() bool { return p.tuneFlags.show || p.plot != "" }
 // done reports whether all groups of so many ranks were measured.
 func (p *plan) done(n int) bool {
 	for _, g := range p.tasks(n, "") {
-		if !g.optional && !p.doc.Done(g.Group) {
+		if !g.optional && !p.doc.Done(g.Group, g.sizes[len(g.sizes)-1]) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,9 @@ func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	}
 	for _, m := range bundle.BuiltIn() {
 		if m.Device == device {
+			if d != nil {
+				tables[0] = behind(d.Rules, m)
+			}
 			tables, spec.Note = append(tables, m), cmp.Or(spec.Note, "those that are built in, then candidates")
 		}
 	}
@@ -50,6 +54,30 @@ func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 		spec.Rules = append(append(spec.Rules, rules...), bundle.RulesOver(n, tables)...)
 	}
 	return spec
+}
+
+// behind returns m with rules that are built in for larger calls than those that were measured.
+func behind(m, builtIn *bundle.Measured) *bundle.Measured {
+	type group struct {
+		collective, nodes, when string
+		ranks                   int
+		windows                 bool
+	}
+	of := func(r *bundle.MeasuredRule) group { return group{r.Collective, r.Nodes, r.When, r.Ranks, r.Windows} }
+	last := map[group]int64{}
+	all := &bundle.Measured{Version: m.Version, Device: m.Device, Rules: slices.Clone(m.Rules)}
+	for i := range m.Rules {
+		if r := &m.Rules[i]; r.DType == "" {
+			last[of(r)] = max(last[of(r)], cmp.Or(r.UpTo, math.MaxInt64))
+		}
+	}
+	for _, r := range builtIn.Rules {
+		if up, measured := last[of(&r)]; measured && !r.Candidate && (r.UpTo == 0 || r.UpTo > up) {
+			all.Rules = append(all.Rules, r)
+		}
+	}
+	all.Yield()
+	return all
 }
 
 // Cached returns the file with the bundle of a spec without programs of the user's. The bundle is made once, with
@@ -102,7 +130,8 @@ func refused(in *os.File, b *bundle.Bundle) string {
 func cachePath(spec *bundle.Spec) (string, error) {
 	cache, err := runtime.CacheDir()
 	if err != nil {
-		return "", err
+		d := diag.New(diag.Unavailable, diag.Span{}, "no folder for bundles: %v", err)
+		return "", diag.List{d.WithHint("set HOME or XDG_CACHE_HOME")}
 	}
 	text, err := json.Marshal(spec)
 	if err != nil {

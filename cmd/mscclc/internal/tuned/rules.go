@@ -152,10 +152,9 @@ func (s *Sizes) merged(room int64) [][]bundle.MeasuredRule {
 	return all
 }
 
-// bound ends the last rule at the largest size that was measured, unless its program is much faster than NCCL there.
+// bound ends the last rule at the largest size that was measured.
 func (s *Sizes) bound(r *bundle.MeasuredRule) {
-	const much = 1.3
-	if last := s.Sizes[len(s.Sizes)-1].Bytes; r.UpTo > last && r.NCCLMicros > 0 && r.NCCLMicros < much*r.Micros {
+	if last := s.Sizes[len(s.Sizes)-1].Bytes; r.UpTo > last {
 		r.UpTo = last
 	}
 }

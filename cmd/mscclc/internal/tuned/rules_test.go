@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mscclc/bundle"
+	"mscclc/ir"
 )
 
 // form returns a program of a group that takes so much memory, with its times.
@@ -83,15 +84,21 @@ func TestF32(t *testing.T) {
 	}
 }
 
-// TestBound: a program that is hardly faster than NCCL at the largest size is not taken beyond it.
+// TestBound: rules end at the largest size that was measured, and those that are built in follow.
 func TestBound(t *testing.T) {
-	for fast, want := range map[float64]int64{19: 4 << 20, 10: 8 << 20} {
-		d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{group("allgather", 1<<20, fast)}}
-		d.Conclude()
-		rules := d.Rules.Rules
-		if last := rules[len(rules)-1]; last.UpTo != want {
-			t.Errorf("with %v us beside NCCL's 20, the last rule is for %d bytes, not %d", fast, last.UpTo, want)
+	d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{group("allgather", 1<<20, 10)}}
+	d.Conclude()
+	if last := d.Rules.Rules[len(d.Rules.Rules)-1]; last.UpTo != 4<<20 {
+		t.Errorf("the last rule is for %d bytes, not 4M", last.UpTo)
+	}
+	larger := 0
+	for _, r := range SpecOf("NVIDIA H200", 2, d).Rules {
+		if r.Kind == ir.AllGather && r.Ranks == 2 && r.UpTo > 4<<20 && r.Program != "" && !r.Candidate() {
+			larger++
 		}
+	}
+	if larger == 0 {
+		t.Error("no rule is for larger calls, and some are built in")
 	}
 }
 
@@ -105,7 +112,7 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Read(m)
-	if err != nil || got.Title() != d.Title() || len(got.Times) != 4 || !got.Done(d.Groups[0].Group) {
+	if err != nil || got.Title() != d.Title() || len(got.Times) != 4 || !got.Done(d.Groups[0].Group, 4<<20) {
 		t.Errorf("read %+v: %v", got, err)
 	}
 	for _, change := range []func(*Machine){

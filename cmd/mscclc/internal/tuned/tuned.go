@@ -104,9 +104,18 @@ func (d *Document) Put(s Sizes, now time.Time) {
 	d.Measured, d.Times, d.Rules = now.UTC().Truncate(time.Second), nil, nil
 }
 
-// Done reports whether all of a group was measured.
-func (d *Document) Done(g Group) bool {
-	return slices.ContainsFunc(d.Groups, func(s Sizes) bool { return s.Group == g && s.Done })
+// Done reports whether all of a group was measured, up to calls of so many bytes.
+func (d *Document) Done(g Group, bytes int64) bool {
+	s := d.Of(g)
+	return s.Done && (len(s.Sizes) == 0 || s.Sizes[len(s.Sizes)-1].Bytes >= bytes-bytes/8) // sizes are rounded down
+}
+
+// Of returns what was measured of a group.
+func (d *Document) Of(g Group) Sizes {
+	if i := slices.IndexFunc(d.Groups, func(s Sizes) bool { return s.Group == g }); i >= 0 {
+		return d.Groups[i]
+	}
+	return Sizes{Group: g}
 }
 
 // Title says in a line what d is and when it was measured.

@@ -3,6 +3,7 @@
 package tuning
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -110,7 +111,7 @@ func (t *Tuner) compile(sizes []int64) error {
 	return nil
 }
 
-// Measure measures calls of so many bytes, larger than those before, and keeps what it finds. within bounds the search
+// Measure measures calls of so many bytes, and keeps what it finds. within bounds the search
 // for widths. It returns the bytes of the calls that it made, and the forms, the fastest in graphs first.
 func (t *Tuner) Measure(ctx context.Context, bytes int64, within time.Duration) (int64, []bench.Entrant, error) {
 	c := t.sized(bytes)
@@ -120,7 +121,14 @@ func (t *Tuner) Measure(ctx context.Context, bytes int64, within time.Duration) 
 		return 0, nil, err
 	}
 	t.Sizes = append(t.Sizes, t.timed(c.Bytes(), list))
+	slices.SortFunc(t.Sizes, func(a, b bundle.TimedSize) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	return c.Bytes(), list, nil
+}
+
+// Has reports whether calls of about so many bytes were measured.
+func (t *Tuner) Has(bytes int64) bool {
+	at := t.sized(bytes).Bytes()
+	return slices.ContainsFunc(t.Sizes, func(s bundle.TimedSize) bool { return s.Bytes == at })
 }
 
 // sized returns a call of about so many bytes.

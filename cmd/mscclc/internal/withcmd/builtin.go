@@ -85,7 +85,13 @@ func (f *withFlags) runTune(a *cli.App) error {
 
 // noteMachine notes that a bundle was measured on another machine than this one.
 func noteMachine(a *cli.App, b *bundle.Bundle, nccl string) {
-	there := tuned.MeasuredOn(b.Info().Note)
+	info := b.Info()
+	if device, err := cuda.NameOf(0); err == nil && info.Device != "" && info.Device != device {
+		a.Note("", "the bundle is for %s, and this machine has %s: NCCL runs all calls", diag.Printable(info.Device),
+			diag.Printable(device))
+		return
+	}
+	there := tuned.MeasuredOn(info.Note)
 	if there == "" {
 		return
 	}
