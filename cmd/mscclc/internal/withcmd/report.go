@@ -1,6 +1,7 @@
 package withcmd
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -26,9 +27,35 @@ func (doc *Document) report(a *cli.App, b *bundle.Bundle) {
 	doc.CTAs, doc.Sets = ctas(a), []SetReport{}
 	for i := range b.Sets {
 		s := &b.Sets[i]
-		r := SetReport{Ranks: s.Ranks, Nodes: s.Nodes(), Gaps: b.Gaps(s, doc.CTAs), Wide: b.Wide(s, doc.CTAs)}
+		r := SetReport{Ranks: s.Ranks, Nodes: s.Nodes(), Gaps: doc.learned(b.Gaps(s, doc.CTAs)), Wide: b.Wide(s, doc.CTAs)}
 		r.Reduced, r.Moved = s.Types()
 		doc.Sets = append(doc.Sets, r)
+	}
+}
+
+// learned returns gaps as the environment has them: without NCCL candidates are rules, and learning may be off.
+func (doc *Document) learned(gaps []bundle.Gap) []bundle.Gap {
+	if doc.NCCL == none {
+		return slices.DeleteFunc(gaps, func(g bundle.Gap) bool { return g.Reason == bundle.ToLearn })
+	}
+	if os.Getenv("MSCCLC_LEARN") != "0" && os.Getenv("CUBLAS_WORKSPACE_CONFIG") == "" {
+		return gaps
+	}
+	for i := range gaps {
+		if gaps[i].Reason == bundle.ToLearn {
+			gaps[i].Reason = "not measured, and learning is off (MSCCLC_LEARN, CUBLAS_WORKSPACE_CONFIG)"
+		}
+	}
+	return gaps
+}
+
+// noteSums notes that most sums of floats are not learned by default.
+func (doc *Document) noteSums(a *cli.App) {
+	learns := func(r SetReport) bool {
+		return r.Ranks > 2 && slices.ContainsFunc(r.Gaps, func(g bundle.Gap) bool { return g.Reason == bundle.ToLearn })
+	}
+	if os.Getenv("MSCCLC_LEARN") != "all" && slices.ContainsFunc(doc.Sets, learns) {
+		a.Note("", "sums of floats of more than 2 ranks are learned with MSCCLC_LEARN=all only, since their bits may change")
 	}
 }
 
@@ -55,6 +82,7 @@ func (doc *Document) tell(a *cli.App, b *bundle.Bundle) {
 			doc.Sets[i].tell(a, who, doc.CTAs)
 		}
 	}
+	doc.noteSums(a)
 }
 
 // shown is how many lines on a number of ranks are printed at most.
