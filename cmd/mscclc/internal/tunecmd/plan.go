@@ -1,0 +1,169 @@
+package tunecmd
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mscclc/bundle"
+	"mscclc/bundle/limits"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/nccllib"
+	"mscclc/cmd/mscclc/internal/processes"
+	"mscclc/cmd/mscclc/internal/tuned"
+	"mscclc/internal/usercache"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A plan is what is to be measured.
+type plan struct {
+	*tuneFlags
+	kinds   []ir.Kind
+	ranks   []int // of each group of processes
+	nccl    string
+	end     int64
+	machine tuned.Machine
+	doc     *tuned.Document
+}
+
+// plan reads the flags, and what was found before.
+func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, error) {
+	p := &plan{tuneFlags: f}
+	var err error
+	if p.end, err = cli.ParseBytes(f.end); err != nil {
+		return nil, err
+	}
+	if p.end < firstSize {
+		return nil, cli.Usagef("--end takes a size from %s on, not %s", cli.SizeText(firstSize), f.end)
+	}
+	if (f.show || f.plot != "") && (f.again || f.out != "") {
+		return nil, cli.Usagef("--show and --plot measure nothing: they take no --again and no -o")
+	}
+	if f.time < 0 || f.wait <= 0 {
+		return nil, cli.Usagef("--time and --timeout take a time above 0")
+	}
+	if f.out != "" {
+		if err := cli.WrongEnding("-o", f.out, cli.BundleEndings, ""); err != nil {
+			return nil, err
+		}
+	}
+	if f.plot != "" {
+		if err := cli.WrongEnding("--plot", f.plot, cli.PictureEndings, ""); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.collectives(args); err != nil {
+		return nil, err
+	}
+	if p.nccl, err = nccllib.Find(f.nccl); err != nil {
+		return nil, unavailable("%v", err)
+	}
+	version := ""
+	if p.nccl == "" && f.nccl == "" {
+		d := diag.New(diag.Unavailable, diag.Span{}, "%s is not found, and programs are measured beside it", nccllib.Soname)
+		return nil, diag.List{d.WithHint("give --nccl FILE, or --nccl none for jobs without NCCL")}
+	} else if p.nccl != nccllib.None {
+		version = nccllib.Version(p.nccl)
+	}
+	if p.machine, err = tuned.Here(version); err != nil {
+		return nil, devices.Impossible(err)
+	}
+	if err := p.groups(job); err != nil {
+		return nil, err
+	}
+	if p.time == 0 {
+		p.time = time.Duration(max(2, min(6, p.machine.GPUs))) * time.Minute
+	}
+	p.doc, err = tuned.Read(p.machine)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || f.again && err != nil {
+		p.doc, err = &tuned.Document{Machine: p.machine}, nil
+	}
+	if err != nil {
+		return nil, unavailable("%v; --again measures anew", err)
+	}
+	return p, nil
+}
+
+// collectives reads the names of collectives; without names all are measured.
+func (p *plan) collectives(args []string) error {
+	if len(args) == 0 {
+		p.kinds = bundle.Kinds
+		return nil
+	}
+	var names []string
+	for _, k := range bundle.Kinds {
+		names = append(names, k.String())
+	}
+	for _, arg := range args {
+		i := slices.Index(names, strings.ToLower(arg))
+		if i < 0 {
+			return cli.Unknown("collective", arg, names)
+		}
+		if !slices.Contains(p.kinds, bundle.Kinds[i]) {
+			p.kinds = append(p.kinds, bundle.Kinds[i])
+		}
+	}
+	return nil
+}
+
+// groups reads --ranks. The largest group comes first.
+func (p *plan) groups(job *processes.Job) error {
+	switch {
+	case job != nil && (!processes.Started() && p.tuneFlags.ranks != ""):
+		return cli.Usagef("--ranks is for one process: a job measures its %s", diag.Counted(job.Size, "rank"))
+	case job != nil:
+		p.ranks = []int{job.Size}
+	case p.tuneFlags.ranks == "":
+		for n := 2; n < p.machine.GPUs && n <= 8; n *= 2 {
+			p.ranks = append(p.ranks, n)
+		}
+		p.ranks = append(p.ranks, p.machine.GPUs)
+	default:
+		for word := range strings.SplitSeq(p.tuneFlags.ranks, ",") {
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				return cli.Usagef("--ranks takes numbers, as in 8,2; not %q", p.tuneFlags.ranks)
+			}
+			p.ranks = append(p.ranks, n)
+		}
+	}
+	slices.Sort(p.ranks)
+	p.ranks = slices.Compact(p.ranks)
+	slices.Reverse(p.ranks)
+	if p.shows() {
+		return nil
+	}
+	if job != nil && job.Beside > p.machine.GPUs {
+		return cli.Usagef("%s of this host are in the job, and there are %s: start one for each GPU",
+			diag.Counted(job.Beside, "process"), diag.Counted(p.machine.GPUs, "GPU"))
+	}
+	for _, n := range p.ranks {
+		if p.tuneFlags.ranks != "" && (n < 2 || n > limits.Ranks) {
+			return cli.Usagef("--ranks takes numbers from 2 to %d, not %d", limits.Ranks, n)
+		}
+		if n < 2 || n > limits.Ranks {
+			return unavailable("%s: groups of 2 to %d GPUs are measured", p.machine, limits.Ranks)
+		}
+		if job == nil && n > p.machine.GPUs {
+			return cli.Usagef("--ranks has %d, and there are %s", n, diag.Counted(p.machine.GPUs, "GPU"))
+		}
+	}
+	return nil
+}
+
+func (p *plan) shows() bool { return p.tuneFlags.show || p.plot != "" }
+
+// done reports whether all groups of so many ranks were measured.
+func (p *plan) done(n int) bool {
+	for _, g := range p.tasks(n, "") {
+		if !g.optional && !p.doc.Done(g.Group, g.sizes[len(g.sizes)-1]) {
+			return false
+		}
+	}
+	return !p.again
+}
