@@ -3,6 +3,7 @@ package withcmd
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 
 	"mscclc/bundle"
@@ -65,7 +66,7 @@ func learned() string {
 	return filepath.Join(dir, "choices")
 }
 
-// runTune has mscclc tune measure what it has not measured yet.
+// runTune has mscclc tune measure what it has not measured yet. Whoever stops that does not want the job either.
 func (f *withFlags) runTune(a *cli.App) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -77,7 +78,16 @@ func (f *withFlags) runTune(a *cli.App) error {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Stdout, cmd.Stderr = a.Stderr, a.Stderr // the job's results go to stdout
-	if err := cmd.Run(); err != nil {
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, os.Interrupt) // the terminal tells both processes
+	defer signal.Stop(stopped)
+	err = cmd.Run()
+	select {
+	case <-stopped:
+		return unavailable("interrupted, and the job was not started; what mscclc tune found until then is kept")
+	default:
+	}
+	if err != nil {
 		a.Note("", "mscclc tune did not end well (%v): what it found until then counts", err)
 	}
 	return nil
