@@ -54,7 +54,7 @@ inline void meet(const Rank &r) {
   const u32 round = s->round;
   if (++s->arrived == s->ranks) s->arrived = 0, s->round++;
   for (u64 begin = now_of_engine(); s->round == round; nap_of_engine(100000))
-    if (now_of_engine() - begin > 100000000000) die("rank %u waits for the others", r.rank);
+    if (now_of_engine() - begin > 300000000000) die("rank %u waits for the others", r.rank);
 }
 
 // A Pool is the thread's memory for buffers (ENGINE_POOL, in bytes): of the mock GPU, or of the host. It is made first,
