@@ -96,14 +96,26 @@ func (r *Report) Plot(w io.Writer, file string) error {
 	left.Y.Min, left.Y.Max = step125(left.Y.Min, -1), step125(left.Y.Max*1.2, 1)
 	right.Y.Min = 0
 
+	return Paint(w, file, plotWidth, plotHeight, func(c draw.Canvas) error {
+		compose(c, plots, legends)
+		return nil
+	})
+}
+
+// Paint writes a picture of a size that paint paints. File tells by its ending whether as PNG or as SVG.
+func Paint(w io.Writer, file string, width, height vg.Length, paint func(draw.Canvas) error) error {
 	if strings.EqualFold(filepath.Ext(file), ".png") {
-		canvas := vgimg.New(plotWidth, plotHeight)
-		compose(draw.New(canvas), plots, legends)
+		canvas := vgimg.New(width, height)
+		if err := paint(draw.New(canvas)); err != nil {
+			return err
+		}
 		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 		return err
 	}
-	canvas := vgsvg.New(plotWidth, plotHeight)
-	compose(draw.New(canvas), plots, legends)
+	canvas := vgsvg.New(width, height)
+	if err := paint(draw.New(canvas)); err != nil {
+		return err
+	}
 	_, err := canvas.WriteTo(w)
 	return err
 }

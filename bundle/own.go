@@ -113,7 +113,7 @@ func (k *programKey) meets(p *ir.Program, file string) error {
 		"%s is %v of %d ranks with root %d in %v, and its rule is for %v of %d ranks with root %d in %v", k.name, c.Kind,
 		c.Ranks, c.Root, p.Protocol, k.kind, k.ranks, k.root, k.protocol)
 	if !slices.Contains(Kinds, c.Kind) {
-		return diag.List{d.WithHint("bundles are for %s", strings.Join(kinds(), ", "))}
+		return diag.List{d.WithHint("bundles are for %s", strings.Join(KindNames(), ", "))}
 	}
 	return diag.List{d.WithHint("a rule for this program has %s", strings.Join(needs, ", "))}
 }

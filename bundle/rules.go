@@ -199,7 +199,7 @@ func (t *rulesReader) rule() {
 	var r MeasuredRule
 	start, before := t.Here(), t.Errors()
 	fields := append(append(r.fields(t), r.InLanes.Fields(t.Reader)...),
-		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(kinds()...) }},
+		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(KindNames()...) }},
 		strictjson.Field{Key: "ranks", Must: true, Read: func() { r.Ranks = int(t.Uint(1, maxRanks)) }},
 		strictjson.Field{Key: "nodes", Read: func() { r.Nodes = t.Text(maxName) }},
 		strictjson.Field{Key: "when", Must: true, Read: func() { r.When = t.OneOf(Eager, Captured) }},
@@ -228,8 +228,8 @@ func (t *rulesReader) rule() {
 	t.m.Rules = append(t.m.Rules, r)
 }
 
-// kinds has the names of the collectives that a rule may be for.
-func kinds() []string {
+// KindNames returns the names of Kinds: of the collectives that a rule may be for.
+func KindNames() []string {
 	var list []string
 	for _, k := range Kinds {
 		list = append(list, k.String())

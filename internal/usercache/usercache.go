@@ -90,6 +90,9 @@ func open(dir string) (*Folder, error) {
 	return &Folder{root}, nil
 }
 
+// Path returns the path of the folder.
+func (f *Folder) Path() string { return f.root.Name() }
+
 // Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 

@@ -195,3 +195,8 @@ func Panicked(r any) diag.Diagnostic {
 	return diag.New(diag.Internal, diag.Span{}, "%v",
 		r).WithHint("this is a fault of mscclc; please report it with the command and its input")
 }
+
+// Unavailable returns the error of what this machine or build cannot do.
+func Unavailable(format string, args ...any) error {
+	return diag.List{diag.New(diag.Unavailable, diag.Span{}, format, args...)}
+}

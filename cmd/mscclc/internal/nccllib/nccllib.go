@@ -57,9 +57,12 @@ func isNCCL(names []string) bool {
 // version is NCCL's behind what its library says of it.
 var version = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
 
-// Version returns the version of NCCL in a file, or "unknown".
+// Version returns the version of NCCL in a file that Find found, or "unknown". Without NCCL it is "".
 func Version(path string) string {
 	const before, unknown = "NCCL version ", "unknown"
+	if path == "" || path == None {
+		return ""
+	}
 	f, err := elf.Open(path)
 	if err != nil {
 		return unknown

@@ -42,7 +42,7 @@ func StartWith(ctx context.Context, a *cli.App, count int, arguments []string) e
 	}
 	free, err := net.Listen("tcp", masterHost+":0")
 	if err != nil {
-		return unavailable("no port to meet at: %v", err)
+		return cli.Unavailable("no port to meet at: %v", err)
 	}
 	hub := free.Addr().String()
 	free.Close()
@@ -90,7 +90,7 @@ func StartWith(ctx context.Context, a *cli.App, count int, arguments []string) e
 	}
 	for i, err := range errs {
 		if err != nil && !errors.Is(err, context.Canceled) { // which is of those that it ended
-			return unavailable("process %d of %d: %v", i, count, err)
+			return cli.Unavailable("process %d of %d: %v", i, count, err)
 		}
 	}
 	return ended(ends)
@@ -122,11 +122,11 @@ func ended(ends []end) error {
 		}
 		code := e.ExitCode()
 		if code < 0 && e.late {
-			return unavailable("process %d of %d was killed: it did not end within %v after another one failed", i,
+			return cli.Unavailable("process %d of %d was killed: it did not end within %v after another one failed", i,
 				len(ends), grace)
 		}
 		if code < 0 {
-			return unavailable("process %d of %d has ended by a %v", i, len(ends), e)
+			return cli.Unavailable("process %d of %d has ended by a %v", i, len(ends), e)
 		}
 		worst = max(worst, code)
 	}
@@ -134,8 +134,4 @@ func ended(ends []end) error {
 		return cli.ReportedError{Code: worst}
 	}
 	return nil
-}
-
-func unavailable(format string, args ...any) error {
-	return diag.List{diag.New(diag.Unavailable, diag.Span{}, format, args...)}
 }

@@ -33,7 +33,7 @@ func (f *selectFlags) boundStaged(s *choose.Selector) error {
 	case s.Target.Format != codegen.FormatProgram:
 		return cli.Usagef("--staged is for programs of bundles: leave out --target %s", s.Target.Name)
 	case !slices.Contains(bundle.Kinds, c.Kind):
-		return cli.Usagef("--staged is for collectives of bundles: %s", kindNames())
+		return cli.Usagef("--staged is for collectives of bundles: %s", cli.List(bundle.KindNames()))
 	case c.Nodes > 1:
 		return cli.Usagef("--staged is for ranks of one node, and %s has %d nodes: candidates are for one node",
 			s.Topology.Name, c.Nodes)
@@ -49,15 +49,6 @@ func (f *selectFlags) boundStaged(s *choose.Selector) error {
 }
 
 func onCPU(device string) bool { return device == "cpu" }
-
-// kindNames names the collectives that bundles have rules for.
-func kindNames() string {
-	var names []string
-	for _, k := range bundle.Kinds {
-		names = append(names, k.String())
-	}
-	return cli.List(names)
-}
 
 // checkOwn returns an error if --staged is given and a file of the user's is compiled already.
 func (f *selectFlags) checkOwn(own choose.Shelf) error {

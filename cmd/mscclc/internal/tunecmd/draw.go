@@ -5,9 +5,8 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"path/filepath"
-	"strings"
 
+	"mscclc/bench"
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/tuned"
@@ -16,8 +15,6 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // The picture has a panel for each number of ranks and kind of launches. A curve is a collective's gain over NCCL by
@@ -67,20 +64,7 @@ func drawPicture(w io.Writer, file string, device string, times []tuned.Time) er
 		}
 		return nil
 	}
-	if strings.EqualFold(filepath.Ext(file), ".png") {
-		canvas := vgimg.New(width, height)
-		if err := paint(draw.New(canvas)); err != nil {
-			return err
-		}
-		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
-		return err
-	}
-	canvas := vgsvg.New(width, height)
-	if err := paint(draw.New(canvas)); err != nil {
-		return err
-	}
-	_, err := canvas.WriteTo(w)
-	return err
+	return bench.Paint(w, file, width, height, paint)
 }
 
 // plot returns the curves of a panel.

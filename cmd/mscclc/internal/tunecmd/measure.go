@@ -100,7 +100,7 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 	if err := w.findNodes(ctx, gpus); err != nil {
 		return err
 	}
-	lists, err := exchange.Agree(ctx, w.x, w.lacking(job.Size), w.probe())
+	lists, err := exchange.Agree(ctx, w.x, w.lacking(job.Size), nil)
 	if err != nil {
 		return devices.Impossible(err)
 	}
@@ -131,17 +131,6 @@ func (w *worker) lacking(ranks int) (list []tuned.Group) {
 		}
 	}
 	return list
-}
-
-// probe fails in the first process if what is found cannot be kept.
-func (w *worker) probe() error {
-	if !w.first {
-		return nil
-	}
-	if err := w.doc.Write(); err != nil {
-		return unavailable("what is found cannot be kept: %v (MSCCLC_CACHE names another folder)", err)
-	}
-	return nil
 }
 
 // findNodes says how the ranks lie on several nodes.
@@ -236,7 +225,7 @@ func (w *worker) keep(tuner *tuning.Tuner, t task, done bool) error {
 	}
 	w.doc.Put(found, time.Now())
 	if err := w.doc.Write(); err != nil {
-		return unavailable("what was found cannot be kept: %v", err)
+		return cli.Unavailable("what was found cannot be kept: %v", err)
 	}
 	return nil
 }

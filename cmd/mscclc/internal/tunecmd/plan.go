@@ -41,7 +41,7 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 	if p.end < firstSize {
 		return nil, cli.Usagef("--end takes a size from %s on, not %s", cli.SizeText(firstSize), f.end)
 	}
-	if (f.show || f.plot != "") && (f.again || f.out != "") {
+	if f.shows() && (f.again || f.out != "") {
 		return nil, cli.Usagef("--show and --plot measure nothing: they take no --again and no -o")
 	}
 	if f.time < 0 || f.wait <= 0 {
@@ -61,16 +61,13 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 		return nil, err
 	}
 	if p.nccl, err = nccllib.Find(f.nccl); err != nil {
-		return nil, unavailable("%v", err)
+		return nil, cli.Unavailable("%v", err)
 	}
-	version := ""
-	if p.nccl == "" && f.nccl == "" {
+	if p.nccl == "" {
 		d := diag.New(diag.Unavailable, diag.Span{}, "%s is not found, and programs are measured beside it", nccllib.Soname)
 		return nil, diag.List{d.WithHint("give --nccl FILE, or --nccl none for jobs without NCCL")}
-	} else if p.nccl != nccllib.None {
-		version = nccllib.Version(p.nccl)
 	}
-	if p.machine, err = tuned.Here(version); err != nil {
+	if p.machine, err = tuned.Here(nccllib.Version(p.nccl)); err != nil {
 		return nil, devices.Impossible(err)
 	}
 	if err := p.groups(job); err != nil {
@@ -84,7 +81,7 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 		p.doc, err = &tuned.Document{Machine: p.machine}, nil
 	}
 	if err != nil {
-		return nil, unavailable("%v; --again measures anew", err)
+		return nil, cli.Unavailable("%v; --again measures anew", err)
 	}
 	return p, nil
 }
@@ -95,10 +92,7 @@ func (p *plan) collectives(args []string) error {
 		p.kinds = bundle.Kinds
 		return nil
 	}
-	var names []string
-	for _, k := range bundle.Kinds {
-		names = append(names, k.String())
-	}
+	names := bundle.KindNames()
 	for _, arg := range args {
 		i := slices.Index(names, strings.ToLower(arg))
 		if i < 0 {
@@ -147,7 +141,7 @@ func (p *plan) groups(job *processes.Job) error {
 			return cli.Usagef("--ranks takes numbers from 2 to %d, not %d", limits.Ranks, n)
 		}
 		if n < 2 || n > limits.Ranks {
-			return unavailable("%s: groups of 2 to %d GPUs are measured", p.machine, limits.Ranks)
+			return cli.Unavailable("%s: groups of 2 to %d GPUs are measured", p.machine, limits.Ranks)
 		}
 		if job == nil && n > p.machine.GPUs {
 			return cli.Usagef("--ranks has %d, and there are %s", n, diag.Counted(p.machine.GPUs, "GPU"))
@@ -156,7 +150,8 @@ func (p *plan) groups(job *processes.Job) error {
 	return nil
 }
 
-func (p *plan) shows() bool { return p.tuneFlags.show || p.plot != "" }
+// shows reports whether what was found is shown or drawn, and nothing measured.
+func (f *tuneFlags) shows() bool { return f.show || f.plot != "" }
 
 // done reports whether all groups of so many ranks were measured.
 func (p *plan) done(n int) bool {

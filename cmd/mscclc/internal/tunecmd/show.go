@@ -35,7 +35,7 @@ func (p *plan) finish(a *cli.App) error {
 		p.doc.Conclude()
 	}
 	if err := p.doc.Write(); err != nil {
-		return unavailable("what was found cannot be kept: %v", err)
+		return cli.Unavailable("what was found cannot be kept: %v", err)
 	}
 	path, err := tuned.Cached(a, tuned.SpecOf(p.machine.Device, p.machine.GPUs, p.doc))
 	if err != nil {

@@ -3,7 +3,6 @@ package tunecmd
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strconv"
 	"syscall"
@@ -58,10 +57,12 @@ What is found counts for this machine: its GPUs, the links between them, the dri
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.ranks, "ranks", "", "measure groups of `COUNTS` ranks, as in 8,2 (default: all GPUs, and 2, 4, 8 of them)")
+	flags.StringVar(&f.ranks, "ranks", "",
+		"measure groups of `COUNTS` ranks, as in 8,2 (default: all GPUs, and 2, 4, 8 of them)")
 	flags.DurationVar(&f.time, "time", 0, "measure for about so long in all (default: 2m for 2 GPUs, up to 6m for 8)")
 	flags.StringVarP(&f.end, "end", "e", "256M", "the largest calls: `N` bytes, with K, M or G")
-	flags.StringVar(&f.nccl, "nccl", "", "NCCL is `FILE`, or none (default: search for libnccl.so.2, as mscclc with does)")
+	flags.StringVar(&f.nccl, "nccl", "",
+		"NCCL is `FILE`, or none (default: search for libnccl.so.2, as mscclc with does)")
 	flags.BoolVar(&f.again, "again", false, "measure anew what was measured")
 	flags.BoolVar(&f.show, "show", false, "print what was found, and measure nothing")
 	flags.StringVar(&f.plot, "plot", "", "draw what was found to `FILE`.svg or .png, and measure nothing")
@@ -85,7 +86,7 @@ func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, 
 	if err != nil {
 		return err
 	}
-	if f.show || f.plot != "" {
+	if f.shows() {
 		return p.show(a)
 	}
 	if err := a.Claims(cli.Named{"-o": f.out}, ""); err != nil {
@@ -98,8 +99,7 @@ func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, 
 		}
 		defer unlock()
 	}
-	switch {
-	case job != nil:
+	if job != nil {
 		if err := p.measure(ctx, a, job); err != nil || processes.Started() || job.Index > 0 {
 			return err
 		}
@@ -121,7 +121,7 @@ func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, 
 		}
 	}
 	if p.doc, err = tuned.Read(p.machine); err != nil {
-		return unavailable("what was found cannot be read: %v", err)
+		return cli.Unavailable("what was found cannot be read: %v", err)
 	}
 	return p.finish(a)
 }
@@ -130,13 +130,13 @@ func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, 
 func (p *plan) claim() (unlock func(), err error) {
 	unlock, busy, err := tuned.Lock()
 	if err == nil && busy {
-		return nil, unavailable("another mscclc tune measures on this machine: wait until it ends")
+		return nil, cli.Unavailable("another mscclc tune measures on this machine: wait until it ends")
 	}
 	if err == nil && len(p.doc.Groups) == 0 {
 		err = p.doc.Write()
 	}
 	if err != nil {
-		return nil, unavailable("what is found cannot be kept: %v (MSCCLC_CACHE names another folder)", err)
+		return nil, cli.Unavailable("what is found cannot be kept: %v (MSCCLC_CACHE names another folder)", err)
 	}
 	return unlock, nil
 }
@@ -153,8 +153,4 @@ func (f *tuneFlags) childArguments(n int, share time.Duration, args []string) []
 		list = append(list, "--again")
 	}
 	return list
-}
-
-func unavailable(format string, args ...any) error {
-	return diag.List{diag.New(diag.Unavailable, diag.Span{}, "%s", fmt.Sprintf(format, args...))}
 }

@@ -109,7 +109,7 @@ func Open(name string) (*bundle.Bundle, error) {
 		return nil, err
 	}
 	if why := refused(in, b); why != "" {
-		return nil, unavailable("the library does not take %s: %s", name, why)
+		return nil, cli.Unavailable("the library does not take %s: %s", name, why)
 	}
 	return b, nil
 }
@@ -151,11 +151,11 @@ func build(a *cli.App, spec bundle.Spec, path string) error {
 		a.Note("", "the driver compiles the kernels each time that a job starts, since it did not do so now: %v", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return unavailable("%v", err)
+		return cli.Unavailable("%v", err)
 	}
 	out, err := os.CreateTemp(filepath.Dir(path), ".bundle")
 	if err != nil {
-		return unavailable("%v", err)
+		return cli.Unavailable("%v", err)
 	}
 	defer cli.Unfinished(out.Name())()
 	defer os.Remove(out.Name())
@@ -167,11 +167,7 @@ func build(a *cli.App, spec bundle.Spec, path string) error {
 		err = os.Rename(out.Name(), path)
 	}
 	if err != nil {
-		return unavailable("%v", err)
+		return cli.Unavailable("%v", err)
 	}
 	return nil
-}
-
-func unavailable(format string, args ...any) error {
-	return diag.List{diag.New(diag.Unavailable, diag.Span{}, format, args...)}
 }

@@ -18,12 +18,8 @@ func Lock() (unlock func(), busy bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	folder.Close()
-	dir, err := usercache.Where(os.Getenv("MSCCLC_CACHE"), "tuned")
-	if err != nil {
-		return nil, false, err
-	}
-	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	defer folder.Close()
+	file, err := os.OpenFile(filepath.Join(folder.Path(), "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, false, err
 	}

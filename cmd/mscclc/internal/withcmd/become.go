@@ -2,12 +2,16 @@
 
 package withcmd
 
-import "syscall"
+import (
+	"syscall"
+
+	"mscclc/cmd/mscclc/internal/cli"
+)
 
 // become replaces this process by a program.
 func become(path string, command, env []string) error {
 	if err := syscall.Exec(path, command, unique(env)); err != nil {
-		return unavailable("%s cannot be run: %v", command[0], err)
+		return cli.Unavailable("%s cannot be run: %v", command[0], err)
 	}
 	return nil
 }

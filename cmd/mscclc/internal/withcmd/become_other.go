@@ -2,6 +2,8 @@
 
 package withcmd
 
+import "mscclc/cmd/mscclc/internal/cli"
+
 func become(path string, _, _ []string) error {
-	return unavailable("%s cannot be run: the library is for Linux", path)
+	return cli.Unavailable("%s cannot be run: the library is for Linux", path)
 }

@@ -18,16 +18,12 @@ import (
 // ofMachine returns the file with the bundle for this machine: of the rules that mscclc tune measured here, or else of
 // those that are built in for the GPU, and of candidates, among which the library learns.
 func (f *withFlags) ofMachine(a *cli.App, nccl string) (string, error) {
-	version := ""
-	if nccl != "" && nccl != none {
-		version = nccllib.Version(nccl)
-	}
 	if f.tune {
 		if err := f.runTune(a); err != nil {
 			return "", err
 		}
 	}
-	doc, err := tuned.Find(version)
+	doc, err := tuned.Find(nccllib.Version(nccl))
 	if err != nil {
 		a.Note("", "what mscclc tune found does not count: %v", err)
 	}
@@ -58,12 +54,8 @@ func learned() string {
 	if err != nil {
 		return ""
 	}
-	folder.Close()
-	dir, err := usercache.Where(os.Getenv("MSCCLC_CACHE"), "learned")
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "choices")
+	defer folder.Close()
+	return filepath.Join(folder.Path(), "choices")
 }
 
 // runTune has mscclc tune measure what it has not measured yet. Whoever stops that does not want the job either.
@@ -84,7 +76,7 @@ func (f *withFlags) runTune(a *cli.App) error {
 	err = cmd.Run()
 	select {
 	case <-stopped:
-		return unavailable("interrupted, and the job was not started; what mscclc tune found until then is kept")
+		return cli.Unavailable("interrupted, and the job was not started; what mscclc tune found until then is kept")
 	default:
 	}
 	if err != nil {
@@ -105,11 +97,7 @@ func noteMachine(a *cli.App, b *bundle.Bundle, nccl string) {
 	if there == "" {
 		return
 	}
-	version := ""
-	if nccl != "" && nccl != none {
-		version = nccllib.Version(nccl)
-	}
-	if here, err := tuned.Here(version); err == nil && here.String() != there {
+	if here, err := tuned.Here(nccllib.Version(nccl)); err == nil && here.String() != there {
 		a.Note("", "the bundle was measured on another machine (%s), and this one is %v", there, here)
 	}
 }

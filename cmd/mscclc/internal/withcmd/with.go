@@ -112,7 +112,7 @@ func with(a *cli.App, f *withFlags, command []string) error {
 	}
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return unavailable("%s cannot be run: %v", command[0], err)
+		return cli.Unavailable("%s cannot be run: %v", command[0], err)
 	}
 	env := os.Environ()
 	for _, v := range doc.Variables {
@@ -143,9 +143,11 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	}
 	doc.report(a, b)
 	if info, err := os.Stat(f.lib); f.lib != "" && (err != nil || !info.IsDir()) {
-		return unavailable("--lib: there is no folder %s", f.lib)
+		return cli.Unavailable("--lib: there is no folder %s", f.lib)
 	}
-	noteMachine(a, b, doc.NCCL)
+	if f.bundle != "" {
+		noteMachine(a, b, doc.NCCL)
+	}
 	dir, err := f.folder(doc.NCCL)
 	if err != nil {
 		return err
@@ -156,12 +158,12 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 		library = filepath.Join(dir, filepath.FromSlash(runtime.NCCLLibrary))
 	}
 	if names, err := nccllib.Exports(library); err != nil {
-		return unavailable("%v", err)
+		return cli.Unavailable("%v", err)
 	} else if !slices.Contains(names, "ncclAllReduce") {
-		return unavailable("%s is another library", library)
+		return cli.Unavailable("%s is another library", library)
 	}
 	if err := files.Trusted(library); err != nil {
-		return unavailable("the library is not taken, since a job would run it: %v", err)
+		return cli.Unavailable("the library is not taken, since a job would run it: %v", err)
 	}
 	if strings.ContainsAny(library, " :\t\n") {
 		d := diag.New(diag.Unavailable, diag.Span{}, "LD_PRELOAD cannot hold %q, which has a space or a colon", library)
@@ -169,7 +171,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	}
 	if f.replace && doc.NCCL != none {
 		if doc.Missing, err = nccllib.Missing(doc.NCCL, library); err != nil {
-			return unavailable("%v", err)
+			return cli.Unavailable("%v", err)
 		}
 		if len(doc.Missing) > 0 {
 			a.Note("", "the library does not hand on %s: programs that open NCCL by its name do not find them",
@@ -193,9 +195,9 @@ func (f *withFlags) findNCCL(a *cli.App) (string, error) {
 	path, err := nccllib.Find(f.nccl)
 	switch {
 	case err != nil:
-		return "", unavailable("%v", err)
+		return "", cli.Unavailable("%v", err)
 	case path == "" && f.replace:
-		return "", unavailable("%s is not found on LD_LIBRARY_PATH, by ldconfig, or in the packages of python3; give --nccl FILE",
+		return "", cli.Unavailable("%s is not found on LD_LIBRARY_PATH, by ldconfig, or in the packages of python3; give --nccl FILE",
 			nccllib.Soname)
 	case path == "":
 		a.Note("", "%s is not found here; the program must bring its own", nccllib.Soname)
@@ -213,13 +215,13 @@ func (f *withFlags) folder(nccl string) (string, error) {
 	if f.replace && nccl != none {
 		names, err := nccllib.Functions(nccl)
 		if err != nil {
-			return "", unavailable("%v", err)
+			return "", cli.Unavailable("%v", err)
 		}
 		more = runtime.Unknown(names)
 	}
 	dir, err := runtime.CachedBy(cli.Unfinished, more...)
 	if err != nil {
-		return "", unavailable("the library cannot be built: %v", err)
+		return "", cli.Unavailable("the library cannot be built: %v", err)
 	}
 	return filepath.Abs(dir)
 }
@@ -246,8 +248,4 @@ func (d *Document) write(a *cli.App) error {
 		fmt.Fprintf(a.Stdout, "export %s='%s'\n", v.Name, strings.ReplaceAll(v.Value, "'", `'\''`))
 	}
 	return nil
-}
-
-func unavailable(format string, args ...any) error {
-	return diag.List{diag.New(diag.Unavailable, diag.Span{}, format, args...)}
 }
