@@ -9,10 +9,10 @@
 
 // Times in ns. A peer that says nothing for net_proxy::silence is taken for dead. BEAT is how often each speaks at
 // least. PAUSE is a gap between two rounds of the thread that the peers are not to blame
-// for. GRACE is how long a goodbye may come behind the end of a connection, and TELL how long closing lets the peers be
-// told of a failure.
+// for. GRACE is how long, and for how many rounds at least, a goodbye may come behind the end of a connection: a thread
+// that had no processor for long has not listened. TELL is how long closing lets the peers be told of a failure.
 static const u64 MS = 1000000, BEAT_NS = 500 * MS, PAUSE_NS = 1000 * MS;
-static const u64 GRACE_NS = 200 * MS, TELL_NS = 500 * MS;
+static const u64 GRACE_NS = 200 * MS, GRACE_ROUNDS = 50, TELL_NS = 2000 * MS;
 
 enum : u32 { PENDING = 64 };
 
@@ -79,6 +79,7 @@ struct Peer {
   u32 mark_count;
   u32 epoch, epoch_sent;
   u64 heard, spoke, lost;  // when
+  u32 rounds_lost;         // since then
   char why[256];           // it was lost
 };
 

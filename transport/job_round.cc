@@ -25,11 +25,11 @@ void lost(net_job *j, Peer *q, bool deaf) {
 }
 
 // judge says what it means that a peer was lost: what it had said before may be a goodbye.
-static void judge(net_job *j, const Peer *q) {
+static void judge(net_job *j, Peer *q) {
   const bool owes = q->in.flow.head != q->in.flow.tail;
   if (!q->dead || (q->left && !owes)) return;
   char between[BETWEEN] = "";
-  if (!q->deaf && j->proxy->now - q->lost <= GRACE_NS) return;
+  if (!q->deaf && (j->proxy->now - q->lost <= GRACE_NS || q->rounds_lost++ < GRACE_ROUNDS)) return;
   if (!q->ready) cards_between(j, q, between);
   fail(j, NET_GONE, q->process, "the connection has ended: %s%s", q->why, between);
 }
