@@ -58,7 +58,7 @@ func Find(ctx context.Context, t *topology.Topology, r Request) (*Result, error)
 			return nil, err
 		}
 	}
-	s := &search{answer: own, whole: asked.b, ctx: ctx, m: machineOf(own.g, ranks), r: r}
+	s := &search{answer: own, whole: asked, ctx: ctx, m: machineOf(own.g, ranks), r: r}
 	if err := s.pack(); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func direct(t *topology.Topology) *topology.Topology {
 // A search is what Find goes through. Its answer is of the links that trees may go over.
 type search struct {
 	*answer
-	whole *bound.Bound // of all links
+	whole *answer // of all links
 	ctx   context.Context
 	m     *Machine
 	r     Request
@@ -176,8 +176,11 @@ func (s *search) counts(k int64) []int64 {
 
 // pack packs the trees of a request.
 func (s *search) pack() error {
-	if s.r.Kind == ir.AllReduce {
+	switch s.r.Kind {
+	case ir.AllReduce:
 		return s.both()
+	case ir.AllToAll:
+		return s.route()
 	}
 	k := int64(s.r.Chunks)
 	if k == 0 {

@@ -25,19 +25,21 @@ func (v *Verdict) Share() float64 {
 
 // A checker has what a certificate says of a topology, beside what the topology says.
 type checker struct {
-	c    *Certificate
-	kind ir.Kind
-	cap  map[[2]int]*big.Rat // by places: MB/s of the links between, in that direction
-	rank map[int]int         // by place
-	gpus int                 // places, which come first
-	load map[[2]int]int64    // by places: how many trees go that way
+	c      *Certificate
+	kind   ir.Kind
+	cap    map[[2]int]*big.Rat // by places: MB/s of the links between, in that direction
+	rank   map[int]int         // by place
+	gpus   int                 // places, which come first
+	load   map[[2]int]int64    // by places: how many trees go that way
+	next   [][]int             // by place: where links lead
+	routes map[[2]int]int64    // by ranks, of AllToAll: how many routes there are
 }
 
 // Check verifies a certificate: capacities are the topology's, and ranks the part's. Each tree spans all ranks by ways
-// of links that pass through no GPU. Links carry no more trees than their capacity has room for. The cuts prove the
-// bound.
+// of links that pass through no GPU. Links carry no more trees than their capacity has room for. The cuts, or the
+// lengths of links, prove the bound.
 func Check(c *Certificate, t *topology.Topology, p Part) (*Verdict, error) {
-	k := &checker{c: c, cap: map[[2]int]*big.Rat{}, rank: map[int]int{}, load: map[[2]int]int64{}}
+	k := &checker{c: c, cap: map[[2]int]*big.Rat{}, rank: map[int]int{}, load: map[[2]int]int64{}, routes: map[[2]int]int64{}}
 	if err := k.machine(t); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,11 @@ func Check(c *Certificate, t *topology.Topology, p Part) (*Verdict, error) {
 	if v.Reached, err = k.reached(counts); err != nil {
 		return nil, err
 	}
-	if v.Bound, err = k.bound(counts); err != nil {
+	bound := k.bound
+	if k.kind == ir.AllToAll {
+		bound = k.exchangeBound
+	}
+	if v.Bound, err = bound(counts); err != nil {
 		return nil, err
 	}
 	if v.Reached.Cmp(v.Bound) > 0 {
@@ -101,16 +107,23 @@ func (k *checker) trees(list []Tree, back bool) ([]int64, error) {
 		counts[t.Root] += t.Count
 		has := make([]bool, len(counts))
 		has[t.Root] = true
-		for _, h := range t.Hops {
+		for j, h := range t.Hops {
 			if h.From < 0 || h.From >= len(has) || h.To < 0 || h.To >= len(has) || !has[h.From] || has[h.To] {
 				return nil, fmt.Errorf("tree %d: a hop from rank %d to %d: the first has no data, or the second has", i, h.From, h.To)
+			}
+			if k.kind == ir.AllToAll && j > 0 && h.From != t.Hops[j-1].To {
+				return nil, fmt.Errorf("route %d: a hop from rank %d does not go on from the one before", i, h.From)
 			}
 			has[h.To] = true
 			if err := k.ways(&h, t.Count, back); err != nil {
 				return nil, fmt.Errorf("tree %d: the hop from rank %d to %d: %w", i, h.From, h.To, err)
 			}
 		}
-		if r := slices.Index(has, false); r >= 0 {
+		if k.kind == ir.AllToAll {
+			if err := k.pair(&t); err != nil {
+				return nil, fmt.Errorf("route %d: %w", i, err)
+			}
+		} else if r := slices.Index(has, false); r >= 0 {
 			return nil, fmt.Errorf("tree %d does not reach rank %d", i, r)
 		}
 	}
@@ -152,6 +165,8 @@ func (k *checker) roots(counts []int64) error {
 		if slices.Min(counts) != slices.Max(counts) {
 			return fmt.Errorf("%v has equally many trees of each rank", k.kind)
 		}
+	case ir.AllToAll:
+		return k.pairs()
 	case ir.Broadcast, ir.ReduceTo:
 		if rest := slices.DeleteFunc(slices.Clone(counts), func(c int64) bool { return c == 0 }); len(rest) != 1 {
 			return fmt.Errorf("%v has trees of one rank", k.kind)
@@ -174,6 +189,10 @@ func (k *checker) reached(counts []int64) (*big.Rat, error) {
 	total := new(big.Rat)
 	for _, c := range counts {
 		total.Add(total, big.NewRat(c, 1))
+	}
+	if k.kind == ir.AllToAll { // a call's bytes count what a rank keeps, too
+		n := int64(len(counts))
+		total.Mul(total, big.NewRat(1, n-1))
 	}
 	return total.Quo(total, scale), nil
 }

@@ -31,11 +31,11 @@ func Synthesize(a *cli.App) *cobra.Command {
 		Use:   "synthesize COLLECTIVE",
 		Short: "Make the program of the largest bandwidth for a topology, with a certificate of how good it is",
 		Long: `Make a program for large calls of a collective on the GPUs of a topology: trees that spread data, or gather
-sums, over all links at once. It is compiled and proven before it is written. The program is text of the language, with
-a line for each tree.
+sums, over all links at once; of alltoall, routes from each rank to each other, over others if need be. It is compiled
+and proven before it is written. The program is text of the language, with a line for each tree.
 
 The bound is the rate that no algorithm exceeds, with switches that neither copy nor add. What limits it is a cut: links
-that all data of some ranks must pass. --certificate writes the trees with the links that they go over, and the cuts
+that all data of some ranks must pass; of alltoall, lengths of links prove it. --certificate writes the trees with the links that they go over, and the cuts
 that prove the bound. mscclc check verifies it from the topology alone.
 
 --chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
