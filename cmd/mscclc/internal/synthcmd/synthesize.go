@@ -35,8 +35,8 @@ sums, over all links at once; of alltoall, routes from each rank to each other, 
 and proven before it is written. The program is text of the language, with a line for each tree.
 
 The bound is the rate that no algorithm exceeds, with switches that neither copy nor add. What limits it is a cut: links
-that all data of some ranks must pass; of alltoall, lengths of links prove it. --certificate writes the trees with the links that they go over, and the cuts
-that prove the bound. mscclc check verifies it from the topology alone.
+that all data of some ranks must pass; of alltoall, lengths of links prove it. --certificate writes the trees with the
+links that they go over, and the cuts or lengths that prove the bound. mscclc check verifies it from the topology alone.
 
 --chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
 it is the number whose program is the fastest by simulation. Of AllReduce, ranks may have unequal numbers.
