@@ -11,8 +11,8 @@ import (
 )
 
 // This file finds routes of an AllToAll: of each rank's data for each other one, in equal parts. It is a concurrent flow
-// in whole parts. Links are the longer the more they carry, exponentially (Garg, Könemann), and each part in turn takes
-// the shortest way, until no turn makes the busiest link carry less.
+// in whole parts. Links are the longer the more they carry, exponentially (Garg, Könemann). Each part in turn takes the
+// shortest way, until no turn makes the busiest link carry less.
 
 // routes are the ways of all parts.
 type routes struct {
@@ -32,8 +32,9 @@ const sweeps = 24
 
 var steepness = []float64{4, 8, 16, 32, 64, 64, 32}
 
-// Route finds ways for so many parts of each rank's data for each other rank, as trees without branches. The search ends
-// where no link carries more than enough parts for each unit of its capacity. The scale is what the busiest carries.
+// Route finds ways for so many parts of each rank's data for each other rank, as trees without branches. The search
+// ends where no link carries more than enough parts for each unit of its capacity. The scale is what the busiest
+// carries.
 func Route(ctx context.Context, m *Machine, parts int, enough *big.Rat) (*Forest, error) {
 	r := newRoutes(m, parts)
 	goal, _ := enough.Float64()
@@ -97,7 +98,7 @@ func newRoutes(m *Machine, parts int) *routes {
 	return r
 }
 
-// ends returns between which ranks a part goes. Parts of one pair are far from each other, and so are those of one rank.
+// ends returns between which ranks a part goes. Parts of one pair are far from each other, as those of one rank are.
 func (r *routes) ends(k int) (from, to int32) {
 	n := r.m.Ranks
 	k %= n * n

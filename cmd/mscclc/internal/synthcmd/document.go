@@ -53,6 +53,12 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 			return err
 		}
 	}
+	if f.svg != "" {
+		err := a.WriteTo(f.svg, func(w io.Writer) error { return draw(w, t, doc, &m.result.Certificate) })
+		if err != nil {
+			return err
+		}
+	}
 	if a.JSON && cli.IsStdout(f.out) {
 		return a.WriteJSON(doc)
 	}
@@ -98,13 +104,17 @@ func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
 	return d
 }
 
+// on says on which machine.
+func (d *Document) on() string {
+	if len(d.Without) == 0 {
+		return d.Topology
+	}
+	return d.Topology + " without " + strings.Join(d.Without, ", ")
+}
+
 // header returns the comment at the top of the program.
 func (d *Document) header() []string {
-	on := d.Topology
-	if len(d.Without) > 0 {
-		on += " without " + strings.Join(d.Without, ", ")
-	}
-	list := []string{fmt.Sprintf("%s by %s, for %s. mscclc synthesize made it.", d.Collective, d.shape, on), ""}
+	list := []string{fmt.Sprintf("%s by %s, for %s. mscclc synthesize made it.", d.Collective, d.shape, d.on()), ""}
 	if d.seats != "" {
 		list = append(list, d.seats)
 	}

@@ -46,7 +46,10 @@ func synthesize(cmd *cobra.Command, a *cli.App, arg string, f *flags) error {
 	if f.topology == "" {
 		return cli.Usagef("synthesize needs --topology").Hint("mscclc topo lists the machines that it knows")
 	}
-	if err := a.Claims(cli.Named{"-o": f.out, "--certificate": f.certificate}, topology.File(f.topology)); err != nil {
+	if err := a.Claims(cli.Named{"-o": f.out, "--certificate": f.certificate, "--svg": f.svg}, topology.File(f.topology)); err != nil {
+		return err
+	}
+	if err := cli.WrongEnding("--svg", f.svg, cli.DrawingEndings, ""); f.svg != "" && err != nil {
 		return err
 	}
 	t, err := a.TopologyOf(f.topology, "")

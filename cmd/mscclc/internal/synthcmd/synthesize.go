@@ -19,6 +19,7 @@ type flags struct {
 	topology    string
 	out         string
 	certificate string
+	svg         string
 	chunks      string
 	root        string
 	limit       time.Duration
@@ -59,6 +60,7 @@ Collectives are ` + cli.List(kindNames()) + `.`,
 	f.part.Add(flags, "")
 	flags.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (default: stdout)")
 	flags.StringVar(&f.certificate, "certificate", "", "write the certificate to `FILE`")
+	flags.StringVar(&f.svg, "svg", "", "draw the machine with the trees of a rank, and what limits it, to `FILE`.svg")
 	flags.StringVar(&f.chunks, "chunks", "best", "the most trees of a rank: `N`, up to "+strconv.Itoa(synthesis.MostChunks)+", or best")
 	cli.AddRoot(flags, &f.root)
 	flags.DurationVar(&f.limit, "time", time.Minute, "end the search after `D`")
