@@ -11,8 +11,8 @@ import (
 )
 
 // This file finds routes of an AllToAll: of each rank's data for each other one, in equal parts. That is a concurrent
-// flow in whole parts. Links are the longer the more they carry, exponentially (Garg, Könemann). Each part in turn takes the
-// shortest way, until no turn makes the busiest link carry less.
+// flow in whole parts. Links are the longer the more they carry, exponentially (Garg, Könemann). Each part in turn
+// takes the shortest way, until no turn makes the busiest link carry less.
 
 // routes are the ways of all parts.
 type routes struct {

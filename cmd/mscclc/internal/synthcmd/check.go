@@ -74,8 +74,8 @@ func check(a *cli.App, spec string, part *choosing.Part, args []string) error {
 	if err != nil {
 		return rejected(args[0], "it proves nothing", err)
 	}
-	doc := &Checked{Schema: cli.Schema, Certificate: args[0], Collective: v.Kind.String(), shape: certificate.Trees(v.Kind),
-		lengths: len(c.Lengths) > 0}
+	doc := &Checked{Schema: cli.Schema, Certificate: args[0], Collective: v.Kind.String(),
+		shape: certificate.Trees(v.Kind), lengths: len(c.Lengths) > 0}
 	reached, _ := v.Reached.Float64()
 	most, _ := v.Bound.Float64()
 	doc.Reached, doc.Bound = reached/1e3, most/1e3
