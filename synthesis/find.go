@@ -15,12 +15,16 @@ import (
 type Request struct {
 	Kind   ir.Kind
 	Root   int // a rank, of rooted kinds
+	Hops   int // the most from a root to a rank, or LeastHops; 0 is any number
 	Chunks int // trees of each root; 0 is the fewest that reach the bound, up to MostChunks
 
 	GPUs    []int32 // indexed by rank: a GPU of the topology; nil is all, in their order
 	NoRelay bool    // GPUs that are no ranks do not forward
 	Direct  bool    // trees go over links from GPU to GPU only: see HasDirect
 }
+
+// LeastHops asks for trees of as few hops as there are.
+const LeastHops = -1
 
 // question returns the question of a collective's bound on the GPUs of a request.
 func (r *Request) question(kind ir.Kind) bound.Question {
@@ -181,6 +185,9 @@ func (s *search) pack() error {
 		return s.both()
 	case ir.AllToAll:
 		return s.route()
+	}
+	if s.r.Hops != 0 {
+		return s.shallow()
 	}
 	k := int64(s.r.Chunks)
 	if k == 0 {

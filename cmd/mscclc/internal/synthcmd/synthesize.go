@@ -20,6 +20,7 @@ type flags struct {
 	out         string
 	certificate string
 	svg         string
+	sizes       bool
 	chunks      string
 	root        string
 	limit       time.Duration
@@ -42,6 +43,9 @@ links that they go over, and the cuts or lengths that prove the bound. mscclc ch
 --chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
 it is the number whose program is the fastest by simulation. Of AllReduce, ranks may have unequal numbers.
 
+--sizes makes programs of few hops, too. It simulates them and the catalog's from 1K to 1G, and writes those that are
+the fastest for some sizes to the folder -o, each with its certificate.
+
 --without says what is down, and --ranks which GPUs take part, as of mscclc topo --bound. The program's ranks are these
 GPUs, numbered from 0 in the order of --ranks. --root and the cut name GPUs of the topology. Only ranks run a program,
 so trees that forward data through another GPU are an error. --no-relay avoids them. check takes the same flags.
@@ -60,6 +64,7 @@ Collectives are ` + cli.List(kindNames()) + `.`,
 	f.part.Add(flags, "")
 	flags.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (default: stdout)")
 	flags.StringVar(&f.certificate, "certificate", "", "write the certificate to `FILE`")
+	flags.BoolVar(&f.sizes, "sizes", false, "make programs for all sizes, and write those that are the fastest for some to folder -o")
 	flags.StringVar(&f.svg, "svg", "", "draw the machine with the trees of a rank, and what limits it, to `FILE`.svg")
 	flags.StringVar(&f.chunks, "chunks", "best", "the most trees of a rank: `N`, up to "+strconv.Itoa(synthesis.MostChunks)+", or best")
 	cli.AddRoot(flags, &f.root)
