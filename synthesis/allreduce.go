@@ -3,6 +3,7 @@ package synthesis
 import (
 	"errors"
 	"math/big"
+	"slices"
 
 	"mscclc/ir"
 	"mscclc/topology/bound"
@@ -33,15 +34,46 @@ func (s *search) halves(half *answer) error {
 	if err := one.pack(); err != nil {
 		return err
 	}
-	s.spread = one.spread
+	s.spread, s.shifts, one.shifts = one.spread, one.shifts, nil
 	one.r.Kind = ir.ReduceScatter
 	one.r.Chunks = int(one.spread.counts(s.m.Ranks)[0])
 	if err := one.pack(); err != nil {
 		return err
 	}
 	s.gather = one.gather
-	s.scale = new(big.Rat).Add(s.gather.Scale, s.spread.Scale)
+	if s.shifts == nil || one.shifts == nil || !slices.Equal(s.shifts.Dims, one.shifts.Dims) {
+		s.shifts = nil // each rank's trees are written
+	}
+	s.scale = s.m.busiest(s.spread, s.gather)
 	return nil
+}
+
+// busiest returns what the busiest arc carries of trees that spread and of trees that gather, which are of the machine
+// with all arcs turned around, for each unit of its capacity.
+func (m *Machine) busiest(spread, gather *Forest) *big.Rat {
+	load := map[[2]int32]int64{}
+	for i, f := range []*Forest{spread, gather} {
+		for _, t := range f.Trees {
+			for _, h := range t.Hops {
+				for _, w := range h.ways {
+					for k := 1; k < len(w.way); k++ {
+						arc := [2]int32{w.way[k-1], w.way[k]}
+						if i == 1 {
+							arc[0], arc[1] = arc[1], arc[0]
+						}
+						load[arc] += w.amount
+					}
+				}
+			}
+		}
+	}
+	most := new(big.Rat)
+	for _, a := range m.Arcs {
+		if x := big.NewRat(load[[2]int32{a.From, a.To}], a.Cap); x.Cmp(most) > 0 {
+			most = x
+		}
+	}
+	return most
 }
 
 // divided packs trees that gather into one part of each link, and trees that spread into the rest.

@@ -24,6 +24,7 @@ func (s *search) result() *Result {
 	for r := range s.m.Ranks {
 		c.Ranks = append(c.Ranks, int(s.g.Places[r]))
 	}
+	r.Plan.Shifts = s.shifts
 	if s.spread != nil {
 		r.Plan.Spread = s.spread.Trees
 		c.Spread = s.trees(s.spread)

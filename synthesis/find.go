@@ -14,9 +14,10 @@ import (
 // A Request is what a program is asked for.
 type Request struct {
 	Kind   ir.Kind
-	Root   int // a rank, of rooted kinds
-	Hops   int // the most from a root to a rank, or LeastHops; 0 is any number
-	Chunks int // trees of each root; 0 is the fewest that reach the bound, up to MostChunks
+	Root   int  // a rank, of rooted kinds
+	Hops   int  // the most from a root to a rank, or LeastHops; 0 is any number
+	Alike  bool // trees of all ranks are images of those of one, or ErrNoFit
+	Chunks int  // trees of each root; 0 is the fewest that reach the bound, up to MostChunks
 
 	GPUs    []int32 // indexed by rank: a GPU of the topology; nil is all, in their order
 	NoRelay bool    // GPUs that are no ranks do not forward
@@ -164,6 +165,7 @@ type search struct {
 	r     Request
 
 	spread, gather *Forest
+	shifts         *Shifts  // where trees are images of those of rank 0
 	scale          *big.Rat // trees of both for each unit of capacity
 }
 
@@ -187,11 +189,17 @@ func (s *search) pack() error {
 		return s.route()
 	}
 	if s.r.Hops != 0 {
+		if done, err := s.alike(s.r.Chunks); done || err != nil {
+			return err
+		}
 		return s.shallow()
 	}
 	k := int64(s.r.Chunks)
 	if k == 0 {
 		k = s.fewest()
+	}
+	if done, err := s.alike(int(k)); done || err != nil {
+		return err
 	}
 	counts := s.counts(k)
 	var total int64

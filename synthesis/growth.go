@@ -20,7 +20,9 @@ type growth struct {
 	find  func(part int) [][]int32 // the shortest hops of a part, or nil
 	first []int32                  // indexed by vertex: its first arc in arcs; one more is the end
 	arcs  []Arc                    // sorted by From
-	carry []int64                  // indexed by arc: parts
+	orbit []int32                  // indexed by arc: arcs of one orbit carry the same; nil where each is its own
+	times []int64                  // indexed by arc: by how many images of a part, where orbit is set
+	carry []int64                  // indexed by arc, the one that its orbit is called by: parts
 	hops  [][][]int32              // indexed by part
 	steep float64                  // how the lengths of arcs grow with what they carry
 	usual float64                  // what an arc carries for each unit of its capacity
@@ -88,11 +90,28 @@ func (g *growth) again(k int) bool {
 // load adds to what the arcs of a part carry.
 func (g *growth) load(k int, parts int64) {
 	for _, hop := range g.hops[k] {
-		for _, a := range hop {
-			g.carry[a] += parts
-			g.measure(a)
-		}
+		g.loadHop(hop, parts)
 	}
+}
+
+func (g *growth) loadHop(hop []int32, parts int64) {
+	for _, a := range hop {
+		times := int64(1)
+		if g.orbit != nil {
+			times = g.times[a]
+		}
+		a = g.named(a)
+		g.carry[a] += parts * times
+		g.measure(a)
+	}
+}
+
+// named returns the arc that the orbit of an arc is called by.
+func (g *growth) named(a int32) int32 {
+	if g.orbit == nil {
+		return a
+	}
+	return g.orbit[a]
 }
 
 // relayed is how many links a rank on a way counts for, where ways are made as short as they can be.
@@ -123,13 +142,16 @@ func (g *growth) measureAll() {
 	}
 }
 
-// measure sets the length of an arc, as if it carried one part more.
+// measure sets the length of an arc, as if it carried one part more, with its images.
 func (g *growth) measure(a int32) {
-	c := float64(g.arcs[a].Cap)
+	c, more := float64(g.arcs[a].Cap), float64(1)
+	if g.orbit != nil {
+		more = float64(g.times[a])
+	}
 	switch {
 	case g.most == 0:
-		g.size[a] = (math.Exp(g.steep*(float64(g.carry[a]+1)/c/g.usual-1)) + 1e-9) / c
-	case float64(g.carry[a]+1)/c > g.most*(1+1e-9):
+		g.size[a] = (math.Exp(g.steep*((float64(g.carry[a])+more)/c/g.usual-1)) + 1e-9) / c
+	case (float64(g.carry[a])+more)/c > g.most*(1+1e-9):
 		g.size[a] = math.Inf(1)
 	case int(g.arcs[a].To) < g.m.Ranks:
 		g.size[a] = relayed
@@ -161,7 +183,7 @@ func (g *growth) reach(from, to int32, relays bool) {
 			continue
 		}
 		for a := g.first[at.v]; a < g.first[at.v+1]; a++ {
-			if t, far := g.arcs[a].To, at.far+g.size[a]; far < g.dist[t] {
+			if t, far := g.arcs[a].To, at.far+g.size[g.named(a)]; far < g.dist[t] {
 				g.dist[t], g.into[t] = far, a
 				heap.Push(&near, front{far, t})
 			}

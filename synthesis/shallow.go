@@ -87,7 +87,11 @@ func (g *growth) grown(root int32, level []int, slack int) (hops [][]int32) {
 		})
 		at = -1
 		for v := range int32(n) {
-			if !in[v] && by[v] != nil && (at < 0 || far[v] < far[at]) {
+			if in[v] || by[v] == nil {
+				continue
+			}
+			far[v] = g.long(by[v])
+			if !math.IsInf(far[v], 1) && (at < 0 || far[v] < far[at]) {
 				at = v
 			}
 		}
@@ -95,11 +99,23 @@ func (g *growth) grown(root int32, level []int, slack int) (hops [][]int32) {
 			break
 		}
 		hops = append(hops, by[at])
+		g.loadHop(by[at], 1) // the tree's own hops share links, too
+	}
+	for _, hop := range hops {
+		g.loadHop(hop, -1)
 	}
 	if len(hops) < n-1 {
 		return nil
 	}
 	return hops
+}
+
+// long returns how long a hop is at present.
+func (g *growth) long(hop []int32) (sum float64) {
+	for _, a := range hop {
+		sum += g.size[g.named(a)]
+	}
+	return sum
 }
 
 // offer calls take with the ranks that are a hop away, and how long the hop is.

@@ -17,6 +17,7 @@ type Plan struct {
 	Root   int      // of a rooted collective
 	Header []string // lines of the comment at the top
 	Spread []Tree   // from roots to all
+	Shifts *Shifts  // where trees are images of those of rank 0
 	Gather []Tree   // trees of the machine with all links reversed: hops go from the root too, and data the other way
 }
 
@@ -28,6 +29,10 @@ func (p *Plan) Text() string {
 	}
 	if p.Kind == ir.AllToAll {
 		p.exchange(&b)
+		return b.String()
+	}
+	if p.Shifts != nil {
+		p.symmetric(&b)
 		return b.String()
 	}
 	first, chunks := p.firsts()

@@ -128,10 +128,13 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 		m, err := makeOne(ctx, t, r)
 		bar.Step()
 		switch {
-		case err != nil && best != nil:
+		case err != nil && (best != nil || r.Alike && ctx.Err() == nil):
 			continue // time is over, or these do not fit
 		case err != nil:
 			return nil, err
+		}
+		if best != nil && m.verdict.Share() < best.verdict.Share()/2 {
+			continue
 		}
 		if hops := m.hops(); hops <= most || best == nil && len(asks) == 1 && hops <= 10*most {
 			m.why = m.simulate(t, r.GPUs, simulated)
@@ -139,15 +142,39 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 		if best == nil || m.better(best) {
 			best = m
 		}
+		if len(r.GPUs) > manyRanks && r.Alike && m.verdict.Share() >= alikeEnough {
+			break // others take long, and are no better by much
+		}
 	}
 	return best, nil
 }
 
-// requests returns what is tried: each number of trees, over all links, and over those from GPU to GPU alone.
+// Of machines with more than manyRanks GPUs, trees that are alike and reach such a share of the bound are enough.
+const manyRanks, alikeEnough = 24, 0.99
+
+// requests returns what is tried: few trees that are alike for all ranks, and each number of trees, over all links, and
+// over those from GPU to GPU alone.
 func requests(t *topology.Topology, r synthesis.Request, counts []int) (list []synthesis.Request) {
+	list = alike(r, counts)
 	for _, r.Direct = range []bool{false, true} {
 		for _, r.Chunks = range counts {
 			if !r.Direct || synthesis.HasDirect(t) {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// alike returns requests of few trees that are alike for all ranks, of those numbers that counts has.
+func alike(r synthesis.Request, counts []int) (list []synthesis.Request) {
+	if r.Kind == ir.AllToAll || r.Kind.Rooted() {
+		return nil
+	}
+	r.Alike = true
+	for _, r.Hops = range []int{0, synthesis.LeastHops} {
+		for _, r.Chunks = range counts {
+			if r.Chunks == 1 || r.Chunks == 2 || r.Chunks == 4 {
 				list = append(list, r)
 			}
 		}

@@ -48,6 +48,7 @@ type SizesDocument struct {
 
 // attempts are the requests of programs for all sizes: trees of few hops, and few trees.
 func attempts(t *topology.Topology, r synthesis.Request) (list []synthesis.Request) {
+	list = alike(r, []int{1, 2, 4})
 	for _, r.Hops = range []int{synthesis.LeastHops, 2, 3, 0} {
 		for _, r.Chunks = range []int{1, 2, 3, 4, 6, 0} {
 			if r.Hops != 0 && (r.Kind == ir.AllToAll || r.Chunks == 0) {

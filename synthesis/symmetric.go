@@ -1,0 +1,290 @@
+package synthesis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/big"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// This file finds trees of one rank for machines that look alike from all ranks. Those of other ranks are their images:
+// the search is as short as for one rank, and the program is a loop.
+
+// Shifts are symmetries of a machine that take rank 0 to each rank: ranks are numbers of as many digits as Dims has, and
+// each digit is shifted by one of the other rank, without a carry. A ring has one digit, a torus two.
+type Shifts struct {
+	Dims []int
+}
+
+// At returns where the shift that takes rank 0 to rank by takes a rank.
+func (s *Shifts) At(rank, by int) (to int) {
+	unit := 1
+	for _, d := range slices.Backward(s.Dims) {
+		to += (rank/unit + by/unit) % d * unit
+		unit *= d
+	}
+	return to
+}
+
+// formula writes At in the language, of r and d.
+func (s *Shifts) formula() string {
+	var text string
+	unit := 1
+	for i, d := range slices.Backward(s.Dims) {
+		digit := fmt.Sprintf("(r / %d + d / %d) %% %d * %d", unit, unit, d, unit)
+		if unit == 1 {
+			digit = fmt.Sprintf("(r + d) %% %d", d)
+		}
+		if text == "" {
+			text = digit
+		} else {
+			text = digit + " + " + text
+		}
+		if i > 0 {
+			unit *= d
+		}
+	}
+	return text
+}
+
+// factors returns the ways to write n as a product of up to three numbers above 1, the fewest first.
+func factors(n int) (list [][]int) {
+	list = [][]int{{n}}
+	for a := 2; a < n; a++ {
+		if n%a == 0 && n/a > 1 {
+			list = append(list, []int{a, n / a})
+		}
+	}
+	for a := 2; a < n; a++ {
+		for b := 2; n%a == 0 && b < n/a; b++ {
+			if n/a%b == 0 {
+				list = append(list, []int{a, b, n / a / b})
+			}
+		}
+	}
+	return list
+}
+
+// mostShifts is how many Shifts of a machine are tried.
+const mostShifts = 3
+
+// shiftsOf returns the Shifts that a machine has, with the orbits of its arcs: arcs of one orbit are images of each
+// other.
+func shiftsOf(g *growth) (list []Shifts, orbits [][]int32) {
+	for _, dims := range factors(g.m.Ranks) {
+		s := Shifts{dims}
+		if orbit := s.orbits(g); orbit != nil {
+			list, orbits = append(list, s), append(orbits, orbit)
+		}
+		if len(list) == mostShifts {
+			break
+		}
+	}
+	return list, orbits
+}
+
+// orbits returns the orbit of each arc, or nil where the machine lacks one of the symmetries.
+func (s *Shifts) orbits(g *growth) []int32 {
+	orbit := make([]int32, len(g.arcs))
+	for a := range orbit {
+		orbit[a] = int32(a)
+	}
+	var find func(a int32) int32
+	find = func(a int32) int32 {
+		if orbit[a] != a {
+			orbit[a] = find(orbit[a])
+		}
+		return orbit[a]
+	}
+	labels := g.labels(func(r int) int { return r })
+	unit := 1
+	for _, d := range slices.Backward(s.Dims) {
+		image := g.image(labels, func(r int) int { return s.At(r, unit) })
+		if image == nil {
+			return nil
+		}
+		for a, arc := range g.arcs {
+			b := g.arcOf(image[arc.From], image[arc.To])
+			if b < 0 || g.arcs[b].Cap != arc.Cap {
+				return nil
+			}
+			orbit[find(int32(a))] = find(b)
+		}
+		unit *= d
+	}
+	for a := range orbit {
+		find(int32(a))
+	}
+	return orbit
+}
+
+// labels names vertices by what they have links with: a rank by what it is called, others so that they differ where
+// their neighbours do.
+func (g *growth) labels(called func(rank int) int) []uint64 {
+	const rounds = 6 // as far as the switches between two ranks go
+	list := make([]uint64, g.m.Vertices)
+	for r := range g.m.Ranks {
+		list[r] = uint64(called(r)) + 1
+	}
+	for range rounds {
+		next := slices.Clone(list)
+		near := make([][]uint64, g.m.Vertices)
+		for _, a := range g.arcs {
+			near[a.From] = append(near[a.From], list[a.To]*2654435761+uint64(a.Cap)*2)
+			near[a.To] = append(near[a.To], list[a.From]*2654435761+uint64(a.Cap)*2+1)
+		}
+		for v := g.m.Ranks; v < g.m.Vertices; v++ {
+			slices.Sort(near[v])
+			h := fnv.New64a()
+			fmt.Fprint(h, near[v])
+			next[v] = h.Sum64()
+		}
+		list = next
+	}
+	return list
+}
+
+// image returns where each vertex goes if ranks go as shift says, as far as labels tell, or nil.
+func (g *growth) image(labels []uint64, shift func(rank int) int) []int32 {
+	of := map[uint64][]int32{}
+	for v, l := range labels {
+		of[l] = append(of[l], int32(v))
+	}
+	image := make([]int32, g.m.Vertices)
+	for v, l := range g.labels(shift) {
+		list := of[l]
+		if len(list) == 0 {
+			return nil
+		}
+		image[v], of[l] = list[0], list[1:]
+	}
+	return image
+}
+
+// arcOf returns the arc between two vertices, or -1.
+func (g *growth) arcOf(from, to int32) int32 {
+	list := g.arcs[g.first[from]:g.first[from+1]]
+	if i := slices.IndexFunc(list, func(a Arc) bool { return a.To == to }); i >= 0 {
+		return g.first[from] + int32(i)
+	}
+	return -1
+}
+
+// Symmetric finds so many trees of rank 0, of at most so many hops as Request.Hops has it, whose images together load
+// links least. It returns them with the Shifts that they are good for, or nil where the machine has none, or where no
+// tree has so few hops.
+func Symmetric(ctx context.Context, m *Machine, parts int, enough *big.Rat, hops int) (best *Forest, shifts *Shifts,
+	err error) {
+	list, orbits := shiftsOf(newGrowth(m, 0))
+	for i, s := range list {
+		g := newGrowth(m, parts)
+		levels, most := g.levels()
+		switch {
+		case hops == 0:
+			hops = m.Ranks
+		case hops == LeastHops:
+			hops = most[0]
+		case hops < most[0]:
+			return nil, nil, nil
+		}
+		g.join(orbits[i])
+		g.find = func(int) [][]int32 { return g.grown(0, levels[0], hops-most[0]) }
+		f, err := g.least(ctx, enough)
+		if err != nil {
+			return best, shifts, err
+		}
+		if best == nil || f.Scale.Cmp(best.Scale) < 0 {
+			best, shifts = f, &s
+		}
+		if best.Scale.Cmp(enough) <= 0 {
+			break
+		}
+	}
+	return best, shifts, nil
+}
+
+// join has arcs of an orbit carry the same: what goes over one of them, and its images over the others.
+func (g *growth) join(orbit []int32) {
+	size := map[int32]int64{}
+	for _, o := range orbit {
+		size[o]++
+	}
+	g.orbit = orbit
+	g.times = make([]int64, len(orbit))
+	for a, o := range orbit {
+		g.times[a] = int64(g.m.Ranks) / size[o]
+	}
+}
+
+// images returns the trees of all ranks, of which f has those of rank 0. Their ways are the shortest, which carry as
+// much as those of rank 0 where there is one way.
+func (s *Shifts) images(m *Machine, f *Forest) *Forest {
+	g := newGrowth(m, 0)
+	image := make([][]int32, m.Ranks)
+	labels := g.labels(func(r int) int { return r })
+	for by := range m.Ranks {
+		image[by] = g.image(labels, func(r int) int { return s.At(r, by) })
+	}
+	all := &Forest{Scale: f.Scale}
+	for by := range m.Ranks {
+		for _, t := range f.Trees {
+			one := Tree{Root: image[by][t.Root], Count: t.Count}
+			for _, h := range t.Hops {
+				hop := Hop{From: image[by][h.From], To: image[by][h.To]}
+				for _, w := range h.ways {
+					way := piece{amount: w.amount}
+					for _, v := range w.way {
+						way.way = append(way.way, image[by][v])
+					}
+					hop.ways = append(hop.ways, way)
+				}
+				one.Hops = append(one.Hops, hop)
+			}
+			all.Trees = append(all.Trees, one)
+		}
+	}
+	slices.SortStableFunc(all.Trees, func(a, b Tree) int { return cmp.Compare(a.Root, b.Root) })
+	return all
+}
+
+// alike finds trees for a request that are images of those of rank 0, with so many parts of a rank, or as many as are
+// needed if parts is 0. It is false where the machine has no such symmetries, or where these trees do not reach the
+// bound, unless the request wants them.
+func (s *search) alike(parts int) (done bool, err error) {
+	if s.r.Kind.Rooted() {
+		if s.r.Alike {
+			return false, ErrNoFit
+		}
+		return false, nil
+	}
+	m, into := s.m, &s.spread
+	if s.r.Kind == ir.ReduceScatter {
+		m, into = m.reverse(), &s.gather
+	}
+	tries := partsTried
+	if parts > 0 {
+		tries = []int{parts}
+	}
+	for _, parts := range tries {
+		ideal := new(big.Rat).Quo(big.NewRat(int64(parts*s.m.Ranks), 1), new(big.Rat).Quo(s.b.Rate, s.g.Unit))
+		f, shifts, err := Symmetric(s.ctx, m, parts, ideal, s.r.Hops)
+		if err == nil && f == nil && s.r.Alike {
+			err = ErrNoFit
+		}
+		if f == nil || err != nil {
+			return false, err
+		}
+		if s.r.Alike || f.Scale.Cmp(ideal) <= 0 {
+			s.shifts, s.scale, *into = shifts, f.Scale, shifts.images(m, f)
+			return true, nil
+		}
+	}
+	if s.r.Alike {
+		return false, ErrNoFit
+	}
+	return false, nil
+}
