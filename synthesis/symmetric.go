@@ -14,8 +14,8 @@ import (
 // This file finds trees of one rank for machines that look alike from all ranks. Those of other ranks are their images:
 // the search is as short as for one rank, and the program is a loop.
 
-// Shifts are symmetries of a machine that take rank 0 to each rank. Ranks are numbers of as many digits as Dims has. Each
-// digit is shifted by that of the other rank, without a carry. A ring has one digit, a torus two.
+// Shifts are symmetries of a machine that take rank 0 to each rank. Ranks are numbers of as many digits as Dims has.
+// Each digit is shifted by that of the other rank, without a carry. A ring has one digit, a torus two.
 type Shifts struct {
 	Dims []int
 }
