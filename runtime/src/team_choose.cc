@@ -92,7 +92,8 @@ bool team_serves(const Team *t, u32 kind, u32 dtype) {
   for (u32 i = t->first_rule[kind]; i < t->end_rule[kind]; i++) {
     const bundle_rule &r = t->set.rules[i];
     const bool of_type = r.dtype == BUNDLE_ANY || r.dtype == dtype;
-    if (!left_out(t, i) && r.kind == kind && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
+    const bool of_calls = r.when & (RULE_EAGER | RULE_CAPTURED);
+    if (!left_out(t, i) && r.kind == kind && of_calls && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
   }
   return false;
 }
