@@ -10,30 +10,30 @@ import tempfile
 from pathlib import Path
 from typing import Iterator, Mapping, Sequence, Tuple
 
-from ._command import Param, ask, flags
+from ._command import Param, ask
 from ._errors import CommandError
 from ._groups import Group
 
 
 def agree(
-    group: Group, file: str, cpu: bool, options: Sequence[str], params: Mapping[str, Param]
+    group: Group, file: str, device: str, options: Sequence[str], params: Mapping[str, Param]
 ) -> Tuple[bytes, str]:
     """Return the bytes of the bundle with a program, and the program's name there. All ranks call this."""
     facts, parts = group.together(
-        lambda: _facts(file, cpu, options, params), lambda found: json.dumps(found).encode()
+        lambda: _facts(file, device, options, params), lambda found: json.dumps(found).encode()
     )
     for rank, part in enumerate(parts):
         _compare(json.loads(parts[0]), json.loads(part), rank)
     name = os.path.splitext(os.path.basename(file))[0][:63]
 
     def made() -> bytes:
-        return build(file, name, group.ranks, cpu, options, params) if group.rank == 0 else b""
+        return build(file, name, group.ranks, device, options, params) if group.rank == 0 else b""
 
     _, bundles = group.together(made, bytes)
     return bundles[0], name
 
 
-def _facts(file: str, cpu: bool, options: Sequence[str], params: Mapping[str, Param]) -> Mapping[str, str]:
+def _facts(file: str, device: str, options: Sequence[str], params: Mapping[str, Param]) -> Mapping[str, str]:
     """Return what must be equal on all ranks. A name without a file is of the catalog, which the command holds."""
     path = Path(file)
     content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
@@ -42,7 +42,7 @@ def _facts(file: str, cpu: bool, options: Sequence[str], params: Mapping[str, Pa
         "content (SHA-256)": content,
         "parameters": json.dumps(dict(sorted(params.items()))),
         "options": " ".join(options),
-        "device": "cpu" if cpu else "cuda",
+        "device": device,
     }
 
 
@@ -54,17 +54,19 @@ def _compare(first: Mapping[str, str], other: Mapping[str, str], rank: int) -> N
 
 
 def build(
-    file: str, name: str, ranks: int, cpu: bool, options: Sequence[str], params: Mapping[str, Param]
+    file: str, name: str, ranks: int, device: str, options: Sequence[str], params: Mapping[str, Param]
 ) -> bytes:
-    """Compile and prove a program, and return the bytes of a bundle in which it has a name."""
+    """Compile and prove a program, and return the bytes of a bundle in which it has a name.
+
+    device is the GPU's name, as its driver has it, or cpu.
+    """
     if file.endswith(".bundle"):
         return Path(file).read_bytes()
     with tempfile.TemporaryDirectory(prefix="mscclc-") as folder:
         output = os.path.join(folder, "one.bundle")
-        where = ["--ranks", str(ranks), "--program", f"{name}={file}", "--output", output]
-        if cpu:
-            where += ["--device", "cpu"]
-        ask("bundle", *where, *flags(params, options))
+        program = ",".join([f"{name}={file}", *(f"{k}={int(v)}" for k, v in params.items())])
+        where = ["--ranks", str(ranks), "--device", device, "--program", program, "--output", output]
+        ask("bundle", *where, *options)
         return Path(output).read_bytes()
 
 

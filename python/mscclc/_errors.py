@@ -51,6 +51,11 @@ class Problem:
             **rest,
         )
 
+    def document(self) -> Mapping[str, Any]:
+        """Return the problem as the JSON document that `of` reads."""
+        notes = [{"message": n.message, "pos": n.position} for n in self.notes]
+        return {**vars(self), "pos": self.position, "notes": notes}
+
     def __str__(self) -> str:
         lines = [(self.position + ": " if self.position else "") + self.message + " [" + self.code + "]"]
         lines += [(n.position + ": " if n.position else "") + "note: " + n.message for n in self.notes]
@@ -104,3 +109,9 @@ def error_of(problems: Sequence[Problem]) -> Error:
     code = wrong[0].code
     kind = Rejected if code in _PROOF else CommandError if code in _COMMAND else CompileError
     return kind(wrong)
+
+
+def error_named(kind: str, problems: Sequence[Problem]) -> Error:
+    """Return an exception of the class with this name, as another rank raised it."""
+    kinds = {k.__name__: k for k in (CompileError, Rejected, CommandError, ArrayError, LibraryError)}
+    return kinds.get(kind, Error)(problems)

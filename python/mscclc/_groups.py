@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar
 
-from ._errors import CommandError, Error, Problem, error_of
+from ._errors import CommandError, Error, Problem, error_named
 
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds in which the ranks of a TcpGroup must come
@@ -56,14 +56,12 @@ class Group:
 
 def _packed(error: Exception) -> bytes:
     problems = error.problems if isinstance(error, Error) else [Problem("internal", f"{type(error).__name__}: {error}")]
-    each = [{"code": p.code, "message": p.message, "pos": p.position, "hint": p.hint} for p in problems]
-    notes = [[{"message": n.message, "pos": n.position} for n in p.notes] for p in problems]
-    return json.dumps([{**one, "notes": of} for one, of in zip(each, notes)]).encode()
+    return json.dumps([type(error).__name__, [p.document() for p in problems]]).encode()
 
 
 def _unpacked(text: bytes, rank: int) -> Error:
-    problems = [Problem.of(p) for p in json.loads(text)]
-    error = error_of(problems)
+    kind, problems = json.loads(text)
+    error = error_named(kind, [Problem.of(p) for p in problems])
     error.args = (f"rank {rank}: {error}",)
     return error
 

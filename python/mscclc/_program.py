@@ -79,7 +79,7 @@ class Communicator:
         Rank 0 compiles and proves the program once, and hands the bundle to the others. Ranks that load different
         files or parameters all get a CommandError that names the difference.
         """
-        data, name = _bundle.agree(self._group, os.fspath(file), self.device is None, options, params)
+        data, name = _bundle.agree(self._group, os.fspath(file), _name_of(self.device), options, params)
         with _bundle.as_file(data) as path:
             bundle = _native.handle("mscclc_open", os.fsencode(path))
             try:
@@ -234,3 +234,14 @@ def _device(device: Optional[str]) -> Optional[int]:
         return int(cupy.cuda.Device().id)
     hint = "import torch or CuPy first, with CUDA, or give device='cpu'"
     raise CommandError.say("unavailable", "no GPU of torch or CuPy is there", hint)
+
+
+def _name_of(device: Optional[int]) -> str:
+    """Return the name of a GPU, as its driver has it, or cpu."""
+    torch: Any = sys.modules.get("torch")
+    cupy: Any = sys.modules.get("cupy")
+    if device is None:
+        return "cpu"
+    if torch is not None and torch.cuda.is_available():
+        return str(torch.cuda.get_device_name(device))
+    return str(cupy.cuda.runtime.getDeviceProperties(device)["name"].decode())

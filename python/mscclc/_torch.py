@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import weakref
@@ -87,7 +88,7 @@ def stream_of(device: Optional[int]) -> Callable[[], Optional[int]]:
     if torch is not None and torch.cuda.is_available():
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         if raw is not None:
-            return lambda: cast(int, raw(device))
+            return cast("Callable[[], int]", functools.partial(raw, device))
         current = torch.cuda.current_stream
         return lambda: cast(int, current(device).cuda_stream)
     if cupy is not None:
