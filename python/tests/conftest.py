@@ -28,10 +28,8 @@ def job() -> Callable[..., List[str]]:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
         command = [sys.executable, str(HERE / "job.py"), kind, f"127.0.0.1:{port}", str(ranks)]
-        each = [
-            subprocess.Popen([*command, str(rank), *scenes], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            for rank in range(ranks)
-        ]
+        pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        each = [subprocess.Popen([*command, str(rank), *scenes], **pipe) for rank in range(ranks)]  # type: ignore
         try:
             said = [process.communicate(timeout=PATIENCE)[0] for process in each]
         finally:

@@ -1,4 +1,4 @@
-"""One process of a job: job.py numpy|torch HOST:PORT RANKS RANK SCENE... It runs scenes.py's functions of these names."""
+"""One process of a job: job.py numpy|torch HOST:PORT RANKS RANK SCENE... A SCENE is a function of scenes.py."""
 
 from __future__ import annotations
 

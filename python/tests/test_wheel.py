@@ -23,7 +23,8 @@ def write(folder: Path, output: Path, *more: str) -> "subprocess.CompletedProces
 def folder(tmp_path: Path) -> Path:
     """A folder with the files of a wheel. The library is the head of an ELF file for aarch64."""
     elf = b"\x7fELF" + bytes(14) + (183).to_bytes(2, "little") + bytes(44)
-    for name in ("bin/mscclc", "lib/libmscclc.so", "lib/libmscclc-preload.so", "lib/nccl/libnccl.so.2", "lib/other.txt"):
+    names = "bin/mscclc lib/libmscclc.so lib/libmscclc-preload.so lib/nccl/libnccl.so.2 lib/other.txt"
+    for name in names.split():
         path = tmp_path / "files" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(elf)
