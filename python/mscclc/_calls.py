@@ -62,14 +62,8 @@ class Shape:
         )
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """The arguments of mscclc_run, without program and stream."""
-
-    pointers: Any
-    count: int
-    dtype: int
-    redop: int
+# The arguments of mscclc_run behind the program and before the stream, as ctypes' objects.
+Prepared = Tuple[Any, ctypes.c_size_t, ctypes.c_int, ctypes.c_int]
 
 
 def prepare(
@@ -95,7 +89,7 @@ def prepare(
     _check_overlap(shape, arrays)
     addresses = [None if array is None else array.address for array in (arrays[i] for i in shape.order)]
     pointers = (ctypes.c_void_p * len(addresses))(*addresses)
-    return Prepared(pointers, n, _native.DTYPES[dtype], _native.REDOPS[op])
+    return pointers, ctypes.c_size_t(n), ctypes.c_int(_native.DTYPES[dtype]), ctypes.c_int(_native.REDOPS[op])
 
 
 def _read_all(buffers: Sequence[Buffer], given: Sequence[Any], kind: str, shape: Shape) -> List[Optional[Array]]:

@@ -122,7 +122,7 @@ class Program:
     def __init__(self, comm: Communicator, handle: ctypes.c_void_p, owns: bool = False) -> None:
         self.comm, self._owns = comm, owns
         self.shape = Shape.of(_native.describe(handle), comm.rank)
-        self._address = handle.value
+        self._handle = handle
         self._run = _native.library().mscclc_run
         self._ready: Dict[Tuple[Any, ...], Prepared] = {}
         self._stream = _torch.stream_of(comm.device)
@@ -162,7 +162,7 @@ class Program:
         if self.comm._handle is None:
             raise LibraryError.say("bad-use", f"{self.name} is called after its communicator was closed")
         on = self._stream() if stream is None else _torch.number_of(stream)
-        result = self._run(self._address, ready.pointers, ready.count, ready.dtype, ready.redop, on)
+        result = self._run(self._handle, *ready, on)
         if result:
             _native.fail(result)
 

@@ -18,6 +18,14 @@ _programs: "weakref.WeakValueDictionary[int, Program]" = weakref.WeakValueDictio
 _op: Any = None
 
 
+def _never() -> bool:
+    return False
+
+
+# torch.compiler.is_compiling, once the operator is registered. torch.compile knows that function.
+is_compiling: Callable[[], bool] = _never
+
+
 def register(program: "Program") -> int:
     """Return the number by which graphs of torch.compile name a program, and make torch's operator if there is none."""
     number = next(_numbers)
@@ -28,7 +36,7 @@ def register(program: "Program") -> int:
 
 def _make_op() -> None:
     """Register mscclc::run. It needs torch.library.custom_op, which torch has since 2.4."""
-    global _op
+    global _op, is_compiling
     torch: Any = sys.modules.get("torch")
     custom_op = getattr(getattr(torch, "library", None), "custom_op", None)
     if _op is not None or torch is None or custom_op is None:
@@ -44,13 +52,7 @@ def _make_op() -> None:
     schema = "(int number, Tensor? input, Tensor(a!) out, str op) -> ()"
     made = custom_op("mscclc::run", run, mutates_args=("out",), schema=schema)
     made.register_fake(lambda number, input, out, op: None)
-    _op = torch.ops.mscclc.run
-
-
-def is_compiling() -> bool:
-    """Report whether torch.compile is tracing this call."""
-    torch: Any = sys.modules.get("torch")
-    return _op is not None and torch is not None and bool(torch.compiler.is_compiling())
+    _op, is_compiling = torch.ops.mscclc.run, torch.compiler.is_compiling
 
 
 def call(program: "Program", inputs: Sequence[Any], out: Any, op: str) -> Any:
@@ -70,13 +72,19 @@ def key_of(inputs: Sequence[Any], out: Any, op: str, count: Optional[int]) -> Op
     torch: Any = sys.modules.get("torch")
     if torch is None or len(inputs) != 1:
         return None
-    x, kind = inputs[0], torch.Tensor
-    if type(x) is not kind or type(out) is not kind or x.layout is not torch.strided or out.layout is not torch.strided:
+    (x,), kind = inputs, torch.Tensor
+    if type(x) is not kind or type(out) is not kind:
         return None
-    return (
-        x.data_ptr(), out.data_ptr(), x.numel(), out.numel(), x.dtype, out.dtype, x.device, out.device,
-        x.is_contiguous(), out.is_contiguous(), x.is_neg(), out.is_neg(), op, count,
-    )  # fmt: skip
+    length = x.numel()
+    if length < 2:  # a single element may be contiguous and have a pending negation
+        return None
+    try:
+        return (
+            x.data_ptr(), out.data_ptr(), length, out.numel(), x.dtype, out.dtype, x.get_device(), out.get_device(),
+            x.is_contiguous(), out.is_contiguous(), op, count,
+        )  # fmt: skip
+    except RuntimeError:  # a tensor without memory of its own
+        return None
 
 
 def stream_of(device: Optional[int]) -> Callable[[], Optional[int]]:
