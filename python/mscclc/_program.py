@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 from typing import Any, Dict, Optional, Sequence, Tuple, Type, TypeVar, Union
 
-from . import _bundle, _native, _torch
+from . import _bundle, _gpu, _native, _torch
 from ._calls import Prepared, Shape, make_output, prepare
 from ._command import Param
-from ._errors import CommandError, LibraryError
+from ._errors import LibraryError
 from ._groups import Group, TcpGroup, group_of
 
 File = Union[str, "os.PathLike[str]"]
@@ -32,18 +31,24 @@ class Communicator:
     ) -> None:
         """Join the ranks of a group. group_of says what group, ranks, rank and store mean.
 
-        device is "cpu" or "cuda": torch's or CuPy's current GPU. Without it, it is a GPU if torch or CuPy has one.
+        device is "cpu", "cuda:N", or "cuda": torch's or CuPy's current GPU. Without it, it is a GPU if one of these
+        libraries has one.
         """
         self._handle: Optional[ctypes.c_void_p] = None
         self._group = group_of(group, ranks, rank, store)
         self._owns_group = isinstance(self._group, TcpGroup) and self._group is not group
         try:
-            self.device = _device(device)
-            self._group.together(_native.library)
+            self.device: Optional[int] = _gpu.number_of(device)
+            self._group.together(self._begin)
             self._handle = self._join()
         except BaseException:
             self.close()
             raise
+
+    def _begin(self) -> None:
+        _native.library()
+        if self.device is not None:
+            _gpu.use(self.device)
 
     def _join(self) -> ctypes.c_void_p:
         kind = _native.CPU if self.device is None else _native.GPU
@@ -79,7 +84,7 @@ class Communicator:
         Rank 0 compiles and proves the program once, and hands the bundle to the others. Ranks that load different
         files or parameters all get a CommandError that names the difference.
         """
-        data, name = _bundle.agree(self._group, os.fspath(file), _name_of(self.device), options, params)
+        data, name = _bundle.agree(self._group, os.fspath(file), _gpu.name_of(self.device), options, params)
         with _bundle.as_file(data) as path:
             bundle = _native.handle("mscclc_open", os.fsencode(path))
             try:
@@ -214,34 +219,3 @@ def load(
         raise
     program._owns = True
     return program
-
-
-def _device(device: Optional[str]) -> Optional[int]:
-    """Return the number of the GPU to run on, with its context made, or None for the CPU."""
-    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-    has_torch = torch is not None and torch.cuda.is_available()
-    if device is None:
-        device = "cuda" if has_torch or cupy is not None else "cpu"
-    if device == "cpu":
-        return None
-    if device != "cuda":
-        raise CommandError.say("usage", f"device is {device!r}", 'give "cpu" or "cuda"')
-    if torch is not None and has_torch:
-        torch.cuda.synchronize()  # makes the context
-        return int(torch.cuda.current_device())
-    if cupy is not None:
-        cupy.cuda.runtime.free(0)
-        return int(cupy.cuda.Device().id)
-    hint = "import torch or CuPy first, with CUDA, or give device='cpu'"
-    raise CommandError.say("unavailable", "no GPU of torch or CuPy is there", hint)
-
-
-def _name_of(device: Optional[int]) -> str:
-    """Return the name of a GPU, as its driver has it, or cpu."""
-    torch: Any = sys.modules.get("torch")
-    cupy: Any = sys.modules.get("cupy")
-    if device is None:
-        return "cpu"
-    if torch is not None and torch.cuda.is_available():
-        return str(torch.cuda.get_device_name(device))
-    return str(cupy.cuda.runtime.getDeviceProperties(device)["name"].decode())
