@@ -107,7 +107,7 @@ bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set
     view(data, set);
     found = !memcmp(set->row->node, want, sizeof want);
   }
-  if (strcmp(set->row->device, device))
+  if (device && strcmp(set->row->device, device))
     return say(why, "the bundle is for %s, and this GPU is %s", set->row->device, device), false;
   if (fill(b, set, why)) return true;
   set_close(set);

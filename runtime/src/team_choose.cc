@@ -84,6 +84,12 @@ Choice team_take(const Team *t, u32 rule, const Call *c) {
   return judged(t, rule, c);
 }
 
+Choice team_named(const Team *t, u32 rule, const Call *c) {
+  if (c->dtype >= DT_COUNT || c->redop >= RED_COUNT) return {nullptr, "there is no such type or reduction"};
+  if (wide(t, rule, c)) return {nullptr, "the program needs more CTAs"};
+  return judged(t, rule, c);
+}
+
 const char *team_device(const Team *t) { return t->set.row->device; }
 const char *team_title(const Team *t, u32 rule) { return t->set.program[t->of_rule[rule]].row->name; }
 
