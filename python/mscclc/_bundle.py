@@ -58,7 +58,7 @@ def build(
 ) -> bytes:
     """Compile and prove a program, and return the bytes of a bundle in which it has a name.
 
-    device is the GPU's name, as its driver has it, or cpu.
+    device is the GPU's name, as its driver has it, or CPU.
     """
     if file.endswith(".bundle"):
         return Path(file).read_bytes()

@@ -44,9 +44,9 @@ def use(number: int) -> None:
 
 
 def name_of(number: Optional[int]) -> str:
-    """Return the name of a GPU, as its driver has it. The CPU's is cpu."""
+    """Return the name of a GPU, as its driver has it. The CPU's is CPU."""
     if number is None:
-        return "cpu"
+        return "CPU"
     text, device = ctypes.create_string_buffer(256), ctypes.c_int()
     _call("cuInit", 0)
     _call("cuDeviceGet", ctypes.byref(device), number)
