@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from . import _dlpack
+from . import _dlpack, _gpu
 from ._errors import ArrayError
 
 BYTES = {
@@ -84,7 +84,7 @@ def _of_interface(array: Any, facts: Mapping[str, Any], cuda: bool, what: str) -
     if strides is not None and not _is_contiguous(shape, [s / size for s in strides]):
         raise _not_contiguous(what)
     address, read_only = facts["data"]
-    device = _device_of(array) if cuda else None
+    device = _device_of(array, address or 0) if cuda else None
     return Array(address or 0, dtype, _product(shape), device, not read_only and not _is_jax(array))
 
 
@@ -105,10 +105,12 @@ def _of_dlpack(array: Any, what: str) -> Array:
     return Array(facts.address, facts.dtype, _product(facts.shape), device, writeable, facts.capsule)
 
 
-def _device_of(array: Any) -> int:
+def _device_of(array: Any, address: int) -> int:
+    """Return the number of an array's GPU. The CUDA array interface itself does not say it."""
     if hasattr(array, "__dlpack_device__"):
         return int(array.__dlpack_device__()[1])
-    return int(getattr(getattr(array, "device", None), "id", 0))
+    number = getattr(getattr(array, "device", None), "id", None)
+    return _gpu.of_address(address) if number is None else int(number)
 
 
 def _is_jax(array: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from typing import Any, Optional
 
@@ -37,10 +38,10 @@ def number_of(device: Optional[str]) -> Optional[int]:
 def use(number: int) -> None:
     """Make the primary context of a GPU the current one of the calling thread, as the CUDA runtime does."""
     context, device = ctypes.c_void_p(), ctypes.c_int()
-    _call("cuInit", 0)
-    _call("cuDeviceGet", ctypes.byref(device), number)
-    _call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-    _call("cuCtxSetCurrent", context)
+    call("cuInit", 0)
+    call("cuDeviceGet", ctypes.byref(device), number)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    call("cuCtxSetCurrent", context)
 
 
 def name_of(number: Optional[int]) -> str:
@@ -48,17 +49,27 @@ def name_of(number: Optional[int]) -> str:
     if number is None:
         return "CPU"
     text, device = ctypes.create_string_buffer(256), ctypes.c_int()
-    _call("cuInit", 0)
-    _call("cuDeviceGet", ctypes.byref(device), number)
-    _call("cuDeviceGetName", text, len(text), device)
+    call("cuInit", 0)
+    call("cuDeviceGet", ctypes.byref(device), number)
+    call("cuDeviceGetName", text, len(text), device)
     return text.value.decode(errors="replace")
 
 
-def _call(name: str, *arguments: Any) -> None:
+def of_address(address: int) -> int:
+    """Return the number of the GPU that an address belongs to. An array without elements may have no address: 0."""
+    number = ctypes.c_int()
+    if address:
+        ordinal = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        call("cuPointerGetAttribute", ctypes.byref(number), ordinal, ctypes.c_uint64(address))
+    return number.value
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Call a function of the driver. An error is a LibraryError."""
     global _driver
     if _driver is None:
         try:
-            _driver = ctypes.CDLL("libcuda.so.1")
+            _driver = ctypes.CDLL(os.environ.get("MSCCLC_LIBCUDA", "libcuda.so.1"))  # tests name a mock driver
         except OSError as error:
             raise LibraryError.say("unavailable", f"no driver of a GPU is there: {error}", 'give device="cpu"') from None
     result = getattr(_driver, name)(*arguments)

@@ -35,8 +35,8 @@ def job() -> Callable[..., List[str]]:
         finally:
             for process in each:
                 process.kill()
-        for rank, process in enumerate(each):
-            assert process.returncode == 0, f"rank {rank} ended with {process.returncode}:\n{said[rank]}"
+        ended = [f"rank {rank} ended with {each[rank].returncode}:\n{text}" for rank, text in enumerate(said)]
+        assert not any(process.returncode for process in each), "\n".join(ended)
         return said
 
     return run

@@ -1,4 +1,4 @@
-"""One process of a job: job.py numpy|torch HOST:PORT RANKS RANK SCENE... A SCENE is a function of scenes.py."""
+"""One process of a job: job.py numpy|torch|mock HOST:PORT RANKS RANK SCENE... A SCENE is a function of scenes.py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def main(kind: str, address: str, ranks: int, rank: int, names: "list[str]") -> 
         dist.init_process_group("gloo", rank=rank, world_size=ranks)
         group: Any = mscclc.Communicator(dist.group.WORLD, device="cpu")
     else:
-        group = mscclc.Communicator(store=address, ranks=ranks, rank=rank, device="cpu")
+        device = f"cuda:{rank}" if kind == "mock" else "cpu"
+        group = mscclc.Communicator(store=address, ranks=ranks, rank=rank, device=device)
     assert (group.ranks, group.rank) == (ranks, rank)
     with group as comm:
         for name in names:

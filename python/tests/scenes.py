@@ -20,7 +20,11 @@ def data(ranks: int, elements: int, dtype: str) -> Any:
 
 
 def to(kind: str, array: Any) -> Any:
-    """Return a copy of an array, as one of torch or of numpy."""
+    """Return a copy of an array, as one of torch, of numpy or of the mock driver."""
+    if kind == "mock":
+        import mock
+
+        return mock.Memory(array)
     if kind == "torch":
         import torch
 
@@ -54,7 +58,8 @@ def gathers(comm: Any, kind: str) -> None:
             y = poisoned(kind, elements * comm.ranks, dtype)
             assert gather(to(kind, x[comm.rank]), out=y) is y
             equal(y, x.reshape(-1))
-            equal(gather(to(kind, x[comm.rank])), x.reshape(-1))
+            if kind != "mock":
+                equal(gather(to(kind, x[comm.rank])), x.reshape(-1))
     whole = poisoned(kind, 8 * comm.ranks, "float32")
     x = data(comm.ranks, 8, "float32")
     mine = whole[8 * comm.rank : 8 * comm.rank + 8]
@@ -157,3 +162,24 @@ def closed(comm: Any, kind: str) -> None:
     x, y = poisoned(kind, 8, "float32"), poisoned(kind, 8 * comm.ranks, "float32")
     error = raises(mscclc.LibraryError, lambda: gather(x, out=y))
     assert error.code == "bad-use", error
+
+
+def graph(comm: Any, kind: str) -> None:
+    """A graph of three calls is launched several times, between eager calls."""
+    import mock
+
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    x = data(comm.ranks, 300, "float32")
+    mine, outputs = to(kind, x[comm.rank]), [poisoned(kind, 300 * comm.ranks, "float32") for _ in range(3)]
+    gather(mine, out=outputs[0])
+    with mock.Graph() as made:
+        for y in outputs:
+            gather(mine, out=y, stream=made.stream.value)
+    for _ in range(3):
+        for y in outputs:
+            y[:] = poisoned(kind, 300 * comm.ranks, "float32")
+        made.launch()
+        for y in outputs:
+            equal(y, x.reshape(-1))
+        gather(mine, out=outputs[1])
+        equal(outputs[1], x.reshape(-1))

@@ -17,6 +17,9 @@ class Interface:
     def __init__(self, name: str, facts: Dict[str, Any]) -> None:
         setattr(self, name, facts)
 
+    def __dlpack_device__(self) -> "tuple[int, int]":
+        return 2, 1
+
 
 class Lent:
     """An array that has DLPack only, as JAX's on the CPU."""
@@ -65,7 +68,7 @@ def test_empty_and_single() -> None:
 def test_cuda_interface() -> None:
     facts = {"shape": (2, 3), "typestr": "<f2", "data": (4096, False), "version": 3, "strides": None}
     found = _arrays.read(Interface("__cuda_array_interface__", facts))
-    assert found[:5] == (4096, "f16", 6, 0, True)
+    assert found[:5] == (4096, "f16", 6, 1, True)
     facts = {**facts, "data": (4096, True), "strides": (6, 2)}
     assert not _arrays.read(Interface("__cuda_array_interface__", facts)).writeable
     refused(Interface("__cuda_array_interface__", {**facts, "strides": (2, 4)}), "not contiguous")

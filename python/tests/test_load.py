@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import socket
+import subprocess
+import sys
 import threading
 from typing import Any, Callable, List
 
@@ -27,6 +31,30 @@ def test_numpy_of_four(job: Callable[..., List[str]]) -> None:
 def test_torch(job: Callable[..., List[str]]) -> None:
     pytest.importorskip("torch")
     job("torch", 4, *MANY, "alltoallv", "bf16", "closed")
+
+
+def test_mock_driver(job: Callable[..., List[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same on GPUs of a mock driver, which executes on the host."""
+    if "MSCCLC_TEST_DRIVER" not in os.environ:
+        pytest.skip("python/test sets MSCCLC_TEST_DRIVER")
+    monkeypatch.setenv("MSCCLC_LIBCUDA", os.environ["MSCCLC_TEST_DRIVER"])
+    monkeypatch.setenv("MSCCLC_STANDIN_NAME", "mock")  # of all GPUs
+    job("mock", 2, "gathers", "halo", "sums", "graph", "errors", "aborted")
+
+
+def test_example() -> None:
+    """The program of docs/python.md."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1] - 1  # the package takes the port behind torch's
+    command = [sys.executable, str(scenes.ALLTOALLV.parent / "gather.py"), str(scenes.PROGRAMS / "both_ways.mscl")]
+    env = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    each = [
+        subprocess.Popen(command, env={**env, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    for rank, process in enumerate(each):
+        said = process.communicate(timeout=240)[0]
+        assert said.startswith(f"rank {rank} of 2: [0. 0. 0. 0. 1. 1. 1. 1.]\nrank {rank}: counts: output has 7"), said
 
 
 def test_threads() -> None:
