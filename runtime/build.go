@@ -148,7 +148,9 @@ func Forwards(tree, to string, objects, more []string, add ...string) ([]string,
 func IsEngine(name string) bool { return !strings.HasPrefix(name, front) && IsFront(name) }
 
 // IsFront is described at IsEngine.
-func IsFront(name string) bool { return !strings.Contains(name, "/") || strings.HasPrefix(name, "transport/") }
+func IsFront(name string) bool {
+	return !strings.Contains(name, "/") || strings.HasPrefix(name, "transport/")
+}
 
 // IsC is described at IsEngine.
 func IsC(name string) bool { return IsEngine(name) || !IsFront(name) }

@@ -81,7 +81,9 @@ bool idle(mscclc_comm_s *c) {
 void comm_fail(mscclc_comm_s *c, mscclc_result result, const char *text) {
   const Lock lock(&c->mu);
   if (c->state) return;
-  snprintf(c->why, sizeof c->why, "rank %u: %s", c->rank, text);
+  // What a launch says begins with the rank.
+  if (result == MSCCLC_TIMED_OUT || result == MSCCLC_DEVICE) snprintf(c->why, sizeof c->why, "%s", text);
+  else snprintf(c->why, sizeof c->why, "rank %u: %s", c->rank, text);
   __atomic_store_n(&c->state, result, __ATOMIC_RELEASE);
   for (mscclc_programs_s *p = c->programs; p; p = p->next) team_abort(p->team);
 }
