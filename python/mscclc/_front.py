@@ -10,7 +10,7 @@ import sys
 from typing import Any, Optional
 
 from ._command import FILES, ask
-from ._errors import CommandError, LibraryError
+from ._errors import Error, LibraryError
 
 _NAME = "libnccl.so.2"
 _loaded: Optional[ctypes.CDLL] = None
@@ -34,8 +34,9 @@ def at_import() -> None:
 def front(nccl: Optional[str] = None) -> str:
     """Load the library that stands in NCCL's place, so that torch takes it, and return its path.
 
-    nccl is the file of NCCL that it hands calls on to. Without it, that is MSCCLC_NCCL, or the one of the package
-    nvidia-nccl, or of the system. If the process has NCCL already, that is a LibraryError.
+    It runs the programs of MSCCLC_BUNDLE, or of the bundle that `mscclc with` would take. nccl is the file of NCCL that
+    it hands calls on to. Without it, that is MSCCLC_NCCL, or the one of the package nvidia-nccl, or of the system. If
+    the process has NCCL already, that is a LibraryError.
     """
     global _loaded
     path = _file()
@@ -54,6 +55,8 @@ def front(nccl: Optional[str] = None) -> str:
         _loaded = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise LibraryError.say("unavailable", f"{path} cannot be loaded: {error}") from None
+    if not os.environ.get("MSCCLC_BUNDLE"):
+        _take_bundle(path, found)
     return path
 
 
@@ -84,18 +87,17 @@ def _make_backend(store: Any, rank: int, ranks: int, timeout: Any) -> Any:
     kind = getattr(dist, "ProcessGroupNCCL", None)
     if kind is None:
         raise LibraryError.say("unavailable", "this torch is built without NCCL", "install torch with CUDA")
-    if not os.environ.get("MSCCLC_BUNDLE"):
-        _take_bundle()
     options = kind.Options()
     options._timeout = timeout
     return kind(store, rank, ranks, options)
 
 
-def _take_bundle() -> None:
+def _take_bundle(path: str, nccl: str) -> None:
     """Set the variables that `mscclc with` sets, without those of the loader. Without a bundle, NCCL runs all calls."""
+    folder = os.path.dirname(os.path.dirname(path))
     try:
-        document = ask("with", "--replace", "--print")
-    except CommandError as error:
+        document = ask("with", "--replace", "--print", "--lib", folder, "--nccl", nccl)
+    except Error as error:
         print(f"mscclc: NCCL runs all calls: {error}", file=sys.stderr)
         return
     for variable in document["variables"]:

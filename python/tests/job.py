@@ -18,6 +18,7 @@ def main(kind: str, address: str, ranks: int, rank: int, names: "list[str]") -> 
         import torch.distributed as dist
 
         os.environ["MASTER_ADDR"], _, os.environ["MASTER_PORT"] = address.partition(":")
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         dist.init_process_group("gloo", rank=rank, world_size=ranks)
         group: Any = mscclc.Communicator(dist.group.WORLD, device="cpu")
     else:

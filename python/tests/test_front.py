@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from typing import Any
+from pathlib import Path
 
 import pytest
+
+import mscclc
 
 PATIENCE = 240
 
 
 def python(text: str, **env: str) -> str:
-    import os
-
     command = [sys.executable, "-c", text]
     clean = {k: v for k, v in os.environ.items() if k != "MSCCLC_NCCL"}
     done = subprocess.run(command, capture_output=True, text=True, env={**clean, **env}, timeout=PATIENCE)
@@ -26,7 +27,7 @@ def test_cpu_pays_nothing() -> None:
     assert python(text).split() == ["None", "False", "False"]
 
 
-def test_refused_without_nccl() -> None:
+def test_refused_without_front() -> None:
     text = """
 import mscclc
 try:
@@ -34,7 +35,20 @@ try:
 except mscclc.LibraryError as error:
     print(error.code)
 """
-    assert python(text).strip() == "unavailable"
+    assert python(text, MSCCLC_FRONT_LIBRARY="/nothing").strip() == "unavailable"
+
+
+def test_loaded_first(tmp_path: Path) -> None:
+    """The front is loaded under NCCL's name. There is no GPU, so that no bundle is known and NCCL runs all calls."""
+    path = mscclc._front._file()
+    if not path:
+        pytest.skip("the package has no front")
+    text = """
+import mscclc, ctypes, os
+print(ctypes.CDLL("libnccl.so.2")._handle == mscclc._front._loaded._handle, os.environ["MSCCLC_NCCL"])
+"""
+    said = python(text, MSCCLC_FRONT="1", MSCCLC_NCCL="/nothing/libnccl.so.2", MSCCLC_LIBCUDA="none")
+    assert said.split() == ["True", "/nothing/libnccl.so.2"]
 
 
 def test_after_torch() -> None:
