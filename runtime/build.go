@@ -102,6 +102,11 @@ func BuildC(dir string) error {
 	if err != nil {
 		return err
 	}
+	return LinkC(dir, objects)
+}
+
+// LinkC links CLibrary in folder dir of objects, and writes Header there.
+func LinkC(dir string, objects []string) error {
 	text, err := Sources.ReadFile(Header)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ void gather(Gather *g, const Nccl &n, void *comm, void *stream, const StarId &mi
   u64 at = 0;
   if (!driver(g, f->alloc(&at, (u64)(ranks + 1) * PIECE), "memory for unique ids")) return;
   const u64 to = at + PIECE;
-  bool good = driver(g, f->put(at, &mine, PIECE, stream), "a copy");
+  bool good = driver(g, f->put(at, &mine, PIECE, stream), "a copy") && driver(g, f->sync(stream), "a copy");
   const int code = good ? n.gather((void *)at, (void *)to, PIECE, NCCL_CHAR, comm, stream) : 0;
   if (code) say(&g->why, "ncclAllGather returned %d", code), g->result = MSCCLC_REMOTE, good = false;
   if (good) good = driver(g, f->sync(stream), "ncclAllGather") &&

@@ -181,17 +181,15 @@ void scene_version(void) {
 
 /* nccl makes a communicator of one of the mock NCCL. */
 void scene_nccl(void) {
-  static void *all[MSCCLC_MAX_RANKS];
+  const mscclc_unique_id id = {"world-of-mscclc"};  /* as long as NCCL's */
+  int (*init)(void **, int, mscclc_unique_id, int) = NULL;
+  void *of_nccl = NULL, *library = dlopen(getenv("MSCCLC_TEST_NCCL"), RTLD_NOW | RTLD_LOCAL);
   mscclc_comm comm;
   device_open();
-  if (rank == 0) {
-    void *library = dlopen(getenv("MSCCLC_TEST_NCCL"), RTLD_NOW | RTLD_GLOBAL);
-    int (*init)(void **, int, const int *) = library ? (int (*)(void **, int, const int *))dlsym(library, "ncclCommInitAll") : NULL;
-    if (!init || init(all, setup.ranks, NULL)) die("no NCCL: %s", library ? "" : dlerror());
-  }
-  meet();
+  if (library) init = (int (*)(void **, int, mscclc_unique_id, int))dlsym(library, "ncclCommInitRank");
+  if (!init || init(&of_nccl, setup.ranks, id, rank)) die("no NCCL");
   void *stream = stream_new();
-  must(mscclc_comm_by_nccl(&comm, all[rank], stream), "mscclc_comm_by_nccl");
+  must(mscclc_comm_by_nccl(&comm, of_nccl, stream), "mscclc_comm_by_nccl");
   struct turn t = turn_new(find(load(comm, setup.path), "both_ways"), 50, MSCCLC_F32, 0, 1);
   turn_fill(&t);
   must(turn_run(&t, stream), "both_ways");
