@@ -95,7 +95,7 @@ def path() -> str:
     named = os.environ.get("MSCCLC_LIBRARY")
     file = Path(named) if named else FILES / "lib" / "libmscclc.so"
     if not file.exists():
-        hint = "install the wheel, or set MSCCLC_LIBRARY to the path of libmscclc.so"
+        hint = "install the wheel, or run `mscclc library -o FOLDER` and set MSCCLC_LIBRARY=FOLDER/libmscclc.so"
         raise LibraryError.say("unavailable", f"the library {file} does not exist", hint)
     return str(file)
 
