@@ -19,6 +19,7 @@ def main(kind: str, address: str, ranks: int, rank: int, names: "list[str]") -> 
 
         os.environ["MASTER_ADDR"], _, os.environ["MASTER_PORT"] = address.partition(":")
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        os.environ.setdefault("USE_LIBUV", "0")  # Debian's torch 2 is built without it
         dist.init_process_group("gloo", rank=rank, world_size=ranks)
         group: Any = mscclc.Communicator(dist.group.WORLD, device="cpu")
     else:

@@ -121,6 +121,37 @@ def bf16(comm: Any, kind: str) -> None:
     equal(y.to(torch.float32), x.sum(0))
 
 
+def compiled(comm: Any, kind: str) -> None:
+    """torch.compile keeps calls in one graph: fullgraph=True allows no break."""
+    import torch
+
+    gather, reduce = comm.load(PROGRAMS / "both_ways.mscl"), comm.load("allreduce/allpairs")
+    x = data(comm.ranks, 8, "float32")
+
+    def into(mine: Any, y: Any) -> Any:
+        double = mine * 2
+        gather(double, out=y)
+        return y + 1
+
+    def in_place(mine: Any) -> Any:
+        double = mine * 2
+        reduce(double, out=double)
+        return double + 1
+
+    mine, y = to(kind, x[comm.rank]), poisoned(kind, 8 * comm.ranks, "float32")
+    for backend in ("eager", "aot_eager"):
+        for function, arguments, expected in (
+            (into, (mine, y), 2 * x.reshape(-1) + 1),
+            (lambda mine: gather(mine * 2) + 1, (mine,), 2 * x.reshape(-1) + 1),
+            (in_place, (mine,), 2 * x.sum(0) + 1),
+        ):
+            made = torch.compile(function, fullgraph=True, backend=backend)
+            for _ in range(2):
+                equal(made(*arguments), expected)
+        equal(y, 2 * x.reshape(-1))
+        y[:] = POISON
+
+
 def errors(comm: Any, kind: str) -> None:
     """Ranks that load other things, or what is wrong, all get the exception. Afterwards all is well."""
     error = raises(mscclc.CompileError, lambda: comm.load(PROGRAMS / "misspelt.mscl"))

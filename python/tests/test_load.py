@@ -33,6 +33,13 @@ def test_torch(job: Callable[..., List[str]]) -> None:
     job("torch", 4, *MANY, "alltoallv", "bf16", "closed")
 
 
+def test_compile(job: Callable[..., List[str]]) -> None:
+    torch = pytest.importorskip("torch")
+    if not hasattr(torch.library, "custom_op"):
+        pytest.skip(f"torch {torch.__version__} has no torch.library.custom_op, which came with 2.4")
+    job("torch", 2, "compiled")
+
+
 def test_mock_driver(job: Callable[..., List[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """The same on GPUs of a mock driver, which executes on the host."""
     if "MSCCLC_TEST_DRIVER" not in os.environ:
