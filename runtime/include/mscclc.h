@@ -12,8 +12,8 @@
  *
  * Forks. In a process that was forked after the library was used, each function returns MSCCLC_FORKED.
  *
- * Collective. mscclc_comm_by_*, mscclc_load, mscclc_run and mscclc_call are collective: all ranks of a communicator call
- * them, in the same order. */
+ * Collective. mscclc_comm_by_*, mscclc_load, mscclc_run and mscclc_call are collective: all ranks of a communicator
+ * call them, in the same order. */
 #ifndef MSCCLC_H
 #define MSCCLC_H
 
@@ -152,13 +152,13 @@ mscclc_result mscclc_bundle_program(mscclc_bundle bundle, int index, mscclc_prog
 /* ---- Communicators ---- */
 
 /* mscclc_new_id makes a unique id. The calling process listens on a TCP socket until all ranks have come, and serves
- * them while they live; it may be a rank itself, and must not end before the ranks do. The address is that of the
- * variable MSCCLC_ADDRESS, or else of this machine.
+ * them while they live; it may be a rank itself, and must not end before the ranks do. The address is 127.0.0.1, or the
+ * IPv4 address in the variable MSCCLC_ADDRESS.
  * mscclc_comm_by_id joins the communicator of an id as one of its ranks: 2 to MSCCLC_MAX_RANKS, numbered from 0. All
- * ranks of one machine. Several ranks may be threads of one process. It returns once all ranks have come, or fails
- * after MSCCLC_MEET seconds (default 60) and names those that are missing.
- * Errors: MSCCLC_TIMED_OUT, MSCCLC_MISMATCH (another version, device or number of ranks), MSCCLC_SYSTEM,
- * MSCCLC_DEVICE. */
+ * ranks are on one machine. On GPUs, each has its own. Several ranks may be threads of one process. The function
+ * returns once all ranks have come, or fails after MSCCLC_MEET seconds (default 60) and names those that are missing.
+ * Errors: MSCCLC_TIMED_OUT, MSCCLC_MISMATCH (another version, device or number of ranks), MSCCLC_REMOTE (a rank or the
+ * id's process ended), MSCCLC_SYSTEM, MSCCLC_DEVICE. */
 mscclc_result mscclc_new_id(mscclc_unique_id *id);
 mscclc_result mscclc_comm_by_id(mscclc_comm *comm, const mscclc_unique_id *id, int ranks, int rank,
                                 mscclc_device device);
@@ -178,9 +178,9 @@ mscclc_result mscclc_comm_by_nccl(mscclc_comm *comm, void *nccl_comm, void *stre
 mscclc_result mscclc_comm_ranks(mscclc_comm comm, int *ranks, int *rank);
 
 /* mscclc_error gives what has become of a communicator: MSCCLC_OK, or why its calls no longer end as they should:
- * MSCCLC_REMOTE (a rank ended or failed), MSCCLC_TIMED_OUT (a wait was longer than MSCCLC_TIMEOUT seconds; no wait has a
- * limit by default), MSCCLC_DEVICE, MSCCLC_ABORTED. mscclc_last_error() then says which rank, or which line of the
- * program waited. The function does not wait.
+ * MSCCLC_REMOTE (a rank ended or failed), MSCCLC_TIMED_OUT (a wait was longer than MSCCLC_TIMEOUT seconds; no wait has
+ * a limit by default), MSCCLC_DEVICE, MSCCLC_ABORTED. mscclc_last_error() then says which rank, or which line of the
+ * program waited. The function does not wait. Once a communicator has failed, its launches end soon by themselves.
  * mscclc_abort has all launches of this rank end soon. Their outputs are undefined. Other ranks see MSCCLC_REMOTE.
  * After mscclc_abort, only mscclc_error and mscclc_destroy are allowed.
  * mscclc_destroy waits for the rank's launches to end, frees all that belongs to the communicator, and ends the
@@ -192,7 +192,7 @@ mscclc_result mscclc_destroy(mscclc_comm comm);
 /* ---- Programs ---- */
 
 /* mscclc_load loads all programs and rules that a bundle has for the communicator's number of ranks. The ranks compare
- * what they load. If they differ, or if a rank does not call mscclc_load within 10 s, it fails on all ranks, and
+ * what they load. If they differ, or if a rank does not call mscclc_load within 9 s, it fails on all ranks, and
  * mscclc_last_error() names the difference: which rank lacks a program, or has another one of its name. The error is
  * MSCCLC_MISMATCH or MSCCLC_TIMED_OUT. Memory is allocated here; no later call allocates on the GPU.
  * The handle is valid until mscclc_destroy. A communicator may load several bundles. */
@@ -205,23 +205,24 @@ mscclc_result mscclc_find(mscclc_programs programs, const char *name, mscclc_pro
 mscclc_result mscclc_program_describe(mscclc_program program, mscclc_program_info *info);
 
 /* mscclc_run runs a program. buffers holds a pointer for each of the program's buffers, in the order of
- * mscclc_program_info. count is the elements of a unit: buffer b has buffer[b].units[rank] x count elements here. count,
- * dtype and redop are the same on all ranks.
+ * mscclc_program_info. count is the elements of a unit: buffer b has buffer[b].units[rank] x count elements here.
+ * count, dtype and redop are the same on all ranks. Addresses are multiples of the size of an element.
  *
  * On a GPU, buffers are memory of it, and stream is a CUstream or cudaStream_t; null is the default stream. The call
- * returns when the launch is queued. If the stream is being captured, the launch becomes part of the graph. Buffers must
- * stay until the launch has ended.
+ * returns when the launch is queued. If the stream is being captured, the launch becomes part of the graph. Buffers
+ * must stay until the launch has ended.
  * On the CPU, a null stream means that the call returns when the rank's part is done. Else stream is a mscclc_stream,
  * and the call returns when the launch is queued. Nothing can be captured.
  *
- * Errors: MSCCLC_BAD_ARGUMENT, MSCCLC_UNSUPPORTED (a type that the bundle has no kernel for, or an average that the
- * program cannot compute), MSCCLC_DEVICE, MSCCLC_ABORTED; and on the CPU with a null stream those of mscclc_error. */
+ * Errors: MSCCLC_BAD_ARGUMENT (also buffers that overlap, or that are in place where the program is not),
+ * MSCCLC_UNSUPPORTED (a type that the bundle has no kernel for, or an average that the program cannot compute),
+ * MSCCLC_DEVICE, MSCCLC_ABORTED; and on the CPU with a null stream those of mscclc_error. */
 mscclc_result mscclc_run(mscclc_program program, void *const *buffers, size_t count, mscclc_dtype dtype,
                          mscclc_redop redop, void *stream);
 
-/* mscclc_call runs a collective by the first of the bundle's rules that is for it. count, send and recv are as in NCCL's
- * function for the collective: count is the elements of a rank's part. root is 0 for collectives without one. If no rule
- * is for the call, or the rule names NCCL, the error is MSCCLC_UNSUPPORTED. */
+/* mscclc_call runs a collective by the first of the bundle's rules that is for it. count, send and recv are as in
+ * NCCL's function for the collective: count is the elements of a rank's part. root is 0 for collectives without one.
+ * If no rule is for the call, or the rule names NCCL, the error is MSCCLC_UNSUPPORTED. */
 mscclc_result mscclc_call(mscclc_programs programs, mscclc_collective collective, const void *send, void *recv,
                           size_t count, mscclc_dtype dtype, mscclc_redop redop, int root, void *stream);
 

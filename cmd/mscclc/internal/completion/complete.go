@@ -47,6 +47,7 @@ var Arguments = map[string][]Place{
 	"explain":    {{words: codeWords}, {}},
 	"fmt":        {{words: algorithmWords, endings: cli.SourceEndings}},
 	"help":       {{words: topicWords}, {}},
+	"library":    {{}},
 	"lint":       {{endings: cli.PlanEndings}},
 	"list":       {{words: programWords, endings: cli.SourceEndings}},
 	"run":        {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
