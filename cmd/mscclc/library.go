@@ -23,8 +23,8 @@ func libraryCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "library -o FOLDER",
 		Short: "Build libmscclc.so and mscclc.h, by which C programs run the programs of bundles",
-		Long: `Build libmscclc.so, and write it and include/mscclc.h to a folder. The library runs programs of bundles by their
-names, in processes of C, C++ or Python. It needs the C library only. mscclc.h describes its functions.
+		Long: `Build libmscclc.so, and write it and include/mscclc.h to a folder. The library runs programs of bundles
+by their names, in processes of C, C++ or Python. It needs the C library only. mscclc.h describes its functions.
 
 g++ is needed once, or the compiler that CXX names. What it builds is kept in the user's cache.`,
 		Example: `  mscclc library -o mscclc-c`,
