@@ -14,8 +14,8 @@ import (
 )
 
 // TestInterfaceABI: the library exports the functions of its header and no others, and needs the C library only. Their
-// names, and the header's sizes and numbers, are those of a golden file. A change of that file that is no addition needs
-// a new MSCCLC_ABI.
+// names, and the header's sizes and numbers, are those of a golden file. A change of that file that is no addition
+// needs a new MSCCLC_ABI.
 func TestInterfaceABI(t *testing.T) {
 	dir, err := interfaceLibrary()
 	if err != nil {
@@ -28,7 +28,9 @@ func TestInterfaceABI(t *testing.T) {
 	defer f.Close()
 	needed, err := f.ImportedLibraries()
 	// The dynamic linker is part of the C library, and has what finds variables of threads.
-	foreign := func(name string) bool { return !strings.HasPrefix(name, "libc.") && !strings.HasPrefix(name, "ld-linux") }
+	foreign := func(name string) bool {
+		return !strings.HasPrefix(name, "libc.") && !strings.HasPrefix(name, "ld-linux")
+	}
 	if err != nil || slices.ContainsFunc(needed, foreign) {
 		t.Errorf("the library needs %q: %v", needed, err)
 	}
