@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"mscclc/executor/cpu"
 	"mscclc/executor/gpu"
 	"mscclc/files"
 	"mscclc/kernels"
@@ -71,6 +72,19 @@ func Cached() (string, error) {
 // takes its name, and returns what is called once that folder is gone. More are functions that NCCLLibrary hands on
 // beside those that it knows.
 func CachedBy(begin func(dir string) (done func()), more ...string) (string, error) {
+	return cached("", []string{PreloadLibrary, NCCLLibrary}, func(dir string) error { return Build(dir, more...) }, begin,
+		more...)
+}
+
+// CachedC is Cached for the folder of CLibrary and Header.
+func CachedC() (string, error) {
+	return cached("c", []string{CLibrary}, BuildC, func(string) func() { return func() {} })
+}
+
+// cached returns a folder of the user's cache with some libraries, which build makes there if they are not. Its name
+// begins with prefix.
+func cached(prefix string, libraries []string, build func(dir string) error, begin func(dir string) (done func()),
+	more ...string) (string, error) {
 	cache, err := CacheDir()
 	if err != nil {
 		return "", err
@@ -79,8 +93,8 @@ func CachedBy(begin func(dir string) (done func()), more ...string) (string, err
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "mscclc", "runtime", id)
-	if whole(dir) && safe(dir) == nil {
+	dir := filepath.Join(cache, "mscclc", "runtime", prefix+id)
+	if whole(dir, libraries) && safe(dir, libraries) == nil {
 		return dir, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -96,16 +110,16 @@ func CachedBy(begin func(dir string) (done func()), more ...string) (string, err
 	}
 	defer begin(built)()
 	defer os.RemoveAll(built)
-	if err := Build(built, more...); err != nil {
+	if err := build(built); err != nil {
 		return "", fmt.Errorf("building the library of collectives: %w", err)
 	}
-	for _, part := range []string{"objects", "forwards"} {
+	for _, part := range []string{"objects", "forwards", "cobjects"} {
 		if err := os.RemoveAll(filepath.Join(built, part)); err != nil {
 			return "", err
 		}
 	}
 	if err := os.Rename(built, dir); err != nil {
-		if !whole(dir) { // nor did another process make it
+		if !whole(dir, libraries) { // nor did another process make it
 			return "", err
 		}
 	}
@@ -113,8 +127,8 @@ func CachedBy(begin func(dir string) (done func()), more ...string) (string, err
 }
 
 // safe returns an error unless only the user and root can have written the libraries in a folder.
-func safe(dir string) error {
-	for _, name := range []string{PreloadLibrary, NCCLLibrary} {
+func safe(dir string, libraries []string) error {
+	for _, name := range libraries {
 		if err := files.Trusted(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			return err
 		}
@@ -136,9 +150,9 @@ func removeStale(dir string, now time.Time) {
 	}
 }
 
-// whole reports whether a folder has both libraries.
-func whole(dir string) bool {
-	for _, name := range []string{PreloadLibrary, NCCLLibrary} {
+// whole reports whether a folder has all libraries.
+func whole(dir string, libraries []string) bool {
+	for _, name := range libraries {
 		f, err := elf.Open(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			return false
@@ -156,7 +170,7 @@ func whole(dir string) bool {
 func identity(more []string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.GOARCH, cmp.Or(os.Getenv("CXX"), "g++"), flags, cppFlags, linkFlags, more)
-	for _, sources := range []fs.FS{Sources, kernels.Sources, gpu.Sources, transport.Sources} {
+	for _, sources := range []fs.FS{Sources, kernels.Sources, cpu.Sources, gpu.Sources, transport.Sources} {
 		err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
