@@ -46,6 +46,7 @@ func TestInterfaceFails(t *testing.T) {
 		{"differ", "threads", "cpu", rules, []string{"ranks 0 and 2 load different"}, nil},
 		{"missing", "threads", "cpu", file, []string{"rank 0: mscclc_load: mscclc_load: rank 2 did not call mscclc_load within 9 s"}, nil},
 		{"late", "processes", "cpu", file, []string{"rank 2 did not call mscclc_comm_by_id within 8 s"}, []string{"MSCCLC_MEET=8"}},
+		{"no_gpu", "threads", "gpu", file, []string{"rank 0 of 3: rank 2: the calling thread has no GPU"}, nil},
 		{"same_rank", "threads", "cpu", file, []string{"two processes or threads are rank 0"}, nil},
 		{"abort", "threads", "cpu", file, []string{"rank 1: rank 0 has aborted the communicator", "rank 0: the communicator was aborted"}, nil},
 		{"abort", "processes", "gpu", file, []string{"rank 1: rank 0 has aborted the communicator"}, nil},
