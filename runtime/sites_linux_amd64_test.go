@@ -277,7 +277,7 @@ func driverSites() (sites []callSite, err error) {
 		fields[m[1]] = true
 	}
 	delete(fields, "cu_text") // gives a text
-	files, err := filepath.Glob(filepath.Join(tree, "runtime/src/*"))
+	files, err := filepath.Glob(filepath.Join(tree, "runtime/src/*.*"))
 	if err != nil {
 		return nil, err
 	}

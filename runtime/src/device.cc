@@ -134,11 +134,7 @@ void gpu_gone(Gpu *g) {
   gpus[g->number] = nullptr;
   pthread_mutex_unlock(&opening);
   while (Module *m = g->modules) g->modules = m->next, free(m);
-  if (g->spare) g->f->release(g->spare);
-  for (Crowd &c : g->crowd) {
-    if (c.last) g->f->event_end(c.last);
-    pthread_mutex_destroy(&c.mu), pthread_cond_destroy(&c.changed);
-  }
+  for (Crowd &c : g->crowd) pthread_mutex_destroy(&c.mu), pthread_cond_destroy(&c.changed);
   pthread_mutex_destroy(&g->loading);
   free(g);
 }

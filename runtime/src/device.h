@@ -57,7 +57,8 @@ struct Gpu {
 Gpu *gpu_of_thread(Why *why);
 Gpu *gpu_numbered(u32 number);  // that a team of this process has, or null
 
-// gpu_add keeps a device that is none of the driver's, and numbers it. gpu_gone ends it once no team uses it.
+// gpu_add keeps a device that is none of the driver's, and numbers it. gpu_gone ends it once no team uses it, and what
+// the device made was freed.
 Gpu *gpu_add(const Gpu &made, Why *why);
 void gpu_gone(Gpu *g);
 

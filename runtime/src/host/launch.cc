@@ -100,4 +100,9 @@ Gpu *host_gpu(Why *why) {
   return gpu_add(g, why);
 }
 
-void host_gone(Gpu *g) { gpu_gone(g); }
+void host_gone(Gpu *g) {
+  if (g->spare) g->f->release(g->spare);
+  for (const Crowd &c : g->crowd)
+    if (c.last) g->f->event_end(c.last);
+  gpu_gone(g);
+}
