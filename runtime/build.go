@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"cmp"
 	"embed"
 	"encoding/hex"
 	"errors"
@@ -59,10 +58,8 @@ var systemLibraries = []string{"-lpthread", "-ldl", "-lc", "-lgcc"}
 // NCCLLibrary hands on beside those that it knows. Build fails if there is no g++, or if it finds an error; the error
 // holds what g++ says. CXX names another compiler.
 func Build(dir string, more ...string) error {
-	if compiler := cmp.Or(os.Getenv("CXX"), "g++"); compiler != "" {
-		if _, err := exec.LookPath(compiler); err != nil {
-			return fmt.Errorf("there is no %s, which is needed once", compiler)
-		}
+	if _, err := exec.LookPath(compiler()[0]); err != nil {
+		return missing()
 	}
 	tree := filepath.Join(dir, "sources")
 	if err := Write(tree); err != nil {
@@ -203,11 +200,24 @@ func Link(file string, objects []string, more ...string) error {
 	return run(append(append(args, objects...), systemLibraries...)...)
 }
 
+// compiler returns the compiler and the flags that CXX has beside its name, such as --sysroot.
+func compiler() []string {
+	if words := strings.Fields(os.Getenv("CXX")); len(words) > 0 {
+		return words
+	}
+	return []string{"g++"}
+}
+
+// missing is the error of a machine without the compiler.
+func missing() error {
+	return fmt.Errorf("there is no %s, which builds it once: %w", compiler()[0], ErrNoCompiler)
+}
+
 // run runs the compiler.
 func run(args ...string) error {
-	compiler := cmp.Or(os.Getenv("CXX"), "g++")
-	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", compiler, err, out)
+	words := compiler()
+	if out, err := exec.Command(words[0], append(words[1:], args...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", words[0], err, out)
 	}
 	return nil
 }

@@ -1,22 +1,20 @@
 package runtime
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
-	"mscclc/executor/gpu"
 	"mscclc/files"
-	"mscclc/kernels"
-	"mscclc/transport"
 )
 
 // building is what the names of folders begin with in which libraries are built; stale is when one is left over.
@@ -25,41 +23,47 @@ const (
 	stale    = 24 * time.Hour
 )
 
-// CacheDir returns the user's cache, where only the user and root may write: that of the environment, or else that in
-// the home of the user. The error says what is wrong with the first.
-func CacheDir() (string, error) {
+// CacheFolder returns a folder of the user's cache, "runtime" or "bundles", where only the user and root may write. It
+// is below MSCCLC_CACHE if that is a path, or else in the cache of the environment, or in that of the user's home. The
+// error says what is wrong with the first.
+func CacheFolder(part string) (string, error) {
+	if set := os.Getenv("MSCCLC_CACHE"); set != "" && set != "off" {
+		if !filepath.IsAbs(set) {
+			return "", fmt.Errorf("MSCCLC_CACHE is %q, which is neither an absolute path nor off", set)
+		}
+		dir := filepath.Join(set, part)
+		return dir, trustedBelow(dir)
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	first := trustedBelow(cache)
+	dir := filepath.Join(cache, "mscclc", part)
+	first := trustedBelow(dir)
 	if first == nil {
-		return cache, nil
+		return dir, nil
 	}
 	if u, err := user.Current(); err == nil && u.HomeDir != "" {
-		if cache = filepath.Join(u.HomeDir, ".cache"); trustedBelow(cache) == nil {
-			return cache, nil
+		if dir = filepath.Join(u.HomeDir, ".cache", "mscclc", part); trustedBelow(dir) == nil {
+			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("the cache is not safe: %w; set XDG_CACHE_HOME to a folder of your own", first)
+	return "", fmt.Errorf("the cache is not safe: %w", first)
 }
 
-// trustedBelow is files.Trusted for the folders of a cache that we use, or the nearest above them that exist.
-func trustedBelow(cache string) error {
-	for _, part := range []string{"runtime", "bundles"} {
-		at := filepath.Join(cache, "mscclc", part)
-		for at != filepath.Dir(at) {
-			if _, err := os.Lstat(at); err == nil {
-				break
-			}
-			at = filepath.Dir(at)
+// trustedBelow is files.Trusted for a folder, or the nearest above it that exists.
+func trustedBelow(dir string) error {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil {
+			break
 		}
-		if err := files.Trusted(at); err != nil {
-			return err
-		}
+		dir = filepath.Dir(dir)
 	}
-	return nil
+	return files.Trusted(dir)
 }
+
+// ErrNoCompiler is wrapped by errors of Build and Cached where the compiler is not there.
+var ErrNoCompiler = errors.New("no compiler")
 
 // Cached returns a folder with the libraries. It builds them there unless they have been built of the same sources by
 // the same compiler. The folder is in the user's cache.
@@ -69,9 +73,9 @@ func Cached() (string, error) {
 
 // CachedBy is Cached for a caller that removes the folder of an unfinished build where the process ends early: begin
 // takes its name, and returns what is called once that folder is gone. More are functions that NCCLLibrary hands on
-// beside those that it knows.
+// beside those that it knows. Of several processes, one builds, and the others wait for it.
 func CachedBy(begin func(dir string) (done func()), more ...string) (string, error) {
-	cache, err := CacheDir()
+	cache, err := CacheFolder("runtime")
 	if err != nil {
 		return "", err
 	}
@@ -79,30 +83,33 @@ func CachedBy(begin func(dir string) (done func()), more ...string) (string, err
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "mscclc", "runtime", id)
+	dir := filepath.Join(cache, id)
 	if whole(dir) && safe(dir) == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(cache, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if whole(dir) && safe(dir) == nil { // another process built it
 		return dir, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return "", err
-	}
-	removeStale(filepath.Dir(dir), time.Now())
-	built, err := os.MkdirTemp(filepath.Dir(dir), building)
+	removeStale(cache, time.Now())
+	built, err := os.MkdirTemp(cache, building)
 	if err != nil {
 		return "", err
 	}
 	defer begin(built)()
 	defer os.RemoveAll(built)
-	if err := Build(built, more...); err != nil {
+	if err := BuildFor(built, more...); err != nil {
 		return "", fmt.Errorf("building the library of collectives: %w", err)
-	}
-	for _, part := range []string{"objects", "forwards"} {
-		if err := os.RemoveAll(filepath.Join(built, part)); err != nil {
-			return "", err
-		}
 	}
 	if err := os.Rename(built, dir); err != nil {
 		if !whole(dir) { // nor did another process make it
@@ -110,6 +117,19 @@ func CachedBy(begin func(dir string) (done func()), more ...string) (string, err
 		}
 	}
 	return dir, nil
+}
+
+// BuildFor is Build without what only the compiler needs: dir then has the libraries, their sources and their stamp.
+func BuildFor(dir string, more ...string) error {
+	if err := Build(dir, more...); err != nil {
+		return err
+	}
+	for _, part := range []string{"objects", "forwards"} {
+		if err := os.RemoveAll(filepath.Join(dir, part)); err != nil {
+			return err
+		}
+	}
+	return writeStamp(dir)
 }
 
 // safe returns an error unless only the user and root can have written the libraries in a folder.
@@ -152,25 +172,33 @@ func whole(dir string) bool {
 	return true
 }
 
-// identity returns a hash of all that the libraries are made of.
+// identity returns a hash of all that the libraries are made of: the sources, the flags, the compiler with its version,
+// and the version of the C library.
 func identity(more []string) (string, error) {
-	h := sha256.New()
-	fmt.Fprintln(h, runtime.GOARCH, cmp.Or(os.Getenv("CXX"), "g++"), flags, cppFlags, linkFlags, more)
-	for _, sources := range []fs.FS{Sources, kernels.Sources, gpu.Sources, transport.Sources} {
-		err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				return err
-			}
-			text, err := fs.ReadFile(sources, name)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
-			return nil
-		})
-		if err != nil {
-			return "", err
-		}
+	sources, err := sourcesHash()
+	if err != nil {
+		return "", err
 	}
+	made, err := compilerVersion()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, sources, runtime.GOARCH, compiler(), made, flags, cppFlags, linkFlags, more)
 	return fmt.Sprintf("%x", h.Sum(nil)[:12]), nil
+}
+
+// compilerVersion returns the versions of the compiler and of the C library, as the compiler's headers have them.
+func compilerVersion() (string, error) {
+	words := compiler()
+	cmd := exec.Command(words[0], append(words[1:], "-E", "-P", "-x", "c++", "-")...)
+	cmd.Stdin = strings.NewReader("#include <features.h>\n__VERSION__ __GLIBC__ __GLIBC_MINOR__\n")
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return "", missing()
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s does not work: %w", words[0], err)
+	}
+	return string(out), nil
 }
