@@ -69,7 +69,7 @@ func Build(dir string, more ...string) error {
 	if err != nil {
 		return err
 	}
-	if err := Link(filepath.Join(dir, PreloadLibrary), objects, linkFlags...); err != nil {
+	if err := link(dir, PreloadLibrary, objects); err != nil {
 		return err
 	}
 	objects, err = Forwards(tree, filepath.Join(dir, "forwards"), objects, more)
@@ -79,7 +79,16 @@ func Build(dir string, more ...string) error {
 	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(NCCLLibrary)), 0o700); err != nil {
 		return err
 	}
-	return Link(filepath.Join(dir, NCCLLibrary), objects, append(linkFlags, "-Wl,-soname,"+filepath.Base(NCCLLibrary))...)
+	return link(dir, NCCLLibrary, objects, "-Wl,-soname,"+filepath.Base(NCCLLibrary))
+}
+
+// link links a library of folder dir, with a build ID that says of which sources.
+func link(dir, name string, objects []string, more ...string) error {
+	id, err := buildID(name)
+	if err != nil {
+		return err
+	}
+	return Link(filepath.Join(dir, name), objects, slices.Concat(linkFlags, more, []string{"-Wl,--build-id=0x" + id})...)
 }
 
 // Forwards returns the objects of NCCLLibrary, where objects are those of PreloadLibrary. It compiles the units that

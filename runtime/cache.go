@@ -119,7 +119,7 @@ func CachedBy(begin func(dir string) (done func()), more ...string) (string, err
 	return dir, nil
 }
 
-// BuildFor is Build without what only the compiler needs: dir then has the libraries, their sources and their stamp.
+// BuildFor is Build without what only the compiler needs: dir then has the libraries and their sources.
 func BuildFor(dir string, more ...string) error {
 	if err := Build(dir, more...); err != nil {
 		return err
@@ -129,7 +129,7 @@ func BuildFor(dir string, more ...string) error {
 			return err
 		}
 	}
-	return writeStamp(dir)
+	return nil
 }
 
 // safe returns an error unless only the user and root can have written the libraries in a folder.

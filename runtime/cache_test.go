@@ -3,7 +3,6 @@ package runtime
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -33,22 +32,20 @@ func TestCacheFolder(t *testing.T) {
 	}
 }
 
-// fakeCompiler makes a compiler that notes each link of the preload library in a file, and copies a small library for
-// each of its outputs. It says that it has a version.
+// fakeCompiler makes a compiler that notes each link of the preload library in a file. Its objects are empty, and its
+// libraries are small. It says that it has a version.
 func fakeCompiler(t *testing.T) (path, notes string) {
 	t.Helper()
 	dir := t.TempDir()
-	library := filepath.Join(dir, "any.so")
-	make := exec.Command("g++", "-shared", "-fPIC", "-xc", "-", "-o", library)
-	make.Stdin = strings.NewReader("int any() { return 0; }")
-	if out, err := make.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	path, notes = filepath.Join(dir, "fake"), filepath.Join(dir, "notes")
 	script := `#!/bin/sh
 [ "$1" != -E ] || { cat "$0.version"; exit; }
-while [ "$1" != -o ]; do shift; done
-cp ` + library + ` "$2"
+while [ "$1" != -o ]; do
+    case $1 in -Wl,--build-id=*) id=$1 ;; esac
+    shift
+done
+[ "$id" ] || { : >"$2"; exit; }
+echo 'int any() { return 0; }' | g++ -shared -fPIC -xc - $id -o "$2" || exit
 case $2 in */` + PreloadLibrary + `) echo built >>` + notes + ` ;; esac
 `
 	version := os.WriteFile(path+".version", []byte("1"), 0o600)
@@ -112,7 +109,8 @@ func TestPrebuilt(t *testing.T) {
 		if dir, err := Prebuilt(link); dir != want || err != nil {
 			t.Errorf("%s: %s, %v", at, dir, err)
 		}
-		os.WriteFile(filepath.Join(want, stamp), []byte("0123\n"), 0o644)
+		os.Remove(filepath.Join(want, PreloadLibrary))
+		os.Link(filepath.Join(want, NCCLLibrary), filepath.Join(want, PreloadLibrary)) // which has another build ID
 		if dir, err := Prebuilt(link); dir != want || err != ErrOther {
 			t.Errorf("%s of other sources: %s, %v", at, dir, err)
 		}

@@ -3,10 +3,11 @@ package runtime
 import (
 	"cmp"
 	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,23 +16,16 @@ import (
 	"mscclc/transport"
 )
 
-// stamp is the file beside libraries that holds the hash of the sources that they were built of.
-const stamp = "SOURCES"
-
 // ErrOther is the error of Prebuilt where the libraries were built of other sources than those of this program.
 var ErrOther = errors.New("libraries of another version")
 
 // Prebuilt returns the folder with the libraries that were installed with a program: lib/mscclc or lib beside its
-// folder bin, after links are resolved. It returns "" if there is none. If there are only libraries of another version, it
-// returns their folder and ErrOther.
+// folder bin, after links are resolved. It returns "" if there is none. If there are only libraries of another
+// version, it returns their folder and ErrOther.
 func Prebuilt(program string) (string, error) {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {
 		return "", nil
-	}
-	want, err := sourcesHash()
-	if err != nil {
-		return "", err
 	}
 	var other string
 	for _, at := range []string{"lib/mscclc", "lib"} {
@@ -39,8 +33,8 @@ func Prebuilt(program string) (string, error) {
 		if !whole(dir) {
 			continue
 		}
-		if text, err := os.ReadFile(filepath.Join(dir, stamp)); err == nil && strings.TrimSpace(string(text)) == want {
-			return dir, nil
+		if same, err := ofTheseSources(dir); same || err != nil {
+			return dir, err
 		}
 		other = cmp.Or(other, dir)
 	}
@@ -50,13 +44,38 @@ func Prebuilt(program string) (string, error) {
 	return "", nil
 }
 
-// writeStamp writes the stamp of the sources of this program.
-func writeStamp(dir string) error {
-	hash, err := sourcesHash()
-	if err != nil {
-		return err
+// ofTheseSources reports whether the libraries in a folder were built of the sources of this program.
+func ofTheseSources(dir string) (bool, error) {
+	for _, name := range []string{PreloadLibrary, NCCLLibrary} {
+		want, err := buildID(name)
+		if err != nil {
+			return false, err
+		}
+		f, err := elf.Open(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			return false, err
+		}
+		var note []byte
+		if s := f.Section(".note.gnu.build-id"); s != nil {
+			note, _ = s.Data()
+		}
+		f.Close()
+		if !strings.HasSuffix(hex.EncodeToString(note), want) {
+			return false, nil
+		}
 	}
-	return os.WriteFile(filepath.Join(dir, stamp), []byte(hash+"\n"), 0o644)
+	return true, nil
+}
+
+// buildID returns the build ID of a library, as hexadecimal digits: a hash of its name and of the sources. The linker
+// writes it into the library, so that no file beside it is needed.
+func buildID(name string) (string, error) {
+	sources, err := sourcesHash()
+	if err != nil {
+		return "", err
+	}
+	id := sha256.Sum256([]byte(name + " " + sources))
+	return hex.EncodeToString(id[:20]), nil
 }
 
 // sourcesHash returns a hash of all sources of the libraries.
