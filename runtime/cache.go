@@ -75,18 +75,30 @@ func Cached() (string, error) {
 // takes its name, and returns what is called once that folder is gone. More are functions that NCCLLibrary hands on
 // beside those that it knows. Of several processes, one builds, and the others wait for it.
 func CachedBy(begin func(dir string) (done func()), more ...string) (string, error) {
+	dir, built, err := Where(more...)
+	if err != nil || built {
+		return dir, err
+	}
+	return buildCached(dir, begin, more)
+}
+
+// Where returns the folder in which Cached has the libraries, or will build them, and whether they are there.
+func Where(more ...string) (dir string, built bool, err error) {
 	cache, err := CacheFolder("runtime")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	id, err := identity(more)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	dir := filepath.Join(cache, id)
-	if whole(dir) && safe(dir) == nil {
-		return dir, nil
-	}
+	dir = filepath.Join(cache, id)
+	return dir, whole(dir) && safe(dir) == nil, nil
+}
+
+// buildCached builds the libraries in a folder of the cache, unless another process has just done so.
+func buildCached(dir string, begin func(dir string) (done func()), more []string) (string, error) {
+	cache := filepath.Dir(dir)
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", err
 	}
