@@ -130,8 +130,12 @@ func TestInstalled(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Setup: func(e *testscript.Env) error {
+			debs, _ := filepath.Glob(filepath.Join(filepath.Dir(archive), "mscclc_*_"+runtime.GOARCH+".deb"))
+			if len(debs) == 0 {
+				return errors.New("there is no .deb beside " + archive)
+			}
 			for name, value := range map[string]string{"ARCHIVE": archive, "TOOLS": tools, "NCCL": nccl, "DRIVER": driver,
-				"HOME": filepath.Join(e.WorkDir, "home")} {
+				"HOME": filepath.Join(e.WorkDir, "home"), "DEB": debs[0]} {
 				e.Setenv(name, value)
 			}
 			return nil
