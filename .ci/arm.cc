@@ -1,5 +1,5 @@
-// Calls functions of NCCL behind a library of mscclc: one that the library hands on to NCCL, and two that it does itself
-// before it hands them on. A library whose instructions, relocations or stubs are wrong ends here.
+// Calls functions of NCCL behind a library of mscclc: one that the library hands on to NCCL, and two that it does
+// itself before it hands them on. A library whose instructions, relocations or stubs are wrong ends here.
 #include <stdio.h>
 
 extern "C" int ncclGetVersion(int *);
