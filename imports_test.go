@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	// judges what codegen writes, and shares nothing with it
 	"mscclc/codegen/xmljudge": {},
 
-	"mscclc/runtime":                        {"mscclc/executor/gpu", "mscclc/files", "mscclc/kernels", "mscclc/transport"},
+	"mscclc/runtime":                        {"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/files", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/runtime/libraries":              {"mscclc/runtime"}, // builds them for packages
 	"mscclc/kernels":                        {},
 	"mscclc/transport":                      {"mscclc/kernels"},

@@ -100,7 +100,7 @@ func readGo(text []byte) string {
 }
 
 // alikeBundles returns bundles with all that a bundle may have, whose images are short: roots, windows, several nodes,
-// several lanes, and replicas that share CTAs.
+// several lanes, replicas that share CTAs, and names.
 func alikeBundles(t *testing.T) [][]byte {
 	t.Helper()
 	windows := Forward(ir.AllGather, 2)
@@ -119,6 +119,7 @@ func alikeBundles(t *testing.T) [][]byte {
 	for _, spec := range []Spec{
 		{Ranks: []int{2}, Rules: []Rule{windows, root, small, Forward(ir.AllReduce, 2)}},
 		{Ranks: []int{4}, Rules: []Rule{over, other}},
+		{Ranks: []int{3}, Rules: []Rule{Forward(ir.AllReduce, 3)}, Own: ownNamed(), Named: namedSpecs, CTAs: 2},
 		{Ranks: []int{2, 4}, Rules: []Rule{small, even}},
 	} {
 		spec.Device, spec.DTypes = "NVIDIA H200", []data.DType{data.F16, data.E4M3}

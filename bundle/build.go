@@ -74,6 +74,7 @@ type Spec struct {
 	CTAs   int          // the most of a rule that names no number of its own; 0 is DefaultCTAs
 	Rules  []Rule
 	Own    choose.Shelf `json:"-"` // programs of the user's, which rules may name
+	Named  []NamedSpec  // programs that jobs run by their names
 	Maker  string       // what made the bundle, for readers
 	Note   string       // where the rules come from, for readers
 
@@ -103,6 +104,7 @@ type Record struct {
 	OutOfPlace bool   `json:"outofplace"`
 	Bitwise    bool   `json:"bitwise"`
 	Direct     bool   `json:"direct,omitempty"`
+	Named      string `json:"named,omitempty"`
 	SHA256     string `json:"sha256"`
 }
 
@@ -124,6 +126,9 @@ func Build(spec Spec) (*Bundle, error) {
 				return nil, err
 			}
 		}
+	}
+	if err := b.namedAll(); err != nil {
+		return nil, err
 	}
 	if err := b.about(); err != nil {
 		return nil, err
@@ -152,6 +157,9 @@ func (s *Spec) check() error {
 		return bad("a bundle needs a type of elements")
 	case s.CTAs < 1 || s.CTAs > limits.CTAs:
 		return bad("a rank has 1 to %d CTAs, and not %d", limits.CTAs, s.CTAs)
+	}
+	if err := s.checkNamed(); err != nil {
+		return bad("%v", err)
 	}
 	for i := range s.Rules {
 		r := &s.Rules[i]
@@ -214,6 +222,13 @@ func (b *builder) set(n int, nodes string) error {
 		set.Image[t], set.Copier[t] = imageOf(b.out.Images, prefix, t)
 	}
 	l := layer{set: &set}
+	if nodes == "" {
+		rows, err := b.named(n)
+		if err != nil {
+			return err
+		}
+		l.rows = rows
+	}
 	for i := range b.Rules {
 		r := &b.Rules[i]
 		if r.Ranks != n || r.layout() != nodes {

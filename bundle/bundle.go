@@ -41,7 +41,8 @@ type Set struct {
 type Program struct {
 	ProgramRow
 	Parts  []abi.OnePart
-	Net    *Net // of ranks on several nodes, else nil
+	Net    *Net   // of ranks on several nodes, else nil
+	Named  *Named // of a program that jobs run by its name, else nil
 	Source []byte
 	Where  []byte
 }

@@ -70,6 +70,10 @@ func newChanger(t *testing.T, rnd *rand.Rand, text []byte) *changer {
 			next := at + binary.Size(r)
 			add("net_message", abi.NetMessage{}, next, int(r.Messages))
 			add("net_segment", abi.NetSegment{}, next+int(r.Messages)*binary.Size(abi.NetMessage{}), int(r.Segments))
+		case sectionNamed:
+			r, _ := row[namedRow](p.bytes)
+			add("bundle_named", r, at, 1)
+			add("bundle_buffer", bufferRow{}, at+binary.Size(r), int(r.Buffers))
 		default:
 			t.Fatalf("no rows are known of sections of kind %d", p.kind)
 		}

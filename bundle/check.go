@@ -53,6 +53,9 @@ func (b *Bundle) checkPrograms(s *Set, next int) error {
 		if p.Nodes != s.nodes() || (p.Nodes > 0) != (p.Net != nil) {
 			return fmt.Errorf("program %d is for %d nodes, or does not say what it sends", n, p.Nodes)
 		}
+		if err := p.checkCalls(s); err != nil {
+			return fmt.Errorf("program %d: %w", n, err)
+		}
 		err := p.checkTables(s.Node)
 		if err == nil && p.Net != nil {
 			err = p.checkNet(s.Node)
@@ -88,6 +91,9 @@ func (b *Bundle) checkSet(s *Set) error {
 	if most != s.CTAs {
 		return fmt.Errorf("its rules have up to %d CTAs, and not %d", most, s.CTAs)
 	}
+	if err := b.checkNamed(s); err != nil {
+		return err
+	}
 	return b.checkMemory(s)
 }
 
@@ -100,6 +106,10 @@ func (b *Bundle) hasImage(s *Set, n uint32) bool {
 func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 	kind := ir.Kind(r.Kind)
 	switch {
+	case r.When&WhenNamed != 0:
+		if err := b.checkNamedRule(s, r); err != nil {
+			return 0, err
+		}
 	case !slices.Contains(Kinds, kind):
 		return 0, fmt.Errorf("it is for collective %d", r.Kind)
 	case r.DType != Any && r.DType >= uint8(data.NumDTypes) || r.RedOp != Any && r.RedOp >= uint8(data.NumRedOps) ||
@@ -122,6 +132,8 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 	}
 	p := b.Programs[r.Program]
 	switch {
+	case (p.Named != nil) != (r.When == WhenNamed):
+		return 0, fmt.Errorf("%s has a name and it has none, or the other way around", p.Title())
 	case p.Kind != uint32(kind):
 		return 0, fmt.Errorf("it is for %v, and %s is for %v", kind, p.Title(), p.kind())
 	case kind.Rooted() && uint32(r.Root) != p.Root:
@@ -178,7 +190,7 @@ func (b *Bundle) checkMemory(s *Set) error {
 
 // checkSize refuses a bundle that is larger than any may be.
 func (b *Bundle) checkSize() error {
-	sections, length := 1+len(b.Sets)+4*len(b.Programs)+len(b.Images), len(Encode(b))
+	sections, length := 1+len(b.Sets)+5*len(b.Programs)+len(b.Images), len(Encode(b))
 	if sections > limits.Sections || length > limits.File {
 		return diag.List{diag.New(diag.Limit, diag.Span{}, "the bundle needs up to %d sections and %s, and a bundle has "+
 			"at most %d and %s", sections, mebibytes(uint64(length)), limits.Sections, diag.SizeText(limits.File)).

@@ -163,16 +163,10 @@ func Prove(p *ir.Program, direct bool, node []int32) error {
 	bad := func(hint, format string, args ...any) error {
 		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
 	}
+	if err := fitForBundle(p); err != nil {
+		return err
+	}
 	switch {
-	case p.OneSided == nil:
-		return bad("compile it with --sided one or --sided lowered",
-			"%s sends and receives by FIFOs, and bundles take one-sided programs", p.Name)
-	case p.Coll.Ranks > limits.Ranks:
-		return bad(fmt.Sprintf("at most %d ranks", limits.Ranks), "%s has %d ranks", p.Name, p.Coll.Ranks)
-	case slices.ContainsFunc(p.OneSided.Operands, func(x ir.Operand) bool { return x.Rank == ir.AllRanks }):
-		return bad("copy to each rank by itself", "%s uses the switch, which a bundle has no memory for", p.Name)
-	case p.OneSided.OnePass:
-		return bad("compile it for --target program", "launches of %s have one tile iteration", p.Name)
 	case direct && p.Coll.Kind.Rooted():
 		return bad("leave out \"direct\"", "%s has a root, and ranks of such a call may leave out buffers", p.Name)
 	case !p.OutOfPlace || p.InPlace != choose.HasInPlace(p.Coll.Kind):
@@ -186,6 +180,25 @@ func Prove(p *ir.Program, direct bool, node []int32) error {
 		return err
 	}
 	return verify.AcrossNodes(p, node).Err()
+}
+
+// fitForBundle says what keeps a program out of every bundle.
+func fitForBundle(p *ir.Program) error {
+	bad := func(hint, format string, args ...any) error {
+		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
+	}
+	switch {
+	case p.OneSided == nil:
+		return bad("compile it with --sided one or --sided lowered",
+			"%s sends and receives by FIFOs, and bundles take one-sided programs", p.Name)
+	case p.Coll.Ranks > limits.Ranks:
+		return bad(fmt.Sprintf("at most %d ranks", limits.Ranks), "%s has %d ranks", p.Name, p.Coll.Ranks)
+	case slices.ContainsFunc(p.OneSided.Operands, func(x ir.Operand) bool { return x.Rank == ir.AllRanks }):
+		return bad("copy to each rank by itself", "%s uses the switch, which a bundle has no memory for", p.Name)
+	case p.OneSided.OnePass:
+		return bad("compile it for --target program", "launches of %s have one tile iteration", p.Name)
+	}
+	return nil
 }
 
 // tabulate makes the tables of a proven program. Its memory is not laid out.
@@ -266,7 +279,11 @@ func printable(r rune) rune {
 // record returns what was proven of a program of a set.
 func (p *Program) record(s *Set) Record {
 	sum := sha256.Sum256(p.Source)
-	return Record{Name: p.Title(), Ranks: int(p.Ranks), Nodes: s.Nodes(), Root: int(p.Root), InPlace: p.InPlace != 0,
+	named := ""
+	if p.Named != nil {
+		named = p.Named.Name
+	}
+	return Record{Named: named, Name: p.Title(), Ranks: int(p.Ranks), Nodes: s.Nodes(), Root: int(p.Root), InPlace: p.InPlace != 0,
 		OutOfPlace: p.OutOfPlace != 0, Bitwise: p.Bitwise != 0, Direct: p.Direct != 0,
 		SHA256: hex.EncodeToString(sum[:])}
 }

@@ -79,6 +79,9 @@ func decode(b []byte) (*Bundle, error) {
 		case sectionNet:
 			number = int(p.number)
 			err = out.decodeNet(p)
+		case sectionNamed:
+			number = int(p.number)
+			err = out.decodeNamed(p)
 		default:
 			err = fmt.Errorf("no sections are of kind %d", p.kind)
 		}

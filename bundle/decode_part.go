@@ -17,6 +17,18 @@ func (p *ProgramRow) pieces(rank uint32) (in, out uint32) {
 	return uint32(i), uint32(o)
 }
 
+// chunksOf returns how many chunks a rank's input or output has. A custom collective has as many as its names say.
+func (p *Program) chunksOf(rank uint32, buf ir.Buf) uint64 {
+	in, out := p.pieces(rank)
+	if buf == ir.Output {
+		in = out
+	}
+	if p.kind() == ir.Custom {
+		return uint64(p.Named.units(rank, buf)) // checkCalls has seen that it has names
+	}
+	return uint64(in) * uint64(p.Chunks)
+}
+
 // checkTables refuses tables whose rows name others that do not exist. node has the node of each rank; nil is one node.
 func (p *Program) checkTables(node []int32) error {
 	next := uint32(0)
@@ -119,11 +131,7 @@ func (t *partTables) checkOperand(s *abi.OneStep, o *abi.OneOperand) error {
 		if uint32(o.Rank) != t.rank && t.Direct == 0 {
 			return fmt.Errorf("it is of another rank, and the program is staged")
 		}
-		pieces, out := t.pieces(uint32(o.Rank))
-		if buf == ir.Output {
-			pieces = out
-		}
-		fits = move && last <= uint64(pieces)*uint64(t.Chunks) && o.A >= 0 && o.B < t.Chunks &&
+		fits = move && last <= t.chunksOf(uint32(o.Rank), buf) && o.A >= 0 && o.B < t.Chunks &&
 			uint64(o.A)*uint64(t.Chunks)+uint64(o.B) == uint64(o.Index)
 	}
 	if !fits {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"mscclc/algorithms/choose"
 	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
@@ -103,7 +102,7 @@ func (b *Bundle) decodeProgram(p part) error {
 func (p *ProgramRow) check() error {
 	kind := ir.Kind(p.Kind)
 	switch {
-	case p.Kind >= uint32(ir.NumKinds) || !slices.Contains(Kinds, kind):
+	case p.Kind > uint32(ir.Custom):
 		return fmt.Errorf("no program is for collective %d", p.Kind)
 	case p.Ranks < 2 || p.Ranks > limits.Ranks || p.Root >= p.Ranks || !kind.Rooted() && p.Root != 0:
 		return fmt.Errorf("it is for %d ranks with root %d", p.Ranks, p.Root)
@@ -115,8 +114,8 @@ func (p *ProgramRow) check() error {
 		return fmt.Errorf("%d nodes of its ranks are out of range, or it is direct", p.Nodes)
 	case p.Direct != 0 && kind.Rooted():
 		return fmt.Errorf("it reaches buffers of other ranks, and has a root")
-	case p.OutOfPlace != 1 || p.InPlace != bit(choose.HasInPlace(kind)):
-		return fmt.Errorf("it is not for calls in place and out of place")
+	case p.OutOfPlace > 1 || p.InPlace > 1 || p.OutOfPlace+p.InPlace == 0:
+		return fmt.Errorf("it is neither for calls in place nor for calls out of place")
 	case p.Bitwise > 1 || kind == ir.AllReduce && p.Bitwise != 1:
 		return fmt.Errorf("its ranks end with different bits")
 	case p.Columns < 1 || p.Columns > limits.Replicas || !isTile(p.Tile):

@@ -32,6 +32,11 @@ func Encode(b *Bundle) []byte {
 			add(sectionNet, i, p.Net.encode())
 		}
 	}
+	for i, p := range b.Programs {
+		if p.Named != nil {
+			add(sectionNamed, i, p.Named.encode())
+		}
+	}
 	return assemble(b.ABI, parts)
 }
 

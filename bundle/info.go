@@ -42,6 +42,7 @@ type RuleInfo struct {
 	Windows    bool   `json:"windows,omitempty" doc:"only calls whose buffers lie in registered windows"`
 	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured it: the library learns whether it is faster than NCCL"`
 	Calls      uint32 `json:"calls,omitempty" doc:"the most calls of a group; absent: any number"`
+	Named      bool   `json:"named,omitempty" doc:"only calls of the program by its name"`
 	UpTo       uint64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
 	Program    string `json:"program" doc:"its title, or nccl"`
 	Number     *int   `json:"number,omitempty" doc:"of the program in the bundle"`
@@ -60,13 +61,24 @@ type ProgramInfo struct {
 	OutOfPlace bool   `json:"outofplace" doc:"proven for calls out of place"`
 	Bitwise    bool   `json:"bitwise" doc:"all ranks end with the same bits"`
 	Direct     bool   `json:"direct,omitempty" doc:"it reaches buffers of other ranks, in windows"`
-	Blocks     int    `json:"blocks" doc:"thread blocks of the rank that has most"`
-	Columns    uint32 `json:"replicas" doc:"that there is memory for"`
-	Tile       uint64 `json:"tile" doc:"bytes that there is memory for"`
-	At         uint64 `json:"at" doc:"where its memory begins in the arena"`
-	Memory     uint64 `json:"memory" doc:"bytes of a rank"`
-	Pinned     uint64 `json:"pinned,omitempty" doc:"bytes of the host's memory for a rank, of programs for several nodes"`
-	Messages   int    `json:"messages,omitempty" doc:"signals to ranks of other nodes, of all ranks"`
+
+	Name    string       `json:"name,omitempty" doc:"by which jobs run it; absent: by rules only"`
+	Buffers []BufferInfo `json:"buffers,omitempty" doc:"of a program with a name"`
+
+	Blocks   int    `json:"blocks" doc:"thread blocks of the rank that has most"`
+	Columns  uint32 `json:"replicas" doc:"that there is memory for"`
+	Tile     uint64 `json:"tile" doc:"bytes that there is memory for"`
+	At       uint64 `json:"at" doc:"where its memory begins in the arena"`
+	Memory   uint64 `json:"memory" doc:"bytes of a rank"`
+	Pinned   uint64 `json:"pinned,omitempty" doc:"bytes of the host's memory for a rank, of programs for several nodes"`
+	Messages int    `json:"messages,omitempty" doc:"signals to ranks of other nodes, of all ranks"`
+}
+
+// A BufferInfo describes a buffer of a program that jobs run by its name.
+type BufferInfo struct {
+	Name      string   `json:"name"`
+	Direction string   `json:"direction" doc:"input or output"`
+	Units     []uint32 `json:"units" doc:"by rank: a call says how many elements a unit has"`
 }
 
 // An ImageInfo describes an image.
@@ -113,6 +125,10 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 		info := ProgramInfo{Number: n, Title: p.Title(), InPlace: p.InPlace != 0, OutOfPlace: p.OutOfPlace != 0,
 			Bitwise: p.Bitwise != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(), Columns: p.Columns, Tile: p.Tile,
 			At: p.ScratchAt, Memory: p.Memory()}
+		if n := p.Named; n != nil {
+			info.Name = n.Name
+			info.Buffers = []BufferInfo{{bufferNames[0], bufferNames[0], n.In}, {bufferNames[1], bufferNames[1], n.Out}}
+		}
 		if p.Net != nil {
 			info.Pinned, info.Messages = p.pinned(), len(p.Net.Messages)
 		}
@@ -126,7 +142,7 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 
 func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 	out := RuleInfo{Collective: ir.Kind(r.Kind).String(), Eager: r.When&WhenEager != 0, Captured: r.When&WhenCaptured != 0,
-		Windows: r.When&WhenWindows != 0, Candidate: r.When&WhenCandidate != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL,
+		Windows: r.When&WhenWindows != 0, Named: r.When&WhenNamed != 0, Candidate: r.When&WhenCandidate != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL,
 		Columns: r.Columns, Threads: r.Threads, Tile: r.Tile}
 	if r.DType != Any {
 		out.DType = data.DType(r.DType).String()

@@ -22,7 +22,8 @@ func short(t testing.TB) []byte {
 	over := Forward(ir.AllReduce, 2)
 	over.Nodes, over.Program, over.Tile = "2", "allreduce/ring", 4096
 	rules = append(rules, windows, over)
-	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.F16}, Rules: rules})
+	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.F16}, Rules: rules,
+		Own: ownNamed(), Named: namedSpecs[:2]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,8 @@ func TestMutations(t *testing.T) {
 				rejected++
 			} else if kind == sectionProgram && titles(b) != titles(good) {
 				continue // a name is for readers
-			} else if kind == sectionSource || kind == sectionWhere || kind == sectionProgram || kind == sectionNet {
+			} else if kind == sectionSource || kind == sectionWhere || kind == sectionProgram || kind == sectionNet ||
+				kind == sectionNamed && named(b) == named(good) {
 				t.Errorf("mutation %d of section %d is taken", i, kind)
 			}
 		}
@@ -83,6 +85,15 @@ func TestMutations(t *testing.T) {
 	if refused < 7000 || refused == 10000 || rejected < 50 {
 		t.Error("too few mutations are read, or refused")
 	}
+}
+
+func named(b *Bundle) (list string) {
+	for _, p := range b.Programs {
+		if p.Named != nil {
+			list += p.Named.Name + ","
+		}
+	}
+	return list
 }
 
 func titles(b *Bundle) (list string) {

@@ -11,7 +11,7 @@ import (
 
 // Version is the version of the format, and Align the alignment of sections and of the tables in them.
 const (
-	Version = 4
+	Version = 5
 	Align   = 64
 )
 
@@ -43,6 +43,7 @@ const (
 	sectionImage
 	sectionWhere
 	sectionNet
+	sectionNamed
 )
 
 // A section is a row of the table behind the header.
@@ -68,11 +69,13 @@ type setRow struct {
 // The launches that a rule is for: at least one of the first two. WhenWindows restricts a rule to calls whose buffers
 // all lie in registered windows. WhenCandidate says that nobody measured the rule: it counts without NCCL, and else the
 // library learns whether its program is faster. Such a rule has a program, and is for any buffers and one node.
+// WhenNamed, which stands alone, is of the one rule of a named program: no call finds it but one of the program's name.
 const (
 	WhenEager     = 1
 	WhenCaptured  = 2
 	WhenWindows   = 4
 	WhenCandidate = 8
+	WhenNamed     = 16
 
 	whenAll = WhenEager | WhenCaptured | WhenWindows | WhenCandidate
 )
@@ -119,6 +122,28 @@ type partRow struct {
 type netRow struct {
 	_                            structs.HostLayout
 	Messages, Segments, Inbox, _ uint32
+}
+
+// A namedRow begins the section of a program that jobs run by its name. Rows of bufferRow follow.
+type namedRow struct {
+	_          structs.HostLayout
+	Name       [64]byte
+	Buffers, _ uint32
+}
+
+// The directions of buffers.
+const (
+	directionInput  = 1
+	directionOutput = 2
+)
+
+// A bufferRow is a buffer of a named program. Units says how many units a rank has of it, by rank: a call has as many
+// elements a unit as it says.
+type bufferRow struct {
+	_            structs.HostLayout
+	Name         [32]byte
+	Direction, _ uint32
+	Units        [limits.Ranks]uint32
 }
 
 // The forms of images.

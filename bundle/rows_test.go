@@ -30,6 +30,8 @@ var rowTypes = []struct {
 		"name pad2"},
 	{partRow{}, "bundle_part", "blocks steps operands pad blocks_at steps_at operands_at pad1"},
 	{netRow{}, "bundle_net", "messages segments inbox pad"},
+	{namedRow{}, "bundle_named", "name buffers pad"},
+	{bufferRow{}, "bundle_buffer", "name direction pad units"},
 	{imageRow{}, "bundle_image", "form target dtype pad bytes name"},
 }
 

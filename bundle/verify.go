@@ -83,7 +83,12 @@ func (p *Program) prove(nodes string) error {
 		return fmt.Errorf("its program file is for %v of %d ranks with root %d in %v", c.Kind, c.Ranks, c.Root, q.Protocol)
 	}
 	key := programKey{direct: p.Direct != 0, ranks: c.Ranks, nodes: nodes}
-	if err := Prove(q, key.direct, key.node()); err != nil {
+	if p.Named != nil {
+		err = proveNamed(q)
+	} else {
+		err = Prove(q, key.direct, key.node())
+	}
+	if err != nil {
 		return err
 	}
 	m, err := tabulate(q, key)
@@ -95,6 +100,8 @@ func (p *Program) prove(nodes string) error {
 	switch {
 	case m.ProgramRow != p.ProgramRow:
 		return fmt.Errorf("its program file has other numbers of chunks, blocks or flags than the bundle says")
+	case p.Named != nil && !p.Named.equal(namedOf(p.Named.Name, c)):
+		return fmt.Errorf("its buffers are not those of its program file")
 	case !bytes.Equal(m.encode(), p.encode()) || p.Net != nil && !bytes.Equal(m.Net.encode(), p.Net.encode()):
 		return fmt.Errorf("its tables are not those of its program file")
 	case !bytes.Equal(m.Where, p.Where):

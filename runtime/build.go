@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"mscclc/executor/cpu"
 	"mscclc/executor/gpu"
 	"mscclc/kernels"
 	"mscclc/transport"
@@ -22,7 +23,7 @@ import (
 
 // Sources are the files of the library, in folder src.
 //
-//go:embed src/*.cc src/*.h
+//go:embed src/*.cc src/*.h src/c/*.cc src/c/*.h src/host/*.cc src/host/*.h include/mscclc.h
 var Sources embed.FS
 
 // The files that Build makes in its folder. The preload library has the functions of NCCL that it does itself, and
@@ -30,6 +31,12 @@ var Sources embed.FS
 const (
 	PreloadLibrary = "libmscclc-preload.so"
 	NCCLLibrary    = "nccl/libnccl.so.2"
+)
+
+// CLibrary is the library of Header, which BuildC makes in its folder.
+const (
+	CLibrary = "libmscclc.so"
+	Header   = "include/mscclc.h"
 )
 
 // front is what the names of files begin with that are NCCL's interface and not the engine.
@@ -65,7 +72,7 @@ func Build(dir string, more ...string) error {
 	if err := Write(tree); err != nil {
 		return err
 	}
-	objects, err := Compile(tree, filepath.Join(dir, "objects"), func(string) bool { return true })
+	objects, err := Compile(tree, filepath.Join(dir, "objects"), IsFront)
 	if err != nil {
 		return err
 	}
@@ -89,6 +96,34 @@ func link(dir, name string, objects []string, more ...string) error {
 		return err
 	}
 	return Link(filepath.Join(dir, name), objects, slices.Concat(linkFlags, more, []string{"-Wl,--build-id=0x" + id})...)
+}
+
+// BuildC is Build for CLibrary. It also writes Header there.
+func BuildC(dir string) error {
+	tree := filepath.Join(dir, "sources")
+	if err := Write(tree); err != nil {
+		return err
+	}
+	objects, err := Compile(tree, filepath.Join(dir, "cobjects"), IsC)
+	if err != nil {
+		return err
+	}
+	return LinkC(dir, objects)
+}
+
+// LinkC links CLibrary in folder dir of objects, and writes Header there.
+func LinkC(dir string, objects []string) error {
+	text, err := Sources.ReadFile(Header)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(Header)), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, Header), text, 0o600); err != nil {
+		return err
+	}
+	return link(dir, CLibrary, objects, "-Wl,-soname,"+CLibrary)
 }
 
 // Forwards returns the objects of NCCLLibrary, where objects are those of PreloadLibrary. It compiles the units that
@@ -120,8 +155,16 @@ func Forwards(tree, to string, objects, more []string, add ...string) ([]string,
 }
 
 // IsEngine reports whether a file of folder src, or of transport, is a unit of the engine, and not of the interface of
-// NCCL.
-func IsEngine(name string) bool { return !strings.HasPrefix(name, front) }
+// NCCL or of that in C. IsFront reports whether it is a unit of the libraries of Build, and IsC whether of CLibrary.
+func IsEngine(name string) bool { return !strings.HasPrefix(name, front) && IsFront(name) }
+
+// IsFront is described at IsEngine.
+func IsFront(name string) bool {
+	return !strings.Contains(name, "/") || strings.HasPrefix(name, "transport/")
+}
+
+// IsC is described at IsEngine.
+func IsC(name string) bool { return IsEngine(name) || !IsFront(name) }
 
 // Write writes all sources to a folder, in folders as they include each other.
 func Write(dir string) error {
@@ -129,7 +172,7 @@ func Write(dir string) error {
 		at    string
 		files fs.FS
 	}{{"runtime", Sources}, {"kernels", kernels.Sources}, {"executor/gpu", gpu.Sources},
-		{"transport", transport.Sources}} {
+		{"executor/cpu", cpu.Sources}, {"transport", transport.Sources}} {
 		err := fs.WalkDir(from.files, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
@@ -151,26 +194,21 @@ func Write(dir string) error {
 	return nil
 }
 
-// Compile compiles the units in a folder that Write made: the driver, and the files of runtime/src and transport that
-// has returns true for, by their names, those of transport with their folder. It returns the object files, which it
+// Compile compiles the units in a folder that Write made: the driver, and the files that has returns true for. It is
+// given their names: those of folders c and host in runtime/src, of transport and of cpu with their folder. It returns the object files, which it
 // writes to folder `to`. More are flags beside the usual.
 func Compile(tree, to string, has func(name string) bool, more ...string) ([]string, error) {
 	units := []string{filepath.Join(tree, "executor", "gpu", "driver.c")}
-	found, err := filepath.Glob(filepath.Join(tree, "runtime", "src", "*.cc"))
-	if err != nil {
-		return nil, err
-	}
-	for _, unit := range found {
-		if has(filepath.Base(unit)) {
-			units = append(units, unit)
+	for _, from := range []struct{ at, prefix string }{{"runtime/src", ""}, {"runtime/src/c", "c/"},
+		{"runtime/src/host", "host/"}, {"executor/cpu", "cpu/"}, {"transport", "transport/"}} {
+		found, err := filepath.Glob(filepath.Join(tree, filepath.FromSlash(from.at), "*.cc"))
+		if err != nil {
+			return nil, err
 		}
-	}
-	if found, err = filepath.Glob(filepath.Join(tree, "transport", "*.cc")); err != nil {
-		return nil, err
-	}
-	for _, unit := range found {
-		if has("transport/" + filepath.Base(unit)) {
-			units = append(units, unit)
+		for _, unit := range found {
+			if has(from.prefix + filepath.Base(unit)) {
+				units = append(units, unit)
+			}
 		}
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
@@ -180,7 +218,7 @@ func Compile(tree, to string, has func(name string) bool, more ...string) ([]str
 	room := make(chan struct{}, runtime.NumCPU())
 	var wait sync.WaitGroup
 	for i, unit := range units {
-		objects[i] = filepath.Join(to, filepath.Base(unit)+".o")
+		objects[i] = filepath.Join(to, objectOf(tree, unit))
 		wait.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
@@ -191,14 +229,27 @@ func Compile(tree, to string, has func(name string) bool, more ...string) ([]str
 	return objects, errors.Join(errs...)
 }
 
+// objectOf names the object of a unit. Units of other folders than runtime/src and transport have that before their name.
+func objectOf(tree, unit string) string {
+	folder, _ := filepath.Rel(tree, filepath.Dir(unit))
+	switch folder = filepath.Base(folder); folder {
+	case "c", "host", "cpu":
+		return folder + "_" + filepath.Base(unit) + ".o"
+	}
+	return filepath.Base(unit) + ".o"
+}
+
 // compile compiles a unit.
 func compile(unit, object string, more []string) error {
 	args := append(append([]string{}, flags...), more...)
+	if filepath.Base(filepath.Dir(unit)) == "cpu" {
+		args = append(args, "-DHOST_SIGNALS")
+	}
 	if strings.HasSuffix(unit, ".c") {
 		args = append(args, "-x", "c")
 	} else {
 		hash := kernels.Hash()
-		args = append(append(args, cppFlags...), `-DMSCCLC_ABI="`+hex.EncodeToString(hash[:])+`"`)
+		args = append(append(args, cppFlags...), `-DMSCCLC_KERNELS="`+hex.EncodeToString(hash[:])+`"`)
 	}
 	return run(append(args, "-c", unit, "-o", object)...)
 }

@@ -65,25 +65,37 @@ func trustedBelow(dir string) error {
 // ErrNoCompiler is wrapped by errors of Build and Cached where the compiler is not there.
 var ErrNoCompiler = errors.New("no compiler")
 
-// Cached returns a folder with the libraries. It builds them there unless they have been built of the same sources by
-// the same compiler. The folder is in the user's cache.
-func Cached() (string, error) {
-	return CachedBy(func(string) func() { return func() {} })
+// A part is libraries that are built together, in a folder of the cache whose name begins with prefix.
+type part struct {
+	prefix string
+	files  []string
+	build  func(dir string, more ...string) error
 }
+
+// The parts: NCCL's functions, and the interface of C.
+var (
+	ncclPart = part{"", []string{PreloadLibrary, NCCLLibrary}, Build}
+	cPart    = part{"c", []string{CLibrary}, func(dir string, _ ...string) error { return BuildC(dir) }}
+)
+
+// Cached returns a folder with the libraries of Build. It builds them there unless they have been built of the same
+// sources by the same compiler. The folder is in the user's cache. CachedC is Cached for CLibrary and Header.
+func Cached() (string, error) { return CachedBy(func(string) func() { return func() {} }) }
+
+// CachedC is described at Cached.
+func CachedC() (string, error) { return cPart.cached(func(string) func() { return func() {} }) }
 
 // CachedBy is Cached for a caller that removes the folder of an unfinished build where the process ends early: begin
 // takes its name, and returns what is called once that folder is gone. More are functions that NCCLLibrary hands on
 // beside those that it knows. Of several processes, one builds, and the others wait for it.
 func CachedBy(begin func(dir string) (done func()), more ...string) (string, error) {
-	dir, built, err := Where(more...)
-	if err != nil || built {
-		return dir, err
-	}
-	return buildCached(dir, begin, more)
+	return ncclPart.cached(begin, more...)
 }
 
 // Where returns the folder in which Cached has the libraries, or will build them, and whether they are there.
-func Where(more ...string) (dir string, built bool, err error) {
+func Where() (dir string, built bool, err error) { return ncclPart.where(nil) }
+
+func (p *part) where(more []string) (dir string, built bool, err error) {
 	cache, err := CacheFolder("runtime")
 	if err != nil {
 		return "", false, err
@@ -92,12 +104,16 @@ func Where(more ...string) (dir string, built bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	dir = filepath.Join(cache, id)
-	return dir, whole(dir) && safe(dir) == nil, nil
+	dir = filepath.Join(cache, p.prefix+id)
+	return dir, p.whole(dir) && p.safe(dir) == nil, nil
 }
 
-// buildCached builds the libraries in a folder of the cache, unless another process has just done so.
-func buildCached(dir string, begin func(dir string) (done func()), more []string) (string, error) {
+// cached returns the folder of the libraries, which it builds if they are not there.
+func (p *part) cached(begin func(dir string) (done func()), more ...string) (string, error) {
+	dir, built, err := p.where(more)
+	if err != nil || built {
+		return dir, err
+	}
 	cache := filepath.Dir(dir)
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", err
@@ -107,46 +123,49 @@ func buildCached(dir string, begin func(dir string) (done func()), more []string
 		return "", err
 	}
 	defer unlock()
-	if whole(dir) && safe(dir) == nil { // another process built it
+	if p.whole(dir) && p.safe(dir) == nil { // another process built it
 		return dir, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
 	removeStale(cache, time.Now())
-	built, err := os.MkdirTemp(cache, building)
+	temporary, err := os.MkdirTemp(cache, building)
 	if err != nil {
 		return "", err
 	}
-	defer begin(built)()
-	defer os.RemoveAll(built)
-	if err := BuildFor(built, more...); err != nil {
+	defer begin(temporary)()
+	defer os.RemoveAll(temporary)
+	if err := p.clean(temporary, more...); err != nil {
 		return "", fmt.Errorf("building the library of collectives: %w", err)
 	}
-	if err := os.Rename(built, dir); err != nil {
-		if !whole(dir) { // nor did another process make it
+	if err := os.Rename(temporary, dir); err != nil {
+		if !p.whole(dir) { // nor did another process make it
 			return "", err
 		}
 	}
 	return dir, nil
 }
 
-// BuildFor is Build without what only the compiler needs: dir then has the libraries and their sources.
-func BuildFor(dir string, more ...string) error {
-	if err := Build(dir, more...); err != nil {
+// clean builds the libraries, and removes what only the compiler needs.
+func (p *part) clean(dir string, more ...string) error {
+	if err := p.build(dir, more...); err != nil {
 		return err
 	}
-	for _, part := range []string{"objects", "forwards"} {
-		if err := os.RemoveAll(filepath.Join(dir, part)); err != nil {
+	for _, name := range []string{"objects", "forwards", "cobjects"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// BuildAll builds all libraries and Header in a folder, with their sources.
+func BuildAll(dir string) error { return errors.Join(ncclPart.clean(dir), cPart.clean(dir)) }
+
 // safe returns an error unless only the user and root can have written the libraries in a folder.
-func safe(dir string) error {
-	for _, name := range []string{PreloadLibrary, NCCLLibrary} {
+func (p *part) safe(dir string) error {
+	for _, name := range p.files {
 		if err := files.Trusted(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			return err
 		}
@@ -168,9 +187,9 @@ func removeStale(dir string, now time.Time) {
 	}
 }
 
-// whole reports whether a folder has both libraries.
-func whole(dir string) bool {
-	for _, name := range []string{PreloadLibrary, NCCLLibrary} {
+// whole reports whether a folder has all libraries.
+func (p *part) whole(dir string) bool {
+	for _, name := range p.files {
 		f, err := elf.Open(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			return false

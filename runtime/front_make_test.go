@@ -45,7 +45,7 @@ type run struct {
 
 // isFront reports whether a unit is of the front, or one that it shares with the engine.
 func isFront(name string) bool {
-	return !library.IsEngine(name) || name == systemCalls || name == "transport/cards.cc"
+	return library.IsFront(name) && !library.IsEngine(name) || name == systemCalls || name == "transport/cards.cc"
 }
 
 // clientUnits returns the sources of the test client.

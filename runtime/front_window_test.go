@@ -136,7 +136,7 @@ func TestFrontWindowSanitized(t *testing.T) {
 		t.Fatal(err)
 	}
 	sanitize := []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O0", "-DMSCCLC_FORWARDS"}
-	objects, err := library.Compile(tree, filepath.Join(scratch, "windows"), func(string) bool { return true }, sanitize...)
+	objects, err := library.Compile(tree, filepath.Join(scratch, "windows"), library.IsFront, sanitize...)
 	if err != nil {
 		t.Fatal(err)
 	}

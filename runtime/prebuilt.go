@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mscclc/executor/cpu"
 	"mscclc/executor/gpu"
 	"mscclc/kernels"
 	"mscclc/transport"
@@ -30,7 +31,7 @@ func Prebuilt(program string) (string, error) {
 	var other string
 	for _, at := range []string{"lib/mscclc", "lib"} {
 		dir := filepath.Join(filepath.Dir(filepath.Dir(real)), filepath.FromSlash(at))
-		if !whole(dir) {
+		if !ncclPart.whole(dir) {
 			continue
 		}
 		if same, err := ofTheseSources(dir); same || err != nil {
@@ -81,7 +82,7 @@ func buildID(name string) (string, error) {
 // sourcesHash returns a hash of all sources of the libraries.
 func sourcesHash() (string, error) {
 	h := sha256.New()
-	for _, sources := range []fs.FS{Sources, kernels.Sources, gpu.Sources, transport.Sources} {
+	for _, sources := range []fs.FS{Sources, kernels.Sources, cpu.Sources, gpu.Sources, transport.Sources} {
 		err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

@@ -69,8 +69,7 @@ func TestWholeRaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	sanitize := []string{racing, "-O1", "-g", "-DMSCCLC_FORWARDS"}
-	every := func(string) bool { return true }
-	objects, err := library.Compile(dir, filepath.Join(scratch, "wholeraces"), every, sanitize...)
+	objects, err := library.Compile(dir, filepath.Join(scratch, "wholeraces"), library.IsFront, sanitize...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ var faulty = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(filepath.Join(dir, conf), fmt.Appendf(nil, "bundle-owner %d\n", otherUser), 0o644); err != nil {
 		return "", err
 	}
-	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), func(string) bool { return true }, "-g", "-O0",
+	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), library.IsFront, "-g", "-O0",
 		fmt.Sprintf("-DMSCCLC_CONF=%q", conf), "-DMSCCLC_EXIT_MARKS=4")
 	if err != nil {
 		return "", err

@@ -44,6 +44,7 @@ var documents = []document{
 	{"explain", explainedDocument{}},
 	{"fmt", []formatted{}},
 	{"help", helpDocument{}},
+	{"library", libraryDocument{}},
 	{"lint", []cli.Report{}},
 	{"list", listedDocument{}},
 	{"run", runcmd.Document{}},

@@ -135,11 +135,15 @@ static void give_up(const Job &job) { claim32(&at_address<abi_status>(job.status
 // handlers want more stack than a fiber has.
 struct NoSignals {
   sigset_t before;
+#ifdef HOST_SIGNALS  // of processes of others, which have no such handlers
+  NoSignals() { pthread_sigmask(SIG_SETMASK, nullptr, &before); }
+#else
   NoSignals() {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
   }
+#endif
   ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
 };
 

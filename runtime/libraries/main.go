@@ -14,7 +14,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "libraries: give a folder")
 		os.Exit(2)
 	}
-	if err := runtime.BuildFor(os.Args[1]); err != nil {
+	if err := runtime.BuildAll(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "libraries:", err)
 		os.Exit(1)
 	}

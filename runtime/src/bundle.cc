@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef MSCCLC_ABI
-#define MSCCLC_ABI ""  // the hash of the kernel's sources, in hexadecimal; without one, bundles of any are opened
+#ifndef MSCCLC_KERNELS
+#define MSCCLC_KERNELS ""  // the hash of the kernel's sources, in hexadecimal; without one, bundles of any are opened
 #endif
 
 struct Bundle {
@@ -30,7 +30,7 @@ u64 aligned(u64 n) { return (n + BUNDLE_ALIGN - 1) & ~(u64)(BUNDLE_ALIGN - 1); }
 
 // known says whether the hash of the kernel's sources is the one that this library was built with.
 bool known(const u8 abi[32]) {
-  static const char digits[] = "0123456789abcdef", *own = MSCCLC_ABI;
+  static const char digits[] = "0123456789abcdef", *own = MSCCLC_KERNELS;
   for (int i = 0; *own && i < 32; i++)
     if (own[2 * i] != digits[abi[i] >> 4] || own[2 * i + 1] != digits[abi[i] & 15]) return false;
   return true;

@@ -21,6 +21,8 @@ struct Program {
   const bundle_net *net;    // of ranks on several nodes, with its messages and segments
   const net_message *message;
   const net_segment *segment;
+  const bundle_named *named;  // of a program that is run by its name, with its buffers
+  const bundle_buffer *buffer;
   bool final;               // some step is STEP_FINAL: averages of integers can be computed
   bool fresh;               // some operand is ONE_FRESH: averages of floats can be computed
 };
@@ -35,7 +37,7 @@ static inline const abi_one_operand *operands_of(const Program &p, u32 rank) {
 }
 
 // A Set is a view of a set's section. program is indexed as `programs`; it is allocated, and freed by set_close.
-// set_open takes the set for ranks that lie on nodes so, or on one where node is null.
+// set_open takes the set for ranks that lie on nodes so, or on one where node is null. A null device is any.
 struct Set {
   const bundle_set *row;
   const bundle_rule *rules;
@@ -61,7 +63,7 @@ void bundle_forget(Bundle *b);
 // Sections says how many sections of each kind a bundle has. check_sections checks their order and numbers; sets_check
 // checks the rows of all sets.
 struct Sections {
-  u32 sets, programs, sources, images, wheres, nets;
+  u32 sets, programs, sources, images, wheres, nets, named;
 };
 bool check_sections(const bundle_section *table, u32 sections, Sections *count, Why *why);
 const Sections *sections_of(const Bundle *b);
@@ -87,6 +89,17 @@ bool program_open(Bundle *b, u32 number, u32 ranks, const u8 *node, Program *p, 
 bool check_part(const Program &p, u32 rank, const u8 *node, u32 *number);
 bool check_net(const Program &p, const u8 *node);
 u64 pinned_of(const Program &p);
+
+// pieces_of is how many pieces a rank's input and output have, as Collective.Pieces in ir.
+void pieces_of(const bundle_program &p, u32 rank, u32 *in, u32 *out);
+
+// named_open reads and checks the names of a program, if it has some. named_calls says whether a program is for all
+// calls of its rules, or has units that can be. named_rule says whether a rule is that of a named program. named_check
+// checks the names and rules of a whole set.
+bool named_open(Bundle *b, Program *p, Why *why);
+bool named_calls(const Program &p, const u8 *node);
+bool named_rule(const bundle_rule &r);
+bool named_check(const Set &set, Why *why);
 
 // ctas_of is how many CTAs the rank has that has most, in so many replicas. shared_of is how many replicas share a CTA,
 // of the blocks whose replicas do; 1 where there are none.

@@ -2,9 +2,6 @@
 // bundle/decode_part.go and bundle/net.go check the same.
 #include "bundle.h"
 
-namespace {
-
-// pieces_of is how many pieces a rank's input and output have, as Collective.Pieces in ir.
 void pieces_of(const bundle_program &p, u32 rank, u32 *in, u32 *out) {
   const u32 all = p.ranks, at_root = rank == p.root;
   *in = *out = 1;
@@ -19,9 +16,12 @@ void pieces_of(const bundle_program &p, u32 rank, u32 *in, u32 *out) {
   }
 }
 
+namespace {
+
 // A View is a program while a rank's part of it is checked.
 struct View {
   const bundle_program *row;
+  const bundle_buffer *buffer;
   const bundle_net *net;
   const u8 *node;
   u32 rank;
@@ -32,7 +32,10 @@ bool buffer_has(const View &v, const abi_one_operand &o, u64 last) {
   const bundle_program &p = *v.row;
   u32 in, out;
   pieces_of(p, (u32)o.rank, &in, &out);
-  return ((u32)o.rank == v.rank || p.direct) && last <= (u64)(o.buf == BUF_INPUT ? in : out) * p.chunks;
+  u64 chunks = (u64)(o.buf == BUF_INPUT ? in : out) * p.chunks;
+  // named_calls has seen that such a program has buffers.
+  if (p.kind == KIND_CUSTOM) chunks = v.buffer[o.buf == BUF_INPUT ? 0 : 1].units[o.rank];
+  return ((u32)o.rank == v.rank || p.direct) && last <= chunks;
 }
 
 // reaches says whether a step may have an operand of a rank of another node: data for its inbox, or what it is told.
@@ -80,7 +83,7 @@ bool narrow(u32 block) { return block < 32 * NET_NARROW; }
 }  // namespace
 
 bool check_part(const Program &p, u32 rank, const u8 *node, u32 *number) {
-  const View v = {p.row, p.net, node, rank};
+  const View v = {p.row, p.buffer, p.net, node, rank};
   const bundle_part &part = p.part[rank];
   u32 step = 0, operand = 0, together = 0;
   for (u32 i = 0; i < part.blocks; i++, ++*number) {

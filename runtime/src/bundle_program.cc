@@ -8,18 +8,17 @@ namespace {
 
 // check_row checks the numbers of a program. Those of its memory follow from the arena's bounds.
 bool check_row(const bundle_program &p, u32 ranks) {
-  return p.kind <= KIND_SCATTER && p.ranks == ranks && p.root < ranks && (kind_rooted(p.kind) || !p.root) &&
+  return p.kind <= KIND_CUSTOM && p.ranks == ranks && p.root < ranks && (kind_rooted(p.kind) || !p.root) &&
          p.chunks > 0 && p.chunks <= LIMIT_CHUNKS && p.protocol < PROTO_COUNT && p.depth > 0 &&
          p.depth <= LIMIT_DEPTH && p.blocks <= LIMIT_BLOCKS && p.columns > 0 && p.columns <= LIMIT_REPLICAS &&
          tile_fits(p.tile) && p.nodes != 1 && p.nodes <= ranks && check_name(p.name, sizeof p.name) &&
          blank(p.pad2, sizeof p.pad2);
 }
 
-// check_switches checks what a program says of itself: it is right in place and not, and all ranks of an AllReduce end
-// with the same bits.
+// check_switches checks what a program says of itself. All ranks of an AllReduce end with the same bits.
 bool check_switches(const bundle_program &p) {
-  return !p.one_pass && p.copies <= 1 && p.lines <= 1 && p.even <= 1 && p.outofplace == 1 &&
-         p.inplace == (p.kind != KIND_ALLTOALL) && p.bitwise <= 1 && (p.bitwise || p.kind != KIND_ALLREDUCE) &&
+  return !p.one_pass && p.copies <= 1 && p.lines <= 1 && p.even <= 1 && p.outofplace <= 1 &&
+         p.inplace <= 1 && p.outofplace + p.inplace > 0 && p.bitwise <= 1 && (p.bitwise || p.kind != KIND_ALLREDUCE) &&
          p.direct <= (!kind_rooted(p.kind) && !p.nodes);
 }
 
@@ -73,12 +72,14 @@ const char *open_row(Bundle *b, u64 bytes, u32 ranks, Program *p, Why *why) {
   if (!check_memory(*p->row)) return "it has too little memory";
   if (!check_places(*p, bytes)) return "its tables do not follow each other";
   if (!p->row->nodes && section_there(b, SECTION_NET, p->number)) return "it is for one node, and has messages";
+  if (!named_open(b, p, why)) return "its names cannot be";
   return !p->row->nodes || open_net(b, p, why) ? nullptr : "it does not say what it sends between nodes";
 }
 
 // check_tables checks the tables of all ranks. It gives what is wrong, or null.
 const char *check_tables(Program *p, const u8 *node) {
   u32 blocks = 0;
+  if (!named_calls(*p, node)) return "it is not for all calls";
   for (u32 r = 0; r < p->row->ranks; r++) {
     if (!check_part(*p, r, node, &blocks)) return "the tables of a rank do not fit together";
     for (u32 i = 0; i < p->part[r].steps; i++) p->final |= steps_of(*p, r)[i].flags & STEP_FINAL;
@@ -97,6 +98,7 @@ bool program_open(Bundle *b, u32 number, u32 ranks, const u8 *node, Program *p, 
   p->base = section_of(b, SECTION_PROGRAM, number, &bytes, why);
   if (!p->base) return false;
   p->number = number, p->final = p->fresh = false, p->net = nullptr;
+  p->named = nullptr, p->buffer = nullptr;
   p->row = (const bundle_program *)p->base, p->part = (const bundle_part *)(p->base + sizeof(bundle_program));
   const char *wrong = open_row(b, bytes, ranks, p, why);
   if (!wrong) wrong = check_tables(p, node);

@@ -8,7 +8,7 @@
 #include "../../kernels/abi/rows_onesided.h"
 
 enum {
-  BUNDLE_VERSION = 4,
+  BUNDLE_VERSION = 5,
   BUNDLE_ALIGN = 64,
   BUNDLE_NCCL = 0xffffffffu,  // a rule's program: the call is NCCL's; any other is the number of a SECTION_PROGRAM
   BUNDLE_NONE = 0xffffffffu,  // a number of a section that there is not
@@ -17,7 +17,8 @@ enum {
 };
 #define BUNDLE_MAGIC "MSCCLCB\n"
 
-// The kinds of collectives that rules and programs are of, as ir.Kind. KIND_NONE is none of them.
+// The kinds of collectives that rules and programs are of, as ir.Kind. KIND_NONE is none of them. No rule is for calls of
+// KIND_SENDRECV or KIND_CUSTOM: their programs have names.
 enum {
   KIND_ALLREDUCE,
   KIND_ALLGATHER,
@@ -29,6 +30,7 @@ enum {
   KIND_SCATTER,
   KIND_SENDRECV,
   KIND_COUNT,
+  KIND_CUSTOM = KIND_COUNT,
   KIND_NONE = 255
 };
 inline bool kind_rooted(u32 kind) { return kind >= KIND_BROADCAST && kind <= KIND_SCATTER; }
@@ -48,7 +50,7 @@ ABI_SIZE(bundle_header, 128);
 // what. SECTION_SOURCE is the program file of the program of the same number, for proofs and for messages.
 // SECTION_WHERE is the text of where each step of the program of the same number stands: a line "file:line" a step, in
 // the order of the whole program. SECTION_NET is what the program of the same number sends between nodes, if its ranks
-// are on several.
+// are on several. SECTION_NAMED has the names of the program of the same number, if jobs run it by its name.
 enum {
   SECTION_ABOUT = 1,
   SECTION_SET = 2,
@@ -56,7 +58,8 @@ enum {
   SECTION_SOURCE = 4,
   SECTION_IMAGE = 5,
   SECTION_WHERE = 6,
-  SECTION_NET = 7
+  SECTION_NET = 7,
+  SECTION_NAMED = 8
 };
 struct bundle_section {
   u32 kind, number;
@@ -85,9 +88,10 @@ ABI_SIZE(bundle_set, 208);
 // CTAs of the launch, and the call has at most up_to bytes, counted as nccl-tests counts: those of the larger of input
 // and output.
 enum {
-  RULE_EAGER = 1, RULE_CAPTURED = 2,  // when: one is set at least
+  RULE_EAGER = 1, RULE_CAPTURED = 2,  // when: one is set at least, unless RULE_NAMED is
   RULE_WINDOWS = 4,                   // only where all buffers lie in registered windows; no rule with a root has it
-  RULE_CANDIDATE = 8                  // nobody measured it: it counts without NCCL, and else only learning chooses it
+  RULE_CANDIDATE = 8,                 // nobody measured it: it counts without NCCL, and else only learning chooses it
+  RULE_NAMED = 16                     // alone: no call fits, and the program is run by its name
 };
 struct bundle_rule {
   u8 kind, dtype, redop, root, when, pad0[3];
@@ -133,6 +137,25 @@ struct bundle_net {
   u32 messages, segments, inbox, pad;
 };
 ABI_SIZE(bundle_net, 16);
+
+// The names of the program of the same number, which jobs run by its name; rows of bundle_buffer follow. Such a program is
+// staged, is for ranks of one node, and has one rule in its set, which has RULE_NAMED. No other program of the set has
+// the name. It is for calls in place, out of place, or both.
+struct bundle_named {
+  char name[64];
+  u32 buffers, pad;  // buffers: input and output, in this order
+};
+ABI_SIZE(bundle_named, 72);
+
+// A buffer of a named program. units is how many units each rank has of it: pieces or, of a custom collective, chunks. A
+// call says how many elements a unit has.
+enum { BUFFER_INPUT = 1, BUFFER_OUTPUT = 2, BUFFERS = 2 };
+struct bundle_buffer {
+  char name[32];
+  u32 direction, pad;
+  u32 units[ONE_RANKS];
+};
+ABI_SIZE(bundle_buffer, 104);
 
 // An image is code for a GPU: this row, then PTX, ended by a zero byte, or a cubin. target is 80 of sm_80.
 enum { IMAGE_PTX = 0, IMAGE_CUBIN = 1 };

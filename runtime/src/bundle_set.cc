@@ -30,10 +30,11 @@ bool check_launch(const Program &of, const bundle_rule &r) {
 }
 
 bool check_rule(const Set &set, const bundle_rule &r) {
-  if (!check_calls(*set.row, r, set.row->node[set.row->ranks - 1])) return false;
+  const bool named = r.when & RULE_NAMED;
+  if (named ? !named_rule(r) : !check_calls(*set.row, r, set.row->node[set.row->ranks - 1])) return false;
   if (r.program == BUNDLE_NCCL) return !r.columns && !r.threads && !r.tile;
   const u32 at = set_find(&set, r.program);
-  return at != BUNDLE_NONE && check_launch(set.program[at], r);
+  return at != BUNDLE_NONE && named == (set.program[at].named != nullptr) && check_launch(set.program[at], r);
 }
 
 // check_rules checks all rules of a set, whose row says how many CTAs they have at most.
@@ -82,7 +83,7 @@ bool fill(Bundle *b, Set *set, Why *why) {
   for (u32 i = 0; i < row.programs; i++)
     if (set->program[i].row->nodes != nodes)
       return say(why, "program %u is for other nodes than its set", set->programs[i]), false;
-  return check_rules(*set, why) && check_arena(*set, why);
+  return check_rules(*set, why) && named_check(*set, why) && check_arena(*set, why);
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set
     view(data, set);
     found = !memcmp(set->row->node, want, sizeof want);
   }
-  if (strcmp(set->row->device, device))
+  if (device && strcmp(set->row->device, device))
     return say(why, "the bundle is for %s, and this GPU is %s", set->row->device, device), false;
   if (fill(b, set, why)) return true;
   set_close(set);

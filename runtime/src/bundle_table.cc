@@ -21,16 +21,17 @@ bool check_name(const char *name, u64 room) {
 
 bool check_sections(const bundle_section *table, u32 sections, Sections *count, Why *why) {
   u32 *const of[] = {nullptr, nullptr, &count->sets, &count->programs, &count->sources, &count->images,
-                     &count->wheres, &count->nets};
-  u32 last = 0, net = 0;
+                     &count->wheres, &count->nets, &count->named};
+  u32 last = 0, next = 0;  // next: the least number of a section that not all programs have
   for (u32 i = 0; i < sections; i++) {
     const bundle_section &s = table[i];
-    bool good = s.kind >= SECTION_ABOUT && s.kind <= SECTION_NET && s.kind >= last;
+    bool good = s.kind >= SECTION_ABOUT && s.kind <= SECTION_NAMED && s.kind >= last;
     if (!good || (i == 0) != (s.kind == SECTION_ABOUT))
       return say(why, "section %u is of kind %u, and not in order", i, s.kind), false;
+    if (last != s.kind) next = 0;
     last = s.kind;
     if (s.kind == SECTION_ABOUT) good = s.number == 0;
-    else if (s.kind == SECTION_NET) good = s.number >= net && s.number < count->programs, net = s.number + 1;
+    else if (s.kind >= SECTION_NET) good = s.number >= next && s.number < count->programs, next = s.number + 1;
     else if (s.kind != SECTION_SET) good = s.number == *of[s.kind];
     if (!good) return say(why, "section %u, of kind %u, cannot have number %u", i, s.kind, s.number), false;
     if (s.kind != SECTION_ABOUT) ++*of[s.kind];

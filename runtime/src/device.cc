@@ -9,8 +9,9 @@
 
 namespace {
 
-enum { MOST_GPUS = 64, ATTRIBUTE_MPS = 133, ATTRIBUTE_SMS = 16 };
-Gpu *gpus[MOST_GPUS];
+// Numbers from MOST_GPUS on are of devices that are none of the driver's.
+enum { MOST_GPUS = 64, MOST_ADDED = 1024, ATTRIBUTE_MPS = 133, ATTRIBUTE_SMS = 16 };
+Gpu *gpus[MOST_GPUS + MOST_ADDED];
 pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 // A page that a forked process finds empty, or the number of the process where there is no such page.
@@ -62,6 +63,12 @@ bool open_gpu(Gpu *g, Why *why) {
   return true;
 }
 
+void begin(Gpu *g, const Gpu &made) {
+  *g = made;
+  pthread_mutex_init(&g->loading, nullptr);
+  for (Crowd &c : g->crowd) pthread_mutex_init(&c.mu, nullptr), pthread_cond_init(&c.changed, nullptr);
+}
+
 }  // namespace
 
 // text_of_missing says what a driver lacks that cannot be opened: its library, or a function of it.
@@ -96,9 +103,7 @@ Gpu *gpu_of_thread(Why *why) {
     say(why, "the calling thread has a context of its own, or a green one");
     g = nullptr;
   } else if (!g && primary(&mine, context, why) && describe(&mine, why) && (g = (Gpu *)malloc(sizeof *g))) {
-    *g = mine;
-    pthread_mutex_init(&g->loading, nullptr);
-    for (Crowd &c : g->crowd) pthread_mutex_init(&c.mu, nullptr), pthread_cond_init(&c.changed, nullptr);
+    begin(g, mine);
     gpus[mine.number] = g;
   }
   pthread_mutex_unlock(&opening);
@@ -107,15 +112,43 @@ Gpu *gpu_of_thread(Why *why) {
 
 Gpu *gpu_numbered(u32 number) {
   pthread_mutex_lock(&opening);
-  Gpu *g = number < MOST_GPUS ? gpus[number] : nullptr;
+  Gpu *g = number < MOST_GPUS + MOST_ADDED ? gpus[number] : nullptr;
   pthread_mutex_unlock(&opening);
   return g;
+}
+
+Gpu *gpu_add(const Gpu &made, Why *why) {
+  Gpu *g = (Gpu *)malloc(sizeof *g);
+  int number = MOST_GPUS;
+  pthread_mutex_lock(&opening);
+  while (number < MOST_GPUS + MOST_ADDED && gpus[number]) number++;
+  if (number == MOST_GPUS + MOST_ADDED) free(g), g = nullptr;
+  if (g) begin(g, made), g->number = number, g->context = g, gpus[number] = g;
+  pthread_mutex_unlock(&opening);
+  if (!g) say(why, "the process has %d communicators on the CPU, which is the most, or no memory", MOST_ADDED);
+  return g;
+}
+
+void gpu_gone(Gpu *g) {
+  pthread_mutex_lock(&opening);
+  gpus[g->number] = nullptr;
+  pthread_mutex_unlock(&opening);
+  while (Module *m = g->modules) g->modules = m->next, free(m);
+  if (g->spare) g->f->release(g->spare);
+  for (Crowd &c : g->crowd) {
+    if (c.last) g->f->event_end(c.last);
+    pthread_mutex_destroy(&c.mu), pthread_cond_destroy(&c.changed);
+  }
+  pthread_mutex_destroy(&g->loading);
+  free(g);
 }
 
 const char *driver_text(int code) {
   switch (code) {
     case ENGINE_FORKED: return "this process was forked from one that uses GPUs";
     case ENGINE_ABORTED: return "the communicator was aborted";
+    case ENGINE_HOST_MEMORY: return "the host has no memory for it";
+    case ENGINE_HOST_REACH: return "it cannot be reached by /proc: the ranks are of other users, or in other containers";
     case ENGINE_ARGUMENT: return "the call is not one of the communicator's";
   }
   gpu_driver *driver = nullptr;

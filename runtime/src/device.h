@@ -8,7 +8,10 @@ extern "C" {
 }
 
 // Errors beside the driver's.
-enum { ENGINE_FORKED = -101, ENGINE_ABORTED = -102, ENGINE_ARGUMENT = -103 };
+enum {
+  ENGINE_FORKED = -101, ENGINE_ABORTED = -102, ENGINE_ARGUMENT = -103,
+  ENGINE_HOST_MEMORY = -104, ENGINE_HOST_REACH = -105  // of the host as a device
+};
 
 // The entries of an image. One that an image does not have is null.
 enum Entry {
@@ -47,11 +50,16 @@ struct Gpu {
   Module *modules;
   u64 spare;  // memory for kernels that do nothing
   Crowd crowd[BUNDLE_RANKS];  // by rank where ranks may share a GPU, else the first
+  bool host;  // it is the host (host/host.h), and runs bundles for any GPU
 };
 
 // gpu_of_thread gives the GPU of the calling thread's context, which must be the GPU's primary one.
 Gpu *gpu_of_thread(Why *why);
 Gpu *gpu_numbered(u32 number);  // that a team of this process has, or null
+
+// gpu_add keeps a device that is none of the driver's, and numbers it. gpu_gone ends it once no team uses it.
+Gpu *gpu_add(const Gpu &made, Why *why);
+void gpu_gone(Gpu *g);
 
 // module_of loads an image, unless it is loaded, with all functions, so that no launch loads anything. The GPU must be
 // current.

@@ -71,6 +71,11 @@ bool bytes_read(const char *text, u64 *bytes);
 // gives the same on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no launch
 // allocates or loads. A team that is not made or joined, because a rank does not fit, is ended by team_end.
 Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine);
+
+// team_open_alone is the same for a communicator without NCCL, on a device that gpu_add made or, where gpu is null, on
+// that of the thread. team_named is the choice of a call that runs the program of a RULE_NAMED, by its number.
+struct Gpu;
+Team *team_open_alone(Gpu *gpu, Bundle *b, u32 ranks, u32 rank, u32 ctas, Offer *mine);
 bool team_make(Team *t, const char *card, Offer *mine);
 u32 team_nodes(const Offer *all, u32 ranks, u8 *node);
 bool team_fits(const Offer *all, u32 ranks, Why *why);
@@ -104,6 +109,7 @@ struct Choice {
   bool open = false;  // no measured rule is for the call: it may be learned
 };
 Choice team_choose(const Team *t, const Call *call, bool captured);
+Choice team_named(const Team *t, u32 rule, const Call *call);
 bool team_serves(const Team *t, u32 kind, u32 dtype);  // some rule has a program for calls of this kind and type
 
 // Candidates are rules that nobody measured. Without NCCL they are rules as others are. With NCCL, team_choose leaves

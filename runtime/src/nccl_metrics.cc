@@ -109,7 +109,7 @@ void metrics_text(Text *t) {
   const char *name = "mscclc_info";
   head(t, name, "gauge", "The process and its library.");
   labels(t, name);
-  put(t, ",host=\"%s\",bundle_version=\"%d\",kernels=\"%.12s\"} 1\n", host_name(), (int)BUNDLE_VERSION, MSCCLC_ABI);
+  put(t, ",host=\"%s\",bundle_version=\"%d\",kernels=\"%.12s\"} 1\n", host_name(), (int)BUNDLE_VERSION, MSCCLC_KERNELS);
   calls(t);
   communicators(t);
   name = "mscclc_failures_total";

@@ -143,7 +143,7 @@ void settings_check() {
   if (value_of("MSCCLC_METRICS")) bits |= OBSERVES_METRICS;
   if (traces()) bits |= OBSERVES_TRACE;
   __atomic_store_n(&observed_by, bits, __ATOMIC_RELAXED);
-  version("bundles of version %d, kernels %.12s", BUNDLE_VERSION, MSCCLC_ABI);
+  version("bundles of version %d, kernels %.12s", BUNDLE_VERSION, MSCCLC_KERNELS);
   const char *from = value_of("MSCCLC_NCCL"), *meets = from && !strcmp(from, "none")  // alone() is not known yet
       ? "ranks of a communicator meet within 30 s" : "ranks of a communicator meet within 10 s";
   const struct {

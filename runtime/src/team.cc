@@ -68,11 +68,13 @@ bool begin(Team *t, Offer *mine, Why *why) {
   const char *few = getenv("MSCCLC_FEW");
   t->few = !few || strcmp(few, "0");
   const char *nccl = getenv("MSCCLC_NCCL");
-  t->alone = nccl && !strcmp(nccl, "none");
+  t->alone |= nccl && !strcmp(nccl, "none");
   t->limit_ns = limit_of_waits();
   pthread_mutex_init(&t->mu, nullptr);
-  if (!(t->gpu = gpu_of_thread(why))) return false;
-  if (!set_open(t->bundle, t->ranks, t->nodes > 1 ? t->node : nullptr, t->gpu->name, &t->set, why)) return false;
+  if (!t->gpu && !(t->gpu = gpu_of_thread(why))) return false;
+  if (!set_open(t->bundle, t->ranks, t->nodes > 1 ? t->node : nullptr, t->gpu->host ? nullptr : t->gpu->name, &t->set,
+                why))
+    return false;
   t->ready = (Ready *)calloc(READY, sizeof *t->ready);
   t->seat = (Seat *)calloc(t->set.row->programs + 1, sizeof *t->seat);
   t->statuses = (abi_status *)calloc(t->set.row->programs + 1, sizeof *t->statuses);
@@ -107,7 +109,8 @@ u64 now_of_engine() {
 
 void nap_of_engine(u64 ns) { sys_nap(ns); }
 
-Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine) {
+static Team *open_team(Team *begun, Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node,
+                       Offer *mine) {
   Why why = {};
   *mine = Offer{};
   mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
@@ -115,7 +118,7 @@ Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8
   const bool known = host_of(mine->host, &why);
   node_of(mine);
   alive_from_now();
-  Team *t = known && alive() ? (Team *)calloc(1, sizeof *t) : nullptr;
+  Team *t = known && alive() ? begun : nullptr;
   if (t) {
     t->bundle = b, t->ranks = ranks, t->rank = rank, t->ctas = ctas;
     for (u32 r = 0; node && r < ranks; r++)
@@ -126,7 +129,18 @@ Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8
   }
   cut(mine->why, sizeof mine->why, why.text);
   if (t) team_free(t, false);
+  else free(begun);
   return nullptr;
+}
+
+Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine) {
+  return open_team((Team *)calloc(1, sizeof(Team)), b, ranks, rank, ctas, settings, node, mine);
+}
+
+Team *team_open_alone(Gpu *gpu, Bundle *b, u32 ranks, u32 rank, u32 ctas, Offer *mine) {
+  Team *t = (Team *)calloc(1, sizeof *t);
+  if (t) t->alone = true, t->gpu = gpu;
+  return open_team(t, b, ranks, rank, ctas, 0, nullptr, mine);
 }
 
 bool team_make(Team *t, const char *card, Offer *mine) {

@@ -84,6 +84,12 @@ Choice team_take(const Team *t, u32 rule, const Call *c) {
   return judged(t, rule, c);
 }
 
+Choice team_named(const Team *t, u32 rule, const Call *c) {
+  if (c->dtype >= DT_COUNT || c->redop >= RED_COUNT) return {nullptr, "there is no such type or reduction"};
+  if (wide(t, rule, c)) return {nullptr, "the program needs more CTAs"};
+  return judged(t, rule, c);
+}
+
 const char *team_device(const Team *t) { return t->set.row->device; }
 const char *team_title(const Team *t, u32 rule) { return t->set.program[t->of_rule[rule]].row->name; }
 
@@ -92,7 +98,8 @@ bool team_serves(const Team *t, u32 kind, u32 dtype) {
   for (u32 i = t->first_rule[kind]; i < t->end_rule[kind]; i++) {
     const bundle_rule &r = t->set.rules[i];
     const bool of_type = r.dtype == BUNDLE_ANY || r.dtype == dtype;
-    if (!left_out(t, i) && r.kind == kind && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
+    const bool of_calls = r.when & (RULE_EAGER | RULE_CAPTURED);
+    if (!left_out(t, i) && r.kind == kind && of_calls && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
   }
   return false;
 }

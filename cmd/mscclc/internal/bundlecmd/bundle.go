@@ -23,7 +23,7 @@ import (
 type bundleFlags struct {
 	device, ranks, dtypes string
 	ctas                  int
-	rules                 []string
+	rules, programs       []string
 	candidates, finish    bool
 	out                   string
 	cli.Reading
@@ -53,12 +53,17 @@ what a rank reads of another node has arrived (mscclc explain across-nodes).
 FILEs are programs of your own, which rules name by the names of the files: algorithms, which are compiled for each
 number of ranks, and .mprog files of staged programs.
 
+With --program NAME=FILE, the bundle has a program that jobs run by its name, from C (docs/c.md) or Python. It may be of
+any collective, also a custom one. It is compiled for each number of --ranks, and for the parameters behind the file's
+name. A compiled file is for its own number of ranks.
+
 Kernels are PTX, which the driver compiles when a job starts. With --finish, the driver of this machine, which has the
 GPU, makes machine code of them, and jobs start sooner.
 
 The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) + ` of memory on each rank.`,
 		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2 --rules h200.rules -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --candidates -o h200.bundle
+  mscclc bundle --device "NVIDIA H200" --ranks 4 --program halo=halo/direct,rows=2 --program a2av=a2av.mscl -o my.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --candidates -o small.bundle`,
 		RunE: func(_ *cobra.Command, args []string) error { return write(a, args, &f) },
 	}
@@ -69,6 +74,8 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank, unless its rule says another number")
 	flags.StringArrayVar(&f.rules, "rules", nil,
 		"use the rules in `FILE`, of mscclc bench --tune --staged or select --staged (repeatable; the first that has some counts)")
+	flags.StringArrayVar(&f.programs, "program", nil,
+		"add the program of a file, which jobs run by its name: `NAME=FILE[,PARAMETER=VALUE...]` (repeatable)")
 	flags.BoolVar(&f.candidates, "candidates", false, "add programs that nobody measured, among which the library learns")
 	flags.BoolVar(&f.finish, "finish", false, "have this machine's driver make machine code of the kernels: needs the GPU")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")
@@ -112,13 +119,17 @@ func write(a *cli.App, own []string, f *bundleFlags) error {
 	if err := a.Claims(cli.Named{"-o": f.out}, f.rules...); err != nil {
 		return err
 	}
-	if spec.Own, err = choosing.ReadShelf(a, own, &f.Reading); err != nil {
+	var more []string
+	if spec.Named, more, err = f.named(own); err != nil {
+		return err
+	}
+	if spec.Own, err = choosing.ReadShelf(a, slices.Concat(own, more), &f.Reading); err != nil {
 		return err
 	}
 	if err := refusePlans(spec.Own); err != nil {
 		return err
 	}
-	if err := f.addRules(a, &spec); err != nil {
+	if err := f.addRules(a, &spec, len(own)); err != nil {
 		return err
 	}
 	spec.Tell = func(text string) { a.Note("", "%s", text) }

@@ -15,8 +15,9 @@ import (
 	"mscclc/ir/diag"
 )
 
-// addRules adds the rules for each number of ranks, and notes what nobody measured.
-func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
+// addRules adds the rules for each number of ranks, and notes what nobody measured. The first of spec.Own, as many as
+// named, are those that rules should name.
+func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 	tables, err := f.tables()
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 			a.Note(name, "it has rules for %v ranks, and none for those of --ranks (%v)", others, ranks(spec.Ranks))
 		}
 	}
-	for i := range spec.Own {
+	for i := range named {
 		noteUnused(a, spec, &spec.Own[i], tables)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,6 +59,9 @@ func writeBundle(w io.Writer, b *bundle.Info, size int) {
 		fmt.Fprintf(w, "\n%s: up to %s, %s of memory a rank\n\n", bundle.RanksText(s.Ranks, s.Nodes), diag.Counted(s.CTAs, "CTA"),
 			roughly(s.Arena))
 		fmt.Fprintf(w, "%s\n\n%s\n", cli.Table(ruleRows(s.Rules)...), cli.Table(programRows(s.Programs)...))
+		if rows := namedRows(s.Programs); len(rows) > 1 {
+			fmt.Fprintf(w, "\n%s\n", cli.Table(rows...))
+		}
 	}
 	rows := []string{"image\tform\tfor\tbytes"}
 	for _, m := range b.Images {
@@ -74,6 +78,9 @@ func ruleRows(rules []bundle.RuleInfo) []string {
 			launches = "eager"
 		} else if !r.Eager {
 			launches = "captured"
+		}
+		if r.Named {
+			launches = "by name"
 		}
 		if r.Windows {
 			launches += ", windows"
@@ -93,8 +100,10 @@ func programRows(programs []bundle.ProgramInfo) []string {
 	rows := []string{"number\tprogram\troot\tproven\tblocks\treplicas\ttile\tat\tmemory\ton the host\tsignals between nodes"}
 	for _, p := range programs {
 		proven := "out of place"
-		if p.InPlace {
+		if p.InPlace && p.OutOfPlace {
 			proven = "in place, out of place"
+		} else if p.InPlace {
+			proven = "in place"
 		}
 		if p.Bitwise {
 			proven += ", same bits"
@@ -104,6 +113,25 @@ func programRows(programs []bundle.ProgramInfo) []string {
 			orDash(nonzero(uint64(p.Messages)))))
 	}
 	return rows
+}
+
+// namedRows lists the programs that jobs run by their names, with the units of their buffers by rank.
+func namedRows(programs []bundle.ProgramInfo) []string {
+	rows := []string{"name\tnumber\tbuffer\tunits by rank"}
+	for _, p := range programs {
+		for _, b := range p.Buffers {
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", diag.Printable(p.Name), p.Number, b.Name, unitsText(b.Units)))
+		}
+	}
+	return rows
+}
+
+// unitsText is one number if all ranks have as many.
+func unitsText(units []uint32) string {
+	if len(units) > 0 && len(slices.Compact(slices.Clone(units))) == 1 {
+		return strconv.Itoa(int(units[0]))
+	}
+	return strings.Trim(fmt.Sprint(units), "[]")
 }
 
 func orAny(s string) string {
