@@ -122,8 +122,9 @@ func TestPagesAreShort(t *testing.T) {
 func TestLineLengths(t *testing.T) {
 	kinds := map[string]func(file, text string) []string{
 		".go": goLines, ".md": pageLines, ".c": cLines, ".cc": cLines, ".h": cLines, ".sh": allLines,
+		".py": allLines,
 	}
-	files := tracked(t, "*.go", "*.md", "*.c", "*.cc", "*.h", "*.sh")
+	files := tracked(t, "*.go", "*.md", "*.c", "*.cc", "*.h", "*.sh", "python/*.py", "examples/python/*.py")
 	if len(files) < 600 {
 		t.Fatalf("%d files", len(files))
 	}

@@ -1,0 +1,80 @@
+"""From a program's file to the bundle that all ranks load. Rank 0 makes it, and the others check what they named."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Iterator, Mapping, Sequence, Tuple
+
+from ._command import Param, ask
+from ._errors import CommandError
+from ._groups import Group
+
+
+def agree(
+    group: Group, file: str, device: str, options: Sequence[str], params: Mapping[str, Param]
+) -> Tuple[bytes, str]:
+    """Return the bytes of the bundle with a program, and the program's name there. All ranks call this."""
+    facts, parts = group.together(
+        lambda: _facts(file, device, options, params), lambda found: json.dumps(found).encode()
+    )
+    for rank, part in enumerate(parts):
+        _compare(json.loads(parts[0]), json.loads(part), rank)
+    name = os.path.splitext(os.path.basename(file))[0][:63]
+
+    def made() -> bytes:
+        return build(file, name, group.ranks, device, options, params) if group.rank == 0 else b""
+
+    _, bundles = group.together(made, bytes)
+    return bundles[0], name
+
+
+def _facts(file: str, device: str, options: Sequence[str], params: Mapping[str, Param]) -> Mapping[str, str]:
+    """Return what must be equal on all ranks. A name without a file is of the catalog, which the command holds."""
+    path = Path(file)
+    content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
+    return {
+        "file": os.path.basename(file),
+        "content (SHA-256)": content,
+        "parameters": json.dumps(dict(sorted(params.items()))),
+        "options": " ".join(options),
+        "device": device,
+    }
+
+
+def _compare(first: Mapping[str, str], other: Mapping[str, str], rank: int) -> None:
+    for what, value in first.items():
+        if other[what] != value:
+            message = f"ranks load different programs: {what} is {value} on rank 0, and {other[what]} on rank {rank}"
+            raise CommandError.say("usage", message, "call load with equal arguments on all ranks")
+
+
+def build(
+    file: str, name: str, ranks: int, device: str, options: Sequence[str], params: Mapping[str, Param]
+) -> bytes:
+    """Compile and prove a program, and return the bytes of a bundle in which it has a name.
+
+    device is the GPU's name, as its driver has it, or CPU.
+    """
+    if file.endswith(".bundle"):
+        return Path(file).read_bytes()
+    with tempfile.TemporaryDirectory(prefix="mscclc-") as folder:
+        output = os.path.join(folder, "one.bundle")
+        program = ",".join([f"{name}={file}", *(f"{k}={int(v)}" for k, v in params.items())])
+        where = ["--ranks", str(ranks), "--device", device, "--program", program, "--output", output]
+        ask("bundle", *where, *options)
+        return Path(output).read_bytes()
+
+
+@contextlib.contextmanager
+def as_file(data: bytes) -> Iterator[str]:
+    """Write a bundle to a file that only this user can write to, and remove it afterwards."""
+    with tempfile.TemporaryDirectory(prefix="mscclc-") as folder:
+        path = os.path.join(folder, "loaded.bundle")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+        yield path

@@ -1,0 +1,150 @@
+"""The front in NCCL's place, for those who may not preload it, and the backend "mscclc" of torch.distributed."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import platform
+import sys
+from typing import Any, Optional
+
+from ._command import FILES, ask
+from ._errors import Error, LibraryError
+
+_NAME = "libnccl.so.2"
+_loaded: Optional[ctypes.CDLL] = None
+_registered = False
+_ORDER = "`import mscclc` comes before `import torch`, and before all that imports torch"
+
+
+def at_import() -> None:
+    """Load the front when the package is imported before torch, on a machine with a GPU and NCCL.
+
+    MSCCLC_FRONT=0 turns this off. With MSCCLC_FRONT=1, a front that cannot be loaded is a LibraryError.
+    """
+    wish = os.environ.get("MSCCLC_FRONT", "")
+    if wish == "1":
+        front()
+    elif wish != "0" and "torch" not in sys.modules and _has_gpu() and _file() and _nccl():
+        front()
+    register_backend()
+
+
+def front(nccl: Optional[str] = None) -> str:
+    """Load the library that stands in NCCL's place, so that torch takes it, and return its path.
+
+    It runs the programs of MSCCLC_BUNDLE, or of the bundle that `mscclc with` would take. nccl is the file of NCCL that
+    it hands calls on to. Without it, that is MSCCLC_NCCL, or the one of the package nvidia-nccl, or of the system. If
+    the process has NCCL already, that is a LibraryError.
+    """
+    global _loaded
+    path = _file()
+    if not path:
+        raise LibraryError.say("unavailable", f"the package has no {_NAME}", "install the wheel")
+    if _loaded is not None:
+        return path
+    other = _mapped(_NAME)
+    if other or "torch" in sys.modules:
+        raise LibraryError.say("bad-use", f"{other or 'torch'} is loaded already", _ORDER)
+    found = nccl or _nccl()
+    if not found:
+        raise LibraryError.say("unavailable", f"{_NAME} of NCCL is not found", "set MSCCLC_NCCL to its path")
+    os.environ["MSCCLC_NCCL"] = found
+    try:
+        _loaded = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise LibraryError.say("unavailable", f"{path} cannot be loaded: {error}") from None
+    if not os.environ.get("MSCCLC_BUNDLE"):
+        _take_bundle(path, found)
+    return path
+
+
+def register_backend() -> None:
+    """Make torch.distributed know the backend "mscclc", if torch is imported.
+
+    torch from 2.5 on calls this itself when it is imported after the package was installed.
+    """
+    global _registered
+    dist = getattr(sys.modules.get("torch"), "distributed", None)
+    if _registered or dist is None or not dist.is_available() or not hasattr(dist, "Backend"):
+        return
+    try:
+        dist.Backend.register_backend("mscclc", _make_backend, devices=["cuda"])
+    except TypeError:  # torch before 2.0 has no devices
+        dist.Backend.register_backend("mscclc", _make_backend)
+    _registered = True
+
+
+def _make_backend(store: Any, rank: int, ranks: int, timeout: Any) -> Any:
+    """Return torch's ProcessGroupNCCL, which calls the front."""
+    if _loaded is None and not _mapped("libmscclc-preload.so"):
+        was = _mapped(_NAME) or "torch"
+        message = f'the backend "mscclc" is not possible: {was} was loaded before the front'
+        raise LibraryError.say("bad-use", message, _ORDER + "; or start the job by `mscclc with --`")
+    import torch.distributed as dist
+
+    kind = getattr(dist, "ProcessGroupNCCL", None)
+    if kind is None:
+        raise LibraryError.say("unavailable", "this torch is built without NCCL", "install torch with CUDA")
+    options = kind.Options()
+    options._timeout = timeout
+    return kind(store, rank, ranks, options)
+
+
+def _take_bundle(path: str, nccl: str) -> None:
+    """Set the variables that `mscclc with` sets, without those of the loader. Without a bundle, NCCL runs all calls."""
+    folder = os.path.dirname(os.path.dirname(path))
+    try:
+        document = ask("with", "--replace", "--print", "--lib", folder, "--nccl", nccl)
+    except Error as error:
+        print(f"mscclc: NCCL runs all calls: {error}", file=sys.stderr)
+        return
+    for variable in document["variables"]:
+        if variable["name"].startswith("MSCCLC_"):
+            os.environ.setdefault(variable["name"], variable["value"])
+
+
+def _has_gpu() -> bool:
+    return os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg")
+
+
+def _file() -> str:
+    """Return the path of the front, or "" if the package has none."""
+    named = os.environ.get("MSCCLC_FRONT_LIBRARY")
+    path = named or str(FILES / "lib" / "nccl" / _NAME)
+    return path if os.path.exists(path) else ""
+
+
+def _nccl() -> str:
+    """Return the path of NCCL's own library, or "" if it is not found."""
+    named = os.environ.get("MSCCLC_NCCL")
+    if named:
+        return named
+    folders = []
+    try:
+        spec = importlib.util.find_spec("nvidia.nccl")
+    except (ImportError, ValueError):
+        spec = None
+    if spec is not None and spec.submodule_search_locations:
+        folders += [os.path.join(place, "lib") for place in spec.submodule_search_locations]
+    folders += [place for place in os.environ.get("LD_LIBRARY_PATH", "").split(":") if place]
+    folders += [f"/usr/lib/{platform.machine()}-linux-gnu", "/usr/lib64", "/usr/local/cuda/lib64", "/usr/local/lib"]
+    for folder in folders:
+        path = os.path.join(folder, _NAME)
+        if os.path.exists(path):
+            return path
+    return ""
+
+
+def _mapped(name: str) -> str:
+    """Return the path of a library that this process has loaded, or ""."""
+    try:
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                path = line.rstrip("\n").partition("/")[2]
+                if os.path.basename(path).startswith(name):
+                    return "/" + path
+    except OSError:
+        pass
+    return ""

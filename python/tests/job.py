@@ -1,0 +1,37 @@
+"""One process of a job: job.py numpy|torch|mock HOST:PORT RANKS RANK SCENE... A SCENE is a function of scenes.py."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+import mscclc
+import scenes
+
+
+def main(kind: str, address: str, ranks: int, rank: int, names: "list[str]") -> None:
+    """Run scenes on a communicator. Each scene is collective."""
+    if kind == "torch":
+        import torch.distributed as dist
+
+        os.environ["MASTER_ADDR"], _, os.environ["MASTER_PORT"] = address.partition(":")
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        os.environ.setdefault("USE_LIBUV", "0")  # Debian's torch 2 is built without it
+        dist.init_process_group("gloo", rank=rank, world_size=ranks)
+        group: Any = mscclc.Communicator(dist.group.WORLD, device="cpu")
+    else:
+        device = f"cuda:{rank}" if kind == "mock" else "cpu"
+        group = mscclc.Communicator(store=address, ranks=ranks, rank=rank, device=device)
+    assert (group.ranks, group.rank) == (ranks, rank)
+    with group as comm:
+        for name in names:
+            np.random.seed(len(name))  # equal on all ranks
+            getattr(scenes, name)(comm, kind)
+            print("ok", name, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5:])

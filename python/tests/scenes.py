@@ -1,0 +1,216 @@
+"""What the processes of a job do. All data are equal on all ranks, so that each rank computes what it must get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable, List
+
+import numpy as np
+
+import mscclc
+
+PROGRAMS = Path(__file__).parent / "programs"
+ALLTOALLV = Path(__file__).parents[2] / "examples" / "python" / "alltoallv.mscl"
+POISON = 77
+
+
+def data(ranks: int, elements: int, dtype: str) -> Any:
+    """Return the input of each rank: small whole numbers, whose sums are exact in each type."""
+    return np.random.randint(-8, 8, (ranks, elements)).astype(dtype)
+
+
+def to(kind: str, array: Any) -> Any:
+    """Return a copy of an array, as one of torch, of numpy or of the mock driver."""
+    if kind == "mock":
+        import mock
+
+        return mock.Memory(array)
+    if kind == "torch":
+        import torch
+
+        return torch.from_numpy(array.copy())
+    return array.copy()
+
+
+def poisoned(kind: str, elements: int, dtype: str) -> Any:
+    return to(kind, np.full(elements, POISON, dtype))
+
+
+def equal(found: Any, expected: Any) -> None:
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def raises(kind: Any, call: Callable[[], Any]) -> Any:
+    """Return the exception of this class that a call must raise."""
+    try:
+        call()
+    except kind as error:
+        return error
+    raise AssertionError(f"no {kind.__name__} was raised")
+
+
+def gathers(comm: Any, kind: str) -> None:
+    gather = mscclc.load(PROGRAMS / "both_ways.mscl", group=comm)
+    assert (gather.name, gather.shape.collective) == ("both_ways", "allgather")
+    for dtype in ("float32", "float16"):
+        for elements in (1, 3, 64, 1000, 70_001):
+            x = data(comm.ranks, elements, dtype)
+            y = poisoned(kind, elements * comm.ranks, dtype)
+            assert gather(to(kind, x[comm.rank]), out=y) is y
+            equal(y, x.reshape(-1))
+            if kind != "mock":
+                equal(gather(to(kind, x[comm.rank])), x.reshape(-1))
+    whole = poisoned(kind, 8 * comm.ranks, "float32")
+    x = data(comm.ranks, 8, "float32")
+    mine = whole[8 * comm.rank : 8 * comm.rank + 8]
+    mine[:] = to(kind, x[comm.rank])
+    gather(mine, out=whole)
+    equal(whole, x.reshape(-1))
+
+
+def halo(comm: Any, kind: str) -> None:
+    exchange = comm.load(PROGRAMS / "halo.mscl")
+    for elements in (1, 5, 4096):
+        x = data(comm.ranks, 2 * elements, "float32").reshape(comm.ranks, 2, elements)
+        y = poisoned(kind, 2 * elements, "float32")
+        exchange(to(kind, x[comm.rank].reshape(-1)), out=y)
+        found = np.asarray(y).reshape(2, elements)
+        if comm.rank > 0:
+            equal(found[0], x[comm.rank - 1, 1])
+        if comm.rank < comm.ranks - 1:
+            equal(found[1], x[comm.rank + 1, 0])
+
+
+def alltoallv(comm: Any, kind: str) -> None:
+    program = comm.load(ALLTOALLV)
+    chunks = program.shape.inputs[0].units[comm.rank]
+
+    def parts(r: int, q: int) -> int:
+        return (r + 2 * q) % 4
+
+    for elements in (1, 7, 1024):
+        x = data(comm.ranks, chunks * elements, "float32").reshape(comm.ranks, chunks, elements)
+        y = poisoned(kind, chunks * elements, "float32")
+        program(to(kind, x[comm.rank].reshape(-1)), out=y)
+        expected: List[Any] = []
+        for r in range(comm.ranks):
+            first = sum(parts(r, k) for k in range(comm.rank))
+            expected.extend(x[r, first : first + parts(r, comm.rank)])
+        equal(np.asarray(y).reshape(chunks, elements)[: len(expected)], np.array(expected).reshape(-1, elements))
+
+
+def sums(comm: Any, kind: str) -> None:
+    reduce = comm.load("allreduce/allpairs")
+    x = data(comm.ranks, 24 * 100, "float32")
+    for op, expected in (("sum", x.sum(0)), ("max", x.max(0)), ("min", x.min(0))):
+        y = poisoned(kind, x.shape[1], "float32")
+        reduce(to(kind, x[comm.rank]), out=y, op=op)
+        equal(y, expected)
+        y[:] = to(kind, x[comm.rank])
+        assert reduce(y, out=y, op=op) is y
+        equal(y, expected)
+
+
+def bf16(comm: Any, kind: str) -> None:
+    import torch
+
+    reduce = comm.load("allreduce/allpairs")
+    x = data(comm.ranks, 480, "float32")
+    y = torch.from_numpy(x[comm.rank].copy()).to(torch.bfloat16)
+    reduce(y, out=y)
+    equal(y.to(torch.float32), x.sum(0))
+
+
+def compiled(comm: Any, kind: str) -> None:
+    """torch.compile keeps calls in one graph: fullgraph=True allows no break."""
+    import torch
+
+    gather, reduce = comm.load(PROGRAMS / "both_ways.mscl"), comm.load("allreduce/allpairs")
+    x = data(comm.ranks, 8, "float32")
+
+    def into(mine: Any, y: Any) -> Any:
+        double = mine * 2
+        gather(double, out=y)
+        return y + 1
+
+    def in_place(mine: Any) -> Any:
+        double = mine * 2
+        reduce(double, out=double)
+        return double + 1
+
+    mine, y = to(kind, x[comm.rank]), poisoned(kind, 8 * comm.ranks, "float32")
+    for backend in ("eager", "aot_eager"):
+        for function, arguments, expected in (
+            (into, (mine, y), 2 * x.reshape(-1) + 1),
+            (lambda mine: gather(mine * 2) + 1, (mine,), 2 * x.reshape(-1) + 1),
+            (in_place, (mine,), 2 * x.sum(0) + 1),
+        ):
+            made = torch.compile(function, fullgraph=True, backend=backend)
+            for _ in range(2):
+                equal(made(*arguments), expected)
+        equal(y, 2 * x.reshape(-1))
+        y[:] = POISON
+
+
+def errors(comm: Any, kind: str) -> None:
+    """Ranks that load other things, or what is wrong, all get the exception. Afterwards all is well."""
+    error = raises(mscclc.CompileError, lambda: comm.load(PROGRAMS / "misspelt.mscl"))
+    assert error.code == "undefined" and error.position.endswith("misspelt.mscl:5:71") and error.hint, error
+    error = raises(mscclc.Rejected, lambda: comm.load(PROGRAMS / "wrong.mscl"))
+    assert error.code == "wrong-result" and error.notes, error
+    file = "halo.mscl" if comm.rank == 1 else "both_ways.mscl"
+    error = raises(mscclc.CommandError, lambda: comm.load(PROGRAMS / file))
+    assert "both_ways.mscl on rank 0, and halo.mscl on rank 1" in str(error), error
+    missing = "missing.mscl" if comm.rank == comm.ranks - 1 else "halo.mscl"
+    raises(mscclc.CommandError, lambda: comm.load(PROGRAMS / missing))
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    x = poisoned(kind, 8, "float32")
+    error = raises(mscclc.ArrayError, lambda: gather(x, out=x))
+    assert error.code in ("counts", "overlap"), error
+    gathers(comm, kind)
+
+
+def aborted(comm: Any, kind: str) -> None:
+    """Rank 0 aborts. The others, who are in a call, get an error."""
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    x, y = poisoned(kind, 8, "float32"), poisoned(kind, 8 * comm.ranks, "float32")
+    if comm.rank == 0:
+        comm.check()
+        comm.abort()
+        error = raises(mscclc.LibraryError, lambda: gather(x, out=y))
+        assert error.code in ("aborted", "bad-use"), error
+        error = raises(mscclc.LibraryError, comm.check)
+        assert error.code == "aborted", error
+        return
+    error = raises(mscclc.LibraryError, lambda: [gather(x, out=y) for _ in range(1_000_000)])
+    assert error.code in ("remote", "aborted"), error
+
+
+def closed(comm: Any, kind: str) -> None:
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    comm.close()
+    comm.close()
+    x, y = poisoned(kind, 8, "float32"), poisoned(kind, 8 * comm.ranks, "float32")
+    error = raises(mscclc.LibraryError, lambda: gather(x, out=y))
+    assert error.code == "bad-use", error
+
+
+def graph(comm: Any, kind: str) -> None:
+    """A graph of three calls is launched several times, between eager calls."""
+    import mock
+
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    x = data(comm.ranks, 300, "float32")
+    mine, outputs = to(kind, x[comm.rank]), [poisoned(kind, 300 * comm.ranks, "float32") for _ in range(3)]
+    gather(mine, out=outputs[0])
+    with mock.Graph() as made:
+        for y in outputs:
+            gather(mine, out=y, stream=made.stream.value)
+    for _ in range(3):
+        for y in outputs:
+            y[:] = poisoned(kind, 300 * comm.ranks, "float32")
+        made.launch()
+        for y in outputs:
+            equal(y, x.reshape(-1))
+        gather(mine, out=outputs[1])
+        equal(outputs[1], x.reshape(-1))

@@ -1,0 +1,77 @@
+"""The front at import, and torch's backend "mscclc", on a machine without a GPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mscclc
+
+PATIENCE = 240
+
+
+def python(text: str, **env: str) -> str:
+    command = [sys.executable, "-c", text]
+    clean = {k: v for k, v in os.environ.items() if k != "MSCCLC_NCCL"}
+    done = subprocess.run(command, capture_output=True, text=True, env={**clean, **env}, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_cpu_pays_nothing() -> None:
+    text = "import mscclc, sys; print(mscclc._front._loaded, 'torch' in sys.modules, 'numpy' in sys.modules)"
+    assert python(text).split() == ["None", "False", "False"]
+
+
+def test_refused_without_front() -> None:
+    text = """
+import mscclc
+try:
+    mscclc.front()
+except mscclc.LibraryError as error:
+    print(error.code)
+"""
+    assert python(text, MSCCLC_FRONT_LIBRARY="/nothing").strip() == "unavailable"
+
+
+def test_loaded_first(tmp_path: Path) -> None:
+    """The front is loaded under NCCL's name. There is no GPU, so that no bundle is known and NCCL runs all calls."""
+    path = mscclc._front._file()
+    if not path:
+        pytest.skip("the package has no front")
+    text = """
+import mscclc, ctypes, os
+print(ctypes.CDLL("libnccl.so.2")._handle == mscclc._front._loaded._handle, os.environ["MSCCLC_NCCL"])
+"""
+    said = python(text, MSCCLC_FRONT="1", MSCCLC_NCCL="/nothing/libnccl.so.2", MSCCLC_LIBCUDA="none")
+    assert said.split() == ["True", "/nothing/libnccl.so.2"]
+
+
+def test_after_torch() -> None:
+    pytest.importorskip("torch")
+    text = """
+import torch, mscclc, tempfile
+import torch.distributed as dist
+try:
+    dist.init_process_group("mscclc", init_method="file://" + tempfile.mktemp(), rank=0, world_size=1)
+except mscclc.LibraryError as error:
+    print(error.code, error.hint)
+"""
+    said = python(text)
+    assert said.startswith("bad-use `import mscclc` comes before `import torch`")
+
+
+def test_registered_after_import() -> None:
+    pytest.importorskip("torch")
+    text = """
+import mscclc, torch
+import torch.distributed as dist
+mscclc.register_backend()
+mscclc.register_backend()
+print(dist.Backend("mscclc"))
+"""
+    assert python(text).strip() == "mscclc"
