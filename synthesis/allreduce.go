@@ -16,7 +16,7 @@ func (s *search) both() error {
 		return err
 	}
 	twice := new(big.Rat).Mul(s.b.Rate, big.NewRat(2, 1))
-	if s.b.Division == nil || twice.Cmp(new(big.Rat).Mul(half.b.Rate, big.NewRat(101, 100))) <= 0 {
+	if s.b.Division == nil || s.r.Hops != 0 || twice.Cmp(new(big.Rat).Mul(half.b.Rate, big.NewRat(101, 100))) <= 0 {
 		return s.halves(half)
 	}
 	if err := s.divided(s.b.Division); errors.Is(err, ErrNoFit) {

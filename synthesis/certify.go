@@ -6,17 +6,18 @@ import (
 	"math/big"
 	"slices"
 
+	"mscclc/ir"
 	"mscclc/synthesis/certificate"
 )
 
 // result writes what was found.
 func (s *search) result() *Result {
-	r := &Result{Bound: s.whole}
+	r := &Result{Bound: s.whole.b}
 	r.Plan = Plan{Name: identifier(fmt.Sprintf("%s_%s", s.t.Name, s.r.Kind)), Kind: s.r.Kind, Ranks: s.m.Ranks,
 		Root: s.r.Root}
 	c := &r.Certificate
 	*c = certificate.Certificate{Version: certificate.Version, Collective: s.r.Kind.String(), Topology: s.t.Name,
-		Scale: new(big.Rat).Quo(s.scale, s.g.Unit).RatString(), Bound: s.whole.Rate.RatString()}
+		Scale: new(big.Rat).Quo(s.scale, s.g.Unit).RatString(), Bound: s.whole.b.Rate.RatString()}
 	for _, p := range s.t.Places {
 		c.Places = append(c.Places, p.String())
 	}
@@ -31,17 +32,31 @@ func (s *search) result() *Result {
 		r.Plan.Gather = s.gather.Trees
 		c.Gather = s.trees(s.gather)
 	}
-	for _, cut := range s.whole.Proof() {
+	if s.r.Kind == ir.AllToAll {
+		c.Lengths = s.lengths()
+		return r
+	}
+	for _, cut := range s.whole.b.Proof() {
 		one := certificate.Cut{Weight: cut.Weight.RatString(), Into: cut.Into}
 		for _, p := range slices.Sorted(slices.Values(cut.Places)) {
 			one.Places = append(one.Places, int(p))
 		}
 		c.Cuts = append(c.Cuts, one)
 	}
-	for _, p := range slices.Sorted(maps.Keys(s.whole.Potentials)) {
-		c.Potentials = append(c.Potentials, certificate.Potential{Place: int(p), Value: s.whole.Potentials[p].RatString()})
+	for _, p := range slices.Sorted(maps.Keys(s.whole.b.Potentials)) {
+		c.Potentials = append(c.Potentials, certificate.Potential{Place: int(p), Value: s.whole.b.Potentials[p].RatString()})
 	}
 	return r
+}
+
+// lengths writes the lengths of links that prove the bound of an AllToAll. Those that are 0 are left out.
+func (s *search) lengths() (list []certificate.Length) {
+	for i, l := range s.whole.b.Lengths {
+		if a, at := s.whole.g.Arcs[i], s.whole.g.Places; l > 0 {
+			list = append(list, certificate.Length{From: int(at[a.From]), To: int(at[a.To]), Value: l})
+		}
+	}
+	return list
 }
 
 // trees writes trees with places of the topology.

@@ -15,12 +15,16 @@ import (
 type Request struct {
 	Kind   ir.Kind
 	Root   int // a rank, of rooted kinds
+	Hops   int // the most from a root to a rank, or LeastHops; 0 is any number
 	Chunks int // trees of each root; 0 is the fewest that reach the bound, up to MostChunks
 
 	GPUs    []int32 // indexed by rank: a GPU of the topology; nil is all, in their order
 	NoRelay bool    // GPUs that are no ranks do not forward
 	Direct  bool    // trees go over links from GPU to GPU only: see HasDirect
 }
+
+// LeastHops asks for trees of as few hops as there are.
+const LeastHops = -1
 
 // question returns the question of a collective's bound on the GPUs of a request.
 func (r *Request) question(kind ir.Kind) bound.Question {
@@ -58,7 +62,7 @@ func Find(ctx context.Context, t *topology.Topology, r Request) (*Result, error)
 			return nil, err
 		}
 	}
-	s := &search{answer: own, whole: asked.b, ctx: ctx, m: machineOf(own.g, ranks), r: r}
+	s := &search{answer: own, whole: asked, ctx: ctx, m: machineOf(own.g, ranks), r: r}
 	if err := s.pack(); err != nil {
 		return nil, err
 	}
@@ -154,7 +158,7 @@ func direct(t *topology.Topology) *topology.Topology {
 // A search is what Find goes through. Its answer is of the links that trees may go over.
 type search struct {
 	*answer
-	whole *bound.Bound // of all links
+	whole *answer // of all links
 	ctx   context.Context
 	m     *Machine
 	r     Request
@@ -176,8 +180,14 @@ func (s *search) counts(k int64) []int64 {
 
 // pack packs the trees of a request.
 func (s *search) pack() error {
-	if s.r.Kind == ir.AllReduce {
+	switch s.r.Kind {
+	case ir.AllReduce:
 		return s.both()
+	case ir.AllToAll:
+		return s.route()
+	}
+	if s.r.Hops != 0 {
+		return s.shallow()
 	}
 	k := int64(s.r.Chunks)
 	if k == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"mscclc"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 )
@@ -143,4 +144,30 @@ func TestMutants(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Routes of an AllToAll come near its bound. With 16 parts of a pair, small machines of odd links miss a little.
+func TestRoutes(t *testing.T) {
+	least, near, n := 1.0, 0, irtest.Count(t, 25)
+	for seed := range n {
+		m := anyMachine(rand.New(rand.NewPCG(uint64(seed), 7)))
+		found, err := Find(t.Context(), m, Request{Kind: ir.AllToAll})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		v, err := certificate.Check(&found.Certificate, m, certificate.Part{})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if least = min(least, v.Share()); v.Share() < 0.95 {
+			t.Errorf("seed %d: %d GPUs: %.3f of the bound", seed, m.GPUs, v.Share())
+		}
+		if v.Share() >= nearly {
+			near++
+		}
+	}
+	if near < n*9/10 {
+		t.Errorf("%d of %d reach %g of the bound", near, n, nearly)
+	}
+	t.Logf("%d of %d machines reach %g of the bound, and all %.3f", near, n, nearly, least)
 }

@@ -85,7 +85,7 @@ func (m *moves) chunk(at ir.Ref) chunk {
 		return c
 	}
 	switch each := int32(m.d.Coll.Chunks); m.d.Coll.Kind {
-	case ir.AllGather:
+	case ir.AllGather, ir.AllToAll:
 		return chunk{at.Rank, at.Index}
 	case ir.ReduceScatter:
 		return chunk{at.Index / each, at.Index % each}

@@ -134,22 +134,54 @@ var mutations = map[string]func(c *mutant) bool{
 		w.Places = slices.Insert(w.Places, 1, c.r.IntN(len(c.Ranks)))
 		return true
 	},
-	"no cut is left":         func(c *mutant) bool { c.Cuts = nil; return true },
-	"all ranks are in a cut": func(c *mutant) bool { c.everywhere(); return true },
+	"no cut is left":         func(c *mutant) bool { had := c.hasCuts(); c.Cuts = nil; return had },
+	"all ranks are in a cut": func(c *mutant) bool { return c.hasCuts() && c.everywhere() },
+	"no length is left":      func(c *mutant) bool { had := c.hasLengths(); c.Lengths = nil; return had },
+	"lengths are of one link": func(c *mutant) bool {
+		if !c.hasLengths() {
+			return false
+		}
+		c.Lengths = append(c.Lengths, c.Lengths[c.r.IntN(len(c.Lengths))])
+		return true
+	},
+	"a length is below 0": func(c *mutant) bool {
+		if c.hasLengths() {
+			c.Lengths[c.r.IntN(len(c.Lengths))].Value *= -1
+		}
+		return c.hasLengths()
+	},
+	"a length is of no link": func(c *mutant) bool {
+		if c.hasLengths() {
+			l := &c.Lengths[c.r.IntN(len(c.Lengths))]
+			l.To = l.From
+		}
+		return c.hasLengths()
+	},
+	"a route ends elsewhere": func(c *mutant) bool {
+		t, _ := c.tree()
+		if n := len(t.Hops); n > 1 && c.hasLengths() {
+			t.Hops = t.Hops[:n-1]
+			return true
+		}
+		return false
+	},
 	"a cut weighs nothing": func(c *mutant) bool {
 		for i := range c.Cuts {
 			c.Cuts[i].Weight = "0"
 		}
-		return true
+		return c.hasCuts()
 	},
 	"a cut counts the other direction": func(c *mutant) bool {
-		if c.Collective == ir.AllReduce.String() {
+		if c.Collective == ir.AllReduce.String() || !c.hasCuts() {
 			return false // it may be as good a proof
 		}
 		c.Cuts[0].Into = !c.Cuts[0].Into
 		return true
 	},
 	"a cut has a place twice": func(c *mutant) bool {
+		if !c.hasCuts() {
+			return false
+		}
 		k := &c.Cuts[c.r.IntN(len(c.Cuts))]
 		k.Places = append(k.Places, k.Places[0])
 		return true
@@ -178,18 +210,23 @@ var mutations = map[string]func(c *mutant) bool{
 	},
 }
 
+// hasCuts and hasLengths say what proves the bound.
+func (c *mutant) hasCuts() bool    { return len(c.Cuts) > 0 }
+func (c *mutant) hasLengths() bool { return len(c.Lengths) > 0 }
+
 // everywhere has all ranks in some cut.
-func (c *mutant) everywhere() {
+func (c *mutant) everywhere() bool {
 	k := &c.Cuts[c.r.IntN(len(c.Cuts))]
 	k.Places = nil
 	for p := range c.Places {
 		k.Places = append(k.Places, p)
 	}
+	return true
 }
 
 // toggle adds a place to the cut, or takes it away. The certificate is false where the new cut allows more.
 func (c *mutant) toggle() bool {
-	if c.Collective == ir.AllReduce.String() {
+	if c.Collective == ir.AllReduce.String() || !c.hasCuts() {
 		return false
 	}
 	k := &c.Cuts[0]
@@ -273,18 +310,9 @@ func otherProgram(t *testing.T, found *Result, r *rand.Rand) *ir.ChunkDAG {
 		list = &p.Gather
 	}
 	*list = slices.Clone(*list)
-	tree := &(*list)[r.IntN(len(*list))]
-	tree.Hops = slices.Clone(tree.Hops)
-	last := &tree.Hops[len(tree.Hops)-1]
-	has := []int32{tree.Root}
-	for _, h := range tree.Hops[:len(tree.Hops)-1] {
-		has = append(has, h.To)
-	}
-	at := slices.Index(has, last.From)
-	if len(has) < 2 {
+	if !regrow(p.Kind, &(*list)[r.IntN(len(*list))], r) {
 		return nil
 	}
-	last.From = has[(at+1+r.IntN(len(has)-1))%len(has)]
 	f, err := syntax.Parse("other.mscl", []byte(p.Text()))
 	if err != nil {
 		t.Fatal(err)
@@ -294,4 +322,26 @@ func otherProgram(t *testing.T, found *Result, r *rand.Rand) *ir.ChunkDAG {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// regrow gives the last rank of a tree another parent: of a route, its root.
+func regrow(kind ir.Kind, tree *Tree, r *rand.Rand) bool {
+	n := len(tree.Hops)
+	if n < 2 {
+		return false
+	}
+	tree.Hops = slices.Clone(tree.Hops)
+	last := &tree.Hops[n-1]
+	if kind == ir.AllToAll {
+		last.From = tree.Root
+		tree.Hops = tree.Hops[n-1:]
+		return true
+	}
+	has := []int32{tree.Root}
+	for _, h := range tree.Hops[:n-1] {
+		has = append(has, h.To)
+	}
+	at := slices.Index(has, last.From)
+	last.From = has[(at+1+r.IntN(len(has)-1))%len(has)]
+	return true
 }

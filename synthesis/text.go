@@ -26,6 +26,10 @@ func (p *Plan) Text() string {
 	for _, line := range p.Header {
 		fmt.Fprintf(&b, "# %s\n", line)
 	}
+	if p.Kind == ir.AllToAll {
+		p.exchange(&b)
+		return b.String()
+	}
 	first, chunks := p.firsts()
 	fmt.Fprintf(&b, "algorithm %s()\n%s\n\n", p.Name, p.collective(chunks))
 	b.WriteString("# Each list of hops is a rank and whom it sends to, or in a sum whose it adds; the first rank is the tree's root.\n")

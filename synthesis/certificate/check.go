@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 
 	"mscclc/ir"
 	"mscclc/topology"
@@ -25,19 +24,22 @@ func (v *Verdict) Share() float64 {
 
 // A checker has what a certificate says of a topology, beside what the topology says.
 type checker struct {
-	c    *Certificate
-	kind ir.Kind
-	cap  map[[2]int]*big.Rat // by places: MB/s of the links between, in that direction
-	rank map[int]int         // by place
-	gpus int                 // places, which come first
-	load map[[2]int]int64    // by places: how many trees go that way
+	c      *Certificate
+	kind   ir.Kind
+	cap    map[[2]int]*big.Rat // by places: MB/s of the links between, in that direction
+	rank   map[int]int         // by place
+	gpus   int                 // places, which come first
+	load   map[[2]int]int64    // by places: how many trees go that way
+	next   [][]int             // by place: where links lead
+	routes map[[2]int]int64    // by ranks, of AllToAll: how many routes there are
 }
 
 // Check verifies a certificate: capacities are the topology's, and ranks the part's. Each tree spans all ranks by ways
-// of links that pass through no GPU. Links carry no more trees than their capacity has room for. The cuts prove the
-// bound.
+// of links that pass through no GPU. Links carry no more trees than their capacity has room for. The cuts, or the
+// lengths of links, prove the bound.
 func Check(c *Certificate, t *topology.Topology, p Part) (*Verdict, error) {
-	k := &checker{c: c, cap: map[[2]int]*big.Rat{}, rank: map[int]int{}, load: map[[2]int]int64{}}
+	k := &checker{c: c, cap: map[[2]int]*big.Rat{}, rank: map[int]int{}, load: map[[2]int]int64{},
+		routes: map[[2]int]int64{}}
 	if err := k.machine(t); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,11 @@ func Check(c *Certificate, t *topology.Topology, p Part) (*Verdict, error) {
 	if v.Reached, err = k.reached(counts); err != nil {
 		return nil, err
 	}
-	if v.Bound, err = k.bound(counts); err != nil {
+	bound := k.bound
+	if k.kind == ir.AllToAll {
+		bound = k.exchangeBound
+	}
+	if v.Bound, err = bound(counts); err != nil {
 		return nil, err
 	}
 	if v.Reached.Cmp(v.Bound) > 0 {
@@ -101,16 +107,23 @@ func (k *checker) trees(list []Tree, back bool) ([]int64, error) {
 		counts[t.Root] += t.Count
 		has := make([]bool, len(counts))
 		has[t.Root] = true
-		for _, h := range t.Hops {
+		for j, h := range t.Hops {
 			if h.From < 0 || h.From >= len(has) || h.To < 0 || h.To >= len(has) || !has[h.From] || has[h.To] {
 				return nil, fmt.Errorf("tree %d: a hop from rank %d to %d: the first has no data, or the second has", i, h.From, h.To)
+			}
+			if k.kind == ir.AllToAll && j > 0 && h.From != t.Hops[j-1].To {
+				return nil, fmt.Errorf("route %d: a hop from rank %d does not go on from the one before", i, h.From)
 			}
 			has[h.To] = true
 			if err := k.ways(&h, t.Count, back); err != nil {
 				return nil, fmt.Errorf("tree %d: the hop from rank %d to %d: %w", i, h.From, h.To, err)
 			}
 		}
-		if r := slices.Index(has, false); r >= 0 {
+		if k.kind == ir.AllToAll {
+			if err := k.pair(&t); err != nil {
+				return nil, fmt.Errorf("route %d: %w", i, err)
+			}
+		} else if r := slices.Index(has, false); r >= 0 {
 			return nil, fmt.Errorf("tree %d does not reach rank %d", i, r)
 		}
 	}
@@ -152,6 +165,8 @@ func (k *checker) roots(counts []int64) error {
 		if slices.Min(counts) != slices.Max(counts) {
 			return fmt.Errorf("%v has equally many trees of each rank", k.kind)
 		}
+	case ir.AllToAll:
+		return k.pairs()
 	case ir.Broadcast, ir.ReduceTo:
 		if rest := slices.DeleteFunc(slices.Clone(counts), func(c int64) bool { return c == 0 }); len(rest) != 1 {
 			return fmt.Errorf("%v has trees of one rank", k.kind)
@@ -175,139 +190,11 @@ func (k *checker) reached(counts []int64) (*big.Rat, error) {
 	for _, c := range counts {
 		total.Add(total, big.NewRat(c, 1))
 	}
+	if k.kind == ir.AllToAll { // a call's bytes count what a rank keeps, too
+		n := int64(len(counts))
+		total.Mul(total, big.NewRat(1, n-1))
+	}
 	return total.Quo(total, scale), nil
-}
-
-// bound returns the rate that the cuts prove. What is in a cut with a root, and not out of it with some rank, leaves
-// it; what gathers enters it in the same way.
-//
-// For roots of fixed parts one cut is a proof: rate × part <= capacity. For AllReduce, roots may have any parts w and
-// links any division b1 + b2 <= b. With weights y of cuts that count what enters, and z of those that count what
-// leaves, of which each rank is in cuts of 1 or more in all: Σ w <= Σ y w(S) + Σ z w(S) <= Σ y b1(S) + Σ z b2(S), and
-// each link has at most b × max(Σ y where it enters, Σ z where it leaves) there.
-func (k *checker) bound(counts []int64) (*big.Rat, error) {
-	claimed, err := fraction(k.c.Bound)
-	if err != nil || claimed.Sign() == 0 {
-		return nil, fmt.Errorf("bound %q is no fraction above 0", k.c.Bound)
-	}
-	into, out := map[[2]int]*big.Rat{}, map[[2]int]*big.Rat{}
-	cover := make([]*big.Rat, len(counts))
-	for r := range cover {
-		cover[r] = new(big.Rat)
-	}
-	for i, cut := range k.c.Cuts {
-		weight, err := fraction(cut.Weight)
-		if err != nil {
-			return nil, fmt.Errorf("cut %d: weight %q is no fraction", i, cut.Weight)
-		}
-		if err := k.cut(&cut, weight, cover, into, out); err != nil {
-			return nil, fmt.Errorf("cut %d: %w", i, err)
-		}
-	}
-	least := k.covered(counts, cover)
-	if least.Sign() == 0 {
-		return nil, fmt.Errorf("the cuts prove nothing: a rank is in none")
-	}
-	phi, err := k.potentials()
-	if err != nil {
-		return nil, err
-	}
-	sum, zero := new(big.Rat), new(big.Rat)
-	at := func(side map[[2]int]*big.Rat, arc [2]int) *big.Rat {
-		if side[arc] == nil {
-			return zero
-		}
-		return side[arc]
-	}
-	for arc, b := range k.cap {
-		most := new(big.Rat).Add(at(into, arc), new(big.Rat).Sub(phi[arc[0]], phi[arc[1]]))
-		if k.kind != ir.AllReduce {
-			most.Set(at(into, arc))
-		}
-		if x := at(out, arc); x.Cmp(most) > 0 {
-			most.Set(x)
-		}
-		if most.Sign() < 0 {
-			continue
-		}
-		sum.Add(sum, new(big.Rat).Mul(most, b))
-	}
-	if sum.Quo(sum, least).Cmp(claimed) > 0 {
-		return nil, fmt.Errorf("the cuts prove %s MB/s, more than the bound that it says", sum.RatString())
-	}
-	return claimed, nil
-}
-
-// potentials returns those of all places.
-func (k *checker) potentials() ([]*big.Rat, error) {
-	phi := make([]*big.Rat, len(k.c.Places))
-	for p := range phi {
-		phi[p] = new(big.Rat)
-	}
-	for _, p := range k.c.Potentials {
-		if p.Place < k.gpus || p.Place >= len(phi) || k.kind != ir.AllReduce {
-			return nil, fmt.Errorf("a potential is of place %d, which is no switch or NIC, or of %v", p.Place, k.kind)
-		}
-		text, negative := strings.CutPrefix(p.Value, "-")
-		x, err := fraction(text)
-		if err != nil {
-			return nil, err
-		}
-		if phi[p.Place] = x; negative {
-			x.Neg(x)
-		}
-	}
-	return phi, nil
-}
-
-// covered returns what part of all data the cuts count at least.
-func (k *checker) covered(counts []int64, cover []*big.Rat) *big.Rat {
-	if k.kind == ir.AllReduce {
-		return slices.MinFunc(cover, (*big.Rat).Cmp)
-	}
-	sum, total := new(big.Rat), int64(0)
-	for r, c := range counts {
-		sum.Add(sum, new(big.Rat).Mul(cover[r], big.NewRat(c, 1)))
-		total += c
-	}
-	return sum.Quo(sum, big.NewRat(total, 1))
-}
-
-// cut adds what a cut weighs to the ranks in it and to the links that cross it.
-func (k *checker) cut(cut *Cut, weight *big.Rat, cover []*big.Rat, into, out map[[2]int]*big.Rat) error {
-	set := map[int]bool{}
-	for _, p := range cut.Places {
-		if p < 0 || p >= len(k.c.Places) || set[p] {
-			return fmt.Errorf("place %d is none, or named twice", p)
-		}
-		set[p] = true
-	}
-	outside := 0
-	for p, r := range k.rank {
-		if set[p] {
-			cover[r].Add(cover[r], weight)
-		} else {
-			outside++
-		}
-	}
-	gathers := k.kind == ir.ReduceScatter || k.kind == ir.ReduceTo
-	if outside == 0 || k.kind != ir.AllReduce && cut.Into != gathers {
-		return fmt.Errorf("all ranks are in it, or it counts the other direction")
-	}
-	for arc := range k.cap {
-		if set[arc[0]] == set[arc[1]] || set[arc[1]] != cut.Into {
-			continue
-		}
-		side := out
-		if cut.Into {
-			side = into
-		}
-		if side[arc] == nil {
-			side[arc] = new(big.Rat)
-		}
-		side[arc].Add(side[arc], weight)
-	}
-	return nil
 }
 
 // fraction reads a number of at most 200 characters, 0 or more.

@@ -19,10 +19,20 @@ type Certificate struct {
 	Spread     []Tree   `json:"spread,omitempty"`
 	Gather     []Tree   `json:"gather,omitempty"` // data goes against their hops
 	Bound      string   `json:"bound"`            // MB/s that no algorithm exceeds, as a fraction
-	Cuts       []Cut    `json:"cuts"`             // that prove the bound together
+	Cuts       []Cut    `json:"cuts,omitempty"`   // that prove the bound together
 
 	// Potentials of AllReduce say how switches count in the proof, which neither add nor copy; others are 0.
 	Potentials []Potential `json:"potentials,omitempty"`
+
+	// Lengths of links prove the bound of AllToAll; others are 0. Its trees are routes from one rank to another.
+	Lengths []Length `json:"lengths,omitempty"`
+}
+
+// A Length is of all links from a place to another, in any unit that all lengths have.
+type Length struct {
+	From  int   `json:"from"`
+	To    int   `json:"to"`
+	Value int64 `json:"value"`
 }
 
 // A Potential is of a switch or NIC, a fraction with its sign.
@@ -58,5 +68,13 @@ type Cut struct {
 	Places []int  `json:"places"`
 }
 
+// Trees is what the trees of a collective are called.
+func Trees(k ir.Kind) string {
+	if k == ir.AllToAll {
+		return "routes"
+	}
+	return "trees"
+}
+
 // Kinds are the collectives that have certificates.
-var Kinds = []ir.Kind{ir.AllGather, ir.ReduceScatter, ir.AllReduce, ir.Broadcast, ir.ReduceTo}
+var Kinds = []ir.Kind{ir.AllGather, ir.ReduceScatter, ir.AllReduce, ir.Broadcast, ir.ReduceTo, ir.AllToAll}

@@ -32,6 +32,7 @@ type Bound struct {
 	Cut     string   // what limits it, in words: rank 3's links
 	Cuts    []Cut    // the cuts that prove it, the heaviest first; none where lengths of all links do
 
+	Lengths    []int64            // of AllToAll, by arcs of GraphOf: lengths of links that prove it
 	Division   *Division          // of an AllReduce that reaches Reached, or nil
 	Potentials map[int32]*big.Rat // of AllReduce, by places of the topology: a part of the proof; others are 0
 
@@ -348,6 +349,8 @@ func (p *problem) allToAll(ctx context.Context, sym *symmetry) (*Bound, error) {
 	}
 	if lengths == nil {
 		b.Cut, b.Cuts = p.words(cut.set, sym), []Cut{p.cut(weighted{set: cut.set, weight: big.NewRat(1, 1)})}
+		lengths = p.g.crossing(cut.set)
 	}
+	b.Lengths = lengths
 	return b, nil
 }

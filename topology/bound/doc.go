@@ -15,7 +15,9 @@
 //     numbers. No algorithm is faster, and without switches trees or paths reach the rate (Edmonds).
 //   - AllReduce: a linear program over all cuts and all divisions of links between reducing and spreading. No algorithm
 //     is faster that reduces each element to a rank and spreads it from there.
-//   - AllToAll: maximum concurrent flow, by its dual: lengths of links.
+//   - AllToAll: maximum concurrent flow, by its dual: lengths of links. Of links with bandwidths b and any lengths l,
+//     all data on its way takes up Σ b×l at most. So the rate of a pair is at most that over the sum of the distances
+//     of all pairs (Shahrokhi, Matula).
 //
 // The linear programs are solved in floating point. What is returned is proven in exact arithmetic from their dual
 // values, and Reached is the rate that their primal values reach, in exact arithmetic too. Exact says that both are

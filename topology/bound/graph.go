@@ -216,6 +216,17 @@ func (g *graph) leaving(set []bool) (sum int64) {
 	return sum
 }
 
+// crossing returns lengths by which the arcs from a set to the rest are 1 long, and others 0.
+func (g *graph) crossing(set []bool) []int64 {
+	lengths := make([]int64, len(g.arcs))
+	for i, a := range g.arcs {
+		if set[a.from] && !set[a.to] {
+			lengths[i] = 1
+		}
+	}
+	return lengths
+}
+
 func gcd(a, b int64) int64 {
 	for b != 0 {
 		a, b = b, a%b

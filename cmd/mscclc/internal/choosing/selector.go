@@ -10,6 +10,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
+	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 )
 
@@ -41,7 +42,8 @@ func Nothing(s *choose.Selector, spec string, err error) error {
 		d = d.WithHint("all sizes are multiples of -b: -b %d is one that the chunks of most programs divide",
 			s.Call.Ranks*s.DType.Size()*64)
 	} else if HasTrees(s.Call) {
-		d = d.WithHint("a program of trees may fit the links of the machine: %s", TreesCommand(s.Call, spec))
+		d = d.WithHint("a program of %s may fit the links of the machine: %s", certificate.Trees(s.Call.Kind),
+			TreesCommand(s.Call, spec))
 	}
 	return diag.List{d}
 }

@@ -20,6 +20,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/synthesis/certificate"
 )
 
 // A chosen is what run runs at each size: the one program of a file, or of a
@@ -67,8 +68,9 @@ func (c *chosen) suggest(r *runResult) {
 		return
 	}
 	if t, err := c.chooser.Topology(c.call); err == nil {
-		c.app.Note("", "%s runs at %.0f %% of the bound of %s: a program of trees for the machine may be faster (%s; name the "+
-			"file beside the collective)", cli.SizeText(r.Bytes), 100*r.Share, t.Name, choosing.TreesCommand(c.call, t.Name))
+		c.app.Note("", "%s runs at %.0f %% of the bound of %s: a program of %s for the machine may be faster (%s; name the "+
+			"file beside the collective)", cli.SizeText(r.Bytes), 100*r.Share, t.Name, certificate.Trees(c.call.Kind),
+			choosing.TreesCommand(c.call, t.Name))
 	}
 }
 

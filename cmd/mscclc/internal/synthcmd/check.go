@@ -25,6 +25,9 @@ type Checked struct {
 	Reached     float64 `json:"reached_gbs" doc:"of a call's bytes, as nccl-tests counts them"`
 	Bound       float64 `json:"bound_gbs"`
 	cli.Noted
+
+	shape   string // what the trees are called
+	lengths bool   // prove the bound
 }
 
 // Check returns mscclc check.
@@ -35,7 +38,8 @@ func Check(a *cli.App) *cobra.Command {
 		Use:   "check CERTIFICATE [FILE.mscl]",
 		Short: "Verify the certificate of a synthesized program",
 		Long: `Verify the certificate that synthesize wrote, from the topology alone: each tree spans all ranks, no link
-carries more than it can, and the cuts prove the bound. If synthesize had --without, --ranks or --no-relay, check needs
+carries more than it can, and the cuts prove the bound. Of alltoall, routes lead from each rank to each other, and
+lengths of links prove the bound. If synthesize had --without, --ranks or --no-relay, check needs
 them too: the certificate does not say what is down. With FILE.mscl, the program's copies and additions must be the
 certificate's trees, counted by chunk and by ranks. The checker shares no code with what made the certificate.`,
 		Example: `  mscclc synthesize allgather -t dgx1v --chunks 1 -o gather.mscl --certificate gather.json
@@ -70,7 +74,8 @@ func check(a *cli.App, spec string, part *choosing.Part, args []string) error {
 	if err != nil {
 		return rejected(args[0], "it proves nothing", err)
 	}
-	doc := &Checked{Schema: cli.Schema, Certificate: args[0], Collective: v.Kind.String()}
+	doc := &Checked{Schema: cli.Schema, Certificate: args[0], Collective: v.Kind.String(),
+		shape: certificate.Trees(v.Kind), lengths: len(c.Lengths) > 0}
 	reached, _ := v.Reached.Float64()
 	most, _ := v.Bound.Float64()
 	doc.Reached, doc.Bound = reached/1e3, most/1e3
@@ -88,12 +93,15 @@ func check(a *cli.App, spec string, part *choosing.Part, args []string) error {
 }
 
 func (d *Checked) print(w io.Writer) error {
-	of := "the trees reach"
+	of, proof := "the "+d.shape, "cuts"
 	if d.Program != "" {
-		of = "the program's trees reach"
+		of = "the program's " + d.shape
 	}
-	_, err := fmt.Fprintf(w, "right: %s: %s %.4g GB/s, %.1f %% of the bound of %.4g GB/s, which its cuts prove\n", d.Collective, of,
-		d.Reached, 100*d.Reached/d.Bound, d.Bound)
+	if d.lengths {
+		proof = "lengths of links"
+	}
+	_, err := fmt.Fprintf(w, "right: %s: %s reach %.4g GB/s, %.1f %% of the bound of %.4g GB/s, which its %s prove\n",
+		d.Collective, of, d.Reached, 100*d.Reached/d.Bound, d.Bound, proof)
 	return err
 }
 

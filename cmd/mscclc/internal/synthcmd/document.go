@@ -11,6 +11,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 	"mscclc/synthesis"
+	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 )
 
@@ -25,7 +26,7 @@ type Document struct {
 	Bound       float64  `json:"bound_gbs" doc:"of a call's bytes, as nccl-tests counts them, which no algorithm exceeds"`
 	Cut         string   `json:"cut" doc:"what limits it"`
 	Reached     float64  `json:"reached_gbs" doc:"by the trees, as the certificate proves"`
-	Trees       int      `json:"trees"`
+	Trees       int      `json:"trees" doc:"or routes, of alltoall"`
 	Height      int      `json:"height" doc:"the most hops from a root to a rank"`
 	Micros      float64  `json:"micros,omitempty" doc:"of a call of 1G, simulated in the program's fastest form"`
 	Form        string   `json:"form,omitempty"`
@@ -33,6 +34,7 @@ type Document struct {
 	Certificate string   `json:"certificate,omitempty"`
 	cli.Noted
 
+	shape string // what the trees are called
 	seats string // on which GPUs ranks are, where these are not all
 }
 
@@ -47,6 +49,12 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 		err := a.WriteTo(f.certificate, func(w io.Writer) error {
 			return json.NewEncoder(w).Encode(&m.result.Certificate)
 		})
+		if err != nil {
+			return err
+		}
+	}
+	if f.svg != "" {
+		err := a.WriteTo(f.svg, func(w io.Writer) error { return draw(w, t, doc, &m.result.Certificate) })
 		if err != nil {
 			return err
 		}
@@ -70,7 +78,7 @@ func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
 	p := &m.result.Plan
 	reached, _ := m.verdict.Reached.Float64()
 	d := &Document{Schema: cli.Schema, Collective: p.Kind.String(), Topology: t.Name, Without: f.part.Without,
-		Ranks: p.Ranks, GPUs: m.gpus, seats: seats(t, m.gpus),
+		Ranks: p.Ranks, GPUs: m.gpus, seats: seats(t, m.gpus), shape: certificate.Trees(p.Kind),
 		Bound: m.result.Bound.MBs() / 1e3, Cut: m.result.Bound.Cut, Reached: reached / 1e3, Micros: m.micros,
 		Output: f.out, Certificate: f.certificate}
 	for _, list := range [][]synthesis.Tree{p.Spread, p.Gather} {
@@ -96,13 +104,17 @@ func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
 	return d
 }
 
+// on says on which machine.
+func (d *Document) on() string {
+	if len(d.Without) == 0 {
+		return d.Topology
+	}
+	return d.Topology + " without " + strings.Join(d.Without, ", ")
+}
+
 // header returns the comment at the top of the program.
 func (d *Document) header() []string {
-	on := d.Topology
-	if len(d.Without) > 0 {
-		on += " without " + strings.Join(d.Without, ", ")
-	}
-	list := []string{fmt.Sprintf("%s by trees, for %s. mscclc synthesize made it.", d.Collective, on), ""}
+	list := []string{fmt.Sprintf("%s by %s, for %s. mscclc synthesize made it.", d.Collective, d.shape, d.on()), ""}
 	if d.seats != "" {
 		list = append(list, d.seats)
 	}
@@ -135,7 +147,8 @@ func seats(t *topology.Topology, gpus []int32) string {
 func (d *Document) lines() []string {
 	list := []string{
 		fmt.Sprintf("bound: %.4g GB/s; the cut is %s", d.Bound, d.Cut),
-		fmt.Sprintf("trees: %d, of at most %d hops, reach %.1f %% of the bound", d.Trees, d.Height, 100*d.Reached/d.Bound),
+		fmt.Sprintf("%s: %d, of at most %d hops, reach %.1f %% of the bound", d.shape, d.Trees, d.Height,
+			100*d.Reached/d.Bound),
 	}
 	if d.Micros > 0 {
 		rate := float64(simulated) / d.Micros / 1e3

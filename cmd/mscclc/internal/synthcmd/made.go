@@ -30,6 +30,7 @@ type made struct {
 	form    choose.Form // the fastest by simulation
 	micros  float64     // of simulated bytes; 0 where nothing was simulated
 	why     error       // why nothing was
+	least   bool        // no program has fewer hops
 }
 
 // simulated is how large the calls are that programs are compared by.
@@ -46,7 +47,7 @@ func synthesize(cmd *cobra.Command, a *cli.App, arg string, f *flags) error {
 	if f.topology == "" {
 		return cli.Usagef("synthesize needs --topology").Hint("mscclc topo lists the machines that it knows")
 	}
-	if err := a.Claims(cli.Named{"-o": f.out, "--certificate": f.certificate}, topology.File(f.topology)); err != nil {
+	if err := f.claims(a); err != nil {
 		return err
 	}
 	t, err := a.TopologyOf(f.topology, "")
@@ -63,11 +64,28 @@ func synthesize(cmd *cobra.Command, a *cli.App, arg string, f *flags) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.limit)
 	defer cancel()
+	if f.sizes {
+		return forSizes(ctx, a, t, f, *r)
+	}
 	best, err := bestOf(ctx, a, t, *r, counts)
 	if err != nil {
 		return err
 	}
 	return write(a, t, f, best)
+}
+
+// claims checks what is to be written.
+func (f *flags) claims(a *cli.App) error {
+	out := cli.Named{"-o": f.out, "--certificate": f.certificate, "--svg": f.svg}
+	if f.sizes { // to a folder
+		delete(out, "-o")
+	}
+	if f.svg != "" {
+		if err := cli.WrongEnding("--svg", f.svg, cli.DrawingEndings, ""); err != nil {
+			return err
+		}
+	}
+	return a.Claims(out, topology.File(f.topology))
 }
 
 // request returns what is asked for of a topology, and what is left of the topology.

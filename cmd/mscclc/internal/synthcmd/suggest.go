@@ -8,6 +8,7 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/synthesis"
+	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 )
 
@@ -38,8 +39,8 @@ func Suggest(a *cli.App, t *topology.Topology, spec string, chosen []Chosen) {
 	ctx, cancel := context.WithTimeout(context.Background(), searchLimit)
 	defer cancel()
 	if best := c.trees(ctx, t); best > 0 && best < c.Micros {
-		a.Note("", "a program of trees takes %.0f us at %s, the catalog's %.0f: %s makes one", best, cli.SizeText(c.Bytes),
-			c.Micros, choosing.TreesCommand(c.Call, spec))
+		a.Note("", "a program of %s takes %.0f us at %s, the catalog's %.0f: %s makes one", certificate.Trees(c.Call.Kind), best,
+			cli.SizeText(c.Bytes), c.Micros, choosing.TreesCommand(c.Call, spec))
 	}
 }
 

@@ -19,6 +19,8 @@ type flags struct {
 	topology    string
 	out         string
 	certificate string
+	svg         string
+	sizes       bool
 	chunks      string
 	root        string
 	limit       time.Duration
@@ -31,15 +33,18 @@ func Synthesize(a *cli.App) *cobra.Command {
 		Use:   "synthesize COLLECTIVE",
 		Short: "Make the program of the largest bandwidth for a topology, with a certificate of how good it is",
 		Long: `Make a program for large calls of a collective on the GPUs of a topology: trees that spread data, or gather
-sums, over all links at once. It is compiled and proven before it is written. The program is text of the language, with
-a line for each tree.
+sums, over all links at once; of alltoall, routes from each rank to each other, over others if need be. It is compiled
+and proven before it is written. The program is text of the language, with a line for each tree.
 
 The bound is the rate that no algorithm exceeds, with switches that neither copy nor add. What limits it is a cut: links
-that all data of some ranks must pass. --certificate writes the trees with the links that they go over, and the cuts
-that prove the bound. mscclc check verifies it from the topology alone.
+that all data of some ranks must pass; of alltoall, lengths of links prove it. --certificate writes the trees with the
+links that they go over, and the cuts or lengths that prove the bound. mscclc check verifies it from the topology alone.
 
 --chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
 it is the number whose program is the fastest by simulation. Of AllReduce, ranks may have unequal numbers.
+
+--sizes makes programs of few hops, too. It simulates them and the catalog's from 1K to 1G, and writes those that are
+the fastest for some sizes to the folder -o, each with its certificate.
 
 --without says what is down, and --ranks which GPUs take part, as of mscclc topo --bound. The program's ranks are these
 GPUs, numbered from 0 in the order of --ranks. --root and the cut name GPUs of the topology. Only ranks run a program,
@@ -59,6 +64,8 @@ Collectives are ` + cli.List(kindNames()) + `.`,
 	f.part.Add(flags, "")
 	flags.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (default: stdout)")
 	flags.StringVar(&f.certificate, "certificate", "", "write the certificate to `FILE`")
+	flags.BoolVar(&f.sizes, "sizes", false, "make programs for all sizes, and write those that are the fastest for some to folder -o")
+	flags.StringVar(&f.svg, "svg", "", "draw the machine with the trees of a rank, and what limits it, to `FILE`.svg")
 	flags.StringVar(&f.chunks, "chunks", "best", "the most trees of a rank: `N`, up to "+strconv.Itoa(synthesis.MostChunks)+", or best")
 	cli.AddRoot(flags, &f.root)
 	flags.DurationVar(&f.limit, "time", time.Minute, "end the search after `D`")

@@ -1,0 +1,237 @@
+package synthcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+
+	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/codegen"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/simulate"
+	"mscclc/synthesis"
+	"mscclc/topology"
+)
+
+// This file makes programs for all sizes: of few hops for small calls, and of the whole bandwidth for large ones.
+
+// A Range is sizes for which one program is the fastest.
+type Range struct {
+	From    int64   `json:"from"`
+	To      int64   `json:"to,omitempty" doc:"sizes end below it; absent: they have no end"`
+	Program string  `json:"program" doc:"a file that was written, or an algorithm of the catalog"`
+	Form    string  `json:"form"`
+	At      int64   `json:"at" doc:"the first of its sizes that was simulated"`
+	Micros  float64 `json:"micros" doc:"of a call of that size"`
+	Trees   int     `json:"trees,omitempty"`
+	Height  int     `json:"height,omitempty" doc:"the most hops from a root to a rank"`
+	Least   bool    `json:"least,omitempty" doc:"no program has fewer hops"`
+}
+
+// A SizesDocument is what synthesize --sizes prints with --json.
+type SizesDocument struct {
+	Schema     int      `json:"schema"`
+	Collective string   `json:"collective"`
+	Topology   string   `json:"topology"`
+	Ranges     []Range  `json:"ranges"`
+	Written    []string `json:"written"`
+	cli.Noted
+}
+
+// attempts are the requests of programs for all sizes: trees of few hops, and few trees.
+func attempts(t *topology.Topology, r synthesis.Request) (list []synthesis.Request) {
+	for _, r.Hops = range []int{synthesis.LeastHops, 2, 3, 0} {
+		for _, r.Chunks = range []int{1, 2, 3, 4, 6, 0} {
+			if r.Hops != 0 && (r.Kind == ir.AllToAll || r.Chunks == 0) {
+				continue
+			}
+			for _, r.Direct = range []bool{false, true} {
+				if !r.Direct || synthesis.HasDirect(t) {
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// forSizes makes the programs, and writes those that are the fastest for some sizes to the folder that -o names.
+func forSizes(ctx context.Context, a *cli.App, t *topology.Topology, f *flags, r synthesis.Request) error {
+	if cli.IsStdout(f.out) {
+		return cli.Usagef("--sizes needs -o FOLDER: it writes several programs")
+	}
+	if f.certificate+f.svg != "" || f.chunks != "best" {
+		return cli.Usagef("--sizes writes certificates beside the programs, and takes no --certificate, --svg and --chunks")
+	}
+	found, shelf, err := candidates(ctx, a, t, f, r)
+	if err != nil {
+		return err
+	}
+	list, err := fastest(t, r, shelf)
+	if err != nil {
+		return err
+	}
+	doc := &SizesDocument{Schema: cli.Schema, Collective: r.Kind.String(), Topology: t.Name}
+	if err := cli.MakeFolder(f.out); err != nil {
+		return err
+	}
+	for _, is := range list {
+		one := Range{From: is.From, To: is.To, Program: is.Program, Form: is.Form.Plain().String(), At: is.At,
+			Micros: is.Micros}
+		if m := found[is.Program]; m != nil {
+			d := m.document(a, t, f)
+			one.Trees, one.Height, one.Least = d.Trees, d.Height, m.least
+			one.Program = filepath.Join(f.out, is.Program)
+			if err := m.put(a, one.Program, doc); err != nil {
+				return err
+			}
+		}
+		doc.Ranges = append(doc.Ranges, one)
+	}
+	doc.Noted = a.Notes.List()
+	if a.JSON {
+		return a.WriteJSON(doc)
+	}
+	return doc.print(a, f)
+}
+
+// candidates makes all programs that differ, by the names of their files.
+func candidates(ctx context.Context, a *cli.App, t *topology.Topology, f *flags, r synthesis.Request) (map[string]*made,
+	choose.Shelf, error) {
+	asks := attempts(t, r)
+	bar := a.Progress(len(asks), "synthesize")
+	defer bar.Watch()()
+	found, seen, shelf := map[string]*made{}, map[string]bool{}, choose.Shelf(nil)
+	var failed error
+	for _, r := range asks {
+		m, err := makeOne(ctx, t, r)
+		bar.Step()
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if text := m.result.Plan.Text(); m.hops() > most || seen[text] {
+			continue
+		} else {
+			seen[text] = true
+		}
+		doc := m.document(a, t, f)
+		m.least = r.Hops == synthesis.LeastHops
+		m.result.Plan.Name += fmt.Sprintf("_%dhops_%d%s", doc.Height, doc.Trees, doc.shape)
+		for found[m.result.Plan.Name+".mscl"] != nil { // as many trees over other links
+			m.result.Plan.Name += "_b"
+		}
+		m.result.Plan.Header = doc.header()
+		name := m.result.Plan.Name + ".mscl"
+		found[name] = m
+		shelf = append(shelf, choose.Own{Name: name, File: name, Text: []byte(m.result.Plan.Text())})
+	}
+	if len(shelf) == 0 {
+		return nil, nil, errors.Join(failed, ctx.Err())
+	}
+	return found, shelf, nil
+}
+
+// fastest returns which programs of a shelf, or of the catalog, are the fastest for which sizes.
+func fastest(t *topology.Topology, r synthesis.Request, shelf choose.Shelf) ([]choose.Stretch, error) {
+	t, err := t.Only(r.GPUs)
+	if err != nil {
+		return nil, err
+	}
+	target, err := codegen.TargetByName("program")
+	if err != nil {
+		return nil, err
+	}
+	costs, err := simulate.CostsOf(t.Device)
+	if err != nil {
+		return nil, err
+	}
+	var list []choose.Stretch
+	for _, sizes := range groupsOfSizes {
+		s, err := choosing.Selector(r.Kind.String(), t, costs, simulate.Call{DType: data.BF16}, target, false, r.Root)
+		if err != nil {
+			return nil, err
+		}
+		s.Own = shelf
+		more, err := s.Sizes(sizes)
+		if err != nil {
+			return nil, err
+		}
+		list = joined(list, more, sizes[0])
+	}
+	return list, nil
+}
+
+// groupsOfSizes are the sizes that programs are simulated at. A selector looks at fewer programs for large calls where
+// it has seen small ones, and leaves out some that are good in many lanes alone.
+var groupsOfSizes = [][]int64{{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}, {1 << 20, 4 << 20, 16 << 20},
+	{64 << 20, 256 << 20, 1 << 30}}
+
+// joined puts the ranges of larger sizes, from the size first on, behind others.
+func joined(list, more []choose.Stretch, first int64) []choose.Stretch {
+	if len(list) == 0 {
+		return more
+	}
+	last := &list[len(list)-1]
+	if more[0].Form.Plain() == last.Form.Plain() {
+		last.To = more[0].To
+		return append(list, more[1:]...)
+	}
+	last.To, more[0].From = first, first
+	return append(list, more...)
+}
+
+// put writes a program and its certificate, once.
+func (m *made) put(a *cli.App, file string, doc *SizesDocument) error {
+	for _, name := range doc.Written {
+		if name == file {
+			return nil
+		}
+	}
+	doc.Written = append(doc.Written, file)
+	if err := m.prove(); err != nil { // as it is written
+		return err
+	}
+	text := m.result.Plan.Text()
+	if err := a.WriteTo(file, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+		return err
+	}
+	return a.WriteTo(file[:len(file)-len(".mscl")]+".json", func(w io.Writer) error {
+		return json.NewEncoder(w).Encode(&m.result.Certificate)
+	})
+}
+
+func (d *SizesDocument) print(a *cli.App, f *flags) error {
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tFORM\tTREES\tHOPS\tAT\tLATENCY (us)")
+	for _, r := range d.Ranges {
+		to, trees, hops := "and above", "-", "-"
+		if r.To > 0 {
+			to = sizing.Rough(r.To)
+		}
+		if r.Trees > 0 {
+			trees, hops = fmt.Sprint(r.Trees), fmt.Sprint(r.Height)
+		}
+		if r.Least {
+			hops += ", the least"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.2f\n", sizing.Rough(r.From), to, r.Program, r.Form, trees, hops,
+			sizing.Rough(r.At), r.Micros)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(d.Written) > 0 {
+		a.Say("mscclc select %s %s -t %s compares them; with --emit it writes a table for run and bench", d.Collective,
+			filepath.Join(f.out, "*.mscl"), f.topology)
+	}
+	return nil
+}
