@@ -283,7 +283,8 @@ func (p *Program) record(s *Set) Record {
 	if p.Named != nil {
 		named = p.Named.Name
 	}
-	return Record{Named: named, Name: p.Title(), Ranks: int(p.Ranks), Nodes: s.Nodes(), Root: int(p.Root), InPlace: p.InPlace != 0,
+	return Record{Named: named, Name: p.Title(), Ranks: int(p.Ranks), Nodes: s.Nodes(), Root: int(p.Root),
+		InPlace:    p.InPlace != 0,
 		OutOfPlace: p.OutOfPlace != 0, Bitwise: p.Bitwise != 0, Direct: p.Direct != 0,
 		SHA256: hex.EncodeToString(sum[:])}
 }

@@ -142,7 +142,8 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 
 func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 	out := RuleInfo{Collective: ir.Kind(r.Kind).String(), Eager: r.When&WhenEager != 0, Captured: r.When&WhenCaptured != 0,
-		Windows: r.When&WhenWindows != 0, Named: r.When&WhenNamed != 0, Candidate: r.When&WhenCandidate != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL,
+		Windows: r.When&WhenWindows != 0, Named: r.When&WhenNamed != 0,
+		Candidate: r.When&WhenCandidate != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL,
 		Columns: r.Columns, Threads: r.Threads, Tile: r.Tile}
 	if r.DType != Any {
 		out.DType = data.DType(r.DType).String()

@@ -164,8 +164,8 @@ func namedOfText(from *choose.Own, s *NamedSpec, n int) (p *ir.Program, err erro
 	if first.Coll.Kind == ir.Opaque {
 		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(from.File), "the file does not say what its collective is")}
 	}
-	p, err = choose.ForBoth(first.Coll.Kind, func(inplace, both bool) (*ir.Program, error) { return compile(&inplace, both) },
-		proveNamed)
+	placed := func(inplace, both bool) (*ir.Program, error) { return compile(&inplace, both) }
+	p, err = choose.ForBoth(first.Coll.Kind, placed, proveNamed)
 	if err == nil {
 		return p, nil
 	}
@@ -205,8 +205,8 @@ func (s *Spec) checkNamed() error {
 	seen := map[string]bool{}
 	for i := range s.Named {
 		n := &s.Named[i]
-		bad := len(n.Name) > limits.Name || n.Name == "" || slices.ContainsFunc([]byte(n.Name), func(c byte) bool { return c < ' ' })
-		if bad || seen[n.Name] {
+		control := slices.ContainsFunc([]byte(n.Name), func(c byte) bool { return c < ' ' })
+		if len(n.Name) > limits.Name || n.Name == "" || control || seen[n.Name] {
 			return fmt.Errorf("a named program has 1 to %d bytes of name, without control characters, and no other has it: %q",
 				limits.Name, n.Name)
 		}

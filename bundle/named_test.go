@@ -50,7 +50,8 @@ var namedSpecs = []NamedSpec{{Name: "a2av", Program: "uneven.mscl"}, {Name: "hal
 // TestNamed: programs of custom and of other collectives get into a bundle under names, and Decode and Verify know
 // them.
 func TestNamed(t *testing.T) {
-	b, err := Build(Spec{Device: "d", Ranks: []int{2, 3}, DTypes: []data.DType{data.F32}, Own: ownNamed(), Named: namedSpecs})
+	b, err := Build(Spec{Device: "d", Ranks: []int{2, 3}, DTypes: []data.DType{data.F32}, Own: ownNamed(),
+		Named: namedSpecs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,8 @@ func TestNamedRefused(t *testing.T) {
 
 // TestNamedLied: Verify rejects a bundle whose names lie about buffers.
 func TestNamedLied(t *testing.T) {
-	b, err := Build(Spec{Device: "d", Ranks: []int{3}, DTypes: []data.DType{data.F32}, Own: ownNamed(), Named: namedSpecs[:1]})
+	b, err := Build(Spec{Device: "d", Ranks: []int{3}, DTypes: []data.DType{data.F32}, Own: ownNamed(),
+		Named: namedSpecs[:1]})
 	if err != nil {
 		t.Fatal(err)
 	}

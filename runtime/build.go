@@ -195,8 +195,8 @@ func Write(dir string) error {
 }
 
 // Compile compiles the units in a folder that Write made: the driver, and the files that has returns true for. It is
-// given their names: those of folders c and host in runtime/src, of transport and of cpu with their folder. It returns the object files, which it
-// writes to folder `to`. More are flags beside the usual.
+// given their names: those of folders c and host in runtime/src, of transport and of cpu with their folder. It returns
+// the object files, which it writes to folder `to`. More are flags beside the usual.
 func Compile(tree, to string, has func(name string) bool, more ...string) ([]string, error) {
 	units := []string{filepath.Join(tree, "executor", "gpu", "driver.c")}
 	for _, from := range []struct{ at, prefix string }{{"runtime/src", ""}, {"runtime/src/c", "c/"},
@@ -229,7 +229,8 @@ func Compile(tree, to string, has func(name string) bool, more ...string) ([]str
 	return objects, errors.Join(errs...)
 }
 
-// objectOf names the object of a unit. Units of other folders than runtime/src and transport have that before their name.
+// objectOf names the object of a unit. Units of other folders than runtime/src and transport have that before their
+// name.
 func objectOf(tree, unit string) string {
 	folder, _ := filepath.Rel(tree, filepath.Dir(unit))
 	switch folder = filepath.Base(folder); folder {

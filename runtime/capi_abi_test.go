@@ -14,8 +14,8 @@ import (
 )
 
 // TestInterfaceABI: the library exports the functions of its header and no others, and needs the C library only. Their
-// names, and the header's sizes and numbers, are those of a golden file. A change of that file that is no addition needs
-// a new MSCCLC_ABI.
+// names, and the header's sizes and numbers, are those of a golden file. A change of that file that is no addition
+// needs a new MSCCLC_ABI.
 func TestInterfaceABI(t *testing.T) {
 	dir, err := interfaceLibrary()
 	if err != nil {

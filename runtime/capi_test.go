@@ -20,8 +20,8 @@ import (
 	library "mscclc/runtime"
 )
 
-// This file tests the library of mscclc.h by scenes (testdata/capi): its ranks are threads or processes, on the CPU or on
-// the mock driver.
+// This file tests the library of mscclc.h by scenes (testdata/capi): its ranks are threads or processes, on the CPU or
+// on the mock driver.
 
 // interfaceObjects compiles the library of mscclc.h, once, and sanitizedInterface with the address sanitizer.
 var (

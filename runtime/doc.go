@@ -11,7 +11,15 @@
 //	team*.cc       teams: memory, join, choice, order over streams, launch, failure, end; windows; several nodes
 //	net*.cc        of teams of several nodes: memory of the host, links to other nodes by the proxy in package transport
 //
-// executor/gpu/driver.c opens the driver's library. The front is the interface of NCCL before the engine:
+// executor/gpu/driver.c opens the driver's library. host/*.cc are the host as a device: functions of a driver that run
+// launches by executor/cpu/host.cc. c/*.cc are the interface of include/mscclc.h:
+//
+//	c/errors.cc, c/bundles.cc      versions and errors of threads; bundles and their programs
+//	c/star.h, c/hub.cc, c/line.cc  how ranks meet: a hub in the process that made the unique id, and a line of each rank
+//	c/comms.cc, c/by_nccl.cc       communicators: how they begin, fail and end
+//	c/load.cc, c/run.cc            what ranks load, which they compare; runs
+//
+// The front is the interface of NCCL before the engine:
 //
 //	nccl_calls.cc, nccl_group.cc   collectives: by a program, or by NCCL in order; groups
 //	nccl_config.cc                 collectives with a configuration of one call
@@ -39,4 +47,5 @@
 //	nccl_text.cc, nccl_words.cc    texts that grow, and files that are written at once; names
 //
 // [Build] makes two libraries of these: one that stands before NCCL (LD_PRELOAD), and one that stands in its place.
+// [BuildC] makes that of mscclc.h.
 package runtime

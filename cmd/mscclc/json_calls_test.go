@@ -24,7 +24,7 @@ bench alltoall --judge --ranks 2 -b 1K -e 1K --judge-time 5ms --replays 1 --repl
 bench sendrecv --tune --ranks 2 -b 1K -e 1K --replays 1 --replay-time 10us --place out -o my.table
 `,
 	"bundle": `
-bundle --device H200 --ranks 2,3 --dtype f32 --candidates -o x.bundle
+bundle --device H200 --ranks 2,3 --dtype f32 --candidates --program halo=halo/direct -o x.bundle
 bundle --device H200 --ranks 2 --dtype f32 -o y.bundle
 `,
 	"compile": `
@@ -56,6 +56,9 @@ doctor wrong-calls
 explain
 explain deadlock
 explain race --example
+`,
+	"library": `
+library -o c
 `,
 	"fmt": `
 fmt odd.mscl

@@ -23,10 +23,10 @@ func libraryCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "library -o FOLDER",
 		Short: "Build libmscclc.so and mscclc.h, by which C programs run the programs of bundles",
-		Long: `Build libmscclc.so, and write it and include/mscclc.h to a folder. The library runs programs of bundles by their
-names, in processes of C, C++ or Python. It needs the C library only. mscclc.h describes its functions.
+		Long: `Build libmscclc.so, and write it and include/mscclc.h to a folder. The library runs programs of bundles
+by their names, in processes of C, C++ or Python. It needs the C library only. mscclc.h describes its functions.
 
-g++ is needed, or the compiler that CXX names.`,
+g++ is needed once, or the compiler that CXX names. What it builds is kept in the user's cache.`,
 		Example: `  mscclc library -o mscclc-c`,
 		Args:    cli.AtMost(0, ""),
 		RunE:    func(*cobra.Command, []string) error { return writeLibrary(a, out) },
@@ -39,13 +39,9 @@ func writeLibrary(a *cli.App, out string) error {
 	if cli.IsStdout(out) {
 		return cli.Usagef("the library is written to a folder").Hint("give -o FOLDER")
 	}
-	built, err := os.MkdirTemp("", "mscclc-library")
+	built, err := runtime.CachedC()
 	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(built)
-	if err := runtime.BuildC(built); err != nil {
-		return cli.Unavailable("building the library: %v", err)
+		return cli.Unavailable("%v", err)
 	}
 	doc := libraryDocument{Schema: cli.Schema}
 	for name, to := range map[string]*string{runtime.CLibrary: &doc.Library, runtime.Header: &doc.Header} {

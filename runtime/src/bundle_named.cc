@@ -1,4 +1,5 @@
-// This file checks programs that jobs run by their names: their names, buffers and rules. bundle/named.go checks the same.
+// This file checks programs that jobs run by their names: their names, buffers and rules. bundle/named.go checks the
+// same.
 #include "bundle.h"
 
 #include <string.h>

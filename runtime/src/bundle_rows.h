@@ -17,8 +17,8 @@ enum {
 };
 #define BUNDLE_MAGIC "MSCCLCB\n"
 
-// The kinds of collectives that rules and programs are of, as ir.Kind. KIND_NONE is none of them. No rule is for calls of
-// KIND_SENDRECV or KIND_CUSTOM: their programs have names.
+// The kinds of collectives that rules and programs are of, as ir.Kind. KIND_NONE is none of them. No rule is for calls
+// of KIND_SENDRECV or KIND_CUSTOM: their programs have names.
 enum {
   KIND_ALLREDUCE,
   KIND_ALLGATHER,
@@ -138,17 +138,17 @@ struct bundle_net {
 };
 ABI_SIZE(bundle_net, 16);
 
-// The names of the program of the same number, which jobs run by its name; rows of bundle_buffer follow. Such a program is
-// staged, is for ranks of one node, and has one rule in its set, which has RULE_NAMED. No other program of the set has
-// the name. It is for calls in place, out of place, or both.
+// The names of the program of the same number, which jobs run by its name; rows of bundle_buffer follow. Such a program
+// is staged, is for ranks of one node, and has one rule in its set, which has RULE_NAMED. No other program of the set
+// has the name. It is for calls in place, out of place, or both.
 struct bundle_named {
   char name[64];
   u32 buffers, pad;  // buffers: input and output, in this order
 };
 ABI_SIZE(bundle_named, 72);
 
-// A buffer of a named program. units is how many units each rank has of it: pieces or, of a custom collective, chunks. A
-// call says how many elements a unit has.
+// A buffer of a named program. units is how many units each rank has of it: pieces or, of a custom collective, chunks.
+// A call says how many elements a unit has.
 enum { BUFFER_INPUT = 1, BUFFER_OUTPUT = 2, BUFFERS = 2 };
 struct bundle_buffer {
   char name[32];

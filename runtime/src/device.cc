@@ -148,7 +148,7 @@ const char *driver_text(int code) {
     case ENGINE_FORKED: return "this process was forked from one that uses GPUs";
     case ENGINE_ABORTED: return "the communicator was aborted";
     case ENGINE_HOST_MEMORY: return "the host has no memory for it";
-    case ENGINE_HOST_REACH: return "it cannot be reached by /proc: the ranks are of other users, or in other containers";
+    case ENGINE_HOST_REACH: return "/proc does not reach it: the ranks are of other users, or in other containers";
     case ENGINE_ARGUMENT: return "the call is not one of the communicator's";
   }
   gpu_driver *driver = nullptr;

@@ -112,8 +112,8 @@ mscclc_result mscclc_bundle_program(mscclc_bundle b, int index, mscclc_program_i
   if (forked()) return MSCCLC_FORKED;
   if (const mscclc_result r = listed(b)) return r;
   if (index < 0 || index >= b->count)
-    return failed(MSCCLC_BAD_ARGUMENT, "mscclc_bundle_program: the bundle has %d programs, and none is number %d", b->count,
-                  index);
+    return failed(MSCCLC_BAD_ARGUMENT, "mscclc_bundle_program: the bundle has %d programs, and none is number %d",
+                  b->count, index);
   if (!copy_info(b->list[index], info))
     return failed(MSCCLC_BAD_ARGUMENT, "mscclc_bundle_program: set info->size to sizeof(mscclc_program_info)");
   return MSCCLC_OK;

@@ -1,5 +1,5 @@
-// A communicator with the ranks of one of NCCL's: an ncclAllGather brings rank 0's unique id to all. NCCL is the one that
-// the process has loaded, and is found when it is needed.
+// A communicator with the ranks of one of NCCL's: an ncclAllGather brings rank 0's unique id to all. NCCL is the one
+// that the process has loaded, and is found when it is needed.
 #include "handles.h"
 
 #include <dlfcn.h>
@@ -51,7 +51,8 @@ void gather(Gather *g, const Nccl &n, void *comm, void *stream, const StarId &mi
   const int code = good ? n.gather((void *)at, (void *)to, PIECE, NCCL_CHAR, comm, stream) : 0;
   if (code) say(&g->why, "ncclAllGather returned %d", code), g->result = MSCCLC_REMOTE, good = false;
   if (good) good = driver(g, f->sync(stream), "ncclAllGather") &&
-                   driver(g, f->get(all, to, (u64)ranks * PIECE, stream), "a copy") && driver(g, f->sync(stream), "a copy");
+                   driver(g, f->get(all, to, (u64)ranks * PIECE, stream), "a copy") &&
+                   driver(g, f->sync(stream), "a copy");
   f->release(at);
 }
 

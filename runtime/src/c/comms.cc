@@ -175,8 +175,8 @@ mscclc_result mscclc_destroy(mscclc_comm c) {
   if (forked()) return MSCCLC_FORKED;
   if (!c) return failed(MSCCLC_BAD_ARGUMENT, "mscclc_destroy: the communicator is null");
   idle(c);
-  // Peers may still write to this rank's memory until they have left, too. Where they take longer, the line's thread ends
-  // the communicator.
+  // Peers may still write to this rank's memory until they have left, too. Where they take longer, the line's thread
+  // ends the communicator.
   if (line_leave(c->line, LEAVE_NS) || !line_last(c->line, drop_last, c)) drop(c);
   return MSCCLC_OK;
 }

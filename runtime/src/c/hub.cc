@@ -1,5 +1,6 @@
-// The hub of a communicator: a thread of the process that made the unique id. It gives all ranks what each has, and tells
-// them who leaves. Whoever connects must show the secret within two seconds, and at most 64 such connections are open.
+// The hub of a communicator: a thread of the process that made the unique id. It gives all ranks what each has, and
+// tells them who leaves. Whoever connects must show the secret within two seconds, and at most 64 such connections are
+// open.
 #include "star.h"
 
 #include "../../../transport/system.h"
@@ -327,7 +328,8 @@ const char *star_call(u32 kind) { return kind == ROUND_JOIN ? "mscclc_comm_by_id
 
 u64 star_limit(u32 kind) {
   const char *text = getenv("MSCCLC_MEET");
-  const u64 given = text ? strtoull(text, nullptr, 10) : 0, meet = (given && given < 1000000 ? given : 60) * STAR_SECOND;
+  const u64 given = text ? strtoull(text, nullptr, 10) : 0;
+  const u64 meet = (given && given < 1000000 ? given : 60) * STAR_SECOND;
   if (kind == ROUND_JOIN) return meet;
   return kind == ROUND_LOAD ? 9 * STAR_SECOND : meet;
 }

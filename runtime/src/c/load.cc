@@ -70,7 +70,8 @@ bool lacks(const Parts &all, u32 a, u32 b, Why *why) {
   for (u32 i = 0; i < of_a->rows; i++) {
     const Row &row = rows_of(all.of[a])[i];
     const Row *other = row_named(of_b, rows_of(all.of[b]), row.name);
-    if (!other) return say(why, "rank %u loads the program %.63s, and the bundle of rank %u lacks it", a, row.name, b), true;
+    if (!other)
+      return say(why, "rank %u loads the program %.63s, and the bundle of rank %u lacks it", a, row.name, b), true;
     if (memcmp(other->hash, row.hash, sizeof row.hash))
       return say(why, "ranks %u and %u load different programs called %.63s", a, b, row.name), true;
   }
@@ -122,7 +123,8 @@ mscclc_result offers(Loading *l) {
   if (!team_fits(l->all, l->comm->ranks, &l->why)) return MSCCLC_MISMATCH;
   for (u32 i = 1; i < l->comm->ranks; i++)
     if (memcmp(l->all[i].node, l->all[0].node, sizeof l->all->node))
-      return say(&l->why, "ranks 0 and %u are on different machines or nodes, and all ranks must be on one", i), MSCCLC_MISMATCH;
+      return say(&l->why, "ranks 0 and %u are on different machines or nodes, and all ranks must be on one", i),
+             MSCCLC_MISMATCH;
   return MSCCLC_OK;
 }
 
@@ -201,7 +203,8 @@ mscclc_result mscclc_find(mscclc_programs p, const char *name, mscclc_program *p
   size_t n = 0;
   for (u32 i = 0; i < p->count; i++) {
     if (!strcmp(p->list[i].info.name, name)) return *program = &p->list[i], MSCCLC_OK;
-    if (n < sizeof names) n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", p->list[i].info.name);
+    if (n >= sizeof names) continue;
+    n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", p->list[i].info.name);
   }
   return failed(MSCCLC_UNSUPPORTED, "no program for %u ranks is called %.63s; the bundle has: %s", p->comm->ranks, name,
                 p->count ? names : "none with a name (mscclc bundle --program NAME=FILE adds some)");

@@ -49,8 +49,8 @@ const char *placed(const mscclc_program_info &i, const Buffers &b) {
 }
 
 // check says what is wrong with the arguments of a run, and gives the call.
-mscclc_result check(const mscclc_program_s *p, void *const *buffers, size_t count, mscclc_dtype dtype, mscclc_redop redop,
-                    Call *call) {
+mscclc_result check(const mscclc_program_s *p, void *const *buffers, size_t count, mscclc_dtype dtype,
+                    mscclc_redop redop, Call *call) {
   const Team *t = p->of->team;
   const bundle_program &row = *t->set.program[p->program].row;
   const u32 rank = t->rank, size = size_of((u32)dtype);
@@ -100,8 +100,8 @@ mscclc_result mscclc_call(mscclc_programs p, mscclc_collective collective, const
       (u32)root >= p->comm->ranks)
     return failed(MSCCLC_BAD_ARGUMENT, "mscclc_call: there is no collective %d, type %d, reduction %d or root %d",
                   (int)collective, (int)dtype, (int)redop, root);
-  Call call = {(u32)collective, kind_rooted((u32)collective) ? (u32)root : 0, (u32)dtype, (u32)redop, count, send, recv, 1,
-               false, 0};
+  const u32 kind = (u32)collective;
+  Call call = {kind, kind_rooted(kind) ? (u32)root : 0, (u32)dtype, (u32)redop, count, send, recv, 1, false, 0};
   const bool at_root = (int)p->comm->rank == root;
   const bool reads = at_root || (collective != MSCCLC_SCATTER && collective != MSCCLC_BROADCAST);
   const bool writes = at_root || (collective != MSCCLC_REDUCE && collective != MSCCLC_GATHER);

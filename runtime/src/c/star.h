@@ -1,5 +1,6 @@
-// This file is how the ranks of a communicator of mscclc.h meet: each has a line to a hub, which is a thread of the process
-// that made the unique id. Rounds give all ranks what each has. Between rounds, lines tell of ranks that leave or are lost.
+// This file is how the ranks of a communicator of mscclc.h meet: each has a line to a hub, which is a thread of the
+// process that made the unique id. Rounds give all ranks what each has. Between rounds, lines tell of ranks that leave
+// or are lost.
 #pragma once
 #include "../engine.h"
 
@@ -16,8 +17,8 @@ struct StarId {
 static_assert(sizeof(StarId) == sizeof(mscclc_unique_id), "an id has room");
 #define STAR_MAGIC "mscclci1"
 
-// What lines carry: a frame, and its bytes. The numbers are the machine's. Hello stays as it is for all versions, so that
-// libraries of different versions can say so.
+// What lines carry: a frame, and its bytes. The numbers are the machine's. Hello stays as it is for all versions, so
+// that libraries of different versions can say so.
 enum {
   FRAME_HELLO = 1,    // rank to hub
   FRAME_ROUND = 2,    // to the hub: a rank's part; back: those of all, each behind its length (u32)
@@ -55,10 +56,10 @@ void parts_free(Parts *p);
 // star_new makes an id, and starts its hub.
 mscclc_result star_new(StarId *id, Why *why);
 
-// A Line is a rank's. Its thread reads what the hub says, and calls `told` when the communicator fails: in that thread, at
-// most once. line_leave says goodbye, and waits until all ranks have left, are lost, or so long; it says whether they
-// have. line_last has the line's thread call last(with) when all have left; it returns false if they have already. Then,
-// and in last, line_free ends the line.
+// A Line is a rank's. Its thread reads what the hub says, and calls `told` when the communicator fails: in that thread,
+// at most once. line_leave says goodbye, and waits until all ranks have left, are lost, or so long; it says whether
+// they have. line_last has the line's thread call last(with) when all have left; it returns false if they have already.
+// Then, and in last, line_free ends the line.
 struct Line;
 typedef void Told(void *with, mscclc_result result, const char *text);
 mscclc_result line_open(const StarId &id, const Hello &hello, Told *told, void *with, Line **line, Why *why);

@@ -1,13 +1,14 @@
-// This file is the host as a device of the engine: functions of a driver (executor/gpu/symbols.h) that run launches by the
-// CPU device's kernel (executor/cpu/host.cc). A communicator's rank has a device of its own. Memory that other processes
-// reach is a file in memory. Buffers of calls are any memory of the process.
+// This file is the host as a device of the engine: functions of a driver (executor/gpu/symbols.h) that run launches by
+// the CPU device's kernel (executor/cpu/host.cc). A communicator's rank has a device of its own. Memory that other
+// processes reach is a file in memory. Buffers of calls are any memory of the process.
 #pragma once
 #include "../../../transport/system.h"
 #include "../device.h"
 
 #include <unistd.h>
 
-// A HostStream that has no thread runs work in the thread that starts it. The null stream, and the engine's own, are so.
+// A HostStream that has no thread runs work in the thread that starts it. The null stream, and the engine's own, are
+// so.
 struct HostStream;
 HostStream *host_stream(bool thread);
 bool host_stream_wait(HostStream *s);  // until all that was queued has ended

@@ -124,8 +124,9 @@ void scene_fork(void) {
   if (child == 0) {
     mscclc_result r;
     mscclc_unique_id id;
-    if (turn_run(&t, NULL) != MSCCLC_FORKED || mscclc_error(comm, &r) != MSCCLC_FORKED || mscclc_new_id(&id) != MSCCLC_FORKED ||
-        mscclc_destroy(comm) != MSCCLC_FORKED || !strstr(mscclc_last_error(), "forked"))
+    if (turn_run(&t, NULL) != MSCCLC_FORKED || mscclc_error(comm, &r) != MSCCLC_FORKED ||
+        mscclc_new_id(&id) != MSCCLC_FORKED || mscclc_destroy(comm) != MSCCLC_FORKED ||
+        !strstr(mscclc_last_error(), "forked"))
       _exit(1);
     _exit(0);
   }
@@ -159,9 +160,12 @@ void scene_wrong(void) {
   wants(mscclc_run(program, overlap, 10, (mscclc_dtype)12, MSCCLC_SUM, NULL), MSCCLC_BAD_ARGUMENT, "a type");
   wants(mscclc_run(program, overlap, ~(size_t)0, MSCCLC_F32, MSCCLC_SUM, NULL), MSCCLC_BAD_ARGUMENT, "a count");
   wants(mscclc_run(NULL, overlap, 10, MSCCLC_F32, MSCCLC_SUM, NULL), MSCCLC_BAD_ARGUMENT, "no program");
-  wants(mscclc_call(programs, MSCCLC_SENDRECV, memory_, memory_, 1, MSCCLC_F32, MSCCLC_SUM, 0, NULL), MSCCLC_BAD_ARGUMENT, "a call");
-  wants(mscclc_call(programs, MSCCLC_ALLREDUCE, NULL, memory_, 1, MSCCLC_F32, MSCCLC_SUM, 0, NULL), MSCCLC_BAD_ARGUMENT, "a call");
-  wants(mscclc_call(programs, MSCCLC_ALLREDUCE, memory_, memory_, 1, MSCCLC_I64, MSCCLC_SUM, 0, NULL), MSCCLC_UNSUPPORTED, "a call");
+  wants(mscclc_call(programs, MSCCLC_SENDRECV, memory_, memory_, 1, MSCCLC_F32, MSCCLC_SUM, 0, NULL),
+        MSCCLC_BAD_ARGUMENT, "a SendRecv");
+  wants(mscclc_call(programs, MSCCLC_ALLREDUCE, NULL, memory_, 1, MSCCLC_F32, MSCCLC_SUM, 0, NULL), MSCCLC_BAD_ARGUMENT,
+        "an AllReduce of nothing");
+  wants(mscclc_call(programs, MSCCLC_ALLREDUCE, memory_, memory_, 1, MSCCLC_I64, MSCCLC_SUM, 0, NULL),
+        MSCCLC_UNSUPPORTED, "an AllReduce of i64");
   wants(mscclc_comm_by_id(&none, &(mscclc_unique_id){{0}}, 2, 0, MSCCLC_CPU), MSCCLC_BAD_ARGUMENT, "zeros as an id");
   wants(mscclc_comm_by_id(&none, &setup.id, 17, 0, MSCCLC_CPU), MSCCLC_BAD_ARGUMENT, "17 ranks");
   wants(mscclc_comm_by_id(&none, &setup.id, 2, 2, MSCCLC_CPU), MSCCLC_BAD_ARGUMENT, "rank 2 of 2");

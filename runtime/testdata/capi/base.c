@@ -24,8 +24,10 @@ void must(mscclc_result result, const char *what) {
 }
 
 void wants(mscclc_result got, mscclc_result want, const char *what) {
-  if (got != want) die("%s: %s, and not %s: %s", what, mscclc_result_text(got), mscclc_result_text(want), mscclc_last_error());
-  if (want && mscclc_last_result() != want) die("%s: the last result is %s", what, mscclc_result_text(mscclc_last_result()));
+  if (got != want)
+    die("%s: %s, and not %s: %s", what, mscclc_result_text(got), mscclc_result_text(want), mscclc_last_error());
+  if (want && mscclc_last_result() != want)
+    die("%s: the last result is %s", what, mscclc_result_text(mscclc_last_result()));
   if (want) printf("rank %d: %s: %s\n", rank, what, mscclc_last_error());
   fflush(stdout);
 }
@@ -121,7 +123,9 @@ static size_t size_of(mscclc_dtype d) {
 }
 
 /* byte_of is a byte of the input of a rank: element and byte count from the beginning of the input. */
-static uint8_t byte_of(int of, size_t at, uint32_t seed) { return (uint8_t)((uint32_t)(at * 131 + (size_t)of * 7919 + seed) * 2654435761u >> 24); }
+static uint8_t byte_of(int of, size_t at, uint32_t seed) {
+  return (uint8_t)((uint32_t)(at * 131 + (size_t)of * 7919 + seed) * 2654435761u >> 24);
+}
 
 struct turn turn_new(mscclc_program program, size_t count, mscclc_dtype dtype, int inplace, uint32_t seed) {
   struct turn t = {.info = {.size = sizeof(mscclc_program_info)}, .program = program, .count = count,
@@ -152,7 +156,8 @@ static int sent(int r, int q) { return (r + 2 * q) % 4; }
 /* source says what a unit of the output is: unit *from of rank *of, or nothing. */
 static int source(const struct turn *t, int unit, int *of, int *from) {
   if (t->info.collective == MSCCLC_ALLGATHER) return *of = unit, *from = 0, 1;
-  if (!strcmp(t->info.name, "halo")) return *of = unit ? rank + 1 : rank - 1, *from = !unit, *of >= 0 && *of < setup.ranks;
+  if (!strcmp(t->info.name, "halo"))
+    return *of = unit ? rank + 1 : rank - 1, *from = !unit, *of >= 0 && *of < setup.ranks;
   for (*of = 0; *of < setup.ranks; unit -= sent(*of, rank), ++*of)
     if (unit < sent(*of, rank)) {
       *from = unit;

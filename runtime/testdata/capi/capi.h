@@ -1,5 +1,5 @@
-/* What the scenes of the tests of mscclc.h share. A scene is run by all ranks, as threads or as processes, on the CPU or on
- * the mock driver. */
+/* What the scenes of the tests of mscclc.h share. A scene is run by all ranks, as threads or as processes, on the CPU
+ * or on the mock driver. */
 #pragma once
 #include <mscclc.h>
 

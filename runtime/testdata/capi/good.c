@@ -51,13 +51,15 @@ void scene_rules(void) {
     stream_wait(NULL);
     const int times = op == MSCCLC_SUM ? setup.ranks * (setup.ranks + 1) / 2 : setup.ranks;
     for (size_t i = 0; i < n; i++)
-      if (data[i] != (float)((int)(i % 1000) * times)) die("an AllReduce of %zu: element %zu is %f", n, i, (double)data[i]);
+      if (data[i] != (float)((int)(i % 1000) * times))
+        die("an AllReduce of %zu: element %zu is %f", n, i, (double)data[i]);
     memory_end(data);
   }
   float *in = memory(40), *out = memory(4000);
   for (int i = 0; i < 10; i++) in[i] = (float)(rank * 10 + i);
   for (int root = 0; root < setup.ranks; root++) {
-    must(mscclc_call(programs, MSCCLC_GATHER, in, rank == root ? out : NULL, 10, MSCCLC_F32, MSCCLC_SUM, root, NULL), "a Gather");
+    void *to = rank == root ? out : NULL;
+    must(mscclc_call(programs, MSCCLC_GATHER, in, to, 10, MSCCLC_F32, MSCCLC_SUM, root, NULL), "a Gather");
     stream_wait(NULL);
     for (int i = 0; rank == root && i < 10 * setup.ranks; i++)
       if (out[i] != (float)i) die("a Gather: element %d is %f", i, (double)out[i]);
@@ -98,7 +100,8 @@ void scene_lives(void) {
     meet();
     must(mscclc_comm_by_id(&comm, &ids[i], setup.ranks, rank, setup.device), "a communicator");
     mscclc_programs a = load(comm, setup.path), b = load(comm, setup.other);
-    struct turn t = turn_new(find(a, "both_ways"), 500, MSCCLC_F32, 0, 5), u = turn_new(find(b, "halo"), 600, MSCCLC_F32, 0, 6);
+    struct turn t = turn_new(find(a, "both_ways"), 500, MSCCLC_F32, 0, 5);
+    struct turn u = turn_new(find(b, "halo"), 600, MSCCLC_F32, 0, 6);
     turn_fill(&t), turn_fill(&u);
     must(turn_run(&t, NULL), "both_ways"), must(turn_run(&u, NULL), "halo");
     stream_wait(NULL);

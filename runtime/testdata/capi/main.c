@@ -58,7 +58,8 @@ static int processes(void) {
 static int list(const char *path) {
   mscclc_bundle bundle;
   int count = 0;
-  if (mscclc_open(path, &bundle) || mscclc_bundle_count(bundle, &count)) return printf("no %s\n", mscclc_last_error()), 0;
+  if (mscclc_open(path, &bundle) || mscclc_bundle_count(bundle, &count))
+    return printf("no %s\n", mscclc_last_error()), 0;
   for (int i = 0; i < count; i++) {
     mscclc_program_info p = {.size = sizeof p};
     must(mscclc_bundle_program(bundle, i, &p), "a program");

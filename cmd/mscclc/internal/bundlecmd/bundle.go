@@ -63,7 +63,7 @@ GPU, makes machine code of them, and jobs start sooner.
 The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) + ` of memory on each rank.`,
 		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2 --rules h200.rules -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --candidates -o h200.bundle
-  mscclc bundle --device "NVIDIA H200" --ranks 4 --program halo=halo/direct,rows=2 --program a2av=a2av.mscl -o my.bundle
+  mscclc bundle --device "NVIDIA H200" --ranks 4 --program halo=halo/direct,rows=2 -o my.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --candidates -o small.bundle`,
 		RunE: func(_ *cobra.Command, args []string) error { return write(a, args, &f) },
 	}
