@@ -22,8 +22,13 @@ var ErrOther = errors.New("libraries of another version")
 
 // Prebuilt returns the folder with the libraries that were installed with a program: lib/mscclc or lib beside its
 // folder bin, after links are resolved. It returns "" if there is none. If there are only libraries of another
-// version, it returns their folder and ErrOther.
-func Prebuilt(program string) (string, error) {
+// version, it returns their folder and ErrOther. PrebuiltC is Prebuilt for CLibrary.
+func Prebuilt(program string) (string, error) { return ncclPart.prebuilt(program) }
+
+// PrebuiltC is described at Prebuilt.
+func PrebuiltC(program string) (string, error) { return cPart.prebuilt(program) }
+
+func (p *part) prebuilt(program string) (string, error) {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {
 		return "", nil
@@ -31,10 +36,10 @@ func Prebuilt(program string) (string, error) {
 	var other string
 	for _, at := range []string{"lib/mscclc", "lib"} {
 		dir := filepath.Join(filepath.Dir(filepath.Dir(real)), filepath.FromSlash(at))
-		if !ncclPart.whole(dir) {
+		if !p.whole(dir) {
 			continue
 		}
-		if same, err := ofTheseSources(dir); same || err != nil {
+		if same, err := p.ofTheseSources(dir); same || err != nil {
 			return dir, err
 		}
 		other = cmp.Or(other, dir)
@@ -46,8 +51,8 @@ func Prebuilt(program string) (string, error) {
 }
 
 // ofTheseSources reports whether the libraries in a folder were built of the sources of this program.
-func ofTheseSources(dir string) (bool, error) {
-	for _, name := range []string{PreloadLibrary, NCCLLibrary} {
+func (p *part) ofTheseSources(dir string) (bool, error) {
+	for _, name := range p.files {
 		want, err := buildID(name)
 		if err != nil {
 			return false, err

@@ -39,11 +39,16 @@ func (f *withFlags) folder(a *cli.App, nccl string) (string, error) {
 	case installed != "": // a note names the functions that it does not hand on
 		return installed, nil
 	}
+	return "", NotBuilt(err)
+}
+
+// NotBuilt returns the error of a library that cannot be built, with the way out.
+func NotBuilt(err error) error {
 	d := diag.New(diag.Unavailable, diag.Span{}, "the library cannot be built: %v", err)
 	if errors.Is(err, runtime.ErrNoCompiler) {
-		return "", diag.List{d.WithHint("install g++, or a package of mscclc, which has the library; CXX names another compiler")}
+		return diag.List{d.WithHint("install g++, or a package of mscclc, which has the library; CXX names another compiler")}
 	}
-	return "", diag.List{d.WithHint("set MSCCLC_CACHE to a folder of your own with 100 MB of room, or install a package of " +
+	return diag.List{d.WithHint("set MSCCLC_CACHE to a folder of your own with 100 MB of room, or install a package of " +
 		"mscclc, which has the library")}
 }
 
