@@ -28,8 +28,8 @@ func libraryCommand(a *cli.App) *cobra.Command {
 		Long: `Build libmscclc.so, and write it and include/mscclc.h to a folder. The library runs programs of bundles
 by their names, in processes of C, C++ or Python. It needs the C library only. mscclc.h describes its functions.
 
-The library is that of the package of mscclc, if one is installed. Otherwise g++ builds it once, or the compiler that CXX
-names. What it builds is kept in the user's cache.`,
+The library is that of the package of mscclc, if one is installed. Otherwise g++ builds it once, or the compiler that
+CXX names. What it builds is kept in the user's cache.`,
 		Example: `  mscclc library -o mscclc-c`,
 		Args:    cli.AtMost(0, ""),
 		RunE:    func(*cobra.Command, []string) error { return writeLibrary(a, out) },

@@ -15,6 +15,7 @@ from ._errors import Error, LibraryError
 _NAME = "libnccl.so.2"
 _loaded: Optional[ctypes.CDLL] = None
 _registered = False
+_why_not = ""  # why the import has not loaded the front
 _ORDER = "`import mscclc` comes before `import torch`, and before all that imports torch"
 
 
@@ -23,12 +24,26 @@ def at_import() -> None:
 
     MSCCLC_FRONT=0 turns this off. With MSCCLC_FRONT=1, a front that cannot be loaded is a LibraryError.
     """
+    global _why_not
     wish = os.environ.get("MSCCLC_FRONT", "")
-    if wish == "1":
-        front()
-    elif wish != "0" and "torch" not in sys.modules and _has_gpu() and _file() and _nccl():
+    if wish != "1":
+        _why_not = _reason(wish)
+    if not _why_not:
         front()
     register_backend()
+
+
+def _reason(wish: str) -> str:
+    """Return why the front is not loaded when the package is imported, or ""."""
+    if "torch" in sys.modules:
+        return (_mapped(_NAME) or "torch") + " was loaded before the front"
+    if wish == "0":
+        return "MSCCLC_FRONT is 0"
+    if not _has_gpu():
+        return "this machine has no GPU of NVIDIA"
+    if not _file():
+        return f"the package has no {_NAME}"
+    return "" if _nccl() else f"{_NAME} of NCCL is not found"
 
 
 def front(nccl: Optional[str] = None) -> str:
@@ -79,8 +94,7 @@ def register_backend() -> None:
 def _make_backend(store: Any, rank: int, ranks: int, timeout: Any) -> Any:
     """Return torch's ProcessGroupNCCL, which calls the front."""
     if _loaded is None and not _mapped("libmscclc-preload.so"):
-        was = _mapped(_NAME) or "torch"
-        message = f'the backend "mscclc" is not possible: {was} was loaded before the front'
+        message = f'the backend "mscclc" is not possible: {_why_not}'
         raise LibraryError.say("bad-use", message, _ORDER + "; or start the job by `mscclc with --`")
     import torch.distributed as dist
 

@@ -71,7 +71,7 @@ def call(name: str, *arguments: Any) -> None:
         try:
             _driver = ctypes.CDLL(os.environ.get("MSCCLC_LIBCUDA", "libcuda.so.1"))  # tests name a mock driver
         except OSError as error:
-            raise LibraryError.say("unavailable", f"no driver of a GPU is there: {error}", 'give device="cpu"') from None
+            raise LibraryError.say("unavailable", f"no driver of a GPU: {error}", 'give device="cpu"') from None
     result = getattr(_driver, name)(*arguments)
     if result:
         raise LibraryError.say("device", f"{name} failed with error {result} of the driver")

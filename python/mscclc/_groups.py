@@ -140,6 +140,7 @@ class TcpGroup(Group):
 
 
 def _send(peer: socket.socket, part: bytes) -> None:
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     peer.sendall(struct.pack("<Q", len(part)) + part)
 
 

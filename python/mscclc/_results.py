@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Iterable, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from ._command import Param, ask, flags
-from ._errors import Problem
+from ._errors import CommandError, Problem
 
 File = Union[str, "os.PathLike[str]"]
 Ranks = Union[int, str, Iterable[int]]
@@ -142,7 +142,10 @@ def prove(file: File, *, ranks: Optional[Ranks] = None, options: Sequence[str] =
     ranks is a number, several numbers, or text as in "2-17". params are parameters of the algorithm, and options more
     flags of `mscclc verify`.
     """
-    (document,) = ask("verify", os.fspath(file), *_ranks(ranks), *flags(params, options))
+    documents = ask("verify", os.fspath(file), *_ranks(ranks), *flags(params, options))
+    if len(documents) != 1 or "program" not in documents[0]:
+        raise CommandError.say("usage", f"{file} is not one program", "`mscclc verify` proves folders and bundles")
+    (document,) = documents
     program = document["program"]
     counts = document.get("counts", {"proven": [program["ranks"]], "programs": 1, "steps": program["steps"]})
     return Verdict(

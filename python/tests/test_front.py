@@ -51,18 +51,23 @@ print(ctypes.CDLL("libnccl.so.2")._handle == mscclc._front._loaded._handle, os.e
     assert said.split() == ["True", "/nothing/libnccl.so.2"]
 
 
-def test_after_torch() -> None:
+@pytest.mark.parametrize(
+    "order, why",
+    [("torch, mscclc", "torch was loaded before the front"), ("mscclc, torch", "MSCCLC_FRONT is 0")],
+)
+def test_backend_refused(order: str, why: str) -> None:
     pytest.importorskip("torch")
-    text = """
-import torch, mscclc, tempfile
+    text = f"""
+import {order}, tempfile
 import torch.distributed as dist
+mscclc.register_backend()
 try:
     dist.init_process_group("mscclc", init_method="file://" + tempfile.mktemp(), rank=0, world_size=1)
 except mscclc.LibraryError as error:
-    print(error.code, error.hint)
+    print(error.code, error.hint, error.message)
 """
-    said = python(text)
-    assert said.startswith("bad-use `import mscclc` comes before `import torch`")
+    said = python(text, MSCCLC_FRONT="0")
+    assert said.startswith("bad-use `import mscclc` comes before `import torch`") and why in said
 
 
 def test_registered_after_import() -> None:

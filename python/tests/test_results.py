@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import mscclc
+import scenes
+from mscclc import _command
 
 
 def test_verdict(programs: Path) -> None:
@@ -53,6 +58,8 @@ def test_command_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(mscclc.CommandError) as caught:
         mscclc.prove("allreduce/ring", options=["--nonsense"])
     assert caught.value.code == "usage"
+    with pytest.raises(mscclc.CommandError, match="is not one program"):
+        mscclc.prove(scenes.ALLTOALLV.parents[1])
     monkeypatch.setenv("MSCCLC", "/nothing/here")
     with pytest.raises(mscclc.CommandError, match="/nothing/here"):
         mscclc.prove("allreduce/ring")
@@ -77,3 +84,29 @@ def test_compile(programs: Path, tmp_path: Path) -> None:
     made = mscclc.compile(programs / "both_ways.mscl", tmp_path / "four.xml", target="msccl", ranks=4)
     assert made.ranks == 4 and made.target == "msccl" and made.use
     assert mscclc.prove(made.output).collective == "allgather"
+
+
+def test_script() -> None:
+    """The wheel puts the command on PATH."""
+    script = Path(sys.executable).parent / "mscclc"
+    if not script.exists() or not _command.FILES.exists():
+        pytest.skip("the wheel is not installed")
+    env = {k: v for k, v in os.environ.items() if k != "MSCCLC"}
+    done = subprocess.run([script, "explain", "deadlock"], env=env, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0 and "deadlock" in done.stdout, done.stderr
+    assert subprocess.run([script, "nonsense"], env=env, capture_output=True, timeout=240).returncode == 2
+
+
+def test_found_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script of that name on PATH is passed by: it may be the package's own, which would start itself."""
+    for name, head in (("script", b"#!/bin/sh\n"), ("binary", b"\x7fELF")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mscclc").write_bytes(head)
+        (tmp_path / name / "mscclc").chmod(0o755)
+    monkeypatch.delenv("MSCCLC", raising=False)
+    monkeypatch.setattr(_command, "FILES", tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}/script:{tmp_path}/binary")
+    assert _command.find() == f"{tmp_path}/binary/mscclc"
+    monkeypatch.setenv("PATH", f"{tmp_path}/script")
+    with pytest.raises(mscclc.CommandError, match="the command mscclc is not found"):
+        _command.find()
