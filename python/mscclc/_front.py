@@ -26,17 +26,22 @@ def at_import() -> None:
     """
     global _why_not
     wish = os.environ.get("MSCCLC_FRONT", "")
-    if wish != "1":
-        _why_not = _reason(wish)
-    if not _why_not:
-        front()
+    _why_not = "" if wish == "1" else _reason(wish)
+    try:
+        if not _why_not:
+            front()
+    except LibraryError as error:
+        if wish == "1":
+            raise
+        _why_not = error.message
     register_backend()
 
 
 def _reason(wish: str) -> str:
     """Return why the front is not loaded when the package is imported, or ""."""
-    if "torch" in sys.modules:
-        return (_mapped(_NAME) or "torch") + " was loaded before the front"
+    other = _mapped("libmscclc-preload.so") or _mapped(_NAME) or ("torch" if "torch" in sys.modules else "")
+    if other:
+        return other + " was loaded before the front"
     if wish == "0":
         return "MSCCLC_FRONT is 0"
     if not _has_gpu():
@@ -144,9 +149,10 @@ def _nccl() -> str:
         folders += [os.path.join(place, "lib") for place in spec.submodule_search_locations]
     folders += [place for place in os.environ.get("LD_LIBRARY_PATH", "").split(":") if place]
     folders += [f"/usr/lib/{platform.machine()}-linux-gnu", "/usr/lib64", "/usr/local/cuda/lib64", "/usr/local/lib"]
+    own = _file()
     for folder in folders:
         path = os.path.join(folder, _NAME)
-        if os.path.exists(path):
+        if os.path.exists(path) and not (own and os.path.samefile(path, own)):
             return path
     return ""
 
