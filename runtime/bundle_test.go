@@ -46,6 +46,11 @@ func TestMutated(t *testing.T) {
 		b.Images[i].Code = []byte(".version 7.0\n\x00")
 	}
 	mutated(t, b, covering.Share(2000), "4/2")
+	b = makeNamed(t, 2, interfacePrograms, 3)
+	for i := range b.Images {
+		b.Images[i].Code = []byte(".version 7.0\n\x00")
+	}
+	mutated(t, b, covering.Share(2000), "3")
 }
 
 // TestWhole uses all sets, programs and images of a bundle for 2, 4 and 8 ranks and all types.

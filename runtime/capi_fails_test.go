@@ -8,10 +8,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"mscclc/internal/covering"
 	library "mscclc/runtime"
 )
 
@@ -43,7 +45,8 @@ func TestInterfaceFails(t *testing.T) {
 		{"differ", "threads", "gpu", other, []string{"ranks 0 and 2 load different programs called halo"}, nil},
 		{"differ", "threads", "cpu", rules, []string{"ranks 0 and 2 load different"}, nil},
 		{"missing", "threads", "cpu", file, []string{"rank 0: mscclc_load: mscclc_load: rank 2 did not call mscclc_load within 9 s"}, nil},
-		{"late", "processes", "cpu", file, []string{"rank 2 did not call mscclc_comm_by_id within 1 s"}, []string{"MSCCLC_MEET=1"}},
+		{"late", "processes", "cpu", file, []string{"rank 2 did not call mscclc_comm_by_id within 8 s"}, []string{"MSCCLC_MEET=8"}},
+		{"no_gpu", "threads", "gpu", file, []string{"rank 0 of 3: rank 2: the calling thread has no GPU"}, nil},
 		{"same_rank", "threads", "cpu", file, []string{"two processes or threads are rank 0"}, nil},
 		{"abort", "threads", "cpu", file, []string{"rank 1: rank 0 has aborted the communicator", "rank 0: the communicator was aborted"}, nil},
 		{"abort", "processes", "gpu", file, []string{"rank 1: rank 0 has aborted the communicator"}, nil},
@@ -186,37 +189,53 @@ func TestInterfaceStrangers(t *testing.T) {
 	}
 }
 
-// The scenes run under the address sanitizer, too.
+// TestInterfaceSanitized runs scenes under the address sanitizer and, in CI, under the thread sanitizer.
 func TestInterfaceSanitized(t *testing.T) {
 	skipOnGPU(t)
-	objects, err := sanitizedInterface()
+	file, other := namedBundle(t, 2, interfacePrograms, 3), namedBundle(t, 2, interfacePrograms[1:2], 3)
+	how := map[string]func() ([]string, error){sanitize: sanitizedInterface}
+	if covering.CI() {
+		how[racing] = racingInterface
+	}
+	for flag, objects := range how {
+		program := sanitizedScenes(t, flag, objects)
+		for _, c := range [][2]string{{"runs", "threads"}, {"lives", "threads"}, {"abort", "threads"}, {"differ", "processes"},
+			{"lost", "processes"}} {
+			t.Run(flag+c[0], func(t *testing.T) {
+				t.Parallel()
+				cmd := sceneCommand(t, program, c[0], c[1], "cpu", 3, file, other,
+					"ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS=print_stacktrace=1")
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			})
+		}
+	}
+}
+
+// sanitizedScenes builds testdata/capi with a sanitizer, and the library in it.
+func sanitizedScenes(t *testing.T, flag string, objects func() ([]string, error)) string {
+	t.Helper()
+	list, err := objects()
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := scratch + "/csanitizedscenes"
 	dir, err := interfaceLibrary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	unit := scratch + "/sanitizedscenes"
-	units, err := unitObjects(unit, []string{"testdata/capi/base.c", "testdata/capi/good.c", "testdata/capi/bad.c", "testdata/capi/main.c"},
-		"-x", "c", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-I"+dir+"/include")
+	units, err := filepath.Glob("testdata/capi/*.c")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := library.Link(program, append(units, objects...), "-fsanitize=address,undefined", "-g", "-lm"); err != nil {
+	program := filepath.Join(t.TempDir(), "scenes")
+	units, err = unitObjects(t.TempDir(), units, flag, "-x", "c", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g",
+		"-Wno-strict-prototypes", "-I"+filepath.Join(dir, "include"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	file := namedBundle(t, 2, interfacePrograms, 3)
-	for _, c := range [][2]string{{"runs", "threads"}, {"lives", "threads"}, {"abort", "threads"}, {"differ", "processes"},
-		{"lost", "processes"}} {
-		t.Run(c[0], func(t *testing.T) {
-			t.Parallel()
-			cmd := sceneCommand(t, program, c[0], c[1], "cpu", 3, file, namedBundle(t, 2, interfacePrograms[1:2], 3),
-				"ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS=print_stacktrace=1")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
+	if err := library.Link(program, append(units, list...), flag, "-g", "-lm"); err != nil {
+		t.Fatal(err)
 	}
+	return program
 }

@@ -23,9 +23,11 @@ import (
 // This file tests the library of mscclc.h by scenes (testdata/capi): its ranks are threads or processes, on the CPU or
 // on the mock driver.
 
-// interfaceObjects compiles the library of mscclc.h, once, and sanitizedInterface with the address sanitizer.
+// interfaceObjects compiles the library of mscclc.h, once, sanitizedInterface with the address sanitizer, and
+// racingInterface with the thread sanitizer.
 var (
 	interfaceObjects   = sync.OnceValues(func() ([]string, error) { return compiledC("cobjects") })
+	racingInterface    = sync.OnceValues(func() ([]string, error) { return compiledC("craces", racing, "-g") })
 	sanitizedInterface = sync.OnceValues(func() ([]string, error) {
 		return compiledC("csanitized", sanitize, "-fno-sanitize-recover=all", "-g")
 	})
@@ -110,8 +112,14 @@ for r in 0..ranks {
 var interfacePrograms = []bundle.NamedSpec{{Name: "both_ways", Program: "both_ways.mscl"},
 	{Name: "halo", Program: "halo/direct"}, {Name: "a2av", Program: "outsider.mscl"}}
 
-// namedBundle makes a bundle of named programs, with candidates for some collectives, in a file.
+// namedBundle writes what makeNamed makes to a file.
 func namedBundle(t testing.TB, ctas int, named []bundle.NamedSpec, ranks ...int) string {
+	t.Helper()
+	return write(t, bundle.Encode(makeNamed(t, ctas, named, ranks...)))
+}
+
+// makeNamed makes a bundle of named programs, with candidates for some collectives.
+func makeNamed(t testing.TB, ctas int, named []bundle.NamedSpec, ranks ...int) *bundle.Bundle {
 	t.Helper()
 	spec := bundle.Spec{Device: device, Ranks: ranks, CTAs: ctas, Named: named,
 		DTypes: []data.DType{data.BF16, data.F32, data.F64, data.U8},
@@ -128,7 +136,7 @@ func namedBundle(t testing.TB, ctas int, named []bundle.NamedSpec, ranks ...int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return write(t, bundle.Encode(b))
+	return b
 }
 
 // scene runs a scene, and returns its output.

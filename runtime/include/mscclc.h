@@ -215,7 +215,8 @@ mscclc_result mscclc_program_describe(mscclc_program program, mscclc_program_inf
  * and the call returns when the launch is queued. Nothing can be captured.
  *
  * Errors: MSCCLC_BAD_ARGUMENT (also buffers that overlap, or that are in place where the program is not),
- * MSCCLC_UNSUPPORTED (a type that the bundle has no kernel for, or an average that the program cannot compute),
+ * MSCCLC_UNSUPPORTED (a type that the bundle has no kernel for, an average that the program cannot compute, or a
+ * captured call where other communicators have the room on the GPU),
  * MSCCLC_DEVICE, MSCCLC_ABORTED; and on the CPU with a null stream those of mscclc_error. */
 mscclc_result mscclc_run(mscclc_program program, void *const *buffers, size_t count, mscclc_dtype dtype,
                          mscclc_redop redop, void *stream);

@@ -88,7 +88,13 @@ mscclc_result mscclc_run(mscclc_program p, void *const *buffers, size_t count, m
   if (!p || !buffers) return failed(MSCCLC_BAD_ARGUMENT, "mscclc_run: the program or the list of buffers is null");
   if (const mscclc_result r = comm_state(p->of->comm)) return r;
   if (const mscclc_result r = check(p, buffers, count, dtype, redop, &call)) return r;
-  return launch(p->of, team_named(p->of->team, p->rule, &call), call, stream);
+  const Team *t = p->of->team;
+  bool captured = false;
+  if (const int code = team_captured(p->of->team, stream, &captured)) return driver_failed(p->of->comm, code);
+  if (captured && t->late)
+    return failed(MSCCLC_UNSUPPORTED, "%s: other communicators have the room on a GPU that captured calls need",
+                  p->info.name);
+  return launch(p->of, team_named(t, p->rule, &call), call, stream);
 }
 
 mscclc_result mscclc_call(mscclc_programs p, mscclc_collective collective, const void *send, void *recv, size_t count,

@@ -49,6 +49,14 @@ void scene_same_rank(void) {
   meet();
 }
 
+/* no_gpu has the last rank have no context. */
+void scene_no_gpu(void) {
+  mscclc_comm comm;
+  if (rank < setup.ranks - 1) device_open();
+  wants(mscclc_comm_by_id(&comm, &setup.id, setup.ranks, rank, setup.device), MSCCLC_DEVICE, "mscclc_comm_by_id");
+  meet();
+}
+
 struct waiter {
   struct turn turn;
   int rank;

@@ -79,3 +79,4 @@ void scene_strangers(void);
 void scene_version(void);
 void scene_same_rank(void);
 void scene_late(void);
+void scene_no_gpu(void);

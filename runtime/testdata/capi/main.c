@@ -15,7 +15,8 @@ static const struct {
               {"abort", scene_abort},     {"lost", scene_lost},         {"timeout", scene_timeout},
               {"fork", scene_fork},       {"exchange", scene_exchange}, {"nccl", scene_nccl},
               {"lives", scene_lives},     {"wrong", scene_wrong},       {"strangers", scene_strangers},
-              {"version", scene_version}, {"same_rank", scene_same_rank}};
+              {"version", scene_version}, {"same_rank", scene_same_rank},
+              {"no_gpu", scene_no_gpu}};
 
 static void *run(void *of) {
   rank = (int)(intptr_t)of;
