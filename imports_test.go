@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"mscclc/codegen/xmljudge": {},
 
 	"mscclc/runtime":                        {"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/files", "mscclc/kernels", "mscclc/transport"},
+	"mscclc/runtime/libraries":              {"mscclc/runtime"}, // builds them for packages
 	"mscclc/kernels":                        {},
 	"mscclc/transport":                      {"mscclc/kernels"},
 	"mscclc/transport/enginetest":           {"mscclc/transport"}, // an engine for tests

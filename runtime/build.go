@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"cmp"
 	"embed"
 	"encoding/hex"
 	"errors"
@@ -66,10 +65,8 @@ var systemLibraries = []string{"-lpthread", "-ldl", "-lc", "-lgcc"}
 // NCCLLibrary hands on beside those that it knows. Build fails if there is no g++, or if it finds an error; the error
 // holds what g++ says. CXX names another compiler.
 func Build(dir string, more ...string) error {
-	if compiler := cmp.Or(os.Getenv("CXX"), "g++"); compiler != "" {
-		if _, err := exec.LookPath(compiler); err != nil {
-			return fmt.Errorf("there is no %s, which is needed once", compiler)
-		}
+	if _, err := exec.LookPath(compiler()[0]); err != nil {
+		return missing()
 	}
 	tree := filepath.Join(dir, "sources")
 	if err := Write(tree); err != nil {
@@ -79,7 +76,7 @@ func Build(dir string, more ...string) error {
 	if err != nil {
 		return err
 	}
-	if err := Link(filepath.Join(dir, PreloadLibrary), objects, linkFlags...); err != nil {
+	if err := link(dir, PreloadLibrary, objects); err != nil {
 		return err
 	}
 	objects, err = Forwards(tree, filepath.Join(dir, "forwards"), objects, more)
@@ -89,7 +86,16 @@ func Build(dir string, more ...string) error {
 	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(NCCLLibrary)), 0o700); err != nil {
 		return err
 	}
-	return Link(filepath.Join(dir, NCCLLibrary), objects, append(linkFlags, "-Wl,-soname,"+filepath.Base(NCCLLibrary))...)
+	return link(dir, NCCLLibrary, objects, "-Wl,-soname,"+filepath.Base(NCCLLibrary))
+}
+
+// link links a library of folder dir, with a build ID that says of which sources.
+func link(dir, name string, objects []string, more ...string) error {
+	id, err := buildID(name)
+	if err != nil {
+		return err
+	}
+	return Link(filepath.Join(dir, name), objects, slices.Concat(linkFlags, more, []string{"-Wl,--build-id=0x" + id})...)
 }
 
 // BuildC is Build for CLibrary. It also writes Header there.
@@ -117,7 +123,7 @@ func LinkC(dir string, objects []string) error {
 	if err := os.WriteFile(filepath.Join(dir, Header), text, 0o600); err != nil {
 		return err
 	}
-	return Link(filepath.Join(dir, CLibrary), objects, append(linkFlags, "-Wl,-soname,"+CLibrary)...)
+	return link(dir, CLibrary, objects, "-Wl,-soname,"+CLibrary)
 }
 
 // Forwards returns the objects of NCCLLibrary, where objects are those of PreloadLibrary. It compiles the units that
@@ -255,11 +261,24 @@ func Link(file string, objects []string, more ...string) error {
 	return run(append(append(args, objects...), systemLibraries...)...)
 }
 
+// compiler returns the compiler and the flags that CXX has beside its name, such as --sysroot.
+func compiler() []string {
+	if words := strings.Fields(os.Getenv("CXX")); len(words) > 0 {
+		return words
+	}
+	return []string{"g++"}
+}
+
+// missing is the error of a machine without the compiler.
+func missing() error {
+	return fmt.Errorf("there is no %s, which builds it once: %w", compiler()[0], ErrNoCompiler)
+}
+
 // run runs the compiler.
 func run(args ...string) error {
-	compiler := cmp.Or(os.Getenv("CXX"), "g++")
-	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", compiler, err, out)
+	words := compiler()
+	if out, err := exec.Command(words[0], append(words[1:], args...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", words[0], err, out)
 	}
 	return nil
 }

@@ -1,23 +1,20 @@
 package runtime
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
-	"mscclc/executor/cpu"
-	"mscclc/executor/gpu"
 	"mscclc/files"
-	"mscclc/kernels"
-	"mscclc/transport"
 )
 
 // building is what the names of folders begin with in which libraries are built; stale is when one is left over.
@@ -26,109 +23,149 @@ const (
 	stale    = 24 * time.Hour
 )
 
-// CacheDir returns the user's cache, where only the user and root may write: that of the environment, or else that in
-// the home of the user. The error says what is wrong with the first.
-func CacheDir() (string, error) {
+// CacheFolder returns a folder of the user's cache, "runtime" or "bundles", where only the user and root may write. It
+// is below MSCCLC_CACHE if that is a path, or else in the cache of the environment, or in that of the user's home. The
+// error says what is wrong with the first.
+func CacheFolder(part string) (string, error) {
+	if set := os.Getenv("MSCCLC_CACHE"); set != "" && set != "off" {
+		if !filepath.IsAbs(set) {
+			return "", fmt.Errorf("MSCCLC_CACHE is %q, which is neither an absolute path nor off", set)
+		}
+		dir := filepath.Join(set, part)
+		return dir, trustedBelow(dir)
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	first := trustedBelow(cache)
+	dir := filepath.Join(cache, "mscclc", part)
+	first := trustedBelow(dir)
 	if first == nil {
-		return cache, nil
+		return dir, nil
 	}
 	if u, err := user.Current(); err == nil && u.HomeDir != "" {
-		if cache = filepath.Join(u.HomeDir, ".cache"); trustedBelow(cache) == nil {
-			return cache, nil
+		if dir = filepath.Join(u.HomeDir, ".cache", "mscclc", part); trustedBelow(dir) == nil {
+			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("the cache is not safe: %w; set XDG_CACHE_HOME to a folder of your own", first)
+	return "", fmt.Errorf("the cache is not safe: %w", first)
 }
 
-// trustedBelow is files.Trusted for the folders of a cache that we use, or the nearest above them that exist.
-func trustedBelow(cache string) error {
-	for _, part := range []string{"runtime", "bundles"} {
-		at := filepath.Join(cache, "mscclc", part)
-		for at != filepath.Dir(at) {
-			if _, err := os.Lstat(at); err == nil {
-				break
-			}
-			at = filepath.Dir(at)
+// trustedBelow is files.Trusted for a folder, or the nearest above it that exists.
+func trustedBelow(dir string) error {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil {
+			break
 		}
-		if err := files.Trusted(at); err != nil {
-			return err
-		}
+		dir = filepath.Dir(dir)
 	}
-	return nil
+	return files.Trusted(dir)
 }
 
-// Cached returns a folder with the libraries. It builds them there unless they have been built of the same sources by
-// the same compiler. The folder is in the user's cache.
-func Cached() (string, error) {
-	return CachedBy(func(string) func() { return func() {} })
+// ErrNoCompiler is wrapped by errors of Build and Cached where the compiler is not there.
+var ErrNoCompiler = errors.New("no compiler")
+
+// A part is libraries that are built together, in a folder of the cache whose name begins with prefix.
+type part struct {
+	prefix string
+	files  []string
+	build  func(dir string, more ...string) error
 }
+
+// The parts: NCCL's functions, and the interface of C.
+var (
+	ncclPart = part{"", []string{PreloadLibrary, NCCLLibrary}, Build}
+	cPart    = part{"c", []string{CLibrary}, func(dir string, _ ...string) error { return BuildC(dir) }}
+)
+
+// Cached returns a folder with the libraries of Build. It builds them there unless they have been built of the same
+// sources by the same compiler. The folder is in the user's cache. CachedC is Cached for CLibrary and Header.
+func Cached() (string, error) { return CachedBy(func(string) func() { return func() {} }) }
+
+// CachedC is described at Cached.
+func CachedC() (string, error) { return cPart.cached(func(string) func() { return func() {} }) }
 
 // CachedBy is Cached for a caller that removes the folder of an unfinished build where the process ends early: begin
 // takes its name, and returns what is called once that folder is gone. More are functions that NCCLLibrary hands on
-// beside those that it knows.
+// beside those that it knows. Of several processes, one builds, and the others wait for it.
 func CachedBy(begin func(dir string) (done func()), more ...string) (string, error) {
-	return cached("", []string{PreloadLibrary, NCCLLibrary}, func(dir string) error { return Build(dir, more...) }, begin,
-		more...)
+	return ncclPart.cached(begin, more...)
 }
 
-// CachedC is Cached for the folder of CLibrary and Header.
-func CachedC() (string, error) {
-	return cached("c", []string{CLibrary}, BuildC, func(string) func() { return func() {} })
-}
+// Where returns the folder in which Cached has the libraries, or will build them, and whether they are there.
+func Where() (dir string, built bool, err error) { return ncclPart.where(nil) }
 
-// cached returns a folder of the user's cache with some libraries, which build makes there if they are not. Its name
-// begins with prefix.
-func cached(prefix string, libraries []string, build func(dir string) error, begin func(dir string) (done func()),
-	more ...string) (string, error) {
-	cache, err := CacheDir()
+func (p *part) where(more []string) (dir string, built bool, err error) {
+	cache, err := CacheFolder("runtime")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	id, err := identity(more)
 	if err != nil {
+		return "", false, err
+	}
+	dir = filepath.Join(cache, p.prefix+id)
+	return dir, p.whole(dir) && p.safe(dir) == nil, nil
+}
+
+// cached returns the folder of the libraries, which it builds if they are not there.
+func (p *part) cached(begin func(dir string) (done func()), more ...string) (string, error) {
+	dir, built, err := p.where(more)
+	if err != nil || built {
+		return dir, err
+	}
+	cache := filepath.Dir(dir)
+	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "mscclc", "runtime", prefix+id)
-	if whole(dir, libraries) && safe(dir, libraries) == nil {
+	unlock, err := lock(filepath.Join(cache, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if p.whole(dir) && p.safe(dir) == nil { // another process built it
 		return dir, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return "", err
-	}
-	removeStale(filepath.Dir(dir), time.Now())
-	built, err := os.MkdirTemp(filepath.Dir(dir), building)
+	removeStale(cache, time.Now())
+	temporary, err := os.MkdirTemp(cache, building)
 	if err != nil {
 		return "", err
 	}
-	defer begin(built)()
-	defer os.RemoveAll(built)
-	if err := build(built); err != nil {
+	defer begin(temporary)()
+	defer os.RemoveAll(temporary)
+	if err := p.clean(temporary, more...); err != nil {
 		return "", fmt.Errorf("building the library of collectives: %w", err)
 	}
-	for _, part := range []string{"objects", "forwards", "cobjects"} {
-		if err := os.RemoveAll(filepath.Join(built, part)); err != nil {
-			return "", err
-		}
-	}
-	if err := os.Rename(built, dir); err != nil {
-		if !whole(dir, libraries) { // nor did another process make it
+	if err := os.Rename(temporary, dir); err != nil {
+		if !p.whole(dir) { // nor did another process make it
 			return "", err
 		}
 	}
 	return dir, nil
 }
 
+// clean builds the libraries, and removes what only the compiler needs.
+func (p *part) clean(dir string, more ...string) error {
+	if err := p.build(dir, more...); err != nil {
+		return err
+	}
+	for _, name := range []string{"objects", "forwards", "cobjects"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BuildAll builds all libraries and Header in a folder, with their sources.
+func BuildAll(dir string) error { return errors.Join(ncclPart.clean(dir), cPart.clean(dir)) }
+
 // safe returns an error unless only the user and root can have written the libraries in a folder.
-func safe(dir string, libraries []string) error {
-	for _, name := range libraries {
+func (p *part) safe(dir string) error {
+	for _, name := range p.files {
 		if err := files.Trusted(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			return err
 		}
@@ -151,8 +188,8 @@ func removeStale(dir string, now time.Time) {
 }
 
 // whole reports whether a folder has all libraries.
-func whole(dir string, libraries []string) bool {
-	for _, name := range libraries {
+func (p *part) whole(dir string) bool {
+	for _, name := range p.files {
 		f, err := elf.Open(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			return false
@@ -166,25 +203,33 @@ func whole(dir string, libraries []string) bool {
 	return true
 }
 
-// identity returns a hash of all that the libraries are made of.
+// identity returns a hash of all that the libraries are made of: the sources, the flags, the compiler with its version,
+// and the version of the C library.
 func identity(more []string) (string, error) {
-	h := sha256.New()
-	fmt.Fprintln(h, runtime.GOARCH, cmp.Or(os.Getenv("CXX"), "g++"), flags, cppFlags, linkFlags, more)
-	for _, sources := range []fs.FS{Sources, kernels.Sources, cpu.Sources, gpu.Sources, transport.Sources} {
-		err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				return err
-			}
-			text, err := fs.ReadFile(sources, name)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
-			return nil
-		})
-		if err != nil {
-			return "", err
-		}
+	sources, err := sourcesHash()
+	if err != nil {
+		return "", err
 	}
+	made, err := compilerVersion()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, sources, runtime.GOARCH, compiler(), made, flags, cppFlags, linkFlags, more)
 	return fmt.Sprintf("%x", h.Sum(nil)[:12]), nil
+}
+
+// compilerVersion returns the versions of the compiler and of the C library, as the compiler's headers have them.
+func compilerVersion() (string, error) {
+	words := compiler()
+	cmd := exec.Command(words[0], append(words[1:], "-E", "-P", "-x", "c++", "-")...)
+	cmd.Stdin = strings.NewReader("#include <features.h>\n__VERSION__ __GLIBC__ __GLIBC_MINOR__\n")
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return "", missing()
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s does not work: %w", words[0], err)
+	}
+	return string(out), nil
 }

@@ -45,6 +45,9 @@ completion zsh
 completion fish --no-descriptions
 completion powershell
 `,
+	"doctor": `
+doctor
+`,
 	"doctor FOLDER": `
 doctor calls
 doctor wrong-calls

@@ -39,6 +39,7 @@ var documents = []document{
 	{"bundle", bundlecmd.Document{}},
 	{"compile", compiling.Document{}},
 	{"completion SHELL", completion.ScriptDocument{}},
+	{"doctor", doctorcmd.Machine{}},
 	{"doctor FOLDER", doctorcmd.Document{}},
 	{"explain", explainedDocument{}},
 	{"fmt", []formatted{}},

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/withcmd"
 	"mscclc/runtime"
 
 	"github.com/spf13/cobra"
@@ -26,7 +28,8 @@ func libraryCommand(a *cli.App) *cobra.Command {
 		Long: `Build libmscclc.so, and write it and include/mscclc.h to a folder. The library runs programs of bundles
 by their names, in processes of C, C++ or Python. It needs the C library only. mscclc.h describes its functions.
 
-g++ is needed once, or the compiler that CXX names. What it builds is kept in the user's cache.`,
+The library is that of the package of mscclc, if one is installed. Otherwise g++ builds it once, or the compiler that
+CXX names. What it builds is kept in the user's cache.`,
 		Example: `  mscclc library -o mscclc-c`,
 		Args:    cli.AtMost(0, ""),
 		RunE:    func(*cobra.Command, []string) error { return writeLibrary(a, out) },
@@ -39,27 +42,43 @@ func writeLibrary(a *cli.App, out string) error {
 	if cli.IsStdout(out) {
 		return cli.Usagef("the library is written to a folder").Hint("give -o FOLDER")
 	}
-	built, err := runtime.CachedC()
+	built, err := libraryFolder()
 	if err != nil {
-		return cli.Unavailable("%v", err)
+		return err
 	}
-	doc := libraryDocument{Schema: cli.Schema}
-	for name, to := range map[string]*string{runtime.CLibrary: &doc.Library, runtime.Header: &doc.Header} {
-		text, err := os.ReadFile(filepath.Join(built, filepath.FromSlash(name)))
-		if err != nil {
-			return err
-		}
-		*to = filepath.Join(out, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(*to), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(*to, text, 0o666); err != nil {
-			return err
-		}
+	doc := libraryDocument{Schema: cli.Schema, Library: filepath.Join(out, runtime.CLibrary),
+		Header: filepath.Join(out, filepath.FromSlash(runtime.Header))}
+	library, err := os.ReadFile(filepath.Join(built, runtime.CLibrary))
+	if err != nil {
+		return err
+	}
+	header, err := runtime.Sources.ReadFile(runtime.Header)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(doc.Header), 0o777); err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(doc.Library, library, 0o666), os.WriteFile(doc.Header, header, 0o666)); err != nil {
+		return err
 	}
 	if a.JSON {
 		return a.WriteJSON(doc)
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s\n%s\n", doc.Library, doc.Header)
 	return err
+}
+
+// libraryFolder returns the folder of the library: that of the package of this command, or one where it is built.
+func libraryFolder() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		if dir, err := runtime.PrebuiltC(self); err == nil && dir != "" {
+			return dir, nil
+		}
+	}
+	dir, err := runtime.CachedC()
+	if err != nil {
+		return "", withcmd.NotBuilt(err)
+	}
+	return dir, nil
 }

@@ -119,7 +119,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), synthcmd.Synthesize(a),
 		synthcmd.Check(a), bundlecmd.Command(a), libraryCommand(a),
 		withcmd.Command(a), tunecmd.Command(a), doctorcmd.Command(a), fmtCommand(a), listCommand(a), explainCommand(a),
-		versionCommand(a),
+		versionCommand(a), manCommand(a),
 		jsonHelp())
 	root.AddCommand(topics()...)
 	completion.AddCommand(a, root)

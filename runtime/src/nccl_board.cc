@@ -91,7 +91,8 @@ void board_note(Member *e, const Call *c) {
   Row &r = ((Row *)e->board)[e->rank];
   const u64 n = r.calls + 1;
   Note &at = r.last[n % BOARD_CALLS];
-  __atomic_store_n(&at.number, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&at.number, 0, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);  // who sees a new field sees the 0, too
   at.count = c->count, at.kind = (u8)c->kind, at.dtype = (u8)c->dtype, at.redop = (u8)c->redop, at.root = (u8)c->root;
   at.turn = 0;
   __atomic_store_n(&at.number, n, __ATOMIC_RELEASE);

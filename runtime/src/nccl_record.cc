@@ -69,7 +69,8 @@ void keep_call(Member *e, const Op &op, const char *why) {
   if (!r) return;
   const u64 n = r->notes + 1;
   Noted &to = r->last[n % LAST];
-  __atomic_store_n(&to.number, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&to.number, 0, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);  // who sees a new field sees the 0, too
   to.call = collective(op.fn) ? e->calls : 0, to.at = realtime_ns(), to.count = op.count, to.stream = op.stream;
   to.why = why, to.fn = op.fn, to.type = op.type, to.op = op.op, to.root = op.root, to.captured = op.captured;
   to.launch = 0;

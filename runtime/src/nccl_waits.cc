@@ -39,16 +39,18 @@ bool first(Member *e, Note *call) {
 // put has other ranks see which call the GPU is at, on the board of a communicator.
 void put(Member *e, const Waiting *runs) {
   Place &p = board_rows(e)[e->rank].runs;
-  __atomic_fetch_add(&p.version, 1, __ATOMIC_ACQ_REL);
+  __atomic_fetch_add(&p.version, 1, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);  // who sees a new field sees the odd version, too
   p.family = runs ? (u64)runs->member->family : 0;
   if (runs) p.call = runs->call;
-  __atomic_fetch_add(&p.version, 1, __ATOMIC_ACQ_REL);
+  __atomic_fetch_add(&p.version, 1, __ATOMIC_RELEASE);
 }
 
 bool get(const Row &r, Place *to) {
   const u64 before = __atomic_load_n(&r.runs.version, __ATOMIC_ACQUIRE);
   *to = r.runs;
-  return !(before & 1) && before == __atomic_load_n(&r.runs.version, __ATOMIC_ACQUIRE) && to->family;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);  // the version is read after the fields
+  return !(before & 1) && before == __atomic_load_n(&r.runs.version, __ATOMIC_RELAXED) && to->family;
 }
 
 // one_gpu says whether calls of two communicators follow each other: they are of one GPU and, where ranks share it, of

@@ -44,6 +44,7 @@ var Arguments = map[string][]Place{
 	"check":      {{endings: []string{".json"}}, {endings: cli.SourceEndings}, {}},
 	"compile":    {{words: algorithmWords, endings: cli.SourceEndings}, {}},
 	"doctor":     {{endings: cli.FoldersOnly}, {}},
+	"man":        {{endings: cli.FoldersOnly}, {}},
 	"explain":    {{words: codeWords}, {}},
 	"fmt":        {{words: algorithmWords, endings: cli.SourceEndings}},
 	"help":       {{words: topicWords}, {}},

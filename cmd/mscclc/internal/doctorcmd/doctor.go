@@ -75,20 +75,30 @@ type Row struct {
 func Command(a *cli.App) *cobra.Command {
 	patience := 30 * time.Second
 	cmd := &cobra.Command{
-		Use:   "doctor FOLDER",
-		Short: "Say what does not match in the last calls of a job's processes",
-		Long: `Read the last calls that the processes of a job wrote to FOLDER, and say of each communicator which rank
-made which calls, the first call that does not match, who waits for whom, and which ranks' files are missing.
+		Use:   "doctor [FOLDER]",
+		Short: "Say what this machine has, or what does not match in the last calls of a job's processes",
+		Long: `Without FOLDER, print what this machine has: GPUs, their links and driver, NCCL, MPI, UCX, and the folders
+and rights that a job needs. A line that begins with "none" or "bad" has the way out below it. The last two lines say
+what mscclc would do here. It works without a GPU, without HOME, and in a container. The exit code is 0.
+
+With FOLDER, read the last calls that the processes of a job wrote to it, and say of each communicator which rank made
+which calls, the first call that does not match, who waits for whom, and which ranks' files are missing.
 
 The library of mscclc with writes these files to the folder MSCCLC_METRICS when a communicator fails, and when the file
 dump in that folder is made or touched. Copy the files of all hosts into one folder. Remove those of earlier jobs.
 
 A call that others have not made yet is a problem once it has waited for --wait. The exit code is 1 if there is a
 problem, a file is damaged, or a rank's file is missing.`,
-		Example: `  mscclc doctor calls
+		Example: `  mscclc doctor
+  mscclc doctor calls
   mscclc doctor calls --wait 5m --json`,
-		Args: cli.Exactly(1, "a folder: that of MSCCLC_METRICS"),
-		RunE: func(_ *cobra.Command, args []string) error { return doctor(a, args[0], patience) },
+		Args: cli.AtMost(1, "a folder: that of MSCCLC_METRICS"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return machine(a)
+			}
+			return doctor(a, args[0], patience)
+		},
 	}
 	cmd.Flags().DurationVar(&patience, "wait", patience, "calls may wait for others up to `TIME`")
 	return cmd

@@ -128,17 +128,22 @@ func refused(in *os.File, b *bundle.Bundle) string {
 // cachePath returns the name of the file in the user's cache for the bundle of a spec. It depends on all that the
 // bundle is made of.
 func cachePath(spec *bundle.Spec) (string, error) {
-	cache, err := runtime.CacheDir()
+	folder, err := runtime.CacheFolder("bundles")
 	if err != nil {
-		d := diag.New(diag.Unavailable, diag.Span{}, "no folder for bundles: %v", err)
-		return "", diag.List{d.WithHint("set HOME or XDG_CACHE_HOME")}
+		return "", noCache(err)
 	}
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return "", err
 	}
 	id := sha256.Sum256(fmt.Appendf(text, "%d %x", bundle.Version, kernels.Hash()))
-	return filepath.Join(cache, "mscclc", "bundles", fmt.Sprintf("%x.bundle", id[:12])), nil
+	return filepath.Join(folder, fmt.Sprintf("%x.bundle", id[:12])), nil
+}
+
+// noCache says that a bundle cannot be kept, and how it can.
+func noCache(err error) error {
+	d := diag.New(diag.Unavailable, diag.Span{}, "the bundle cannot be kept in the user's cache: %v", err)
+	return diag.List{d.WithHint("set MSCCLC_CACHE to a folder of your own with 100 MB of room")}
 }
 
 // build makes the bundle of a spec, and writes it to a file at once, so that others never see a part of it.
@@ -151,11 +156,11 @@ func build(a *cli.App, spec bundle.Spec, path string) error {
 		a.Note("", "the driver compiles the kernels each time that a job starts, since it did not do so now: %v", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return cli.Unavailable("%v", err)
+		return noCache(err)
 	}
 	out, err := os.CreateTemp(filepath.Dir(path), ".bundle")
 	if err != nil {
-		return cli.Unavailable("%v", err)
+		return noCache(err)
 	}
 	defer cli.Unfinished(out.Name())()
 	defer os.Remove(out.Name())
@@ -167,7 +172,7 @@ func build(a *cli.App, spec bundle.Spec, path string) error {
 		err = os.Rename(out.Name(), path)
 	}
 	if err != nil {
-		return cli.Unavailable("%v", err)
+		return noCache(err)
 	}
 	return nil
 }

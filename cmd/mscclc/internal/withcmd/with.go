@@ -45,7 +45,8 @@ bundle is made once, and kept in the user's cache. --tune measures first what is
 The command sets environment variables and then becomes COMMAND, such as torchrun, mpirun or srun. With --print, it
 prints the variables instead, for launchers that take them as flags.
 
-The library is built once with g++ and kept in the user's cache. It stands before NCCL in the program (LD_PRELOAD). A
+The library is that of the package of mscclc, if one is installed. Otherwise it is built once with g++ and kept in the
+user's cache, which MSCCLC_CACHE=FOLDER moves. It stands before NCCL in the program (LD_PRELOAD). A
 program that opens libnccl.so.2 by its name needs --replace: then the library stands in the place of NCCL, and hands all
 other calls on to NCCL. NCCL is found on LD_LIBRARY_PATH, in the system's list of libraries, or among the packages of
 python3; --nccl names another file. --nccl none runs without NCCL: what no rule is for is an error.
@@ -69,7 +70,7 @@ CTAs of a launch.`,
 	flags.SetInterspersed(false)
 	flags.StringVar(&f.bundle, "bundle", "", "run the programs of `FILE` (default: what tune measured, or what is built in for the GPU)")
 	flags.StringVar(&f.nccl, "nccl", "", "NCCL is `FILE`, or none (default: search for libnccl.so.2)")
-	flags.StringVar(&f.lib, "lib", "", "take the library from `DIR` (default: build it in the user's cache)")
+	flags.StringVar(&f.lib, "lib", "", "take the library from `DIR` (default: the package's, or build it in the user's cache)")
 	flags.BoolVar(&f.replace, "replace", false, "stand in the place of NCCL, for programs that open it by its name")
 	flags.BoolVar(&f.tune, "tune", false, "measure first what mscclc tune has not measured on this machine")
 	flags.BoolVar(&f.print, "print", false, "print the environment variables")
@@ -148,7 +149,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if f.bundle != "" {
 		noteMachine(a, b, doc.NCCL)
 	}
-	dir, err := f.folder(doc.NCCL)
+	dir, err := f.folder(a, doc.NCCL)
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	}
 	if strings.ContainsAny(library, " :\t\n") {
 		d := diag.New(diag.Unavailable, diag.Span{}, "LD_PRELOAD cannot hold %q, which has a space or a colon", library)
-		return diag.List{d.WithHint("name another folder by --lib DIR, or by XDG_CACHE_HOME")}
+		return diag.List{d.WithHint("name another folder by --lib DIR, or by MSCCLC_CACHE")}
 	}
 	if f.replace && doc.NCCL != none {
 		if doc.Missing, err = nccllib.Missing(doc.NCCL, library); err != nil {
@@ -203,27 +204,6 @@ func (f *withFlags) findNCCL(a *cli.App) (string, error) {
 		a.Note("", "%s is not found here; the program must bring its own", nccllib.Soname)
 	}
 	return path, nil
-}
-
-// folder returns the folder of the libraries. Those that it builds to stand in the place of NCCL hand on all functions
-// that this NCCL exports.
-func (f *withFlags) folder(nccl string) (string, error) {
-	if f.lib != "" {
-		return filepath.Abs(f.lib)
-	}
-	var more []string
-	if f.replace && nccl != none {
-		names, err := nccllib.Functions(nccl)
-		if err != nil {
-			return "", cli.Unavailable("%v", err)
-		}
-		more = runtime.Unknown(names)
-	}
-	dir, err := runtime.CachedBy(cli.Unfinished, more...)
-	if err != nil {
-		return "", cli.Unavailable("the library cannot be built: %v", err)
-	}
-	return filepath.Abs(dir)
 }
 
 // preload returns LD_PRELOAD with a library before what was there, without libraries of mscclc that were there.
