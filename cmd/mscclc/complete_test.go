@@ -64,6 +64,7 @@ var cheap = map[string]string{
 	"compile":    "compile allgather/allpairs -p ranks=2",
 	"explain":    "explain race --example",
 	"fmt":        "fmt allreduce/ring",
+	"library":    "library nosuch",
 	"lint":       "lint plan.json",
 	"list":       "list allreduce/ring",
 	"run":        "run allgather/allpairs -p ranks=2 --bytes 1K",
