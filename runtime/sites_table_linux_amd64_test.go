@@ -115,6 +115,8 @@ var unreached = map[string]string{
 	"runtime/src/nccl_line.cc sys_poll":  "a socket that takes no more bytes: its buffer holds what ranks say",
 	"runtime/src/nccl_made.cc malloc":    "a group of several communicators of NCCL: scenes make one at a time",
 	"runtime/src/nccl_loaded.cc strdup":  "an NCCL that no other object sees: the program is linked to it",
+	"runtime/src/device.cc malloc":       "of the CPU device, which the interface of C has and the front does not",
+	"runtime/src/team.cc calloc":         "of a team without the front, as the interface of C makes them",
 }
 
 // shortOf is a site's file and what is called, without its line.

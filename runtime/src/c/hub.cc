@@ -198,6 +198,7 @@ bool heard(Hub *h, Conn *c, const Frame &f, u8 *body) {
     return good && greet(h, c, hello);
   }
   const u32 r = (u32)c->rank;
+  if (f.type == FRAME_ROUND && h->refused) return free(body), true;  // it was told, and may not have read it yet
   if (f.type == FRAME_ROUND && f.kind < ROUNDS && !h->pending[r]) {
     if (!h->open) h->open = true, h->round_began = now_of_engine();
     h->pending[r] = body, h->frame[r] = f;

@@ -62,7 +62,7 @@ mscclc_result hear(Line *l, const Frame &f, u8 **body, char *text, size_t room) 
   switch (f.type) {
     case FRAME_ROUND:
     case FRAME_FAIL:
-      if (!l->waiting || l->answer.type) return MSCCLC_OK;
+      if (!l->waiting || l->answer.type || l->refused) return MSCCLC_OK;  // a refusal is the cause of what follows
       l->answer = f, l->body = *body, *body = nullptr;
       return MSCCLC_OK;
     case FRAME_BYE:
