@@ -74,10 +74,12 @@ const mostShifts = 3
 
 // shiftsOf returns the Shifts that a machine has, with the orbits of its arcs: arcs of one orbit are images of each
 // other.
-func shiftsOf(g *growth) (list []Shifts, orbits [][]int32) {
+func shiftsOf(m *Machine) (list []Shifts, orbits [][]int32) {
+	g := newGrowth(m, 0)
+	labels := g.labels(func(r int) int { return r })
 	for _, dims := range factors(g.m.Ranks) {
 		s := Shifts{dims}
-		if orbit := s.orbits(g); orbit != nil {
+		if orbit := s.orbits(g, labels); orbit != nil {
 			list, orbits = append(list, s), append(orbits, orbit)
 		}
 		if len(list) == mostShifts {
@@ -87,8 +89,8 @@ func shiftsOf(g *growth) (list []Shifts, orbits [][]int32) {
 	return list, orbits
 }
 
-// orbits returns the orbit of each arc, or nil where the machine lacks one of the symmetries.
-func (s *Shifts) orbits(g *growth) []int32 {
+// orbits returns the orbit of each arc, or nil where the machine, whose labels are given, lacks one of the symmetries.
+func (s *Shifts) orbits(g *growth, labels []uint64) []int32 {
 	orbit := make([]int32, len(g.arcs))
 	for a := range orbit {
 		orbit[a] = int32(a)
@@ -100,7 +102,6 @@ func (s *Shifts) orbits(g *growth) []int32 {
 		}
 		return orbit[a]
 	}
-	labels := g.labels(func(r int) int { return r })
 	unit := 1
 	for _, d := range slices.Backward(s.Dims) {
 		image := g.image(labels, func(r int) int { return s.At(r, unit) })
@@ -174,12 +175,11 @@ func (g *growth) arcOf(from, to int32) int32 {
 	return -1
 }
 
-// Symmetric finds so many trees of rank 0, of at most so many hops as Request.Hops has it, whose images together load
-// links least. It returns them with the Shifts that they are good for, or nil where the machine has none, or where no
-// tree has so few hops.
-func Symmetric(ctx context.Context, m *Machine, parts int, enough *big.Rat, hops int) (best *Forest, shifts *Shifts,
-	err error) {
-	list, orbits := shiftsOf(newGrowth(m, 0))
+// symmetric finds so many trees of rank 0, of at most so many hops as Request.Hops has it, whose images together load
+// links least. It returns them with those of the listed Shifts that they are good for, or nil where there are none, or
+// where no tree has so few hops.
+func symmetric(ctx context.Context, m *Machine, list []Shifts, orbits [][]int32, parts int, enough *big.Rat,
+	hops int) (best *Forest, shifts *Shifts, err error) {
 	for i, s := range list {
 		g := newGrowth(m, parts)
 		levels, most := g.levels()
@@ -220,14 +220,25 @@ func (g *growth) join(orbit []int32) {
 	}
 }
 
-// images returns the trees of all ranks, of which f has those of rank 0. Their ways are the shortest, which carry as
-// much as those of rank 0 where there is one way.
+// images returns the trees of all ranks, of which f has those of rank 0, with the images of their ways.
 func (s *Shifts) images(m *Machine, f *Forest) *Forest {
 	g := newGrowth(m, 0)
-	image := make([][]int32, m.Ranks)
 	labels := g.labels(func(r int) int { return r })
-	for by := range m.Ranks {
-		image[by] = g.image(labels, func(r int) int { return s.At(r, by) })
+	image := [][]int32{make([]int32, m.Vertices)} // indexed by shift: where each vertex goes
+	for v := range image[0] {
+		image[0][v] = int32(v)
+	}
+	unit := 1
+	for _, d := range slices.Backward(s.Dims) { // a shift of a digit by one more, from those that are there
+		one := g.image(labels, func(r int) int { return s.At(r, unit) })
+		for by := unit; by < unit*d; by++ {
+			next := make([]int32, m.Vertices)
+			for v, to := range image[by-unit] {
+				next[v] = one[to]
+			}
+			image = append(image, next)
+		}
+		unit *= d
 	}
 	all := &Forest{Scale: f.Scale}
 	for by := range m.Ranks {
@@ -255,12 +266,6 @@ func (s *Shifts) images(m *Machine, f *Forest) *Forest {
 // needed if parts is 0. It is false where the machine has no such symmetries, or where these trees do not reach the
 // bound, unless the request wants them.
 func (s *search) alike(parts int) (done bool, err error) {
-	if s.r.Kind.Rooted() {
-		if s.r.Alike {
-			return false, ErrNoFit
-		}
-		return false, nil
-	}
 	m, into := s.m, &s.spread
 	if s.r.Kind == ir.ReduceScatter {
 		m, into = m.reverse(), &s.gather
@@ -269,14 +274,19 @@ func (s *search) alike(parts int) (done bool, err error) {
 	if parts > 0 {
 		tries = []int{parts}
 	}
+	var list []Shifts
+	var orbits [][]int32
+	if !s.r.Kind.Rooted() {
+		list, orbits = shiftsOf(m)
+	}
 	for _, parts := range tries {
 		ideal := new(big.Rat).Quo(big.NewRat(int64(parts*s.m.Ranks), 1), new(big.Rat).Quo(s.b.Rate, s.g.Unit))
-		f, shifts, err := Symmetric(s.ctx, m, parts, ideal, s.r.Hops)
-		if err == nil && f == nil && s.r.Alike {
-			err = ErrNoFit
-		}
-		if f == nil || err != nil {
+		f, shifts, err := symmetric(s.ctx, m, list, orbits, parts, ideal, s.r.Hops)
+		if err != nil {
 			return false, err
+		}
+		if f == nil {
+			break
 		}
 		if s.r.Alike || f.Scale.Cmp(ideal) <= 0 {
 			s.shifts, s.scale, *into = shifts, f.Scale, shifts.images(m, f)

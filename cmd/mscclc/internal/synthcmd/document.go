@@ -44,12 +44,8 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 	if err := m.prove(); err != nil { // as it is written, with its header
 		return err
 	}
-	text := m.result.Plan.Text()
 	if f.certificate != "" {
-		err := a.WriteTo(f.certificate, func(w io.Writer) error {
-			return json.NewEncoder(w).Encode(&m.result.Certificate)
-		})
-		if err != nil {
+		if err := m.writeCertificate(a, f.certificate); err != nil {
 			return err
 		}
 	}
@@ -62,7 +58,7 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 	if a.JSON && cli.IsStdout(f.out) {
 		return a.WriteJSON(doc)
 	}
-	if err := a.WriteTo(f.out, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+	if err := m.writeText(a, f.out); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -72,6 +68,15 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 		a.Say("%s", line)
 	}
 	return nil
+}
+
+// writeText writes the program.
+func (m *made) writeText(a *cli.App, file string) error {
+	return a.WriteTo(file, func(w io.Writer) error { _, err := io.WriteString(w, m.result.Plan.Text()); return err })
+}
+
+func (m *made) writeCertificate(a *cli.App, file string) error {
+	return a.WriteTo(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(&m.result.Certificate) })
 }
 
 func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {

@@ -235,23 +235,27 @@ func compiled(name string, text []byte, c *certificate.Certificate) (other, err 
 	return other, err
 }
 
-// simulate finds the form in which the program is the fastest on some GPUs of a topology, for calls of so many bytes.
-func (m *made) simulate(t *topology.Topology, gpus []int32, bytes int64) error {
+// selector compares programs of mscclc's executor on some GPUs of a topology.
+func selector(t *topology.Topology, gpus []int32, kind ir.Kind, root int) (*choose.Selector, error) {
 	t, err := t.Only(gpus)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	target, err := codegen.TargetByName("program")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	costs, err := simulate.CostsOf(t.Device)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return choosing.Selector(kind.String(), t, costs, simulate.Call{DType: data.BF16}, target, false, root)
+}
+
+// simulate finds the form in which the program is the fastest on some GPUs of a topology, for calls of so many bytes.
+func (m *made) simulate(t *topology.Topology, gpus []int32, bytes int64) error {
 	p := &m.result.Plan
-	call := simulate.Call{Bytes: bytes, DType: data.BF16}
-	s, err := choosing.Selector(p.Kind.String(), t, costs, call, target, false, p.Root)
+	s, err := selector(t, gpus, p.Kind, p.Root)
 	if err != nil {
 		return err
 	}

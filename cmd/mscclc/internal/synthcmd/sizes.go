@@ -2,21 +2,17 @@ package synthcmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"mscclc/algorithms/choose"
-	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/sizing"
-	"mscclc/codegen"
-	"mscclc/executor/data"
 	"mscclc/ir"
-	"mscclc/simulate"
 	"mscclc/synthesis"
 	"mscclc/topology"
 )
@@ -143,21 +139,9 @@ func candidates(ctx context.Context, a *cli.App, t *topology.Topology, f *flags,
 
 // fastest returns which programs of a shelf, or of the catalog, are the fastest for which sizes.
 func fastest(t *topology.Topology, r synthesis.Request, shelf choose.Shelf) ([]choose.Stretch, error) {
-	t, err := t.Only(r.GPUs)
-	if err != nil {
-		return nil, err
-	}
-	target, err := codegen.TargetByName("program")
-	if err != nil {
-		return nil, err
-	}
-	costs, err := simulate.CostsOf(t.Device)
-	if err != nil {
-		return nil, err
-	}
 	var list []choose.Stretch
 	for _, sizes := range groupsOfSizes {
-		s, err := choosing.Selector(r.Kind.String(), t, costs, simulate.Call{DType: data.BF16}, target, false, r.Root)
+		s, err := selector(t, r.GPUs, r.Kind, r.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -192,22 +176,17 @@ func joined(list, more []choose.Stretch, first int64) []choose.Stretch {
 
 // put writes a program and its certificate, once.
 func (m *made) put(a *cli.App, file string, doc *SizesDocument) error {
-	for _, name := range doc.Written {
-		if name == file {
-			return nil
-		}
+	if slices.Contains(doc.Written, file) {
+		return nil
 	}
 	doc.Written = append(doc.Written, file)
 	if err := m.prove(); err != nil { // as it is written
 		return err
 	}
-	text := m.result.Plan.Text()
-	if err := a.WriteTo(file, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+	if err := m.writeText(a, file); err != nil {
 		return err
 	}
-	return a.WriteTo(file[:len(file)-len(".mscl")]+".json", func(w io.Writer) error {
-		return json.NewEncoder(w).Encode(&m.result.Certificate)
-	})
+	return m.writeCertificate(a, strings.TrimSuffix(file, ".mscl")+".json")
 }
 
 func (d *SizesDocument) print(a *cli.App, f *flags) error {
