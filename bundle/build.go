@@ -130,6 +130,7 @@ func Build(spec Spec) (*Bundle, error) {
 	if err := b.namedAll(); err != nil {
 		return nil, err
 	}
+	b.out.dropImages()
 	if err := b.about(); err != nil {
 		return nil, err
 	}

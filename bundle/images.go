@@ -117,6 +117,26 @@ func imageOf(images []Image, prefix string, t data.DType) (image, copier uint32)
 	return image, copier
 }
 
+// dropImages drops the images that reduce, and that nothing moves with, where all programs only move.
+func (b *Bundle) dropImages() {
+	if len(b.Programs) == 0 || slices.ContainsFunc(b.Programs, func(p *Program) bool { return p.Copies == 0 }) {
+		return
+	}
+	var kept []Image
+	number := map[uint32]uint32{none: none}
+	for i := range b.Sets {
+		s := &b.Sets[i]
+		for t, n := range s.Copier {
+			if _, ok := number[n]; !ok {
+				number[n] = uint32(len(kept))
+				kept = append(kept, b.Images[n])
+			}
+			s.Image[t], s.Copier[t] = none, number[n]
+		}
+	}
+	b.Images = kept
+}
+
 // mebibytes returns a number of bytes as a person reads it.
 func mebibytes(n uint64) string {
 	if n < 1<<20 {

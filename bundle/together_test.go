@@ -42,7 +42,7 @@ func TestTogether(t *testing.T) {
 		if s.Nodes() == "2,2" {
 			prefix, more = "together_", true
 		}
-		if name := b.Images[s.Image[data.F16]].Name; !strings.HasPrefix(name, prefix) {
+		if name := b.Images[s.Copier[data.F16]].Name; !strings.HasPrefix(name, prefix) {
 			t.Errorf("%s: image %s, want %s", s.Title(), name, prefix)
 		}
 		r, old := s.Rules[0], without.Rules[0]

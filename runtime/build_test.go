@@ -47,6 +47,12 @@ func checkLibrary(t *testing.T, f *elf.File) {
 			t.Errorf("%s has %d entries", section, s.Size/8)
 		}
 	}
+	// A process that opens the library late has about 1 KiB of static memory of threads left for all such libraries.
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_TLS && p.Memsz > 128 {
+			t.Errorf("each thread has %d bytes of the library", p.Memsz)
+		}
+	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,11 @@ func TestInterfaceABI(t *testing.T) {
 	if s := f.Section(".init_array"); s != nil && s.Size > 8 {
 		t.Errorf("the library has %d constructors, and the C runtime has one", s.Size/8)
 	}
+	// Programs open the library late, when static memory of threads may be used up.
+	flags, err := f.DynValue(elf.DT_FLAGS)
+	if err != nil || len(flags) != 1 || elf.DynFlag(flags[0])&elf.DF_STATIC_TLS != 0 {
+		t.Errorf("the library has flags %v: %v", flags, err)
+	}
 	exports := exportsOf(t, f)
 	if declared := declaredFunctions(t); !slices.Equal(exports, declared) {
 		t.Errorf("the library exports %q, and the header has %q", exports, declared)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 // The last warning of any plugin: they log by a function without an argument of ours.
-static __thread char warned[256] __attribute__((tls_model("initial-exec")));
+static __thread char warned[256];
 
 __attribute__((format(printf, 5, 6))) static void log_line(int level, unsigned long, const char *, int,
                                                            const char *format, ...) {

@@ -14,6 +14,8 @@ from ._command import Param, ask
 from ._errors import CommandError
 from ._groups import Group
 
+_DTYPES = "bf16,f16,f32,i32,i64,u8"  # they hold each size, so that elements of all types are moved
+
 
 def agree(
     group: Group, file: str, device: str, options: Sequence[str], params: Mapping[str, Param]
@@ -66,7 +68,7 @@ def build(
         output = os.path.join(folder, "one.bundle")
         program = ",".join([f"{name}={file}", *(f"{k}={int(v)}" for k, v in params.items())])
         where = ["--ranks", str(ranks), "--device", device, "--program", program, "--output", output]
-        ask("bundle", *where, *options)
+        ask("bundle", *where, "--rules", "none", "--dtype", _DTYPES, *options)
         return Path(output).read_bytes()
 
 

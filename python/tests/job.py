@@ -1,4 +1,4 @@
-"""One process of a job: job.py numpy|torch|mock HOST:PORT RANKS RANK SCENE... A SCENE is a function of scenes.py."""
+"""One process of a job: job.py numpy|torch|mock|cuda|cupy|jax HOST:PORT RANKS RANK SCENE... A SCENE is a function of scenes.py."""
 
 from __future__ import annotations
 
@@ -12,6 +12,21 @@ import mscclc
 import scenes
 
 
+def gpu(kind: str, rank: int) -> int:
+    """Return the GPU of a rank, and make it the current one of torch and CuPy. Ranks go round the GPUs."""
+    if kind == "mock":
+        return rank
+    import torch
+
+    number = int(rank % torch.cuda.device_count())
+    torch.cuda.set_device(number)
+    if kind in ("cupy", "jax"):
+        import cupy
+
+        cupy.cuda.Device(number).use()
+    return number
+
+
 def main(kind: str, address: str, ranks: int, rank: int, names: "list[str]") -> None:
     """Run scenes on a communicator. Each scene is collective."""
     if kind == "torch":
@@ -23,7 +38,7 @@ def main(kind: str, address: str, ranks: int, rank: int, names: "list[str]") -> 
         dist.init_process_group("gloo", rank=rank, world_size=ranks)
         group: Any = mscclc.Communicator(dist.group.WORLD, device="cpu")
     else:
-        device = f"cuda:{rank}" if kind == "mock" else "cpu"
+        device = "cpu" if kind == "numpy" else f"cuda:{gpu(kind, rank)}"
         group = mscclc.Communicator(store=address, ranks=ranks, rank=rank, device=device)
     assert (group.ranks, group.rank) == (ranks, rank)
     with group as comm:

@@ -20,15 +20,20 @@ def data(ranks: int, elements: int, dtype: str) -> Any:
 
 
 def to(kind: str, array: Any) -> Any:
-    """Return a copy of an array, as one of torch, of numpy or of the mock driver."""
+    """Return a copy of an array: for torch, numpy, CuPy, or the mock driver. The kind cuda is torch on a GPU."""
     if kind == "mock":
         import mock
 
         return mock.Memory(array)
-    if kind == "torch":
+    if kind in ("torch", "cuda"):
         import torch
 
-        return torch.from_numpy(array.copy())
+        copy = torch.from_numpy(array.copy())
+        return copy.cuda() if kind == "cuda" else copy
+    if kind == "cupy":
+        import cupy
+
+        return cupy.asarray(array)
     return array.copy()
 
 
@@ -36,8 +41,15 @@ def poisoned(kind: str, elements: int, dtype: str) -> Any:
     return to(kind, np.full(elements, POISON, dtype))
 
 
+def host(array: Any) -> Any:
+    """Return an array as one of numpy. It waits for the GPU."""
+    if hasattr(array, "get"):  # CuPy
+        return array.get()
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+
+
 def equal(found: Any, expected: Any) -> None:
-    np.testing.assert_array_equal(np.asarray(found), expected)
+    np.testing.assert_array_equal(host(found), expected)
 
 
 def raises(kind: Any, call: Callable[[], Any]) -> Any:
@@ -74,7 +86,7 @@ def halo(comm: Any, kind: str) -> None:
         x = data(comm.ranks, 2 * elements, "float32").reshape(comm.ranks, 2, elements)
         y = poisoned(kind, 2 * elements, "float32")
         exchange(to(kind, x[comm.rank].reshape(-1)), out=y)
-        found = np.asarray(y).reshape(2, elements)
+        found = host(y).reshape(2, elements)
         if comm.rank > 0:
             equal(found[0], x[comm.rank - 1, 1])
         if comm.rank < comm.ranks - 1:
@@ -96,7 +108,7 @@ def alltoallv(comm: Any, kind: str) -> None:
         for r in range(comm.ranks):
             first = sum(parts(r, k) for k in range(comm.rank))
             expected.extend(x[r, first : first + parts(r, comm.rank)])
-        equal(np.asarray(y).reshape(chunks, elements)[: len(expected)], np.array(expected).reshape(-1, elements))
+        equal(host(y).reshape(chunks, elements)[: len(expected)], np.array(expected).reshape(-1, elements))
 
 
 def sums(comm: Any, kind: str) -> None:
@@ -116,7 +128,7 @@ def bf16(comm: Any, kind: str) -> None:
 
     reduce = comm.load("allreduce/allpairs")
     x = data(comm.ranks, 480, "float32")
-    y = torch.from_numpy(x[comm.rank].copy()).to(torch.bfloat16)
+    y = to(kind, x[comm.rank]).to(torch.bfloat16)
     reduce(y, out=y)
     equal(y.to(torch.float32), x.sum(0))
 
@@ -139,7 +151,7 @@ def compiled(comm: Any, kind: str) -> None:
         return double + 1
 
     mine, y = to(kind, x[comm.rank]), poisoned(kind, 8 * comm.ranks, "float32")
-    for backend in ("eager", "aot_eager"):
+    for backend in ("eager", "aot_eager") + (("inductor",) if kind == "cuda" else ()):
         for function, arguments, expected in (
             (into, (mine, y), 2 * x.reshape(-1) + 1),
             (lambda mine: gather(mine * 2) + 1, (mine,), 2 * x.reshape(-1) + 1),
@@ -214,3 +226,107 @@ def graph(comm: Any, kind: str) -> None:
             equal(y, x.reshape(-1))
         gather(mine, out=outputs[1])
         equal(outputs[1], x.reshape(-1))
+
+
+def many(comm: Any, kind: str) -> None:
+    """Programs of one communicator follow each other, so that any number of them can be captured."""
+    import mock
+
+    programs = [comm.load(PROGRAMS / "both_ways.mscl") for _ in range(9)]
+    x = data(comm.ranks, 100, "float32")
+    mine, outputs = to(kind, x[comm.rank]), [poisoned(kind, 100 * comm.ranks, "float32") for _ in programs]
+    with mock.Graph() as made:
+        for program, y in zip(programs, outputs):
+            program(mine, out=y, stream=made.stream.value)
+    made.launch()
+    for program, y in zip(programs, outputs):
+        equal(y, x.reshape(-1))
+        y[:] = poisoned(kind, 100 * comm.ranks, "float32")
+        program(mine, out=y)
+        equal(y, x.reshape(-1))
+
+
+def torch_graph(comm: Any, kind: str) -> None:
+    """torch captures a graph of all programs here, and launches it several times, between eager calls."""
+    import torch
+
+    for _ in range(5):  # they take no room from those that are captured
+        comm.load(PROGRAMS / "both_ways.mscl")
+    gather, exchange = comm.load(PROGRAMS / "both_ways.mscl"), comm.load(PROGRAMS / "halo.mscl")
+    reduce, ranks, elements = comm.load("allreduce/allpairs"), comm.ranks, 24 * 50
+    mine, y = to(kind, np.zeros(elements, "float32")), poisoned(kind, elements * ranks, "float32")
+    halos, total = poisoned(kind, elements, "float32"), poisoned(kind, elements, "float32")
+    made = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(made):
+        gather(mine, out=y)
+        exchange(mine, out=halos)
+        reduce(mine + 1, out=total)
+        reduce(total, out=total, op="max")
+    for _ in range(5):
+        x = data(ranks, elements, "float32")
+        mine[:] = to(kind, x[comm.rank])
+        for output in (y, halos, total):
+            output[:] = POISON
+        made.replay()
+        equal(y, x.reshape(-1))
+        equal(total, x.sum(0) + ranks)
+        if comm.rank > 0:
+            equal(halos[: elements // 2], x[comm.rank - 1, elements // 2 :])
+        eager = poisoned(kind, elements * ranks, "float32")
+        gather(mine, out=eager)
+        equal(eager, x.reshape(-1))
+    comm.check()
+
+
+def streams(comm: Any, kind: str) -> None:
+    """Calls follow the current stream, and the one that is given."""
+    import torch
+
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    side = torch.cuda.Stream()
+    for given in (False, True):
+        x = data(comm.ranks, 1 << 18, "float32")
+        mine, y = to(kind, np.zeros(1 << 18, "float32")), poisoned(kind, comm.ranks << 18, "float32")
+        source = to(kind, x[comm.rank])
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(20_000_000)
+            mine.copy_(source)
+            if not given:
+                gather(mine, out=y)
+        if given:
+            gather(mine, out=y, stream=side)
+        with torch.cuda.stream(side):
+            equal(y, x.reshape(-1))
+
+
+def fp8(comm: Any, kind: str) -> None:
+    import torch
+
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    x = data(comm.ranks, 1000, "float32")
+    mine = to(kind, x[comm.rank]).to(torch.float8_e4m3fn)
+    equal(gather(mine).to(torch.float32), x.reshape(-1))
+
+
+def jax_inputs(comm: Any, kind: str) -> None:
+    """JAX's arrays are inputs. Outputs are CuPy's."""
+    import cupy
+    import jax
+
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    for dtype in ("float32", "int32", "bfloat16"):
+        for elements in (3, 1000, 70_001):
+            x = data(comm.ranks, elements, "float32")
+            mine = jax.device_put(x[comm.rank], jax.devices()[comm.device]).astype(dtype)
+            if dtype == "bfloat16":  # CuPy has no such type
+                import torch
+
+                y = torch.zeros(elements * comm.ranks, dtype=torch.bfloat16, device=f"cuda:{comm.device}")
+                gather(mine, out=y)
+                equal(y.float(), x.reshape(-1))
+                continue
+            y = cupy.full(elements * comm.ranks, POISON, dtype)
+            assert gather(mine, out=y) is y
+            equal(y, x.reshape(-1))
+    raises(mscclc.ArrayError, lambda: gather(mine, out=mine))

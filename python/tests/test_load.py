@@ -46,8 +46,7 @@ def test_mock_driver(job: Callable[..., List[str]], monkeypatch: pytest.MonkeyPa
         pytest.skip("python/test sets MSCCLC_TEST_DRIVER")
     monkeypatch.setenv("MSCCLC_LIBCUDA", os.environ["MSCCLC_TEST_DRIVER"])
     monkeypatch.setenv("MSCCLC_STANDIN_NAME", "mock")  # of all GPUs
-    job("mock", 2, "graph")  # alone: programs that are loaded beside it leave no room for captured calls
-    job("mock", 2, "gathers", "halo", "sums", "errors", "aborted")
+    job("mock", 2, "graph", "many", "gathers", "halo", "sums", "errors", "aborted")
 
 
 def test_example() -> None:

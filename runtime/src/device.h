@@ -30,7 +30,7 @@ struct Module {
 
 // A Crowd is the teams on a GPU (team_crowd.cc).
 struct Crowd {
-  u32 teams, ctas;         // ctas: that all teams may have at once
+  u32 orders, ctas;        // of all teams, whose launches follow each other in each order; ctas: at once
   pthread_mutex_t mu;      // guards what follows; it is held for a moment only
   pthread_cond_t changed;
   bool starting;           // a team is starting an eager call: the next one waits

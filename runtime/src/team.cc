@@ -63,8 +63,8 @@ bool index_rules(Team *t) {
   return true;
 }
 
-// begin fills in a team that was zeroed.
-bool begin(Team *t, Offer *mine, Why *why) {
+// begin fills in a team that was zeroed. beside is another one of the same communicator and rank, or null.
+bool begin(Team *t, const Team *beside, Offer *mine, Why *why) {
   const char *few = getenv("MSCCLC_FEW");
   t->few = !few || strcmp(few, "0");
   const char *nccl = getenv("MSCCLC_NCCL");
@@ -78,8 +78,7 @@ bool begin(Team *t, Offer *mine, Why *why) {
   t->ready = (Ready *)calloc(READY, sizeof *t->ready);
   t->seat = (Seat *)calloc(t->set.row->programs + 1, sizeof *t->seat);
   t->statuses = (abi_status *)calloc(t->set.row->programs + 1, sizeof *t->statuses);
-  if (!t->ready || !t->seat || !t->statuses || !index_rules(t)) return say(why, "no memory"), false;
-  t->order.mixes = team_orders_graphs(t);
+  if (!t->ready || !t->seat || !t->statuses || !index_rules(t) || !order_join(t, beside)) return say(why, "no memory"), false;
   memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
   return mine->able = 1, true;
 }
@@ -109,8 +108,8 @@ u64 now_of_engine() {
 
 void nap_of_engine(u64 ns) { sys_nap(ns); }
 
-static Team *open_team(Team *begun, Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node,
-                       Offer *mine) {
+static Team *open_team(Team *begun, const Team *beside, Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings,
+                       const u8 *node, Offer *mine) {
   Why why = {};
   *mine = Offer{};
   mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
@@ -123,7 +122,7 @@ static Team *open_team(Team *begun, Bundle *b, u32 ranks, u32 rank, u32 ctas, u3
     t->bundle = b, t->ranks = ranks, t->rank = rank, t->ctas = ctas;
     for (u32 r = 0; node && r < ranks; r++)
       if ((t->node[r] = node[r]) >= t->nodes) t->nodes = node[r] + 1u;
-    if (rank < ranks && begin(t, mine, &why)) return t;
+    if (rank < ranks && begin(t, beside, mine, &why)) return t;
   } else if (known) {
     say(&why, "%s", alive() ? "no memory" : driver_text(ENGINE_FORKED));
   }
@@ -134,13 +133,13 @@ static Team *open_team(Team *begun, Bundle *b, u32 ranks, u32 rank, u32 ctas, u3
 }
 
 Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *node, Offer *mine) {
-  return open_team((Team *)calloc(1, sizeof(Team)), b, ranks, rank, ctas, settings, node, mine);
+  return open_team((Team *)calloc(1, sizeof(Team)), nullptr, b, ranks, rank, ctas, settings, node, mine);
 }
 
-Team *team_open_alone(Gpu *gpu, Bundle *b, u32 ranks, u32 rank, u32 ctas, Offer *mine) {
+Team *team_open_alone(Gpu *gpu, const Team *beside, Bundle *b, u32 ranks, u32 rank, u32 ctas, Offer *mine) {
   Team *t = (Team *)calloc(1, sizeof *t);
   if (t) t->alone = true, t->gpu = gpu;
-  return open_team(t, b, ranks, rank, ctas, 0, nullptr, mine);
+  return open_team(t, beside, b, ranks, rank, ctas, 0, nullptr, mine);
 }
 
 bool team_make(Team *t, const char *card, Offer *mine) {

@@ -35,11 +35,15 @@ struct Capture {
   u32 count;
 };
 
-// Order is how calls follow each other over streams (team_order.cc).
+// Order is how calls follow each other over streams (team_order.cc). Teams of one communicator and rank have one order:
+// no two of their launches run at once.
 struct Order {
+  Team *teams;            // a list
+  u32 ctas;               // that its crowd counts: those of the team that has most
   void *last;             // an event: behind the last eager call, or the last graph if mixes
   u64 stream;             // the number of the stream of the last eager call
-  bool any;               // there was one, or a graph may run
+  bool made;              // it has been recorded once
+  bool any;               // there was a call, or a graph may run
   bool mixes, mixed;      // graphs wait for `last` and record it; there was such a capture
   u64 captured;           // calls
   Capture capture[CAPTURES];
@@ -118,11 +122,12 @@ struct Team {
   u32 last_program;        // of the last call, and which eager launch of it that was, or 0
   u64 last_launch;
   u32 first_rule[KIND_COUNT], end_rule[KIND_COUNT];  // where rules of a kind lie
-  Order order;
+  Order *order;
+  Team *beside;            // the next in Order.teams
+  bool used;               // a call has been, or was captured
   Crowd *crowd;            // that counts it
   u64 turn;                // of its last launch, or 0: it had none
   bool shared;             // ranks may share a GPU
-  u32 counted;             // CTAs that its crowd has of it
   u32 shares;              // ranks of the team on its GPU
   bool late;               // some rank's GPU was crowded when the team joined: captured calls are NCCL's
   Windows windows;
@@ -174,7 +179,10 @@ bool crowded(const Team *t);
 int crowd_before(Team *t, void *stream);
 int crowd_behind(Team *t, void *stream, int code);
 
-// In team_order.cc.
+// In team_order.cc. order_join gives a team an order of its own, or that of another team of its communicator.
+bool order_join(Team *t, const Team *other);
+int order_make(Team *t);  // its events
+void order_leave(Team *t);
 int order_before(Team *t, void *stream, StreamSeen *seen);
 int order_behind(Team *t, void *stream, const StreamSeen &seen);
 bool order_idle(Team *t, u64 limit_ns);  // waits until no eager call runs, or for so long: then it gives false

@@ -76,7 +76,7 @@ bool team_orders_graphs(const Team *t) {
 
 int capture_before(Team *t, void *stream, u64 number) {
   const gpu_symbols *f = t->gpu->f;
-  Order &o = t->order;
+  Order &o = *t->order;
   const Capture *c = find(o, number);
   if (c) return c->stream == stream ? 0 : f->await(stream, c->noted, 0);
   return o.mixes ? f->await(stream, o.last, EXTERNAL) : 0;
@@ -84,7 +84,7 @@ int capture_before(Team *t, void *stream, u64 number) {
 
 int capture_behind(Team *t, void *stream, u64 number) {
   const gpu_symbols *f = t->gpu->f;
-  Order &o = t->order;
+  Order &o = *t->order;
   Capture *c = find(o, number);
   if (!c) c = begun(o, number);
   c->stream = stream;

@@ -1,6 +1,7 @@
 // This file keeps teams apart that have no room on a GPU together. Blocks of a launch wait for those of other ranks, so
-// launches of several communicators can wait for each other for ever if each has a part of the GPUs. NCCL's kernels and
-// those of three teams have room beside each other. Where a GPU has more teams, eager calls of all of them start one
+// launches of several communicators can wait for each other for ever if each has a part of the GPUs. Teams of one
+// communicator follow each other, and count as the one that has most CTAs. NCCL's kernels and those of three teams have
+// room beside each other. Where a GPU has more teams, eager calls of all of them start one
 // after the other in the order of the host, and a team that found others there leaves captured calls to NCCL: the host
 // does not see when graphs are launched.
 //
@@ -59,23 +60,25 @@ int crowd_join(Team *t) {
   if (!c.last) code = t->gpu->f->event(&c.last, NO_TIMING);
   pthread_mutex_unlock(&c.mu);
   if (code) return code;
-  t->counted = t->ctas < t->set.row->ctas ? t->ctas : t->set.row->ctas;
-  __atomic_fetch_add(&c.teams, 1, __ATOMIC_ACQ_REL);
-  __atomic_fetch_add(&c.ctas, t->counted, __ATOMIC_ACQ_REL);
+  const u32 ctas = t->ctas < t->set.row->ctas ? t->ctas : t->set.row->ctas;
+  Order &o = *t->order;
+  if (!o.ctas) __atomic_fetch_add(&c.orders, 1, __ATOMIC_ACQ_REL);
+  if (ctas > o.ctas) __atomic_fetch_add(&c.ctas, ctas - o.ctas, __ATOMIC_ACQ_REL), o.ctas = ctas;
   return 0;
 }
 
 void crowd_leave(Team *t) {
-  if (!t->counted) return;
-  __atomic_fetch_sub(&t->crowd->teams, 1, __ATOMIC_ACQ_REL);
-  __atomic_fetch_sub(&t->crowd->ctas, t->counted, __ATOMIC_ACQ_REL);
-  t->counted = 0;
+  Order *o = t->order;
+  if (!o || !o->ctas || o->teams != t || t->beside) return;  // another team needs its room
+  __atomic_fetch_sub(&t->crowd->orders, 1, __ATOMIC_ACQ_REL);
+  __atomic_fetch_sub(&t->crowd->ctas, o->ctas, __ATOMIC_ACQ_REL);
+  o->ctas = 0;
 }
 
 // crowded says whether the teams of a crowd have no room at once. All ranks may be on one shared GPU.
 bool crowded(const Team *t) {
   const u32 sms = (u32)t->gpu->sms, ctas = __atomic_load_n(&t->crowd->ctas, __ATOMIC_ACQUIRE);
-  if (__atomic_load_n(&t->crowd->teams, __ATOMIC_ACQUIRE) < 2) return false;
+  if (__atomic_load_n(&t->crowd->orders, __ATOMIC_ACQUIRE) < 2) return false;
   return t->shared ? ctas > sms / t->ranks : ctas + NCCL_CTAS > sms;
 }
 

@@ -128,7 +128,7 @@ static bool told_to_leave(Team *t) {
   // What waits says where it is, and leaves. What does not wait yet is told to leave when it does. Whether a graph runs
   // is not known.
   const u64 begin = now_of_engine();
-  const bool graphs = __atomic_load_n(&t->order.captured, __ATOMIC_ACQUIRE) != 0;
+  const bool graphs = __atomic_load_n(&t->order->captured, __ATOMIC_ACQUIRE) != 0;
   while (!t->failed && now_of_engine() - begin < SAY_WHERE && (!order_idle(t, LOOK_AGAIN) || graphs)) {
     nap_of_engine(LOOK_AGAIN);
     look(t);
@@ -153,7 +153,7 @@ void team_end(Team *t, bool peers_may_run) {
     over = current.code || order_idle(t, LEAVE_AFTER);
   }
   if (!over) {
-    team_abort(t);
+    for (Team *o = t->order->teams; o; o = o->beside) team_abort(o);
     Current current(t->gpu);
     Relaxed relaxed(t->gpu);
     over = current.code || order_idle(t, LEAVE_AGAIN);

@@ -144,7 +144,7 @@ bool team_exits(Team *t, u32 rank, u64 launches, const u64 *marks) {
 Outrun team_exited(const Team *t) {
   const u64 launches = __atomic_load_n(&t->exits.launches, __ATOMIC_ACQUIRE);
   return Outrun{__atomic_load_n(&t->exits.rank, __ATOMIC_ACQUIRE), launches, UNKNOWN,
-                __atomic_load_n(&t->order.captured, __ATOMIC_ACQUIRE) != 0};
+                __atomic_load_n(&t->order->captured, __ATOMIC_ACQUIRE) != 0};
 }
 
 bool team_outrun(Team *t, Outrun *is) {
@@ -175,7 +175,7 @@ void exits_explain(Team *t, u32 program) {
 void exits_free(Team *t) { free(t->exits.ends), free(t->exits.over); }
 
 bool team_progress(Team *t, u64 *ended) {
-  if (!alive() || __atomic_load_n(&t->order.captured, __ATOMIC_ACQUIRE)) return false;
+  if (!alive() || __atomic_load_n(&t->order->captured, __ATOMIC_ACQUIRE)) return false;
   u64 *own = (u64 *)malloc(team_marks(t) * sizeof *own + 1);
   Current current(t->gpu);
   Relaxed relaxed(t->gpu);

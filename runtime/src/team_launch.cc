@@ -58,7 +58,7 @@ struct Forget {
 };
 
 int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
-  const Forget forget = {t->order};
+  const Forget forget = {*t->order};
   t->last_launch = 0;
   if (!alive()) return ENGINE_FORKED;
   if (__atomic_load_n(&t->aborted, __ATOMIC_ACQUIRE) || team_over(t)) return ENGINE_ABORTED;

@@ -9,7 +9,7 @@
 
 namespace {
 
-enum { NON_BLOCKING = 1, NO_TIMING = 2, ROW = 256 };
+enum { NON_BLOCKING = 1, ROW = 256 };
 const u64 BLOCK = 2 << 20;  // of the driver: a handle gives others all of the block that the memory is part of
 
 u64 up(u64 n, u64 to) { return (n + to - 1) / to * to; }
@@ -107,10 +107,7 @@ bool arena_make(Team *t, Why *why) {
   const u64 bytes = up(t->set.row->arena + 1, BLOCK);
   if (!take(t, bytes + up(places(t), ROW), why)) return false;
   int code = f->stream(&t->side, NON_BLOCKING);
-  if (!code) code = f->event(&t->order.last, NO_TIMING);
-  for (Capture &c : t->order.capture)
-    if (!code) code = f->event(&c.noted, NO_TIMING);
-  if (!code) code = f->record(t->order.last, t->side);  // so that the first graph has something to wait for
+  if (!code) code = order_make(t);
   if (!code) code = f->alloc(&t->arena, bytes);
   t->arena_bytes = bytes;
   if (!code) code = f->fill(t->arena, 0, bytes, t->side);
@@ -147,9 +144,7 @@ void team_free(Team *t, bool keep_arena) {
     if (t->own) f->release(t->own);
     if (t->arena && !keep_arena) f->release(t->arena);
     if (t->taken) give(t, t->arena && keep_arena ? t->taken - up(t->set.row->arena + 1, BLOCK) : t->taken);
-    if (t->order.last) f->event_end(t->order.last);
-    for (const Capture &c : t->order.capture)
-      if (c.noted) f->event_end(c.noted);
+    order_leave(t);
     if (t->side) f->stream_end(t->side);
   }
   if (t->set.program) set_close(&t->set);

@@ -164,7 +164,8 @@ mscclc_programs_s *lists(Loading *l) {
 
 mscclc_result load(Loading *l, mscclc_programs *programs) {
   const mscclc_comm_s *c = l->comm;
-  l->team = team_open_alone(c->host, l->bundle->bundle, c->ranks, c->rank, LIMIT_CTAS, &l->mine);
+  const Team *beside = c->programs ? c->programs->team : nullptr;
+  l->team = team_open_alone(c->host, beside, l->bundle->bundle, c->ranks, c->rank, LIMIT_CTAS, &l->mine);
   if (const mscclc_result r = compare(l)) return r;
   team_make(l->team, "", &l->mine);
   if (const mscclc_result r = offers(l)) return r;

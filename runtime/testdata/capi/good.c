@@ -68,13 +68,16 @@ void scene_rules(void) {
   must(mscclc_destroy(comm), "the end");
 }
 
-/* captures captures a program behind another one, and replays the graph. */
+/* captures captures programs of several bundles behind each other, and replays the graph. Together, all bundles that are
+ * loaded have more CTAs than the GPU has room for: but calls of one communicator follow each other, over all streams. */
 void scene_captures(void) {
+  enum { LOADS = 16 };
   mscclc_comm comm = join();
-  mscclc_programs programs = load(comm, setup.path);
-  void *stream = stream_new();
-  struct turn t[2];
-  for (int i = 0; i < 2; i++) t[i] = turn_new(find(programs, names[i * 2]), 900, MSCCLC_F32, 0, 1);
+  mscclc_programs programs = load(comm, setup.path), other = NULL;
+  for (int i = 0; i < LOADS; i++) other = load(comm, setup.other);
+  void *stream = stream_new(), *beside = stream_new();
+  struct turn t[2] = {turn_new(find(programs, "both_ways"), 900, MSCCLC_F32, 0, 1),
+                      turn_new(find(other, "halo"), 900, MSCCLC_F32, 0, 1)};
   capture_begin(stream);
   for (int i = 0; i < 2; i++) must(turn_run(&t[i], stream), "a captured launch");
   void *graph = capture_end(stream);
@@ -84,6 +87,10 @@ void scene_captures(void) {
     replay(graph, stream);
     stream_wait(stream);
     for (int i = 0; i < 2; i++) turn_check(&t[i], "captures");
+    for (int i = 0; i < 2; i++) t[i].seed = 7 * k + 3, turn_fill(&t[i]);
+    for (int i = 0; i < 2; i++) must(turn_run(&t[i], i ? beside : stream), "an eager launch on a stream of its own");
+    stream_wait(stream), stream_wait(beside);
+    for (int i = 0; i < 2; i++) turn_check(&t[i], "eager");
   }
   must(mscclc_destroy(comm), "the end");
 }

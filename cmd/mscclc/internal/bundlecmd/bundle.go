@@ -55,7 +55,8 @@ number of ranks, and .mprog files of staged programs.
 
 With --program NAME=FILE, the bundle has a program that jobs run by its name, from C (docs/c.md) or Python. It may be of
 any collective, also a custom one. It is compiled for each number of --ranks, and for the parameters behind the file's
-name. A compiled file is for its own number of ranks.
+name. A compiled file is for its own number of ranks. With --rules none, the bundle has these programs alone, and needs
+less memory.
 
 Kernels are PTX, which the driver compiles when a job starts. With --finish, the driver of this machine, which has the
 GPU, makes machine code of them, and jobs start sooner.
@@ -64,6 +65,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
 		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2 --rules h200.rules -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --candidates -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 4 --program halo=halo/direct,rows=2 -o my.bundle
+  mscclc bundle --device "NVIDIA H200" --ranks 4 --program halo=halo/direct,rows=2 --rules none -o halo.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --candidates -o small.bundle`,
 		RunE: func(_ *cobra.Command, args []string) error { return write(a, args, &f) },
 	}
@@ -73,7 +75,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
 	flags.StringVar(&f.dtypes, "dtype", defaultTypes(), "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank, unless its rule says another number")
 	flags.StringArrayVar(&f.rules, "rules", nil,
-		"use the rules in `FILE`, of mscclc bench --tune --staged or select --staged (repeatable; the first that has some counts)")
+		"use the rules in `FILE`, of mscclc bench --tune --staged or select --staged (repeatable; the first that has some counts); none: no rules at all")
 	flags.StringArrayVar(&f.programs, "program", nil,
 		"add the program of a file, which jobs run by its name: `NAME=FILE[,PARAMETER=VALUE...]` (repeatable)")
 	flags.BoolVar(&f.candidates, "candidates", false, "add programs that nobody measured, among which the library learns")
@@ -116,7 +118,8 @@ func write(a *cli.App, own []string, f *bundleFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Claims(cli.Named{"-o": f.out}, f.rules...); err != nil {
+	read := slices.DeleteFunc(slices.Clone(f.rules), func(name string) bool { return name == noRules })
+	if err := a.Claims(cli.Named{"-o": f.out}, read...); err != nil {
 		return err
 	}
 	var more []string

@@ -18,6 +18,9 @@ import (
 // addRules adds the rules for each number of ranks, and notes what nobody measured. The first of spec.Own, as many as
 // named, are those that rules should name.
 func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
+	if slices.Contains(f.rules, noRules) {
+		return f.onlyPrograms(spec, named)
+	}
 	tables, err := f.tables()
 	if err != nil {
 		return err
@@ -66,6 +69,26 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 	for i := range named {
 		noteUnused(a, spec, &spec.Own[i], tables)
 	}
+	return nil
+}
+
+// noRules is the word in place of a file of --rules that leaves out all rules.
+const noRules = "none"
+
+// onlyPrograms is addRules for a bundle without rules: it has the programs of --program alone. named is as there.
+func (f *bundleFlags) onlyPrograms(spec *bundle.Spec, named int) error {
+	const flag = "--rules " + noRules
+	switch {
+	case len(f.rules) > 1:
+		return cli.Usagef(flag + " leaves out all rules, and another --rules has some")
+	case f.candidates:
+		return cli.Usagef(flag + " leaves out all rules, and --candidates adds some")
+	case named > 0:
+		return cli.Usagef("without rules nothing names the program of a FILE").Hint("--program NAME=FILE gives it a name")
+	case len(spec.Named) == 0:
+		return cli.Usagef("without rules a bundle needs programs with names").Hint("--program NAME=FILE adds one")
+	}
+	spec.Note = "programs with names alone"
 	return nil
 }
 
