@@ -126,6 +126,13 @@ def _load(file: str) -> ctypes.CDLL:
     return lib
 
 
+def fast_run() -> Any:
+    """Return mscclc_run without the conversion of arguments. All of them are objects of ctypes."""
+    run = library()["mscclc_run"]  # a new object each time
+    run.restype = _int
+    return run
+
+
 def call(name: str, *arguments: Any) -> None:
     """Call a function of the library. A result that is not OK is a LibraryError."""
     result = getattr(library(), name)(*arguments)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 from typing import Any, Dict, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from . import _bundle, _gpu, _native, _torch
-from ._calls import Prepared, Shape, make_output, prepare
+from ._calls import Shape, make_output, prepare
 from ._command import Param
 from ._errors import LibraryError
 from ._groups import Group, TcpGroup, group_of
@@ -128,8 +129,8 @@ class Program:
         self.comm, self._owns = comm, owns
         self.shape = Shape.of(_native.describe(handle), comm.rank)
         self._handle = handle
-        self._run = _native.library().mscclc_run
-        self._ready: Dict[Tuple[Any, ...], Prepared] = {}
+        self._run = _native.fast_run()
+        self._ready: Dict[Tuple[Any, ...], "functools.partial[int]"] = {}
         self._stream = _torch.stream_of(comm.device)
         self.number = _torch.register(self)
 
@@ -155,21 +156,18 @@ class Program:
             if out is None:
                 out = make_output(self.shape, inputs)
             outputs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
-            ready = prepare(self.shape, inputs, outputs, self.comm.device, op, count)
+            prepared = prepare(self.shape, inputs, outputs, self.comm.device, op, count)
+            ready = functools.partial(self._run, self._handle, *prepared)
             if key is not None:
                 if len(self._ready) >= _CACHED:
                     self._ready.clear()
                 self._ready[key] = ready
-        self._launch(ready, stream)
-        return out
-
-    def _launch(self, ready: Prepared, stream: Any) -> None:
         if self.comm._handle is None:
             raise LibraryError.say("bad-use", f"{self.name} is called after its communicator was closed")
-        on = self._stream() if stream is None else _torch.number_of(stream)
-        result = self._run(self._handle, *ready, on)
+        result = ready(ctypes.c_void_p(self._stream() if stream is None else _torch.number_of(stream)))
         if result:
             _native.fail(result)
+        return out
 
     def check(self) -> None:
         """Raise a LibraryError if the communicator has failed."""

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 _programs: "weakref.WeakValueDictionary[int, Program]" = weakref.WeakValueDictionary()
 _op: Any = None
+_tensor: Any = None  # torch.Tensor, once torch is imported
 
 
 def _never() -> bool:
     return False
 
 
-# torch.compiler.is_compiling, once the operator is registered. torch.compile knows that function.
+# torch.compiler.is_dynamo_compiling, once the operator is registered. torch.compile knows that function. It is cheaper
+# than is_compiling.
 is_compiling: Callable[[], bool] = _never
 
 
@@ -36,8 +38,9 @@ def register(program: "Program") -> int:
 
 def _make_op() -> None:
     """Register mscclc::run. It needs torch.library.custom_op, which torch has since 2.4."""
-    global _op, is_compiling
+    global _op, _tensor, is_compiling
     torch: Any = sys.modules.get("torch")
+    _tensor = getattr(torch, "Tensor", None)
     custom_op = getattr(getattr(torch, "library", None), "custom_op", None)
     if _op is not None or torch is None or custom_op is None:
         return
@@ -52,7 +55,7 @@ def _make_op() -> None:
     schema = "(int number, Tensor? input, Tensor(a!) out, str op) -> ()"
     made = custom_op("mscclc::run", run, mutates_args=("out",), schema=schema)
     made.register_fake(lambda number, input, out, op: None)
-    _op, is_compiling = torch.ops.mscclc.run, torch.compiler.is_compiling
+    _op, is_compiling = torch.ops.mscclc.run, torch.compiler.is_dynamo_compiling
 
 
 def call(program: "Program", inputs: Sequence[Any], out: Any, op: str) -> Any:
@@ -69,11 +72,10 @@ def call(program: "Program", inputs: Sequence[Any], out: Any, op: str) -> Any:
 
 def key_of(inputs: Sequence[Any], out: Any, op: str, count: Optional[int]) -> Optional[Tuple[Any, ...]]:
     """Return all facts that the checks of a call depend on, or None if it is not a plain call on tensors."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None or len(inputs) != 1:
+    if _tensor is None or len(inputs) != 1:
         return None
-    (x,), kind = inputs, torch.Tensor
-    if type(x) is not kind or type(out) is not kind:
+    x = inputs[0]
+    if type(x) is not _tensor or type(out) is not _tensor:
         return None
     length = x.numel()
     if length < 2:  # a single element may be contiguous and have a pending negation
