@@ -1,4 +1,7 @@
-"""One process of a job: job.py numpy|torch|mock|cuda|cupy|jax HOST:PORT RANKS RANK SCENE... A SCENE is a function of scenes.py."""
+"""One process of a job: job.py numpy|torch|mock|cuda|cupy|jax HOST:PORT RANKS RANK SCENE...
+
+A SCENE is a function of scenes.py.
+"""
 
 from __future__ import annotations
 

@@ -74,7 +74,8 @@ Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8
 
 // team_open_alone is the same for a communicator without NCCL, on a device that gpu_add made or, where gpu is null, on
 // that of the thread. beside is another team of the same communicator and rank, or null: calls of both follow each
-// other, in the order of the host. team_named is the choice of a call that runs the program of a RULE_NAMED, by its number.
+// other, in the order of the host. team_named is the choice of a call that runs the program of a RULE_NAMED, by its
+// number.
 struct Gpu;
 Team *team_open_alone(Gpu *gpu, const Team *beside, Bundle *b, u32 ranks, u32 rank, u32 ctas, Offer *mine);
 bool team_make(Team *t, const char *card, Offer *mine);

@@ -78,7 +78,8 @@ bool begin(Team *t, const Team *beside, Offer *mine, Why *why) {
   t->ready = (Ready *)calloc(READY, sizeof *t->ready);
   t->seat = (Seat *)calloc(t->set.row->programs + 1, sizeof *t->seat);
   t->statuses = (abi_status *)calloc(t->set.row->programs + 1, sizeof *t->statuses);
-  if (!t->ready || !t->seat || !t->statuses || !index_rules(t) || !order_join(t, beside)) return say(why, "no memory"), false;
+  if (!t->ready || !t->seat || !t->statuses || !index_rules(t) || !order_join(t, beside))
+    return say(why, "no memory"), false;
   memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
   return mine->able = 1, true;
 }

@@ -68,8 +68,8 @@ void scene_rules(void) {
   must(mscclc_destroy(comm), "the end");
 }
 
-/* captures captures programs of several bundles behind each other, and replays the graph. Together, all bundles that are
- * loaded have more CTAs than the GPU has room for: but calls of one communicator follow each other, over all streams. */
+/* captures captures programs of several bundles behind each other, and replays the graph. Together, all bundles have
+ * more CTAs than the GPU has room for. But calls of one communicator follow each other, over all streams. */
 void scene_captures(void) {
   enum { LOADS = 16 };
   mscclc_comm comm = join();
