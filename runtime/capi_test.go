@@ -16,6 +16,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/ir"
 	"mscclc/ir/irtest"
 	library "mscclc/runtime"
 )
@@ -189,6 +190,33 @@ func TestInterface(t *testing.T) {
 			other := namedBundle(t, 2, interfacePrograms[1:2], c.ranks)
 			for name := range strings.FieldsSeq(c.scenes) {
 				scene(t, name, c.how, c.on, c.ranks, file, other)
+			}
+		})
+	}
+}
+
+// TestInterfaceWindows runs a direct program between registered buffers.
+func TestInterfaceWindows(t *testing.T) {
+	skipOnGPU(t)
+	for _, c := range []struct {
+		how, on string
+		ranks   int
+	}{{"threads", "cpu", 3}, {"processes", "cpu", 2}, {"threads", "gpu", 2}, {"processes", "gpu", 3}} {
+		t.Run(fmt.Sprintf("%s%d%s", c.how, c.ranks, c.on), func(t *testing.T) {
+			t.Parallel()
+			b, err := bundle.Build(bundle.Spec{Device: device, Ranks: []int{c.ranks}, CTAs: 4, DTypes: []data.DType{data.F32},
+				Rules: []bundle.Rule{{Kind: ir.AllGather, Ranks: c.ranks, DType: bundle.Any, RedOp: bundle.Any, Root: bundle.Any,
+					When: bundle.WhenEager | bundle.WhenCaptured | bundle.WhenWindows, Program: "allgather/allpairs",
+					Protocol: ir.Simple, Direct: true, Tile: 4096}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := write(t, bundle.Encode(b))
+			out := scene(t, "windows", c.how, c.on, c.ranks, file, file)
+			for _, want := range []string{"foreign memory: mscclc_register: rank", "windows of different sizes"} {
+				if strings.Count(out, want) != c.ranks {
+					t.Errorf("not all ranks say %q:\n%s", want, out)
+				}
 			}
 		})
 	}

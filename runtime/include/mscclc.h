@@ -12,8 +12,8 @@
  *
  * Forks. In a process that was forked after the library was used, each function returns MSCCLC_FORKED.
  *
- * Collective. mscclc_comm_by_*, mscclc_load, mscclc_run and mscclc_call are collective: all ranks of a communicator
- * call them, in the same order. */
+ * Collective. mscclc_comm_by_*, mscclc_load, mscclc_register, mscclc_run and mscclc_call are collective: all ranks of a
+ * communicator call them, in the same order. */
 #ifndef MSCCLC_H
 #define MSCCLC_H
 
@@ -116,6 +116,7 @@ typedef struct mscclc_comm_s *mscclc_comm;
 typedef struct mscclc_programs_s *mscclc_programs;
 typedef const struct mscclc_program_s *mscclc_program;
 typedef struct mscclc_stream_s *mscclc_stream;
+typedef struct mscclc_window_s *mscclc_window;
 
 /* A unique id names a communicator that is to be made. Its bytes may be sent by any means: a file, MPI, a store. They
  * hold a secret: whoever knows it may join. */
@@ -226,6 +227,26 @@ mscclc_result mscclc_run(mscclc_program program, void *const *buffers, size_t co
  * If no rule is for the call, or the rule names NCCL, the error is MSCCLC_UNSUPPORTED. */
 mscclc_result mscclc_call(mscclc_programs programs, mscclc_collective collective, const void *send, void *recv,
                           size_t count, mscclc_dtype dtype, mscclc_redop redop, int root, void *stream);
+
+/* ---- Registered memory ---- */
+
+/* mscclc_alloc allocates memory that may be registered: on the communicator's GPU, or on the CPU in shared memory.
+ * mscclc_free frees it. On a GPU, any memory of cuMemAlloc or cudaMalloc may be registered, too. */
+mscclc_result mscclc_alloc(mscclc_comm comm, size_t bytes, void **memory);
+mscclc_result mscclc_free(mscclc_comm comm, void *memory);
+
+/* mscclc_register has all ranks register memory together: as many bytes on each. mscclc_call then takes the bundle's
+ * rules for windows where all buffers of a call lie in registered memory. Their programs may be direct: they read and
+ * write buffers of other ranks. So all ranks of a call give buffers at the same offsets of the same registration, and
+ * all of them are in place, or none is. Collectives with a root have no such rules.
+ * Programs that are loaded later do not use the registration.
+ * If the memory of one rank cannot be reached by all others, the function fails on all ranks: MSCCLC_UNSUPPORTED, and
+ * the text says why. Memory of other processes that was mapped (cuMemMap) cannot be reached.
+ * mscclc_deregister ends a registration, before the memory is freed; it is not collective. Later calls do not use it.
+ * Graphs that hold calls with such buffers must not be launched afterwards, on any rank. mscclc_destroy ends what is
+ * left. */
+mscclc_result mscclc_register(mscclc_comm comm, void *memory, size_t bytes, mscclc_window *window);
+mscclc_result mscclc_deregister(mscclc_window window);
 
 /* ---- Streams of the CPU device ---- */
 

@@ -81,7 +81,7 @@ int order_before(Team *t, void *stream, StreamSeen *seen) {
 int order_behind(Team *t, void *stream, const StreamSeen &seen) {
   const gpu_symbols *f = t->gpu->f;
   Order &o = *t->order;
-  t->used = true;
+  __atomic_store_n(&t->used, true, __ATOMIC_RELEASE);
   if (seen.capture) return capture_behind(t, stream, seen.capture);
   o.stream = seen.stream;
   TRY(f->record(o.last, stream));
@@ -91,7 +91,7 @@ int order_behind(Team *t, void *stream, const StreamSeen &seen) {
 
 // A GPU with a fault runs nothing.
 bool order_idle(Team *t, u64 limit_ns) {
-  if (!t->used || !__atomic_load_n(&t->order->any, __ATOMIC_ACQUIRE)) return true;
+  if (!__atomic_load_n(&t->used, __ATOMIC_ACQUIRE) || !__atomic_load_n(&t->order->any, __ATOMIC_ACQUIRE)) return true;
   for (const u64 begin = now_of_engine();; nap_of_engine(LOOK_AGAIN)) {
     if (t->gpu->f->happened(t->order->last) != NOT_READY) return true;
     if (now_of_engine() - begin >= limit_ns) return false;

@@ -27,6 +27,7 @@ void drop(mscclc_comm_s *c) {
     free(p->list);
     free(p);
   }
+  while (mscclc_window_s *w = c->windows) c->windows = w->next, free(w);
   if (c->line) line_free(c->line);
   if (c->host) host_gone(c->host);
   pthread_mutex_destroy(&c->mu);

@@ -28,6 +28,12 @@ struct mscclc_programs_s {
   mscclc_programs_s *next;
 };
 
+// A registration of memory. The windows of all teams have its address as their name.
+struct mscclc_window_s {
+  mscclc_comm_s *comm;
+  mscclc_window_s *next;
+};
+
 struct mscclc_comm_s {
   u32 ranks, rank;
   mscclc_device device;
@@ -35,6 +41,7 @@ struct mscclc_comm_s {
   Line *line;
   pthread_mutex_t mu;          // guards what follows
   mscclc_programs_s *programs;
+  mscclc_window_s *windows;
   mscclc_result state;         // why it no longer works; read without mu, too
   char why[512];
 };

@@ -325,7 +325,10 @@ bool listen_at(Hub *h, Why *why) {
 
 }  // namespace
 
-const char *star_call(u32 kind) { return kind == ROUND_JOIN ? "mscclc_comm_by_id" : "mscclc_load"; }
+const char *star_call(u32 kind) {
+  if (kind == ROUND_JOIN) return "mscclc_comm_by_id";
+  return kind < ROUND_WINDOW ? "mscclc_load" : "mscclc_register";
+}
 
 u64 star_limit(u32 kind) {
   const char *text = getenv("MSCCLC_MEET");

@@ -113,6 +113,7 @@ mscclc_result mscclc_call(mscclc_programs p, mscclc_collective collective, const
   const bool writes = at_root || (collective != MSCCLC_REDUCE && collective != MSCCLC_GATHER);
   if (count && ((reads && !send) || (writes && !recv)))
     return failed(MSCCLC_BAD_ARGUMENT, "mscclc_call: a buffer is null");
+  call.windows = team_windows(p->team, &call);
   bool captured = false;
   if (const int code = team_captured(p->team, stream, &captured)) return driver_failed(p->comm, code);
   return launch(p, team_choose(p->team, &call, captured), call, stream);

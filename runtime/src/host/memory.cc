@@ -105,6 +105,30 @@ int fill(u64 at, unsigned char value, u64 bytes, void *) {
 }
 int put(u64 at, const void *from, u64 bytes, void *) { return copy((void *)at, from, bytes); }
 int get(void *to, u64 at, u64 bytes, void *) { return copy(to, (const void *)at, bytes); }
+
+// pointer and range describe memory of alloc, as the driver does that of a GPU.
+enum { MEMORY_TYPE = 2, ON_DEVICE = 2 };
+const Block *block_of(u64 at) {
+  const Block *b = blocks;
+  while (b && (at < b->at || at - b->at >= b->bytes)) b = b->next;
+  return b;
+}
+int pointer(void *is, int what, u64 at) {
+  pthread_mutex_lock(&mu);
+  const bool known = block_of(at) != nullptr;
+  pthread_mutex_unlock(&mu);
+  // No such memory belongs to one device of the process rather than to another.
+  if (!known || what != MEMORY_TYPE) return ENGINE_ARGUMENT;
+  return *(unsigned *)is = ON_DEVICE, 0;
+}
+int range(u64 *base, u64 *bytes, u64 at) {
+  pthread_mutex_lock(&mu);
+  const Block *b = block_of(at);
+  if (b) *base = b->at, *bytes = b->bytes;
+  pthread_mutex_unlock(&mu);
+  return b ? 0 : (int)ENGINE_ARGUMENT;
+}
+
 int can_peer(int *can, int, int) { return *can = 1, 0; }
 int peer(void *, unsigned) { return 0; }
 
@@ -112,5 +136,5 @@ int peer(void *, unsigned) { return 0; }
 
 void host_memory_symbols(gpu_symbols *f) {
   f->alloc = alloc, f->release = release, f->share = share, f->reach = reach, f->leave = release;
-  f->fill = fill, f->put = put, f->get = get, f->can_peer = can_peer, f->peer = peer;
+  f->pointer = pointer, f->range = range, f->fill = fill, f->put = put, f->get = get, f->can_peer = can_peer, f->peer = peer;
 }
