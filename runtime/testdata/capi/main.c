@@ -14,7 +14,8 @@ static const struct {
               {"differ", scene_differ},   {"missing", scene_missing},   {"late", scene_late},
               {"abort", scene_abort},     {"lost", scene_lost},         {"timeout", scene_timeout},
               {"fork", scene_fork},       {"exchange", scene_exchange}, {"nccl", scene_nccl},
-              {"lives", scene_lives},     {"windows", scene_windows}, {"wrong", scene_wrong},       {"strangers", scene_strangers},
+              {"lives", scene_lives},     {"windows", scene_windows}, {"wrong", scene_wrong},
+              {"strangers", scene_strangers},
               {"version", scene_version}, {"same_rank", scene_same_rank},
               {"no_gpu", scene_no_gpu}};
 
