@@ -1,5 +1,5 @@
-// Memory that ranks register together, so that direct programs reach it. Each team that has rules for windows has one of
-// its own for it: the ranks tell each other how their memory is reached, map that of the others, and tell who succeeded.
+// Memory that ranks register together, so that direct programs reach it. Each team that has rules for windows has one
+// of its own for it. The ranks tell each other how their memory is reached, map that of others, and tell who succeeded.
 #include "handles.h"
 
 #include <stdio.h>

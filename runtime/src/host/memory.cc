@@ -136,5 +136,6 @@ int peer(void *, unsigned) { return 0; }
 
 void host_memory_symbols(gpu_symbols *f) {
   f->alloc = alloc, f->release = release, f->share = share, f->reach = reach, f->leave = release;
-  f->pointer = pointer, f->range = range, f->fill = fill, f->put = put, f->get = get, f->can_peer = can_peer, f->peer = peer;
+  f->pointer = pointer, f->range = range;
+  f->fill = fill, f->put = put, f->get = get, f->can_peer = can_peer, f->peer = peer;
 }
