@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
-# Builds the kernels' images into FOLDER, by default images/ beside this script. Each element type and target has
-# four images; one of them is for one-sided programs, one for programs with a port, and one for programs of several
-# nodes. NVIDIA's have another of those, for programs whose replicas share CTAs. Some types also have two images
-# that trace, one for each kind of program, and one that takes one-sided programs through NVLink's switch. They are
-# the same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which
-# compiles it for the GPU at hand; code objects are for AMD's.
+# Builds the kernels' images, and packs them into images/ beside this script. With FOLDER, they are written there, a
+# file each; ONLY names types and TARGETS targets to build there. Each element type and target has four images; one of
+# them is for one-sided programs, one for programs with a port, and one for programs of several nodes. NVIDIA's have
+# another of those, for programs whose replicas share CTAs. Some types also have two images that trace, one for each
+# kind of program, and one that takes one-sided programs through NVLink's switch. They are the same bytes on every
+# machine with clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which compiles it for the GPU at
+# hand; code objects are for AMD's.
 set -euo pipefail
-out=$(realpath -m "${1:-$(dirname "$0")/images}")
+if [ -n "${1:-}" ]; then
+    out=$(realpath -m "$1")
+    mkdir -p "$out"
+else
+    [ -z "${ONLY:-}${TARGETS:-}" ] || { echo 'ONLY and TARGETS need a FOLDER' >&2; exit 2; }
+    out=$(mktemp -d)
+    trap 'rm -rf "$out"' EXIT
+fi
 cd "$(dirname "$0")"
-mkdir -p "$out"
 clang=${CLANG:-clang++-19}
 
 common="-O3 -std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Werror --cuda-device-only"
@@ -33,7 +40,6 @@ image() {
     switch_) flags="$nv --cuda-gpu-arch=$1 --cuda-feature=+ptx82" ;; # multimem
     esac
     $clang $flags -DKERNEL_TYPE=$2 gpu/$4.cc -o "$file"
-    gzip -9nf "$file"
 }
 export -f image
 export out clang nv amd
@@ -63,9 +69,12 @@ sums() { sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1; } # of files whos
         echo "sm_90 ${t/:/ } kernel_switch switch_"
     done
 } | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; image "$@"' image
-[ -n "${1:-}${ONLY:-}${TARGETS:-}" ] || {
+[ -n "${1:-}" ] || {
+    go run ./pack "$out" images
     export LC_ALL=C
     sources=$(find abi few gpu loop moves platform protocol values -name '*.h' -o -name '*.cc')
-    echo "$(printf '%s\n' build.sh $sources | sums) sources"
-    echo "$(find images -name '*.gz' | sums) images"
-} >images.sum
+    {
+        echo "$(printf '%s\n' build.sh $sources | sums) sources"
+        echo "$(printf 'images/%s\n' amd.zst cuda.zst index | sums) images"
+    } >images.sum
+}

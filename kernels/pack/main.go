@@ -1,0 +1,127 @@
+// Command pack writes the archives of kernels that package kernels embeds.
+//
+//	pack FROM TO
+//
+// FROM has the images of build.sh, a file each. TO gets cuda.zst and amd.zst, which are frames of Zstandard one after
+// the other, and index, which has a line for each image: the archive, where its frame begins and how long it is, where
+// the image begins in what the frame holds and how long it is, and its name.
+//
+// Images of an element type are alike, so NVIDIA's share a frame by type: one is read in some 10 ms. AMD's are small,
+// and all of them share one. Equal images give equal bytes on every machine.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// window is how far back a frame refers, in bytes.
+const window = 16 << 20
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: pack FROM TO")
+		os.Exit(2)
+	}
+	if err := pack(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "pack:", err)
+		os.Exit(1)
+	}
+}
+
+// An image is a file of FROM.
+type image struct {
+	name, archive, frame string
+	text                 []byte
+}
+
+// read returns the images of a folder in the order of the archives. Those that jobs load most come first in a frame,
+// since a reader stops when it has an image.
+func read(from string) ([]image, error) {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return nil, err
+	}
+	var list []image
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		i := image{name: e.Name(), archive: "amd", text: text}
+		if rest, _, found := strings.Cut(i.name, "_sm_"); found {
+			i.archive, i.frame = "cuda", rest[strings.LastIndex(rest, "_")+1:]
+		}
+		list = append(list, i)
+	}
+	slices.SortFunc(list, func(a, b image) int {
+		return cmp.Or(cmp.Compare(a.archive, b.archive), cmp.Compare(a.frame, b.frame),
+			cmp.Compare(later(a.name), later(b.name)), cmp.Compare(a.name, b.name))
+	})
+	return list, nil
+}
+
+func later(name string) int {
+	if strings.HasPrefix(name, "onesided_") {
+		return 0
+	}
+	return 1
+}
+
+func pack(from, to string) error {
+	list, err := read(from)
+	if err != nil {
+		return err
+	}
+	var index strings.Builder
+	archives := map[string][]byte{}
+	for len(list) > 0 {
+		first, n := list[0], 0
+		for n < len(list) && list[n].archive == first.archive && list[n].frame == first.frame {
+			n++
+		}
+		frame, err := compress(list[:n])
+		if err != nil {
+			return err
+		}
+		at := 0
+		for _, i := range list[:n] {
+			fmt.Fprintln(&index, i.archive, len(archives[i.archive]), len(frame), at, len(i.text), i.name)
+			at += len(i.text)
+		}
+		archives[first.archive] = append(archives[first.archive], frame...)
+		list = list[n:]
+	}
+	for name, text := range archives {
+		if err := os.WriteFile(filepath.Join(to, name+".zst"), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(to, "index"), []byte(index.String()), 0o644)
+}
+
+// compress returns a frame of some images.
+func compress(list []image) ([]byte, error) {
+	var frame bytes.Buffer
+	w, err := zstd.NewWriter(&frame, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window),
+		zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range list {
+		if _, err := w.Write(i.text); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return frame.Bytes(), nil
+}
