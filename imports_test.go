@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"mscclc/runtime":                        {"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/files", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/runtime/libraries":              {"mscclc/runtime"}, // builds them for packages
 	"mscclc/kernels":                        {},
+	"mscclc/kernels/pack":                   {},
 	"mscclc/transport":                      {"mscclc/kernels"},
 	"mscclc/transport/enginetest":           {"mscclc/transport"}, // an engine for tests
 	"mscclc/executor/data":                  {"mscclc/ir"},
