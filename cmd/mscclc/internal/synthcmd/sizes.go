@@ -166,40 +166,17 @@ func (p *pool) add(m *made) {
 
 // fastest returns which programs of a shelf, or of the catalog, are the fastest for which sizes.
 func fastest(t *topology.Topology, r synthesis.Request, shelf choose.Shelf) ([]choose.Stretch, error) {
-	var list []choose.Stretch
-	for _, sizes := range groupsOfSizes {
-		s, err := selector(t, r.GPUs, r.Kind, r.Root)
-		if err != nil {
-			return nil, err
-		}
-		s.Own = shelf
-		more, err := s.Sizes(sizes)
-		if err != nil {
-			return nil, err
-		}
-		list = joined(list, more, sizes[0])
+	s, err := selector(t, r.GPUs, r.Kind, r.Root)
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	s.Own = shelf
+	return s.Sizes(comparedSizes)
 }
 
-// groupsOfSizes are the sizes that programs are simulated at. A selector looks at fewer programs for large calls where
-// it has seen small ones, and leaves out some that are good in many lanes alone.
-var groupsOfSizes = [][]int64{{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}, {1 << 20, 4 << 20, 16 << 20},
-	{64 << 20, 256 << 20, 1 << 30}}
-
-// joined puts the ranges of larger sizes, from the size first on, behind others.
-func joined(list, more []choose.Stretch, first int64) []choose.Stretch {
-	if len(list) == 0 {
-		return more
-	}
-	last := &list[len(list)-1]
-	if more[0].Form.Plain() == last.Form.Plain() {
-		last.To = more[0].To
-		return append(list, more[1:]...)
-	}
-	last.To, more[0].From = first, first
-	return append(list, more...)
-}
+// comparedSizes are the sizes that programs are simulated at.
+var comparedSizes = []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20,
+	1 << 30}
 
 // put writes a program and its certificate, once.
 func (m *made) put(a *cli.App, file string, doc *SizesDocument) error {
