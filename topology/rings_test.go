@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// carried returns how many rings the busiest edge carries for each unit of its bandwidth. It fails where rings are none.
+// carried returns how many rings the busiest edge carries for each unit of its bandwidth. It fails if one is no ring.
 func carried(t *testing.T, m *Topology, rings [][]int32) (most float64) {
 	t.Helper()
 	caps, load := map[[2]int32]float64{}, map[[2]int32]float64{}
