@@ -222,8 +222,8 @@ func TestLanesTooLong(t *testing.T) {
 	}
 }
 
-// TestLanesReturn holds that a program that small calls show far behind is tried in several lanes for large ones: it may
-// be good there alone.
+// TestLanesReturn holds that a program that small calls show far behind is tried in several lanes for large ones: it
+// may be good there alone.
 func TestLanesReturn(t *testing.T) {
 	const bytes = 64 << 20
 	s := selector(t, "dgx1v", "program")

@@ -175,8 +175,8 @@ func fastest(t *topology.Topology, r synthesis.Request, shelf choose.Shelf) ([]c
 }
 
 // comparedSizes are the sizes that programs are simulated at.
-var comparedSizes = []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20,
-	1 << 30}
+var comparedSizes = []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10,
+	1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30}
 
 // put writes a program and its certificate, once.
 func (m *made) put(a *cli.App, file string, doc *SizesDocument) error {
