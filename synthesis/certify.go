@@ -12,7 +12,7 @@ import (
 
 // result writes what was found.
 func (s *search) result() *Result {
-	r := &Result{Bound: s.whole.b}
+	r := &Result{Bound: s.whole.b, Rounds: s.rounds}
 	r.Plan = Plan{Name: identifier(fmt.Sprintf("%s_%s", s.t.Name, s.r.Kind)), Kind: s.r.Kind, Ranks: s.m.Ranks,
 		Root: s.r.Root}
 	c := &r.Certificate

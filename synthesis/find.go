@@ -7,6 +7,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/synthesis/certificate"
+	"mscclc/synthesis/rounds"
 	"mscclc/topology"
 	"mscclc/topology/bound"
 )
@@ -18,6 +19,9 @@ type Request struct {
 	Hops   int  // the most from a root to a rank, or LeastHops; 0 is any number
 	Alike  bool // trees of all ranks are images of those of one, or ErrNoFit
 	Chunks int  // trees of each root; 0 is the fewest that reach the bound, up to MostChunks
+	Steps  int  // where it is not 0, the steps of a k-synchronous schedule of as many Chunks
+
+	Solver rounds.Solver // of schedules; nil is the best that is installed
 
 	GPUs    []int32 // indexed by rank: a GPU of the topology; nil is all, in their order
 	NoRelay bool    // GPUs that are no ranks do not forward
@@ -44,6 +48,7 @@ type Result struct {
 	Plan        Plan
 	Certificate certificate.Certificate
 	Bound       *bound.Bound
+	Rounds      *Synchronous // the schedule that the trees are of, or nil
 }
 
 // Find packs trees for a request into the links of a topology. It fails with a diag.List where ranks do not reach each
@@ -167,6 +172,7 @@ type search struct {
 	spread, gather *Forest
 	shifts         *Shifts  // where trees are images of those of rank 0
 	scale          *big.Rat // trees of both for each unit of capacity
+	rounds         *Synchronous
 }
 
 // counts returns how many trees begin at each rank where a root has so many.
@@ -182,6 +188,9 @@ func (s *search) counts(k int64) []int64 {
 
 // pack packs the trees of a request.
 func (s *search) pack() error {
+	if s.r.Steps != 0 {
+		return s.synchronous()
+	}
 	switch s.r.Kind {
 	case ir.AllReduce:
 		return s.both()

@@ -19,6 +19,7 @@ type facts struct {
 	hinted   bool // has hints that only the one-sided lowering follows
 	switched bool // uses the switch, which needs multicast addresses of its caller
 	differs  bool // its header says that ranks may end with different bits
+	ringed   bool // takes orders of rings
 	rowed    bool // takes a number of rows of a torus
 	square   bool // which is otherwise as near to a square as ranks allow, and else 1
 }
@@ -48,6 +49,7 @@ func factsOf(text []byte) facts {
 		flat: info.Has("ranks"), nodal: info.Has("nodes") && info.Has("gpus"), rooted: info.Has("root"),
 		hinted:   has("pull", "true") || has("via", "switch") || has("via", "port"),
 		switched: has("via", "switch"),
+		ringed:   info.Has(ringParams[0]),
 		rowed:    info.Has("rows"),
 		square:   slices.Contains(info.Params, syntax.ParamInfo{Name: "rows", Default: "0"}),
 		differs:  strings.HasPrefix(info.Header("Bits"), "not the same"),

@@ -19,11 +19,12 @@ func TestFactsOfCatalog(t *testing.T) {
 		some.switched = some.switched || is.switched
 		some.differs = some.differs || is.differs
 		some.rowed, some.square = some.rowed || is.rowed, some.square || is.square
+		some.ringed = some.ringed || is.ringed
 		if is.switched && !is.hinted {
 			t.Errorf("%s uses the switch and has no hint: %+v", name, is)
 		}
 	}
-	if some != (facts{true, true, true, true, true, true, true, true}) {
+	if some != (facts{true, true, true, true, true, true, true, true, true}) {
 		t.Errorf("some have %+v", some)
 	}
 }
@@ -35,6 +36,7 @@ func TestFacts(t *testing.T) {
 	}{
 		{"algorithm a(ranks = 4, root = 0)\n", facts{flat: true, rooted: true}},
 		{"algorithm a(nodes, gpus)\n", facts{nodal: true}},
+		{"algorithm a(ranks, first = 0)\n", facts{flat: true, ringed: true}},
 		{"# ranks, pull = true\nalgorithm a(n)\n", facts{}},
 		{"# Bits: not the same on all ranks\nalgorithm a(ranks)\nfor i in 0..2 { chunk(0, input, 0).copy(1, output, 0,\n  via =\n  switch) }\n",
 			facts{flat: true, hinted: true, switched: true, differs: true}},

@@ -11,8 +11,15 @@ import (
 	"mscclc/topology"
 )
 
-// This file sets the parameters of shape of the catalog's programs: rows, and nodes with gpus. A program that has some
-// is named with them: allgather/swing:rows=4 is allgather/swing -p rows=4.
+// This file sets the parameters of shape of the catalog's programs: rows, nodes with gpus, and orders of rings. A
+// program that has some is named with them: allgather/swing:rows=4 is allgather/swing -p rows=4.
+
+// shapeParams are the parameters of shape but for orders of rings.
+var shapeParams = []string{"rows", "nodes", "gpus"}
+
+// ringParams are the parameters of rings that follow links: orders as numbers, as algorithms/allreduce/orders.mscl
+// reads them.
+var ringParams = []string{"first", "second", "third", "fourth"}
 
 // Unshaped returns the name of a program without its parameters of shape, and these. ok is false where what follows the
 // colon is no list of such parameters.
@@ -25,8 +32,8 @@ func Unshaped(program string) (name string, params map[string]int, ok bool) {
 	for word := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(word, "=")
 		n, err := strconv.Atoi(value)
-		if _, twice := params[key]; err != nil || n < 1 || n > MostRanks || twice ||
-			!slices.Contains([]string{"rows", "nodes", "gpus"}, key) {
+		if _, twice := params[key]; err != nil || n < 1 || twice ||
+			!slices.Contains(ringParams, key) && (n > MostRanks || !slices.Contains(shapeParams, key)) {
 			return program, nil, false
 		}
 		params[key] = n
@@ -57,7 +64,47 @@ func (s *Selector) catalog() (list []Variant) {
 			list = append(list, w)
 		}
 	}
+	if rings := s.rings(); len(rings) > 0 {
+		for _, v := range ringed(s.Call.Kind) {
+			v.Program = shapedName(v.Program, rings)
+			list = append(list, v)
+		}
+	}
 	return list
+}
+
+// rings returns the orders of rings that follow the topology's links, or none.
+func (s *Selector) rings() map[string]int {
+	if s.Call.Ranks != s.Topology.Ranks() || s.Topology.Nodes > 1 || s.flat {
+		return nil
+	}
+	params := map[string]int{}
+	for i, ring := range s.Topology.Rings() {
+		params[ringParams[i]] = ringNumber(ring)
+	}
+	return params
+}
+
+// ringNumber returns the number of an order of ranks, which begins with rank 0.
+func ringNumber(ring []int32) (number int) {
+	base := 10
+	if len(ring) > 10 {
+		base = 16
+	}
+	for _, r := range ring {
+		number = number*base + int(r)
+	}
+	return number
+}
+
+// NoRing says that no rings follow the links of the topology, though links join GPUs directly. Else it is "".
+func (s *Selector) NoRing() string {
+	t := s.Topology
+	if len(ringed(s.Call.Kind)) == 0 || !t.HasDirect() || t.Nodes > 1 || t.Ranks() < 3 ||
+		t.Ranks() > topology.MostRingRanks || len(t.Rings()) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("no ring through all GPUs of %s along its direct links was found", t.Name)
 }
 
 // unseat has a program whose nodes are set as parameters of shape say nothing of the nodes of a machine.

@@ -23,6 +23,9 @@ func TestUnshaped(t *testing.T) {
 		{"allgather/swing:ranks=4", "allgather/swing:ranks=4", 0, 0, false},
 		{"allgather/swing:", "allgather/swing:", 0, 0, false},
 		{"allgather/swing:rows=04", "allgather/swing", 4, 0, false},
+		{"allgather/swing:rows=3215674", "allgather/swing:rows=3215674", 0, 0, false},
+		{"allgather/link_rings:first=3215674,second=1375462", "allgather/link_rings", 0, 0, true},
+		{"allgather/link_rings:first=0", "allgather/link_rings:first=0", 0, 0, false},
 	} {
 		name, params, ok := Unshaped(c.program)
 		if name != c.name || params["rows"] != c.rows || params["nodes"] != c.nodes || ok != c.ok {
@@ -71,6 +74,55 @@ func TestTorus(t *testing.T) {
 		}
 		if _, err := s.Program(list[0].Form); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestLinkRings holds that large calls on directly joined GPUs run on rings of their links, near the bound: NVLink has
+// 92 % of that of a DGX-1V. Where there is no ring, NoRing says so.
+func TestLinkRings(t *testing.T) {
+	for kind, least := range map[ir.Kind]float64{ir.AllGather: 150, ir.ReduceScatter: 142, ir.AllReduce: 75} {
+		s := selector(t, "dgx1v", "program")
+		s.Call.Kind, s.Rough = kind, true
+		const bytes = 1 << 30
+		list, err := s.Sizes([]int64{bytes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := list[0]; !strings.Contains(r.Program, "/link_rings:first=") || bytes/r.Latency/1e3 < least {
+			t.Errorf("%v: %v at %.1f GB/s", kind, r.Form, bytes/r.Latency/1e3)
+		}
+		if _, err := s.Program(list[0].Form); err != nil || s.NoRing() != "" {
+			t.Error(err, s.NoRing())
+		}
+	}
+	for spec, none := range map[string]bool{"testdata/line.topo": true, "testdata/torus.topo": false, "h200": false} {
+		s := selector(t, spec, "program")
+		s.Call.Kind = ir.AllGather
+		if (s.NoRing() != "") != none {
+			t.Errorf("%s: %q", spec, s.NoRing())
+		}
+	}
+}
+
+// TestRingNumber holds that an order is the number by which the program has it: decimal for up to ten ranks.
+func TestRingNumber(t *testing.T) {
+	if n := ringNumber([]int32{0, 3, 2, 1, 5, 6, 7, 4}); n != 3215674 {
+		t.Error(n)
+	}
+	s := selector(t, "testdata/torus.topo", "program")
+	s.Call.Kind = ir.AllGather
+	name := shapedName("allgather/link_rings", s.rings())
+	chunks, err := s.Own.expand(name, s.Call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := newGrid(s.Topology).direct
+	for i := range chunks.Ops {
+		op := &chunks.Ops[i]
+		src := chunks.Sources(op)[0]
+		if src.Rank != op.Dst.Rank && !joined[[2]int32{src.Rank, op.Dst.Rank}] {
+			t.Fatalf("%s sends from %d to %d", name, src.Rank, op.Dst.Rank)
 		}
 	}
 }

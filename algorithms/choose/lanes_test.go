@@ -221,3 +221,32 @@ func TestLanesTooLong(t *testing.T) {
 		t.Errorf("%v of large calls", list[len(list)-1].Form)
 	}
 }
+
+// TestLanesReturn holds that a program that small calls show far behind is tried in several lanes for large ones: it
+// may be good there alone.
+func TestLanesReturn(t *testing.T) {
+	const bytes = 64 << 20
+	s := selector(t, "dgx1v", "program")
+	s.Call.Kind = ir.AllGather
+	alone, err := s.rank(bytes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alone[0].laned() {
+		t.Fatalf("%v is the fastest", alone[0].Form)
+	}
+	forms, _ := s.list()
+	seen := make([]past, len(forms))
+	for i, f := range forms {
+		if f.Program == alone[0].Program && f.Protocol == alone[0].Protocol && !f.laned() {
+			seen[i] = past{bytes: 64 << 10, micros: 100, ratio: 3, columns: 1, behind: true}
+		}
+	}
+	after, err := s.rank(bytes, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after[0].micros > alone[0].micros {
+		t.Errorf("%v in %.1f us, where %v takes %.1f", after[0].Form, after[0].micros, alone[0].Form, alone[0].micros)
+	}
+}

@@ -58,10 +58,17 @@ func (r *ranking) near() float64 {
 	return near
 }
 
-// hopeless reports whether form i was so far from the best that it is not looked at again at this size.
+// hopeless reports whether form i was so far from the best that it is not looked at again at this size. A form in one
+// lane does not stay behind where its program is tried in several lanes after it: that may be good in many lanes alone.
 func (r *ranking) hopeless(i int, best float64) bool {
 	p := &r.seen[i]
-	return p.behind || p.micros > hopeless*best && r.bytes < seldom*p.bytes
+	behind := p.behind && !(r.bytes >= LanesFrom && r.hasLanes(i))
+	return behind || p.micros > hopeless*best && r.bytes < seldom*p.bytes
+}
+
+// hasLanes reports whether form i is in one lane, and its program is tried in several, too.
+func (r *ranking) hasLanes(i int) bool {
+	return !r.forms[i].laned() && i+1 < len(r.forms) && r.forms[i+1].laned()
 }
 
 // try simulates a form in the width that suits it.

@@ -275,7 +275,7 @@ var chosenOfNodes = sync.OnceValue(func() map[string][]string { return programsO
 func programsOf(nodes int) map[string][]string {
 	programs := map[string][]string{}
 	for _, k := range Collectives() {
-		for _, v := range candidates(k, nodes) {
+		for _, v := range append(candidates(k, nodes), ringed(k)...) {
 			programs[k.String()] = append(programs[k.String()], v.Program)
 		}
 	}

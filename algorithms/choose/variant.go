@@ -194,11 +194,21 @@ func candidates(kind ir.Kind, nodes int) []Variant {
 	var list []Variant
 	for _, name := range algorithms.Names() {
 		is := factsInCatalog(name)
-		if path.Dir(name) == kind.String() && !is.switched && (is.flat || is.nodal && nodes > 1) {
+		if path.Dir(name) == kind.String() && !is.switched && !is.ringed && (is.flat || is.nodal && nodes > 1) {
 			list = append(list, forms(name, is)...)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Variant) int { return strings.Compare(a.Sided, b.Sided) })
+	return list
+}
+
+// ringed returns the forms of the programs whose rings follow links.
+func ringed(kind ir.Kind) (list []Variant) {
+	for _, name := range algorithms.Names() {
+		if is := factsInCatalog(name); path.Dir(name) == kind.String() && is.ringed {
+			list = append(list, forms(name, is)...)
+		}
+	}
 	return list
 }
 

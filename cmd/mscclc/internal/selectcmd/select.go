@@ -224,6 +224,9 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 	defer stop()
 	s.Stepped = bar.Step
 	list, err := s.Sizes(sizes)
+	if none := s.NoRing(); none != "" {
+		a.Note("", "%s", none)
+	}
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
 		return choosing.Nothing(s, f.topology, err)
 	}

@@ -59,6 +59,9 @@ func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *sim
 	stop := bar.Watch()
 	list, err := s.Sizes(sizes)
 	stop()
+	if none := s.NoRing(); none != "" {
+		a.Note("", "%s", none)
+	}
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
 		err = choosing.Nothing(s, f.topology, err)
 	}

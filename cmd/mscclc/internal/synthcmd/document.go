@@ -17,21 +17,22 @@ import (
 
 // A Document is what synthesize prints with --json.
 type Document struct {
-	Schema      int      `json:"schema"`
-	Collective  string   `json:"collective"`
-	Topology    string   `json:"topology"`
-	Without     []string `json:"without,omitempty" doc:"what is down"`
-	Ranks       int      `json:"ranks"`
-	GPUs        []int32  `json:"gpus" doc:"of the topology, by rank"`
-	Bound       float64  `json:"bound_gbs" doc:"of a call's bytes, as nccl-tests counts them, which no algorithm exceeds"`
-	Cut         string   `json:"cut" doc:"what limits it"`
-	Reached     float64  `json:"reached_gbs" doc:"by the trees, as the certificate proves"`
-	Trees       int      `json:"trees" doc:"or routes, of alltoall"`
-	Height      int      `json:"height" doc:"the most hops from a root to a rank"`
-	Micros      float64  `json:"micros,omitempty" doc:"of a call of 1G, simulated in the program's fastest form"`
-	Form        string   `json:"form,omitempty"`
-	Output      string   `json:"output,omitempty"`
-	Certificate string   `json:"certificate,omitempty"`
+	Schema      int       `json:"schema"`
+	Collective  string    `json:"collective"`
+	Topology    string    `json:"topology"`
+	Without     []string  `json:"without,omitempty" doc:"what is down"`
+	Ranks       int       `json:"ranks"`
+	GPUs        []int32   `json:"gpus" doc:"of the topology, by rank"`
+	Bound       float64   `json:"bound_gbs" doc:"of a call's bytes, as nccl-tests counts them, which no algorithm exceeds"`
+	Cut         string    `json:"cut" doc:"what limits it"`
+	Reached     float64   `json:"reached_gbs" doc:"by the trees, as the certificate proves"`
+	Trees       int       `json:"trees" doc:"or routes, of alltoall"`
+	Height      int       `json:"height" doc:"the most hops from a root to a rank"`
+	Schedule    *Schedule `json:"schedule,omitempty"`
+	Micros      float64   `json:"micros,omitempty" doc:"of a call of 1G, simulated in the program's fastest form"`
+	Form        string    `json:"form,omitempty"`
+	Output      string    `json:"output,omitempty"`
+	Certificate string    `json:"certificate,omitempty"`
 	cli.Noted
 
 	shape string // what the trees are called
@@ -85,7 +86,7 @@ func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
 	d := &Document{Schema: cli.Schema, Collective: p.Kind.String(), Topology: t.Name, Without: f.part.Without,
 		Ranks: p.Ranks, GPUs: m.gpus, seats: seats(t, m.gpus), shape: certificate.Trees(p.Kind),
 		Bound: m.result.Bound.MBs() / 1e3, Cut: m.result.Bound.Cut, Reached: reached / 1e3, Micros: m.micros,
-		Output: f.out, Certificate: f.certificate}
+		Output: f.out, Certificate: f.certificate, Schedule: scheduleOf(m.result)}
 	for _, list := range [][]synthesis.Tree{p.Spread, p.Gather} {
 		for _, tree := range list {
 			d.Trees += int(tree.Count)
@@ -154,6 +155,9 @@ func (d *Document) lines() []string {
 		fmt.Sprintf("bound: %.4g GB/s; the cut is %s", d.Bound, d.Cut),
 		fmt.Sprintf("%s: %d, of at most %d hops, reach %.1f %% of the bound", d.shape, d.Trees, d.Height,
 			100*d.Reached/d.Bound),
+	}
+	if d.Schedule != nil {
+		list = append(list, d.Schedule.lines(d.Collective)...)
 	}
 	if d.Micros > 0 {
 		rate := float64(simulated) / d.Micros / 1e3

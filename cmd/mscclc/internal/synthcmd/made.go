@@ -205,7 +205,12 @@ func makeOne(ctx context.Context, t *topology.Topology, r synthesis.Request) (*m
 	if err != nil {
 		return nil, err
 	}
-	m := &made{gpus: r.GPUs, result: found}
+	return checked(t, r, found)
+}
+
+// checked proves what was found for a request.
+func checked(t *topology.Topology, r synthesis.Request, found *synthesis.Result) (m *made, err error) {
+	m = &made{gpus: r.GPUs, result: found}
 	part := certificate.Part{GPUs: r.GPUs, NoRelay: r.NoRelay}
 	if m.verdict, err = certificate.Check(&found.Certificate, t, part); err != nil {
 		return nil, fmt.Errorf("the certificate is wrong: %w", err)

@@ -30,6 +30,8 @@ type Range struct {
 	Trees   int     `json:"trees,omitempty"`
 	Height  int     `json:"height,omitempty" doc:"the most hops from a root to a rank"`
 	Least   bool    `json:"least,omitempty" doc:"no program has fewer hops"`
+
+	Schedule *Schedule `json:"schedule,omitempty" doc:"of a program of few rounds"`
 }
 
 // A SizesDocument is what synthesize --sizes prints with --json.
@@ -85,7 +87,7 @@ func forSizes(ctx context.Context, a *cli.App, t *topology.Topology, f *flags, r
 			Micros: is.Micros}
 		if m := found[is.Program]; m != nil {
 			d := m.document(a, t, f)
-			one.Trees, one.Height, one.Least = d.Trees, d.Height, m.least
+			one.Trees, one.Height, one.Least, one.Schedule = d.Trees, d.Height, m.least, d.Schedule
 			one.Program = filepath.Join(f.out, is.Program)
 			if err := m.put(a, one.Program, doc); err != nil {
 				return err
@@ -106,7 +108,7 @@ func candidates(ctx context.Context, a *cli.App, t *topology.Topology, f *flags,
 	asks := attempts(t, r)
 	bar := a.Progress(len(asks), "synthesize")
 	defer bar.Watch()()
-	found, seen, shelf := map[string]*made{}, map[string]bool{}, choose.Shelf(nil)
+	p := &pool{a: a, t: t, f: f, found: map[string]*made{}, seen: map[string]bool{}}
 	var failed error
 	for _, r := range asks {
 		m, err := makeOne(ctx, t, r)
@@ -115,64 +117,66 @@ func candidates(ctx context.Context, a *cli.App, t *topology.Topology, f *flags,
 			failed = errors.Join(failed, err)
 			continue
 		}
-		if text := m.result.Plan.Text(); m.hops() > most || seen[text] {
-			continue
-		} else {
-			seen[text] = true
-		}
-		doc := m.document(a, t, f)
 		m.least = r.Hops == synthesis.LeastHops
-		m.result.Plan.Name += fmt.Sprintf("_%dhops_%d%s", doc.Height, doc.Trees, doc.shape)
-		for found[m.result.Plan.Name+".mscl"] != nil { // as many trees over other links
-			m.result.Plan.Name += "_b"
-		}
-		m.result.Plan.Header = doc.header()
-		name := m.result.Plan.Name + ".mscl"
-		found[name] = m
-		shelf = append(shelf, choose.Own{Name: name, File: name, Text: []byte(m.result.Plan.Text())})
+		p.add(m)
 	}
-	if len(shelf) == 0 {
+	list, err := schedules(ctx, a, t, r)
+	failed = errors.Join(failed, err)
+	for _, m := range list {
+		p.add(m)
+	}
+	if len(p.shelf) == 0 {
 		return nil, nil, errors.Join(failed, ctx.Err())
 	}
-	return found, shelf, nil
+	return p.found, p.shelf, nil
+}
+
+// A pool is programs that differ.
+type pool struct {
+	a     *cli.App
+	t     *topology.Topology
+	f     *flags
+	found map[string]*made // by the names of their files
+	seen  map[string]bool  // by their text
+	shelf choose.Shelf
+}
+
+// add names a program, and keeps it if it is new and not too large to be simulated.
+func (p *pool) add(m *made) {
+	plan := &m.result.Plan
+	text := plan.Text()
+	if m.hops() > most || p.seen[text] {
+		return
+	}
+	p.seen[text] = true
+	doc := m.document(p.a, p.t, p.f)
+	if s := doc.Schedule; s != nil {
+		plan.Name += fmt.Sprintf("_%dchunks_%dsteps_%drounds", s.Chunks, len(s.Steps), s.rounds())
+	} else {
+		plan.Name += fmt.Sprintf("_%dhops_%d%s", doc.Height, doc.Trees, doc.shape)
+	}
+	for p.found[plan.Name+".mscl"] != nil { // as many trees over other links
+		plan.Name += "_b"
+	}
+	plan.Header = doc.header()
+	name := plan.Name + ".mscl"
+	p.found[name] = m
+	p.shelf = append(p.shelf, choose.Own{Name: name, File: name, Text: []byte(plan.Text())})
 }
 
 // fastest returns which programs of a shelf, or of the catalog, are the fastest for which sizes.
 func fastest(t *topology.Topology, r synthesis.Request, shelf choose.Shelf) ([]choose.Stretch, error) {
-	var list []choose.Stretch
-	for _, sizes := range groupsOfSizes {
-		s, err := selector(t, r.GPUs, r.Kind, r.Root)
-		if err != nil {
-			return nil, err
-		}
-		s.Own = shelf
-		more, err := s.Sizes(sizes)
-		if err != nil {
-			return nil, err
-		}
-		list = joined(list, more, sizes[0])
+	s, err := selector(t, r.GPUs, r.Kind, r.Root)
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	s.Own = shelf
+	return s.Sizes(comparedSizes)
 }
 
-// groupsOfSizes are the sizes that programs are simulated at. A selector looks at fewer programs for large calls where
-// it has seen small ones, and leaves out some that are good in many lanes alone.
-var groupsOfSizes = [][]int64{{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}, {1 << 20, 4 << 20, 16 << 20},
-	{64 << 20, 256 << 20, 1 << 30}}
-
-// joined puts the ranges of larger sizes, from the size first on, behind others.
-func joined(list, more []choose.Stretch, first int64) []choose.Stretch {
-	if len(list) == 0 {
-		return more
-	}
-	last := &list[len(list)-1]
-	if more[0].Form.Plain() == last.Form.Plain() {
-		last.To = more[0].To
-		return append(list, more[1:]...)
-	}
-	last.To, more[0].From = first, first
-	return append(list, more...)
-}
+// comparedSizes are the sizes that programs are simulated at.
+var comparedSizes = []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10,
+	1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30}
 
 // put writes a program and its certificate, once.
 func (m *made) put(a *cli.App, file string, doc *SizesDocument) error {
@@ -191,7 +195,7 @@ func (m *made) put(a *cli.App, file string, doc *SizesDocument) error {
 
 func (d *SizesDocument) print(a *cli.App, f *flags) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tFORM\tTREES\tHOPS\tAT\tLATENCY (us)")
+	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tFORM\tTREES\tHOPS\tROUNDS\tAT\tLATENCY (us)")
 	for _, r := range d.Ranges {
 		to, trees, hops := "and above", "-", "-"
 		if r.To > 0 {
@@ -203,8 +207,8 @@ func (d *SizesDocument) print(a *cli.App, f *flags) error {
 		if r.Least {
 			hops += ", the least"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.2f\n", sizing.Rough(r.From), to, r.Program, r.Form, trees, hops,
-			sizing.Rough(r.At), r.Micros)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.2f\n", sizing.Rough(r.From), to, r.Program, r.Form, trees, hops,
+			r.Schedule.cell(), sizing.Rough(r.At), r.Micros)
 	}
 	if err := w.Flush(); err != nil {
 		return err

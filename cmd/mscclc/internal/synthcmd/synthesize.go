@@ -43,8 +43,9 @@ links that they go over, and the cuts or lengths that prove the bound. mscclc ch
 --chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
 it is the number whose program is the fastest by simulation. Of AllReduce, ranks may have unequal numbers.
 
---sizes makes programs of few hops, too. It simulates them and the catalog's from 1K to 1G, and writes those that are
-the fastest for some sizes to the folder -o, each with its certificate.
+--sizes makes programs of few hops, too, and where links join up to 8 GPUs directly, of few rounds: in a round the
+narrowest link carries a chunk. It says which of these are proven to have the fewest rounds. It simulates all and the
+catalog's from 1K to 1G, and writes those that are the fastest for some sizes to the folder -o, with certificates.
 
 --without says what is down, and --ranks which GPUs take part, as of mscclc topo --bound. The program's ranks are these
 GPUs, numbered from 0 in the order of --ranks. --root and the cut name GPUs of the topology. Only ranks run a program,
