@@ -33,7 +33,7 @@ func TestHelpExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dump, err := os.ReadFile("../../topology/testdata/hgx4.xml")
+	dump, err := os.ReadFile("../../topology/nccl/testdata/hgx4.xml")
 	if err != nil {
 		t.Fatal(err)
 	}
