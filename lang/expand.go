@@ -27,6 +27,9 @@ type Options struct {
 	// Judge, where not nil, says what is wrong with a header before the file's statements run, which may take long.
 	Judge func(h *ir.Header) diag.List
 
+	// Facts, where not nil, is filled with what the run saw.
+	Facts *Facts
+
 	Limits syntax.Limits
 }
 
@@ -117,7 +120,7 @@ func expandInplace(f *syntax.File, opt Options, own *machine) (*ir.ChunkDAG, err
 
 // expandAs expands f in its own way, or in the way that inplace says.
 func expandAs(f *syntax.File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, error) {
-	m := &machine{lim: opt.Limits.WithDefaults()}
+	m := &machine{lim: opt.Limits.WithDefaults(), facts: opt.Facts}
 	h := m.run(f, opt, inplace)
 	if len(m.refused) > 0 {
 		return nil, nil, m.refused
