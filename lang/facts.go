@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file has what editors show of a run of a file.
@@ -15,6 +16,9 @@ type Facts struct {
 	Values map[diag.Span]*Values
 	Rounds map[diag.Span]int64 // of iterators: how often their blocks ran
 	looks  int
+
+	// Made are the operations on chunks that the run made, also of a file with errors; nil where its header is wrong.
+	Made *ir.ChunkDAG
 }
 
 // Values are those that an operand had: the first that differ, as text.
@@ -32,6 +36,31 @@ const (
 // NewFacts returns facts that Options.Facts may have a run fill.
 func NewFacts() *Facts {
 	return &Facts{Values: map[diag.Span]*Values{}, Rounds: map[diag.Span]int64{}}
+}
+
+// made notes the operations that were made.
+func (m *machine) made(h *header) {
+	p := &m.prog
+	if m.facts == nil || m.facts.Made != nil || h == nil || p.coll == nil || p.channels != nil {
+		return
+	}
+	d := *h.dag
+	d.Ops, d.Srcs, d.Hints, d.Spans, d.Declaration = p.ops, p.srcs, p.hints, p.spans, p.declaration
+	m.facts.Made = &d
+}
+
+// Where says of operations of Facts.Made in which calls and loops they were made, by running f again as it was run.
+func Where(f *syntax.File, opt Options, ops []int32) [][]diag.Note {
+	m := &machine{lim: opt.Limits.WithDefaults(), looking: true}
+	for _, op := range ops {
+		m.looks = append(m.looks, &look{op: op + 1})
+	}
+	m.run(f, opt, nil)
+	found := make([][]diag.Note, len(ops))
+	for i, l := range m.looks {
+		found[i] = l.found
+	}
+	return found
 }
 
 // saw notes a value of the operand at span.
