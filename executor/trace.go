@@ -67,8 +67,8 @@ type Records struct {
 	actions []abi.Action
 }
 
-// NewRecords makes room for what blocks record in a launch with the numbers p, in as many passes as a trace holds of the
-// whole program.
+// NewRecords makes room for what blocks record in a launch with the numbers p, in as many passes as a trace holds of
+// the whole program.
 func NewRecords(t *Trace, img *abi.Image, p *abi.Params, blocks []uint32) (*Records, error) {
 	t.Of = p.Tiles()
 	each, _ := img.Actions(p, img.Numbers(), min(1, t.Of))

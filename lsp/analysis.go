@@ -27,7 +27,7 @@ type analysis struct {
 	names    *names       // of a source
 	tree     *syntax.File // nil where the text is not of the grammar
 	facts    *lang.Facts
-	chunks   *ir.ChunkDAG // nil where the file is wrong, or of channels
+	chunks   *ir.ChunkDAG // also of a file that is wrong, as far as it comes; nil of channels
 	machine  *topology.Topology
 	ranks    int  // that the file was run for
 	fewer    bool // than it says itself
@@ -99,15 +99,19 @@ func (d *snapshot) source(a *analysis) {
 func (d *snapshot) expand(a *analysis, params lang.Params) error {
 	a.facts = lang.NewFacts()
 	x, err := lang.ExpandLevel(a.tree, d.langOptions(params, a.facts))
-	if err != nil {
-		return err
-	}
-	if a.chunks = x.Chunks; a.chunks != nil {
-		a.ranks = a.chunks.Coll.Ranks
-	} else {
+	switch {
+	case err == nil && x.Chunks != nil:
+		a.chunks = x.Chunks
+	case err == nil:
 		a.ranks = x.Channels.Coll.Ranks
+		return nil
+	default: // what was done before the error
+		a.chunks = a.facts.Made
 	}
-	return nil
+	if a.chunks != nil {
+		a.ranks = a.chunks.Coll.Ranks
+	}
+	return err
 }
 
 func (d *snapshot) langOptions(params lang.Params, facts *lang.Facts) lang.Options {

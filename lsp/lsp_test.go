@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-const uri = "file:///work/ring.mscl"
+const uri = "file:///src/ring.mscl"
 
 // answer returns what a request at § says, as text.
 func answer(t *testing.T, method, text string) string {
@@ -43,12 +43,22 @@ func TestHover(t *testing.T) {
 		{".re§duce(c)", "12 operations of 24"}, {".re§duce(c)", "holds the sum of in[r][0] of ranks 0-1"},
 		{".re§duce(c)", "steps of the program"}, {".re§duce(c)", "reduce(other, ...)"}, {"c.co§py(", "rank, buffer, index"},
 		{"collective all§reduce", "ranks, chunks, inplace"},
+		{"= ch§unk((i", "Values: input[0] of rank 1, input[0] of rank 2"},
 	} {
 		plain := strings.Replace(c.at, "§", "", 1)
 		got := answer(t, "textDocument/hover", strings.Replace(ring, plain, c.at, 1))
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s\nlacks %s", c.at, got, c.want)
 		}
+	}
+}
+
+// TestHoverWrong shows what chunks hold in a program that is wrong.
+func TestHoverWrong(t *testing.T) {
+	text := strings.Replace(ring, "1..ranks", "2..ranks", 1)
+	got := answer(t, "textDocument/hover", strings.Replace(text, ".reduce(c)", ".re§duce(c)", 1))
+	if !strings.Contains(got, "8 operations of 20") || !strings.Contains(got, "of ranks 0, 2") {
+		t.Errorf("the hover is %s", got)
 	}
 }
 
@@ -109,14 +119,14 @@ func TestActions(t *testing.T) {
 
 // TestNavigation finds declarations and uses, and renames.
 func TestNavigation(t *testing.T) {
-	files := map[string]string{"/work/lib.mscl": "def next(r, ranks) = (r + 1) % ranks\n",
-		"/work/other.mscl": "import \"lib.mscl\"\ndef twice(r, ranks) = next(next(r, ranks), ranks = ranks)\n"}
+	files := map[string]string{"/src/lib.mscl": "def next(r, ranks) = (r + 1) % ranks\n",
+		"/src/other.mscl": "import \"lib.mscl\"\ndef twice(r, ranks) = next(next(r, ranks), ranks = ranks)\n"}
 	text := strings.Replace(ring, "\nfor i", "import \"lib.mscl\"\n\nfor i", 1)
 	text = strings.Replace(text, "(i + step) % ranks, input", "ne§xt(i, ranks), input", 1)
 	s := start(t, files)
 	p := s.open(uri, text)
 	got, _ := s.call("textDocument/definition", p)
-	if want := `{"uri":"file:///work/lib.mscl","range":{"start":{"line":0,"character":4}`; !strings.HasPrefix(string(got), want) {
+	if want := `{"uri":"file:///src/lib.mscl","range":{"start":{"line":0,"character":4}`; !strings.HasPrefix(string(got), want) {
 		t.Errorf("the definition is %s", got)
 	}
 	p["context"] = map[string]any{"includeDeclaration": true}
@@ -125,7 +135,7 @@ func TestNavigation(t *testing.T) {
 	}
 	p["newName"] = "successor"
 	got, failure := s.call("textDocument/rename", p)
-	if strings.Count(string(got), "successor") != 4 || strings.Count(string(got), "file:///work/") != 3 {
+	if strings.Count(string(got), "successor") != 4 || strings.Count(string(got), "file:///src/") != 3 {
 		t.Errorf("the edits are %s, %v", got, failure)
 	}
 	for _, bad := range []string{"for", "chunk", "2", "a b", "", "i"} {
@@ -164,7 +174,7 @@ func TestCompletion(t *testing.T) {
 		{"algorithm a(ranks = 2)\n# cop§\n", `[]`, `"for"`},
 		{lib + "let v = 1\ndef g(x) { let y = § }\n", `"x"`, `"v"`},
 	} {
-		s := start(t, map[string]string{"/work/lib.mscl": lib})
+		s := start(t, map[string]string{"/src/lib.mscl": lib})
 		p := s.open(uri, c.text)
 		got, _ := s.call("textDocument/completion", p)
 		if !strings.Contains(string(got), c.want) || strings.Contains(string(got), c.not) {
@@ -207,7 +217,7 @@ func TestOutline(t *testing.T) {
 
 // TestMachine shows what a machine is.
 func TestMachine(t *testing.T) {
-	const machine = "file:///work/m.topo"
+	const machine = "file:///src/m.topo"
 	text := "topology m(nodes = 1)\ndevice h200\nclass fast§ 1us 400GB/s\nnode {\n gpu 4\n switch s\n link gpu[i] s fast\n}\n"
 	s := start(t, nil)
 	p := s.open(machine, text)

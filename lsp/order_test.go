@@ -102,13 +102,13 @@ func TestLarge(t *testing.T) {
 // TestFiles shows what verify says of compiled programs.
 func TestFiles(t *testing.T) {
 	s := start(t, nil)
-	s.open("file:///work/a.xml", "<algo name=\"a\">\n</algo>\n")
-	s.open("file:///work/a.json", "{}")
+	s.open("file:///src/a.xml", "<algo name=\"a\">\n</algo>\n")
+	s.open("file:///src/a.json", "{}")
 	s.idle()
-	if got := s.shown("file:///work/a.xml"); got == "" {
+	if got := s.shown("file:///src/a.xml"); got == "" {
 		t.Error("an incomplete program has no problem")
 	}
-	if got := s.shown("file:///work/a.json"); got != "" {
+	if got := s.shown("file:///src/a.json"); got != "" {
 		t.Errorf("a file of something else: %s", got)
 	}
 }
@@ -116,7 +116,7 @@ func TestFiles(t *testing.T) {
 // TestImportsFollow checks a file again when a library that it imports changes.
 func TestImportsFollow(t *testing.T) {
 	s := start(t, nil)
-	const lib = "file:///work/lib.mscl"
+	const lib = "file:///src/lib.mscl"
 	s.open(uri, strings.Replace(ring, "\nfor i", "import \"lib.mscl\"\n\nfor i", 1))
 	s.idle()
 	if got := s.shown(uri); !strings.Contains(got, "import") {
@@ -165,7 +165,8 @@ func TestStream(t *testing.T) {
 // TestPositions converts positions in lines with characters of one and of two units, and paths.
 func TestPositions(t *testing.T) {
 	d := newSnapshot(nil, "", 0, []byte("aé𝔸b\r\n\nc"))
-	for p, want := range map[position]int{{0, 0}: 0, {0, 1}: 1, {0, 2}: 3, {0, 4}: 7, {0, 9}: 8, {1, 5}: 10, {2, 1}: 12, {9, 9}: 12,
+	for p, want := range map[position]int{{0, 0}: 0, {0, 1}: 1, {0, 2}: 3, {0, 4}: 7, {0, 9}: 8, {1, 5}: 10, {2, 1}: 12,
+		{9, 9}:  12,
 		{-1, 3}: 0, {0, -5}: 0} {
 		if got := d.offset(p); got != want {
 			t.Errorf("%v is at %d, not %d", p, got, want)

@@ -45,7 +45,7 @@ func chunksOf(t *testing.T, name string, source []byte) string {
 }
 
 func catalogFile(path string) ([]byte, error) {
-	return algorithms.Open(strings.TrimPrefix(path, "/work/"))
+	return algorithms.Open(strings.TrimPrefix(path, "/src/"))
 }
 
 // TestRenameCatalog renames each name of each program of the catalog, and compares what the program does.
@@ -58,7 +58,7 @@ func TestRenameCatalog(t *testing.T) {
 		}
 		s := start(t, map[string]string{})
 		s.server.opt.Read = catalogFile
-		uri := "file:///work/" + name + ".mscl"
+		uri := "file:///src/" + name + ".mscl"
 		p := s.open(uri, string(source))
 		d := s.server.docs[uri]
 		want := chunksOf(t, d.path, source)

@@ -55,7 +55,7 @@ func newSession(t testing.TB, files map[string]string) *session {
 // start begins a session that is initialized.
 func start(t testing.TB, files map[string]string) *session {
 	s := newSession(t, files)
-	s.call("initialize", map[string]any{"rootUri": "file:///work"})
+	s.call("initialize", map[string]any{"rootUri": "file:///src"})
 	s.note("initialized", map[string]any{})
 	return s
 }

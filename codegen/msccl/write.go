@@ -50,8 +50,8 @@ type writer struct {
 	algo, gpu, tb, step written
 }
 
-// A written is an element of the file, with its attributes in their order. No value needs an entity: safeName sees to names,
-// and all others are numbers and words of the format.
+// A written is an element of the file, with its attributes in their order. No value needs an entity: safeName sees to
+// names, and all others are numbers and words of the format.
 type written struct {
 	tag   string
 	attrs []pair
