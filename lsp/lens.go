@@ -26,7 +26,7 @@ func codeLenses(d *snapshot, _ *documentParams) (any, error) {
 	}
 	lenses := []codeLens{{at, command{title, "mscclc.verify", []any{d.uri}}}}
 	if !d.problemsNow().Rejects() {
-		for _, does := range []string{"run", "simulate", "play"} {
+		for _, does := range []string{"run", "simulate"} {
 			lenses = append(lenses, codeLens{at, command{does, "mscclc." + does, []any{d.uri}}})
 		}
 	}

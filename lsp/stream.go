@@ -21,7 +21,7 @@ const maxHeader, maxHeaders = 1 << 12, 64
 // end or in ends. An error is of in, or of a header that is none.
 func Serve(in io.Reader, out io.Writer) error {
 	w := bufio.NewWriter(out)
-	s := NewServer(Options{Read: ReadFile, List: sources, Send: func(message []byte) {
+	s := NewServer(Options{Read: ReadFile, List: Sources, Send: func(message []byte) {
 		fmt.Fprintf(w, "Content-Length: %d\r\n\r\n", len(message))
 		w.Write(message)
 		w.Flush() // an editor that is gone reads nothing, and its input ends too
@@ -82,8 +82,8 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 	return message, nil
 }
 
-// sources lists the .mscl files in a folder and below it, up to a bound, without folders that a dot begins.
-func sources(folder string) (list []string) {
+// Sources lists the .mscl files in a folder and below it, up to a bound, without folders that a dot begins.
+func Sources(folder string) (list []string) {
 	seen := 0
 	filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if seen++; seen > 20*mostFiles || len(list) >= mostFiles {
