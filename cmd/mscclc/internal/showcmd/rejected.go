@@ -3,6 +3,7 @@ package showcmd
 import (
 	"errors"
 
+	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir"
@@ -42,4 +43,13 @@ func reported(failure error) error {
 		return nil
 	}
 	return cli.ReportedError{Code: cli.ExitCode(cli.Problems(failure))}
+}
+
+// madeBy returns the operations that a run made before its errors, or nil where it made none.
+func madeBy(opt *mscclc.Options) *ir.ChunkDAG {
+	facts := opt.Lang.Facts
+	if facts == nil || facts.Made == nil || len(facts.Made.Ops) == 0 {
+		return nil
+	}
+	return facts.Made
 }

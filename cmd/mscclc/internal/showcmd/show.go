@@ -302,8 +302,8 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 	}
 	p, err := mscclc.Compile(s.Name, src, opt)
 	ofChunks := slices.Contains([]string{"chunks", "svg", "wrong"}, stage)
-	if err != nil && c.rejected && opt.Lang.Facts.Made != nil && ofChunks {
-		return nil, opt.Stage(opt.Lang.Facts.Made)
+	if made := madeBy(&opt); err != nil && c.rejected && made != nil && ofChunks {
+		return nil, opt.Stage(made)
 	}
 	switch {
 	case err != nil:
