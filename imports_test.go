@@ -58,8 +58,9 @@ var mayImport = map[string][]string{
 	"mscclc/bundle/internal/limitsgen":      {"mscclc/bundle/limits"},
 	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
 	"mscclc/executor/exchange":              {},
+	"mscclc/executor/launch":                {},
 	"mscclc/executor/proof":                 {"mscclc/internal/usercache", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify"},
-	"mscclc/executor":                       {"mscclc/bundle/limits", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels", "mscclc/transport"},
+	"mscclc/executor":                       {"mscclc/bundle/limits", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/launch", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/executor/replay":                {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
 	"mscclc/executor/cpu":                   {"mscclc/executor", "mscclc/executor/abi", "mscclc/kernels"},
 	"mscclc/executor/shared":                {"mscclc/executor"},
@@ -72,12 +73,15 @@ var mayImport = map[string][]string{
 	"mscclc/executor/measure":               {"mscclc/executor/abi", "mscclc/executor/exchange", "mscclc/executor/shared", "mscclc/transport"},
 	"mscclc/executor/nccl":                  {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":                       {"mscclc/files", "mscclc/ir/diag"},
+	"mscclc/topology/nccl":                  {"mscclc/files", "mscclc/ir/diag", "mscclc/topology"},
 	"mscclc/topology/bound":                 {"mscclc/ir", "mscclc/ir/diag", "mscclc/topology"},
 	"mscclc/synthesis":                      {"mscclc/ir", "mscclc/ir/diag", "mscclc/synthesis/certificate", "mscclc/synthesis/rounds", "mscclc/topology", "mscclc/topology/bound"},
 	"mscclc/synthesis/rounds":               {},
 	"mscclc/synthesis/certificate":          {"mscclc/ir", "mscclc/topology"},
-	"mscclc/simulate":                       {"mscclc/executor", "mscclc/executor/data", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/topology", "mscclc/transport"},
+	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/topology"},
 	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},
+	"mscclc/lsp":                            {"*"}, // and see engine_test.go
+	"mscclc/lsp/wasm":                       {"mscclc/lsp"},
 	"mscclc/algorithms":                     {"*"},
 	"mscclc/algorithms/choose":              {"*"},
 	"mscclc/bundle":                         {"*"},
@@ -138,7 +142,7 @@ var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc
 // that have more, and their bounds.
 const mostFiles = 25
 
-var larger = map[string]int{"mscclc/lang": 33}
+var larger = map[string]int{"mscclc/lang": 34}
 
 type listed struct {
 	ImportPath string

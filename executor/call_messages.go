@@ -9,22 +9,6 @@ import (
 	"mscclc/transport"
 )
 
-// A Message is what the network carried between a rank of this process and one of another node: data, and the counts of
-// a Signal for some replicas.
-type Message struct {
-	Rank, Peer      int32 // of this process, and at the other end
-	Step            int32 // of Program.Steps: the Signal, of whichever of the two sends
-	Column, Columns int32 // the first replica, and how many
-	Pass            int64
-	Received        bool
-	Bytes           int64 // of data
-
-	// When the proxy took what the Signal wrote, until all was sent; or when the message's beginning was here, until the
-	// counts were stored. Times are of the clock of the rank's spans, by a guess: see TakeTrace. Length is 0 of a message
-	// that was not over.
-	Begin, Length time.Duration
-}
-
 // mostNotes is how many messages a trace has at most in a process: the first ones.
 const mostNotes = 1 << 16
 

@@ -10,6 +10,7 @@ import (
 
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/executor/proof"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -132,7 +133,7 @@ type Result struct {
 }
 
 // DefaultTileBytes keeps what a block works on in a core's cache.
-const DefaultTileBytes = 128 << 10
+const DefaultTileBytes = launch.DefaultTileBytes
 
 // Run does the collective once, and waits for its end. A wait that outlasts its
 // time is a diag.List with code Timeout that names the step; ctx ends the run

@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
+	"mscclc/executor/launch"
 	"mscclc/executor/proof"
 	"mscclc/ir"
 	"mscclc/ir/verify"
@@ -62,8 +63,8 @@ type PlanOptions struct {
 
 // What a plan's memory is made for, if nothing else is asked.
 const (
-	PlanColumns = 32
-	PlanTile    = 64 << 10
+	PlanColumns = launch.PlanColumns
+	PlanTile    = launch.PlanTile
 )
 
 // A Plan is a program on GPUs: its tables and the memory that ranks

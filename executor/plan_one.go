@@ -11,6 +11,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/executor/proof"
 	"mscclc/ir"
 )
@@ -165,7 +166,7 @@ func (p *onePlan) shares() (list []ir.Buf) {
 
 // ColumnBytes is how much of a chunk makes another replica worth it, and PortBytes where a port copies: its
 // copies should be few and long.
-const ColumnBytes, PortBytes = 8 << 10, 8 << 20
+const ColumnBytes, PortBytes = launch.ColumnBytes, launch.PortBytes
 
 // model chooses what a caller leaves open.
 func (p *onePlan) model(args *CallArgs, geo data.Geometry) (columns int, tile int64) {

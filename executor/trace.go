@@ -7,32 +7,15 @@ import (
 	"unsafe"
 
 	"mscclc/executor/abi"
+	"mscclc/executor/launch"
 )
 
-// A Trace records when the steps of a run began and ended. Whoever puts one into a
-// call's Args finds it filled in when Run returns, whether or not the run came to
-// its end.
-type Trace struct {
-	Spans []Span // by block, replica, pass and step in their order
-
-	// Passes are recorded, from the first, of the Of that the launch had.
-	Passes, Of int64
-
-	// Messages are what the ranks of this process sent to other nodes and received from there, in those passes, in the
-	// order of their beginnings.
-	Messages []Message
-}
-
-// A Span is one step in one pass of one replica, or of a two-sided program one
-// message of a step. Times count from the first begin on the same device.
-type Span struct {
-	Step          int32 // of Program.Steps
-	Column        int32
-	Pass          int64
-	Message       int32
-	Begin, Length time.Duration
-	Waited        time.Duration // of Length, before it had all that it waits for; only simulations know
-}
+// Trace, Span and Message are those of package launch.
+type (
+	Trace   = launch.Trace
+	Span    = launch.Span
+	Message = launch.Message
+)
 
 // traceSpans is how many spans a trace has, about; maxTraceSpans what one pass
 // alone may have.
@@ -41,9 +24,9 @@ const (
 	maxTraceSpans = 1 << 22
 )
 
-// Room returns how many records a device needs for a launch of part with the numbers p,
-// which must hold all else by then; it fills in for how many passes.
-func (t *Trace) Room(p *abi.OneParams, part *abi.OnePart) (rows int, err error) {
+// RecordRoom returns how many records a device needs for a launch of part with the numbers p,
+// which must hold all else by then; it fills in t for how many passes.
+func RecordRoom(t *Trace, p *abi.OneParams, part *abi.OnePart) (rows int, err error) {
 	each := uint64(len(part.Steps)) * uint64(p.Columns)
 	if each > maxTraceSpans {
 		return 0, fmt.Errorf("%d steps in %d replicas are more than a trace holds: %w", len(part.Steps), p.Columns,
@@ -54,8 +37,8 @@ func (t *Trace) Room(p *abi.OneParams, part *abi.OnePart) (rows int, err error) 
 	return int(each * p.TracePasses), nil
 }
 
-// Take adds what a device has recorded of part in the rows that Room asked for.
-func (t *Trace) Take(img *abi.OneImage, part *abi.OnePart, p *abi.OneParams, rows []abi.OneRecord) {
+// TakeRows adds to t what a device has recorded of part in the rows that RecordRoom asked for.
+func TakeRows(t *Trace, img *abi.OneImage, part *abi.OnePart, p *abi.OneParams, rows []abi.OneRecord) {
 	first := len(t.Spans)
 	for i := range part.Blocks {
 		b := &part.Blocks[i]
@@ -84,9 +67,9 @@ type Records struct {
 	actions []abi.Action
 }
 
-// Records makes room for what blocks record in a launch with the numbers p, in as many passes as a trace holds of the
-// whole program.
-func (t *Trace) Records(img *abi.Image, p *abi.Params, blocks []uint32) (*Records, error) {
+// NewRecords makes room for what blocks record in a launch with the numbers p, in as many passes as a trace holds of
+// the whole program.
+func NewRecords(t *Trace, img *abi.Image, p *abi.Params, blocks []uint32) (*Records, error) {
 	t.Of = p.Tiles()
 	each, _ := img.Actions(p, img.Numbers(), min(1, t.Of))
 	if len(each) > maxTraceSpans {
@@ -99,8 +82,8 @@ func (t *Trace) Records(img *abi.Image, p *abi.Params, blocks []uint32) (*Record
 	return r, nil
 }
 
-// TakeRecords adds what a device has recorded. The steps of a chain are one action.
-func (t *Trace) TakeRecords(img *abi.Image, r *Records) {
+// TakeRecords adds to t what a device has recorded. The steps of a chain are one action.
+func TakeRecords(t *Trace, img *abi.Image, r *Records) {
 	from := len(t.Spans)
 	for i, b := range r.blocks {
 		for k := r.First[i]; k < r.First[i+1]; k++ {
@@ -146,7 +129,7 @@ func (c *Call) record(s *seat, params *abi.OneParams) error {
 	if c.trace == nil {
 		return nil
 	}
-	n, err := c.trace.Room(params, s.one)
+	n, err := RecordRoom(c.trace, params, s.one)
 	if err != nil {
 		return err
 	}
@@ -165,7 +148,7 @@ func (c *Call) recordTwo(s *seat, params *abi.Params) (*abi.TraceTables, error) 
 	if c.trace == nil {
 		return nil, nil
 	}
-	r, err := c.trace.Records(c.plan.loaded.img, params, s.two.numbers)
+	r, err := NewRecords(c.trace, c.plan.loaded.img, params, s.two.numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -196,9 +179,9 @@ func (c *Call) TakeTrace() error {
 			return err
 		}
 		if t.two != nil {
-			c.trace.TakeRecords(c.plan.loaded.img, t.two)
+			TakeRecords(c.trace, c.plan.loaded.img, t.two)
 		} else {
-			c.trace.Take(c.plan.loaded.img.One, s.one, &t.params, t.rows)
+			TakeRows(c.trace, c.plan.loaded.img.One, s.one, &t.params, t.rows)
 		}
 	}
 	c.trace.Messages = c.messages()

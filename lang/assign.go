@@ -8,7 +8,7 @@ import (
 // This file compiles what gives a variable its value.
 
 func (c *compiler) let(s *syntax.Let) exec {
-	x := c.valueOf(s.Value)
+	x := c.observed(c.valueOf(s.Value), s.Name.Span())
 	n := &name{text: s.Name.Text, span: s.Name.Span(), sort: aVariable, kind: x.kind, slot: new(value)}
 	c.declare(n)
 	return c.store(n.slot, x)

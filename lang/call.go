@@ -19,7 +19,9 @@ func (c *compiler) suffixed(u *syntax.Unary) code {
 	var x code
 	if f, ok := u.X.(*syntax.Name); ok && len(u.Suffixes) > 0 && u.Suffixes[0].Args != nil {
 		x = c.call(f, u.Suffixes[0].Args, u.SpanTo(1))
-		i = 1
+		if i = 1; len(u.Suffixes) > 1 { // the whole is observed by who asks for it
+			x = c.observed(x, u.SpanTo(1))
+		}
 	} else {
 		x = c.primary(u.X)
 	}

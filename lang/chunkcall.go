@@ -76,7 +76,8 @@ func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span di
 	}
 	if x.kind == kList || x.kind == kAny {
 		if near := diag.Nearest(f.Text, listOps()); near != "" {
-			c.m.report(diag.Undefined, f.Span(), "there is no operation %s", f.Text).Hint = "did you mean " + near + "?"
+			d := c.m.report(diag.Undefined, f.Span(), "there is no operation %s", f.Text)
+			*d = d.WithHint("did you mean %s?", near).WithFix(f.Text, near)
 			return c.badCode()
 		}
 	}

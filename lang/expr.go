@@ -81,7 +81,7 @@ func (c *compiler) unary(u *syntax.Unary) code {
 		d.Hint = diag.LimitHint("nesting", int64(n))
 		return c.badCode()
 	}
-	x := c.suffixed(u)
+	x := c.observed(c.suffixed(u), u.SpanTo(len(u.Suffixes)))
 	m, span := c.m, u.Span()
 	for i := len(u.Ops) - 1; i >= 0; i-- {
 		switch {

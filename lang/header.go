@@ -258,7 +258,7 @@ func (c *compiler) protocol(h *header, s *syntax.Protocol, opt Options) bool {
 			d := c.m.report(diag.Undefined, s.Name.Span(), "there is no protocol %s", s.Name.Text)
 			d.Hint = "the protocols are Simple, LL, LL16 and LL128"
 			if near := diag.Meant(s.Name.Text, names); near != "" {
-				d.Hint = "did you mean " + near + "? " + d.Hint
+				*d = d.WithHint("did you mean %s? %s", near, d.Hint).WithFix(s.Name.Text, near)
 			}
 		}
 		h.dag.Protocol, ok = p, known

@@ -15,6 +15,7 @@ type iteration struct {
 	cond         *number      // or nil
 	slot         *value
 	span         diag.Span
+	nameSpan     diag.Span
 	bySpan       diag.Span
 	cost         int64 // of one round, for the budget
 }
@@ -31,7 +32,8 @@ func (c *compiler) loop(s *syntax.For) exec {
 func (c *compiler) iterators(iters []*syntax.Iter, tokens int) []*iteration {
 	list := make([]*iteration, len(iters))
 	for i, it := range iters {
-		l := &iteration{name: it.Name.Text, slot: new(value), span: it.Span(), cost: 1 + int64(tokens)/16}
+		l := &iteration{name: it.Name.Text, slot: new(value), span: it.Span(), nameSpan: it.Name.Span(),
+			cost: 1 + int64(tokens)/16}
 		k := kInt
 		if it.To == nil {
 			l.list = c.listOver(it)
@@ -100,6 +102,10 @@ func (m *machine) round(l *iteration, body exec) flow {
 		if yes == 0 {
 			return goOn
 		}
+	}
+	if m.facts != nil {
+		m.facts.Rounds[l.span]++
+		m.saw(l.nameSpan, l.slot)
 	}
 	return body()
 }

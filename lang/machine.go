@@ -31,6 +31,7 @@ type machine struct {
 	looks   []*look                        // what a second run of the file finds
 	looking bool                           // it is that run
 	watch   func(pos diag.Pos, rank int32) // sees each operation that is made, with the rank that does it or -1; or nil
+	facts   *Facts                         // what it saw, or nil
 	running []running                      // the loops and calls that are under way, the innermost last
 
 	custom   bool                  // the block of a custom collective runs
@@ -91,7 +92,7 @@ func suggest(d *diag.Diagnostic, name string, candidates []string) bool {
 	}
 	near := diag.Nearest(name, candidates)
 	if near != "" {
-		d.Hint = "did you mean " + near + "?"
+		*d = d.WithHint("did you mean %s?", near).WithFix(name, near)
 	}
 	return near != ""
 }

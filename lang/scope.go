@@ -121,7 +121,7 @@ func (c *compiler) suggestName(d *diag.Diagnostic, text string, use nameUse) {
 	include := c.main.IncludeOf()
 	switch {
 	case near != "" && (variables < 2 || !otherNumber(text, near)):
-		d.Hint = "did you mean " + near + "?"
+		*d = d.WithHint("did you mean %s?", near).WithFix(text, near)
 	case syntax.ForeignNames[text] != "":
 		d.Hint = syntax.ForeignNames[text]
 	case include != nil:

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/executor/launch"
 	"mscclc/ir"
-	"mscclc/transport"
 )
 
 // This file has messages go from node to node. A store for a rank of another node ends in memory of the block's own
@@ -68,9 +68,9 @@ func (o *oneSided) post(b *oneBlock, signal bool, at float64) {
 // number of these. Whole tiles of chunks that are neighbours lie side by side, as long as memory is made for the
 // replicas that the call has. Others go on their own, where they do not go with the counts.
 func (o *oneSided) pieces(b *oneBlock, w owed) float64 {
-	groups := math.Ceil(o.columns / transport.Together)
+	groups := math.Ceil(o.columns / launch.Together)
 	switch whole := o.whole && o.bytes(b.pass%o.simulated) == o.simulation.tile; {
-	case w.bytes <= groups*transport.Inside:
+	case w.bytes <= groups*launch.Inside:
 		return groups
 	case whole && groups == 1:
 		return float64(w.runs)

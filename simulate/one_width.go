@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"mscclc/executor"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 )
 
@@ -14,22 +14,22 @@ const leastThreads = 64
 
 // width settles replicas, threads and passes: as the executor chooses them where nothing says.
 func (o *oneSided) width() error {
-	columns, worth := o.call.Columns, float64(executor.ColumnBytes)
+	columns, worth := o.call.Columns, float64(launch.ColumnBytes)
 	for i := range o.program.OneSided.Operands {
 		if o.program.OneSided.Operands[i].Via == ir.ViaPort {
-			worth = executor.PortBytes
+			worth = launch.PortBytes
 		}
 	}
 	if columns <= 0 {
-		columns = int(min(max(o.chunk/worth, 1), executor.PlanColumns))
+		columns = int(min(max(o.chunk/worth, 1), launch.PlanColumns))
 		if blocks := o.blocksOfRank(); blocks > 1 && o.costs.OneSided.Resident > 0 && !o.program.OneSided.OnePass {
 			columns = min(columns, max(1, int(o.most(o.costs.OneSided.Threads))/blocks)) // there is memory for
 		}
 	}
 	tile := float64(o.call.Tile)
 	if tile <= 0 {
-		tile = executor.PlanTile
-		if worth == executor.PortBytes &&
+		tile = launch.PlanTile
+		if worth == launch.PortBytes &&
 			!slices.ContainsFunc(o.program.OneSided.Packets, func(n int32) bool { return n > 0 }) {
 			tile = math.Inf(1)
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/topology"
@@ -47,11 +47,11 @@ type Result struct {
 	Simulated int64   // of these, the first
 	// simulated one after the other; an interval is how long each of the later half took. One tells no interval
 	Launches int64
-	Events   int64           // actions that were simulated
-	Rough    bool            // fewer passes, launches or turns were simulated than without the call's Rough
-	Link     int32           // the link that was occupied longest, or -1
-	Occupied float64         // the part of the time that it was, from 0 to 1
-	Trace    *executor.Trace // where the call asks
+	Events   int64         // actions that were simulated
+	Rough    bool          // fewer passes, launches or turns were simulated than without the call's Rough
+	Link     int32         // the link that was occupied longest, or -1
+	Occupied float64       // the part of the time that it was, from 0 to 1
+	Trace    *launch.Trace // where the call asks
 
 	// Split is in how many messages the data behind one signal to another node went at most, because a replica has less
 	// than a tile of a chunk; 0 where no data was split for that.
@@ -141,7 +141,7 @@ type simulation struct {
 	repeated    int64   // launches
 	split       int64   // Result.Split
 	atOnce      bool    // a rough simulation moved at once what others move in turns
-	trace       *executor.Trace
+	trace       *launch.Trace
 }
 
 // NodesOn returns the node of each rank of p on t, indexed by rank. node is that of a Call. Without it p says how many
@@ -223,7 +223,7 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	}
 	s.simulated = s.first(s.call.Rough)
 	if s.call.Trace {
-		s.trace = &executor.Trace{Passes: s.simulated, Of: s.passes}
+		s.trace = &launch.Trace{Passes: s.simulated, Of: s.passes}
 	}
 	if s.passes == 0 { // there is nothing to move
 		return &Result{Micros: a.launch(), Launch: a.launch(), Link: -1, Trace: s.trace}, nil
@@ -281,7 +281,7 @@ func (s *simulation) rest(e *engine, busiest float64) (micros, passes float64) {
 // took records that a step took its time: its block came to it, began when it had what it waits for, and ended.
 func (s *simulation) took(step, column int32, pass int64, message int32, came, began, end float64) {
 	if s.trace != nil && pass < s.simulated && len(s.trace.Spans) < 1<<20 {
-		s.trace.Spans = append(s.trace.Spans, executor.Span{Step: step, Column: column, Pass: pass, Message: message,
+		s.trace.Spans = append(s.trace.Spans, launch.Span{Step: step, Column: column, Pass: pass, Message: message,
 			Begin: nanos(came), Length: nanos(end) - nanos(came), Waited: nanos(began) - nanos(came)})
 	}
 }

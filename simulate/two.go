@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"mscclc/executor"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 )
 
@@ -70,7 +70,7 @@ func newTwoSided(s *simulation) (runner, error) {
 		slot = p.Protocol.SlotBytes()
 	}
 	if tile <= 0 {
-		tile = executor.DefaultTileBytes
+		tile = launch.DefaultTileBytes
 	}
 	s.share, s.tile = s.chunk, max(1, math.Min(s.chunk, float64(min(tile, slot))))
 	s.passes = int64(math.Ceil(s.share / s.tile))

@@ -16,7 +16,7 @@ type builder struct {
 	vars   map[string]int // parameters; of a link also node, and the name in its first brackets
 	groups map[string]*group
 	errs   diag.List
-	notes  notes
+	notes  Findings
 }
 
 // A group is places of each node, or shared ones. Those of node n are counts[n] from first[n] on, and the shared ones
@@ -62,8 +62,8 @@ func (b *builder) params(h *head, given map[string]int) {
 				strings.Join(append(known[:len(known):len(known)], "no other"), ", "))
 		}
 	}
-	if b.t.Nodes = b.vars["nodes"]; b.t.Nodes < 1 || b.t.Nodes > maxPlaces {
-		b.fault(diag.Parameter, h.Pos, "%s has %d nodes, and may have 1 to %d", h.Name, b.t.Nodes, maxPlaces)
+	if b.t.Nodes = b.vars["nodes"]; b.t.Nodes < 1 || b.t.Nodes > MaxPlaces {
+		b.fault(diag.Parameter, h.Pos, "%s has %d nodes, and may have 1 to %d", h.Name, b.t.Nodes, MaxPlaces)
 	}
 }
 
@@ -173,9 +173,9 @@ func (b *builder) group(g *groupDef, node bool) {
 	made := &group{kind: kind, shared: !node}
 	for n := range copies {
 		count := b.countOf(g, node, n)
-		if count < 0 || count > maxPlaces || count*(copies-n) > maxPlaces-len(b.t.Places) || count == 0 && !g.Count.ofNode() {
+		if count < 0 || count > MaxPlaces || count*(copies-n) > MaxPlaces-len(b.t.Places) || count == 0 && !g.Count.ofNode() {
 			b.fault(diag.Limit, g.Pos, "%s has %d members in each of %d; a group has one at least, and a topology %d at most",
-				name, count, copies, maxPlaces)
+				name, count, copies, MaxPlaces)
 		}
 		if kind == GPU && n > 0 && count != made.counts[0] {
 			b.fault(diag.Declaration, g.Pos, "node 0 has %s and node %d has %d: all nodes have equally many",

@@ -101,10 +101,10 @@ func (b *builder) join(l *linkDef, from, to *group, n, i int, class int32) {
 	case first < 0 || end > count:
 		b.fault(diag.OutOfBounds, l.To.Pos, "%s[%d] is none of %d, for %s[%d] of node %d", l.To.Group, first, count,
 			l.From.Group, i, n)
-	case width < 1 || width > maxWidth:
+	case width < 1 || width > MaxWidth:
 		b.fault(diag.Arithmetic, l.Pos, "a link of width %d", width)
-	case len(b.t.Links)+2*(end-first) > maxLinks:
-		b.fault(diag.Limit, l.Pos, "the topology has more than %d links", maxLinks)
+	case len(b.t.Links)+2*(end-first) > MaxLinks:
+		b.fault(diag.Limit, l.Pos, "the topology has more than %d links", MaxLinks)
 	}
 	if len(b.errs) > 0 {
 		return
@@ -127,11 +127,11 @@ func (b *builder) join(l *linkDef, from, to *group, n, i int, class int32) {
 // and fewer than other nodes: to its last one, or to none where it has none. A note says so.
 func (b *builder) lacks(l *linkDef, n, i, count int) (first, end int) {
 	if count == 0 {
-		b.notes.add(l.Pos.Line, fmt.Sprintf("links to %s are left out in nodes that have none", l.To.Group),
+		b.notes.Add(l.Pos.Line, fmt.Sprintf("links to %s are left out in nodes that have none", l.To.Group),
 			fmt.Sprintf("%s[%d] of node %d", l.From.Group, i, n))
 		return 0, 0
 	}
-	b.notes.add(l.Pos.Line, fmt.Sprintf("nodes have fewer of %s than others: a link to one that a node lacks leads to "+
+	b.notes.Add(l.Pos.Line, fmt.Sprintf("nodes have fewer of %s than others: a link to one that a node lacks leads to "+
 		"its last one", l.To.Group), fmt.Sprintf("%s[%d] of node %d", l.From.Group, i, n))
 	return count - 1, count
 }

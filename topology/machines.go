@@ -6,8 +6,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,21 +56,24 @@ func File(spec string) string {
 	return ""
 }
 
-// Open makes the topology that spec says: the name of a machine, or of a file, ours or NCCL's, and behind a colon the
-// values of its parameters: ndv4:nodes=4.
-func Open(spec string) (*Topology, error) { return OpenOf(spec, "") }
+// A DumpReader reads a topology that NCCL wrote, as nccl.Read of the package topology/nccl does.
+type DumpReader func(name string, r io.Reader, params map[string]int, device string) (*Topology, error)
 
-// OpenOf is Open of a machine whose GPUs are a device, as Topology.Device or a driver names it; "" is what the machine
-// or the file says.
-func OpenOf(spec, device string) (*Topology, error) {
-	t, err := openAs(spec, DeviceOf(device))
+// Open makes the topology that spec says: the name of a machine, or of a .topo file, and behind a colon the values of
+// its parameters: ndv4:nodes=4. nccl.Open opens NCCL's dumps too.
+func Open(spec string) (*Topology, error) { return OpenWith(spec, "", nil) }
+
+// OpenWith is Open of a machine whose GPUs are a device, as Topology.Device or a driver names it; "" is what the
+// machine or the file says. dumps reads files that NCCL wrote; nil refuses them.
+func OpenWith(spec, device string, dumps DumpReader) (*Topology, error) {
+	t, err := openAs(spec, DeviceOf(device), dumps)
 	if err == nil && device != "" {
 		t.Device = DeviceOf(device)
 	}
 	return t, err
 }
 
-func openAs(spec, device string) (*Topology, error) {
+func openAs(spec, device string, dumps DumpReader) (*Topology, error) {
 	name, values, _ := strings.Cut(spec, ":")
 	params, err := parseParams(values)
 	if err != nil {
@@ -103,7 +106,11 @@ func openAs(spec, device string) (*Topology, error) {
 	defer f.Close()
 	head := bufio.NewReader(f)
 	if isNCCL(name, head) {
-		return ReadNCCL(name, head, params, device)
+		if dumps == nil {
+			return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(name),
+				"the file is none of .topo, and files that NCCL wrote are not read here")}
+		}
+		return dumps(name, head, params, device)
 	}
 	return Read(name, head, params)
 }
@@ -170,6 +177,3 @@ func parseParams(s string) (map[string]int, error) {
 	}
 	return params, nil
 }
-
-// paramNames returns the names of params, sorted.
-func paramNames(params map[string]int) []string { return slices.Sorted(maps.Keys(params)) }

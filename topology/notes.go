@@ -24,11 +24,11 @@ type finding struct {
 // mostNamed is how many things a note names.
 const mostNamed = 4
 
-// notes collects findings, one for each text.
-type notes struct{ list []*finding }
+// Findings collect the notes of a reader, one for each text.
+type Findings struct{ list []*finding }
 
-// add says a text of a thing on a line. name is the thing's, or "".
-func (n *notes) add(line int, text, name string) {
+// Add says a text of a thing on a line. name is the thing's, or "".
+func (n *Findings) Add(line int, text, name string) {
 	at := slices.IndexFunc(n.list, func(f *finding) bool { return f.Text == text })
 	if at < 0 {
 		at, n.list = len(n.list), append(n.list, &finding{Note: Note{line, text}})
@@ -39,8 +39,8 @@ func (n *notes) add(line int, text, name string) {
 	}
 }
 
-// all returns the notes, in the order of what was found first. Each says of how many things it is.
-func (n *notes) all() (list []Note) {
+// All returns the notes, in the order of what was found first. Each says of how many things it is.
+func (n *Findings) All() (list []Note) {
 	for _, f := range n.list {
 		text, names := f.Text, strings.Join(f.names[:min(len(f.names), mostNamed)], ", ")
 		if len(f.names) > mostNamed {

@@ -13,13 +13,15 @@ import (
 	"mscclc/ir/diag"
 )
 
-// What one file may make.
+// What one file may make: places, links, links side by side, and numbers.
 const (
+	MaxPlaces = 1 << 17
+	MaxLinks  = 1 << 20
+	MaxWidth  = 1 << 20
+	MaxNumber = 1 << 30
+
 	maxFile    = 64 << 10
 	maxNesting = 100
-	maxPlaces  = 1 << 17
-	maxLinks   = 1 << 20
-	maxNumber  = 1 << 30
 )
 
 // Read reads a topology, with the values that params give its parameters. Its errors are a diag.List.
@@ -50,7 +52,7 @@ func Read(name string, r io.Reader, params map[string]int) (*Topology, error) {
 	if len(b.errs) > 0 {
 		return nil, b.errs.Sort()
 	}
-	b.t.Notes = b.notes.all()
+	b.t.Notes = b.notes.All()
 	return b.t, nil
 }
 

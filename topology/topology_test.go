@@ -3,7 +3,6 @@ package topology
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -103,38 +102,6 @@ func TestSpines(t *testing.T) {
 	}
 }
 
-func TestNCCL(t *testing.T) {
-	topo := open(t, "testdata/hgx4.xml:nodes=2")
-	if topo.Device != "h100" {
-		t.Errorf("its device is %q", topo.Device)
-	}
-	if topo.Ranks() != 8 || topo.Nodes != 2 {
-		t.Fatalf("%d ranks, %d nodes", topo.Ranks(), topo.Nodes)
-	}
-	r := NewRouter(topo)
-	if got := route(topo, r, 0, 3); got != "nvlink_21 nvlink_21" {
-		t.Errorf("within a node by %q", got)
-	}
-	if got := route(topo, r, 0, 4); got != "pcie_51 pcie_51 net_50 net_50 pcie_51 pcie_51" {
-		t.Errorf("between nodes by %q", got)
-	}
-	total := 0.
-	for i, l := range topo.Links {
-		if l.From == 0 && topo.Places[l.To].Group == "nvswitch" {
-			total += topo.Bandwidth(int32(i))
-		}
-	}
-	if total != 18*20.6e3 {
-		t.Errorf("GPU 0 has %v bytes/us of NVLink", total)
-	}
-	// Rank 0 is the GPU that NCCL calls so, which is the last of the file.
-	for i, l := range topo.Links {
-		if p := topo.Places[l.To]; l.From == 0 && p.Group == "pci" && p.Index != 3 {
-			t.Errorf("link %d leads from rank 0 to %v", i, p)
-		}
-	}
-}
-
 const good = "topology t(nodes = 1, k = 4)\nclass a 1us 1GB/s\nnode {\n gpu k\n switch s\n link gpu[i] s a\n}\n"
 
 func TestErrors(t *testing.T) {
@@ -196,38 +163,21 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
-	dump, err := os.ReadFile("testdata/hgx4.xml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(string(dump))
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, read := range []func() (*Topology, error){
-			func() (*Topology, error) { return Read("x.topo", strings.NewReader(text), nil) },
-			func() (*Topology, error) { return ReadNCCL("x.xml", strings.NewReader(text), nil, "") },
-		} {
-			topo, err := read()
-			if err != nil {
-				continue
-			}
-			if topo.Ranks() < 1 || topo.Ranks() > len(topo.Places) {
-				t.Fatalf("%d ranks of %d places", topo.Ranks(), len(topo.Places))
-			}
-			for i, p := range topo.Places {
-				if (p.Kind == GPU) != (i < topo.Ranks()) {
-					t.Fatalf("place %d is %v", i, p)
-				}
-			}
-			NewRouter(topo).Route(nil, 0, topo.Ranks()-1)
+		topo, err := Read("x.topo", strings.NewReader(text), nil)
+		if err != nil {
+			return
 		}
+		if topo.Ranks() < 1 || topo.Ranks() > len(topo.Places) {
+			t.Fatalf("%d ranks of %d places", topo.Ranks(), len(topo.Places))
+		}
+		for i, p := range topo.Places {
+			if (p.Kind == GPU) != (i < topo.Ranks()) {
+				t.Fatalf("place %d is %v", i, p)
+			}
+		}
+		NewRouter(topo).Route(nil, 0, topo.Ranks()-1)
 	})
-}
-
-func writeFile(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestNodesDiffer reads machines whose nodes are not alike.

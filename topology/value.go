@@ -87,7 +87,7 @@ func (p *product) eval(vars map[string]int) (int, error) {
 
 func (a *atom) eval(vars map[string]int) (int, error) {
 	switch {
-	case a.Int != nil && *a.Int > maxNumber:
+	case a.Int != nil && *a.Int > MaxNumber:
 		return 0, fmt.Errorf("%d is too large", *a.Int)
 	case a.Int != nil:
 		return *a.Int, nil
@@ -118,7 +118,7 @@ func apply(op string, v, w int, err error) (int, error) {
 	case op == "%":
 		v %= w
 	}
-	if v > maxNumber || v < -maxNumber {
+	if v > MaxNumber || v < -MaxNumber {
 		return 0, fmt.Errorf("%d is too large", v)
 	}
 	return v, nil

@@ -33,7 +33,7 @@ func TestHelpExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dump, err := os.ReadFile("../../topology/testdata/hgx4.xml")
+	dump, err := os.ReadFile("../../topology/nccl/testdata/hgx4.xml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestHelpExamples(t *testing.T) {
 			}
 			line, _, _ = strings.Cut(line, "|")
 			line, _, _ = strings.Cut(strings.NewReplacer(",64M", ",64K", " 16M", " 256K").Replace(line), "<")
-			args := words(line)
+			args := words(strings.ReplaceAll(line, "'", ""))
 			if len(args) == 0 || args[0] != "mscclc" {
 				t.Fatalf("%q is no example", line)
 			}

@@ -100,6 +100,9 @@ show allreduce/ring --ranks 2 --svg ring.svg
 	"simulate": `
 simulate allgather/allpairs --ranks 2 -b 1K -e 2K --svg drawn.svg --trace drawn.json
 `,
+	"trace-chunk": `
+trace-chunk allreduce/ring 2:output[1] -p ranks=4
+`,
 	"topo": `
 topo
 `,

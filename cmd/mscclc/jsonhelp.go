@@ -59,6 +59,7 @@ var documents = []document{
 	{"verify", []verifycmd.Report{}},
 	{"version", versionDocument{}},
 	{"with", withcmd.Document{}},
+	{"trace-chunk", showcmd.HistoryDocument{}},
 	{"tune", tunecmd.Document{}},
 	{"any command that fails before its document", cli.Failure{}},
 }

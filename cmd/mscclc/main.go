@@ -118,7 +118,8 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 	root.AddCommand(compiling.Command(a), verifycmd.Command(a), runcmd.Command(a), benchcmd.Command(a), showcmd.Command(a),
 		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), synthcmd.Synthesize(a),
 		synthcmd.Check(a), bundlecmd.Command(a), libraryCommand(a),
-		withcmd.Command(a), tunecmd.Command(a), doctorcmd.Command(a), fmtCommand(a), listCommand(a), explainCommand(a),
+		withcmd.Command(a), tunecmd.Command(a), doctorcmd.Command(a), showcmd.TraceChunk(a), fmtCommand(a),
+		listCommand(a), explainCommand(a), lspCommand(a),
 		versionCommand(a), manCommand(a),
 		jsonHelp())
 	root.AddCommand(topics()...)

@@ -2,12 +2,9 @@ package msccl
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"strconv"
 	"strings"
-
-	"github.com/beevik/etree"
 
 	"mscclc/codegen"
 	"mscclc/ir"
@@ -50,42 +47,52 @@ type writer struct {
 	divisor int  // nchunksperloop
 
 	// One element of each kind is written again and again with other values.
-	algo, gpu, tb, step *etree.Element
-	tag                 bytes.Buffer
+	algo, gpu, tb, step written
 }
+
+// A written is an element of the file, with its attributes in their order. No value needs an entity: safeName sees to
+// names, and all others are numbers and words of the format.
+type written struct {
+	tag   string
+	attrs []pair
+}
+
+type pair struct{ key, value string }
+
+// add adds an attribute.
+func (e *written) add(key, value string) { e.attrs = append(e.attrs, pair{key, value}) }
 
 func newWriter(out *bufio.Writer, p *ir.Program, t *codegen.Target) *writer {
 	_, known := t.Kinds[p.Coll.Kind]
 	x := &writer{out: out, p: p, t: t, custom: !known, divisor: divisor(p.Coll, !known)}
-	x.algo, x.gpu, x.tb, x.step = etree.NewElement("algo"), etree.NewElement("gpu"), etree.NewElement("tb"),
-		etree.NewElement("step")
+	x.algo.tag, x.gpu.tag, x.tb.tag, x.step.tag = "algo", "gpu", "tb", "step"
 	for i := range gpuFields {
-		x.gpu.CreateAttr(gpuFields[i].name, "")
+		x.gpu.add(gpuFields[i].name, "")
 	}
 	for i := range tbFields {
-		x.tb.CreateAttr(tbFields[i].name, "")
+		x.tb.add(tbFields[i].name, "")
 	}
 	for i := range stepFields {
-		x.step.CreateAttr(stepFields[i].name, "")
+		x.step.add(stepFields[i].name, "")
 	}
 	return x
 }
 
 // write writes e behind indent: as an empty element, or only its opening tag.
-func (x *writer) write(indent string, e *etree.Element, empty bool) {
-	x.tag.Reset()
-	e.WriteTo(&x.tag, &etree.WriteSettings{})
-	x.out.WriteString(indent)
-	if b := x.tag.Bytes(); empty {
-		x.out.Write(b)
-		x.out.WriteByte('\n')
-	} else {
-		x.out.Write(bytes.TrimSuffix(b, []byte("/>")))
-		x.out.WriteString(">\n")
+func (x *writer) write(indent string, e *written, empty bool) {
+	x.out.WriteString(indent + "<" + e.tag)
+	for _, a := range e.attrs {
+		x.out.WriteString(" " + a.key + `="`)
+		x.out.WriteString(a.value)
+		x.out.WriteByte('"')
 	}
+	if empty {
+		x.out.WriteByte('/')
+	}
+	x.out.WriteString(">\n")
 }
 
-func set(e *etree.Element, field, value int) { e.Attr[field].Value = strconv.Itoa(value) }
+func set(e *written, field, value int) { e.attrs[field].value = strconv.Itoa(value) }
 
 // divisor is nchunksperloop: what the elements of a call, times the ranks for
 // the collectives that the runtimes multiply, are divided by. They do not
@@ -108,33 +115,33 @@ func rooted(kind ir.Kind, custom bool, ranks int) int64 {
 
 // head writes the <algo> tag.
 func (x *writer) head() {
-	p, e := x.p, x.algo
+	p, e := x.p, &x.algo
 	coll := "custom"
 	if !x.custom {
 		coll = x.t.Kinds[p.Coll.Kind]
 	}
-	e.CreateAttr("name", safeName(p.Name))
-	e.CreateAttr("proto", p.Protocol.String())
-	e.CreateAttr("nchannels", strconv.Itoa(max(p.Channels, 1)))
-	e.CreateAttr("nchunksperloop", strconv.Itoa(x.divisor))
-	e.CreateAttr("ngpus", strconv.Itoa(p.Coll.Ranks))
-	e.CreateAttr("coll", coll)
+	e.add("name", safeName(p.Name))
+	e.add("proto", p.Protocol.String())
+	e.add("nchannels", strconv.Itoa(max(p.Channels, 1)))
+	e.add("nchunksperloop", strconv.Itoa(x.divisor))
+	e.add("ngpus", strconv.Itoa(p.Coll.Ranks))
+	e.add("coll", coll)
 	x.variant(e)
 	x.write("", e, false)
 }
 
 // variant writes which calls the file is for.
-func (x *writer) variant(e *etree.Element) {
+func (x *writer) variant(e *written) {
 	p := x.p
 	unit := rooted(p.Coll.Kind, x.custom, p.Coll.Ranks)
 	least, most := (p.Sizes.Min+unit-1)/unit, (p.Sizes.Max+unit-1)/unit
 	if !x.t.Inclusive {
-		e.CreateAttr("inplace", digit(p.Coll.Inplace))
+		e.add("inplace", digit(p.Coll.Inplace))
 		if least > 0 || most > 0 {
-			e.CreateAttr("minBytes", strconv.FormatInt(least, 10))
+			e.add("minBytes", strconv.FormatInt(least, 10))
 		}
 		if most > 0 {
-			e.CreateAttr("maxBytes", strconv.FormatInt(most, 10))
+			e.add("maxBytes", strconv.FormatInt(most, 10))
 		}
 		return
 	}
@@ -142,10 +149,10 @@ func (x *writer) variant(e *etree.Element) {
 	if !inplace && !outofplace {
 		inplace, outofplace = p.Coll.Inplace, !p.Coll.Inplace
 	}
-	e.CreateAttr("inplace", digit(inplace))
-	e.CreateAttr("outofplace", digit(outofplace))
-	e.CreateAttr("minBytes", strconv.FormatInt(least, 10))
-	e.CreateAttr("maxBytes", strconv.FormatInt(max(most-1, 0), 10)) // 0 has no end
+	e.add("inplace", digit(inplace))
+	e.add("outofplace", digit(outofplace))
+	e.add("minBytes", strconv.FormatInt(least, 10))
+	e.add("maxBytes", strconv.FormatInt(max(most-1, 0), 10)) // 0 has no end
 }
 
 func digit(b bool) string {
@@ -181,12 +188,12 @@ func (x *writer) rank(rank int) {
 	if x.custom { // the readers want all of nchunksperloop or nothing
 		in, out = min(in, 1)*x.divisor, min(out, 1)*x.divisor
 	}
-	set(x.gpu, gpuID, rank)
-	set(x.gpu, gpuInput, in)
-	set(x.gpu, gpuOutput, out)
-	set(x.gpu, gpuScratch, x.p.ScratchOf(rank))
+	set(&x.gpu, gpuID, rank)
+	set(&x.gpu, gpuInput, in)
+	set(&x.gpu, gpuOutput, out)
+	set(&x.gpu, gpuScratch, x.p.ScratchOf(rank))
 	tbs := x.p.TBsOf(rank)
-	x.write("  ", x.gpu, len(tbs) == 0)
+	x.write("  ", &x.gpu, len(tbs) == 0)
 	for b := range tbs {
 		x.block(rank, b, &tbs[b])
 	}
@@ -196,12 +203,12 @@ func (x *writer) rank(rank int) {
 }
 
 func (x *writer) block(rank, id int, b *ir.TB) {
-	set(x.tb, tbID, id)
-	set(x.tb, tbSend, int(b.SendPeer))
-	set(x.tb, tbRecv, int(b.RecvPeer))
-	set(x.tb, tbChannel, int(b.Channel))
+	set(&x.tb, tbID, id)
+	set(&x.tb, tbSend, int(b.SendPeer))
+	set(&x.tb, tbRecv, int(b.RecvPeer))
+	set(&x.tb, tbChannel, int(b.Channel))
 	steps := x.p.StepsOf(b)
-	x.write("    ", x.tb, len(steps) == 0)
+	x.write("    ", &x.tb, len(steps) == 0)
 	chain := 1
 	for i := range steps {
 		s := &steps[i]
@@ -232,17 +239,17 @@ func (x *writer) line(rank, i int, s *ir.Step, hasdep bool) {
 	case s.DstBuf == ir.NoBuf:
 		dst = src
 	}
-	e := x.step
+	e := &x.step
 	set(e, stepS, i)
-	e.Attr[stepType].Value = s.Op.String()
-	e.Attr[stepSrcBuf].Value = src.buf
+	e.attrs[stepType].value = s.Op.String()
+	e.attrs[stepSrcBuf].value = src.buf
 	set(e, stepSrc, src.index)
-	e.Attr[stepDstBuf].Value = dst.buf
+	e.attrs[stepDstBuf].value = dst.buf
 	set(e, stepDst, dst.index)
 	set(e, stepCount, int(s.Count))
 	set(e, stepDepBlock, int(s.DepBlock))
 	set(e, stepDepStep, int(s.DepStep))
-	e.Attr[stepHasDep].Value = digit(hasdep)
+	e.attrs[stepHasDep].value = digit(hasdep)
 	x.write("      ", e, true)
 }
 

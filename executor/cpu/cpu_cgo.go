@@ -82,13 +82,13 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 	var records *executor.Records
 	if l.Trace != nil {
 		var err error
-		if records, err = l.Trace.Records(in.img, &l.Params, in.img.Numbers()); err != nil {
+		if records, err = executor.NewRecords(l.Trace, in.img, &l.Params, in.img.Numbers()); err != nil {
 			return executor.Stop{}, err
 		}
 	}
 	status, took := in.run(ctx, l, records)
 	if l.Trace != nil {
-		l.Trace.TakeRecords(in.img, records)
+		executor.TakeRecords(l.Trace, in.img, records)
 	}
 	in.messages += l.Messages
 	stop := executor.Stop{Status: *status, Kernel: took}

@@ -108,7 +108,7 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 	}
 	var rows []abi.OneRecord
 	if l.Trace != nil {
-		n, err := l.Trace.Room(p, in.part)
+		n, err := executor.RecordRoom(l.Trace, p, in.part)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -134,7 +134,7 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 		}
 	})
 	if l.Trace != nil {
-		l.Trace.Take(in.img, in.part, p, rows)
+		executor.TakeRows(l.Trace, in.img, in.part, p, rows)
 	}
 	return status, took, nil
 }

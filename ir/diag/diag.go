@@ -52,6 +52,7 @@ type Diagnostic struct {
 	Text  string
 	Notes []Note
 	Hint  string
+	Fix   *Edit // what the hint means, where it is an edit; see Mend
 
 	Rank, Block, Step int
 }

@@ -116,7 +116,7 @@ func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 	}
 	d := diag.New(diag.Syntax, TokenSpan(first), "%s is not a keyword", tokenText(first))
 	if hint := KeywordHint(first.Value, statementKeywords); hint != "" {
-		return d.WithHint("%s", hint), true
+		return d.WithHint("%s", hint).WithFix(first.Value, meantKeyword(first.Value, statementKeywords)), true
 	}
 	return d.WithHint("a statement begins with a keyword (%s), or is a call or an assignment",
 		strings.Join(statementKeywords, ", ")), first != tok
@@ -128,7 +128,8 @@ func misspeltElse(prev, tok *lexer.Token) (d diag.Diagnostic, ok bool) {
 	if prev.Value != "}" || tok.Type != tIdent || hint == "" {
 		return d, false
 	}
-	return diag.New(diag.Syntax, TokenSpan(tok), "%s is not a keyword", tok.Value).WithHint("%s", hint), true
+	return diag.New(diag.Syntax, TokenSpan(tok), "%s is not a keyword", tok.Value).WithHint("%s", hint).
+		WithFix(tok.Value, meantKeyword(tok.Value, []string{"else"})), true
 }
 
 // KeywordHint says what to write instead of word where one of the keywords was meant, or returns "".
@@ -144,6 +145,20 @@ func KeywordHint(word string, among []string) string {
 		return "did you mean " + near + "?"
 	}
 	return ""
+}
+
+// meantKeyword returns the keyword that word is a slip of, or word.
+func meantKeyword(word string, among []string) string {
+	lower := strings.ToLower(word)
+	if foreignStatements[word] != "" {
+		return word
+	}
+	if near := diag.Nearest(lower, among); near != "" && !slices.Contains(among, lower) {
+		return near
+	} else if slices.Contains(among, lower) {
+		return lower
+	}
+	return word
 }
 
 // BlockKeywords are the words that a statement with a block begins with.

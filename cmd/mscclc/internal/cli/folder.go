@@ -12,7 +12,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/files"
 	"mscclc/ir/diag"
-	"mscclc/topology"
+	"mscclc/topology/nccl"
 )
 
 // A Task is a file that a command is to look at, or what is wrong with the
@@ -122,7 +122,7 @@ func contentOf(t Task) (kind codegen.FileKind, program, machine bool) {
 		return codegen.KindSource, true, false
 	}
 	kind = codegen.Detect(head)
-	if kind == codegen.KindXML && topology.IsDump(head) {
+	if kind == codegen.KindXML && nccl.IsDump(head) {
 		return kind, false, true
 	}
 	switch filepath.Ext(t.Name) {

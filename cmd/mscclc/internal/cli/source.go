@@ -21,6 +21,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
 	"mscclc/topology"
+	"mscclc/topology/nccl"
 )
 
 // largeJSON is how many bytes of JSON make a plan large.
@@ -128,7 +129,7 @@ func (a *App) OpenTopology(spec, device string) (*topology.Topology, error) {
 	if file := topology.File(spec); file != "" && !Exists(file) {
 		return nil, noFile(file)
 	}
-	t, err := topology.OpenOf(spec, device)
+	t, err := nccl.OpenOf(spec, device)
 	if list := (diag.List)(nil); errors.As(err, &list) {
 		err = Placed(list, spec)
 	}
@@ -171,7 +172,7 @@ func sniffed(name string, r io.ReadCloser, lim *Limits,
 		defer r.Close()
 		return nil, noPlan(name, s, head, lim)
 	}
-	if s.Kind == codegen.KindXML && topology.IsDump(head) {
+	if s.Kind == codegen.KindXML && nccl.IsDump(head) {
 		r.Close()
 		d := diag.New(diag.Unsupported, FileSpan(name), "%s is a topology that NCCL wrote, and not a program", diag.Printable(name))
 		return nil, diag.List{d.WithHint("mscclc topo prints it, and simulate and select take it by --topology")}

@@ -97,7 +97,7 @@ func (c *Flags) Called(s *cli.Source, p *ir.Program) (*ir.Program, error) {
 
 func compileToRun(a *cli.App, s *cli.Source, r *Request) (*ir.Program, error) {
 	c := r.Flags
-	c.Unproven, c.bytes = true, r.Size // executor.Load proves it
+	c.Unproven, c.Unjudged, c.bytes = true, r.Unproven, r.Size // executor.Load proves it
 	c.FileNodes()
 	if c.Lowered() {
 		c.Sided = "two"

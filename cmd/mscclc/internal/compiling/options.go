@@ -48,6 +48,7 @@ type Flags struct {
 	receives OptionalBool
 	cli.Reading
 	Unproven bool               // leave the proof to the caller
+	Unjudged bool               // compile what leaves wrong results too
 	Channels *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
 	bytes    int64              // of the calls that loops of channels are unrolled for, or 0
 	Given    *pflag.FlagSet
@@ -81,6 +82,15 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 	f.Var(&c.receives, "fused-receives",
 		"use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
+	c.Reading.Flags(f, cli.LimitNames())
+}
+
+// AddSource adds the flags of commands that only run a file. What others set is as AddFlags has it.
+func (c *Flags) AddSource(f *pflag.FlagSet) {
+	c.Given, c.instances, c.Sided, c.Target, c.lanes, c.optimise, c.fuse = f, 1, "two", "program", 1, 1, true
+	f.StringArrayVarP(&c.Params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
+	f.Var(&c.Inplace, "inplace", "run the file for input and output in one memory, or not, instead of what it says")
+	f.Lookup("inplace").NoOptDefVal = "true"
 	c.Reading.Flags(f, cli.LimitNames())
 }
 
@@ -132,6 +142,7 @@ func (c *Flags) Root() (root int, given bool) {
 func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 	opt := mscclc.Options{Unproven: c.Unproven, FileNodes: c.fileNodes}
 	opt.Lang = c.Imports(s)
+	opt.Lang.Unjudged = c.Unjudged
 	opt.Lang.Inplace, opt.Lang.Sizes = c.Inplace.Value, c.sizes
 	opt.Lang.Params = lang.Params{}
 	for _, p := range c.Settings() {

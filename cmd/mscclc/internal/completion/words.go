@@ -18,6 +18,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
 	"mscclc/topology"
+	"mscclc/topology/nccl"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -164,7 +165,7 @@ func typeWords(at cursor) (list []string) {
 // machineWords lists the machines that mscclc knows; behind a colon, the parameters of the machine that is typed.
 func machineWords(at cursor) (list []string) {
 	open := func(spec string) *topology.Topology {
-		t, err := topology.Open(spec)
+		t, err := nccl.Open(spec)
 		if err != nil {
 			return &topology.Topology{}
 		}

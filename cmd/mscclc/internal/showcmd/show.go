@@ -16,6 +16,7 @@ import (
 	"mscclc/codegen/program"
 	"mscclc/ir"
 	"mscclc/ir/text"
+	"mscclc/lang"
 
 	"github.com/spf13/cobra"
 )
@@ -25,6 +26,7 @@ type showFlags struct {
 	out, svg  string
 	after     string // a pass; the stage is then afterPass
 	drawn     string // what the picture shows
+	rejected  bool   // what is shown is of a program that is rejected
 	positions bool
 }
 
@@ -44,6 +46,8 @@ mscclpp, any other algorithm has the channels of the execution plan that compile
 leaves (mscclc help passes). compile --dump writes it for all passes.
 
 Of a bundle, show prints the rules, the programs with their memory, and the images.
+
+Of an algorithm that is rejected, show prints the stage too, as far as the algorithm comes, and then what is wrong.
 
 -o FILE ends in .txt for text, .json for json, .dot or .gv for dot, and .svg for svg.
 
@@ -125,13 +129,16 @@ func showStage(a *cli.App, arg, stage string, f *showFlags) error {
 		return err
 	}
 	b, p, err := stageText(a, s, arg, stage, f)
+	var failure error
 	if err != nil {
-		return err
+		if failure = err; !f.showRejected(a, s, arg, stage, err, &b, &p) {
+			return err
+		}
 	}
-	doc := Document{Report: a.Noted(cli.NewReport(arg, nil, p)), Stage: cmp.Or(f.after, stage)}
+	doc := Document{Report: a.Noted(cli.NewReport(arg, found(arg, failure), p)), Stage: cmp.Or(f.after, stage)}
 	if a.JSON && cli.IsStdout(out) {
 		doc.Text = string(b)
-		return a.WriteJSON(doc)
+		return cmp.Or(a.WriteJSON(doc), reported(failure))
 	}
 	err = a.WriteTo(out, func(w io.Writer) error {
 		_, err := w.Write(b)
@@ -142,9 +149,9 @@ func showStage(a *cli.App, arg, stage string, f *showFlags) error {
 	}
 	if err == nil && a.JSON {
 		doc.Output = out
-		err = a.WriteJSON(doc)
+		return cmp.Or(a.WriteJSON(doc), reported(failure))
 	}
-	return err
+	return cmp.Or(err, failure)
 }
 
 // A Document is what show --json prints.
@@ -173,7 +180,7 @@ func stageText(a *cli.App, s *cli.Source, arg, stage string, c *showFlags) ([]by
 		return nil, nil, noChannels(arg, "program, json or dot")
 	case s.Kind == codegen.KindSource:
 		p, err = sourceStage(a, &b, s, stage, c)
-	case stage == "chunks" || stage == "insts":
+	case stage == "chunks" || stage == "insts" || stage == "wrong":
 		return nil, nil, cli.Usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
 	case c.UnfitProgram(s.Kind, compiledShow...) != "":
 		return nil, nil, compiling.CompiledAlready(arg, c.UnfitProgram(s.Kind, compiledShow...))
@@ -218,6 +225,7 @@ var tooLate = map[string][]string{
 	"chunks": behindChunks,
 	"insts":  compiling.PassFlags,
 	"svg":    behindChunks,
+	"wrong":  behindChunks,
 }
 
 // behindChunks are the flags that change nothing of which chunk goes where.
@@ -247,7 +255,10 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 		return c.afterPass(w, s.Name, src, &opt)
 	}
 	ofPlan := stage == "channels" && c.Target == "mscclpp" // those of the plan that would be written
-	opt.Unproven = ofPlan
+	opt.Unproven = ofPlan || c.rejected
+	if c.rejected {
+		opt.Lang.Facts = lang.NewFacts()
+	}
 	opt.Stage = func(value any) error {
 		switch v := value.(type) {
 		case *ir.ChunkDAG:
@@ -259,6 +270,8 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 				return noChannels(s.Name, has+", or, with --target mscclpp, the plan's channels")
 			}
 			switch stage {
+			case "wrong":
+				return writeWrong(w, v)
 			case "chunks":
 				if !c.positions {
 					v = text.BareChunks(v)
@@ -280,7 +293,7 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 			switch stage {
 			case "channels":
 				return text.WriteChannels(w, v)
-			case "chunks", "insts":
+			case "chunks", "insts", "wrong":
 				return cli.Usagef("%s says itself which thread block does what: it has no %s; "+
 					"show channels, program, json, dot or svg", s.Name, stage)
 			}
@@ -288,6 +301,10 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 		return nil
 	}
 	p, err := mscclc.Compile(s.Name, src, opt)
+	ofChunks := slices.Contains([]string{"chunks", "svg", "wrong"}, stage)
+	if made := madeBy(&opt); err != nil && c.rejected && made != nil && ofChunks {
+		return nil, opt.Stage(made)
+	}
 	switch {
 	case err != nil:
 	case ofPlan && c.Channels == nil:

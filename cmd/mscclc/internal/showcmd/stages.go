@@ -23,6 +23,7 @@ var Stages = []Stage{
 	{"json", "the same for scripts", []string{".json"}},
 	{"dot", "the program as a graph, for Graphviz", cli.GraphEndings},
 	{"svg", "the table of the algorithm, as papers draw it", cli.DrawingEndings},
+	{"wrong", "the outputs of an algorithm, rank by chunk, with what is wrong", cli.TextEndings},
 	{"channels", "the operations of an execution plan of MSCCL++, with what their ids stand for", cli.TextEndings},
 }
 

@@ -18,6 +18,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/simulate"
 	"mscclc/topology"
+	"mscclc/topology/nccl"
 )
 
 // notSimulated says why not, and what would help: more nodes only where the topology can have them, and they do help.
@@ -40,7 +41,7 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.C
 		return diag.List{d.WithHint("give fewer %s", strings.Join(given, " or "))}
 	}
 	larger := withNodes(f.topology, int(slices.Max(simulate.NodesOn(p, t, call.Nodes)))+1)
-	if t, err := topology.Open(larger); err == nil {
+	if t, err := nccl.Open(larger); err == nil {
 		if _, err := simulate.Run(p, t, costs, call); err == nil {
 			return diag.List{d.WithHint("--topology %s has room", larger)}
 		}

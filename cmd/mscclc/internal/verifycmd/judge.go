@@ -132,7 +132,7 @@ func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program,
 		} else if err != nil {
 			return nil, err
 		}
-		return judgeSource(a, s, text, f, d)
+		return judgeOrFix(a, s, text, f, d)
 	}
 	if flag := f.fixed(s.Kind); flag != "" {
 		return nil, compiling.CompiledAlready(arg, flag)
@@ -215,7 +215,8 @@ func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) err
 	return found.Err()
 }
 
-func judgeSource(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
+// judgeText judges a text as that of a .mscl file.
+func judgeText(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
 	flags := f.Flags // files are judged in parallel
 	if f.forPlan() {
 		flags.FileNodes()

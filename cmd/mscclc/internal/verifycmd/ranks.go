@@ -76,7 +76,7 @@ func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdi
 		return err
 	}
 	if fixed := len(compiling.SharesOf(tree, 1)) == 0; isLibrary(tree) || fixed && d.listed {
-		p, err := judgeSource(a, s, text, f, d)
+		p, err := judgeText(a, s, text, f, d)
 		if d.last = p; err == nil && p != nil {
 			d.line, d.note = proofLine(p), "it has no parameter ranks: it is judged as it is"
 		}
@@ -84,7 +84,7 @@ func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdi
 	} else if fixed { // no number of ranks is for it
 		set := *f
 		set.RanksSetting = fmt.Sprintf("ranks=%d", f.counts[0])
-		_, err := judgeSource(a, s, text, &set, d)
+		_, err := judgeText(a, s, text, &set, d)
 		return err
 	}
 	c := countsReport{Proven: []int{}, Refused: []int{}}
@@ -94,7 +94,7 @@ func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdi
 		for _, share := range compiling.SharesOf(tree, n) {
 			one := *f
 			one.Params = slices.Concat(f.Params, share)
-			p, err := judgeSource(a, s, text, &one, d)
+			p, err := judgeText(a, s, text, &one, d)
 			if p != nil {
 				d.last = p
 			}

@@ -27,6 +27,7 @@ type verifyFlags struct {
 	sarif    string
 	bitwise  bool
 	replay   bool
+	fix      bool // write files with the hints done that are certain
 }
 
 // endings are those of the files that verify looks for in folders.
@@ -101,6 +102,7 @@ is given that only a compilation follows, such as --ranks.`,
 	cli.StrictFlag(flags, &f.Limits)
 	f.AddNodes(flags, "prove one-sided programs, and check plans of MSCCL++,")
 	bitwiseFlag(flags, &f.bitwise)
+	flags.BoolVar(&f.fix, "fix", false, "write .mscl files with the hints done that are certain: the error goes, and none comes")
 	flags.BoolVar(&f.replay, "replay", false, "run the counterexample of each rejection on the CPU")
 	return cmd
 }
@@ -115,6 +117,8 @@ func (f *verifyFlags) check(a *cli.App, args []string) error {
 		return err
 	}
 	switch {
+	case f.fix && f.ranks != "":
+		return cli.Usagef("--fix and --ranks do not go together: a hint is certain for one number of ranks")
 	case a.JSON && f.sarif == "-":
 		return cli.Usagef("--json and --sarif - both want stdout: give --sarif a file")
 	case f.checkRanks() != nil:
@@ -230,6 +234,9 @@ func (v *verifying) print(d *verdict) error {
 		fmt.Fprintf(v.Stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), problemCount(d.found),
 			v.time(d.took))
 		v.Show(d.found)
+		if v.flags.fix {
+			v.noteOf(d)
+		}
 		if v.flags.replay {
 			v.noReplay(d)
 		}

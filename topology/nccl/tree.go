@@ -1,10 +1,12 @@
-package topology
+package nccl
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+
+	"mscclc/topology"
 )
 
 // This file has the trees of NCCL's topologies: processors, with PCI devices under them.
@@ -13,7 +15,7 @@ import (
 func (d *dump) cpu(e *element) {
 	e.looked = true
 	h := d.host(e)
-	at := d.place(Switch, "cpu", h.index)
+	at := d.place(topology.Switch, "cpu", h.index)
 	for _, other := range h.cpus {
 		d.link(other, at, d.cpuClass(e), 1)
 	}
@@ -26,7 +28,7 @@ func (d *dump) host(cpu *element) *host {
 	text := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(cpu.attr("host_hash"))), "0x")
 	hash, err := strconv.ParseUint(text, 16, 64)
 	if err != nil && cpu.has("host_hash") {
-		d.notes.add(cpu.line, "a host_hash is no hexadecimal number: such processors are of one host",
+		d.notes.Add(cpu.line, "a host_hash is no hexadecimal number: such processors are of one host",
 			cpu.attr("host_hash"))
 		hash = 0
 	}
@@ -51,7 +53,7 @@ func (d *dump) under(e *element, in tree) {
 		case "pci":
 			d.pci(c, in)
 		case "nic":
-			d.nic(c, in, func() Class { return localClass })
+			d.nic(c, in, func() topology.Class { return localClass })
 		}
 	}
 }
@@ -59,7 +61,7 @@ func (d *dump) under(e *element, in tree) {
 // pci reads a PCI device: GPUs, a NIC, or a switch with more below it.
 func (d *dump) pci(e *element, in tree) {
 	e.looked = true
-	link := sync.OnceValue(func() Class { return d.pciClass(e) }) // whose notes are of what counts
+	link := sync.OnceValue(func() topology.Class { return d.pciClass(e) }) // whose notes are of what counts
 	class, gpus := strings.ToLower(e.attr("class")), e.all("gpu")
 	bus := busOf(e.attr("busid"))
 	if len(gpus) > 0 {
@@ -76,9 +78,9 @@ func (d *dump) pci(e *element, in tree) {
 	case strings.HasPrefix(class, "0x02") && d.byClass:
 		d.port(e, card{in.at, link()}, in)
 	case strings.HasPrefix(class, "0x02"):
-		d.notes.add(e.line, "network cards without <nic> are left out", e.attr("busid"))
+		d.notes.Add(e.line, "network cards without <nic> are left out", e.attr("busid"))
 	default:
-		at := d.place(Switch, "pci", in.host.index)
+		at := d.place(topology.Switch, "pci", in.host.index)
 		d.link(in.at, at, link(), 1)
 		d.on(in.host, e, at)
 		for _, l := range e.all("pcilink") {
@@ -93,7 +95,7 @@ func (d *dump) pci(e *element, in tree) {
 func (d *dump) on(h *host, e *element, at int32) {
 	bus := busOf(e.attr("busid"))
 	if _, twice := h.byBus[bus]; twice {
-		d.notes.add(e.line, "PCI devices have the bus of another one: links to it lead to the first", bus)
+		d.notes.Add(e.line, "PCI devices have the bus of another one: links to it lead to the first", bus)
 	} else if bus != "" {
 		h.byBus[bus] = at
 	}
@@ -105,29 +107,29 @@ func isGPU(class string) bool {
 }
 
 // byItsClass reads a GPU that the file has no <gpu> of.
-func (d *dump) byItsClass(e *element, bus string, in tree, link func() Class) {
+func (d *dump) byItsClass(e *element, bus string, in tree, link func() topology.Class) {
 	if !d.byClass {
-		d.notes.add(e.line, "GPUs without <gpu> are left out", e.attr("busid"))
+		d.notes.Add(e.line, "GPUs without <gpu> are left out", e.attr("busid"))
 		in.host.out[bus] = true
 		return
 	}
-	d.notes.add(e.line, "GPUs are known by their PCI class, and the file says nothing of NVLinks: they have none here", "")
-	at := d.place(GPU, "gpu", in.host.index)
+	d.notes.Add(e.line, "GPUs are known by their PCI class, and the file says nothing of NVLinks: they have none here", "")
+	at := d.place(topology.GPU, "gpu", in.host.index)
 	d.link(in.at, at, link(), 1)
 	d.gpus = append(d.gpus, dumpGPU{at, in.host.index, len(d.gpus), bus, e.line})
 }
 
 // gpuDevice reads the GPUs of a PCI device. Several share its links.
-func (d *dump) gpuDevice(e *element, gpus []*element, bus string, in tree, link func() Class) {
+func (d *dump) gpuDevice(e *element, gpus []*element, bus string, in tree, link func() topology.Class) {
 	var counted []*element
 	for _, g := range gpus {
 		g.looked = true
 		rank := rankOf(g)
 		if g.has("rank") && rank < 0 {
-			d.notes.add(g.line, "GPUs have a rank that is no number from 0 on", g.attr("rank"))
+			d.notes.Add(g.line, "GPUs have a rank that is no number from 0 on", g.attr("rank"))
 		}
 		if d.ranked && rank < 0 {
-			d.notes.add(g.line, "GPUs without rank are left out, as others have one", e.attr("busid"))
+			d.notes.Add(g.line, "GPUs without rank are left out, as others have one", e.attr("busid"))
 			for _, l := range g.subs {
 				l.looked = true
 			}
@@ -141,11 +143,11 @@ func (d *dump) gpuDevice(e *element, gpus []*element, bus string, in tree, link 
 	}
 	at := int32(-1)
 	if len(counted) > 1 {
-		at = d.place(Switch, "device", in.host.index)
+		at = d.place(topology.Switch, "device", in.host.index)
 		d.link(in.at, at, link(), 1)
 	}
 	for _, g := range counted {
-		own := d.place(GPU, "gpu", in.host.index)
+		own := d.place(topology.GPU, "gpu", in.host.index)
 		if at >= 0 {
 			d.link(at, own, localClass, 1)
 		} else {
@@ -163,17 +165,17 @@ func (d *dump) gpuDevice(e *element, gpus []*element, bus string, in tree, link 
 }
 
 // nic reads a NIC, which joins what it lies under by a link of a class. Each of its ports is a NIC of ours.
-func (d *dump) nic(e *element, in tree, link func() Class) {
+func (d *dump) nic(e *element, in tree, link func() topology.Class) {
 	e.looked = true
 	var ports []*element
 	for _, n := range e.all("net") {
 		n.looked = true
 		if net, ok := d.number(n, "net"); ok && net == 0 {
-			d.notes.add(n.line, "<net> with net=\"0\" are left out: NCCL sends no messages by them", n.attr("name"))
+			d.notes.Add(n.line, "<net> with net=\"0\" are left out: NCCL sends no messages by them", n.attr("name"))
 			continue
 		}
 		if !n.has("dev") {
-			d.notes.add(n.line, "<net> without dev are left out, as NCCL does", n.attr("name"))
+			d.notes.Add(n.line, "<net> without dev are left out, as NCCL does", n.attr("name"))
 			continue
 		}
 		ports = append(ports, n)
@@ -190,16 +192,16 @@ func (d *dump) nic(e *element, in tree, link func() Class) {
 // A card is what ports lie on: a vertex, which they join by links of a class.
 type card struct {
 	at    int32
-	class Class
+	class topology.Class
 }
 
 // card returns where the ports of a NIC join the rest: where it lies, or if there are several, a vertex that shares its
 // link.
-func (d *dump) card(in tree, class Class, ports int) card {
+func (d *dump) card(in tree, class topology.Class, ports int) card {
 	if ports < 2 || class == localClass {
 		return card{in.at, class}
 	}
-	at := d.place(Switch, "card", in.host.index)
+	at := d.place(topology.Switch, "card", in.host.index)
 	d.link(in.at, at, class, 1)
 	return card{at, localClass}
 }
@@ -208,10 +210,10 @@ func (d *dump) card(in tree, class Class, ports int) card {
 func (d *dump) port(n *element, c card, in tree) {
 	speed, ok := d.number(n, "speed")
 	if name := n.attr("name") + n.attr("busid"); !ok || speed <= 0 {
-		d.notes.add(n.line, "network ports have no speed from 1 to 2147483647 Mb/s: 10 Gb/s is taken, as NCCL does", name)
+		d.notes.Add(n.line, "network ports have no speed from 1 to 2147483647 Mb/s: 10 Gb/s is taken, as NCCL does", name)
 		speed = 10000
 	}
-	nic := d.place(NIC, "nic", in.host.index)
+	nic := d.place(topology.NIC, "nic", in.host.index)
 	d.nics++
 	d.link(c.at, nic, c.class, 1)
 	d.link(nic, -1, classOf("net", networkMicros, float64(speed)/8, true), 1)
@@ -223,7 +225,7 @@ func (d *dump) unlooked(e *element) {
 		switch s.tag {
 		case "cpu", "pci", "gpu", "nic", "net", "nvlink", "xgmi", "c2c", "pcilink":
 			if !s.looked {
-				d.notes.add(s.line, "elements are left out that lie where NCCL does not look", "<"+s.tag+"> in <"+e.tag+">")
+				d.notes.Add(s.line, "elements are left out that lie where NCCL does not look", "<"+s.tag+"> in <"+e.tag+">")
 			}
 		}
 		d.unlooked(s)

@@ -1,4 +1,6 @@
-package topology
+// Package nccl reads the topologies that NCCL and RCCL write (NCCL_TOPO_DUMP_FILE). It is apart from package topology
+// because it reads XML, which programs that only compile, prove and simulate need not link.
+package nccl
 
 import (
 	"cmp"
@@ -12,6 +14,7 @@ import (
 	"strings"
 
 	"mscclc/ir/diag"
+	"mscclc/topology"
 )
 
 // maxCPUs is how many processors a host may have, which are all joined.
@@ -21,16 +24,25 @@ const maxCPUs = 256
 const noGPUs = "such a file is what a cloud gives NCCL before it looks at the machine: have NCCL write what it found " +
 	"(NCCL_TOPO_DUMP_FILE=FILE)"
 
-// ReadNCCL reads what NCCL or RCCL writes where NCCL_TOPO_DUMP_FILE asks for it, as NCCL reads it: PCI trees under
+// Open is topology.Open, which also takes files that NCCL wrote.
+func Open(spec string) (*topology.Topology, error) { return OpenOf(spec, "") }
+
+// OpenOf is Open of a machine whose GPUs are a device, as Topology.Device or a driver names it; "" is what the machine
+// or the file says.
+func OpenOf(spec, device string) (*topology.Topology, error) {
+	return topology.OpenWith(spec, device, Read)
+}
+
+// Read reads what NCCL or RCCL writes where NCCL_TOPO_DUMP_FILE asks for it, as NCCL reads it: PCI trees under
 // processors, with GPUs and NICs in them, and NVLinks. The topology's Notes say what it leaves out, and what it takes
 // for what the file does not say. Hosts of the file are nodes. The only parameter is nodes: how many there are, in
 // copies of the file on one network switch. device is what the GPUs are, or "" if the file says it. Its errors are a
 // diag.List.
-func ReadNCCL(name string, r io.Reader, params map[string]int, device string) (*Topology, error) {
+func Read(name string, r io.Reader, params map[string]int, device string) (*topology.Topology, error) {
 	fault := func(code diag.Code, format string, args ...any) diag.Diagnostic {
 		return diag.New(code, diag.FileSpan(name), format, args...)
 	}
-	for _, p := range paramNames(params) {
+	for _, p := range slices.Sorted(maps.Keys(params)) {
 		if p != "nodes" {
 			return nil, diag.List{fault(diag.Parameter, "%s has no parameter %s; it has nodes", name, p)}
 		}
@@ -48,11 +60,10 @@ func ReadNCCL(name string, r io.Reader, params map[string]int, device string) (*
 	d.ranked = anyRank(system)
 	for _, cpu := range system.all("cpu") {
 		d.cpu(cpu)
-		if len(d.links) > maxLinks/8 || slices.ContainsFunc(slices.Collect(maps.Values(d.hosts)), func(h *host) bool {
-			return len(h.cpus) > maxCPUs
-		}) {
+		crowded := func(h *host) bool { return len(h.cpus) > maxCPUs }
+		if len(d.links) > topology.MaxLinks/8 || slices.ContainsFunc(slices.Collect(maps.Values(d.hosts)), crowded) {
 			return nil, diag.List{fault(diag.Limit, "a host of the system has more than %d processors, or all have more "+
-				"than %d links", maxCPUs, maxLinks/8)}
+				"than %d links", maxCPUs, topology.MaxLinks/8)}
 		}
 	}
 	d.nvlinks()
@@ -71,7 +82,7 @@ func ReadNCCL(name string, r io.Reader, params map[string]int, device string) (*
 		return nil, diag.List{fault(diag.Malformed, "the system has no GPU: the file has no <gpu>").WithHint("%s", hint)}
 	}
 	if !d.ranked && !d.byClass && len(d.gpus) > 1 {
-		d.notes.add(0, "no GPU has a rank: they are counted in the order of their PCI buses", "")
+		d.notes.Add(0, "no GPU has a rank: they are counted in the order of their PCI buses", "")
 	}
 	hosts := d.sorted()
 	nodes, given := params["nodes"]
@@ -79,7 +90,8 @@ func ReadNCCL(name string, r io.Reader, params map[string]int, device string) (*
 		nodes = hosts
 	}
 	copies := nodes / hosts
-	if nodes < 1 || nodes%hosts > 0 || copies > maxPlaces/len(d.places) || copies > maxLinks/(2*len(d.links)+1) {
+	if nodes < 1 || nodes%hosts > 0 || copies > topology.MaxPlaces/len(d.places) ||
+		copies > topology.MaxLinks/(2*len(d.links)+1) {
 		text := ""
 		if hosts > 1 {
 			text = ": the file has " + strconv.Itoa(hosts) + " hosts, and there are copies of all"
@@ -91,14 +103,14 @@ func ReadNCCL(name string, r io.Reader, params map[string]int, device string) (*
 }
 
 // systemOf returns the <system> among the outermost elements of a file, or why there is none.
-func systemOf(roots []*element, n *notes) (system *element, why string) {
+func systemOf(roots []*element, n *topology.Findings) (system *element, why string) {
 	for _, e := range roots {
 		switch {
 		case e.tag != "system":
 		case system == nil:
 			system = e
 		default:
-			n.add(e.line, "NCCL takes the first <system> of a file, and others are left out",
+			n.Add(e.line, "NCCL takes the first <system> of a file, and others are left out",
 				diag.Counted(count(e, "gpu"), "GPU"))
 		}
 	}
@@ -133,7 +145,7 @@ func anyRank(e *element) bool {
 
 // rankOf returns the rank of a <gpu>, or -1.
 func rankOf(gpu *element) int {
-	if n, ok := gpu.number("rank"); ok && n >= 0 && n < maxNumber {
+	if n, ok := gpu.number("rank"); ok && n >= 0 && n < topology.MaxNumber {
 		return int(n)
 	}
 	return -1
@@ -141,11 +153,11 @@ func rankOf(gpu *element) int {
 
 // A dump is a machine as NCCL wrote it. Its links are of one direction. The other is added at the end.
 type dump struct {
-	places  []Place
-	links   []Link
-	merged  map[Link]int // of a link with width 0: its index in links
-	classes map[Class]int32
-	list    []Class
+	places  []topology.Place
+	links   []topology.Link
+	merged  map[topology.Link]int // of a link with width 0: its index in links
+	classes map[topology.Class]int32
+	list    []topology.Class
 	gpus    []dumpGPU
 	nics    int
 	hosts   map[uint64]*host
@@ -156,7 +168,7 @@ type dump struct {
 	named   bool   // as the caller says
 	byClass bool   // GPUs are known by the class of their PCI devices
 	ranked  bool   // GPUs without rank are left out
-	notes   notes
+	notes   topology.Findings
 }
 
 // A host is what processors of one host_hash are.
@@ -177,35 +189,35 @@ type dumpGPU struct {
 }
 
 func newDump(device string) *dump {
-	return &dump{device: device, named: device != "", merged: map[Link]int{}, classes: map[Class]int32{},
+	return &dump{device: device, named: device != "", merged: map[topology.Link]int{}, classes: map[topology.Class]int32{},
 		hosts: map[uint64]*host{}, members: map[string]int{}}
 }
 
 // place adds a vertex of a host.
-func (d *dump) place(kind Kind, group string, host int) int32 {
-	d.places = append(d.places, Place{Kind: kind, Group: group, Node: host, Index: d.members[group]})
+func (d *dump) place(kind topology.Kind, group string, host int) int32 {
+	d.places = append(d.places, topology.Place{Kind: kind, Group: group, Node: host, Index: d.members[group]})
 	d.members[group]++
 	return int32(len(d.places) - 1)
 }
 
 // link joins two vertices by so many links of a class, beside those of this class that join them already.
-func (d *dump) link(a, b int32, c Class, width int) {
+func (d *dump) link(a, b int32, c topology.Class, width int) {
 	id, ok := d.classes[c]
 	if !ok {
 		id = int32(len(d.list))
 		d.classes[c] = id
-		if slices.ContainsFunc(d.list, func(o Class) bool { return o.Name == c.Name }) {
+		if slices.ContainsFunc(d.list, func(o topology.Class) bool { return o.Name == c.Name }) {
 			c.Name = fmt.Sprintf("%s.%03.0f", c.Name, math.Mod(c.Bandwidth, 1e3))
 		}
 		d.list = append(d.list, c)
 	}
-	key := Link{a, b, id, 0}
+	key := topology.Link{From: a, To: b, Class: id}
 	if at, ok := d.merged[key]; ok && a != b && b >= 0 {
-		d.links[at].Width = int32(min(int(d.links[at].Width)+width, maxWidth))
+		d.links[at].Width = int32(min(int(d.links[at].Width)+width, topology.MaxWidth))
 		return
 	}
 	d.merged[key] = len(d.links)
-	d.links = append(d.links, Link{a, b, id, int32(width)})
+	d.links = append(d.links, topology.Link{From: a, To: b, Class: id, Width: int32(width)})
 }
 
 // sorted puts the GPUs in the order of their ranks, and hosts in the order of their first GPU. It returns how many
@@ -216,7 +228,7 @@ func (d *dump) sorted() int {
 			return cmp.Or(cmp.Compare(a.host, b.host), strings.Compare(a.bus, b.bus))
 		}
 		if a.rank == b.rank {
-			d.notes.add(b.line, "GPUs have the rank of another one: they are counted in the order of the file", "")
+			d.notes.Add(b.line, "GPUs have the rank of another one: they are counted in the order of the file", "")
 		}
 		return cmp.Compare(a.rank, b.rank)
 	})
@@ -232,11 +244,11 @@ func (d *dump) sorted() int {
 	}
 	if !slices.IsSortedFunc(d.gpus, func(a, b dumpGPU) int { return a.host - b.host }) {
 		slices.SortStableFunc(d.gpus, func(a, b dumpGPU) int { return a.host - b.host })
-		d.notes.add(0, "hosts do not have ranks in blocks: ranks are counted host by host here", "")
+		d.notes.Add(0, "hosts do not have ranks in blocks: ranks are counted host by host here", "")
 	}
 	hosts := len(sizes)
 	if slices.Min(sizes) != slices.Max(sizes) {
-		d.notes.add(0, "hosts have from "+strconv.Itoa(slices.Min(sizes))+" to "+diag.Counted(slices.Max(sizes), "GPU")+
+		d.notes.Add(0, "hosts have from "+strconv.Itoa(slices.Min(sizes))+" to "+diag.Counted(slices.Max(sizes), "GPU")+
 			": they are one node here, as all nodes have equally many", "")
 		hosts = 1
 	}
@@ -254,21 +266,22 @@ func (d *dump) sorted() int {
 }
 
 // topology returns the topology of copies of d, which is so many nodes. The GPUs of all nodes come first.
-func (d *dump) topology(name string, hosts, copies int) *Topology {
-	t := &Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Params: []string{"nodes"},
-		Nodes: hosts * copies, GPUs: len(d.gpus) / hosts, Classes: d.list, Notes: d.notes.all()}
+func (d *dump) topology(name string, hosts, copies int) *topology.Topology {
+	t := &topology.Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Params: []string{"nodes"},
+		Nodes: hosts * copies, GPUs: len(d.gpus) / hosts, Classes: d.list, Notes: d.notes.All()}
 	at := make([][]int32, copies) // where the places of a copy are now
 	for c := range copies {
 		at[c] = make([]int32, len(d.places))
 		for i, g := range d.gpus {
 			at[c][g.at] = int32(len(t.Places))
-			t.Places = append(t.Places, Place{GPU, "gpu", c*hosts + i/t.GPUs, i % t.GPUs})
+			t.Places = append(t.Places, topology.Place{Kind: topology.GPU, Group: "gpu", Node: c*hosts + i/t.GPUs,
+				Index: i % t.GPUs})
 		}
 	}
 	for c := range copies {
 		seen := map[string]int{}
 		for i, p := range d.places {
-			if p.Kind == GPU {
+			if p.Kind == topology.GPU {
 				continue
 			}
 			if p.Node >= 0 {
@@ -283,7 +296,7 @@ func (d *dump) topology(name string, hosts, copies int) *Topology {
 	network := int32(-1)
 	if d.nics > 0 {
 		network = int32(len(t.Places))
-		t.Places = append(t.Places, Place{Switch, "network", -1, 0})
+		t.Places = append(t.Places, topology.Place{Kind: topology.Switch, Group: "network", Node: -1})
 	}
 	for c := range copies {
 		for _, l := range d.links {
@@ -291,7 +304,8 @@ func (d *dump) topology(name string, hosts, copies int) *Topology {
 			if l.To >= 0 {
 				to = at[c][l.To]
 			}
-			t.Links = append(t.Links, Link{from, to, l.Class, l.Width}, Link{to, from, l.Class, l.Width})
+			t.Links = append(t.Links, topology.Link{From: from, To: to, Class: l.Class, Width: l.Width},
+				topology.Link{From: to, To: from, Class: l.Class, Width: l.Width})
 		}
 	}
 	return t

@@ -1,10 +1,12 @@
-package topology
+package nccl
 
 import (
 	"fmt"
 	"maps"
 	"strconv"
 	"strings"
+
+	"mscclc/topology"
 )
 
 // This file has the links of NCCL's topologies: how fast they are, and which of them join GPUs with what is elsewhere
@@ -24,19 +26,16 @@ const (
 	networkMicros = 1.2
 )
 
-// maxWidth is how many links may lie side by side, as in files of ours.
-const maxWidth = 1 << 20
-
 // localClass is of links within a device, which bound nothing.
-var localClass = Class{Name: "local", Bandwidth: localBandwidth}
+var localClass = topology.Class{Name: "local", Bandwidth: localBandwidth}
 
 // classOf returns the class of links of a kind and a bandwidth: nvlink_21, by GB/s, or net_2M, by MB/s below 1 GB/s.
-func classOf(kind string, micros, bandwidth float64, network bool) Class {
+func classOf(kind string, micros, bandwidth float64, network bool) topology.Class {
 	name := fmt.Sprintf("%s_%.0f", kind, bandwidth/1e3)
 	if bandwidth < 1e3 {
 		name = fmt.Sprintf("%s_%.3gM", kind, bandwidth)
 	}
-	return Class{name, micros, bandwidth, network}
+	return topology.Class{Name: name, Latency: micros, Bandwidth: bandwidth, Network: network}
 }
 
 // busOf returns a PCI bus as it is compared.
@@ -44,10 +43,10 @@ func busOf(id string) string { return strings.ToLower(strings.TrimSpace(id)) }
 
 // pciClass returns the class of the link of a PCI device: GT/s, a bit each of every lane. The fourth fifth of them is
 // data that devices manage.
-func (d *dump) pciClass(e *element) Class {
+func (d *dump) pciClass(e *element) topology.Class {
 	lanes, ok := d.number(e, "link_width")
 	if !ok || lanes <= 0 || lanes > 64 {
-		d.notes.add(e.line, "link_width is absent, 0 or out of range: 16 lanes are taken, as NCCL does",
+		d.notes.Add(e.line, "link_width is absent, 0 or out of range: 16 lanes are taken, as NCCL does",
 			e.attr("busid"))
 		lanes = 16
 	}
@@ -55,7 +54,7 @@ func (d *dump) pciClass(e *element) Class {
 	text, _, unit := strings.Cut(strings.TrimSpace(e.attr("link_speed")), " GT/s")
 	lane, err := strconv.ParseFloat(text, 64)
 	if lane = lane / 8 * 1e3 * reached; !unit || err != nil || !(lane > 0) || lane > 1e6 {
-		d.notes.add(e.line, "link_speed is unknown: 6 Gb/s a lane are taken, as NCCL does",
+		d.notes.Add(e.line, "link_speed is unknown: 6 Gb/s a lane are taken, as NCCL does",
 			e.attr("busid"))
 		lane = pciLaneDefault
 	}
@@ -63,7 +62,7 @@ func (d *dump) pciClass(e *element) Class {
 }
 
 // cpuClass returns the class of the links between a processor and others of its host, as NCCL takes it.
-func (d *dump) cpuClass(e *element) Class {
+func (d *dump) cpuClass(e *element) topology.Class {
 	bandwidth := 0.
 	family, _ := e.number("familyid")
 	model, _ := e.number("modelid")
@@ -89,7 +88,7 @@ func (d *dump) cpuClass(e *element) Class {
 			bandwidth = 9e3
 		}
 	default:
-		d.notes.add(e.line, "arch and vendor of processors are unknown: 16 GB/s between them are taken", "")
+		d.notes.Add(e.line, "arch and vendor of processors are unknown: 16 GB/s between them are taken", "")
 		bandwidth = cpuBandwidth
 	}
 	return classOf("cpu", cpuMicros, bandwidth, false)
@@ -126,7 +125,7 @@ type nvlink struct {
 	e     *element
 	from  int32
 	in    tree
-	class Class
+	class topology.Class
 	count int
 }
 
@@ -145,7 +144,7 @@ func (d *dump) linksOf(gpu *element, at int32, in tree, said map[string]bool) {
 	defer func() { maps.Copy(said, own) }()
 	sm, ok := d.number(gpu, "sm")
 	if len(gpu.all("nvlink")) > 0 && !ok {
-		d.notes.add(gpu.line, "sm of GPUs with NVLinks is unknown: 20 GB/s an NVLink are taken, as NCCL does", "")
+		d.notes.Add(gpu.line, "sm of GPUs with NVLinks is unknown: 20 GB/s an NVLink are taken, as NCCL does", "")
 	}
 	for _, l := range gpu.subs {
 		l.looked = true
@@ -153,7 +152,7 @@ func (d *dump) linksOf(gpu *element, at int32, in tree, said map[string]bool) {
 		if own[key] = true; said[key] {
 			continue
 		}
-		var class Class
+		var class topology.Class
 		switch l.tag {
 		case "nvlink":
 			class = classOf("nvlink", nvlinkMicros, nvlinkOf(sm), false)
@@ -164,8 +163,8 @@ func (d *dump) linksOf(gpu *element, at int32, in tree, said map[string]bool) {
 			continue
 		}
 		width, ok := d.number(l, "count")
-		if !ok || width < 1 || width > maxWidth {
-			d.notes.add(l.line, "links are left out whose count is not from 1 to 1048576",
+		if !ok || width < 1 || width > topology.MaxWidth {
+			d.notes.Add(l.line, "links are left out whose count is not from 1 to 1048576",
 				fmt.Sprintf("<%s count=%q>", l.tag, l.attr("count")))
 			continue
 		}
@@ -174,8 +173,8 @@ func (d *dump) linksOf(gpu *element, at int32, in tree, said map[string]bool) {
 			continue
 		}
 		bandwidth, ok := d.number(l, "bw")
-		if !ok || bandwidth < 1 || bandwidth > maxNumber {
-			d.notes.add(l.line, "<c2c> are left out whose bw is not from 1 to 1073741824 MB/s", l.attr("bw"))
+		if !ok || bandwidth < 1 || bandwidth > topology.MaxNumber {
+			d.notes.Add(l.line, "<c2c> are left out whose bw is not from 1 to 1073741824 MB/s", l.attr("bw"))
 			continue
 		}
 		d.link(at, in.cpu, classOf("c2c", nvlinkMicros, float64(bandwidth)*float64(width), false), 1)
@@ -188,14 +187,14 @@ func (d *dump) nvlinks() {
 	nvswitch := int32(-1)
 	type pair struct {
 		low, high int32
-		class     Class
+		class     topology.Class
 	}
 	said, lines := map[pair][2]int{}, map[pair]int{}
 	var pairs []pair
 	for _, l := range d.nvlink {
 		target, tclass := busOf(l.e.attr("target")), strings.ToLower(l.e.attr("tclass"))
 		to, known := l.in.host.byBus[target]
-		isPeer := known && to != l.from && (d.places[to].Kind == GPU || d.places[to].Group == "device")
+		isPeer := known && to != l.from && (d.places[to].Kind == topology.GPU || d.places[to].Group == "device")
 		switch {
 		case isPeer:
 			p := pair{min(l.from, to), max(l.from, to), l.class}
@@ -204,22 +203,22 @@ func (d *dump) nvlinks() {
 				pairs, lines[p] = append(pairs, p), l.e.line
 			}
 			if l.from == p.low {
-				counts[0] = min(counts[0]+l.count, maxWidth)
+				counts[0] = min(counts[0]+l.count, topology.MaxWidth)
 			} else {
-				counts[1] = min(counts[1]+l.count, maxWidth)
+				counts[1] = min(counts[1]+l.count, topology.MaxWidth)
 			}
 			said[p] = counts
 		case strings.HasPrefix(tclass, "0x03"), strings.HasPrefix(tclass, "0x12"), l.in.host.out[target]:
-			d.notes.add(l.e.line, "NVLinks and xGMI links to GPUs that are not there, or are left out, are left out too", target)
+			d.notes.Add(l.e.line, "NVLinks and xGMI links to GPUs that are not there, or are left out, are left out too", target)
 		case tclass == "0x068001":
 			d.link(l.from, l.in.cpu, l.class, l.count)
 		default:
 			if tclass != "0x068000" {
-				d.notes.add(l.e.line, "NVLinks whose tclass is of no GPU, switch or processor lead to the NVSwitch, as in NCCL",
+				d.notes.Add(l.e.line, "NVLinks whose tclass is of no GPU, switch or processor lead to the NVSwitch, as in NCCL",
 					strconv.Quote(l.e.attr("tclass")))
 			}
 			if nvswitch < 0 {
-				nvswitch = d.place(Switch, "nvswitch", l.in.host.index)
+				nvswitch = d.place(topology.Switch, "nvswitch", l.in.host.index)
 			}
 			d.link(l.from, nvswitch, l.class, l.count)
 		}
@@ -227,7 +226,7 @@ func (d *dump) nvlinks() {
 	for _, p := range pairs {
 		counts := said[p]
 		if counts[0] != counts[1] {
-			d.notes.add(lines[p], "the two ends of links between GPUs differ in their count: the larger is taken", "")
+			d.notes.Add(lines[p], "the two ends of links between GPUs differ in their count: the larger is taken", "")
 		}
 		d.link(p.low, p.high, p.class, max(counts[0], counts[1]))
 	}
@@ -240,7 +239,7 @@ func (d *dump) pcilinks() {
 		to, known := l.host.byBus[l.target]
 		switch pair := [2]int32{min(l.from, to), max(l.from, to)}; {
 		case !known || to == l.from || d.places[to].Group != "pci":
-			d.notes.add(l.e.line, "<pcilink> to PCI switches that are not there are left out", l.target)
+			d.notes.Add(l.e.line, "<pcilink> to PCI switches that are not there are left out", l.target)
 		case !done[pair]:
 			done[pair] = true
 			d.link(l.from, to, localClass, 1)

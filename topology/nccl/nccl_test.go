@@ -1,14 +1,16 @@
-package topology
+package nccl
 
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"mscclc/internal/covering"
 	"mscclc/ir/diag"
+	"mscclc/topology"
 )
 
 // gpuXML is a PCI device with a GPU, on bus 0000:BUS:00.0.
@@ -44,9 +46,9 @@ const (
 )
 
 // readNCCL reads a file, and returns its links as text, each once, with the notes behind them.
-func readNCCL(t *testing.T, text, device string) (*Topology, string) {
+func readNCCL(t *testing.T, text, device string) (*topology.Topology, string) {
 	t.Helper()
-	topo, err := ReadNCCL("x.xml", strings.NewReader(text), nil, device)
+	topo, err := Read("x.xml", strings.NewReader(text), nil, device)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -183,7 +185,7 @@ func TestNCCLHosts(t *testing.T) {
 	if topo.Nodes != 2 || topo.GPUs != 4 || topo.Device != "gb200" {
 		t.Errorf("%d nodes of %d %s", topo.Nodes, topo.GPUs, topo.Device)
 	}
-	if got := route(topo, NewRouter(topo), 0, 5); got != "nvlink_40 nvlink_40" {
+	if got := route(topo, topology.NewRouter(topo), 0, 5); got != "nvlink_40 nvlink_40" {
 		t.Errorf("between trays by %s", got)
 	}
 	if parts := topo.Domains(); parts[0] != parts[7] {
@@ -193,7 +195,7 @@ func TestNCCLHosts(t *testing.T) {
 	if parts := four.Domains(); four.Ranks() != 16 || parts[7] != 0 || parts[8] != 1 {
 		t.Errorf("%d ranks, of the parts %v", four.Ranks(), parts)
 	}
-	if got := route(four, NewRouter(four), 0, 8); !strings.Contains(got, "net_50 net_50") {
+	if got := route(four, topology.NewRouter(four), 0, 8); !strings.Contains(got, "net_50 net_50") {
 		t.Errorf("between copies by %s", got)
 	}
 	if _, err := Open("testdata/gb200_two_trays.xml:nodes=3"); err == nil || !strings.Contains(err.Error(), "the file has 2 hosts") {
@@ -231,7 +233,7 @@ func TestNCCLByClass(t *testing.T) {
 	text := systemXML(cpuXML("", `<pci busid="ffff:ff:01.0" class="0x060400" link_speed="16 GT/s" link_width="16">`+
 		`<pci busid="0001:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>`+
 		`<pci busid="0101:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/></pci>`))
-	_, err := ReadNCCL("x.xml", strings.NewReader(text), nil, "")
+	_, err := Read("x.xml", strings.NewReader(text), nil, "")
 	var list diag.List
 	if !errors.As(err, &list) || !strings.Contains(list[0].Hint, "NCCL_TOPO_DUMP_FILE") || !strings.Contains(list[0].Hint, "--device") {
 		t.Errorf("%v", err)
@@ -270,7 +272,7 @@ func TestNCCLHostile(t *testing.T) {
 		"many hosts": {systemXML(cpusXML(256, 1, gpu)), ""},
 	} {
 		began := time.Now()
-		topo, err := ReadNCCL("x.xml", strings.NewReader(c.text), nil, "")
+		topo, err := Read("x.xml", strings.NewReader(c.text), nil, "")
 		if took := time.Since(began); took > covering.Patience(10*time.Second) {
 			t.Errorf("%s: %v", name, took)
 		}
@@ -299,5 +301,83 @@ func TestFiles(t *testing.T) {
 	}
 	if _, err := Open("./h200"); err == nil {
 		t.Error("a text is a topology")
+	}
+}
+
+func TestNCCL(t *testing.T) {
+	topo := open(t, "testdata/hgx4.xml:nodes=2")
+	if topo.Device != "h100" {
+		t.Errorf("its device is %q", topo.Device)
+	}
+	if topo.Ranks() != 8 || topo.Nodes != 2 {
+		t.Fatalf("%d ranks, %d nodes", topo.Ranks(), topo.Nodes)
+	}
+	r := topology.NewRouter(topo)
+	if got := route(topo, r, 0, 3); got != "nvlink_21 nvlink_21" {
+		t.Errorf("within a node by %q", got)
+	}
+	if got := route(topo, r, 0, 4); got != "pcie_51 pcie_51 net_50 net_50 pcie_51 pcie_51" {
+		t.Errorf("between nodes by %q", got)
+	}
+	total := 0.
+	for i, l := range topo.Links {
+		if l.From == 0 && topo.Places[l.To].Group == "nvswitch" {
+			total += topo.Bandwidth(int32(i))
+		}
+	}
+	if total != 18*20.6e3 {
+		t.Errorf("GPU 0 has %v bytes/us of NVLink", total)
+	}
+	// Rank 0 is the GPU that NCCL calls so, which is the last of the file.
+	for i, l := range topo.Links {
+		if p := topo.Places[l.To]; l.From == 0 && p.Group == "pci" && p.Index != 3 {
+			t.Errorf("link %d leads from rank 0 to %v", i, p)
+		}
+	}
+}
+
+// FuzzRead reads any file as one of NCCL's.
+func FuzzRead(f *testing.F) {
+	dump, err := os.ReadFile("testdata/hgx4.xml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(dump))
+	f.Fuzz(func(t *testing.T, text string) {
+		topo, err := Read("x.xml", strings.NewReader(text), nil, "")
+		if err != nil {
+			return
+		}
+		for i, p := range topo.Places {
+			if (p.Kind == topology.GPU) != (i < topo.Ranks()) {
+				t.Fatalf("place %d is %v", i, p)
+			}
+		}
+		topology.NewRouter(topo).Route(nil, 0, topo.Ranks()-1)
+	})
+}
+
+func open(t *testing.T, spec string) *topology.Topology {
+	t.Helper()
+	topo, err := Open(spec)
+	if err != nil {
+		t.Fatalf("%s: %v", spec, err)
+	}
+	return topo
+}
+
+// route tells the way between two ranks by the classes of its links.
+func route(topo *topology.Topology, r *topology.Router, from, to int) string {
+	var words []string
+	for _, l := range r.Route(nil, from, to) {
+		words = append(words, topo.Classes[topo.Links[l].Class].Name)
+	}
+	return strings.Join(words, " ")
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package topology
+package nccl
 
 import (
 	"encoding/xml"
@@ -17,6 +17,7 @@ import (
 const (
 	maxDump     = 4 << 20
 	maxElements = 1 << 16
+	maxNesting  = 100
 )
 
 // dumps is how a file of NCCL's begins, behind a declaration and comments.
@@ -95,7 +96,7 @@ func (d *dump) number(e *element, key string) (int64, bool) {
 	plain, err := strconv.ParseInt(strings.TrimPrefix(digits, "+"), 10, 64)
 	hex := strings.Contains(strings.ToLower(digits), "x")
 	if ok && (strings.TrimSpace(rest) != "" || !hex && (err != nil || plain != n)) {
-		d.notes.add(e.line, "numbers are read as NCCL reads them: the digits that come first, octal behind 0, 32 bits",
+		d.notes.Add(e.line, "numbers are read as NCCL reads them: the digits that come first, octal behind 0, 32 bits",
 			fmt.Sprintf("%s=%q is %d", key, e.attr(key), n))
 	}
 	return n, ok
