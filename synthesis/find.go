@@ -165,8 +165,9 @@ type search struct {
 	r     Request
 
 	spread, gather *Forest
-	shifts         *Shifts  // where trees are images of those of rank 0
-	scale          *big.Rat // trees of both for each unit of capacity
+	shifts         *Shifts   // where trees are images of those of rank 0
+	group          [][]int32 // generators of shifts, of which forests have the trees of rank 0 only; nil where they have all
+	scale          *big.Rat  // trees of both for each unit of capacity
 }
 
 // counts returns how many trees begin at each rank where a root has so many.

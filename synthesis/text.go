@@ -17,8 +17,19 @@ type Plan struct {
 	Root   int      // of a rooted collective
 	Header []string // lines of the comment at the top
 	Spread []Tree   // from roots to all
-	Shifts *Shifts  // where trees are images of those of rank 0
 	Gather []Tree   // trees of the machine with all links reversed: hops go from the root too, and data the other way
+	Shifts *Shifts  // where Spread and Gather list the trees of rank 0 only, of which those of other ranks are images
+}
+
+// Trees returns the trees that the plan lists.
+func (p *Plan) Trees() []Tree { return slices.Concat(p.Spread, p.Gather) }
+
+// Images returns how many images each listed tree has, with itself.
+func (p *Plan) Images() int {
+	if p.Shifts == nil {
+		return 1
+	}
+	return p.Ranks
 }
 
 // Text returns the .mscl program of a plan.

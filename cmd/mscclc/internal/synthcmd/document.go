@@ -10,7 +10,6 @@ import (
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
-	"mscclc/synthesis"
 	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 )
@@ -86,11 +85,9 @@ func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
 		Ranks: p.Ranks, GPUs: m.gpus, seats: seats(t, m.gpus), shape: certificate.Trees(p.Kind),
 		Bound: m.result.Bound.MBs() / 1e3, Cut: m.result.Bound.Cut, Reached: reached / 1e3, Micros: m.micros,
 		Output: f.out, Certificate: f.certificate}
-	for _, list := range [][]synthesis.Tree{p.Spread, p.Gather} {
-		for _, tree := range list {
-			d.Trees += int(tree.Count)
-			d.Height = max(d.Height, tree.Height())
-		}
+	for _, tree := range p.Trees() {
+		d.Trees += int(tree.Count) * p.Images()
+		d.Height = max(d.Height, tree.Height())
 	}
 	if m.micros > 0 {
 		d.Form = m.form.Variant.Sided

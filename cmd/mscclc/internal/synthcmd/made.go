@@ -190,13 +190,12 @@ func (m *made) better(o *made) bool {
 	return m.verdict.Share() > o.verdict.Share()
 }
 
+// hops returns how many hops the trees of all ranks have.
 func (m *made) hops() (n int) {
-	for _, list := range [][]synthesis.Tree{m.result.Plan.Spread, m.result.Plan.Gather} {
-		for _, t := range list {
-			n += len(t.Hops)
-		}
+	for _, t := range m.result.Plan.Trees() {
+		n += len(t.Hops)
 	}
-	return n
+	return n * m.result.Plan.Images()
 }
 
 // makeOne makes a program, proves it, and checks its certificate and that it is the certificate's.

@@ -38,7 +38,8 @@ and proven before it is written. The program is text of the language, with a lin
 
 The bound is the rate that no algorithm exceeds, with switches that neither copy nor add. What limits it is a cut: links
 that all data of some ranks must pass; of alltoall, lengths of links prove it. --certificate writes the trees with the
-links that they go over, and the cuts or lengths that prove the bound. mscclc check verifies it from the topology alone.
+links that they go over, and the cuts or lengths that prove the bound. Of a machine that looks alike from all ranks it
+has the trees of rank 0, and symmetries that take them to the others. mscclc check verifies it from the topology alone.
 
 --chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
 it is the number whose program is the fastest by simulation. Of AllReduce, ranks may have unequal numbers.
