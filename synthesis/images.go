@@ -88,25 +88,8 @@ func (s *search) unfold(m *Machine, f *Forest) *Forest {
 
 // images returns the trees of all ranks, of which f has those of rank 0, with the images of their ways.
 func (s *Shifts) images(m *Machine, f *Forest) *Forest {
-	g := newGrowth(m, 0)
-	list := s.generators(g, g.labels(func(r int) int { return r }))
-	image := [][]int32{make([]int32, m.Vertices)} // indexed by shift: where each vertex goes
-	for v := range image[0] {
-		image[0][v] = int32(v)
-	}
-	unit := 1
-	for i, d := range slices.Backward(s.Dims) { // a shift of a digit by one more, from those that are there
-		one := list[len(list)-1-i]
-		for by := unit; by < unit*d; by++ {
-			next := make([]int32, m.Vertices)
-			for v, to := range image[by-unit] {
-				next[v] = one[to]
-			}
-			image = append(image, next)
-		}
-		unit *= d
-	}
 	all := &Forest{Scale: f.Scale}
+	image := s.turns(newGrowth(m, 0))
 	for by := range m.Ranks {
 		for _, t := range f.Trees {
 			all.Trees = append(all.Trees, t.image(image[by]))
@@ -114,6 +97,28 @@ func (s *Shifts) images(m *Machine, f *Forest) *Forest {
 	}
 	slices.SortStableFunc(all.Trees, func(a, b Tree) int { return cmp.Compare(a.Root, b.Root) })
 	return all
+}
+
+// turns returns the symmetries that take rank 0 to each rank, indexed by rank and by vertex.
+func (s *Shifts) turns(g *growth) [][]int32 {
+	list := s.generators(g, g.labels(func(r int) int { return r }))
+	image := [][]int32{make([]int32, g.m.Vertices)}
+	for v := range image[0] {
+		image[0][v] = int32(v)
+	}
+	unit := 1
+	for i, d := range slices.Backward(s.Dims) { // a shift of a digit by one more, from those that are there
+		one := list[len(list)-1-i]
+		for by := unit; by < unit*d; by++ {
+			next := make([]int32, g.m.Vertices)
+			for v, to := range image[by-unit] {
+				next[v] = one[to]
+			}
+			image = append(image, next)
+		}
+		unit *= d
+	}
+	return image
 }
 
 // image returns the tree that a symmetry takes a tree to.

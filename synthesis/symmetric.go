@@ -1,9 +1,9 @@
 package synthesis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"math/big"
 	"slices"
 
@@ -103,24 +103,32 @@ func (g *growth) labels(called func(rank int) int) []uint64 {
 	const rounds = 6 // as far as the switches between two ranks go
 	list := make([]uint64, g.m.Vertices)
 	for r := range g.m.Ranks {
-		list[r] = uint64(called(r)) + 1
+		list[r] = mixed(uint64(called(r)) + 1)
 	}
 	for range rounds {
 		next := slices.Clone(list)
-		near := make([][]uint64, g.m.Vertices)
-		for _, a := range g.arcs {
-			near[a.From] = append(near[a.From], list[a.To]*2654435761+uint64(a.Cap)*2)
-			near[a.To] = append(near[a.To], list[a.From]*2654435761+uint64(a.Cap)*2+1)
+		for _, a := range g.arcs { // in any order, since sums do not tell it
+			if int(a.From) >= g.m.Ranks {
+				next[a.From] += mixed(list[a.To] + uint64(a.Cap)*2)
+			}
+			if int(a.To) >= g.m.Ranks {
+				next[a.To] += mixed(list[a.From] + uint64(a.Cap)*2 + 1)
+			}
 		}
 		for v := g.m.Ranks; v < g.m.Vertices; v++ {
-			slices.Sort(near[v])
-			h := fnv.New64a()
-			fmt.Fprint(h, near[v])
-			next[v] = h.Sum64()
+			next[v] = mixed(next[v])
 		}
 		list = next
 	}
 	return list
+}
+
+// mixed returns a number that differs in half of its bits if x differs in one (SplitMix64).
+func mixed(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
 // image returns where each vertex goes if ranks go as shift says, as far as labels tell, or nil.
@@ -143,7 +151,7 @@ func (g *growth) image(labels []uint64, shift func(rank int) int) []int32 {
 // arcOf returns the arc between two vertices, or -1.
 func (g *growth) arcOf(from, to int32) int32 {
 	list := g.arcs[g.first[from]:g.first[from+1]]
-	if i := slices.IndexFunc(list, func(a Arc) bool { return a.To == to }); i >= 0 {
+	if i, ok := slices.BinarySearchFunc(list, to, func(a Arc, to int32) int { return cmp.Compare(a.To, to) }); ok {
 		return g.first[from] + int32(i)
 	}
 	return -1
@@ -156,17 +164,18 @@ func symmetric(ctx context.Context, m *Machine, list []Shifts, orbits [][]int32,
 	hops int) (best *Forest, shifts *Shifts, err error) {
 	for i, s := range list {
 		g := newGrowth(m, parts)
-		levels, most := g.levels()
+		level, most := g.levels(0)
 		switch {
 		case hops == 0:
 			hops = m.Ranks
 		case hops == LeastHops:
-			hops = most[0]
-		case hops < most[0]:
+			hops = most
+		case hops < most:
 			return nil, nil, nil
 		}
 		g.join(orbits[i], m.Ranks)
-		g.find = func(int) [][]int32 { return g.grown(0, levels[0], hops-most[0]) }
+		g.turns = s.turns(g)
+		g.find = func(int) [][]int32 { return g.grown(0, level, hops-most) }
 		f, err := g.least(ctx, enough)
 		if err != nil {
 			return best, shifts, err

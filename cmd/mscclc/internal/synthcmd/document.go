@@ -43,16 +43,8 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 	if err := m.prove(); err != nil { // as it is written, with its header
 		return err
 	}
-	if f.certificate != "" {
-		if err := m.writeCertificate(a, f.certificate); err != nil {
-			return err
-		}
-	}
-	if f.svg != "" {
-		err := a.WriteTo(f.svg, func(w io.Writer) error { return draw(w, t, doc, &m.result.Certificate) })
-		if err != nil {
-			return err
-		}
+	if err := m.writeBeside(a, t, f, doc); err != nil {
+		return err
 	}
 	if a.JSON && cli.IsStdout(f.out) {
 		return a.WriteJSON(doc)
@@ -67,6 +59,34 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 		a.Say("%s", line)
 	}
 	return nil
+}
+
+// writeTrees writes what is known of trees whose program is not made.
+func writeTrees(a *cli.App, t *topology.Topology, f *flags, m *made) error {
+	doc := m.document(a, t, f)
+	if err := m.writeBeside(a, t, f, doc); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.WriteJSON(doc)
+	}
+	return a.WriteTo("", func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, strings.Join(doc.lines(), "\n"))
+		return err
+	})
+}
+
+// writeBeside writes the certificate and the picture, where they are asked for.
+func (m *made) writeBeside(a *cli.App, t *topology.Topology, f *flags, doc *Document) error {
+	if f.certificate != "" {
+		if err := m.writeCertificate(a, f.certificate); err != nil {
+			return err
+		}
+	}
+	if f.svg == "" {
+		return nil
+	}
+	return a.WriteTo(f.svg, func(w io.Writer) error { return draw(w, t, doc, &m.result.Certificate) })
 }
 
 // writeText writes the program.
