@@ -104,9 +104,8 @@ func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
 	d := &Document{Schema: cli.Schema, Collective: p.Kind.String(), Topology: t.Name, Without: f.part.Without,
 		Ranks: p.Ranks, GPUs: m.gpus, seats: seats(t, m.gpus), shape: certificate.Trees(p.Kind),
 		Bound: m.result.Bound.MBs() / 1e3, Cut: m.result.Bound.Cut, Reached: reached / 1e3, Micros: m.micros,
-		Output: f.out, Certificate: f.certificate}
+		Output: f.out, Certificate: f.certificate, Trees: m.trees()}
 	for _, tree := range p.Trees() {
-		d.Trees += int(tree.Count) * p.Images()
 		d.Height = max(d.Height, tree.Height())
 	}
 	if m.micros > 0 {

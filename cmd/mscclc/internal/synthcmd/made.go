@@ -162,7 +162,33 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 			break // others take long, and are no better by much
 		}
 	}
-	return best, nil
+	return best.inLanes(t), nil
+}
+
+// mostLabels is how many labels of lanes a program has at most.
+const mostLabels = 1 << 15
+
+// inLanes returns the program with a lane for each tree if that is faster by simulation, or else m.
+func (m *made) inLanes(t *topology.Topology) *made {
+	p := m.result.Plan
+	if m.micros == 0 || p.Shifts != nil || p.Kind == ir.AllToAll || 2*m.trees() > mostLabels {
+		return m
+	}
+	result := *m.result
+	result.Plan.Lanes = true
+	laned := *m
+	if laned.result = &result; laned.prove() != nil || laned.simulate(t, m.gpus, simulated) != nil || !laned.better(m) {
+		return m
+	}
+	return &laned
+}
+
+// trees returns how many trees all ranks have together.
+func (m *made) trees() (n int) {
+	for _, t := range m.result.Plan.Trees() {
+		n += int(t.Count)
+	}
+	return n * m.result.Plan.Images()
 }
 
 // Of machines with more than manyRanks GPUs, trees that are alike and reach such a share of the bound are enough.
