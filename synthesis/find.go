@@ -166,7 +166,7 @@ type search struct {
 
 	spread, gather *Forest
 	shifts         *Shifts   // where trees are images of those of rank 0
-	group          [][]int32 // generators of shifts, of which forests have the trees of rank 0 only; nil where they have all
+	group          [][]int32 // generators of shifts, where forests have the trees of rank 0 only; else nil
 	scale          *big.Rat  // trees of both for each unit of capacity
 }
 

@@ -43,8 +43,8 @@ func Shallow(ctx context.Context, m *Machine, counts []int64, hops int, enough *
 	return g.least(ctx, enough)
 }
 
-// levels returns how many hops all ranks are away from a root, indexed by rank, and the most of these; math.MaxInt where
-// one is not reached.
+// levels returns how many hops all ranks are away from a root, indexed by rank, and the most of these. It is
+// math.MaxInt where one is not reached.
 func (g *growth) levels(root int32) (level []int, most int) {
 	n := g.m.Ranks
 	level = slices.Repeat([]int{math.MaxInt}, n)

@@ -190,8 +190,8 @@ func symmetric(ctx context.Context, m *Machine, list []Shifts, orbits [][]int32,
 	return best, shifts, nil
 }
 
-// join has arcs of an orbit carry the same: what goes over one of them, and its images over the others. Each part has so
-// many images.
+// join has arcs of an orbit carry the same: what goes over one of them, and its images over the others. Each part has
+// so many images.
 func (g *growth) join(orbit []int32, images int) {
 	size := map[int32]int64{}
 	for _, o := range orbit {

@@ -127,7 +127,8 @@ func (p *Plan) offset(chunks int64) string {
 const gatherText = `def gather(first, count, hops) {
     for k in len(hops) - 1..-1 by -1 {
         let hop = hops[k]
-        chunk(hop[0], input, OFFSETfirst, count).reduce([chunk(r, input, OFFSETfirst, count) for r in hop[1..len(hop)]]LANE)
+        let parts = [chunk(r, input, OFFSETfirst, count) for r in hop[1..len(hop)]]
+        chunk(hop[0], input, OFFSETfirst, count).reduce(partsLANE)
     }
 }
 `

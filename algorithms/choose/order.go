@@ -238,8 +238,8 @@ func (r *ranking) fewNear(list []int) (kept []int) {
 	return kept
 }
 
-// few returns what is simulated well of a list: of the forms of a program in lanes the fastest, and with other copies of
-// scratch only what is faster for it.
+// few returns what is simulated well of a list: of the forms of a program in lanes the fastest, and with other copies
+// of scratch only what is faster for it.
 func few(list []timed) (kept []timed) {
 	type family struct {
 		program string

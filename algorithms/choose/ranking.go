@@ -115,9 +115,9 @@ func (r *ranking) try(i int) {
 	}
 }
 
-// asUsual tries form i, which has other copies of scratch than the usual, in the width of the form that has these, and in
-// half as many replicas. It is true where neither is faster: then copies count for nothing, and no other width is looked
-// at. It is for many ranks.
+// asUsual tries form i, which has other copies of scratch than the usual, in the width of the form that has these, and
+// in half as many replicas. It is true where neither is faster: then copies count for nothing, and no other width is
+// looked at. It is for many ranks.
 func (r *ranking) asUsual(i int) bool {
 	f := r.forms[i]
 	if !r.many() || f.Copies == 0 {
