@@ -34,46 +34,61 @@ func (s *search) halves(half *answer) error {
 	if err := one.pack(); err != nil {
 		return err
 	}
-	s.spread, s.shifts, one.shifts = one.spread, one.shifts, nil
+	s.spread, s.shifts, s.group = one.spread, one.shifts, one.group
+	one.shifts, one.group = nil, nil
 	one.r.Kind = ir.ReduceScatter
 	one.r.Chunks = int(one.spread.counts(s.m.Ranks)[0])
 	if err := one.pack(); err != nil {
 		return err
 	}
 	s.gather = one.gather
-	if s.shifts == nil || one.shifts == nil || !slices.Equal(s.shifts.Dims, one.shifts.Dims) {
+	alike := s.shifts != nil && one.shifts != nil && slices.Equal(s.shifts.Dims, one.shifts.Dims)
+	if !alike || !slices.EqualFunc(s.group, one.group, slices.Equal) {
+		s.spread, s.gather = s.unfold(s.m, s.spread), one.unfold(s.m.reverse(), s.gather)
+		s.group = nil
+	}
+	if !alike {
 		s.shifts = nil // each rank's trees are written
 	}
-	s.scale = s.m.busiest(s.spread, s.gather)
+	s.scale = s.m.busiest(s.spread, s.gather, s.group)
 	return nil
 }
 
 // busiest returns what the busiest arc carries of trees that spread and of trees that gather, which are of the machine
-// with all arcs turned around, for each unit of its capacity.
-func (m *Machine) busiest(spread, gather *Forest) *big.Rat {
-	load := map[[2]int32]int64{}
-	for i, f := range []*Forest{spread, gather} {
-		for _, t := range f.Trees {
-			for _, h := range t.Hops {
-				for _, w := range h.ways {
-					for k := 1; k < len(w.way); k++ {
-						arc := [2]int32{w.way[k-1], w.way[k]}
-						if i == 1 {
-							arc[0], arc[1] = arc[1], arc[0]
-						}
-						load[arc] += w.amount
-					}
-				}
-			}
-		}
+// with all arcs turned around, for each unit of its capacity. With a group, it carries the trees' images, too.
+func (m *Machine) busiest(spread, gather *Forest, group [][]int32) *big.Rat {
+	g := newGrowth(m, 0)
+	images := 1
+	if group != nil {
+		images = m.Ranks
 	}
+	g.join(g.orbitsOf(group), images)
+	g.count(spread, false)
+	g.count(gather, true)
 	most := new(big.Rat)
-	for _, a := range m.Arcs {
-		if x := big.NewRat(load[[2]int32{a.From, a.To}], a.Cap); x.Cmp(most) > 0 {
+	for a, n := range g.carry {
+		if x := big.NewRat(n, g.arcs[a].Cap); x.Cmp(most) > 0 {
 			most = x
 		}
 	}
 	return most
+}
+
+// count adds what the trees of a forest load arcs with. Data goes against the hops of those that gather.
+func (g *growth) count(f *Forest, back bool) {
+	for _, t := range f.Trees {
+		for _, h := range t.Hops {
+			for _, w := range h.ways {
+				for k := 1; k < len(w.way); k++ {
+					a := g.arcOf(w.way[k-1], w.way[k])
+					if back {
+						a = g.arcOf(w.way[k], w.way[k-1])
+					}
+					g.carry[g.orbit[a]] += w.amount * g.times[a]
+				}
+			}
+		}
+	}
 }
 
 // divided packs trees that gather into one part of each link, and trees that spread into the rest.

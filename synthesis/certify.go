@@ -25,12 +25,15 @@ func (s *search) result() *Result {
 		c.Ranks = append(c.Ranks, int(s.g.Places[r]))
 	}
 	r.Plan.Shifts = s.shifts
+	for _, image := range s.group {
+		c.Generators = append(c.Generators, s.ofPlaces(image))
+	}
 	if s.spread != nil {
-		r.Plan.Spread = s.spread.Trees
+		r.Plan.Spread = s.written(s.spread)
 		c.Spread = s.trees(s.spread)
 	}
 	if s.gather != nil {
-		r.Plan.Gather = s.gather.Trees
+		r.Plan.Gather = s.written(s.gather)
 		c.Gather = s.trees(s.gather)
 	}
 	if s.r.Kind == ir.AllToAll {
@@ -48,6 +51,27 @@ func (s *search) result() *Result {
 		c.Potentials = append(c.Potentials, certificate.Potential{Place: int(p), Value: s.whole.b.Potentials[p].RatString()})
 	}
 	return r
+}
+
+// written returns the trees that a program lists: those of rank 0, where others are their images.
+func (s *search) written(f *Forest) []Tree {
+	if s.shifts == nil {
+		return f.Trees
+	}
+	return slices.DeleteFunc(slices.Clone(f.Trees), func(t Tree) bool { return t.Root != 0 })
+}
+
+// ofPlaces writes where a symmetry takes the places of the topology. Those that are no vertices, which carry nothing,
+// stay.
+func (s *search) ofPlaces(image []int32) []int {
+	list := make([]int, len(s.t.Places))
+	for p := range list {
+		list[p] = p
+	}
+	for v, to := range image {
+		list[s.g.Places[v]] = int(s.g.Places[to])
+	}
+	return list
 }
 
 // lengths writes the lengths of links that prove the bound of an AllToAll. Those that are 0 are left out.

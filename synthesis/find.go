@@ -170,8 +170,9 @@ type search struct {
 	r     Request
 
 	spread, gather *Forest
-	shifts         *Shifts  // where trees are images of those of rank 0
-	scale          *big.Rat // trees of both for each unit of capacity
+	shifts         *Shifts   // where trees are images of those of rank 0
+	group          [][]int32 // generators of shifts, where forests have the trees of rank 0 only; else nil
+	scale          *big.Rat  // trees of both for each unit of capacity
 	rounds         *Synchronous
 }
 

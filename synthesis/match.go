@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
 	"mscclc/ir"
 	"mscclc/synthesis/certificate"
@@ -38,10 +38,11 @@ func Matches(c *certificate.Certificate, d *ir.ChunkDAG) error {
 			return fmt.Errorf("line %d: %w", d.Span(d.Ops[i].Pos).Line, err)
 		}
 	}
-	if err := same("spread", m.spread, c.Spread, false); err != nil {
+	images := c.Images()
+	if err := same("spread", m.spread, c.Spread, images, false); err != nil {
 		return err
 	}
-	return same("gather", m.gather, c.Gather, true)
+	return same("gather", m.gather, c.Gather, images, true)
 }
 
 // op follows an operation.
@@ -95,22 +96,23 @@ func (m *moves) chunk(at ir.Ref) chunk {
 	return chunk{-1, at.Index}
 }
 
-// same compares what a program does with trees. Data goes against the hops of trees that gather.
-func same(what string, found map[chunk][]arc, trees []certificate.Tree, back bool) error {
+// same compares what a program does with the images of trees. Data goes against the hops of trees that gather.
+func same(what string, found map[chunk][]arc, trees []certificate.Tree, images [][]int, back bool) error {
 	count := map[string]int64{}
 	for c, arcs := range found {
-		count[fmt.Sprintf("root %d: %s", rootOf(c, arcs, back), text(arcs))]++
+		count[text(rootOf(c, arcs, back), arcs)]++
 	}
 	for _, t := range trees {
-		var arcs []arc
-		for _, h := range t.Hops {
-			a := arc{int32(h.From), int32(h.To)}
-			if back {
-				a.from, a.to = a.to, a.from
+		for _, at := range images {
+			arcs := make([]arc, len(t.Hops))
+			for i, h := range t.Hops {
+				arcs[i] = arc{int32(at[h.From]), int32(at[h.To])}
+				if back {
+					arcs[i].from, arcs[i].to = arcs[i].to, arcs[i].from
+				}
 			}
-			arcs = append(arcs, a)
+			count[text(int32(at[t.Root]), arcs)] -= t.Count
 		}
-		count[fmt.Sprintf("root %d: %s", t.Root, text(arcs))] -= t.Count
 	}
 	for _, k := range slices.Sorted(maps.Keys(count)) {
 		switch n := count[k]; {
@@ -145,11 +147,13 @@ func rootOf(c chunk, arcs []arc, back bool) int32 {
 	return -1
 }
 
-func text(arcs []arc) string {
+// text names what is done with a chunk: its root, and the arcs in their order.
+func text(root int32, arcs []arc) string {
 	slices.SortFunc(arcs, func(a, b arc) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	var b strings.Builder
+	b := append(strconv.AppendInt([]byte("root "), int64(root), 10), ':')
 	for _, a := range arcs {
-		fmt.Fprintf(&b, " %d>%d", a.from, a.to)
+		b = strconv.AppendInt(append(b, ' '), int64(a.from), 10)
+		b = strconv.AppendInt(append(b, '>'), int64(a.to), 10)
 	}
-	return b.String()
+	return string(b)
 }

@@ -27,49 +27,62 @@ func Shallow(ctx context.Context, m *Machine, counts []int64, hops int, enough *
 		}
 	}
 	g := newGrowth(m, len(roots))
-	levels, most := g.levels()
-	if hops == 0 {
-		for _, r := range roots {
-			hops = max(hops, most[r])
+	levels, most := make([][]int, m.Ranks), make([]int, m.Ranks)
+	for _, r := range roots {
+		if levels[r] == nil {
+			levels[r], most[r] = g.levels(r)
 		}
 	}
-	for _, r := range roots {
-		if most[r] > hops {
-			return nil, ErrFewHops
-		}
+	if hops == 0 {
+		hops = slices.Max(most)
+	}
+	if slices.Max(most) > hops {
+		return nil, ErrFewHops
 	}
 	g.find = func(k int) [][]int32 { return g.grown(roots[k], levels[roots[k]], hops-most[roots[k]]) }
 	return g.least(ctx, enough)
 }
 
-// levels returns by rank how many hops all ranks are away, and the most of these; math.MaxInt where one is not reached.
-func (g *growth) levels() (levels [][]int, most []int) {
+// levels returns how many hops all ranks are away from a root, indexed by rank, and the most of these. It is
+// math.MaxInt where one is not reached.
+func (g *growth) levels(root int32) (level []int, most int) {
 	n := g.m.Ranks
-	near := make([][]int32, n) // by rank: those that are a hop away
-	g.most = math.Inf(1)
-	g.measureAll()
-	for r := range n {
-		g.reach(int32(r), -1, false)
-		for v := range int32(n) {
-			if g.into[v] >= 0 {
-				near[r] = append(near[r], v)
+	level = slices.Repeat([]int{math.MaxInt}, n)
+	level[root] = 0
+	list := []int32{root}
+	for i := 0; i < len(list) && len(list) < n; i++ {
+		for _, v := range g.beside(list[i]) {
+			if level[v] == math.MaxInt {
+				level[v] = level[list[i]] + 1
+				list = append(list, v)
 			}
 		}
 	}
-	for r := range n {
-		level := slices.Repeat([]int{math.MaxInt}, n)
-		level[r] = 0
-		for list := []int32{int32(r)}; len(list) > 0; list = list[1:] {
-			for _, v := range near[list[0]] {
-				if level[v] == math.MaxInt {
-					level[v] = level[list[0]] + 1
-					list = append(list, v)
+	return level, slices.Max(level)
+}
+
+// beside returns the ranks that are a hop away from one.
+func (g *growth) beside(rank int32) []int32 {
+	if g.near == nil {
+		g.near = make([][]int32, g.m.Ranks)
+	}
+	if g.near[rank] == nil {
+		seen := make([]bool, g.m.Vertices)
+		seen[rank] = true
+		for list := []int32{rank}; len(list) > 0; list = list[1:] {
+			for _, a := range g.arcs[g.first[list[0]]:g.first[list[0]+1]] {
+				if seen[a.To] {
+					continue
+				}
+				if seen[a.To] = true; int(a.To) < g.m.Ranks {
+					g.near[rank] = append(g.near[rank], a.To)
+				} else {
+					list = append(list, a.To)
 				}
 			}
 		}
-		levels, most = append(levels, level), append(most, slices.Max(level))
 	}
-	return levels, most
+	return g.near[rank]
 }
 
 // grown returns the hops of a tree, the nearest rank first (Prim). A rank is at most slack hops further away than it
@@ -80,9 +93,9 @@ func (g *growth) grown(root int32, level []int, slack int) (hops [][]int32) {
 	in := make([]bool, n)
 	for at := root; ; {
 		in[at] = true
-		g.offer(at, func(v int32, dist float64) {
+		g.offer(at, func(v, as int32, dist float64) {
 			if !in[v] && dist < far[v] && depth[at]+1 <= level[v]+slack {
-				far[v], by[v], depth[v] = dist, g.hopTo(at, v), depth[at]+1
+				far[v], by[v], depth[v] = dist, g.hopTo(at, as), depth[at]+1
 			}
 		})
 		at = -1
@@ -118,20 +131,40 @@ func (g *growth) long(hop []int32) (sum float64) {
 	return sum
 }
 
-// offer calls take with the ranks that are a hop away, and how long the hop is.
-func (g *growth) offer(from int32, take func(to int32, dist float64)) {
-	g.reach(from, -1, false)
-	for v := range int32(g.m.Ranks) {
-		if v != from && g.into[v] >= 0 && !math.IsInf(g.dist[v], 1) {
-			take(v, g.dist[v])
+// offer calls take with the ranks that are a hop away, with what hopTo calls each, and with how long the hop is.
+func (g *growth) offer(from int32, take func(to, as int32, dist float64)) {
+	base := from
+	if g.turns != nil { // all ranks see the machine as rank 0 does
+		base = 0
+	}
+	if g.turns == nil || g.seen != g.changes {
+		g.reach(base, -1, false)
+		g.seen = g.changes
+	}
+	for as := range int32(g.m.Ranks) {
+		if as == base || g.into[as] < 0 || math.IsInf(g.dist[as], 1) {
+			continue
 		}
+		to := as
+		if g.turns != nil {
+			to = g.turns[from][as]
+		}
+		take(to, as, g.dist[as])
 	}
 }
 
-// hopTo returns the arcs from a vertex that reach began at.
-func (g *growth) hopTo(from, to int32) (hop []int32) {
-	for v := to; v != from; v = g.arcs[g.into[v]].From {
-		hop = append(hop, g.into[v])
+// hopTo returns the arcs of a hop that was offered.
+func (g *growth) hopTo(from, as int32) (hop []int32) {
+	base := from
+	if g.turns != nil {
+		base = 0
+	}
+	for v := as; v != base; v = g.arcs[g.into[v]].From {
+		a := g.into[v]
+		if g.turns != nil {
+			a = g.arcOf(g.turns[from][g.arcs[a].From], g.turns[from][g.arcs[a].To])
+		}
+		hop = append(hop, a)
 	}
 	slices.Reverse(hop)
 	return hop

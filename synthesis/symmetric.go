@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"math/big"
 	"slices"
 
@@ -91,36 +90,11 @@ func shiftsOf(m *Machine) (list []Shifts, orbits [][]int32) {
 
 // orbits returns the orbit of each arc, or nil where the machine, whose labels are given, lacks one of the symmetries.
 func (s *Shifts) orbits(g *growth, labels []uint64) []int32 {
-	orbit := make([]int32, len(g.arcs))
-	for a := range orbit {
-		orbit[a] = int32(a)
+	list := s.generators(g, labels)
+	if list == nil {
+		return nil
 	}
-	var find func(a int32) int32
-	find = func(a int32) int32 {
-		if orbit[a] != a {
-			orbit[a] = find(orbit[a])
-		}
-		return orbit[a]
-	}
-	unit := 1
-	for _, d := range slices.Backward(s.Dims) {
-		image := g.image(labels, func(r int) int { return s.At(r, unit) })
-		if image == nil {
-			return nil
-		}
-		for a, arc := range g.arcs {
-			b := g.arcOf(image[arc.From], image[arc.To])
-			if b < 0 || g.arcs[b].Cap != arc.Cap {
-				return nil
-			}
-			orbit[find(int32(a))] = find(b)
-		}
-		unit *= d
-	}
-	for a := range orbit {
-		find(int32(a))
-	}
-	return orbit
+	return g.orbitsOf(list)
 }
 
 // labels names vertices by what they have links with: a rank by what it is called, others so that they differ where
@@ -129,24 +103,32 @@ func (g *growth) labels(called func(rank int) int) []uint64 {
 	const rounds = 6 // as far as the switches between two ranks go
 	list := make([]uint64, g.m.Vertices)
 	for r := range g.m.Ranks {
-		list[r] = uint64(called(r)) + 1
+		list[r] = mixed(uint64(called(r)) + 1)
 	}
 	for range rounds {
 		next := slices.Clone(list)
-		near := make([][]uint64, g.m.Vertices)
-		for _, a := range g.arcs {
-			near[a.From] = append(near[a.From], list[a.To]*2654435761+uint64(a.Cap)*2)
-			near[a.To] = append(near[a.To], list[a.From]*2654435761+uint64(a.Cap)*2+1)
+		for _, a := range g.arcs { // in any order, since sums do not tell it
+			if int(a.From) >= g.m.Ranks {
+				next[a.From] += mixed(list[a.To] + uint64(a.Cap)*2)
+			}
+			if int(a.To) >= g.m.Ranks {
+				next[a.To] += mixed(list[a.From] + uint64(a.Cap)*2 + 1)
+			}
 		}
 		for v := g.m.Ranks; v < g.m.Vertices; v++ {
-			slices.Sort(near[v])
-			h := fnv.New64a()
-			fmt.Fprint(h, near[v])
-			next[v] = h.Sum64()
+			next[v] = mixed(next[v])
 		}
 		list = next
 	}
 	return list
+}
+
+// mixed returns a number that differs in half of its bits if x differs in one (SplitMix64).
+func mixed(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
 // image returns where each vertex goes if ranks go as shift says, as far as labels tell, or nil.
@@ -169,7 +151,7 @@ func (g *growth) image(labels []uint64, shift func(rank int) int) []int32 {
 // arcOf returns the arc between two vertices, or -1.
 func (g *growth) arcOf(from, to int32) int32 {
 	list := g.arcs[g.first[from]:g.first[from+1]]
-	if i := slices.IndexFunc(list, func(a Arc) bool { return a.To == to }); i >= 0 {
+	if i, ok := slices.BinarySearchFunc(list, to, func(a Arc, to int32) int { return cmp.Compare(a.To, to) }); ok {
 		return g.first[from] + int32(i)
 	}
 	return -1
@@ -182,17 +164,18 @@ func symmetric(ctx context.Context, m *Machine, list []Shifts, orbits [][]int32,
 	hops int) (best *Forest, shifts *Shifts, err error) {
 	for i, s := range list {
 		g := newGrowth(m, parts)
-		levels, most := g.levels()
+		level, most := g.levels(0)
 		switch {
 		case hops == 0:
 			hops = m.Ranks
 		case hops == LeastHops:
-			hops = most[0]
-		case hops < most[0]:
+			hops = most
+		case hops < most:
 			return nil, nil, nil
 		}
-		g.join(orbits[i])
-		g.find = func(int) [][]int32 { return g.grown(0, levels[0], hops-most[0]) }
+		g.join(orbits[i], m.Ranks)
+		g.turns = s.turns(g)
+		g.find = func(int) [][]int32 { return g.grown(0, level, hops-most) }
 		f, err := g.least(ctx, enough)
 		if err != nil {
 			return best, shifts, err
@@ -207,8 +190,9 @@ func symmetric(ctx context.Context, m *Machine, list []Shifts, orbits [][]int32,
 	return best, shifts, nil
 }
 
-// join has arcs of an orbit carry the same: what goes over one of them, and its images over the others.
-func (g *growth) join(orbit []int32) {
+// join has arcs of an orbit carry the same: what goes over one of them, and its images over the others. Each part has
+// so many images.
+func (g *growth) join(orbit []int32, images int) {
 	size := map[int32]int64{}
 	for _, o := range orbit {
 		size[o]++
@@ -216,50 +200,8 @@ func (g *growth) join(orbit []int32) {
 	g.orbit = orbit
 	g.times = make([]int64, len(orbit))
 	for a, o := range orbit {
-		g.times[a] = int64(g.m.Ranks) / size[o]
+		g.times[a] = int64(images) / size[o]
 	}
-}
-
-// images returns the trees of all ranks, of which f has those of rank 0, with the images of their ways.
-func (s *Shifts) images(m *Machine, f *Forest) *Forest {
-	g := newGrowth(m, 0)
-	labels := g.labels(func(r int) int { return r })
-	image := [][]int32{make([]int32, m.Vertices)} // indexed by shift: where each vertex goes
-	for v := range image[0] {
-		image[0][v] = int32(v)
-	}
-	unit := 1
-	for _, d := range slices.Backward(s.Dims) { // a shift of a digit by one more, from those that are there
-		one := g.image(labels, func(r int) int { return s.At(r, unit) })
-		for by := unit; by < unit*d; by++ {
-			next := make([]int32, m.Vertices)
-			for v, to := range image[by-unit] {
-				next[v] = one[to]
-			}
-			image = append(image, next)
-		}
-		unit *= d
-	}
-	all := &Forest{Scale: f.Scale}
-	for by := range m.Ranks {
-		for _, t := range f.Trees {
-			one := Tree{Root: image[by][t.Root], Count: t.Count}
-			for _, h := range t.Hops {
-				hop := Hop{From: image[by][h.From], To: image[by][h.To]}
-				for _, w := range h.ways {
-					way := piece{amount: w.amount}
-					for _, v := range w.way {
-						way.way = append(way.way, image[by][v])
-					}
-					hop.ways = append(hop.ways, way)
-				}
-				one.Hops = append(one.Hops, hop)
-			}
-			all.Trees = append(all.Trees, one)
-		}
-	}
-	slices.SortStableFunc(all.Trees, func(a, b Tree) int { return cmp.Compare(a.Root, b.Root) })
-	return all
 }
 
 // alike finds trees for a request that are images of those of rank 0, with so many parts of a rank, or as many as are
@@ -289,7 +231,10 @@ func (s *search) alike(parts int) (done bool, err error) {
 			break
 		}
 		if s.r.Alike || f.Scale.Cmp(ideal) <= 0 {
-			s.shifts, s.scale, *into = shifts, f.Scale, shifts.images(m, f)
+			s.shifts, s.scale, *into = shifts, f.Scale, f
+			if s.group = s.groupOf(m, shifts); s.group == nil {
+				*into = shifts.images(m, f)
+			}
 			return true, nil
 		}
 	}

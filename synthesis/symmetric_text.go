@@ -2,7 +2,6 @@ package synthesis
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"mscclc/ir"
@@ -46,9 +45,9 @@ const symmetricSpread = `def spread(root, first, count, hops) {
 
 // symmetric writes the program.
 func (p *Plan) symmetric(b *strings.Builder) {
-	spread, gather := ofRank0(p.Spread), ofRank0(p.Gather)
+	spread, gather := p.Spread, p.Gather
 	var each int64
-	for _, t := range slices.Concat(spread, gather) {
+	for _, t := range p.Trees() {
 		each += t.Count
 	}
 	if len(spread) > 0 && len(gather) > 0 {
@@ -75,16 +74,6 @@ func (p *Plan) symmetric(b *strings.Builder) {
 	if p.Kind == ir.AllGather {
 		fmt.Fprintf(b, "for r in 0..%d { chunk(r, input, 0, %d).copy(r, output, r * %[2]d) }\n", p.Ranks, each)
 	}
-}
-
-// ofRank0 returns the trees of rank 0.
-func ofRank0(trees []Tree) (list []Tree) {
-	for _, t := range trees {
-		if t.Root == 0 {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // loop writes a loop over ranks with a line a tree.

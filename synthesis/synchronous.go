@@ -59,7 +59,7 @@ func (s *search) synchronous() error {
 		}
 		s.spread = spread
 	}
-	s.scale = s.m.busiest(spread, gather)
+	s.scale = s.m.busiest(spread, gather, nil)
 	return nil
 }
 

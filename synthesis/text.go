@@ -17,8 +17,20 @@ type Plan struct {
 	Root   int      // of a rooted collective
 	Header []string // lines of the comment at the top
 	Spread []Tree   // from roots to all
-	Shifts *Shifts  // where trees are images of those of rank 0
 	Gather []Tree   // trees of the machine with all links reversed: hops go from the root too, and data the other way
+	Lanes  bool     // each tree has a lane of each rank, where a program has several: it has no Shifts
+	Shifts *Shifts  // where Spread and Gather list the trees of rank 0 only, of which those of other ranks are images
+}
+
+// Trees returns the trees that the plan lists.
+func (p *Plan) Trees() []Tree { return slices.Concat(p.Spread, p.Gather) }
+
+// Images returns how many images each listed tree has, with itself.
+func (p *Plan) Images() int {
+	if p.Shifts == nil {
+		return 1
+	}
+	return p.Ranks
 }
 
 // Text returns the .mscl program of a plan.
@@ -39,10 +51,10 @@ func (p *Plan) Text() string {
 	fmt.Fprintf(&b, "algorithm %s()\n%s\n\n", p.Name, p.collective(chunks))
 	b.WriteString("# Each list of hops is a rank and whom it sends to, or in a sum whose it adds; the first rank is the tree's root.\n")
 	if len(p.Gather) > 0 {
-		b.WriteString(strings.ReplaceAll(gatherText, "OFFSET", p.offset(chunks)))
+		b.WriteString(p.filled(gatherText, chunks, ""))
 	}
 	if len(p.Spread) > 0 {
-		b.WriteString(strings.ReplaceAll(p.spreadText(), "OFFSET", p.offset(chunks)))
+		b.WriteString(p.filled(p.spreadText(), chunks, fmt.Sprintf("%d + ", chunks)))
 	}
 	write(&b, "gather", p.Gather, slices.Clone(first))
 	write(&b, "spread", p.Spread, slices.Clone(first))
@@ -53,6 +65,19 @@ func (p *Plan) Text() string {
 		fmt.Fprintf(&b, "chunk(%d, input, 0, %d).copy(%[1]d, output)\n", p.Root, chunks)
 	}
 	return b.String()
+}
+
+// filled writes a function of the program. The lanes of trees that spread sums are others than of those that gather
+// them, by their numbers.
+func (p *Plan) filled(text string, chunks int64, after string) string {
+	lane, offset := "", p.offset(chunks)
+	if p.Lanes {
+		if p.Kind != ir.AllReduce {
+			after = ""
+		}
+		lane = ", lane = " + after + offset + "first"
+	}
+	return strings.NewReplacer("OFFSET", offset, "LANE", lane).Replace(text)
 }
 
 // firsts returns the first chunk of each root, and how many chunks the collective has. Chunks of AllReduce are numbered
@@ -102,7 +127,8 @@ func (p *Plan) offset(chunks int64) string {
 const gatherText = `def gather(first, count, hops) {
     for k in len(hops) - 1..-1 by -1 {
         let hop = hops[k]
-        chunk(hop[0], input, OFFSETfirst, count).reduce([chunk(r, input, OFFSETfirst, count) for r in hop[1..len(hop)]])
+        let parts = [chunk(r, input, OFFSETfirst, count) for r in hop[1..len(hop)]]
+        chunk(hop[0], input, OFFSETfirst, count).reduce(partsLANE)
     }
 }
 `
@@ -110,7 +136,7 @@ const gatherText = `def gather(first, count, hops) {
 func (p *Plan) spreadText() string {
 	if p.Kind == ir.AllReduce {
 		return `def spread(first, count, hops) {
-    for hop in hops { chunk(hop[0], input, first, count).copy(hop[1..len(hop)]) }
+    for hop in hops { chunk(hop[0], input, first, count).copy(hop[1..len(hop)]LANE) }
 }
 `
 	}
@@ -118,9 +144,9 @@ func (p *Plan) spreadText() string {
     for hop in hops {
         let to = hop[1..len(hop)]
         if hop[0] == hops[0][0] {
-            chunk(hop[0], input, first, count).copy(to, output, OFFSETfirst)
+            chunk(hop[0], input, first, count).copy(to, output, OFFSETfirstLANE)
         } else {
-            chunk(hop[0], output, OFFSETfirst, count).copy(to)
+            chunk(hop[0], output, OFFSETfirst, count).copy(toLANE)
         }
     }
 }

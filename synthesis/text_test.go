@@ -31,9 +31,12 @@ func TestText(t *testing.T) {
 		if p.Kind == ir.Broadcast || p.Kind == ir.ReduceTo {
 			t.Log(text)
 		}
-		for _, one := range []bool{true, false} {
-			if _, err := mscclc.Compile("a.mscl", []byte(text), mscclc.Options{OneSided: one}); err != nil {
-				t.Errorf("%v: %v", p.Kind, err)
+		p.Lanes = true
+		for _, text := range []string{text, p.Text()} {
+			for _, one := range []bool{true, false} {
+				if _, err := mscclc.Compile("a.mscl", []byte(text), mscclc.Options{OneSided: one}); err != nil {
+					t.Errorf("%v: %v", p.Kind, err)
+				}
 			}
 		}
 	}

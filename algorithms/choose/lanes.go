@@ -22,6 +22,9 @@ var triedLanes = []int{4, 8, 16, 32}
 
 const firstLanes = 8
 
+// labelledLanes is tried beside these of a user's program, which may label its lanes so that more of them pay.
+const labelledLanes = 64
+
 // triedCopies are the numbers of copies of scratch that are tried, beside the usual three, of forms that are about as
 // fast as the best.
 var triedCopies = []int{2, 4, 6}
@@ -88,11 +91,16 @@ func (l InLanes) Unfit() string {
 	return ""
 }
 
-// withLanes returns the forms of v with several lanes: those with the usual copies of scratch first.
-func (v Variant) withLanes() (list []Form) {
+// withLanes returns the forms of v, which may be a user's, with several lanes: those with the usual copies of scratch
+// first.
+func (v Variant) withLanes(own bool) (list []Form) {
+	tried := triedLanes
+	if own {
+		tried = append(slices.Clone(tried), labelledLanes)
+	}
 	if v.Tile = 0; v.Sided == "" && v.Protocol == ir.Simple.String() {
 		for _, v.Copies = range append([]int{0}, triedCopies...) {
-			for _, v.Lanes = range triedLanes {
+			for _, v.Lanes = range tried {
 				list = append(list, Form{Variant: v})
 			}
 		}
@@ -153,13 +161,18 @@ func (r *ranking) inLanes(i int, lanes InLanes) int {
 }
 
 // The replicas and tiles that forms of several lanes are tried with, and those that are tried first. A message to
-// another node costs a time beside its bytes, so few replicas and long tiles are faster than the other way round.
+// another node costs a time beside its bytes, so few replicas and long tiles are faster than the other way round. Short
+// tiles are for a user's program alone: with a lane for each of its trees, a tile is on many links at once.
 var (
 	lanedColumns = []int{1, 2, 4, 8, 16, 32, 64}
-	lanedTiles   = []int64{64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
+	lanedTiles   = []int64{16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
 )
 
-const firstColumn, firstTile = 3, 2
+const (
+	firstColumn, firstTile = 3, 4
+	shortColumn            = 1
+	leastTile              = 2 // of the catalog's programs
+)
 
 // lanedMemory bounds the scratch of a rank, in bytes, that a form of several lanes has.
 const lanedMemory = 512 << 20
@@ -170,24 +183,37 @@ func (s *Selector) lanedWidest(f Form, bytes int64) (timed, error) {
 	return s.lanedFrom(f, bytes, [2]int{firstColumn, firstTile})
 }
 
-// lanedFrom is lanedWidest from a width on, by its numbers in lanedColumns and lanedTiles.
+// lanedFrom is lanedWidest from a width on, by its numbers in lanedColumns and lanedTiles. Of a user's program in many
+// lanes, short tiles are looked at too.
 func (s *Selector) lanedFrom(f Form, bytes int64, at [2]int) (timed, error) {
 	if s.OwnWidth && !s.Rough {
 		t, err := s.time(f, bytes, true)
 		return timed{f, t}, err
 	}
+	best, err := s.climb(f, bytes, at, leastTile)
+	if err != nil || s.Own.own(f.Program) == nil || f.Lanes <= firstLanes {
+		return best, err
+	}
+	if short, err := s.climb(f, bytes, [2]int{shortColumn, 0}, 0); err == nil && short.micros < best.micros {
+		return short, nil
+	}
+	return best, nil
+}
+
+// climb simulates a form of several lanes from a width on, with the least tile at least.
+func (s *Selector) climb(f Form, bytes int64, at [2]int, least int) (timed, error) {
 	p, err := s.form(f)
 	if err != nil {
 		return timed{}, err
 	}
 	best := timed{f, math.Inf(1)}
 	look := func(column, tile int) bool {
-		if column < 0 || column >= len(lanedColumns) || tile < 0 || tile >= len(lanedTiles) {
+		if column < 0 || column >= len(lanedColumns) || tile < least || tile >= len(lanedTiles) {
 			return false
 		}
 		wide := f
 		wide.Columns, wide.Tile = lanedColumns[column], lanedTiles[tile]
-		if tile > 0 && wide.Tile/2*int64(wide.Columns) >= bytes/int64(max(p.Coll.Divisor(), 1)) ||
+		if tile > least && wide.Tile/2*int64(wide.Columns) >= bytes/int64(max(p.Coll.Divisor(), 1)) ||
 			lanedScratch(p, wide.Variant) > s.mostScratch() {
 			return false
 		}
@@ -200,7 +226,7 @@ func (s *Selector) lanedFrom(f Form, bytes int64, at [2]int) (timed, error) {
 		return true
 	}
 	for c, t := at[0], at[1]; !look(c, t); {
-		if t > 0 {
+		if t > least {
 			t--
 		} else if c > 0 {
 			c--
@@ -215,7 +241,7 @@ func (s *Selector) lanedFrom(f Form, bytes int64, at [2]int) (timed, error) {
 
 // lanedAt returns the numbers of a width for lanedFrom.
 func lanedAt(v Variant) [2]int {
-	return [2]int{max(slices.Index(lanedColumns, v.Columns), 0), max(slices.Index(lanedTiles, v.Tile), 0)}
+	return [2]int{max(slices.Index(lanedColumns, v.Columns), 0), max(slices.Index(lanedTiles, v.Tile), leastTile)}
 }
 
 // lanedScratch returns the bytes of scratch that the rank of p has which has most, in so wide a launch.

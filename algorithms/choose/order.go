@@ -50,7 +50,7 @@ func (r *ranking) inOrder(list []int) {
 		now = slices.DeleteFunc(slices.Clone(now), func(i int) bool {
 			return least[i] > slack*best || r.farOff(i, best) || r.cold(i)
 		})
-		r.each(len(now), func(k int) { r.try(now[k]) })
+		r.eachOf(now, r.try)
 	}
 	r.inOrderHuge(long, least)
 }
@@ -198,6 +198,9 @@ func (r *ranking) tryLike(i, before int, at [2]int) {
 	if r.errs[i] = r.divides(form, r.bytes); r.errs[i] != nil {
 		return
 	}
+	if r.asUsual(i) {
+		return
+	}
 	if like := r.all[before].Form; like.laned() && r.many() {
 		at = lanedAt(like.Variant)
 	}
@@ -235,7 +238,8 @@ func (r *ranking) fewNear(list []int) (kept []int) {
 	return kept
 }
 
-// few returns what is simulated well of a list: of the forms of a program in lanes the fastest.
+// few returns what is simulated well of a list: of the forms of a program in lanes the fastest, and with other copies
+// of scratch only what is faster for it.
 func few(list []timed) (kept []timed) {
 	type family struct {
 		program string
@@ -243,8 +247,19 @@ func few(list []timed) (kept []timed) {
 	}
 	slices.SortStableFunc(list, faster)
 	of := map[family]int{}
+	usual := map[Form]float64{}
+	for _, t := range list {
+		if t.laned() && t.Copies == 0 {
+			usual[t.Form] = t.micros
+		}
+	}
 	for _, t := range list {
 		if t.laned() {
+			like := t.Form
+			like.Copies = 0
+			if micros, ok := usual[like]; ok && t.Copies > 0 && t.micros >= counts*micros {
+				continue
+			}
 			is := family{t.Program, t.Copies > 0}
 			if of[is]++; of[is] > mostWell {
 				continue

@@ -3,6 +3,7 @@ package choose
 import (
 	"errors"
 	"os"
+	"slices"
 	"testing"
 
 	"mscclc/ir"
@@ -88,5 +89,19 @@ func TestLeast(t *testing.T) {
 	}
 	if compared < 5000 || near < compared/3 {
 		t.Errorf("of %d forms, %d take up to twice their least time", compared, near)
+	}
+}
+
+// TestFew holds that forms with other copies of scratch are simulated well only where they are faster for it.
+func TestFew(t *testing.T) {
+	form := func(lanes, copies int, micros float64) timed {
+		v := Variant{Program: "p", Columns: 8, Tile: 64 << 10}
+		v.InLanes = InLanes{Lanes: lanes, Copies: copies}
+		return timed{Form{Variant: v}, micros}
+	}
+	kept := few([]timed{form(16, 0, 100), form(16, 2, 100), form(16, 4, 99), form(8, 4, 100), form(16, 6, 101)})
+	want := []timed{form(16, 4, 99), form(16, 0, 100), form(8, 4, 100)}
+	if !slices.Equal(kept, want) {
+		t.Errorf("kept %v, want %v", kept, want)
 	}
 }

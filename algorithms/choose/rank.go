@@ -236,13 +236,19 @@ func (s *Selector) time(f Form, bytes int64, rough bool) (float64, error) {
 	return o.micros, err
 }
 
-// outcome returns what a simulation says of a form for a size, by a figure.
-func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bool) (outcome, error) {
+// costed returns a form that takes as long as f by the costs: packets of some protocols cost the same.
+func (s *Selector) costed(f Form) Form {
 	proto, _ := ir.ProtocolByName(f.Protocol)
 	if one := &s.Costs.OneSided; f.Sided != twoSided && one.Protocol[proto] == one.Protocol[ir.LL] {
-		f.Protocol = ir.LL.String() // the same packets, as the costs have it
-		proto = ir.LL
+		f.Protocol = ir.LL.String()
 	}
+	return f
+}
+
+// outcome returns what a simulation says of a form for a size, by a figure.
+func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bool) (outcome, error) {
+	f = s.costed(f)
+	proto, _ := ir.ProtocolByName(f.Protocol)
 	key := timeKey{f, bytes, figure, rough}
 	s.mu.Lock()
 	t, ok := s.times[key]

@@ -27,7 +27,7 @@ func (r *ranking) simulate() {
 	if r.many() {
 		near = r.fewNear(near)
 	}
-	r.each(len(near), func(k int) { r.try(near[k]) })
+	r.eachOf(near, r.try)
 	best := math.Inf(1)
 	for _, i := range near {
 		best = min(best, r.all[i].micros)
@@ -46,8 +46,30 @@ func (r *ranking) simulate() {
 	}
 	// none waits for another to be compiled
 	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(r.forms[a].Instances, r.forms[b].Instances) })
-	r.each(len(others), func(k int) { r.try(others[k]) })
+	r.eachOf(others, r.try)
 	r.simulateLanes()
+}
+
+// eachOf does something with the forms of a list at once. What looks at the times of other forms comes after them:
+// forms that take as long as others, and forms with other copies of scratch than the usual.
+func (r *ranking) eachOf(list []int, do func(i int)) {
+	var first, alike, copied []int
+	seen := map[Form]bool{}
+	for _, i := range list {
+		key := r.costed(r.forms[i])
+		switch {
+		case key.Copies > 0:
+			copied = append(copied, i)
+		case seen[key]:
+			alike = append(alike, i)
+		default:
+			first = append(first, i)
+		}
+		seen[key] = true
+	}
+	for _, part := range [][]int{first, alike, copied} {
+		r.each(len(part), func(k int) { do(part[k]) })
+	}
 }
 
 // near returns how many times as long as the best a form may take to be the first that is looked at for the next size.
@@ -78,8 +100,14 @@ func (r *ranking) try(i int) {
 		return
 	}
 	first := likely(r.tried(), r.bytes, r.Call.Ranks)
-	if r.seen[i].micros > 0 && !form.laned() {
-		first = slices.Index(r.tried(), max(r.seen[i].columns, 1))
+	if p := &r.seen[i]; p.micros > 0 && !form.laned() {
+		first = slices.Index(r.tried(), max(p.columns, 1))
+		for grown := r.bytes / p.bytes / 2; grown >= 2 && first < len(r.tried())-1; grown /= 2 { // far larger calls want more
+			first++
+		}
+	}
+	if r.asUsual(i) {
+		return
 	}
 	widest := func() (timed, error) { return r.widest(form, r.bytes, first) }
 	if p := &r.seen[i]; form.laned() && p.micros > 0 && r.many() {
@@ -93,3 +121,40 @@ func (r *ranking) try(i int) {
 		r.errs[i] = err
 	}
 }
+
+// asUsual tries form i, which has other copies of scratch than the usual, in the width of the form that has these, and
+// in half as many replicas. It is true where neither is faster: then copies count for nothing, and no other width is
+// looked at. It is for many ranks.
+func (r *ranking) asUsual(i int) bool {
+	f := r.forms[i]
+	if !r.many() || f.Copies == 0 {
+		return false
+	}
+	usual := &r.all[r.inLanes(i, InLanes{Lanes: f.Lanes})]
+	if math.IsInf(usual.micros, 1) {
+		return false
+	}
+	p, err := r.form(f)
+	if err != nil {
+		return false
+	}
+	best := timed{f, math.Inf(1)}
+	for _, f.Columns = range []int{usual.Columns, usual.Columns / 2} {
+		if f.Tile = usual.Tile; f.Columns == 0 || lanedScratch(p, f.Variant) > r.mostScratch() {
+			continue
+		}
+		if t, err := r.time(f, r.bytes, true); err != nil || t < counts*usual.micros {
+			return false
+		} else if t < best.micros {
+			best = timed{f, t}
+		}
+	}
+	if math.IsInf(best.micros, 1) {
+		return false
+	}
+	r.all[i] = best
+	return true
+}
+
+// counts is what part of the time with the usual copies of scratch others must take to be worth a look.
+const counts = 0.9995

@@ -133,7 +133,7 @@ func (s *Selector) list() ([]Form, []error) {
 			if own || given {
 				s.forms = append(s.forms, Form{Variant: v})
 				if !given && !s.oneLane {
-					s.forms = append(s.forms, v.withLanes()...)
+					s.forms = append(s.forms, v.withLanes(s.Own.own(v.Program) != nil)...)
 				}
 			} else if proto, _ := ir.ProtocolByName(v.Protocol); proto != ir.LL16 { // which is the executor's own
 				for _, n := range triedInstances {

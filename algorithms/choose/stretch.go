@@ -66,7 +66,9 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 		var reasons []string
 		if n := len(list); n > 0 {
 			before := &list[n-1]
-			at.From = s.boundary(before.Form, t.Form, sizes[i-1], sizes[i])
+			last, wide := before.Form, before.Widths[len(before.Widths)-1]
+			last.Columns, last.Tile = wide.Columns, wide.Tile
+			at.From = s.boundary(last, t.Form, sizes[i-1], sizes[i])
 			if why := s.reason(before.Form, t.Form, sizes[i]); why != "" {
 				reasons = append(reasons, why)
 			}
@@ -192,7 +194,11 @@ func runnerUp(list []timed, t timed) (Form, float64) {
 	return Form{}, 0
 }
 
-// boundary returns the size from which b is faster than a, which is between two sizes, to 6 %.
+// closeSizes is how many times as large a size is at most that is close to another one.
+const closeSizes = 2
+
+// boundary returns the size from which b is faster than a, which is between two sizes, to 6 %. Between sizes that are
+// close, both keep the replicas that suit these.
 func (s *Selector) boundary(a, b Form, below, above int64) int64 {
 	if b.laned() {
 		below = min(max(below, LanesFrom), above)
@@ -202,19 +208,26 @@ func (s *Selector) boundary(a, b Form, below, above int64) int64 {
 		above = min(above, end)
 	}
 	below = min(max(below, s.sizesOf(b).Min), above)
+	took := func(f Form, bytes int64) (outcome, error) { return s.outcome(f, bytes, s.By, s.Rough) }
+	if above > closeSizes*below {
+		took = func(f Form, bytes int64) (outcome, error) {
+			_, o, err := s.fastest(f, bytes)
+			return o, err
+		}
+	}
 	for range 4 {
 		middle := int64(math.Sqrt(float64(below) * float64(above)))
 		middle -= middle % 16
 		if middle <= below || middle >= above {
 			break
 		}
-		var took [2]outcome
+		var of [2]outcome
 		var errs [2]error
-		s.each(2, func(i int) { _, took[i], errs[i] = s.fastest([2]Form{a, b}[i], middle) })
+		s.each(2, func(i int) { of[i], errs[i] = took([2]Form{a, b}[i], middle) })
 		if errors.Join(errs[:]...) != nil {
 			break
 		}
-		if took[1].micros < took[0].micros {
+		if of[1].micros < of[0].micros {
 			above = middle
 		} else {
 			below = middle

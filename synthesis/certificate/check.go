@@ -29,7 +29,8 @@ type checker struct {
 	cap    map[[2]int]*big.Rat // by places: MB/s of the links between, in that direction
 	rank   map[int]int         // by place
 	gpus   int                 // places, which come first
-	load   map[[2]int]int64    // by places: how many trees go that way
+	load   map[[2]int]int64    // by places: how many trees go that way, of those that are listed
+	images int64               // that a listed tree has, with itself
 	next   [][]int             // by place: where links lead
 	routes map[[2]int]int64    // by ranks, of AllToAll: how many routes there are
 }
@@ -48,6 +49,9 @@ func Check(c *Certificate, t *topology.Topology, p Part) (*Verdict, error) {
 	}
 	spread, gather, err := k.kinds()
 	if err != nil {
+		return nil, err
+	}
+	if err := k.generators(); err != nil {
 		return nil, err
 	}
 	counts, err := k.trees(c.Spread, false)
@@ -101,7 +105,7 @@ func (k *checker) kinds() (spread, gather bool, err error) {
 func (k *checker) trees(list []Tree, back bool) ([]int64, error) {
 	counts := make([]int64, len(k.c.Ranks))
 	for i, t := range list {
-		if t.Root < 0 || t.Root >= len(counts) || t.Count < 1 || t.Count > 1<<40 {
+		if t.Root < 0 || t.Root >= len(counts) || t.Count < 1 || t.Count > mostTrees/k.images {
 			return nil, fmt.Errorf("tree %d: root %d, count %d", i, t.Root, t.Count)
 		}
 		counts[t.Root] += t.Count
@@ -127,7 +131,7 @@ func (k *checker) trees(list []Tree, back bool) ([]int64, error) {
 			return nil, fmt.Errorf("tree %d does not reach rank %d", i, r)
 		}
 	}
-	return counts, nil
+	return k.ofImages(counts), nil
 }
 
 // ways checks that a hop's ways carry its trees, and counts what they load.
@@ -181,10 +185,8 @@ func (k *checker) reached(counts []int64) (*big.Rat, error) {
 	if err != nil || scale.Sign() == 0 {
 		return nil, fmt.Errorf("scale %q is no fraction above 0", k.c.Scale)
 	}
-	for arc, n := range k.load {
-		if room := new(big.Rat).Mul(scale, k.cap[arc]); room.Cmp(big.NewRat(n, 1)) < 0 {
-			return nil, fmt.Errorf("%d trees go from place %d to %d, which has room for %s", n, arc[0], arc[1], room.FloatString(3))
-		}
+	if err := k.loads(scale); err != nil {
+		return nil, err
 	}
 	total := new(big.Rat)
 	for _, c := range counts {

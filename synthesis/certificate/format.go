@@ -18,8 +18,14 @@ type Certificate struct {
 	Scale      string   `json:"scale"`    // trees for each MB/s of a link, as a fraction
 	Spread     []Tree   `json:"spread,omitempty"`
 	Gather     []Tree   `json:"gather,omitempty"` // data goes against their hops
-	Bound      string   `json:"bound"`            // MB/s that no algorithm exceeds, as a fraction
-	Cuts       []Cut    `json:"cuts,omitempty"`   // that prove the bound together
+
+	// Generators are symmetries of the links that trees go over: indexed by place, the place that each goes to. With them,
+	// Spread and Gather list trees of one rank of each orbit, and the others are their images: see Images. Generators
+	// commute.
+	Generators [][]int `json:"generators,omitempty"`
+
+	Bound string `json:"bound"`          // MB/s that no algorithm exceeds, as a fraction
+	Cuts  []Cut  `json:"cuts,omitempty"` // that prove the bound together
 
 	// Potentials of AllReduce say how switches count in the proof, which neither add nor copy; others are 0.
 	Potentials []Potential `json:"potentials,omitempty"`

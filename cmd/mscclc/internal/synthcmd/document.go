@@ -10,7 +10,6 @@ import (
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
-	"mscclc/synthesis"
 	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 )
@@ -45,16 +44,8 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 	if err := m.prove(); err != nil { // as it is written, with its header
 		return err
 	}
-	if f.certificate != "" {
-		if err := m.writeCertificate(a, f.certificate); err != nil {
-			return err
-		}
-	}
-	if f.svg != "" {
-		err := a.WriteTo(f.svg, func(w io.Writer) error { return draw(w, t, doc, &m.result.Certificate) })
-		if err != nil {
-			return err
-		}
+	if err := m.writeBeside(a, t, f, doc); err != nil {
+		return err
 	}
 	if a.JSON && cli.IsStdout(f.out) {
 		return a.WriteJSON(doc)
@@ -69,6 +60,34 @@ func write(a *cli.App, t *topology.Topology, f *flags, m *made) error {
 		a.Say("%s", line)
 	}
 	return nil
+}
+
+// writeTrees writes what is known of trees whose program is not made.
+func writeTrees(a *cli.App, t *topology.Topology, f *flags, m *made) error {
+	doc := m.document(a, t, f)
+	if err := m.writeBeside(a, t, f, doc); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.WriteJSON(doc)
+	}
+	return a.WriteTo("", func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, strings.Join(doc.lines(), "\n"))
+		return err
+	})
+}
+
+// writeBeside writes the certificate and the picture, where they are asked for.
+func (m *made) writeBeside(a *cli.App, t *topology.Topology, f *flags, doc *Document) error {
+	if f.certificate != "" {
+		if err := m.writeCertificate(a, f.certificate); err != nil {
+			return err
+		}
+	}
+	if f.svg == "" {
+		return nil
+	}
+	return a.WriteTo(f.svg, func(w io.Writer) error { return draw(w, t, doc, &m.result.Certificate) })
 }
 
 // writeText writes the program.
@@ -86,12 +105,9 @@ func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
 	d := &Document{Schema: cli.Schema, Collective: p.Kind.String(), Topology: t.Name, Without: f.part.Without,
 		Ranks: p.Ranks, GPUs: m.gpus, seats: seats(t, m.gpus), shape: certificate.Trees(p.Kind),
 		Bound: m.result.Bound.MBs() / 1e3, Cut: m.result.Bound.Cut, Reached: reached / 1e3, Micros: m.micros,
-		Output: f.out, Certificate: f.certificate, Schedule: scheduleOf(m.result)}
-	for _, list := range [][]synthesis.Tree{p.Spread, p.Gather} {
-		for _, tree := range list {
-			d.Trees += int(tree.Count)
-			d.Height = max(d.Height, tree.Height())
-		}
+		Output: f.out, Certificate: f.certificate, Schedule: scheduleOf(m.result), Trees: m.trees()}
+	for _, tree := range p.Trees() {
+		d.Height = max(d.Height, tree.Height())
 	}
 	if m.micros > 0 {
 		d.Form = m.form.Variant.Sided

@@ -39,6 +39,9 @@ const simulated = 1 << 30
 // most is how many hops of trees a program has that is simulated to find the best number of trees.
 const most = 6000
 
+// mostListed is how many trees of a rank a certificate has at most, where no program is made.
+const mostListed = 1024
+
 func synthesize(cmd *cobra.Command, a *cli.App, arg string, f *flags) error {
 	kind, ok := ir.KindByName(cli.Collective(arg))
 	if !ok || !slices.Contains(certificate.Kinds, kind) {
@@ -67,9 +70,12 @@ func synthesize(cmd *cobra.Command, a *cli.App, arg string, f *flags) error {
 	if f.sizes {
 		return forSizes(ctx, a, t, f, *r)
 	}
-	best, err := bestOf(ctx, a, t, *r, counts)
+	best, err := bestOf(ctx, a, t, *r, counts, f.noProgram)
 	if err != nil {
 		return err
+	}
+	if f.noProgram {
+		return writeTrees(a, t, f, best)
 	}
 	return write(a, t, f, best)
 }
@@ -79,6 +85,9 @@ func (f *flags) claims(a *cli.App) error {
 	out := cli.Named{"-o": f.out, "--certificate": f.certificate, "--svg": f.svg}
 	if f.sizes { // to a folder
 		delete(out, "-o")
+	}
+	if f.noProgram && (f.out != "" || f.sizes) {
+		return cli.Usagef("--no-program makes no program, and takes no -o and --sizes")
 	}
 	if f.svg != "" {
 		if err := cli.WrongEnding("--svg", f.svg, cli.DrawingEndings, ""); err != nil {
@@ -110,22 +119,29 @@ func (f *flags) counts() ([]int, error) {
 	if f.chunks == "best" {
 		return []int{0, 1, 2, 3, 4, 6, 8}, nil
 	}
+	limit := synthesis.MostChunks
+	if f.noProgram {
+		limit = mostListed
+	}
 	n, err := strconv.Atoi(f.chunks)
-	if err != nil || n < 1 || n > synthesis.MostChunks {
-		return nil, cli.Usagef("--chunks is best, or a number from 1 to %d, not %q", synthesis.MostChunks, f.chunks)
+	if err != nil || n < 1 || n > limit {
+		return nil, cli.Usagef("--chunks is best, or a number from 1 to %d, not %q", limit, f.chunks)
 	}
 	return []int{n}, nil
 }
 
 // bestOf makes a program for each number of trees, and returns the fastest by simulation. What is not simulated is
-// judged by its certificate.
-func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.Request,
-	counts []int) (best *made, err error) {
+// judged by its certificate. With treesOnly, that is all, and no program is compiled.
+func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.Request, counts []int,
+	treesOnly bool) (best *made, err error) {
 	asks := requests(t, r, counts)
 	bar := a.Progress(len(asks), "synthesize")
 	defer bar.Watch()()
 	for _, r := range asks {
-		m, err := makeOne(ctx, t, r)
+		m, err := findOne(ctx, t, r)
+		if err == nil && !treesOnly {
+			err = m.prove()
+		}
 		bar.Step()
 		switch {
 		case err != nil && (best != nil || r.Alike && ctx.Err() == nil):
@@ -136,7 +152,7 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 		if best != nil && m.verdict.Share() < best.verdict.Share()/2 {
 			continue
 		}
-		if hops := m.hops(); hops <= most || best == nil && len(asks) == 1 && hops <= 10*most {
+		if hops := m.hops(); !treesOnly && (hops <= most || best == nil && len(asks) == 1 && hops <= 10*most) {
 			m.why = m.simulate(t, r.GPUs, simulated)
 		}
 		if best == nil || m.better(best) {
@@ -146,7 +162,33 @@ func bestOf(ctx context.Context, a *cli.App, t *topology.Topology, r synthesis.R
 			break // others take long, and are no better by much
 		}
 	}
-	return best, nil
+	return best.inLanes(t), nil
+}
+
+// mostLabels is how many labels of lanes a program has at most.
+const mostLabels = 1 << 15
+
+// inLanes returns the program with a lane for each tree if that is faster by simulation, or else m.
+func (m *made) inLanes(t *topology.Topology) *made {
+	p := m.result.Plan
+	if m.micros == 0 || p.Shifts != nil || p.Kind == ir.AllToAll || 2*m.trees() > mostLabels {
+		return m
+	}
+	result := *m.result
+	result.Plan.Lanes = true
+	laned := *m
+	if laned.result = &result; laned.prove() != nil || laned.simulate(t, m.gpus, simulated) != nil || !laned.better(m) {
+		return m
+	}
+	return &laned
+}
+
+// trees returns how many trees all ranks have together.
+func (m *made) trees() (n int) {
+	for _, t := range m.result.Plan.Trees() {
+		n += int(t.Count)
+	}
+	return n * m.result.Plan.Images()
 }
 
 // Of machines with more than manyRanks GPUs, trees that are alike and reach such a share of the bound are enough.
@@ -190,17 +232,25 @@ func (m *made) better(o *made) bool {
 	return m.verdict.Share() > o.verdict.Share()
 }
 
+// hops returns how many hops the trees of all ranks have.
 func (m *made) hops() (n int) {
-	for _, list := range [][]synthesis.Tree{m.result.Plan.Spread, m.result.Plan.Gather} {
-		for _, t := range list {
-			n += len(t.Hops)
-		}
+	for _, t := range m.result.Plan.Trees() {
+		n += len(t.Hops)
 	}
-	return n
+	return n * m.result.Plan.Images()
 }
 
 // makeOne makes a program, proves it, and checks its certificate and that it is the certificate's.
 func makeOne(ctx context.Context, t *topology.Topology, r synthesis.Request) (*made, error) {
+	m, err := findOne(ctx, t, r)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.prove()
+}
+
+// findOne finds trees, and checks their certificate.
+func findOne(ctx context.Context, t *topology.Topology, r synthesis.Request) (*made, error) {
 	found, err := synthesis.Find(ctx, t, r)
 	if err != nil {
 		return nil, err
@@ -215,7 +265,7 @@ func checked(t *topology.Topology, r synthesis.Request, found *synthesis.Result)
 	if m.verdict, err = certificate.Check(&found.Certificate, t, part); err != nil {
 		return nil, fmt.Errorf("the certificate is wrong: %w", err)
 	}
-	return m, m.prove()
+	return m, nil
 }
 
 // prove compiles and proves the program, and compares it with the certificate.

@@ -21,6 +21,7 @@ type flags struct {
 	certificate string
 	svg         string
 	sizes       bool
+	noProgram   bool
 	chunks      string
 	root        string
 	limit       time.Duration
@@ -38,10 +39,14 @@ and proven before it is written. The program is text of the language, with a lin
 
 The bound is the rate that no algorithm exceeds, with switches that neither copy nor add. What limits it is a cut: links
 that all data of some ranks must pass; of alltoall, lengths of links prove it. --certificate writes the trees with the
-links that they go over, and the cuts or lengths that prove the bound. mscclc check verifies it from the topology alone.
+links that they go over, and the cuts or lengths that prove the bound. Of a machine that looks alike from all ranks it
+has the trees of rank 0, and symmetries that take them to the others. mscclc check verifies it from the topology alone.
 
 --chunks N is how many trees begin at each rank, at most; with more the links can be shared out more evenly. With best
 it is the number whose program is the fastest by simulation. Of AllReduce, ranks may have unequal numbers.
+
+--no-program only finds the trees: it prints the bound and what they reach, and writes the certificate. The trees are
+those that reach most, since nothing is simulated. --chunks then goes up to ` + strconv.Itoa(mostListed) + `.
 
 --sizes makes programs of few hops, too, and where links join up to 8 GPUs directly, of few rounds: in a round the
 narrowest link carries a chunk. It says which of these are proven to have the fewest rounds. It simulates all and the
@@ -66,6 +71,7 @@ Collectives are ` + cli.List(kindNames()) + `.`,
 	flags.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (default: stdout)")
 	flags.StringVar(&f.certificate, "certificate", "", "write the certificate to `FILE`")
 	flags.BoolVar(&f.sizes, "sizes", false, "make programs for all sizes, and write those that are the fastest for some to folder -o")
+	flags.BoolVar(&f.noProgram, "no-program", false, "print what the trees reach, and make no program of them")
 	flags.StringVar(&f.svg, "svg", "", "draw the machine with the trees of a rank, and what limits it, to `FILE`.svg")
 	flags.StringVar(&f.chunks, "chunks", "best", "the most trees of a rank: `N`, up to "+strconv.Itoa(synthesis.MostChunks)+", or best")
 	cli.AddRoot(flags, &f.root)
