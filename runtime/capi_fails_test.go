@@ -52,6 +52,8 @@ func TestInterfaceFails(t *testing.T) {
 		{"abort", "processes", "gpu", file, []string{"rank 1: rank 0 has aborted the communicator"}, nil},
 		{"lost", "processes", "cpu", file, []string{"rank 0: rank 2 has ended without mscclc_destroy"}, nil},
 		{"lost", "processes", "gpu", file, []string{"rank 0: rank 2 has ended without mscclc_destroy"}, nil},
+		{"outlived", "processes", "cpu", file, []string{"rank 0: rank 2 has left after 1 calls, and call 2 needs it"}, nil},
+		{"outlived", "threads", "gpu", file, []string{"rank 1: rank 2 has left after 1 calls, and call 2 needs it"}, nil},
 		{"timeout", "processes", "cpu", file, []string{"both_ways.mscl:", "waited"}, []string{"MSCCLC_TIMEOUT=0.3"}},
 		{"timeout", "threads", "gpu", file, []string{"both_ways.mscl:", "waited"}, []string{"MSCCLC_TIMEOUT=0.3"}},
 		{"fork", "threads", "cpu", file, nil, nil},

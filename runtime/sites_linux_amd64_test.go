@@ -30,7 +30,7 @@ var unfailing = strings.Fields(`
 	pthread_condattr_setclock pthread_join pthread_mutex_destroy pthread_mutex_init pthread_mutex_lock
 	pthread_mutex_trylock pthread_mutex_unlock pthread_once __register_atfork __cxa_atexit shutdown inet_ntop
 	htons ntohs pthread_sigmask sys_nap sys_wait sys_later sem_destroy sem_init sem_post sem_wait sigfillset
-	dl_iterate_phdr dladdr dlclose fnmatch if_nametoindex strnlen strtok_r strtoull unlink`)
+	dl_iterate_phdr dladdr dlclose fnmatch if_nametoindex pthread_self strnlen strtok_r strtoull unlink`)
 
 // otherUser owns a bundle that the configuration names, a file in the folder where programs run. Only root can make
 // such a bundle.

@@ -3,21 +3,30 @@
 #include "pci.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-// The last warning of any plugin: they log by a function without an argument of ours.
-static __thread char warned[256];
+// The last warning of any plugin, and the thread that it came in: they log by a function without an argument of ours.
+// Memory of each thread is rare in libraries that a process opens late.
+static struct {
+  pthread_t thread;
+  char text[256];
+} warned;
+static pthread_mutex_t warning = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((format(printf, 5, 6))) static void log_line(int level, unsigned long, const char *, int,
                                                            const char *format, ...) {
   if (level != NCCLNET_LOG_WARN) return;
   va_list args;
   va_start(args, format);
-  vsnprintf(warned, sizeof warned, format, args);
+  pthread_mutex_lock(&warning);
+  vsnprintf(warned.text, sizeof warned.text, format, args);
+  warned.thread = pthread_self();
+  pthread_mutex_unlock(&warning);
   va_end(args);
 }
 
@@ -28,9 +37,12 @@ static const char *meaning(int code) {
 }
 
 int ncclnet_fail(struct ncclnet_engine *e, int code, const char *doing) {
+  pthread_mutex_lock(&warning);
+  const bool own = *warned.text && pthread_equal(warned.thread, pthread_self());
   snprintf(e->why, sizeof e->why, "net plugin %s, version %d: %s: %s%s%s", e->name, e->version, doing, meaning(code),
-           *warned ? ": " : "", warned);
-  warned[0] = 0;
+           own ? ": " : "", own ? warned.text : "");
+  if (own) warned.text[0] = 0;
+  pthread_mutex_unlock(&warning);
   return 1;
 }
 

@@ -45,6 +45,10 @@ def read(array: Any, what: str = "the array") -> Array:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return _of_torch(torch, array, what)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(array, (numpy.generic, numpy.ma.MaskedArray)):
+        # A scalar's interface is that of a temporary copy, and that of a masked array leaves out the mask.
+        raise ArrayError.say("arguments", f"{what} is a {type(array).__name__}", "give a plain array")
     if _is_jax(array):
         array.block_until_ready()  # JAX computes on a stream of its own
     if hasattr(array, "__cuda_array_interface__"):

@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Iterator, Mapping, Sequence, Tuple
 
-from ._command import Param, ask
+from . import _native
+from ._command import Param, ask, texts
 from ._errors import CommandError
 from ._groups import Group
 
@@ -42,7 +43,7 @@ def _facts(file: str, device: str, options: Sequence[str], params: Mapping[str, 
     return {
         "file": os.path.basename(file),
         "content (SHA-256)": content,
-        "parameters": json.dumps(dict(sorted(params.items()))),
+        "parameters": json.dumps(dict(sorted(texts(params).items()))),
         "options": " ".join(options),
         "device": device,
     }
@@ -63,10 +64,16 @@ def build(
     device is the GPU's name, as its driver has it, or CPU.
     """
     if file.endswith(".bundle"):
+        if params or options:
+            raise CommandError.say("usage", f"{file} is a bundle, whose programs have their parameters already")
+        # The library takes no bundle that others may write to. What rank 0 hands on is a file of its own.
+        _native.call("mscclc_close", _native.handle("mscclc_open", os.fsencode(file)))
         return Path(file).read_bytes()
+    if "," in file:
+        raise CommandError.say("usage", f"the name {file} has a comma", "rename the file")
     with tempfile.TemporaryDirectory(prefix="mscclc-") as folder:
         output = os.path.join(folder, "one.bundle")
-        program = ",".join([f"{name}={file}", *(f"{k}={int(v)}" for k, v in params.items())])
+        program = ",".join([f"{name}={file}", *(f"{k}={v}" for k, v in texts(params).items())])
         where = ["--ranks", str(ranks), "--device", device, "--program", program, "--output", output]
         ask("bundle", *where, "--rules", "none", "--dtype", _DTYPES, *options)
         return Path(output).read_bytes()

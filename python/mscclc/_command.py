@@ -53,8 +53,15 @@ def main() -> NoReturn:
 
 def flags(params: Mapping[str, Param], options: Sequence[str] = ()) -> List[str]:
     """Return the flags -p NAME=VALUE of parameters, behind the flags in options."""
-    text = {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in params.items()}
-    return [*options, *(word for k, v in text.items() for word in ("-p", f"{k}={v}"))]
+    return [*options, *(word for k, v in texts(params).items() for word in ("-p", f"{k}={v}"))]
+
+
+def texts(params: Mapping[str, Param]) -> "dict[str, str]":
+    """Return the values of parameters as the command reads them."""
+    for name, value in params.items():
+        if isinstance(value, float):
+            raise CommandError.say("usage", f"the parameter {name} is {value}, and no whole number, text or truth value")
+    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in params.items()}
 
 
 def ask(command: str, *arguments: str, env: Optional[Mapping[str, str]] = None) -> Any:

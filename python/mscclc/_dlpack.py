@@ -65,14 +65,16 @@ _is_valid.argtypes, _is_valid.restype = (ctypes.py_object, ctypes.c_char_p), cty
 def read(array: Any) -> Facts:
     """Return the facts of an array that has __dlpack__. Exceptions of __dlpack__ pass."""
     try:
-        capsule = array.__dlpack__(max_version=(1, 0))
-    except TypeError:  # an array library from before version 1.0
+        capsule = array.__dlpack__(max_version=(1, 0), copy=False)
+    except TypeError:  # an array library from before version 1.0, which makes no copies
         capsule = array.__dlpack__()
     read_only = False
     if _is_valid(capsule, b"dltensor_versioned"):
         whole = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
         if whole.major > 1:
             raise BufferError(f"version {whole.major} of DLPack is not known")
+        if whole.flags & 2:
+            raise BufferError("it gives a copy")
         read_only, tensor = bool(whole.flags & 1), whole.tensor
     else:
         tensor = _Tensor.from_address(_pointer(capsule, b"dltensor"))

@@ -21,6 +21,7 @@ def number_of(device: Optional[str]) -> Optional[int]:
     torch: Any = sys.modules.get("torch")
     cupy: Any = sys.modules.get("cupy")
     has_torch = torch is not None and torch.cuda.is_available()
+    device = None if device is None else str(device)  # torch.device, too
     if device is None:
         device = "cuda" if has_torch or cupy is not None else "cpu"
     if device == "cpu":

@@ -14,6 +14,8 @@ from ._errors import CommandError, Error, Problem, error_named
 
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds in which the ranks of a TcpGroup must come
+LATE = 9.0  # seconds for which rank 0 waits in an exchange for the others, as mscclc_load does
+_MAGIC = b"mscclcpy"
 
 
 class Group:
@@ -41,7 +43,8 @@ class Group:
             result = work()
             mine = b"+" + pack(result)
         except Exception as error:
-            failed, mine = error, b"-" + _packed(error)
+            failed = CommandError.say("io", str(error)) if isinstance(error, OSError) else error
+            mine = b"-" + _packed(failed)
         parts = self.exchange(mine)
         if failed is not None:
             raise failed
@@ -54,7 +57,7 @@ class Group:
         """Close what the group opened itself."""
 
 
-def _packed(error: Exception) -> bytes:
+def _packed(error: BaseException) -> bytes:
     problems = error.problems if isinstance(error, Error) else [Problem("internal", f"{type(error).__name__}: {error}")]
     return json.dumps([type(error).__name__, [p.document() for p in problems]]).encode()
 
@@ -99,7 +102,10 @@ class TcpGroup(Group):
                 server.settimeout(max(0.001, end - time.monotonic()))
                 peer, _ = server.accept()
                 peer.settimeout(max(0.001, end - time.monotonic()))
-                rank, ranks = struct.unpack("<II", _receive(peer, 8))
+                magic, rank, ranks = struct.unpack("<8sII", _receive(peer, 16))
+                if magic != _MAGIC:  # a stranger
+                    peer.close()
+                    continue
                 if ranks != self.ranks or rank in self._peers or not 0 < rank < ranks:
                     peer.close()
                     raise OSError(f"rank {rank} of {ranks} came, and this group has {self.ranks} ranks, each once")
@@ -116,21 +122,41 @@ class TcpGroup(Group):
                     raise
                 time.sleep(0.02)
         peer.settimeout(None)
-        peer.sendall(struct.pack("<II", self.rank, self.ranks))
+        peer.sendall(struct.pack("<8sII", _MAGIC, self.rank, self.ranks))
         self._peers[0] = peer
 
     def _gather(self, mine: bytes) -> List[bytes]:
+        if self.ranks > 1 and not self._peers:
+            raise CommandError.say("bad-use", "the group is closed")
         try:
             if self.rank:
                 _send(self._peers[0], mine)
                 return [_next(self._peers[0]) for _ in range(self.ranks)]
-            parts = [mine, *(_next(self._peers[rank]) for rank in range(1, self.ranks))]
+            parts = [mine, *self._parts()]
             for rank in range(1, self.ranks):
                 for part in parts:
                     _send(self._peers[rank], part)
             return parts
         except OSError as error:
             raise CommandError.say("io", f"rank {self.rank} lost another rank of its group: {error}") from None
+
+    def _parts(self) -> List[bytes]:
+        """Return the parts of all other ranks, of which each comes soon, or not at all."""
+        end = time.monotonic() + LATE
+        parts = []
+        for rank in range(1, self.ranks):
+            peer = self._peers[rank]
+            try:
+                peer.settimeout(max(0.001, end - time.monotonic()))
+                parts.append(_next(peer))
+                peer.settimeout(None)
+            except socket.timeout:
+                self.close()
+                raise CommandError.say("timeout", f"rank {rank} did not load within {LATE:g} s") from None
+            except OSError as error:
+                self.close()
+                raise CommandError.say("io", f"rank 0 has lost rank {rank}: {error}") from None
+        return parts
 
     def close(self) -> None:
         """Close the connections."""

@@ -144,7 +144,7 @@ def fail(result: int) -> NoReturn:
     """Raise the LibraryError of a result, with the text of the calling thread's last error."""
     lib = library()
     text = (lib.mscclc_last_error() or lib.mscclc_result_text(result) or b"").decode(errors="replace")
-    position = re.search(r"[^\s:]+:\d+(:\d+)?", text)
+    position = re.search(r"[^\s:()]*[A-Za-z_][^\s:()]*:\d+(:\d+)?", text)  # and no address with a port
     code = _RESULTS[result] if 0 <= result < len(_RESULTS) else "internal"
     raise LibraryError([Problem(code, text, position.group(0) if position else None)])
 

@@ -10,7 +10,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Type, TypeVar, Union
 from . import _bundle, _gpu, _native, _torch
 from ._calls import Shape, make_output, prepare
 from ._command import Param
-from ._errors import LibraryError
+from ._errors import ArrayError, CommandError, LibraryError
 from ._groups import Group, TcpGroup, group_of
 
 File = Union[str, "os.PathLike[str]"]
@@ -85,6 +85,13 @@ class Communicator:
         Rank 0 compiles and proves the program once, and hands the bundle to the others. Ranks that load different
         files or parameters all get a CommandError that names the difference.
         """
+        for name in ("group", "ranks", "rank", "store", "device"):
+            if name in params:
+                raise CommandError.say("usage", f"{name} is that of the communicator, and no parameter of a program")
+        if isinstance(options, str):
+            options = [options]
+        if self._handle is None:
+            raise LibraryError.say("bad-use", "the communicator is closed")
         data, name = _bundle.agree(self._group, os.fspath(file), _gpu.name_of(self.device), options, params)
         with _bundle.as_file(data) as path:
             bundle = _native.handle("mscclc_open", os.fsencode(path))
@@ -162,6 +169,8 @@ class Program:
                 if len(self._ready) >= _CACHED:
                     self._ready.clear()
                 self._ready[key] = ready
+        if stream is not None and self.comm.device is None:
+            raise ArrayError.say("arguments", "a call on the CPU takes no stream")
         if self.comm._handle is None:
             raise LibraryError.say("bad-use", f"{self.name} is called after its communicator was closed")
         result = ready(ctypes.c_void_p(self._stream() if stream is None else _torch.number_of(stream)))

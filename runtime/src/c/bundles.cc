@@ -6,6 +6,15 @@
 
 namespace {
 
+// Bundles that were loaded stay open until the process ends: kernels on a GPU are known by them. Whoever opens a file
+// with the same bytes again gets the one that is there.
+struct Kept {
+  Bundle *bundle;
+  Kept *next;
+};
+Kept *kept;
+pthread_mutex_t keeping = PTHREAD_MUTEX_INITIALIZER;
+
 // each_set calls does(set, ranks) for each set of one node, and gives false if one cannot be opened.
 template <typename F>
 bool each_set(Bundle *b, Why *why, F does) {
@@ -51,6 +60,16 @@ mscclc_result listed(mscclc_bundle b) {
 
 }  // namespace
 
+bool bundle_keep(mscclc_bundle b) {
+  if (b->kept) return true;
+  Kept *k = (Kept *)malloc(sizeof *k);
+  if (!k) return false;
+  pthread_mutex_lock(&keeping);
+  *k = Kept{b->bundle, kept}, kept = k;
+  pthread_mutex_unlock(&keeping);
+  return b->kept = true;
+}
+
 void describe(const Set &set, u32 program, mscclc_program_info *info) {
   const Program &p = set.program[program];
   const bundle_program &row = *p.row;
@@ -88,13 +107,18 @@ mscclc_result mscclc_open(const char *path, mscclc_bundle *bundle) {
   if (!b) return failed(MSCCLC_SYSTEM, "no memory");
   pthread_mutex_init(&b->mu, nullptr);
   if (!(b->bundle = bundle_open(path, &why))) return free(b), failed(MSCCLC_BAD_BUNDLE, "%s", why.text);
+  pthread_mutex_lock(&keeping);
+  const Kept *k = kept;
+  while (k && memcmp(bundle_hash(k->bundle), bundle_hash(b->bundle), 32)) k = k->next;
+  pthread_mutex_unlock(&keeping);
+  if (k) bundle_forget(b->bundle), b->bundle = k->bundle, b->kept = true;
   return *bundle = b, MSCCLC_OK;
 }
 
 mscclc_result mscclc_close(mscclc_bundle b) {
   if (forked()) return MSCCLC_FORKED;
   if (!b) return failed(MSCCLC_BAD_ARGUMENT, "mscclc_close: the bundle is null");
-  if (!b->loaded) bundle_forget(b->bundle);
+  if (!b->kept) bundle_forget(b->bundle);
   pthread_mutex_destroy(&b->mu);
   free(b->list);
   free(b);

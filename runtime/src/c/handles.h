@@ -3,15 +3,16 @@
 #include "../team.h"
 #include "star.h"
 
-// A bundle's handle. Its programs are listed when somebody first asks. A bundle that was loaded stays open until the
-// process ends: kernels on a GPU are known by it.
+// A bundle's handle. Its programs are listed when somebody first asks. bundle_keep has it stay open until the process
+// ends. It gives false without memory.
 struct mscclc_bundle_s {
   Bundle *bundle;
   pthread_mutex_t mu;  // guards what follows
   mscclc_program_info *list;
   int count;
-  bool listed, loaded;
+  bool listed, kept;
 };
+bool bundle_keep(mscclc_bundle b);
 
 // A program of a communicator: by the number of its rule.
 struct mscclc_program_s {

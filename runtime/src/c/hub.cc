@@ -84,9 +84,9 @@ void put_text(Conn *c, u16 type, mscclc_result result, const char *text) {
   put(c, type, 0, 0, body, 4 + length + 1);
 }
 
-void each(Hub *h, u16 type, u32 rank) {
+void each(Hub *h, u16 type, u32 rank, const void *body, u32 bytes) {
   for (u32 i = 0; i < h->conns; i++)
-    if (h->conn[i].rank >= 0 && (u32)h->conn[i].rank != rank) put(&h->conn[i], type, 0, rank, nullptr, 0);
+    if (h->conn[i].rank >= 0 && (u32)h->conn[i].rank != rank) put(&h->conn[i], type, 0, rank, body, bytes);
 }
 
 // names lists ranks.
@@ -205,10 +205,11 @@ bool heard(Hub *h, Conn *c, const Frame &f, u8 *body) {
     judge(h, now_of_engine());
     return true;
   }
+  const bool bye = f.type == FRAME_BYE && f.bytes == sizeof(u64);
+  if (bye) h->left[r] = true, h->here[r] = false;
+  if (bye || f.type == FRAME_ABORT) each(h, f.type, r, body, bye ? f.bytes : 0);
   free(body);
-  if (f.type == FRAME_BYE) h->left[r] = true, h->here[r] = false;
-  if (f.type == FRAME_BYE || f.type == FRAME_ABORT) return each(h, f.type, r), true;
-  return false;
+  return bye || f.type == FRAME_ABORT;
 }
 
 // hear reads what has come. A stranger's frame is no longer than a Hello of a later version.
@@ -247,7 +248,7 @@ void lose(Hub *h, u32 i) {
   h->here[rank] = false;
   free(h->pending[rank]);
   h->pending[rank] = nullptr;
-  if (!h->left[rank]) each(h, FRAME_LOST, (u32)rank);
+  if (!h->left[rank]) each(h, FRAME_LOST, (u32)rank, nullptr, 0);
 }
 
 void admit(Hub *h) {

@@ -27,6 +27,7 @@ struct Line {
   u8 *body;
   bool waiting;        // for an answer
   bool left[MSCCLC_MAX_RANKS];
+  u64 calls, calls_of[MSCCLC_MAX_RANKS];  // of this rank, and of ranks that have left
   bool gone, leaving;       // the hub has gone; this rank has said goodbye
   mscclc_result refused;
   char why[512];
@@ -55,6 +56,17 @@ bool send(Line *l, u16 type, u16 kind, const void *data, u32 bytes) {
   return sys_send(l->fd, &f, sizeof f) && (!bytes || sys_send(l->fd, data, bytes));
 }
 
+// outlived says whether this rank has made more calls than a rank that has left. All of that rank's have ended.
+bool outlived(const Line *l, char *text, size_t room) {
+  for (u32 r = 0; r < l->ranks; r++) {
+    if (!l->left[r] || l->calls_of[r] >= l->calls) continue;
+    snprintf(text, room, "rank %u has left after %llu calls, and call %llu needs it", r, l->calls_of[r],
+             l->calls_of[r] + 1);
+    return true;
+  }
+  return false;
+}
+
 // hear takes a frame of the hub, and gives the result of a communicator that has failed by it, with a text.
 mscclc_result hear(Line *l, const Frame &f, u8 **body, char *text, size_t room) {
   const Lock lock(&l->mu);
@@ -66,8 +78,10 @@ mscclc_result hear(Line *l, const Frame &f, u8 **body, char *text, size_t room) 
       l->answer = f, l->body = *body, *body = nullptr;
       return MSCCLC_OK;
     case FRAME_BYE:
-      if (known) l->left[f.rank] = true;
-      return MSCCLC_OK;
+      if (!known || f.bytes != sizeof l->calls) return MSCCLC_OK;
+      memcpy(&l->calls_of[f.rank], *body, sizeof l->calls);
+      l->left[f.rank] = true;
+      return outlived(l, text, room) ? MSCCLC_REMOTE : MSCCLC_OK;
     case FRAME_REFUSED:
       l->refused = MSCCLC_MISMATCH;
       if (f.bytes >= 5) {
@@ -82,7 +96,7 @@ mscclc_result hear(Line *l, const Frame &f, u8 **body, char *text, size_t room) 
       snprintf(text, room, "rank %u has aborted the communicator, or has failed", f.rank);
       return MSCCLC_REMOTE;
     case FRAME_LOST:
-      if (known) l->left[f.rank] = true;
+      if (known) l->left[f.rank] = true, l->calls_of[f.rank] = ~0ull;
       snprintf(text, room, "rank %u has ended without mscclc_destroy", f.rank);
       return MSCCLC_REMOTE;
   }
@@ -245,12 +259,20 @@ mscclc_result line_round(Line *l, u32 kind, const void *data, u32 bytes, Parts *
 
 void line_abort(Line *l) { send(l, FRAME_ABORT, 0, nullptr, 0); }
 
+bool line_called(Line *l, char *text, size_t room) {
+  const Lock lock(&l->mu);
+  l->calls++;
+  return !outlived(l, text, room);
+}
+
 bool line_leave(Line *l, u64 limit_ns) {
+  u64 calls;
   {
     const Lock lock(&l->mu);
     l->leaving = true;
+    calls = l->calls;
   }
-  send(l, FRAME_BYE, 0, nullptr, 0);
+  send(l, FRAME_BYE, 0, &calls, sizeof calls);
   const struct timespec limit = until(limit_ns);
   const Lock lock(&l->mu);
   while (!all_left(l) && !pthread_cond_timedwait(&l->changed, &l->mu, &limit)) {}

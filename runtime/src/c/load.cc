@@ -89,7 +89,7 @@ mscclc_result same(const Parts &all, u32 ranks, Why *why) {
   for (u32 r = 1; r < ranks; r++) {
     if (!memcmp(((const Load *)all.of[r])->bundle, ((const Load *)all.of[0])->bundle, 32)) continue;
     if (!lacks(all, 0, r, why) && !lacks(all, r, 0, why))
-      say(why, "ranks 0 and %u load different bundles, whose programs with names are the same: their rules differ", r);
+      say(why, "ranks 0 and %u load different bundles, whose programs with names are the same: their rules, or types of elements, differ", r);
     return MSCCLC_MISMATCH;
   }
   return MSCCLC_OK;
@@ -189,7 +189,7 @@ mscclc_result mscclc_load(mscclc_comm c, mscclc_bundle b, mscclc_programs *progr
   Loading *l = (Loading *)calloc(1, sizeof *l);
   if (!l) return failed(MSCCLC_SYSTEM, "no memory");
   l->comm = c, l->bundle = b;
-  b->loaded = true;
+  if (!bundle_keep(b)) return free(l), failed(MSCCLC_SYSTEM, "no memory");
   mscclc_result r = load(l, programs);
   if (r && l->team) team_end(l->team, false);
   if (r) failed(r, "mscclc_load: %s", l->why.text);

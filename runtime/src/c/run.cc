@@ -26,7 +26,12 @@ mscclc_result ended(mscclc_comm_s *c, const Team *t, u32 program) {
 
 mscclc_result launch(mscclc_programs_s *p, const Choice &choice, const Call &call, void *stream) {
   mscclc_comm_s *c = p->comm;
+  char text[128];
   if (!choice.rule) return failed(MSCCLC_UNSUPPORTED, "rank %u: %s", c->rank, choice.why);
+  if (!line_called(c->line, text, sizeof text)) {
+    comm_fail(c, MSCCLC_REMOTE, text);
+    return comm_state(c);
+  }
   if (const int code = team_launch(p->team, &choice, &call, stream)) return driver_failed(c, code);
   return c->host && !stream ? ended(c, p->team, p->team->of_rule[choice.rule - p->team->set.rules]) : MSCCLC_OK;
 }

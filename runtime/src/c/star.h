@@ -23,7 +23,7 @@ enum {
   FRAME_HELLO = 1,    // rank to hub
   FRAME_ROUND = 2,    // to the hub: a rank's part; back: those of all, each behind its length (u32)
   FRAME_FAIL = 3,     // hub to rank: its round has failed; a result (u32) and a text
-  FRAME_BYE = 4,      // a rank leaves; back: of which rank
+  FRAME_BYE = 4,      // a rank leaves, after so many calls (u64); back: of which rank
   FRAME_ABORT = 5,    // a rank has aborted or failed; back: of which rank
   FRAME_LOST = 6,     // hub to rank: a rank has ended without a word
   FRAME_REFUSED = 7   // hub to rank: the communicator cannot be; a result (u32) and a text
@@ -65,6 +65,9 @@ typedef void Told(void *with, mscclc_result result, const char *text);
 mscclc_result line_open(const StarId &id, const Hello &hello, Told *told, void *with, Line **line, Why *why);
 mscclc_result line_round(Line *l, u32 kind, const void *data, u32 bytes, Parts *all, Why *why);
 void line_abort(Line *l);
+
+// line_called counts a call of this rank. It gives false if some rank has left after fewer: the call cannot end.
+bool line_called(Line *l, char *text, size_t room);
 bool line_leave(Line *l, u64 limit_ns);
 bool line_last(Line *l, void (*last)(void *), void *with);
 void line_free(Line *l);

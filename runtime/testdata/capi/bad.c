@@ -209,3 +209,22 @@ void scene_nccl(void) {
   turn_check(&t, "nccl");
   must(mscclc_destroy(comm), "the end");
 }
+
+/* outlived has the last rank leave after one call, as it should, and the others make one more. */
+void scene_outlived(void) {
+  mscclc_comm comm = join();
+  struct turn t = turn_new(find(load(comm, setup.path), "both_ways"), 50, MSCCLC_F32, 0, 1);
+  mscclc_result state = MSCCLC_OK;
+  turn_fill(&t);
+  must(turn_run(&t, NULL), "the first call");
+  stream_wait(NULL);
+  turn_check(&t, "the first call");
+  if (rank < setup.ranks - 1) {
+    /* Where a call returns when it is queued, the state says what has become of it. */
+    mscclc_result r = turn_run(&t, NULL);
+    while (!r && !state) must(mscclc_error(comm, &state), "the state"), usleep(1000);
+    wants(r ? r : state, MSCCLC_REMOTE, "a call too many");
+    wants(turn_run(&t, NULL), MSCCLC_REMOTE, "a later call");
+  }
+  must(mscclc_destroy(comm), "the end");
+}

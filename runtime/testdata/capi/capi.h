@@ -75,6 +75,7 @@ void scene_exchange(void);
 void scene_nccl(void);
 void scene_lives(void);
 void scene_windows(void);
+void scene_outlived(void);
 void scene_wrong(void);
 void scene_strangers(void);
 void scene_version(void);
