@@ -14,7 +14,7 @@ from ._errors import CommandError, Error, Problem, error_named
 
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds in which the ranks of a TcpGroup must come
-LATE = 9.0  # seconds for which rank 0 waits in an exchange for the others, as mscclc_load does
+LATE = 9.0  # seconds for which rank 0 waits for the others when it loads, as mscclc_load does
 _MAGIC = b"mscclcpy"
 
 
@@ -25,6 +25,7 @@ class Group:
         if not 0 <= rank < ranks:
             raise CommandError.say("usage", f"rank {rank} is not from 0 to {ranks - 1}")
         self.ranks, self.rank, self._exchange = ranks, rank, exchange
+        self.patience = PATIENCE  # in which the parts of others come to rank 0, if the group itself has no limit
 
     def exchange(self, mine: bytes) -> List[bytes]:
         """Return the bytes of all ranks."""
@@ -142,7 +143,7 @@ class TcpGroup(Group):
 
     def _parts(self) -> List[bytes]:
         """Return the parts of all other ranks, of which each comes soon, or not at all."""
-        end = time.monotonic() + LATE
+        end = time.monotonic() + self.patience
         parts = []
         for rank in range(1, self.ranks):
             peer = self._peers[rank]
@@ -152,7 +153,7 @@ class TcpGroup(Group):
                 peer.settimeout(None)
             except socket.timeout:
                 self.close()
-                raise CommandError.say("timeout", f"rank {rank} did not load within {LATE:g} s") from None
+                raise CommandError.say("timeout", f"rank {rank} did not load within {self.patience:g} s") from None
             except OSError as error:
                 self.close()
                 raise CommandError.say("io", f"rank 0 has lost rank {rank}: {error}") from None

@@ -11,7 +11,7 @@ from . import _bundle, _gpu, _native, _torch
 from ._calls import Shape, make_output, prepare
 from ._command import Param
 from ._errors import ArrayError, CommandError, LibraryError
-from ._groups import Group, TcpGroup, group_of
+from ._groups import LATE, Group, TcpGroup, group_of
 
 File = Union[str, "os.PathLike[str]"]
 C = TypeVar("C", bound="Communicator")
@@ -92,6 +92,7 @@ class Communicator:
             options = [options]
         if self._handle is None:
             raise LibraryError.say("bad-use", "the communicator is closed")
+        self._group.patience = LATE
         data, name = _bundle.agree(self._group, os.fspath(file), _gpu.name_of(self.device), options, params)
         with _bundle.as_file(data) as path:
             bundle = _native.handle("mscclc_open", os.fsencode(path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Any, Callable, List
 
@@ -196,6 +198,40 @@ def aborted(comm: Any, kind: str) -> None:
         return
     error = raises(mscclc.LibraryError, lambda: [gather(x, out=y) for _ in range(1_000_000)])
     assert error.code in ("remote", "aborted"), error
+
+
+def outlived(comm: Any, kind: str) -> None:
+    """The last rank leaves after fewer calls than the others. They get an error that names it."""
+    gather = comm.load(PROGRAMS / "both_ways.mscl")
+    x, y = poisoned(kind, 8, "float32"), poisoned(kind, 8 * comm.ranks, "float32")
+    gather(x, out=y)
+    if comm.rank == comm.ranks - 1:
+        return
+    error = raises(mscclc.LibraryError, lambda: [gather(x, out=y) for _ in range(1_000_000)])
+    assert error.code == "remote" and f"rank {comm.ranks - 1} has left after 1 calls" in error.message, error
+
+
+def unloaded(comm: Any, kind: str) -> None:
+    """The last rank does not load. The others get an error in time, as it does when it comes late."""
+    if comm.rank == comm.ranks - 1:
+        time.sleep(11)
+    begin = time.monotonic()
+    error = raises(mscclc.CommandError, lambda: comm.load(PROGRAMS / "both_ways.mscl"))
+    assert time.monotonic() - begin < 60, "a busy machine, or no limit"
+    assert comm.rank or f"rank {comm.ranks - 1} did not load within 9 s" in error.message, error
+
+
+def reloads(comm: Any, kind: str) -> None:
+    """Loading a program again opens no more files."""
+    counts = []
+    for _ in range(4):
+        comm.load(PROGRAMS / "both_ways.mscl")
+        counts.append(len(os.listdir("/proc/self/fd")))
+    # Memory that ranks share has a file on the CPU, and other ranks' are mapped: as many at each load.
+    assert counts[3] - counts[2] == counts[2] - counts[1], counts
+    files = [f"/proc/self/fd/{n}" for n in os.listdir("/proc/self/fd")]
+    bundles = [os.readlink(file) for file in files if os.path.lexists(file)]
+    assert sum("loaded.bundle" in name for name in bundles) <= 1, bundles
 
 
 def closed(comm: Any, kind: str) -> None:

@@ -62,7 +62,7 @@ def test_numpy_refused() -> None:
 def test_empty_and_single() -> None:
     assert _arrays.read(np.zeros((0, 5))[:, ::2]).elements == 0
     assert _arrays.read(np.zeros((8, 8))[::9, :]).elements == 8
-    assert _arrays.read(np.float32(1)).elements == 1
+    assert _arrays.read(np.array(1, np.float32)).elements == 1
 
 
 def test_cuda_interface() -> None:
@@ -98,6 +98,28 @@ def test_dlpack_versioned() -> None:
     refused(Array(), "kind 10")
     lent.major = 2
     refused(Array(), "version 2 of DLPack")
+
+
+def test_temporary() -> None:
+    """Memory that is gone before the call uses it is refused: of scalars, of copies, and what a mask would hide."""
+    with pytest.raises(ArrayError, match="float32"):
+        _arrays.read(np.float32(1))
+    masked: Any = np.ma
+    with pytest.raises(ArrayError, match="MaskedArray"):
+        _arrays.read(masked.array([1.0, 2.0], mask=[True, False]))
+
+    class Copying:
+        def __init__(self) -> None:
+            self.asked: Any = None
+
+        def __dlpack__(self, **how: Any) -> Any:
+            self.asked = how
+            raise BufferError("it would be a copy")
+
+    array = Copying()
+    with pytest.raises(ArrayError, match="it would be a copy"):
+        _arrays.read(array)
+    assert array.asked == {"max_version": (1, 0), "copy": False}
 
 
 def test_torch() -> None:

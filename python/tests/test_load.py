@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any, Callable, List
 
 import numpy as np
@@ -47,6 +48,26 @@ def test_mock_driver(job: Callable[..., List[str]], monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("MSCCLC_LIBCUDA", os.environ["MSCCLC_TEST_DRIVER"])
     monkeypatch.setenv("MSCCLC_STANDIN_NAME", "mock")  # of all GPUs
     job("mock", 2, "graph", "many", "gathers", "halo", "sums", "errors", "aborted")
+
+
+@pytest.mark.parametrize("scene", ["outlived", "unloaded", "reloads"])
+def test_leaving(job: Callable[..., List[str]], scene: str) -> None:
+    job("numpy", 3, scene)
+
+
+def test_foreign_bundle(programs: Path, tmp_path: Path) -> None:
+    """A bundle that others may write to is refused, as the library refuses it."""
+    from mscclc import _bundle
+
+    file = tmp_path / "both_ways.bundle"
+    file.write_bytes(_bundle.build(str(programs / "both_ways.mscl"), "both_ways", 2, "CPU", (), {}))
+    file.chmod(0o644)
+    assert _bundle.build(str(file), "both_ways", 2, "CPU", (), {})
+    file.chmod(0o666)
+    with pytest.raises(mscclc.LibraryError, match="write"):
+        _bundle.build(str(file), "both_ways", 2, "CPU", (), {})
+    with pytest.raises(mscclc.CommandError, match="parameters already"):
+        _bundle.build(str(file), "both_ways", 2, "CPU", (), {"n": 2})
 
 
 def test_example() -> None:
