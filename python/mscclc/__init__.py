@@ -6,6 +6,8 @@
 docs/python.md describes the package.
 """
 
+from importlib.metadata import PackageNotFoundError, version as _version
+
 from ._calls import Buffer, Shape
 from ._errors import ArrayError, CommandError, CompileError, Error, LibraryError, Note, Problem, Rejected
 from . import _front
@@ -19,5 +21,10 @@ __all__ = [
     "LibraryError", "Note", "Problem", "Program", "Range", "Rejected", "Shape", "Simulation", "Size", "TcpGroup",
     "Verdict", "compile", "front", "load", "prove", "register_backend", "select", "simulate",
 ]  # fmt: skip
+
+try:
+    __version__ = _version("mscclc")
+except PackageNotFoundError:  # a clone
+    __version__ = "0.0.0"
 
 _front.at_import()

@@ -27,7 +27,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 	}
 	spec.Note = f.origin(tables)
 	choosing.NoteShort(a, f.device)
-	if len(tables) == 0 {
+	if len(tables) == 0 && f.device != hostDevice {
 		var known []string
 		for _, m := range bundle.BuiltIn() {
 			known = append(known, m.Device)
@@ -71,6 +71,9 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 	}
 	return nil
 }
+
+// hostDevice is the name of the CPU as a device (docs/c.md), for which nobody measures rules.
+const hostDevice = "CPU"
 
 // noRules is the word in place of a file of --rules that leaves out all rules.
 const noRules = "none"
