@@ -60,7 +60,8 @@ def texts(params: Mapping[str, Param]) -> "dict[str, str]":
     """Return the values of parameters as the command reads them."""
     for name, value in params.items():
         if isinstance(value, float):
-            raise CommandError.say("usage", f"the parameter {name} is {value}, and no whole number, text or truth value")
+            message = f"the parameter {name} is {value}"
+            raise CommandError.say("usage", message, "give a whole number, a text or a truth value")
     return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in params.items()}
 
 

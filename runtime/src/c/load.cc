@@ -89,8 +89,8 @@ mscclc_result same(const Parts &all, u32 ranks, Why *why) {
   for (u32 r = 1; r < ranks; r++) {
     if (!memcmp(((const Load *)all.of[r])->bundle, ((const Load *)all.of[0])->bundle, 32)) continue;
     if (!lacks(all, 0, r, why) && !lacks(all, r, 0, why))
-      say(why, "ranks 0 and %u load different bundles, whose programs with names are the same: their rules, or types of "
-               "elements, differ", r);
+      say(why, "ranks 0 and %u load different bundles, whose programs with names are the same: their rules or types "
+               "differ", r);
     return MSCCLC_MISMATCH;
   }
   return MSCCLC_OK;
