@@ -48,25 +48,6 @@ mscclc_result check(const void *comm, int ranks, int rank, mscclc_device device)
   return MSCCLC_OK;
 }
 
-// A Joining is what a rank tells the others when it joins: whether it has a device.
-struct Joining {
-  u32 able;
-  char why[300];
-};
-
-// meet has all ranks come, and hear whether all have devices.
-mscclc_result meet(mscclc_comm_s *c, Joining mine, Why *why) {
-  Parts all = {};
-  mscclc_result r = line_round(c->line, ROUND_JOIN, &mine, sizeof mine, &all, why);
-  for (u32 i = 0; !r && i < c->ranks; i++) {
-    memset((void *)&mine, 0, sizeof mine);
-    memcpy((void *)&mine, all.of[i], all.bytes[i] < sizeof mine ? all.bytes[i] : sizeof mine);
-    if (!mine.able) say(why, "rank %u: %.299s", i, mine.why), r = MSCCLC_DEVICE;
-  }
-  parts_free(&all);
-  return r;
-}
-
 // join makes a communicator of an id.
 mscclc_result join(mscclc_comm *comm, const StarId &id, int ranks, int rank, mscclc_device device) {
   Why why = {};
@@ -74,12 +55,12 @@ mscclc_result join(mscclc_comm *comm, const StarId &id, int ranks, int rank, msc
   if (!c) return failed(MSCCLC_SYSTEM, "no memory");
   c->ranks = (u32)ranks, c->rank = (u32)rank, c->device = device;
   pthread_mutex_init(&c->mu, nullptr);
-  Joining mine = {};
-  mine.able = device == MSCCLC_CPU ? (c->host = host_gpu(&why)) != nullptr : gpu_of_thread(&why) != nullptr;
-  snprintf(mine.why, sizeof mine.why, "%.299s", why.text);
+  const bool able = device == MSCCLC_CPU ? (c->host = host_gpu(&why)) != nullptr : gpu_of_thread(&why) != nullptr;
   const Hello hello = {{}, MSCCLC_ABI, c->ranks, c->rank, (u32)device};
-  mscclc_result r = line_open(id, hello, told, c, &c->line, &why);
-  if (!r) r = meet(c, mine, &why);
+  Why line = {};
+  mscclc_result r = line_open(id, hello, told, c, &c->line, &line);
+  if (r) why = line;
+  else r = line_agree(c->line, ROUND_JOIN, able, MSCCLC_DEVICE, &why);  // all ranks come, and have devices
   if (!r) return *comm = c, MSCCLC_OK;
   drop(c);
   return failed(r, "rank %d of %d: %s", rank, ranks, why.text);

@@ -257,6 +257,23 @@ mscclc_result line_round(Line *l, u32 kind, const void *data, u32 bytes, Parts *
   return (mscclc_result)result;
 }
 
+mscclc_result line_agree(Line *l, u32 kind, bool good, mscclc_result bad, Why *why) {
+  struct Part {
+    u32 good;
+    char why[300];
+  } mine = {good, {}};
+  Parts all = {};
+  snprintf(mine.why, sizeof mine.why, "%.299s", why->text);
+  mscclc_result result = line_round(l, kind, &mine, sizeof mine, &all, why);
+  for (u32 r = 0; !result && r < l->ranks; r++) {
+    mine = Part{};
+    memcpy((void *)&mine, all.of[r], all.bytes[r] < sizeof mine ? all.bytes[r] : sizeof mine);
+    if (!mine.good) say(why, "rank %u: %.299s", r, mine.why), good = false;
+  }
+  parts_free(&all);
+  return result || good ? result : bad;
+}
+
 void line_abort(Line *l) { send(l, FRAME_ABORT, 0, nullptr, 0); }
 
 bool line_called(Line *l, char *text, size_t room) {

@@ -131,20 +131,8 @@ mscclc_result offers(Loading *l) {
 
 // joined has each rank reach all others, and all hear whether that went well.
 mscclc_result joined(Loading *l) {
-  Parts all = {};
-  struct {
-    u32 good;
-    char why[300];
-  } mine = {};
-  mine.good = team_join(l->team, l->all, &l->why);
-  snprintf(mine.why, sizeof mine.why, "%s", l->why.text);
-  mscclc_result r = line_round(l->comm->line, ROUND_JOINED, &mine, sizeof mine, &all, &l->why);
-  for (u32 i = 0; !r && i < l->comm->ranks; i++) {
-    memcpy((void *)&mine, all.of[i], all.bytes[i] < sizeof mine ? all.bytes[i] : sizeof mine);
-    if (!mine.good) say(&l->why, "rank %u: %.299s", i, mine.why), r = MSCCLC_DEVICE;
-  }
-  parts_free(&all);
-  return r;
+  const bool good = team_join(l->team, l->all, &l->why);
+  return line_agree(l->comm->line, ROUND_JOINED, good, MSCCLC_DEVICE, &l->why);
 }
 
 // lists makes the handle: a row for each program with a name.

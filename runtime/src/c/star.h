@@ -64,6 +64,10 @@ struct Line;
 typedef void Told(void *with, mscclc_result result, const char *text);
 mscclc_result line_open(const StarId &id, const Hello &hello, Told *told, void *with, Line **line, Why *why);
 mscclc_result line_round(Line *l, u32 kind, const void *data, u32 bytes, Parts *all, Why *why);
+
+// line_agree is a round in which all ranks hear whether each could do its part. why has the own cause. If some rank
+// could not, it gives bad, and why names the last of them.
+mscclc_result line_agree(Line *l, u32 kind, bool good, mscclc_result bad, Why *why);
 void line_abort(Line *l);
 
 // line_called counts a call of this rank. It gives false if some rank has left after fewer: the call cannot end.

@@ -48,21 +48,8 @@ bool reach(Opening *o) {
 
 // reached has each rank reach all others, and all hear whether that went well.
 mscclc_result reached(Opening *o) {
-  Parts all = {};
-  struct {
-    u32 good;
-    char why[300];
-  } mine = {};
-  mine.good = reach(o);
-  snprintf(mine.why, sizeof mine.why, "%.299s", o->why.text);
-  mscclc_result r = line_round(o->comm->line, ROUND_REACHED, &mine, sizeof mine, &all, &o->why);
-  for (u32 i = 0; !r && i < o->comm->ranks; i++) {
-    memset((void *)&mine, 0, sizeof mine);
-    memcpy((void *)&mine, all.of[i], all.bytes[i] < sizeof mine ? all.bytes[i] : sizeof mine);
-    if (!mine.good) say(&o->why, "rank %u: %.299s", i, mine.why), r = MSCCLC_UNSUPPORTED;
-  }
-  parts_free(&all);
-  return r;
+  const bool good = reach(o);
+  return line_agree(o->comm->line, ROUND_REACHED, good, MSCCLC_UNSUPPORTED, &o->why);
 }
 
 // opened gives a team its window.
