@@ -32,10 +32,9 @@ bool is_mapped(const gpu_symbols *f, u64 at) {
 bool of_gpu(const Gpu *g, u64 at, Why *why) {
   unsigned type = 0;
   int ordinal = -1;
-  if (g->host && !g->f->pointer(&type, MEMORY_TYPE, at)) return true;
-  if (g->host) return say(why, "it is not memory of mscclc_alloc"), false;
-  if (g->f->pointer(&type, MEMORY_TYPE, at) || type != ON_DEVICE || g->f->pointer(&ordinal, DEVICE_ORDINAL, at))
-    return say(why, "it is not memory of a GPU"), false;
+  const bool known = !g->f->pointer(&type, MEMORY_TYPE, at) && type == ON_DEVICE;
+  if (g->host) return known || (say(why, "it is not memory of mscclc_alloc"), false);
+  if (!known || g->f->pointer(&ordinal, DEVICE_ORDINAL, at)) return say(why, "it is not memory of a GPU"), false;
   if (ordinal == g->number) return true;
   return say(why, "it is memory of GPU %d, and the rank's is GPU %d", ordinal, g->number), false;
 }
