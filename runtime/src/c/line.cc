@@ -257,6 +257,19 @@ mscclc_result line_round(Line *l, u32 kind, const void *data, u32 bytes, Parts *
   return (mscclc_result)result;
 }
 
+mscclc_result line_gather(Line *l, u32 kind, const void *mine, void *all, u32 bytes, const char *what, Why *why) {
+  Parts parts = {};
+  const mscclc_result r = line_round(l, kind, mine, bytes, &parts, why);
+  bool good = !r;
+  for (u32 i = 0; good && i < l->ranks; i++) {
+    good = parts.bytes[i] == bytes;
+    if (good) memcpy((u8 *)all + (u64)i * bytes, parts.of[i], bytes);
+  }
+  parts_free(&parts);
+  if (!r && !good) return say(why, "a rank tells of its %s in another form", what), MSCCLC_MISMATCH;
+  return r;
+}
+
 mscclc_result line_agree(Line *l, u32 kind, bool good, mscclc_result bad, Why *why) {
   struct Part {
     u32 good;

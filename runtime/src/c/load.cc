@@ -111,16 +111,9 @@ mscclc_result compare(Loading *l) {
 
 // offers has all ranks hear each other's offers.
 mscclc_result offers(Loading *l) {
-  Parts all = {};
-  const mscclc_result r = line_round(l->comm->line, ROUND_MADE, &l->mine, sizeof l->mine, &all, &l->why);
-  bool good = !r;
-  for (u32 i = 0; good && i < l->comm->ranks; i++) {
-    good = all.bytes[i] == sizeof(Offer);
-    if (good) memcpy((void *)&l->all[i], all.of[i], sizeof(Offer));
-  }
-  parts_free(&all);
-  if (r) return r;
-  if (!good) return say(&l->why, "a rank tells of its memory in another form"), MSCCLC_MISMATCH;
+  if (const mscclc_result r =
+          line_gather(l->comm->line, ROUND_MADE, &l->mine, l->all, sizeof l->mine, "memory", &l->why))
+    return r;
   if (!team_fits(l->all, l->comm->ranks, &l->why)) return MSCCLC_MISMATCH;
   for (u32 i = 1; i < l->comm->ranks; i++)
     if (memcmp(l->all[i].node, l->all[0].node, sizeof l->all->node))

@@ -65,6 +65,9 @@ typedef void Told(void *with, mscclc_result result, const char *text);
 mscclc_result line_open(const StarId &id, const Hello &hello, Told *told, void *with, Line **line, Why *why);
 mscclc_result line_round(Line *l, u32 kind, const void *data, u32 bytes, Parts *all, Why *why);
 
+// line_gather is a round in which all ranks tell as many bytes, which all gets by rank. what names them.
+mscclc_result line_gather(Line *l, u32 kind, const void *mine, void *all, u32 bytes, const char *what, Why *why);
+
 // line_agree is a round in which all ranks hear whether each could do its part. why has the own cause. If some rank
 // could not, it gives bad, and why names the last of them.
 mscclc_result line_agree(Line *l, u32 kind, bool good, mscclc_result bad, Why *why);

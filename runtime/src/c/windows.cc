@@ -2,9 +2,7 @@
 // of its own for it. The ranks tell each other how their memory is reached, map that of others, and tell who succeeded.
 #include "handles.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 namespace {
@@ -21,19 +19,10 @@ struct Opening {
 
 // offers has all ranks hear how the memory of each is reached.
 mscclc_result offers(Opening *o, void *memory, size_t bytes) {
-  Parts all = {};
   WindowOffer mine = {};
   o->window = window_begin(o->team, memory, bytes, &mine, &o->files);
   for (u32 i = 0; i < o->files.count; i++) close(o->files.file[i]);
-  const mscclc_result r = line_round(o->comm->line, ROUND_WINDOW, &mine, sizeof mine, &all, &o->why);
-  bool good = !r;
-  for (u32 i = 0; good && i < o->comm->ranks; i++) {
-    good = all.bytes[i] == sizeof(WindowOffer);
-    if (good) memcpy((void *)&o->all[i], all.of[i], sizeof(WindowOffer));
-  }
-  parts_free(&all);
-  if (!r && !good) return say(&o->why, "a rank tells of its memory in another form"), MSCCLC_MISMATCH;
-  return r;
+  return line_gather(o->comm->line, ROUND_WINDOW, &mine, o->all, sizeof mine, "memory", &o->why);
 }
 
 bool reach(Opening *o) {
