@@ -56,7 +56,7 @@ number of ranks, and .mprog files of staged programs.
 With --program NAME=FILE, the bundle has a program that jobs run by its name, from C (docs/c.md) or Python. It may be of
 any collective, also a custom one. It is compiled for each number of --ranks, and for the parameters behind the file's
 name. A compiled file is for its own number of ranks. With --rules none, the bundle has these programs alone, and needs
-less memory.
+less memory. --rules none --candidates leaves out measured rules, so that the library learns all that it can.
 
 Kernels are PTX, which the driver compiles when a job starts. With --finish, the driver of this machine, which has the
 GPU, makes machine code of them, and jobs start sooner.
@@ -75,7 +75,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
 	flags.StringVar(&f.dtypes, "dtype", defaultTypes(), "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank, unless its rule says another number")
 	flags.StringArrayVar(&f.rules, "rules", nil,
-		"use the rules in `FILE`, of mscclc bench --tune --staged or select --staged (repeatable; the first that has some counts); none: no rules at all")
+		"use the rules in `FILE`, of mscclc bench --tune --staged or select --staged (repeatable; the first that has some counts); none: no measured rules")
 	flags.StringArrayVar(&f.programs, "program", nil,
 		"add the program of a file, which jobs run by its name: `NAME=FILE[,PARAMETER=VALUE...]` (repeatable)")
 	flags.BoolVar(&f.candidates, "candidates", false, "add programs that nobody measured, among which the library learns")

@@ -19,7 +19,7 @@ import (
 // named, are those that rules should name.
 func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 	if slices.Contains(f.rules, noRules) {
-		return f.onlyPrograms(spec, named)
+		return f.unmeasured(spec, named)
 	}
 	tables, err := f.tables()
 	if err != nil {
@@ -75,23 +75,29 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 // hostDevice is the name of the CPU as a device (docs/c.md), for which nobody measures rules.
 const hostDevice = "CPU"
 
-// noRules is the word in place of a file of --rules that leaves out all rules.
+// noRules is the word in place of a file of --rules that leaves out all measured rules.
 const noRules = "none"
 
-// onlyPrograms is addRules for a bundle without rules: it has the programs of --program alone. named is as there.
-func (f *bundleFlags) onlyPrograms(spec *bundle.Spec, named int) error {
-	const flag = "--rules " + noRules
+// unmeasured is addRules for a bundle without measured rules: it has the programs of --program, and candidates if they
+// are asked for. named is as there.
+func (f *bundleFlags) unmeasured(spec *bundle.Spec, named int) error {
 	switch {
 	case len(f.rules) > 1:
-		return cli.Usagef(flag + " leaves out all rules, and another --rules has some")
-	case f.candidates:
-		return cli.Usagef(flag + " leaves out all rules, and --candidates adds some")
+		return cli.Usagef("--rules " + noRules + " leaves out all measured rules, and another --rules has some")
 	case named > 0:
 		return cli.Usagef("without rules nothing names the program of a FILE").Hint("--program NAME=FILE gives it a name")
-	case len(spec.Named) == 0:
-		return cli.Usagef("without rules a bundle needs programs with names").Hint("--program NAME=FILE adds one")
+	case len(spec.Named) == 0 && !f.candidates:
+		return cli.Usagef("without rules a bundle needs programs with names, or candidates").
+			Hint("--program NAME=FILE adds a program, and --candidates has the library learn")
 	}
 	spec.Note = "programs with names alone"
+	if f.candidates {
+		spec.Note = "candidates of mscclc, and no measured rules"
+		for _, n := range spec.Ranks {
+			rules, _ := bundle.RulesFor(n, f.ctas, nil, true)
+			spec.Rules = append(spec.Rules, rules...)
+		}
+	}
 	return nil
 }
 
