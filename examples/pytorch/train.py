@@ -68,8 +68,9 @@ def main():
     total = loss.detach()
     dist.all_reduce(total, op=dist.ReduceOp.AVG)
     if rank == 0:
-        print(f"{args.parallel}: step {statistics.median(times[10:]) * 1e3:.2f} ms, loss {total.item():.4f}, "
-              f"parameters {'alike' if same else 'DIFFERENT'} on {ranks} ranks ({digest(whole)})", flush=True)
+        print(f"{args.parallel}: step {statistics.median(times[10:]) * 1e3:.2f} ms, in all {sum(times[1:]):.2f} s, "
+              f"loss {total.item():.4f}, parameters {'alike' if same else 'DIFFERENT'} on {ranks} ranks "
+              f"({digest(whole)})", flush=True)
     dist.destroy_process_group()
     if not same:
         raise SystemExit("ranks ended with different parameters")
