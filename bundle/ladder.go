@@ -42,12 +42,15 @@ func ladderTile(ranks int) int64 {
 const (
 	CandidateBytes = 4 << 20
 	candidateCTAs  = 32
+	// candidateScratch is the most scratch of a rank for the candidates of one collective: eight have room beside rules
+	// that were measured.
+	candidateScratch = 16 << 20
 )
 
 // CandidateBounds returns bounds within which a bundle has room for candidates of a collective on so many ranks of one
 // node: those of the candidates that are built in.
 func CandidateBounds(kind ir.Kind, ranks int) choose.StagedBounds {
-	b := choose.StagedBounds{Tile: ladderTile(ranks), Scratch: limits.Arena / 8}
+	b := choose.StagedBounds{Tile: ladderTile(ranks), Scratch: candidateScratch}
 	for _, r := range rungs(kind, ranks) {
 		b.CTAs = max(b.CTAs, min(r.columns, candidateCTAs))
 	}

@@ -50,7 +50,7 @@ func TestTooLarge(t *testing.T) {
 	rule := Forward(ir.Gather, 8)
 	rule.Program, rule.Protocol, rule.Tile = "gather/direct", ir.LL128, 64<<10
 	_, err := Build(Spec{Device: "x", Ranks: []int{8}, DTypes: []data.DType{data.F32}, Rules: []Rule{rule}})
-	if err == nil || !strings.Contains(err.Error(), "MiB of a rank's memory, and a bundle has at most 128 MiB") {
+	if err == nil || !strings.Contains(err.Error(), "MiB of a rank's memory, and a bundle has at most 256 MiB") {
 		t.Errorf("%v", err)
 	}
 }

@@ -56,8 +56,8 @@ func TestYield(t *testing.T) {
 		told  int // programs that give way, at least
 		nccl  bool
 		fails bool
-	}{{4 << 10, 0, false, false}, {64 << 10, 1, false, false}, {1 << 20, 3, true, false}, {1536 << 10, 9, true, false},
-		{2 << 20, 0, false, true}} {
+	}{{4 << 10, 0, false, false}, {2 << 20, 1, false, false}, {11 << 18, 3, true, false}, {3 << 20, 9, true, false},
+		{4 << 20, 0, false, true}} {
 		b, told, err := fits(t, "own.rules", fmt.Sprintf(`{"version": 1, "device": "NVIDIA H200", "rules": [`+
 			`{"collective":"allreduce","ranks":2,"when":"captured","program":"allreduce/allpairs","protocol":"Simple",`+
 			`"lanes":4,"copies":5,"replicas":8,"tile":%d}]}`, c.tile))

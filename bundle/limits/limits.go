@@ -22,7 +22,7 @@ const (
 	MostTarget  = 999
 	Rules       = 1 << 16
 	Programs    = 1 << 12
-	Arena       = 128 << 20
+	Arena       = 256 << 20
 	Pinned      = 256 << 20
 	PartAlign   = 256
 	ChunkAlign  = 128

@@ -19,22 +19,25 @@ FILES = Path(__file__).parent / "_files"
 
 
 def find() -> str:
-    """Return the path of the command: MSCCLC if it is set, else the one of the wheel, else the one on PATH."""
-    named = os.environ.get("MSCCLC")
-    if named:
-        if not os.access(named, os.X_OK):
+    """Return the path of the command: MSCCLC if it is set, else the one of the wheel, else the one on PATH.
+
+    MSCCLC is a path, or a name that is searched on PATH.
+    """
+    named = os.environ.get("MSCCLC") or "mscclc"
+    if os.sep in named:
+        if not os.path.isfile(named) or not os.access(named, os.X_OK):
             raise CommandError.say("unavailable", f"MSCCLC names {named}, which cannot be run")
         return named
     inside = FILES / "bin" / "mscclc"
-    if inside.exists():
+    if named == "mscclc" and inside.exists():
         return str(inside)
     # The script that pip makes of `main` is on PATH too. It would start itself without end.
     for folder in os.environ.get("PATH", "").split(os.pathsep):
-        path = shutil.which("mscclc", path=folder) if folder else None
+        path = shutil.which(named, path=folder) if folder else None
         if path and not _is_script(path):
             return path
     hint = "install the wheel, or set MSCCLC to the path of the command"
-    raise CommandError.say("unavailable", "the command mscclc is not found", hint)
+    raise CommandError.say("unavailable", f"the command {named} is not found", hint)
 
 
 def _is_script(path: str) -> bool:

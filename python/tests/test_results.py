@@ -107,6 +107,15 @@ def test_found_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_command, "FILES", tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}/script:{tmp_path}/binary")
     assert _command.find() == f"{tmp_path}/binary/mscclc"
+    monkeypatch.setenv("MSCCLC", "mscclc")  # a name, as of any command
+    assert _command.find() == f"{tmp_path}/binary/mscclc"
+    monkeypatch.setenv("MSCCLC", f"{tmp_path}/binary")  # a folder
+    with pytest.raises(mscclc.CommandError, match="binary, which cannot be run"):
+        _command.find()
+    monkeypatch.setenv("MSCCLC", "other")
+    with pytest.raises(mscclc.CommandError, match="the command other is not found"):
+        _command.find()
+    monkeypatch.delenv("MSCCLC")
     monkeypatch.setenv("PATH", f"{tmp_path}/script")
     with pytest.raises(mscclc.CommandError, match="the command mscclc is not found"):
         _command.find()

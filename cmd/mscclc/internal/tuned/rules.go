@@ -14,7 +14,8 @@ import (
 // bundle, so that the memory goes where it gains most.
 
 // rooms are how many bytes of a rank's memory the programs of a group may take.
-var rooms = []int64{128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20}
+var rooms = []int64{128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20,
+	64 << 20}
 
 // allRooms is what all groups together may take: a bit less than a bundle has, since programs begin at multiples of
 // some bytes.

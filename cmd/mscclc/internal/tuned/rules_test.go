@@ -48,7 +48,7 @@ func TestRooms(t *testing.T) {
 		if collective == "alltoall" {
 			fast = 5
 		}
-		d.Put(group(collective, 30<<20, fast), time.Now())
+		d.Put(group(collective, 60<<20, fast), time.Now())
 	}
 	given := 0
 	for _, collective := range []string{"allreduce", "allgather", "reducescatter", "reduce"} {
