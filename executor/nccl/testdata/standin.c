@@ -6,7 +6,7 @@
 // NCCL_STANDIN_DIR=FOLDER has ncclCommInitRank make communicators of several processes (standin_shared.h).
 //
 // NCCL_STANDIN_FAIL=NAME:N makes the N-th call of NAME fail, counted from 1; with NCCL_STANDIN_FAIL_INDEX=I only in the
-// process whose MSCCLC_INDEX is I.
+// process whose MSCCLC_INDEX is I. With NCCL_STANDIN_CRASH=1 that call crashes instead.
 // NCCL_STANDIN_WRONG=1 makes results wrong. NCCL_STANDIN_NS=N makes each
 // collective take so long.
 #include <dlfcn.h>
@@ -56,7 +56,10 @@ static int failing(const char *name) {
   if (!want || strncmp(want, name, n) || want[n] != ':') return 0;
   const char *only = getenv("NCCL_STANDIN_FAIL_INDEX"), *index = getenv("MSCCLC_INDEX");
   if (only && *only && (!index || strcmp(only, index))) return 0;
-  return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) == atoi(want + n + 1);
+  if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) != atoi(want + n + 1)) return 0;
+  const char *crash = getenv("NCCL_STANDIN_CRASH");
+  if (crash && *crash) *(volatile int *)0 = 0;
+  return 1;
 }
 #define MAY_FAIL(name) \
   if (failing(name)) return 3
