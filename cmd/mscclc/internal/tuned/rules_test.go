@@ -129,3 +129,26 @@ func TestKept(t *testing.T) {
 		t.Errorf("the note %q names %q", d.Title(), MeasuredOn(d.Title()))
 	}
 }
+
+// TestOthers: all that was found with GPUs of a name is listed, the newest first, with what differs.
+func TestOthers(t *testing.T) {
+	t.Setenv("MSCCLC_CACHE", t.TempDir())
+	m := Machine{Device: "NVIDIA H200", GPUs: 2, Links: "NVLink", Driver: "CUDA 13.0", NCCL: "2.28.9", Kernels: "1"}
+	old, other := m, m
+	old.NCCL, old.GPUs, other.Device = "", 4, "NVIDIA H100"
+	for i, machine := range []Machine{old, other, m} {
+		d := &Document{Machine: machine}
+		d.Put(group("allgather", 1<<20, 10), time.Now().Add(time.Duration(i)*time.Minute))
+		if err := d.Write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := Kept(m.Device)
+	if len(list) != 2 || list[0].Machine != m || list[1].Machine != old || len(list[1].Times) == 0 {
+		t.Errorf("kept are %v", list)
+	}
+	want := "the number of GPUs is 4 there and 2 here; NCCL is none there and 2.28.9 here"
+	if got := old.Unlike(m); got != want || m.Unlike(m) != "" {
+		t.Errorf("%q, not %q", got, want)
+	}
+}

@@ -137,8 +137,17 @@ func Read(m Machine) (*Document, error) {
 	return decode(text, m)
 }
 
-// decode reads a file of the cache.
+// decode reads a file of the cache, which is to be of a machine.
 func decode(text []byte, m Machine) (*Document, error) {
+	d, err := parse(text)
+	if err == nil && d.Machine != m {
+		return nil, fmt.Errorf("it was found on another machine: %w", fs.ErrNotExist)
+	}
+	return d, err
+}
+
+// parse reads a file of the cache.
+func parse(text []byte) (*Document, error) {
 	line, body, found := bytes.Cut(text, []byte("\n"))
 	if !found || string(line) != fmt.Sprintf("%s%x", head, sha256.Sum256(body)) {
 		return nil, errors.New("what mscclc tune found is damaged in the cache")
@@ -146,9 +155,6 @@ func decode(text []byte, m Machine) (*Document, error) {
 	d := &Document{}
 	if err := json.Unmarshal(body, d); err != nil {
 		return nil, fmt.Errorf("what mscclc tune found is damaged in the cache: %w", err)
-	}
-	if d.Machine != m {
-		return nil, fmt.Errorf("it was found on another machine: %w", fs.ErrNotExist)
 	}
 	if d.Rules == nil { // the measurement was stopped
 		d.Conclude()
