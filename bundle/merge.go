@@ -56,8 +56,7 @@ const large = 1 << 30
 // takes memory of its own, and of their widths those of the least memory. Where all take more than room bytes of a
 // rank's arena, smaller and slower ones replace some, or NCCL does.
 func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) (eager, captured []MeasuredRule) {
-	m := &merger{sizes: sizes, banned: map[pair]limit{}}
-	m.pick()
+	m := newMerger(sizes)
 	m.fit(room)
 	var rules [numLaunches][]MeasuredRule
 	for when := range rules {
@@ -129,43 +128,10 @@ type pair struct {
 
 func (f *Timed) pair() pair { return pair{f.Program, f.Protocol, f.InLanes} }
 
-// cover returns few pairs of which each of the lists has one, unless it is empty: always the one that most of the
-// remaining lists have, and of these that of the least memory.
-func cover(lists [][]Timed) (kept []pair) {
-	lists = slices.DeleteFunc(slices.Clone(lists), func(l []Timed) bool { return len(l) == 0 })
-	for len(lists) > 0 {
-		counts, room := map[pair]int{}, map[pair]int64{}
-		var all []pair
-		for _, l := range lists {
-			seen := map[pair]bool{}
-			for _, f := range l {
-				p := f.pair()
-				if !seen[p] {
-					counts[p]++
-				}
-				if !slices.Contains(all, p) {
-					all = append(all, p)
-				}
-				seen[p], room[p] = true, max(room[p], f.Room)
-			}
-		}
-		best := slices.MinFunc(all, func(a, b pair) int {
-			return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(room[a], room[b]), comparePairs(a, b))
-		})
-		kept = append(kept, best)
-		lists = slices.DeleteFunc(lists, func(l []Timed) bool { return has(l, best) })
-	}
-	return kept
-}
-
 func comparePairs(a, b pair) int {
 	return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol),
 		cmp.Compare(a.lanes.Lanes, b.lanes.Lanes), cmp.Compare(a.lanes.Copies, b.lanes.Copies),
 		cmp.Compare(a.lanes.Together, b.lanes.Together))
-}
-
-func has(list []Timed, p pair) bool {
-	return slices.ContainsFunc(list, func(f Timed) bool { return f.pair() == p })
 }
 
 // reach returns the largest call that the rule of size i is for: half way to the next size, as the logarithm goes.

@@ -152,7 +152,9 @@ func legend(c draw.Canvas, times []tuned.Time) {
 }
 
 // has reports whether a time beside NCCL is of the kind of calls.
-func (s *curveStyle) has(t tuned.Time) bool { return t.When == s.when && t.Windows == s.windows && t.Gain() > 0 }
+func (s *curveStyle) has(t tuned.Time) bool {
+	return t.When == s.when && t.Windows == s.windows && t.Gain() > 0
+}
 
 func (s *curveStyle) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.color, Width: s.width, Dashes: s.dashes}

@@ -40,9 +40,7 @@ type Other struct {
 
 // finish makes the bundle that mscclc with takes, and says what was found.
 func (p *plan) finish(a *cli.App) error {
-	if p.doc.Rules == nil {
-		p.doc.Conclude()
-	}
+	p.doc.Conclude()
 	if err := p.doc.Write(); err != nil {
 		return cli.Unavailable("what was found cannot be kept: %v", err)
 	}
@@ -94,6 +92,7 @@ func copyTo(a *cli.App, path, out string) error {
 // show prints what was found, or draws it.
 func (p *plan) show(a *cli.App) error {
 	others := p.others(a)
+	p.doc.Conclude()
 	times := slices.DeleteFunc(slices.Clone(p.doc.Times), func(t tuned.Time) bool {
 		kind, _ := ir.KindByName(t.Collective)
 		return !slices.Contains(p.kinds, kind) || p.tuneFlags.ranks != "" && !slices.Contains(p.ranks, t.Ranks)

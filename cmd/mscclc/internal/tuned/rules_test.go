@@ -2,6 +2,7 @@ package tuned
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,9 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Read(m)
+	if err == nil {
+		got.Conclude()
+	}
 	if err != nil || got.Title() != d.Title() || len(got.Times) != 4 || !got.Done(d.Groups[0].Group, 4<<20) {
 		t.Errorf("read %+v: %v", got, err)
 	}
@@ -144,11 +148,29 @@ func TestOthers(t *testing.T) {
 		}
 	}
 	list := Kept(m.Device)
-	if len(list) != 2 || list[0].Machine != m || list[1].Machine != old || len(list[1].Times) == 0 {
+	if len(list) != 2 || list[0].Machine != m || list[1].Machine != old {
 		t.Errorf("kept are %v", list)
 	}
 	want := "the number of GPUs is 4 there and 2 here; NCCL is none there and 2.28.9 here"
 	if got := old.Unlike(m); got != want || m.Unlike(m) != "" {
 		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// TestConclude: all groups have times, whatever their order.
+func TestConclude(t *testing.T) {
+	d := &Document{Machine: Machine{Device: "NVIDIA H200"}}
+	for _, kind := range bundle.Kinds {
+		d.Groups = append(d.Groups, group(kind.String(), 1<<20, 10))
+	}
+	d.Conclude()
+	other := &Document{Machine: d.Machine, Groups: slices.Clone(d.Groups)}
+	slices.Reverse(other.Groups)
+	other.Conclude()
+	slices.SortStableFunc(other.Times, func(a, b Time) int {
+		return slices.Index(bundle.KindNames(), a.Collective) - slices.Index(bundle.KindNames(), b.Collective)
+	})
+	if len(d.Times) != 4*len(bundle.Kinds) || !slices.Equal(d.Times, other.Times) {
+		t.Errorf("times are\n%v, and\n%v", d.Times, other.Times)
 	}
 }

@@ -84,7 +84,7 @@ type Sizes struct {
 	F32 map[int64][2]float64 `json:"f32,omitempty"`
 }
 
-// A Document is what was measured on a machine. Conclude adds what follows.
+// A Document is what was measured on a machine. Conclude adds what follows, which a measurement that was stopped has not.
 type Document struct {
 	Machine  Machine   `json:"machine"`
 	Measured time.Time `json:"measured" doc:"when that ended"`
@@ -156,10 +156,9 @@ func parse(text []byte) (*Document, error) {
 	if err := json.Unmarshal(body, d); err != nil {
 		return nil, fmt.Errorf("what mscclc tune found is damaged in the cache: %w", err)
 	}
-	if d.Rules == nil { // the measurement was stopped
-		d.Conclude()
+	if d.Rules != nil {
+		d.Rules.Yield()
 	}
-	d.Rules.Yield()
 	return d, nil
 }
 
@@ -196,6 +195,9 @@ func Find(nccl string) (*Document, error) {
 	d, err := Read(m)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || err == nil && len(d.Groups) == 0 {
 		return nil, nil
+	}
+	if err == nil {
+		d.Conclude()
 	}
 	return d, err
 }
