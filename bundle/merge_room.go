@@ -40,6 +40,116 @@ func newMerger(sizes []TimedSize) *merger {
 	return m
 }
 
+// nearAt sets the forms that are about as fast as the fastest, or none where NCCL runs the call.
+func (m *merger) nearAt(when, i int) {
+	fastest := math.Inf(1)
+	for k := range m.forms[i] {
+		if f := &m.forms[i][k]; m.allows(f, when) {
+			fastest = min(fastest, f.Micros[when])
+		}
+	}
+	var list []*mergeForm
+	for k := range m.forms[i] {
+		if f := &m.forms[i][k]; m.allows(f, when) && f.Micros[when] <= alike*fastest {
+			list = append(list, f)
+		}
+	}
+	m.near[when][i] = list
+}
+
+// allows reports whether f may run calls: it was measured, is not banned, and is faster than NCCL.
+func (m *merger) allows(f *mergeForm, when int) bool {
+	ban := m.banned[f.of]
+	return f.may[when] && (ban.columns == 0 || f.Columns < ban.columns) && (ban.share == 0 || f.Share < ban.share)
+}
+
+// pick chooses a form for each size among the near ones.
+func (m *merger) pick() {
+	kept := m.cover()
+	m.cost = 0
+	for when := range m.near {
+		m.taken[when] = make([]*mergeForm, len(m.sizes))
+		for i, list := range m.near[when] {
+			f := least(list, kept, when)
+			m.taken[when][i] = f
+			if f != nil {
+				m.cost += f.log[when]
+			} else {
+				m.cost += float64(m.nccl[when][i])
+			}
+		}
+	}
+	m.measure()
+}
+
+// cover returns few pairs of which each list of near forms has one, unless it is empty: always the one that most of the
+// remaining lists have, and of these that of the least memory.
+func (m *merger) cover() (kept []bool) {
+	kept = make([]bool, len(m.pairs))
+	lists := make([][]*mergeForm, 0, numLaunches*len(m.sizes))
+	for when := range m.near {
+		lists = append(lists, m.near[when]...)
+	}
+	empty := func(l []*mergeForm) bool { return len(l) == 0 }
+	lists = slices.DeleteFunc(lists, empty)
+	counts, seen, room := make([]int, len(m.pairs)), make([]int, len(m.pairs)), make([]int64, len(m.pairs))
+	for round := 0; len(lists) > 0; round++ {
+		clear(counts)
+		clear(room)
+		clear(seen)
+		for n, l := range lists {
+			for _, f := range l {
+				if seen[f.of] != n+1 {
+					counts[f.of]++
+				}
+				seen[f.of], room[f.of] = n+1, max(room[f.of], f.Room)
+			}
+		}
+		best := -1
+		for p := range counts {
+			better := best < 0 || counts[p] > counts[best] || counts[p] == counts[best] && room[p] < room[best]
+			if counts[p] > 0 && better {
+				best = p
+			}
+		}
+		kept[best] = true
+		lists = slices.DeleteFunc(lists, func(l []*mergeForm) bool {
+			return slices.ContainsFunc(l, func(f *mergeForm) bool { return f.of == best })
+		})
+	}
+	return kept
+}
+
+// least returns the form of the kept programs that takes the least memory, and of those the fastest. It is nil where
+// there is none.
+func least(near []*mergeForm, kept []bool, when int) (best *mergeForm) {
+	for _, f := range near {
+		if kept[f.of] && (best == nil || f.Room < best.Room || f.Room == best.Room && f.Micros[when] < best.Micros[when]) {
+			best = f
+		}
+	}
+	return best
+}
+
+// measure computes the most replicas and the largest share of each program that is taken. A program has memory for both
+// together. room is the bytes of all programs.
+func (m *merger) measure() {
+	m.largest, m.room = make([]limit, len(m.pairs)), 0
+	unit := make([]float64, len(m.pairs)) // bytes for a byte of a share and a replica
+	for when := range m.taken {
+		for _, f := range m.taken[when] {
+			if f != nil {
+				l := &m.largest[f.of]
+				*l = limit{max(l.columns, f.Columns), max(l.share, f.Share)}
+				unit[f.of] = max(unit[f.of], float64(f.Room)/float64(f.Columns)/float64(f.Share))
+			}
+		}
+	}
+	for p, l := range m.largest {
+		m.room += int64(math.Ceil(unit[p] * float64(l.columns) * float64(l.share)))
+	}
+}
+
 // mostTries is how many choices fit compares beside those that it gets by giving up forms alone.
 const mostTries = 3000
 

@@ -44,8 +44,8 @@ func (t *Time) Gain() float64 {
 	return t.NCCLMicros / t.Micros
 }
 
-// Conclude computes the rules of all groups, and what calls of all sizes take by them, unless that is known. In a bundle
-// their programs give way where they have no room.
+// Conclude computes the rules of all groups, and what calls of all sizes take by them, unless that is known. In a
+// bundle their programs give way where they have no room.
 func (d *Document) Conclude() {
 	if d.Rules != nil {
 		return
@@ -144,8 +144,8 @@ func (d *Document) deal(of []int, merges []map[int64][][]bundle.MeasuredRule) []
 	return list
 }
 
-// worth is what a group gains by rules, as merged returns them: the logarithms of its gains over NCCL, weighted by the range of
-// sizes. Collectives with a root count half, since jobs use them less.
+// worth is what a group gains by rules, as merged returns them: the logarithms of its gains over NCCL, weighted by the
+// range of sizes. Collectives with a root count half, since jobs use them less.
 func (s *Sizes) worth(merged [][]bundle.MeasuredRule) (sum float64) {
 	for _, rules := range merged {
 		times := s.times(rules)

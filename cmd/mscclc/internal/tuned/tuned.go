@@ -84,7 +84,8 @@ type Sizes struct {
 	F32 map[int64][2]float64 `json:"f32,omitempty"`
 }
 
-// A Document is what was measured on a machine. Conclude adds what follows, which a measurement that was stopped has not.
+// A Document is what was measured on a machine. Conclude adds what follows; after a measurement that was stopped it is
+// not there.
 type Document struct {
 	Machine  Machine   `json:"machine"`
 	Measured time.Time `json:"measured" doc:"when that ended"`

@@ -50,7 +50,9 @@ func (doc *Document) learned(gaps []bundle.Gap) []bundle.Gap {
 }
 
 // learns reports whether the library learns in a job, as it reads the environment (learn_setting in runtime/src).
-func learns() bool { return os.Getenv("MSCCLC_LEARN") != "0" && os.Getenv("CUBLAS_WORKSPACE_CONFIG") == "" }
+func learns() bool {
+	return os.Getenv("MSCCLC_LEARN") != "0" && os.Getenv("CUBLAS_WORKSPACE_CONFIG") == ""
+}
 
 // noteSums notes that most sums of floats are not learned by default.
 func (doc *Document) noteSums(a *cli.App) {
