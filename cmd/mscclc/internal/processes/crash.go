@@ -32,19 +32,29 @@ func (c *Crash) Error() string { return c.Text }
 // Unwrap returns the error for the user.
 func (c *Crash) Unwrap() error { return cli.Unavailable("%s", c.Text) }
 
+// fault returns the signal of a fault that ended a process. Go hands on the signals of threads that are not its own.
+func (e *end) fault() (syscall.Signal, bool) {
+	status, ok := e.Sys().(syscall.WaitStatus)
+	return status.Signal(), ok && status.Signaled() && isFault(status.Signal())
+}
+
+// crashed reports whether a process that ended badly died of a fault.
+func (e *end) crashed() bool {
+	_, fault := e.fault()
+	return fault || e.says.died.Len() > 0
+}
+
 // crash returns the first crash of ends, or nil.
 func (t *Team) crash(ends []end) *Crash {
-	for i, e := range ends {
-		fault, stack := e.says.died.String(), ""
-		if e.ProcessState == nil || e.Success() {
+	for i := range ends {
+		e := &ends[i]
+		if e.ProcessState == nil || e.Success() || !e.crashed() {
 			continue
 		}
+		fault, stack := e.says.died.String(), ""
 		where := culprit(fault)
-		if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() && isFault(status.Signal()) {
-			// Go hands on the signals of threads that are not its own.
-			fault, where = status.Signal().String(), "a thread of NCCL or of the driver"
-		} else if fault == "" {
-			continue
+		if signal, ok := e.fault(); ok {
+			fault, where = signal.String(), "a thread of NCCL or of the driver"
 		} else if file, err := keepStack(fault); err == nil {
 			stack = "; the stack is in " + file
 		}

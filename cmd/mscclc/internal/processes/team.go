@@ -22,7 +22,7 @@ type Team struct {
 	Arguments []string
 	Stderr    io.Writer                        // takes what they say, each line once
 	Hear      func(process int, r Report)      // takes what they report, one at a time; nil: nobody does
-	Hold      bool                             // their errors wait for the end of all, and are left out if one crashed
+	Hold      bool                             // their errors wait for the end of all, and if one crashed, the others are killed
 	last      []Report                         // of each
 	hearing   sync.Mutex                       // of Hear
 	watch     *os.File                         // the end of a pipe that the processes read until this one is gone
@@ -101,11 +101,15 @@ func (t *Team) run(ctx context.Context, a *cli.App) ([]end, []error) {
 				errs[i] = unstarted(err)
 				cancel() // it never started: the others would wait for it
 			}
+			ends[i].says.end()
 			ends[i].ProcessState, ends[i].late = state, late.Load()
-			if state != nil && !state.Success() {
+			switch {
+			case state == nil || state.Success():
+			case t.Hold && ends[i].crashed():
+				cancel() // nothing that the others say counts
+			default:
 				overdue()
 			}
-			ends[i].says.end()
 		}()
 	}
 	wg.Wait()
