@@ -20,14 +20,15 @@ import (
 type Team struct {
 	Count     int
 	Arguments []string
-	Stderr    io.Writer                        // takes what they say, each line once
-	Hear      func(process int, r Report)      // takes what they report, one at a time; nil: nobody does
-	Hold      bool                             // their errors wait for the end of all, and if one crashed, the others are killed
-	last      []Report                         // of each
-	hearing   sync.Mutex                       // of Hear
-	watch     *os.File                         // the end of a pipe that the processes read until this one is gone
-	teller    *teller                          // of Stderr
-	env       func(process int) (env []string) // of a process
+	Stderr    io.Writer                   // takes what they say, each line once
+	Hear      func(process int, r Report) // takes what they report, one at a time; nil: nobody does
+	Hold      bool                        // errors wait for the end of all; if one crashes, the others are killed
+
+	last    []Report   // of each
+	hearing sync.Mutex // of Hear
+	watch   *os.File   // the end of a pipe that the processes read until this one is gone
+	teller  *teller    // of Stderr
+	env     func(process int) []string
 }
 
 // Start starts the processes, and waits for all. What the first prints is the product. When one fails, the others hear
