@@ -56,8 +56,7 @@ const large = 1 << 30
 // takes memory of its own, and of their widths those of the least memory. Where all take more than room bytes of a
 // rank's arena, smaller and slower ones replace some, or NCCL does.
 func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) (eager, captured []MeasuredRule) {
-	m := &merger{sizes: sizes, banned: map[pair]limit{}}
-	m.pick()
+	m := newMerger(sizes)
 	m.fit(room)
 	var rules [numLaunches][]MeasuredRule
 	for when := range rules {
@@ -129,43 +128,10 @@ type pair struct {
 
 func (f *Timed) pair() pair { return pair{f.Program, f.Protocol, f.InLanes} }
 
-// cover returns few pairs of which each of the lists has one, unless it is empty: always the one that most of the
-// remaining lists have, and of these that of the least memory.
-func cover(lists [][]Timed) (kept []pair) {
-	lists = slices.DeleteFunc(slices.Clone(lists), func(l []Timed) bool { return len(l) == 0 })
-	for len(lists) > 0 {
-		counts, room := map[pair]int{}, map[pair]int64{}
-		var all []pair
-		for _, l := range lists {
-			seen := map[pair]bool{}
-			for _, f := range l {
-				p := f.pair()
-				if !seen[p] {
-					counts[p]++
-				}
-				if !slices.Contains(all, p) {
-					all = append(all, p)
-				}
-				seen[p], room[p] = true, max(room[p], f.Room)
-			}
-		}
-		best := slices.MinFunc(all, func(a, b pair) int {
-			return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(room[a], room[b]), comparePairs(a, b))
-		})
-		kept = append(kept, best)
-		lists = slices.DeleteFunc(lists, func(l []Timed) bool { return has(l, best) })
-	}
-	return kept
-}
-
 func comparePairs(a, b pair) int {
 	return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol),
 		cmp.Compare(a.lanes.Lanes, b.lanes.Lanes), cmp.Compare(a.lanes.Copies, b.lanes.Copies),
 		cmp.Compare(a.lanes.Together, b.lanes.Together))
-}
-
-func has(list []Timed, p pair) bool {
-	return slices.ContainsFunc(list, func(f Timed) bool { return f.pair() == p })
 }
 
 // reach returns the largest call that the rule of size i is for: half way to the next size, as the logarithm goes.
@@ -178,4 +144,92 @@ func reach(sizes []TimedSize, i int, factor int64) int64 {
 		return int64(float64(at) * math.Sqrt(float64(factor)))
 	}
 	return 0
+}
+
+// Looking for what has room takes thousands of choices, so that all that does not depend on limits is computed once.
+
+// A mergeForm is a form of a size.
+type mergeForm struct {
+	*Timed
+	of  int                  // the number of its pair
+	may [numLaunches]bool    // it was measured, and is faster than NCCL
+	log [numLaunches]float64 // of its times
+}
+
+// A mergeTable holds what all choices have in common.
+type mergeTable struct {
+	sizes []TimedSize
+	pairs []pair              // in order; others are their numbers
+	forms [][]mergeForm       // of each size
+	has   [][]int             // of each pair: the sizes that have forms of it
+	steps []limit             // of all forms, by pair: replicas and shares
+	at    []int               // where the steps of a pair begin
+	nccl  [numLaunches][]cost // of each size where NCCL runs
+}
+
+// A cost is the logarithm of a time. One that is not known counts nothing.
+type cost float64
+
+// costOf returns the cost of a time.
+func costOf(micros float64) cost {
+	if micros > 0 {
+		return cost(math.Log(micros))
+	}
+	return 0
+}
+
+// newMergeTable computes the table of sizes.
+func newMergeTable(sizes []TimedSize) *mergeTable {
+	t := &mergeTable{sizes: sizes, forms: make([][]mergeForm, len(sizes))}
+	for i := range sizes {
+		for _, f := range sizes[i].Forms {
+			t.pairs = append(t.pairs, f.pair())
+		}
+	}
+	slices.SortFunc(t.pairs, comparePairs)
+	t.pairs = slices.Compact(t.pairs)
+	t.has = make([][]int, len(t.pairs))
+	steps := make([][]limit, len(t.pairs))
+	for i := range sizes {
+		s := &sizes[i]
+		for k := range s.Forms {
+			f := mergeForm{Timed: &s.Forms[k]}
+			f.of, _ = slices.BinarySearchFunc(t.pairs, f.pair(), comparePairs)
+			for when, us := range f.Micros {
+				f.may[when] = us > 0 && (s.NCCL[when] == 0 || us*gain <= s.NCCL[when])
+				f.log[when] = float64(costOf(us))
+			}
+			t.forms[i] = append(t.forms[i], f)
+			steps[f.of] = append(steps[f.of], limit{f.Columns, f.Share})
+			if n := len(t.has[f.of]); n == 0 || t.has[f.of][n-1] != i {
+				t.has[f.of] = append(t.has[f.of], i)
+			}
+		}
+		for when, us := range s.NCCL {
+			if us == 0 {
+				us = 10 * s.least(when) // nothing was measured beside it
+			}
+			t.nccl[when] = append(t.nccl[when], costOf(us))
+		}
+	}
+	for _, list := range steps {
+		t.at = append(t.at, len(t.steps))
+		t.steps = append(t.steps, list...)
+	}
+	t.at = append(t.at, len(t.steps))
+	return t
+}
+
+// next returns the next larger replicas and share of a pair's forms, or those of l where there are none.
+func (t *mergeTable) next(p int, l limit) limit {
+	next := l
+	for _, f := range t.steps[t.at[p]:t.at[p+1]] {
+		if f.columns > l.columns && (next.columns == l.columns || f.columns < next.columns) {
+			next.columns = f.columns
+		}
+		if f.share > l.share && (next.share == l.share || f.share < next.share) {
+			next.share = f.share
+		}
+	}
+	return next
 }

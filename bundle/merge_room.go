@@ -2,17 +2,22 @@ package bundle
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 )
 
 // A merger decides which form runs each size.
 type merger struct {
-	sizes  []TimedSize
-	banned map[pair]limit
-	taken  [numLaunches][]*Timed // by launch and size; nil is NCCL
-	tries  int                   // how many choices were compared
+	*mergeTable
+	banned []limit                     // of each pair
+	listed []bool                      // pairs that were limited once
+	near   [numLaunches][][]*mergeForm // by launch and size: forms about as fast as the fastest
+	taken  [numLaunches][]*mergeForm   // by launch and size; nil is NCCL
+	tries  int                         // how many choices were compared
+
+	largest []limit // of what is taken, of each pair
+	room    int64   // of all that is taken
+	cost    float64 // the sum of the logarithms of all times: each size and launch counts alike
 }
 
 // A limit bans forms of so many replicas or so large shares, or more; 0 bans none.
@@ -21,85 +26,128 @@ type limit struct {
 	share   int64
 }
 
-// pick chooses a form for each size among those that are not banned.
-func (m *merger) pick() {
-	var near [numLaunches][][]Timed
-	for when := range near {
-		near[when] = make([][]Timed, len(m.sizes))
-		for i := range m.sizes {
-			near[when][i] = m.near(when, i)
+// newMerger returns the choice without limits.
+func newMerger(sizes []TimedSize) *merger {
+	m := &merger{mergeTable: newMergeTable(sizes)}
+	m.banned, m.listed = make([]limit, len(m.pairs)), make([]bool, len(m.pairs))
+	for when := range m.near {
+		m.near[when] = make([][]*mergeForm, len(sizes))
+		for i := range sizes {
+			m.nearAt(when, i)
 		}
 	}
-	kept := cover(slices.Concat(near[:]...))
-	for when := range near {
-		m.taken[when] = make([]*Timed, len(m.sizes))
-		for i, list := range near[when] {
-			m.taken[when][i] = least(list, kept, when)
-		}
-	}
+	m.pick()
+	return m
 }
 
-// near returns the forms that are about as fast as the fastest, or none where NCCL runs the call.
-func (m *merger) near(when, i int) (list []Timed) {
-	s, fastest := &m.sizes[i], math.Inf(1)
-	for _, f := range s.Forms {
-		if m.allows(&f, when, s) {
+// nearAt sets the forms that are about as fast as the fastest, or none where NCCL runs the call.
+func (m *merger) nearAt(when, i int) {
+	fastest := math.Inf(1)
+	for k := range m.forms[i] {
+		if f := &m.forms[i][k]; m.allows(f, when) {
 			fastest = min(fastest, f.Micros[when])
 		}
 	}
-	for _, f := range s.Forms {
-		if m.allows(&f, when, s) && f.Micros[when] <= alike*fastest {
+	var list []*mergeForm
+	for k := range m.forms[i] {
+		if f := &m.forms[i][k]; m.allows(f, when) && f.Micros[when] <= alike*fastest {
 			list = append(list, f)
 		}
 	}
-	return list
+	m.near[when][i] = list
 }
 
-// allows reports whether f may run calls of a size: it was measured, is not banned, and is faster than NCCL.
-func (m *merger) allows(f *Timed, when int, s *TimedSize) bool {
-	ban := m.banned[f.pair()]
-	fits := (ban.columns == 0 || f.Columns < ban.columns) && (ban.share == 0 || f.Share < ban.share)
-	return fits && f.Micros[when] > 0 && (s.NCCL[when] == 0 || f.Micros[when]*gain <= s.NCCL[when])
+// allows reports whether f may run calls: it was measured, is not banned, and is faster than NCCL.
+func (m *merger) allows(f *mergeForm, when int) bool {
+	ban := m.banned[f.of]
+	return f.may[when] && (ban.columns == 0 || f.Columns < ban.columns) && (ban.share == 0 || f.Share < ban.share)
+}
+
+// pick chooses a form for each size among the near ones.
+func (m *merger) pick() {
+	kept := m.cover()
+	m.cost = 0
+	for when := range m.near {
+		m.taken[when] = make([]*mergeForm, len(m.sizes))
+		for i, list := range m.near[when] {
+			f := least(list, kept, when)
+			m.taken[when][i] = f
+			if f != nil {
+				m.cost += f.log[when]
+			} else {
+				m.cost += float64(m.nccl[when][i])
+			}
+		}
+	}
+	m.measure()
+}
+
+// cover returns few pairs of which each list of near forms has one, unless it is empty: always the one that most of the
+// remaining lists have, and of these that of the least memory.
+func (m *merger) cover() (kept []bool) {
+	kept = make([]bool, len(m.pairs))
+	lists := make([][]*mergeForm, 0, numLaunches*len(m.sizes))
+	for when := range m.near {
+		lists = append(lists, m.near[when]...)
+	}
+	empty := func(l []*mergeForm) bool { return len(l) == 0 }
+	lists = slices.DeleteFunc(lists, empty)
+	counts, seen, room := make([]int, len(m.pairs)), make([]int, len(m.pairs)), make([]int64, len(m.pairs))
+	for round := 0; len(lists) > 0; round++ {
+		clear(counts)
+		clear(room)
+		clear(seen)
+		for n, l := range lists {
+			for _, f := range l {
+				if seen[f.of] != n+1 {
+					counts[f.of]++
+				}
+				seen[f.of], room[f.of] = n+1, max(room[f.of], f.Room)
+			}
+		}
+		best := -1
+		for p := range counts {
+			better := best < 0 || counts[p] > counts[best] || counts[p] == counts[best] && room[p] < room[best]
+			if counts[p] > 0 && better {
+				best = p
+			}
+		}
+		kept[best] = true
+		lists = slices.DeleteFunc(lists, func(l []*mergeForm) bool {
+			return slices.ContainsFunc(l, func(f *mergeForm) bool { return f.of == best })
+		})
+	}
+	return kept
 }
 
 // least returns the form of the kept programs that takes the least memory, and of those the fastest. It is nil where
 // there is none.
-func least(near []Timed, kept []pair, when int) (best *Timed) {
-	for i := range near {
-		f := &near[i]
-		if !slices.Contains(kept, f.pair()) {
-			continue
-		}
-		if best == nil || f.Room < best.Room || f.Room == best.Room && f.Micros[when] < best.Micros[when] {
+func least(near []*mergeForm, kept []bool, when int) (best *mergeForm) {
+	for _, f := range near {
+		if kept[f.of] && (best == nil || f.Room < best.Room || f.Room == best.Room && f.Micros[when] < best.Micros[when]) {
 			best = f
 		}
 	}
 	return best
 }
 
-// sizesOf returns the most replicas and the largest share of each program that is taken. A program has memory for both
+// measure computes the most replicas and the largest share of each program that is taken. A program has memory for both
 // together. room is the bytes of all programs.
-func (m *merger) sizesOf() (largest map[pair]limit, room int64) {
-	largest = map[pair]limit{}
-	unit := map[pair]float64{} // bytes for a byte of a share and a replica
+func (m *merger) measure() {
+	m.largest, m.room = make([]limit, len(m.pairs)), 0
+	unit := make([]float64, len(m.pairs)) // bytes for a byte of a share and a replica
 	for when := range m.taken {
 		for _, f := range m.taken[when] {
 			if f != nil {
-				p := f.pair()
-				largest[p] = limit{max(largest[p].columns, f.Columns), max(largest[p].share, f.Share)}
-				unit[p] = max(unit[p], float64(f.Room)/float64(f.Columns)/float64(f.Share))
+				l := &m.largest[f.of]
+				*l = limit{max(l.columns, f.Columns), max(l.share, f.Share)}
+				unit[f.of] = max(unit[f.of], float64(f.Room)/float64(f.Columns)/float64(f.Share))
 			}
 		}
 	}
-	for p, l := range largest {
-		room += int64(math.Ceil(unit[p] * float64(l.columns) * float64(l.share)))
+	for p, l := range m.largest {
+		m.room += int64(math.Ceil(unit[p] * float64(l.columns) * float64(l.share)))
 	}
-	return largest, room
-}
-
-func (m *merger) room() int64 {
-	_, room := m.sizesOf()
-	return room
 }
 
 // mostTries is how many choices fit compares beside those that it gets by giving up forms alone.
@@ -107,7 +155,7 @@ const mostTries = 3000
 
 // fit gives up the widest forms until all have room, and then looks for a better choice near that one.
 func (m *merger) fit(room int64) {
-	if m.room() <= room {
+	if m.room <= room {
 		return
 	}
 	m.save(room)
@@ -118,26 +166,33 @@ func (m *merger) fit(room int64) {
 
 // save bans forms until all have room.
 func (m *merger) save(room int64) {
-	for m.room() > room && m.shrink(room) {
+	for m.room > room && m.shrink(room) {
 	}
 }
 
-// limited returns m with another limit of a program.
-func (m *merger) limited(p pair, l limit) *merger {
+// limited returns m with another limit of a pair.
+func (m *merger) limited(p int, l limit) *merger {
 	m.tries++
-	n := &merger{sizes: m.sizes, banned: maps.Clone(m.banned), tries: m.tries}
-	n.banned[p] = l
+	n := &merger{mergeTable: m.mergeTable, banned: slices.Clone(m.banned), listed: slices.Clone(m.listed), tries: m.tries}
+	n.banned[p], n.listed[p] = l, true
+	for when := range m.near {
+		n.near[when] = slices.Clone(m.near[when])
+		for _, i := range m.has[p] {
+			n.nearAt(when, i)
+		}
+	}
 	n.pick()
 	return n
 }
 
 // tighter returns m with the most replicas, or the largest share, of each program banned.
 func (m *merger) tighter() (list []*merger) {
-	largest, _ := m.sizesOf()
-	for _, p := range slices.SortedFunc(maps.Keys(largest), comparePairs) {
-		fewer, shorter := m.banned[p], m.banned[p]
-		fewer.columns, shorter.share = largest[p].columns, largest[p].share
-		list = append(list, m.limited(p, fewer), m.limited(p, shorter))
+	for p, l := range m.largest {
+		if l.columns > 0 {
+			fewer, shorter := m.banned[p], m.banned[p]
+			fewer.columns, shorter.share = l.columns, l.share
+			list = append(list, m.limited(p, fewer), m.limited(p, shorter))
+		}
 	}
 	return list
 }
@@ -145,19 +200,11 @@ func (m *merger) tighter() (list []*merger) {
 // looser returns m with the replicas, the shares, or both of each program that is limited allowed again: all of them,
 // or the next larger ones.
 func (m *merger) looser() (list []*merger) {
-	for _, p := range slices.SortedFunc(maps.Keys(m.banned), comparePairs) {
-		l := m.banned[p]
-		next := l
-		for i := range m.sizes {
-			for _, f := range m.sizes[i].Forms {
-				if f.pair() == p && f.Columns > l.columns && (next.columns == l.columns || f.Columns < next.columns) {
-					next.columns = f.Columns
-				}
-				if f.pair() == p && f.Share > l.share && (next.share == l.share || f.Share < next.share) {
-					next.share = f.Share
-				}
-			}
+	for p, l := range m.banned {
+		if !m.listed[p] {
+			continue
 		}
+		next := m.next(p, l)
 		for _, n := range []limit{{}, {next.columns, l.share}, {l.columns, next.share}, {0, l.share}, {l.columns, 0}} {
 			if n != l {
 				list = append(list, m.limited(p, n))
@@ -170,11 +217,11 @@ func (m *merger) looser() (list []*merger) {
 // shrink bans the most replicas, or the largest share, of the program where that costs the least time for the memory
 // that it saves, of what is still to be saved. It returns false where nothing is left to ban.
 func (m *merger) shrink(room int64) bool {
-	before, cost, cheapest := m.room(), m.cost(), math.Inf(1)
+	before, cost, cheapest := m.room, m.cost, math.Inf(1)
 	var best *merger
 	for _, n := range m.tighter() {
-		saved := min(before-n.room(), before-room)
-		price := (n.cost() - cost) / math.Max(float64(saved), 1)
+		saved := min(before-n.room, before-room)
+		price := (n.cost - cost) / math.Max(float64(saved), 1)
 		if best == nil || price < cheapest {
 			best, cheapest = n, price
 		}
@@ -191,22 +238,22 @@ func (m *merger) shrink(room int64) bool {
 // change that saves the most time, of those that it comes to before so many tries. It returns false where none saves
 // any.
 func (m *merger) exchange(room int64, end int) bool {
-	best, least := (*merger)(nil), m.cost()-1e-9
+	best, least := (*merger)(nil), m.cost-1e-9
 	list := m.looser()
-	slices.SortStableFunc(list, func(a, b *merger) int { return cmp.Compare(a.cost(), b.cost()) })
+	slices.SortStableFunc(list, func(a, b *merger) int { return cmp.Compare(a.cost, b.cost) })
 	for _, n := range list {
 		tried := []*merger{n}
-		if n.room() > room && n.cost() < least && m.tries < end {
+		if n.room > room && n.cost < least && m.tries < end {
 			n.tries = m.tries
 			tried = n.tighter()
 			m.tries = n.tries
 		}
 		for _, k := range tried {
 			k.tries = m.tries
-			for k.room() > room && k.cost() < least && k.tries < end && k.shrink(room) {
+			for k.room > room && k.cost < least && k.tries < end && k.shrink(room) {
 			}
-			if m.tries = k.tries; k.room() <= room && k.cost() < least {
-				best, least = k, k.cost()
+			if m.tries = k.tries; k.room <= room && k.cost < least {
+				best, least = k, k.cost
 			}
 		}
 	}
@@ -215,22 +262,4 @@ func (m *merger) exchange(room int64, end int) bool {
 		*m = *best
 	}
 	return best != nil
-}
-
-// cost returns the sum of the logarithms of all times: each size and launch counts alike.
-func (m *merger) cost() (sum float64) {
-	for when := range m.taken {
-		for i, f := range m.taken[when] {
-			micros := m.sizes[i].NCCL[when]
-			if f != nil {
-				micros = f.Micros[when]
-			} else if micros == 0 {
-				micros = 10 * m.sizes[i].least(when) // nothing was measured beside it
-			}
-			if micros > 0 {
-				sum += math.Log(micros)
-			}
-		}
-	}
-	return sum
 }

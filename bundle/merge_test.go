@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"mscclc/algorithms/choose"
@@ -106,15 +107,14 @@ func TestMergeLeast(t *testing.T) {
 	worse, most := 0, 0.0
 	const cases = 60
 	for range cases {
-		m := &merger{sizes: randomSizes(rnd), banned: map[pair]limit{}}
-		m.pick()
-		room := int64(float64(m.room()) * (0.1 + 0.8*rnd.Float64()))
+		m := newMerger(randomSizes(rnd))
+		room := int64(float64(m.room) * (0.1 + 0.8*rnd.Float64()))
 		least := leastCost(m, room)
 		m.fit(room)
-		if m.room() > room {
-			t.Fatalf("%d bytes, and there is room for %d", m.room(), room)
+		if m.room > room {
+			t.Fatalf("%d bytes, and there is room for %d", m.room, room)
 		}
-		if more := m.cost() - least; more > 1e-9 {
+		if more := m.cost - least; more > 1e-9 {
 			worse++
 			most = max(most, more)
 		}
@@ -157,14 +157,17 @@ func leastCost(m *merger, room int64) float64 {
 			limits = append(limits, limit{columns, share})
 		}
 	}
+	of := func(m *merger, program string, l limit) *merger {
+		return m.limited(slices.Index(m.pairs, pairOf(program)), l)
+	}
 	least := math.Inf(1)
 	for _, a := range limits {
+		of1 := of(m, "a", a)
 		for _, b := range limits {
+			of2 := of(of1, "b", b)
 			for _, c := range limits {
-				n := &merger{sizes: m.sizes, banned: map[pair]limit{pairOf("a"): a, pairOf("b"): b, pairOf("c"): c}}
-				n.pick()
-				if n.room() <= room {
-					least = min(least, n.cost())
+				if n := of(of2, "c", c); n.room <= room {
+					least = min(least, n.cost)
 				}
 			}
 		}

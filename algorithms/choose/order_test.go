@@ -35,10 +35,10 @@ func TestExhaustive(t *testing.T) {
 			}
 			var took [2]float64
 			var best [2]Form
+			selectors := [2]*Selector{kindSelector(t, spec, kind), kindSelector(t, spec, kind)}
 			for _, bytes := range []int64{2 << 10, 5 << 20, 384 << 20} {
-				for k, exhaustive := range []bool{false, true} {
-					s := kindSelector(t, spec, kind)
-					s.Exhaustive, s.OwnWidth = exhaustive, s.Topology.Device == "cpu"
+				for k, s := range selectors { // each compiles a program once for all sizes
+					s.Exhaustive, s.OwnWidth = k == 1, s.Topology.Device == "cpu"
 					list, err := s.rank(bytes, nil)
 					if errors.Is(err, ErrNothing) {
 						continue
@@ -64,12 +64,13 @@ func TestLeast(t *testing.T) {
 		{"h200:nodes=2,gpus=2", "program"}, {"testdata/torus.topo:rows=2,cols=3", "program"}, {"pcie_4gpu", "rccl"},
 		{"h200:nodes=2,gpus=2", "msccl"}, {"h200:gpus=4", "mscclpp"}} {
 		for _, kind := range bound.Kinds {
+			s := selector(t, c.spec, c.target)
+			s.Call.Kind, s.Exhaustive = kind, true
+			if c.target == "program" {
+				s.Call.On = InBlocks(s.Call.Ranks, s.Topology.Nodes)
+			}
 			for _, by := range []simulate.Figure{simulate.Latency, simulate.Interval} {
-				s := selector(t, c.spec, c.target)
-				s.Call.Kind, s.By, s.Exhaustive = kind, by, true
-				if c.target == "program" {
-					s.Call.On = InBlocks(s.Call.Ranks, s.Topology.Nodes)
-				}
+				s.By = by // programs are compiled once for both
 				for _, bytes := range []int64{3 << 10, 48 << 10, 6 << 20} {
 					list, _ := s.rank(bytes, nil)
 					for _, f := range list {

@@ -3,6 +3,7 @@ package choose
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"mscclc"
 	"mscclc/algorithms"
@@ -119,6 +120,31 @@ func (s Shelf) file(program string) string {
 	return name + ".mscl"
 }
 
+// trees holds the catalog's files by their names. A choice compiles each many times, and to parse is a fifth of that.
+var trees sync.Map
+
+// parsed returns the syntax tree of a program's text, which nobody changes.
+func (s Shelf) parsed(program string, text []byte, limits syntax.Limits) (*syntax.File, error) {
+	name, own := s.file(program), s.own(program) != nil
+	if tree, ok := trees.Load(name); ok && !own {
+		return tree.(*syntax.File), nil
+	}
+	tree, err := syntax.ParseLimited(name, text, limits)
+	if err == nil && !own {
+		trees.Store(name, tree)
+	}
+	return tree, err
+}
+
+// compileText compiles a program's text.
+func (s Shelf) compileText(program string, text []byte, opt mscclc.Options) (*ir.Program, error) {
+	tree, err := s.parsed(program, text, opt.Lang.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return mscclc.CompileFile(tree, opt)
+}
+
 // expand says which chunk goes where by a program in calls like c.
 func (s Shelf) expand(program string, c Call) (*ir.ChunkDAG, error) {
 	return s.expandUpTo(program, c, 0)
@@ -133,7 +159,7 @@ func (s Shelf) expandUpTo(program string, c Call, ops int64) (*ir.ChunkDAG, erro
 	if ops > 0 && s.own(program) == nil {
 		opt.Lang.Limits.Ops = ops
 	}
-	tree, err := syntax.ParseLimited(s.file(program), text, opt.Lang.Limits)
+	tree, err := s.parsed(program, text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +206,7 @@ func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*ir.Program, err
 	opt.OneSided, opt.Lowered, opt.Core, opt.Unproven = v.Sided == "", v.Sided == lowered, as.Core, as.Unproven
 	opt.Core.Lanes, opt.Core.Copies, opt.Core.Together, opt.Nodes = v.Lanes, v.Copies, v.Together, c.nodeOf()
 	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
-	p, err := mscclc.Compile(s.file(v.Program), text, opt)
+	p, err := s.compileText(v.Program, text, opt)
 	if err != nil {
 		return nil, err
 	}

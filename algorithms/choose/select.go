@@ -292,7 +292,7 @@ func (s *Selector) compileText(f Form, unproven bool) (*ir.Program, error) {
 		node := s.Call.nodesOfPlan()
 		opt.Unproven, opt.Nodes = true, func(int) ([]int32, error) { return node, nil }
 	}
-	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
+	p, err := s.Own.compileText(f.Program, text, opt)
 	if err == nil {
 		unseat(p, f.Program)
 	}

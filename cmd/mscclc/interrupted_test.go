@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mscclc/internal/covering"
 )
 
 // children returns the processes that a process has started and that live.
@@ -76,6 +78,35 @@ func TestRunInterrupted(t *testing.T) {
 			for _, folder := range started {
 				if exe, err := os.Readlink(folder + "/exe"); err == nil {
 					t.Errorf("%v: process %s is left, of %s", s, folder, exe)
+				}
+			}
+		}
+	}
+}
+
+// TestParentKilled: processes end when the one that started them is killed, whatever they are at.
+func TestParentKilled(t *testing.T) {
+	for _, procs := range []string{"1", "2"} {
+		cmd := exec.CommandContext(t.Context(), "mscclc", "run", "allreduce/ring", "--ranks", "4", "--iters", "1000000000",
+			"--procs", procs)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var started []string
+		for begin := time.Now(); fmt.Sprint(len(started)) != procs; time.Sleep(time.Millisecond) {
+			if started = children(cmd.Process.Pid); time.Since(begin) > covering.Patience(3*time.Second) {
+				t.Fatalf("%d processes were started, of %s", len(started), procs)
+			}
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+		for _, folder := range started {
+			for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+				if _, err := os.Readlink(folder + "/exe"); err != nil {
+					break
+				}
+				if time.Since(begin) > covering.Patience(3*time.Second) {
+					t.Fatalf("of %s processes, %s is left", procs, folder)
 				}
 			}
 		}

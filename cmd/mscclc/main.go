@@ -18,6 +18,7 @@ import (
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/completion"
 	"mscclc/cmd/mscclc/internal/doctorcmd"
+	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/runcmd"
 	"mscclc/cmd/mscclc/internal/scarce"
 	"mscclc/cmd/mscclc/internal/selectcmd"
@@ -45,6 +46,7 @@ func main() {
 	switch {
 	case alone:
 		cli.RemoveOnSignal()
+		processes.Follow()
 		code = main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	case err != nil:
 		a := cli.NewApp(os.Args[1:], nil, os.Stdout, os.Stderr, completion.ValueEndings)

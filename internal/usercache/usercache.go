@@ -99,6 +99,21 @@ func (f *Folder) Close() error { return f.root.Close() }
 // Name returns the name of the file for a key.
 func Name(key [sha256.Size]byte) string { return hex.EncodeToString(key[:]) }
 
+// Names returns the names of all files that have one of Name's, in order.
+func (f *Folder) Names() ([]string, error) {
+	list, err := fs.ReadDir(f.root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range list {
+		if isName(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
 // Read returns the text of a file of up to so many bytes. The error wraps fs.ErrNotExist where there is none.
 func (f *Folder) Read(name string, most int64) ([]byte, error) {
 	if info, err := f.root.Lstat(name); err != nil {

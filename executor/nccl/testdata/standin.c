@@ -6,7 +6,8 @@
 // NCCL_STANDIN_DIR=FOLDER has ncclCommInitRank make communicators of several processes (standin_shared.h).
 //
 // NCCL_STANDIN_FAIL=NAME:N makes the N-th call of NAME fail, counted from 1; with NCCL_STANDIN_FAIL_INDEX=I only in the
-// process whose MSCCLC_INDEX is I.
+// process whose MSCCLC_INDEX is I. With NCCL_STANDIN_CRASH=1 that call crashes instead, and with
+// NCCL_STANDIN_CRASH=thread a thread that it starts does.
 // NCCL_STANDIN_WRONG=1 makes results wrong. NCCL_STANDIN_NS=N makes each
 // collective take so long.
 #include <dlfcn.h>
@@ -49,6 +50,12 @@ static struct world *worlds;
 
 static const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
 
+static int *volatile nowhere;
+static void *crash(void *unused) {
+  *nowhere = 0;
+  return unused;
+}
+
 static int failing(const char *name) {
   static int calls;
   const char *want = getenv("NCCL_STANDIN_FAIL");
@@ -56,7 +63,12 @@ static int failing(const char *name) {
   if (!want || strncmp(want, name, n) || want[n] != ':') return 0;
   const char *only = getenv("NCCL_STANDIN_FAIL_INDEX"), *index = getenv("MSCCLC_INDEX");
   if (only && *only && (!index || strcmp(only, index))) return 0;
-  return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) == atoi(want + n + 1);
+  if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) != atoi(want + n + 1)) return 0;
+  const char *how = getenv("NCCL_STANDIN_CRASH");
+  pthread_t thread;
+  if (how && !strcmp(how, "thread") && !pthread_create(&thread, 0, crash, 0)) pthread_join(thread, 0);
+  if (how && *how) crash(0);
+  return 1;
 }
 #define MAY_FAIL(name) \
   if (failing(name)) return 3

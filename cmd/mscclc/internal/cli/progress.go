@@ -78,11 +78,22 @@ func (p *Progress) Step() {
 	p.Draw()
 }
 
+// Set says how much is done, of how much, as another process reports it.
+func (p *Progress) Set(done, total int) {
+	p.mu.Lock()
+	if p.bar != nil && total != p.Total {
+		p.bar.ChangeMax(total)
+	}
+	p.done, p.Total = done, total
+	p.mu.Unlock()
+	p.Draw()
+}
+
 // Draw shows the bar where work has lasted.
 func (p *Progress) Draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.w == nil || p.lines || time.Since(p.start) < patience {
+	if p.w == nil || p.lines || p.Total == 0 || time.Since(p.start) < patience {
 		return
 	}
 	if p.bar == nil {
@@ -96,7 +107,14 @@ func (p *Progress) Draw() {
 func (p *Progress) log() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.w, "%s: %d of %d after %.0f s\n", p.what, p.done, p.Total, time.Since(p.start).Seconds())
+	if p.Total == 0 {
+		return // nobody has said how much it is
+	}
+	after, left := time.Since(p.start).Seconds(), ""
+	if p.done > 0 {
+		left = fmt.Sprintf(", about %.0f s left", after/float64(p.done)*float64(p.Total-p.done))
+	}
+	fmt.Fprintf(p.w, "%s: %d of %d after %.0f s%s\n", p.what, p.done, p.Total, after, left)
 }
 
 // Clear takes the bar off the screen, so that something can be printed.

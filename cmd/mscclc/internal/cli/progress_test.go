@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestProgressInLogs holds that without a terminal long work is told of in lines, and steps print nothing.
@@ -17,6 +18,15 @@ func TestProgressInLogs(t *testing.T) {
 	}
 	p.log()
 	if !strings.HasPrefix(b.String(), "simulate: 1 of 21 after ") {
+		t.Errorf("%q", b.String())
+	}
+	b.Reset()
+	p = NewApp(nil, nil, io.Discard, &b, nil).Progress(0, "tune")
+	p.log()
+	p.Set(3, 9)
+	p.start = time.Now().Add(-30 * time.Second)
+	p.log()
+	if b.String() != "tune: 3 of 9 after 30 s, about 60 s left\n" {
 		t.Errorf("%q", b.String())
 	}
 	quiet := NewApp(nil, nil, io.Discard, &b, nil)

@@ -107,3 +107,13 @@ func RemoveOnSignal() {
 		}
 	}()
 }
+
+// mostAbandoning is how long Abandon undoes what the command has begun.
+const mostAbandoning = time.Second
+
+// Abandon undoes what the command has begun, and ends the process, of which nobody wants anything any more.
+func Abandon() {
+	time.AfterFunc(mostAbandoning, func() { os.Exit(ExitInterrupted) })
+	undoAll()
+	os.Exit(ExitInterrupted)
+}

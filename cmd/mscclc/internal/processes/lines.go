@@ -3,6 +3,8 @@ package processes
 import (
 	"bytes"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -20,7 +22,10 @@ const mostSaid = 1 << 12
 type speaker struct {
 	*teller
 	process int
-	rest    []byte // of a line that has not ended
+	rest    []byte          // of a line that has not ended
+	died    strings.Builder // what Go's runtime wrote of its death
+	hold    bool            // errors wait for release
+	held    []byte
 }
 
 // Write implements io.Writer.
@@ -33,16 +38,37 @@ func (s *speaker) Write(text []byte) (int, error) {
 		}
 		line := s.rest[:end]
 		s.rest = s.rest[end:]
-		if err := s.tell(s.process, line); err != nil {
+		if err := s.line(line); err != nil {
 			return 0, err
 		}
 	}
 }
 
+// line keeps what Go's runtime writes of a crash, holds errors, and hands on all else.
+func (s *speaker) line(line []byte) error {
+	begins := func(head string) bool { return bytes.HasPrefix(line, []byte(head)) }
+	switch {
+	case s.died.Len() > 0 || slices.ContainsFunc(faults, begins):
+		s.died.Write(line[:min(len(line), mostStack-s.died.Len())])
+		return nil
+	case len(s.held) > 0 || s.hold && begins("error: "):
+		s.held = append(s.held, line...)
+		return nil
+	}
+	return s.tell(s.process, line)
+}
+
 // end hands on what is left.
 func (s *speaker) end() {
 	if len(s.rest) > 0 {
-		s.tell(s.process, append(s.rest, '\n')) // nobody can be told that it fails
+		s.line(append(s.rest, '\n')) // nobody can be told that it fails
+	}
+}
+
+// release hands on what was held, and what was no crash, since the process ended well.
+func (s *speaker) release() {
+	for line := range bytes.Lines(append(s.held, s.died.String()...)) {
+		s.tell(s.process, line)
 	}
 }
 

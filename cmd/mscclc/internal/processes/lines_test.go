@@ -26,3 +26,33 @@ func TestLines(t *testing.T) {
 		t.Errorf("told %q", told.String())
 	}
 }
+
+// TestHeld: errors wait for release, and what Go's runtime writes of a crash is kept.
+func TestHeld(t *testing.T) {
+	var told strings.Builder
+	all := &teller{to: &told, said: map[string]int{}}
+	failed, crashed := &speaker{teller: all, hold: true}, &speaker{teller: all, process: 1, hold: true}
+	fmt.Fprint(failed, "note: a\nerror: process 1 has gone\n  hint: look there\n")
+	fmt.Fprint(crashed, "note: b\nSIGSEGV: segmentation violation\nPC=0 m=7\n\ngoroutine 4 [syscall]:\n",
+		"mscclc/executor/nccl._Cfunc_mscclc_nccl_call(1)\n\ngoroutine 1 [select]:\nmain.main()\n")
+	failed.end()
+	crashed.end()
+	if told.String() != "note: a\nnote: b\n" {
+		t.Errorf("told %q", told.String())
+	}
+	if who := culprit(crashed.died.String()); who != "NCCL" {
+		t.Errorf("it crashed in %s", who)
+	}
+	for text, want := range map[string]string{
+		"panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\ngoroutine 8:\nmscclc/executor/nccl._Cfunc_a(1)\n": "mscclc",
+		"SIGBUS: x\n\ngoroutine 7 [syscall]:\nmscclc/executor/gpu._Cfunc_a(1)\n":                              "the driver of the GPUs",
+	} {
+		if who := culprit(text); who != want {
+			t.Errorf("%q crashed in %s", text, who)
+		}
+	}
+	failed.release()
+	if !strings.HasSuffix(told.String(), "error: process 1 has gone\n  hint: look there\n") {
+		t.Errorf("told %q", told.String())
+	}
+}

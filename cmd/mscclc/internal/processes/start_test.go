@@ -47,9 +47,9 @@ func TestEnded(t *testing.T) {
 		ends []end
 		want string
 	}{
-		{[]end{none, {failed.ProcessState, false}}, cli.ReportedError{Code: 3}.Error()},
-		{[]end{none, {killed.ProcessState, false}}, "process 1 of 2 has ended by a signal: killed"},
-		{[]end{none, {killed.ProcessState, true}},
+		{[]end{none, {ProcessState: failed.ProcessState}}, cli.ReportedError{Code: 3}.Error()},
+		{[]end{none, {ProcessState: killed.ProcessState}}, "process 1 of 2 has ended by a signal: killed"},
+		{[]end{none, {ProcessState: killed.ProcessState, late: true}},
 			"process 1 of 2 was killed: it did not end within 10s after another one failed"},
 	} {
 		if err := ended(c.ends); err == nil || !bytes.Contains([]byte(err.Error()), []byte(c.want)) {

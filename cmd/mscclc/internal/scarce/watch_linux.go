@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// inherited is set where the process that started this one has two pipes with it (package processes).
+const inherited = "MSCCLC_PARENT"
+
 // bounded says what bounds the memory of this process, or "".
 func bounded() string {
 	for _, l := range []struct {
@@ -37,6 +40,9 @@ func watch(talk *talk) (code int, err error) {
 	worker.Args[0] = os.Args[0]
 	worker.Stdin, worker.Stdout, worker.Stderr = os.Stdin, os.Stdout, talk
 	worker.Env = append(os.Environ(), variable+"=1")
+	if os.Getenv(inherited) != "" {
+		worker.ExtraFiles = []*os.File{os.NewFile(3, "pipe"), os.NewFile(4, "pipe")}
+	}
 	worker.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)

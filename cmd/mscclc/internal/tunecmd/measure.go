@@ -77,7 +77,8 @@ type worker struct {
 	nodes    int
 	bar      *cli.Progress
 	deadline time.Time
-	left     int // sizes that are not yet measured
+	total    int // sizes that are to be measured
+	left     int // of these, those that are not yet
 	lab      *tuning.Lab
 }
 
@@ -105,14 +106,14 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 		return devices.Impossible(err)
 	}
 	todo := slices.DeleteFunc(p.tasks(job.Size, w.layout), func(t task) bool {
-		return !slices.Contains(lists[0], t.Group)
+		return !slices.Contains(lists[0], t.Group) || t.among(p.without)
 	})
 	for _, t := range todo {
 		w.left += len(t.sizes)
 	}
-	w.bar = &cli.Progress{}
-	if w.first {
-		w.bar = a.Progress(w.left, fmt.Sprintf("tune %d ranks", job.Size))
+	w.total, w.bar = w.left, &cli.Progress{}
+	if w.first && !processes.Started() { // else the process that started this one draws a bar
+		w.bar = a.Progress(w.left, progressTitle(job.Size))
 	}
 	stop := w.bar.Watch()
 	defer stop()
@@ -120,7 +121,13 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 	if split < 0 {
 		split = len(todo)
 	}
-	return errors.Join(w.all(ctx, gpus, todo[:split]), w.all(ctx, gpus, todo[split:]))
+	if err := w.all(ctx, gpus, todo[:split]); err != nil {
+		return err
+	}
+	if split < len(todo) {
+		w.at(windowsTask, "the windows of NCCL")
+	}
+	return w.all(ctx, gpus, todo[split:])
 }
 
 // lacking returns the groups that were not measured to their end.
@@ -152,6 +159,7 @@ func (w *worker) findNodes(ctx context.Context, gpus executor.GPUs) error {
 
 // one measures a task. What cannot be measured is left to NCCL, with a note.
 func (w *worker) one(ctx context.Context, t task) error {
+	w.at(t.name(), t.title())
 	coll := &ir.Collective{Kind: t.kind, Ranks: t.Ranks, Chunks: 1}
 	call := choose.Call{Kind: t.kind, Ranks: t.Ranks, Nodes: w.nodes, On: w.on}
 	tuner, err := w.lab.Tuner(coll, call, t.sizes, t.step)
@@ -160,39 +168,58 @@ func (w *worker) one(ctx context.Context, t task) error {
 	}
 	for i := 0; i < len(t.sizes) && err == nil; i++ {
 		if tuner.Has(t.sizes[i]) {
-			w.left--
-			w.bar.Step()
+			w.step()
 			continue
 		}
+		w.at(t.name(), t.title()+", "+cli.SizeText(t.sizes[i]))
 		var within time.Duration
 		if within, err = w.within(ctx); err != nil {
 			break
 		}
 		if _, _, err = tuner.Measure(ctx, t.sizes[i], within); err == nil {
-			w.left--
-			w.bar.Step()
+			w.step()
 			err = w.keep(tuner, t, false)
 		}
 	}
 	if err == nil {
+		w.at(t.name(), t.title()+", between sizes")
 		err = tuner.Refine(ctx)
 	}
 	if err == nil && t.kind.Reduces() && w.lab.Rivals != nil {
 		err = tuner.CompareF32(ctx)
 	}
-	switch _, lost := exchange.Agree(ctx, w.x, true, err); {
+	_, lost := exchange.Agree(ctx, w.x, true, err)
+	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case w.x.Lost() != nil:
 		return devices.Impossible(lost)
 	case lost != nil && w.first:
-		w.bar.Over(func() { w.a.Note("", "NCCL runs %v of %d ranks: %v", t.kind, t.Ranks, lost) })
+		w.bar.Over(func() { w.a.Note("", "NCCL runs %s: %v", t.title(), lost) })
 	}
 	if err := w.keep(tuner, t, true); err != nil {
 		return err
 	}
-	w.tell(t)
-	return nil
+	switch {
+	case !errors.Is(lost, exchange.ErrEnd):
+		w.tell(t)
+		return nil
+	case processes.Started():
+		return cli.ReportedError{Code: startAgain}
+	}
+	return cli.Unavailable("NCCL failed, and these processes cannot measure more: start the job again, and mscclc tune " +
+		"measures the rest")
+}
+
+// at reports what is measured now.
+func (w *worker) at(task, title string) {
+	processes.Tell(processes.Report{Task: task, At: title, Done: w.total - w.left, Total: w.total})
+}
+
+// step counts a size that was measured.
+func (w *worker) step() {
+	w.left--
+	w.bar.Step()
 }
 
 // before returns what the first process has found of a task before.

@@ -63,7 +63,7 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 	if p.nccl, err = nccllib.Find(f.nccl); err != nil {
 		return nil, cli.Unavailable("%v", err)
 	}
-	if p.nccl == "" {
+	if p.nccl == "" && !f.shows() {
 		d := diag.New(diag.Unavailable, diag.Span{}, "%s is not found, and programs are measured beside it", nccllib.Soname)
 		return nil, diag.List{d.WithHint("give --nccl FILE, or --nccl none for jobs without NCCL")}
 	}

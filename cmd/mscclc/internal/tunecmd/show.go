@@ -11,6 +11,7 @@ import (
 
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/nccllib"
 	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/files"
 	"mscclc/ir"
@@ -26,14 +27,20 @@ type Document struct {
 	Measured string        `json:"measured" doc:"when that ended"`
 	Times    []tuned.Time  `json:"times" doc:"what calls take by the rules"`
 	Bundle   string        `json:"bundle,omitempty" doc:"the file that mscclc with takes"`
+	Others   []Other       `json:"others,omitempty" doc:"of --show: what else was measured with such GPUs"`
 	cli.Noted
+}
+
+// An Other is what was measured with such GPUs, and does not count here.
+type Other struct {
+	Machine  tuned.Machine `json:"machine"`
+	Measured string        `json:"measured"`
+	Reason   string        `json:"reason" doc:"why it does not count"`
 }
 
 // finish makes the bundle that mscclc with takes, and says what was found.
 func (p *plan) finish(a *cli.App) error {
-	if p.doc.Rules == nil {
-		p.doc.Conclude()
-	}
+	p.doc.Conclude()
 	if err := p.doc.Write(); err != nil {
 		return cli.Unavailable("what was found cannot be kept: %v", err)
 	}
@@ -47,7 +54,7 @@ func (p *plan) finish(a *cli.App) error {
 		}
 	}
 	if a.JSON {
-		return a.WriteJSON(p.document(a, path))
+		return a.WriteJSON(p.document(a, path, nil))
 	}
 	a.Say("%s", p.doc.Title())
 	if p.out != "" {
@@ -62,8 +69,9 @@ func (p *plan) finish(a *cli.App) error {
 	return nil
 }
 
-func (p *plan) document(a *cli.App, bundle string) Document {
-	return Document{cli.Schema, p.doc.Machine, p.doc.Measured.Format(time.RFC3339), p.doc.Times, bundle, a.Notes.List()}
+func (p *plan) document(a *cli.App, bundle string, others []Other) Document {
+	return Document{cli.Schema, p.doc.Machine, p.doc.Measured.Format(time.RFC3339), p.doc.Times, bundle, others,
+		a.Notes.List()}
 }
 
 // copyTo writes the bundle at path to a file that only its user may change.
@@ -83,11 +91,16 @@ func copyTo(a *cli.App, path, out string) error {
 
 // show prints what was found, or draws it.
 func (p *plan) show(a *cli.App) error {
+	others := p.others(a)
+	p.doc.Conclude()
 	times := slices.DeleteFunc(slices.Clone(p.doc.Times), func(t tuned.Time) bool {
 		kind, _ := ir.KindByName(t.Collective)
 		return !slices.Contains(p.kinds, kind) || p.tuneFlags.ranks != "" && !slices.Contains(p.ranks, t.Ranks)
 	})
 	if len(times) == 0 {
+		for _, o := range others {
+			a.Note("", "%s", o)
+		}
 		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on this machine (%v)", p.machine)
 		return diag.List{d.WithHint("mscclc tune measures it")}
 	}
@@ -99,11 +112,45 @@ func (p *plan) show(a *cli.App) error {
 	}
 	switch {
 	case a.JSON:
-		return a.WriteJSON(p.document(a, ""))
+		return a.WriteJSON(p.document(a, "", others))
 	case !p.tuneFlags.show:
 		return nil
 	}
-	return p.print(a.Stdout, times)
+	if err := p.print(a.Stdout, times); err != nil {
+		return err
+	}
+	for _, o := range others {
+		fmt.Fprintf(a.Stdout, "# %s\n", o)
+	}
+	return nil
+}
+
+// others returns what was measured with such GPUs and does not count here. Where no NCCL is found, the last of it that
+// differs in nothing else is what is shown.
+func (p *plan) others(a *cli.App) (list []Other) {
+	docs := tuned.Kept(p.machine.Device)
+	if p.nccl == "" && len(p.doc.Groups) == 0 {
+		for _, d := range docs {
+			if m := d.Machine; m.NCCL != "" {
+				if m.NCCL = ""; m == p.machine {
+					p.doc, p.machine = d, d.Machine
+					a.Note("", "%s is not found here, and what was measured beside NCCL %s is shown", nccllib.Soname, d.Machine.NCCL)
+					break
+				}
+			}
+		}
+	}
+	for _, d := range docs {
+		if d.Machine != p.machine {
+			list = append(list, Other{d.Machine, d.Measured.Format(time.RFC3339), d.Machine.Unlike(p.machine)})
+		}
+	}
+	return list
+}
+
+// String says in a line what does not count, and why.
+func (o Other) String() string {
+	return fmt.Sprintf("what was measured on %.10s does not count here (%v): %s", o.Measured, o.Machine, o.Reason)
 }
 
 // print prints a table of all times, and the geometric means.

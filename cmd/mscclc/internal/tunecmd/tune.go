@@ -4,7 +4,6 @@ package tunecmd
 import (
 	"context"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -22,6 +21,7 @@ type tuneFlags struct {
 	wait                   time.Duration
 	again, show            bool
 	end                    string
+	without                []string // tasks that are not measured, as a team names them
 	arguments              []processes.Argument
 }
 
@@ -69,6 +69,8 @@ What is found counts for this machine: its GPUs, the links between them, the dri
 	flags.StringVarP(&f.out, "output", "o", "", "write a bundle to `FILE`.bundle, for machines like this one")
 	f.wait = 20 * time.Second
 	flags.DurationVarP(&f.wait, "timeout", "T", f.wait, "give up when a step waits longer")
+	flags.StringSliceVar(&f.without, withoutFlag, nil, "leave out `TASKS`") // for processes that tune starts
+	flags.MarkHidden(withoutFlag)
 	return cmd
 }
 
@@ -113,7 +115,7 @@ func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, 
 		}
 		left := p.time - time.Since(begin)
 		share := max(left/time.Duration(len(p.ranks)-i), 10*time.Second)
-		if err := processes.StartWith(ctx, a, n, f.childArguments(n, share, args)); err != nil {
+		if err := p.team(ctx, a, n, time.Now().Add(share), args); err != nil {
 			if ctx.Err() != nil {
 				a.Say("what was found until now is kept: mscclc tune measures the rest")
 			}
@@ -139,18 +141,4 @@ func (p *plan) claim() (unlock func(), err error) {
 		return nil, cli.Unavailable("what is found cannot be kept: %v (MSCCLC_CACHE names another folder)", err)
 	}
 	return unlock, nil
-}
-
-// childArguments are those of the processes that measure n ranks.
-func (f *tuneFlags) childArguments(n int, share time.Duration, args []string) []string {
-	list := append([]string{"tune"}, args...)
-	list = append(list, "--ranks", strconv.Itoa(n), "--time", share.Round(time.Second).String(), "--end", f.end, "--timeout",
-		f.wait.String())
-	if f.nccl != "" {
-		list = append(list, "--nccl", f.nccl)
-	}
-	if f.again {
-		list = append(list, "--again")
-	}
-	return list
 }

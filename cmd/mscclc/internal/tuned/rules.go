@@ -2,7 +2,10 @@ package tuned
 
 import (
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"mscclc/bundle"
 	"mscclc/bundle/limits"
@@ -42,29 +45,55 @@ func (t *Time) Gain() float64 {
 	return t.NCCLMicros / t.Micros
 }
 
-// Conclude computes the rules of all groups, and what calls of all sizes take by them. In a bundle their programs give
-// way where they have no room. It takes seconds.
+// Conclude computes the rules of all groups, and what calls of all sizes take by them, unless that is known. In a
+// bundle their programs give way where they have no room.
 func (d *Document) Conclude() {
+	if d.Rules != nil {
+		return
+	}
 	d.Rules, d.Times = &bundle.Measured{Version: bundle.RulesVersion, Device: d.Machine.Device}, nil
 	d.Rules.Yield()
-	for i, room := range d.rooms() {
-		for _, list := range d.Groups[i].rules(room) {
+	merges := d.merges()
+	for i, room := range d.rooms(merges) {
+		merged := merges[i][room]
+		for _, list := range d.Groups[i].rules(merged) {
 			d.Rules.Put(list)
 		}
-		d.Times = append(d.Times, d.Groups[i].Took(room)...)
+		d.Times = append(d.Times, d.Groups[i].took(merged)...)
 	}
 }
 
+// merges returns the rules of each group for each room. Groups are computed at once, since this takes long.
+func (d *Document) merges() []map[int64][][]bundle.MeasuredRule {
+	list := make([]map[int64][][]bundle.MeasuredRule, len(d.Groups))
+	next, all := atomic.Int64{}, sync.WaitGroup{}
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
+				list[i] = map[int64][][]bundle.MeasuredRule{}
+				for _, room := range rooms {
+					list[i][room] = d.Groups[i].merged(room)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return list
+}
+
 // Took returns what calls of a group take by rules whose programs have so many bytes of a rank's memory.
-func (s *Sizes) Took(room int64) (list []Time) {
-	for _, rules := range s.merged(room) {
+func (s *Sizes) Took(room int64) []Time { return s.took(s.merged(room)) }
+
+// took returns what calls take by rules, as merged returns them.
+func (s *Sizes) took(merged [][]bundle.MeasuredRule) (list []Time) {
+	for _, rules := range merged {
 		list = append(list, s.times(rules)...)
 	}
 	return list
 }
 
 // rooms returns the memory of each group.
-func (d *Document) rooms() []int64 {
+func (d *Document) rooms(merges []map[int64][][]bundle.MeasuredRule) []int64 {
 	list := make([]int64, len(d.Groups))
 	for i := range d.Groups {
 		if list[i] > 0 {
@@ -76,7 +105,7 @@ func (d *Document) rooms() []int64 {
 				of = append(of, k)
 			}
 		}
-		for n, room := range d.deal(of) {
+		for n, room := range d.deal(of, merges) {
 			list[of[n]] = room
 		}
 	}
@@ -84,12 +113,12 @@ func (d *Document) rooms() []int64 {
 }
 
 // deal deals the memory to groups. Step by step, a group gets what gains most for each byte.
-func (d *Document) deal(of []int) []int64 {
+func (d *Document) deal(of []int, merges []map[int64][][]bundle.MeasuredRule) []int64 {
 	worth := make([][]float64, len(of))
 	has, left := make([]int, len(of)), int64(allRooms)
 	for n, i := range of {
 		for _, room := range rooms {
-			worth[n] = append(worth[n], d.Groups[i].worth(room))
+			worth[n] = append(worth[n], d.Groups[i].worth(merges[i][room]))
 		}
 		left -= rooms[0]
 	}
@@ -116,10 +145,10 @@ func (d *Document) deal(of []int) []int64 {
 	return list
 }
 
-// worth is what a group gains with so much memory: the logarithms of its gains over NCCL, weighted by the range of
-// sizes. Collectives with a root count half, since jobs use them less.
-func (s *Sizes) worth(room int64) (sum float64) {
-	for _, rules := range s.merged(room) {
+// worth is what a group gains by rules, as merged returns them: the logarithms of its gains over NCCL, weighted by the
+// range of sizes. Collectives with a root count half, since jobs use them less.
+func (s *Sizes) worth(merged [][]bundle.MeasuredRule) (sum float64) {
+	for _, rules := range merged {
 		times := s.times(rules)
 		for i := range times {
 			from, to := times[max(i-1, 0)].Bytes, times[min(i+1, len(times)-1)].Bytes
@@ -161,8 +190,8 @@ func (s *Sizes) bound(r *bundle.MeasuredRule) {
 }
 
 // rules is merged, with rules for sums of f32 where NCCL is faster at some of them.
-func (s *Sizes) rules(room int64) (list [][]bundle.MeasuredRule) {
-	for when, rules := range s.merged(room) {
+func (s *Sizes) rules(merged [][]bundle.MeasuredRule) (list [][]bundle.MeasuredRule) {
+	for when, rules := range merged {
 		own, lost := slices.Clone(rules), false
 		how := 1 - when // times of captured launches come first
 		for k := range own {

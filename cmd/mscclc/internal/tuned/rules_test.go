@@ -2,6 +2,7 @@ package tuned
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,9 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Read(m)
+	if err == nil {
+		got.Conclude()
+	}
 	if err != nil || got.Title() != d.Title() || len(got.Times) != 4 || !got.Done(d.Groups[0].Group, 4<<20) {
 		t.Errorf("read %+v: %v", got, err)
 	}
@@ -127,5 +131,46 @@ func TestKept(t *testing.T) {
 	}
 	if MeasuredOn(d.Title()) != m.String() || MeasuredOn("those that are built in, then NCCL's") != "" {
 		t.Errorf("the note %q names %q", d.Title(), MeasuredOn(d.Title()))
+	}
+}
+
+// TestOthers: all that was found with GPUs of a name is listed, the newest first, with what differs.
+func TestOthers(t *testing.T) {
+	t.Setenv("MSCCLC_CACHE", t.TempDir())
+	m := Machine{Device: "NVIDIA H200", GPUs: 2, Links: "NVLink", Driver: "CUDA 13.0", NCCL: "2.28.9", Kernels: "1"}
+	old, other := m, m
+	old.NCCL, old.GPUs, other.Device = "", 4, "NVIDIA H100"
+	for i, machine := range []Machine{old, other, m} {
+		d := &Document{Machine: machine}
+		d.Put(group("allgather", 1<<20, 10), time.Now().Add(time.Duration(i)*time.Minute))
+		if err := d.Write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := Kept(m.Device)
+	if len(list) != 2 || list[0].Machine != m || list[1].Machine != old {
+		t.Errorf("kept are %v", list)
+	}
+	want := "the number of GPUs is 4 there and 2 here; NCCL is none there and 2.28.9 here"
+	if got := old.Unlike(m); got != want || m.Unlike(m) != "" {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// TestConclude: all groups have times, whatever their order.
+func TestConclude(t *testing.T) {
+	d := &Document{Machine: Machine{Device: "NVIDIA H200"}}
+	for _, kind := range bundle.Kinds {
+		d.Groups = append(d.Groups, group(kind.String(), 1<<20, 10))
+	}
+	d.Conclude()
+	other := &Document{Machine: d.Machine, Groups: slices.Clone(d.Groups)}
+	slices.Reverse(other.Groups)
+	other.Conclude()
+	slices.SortStableFunc(other.Times, func(a, b Time) int {
+		return slices.Index(bundle.KindNames(), a.Collective) - slices.Index(bundle.KindNames(), b.Collective)
+	})
+	if len(d.Times) != 4*len(bundle.Kinds) || !slices.Equal(d.Times, other.Times) {
+		t.Errorf("times are\n%v, and\n%v", d.Times, other.Times)
 	}
 }

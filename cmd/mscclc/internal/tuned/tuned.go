@@ -84,7 +84,8 @@ type Sizes struct {
 	F32 map[int64][2]float64 `json:"f32,omitempty"`
 }
 
-// A Document is what was measured on a machine. Conclude adds what follows.
+// A Document is what was measured on a machine. Conclude adds what follows; after a measurement that was stopped it is
+// not there.
 type Document struct {
 	Machine  Machine   `json:"machine"`
 	Measured time.Time `json:"measured" doc:"when that ended"`
@@ -137,8 +138,17 @@ func Read(m Machine) (*Document, error) {
 	return decode(text, m)
 }
 
-// decode reads a file of the cache.
+// decode reads a file of the cache, which is to be of a machine.
 func decode(text []byte, m Machine) (*Document, error) {
+	d, err := parse(text)
+	if err == nil && d.Machine != m {
+		return nil, fmt.Errorf("it was found on another machine: %w", fs.ErrNotExist)
+	}
+	return d, err
+}
+
+// parse reads a file of the cache.
+func parse(text []byte) (*Document, error) {
 	line, body, found := bytes.Cut(text, []byte("\n"))
 	if !found || string(line) != fmt.Sprintf("%s%x", head, sha256.Sum256(body)) {
 		return nil, errors.New("what mscclc tune found is damaged in the cache")
@@ -147,13 +157,9 @@ func decode(text []byte, m Machine) (*Document, error) {
 	if err := json.Unmarshal(body, d); err != nil {
 		return nil, fmt.Errorf("what mscclc tune found is damaged in the cache: %w", err)
 	}
-	if d.Machine != m {
-		return nil, fmt.Errorf("it was found on another machine: %w", fs.ErrNotExist)
+	if d.Rules != nil {
+		d.Rules.Yield()
 	}
-	if d.Rules == nil { // the measurement was stopped
-		d.Conclude()
-	}
-	d.Rules.Yield()
 	return d, nil
 }
 
@@ -190,6 +196,9 @@ func Find(nccl string) (*Document, error) {
 	d, err := Read(m)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, usercache.ErrOff) || err == nil && len(d.Groups) == 0 {
 		return nil, nil
+	}
+	if err == nil {
+		d.Conclude()
 	}
 	return d, err
 }

@@ -41,6 +41,9 @@ func (f *withFlags) ofMachine(a *cli.App, nccl string) (string, error) {
 		a.Note("", "the rules are built in for %s; mscclc tune measures this machine's", device)
 	case f.nccl == none:
 		a.Note("", "nobody measured rules for %s; mscclc tune --nccl none measures some", device)
+	case !learns():
+		a.Note("", "nobody measured rules for %s, and learning is off (MSCCLC_LEARN, CUBLAS_WORKSPACE_CONFIG), so NCCL runs "+
+			"all calls; mscclc tune measures rules", device)
 	default:
 		a.Note("", "nobody measured rules for %s, so the library learns which programs are faster than NCCL; mscclc tune "+
 			"measures them", device)

@@ -38,7 +38,7 @@ func (doc *Document) learned(gaps []bundle.Gap) []bundle.Gap {
 	if doc.NCCL == none {
 		return slices.DeleteFunc(gaps, func(g bundle.Gap) bool { return g.Reason == bundle.ToLearn })
 	}
-	if os.Getenv("MSCCLC_LEARN") != "0" && os.Getenv("CUBLAS_WORKSPACE_CONFIG") == "" {
+	if learns() {
 		return gaps
 	}
 	for i := range gaps {
@@ -47,6 +47,11 @@ func (doc *Document) learned(gaps []bundle.Gap) []bundle.Gap {
 		}
 	}
 	return gaps
+}
+
+// learns reports whether the library learns in a job, as it reads the environment (learn_setting in runtime/src).
+func learns() bool {
+	return os.Getenv("MSCCLC_LEARN") != "0" && os.Getenv("CUBLAS_WORKSPACE_CONFIG") == ""
 }
 
 // noteSums notes that most sums of floats are not learned by default.

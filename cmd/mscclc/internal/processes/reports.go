@@ -1,0 +1,90 @@
+package processes
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"mscclc/cmd/mscclc/internal/cli"
+)
+
+// This file is what a process and the one that started it have between them: two pipes. One ends with the parent. The
+// other takes reports to it.
+
+// envParent is set for processes that have the pipes. They are the files behind stderr, in this order.
+const envParent = "MSCCLC_PARENT"
+
+const (
+	watchFile = iota
+	tellFile
+)
+
+// firstFile is the number of the first file behind stderr.
+const firstFile = 3
+
+// A Report is what a process says of its work to the one that started it.
+type Report struct {
+	Task        string // what it works at, by a name
+	At          string // the same for users, more closely
+	Done, Total int    // steps of its work
+}
+
+var tells struct {
+	sync.Mutex
+	to *os.File
+}
+
+// Follow ends this process as soon as the one that started it is gone. It does nothing in a process that no Team
+// started.
+func Follow() {
+	if os.Getenv(envParent) == "" {
+		return
+	}
+	os.Unsetenv(envParent) // processes that this one starts do not have the pipes
+	for fd := firstFile; fd <= firstFile+tellFile; fd++ {
+		var is syscall.Stat_t
+		if syscall.Fstat(fd, &is) != nil || is.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+			return // somebody else has set the variable
+		}
+		syscall.CloseOnExec(fd)
+	}
+	tells.to = os.NewFile(firstFile+tellFile, "reports")
+	watch := os.NewFile(firstFile+watchFile, "parent")
+	go func() {
+		io.Copy(io.Discard, watch)
+		cli.Abandon()
+	}()
+}
+
+// Tell reports to the process that started this one, if it is of a Team.
+func Tell(r Report) {
+	tells.Lock()
+	defer tells.Unlock()
+	if tells.to == nil {
+		return
+	}
+	if line, err := json.Marshal(r); err == nil {
+		tells.to.Write(append(line, '\n')) // where it fails, the parent is gone
+	}
+}
+
+// hear takes the reports of process i until its end.
+func (t *Team) hear(i int, from io.Reader) {
+	in := json.NewDecoder(bufio.NewReader(from))
+	for {
+		var r Report
+		if in.Decode(&r) != nil {
+			io.Copy(io.Discard, from) // so that it does not wait for us
+			return
+		}
+		t.hearing.Lock()
+		t.last[i] = r
+		if t.Hear != nil {
+			t.Hear(i, r)
+		}
+		t.hearing.Unlock()
+	}
+}
