@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// confFile says whose bundles all users of the machine take (docs/bundle.md). Tests name another. runtime/src/trust.cc
+// confFile says whose bundles all users of the machine take (docs/bundle.md). Tests name another. runtime/src/bundle/trust.cc
 // reads it by the same rules.
 var confFile = "/etc/mscclc.conf"
 
