@@ -22,28 +22,30 @@ import (
 // mayImport says, for each package of the module, which others of the module
 // it may import; "*" is any.
 var mayImport = map[string][]string{
-	"mscclc/ir/diag":             {},
-	"mscclc/files":               {"mscclc/ir/diag"},
-	"mscclc/ir":                  {"mscclc/ir/diag"},
-	"mscclc/internal/strictjson": {"mscclc/files", "mscclc/ir/diag"},
-	"mscclc/internal/usercache":  {},
-	"mscclc/internal/covering":   {}, // what tests try
-	"mscclc/internal/hosts":      {}, // hosts for tests
-	"mscclc/ir/form":             {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/text"},
-	"mscclc/ir/verify":           {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/vclock"},
-	"mscclc/ir/verify/explore":   {"mscclc/ir"}, // judges ir/verify in tests, and shares nothing with it
-	"mscclc/ir/bitwise":          {"mscclc/ir", "mscclc/ir/eval"},
-	"mscclc/ir/lint":             {"mscclc/ir", "mscclc/ir/diag"},
-	"mscclc/ir/internal/opsgen":  {"mscclc/ir"},
-	"mscclc/ir/irtest":           {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/text"}, // programs for tests
-	"mscclc/lang":                {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/syntax"},
+	"mscclc/ir/diag":                    {},
+	"mscclc/files":                      {"mscclc/ir/diag"},
+	"mscclc/ir":                         {"mscclc/ir/diag"},
+	"mscclc/internal/strictjson":        {"mscclc/files", "mscclc/ir/diag"},
+	"mscclc/internal/usercache":         {},
+	"mscclc/internal/covering":          {}, // what tests try
+	"mscclc/internal/hosts":             {}, // hosts for tests
+	"mscclc/ir/form":                    {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/text"},
+	"mscclc/ir/verify":                  {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/vclock"},
+	"mscclc/ir/verify/explore":          {"mscclc/ir"}, // judges ir/verify in tests, and shares nothing with it
+	"mscclc/ir/verify/explore/onesided": {"mscclc/ir", "mscclc/ir/verify/explore"},
+	"mscclc/ir/bitwise":                 {"mscclc/ir", "mscclc/ir/eval"},
+	"mscclc/ir/lint":                    {"mscclc/ir", "mscclc/ir/diag"},
+	"mscclc/ir/internal/opsgen":         {"mscclc/ir"},
+	"mscclc/ir/irtest":                  {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/irtest/parse", "mscclc/ir/text"}, // programs for tests
+	"mscclc/ir/irtest/parse":            {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/text"},
+	"mscclc/lang":                       {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/syntax"},
 
 	"mscclc/codegen":               {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
 	"mscclc/codegen/msccl":         {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
 	"mscclc/codegen/mscclpp":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/text"},
 	"mscclc/codegen/mscclpp/lower": {"mscclc/codegen", "mscclc/codegen/mscclpp", "mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/codegen/program":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form"},
-	"mscclc/codegen/codegentest":   {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/irtest"}, // programs for tests
+	"mscclc/codegen/codegentest":   {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/irtest", "mscclc/ir/irtest/parse"}, // programs for tests
 	// judges what codegen writes, and shares nothing with it
 	"mscclc/codegen/xmljudge": {},
 
@@ -131,7 +133,8 @@ var mayImport = map[string][]string{
 
 // testOnly are the packages that only tests import, and each other.
 var testOnly = []string{"mscclc/internal/covering", "mscclc/internal/hosts", "mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest",
-	"mscclc/ir/irtest", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest",
+	"mscclc/ir/irtest", "mscclc/ir/irtest/parse", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/ir/verify/explore/onesided",
+	"mscclc/executor/gpu/gputest",
 	"mscclc/transport/enginetest"}
 
 // cgoPackages are the only ones with import "C"; gputest maps memory as other libraries do.

@@ -8,7 +8,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // TestChains asks that clocks of fewer counts change nothing that is said of programs: of the catalog's with lanes,
@@ -37,7 +37,7 @@ func TestChains(t *testing.T) {
 	vary := func(name string, p *ir.Program, node []int32, rnd *rand.Rand, times int) {
 		judge(name, p, node)
 		for range times {
-			change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+			change := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
 			if q, ok := change.Change(rnd, p); ok {
 				judge(name+", "+change.Name, q, node)
 			}
@@ -61,9 +61,9 @@ func TestChains(t *testing.T) {
 	}
 	for seed := range int64(irtest.Count(t, 100)) {
 		rnd := rand.New(rand.NewSource(seed))
-		p, node := explore.RandomOneSidedOver(rnd)
+		p, node := onesided.RandomOver(rnd)
 		vary("random", p, node, rnd, 8)
-		vary("random", explore.RandomOneSided(rnd), nil, rnd, 8)
+		vary("random", onesided.Random(rnd), nil, rnd, 8)
 	}
 	t.Logf("%d blocks take over from one of their rank, and %d of another; %d pairs have a count, and %d none; "+
 		"%d programs rejected", own, other, counts, none, rejected)

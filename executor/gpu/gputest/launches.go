@@ -10,7 +10,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/verify"
 )
 
@@ -160,7 +160,7 @@ block 1.0
 
 // testIdleRank runs a program with a rank, and so perhaps a GPU, that does nothing.
 func testIdleRank(t *testing.T, d Device) {
-	p, err := irtest.ParseProgram("idle", []byte(idle))
+	p, err := parse.Program("idle", []byte(idle))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func testRoom(t *testing.T, d Device) {
 		fmt.Fprintf(&requires, "require 0 output[%d] = 0 input[%d]\n", k, k)
 		fmt.Fprintf(&steps, "block 0.%d\n  0 mv input[%d] -> scratch[%d]\n  1 mv scratch[%d] -> output[%d]\n", k, k, k, k, k)
 	}
-	program, err := irtest.ParseProgram("room", fmt.Appendf(nil,
+	program, err := parse.Program("room", fmt.Appendf(nil,
 		"program room\ncollective custom ranks=1 chunks=%d in=%d out=%d\n%sscratch %d\neven\nonesided depth 1 onepass\n%s",
 		blocks, blocks, blocks, requires.String(), blocks, steps.String()))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
 	"mscclc/ir"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/transport"
@@ -110,7 +110,7 @@ func hops(each int) (*ir.Program, error) {
 			say("mv scratch[0] -> output[0]")
 		}
 	}
-	p, err := irtest.ParseProgram("hops", []byte("program hops\ncollective custom ranks=2 chunks=1 in=1 out=1\n"+
+	p, err := parse.Program("hops", []byte("program hops\ncollective custom ranks=2 chunks=1 in=1 out=1\n"+
 		"require 0 output[0] = 0 input[0]\nrequire 1 output[0] = 0 input[0]\nscratch 1,1\neven\n"+
 		"onesided depth 1\nflags 1,1\n"+ranks[0].String()+ranks[1].String()))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/passes/core"
@@ -95,7 +96,7 @@ block 1.0
   8 mv input[0] -> 0:packets[3] joint
 `,
 	} {
-		p, err := irtest.ParseProgram(name, fmt.Appendf(nil, echo, steps))
+		p, err := parse.Program(name, fmt.Appendf(nil, echo, steps))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package explore
+package onesided
 
 import (
 	"slices"
@@ -8,9 +8,9 @@ import (
 
 // A world is the state of a run of a oneSided. Memory is weak: what a block
 // writes is seen by others only by way of flags, and of the end of a launch.
-type oneWorld struct {
-	*oneSided
-	v    *OneSidedVerdict
+type world struct {
+	*program
+	v    *Verdict
 	held int32 // a micro that is not to run while another can, or -1
 	slow bool  // a Move waits for all it reads before it writes, and for the moves before it
 
@@ -18,16 +18,16 @@ type oneWorld struct {
 	atoms  []atomState
 	cells  []cellState
 	slots  []slotState
-	raised [][]told // by flag: what each signal released
+	raised [][]clock // by flag: what each signal released
 	at     []blockState
 	called []int // by rank: the calls that are done
 	way    transit
 	filled [][]view // by rank: its cells' writes when each launch began, counted from its first cell in each tile
 }
 
-// A told is what a signal tells: what is seen, and of which launch of each rank signals say that it began, counted from
+// A clock is what a signal releases: what is seen, and of which launch of each rank signals say that it began, counted from
 // 1; and signals or packets, which allows to write what the caller did, but does not show it.
-type told struct {
+type clock struct {
 	sees    view
 	begun   []int32
 	started []int32
@@ -50,31 +50,31 @@ type slotState struct {
 }
 
 type blockState struct {
-	at     int       // its group
-	left   int       // micros of that
-	told             // at the group's beginning; shared, and never changed
-	wrote  []written // since
-	learns []told    // since
-	heard  []threadTold
+	at       int       // its group
+	left     int       // micros of that
+	clock              // at the group's beginning; shared, and never changed
+	wrote    []written // since
+	acquired []clock   // since
+	byThread []threadClock
 }
 
-// A threadTold is what a thread was told in a group.
-type threadTold struct {
+// A threadClock is what a thread acquired in a group.
+type threadClock struct {
 	thread int32
-	told
+	clock
 }
 
 // A written says which of a cell's writes a block has made.
 type written struct{ cell, writes int32 }
 
-func newOneWorld(x *oneSided, v *OneSidedVerdict) *oneWorld {
-	w := &oneWorld{oneSided: x, v: v, held: -1, done: make([]bool, len(x.micros)), atoms: make([]atomState, len(x.reads)),
+func newWorld(x *program, v *Verdict) *world {
+	w := &world{program: x, v: v, held: -1, done: make([]bool, len(x.micros)), atoms: make([]atomState, len(x.reads)),
 		cells:  make([]cellState, (x.tiles+int(x.p.OneSided.Depth))*x.mem.Len()),
 		slots:  make([]slotState, int(x.p.OneSided.Depth)*len(x.readers)),
-		raised: make([][]told, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank)),
+		raised: make([][]clock, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank)),
 		filled: make([][]view, len(x.p.Rank)), way: newTransit(x.net.lanes)}
 	for f := range w.raised {
-		w.raised[f] = make([]told, 0, x.raises[f])
+		w.raised[f] = make([]clock, 0, x.raises[f])
 	}
 	for a, n := range x.reads {
 		w.atoms[a] = atomState{reads: n, sum: cellValue{known: true}}
@@ -87,14 +87,14 @@ func newOneWorld(x *oneSided, v *OneSidedVerdict) *oneWorld {
 	}
 	none := make(view, len(w.cells))
 	for b := range w.at {
-		w.at[b] = blockState{told: told{none, make([]int32, len(x.p.Rank)), make([]int32, len(x.p.Rank))}}
+		w.at[b] = blockState{clock: clock{none, make([]int32, len(x.p.Rank)), make([]int32, len(x.p.Rank))}}
 		w.begin(int32(b))
 	}
 	return w
 }
 
-// begin lets block b begin the group that it is at, behind groups of no steps.
-func (w *oneWorld) begin(b int32) {
+// begin lets block b begin the group that it is at, after groups of no steps.
+func (w *world) begin(b int32) {
 	s := &w.at[b]
 	if s.at < len(w.blocks[b]) {
 		s.left = len(w.blocks[b][s.at].micros)
@@ -102,7 +102,7 @@ func (w *oneWorld) begin(b int32) {
 }
 
 // ready reports whether micro i, of the group that its block is at, can run.
-func (w *oneWorld) ready(i int32) bool {
+func (w *world) ready(i int32) bool {
 	m := &w.micros[i]
 	if w.done[i] || i == w.held {
 		return false
@@ -113,7 +113,7 @@ func (w *oneWorld) ready(i int32) bool {
 	if m.kind >= land {
 		return w.mayArrive(i, m)
 	}
-	if w.slow && w.behind(m) || m.kind >= raise && w.busy(m) {
+	if w.slow && w.waits(m) || m.kind >= raise && w.busy(m) {
 		return false
 	}
 	switch m.kind {
@@ -127,8 +127,8 @@ func (w *oneWorld) ready(i int32) bool {
 	return true
 }
 
-// behind reports whether m waits for others of its group where blocks are slow.
-func (w *oneWorld) behind(m *micro) bool {
+// waits reports whether m waits for others of its group where blocks are slow.
+func (w *world) waits(m *micro) bool {
 	for _, j := range w.blocks[m.block][m.group].micros {
 		n := &w.micros[j]
 		if !w.done[j] && (n.member < m.member || n.member == m.member && m.kind >= writePlain && n.kind < writePlain) {
@@ -139,7 +139,7 @@ func (w *oneWorld) behind(m *micro) bool {
 }
 
 // busy reports whether the thread that does m, at a flag, is yet to do what is before it in the group.
-func (w *oneWorld) busy(m *micro) bool {
+func (w *world) busy(m *micro) bool {
 	for _, j := range w.blocks[m.block][m.group].micros {
 		if n := &w.micros[j]; !w.done[j] && n.kind >= raise && n.member < m.member && n.thread == m.thread {
 			return true
@@ -149,7 +149,7 @@ func (w *oneWorld) busy(m *micro) bool {
 }
 
 // mayCall reports whether a rank's launch before this one has ended.
-func (w *oneWorld) mayCall(rank, launch int) bool {
+func (w *world) mayCall(rank, launch int) bool {
 	if w.called[rank] != launch {
 		return false
 	}
@@ -162,7 +162,7 @@ func (w *oneWorld) mayCall(rank, launch int) bool {
 }
 
 // current returns the micros that block b may run next, of those that are ready.
-func (w *oneWorld) current(b int32) []int32 {
+func (w *world) current(b int32) []int32 {
 	s := &w.at[b]
 	if s.at == len(w.blocks[b]) || w.blocks[b][s.at].launch >= w.called[w.p.Blocks[b].Rank] {
 		return nil
@@ -171,7 +171,7 @@ func (w *oneWorld) current(b int32) []int32 {
 }
 
 // do runs micro i, which is ready.
-func (w *oneWorld) do(i int32) {
+func (w *world) do(i int32) {
 	m := &w.micros[i]
 	w.done[i] = true
 	switch m.kind {
@@ -189,9 +189,9 @@ func (w *oneWorld) do(i int32) {
 		w.gather(m, s.value)
 		a, b := &w.atoms[m.atom], &w.at[m.block]
 		a.started = append(a.started, s.started)
-		b.learns = append(b.learns, told{started: s.started})
+		b.acquired = append(b.acquired, clock{started: s.started})
 	case writePlain:
-		if !w.send(i, told{}) {
+		if !w.send(i, clock{}) {
 			w.write(m)
 		}
 	case writePacket:
@@ -201,11 +201,11 @@ func (w *oneWorld) do(i int32) {
 		}
 		*s = slotState{w.atoms[m.atom].sum, w.started(m), m.pass, w.readers[int(m.place)%len(w.readers)]}
 	case raise:
-		t := w.at[m.block].told
+		t := w.at[m.block].clock
 		if m.alone {
-			for _, h := range w.at[m.block].heard {
+			for _, h := range w.at[m.block].byThread {
 				if h.thread == m.thread {
-					t = w.join(t, []told{h.told})
+					t = w.join(t, []clock{h.clock})
 				}
 			}
 		}
@@ -221,9 +221,9 @@ func (w *oneWorld) do(i int32) {
 			if w.p.Steps[m.step].Flags&ir.Relaxed != 0 {
 				t.sees = nil
 			}
-			s.learns = append(s.learns, t)
+			s.acquired = append(s.acquired, t)
 			if m.alone {
-				s.heard = append(s.heard, threadTold{m.thread, t})
+				s.byThread = append(s.byThread, threadClock{m.thread, t})
 			}
 		}
 	}
@@ -231,32 +231,32 @@ func (w *oneWorld) do(i int32) {
 }
 
 // end counts a micro of block b that has run, and lets it begin its next group.
-func (w *oneWorld) end(b int32) {
+func (w *world) end(b int32) {
 	s := &w.at[b]
 	if s.left--; s.left == 0 {
-		w.learn(s)
+		w.acquire(s)
 		s.at++
 		w.begin(b)
 	}
 }
 
-// learn ends a group: what it wrote and learned is seen from now on, and what the caller wrote of a rank whose launch
+// acquire ends a group: what it wrote and acquired is seen from now on, and what the caller wrote of a rank whose launch
 // is known to have begun.
-func (w *oneWorld) learn(s *blockState) {
-	if len(s.wrote)+len(s.learns) == 0 {
+func (w *world) acquire(s *blockState) {
+	if len(s.wrote)+len(s.acquired) == 0 {
 		return
 	}
-	s.heard = s.heard[:0]
-	s.told = w.join(s.told, s.learns)
+	s.byThread = s.byThread[:0]
+	s.clock = w.join(s.clock, s.acquired)
 	for _, x := range s.wrote {
 		s.sees[x.cell] = max(s.sees[x.cell], x.writes)
 	}
-	s.wrote, s.learns = s.wrote[:0], s.learns[:0]
+	s.wrote, s.acquired = s.wrote[:0], s.acquired[:0]
 }
 
 // join returns what is known by t and by others.
-func (w *oneWorld) join(t told, others []told) told {
-	t = told{slices.Clone(t.sees), slices.Clone(t.begun), slices.Clone(t.started)}
+func (w *world) join(t clock, others []clock) clock {
+	t = clock{slices.Clone(t.sees), slices.Clone(t.begun), slices.Clone(t.started)}
 	for _, o := range others {
 		for k, n := range o.sees {
 			t.sees[k] = max(t.sees[k], n)
@@ -276,7 +276,7 @@ func (w *oneWorld) join(t told, others []told) told {
 
 // started is of which launches it is known that they began, where the chunk that m is of has been read: who reads
 // packets knows what their senders knew.
-func (w *oneWorld) started(m *micro) []int32 {
+func (w *world) started(m *micro) []int32 {
 	all := slices.Clone(w.at[m.block].started)
 	for _, list := range w.atoms[m.atom].started {
 		for rank, launch := range list {
@@ -286,14 +286,14 @@ func (w *oneWorld) started(m *micro) []int32 {
 	return all
 }
 
-func (w *oneWorld) gather(m *micro, x cellValue) {
+func (w *world) gather(m *micro, x cellValue) {
 	a := &w.atoms[m.atom]
 	a.reads--
 	a.sum = cellValue{a.sum.sum + x.sum, a.sum.known && x.known}
 }
 
 // reader returns a step that reads a slot.
-func (w *oneWorld) reader(slot int32) int32 {
+func (w *world) reader(slot int32) int32 {
 	for i := range w.micros {
 		if m := &w.micros[i]; m.kind == readPacket && m.place == slot {
 			return m.step

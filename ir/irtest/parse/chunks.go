@@ -1,4 +1,4 @@
-package irtest
+package parse
 
 import (
 	"strings"
@@ -62,8 +62,8 @@ func (p *textParser) chunkRef(bufs map[string]ir.Buf) (ir.Ref, int32) {
 	return ir.Ref{Rank: p.number32(rank, 0), Index: index, Buf: b}, count
 }
 
-// ParseChunks reads the text form of a ChunkDAG. Its error is a diag.List.
-func ParseChunks(name string, src []byte) (*ir.ChunkDAG, error) {
+// Chunks reads the text form of a ChunkDAG. Its error is a diag.List.
+func Chunks(name string, src []byte) (*ir.ChunkDAG, error) {
 	p := &textParser{file: name, rest: string(src)}
 	d := &ir.ChunkDAG{}
 	if !p.header("chunks", &d.Header, &d.Hints) {

@@ -1,4 +1,12 @@
-package explore
+// Package onesided is the explorer of one-sided programs. A program becomes accesses of single chunks (program.go), over
+// several launches of several tile iterations. Memory is weak (world.go, memory.go): a block sees what it wrote in
+// groups before, and what it acquired by flags or by the end of a launch. A read or a write of a chunk of which it need
+// not see a write is a race. A caller reads and overwrites a rank's memory between its launches.
+//
+// Nothing that runs disables anything. So one run in which an access is held until nothing else can run shows all that
+// need not come after it: as many runs as there are accesses decide. Runs by chance must show no more. Random programs
+// begin with flags for everything (random.go), and single changes (faults.go) take them away.
+package onesided
 
 import (
 	"fmt"
@@ -6,11 +14,12 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/verify/explore"
 )
 
-// A OneSidedVerdict is what runs of a one-sided program show.
-type OneSidedVerdict struct {
-	Found [NumKinds]string // of a kind: the first that shows, or ""
+// A Verdict is what runs of a one-sided program show.
+type Verdict struct {
+	Found [explore.NumKinds]string // of a kind: the first that shows, or ""
 	Runs  int
 	Moves int // micros run
 
@@ -20,56 +29,56 @@ type OneSidedVerdict struct {
 }
 
 // Good says that no run shows a fault.
-func (v *OneSidedVerdict) Good() bool { return v.Found == [NumKinds]string{} }
+func (v *Verdict) Good() bool { return v.Found == [explore.NumKinds]string{} }
 
 // Has reports whether a run shows a fault of a kind.
-func (v *OneSidedVerdict) Has(k Kind) bool { return v.Found[k] != "" }
+func (v *Verdict) Has(k explore.Kind) bool { return v.Found[k] != "" }
 
 // Races reports whether some run shows that two steps race; one is -1 where it is
 // what a rank's caller does between launches.
-func (v *OneSidedVerdict) Races(i, j int32) bool {
+func (v *Verdict) Races(i, j int32) bool {
 	return v.pairs[[2]int32{i, j}] || v.pairs[[2]int32{j, i}]
 }
 
 // ReadsNothing reports whether a step is seen to read what nothing wrote.
-func (v *OneSidedVerdict) ReadsNothing(step int32) bool { return v.unwritten[step] }
+func (v *Verdict) ReadsNothing(step int32) bool { return v.unwritten[step] }
 
 // Wrong reports whether an output is seen to be wrong.
-func (v *OneSidedVerdict) Wrong(rank, index int) bool { return v.outputs[[2]int{rank, index}] }
+func (v *Verdict) Wrong(rank, index int) bool { return v.outputs[[2]int{rank, index}] }
 
-func (v *OneSidedVerdict) String() string {
+func (v *Verdict) String() string {
 	text := fmt.Sprintf("%d runs, %d accesses", v.Runs, v.Moves)
 	for k, s := range v.Found {
 		if s != "" {
-			text += fmt.Sprintf("\n%v: %s", Kind(k), s)
+			text += fmt.Sprintf("\n%v: %s", explore.Kind(k), s)
 		}
 	}
 	return text
 }
 
-func (v *OneSidedVerdict) found(k Kind, format string, args ...any) {
+func (v *Verdict) found(k explore.Kind, format string, args ...any) {
 	if v.Found[k] == "" {
 		v.Found[k] = fmt.Sprintf(format, args...)
 	}
 }
 
-func (v *OneSidedVerdict) race(i, j int32, format string, args ...any) {
+func (v *Verdict) race(i, j int32, format string, args ...any) {
 	v.pairs[[2]int32{i, j}] = true
-	v.found(Race, format, args...)
+	v.found(explore.Race, format, args...)
 }
 
-func (v *OneSidedVerdict) nothing(step int32) {
+func (v *Verdict) nothing(step int32) {
 	v.unwritten[step] = true
-	v.found(Uninitialized, "step %d reads what nothing wrote", step)
+	v.found(explore.Uninitialized, "step %d reads what nothing wrote", step)
 }
 
-func (v *OneSidedVerdict) wrong(rank, index int) {
+func (v *Verdict) wrong(rank, index int) {
 	v.outputs[[2]int{rank, index}] = true
-	v.found(WrongResult, "rank %d output[%d]", rank, index)
+	v.found(explore.WrongResult, "rank %d output[%d]", rank, index)
 }
 
-// Plans are the launches that OneSided runs a program of so many copies in, by
-// their passes: enough of one launch that a pass that is neither first nor last
+// plans returns the launches that Explore runs a program in, by
+// their tile iterations: enough of one launch that a pass that is neither first nor last
 // meets the next of its copy, launches of one pass, and others.
 func plans(o *ir.OneSided) [][]int {
 	depth := int(o.Depth)
@@ -82,36 +91,35 @@ func plans(o *ir.OneSided) [][]int {
 // mostMicros bounds the accesses of one run.
 const mostMicros = 4000
 
-// OneSided runs p, whose tables must be well formed. Deadlock is decided by one
-// run, in which blocks are slow. In the others each access, and each call, in its turn is held
-// until nothing else can run: since no run takes away what another waits for, all
-// that need not come behind it has then run, and conflicts with it show. A few
-// runs by chance must show nothing that these do not.
-func OneSided(p *ir.Program, chance int, rnd *rand.Rand) (*OneSidedVerdict, error) {
-	return OneSidedOver(p, nil, chance, rnd)
+// Explore runs p, whose tables must be well formed. Deadlock is decided by one run, in which blocks are slow. In the
+// others each access, and each call, is held in its turn until nothing else can run: since no run takes away what
+// another waits for, all that need not come after it has then run, and conflicts with it show. As many runs by chance as
+// `chance` says must show nothing that these do not.
+func Explore(p *ir.Program, chance int, rnd *rand.Rand) (*Verdict, error) {
+	return ExploreOver(p, nil, chance, rnd)
 }
 
-// OneSidedOver is OneSided for ranks of these nodes, nil being one. What arrives over the network is held too. Between
+// ExploreOver is Explore for ranks of these nodes, nil being one. What arrives over the network is held too. Between
 // nodes p has nothing but writes to scratch, and signals.
-func OneSidedOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*OneSidedVerdict, error) {
-	v := &OneSidedVerdict{pairs: map[[2]int32]bool{}, unwritten: map[int32]bool{}, outputs: map[[2]int]bool{}}
+func ExploreOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*Verdict, error) {
+	v := &Verdict{pairs: map[[2]int32]bool{}, unwritten: map[int32]bool{}, outputs: map[[2]int]bool{}}
 	for _, plan := range plans(p.OneSided) {
-		x, err := expandOneSided(p, node, plan, mostMicros)
+		x, err := expand(p, node, plan, mostMicros)
 		if err != nil {
 			return nil, err
 		}
-		w := newOneWorld(x, v)
+		w := newWorld(x, v)
 		w.slow = true
 		w.run(nil)
 		if left := w.stuck(); left >= 0 {
-			v.found(Deadlock, "step %d never ends, in launches of %v passes", left, plan)
+			v.found(explore.Deadlock, "step %d never ends, in launches of %v passes", left, plan)
 		}
 	}
-	if v.Has(Deadlock) {
+	if v.Has(explore.Deadlock) {
 		return v, nil
 	}
 	for _, plan := range plans(p.OneSided) {
-		x, _ := expandOneSided(p, node, plan, mostMicros)
+		x, _ := expand(p, node, plan, mostMicros)
 		x.eachUnsent(func(step int32) { v.race(step, step, "nothing sends what step %d writes at another node", step) })
 		for _, c := range x.net.clashes {
 			v.race(c[0], c[1], "steps %d and %d of one group write one place at another node", c[0], c[1])
@@ -120,16 +128,16 @@ func OneSidedOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*One
 			if !x.hold(&x.micros[held]) {
 				continue
 			}
-			w := newOneWorld(x, v)
+			w := newWorld(x, v)
 			w.held = int32(held)
 			w.run(nil)
 		}
 		seen := v.Found
 		for range chance {
-			newOneWorld(x, v).run(rnd)
+			newWorld(x, v).run(rnd)
 		}
 		for k, s := range v.Found {
-			if seen[Race] == "" && s != "" && seen[k] == "" { // what comes of a race is by chance
+			if seen[explore.Race] == "" && s != "" && seen[k] == "" { // what comes of a race is by chance
 				return v, fmt.Errorf("by chance, %s, which nothing shows that is held", s)
 			}
 		}
@@ -139,12 +147,12 @@ func OneSidedOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*One
 
 // hold reports whether m is held in its turn: an access, and not in a pass that
 // only repeats others.
-func (x *oneSided) hold(m *micro) bool {
+func (x *program) hold(m *micro) bool {
 	return m.kind == call || (m.kind < raise || m.kind == land) && (m.pass < 2 || m.pass == x.last)
 }
 
 // run runs to the end, in an order by chance where rnd is given.
-func (w *oneWorld) run(rnd *rand.Rand) {
+func (w *world) run(rnd *rand.Rand) {
 	w.v.Runs++
 	for {
 		ran := 0
@@ -168,7 +176,7 @@ func (w *oneWorld) run(rnd *rand.Rand) {
 
 // turn gives a block, a rank's caller, or the network its turn. By chance that is one
 // micro, else all that are ready.
-func (w *oneWorld) turn(at int, rnd *rand.Rand) (ran int) {
+func (w *world) turn(at int, rnd *rand.Rand) (ran int) {
 	list := w.net.arrives
 	if at < len(w.at) {
 		list = w.current(int32(at))
@@ -201,7 +209,7 @@ func (w *oneWorld) turn(at int, rnd *rand.Rand) (ran int) {
 }
 
 // canRun reports whether anything is ready.
-func (w *oneWorld) canRun() bool {
+func (w *world) canRun() bool {
 	for b := range w.at {
 		for _, i := range w.current(int32(b)) {
 			if w.ready(i) {
@@ -221,7 +229,7 @@ func (w *oneWorld) canRun() bool {
 }
 
 // stuck returns a step that has not ended, or -1.
-func (w *oneWorld) stuck() int32 {
+func (w *world) stuck() int32 {
 	for i := range w.micros {
 		if !w.done[i] && w.micros[i].kind != call {
 			return w.micros[i].step

@@ -1,4 +1,4 @@
-package explore
+package onesided
 
 import (
 	"slices"
@@ -20,21 +20,21 @@ type network struct {
 
 // A transit is what is under way in a world.
 type transit struct {
-	values  map[int32]cellValue // of a land
-	sees    map[int32]view      // by land: what its block saw when it wrote
-	tells   map[int32]told      // of a ring
-	writes  map[int32]int32     // of a land that has arrived: the cell's writes then
-	queue   [][]int32           // by lane: its rings, in their order
-	carried [][]written         // by lane: what has arrived before its last ring that carries data
+	values   map[int32]cellValue // of a land
+	sees     map[int32]view      // by land: what its block saw when it wrote
+	releases map[int32]clock     // of a ring
+	writes   map[int32]int32     // of a land that has arrived: the cell's writes then
+	queue    [][]int32           // by lane: its rings, in their order
+	carried  [][]written         // by lane: what has arrived before its last ring that carries data
 }
 
 func newTransit(lanes int32) transit {
-	return transit{map[int32]cellValue{}, map[int32]view{}, map[int32]told{}, map[int32]int32{}, make([][]int32, lanes),
+	return transit{map[int32]cellValue{}, map[int32]view{}, map[int32]clock{}, map[int32]int32{}, make([][]int32, lanes),
 		make([][]written, lanes)}
 }
 
 // connect adds an arrival for each write and each raise at another node.
-func (x *oneSided) connect(node []int32) {
+func (x *program) connect(node []int32) {
 	x.net = network{data: map[int32][]int32{}, sends: map[int32]int32{}}
 	if node == nil {
 		return
@@ -72,7 +72,7 @@ func (x *oneSided) connect(node []int32) {
 }
 
 // load finds what each ring carries.
-func (x *oneSided) load() {
+func (x *program) load() {
 	for _, i := range x.net.arrives {
 		m := &x.micros[i]
 		flags := x.p.Steps[m.step].Flags
@@ -88,7 +88,7 @@ func (x *oneSided) load() {
 }
 
 // eachUnsent calls f for the steps that write at another node what no ring sends: none of a later group in each pass.
-func (x *oneSided) eachUnsent(f func(step int32)) {
+func (x *program) eachUnsent(f func(step int32)) {
 	for _, i := range x.net.arrives {
 		n := &x.micros[i]
 		if n.kind == land && !slices.ContainsFunc(x.net.arrives, func(j int32) bool {
@@ -102,14 +102,14 @@ func (x *oneSided) eachUnsent(f func(step int32)) {
 }
 
 // send puts what micro i, a write or a raise, does at another node under way, and reports whether it does that.
-func (w *oneWorld) send(i int32, tells told) bool {
+func (w *world) send(i int32, releases clock) bool {
 	at, sends := w.net.sends[i]
 	if !sends {
 		return false
 	}
 	m := &w.micros[i]
 	if m.kind == raise {
-		w.way.tells[at] = tells
+		w.way.releases[at] = releases
 		lane := w.micros[at].lane
 		w.way.queue[lane] = append(w.way.queue[lane], at)
 	} else {
@@ -119,7 +119,7 @@ func (w *oneWorld) send(i int32, tells told) bool {
 }
 
 // mayArrive reports whether arrival m, micro i, may be next.
-func (w *oneWorld) mayArrive(i int32, m *micro) bool {
+func (w *world) mayArrive(i int32, m *micro) bool {
 	if !w.done[m.of] {
 		return false
 	}
@@ -131,7 +131,7 @@ func (w *oneWorld) mayArrive(i int32, m *micro) bool {
 }
 
 // arrive runs arrival m, micro i.
-func (w *oneWorld) arrive(i int32, m *micro) {
+func (w *world) arrive(i int32, m *micro) {
 	if m.kind == land {
 		w.land(i, m)
 		return
@@ -140,7 +140,7 @@ func (w *oneWorld) arrive(i int32, m *micro) {
 	for _, j := range w.net.data[i] {
 		w.way.carried[m.lane] = append(w.way.carried[m.lane], written{w.micros[j].place, w.way.writes[j]})
 	}
-	t := w.way.tells[i]
+	t := w.way.releases[i]
 	if t.sees != nil {
 		t.sees = slices.Clone(t.sees)
 		for _, x := range w.way.carried[m.lane] {
@@ -151,7 +151,7 @@ func (w *oneWorld) arrive(i int32, m *micro) {
 }
 
 // land has a write arrive. Of what was written before, its block must have seen all but its own.
-func (w *oneWorld) land(i int32, m *micro) {
+func (w *world) land(i int32, m *micro) {
 	c := &w.cells[m.place]
 	for _, step := range c.steps[w.way.sees[i][m.place]:] {
 		if !w.ofBlock(step, m.block) {
@@ -162,6 +162,6 @@ func (w *oneWorld) land(i int32, m *micro) {
 	w.way.writes[i] = c.writes
 }
 
-func (x *oneSided) ofBlock(step, b int32) bool {
+func (x *program) ofBlock(step, b int32) bool {
 	return step >= x.p.Blocks[b].Steps.First && step < x.p.Blocks[b].Steps.End
 }

@@ -1,4 +1,4 @@
-package irtest
+package parse
 
 import (
 	"slices"
@@ -82,9 +82,9 @@ func (p *textParser) stepFields(s *ir.Step) {
 	}
 }
 
-// ParseProgram reads the text form of a Program. Its error is a diag.List. The
+// Program reads the text form of a Program. Its error is a diag.List. The
 // program has well-formed tables, and may be wrong in every other way.
-func ParseProgram(name string, src []byte) (*ir.Program, error) {
+func Program(name string, src []byte) (*ir.Program, error) {
 	p := &textParser{file: name, rest: string(src)}
 	g := &ir.Program{Channels: 1}
 	var hints []ir.Hint

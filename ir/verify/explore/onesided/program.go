@@ -1,9 +1,10 @@
-package explore
+package onesided
 
 import (
 	"fmt"
 
 	"mscclc/ir"
+	"mscclc/ir/verify/explore"
 )
 
 // A microKind is what a micro does.
@@ -55,8 +56,8 @@ type cellValue struct {
 	known bool
 }
 
-// A oneSided is a one-sided program, as micros of some launches.
-type oneSided struct {
+// A program is a one-sided program, as micros of some launches.
+type program struct {
 	p       *ir.Program
 	plan    []int // passes of each launch
 	mem     *ir.Memory
@@ -65,7 +66,7 @@ type oneSided struct {
 	micros  []micro
 	reads   []int     // by atom: its reads
 	blocks  [][]group // of each block
-	calls   [][]int32 // of each rank, before each launch, and behind the last
+	calls   [][]int32 // of each rank, before each launch, and after the last
 	packets []int32   // by rank: its first chunk
 	flags   []int32   // by rank: its first flag
 	signals []int32   // by flag: signals a pass, or a launch
@@ -81,9 +82,9 @@ type group struct {
 	micros []int32
 }
 
-// expandOneSided makes the micros of p for launches of so many passes, and for ranks of these nodes, nil being one.
-func expandOneSided(p *ir.Program, node []int32, plan []int, most int) (*oneSided, error) {
-	x := &oneSided{p: p, plan: plan, mem: p.Memory(), blocks: make([][]group, len(p.Blocks)),
+// expand makes the micros of p for launches of so many passes, and for ranks of these nodes, nil being one.
+func expand(p *ir.Program, node []int32, plan []int, most int) (*program, error) {
+	x := &program{p: p, plan: plan, mem: p.Memory(), blocks: make([][]group, len(p.Blocks)),
 		calls: make([][]int32, len(p.Rank))}
 	for _, n := range plan {
 		x.tiles = max(x.tiles, n)
@@ -99,7 +100,7 @@ func expandOneSided(p *ir.Program, node []int32, plan []int, most int) (*oneSide
 			}
 		}
 		if len(x.micros) > most {
-			return nil, &TooLarge{fmt.Sprintf("more than %d accesses", most)}
+			return nil, &explore.TooLarge{Text: fmt.Sprintf("more than %d accesses", most)}
 		}
 	}
 	for r := range p.Rank {
@@ -113,7 +114,7 @@ func expandOneSided(p *ir.Program, node []int32, plan []int, most int) (*oneSide
 }
 
 // layout numbers packets and flags, and counts who has to do with them.
-func (x *oneSided) layout() {
+func (x *program) layout() {
 	o := x.p.OneSided
 	at, flag := int32(0), int32(0)
 	for r := range x.p.Rank {
@@ -147,7 +148,7 @@ func (x *oneSided) layout() {
 }
 
 // expandPass makes the micros of one pass of block b.
-func (x *oneSided) expandPass(b int32, launch int, pass int32, first, last bool, tile int32) {
+func (x *program) expandPass(b int32, launch int, pass int32, first, last bool, tile int32) {
 	member := int32(0)
 	for i := x.p.Blocks[b].Steps.First; i < x.p.Blocks[b].Steps.End; i++ {
 		s := &x.p.Steps[i]
@@ -170,7 +171,7 @@ func (x *oneSided) expandPass(b int32, launch int, pass int32, first, last bool,
 }
 
 // add adds m to its group.
-func (x *oneSided) add(m micro) {
+func (x *program) add(m micro) {
 	g := &x.blocks[m.block][m.group]
 	m.alone = true
 	for _, j := range g.micros {
@@ -182,7 +183,7 @@ func (x *oneSided) add(m micro) {
 	x.micros = append(x.micros, m)
 }
 
-func (x *oneSided) expandMove(m micro, s *ir.Step, tile int32) {
+func (x *program) expandMove(m micro, s *ir.Step, tile int32) {
 	o := x.p.OneSided
 	for k := range s.Count {
 		m.atom = int32(len(x.reads))
@@ -204,7 +205,7 @@ func (x *oneSided) expandMove(m micro, s *ir.Step, tile int32) {
 	}
 }
 
-func (x *oneSided) ranksOf(rank int32) []int32 {
+func (x *program) ranksOf(rank int32) []int32 {
 	if rank != ir.AllRanks {
 		return []int32{rank}
 	}
@@ -217,7 +218,7 @@ func (x *oneSided) ranksOf(rank int32) []int32 {
 
 // place returns where chunk k of an operand lies in a pass: user memory of its
 // tile, or the pass's copy. Plain is what is done there if it is no packet.
-func (x *oneSided) place(rank int32, o *ir.Operand, k, pass, tile int32, plain microKind) (microKind, int32) {
+func (x *program) place(rank int32, o *ir.Operand, k, pass, tile int32, plain microKind) (microKind, int32) {
 	copies := pass % x.p.OneSided.Depth
 	if o.Buf == ir.Packets {
 		return plain + 1, copies*x.packets[len(x.p.Rank)] + x.packets[rank] + o.Index + k
@@ -229,7 +230,7 @@ func (x *oneSided) place(rank int32, o *ir.Operand, k, pass, tile int32, plain m
 	return plain, tile*int32(x.mem.Len()) + cell
 }
 
-func (x *oneSided) expandFlags(m micro, s *ir.Step) {
+func (x *program) expandFlags(m micro, s *ir.Step) {
 	o := x.p.OneSided
 	for k, dst := range o.Dests(s) {
 		m.kind, m.place, m.thread, m.rank = raise, x.flags[dst.Rank]+dst.Index, int32(k), dst.Rank

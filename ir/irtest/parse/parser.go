@@ -1,4 +1,5 @@
-package irtest
+// Package parse reads the texts of ir/text, for tests.
+package parse
 
 import (
 	"slices"

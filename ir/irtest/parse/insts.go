@@ -1,4 +1,4 @@
-package irtest
+package parse
 
 import (
 	"strings"
@@ -19,9 +19,9 @@ type instLine struct {
 // peerOfMate is a peer that is known by its mate alone.
 const peerOfMate = -2
 
-// ParseInsts reads the text form of an InstDAG. Its error is a diag.List. What
+// Insts reads the text form of an InstDAG. Its error is a diag.List. What
 // it returns may lack every property; Check tells.
-func ParseInsts(name string, src []byte) (*ir.InstDAG, error) {
+func Insts(name string, src []byte) (*ir.InstDAG, error) {
 	p := &textParser{file: name, rest: string(src)}
 	d := &ir.InstDAG{}
 	if !p.header("insts", &d.Header, &d.Hints) {

@@ -1,4 +1,4 @@
-package explore
+package onesided
 
 import "mscclc/ir"
 
@@ -6,7 +6,7 @@ import "mscclc/ir"
 // expects.
 
 // user calls f for the cells of a rank's input and output, in each tile, and with their number among them.
-func (w *oneWorld) user(rank int, f func(cell, at int)) {
+func (w *world) user(rank int, f func(cell, at int)) {
 	first, _ := w.mem.Rank(rank)
 	end, at := w.mem.Cell(rank, ir.Scratch, 0), 0
 	for tile := range w.tiles {
@@ -26,17 +26,17 @@ type cellState struct {
 }
 
 // isUser reports whether a cell is of input or output.
-func (x *oneSided) isUser(cell int32) bool { return int(cell) < x.tiles*x.mem.Len() }
+func (x *program) isUser(cell int32) bool { return int(cell) < x.tiles*x.mem.Len() }
 
 // stamp returns what a cell that m may read must have been written in.
-func (x *oneSided) stamp(m *micro) int32 {
+func (x *program) stamp(m *micro) int32 {
 	if x.isUser(m.place) {
 		return m.launch
 	}
 	return m.pass
 }
 
-func (w *oneWorld) read(m *micro) {
+func (w *world) read(m *micro) {
 	c := &w.cells[m.place]
 	switch {
 	case !w.seen(m, c, "reads"):
@@ -51,7 +51,7 @@ func (w *oneWorld) read(m *micro) {
 }
 
 // seen reports whether all writes of a cell are seen where m does something to it.
-func (w *oneWorld) seen(m *micro, c *cellState, does string) bool {
+func (w *world) seen(m *micro, c *cellState, does string) bool {
 	n := w.at[m.block].sees[m.place]
 	for _, step := range c.steps[n:] {
 		w.v.race(m.step, step, "step %d %s what step %d wrote, and need not see it", m.step, does, step)
@@ -59,7 +59,7 @@ func (w *oneWorld) seen(m *micro, c *cellState, does string) bool {
 	return n == c.writes
 }
 
-func (w *oneWorld) write(m *micro) {
+func (w *world) write(m *micro) {
 	c := &w.cells[m.place]
 	s := &w.at[m.block]
 	if !w.overwrites(m, c) && w.seen(m, c, "writes") && w.isUser(m.place) && c.pass != m.launch {
@@ -71,7 +71,7 @@ func (w *oneWorld) write(m *micro) {
 
 // overwrites reports whether m writes what the caller of a launch left, which is known to have begun, though that need
 // not be seen: all that was written there before is over then.
-func (w *oneWorld) overwrites(m *micro, c *cellState) bool {
+func (w *world) overwrites(m *micro, c *cellState) bool {
 	last := len(c.steps) - 1
 	if int(w.at[m.block].sees[m.place]) > last || c.steps[last] != -1 || c.pass != m.launch {
 		return false
@@ -80,7 +80,7 @@ func (w *oneWorld) overwrites(m *micro, c *cellState) bool {
 }
 
 // rankOf returns the rank whose cell it is.
-func (w *oneWorld) rankOf(cell int32) int {
+func (w *world) rankOf(cell int32) int {
 	for rank := range w.p.Rank {
 		if _, end := w.mem.Rank(rank); int(cell)%w.mem.Len() < end {
 			return rank
@@ -91,7 +91,7 @@ func (w *oneWorld) rankOf(cell int32) int {
 
 // call looks at what the launch before left in a rank's outputs, and fills its
 // memory anew, for a launch.
-func (w *oneWorld) call(rank, launch int) {
+func (w *world) call(rank, launch int) {
 	w.called[rank]++
 	sees := make(view, len(w.cells))
 	own := func(f func(b *blockState)) {
@@ -103,7 +103,7 @@ func (w *oneWorld) call(rank, launch int) {
 	}
 	own(func(b *blockState) { sees.join(b.sees) })
 	w.user(rank, func(cell, at int) {
-		if n := len(w.filled[rank]); n > 0 { // what the caller itself left there, if no block was told of it
+		if n := len(w.filled[rank]); n > 0 { // what the caller itself left there, if no block acquired that
 			sees[cell] = max(sees[cell], w.filled[rank][n-1][at])
 		}
 		for _, step := range w.cells[cell].steps[sees[cell]:] {
@@ -136,7 +136,7 @@ func (w *oneWorld) call(rank, launch int) {
 		}
 	})
 	begun[rank], started[rank] = int32(launch+1), int32(launch+1)
-	own(func(b *blockState) { b.told = told{sees, begun, started} })
+	own(func(b *blockState) { b.clock = clock{sees, begun, started} })
 }
 
 // leaf returns the hash of a chunk of input of a tile of a launch.
@@ -151,7 +151,7 @@ func leaf(launch, tile, rank, index int) uint64 {
 }
 
 // judge compares a tile of a rank's output with what it should hold.
-func (w *oneWorld) judge(rank, launch, tile int) {
+func (w *world) judge(rank, launch, tile int) {
 	for k := range w.p.Coll.OutChunks(rank) {
 		want := w.p.Coll.Want(rank, k)
 		if want.Any {

@@ -1,4 +1,4 @@
-package explore
+package onesided
 
 import (
 	"math/rand"
@@ -7,29 +7,29 @@ import (
 	"mscclc/ir"
 )
 
-// RandomOneSided makes a random tiny one-sided program of 1 to 3 ranks, each of
-// up to 4 blocks and all of up to 6, that has more flags than it needs: behind each Move all
+// Random makes a random tiny one-sided program of 1 to 3 ranks, each of
+// up to 4 blocks and all of up to 6, that has more flags than it needs: after each Move all
 // blocks wait for each other, and where launches begin and end all do. So it is right, and asks
 // for just the result that it has.
-func RandomOneSided(rnd *rand.Rand) *ir.Program {
+func Random(rnd *rand.Rand) *ir.Program {
 	ranks := []int{1, 2, 2, 2, 3, 3}[rnd.Intn(6)]
-	return newOneGenerator(rnd, make([]int32, ranks)).program()
+	return newGenerator(rnd, make([]int32, ranks)).program()
 }
 
-// RandomOneSidedOver is RandomOneSided of programs of 2 to 4 ranks that are right over nodes. It gives the node of each
+// RandomOver is Random of programs of 2 to 4 ranks that are right over nodes. It gives the node of each
 // rank, too.
-func RandomOneSidedOver(rnd *rand.Rand) (p *ir.Program, node []int32) {
+func RandomOver(rnd *rand.Rand) (p *ir.Program, node []int32) {
 	node = make([]int32, 2+rnd.Intn(5)/2)
 	for rank := range node {
 		node[rank] = int32(rnd.Intn(3))
 	}
 	node[0], node[1] = 0, 1
 	rnd.Shuffle(len(node), func(i, j int) { node[i], node[j] = node[j], node[i] })
-	return newOneGenerator(rnd, node).program(), node
+	return newGenerator(rnd, node).program(), node
 }
 
 // program makes the program of a generator.
-func (g *oneGenerator) program() *ir.Program {
+func (g *generator) program() *ir.Program {
 	rnd := g.rnd
 	g.meet(ir.Enter)
 	for n := 1 + rnd.Intn(6); n > 0; n-- {
@@ -49,9 +49,9 @@ func (g *oneGenerator) program() *ir.Program {
 	return g.build()
 }
 
-// A oneGenerator makes one program.
-type oneGenerator struct {
-	*oneDraft
+// A generator makes one program.
+type generator struct {
+	*draft
 	rnd   *rand.Rand
 	node  []int32 // of each rank
 	over  bool    // there are several nodes
@@ -65,11 +65,11 @@ type oneGenerator struct {
 // A lateChunk is a chunk of packets on its way to a block.
 type lateChunk struct {
 	at    ir.Operand
-	to    *oneBlock
+	to    *draftBlock
 	value []ir.Part
 }
 
-func newOneGenerator(rnd *rand.Rand, node []int32) *oneGenerator {
+func newGenerator(rnd *rand.Rand, node []int32) *generator {
 	ranks, in, out := len(node), 1+rnd.Intn(2), 1+rnd.Intn(2)
 	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out), Inplace: rnd.Intn(3) == 0,
 		Require: map[ir.Part][]ir.Part{}}
@@ -84,7 +84,7 @@ func newOneGenerator(rnd *rand.Rand, node []int32) *oneGenerator {
 			p.Scratch[r] = int32(1 + rnd.Intn(2))
 		}
 	}
-	g := &oneGenerator{oneDraft: &oneDraft{Program: p, depth: int32(1 + rnd.Intn(3)), onePass: rnd.Intn(3) == 0,
+	g := &generator{draft: &draft{Program: p, depth: int32(1 + rnd.Intn(3)), onePass: rnd.Intn(3) == 0,
 		packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd, node: node, over: over,
 		mem: p.Memory(), sent: map[[3]int32]int32{}, flag: map[[3]int32]int32{}}
 	g.value = make([][]ir.Part, g.mem.Len())
@@ -97,16 +97,16 @@ func newOneGenerator(rnd *rand.Rand, node []int32) *oneGenerator {
 			n = 3 + rnd.Intn(2)
 		}
 		for n = min(n, 6-len(g.blocks)+r+1-ranks); n > 0; n-- {
-			g.blocks = append(g.blocks, &oneBlock{rank: int32(r)})
+			g.blocks = append(g.blocks, &draftBlock{rank: int32(r)})
 		}
 	}
 	return g
 }
 
 // meet has all blocks wait for each other, once a launch.
-func (g *oneGenerator) meet(mark ir.StepFlags) {
+func (g *generator) meet(mark ir.StepFlags) {
 	for b := range g.blocks {
-		g.tell(b, mark)
+		g.signalAll(b, mark)
 	}
 	for b := range g.blocks {
 		var list []ir.Operand
@@ -121,8 +121,8 @@ func (g *oneGenerator) meet(mark ir.StepFlags) {
 	}
 }
 
-// tell has block a signal all others.
-func (g *oneGenerator) tell(a int, mark ir.StepFlags) {
+// signalAll has block a signal all others.
+func (g *generator) signalAll(a int, mark ir.StepFlags) {
 	var list []ir.Operand
 	for b := range g.blocks {
 		if a != b {
@@ -137,8 +137,8 @@ func (g *oneGenerator) tell(a int, mark ir.StepFlags) {
 	}
 }
 
-// flagOf returns the flag by which block a tells b, and how often it has.
-func (g *oneGenerator) flagOf(a, b int, mark ir.StepFlags) ir.Operand {
+// flagOf returns the flag by which block a signals b, and how often it has.
+func (g *generator) flagOf(a, b int, mark ir.StepFlags) ir.Operand {
 	key := [3]int32{int32(a), int32(b), int32(mark)}
 	rank := g.blocks[b].rank
 	if _, ok := g.flag[key]; !ok {
@@ -148,8 +148,8 @@ func (g *oneGenerator) flagOf(a, b int, mark ir.StepFlags) ir.Operand {
 	return ir.Operand{Rank: rank, Buf: ir.Flags, Index: g.flag[key], Nth: g.sent[key]}
 }
 
-// move adds a Move, if a few tries find one, and has all wait for it.
-func (g *oneGenerator) move() {
+// move adds a Move, if some tries find one, and has all wait for it.
+func (g *generator) move() {
 	for range 20 {
 		late := slices.Clone(g.late)
 		b := g.rnd.Intn(len(g.blocks))
@@ -162,7 +162,7 @@ func (g *oneGenerator) move() {
 		if dsts := g.dests(b, count, srcs, value); len(dsts) > 0 {
 			g.blocks[b].add(ir.Move, count, srcs, dsts, 0)
 			g.everybodyAfter(b)
-			g.everybodyHears(b, dsts)
+			g.everybodyAcquires(b, dsts)
 			return
 		}
 		g.late = late
@@ -170,8 +170,8 @@ func (g *oneGenerator) move() {
 }
 
 // everybodyAfter has all blocks wait for block b.
-func (g *oneGenerator) everybodyAfter(b int) {
-	g.tell(b, 0)
+func (g *generator) everybodyAfter(b int) {
+	g.signalAll(b, 0)
 	for c := range g.blocks {
 		if c != b {
 			g.blocks[c].add(ir.Await, 0, []ir.Operand{g.flagOf(b, c, 0)}, nil, 0)
@@ -179,24 +179,24 @@ func (g *oneGenerator) everybodyAfter(b int) {
 	}
 }
 
-// everybodyHears has all blocks wait for a block of each rank of another node that block b has written: there the data
+// everybodyAcquires has all blocks wait for a block of each rank of another node that block b has written: there the data
 // has arrived.
-func (g *oneGenerator) everybodyHears(b int, dsts []ir.Operand) {
+func (g *generator) everybodyAcquires(b int, dsts []ir.Operand) {
 	for rank := range g.node {
 		wrote := func(x ir.Operand) bool { return int(x.Rank) == rank && g.crosses(b, x.Rank) }
 		if slices.ContainsFunc(dsts, wrote) {
-			g.everybodyAfter(slices.IndexFunc(g.blocks, func(c *oneBlock) bool { return int(c.rank) == rank }))
+			g.everybodyAfter(slices.IndexFunc(g.blocks, func(c *draftBlock) bool { return int(c.rank) == rank }))
 		}
 	}
 }
 
 // crosses reports whether a rank is of another node than block b.
-func (g *oneGenerator) crosses(b int, rank int32) bool {
+func (g *generator) crosses(b int, rank int32) bool {
 	return g.node[rank] != g.node[g.blocks[b].rank]
 }
 
 // sources picks operands of block b to be read, and what their sums are.
-func (g *oneGenerator) sources(b int, count int32) (list []ir.Operand, value [][]ir.Part) {
+func (g *generator) sources(b int, count int32) (list []ir.Operand, value [][]ir.Part) {
 	value = make([][]ir.Part, count)
 	for n := 1 + g.rnd.Intn(3); n > 0; n-- {
 		if k := g.lateOf(b); k >= 0 && count == 1 && g.rnd.Intn(3) > 0 {
@@ -232,17 +232,17 @@ func (g *oneGenerator) sources(b int, count int32) (list []ir.Operand, value [][
 	return list, value
 }
 
-func (g *oneGenerator) cell(x ir.Operand, k int32) int {
+func (g *generator) cell(x ir.Operand, k int32) int {
 	return g.mem.Cell(int(x.Rank), x.Buf, int(x.Index+k))
 }
 
 // lateOf returns a chunk of packets that is on its way to block b, or -1.
-func (g *oneGenerator) lateOf(b int) int {
+func (g *generator) lateOf(b int) int {
 	return slices.IndexFunc(g.late, func(l *lateChunk) bool { return l.to == g.blocks[b] })
 }
 
 // place picks plain memory of any rank, most often block b's own.
-func (g *oneGenerator) place(b int, count int32) (ir.Operand, bool) {
+func (g *generator) place(b int, count int32) (ir.Operand, bool) {
 	rank := g.blocks[b].rank
 	if g.rnd.Intn(3) == 0 || g.over && g.rnd.Intn(2) == 0 {
 		rank = int32(g.rnd.Intn(g.Coll.Ranks))
@@ -259,7 +259,7 @@ func (g *oneGenerator) place(b int, count int32) (ir.Operand, bool) {
 }
 
 // dests picks operands to be written, and writes them.
-func (g *oneGenerator) dests(b int, count int32, srcs []ir.Operand, value [][]ir.Part) (list []ir.Operand) {
+func (g *generator) dests(b int, count int32, srcs []ir.Operand, value [][]ir.Part) (list []ir.Operand) {
 	overlaps := func(x ir.Operand) bool {
 		for _, y := range list {
 			if y.Buf != ir.Packets && abs(g.cell(x, 0)-g.cell(y, 0)) < int(count) {
@@ -300,7 +300,7 @@ func (g *oneGenerator) dests(b int, count int32, srcs []ir.Operand, value [][]ir
 func abs(n int) int { return max(n, -n) }
 
 // unpack has the block that a chunk of packets is for read it.
-func (g *oneGenerator) unpack(l *lateChunk) {
+func (g *generator) unpack(l *lateChunk) {
 	g.late = slices.DeleteFunc(g.late, func(x *lateChunk) bool { return x == l })
 	index := int32(g.rnd.Intn(g.Coll.Out))
 	x := ir.Operand{Rank: l.to.rank, Buf: ir.Output, Index: index}

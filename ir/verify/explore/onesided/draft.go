@@ -1,4 +1,4 @@
-package explore
+package onesided
 
 import (
 	"slices"
@@ -6,36 +6,36 @@ import (
 	"mscclc/ir"
 )
 
-// A oneDraft is a one-sided program whose steps can be moved and changed.
-type oneDraft struct {
+// A draft is a one-sided program whose steps can be moved and changed.
+type draft struct {
 	*ir.Program // but for its blocks, steps and operands
 	depth       int32
 	onePass     bool
 	packets     []int32
 	flags       []int32
-	blocks      []*oneBlock
+	blocks      []*draftBlock
 }
 
-type oneBlock struct {
+type draftBlock struct {
 	rank  int32
-	steps []*oneStep
+	steps []*draftStep
 }
 
-type oneStep struct {
+type draftStep struct {
 	ir.Step
 	srcs, dsts []ir.Operand
 }
 
-// editOneSided makes a draft of p, which it does not change.
-func editOneSided(p *ir.Program) *oneDraft {
+// newDraft makes a draft of p, which it does not change.
+func newDraft(p *ir.Program) *draft {
 	o := p.OneSided
-	d := &oneDraft{Program: p, depth: o.Depth, onePass: o.OnePass, packets: slices.Clone(o.Packets),
+	d := &draft{Program: p, depth: o.Depth, onePass: o.OnePass, packets: slices.Clone(o.Packets),
 		flags: slices.Clone(o.Flags)}
 	for _, t := range p.Blocks {
-		b := &oneBlock{rank: t.Rank}
+		b := &draftBlock{rank: t.Rank}
 		for i := t.Steps.First; i < t.Steps.End; i++ {
 			s := p.Steps[i]
-			b.steps = append(b.steps, &oneStep{s, slices.Clone(o.Sources(&s)), slices.Clone(o.Dests(&s))})
+			b.steps = append(b.steps, &draftStep{s, slices.Clone(o.Sources(&s)), slices.Clone(o.Dests(&s))})
 		}
 		d.blocks = append(d.blocks, b)
 	}
@@ -44,7 +44,7 @@ func editOneSided(p *ir.Program) *oneDraft {
 
 // build makes the program of a draft. Signals and awaits without flags are
 // left out.
-func (d *oneDraft) build() *ir.Program {
+func (d *draft) build() *ir.Program {
 	p := *d.Program
 	o := &ir.OneSided{Depth: d.depth, OnePass: d.onePass, Packets: d.packets, Flags: d.flags}
 	p.OneSided, p.Rank, p.Blocks, p.Steps = o, make([]ir.Range, p.Coll.Ranks), nil, nil
@@ -75,7 +75,7 @@ func (d *oneDraft) build() *ir.Program {
 }
 
 // at finds the step numbered i.
-func (d *oneDraft) at(i int) (*oneBlock, int) {
+func (d *draft) at(i int) (*draftBlock, int) {
 	for _, b := range d.blocks {
 		if i < len(b.steps) {
 			return b, i
@@ -86,7 +86,7 @@ func (d *oneDraft) at(i int) (*oneBlock, int) {
 }
 
 // steps returns the number of steps.
-func (d *oneDraft) steps() int {
+func (d *draft) steps() int {
 	n := 0
 	for _, b := range d.blocks {
 		n += len(b.steps)
@@ -95,20 +95,20 @@ func (d *oneDraft) steps() int {
 }
 
 // add appends a step to a block.
-func (b *oneBlock) add(op ir.Op, count int32, srcs, dsts []ir.Operand, marks ir.StepFlags) {
-	b.steps = append(b.steps, &oneStep{ir.Step{Op: op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: marks, Count: count,
+func (b *draftBlock) add(op ir.Op, count int32, srcs, dsts []ir.Operand, marks ir.StepFlags) {
+	b.steps = append(b.steps, &draftStep{ir.Step{Op: op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: marks, Count: count,
 		DepBlock: -1, DepStep: -1, Pos: -1}, srcs, dsts})
 }
 
-// ShrinkOneSided makes p smaller, one step or operand after the other, as long
+// Shrink makes p smaller, one step or operand after the other, as long
 // as still holds.
-func ShrinkOneSided(p *ir.Program, still func(*ir.Program) bool) *ir.Program {
+func Shrink(p *ir.Program, still func(*ir.Program) bool) *ir.Program {
 	for again := true; again; {
 		again = false
 		for i := 0; i < len(p.Steps) && !again; i++ {
 			operands := int(p.Steps[i].NSrc + p.Steps[i].NDst)
 			for k := -1; k < operands && !again; k++ {
-				d := editOneSided(p)
+				d := newDraft(p)
 				b, at := d.at(i)
 				if k < 0 {
 					b.steps = slices.Delete(b.steps, at, at+1)
@@ -125,7 +125,7 @@ func ShrinkOneSided(p *ir.Program, still func(*ir.Program) bool) *ir.Program {
 }
 
 // drop leaves out an operand, counted through sources and destinations.
-func (s *oneStep) drop(k int) {
+func (s *draftStep) drop(k int) {
 	if k < len(s.srcs) {
 		s.srcs = slices.Delete(s.srcs, k, k+1)
 	} else {

@@ -1,4 +1,4 @@
-package explore
+package onesided
 
 import (
 	"math/rand"
@@ -7,36 +7,36 @@ import (
 	"mscclc/ir"
 )
 
-// OneSidedMutations are the kinds of single fault that one-sided programs are
+// Mutations are the kinds of single fault that one-sided programs are
 // broken by, or relieved of what they do not need.
-var OneSidedMutations = []OneSidedMutation{
-	{"drop step", (*oneMutant).dropStep},
-	{"drop operand", (*oneMutant).dropOperand},
-	{"thin", (*oneMutant).thin},
-	{"await", (*oneMutant).await},
-	{"swap", (*oneMutant).swap},
-	{"joint", (*oneMutant).joint},
-	{"marks", (*oneMutant).marks},
-	{"flag's marks", (*oneMutant).flagMarks},
-	{"nth", (*oneMutant).nth},
-	{"depth", (*oneMutant).deeper},
-	{"retarget", (*oneMutant).retarget},
-	{"offset", (*oneMutant).offset},
-	{"block", (*oneMutant).block},
-	{"split", (*oneMutant).split},
-	{"relaxed", (*oneMutant).relaxed},
-	{"passes", (*oneMutant).passes},
+var Mutations = []Mutation{
+	{"drop step", (*mutant).dropStep},
+	{"drop operand", (*mutant).dropOperand},
+	{"thin", (*mutant).thin},
+	{"await", (*mutant).await},
+	{"swap", (*mutant).swap},
+	{"joint", (*mutant).joint},
+	{"marks", (*mutant).marks},
+	{"flag's marks", (*mutant).flagMarks},
+	{"nth", (*mutant).nth},
+	{"depth", (*mutant).deeper},
+	{"retarget", (*mutant).retarget},
+	{"offset", (*mutant).offset},
+	{"block", (*mutant).block},
+	{"split", (*mutant).split},
+	{"relaxed", (*mutant).relaxed},
+	{"passes", (*mutant).passes},
 }
 
-// A OneSidedMutation is one kind of change.
-type OneSidedMutation struct {
+// A Mutation is one kind of change.
+type Mutation struct {
 	Name string
-	do   func(m *oneMutant) bool
+	do   func(m *mutant) bool
 }
 
 // Change changes a copy of p once. It returns false where p has no place for it.
-func (k *OneSidedMutation) Change(rnd *rand.Rand, p *ir.Program) (*ir.Program, bool) {
-	m := &oneMutant{editOneSided(p), rnd}
+func (k *Mutation) Change(rnd *rand.Rand, p *ir.Program) (*ir.Program, bool) {
+	m := &mutant{newDraft(p), rnd}
 	for n := 0; n < 10 && m.steps() > 0; n++ {
 		if k.do(m) {
 			return m.build(), true
@@ -45,31 +45,31 @@ func (k *OneSidedMutation) Change(rnd *rand.Rand, p *ir.Program) (*ir.Program, b
 	return p, false
 }
 
-type oneMutant struct {
-	*oneDraft
+type mutant struct {
+	*draft
 	rnd *rand.Rand
 }
 
 // pick returns a block and the index of one of its steps that is of one of
 // these operations.
-func (m *oneMutant) pick(ops ...ir.Op) (*oneBlock, int) {
+func (m *mutant) pick(ops ...ir.Op) (*draftBlock, int) {
 	for range 20 {
-		if b, i := m.at(m.rnd.Intn(m.oneDraft.steps())); slices.Contains(ops, b.steps[i].Op) {
+		if b, i := m.at(m.rnd.Intn(m.draft.steps())); slices.Contains(ops, b.steps[i].Op) {
 			return b, i
 		}
 	}
 	return nil, 0
 }
 
-func (m *oneMutant) any() (*oneBlock, int) { return m.pick(ir.Move, ir.Signal, ir.Await) }
+func (m *mutant) any() (*draftBlock, int) { return m.pick(ir.Move, ir.Signal, ir.Await) }
 
-func (m *oneMutant) dropStep() bool {
+func (m *mutant) dropStep() bool {
 	b, i := m.any()
 	b.steps = slices.Delete(b.steps, i, i+1)
 	return true
 }
 
-func (m *oneMutant) dropOperand() bool {
+func (m *mutant) dropOperand() bool {
 	b, i := m.any()
 	s := b.steps[i]
 	k := m.rnd.Intn(len(s.srcs) + len(s.dsts))
@@ -81,7 +81,7 @@ func (m *oneMutant) dropOperand() bool {
 }
 
 // thin leaves out a signal, and has awaits count without it.
-func (m *oneMutant) thin() bool {
+func (m *mutant) thin() bool {
 	b, i := m.pick(ir.Signal)
 	if b == nil {
 		return false
@@ -124,7 +124,7 @@ func countFlag(list []ir.Operand, f ir.Operand) (n int) {
 }
 
 // await leaves out an await.
-func (m *oneMutant) await() bool {
+func (m *mutant) await() bool {
 	b, i := m.pick(ir.Await)
 	if b == nil {
 		return false
@@ -134,7 +134,7 @@ func (m *oneMutant) await() bool {
 	return true
 }
 
-func (m *oneMutant) swap() bool {
+func (m *mutant) swap() bool {
 	b, i := m.any()
 	if i == 0 {
 		return false
@@ -149,7 +149,7 @@ func (m *oneMutant) swap() bool {
 }
 
 // joint joins a step with the one before it, or parts it from that.
-func (m *oneMutant) joint() bool {
+func (m *mutant) joint() bool {
 	b, i := m.any()
 	if i == 0 || (b.steps[i-1].Flags^b.steps[i].Flags)&(ir.Enter|ir.Leave) != 0 {
 		return false
@@ -158,8 +158,8 @@ func (m *oneMutant) joint() bool {
 	return true
 }
 
-// relaxed has a Signal or an Await make nothing visible, or what it tells.
-func (m *oneMutant) relaxed() bool {
+// relaxed has a Signal or an Await make nothing visible, or what it releases.
+func (m *mutant) relaxed() bool {
 	b, i := m.pick(ir.Signal, ir.Await)
 	if b == nil {
 		return false
@@ -169,13 +169,13 @@ func (m *oneMutant) relaxed() bool {
 }
 
 // passes has launches be of one pass, or of any number.
-func (m *oneMutant) passes() bool {
+func (m *mutant) passes() bool {
 	m.onePass = !m.onePass
 	return true
 }
 
 // marks changes when a step at flags runs.
-func (m *oneMutant) marks() bool {
+func (m *mutant) marks() bool {
 	b, i := m.pick(ir.Signal, ir.Await)
 	if b == nil {
 		return false
@@ -185,7 +185,7 @@ func (m *oneMutant) marks() bool {
 }
 
 // flagMarks changes when all the steps of a flag run.
-func (m *oneMutant) flagMarks() bool {
+func (m *mutant) flagMarks() bool {
 	b, i := m.pick(ir.Signal)
 	if b == nil {
 		return false
@@ -204,7 +204,7 @@ func (m *oneMutant) flagMarks() bool {
 }
 
 // nth has an await wait for another signal.
-func (m *oneMutant) nth() bool {
+func (m *mutant) nth() bool {
 	b, i := m.pick(ir.Await)
 	if b == nil {
 		return false
@@ -214,19 +214,19 @@ func (m *oneMutant) nth() bool {
 	return true
 }
 
-func (m *oneMutant) deeper() bool {
+func (m *mutant) deeper() bool {
 	m.depth = int32(1 + m.rnd.Intn(3))
 	return true
 }
 
 // retarget has an operand be on another rank, or a flag or packet be another.
-func (m *oneMutant) retarget() bool {
+func (m *mutant) retarget() bool {
 	x, _ := m.operand()
 	x.Rank = int32(m.rnd.Intn(m.Coll.Ranks))
 	return true
 }
 
-func (m *oneMutant) operand() (*ir.Operand, *oneStep) {
+func (m *mutant) operand() (*ir.Operand, *draftStep) {
 	b, i := m.any()
 	s := b.steps[i]
 	if k := m.rnd.Intn(len(s.srcs) + len(s.dsts)); k < len(s.srcs) {
@@ -236,17 +236,17 @@ func (m *oneMutant) operand() (*ir.Operand, *oneStep) {
 	}
 }
 
-func (m *oneMutant) offset() bool {
+func (m *mutant) offset() bool {
 	x, _ := m.operand()
 	x.Index += int32(1 - 2*m.rnd.Intn(2))
 	return true
 }
 
 // block moves a step to another block of its rank, or to another place.
-func (m *oneMutant) block() bool {
+func (m *mutant) block() bool {
 	b, i := m.any()
 	s := b.steps[i]
-	var own []*oneBlock
+	var own []*draftBlock
 	for _, a := range m.blocks {
 		if a.rank == b.rank {
 			own = append(own, a)
@@ -267,14 +267,14 @@ func (m *oneMutant) block() bool {
 }
 
 // split makes one Move two, of which each writes some of the destinations.
-func (m *oneMutant) split() bool {
+func (m *mutant) split() bool {
 	b, i := m.pick(ir.Move)
 	if b == nil || len(b.steps[i].dsts) < 2 ||
 		slices.ContainsFunc(b.steps[i].srcs, func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
 		return false
 	}
 	s := b.steps[i]
-	t := &oneStep{s.Step, slices.Clone(s.srcs), slices.Clone(s.dsts[1:])}
+	t := &draftStep{s.Step, slices.Clone(s.srcs), slices.Clone(s.dsts[1:])}
 	s.dsts = s.dsts[:1]
 	b.steps = slices.Insert(b.steps, i+1, t)
 	return true
