@@ -232,10 +232,13 @@ func Compile(tree, to string, has func(name string) bool, more ...string) ([]str
 	return objects, errors.Join(errs...)
 }
 
-// objectOf names the object of a unit, by its folder too: several folders have a hub.cc.
+// objectOf names the object of a unit, with its folder below runtime/src: several folders have a hub.cc.
 func objectOf(tree, unit string) string {
 	name, _ := filepath.Rel(tree, unit)
-	name = strings.TrimPrefix(filepath.ToSlash(name), "runtime/src/")
+	name = filepath.ToSlash(name)
+	for _, folder := range []string{"runtime/src/", "transport/", "executor/"} {
+		name = strings.TrimPrefix(name, folder)
+	}
 	return strings.ReplaceAll(name, "/", "_") + ".o"
 }
 
