@@ -24,7 +24,7 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	}
 	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[GPU]Shot{}, tables: map[*seat]int{},
 		leave: map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
-	geo, err := p.loaded.geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
+	geo, err := p.checked.Geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
 	var buffers []abi.OneMemory
 	if err == nil {
 		c.title = p.named(&args)

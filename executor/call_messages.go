@@ -45,7 +45,7 @@ func (c *Call) messages() []Message {
 	if c.plan.net == nil || c.plan.net.job == nil {
 		return nil
 	}
-	m := matcher{call: c, img: c.plan.loaded.img, signals: map[signal]carried{}, awaits: map[raised]int32{},
+	m := matcher{call: c, img: c.plan.checked.Image, signals: map[signal]carried{}, awaits: map[raised]int32{},
 		ends: map[place]time.Duration{}, shift: map[*seat]*shift{}}
 	for _, n := range c.launches {
 		m.launches = max(m.launches, n)

@@ -73,7 +73,7 @@ const (
 // Prepare, Bind, Reset and Close are collective: all processes call them in the
 // same order.
 type Plan struct {
-	loaded  Loaded // the image and its proof; there is no instance
+	checked Checked
 	kind    planKind
 	columns int
 	tile    int64
@@ -161,26 +161,22 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	if opt.GPUs == nil {
 		return nil, errors.New("executor: no GPUs")
 	}
-	p, prover, err := proven(p, opt.Check, opt.Unproven, opt.Lower)
-	if err != nil {
-		return nil, err
-	}
-	img, err := abi.NewImage(p)
+	of, err := NewChecked(p, opt.Check, opt.Unproven, opt.Lower)
 	if err != nil {
 		return nil, err
 	}
 	if opt.Types == nil {
 		opt.Types = []data.DType{data.BF16, data.F32}
 	}
-	plan, err := newPlan(ctx, img, prover, &opt)
+	plan, err := newPlan(ctx, of, &opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.GPUs.Name(), err)
 	}
 	return plan, nil
 }
 
-func newPlan(ctx context.Context, img *abi.Image, prover *proof.Prover, opt *PlanOptions) (*Plan, error) {
-	plan := &Plan{loaded: Loaded{img: img, proof: prover}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
+func newPlan(ctx context.Context, checked Checked, opt *PlanOptions) (*Plan, error) {
+	plan := &Plan{checked: checked, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
 	if err := plan.prepare(ctx, opt); err != nil {
 		return nil, errors.Join(err, plan.free())
 	}
@@ -213,7 +209,7 @@ func (p *Plan) prepare(ctx context.Context, opt *PlanOptions) error {
 
 // choose makes the plan of a kind.
 func (p *Plan) choose(opt *PlanOptions) (err error) {
-	if p.loaded.img.One != nil {
+	if p.checked.Image.One != nil {
 		p.kind, err = newOnePlan(p, opt)
 	} else {
 		p.kind, err = newTwoPlan(p, opt)
@@ -221,7 +217,7 @@ func (p *Plan) choose(opt *PlanOptions) (err error) {
 	return err
 }
 
-func (p *Plan) program() *ir.Program { return p.loaded.img.Program }
+func (p *Plan) program() *ir.Program { return p.checked.Image.Program }
 
 // seat chooses the ranks of this process, and their GPUs.
 func (p *Plan) seat(opt *PlanOptions) error {
@@ -280,7 +276,7 @@ func (p *Plan) GPUs() []GPU {
 func (p *Plan) Program() *ir.Program { return p.program() }
 
 // Even says that all chunks of a call must have one length.
-func (p *Plan) Even() bool { return p.loaded.Even() }
+func (p *Plan) Even() bool { return p.checked.Image.Even }
 
 // MaxColumns and MaxTile are what the plan's memory is made for. A two-sided program has
 // one column.

@@ -55,7 +55,7 @@ func OpenPlan(gpus GPUs, img *abi.Image) (Instance, error) {
 // prepare makes the plan.
 func (in *planInstance) prepare(opt *PlanOptions) error {
 	opt.GPUs = in.gpus
-	plan, err := newPlan(context.Background(), in.img, proof.None(in.img.Program), opt) // Run has proven it
+	plan, err := newPlan(context.Background(), Checked{Image: in.img, Proof: proof.None(in.img.Program)}, opt) // Run has proven it
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (in *planInstance) fit(p *abi.Params) error {
 	slots, tile := int(p.Slots), int64(p.Tile)*int64(p.ElemSize)
 	if in.plan != nil {
 		have := in.plan.kind.(*twoPlan)
-		if have.cut.proto == ir.Protocol(p.Proto) && have.asked == slots && have.cut.slotBytes == int64(p.SlotBytes) &&
-			have.cut.bytes >= tile {
+		if have.cut.Proto == ir.Protocol(p.Proto) && have.asked == slots && have.cut.SlotBytes == int64(p.SlotBytes) &&
+			have.cut.Bytes >= tile {
 			return nil
 		}
 		if err := in.drop(); err != nil {

@@ -68,7 +68,7 @@ func widest(p *ir.Program) (most int) {
 
 // kernel returns what kernels a seat runs.
 func (p *Plan) kernel(s *seat) KernelKind {
-	one := p.loaded.img.One
+	one := p.checked.Image.One
 	switch {
 	case p.net != nil && p.kind.(*onePlan).sharesCTAs():
 		return TogetherKernel

@@ -114,7 +114,7 @@ func (n *nodes) where(process int) string {
 }
 
 // netTable returns what the program sends between nodes, or why it cannot run there.
-func (p *onePlan) netTable(node []int) (abi.NetTable, error) { return p.loaded.img.Net(node) }
+func (p *onePlan) netTable(node []int) (abi.NetTable, error) { return p.checked.Image.Net(node) }
 
 func (p *twoPlan) netTable([]int) (abi.NetTable, error) {
 	return abi.NetTable{}, diag.List{diag.New(diag.AcrossNodes, diag.Span{},

@@ -31,7 +31,7 @@ type onePlan struct {
 }
 
 func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
-	one, usual := p.loaded.img.One, UsualWidth(opt.GPUs)
+	one, usual := p.checked.Image.One, UsualWidth(opt.GPUs)
 	if one.OnePass {
 		if err := p.onePass(opt); err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 	opt.Columns = cmp.Or(opt.Columns, min(usual.Most, max(1, mostBlocks/blocks)))
 	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
 		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*limits.ChunkAlign
-		opt.TileBytes = min(max(share, p.loaded.img.One.UsualTile(usual.Tile)), limits.Tile)
+		opt.TileBytes = min(max(share, p.checked.Image.One.UsualTile(usual.Tile)), limits.Tile)
 	}
 	return nil
 }
@@ -318,5 +318,5 @@ func (p *onePlan) tells(status *abi.Status, behind []byte, columns uint32) error
 		return errors.New("a step that the program does not have has timed out")
 	}
 	copy(bytesAt(&stop.One), behind)
-	return p.loaded.timeoutOne(&abi.OneParams{Columns: columns}, &stop)
+	return p.checked.TimeoutOne(&abi.OneParams{Columns: columns}, &stop)
 }

@@ -19,7 +19,7 @@ import (
 // have sent and received is in memory too, so that a captured launch can be replayed.
 type twoPlan struct {
 	*Plan
-	cut    cut
+	cut    Cut
 	asked  int         // slots
 	stride uint64      // from slot to slot
 	place  []connPlace // of the image's connections
@@ -31,7 +31,7 @@ type twoPlan struct {
 const twoCalls = 4096
 
 func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
-	cut, err := p.loaded.cut(&Args{Protocol: opt.Protocol, Slots: opt.Slots, SlotBytes: opt.SlotBytes,
+	cut, err := p.checked.CutOf(&Args{Protocol: opt.Protocol, Slots: opt.Slots, SlotBytes: opt.SlotBytes,
 		TileBytes: opt.TileBytes})
 	if err != nil {
 		return nil, err
@@ -42,11 +42,11 @@ func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
 	if opt.PieceBytes < 0 || opt.PieceBytes > longest {
 		return nil, fmt.Errorf("pieces of %d bytes are out of range", opt.PieceBytes)
 	}
-	asked := cut.slots
+	asked := cut.Slots
 	// A message finds its slot by 32 bits of its number: that is for ever if slots are a power of two.
-	cut.slots = 1 << bits.Len(uint(cut.slots-1))
-	p.columns, p.tile = 1, cut.bytes
-	stride := p.loaded.stride(cut.proto, cut.slotBytes, max(min(cut.bytes, cut.slotBytes), 8))
+	cut.Slots = 1 << bits.Len(uint(cut.Slots-1))
+	p.columns, p.tile = 1, cut.Bytes
+	stride := p.checked.Stride(cut.Proto, cut.SlotBytes, max(min(cut.Bytes, cut.SlotBytes), 8))
 	two := &twoPlan{Plan: p, cut: cut, asked: asked, stride: uint64(stride), piece: opt.PieceBytes}
 	return two, two.lay()
 }
@@ -55,8 +55,8 @@ var errColumns = fmt.Errorf(
 	"a two-sided program has no replicas: its blocks are what it was compiled to (--instances): %w", ErrNotSupported)
 
 func (p *twoPlan) hash(w *proof.Hash) {
-	img := p.loaded.img
-	w.Numbers(int64(p.cut.proto), int64(p.cut.slots), p.cut.slotBytes)
+	img := p.checked.Image
+	w.Numbers(int64(p.cut.Proto), int64(p.cut.Slots), p.cut.SlotBytes)
 	w.Int32s(p.program().Scratch...)
 	w.Table(raw(img.Blocks))
 	w.Table(raw(img.Steps))
@@ -78,15 +78,15 @@ func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	}
 	tile := cmp.Or(args.TileBytes, p.tile)
 	launch := &Launch{}
-	err := p.loaded.params(launch, geo, &Args{DType: args.DType, RedOp: args.RedOp, Protocol: &p.cut.proto,
-		Slots: p.cut.slots, SlotBytes: p.cut.slotBytes, TileBytes: min(tile, p.tile)})
+	err := p.checked.Params(launch, geo, &Args{DType: args.DType, RedOp: args.RedOp, Protocol: &p.cut.Proto,
+		Slots: p.cut.Slots, SlotBytes: p.cut.SlotBytes, TileBytes: min(tile, p.tile)})
 	if err != nil {
 		return err
 	}
 	c.two = launch.Params
 	c.two.SlotStride = p.stride
 	c.columns, c.tile, c.passes = 1, int64(c.two.Tile)*int64(args.DType.Size()), c.two.Tiles()
-	return p.loaded.proof.Cover(asked(&c.two))
+	return p.checked.Proof.Cover(Asked(&c.two))
 }
 
 func (p *twoPlan) narrow(*Call, data.Geometry, int) error { return nil } // there is one width
@@ -135,12 +135,12 @@ func (p *twoPlan) behind(s *seat, status *abi.Status) ([]byte, error) {
 }
 
 func (p *twoPlan) tells(status *abi.Status, behind []byte, _ uint32) error {
-	stop, img := Stop{Status: *status}, p.loaded.img
+	stop, img := Stop{Status: *status}, p.checked.Image
 	if len(behind) != int(unsafe.Sizeof(stop.Before)) || !waits(img, status) {
 		return errors.New("a step that the program does not have has timed out")
 	}
 	copy(bytesAt(&stop.Before), behind)
-	return p.loaded.timeout(&abi.Params{Slots: uint32(p.cut.slots), Proto: uint32(p.cut.proto)}, &stop)
+	return p.checked.Timeout(&abi.Params{Slots: uint32(p.cut.Slots), Proto: uint32(p.cut.Proto)}, &stop)
 }
 
 // waits reports whether s names a step of img, and something that this step may wait for.

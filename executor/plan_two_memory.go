@@ -23,8 +23,8 @@ var errSlots = errors.New("slots are out of range")
 
 // lay lays out all arenas; every process does it alike.
 func (p *twoPlan) lay() error {
-	conns, ranks := p.loaded.img.Conns, p.program().Coll.Ranks
-	high, each := bits.Mul64(uint64(p.cut.slots), p.stride)
+	conns, ranks := p.checked.Image.Conns, p.program().Coll.Ranks
+	high, each := bits.Mul64(uint64(p.cut.Slots), p.stride)
 	if high != 0 || each > 1<<46 {
 		return errSlots
 	}
@@ -60,7 +60,7 @@ func (p *twoPlan) arena(rank int) uint64 { return p.bytes[rank] }
 // reaches reports, indexed by rank, whether a seat reaches the ranks with which its own share a connection.
 func (p *twoPlan) reaches(s *seat) []bool {
 	list := make([]bool, len(p.bytes))
-	for _, c := range p.loaded.img.Conns {
+	for _, c := range p.checked.Image.Conns {
 		src, dst := slices.Contains(s.ranks, int(c.Src)), slices.Contains(s.ranks, int(c.Dst))
 		list[c.Src] = list[c.Src] || dst && !src
 		list[c.Dst] = list[c.Dst] || src && !dst
@@ -69,7 +69,7 @@ func (p *twoPlan) reaches(s *seat) []bool {
 }
 
 func (p *twoPlan) sit(s *seat) (needs, error) {
-	t := newTwoPart(p.loaded.img, s.ranks)
+	t := newTwoPart(p.checked.Image, s.ranks)
 	s.two = t
 	if c := p.program().Coll; p.piece > 0 {
 		const rounding = 32 // bytes of a chunk, at most, for any type
@@ -86,7 +86,7 @@ func (p *twoPlan) sit(s *seat) (needs, error) {
 func (p *twoPlan) reached(s *seat) error {
 	rows := make([]abi.ConnMemory, len(s.two.conns))
 	for i, number := range s.two.conns {
-		c, at := p.loaded.img.Conns[number], p.place[number]
+		c, at := p.checked.Image.Conns[number], p.place[number]
 		rows[i] = abi.ConnMemory{Slots: s.reach[c.Dst] + at.slots, Head: s.reach[c.Src] + at.head,
 			Tail: s.reach[c.Dst] + at.tail}
 	}
