@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/irtest/parse"
 	"mscclc/ir/verify"
@@ -38,7 +39,7 @@ func (s spread) graphs(t *testing.T, d Device) {
 	err := all(list, func(i int) error {
 		for k, elems := range sizes {
 			j, err := list[i].bind(t.Context(), data.I32, data.Max, elems*int64(list[i].plan.Program().Coll.Chunks),
-				func(a *executor.CallArgs) { a.Columns = k })
+				func(a *plan.CallArgs) { a.Columns = k })
 			if err == nil {
 				err = j.fill()
 			}
@@ -161,7 +162,7 @@ func hopping(t *testing.T, d Device, each int) time.Duration {
 	list, jobs, graphs := make([]*rig, 2), make([]*job, 2), make([][]executor.Graph, 2)
 	group := exchange.Group(len(list))
 	if err := all(list, func(i int) (err error) {
-		opt := executor.PlanOptions{GPUs: d.Open(numbers()...), Exchange: group[i], Node: fmt.Sprint("n", i), Columns: 1,
+		opt := plan.Options{GPUs: d.Open(numbers()...), Exchange: group[i], Node: fmt.Sprint("n", i), Columns: 1,
 			TileBytes: 1024, Unproven: true, Net: []string{"ucx", "ucx:"}[i]} // two names, so two proxies
 		if list[i], err = newRig(t.Context(), d, p, opt); err != nil {
 			return err

@@ -1,4 +1,4 @@
-// This file fills in launches: what executor/plan_one.go, and OneImage.Params and OnePart.Few of executor/abi, do in
+// This file fills in launches: what executor/plan/onesided.go, and OneImage.Params and OnePart.Few of executor/abi, do in
 // Go, in the same bytes. Nothing here calls the driver.
 #pragma once
 #include "../../../kernels/abi/rows_few.h"

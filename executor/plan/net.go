@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"cmp"
@@ -110,7 +110,7 @@ func (p *Plan) newJob() error {
 	if err != nil {
 		return err
 	}
-	one := p.kind.(*onePlan)
+	one := p.kind.(*oneSided)
 	c := &transport.Program{Columns: uint32(p.columns), Depth: uint32(one.one.Depth),
 		Chunks: uint32(p.program().Coll.Chunks), Flags: uint32(one.layout.Flags),
 		ScratchStride: one.layout.ScratchStride, ScratchCopy: p.inbox().copy, Hash: [32]byte(p.programHash())}
@@ -134,7 +134,7 @@ func (p *Plan) newJob() error {
 
 // netMemory returns where the proxy finds what it carries: inboxes and their mirrors by rank, and the lanes of all
 // blocks of this process.
-func (p *Plan) netMemory(one *onePlan) (memory []transport.Memory, lanes []transport.Lane) {
+func (p *Plan) netMemory(one *oneSided) (memory []transport.Memory, lanes []transport.Lane) {
 	memory = make([]transport.Memory, len(p.nodes.of))
 	in := p.inbox()
 	for r, address := range p.net.mirrors {
@@ -156,7 +156,7 @@ func (p *Plan) netMemory(one *onePlan) (memory []transport.Memory, lanes []trans
 }
 
 // offerNet tells a launch of a seat's lanes, of the inboxes, and of the replicas that share CTAs.
-func (p *onePlan) offerNet(s *seat, params *abi.OneParams) {
+func (p *oneSided) offerNet(s *seat, params *abi.OneParams) {
 	net := abi.Net{Lanes: s.net.lanes, Sent: s.at.sent, Inboxes: s.at.inboxes, InboxCopy: p.inbox().copy, Together: 1}
 	if p.sharesCTAs() {
 		together, narrow := s.one.Together()

@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
@@ -27,7 +28,7 @@ func lay(parts ...uint64) (at []uint64, bytes uint64) {
 // settle has kernels ready. Where ranks have several blocks, and the caller leaves the number of replicas to the plan,
 // these are no more than are resident at once on the GPUs of all processes, in blocks of the most threads. err is what
 // has failed so far.
-func (p *Plan) settle(ctx context.Context, opt *PlanOptions, err error) error {
+func (p *Plan) settle(ctx context.Context, opt *Options, err error) error {
 	replicas := p.columns
 	for _, s := range p.seats {
 		for _, t := range opt.Types {
@@ -39,7 +40,7 @@ func (p *Plan) settle(ctx context.Context, opt *PlanOptions, err error) error {
 			replicas = min(replicas, room/max(p.blocks(s.ranks), 1))
 		}
 	}
-	one, ok := p.kind.(*onePlan)
+	one, ok := p.kind.(*oneSided)
 	if !ok || !one.open || widest(p.program()) < 2 {
 		return err
 	}
@@ -67,19 +68,19 @@ func widest(p *ir.Program) (most int) {
 }
 
 // kernel returns what kernels a seat runs.
-func (p *Plan) kernel(s *seat) KernelKind {
+func (p *Plan) kernel(s *seat) executor.KernelKind {
 	one := p.checked.Image.One
 	switch {
-	case p.net != nil && p.kind.(*onePlan).sharesCTAs():
-		return TogetherKernel
+	case p.net != nil && p.kind.(*oneSided).sharesCTAs():
+		return executor.TogetherKernel
 	case p.net != nil:
-		return NetKernel
+		return executor.NetKernel
 	case one == nil:
-		return TwoSidedKernel
+		return executor.TwoSidedKernel
 	case one.Port && one.Part(func(r int) bool { return slices.Contains(s.ranks, r) }).Ports():
-		return PortKernel
+		return executor.PortKernel
 	}
-	return OneSidedKernel
+	return executor.OneSidedKernel
 }
 
 // allocate makes the memory of this process's ranks.

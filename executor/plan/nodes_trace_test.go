@@ -1,6 +1,6 @@
 //go:build cgo && linux
 
-package executor_test
+package plan_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"mscclc"
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -64,7 +65,7 @@ func TestNodesTraceEnds(t *testing.T) {
 		bytes := int64(p.Coll.Chunks) * 4
 		in, err1 := m.gpu.Alloc(bytes)
 		out, err2 := m.gpu.Alloc(2 * bytes)
-		call, err3 := m.Bind(t.Context(), executor.CallArgs{DType: data.U8, Elems: 4, Columns: 1, Input: []uint64{in},
+		call, err3 := m.Bind(t.Context(), plan.CallArgs{DType: data.U8, Elems: 4, Columns: 1, Input: []uint64{in},
 			Output: []uint64{out}, Trace: &executor.Trace{}})
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 )
@@ -32,10 +33,10 @@ func (p *Plan) everywhere(args *CallArgs, geo data.Geometry) (abi.OneSwitch, err
 	if args.RedOp != data.Sum || !slices.Contains(SwitchTypes, args.DType) {
 		return abi.OneSwitch{}, fmt.Errorf(
 			"the switch adds up f16, bf16 and f32, and this is %v of %v: leave the multicast addresses out: %w",
-			args.RedOp, args.DType, ErrNotSupported)
+			args.RedOp, args.DType, executor.ErrNotSupported)
 	}
 	if args.Trace != nil {
-		return abi.OneSwitch{}, fmt.Errorf("what goes through the switch cannot be traced: %w", ErrNotSupported)
+		return abi.OneSwitch{}, fmt.Errorf("what goes through the switch cannot be traced: %w", executor.ErrNotSupported)
 	}
 	all := abi.OneSwitch{Input: args.Switch.Input, Output: args.Switch.Output}
 	if geo.Coll.Inplace {
@@ -48,7 +49,7 @@ func (p *Plan) everywhere(args *CallArgs, geo data.Geometry) (abi.OneSwitch, err
 			if _, _, in, out, _ := geo.Buffers(r); in != inAt || out != outAt {
 				return abi.OneSwitch{}, fmt.Errorf(
 					"the ranks' parts of their buffers lie at different places: the switch cannot reach them by one address: %w",
-					ErrNotSupported)
+					executor.ErrNotSupported)
 			}
 		}
 		size := uint64(args.DType.Size())

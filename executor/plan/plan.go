@@ -1,4 +1,7 @@
-package executor
+// Package plan prepares programs to run on GPUs. [Prepare] makes a [Plan], whose memory is made once. [Plan.Bind] binds
+// buffers of the caller to a [Call], whose launches it puts onto streams or into graphs. An exchange.Member connects the
+// processes that share a plan (PLANS.md of package executor). [Open] is a plan as a device of executor.Load.
+package plan
 
 import (
 	"context"
@@ -9,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
@@ -18,12 +22,12 @@ import (
 	"mscclc/ir/verify"
 )
 
-// PlanOptions are Prepare's. Zero fields mean the usual.
-type PlanOptions struct {
-	GPUs     GPUs
-	Check    verify.Options                           // as in Options
-	Unproven bool                                     // as in Options
-	Lower    func(p *ir.Program) (*ir.Program, error) // as in Options
+// Options are Prepare's. Zero fields mean the usual.
+type Options struct {
+	GPUs     executor.GPUs
+	Check    verify.Options                           // as in executor.Options
+	Unproven bool                                     // as in executor.Options
+	Lower    func(p *ir.Program) (*ir.Program, error) // as in executor.Options
 
 	// Exchange reaches the processes that drive the other ranks; Ranks are those
 	// that this one drives. Without an exchange it drives all; with one, and no
@@ -41,7 +45,7 @@ type PlanOptions struct {
 	// Connect is how long it may take to reach the processes of other nodes. The usual time is 30 s, or what ctx allows.
 	Connect time.Duration
 
-	// Columns and TileBytes are what memory is made for, as in Options: no call has
+	// Columns and TileBytes are what memory is made for, as in executor.Options: no call has
 	// more. The usual ones are UsualWidth's, and of a two-sided program, which
 	// has no replicas, DefaultTileBytes. Where ranks have several blocks, there are no more usual
 	// replicas than are resident at once. Wider makes memory for the usual replicas too, if
@@ -61,10 +65,10 @@ type PlanOptions struct {
 	Types []data.DType // whose kernels are loaded now, and not by the first call: BF16 and F32
 }
 
-// What a plan's memory is made for, if nothing else is asked.
+// What the memory of a plan is made for, if nothing else is asked.
 const (
-	PlanColumns = launch.PlanColumns
-	PlanTile    = launch.PlanTile
+	Columns = launch.PlanColumns
+	Tile    = launch.PlanTile
 )
 
 // A Plan is a program on GPUs: its tables and the memory that ranks
@@ -73,14 +77,14 @@ const (
 // Prepare, Bind, Reset and Close are collective: all processes call them in the
 // same order.
 type Plan struct {
-	checked Checked
-	kind    planKind
+	checked executor.Checked
+	kind    kind
 	columns int
 	tile    int64
 	ranks   []int
 	seats   []*seat
 	of      map[int]*seat // by rank
-	flight  Flight
+	flight  executor.Flight
 	x       *exchange.Member
 	topic   uint64
 	nodes   nodes
@@ -93,9 +97,9 @@ type Plan struct {
 	failure atomic.Pointer[failure]
 }
 
-// A planKind is what plans of one-sided programs and of two-sided ones do each in their
+// A kind is what plans of one-sided programs and of two-sided ones do each in their
 // own way.
-type planKind interface {
+type kind interface {
 	// hash is of all that processes must have alike.
 	hash(w *proof.Hash)
 	// arena is how many bytes a rank's arena has, and reaches says, by rank, of which
@@ -115,7 +119,7 @@ type planKind interface {
 	// netTable is what the program sends where ranks are of several nodes, whose numbers it gets.
 	netTable(node []int) (abi.NetTable, error)
 	// ready is the launch of a seat, where it has one. Memory is that of all ranks.
-	ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*Ready, error)
+	ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*executor.Ready, error)
 
 	// behind reads what the block of a status had behind it when its launch began, and has
 	// the status name the block as the program does. tells is what the two say.
@@ -125,16 +129,16 @@ type planKind interface {
 
 // A seat is a GPU of this process with its ranks.
 type seat struct {
-	gpu    GPU
+	gpu    executor.GPU
 	ranks  []int
-	one    *abi.OnePart // of a one-sided program
-	two    *twoPart     // of a two-sided one
-	stream Stream       // for what clears memory
-	arenas []uint64     // of its ranks, in their order
-	lanes  int          // of its port
-	port   Port         // where its steps ask for one
-	reach  []uint64     // of all ranks, as the GPU has them
-	own    uint64       // states, status and tables
+	one    *abi.OnePart    // of a one-sided program
+	two    *twoPart        // of a two-sided one
+	stream executor.Stream // for what clears memory
+	arenas []uint64        // of its ranks, in their order
+	lanes  int             // of its port
+	port   executor.Port   // where its steps ask for one
+	reach  []uint64        // of all ranks, as the GPU has them
+	own    uint64          // states, status and tables
 	at     struct {
 		states, ends, sent, status, calls, inboxes uint64
 		tables                                     []uint64
@@ -157,11 +161,11 @@ type needs struct {
 
 // Prepare makes a proven program ready to run. It compares with the
 // other processes what is to be run, and by what.
-func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error) {
+func Prepare(ctx context.Context, p *ir.Program, opt Options) (*Plan, error) {
 	if opt.GPUs == nil {
 		return nil, errors.New("executor: no GPUs")
 	}
-	of, err := NewChecked(p, opt.Check, opt.Unproven, opt.Lower)
+	of, err := executor.NewChecked(p, opt.Check, opt.Unproven, opt.Lower)
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +179,8 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	return plan, nil
 }
 
-func newPlan(ctx context.Context, checked Checked, opt *PlanOptions) (*Plan, error) {
-	plan := &Plan{checked: checked, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
+func newPlan(ctx context.Context, checked executor.Checked, opt *Options) (*Plan, error) {
+	plan := &Plan{checked: checked, of: map[int]*seat{}, x: opt.Exchange, wait: executor.DefaultWait}
 	if err := plan.prepare(ctx, opt); err != nil {
 		return nil, errors.Join(err, plan.free())
 	}
@@ -184,7 +188,7 @@ func newPlan(ctx context.Context, checked Checked, opt *PlanOptions) (*Plan, err
 }
 
 // prepare does what may fail half way. What one process cannot do, all hear of.
-func (p *Plan) prepare(ctx context.Context, opt *PlanOptions) error {
+func (p *Plan) prepare(ctx context.Context, opt *Options) error {
 	err := p.choose(opt)
 	if err == nil {
 		err = p.seat(opt)
@@ -208,11 +212,11 @@ func (p *Plan) prepare(ctx context.Context, opt *PlanOptions) error {
 }
 
 // choose makes the plan of a kind.
-func (p *Plan) choose(opt *PlanOptions) (err error) {
+func (p *Plan) choose(opt *Options) (err error) {
 	if p.checked.Image.One != nil {
-		p.kind, err = newOnePlan(p, opt)
+		p.kind, err = newOneSided(p, opt)
 	} else {
-		p.kind, err = newTwoPlan(p, opt)
+		p.kind, err = newTwoSided(p, opt)
 	}
 	return err
 }
@@ -220,7 +224,7 @@ func (p *Plan) choose(opt *PlanOptions) (err error) {
 func (p *Plan) program() *ir.Program { return p.checked.Image.Program }
 
 // seat chooses the ranks of this process, and their GPUs.
-func (p *Plan) seat(opt *PlanOptions) error {
+func (p *Plan) seat(opt *Options) error {
 	ranks := p.program().Coll.Ranks
 	p.ranks = opt.Ranks
 	switch {
@@ -260,12 +264,12 @@ func (p *Plan) seat(opt *PlanOptions) error {
 func (p *Plan) Ranks() []int { return slices.Clone(p.ranks) }
 
 // GPU returns where a rank of this process is.
-func (p *Plan) GPU(rank int) GPU { return p.of[rank].gpu }
+func (p *Plan) GPU(rank int) executor.GPU { return p.of[rank].gpu }
 
 // GPUs returns the GPUs that have ranks of this process. A call is launched on one
 // stream of each.
-func (p *Plan) GPUs() []GPU {
-	list := make([]GPU, len(p.seats))
+func (p *Plan) GPUs() []executor.GPU {
+	list := make([]executor.GPU, len(p.seats))
 	for i, s := range p.seats {
 		list[i] = s.gpu
 	}

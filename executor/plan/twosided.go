@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"cmp"
@@ -8,18 +8,19 @@ import (
 	"slices"
 	"unsafe"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
 	"mscclc/ir"
 )
 
-// A twoPlan is a plan of a two-sided program. The slots and counters of its connections
-// (plan_two_memory.go) are made for one protocol, and for messages up to a length; what blocks
+// A twoSided is a plan of a two-sided program. The slots and counters of its connections
+// (slots.go) are made for one protocol, and for messages up to a length; what blocks
 // have sent and received is in memory too, so that a captured launch can be replayed.
-type twoPlan struct {
+type twoSided struct {
 	*Plan
-	cut    Cut
+	cut    executor.Cut
 	asked  int         // slots
 	stride uint64      // from slot to slot
 	place  []connPlace // of the image's connections
@@ -30,8 +31,8 @@ type twoPlan struct {
 // twoCalls is how many calls a plan of a two-sided program has at once.
 const twoCalls = 4096
 
-func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
-	cut, err := p.checked.CutOf(&Args{Protocol: opt.Protocol, Slots: opt.Slots, SlotBytes: opt.SlotBytes,
+func newTwoSided(p *Plan, opt *Options) (kind, error) {
+	cut, err := p.checked.CutOf(&executor.Args{Protocol: opt.Protocol, Slots: opt.Slots, SlotBytes: opt.SlotBytes,
 		TileBytes: opt.TileBytes})
 	if err != nil {
 		return nil, err
@@ -47,14 +48,14 @@ func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
 	cut.Slots = 1 << bits.Len(uint(cut.Slots-1))
 	p.columns, p.tile = 1, cut.Bytes
 	stride := p.checked.Stride(cut.Proto, cut.SlotBytes, max(min(cut.Bytes, cut.SlotBytes), 8))
-	two := &twoPlan{Plan: p, cut: cut, asked: asked, stride: uint64(stride), piece: opt.PieceBytes}
+	two := &twoSided{Plan: p, cut: cut, asked: asked, stride: uint64(stride), piece: opt.PieceBytes}
 	return two, two.lay()
 }
 
 var errColumns = fmt.Errorf(
-	"a two-sided program has no replicas: its blocks are what it was compiled to (--instances): %w", ErrNotSupported)
+	"a two-sided program has no replicas: its blocks are what it was compiled to (--instances): %w", executor.ErrNotSupported)
 
-func (p *twoPlan) hash(w *proof.Hash) {
+func (p *twoSided) hash(w *proof.Hash) {
 	img := p.checked.Image
 	w.Numbers(int64(p.cut.Proto), int64(p.cut.Slots), p.cut.SlotBytes)
 	w.Int32s(p.program().Scratch...)
@@ -64,9 +65,9 @@ func (p *twoPlan) hash(w *proof.Hash) {
 }
 
 // shares returns the buffers that steps of other ranks access: none.
-func (p *twoPlan) shares() []ir.Buf { return nil }
+func (p *twoSided) shares() []ir.Buf { return nil }
 
-func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
+func (p *twoSided) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	if args.Columns < 0 || args.Columns > 1 {
 		return errColumns
 	}
@@ -77,8 +78,8 @@ func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 		}
 	}
 	tile := cmp.Or(args.TileBytes, p.tile)
-	launch := &Launch{}
-	err := p.checked.Params(launch, geo, &Args{DType: args.DType, RedOp: args.RedOp, Protocol: &p.cut.Proto,
+	launch := &executor.Launch{}
+	err := p.checked.Params(launch, geo, &executor.Args{DType: args.DType, RedOp: args.RedOp, Protocol: &p.cut.Proto,
 		Slots: p.cut.Slots, SlotBytes: p.cut.SlotBytes, TileBytes: min(tile, p.tile)})
 	if err != nil {
 		return err
@@ -86,15 +87,15 @@ func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	c.two = launch.Params
 	c.two.SlotStride = p.stride
 	c.columns, c.tile, c.passes = 1, int64(c.two.Tile)*int64(args.DType.Size()), c.two.Tiles()
-	return p.checked.Proof.Cover(Asked(&c.two))
+	return p.checked.Proof.Cover(executor.Asked(&c.two))
 }
 
-func (p *twoPlan) narrow(*Call, data.Geometry, int) error { return nil } // there is one width
+func (p *twoSided) narrow(*Call, data.Geometry, int) error { return nil } // there is one width
 
 // longest bounds a buffer: the kernel counts its 16-byte units in 32 bits.
 const longest = 1 << 35
 
-func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*Ready, error) {
+func (p *twoSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*executor.Ready, error) {
 	t := s.two
 	if len(t.blocks) == 0 {
 		return nil, nil
@@ -118,11 +119,11 @@ func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory
 	if err != nil {
 		return nil, err
 	}
-	return &Ready{Flight: p.flight, Two: &abi.TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace,
+	return &executor.Ready{Flight: p.flight, Two: &abi.TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace,
 		Threads: args.Threads}, nil
 }
 
-func (p *twoPlan) behind(s *seat, status *abi.Status) ([]byte, error) {
+func (p *twoSided) behind(s *seat, status *abi.Status) ([]byte, error) {
 	var before abi.State
 	if int(status.Block) >= len(s.two.blocks) {
 		return nil, errors.New("a block that the program does not have has timed out")
@@ -134,8 +135,8 @@ func (p *twoPlan) behind(s *seat, status *abi.Status) ([]byte, error) {
 	return bytesAt(&before), err
 }
 
-func (p *twoPlan) tells(status *abi.Status, behind []byte, _ uint32) error {
-	stop, img := Stop{Status: *status}, p.checked.Image
+func (p *twoSided) tells(status *abi.Status, behind []byte, _ uint32) error {
+	stop, img := executor.Stop{Status: *status}, p.checked.Image
 	if len(behind) != int(unsafe.Sizeof(stop.Before)) || !waits(img, status) {
 		return errors.New("a step that the program does not have has timed out")
 	}

@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"math"
 	"unsafe"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 )
 
@@ -27,7 +28,7 @@ type seatNet struct {
 type inboxLayout struct{ copy, scratch, flagsAt, all uint64 }
 
 func (p *Plan) inbox() (l inboxLayout) {
-	one := p.kind.(*onePlan)
+	one := p.kind.(*oneSided)
 	l.copy = uint64(p.net.table.Inboxes.Chunks) * uint64(p.columns) * one.layout.ScratchStride
 	l.scratch = l.copy * uint64(one.one.Depth)
 	at, all := lay(l.scratch, one.layout.FlagMem)
@@ -122,7 +123,7 @@ func (p *Plan) reachInboxesOf(s *seat, handles map[int][]byte) error {
 // skipMeetings has the flags that blocks of other nodes would signal in a meeting count as signalled, on the ranks of a
 // seat: packets do not leave their node, so only ranks of one node meet where the packets' flags begin anew.
 func (p *Plan) skipMeetings(s *seat) error {
-	one := p.kind.(*onePlan)
+	one := p.kind.(*oneSided)
 	row := make([]uint64, len(one.one.Blocks))
 	for i, b := range one.one.Blocks {
 		if p.nodes.of[b.Rank] != p.nodes.of[s.ranks[0]] {
@@ -168,7 +169,7 @@ func (p *Plan) closeNet() error {
 		p.net.job = nil
 	}
 	var errs []error
-	free := func(gpu GPU, address uint64) {
+	free := func(gpu executor.GPU, address uint64) {
 		if address != 0 {
 			errs = append(errs, gpu.FreeNet(address))
 		}

@@ -1,13 +1,13 @@
 //go:build cgo && linux
 
-package executor_test
+package plan_test
 
 import (
 	"testing"
 
 	"mscclc"
-	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/transport"
@@ -16,7 +16,7 @@ import (
 // sentBy adds up what the processes of a job have sent so far.
 func sentBy(list []*member) (c transport.Counts) {
 	for _, m := range list {
-		of := executor.CountsOf(m.Plan)
+		of := plan.CountsOf(m.Plan)
 		c.Sent, c.SentBytes, c.Pieces = c.Sent+of.Sent, c.SentBytes+of.SentBytes, c.Pieces+of.Pieces
 	}
 	return c

@@ -1,6 +1,6 @@
 //go:build cgo && linux
 
-package executor_test
+package plan_test
 
 import (
 	"bufio"
@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/host"
+	"mscclc/executor/plan"
 	"mscclc/internal/covering"
 	"mscclc/lang"
 	"mscclc/transport"
@@ -71,7 +71,7 @@ func nodesChild(t *testing.T, index int, hub string, calls int) error {
 		return err
 	}
 	p := catalog(t, "allreduce/hierarchical", lang.Params{"nodes": "2", "gpus": "2"}, nil)
-	if m.Plan, err = executor.Prepare(ctx, p, executor.PlanOptions{GPUs: gpus, Exchange: x, Columns: 2,
+	if m.Plan, err = plan.Prepare(ctx, p, plan.Options{GPUs: gpus, Exchange: x, Columns: 2,
 		TileBytes: 4096}); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func startNodes(t *testing.T, calls int) []*nodeProcess {
 	for i := range nodeProcesses {
 		p := &nodeProcess{Cmd: exec.Command(os.Args[0], "-test.run=^TestNodesChild$")}
 		p.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %d", childVariable, i, ear.Addr(), calls),
-			fmt.Sprintf("%s=n%d", executor.NodeVariable, i/perNode), transport.NetVariable+"=ucx", "UCX_TLS=tcp,self")
+			fmt.Sprintf("%s=n%d", plan.NodeVariable, i/perNode), transport.NetVariable+"=ucx", "UCX_TLS=tcp,self")
 		said, err := p.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,6 @@
 //go:build cgo && linux
 
-package executor_test
+package plan_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/host"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -49,7 +50,7 @@ func catalog(t *testing.T, name string, params lang.Params, change func(*mscclc.
 
 // A member is a process of a test, all of which are this one.
 type member struct {
-	*executor.Plan
+	*plan.Plan
 	gpu    executor.GPU
 	stream executor.Stream
 	ranks  []int
@@ -110,7 +111,7 @@ func prepare(ctx context.Context, p *ir.Program, l layout, columns int, tile int
 			return err
 		}
 		list[i] = m
-		m.Plan, err = executor.Prepare(ctx, p, executor.PlanOptions{GPUs: gpus, Exchange: group[i], Ranks: l.ranks[i],
+		m.Plan, err = plan.Prepare(ctx, p, plan.Options{GPUs: gpus, Exchange: group[i], Ranks: l.ranks[i],
 			Node: l.node[i], Columns: columns, TileBytes: tile, Unproven: true})
 		return err
 	})
@@ -138,7 +139,7 @@ func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.Re
 	c := m.Program().Coll
 	buffers := data.NewFor(m.ranks, data.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)+uint64(dt))
 	all := executor.DataArgs(buffers)
-	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems, Columns: columns, Trace: m.trace}
+	args := plan.CallArgs{DType: dt, RedOp: op, Elems: elems, Columns: columns, Trace: m.trace}
 	for _, r := range m.ranks {
 		for k, list := range []*[]uint64{&args.Input, &args.Output} {
 			from := [2][][]byte{all.Input, all.Output}[k]
@@ -321,7 +322,7 @@ func TestNodesRule(t *testing.T) {
 	}
 	group := exchange.Group(2)
 	for i, err := range each(2, func(i int) error {
-		_, err := executor.Prepare(t.Context(), p, executor.PlanOptions{GPUs: host.New(host.Options{Threads: 1}),
+		_, err := plan.Prepare(t.Context(), p, plan.Options{GPUs: host.New(host.Options{Threads: 1}),
 			Exchange: group[i], Ranks: []int{2 * i, 2*i + 1}, Node: fmt.Sprint(i)})
 		return err
 	}) {

@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/exchange"
 	"mscclc/ir/diag"
@@ -22,7 +23,7 @@ import (
 const NodeVariable = "MSCCLC_NODE"
 
 // nodeOf returns what this process says of its node.
-func nodeOf(opt *PlanOptions) string {
+func nodeOf(opt *Options) string {
 	if own := cmp.Or(opt.Node, os.Getenv(NodeVariable)); own != "" {
 		return own
 	}
@@ -34,8 +35,8 @@ func nodeOf(opt *PlanOptions) string {
 
 // NodesOf says on which node each process of an exchange is, by number, as Prepare finds out: nodes count from 0, in
 // the order of their first processes. All processes call it.
-func NodesOf(ctx context.Context, x *exchange.Member, gpus GPUs) ([]int, error) {
-	all, err := exchange.Agree(ctx, x, []byte(nodeOf(&PlanOptions{GPUs: gpus})), nil) // which need not be UTF-8
+func NodesOf(ctx context.Context, x *exchange.Member, gpus executor.GPUs) ([]int, error) {
+	all, err := exchange.Agree(ctx, x, []byte(nodeOf(&Options{GPUs: gpus})), nil) // which need not be UTF-8
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +115,9 @@ func (n *nodes) where(process int) string {
 }
 
 // netTable returns what the program sends between nodes, or why it cannot run there.
-func (p *onePlan) netTable(node []int) (abi.NetTable, error) { return p.checked.Image.Net(node) }
+func (p *oneSided) netTable(node []int) (abi.NetTable, error) { return p.checked.Image.Net(node) }
 
-func (p *twoPlan) netTable([]int) (abi.NetTable, error) {
+func (p *twoSided) netTable([]int) (abi.NetTable, error) {
 	return abi.NetTable{}, diag.List{diag.New(diag.AcrossNodes, diag.Span{},
 		"a two-sided program runs within one node, and the ranks are of several").
 		WithHint("lower it to a one-sided one, which reaches other nodes: --sided lowered, or --sided one --nodes N")}
@@ -145,7 +146,7 @@ func (n *nodes) lie() string {
 }
 
 // plot is plotNet, where ranks are of several nodes. An error says how they lie.
-func (p *Plan) plot(opt *PlanOptions) error {
+func (p *Plan) plot(opt *Options) error {
 	if !p.nodes.several() {
 		return nil
 	}
@@ -164,7 +165,7 @@ func (p *Plan) plot(opt *PlanOptions) error {
 }
 
 // plotNet sees to what a plan of several nodes sends, and that its ranks wait for what is sent.
-func (p *Plan) plotNet(opt *PlanOptions) error {
+func (p *Plan) plotNet(opt *Options) error {
 	table, err := p.kind.netTable(p.nodes.of)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"context"
@@ -8,36 +8,37 @@ import (
 	"sync"
 	"time"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
 	"mscclc/ir"
 )
 
-// A planInstance is a plan that Run waits for, whose buffers are copied to the GPUs and
+// A instance is a plan that Run waits for, whose buffers are copied to the GPUs and
 // back.
-type planInstance struct {
-	gpus       GPUs
+type instance struct {
+	gpus       executor.GPUs
 	alone      sync.Locker // of gpus
 	img        *abi.Image
-	plan       *Plan    // or nil
-	streams    []Stream // by seat
-	begin, end []Event
-	input, out []planBuffer // by rank
+	plan       *Plan             // or nil
+	streams    []executor.Stream // by seat
+	begin, end []executor.Event
+	input, out []buffer // by rank
 }
 
-// A planBuffer is memory that grows.
-type planBuffer struct {
-	gpu     GPU
+// A buffer is memory that grows.
+type buffer struct {
+	gpu     executor.GPU
 	address uint64
 	bytes   int
 }
 
-// OpenPlan opens an image on GPUs as a plan.
-func OpenPlan(gpus GPUs, img *abi.Image) (Instance, error) {
+// Open opens an image on GPUs as a plan.
+func Open(gpus executor.GPUs, img *abi.Image) (executor.Instance, error) {
 	ranks := img.Program.Coll.Ranks
-	in := &planInstance{gpus: gpus, alone: gpus.Alone(), img: img, input: make([]planBuffer, ranks),
-		out: make([]planBuffer, ranks)}
+	in := &instance{gpus: gpus, alone: gpus.Alone(), img: img, input: make([]buffer, ranks),
+		out: make([]buffer, ranks)}
 	if img.One == nil { // what its slots are to be, calls say
 		if _, err := gpus.GPUs(); err != nil {
 			return nil, err
@@ -46,16 +47,16 @@ func OpenPlan(gpus GPUs, img *abi.Image) (Instance, error) {
 	}
 	in.alone.Lock()
 	defer in.alone.Unlock()
-	if err := in.prepare(&PlanOptions{Columns: img.One.Columns, TileBytes: img.One.Tile}); err != nil {
+	if err := in.prepare(&Options{Columns: img.One.Columns, TileBytes: img.One.Tile}); err != nil {
 		return nil, err
 	}
 	return in, nil
 }
 
 // prepare makes the plan.
-func (in *planInstance) prepare(opt *PlanOptions) error {
+func (in *instance) prepare(opt *Options) error {
 	opt.GPUs = in.gpus
-	plan, err := newPlan(context.Background(), Checked{Image: in.img, Proof: proof.None(in.img.Program)}, opt) // Run has proven it
+	plan, err := newPlan(context.Background(), executor.Checked{Image: in.img, Proof: proof.None(in.img.Program)}, opt) // Run has proven it
 	if err != nil {
 		return err
 	}
@@ -76,10 +77,10 @@ func (in *planInstance) prepare(opt *PlanOptions) error {
 const leastTile = 16 << 10
 
 // fit sees to a plan whose slots fit a launch of a two-sided program.
-func (in *planInstance) fit(p *abi.Params) error {
+func (in *instance) fit(p *abi.Params) error {
 	slots, tile := int(p.Slots), int64(p.Tile)*int64(p.ElemSize)
 	if in.plan != nil {
-		have := in.plan.kind.(*twoPlan)
+		have := in.plan.kind.(*twoSided)
 		if have.cut.Proto == ir.Protocol(p.Proto) && have.asked == slots && have.cut.SlotBytes == int64(p.SlotBytes) &&
 			have.cut.Bytes >= tile {
 			return nil
@@ -89,16 +90,16 @@ func (in *planInstance) fit(p *abi.Params) error {
 		}
 	}
 	proto := ir.Protocol(p.Proto)
-	return in.prepare(&PlanOptions{Protocol: &proto, Slots: slots, SlotBytes: int64(p.SlotBytes),
+	return in.prepare(&Options{Protocol: &proto, Slots: slots, SlotBytes: int64(p.SlotBytes),
 		TileBytes: max(leastTile, int64(1)<<bits.Len64(uint64(tile-1)))})
 }
 
 // Launch runs the plan once.
-func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
+func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.Stop, error) {
 	in.alone.Lock()
 	defer in.alone.Unlock()
 	if l.Watch != nil {
-		return Stop{}, errors.New("a GPU cannot be watched")
+		return executor.Stop{}, errors.New("a GPU cannot be watched")
 	}
 	args := CallArgs{Threads: l.PerBlock, Trace: l.Trace}
 	if one := l.One; one != nil {
@@ -107,30 +108,30 @@ func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
 	} else {
 		two := &l.Params
 		if err := in.fit(two); err != nil {
-			return Stop{}, err
+			return executor.Stop{}, err
 		}
 		args.DType, args.RedOp, args.Elems = data.DType(two.DType), data.RedOp(two.RedOp), int64(two.Elems)
 		args.TileBytes = int64(two.Tile) * int64(two.ElemSize)
 	}
 	if err := in.memory(l, &args); err != nil {
-		return Stop{}, err
+		return executor.Stop{}, err
 	}
 	call, err := in.plan.Bind(ctx, args)
 	if err != nil {
-		return Stop{}, err
+		return executor.Stop{}, err
 	}
 	took, err := in.run(ctx, l, call)
 	if err == nil && l.Trace != nil {
 		err = call.TakeTrace()
 	}
-	return Stop{Kernel: took}, errors.Join(err, call.Close())
+	return executor.Stop{Kernel: took}, errors.Join(err, call.Close())
 }
 
 // memory sees to buffers on the GPUs.
-func (in *planInstance) memory(l *Launch, args *CallArgs) error {
+func (in *instance) memory(l *executor.Launch, args *CallArgs) error {
 	for r := range l.Memory {
 		for k, host := range [2][]byte{l.Memory[r].Input, l.Memory[r].Output} {
-			b := [2]*planBuffer{&in.input[r], &in.out[r]}[k]
+			b := [2]*buffer{&in.input[r], &in.out[r]}[k]
 			b.gpu = in.plan.GPU(r)
 			if err := b.grow(len(host)); err != nil {
 				return err
@@ -144,7 +145,7 @@ func (in *planInstance) memory(l *Launch, args *CallArgs) error {
 	return nil
 }
 
-func (b *planBuffer) grow(bytes int) (err error) {
+func (b *buffer) grow(bytes int) (err error) {
 	if bytes <= b.bytes {
 		return nil
 	}
@@ -157,7 +158,7 @@ func (b *planBuffer) grow(bytes int) (err error) {
 	return err
 }
 
-func (b *planBuffer) free() (err error) {
+func (b *buffer) free() (err error) {
 	if b.address != 0 {
 		err = b.gpu.Free(b.address)
 	}
@@ -166,8 +167,8 @@ func (b *planBuffer) free() (err error) {
 }
 
 // run copies, launches, waits, and copies back.
-func (in *planInstance) run(ctx context.Context, l *Launch, call *Call) (took time.Duration, err error) {
-	if err := errors.Join(in.plan.SetWait(l.Wait), in.copies(l, Stream.Put)); err != nil {
+func (in *instance) run(ctx context.Context, l *executor.Launch, call *Call) (took time.Duration, err error) {
+	if err := errors.Join(in.plan.SetWait(l.Wait), in.copies(l, executor.Stream.Put)); err != nil {
 		return 0, err
 	}
 	for i, s := range in.streams {
@@ -188,13 +189,13 @@ func (in *planInstance) run(ctx context.Context, l *Launch, call *Call) (took ti
 		}
 		took = max(took, t)
 	}
-	get := func(s Stream, address uint64, host []byte) error { return s.Get(host, address) }
+	get := func(s executor.Stream, address uint64, host []byte) error { return s.Get(host, address) }
 	return took, in.copies(l, get)
 }
 
 // copies copies all buffers one way, outputs too, so that what is not written stays as
 // it was.
-func (in *planInstance) copies(l *Launch, one func(s Stream, address uint64, host []byte) error) error {
+func (in *instance) copies(l *executor.Launch, one func(s executor.Stream, address uint64, host []byte) error) error {
 	for r := range l.Memory {
 		s := in.streams[slices.Index(in.plan.GPUs(), in.plan.GPU(r))]
 		if err := errors.Join(one(s, in.input[r].address, l.Memory[r].Input),
@@ -206,7 +207,7 @@ func (in *planInstance) copies(l *Launch, one func(s Stream, address uint64, hos
 }
 
 // drop frees the plan, and what it is run by.
-func (in *planInstance) drop() error {
+func (in *instance) drop() error {
 	if in.plan == nil {
 		return nil
 	}
@@ -219,7 +220,7 @@ func (in *planInstance) drop() error {
 }
 
 // Close frees the plan, and the buffers.
-func (in *planInstance) Close() error {
+func (in *instance) Close() error {
 	in.alone.Lock()
 	defer in.alone.Unlock()
 	err := in.drop()

@@ -1,6 +1,6 @@
 //go:build cgo && linux
 
-package executor_test
+package plan_test
 
 import (
 	"context"

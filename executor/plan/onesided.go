@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"mscclc/bundle/limits"
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/launch"
@@ -19,25 +20,25 @@ import (
 // FewVariable names the environment variable that, set to 0, turns the launches of few packets off: for measurements.
 const FewVariable = "MSCCLC_FEW"
 
-// A onePlan is a plan of a one-sided program. A rank's arena is its scratch, packets and
+// A oneSided is a plan of a one-sided program. A rank's arena is its scratch, packets and
 // flags, one behind the other, which all ranks reach.
-type onePlan struct {
+type oneSided struct {
 	*Plan
 	one    *abi.OneImage
 	layout abi.OneLayout
-	usual  Width
+	usual  executor.Width
 	few    bool // launches of few packets go their own way: all but for the variable
 	open   bool // it is left to the plan how many replicas there is memory for
 }
 
-func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
-	one, usual := p.checked.Image.One, UsualWidth(opt.GPUs)
+func newOneSided(p *Plan, opt *Options) (kind, error) {
+	one, usual := p.checked.Image.One, executor.UsualWidth(opt.GPUs)
 	if one.OnePass {
 		if err := p.onePass(opt); err != nil {
 			return nil, err
 		}
 	}
-	kind := &onePlan{Plan: p, one: one, usual: usual, few: os.Getenv(FewVariable) != "0",
+	kind := &oneSided{Plan: p, one: one, usual: usual, few: os.Getenv(FewVariable) != "0",
 		open: opt.Wider || opt.Columns == 0}
 	columns := opt.Columns
 	if kind.open {
@@ -48,7 +49,7 @@ func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 }
 
 // reserve has memory made for so many replicas, and tiles of so many bytes.
-func (p *onePlan) reserve(columns int, tile int64) (err error) {
+func (p *oneSided) reserve(columns int, tile int64) (err error) {
 	if err := p.one.Reserve(columns, tile); err != nil {
 		return err
 	}
@@ -63,12 +64,12 @@ const mostBlocks = 512
 // onePass chooses what memory is made for where launches have one pass and the caller does not say: no more replicas
 // than have room on a GPU, since a call of long chunks needs all, and of the longest chunk that is known of what a
 // replica has.
-func (p *Plan) onePass(opt *PlanOptions) error {
+func (p *Plan) onePass(opt *Options) error {
 	gpus, err := opt.GPUs.GPUs()
 	if err != nil {
 		return err
 	}
-	program, ranks, usual := p.program(), len(opt.Ranks), UsualWidth(opt.GPUs)
+	program, ranks, usual := p.program(), len(opt.Ranks), executor.UsualWidth(opt.GPUs)
 	if opt.Exchange != nil && opt.Exchange.Size() > 1 {
 		ranks = cmp.Or(ranks, 1)
 	}
@@ -82,7 +83,7 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 	return nil
 }
 
-func (p *onePlan) hash(w *proof.Hash) {
+func (p *oneSided) hash(w *proof.Hash) {
 	one := p.one
 	w.Flags(one.OnePass)
 	w.Numbers(int64(p.program().Protocol), int64(one.Depth), int64(one.Scratch), int64(one.Packets), int64(one.Flags))
@@ -92,20 +93,20 @@ func (p *onePlan) hash(w *proof.Hash) {
 }
 
 // parts returns the offsets in an arena, and its length.
-func (p *onePlan) parts() ([]uint64, uint64) {
+func (p *oneSided) parts() ([]uint64, uint64) {
 	return lay(p.layout.Scratch, p.layout.Packets, p.layout.FlagMem)
 }
 
-func (p *onePlan) arena(int) uint64 {
+func (p *oneSided) arena(int) uint64 {
 	_, bytes := p.parts()
 	return bytes
 }
 
-func (p *onePlan) reaches(s *seat) []bool {
+func (p *oneSided) reaches(s *seat) []bool {
 	return touches(s.one, p.program().Coll.Ranks, s.ranks)[ir.Flags]
 }
 
-func (p *onePlan) sit(s *seat) (needs, error) {
+func (p *oneSided) sit(s *seat) (needs, error) {
 	s.one = p.one.Part(func(r int) bool { return slices.Contains(s.ranks, r) })
 	if p.net != nil {
 		s.net.uses = s.one.Deliver(&p.net.table.Inboxes)
@@ -127,7 +128,7 @@ func (p *onePlan) sit(s *seat) (needs, error) {
 // oneCalls is how many calls a plan of more than OneRanks ranks has at once.
 const oneCalls = 64
 
-func (p *onePlan) reached(*seat) error { return nil }
+func (p *oneSided) reached(*seat) error { return nil }
 
 // touches returns, by buffer and rank, whether steps of t access memory of a rank that is not one of its own. A rank's
 // scratch, packets and flags are one arena, which all reach: the runtime has flags of its own there.
@@ -150,7 +151,7 @@ func touches(t *abi.OnePart, ranks int, own []int) map[ir.Buf][]bool {
 	return of
 }
 
-func (p *onePlan) shares() (list []ir.Buf) {
+func (p *oneSided) shares() (list []ir.Buf) {
 	one := p.one
 	for _, buf := range [2]ir.Buf{ir.Input, ir.Output} {
 		if slices.ContainsFunc(one.Blocks, func(b abi.OneBlock) bool {
@@ -169,7 +170,7 @@ func (p *onePlan) shares() (list []ir.Buf) {
 const ColumnBytes, PortBytes = launch.ColumnBytes, launch.PortBytes
 
 // model chooses what a caller leaves open.
-func (p *onePlan) model(args *CallArgs, geo data.Geometry) (columns int, tile int64) {
+func (p *oneSided) model(args *CallArgs, geo data.Geometry) (columns int, tile int64) {
 	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(ColumnBytes)
 	if p.one.Port {
 		worth = PortBytes
@@ -180,7 +181,7 @@ func (p *onePlan) model(args *CallArgs, geo data.Geometry) (columns int, tile in
 
 // choose settles replicas and tile: as many replicas as have room, where the
 // caller does not say.
-func (p *onePlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
+func (p *oneSided) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	columns, tile := p.model(args, geo)
 	everywhere, err := p.everywhere(args, geo)
 	if err != nil {
@@ -191,7 +192,7 @@ func (p *onePlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 		if err := p.narrow(c, geo, columns); err != nil && wider > 0 {
 			return fmt.Errorf(
 				"the GPUs have no room for %d replicas of all blocks, and there is memory for fewer bytes in %d: %w: %w",
-				wider, columns, ErrNoDevice, err)
+				wider, columns, executor.ErrNoDevice, err)
 		} else if err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func (p *onePlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	}
 }
 
-func (p *onePlan) narrow(c *Call, geo data.Geometry, columns int) (err error) {
+func (p *oneSided) narrow(c *Call, geo data.Geometry, columns int) (err error) {
 	everywhere := c.one.All
 	if c.one, err = p.one.Params(geo, c.dtype, c.redop, columns, c.asked); err != nil {
 		return err
@@ -214,12 +215,12 @@ func (p *onePlan) narrow(c *Call, geo data.Geometry, columns int) (err error) {
 
 // sharesCTAs reports whether replicas share CTAs: in programs of several nodes that say so, on GPUs that can. In
 // launches that are traced each replica has its own.
-func (p *onePlan) sharesCTAs() bool {
+func (p *oneSided) sharesCTAs() bool {
 	return p.net != nil && p.usual.Shares && p.program().Shared() > 1
 }
 
 // ctas returns how many CTAs a seat's launch of so many replicas has that do something.
-func (p *onePlan) ctas(s *seat, columns int) int {
+func (p *oneSided) ctas(s *seat, columns int) int {
 	if p.sharesCTAs() {
 		return s.one.CTAs(columns)
 	}
@@ -227,8 +228,8 @@ func (p *onePlan) ctas(s *seat, columns int) int {
 }
 
 // readied returns what a GPU is asked to make ready for a seat's launch.
-func (p *onePlan) readied(s *seat, params *abi.OneParams, threads int) *Ready {
-	r := &Ready{Flight: p.flight, One: params, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines,
+func (p *oneSided) readied(s *seat, params *abi.OneParams, threads int) *executor.Ready {
+	r := &executor.Ready{Flight: p.flight, One: params, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines,
 		Net: p.net != nil}
 	if p.sharesCTAs() && params.Trace == 0 {
 		r.CTAs, r.Shared = p.ctas(s, int(params.Columns)), p.program().Shared()
@@ -240,7 +241,7 @@ func (p *onePlan) readied(s *seat, params *abi.OneParams, threads int) *Ready {
 }
 
 // room reports whether all seats have room for a launch of a call.
-func (p *onePlan) room(c *Call, args *CallArgs) bool {
+func (p *oneSided) room(c *Call, args *CallArgs) bool {
 	for _, s := range p.seats {
 		if len(s.one.Blocks) == 0 {
 			continue
@@ -253,14 +254,14 @@ func (p *onePlan) room(c *Call, args *CallArgs) bool {
 		}
 		shot, err := s.gpu.Ready(p.readied(s, &try, args.Threads))
 		if err != nil {
-			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
+			return !errors.Is(err, executor.ErrNoDevice) // what else is wrong, ready will say
 		}
 		shot.Close()
 	}
 	return true
 }
 
-func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*Ready, error) {
+func (p *oneSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*executor.Ready, error) {
 	if len(s.one.Blocks) == 0 {
 		return nil, nil
 	}
@@ -298,7 +299,7 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory
 	return r, nil
 }
 
-func (p *onePlan) behind(s *seat, status *abi.Status) ([]byte, error) {
+func (p *oneSided) behind(s *seat, status *abi.Status) ([]byte, error) {
 	var before abi.OneState
 	row := slices.IndexFunc(s.one.Blocks, func(b abi.OneBlock) bool { return b.Number == status.Block })
 	if row < 0 || int(status.Column) >= p.columns {
@@ -311,8 +312,8 @@ func (p *onePlan) behind(s *seat, status *abi.Status) ([]byte, error) {
 	return bytesAt(&before), err
 }
 
-func (p *onePlan) tells(status *abi.Status, behind []byte, columns uint32) error {
-	stop := Stop{Status: *status}
+func (p *oneSided) tells(status *abi.Status, behind []byte, columns uint32) error {
+	stop := executor.Stop{Status: *status}
 	if len(behind) != int(unsafe.Sizeof(stop.One)) || int(status.Block) >= len(p.one.Blocks) ||
 		status.Step >= p.one.Blocks[status.Block].Steps {
 		return errors.New("a step that the program does not have has timed out")

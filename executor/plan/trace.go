@@ -1,16 +1,17 @@
-package executor
+package plan
 
 import (
 	"errors"
 	"unsafe"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 )
 
 // A seatTrace is what a seat's launch of a traced call records.
 type seatTrace struct {
-	params  abi.OneParams // of a one-sided program
-	two     *Records      // of a two-sided one
+	params  abi.OneParams     // of a one-sided program
+	two     *executor.Records // of a two-sided one
 	rows    []abi.OneRecord
 	address uint64
 }
@@ -21,7 +22,7 @@ func (c *Call) record(s *seat, params *abi.OneParams) error {
 	if c.trace == nil {
 		return nil
 	}
-	n, err := RecordRoom(c.trace, params, s.one)
+	n, err := executor.RecordRoom(c.trace, params, s.one)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (c *Call) recordTwo(s *seat, params *abi.Params) (*abi.TraceTables, error) 
 	if c.trace == nil {
 		return nil, nil
 	}
-	r, err := NewRecords(c.trace, c.plan.checked.Image, params, s.two.numbers)
+	r, err := executor.NewRecords(c.trace, c.plan.checked.Image, params, s.two.numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +72,9 @@ func (c *Call) TakeTrace() error {
 			return err
 		}
 		if t.two != nil {
-			TakeRecords(c.trace, c.plan.checked.Image, t.two)
+			executor.TakeRecords(c.trace, c.plan.checked.Image, t.two)
 		} else {
-			TakeRows(c.trace, c.plan.checked.Image.One, s.one, &t.params, t.rows)
+			executor.TakeRows(c.trace, c.plan.checked.Image.One, s.one, &t.params, t.rows)
 		}
 	}
 	c.trace.Messages = c.messages()

@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ type connPlace struct{ slots, tail, head uint64 }
 var errSlots = errors.New("slots are out of range")
 
 // lay lays out all arenas; every process does it alike.
-func (p *twoPlan) lay() error {
+func (p *twoSided) lay() error {
 	conns, ranks := p.checked.Image.Conns, p.program().Coll.Ranks
 	high, each := bits.Mul64(uint64(p.cut.Slots), p.stride)
 	if high != 0 || each > 1<<46 {
@@ -55,10 +55,10 @@ func (p *twoPlan) lay() error {
 	return nil
 }
 
-func (p *twoPlan) arena(rank int) uint64 { return p.bytes[rank] }
+func (p *twoSided) arena(rank int) uint64 { return p.bytes[rank] }
 
 // reaches reports, indexed by rank, whether a seat reaches the ranks with which its own share a connection.
-func (p *twoPlan) reaches(s *seat) []bool {
+func (p *twoSided) reaches(s *seat) []bool {
 	list := make([]bool, len(p.bytes))
 	for _, c := range p.checked.Image.Conns {
 		src, dst := slices.Contains(s.ranks, int(c.Src)), slices.Contains(s.ranks, int(c.Dst))
@@ -68,7 +68,7 @@ func (p *twoPlan) reaches(s *seat) []bool {
 	return list
 }
 
-func (p *twoPlan) sit(s *seat) (needs, error) {
+func (p *twoSided) sit(s *seat) (needs, error) {
 	t := newTwoPart(p.checked.Image, s.ranks)
 	s.two = t
 	if c := p.program().Coll; p.piece > 0 {
@@ -83,7 +83,7 @@ func (p *twoPlan) sit(s *seat) (needs, error) {
 }
 
 // reached tells the blocks where their connections are.
-func (p *twoPlan) reached(s *seat) error {
+func (p *twoSided) reached(s *seat) error {
 	rows := make([]abi.ConnMemory, len(s.two.conns))
 	for i, number := range s.two.conns {
 		c, at := p.checked.Image.Conns[number], p.place[number]
@@ -99,7 +99,7 @@ func (p *twoPlan) reached(s *seat) error {
 type scratch struct{ address, bytes uint64 }
 
 // scratch returns how many elements of it a rank has in a call.
-func (p *twoPlan) scratch(rank int, geo data.Geometry) int64 {
+func (p *twoSided) scratch(rank int, geo data.Geometry) int64 {
 	if p.program().Scratch == nil || p.program().Scratch[rank] == 0 {
 		return 0
 	}
@@ -111,7 +111,7 @@ func (p *twoPlan) scratch(rank int, geo data.Geometry) int64 {
 }
 
 // scratches gives a call's scratch of each rank of a seat.
-func (p *twoPlan) scratches(s *seat, geo data.Geometry, size int) ([]uint64, error) {
+func (p *twoSided) scratches(s *seat, geo data.Geometry, size int) ([]uint64, error) {
 	var parts []uint64
 	for _, r := range s.ranks {
 		parts = append(parts, uint64(p.scratch(r, geo))*uint64(size))

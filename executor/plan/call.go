@@ -1,10 +1,11 @@
-package executor
+package plan
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 )
@@ -23,8 +24,8 @@ type CallArgs struct {
 	Threads   int   // of a block: as many as have room
 	TileBytes int64 // of a chunk that a replica moves in a pass: as many as there is memory for
 
-	Trace  *Trace        // has the launches record when their steps began and ended; see Call.TakeTrace
-	Switch *SwitchMemory // of operands of all ranks, or nil; see MulticastVariable
+	Trace  *executor.Trace // has the launches record when their steps began and ended; see Call.TakeTrace
+	Switch *SwitchMemory   // of operands of all ranks, or nil; see MulticastVariable
 }
 
 // A Call is a plan with its arguments.
@@ -38,15 +39,15 @@ type Call struct {
 	passes  int64
 	one     abi.OneParams // of any seat
 	two     abi.Params    // instead, of a two-sided program
-	shots   map[GPU]Shot
+	shots   map[executor.GPU]executor.Shot
 	tables  map[*seat]int // of a seat's tables for calls
 	leave   map[*seat][][]byte
 	offers  []map[int][]byte // of memory, until all have reached it
 	title   *string          // what errors call it
-	trace   *Trace
+	trace   *executor.Trace
 	records map[*seat]*seatTrace
 
-	launches map[GPU]int64 // of a traced call of several nodes, since it was bound or its trace was taken
+	launches map[executor.GPU]int64 // of a traced call of several nodes, since it was bound or its trace was taken
 }
 
 // Launch starts the call for the ranks that are on the stream's GPU, behind what
@@ -56,7 +57,7 @@ type Call struct {
 // A GPU's launches of one plan follow each other, on whatever streams. Launches of
 // several plans that have no room on a GPU together go one after the other, on
 // all GPUs in the same order.
-func (c *Call) Launch(s Stream) error {
+func (c *Call) Launch(s executor.Stream) error {
 	if f := c.plan.failure.Load(); f != nil {
 		return f.err
 	}
@@ -77,7 +78,7 @@ func (c *Call) Columns() int { return c.columns }
 
 // CTAs returns how many CTAs a launch has that do something, on the GPU where they are most; 0 of a two-sided program.
 func (c *Call) CTAs() (most int) {
-	one, ok := c.plan.kind.(*onePlan)
+	one, ok := c.plan.kind.(*oneSided)
 	for _, s := range c.plan.seats {
 		if ok {
 			most = max(most, one.ctas(s, c.columns))

@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"time"
 	"unsafe"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 )
 
-// This file is how launches end: well, or with a failure that all ranks learn of (plan_failure.go). Each process then
+// This file is how launches end: well, or with a failure that all ranks learn of (failure.go). Each process then
 // tells its own launches to leave, by the limit of their waits, so that they say where they were.
 
 // Timing of failures.
@@ -71,7 +72,7 @@ func (p *Plan) finish(ctx context.Context) error {
 		return err
 	}
 	next := time.Now().Add(lookAgain)
-	err := Await(ctx, func() (bool, error) {
+	err := executor.Await(ctx, func() (bool, error) {
 		busy, err := p.flight.Busy()
 		if err != nil || !busy || p.failure.Load() != nil {
 			return false, err
@@ -96,7 +97,7 @@ func (p *Plan) leave() error {
 	f := p.failure.Load()
 	p.hurry()
 	begin, told := time.Now(), false
-	err := Await(context.Background(), func() (bool, error) {
+	err := executor.Await(context.Background(), func() (bool, error) {
 		p.flight.Release()
 		busy, err := p.flight.Busy()
 		took := time.Since(begin)
@@ -164,7 +165,7 @@ func (p *Plan) stop() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), soonOver)
 	defer cancel()
-	err := Await(ctx, p.flight.Busy)
+	err := executor.Await(ctx, p.flight.Busy)
 	if errors.Is(err, context.DeadlineExceeded) {
 		const why = "a plan was reset, or closed, while it ran"
 		p.fail(failure{err: errors.New(why)}, note{Text: why})

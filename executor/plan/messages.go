@@ -1,9 +1,10 @@
-package executor
+package plan
 
 import (
 	"math"
 	"time"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/ir"
 	"mscclc/transport"
@@ -17,12 +18,12 @@ func (c *Call) listen(most int) error {
 	if c.trace == nil || c.plan.net == nil || c.plan.net.job == nil {
 		return nil
 	}
-	c.launches = map[GPU]int64{}
+	c.launches = map[executor.GPU]int64{}
 	return c.plan.net.job.Note(most)
 }
 
 // counted notes a launch of a traced call on a GPU.
-func (c *Call) counted(g GPU) {
+func (c *Call) counted(g executor.GPU) {
 	if c.launches != nil {
 		c.plan.mu.Lock()
 		defer c.plan.mu.Unlock()
@@ -41,7 +42,7 @@ type place struct {
 const lastNotes = 5 * time.Second
 
 // messages returns what the network has noted of the last launch, with the times of spans of the same ranks.
-func (c *Call) messages() []Message {
+func (c *Call) messages() []executor.Message {
 	if c.plan.net == nil || c.plan.net.job == nil {
 		return nil
 	}
@@ -162,7 +163,7 @@ func (s *shift) least() time.Duration {
 
 // match finds the step and the pass of each note. Of the notes of a signal, the last ones are of the last launch. Where
 // there was no room for all notes, those are missing.
-func (m *matcher) match(notes []transport.Note) (list []Message) {
+func (m *matcher) match(notes []transport.Note) (list []executor.Message) {
 	if len(notes) == mostNotes && m.launches > 1 {
 		return nil
 	}
@@ -184,7 +185,7 @@ func (m *matcher) match(notes []transport.Note) (list []Message) {
 			pass -= max(0, count[k]-is.passes)
 		}
 		at[k]++
-		x := Message{Rank: int32(n.Rank), Peer: int32(m.img.One.Blocks[n.Block].Rank), Step: is.step,
+		x := executor.Message{Rank: int32(n.Rank), Peer: int32(m.img.One.Blocks[n.Block].Rank), Step: is.step,
 			Column: int32(n.Column), Columns: int32(n.Columns), Pass: pass, Received: n.Received, Bytes: int64(n.Bytes),
 			Begin: time.Duration(n.Begin), Length: time.Duration(max(n.End, n.Begin) - n.Begin)}
 		if !n.Received {
@@ -200,7 +201,7 @@ func (m *matcher) match(notes []transport.Note) (list []Message) {
 
 // bound says how early and how late a message may have been: a row is taken when its Signal has written it, and an
 // Await ends when the count is stored.
-func (m *matcher) bound(x *Message, by raised) {
+func (m *matcher) bound(x *executor.Message, by raised) {
 	seat := m.call.plan.of[int(x.Rank)]
 	is := m.shift[seat]
 	if is == nil {

@@ -1,4 +1,4 @@
-package executor
+package plan
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -22,9 +23,9 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	if p.closed {
 		return nil, errors.New("executor: a call of a closed plan")
 	}
-	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[GPU]Shot{}, tables: map[*seat]int{},
+	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[executor.GPU]executor.Shot{}, tables: map[*seat]int{},
 		leave: map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
-	geo, err := p.checked.Geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
+	geo, err := p.checked.Geometry(&executor.Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
 	var buffers []abi.OneMemory
 	if err == nil {
 		c.title = p.named(&args)

@@ -1,6 +1,6 @@
 //go:build cgo && linux
 
-package executor_test
+package plan_test
 
 import (
 	"errors"
@@ -15,6 +15,7 @@ import (
 	"mscclc/executor/cuda"
 	"mscclc/executor/data"
 	"mscclc/executor/gpu/gputest"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -34,12 +35,12 @@ func onDevice(t *testing.T) {
 
 // A planned is a plan with its streams, of which all ranks are here.
 type planned struct {
-	*executor.Plan
+	*plan.Plan
 	streams []executor.Stream
 }
 
-// plan prepares a program of the catalog, one-sided, with room for launches of several replicas and passes.
-func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
+// prepareRoom prepares a program of the catalog, one-sided, with room for launches of several replicas and passes.
+func prepareRoom(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -52,7 +53,7 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 		t.Fatal(err)
 	}
 	r := &planned{}
-	if r.Plan, err = executor.Prepare(t.Context(), p, executor.PlanOptions{GPUs: cuda.Device(), Columns: 3,
+	if r.Plan, err = plan.Prepare(t.Context(), p, plan.Options{GPUs: cuda.Device(), Columns: 3,
 		TileBytes: 1024, Types: []data.DType{data.I32}, Unproven: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error {
 	t.Helper()
 	buffers := data.New(data.NewGeometry(r.Program().Coll, elems, 4), data.I32, data.Sum, seed)
-	host, args := executor.DataArgs(buffers), executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: elems,
+	host, args := executor.DataArgs(buffers), plan.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: elems,
 		Columns: columns}
 	each := func(do func(s executor.Stream, address uint64, host []byte) error) error {
 		var errs []error
@@ -124,13 +125,13 @@ func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error
 // the passes behind it since an earlier period, in one replica and in several; some come there, others have been there.
 func TestFewRenew(t *testing.T) {
 	onDevice(t)
-	t.Setenv(executor.FewVariable, "1")
+	t.Setenv(plan.FewVariable, "1")
 	for _, x := range []struct {
 		name, ranks string
 		proto       ir.Protocol
 	}{{"allreduce/allpairs_onestep", "2", ir.LL}, {"allreduce/allpairs", "3", ir.LL},
 		{"allgather/allpairs", "4", ir.LL16}} {
-		r := plan(t, x.name, x.ranks, x.proto)
+		r := prepareRoom(t, x.name, x.ranks, x.proto)
 		unit := int64(r.Program().Coll.Chunks * 4) // elements of a 16th of a kilobyte in each chunk
 		for at := uint64(1); at <= 3; at += 2 {
 			var err error
