@@ -23,8 +23,9 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	if p.closed {
 		return nil, errors.New("executor: a call of a closed plan")
 	}
-	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[executor.GPU]executor.Shot{}, tables: map[*seat]int{},
-		leave: map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
+	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[executor.GPU]executor.Shot{},
+		tables: map[*seat]int{},
+		leave:  map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
 	geo, err := p.checked.Geometry(&executor.Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
 	var buffers []abi.OneMemory
 	if err == nil {

@@ -56,7 +56,8 @@ func Open(gpus executor.GPUs, img *abi.Image) (executor.Instance, error) {
 // prepare makes the plan.
 func (in *instance) prepare(opt *Options) error {
 	opt.GPUs = in.gpus
-	plan, err := newPlan(context.Background(), executor.Checked{Image: in.img, Proof: proof.None(in.img.Program)}, opt) // Run has proven it
+	checked := executor.Checked{Image: in.img, Proof: proof.None(in.img.Program)} // Run has proven it
+	plan, err := newPlan(context.Background(), checked, opt)
 	if err != nil {
 		return err
 	}

@@ -306,7 +306,7 @@ func TestNodesLost(t *testing.T) {
 // TestNodesRule has a program be refused in which a rank hears of data from another node by a third one.
 func TestNodesRule(t *testing.T) {
 	world(t)
-	text, err := os.ReadFile("../ir/diag/examples/across-nodes.json")
+	text, err := os.ReadFile("../../ir/diag/examples/across-nodes.json")
 	if err != nil {
 		t.Fatal(err)
 	}

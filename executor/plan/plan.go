@@ -1,6 +1,6 @@
 // Package plan prepares programs to run on GPUs. [Prepare] makes a [Plan], whose memory is made once. [Plan.Bind] binds
-// buffers of the caller to a [Call], whose launches it puts onto streams or into graphs. An exchange.Member connects the
-// processes that share a plan (PLANS.md of package executor). [Open] is a plan as a device of executor.Load.
+// buffers of the caller to a [Call], whose launches it puts onto streams or into graphs. An exchange.Member connects
+// the processes that share a plan (PLANS.md of package executor). [Open] is a plan as a device of executor.Load.
 package plan
 
 import (

@@ -1,5 +1,5 @@
-// This file fills in launches: what executor/plan/onesided.go, and OneImage.Params and OnePart.Few of executor/abi, do in
-// Go, in the same bytes. Nothing here calls the driver.
+// This file fills in launches: what executor/plan/onesided.go, and OneImage.Params and OnePart.Few of executor/abi, do
+// in Go, in the same bytes. Nothing here calls the driver.
 #pragma once
 #include "../../../kernels/abi/rows_few.h"
 #include "../device/device.h"

@@ -179,8 +179,8 @@ func (g *generator) everybodyAfter(b int) {
 	}
 }
 
-// everybodyAcquires has all blocks wait for a block of each rank of another node that block b has written: there the data
-// has arrived.
+// everybodyAcquires has all blocks wait for a block of each rank of another node that block b has written: there the
+// data has arrived.
 func (g *generator) everybodyAcquires(b int, dsts []ir.Operand) {
 	for rank := range g.node {
 		wrote := func(x ir.Operand) bool { return int(x.Rank) == rank && g.crosses(b, x.Rank) }

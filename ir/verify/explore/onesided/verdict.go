@@ -1,5 +1,5 @@
-// Package onesided is the explorer of one-sided programs. A program becomes accesses of single chunks (program.go), over
-// several launches of several tile iterations. Memory is weak (world.go, memory.go): a block sees what it wrote in
+// Package onesided is the explorer of one-sided programs. A program becomes accesses of single chunks (program.go),
+// over several launches of several tile iterations. Memory is weak (world.go, memory.go): a block sees what it wrote in
 // groups before, and what it acquired by flags or by the end of a launch. A read or a write of a chunk of which it need
 // not see a write is a race. A caller reads and overwrites a rank's memory between its launches.
 //
@@ -93,8 +93,8 @@ const mostMicros = 4000
 
 // Explore runs p, whose tables must be well formed. Deadlock is decided by one run, in which blocks are slow. In the
 // others each access, and each call, is held in its turn until nothing else can run: since no run takes away what
-// another waits for, all that need not come after it has then run, and conflicts with it show. As many runs by chance as
-// `chance` says must show nothing that these do not.
+// another waits for, all that need not come after it has then run, and conflicts with it show. As many runs by chance
+// as `chance` says must show nothing that these do not.
 func Explore(p *ir.Program, chance int, rnd *rand.Rand) (*Verdict, error) {
 	return ExploreOver(p, nil, chance, rnd)
 }

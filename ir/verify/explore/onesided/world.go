@@ -25,8 +25,8 @@ type world struct {
 	filled [][]view // by rank: its cells' writes when each launch began, counted from its first cell in each tile
 }
 
-// A clock is what a signal releases: what is seen, and of which launch of each rank signals say that it began, counted from
-// 1; and signals or packets, which allows to write what the caller did, but does not show it.
+// A clock is what a signal releases: what is seen, and of which launch of each rank signals say that it began, counted
+// from 1; and signals or packets, which allows to write what the caller did, but does not show it.
 type clock struct {
 	sees    view
 	begun   []int32
@@ -240,8 +240,8 @@ func (w *world) end(b int32) {
 	}
 }
 
-// acquire ends a group: what it wrote and acquired is seen from now on, and what the caller wrote of a rank whose launch
-// is known to have begun.
+// acquire ends a group: what it wrote and acquired is seen from now on, and what the caller wrote of a rank whose
+// launch is known to have begun.
 func (w *world) acquire(s *blockState) {
 	if len(s.wrote)+len(s.acquired) == 0 {
 		return

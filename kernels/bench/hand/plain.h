@@ -1,6 +1,6 @@
 // Kernels of hand.cc that move data by plain stores, which flags tell of.
 #pragma once
-#include "hand_common.h"
+#include "common.h"
 
 // Flags: of kind `which`, from rank `from`, of this column, in the memory of rank `at`.
 KD u64 *flag_of(const hand &a, u32 at, u32 which, u32 from) {

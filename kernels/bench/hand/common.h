@@ -1,9 +1,9 @@
 // What all kernels of hand.cc use: waits that end, sums, and the share of a column.
 #pragma once
-#include "../platform/nv.h"
-#include "../abi/layout.h"
-#include "../values/units.h"
-#include "../abi/rows_onesided.h"
+#include "../../platform/nv.h"
+#include "../../abi/layout.h"
+#include "../../values/units.h"
+#include "../../abi/rows_onesided.h"
 #include "hand.h"
 
 KD u32 columns() { return __nvvm_read_ptx_sreg_nctaid_x(); }

@@ -1,6 +1,6 @@
 // Kernels of hand.cc that the bulk copy engine of an SM moves data for.
 #pragma once
-#include "hand_plain.h"
+#include "plain.h"
 
 // Exchange by the bulk copy engine of an SM: one thread moves blocks of `tile` bytes through shared memory.
 enum { STAGES = 6 };

@@ -1,6 +1,6 @@
 // Kernels of hand.cc that move packets: data and a flag, which are stored at once.
 #pragma once
-#include "hand_common.h"
+#include "common.h"
 
 KD u64 pack(u32 data, u32 flag) { return (u64)data | (u64)flag << 32; }
 KD void send(u64 to, u64 data, u32 flag) {

@@ -1,6 +1,6 @@
 // This file is what hand.cc and its driver share: the parameters of one launch.
 #pragma once
-#include "../abi/rows.h"
+#include "../../abi/rows.h"
 
 enum { MAX_RANKS = 8, MAX_COLUMNS = 512, FLAG_BYTES = 64 };
 enum { FLAGS_A = 0, FLAGS_B = 1, FLAGS_C = 2, FLAG_KINDS = 3 };

@@ -1,8 +1,8 @@
 // Reference kernels, written by hand for one collective each, with which the
 // interpreter is compared. Block c of each rank is column c: it moves the same share of
 // every part on all ranks, and meets only the columns c of other ranks.
-#include "hand_bulk.h"
-#include "hand_packets.h"
+#include "bulk.h"
+#include "packets.h"
 
 #define BOUNDS(threads) __attribute__((launch_bounds(threads)))
 #define ENTRY(name, n, threads, call) \
