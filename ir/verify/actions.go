@@ -7,7 +7,7 @@ import (
 
 // actions returns a run of p's actions: of p itself where each step is one,
 // else of a copy whose steps are cut.
-func (c *checker) actions(r *run) *run {
+func (c *twoSided) actions(r *run) *run {
 	m := int32(c.racing())
 	n := 0
 	for i := range c.p.Steps {
@@ -24,25 +24,6 @@ func (c *checker) actions(r *run) *run {
 	}
 	order, _ := r.w.Schedule(r.p, ir.Unbounded, int(m)).Run()
 	return &run{p: r.p, w: r.w, order: order, from: r.from}
-}
-
-// racing returns the number of chunks a message with which races are looked for: the
-// one that orders the least. A message that releases orders more the longer it
-// is; packets come one by one, and what is ordered from message to message is
-// not from packet to packet.
-func (c *checker) racing() int {
-	if c.p.Protocol.Releases() {
-		return c.opt.MessageChunks
-	}
-	return c.opt.MostChunks
-}
-
-// messages returns the number of actions of s, with m chunks a message.
-func messages(s *ir.Step, m int32) int32 {
-	if info := s.Op.Info(); s.Count < 1 || !info.Sends && !info.Receives {
-		return 1
-	}
-	return (s.Count + m - 1) / m
 }
 
 // cut returns p with each step cut into its n actions in all, as steps that wait

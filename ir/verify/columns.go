@@ -1,8 +1,5 @@
 package verify
 
-// width is the number of blocks that one pass of columns asks for.
-const width = 64
-
 // columns are vector clocks of all blocks of a program over a few of them: how
 // many actions of each of these have ended before what a block does now. Where
 // messages carry knowledge through all ranks, nearly every action brings some,

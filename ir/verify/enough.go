@@ -105,3 +105,34 @@ func (c *checker) oneSidedWork() int64 {
 	looked := diag.AtMost(diag.AtMost(2*accesses, min(packets, 64)+2), passes)
 	return events*visitWork + min(learned, math.MaxInt64/4) + min(looked, math.MaxInt64/4)
 }
+
+// racing returns the number of chunks a message with which races are looked for: the
+// one that orders the least. A message that releases orders more the longer it
+// is; packets come one by one, and what is ordered from message to message is
+// not from packet to packet.
+func (c *checker) racing() int {
+	if c.p.Protocol.Releases() {
+		return c.opt.MessageChunks
+	}
+	return c.opt.MostChunks
+}
+
+// messages returns the number of actions of s, with m chunks a message.
+func messages(s *ir.Step, m int32) int32 {
+	if info := s.Op.Info(); s.Count < 1 || !info.Sends && !info.Receives {
+		return 1
+	}
+	return (s.Count + m - 1) / m
+}
+
+// width is the number of blocks that one pass of columns asks for.
+const width = 64
+
+// visitWork is what a look at one action costs, in nodes of clocks.
+const visitWork = 8
+
+// racesListed bounds the races that are looked for.
+const racesListed = 50
+
+// ofRaces is what undecided says of races.
+const ofRaces = "accesses race"

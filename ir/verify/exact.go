@@ -11,11 +11,11 @@ import (
 // the program into actions, and runs clocks over those of all ranks, in passes
 // that each ask for a few blocks how much of them others know (columns). It
 // returns a run of the actions, or nil where the work allowed was not enough.
-func (c *checker) exact(r *run, ranks []int) *run {
+func (c *twoSided) exact(r *run, ranks []int) *run {
 	if r = c.actions(r); r == nil {
 		return nil
 	}
-	e := newExactRacer(c, r)
+	e := newExactRacer(c.checker, r)
 	var blocks []int32
 	for _, rank := range ranks {
 		for b := c.p.Rank[rank].First; b < c.p.Rank[rank].End; b++ {
@@ -40,12 +40,6 @@ func (c *checker) exact(r *run, ranks []int) *run {
 	}
 	return r
 }
-
-// visitWork is what a look at one action costs, in nodes of clocks.
-const visitWork = 8
-
-// racesListed bounds the races that are looked for.
-const racesListed = 50
 
 // An exactRacer asks of each conflict whether happens-before, with all messages
 // of all ranks, orders it.

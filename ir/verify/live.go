@@ -8,7 +8,7 @@ import (
 )
 
 // flags reports the waits that no step satisfies.
-func (c *checker) flags() bool {
+func (c *twoSided) flags() bool {
 	w, good := c.w, true
 	for i := range c.p.Steps {
 		s := &c.p.Steps[i]
@@ -24,7 +24,7 @@ func (c *checker) flags() bool {
 }
 
 // matching reports the transfers whose ends do not fit.
-func (c *checker) matching() bool {
+func (c *twoSided) matching() bool {
 	w := c.w
 	for _, m := range w.Mismatches {
 		switch {
@@ -54,7 +54,7 @@ func (c *checker) matching() bool {
 // liveness runs the program with the slots that it has. It returns an order in
 // which the steps may end; where slots are all that is missing, the order that
 // unbounded slots allow, so that the result can be judged too; or nil.
-func (c *checker) liveness() []int32 {
+func (c *twoSided) liveness() []int32 {
 	order, stuck := c.w.Schedule(c.p, c.opt.Slots, c.opt.MessageChunks).Run()
 	if len(stuck) == 0 {
 		return nonNil(order)
@@ -71,7 +71,7 @@ func (c *checker) liveness() []int32 {
 // threshold says when the program, which ends with slots enough, does not: it
 // looks for the smallest number of chunks a message that it lives with, and
 // says above which size a message holds fewer.
-func (c *checker) threshold() string {
+func (c *twoSided) threshold() string {
 	slots := fmt.Sprintf(", with %s a connection", diag.Counted(c.opt.Slots, "slot"))
 	if !c.bySize {
 		return fmt.Sprintf("%s and %s a message", slots, diag.Counted(c.opt.MessageChunks, "chunk"))
@@ -90,52 +90,4 @@ func (c *checker) threshold() string {
 	}
 	return fmt.Sprintf("%s, above %s, where counts split into more messages", slots,
 		diag.SizeText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
-}
-
-// nonNil tells an empty program's order from none.
-func nonNil(order []int32) []int32 {
-	if order == nil {
-		return []int32{}
-	}
-	return order
-}
-
-// counterexampleLength bounds the waits that a deadlock is shown by.
-const counterexampleLength = 16
-
-func (c *checker) deadlock(stuck []ir.Wait, when string) {
-	first := stuck[0].Step
-	d := c.step(first, diag.Deadlock, "%s waits for itself through %s%s", c.name(first), diag.Counted(len(stuck), "wait"), when)
-	if stuck[len(stuck)-1].At < 0 {
-		d.Text = c.name(first) + " waits for what never comes" + when
-	}
-	for _, s := range stuck[:min(len(stuck), counterexampleLength)] {
-		c.note(d, s.Step, "%s", c.waitText(s))
-	}
-	if n := len(stuck) - counterexampleLength; n > 0 {
-		*d = d.WithNote(diag.Span{}, "and so on through %s more", diag.Counted(n, "wait"))
-	}
-	c.counterexample(d, Counterexample{Step: first, With: stuck[0].On, Waits: stuck})
-}
-
-// waitText returns one link of a chain of waits.
-func (c *checker) waitText(w ir.Wait) string {
-	what, ends := "a flag", "raise"
-	switch w.Cause {
-	case ir.ForMessage:
-		what, ends = "a message", "send"
-		if c.p.OneSided != nil {
-			what = "packets"
-		}
-	case ir.ForSlot:
-		what, ends = "a free slot", "make"
-	}
-	text := fmt.Sprintf("%s waits for %s", c.name(w.Step), what)
-	if w.On >= 0 {
-		text += fmt.Sprintf(", which %s would %s", c.name(w.On), ends)
-	}
-	if w.At >= 0 && w.At != w.On {
-		text += fmt.Sprintf("; that block is still at %s", c.p.OpName(w.At))
-	}
-	return text
 }

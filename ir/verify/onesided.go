@@ -27,18 +27,18 @@ type oneSided struct {
 }
 
 // judgeOneSided is judge of a one-sided program.
-func (c *checker) judgeOneSided() {
+func judgeOneSided(c *checker) {
 	if !c.across() {
 		return
 	}
-	o := c.newOneSided()
+	o := newOneSided(c)
 	if order := o.schedule(); order != nil && o.cut(order) {
 		o.behaviour(&run{p: c.p, order: order, links: o.links})
-		c.sends()
+		o.sends()
 	}
 }
 
-func (c *checker) newOneSided() *oneSided {
+func newOneSided(c *checker) *oneSided {
 	return &oneSided{checker: c, links: eval.Link(c.p), cells: c.p.Memory()}
 }
 

@@ -76,7 +76,7 @@ func (r *oneRacer) passes() bool {
 }
 
 // absent returns the steps that some pass is without, of those with these marks.
-func (o *checker) absent(marks ir.StepFlags) ir.StepFlags {
+func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
 	if o.p.OneSided.OnePass {
 		return 0
 	}

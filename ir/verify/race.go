@@ -14,13 +14,13 @@ import (
 // Nearly all programs order their conflicts by flags alone, and steps as a
 // whole; the clocks of a rank's own blocks tell in one pass. Only where they do
 // not tell, every message counts (exact).
-func (c *checker) races(order []int32) *run {
+func (c *twoSided) races(order []int32) *run {
 	r := &run{p: c.p, w: c.w, order: order}
 	if !slices.ContainsFunc(c.p.Rank, func(own ir.Range) bool { return own.End-own.First > 1 }) {
 		return r
 	}
 	ranks := c.stepsByRank(order)
-	local := &racer{checker: c, run: r, clocks: vclock.NewClocks(len(c.p.Steps))}
+	local := &racer{checker: c.checker, run: r, clocks: vclock.NewClocks(len(c.p.Steps))}
 	local.mem = c.p.Memory()
 	var open []int // ranks of which flags alone do not tell
 	for rank, own := range c.p.Rank {
@@ -42,11 +42,8 @@ func (c *checker) races(order []int32) *run {
 	return c.exact(r, open)
 }
 
-// ofRaces is what undecided says of races.
-const ofRaces = "accesses race"
-
 // stepsByRank returns the steps of each rank in order.
-func (c *checker) stepsByRank(order []int32) *ir.Edges {
+func (c *twoSided) stepsByRank(order []int32) *ir.Edges {
 	e := &ir.Edges{Start: make([]int32, len(c.p.Rank)+1), To: make([]int32, len(order))}
 	for r, own := range c.p.Rank {
 		e.Start[r+1] = e.Start[r]
