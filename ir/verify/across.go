@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify/checker"
 )
 
 // This file is what a proof over several nodes asks beside: that data of another node has arrived (see "Several nodes"
@@ -13,10 +14,10 @@ import (
 
 // unsentHint says it of data that no signal sends: the compiler has none for a copy that nobody reads.
 const unsentHint = "if nobody reads that, compile the program with --nodes, which leaves the copy out; else " +
-	acrossHint
+	checker.AcrossHint
 
 // judgeNodes judges what depends on nodes.
-func judgeNodes(c *checker) {
+func judgeNodes(c *checker.Checker) {
 	o := newOneSided(c)
 	if order := o.schedule(); order != nil && o.cut(order) {
 		r := o.newRacer()
@@ -29,34 +30,34 @@ func judgeNodes(c *checker) {
 
 // sends reports of each block what it moves to other nodes and never sends there, where nothing else was found.
 func (c *oneSided) sends() {
-	if c.opt.Nodes == nil || len(c.List) > 0 {
+	if c.Opt.Nodes == nil || len(c.List) > 0 {
 		return
 	}
 	var found diag.List
-	for b := 0; b < len(c.p.Blocks) && len(found) < diag.MaxUnfolded; b++ {
+	for b := 0; b < len(c.P.Blocks) && len(found) < diag.MaxUnfolded; b++ {
 		if d := c.unsent(int32(b)); d != nil {
 			found = append(found, *d)
 		}
 	}
-	c.folded(found)
+	c.Folded(found)
 }
 
 // unsent returns a problem of the first Move of block b to another node that no Signal sends, or nil: none of a later
 // group of its block to that rank carries.
 func (c *oneSided) unsent(b int32) *diag.Diagnostic {
-	t := &c.p.Blocks[b]
+	t := &c.P.Blocks[b]
 	later, now := map[int32]bool{}, map[int32]bool{} // ranks that groups behind this one tell; and this one
 	for i := t.Steps.End - 1; i >= t.Steps.First; i-- {
-		s := &c.p.Steps[i]
+		s := &c.P.Steps[i]
 		sends := s.Op == ir.Signal && carries(s, c.absent(ir.Enter|ir.Leave))
-		for _, x := range c.p.OneSided.Dests(s) {
+		for _, x := range c.P.OneSided.Dests(s) {
 			switch {
 			case sends:
 				now[x.Rank] = true
-			case s.Op == ir.Move && x.Rank != ir.AllRanks && c.opt.Nodes[x.Rank] != c.opt.Nodes[t.Rank] && !later[x.Rank]:
-				d := c.problem(c.place(i), diag.AcrossNodes, s.Pos, "%s writes %s of rank %d, which is of another node, and "+
-					"no signal of its block to that rank, behind it in each tile iteration, sends that", c.name(i),
-					c.p.ChunkName(x.Buf, int(x.Index)), x.Rank).WithHint(unsentHint)
+			case s.Op == ir.Move && x.Rank != ir.AllRanks && c.Opt.Nodes[x.Rank] != c.Opt.Nodes[t.Rank] && !later[x.Rank]:
+				d := c.Problem(c.Place(i), diag.AcrossNodes, s.Pos, "%s writes %s of rank %d, which is of another node, and "+
+					"no signal of its block to that rank, behind it in each tile iteration, sends that", c.Name(i),
+					c.P.ChunkName(x.Buf, int(x.Index)), x.Rank).WithHint(unsentHint)
 				return &d
 			}
 		}
@@ -70,8 +71,8 @@ func (c *oneSided) unsent(b int32) *diag.Diagnostic {
 
 // crosses reports whether rank is of another node than block b.
 func (o *oneSided) crosses(b, rank int32) bool {
-	node := o.opt.Nodes
-	return node != nil && node[o.p.Blocks[b].Rank] != node[rank]
+	node := o.Opt.Nodes
+	return node != nil && node[o.P.Blocks[b].Rank] != node[rank]
 }
 
 // carries reports whether Signal s sends the data that its block has written, and is in each pass, which is without
@@ -80,8 +81,8 @@ func carries(s *ir.Step, skip ir.StepFlags) bool { return s.Flags&(skip|ir.Relax
 
 // arrive has Await i learn by its source n what Signal j, of the first pass or of a later one, tells of arrival.
 func (c *clocks) arrive(k *knower, i int32, n int, j int32, first bool) {
-	s := &c.o.p.Steps[i]
-	x, tells := c.arrived(j, c.o.p.OneSided.Sources(s)[n].Rank, first)
+	s := &c.o.P.Steps[i]
+	x, tells := c.arrived(j, c.o.P.OneSided.Sources(s)[n].Rank, first)
 	if !tells {
 		return
 	}
@@ -97,7 +98,7 @@ func (c *clocks) arrive(k *knower, i int32, n int, j int32, first bool) {
 // arrived returns what an Await by rank learns of Signal i of the first pass, or of a later one: what had arrived
 // before.
 func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
-	if c.arrivals == nil || c.arrivals.counts == 0 || !carries(&c.o.p.Steps[i], c.skip) {
+	if c.arrivals == nil || c.arrivals.counts == 0 || !carries(&c.o.P.Steps[i], c.skip) {
 		return clock{}, false
 	}
 	pair := c.arrivals.pair[[2]int32{c.o.links.Block[i], rank}]
@@ -113,12 +114,12 @@ func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
 
 // sent reports whether step j writes a cell of another node, and step i is of another block.
 func (r *oneRacer) sent(cell int, i, j int32) bool {
-	return r.opt.Nodes != nil && r.links.Block[i] != r.links.Block[j] && r.crosses(r.links.Block[j], r.rankOf(cell))
+	return r.Opt.Nodes != nil && r.links.Block[i] != r.links.Block[j] && r.crosses(r.links.Block[j], r.rankOf(cell))
 }
 
 // rankOf returns the rank that has a cell.
 func (r *oneRacer) rankOf(cell int) int32 {
-	return int32(sort.Search(len(r.p.Rank)-1, func(rank int) bool {
+	return int32(sort.Search(len(r.P.Rank)-1, func(rank int) bool {
 		_, end := r.cells.Rank(rank)
 		return cell < end
 	}))

@@ -6,44 +6,45 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify/checker"
 )
 
 // unarrived reports that an event of a pass, behind an earlier one of the first, touches what that wrote from another
 // node, before it need have arrived.
-func (r *oneRacer) unarrived(pass, cell int, later, earlier int32, k kind, when string) {
+func (r *oneRacer) unarrived(pass, cell int, later, earlier int32, k checker.Kind, when string) {
 	i, j := r.events[later].step, r.events[earlier].step
-	does, _ := k.verbs()
-	rank, buf, index := r.chunk(later, cell, k != writeRead)
-	d := r.step(i, diag.AcrossNodes, "%s %s %s of rank %d, and what %s writes there%s from another node may arrive later",
-		r.name(i), does, r.p.ChunkName(buf, index), rank, r.name(j), when)
-	r.note(d, j, "%s writes it", r.name(j))
+	does, _ := k.Verbs()
+	rank, buf, index := r.chunk(later, cell, k != checker.WriteRead)
+	d := r.Step(i, diag.AcrossNodes, "%s %s %s of rank %d, and what %s writes there%s from another node may arrive later",
+		r.Name(i), does, r.P.ChunkName(buf, index), rank, r.Name(j), when)
+	r.Note(d, j, "%s writes it", r.Name(j))
 	for _, x := range r.heardBy(i, j, pass) {
-		r.note(d, x[0], "%s tells %s", r.name(x[0]), r.name(x[1]))
+		r.Note(d, x[0], "%s tells %s", r.Name(x[0]), r.Name(x[1]))
 	}
-	r.note(d, j, "%s", r.missing(i, j, int32(rank)))
-	*d = d.WithHint(acrossHint)
-	r.counterexample(d, Counterexample{Step: i, With: j, Reader: k.reader(i, j), Rank: rank, Buf: buf, Index: index})
+	r.Note(d, j, "%s", r.missing(i, j, int32(rank)))
+	*d = d.WithHint(checker.AcrossHint)
+	r.Counterexample(d, checker.Counterexample{Step: i, With: j, Reader: k.Reader(i, j), Rank: rank, Buf: buf, Index: index})
 }
 
 // missing says which signal would tell step i that what step j wrote to a rank has arrived.
 func (r *oneRacer) missing(i, j, rank int32) string {
-	writer := r.p.BlockName(r.links.Block[j])
+	writer := r.P.BlockName(r.links.Block[j])
 	var awaits []string
 	signals := false
-	for s := j + 1; s < r.p.Blocks[r.links.Block[j]].Steps.End; s++ {
-		if r.p.Steps[s].Op != ir.Signal || r.group[s] == r.group[j] || !carries(&r.p.Steps[s], r.clocks.skip) {
+	for s := j + 1; s < r.P.Blocks[r.links.Block[j]].Steps.End; s++ {
+		if r.P.Steps[s].Op != ir.Signal || r.group[s] == r.group[j] || !carries(&r.P.Steps[s], r.clocks.skip) {
 			continue
 		}
-		for _, x := range r.p.OneSided.Dests(&r.p.Steps[s]) {
+		for _, x := range r.P.OneSided.Dests(&r.P.Steps[s]) {
 			if x.Rank == rank {
 				signals = true
 				if a := r.use[r.links.Flag(x.Rank, x.Index)].await; a >= 0 && len(awaits) < 2 {
-					awaits = append(awaits, fmt.Sprintf("%s of flags[%d]", r.name(a), x.Index))
+					awaits = append(awaits, fmt.Sprintf("%s of flags[%d]", r.Name(a), x.Index))
 				}
 			}
 		}
 	}
-	reader := r.p.BlockName(r.links.Block[i])
+	reader := r.P.BlockName(r.links.Block[i])
 	switch {
 	case !signals:
 		return fmt.Sprintf("%s signals no flag of rank %d behind the write, so that nothing sends it", writer, rank)
@@ -86,15 +87,15 @@ type hearer struct{ step, pass, await, from int32 }
 // look adds the Signals that hearer n of the list was told by.
 func (s *hearing) look(n int32) {
 	at, r := s.list[n], s.r
-	steps := r.p.Blocks[r.links.Block[at.step]].Steps
+	steps := r.P.Blocks[r.links.Block[at.step]].Steps
 	key := [2]int32{r.links.Block[at.step], at.pass}
 	for a := max(s.seen[key], steps.First); a < at.step; a++ {
-		if r.p.Steps[a].Op != ir.Await || r.p.Steps[a].Flags&r.clocks.skip != 0 {
+		if r.P.Steps[a].Op != ir.Await || r.P.Steps[a].Flags&r.clocks.skip != 0 {
 			continue
 		}
-		for _, x := range r.p.OneSided.Sources(&r.p.Steps[a]) {
+		for _, x := range r.P.OneSided.Sources(&r.P.Steps[a]) {
 			signal, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
-			if signal >= 0 && ago <= at.pass && r.p.Steps[signal].Flags&r.clocks.skip == 0 {
+			if signal >= 0 && ago <= at.pass && r.P.Steps[signal].Flags&r.clocks.skip == 0 {
 				s.list = append(s.list, hearer{signal, at.pass - ago, a, n})
 			}
 		}

@@ -3,11 +3,12 @@ package verify
 import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
+	"mscclc/ir/verify/checker"
 )
 
 // A oneSided judges a one-sided program.
 type oneSided struct {
-	*checker
+	*checker.Checker
 	links   *eval.Links
 	cells   *ir.Memory
 	use     []flagUse // of each flag
@@ -27,19 +28,19 @@ type oneSided struct {
 }
 
 // judgeOneSided is judge of a one-sided program.
-func judgeOneSided(c *checker) {
-	if !c.across() {
+func judgeOneSided(c *checker.Checker) {
+	if !c.Across() {
 		return
 	}
 	o := newOneSided(c)
 	if order := o.schedule(); order != nil && o.cut(order) {
-		o.behaviour(&run{p: c.p, order: order, links: o.links})
+		o.behaviour(&checker.Run{P: c.P, Order: order, Links: o.links})
 		o.sends()
 	}
 }
 
-func newOneSided(c *checker) *oneSided {
-	return &oneSided{checker: c, links: eval.Link(c.p), cells: c.p.Memory()}
+func newOneSided(c *checker.Checker) *oneSided {
+	return &oneSided{Checker: c, links: eval.Link(c.P), cells: c.P.Memory()}
 }
 
 // schedule returns an order in which the steps may end, or nil where they do not fit together or do not end.
@@ -56,17 +57,17 @@ var judgedAgain bool
 // behaviour judges what the passes of a launch do to each other, then launches, then what the outputs hold at the end.
 // The last two are judged while the first is, as if it found nothing. Where both find something, they are judged again,
 // so that the same is found in the same order however fast each is.
-func (o *oneSided) behaviour(pass *run) {
-	onePass := o.p.OneSided.OnePass // launches then begin with what the passes know at their end
+func (o *oneSided) behaviour(pass *checker.Run) {
+	onePass := o.P.OneSided.OnePass // launches then begin with what the passes know at their end
 	apart := *o
-	apart.checker = &checker{p: o.p, opt: o.opt}
+	apart.Checker = &checker.Checker{P: o.P, Opt: o.Opt}
 	beside := apart.newRacer()
 	beside.share = memoryBeside
 	decided := ir.InBackground(func() bool {
 		if !onePass {
 			beside.launches()
 		}
-		apart.result(pass)
+		apart.Result(pass)
 		return !beside.stopped
 	})
 	r := o.newRacer()
@@ -81,9 +82,9 @@ func (o *oneSided) behaviour(pass *run) {
 	}
 	switch {
 	case !kept || !alone():
-		o.result(pass)
+		o.Result(pass)
 	case len(apart.List) > 0:
-		o.Problems, o.counterexamples = apart.Problems, apart.counterexamples
+		o.Problems, o.Counterexamples = apart.Problems, apart.Counterexamples
 	}
-	o.ran = true
+	o.Ran = true
 }

@@ -15,8 +15,8 @@ import (
 // count the groups that have begun in a launch's first pass, a block tells nobody that its last group, a Signal, is
 // over, so that its count is too small for the next block to have begun. Chains are in the order of byPlace.
 func (o *oneSided) groups() {
-	o.group, o.groupsOf = make([]int32, len(o.p.Steps)), make([]int32, len(o.p.Blocks))
-	o.chain, o.before = make([]int32, len(o.p.Blocks)), make([]int32, len(o.p.Blocks))
+	o.group, o.groupsOf = make([]int32, len(o.P.Steps)), make([]int32, len(o.P.Blocks))
+	o.chain, o.before = make([]int32, len(o.P.Blocks)), make([]int32, len(o.P.Blocks))
 	from, to := o.handovers()
 	for _, b := range o.byPlace() {
 		if from[b] >= 0 {
@@ -25,8 +25,8 @@ func (o *oneSided) groups() {
 		g := int32(-1)
 		for at := b; at >= 0; at = to[at] {
 			o.chain[at], o.before[at] = o.chains, g+1
-			for i := o.p.Blocks[at].Steps.First; i < o.p.Blocks[at].Steps.End; i++ {
-				if o.p.Steps[i].Flags&ir.Joint == 0 {
+			for i := o.P.Blocks[at].Steps.First; i < o.P.Blocks[at].Steps.End; i++ {
+				if o.P.Steps[i].Flags&ir.Joint == 0 {
 					g++
 				}
 				o.group[i] = g
@@ -41,17 +41,17 @@ func (o *oneSided) groups() {
 // programs, so that the rows of clocks have long runs. Where ranks have several blocks and nodes, the first ranks of
 // all nodes come first, then the second, and so on; see vclock.Within.
 func (o *oneSided) byPlace() []int32 {
-	list, within := make([]int32, len(o.p.Blocks)), make([]int32, len(o.p.Rank))
+	list, within := make([]int32, len(o.P.Blocks)), make([]int32, len(o.P.Rank))
 	for b := range list {
 		list[b] = int32(b)
 	}
-	if len(o.p.Blocks) > len(o.p.Rank) {
-		within = vclock.Within(o.opt.Nodes, int32(len(o.p.Rank)))
+	if len(o.P.Blocks) > len(o.P.Rank) {
+		within = vclock.Within(o.Opt.Nodes, int32(len(o.P.Rank)))
 	}
-	place := func(b int32) int32 { return b - o.p.Rank[o.p.Blocks[b].Rank].First }
+	place := func(b int32) int32 { return b - o.P.Rank[o.P.Blocks[b].Rank].First }
 	slices.SortStableFunc(list, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)),
-			cmp.Compare(within[o.p.Blocks[a].Rank], within[o.p.Blocks[b].Rank]))
+			cmp.Compare(within[o.P.Blocks[a].Rank], within[o.P.Blocks[b].Rank]))
 	})
 	return list
 }
@@ -62,7 +62,7 @@ var unchained bool
 // handovers finds which block each takes over from, and which takes over from it, or -1: the first step of one, alone
 // in its group, awaits the last of the other, which is alone in its group and tells of all before it.
 func (o *oneSided) handovers() (from, to []int32) {
-	from, to = make([]int32, len(o.p.Blocks)), make([]int32, len(o.p.Blocks))
+	from, to = make([]int32, len(o.P.Blocks)), make([]int32, len(o.P.Blocks))
 	for b := range from {
 		from[b], to[b] = -1, -1
 	}
@@ -70,23 +70,23 @@ func (o *oneSided) handovers() (from, to []int32) {
 		return from, to
 	}
 	const marks = ir.Relaxed | ir.Enter | ir.Leave | ir.Joint
-	for b := range o.p.Blocks {
-		steps := o.p.Blocks[b].Steps
+	for b := range o.P.Blocks {
+		steps := o.P.Blocks[b].Steps
 		if steps.First == steps.End {
 			continue
 		}
-		first := &o.p.Steps[steps.First]
+		first := &o.P.Steps[steps.First]
 		if first.Op != ir.Await || first.Flags&marks != 0 || steps.End > steps.First+1 &&
-			o.p.Steps[steps.First+1].Flags&ir.Joint != 0 {
+			o.P.Steps[steps.First+1].Flags&ir.Joint != 0 {
 			continue
 		}
-		for _, x := range o.p.OneSided.Sources(first) {
+		for _, x := range o.P.OneSided.Sources(first) {
 			step, ago := o.links.Awaited(o.links.Flag(x.Rank, x.Index), x.Nth)
-			if step < 0 || ago != 0 || o.p.Steps[step].Flags&marks != 0 {
+			if step < 0 || ago != 0 || o.P.Steps[step].Flags&marks != 0 {
 				continue
 			}
 			a := o.links.Block[step]
-			if step == o.p.Blocks[a].Steps.End-1 && to[a] < 0 {
+			if step == o.P.Blocks[a].Steps.End-1 && to[a] < 0 {
 				from[b], to[a] = a, int32(b)
 				break
 			}
@@ -122,7 +122,7 @@ type arrivedBy struct{ signal, await int32 }
 
 // newArrivals finds what tells of each pair, and numbers the counts, behind those of chains. It is nil without nodes.
 func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
-	if o.opt.Nodes == nil {
+	if o.Opt.Nodes == nil {
 		return nil
 	}
 	a := &arrivals{pair: map[[2]int32]*arrival{}}
@@ -134,13 +134,13 @@ func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
 			a.pair[[2]int32{b, to.Rank}] = x
 		}
 		at := o.cells.Cell(int(to.Rank), to.Buf, int(to.Index))
-		if x.count < 0 && slices.Contains(shared[at:at+int(o.p.Steps[i].Count)], several) {
+		if x.count < 0 && slices.Contains(shared[at:at+int(o.P.Steps[i].Count)], several) {
 			x.count = o.chains + a.counts
 			a.counts++
 		}
 	})
 	o.eachCrossing(ir.Signal, func(i, b int32, to *ir.Operand) {
-		if x := a.pair[[2]int32{b, to.Rank}]; x != nil && carries(&o.p.Steps[i], skip) {
+		if x := a.pair[[2]int32{b, to.Rank}]; x != nil && carries(&o.P.Steps[i], skip) {
 			x.last = max(x.last, o.group[i])
 		}
 	})
@@ -156,10 +156,10 @@ const several = -1
 // several.
 func (o *oneSided) sharedCells() []int32 {
 	writer := make([]int32, o.cells.Len())
-	threads := counted || o.p.ToldOn() != nil
-	for i := range o.p.Steps {
-		s := &o.p.Steps[i]
-		for _, x := range o.p.OneSided.Dests(s) {
+	threads := counted || o.P.ToldOn() != nil
+	for i := range o.P.Steps {
+		s := &o.P.Steps[i]
+		for _, x := range o.P.OneSided.Dests(s) {
 			if s.Op != ir.Move || x.Buf != ir.Scratch {
 				continue
 			}
@@ -181,15 +181,15 @@ var counted bool
 
 // awaitArrivals finds which Awaits of the first pass tell of the pairs that have no count.
 func (o *oneSided) awaitArrivals(a *arrivals, skip ir.StepFlags) {
-	for i := range o.p.Steps {
-		s := &o.p.Steps[i]
+	for i := range o.P.Steps {
+		s := &o.P.Steps[i]
 		if s.Op != ir.Await || s.Flags&(skip|ir.Relaxed) != 0 {
 			continue
 		}
-		for _, x := range o.p.OneSided.Sources(s) {
+		for _, x := range o.P.OneSided.Sources(s) {
 			signal, ago := o.links.Awaited(o.links.Flag(x.Rank, x.Index), x.Nth)
 			pair := a.pair[[2]int32{o.links.Block[signal], x.Rank}]
-			if pair == nil || pair.count >= 0 || ago > 0 || !carries(&o.p.Steps[signal], skip) {
+			if pair == nil || pair.count >= 0 || ago > 0 || !carries(&o.P.Steps[signal], skip) {
 				continue
 			}
 			b := o.links.Block[i]
@@ -221,9 +221,9 @@ func (o *oneSided) knowsArrived(c *clock, pair *arrival, group int32) bool {
 
 // eachCrossing calls f for each destination of steps of an operation that is of another node.
 func (o *oneSided) eachCrossing(op ir.Op, f func(i, b int32, to *ir.Operand)) {
-	for i := range o.p.Steps {
-		if s := &o.p.Steps[i]; s.Op == op {
-			b, dests := o.links.Block[i], o.p.OneSided.Dests(s)
+	for i := range o.P.Steps {
+		if s := &o.P.Steps[i]; s.Op == op {
+			b, dests := o.links.Block[i], o.P.OneSided.Dests(s)
 			for k := range dests {
 				if o.crosses(b, dests[k].Rank) {
 					f(int32(i), b, &dests[k])

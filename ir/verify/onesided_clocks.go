@@ -6,6 +6,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/vclock"
+	"mscclc/ir/verify/checker"
 )
 
 // clocks follow happens-before through passes over the events, by vector
@@ -47,12 +48,12 @@ const memoryBeside = 4
 
 // newClocks makes clocks of chains and, unless it is nil, of arrivals.
 func (o *oneSided) newClocks(skip ir.StepFlags, share int64, arrivals *arrivals) *clocks {
-	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.p.Blocks)), arrivals: arrivals}
+	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.P.Blocks)), arrivals: arrivals}
 	counts := o.chains
 	if arrivals != nil {
 		counts += arrivals.counts
 	}
-	c.rows = vclock.NewPool(counts, int32(len(o.p.Rank)))
+	c.rows = vclock.NewPool(counts, int32(len(o.P.Rank)))
 	c.tellApart()
 	if len(o.takes) > 0 {
 		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))
@@ -66,13 +67,13 @@ func (o *oneSided) newClocks(skip ir.StepFlags, share int64, arrivals *arrivals)
 // keep makes room for what signals release as long as awaits of later passes,
 // up to pass depth, ask for it. It says whether that is not too much.
 func (c *clocks) keep(depth int32) bool {
-	c.slot, c.asks = make([]int32, len(c.o.p.Steps)+1), make([]int32, len(c.o.p.Steps))
-	for i := range c.o.p.Steps {
-		s := &c.o.p.Steps[i]
+	c.slot, c.asks = make([]int32, len(c.o.P.Steps)+1), make([]int32, len(c.o.P.Steps))
+	for i := range c.o.P.Steps {
+		s := &c.o.P.Steps[i]
 		if s.Op != ir.Await || s.Flags&c.skip != 0 {
 			continue
 		}
-		for _, x := range c.o.p.OneSided.Sources(s) {
+		for _, x := range c.o.P.OneSided.Sources(s) {
 			step, ago := c.o.links.Awaited(c.o.links.Flag(x.Rank, x.Index), x.Nth)
 			if ago <= depth {
 				c.asks[step]++
@@ -82,7 +83,7 @@ func (c *clocks) keep(depth int32) bool {
 	}
 	room := int64(0)
 	for i := range c.slot {
-		if room += int64(c.slot[i]); room > max(toldKept, c.o.opt.Work/16)/c.share {
+		if room += int64(c.slot[i]); room > max(toldKept, c.o.Opt.Work/16)/c.share {
 			return false
 		}
 		c.slot[i] = int32(room)
@@ -106,13 +107,13 @@ func (c *clocks) add(a *clock, x clock) {
 
 // pass runs one pass, and says whether that was within the work allowed.
 func (c *clocks) pass(pass int) bool {
-	if pass > 0 && c.o.p.OneSided.OnePass {
+	if pass > 0 && c.o.P.OneSided.OnePass {
 		c.boundary()
 	}
 	copy(c.left, c.uses)
 	for e := range c.o.events {
 		ev := &c.o.events[e]
-		s := &c.o.p.Steps[ev.step]
+		s := &c.o.P.Steps[ev.step]
 		if s.Flags&c.skip != 0 {
 			continue
 		}
@@ -127,7 +128,7 @@ func (c *clocks) pass(pass int) bool {
 		case ir.Await:
 			c.await(k, ev.step, s, pass)
 		}
-		if c.work++; c.work > c.o.opt.Work || c.rows.Entries > max(rowsKept, c.o.opt.Work)/c.share {
+		if c.work++; c.work > c.o.Opt.Work || c.rows.Entries > max(rowsKept, c.o.Opt.Work)/c.share {
 			return false
 		}
 	}
@@ -149,18 +150,18 @@ func (c *clocks) snapshot() *clocks {
 // boundary ends the launches of all ranks, whose next know what all of the rank's blocks knew, but for those that are
 // loose.
 func (c *clocks) boundary() {
-	for _, own := range c.o.p.Rank {
+	for _, own := range c.o.P.Rank {
 		var done, visible clock
 		one := true // what is done is visible
 		for b := own.First; b < own.End; b++ {
-			if k := &c.blocks[b]; !c.o.p.Loose(b) {
+			if k := &c.blocks[b]; !c.o.P.Loose(b) {
 				c.learn(k, b, c.o.groupsOf[b])
 				one = one && k.done.row == k.visible.row
 				c.add(&done, k.done)
 			}
 		}
 		for b := own.First; b < own.End && !one; b++ {
-			if k := &c.blocks[b]; !c.o.p.Loose(b) {
+			if k := &c.blocks[b]; !c.o.P.Loose(b) {
 				c.add(&visible, k.visible)
 			}
 		}
@@ -168,7 +169,7 @@ func (c *clocks) boundary() {
 			visible = done.share()
 		}
 		for b := own.First; b < own.End; b++ {
-			if k := &c.blocks[b]; !c.o.p.Loose(b) {
+			if k := &c.blocks[b]; !c.o.P.Loose(b) {
 				c.rows.Drop(k.done.row)
 				c.rows.Drop(k.visible.row)
 				k.done.row, k.visible.row = done.row.Share(), visible.row.Share()
@@ -242,10 +243,10 @@ func (c *clocks) signal(k *knower, i int32, s *ir.Step, pass int) {
 
 // await learns what the signals released that step i, which is s, waits for.
 func (c *clocks) await(k *knower, i int32, s *ir.Step, pass int) {
-	for n, x := range c.o.p.OneSided.Sources(s) {
+	for n, x := range c.o.P.OneSided.Sources(s) {
 		flag := c.o.links.Flag(x.Rank, x.Index)
 		step, ago := c.o.links.Awaited(flag, x.Nth)
-		if int(ago) > pass || c.o.p.Steps[step].Flags&c.skip != 0 {
+		if int(ago) > pass || c.o.P.Steps[step].Flags&c.skip != 0 {
 			continue
 		}
 		slots := c.told[c.slot[step]:c.slot[step+1]]
@@ -285,5 +286,5 @@ func (c *clocks) move(k *knower, ev *event, e int32, pass int) {
 
 // tooMuch reports that the work allowed was not enough.
 func (o *oneSided) tooMuch() {
-	o.undecided(ofRaces, "%s tell each other so much", diag.Counted(len(o.p.Blocks), "block"))
+	o.Undecided(checker.OfRaces, "%s tell each other so much", diag.Counted(len(o.P.Blocks), "block"))
 }

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"mscclc/ir"
+	"mscclc/ir/verify/checker"
 )
 
 // An event is some chunks of a Move, from k on, that take their packets from
@@ -18,21 +19,21 @@ type event struct {
 
 // cut makes the events, in an order in which they may happen.
 func (o *oneSided) cut(order []int32) bool {
-	o.eventsOf = make([]ir.Range, len(o.p.Steps))
-	o.events = make([]event, 0, len(o.p.Steps))
+	o.eventsOf = make([]ir.Range, len(o.P.Steps))
+	o.events = make([]event, 0, len(o.P.Steps))
 	o.groups()
 	by := make([]int32, len(o.sender)) // of a chunk of packets: the event that sends it
 	for _, i := range order {
-		s := &o.p.Steps[i]
+		s := &o.P.Steps[i]
 		first := int32(len(o.events))
 		o.cutStep(i, s, by)
 		o.eventsOf[i] = ir.Range{First: first, End: int32(len(o.events))}
-		if int64(len(o.events))*visitWork > o.opt.Work {
+		if int64(len(o.events))*checker.VisitWork > o.Opt.Work {
 			why := "there are so many steps"
-			if o.p.Protocol != ir.Simple {
+			if o.P.Protocol != ir.Simple {
 				why += ", and packets of several senders moved together,"
 			}
-			o.undecided(ofRaces, "%s", why)
+			o.Undecided(checker.OfRaces, "%s", why)
 			return false
 		}
 		for e := first; e < int32(len(o.events)); e++ {
@@ -45,7 +46,7 @@ func (o *oneSided) cut(order []int32) bool {
 // send notes that event e of s sends what it does.
 func (o *oneSided) send(e int32, s *ir.Step, by []int32) {
 	ev := &o.events[e]
-	for _, x := range o.p.OneSided.Dests(s) {
+	for _, x := range o.P.OneSided.Dests(s) {
 		if x.Buf == ir.Packets {
 			ev.sends = true
 			at := o.links.Packet(x.Rank, x.Index)
@@ -59,7 +60,7 @@ func (o *oneSided) send(e int32, s *ir.Step, by []int32) {
 // cutStep appends the events of step i, which is s.
 func (o *oneSided) cutStep(i int32, s *ir.Step, by []int32) {
 	packets, cuts := o.packets[:0], append(o.cuts[:0], 0) // the first chunks of its sources that are packets
-	for _, x := range o.p.OneSided.Sources(s) {
+	for _, x := range o.P.OneSided.Sources(s) {
 		if x.Buf == ir.Packets {
 			packets = append(packets, o.links.Packet(x.Rank, x.Index))
 		}
@@ -90,7 +91,7 @@ func (o *oneSided) eachRank(rank int32, f func(rank int)) {
 		f(int(rank))
 		return
 	}
-	for r := range o.p.Coll.Ranks {
+	for r := range o.P.Coll.Ranks {
 		f(r)
 	}
 }

@@ -14,8 +14,8 @@ type heard struct{ done, visible clock }
 
 // tellApart finds the Signals whose destinations do not all tell the same.
 func (c *clocks) tellApart() {
-	steps := c.o.p.Steps
-	c.toldOn, c.apart = c.o.p.ToldOn(), make([]int32, len(steps))
+	steps := c.o.P.Steps
+	c.toldOn, c.apart = c.o.P.ToldOn(), make([]int32, len(steps))
 	for i := range steps {
 		c.apart[i] = 1
 		if s := &steps[i]; c.toldOn != nil && s.Op == ir.Signal &&
@@ -33,7 +33,7 @@ func (c *clocks) slotOf(i, n int32, pass, slots int) int {
 
 // raises returns the first destination of Signal i that is a flag, where they are told apart, else 0.
 func (c *clocks) raises(i, flag int32) int32 {
-	for n, x := range c.o.p.OneSided.Dests(&c.o.p.Steps[i]) {
+	for n, x := range c.o.P.OneSided.Dests(&c.o.P.Steps[i]) {
 		if c.apart[i] == 1 || c.o.links.Flag(x.Rank, x.Index) == flag {
 			return int32(n)
 		}

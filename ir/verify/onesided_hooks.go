@@ -1,6 +1,9 @@
 package verify
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/verify/checker"
+)
 
 // OneAfterTheOther runs f while what is found of a one-sided program is what is found without judging two things at
 // once.
@@ -21,7 +24,7 @@ func Unchained(f func()) {
 // Chains returns how many of the blocks of p, which is one-sided and in order, take over from a block of their own rank
 // and of another, and how many pairs of a block and a rank of another node have a count, and have none.
 func Chains(p *ir.Program, node []int32) (own, other, counts, none int) {
-	o := newOneSided(&checker{p: p, opt: Options{Nodes: node}})
+	o := newOneSided(&checker.Checker{P: p, Opt: checker.Options{Nodes: node}})
 	o.groups()
 	from, _ := o.handovers()
 	for b, a := range from {

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/vclock"
+	"mscclc/ir/verify/checker"
 )
 
 // This file says what blocks know, and what an event of a block knows, of what is over.
@@ -103,14 +104,14 @@ func (v *view) read(x part, most int) bool {
 	for len(list) > 0 && len(seen) <= most {
 		x := list[0]
 		list = list[1:]
-		if v.c.work++; v.c.work > o.opt.Work {
+		if v.c.work++; v.c.work > o.Opt.Work {
 			return true // nothing is decided then
 		}
 		if v.over(v.done, x.step) || v.pass == 0 && x == v.at {
 			return true
 		}
-		s := &o.p.Steps[x.step]
-		for _, d := range o.p.OneSided.Dests(s) {
+		s := &o.P.Steps[x.step]
+		for _, d := range o.P.OneSided.Dests(s) {
 			if d.Buf != ir.Packets {
 				continue
 			}
@@ -141,14 +142,14 @@ type credit struct{ chain, signal, await int32 }
 func (r *oneRacer) credits(depth int32) [][]credit {
 	var list [][]credit
 	skip := r.clocks.skip
-	for i := range r.p.Steps {
-		s := &r.p.Steps[i]
+	for i := range r.P.Steps {
+		s := &r.P.Steps[i]
 		if s.Op != ir.Await || s.Flags&skip != 0 {
 			continue
 		}
-		for _, x := range r.p.OneSided.Sources(s) {
+		for _, x := range r.P.OneSided.Sources(s) {
 			signal, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
-			if ago == 0 || ago > depth || r.p.Steps[signal].Flags&skip != 0 {
+			if ago == 0 || ago > depth || r.P.Steps[signal].Flags&skip != 0 {
 				continue
 			}
 			await := int32(-1)
@@ -156,7 +157,7 @@ func (r *oneRacer) credits(depth int32) [][]credit {
 				await = r.group[i]
 			}
 			if list == nil {
-				list = make([][]credit, len(r.p.Blocks))
+				list = make([][]credit, len(r.P.Blocks))
 			}
 			b := r.links.Block[i]
 			list[b] = append(list[b], credit{r.chain[r.links.Block[signal]], r.group[signal], await})
@@ -178,10 +179,10 @@ func (r *oneRacer) credits(depth int32) [][]credit {
 // credited closes the reuses of what was read whose writer's block waits before, in the last pass that may ask or
 // earlier, for a Signal of the first pass that is behind the reader, of the reader's block or a later one of its chain.
 func (r *oneRacer) credited() {
-	credits := r.credits(r.p.OneSided.Depth)
+	credits := r.credits(r.P.OneSided.Depth)
 	for k := range r.reused {
 		x := &r.reused[k]
-		if credits == nil || x.kind != readWrite {
+		if credits == nil || x.kind != checker.ReadWrite {
 			continue
 		}
 		i, j := r.events[x.later].step, r.events[x.earlier].step

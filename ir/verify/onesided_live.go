@@ -4,18 +4,19 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/verify/checker"
 )
 
 // liveness runs one pass, which is a launch, and returns an order in which its
 // steps may end, or nil. Passes wait for nothing in later ones, so that none gets
 // stuck where one alone does not.
 func (o *oneSided) liveness() []int32 {
-	schedule := o.links.Schedule(o.p)
+	schedule := o.links.Schedule(o.P)
 	order, stuck := schedule.Run()
 	if len(stuck) == 0 {
-		return nonNil(order)
+		return checker.NonNil(order)
 	}
-	o.deadlock(o.shortest(schedule, order, stuck), "")
+	o.Deadlock(o.shortest(schedule, order, stuck), "")
 	return nil
 }
 
@@ -23,7 +24,7 @@ func (o *oneSided) liveness() []int32 {
 // steps done; or the cycle it found, where a search is too much. A step may wait for
 // many others, so that cycles are looked for from each block, breadth first.
 func (o *oneSided) shortest(s *ir.Schedule, order []int32, cycle []ir.Wait) []ir.Wait {
-	at, done := make([]int32, len(o.p.Blocks)), make([]bool, len(o.p.Steps))
+	at, done := make([]int32, len(o.P.Blocks)), make([]bool, len(o.P.Steps))
 	for _, i := range order {
 		done[i] = true
 	}
@@ -38,7 +39,7 @@ func (o *oneSided) shortest(s *ir.Schedule, order []int32, cycle []ir.Wait) []ir
 	search := &cycleSearch{o: o, waits: &s.Waits, at: at, end: s.Start, done: done, from: make([]int32, len(at))}
 	best := cycle
 	for b := range int32(len(at)) {
-		if edges*int64(b) > o.opt.Work {
+		if edges*int64(b) > o.Opt.Work {
 			break
 		}
 		if found := search.through(b, len(best)); found != nil {
@@ -47,7 +48,7 @@ func (o *oneSided) shortest(s *ir.Schedule, order []int32, cycle []ir.Wait) []ir
 	}
 	best = slices.Clone(best)
 	for k := range best {
-		if o.p.Steps[best[k].Step].Op == ir.Move {
+		if o.P.Steps[best[k].Step].Op == ir.Move {
 			best[k].Cause = ir.ForMessage
 		}
 	}

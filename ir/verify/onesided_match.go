@@ -3,6 +3,7 @@ package verify
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify/checker"
 )
 
 // matching checks what steps of several blocks have in common: who writes and
@@ -37,17 +38,17 @@ func (o *oneSided) written() {
 	for k := range o.sender {
 		o.sender[k].step = -1
 	}
-	for i := range o.p.Steps {
-		s, other := &o.p.Steps[i], int32(-1)
-		o.eachPacket(s, o.p.OneSided.Dests(s), func(chunk, k int32) {
+	for i := range o.P.Steps {
+		s, other := &o.P.Steps[i], int32(-1)
+		o.eachPacket(s, o.P.OneSided.Dests(s), func(chunk, k int32) {
 			if by := o.sender[chunk].step; by >= 0 {
 				other = by
 			}
 			o.sender[chunk] = part{int32(i), k}
 		})
 		if other >= 0 {
-			d := o.step(int32(i), diag.Malformed, "%s writes a chunk of packets that %s writes", o.name(int32(i)), o.name(other))
-			o.note(d, other, "it is written here")
+			d := o.Step(int32(i), diag.Malformed, "%s writes a chunk of packets that %s writes", o.Name(int32(i)), o.Name(other))
+			o.Note(d, other, "it is written here")
 		}
 	}
 }
@@ -56,18 +57,18 @@ func (o *oneSided) written() {
 // that is written is read, and the reverse, by one block.
 func (o *oneSided) read() {
 	o.readers.start = make([]int32, len(o.sender)+1)
-	for i := range o.p.Steps {
-		s := &o.p.Steps[i]
-		o.eachPacket(s, o.p.OneSided.Sources(s), func(chunk, _ int32) { o.readers.start[chunk+1]++ })
+	for i := range o.P.Steps {
+		s := &o.P.Steps[i]
+		o.eachPacket(s, o.P.OneSided.Sources(s), func(chunk, _ int32) { o.readers.start[chunk+1]++ })
 	}
 	for k := range o.sender {
 		o.readers.start[k+1] += o.readers.start[k]
 	}
 	next := append([]int32(nil), o.readers.start...)
 	o.readers.to = make([]part, next[len(o.sender)])
-	for i := range o.p.Steps {
-		s, other, empty := &o.p.Steps[i], int32(-1), int32(-1)
-		o.eachPacket(s, o.p.OneSided.Sources(s), func(chunk, k int32) {
+	for i := range o.P.Steps {
+		s, other, empty := &o.P.Steps[i], int32(-1), int32(-1)
+		o.eachPacket(s, o.P.OneSided.Sources(s), func(chunk, k int32) {
 			o.readers.to[next[chunk]] = part{int32(i), k}
 			next[chunk]++
 			if first := o.readers.of(chunk)[0].step; o.links.Block[first] != o.links.Block[i] {
@@ -78,12 +79,12 @@ func (o *oneSided) read() {
 			}
 		})
 		if other >= 0 {
-			d := o.step(int32(i), diag.Malformed, "%s reads a chunk of packets that another block reads", o.name(int32(i)))
-			o.note(d, other, "%s reads it", o.name(other))
+			d := o.Step(int32(i), diag.Malformed, "%s reads a chunk of packets that another block reads", o.Name(int32(i)))
+			o.Note(d, other, "%s reads it", o.Name(other))
 		}
 		if empty >= 0 {
-			o.step(int32(i), diag.Unmatched, "%s waits for %s, which nothing sends", o.name(int32(i)),
-				o.p.ChunkName(ir.Packets, int(o.packetIndex(int32(i), empty))))
+			o.Step(int32(i), diag.Unmatched, "%s waits for %s, which nothing sends", o.Name(int32(i)),
+				o.P.ChunkName(ir.Packets, int(o.packetIndex(int32(i), empty))))
 		}
 	}
 	o.unread()
@@ -91,16 +92,16 @@ func (o *oneSided) read() {
 
 // packetIndex returns the index of a chunk of packets of the rank of step i.
 func (o *oneSided) packetIndex(i, chunk int32) int32 {
-	return chunk - o.links.Packet(o.p.Blocks[o.links.Block[i]].Rank, 0)
+	return chunk - o.links.Packet(o.P.Blocks[o.links.Block[i]].Rank, 0)
 }
 
 // unread reports the steps that send what nothing reads.
 func (o *oneSided) unread() {
-	for i := range o.p.Steps {
-		s, lost := &o.p.Steps[i], false
-		o.eachPacket(s, o.p.OneSided.Dests(s), func(chunk, _ int32) { lost = lost || len(o.readers.of(chunk)) == 0 })
+	for i := range o.P.Steps {
+		s, lost := &o.P.Steps[i], false
+		o.eachPacket(s, o.P.OneSided.Dests(s), func(chunk, _ int32) { lost = lost || len(o.readers.of(chunk)) == 0 })
 		if lost {
-			o.step(int32(i), diag.Unmatched, "%s sends packets that their rank does not read in the pass", o.name(int32(i)))
+			o.Step(int32(i), diag.Unmatched, "%s sends packets that their rank does not read in the pass", o.Name(int32(i)))
 		}
 	}
 }
@@ -127,9 +128,9 @@ func (o *oneSided) flags() {
 		o.use[f] = flagUse{signal: -1, await: -1}
 	}
 	for _, op := range []ir.Op{ir.Signal, ir.Await} {
-		for i := range o.p.Steps {
-			if s := &o.p.Steps[i]; s.Op == op {
-				for _, x := range o.p.OneSided.OperandsOf(s) {
+		for i := range o.P.Steps {
+			if s := &o.P.Steps[i]; s.Op == op {
+				for _, x := range o.P.OneSided.OperandsOf(s) {
 					o.flagStep(int32(i), s, &x, &o.use[o.links.Flag(x.Rank, x.Index)])
 				}
 			}
@@ -148,14 +149,14 @@ func (o *oneSided) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 	}
 	switch {
 	case use.signal < 0:
-		o.step(i, diag.Unmatched, "%s awaits flags[%d] of rank %d, which nothing signals", o.name(i), x.Index, x.Rank)
+		o.Step(i, diag.Unmatched, "%s awaits flags[%d] of rank %d, which nothing signals", o.Name(i), x.Index, x.Rank)
 	case s.Op == ir.Await:
 		o.awaited(i, s, x, use)
 	case s.Flags&ir.Leave != 0:
 		use.leaves = true
 	case use.leaves:
-		o.step(i, diag.Malformed,
-			"%s signals flags[%d] of rank %d when a launch begins, and a step before it does when one ends", o.name(i),
+		o.Step(i, diag.Malformed,
+			"%s signals flags[%d] of rank %d when a launch begins, and a step before it does when one ends", o.Name(i),
 			x.Index, x.Rank)
 	default:
 		use.enters++
@@ -171,11 +172,11 @@ func (o *oneSided) awaited(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 	}
 	switch {
 	case x.Nth > n:
-		d := o.step(i, diag.Deadlock, "%s waits for signal %d of flags[%d] in each %s, which has %d", o.name(i), x.Nth,
+		d := o.Step(i, diag.Deadlock, "%s waits for signal %d of flags[%d] in each %s, which has %d", o.Name(i), x.Nth,
 			x.Index, once, n)
-		o.counterexample(d, Counterexample{Step: i, With: -1, Waits: []ir.Wait{{Step: i, On: -1, At: -1}}})
+		o.Counterexample(d, checker.Counterexample{Step: i, With: -1, Waits: []ir.Wait{{Step: i, On: -1, At: -1}}})
 	case s.Flags&ir.Enter != 0 && x.Nth > use.enters:
-		o.step(i, diag.Malformed, "%s waits when a launch begins for signal %d of flags[%d], which comes when it ends",
-			o.name(i), x.Nth, x.Index)
+		o.Step(i, diag.Malformed, "%s waits when a launch begins for signal %d of flags[%d], which comes when it ends",
+			o.Name(i), x.Nth, x.Index)
 	}
 }

@@ -39,7 +39,7 @@ func (r *oneRacer) gaps(i, j int32, seen bool) []gap {
 		list, knows = append(list, gap{await, i}), n
 	}
 	if knows == r.group[j] {
-		signal := r.releasing(j, r.p.Blocks[a].Rank)
+		signal := r.releasing(j, r.P.Blocks[a].Rank)
 		if signal < 0 {
 			return nil
 		}
@@ -61,7 +61,7 @@ func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (ste
 		told = k.sees
 	}
 	for at := len(told) - 1; at >= 0; at-- {
-		if x := &told[at]; r.p.Steps[x.step].Op == ir.Await {
+		if x := &told[at]; r.P.Steps[x.step].Op == ir.Await {
 			if n := measure(x.clock); n > most {
 				step, most = x.step, n
 			}
@@ -80,8 +80,8 @@ func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (ste
 // unpacks returns the last Move before step i in its group that reads packets, or -1.
 func (r *oneRacer) unpacks(i int32) int32 {
 	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
-		if s := &r.p.Steps[j]; s.Op == ir.Move &&
-			slices.ContainsFunc(r.p.OneSided.Sources(s), func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
+		if s := &r.P.Steps[j]; s.Op == ir.Move &&
+			slices.ContainsFunc(r.P.OneSided.Sources(s), func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
 			return j
 		}
 	}
@@ -90,12 +90,12 @@ func (r *oneRacer) unpacks(i int32) int32 {
 
 // releasing returns the first Signal to a rank behind step j in its group, or -1.
 func (r *oneRacer) releasing(j, rank int32) int32 {
-	for i := j + 1; int(i) < len(r.p.Steps) && r.links.Block[i] == r.links.Block[j] && r.group[i] == r.group[j]; i++ {
-		s := &r.p.Steps[i]
+	for i := j + 1; int(i) < len(r.P.Steps) && r.links.Block[i] == r.links.Block[j] && r.group[i] == r.group[j]; i++ {
+		s := &r.P.Steps[i]
 		if s.Op != ir.Signal || s.Flags&r.clocks.skip != 0 {
 			continue
 		}
-		for _, x := range r.p.OneSided.Dests(s) {
+		for _, x := range r.P.OneSided.Dests(s) {
 			if x.Rank == rank {
 				return i
 			}
@@ -111,8 +111,8 @@ func (r *oneRacer) apart(list []gap) string {
 		if text != "" {
 			text += ", and "
 		}
-		text += fmt.Sprintf("%s has no block barrier between %s and %s", r.p.BlockName(r.links.Block[g.before]),
-			r.p.OpName(g.before), r.p.OpName(g.behind))
+		text += fmt.Sprintf("%s has no block barrier between %s and %s", r.P.BlockName(r.links.Block[g.before]),
+			r.P.OpName(g.before), r.P.OpName(g.behind))
 	}
 	return text
 }

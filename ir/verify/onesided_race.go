@@ -6,13 +6,14 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify/checker"
 )
 
 // A oneRacer looks at all conflicts, and asks of each whether happens-before orders it: those of one pass, those of
 // passes that use one copy of scratch and packets, and those of launches with what others do with user memory.
 type oneRacer struct {
 	*oneSided
-	conflicts
+	checker.Conflicts
 	share    int64 // it may use one of so many parts of the memory that clocks may have
 	clocks   *clocks
 	ends     *clocks // where launches have one pass: what is known at its end, which launches need not find again
@@ -32,7 +33,7 @@ func (o *oneSided) newRacer() *oneRacer {
 type reuse struct {
 	earlier, later int32 // events
 	cell, n        int32
-	kind           kind
+	kind           checker.Kind
 }
 
 // passes looks at the first pass, and then at those up to the one that uses
@@ -41,12 +42,12 @@ type reuse struct {
 func (r *oneRacer) passes() bool {
 	skip := r.absent(ir.Enter | ir.Leave)
 	c := r.newClocks(skip, r.share, r.newArrivals(skip))
-	r.clocks, r.conflicts.mem = c, r.cells
-	depth := r.p.OneSided.Depth
+	r.clocks, r.Conflicts.Mem = c, r.cells
+	depth := r.P.OneSided.Depth
 	r.first = make([]int32, r.cells.Len())
-	r.conflicts.begin(0, len(r.p.Rank)-1)
+	r.Conflicts.Begin(0, len(r.P.Rank)-1)
 	c.each = r.access
-	r.need = func(cell, n int, later, earlier int32, k kind) {
+	r.Need = func(cell, n int, later, earlier int32, k checker.Kind) {
 		if later == earlier || r.told(cell, later, earlier, k) {
 			return
 		}
@@ -59,7 +60,7 @@ func (r *oneRacer) passes() bool {
 	if r.stopped = !c.keep(depth) || !c.pass(0); r.stopped {
 		return false
 	}
-	if r.p.OneSided.OnePass {
+	if r.P.OneSided.OnePass {
 		r.ends = c.snapshot()
 	}
 	r.reuses()
@@ -77,7 +78,7 @@ func (r *oneRacer) passes() bool {
 
 // absent returns the steps that some pass is without, of those with these marks.
 func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
-	if o.p.OneSided.OnePass {
+	if o.P.OneSided.OnePass {
 		return 0
 	}
 	return marks
@@ -86,18 +87,18 @@ func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
 // access looks at what event e of the first pass reads and writes.
 func (r *oneRacer) access(e int32, _ int) {
 	ev := &r.events[e]
-	s := &r.p.Steps[ev.step]
-	for k, x := range r.p.OneSided.OperandsOf(s) {
+	s := &r.P.Steps[ev.step]
+	for k, x := range r.P.OneSided.OperandsOf(s) {
 		if x.Buf >= ir.Packets {
 			continue
 		}
 		r.eachRank(x.Rank, func(rank int) {
 			cell := r.cells.Cell(rank, x.Buf, int(x.Index+ev.k))
 			if k < int(s.NSrc) {
-				r.conflicts.read(e, cell, int(ev.n))
+				r.Conflicts.Read(e, cell, int(ev.n))
 				return
 			}
-			r.conflicts.write(e, cell, int(ev.n))
+			r.Conflicts.Write(e, cell, int(ev.n))
 			for at := cell; at < cell+int(ev.n); at++ {
 				if r.first[at] == 0 {
 					r.first[at] = e + 1
@@ -109,9 +110,9 @@ func (r *oneRacer) access(e int32, _ int) {
 
 // told reports whether the block of event later, of a pass, knows when its group begins that event earlier of the first
 // is over, and sees what that wrote to a cell.
-func (r *oneRacer) told(cell int, later, earlier int32, k kind) bool {
+func (r *oneRacer) told(cell int, later, earlier int32, k checker.Kind) bool {
 	i, j := r.events[later].step, r.events[earlier].step
-	if k != readWrite && r.sent(cell, i, j) {
+	if k != checker.ReadWrite && r.sent(cell, i, j) {
 		return r.hasArrived(i, j, r.rankOf(cell))
 	}
 	return r.heard(i, j, k)
@@ -119,10 +120,10 @@ func (r *oneRacer) told(cell int, later, earlier int32, k kind) bool {
 
 // heard reports whether the block of step i knows when its group begins that step j is over, and sees what that wrote
 // in memory of its own node.
-func (r *oneRacer) heard(i, j int32, k kind) bool {
+func (r *oneRacer) heard(i, j int32, k checker.Kind) bool {
 	own := &r.clocks.blocks[r.links.Block[i]]
 	known := &own.visible
-	if k == readWrite {
+	if k == checker.ReadWrite {
 		known = &own.done
 	}
 	return known.knows(r.chain[r.links.Block[j]]) > r.group[j]
@@ -134,16 +135,16 @@ const brief = 2
 
 // ordered reports whether event later, of a pass, is ordered behind event earlier
 // of the first where both access a cell. It may say no too often in passes between the first and the last.
-func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
-	if told := r.told(cell, later, earlier, k); told || k != readWrite {
+func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k checker.Kind) bool {
+	if told := r.told(cell, later, earlier, k); told || k != checker.ReadWrite {
 		return told
 	}
 	i, j := r.events[later].step, r.events[earlier].step
-	r.clocks.work += int64(r.p.Steps[i].NSrc) + int64(r.p.Steps[j].NSrc)
+	r.clocks.work += int64(r.P.Steps[i].NSrc) + int64(r.P.Steps[j].NSrc)
 	ok := true
 	v := r.clocks.viewOf(later, part{i, r.parts(later, cell, true)[0]}, pass)
 	most := math.MaxInt
-	if pass > 0 && pass < int(r.p.OneSided.Depth) {
+	if pass > 0 && pass < int(r.P.OneSided.Depth) {
 		most = brief
 	}
 	for _, kj := range r.parts(earlier, cell, false) {
@@ -171,19 +172,19 @@ func (r *oneRacer) parts(e int32, cell int, writes bool) (list []int32) {
 // of a chunk of packets, the reads with the write. Others follow from these.
 func (r *oneRacer) reuses() {
 	list := reuseList{last: make([]int32, len(r.events))}
-	for rank := range r.p.Rank {
+	for rank := range r.P.Rank {
 		at := r.cells.Cell(rank, ir.Scratch, 0)
-		for cell := at; cell < at+r.p.ScratchOf(rank); cell++ {
+		for cell := at; cell < at+r.P.ScratchOf(rank); cell++ {
 			if r.first[cell] == 0 {
 				continue
 			}
 			later := r.first[cell] - 1
-			run := r.accesses.First(cell)
-			r.reuse(&list, reuse{r.accesses.Writer(run), later, int32(cell), 1, writeWrite})
-			r.accesses.Readers(run, func(e int32) { r.reuse(&list, reuse{e, later, int32(cell), 1, readWrite}) })
+			run := r.Accesses.First(cell)
+			r.reuse(&list, reuse{r.Accesses.Writer(run), later, int32(cell), 1, checker.WriteWrite})
+			r.Accesses.Readers(run, func(e int32) { r.reuse(&list, reuse{e, later, int32(cell), 1, checker.ReadWrite}) })
 		}
 		at = r.cells.Cell(rank, ir.Packets, 0)
-		for index := range r.p.OneSided.PacketsOf(rank) {
+		for index := range r.P.OneSided.PacketsOf(rank) {
 			chunk := r.links.Packet(int32(rank), int32(index))
 			x := r.sender[chunk]
 			if x.step < 0 {
@@ -191,7 +192,7 @@ func (r *oneRacer) reuses() {
 			}
 			later := r.eventAt(x)
 			for _, y := range r.readers.of(chunk) {
-				r.reuse(&list, reuse{r.eventAt(y), later, int32(at + index), 1, readWrite})
+				r.reuse(&list, reuse{r.eventAt(y), later, int32(at + index), 1, checker.ReadWrite})
 			}
 		}
 	}
@@ -256,7 +257,7 @@ func (r *oneRacer) again(e int32, pass int) {
 		switch {
 		case x.n == 0:
 			r.open--
-		case pass == int(r.p.OneSided.Depth):
+		case pass == int(r.P.OneSided.Depth):
 			r.race(pass, int(x.cell), x.later, x.earlier, x.kind, r.later())
 		}
 	}
@@ -264,40 +265,40 @@ func (r *oneRacer) again(e int32, pass int) {
 
 // later says how far the passes of a race are apart.
 func (r *oneRacer) later() string {
-	if r.p.OneSided.Depth == 1 {
+	if r.P.OneSided.Depth == 1 {
 		return " 1 tile iteration before, in the same copy"
 	}
-	return fmt.Sprintf(" %d tile iterations before, in the same copy", r.p.OneSided.Depth)
+	return fmt.Sprintf(" %d tile iterations before, in the same copy", r.P.OneSided.Depth)
 }
 
 // race reports that nothing orders an access behind an earlier one. A pair of
 // steps is reported once.
-func (r *oneRacer) race(pass, cell int, later, earlier int32, k kind, when string) {
+func (r *oneRacer) race(pass, cell int, later, earlier int32, k checker.Kind, when string) {
 	i, j := r.events[later].step, r.events[earlier].step
-	if r.seen[[2]int32{i, j}] || len(r.seen) >= racesListed {
+	if r.seen[[2]int32{i, j}] || len(r.seen) >= checker.RacesListed {
 		return
 	}
 	r.seen[[2]int32{i, j}] = true
-	if k != readWrite && r.sent(cell, i, j) && r.heard(i, j, k) {
+	if k != checker.ReadWrite && r.sent(cell, i, j) && r.heard(i, j, k) {
 		r.unarrived(pass, cell, later, earlier, k, when)
 		return
 	}
-	does, did := k.verbs()
-	rank, buf, index := r.chunk(later, cell, k != writeRead)
+	does, did := k.Verbs()
+	rank, buf, index := r.chunk(later, cell, k != checker.WriteRead)
 	it := "it"
-	if _, b, at := r.chunk(earlier, cell, k != readWrite); b != buf { // in place
-		it = "it, as " + r.p.ChunkName(b, at)
+	if _, b, at := r.chunk(earlier, cell, k != checker.ReadWrite); b != buf { // in place
+		it = "it, as " + r.P.ChunkName(b, at)
 	}
-	d := r.step(i, diag.Race, "%s %s %s of rank %d, and nothing orders it behind %s, which %s it%s", r.name(i), does,
-		r.p.ChunkName(buf, index), rank, r.name(j), did, when)
-	r.note(d, j, "%s %s %s", r.name(j), did, it)
-	unmet := r.because(d, r.gaps(i, j, k != readWrite), r.why(i, j, k))
+	d := r.Step(i, diag.Race, "%s %s %s of rank %d, and nothing orders it behind %s, which %s it%s", r.Name(i), does,
+		r.P.ChunkName(buf, index), rank, r.Name(j), did, when)
+	r.Note(d, j, "%s %s %s", r.Name(j), did, it)
+	unmet := r.because(d, r.gaps(i, j, k != checker.ReadWrite), r.why(i, j, k))
 	if d.Hint == "" && r.byRelaxed(i, j, k) {
 		d.Hint = relaxedHint
 	}
-	if d.Hint == "" && when != "" && k == readWrite {
+	if d.Hint == "" && when != "" && k == checker.ReadWrite {
 		d.Hint = r.tellsRead(i, j)
 	}
-	r.counterexample(d, Counterexample{Step: i, With: j, Reader: k.reader(i, j), Unmet: unmet, Rank: rank, Buf: buf,
+	r.Counterexample(d, checker.Counterexample{Step: i, With: j, Reader: k.Reader(i, j), Unmet: unmet, Rank: rank, Buf: buf,
 		Index: index, Apart: pass})
 }

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/verify/checker"
 )
 
 // chunk says as which chunk event e reads or writes a cell. In place a cell may be of input and of output.
 func (r *oneRacer) chunk(e int32, cell int, writes bool) (rank int, b ir.Buf, index int) {
-	for rank = range r.p.Rank {
+	for rank = range r.P.Rank {
 		if _, end := r.cells.Rank(rank); cell < end {
 			break
 		}
@@ -27,43 +28,43 @@ func (r *oneRacer) chunk(e int32, cell int, writes bool) (rank int, b ir.Buf, in
 
 // accessed returns the operands that event e reads, or those that it writes.
 func (r *oneRacer) accessed(e int32, writes bool) []ir.Operand {
-	s := &r.p.Steps[r.events[e].step]
+	s := &r.P.Steps[r.events[e].step]
 	if writes {
-		return r.p.OneSided.Dests(s)
+		return r.P.OneSided.Dests(s)
 	}
-	return r.p.OneSided.Sources(s)
+	return r.P.OneSided.Sources(s)
 }
 
 // why says what is known of step j where step i is, and why that does not order them.
-func (r *oneRacer) why(i, j int32, k kind) string {
+func (r *oneRacer) why(i, j int32, k checker.Kind) string {
 	a, b := r.links.Block[i], r.links.Block[j]
 	if a == b {
 		return "the two are of one group, whose steps run at once"
 	}
 	own := &r.clocks.blocks[a]
-	who, whom := r.p.BlockName(a), r.p.BlockName(b)
-	if k != readWrite && own.done.knows(r.chain[b]) > r.group[j] {
+	who, whom := r.P.BlockName(a), r.P.BlockName(b)
+	if k != checker.ReadWrite && own.done.knows(r.chain[b]) > r.group[j] {
 		return fmt.Sprintf("%s knows by %s", who, r.byWhat("it has ended"))
 	}
 	known := own.visible
-	if k == readWrite {
+	if k == checker.ReadWrite {
 		known = own.done
 	}
 	if n := known.knows(r.chain[b]); n > r.before[b] {
-		return fmt.Sprintf("%s then knows only that %s of %s has ended", who, r.p.OpName(r.lastOf(b, n-1)), whom)
+		return fmt.Sprintf("%s then knows only that %s of %s has ended", who, r.P.OpName(r.lastOf(b, n-1)), whom)
 	}
 	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
 }
 
 // byRelaxed reports whether what is known of step j where step i is, it is known by relaxed signals alone.
-func (r *oneRacer) byRelaxed(i, j int32, k kind) bool {
+func (r *oneRacer) byRelaxed(i, j int32, k checker.Kind) bool {
 	own, b := &r.clocks.blocks[r.links.Block[i]], r.links.Block[j]
-	return k != readWrite && own.done.knows(r.chain[b]) > r.group[j] && r.relaxes() && len(r.takes) == 0
+	return k != checker.ReadWrite && own.done.knows(r.chain[b]) > r.group[j] && r.relaxes() && len(r.takes) == 0
 }
 
 // tellsRead says how the rank of step i, which writes again what step j of another rank has read, can be told of that.
 func (r *oneRacer) tellsRead(i, j int32) string {
-	writer, reader := r.p.Blocks[r.links.Block[i]].Rank, r.p.Blocks[r.links.Block[j]].Rank
+	writer, reader := r.P.Blocks[r.links.Block[i]].Rank, r.P.Blocks[r.links.Block[j]].Rank
 	if writer == reader {
 		return ""
 	}
@@ -74,7 +75,7 @@ func (r *oneRacer) tellsRead(i, j int32) string {
 
 // relaxes reports whether some signal is relaxed.
 func (o *oneSided) relaxes() bool {
-	return slices.ContainsFunc(o.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 })
+	return slices.ContainsFunc(o.P.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 })
 }
 
 // byWhat returns what tells what is over, and not what was written.
@@ -90,7 +91,7 @@ func (o *oneSided) byWhat(what string) string {
 
 // lastOf returns the last step of a group of a block, by its number in the program.
 func (r *oneRacer) lastOf(block, group int32) int32 {
-	steps := r.p.Blocks[block].Steps
+	steps := r.P.Blocks[block].Steps
 	last := steps.First
 	for i := steps.First; i < steps.End && r.group[i] <= group; i++ {
 		last = i

@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify/checker"
 )
 
 // launches asks of each access to input and output of another rank, or by a loose block, whether
@@ -14,7 +15,7 @@ import (
 // without Enter steps: every pass comes behind the first, and before the last.
 func (r *oneRacer) launches() {
 	remote := false
-	r.remotes(func(int32, *ir.Operand, int, kind) { remote = true })
+	r.remotes(func(int32, *ir.Operand, int, checker.Kind) { remote = true })
 	if !remote {
 		return
 	}
@@ -35,32 +36,32 @@ func (r *oneRacer) launches() {
 	}
 	r.clocks = end
 	r.ended(end)
-	r.stopped = end.work > r.opt.Work
+	r.stopped = end.work > r.Opt.Work
 }
 
 // remotes calls f for each operand of an event that is user memory of another
 // rank, or, in a loose block, of its own: with that rank, and what the event does there.
-func (r *oneRacer) remotes(f func(e int32, x *ir.Operand, rank int, does kind)) {
+func (r *oneRacer) remotes(f func(e int32, x *ir.Operand, rank int, does checker.Kind)) {
 	for e := range r.events {
 		r.remotesOf(int32(e), f)
 	}
 }
 
-func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, does kind)) {
-	s := &r.p.Steps[r.events[e].step]
-	own := int(r.p.Blocks[r.links.Block[r.events[e].step]].Rank)
+func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, does checker.Kind)) {
+	s := &r.P.Steps[r.events[e].step]
+	own := int(r.P.Blocks[r.links.Block[r.events[e].step]].Rank)
 	if s.Flags&ir.Loose != 0 {
 		own = -1
 	}
-	both := r.p.OneSided.OperandsOf(s)
+	both := r.P.OneSided.OperandsOf(s)
 	for k := range both {
 		x := &both[k]
 		if x.Buf > ir.Output {
 			continue
 		}
-		does := writeWrite
+		does := checker.WriteWrite
 		if k < int(s.NSrc) {
-			does = readWrite
+			does = checker.ReadWrite
 		}
 		r.eachRank(x.Rank, func(rank int) {
 			if rank != own {
@@ -75,20 +76,20 @@ func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, d
 func (r *oneRacer) begun(e int32, pass int) {
 	i := r.events[e].step
 	own := &r.clocks.blocks[r.links.Block[i]]
-	r.remotesOf(e, func(_ int32, x *ir.Operand, rank int, does kind) {
+	r.remotesOf(e, func(_ int32, x *ir.Operand, rank int, does checker.Kind) {
 		known := []clock{own.visible}
-		if does == writeWrite { // what it overwrites is over, whether it sees that or not
+		if does == checker.WriteWrite { // what it overwrites is over, whether it sees that or not
 			known = r.clocks.viewOf(e, part{-1, -1}, pass).done
 		}
-		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
+		for b := r.P.Rank[rank].First; b < r.P.Rank[rank].End; b++ {
 			for k := range known {
-				if !r.p.Loose(b) && r.knowsOf(&known[k], b) > 0 {
+				if !r.P.Loose(b) && r.knowsOf(&known[k], b) > 0 {
 					return
 				}
 			}
 		}
 		why := fmt.Sprintf("no flag tells its block that the launch of rank %d has begun", rank)
-		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
+		for b := r.P.Rank[rank].First; b < r.P.Rank[rank].End; b++ {
 			if r.knowsOf(&own.done, b) > 0 {
 				why = fmt.Sprintf("its block knows by packets that the launch of rank %d has begun, and packets make nothing visible but what they carry", rank)
 			}
@@ -103,7 +104,7 @@ func (r *oneRacer) begun(e int32, pass int) {
 
 // knowsRank returns how much a clock knows of a rank at most.
 func (r *oneRacer) knowsRank(c clock, rank int) (most int32) {
-	for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
+	for b := r.P.Rank[rank].First; b < r.P.Rank[rank].End; b++ {
 		most = max(most, r.knowsOf(&c, b))
 	}
 	return most
@@ -135,25 +136,25 @@ func (r *oneRacer) endGap(clocks []clock, i int32, rank int) []gap {
 // ended reports what events do with memory of ranks whose launches may end
 // before.
 func (r *oneRacer) ended(c *clocks) {
-	views := make([]*view, len(r.p.Rank))
+	views := make([]*view, len(r.P.Rank))
 	for b := range c.blocks {
-		if r.p.Loose(int32(b)) {
+		if r.P.Loose(int32(b)) {
 			continue
 		}
 		k := &c.blocks[b]
 		c.learn(k, int32(b), r.groupsOf[b])
-		v := &views[r.p.Blocks[b].Rank]
+		v := &views[r.P.Blocks[b].Rank]
 		if *v == nil {
 			*v = &view{c: c, e: -1, at: part{-1, -1}}
 		}
 		(*v).done, (*v).visible = append((*v).done, k.done), append((*v).visible, k.visible)
 	}
-	r.remotes(func(e int32, x *ir.Operand, rank int, does kind) {
+	r.remotes(func(e int32, x *ir.Operand, rank int, does checker.Kind) {
 		i, v := r.events[e].step, views[rank]
 		switch {
 		case v == nil:
 			r.unsafe(e, x, rank, does, whenEnds, nil, fmt.Sprintf("rank %d has no block to wait for it", rank))
-		case does == writeWrite:
+		case does == checker.WriteWrite:
 			if !v.over(v.visible, i) {
 				why := fmt.Sprintf("no flag tells rank %d, before its launch ends, that this is written", rank)
 				if v.over(v.done, i) {
@@ -178,22 +179,22 @@ func (r *oneRacer) ended(c *clocks) {
 
 // unsafe reports an access to user memory of another rank that is not inside
 // that rank's launch. A step and a rank are reported once.
-func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when string, list []gap,
+func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does checker.Kind, when string, list []gap,
 	why string) *diag.Diagnostic {
 	i := r.events[e].step
 	key := [2]int32{i, -1 - int32(rank)}
-	if r.seen[key] || len(r.seen) >= racesListed {
+	if r.seen[key] || len(r.seen) >= checker.RacesListed {
 		return nil
 	}
 	r.seen[key] = true
 	verb, reader := "writes", int32(-1)
-	if does == readWrite {
+	if does == checker.ReadWrite {
 		verb, reader = "reads", i
 	}
 	index := int(x.Index + r.events[e].k)
-	d := r.step(i, diag.Race, "%s %s %s of rank %d %s", r.name(i), verb, r.p.ChunkName(x.Buf, int(index)), rank, when)
+	d := r.Step(i, diag.Race, "%s %s %s of rank %d %s", r.Name(i), verb, r.P.ChunkName(x.Buf, int(index)), rank, when)
 	unmet := r.because(d, list, why)
-	r.counterexample(d, Counterexample{Step: i, With: -1, Reader: reader, Unmet: unmet, Rank: rank,
+	r.Counterexample(d, checker.Counterexample{Step: i, With: -1, Reader: reader, Unmet: unmet, Rank: rank,
 		Buf: x.Buf, Index: index})
 	return d
 }

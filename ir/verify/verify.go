@@ -7,7 +7,14 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
 	"mscclc/ir/form"
+	"mscclc/ir/verify/checker"
 )
+
+// Options are what a judgement depends on besides the program.
+type Options = checker.Options
+
+// A Counterexample is what shows one problem, so that it can be replayed.
+type Counterexample = checker.Counterexample
 
 // A Report is what Check saw.
 type Report struct {
@@ -16,7 +23,7 @@ type Report struct {
 	Slots, MessageChunks int  // that the program was judged with
 	Ran                  bool // the outputs were compared with the collective
 
-	Counterexamples []Counterexample
+	Counterexamples []checker.Counterexample
 
 	Warnings diag.List // of who unrolled the program: what has no use in it
 }
@@ -28,19 +35,19 @@ func (r Report) String() string {
 
 // Check judges p. An empty list means that p is proven. A program that is for
 // calls in place and for others is judged as both: first as Coll.Inplace says.
-func Check(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, false) }
+func Check(p *ir.Program, opt checker.Options) (Report, diag.List) { return check(p, opt, false) }
 
 // CheckAndMark judges p as Check does, and sets the flags Final of p as ir.MarkFinal does: the run that proves the
 // result shows which steps make complete sums. No step of p has the flag yet. p is for sends and receives.
-func CheckAndMark(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, true) }
+func CheckAndMark(p *ir.Program, opt checker.Options) (Report, diag.List) { return check(p, opt, true) }
 
 // InPlace begins the text of what is wrong in calls in place, of a program that is for calls out of place first.
 const InPlace = "in place: "
 
-func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
-	c := &twoSided{&checker{p: p, opt: opt, mark: mark}}
+func check(p *ir.Program, opt checker.Options, mark bool) (Report, diag.List) {
+	c := &twoSided{&checker.Checker{P: p, Opt: opt, Mark: mark}}
 	c.judge()
-	report, list := c.report(), decided(c.Done())
+	report, list := c.report(), checker.Decided(c.Done())
 	if len(list) > 0 || !p.InPlace || !p.OutOfPlace {
 		return report, list
 	}
@@ -62,23 +69,23 @@ func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
 }
 
 // A twoSided judges a two-sided program.
-type twoSided struct{ *checker }
+type twoSided struct{ *checker.Checker }
 
 // judge judges a program of either kind.
 func (c *twoSided) judge() {
-	c.budgets()
-	if c.List = form.Check(c.p, c.bounds()); len(c.List) > 0 {
+	c.Budgets()
+	if c.List = form.Check(c.P, c.Bounds()); len(c.List) > 0 {
 		return
 	}
-	if c.p.OneSided != nil {
-		judgeOneSided(c.checker)
+	if c.P.OneSided != nil {
+		judgeOneSided(c.Checker)
 		return
 	}
-	if !c.across() {
+	if !c.Across() {
 		return
 	}
 	c.sizes()
-	c.w = eval.Wire(c.p)
+	c.W = eval.Wire(c.P)
 	if flags, matching := c.flags(), c.matching(); !flags || !matching {
 		return
 	}
@@ -88,42 +95,42 @@ func (c *twoSided) judge() {
 	}
 	run := c.races(order)
 	if run != nil {
-		c.result(run)
-		c.ran = true
+		c.Result(run)
+		c.Ran = true
 	}
 }
 
 // sizes decides how many slots a connection has and how many chunks a message.
 func (c *twoSided) sizes() {
-	p := c.p
-	if c.opt.Slots <= 0 {
-		c.opt.Slots = p.Protocol.Slots()
+	p := c.P
+	if c.Opt.Slots <= 0 {
+		c.Opt.Slots = p.Protocol.Slots()
 	}
-	if c.opt.SlotBytes <= 0 {
-		c.opt.SlotBytes = p.Protocol.SlotBytes()
+	if c.Opt.SlotBytes <= 0 {
+		c.Opt.SlotBytes = p.Protocol.SlotBytes()
 	}
-	c.bySize = c.opt.MessageChunks <= 0
-	if c.bySize {
-		c.opt.MessageChunks = 1
+	c.BySize = c.Opt.MessageChunks <= 0
+	if c.BySize {
+		c.Opt.MessageChunks = 1
 		if p.Sizes.Max > 0 {
-			c.opt.MessageChunks = p.Coll.MessageChunks(p.Sizes.Max-1, c.opt.SlotBytes)
+			c.Opt.MessageChunks = p.Coll.MessageChunks(p.Sizes.Max-1, c.Opt.SlotBytes)
 		}
 	}
 	switch {
-	case c.opt.MostChunks > 0:
-	case c.bySize && p.Sizes.Min > 0:
-		c.opt.MostChunks = p.Coll.MessageChunks(p.Sizes.Min, c.opt.SlotBytes)
+	case c.Opt.MostChunks > 0:
+	case c.BySize && p.Sizes.Min > 0:
+		c.Opt.MostChunks = p.Coll.MessageChunks(p.Sizes.Min, c.Opt.SlotBytes)
 	default:
-		c.opt.MostChunks = ir.MaxMessageChunks
+		c.Opt.MostChunks = ir.MaxMessageChunks
 	}
-	c.opt.MostChunks = max(c.opt.MostChunks, c.opt.MessageChunks)
+	c.Opt.MostChunks = max(c.Opt.MostChunks, c.Opt.MessageChunks)
 }
 
 func (c *twoSided) report() Report {
-	r := Report{Channels: c.p.Channels, Blocks: len(c.p.Blocks), Steps: len(c.p.Steps), Slots: c.opt.Slots,
-		MessageChunks: c.opt.MessageChunks, Ran: c.ran, Counterexamples: c.counterexamples}
-	if c.p.Coll != nil {
-		r.Ranks = c.p.Coll.Ranks
+	r := Report{Channels: c.P.Channels, Blocks: len(c.P.Blocks), Steps: len(c.P.Steps), Slots: c.Opt.Slots,
+		MessageChunks: c.Opt.MessageChunks, Ran: c.Ran, Counterexamples: c.Counterexamples}
+	if c.P.Coll != nil {
+		r.Ranks = c.P.Coll.Ranks
 	}
 	return r
 }

@@ -1,4 +1,4 @@
-package verify
+package checker
 
 import (
 	"mscclc/ir"
@@ -44,14 +44,14 @@ type Counterexample struct {
 	OtherPlace bool
 }
 
-// counterexample keeps w as the counterexample of d, which must be in its final form.
-func (c *checker) counterexample(d *diag.Diagnostic, w Counterexample) {
+// Counterexample keeps w as the counterexample of d, which must be in its final form.
+func (c *Checker) Counterexample(d *diag.Diagnostic, w Counterexample) {
 	if c.Lost > 0 { // d is not listed
 		return
 	}
-	w.Problem, w.Slots, w.MessageChunks = *d, c.opt.Slots, c.opt.MessageChunks
+	w.Problem, w.Slots, w.MessageChunks = *d, c.Opt.Slots, c.Opt.MessageChunks
 	if d.Code == diag.Race {
-		w.MessageChunks = c.racing()
+		w.MessageChunks = c.Racing()
 	}
-	c.counterexamples = append(c.counterexamples, w)
+	c.Counterexamples = append(c.Counterexamples, w)
 }

@@ -1,4 +1,4 @@
-package verify
+package checker
 
 import (
 	"fmt"
@@ -9,62 +9,62 @@ import (
 
 // This file is what a program over several nodes may have, in whatever order it runs.
 
-// acrossHint says which programs keep to the rule.
-const acrossHint = "an algorithm in chunks keeps to the rule if it is compiled with --sided lowered, or with --sided " +
+// AcrossHint says which programs keep to the rule.
+const AcrossHint = "an algorithm in chunks keeps to the rule if it is compiled with --sided lowered, or with --sided " +
 	"one and --nodes"
 
-// across checks what does not depend on order: that ranks of different nodes have nothing but scratch and flags in
+// Across checks what does not depend on order: that ranks of different nodes have nothing but scratch and flags in
 // common. It forgets the nodes if there is one.
-func (c *checker) across() bool {
-	node := c.opt.Nodes
-	if node == nil || c.p.Coll == nil {
+func (c *Checker) Across() bool {
+	node := c.Opt.Nodes
+	if node == nil || c.P.Coll == nil {
 		return true
 	}
-	if len(node) != c.p.Coll.Ranks {
+	if len(node) != c.P.Coll.Ranks {
 		c.at(place{-1, -1, -1}, diag.AcrossNodes, -1, "nodes are given for %d ranks, and the program has %d", len(node),
-			c.p.Coll.Ranks)
+			c.P.Coll.Ranks)
 		return false
 	}
 	if oneNode(node) {
-		c.opt.Nodes = nil
+		c.Opt.Nodes = nil
 		return true
 	}
-	if c.p.OneSided == nil {
+	if c.P.OneSided == nil {
 		d := c.at(place{-1, -1, -1}, diag.AcrossNodes, -1,
 			"the program is two-sided, and its connections are memory of one node: it cannot run over several")
-		*d = d.WithHint(acrossHint)
+		*d = d.WithHint(AcrossHint)
 		return false
 	}
 	var found diag.List
-	for i := int32(0); int(i) < len(c.p.Steps) && len(found) < diag.MaxUnfolded; i++ {
+	for i := int32(0); int(i) < len(c.P.Steps) && len(found) < diag.MaxUnfolded; i++ {
 		if why := c.leaves(i); why != "" {
-			d := c.problem(c.place(i), diag.AcrossNodes, c.p.Steps[i].Pos, "%s %s", c.name(i), why)
-			found = append(found, d.WithHint(acrossHint))
+			d := c.Problem(c.Place(i), diag.AcrossNodes, c.P.Steps[i].Pos, "%s %s", c.Name(i), why)
+			found = append(found, d.WithHint(AcrossHint))
 		}
 	}
-	c.folded(found)
+	c.Folded(found)
 	return len(c.List) == 0
 }
 
-// unported says how step i reaches memory of another node without a port, or "".
-func (c *checker) unported(i int32) string {
-	s := &c.p.Steps[i]
+// Unported says how step i reaches memory of another node without a port, or "".
+func (c *Checker) Unported(i int32) string {
+	s := &c.P.Steps[i]
 	if s.Op != ir.Move {
 		return ""
 	}
-	own, _, _ := c.p.Place(i)
-	for k, x := range c.p.OneSided.OperandsOf(s) {
+	own, _, _ := c.P.Place(i)
+	for k, x := range c.P.OneSided.OperandsOf(s) {
 		does := "writes"
 		switch {
 		case x.Rank == ir.AllRanks:
 			return switchEnds
-		case c.opt.Nodes[x.Rank] == c.opt.Nodes[own] || x.Via == ir.ViaPort:
+		case c.Opt.Nodes[x.Rank] == c.Opt.Nodes[own] || x.Via == ir.ViaPort:
 			continue
 		case k < int(s.NSrc):
 			does = "reads"
 		}
 		return fmt.Sprintf("%s %s of rank %d, which is of another node, as memory", does,
-			c.p.ChunkName(x.Buf, int(x.Index)), x.Rank)
+			c.P.ChunkName(x.Buf, int(x.Index)), x.Rank)
 	}
 	return ""
 }
@@ -83,11 +83,11 @@ func oneNode(node []int32) bool {
 }
 
 // leaves says how step i reaches memory of another node in a way that no message can, or "".
-func (c *checker) leaves(i int32) string {
-	s := &c.p.Steps[i]
-	own, _, _ := c.p.Place(i)
-	for k, x := range c.p.OneSided.OperandsOf(s) {
-		if x.Rank != ir.AllRanks && c.opt.Nodes[x.Rank] == c.opt.Nodes[own] {
+func (c *Checker) leaves(i int32) string {
+	s := &c.P.Steps[i]
+	own, _, _ := c.P.Place(i)
+	for k, x := range c.P.OneSided.OperandsOf(s) {
+		if x.Rank != ir.AllRanks && c.Opt.Nodes[x.Rank] == c.Opt.Nodes[own] {
 			continue
 		}
 		where := func() string { return fmt.Sprintf("rank %d, which is of another node", x.Rank) }
@@ -99,10 +99,10 @@ func (c *checker) leaves(i int32) string {
 		case s.Op != ir.Move:
 		case k < int(s.NSrc):
 			return fmt.Sprintf("reads %s of %s: data comes from there by writes to scratch only",
-				c.p.ChunkName(x.Buf, int(x.Index)), where())
+				c.P.ChunkName(x.Buf, int(x.Index)), where())
 		case x.Buf != ir.Scratch:
 			return fmt.Sprintf("writes %s of %s: data goes there through scratch only",
-				c.p.ChunkName(x.Buf, int(x.Index)), where())
+				c.P.ChunkName(x.Buf, int(x.Index)), where())
 		}
 	}
 	return ""

@@ -1,4 +1,4 @@
-package verify
+package checker
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// nonNil tells an empty program's order from none.
-func nonNil(order []int32) []int32 {
+// NonNil tells an empty program's order from none.
+func NonNil(order []int32) []int32 {
 	if order == nil {
 		return []int32{}
 	}
@@ -18,39 +18,39 @@ func nonNil(order []int32) []int32 {
 // counterexampleLength bounds the waits that a deadlock is shown by.
 const counterexampleLength = 16
 
-func (c *checker) deadlock(stuck []ir.Wait, when string) {
+func (c *Checker) Deadlock(stuck []ir.Wait, when string) {
 	first := stuck[0].Step
-	d := c.step(first, diag.Deadlock, "%s waits for itself through %s%s", c.name(first), diag.Counted(len(stuck), "wait"), when)
+	d := c.Step(first, diag.Deadlock, "%s waits for itself through %s%s", c.Name(first), diag.Counted(len(stuck), "wait"), when)
 	if stuck[len(stuck)-1].At < 0 {
-		d.Text = c.name(first) + " waits for what never comes" + when
+		d.Text = c.Name(first) + " waits for what never comes" + when
 	}
 	for _, s := range stuck[:min(len(stuck), counterexampleLength)] {
-		c.note(d, s.Step, "%s", c.waitText(s))
+		c.Note(d, s.Step, "%s", c.waitText(s))
 	}
 	if n := len(stuck) - counterexampleLength; n > 0 {
 		*d = d.WithNote(diag.Span{}, "and so on through %s more", diag.Counted(n, "wait"))
 	}
-	c.counterexample(d, Counterexample{Step: first, With: stuck[0].On, Waits: stuck})
+	c.Counterexample(d, Counterexample{Step: first, With: stuck[0].On, Waits: stuck})
 }
 
 // waitText returns one link of a chain of waits.
-func (c *checker) waitText(w ir.Wait) string {
+func (c *Checker) waitText(w ir.Wait) string {
 	what, ends := "a flag", "raise"
 	switch w.Cause {
 	case ir.ForMessage:
 		what, ends = "a message", "send"
-		if c.p.OneSided != nil {
+		if c.P.OneSided != nil {
 			what = "packets"
 		}
 	case ir.ForSlot:
 		what, ends = "a free slot", "make"
 	}
-	text := fmt.Sprintf("%s waits for %s", c.name(w.Step), what)
+	text := fmt.Sprintf("%s waits for %s", c.Name(w.Step), what)
 	if w.On >= 0 {
-		text += fmt.Sprintf(", which %s would %s", c.name(w.On), ends)
+		text += fmt.Sprintf(", which %s would %s", c.Name(w.On), ends)
 	}
 	if w.At >= 0 && w.At != w.On {
-		text += fmt.Sprintf("; that block is still at %s", c.p.OpName(w.At))
+		text += fmt.Sprintf("; that block is still at %s", c.P.OpName(w.At))
 	}
 	return text
 }
