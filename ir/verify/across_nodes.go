@@ -5,6 +5,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/form"
 	"mscclc/ir/verify/checker"
+	"mscclc/ir/verify/onesided"
 )
 
 // AcrossNodes judges the part of a proof that depends on nodes, of a program that is proven without them: node has the
@@ -16,7 +17,7 @@ func AcrossNodes(p *ir.Program, node []int32) diag.List {
 	if c.List = form.Check(p, c.Bounds()); len(c.List) > 0 || !c.Across() || c.Opt.Nodes == nil {
 		return checker.Decided(c.Done())
 	}
-	judgeNodes(c)
+	onesided.ProveNodes(c)
 	return checker.Decided(c.Done())
 }
 

@@ -8,6 +8,7 @@ import (
 	"mscclc/ir/eval"
 	"mscclc/ir/form"
 	"mscclc/ir/verify/checker"
+	"mscclc/ir/verify/onesided"
 )
 
 // Options are what a judgement depends on besides the program.
@@ -78,7 +79,7 @@ func (c *twoSided) judge() {
 		return
 	}
 	if c.P.OneSided != nil {
-		judgeOneSided(c.Checker)
+		onesided.Prove(c.Checker)
 		return
 	}
 	if !c.Across() {

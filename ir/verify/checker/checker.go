@@ -1,3 +1,5 @@
+// Package checker is what the proofs of two-sided and one-sided programs share: the program with its options, problems
+// of steps, counterexamples, conflicts between accesses, and the result of a run.
 package checker
 
 import (
@@ -55,6 +57,7 @@ func (r *Run) Of(i int32) int32 {
 	return r.From[i]
 }
 
+// A Checker is a program that is checked, and the problems that were found.
 type Checker struct {
 	ir.Problems
 	P               *ir.Program
@@ -66,6 +69,7 @@ type Checker struct {
 	Counterexamples []Counterexample
 }
 
+// Budgets fills in the usual bounds, where none are given.
 func (c *Checker) Budgets() {
 	if c.Opt.Cells <= 0 {
 		c.Opt.Cells = 1 << 26

@@ -22,6 +22,7 @@ const (
 	ReadWrite
 )
 
+// Verbs returns what the two accesses do.
 func (k Kind) Verbs() (later, earlier string) {
 	return [...]string{"reads", "writes", "writes"}[k], [...]string{"writes", "writes", "reads"}[k]
 }
@@ -58,6 +59,7 @@ func (c *Conflicts) Access(rank int, i int32, s *ir.Step) {
 	}
 }
 
+// Read takes a read of n cells by step i.
 func (c *Conflicts) Read(i int32, cell, n int) {
 	a := c.Accesses
 	a.Cut(cell, n)
@@ -70,6 +72,7 @@ func (c *Conflicts) Read(i int32, cell, n int) {
 	}
 }
 
+// Write takes a write of n cells by step i.
 func (c *Conflicts) Write(i int32, cell, n int) {
 	a := c.Accesses
 	a.Cut(cell, n)

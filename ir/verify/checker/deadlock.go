@@ -18,6 +18,7 @@ func NonNil(order []int32) []int32 {
 // counterexampleLength bounds the waits that a deadlock is shown by.
 const counterexampleLength = 16
 
+// Deadlock reports a cycle of waits, or one wait for what never comes. when says in which runs.
 func (c *Checker) Deadlock(stuck []ir.Wait, when string) {
 	first := stuck[0].Step
 	d := c.Step(first, diag.Deadlock, "%s waits for itself through %s%s", c.Name(first), diag.Counted(len(stuck), "wait"), when)

@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ type event struct {
 }
 
 // cut makes the events, in an order in which they may happen.
-func (o *oneSided) cut(order []int32) bool {
+func (o *prover) cut(order []int32) bool {
 	o.eventsOf = make([]ir.Range, len(o.P.Steps))
 	o.events = make([]event, 0, len(o.P.Steps))
 	o.groups()
@@ -44,7 +44,7 @@ func (o *oneSided) cut(order []int32) bool {
 }
 
 // send notes that event e of s sends what it does.
-func (o *oneSided) send(e int32, s *ir.Step, by []int32) {
+func (o *prover) send(e int32, s *ir.Step, by []int32) {
 	ev := &o.events[e]
 	for _, x := range o.P.OneSided.Dests(s) {
 		if x.Buf == ir.Packets {
@@ -58,7 +58,7 @@ func (o *oneSided) send(e int32, s *ir.Step, by []int32) {
 }
 
 // cutStep appends the events of step i, which is s.
-func (o *oneSided) cutStep(i int32, s *ir.Step, by []int32) {
+func (o *prover) cutStep(i int32, s *ir.Step, by []int32) {
 	packets, cuts := o.packets[:0], append(o.cuts[:0], 0) // the first chunks of its sources that are packets
 	for _, x := range o.P.OneSided.Sources(s) {
 		if x.Buf == ir.Packets {
@@ -86,7 +86,7 @@ func (o *oneSided) cutStep(i int32, s *ir.Step, by []int32) {
 }
 
 // eachRank calls f for the ranks of an operand.
-func (o *oneSided) eachRank(rank int32, f func(rank int)) {
+func (o *prover) eachRank(rank int32, f func(rank int)) {
 	if rank != ir.AllRanks {
 		f(int(rank))
 		return
@@ -97,7 +97,7 @@ func (o *oneSided) eachRank(rank int32, f func(rank int)) {
 }
 
 // eventAt returns the event of a part.
-func (o *oneSided) eventAt(x part) int32 {
+func (o *prover) eventAt(x part) int32 {
 	of := o.eventsOf[x.step]
 	return of.First + int32(sort.Search(int(of.End-of.First), func(k int) bool {
 		e := &o.events[of.First+int32(k)]

@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"maps"
@@ -16,9 +16,9 @@ import (
 const unsentHint = "if nobody reads that, compile the program with --nodes, which leaves the copy out; else " +
 	checker.AcrossHint
 
-// judgeNodes judges what depends on nodes.
-func judgeNodes(c *checker.Checker) {
-	o := newOneSided(c)
+// ProveNodes proves what depends on nodes, of a program that is proven without them.
+func ProveNodes(c *checker.Checker) {
+	o := newProver(c)
 	if order := o.schedule(); order != nil && o.cut(order) {
 		r := o.newRacer()
 		if r.passes(); r.stopped {
@@ -29,7 +29,7 @@ func judgeNodes(c *checker.Checker) {
 }
 
 // sends reports of each block what it moves to other nodes and never sends there, where nothing else was found.
-func (c *oneSided) sends() {
+func (c *prover) sends() {
 	if c.Opt.Nodes == nil || len(c.List) > 0 {
 		return
 	}
@@ -44,7 +44,7 @@ func (c *oneSided) sends() {
 
 // unsent returns a problem of the first Move of block b to another node that no Signal sends, or nil: none of a later
 // group of its block to that rank carries.
-func (c *oneSided) unsent(b int32) *diag.Diagnostic {
+func (c *prover) unsent(b int32) *diag.Diagnostic {
 	t := &c.P.Blocks[b]
 	later, now := map[int32]bool{}, map[int32]bool{} // ranks that groups behind this one tell; and this one
 	for i := t.Steps.End - 1; i >= t.Steps.First; i-- {
@@ -70,7 +70,7 @@ func (c *oneSided) unsent(b int32) *diag.Diagnostic {
 }
 
 // crosses reports whether rank is of another node than block b.
-func (o *oneSided) crosses(b, rank int32) bool {
+func (o *prover) crosses(b, rank int32) bool {
 	node := o.Opt.Nodes
 	return node != nil && node[o.P.Blocks[b].Rank] != node[rank]
 }
@@ -113,12 +113,12 @@ func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
 }
 
 // sent reports whether step j writes a cell of another node, and step i is of another block.
-func (r *oneRacer) sent(cell int, i, j int32) bool {
+func (r *racer) sent(cell int, i, j int32) bool {
 	return r.Opt.Nodes != nil && r.links.Block[i] != r.links.Block[j] && r.crosses(r.links.Block[j], r.rankOf(cell))
 }
 
 // rankOf returns the rank that has a cell.
-func (r *oneRacer) rankOf(cell int) int32 {
+func (r *racer) rankOf(cell int) int32 {
 	return int32(sort.Search(len(r.P.Rank)-1, func(rank int) bool {
 		_, end := r.cells.Rank(rank)
 		return cell < end
@@ -127,7 +127,7 @@ func (r *oneRacer) rankOf(cell int) int32 {
 
 // hasArrived reports whether the block of step i knows, when its group begins, that what step j of another block wrote
 // to rank of another node has arrived.
-func (r *oneRacer) hasArrived(i, j, rank int32) bool {
+func (r *racer) hasArrived(i, j, rank int32) bool {
 	pair, knows := r.clocks.arrivals.pair[[2]int32{r.links.Block[j], rank}], &r.clocks.blocks[r.links.Block[i]].visible
 	if pair.count >= 0 {
 		return knows.knows(pair.count) > r.group[j]

@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // liveness runs one pass, which is a launch, and returns an order in which its
 // steps may end, or nil. Passes wait for nothing in later ones, so that none gets
 // stuck where one alone does not.
-func (o *oneSided) liveness() []int32 {
+func (o *prover) liveness() []int32 {
 	schedule := o.links.Schedule(o.P)
 	order, stuck := schedule.Run()
 	if len(stuck) == 0 {
@@ -23,7 +23,7 @@ func (o *oneSided) liveness() []int32 {
 // shortest returns a shortest cycle of waits of a run that got stuck with some
 // steps done; or the cycle it found, where a search is too much. A step may wait for
 // many others, so that cycles are looked for from each block, breadth first.
-func (o *oneSided) shortest(s *ir.Schedule, order []int32, cycle []ir.Wait) []ir.Wait {
+func (o *prover) shortest(s *ir.Schedule, order []int32, cycle []ir.Wait) []ir.Wait {
 	at, done := make([]int32, len(o.P.Blocks)), make([]bool, len(o.P.Steps))
 	for _, i := range order {
 		done[i] = true
@@ -57,7 +57,7 @@ func (o *oneSided) shortest(s *ir.Schedule, order []int32, cycle []ir.Wait) []ir
 
 // A cycleSearch looks for cycles of blocks that wait for each other.
 type cycleSearch struct {
-	o     *oneSided
+	o     *prover
 	waits *ir.Edges
 	at    []int32 // by block: the step that it stands at
 	end   []int32 // of block b+1: behind the steps of b

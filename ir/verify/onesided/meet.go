@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ type gap struct{ before, behind int32 }
 
 // gaps finds where threads would have to meet for step j to be over, and seen if that is asked, where step i begins. It
 // finds none where that would not be enough.
-func (r *oneRacer) gaps(i, j int32, seen bool) []gap {
+func (r *racer) gaps(i, j int32, seen bool) []gap {
 	a, b := r.links.Block[i], r.links.Block[j]
 	if a == b && r.group[i] == r.group[j] {
 		return []gap{{min(i, j), max(i, j)}}
@@ -53,7 +53,7 @@ func (r *oneRacer) gaps(i, j int32, seen bool) []gap {
 
 // learned returns the step before i in its group that tells most, by a measure of what a clock knows; and how much that
 // is. Of those that tell as much it is the last await.
-func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (step, most int32) {
+func (r *racer) learned(i int32, seen bool, measure func(c clock) int32) (step, most int32) {
 	step = -1
 	k := &r.clocks.blocks[r.links.Block[i]]
 	told := k.learns
@@ -78,7 +78,7 @@ func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (ste
 }
 
 // unpacks returns the last Move before step i in its group that reads packets, or -1.
-func (r *oneRacer) unpacks(i int32) int32 {
+func (r *racer) unpacks(i int32) int32 {
 	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
 		if s := &r.P.Steps[j]; s.Op == ir.Move &&
 			slices.ContainsFunc(r.P.OneSided.Sources(s), func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
@@ -89,7 +89,7 @@ func (r *oneRacer) unpacks(i int32) int32 {
 }
 
 // releasing returns the first Signal to a rank behind step j in its group, or -1.
-func (r *oneRacer) releasing(j, rank int32) int32 {
+func (r *racer) releasing(j, rank int32) int32 {
 	for i := j + 1; int(i) < len(r.P.Steps) && r.links.Block[i] == r.links.Block[j] && r.group[i] == r.group[j]; i++ {
 		s := &r.P.Steps[i]
 		if s.Op != ir.Signal || s.Flags&r.clocks.skip != 0 {
@@ -105,7 +105,7 @@ func (r *oneRacer) releasing(j, rank int32) int32 {
 }
 
 // apart says of some gaps that threads do not synchronise there; it is "" for none.
-func (r *oneRacer) apart(list []gap) string {
+func (r *racer) apart(list []gap) string {
 	text := ""
 	for _, g := range list {
 		if text != "" {
@@ -118,7 +118,7 @@ func (r *oneRacer) apart(list []gap) string {
 }
 
 // because adds to d why it is: that threads do not synchronise, and says whether it is that, or else what why says.
-func (r *oneRacer) because(d *diag.Diagnostic, list []gap, why string) (unmet bool) {
+func (r *racer) because(d *diag.Diagnostic, list []gap, why string) (unmet bool) {
 	if text := r.apart(list); text != "" {
 		why, d.Hint, unmet = text, meetHint, true
 	}

@@ -1,4 +1,11 @@
-package verify
+// Package onesided proves one-sided programs. The comment of package verify has the rules.
+//
+//	match.go, live.go           the signals and packets that waits are for; whether all steps end
+//	events.go, chains.go        parts of steps; blocks that one vector clock counts
+//	known.go, clocks.go         what a block knows: its vector clock, and what it acquires in a tile iteration
+//	race.go, user.go, meet.go   accesses of a launch, of several launches; threads of a block that must synchronise
+//	across.go                   several nodes
+package onesided
 
 import (
 	"mscclc/ir"
@@ -6,8 +13,8 @@ import (
 	"mscclc/ir/verify/checker"
 )
 
-// A oneSided judges a one-sided program.
-type oneSided struct {
+// A prover proves a one-sided program.
+type prover struct {
 	*checker.Checker
 	links   *eval.Links
 	cells   *ir.Memory
@@ -27,24 +34,24 @@ type oneSided struct {
 	packets, cuts []int32 // scratch of cutStep
 }
 
-// judgeOneSided is judge of a one-sided program.
-func judgeOneSided(c *checker.Checker) {
+// Prove proves the one-sided program of c, and reports what is wrong to it.
+func Prove(c *checker.Checker) {
 	if !c.Across() {
 		return
 	}
-	o := newOneSided(c)
+	o := newProver(c)
 	if order := o.schedule(); order != nil && o.cut(order) {
 		o.behaviour(&checker.Run{P: c.P, Order: order, Links: o.links})
 		o.sends()
 	}
 }
 
-func newOneSided(c *checker.Checker) *oneSided {
-	return &oneSided{Checker: c, links: eval.Link(c.P), cells: c.P.Memory()}
+func newProver(c *checker.Checker) *prover {
+	return &prover{Checker: c, links: eval.Link(c.P), cells: c.P.Memory()}
 }
 
 // schedule returns an order in which the steps may end, or nil where they do not fit together or do not end.
-func (o *oneSided) schedule() []int32 {
+func (o *prover) schedule() []int32 {
 	if !o.matching() {
 		return nil
 	}
@@ -57,7 +64,7 @@ var judgedAgain bool
 // behaviour judges what the passes of a launch do to each other, then launches, then what the outputs hold at the end.
 // The last two are judged while the first is, as if it found nothing. Where both find something, they are judged again,
 // so that the same is found in the same order however fast each is.
-func (o *oneSided) behaviour(pass *checker.Run) {
+func (o *prover) behaviour(pass *checker.Run) {
 	onePass := o.P.OneSided.OnePass // launches then begin with what the passes know at their end
 	apart := *o
 	apart.Checker = &checker.Checker{P: o.P, Opt: o.Opt}

@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"cmp"
@@ -139,7 +139,7 @@ type credit struct{ chain, signal, await int32 }
 
 // credits lists, by block, the credits of the first pass that a pass depth later knows, sorted by chain and signal. It
 // is nil where there are none.
-func (r *oneRacer) credits(depth int32) [][]credit {
+func (r *racer) credits(depth int32) [][]credit {
 	var list [][]credit
 	skip := r.clocks.skip
 	for i := range r.P.Steps {
@@ -178,7 +178,7 @@ func (r *oneRacer) credits(depth int32) [][]credit {
 
 // credited closes the reuses of what was read whose writer's block waits before, in the last pass that may ask or
 // earlier, for a Signal of the first pass that is behind the reader, of the reader's block or a later one of its chain.
-func (r *oneRacer) credited() {
+func (r *racer) credited() {
 	credits := r.credits(r.P.OneSided.Depth)
 	for k := range r.reused {
 		x := &r.reused[k]

@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // chunk says as which chunk event e reads or writes a cell. In place a cell may be of input and of output.
-func (r *oneRacer) chunk(e int32, cell int, writes bool) (rank int, b ir.Buf, index int) {
+func (r *racer) chunk(e int32, cell int, writes bool) (rank int, b ir.Buf, index int) {
 	for rank = range r.P.Rank {
 		if _, end := r.cells.Rank(rank); cell < end {
 			break
@@ -27,7 +27,7 @@ func (r *oneRacer) chunk(e int32, cell int, writes bool) (rank int, b ir.Buf, in
 }
 
 // accessed returns the operands that event e reads, or those that it writes.
-func (r *oneRacer) accessed(e int32, writes bool) []ir.Operand {
+func (r *racer) accessed(e int32, writes bool) []ir.Operand {
 	s := &r.P.Steps[r.events[e].step]
 	if writes {
 		return r.P.OneSided.Dests(s)
@@ -36,7 +36,7 @@ func (r *oneRacer) accessed(e int32, writes bool) []ir.Operand {
 }
 
 // why says what is known of step j where step i is, and why that does not order them.
-func (r *oneRacer) why(i, j int32, k checker.Kind) string {
+func (r *racer) why(i, j int32, k checker.Kind) string {
 	a, b := r.links.Block[i], r.links.Block[j]
 	if a == b {
 		return "the two are of one group, whose steps run at once"
@@ -57,13 +57,13 @@ func (r *oneRacer) why(i, j int32, k checker.Kind) string {
 }
 
 // byRelaxed reports whether what is known of step j where step i is, it is known by relaxed signals alone.
-func (r *oneRacer) byRelaxed(i, j int32, k checker.Kind) bool {
+func (r *racer) byRelaxed(i, j int32, k checker.Kind) bool {
 	own, b := &r.clocks.blocks[r.links.Block[i]], r.links.Block[j]
 	return k != checker.ReadWrite && own.done.knows(r.chain[b]) > r.group[j] && r.relaxes() && len(r.takes) == 0
 }
 
 // tellsRead says how the rank of step i, which writes again what step j of another rank has read, can be told of that.
-func (r *oneRacer) tellsRead(i, j int32) string {
+func (r *racer) tellsRead(i, j int32) string {
 	writer, reader := r.P.Blocks[r.links.Block[i]].Rank, r.P.Blocks[r.links.Block[j]].Rank
 	if writer == reader {
 		return ""
@@ -74,12 +74,12 @@ func (r *oneRacer) tellsRead(i, j int32) string {
 }
 
 // relaxes reports whether some signal is relaxed.
-func (o *oneSided) relaxes() bool {
+func (o *prover) relaxes() bool {
 	return slices.ContainsFunc(o.P.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 })
 }
 
 // byWhat returns what tells what is over, and not what was written.
-func (o *oneSided) byWhat(what string) string {
+func (o *prover) byWhat(what string) string {
 	switch {
 	case o.relaxes() && len(o.takes) == 0:
 		return "relaxed signals that " + what + ", and these make nothing visible"
@@ -90,7 +90,7 @@ func (o *oneSided) byWhat(what string) string {
 }
 
 // lastOf returns the last step of a group of a block, by its number in the program.
-func (r *oneRacer) lastOf(block, group int32) int32 {
+func (r *racer) lastOf(block, group int32) int32 {
 	steps := r.P.Blocks[block].Steps
 	last := steps.First
 	for i := steps.First; i < steps.End && r.group[i] <= group; i++ {

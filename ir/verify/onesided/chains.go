@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // that of all before it: so clocks count a chain's groups, however many blocks and ranks have a part. Where clocks
 // count the groups that have begun in a launch's first pass, a block tells nobody that its last group, a Signal, is
 // over, so that its count is too small for the next block to have begun. Chains are in the order of byPlace.
-func (o *oneSided) groups() {
+func (o *prover) groups() {
 	o.group, o.groupsOf = make([]int32, len(o.P.Steps)), make([]int32, len(o.P.Blocks))
 	o.chain, o.before = make([]int32, len(o.P.Blocks)), make([]int32, len(o.P.Blocks))
 	from, to := o.handovers()
@@ -40,7 +40,7 @@ func (o *oneSided) groups() {
 // byPlace lists the first block of each rank, then the second of each, and so on. These do much the same in most
 // programs, so that the rows of clocks have long runs. Where ranks have several blocks and nodes, the first ranks of
 // all nodes come first, then the second, and so on; see vclock.Within.
-func (o *oneSided) byPlace() []int32 {
+func (o *prover) byPlace() []int32 {
 	list, within := make([]int32, len(o.P.Blocks)), make([]int32, len(o.P.Rank))
 	for b := range list {
 		list[b] = int32(b)
@@ -61,7 +61,7 @@ var unchained bool
 
 // handovers finds which block each takes over from, and which takes over from it, or -1: the first step of one, alone
 // in its group, awaits the last of the other, which is alone in its group and tells of all before it.
-func (o *oneSided) handovers() (from, to []int32) {
+func (o *prover) handovers() (from, to []int32) {
 	from, to = make([]int32, len(o.P.Blocks)), make([]int32, len(o.P.Blocks))
 	for b := range from {
 		from[b], to[b] = -1, -1
@@ -121,7 +121,7 @@ type toldOf struct {
 type arrivedBy struct{ signal, await int32 }
 
 // newArrivals finds what tells of each pair, and numbers the counts, behind those of chains. It is nil without nodes.
-func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
+func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 	if o.Opt.Nodes == nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ const several = -1
 // sharedCells returns which block writes each cell, counted from 1; 0 is none. What one block writes alone nobody asks
 // about in a later pass. Where threads tell on what they were told in a group that is not over, each cell counts as of
 // several.
-func (o *oneSided) sharedCells() []int32 {
+func (o *prover) sharedCells() []int32 {
 	writer := make([]int32, o.cells.Len())
 	threads := counted || o.P.ToldOn() != nil
 	for i := range o.P.Steps {
@@ -180,7 +180,7 @@ func (o *oneSided) sharedCells() []int32 {
 var counted bool
 
 // awaitArrivals finds which Awaits of the first pass tell of the pairs that have no count.
-func (o *oneSided) awaitArrivals(a *arrivals, skip ir.StepFlags) {
+func (o *prover) awaitArrivals(a *arrivals, skip ir.StepFlags) {
 	for i := range o.P.Steps {
 		s := &o.P.Steps[i]
 		if s.Op != ir.Await || s.Flags&(skip|ir.Relaxed) != 0 {
@@ -212,7 +212,7 @@ func (o *oneSided) awaitArrivals(a *arrivals, skip ir.StepFlags) {
 }
 
 // knowsArrived reports whether a clock of the first pass knows that what a group of the pair's block wrote has arrived.
-func (o *oneSided) knowsArrived(c *clock, pair *arrival, group int32) bool {
+func (o *prover) knowsArrived(c *clock, pair *arrival, group int32) bool {
 	return slices.ContainsFunc(pair.told, func(x toldOf) bool {
 		k := sort.Search(len(x.by), func(k int) bool { return x.by[k].signal > group })
 		return k < len(x.by) && c.knows(o.chain[x.block]) > x.by[k].await
@@ -220,7 +220,7 @@ func (o *oneSided) knowsArrived(c *clock, pair *arrival, group int32) bool {
 }
 
 // eachCrossing calls f for each destination of steps of an operation that is of another node.
-func (o *oneSided) eachCrossing(op ir.Op, f func(i, b int32, to *ir.Operand)) {
+func (o *prover) eachCrossing(op ir.Op, f func(i, b int32, to *ir.Operand)) {
 	for i := range o.P.Steps {
 		if s := &o.P.Steps[i]; s.Op == op {
 			b, dests := o.links.Block[i], o.P.OneSided.Dests(s)

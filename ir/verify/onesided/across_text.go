@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // unarrived reports that an event of a pass, behind an earlier one of the first, touches what that wrote from another
 // node, before it need have arrived.
-func (r *oneRacer) unarrived(pass, cell int, later, earlier int32, k checker.Kind, when string) {
+func (r *racer) unarrived(pass, cell int, later, earlier int32, k checker.Kind, when string) {
 	i, j := r.events[later].step, r.events[earlier].step
 	does, _ := k.Verbs()
 	rank, buf, index := r.chunk(later, cell, k != checker.WriteRead)
@@ -27,7 +27,7 @@ func (r *oneRacer) unarrived(pass, cell int, later, earlier int32, k checker.Kin
 }
 
 // missing says which signal would tell step i that what step j wrote to a rank has arrived.
-func (r *oneRacer) missing(i, j, rank int32) string {
+func (r *racer) missing(i, j, rank int32) string {
 	writer := r.P.BlockName(r.links.Block[j])
 	var awaits []string
 	signals := false
@@ -56,7 +56,7 @@ func (r *oneRacer) missing(i, j, rank int32) string {
 
 // heardBy finds how step i of a pass hears that step j of the first is over: a shortest path of Signals and the Awaits
 // that hear them. It is nil where it finds none, as where packets tell.
-func (r *oneRacer) heardBy(i, j int32, pass int) (path [][2]int32) {
+func (r *racer) heardBy(i, j int32, pass int) (path [][2]int32) {
 	s := &hearing{r: r, list: []hearer{{i, int32(pass), -1, -1}}, seen: map[[2]int32]int32{}}
 	for n := 0; n < len(s.list); n++ {
 		at := s.list[n]
@@ -76,7 +76,7 @@ func (r *oneRacer) heardBy(i, j int32, pass int) (path [][2]int32) {
 
 // A hearing is a search for who told what, breadth first, back from a step.
 type hearing struct {
-	r    *oneRacer
+	r    *racer
 	list []hearer
 	seen map[[2]int32]int32 // of a block and a pass: the steps before it were looked at
 }

@@ -1,9 +1,11 @@
-package verify
+package onesided
 
 import (
 	"mscclc/ir"
 	"mscclc/ir/verify/checker"
 )
+
+// This file is for the tests of package verify: variants of the proof, which must find the same.
 
 // OneAfterTheOther runs f while what is found of a one-sided program is what is found without judging two things at
 // once.
@@ -24,7 +26,7 @@ func Unchained(f func()) {
 // Chains returns how many of the blocks of p, which is one-sided and in order, take over from a block of their own rank
 // and of another, and how many pairs of a block and a rank of another node have a count, and have none.
 func Chains(p *ir.Program, node []int32) (own, other, counts, none int) {
-	o := newOneSided(&checker.Checker{P: p, Opt: checker.Options{Nodes: node}})
+	o := newProver(&checker.Checker{P: p, Opt: checker.Options{Nodes: node}})
 	o.groups()
 	from, _ := o.handovers()
 	for b, a := range from {

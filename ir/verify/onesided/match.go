@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"mscclc/ir"
@@ -8,7 +8,7 @@ import (
 
 // matching checks what steps of several blocks have in common: who writes and
 // who reads each chunk of packets, who signals and who awaits each flag.
-func (o *oneSided) matching() bool {
+func (o *prover) matching() bool {
 	if o.written(); len(o.List) == 0 {
 		o.read()
 	}
@@ -20,7 +20,7 @@ func (o *oneSided) matching() bool {
 type part struct{ step, k int32 }
 
 // eachPacket calls f for the chunks of packets among operands of s.
-func (o *oneSided) eachPacket(s *ir.Step, operands []ir.Operand, f func(chunk, k int32)) {
+func (o *prover) eachPacket(s *ir.Step, operands []ir.Operand, f func(chunk, k int32)) {
 	for _, x := range operands {
 		if x.Buf == ir.Packets {
 			at := o.links.Packet(x.Rank, x.Index)
@@ -33,7 +33,7 @@ func (o *oneSided) eachPacket(s *ir.Step, operands []ir.Operand, f func(chunk, k
 
 // written finds the part that is sent as each chunk of packets, and checks
 // that it is one.
-func (o *oneSided) written() {
+func (o *prover) written() {
 	o.sender = make([]part, len(o.links.Writer))
 	for k := range o.sender {
 		o.sender[k].step = -1
@@ -55,7 +55,7 @@ func (o *oneSided) written() {
 
 // read finds the parts that read each chunk of packets, and checks that all
 // that is written is read, and the reverse, by one block.
-func (o *oneSided) read() {
+func (o *prover) read() {
 	o.readers.start = make([]int32, len(o.sender)+1)
 	for i := range o.P.Steps {
 		s := &o.P.Steps[i]
@@ -91,12 +91,12 @@ func (o *oneSided) read() {
 }
 
 // packetIndex returns the index of a chunk of packets of the rank of step i.
-func (o *oneSided) packetIndex(i, chunk int32) int32 {
+func (o *prover) packetIndex(i, chunk int32) int32 {
 	return chunk - o.links.Packet(o.P.Blocks[o.links.Block[i]].Rank, 0)
 }
 
 // unread reports the steps that send what nothing reads.
-func (o *oneSided) unread() {
+func (o *prover) unread() {
 	for i := range o.P.Steps {
 		s, lost := &o.P.Steps[i], false
 		o.eachPacket(s, o.P.OneSided.Dests(s), func(chunk, _ int32) { lost = lost || len(o.readers.of(chunk)) == 0 })
@@ -122,7 +122,7 @@ type flagUse struct {
 }
 
 // flags checks that what is awaited comes. That one block signals and one awaits each flag, ir/form has checked.
-func (o *oneSided) flags() {
+func (o *prover) flags() {
 	o.use = make([]flagUse, len(o.links.Signals.Start)-1)
 	for f := range o.use {
 		o.use[f] = flagUse{signal: -1, await: -1}
@@ -139,7 +139,7 @@ func (o *oneSided) flags() {
 }
 
 // flagStep looks at one flag of step i, which is s: of signals first.
-func (o *oneSided) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
+func (o *prover) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 	mine := &use.signal
 	if s.Op == ir.Await {
 		mine = &use.await
@@ -164,7 +164,7 @@ func (o *oneSided) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 }
 
 // awaited checks how often step i, which is s, waits for a flag.
-func (o *oneSided) awaited(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
+func (o *prover) awaited(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 	n := int32(len(o.links.Signals.Of(int(o.links.Flag(x.Rank, x.Index)))))
 	once := "pass"
 	if s.Flags&(ir.Enter|ir.Leave) != 0 {

@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"mscclc/ir/verify/checker"
 )
 
-// A oneRacer looks at all conflicts, and asks of each whether happens-before orders it: those of one pass, those of
+// A racer looks at all conflicts, and asks of each whether happens-before orders it: those of one pass, those of
 // passes that use one copy of scratch and packets, and those of launches with what others do with user memory.
-type oneRacer struct {
-	*oneSided
+type racer struct {
+	*prover
 	checker.Conflicts
 	share    int64 // it may use one of so many parts of the memory that clocks may have
 	clocks   *clocks
@@ -25,8 +25,8 @@ type oneRacer struct {
 	stopped  bool              // the work allowed was not enough
 }
 
-func (o *oneSided) newRacer() *oneRacer {
-	return &oneRacer{oneSided: o, share: 1, seen: map[[2]int32]bool{}}
+func (o *prover) newRacer() *racer {
+	return &racer{prover: o, share: 1, seen: map[[2]int32]bool{}}
 }
 
 // A reuse is a conflict with a later pass in n cells, or chunks of packets; in none when it is seen ordered.
@@ -39,7 +39,7 @@ type reuse struct {
 // passes looks at the first pass, and then at those up to the one that uses
 // its copy of scratch and packets again. Enter and Leave steps, and the ends of
 // launches, only order more, so that they are left out.
-func (r *oneRacer) passes() bool {
+func (r *racer) passes() bool {
 	skip := r.absent(ir.Enter | ir.Leave)
 	c := r.newClocks(skip, r.share, r.newArrivals(skip))
 	r.clocks, r.Conflicts.Mem = c, r.cells
@@ -77,7 +77,7 @@ func (r *oneRacer) passes() bool {
 }
 
 // absent returns the steps that some pass is without, of those with these marks.
-func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
+func (o *prover) absent(marks ir.StepFlags) ir.StepFlags {
 	if o.P.OneSided.OnePass {
 		return 0
 	}
@@ -85,7 +85,7 @@ func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
 }
 
 // access looks at what event e of the first pass reads and writes.
-func (r *oneRacer) access(e int32, _ int) {
+func (r *racer) access(e int32, _ int) {
 	ev := &r.events[e]
 	s := &r.P.Steps[ev.step]
 	for k, x := range r.P.OneSided.OperandsOf(s) {
@@ -110,7 +110,7 @@ func (r *oneRacer) access(e int32, _ int) {
 
 // told reports whether the block of event later, of a pass, knows when its group begins that event earlier of the first
 // is over, and sees what that wrote to a cell.
-func (r *oneRacer) told(cell int, later, earlier int32, k checker.Kind) bool {
+func (r *racer) told(cell int, later, earlier int32, k checker.Kind) bool {
 	i, j := r.events[later].step, r.events[earlier].step
 	if k != checker.ReadWrite && r.sent(cell, i, j) {
 		return r.hasArrived(i, j, r.rankOf(cell))
@@ -120,7 +120,7 @@ func (r *oneRacer) told(cell int, later, earlier int32, k checker.Kind) bool {
 
 // heard reports whether the block of step i knows when its group begins that step j is over, and sees what that wrote
 // in memory of its own node.
-func (r *oneRacer) heard(i, j int32, k checker.Kind) bool {
+func (r *racer) heard(i, j int32, k checker.Kind) bool {
 	own := &r.clocks.blocks[r.links.Block[i]]
 	known := &own.visible
 	if k == checker.ReadWrite {
@@ -135,7 +135,7 @@ const brief = 2
 
 // ordered reports whether event later, of a pass, is ordered behind event earlier
 // of the first where both access a cell. It may say no too often in passes between the first and the last.
-func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k checker.Kind) bool {
+func (r *racer) ordered(pass, cell int, later, earlier int32, k checker.Kind) bool {
 	if told := r.told(cell, later, earlier, k); told || k != checker.ReadWrite {
 		return told
 	}
@@ -155,7 +155,7 @@ func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k checker.Kind)
 
 // parts returns the chunks, counted within its operands, as which event e reads or
 // writes a cell.
-func (r *oneRacer) parts(e int32, cell int, writes bool) (list []int32) {
+func (r *racer) parts(e int32, cell int, writes bool) (list []int32) {
 	ev := &r.events[e]
 	for _, x := range r.accessed(e, writes) {
 		r.eachRank(x.Rank, func(rank int) {
@@ -170,7 +170,7 @@ func (r *oneRacer) parts(e int32, cell int, writes bool) (list []int32) {
 // reuses lists the conflicts of the first pass with the next that uses its copy:
 // of a chunk of scratch, the last write and the reads behind it with the first write;
 // of a chunk of packets, the reads with the write. Others follow from these.
-func (r *oneRacer) reuses() {
+func (r *racer) reuses() {
 	list := reuseList{last: make([]int32, len(r.events))}
 	for rank := range r.P.Rank {
 		at := r.cells.Cell(rank, ir.Scratch, 0)
@@ -226,7 +226,7 @@ func (l *reuseList) byLater() (sorted []reuse, start []int32) {
 
 // reuse adds a conflict with a later pass to list, or makes the last of the same two
 // events longer. Of the steps of one block nothing is to be asked.
-func (r *oneRacer) reuse(list *reuseList, x reuse) {
+func (r *racer) reuse(list *reuseList, x reuse) {
 	if r.links.Block[r.events[x.earlier].step] == r.links.Block[r.events[x.later].step] {
 		return
 	}
@@ -243,7 +243,7 @@ func (r *oneRacer) reuse(list *reuseList, x reuse) {
 // again asks for the conflicts of event e, of a later pass, with the first.
 // What is not ordered may be in a pass behind it, but where that uses the
 // same copy.
-func (r *oneRacer) again(e int32, pass int) {
+func (r *racer) again(e int32, pass int) {
 	list := r.reused[r.reusedAt[e]:r.reusedAt[e+1]]
 	for k := range list {
 		x := &list[k]
@@ -264,7 +264,7 @@ func (r *oneRacer) again(e int32, pass int) {
 }
 
 // later says how far the passes of a race are apart.
-func (r *oneRacer) later() string {
+func (r *racer) later() string {
 	if r.P.OneSided.Depth == 1 {
 		return " 1 tile iteration before, in the same copy"
 	}
@@ -273,7 +273,7 @@ func (r *oneRacer) later() string {
 
 // race reports that nothing orders an access behind an earlier one. A pair of
 // steps is reported once.
-func (r *oneRacer) race(pass, cell int, later, earlier int32, k checker.Kind, when string) {
+func (r *racer) race(pass, cell int, later, earlier int32, k checker.Kind, when string) {
 	i, j := r.events[later].step, r.events[earlier].step
 	if r.seen[[2]int32{i, j}] || len(r.seen) >= checker.RacesListed {
 		return

@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 // clocks of all blocks over all chains: what the groups of the first pass are
 // known by. Later passes only carry on what is known.
 type clocks struct {
-	o      *oneSided
+	o      *prover
 	skip   ir.StepFlags // steps that these passes are without
 	begins bool         // visible is what is known by Signals to have begun, by Relaxed ones too
 	begun  int32        // what a block knows of itself before its first group
@@ -31,7 +31,7 @@ type clocks struct {
 	view     view      // see viewOf
 	arrivals *arrivals // nil where all ranks are of one node, or nobody asks
 	work     int64
-	share    int64 // see oneRacer
+	share    int64 // see racer
 
 	// each is called for each event of a Move, when all that it knows is known.
 	each func(e int32, pass int)
@@ -47,7 +47,7 @@ const (
 const memoryBeside = 4
 
 // newClocks makes clocks of chains and, unless it is nil, of arrivals.
-func (o *oneSided) newClocks(skip ir.StepFlags, share int64, arrivals *arrivals) *clocks {
+func (o *prover) newClocks(skip ir.StepFlags, share int64, arrivals *arrivals) *clocks {
 	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.P.Blocks)), arrivals: arrivals}
 	counts := o.chains
 	if arrivals != nil {
@@ -285,6 +285,6 @@ func (c *clocks) move(k *knower, ev *event, e int32, pass int) {
 }
 
 // tooMuch reports that the work allowed was not enough.
-func (o *oneSided) tooMuch() {
+func (o *prover) tooMuch() {
 	o.Undecided(checker.OfRaces, "%s tell each other so much", diag.Counted(len(o.P.Blocks), "block"))
 }

@@ -1,4 +1,4 @@
-package verify
+package onesided
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // that rank's launch has begun before it, and ends behind it. It looks at the first
 // pass of a launch of many, which is without Leave steps, and at the last, which is
 // without Enter steps: every pass comes behind the first, and before the last.
-func (r *oneRacer) launches() {
+func (r *racer) launches() {
 	remote := false
 	r.remotes(func(int32, *ir.Operand, int, checker.Kind) { remote = true })
 	if !remote {
@@ -41,13 +41,13 @@ func (r *oneRacer) launches() {
 
 // remotes calls f for each operand of an event that is user memory of another
 // rank, or, in a loose block, of its own: with that rank, and what the event does there.
-func (r *oneRacer) remotes(f func(e int32, x *ir.Operand, rank int, does checker.Kind)) {
+func (r *racer) remotes(f func(e int32, x *ir.Operand, rank int, does checker.Kind)) {
 	for e := range r.events {
 		r.remotesOf(int32(e), f)
 	}
 }
 
-func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, does checker.Kind)) {
+func (r *racer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, does checker.Kind)) {
 	s := &r.P.Steps[r.events[e].step]
 	own := int(r.P.Blocks[r.links.Block[r.events[e].step]].Rank)
 	if s.Flags&ir.Loose != 0 {
@@ -73,7 +73,7 @@ func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, d
 
 // begun reports what event e does with memory of ranks whose launch it does not
 // know to have begun.
-func (r *oneRacer) begun(e int32, pass int) {
+func (r *racer) begun(e int32, pass int) {
 	i := r.events[e].step
 	own := &r.clocks.blocks[r.links.Block[i]]
 	r.remotesOf(e, func(_ int32, x *ir.Operand, rank int, does checker.Kind) {
@@ -103,7 +103,7 @@ func (r *oneRacer) begun(e int32, pass int) {
 }
 
 // knowsRank returns how much a clock knows of a rank at most.
-func (r *oneRacer) knowsRank(c clock, rank int) (most int32) {
+func (r *racer) knowsRank(c clock, rank int) (most int32) {
 	for b := r.P.Rank[rank].First; b < r.P.Rank[rank].End; b++ {
 		most = max(most, r.knowsOf(&c, b))
 	}
@@ -112,7 +112,7 @@ func (r *oneRacer) knowsRank(c clock, rank int) (most int32) {
 
 // knowsOf returns how many groups of block b a clock knows to be over, or begun; of blocks behind it in its chain they
 // count too.
-func (r *oneRacer) knowsOf(c *clock, b int32) int32 { return max(0, c.knows(r.chain[b])-r.before[b]) }
+func (r *racer) knowsOf(c *clock, b int32) int32 { return max(0, c.knows(r.chain[b])-r.before[b]) }
 
 // What is said of memory that is touched when its rank's launch may not be there.
 const (
@@ -122,7 +122,7 @@ const (
 
 // endGap returns where the threads would have to meet for an event's step to be known to be over, among what a rank
 // knows by some clocks.
-func (r *oneRacer) endGap(clocks []clock, i int32, rank int) []gap {
+func (r *racer) endGap(clocks []clock, i int32, rank int) []gap {
 	most, chain := int32(0), r.chain[r.links.Block[i]]
 	for k := range clocks {
 		most = max(most, clocks[k].knows(chain))
@@ -135,7 +135,7 @@ func (r *oneRacer) endGap(clocks []clock, i int32, rank int) []gap {
 
 // ended reports what events do with memory of ranks whose launches may end
 // before.
-func (r *oneRacer) ended(c *clocks) {
+func (r *racer) ended(c *clocks) {
 	views := make([]*view, len(r.P.Rank))
 	for b := range c.blocks {
 		if r.P.Loose(int32(b)) {
@@ -179,7 +179,7 @@ func (r *oneRacer) ended(c *clocks) {
 
 // unsafe reports an access to user memory of another rank that is not inside
 // that rank's launch. A step and a rank are reported once.
-func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does checker.Kind, when string, list []gap,
+func (r *racer) unsafe(e int32, x *ir.Operand, rank int, does checker.Kind, when string, list []gap,
 	why string) *diag.Diagnostic {
 	i := r.events[e].step
 	key := [2]int32{i, -1 - int32(rank)}
