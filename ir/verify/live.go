@@ -17,7 +17,8 @@ func (c *twoSided) flags() bool {
 			d := c.Step(int32(i), diag.Deadlock,
 				"%s waits for step %d of block %d, and no step of it from there on says that it ended (hasdep)", c.Name(int32(i)),
 				s.DepStep, s.DepBlock)
-			c.Counterexample(d, checker.Counterexample{Step: int32(i), With: -1, Waits: []ir.Wait{{Step: int32(i), On: -1, At: -1}}})
+			c.Counterexample(d, checker.Counterexample{Step: int32(i), With: -1,
+				Waits: []ir.Wait{{Step: int32(i), On: -1, At: -1}}})
 			good = false
 		}
 	}

@@ -79,25 +79,25 @@ func (o *prover) crosses(b, rank int32) bool {
 // steps of skip.
 func carries(s *ir.Step, skip ir.StepFlags) bool { return s.Flags&(skip|ir.Relaxed) == 0 }
 
-// arrive has Await i learn by its source n what Signal j, of the first pass or of a later one, tells of arrival.
-func (c *clocks) arrive(k *knower, i int32, n int, j int32, first bool) {
+// arrive has Await i learn by its source n what Signal j, of the first pass or of a later one, releases of arrival.
+func (c *clocks) arrive(k *blockState, i int32, n int, j int32, first bool) {
 	s := &c.o.P.Steps[i]
-	x, tells := c.arrived(j, c.o.P.OneSided.Sources(s)[n].Rank, first)
-	if !tells {
+	x, is := c.arrived(j, c.o.P.OneSided.Sources(s)[n].Rank, first)
+	if !is {
 		return
 	}
-	by := told{done: x}
-	k.learns = append(k.learns, lesson{x, i})
+	by := released{done: x}
+	k.acquires = append(k.acquires, acquisition{x, i})
 	if c.shows(s) {
 		by.visible = x
-		k.sees = append(k.sees, lesson{x, i})
+		k.sees = append(k.sees, acquisition{x, i})
 	}
-	c.hear(k, s, n, &by)
+	c.acquireByThread(k, s, n, &by)
 }
 
 // arrived returns what an Await by rank learns of Signal i of the first pass, or of a later one: what had arrived
 // before.
-func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
+func (c *clocks) arrived(i, rank int32, first bool) (x clock, is bool) {
 	if c.arrivals == nil || c.arrivals.counts == 0 || !carries(&c.o.P.Steps[i], c.skip) {
 		return clock{}, false
 	}

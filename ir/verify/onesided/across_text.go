@@ -23,7 +23,8 @@ func (r *racer) unarrived(pass, cell int, later, earlier int32, k checker.Kind, 
 	}
 	r.Note(d, j, "%s", r.missing(i, j, int32(rank)))
 	*d = d.WithHint(checker.AcrossHint)
-	r.Counterexample(d, checker.Counterexample{Step: i, With: j, Reader: k.Reader(i, j), Rank: rank, Buf: buf, Index: index})
+	r.Counterexample(d, checker.Counterexample{Step: i, With: j, Reader: k.Reader(i, j), Rank: rank, Buf: buf,
+		Index: index})
 }
 
 // missing says which signal would tell step i that what step j wrote to a rank has arrived.

@@ -12,7 +12,7 @@ import (
 // groups numbers the groups of each block, the steps that run together: from 0, or from where the block's work was
 // handed over by another. Blocks that hand work over make a chain, in which who knows of a group that it is over knows
 // that of all before it: so clocks count a chain's groups, however many blocks and ranks have a part. Where clocks
-// count the groups that have begun in a launch's first pass, a block tells nobody that its last group, a Signal, is
+// count the groups that have begun in a launch's first pass, a block releases nobody that its last group, a Signal, is
 // over, so that its count is too small for the next block to have begun. Chains are in the order of byPlace.
 func (o *prover) groups() {
 	o.group, o.groupsOf = make([]int32, len(o.P.Steps)), make([]int32, len(o.P.Blocks))
@@ -60,7 +60,7 @@ func (o *prover) byPlace() []int32 {
 var unchained bool
 
 // handovers finds which block each takes over from, and which takes over from it, or -1: the first step of one, alone
-// in its group, awaits the last of the other, which is alone in its group and tells of all before it.
+// in its group, awaits the last of the other, which is alone in its group and releases of all before it.
 func (o *prover) handovers() (from, to []int32) {
 	from, to = make([]int32, len(o.P.Blocks)), make([]int32, len(o.P.Blocks))
 	for b := range from {
@@ -104,15 +104,15 @@ type arrivals struct {
 	counts int32                 // how many pairs clocks have a count of
 }
 
-// An arrival is what tells of a pair.
+// An arrival is what releases of a pair.
 type arrival struct {
-	count int32 // the number among the counts of a clock, or -1
-	last  int32 // what a Signal of a later pass tells
-	told  []toldOf
+	count    int32 // the number among the counts of a clock, or -1
+	last     int32 // what a Signal of a later pass releases
+	acquired []acquiredBy
 }
 
-// A toldOf says by which Awaits a block is told of a pair in the first pass, sorted by the Signal's group.
-type toldOf struct {
+// A acquiredBy says by which Awaits a block acquires of a pair in the first pass, sorted by the Signal's group.
+type acquiredBy struct {
 	block int32
 	by    []arrivedBy
 }
@@ -120,7 +120,7 @@ type toldOf struct {
 // An arrivedBy is the group of a Signal, and the first group that awaits it or a later one.
 type arrivedBy struct{ signal, await int32 }
 
-// newArrivals finds what tells of each pair, and numbers the counts, behind those of chains. It is nil without nodes.
+// newArrivals finds what releases of each pair, and numbers the counts, behind those of chains. It is nil without nodes.
 func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 	if o.Opt.Nodes == nil {
 		return nil
@@ -152,7 +152,7 @@ func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 const several = -1
 
 // sharedCells returns which block writes each cell, counted from 1; 0 is none. What one block writes alone nobody asks
-// about in a later pass. Where threads tell on what they were told in a group that is not over, each cell counts as of
+// about in a later pass. Where threads release what they acquired in a group that is not over, each cell counts as of
 // several.
 func (o *prover) sharedCells() []int32 {
 	writer := make([]int32, o.cells.Len())
@@ -193,16 +193,16 @@ func (o *prover) awaitArrivals(a *arrivals, skip ir.StepFlags) {
 				continue
 			}
 			b := o.links.Block[i]
-			if n := len(pair.told); n == 0 || pair.told[n-1].block != b {
-				pair.told = append(pair.told, toldOf{block: b})
+			if n := len(pair.acquired); n == 0 || pair.acquired[n-1].block != b {
+				pair.acquired = append(pair.acquired, acquiredBy{block: b})
 			}
-			told := &pair.told[len(pair.told)-1]
-			told.by = append(told.by, arrivedBy{o.group[signal], o.group[i]})
+			acquired := &pair.acquired[len(pair.acquired)-1]
+			acquired.by = append(acquired.by, arrivedBy{o.group[signal], o.group[i]})
 		}
 	}
 	for _, pair := range a.pair {
-		for _, told := range pair.told {
-			by := told.by
+		for _, acquired := range pair.acquired {
+			by := acquired.by
 			slices.SortFunc(by, func(x, y arrivedBy) int { return cmp.Compare(x.signal, y.signal) })
 			for k := len(by) - 2; k >= 0; k-- {
 				by[k].await = min(by[k].await, by[k+1].await)
@@ -213,7 +213,7 @@ func (o *prover) awaitArrivals(a *arrivals, skip ir.StepFlags) {
 
 // knowsArrived reports whether a clock of the first pass knows that what a group of the pair's block wrote has arrived.
 func (o *prover) knowsArrived(c *clock, pair *arrival, group int32) bool {
-	return slices.ContainsFunc(pair.told, func(x toldOf) bool {
+	return slices.ContainsFunc(pair.acquired, func(x acquiredBy) bool {
 		k := sort.Search(len(x.by), func(k int) bool { return x.by[k].signal > group })
 		return k < len(x.by) && c.knows(o.chain[x.block]) > x.by[k].await
 	})

@@ -13,20 +13,20 @@ import (
 // clocks of all blocks over all chains: what the groups of the first pass are
 // known by. Later passes only carry on what is known.
 type clocks struct {
-	o      *prover
-	skip   ir.StepFlags // steps that these passes are without
-	begins bool         // visible is what is known by Signals to have begun, by Relaxed ones too
-	begun  int32        // what a block knows of itself before its first group
-	blocks []knower
-	sent   []clock // of an event that sends packets: what they tell
-	left   []int32 // of such an event: how often they are yet read in this pass
-	uses   []int32 // and in each
-	toldOn []bool  // of an operand; see ir.Program.ToldOn
+	o        *prover
+	skip     ir.StepFlags // steps that these passes are without
+	begins   bool         // visible is what is known by Signals to have begun, by Relaxed ones too
+	begun    int32        // what a block knows of itself before its first group
+	blocks   []blockState
+	sent     []clock // of an event that sends packets: what they tell
+	left     []int32 // of such an event: how often they are yet read in this pass
+	uses     []int32 // and in each
+	passedOn []bool  // of an operand; see ir.Program.ToldOn
 	// of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
-	told     []told
+	released []released
 	slot     []int32
 	asks     []int32 // by step: how many awaits learn of its signal
-	apart    []int32 // by step: its destinations, where threads tell on what they were told, else 1
+	apart    []int32 // by step: its destinations, where threads tell on what they were released, else 1
 	rows     *vclock.Pool
 	view     view      // see viewOf
 	arrivals *arrivals // nil where all ranks are of one node, or nobody asks
@@ -37,10 +37,10 @@ type clocks struct {
 	each func(e int32, pass int)
 }
 
-// rowsKept bounds the memory of rows, in words, and toldKept the signals that are kept, unless more work is allowed.
+// rowsKept bounds the memory of rows, in words, and releasedKept the signals that are kept, unless more work is allowed.
 const (
-	rowsKept = 1 << 28
-	toldKept = 1 << 24
+	rowsKept     = 1 << 28
+	releasedKept = 1 << 24
 )
 
 // memoryBeside is the share of the memory that clocks beside others may have: a quarter.
@@ -48,13 +48,13 @@ const memoryBeside = 4
 
 // newClocks makes clocks of chains and, unless it is nil, of arrivals.
 func (o *prover) newClocks(skip ir.StepFlags, share int64, arrivals *arrivals) *clocks {
-	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.P.Blocks)), arrivals: arrivals}
+	c := &clocks{o: o, skip: skip, share: share, blocks: make([]blockState, len(o.P.Blocks)), arrivals: arrivals}
 	counts := o.chains
 	if arrivals != nil {
 		counts += arrivals.counts
 	}
 	c.rows = vclock.NewPool(counts, int32(len(o.P.Rank)))
-	c.tellApart()
+	c.splitSignals()
 	if len(o.takes) > 0 {
 		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))
 	}
@@ -83,12 +83,12 @@ func (c *clocks) keep(depth int32) bool {
 	}
 	room := int64(0)
 	for i := range c.slot {
-		if room += int64(c.slot[i]); room > max(toldKept, c.o.Opt.Work/16)/c.share {
+		if room += int64(c.slot[i]); room > max(releasedKept, c.o.Opt.Work/16)/c.share {
 			return false
 		}
 		c.slot[i] = int32(room)
 	}
-	c.told = make([]told, room)
+	c.released = make([]released, room)
 	return true
 }
 
@@ -142,7 +142,7 @@ func (c *clocks) snapshot() *clocks {
 	for i := range now.blocks {
 		k := &now.blocks[i]
 		k.done, k.visible = k.done.share(), k.visible.share()
-		k.learns, k.sees, k.heard = shared(k.learns), shared(k.sees), nil
+		k.acquires, k.sees, k.byThread = shared(k.acquires), shared(k.sees), nil
 	}
 	return &now
 }
@@ -155,7 +155,7 @@ func (c *clocks) boundary() {
 		one := true // what is done is visible
 		for b := own.First; b < own.End; b++ {
 			if k := &c.blocks[b]; !c.o.P.Loose(b) {
-				c.learn(k, b, c.o.groupsOf[b])
+				c.acquire(k, b, c.o.groupsOf[b])
 				one = one && k.done.row == k.visible.row
 				c.add(&done, k.done)
 			}
@@ -180,11 +180,11 @@ func (c *clocks) boundary() {
 	}
 }
 
-// shows reports whether a Signal or an Await makes visible what it tells.
+// shows reports whether a Signal or an Await makes visible what it releases or acquires.
 func (c *clocks) shows(s *ir.Step) bool { return c.begins || s.Flags&ir.Relaxed == 0 }
 
 // enter lets block b begin a group, unless it is in it.
-func (c *clocks) enter(k *knower, b, pass, group int32) {
+func (c *clocks) enter(k *blockState, b, pass, group int32) {
 	if k.pass == pass && k.group == group {
 		return
 	}
@@ -193,39 +193,39 @@ func (c *clocks) enter(k *knower, b, pass, group int32) {
 	if pass > 1 {
 		own = c.o.groupsOf[b]
 	}
-	c.learn(k, b, own)
+	c.acquire(k, b, own)
 }
 
-// learn ends a group of block b, of whose groups own are then over.
-func (c *clocks) learn(k *knower, b, own int32) {
-	if k.done.row == k.visible.row && slices.Equal(k.learns, k.sees) {
+// acquire ends a group of block b, of whose groups own are then over.
+func (c *clocks) acquire(k *blockState, b, own int32) {
+	if k.done.row == k.visible.row && slices.Equal(k.acquires, k.sees) {
 		c.forget(&k.visible)
-		c.addAll(&k.done, k.learns)
+		c.addAll(&k.done, k.acquires)
 		k.visible = k.done.share()
 	} else {
-		c.addAll(&k.done, k.learns)
+		c.addAll(&k.done, k.acquires)
 		c.addAll(&k.visible, k.sees)
 	}
-	for _, list := range [2][]lesson{k.learns, k.sees} {
+	for _, list := range [2][]acquisition{k.acquires, k.sees} {
 		for i := range list {
 			c.rows.Drop(list[i].row)
 		}
 	}
 	k.done.chain, k.done.own = c.o.chain[b], own+c.begun
 	k.visible.chain, k.visible.own = k.done.chain, k.done.own
-	c.unhear(k)
-	k.learns, k.sees = k.learns[:0], k.sees[:0]
+	c.endThreads(k)
+	k.acquires, k.sees = k.acquires[:0], k.sees[:0]
 }
 
-func (c *clocks) addAll(a *clock, list []lesson) {
+func (c *clocks) addAll(a *clock, list []acquisition) {
 	for i := range list {
 		c.add(a, list[i].clock)
 	}
 }
 
 // signal keeps what Signal i, which is s, releases, while awaits are to learn it.
-func (c *clocks) signal(k *knower, i int32, s *ir.Step, pass int) {
-	slots := c.told[c.slot[i]:c.slot[i+1]]
+func (c *clocks) signal(k *blockState, i int32, s *ir.Step, pass int) {
+	slots := c.released[c.slot[i]:c.slot[i+1]]
 	if len(slots) == 0 {
 		return
 	}
@@ -237,25 +237,25 @@ func (c *clocks) signal(k *knower, i int32, s *ir.Step, pass int) {
 		if c.shows(s) {
 			of.visible = k.visible.share()
 		}
-		c.tellOn(k, s, n, of)
+		c.passOn(k, s, n, of)
 	}
 }
 
 // await learns what the signals released that step i, which is s, waits for.
-func (c *clocks) await(k *knower, i int32, s *ir.Step, pass int) {
+func (c *clocks) await(k *blockState, i int32, s *ir.Step, pass int) {
 	for n, x := range c.o.P.OneSided.Sources(s) {
 		flag := c.o.links.Flag(x.Rank, x.Index)
 		step, ago := c.o.links.Awaited(flag, x.Nth)
 		if int(ago) > pass || c.o.P.Steps[step].Flags&c.skip != 0 {
 			continue
 		}
-		slots := c.told[c.slot[step]:c.slot[step+1]]
+		slots := c.released[c.slot[step]:c.slot[step+1]]
 		of := &slots[c.slotOf(step, c.raises(step, flag), pass-int(ago), len(slots))]
-		k.learns = append(k.learns, lesson{of.done.share(), i})
+		k.acquires = append(k.acquires, acquisition{of.done.share(), i})
 		if c.shows(s) {
-			k.sees = append(k.sees, lesson{of.visible.share(), i})
+			k.sees = append(k.sees, acquisition{of.visible.share(), i})
 		}
-		c.hear(k, s, n, of)
+		c.acquireByThread(k, s, n, of)
 		c.arrive(k, i, n, step, int(ago) == pass)
 		if of.left--; of.left == 0 {
 			c.forget(&of.done)
@@ -266,7 +266,7 @@ func (c *clocks) await(k *knower, i int32, s *ir.Step, pass int) {
 
 // move looks at the accesses of event e, sends its packets, and learns by those
 // that it reads.
-func (c *clocks) move(k *knower, ev *event, e int32, pass int) {
+func (c *clocks) move(k *blockState, ev *event, e int32, pass int) {
 	c.each(e, pass)
 	takes := c.o.takes[ev.from.First:ev.from.End]
 	if ev.sends {
@@ -277,7 +277,7 @@ func (c *clocks) move(k *knower, ev *event, e int32, pass int) {
 		c.sent[e] = sent
 	}
 	for _, t := range takes {
-		k.learns = append(k.learns, lesson{c.sent[t].share(), ev.step})
+		k.acquires = append(k.acquires, acquisition{c.sent[t].share(), ev.step})
 		if c.left[t]--; c.left[t] == 0 {
 			c.forget(&c.sent[t])
 		}

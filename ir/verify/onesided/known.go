@@ -20,29 +20,29 @@ type clock struct {
 
 func (c *clock) knows(chain int32) int32 {
 	n := c.row.At(chain)
-	if chain == c.chain { // blocks behind it in its chain may have told more
+	if chain == c.chain { // blocks behind it in its chain may have released more
 		n = max(n, c.own)
 	}
 	return n
 }
 
-// A lesson is a clock that a block learns by a step.
-type lesson struct {
+// An acquisition is a clock that a block acquires by a step.
+type acquisition struct {
 	clock
 	step int32
 }
 
-// A knower is what a block knows at the beginning of the group that it is in,
+// A blockState is what a block knows at the beginning of the group that it is in,
 // and what its steps there learn, which it knows from the next on.
-type knower struct {
-	done, visible clock
-	learns, sees  []lesson
-	pass, group   int32
-	heard         map[int]heard // by the place of an operand: what its thread was told in the group, and tells on
+type blockState struct {
+	done, visible  clock
+	acquires, sees []acquisition
+	pass, group    int32
+	byThread       map[int]threadClock // by the place of an operand: what its thread acquired in the group, and releases
 }
 
-// A told is what a signal of a pass released, for so many awaits that are yet to learn it; less than 0 is any number.
-type told struct {
+// A released is what a signal of a pass released, for so many awaits that are yet to learn it; less than 0 is any number.
+type released struct {
 	done, visible clock
 	left          int32
 }
@@ -53,7 +53,7 @@ func (x clock) share() clock {
 	return x
 }
 
-func shared(list []lesson) []lesson {
+func shared(list []acquisition) []acquisition {
 	for _, x := range list {
 		x.share()
 	}

@@ -33,7 +33,7 @@ func (r *racer) gaps(i, j int32, seen bool) []gap {
 	if seen {
 		knows = k.visible.knows(chain)
 	}
-	await, n := r.learned(i, seen, func(c clock) int32 { return c.knows(chain) })
+	await, n := r.acquiredMost(i, seen, func(c clock) int32 { return c.knows(chain) })
 	list := []gap{}
 	if n > knows {
 		list, knows = append(list, gap{await, i}), n
@@ -51,25 +51,25 @@ func (r *racer) gaps(i, j int32, seen bool) []gap {
 	return list
 }
 
-// learned returns the step before i in its group that tells most, by a measure of what a clock knows; and how much that
+// acquiredMost returns the step before i in its group that acquires most, by a measure of what a clock knows; and how much that
 // is. Of those that tell as much it is the last await.
-func (r *racer) learned(i int32, seen bool, measure func(c clock) int32) (step, most int32) {
+func (r *racer) acquiredMost(i int32, seen bool, measure func(c clock) int32) (step, most int32) {
 	step = -1
 	k := &r.clocks.blocks[r.links.Block[i]]
-	told := k.learns
+	list := k.acquires
 	if seen {
-		told = k.sees
+		list = k.sees
 	}
-	for at := len(told) - 1; at >= 0; at-- {
-		if x := &told[at]; r.P.Steps[x.step].Op == ir.Await {
+	for at := len(list) - 1; at >= 0; at-- {
+		if x := &list[at]; r.P.Steps[x.step].Op == ir.Await {
 			if n := measure(x.clock); n > most {
 				step, most = x.step, n
 			}
 		}
 	}
 	if packets := r.unpacks(i); !seen && packets >= 0 {
-		for at := range told {
-			if n := measure(told[at].clock); n > most {
+		for at := range list {
+			if n := measure(list[at].clock); n > most {
 				step, most = packets, n
 			}
 		}

@@ -3,6 +3,7 @@
 //	match.go, live.go           the signals and packets that waits are for; whether all steps end
 //	events.go, chains.go        parts of steps; blocks that one vector clock counts
 //	known.go, clocks.go         what a block knows: its vector clock, and what it acquires in a tile iteration
+//	threads.go                  what one thread of a block releases of what it acquired
 //	race.go, user.go, meet.go   accesses of a launch, of several launches; threads of a block that must synchronise
 //	across.go                   several nodes
 package onesided

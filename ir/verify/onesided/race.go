@@ -48,7 +48,7 @@ func (r *racer) passes() bool {
 	r.Conflicts.Begin(0, len(r.P.Rank)-1)
 	c.each = r.access
 	r.Need = func(cell, n int, later, earlier int32, k checker.Kind) {
-		if later == earlier || r.told(cell, later, earlier, k) {
+		if later == earlier || r.knownOver(cell, later, earlier, k) {
 			return
 		}
 		for at := cell; at < cell+n; at++ { // packets may arrive one by one
@@ -108,19 +108,19 @@ func (r *racer) access(e int32, _ int) {
 	}
 }
 
-// told reports whether the block of event later, of a pass, knows when its group begins that event earlier of the first
+// knownOver reports whether the block of event later, of a pass, knows when its group begins that event earlier of the first
 // is over, and sees what that wrote to a cell.
-func (r *racer) told(cell int, later, earlier int32, k checker.Kind) bool {
+func (r *racer) knownOver(cell int, later, earlier int32, k checker.Kind) bool {
 	i, j := r.events[later].step, r.events[earlier].step
 	if k != checker.ReadWrite && r.sent(cell, i, j) {
 		return r.hasArrived(i, j, r.rankOf(cell))
 	}
-	return r.heard(i, j, k)
+	return r.knownEnded(i, j, k)
 }
 
-// heard reports whether the block of step i knows when its group begins that step j is over, and sees what that wrote
+// knownEnded reports whether the block of step i knows when its group begins that step j is over, and sees what that wrote
 // in memory of its own node.
-func (r *racer) heard(i, j int32, k checker.Kind) bool {
+func (r *racer) knownEnded(i, j int32, k checker.Kind) bool {
 	own := &r.clocks.blocks[r.links.Block[i]]
 	known := &own.visible
 	if k == checker.ReadWrite {
@@ -136,8 +136,8 @@ const brief = 2
 // ordered reports whether event later, of a pass, is ordered behind event earlier
 // of the first where both access a cell. It may say no too often in passes between the first and the last.
 func (r *racer) ordered(pass, cell int, later, earlier int32, k checker.Kind) bool {
-	if told := r.told(cell, later, earlier, k); told || k != checker.ReadWrite {
-		return told
+	if is := r.knownOver(cell, later, earlier, k); is || k != checker.ReadWrite {
+		return is
 	}
 	i, j := r.events[later].step, r.events[earlier].step
 	r.clocks.work += int64(r.P.Steps[i].NSrc) + int64(r.P.Steps[j].NSrc)
@@ -279,7 +279,7 @@ func (r *racer) race(pass, cell int, later, earlier int32, k checker.Kind, when 
 		return
 	}
 	r.seen[[2]int32{i, j}] = true
-	if k != checker.ReadWrite && r.sent(cell, i, j) && r.heard(i, j, k) {
+	if k != checker.ReadWrite && r.sent(cell, i, j) && r.knownEnded(i, j, k) {
 		r.unarrived(pass, cell, later, earlier, k, when)
 		return
 	}
@@ -299,6 +299,6 @@ func (r *racer) race(pass, cell int, later, earlier int32, k checker.Kind, when 
 	if d.Hint == "" && when != "" && k == checker.ReadWrite {
 		d.Hint = r.tellsRead(i, j)
 	}
-	r.Counterexample(d, checker.Counterexample{Step: i, With: j, Reader: k.Reader(i, j), Unmet: unmet, Rank: rank, Buf: buf,
-		Index: index, Apart: pass})
+	r.Counterexample(d, checker.Counterexample{Step: i, With: j, Reader: k.Reader(i, j), Unmet: unmet, Rank: rank,
+		Buf: buf, Index: index, Apart: pass})
 }

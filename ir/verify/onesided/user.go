@@ -95,7 +95,7 @@ func (r *racer) begun(e int32, pass int) {
 			}
 		}
 		var list []gap
-		if await, n := r.learned(i, true, func(c clock) int32 { return r.knowsRank(c, rank) }); n > 0 {
+		if await, n := r.acquiredMost(i, true, func(c clock) int32 { return r.knowsRank(c, rank) }); n > 0 {
 			list = []gap{{await, i}}
 		}
 		r.unsafe(e, x, rank, does, whenBegins, list, why)
@@ -142,7 +142,7 @@ func (r *racer) ended(c *clocks) {
 			continue
 		}
 		k := &c.blocks[b]
-		c.learn(k, int32(b), r.groupsOf[b])
+		c.acquire(k, int32(b), r.groupsOf[b])
 		v := &views[r.P.Blocks[b].Rank]
 		if *v == nil {
 			*v = &view{c: c, e: -1, at: part{-1, -1}}
