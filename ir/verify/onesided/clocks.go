@@ -37,7 +37,8 @@ type clocks struct {
 	each func(e int32, pass int)
 }
 
-// rowsKept bounds the memory of rows, in words, and releasedKept the signals that are kept, unless more work is allowed.
+// rowsKept bounds the memory of rows, in words, and releasedKept the signals that are kept, unless more work is
+// allowed.
 const (
 	rowsKept     = 1 << 28
 	releasedKept = 1 << 24

@@ -108,8 +108,8 @@ func (r *racer) access(e int32, _ int) {
 	}
 }
 
-// knownOver reports whether the block of event later, of a pass, knows when its group begins that event earlier of the first
-// is over, and sees what that wrote to a cell.
+// knownOver reports whether the block of event later, of a pass, knows when its group begins that event earlier of the
+// first is over, and sees what that wrote to a cell.
 func (r *racer) knownOver(cell int, later, earlier int32, k checker.Kind) bool {
 	i, j := r.events[later].step, r.events[earlier].step
 	if k != checker.ReadWrite && r.sent(cell, i, j) {
@@ -118,8 +118,8 @@ func (r *racer) knownOver(cell int, later, earlier int32, k checker.Kind) bool {
 	return r.knownEnded(i, j, k)
 }
 
-// knownEnded reports whether the block of step i knows when its group begins that step j is over, and sees what that wrote
-// in memory of its own node.
+// knownEnded reports whether the block of step i knows when its group begins that step j is over, and sees what that
+// wrote in memory of its own node.
 func (r *racer) knownEnded(i, j int32, k checker.Kind) bool {
 	own := &r.clocks.blocks[r.links.Block[i]]
 	known := &own.visible
