@@ -15,6 +15,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/passes/core"
@@ -81,7 +82,7 @@ func randomProgram(seed int64, ran *atomic.Int64) error {
 	if !bytes.Equal(p, again) {
 		return errors.New("two compilations differ")
 	}
-	program, err := irtest.ParseProgram("random", p)
+	program, err := parse.Program("random", p)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -17,9 +18,9 @@ import (
 type GPUsOptions struct {
 	GPUs  executor.GPUs
 	Ranks int
-	Plan  executor.PlanOptions // proof and exchange; the rest is set here
-	Wait  time.Duration        // that one wait of a launch may last
-	Calls []*Call              // that there must be memory for
+	Plan  plan.Options  // proof and exchange; the rest is set here
+	Wait  time.Duration // that one wait of a launch may last
+	Calls []*Call       // that there must be memory for
 	// NullStream has launches and copies be put into the driver's null stream. It has no graphs.
 	NullStream bool
 	Plans      int // that stay prepared at most, more than calls are bound at once; 0 is any number
@@ -159,7 +160,7 @@ type gpuOp interface {
 	// wait waits for what was started, and says what went wrong.
 	wait(ctx context.Context) error
 	// prepared is the operation's plan, or nil where it is a call of NCCL's.
-	prepared() *executor.Plan
+	prepared() *plan.Plan
 	// plain says that the call is not for graphs.
 	plain() bool
 }
@@ -226,7 +227,7 @@ func (g *GPUs) recovered(ctx context.Context, ops []gpuOp, err error) error {
 		}
 		return err
 	}
-	var done []*executor.Plan
+	var done []*plan.Plan
 	for _, o := range ops {
 		if p := o.prepared(); p != nil && !slices.Contains(done, p) {
 			done = append(done, p)

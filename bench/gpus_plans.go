@@ -8,13 +8,14 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
 // A gpuPlan is a program that is prepared, with room for so many replicas and so
 // large tiles.
 type gpuPlan struct {
-	plan    *executor.Plan
+	plan    *plan.Plan
 	columns int
 	tile    int64
 }
@@ -56,10 +57,10 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	options.Wider = one != nil && !one.OnePass // else there are as many replicas as there is room for
 	options.Types, options.PieceBytes = g.types(), g.longest()
 	var err error
-	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil &&
+	if wider.plan, err = plan.Prepare(ctx, f.Program, options); err != nil &&
 		strings.Contains(err.Error(), noMemory) && len(g.plans) > 0 {
 		if err = g.Agree(ctx, g.drop()); err == nil {
-			wider.plan, err = executor.Prepare(ctx, f.Program, options)
+			wider.plan, err = plan.Prepare(ctx, f.Program, options)
 		}
 	}
 	if err != nil {
@@ -108,7 +109,7 @@ func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := executor.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Columns, Threads: f.Threads,
+	args := plan.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Columns, Threads: f.Threads,
 		TileBytes: f.Tile}
 	for i := range g.ranks {
 		args.Input = append(args.Input, g.memory[i][0].at(c))
@@ -127,8 +128,8 @@ func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
 type planOp struct {
 	site *GPUs
 	name string
-	plan *executor.Plan
-	call *executor.Call
+	plan *plan.Plan
+	call *plan.Call
 }
 
 func (o *planOp) Name() string { return o.name }
@@ -170,4 +171,4 @@ func (o *planOp) start(l *lane, times int) error {
 }
 
 func (o *planOp) wait(ctx context.Context) error { return o.plan.Wait(ctx) }
-func (o *planOp) prepared() *executor.Plan       { return o.plan }
+func (o *planOp) prepared() *plan.Plan           { return o.plan }

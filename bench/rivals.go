@@ -7,6 +7,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/nccl"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -130,7 +131,7 @@ type rivalOp struct {
 func (o *rivalOp) Name() string                   { return "NCCL" }
 func (o *rivalOp) Close() error                   { return nil }
 func (o *rivalOp) plain() bool                    { return o.one }
-func (o *rivalOp) prepared() *executor.Plan       { return nil }
+func (o *rivalOp) prepared() *plan.Plan           { return nil }
 func (o *rivalOp) start(l *lane, times int) error { return o.nccl.comms[l].Start(o.calls[l], times) }
 
 // wait waits for the streams, and asks the communicators.

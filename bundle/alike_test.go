@@ -38,10 +38,10 @@ func newReader(t *testing.T) *reader {
 	if err := library.Write(tree); err != nil {
 		t.Fatal(err)
 	}
-	units := []string{"say.cc", "sha256.cc", "layout.cc", "trust.cc", "transport/system.cc"}
+	units := []string{"why.cc", "sha256.cc", "launch/layout.cc", "transport/system.cc"}
 	sanitize := []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-Wall", "-Wextra", "-Werror"}
 	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), func(name string) bool {
-		return strings.HasPrefix(name, "bundle") || slices.Contains(units, name)
+		return strings.HasPrefix(name, "bundle/") || slices.Contains(units, name)
 	}, sanitize...)
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bundle/limits"
-	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/kernels"
@@ -305,7 +305,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	most := cmp.Or(r.CTAs, b.CTAs)
 	row.Columns = uint32(cmp.Or(r.Columns, max(1, sort.Search(most, func(n int) bool { return m.CTAs(n+1) > most }))))
 	row.Threads = uint32(cmp.Or(r.Threads, limits.Threads))
-	row.Tile = uint64(cmp.Or(r.Tile, executor.PlanTile))
+	row.Tile = uint64(cmp.Or(r.Tile, plan.Tile))
 	if r.Together > 0 && m.Shared() == 1 {
 		return nil, row, diag.List{diag.New(diag.Unsupported, diag.Span{}, "%s has no lane that only copies to other nodes, so "+
 			"\"together\": %d has no effect", m.Title(), r.Together).WithHint("leave out \"together\", or give more \"lanes\"")}

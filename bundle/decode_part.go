@@ -8,7 +8,7 @@ import (
 )
 
 // This file checks the tables of programs: all numbers by which the library or a kernel finds something else.
-// runtime/src/bundle_part.cc checks the same.
+// runtime/src/bundle/part.cc checks the same.
 
 // pieces returns how many pieces a rank's input and output have, as ir.Collective.Pieces.
 func (p *ProgramRow) pieces(rank uint32) (in, out uint32) {

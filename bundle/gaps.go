@@ -10,7 +10,7 @@ import (
 	"mscclc/ir"
 )
 
-// This file says which calls no program of a bundle runs. It chooses as runtime/src/team_choose.cc does.
+// This file says which calls no program of a bundle runs. It chooses as runtime/src/team/choose.cc does.
 
 // A Gap is a group of calls of a collective that no program of a bundle runs: NCCL does. Reason is what MSCCLC_STATS
 // names.
@@ -37,7 +37,7 @@ const (
 // ToLearn is the reason of calls that have candidates, and no measured rule.
 const ToLearn = "not measured: the library learns what runs such calls"
 
-// The other reasons for which a call has no program, as team_choose.cc has them.
+// The other reasons for which a call has no program, as team/choose.cc has them.
 const (
 	noRule   = "no rule is for such calls"
 	isWide   = "the program needs more CTAs"

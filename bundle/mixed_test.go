@@ -17,7 +17,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // TestMixes runs the programs of bundles on the CPU in all mixes of ranks that are in place and ranks that are not, up
@@ -36,7 +36,7 @@ func TestMixes(t *testing.T) {
 			}
 			compareMixes(t, p.Title(), q, int64(1+rnd.Intn(300)))
 			for range irtest.Count(t, 2) {
-				change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+				change := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
 				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, false, nil) != nil {
 					refused++
 				} else {
@@ -68,7 +68,7 @@ func TestDirectPlaces(t *testing.T) {
 			}
 			comparePlaces(t, p.Title(), q, int64(1+rnd.Intn(300)))
 			for range irtest.Count(t, 5) {
-				change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+				change := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
 				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, true, nil) != nil {
 					refused++
 				} else {

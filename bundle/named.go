@@ -11,7 +11,7 @@ import (
 )
 
 // This file has the names of programs that jobs run by their names, and of the buffers of these programs.
-// runtime/src/bundle_named.cc checks the same.
+// runtime/src/bundle/named.cc checks the same.
 
 // A Named is what a job knows of a program that it runs by its name. In and Out are the units of each rank's input and
 // output: a call has as many elements a unit as it says. Units are pieces, and chunks of a custom collective.

@@ -11,7 +11,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/bundle/limits"
-	"mscclc/executor"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -67,7 +67,7 @@ func (b *builder) namedRow(m *made, span diag.Span) (RuleRow, error) {
 		row.Root = uint8(m.Root)
 	}
 	columns := max(1, sort.Search(b.CTAs, func(n int) bool { return m.CTAs(n+1) > b.CTAs }))
-	tile := int64(executor.PlanTile)
+	tile := int64(plan.Tile)
 	room := func() uint64 {
 		one := *m.image
 		if one.Reserve(columns, tile) != nil {

@@ -1,4 +1,4 @@
-// This file is runtime/src/bundle_rows.h in Go, field by field.
+// This file is runtime/src/bundle/rows.h in Go, field by field.
 
 package bundle
 

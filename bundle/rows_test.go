@@ -16,7 +16,7 @@ import (
 	"mscclc/executor/data"
 )
 
-// rowTypes are the rows of runtime/src/bundle_rows.h, with the names of their fields there.
+// rowTypes are the rows of runtime/src/bundle/rows.h, with the names of their fields there.
 var rowTypes = []struct {
 	row           any
 	name, members string
@@ -37,7 +37,7 @@ var rowTypes = []struct {
 
 // TestRowTypes holds that rowTypes has all rows.
 func TestRowTypes(t *testing.T) {
-	text, err := os.ReadFile("../runtime/src/bundle_rows.h")
+	text, err := os.ReadFile("../runtime/src/bundle/rows.h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +50,11 @@ func TestRowTypes(t *testing.T) {
 		want = append(want, m[1])
 	}
 	if slices.Sort(names); !slices.Equal(names, sorted(want)) {
-		t.Errorf("bundle_rows.h has %v, and this test %v", want, names)
+		t.Errorf("bundle/rows.h has %v, and this test %v", want, names)
 	}
 }
 
-// TestRows compares the rows with those of runtime/src/bundle_rows.h, field by field.
+// TestRows compares the rows with those of runtime/src/bundle/rows.h, field by field.
 func TestRows(t *testing.T) {
 	gxx, err := exec.LookPath("g++")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestRows(t *testing.T) {
 	}
 	rows := rowTypes
 	var c, want strings.Builder
-	c.WriteString("#include \"bundle_rows.h\"\n#include <stddef.h>\n#include <stdio.h>\nint main() {\n")
+	c.WriteString("#include \"bundle/rows.h\"\n#include <stddef.h>\n#include <stdio.h>\nint main() {\n")
 	for _, r := range rows {
 		typ := reflect.TypeOf(r.row)
 		fmt.Fprintf(&c, "printf(\"%s %%zu\\n\", sizeof(%s));\n", r.name, r.name)

@@ -55,10 +55,11 @@ func ArgsOf[T data.Number](c *ir.Collective, input, output [][]T) Args {
 	return a
 }
 
-// rawOf is raw for the numbers of each rank; nil stays nil.
+// rawOf returns the numbers of each rank as bytes; nil stays nil.
 func rawOf[T data.Number](ranks [][]T) (list [][]byte) {
 	for _, numbers := range ranks {
-		list = append(list, raw(numbers))
+		bytes := uintptr(len(numbers)) * unsafe.Sizeof(*new(T))
+		list = append(list, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), bytes))
 	}
 	return list
 }

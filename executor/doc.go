@@ -9,8 +9,8 @@
 //     usable.
 //   - [DataArgs] makes the Args of random buffers, which [data.New] fills and [data.Buffers.Check] compares with the
 //     collective computed directly.
-//   - [Prepare] makes a [Plan] for GPUs instead. The caller binds buffers of its own and puts the launches onto streams
-//     or into graphs. An [exchange.Member] connects the processes that share a Plan (PLANS.md).
+//   - plan.Prepare of the package below makes a plan for GPUs instead. The caller binds buffers of its own and puts the
+//     launches onto streams or into graphs (PLANS.md).
 //
 // # Less often
 //

@@ -9,11 +9,8 @@ import (
 	"time"
 
 	"mscclc/executor/abi"
-	"mscclc/executor/data"
 	"mscclc/executor/launch"
-	"mscclc/executor/proof"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
@@ -46,10 +43,9 @@ type Options struct {
 // one after the other.
 type Loaded struct {
 	mu       sync.Mutex
-	img      *abi.Image
+	of       Checked
 	device   Device
 	instance Instance
-	proof    *proof.Prover
 }
 
 // Load makes p runnable on a device. It takes only what ir/verify proves, or
@@ -59,50 +55,25 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if opt.Device == nil {
 		return nil, errors.New("executor: no device")
 	}
-	p, prover, err := proven(p, opt.Check, opt.Unproven, opt.Lower)
+	of, err := NewChecked(p, opt.Check, opt.Unproven, opt.Lower)
 	if err != nil {
 		return nil, err
 	}
-	img, err := abi.NewImage(p)
-	if err != nil {
-		return nil, err
-	}
-	if one := img.One; one != nil {
+	if one := of.Image.One; one != nil {
 		columns, tile := cmp.Or(opt.Columns, DefaultMaxColumns), cmp.Or(opt.TileBytes, one.UsualTile(DefaultTileBytes))
 		if err := one.Reserve(columns, tile); err != nil {
 			return nil, err
 		}
 	}
-	instance, err := opt.Device.Open(img)
+	instance, err := opt.Device.Open(of.Image)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.Device.Name(), err)
 	}
-	return &Loaded{img: img, device: opt.Device, instance: instance, proof: prover}, nil
-}
-
-// proven proves p, and lowers it where there is a lowering.
-func proven(p *ir.Program, check verify.Options, unproven bool,
-	lower func(*ir.Program) (*ir.Program, error)) (*ir.Program, *proof.Prover, error) {
-	if lower != nil && check.MessageChunks == 0 {
-		check.MessageChunks = ir.WholeSteps
-	}
-	prover := proverOf(p, check, unproven)
-	err := prover.Prove()
-	if err == nil && lower != nil {
-		p, err = lower(p)
-	}
-	return p, prover, err
-}
-
-func proverOf(p *ir.Program, check verify.Options, unproven bool) *proof.Prover {
-	if unproven {
-		return proof.None(p)
-	}
-	return proof.New(p, check)
+	return &Loaded{of: of, device: opt.Device, instance: instance}, nil
 }
 
 // Image returns the tables of the program, for replays. They must not be changed.
-func (l *Loaded) Image() *abi.Image { return l.img }
+func (l *Loaded) Image() *abi.Image { return l.of.Image }
 
 // Close frees what the program has on the device.
 func (l *Loaded) Close() error {
@@ -117,10 +88,10 @@ func (l *Loaded) Close() error {
 }
 
 // Program returns the program that runs: with Options.Lower, what that has made.
-func (l *Loaded) Program() *ir.Program { return l.img.Program }
+func (l *Loaded) Program() *ir.Program { return l.of.Image.Program }
 
 // Even says that the program runs only where all chunks have one length.
-func (l *Loaded) Even() bool { return l.img.Even }
+func (l *Loaded) Even() bool { return l.of.Image.Even }
 
 // DefaultWait is how long one wait may last.
 const DefaultWait = 10 * time.Minute
@@ -180,9 +151,9 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 		return result, context.Cause(ctx)
 	case abi.StatusTimeout:
 		if launch.One != nil {
-			return result, l.timeoutOne(launch.One, stop)
+			return result, l.of.TimeoutOne(launch.One, stop)
 		}
-		return result, l.timeout(p, stop)
+		return result, l.of.Timeout(p, stop)
 	case abi.StatusStuck:
 		return result, ErrStuck
 	}
@@ -194,41 +165,23 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 func (l *Loaded) Prove(args Args) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	geo, err := l.geometry(&args)
+	geo, err := l.of.Geometry(&args)
 	if err != nil {
 		return err
 	}
 	launch := &Launch{}
-	if l.img.One != nil {
-		return l.one(launch, geo, &args)
+	if l.of.Image.One != nil {
+		return l.of.one(launch, geo, &args)
 	}
-	if err := l.params(launch, geo, &args); err != nil {
+	if err := l.of.Params(launch, geo, &args); err != nil {
 		return err
 	}
-	return l.proof.Cover(asked(&launch.Params))
-}
-
-// geometry checks the type, the reduction and the size of a call.
-func (l *Loaded) geometry(args *Args) (geo data.Geometry, err error) {
-	c := l.img.Program.Coll
-	if args.DType >= data.NumDTypes || args.RedOp >= data.NumRedOps {
-		return geo, fmt.Errorf("no element type %d or reduction %d", args.DType, args.RedOp)
-	}
-	size := args.DType.Size()
-	if args.Elems < 0 || args.Elems > 1<<56/int64(c.Ranks)/int64(size) {
-		return geo, fmt.Errorf("%d elements of a piece are out of range", args.Elems)
-	}
-	if l.img.Even && args.Elems%int64(c.Chunks) != 0 {
-		return geo, diag.List{diag.New(diag.Uneven, diag.Span{},
-			"a piece of length %d does not divide into %d chunks, which this program needs", args.Elems, c.Chunks).
-			WithHint("give a multiple of %d elements", c.Chunks)}
-	}
-	return data.NewGeometry(c, args.Elems, size), l.checkAvg(args.DType, args.RedOp)
+	return l.of.Proof.Cover(Asked(&launch.Params))
 }
 
 // launch checks args, computes the numbers of the call, and sees to its proof.
 func (l *Loaded) launch(args *Args) (*Launch, error) {
-	geo, err := l.geometry(args)
+	geo, err := l.of.Geometry(args)
 	if err != nil {
 		return nil, err
 	}
@@ -239,43 +192,24 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 	if launch.Memory, err = memory(geo, args); err != nil {
 		return nil, err
 	}
-	if l.img.One != nil {
-		return launch, l.one(launch, geo, args)
+	if l.of.Image.One != nil {
+		return launch, l.of.one(launch, geo, args)
 	}
 	size := int64(args.DType.Size())
 	launch.Scratch = make([]int64, geo.Coll.Ranks)
-	for r := range l.img.Program.Scratch {
-		launch.Scratch[r] = int64(l.img.Program.Scratch[r]) * geo.Chunk * size
-		if geo.Chunk > 0 && launch.Scratch[r]/size/geo.Chunk != int64(l.img.Program.Scratch[r]) {
+	for r := range l.of.Image.Program.Scratch {
+		launch.Scratch[r] = int64(l.of.Image.Program.Scratch[r]) * geo.Chunk * size
+		if geo.Chunk > 0 && launch.Scratch[r]/size/geo.Chunk != int64(l.of.Image.Program.Scratch[r]) {
 			return nil, fmt.Errorf("scratch of rank %d is out of range", r)
 		}
 	}
-	if err := l.params(launch, geo, args); err != nil {
+	if err := l.of.Params(launch, geo, args); err != nil {
 		return nil, err
 	}
 	if launch.Watch = args.Watch; launch.Watch != nil {
-		if err := launch.Watch.lay(l.img, &launch.Params); err != nil {
+		if err := launch.Watch.lay(l.of.Image, &launch.Params); err != nil {
 			return nil, err
 		}
 	}
-	return launch, l.proof.Cover(asked(&launch.Params))
-}
-
-// checkAvg reports whether averages of t can be computed, where op is one. Their sums must be over all ranks. Of floats
-// it must be known which operands are to be scaled, and of integers which steps make complete sums.
-func (l *Loaded) checkAvg(t data.DType, op data.RedOp) error {
-	c := l.img.Program.Coll
-	if op != data.Avg || !c.Reduces() || c.Ranks == 1 && c.Kind != ir.Custom && c.Kind != ir.Opaque {
-		return nil
-	}
-	if c.Kind == ir.Custom || c.Kind == ir.Opaque {
-		return fmt.Errorf("avg of a custom collective: %w", ErrNotSupported)
-	}
-	if t.Info().Float && !l.img.Scales {
-		return fmt.Errorf("avg of floats: %w (%w)", l.img.Mixed, ErrNotSupported)
-	}
-	if !t.Info().Float && !l.img.Final {
-		return fmt.Errorf("avg of integers by a program in which no step is marked final: %w", ErrNotSupported)
-	}
-	return nil
+	return launch, l.of.Proof.Cover(Asked(&launch.Params))
 }

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 )
 
 // GPUs are a Device that also works beside the host: what is launched or copied
@@ -41,7 +42,7 @@ func UsualWidth(gpus GPUs) Width {
 	if own, ok := gpus.(interface{ Usual() Width }); ok {
 		return own.Usual()
 	}
-	return Width{Most: PlanColumns, Columns: PlanColumns, Tile: PlanTile}
+	return Width{Most: launch.PlanColumns, Columns: launch.PlanColumns, Tile: launch.PlanTile}
 }
 
 // A Flight is all launches of one plan in this process. On each GPU they go one after

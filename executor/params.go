@@ -24,35 +24,35 @@ var wires = [ir.NumProtocols]wire{ir.Simple: {16, 16}, ir.LL: {32, 16}, ir.LL16:
 // MaxSlots is the most messages that a connection may hold: Args.Slots.
 const MaxSlots = 1 << 16
 
-// A cut is how transfers are cut into messages: the protocol, how many a connection holds, and
+// A Cut is how transfers are cut into messages: the protocol, how many a connection holds, and
 // the bytes of one, and of a tile of a chunk.
-type cut struct {
-	proto            ir.Protocol
-	slots            int
-	slotBytes, bytes int64
+type Cut struct {
+	Proto            ir.Protocol
+	Slots            int
+	SlotBytes, Bytes int64
 }
 
-// cut returns the cut of a call.
-func (l *Loaded) cut(args *Args) (cut, error) {
-	c := cut{l.img.Program.Protocol, args.Slots, args.SlotBytes, args.TileBytes}
+// CutOf returns the cut of a call.
+func (c *Checked) CutOf(args *Args) (Cut, error) {
+	cut := Cut{c.Image.Program.Protocol, args.Slots, args.SlotBytes, args.TileBytes}
 	if args.Protocol != nil {
-		c.proto = *args.Protocol
+		cut.Proto = *args.Protocol
 	}
-	if c.proto >= ir.NumProtocols {
-		return c, fmt.Errorf("no protocol %d", c.proto)
+	if cut.Proto >= ir.NumProtocols {
+		return cut, fmt.Errorf("no protocol %d", cut.Proto)
 	}
-	c.slots = cmp.Or(c.slots, c.proto.Slots())
-	c.slotBytes = cmp.Or(c.slotBytes, c.proto.SlotBytes())
-	c.bytes = cmp.Or(c.bytes, DefaultTileBytes)
-	if c.slots < 1 || c.slots > MaxSlots || c.slotBytes < 16 || c.slotBytes > 1<<40 || c.bytes < 1 {
-		return c, fmt.Errorf("%d slots of %d bytes, or tiles of %d bytes, are out of range", c.slots, c.slotBytes, c.bytes)
+	cut.Slots = cmp.Or(cut.Slots, cut.Proto.Slots())
+	cut.SlotBytes = cmp.Or(cut.SlotBytes, cut.Proto.SlotBytes())
+	cut.Bytes = cmp.Or(cut.Bytes, DefaultTileBytes)
+	if cut.Slots < 1 || cut.Slots > MaxSlots || cut.SlotBytes < 16 || cut.SlotBytes > 1<<40 || cut.Bytes < 1 {
+		return cut, fmt.Errorf("%d slots of %d bytes, or tiles of %d bytes, are out of range", cut.Slots, cut.SlotBytes, cut.Bytes)
 	}
-	return c, nil
+	return cut, nil
 }
 
-// params computes tiles and slots, and fills in the launch's numbers.
-func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
-	cut, err := l.cut(args)
+// Params computes tiles and slots, and fills in the launch's numbers.
+func (c *Checked) Params(launch *Launch, geo data.Geometry, args *Args) error {
+	cut, err := c.CutOf(args)
 	if err != nil {
 		return err
 	}
@@ -60,27 +60,27 @@ func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
 		return fmt.Errorf("waits of %v, %d threads or %d a block are out of range", wait, args.Threads, args.PerBlock)
 	}
-	c, size := geo.Coll, int64(args.DType.Size())
-	tile := min(max(min(cut.bytes, cut.slotBytes)/size, 1), max(geo.Chunk, 1))
+	coll, size := geo.Coll, int64(args.DType.Size())
+	tile := min(max(min(cut.Bytes, cut.SlotBytes)/size, 1), max(geo.Chunk, 1))
 	launch.Params = abi.Params{
 		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk), Tile: uint64(tile),
-		SlotBytes: uint64(cut.slotBytes), SlotStride: uint64(l.stride(cut.proto, cut.slotBytes, tile*size)),
-		Chunks: uint32(c.Chunks), Slots: uint32(cut.slots),
-		BlockCount: uint32(len(l.img.Blocks)), RankCount: uint32(c.Ranks),
-		Proto: uint32(cut.proto), DType: uint32(args.DType), RedOp: uint32(args.RedOp), ElemSize: uint32(size),
-		Inverse: 1 / float64(c.Ranks),
+		SlotBytes: uint64(cut.SlotBytes), SlotStride: uint64(c.Stride(cut.Proto, cut.SlotBytes, tile*size)),
+		Chunks: uint32(coll.Chunks), Slots: uint32(cut.Slots),
+		BlockCount: uint32(len(c.Image.Blocks)), RankCount: uint32(coll.Ranks),
+		Proto: uint32(cut.Proto), DType: uint32(args.DType), RedOp: uint32(args.RedOp), ElemSize: uint32(size),
+		Inverse: 1 / float64(coll.Ranks),
 	}
 	launch.Wait = wait
-	launch.Messages = uint64(launch.Params.Tiles()) * uint64(l.img.MaxChunks)
+	launch.Messages = uint64(launch.Params.Tiles()) * uint64(c.Image.MaxChunks)
 	if launch.Messages >= 1<<31 {
 		return fmt.Errorf("%d tiles are too many messages; give larger slots", launch.Params.Tiles())
 	}
 	return nil
 }
 
-// asked returns what a launch asks of the proof of its program. The kernel counts
+// Asked returns what a launch asks of the proof of its program. The kernel counts
 // the chunks of a message tile by tile; a whole tile's have the most bytes.
-func asked(p *abi.Params) proof.Demand {
+func Asked(p *abi.Params) proof.Demand {
 	d := proof.Demand{Protocol: ir.Protocol(p.Proto), Slots: int(p.Slots), Chunks: ir.MaxMessageChunks}
 	if bytes := min(p.Tile, p.Chunk) * uint64(p.ElemSize); bytes > 0 {
 		d.Chunks = int(min(max(p.SlotBytes/bytes, 1), ir.MaxMessageChunks))
@@ -88,19 +88,19 @@ func asked(p *abi.Params) proof.Demand {
 	return d
 }
 
-// stride returns the bytes of a slot with its flags, for the largest message of a
+// Stride returns the bytes of a slot with its flags, for the largest message of a
 // launch. Each run of bytes in a message begins in a packet of its own.
-func (l *Loaded) stride(proto ir.Protocol, slotBytes, tileBytes int64) int64 {
+func (c *Checked) Stride(proto ir.Protocol, slotBytes, tileBytes int64) int64 {
 	w := wires[proto]
-	runs := int64(min(max(l.img.MaxCount, 1), ir.MaxMessageChunks))
+	runs := int64(min(max(c.Image.MaxCount, 1), ir.MaxMessageChunks))
 	payload := min(slotBytes, runs*tileBytes)
 	packets := (payload+w.data-1)/w.data + runs
 	return (packets*w.packet + 127) &^ 127
 }
 
 // one fills in a launch of a one-sided program.
-func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
-	one, proto := l.img.One, l.img.Program.Protocol
+func (c *Checked) one(launch *Launch, geo data.Geometry, args *Args) error {
+	one, proto := c.Image.One, c.Image.Program.Protocol
 	if args.Protocol != nil && *args.Protocol != proto {
 		return fmt.Errorf("a one-sided program of protocol %v cannot run as %v: %w", proto, *args.Protocol, ErrNotSupported)
 	}
@@ -122,7 +122,7 @@ func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
 			ErrNotSupported)
 	}
 	launch.Watch = args.Watch
-	return args.Watch.layOne(l.img, &p)
+	return args.Watch.layOne(c.Image, &p)
 }
 
 // start has the device launch. Where it has no room for all blocks at once, launches have one pass and the caller
@@ -130,7 +130,7 @@ func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
 func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, error) {
 	for {
 		stop, err := l.instance.Launch(ctx, launch)
-		one := l.img.One
+		one := l.of.Image.One
 		if !errors.Is(err, ErrNoDevice) || one == nil || !one.OnePass || args.Columns > 0 || one.Columns == 1 {
 			return stop, err
 		}
@@ -139,12 +139,12 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 		if err := errors.Join(instance.Close(), one.Reserve(one.Columns/2, min(2*one.Tile, limits.Tile))); err != nil {
 			return stop, err
 		}
-		if l.instance, err = l.device.Open(l.img); err != nil {
+		if l.instance, err = l.device.Open(l.of.Image); err != nil {
 			l.instance = nil
 			return stop, fmt.Errorf("%s: %w", l.device.Name(), err)
 		}
-		geo := data.Geometry{Coll: l.img.Program.Coll, Elems: int64(launch.One.Elems), Chunk: int64(launch.One.Chunk)}
-		if err := l.one(launch, geo, args); err != nil {
+		geo := data.Geometry{Coll: l.of.Image.Program.Coll, Elems: int64(launch.One.Elems), Chunk: int64(launch.One.Chunk)}
+		if err := l.of.one(launch, geo, args); err != nil {
 			return stop, err
 		}
 	}

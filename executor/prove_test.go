@@ -39,8 +39,8 @@ func TestRunProvesWhatIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []proof.Demand{{Protocol: ir.LL, Slots: 8, Chunks: 1}}; !reflect.DeepEqual(l.proof.Proven(), want) {
-		t.Fatalf("Load proves %v, not %v", l.proof.Proven(), want)
+	if want := []proof.Demand{{Protocol: ir.LL, Slots: 8, Chunks: 1}}; !reflect.DeepEqual(l.of.Proof.Proven(), want) {
+		t.Fatalf("Load proves %v, not %v", l.of.Proof.Proven(), want)
 	}
 	run := func(elems int64, set func(*Args)) error {
 		args := DataArgs(data.New(data.NewGeometry(p.Coll, elems, 4), data.F32, data.Sum, 1))
@@ -80,8 +80,8 @@ func TestRunProvesWhatIsAsked(t *testing.T) {
 		if errors.As(err, &list) && !strings.Contains(list[0].Hint, "this call has") {
 			t.Errorf("%s: no hint at what the call has: %q", s.name, list[0].Hint)
 		}
-		if len(l.proof.Proven()) != s.proofs {
-			t.Errorf("%s: %v are proven, not %d", s.name, l.proof.Proven(), s.proofs)
+		if len(l.of.Proof.Proven()) != s.proofs {
+			t.Errorf("%s: %v are proven, not %d", s.name, l.of.Proof.Proven(), s.proofs)
 		}
 	}
 

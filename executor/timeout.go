@@ -10,18 +10,18 @@ import (
 	"mscclc/ir/diag"
 )
 
-// timeout says what the step that ran out of time waited for. Numbers are those
+// Timeout says what the step that ran out of time waited for. Numbers are those
 // of the launch: message 1 is its first.
-func (l *Loaded) timeout(p *abi.Params, stop *Stop) error {
+func (c *Checked) Timeout(p *abi.Params, stop *Stop) error {
 	s := &stop.Status
-	b := &l.img.Blocks[s.Block]
-	prog := l.img.Program
+	b := &c.Image.Blocks[s.Block]
+	prog := c.Image.Program
 	index := int(b.FirstStep + s.Step)
 	step := &prog.Steps[index]
 	block := int(s.Block - b.FirstBlock)
 	where := fmt.Sprintf("rank %d block %d step %d (%s)", b.Rank, block, s.Step, step.Op)
 	waited := time.Duration(s.WaitedNS).Round(time.Millisecond)
-	text := fmt.Sprintf("%s: waited %v for %s", where, waited, l.awaited(p, stop, b, &l.img.Steps[index]))
+	text := fmt.Sprintf("%s: waited %v for %s", where, waited, c.awaited(p, stop, b, &c.Image.Steps[index]))
 	if tile := s.Tile - stop.Before.Tiles; tile > 0 {
 		text += fmt.Sprintf(" (tile %d)", tile)
 	}
@@ -31,11 +31,11 @@ func (l *Loaded) timeout(p *abi.Params, stop *Stop) error {
 }
 
 // awaited names what was waited for, and what was there.
-func (l *Loaded) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Step) string {
+func (c *Checked) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Step) string {
 	s := &stop.Status
 	switch s.What {
 	case abi.WaitFlag:
-		other := &l.img.Blocks[b.FirstBlock+uint32(step.DepBlock)]
+		other := &c.Image.Blocks[b.FirstBlock+uint32(step.DepBlock)]
 		have := "nothing"
 		if first := stop.Before.Tiles * uint64(other.Steps); s.Have > first {
 			at := s.Have - 1 - first
@@ -48,9 +48,9 @@ func (l *Loaded) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Step
 	case abi.WaitSlot:
 		sent := s.Want + uint64(p.Slots) - stop.Before.Sent
 		return fmt.Sprintf("a free slot for message %d of connection %s, have %d received of %d slots",
-			sent, l.img.Conns[b.Send], s.Have-stop.Before.Sent, p.Slots)
+			sent, c.Image.Conns[b.Send], s.Have-stop.Before.Sent, p.Slots)
 	case abi.WaitMessage:
-		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, l.img.Conns[b.Recv],
+		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, c.Image.Conns[b.Recv],
 			s.Have-stop.Before.Received)
 	case abi.WaitPacket:
 		have := "nothing"
@@ -63,19 +63,19 @@ func (l *Loaded) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Step
 		if n := since(s.Have); n > 0 && n < since(s.Want) {
 			have = fmt.Sprintf("message %d", n)
 		}
-		return fmt.Sprintf("message %d of connection %s, its slot has %s", since(s.Want), l.img.Conns[b.Recv], have)
+		return fmt.Sprintf("message %d of connection %s, its slot has %s", since(s.Want), c.Image.Conns[b.Recv], have)
 	}
 	return "what it does not say"
 }
 
-// timeoutOne says what the step of a one-sided program that ran out of time waited for. Passes and
+// TimeoutOne says what the step of a one-sided program that ran out of time waited for. Passes and
 // signals are those of the launch.
-func (l *Loaded) timeoutOne(p *abi.OneParams, stop *Stop) error {
+func (c *Checked) TimeoutOne(p *abi.OneParams, stop *Stop) error {
 	s := &stop.Status
-	one, prog := l.img.One, l.img.Program
+	one, prog := c.Image.One, c.Image.Program
 	b := &one.Blocks[s.Block]
 	text := fmt.Sprintf("%s: waited %v for %s", prog.StepName(int32(b.FirstStep+s.Step)),
-		time.Duration(s.WaitedNS).Round(time.Millisecond), l.awaitedOne(stop, b))
+		time.Duration(s.WaitedNS).Round(time.Millisecond), c.awaitedOne(stop, b))
 	if pass := s.Tile - stop.One.Passes; pass > 0 {
 		text += fmt.Sprintf(" (pass %d)", pass)
 	}
@@ -105,12 +105,12 @@ func placeOne(p *ir.Program, b *abi.OneBlock, step int) int32 {
 }
 
 // awaitedOne names what was waited for, and what was there.
-func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
-	s, one := &stop.Status, l.img.One
+func (c *Checked) awaitedOne(stop *Stop, b *abi.OneBlock) string {
+	s, one := &stop.Status, c.Image.One
 	if s.What == abi.WaitMeet {
 		other := &one.Blocks[s.Operand]
 		return fmt.Sprintf("block %d of rank %d, with which it is to begin the packets' flags anew",
-			int(s.Operand)-int(l.img.Program.Rank[other.Rank].First), other.Rank)
+			int(s.Operand)-int(c.Image.Program.Rank[other.Rank].First), other.Rank)
 	}
 	step := &one.Steps[b.FirstStep+s.Step]
 	o := &one.Operands[b.FirstOperand+step.First+s.Operand]
@@ -120,7 +120,7 @@ func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
 	if s.What == abi.WaitPort {
 		return fmt.Sprintf("the port to copy to rank %d's %v from %d on", o.Rank, ir.Buf(o.Buf), o.Index)
 	}
-	by := l.writerOne(o, uint32(step.Count))
+	by := c.writerOne(o, uint32(step.Count))
 	if s.What == abi.WaitPacket {
 		have := "older ones"
 		if s.Have == 0 {
@@ -133,7 +133,7 @@ func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
 		before = stop.One.Launches
 	}
 	before *= uint64(o.B)
-	if source, ok := l.img.Program.Source.(ir.FlagSource); ok {
+	if source, ok := c.Image.Program.Source.(ir.FlagSource); ok {
 		what, of := source.Flag(int32(o.Rank), int32(o.Index))
 		return fmt.Sprintf("%s %d %s, have %d", what, int64(s.Want-before), of, int64(s.Have-before))
 	}
@@ -143,8 +143,8 @@ func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
 
 // writerOne names the first step that signals a flag, or sends one of `count` chunks of
 // packets, of a rank.
-func (l *Loaded) writerOne(o *abi.OneOperand, count uint32) string {
-	one := l.img.One
+func (c *Checked) writerOne(o *abi.OneOperand, count uint32) string {
+	one := c.Image.One
 	for i := range one.Blocks {
 		b := &one.Blocks[i]
 		for k, s := range one.Steps[b.FirstStep : b.FirstStep+b.Steps] {
@@ -154,10 +154,10 @@ func (l *Loaded) writerOne(o *abi.OneOperand, count uint32) string {
 					o.Index <= d.Index+max(uint32(s.Count), 1)-1
 			}
 			if slices.ContainsFunc(dst, meets) {
-				if p := l.img.Program; p.Source != nil {
+				if p := c.Image.Program; p.Source != nil {
 					return " from " + p.StepName(int32(b.FirstStep)+int32(k))
 				}
-				return fmt.Sprintf(" from rank %d block %d step %d", b.Rank, int(b.Number)-int(l.img.Program.Rank[b.Rank].First), k)
+				return fmt.Sprintf(" from rank %d block %d step %d", b.Rank, int(b.Number)-int(c.Image.Program.Rank[b.Rank].First), k)
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// confFile says whose bundles all users of the machine take (docs/bundle.md). Tests name another. runtime/src/trust.cc
-// reads it by the same rules.
+// confFile says whose bundles all users of the machine take (docs/bundle.md). Tests name another.
+// runtime/src/bundle/trust.cc reads it by the same rules.
 var confFile = "/etc/mscclc.conf"
 
 // mostConf is the most bytes of confFile.

@@ -23,7 +23,7 @@ import (
 
 // Sources are the files of the library, in folder src.
 //
-//go:embed src/*.cc src/*.h src/c/*.cc src/c/*.h src/host/*.cc src/host/*.h include/mscclc.h
+//go:embed src/*.cc src/*.h src/*/*.cc src/*/*.h include/mscclc.h
 var Sources embed.FS
 
 // The files that Build makes in its folder. The preload library has the functions of NCCL that it does itself, and
@@ -39,14 +39,18 @@ const (
 	Header   = "include/mscclc.h"
 )
 
-// front is what the names of files begin with that are NCCL's interface and not the engine.
-const front = "nccl"
+// engine are the folders of the engine; "." is src itself. interfaceC are those of the interface in C, whose cpu is
+// executor/cpu. All others are of NCCL's interface.
+var (
+	engine     = []string{".", "bundle", "device", "launch", "team", "net", "transport"}
+	interfaceC = []string{"c", "host", "cpu"}
+)
 
 // forwards is the flag of what differs in NCCLLibrary, forwardsMore that of one that hands on more functions than it
 // knows, and differs are its units.
 const forwards, forwardsMore = "-DMSCCLC_FORWARDS", "-DMSCCLC_MORE"
 
-var differs = []string{"nccl_find.cc", "nccl_stubs.cc"}
+var differs = []string{"front/find.cc", "front/stubs.cc"}
 
 // flags are the compiler's for all units. Warnings are the business of tests: each g++ has others.
 var flags = []string{"-O2", "-fPIC", "-fvisibility=hidden", "-DGPU_GUEST"}
@@ -134,7 +138,7 @@ func Forwards(tree, to string, objects, more []string, add ...string) ([]string,
 	with := append(add, forwards)
 	if len(more) > 0 {
 		text := "#define NAMES_MORE(X) X(" + strings.Join(more, ") X(") + ")\n"
-		if err := os.WriteFile(filepath.Join(tree, "runtime", "src", "nccl_more.h"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(tree, "runtime", "src", "front", "more.h"), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
 		with = append(with, forwardsMore)
@@ -156,12 +160,10 @@ func Forwards(tree, to string, objects, more []string, add ...string) ([]string,
 
 // IsEngine reports whether a file of folder src, or of transport, is a unit of the engine, and not of the interface of
 // NCCL or of that in C. IsFront reports whether it is a unit of the libraries of Build, and IsC whether of CLibrary.
-func IsEngine(name string) bool { return !strings.HasPrefix(name, front) && IsFront(name) }
+func IsEngine(name string) bool { return slices.Contains(engine, path.Dir(name)) }
 
 // IsFront is described at IsEngine.
-func IsFront(name string) bool {
-	return !strings.Contains(name, "/") || strings.HasPrefix(name, "transport/")
-}
+func IsFront(name string) bool { return !slices.Contains(interfaceC, path.Dir(name)) }
 
 // IsC is described at IsEngine.
 func IsC(name string) bool { return IsEngine(name) || !IsFront(name) }
@@ -195,18 +197,19 @@ func Write(dir string) error {
 }
 
 // Compile compiles the units in a folder that Write made: the driver, and the files that has returns true for. It is
-// given their names: those of folders c and host in runtime/src, of transport and of cpu with their folder. It returns
+// given their names: those of runtime/src as they lie there, those of transport and of cpu with that folder. It returns
 // the object files, which it writes to folder `to`. More are flags beside the usual.
 func Compile(tree, to string, has func(name string) bool, more ...string) ([]string, error) {
 	units := []string{filepath.Join(tree, "executor", "gpu", "driver.c")}
-	for _, from := range []struct{ at, prefix string }{{"runtime/src", ""}, {"runtime/src/c", "c/"},
-		{"runtime/src/host", "host/"}, {"executor/cpu", "cpu/"}, {"transport", "transport/"}} {
-		found, err := filepath.Glob(filepath.Join(tree, filepath.FromSlash(from.at), "*.cc"))
+	for _, from := range [][2]string{{"runtime/src", "*.cc"}, {"runtime/src", "*/*.cc"}, {"executor", "cpu/*.cc"},
+		{".", "transport/*.cc"}} {
+		root := filepath.Join(tree, filepath.FromSlash(from[0]))
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(from[1])))
 		if err != nil {
 			return nil, err
 		}
 		for _, unit := range found {
-			if has(from.prefix + filepath.Base(unit)) {
+			if name, _ := filepath.Rel(root, unit); has(filepath.ToSlash(name)) {
 				units = append(units, unit)
 			}
 		}
@@ -229,15 +232,14 @@ func Compile(tree, to string, has func(name string) bool, more ...string) ([]str
 	return objects, errors.Join(errs...)
 }
 
-// objectOf names the object of a unit. Units of other folders than runtime/src and transport have that before their
-// name.
+// objectOf names the object of a unit, with its folder below runtime/src: several folders have a hub.cc.
 func objectOf(tree, unit string) string {
-	folder, _ := filepath.Rel(tree, filepath.Dir(unit))
-	switch folder = filepath.Base(folder); folder {
-	case "c", "host", "cpu":
-		return folder + "_" + filepath.Base(unit) + ".o"
+	name, _ := filepath.Rel(tree, unit)
+	name = filepath.ToSlash(name)
+	for _, folder := range []string{"runtime/src/", "transport/", "executor/"} {
+		name = strings.TrimPrefix(name, folder)
 	}
-	return filepath.Base(unit) + ".o"
+	return strings.ReplaceAll(name, "/", "_") + ".o"
 }
 
 // compile compiles a unit.

@@ -21,7 +21,7 @@ type explored struct {
 // A planted fault is a change to a unit that makes it wrong. The program must end with an error.
 type planted struct{ name, unit, from, to string }
 
-// object compiles a source of the library or of testdata.
+// object compiles a source of the library or of testdata. include is where the library's source lies, if it is a copy.
 func object(t *testing.T, source, include string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "object.o")
@@ -83,7 +83,7 @@ func (x explored) try(t *testing.T) {
 			if err := os.WriteFile(changed, []byte(strings.Replace(string(good), f.from, f.to, 1)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			with := map[string]string{f.unit: object(t, changed, src)}
+			with := map[string]string{f.unit: object(t, changed, filepath.Dir(filepath.Join(src, f.unit)))}
 			for name, o := range objects {
 				with[name] = cmp.Or(with[name], o)
 			}

@@ -91,7 +91,7 @@ func hereOf(t *testing.T, file string, rank, ranks uint32) (here []byte, at stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	header, err := os.ReadFile("src/nccl_meeting.h")
+	header, err := os.ReadFile("src/consensus/meeting.h")
 	if err != nil {
 		t.Fatal(err)
 	}

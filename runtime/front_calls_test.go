@@ -95,7 +95,7 @@ func racingFront(t *testing.T, how string, env ...string) site {
 		t.Fatal(err)
 	}
 	s := site{how: how, mock: true, ranks: 4, threads: true, env: env, program: filepath.Join(t.TempDir(), "races"),
-		bundle: filepath.Join(dir, "runtime", "src", "engine.h")}
+		bundle: filepath.Join(dir, "runtime", "src", "team", "engine.h")}
 	objects = append(append(objects, clientUnits()...), "testdata/fake_engine.cc", "-lstdc++")
 	if err := library.Link(s.program, append(objects, before...), append(sanitize, "-std=c++17", "-fno-threadsafe-statics")...); err != nil {
 		t.Fatal(err)

@@ -154,7 +154,7 @@ func TestFrontOtherVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	has := func(name string) bool {
-		return slices.Contains([]string{"nccl_meeting_hub.cc", "nccl_line.cc", "nccl_greet.cc"}, name)
+		return slices.Contains([]string{"consensus/hub.cc", "meeting/line.cc", "meeting/greet.cc"}, name)
 	}
 	again, err := library.Compile(tree, filepath.Join(scratch, "version"), has, "-DMSCCLC_MEETING_VERSION=99")
 	if err != nil {

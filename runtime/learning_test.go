@@ -2,7 +2,7 @@ package runtime_test
 
 import "testing"
 
-const learnUnit = "nccl_learn_protocol.cc"
+const learnUnit = "consensus/learner.cc"
 
 // learnFaults are changes that make learning wrong.
 var learnFaults = []planted{

@@ -7,7 +7,7 @@ import (
 )
 
 // The meeting of ranks.
-const hubUnit, rankUnit = "nccl_meeting_hub.cc", "nccl_meeting_rank.cc"
+const hubUnit, rankUnit = "consensus/hub.cc", "consensus/rank.cc"
 
 // meetingFaults are changes that make the meeting wrong.
 var meetingFaults = []planted{

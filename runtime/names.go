@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// known are the functions of NCCL that NCCLLibrary has, in src/nccl_names.h.
+// known are the functions of NCCL that NCCLLibrary has, in src/front/names.h.
 var known = sync.OnceValue(func() map[string]bool {
-	text, err := Sources.ReadFile("src/nccl_names.h")
+	text, err := Sources.ReadFile("src/front/names.h")
 	if err != nil {
 		panic(err) // the file is part of the program
 	}

@@ -14,16 +14,16 @@ import (
 	library "mscclc/runtime"
 )
 
-// A listed is a function of NCCL in src/nccl_names.h, with the release 2.N that it came with.
+// A listed is a function of NCCL in src/front/names.h, with the release 2.N that it came with.
 type listed struct {
 	ours  bool
 	since int
 }
 
-// names reads src/nccl_names.h.
+// names reads src/front/names.h.
 func names(t *testing.T) map[string]listed {
 	t.Helper()
-	text, err := library.Sources.ReadFile("src/nccl_names.h")
+	text, err := library.Sources.ReadFile("src/front/names.h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func headerFaults(text string, all map[string]listed) (faults []string) {
 		l, ok := all[strings.TrimPrefix(m[1], "p")]
 		switch {
 		case !ok:
-			faults = append(faults, m[1]+" is not in src/nccl_names.h")
+			faults = append(faults, m[1]+" is not in src/front/names.h")
 		case release >= 0 && l.since > release:
 			faults = append(faults, m[1]+" came with 2."+strconv.Itoa(release)+" or before, and not with 2."+strconv.Itoa(l.since))
 		}
@@ -139,7 +139,7 @@ func TestNamesFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"#define NCCL_MINOR 28\nncclResult_t  ncclSend(const void* a,\n  int b);\nncclResult_t pncclGather();": "",
 		"#define NCCL_MINOR 27\nncclResult_t ncclGather();":                                                    "ncclGather came with 2.27 or before, and not with 2.28",
-		"/* ncclSend(). */ const char* ncclNew(int a);":                                                        "ncclNew is not in src/nccl_names.h",
+		"/* ncclSend(). */ const char* ncclNew(int a);":                                                        "ncclNew is not in src/front/names.h",
 		"typedef int ncclResult_t;":                                                                            "no function of NCCL is declared",
 	} {
 		if got := strings.Join(headerFaults(text, all), "; "); got != want {

@@ -6,7 +6,9 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -277,23 +279,25 @@ func driverSites() (sites []callSite, err error) {
 		fields[m[1]] = true
 	}
 	delete(fields, "cu_text") // gives a text
-	files, err := filepath.Glob(filepath.Join(tree, "runtime/src/*.*"))
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
+	src := filepath.Join(tree, "runtime", "src")
+	return sites, filepath.WalkDir(src, func(file string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(src, file)
+		name = filepath.ToSlash(name)
+		if err != nil || d.IsDir() || !library.IsFront(name) {
+			return err
+		}
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, line := range strings.Split(string(text), "\n") {
 			code, _, _ := strings.Cut(line, "//")
 			for _, m := range fieldCall.FindAllStringSubmatch(code, -1) {
-				if name := cmp.Or(m[1], m[2]); fields[name] {
-					sites = append(sites, callSite{"runtime/src/" + filepath.Base(file), i + 1, "cu_" + name, nil})
+				if called := cmp.Or(m[1], m[2]); fields[called] {
+					sites = append(sites, callSite{path.Join("runtime/src", name), i + 1, "cu_" + called, nil})
 				}
 			}
 		}
-	}
-	return sites, nil
+		return nil
+	})
 }

@@ -122,7 +122,7 @@ func TestSites(t *testing.T) {
 	maps.Copy(all, c.tables["forward"].sites)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		why := unreached[shortOf(key)]
-		if os.Geteuid() != 0 && strings.HasPrefix(key, "runtime/src/trust.cc:") {
+		if os.Geteuid() != 0 && strings.HasPrefix(key, "runtime/src/bundle/trust.cc:") {
 			why = "a bundle of another user: only root can make one"
 		}
 		if covering.CI() && c.reached[key] == nil && why == "" && !strings.HasPrefix(key, "transport/") {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -76,16 +77,16 @@ func (s *siteTable) site(at uint64, name string) (string, error) {
 
 // stays are the lines of calls that make what the library keeps until the process ends.
 var stays = []struct{ file, line string }{
-	{"runtime/src/nccl_words.cc", "texts[i] = strdup(text)"}, // texts that others may hold
-	{"runtime/src/device.cc", "fresh = (char *)malloc"},
-	{"runtime/src/nccl_table.cc", "(Member *)calloc"}, // live_members counts those in use
-	{"runtime/src/nccl_record.cc", "(Record *)calloc"},
-	{"runtime/src/nccl_gpu.cc", "f->event(event, 0)"}, // two for each slot of nccl_clock.cc
+	{"runtime/src/record/words.cc", "texts[i] = strdup(text)"}, // texts that others may hold
+	{"runtime/src/device/device.cc", "fresh = (char *)malloc"},
+	{"runtime/src/front/table.cc", "(Member *)calloc"}, // live_members counts those in use
+	{"runtime/src/record/record.cc", "(Record *)calloc"},
+	{"runtime/src/front/gpu.cc", "f->event(event, 0)"}, // two for each slot of record/clock.cc
 	{"executor/gpu/driver.c", "strdup(why)"},
-	{"runtime/src/bundle.cc", "posix_memalign"},              // sections, which are read when they are used
-	{"runtime/src/nccl_hub.cc", "calloc(1, sizeof(Hosted))"}, // identities that ranks may still come for
-	{"runtime/src/nccl_greet.cc", "(Conn **)calloc"},
-	{"runtime/src/nccl_meeting_hub.cc", "m->is = (u8 *)calloc"},
+	{"runtime/src/bundle/open.cc", "posix_memalign"},            // sections, which are read when they are used
+	{"runtime/src/meeting/hub.cc", "calloc(1, sizeof(Hosted))"}, // identities that ranks may still come for
+	{"runtime/src/meeting/greet.cc", "(Conn **)calloc"},
+	{"runtime/src/consensus/hub.cc", "m->is = (u8 *)calloc"},
 }
 
 // remains reports whether what a site makes stays.
@@ -110,13 +111,14 @@ func lineOf(t *testing.T, file string, number int, text string) bool {
 
 // unreached are sites that no scene comes to.
 var unreached = map[string]string{
-	"runtime/src/nccl_gpu.cc cu_current": "of several: behind as many failures of a call as it is tried",
-	"runtime/src/team_exit.cc malloc":    "a rank of another node that exits: the network of tests is within one process; a call that waits for 5 s",
-	"runtime/src/nccl_line.cc sys_poll":  "a socket that takes no more bytes: its buffer holds what ranks say",
-	"runtime/src/nccl_made.cc malloc":    "a group of several communicators of NCCL: scenes make one at a time",
-	"runtime/src/nccl_loaded.cc strdup":  "an NCCL that no other object sees: the program is linked to it",
-	"runtime/src/device.cc malloc":       "of the CPU device, which the interface of C has and the front does not",
-	"runtime/src/team.cc calloc":         "of a team without the front, as the interface of C makes them",
+	"runtime/src/front/gpu.cc cu_current":  "of several: behind as many failures of a call as it is tried",
+	"runtime/src/net/exits.cc malloc":      "a rank of another node that exits: the network of tests is within one process",
+	"runtime/src/team/exit.cc malloc":      "a call that waits for 5 s",
+	"runtime/src/meeting/line.cc sys_poll": "a socket that takes no more bytes: its buffer holds what ranks say",
+	"runtime/src/comms/made.cc malloc":     "a group of several communicators of NCCL: scenes make one at a time",
+	"runtime/src/front/loaded.cc strdup":   "an NCCL that no other object sees: the program is linked to it",
+	"runtime/src/device/device.cc malloc":  "of the CPU device, which the interface of C has and the front does not",
+	"runtime/src/team/team.cc calloc":      "of a team without the front, as the interface of C makes them",
 }
 
 // shortOf is a site's file and what is called, without its line.
@@ -171,7 +173,7 @@ func linesOf(f *elf.File) (lineTable, error) {
 			}
 			name := ""
 			if e.File != nil {
-				_, name, _ = strings.Cut(e.File.Name, "/sources/")
+				_, name, _ = strings.Cut(path.Clean(e.File.Name), "/sources/")
 			}
 			if e.EndSequence {
 				name = ""

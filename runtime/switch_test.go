@@ -6,7 +6,7 @@ import (
 	"mscclc/internal/covering"
 )
 
-const switchUnit = "nccl_switch.cc"
+const switchUnit = "consensus/switch.cc"
 
 // switchFaults are changes that make the switch from NCCL to programs wrong.
 var switchFaults = []planted{

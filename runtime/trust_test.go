@@ -23,7 +23,7 @@ func TestTrust(t *testing.T) {
 	}
 	conf, program := filepath.Join(dir, "mscclc.conf"), filepath.Join(dir, "trust")
 	src := filepath.Join(tree, "runtime", "src")
-	sources := []string{"testdata/trust.cc", filepath.Join(src, "trust.cc"), filepath.Join(src, "say.cc"),
+	sources := []string{"testdata/trust.cc", filepath.Join(src, "bundle", "trust.cc"), filepath.Join(src, "why.cc"),
 		filepath.Join(tree, "transport", "system.cc")}
 	if err := library.Link(program, sources,
 		"-std=c++17", "-Wall", "-Wextra", "-Werror", fmt.Sprintf("-DMSCCLC_CONF=%q", conf)); err != nil {

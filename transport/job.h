@@ -166,8 +166,8 @@ int on_thread(net_proxy *p, int (*run)(net_proxy *, void *), void *with);
 int net_say(net_failure *f, net_code code, u32 process, const char *format, ...) NET_PRINTS;
 void fail(net_job *j, net_code code, u32 process, const char *format, ...) NET_PRINTS;
 
-// The rounds of a job say whether they found something to do. In job_round.cc, job_connect.cc, job_send.cc and
-// job_receive.cc.
+// The rounds of a job say whether they found something to do. In round.cc, connect.cc, send.cc and
+// receive.cc.
 bool job_round(net_job *j);
 bool read_handle(Peer *q, const net_handle &handle);  // false: it is none, or there is no memory
 bool connect_round(net_job *j, Peer *q);

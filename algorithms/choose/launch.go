@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -16,11 +17,11 @@ import (
 // same order. Methods are not called at once.
 type Launcher struct {
 	Chooser *Chooser
-	Online  *Online              // nil: what the Chooser says, from the first call on
-	Options executor.PlanOptions // of all plans; replicas and tile are at least the variant's
+	Online  *Online      // nil: what the Chooser says, from the first call on
+	Options plan.Options // of all plans; replicas and tile are at least the variant's
 
-	plans map[planKey]*executor.Plan
-	made  []*executor.Plan // in the order that all processes close them in
+	plans map[planKey]*plan.Plan
+	made  []*plan.Plan // in the order that all processes close them in
 }
 
 type planKey struct {
@@ -32,19 +33,19 @@ type planKey struct {
 type Invocation struct {
 	launcher *Launcher
 	call     Call
-	args     executor.CallArgs
+	args     plan.CallArgs
 	bytes    int64
 	bound    map[Variant]*boundCall
 	order    []*boundCall
 }
 
 type boundCall struct {
-	plan *executor.Plan
-	call *executor.Call
+	plan *plan.Plan
+	call *plan.Call
 }
 
 // Bind makes an invocation of a call; args' replicas, threads and tile are the variant's.
-func (l *Launcher) Bind(call Call, args executor.CallArgs) *Invocation {
+func (l *Launcher) Bind(call Call, args plan.CallArgs) *Invocation {
 	pieces := (&ir.Collective{Kind: call.Kind, Ranks: call.Ranks, Chunks: 1}).Divisor()
 	bytes := args.Elems * int64(pieces) * int64(args.DType.Size()) // as nccl-tests counts them
 	return &Invocation{launcher: l, call: call, args: args, bytes: bytes, bound: map[Variant]*boundCall{}}
@@ -120,7 +121,7 @@ func (i *Invocation) bind(ctx context.Context, v Variant) (*boundCall, error) {
 }
 
 // plan prepares a variant for calls like call, once.
-func (l *Launcher) plan(ctx context.Context, v Variant, call Call) (*executor.Plan, error) {
+func (l *Launcher) plan(ctx context.Context, v Variant, call Call) (*plan.Plan, error) {
 	key := planKey{v, call}
 	if p := l.plans[key]; p != nil {
 		return p, nil
@@ -134,15 +135,15 @@ func (l *Launcher) plan(ctx context.Context, v Variant, call Call) (*executor.Pl
 	// Between nodes, tiles that fill the memory of a plan go together (transport/PROXY.md).
 	nodes := call.Nodes > 1
 	opt.Columns, opt.Wider = max(opt.Columns, v.Columns), opt.Columns == 0 && !nodes
-	if v.Tile > executor.PlanTile || nodes && v.Tile > 0 {
+	if v.Tile > plan.Tile || nodes && v.Tile > 0 {
 		opt.TileBytes = max(opt.TileBytes, v.Tile)
 	}
-	p, err := executor.Prepare(ctx, program, opt)
+	p, err := plan.Prepare(ctx, program, opt)
 	if err != nil {
 		return nil, err
 	}
 	if l.plans == nil {
-		l.plans = map[planKey]*executor.Plan{}
+		l.plans = map[planKey]*plan.Plan{}
 	}
 	l.plans[key], l.made = p, append(l.made, p)
 	return p, nil

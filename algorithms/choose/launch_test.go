@@ -16,6 +16,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/gpu/gputest"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -36,7 +37,7 @@ func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Se
 	}
 	chooser := &Chooser{Device: "Some GPU", Shared: true}
 	m := &member{ranks: ranks, launcher: &Launcher{Chooser: chooser,
-		Options: executor.PlanOptions{GPUs: gpus, Exchange: x, Types: []data.DType{data.I32}}}}
+		Options: plan.Options{GPUs: gpus, Exchange: x, Types: []data.DType{data.I32}}}}
 	m.launcher.Online = &Online{Chooser: chooser, Tries: 2, Exchange: x, Seen: told}
 	for i := range ranks {
 		g := list[i]
@@ -136,7 +137,7 @@ func launchAll(ctx context.Context, gpus executor.GPUs, ranks []int, x *exchange
 		return nil, err
 	}
 	i := m.launcher.Bind(Call{Kind: ir.AllReduce, Ranks: 2},
-		executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: memberElems, Input: m.in, Output: m.out})
+		plan.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: memberElems, Input: m.in, Output: m.out})
 	defer func() { err = errors.Join(err, i.Close(), m.launcher.Close()) }()
 	for number := range launches {
 		v, wrong, err := m.round(ctx, i, number, 2)

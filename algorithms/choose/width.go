@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mscclc/executor"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -127,7 +128,7 @@ func worth(columns int, bytes int64) bool { return columns <= 4 || int64(columns
 func likely(tried []int, bytes int64, ranks int) int {
 	chunk := bytes / int64(max(ranks, 1))
 	i := 0
-	for i+1 < len(tried) && chunk >= int64(tried[i+1])*executor.ColumnBytes {
+	for i+1 < len(tried) && chunk >= int64(tried[i+1])*plan.ColumnBytes {
 		i++
 	}
 	return i

@@ -2,7 +2,7 @@
 // executor/abi and, by the header that go generate writes, the library in package runtime.
 package limits
 
-//go:generate go run ../internal/limitsgen -o ../../runtime/src/bundle_limits_gen.h
+//go:generate go run ../internal/limitsgen -o ../../runtime/src/bundle/limits_gen.h
 
 // A Limit is a bound of a bundle. Name is its constant's.
 type Limit struct {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mscclc/codegen/program"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 )
 
 // exchangeProgram is two ranks that exchange a chunk by packets, and say so by flags.
@@ -39,7 +39,7 @@ func exchangePlan(t *testing.T) string { return planFile(t, exchangeProgram) }
 // planFile returns a file that holds the program of a text.
 func planFile(t *testing.T, text string) string {
 	t.Helper()
-	p, err := irtest.ParseProgram("exchange", []byte(text))
+	p, err := parse.Program("exchange", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package codegentest
 
 import (
 	"mscclc/ir"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 )
 
 // Ring is AllReduce round a ring, in place, as MSCCLang's example has it.
@@ -132,7 +132,7 @@ func Chain(n int) *ir.Program {
 // Swap is two ranks that exchange a chunk by packets and by flags; every
 // operation, and every kind of operand.
 func Swap() *ir.Program {
-	p, err := irtest.ParseProgram("swap", []byte(`program swap
+	p, err := parse.Program("swap", []byte(`program swap
 collective allreduce ranks=2 chunks=2 inplace
 protocol LL
 scratch 1,2

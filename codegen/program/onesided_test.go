@@ -12,7 +12,7 @@ import (
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
 	"mscclc/ir/diag"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,7 +38,7 @@ func TestOneSidedRoundTrips(t *testing.T) {
 		if err := text.WriteProgram(&b, p); err != nil {
 			t.Fatal(err)
 		}
-		got, err := irtest.ParseProgram("x", b.Bytes())
+		got, err := parse.Program("x", b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 )
 
 // onePass is an allreduce of two ranks, in two blocks each, as channel-level programs are: launches of one pass,
@@ -52,7 +52,7 @@ block 1.1
 
 // Such a program is proven, and runs with one pass whatever a tile is, as long as memory is there.
 func TestOnePass(t *testing.T) {
-	p, err := irtest.ParseProgram("onepass", []byte(onePass))
+	p, err := parse.Program("onepass", []byte(onePass))
 	if err != nil {
 		t.Fatal(err)
 	}

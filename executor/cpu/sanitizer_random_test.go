@@ -19,6 +19,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
@@ -193,7 +194,7 @@ block 1.0 send 0 recv 0 ch 0
 		{"a write behind a read", "cpy input[0] => scratch[1]", "cpy scratch[0] => input[0]", true},
 		{"a read behind a write", "cpy input[0] => scratch[1]", "cpy scratch[1] => scratch[2]", false},
 	} {
-		p, err := irtest.ParseProgram("round", fmt.Appendf(nil, round, x.first, x.second))
+		p, err := parse.Program("round", fmt.Appendf(nil, round, x.first, x.second))
 		if err != nil {
 			t.Fatal(err)
 		}

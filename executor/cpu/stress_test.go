@@ -20,7 +20,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 	"mscclc/passes/core"
 )
 
@@ -270,9 +270,9 @@ func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
 // tight returns a tiny random program from which single things were taken away, or made joint, as long as verify
 // accepted it.
 func tight(rnd *rand.Rand) *ir.Program {
-	p := explore.RandomOneSided(rnd)
+	p := onesided.Random(rnd)
 	for range 60 {
-		k := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+		k := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
 		if q, ok := k.Change(rnd, p); ok && len(q.Steps) > 0 {
 			if _, found := verify.Check(q, verify.Options{}); len(found) == 0 {
 				p = q

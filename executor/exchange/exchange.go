@@ -2,7 +2,7 @@
 // and when something has gone wrong.
 //
 // [Join] connects the processes of a job over TCP: process 0 listens, and all others dial it. [Group] makes the members
-// of a job that is one process. [Member.AllGather] gives every process what all of them say; executor.PlanOptions takes
+// of a job that is one process. [Member.AllGather] gives every process what all of them say; plan.Options takes
 // a [Member]. The package imports nothing of this module.
 package exchange
 

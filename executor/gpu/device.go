@@ -10,6 +10,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/abi"
+	"mscclc/executor/plan"
 	"mscclc/executor/shared"
 	"mscclc/kernels"
 )
@@ -33,7 +34,7 @@ func newMachine(v Vendor) *machine {
 
 // Usual returns how plans are made where nobody says. A barrier of NVIDIA's is for any part of a block's threads.
 func (d device) Usual() executor.Width {
-	w := executor.Width{Most: executor.PlanColumns, Columns: executor.PlanColumns, Tile: executor.PlanTile}
+	w := executor.Width{Most: plan.Columns, Columns: plan.Columns, Tile: plan.Tile}
 	w.Shares = d.machine.vendor == CUDA
 	return w
 }
@@ -159,7 +160,7 @@ func (d device) Node() string { return shared.Machine() }
 
 // Open makes a program runnable, as a plan that is waited for.
 func (d device) Open(img *abi.Image) (executor.Instance, error) {
-	return executor.OpenPlan(d, img)
+	return plan.Open(d, img)
 }
 
 // GPUs opens the device's GPUs.

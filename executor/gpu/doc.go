@@ -12,7 +12,7 @@
 // place: the tests build one that executes (standin).
 //
 // The files: device.go finds the GPUs and the image that they need, kernel.go the entry;
-// memory.go (with mapped.go and files.go), stream.go, graph.go and shot.go are what executor.Plan runs by, flight.go
+// memory.go (with mapped.go and files.go), stream.go, graph.go and shot.go are what plan.Plan runs by, flight.go
 // knows where its launches are, and crowd.go keeps plans apart that have no room together; driver.go is the driver as
 // Go calls it.
 package gpu

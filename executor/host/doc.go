@@ -1,4 +1,4 @@
-// Package host runs prepared programs (executor.Prepare) on the host's CPU, so that each rank may be a process. To the
+// Package host runs prepared programs (plan.Prepare) on the host's CPU, so that each rank may be a process. To the
 // executor it is GPUs: a GPU here is a share of the host's cores, and its memory is shared memory of the host.
 //
 // Memory is files in memory (memfd), which other processes of the same user open by /proc and map. Nothing of it has a

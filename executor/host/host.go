@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/executor/shared"
 )
 
@@ -39,7 +40,7 @@ func New(o Options) executor.GPUs {
 func (d *device) Name() string { return "cpu" }
 
 // Open makes a program runnable, as a plan that is waited for.
-func (d *device) Open(img *abi.Image) (executor.Instance, error) { return executor.OpenPlan(d, img) }
+func (d *device) Open(img *abi.Image) (executor.Instance, error) { return plan.Open(d, img) }
 
 // GPUs opens the shares of the host.
 func (d *device) GPUs() ([]executor.GPU, error) { return d.open() }

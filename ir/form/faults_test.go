@@ -15,6 +15,7 @@ import (
 	"mscclc/ir/form"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // A field is one number of a program.
@@ -89,7 +90,7 @@ func broken(rnd *rand.Rand, p *ir.Program) *ir.Program {
 		p, _ = explore.Broken(rnd, p, explore.Options{})
 		return p
 	case k == 0:
-		p, _ = explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))].Change(rnd, p)
+		p, _ = onesided.Mutations[rnd.Intn(len(onesided.Mutations))].Change(rnd, p)
 		return p
 	}
 	p = copyOf(p)

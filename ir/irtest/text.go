@@ -8,18 +8,19 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest/parse"
 )
 
 // Insts parses the text form of instructions, and ends the test where it cannot.
 func Insts(t testing.TB, text string) *ir.InstDAG {
 	t.Helper()
-	return parsed(t, ParseInsts, text)
+	return parsed(t, parse.Insts, text)
 }
 
 // Program parses the text form of a program, and ends the test where it cannot.
 func Program(t testing.TB, text string) *ir.Program {
 	t.Helper()
-	return parsed(t, ParseProgram, text)
+	return parsed(t, parse.Program, text)
 }
 
 func parsed[T any](t testing.TB, parse func(string, []byte) (T, error), text string) T {

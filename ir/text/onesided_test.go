@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ block 1.0
   0 wait flags[0] x2
   1 mv input[1] -> output[1] class 3
 `
-	p, err := irtest.ParseProgram("x", []byte(want))
+	p, err := parse.Program("x", []byte(want))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestOneSidedTextErrors(t *testing.T) {
 		{"onesided depth 1\nblock 0.0\n  0 mv input[0] input[1] -> output[0]", `"input[1]" is no field of a step`},
 		{"onesided depth 1\nblock 0.0\n  0 signal" + strings.Repeat(" flags[0]", ir.MaxOperands+1), "at most 32767"},
 	} {
-		_, err := irtest.ParseProgram("test", []byte(head+x.text))
+		_, err := parse.Program("test", []byte(head+x.text))
 		if err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%.200q: %v, want %s", x.text, err, x.want)
 		}

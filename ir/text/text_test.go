@@ -11,6 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/property"
 	"mscclc/ir/text"
 
@@ -92,7 +93,7 @@ block 0.1 ch 1
 block 2.0 recv 0 ch 0
   0 rrc scratch[0] => output[0]*2 final
 `
-	p, err := irtest.ParseProgram("x", []byte(want))
+	p, err := parse.Program("x", []byte(want))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestTextErrors(t *testing.T) {
 		{head + "even even", `"even" is more than this line can have`},
 		{head + strings.Repeat("x\n", 100), "(and 19 more)"},
 	} {
-		_, err := irtest.ParseInsts("test", []byte(x.text))
+		_, err := parse.Insts("test", []byte(x.text))
 		if err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%q: %v, want %s", x.text, err, x.want)
 		}
@@ -147,7 +148,7 @@ deps none
 i0 rank 0 rrc scratch[0] => input[-1]*0 <- i1 -> i0 seq 1/0 ch 0 block 0 step 0 pos 0
 i1 rank 0 s input[2]*0 <- i0 -> i0 seq 0 ch 0 block 0 step 0 pos 0
 `
-	d, err := irtest.ParseInsts("x", []byte(want))
+	d, err := parse.Insts("x", []byte(want))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,13 +167,13 @@ func TestTextRoundTrip(t *testing.T) {
 		switch rapid.IntRange(0, 2).Draw(t, "form") {
 		case 0:
 			d := irtest.AnyChunks(t, h, hints)
-			roundTrip(t, d, func(w io.Writer) error { return text.WriteChunks(w, d) }, irtest.ParseChunks)
+			roundTrip(t, d, func(w io.Writer) error { return text.WriteChunks(w, d) }, parse.Chunks)
 		case 1:
 			d := irtest.AnyInsts(t, h, hints)
-			roundTrip(t, d, func(w io.Writer) error { return text.WriteInsts(w, d) }, irtest.ParseInsts)
+			roundTrip(t, d, func(w io.Writer) error { return text.WriteInsts(w, d) }, parse.Insts)
 		case 2:
 			p := irtest.AnyProgram(t, h)
-			roundTrip(t, p, func(w io.Writer) error { return text.WriteProgram(w, p) }, irtest.ParseProgram)
+			roundTrip(t, p, func(w io.Writer) error { return text.WriteProgram(w, p) }, parse.Program)
 		}
 	})
 }
@@ -227,11 +228,11 @@ func fuzzText[T any](f *testing.F, kind string, parse func(string, []byte) (T, e
 	})
 }
 
-func FuzzParseChunks(f *testing.F) { fuzzText(f, "chunks", irtest.ParseChunks, text.WriteChunks) }
+func FuzzParseChunks(f *testing.F) { fuzzText(f, "chunks", parse.Chunks, text.WriteChunks) }
 
 func FuzzParseInsts(f *testing.F) {
 	fuzzText(f, "insts", func(name string, src []byte) (*ir.InstDAG, error) {
-		d, err := irtest.ParseInsts(name, src)
+		d, err := parse.Insts(name, src)
 		if err == nil && len(d.Insts) < 1000 && d.Memory().Len() < 1<<16 {
 			_ = fmt.Sprint(property.Check(d, property.Property(1<<property.NumProperties-1),
 				property.Options{Limits: ir.Limits{Target: "x", Steps: 1, Peers: 1, DepBlock: 1}}))
@@ -240,4 +241,4 @@ func FuzzParseInsts(f *testing.F) {
 	}, text.WriteInsts)
 }
 
-func FuzzParseProgram(f *testing.F) { fuzzText(f, "program", irtest.ParseProgram, text.WriteProgram) }
+func FuzzParseProgram(f *testing.F) { fuzzText(f, "program", parse.Program, text.WriteProgram) }

@@ -3,46 +3,28 @@ package verify
 import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
+	"mscclc/ir/verify/checker"
 )
 
 // actions returns a run of p's actions: of p itself where each step is one,
 // else of a copy whose steps are cut.
-func (c *checker) actions(r *run) *run {
-	m := int32(c.racing())
+func (c *twoSided) actions(r *checker.Run) *checker.Run {
+	m := int32(c.Racing())
 	n := 0
-	for i := range c.p.Steps {
-		n += int(messages(&c.p.Steps[i], m))
+	for i := range c.P.Steps {
+		n += int(checker.Messages(&c.P.Steps[i], m))
 	}
-	if int64(n)*visitWork > c.opt.Work {
-		c.undecided(ofRaces,
+	if int64(n)*checker.VisitWork > c.Opt.Work {
+		c.Undecided(checker.OfRaces,
 			"messages between ranks, and not flags, order some accesses, and there are so many messages (%d)", n)
 		return nil
 	}
-	if n > len(c.p.Steps) {
-		p, from := cut(c.p, m, n)
-		r = &run{p: p, w: eval.Wire(p), from: from}
+	if n > len(c.P.Steps) {
+		p, from := cut(c.P, m, n)
+		r = &checker.Run{P: p, W: eval.Wire(p), From: from}
 	}
-	order, _ := r.w.Schedule(r.p, ir.Unbounded, int(m)).Run()
-	return &run{p: r.p, w: r.w, order: order, from: r.from}
-}
-
-// racing returns the number of chunks a message with which races are looked for: the
-// one that orders the least. A message that releases orders more the longer it
-// is; packets come one by one, and what is ordered from message to message is
-// not from packet to packet.
-func (c *checker) racing() int {
-	if c.p.Protocol.Releases() {
-		return c.opt.MessageChunks
-	}
-	return c.opt.MostChunks
-}
-
-// messages returns the number of actions of s, with m chunks a message.
-func messages(s *ir.Step, m int32) int32 {
-	if info := s.Op.Info(); s.Count < 1 || !info.Sends && !info.Receives {
-		return 1
-	}
-	return (s.Count + m - 1) / m
+	order, _ := r.W.Schedule(r.P, ir.Unbounded, int(m)).Run()
+	return &checker.Run{P: r.P, W: r.W, Order: order, From: r.From}
 }
 
 // cut returns p with each step cut into its n actions in all, as steps that wait
@@ -76,7 +58,7 @@ func cut(p *ir.Program, m int32, n int) (*ir.Program, []int32) {
 
 func cutStep(to []ir.Step, from []int32, p *ir.Program, i, m int32) ([]ir.Step, []int32) {
 	s := p.Steps[i]
-	n := messages(&s, m)
+	n := checker.Messages(&s, m)
 	for k := range n {
 		t := s
 		if n > 1 {

@@ -1,7 +1,8 @@
 package verify
 
-// width is the number of blocks that one pass of columns asks for.
-const width = 64
+import (
+	"mscclc/ir/verify/checker"
+)
 
 // columns are vector clocks of all blocks of a program over a few of them: how
 // many actions of each of these have ended before what a block does now. Where
@@ -18,7 +19,7 @@ type columns struct {
 	free  []int32
 }
 
-type row [width]int32
+type row [checker.Width]int32
 
 func newColumns(blocks, actions int) *columns {
 	c := &columns{of: make([]int32, blocks), now: make([]row, blocks), waits: make([]int32, actions),

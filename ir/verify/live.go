@@ -5,18 +5,20 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify/checker"
 )
 
 // flags reports the waits that no step satisfies.
-func (c *checker) flags() bool {
-	w, good := c.w, true
-	for i := range c.p.Steps {
-		s := &c.p.Steps[i]
-		if s.DepBlock >= 0 && w.Awaited(c.p, c.p.Blocks[w.Block[i]].Rank, int32(i)) < 0 {
-			d := c.step(int32(i), diag.Deadlock,
-				"%s waits for step %d of block %d, and no step of it from there on says that it ended (hasdep)", c.name(int32(i)),
+func (c *twoSided) flags() bool {
+	w, good := c.W, true
+	for i := range c.P.Steps {
+		s := &c.P.Steps[i]
+		if s.DepBlock >= 0 && w.Awaited(c.P, c.P.Blocks[w.Block[i]].Rank, int32(i)) < 0 {
+			d := c.Step(int32(i), diag.Deadlock,
+				"%s waits for step %d of block %d, and no step of it from there on says that it ended (hasdep)", c.Name(int32(i)),
 				s.DepStep, s.DepBlock)
-			c.counterexample(d, Counterexample{Step: int32(i), With: -1, Waits: []ir.Wait{{Step: int32(i), On: -1, At: -1}}})
+			c.Counterexample(d, checker.Counterexample{Step: int32(i), With: -1,
+				Waits: []ir.Wait{{Step: int32(i), On: -1, At: -1}}})
 			good = false
 		}
 	}
@@ -24,28 +26,28 @@ func (c *checker) flags() bool {
 }
 
 // matching reports the transfers whose ends do not fit.
-func (c *checker) matching() bool {
-	w := c.w
+func (c *twoSided) matching() bool {
+	w := c.W
 	for _, m := range w.Mismatches {
 		switch {
 		case m.Recv < 0:
-			t := c.p.Blocks[w.Block[m.Send]]
-			d := c.step(m.Send, diag.Unmatched, "%s sends to rank %d on channel %d, which receives no such message",
-				c.name(m.Send), t.SendPeer, t.Channel)
+			t := c.P.Blocks[w.Block[m.Send]]
+			d := c.Step(m.Send, diag.Unmatched, "%s sends to rank %d on channel %d, which receives no such message",
+				c.Name(m.Send), t.SendPeer, t.Channel)
 			d.Hint = fmt.Sprintf(
 				"add a receive to a thread block of rank %d that receives from rank %d on channel %d, or leave out this send",
 				t.SendPeer, t.Rank, t.Channel)
 		case m.Send < 0:
-			t := c.p.Blocks[w.Block[m.Recv]]
-			d := c.step(m.Recv, diag.Unmatched, "%s receives from rank %d on channel %d, which sends no such message",
-				c.name(m.Recv), t.RecvPeer, t.Channel)
+			t := c.P.Blocks[w.Block[m.Recv]]
+			d := c.Step(m.Recv, diag.Unmatched, "%s receives from rank %d on channel %d, which sends no such message",
+				c.Name(m.Recv), t.RecvPeer, t.Channel)
 			d.Hint = fmt.Sprintf(
 				"add a send to a thread block of rank %d that sends to rank %d on channel %d, or leave out this receive",
 				t.RecvPeer, t.Rank, t.Channel)
 		default:
-			d := c.step(m.Send, diag.Unmatched, "%s sends %d chunks, and %s, which receives them, expects %d",
-				c.name(m.Send), c.p.Steps[m.Send].Count, c.name(m.Recv), c.p.Steps[m.Recv].Count)
-			c.note(d, m.Recv, "they are received here")
+			d := c.Step(m.Send, diag.Unmatched, "%s sends %d chunks, and %s, which receives them, expects %d",
+				c.Name(m.Send), c.P.Steps[m.Send].Count, c.Name(m.Recv), c.P.Steps[m.Recv].Count)
+			c.Note(d, m.Recv, "they are received here")
 		}
 	}
 	return len(w.Mismatches) == 0
@@ -54,32 +56,32 @@ func (c *checker) matching() bool {
 // liveness runs the program with the slots that it has. It returns an order in
 // which the steps may end; where slots are all that is missing, the order that
 // unbounded slots allow, so that the result can be judged too; or nil.
-func (c *checker) liveness() []int32 {
-	order, stuck := c.w.Schedule(c.p, c.opt.Slots, c.opt.MessageChunks).Run()
+func (c *twoSided) liveness() []int32 {
+	order, stuck := c.W.Schedule(c.P, c.Opt.Slots, c.Opt.MessageChunks).Run()
 	if len(stuck) == 0 {
-		return nonNil(order)
+		return checker.NonNil(order)
 	}
-	order, always := c.w.Schedule(c.p, ir.Unbounded, c.opt.MessageChunks).Run()
+	order, always := c.W.Schedule(c.P, ir.Unbounded, c.Opt.MessageChunks).Run()
 	if len(always) > 0 {
-		c.deadlock(always, "")
+		c.Deadlock(always, "")
 		return nil
 	}
-	c.deadlock(stuck, c.threshold())
-	return nonNil(order)
+	c.Deadlock(stuck, c.threshold())
+	return checker.NonNil(order)
 }
 
 // threshold says when the program, which ends with slots enough, does not: it
 // looks for the smallest number of chunks a message that it lives with, and
 // says above which size a message holds fewer.
-func (c *checker) threshold() string {
-	slots := fmt.Sprintf(", with %s a connection", diag.Counted(c.opt.Slots, "slot"))
-	if !c.bySize {
-		return fmt.Sprintf("%s and %s a message", slots, diag.Counted(c.opt.MessageChunks, "chunk"))
+func (c *twoSided) threshold() string {
+	slots := fmt.Sprintf(", with %s a connection", diag.Counted(c.Opt.Slots, "slot"))
+	if !c.BySize {
+		return fmt.Sprintf("%s and %s a message", slots, diag.Counted(c.Opt.MessageChunks, "chunk"))
 	}
-	low, high := c.opt.MessageChunks, ir.MaxMessageChunks+1 // dies with low, lives with high as far as is known
+	low, high := c.Opt.MessageChunks, ir.MaxMessageChunks+1 // dies with low, lives with high as far as is known
 	for low+1 < high {
 		m := (low + high) / 2
-		if _, stuck := c.w.Schedule(c.p, c.opt.Slots, m).Run(); len(stuck) > 0 {
+		if _, stuck := c.W.Schedule(c.P, c.Opt.Slots, m).Run(); len(stuck) > 0 {
 			low = m
 		} else {
 			high = m
@@ -89,53 +91,5 @@ func (c *checker) threshold() string {
 		return slots + ", at every size"
 	}
 	return fmt.Sprintf("%s, above %s, where counts split into more messages", slots,
-		diag.SizeText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
-}
-
-// nonNil tells an empty program's order from none.
-func nonNil(order []int32) []int32 {
-	if order == nil {
-		return []int32{}
-	}
-	return order
-}
-
-// counterexampleLength bounds the waits that a deadlock is shown by.
-const counterexampleLength = 16
-
-func (c *checker) deadlock(stuck []ir.Wait, when string) {
-	first := stuck[0].Step
-	d := c.step(first, diag.Deadlock, "%s waits for itself through %s%s", c.name(first), diag.Counted(len(stuck), "wait"), when)
-	if stuck[len(stuck)-1].At < 0 {
-		d.Text = c.name(first) + " waits for what never comes" + when
-	}
-	for _, s := range stuck[:min(len(stuck), counterexampleLength)] {
-		c.note(d, s.Step, "%s", c.waitText(s))
-	}
-	if n := len(stuck) - counterexampleLength; n > 0 {
-		*d = d.WithNote(diag.Span{}, "and so on through %s more", diag.Counted(n, "wait"))
-	}
-	c.counterexample(d, Counterexample{Step: first, With: stuck[0].On, Waits: stuck})
-}
-
-// waitText returns one link of a chain of waits.
-func (c *checker) waitText(w ir.Wait) string {
-	what, ends := "a flag", "raise"
-	switch w.Cause {
-	case ir.ForMessage:
-		what, ends = "a message", "send"
-		if c.p.OneSided != nil {
-			what = "packets"
-		}
-	case ir.ForSlot:
-		what, ends = "a free slot", "make"
-	}
-	text := fmt.Sprintf("%s waits for %s", c.name(w.Step), what)
-	if w.On >= 0 {
-		text += fmt.Sprintf(", which %s would %s", c.name(w.On), ends)
-	}
-	if w.At >= 0 && w.At != w.On {
-		text += fmt.Sprintf("; that block is still at %s", c.p.OpName(w.At))
-	}
-	return text
+		diag.SizeText(c.Opt.SlotBytes/int64(high)*int64(c.P.Coll.Divisor())))
 }

@@ -11,6 +11,7 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
+	"mscclc/ir/verify/onesided"
 )
 
 func textOf(t testing.TB, p *ir.Program) string {
@@ -128,7 +129,7 @@ func TestOneSidedBeside(t *testing.T) {
 	for _, f := range oneSidedFaults {
 		p := edited(t, f.of, f.edit)
 		report, list := verify.Check(p, verify.Options{})
-		verify.OneAfterTheOther(func() {
+		onesided.OneAfterTheOther(func() {
 			wantReport, want := verify.Check(p, verify.Options{})
 			if !reflect.DeepEqual(list, want) || !reflect.DeepEqual(report, wantReport) {
 				t.Errorf("%s: beside each other\n%s\nand one after the other\n%s", f.name, irtest.Text(list), irtest.Text(want))

@@ -8,7 +8,8 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
-	"mscclc/ir/verify/explore"
+	explorer "mscclc/ir/verify/explore/onesided"
+	"mscclc/ir/verify/onesided"
 )
 
 // TestChains asks that clocks of fewer counts change nothing that is said of programs: of the catalog's with lanes,
@@ -19,7 +20,7 @@ func TestChains(t *testing.T) {
 		var with, without string
 		_, list := verify.Check(p, verify.Options{Nodes: node})
 		with = irtest.Text(list)
-		verify.Unchained(func() {
+		onesided.Unchained(func() {
 			_, list := verify.Check(p, verify.Options{Nodes: node})
 			without = irtest.Text(list)
 		})
@@ -31,13 +32,13 @@ func TestChains(t *testing.T) {
 			return
 		}
 		n := [4]int{}
-		n[0], n[1], n[2], n[3] = verify.Chains(p, node)
+		n[0], n[1], n[2], n[3] = onesided.Chains(p, node)
 		own, other, counts, none = own+n[0], other+n[1], counts+n[2], none+n[3]
 	}
 	vary := func(name string, p *ir.Program, node []int32, rnd *rand.Rand, times int) {
 		judge(name, p, node)
 		for range times {
-			change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+			change := &explorer.Mutations[rnd.Intn(len(explorer.Mutations))]
 			if q, ok := change.Change(rnd, p); ok {
 				judge(name+", "+change.Name, q, node)
 			}
@@ -61,9 +62,9 @@ func TestChains(t *testing.T) {
 	}
 	for seed := range int64(irtest.Count(t, 100)) {
 		rnd := rand.New(rand.NewSource(seed))
-		p, node := explore.RandomOneSidedOver(rnd)
+		p, node := explorer.RandomOver(rnd)
 		vary("random", p, node, rnd, 8)
-		vary("random", explore.RandomOneSided(rnd), nil, rnd, 8)
+		vary("random", explorer.Random(rnd), nil, rnd, 8)
 	}
 	t.Logf("%d blocks take over from one of their rank, and %d of another; %d pairs have a count, and %d none; "+
 		"%d programs rejected", own, other, counts, none, rejected)

@@ -18,12 +18,13 @@ import (
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // An oneJudgement is what verify and the explorer say of one one-sided program.
 type oneJudgement struct {
 	codes    []string // of verify, sorted
-	verdict  *explore.OneSidedVerdict
+	verdict  *onesided.Verdict
 	excluded string // why the explorer says nothing
 }
 
@@ -43,7 +44,7 @@ func compareOneSided(p *ir.Program, node []int32, rnd *rand.Rand) (j oneJudgemen
 		j.excluded = j.codes[0]
 		return j, nil
 	}
-	j.verdict, err = explore.OneSidedOver(p, node, 2, rnd)
+	j.verdict, err = onesided.ExploreOver(p, node, 2, rnd)
 	if large := (*explore.TooLarge)(nil); errors.As(err, &large) {
 		j.excluded = "too large"
 		return j, nil
@@ -60,7 +61,7 @@ func compareOneSided(p *ir.Program, node []int32, rnd *rand.Rand) (j oneJudgemen
 // disagreeOneSided says how codes and a verdict contradict each other. Both
 // must accept or both reject; without races and deadlock the codes are the faults that
 // show. What reads nothing of its pass may show as a race with what a pass before left.
-func disagreeOneSided(codes map[string]bool, v *explore.OneSidedVerdict) error {
+func disagreeOneSided(codes map[string]bool, v *onesided.Verdict) error {
 	has := func(c diag.Code) bool {
 		return codes[string(c)] || c == diag.Race && codes[string(diag.AcrossNodes)]
 	}
@@ -86,7 +87,7 @@ func disagreeOneSided(codes map[string]bool, v *explore.OneSidedVerdict) error {
 
 // liesOneSided says which counterexample claims what no run shows. Of races one must
 // show: it may hide others, whose cell it touches in between.
-func liesOneSided(counterexamples []verify.Counterexample, v *explore.OneSidedVerdict) error {
+func liesOneSided(counterexamples []verify.Counterexample, v *onesided.Verdict) error {
 	races, shown := 0, 0
 	for _, w := range counterexamples {
 		ok := true
@@ -118,7 +119,7 @@ func explainOneSided(p *ir.Program, node []int32, err error) string {
 		return text
 	}
 	rnd := rand.New(rand.NewSource(1))
-	small := explore.ShrinkOneSided(p, func(q *ir.Program) bool {
+	small := onesided.Shrink(p, func(q *ir.Program) bool {
 		_, again := compareOneSided(q, node, rnd)
 		return again != nil && kind(again) == kind(err)
 	})
@@ -137,13 +138,13 @@ func explainOneSided(p *ir.Program, node []int32, err error) string {
 // change that is accepted is kept, so that those that are judged come to need
 // each of theirs. MSCCLC_RANDOM=N asks for N such walks.
 func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
-	walks(t, 20, func(rnd *rand.Rand) (*ir.Program, []int32) { return explore.RandomOneSided(rnd), nil },
+	walks(t, 20, func(rnd *rand.Rand) (*ir.Program, []int32) { return onesided.Random(rnd), nil },
 		"race", "deadlock", "wrong-result", "uninitialized+wrong-result")
 }
 
 // TestVerdictsOverNodes is TestOneSidedVerdictsAreTheExplorers of ranks on several nodes.
 func TestVerdictsOverNodes(t *testing.T) {
-	walks(t, 12, explore.RandomOneSidedOver, "race", "across-nodes", "deadlock")
+	walks(t, 12, onesided.RandomOver, "race", "across-nodes", "deadlock")
 }
 
 // walks tries so many walks, unless MSCCLC_RANDOM asks for others, from programs that random makes. Each of some codes
@@ -191,9 +192,9 @@ func walkOneSided(t *testing.T, seed int64, random func(*rand.Rand) (*ir.Program
 		return
 	}
 	for range changesTried {
-		k := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+		k := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
 		if rnd.Intn(2) == 0 { // most often away with what is not needed
-			k = &explore.OneSidedMutations[2+rnd.Intn(2)]
+			k = &onesided.Mutations[2+rnd.Intn(2)]
 		}
 		q, ok := k.Change(rnd, p)
 		if !ok {

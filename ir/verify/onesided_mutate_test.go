@@ -15,7 +15,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
 )
@@ -178,7 +178,7 @@ func tryMutations(t *testing.T, all []original, each int) (counts map[string]int
 			t.Fatalf("%s: %v, %v", o.name, j.codes, err)
 		}
 		for range each {
-			change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+			change := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
 			p, ok := change.Change(rnd, o.p)
 			if !ok || accesses(p) == 0 {
 				continue

@@ -14,7 +14,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // Whatever verify rejects of random one-sided programs with a fault shows on the CPU, but for a few of the races.
@@ -24,9 +24,9 @@ func TestReplayOneSidedFaults(t *testing.T) {
 	counts := map[string]int{}
 	for seed := range n {
 		rnd := rand.New(rand.NewSource(int64(seed)))
-		p := explore.RandomOneSided(rnd)
+		p := onesided.Random(rnd)
 		for range changesTried {
-			q, ok := explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))].Change(rnd, p)
+			q, ok := onesided.Mutations[rnd.Intn(len(onesided.Mutations))].Change(rnd, p)
 			if !ok {
 				continue
 			}

@@ -2,42 +2,20 @@ package verify
 
 import (
 	"fmt"
-	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
 	"mscclc/ir/form"
+	"mscclc/ir/verify/checker"
+	"mscclc/ir/verify/onesided"
 )
 
 // Options are what a judgement depends on besides the program.
-type Options struct {
-	// Slots is the number of messages that a connection holds; 0 is what the
-	// program's protocol has.
-	Slots int
-	// SlotBytes is the data that one message holds; 0 is what the protocol has.
-	SlotBytes int64
-	// MessageChunks is the number of chunks that one message holds; 0 is what
-	// SlotBytes hold at the largest size that the program is for, or 1 where that
-	// has no bound. A program that lives with some number lives with any larger.
-	MessageChunks int
-	// MostChunks is the largest number of chunks that one message holds: packets of
-	// one message arrive one by one, so that they order less than several
-	// messages. 0 is what SlotBytes hold at the smallest size that the program is
-	// for, where MessageChunks is 0 too and there is one, else
-	// ir.MaxMessageChunks.
-	MostChunks int
-	// Cells bounds the chunks of all ranks' buffers, 0 being 64 million.
-	Cells int
-	// Moves bounds the chunks that all steps move, 0 being 256 million.
-	Moves int
-	// Work bounds the search for races, in entries of clocks, 0 being 256 million. A
-	// program that needs more is undecided, which is a rejection.
-	Work int64
-	// Nodes is the node of each rank, by any numbers. Where they differ, the program is proven for ranks that reach
-	// memory of their own node only, and send data to others over a network; see "Several nodes". nil is one node.
-	Nodes []int32
-}
+type Options = checker.Options
+
+// A Counterexample is what shows one problem, so that it can be replayed.
+type Counterexample = checker.Counterexample
 
 // A Report is what Check saw.
 type Report struct {
@@ -46,7 +24,7 @@ type Report struct {
 	Slots, MessageChunks int  // that the program was judged with
 	Ran                  bool // the outputs were compared with the collective
 
-	Counterexamples []Counterexample
+	Counterexamples []checker.Counterexample
 
 	Warnings diag.List // of who unrolled the program: what has no use in it
 }
@@ -58,19 +36,19 @@ func (r Report) String() string {
 
 // Check judges p. An empty list means that p is proven. A program that is for
 // calls in place and for others is judged as both: first as Coll.Inplace says.
-func Check(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, false) }
+func Check(p *ir.Program, opt checker.Options) (Report, diag.List) { return check(p, opt, false) }
 
 // CheckAndMark judges p as Check does, and sets the flags Final of p as ir.MarkFinal does: the run that proves the
 // result shows which steps make complete sums. No step of p has the flag yet. p is for sends and receives.
-func CheckAndMark(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, true) }
+func CheckAndMark(p *ir.Program, opt checker.Options) (Report, diag.List) { return check(p, opt, true) }
 
 // InPlace begins the text of what is wrong in calls in place, of a program that is for calls out of place first.
 const InPlace = "in place: "
 
-func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
-	c := &checker{p: p, opt: opt, mark: mark}
+func check(p *ir.Program, opt checker.Options, mark bool) (Report, diag.List) {
+	c := &twoSided{&checker.Checker{P: p, Opt: opt, Mark: mark}}
 	c.judge()
-	report, list := c.report(), decided(c.Done())
+	report, list := c.report(), checker.Decided(c.Done())
 	if len(list) > 0 || !p.InPlace || !p.OutOfPlace {
 		return report, list
 	}
@@ -91,20 +69,24 @@ func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
 	return report, list
 }
 
-func (c *checker) judge() {
-	c.budgets()
-	if c.List = form.Check(c.p, c.bounds()); len(c.List) > 0 {
+// A twoSided judges a two-sided program.
+type twoSided struct{ *checker.Checker }
+
+// judge judges a program of either kind.
+func (c *twoSided) judge() {
+	c.Budgets()
+	if c.List = form.Check(c.P, c.Bounds()); len(c.List) > 0 {
 		return
 	}
-	if c.p.OneSided != nil {
-		c.judgeOneSided()
+	if c.P.OneSided != nil {
+		onesided.Prove(c.Checker)
 		return
 	}
-	if !c.across() {
+	if !c.Across() {
 		return
 	}
 	c.sizes()
-	c.w = eval.Wire(c.p)
+	c.W = eval.Wire(c.P)
 	if flags, matching := c.flags(), c.matching(); !flags || !matching {
 		return
 	}
@@ -114,129 +96,42 @@ func (c *checker) judge() {
 	}
 	run := c.races(order)
 	if run != nil {
-		c.result(run)
-		c.ran = true
+		c.Result(run)
+		c.Ran = true
 	}
-}
-
-// A run is an order in which the actions of a program may happen.
-type run struct {
-	p     *ir.Program
-	w     *eval.Wiring
-	links *eval.Links // in place of w, of a one-sided program
-	order []int32
-	from  []int32 // of a step of p: the step of the program that is judged, or nil where p is that
-}
-
-// of returns the step of the judged program that step i of the run's is of.
-func (r *run) of(i int32) int32 {
-	if r.from == nil {
-		return i
-	}
-	return r.from[i]
-}
-
-type checker struct {
-	ir.Problems
-	p               *ir.Program
-	opt             Options
-	w               *eval.Wiring
-	mark            bool // sets Final flags
-	bySize          bool // MessageChunks follows from the program's sizes
-	ran             bool
-	counterexamples []Counterexample
-}
-
-func (c *checker) budgets() {
-	if c.opt.Cells <= 0 {
-		c.opt.Cells = 1 << 26
-	}
-	if c.opt.Moves <= 0 {
-		c.opt.Moves = 1 << 28
-	}
-	if c.opt.Work <= 0 {
-		c.opt.Work = 1 << 28
-	}
-}
-
-// bounds returns what the check of form allows.
-func (c *checker) bounds() form.Bounds {
-	return form.Bounds{Cells: int64(c.opt.Cells), Memory: math.MaxInt64, Moved: int64(c.opt.Moves)}
 }
 
 // sizes decides how many slots a connection has and how many chunks a message.
-func (c *checker) sizes() {
-	p := c.p
-	if c.opt.Slots <= 0 {
-		c.opt.Slots = p.Protocol.Slots()
+func (c *twoSided) sizes() {
+	p := c.P
+	if c.Opt.Slots <= 0 {
+		c.Opt.Slots = p.Protocol.Slots()
 	}
-	if c.opt.SlotBytes <= 0 {
-		c.opt.SlotBytes = p.Protocol.SlotBytes()
+	if c.Opt.SlotBytes <= 0 {
+		c.Opt.SlotBytes = p.Protocol.SlotBytes()
 	}
-	c.bySize = c.opt.MessageChunks <= 0
-	if c.bySize {
-		c.opt.MessageChunks = 1
+	c.BySize = c.Opt.MessageChunks <= 0
+	if c.BySize {
+		c.Opt.MessageChunks = 1
 		if p.Sizes.Max > 0 {
-			c.opt.MessageChunks = p.Coll.MessageChunks(p.Sizes.Max-1, c.opt.SlotBytes)
+			c.Opt.MessageChunks = p.Coll.MessageChunks(p.Sizes.Max-1, c.Opt.SlotBytes)
 		}
 	}
 	switch {
-	case c.opt.MostChunks > 0:
-	case c.bySize && p.Sizes.Min > 0:
-		c.opt.MostChunks = p.Coll.MessageChunks(p.Sizes.Min, c.opt.SlotBytes)
+	case c.Opt.MostChunks > 0:
+	case c.BySize && p.Sizes.Min > 0:
+		c.Opt.MostChunks = p.Coll.MessageChunks(p.Sizes.Min, c.Opt.SlotBytes)
 	default:
-		c.opt.MostChunks = ir.MaxMessageChunks
+		c.Opt.MostChunks = ir.MaxMessageChunks
 	}
-	c.opt.MostChunks = max(c.opt.MostChunks, c.opt.MessageChunks)
+	c.Opt.MostChunks = max(c.Opt.MostChunks, c.Opt.MessageChunks)
 }
 
-func (c *checker) report() Report {
-	r := Report{Channels: c.p.Channels, Blocks: len(c.p.Blocks), Steps: len(c.p.Steps), Slots: c.opt.Slots,
-		MessageChunks: c.opt.MessageChunks, Ran: c.ran, Counterexamples: c.counterexamples}
-	if c.p.Coll != nil {
-		r.Ranks = c.p.Coll.Ranks
+func (c *twoSided) report() Report {
+	r := Report{Channels: c.P.Channels, Blocks: len(c.P.Blocks), Steps: len(c.P.Steps), Slots: c.Opt.Slots,
+		MessageChunks: c.Opt.MessageChunks, Ran: c.Ran, Counterexamples: c.Counterexamples}
+	if c.P.Coll != nil {
+		r.Ranks = c.P.Coll.Ranks
 	}
 	return r
-}
-
-// A place is a step of the program: block counts within its rank. What means
-// nothing is -1.
-type place struct{ rank, block, step int }
-
-// place finds the step numbered i in p.Steps.
-func (c *checker) place(i int32) (at place) {
-	at.rank, at.block, at.step = c.p.SourcePlace(i)
-	return at
-}
-
-// name names the step numbered i for a message.
-func (c *checker) name(i int32) string { return c.p.StepName(i) }
-
-// at reports a problem of a step.
-func (c *checker) at(at place, code diag.Code, pos int32, format string, args ...any) *diag.Diagnostic {
-	return c.Add(c.problem(at, code, pos, format, args...))
-}
-
-// problem returns a problem of a step, which is not reported yet.
-func (c *checker) problem(at place, code diag.Code, pos int32, format string, args ...any) diag.Diagnostic {
-	d := diag.New(code, c.p.Span(pos), format, args...)
-	d.Rank, d.Block, d.Step = at.rank, at.block, at.step
-	return d
-}
-
-// folded reports problems, of which those that say the same of one source position are one.
-func (c *checker) folded(found diag.List) {
-	for _, d := range found.FoldRanks() {
-		c.Add(d)
-	}
-}
-
-// step reports a problem of the step numbered i.
-func (c *checker) step(i int32, code diag.Code, format string, args ...any) *diag.Diagnostic {
-	return c.at(c.place(i), code, c.p.Steps[i].Pos, format, args...)
-}
-
-// note adds a note at the step numbered i.
-func (c *checker) note(d *diag.Diagnostic, i int32, format string, args ...any) {
-	*d = d.WithNote(c.p.Span(c.p.Steps[i].Pos), format, args...)
 }

@@ -7,6 +7,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/verify"
 )
 
@@ -190,7 +191,7 @@ func TestTablesAreNotTrusted(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte(irtest.TwoRanksProgram))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		p, err := irtest.ParseProgram("f", src)
+		p, err := parse.Program("f", src)
 		if err != nil || p.Coll.Ranks > 1000 {
 			return
 		}

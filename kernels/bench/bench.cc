@@ -1,10 +1,10 @@
-// Times the kernels of hand.cc on the GPUs of one host, and NCCL beside them: one thread a GPU, a CUDA graph of
+// Times the kernels of hand/hand.cc on the GPUs of one host, and NCCL beside them: one thread a GPU, a CUDA graph of
 // many launches, the median of several replays, the slowest rank. Results are checked before and after.
 //
 //   bench HAND INTERPRETER RANKS LIBNCCL|- SECONDS <CASES >ROWS
 //
-// HAND is hand.cc's PTX, INTERPRETER an image of one-sided programs for bf16. A case is a line: KERNEL BYTES COLUMNS
-// THREADS TILE, KERNEL being an entry of HAND without its _RANKS, a program of programs.h, or nccl-ar, nccl-ag,
+// HAND is hand/hand.cc's PTX, INTERPRETER an image of one-sided programs for bf16. A case is a line: KERNEL BYTES
+// COLUMNS THREADS TILE, KERNEL being an entry of HAND without its _RANKS, a program of programs.h, or nccl-ar, nccl-ag,
 // nccl-rs, nccl-aa.
 #include <pthread.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include <chrono>
 
 #include "driver.h"
-#include "hand.h"
+#include "hand/hand.h"
 #include "programs.h"
 
 enum { TABLES = 768 << 10, CAPTURE_THREAD = 1, NCCL_BF16 = 9, REPLAYS = 7 };

@@ -10,7 +10,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // A loopMaker makes a random program of blocks with up to two loops each, which hand a chunk on from one to the next.
@@ -178,7 +178,7 @@ func TestAnyTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, err := explore.OneSided(g, 0, rnd); err == nil && !v.Good() {
+			if v, err := onesided.Explore(g, 0, rnd); err == nil && !v.Good() {
 				t.Errorf("seed %d: accepted, and %v", seed, v)
 			} else if err == nil {
 				counts["accepted, and explored in 4 loop iterations"]++

@@ -8,7 +8,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // What CheckTurns says of programs of channels, and of what single changes make of them, is what runs of them show that
@@ -29,7 +29,7 @@ func TestChannelVerdictsAreTheExplorers(t *testing.T) {
 					counts["has no meaning"]++
 					continue
 				}
-				v, err := explore.OneSided(g, 1, rnd)
+				v, err := onesided.Explore(g, 1, rnd)
 				switch {
 				case err != nil:
 					counts["too large"]++

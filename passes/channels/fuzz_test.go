@@ -14,7 +14,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // planText returns a plan of MSCCL++ that says what p does, or nil where none does.
@@ -89,7 +89,7 @@ func FuzzCheckChannels(f *testing.F) {
 			if accesses(g) > 60 {
 				return
 			}
-			if v, err := explore.OneSided(g, 0, rand.New(rand.NewSource(1))); err == nil && !v.Good() {
+			if v, err := onesided.Explore(g, 0, rand.New(rand.NewSource(1))); err == nil && !v.Good() {
 				t.Fatalf("accepted, and in %d loop iterations %v", turns, v)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"mscclc/ir/verify/explore"
+	"mscclc/ir/verify/explore/onesided"
 )
 
 // fromFirst returns a broadcast from rank 0 in which the others have input, too.
@@ -129,7 +129,7 @@ func TestThreadsTellOn(t *testing.T) {
 			t.Errorf("%s: good is %v:\n%s", name, good, told(list))
 			continue
 		}
-		if v, err := explore.OneSided(g, 1, rand.New(rand.NewSource(1))); err != nil || v.Good() != c.good {
+		if v, err := onesided.Explore(g, 1, rand.New(rand.NewSource(1))); err != nil || v.Good() != c.good {
 			t.Errorf("%s: the explorer says %v, %v", name, v, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 )
 
 // parseState reads the text form of a State: of runs, or of Moves up to the pass group. What follows from the Moves
@@ -32,7 +33,7 @@ func parseState(text string, opt Options) (*State, error) {
 		}
 	}
 	kind, name, _ := strings.Cut(strings.Join(header, ""), " ")
-	c, err := irtest.ParseChunks("state", []byte("chunks "+name))
+	c, err := parse.Chunks("state", []byte("chunks "+name))
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mscclc/ir/diag"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/passes/passestest"
 )
 
@@ -80,7 +80,7 @@ func runCase(t *testing.T, pass int, in string, opt Options) (got string) {
 func prepared(t *testing.T, pass int, in string, opt Options) (s *State, have Property) {
 	at := 0 // the next pass
 	if Table[pass].Name == "runs" {
-		c, err := irtest.ParseChunks("in", []byte("chunks in\n"+in))
+		c, err := parse.Chunks("in", []byte("chunks in\n"+in))
 		if err != nil {
 			t.Fatal(described(err))
 		}

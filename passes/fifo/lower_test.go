@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/property"
 	"mscclc/ir/text"
 	"mscclc/passes/passestest"
@@ -17,7 +18,7 @@ import (
 func TestLower(t *testing.T) {
 	passestest.Cases(t, "testdata/lower.txtar", func(t *testing.T, in string, list []passestest.Option) string {
 		o := caseOptions(t, list)
-		c, err := irtest.ParseChunks("in", []byte("chunks lower\n"+in))
+		c, err := parse.Chunks("in", []byte("chunks lower\n"+in))
 		if err != nil {
 			t.Fatalf("%s", described(err))
 		}

@@ -11,7 +11,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/property"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
@@ -77,7 +77,7 @@ func caseOptions(t *testing.T, list []passestest.Option) Options {
 func runCase(t *testing.T, p *Pass, in string, o Options) string {
 	result := ""
 	for seed := range int64(4) {
-		d, err := irtest.ParseInsts("in", []byte("insts "+p.Name+"\n"+in))
+		d, err := parse.Insts("in", []byte("insts "+p.Name+"\n"+in))
 		if err != nil {
 			t.Fatalf("%s", described(err))
 		}

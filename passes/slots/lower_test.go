@@ -10,13 +10,14 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 )
 
 // chained returns a program in which rank 0 sums what two others sent, and then copies the sum.
 func chained() *ir.Program {
-	p, err := irtest.ParseProgram("chained", []byte(`program chained
+	p, err := parse.Program("chained", []byte(`program chained
 collective custom ranks=3 chunks=1 in=1 out=2
 require 0 output[0] = 0 input[0] + 1 input[0] + 2 input[0]
 require 0 output[1] = 0 input[0] + 1 input[0] + 2 input[0]

@@ -1,7 +1,7 @@
 // This file is what programs share that drive code of the library through all orders of events. A world is a hub (m)
 // and its ranks. A program says by key what tells worlds apart, and by visit what may happen in one.
 #pragma once
-#include "../src/nccl_meeting.h"
+#include "../src/consensus/meeting.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 // MSCCLC_FAKE_UNABLE is a rank that cannot, MSCCLC_FAKE_NCCL the fewest elements of calls that are NCCL's,
 // MSCCLC_FAKE_CAPTURED the error of who asks whether a stream is captured, and MSCCLC_FAKE_WINDOWS is set where rules
 // are for windows.
-#include "../src/say.cc"
+#include "../src/team/engine.h"
+#include "../src/why.cc"
 
 #include <fcntl.h>
 #include <stdarg.h>

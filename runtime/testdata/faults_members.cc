@@ -1,5 +1,5 @@
 // This file knows which members of the table of communicators are in use: members are never freed, but used again.
-#include "../src/nccl_front.h"
+#include "../src/front/front.h"
 
 #include "faults_live.h"
 

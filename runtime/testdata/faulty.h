@@ -2,7 +2,7 @@
 // faulty_watched.cc and faulty_learns.cc what ranks do in one, faulty_rank.cc how a rank waits and what it looks at,
 // and faulty_play.cc what comes before and behind.
 #pragma once
-#include "../src/nccl_abi.h"
+#include "../src/front/abi.h"
 #include "faults.h"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // A part of a framework that uses NCCL, for tests of how NCCL is found. It calls what it is linked with, or with
 // FRAMEWORK_OPENS functions that it looks up in a libnccl.so.2 of its own. framework_start makes two ranks, sums, and
 // says what came of it; 0 is good.
-#include "../src/nccl_abi.h"
+#include "../src/front/abi.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

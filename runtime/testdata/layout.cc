@@ -2,7 +2,7 @@
 // call, the entry of the kernel, and the launch. layout_test.go compares them with those of executor/abi. With a fourth
 // argument it writes how many us it takes to open the bundle with all that a communicator uses, the least of so many
 // times.
-#include "../src/layout.h"
+#include "../src/launch/layout.h"
 #include "../src/sha256.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // of calls: it has the very code of the library, without sockets. A world is the judge, and of each rank its learner
 // and its calls, which are made at any time. A rank leaves, aborts or is killed at any time. The program ends with an
 // error where two ranks run a call differently, or where a call waits and nothing is on its way.
-#include "../src/nccl_learn_protocol.h"
+#include "../src/consensus/learner.h"
 #include "explore.h"
 
 #include <stdio.h>

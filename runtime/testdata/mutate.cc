@@ -4,7 +4,7 @@
 //
 //	mutate BUNDLE DEVICE COPIES SEED RANKS...
 #include "../src/sha256.h"
-#include "../src/team.h"
+#include "../src/team/team.h"
 
 #include <fcntl.h>
 #include <stdio.h>

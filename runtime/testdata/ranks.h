@@ -1,7 +1,7 @@
 // This file is what the tests of the engine share: ranks as threads or as processes, their buffers, and what calls are
 // to give.
 #pragma once
-#include "../src/team.h"
+#include "../src/team/team.h"
 
 #include <atomic>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 // all else is only noted. Each call writes a line to the file in MSCCLC_FAKE_LOG: its rank, its name, its arguments. It
 // calls some of its own functions by their names, as NCCL may. It connects when a call needs it, as NCCL does
 // (standin_nccl_connect.h).
-#include "../src/nccl_abi.h"
+#include "../src/front/abi.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 // library, without sockets. A world is the hub of the later meeting, and of each rank its gate, its calls, and the
 // thread that makes its memory. Calls are made at any time. It ends with an error where two ranks run a call
 // differently, where a call waits and nothing is on its way, or where the outcome is not what the events call for.
-#include "../src/nccl_switch.h"
+#include "../src/consensus/switch.h"
 #include "explore.h"
 
 #include <stdio.h>
@@ -122,7 +122,7 @@ static void works(World &w, u32 rank) {
   says(w, rank, 2, good, promise);
 }
 
-// over ends the thread of a rank, as finish and settle of nccl_ready.cc do.
+// over ends the thread of a rank, as finish and settle of comms/ready.cc do.
 static void over(Member &e, int step, const std::vector<u64> &promises) {
   e.at = OVER, e.step = step;
   gate_heard(&e.gate, e.ended && step > 0 ? 0 : step, promises.data(), plan.ranks);

@@ -1,5 +1,5 @@
 // Says of each file that it is given whether the library trusts it as a bundle, or why not.
-#include "../src/bundle.h"
+#include "../src/bundle/bundle.h"
 
 #include <fcntl.h>
 #include <stdio.h>

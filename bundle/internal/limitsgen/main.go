@@ -1,4 +1,4 @@
-// Command limitsgen writes runtime/src/bundle_limits_gen.h: the bounds of package bundle/limits for the library.
+// Command limitsgen writes runtime/src/bundle/limits_gen.h: the bounds of package bundle/limits for the library.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 func header() []byte {
 	var b bytes.Buffer
 	b.WriteString("// Code generated from package bundle/limits by \"go generate ./bundle/limits\"; DO NOT EDIT.\n")
-	b.WriteString("#pragma once\n#include \"../../kernels/abi/rows.h\"\n\n")
+	b.WriteString("#pragma once\n#include \"../../../kernels/abi/rows.h\"\n\n")
 	for _, l := range limits.All {
 		fmt.Fprintf(&b, "%-46s // %s\n", fmt.Sprintf("const u64 LIMIT_%s = %dull;", snake(l.Name), l.Value), l.Doc)
 	}

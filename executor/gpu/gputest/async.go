@@ -9,12 +9,13 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/lang"
 )
 
 // mustBind binds a call of integers.
-func (r *rig) mustBind(t testing.TB, elems int64, set func(*executor.CallArgs)) *job {
+func (r *rig) mustBind(t testing.TB, elems int64, set func(*plan.CallArgs)) *job {
 	t.Helper()
 	j, err := r.bind(t.Context(), data.I32, data.Sum, elems, set)
 	if err != nil {
@@ -49,7 +50,7 @@ func testGraphs(t *testing.T, d Device) {
 	for _, s := range append(both(ranked("allgather/allpairs", 4, ir.LL, false),
 		ranked("allgather/allpairs", 4, ir.Simple, false)), shape{"allreduce/ring", lang.Params{"ranks": 3}, false,
 		ir.LL128, true, 0}, shape{"allreduce/allpairs", lang.Params{"ranks": 4}, false, ir.LL, true, 2}) {
-		r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...)})
 		j, other := r.mustBind(t, 1003*int64(r.plan.Program().Coll.Chunks), nil), r.mustBind(t, 76, s.columns(3))
 		graphs := j.captured(t, 20)
 		if err := errors.Join(j.fill(), other.fill()); err != nil {
@@ -79,7 +80,7 @@ func testGraphs(t *testing.T, d Device) {
 func testManyReplays(t *testing.T, d Device) {
 	for _, proto := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
 		r := mustRig(t, d, mustProgram(t, shape{"allreduce/ring", lang.Params{"ranks": 2}, false, proto, true, 0}),
-			executor.PlanOptions{GPUs: d.Open(numbers()...)})
+			plan.Options{GPUs: d.Open(numbers()...)})
 		j := r.mustBind(t, 50, nil)
 		graphs := j.captured(t, 100)
 		if err := j.fill(); err != nil {
@@ -103,7 +104,7 @@ func testManyReplays(t *testing.T, d Device) {
 func testScratch(t *testing.T, d Device) {
 	for _, piece := range []int64{0, 12000} {
 		r := mustRig(t, d, mustProgram(t, shape{"allreduce/allpairs", lang.Params{"ranks": 4}, false, ir.LL, true, 0}),
-			executor.PlanOptions{GPUs: d.Open(numbers()...), PieceBytes: piece})
+			plan.Options{GPUs: d.Open(numbers()...), PieceBytes: piece})
 		var jobs []*job
 		for _, elems := range []int64{100, 3000, 7, 40000, 1001} {
 			jobs = append(jobs, r.mustBind(t, elems, nil))
@@ -135,7 +136,7 @@ func testStreams(t *testing.T, d Device) {
 }
 
 func testStreamsOf(t *testing.T, d Device, of shape) {
-	r := mustRig(t, d, mustProgram(t, of), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	r := mustRig(t, d, mustProgram(t, of), plan.Options{GPUs: d.Open(numbers()...)})
 	j := r.mustBind(t, 5001, nil)
 	if err := j.fill(); err != nil {
 		t.Fatal(err)
@@ -182,7 +183,7 @@ func testTwoPlans(t *testing.T, d Device) {
 	var jobs []*job
 	for _, s := range both(ranked("allgather/allpairs", 4, ir.LL, false),
 		ranked("allreduce/allpairs", 4, ir.Simple, false)) {
-		r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...)})
 		j := r.mustBind(t, 3001, s.columns(4))
 		if err := j.fill(); err != nil {
 			t.Fatal(err)

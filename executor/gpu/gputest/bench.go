@@ -12,6 +12,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -43,7 +44,7 @@ func BenchLaunch(b *testing.B, d Device) {
 }
 
 func benchLaunch(b *testing.B, d Device, s shape) {
-	r := mustRig(b, d, mustProgram(b, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	r := mustRig(b, d, mustProgram(b, s), plan.Options{GPUs: d.Open(numbers()...)})
 	j := r.mustBind(b, 256, nil)
 	if err := errors.Join(j.fill(), j.launch(), r.plan.Wait(b.Context())); err != nil {
 		b.Fatal(err)

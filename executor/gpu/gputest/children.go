@@ -14,6 +14,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -114,7 +115,7 @@ func childAll(ctx context.Context, d Device, r role) error {
 		list = append(list, p)
 	}
 	for _, p := range list {
-		g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+		g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(0, 1), Unproven: true})
 		if err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func joined(ctx context.Context, d Device, r role) (*exchange.Member, *rig, *job
 	if err != nil {
 		return x, nil, nil, err
 	}
-	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(r.Index % len(gpus)), Exchange: x, Unproven: true})
+	g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(r.Index % len(gpus)), Exchange: x, Unproven: true})
 	if err != nil {
 		return x, nil, nil, err
 	}

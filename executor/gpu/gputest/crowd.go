@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -20,7 +21,7 @@ func crowds() [][2]shape {
 func crowd(t testing.TB, d Device, shapes [2]shape) [2]*job {
 	var jobs [2]*job
 	for i, s := range shapes {
-		opt := executor.PlanOptions{GPUs: d.Open(numbers()...)}
+		opt := plan.Options{GPUs: d.Open(numbers()...)}
 		if !s.two {
 			opt.Columns = 100
 		}
@@ -28,7 +29,7 @@ func crowd(t testing.TB, d Device, shapes [2]shape) [2]*job {
 		if len(r.streams) < 2 {
 			t.Skip("on one GPU there is one order")
 		}
-		jobs[i] = r.mustBind(t, 20000, func(a *executor.CallArgs) {
+		jobs[i] = r.mustBind(t, 20000, func(a *plan.CallArgs) {
 			s.columns(100)(a)
 			a.Threads = 512
 		})

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -24,7 +24,7 @@ func childFault(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(0), Unproven: true})
+	g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(0), Unproven: true})
 	if err != nil {
 		return err
 	}
@@ -184,11 +184,11 @@ func childPort(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+	g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(0, 1), Unproven: true})
 	if err != nil {
 		return err
 	}
-	j, err := g.bind(ctx, data.I32, data.Sum, 4004, func(a *executor.CallArgs) { a.Columns, a.TileBytes = 2, 512 })
+	j, err := g.bind(ctx, data.I32, data.Sum, 4004, func(a *plan.CallArgs) { a.Columns, a.TileBytes = 2, 512 })
 	if err != nil {
 		return err
 	}

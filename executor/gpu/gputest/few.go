@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -41,11 +41,11 @@ func whole(p *ir.Program, dt data.DType, units int) int64 {
 }
 
 func fewAndMany(t *testing.T, d Device, p *ir.Program) {
-	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 5})
+	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Columns: 5})
 	for dt := range data.NumDTypes {
 		for k, units := range []int{1, 2, 5, 31, 64, 130} {
 			columns := []int{0, 1, 3, 5}[(k+int(dt))%4]
-			set := func(a *executor.CallArgs) { a.Columns, a.Threads = columns, []int{0, 64}[k%2] }
+			set := func(a *plan.CallArgs) { a.Columns, a.Threads = columns, []int{0, 64}[k%2] }
 			err := r.once(soon(t), dt, data.Sum, whole(p, dt, units), set)
 			if err == nil && k%2 == 0 && !r.plan.Even() {
 				err = r.once(soon(t), dt, data.Max, whole(p, dt, units)+1, set)
@@ -63,7 +63,7 @@ func childFew(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+	g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(0, 1), Unproven: true})
 	if err != nil {
 		return err
 	}

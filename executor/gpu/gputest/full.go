@@ -10,6 +10,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 )
 
 // A feeder launches on one GPU, so often that the stream's queue is full, and counts.
@@ -91,13 +92,13 @@ func testFullQueue(t *testing.T, d Device) {
 type full struct {
 	rigs  [2]*rig
 	jobs  [2]*job
-	other *executor.Call // of the second plan, bound beside a launch that waits for room
+	other *plan.Call // of the second plan, bound beside a launch that waits for room
 }
 
 func newFull(t testing.TB, d Device, shapes [2]shape) *full {
 	f := &full{}
 	for i, s := range shapes {
-		r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 100})
+		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...), Columns: 100})
 		if len(r.streams) < 2 {
 			t.Skip("on one GPU nothing waits for another")
 		}
@@ -113,8 +114,8 @@ func newFull(t testing.TB, d Device, shapes [2]shape) *full {
 	return f
 }
 
-func small(a *executor.CallArgs) { a.Columns, a.Threads = 1, 32 }
-func large(a *executor.CallArgs) { a.Columns, a.Threads = 100, 512 }
+func small(a *plan.CallArgs) { a.Columns, a.Threads = 1, 32 }
+func large(a *plan.CallArgs) { a.Columns, a.Threads = 100, 512 }
 
 func (f *full) run(t *testing.T, d Device, graphs, crowded, comes bool) {
 	jobs := f.jobs[:1]
@@ -183,9 +184,9 @@ func (f *full) runOther() error {
 	return f.jobs[1].launch()
 }
 
-func (f *full) bind(set func(*executor.CallArgs)) (err error) {
+func (f *full) bind(set func(*plan.CallArgs)) (err error) {
 	j := f.jobs[1]
-	args := executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: 40, Input: j.input, Output: j.output}
+	args := plan.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: 40, Input: j.input, Output: j.output}
 	set(&args)
 	f.other, err = j.rig.plan.Bind(context.Background(), args)
 	return err

@@ -11,6 +11,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/passes/core"
@@ -82,9 +83,9 @@ func (d Device) reportLanes(t *testing.T, p *ir.Program, lanes, columns int, til
 // hasRoom reports how many CTAs a GPU holds at once, by their threads, as the executor is told.
 func (d Device) hasRoom(t *testing.T, p *ir.Program) {
 	const columns = 1024
-	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: columns, TileBytes: 256})
+	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Columns: columns, TileBytes: 256})
 	for threads := 512; threads >= 64; threads /= 2 {
-		err := r.once(soon(t), data.I32, data.Sum, columns*64, func(a *executor.CallArgs) {
+		err := r.once(soon(t), data.I32, data.Sum, columns*64, func(a *plan.CallArgs) {
 			a.Threads, a.Columns = threads, columns
 		})
 		if !errors.Is(err, executor.ErrNoDevice) && (err != nil || threads == 512) {
@@ -172,16 +173,16 @@ func testLanesMemory(t *testing.T, d Device) {
 			t.Fatal(err)
 		}
 		for _, gpus := range d.seatings(t) {
-			prepare := func(opt executor.PlanOptions) *rig {
+			prepare := func(opt plan.Options) *rig {
 				opt.GPUs, opt.TileBytes = d.Open(gpus...), 1024
 				return mustRig(t, d, p, opt)
 			}
-			usual := prepare(executor.PlanOptions{})
+			usual := prepare(plan.Options{})
 			room, err := usual.plan.GPU(0).Load(data.I32, executor.OneSidedKernel)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, blocks, count := executor.PlanColumns, len(p.TBsOf(0)), len(usual.plan.GPUs())
+			want, blocks, count := plan.Columns, len(p.TBsOf(0)), len(usual.plan.GPUs())
 			if blocks > 1 {
 				want = max(1, min(want, room/(blocks*((ranks+count-1)/count))))
 			}
@@ -190,9 +191,9 @@ func testLanesMemory(t *testing.T, d Device) {
 				r    *rig
 				want int
 			}{
-				{usual, want}, {prepare(executor.PlanOptions{Columns: want + 1}), want + 1},
-				{prepare(executor.PlanOptions{Columns: 1, Wider: true}), want},
-				{prepare(executor.PlanOptions{Columns: 40, Wider: true}), 40},
+				{usual, want}, {prepare(plan.Options{Columns: want + 1}), want + 1},
+				{prepare(plan.Options{Columns: 1, Wider: true}), want},
+				{prepare(plan.Options{Columns: 40, Wider: true}), 40},
 			} {
 				if got := c.r.plan.MaxColumns(); got != c.want {
 					t.Errorf("%d blocks on %d GPUs: memory for %d replicas, and %d are wanted", blocks, count, got, c.want)
@@ -203,7 +204,7 @@ func testLanesMemory(t *testing.T, d Device) {
 					t.Error(err)
 				}
 			}
-			d.crowdedProcess(t, p, max(1, min(executor.PlanColumns, room/(blocks*(ranks-1)))))
+			d.crowdedProcess(t, p, max(1, min(plan.Columns, room/(blocks*(ranks-1)))))
 		}
 	}
 }
@@ -215,7 +216,7 @@ func (d Device) crowdedProcess(t *testing.T, p *ir.Program, want int) {
 	}
 	group, list := exchange.Group(2), make([]*rig, 2)
 	if err := all(list, func(i int) (err error) {
-		list[i], err = newRig(t.Context(), d, p, executor.PlanOptions{GPUs: d.Open(0), Exchange: group[i],
+		list[i], err = newRig(t.Context(), d, p, plan.Options{GPUs: d.Open(0), Exchange: group[i],
 			Ranks: [][]int{{0, 1, 2}, {3}}[i], TileBytes: 1024, Unproven: true})
 		return err
 	}); err != nil {

@@ -9,8 +9,9 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/verify"
 )
 
@@ -30,7 +31,7 @@ func testLaunches(t *testing.T, d Device) {
 				continue
 			}
 			t.Run(l.name+seatingNames[k], func(t *testing.T) {
-				r := mustRig(t, d, l.program, executor.PlanOptions{GPUs: d.Open(gpus...), Columns: 4, TileBytes: 1 << 14})
+				r := mustRig(t, d, l.program, plan.Options{GPUs: d.Open(gpus...), Columns: 4, TileBytes: 1 << 14})
 				r.launches(t, d.times(10, 60))
 				if !l.program.ModifiesInput() {
 					r.replays(t, d.times(2, 150))
@@ -45,7 +46,7 @@ func (r *rig) launches(t *testing.T, times int) {
 	for i := range times {
 		each := int64(1 + i*i*7%1500)
 		if err := r.once(soon(t), data.I32, data.Sum, each*int64(r.plan.Program().Coll.Chunks),
-			func(a *executor.CallArgs) { a.Columns = i % 5 }); err != nil {
+			func(a *plan.CallArgs) { a.Columns = i % 5 }); err != nil {
 			t.Fatalf("launch %d: %v", i, err)
 		}
 	}
@@ -57,7 +58,7 @@ func (r *rig) replays(t *testing.T, times int) {
 	var jobs []*job
 	chunks := int64(r.plan.Program().Coll.Chunks)
 	for i, each := range []int64{260, 3, 1001} {
-		j, err := r.bind(t.Context(), data.I32, data.Max, each*chunks, func(a *executor.CallArgs) { a.Columns = 3 - i })
+		j, err := r.bind(t.Context(), data.I32, data.Max, each*chunks, func(a *plan.CallArgs) { a.Columns = 3 - i })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,7 @@ func (r *rig) interleaved(t testing.TB, jobs []*job, launches int) (graphs []exe
 // after that.
 func testOnePassLate(t *testing.T, d Device) {
 	for _, l := range launchables(t, atLevel(t, []int{4}, [][2]int{{2, 2}}, 1)) {
-		r := mustRig(t, d, l.program, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, d, l.program, plan.Options{GPUs: d.Open(numbers()...)})
 		r.needsTwo(t)
 		j := r.mustBind(t, 100*int64(l.program.Coll.Chunks), nil)
 		if err := errors.Join(j.run(soon(t)), r.plan.SetWait(30*time.Millisecond), j.fill(),
@@ -160,7 +161,7 @@ block 1.0
 
 // testIdleRank runs a program with a rank, and so perhaps a GPU, that does nothing.
 func testIdleRank(t *testing.T, d Device) {
-	p, err := irtest.ParseProgram("idle", []byte(idle))
+	p, err := parse.Program("idle", []byte(idle))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func testIdleRank(t *testing.T, d Device) {
 		t.Fatal(found)
 	}
 	for _, gpus := range d.seatings(t) {
-		r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(gpus...)})
+		r := mustRig(t, d, p, plan.Options{GPUs: d.Open(gpus...)})
 		r.launches(t, 20)
 		r.replays(t, 3)
 	}
@@ -187,7 +188,7 @@ func testRoom(t *testing.T, d Device) {
 		fmt.Fprintf(&requires, "require 0 output[%d] = 0 input[%d]\n", k, k)
 		fmt.Fprintf(&steps, "block 0.%d\n  0 mv input[%d] -> scratch[%d]\n  1 mv scratch[%d] -> output[%d]\n", k, k, k, k, k)
 	}
-	program, err := irtest.ParseProgram("room", fmt.Appendf(nil,
+	program, err := parse.Program("room", fmt.Appendf(nil,
 		"program room\ncollective custom ranks=1 chunks=%d in=%d out=%d\n%sscratch %d\neven\nonesided depth 1 onepass\n%s",
 		blocks, blocks, blocks, requires.String(), blocks, steps.String()))
 	if err != nil {
@@ -211,14 +212,14 @@ func testRoom(t *testing.T, d Device) {
 		t.Error("there was room for 8 columns")
 	}
 	t.Run("asked", func(t *testing.T) {
-		r := mustRig(t, d, program, executor.PlanOptions{GPUs: d.Open(gpus[0]...), Columns: 8, TileBytes: 600})
+		r := mustRig(t, d, program, plan.Options{GPUs: d.Open(gpus[0]...), Columns: 8, TileBytes: 600})
 		if err := r.once(soon(t), data.I32, data.Sum, elems, nil); !errors.Is(err, executor.ErrNoDevice) ||
 			!strings.Contains(err.Error(), "no room") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("usual", func(t *testing.T) {
-		r := mustRig(t, d, program, executor.PlanOptions{GPUs: d.Open(gpus[0]...), PieceBytes: 4 * elems})
+		r := mustRig(t, d, program, plan.Options{GPUs: d.Open(gpus[0]...), PieceBytes: 4 * elems})
 		if err := r.once(soon(t), data.I32, data.Sum, elems, nil); err != nil {
 			t.Error(err)
 		}

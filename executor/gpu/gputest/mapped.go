@@ -9,6 +9,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -66,7 +67,7 @@ func (p *pool) free(g executor.GPU, address uint64) error {
 func testMapped(t *testing.T, d Device) {
 	for _, s := range both(ranked("allgather/allpairs", 4, ir.Simple, false),
 		ranked("allreduce/allpairs", 4, ir.Simple, true), ranked("allreduce/allpairs", 3, ir.LL, false)) {
-		r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...)})
 		r.memory = newMapper(d, false)
 		for _, elems := range []int64{1, 40000, 300000} {
 			if err := r.once(soon(t), data.I32, data.Sum, elems*int64(r.plan.Program().Coll.Chunks), nil); err != nil {

@@ -15,6 +15,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/passes/core"
@@ -93,7 +94,7 @@ func (s spread) rigs(t *testing.T, d Device) []*rig {
 		for r := range s.ranks {
 			own = append(own, i*s.ranks+r)
 		}
-		list[i], err = newRig(t.Context(), d, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Exchange: group[i],
+		list[i], err = newRig(t.Context(), d, p, plan.Options{GPUs: d.Open(numbers()...), Exchange: group[i],
 			Ranks: own, Node: fmt.Sprint("n", i/s.processes), Columns: 3, TileBytes: 1024, Unproven: true})
 		return err
 	}); err != nil {
@@ -132,7 +133,7 @@ func testNodes(t *testing.T, d Device) {
 				dt := []data.DType{data.I32, data.BF16, data.U8}[k%3]
 				for range 2 {
 					if err := all(list, func(i int) error {
-						return list[i].once(soon(t), dt, data.Sum, elems, func(a *executor.CallArgs) { a.Columns = k % 4 })
+						return list[i].once(soon(t), dt, data.Sum, elems, func(a *plan.CallArgs) { a.Columns = k % 4 })
 					}); err != nil {
 						t.Fatal(err)
 					}
@@ -165,7 +166,7 @@ func (s spread) runTogether(t *testing.T, d Device) {
 		for columns := 1; columns <= 3; columns++ {
 			var ctas atomic.Int64
 			err := all(list, func(i int) error {
-				j, err := list[i].bind(t.Context(), data.I32, data.Sum, elems, func(a *executor.CallArgs) { a.Columns = columns })
+				j, err := list[i].bind(t.Context(), data.I32, data.Sum, elems, func(a *plan.CallArgs) { a.Columns = columns })
 				if err != nil {
 					return err
 				}
@@ -228,7 +229,7 @@ func testNodesTrace(t *testing.T, d Device) {
 	list := spreads()[0].rigs(t, d)
 	err := all(list, func(i int) error {
 		trace := &executor.Trace{}
-		j, err := list[i].bind(t.Context(), data.F32, data.Sum, 3001, func(a *executor.CallArgs) { a.Trace = trace })
+		j, err := list[i].bind(t.Context(), data.F32, data.Sum, 3001, func(a *plan.CallArgs) { a.Trace = trace })
 		if err != nil {
 			return err
 		}
@@ -286,7 +287,7 @@ func childNode(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(r.Index % len(gpus)), Exchange: x,
+	g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(r.Index % len(gpus)), Exchange: x,
 		Node: fmt.Sprint(r.Index / nodeSpread.processes), Columns: 2, TileBytes: 4096})
 	if err != nil {
 		return err

@@ -14,8 +14,9 @@ import (
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
+	"mscclc/executor/plan"
 	"mscclc/ir"
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/transport"
@@ -38,7 +39,7 @@ func (s spread) graphs(t *testing.T, d Device) {
 	err := all(list, func(i int) error {
 		for k, elems := range sizes {
 			j, err := list[i].bind(t.Context(), data.I32, data.Max, elems*int64(list[i].plan.Program().Coll.Chunks),
-				func(a *executor.CallArgs) { a.Columns = k })
+				func(a *plan.CallArgs) { a.Columns = k })
 			if err == nil {
 				err = j.fill()
 			}
@@ -110,7 +111,7 @@ func hops(each int) (*ir.Program, error) {
 			say("mv scratch[0] -> output[0]")
 		}
 	}
-	p, err := irtest.ParseProgram("hops", []byte("program hops\ncollective custom ranks=2 chunks=1 in=1 out=1\n"+
+	p, err := parse.Program("hops", []byte("program hops\ncollective custom ranks=2 chunks=1 in=1 out=1\n"+
 		"require 0 output[0] = 0 input[0]\nrequire 1 output[0] = 0 input[0]\nscratch 1,1\neven\n"+
 		"onesided depth 1\nflags 1,1\n"+ranks[0].String()+ranks[1].String()))
 	if err != nil {
@@ -161,7 +162,7 @@ func hopping(t *testing.T, d Device, each int) time.Duration {
 	list, jobs, graphs := make([]*rig, 2), make([]*job, 2), make([][]executor.Graph, 2)
 	group := exchange.Group(len(list))
 	if err := all(list, func(i int) (err error) {
-		opt := executor.PlanOptions{GPUs: d.Open(numbers()...), Exchange: group[i], Node: fmt.Sprint("n", i), Columns: 1,
+		opt := plan.Options{GPUs: d.Open(numbers()...), Exchange: group[i], Node: fmt.Sprint("n", i), Columns: 1,
 			TileBytes: 1024, Unproven: true, Net: []string{"ucx", "ucx:"}[i]} // two names, so two proxies
 		if list[i], err = newRig(t.Context(), d, p, opt); err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"mscclc/algorithms"
-	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/internal/covering"
 	"mscclc/ir"
 )
@@ -56,7 +56,7 @@ func (o *onePassRun) all(t *testing.T, list []launchable, every bool) {
 func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
 	const columns = 3
 	large := o.large / 4 / int64(max(p.Coll.Divisor(), 1)) // elements of a chunk
-	opt := executor.PlanOptions{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256),
+	opt := plan.Options{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256),
 		Types: []data.DType{data.I32, data.BF16}}
 	r := mustRig(t, o.d, p, opt)
 	if err := r.plan.SetWait(10 * time.Second); err != nil {
@@ -79,7 +79,7 @@ func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
 		if k == 6 {           // for which there is memory in all replicas
 			wide, r.skew = wide%2*columns, 0
 		}
-		j, err := r.bind(t.Context(), dt, op, each*int64(p.Coll.Chunks), func(a *executor.CallArgs) {
+		j, err := r.bind(t.Context(), dt, op, each*int64(p.Coll.Chunks), func(a *plan.CallArgs) {
 			a.Columns, a.Threads, a.TileBytes = wide, threads, 64
 		})
 		if err != nil {

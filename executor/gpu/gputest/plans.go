@@ -9,12 +9,13 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
 // A rig is a plan with a stream on each of its GPUs.
 type rig struct {
-	plan    *executor.Plan
+	plan    *plan.Plan
 	streams []executor.Stream
 	memory  allocator // of buffers
 	skew    int       // elements before the data in the buffers of its jobs
@@ -37,11 +38,11 @@ func (r *rig) data(dt data.DType, op data.RedOp, elems int64) *data.Buffers {
 }
 
 // newRig prepares a program on a device.
-func newRig(ctx context.Context, d Device, p *ir.Program, opt executor.PlanOptions) (*rig, error) {
+func newRig(ctx context.Context, d Device, p *ir.Program, opt plan.Options) (*rig, error) {
 	if opt.Types == nil {
 		opt.Types = []data.DType{data.I32}
 	}
-	plan, err := executor.Prepare(ctx, p, opt)
+	plan, err := plan.Prepare(ctx, p, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func newRig(ctx context.Context, d Device, p *ir.Program, opt executor.PlanOptio
 	return r, nil
 }
 
-func mustRig(t testing.TB, d Device, p *ir.Program, opt executor.PlanOptions) *rig {
+func mustRig(t testing.TB, d Device, p *ir.Program, opt plan.Options) *rig {
 	t.Helper()
 	opt.Unproven = true // who made it has proven it
 	r, err := newRig(t.Context(), d, p, opt)
@@ -98,15 +99,15 @@ type job struct {
 	input, output []uint64
 	skew          uint64 // bytes before them
 	checked       int64  // elements that were compared last
-	call          *executor.Call
+	call          *plan.Call
 }
 
 // bind makes buffers and a call of a plan.
 func (r *rig) bind(ctx context.Context, dt data.DType, op data.RedOp, elems int64,
-	set func(*executor.CallArgs)) (*job, error) {
+	set func(*plan.CallArgs)) (*job, error) {
 	j := &job{rig: r, data: r.data(dt, op, elems)}
 	j.args, j.skew = executor.DataArgs(j.data), uint64(r.skew*dt.Size())
-	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems}
+	args := plan.CallArgs{DType: dt, RedOp: op, Elems: elems}
 	for _, rank := range r.plan.Ranks() {
 		for k, host := range [2][][]byte{j.args.Input, j.args.Output} {
 			if host == nil {
@@ -213,7 +214,7 @@ func (j *job) compare() error {
 var errNothing = errors.New("nothing was compared")
 
 // once binds, runs and closes a call.
-func (r *rig) once(ctx context.Context, dt data.DType, op data.RedOp, elems int64, set func(*executor.CallArgs)) error {
+func (r *rig) once(ctx context.Context, dt data.DType, op data.RedOp, elems int64, set func(*plan.CallArgs)) error {
 	j, err := r.bind(ctx, dt, op, elems, set)
 	if err != nil {
 		return err

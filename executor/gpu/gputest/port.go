@@ -13,6 +13,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -52,7 +53,7 @@ func portProgram(name string, ranks int, proto ir.Protocol) (*ir.Program, error)
 		Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Protocol: &proto}})
 }
 
-func mustPort(t testing.TB, d Device, name string, ranks int, proto ir.Protocol, opt executor.PlanOptions) *rig {
+func mustPort(t testing.TB, d Device, name string, ranks int, proto ir.Protocol, opt plan.Options) *rig {
 	t.Helper()
 	p, err := portProgram(name, ranks, proto)
 	if err != nil {
@@ -72,14 +73,14 @@ func testPort(t *testing.T, d Device) {
 				if turn++; !d.takes(turn - 1) {
 					continue
 				}
-				r := mustPort(t, d, name, ranks, proto, executor.PlanOptions{})
+				r := mustPort(t, d, name, ranks, proto, plan.Options{})
 				for range d.times(6, 40) {
 					elems := int64(rnd.Intn(1 << (2 + rnd.Intn(d.times(12, 16)))))
 					if r.plan.Even() {
 						elems *= int64(r.plan.Program().Coll.Chunks)
 					}
 					dt, columns, tile := data.DType(rnd.Intn(int(data.NumDTypes))), rnd.Intn(5), int64(16*rnd.Intn(60))
-					set := func(a *executor.CallArgs) { a.Columns, a.TileBytes = columns, tile }
+					set := func(a *plan.CallArgs) { a.Columns, a.TileBytes = columns, tile }
 					if err := r.once(soon(t), dt, data.Max, elems, set); err != nil {
 						t.Fatalf("%s of %d ranks, %v, passes of %d: %v", name, ranks, proto, tile, err)
 					}
@@ -97,8 +98,8 @@ func testPort(t *testing.T, d Device) {
 
 // testPortGraphs replays captured launches, between others.
 func testPortGraphs(t *testing.T, d Device) {
-	r := mustPort(t, d, "gather", 4, ir.Simple, executor.PlanOptions{})
-	j, other := r.mustBind(t, 1003, func(a *executor.CallArgs) { a.Columns, a.TileBytes = 2, 160 }), r.mustBind(t, 77, nil)
+	r := mustPort(t, d, "gather", 4, ir.Simple, plan.Options{})
+	j, other := r.mustBind(t, 1003, func(a *plan.CallArgs) { a.Columns, a.TileBytes = 2, 160 }), r.mustBind(t, 77, nil)
 	graphs := j.captured(t, 3)
 	for range d.times(5, 100) {
 		if err := errors.Join(j.fill(), other.fill(), j.replay(graphs), other.launch(), j.replay(graphs),
@@ -115,9 +116,9 @@ func testPortGraphs(t *testing.T, d Device) {
 // testPortLate has ranks of one GPU come alone, several launches behind each other, some cut short by a context: the
 // plan works again after a reset, with lanes in which copies were left.
 func testPortLate(t *testing.T, d Device) {
-	r := mustPort(t, d, "mixed", 4, ir.Simple, executor.PlanOptions{})
+	r := mustPort(t, d, "mixed", 4, ir.Simple, plan.Options{})
 	r.needsTwo(t)
-	j := r.mustBind(t, 3001*4, func(a *executor.CallArgs) { a.Columns, a.TileBytes = 3, 96 })
+	j := r.mustBind(t, 3001*4, func(a *plan.CallArgs) { a.Columns, a.TileBytes = 3, 96 })
 	for i := range 4 {
 		if err := errors.Join(r.plan.SetWait(30*time.Millisecond), j.fill()); err != nil {
 			t.Fatal(err)
@@ -157,12 +158,12 @@ func testPortTrace(t *testing.T, d Device) {
 
 // testPortPlans has plans with and without a port run at once.
 func testPortPlans(t *testing.T, d Device) {
-	rigs := []*rig{mustPort(t, d, "all", 4, ir.Simple, executor.PlanOptions{}),
-		mustPort(t, d, "mixed", 4, ir.LL, executor.PlanOptions{}), mustRig(t, d,
-			mustProgram(t, ranked("allgather/allpairs", 4, ir.LL, false)), executor.PlanOptions{GPUs: d.Open(numbers()...)})}
+	rigs := []*rig{mustPort(t, d, "all", 4, ir.Simple, plan.Options{}),
+		mustPort(t, d, "mixed", 4, ir.LL, plan.Options{}), mustRig(t, d,
+			mustProgram(t, ranked("allgather/allpairs", 4, ir.LL, false)), plan.Options{GPUs: d.Open(numbers()...)})}
 	var jobs []*job
 	for _, r := range rigs {
-		j := r.mustBind(t, 3001, func(a *executor.CallArgs) { a.Columns = 3 })
+		j := r.mustBind(t, 3001, func(a *plan.CallArgs) { a.Columns = 3 })
 		if err := j.fill(); err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func childPortRank(ctx context.Context, d Device, r role) error {
 			return err
 		}
 		own := d.Open(r.Index % min(2, len(gpus)))
-		g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: own, Exchange: x, Unproven: true})
+		g, err := newRig(ctx, d, p, plan.Options{GPUs: own, Exchange: x, Unproven: true})
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"mscclc"
 	"mscclc/algorithms"
-	"mscclc/executor"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -52,8 +52,8 @@ func both(shapes ...shape) (list []shape) {
 }
 
 // columns has a call be so wide, if it is of a one-sided program.
-func (s shape) columns(n int) func(*executor.CallArgs) {
-	return func(a *executor.CallArgs) {
+func (s shape) columns(n int) func(*plan.CallArgs) {
+	return func(a *plan.CallArgs) {
 		if !s.two {
 			a.Columns = n
 		}

@@ -7,11 +7,12 @@ import (
 	"math/rand"
 	"testing"
 
-	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/passes/core"
@@ -33,7 +34,7 @@ func testRandom(t *testing.T, d Device) {
 		if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
 			t.Fatalf("seed %d: %v", seed, found)
 		}
-		opt := executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)),
+		opt := plan.Options{GPUs: d.Open(numbers()...), Columns: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)),
 			Types: types}
 		r := mustRig(t, d, p, opt)
 		for range 4 {
@@ -44,7 +45,7 @@ func testRandom(t *testing.T, d Device) {
 				elems -= elems % int64(p.Coll.Chunks)
 			}
 			threads := []int{0, 64, 128}[rnd.Intn(3)]
-			err := r.once(soon(t), dt, op, elems, func(a *executor.CallArgs) { a.Threads = threads })
+			err := r.once(soon(t), dt, op, elems, func(a *plan.CallArgs) { a.Threads = threads })
 			switch {
 			case err == nil:
 				compared++
@@ -95,14 +96,14 @@ block 1.0
   8 mv input[0] -> 0:packets[3] joint
 `,
 	} {
-		p, err := irtest.ParseProgram(name, fmt.Appendf(nil, echo, steps))
+		p, err := parse.Program(name, fmt.Appendf(nil, echo, steps))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
 			t.Fatal(name, found)
 		}
-		r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...)})
 		for _, elems := range []int64{8, 3000, 20000} {
 			if err := r.once(soon(t), data.I32, data.Sum, elems, nil); err != nil {
 				t.Errorf("%s: %v", name, err)

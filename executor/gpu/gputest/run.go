@@ -8,6 +8,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -98,7 +99,7 @@ func testPlans(t *testing.T, d Device) {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
-			r := mustRig(t, d, programs[i], executor.PlanOptions{GPUs: d.Open(numbers()...)})
+			r := mustRig(t, d, programs[i], plan.Options{GPUs: d.Open(numbers()...)})
 			for k, elems := range []int64{0, 1, 5, 1000, 10007} {
 				for _, columns := range []int{0, 1, 3} {
 					r.mustRun(t, s, elems, columns, int64(k*columns)*512)
@@ -117,7 +118,7 @@ func (r *rig) mustRun(t *testing.T, s shape, elems int64, columns int, tile int6
 	if r.plan.Even() {
 		elems *= int64(r.plan.Program().Coll.Chunks)
 	}
-	if err := r.once(soon(t), data.I32, data.Sum, elems, func(a *executor.CallArgs) {
+	if err := r.once(soon(t), data.I32, data.Sum, elems, func(a *plan.CallArgs) {
 		s.columns(columns)(a)
 		a.TileBytes = tile
 	}); err != nil {
@@ -136,7 +137,7 @@ func testUnaligned(t *testing.T, d Device) {
 			}
 			s := ranked(name, 4, proto, false)
 			p := mustProgram(t, s)
-			r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+			r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...)})
 			for _, elems := range []int64{2, 6, 250, 6250} { // of a chunk: 8 bytes more than a multiple of 16
 				if err := r.once(soon(t), data.I32, data.Sum, elems*int64(p.Coll.Chunks), nil); err != nil {
 					t.Errorf("%v, %d elements: %v", s, elems, err)
@@ -150,7 +151,7 @@ func testUnaligned(t *testing.T, d Device) {
 func testTypes(t *testing.T, d Device) {
 	for _, s := range both(ranked("allreduce/allpairs", 4, ir.LL, false),
 		ranked("allreduce/allpairs", 4, ir.Simple, false)) {
-		r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...)})
 		for dt := range data.NumDTypes {
 			for op := range data.NumRedOps {
 				if !d.takes(int(dt)*int(data.NumRedOps) + int(op)) {
@@ -181,7 +182,7 @@ func testNumerics(t *testing.T, d Device) {
 	list := numericShapes()
 	for i, p := range mustPrograms(t, list) {
 		t.Run(list[i].String(), func(t *testing.T) {
-			r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+			r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...)})
 			r.edges = true
 			for dt := range data.NumDTypes {
 				for op := range data.NumRedOps {
@@ -203,7 +204,7 @@ func testNumerics(t *testing.T, d Device) {
 // room for.
 func testManyRanks(t *testing.T, d Device) {
 	for _, s := range both(ranked("allgather/allpairs", 20, ir.LL, false), ranked("allreduce/ring", 20, ir.LL, false)) {
-		opt := executor.PlanOptions{GPUs: d.Open(numbers()...)}
+		opt := plan.Options{GPUs: d.Open(numbers()...)}
 		if !s.two {
 			opt.Columns = 2
 		}

@@ -9,6 +9,7 @@ import (
 	"mscclc"
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -139,8 +140,8 @@ func eachOnce(t *testing.T, p *ir.Program, trace *executor.Trace) {
 // holds, which are many; and a launch that ends early.
 func traceTwoCalls(t *testing.T, d Device) {
 	p, trace := must(t, "allreduce/ring", 2, true), &executor.Trace{}
-	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...), SlotBytes: 16, TileBytes: 16})
-	j := r.mustBind(t, 40, func(a *executor.CallArgs) { a.Trace = trace })
+	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), SlotBytes: 16, TileBytes: 16})
+	j := r.mustBind(t, 40, func(a *plan.CallArgs) { a.Trace = trace })
 	for range 3 {
 		if err := errors.Join(j.run(soon(t)), j.call.TakeTrace()); err != nil {
 			t.Fatal(err)
@@ -148,7 +149,7 @@ func traceTwoCalls(t *testing.T, d Device) {
 		eachOnce(t, p, trace)
 	}
 	if !d.StandIn() {
-		j = r.mustBind(t, 3<<17, func(a *executor.CallArgs) { a.Trace = trace })
+		j = r.mustBind(t, 3<<17, func(a *plan.CallArgs) { a.Trace = trace })
 		if err := errors.Join(j.run(soon(t)), j.call.TakeTrace()); err != nil {
 			t.Fatal(err)
 		}
@@ -181,15 +182,15 @@ func testSwitch(t *testing.T, d Device) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
-	nowhere := func(a *executor.CallArgs) { a.Switch = &executor.SwitchMemory{Input: 16, Output: 16} }
+	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...)})
+	nowhere := func(a *plan.CallArgs) { a.Switch = &plan.SwitchMemory{Input: 16, Output: 16} }
 	if err := r.once(soon(t), data.F32, data.Sum, 3001, nowhere); err != nil {
 		t.Error(err)
 	}
 	if !d.StandIn() {
 		return
 	}
-	t.Setenv(executor.MulticastVariable, "1")
+	t.Setenv(plan.MulticastVariable, "1")
 	if err := r.once(soon(t), data.F32, data.Sum, 3001, nil); err != nil {
 		t.Error(err)
 	}

@@ -22,14 +22,5 @@
 // any size by single faults (faults.go), and runs large ones in adversarial
 // schedules (adverse.go).
 //
-// One-sided programs have an explorer of their own (onesided.go). A program
-// becomes accesses of single chunks (onesided_program.go), over several launches
-// of several passes; memory is weak (onesided_world.go, onesided_memory.go): a block sees what it wrote in groups
-// before, and what came to it by flags or by the end of a launch, and a read or
-// a write of a chunk of which it need not see a write is a race. A caller reads and
-// overwrites a rank's memory between its launches. Nothing that runs disables
-// anything, so that one run in which an access is held until nothing else can run tells
-// all that need not come behind it: so many runs as there are accesses
-// decide. Runs by chance must show no more. Random programs begin with flags for everything
-// (onesided_random.go), and single changes (onesided_faults.go) take them away.
+// One-sided programs have an explorer of their own (package onesided below).
 package explore

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/ir/irtest"
+	"mscclc/ir/irtest/parse"
 )
 
 // roundTrip is one whose block 0.1 overwrites what block 0.0 has sent, once
@@ -91,7 +91,7 @@ func TestKinds(t *testing.T) {
 			}
 			src = strings.Replace(src, c.edit[i], c.edit[i+1], 1)
 		}
-		p, err := irtest.ParseProgram(c.name, []byte(strings.Replace(src, "PROTOCOL\n", "", 1)))
+		p, err := parse.Program(c.name, []byte(strings.Replace(src, "PROTOCOL\n", "", 1)))
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", c.name, err, src)
 		}

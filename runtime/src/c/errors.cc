@@ -1,5 +1,5 @@
 // Versions, and the last error of each thread.
-#include "../device.h"
+#include "../device/device.h"
 #include "api.h"
 
 #include <stdarg.h>

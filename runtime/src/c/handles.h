@@ -1,6 +1,6 @@
 // This file has what the handles of mscclc.h are.
 #pragma once
-#include "../team.h"
+#include "../team/team.h"
 #include "star.h"
 
 // A bundle's handle. Its programs are listed when somebody first asks. bundle_keep has it stay open until the process

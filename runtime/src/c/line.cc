@@ -2,8 +2,8 @@
 #include "star.h"
 
 #include "../../../transport/system.h"
-#include "../nccl_sockets.h"
-#include "../team.h"
+#include "../sockets.h"
+#include "../team/team.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // process that made the unique id. Rounds give all ranks what each has. Between rounds, lines tell of ranks that leave
 // or are lost.
 #pragma once
-#include "../engine.h"
+#include "../team/engine.h"
 
 #include "api.h"
 

@@ -3,7 +3,7 @@
 // processes reach is a file in memory. Buffers of calls are any memory of the process.
 #pragma once
 #include "../../../transport/system.h"
-#include "../device.h"
+#include "../device/device.h"
 
 #include <unistd.h>
 

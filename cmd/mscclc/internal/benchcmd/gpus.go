@@ -14,6 +14,7 @@ import (
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/executor/plan"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
@@ -63,7 +64,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 		return w.openHost(check)
 	}
 	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait,
-		Plan:  executor.PlanOptions{Check: check, Connect: w.wait},
+		Plan:  plan.Options{Check: check, Connect: w.wait},
 		Calls: w.calls(), NullStream: w.nullStream()}
 	if job != nil {
 		cpu := devices.GPUs[w.device] == nil
@@ -84,7 +85,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 		}
 		options.Plan.Exchange, w.exchange = x, x
 		w.first = x.Index() == 0
-		executor.DescribeRanks(x, w.coll.Ranks)
+		plan.DescribeRanks(x, w.coll.Ranks)
 		if err := processes.Same(ctx, x, w.arguments); err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ const plansOverNodes = 4
 
 // findNodes has programs be chosen for the nodes that ranks are on.
 func (w *benchWorld) findNodes(ctx context.Context, gpus executor.GPUs) error {
-	of, err := executor.NodesOf(ctx, w.exchange, gpus)
+	of, err := plan.NodesOf(ctx, w.exchange, gpus)
 	if err != nil {
 		return err
 	}

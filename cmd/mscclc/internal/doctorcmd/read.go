@@ -23,7 +23,7 @@ const (
 // ending is that of the files with last calls.
 const ending = ".calls.json"
 
-// A record is what a process wrote of its last calls (nccl_record.cc in runtime/src).
+// A record is what a process wrote of its last calls (record/record.cc in runtime/src).
 type record struct {
 	file          string
 	Host          string

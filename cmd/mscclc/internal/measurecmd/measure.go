@@ -15,6 +15,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
+	"mscclc/executor/plan"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -101,7 +102,7 @@ func (f *Flags) runIn(ctx context.Context, a *cli.App, cmd *cobra.Command, base 
 	if err := processes.Same(ctx, x, processes.Arguments(nil, cmd.Flags())); err != nil {
 		return err
 	}
-	node, err := executor.NodesOf(ctx, x, job.GPUs(f.device))
+	node, err := plan.NodesOf(ctx, x, job.GPUs(f.device))
 	if err != nil {
 		return devices.Impossible(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -48,7 +49,7 @@ func joinTeam(ctx context.Context, a *cli.App, job *processes.Job, f *runFlags) 
 	if t.x.Index() > 0 {
 		a.Mute()
 	}
-	if t.node, err = executor.NodesOf(ctx, t.x, t.gpus); err != nil {
+	if t.node, err = plan.NodesOf(ctx, t.x, t.gpus); err != nil {
 		return nil, devices.Impossible(err)
 	}
 	return t, nil
@@ -143,7 +144,7 @@ func (t *team) check(ctx context.Context, b *data.Buffers) (data.Report, error) 
 // A teamed is a program that is prepared in all processes of a team.
 type teamed struct {
 	team    *team
-	plan    *executor.Plan
+	plan    *plan.Plan
 	streams []executor.Stream
 	begin   []executor.Event
 	end     []executor.Event
@@ -162,7 +163,7 @@ func (t *team) prepare(p *ir.Program, check verify.Options, f *runFlags, dtype d
 		return nil, cli.Usagef("there are %s for %s", diag.Counted(n, "process"), diag.Counted(p.Coll.Ranks, "rank"))
 	}
 	ctx := context.Background()
-	plan, err := executor.Prepare(ctx, p, executor.PlanOptions{GPUs: t.gpus, Check: check, Unproven: f.Unproven,
+	plan, err := plan.Prepare(ctx, p, plan.Options{GPUs: t.gpus, Check: check, Unproven: f.Unproven,
 		Lower: f.Lowering(), Exchange: t.x, Connect: f.wait, Ranks: t.ranks(p.Coll),
 		TileBytes: tileFor(p, f.Size),
 		Types:     []data.DType{dtype}})
@@ -205,7 +206,7 @@ func (l *teamed) Close() error {
 
 // Run runs a call once: its buffers are copied to memory of the GPUs, and back. The time is that of the slowest rank.
 func (l *teamed) Run(ctx context.Context, args executor.Args) (executor.Result, error) {
-	own := executor.CallArgs{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems, Trace: args.Trace}
+	own := plan.CallArgs{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems, Trace: args.Trace}
 	err := errors.Join(l.place(&args, &own), l.plan.SetWait(args.Wait))
 	if _, err := exchange.Agree(ctx, l.team.x, true, err); err != nil {
 		return executor.Result{}, err
@@ -233,7 +234,7 @@ func (l *teamed) Run(ctx context.Context, args executor.Args) (executor.Result, 
 }
 
 // place sees to memory on the GPUs, and puts the buffers there.
-func (l *teamed) place(args *executor.Args, own *executor.CallArgs) error {
+func (l *teamed) place(args *executor.Args, own *plan.CallArgs) error {
 	for _, r := range l.plan.Ranks() {
 		for k, host := range [2][][]byte{args.Input, args.Output} {
 			if host == nil {
@@ -281,7 +282,7 @@ func (l *teamed) each(args *executor.Args, one func(s executor.Stream, host []by
 }
 
 // launch runs a call, and says how long it took.
-func (l *teamed) launch(ctx context.Context, call *executor.Call) (took time.Duration, err error) {
+func (l *teamed) launch(ctx context.Context, call *plan.Call) (took time.Duration, err error) {
 	for i, s := range l.streams {
 		if err := errors.Join(s.Record(l.begin[i]), call.Launch(s), s.Record(l.end[i])); err != nil {
 			return 0, errors.Join(err, l.plan.Wait(ctx))
@@ -304,7 +305,7 @@ func (l *teamed) launch(ctx context.Context, call *executor.Call) (took time.Dur
 }
 
 // failed says what a call has failed with, on whatever rank, and has the program ready for the next.
-func (l *teamed) failed(ctx context.Context, err error, call *executor.Call) error {
+func (l *teamed) failed(ctx context.Context, err error, call *plan.Call) error {
 	if told := l.plan.Err(); told != nil && ctx.Err() == nil {
 		err = told
 	}

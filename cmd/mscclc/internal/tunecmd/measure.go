@@ -17,6 +17,7 @@ import (
 	"mscclc/cmd/mscclc/internal/tuning"
 	"mscclc/executor"
 	"mscclc/executor/exchange"
+	prepared "mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -94,7 +95,7 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 		return devices.Impossible(fmt.Errorf("%w: %w", err, executor.ErrNoDevice))
 	}
 	w.first = w.x.Index() == 0
-	executor.DescribeRanks(w.x, job.Size)
+	prepared.DescribeRanks(w.x, job.Size)
 	if err := processes.Same(ctx, w.x, p.arguments); err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (w *worker) lacking(ranks int) (list []tuned.Group) {
 
 // findNodes says how the ranks lie on several nodes.
 func (w *worker) findNodes(ctx context.Context, gpus executor.GPUs) error {
-	node, err := executor.NodesOf(ctx, w.x, gpus)
+	node, err := prepared.NodesOf(ctx, w.x, gpus)
 	if err != nil {
 		return devices.Impossible(err)
 	}

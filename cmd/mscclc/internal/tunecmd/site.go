@@ -12,6 +12,7 @@ import (
 	"mscclc/cmd/mscclc/internal/tuning"
 	"mscclc/executor"
 	"mscclc/executor/data"
+	prepared "mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -23,7 +24,7 @@ func (w *worker) all(ctx context.Context, gpus executor.GPUs, todo []task) error
 		return nil
 	}
 	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.x.Size(), Wait: w.wait,
-		Plan: executor.PlanOptions{Connect: w.wait, Exchange: w.x}}
+		Plan: prepared.Options{Connect: w.wait, Exchange: w.x}}
 	for _, t := range todo {
 		for _, inplace := range [2]bool{false, true} {
 			options.Calls = append(options.Calls, w.largest(t, inplace))

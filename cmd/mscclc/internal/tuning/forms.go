@@ -9,8 +9,8 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/bundle/limits"
-	"mscclc/executor"
 	"mscclc/executor/abi"
+	"mscclc/executor/plan"
 	"mscclc/ir"
 )
 
@@ -89,7 +89,7 @@ func (t *Tuner) forms(bytes int64) (list []*bench.Form) {
 		if bytes < within.from || bytes > within.to || s.Lanes > 1 && bytes < choose.LanesFrom {
 			continue
 		}
-		f := bench.Form{Name: s.String(), Program: s.program, Tile: executor.PlanTile}
+		f := bench.Form{Name: s.String(), Program: s.program, Tile: plan.Tile}
 		if f.Columns, f.Threads = Guessed(bytes); s.Protocol != ir.Simple.String() {
 			f.Tile /= 2
 		}

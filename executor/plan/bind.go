@@ -1,0 +1,210 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mscclc/executor"
+	"mscclc/executor/abi"
+	"mscclc/executor/data"
+	"mscclc/ir"
+)
+
+// Bind makes a call ready. All processes bind the same call; where the program's
+// steps touch inputs or outputs of other ranks, their addresses are exchanged. No
+// memory is made, so that calls may be bound while others run, but for scratch of a two-sided program
+// where a call is larger than all before and than PlanOptions.PieceBytes.
+func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errors.New("executor: a call of a closed plan")
+	}
+	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[executor.GPU]executor.Shot{},
+		tables: map[*seat]int{},
+		leave:  map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
+	geo, err := p.checked.Geometry(&executor.Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
+	var buffers []abi.OneMemory
+	if err == nil {
+		c.title = p.named(&args)
+		buffers, err = p.buffers(&args, geo)
+	}
+	if err == nil {
+		err = p.kind.choose(c, &args, geo)
+	}
+	if err := c.same(ctx, &args, err); err != nil {
+		return nil, err
+	}
+	tables, err := c.exchange(ctx, geo, buffers)
+	defer func() {
+		for _, handles := range c.offers {
+			p.unshare(handles)
+		}
+	}()
+	if err == nil && c.passes > 0 {
+		err = errors.Join(c.ready(&args, tables), c.listen(mostNotes))
+	}
+	if _, err := p.agree(ctx, nil, err); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// named says what a call is, for errors. Its type and size are checked before.
+func (p *Plan) named(args *CallArgs) *string {
+	prog := p.program()
+	title := fmt.Sprintf("%v of %d bytes of %v by %s", prog.Coll.Kind, data.CallBytes(prog.Coll, args.Elems, args.DType),
+		args.DType, prog.Name)
+	return &title
+}
+
+// buffers checks the addresses of a call, and says where each rank of this process
+// has its input and output.
+func (p *Plan) buffers(args *CallArgs, geo data.Geometry) ([]abi.OneMemory, error) {
+	n, size := len(p.ranks), int64(args.DType.Size())
+	if len(args.Input) != n || len(args.Output) != n && !(geo.Coll.Inplace && args.Output == nil) {
+		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), n)
+	}
+	check := func(what string, rank int, address uint64, elems int64) error {
+		if address%uint64(size) != 0 {
+			return fmt.Errorf("%s of rank %d is not aligned to its elements", what, rank)
+		}
+		if err := p.of[rank].gpu.Owns(address, elems*size); err != nil {
+			return fmt.Errorf("%s of rank %d: %w", what, rank, err)
+		}
+		return nil
+	}
+	list := make([]abi.OneMemory, n)
+	for i, r := range p.ranks {
+		in, out, inAt, outAt, all := geo.Buffers(r)
+		if geo.Coll.Inplace {
+			if err := check("memory", r, args.Input[i], all); err != nil {
+				return nil, err
+			}
+			list[i] = abi.OneMemory{Input: args.Input[i] + uint64(inAt*size), Output: args.Input[i] + uint64(outAt*size)}
+			continue
+		}
+		if err := errors.Join(check("input", r, args.Input[i], in), check("output", r, args.Output[i], out)); err != nil {
+			return nil, err
+		}
+		list[i] = abi.OneMemory{Input: args.Input[i], Output: args.Output[i]}
+	}
+	return list, nil
+}
+
+// A wish is what all processes must ask of a call alike.
+type wish struct {
+	DType         data.DType
+	RedOp         data.RedOp
+	Elems, Tile   int64
+	Columns, Most int // asked for, and what has room
+	Switch        bool
+}
+
+// same compares the call with those of other processes; replicas that nobody asked
+// for are the fewest of all.
+func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
+	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.one.All != abi.OneSwitch{}}
+	all, err := c.plan.agree(ctx, mine, err)
+	if err != nil {
+		return err
+	}
+	for i, text := range all {
+		var other wish
+		if err := json.Unmarshal(text, &other); err != nil {
+			return fmt.Errorf("process %d: %w", i, err)
+		}
+		c.columns = min(c.columns, other.Most)
+		if other.Most = mine.Most; other != mine {
+			return fmt.Errorf("process %d binds another call than this one: %+v and %+v", i, other, mine)
+		}
+	}
+	if c.columns != mine.Most {
+		err = c.plan.kind.narrow(c, data.NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.columns)
+	}
+	return err
+}
+
+// exchange gives the memory of all ranks as each seat has it.
+func (c *Call) exchange(ctx context.Context, geo data.Geometry,
+	buffers []abi.OneMemory) (map[*seat][]abi.OneMemory, error) {
+	p := c.plan
+	own := func(rank int) *abi.OneMemory { return &buffers[slices.Index(p.ranks, rank)] }
+	tables := map[*seat][]abi.OneMemory{}
+	for _, s := range p.seats {
+		tables[s] = make([]abi.OneMemory, p.program().Coll.Ranks)
+		for _, r := range s.ranks {
+			tables[s][r].Input, tables[s][r].Output = own(r).Input, own(r).Output
+		}
+	}
+	var err error
+	for _, buf := range p.kind.shares() {
+		field := func(m *abi.OneMemory) *uint64 {
+			if buf == ir.Input {
+				return &m.Input
+			}
+			return &m.Output
+		}
+		buffer := func(s *seat, i int) extent {
+			in, out, _, _, _ := geo.Buffers(s.ranks[i])
+			if buf == ir.Output {
+				in = out
+			}
+			return extent{*field(own(s.ranks[i])), in * int64(c.dtype.Size())}
+		}
+		var handles map[int][]byte
+		if err == nil {
+			handles, err = p.share(buffer)
+		}
+		c.offers = append(c.offers, handles)
+		all, lost := p.swap(ctx, handles, err)
+		if lost != nil {
+			return nil, lost
+		}
+		for _, s := range p.seats {
+			for r, touched := range touches(s.one, p.program().Coll.Ranks, s.ranks)[buf] {
+				if !touched {
+					continue
+				}
+				before := len(s.leave)
+				a, failed := p.address(s, r, all[r], buffer)
+				c.leave[s], s.leave = append(c.leave[s], s.leave[before:]...), s.leave[:before]
+				err = errors.Join(err, failed) // which the others hear of at the next word
+				*field(&tables[s][r]) = a
+			}
+		}
+	}
+	return tables, err
+}
+
+// ready makes the launches of all seats.
+func (c *Call) ready(args *CallArgs, tables map[*seat][]abi.OneMemory) error {
+	for _, s := range c.plan.seats {
+		r, err := c.plan.kind.ready(c, s, args, tables[s])
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			continue
+		}
+		if c.shots[s.gpu], err = s.gpu.Ready(r); err != nil {
+			delete(c.shots, s.gpu)
+			return err
+		}
+	}
+	return nil
+}
+
+// table puts a call's table into the memory that a seat has for that.
+func (c *Call) table(s *seat, rows []byte) (uint64, error) {
+	if len(s.free) == 0 {
+		return 0, errors.New("the plan has as many calls as it has room for: close some")
+	}
+	i := s.free[len(s.free)-1]
+	s.free, c.tables[s] = s.free[:len(s.free)-1], i
+	address := s.at.calls + uint64(i)*uint64(len(rows))
+	return address, s.gpu.Poke(address, rows)
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"mscclc/executor"
+	"mscclc/executor/abi"
+	"mscclc/executor/data"
+)
+
+// A CallArgs is what does not change from launch to launch of one call. Addresses
+// are by the order of Plan.Ranks, and may be of any origin that GPU.Owns agrees to.
+// In place, Input has each rank's one memory, laid out as Geometry.Buffers says,
+// and Output is nil.
+type CallArgs struct {
+	DType         data.DType
+	RedOp         data.RedOp
+	Elems         int64 // of a piece
+	Input, Output []uint64
+
+	Columns   int   // blocks of each of a one-sided program's: a model chooses
+	Threads   int   // of a block: as many as have room
+	TileBytes int64 // of a chunk that a replica moves in a pass: as many as there is memory for
+
+	Trace  *executor.Trace // has the launches record when their steps began and ended; see Call.TakeTrace
+	Switch *SwitchMemory   // of operands of all ranks, or nil; see MulticastVariable
+}
+
+// A Call is a plan with its arguments.
+type Call struct {
+	plan    *Plan
+	dtype   data.DType
+	redop   data.RedOp
+	columns int
+	tile    int64
+	asked   int64 // tile
+	passes  int64
+	one     abi.OneParams // of any seat
+	two     abi.Params    // instead, of a two-sided program
+	shots   map[executor.GPU]executor.Shot
+	tables  map[*seat]int // of a seat's tables for calls
+	leave   map[*seat][][]byte
+	offers  []map[int][]byte // of memory, until all have reached it
+	title   *string          // what errors call it
+	trace   *executor.Trace
+	records map[*seat]*seatTrace
+
+	launches map[executor.GPU]int64 // of a traced call of several nodes, since it was bound or its trace was taken
+}
+
+// Launch starts the call for the ranks that are on the stream's GPU, behind what
+// the stream holds. It costs one call of the driver. What goes wrong on the GPU
+// comes at Plan.Err and Wait.
+//
+// A GPU's launches of one plan follow each other, on whatever streams. Launches of
+// several plans that have no room on a GPU together go one after the other, on
+// all GPUs in the same order.
+func (c *Call) Launch(s executor.Stream) error {
+	if f := c.plan.failure.Load(); f != nil {
+		return f.err
+	}
+	shot := c.shots[s.GPU()]
+	if shot != nil {
+		c.plan.x.Calls(c.title)
+		c.counted(s.GPU())
+		return shot.Launch(s)
+	}
+	if slices.Contains(c.plan.GPUs(), s.GPU()) {
+		return nil // there is nothing to do there
+	}
+	return fmt.Errorf("%v has no ranks of this plan", s.GPU())
+}
+
+// Columns returns how many blocks run each of the program's.
+func (c *Call) Columns() int { return c.columns }
+
+// CTAs returns how many CTAs a launch has that do something, on the GPU where they are most; 0 of a two-sided program.
+func (c *Call) CTAs() (most int) {
+	one, ok := c.plan.kind.(*oneSided)
+	for _, s := range c.plan.seats {
+		if ok {
+			most = max(most, one.ctas(s, c.columns))
+		}
+	}
+	return most
+}
+
+// Threads returns how many a block has, on the GPU where they are fewest.
+func (c *Call) Threads() int {
+	least := 0
+	for _, s := range c.shots {
+		if n := s.Threads(); least == 0 || n < least {
+			least = n
+		}
+	}
+	return least
+}
+
+// TileBytes returns what a replica moves of a chunk in a pass.
+func (c *Call) TileBytes() int64 { return c.tile }
+
+// Passes returns how many passes over the program a launch has.
+func (c *Call) Passes() int64 { return c.passes }
+
+// Close forgets the call, which must not be running, nor be launched by a graph.
+func (c *Call) Close() error {
+	c.plan.mu.Lock()
+	defer c.plan.mu.Unlock()
+	return c.close()
+}
+
+func (c *Call) close() error {
+	var errs []error
+	for _, s := range c.shots {
+		errs = append(errs, s.Close())
+	}
+	for s, i := range c.tables {
+		s.free = append(s.free, i)
+	}
+	for s, handles := range c.leave {
+		for _, h := range handles {
+			errs = append(errs, s.gpu.Leave(h))
+		}
+	}
+	errs = append(errs, c.forget(), c.listen(0))
+	c.shots, c.tables, c.leave = nil, nil, nil
+	return errors.Join(errs...)
+}

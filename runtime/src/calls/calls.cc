@@ -1,0 +1,312 @@
+// The collectives. Each runs by a program of the bundle where its communicator is a team and a rule says so; NCCL runs
+// all others, in the order of the communicator's calls.
+#include "../front/front.h"
+
+namespace {
+
+const u8 dtypes[NCCL_TYPES] = {DT_I8, DT_U8, DT_I32, DT_U32, DT_I64, DT_U64, DT_F16, DT_F32, DT_F64, DT_BF16,
+                               DT_E4M3, DT_E5M2};
+const u8 redops[NCCL_OPS] = {RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_AVG};
+
+u32 kind_of(Fn fn) {
+  switch (fn) {
+    case FN_AllReduce: return KIND_ALLREDUCE;
+    case FN_AllGather: return KIND_ALLGATHER;
+    case FN_ReduceScatter: return KIND_REDUCESCATTER;
+    case FN_AlltoAll: return KIND_ALLTOALL;
+    case FN_Broadcast: case FN_Bcast: return KIND_BROADCAST;
+    case FN_Reduce: return KIND_REDUCE;
+    case FN_Gather: return KIND_GATHER;
+    case FN_Scatter: return KIND_SCATTER;
+    default: return KIND_NONE;
+  }
+}
+bool reduces(u32 kind) { return kind == KIND_ALLREDUCE || kind == KIND_REDUCESCATTER || kind == KIND_REDUCE; }
+
+// What a call that NCCL runs has as its reason, beside those of team_choose.
+const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in type or operation",
+           NO_TEAM[] = "the communicator's ranks do not use programs", PASSES[] = "suspended",
+           CONNECTS[] = "the first of its kind, for which NCCL connects ranks";
+
+// configured is the function with a configuration of a collective.
+Fn configured(Fn fn) {
+  switch (fn) {
+    case FN_AllReduce: return FN_AllReduceConfig;
+    case FN_AllGather: return FN_AllGatherConfig;
+    case FN_ReduceScatter: return FN_ReduceScatterConfig;
+    case FN_Broadcast: return FN_BroadcastConfig;
+    case FN_Reduce: return FN_ReduceConfig;
+    case FN_AlltoAll: return FN_AlltoAllConfig;
+    case FN_Gather: return FN_GatherConfig;
+    case FN_Scatter: return FN_ScatterConfig;
+    default: return fn;
+  }
+}
+
+Result lacks(const Op &op) {
+  static const char *const names[] = {
+#define X(result, name, params) "nccl" #name,
+      NCCL_CALLED(X)
+#undef X
+  };
+  const char *name = names[op.config ? configured(op.fn) : op.fn];
+  if (op.member) member_text(op.member, "this NCCL has no %s", name);
+  return nccl_lacks(name);
+}
+
+Result send_on(const Nccl &n, const Op &o) {
+  switch (o.fn) {
+    case FN_AllReduce: return n.AllReduce(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream);
+    case FN_AllGather: return n.AllGather(o.send, o.recv, o.count, o.type, o.comm, o.stream);
+    case FN_ReduceScatter: return n.ReduceScatter(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream);
+    case FN_Broadcast: return n.Broadcast(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Bcast: return n.Bcast(o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Reduce: return n.Reduce(o.send, o.recv, o.count, o.type, o.op, o.root, o.comm, o.stream);
+    case FN_AlltoAll: return n.AlltoAll(o.send, o.recv, o.count, o.type, o.comm, o.stream);
+    case FN_Gather: return n.Gather(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Scatter: return n.Scatter(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Send: return n.Send(o.send, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Recv: return n.Recv(o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    default: return INTERNAL_ERROR;
+  }
+}
+
+Result send_config(const Nccl &n, const Op &o) {
+  const CollConfig *c = o.config;
+  switch (o.fn) {
+    case FN_AllReduce: return n.AllReduceConfig(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream, c);
+    case FN_AllGather: return n.AllGatherConfig(o.send, o.recv, o.count, o.type, o.comm, o.stream, c);
+    case FN_ReduceScatter: return n.ReduceScatterConfig(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream, c);
+    case FN_Broadcast: return n.BroadcastConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
+    case FN_Reduce: return n.ReduceConfig(o.send, o.recv, o.count, o.type, o.op, o.root, o.comm, o.stream, c);
+    case FN_AlltoAll: return n.AlltoAllConfig(o.send, o.recv, o.count, o.type, o.comm, o.stream, c);
+    case FN_Gather: return n.GatherConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
+    case FN_Scatter: return n.ScatterConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
+    default: return INTERNAL_ERROR;
+  }
+}
+
+bool has(const Nccl &n, Fn fn) {
+  switch (fn) {
+#define X(result, name, params) \
+  case FN_##name: return n.name != nullptr;
+    NCCL_CALLED(X)
+#undef X
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// forward has NCCL do a call. An older NCCL does one with a configuration that asks for nothing of NCCL's.
+Result forward(const Op &op) {
+  const Nccl *n = nccl();
+  if (!n) return INTERNAL_ERROR;
+  const bool with = op.config && has(*n, configured(op.fn));
+  if (!with && (!has(*n, op.fn) || !config_plain(op.config))) return lacks(op);
+  const Inside inside;
+  return with ? send_config(*n, op) : send_on(*n, op);
+}
+
+// fits_nccl says whether NCCL would take a call's arguments, and it is one that rules can be of. NCCL says what is
+// wrong.
+bool fits_nccl(const Op &op, const Member *e) {
+  const u32 kind = kind_of(op.fn);
+  if (kind == KIND_NONE || !op.count || !config_plain(op.config) || op.type < 0 || op.type >= NCCL_TYPES) return false;
+  if (reduces(kind) && (op.op < 0 || op.op >= NCCL_OPS)) return false;
+  if (kind_rooted(kind) && (op.root < 0 || (u32)op.root >= e->ranks)) return false;
+  const bool root = (u32)op.root == e->rank;
+  const bool reads = (kind != KIND_SCATTER && kind != KIND_BROADCAST) || root;
+  const bool writes = (kind != KIND_REDUCE && kind != KIND_GATHER) || root;
+  return !(reads && !op.send) && !(writes && !op.recv);
+}
+
+Call call_of(const Op &op) {
+  Call c = {};
+  c.kind = kind_of(op.fn);
+  c.root = kind_rooted(c.kind) ? (u32)op.root : 0;
+  c.dtype = dtypes[op.type];
+  c.redop = reduces(c.kind) ? redops[op.op] : (u32)RED_SUM;
+  c.count = op.count;
+  c.send = op.send;
+  c.recv = op.recv;
+  c.group = 1;
+  if (op.config && op.config->max_ctas != NCCL_UNDEF) c.ctas = (u32)op.config->max_ctas;
+  return c;
+}
+
+// cannot is the error of a call that the driver does not let this rank make. The other ranks may have made theirs, so
+// that it is no call for NCCL.
+Result cannot(Member *e, const Op &op, const char *what, int code) {
+  member_text(e, "nccl%s: rank %u cannot %s: %s", fn_name(op.fn), e->rank, what, driver_text(code));
+  warn("%s", e->text);
+  member_failed(e, FAILED_LAUNCH);
+  return CUDA_ERROR;
+}
+
+// choose says what runs a call of a team.
+Result choose(Member *e, Op *op) {
+  if (const int code = team_captured(e->team, op->stream, &op->captured))
+    return cannot(e, *op, "see whether its stream is captured", code);
+  op->call.windows = team_windows(e->team, &op->call);
+  op->choice = team_choose(e->team, &op->call, op->captured);
+  learn_choose(e, op);
+  if (op->choice.rule && !op->captured && first_of_kind(e, *op))
+    op->choice = Choice{nullptr, CONNECTS}, op->learns = nullptr;  // a trial has no time then
+  return SUCCESS;
+}
+
+bool captured_now(const Member *e, void *stream) {
+  bool captured = false;
+  return e->team && !gpu_captured(stream, &captured) && captured;
+}
+
+// launch starts a native call.
+Result launch(Member *e, const Op &op) {
+  board_note(e, &op.call);
+  note_call(e, op, nullptr);
+  int code;
+  {
+    const Range range(e, op);
+    const Timing timing(e, op.fn, op.stream, true);
+    const Trial trial(e, op);
+    code = team_launch(e->team, &op.choice, &op.call, op.stream);
+  }
+  noted_launch(e);
+  if (!code) return board_turn(e, team_turn(e->team)), SUCCESS;
+  if (e->dead || exit_refuses(e)) return member_failed(e, FAILED_PEER), REMOTE_ERROR;  // the text says which rank
+  return cannot(e, op, "launch its kernel", code);
+}
+
+namespace {
+
+// timed has NCCL do a call, whose time may be taken.
+Result timed(Member *e, const Op &op) {
+  const Timing timing(e, op.fn, op.stream, false);
+  const Trial trial(e, op);
+  return forward(op);
+}
+
+// in_order has NCCL do a call of a team's communicator, behind what ran before it.
+Result in_order(Member *e, const Op &op) {
+  bool captured = false;
+  if (const int code = team_before(e->team, op.stream, &captured))
+    return cannot(e, op, "wait for the calls before", code);
+  const Unbound unbound(captured);
+  Result r = timed(e, op);
+  if (r == IN_PROGRESS) r = settle(op.comm);
+  if (r != SUCCESS) return r;
+  const int code = team_behind(e->team, op.stream);
+  return code ? cannot(e, op, "have later calls wait for it", code) : SUCCESS;
+}
+
+// beside has NCCL do a call of a communicator whose team runs none now, or that has none.
+Result beside(Member *e, const Op &op) {
+  const Unbound unbound(captured_now(e, op.stream));
+  return timed(e, op);
+}
+
+Result run(Member *e, Op &op) {
+  op.member = e;
+  const bool ordered = turn(e, op);
+  if (e->state == STATE_FAILED) return member_failed(e, FAILED_AGREEMENT), e->error;
+  if (!fits_nccl(op, e)) {
+    note_call(e, op, kind_of(op.fn) == KIND_NONE ? NOT_OURS : ARGUMENTS);
+    return ordered ? in_order(e, op) : beside(e, op);
+  }
+  if (e->state != STATE_TEAM) {
+    note_call(e, op, e->why ? e->why : e->state == STATE_PAUSED ? PASSES : NO_TEAM);
+    return ordered ? in_order(e, op) : beside(e, op);
+  }
+  op.call = call_of(op);
+  if (const Result r = choose(e, &op)) return r;
+  if (op.choice.rule) return launch(e, op);
+  note_call(e, op, op.choice.why);
+  return in_order(e, op);
+}
+
+}  // namespace
+
+Result settle(Comm comm) {
+  const Nccl *n = nccl();
+  Result r = IN_PROGRESS;
+  for (u64 wait = 1000; r == IN_PROGRESS; wait = wait < 200000 ? wait * 2 : wait) {
+    const Inside inside;
+    if (const Result failed = n->CommGetAsyncError(comm, &r)) return failed;
+    if (r == IN_PROGRESS) nap(wait);
+  }
+  return r;
+}
+
+// collective is all collectives, and Send and Recv.
+Result collective(Op op) {
+  if (forked()) return after_fork();
+  if (own.inside || passive() || !nccl()) return forward(op);
+  if (own.depth) return group_add(op);
+  Result r = SUCCESS;
+  Member *e = member_use(op.comm, &r);
+  if (!e) return r ? answered(r) : forward(op);
+  {
+    const Where where(e);
+    r = run(e, op);
+  }
+  member_leave(e);
+  return answered(r);
+}
+
+EXPORT Result ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, Comm comm, void *stream) {
+  OP(AllReduce);
+  o.send = send, o.recv = recv, o.op = op;
+  return collective(o);
+}
+EXPORT Result ncclAllGather(const void *send, void *recv, size_t count, int type, Comm comm, void *stream) {
+  OP(AllGather);
+  o.send = send, o.recv = recv;
+  return collective(o);
+}
+EXPORT Result ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, Comm comm, void *stream) {
+  OP(ReduceScatter);
+  o.send = send, o.recv = recv, o.op = op;
+  return collective(o);
+}
+EXPORT Result ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
+  OP(Broadcast);
+  o.send = send, o.recv = recv, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclBcast(void *buffer, size_t count, int type, int root, Comm comm, void *stream) {
+  OP(Bcast);
+  o.send = buffer, o.recv = buffer, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, Comm comm,
+                         void *stream) {
+  OP(Reduce);
+  o.send = send, o.recv = recv, o.op = op, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclAlltoAll(const void *send, void *recv, size_t count, int type, Comm comm, void *stream) {
+  OP(AlltoAll);
+  o.send = send, o.recv = recv;
+  return collective(o);
+}
+EXPORT Result ncclGather(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
+  OP(Gather);
+  o.send = send, o.recv = recv, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclScatter(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
+  OP(Scatter);
+  o.send = send, o.recv = recv, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclSend(const void *send, size_t count, int type, int peer, Comm comm, void *stream) {
+  OP(Send);
+  o.send = send, o.root = peer;
+  return collective(o);
+}
+EXPORT Result ncclRecv(void *recv, size_t count, int type, int peer, Comm comm, void *stream) {
+  OP(Recv);
+  o.recv = recv, o.root = peer;
+  return collective(o);
+}
