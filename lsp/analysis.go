@@ -78,7 +78,7 @@ func (d *snapshot) source(a *analysis) {
 		return
 	}
 	a.tree = tree
-	if isLibrary(tree) {
+	if lang.IsLibrary(tree) {
 		a.problems = problemsOf(d.checkLibrary())
 		return
 	}
@@ -132,35 +132,14 @@ func problemsOf(err error) diag.List {
 	return list
 }
 
-// isLibrary reports whether f holds imports and functions only.
-func isLibrary(f *syntax.File) bool {
-	return len(f.Stmts) > 0 && !slices.ContainsFunc(f.Stmts, func(s syntax.Stmt) bool {
-		switch s.(type) {
-		case *syntax.Import, *syntax.Def:
-			return false
-		}
-		return true
-	})
-}
-
 // checkLibrary judges a library as an algorithm that imports it finds it.
 func (d *snapshot) checkLibrary() error {
-	user := filepath.Join(filepath.Dir(d.path), "library-check.mscl")
-	text := "algorithm check()\ncollective custom(1, input = 1, output = 1) { }\nimport \"" + filepath.Base(d.path) + "\"\n"
-	tree, err := syntax.Parse(user, []byte(text))
+	tree, err := syntax.ParseLimited(d.path, d.text, lightLimits)
 	if err != nil {
-		return nil // the name of the file is none that a line can have
+		return err
 	}
-	opt := d.langOptions(nil, nil)
-	opt.Open = func(path string) ([]byte, error) {
-		if filepath.Clean(path) == filepath.Clean(d.path) {
-			return d.text, nil
-		}
-		return d.server.file(path)
-	}
-	_, err = lang.Expand(tree, opt)
-	list := problemsOf(err)
-	return slices.DeleteFunc(list, func(p diag.Diagnostic) bool { return p.Span.Filename == user }).Err()
+	list := problemsOf(lang.CheckLibrary(tree, d.text, d.langOptions(nil, nil)))
+	return slices.DeleteFunc(list, func(p diag.Diagnostic) bool { return p.Span.Filename != d.path }).Err()
 }
 
 // errStale ends the compilation of a version that is no longer the newest.
@@ -172,7 +151,7 @@ func (d *snapshot) prove() *proof {
 		switch a := d.analysis(); {
 		case d.isMachine() || a.tooLarge:
 			d.setProof(&proof{problems: a.problems})
-		case d.isSource() && (a.tree == nil || a.problems.Rejects() || isLibrary(a.tree)):
+		case d.isSource() && (a.tree == nil || a.problems.Rejects() || lang.IsLibrary(a.tree)):
 			d.setProof(&proof{problems: a.problems})
 		case d.isSource():
 			d.proveSource(a)

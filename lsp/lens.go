@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mscclc/ir/diag"
+	"mscclc/lang"
 	"mscclc/lang/syntax"
 )
 
@@ -39,7 +40,7 @@ func (d *snapshot) verdict() string {
 	a, p := d.analysis(), d.proofNow()
 	var says []string
 	switch {
-	case d.isSource() && a.tree != nil && isLibrary(a.tree):
+	case d.isSource() && a.tree != nil && lang.IsLibrary(a.tree):
 		return ""
 	case a.ranks > 0:
 		says = append(says, diag.Counted(a.ranks, "rank"))

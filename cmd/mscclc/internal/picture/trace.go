@@ -12,6 +12,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/text"
+	"mscclc/play"
 )
 
 // A TraceEvent is one event of the JSON that Chrome's about:tracing and Perfetto
@@ -29,7 +30,7 @@ type TraceEvent struct {
 }
 
 // WriteTrace writes t, a run of p, an event a line.
-func WriteTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *StepLooks) error {
+func WriteTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *play.Looks) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"displayTimeUnit":"ns","otherData":{"program":%s,"passes":"%d of %d"},"traceEvents":[`,
 		quoted(p.Name), t.Passes, t.Of)
@@ -124,10 +125,10 @@ func messageEvent(p *ir.Program, m *executor.Message) TraceEvent {
 
 // spanEvent returns one step. Its name is its look, so that Perfetto, which colours by names, gives each look one
 // colour.
-func spanEvent(p *ir.Program, s *executor.Span, looks *StepLooks) TraceEvent {
+func spanEvent(p *ir.Program, s *executor.Span, looks *play.Looks) TraceEvent {
 	rank, block, step := p.Place(s.Step)
-	what, look := &p.Steps[s.Step], looks.of[s.Step]
-	e := TraceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X",
+	what, look := &p.Steps[s.Step], looks.Of[s.Step]
+	e := TraceEvent{Name: looks.Names[look], Category: what.Op.String(), Phase: "X",
 		Process: rank, Thread: laneOf(block, s.Column), Begin: micros(s.Begin), Length: micros(s.Length),
 		Colour: chromeColours[look],
 		Args:   map[string]any{"does": text.StepText(p, int32(rank), what), "step": step, "pass": s.Pass}}
@@ -146,7 +147,7 @@ func spanEvent(p *ir.Program, s *executor.Span, looks *StepLooks) TraceEvent {
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
 // SaveTrace writes t, a run of p, to a file, and says what is in it.
-func SaveTrace(a *cli.App, file string, p *ir.Program, t *executor.Trace, looks *StepLooks) error {
+func SaveTrace(a *cli.App, file string, p *ir.Program, t *executor.Trace, looks *play.Looks) error {
 	err := a.WriteTo(file, func(w io.Writer) error { return WriteTrace(w, p, t, looks) })
 	if err == nil {
 		what := diag.Counted(len(t.Spans), "step")

@@ -17,6 +17,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/lang"
+	"mscclc/play"
 
 	"github.com/spf13/cobra"
 )
@@ -278,7 +279,7 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 				}
 				return text.WriteChunks(w, v)
 			case "svg":
-				c.drawn, err = picture.DrawTable(w, s.Name, picture.DrawingOfChunks(v))
+				c.drawn, err = picture.DrawTable(w, s.Name, play.OfChunks(v))
 				return err
 			}
 		case *ir.InstDAG:
