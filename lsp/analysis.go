@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"mscclc"
 	"mscclc/codegen"
@@ -29,9 +30,10 @@ type analysis struct {
 	facts    *lang.Facts
 	chunks   *ir.ChunkDAG // also of a file that is wrong, as far as it comes; nil of channels
 	machine  *topology.Topology
-	ranks    int  // that the file was run for
-	fewer    bool // than it says itself
-	tooLarge bool // to be run while it is edited
+	params   lang.Params // that the file was run with
+	ranks    int         // that the file was run for
+	fewer    bool        // than it says itself
+	tooLarge bool        // to be run while it is edited
 }
 
 // A proof is what compiling and proving a version of a document found.
@@ -82,11 +84,16 @@ func (d *snapshot) source(a *analysis) {
 		a.problems = problemsOf(d.checkLibrary())
 		return
 	}
-	err = d.expand(a, nil)
+	a.params = d.server.settings(d.uri)
+	err = d.expand(a, a.params)
 	if info := tree.Info(); exceeded(err) {
-		if info.Has("ranks") {
-			a.fewer = true
-			err = d.expand(a, lang.Params{"ranks": "8"})
+		if _, set := a.params["ranks"]; info.Has("ranks") && !set {
+			a.fewer, a.params = true, maps.Clone(a.params)
+			if a.params == nil {
+				a.params = lang.Params{}
+			}
+			a.params["ranks"] = strconv.Itoa(fewRanks)
+			err = d.expand(a, a.params)
 		}
 		if exceeded(err) {
 			a.tooLarge, err = true, nil
@@ -175,18 +182,10 @@ func (d *snapshot) proofNow() *proof {
 	return d.proof
 }
 
-// params are those that a was made for.
-func (a *analysis) params() lang.Params {
-	if a.fewer {
-		return lang.Params{"ranks": "8"}
-	}
-	return nil
-}
-
 // proveSource compiles and proves a file of the language.
 func (d *snapshot) proveSource(a *analysis) {
 	p := &proof{}
-	opt := mscclc.Options{Lang: d.langOptions(a.params(), nil), Check: proofLimits}
+	opt := mscclc.Options{Lang: d.langOptions(a.params, nil), Check: proofLimits}
 	opt.Stage = func(value any) error {
 		if !d.server.current(d) {
 			return errStale

@@ -6,6 +6,7 @@ package play
 type Scene struct {
 	Schema  int     `json:"schema"`
 	Name    string  `json:"name"` // of the file or of the program of the catalog
+	Text    string  `json:"text"` // of the file; "" of one that is binary
 	Kind    string  `json:"kind"` // chunks, channels, two-sided, one-sided or library; none where the text has no program
 	Verdict Verdict `json:"verdict"`
 

@@ -53,11 +53,10 @@ type Timeline struct {
 	Of         int        `json:"of"`         // that the call has
 	Replicas   int        `json:"replicas"`   // that a row stands for; 0 is not known
 	Rows       []Row      `json:"rows"`
-	Looks      []string   `json:"looks"`     // what spans are: "copy over nvlink", "reduce in the GPU", "signal", "wait"
-	Spans      []TimeSpan `json:"spans"`     // in the order of their begins
-	Steps      []Step     `json:"steps"`     // that spans are of
-	Links      []Busy     `json:"links"`     // how long links were occupied, the busiest first; empty for a trace
-	Transfers  []Transfer `json:"transfers"` // over links, where the simulation has them; by begin
+	Looks      []string   `json:"looks"` // what spans are: "copy over nvlink", "reduce in the GPU", "signal", "wait"
+	Spans      []TimeSpan `json:"spans"` // in the order of their begins
+	Steps      []Step     `json:"steps"` // that spans are of
+	Links      []Busy     `json:"links"` // how long links were occupied, the busiest first; empty for a trace
 }
 
 // A Row is a thread block, or in a trace of several nodes the messages to or from a rank.
@@ -83,6 +82,7 @@ type Step struct {
 	Rank  int    `json:"rank"`
 	Block int    `json:"block"`
 	Step  int    `json:"step"`  // within the block
+	Name  string `json:"name"`  // as messages have it: "rank 0 block 1 step 2 (s)"
 	Text  string `json:"text"`  // what it does
 	Op    int    `json:"op"`    // the operation that it is a part of, or -1
 	Frame int    `json:"frame"` // of that operation, or -1
@@ -94,15 +94,6 @@ type Busy struct {
 	Link  int     `json:"link"`
 	Us    float64 `json:"us"`
 	Share float64 `json:"share"` // of the call's time, from 0 to 1
-}
-
-// A Transfer is bytes on a link.
-type Transfer struct {
-	Link   int     `json:"link"`
-	Step   int     `json:"step"` // of Timeline.Steps, or -1
-	Begin  float64 `json:"begin_us"`
-	Length float64 `json:"length_us"`
-	Bytes  float64 `json:"bytes"`
 }
 
 // Figures are what a call costs, as mscclc simulate prints them.

@@ -88,16 +88,6 @@ func (d *timeline) row(s *executor.Span) row {
 	return row{rank, block, s.Column}
 }
 
-// blockName returns what a row of a timeline calls a block of a rank: a lane where the one-sided lowering made several.
-// Those of execution plans and of the channel level are the author's thread blocks.
-func blockName(p *ir.Program, rank, block int) string {
-	word := "block"
-	if p.OneSided != nil && !p.OneSided.OnePass && len(p.TBsOf(rank)) > 1 {
-		word = "lane"
-	}
-	return fmt.Sprintf("%s %d", word, block)
-}
-
 // stack puts the rows one below the other.
 func (d *timeline) stack() {
 	for i, l := range d.rows {
@@ -190,7 +180,7 @@ func (d *timeline) Write(w io.Writer, title string) error {
 	d.legend(out, y+lineHeight)
 	d.axis(out, axis)
 	for _, l := range d.rows {
-		name := fmt.Sprintf("rank %d %s", l.rank, blockName(d.p, l.rank, l.block))
+		name := fmt.Sprintf("rank %d %s", l.rank, play.BlockName(d.p, l.rank, l.block))
 		if l.column > 0 {
 			name += fmt.Sprintf(" replica %d", l.column)
 		}
