@@ -20,6 +20,7 @@ import (
 type Request struct {
 	Name string // of the file, as messages have it; its ending says what it is
 	Text []byte
+	Kind codegen.FileKind // what it is, or KindUnknown
 	Open func(path string) ([]byte, error) // files that the text imports; nil has none
 
 	Params   lang.Params // of the algorithm

@@ -25,6 +25,9 @@ import (
 
 // kindOf returns what the text is: a source, unless its name says that it is a program and the text is one.
 func (b *builder) kindOf() codegen.FileKind {
+	if b.Kind != codegen.KindUnknown {
+		return b.Kind
+	}
 	switch strings.ToLower(filepath.Ext(b.Name)) {
 	case ".xml", ".json", ".mprog":
 		return codegen.Detect(b.Text[:min(len(b.Text), 1<<16)])
