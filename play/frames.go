@@ -180,8 +180,8 @@ func (f *framer) connect(op *Op, from, to int32) {
 
 // wrong lists the chunks of outputs that end wrong.
 func (f *framer) wrong() {
-	if f.proven || f.large {
-		return
+	if f.proven || f.large || f.order != nil && len(f.order) < len(f.judged.Steps) {
+		return // nothing is wrong or known to be, or the program does not end
 	}
 	list := WrongOf(f.alg, mostWrong)
 	if n := len(list) - mostWrong; n > 0 {
