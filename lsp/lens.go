@@ -26,10 +26,12 @@ func codeLenses(d *snapshot, _ *documentParams) (any, error) {
 		at = d.rangeOf(a.tree.Info().Span)
 	}
 	lenses := []codeLens{{at, command{title, "mscclc.verify", []any{d.uri}}}}
+	does := []string{"play"} // which shows wrong programs, too
 	if !d.problemsNow().Rejects() {
-		for _, does := range []string{"run", "simulate"} {
-			lenses = append(lenses, codeLens{at, command{does, "mscclc." + does, []any{d.uri}}})
-		}
+		does = []string{"run", "simulate", "play"}
+	}
+	for _, what := range does {
+		lenses = append(lenses, codeLens{at, command{what, "mscclc." + what, []any{d.uri}}})
 	}
 	return lenses, nil
 }
