@@ -91,7 +91,8 @@ func NewServer(opt Options) *Server {
 			return func() { t.Stop() }
 		}
 	}
-	s := &Server{opt: opt, docs: map[string]*snapshot{}, asked: map[string]lang.Params{}, stop: map[string]func(){}, machine: "h200", bytes: 1 << 20}
+	s := &Server{opt: opt, docs: map[string]*snapshot{}, asked: map[string]lang.Params{}, stop: map[string]func(){},
+		machine: "h200", bytes: 1 << 20}
 	s.wake = sync.NewCond(&s.mu)
 	s.workers.Add(2)
 	go s.answer()

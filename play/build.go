@@ -20,7 +20,7 @@ import (
 type Request struct {
 	Name string // of the file, as messages have it; its ending says what it is
 	Text []byte
-	Kind codegen.FileKind // what it is, or KindUnknown
+	Kind codegen.FileKind                  // what it is, or KindUnknown
 	Open func(path string) ([]byte, error) // files that the text imports; nil has none
 
 	Params   lang.Params // of the algorithm
@@ -156,7 +156,8 @@ func (b *builder) collective() {
 	b.seat(h)
 	c := h.Coll
 	s.Protocol = h.Protocol.String()
-	s.Collective = Collective{Kind: c.Kind.String(), Ranks: c.Ranks, Root: -1, InPlace: c.Inplace, Nodes: 1, NodeOf: []int{}}
+	s.Collective = Collective{Kind: c.Kind.String(), Ranks: c.Ranks, Root: -1, InPlace: c.Inplace, Nodes: 1,
+		NodeOf: []int{}}
 	switch c.Kind {
 	case ir.Broadcast, ir.Scatter, ir.ReduceTo, ir.Gather:
 		s.Collective.Root = c.Root

@@ -91,8 +91,8 @@ func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks
 		if !known {
 			at = len(t.Steps)
 			steps[s.Step] = at
-			t.Steps = append(t.Steps, Step{rank, block, step, p.StepName(s.Step), text.StepText(p, int32(rank), &p.Steps[s.Step]),
-				-1, -1, spanOf(p.Span(p.Steps[s.Step].Pos))})
+			t.Steps = append(t.Steps, Step{rank, block, step, p.StepName(s.Step),
+				text.StepText(p, int32(rank), &p.Steps[s.Step]), -1, -1, spanOf(p.Span(p.Steps[s.Step].Pos))})
 			if operations != nil {
 				t.Steps[at].Op = int(operations[s.Step])
 			}

@@ -33,8 +33,8 @@ type TraceFile struct {
 // mostTrace bounds a trace that is read, in bytes.
 const mostTrace = 64 << 20
 
-// ReadTrace makes a Timeline of the text of a file that run or simulate wrote with --trace. Where it has too many spans,
-// the timeline has the first tile iterations.
+// ReadTrace makes a Timeline of the text of a file that run or simulate wrote with --trace: of its first tile
+// iterations, where it has too many spans.
 func ReadTrace(name string, text []byte) (*Timeline, error) {
 	if len(text) > mostTrace {
 		return nil, fmt.Errorf("%s has more than %d bytes", name, mostTrace)
@@ -127,8 +127,8 @@ func (r *traceReader) add(e *TraceEvent) {
 		step = len(t.Steps)
 		r.steps[key] = step
 		number := number(e.Args["step"])
-		t.Steps = append(t.Steps, Step{e.Process, t.Rows[row].Block, number, fmt.Sprintf("%s step %d", t.Rows[row].Name, number),
-			cmp.Or(text, e.Name), -1, -1, Span{}})
+		t.Steps = append(t.Steps, Step{e.Process, t.Rows[row].Block, number,
+			fmt.Sprintf("%s step %d", t.Rows[row].Name, number), cmp.Or(text, e.Name), -1, -1, Span{}})
 	}
 	waited, _ := e.Args["waited_us"].(float64)
 	t.Spans = append(t.Spans, TimeSpan{row, step, look, number(e.Args["pass"]), e.Begin, waited, e.Length})

@@ -21,8 +21,8 @@ func Chunks(p *ir.Program) *ir.ChunkDAG {
 	return d
 }
 
-// ChunksOf is Chunks of some steps of p, in an order in which they may end: steps[i] is the step that operation i is of,
-// or -1. P need not be proven, but its form and the counts of its messages must be right.
+// ChunksOf is Chunks of some steps of p, in an order in which they may end. steps[i] is the step that operation i is
+// of, or -1. P need not be proven, but its form and the counts of its messages must be right.
 func ChunksOf(p *ir.Program, order []int32) (d *ir.ChunkDAG, steps []int32) {
 	return lifted(p, eval.Wire(p), order)
 }

@@ -4,7 +4,8 @@
 //
 // # Where to begin
 //
-//   - [Files] returns the page, and [Engine] the files of the engine. Together they are a static folder for any web host.
+//   - [Files] returns the page, and [ReadEngine] or [BuildEngine] the files of the engine. Together they are a static
+//     folder for any web host.
 //   - [Index] makes the first page with what it shows, and [Player] one file with a scene, which needs no engine.
 package site
 

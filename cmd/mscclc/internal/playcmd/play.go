@@ -30,9 +30,10 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "play [FILE]",
 		Short: "Serve a page that proves an algorithm while one types, and shows its chunks move",
-		Long: `Serve a page on this machine, and open it in a browser. An editor is on the left. On the right the program runs step by
-step: chunks move over the links of a machine, a table fills, and a timeline shows a simulated call. The page says at
-each change whether the program is proven, and draws a counterexample if it is not. All of it runs in the browser.
+		Long: `Serve a page on this machine, and open it in a browser. An editor is on the left. On the right the program
+runs step by step: chunks move over the links of a machine, a table fills, and a timeline shows a simulated call. The
+page says at each change whether the program is proven, and draws a counterexample if it is not. All of it runs in the
+browser.
 
 FILE is what the page opens, with what it imports: an algorithm, a program (.xml, .mprog, .json), or the trace of a run
 (run --trace). Without it the page opens an algorithm of the catalog. The page does not write FILE.

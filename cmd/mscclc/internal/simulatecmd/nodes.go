@@ -26,7 +26,8 @@ func (f *Flags) program(a *cli.App, arg string, t *topology.Topology, size int64
 	defer s.Close()
 	request := &compiling.Request{Flags: f.Flags, Size: size}
 	request.On = func(ranks, each int) []int32 {
-		return simulate.DomainsOn(&ir.Program{Header: ir.Header{Coll: &ir.Collective{Ranks: ranks}, RanksPerNode: each}}, t, nil)
+		h := ir.Header{Coll: &ir.Collective{Ranks: ranks}, RanksPerNode: each}
+		return simulate.DomainsOn(&ir.Program{Header: h}, t, nil)
 	}
 	p, _, err := compiling.RunnableOf(a, s, request)
 	if err == nil {
