@@ -113,9 +113,13 @@ func (f *framer) operations() {
 				f.connect(&out, from.Rank, to.Rank)
 			}
 		}
+		out.Here = out.At
 		if where != nil {
 			for _, n := range where[i] {
 				out.Where = append(out.Where, WhereText(n))
+				if out.Here.File != f.Name && n.Span.Filename == f.Name {
+					out.Here = spanOf(n.Span)
+				}
 			}
 		}
 		f.scene.Ops = append(f.scene.Ops, out)

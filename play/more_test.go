@@ -31,6 +31,9 @@ func TestLevels(t *testing.T) {
 	for i := range s.Ops {
 		op := &s.Ops[i]
 		levels[op.Level]++
+		if op.Here.File != s.Name || op.Here.Line == 0 {
+			t.Errorf("operation %d is at %v, and has no position in the file", i, op.At)
+		}
 		for _, p := range op.Paths {
 			far := false
 			at := s.Machine.Seats[s.Machine.Paths[p].From]

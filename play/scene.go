@@ -128,6 +128,7 @@ type Op struct {
 	Level string   `json:"level"` // rank: within a rank; node: within a node; network: between nodes
 	Paths []int    `json:"paths"` // indices in Machine.Paths: what moves over links, one for each pair of ranks
 	At    Span     `json:"at"`
+	Here  Span     `json:"here"`  // At, or of an imported file the call in the shown file that led there
 	Where []string `json:"where"` // values of loops, and calls: "r = 2", one a loop or call, the innermost first
 	Frame int      `json:"frame"`
 }
