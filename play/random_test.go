@@ -51,7 +51,8 @@ func TestRandom(t *testing.T) {
 				continue
 			}
 			text = edited(r, text)
-			result, err := play.Build(&play.Request{Name: name, Text: []byte(text), Open: algorithms.Open, OneSided: seed%3 == 0})
+			result, err := play.Build(&play.Request{Name: name, Text: []byte(text), Open: algorithms.Open,
+				OneSided: seed%3 == 0})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +94,8 @@ func loose(s *play.Scene) string {
 			}
 		}
 		for _, w := range f.Writes {
-			if w.Column >= len(s.Columns) || !in(w.Content, len(s.Contents)) || w.Op >= len(s.Ops) || w.Rank >= s.Collective.Ranks {
+			if w.Column >= len(s.Columns) || !in(w.Content, len(s.Contents)) || w.Op >= len(s.Ops) ||
+				w.Rank >= s.Collective.Ranks {
 				return "a write"
 			}
 		}
