@@ -21,7 +21,7 @@ var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "msccl
 	"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form",
 	"mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify", "mscclc/lang",
 	"mscclc/lang/arithmetic", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo",
-	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/simulate", "mscclc/topology",
+	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/play", "mscclc/simulate", "mscclc/topology", "mscclc/topology/bound",
 	"github.com/alecthomas/participle/v2", "github.com/alecthomas/participle/v2/lexer"}
 
 // engineLacks are packages of the standard library, with those below them, that the engine must not link.
@@ -60,8 +60,9 @@ func checkEngine(t *testing.T, may []string, packages ...string) {
 	}
 }
 
-// mostWasm bounds the language server with all that it links, as WebAssembly, after gzip -9. The goal is 2.4 MB.
-const mostWasm = 2_800_000
+// mostWasm bounds the language server with all that it links, as WebAssembly, after gzip -9. The goal is 2.4 MB. Scenes
+// of the page take 0.14 MB, and bounds of topologies with math/big 0.12 MB.
+const mostWasm = 3_100_000
 
 // buildWasm builds lsp/wasm to a file, and returns its name.
 func buildWasm(t *testing.T) string {

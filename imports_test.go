@@ -86,6 +86,9 @@ var mayImport = map[string][]string{
 	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/topology"},
 	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},
 	"mscclc/lsp":                            {"*"}, // and see engine_test.go
+	"mscclc/play":                           {"*"}, // and see engine_test.go
+	"mscclc/play/site":                      {"mscclc/internal/usercache", "mscclc/play"},
+	"mscclc/play/site/engine":               {"mscclc/play/site"}, // builds it for packages
 	"mscclc/lsp/wasm":                       {"mscclc/lsp"},
 	"mscclc/algorithms":                     {"*"},
 	"mscclc/algorithms/choose":              {"*"},
@@ -119,6 +122,7 @@ var mayImport = map[string][]string{
 	"mscclc/cmd/mscclc/internal/devices":     {"*"},
 	"mscclc/cmd/mscclc/internal/doctorcmd":   {"*"},
 	"mscclc/cmd/mscclc/internal/nccllib":     {},
+	"mscclc/cmd/mscclc/internal/playcmd":     {"*"},
 	"mscclc/cmd/mscclc/internal/processes":   {"*"},
 	"mscclc/cmd/mscclc/internal/scarce":      {"mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/runcmd":      {"*"},

@@ -86,7 +86,7 @@ func TestSpread(t *testing.T) {
 func TestBusFactor(t *testing.T) {
 	for kind, want := range map[ir.Kind]float64{ir.AllReduce: 1.75, ir.AllGather: 0.875, ir.ReduceScatter: 0.875,
 		ir.AllToAll: 0.875, ir.Broadcast: 1, ir.ReduceTo: 1, ir.SendRecv: 1} {
-		if f := BusFactor(&ir.Collective{Kind: kind, Ranks: 8}); f != want {
+		if f := (&ir.Collective{Kind: kind, Ranks: 8}).BusFactor(); f != want {
 			t.Errorf("%v: %v", kind, f)
 		}
 	}

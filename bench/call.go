@@ -70,20 +70,7 @@ func Bandwidths(c *ir.Collective, bytes int64, us float64) (alg, bus float64) {
 		return 0, 0
 	}
 	alg = float64(bytes) / us / 1e3
-	return alg, alg * BusFactor(c)
-}
-
-// BusFactor returns the ratio of the bus bandwidth to the algorithm bandwidth, as nccl-tests defines it. It is 1 for
-// collectives that nccl-tests does not know.
-func BusFactor(c *ir.Collective) float64 {
-	n := float64(c.Ranks)
-	switch c.Kind {
-	case ir.AllReduce:
-		return 2 * (n - 1) / n
-	case ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Gather, ir.Scatter:
-		return (n - 1) / n
-	}
-	return 1
+	return alg, alg * c.BusFactor()
 }
 
 // A Form is a program to run, and how wide. Zero numbers leave the choice to the

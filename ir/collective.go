@@ -278,3 +278,16 @@ func GCD(a, b int) int {
 	}
 	return a
 }
+
+// BusFactor returns the ratio of the bus bandwidth to the algorithm bandwidth, as nccl-tests defines it. It is 1 for
+// collectives that nccl-tests does not know.
+func (c *Collective) BusFactor() float64 {
+	n := float64(c.Ranks)
+	switch c.Kind {
+	case AllReduce:
+		return 2 * (n - 1) / n
+	case AllGather, ReduceScatter, AllToAll, Gather, Scatter:
+		return (n - 1) / n
+	}
+	return 1
+}

@@ -51,14 +51,14 @@ func (m *machine) made(h *header) {
 
 // Where says of operations of Facts.Made in which calls and loops they were made, by running f again as it was run.
 func Where(f *syntax.File, opt Options, ops []int32) [][]diag.Note {
-	m := &machine{lim: opt.Limits.WithDefaults(), looking: true}
+	m := &machine{lim: opt.Limits.WithDefaults(), looking: true, where: map[int32][]diag.Note{}}
 	for _, op := range ops {
-		m.looks = append(m.looks, &look{op: op + 1})
+		m.where[op+1] = nil
 	}
 	m.run(f, opt, nil)
 	found := make([][]diag.Note, len(ops))
-	for i, l := range m.looks {
-		found[i] = l.found
+	for i, op := range ops {
+		found[i] = m.where[op+1]
 	}
 	return found
 }

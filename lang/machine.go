@@ -30,6 +30,7 @@ type machine struct {
 	quiet   bool                           // faults are not reported: expressions are tried while compiling
 	looks   []*look                        // what a second run of the file finds
 	looking bool                           // it is that run
+	where   map[int32][]diag.Note          // of operations from 1 that Where asks for: their calls and loops
 	watch   func(pos diag.Pos, rank int32) // sees each operation that is made, with the rank that does it or -1; or nil
 	facts   *Facts                         // what it saw, or nil
 	running []running                      // the loops and calls that are under way, the innermost last

@@ -245,6 +245,9 @@ const madeHere = "the reference was made here"
 
 // sawOp sees that the next operation is made: of operations that make none the last counts.
 func (m *machine) sawOp() {
+	if _, asked := m.where[m.prog.now()+1]; asked {
+		m.where[m.prog.now()+1] = notes(m.frames())
+	}
 	for _, l := range m.looks {
 		if l.op == m.prog.now()+1 && !l.made {
 			l.found = notes(m.frames())

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"mscclc"
 	"mscclc/codegen"
@@ -29,9 +30,10 @@ type analysis struct {
 	facts    *lang.Facts
 	chunks   *ir.ChunkDAG // also of a file that is wrong, as far as it comes; nil of channels
 	machine  *topology.Topology
-	ranks    int  // that the file was run for
-	fewer    bool // than it says itself
-	tooLarge bool // to be run while it is edited
+	params   lang.Params // that the file was run with
+	ranks    int         // that the file was run for
+	fewer    bool        // than it says itself
+	tooLarge bool        // to be run while it is edited
 }
 
 // A proof is what compiling and proving a version of a document found.
@@ -78,15 +80,20 @@ func (d *snapshot) source(a *analysis) {
 		return
 	}
 	a.tree = tree
-	if isLibrary(tree) {
+	if lang.IsLibrary(tree) {
 		a.problems = problemsOf(d.checkLibrary())
 		return
 	}
-	err = d.expand(a, nil)
+	a.params = d.server.settings(d.uri)
+	err = d.expand(a, a.params)
 	if info := tree.Info(); exceeded(err) {
-		if info.Has("ranks") {
-			a.fewer = true
-			err = d.expand(a, lang.Params{"ranks": "8"})
+		if _, set := a.params["ranks"]; info.Has("ranks") && !set {
+			a.fewer, a.params = true, maps.Clone(a.params)
+			if a.params == nil {
+				a.params = lang.Params{}
+			}
+			a.params["ranks"] = strconv.Itoa(fewRanks)
+			err = d.expand(a, a.params)
 		}
 		if exceeded(err) {
 			a.tooLarge, err = true, nil
@@ -132,35 +139,14 @@ func problemsOf(err error) diag.List {
 	return list
 }
 
-// isLibrary reports whether f holds imports and functions only.
-func isLibrary(f *syntax.File) bool {
-	return len(f.Stmts) > 0 && !slices.ContainsFunc(f.Stmts, func(s syntax.Stmt) bool {
-		switch s.(type) {
-		case *syntax.Import, *syntax.Def:
-			return false
-		}
-		return true
-	})
-}
-
 // checkLibrary judges a library as an algorithm that imports it finds it.
 func (d *snapshot) checkLibrary() error {
-	user := filepath.Join(filepath.Dir(d.path), "library-check.mscl")
-	text := "algorithm check()\ncollective custom(1, input = 1, output = 1) { }\nimport \"" + filepath.Base(d.path) + "\"\n"
-	tree, err := syntax.Parse(user, []byte(text))
+	tree, err := syntax.ParseLimited(d.path, d.text, lightLimits)
 	if err != nil {
-		return nil // the name of the file is none that a line can have
+		return err
 	}
-	opt := d.langOptions(nil, nil)
-	opt.Open = func(path string) ([]byte, error) {
-		if filepath.Clean(path) == filepath.Clean(d.path) {
-			return d.text, nil
-		}
-		return d.server.file(path)
-	}
-	_, err = lang.Expand(tree, opt)
-	list := problemsOf(err)
-	return slices.DeleteFunc(list, func(p diag.Diagnostic) bool { return p.Span.Filename == user }).Err()
+	list := problemsOf(lang.CheckLibrary(tree, d.text, d.langOptions(nil, nil)))
+	return slices.DeleteFunc(list, func(p diag.Diagnostic) bool { return p.Span.Filename != d.path }).Err()
 }
 
 // errStale ends the compilation of a version that is no longer the newest.
@@ -172,7 +158,7 @@ func (d *snapshot) prove() *proof {
 		switch a := d.analysis(); {
 		case d.isMachine() || a.tooLarge:
 			d.setProof(&proof{problems: a.problems})
-		case d.isSource() && (a.tree == nil || a.problems.Rejects() || isLibrary(a.tree)):
+		case d.isSource() && (a.tree == nil || a.problems.Rejects() || lang.IsLibrary(a.tree)):
 			d.setProof(&proof{problems: a.problems})
 		case d.isSource():
 			d.proveSource(a)
@@ -196,18 +182,10 @@ func (d *snapshot) proofNow() *proof {
 	return d.proof
 }
 
-// params are those that a was made for.
-func (a *analysis) params() lang.Params {
-	if a.fewer {
-		return lang.Params{"ranks": "8"}
-	}
-	return nil
-}
-
 // proveSource compiles and proves a file of the language.
 func (d *snapshot) proveSource(a *analysis) {
 	p := &proof{}
-	opt := mscclc.Options{Lang: d.langOptions(a.params(), nil), Check: proofLimits}
+	opt := mscclc.Options{Lang: d.langOptions(a.params, nil), Check: proofLimits}
 	opt.Stage = func(value any) error {
 		if !d.server.current(d) {
 			return errStale

@@ -5,6 +5,7 @@ var handlers map[string]func(d *snapshot, p *documentParams) (any, error)
 
 func init() {
 	handlers = map[string]func(d *snapshot, p *documentParams) (any, error){
+		"mscclc/scene":                sceneOf,
 		"textDocument/hover":          hoverAt,
 		"textDocument/definition":     definition,
 		"textDocument/references":     references,

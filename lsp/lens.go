@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mscclc/ir/diag"
+	"mscclc/lang"
 	"mscclc/lang/syntax"
 )
 
@@ -25,10 +26,12 @@ func codeLenses(d *snapshot, _ *documentParams) (any, error) {
 		at = d.rangeOf(a.tree.Info().Span)
 	}
 	lenses := []codeLens{{at, command{title, "mscclc.verify", []any{d.uri}}}}
+	does := []string{"play"} // which shows wrong programs, too
 	if !d.problemsNow().Rejects() {
-		for _, does := range []string{"run", "simulate"} {
-			lenses = append(lenses, codeLens{at, command{does, "mscclc." + does, []any{d.uri}}})
-		}
+		does = []string{"run", "simulate", "play"}
+	}
+	for _, what := range does {
+		lenses = append(lenses, codeLens{at, command{what, "mscclc." + what, []any{d.uri}}})
 	}
 	return lenses, nil
 }
@@ -39,7 +42,7 @@ func (d *snapshot) verdict() string {
 	a, p := d.analysis(), d.proofNow()
 	var says []string
 	switch {
-	case d.isSource() && a.tree != nil && isLibrary(a.tree):
+	case d.isSource() && a.tree != nil && lang.IsLibrary(a.tree):
 		return ""
 	case a.ranks > 0:
 		says = append(says, diag.Counted(a.ranks, "rank"))

@@ -65,7 +65,7 @@ func TestHoverWrong(t *testing.T) {
 // TestLens says what is known of a program.
 func TestLens(t *testing.T) {
 	got := answer(t, "textDocument/codeLens", ring)
-	for _, want := range []string{"4 ranks, proven, ", " us on h200 at 1 MiB", `"run"`, `"simulate"`, `"line":1,`} {
+	for _, want := range []string{"4 ranks, proven, ", " us on h200 at 1 MiB", `"run"`, `"simulate"`, `"play"`, `"line":1,`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)
 		}

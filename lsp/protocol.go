@@ -42,6 +42,7 @@ type documentParams struct {
 	Context      struct {
 		IncludeDeclaration bool `json:"includeDeclaration"`
 	} `json:"context"`
+	sceneParams
 }
 
 type related struct {

@@ -5,6 +5,7 @@ import (
 
 	"mscclc"
 	"mscclc/ir/diag"
+	"mscclc/lang"
 	"mscclc/lang/syntax"
 )
 
@@ -85,10 +86,10 @@ func (d *snapshot) problemsNow() diag.List {
 // judge returns what is wrong with a text in d's place, with the proof.
 func (d *snapshot) judge(text []byte) diag.List {
 	tree, err := syntax.ParseLimited(d.path, text, lightLimits)
-	if err == nil && isLibrary(tree) {
+	if err == nil && lang.IsLibrary(tree) {
 		err = newSnapshot(d.server, d.uri, 0, text).checkLibrary()
 	} else if err == nil {
-		opt := mscclc.Options{Lang: d.langOptions(d.analysis().params(), nil), Check: proofLimits}
+		opt := mscclc.Options{Lang: d.langOptions(d.analysis().params, nil), Check: proofLimits}
 		_, err = mscclc.CompileFile(tree, opt)
 	}
 	return problemsOf(err)

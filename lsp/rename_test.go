@@ -22,7 +22,7 @@ func chunksOf(t *testing.T, name string, source []byte) string {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, source)
 	}
-	if isLibrary(f) {
+	if lang.IsLibrary(f) {
 		return ""
 	}
 	x, err := lang.ExpandLevel(f, lang.Options{Open: catalogFile})

@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"sync"
 	"time"
+
+	"mscclc/lang"
 )
 
 // Idle is how long nobody edits a document before it is proven.
@@ -53,11 +55,13 @@ type Server struct {
 	prove    []*snapshot       // that wait for a proof
 	busy     int               // goroutines that do something
 	state    state
-	root     string // the folder of the workspace
-	machine  string // that the lens simulates on
-	bytes    int64  // of a call that it simulates
-	refresh  bool   // the editor asks for lenses and hints anew where it is told to
-	requests int    // of the server's own
+	root     string                 // the folder of the workspace
+	machine  string                 // that the lens simulates on
+	bytes    int64                  // of a call that it simulates
+	scenes   bool                   // only scenes prove
+	asked    map[string]lang.Params // of the last scene of each document, where scenes is set
+	refresh  bool                   // the editor asks for lenses and hints anew where it is told to
+	requests int                    // of the server's own
 	workers  sync.WaitGroup
 }
 
@@ -87,7 +91,8 @@ func NewServer(opt Options) *Server {
 			return func() { t.Stop() }
 		}
 	}
-	s := &Server{opt: opt, docs: map[string]*snapshot{}, stop: map[string]func(){}, machine: "h200", bytes: 1 << 20}
+	s := &Server{opt: opt, docs: map[string]*snapshot{}, asked: map[string]lang.Params{}, stop: map[string]func(){},
+		machine: "h200", bytes: 1 << 20}
 	s.wake = sync.NewCond(&s.mu)
 	s.workers.Add(2)
 	go s.answer()
@@ -160,6 +165,9 @@ func (s *Server) request(m *message) {
 	case m.Method == "mscclc/catalog":
 		s.catalog(m)
 		return
+	case m.Method == "mscclc/trace":
+		s.trace(m)
+		return
 	case handlers[m.Method] == nil:
 		s.fail(m.ID, &rpcError{methodNotFound, "there is no method " + m.Method})
 		return
@@ -192,6 +200,7 @@ func (s *Server) initialize(m *message) {
 		Options struct {
 			Machine string `json:"machine"`
 			Bytes   int64  `json:"bytes"`
+			Scenes  bool   `json:"scenes"`
 		} `json:"initializationOptions"`
 		Capabilities struct {
 			Workspace struct {
@@ -206,7 +215,7 @@ func (s *Server) initialize(m *message) {
 		return
 	}
 	s.mu.Lock()
-	s.state, s.refresh = running, p.Capabilities.Workspace.CodeLens.Refresh
+	s.state, s.refresh, s.scenes = running, p.Capabilities.Workspace.CodeLens.Refresh, p.Options.Scenes
 	if p.RootURI != "" {
 		s.root = pathOf(p.RootURI)
 	}

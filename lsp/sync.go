@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 
+	"mscclc/algorithms"
 	"mscclc/files"
 )
 
@@ -49,6 +51,7 @@ func (s *Server) follow(method string, p *documentParams) (isClosed bool) {
 		if old != nil {
 			s.forget(doc.URI)
 			delete(s.docs, doc.URI)
+			delete(s.asked, doc.URI)
 			return true
 		}
 	}
@@ -108,6 +111,10 @@ func (s *Server) forget(uri string) {
 // schedule has a document checked now, and proven later. The caller holds mu.
 func (s *Server) schedule(d *snapshot) {
 	s.queue = append(s.queue, &job{doc: d})
+	if s.scenes {
+		s.wake.Broadcast()
+		return
+	}
 	s.stop[d.uri] = s.opt.After(Idle, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -182,7 +189,10 @@ func (s *Server) file(path string) ([]byte, error) {
 	if d != nil {
 		return d.text, nil
 	}
-	if s.opt.Read == nil {
+	if s.opt.Read == nil { // then the catalog is all that there is
+		if text, err := algorithms.Open(strings.TrimPrefix(path, "/")); err == nil {
+			return text, nil
+		}
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.Join(errNoFile, fs.ErrNotExist)}
 	}
 	return s.opt.Read(path)

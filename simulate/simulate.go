@@ -52,6 +52,7 @@ type Result struct {
 	Link     int32         // the link that was occupied longest, or -1
 	Occupied float64       // the part of the time that it was, from 0 to 1
 	Trace    *launch.Trace // where the call asks
+	Busy     []float64     // by link: the part of the time that it was occupied, where the call asks for a trace
 
 	// Split is in how many messages the data behind one signal to another node went at most, because a replica has less
 	// than a tile of a chunk; 0 where no data was split for that.
@@ -175,6 +176,29 @@ func Seats(p *ir.Program, t *topology.Topology, node []int32) (gpus []int32, err
 	return gpus, nil
 }
 
+// DomainsOn returns the part of t whose memory the GPU of each rank reaches (topology.Domains), numbered from 0 in the
+// order of the ranks; or nil if all are of one part, or have no room on t. node is that of a Call.
+func DomainsOn(p *ir.Program, t *topology.Topology, node []int32) []int32 {
+	gpus, err := Seats(p, t, node)
+	if err != nil {
+		return nil // Run says so
+	}
+	of, number := t.Domains(), map[int32]int32{}
+	list := make([]int32, len(gpus))
+	for r, g := range gpus {
+		n, ok := number[of[g]]
+		if !ok {
+			n = int32(len(number))
+			number[of[g]] = n
+		}
+		list[r] = n
+	}
+	if len(number) < 2 {
+		return nil
+	}
+	return list
+}
+
 // find finds the ways between the GPUs of pairs of ranks; those of a rank to itself are empty.
 func (s *simulation) find(pairs [][2]int32) (ways []int32, err error) {
 	gpus := make([][2]int32, len(pairs))
@@ -249,10 +273,18 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 		}
 	}
 	rest, passes := s.rest(e, busiest)
-	if end > 0 { // all launches, as if each had all its passes
-		each := busiest / float64(s.simulated*s.repeated)
-		every := float64(s.repeated)
-		r.Occupied = min((busiest+float64(every*passes*each))/(end+float64(every*rest)), 1)
+	every := float64(s.repeated)
+	occupied := func(busy float64) float64 { // of all launches, as if each had all its passes
+		each := busy / float64(s.simulated*s.repeated)
+		return min((busy+float64(every*passes*each))/(end+float64(every*rest)), 1)
+	}
+	if end > 0 {
+		r.Occupied = occupied(busiest)
+	}
+	if end > 0 && s.call.Trace {
+		for _, busy := range s.net.busy {
+			r.Busy = append(r.Busy, occupied(busy))
+		}
 	}
 	r.Micros = a.launch() + end
 	if half := s.repeated / 2; half > 0 {

@@ -67,6 +67,7 @@ var cheap = map[string]string{
 	"library":     "library nosuch",
 	"lint":        "lint plan.json",
 	"list":        "list allreduce/ring",
+	"play":        "play nosuch.mscl",
 	"run":         "run allgather/allpairs -p ranks=2 --bytes 1K",
 	"select":      "select sendrecv -b 1K -e 1K -t cpu",
 	"show":        "show allgather/allpairs -p ranks=2",

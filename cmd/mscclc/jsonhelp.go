@@ -12,6 +12,7 @@ import (
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/completion"
 	"mscclc/cmd/mscclc/internal/doctorcmd"
+	"mscclc/cmd/mscclc/internal/playcmd"
 	"mscclc/cmd/mscclc/internal/runcmd"
 	"mscclc/cmd/mscclc/internal/selectcmd"
 	"mscclc/cmd/mscclc/internal/showcmd"
@@ -47,6 +48,7 @@ var documents = []document{
 	{"library", libraryDocument{}},
 	{"lint", []cli.Report{}},
 	{"list", listedDocument{}},
+	{"play", playcmd.Document{}},
 	{"run", runcmd.Document{}},
 	{"select", selectcmd.Document{}},
 	{"show", showcmd.Document{}},

@@ -18,6 +18,7 @@ import (
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/completion"
 	"mscclc/cmd/mscclc/internal/doctorcmd"
+	"mscclc/cmd/mscclc/internal/playcmd"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/runcmd"
 	"mscclc/cmd/mscclc/internal/scarce"
@@ -121,7 +122,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), synthcmd.Synthesize(a),
 		synthcmd.Check(a), bundlecmd.Command(a), libraryCommand(a),
 		withcmd.Command(a), tunecmd.Command(a), doctorcmd.Command(a), showcmd.TraceChunk(a), fmtCommand(a),
-		listCommand(a), explainCommand(a), lspCommand(a),
+		listCommand(a), explainCommand(a), lspCommand(a), playcmd.Command(a),
 		versionCommand(a), manCommand(a),
 		jsonHelp())
 	root.AddCommand(topics()...)

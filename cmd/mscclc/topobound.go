@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
@@ -130,7 +129,7 @@ func (f *boundFlags) row(ctx context.Context, t *topology.Topology, q bound.Ques
 	}
 	row := &boundRow{Collective: q.Kind.String(), AlgBW: b.MBs() / 1e3, Fraction: b.Rate.RatString(), Exact: b.Exact,
 		Cut: b.Cut}
-	row.BusBW = row.AlgBW * bench.BusFactor(&ir.Collective{Kind: q.Kind, Ranks: len(q.GPUs)})
+	row.BusBW = row.AlgBW * (&ir.Collective{Kind: q.Kind, Ranks: len(q.GPUs)}).BusFactor()
 	if b.Reached != nil {
 		reached, _ := new(big.Rat).Quo(b.Reached, big.NewRat(1000, 1)).Float64()
 		row.Reached = reached

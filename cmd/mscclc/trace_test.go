@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/cmd/mscclc/internal/picture"
+	"mscclc/play"
 )
 
 // A trace is JSON as Perfetto reads it: every rank and lane has a name, every span
@@ -41,7 +41,7 @@ func TestTraceFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var trace struct{ TraceEvents []picture.TraceEvent }
+		var trace struct{ TraceEvents []play.TraceEvent }
 		if err := json.Unmarshal(text, &trace); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -75,6 +75,23 @@ func counted(l List) string {
 	return strings.Join(parts, " and ")
 }
 
+// Summary says how many problems l has, and of which codes: "2 problems: race, unused".
+func (l List) Summary() string {
+	text := Counted(len(l), "problem")
+	if len(l) == Shown {
+		text += " or more" // the readers stop there
+	}
+	var codes []string
+	seen := map[Code]bool{}
+	for _, d := range l {
+		if !seen[d.Code] {
+			seen[d.Code] = true
+			codes = append(codes, string(d.Code))
+		}
+	}
+	return text + ": " + strings.Join(codes, ", ")
+}
+
 // Counted returns a number with the noun that it counts: "1 error", "2 errors", "3 classes".
 func Counted(n int, noun string) string {
 	if n == 1 {

@@ -23,3 +23,13 @@ func SizeText(n int64) string {
 	}
 	return fmt.Sprintf("%d B", n)
 }
+
+// RoughSize is n in three digits.
+func RoughSize(n int64) string {
+	for _, u := range Units {
+		if n >= 1<<u.Shift {
+			return fmt.Sprintf("%.3g %s", float64(n)/float64(int64(1)<<u.Shift), u.Name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}

@@ -12,24 +12,44 @@ import (
 // message is received, or a sum that nobody keeps, a chunk of scratch of its own. A rank that writes its input out of
 // place has a copy of it in scratch, since an algorithm in chunks leaves the input as it is.
 func Chunks(p *ir.Program) *ir.ChunkDAG {
-	p, copied := apart(p)
-	x := newLifter(p)
-	for _, r := range copied {
-		x.copyInput(r)
-	}
 	w := eval.Wire(p)
 	order, _ := w.Schedule(p, p.Protocol.Slots(), 1).Run()
 	if len(order) < len(p.Steps) { // it runs where messages hold several chunks
 		order, _ = w.Schedule(p, ir.Unbounded, 1).Run()
 	}
+	d, _ := lifted(p, w, order)
+	return d
+}
+
+// ChunksOf is Chunks of some steps of p, in an order in which they may end. steps[i] is the step that operation i is
+// of, or -1. P need not be proven, but its form and the counts of its messages must be right.
+func ChunksOf(p *ir.Program, order []int32) (d *ir.ChunkDAG, steps []int32) {
+	return lifted(p, eval.Wire(p), order)
+}
+
+func lifted(p *ir.Program, w *eval.Wiring, order []int32) (*ir.ChunkDAG, []int32) {
+	p, copied := apart(p)
+	x := newLifter(p)
+	for _, r := range copied {
+		x.copyInput(r)
+	}
+	x.note(-1)
 	for _, i := range order {
 		x.step(i, w.Block[i], w.Mate[i])
+		x.note(i)
 	}
 	x.out.Scratch[held].Chunks = int(maxOf(x.held))
 	if x.out.Scratch[held].Chunks == 0 {
 		x.out.Scratch = x.out.Scratch[:held]
 	}
-	return x.out
+	return x.out, x.from
+}
+
+// note notes that the operations since the last call are of step i.
+func (x *lifter) note(i int32) {
+	for len(x.from) < len(x.out.Ops) {
+		x.from = append(x.from, i)
+	}
 }
 
 // The scratch buffers of what is lifted.
@@ -47,6 +67,7 @@ type lifter struct {
 	message []ir.Ref
 	waiting []int32   // by cell of p: messages that are still there and not received
 	sent    [][]int32 // by rank: steps that sent what is not received yet
+	from    []int32   // by operation: the step that it is of, or -1
 }
 
 func newLifter(p *ir.Program) *lifter {

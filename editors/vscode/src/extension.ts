@@ -1,9 +1,10 @@
-import { spawnSync } from "node:child_process";
+import { ChildProcess, spawn, spawnSync } from "node:child_process";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { LanguageClient, ServerOptions, TransportKind } from "vscode-languageclient/node";
 
 let client: LanguageClient | undefined;
+let page: ChildProcess | undefined; // which serves the page of the last file that was played
 
 // command returns mscclc as the settings name it, or undefined if it does not run here.
 function command(): string | undefined {
@@ -35,6 +36,33 @@ function fileOf(uri?: string): string | undefined {
   return uri ? vscode.Uri.parse(uri).fsPath : vscode.window.activeTextEditor?.document.uri.fsPath;
 }
 
+// play shows the page of mscclc play beside the text.
+function play(file: string): void {
+  const settings = vscode.workspace.getConfiguration("mscclc");
+  page?.kill();
+  const served = spawn(settings.get("path", "mscclc"),
+    ["play", file, "-t", settings.get("machine", "h200"), "--no-open", "--json"], { stdio: ["ignore", "pipe", "pipe"] });
+  page = served;
+  let said = "";
+  let wrong = "";
+  served.stderr.on("data", (text: Buffer) => { wrong += text.toString(); });
+  served.stdout.on("data", async (text: Buffer) => {
+    said += text.toString();
+    const url = /"url": "(http:[^"]+)"/.exec(said)?.[1];
+    if (url) {
+      said = "";
+      await vscode.commands.executeCommand("simpleBrowser.api.open", vscode.Uri.parse(url),
+        { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true });
+    }
+  });
+  served.on("error", (e) => { void vscode.window.showErrorMessage(`mscclc play: ${e.message}`); });
+  served.on("exit", (code) => {
+    if (code) {
+      void vscode.window.showErrorMessage(`mscclc play: ${wrong.trim() || said.trim()}`);
+    }
+  });
+}
+
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const own = context.asAbsolutePath(path.join("dist", "server.js"));
   const name = command();
@@ -54,6 +82,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       }
     }));
   }
+  context.subscriptions.push(vscode.commands.registerCommand("mscclc.play", (uri?: string) => {
+    const file = fileOf(uri);
+    if (file) {
+      play(file);
+    }
+  }));
   context.subscriptions.push(vscode.tasks.registerTaskProvider("mscclc", {
     provideTasks: () => ["verify", "simulate"].map((does) => task(does, words("${file}")[does])),
     resolveTask: (given) => task(given.name, given.definition.args),
@@ -62,5 +96,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 }
 
 export async function deactivate(): Promise<void> {
+  page?.kill();
   await client?.stop();
 }

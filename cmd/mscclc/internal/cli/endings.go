@@ -30,6 +30,7 @@ var (
 	PictureEndings = []string{".svg", ".png"}
 	DrawingEndings = []string{".svg"}
 	TraceEndings   = []string{".json"}
+	PageEndings    = []string{".html", ".htm"}
 	SarifEndings   = []string{".sarif", ".json"}
 	TableEndings   = []string{".table", ".json"}
 	RulesEndings   = []string{".rules", ".json"}

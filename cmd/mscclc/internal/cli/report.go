@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 
 	"github.com/spf13/cobra"
 )
@@ -46,7 +46,7 @@ type sizesInfo struct {
 func NewReport(file string, found diag.List, p *ir.Program) Report {
 	r := Report{Schema: Schema, FileReport: diag.Report(file, found)}
 	if p != nil && !found.Rejects() {
-		r.Program = &ProgramInfo{p.Name, kindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
+		r.Program = &ProgramInfo{p.Name, text.KindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
 			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), sizesInfo{p.Sizes.Min, p.Sizes.Max}, nil, nil}
 		if p.Coll.Kind.Rooted() {
 			r.Program.Root = new(p.Coll.Root)
@@ -56,29 +56,6 @@ func NewReport(file string, found diag.List, p *ir.Program) Report {
 		}
 	}
 	return r
-}
-
-// Title returns the collective of p, its name and its root, as messages have them: "broadcast chain from rank 2".
-func Title(p *ir.Program) string {
-	name := kindName(p)
-	if p.Name != "" {
-		name += " " + diag.Printable(p.Name)
-	}
-	switch p.Coll.Kind {
-	case ir.Broadcast, ir.Scatter:
-		return fmt.Sprintf("%s from rank %d", name, p.Coll.Root)
-	case ir.ReduceTo, ir.Gather:
-		return fmt.Sprintf("%s to rank %d", name, p.Coll.Root)
-	}
-	return name
-}
-
-// kindName returns the collective of p as the language calls it.
-func kindName(p *ir.Program) string {
-	if p.Coll.Kind == ir.Opaque {
-		return ir.Custom.String()
-	}
-	return p.Coll.Kind.String()
 }
 
 // Exactly, AtLeast and AtMost check the number of arguments; what says what is

@@ -5,12 +5,12 @@ import (
 
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 	"mscclc/passes/channels"
 )
 
@@ -83,7 +83,7 @@ func (c *Flags) PlanNote(s *cli.Source, p *ir.Program, plan *mscclpp.Plan) strin
 
 // planSummary is summary of the plan that p became, which has blocks and operations of its own.
 func planSummary(p *ir.Program, plan *mscclpp.Plan) string {
-	name, blocks, ops := cli.Title(p), 0, 0
+	name, blocks, ops := text.Title(p), 0, 0
 	for r := range plan.GPUs {
 		for _, b := range plan.GPUs[r].Blocks {
 			blocks, ops = blocks+1, ops+len(b.Ops)
@@ -95,5 +95,5 @@ func planSummary(p *ir.Program, plan *mscclpp.Plan) string {
 		}
 	}
 	return fmt.Sprintf("%s, %s, %s, %s, %s", name, diag.Counted(p.Coll.Ranks, "rank"), diag.Counted(blocks, "block"),
-		diag.Counted(ops, "operation"), sizing.Text(plan.Sizes()))
+		diag.Counted(ops, "operation"), text.Sizes(plan.Sizes()))
 }

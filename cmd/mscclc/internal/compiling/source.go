@@ -6,9 +6,8 @@ import (
 
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/ir"
-	"mscclc/ir/diag"
+	"mscclc/ir/text"
 )
 
 // compileSource compiles s, whose products d sees; d may be nil.
@@ -104,16 +103,5 @@ func noteIgnored(a *cli.App, c *ir.ChunkDAG, text string, foreign func(h ir.Hint
 
 // summary says in one line what p is, and for which sizes.
 func summary(p *ir.Program) string {
-	return cli.Title(p) + ", " + Extent(p) + ", " + sizing.Text(p.Sizes)
-}
-
-// Extent says how much of what p has.
-func Extent(p *ir.Program) string {
-	ranks, blocks, steps := diag.Counted(p.Coll.Ranks, "rank"), diag.Counted(len(p.Blocks), "block"), diag.Counted(len(p.Steps), "step")
-	if p.OneSided != nil {
-		n := p.Traffic()
-		return fmt.Sprintf("%s, one-sided, %s, %s, %s, %s", ranks, blocks, steps, diag.Counted(n.Signals, "signal"),
-			diag.Counted(n.Packets, "packet"))
-	}
-	return fmt.Sprintf("%s, %s, %s, %s", ranks, diag.Counted(p.Channels, "channel"), blocks, steps)
+	return text.Title(p) + ", " + text.Extent(p) + ", " + text.Sizes(p.Sizes)
 }

@@ -36,6 +36,9 @@ type cursor struct {
 // shownEndings are those of programs and bundles.
 var shownEndings = slices.Concat(cli.ProgramEndings, cli.BundleEndings)
 
+// playedEndings are those of what the page opens.
+var playedEndings = slices.Concat(cli.ProgramEndings, cli.TraceEndings)
+
 // Arguments are the places of each command's arguments, by the command's name. The last place is that of all further
 // arguments.
 var Arguments = map[string][]Place{
@@ -52,6 +55,7 @@ var Arguments = map[string][]Place{
 	"library":     {{}},
 	"lint":        {{endings: cli.PlanEndings}},
 	"list":        {{words: programWords, endings: cli.SourceEndings}},
+	"play":        {{words: algorithmWords, endings: playedEndings}, {}},
 	"run":         {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
 	"select":      {{words: collectiveWords}, {endings: cli.ProgramEndings}},
 	"show":        {{words: algorithmWords, endings: shownEndings}, {words: stageWords}, {}},
@@ -92,11 +96,13 @@ var Values = map[string]Place{
 	"limit":             {words: limitWords},
 	"nccl":              {anyFile: true},
 	"nodes":             {},
+	"html":              {endings: cli.PageEndings},
 	"opt":               {words: passWords},
 	"optimise":          {words: levelWords},
 	"param":             {words: parameterWords},
 	"pipeline":          {},
 	"output-file":       {endings: []string{".json"}},
+	"play output":       {endings: cli.FoldersOnly},
 	"plot":              {endings: cli.PictureEndings},
 	"program":           {},
 	"rules":             {endings: cli.RulesEndings},

@@ -16,6 +16,7 @@ import (
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/text"
+	"mscclc/play"
 	"mscclc/simulate"
 )
 
@@ -44,7 +45,7 @@ type row struct {
 // A timeline is what is drawn of a simulated call: a row for each replica of a block, a box for each step.
 type timeline struct {
 	p       *ir.Program
-	looks   *StepLooks
+	looks   *play.Looks
 	Spans   []executor.Span // that are drawn
 	Passes  int64           // tile iterations that are drawn, from the first
 	rows    []row           // that are drawn
@@ -57,7 +58,7 @@ type timeline struct {
 
 // NewTimeline chooses what is drawn of r: the first tile iterations, as many as can be told apart side by side, and of
 // these the first rows and steps. It says at the top what is left out. Columns is how many a row stands for, or 0.
-func NewTimeline(p *ir.Program, r *simulate.Result, looks *StepLooks, columns int) *timeline {
+func NewTimeline(p *ir.Program, r *simulate.Result, looks *play.Looks, columns int) *timeline {
 	d := &timeline{p: p, looks: looks, top: map[row]int{}}
 	steps, side := map[row]int{}, 0
 	for i := range r.Trace.Spans {
@@ -85,16 +86,6 @@ func NewTimeline(p *ir.Program, r *simulate.Result, looks *StepLooks, columns in
 func (d *timeline) row(s *executor.Span) row {
 	rank, block, _ := d.p.Place(s.Step)
 	return row{rank, block, s.Column}
-}
-
-// blockName returns what a row of a timeline calls a block of a rank: a lane where the one-sided lowering made several.
-// Those of execution plans and of the channel level are the author's thread blocks.
-func blockName(p *ir.Program, rank, block int) string {
-	word := "block"
-	if p.OneSided != nil && !p.OneSided.OnePass && len(p.TBsOf(rank)) > 1 {
-		word = "lane"
-	}
-	return fmt.Sprintf("%s %d", word, block)
 }
 
 // stack puts the rows one below the other.
@@ -189,7 +180,7 @@ func (d *timeline) Write(w io.Writer, title string) error {
 	d.legend(out, y+lineHeight)
 	d.axis(out, axis)
 	for _, l := range d.rows {
-		name := fmt.Sprintf("rank %d %s", l.rank, blockName(d.p, l.rank, l.block))
+		name := fmt.Sprintf("rank %d %s", l.rank, play.BlockName(d.p, l.rank, l.block))
 		if l.column > 0 {
 			name += fmt.Sprintf(" replica %d", l.column)
 		}
@@ -204,26 +195,26 @@ func (d *timeline) Write(w io.Writer, title string) error {
 
 // legend says which colour is which look, of those that are drawn.
 func (d *timeline) legend(out io.Writer, y int) {
-	var has [numLooks]bool
+	var has [play.NumLooks]bool
 	for i := range d.Spans {
-		has[d.looks.of[d.Spans[i].Step]] = true
-		has[waits] = has[waits] || d.Spans[i].Waited > 0
+		has[d.looks.Of[d.Spans[i].Step]] = true
+		has[play.Waits] = has[play.Waits] || d.Spans[i].Waited > 0
 	}
 	x := nameWidth
 	for look, drawn := range has {
 		if !drawn {
 			continue
 		}
-		top, height := lookHeight(stepLook(look), y-9, 10)
+		top, height := lookHeight(play.Look(look), y-9, 10)
 		fmt.Fprintf(out, `<rect x="%d" y="%d" width="10" height="%d" fill="%s"/>`+"\n", x, top, height, lookColours[look])
-		svgText(out, x+14, y, "", d.looks.names[look])
-		x += 34 + 13*len(d.looks.names[look])/2
+		svgText(out, x+14, y, "", d.looks.Names[look])
+		x += 34 + 13*len(d.looks.Names[look])/2
 	}
 }
 
 // lookHeight returns where a box of a look lies in a row: signals are thin, since they move no data.
-func lookHeight(look stepLook, top, height int) (int, int) {
-	if look == signals {
+func lookHeight(look play.Look, top, height int) (int, int) {
+	if look == play.Signals {
 		return top + (height-signalHeight)/2, signalHeight
 	}
 	return top, height
@@ -241,15 +232,15 @@ func (d *timeline) axis(out io.Writer, y int) {
 // box draws a step, pale as long as it waits.
 func (d *timeline) box(out io.Writer, s *executor.Span, top int) {
 	rank, _, _ := d.p.Place(s.Step)
-	look, began := d.looks.of[s.Step], s.Begin+s.Waited
+	look, began := d.looks.Of[s.Step], s.Begin+s.Waited
 	if s.Waited > 0 {
 		fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"/>`+"\n",
-			d.x(s.Begin), top, d.x(began)-d.x(s.Begin), rowHeight, lookColours[waits])
+			d.x(s.Begin), top, d.x(began)-d.x(s.Begin), rowHeight, lookColours[play.Waits])
 	}
 	top, height := lookHeight(look, top, rowHeight)
 	fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s" stroke="white" stroke-width="0.3">`,
 		d.x(began), top, max(d.x(s.Begin+s.Length)-d.x(began), 0.4), height, lookColours[look])
-	text := d.looks.names[look] + ": " + text.StepText(d.p, int32(rank), &d.p.Steps[s.Step])
+	text := d.looks.Names[look] + ": " + text.StepText(d.p, int32(rank), &d.p.Steps[s.Step])
 	fmt.Fprintf(out, "<title>%s, tile iteration %d, %.4g to %.4g us</title></rect>\n",
 		html.EscapeString(text), s.Pass, micros(began), micros(s.Begin+s.Length))
 }

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/play"
 )
 
 // A table's measures, in pixels; and how many ranks, chunks of a rank, steps and cells are drawn at most.
@@ -29,17 +30,11 @@ const (
 	tableCells  = 8192 // in all panels
 )
 
-// A tableColumn is a chunk that a rank has.
-type tableColumn struct {
-	buf   ir.Buf
-	index int
-}
-
 // A drawnTable draws an algorithm as papers do: a panel for each step, in which rows are ranks and columns are chunks.
 type drawnTable struct {
-	*tableRun
+	*play.Run
 	out     *bufio.Writer
-	columns []tableColumn
+	columns []play.Place
 	ranks   int // that are drawn
 	shown   int // steps that are drawn
 	width   int // of a cell
@@ -47,11 +42,11 @@ type drawnTable struct {
 }
 
 // DrawTable draws d, the algorithm of a file of a name, as SVG. It returns what is drawn, and fails if d is too large.
-func DrawTable(w io.Writer, name string, d *drawing) (drawn string, err error) {
-	if err := d.check(name); err != nil {
+func DrawTable(w io.Writer, name string, d *play.Algorithm) (drawn string, err error) {
+	if err := checkSize(d, name); err != nil {
 		return "", err
 	}
-	t := &drawnTable{tableRun: runTable(d), out: bufio.NewWriter(w)}
+	t := &drawnTable{Run: play.RunOf(d), out: bufio.NewWriter(w)}
 	t.choose()
 	t.measure()
 	t.Draw()
@@ -62,22 +57,22 @@ func DrawTable(w io.Writer, name string, d *drawing) (drawn string, err error) {
 
 // choose takes what is drawn, and notes what is left out.
 func (t *drawnTable) choose() {
-	ranks := t.d.Coll.Ranks
-	all := t.chunks()
+	ranks := t.Coll.Ranks
+	all := t.Places()
 	t.ranks, t.columns = min(ranks, tableRanks), all[:min(len(all), tableChunks)]
-	t.shown = min(len(t.steps), tableSteps, tableCells/max(1, t.ranks*len(t.columns))-1)
+	t.shown = min(len(t.Frames), tableSteps, tableCells/max(1, t.ranks*len(t.columns))-1)
 	t.notes = append(t.notes, "Rows are ranks, columns are chunks. A cell says what its chunk holds: "+
 		"0+1:2 is the sum of chunk 2 of the inputs of ranks 0 and 1, all:2 of all ranks.",
 		"Below it is where a step took the data: ← 3 is the same chunk of rank 3.")
-	if t.d.Coll.Inplace {
+	if t.Coll.Inplace {
 		t.notes = append(t.notes, "The call is in place: input and output are one memory, and are drawn once.")
 	}
-	t.notes = append(t.notes, t.d.notes...)
+	t.notes = append(t.notes, t.Notes...)
 	var out []string
 	for _, x := range []struct {
 		what       string
 		drawn, all int
-	}{{"ranks", t.ranks, ranks}, {"chunks of a rank", len(t.columns), len(all)}, {"steps", t.shown, len(t.steps)}} {
+	}{{"ranks", t.ranks, ranks}, {"chunks of a rank", len(t.columns), len(all)}, {"steps", t.shown, len(t.Frames)}} {
 		if x.drawn < x.all {
 			out = append(out, fmt.Sprintf("the last %d of %d %s", x.all-x.drawn, x.all, x.what))
 		}
@@ -87,64 +82,29 @@ func (t *drawnTable) choose() {
 	}
 }
 
-// chunks lists what ranks have. In place it has the larger of input and output, and of the other what lies beyond that.
-func (t *drawnTable) chunks() (list []tableColumn) {
-	c := t.d.Coll
-	var most, sum [2]int
-	for r := range c.Ranks {
-		most[ir.Input], most[ir.Output] = max(most[ir.Input], c.InChunks(r)), max(most[ir.Output], c.OutChunks(r))
-		sum[ir.Input], sum[ir.Output] = sum[ir.Input]+c.InChunks(r), sum[ir.Output]+c.OutChunks(r)
-	}
-	order := [2]ir.Buf{ir.Input, ir.Output}
-	if c.Inplace && sum[ir.Output] > sum[ir.Input] {
-		order = [2]ir.Buf{ir.Output, ir.Input}
-	}
-	for k, buf := range order {
-		for i := range most[buf] {
-			if k == 0 || !c.Inplace || t.beyond(order[0], buf, i) {
-				list = append(list, tableColumn{buf, i})
-			}
+// from says where the sources of a write are, but for the chunk that it adds to: the rank where it is another, and the
+// chunk where it is not the one of the same buffer and index.
+func (t *drawnTable) from(w *play.Change) string {
+	op := &t.Ops[w.Op]
+	to := &op.Dests[w.To]
+	var names []string
+	for _, s := range op.Sources {
+		same := s.Buf == to.Buf && s.Index == to.Index
+		chunk := fmt.Sprintf("%s[%d]", t.BufName(s.Buf), s.Index+w.Chunk)
+		switch {
+		case t.Cell(&s, 0) == t.Cell(to, 0): // in place, input may be output
+		case same:
+			names = append(names, fmt.Sprint(s.Rank))
+		case s.Rank == to.Rank:
+			names = append(names, chunk)
+		default:
+			names = append(names, fmt.Sprintf("%d:%s", s.Rank, chunk))
 		}
 	}
-	for s := range t.d.scratch {
-		for i := range t.d.scratch[s].Chunks {
-			list = append(list, tableColumn{ir.Scratch + ir.Buf(s), i})
-		}
+	if len(names) > 2 {
+		return fmt.Sprintf("← %d chunks", len(names))
 	}
-	return list
-}
-
-// has returns how many chunks rank has in buf.
-func (t *drawnTable) has(rank int, buf ir.Buf) int {
-	switch buf {
-	case ir.Input:
-		return t.d.Coll.InChunks(rank)
-	case ir.Output:
-		return t.d.Coll.OutChunks(rank)
-	}
-	return t.d.scratch[buf-ir.Scratch].Chunks
-}
-
-// beyond reports whether some rank has chunk i of buf elsewhere than in its buffer first.
-func (t *drawnTable) beyond(first, buf ir.Buf, i int) bool {
-	for r := range t.d.Coll.Ranks {
-		if i >= t.has(r, buf) {
-			continue
-		}
-		at, begin := t.mem.Cell(r, buf, i), t.mem.Cell(r, first, 0)
-		if at < begin || at >= begin+t.has(r, first) {
-			return true
-		}
-	}
-	return false
-}
-
-// at returns the cell of a column in rank's memory, or -1.
-func (t *drawnTable) at(rank int, c tableColumn) int {
-	if c.index >= t.has(rank, c.buf) {
-		return -1
-	}
-	return t.cell(&ir.Ref{Rank: int32(rank), Buf: c.buf, Index: int32(c.index)}, 0)
+	return "← " + strings.Join(names, ", ")
 }
 
 // measure makes cells as wide as what is drawn in them needs.
@@ -154,26 +114,26 @@ func (t *drawnTable) measure() {
 	fit := func(s string, letter float64) { most = max(most, float64(utf8.RuneCountInString(s))*letter+8) }
 	for r := range t.ranks {
 		for _, c := range t.columns {
-			if at := t.at(r, c); at >= 0 {
+			if at := t.At(r, c); at >= 0 {
 				drawn[at] = true
-				fit(t.Text(t.start[at]), letterWidth)
+				fit(t.Text(t.Start[at]), letterWidth)
 			}
 		}
 	}
-	for _, step := range t.steps[:t.shown] {
+	for _, step := range t.Frames[:t.shown] {
 		for i := range step {
-			if drawn[step[i].cell] {
-				fit(t.Text(step[i].holds), letterWidth)
+			if drawn[step[i].Cell] {
+				fit(t.Text(step[i].Holds), letterWidth)
 				fit(t.from(&step[i]), smallLetter)
 			}
 		}
 	}
 	of := map[ir.Buf]int{} // the columns of a buffer, which have room for its name together
 	for _, c := range t.columns {
-		of[c.buf]++
+		of[c.Buf]++
 	}
 	for _, c := range t.columns {
-		fit(t.bufferName(c.buf), letterWidth/float64(of[c.buf]))
+		fit(t.bufferName(c.Buf), letterWidth/float64(of[c.Buf]))
 	}
 	t.width = min(max(leastCell, int(most)), mostCell, mostWide/max(1, len(t.columns)))
 }

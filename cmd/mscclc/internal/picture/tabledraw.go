@@ -8,6 +8,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
+	"mscclc/play"
 )
 
 // This file draws a table as SVG.
@@ -37,27 +38,27 @@ func (t *drawnTable) Draw() {
 	top := 24 + (len(t.notes)+1)*lineHeight + 16
 	const margin = 16
 	svgHead(t.out, max(2*margin+across*(wide+panelGap)-panelGap, 860), top+down*(high+panelGap))
-	c := t.d.Coll
+	c := t.Coll
 	svgText(t.out, margin, 20, ` font-size="14"`,
-		fmt.Sprintf("%s: %v of %s in %s", t.d.Name, c.Kind, diag.Counted(c.Ranks, "rank"), diag.Counted(len(t.steps), "step")))
+		fmt.Sprintf("%s: %v of %s in %s", t.Name, c.Kind, diag.Counted(c.Ranks, "rank"), diag.Counted(len(t.Frames), "step")))
 	y := 24
 	for _, s := range t.notes {
 		y += lineHeight
 		svgText(t.out, margin, y, "", s)
 	}
 	t.legend(margin, y+lineHeight+4)
-	cells := t.start
+	cells := t.Start
 	for step := range t.shown + 1 {
-		var writes []tableWrite
+		var writes []play.Change
 		name := "start"
 		if step > 0 {
-			writes = t.steps[step-1]
+			writes = t.Frames[step-1]
 			name = fmt.Sprintf("step %d", step)
 		}
-		wrote := map[int]*tableWrite{}
+		wrote := map[int]*play.Change{}
 		for i := range writes {
 			w := &writes[i]
-			cells[w.cell], wrote[w.cell] = w.holds, w
+			cells[w.Cell], wrote[w.Cell] = w.Holds, w
 		}
 		t.panel(margin+step%across*(wide+panelGap), top+step/across*(high+panelGap), name, cells, wrote)
 	}
@@ -74,26 +75,26 @@ func (t *drawnTable) legend(x, y int) {
 }
 
 // panel draws the memory after a step.
-func (t *drawnTable) panel(x, y int, name string, cells []eval.Value, wrote map[int]*tableWrite) {
+func (t *drawnTable) panel(x, y int, name string, cells []eval.Value, wrote map[int]*play.Change) {
 	svgText(t.out, x, y+12, ` font-size="12" font-weight="bold"`, name)
 	for k, c := range t.columns {
 		left := x + rankWidth + k*t.width
-		if k == 0 || t.columns[k-1].buf != c.buf {
-			svgText(t.out, left+4, y+28, ` font-style="italic"`, t.bufferName(c.buf))
+		if k == 0 || t.columns[k-1].Buf != c.Buf {
+			svgText(t.out, left+4, y+28, ` font-style="italic"`, t.bufferName(c.Buf))
 		}
-		svgText(t.out, left+t.width/2, y+44, middleOf+` fill="#555"`, fmt.Sprint(c.index))
+		svgText(t.out, left+t.width/2, y+44, middleOf+` fill="#555"`, fmt.Sprint(c.Index))
 	}
 	for r := range t.ranks {
 		top := y + headHeight + r*cellHeight
 		svgText(t.out, x+rankWidth-5, top+19, rightOf, fmt.Sprintf("rank %d", r))
 		for k, c := range t.columns {
-			if at := t.at(r, c); at >= 0 {
+			if at := t.At(r, c); at >= 0 {
 				t.box(x+rankWidth+k*t.width, top, cells[at], wrote[at])
 			}
 		}
 	}
 	for k, c := range t.columns { // a line before each buffer
-		if k == 0 || t.columns[k-1].buf != c.buf {
+		if k == 0 || t.columns[k-1].Buf != c.Buf {
 			left := x + rankWidth + k*t.width
 			fmt.Fprintf(t.out, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#333" stroke-width="2"/>`+"\n",
 				left, y+18, left, y+headHeight+t.ranks*cellHeight)
@@ -103,17 +104,17 @@ func (t *drawnTable) panel(x, y int, name string, cells []eval.Value, wrote map[
 
 // bufferName names a buffer; in place the larger one stands for both.
 func (t *drawnTable) bufferName(b ir.Buf) string {
-	if t.d.Coll.Inplace && b == t.columns[0].buf {
+	if t.Coll.Inplace && b == t.columns[0].Buf {
 		return "input and output"
 	}
-	return t.bufName(b)
+	return t.BufName(b)
 }
 
 // box draws a chunk, and where its data comes from if this step wrote it.
-func (t *drawnTable) box(x, y int, holds eval.Value, w *tableWrite) {
+func (t *drawnTable) box(x, y int, holds eval.Value, w *play.Change) {
 	colour, text, from := keptColour, t.Text(holds), ""
 	switch {
-	case w != nil && w.reduces:
+	case w != nil && w.Reduces:
 		colour, from = reducedColour, t.from(w)
 	case w != nil:
 		colour, from = copiedColour, t.from(w)

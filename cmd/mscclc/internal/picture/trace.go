@@ -12,31 +12,18 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/text"
+	"mscclc/play"
 )
 
-// A TraceEvent is one event of the JSON that Chrome's about:tracing and Perfetto
-// read: a rank is a process there, and a block's replica a thread. Times are in us.
-type TraceEvent struct {
-	Name     string         `json:"name"`
-	Category string         `json:"cat,omitempty"`
-	Phase    string         `json:"ph"` // X is a span, M names a process or a thread
-	Process  int            `json:"pid"`
-	Thread   int            `json:"tid"`
-	Begin    float64        `json:"ts"`
-	Length   float64        `json:"dur"`
-	Colour   string         `json:"cname,omitempty"` // of about:tracing; Perfetto colours events by their names
-	Args     map[string]any `json:"args,omitempty"`
-}
-
 // WriteTrace writes t, a run of p, an event a line.
-func WriteTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *StepLooks) error {
+func WriteTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *play.Looks) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"displayTimeUnit":"ns","otherData":{"program":%s,"passes":"%d of %d"},"traceEvents":[`,
 		quoted(p.Name), t.Passes, t.Of)
 	sign := "\n"
-	add := func(e TraceEvent) {
+	add := func(e play.TraceEvent) {
 		b, err := json.Marshal(e)
-		if err == nil { // what a TraceEvent holds can always be written
+		if err == nil { // what a play.TraceEvent holds can always be written
 			out.WriteString(sign)
 			out.Write(b)
 			sign = ",\n"
@@ -67,21 +54,21 @@ func quoted(s string) string {
 func laneOf(block int, column int32) int { return block<<12 + int(column) }
 
 // traceNames names the ranks and the replicas of blocks of which t has spans.
-func traceNames(p *ir.Program, t *executor.Trace) []TraceEvent {
-	var events []TraceEvent
+func traceNames(p *ir.Program, t *executor.Trace) []play.TraceEvent {
+	var events []play.TraceEvent
 	type lane struct{ rank, tid int }
 	told := map[lane]bool{}
 	name := func(kind, name string, at lane) {
 		if !told[at] {
 			told[at] = true
-			events = append(events, TraceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0),
+			events = append(events, play.TraceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0),
 				Args: map[string]any{"name": name}})
 		}
 	}
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		rank, block, _ := p.Place(s.Step)
-		text := blockName(p, rank, block)
+		text := play.BlockName(p, rank, block)
 		if p.OneSided != nil {
 			text += fmt.Sprintf(" replica %d", s.Column)
 		}
@@ -114,9 +101,9 @@ func messageName(m *executor.Message) string {
 }
 
 // messageEvent returns a message between nodes.
-func messageEvent(p *ir.Program, m *executor.Message) TraceEvent {
+func messageEvent(p *ir.Program, m *executor.Message) play.TraceEvent {
 	rank, block, step := p.Place(m.Step)
-	return TraceEvent{Name: messageName(m), Category: "network", Phase: "X", Process: int(m.Rank), Thread: messageLane(m),
+	return play.TraceEvent{Name: messageName(m), Category: "network", Phase: "X", Process: int(m.Rank), Thread: messageLane(m),
 		Begin: micros(m.Begin), Length: micros(m.Length), Args: map[string]any{"bytes": m.Bytes, "pass": m.Pass,
 			"signal":   fmt.Sprintf("rank %d block %d step %d", rank, block, step),
 			"replicas": fmt.Sprintf("%d to %d", m.Column, m.Column+m.Columns-1)}}
@@ -124,10 +111,10 @@ func messageEvent(p *ir.Program, m *executor.Message) TraceEvent {
 
 // spanEvent returns one step. Its name is its look, so that Perfetto, which colours by names, gives each look one
 // colour.
-func spanEvent(p *ir.Program, s *executor.Span, looks *StepLooks) TraceEvent {
+func spanEvent(p *ir.Program, s *executor.Span, looks *play.Looks) play.TraceEvent {
 	rank, block, step := p.Place(s.Step)
-	what, look := &p.Steps[s.Step], looks.of[s.Step]
-	e := TraceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X",
+	what, look := &p.Steps[s.Step], looks.Of[s.Step]
+	e := play.TraceEvent{Name: looks.Names[look], Category: what.Op.String(), Phase: "X",
 		Process: rank, Thread: laneOf(block, s.Column), Begin: micros(s.Begin), Length: micros(s.Length),
 		Colour: chromeColours[look],
 		Args:   map[string]any{"does": text.StepText(p, int32(rank), what), "step": step, "pass": s.Pass}}
@@ -146,7 +133,7 @@ func spanEvent(p *ir.Program, s *executor.Span, looks *StepLooks) TraceEvent {
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
 // SaveTrace writes t, a run of p, to a file, and says what is in it.
-func SaveTrace(a *cli.App, file string, p *ir.Program, t *executor.Trace, looks *StepLooks) error {
+func SaveTrace(a *cli.App, file string, p *ir.Program, t *executor.Trace, looks *play.Looks) error {
 	err := a.WriteTo(file, func(w io.Writer) error { return WriteTrace(w, p, t, looks) })
 	if err == nil {
 		what := diag.Counted(len(t.Spans), "step")

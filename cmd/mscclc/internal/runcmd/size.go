@@ -17,6 +17,8 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
+	"mscclc/play"
 )
 
 // runSizes runs all sizes. One that fails is reported, and the next is tried.
@@ -100,7 +102,7 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 		chosen.suggest(&runs[len(runs)-1])
 	}
 	if f.trace != "" && len(runs) > 0 && runs[0].ran {
-		file, looks := f.team.traceFile(f.trace), picture.LooksOf(traced, f.team.on(traced.Coll.Ranks))
+		file, looks := f.team.traceFile(f.trace), play.LooksOf(traced, f.team.on(traced.Coll.Ranks))
 		if err := picture.SaveTrace(a, file, traced, &plan.trace, looks); err != nil {
 			return err
 		}
@@ -240,7 +242,7 @@ func printRun(a *cli.App, p *ir.Program, r runResult, first bool) {
 	if len(r.found) > 0 || r.Wrong > 0 || r.fault != nil {
 		verdict = "FAIL"
 	}
-	name := cli.Title(p)
+	name := text.Title(p)
 	op := r.DType
 	if r.Op != "" {
 		op += " " + r.Op

@@ -5,7 +5,6 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bundle"
-	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
 )
@@ -14,11 +13,11 @@ import (
 func fileGaps(list []choose.Stretch) []string {
 	gaps := []string{}
 	if first := list[0]; first.From > 0 {
-		gaps = append(gaps, fmt.Sprintf("below %s, which %s is not for", sizing.Rough(first.From),
+		gaps = append(gaps, fmt.Sprintf("below %s, which %s is not for", diag.RoughSize(first.From),
 			diag.Printable(first.Program)))
 	}
 	if last := list[len(list)-1]; last.To > 0 {
-		gaps = append(gaps, fmt.Sprintf("from %s on, which %s is not for", sizing.Rough(last.To),
+		gaps = append(gaps, fmt.Sprintf("from %s on, which %s is not for", diag.RoughSize(last.To),
 			diag.Printable(last.Program)))
 	}
 	return gaps
@@ -32,7 +31,7 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	switch s.Target.Format {
 	case codegen.FormatProgram:
 		if s.Staged != nil {
-			above := sizing.Rough(bundle.CandidateBytes)
+			above := diag.RoughSize(bundle.CandidateBytes)
 			return []string{"above " + above + ", the last size that candidates are for: NCCL runs such calls"}, nil
 		}
 		return fileGaps(list), nil // mscclc's executor takes any size
@@ -54,13 +53,13 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 		if chunks < 2 {
 			continue
 		}
-		from, end, last := sizing.Rough(first.From), list[i-1].To, i == len(list)
-		where := "from " + from + " to " + sizing.Rough(end)
+		from, end, last := diag.RoughSize(first.From), list[i-1].To, i == len(list)
+		where := "from " + from + " to " + diag.RoughSize(end)
 		switch {
 		case first.From == 0 && last:
 			where = "at all sizes"
 		case first.From == 0:
-			where = "below " + sizing.Rough(end)
+			where = "below " + diag.RoughSize(end)
 		case last:
 			where = "from " + from + " on"
 		}
@@ -69,7 +68,7 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	}
 	if s.Target.Name == "msccl" {
 		gaps = append(gaps, fmt.Sprintf("above %s, the last size that was asked for: msccl has memory for calls up to there",
-			sizing.Rough(e.end-1)))
+			diag.RoughSize(e.end-1)))
 	}
 	return gaps, nil
 }

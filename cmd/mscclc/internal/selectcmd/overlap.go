@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/files"
@@ -47,7 +46,7 @@ func (e *emission) overlaps() ([]string, error) {
 		for _, o := range read {
 			if from, to, both := common(p, o.prog); both {
 				found = append(found, fmt.Sprintf("from %s to %s: %s and %s, of which rccl takes the one that it finds first",
-					sizing.Rough(from), to, o.name, at.Name()))
+					diag.RoughSize(from), to, o.name, at.Name()))
 			}
 		}
 		read = append(read, file{at.Name(), p})
@@ -133,7 +132,7 @@ func common(a, b *ir.Program) (from int64, to string, both bool) {
 	}
 	from, last := max(a.Sizes.Min, b.Sizes.Min), min(end(a), end(b))
 	if to = "any size"; last < 1<<63-1 {
-		to = sizing.Rough(last)
+		to = diag.RoughSize(last)
 	}
 	return from, to, from < last
 }

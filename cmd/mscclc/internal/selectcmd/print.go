@@ -8,7 +8,6 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
-	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
 )
@@ -24,7 +23,7 @@ func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
 	for _, r := range is.list {
 		to, next := "and above", ""
 		if r.To > 0 {
-			to = sizing.Rough(r.To)
+			to = diag.RoughSize(r.To)
 		}
 		if r.Behind > 0 {
 			second := r.Next.Plain()
@@ -35,7 +34,7 @@ func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
 		}
 		r.Form.Variant = r.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\t%s\n",
-			sizing.Rough(r.From), to, r.Form, columnsText(r.Widths), sizing.Rough(r.At),
+			diag.RoughSize(r.From), to, r.Form, columnsText(r.Widths), diag.RoughSize(r.At),
 			r.Latency, simulatecmd.MicrosText(r.Interval, r.Latency), is.limit.Beside(r.At, s.DType, r.Micros).Text(), next,
 			r.Reason)
 	}
@@ -71,13 +70,13 @@ func printOwn(a *cli.App, own []choose.Standing) error {
 	fmt.Fprintln(w, "AT\tYOUR FILE\tREPLICAS\tLATENCY (us)\tINTERVAL (us)\tBESIDE THE FASTEST")
 	for _, o := range own {
 		if o.Err != nil {
-			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t%s\n", sizing.Rough(o.At), diag.Printable(o.Program), diag.Printable(firstText(o.Err)))
+			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t%s\n", diag.RoughSize(o.At), diag.Printable(o.Program), diag.Printable(firstText(o.Err)))
 			continue
 		}
 		columns := o.Columns
 		o.Form.Variant = o.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n",
-			sizing.Rough(o.At), diag.Printable(o.Form.String()), simulatecmd.ColumnText(columns),
+			diag.RoughSize(o.At), diag.Printable(o.Form.String()), simulatecmd.ColumnText(columns),
 			o.Latency, simulatecmd.MicrosText(o.Interval, o.Latency), o.Behind)
 	}
 	fmt.Fprintln(w)

@@ -11,6 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/passes/channels"
+	"mscclc/play"
 )
 
 // showChannels writes a plan of MSCCL++ at a stage.
@@ -39,7 +40,7 @@ func (c *showFlags) showChannels(w io.Writer, s *cli.Source, stage string) error
 
 // drawChannels draws a program of channels, which is right.
 func (c *showFlags) drawChannels(w io.Writer, name string, p *ir.ChannelProgram) error {
-	d, err := picture.DrawingOfChannels(p)
+	d, err := play.OfChannels(p)
 	if err == nil {
 		c.drawn, err = picture.DrawTable(w, name, d)
 	}

@@ -2,9 +2,6 @@ package showcmd
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"mscclc/cmd/mscclc/internal/cli"
@@ -12,9 +9,9 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
-
 	"mscclc/lang"
 	"mscclc/lang/syntax"
+	"mscclc/play"
 
 	"github.com/spf13/cobra"
 )
@@ -60,14 +57,8 @@ type Event struct {
 	Overwritten bool     `json:"overwritten,omitempty" doc:"it wrote the chunk, and what it left is not in the end"`
 }
 
-// mostEvents bounds a history.
-const mostEvents = 200
-
-// wanted is a chunk as the command line names it.
-var wanted = regexp.MustCompile(`^(\d{1,9}):([A-Za-z_][A-Za-z0-9_]*)\[(\d{1,9})\]$`)
-
 func traceChunk(a *cli.App, arg, chunk string, f *compiling.Flags) error {
-	if !wanted.MatchString(chunk) {
+	if !play.IsChunk(chunk) {
 		return cli.Usagef("%q is no chunk: 2:output[1] is chunk 1 of rank 2's output", chunk)
 	}
 	arg = a.About(arg)
@@ -116,131 +107,33 @@ func traceChunk(a *cli.App, arg, chunk string, f *compiling.Flags) error {
 
 // historyOf tells the history of a chunk.
 func historyOf(c *ir.ChunkDAG, chunk string, where func(ops []int32) [][]diag.Note) (*HistoryDocument, error) {
-	ref, err := refOf(c, chunk)
-	if err != nil {
-		return nil, err
+	x := play.OfChunks(c)
+	ref, what, buffers := x.Find(chunk)
+	switch {
+	case buffers != nil && what != "":
+		return nil, cli.Unknown("buffer", what, buffers)
+	case what != "":
+		return nil, cli.Usagef("%s", what)
 	}
-	from := make([][]int32, len(c.Ops)) // the operations that wrote what each reads
-	var wrote []int32                   // those that wrote the chunk
-	var target int
-	m := meaningOf(c, func(m *meaning, i int32) {
-		op := &c.Ops[i]
-		target = m.cell(&ref)
-		for _, src := range c.Sources(op) {
-			for k := range int(op.Count) {
-				if _, by := m.cells.At(m.cell(&src) + k); by >= 0 && !slices.Contains(from[i], by) {
-					from[i] = append(from[i], by)
-				}
-			}
+	h := play.HistoryOf(x, ref)
+	doc := &HistoryDocument{Chunk: chunk, Holds: h.Holds, Must: h.Must, History: []Event{}, Cut: h.Cut}
+	ops := make([]int32, len(h.Ops))
+	for i := range h.Ops {
+		ops[i] = h.Ops[i].Op
+	}
+	for k, notes := range where(ops) {
+		told, op := &h.Ops[k], &x.Ops[ops[k]]
+		e := Event{Operation: int(told.Op) + 1, Pos: c.Span(op.Pos).Pos.String(), Writes: x.RefName(&op.Dests[0], op.Count),
+			Reads: []string{}, Holds: told.Holds, Overwritten: told.Overwritten}
+		for i := range op.Sources {
+			e.Reads = append(e.Reads, x.RefName(&op.Sources[i], op.Count))
 		}
-		if at := m.cell(&op.Dst); at <= target && target < at+int(op.Count) {
-			wrote = append(wrote, i)
-		}
-	})
-	target = m.cell(&ref)
-	x, last := m.cells.At(target)
-	doc := &HistoryDocument{Chunk: chunk, Holds: m.values.Describe(x), History: []Event{}}
-	if ref.Buf == ir.Output {
-		doc.Must = m.values.DescribeWant(c.Coll.Want(int(ref.Rank), int(ref.Index)))
-	}
-	leads := leadsTo(from, last)
-	ops := slices.Concat(wrote, leads)
-	slices.Sort(ops)
-	ops = slices.Compact(ops)
-	if doc.Cut = len(ops) > mostEvents; doc.Cut {
-		ops = ops[len(ops)-mostEvents:]
-	}
-	doc.fill(c, ops, leads, where(ops))
-	return doc, nil
-}
-
-// leadsTo returns operation last, or none where that is -1, and all that wrote what it needs.
-func leadsTo(from [][]int32, last int32) (list []int32) {
-	if last < 0 {
-		return nil
-	}
-	seen := map[int32]bool{last: true}
-	list = []int32{last}
-	for i := 0; i < len(list); i++ {
-		for _, by := range from[list[i]] {
-			if !seen[by] {
-				seen[by] = true
-				list = append(list, by)
-			}
-		}
-	}
-	return list
-}
-
-// fill makes the events of ops, which ascend. What leads to the end is in leads.
-func (doc *HistoryDocument) fill(c *ir.ChunkDAG, ops, leads []int32, where [][]diag.Note) {
-	left := map[int32]string{}
-	write := func(m *meaning, i int32) { // what the operation before left
-		if i > 0 && slices.Contains(ops, i-1) {
-			x, _ := m.cells.At(m.cell(&c.Ops[i-1].Dst))
-			left[i-1] = m.values.Describe(x)
-		}
-	}
-	m := meaningOf(c, write)
-	write(m, int32(len(c.Ops)))
-	for k, i := range ops {
-		op := &c.Ops[i]
-		e := Event{Operation: int(i) + 1, Pos: c.Span(op.Pos).Pos.String(), Writes: refName(c, &op.Dst, op.Count),
-			Reads: []string{}, Holds: left[i], Overwritten: !slices.Contains(leads, i)}
-		for _, src := range c.Sources(op) {
-			e.Reads = append(e.Reads, refName(c, &src, op.Count))
-		}
-		for _, n := range where[k] {
-			text := n.Text
-			if n.Span.Line > 0 {
-				text += ", " + n.Span.Pos.String()
-			}
-			e.Where = append(e.Where, text)
+		for _, n := range notes {
+			e.Where = append(e.Where, play.WhereText(n))
 		}
 		doc.History = append(doc.History, e)
 	}
-}
-
-// refOf returns the chunk that a text names, or an error of usage.
-func refOf(c *ir.ChunkDAG, chunk string) (r ir.Ref, err error) {
-	part := wanted.FindStringSubmatch(chunk)
-	rank, _ := strconv.Atoi(part[1]) // of at most nine digits
-	index, _ := strconv.Atoi(part[3])
-	if rank >= c.Coll.Ranks {
-		return r, cli.Usagef("there is no rank %d: the algorithm has %d", rank, c.Coll.Ranks)
-	}
-	buf, chunks := ir.Input, c.Coll.InChunks(rank)
-	switch name := part[2]; name {
-	case "input":
-	case "output":
-		buf, chunks = ir.Output, c.Coll.OutChunks(rank)
-	default:
-		i := slices.IndexFunc(c.Scratch, func(s ir.ScratchDecl) bool { return s.Name == name })
-		if i < 0 {
-			names := []string{"input", "output"}
-			for _, s := range c.Scratch {
-				names = append(names, s.Name)
-			}
-			return r, cli.Unknown("buffer", name, names)
-		}
-		buf, chunks = ir.Scratch+ir.Buf(i), c.Scratch[i].Chunks
-	}
-	if index >= chunks {
-		return r, cli.Usagef("%s of rank %d has %s, so no chunk %d", part[2], rank, diag.Counted(chunks, "chunk"), index)
-	}
-	return ir.Ref{Rank: int32(rank), Buf: buf, Index: int32(index)}, nil
-}
-
-// refName names chunks as the command line does.
-func refName(c *ir.ChunkDAG, r *ir.Ref, count int32) string {
-	name := r.Buf.String()
-	if r.Buf >= ir.Scratch {
-		name = c.Scratch[r.Buf-ir.Scratch].Name
-	}
-	if count == 1 {
-		return fmt.Sprintf("%d:%s[%d]", r.Rank, name, r.Index)
-	}
-	return fmt.Sprintf("%d:%s[%d..%d]", r.Rank, name, r.Index, r.Index+count)
+	return doc, nil
 }
 
 // print writes the history as text.
@@ -250,7 +143,7 @@ func (doc *HistoryDocument) print(a *cli.App) {
 		fmt.Fprintf(a.Stdout, "it must hold %s\n", doc.Must)
 	}
 	if doc.Cut {
-		fmt.Fprintf(a.Stdout, "the last %d operations of its history:\n", mostEvents)
+		fmt.Fprintf(a.Stdout, "the last %d operations of its history:\n", len(doc.History))
 	}
 	for i := range doc.History {
 		e := &doc.History[i]

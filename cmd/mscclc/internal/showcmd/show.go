@@ -17,6 +17,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/lang"
+	"mscclc/play"
 
 	"github.com/spf13/cobra"
 )
@@ -24,6 +25,8 @@ import (
 type showFlags struct {
 	compiling.Flags
 	out, svg  string
+	html      string
+	topology  string // of html
 	after     string // a pass; the stage is then afterPass
 	drawn     string // what the picture shows
 	rejected  bool   // what is shown is of a program that is rejected
@@ -54,9 +57,14 @@ Of an algorithm that is rejected, show prints the stage too, as far as the algor
 svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
 chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
 -o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one.
-Execution plans, and .mprog files of one-sided programs, are drawn as the algorithms that they carry out.`,
+Execution plans, and .mprog files of one-sided programs, are drawn as the algorithms that they carry out.
+
+--html FILE writes one file that plays the program in a browser: its chunks move over the links of a machine, a table
+fills, and a timeline shows a simulated call of 1 MiB. It shows why a rejected program is wrong. mscclc play serves the
+same page with an editor.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
   mscclc show allreduce/ring -p ranks=4 --svg ring.svg
+  mscclc show allreduce/ring --html ring.html
   mscclc show allreduce/allpairs -p ranks=4 --sided one --after fuse
   mscclc show ring.xml dot | dot -Tsvg -o blocks.svg`,
 		Args: cli.Between(1, 2, "a file, and perhaps a stage"),
@@ -64,6 +72,15 @@ Execution plans, and .mprog files of one-sided programs, are drawn as the algori
 			stage := "" // the kind's usual one
 			if len(args) > 1 {
 				stage = args[1]
+			}
+			if f.html != "" && (stage != "" || f.svg != "" || f.out != "") {
+				return cli.Usagef("--html writes a page of the program, and no stage: leave out the stage, --svg and -o")
+			}
+			if f.topology != "" && f.html == "" {
+				return cli.Usagef("--topology is the machine that --html shows: give --html")
+			}
+			if f.html != "" {
+				return showHTML(a, args[0], &f)
 			}
 			if err := f.pictured(&stage); err != nil {
 				return err
@@ -81,6 +98,8 @@ Execution plans, and .mprog files of one-sided programs, are drawn as the algori
 	f.AddRanks(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`.svg; - is stdout")
+	cmd.Flags().StringVar(&f.html, "html", "", "write a page that plays the program to `FILE`.html; - is stdout")
+	cmd.Flags().StringVarP(&f.topology, "topology", "t", "", "show it on `T`: a machine, or a .topo file (--html)")
 	cmd.Flags().StringVar(&f.after, "after", "", "show what `PASS` leaves (mscclc help passes)")
 	cmd.Flags().BoolVar(&f.positions, "positions", false,
 		"write source positions too: an operation with pos N is from the N-th span, from 0")
@@ -278,7 +297,7 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 				}
 				return text.WriteChunks(w, v)
 			case "svg":
-				c.drawn, err = picture.DrawTable(w, s.Name, picture.DrawingOfChunks(v))
+				c.drawn, err = picture.DrawTable(w, s.Name, play.OfChunks(v))
 				return err
 			}
 		case *ir.InstDAG:

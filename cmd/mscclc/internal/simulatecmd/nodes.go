@@ -26,7 +26,8 @@ func (f *Flags) program(a *cli.App, arg string, t *topology.Topology, size int64
 	defer s.Close()
 	request := &compiling.Request{Flags: f.Flags, Size: size}
 	request.On = func(ranks, each int) []int32 {
-		return domains(&ir.Program{Header: ir.Header{Coll: &ir.Collective{Ranks: ranks}, RanksPerNode: each}}, t, nil)
+		h := ir.Header{Coll: &ir.Collective{Ranks: ranks}, RanksPerNode: each}
+		return simulate.DomainsOn(&ir.Program{Header: h}, t, nil)
 	}
 	p, _, err := compiling.RunnableOf(a, s, request)
 	if err == nil {
@@ -39,7 +40,7 @@ func (f *Flags) program(a *cli.App, arg string, t *topology.Topology, size int64
 	if err != nil {
 		return nil, err
 	}
-	switch node = domains(p, t, node); {
+	switch node = simulate.DomainsOn(p, t, node); {
 	case node == nil || p.OneSided == nil:
 		return p, nil
 	case request.Turns.Asked > 0: // of channels
@@ -52,29 +53,6 @@ func (f *Flags) program(a *cli.App, arg string, t *topology.Topology, size int64
 		return p, nil
 	}
 	return p, notFor(a, arg, t, node, verify.AcrossNodes(p, node))
-}
-
-// domains returns the part of t whose memory the GPU of each rank reaches (topology.Domains), numbered from 0 in the
-// order of the ranks; or nil if all are of one part, or have no room on t. node is that of a simulate.Call.
-func domains(p *ir.Program, t *topology.Topology, node []int32) []int32 {
-	gpus, err := simulate.Seats(p, t, node)
-	if err != nil {
-		return nil // simulate.Run says so
-	}
-	of, number := t.Domains(), map[int32]int32{}
-	list := make([]int32, len(gpus))
-	for r, g := range gpus {
-		n, ok := number[of[g]]
-		if !ok {
-			n = int32(len(number))
-			number[of[g]] = n
-		}
-		list[r] = n
-	}
-	if len(number) < 2 {
-		return nil
-	}
-	return list
 }
 
 // notFor returns an error with what was found of a program on nodes of t, or nil. A note says which nodes.

@@ -16,6 +16,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/play"
 	"mscclc/simulate"
 	"mscclc/topology"
 	"mscclc/topology/nccl"
@@ -99,7 +100,7 @@ func drawSimulated(a *cli.App, arg string, f *Flags, p *ir.Program, t *topology.
 	if err != nil {
 		return f.notSimulated(arg, t, costs, p, call, err)
 	}
-	looks, err := picture.LooksOn(p, t, call.Nodes)
+	looks, err := play.LooksOn(p, t, call.Nodes)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/synthesis"
 	"mscclc/topology"
 )
@@ -199,7 +199,7 @@ func (d *SizesDocument) print(a *cli.App, f *flags) error {
 	for _, r := range d.Ranges {
 		to, trees, hops := "and above", "-", "-"
 		if r.To > 0 {
-			to = sizing.Rough(r.To)
+			to = diag.RoughSize(r.To)
 		}
 		if r.Trees > 0 {
 			trees, hops = fmt.Sprint(r.Trees), fmt.Sprint(r.Height)
@@ -207,8 +207,8 @@ func (d *SizesDocument) print(a *cli.App, f *flags) error {
 		if r.Least {
 			hops += ", the least"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.2f\n", sizing.Rough(r.From), to, r.Program, r.Form, trees, hops,
-			r.Schedule.cell(), sizing.Rough(r.At), r.Micros)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.2f\n", diag.RoughSize(r.From), to, r.Program, r.Form, trees, hops,
+			r.Schedule.cell(), diag.RoughSize(r.At), r.Micros)
 	}
 	if err := w.Flush(); err != nil {
 		return err

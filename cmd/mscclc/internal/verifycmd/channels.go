@@ -80,7 +80,7 @@ func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *veri
 	if found, rejected := err.(diag.List); rejected && f.Protocol != "" && !f.replay {
 		one := diag.New(diag.Parameter, p.Place(-1),
 			"the algorithm says itself what waits for what, and is not right with --protocol %s, in place of the file's own: %s",
-			f.Protocol, problemCount(found))
+			f.Protocol, found.Summary())
 		one = one.WithNote(found[0].Span, "the first is: %s", found[0].Text)
 		return g, diag.List{one.WithHint("leave --protocol out; --replay lists all, and shows them")}
 	}

@@ -3,11 +3,8 @@ package verifycmd
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"mscclc"
@@ -17,6 +14,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
@@ -93,7 +91,7 @@ func describeProgram(a *cli.App, d *verdict, p *ir.Program, f *verifyFlags) {
 	if d.rejected() {
 		return
 	}
-	d.line = proofLine(p) + overNodes(f.Nodes)
+	d.line = text.Proven(p) + overNodes(f.Nodes)
 	f.NoteTogether(a, d.file, p)
 	if f.slots > 0 && p.OneSided != nil && !f.Lowered() {
 		d.note = "--slots is ignored: a one-sided program has no connections"
@@ -232,8 +230,8 @@ func judgeText(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdic
 	if err != nil {
 		return nil, err
 	}
-	if isLibrary(tree) {
-		return nil, checkLibrary(tree, text, opt)
+	if lang.IsLibrary(tree) {
+		return nil, lang.CheckLibrary(tree, text, opt.Lang)
 	}
 	opt.Unproven, opt.Check.Slots = true, f.slots // proven here
 	var channels *ir.ChannelProgram
@@ -261,40 +259,4 @@ func judgeText(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdic
 		lang.Whence(tree, opt.Lang, found)
 	}
 	return p, err
-}
-
-// checkLibrary judges a library as an algorithm that imports it would find it.
-func checkLibrary(f *syntax.File, text []byte, opt mscclc.Options) error {
-	user := filepath.Join(filepath.Dir(f.Name), "verify.mscl")
-	importing := fmt.Sprintf("algorithm verify()\ncollective custom(1, input = 1, output = 1) { }\nimport %q\n",
-		filepath.Base(f.Name))
-	tree, err := syntax.Parse(user, []byte(importing))
-	if err != nil {
-		return err
-	}
-	open := opt.Lang.Open
-	opt.Lang.Params = nil
-	opt.Lang.Open = func(path string) ([]byte, error) {
-		if filepath.Clean(path) == filepath.Clean(f.Name) {
-			return text, nil
-		}
-		return open(path)
-	}
-	_, err = lang.Expand(tree, opt.Lang)
-	return err
-}
-
-// isLibrary reports whether f holds imports and functions only, and at least one. Any other file is judged as an
-// algorithm.
-func isLibrary(f *syntax.File) bool {
-	if len(f.Stmts) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(f.Stmts, func(s syntax.Stmt) bool {
-		switch s.(type) {
-		case *syntax.Import, *syntax.Def:
-			return false
-		}
-		return true
-	})
 }

@@ -10,6 +10,8 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
+	"mscclc/lang"
 	"mscclc/lang/syntax"
 )
 
@@ -64,27 +66,27 @@ type countsReport struct {
 	Steps    int    `json:"steps" doc:"of all of them"`
 }
 
-// judgeRanks judges the algorithm in text at each number of ranks that is asked for. One that the file refuses by an
+// judgeRanks judges the algorithm in src at each number of ranks that is asked for. One that the file refuses by an
 // assert is no fault of it; any other error is, and ends it.
-func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdict) error {
+func judgeRanks(a *cli.App, s *cli.Source, src []byte, f *verifyFlags, d *verdict) error {
 	opt, err := f.Options(s)
 	if err != nil {
 		return err
 	}
-	tree, err := syntax.ParseLimited(s.Name, text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(s.Name, src, opt.Lang.Limits)
 	if err != nil {
 		return err
 	}
-	if fixed := len(compiling.SharesOf(tree, 1)) == 0; isLibrary(tree) || fixed && d.listed {
-		p, err := judgeText(a, s, text, f, d)
+	if fixed := len(compiling.SharesOf(tree, 1)) == 0; lang.IsLibrary(tree) || fixed && d.listed {
+		p, err := judgeText(a, s, src, f, d)
 		if d.last = p; err == nil && p != nil {
-			d.line, d.note = proofLine(p), "it has no parameter ranks: it is judged as it is"
+			d.line, d.note = text.Proven(p), "it has no parameter ranks: it is judged as it is"
 		}
 		return err
 	} else if fixed { // no number of ranks is for it
 		set := *f
 		set.RanksSetting = fmt.Sprintf("ranks=%d", f.counts[0])
-		_, err := judgeText(a, s, text, &set, d)
+		_, err := judgeText(a, s, src, &set, d)
 		return err
 	}
 	c := countsReport{Proven: []int{}, Refused: []int{}}
@@ -94,12 +96,12 @@ func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdi
 		for _, share := range compiling.SharesOf(tree, n) {
 			one := *f
 			one.Params = slices.Concat(f.Params, share)
-			p, err := judgeText(a, s, text, &one, d)
+			p, err := judgeText(a, s, src, &one, d)
 			if p != nil {
 				d.last = p
 			}
-			if text, ok := assertOf(err); ok {
-				why = text
+			if says, ok := assertOf(err); ok {
+				why = says
 				continue
 			} else if err != nil {
 				return during(err, strings.Join(share, " "))
@@ -119,7 +121,7 @@ func judgeRanks(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdi
 	}
 	d.counts = &c
 	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), diag.Counted(c.Programs, "program"),
-		diag.Counted(c.Steps, "step"), cli.Title(d.last)+overNodes(f.Nodes))
+		diag.Counted(c.Steps, "step"), text.Title(d.last)+overNodes(f.Nodes))
 	if len(c.Refused) > 0 {
 		d.line += fmt.Sprintf("; refused: %s, %s", ranksText(c.Refused), diag.Printable(why))
 	}

@@ -231,7 +231,7 @@ func (v *verifying) noteOf(d *verdict) {
 // print prints one verdict: its line on stdout, what is wrong on stderr.
 func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
-		fmt.Fprintf(v.Stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), problemCount(d.found),
+		fmt.Fprintf(v.Stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), d.found.Summary(),
 			v.time(d.took))
 		v.Show(d.found)
 		if v.flags.fix {

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/play"
+)
+
+// TestPlayVerdicts compares what the page says of broken programs, and of good ones, with what mscclc verify prints.
+func TestPlayVerdicts(t *testing.T) {
+	files, err := filepath.Glob("../../play/testdata/broken/*")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	files = append(files, "../../testdata/own/msccl-xml/allpairs_ll.xml", "../../testdata/own/mscclpp-plans/allpairs_ll.json",
+		"../../examples/channels/twophase.mscl", "../../examples/shift.mscl", "../../ir/diag/examples/mscclpp-halves.json")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		main1([]string{"verify", file}, strings.NewReader(""), &stdout, &stderr)
+		r, err := play.Build(&play.Request{Name: file, Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &r.Scene.Verdict
+		said := ""
+		for line := range strings.Lines(stderr.String()) {
+			if !strings.HasPrefix(line, file+": note: ") { // which the command adds
+				said += line
+			}
+		}
+		if v.Line+"\n" != stdout.String() || v.Text != said {
+			t.Errorf("of %s the page says\n%s\n%s\nand verify\n%s%s", file, v.Line, v.Text, &stdout, said)
+		}
+	}
+}
+
+// TestShowHTML writes pages of a good program and of a wrong one.
+func TestShowHTML(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"show allreduce/ring -p ranks=4 --html ring.html", cli.ExitGood, "ring.html: a page of 24 operations and 6 frames"},
+		{"show allreduce/hierarchical --html two.html", cli.ExitGood, "two.html: a page of "},
+		{"show wrong.mscl --html wrong.html", cli.ExitInput, "[wrong-result]"},
+		{"show allreduce/ring --html ring.txt", cli.ExitUsage, "ends in .html"},
+		{"show allreduce/ring svg --html ring.html", cli.ExitUsage, "no stage"},
+		{"show allreduce/ring -t h200", cli.ExitUsage, "give --html"},
+		{"show allreduce/ring --html ring.html --instances 2", cli.ExitUsage, "changes nothing"},
+		{"play --port 70000", cli.ExitUsage, "--port takes"},
+		{"play -", cli.ExitUsage, "standard input"},
+		{"play -p ranks=4", cli.ExitUsage, "give one"},
+	} {
+		wrong := "algorithm wrong(ranks = 2)\ncollective allgather(ranks)\nchunk(0, input, 0).copy(0, output, 0)\n"
+		if err := os.WriteFile("wrong.mscl", []byte(wrong), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		code := main1(strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr)
+		if code != c.code || !strings.Contains(stderr.String(), c.says) {
+			t.Errorf("%s: exit code %d, and\n%s%s\nwithout %s", c.args, code, &stdout, &stderr, c.says)
+		}
+	}
+	for file, want := range map[string]string{"ring.html": `"state":"proven"`, "wrong.html": `"kind":"wrong-result"`,
+		"two.html": `"name":"dgx_h100"`} {
+		page, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(page, []byte(want)) {
+			t.Errorf("%s lacks %s: %v", file, want, err)
+		}
+	}
+}
