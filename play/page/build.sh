@@ -1,0 +1,17 @@
+#!/bin/sh
+# Builds the page: play/page/build.sh FOLDER. It needs Node and npm, and works in a folder of its own. FOLDER is then a
+# static site, but for mscclc.wasm.gz and wasm_exec.js, which package play adds.
+set -eu
+mkdir -p "${1:?the folder to write}"
+out=$(realpath "$1")
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r package.json package-lock.json tsconfig.json src static "$work"
+cd "$work"
+npm ci --no-audit --no-fund --silent
+npx tsc
+npx esbuild --bundle --format=iife --target=es2022 --minify --charset=ascii --log-level=warning \
+    src/app.ts src/player.ts src/worker.ts --outdir="$out"
+npx esbuild --minify --log-level=warning static/app.css --outfile="$out/app.css"
+cp static/index.html static/player.html "$out"

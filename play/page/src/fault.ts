@@ -1,0 +1,126 @@
+// Why a program is rejected, drawn: the cycle of waits of a deadlock, the two steps of a race and the signal that is
+// missing, or how a wrong chunk came to hold what it holds.
+import { el, svg } from "./dom";
+import { Fault, FaultStep, Scene, Span } from "./scene";
+import { colour, nameOf } from "./state";
+
+/** A Jump shows a position of the slider and a line; -1 and 0 leave them as they are. */
+export type Jump = (frame: number, at: Span) => void;
+
+function titleOf(step: FaultStep): string {
+  return `rank ${step.rank}, block ${step.block}, step ${step.step}`;
+}
+
+// card shows a step of a fault, and jumps to it.
+function card(scene: Scene, step: FaultStep, jump: Jump): HTMLElement {
+  const button = el("button", { type: "button", class: "step lit" },
+    el("b", {}, `${titleOf(step)} ${step.role}`), el("code", {}, step.text),
+    el("small", {}, step.at.line > 0 ? `line ${step.at.line}` : ""));
+  button.style.setProperty("--rank", colour(step.rank, scene.collective.ranks));
+  button.addEventListener("click", () => jump(step.frame, step.at));
+  return button;
+}
+
+// cycle draws the waits of a deadlock: each step on a circle, and an arrow to the step whose end it waits for.
+function cycle(scene: Scene, fault: Fault): SVGSVGElement {
+  const width = 560;
+  const height = Math.max(220, Math.min(420, 90 + 46 * fault.steps.length));
+  const places = fault.steps.map((_, i) => {
+    const angle = (2 * Math.PI * i) / fault.steps.length - Math.PI / 2;
+    return { x: width / 2 + Math.cos(angle) * width * 0.33, y: height / 2 + Math.sin(angle) * (height / 2 - 30) };
+  });
+  const image = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "cycle", role: "img",
+    "aria-label": `A cycle of waits: ${fault.waits.map((wait) => wait.text).join("; ")}` },
+    svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8,
+      orient: "auto-start-reverse" }, svg("path", { d: "M0 0L10 5L0 10z", class: "arrow" }))));
+  for (const wait of fault.waits) {
+    for (const [to, kind] of [[wait.on, wait.cause], [wait.at, "block"]] as const) {
+      const a = places[wait.step];
+      const b = places[to];
+      if (!a || !b || a === b || (kind === "block" && wait.on >= 0 && wait.at === wait.on)) {
+        continue;
+      }
+      const bend = { x: (a.x + b.x) / 2 + (width / 2 - (a.x + b.x) / 2) * 0.35, y: (a.y + b.y) / 2 +
+        (height / 2 - (a.y + b.y) / 2) * 0.35 };
+      const end = { x: b.x + (bend.x - b.x) * 0.3, y: b.y + (bend.y - b.y) * 0.3 };
+      image.append(svg("path", { d: `M${a.x} ${a.y}Q${bend.x} ${bend.y} ${end.x} ${end.y}`, class: `wait ${kind}`,
+        "marker-end": "url(#arrow)" }), svg("text", { x: bend.x, y: bend.y, class: "wait-text" }, kind === "block" ? "" : kind));
+    }
+  }
+  fault.steps.forEach((step, i) => {
+    const place = places[i] ?? { x: 0, y: 0 };
+    const box = svg("rect", { x: -76, y: -20, width: 152, height: 40, rx: 8, class: "wait-box" });
+    box.style.stroke = colour(step.rank, scene.collective.ranks);
+    image.append(svg("g", { transform: `translate(${place.x} ${place.y})` }, box,
+      svg("text", { y: -4, class: "wait-name" }, titleOf(step)),
+      svg("text", { y: 12, class: "wait-what" }, step.text.length > 24 ? `${step.text.slice(0, 23)}…` : step.text)));
+  });
+  return image;
+}
+
+function blocks(scene: Scene, fault: Fault): HTMLElement {
+  const group = el("div", { class: "blocks", tabindex: 0, role: "group", "aria-label": "Thread blocks, scrolls" });
+  for (const block of fault.blocks) {
+    const list = el("ol", { start: block.steps[0]?.step ?? 0 });
+    for (const step of block.steps) {
+      const state = { stands: "stands here", behind: "waits behind it", "waits behind": "waits behind it" }[step.state] ?? "";
+      list.append(el("li", { class: `${step.lit ? "lit " : ""}${step.state.replaceAll(" ", "-")}`, value: step.step },
+        el("code", {}, step.text), state ? el("small", {}, ` ${state}`) : ""));
+    }
+    const head = el("h4", {}, el("i", { class: "rank" }), block.name || `rank ${block.rank}, block ${block.block}`);
+    head.style.setProperty("--rank", colour(block.rank, scene.collective.ranks));
+    group.append(el("section", {}, head, list));
+  }
+  return group;
+}
+
+function history(fault: Fault, jump: Jump): HTMLElement {
+  const list = el("ol", { class: "history" });
+  for (const event of fault.history) {
+    const button = el("button", { type: "button" }, el("b", {}, `line ${event.at.line}`), " ",
+      el("code", {}, `${event.writes} = ${event.reads.join(" + ")}`), event.overwritten ? " (overwritten later)" : "",
+      el("small", {}, [event.where.join(", "), `leaves ${event.holds}`].filter(Boolean).join("; ")));
+    button.addEventListener("click", () => jump(event.frame + 1, event.at));
+    list.append(el("li", {}, button));
+  }
+  if (fault.cut) {
+    list.append(el("li", {}, "and more"));
+  }
+  return list;
+}
+
+/** drawFault returns what a fault looks like. */
+export function drawFault(scene: Scene, fault: Fault, jump: Jump): HTMLElement {
+  const titles: Record<string, string> = {
+    deadlock: "These steps wait for each other", race: "Two steps race for a chunk", "wrong-result": "A chunk ends wrong",
+    uninitialized: "A chunk is read before it is written",
+  };
+  const chunk = fault.chunk ? nameOf(scene, fault.chunk, 1) : "";
+  const out = el("section", { class: `fault ${fault.kind}`, "aria-label": "Why it is rejected" },
+    el("h3", {}, [titles[fault.kind] ?? "It is rejected", chunk].filter(Boolean).join(": ")));
+  if (fault.kind === "deadlock" && fault.steps.length > 0) {
+    out.append(cycle(scene, fault));
+    const list = el("ol", { class: "waits" });
+    fault.waits.forEach((wait) => list.append(el("li", {}, wait.text)));
+    out.append(list);
+  }
+  if (fault.steps.length > 0) {
+    const pair = el("div", { class: "pair" }, ...fault.steps.map((step) => card(scene, step, jump)));
+    if (fault.missing) {
+      pair.append(el("p", { class: "missing" }, el("b", {}, "Missing: "), fault.missing));
+    }
+    out.append(pair);
+  }
+  if (fault.holds || fault.must) {
+    out.append(el("dl", { class: "wants" }, el("dt", {}, "holds"), el("dd", {}, fault.holds || "nothing"),
+      el("dt", {}, "must hold"), el("dd", {}, fault.must)));
+  }
+  if (fault.history.length > 0) {
+    out.append(el("h4", {}, "How it came to hold that"), history(fault, jump));
+  }
+  if (fault.blocks.length > 0) {
+    out.append(el("details", { open: fault.kind === "deadlock" }, el("summary", {}, "The thread blocks"),
+      blocks(scene, fault)));
+  }
+  return out;
+}
