@@ -1,5 +1,5 @@
 // The page: an editor on the left, and on the right what the program does, proven anew after each change.
-import { byId } from "./dom";
+import { byId, el } from "./dom";
 import { Editor, Mark } from "./editor";
 import { Engine, Stopped, moduleOf } from "./engine";
 import { Opened, pack, unpack, written } from "./open";
@@ -246,7 +246,9 @@ async function main(): Promise<void> {
       }
     });
   } catch (error) {
-    document.querySelector(".starting")!.textContent = `The prover could not start: ${(error as Error).message}`;
+    const why = `The prover could not start: ${(error as Error).message}`;
+    byId("right").replaceChildren(el("p", { class: "starting", role: "alert" }, why));
+    document.body.dataset.state = "failed";
   }
 }
 

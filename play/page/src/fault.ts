@@ -21,31 +21,47 @@ function card(scene: Scene, step: FaultStep, jump: Jump): HTMLElement {
   return button;
 }
 
+interface Point {
+  x: number;
+  y: number;
+}
+
+const BOX = { x: 80, y: 24 }; // half of a step's box, with room for the head of an arrow
+
+// arrow draws an arrow that bends to the middle, and what it means. It ends at the edge of the box around to.
+function arrow(from: Point | undefined, to: Point | undefined, middle: Point, means: string): SVGElement[] {
+  if (!from || !to || from === to) {
+    return [];
+  }
+  const half = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
+  const bend = { x: half.x + (middle.x - half.x) * 0.2, y: half.y + (middle.y - half.y) * 0.2 };
+  const away = { x: bend.x - to.x, y: bend.y - to.y };
+  const part = Math.min(BOX.x / Math.max(Math.abs(away.x), 1e-9), BOX.y / Math.max(Math.abs(away.y), 1e-9), 1);
+  const end = { x: to.x + away.x * part, y: to.y + away.y * part };
+  const behind = means === "comes after";
+  return [
+    svg("path", { d: `M${from.x} ${from.y}Q${bend.x} ${bend.y} ${end.x} ${end.y}`, class: behind ? "wait behind" : "wait",
+      "marker-end": "url(#arrow)" }),
+    svg("text", { x: bend.x, y: bend.y + 4, class: "wait-text" }, behind ? means : `waits for ${means}`),
+  ];
+}
+
 // cycle draws the waits of a deadlock: each step on a circle, and an arrow to the step whose end it waits for.
 function cycle(scene: Scene, fault: Fault): SVGSVGElement {
   const width = 560;
   const height = Math.max(220, Math.min(420, 90 + 46 * fault.steps.length));
+  const middle = { x: width / 2, y: height / 2 };
   const places = fault.steps.map((_, i) => {
     const angle = (2 * Math.PI * i) / fault.steps.length - Math.PI / 2;
-    return { x: width / 2 + Math.cos(angle) * width * 0.33, y: height / 2 + Math.sin(angle) * (height / 2 - 30) };
+    return { x: middle.x + Math.cos(angle) * width * 0.35, y: middle.y + Math.sin(angle) * (height / 2 - 30) };
   });
   const image = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "cycle", role: "img",
     "aria-label": `A cycle of waits: ${fault.waits.map((wait) => wait.text).join("; ")}` },
     svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8,
       orient: "auto-start-reverse" }, svg("path", { d: "M0 0L10 5L0 10z", class: "arrow" }))));
   for (const wait of fault.waits) {
-    for (const [to, kind] of [[wait.on, wait.cause], [wait.at, "block"]] as const) {
-      const a = places[wait.step];
-      const b = places[to];
-      if (!a || !b || a === b || (kind === "block" && wait.on >= 0 && wait.at === wait.on)) {
-        continue;
-      }
-      const bend = { x: (a.x + b.x) / 2 + (width / 2 - (a.x + b.x) / 2) * 0.35, y: (a.y + b.y) / 2 +
-        (height / 2 - (a.y + b.y) / 2) * 0.35 };
-      const end = { x: b.x + (bend.x - b.x) * 0.3, y: b.y + (bend.y - b.y) * 0.3 };
-      image.append(svg("path", { d: `M${a.x} ${a.y}Q${bend.x} ${bend.y} ${end.x} ${end.y}`, class: `wait ${kind}`,
-        "marker-end": "url(#arrow)" }), svg("text", { x: bend.x, y: bend.y, class: "wait-text" }, kind === "block" ? "" : kind));
-    }
+    image.append(...arrow(places[wait.step], places[wait.on], middle, wait.cause),
+      ...arrow(places[wait.on], places[wait.at], middle, "comes after"));
   }
   fault.steps.forEach((step, i) => {
     const place = places[i] ?? { x: 0, y: 0 };
@@ -119,7 +135,7 @@ export function drawFault(scene: Scene, fault: Fault, jump: Jump): HTMLElement {
     out.append(el("h4", {}, "How it came to hold that"), history(fault, jump));
   }
   if (fault.blocks.length > 0) {
-    out.append(el("details", { open: fault.kind === "deadlock" }, el("summary", {}, "The thread blocks"),
+    out.append(el("details", {}, el("summary", {}, "The thread blocks"),
       blocks(scene, fault)));
   }
   return out;

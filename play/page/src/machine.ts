@@ -33,7 +33,7 @@ export class MachineView {
   constructor(parent: HTMLElement, scene: Scene) {
     this.scene = scene.machine.seats.length > 0 ? scene : alone(scene);
     this.at = layout(this.scene);
-    this.image = svg("svg", { viewBox: `0 0 ${this.at.width} ${this.at.height}`, role: "img", class: "machine" });
+    this.image = svg("svg", { viewBox: `0 0 ${this.at.width} ${this.at.height}`, role: "img", class: "map" });
     this.image.append(this.drawBoxes(), this.drawLinks(), this.drawVertices(), this.flying);
     parent.replaceChildren(this.image, this.caption);
   }

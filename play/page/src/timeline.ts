@@ -23,7 +23,7 @@ export class TimelineView {
   private readonly litLink = svg("path", { class: "link-lit" });
   private readonly cursor = svg("line", { class: "cursor" });
   private readonly says = el("p", { class: "caption" });
-  private readonly image = svg("svg", { role: "img", class: "timeline" });
+  private readonly image = svg("svg", { role: "img", class: "chart" });
   private readonly scroll = el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Timeline, scrolls" });
   private readonly byRow: TimeSpan[][];
   private readonly lane: boolean;

@@ -23,6 +23,8 @@ export class Player {
   private readonly count = el("output", { for: "step" });
   private readonly play = el("button", { type: "button", "aria-pressed": "false" }, "Play");
   private readonly levels = el("div", { class: "levels", "aria-hidden": "true" });
+  private readonly levelKey = el("ul", { class: "legend level-key", hidden: true }, ...["node", "network"].map((level) =>
+    el("li", {}, el("i", { class: `level-${level}` }), LEVELS[level] ?? "")));
   private readonly ops = el("ul", { class: "ops" });
   private readonly machineAt = el("div", { class: "body" });
   private readonly tableAt = el("div", { class: "body scroll", tabindex: 0, role: "group", "aria-label": "Table, scrolls" });
@@ -49,10 +51,10 @@ export class Player {
       return button;
     };
     const controls = el("div", { class: "controls", role: "group", "aria-label": "Steps" },
-      jump("⏮", "First step", () => 0), jump("◀", "Step back", () => this.position - 1), this.play,
-      jump("▶", "Step on", () => this.position + 1), jump("⏭", "Last step", () => this.last),
+      jump("|◀", "First step", () => 0), jump("◀", "Step back", () => this.position - 1), this.play,
+      jump("▶", "Step on", () => this.position + 1), jump("▶|", "Last step", () => this.last),
       el("div", { class: "track" }, this.slider, this.levels), this.count);
-    parent.replaceChildren(top, controls, this.ops, this.fault, this.views);
+    parent.replaceChildren(top, controls, this.levelKey, this.ops, this.fault, this.views);
     this.slider.addEventListener("input", () => this.shown());
     this.play.addEventListener("click", () => this.toggle());
     parent.addEventListener("keydown", (event) => {
@@ -108,7 +110,7 @@ export class Player {
     this.pause();
     this.verdict.tell("Trace", `${name}: ${timeline.title || "a run"}`);
     this.fault.replaceChildren();
-    for (const part of [".controls", ".ops", "#view-machine", "#view-table"]) {
+    for (const part of [".controls", ".level-key", ".ops", "#view-machine", "#view-table"]) {
       this.parent.querySelector(part)?.setAttribute("hidden", "");
     }
     this.drawTimeline(timeline, undefined);
@@ -134,6 +136,7 @@ export class Player {
   private drawLevels(scene: Scene): void {
     const used = new Set(scene.ops.map((op) => op.level));
     this.levels.replaceChildren();
+    this.levelKey.hidden = !used.has("network");
     if (!used.has("network") || scene.frames.length > 400) {
       return;
     }
