@@ -98,9 +98,15 @@ func (b *workbench) start(browser string) error {
 	return chromedp.Do(ctx, chromedp.Navigate("about:blank"))
 }
 
+// siteFiles are what build.sh writes, and what play/site has.
+var siteFiles = []string{"app.css", "app.js", "index.html", "player.html", "player.js", "worker.js"}
+
+// axeFile is what tests of access run in a page.
+const axeFile = "axe.min.js"
+
 // build writes the whole site into folder.
 func build(folder string) error {
-	page := exec.Command("sh", "../page/build.sh", folder)
+	page := exec.Command("sh", "../page/build.sh", folder, filepath.Join(folder, axeFile))
 	if out, err := page.CombinedOutput(); err != nil {
 		return fmt.Errorf("build.sh: %v\n%s", err, out)
 	}
@@ -213,8 +219,8 @@ func (p *tab) hear(event any) {
 	}
 }
 
-// eval returns the value of an expression of JavaScript, or of a promise.
-func eval[T any](p *tab, expression string) T {
+// evaluate returns the value of an expression of JavaScript, or of a promise.
+func evaluate[T any](p *tab, expression string) T {
 	p.t.Helper()
 	awaited := func(e *runtime.EvaluateParams) { yes := true; e.AwaitPromise = &yes }
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, awaited))
@@ -228,7 +234,7 @@ func eval[T any](p *tab, expression string) T {
 func (p *tab) wait(expression string) {
 	p.t.Helper()
 	end := time.Now().Add(covering.Patience(10 * time.Second))
-	for !eval[bool](p, "!!("+expression+")") {
+	for !evaluate[bool](p, "!!("+expression+")") {
 		if time.Now().After(end) {
 			p.t.Fatalf("%s does not become true; the page says %q", expression, p.says())
 		}
@@ -239,7 +245,7 @@ func (p *tab) wait(expression string) {
 // says returns the verdict that is shown.
 func (p *tab) says() string {
 	p.t.Helper()
-	return eval[string](p, `document.body.dataset.state + ": " + (document.querySelector("#verdict, .starting")?.innerText ?? "")`)
+	return evaluate[string](p, `document.body.dataset.state + ": " + (document.querySelector("#verdict, .starting")?.innerText ?? "")`)
 }
 
 // shown waits until the page shows what its text is.
