@@ -99,7 +99,7 @@ func (b *workbench) start(browser string) error {
 }
 
 // siteFiles are what build.sh writes, and what play/site has.
-var siteFiles = []string{"app.css", "app.js", "index.html", "player.html", "player.js", "worker.js"}
+var siteFiles = []string{"app.css", "app.js", "index.html", "licences.txt", "player.html", "player.js", "worker.js"}
 
 // axeFile is what tests of access run in a page.
 const axeFile = "axe.min.js"

@@ -13,7 +13,7 @@ import (
 // snapshot takes a picture of an element. With MSCCLC_UPDATE it goes to docs/img.
 func (p *tab) snapshot(selector, name string) {
 	p.t.Helper()
-	picture, err := chromedp.Run(p.ctx, chromedp.Screenshot(selector, chromedp.ByQuery))
+	picture, err := chromedp.Run(p.ctx, chromedp.Screenshot(chromedp.CSS(selector)))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -1,0 +1,1 @@
+"use strict";(()=>{var e=globalThis;e.importScripts("wasm_exec.js");e.mscclcSend=s=>e.postMessage(s);var o=[];async function i(s){let t=new e.Go;t.run(await WebAssembly.instantiate(s,t.importObject));for(let c of o)e.mscclcReceive?.(c)}e.onmessage=s=>{s.data instanceof WebAssembly.Module?i(s.data):e.mscclcReceive?e.mscclcReceive(s.data):o.push(s.data)};})();
