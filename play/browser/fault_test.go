@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -74,8 +73,6 @@ func command(t *testing.T) string {
 	return binary
 }
 
-var stepName = regexp.MustCompile(`rank (\d+),? block (\d+),? step (\d+)`)
-
 // TestBroken compares what the page says of broken programs with what the command says, and which steps are lit.
 func TestBroken(t *testing.T) {
 	b := theBench(t)
@@ -105,8 +102,7 @@ func TestBroken(t *testing.T) {
 			compareText(t, string(said), evaluate[string](p, `document.querySelector(".problems").textContent`))
 			lit := evaluate[[]string](p, `[...document.querySelectorAll(".fault .step.lit b")].map((b) => b.textContent)`)
 			for _, l := range lit {
-				if at := stepName.FindStringSubmatch(l); at == nil || !slices.ContainsFunc(stepName.FindAllStringSubmatch(
-					string(said), -1), func(m []string) bool { return slices.Equal(m[1:], at[1:]) }) {
+				if !strings.Contains(string(said), l) {
 					t.Errorf("%q is lit, of which the command says nothing:\n%s", l, said)
 				}
 			}

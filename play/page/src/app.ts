@@ -130,8 +130,7 @@ class App {
 
   // isHere reports whether a span is of the document in the editor.
   private isHere(at: Span): boolean {
-    return at.line > 0 && (at.file === "" || `file:///${at.file.replace(/^\//, "")}` === this.uri ||
-      at.file === this.scene?.name || at.file.endsWith(`/${this.name}`));
+    return at.line > 0 && (at.file === "" || `file:///${at.file}` === this.uri);
   }
 
   // mark shows the lines of the step that is shown, and those of a fault.

@@ -7,15 +7,17 @@ import { colour, nameOf } from "./state";
 /** A Jump shows a position of the slider and a line; -1 and 0 leave them as they are. */
 export type Jump = (frame: number, at: Span) => void;
 
-function titleOf(step: FaultStep): string {
-  return `rank ${step.rank}, block ${step.block}, step ${step.step}`;
+// titleOf returns the two lines of a step's name: its block, and which step of that.
+function titleOf(step: FaultStep): [string, string] {
+  const found = /^(rank \d+ block \d+) (.+)$/.exec(step.name);
+  return found ? [found[1] ?? "", found[2] ?? ""] : [`rank ${step.rank} block ${step.block}`, `step ${step.step}`];
 }
 
 // card shows a step of a fault, and jumps to it.
 function card(scene: Scene, step: FaultStep, jump: Jump): HTMLElement {
   const button = el("button", { type: "button", class: "step lit" },
-    el("b", {}, `${titleOf(step)} ${step.role}`), el("code", {}, step.text),
-    el("small", {}, step.at.line > 0 ? `line ${step.at.line}` : ""));
+    el("b", {}, titleOf(step).join(" ")), el("code", {}, step.text),
+    el("small", {}, [step.role, step.at.line > 0 ? `line ${step.at.line}` : ""].filter(Boolean).join(", ")));
   button.style.setProperty("--rank", colour(step.rank, scene.collective.ranks));
   button.addEventListener("click", () => jump(step.frame, step.at));
   return button;
@@ -68,8 +70,8 @@ function cycle(scene: Scene, fault: Fault): SVGSVGElement {
     const box = svg("rect", { x: -76, y: -20, width: 152, height: 40, rx: 8, class: "wait-box" });
     box.style.stroke = colour(step.rank, scene.collective.ranks);
     image.append(svg("g", { transform: `translate(${place.x} ${place.y})` }, box,
-      svg("text", { y: -4, class: "wait-name" }, titleOf(step)),
-      svg("text", { y: 12, class: "wait-what" }, step.text.length > 24 ? `${step.text.slice(0, 23)}…` : step.text)));
+      svg("text", { y: -4, class: "wait-name" }, titleOf(step)[0]),
+      svg("text", { y: 12 }, titleOf(step)[1]), svg("title", {}, step.text)));
   });
   return image;
 }

@@ -33,7 +33,7 @@ function kindOf(word: string, before: string, call: boolean): string | null {
     return "atom";
   }
   if (functions.has(word) && call) {
-    return "standard";
+    return "variableName.standard";
   }
   return buffers.has(word) ? "atom" : null;
 }
@@ -81,7 +81,7 @@ const style = HighlightStyle.define([
   { tag: tags.typeName, class: "w-type" },
   { tag: tags.labelName, class: "w-name" },
   { tag: tags.propertyName, class: "w-call" },
-  { tag: tags.standard(tags.name), class: "w-call" },
+  { tag: tags.standard(tags.variableName), class: "w-call" },
 ]);
 
 /** mscl is the language, with its colours. */

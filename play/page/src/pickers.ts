@@ -143,7 +143,7 @@ export class Pickers {
     this.ranks.value = this.params.ranks ?? "";
     this.bytes.value = sizeText(opened.bytes ?? 1 << 20);
     this.protocol.value = opened.protocol ?? "";
-    this.sided.value = opened.sided ?? "";
+    this.sided.value = opened.sided ?? "one";
     this.lanes.value = opened.lanes ? `${opened.lanes}` : "";
     this.program.value = opened.catalog ?? OWN;
     this.showOptions();

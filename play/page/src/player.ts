@@ -31,7 +31,7 @@ class Source {
 
 function main(): void {
   switchBy(byId("theme"));
-  const scene = JSON.parse(byId("mscclc-scene").textContent ?? "") as Scene & { text?: string };
+  const scene = JSON.parse(byId("mscclc-scene").textContent ?? "") as Scene;
   document.title = `${scene.name}: mscclc`;
   byId("name").textContent = scene.name;
   let source: Source | undefined;

@@ -6,6 +6,7 @@
 export interface Scene {
   schema: number;
   name: string; // of the file or of the program of the catalog
+  text: string; // of the file; "" of one that is binary
   kind: string; // chunks, channels, two-sided, one-sided or library; none where the text has no program
   verdict: Verdict;
   params: Param[]; // of the file, with their values
@@ -208,7 +209,6 @@ export interface Timeline {
   spans: TimeSpan[]; // in the order of their begins
   steps: Step[]; // that spans are of
   links: Busy[]; // how long links were occupied, the busiest first; empty for a trace
-  transfers: Transfer[]; // over links, where the simulation has them; by begin
 }
 
 /** A Row is a thread block, or in a trace of several nodes the messages to or from a rank. */
@@ -234,6 +234,7 @@ export interface Step {
   rank: number;
   block: number;
   step: number; // within the block
+  name: string; // as messages have it: "rank 0 block 1 step 2 (s)"
   text: string; // what it does
   op: number; // the operation that it is a part of, or -1
   frame: number; // of that operation, or -1
@@ -245,15 +246,6 @@ export interface Busy {
   link: number;
   us: number;
   share: number; // of the call's time, from 0 to 1
-}
-
-/** A Transfer is bytes on a link. */
-export interface Transfer {
-  link: number;
-  step: number; // of Timeline.Steps, or -1
-  begin_us: number;
-  length_us: number;
-  bytes: number;
 }
 
 /** Figures are what a call costs, as mscclc simulate prints them. */

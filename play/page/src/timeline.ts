@@ -26,6 +26,7 @@ export class TimelineView {
   private readonly image = svg("svg", { role: "img", class: "chart" });
   private readonly scroll = el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Timeline, scrolls" });
   private readonly byRow: TimeSpan[][];
+  private readonly busy: TimeSpan[]; // of operations whose data goes over the busiest link
   private readonly lane: boolean;
   private high = 10;
   private width = 0;
@@ -40,7 +41,8 @@ export class TimelineView {
     for (const span of timeline.spans) {
       this.byRow[span.row]?.push(span);
     }
-    this.lane = timeline.links.length > 0;
+    this.busy = this.overBusiest();
+    this.lane = this.busy.length > 0;
     this.high = Math.min(16, Math.max(6, Math.floor(190 / Math.max(timeline.rows.length, 1))));
     this.scroll.append(this.image);
     parent.replaceChildren(this.scroll, this.says, this.legend());
@@ -62,6 +64,19 @@ export class TimelineView {
     observer.observe(this.scroll);
     this.draw();
     this.tell(undefined);
+  }
+
+  private overBusiest(): TimeSpan[] {
+    const { timeline, scene } = this;
+    const link = timeline.links[0]?.link;
+    const paths = new Set(scene?.machine.paths.flatMap((path, i) => link !== undefined && path.links.includes(link) ? [i] : []));
+    const ops = new Set(scene?.ops.flatMap((op, i) => op.paths.some((p) => paths.has(p)) ? [i] : []));
+    return timeline.spans.filter((span) => ops.has(timeline.steps[span.step]?.op ?? -1) && span.length_us > span.waited_us);
+  }
+
+  // lanes returns the bars of spans in the lane of the busiest link.
+  private lanes(spans: TimeSpan[]): string {
+    return spans.map((s) => this.bar(-1, s.begin_us + s.waited_us, s.begin_us + s.length_us)).join("");
   }
 
   private x(time: number): number {
@@ -100,10 +115,7 @@ export class TimelineView {
     this.image.append(svg("path", { d: waits, class: "span-wait" }));
     looks.forEach((d, i) => this.image.append(svg("path", { d, class: `look-${i % LOOKS}` })));
     if (this.lane) {
-      const busy = timeline.transfers.filter((t) => t.link === timeline.links[0]?.link);
-      this.image.append(svg("path", {
-        d: busy.map((t) => this.bar(-1, t.begin_us, t.begin_us + t.length_us)).join(""), class: "link-busy",
-      }));
+      this.image.append(svg("path", { d: this.lanes(this.busy), class: "link-busy" }));
     }
     this.image.append(this.lit, this.litLink, this.cursor);
     this.show(this.frame);
@@ -186,9 +198,7 @@ export class TimelineView {
     });
     const spans = timeline.spans.filter((span) => steps.has(span.step));
     this.lit.setAttribute("d", spans.map((s) => this.bar(s.row, s.begin_us, s.begin_us + s.length_us)).join(""));
-    const busiest = timeline.links[0]?.link;
-    this.litLink.setAttribute("d", timeline.transfers.filter((t) => t.link === busiest && steps.has(t.step))
-      .map((t) => this.bar(-1, t.begin_us, t.begin_us + t.length_us)).join(""));
+    this.litLink.setAttribute("d", this.lanes(this.busy.filter((span) => steps.has(span.step))));
     const end = this.scene?.frames[frame]?.end_us ?? null;
     this.cursor.toggleAttribute("hidden", end === null);
     const x = this.x(end ?? 0);
