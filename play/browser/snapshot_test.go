@@ -38,6 +38,14 @@ func (p *tab) snapshot(selector, name string) {
 	}
 }
 
+// tall makes the window so high that nothing scrolls.
+func (p *tab) tall() {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.EmulateViewport(1440, 2400)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // TestSnapshots takes pictures of the page and of each view.
 func TestSnapshots(t *testing.T) {
 	b := theBench(t)
@@ -49,6 +57,7 @@ func TestSnapshots(t *testing.T) {
   slider.dispatchEvent(new Event("input"));
 })()`)
 	p.snapshot("body", "page")
+	p.tall()
 	for _, view := range []string{"machine", "table", "timeline"} {
 		p.snapshot("#view-"+view, view)
 	}
@@ -58,8 +67,11 @@ func TestSnapshots(t *testing.T) {
 	}
 	q := b.open(t, link(t, nil, document{"doubling.xml", string(text)}))
 	q.shown()
+	q.tall()
 	q.snapshot(".fault", "deadlock")
 	n := b.open(t, link(t, map[string]any{"catalog": "allreduce/hierarchical", "machine": "dgx_h100:nodes=2"}))
 	n.shown()
+	evaluate[any](n, `document.querySelector("#step").focus()`)
 	n.snapshot("#right", "nodes")
+
 }

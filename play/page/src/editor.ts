@@ -66,7 +66,7 @@ export class Editor {
         // Tab leaves the editor, as everywhere on the page; Ctrl-] and Ctrl-[ indent.
         { key: "Mod-]", run: indentMore }, { key: "Mod-[", run: indentLess },
       ]),
-      EditorView.contentAttributes.of({ "aria-label": "The program" }),
+      EditorView.contentAttributes.of({ "aria-label": "The program", tabindex: "0" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) {
           this.proven = false;

@@ -21,18 +21,25 @@ interface Document {
   text: string;
 }
 
-/** moduleOf compiles the WebAssembly once, for all engines of the page. The file is compressed, unless the host says
- * so in a header: then the browser inflated it. */
-export async function moduleOf(url: string): Promise<WebAssembly.Module> {
+// bytesOf fetches a file.
+async function bytesOf(url: string): Promise<ArrayBuffer> {
   const response = await fetch(url);
   if (!response.ok) {
     throw new Error(`${url}: ${response.status} ${response.statusText}`);
   }
-  const file = await response.blob();
-  const head = new Uint8Array(await file.slice(0, 4).arrayBuffer());
-  const plain = head[0] === 0 && head[1] === 0x61 && head[2] === 0x73 && head[3] === 0x6d;
-  const stream = plain ? file.stream() : file.stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compileStreaming(new Response(stream, { headers: { "Content-Type": "application/wasm" } }));
+  return response.arrayBuffer();
+}
+
+/** moduleOf compiles the WebAssembly once, for all engines of the page. The file is compressed, unless the host says
+ * so in a header: then the browser inflated it. */
+export async function moduleOf(url: string): Promise<WebAssembly.Module> {
+  const file = await bytesOf(url).catch(() => bytesOf(url)); // a connection may break once
+  const head = new Uint8Array(file, 0, 4);
+  if (head[0] === 0 && head[1] === 0x61 && head[2] === 0x73 && head[3] === 0x6d) {
+    return WebAssembly.compile(file);
+  }
+  const stream = new Blob([file]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
 /** start returns a worker whose server runs module. */

@@ -85,7 +85,7 @@ function blocks(scene: Scene, fault: Fault): HTMLElement {
       list.append(el("li", { class: `${step.lit ? "lit " : ""}${step.state.replaceAll(" ", "-")}`, value: step.step },
         el("code", {}, step.text), state ? el("small", {}, ` ${state}`) : ""));
     }
-    const head = el("h4", {}, el("i", { class: "rank" }), block.name || `rank ${block.rank}, block ${block.block}`);
+    const head = el("h3", {}, el("i", { class: "rank" }), block.name || `rank ${block.rank}, block ${block.block}`);
     head.style.setProperty("--rank", colour(block.rank, scene.collective.ranks));
     group.append(el("section", {}, head, list));
   }
@@ -115,7 +115,7 @@ export function drawFault(scene: Scene, fault: Fault, jump: Jump): HTMLElement {
   };
   const chunk = fault.chunk ? nameOf(scene, fault.chunk, 1) : "";
   const out = el("section", { class: `fault ${fault.kind}`, "aria-label": "Why it is rejected" },
-    el("h3", {}, [titles[fault.kind] ?? "It is rejected", chunk].filter(Boolean).join(": ")));
+    el("h2", {}, [titles[fault.kind] ?? "It is rejected", chunk].filter(Boolean).join(": ")));
   if (fault.kind === "deadlock" && fault.steps.length > 0) {
     out.append(cycle(scene, fault));
     const list = el("ol", { class: "waits" });
@@ -134,7 +134,7 @@ export function drawFault(scene: Scene, fault: Fault, jump: Jump): HTMLElement {
       el("dt", {}, "must hold"), el("dd", {}, fault.must)));
   }
   if (fault.history.length > 0) {
-    out.append(el("h4", {}, "How it came to hold that"), history(fault, jump));
+    out.append(el("h3", {}, "How it came to hold that"), history(fault, jump));
   }
   if (fault.blocks.length > 0) {
     out.append(el("details", {}, el("summary", {}, "The thread blocks"),

@@ -82,7 +82,7 @@ export function layout(scene: Scene): Layout {
     .filter((i) => machine.vertices.length <= MOST || needed.has(i));
   const nodes = [...new Set(shown.map((i) => machine.vertices[i]?.node ?? -1))].filter((n) => n >= 0)
     .sort((a, b) => a - b);
-  const between = shown.filter((i) => (machine.vertices[i]?.node ?? -1) < 0);
+  const between = nodes.length > 1 ? shown.filter((i) => (machine.vertices[i]?.node ?? -1) < 0) : [];
   const columns = nodes.length <= 3 ? Math.max(nodes.length, 1) : Math.ceil(Math.sqrt(nodes.length));
   const size = 300 / Math.max(1, Math.sqrt(columns) * 0.8);
   const gap = 16;

@@ -1,6 +1,6 @@
 // The table: what each chunk of each rank holds at a position. A real table, which screen readers read.
 import { el } from "./dom";
-import { Scene } from "./scene";
+import { Content, Scene } from "./scene";
 import { States, colour, ranksOf } from "./state";
 
 interface Cell {
@@ -81,13 +81,20 @@ export class Table {
     return row;
   }
 
+  // short returns the text of a cell. A sum does not repeat the index that its column has.
+  private short(content: Content | undefined, column: number): string {
+    const index = `:${this.scene.columns[column]?.index}`;
+    const text = content?.text ?? "";
+    return content && content.size > 1 && text.endsWith(index) ? text.slice(0, -index.length) : text;
+  }
+
   /** show fills the cells with what states has. At the end it marks what is wrong. */
   show(states: States, atEnd: boolean, only?: { rank: number; column: number }): void {
     const width = this.scene.columns.length;
     for (const { td, text, rank, column } of this.cells) {
       const content = states.holds(rank, column);
       const wrong = atEnd ? this.wrong.get(rank * width + column) : undefined;
-      const said = content?.text ?? "";
+      const said = this.short(content, column);
       if (text.textContent !== said) {
         text.textContent = said;
       }

@@ -36,6 +36,11 @@ export class VerdictView {
     parent.append(status, this.figures, this.text, this.notes);
   }
 
+  // caveat returns the sentence about costs that are estimates.
+  private caveat(scene: Scene): string[] {
+    return scene.figures?.caveat ? [`The time is simulated${scene.figures.caveat}.`] : [];
+  }
+
   private say(state: string, badge: string, line: string): void {
     this.badge.textContent = badge;
     this.badge.className = `badge ${state}`;
@@ -50,7 +55,7 @@ export class VerdictView {
     this.text.hidden = verdict.text === "";
     this.figures.replaceChildren(...rows(scene).map(([name, value, means]) =>
       el("div", { title: means }, el("dt", {}, name), el("dd", {}, value))));
-    this.notes.textContent = [...scene.notes, scene.figures?.caveat ?? ""].filter(Boolean).join(" ");
+    this.notes.textContent = [...scene.notes, ...this.caveat(scene)].join(" ");
   }
 
   /** tell says something that is not the verdict of a scene. */

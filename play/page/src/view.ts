@@ -200,8 +200,8 @@ export class Player {
     const what = position === 0 ? "the start" : `${says.join("; ")}${more}`;
     this.slider.setAttribute("aria-valuetext", `Step ${position} of ${this.last}: ${what}`);
     this.ops.replaceChildren(...ops.slice(0, TOLD).map((op) => {
-      const button = el("button", { type: "button", class: "plain" }, el("code", {}, sayOp(scene, op)),
-        ` line ${op.at.line}${op.where.length > 0 ? `, ${op.where.join(", ")}` : ""}`);
+      const button = el("button", { type: "button", class: "plain", title: op.where.join(", ") }, el("code", {}, sayOp(scene, op)),
+        ` line ${op.at.line}${op.where[0] ? `, ${op.where[0]}` : ""}`);
       button.addEventListener("click", () => this.listener.go(op.at));
       return el("li", { class: `level-${op.level}` }, button);
     }));
