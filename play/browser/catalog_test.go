@@ -121,6 +121,7 @@ func (p *tab) toEnd() int {
 	return evaluate[int](p, `(() => {
   const on = document.querySelector('[aria-label="Step on"]');
   const slider = document.querySelector("#step");
+  document.querySelector('[aria-label="First step"]').click();
   let steps = 0;
   for (; slider.value !== slider.max && steps < 100000; steps++) { on.click(); }
   return steps;

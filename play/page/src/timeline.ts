@@ -27,6 +27,7 @@ export class TimelineView {
   private readonly scroll = el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Timeline, scrolls" });
   private readonly byRow: TimeSpan[][];
   private readonly busy: TimeSpan[]; // of operations whose data goes over the busiest link
+  private readonly shades = new Map<number, number>(); // colours of the looks that spans have
   private readonly lane: boolean;
   private high = 10;
   private width = 0;
@@ -41,6 +42,8 @@ export class TimelineView {
     for (const span of timeline.spans) {
       this.byRow[span.row]?.push(span);
     }
+    const looks = [...new Set(timeline.spans.map((span) => span.look))].sort((a, b) => a - b);
+    looks.forEach((look, i) => this.shades.set(look, i % LOOKS));
     this.busy = this.overBusiest();
     this.lane = this.busy.length > 0;
     this.high = Math.min(16, Math.max(6, Math.floor(190 / Math.max(timeline.rows.length, 1))));
@@ -113,7 +116,7 @@ export class TimelineView {
       looks[span.look] += this.bar(span.row, work, span.begin_us + span.length_us);
     }
     this.image.append(svg("path", { d: waits, class: "span-wait" }));
-    looks.forEach((d, i) => this.image.append(svg("path", { d, class: `look-${i % LOOKS}` })));
+    looks.forEach((d, i) => this.image.append(svg("path", { d, class: `look-${this.shades.get(i) ?? 0}` })));
     if (this.lane) {
       this.image.append(svg("path", { d: this.lanes(this.busy), class: "link-busy" }));
     }
@@ -152,7 +155,9 @@ export class TimelineView {
   private legend(): HTMLElement {
     const waits = this.timeline.spans.some((span) => span.waited_us > 0) ? ["waits"] : [];
     const list = el("ul", { class: "legend" });
-    this.timeline.looks.forEach((look, i) => list.append(el("li", {}, el("i", { class: `look-${i % LOOKS}` }), look)));
+    for (const [look, shade] of this.shades) {
+      list.append(el("li", {}, el("i", { class: `look-${shade}` }), this.timeline.looks[look] ?? ""));
+    }
     waits.forEach((look) => list.append(el("li", {}, el("i", { class: "span-wait" }), look)));
     return list;
   }

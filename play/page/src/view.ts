@@ -201,7 +201,7 @@ export class Player {
     this.slider.setAttribute("aria-valuetext", `Step ${position} of ${this.last}: ${what}`);
     this.ops.replaceChildren(...ops.slice(0, TOLD).map((op) => {
       const button = el("button", { type: "button", class: "plain", title: op.where.join(", ") }, el("code", {}, sayOp(scene, op)),
-        ` line ${op.at.line}${op.where[0] ? `, ${op.where[0]}` : ""}`);
+        ` line ${op.at.line}${op.where[0] ? `, ${op.where[0].replace(/^where /, "")}` : ""}`);
       button.addEventListener("click", () => this.listener.go(op.at));
       return el("li", { class: `level-${op.level}` }, button);
     }));
