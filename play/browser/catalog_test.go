@@ -135,6 +135,8 @@ func TestCatalog(t *testing.T) {
 	if !covering.CI() {
 		names = slices.DeleteFunc(names, func(name string) bool { return !covering.Takes(slices.Index(names, name), 4) })
 	}
+	p := b.open(t, link(t, nil, document{"mine.mscl", mine}))
+	p.shown()
 	tried := 0
 	for _, name := range names {
 		text, err := algorithms.Open(name)
@@ -153,8 +155,9 @@ func TestCatalog(t *testing.T) {
 		}
 		tried++
 		t.Run(name, func(t *testing.T) {
-			p := b.open(t, link(t, map[string]any{"catalog": name, "params": params}))
-			p.shown()
+			p := &tab{t: t, ctx: p.ctx}
+			evaluate[any](p, "location.hash = "+quote(link(t, map[string]any{"catalog": name, "params": params})))
+			p.wait(`document.body.dataset.state === "shown" && document.querySelector("#catalog").value === ` + quote(name))
 			if said := p.says(); !strings.Contains(said, "Proven") {
 				t.Fatalf("it says %q", said)
 			}

@@ -5,6 +5,7 @@ import { Engine, Stopped, moduleOf } from "./engine";
 import { Opened, pack, unpack, written } from "./open";
 import { Catalog, Pickers } from "./pickers";
 import { Op, Scene, Span, Timeline } from "./scene";
+import { linesOf } from "./state";
 import { switchBy } from "./theme";
 import { Player } from "./view";
 
@@ -28,13 +29,14 @@ class App {
   constructor(private readonly module: WebAssembly.Module) {
     this.engine = new Engine(module, LIMIT);
     this.editor = new Editor(byId("editor"), "", () => this.edited());
-    this.player = new Player(byId("right"), { step: (ops) => this.mark(ops), go: (at) => this.editor.show(at) });
+    this.player = new Player(byId("right"), { step: (ops) => this.mark(ops), go: (at) => this.isHere(at) && this.editor.show(at) });
   }
 
   /** open shows what a link or the command says, or the first program. */
   async open(opened: Opened): Promise<void> {
-    const catalog = await this.engine.request<Catalog>("mscclc/catalog", {});
-    this.pickers = new Pickers(catalog, () => this.later(0), (name) => void this.load(name), () => void this.editMachine());
+    this.pickers ??= new Pickers(await this.engine.request<Catalog>("mscclc/catalog", {}), () => this.later(0),
+      (name) => void this.load(name), () => void this.editMachine());
+    this.stale();
     this.pickers.set(opened);
     const [first, ...imports] = opened.documents ?? [];
     if (first) {
@@ -86,11 +88,16 @@ class App {
     }
   }
 
+  // stale says that what is shown, and what is under way, is no longer what is chosen.
+  private stale(): void {
+    window.clearTimeout(this.timer);
+    this.asked++;
+    document.body.dataset.state = "waiting";
+  }
+
   // later asks for the scene after some ms without a change.
   private later(ms: number): void {
-    window.clearTimeout(this.timer);
-    this.asked++; // what is under way is stale now
-    document.body.dataset.state = "waiting";
+    this.stale();
     this.timer = window.setTimeout(() => void this.ask(), ms);
   }
 
@@ -135,25 +142,12 @@ class App {
 
   // mark shows the lines of the step that is shown, and those of a fault.
   private mark(ops: readonly Op[]): void {
-    const fault = this.scene?.fault;
-    const lines = new Map<number, Mark["kind"]>();
-    const add = (at: Span, kind: Mark["kind"]): void => {
-      if (this.isHere(at)) {
-        lines.set(at.line, kind);
-      }
-    };
-    ops.forEach((op) => add(op.at, "step"));
-    fault?.history.forEach((event) => add(event.at, "bad"));
-    fault?.steps.forEach((step) => add(step.at, "bad"));
-    if (fault) {
-      add(fault.at, "bad");
-    }
+    const lines = this.scene ? linesOf(this.scene, ops) : new Map<number, Mark["kind"]>();
     this.editor.mark([...lines].map(([line, kind]) => ({ line, kind })));
   }
 
   private async openTrace(name: string, text: string): Promise<void> {
-    window.clearTimeout(this.timer);
-    this.asked++;
+    this.stale();
     try {
       const { timeline } = await this.engine.request<{ timeline: Timeline }>("mscclc/trace", { name, text });
       this.player.showTrace(timeline, name);
@@ -241,7 +235,7 @@ async function main(): Promise<void> {
     window.addEventListener("hashchange", async () => {
       const next = await unpack(location.hash);
       if (next) {
-        location.reload();
+        await app.open(next);
       }
     });
   } catch (error) {

@@ -2,7 +2,7 @@
 // missing, or how a wrong chunk came to hold what it holds.
 import { el, svg } from "./dom";
 import { Fault, FaultStep, Scene, Span } from "./scene";
-import { colour, nameOf } from "./state";
+import { atText, colour, nameOf } from "./state";
 
 /** A Jump shows a position of the slider and a line; -1 and 0 leave them as they are. */
 export type Jump = (frame: number, at: Span) => void;
@@ -17,7 +17,7 @@ function titleOf(step: FaultStep): [string, string] {
 function card(scene: Scene, step: FaultStep, jump: Jump): HTMLElement {
   const button = el("button", { type: "button", class: "step lit" },
     el("b", {}, titleOf(step).join(" ")), el("code", {}, step.text),
-    el("small", {}, [step.role, step.at.line > 0 ? `line ${step.at.line}` : ""].filter(Boolean).join(", ")));
+    el("small", {}, [step.role, step.at.line > 0 ? atText(scene, step.at) : ""].filter(Boolean).join(", ")));
   button.style.setProperty("--rank", colour(step.rank, scene.collective.ranks));
   button.addEventListener("click", () => jump(step.frame, step.at));
   return button;
@@ -92,10 +92,10 @@ function blocks(scene: Scene, fault: Fault): HTMLElement {
   return group;
 }
 
-function history(fault: Fault, jump: Jump): HTMLElement {
+function history(scene: Scene, fault: Fault, jump: Jump): HTMLElement {
   const list = el("ol", { class: "history" });
   for (const event of fault.history) {
-    const button = el("button", { type: "button" }, el("b", {}, `line ${event.at.line}`), " ",
+    const button = el("button", { type: "button" }, el("b", {}, atText(scene, event.at)), " ",
       el("code", {}, `${event.writes} = ${event.reads.join(" + ")}`), event.overwritten ? " (overwritten later)" : "",
       el("small", {}, [event.where.join(", "), `leaves ${event.holds}`].filter(Boolean).join("; ")));
     button.addEventListener("click", () => jump(event.frame + 1, event.at));
@@ -134,7 +134,7 @@ export function drawFault(scene: Scene, fault: Fault, jump: Jump): HTMLElement {
       el("dt", {}, "must hold"), el("dd", {}, fault.must)));
   }
   if (fault.history.length > 0) {
-    out.append(el("h3", {}, "How it came to hold that"), history(fault, jump));
+    out.append(el("h3", {}, "How it came to hold that"), history(scene, fault, jump));
   }
   if (fault.blocks.length > 0) {
     out.append(el("details", {}, el("summary", {}, "The thread blocks"),

@@ -1,6 +1,7 @@
 // The page that mscclc show --html writes: the same views of one scene, which is in the file.
 import { byId, el } from "./dom";
 import { Op, Scene, Span } from "./scene";
+import { linesOf } from "./state";
 import { switchBy } from "./theme";
 import { Player } from "./view";
 
@@ -16,11 +17,10 @@ class Source {
   }
 
   mark(scene: Scene, ops: readonly Op[]): void {
-    const step = new Set(ops.map((op) => op.at.line));
-    const bad = new Set([scene.fault?.at.line, ...(scene.fault?.history ?? []).map((e) => e.at.line)]);
+    const lines = linesOf(scene, ops);
     this.lines.forEach((line, i) => {
-      line.classList.toggle("line-step", step.has(i + 1));
-      line.classList.toggle("line-bad", bad.has(i + 1));
+      line.classList.toggle("line-step", lines.get(i + 1) === "step");
+      line.classList.toggle("line-bad", lines.get(i + 1) === "bad");
     });
   }
 

@@ -1,5 +1,5 @@
 // What chunks hold at a position of the slider, and how things are named and coloured.
-import { Content, Op, Ref, Scene } from "./scene";
+import { Content, Op, Ref, Scene, Span } from "./scene";
 
 /** States plays the frames of a scene. */
 export class States {
@@ -81,3 +81,43 @@ export function sayOp(scene: Scene, op: Op): string {
 export const LEVELS: Record<string, string> = {
   rank: "within a rank", node: "within a node", network: "between nodes",
 };
+
+/** atText says where a span is: the line, and the file if it is not the scene's. */
+export function atText(scene: Scene, at: Span): string {
+  return at.file === scene.name || at.file === "" ? `line ${at.line}` : `${at.file}:${at.line}`;
+}
+
+// callOf returns the line of the scene's own file from which an operation of another file was called, or 0. Where has
+// it as text.
+function callOf(scene: Scene, op: Op): number {
+  const before = `${scene.name}:`;
+  for (const text of op.where) {
+    const at = text.lastIndexOf(before);
+    if (at >= 0) {
+      return parseInt(text.slice(at + before.length), 10) || 0;
+    }
+  }
+  return 0;
+}
+
+/** linesOf returns the lines of the scene's file that operations and the fault are about. */
+export function linesOf(scene: Scene, ops: readonly Op[]): Map<number, "step" | "bad"> {
+  const lines = new Map<number, "step" | "bad">();
+  const add = (at: Span, kind: "step" | "bad"): void => {
+    if (at.line > 0 && at.file === scene.name) {
+      lines.set(at.line, kind);
+    }
+  };
+  for (const op of ops) {
+    add(op.at, "step");
+    const call = callOf(scene, op);
+    if (call > 0) {
+      lines.set(call, "step");
+    }
+  }
+  const { fault } = scene;
+  for (const at of [...(fault?.history ?? []), ...(fault?.steps ?? []), ...(fault ? [fault] : [])].map((part) => part.at)) {
+    add(at, "bad");
+  }
+  return lines;
+}

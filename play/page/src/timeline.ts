@@ -1,6 +1,6 @@
 // The timeline: which step of which thread block ran when, as the simulation or a trace has it.
 import { el, svg } from "./dom";
-import { Scene, Timeline, TimeSpan } from "./scene";
+import { Scene, Span, Timeline, TimeSpan } from "./scene";
 
 const LEFT = 74; // of the labels
 const AXIS = 22;
@@ -33,10 +33,10 @@ export class TimelineView {
   private width = 0;
   private frame = -1;
 
-  /** go is called with the frame of a step that somebody chose, and with its line. */
+  /** go is called with the frame of a step that somebody chose, and with its source position. */
   constructor(
     parent: HTMLElement, private readonly timeline: Timeline, private readonly scene: Scene | undefined,
-    private readonly go: (frame: number, line: number) => void,
+    private readonly go: (frame: number, at: Span) => void,
   ) {
     this.byRow = timeline.rows.map(() => []);
     for (const span of timeline.spans) {
@@ -54,7 +54,7 @@ export class TimelineView {
     this.scroll.addEventListener("click", (event) => {
       const step = this.timeline.steps[this.under(event)?.step ?? -1];
       if (step) {
-        this.go(step.frame, step.at.line);
+        this.go(step.frame, step.at);
       }
     });
     const observer = new ResizeObserver(() => {

@@ -3,7 +3,7 @@ import { el, still } from "./dom";
 import { drawFault } from "./fault";
 import { MachineView } from "./machine";
 import { Op, Scene, Span, Timeline } from "./scene";
-import { LEVELS, States, sayOp } from "./state";
+import { LEVELS, States, atText, sayOp } from "./state";
 import { Table } from "./table";
 import { TimelineView } from "./timeline";
 import { VerdictView } from "./verdict";
@@ -119,13 +119,11 @@ export class Player {
 
   private drawTimeline(timeline: Timeline | null, scene: Scene | undefined): void {
     if (timeline && timeline.rows.length > 0) {
-      this.timeline = new TimelineView(this.timelineAt, timeline, scene, (frame, line) => {
+      this.timeline = new TimelineView(this.timelineAt, timeline, scene, (frame, at) => {
         if (frame >= 0) {
           this.step(frame + 1);
         }
-        if (line > 0) {
-          this.listener.go({ file: "", line, column: 1, length: 0 });
-        }
+        this.listener.go(at);
       });
     } else {
       this.timeline = undefined;
@@ -201,7 +199,7 @@ export class Player {
     this.slider.setAttribute("aria-valuetext", `Step ${position} of ${this.last}: ${what}`);
     this.ops.replaceChildren(...ops.slice(0, TOLD).map((op) => {
       const button = el("button", { type: "button", class: "plain", title: op.where.join(", ") }, el("code", {}, sayOp(scene, op)),
-        ` line ${op.at.line}${op.where[0] ? `, ${op.where[0].replace(/^where /, "")}` : ""}`);
+        ` ${atText(scene, op.at)}${op.where[0] ? `, ${op.where[0].replace(/^where /, "")}` : ""}`);
       button.addEventListener("click", () => this.listener.go(op.at));
       return el("li", { class: `level-${op.level}` }, button);
     }));
