@@ -16,57 +16,78 @@ import (
 
 const extension = "../editors/vscode/"
 
-// grammar is the TextMate grammar of the language, from its own tables.
-func grammar() map[string]any {
-	match := func(name, pattern string) map[string]any { return map[string]any{"name": name, "match": pattern} }
-	words := func(list []string) string { return `\b(` + strings.Join(list, "|") + `)\b` }
-	var functions, buffers, collectives, operations []string
+// words are the words of the language, from its own tables.
+type words struct {
+	Keywords    []string `json:"keywords"`
+	Constants   []string `json:"constants"`
+	Collectives []string `json:"collectives"`
+	Protocols   []string `json:"protocols"`
+	Operations  []string `json:"operations"` // methods of references
+	Functions   []string `json:"functions"`
+	Buffers     []string `json:"buffers"`
+}
+
+func languageWords() words {
+	w := words{Constants: []string{"true", "false"}, Protocols: lang.Protocols()}
 	for _, n := range lang.Names() {
 		if n.Function {
-			functions = append(functions, n.Name)
+			w.Functions = append(w.Functions, n.Name)
 		} else {
-			buffers = append(buffers, n.Name)
+			w.Buffers = append(w.Buffers, n.Name)
 		}
 	}
 	for name := range lang.CollectiveArguments() {
-		collectives = append(collectives, name)
+		w.Collectives = append(w.Collectives, name)
 	}
-	slices.Sort(collectives)
+	slices.Sort(w.Collectives)
 	for _, n := range lang.Operations() {
-		operations = append(operations, n.Name)
+		w.Operations = append(w.Operations, n.Name)
 	}
-	constants := []string{"true", "false"}
-	keywords := slices.DeleteFunc(syntax.Keywords(), func(k string) bool { return slices.Contains(constants, k) })
+	w.Keywords = slices.DeleteFunc(syntax.Keywords(), func(k string) bool { return slices.Contains(w.Constants, k) })
+	return w
+}
+
+// grammar is the TextMate grammar of the language.
+func grammar() map[string]any {
+	match := func(name, pattern string) map[string]any { return map[string]any{"name": name, "match": pattern} }
+	anyOf := func(list []string) string { return `\b(` + strings.Join(list, "|") + `)\b` }
+	w := languageWords()
 	return map[string]any{"$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
 		"name": "MSCL", "scopeName": "source.mscl", "fileTypes": []string{"mscl"}, "patterns": []any{
 			match("comment.line.number-sign.mscl", "#.*$"), match("string.quoted.double.mscl", `"[^"\n]*"`),
-			match("support.type.collective.mscl", `(?<=\bcollective )`+words(collectives)),
+			match("support.type.collective.mscl", `(?<=\bcollective )`+anyOf(w.Collectives)),
 			match("entity.name.function.mscl", `(?<=\b(?:def|algorithm) )\w+`),
-			match("constant.language.protocol.mscl", `(?<=\bprotocol )`+words(lang.Protocols())),
-			match("support.function.operation.mscl", `(?<=\.)`+words(operations)),
-			match("keyword.control.mscl", words(keywords)), match("constant.language.mscl", words(constants)),
-			match("support.function.mscl", words(functions)+`(?=\s*\()`), match("variable.language.mscl", words(buffers)),
+			match("constant.language.protocol.mscl", `(?<=\bprotocol )`+anyOf(w.Protocols)),
+			match("support.function.operation.mscl", `(?<=\.)`+anyOf(w.Operations)),
+			match("keyword.control.mscl", anyOf(w.Keywords)), match("constant.language.mscl", anyOf(w.Constants)),
+			match("support.function.mscl", anyOf(w.Functions)+`(?=\s*\()`),
+			match("variable.language.mscl", anyOf(w.Buffers)),
 			match("constant.numeric.mscl", `\b\d[\d_]*([KMGkmg]([iI]?[bB])?)?\b`),
 			match("keyword.operator.mscl", `\.\.|&&|\|\||==|!=|<=|>=|<<|>>|[-+*/%<>&|^!=]`)}}
 }
 
-// TestGrammar compares the grammar of the extension with the language. MSCCLC_UPDATE writes it.
+// TestGrammar compares the grammar of the extension and the words of the page with the language. MSCCLC_UPDATE writes
+// them.
 func TestGrammar(t *testing.T) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(grammar()); err != nil {
-		t.Fatal(err)
-	}
-	const file = extension + "syntaxes/mscl.tmLanguage.json"
-	if os.Getenv("MSCCLC_UPDATE") != "" {
-		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+	for file, value := range map[string]any{
+		extension + "syntaxes/mscl.tmLanguage.json": grammar(),
+		"../play/page/src/words.json":               languageWords(),
+	} {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(value); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if old, err := os.ReadFile(file); err != nil || !bytes.Equal(old, b.Bytes()) {
-		t.Errorf("%s is not that of the language (%v): MSCCLC_UPDATE=1 go test ./lsp -run TestGrammar", file, err)
+		if os.Getenv("MSCCLC_UPDATE") != "" {
+			if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if old, err := os.ReadFile(file); err != nil || !bytes.Equal(old, b.Bytes()) {
+			t.Errorf("%s is not that of the language (%v): MSCCLC_UPDATE=1 go test ./lsp -run TestGrammar", file, err)
+		}
 	}
 }
 

@@ -1,0 +1,248 @@
+// The page: an editor on the left, and on the right what the program does, proven anew after each change.
+import { byId, el } from "./dom";
+import { Editor, Mark } from "./editor";
+import { Engine, Stopped, moduleOf } from "./engine";
+import { Opened, pack, unpack, written } from "./open";
+import { Catalog, Pickers } from "./pickers";
+import { Op, Scene, Span, Timeline } from "./scene";
+import { linesOf } from "./state";
+import { switchBy } from "./theme";
+import { Player } from "./view";
+
+const IDLE = 50; // ms after the last key
+const SLOW = 2_000; // ms after which a run is stopped if there is a newer text
+const LIMIT = 30_000; // ms after which a run is stopped
+const FIRST = "allreduce/ring";
+
+class App {
+  private readonly editor: Editor;
+  private readonly player: Player;
+  private readonly engine: Engine;
+  private pickers: Pickers | undefined;
+  private name = FIRST; // of the document
+  private timer = 0;
+  private asked = 0; // scenes
+  private fresh = true;
+  private loading = false;
+  private scene: Scene | undefined;
+
+  constructor(private readonly module: WebAssembly.Module) {
+    this.engine = new Engine(module, LIMIT);
+    this.editor = new Editor(byId("editor"), "", () => this.edited());
+    this.player = new Player(byId("right"), { step: (ops) => this.mark(ops), go: (at) => this.isHere(at) && this.editor.show(at) });
+  }
+
+  /** open shows what a link or the command says, or the first program. */
+  async open(opened: Opened): Promise<void> {
+    this.pickers ??= new Pickers(await this.engine.request<Catalog>("mscclc/catalog", {}), () => this.later(0),
+      (name) => void this.load(name), () => void this.editMachine());
+    this.stale();
+    this.pickers.set(opened);
+    const [first, ...imports] = opened.documents ?? [];
+    if (first) {
+      this.show(first.name, first.text, imports);
+    } else {
+      await this.load(opened.catalog ?? FIRST, true);
+    }
+    if (opened.trace) {
+      await this.openTrace(opened.trace.name, opened.trace.text);
+    }
+  }
+
+  private get uri(): string {
+    return `file:///${this.name}${/\.(mscl|xml|json)$/.test(this.name) ? "" : ".mscl"}`;
+  }
+
+  // load shows a program of the catalog. keep keeps the parameters of a link.
+  private async load(name: string, keep = false): Promise<void> {
+    try {
+      const { text } = await this.engine.request<{ text: string }>("mscclc/catalog", { name });
+      if (!keep) {
+        this.pickers?.forget();
+      }
+      this.show(name, text, []);
+      byId<HTMLSelectElement>("catalog").value = name;
+    } catch (error) {
+      this.player.tell("Failed", `${error}`);
+    }
+  }
+
+  // show puts a document into the editor.
+  private show(name: string, text: string, imports: { name: string; text: string }[]): void {
+    this.name = name;
+    this.fresh = true;
+    this.loading = true;
+    this.editor.text = text;
+    this.loading = false;
+    this.engine.clear();
+    for (const other of imports) {
+      this.engine.set(`file:///${other.name}`, other.text);
+    }
+    this.later(0);
+  }
+
+  private edited(): void {
+    if (!this.loading) {
+      this.pickers?.own();
+      this.later(IDLE);
+    }
+  }
+
+  // stale says that what is shown, and what is under way, is no longer what is chosen.
+  private stale(): void {
+    window.clearTimeout(this.timer);
+    this.asked++;
+    document.body.dataset.state = "waiting";
+  }
+
+  // later asks for the scene after some ms without a change.
+  private later(ms: number): void {
+    this.stale();
+    this.timer = window.setTimeout(() => void this.ask(), ms);
+  }
+
+  private async ask(): Promise<void> {
+    const number = ++this.asked;
+    this.engine.stopIfSlow(SLOW);
+    this.engine.set(this.uri, this.editor.text);
+    const { documents: _, catalog: __, trace: ___, ...choices } = this.pickers?.get() ?? {};
+    try {
+      const begun = performance.now();
+      const scene = await this.engine.request<Scene>("mscclc/scene", { textDocument: { uri: this.uri }, ...choices });
+      if (number === this.asked) {
+        document.body.dataset.took = `${Math.round(performance.now() - begun)}`;
+        this.showScene(scene);
+      }
+    } catch (error) {
+      if (number !== this.asked) {
+        return;
+      }
+      const why = error instanceof Stopped ? `${error.message}; mscclc verify proves it` : (error as Error).message;
+      this.player.tell(error instanceof Stopped ? "Stopped" : "Failed", why);
+      document.body.dataset.state = "failed";
+    }
+  }
+
+  private showScene(scene: Scene): void {
+    this.scene = scene;
+    this.pickers?.showParams(scene.params);
+    this.editor.showProblems(scene.verdict.problems, (at) => this.isHere(at));
+    this.player.show(scene, this.fresh);
+    if (this.fresh) {
+      this.editor.connect(this.module, this.uri);
+    }
+    this.fresh = false;
+    document.body.dataset.state = "shown";
+  }
+
+  // isHere reports whether a span is of the document in the editor.
+  private isHere(at: Span): boolean {
+    return at.line > 0 && (at.file === "" || `file:///${at.file}` === this.uri);
+  }
+
+  // mark shows the lines of the step that is shown, and those of a fault.
+  private mark(ops: readonly Op[]): void {
+    const lines = this.scene ? linesOf(this.scene, ops) : new Map<number, Mark["kind"]>();
+    this.editor.mark([...lines].map(([line, kind]) => ({ line, kind })));
+  }
+
+  private async openTrace(name: string, text: string): Promise<void> {
+    this.stale();
+    try {
+      const { timeline } = await this.engine.request<{ timeline: Timeline }>("mscclc/trace", { name, text });
+      this.player.showTrace(timeline, name);
+      document.body.dataset.state = "trace";
+    } catch (error) {
+      this.player.tell("Failed", `${name}: ${(error as Error).message}`);
+    }
+  }
+
+  /** openFile shows a program, a machine or a trace. */
+  async openFile(file: File): Promise<void> {
+    const text = await file.text();
+    if (file.name.endsWith(".topo")) {
+      this.pickers?.useTopology(text);
+    } else if (/^\s*\{/.test(text) && text.includes('"traceEvents"')) {
+      await this.openTrace(file.name, text);
+    } else {
+      this.pickers?.forget();
+      this.pickers?.own();
+      this.show(file.name.replace(/[^\w.-]/g, "_"), text, []);
+    }
+  }
+
+  /** link returns the fragment of what is shown. */
+  async link(): Promise<string> {
+    const catalog = this.pickers?.name;
+    const shown: Opened = catalog ? { catalog } : { documents: [{ name: this.name.replace(/^.*\//, ""), text: this.editor.text }] };
+    return pack({ ...shown, ...this.pickers?.get() });
+  }
+
+  // editMachine asks for the text of a machine, and begins with that of the machine before.
+  private async editMachine(): Promise<void> {
+    const dialog = byId<HTMLDialogElement>("topo");
+    const area = byId<HTMLTextAreaElement>("topo-text");
+    if (this.pickers?.topology === undefined) {
+      const name = this.pickers?.get().machine?.split(":")[0] ?? "h200";
+      area.value = (await this.engine.request<{ text: string }>("mscclc/catalog", { machine: name })).text;
+    }
+    dialog.onclose = () => this.pickers?.useTopology(dialog.returnValue === "use" ? area.value : this.pickers.topology);
+    dialog.returnValue = "";
+    byId("topo-use").onclick = () => dialog.close("use");
+    byId("topo-close").onclick = () => dialog.close("");
+    dialog.showModal();
+  }
+}
+
+function tools(app: App): void {
+  const share = byId<HTMLButtonElement>("share");
+  share.addEventListener("click", async () => {
+    history.replaceState(null, "", await app.link());
+    let said = "Copied";
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch {
+      said = "It is in the address bar";
+    }
+    share.textContent = said;
+    window.setTimeout(() => { share.textContent = "Copy link"; }, 2000);
+  });
+  const file = byId<HTMLInputElement>("file");
+  byId("open").addEventListener("click", () => file.click());
+  const take = (list: FileList | undefined | null): void => {
+    if (list?.[0]) {
+      void app.openFile(list[0]);
+    }
+  };
+  file.addEventListener("change", () => {
+    take(file.files);
+    file.value = "";
+  });
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    take(event.dataTransfer?.files);
+  });
+}
+
+async function main(): Promise<void> {
+  switchBy(byId("theme"));
+  try {
+    const opened = written() ?? await unpack(location.hash) ?? {};
+    const app = new App(await moduleOf("mscclc.wasm.gz"));
+    tools(app);
+    await app.open(opened);
+    window.addEventListener("hashchange", async () => {
+      const next = await unpack(location.hash);
+      if (next) {
+        await app.open(next);
+      }
+    });
+  } catch (error) {
+    const why = `The prover could not start: ${(error as Error).message}`;
+    byId("right").replaceChildren(el("p", { class: "starting", role: "alert" }, why));
+    document.body.dataset.state = "failed";
+  }
+}
+
+void main();
