@@ -19,8 +19,10 @@ var enginePackages = []string{"mscclc", "mscclc/lang/syntax", "mscclc/ir/verify"
 var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp",
 	"mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/executor/data", "mscclc/executor/launch",
 	"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form",
-	"mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify", "mscclc/lang",
-	"mscclc/lang/arithmetic", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo",
+	"mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify", "mscclc/ir/verify/checker",
+	"mscclc/ir/verify/onesided", "mscclc/lang",
+	"mscclc/lang/arithmetic", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels",
+	"mscclc/passes/core", "mscclc/passes/fifo",
 	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/play", "mscclc/simulate", "mscclc/topology", "mscclc/topology/bound",
 	"github.com/alecthomas/participle/v2", "github.com/alecthomas/participle/v2/lexer"}
 
