@@ -10,6 +10,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/executor/proof"
 	"mscclc/ir"
 )
@@ -152,6 +153,6 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 
 // Usual replicas: what memory is made for, and what a launch has.
 const (
-	DefaultMaxColumns = 8
+	DefaultMaxColumns = launch.MostHostColumns
 	DefaultColumns    = 2
 )

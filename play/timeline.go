@@ -29,7 +29,11 @@ func (b *builder) simulate() {
 	if err != nil {
 		costs = simulate.StandIn(b.topology.Device)
 	}
-	call := simulate.Call{Bytes: b.Bytes, DType: b.DType, Trace: true}
+	call := simulate.Call{Bytes: b.Bytes, DType: b.DType}
+	if b.program.OneSided != nil {
+		call.Columns = b.widest(call, costs)
+	}
+	call.Trace = true
 	r, err := simulate.Run(b.program, b.topology, costs, call)
 	if err != nil {
 		b.note("The call cannot be simulated: %v.", err)
@@ -44,7 +48,7 @@ func (b *builder) simulate() {
 		b.steps = operationsOf(b.program, b.alg)
 	}
 	t := newTimeline("simulation", b.program, r.Trace, looks, b.steps)
-	t.Launch, t.Of = r.Launch, int(r.Passes)
+	t.Launch, t.Of, t.Replicas = r.Launch, int(r.Passes), call.Columns
 	t.Title = fmt.Sprintf("%s of %s on %s", text.Title(b.program), diag.SizeText(b.Bytes), b.topology.Name)
 	for l, share := range r.Busy {
 		if share > 0 {
@@ -57,6 +61,19 @@ func (b *builder) simulate() {
 	if b.run != nil {
 		b.times(t)
 	}
+}
+
+// widest returns how many replicas are fastest, as mscclc simulate finds it.
+func (b *builder) widest(call simulate.Call, costs *simulate.Costs) int {
+	call.Rough = true
+	return simulate.Widest(b.topology.Device, call.Bytes, b.program.Coll.Ranks, func(n int) (float64, error) {
+		call.Columns = n
+		r, err := simulate.Run(b.program, b.topology, costs, call)
+		if err != nil {
+			return 0, err
+		}
+		return r.Micros, nil
+	})
 }
 
 // newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for. operations are

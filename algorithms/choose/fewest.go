@@ -3,6 +3,8 @@ package choose
 import (
 	"math"
 	"slices"
+
+	"mscclc/simulate"
 )
 
 // picks says which program runs each size: the fastest, or that of the size before where it takes no more than same.
@@ -59,7 +61,7 @@ func (s *Selector) fill(ranked [][]timed, sizes []int64, picked []timed) {
 	}
 	s.each(len(sizes), func(i int) {
 		for _, f := range left[i] {
-			if t, err := s.widest(f, sizes[i], likely(s.tried(), sizes[i], s.Call.Ranks)); err == nil {
+			if t, err := s.widest(f, sizes[i], simulate.Likely(s.tried(), sizes[i], s.Call.Ranks)); err == nil {
 				ranked[i] = append(ranked[i], t)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/simulate"
 )
 
 // This file is the search that is not exhaustive. Forms are simulated in the order of the least times that they may
@@ -65,7 +66,7 @@ func (r *ranking) inOrderHuge(list []int, least []float64) {
 			continue
 		}
 		tried++
-		f.Columns = r.tried()[likely(r.tried(), r.bytes, r.Call.Ranks)]
+		f.Columns = r.tried()[simulate.Likely(r.tried(), r.bytes, r.Call.Ranks)]
 		var t float64
 		if t, r.errs[i] = r.time(f, r.bytes, true); r.errs[i] == nil {
 			r.all[i] = timed{f, t}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"mscclc/simulate"
 )
 
 // A ranking is what one size shows of all forms, roughly.
@@ -99,7 +101,7 @@ func (r *ranking) try(i int) {
 	if r.errs[i] = r.divides(form, r.bytes); r.errs[i] != nil {
 		return
 	}
-	first := likely(r.tried(), r.bytes, r.Call.Ranks)
+	first := simulate.Likely(r.tried(), r.bytes, r.Call.Ranks)
 	if p := &r.seen[i]; p.micros > 0 && !form.laned() {
 		first = slices.Index(r.tried(), max(p.columns, 1))
 		for grown := r.bytes / p.bytes / 2; grown >= 2 && first < len(r.tried())-1; grown /= 2 { // far larger calls want more

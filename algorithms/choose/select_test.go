@@ -171,7 +171,7 @@ func TestWidest(t *testing.T) {
 		most := 0
 		for _, r := range list {
 			took := map[int]float64{}
-			best := Widest(s.Topology.Device, r.At, s.Call.Ranks, func(n int) (float64, error) {
+			best := simulate.Widest(s.Topology.Device, r.At, s.Call.Ranks, func(n int) (float64, error) {
 				wide := r.Form
 				wide.Columns = n
 				us, err := s.time(wide, r.At, true)

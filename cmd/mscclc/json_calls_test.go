@@ -52,6 +52,9 @@ doctor
 doctor calls
 doctor wrong-calls
 `,
+	"play": `
+play allreduce/ring -o page
+`,
 	"explain": `
 explain
 explain deadlock

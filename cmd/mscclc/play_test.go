@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"mscclc/algorithms"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor/data"
 	"mscclc/play"
 )
 
@@ -77,6 +80,48 @@ func TestShowHTML(t *testing.T) {
 		page, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(page, []byte(want)) {
 			t.Errorf("%s lacks %s: %v", file, want, err)
+		}
+	}
+}
+
+// TestPlayFigures compares what a scene says of a call with what mscclc simulate does.
+func TestPlayFigures(t *testing.T) {
+	for _, c := range []struct {
+		name, machine string
+		oneSided      bool
+	}{{"allreduce/ring", "h200", false}, {"allreduce/allpairs", "h200", true}, {"allgather/ring", "dgx1v", true},
+		{"allreduce/hierarchical", "dgx_h100:nodes=2", true}} {
+		sided := "two"
+		if c.oneSided {
+			sided = "one"
+		}
+		var stdout, stderr bytes.Buffer
+		main1([]string{"simulate", c.name, "-t", c.machine, "-b", "1M", "-e", "1M", "--dtype", "f32", "--sided", sided, "--json"},
+			strings.NewReader(""), &stdout, &stderr)
+		var doc struct {
+			Sizes []struct {
+				Latency float64 `json:"latency_us"`
+				BusBW   float64 `json:"busbw"`
+				Share   float64 `json:"of_bound"`
+				Link    string  `json:"link"`
+			} `json:"sizes"`
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &doc); err != nil || len(doc.Sizes) != 1 {
+			t.Fatalf("%s: %v\n%s%s", c.name, err, &stdout, &stderr)
+		}
+		text, err := algorithms.Open(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := play.Build(&play.Request{Name: c.name + ".mscl", Text: text, Open: algorithms.Open, Machine: c.machine,
+			OneSided: c.oneSided, DType: data.F32})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, want := r.Scene.Figures, doc.Sizes[0]
+		if f == nil || f.Latency != want.Latency || f.BusBW != want.BusBW || f.Share == nil || *f.Share != want.Share ||
+			f.LinkName != want.Link {
+			t.Errorf("%s on %s: the scene has %+v, and simulate %+v", c.name, c.machine, f, want)
 		}
 	}
 }

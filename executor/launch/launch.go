@@ -16,6 +16,9 @@ const (
 // copies should be few and long.
 const ColumnBytes, PortBytes = 8 << 10, 8 << 20
 
+// MostHostColumns is how many replicas the CPU device makes memory for, where a call does not say.
+const MostHostColumns = 8
+
 // Together is how many replicas go in one message between nodes, and Inside how many bytes go with its header. Package
 // transport has them of its own, and a test of package simulate compares both.
 const Together, Inside = 64, 8192

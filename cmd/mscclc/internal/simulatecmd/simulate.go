@@ -347,7 +347,7 @@ func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call sim
 		return 0
 	}
 	call.Trace, call.Rough = false, true
-	return choose.Widest(t.Device, call.Bytes, p.Coll.Ranks, func(n int) (float64, error) {
+	return simulate.Widest(t.Device, call.Bytes, p.Coll.Ranks, func(n int) (float64, error) {
 		call.Columns = n
 		r, err := simulate.Run(p, t, costs, call)
 		if err != nil {
