@@ -3,7 +3,6 @@ package choose
 import (
 	"fmt"
 
-	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/simulate"
 )
