@@ -82,6 +82,7 @@ var mayImport = map[string][]string{
 	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},
 	"mscclc/lsp":                            {"*"}, // and see engine_test.go
 	"mscclc/lsp/wasm":                       {"mscclc/lsp"},
+	"mscclc/play/browser":                   {"*"}, // drives the page in tests
 	"mscclc/algorithms":                     {"*"},
 	"mscclc/algorithms/choose":              {"*"},
 	"mscclc/bundle":                         {"*"},

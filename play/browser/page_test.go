@@ -14,7 +14,7 @@ import (
 // TestReady opens the page, and waits for the first verdict.
 func TestReady(t *testing.T) {
 	p := theBench(t).open(t, "")
-	p.shown()
+	p.wait(`document.body.dataset.state === "shown"`)
 	if said := p.says(); !strings.Contains(said, "Proven") {
 		t.Errorf("it says %q", said)
 	}
