@@ -68,7 +68,7 @@ class App {
   }
 
   private choices(): Opened {
-    const all = this.pickers?.get() ?? { sided: "one", ...this.opened };
+    const all = this.pickers?.get() ?? { ...this.opened, sided: this.opened.sided ?? "one" };
     const { documents: _, catalog: __, trace: ___, ...choices } = all;
     return choices;
   }
