@@ -251,7 +251,8 @@ func (p *tab) says() string {
 // shown waits until the page shows what its text is.
 func (p *tab) shown() {
 	p.t.Helper()
-	p.wait(`["shown", "failed", "trace"].includes(document.body.dataset.state)`)
+	p.wait(`["shown", "failed", "trace"].includes(document.body.dataset.state) &&
+  document.querySelector("#machine").options.length > 0`)
 }
 
 // quote writes a string of JavaScript.

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the page: play/page/build.sh FOLDER [AXE.js]. It needs Node and npm, and works in a folder of its own. FOLDER is
-# then a static site, but for mscclc.wasm.gz and wasm_exec.js, which package play adds. AXE.js gets what tests of access
-# run in the page.
+# Builds the page: play/page/build.sh FOLDER [AXE.js]. It needs Node and npm, and works in a folder of its own. FOLDER
+# is then a static site, but for mscclc.wasm.gz and wasm_exec.js, which package play adds. AXE.js gets what tests of
+# access run in the page.
 set -eu
 mkdir -p "${1:?the folder to write}"
 out=$(realpath "$1")

@@ -19,6 +19,8 @@ class App {
   private readonly player: Player;
   private readonly engine: Engine;
   private pickers: Pickers | undefined;
+  private filling = false; // the pickers
+  private opened: Opened = {}; // choices, until there are pickers
   private name = FIRST; // of the document
   private timer = 0;
   private asked = 0; // scenes
@@ -29,24 +31,46 @@ class App {
   constructor(private readonly module: WebAssembly.Module) {
     this.engine = new Engine(module, LIMIT);
     this.editor = new Editor(byId("editor"), "", () => this.edited());
-    this.player = new Player(byId("right"), { step: (ops) => this.mark(ops), go: (at) => this.isHere(at) && this.editor.show(at) });
+    this.player = new Player(byId("right"), {
+      step: (ops) => this.mark(ops), go: (at) => this.isHere(at) && this.editor.show(at),
+    });
   }
 
   /** open shows what a link or the command says, or the first program. */
   async open(opened: Opened): Promise<void> {
-    this.pickers ??= new Pickers(await this.engine.request<Catalog>("mscclc/catalog", {}), () => this.later(0),
-      (name) => void this.load(name), () => void this.editMachine());
-    this.stale();
-    this.pickers.set(opened);
     const [first, ...imports] = opened.documents ?? [];
+    this.opened = first ? opened : { ...opened, catalog: opened.catalog ?? FIRST };
+    this.stale();
+    this.pickers?.set(this.opened);
     if (first) {
       this.show(first.name, first.text, imports);
     } else {
-      await this.load(opened.catalog ?? FIRST, true);
+      await this.load(this.opened.catalog ?? FIRST, true);
     }
     if (opened.trace) {
       await this.openTrace(opened.trace.name, opened.trace.text);
     }
+  }
+
+  // fill fills the pickers. It comes after the first scene: the catalog takes the prover longer than that.
+  private async fill(): Promise<void> {
+    try {
+      const catalog = await this.engine.request<Catalog>("mscclc/catalog", {});
+      this.pickers = new Pickers(catalog, () => this.later(0), (name) => void this.load(name),
+        () => void this.editMachine());
+      this.pickers.set(this.opened);
+      this.pickers.showParams(this.scene?.params ?? []);
+    } catch (error) {
+      if (error instanceof Stopped) {
+        await this.fill(); // a text that came meanwhile stopped it
+      }
+    }
+  }
+
+  private choices(): Opened {
+    const all = this.pickers?.get() ?? { ...this.opened, sided: this.opened.sided ?? "one" };
+    const { documents: _, catalog: __, trace: ___, ...choices } = all;
+    return choices;
   }
 
   private get uri(): string {
@@ -61,6 +85,7 @@ class App {
         this.pickers?.forget();
       }
       this.show(name, text, []);
+      this.opened.catalog = name;
       byId<HTMLSelectElement>("catalog").value = name;
     } catch (error) {
       this.player.tell("Failed", `${error}`);
@@ -83,6 +108,7 @@ class App {
 
   private edited(): void {
     if (!this.loading) {
+      delete this.opened.catalog;
       this.pickers?.own();
       this.later(IDLE);
     }
@@ -105,10 +131,10 @@ class App {
     const number = ++this.asked;
     this.engine.stopIfSlow(SLOW);
     this.engine.set(this.uri, this.editor.text);
-    const { documents: _, catalog: __, trace: ___, ...choices } = this.pickers?.get() ?? {};
     try {
       const begun = performance.now();
-      const scene = await this.engine.request<Scene>("mscclc/scene", { textDocument: { uri: this.uri }, ...choices });
+      const asked = { textDocument: { uri: this.uri }, ...this.choices() };
+      const scene = await this.engine.request<Scene>("mscclc/scene", asked);
       if (number === this.asked) {
         document.body.dataset.took = `${Math.round(performance.now() - begun)}`;
         this.showScene(scene);
@@ -120,6 +146,11 @@ class App {
       const why = error instanceof Stopped ? `${error.message}; mscclc verify proves it` : (error as Error).message;
       this.player.tell(error instanceof Stopped ? "Stopped" : "Failed", why);
       document.body.dataset.state = "failed";
+    } finally {
+      if (!this.pickers && !this.filling) {
+        this.filling = true;
+        void this.fill();
+      }
     }
   }
 
@@ -174,8 +205,8 @@ class App {
   /** link returns the fragment of what is shown. */
   async link(): Promise<string> {
     const catalog = this.pickers?.name;
-    const shown: Opened = catalog ? { catalog } : { documents: [{ name: this.name.replace(/^.*\//, ""), text: this.editor.text }] };
-    return pack({ ...shown, ...this.pickers?.get() });
+    const own = { name: this.name.replace(/^.*\//, ""), text: this.editor.text };
+    return pack({ ...(catalog ? { catalog } : { documents: [own] }), ...this.choices() });
   }
 
   // editMachine asks for the text of a machine, and begins with that of the machine before.

@@ -99,7 +99,8 @@ export class Editor {
     this.proven = true;
     const list = problems.map((problem): Diagnostic => {
       const here = isShown(problem.at);
-      const notes = problem.notes.map((note) => `note: ${note.at.line > 0 ? `line ${note.at.line}: ` : ""}${note.text}`);
+      const notes = problem.notes.map((note) =>
+        `note: ${note.at.line > 0 ? `line ${note.at.line}: ` : ""}${note.text}`);
       const hint = problem.hint ? [`hint: ${problem.hint}`] : [];
       const [from, to] = here ? this.range(problem.at) : [0, 0];
       return { from, to, severity: problem.warning ? "warning" : "error",

@@ -1,7 +1,8 @@
 // Why a program is rejected, drawn: the cycle of waits of a deadlock, the two steps of a race and the signal that is
 // missing, or how a wrong chunk came to hold what it holds.
 import { el, svg } from "./dom";
-import { Fault, FaultStep, Scene, Span } from "./scene";
+import { Scene, Span } from "./scene";
+import { Fault, FaultStep } from "./scene_fault";
 import { atText, colour, nameOf } from "./state";
 
 /** A Jump shows a position of the slider and a line; -1 and 0 leave them as they are. */
@@ -42,8 +43,10 @@ function arrow(from: Point | undefined, to: Point | undefined, middle: Point, me
   const end = { x: to.x + away.x * part, y: to.y + away.y * part };
   const behind = means === "comes after";
   return [
-    svg("path", { d: `M${from.x} ${from.y}Q${bend.x} ${bend.y} ${end.x} ${end.y}`, class: behind ? "wait behind" : "wait",
-      "marker-end": "url(#arrow)" }),
+    svg("path", {
+      d: `M${from.x} ${from.y}Q${bend.x} ${bend.y} ${end.x} ${end.y}`, class: behind ? "wait behind" : "wait",
+      "marker-end": "url(#arrow)",
+    }),
     svg("text", { x: bend.x, y: bend.y + 4, class: "wait-text" }, behind ? means : `waits for ${means}`),
   ];
 }
@@ -59,8 +62,10 @@ function cycle(scene: Scene, fault: Fault): SVGSVGElement {
   });
   const image = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "cycle", role: "img",
     "aria-label": `A cycle of waits: ${fault.waits.map((wait) => wait.text).join("; ")}` },
-    svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8,
-      orient: "auto-start-reverse" }, svg("path", { d: "M0 0L10 5L0 10z", class: "arrow" }))));
+    svg("defs", {}, svg("marker", {
+      id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8,
+      orient: "auto-start-reverse",
+    }, svg("path", { d: "M0 0L10 5L0 10z", class: "arrow" }))));
   for (const wait of fault.waits) {
     image.append(...arrow(places[wait.step], places[wait.on], middle, wait.cause),
       ...arrow(places[wait.on], places[wait.at], middle, "comes after"));
@@ -76,12 +81,14 @@ function cycle(scene: Scene, fault: Fault): SVGSVGElement {
   return image;
 }
 
+const STATES: Record<string, string> = { stands: "stands here", "waits behind": "waits behind it" };
+
 function blocks(scene: Scene, fault: Fault): HTMLElement {
   const group = el("div", { class: "blocks", tabindex: 0, role: "group", "aria-label": "Thread blocks, scrolls" });
   for (const block of fault.blocks) {
     const list = el("ol", { start: block.steps[0]?.step ?? 0 });
     for (const step of block.steps) {
-      const state = { stands: "stands here", behind: "waits behind it", "waits behind": "waits behind it" }[step.state] ?? "";
+      const state = STATES[step.state] ?? "";
       list.append(el("li", { class: `${step.lit ? "lit " : ""}${step.state.replaceAll(" ", "-")}`, value: step.step },
         el("code", {}, step.text), state ? el("small", {}, ` ${state}`) : ""));
     }
@@ -110,7 +117,8 @@ function history(scene: Scene, fault: Fault, jump: Jump): HTMLElement {
 /** drawFault returns what a fault looks like. */
 export function drawFault(scene: Scene, fault: Fault, jump: Jump): HTMLElement {
   const titles: Record<string, string> = {
-    deadlock: "These steps wait for each other", race: "Two steps race for a chunk", "wrong-result": "A chunk ends wrong",
+    deadlock: "These steps wait for each other", race: "Two steps race for a chunk",
+    "wrong-result": "A chunk ends wrong",
     uninitialized: "A chunk is read before it is written",
   };
   const chunk = fault.chunk ? nameOf(scene, fault.chunk, 1) : "";

@@ -46,7 +46,9 @@ function row(places: Map<number, Place>, list: number[], x: number, y: number, w
 }
 
 // node places the vertices of one node into a box whose corner is (x, y).
-function node(places: Map<number, Place>, machine: Machine, list: number[], x: number, y: number, size: number): number {
+function node(
+  places: Map<number, Place>, machine: Machine, list: number[], x: number, y: number, size: number,
+): number {
   const of = (kind: string): number[] => list.filter((v) => machine.vertices[v]?.kind === kind);
   const gpus = of("gpu");
   const nics = of("nic");

@@ -141,7 +141,8 @@ export class MachineView {
   private send(op: Op, from: Ref, to: Ref, states: States): void {
     const { points, path } = this.pointsOf(op, from.rank, to.rank);
     const content = states.holds(from.rank, from.column);
-    const size = Math.max(6, Math.min(11, (this.at.places.get(this.scene.machine.seats[to.rank] ?? -1)?.r ?? 11) * 0.62));
+    const seat = this.at.places.get(this.scene.machine.seats[to.rank] ?? -1);
+    const size = Math.max(6, Math.min(11, (seat?.r ?? 11) * 0.62));
     const mark = glyph(content, this.scene.collective.ranks, size, op.count > 1 ? `×${op.count}` : `${from.index}`);
     mark.append(svg("title", {}, content?.says ?? "nothing"));
     mark.classList.add(`level-${op.level}`);
@@ -172,8 +173,9 @@ export class MachineView {
       if (from && to) {
         const begin = lengths[i - 1] ?? 0;
         const share = (far - begin) / Math.max((lengths[i] ?? 0) - begin, 1e-9);
-        mark.setAttribute("transform",
-          `translate(${(from.x + (to.x - from.x) * share).toFixed(1)} ${(from.y + (to.y - from.y) * share).toFixed(1)})`);
+        const x = from.x + (to.x - from.x) * share;
+        const y = from.y + (to.y - from.y) * share;
+        mark.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
       }
     }
   }

@@ -55,7 +55,8 @@ export class Pickers {
     this.fillPrograms();
     this.machine.append(...catalog.machines.map((m) => el("option", { value: m.name, title: m.doc }, m.name)),
       el("option", { value: OWN }, "your own .topo"));
-    this.protocol.append(el("option", { value: "" }, "the program's"), ...catalog.protocols.map((p) => el("option", { value: p }, p)));
+    this.protocol.append(el("option", { value: "" }, "the program's"),
+      ...catalog.protocols.map((p) => el("option", { value: p }, p)));
     this.program.addEventListener("change", () => this.program.value !== OWN && picked(this.program.value));
     this.machine.addEventListener("change", () => {
       this.options.value = "";
@@ -168,7 +169,9 @@ export class Pickers {
     }
     this.shown = names;
     this.others.replaceChildren(...others.map((p) => {
-      const input = el("input", { type: "text", size: 4, placeholder: p.default, value: this.params[p.name], spellcheck: "false" });
+      const input = el("input", {
+        type: "text", size: 4, placeholder: p.default, value: this.params[p.name], spellcheck: "false",
+      });
       input.addEventListener("input", () => this.setParam(p.name, input.value.trim()));
       return el("label", {}, p.name, " ", input);
     }));

@@ -1,7 +1,7 @@
 // What the server says of a text is shown as HTML. A link may bring any text, so only plain elements stay.
 
-const KEPT = new Set(["P", "PRE", "CODE", "EM", "STRONG", "UL", "OL", "LI", "BR", "SPAN", "HR", "TABLE", "THEAD", "TBODY",
-  "TR", "TH", "TD"]);
+const KEPT = new Set(["P", "PRE", "CODE", "EM", "STRONG", "UL", "OL", "LI", "BR", "SPAN", "HR", "TABLE", "THEAD",
+  "TBODY", "TR", "TH", "TD"]);
 
 /** clean returns html without attributes but class, and without any element that is not plain text. */
 export function clean(html: string): string {

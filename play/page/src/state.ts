@@ -116,8 +116,8 @@ export function linesOf(scene: Scene, ops: readonly Op[]): Map<number, "step" | 
     }
   }
   const { fault } = scene;
-  for (const at of [...(fault?.history ?? []), ...(fault?.steps ?? []), ...(fault ? [fault] : [])].map((part) => part.at)) {
-    add(at, "bad");
+  for (const part of fault ? [...fault.history, ...fault.steps, fault] : []) {
+    add(part.at, "bad");
   }
   return lines;
 }

@@ -46,7 +46,8 @@ export class Table {
         names.append(el("th", { scope: "col", "aria-label": `${name}[${scene.columns[end]?.index}]` },
           `${scene.columns[end]?.index}`));
       }
-      groups.append(el("th", { scope: "colgroup", colspan: end - at, class: "group" }, scene.buffers[buffer]?.name ?? ""));
+      const name = scene.buffers[buffer]?.name ?? "";
+      groups.append(el("th", { scope: "colgroup", colspan: end - at, class: "group" }, name));
       at = end;
     }
     const body = el("tbody");

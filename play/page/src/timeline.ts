@@ -24,7 +24,8 @@ export class TimelineView {
   private readonly cursor = svg("line", { class: "cursor" });
   private readonly says = el("p", { class: "caption" });
   private readonly image = svg("svg", { role: "img", class: "chart" });
-  private readonly scroll = el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Timeline, scrolls" });
+  private readonly scroll = el("div",
+    { class: "scroll", tabindex: 0, role: "group", "aria-label": "Timeline, scrolls" });
   private readonly byRow: TimeSpan[][];
   private readonly busy: TimeSpan[]; // of operations whose data goes over the busiest link
   private readonly shades = new Map<number, number>(); // colours of the looks that spans have
@@ -72,9 +73,11 @@ export class TimelineView {
   private overBusiest(): TimeSpan[] {
     const { timeline, scene } = this;
     const link = timeline.links[0]?.link;
-    const paths = new Set(scene?.machine.paths.flatMap((path, i) => link !== undefined && path.links.includes(link) ? [i] : []));
+    const over = (links: number[]): boolean => link !== undefined && links.includes(link);
+    const paths = new Set(scene?.machine.paths.flatMap((path, i) => over(path.links) ? [i] : []));
     const ops = new Set(scene?.ops.flatMap((op, i) => op.paths.some((p) => paths.has(p)) ? [i] : []));
-    return timeline.spans.filter((span) => ops.has(timeline.steps[span.step]?.op ?? -1) && span.length_us > span.waited_us);
+    return timeline.spans.filter((span) =>
+      ops.has(timeline.steps[span.step]?.op ?? -1) && span.length_us > span.waited_us);
   }
 
   // lanes returns the bars of spans in the lane of the busiest link.
@@ -183,7 +186,8 @@ export class TimelineView {
     const link = busiest ? this.scene?.machine.links[busiest.link] : undefined;
     const name = (vertex: number): string => this.scene?.machine.vertices[vertex]?.name ?? "";
     const lane = busiest && link
-      ? ` The busiest link, ${name(link.from)} to ${name(link.to)}, is occupied ${Math.round(busiest.share * 100)} % of it.`
+      ? ` The busiest link, ${name(link.from)} to ${name(link.to)}, is occupied ` +
+        `${Math.round(busiest.share * 100)} % of it.`
       : "";
     const part = timeline.of > timeline.iterations
       ? ` It shows ${timeline.iterations} of ${timeline.of} tile iterations.` : "";
@@ -207,7 +211,8 @@ export class TimelineView {
     const end = this.scene?.frames[frame]?.end_us ?? null;
     this.cursor.toggleAttribute("hidden", end === null);
     const x = this.x(end ?? 0);
-    for (const [name, value] of Object.entries({ x1: x, x2: x, y1: AXIS - 4, y2: this.top + timeline.rows.length * this.high })) {
+    const y2 = this.top + timeline.rows.length * this.high;
+    for (const [name, value] of Object.entries({ x1: x, x2: x, y1: AXIS - 4, y2 })) {
       this.cursor.setAttribute(name, `${value}`);
     }
   }

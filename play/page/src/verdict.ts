@@ -14,7 +14,8 @@ function rows(scene: Scene): [string, string, string][] {
     return [];
   }
   const share = f.of_bound === null ? "not known" : `${Math.round(f.of_bound * 100)} %`;
-  const bound = f.bound_us === null ? "" : `the links allow ${us(f.bound_us)}${f.cut ? `; they are limited by ${f.cut}` : ""}`;
+  const cut = f.cut ? `; they are limited by ${f.cut}` : "";
+  const bound = f.bound_us === null ? "" : `the links allow ${us(f.bound_us)}${cut}`;
   return [
     ["Latency", us(f.latency_us), `simulated, on ${scene.machine.name}`],
     ["Bandwidth", `${f.algbw_gbs.toFixed(1)} GB/s`, "of the algorithm: bytes over time"],
@@ -32,7 +33,8 @@ export class VerdictView {
   private readonly notes = el("p", { class: "notes" });
 
   constructor(parent: HTMLElement) {
-    const status = el("div", { class: "verdict", role: "status", "aria-live": "polite", id: "verdict" }, this.badge, this.line);
+    const status = el("div", { class: "verdict", role: "status", "aria-live": "polite", id: "verdict" },
+      this.badge, this.line);
     parent.append(status, this.figures, this.text, this.notes);
   }
 

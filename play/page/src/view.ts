@@ -23,11 +23,12 @@ export class Player {
   private readonly count = el("output", { for: "step" });
   private readonly play = el("button", { type: "button", "aria-pressed": "false" }, "Play");
   private readonly levels = el("div", { class: "levels", "aria-hidden": "true" });
-  private readonly levelKey = el("ul", { class: "legend level-key", hidden: true }, ...["node", "network"].map((level) =>
-    el("li", {}, el("i", { class: `level-${level}` }), LEVELS[level] ?? "")));
+  private readonly levelKey = el("ul", { class: "legend level-key", hidden: true },
+    ...["node", "network"].map((level) => el("li", {}, el("i", { class: `level-${level}` }), LEVELS[level] ?? "")));
   private readonly ops = el("ul", { class: "ops" });
   private readonly machineAt = el("div", { class: "body" });
-  private readonly tableAt = el("div", { class: "body scroll", tabindex: 0, role: "group", "aria-label": "Table, scrolls" });
+  private readonly tableAt = el("div",
+    { class: "body scroll", tabindex: 0, role: "group", "aria-label": "Table, scrolls" });
   private readonly timelineAt = el("div", { class: "body" });
   private readonly views: HTMLElement;
   private scene: Scene | undefined;
@@ -140,7 +141,8 @@ export class Player {
     }
     for (const frame of scene.frames) {
       const levels = new Set(frame.ops.map((o) => scene.ops[o]?.level ?? ""));
-      this.levels.append(el("i", { class: Object.keys(LEVELS).filter((l) => levels.has(l)).map((l) => `level-${l}`).join(" ") }));
+      const classes = Object.keys(LEVELS).filter((l) => levels.has(l)).map((l) => `level-${l}`);
+      this.levels.append(el("i", { class: classes.join(" ") }));
     }
   }
 
@@ -198,7 +200,8 @@ export class Player {
     const what = position === 0 ? "the start" : `${says.join("; ")}${more}`;
     this.slider.setAttribute("aria-valuetext", `Step ${position} of ${this.last}: ${what}`);
     this.ops.replaceChildren(...ops.slice(0, TOLD).map((op) => {
-      const button = el("button", { type: "button", class: "plain", title: op.where.join(", ") }, el("code", {}, sayOp(scene, op)),
+      const button = el("button", { type: "button", class: "plain", title: op.where.join(", ") },
+        el("code", {}, sayOp(scene, op)),
         ` ${atText(scene, op.at)}${op.where[0] ? `, ${op.where[0].replace(/^where /, "")}` : ""}`);
       button.addEventListener("click", () => this.listener.go(op.at));
       return el("li", { class: `level-${op.level}` }, button);
