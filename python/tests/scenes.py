@@ -185,10 +185,11 @@ def errors(comm: Any, kind: str) -> None:
 
 
 def aborted(comm: Any, kind: str) -> None:
-    """Rank 0 aborts. The others, who are in a call, get an error."""
+    """Rank 0 aborts. The others, who wait for room in a full queue of launches, get an error."""
     gather = comm.load(PROGRAMS / "both_ways.mscl")
     x, y = poisoned(kind, 8, "float32"), poisoned(kind, 8 * comm.ranks, "float32")
     if comm.rank == 0:
+        time.sleep(0.5)  # the others fill the queue
         comm.check()
         comm.abort()
         error = raises(mscclc.LibraryError, lambda: gather(x, out=y))

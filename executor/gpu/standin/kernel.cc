@@ -89,7 +89,8 @@ bool net_reachable(const Function *f, const abi_one_launch *a) {
 // reachable is whether a launch names memory only that its GPU may access.
 bool one_reachable(Device *d, const abi_one_launch *a) {
   const abi_one_memory *ranks = a->rank_count > ONE_RANKS ? (const abi_one_memory *)a->ranks : a->rank;
-  if (!in_reach(d, (u64)a->status) || !in_reach(d, a->states)) return false;
+  if (!in_reach(d, (u64)a->status) && !host_reaches((u64)a->status)) return false;
+  if (!in_reach(d, a->states)) return false;
   if (a->rank_count > ONE_RANKS && !in_reach(d, a->ranks)) return false;
   if (a->port && !(host_reaches(a->port) && in_reach(d, a->port_ends))) return false;
   for (u32 r = 0; r < a->rank_count; r++) {

@@ -42,8 +42,10 @@ struct Device {
   std::set<int> peers;     // whose memory it may access
   std::vector<struct Stream *> streams;
   struct Stream *null = nullptr;  // the stream that has no name, once it is used
+  std::atomic<u64> holder{0};     // the thread that waits for room in the queue of that stream, or 0
 };
 std::vector<Device *> &devices();
+void wait_for_driver();  // while another thread holds the lock of the calling thread's context
 Device *&current();  // of the calling thread
 
 typedef std::function<void()> Task;

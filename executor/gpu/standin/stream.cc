@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <chrono>
+#include <thread>
+
 std::vector<Device *> &devices() {
   static auto &list = *[] {  // never destroyed: threads may launch while their process exits
     const char *text = getenv("MSCCLC_STANDIN_GPUS");
@@ -64,9 +67,25 @@ Stream *stream_of(Device *d, void *stream) {
   return d->null;
 }
 
+// full waits while a stream's queue is full. For the stream without a name, the driver does that with the lock of the
+// context: until there is room, no other thread's call comes back (seen on H200s, driver 580).
+static void full(Stream *s, Lock &l) {
+  const auto room = [s] { return s->ended || s->capture || s->left < QUEUE; };
+  if (room()) return;
+  std::atomic<u64> none{0}, &holder = s == s->device->null ? s->device->holder : none;
+  holder = (u64)pthread_self();
+  s->changed.wait(l, room);
+  holder = 0;
+}
+
+void wait_for_driver() {
+  const Device *d = current();
+  while (d && d->holder && d->holder != (u64)pthread_self()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
 int enqueue(Stream *s, Task t) {
   Lock l(s->mu);
-  s->changed.wait(l, [s] { return s->ended || s->capture || s->left < QUEUE; });
+  full(s, l);
   if (s->ended) return INVALID_HANDLE;
   if (s->capture) {
     capture_node(s, [t = std::move(t)] { return t; });

@@ -1,60 +1,13 @@
-// This file makes memory of the host that GPUs reach, and reaches that of other processes of the node: files in memory,
-// which these open by /proc, as executor/shared has them.
+// This file reaches memory of the host that other processes of the node have made: files in memory, which it opens by
+// /proc.
 #include "net.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-namespace {
-
-enum { PORTABLE = 1, MAPPED = 2 };
-
-bool fail(const char *what, u64 bytes, Why *why) {
-  return say(why, "%s of %llu bytes of the host's memory: %s", what, bytes, strerror(errno)), false;
-}
-
-bool map(u64 bytes, Pinned *to, Why *why) {
-  const int flags = to->file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, to->file, 0);
-  if (at == MAP_FAILED) return fail("mapping", bytes, why);
-  to->at = (u64)at, to->bytes = bytes;
-  return true;
-}
-
-// pin has the GPU reach mapped memory at the same address.
-bool pin(const Gpu *g, Pinned *p, Why *why) {
-  u64 there = 0;
-  if (!g->f->pin || !g->f->pin_end || !g->f->pin_address) return say(why, "this driver cannot pin memory"), false;
-  int code = g->f->pin((void *)p->at, p->bytes, PORTABLE | MAPPED);
-  p->pinned = code == 0;
-  if (!code) code = g->f->pin_address(&there, (void *)p->at, 0);
-  if (!code && there == p->at) return true;
-  say(why, "pinning %llu bytes of the host's memory (ulimit -l): %s", p->bytes,
-      code ? driver_text(code) : "the GPU has other addresses");
-  return false;
-}
-
-u64 pages(u64 bytes) {
-  const u64 page = (u64)sysconf(_SC_PAGESIZE);
-  return (bytes + page) / page * page;
-}
-
-}  // namespace
-
-bool pinned_make(const Gpu *g, u64 bytes, bool shared, Pinned *to, Why *why) {
-  *to = Pinned{0, 0, -1, false};
-  bytes = pages(bytes);
-  if (shared) {
-    to->file = memfd_create("mscclc", MFD_CLOEXEC);
-    if (to->file < 0 || sys_truncate(to->file, bytes)) return fail("a file", bytes, why);
-  }
-  return map(bytes, to, why) && pin(g, to, why);
-}
 
 u64 pinned_inode(const Pinned &p) {
   struct stat is;
@@ -73,15 +26,8 @@ bool pinned_reach(const Gpu *g, const Offer &from, Pinned *to, Why *why) {
         to->file < 0 ? strerror(errno) : "it is another file");
     return false;
   }
-  const bool good = map(from.inbox_bytes, to, why);
+  const bool good = pinned_map(g, from.inbox_bytes, to, why);
   close(to->file);
   to->file = -1;
-  return good && pin(g, to, why);
-}
-
-void pinned_end(const Gpu *g, Pinned *p) {
-  if (p->pinned) g->f->pin_end((void *)p->at);
-  if (p->at) munmap((void *)p->at, p->bytes);
-  if (p->file >= 0) close(p->file);
-  *p = Pinned{0, 0, -1, false};
+  return good;
 }

@@ -14,13 +14,6 @@ struct NetSeat {
   u64 sent, inboxes;
 };
 
-// A Pinned is memory of the host that the GPU reaches. file is -1 where no other process maps it.
-struct Pinned {
-  u64 at, bytes;
-  int file;
-  bool pinned;
-};
-
 struct Net {
   net_proxy *proxy;               // of this process
   NetSeat *seat;                  // by program of the set
@@ -32,8 +25,6 @@ struct Net {
   bool left;                      // jobs are closed
 };
 
-// In memory.cc: memory of the host.
-bool pinned_make(const Gpu *g, u64 bytes, bool shared, Pinned *to, Why *why);
+// In memory.cc: memory of the host of other processes.
 bool pinned_reach(const Gpu *g, const Offer &from, Pinned *to, Why *why);
-void pinned_end(const Gpu *g, Pinned *p);
 u64 pinned_inode(const Pinned &p);

@@ -7,7 +7,6 @@
 // be compared.
 #include "team.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +56,6 @@ int read(Team *t, u64 *marks) {
 // outrun has launches of programs leave where this rank has ended all that those who exit have finished. all says
 // whether that is so of all programs; it never is where such a rank has no part in a program.
 int outrun(Team *t, const u64 *own, bool *all) {
-  static const u64 soon = 1;
   const u64 *ends = t->exits.ends;
   *all = true;
   for (u32 i = 0; i < t->set.row->programs; i++) {
@@ -67,8 +65,7 @@ int outrun(Team *t, const u64 *own, bool *all) {
     own += n, ends += n;
     *all &= over;
     if (!over || t->exits.over[i]) continue;
-    TRY(t->gpu->f->put(t->seat[i].status + offsetof(abi_status, limit_ns), &soon, sizeof soon, t->side));
-    TRY(t->gpu->f->sync(t->side));
+    TRY(hurry(t, i));
     __atomic_store_n(&t->exits.over[i], true, __ATOMIC_RELEASE);
   }
   return 0;

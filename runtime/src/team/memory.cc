@@ -1,6 +1,9 @@
 // This file is the memory of a team. The arena is what other ranks reach: the programs of the set lie there side by
-// side. The team's own memory holds a status of each program, then the states of each, and
-// then their tables.
+// side. The team's own memory holds a status of each program, then the states of each, and then their tables.
+//
+// Where the driver pins memory, kernels have their statuses in memory of the host. A thread that waits for room in a
+// full queue of launches may hold the driver's lock. Then no copy could tell the launch before it to leave. A kernel
+// looks at its status only when it has waited for long, a warp at once, so the way over PCIe does not matter.
 #include "team.h"
 
 #include <errno.h>
@@ -48,12 +51,22 @@ void write(const Team *t, u8 *to) {
   }
 }
 
+// pin_statuses has kernels find their statuses in memory of the host, if it can be had. from is what own memory has.
+void pin_statuses(Team *t, const u8 *from) {
+  Why why = {};
+  const u64 bytes = t->set.row->programs * sizeof(abi_status);
+  if (t->gpu->host || !t->gpu->f->pin) return;
+  if (pinned_make(t->gpu, bytes, false, &t->words, &why)) memcpy((void *)t->words.at, from, bytes);
+  else pinned_end(t->gpu, &t->words);
+}
+
 // place turns offsets into addresses, and says where each program's memory of each rank lies.
 void place(Team *t) {
   for (u32 i = 0; i < t->set.row->programs; i++) {
     Seat &s = t->seat[i];
     const bundle_program &p = *t->set.program[i].row;
-    s.status += t->own, s.states += t->own, s.blocks += t->own, s.steps += t->own, s.operands += t->own;
+    s.status += t->words.at ? t->words.at : t->own;
+    s.states += t->own, s.blocks += t->own, s.steps += t->own, s.operands += t->own;
     for (u32 r = 0; r < t->ranks; r++)
       if (t->reach[r]) s.rank[r] =
           abi_one_memory{0, 0, t->reach[r] + p.scratch_at, t->reach[r] + p.packets_at, t->reach[r] + p.flags_at};
@@ -125,6 +138,7 @@ bool own_make(Team *t, Why *why) {
   int code = f->alloc(&t->own, bytes);
   if (!code) code = f->put(t->own, from, bytes, t->side);
   if (!code) code = f->sync(t->side);
+  if (!code) pin_statuses(t, from);
   free(from);
   if (code) return fail(code, "tables", bytes, why);
   place(t);
@@ -142,6 +156,7 @@ void team_free(Team *t, bool keep_arena) {
     for (u32 r = 0; r < t->ranks; r++)
       if (t->opened[r]) f->leave(t->reach[r]);
     if (t->own) f->release(t->own);
+    if (t->words.at) pinned_end(t->gpu, &t->words);
     if (t->arena && !keep_arena) f->release(t->arena);
     if (t->taken) give(t, t->arena && keep_arena ? t->taken - up(t->set.row->arena + 1, BLOCK) : t->taken);
     order_leave(t);

@@ -1,0 +1,17 @@
+// This file is memory of the host that GPUs reach: what a kernel is told without the driver, and what a proxy reads.
+#pragma once
+#include "device.h"
+
+// A Pinned is memory of the host that the GPU reaches at the same address. file is -1 where no other process maps it.
+struct Pinned {
+  u64 at, bytes;
+  int file;
+  bool pinned;
+};
+
+// pinned_make makes memory of whole pages. If it is shared, it is a file that other processes open by /proc, as
+// executor/shared has them. pinned_map maps `bytes` of to->file, or memory of this process where that is -1.
+// pinned_end ends both, also where they have failed.
+bool pinned_make(const Gpu *g, u64 bytes, bool shared, Pinned *to, Why *why);
+bool pinned_map(const Gpu *g, u64 bytes, Pinned *to, Why *why);
+void pinned_end(const Gpu *g, Pinned *p);
