@@ -131,7 +131,8 @@ func TestMeasureCard(t *testing.T) {
 }
 
 // TestOneCard: one process takes a card from which the other cannot be reached, and fails at once. The other hears of
-// that within 2 s, long before its own limit, and names the first.
+// that within 2 s, long before its own limit, and names the first. Where the other one's connection comes first, UCX
+// takes it for both ways, and the job is right. So a job that is right is tried again.
 func TestOneCard(t *testing.T) {
 	hasUCX(t)
 	n := hosts.New(t, 2)
@@ -139,14 +140,21 @@ func TestOneCard(t *testing.T) {
 		h.Card(t, "other0", fmt.Sprintf("10.99.%d.1/24", i))
 	}
 	for wrong := range 2 {
-		j := startEach(t, n, 1, func(process int) []string {
-			if process == wrong {
-				return []string{"MSCCLC_NET_DEVICE=other0"}
+		var j *job
+		var begin time.Time
+		for range 5 {
+			begin = time.Now()
+			j = startEach(t, n, 1, func(process int) []string {
+				if process == wrong {
+					return []string{"MSCCLC_NET_DEVICE=other0"}
+				}
+				return nil
+			}, within("40s")...)
+			if slices.Max(j.within(t, time.Minute)) != 0 || !strings.Contains(j.out[0].String(), " 0 wrong") {
+				break
 			}
-			return nil
-		}, within("40s")...)
-		begin := time.Now()
-		j.fails(t, begin, 5*time.Second, fmt.Sprintf("other0, 10.99.%d.1 (MSCCLC_NET_DEVICE names it)", wrong),
+		}
+		j.fails(t, begin, 20*time.Second, fmt.Sprintf("other0, 10.99.%d.1 (MSCCLC_NET_DEVICE names it)", wrong),
 			fmt.Sprintf("eth0, %s (by which the processes met", n.Hosts[1-wrong].Address))
 	}
 }
