@@ -165,6 +165,7 @@ int do_host_alloc(void **p, size_t bytes, unsigned flags) {
 int do_pin(void *p, size_t bytes, unsigned flags) {
   enum { PORTABLE = 1, MAPPED = 2 };
   NEED(flags == (PORTABLE | MAPPED) && bytes && (u64)p % 4096 == 0);
+  if (getenv("MSCCLC_STANDIN_UNPINNED")) return NOT_SUPPORTED;
   return host_pin(p, bytes) ? OK : INVALID_VALUE;
 }
 int do_pin_address(u64 *address, void *p) {
