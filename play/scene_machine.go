@@ -85,7 +85,8 @@ type Step struct {
 	Name  string `json:"name"`  // as messages have it: "rank 0 block 1 step 2 (s)"
 	Text  string `json:"text"`  // what it does
 	Op    int    `json:"op"`    // the operation that it is a part of, or -1
-	Frame int    `json:"frame"` // of that operation, or -1
+	Ops   []int  `json:"ops"`   // all that it is a part of, Op first: steps are fused
+	Frame int    `json:"frame"` // of Op, or -1
 	At    Span   `json:"at"`
 }
 

@@ -78,7 +78,7 @@ func (b *builder) widest(call simulate.Call, costs *simulate.Costs) int {
 
 // newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for. operations are
 // those of the steps, or nil.
-func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks, operations []int32) *Timeline {
+func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks, operations [][]int32) *Timeline {
 	t := &Timeline{Source: source, Of: int(trace.Of), Rows: []Row{}, Looks: looks.Names[:], Spans: []TimeSpan{},
 		Steps: []Step{}, Links: []Busy{}}
 	of := make([]int, trace.Passes+1) // spans of iterations before each
@@ -109,9 +109,12 @@ func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks
 			at = len(t.Steps)
 			steps[s.Step] = at
 			t.Steps = append(t.Steps, Step{rank, block, step, p.StepName(s.Step),
-				text.StepText(p, int32(rank), &p.Steps[s.Step]), -1, -1, spanOf(p.Span(p.Steps[s.Step].Pos))})
+				text.StepText(p, int32(rank), &p.Steps[s.Step]), -1, []int{}, -1, spanOf(p.Span(p.Steps[s.Step].Pos))})
 			if operations != nil {
-				t.Steps[at].Op = int(operations[s.Step])
+				t.Steps[at].Op = firstOf(operations[s.Step])
+				for _, op := range operations[s.Step] {
+					t.Steps[at].Ops = append(t.Steps[at].Ops, int(op))
+				}
 			}
 		}
 		t.Spans = append(t.Spans, TimeSpan{row, at, int(looks.Of[s.Step]), int(s.Pass), micros(s.Begin), micros(s.Waited),
@@ -164,17 +167,18 @@ func (b *builder) times(t *Timeline) {
 	}
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		frame := t.Steps[s.Step].Frame
-		if s.Iteration > 0 || frame < 0 {
+		if s.Iteration > 0 {
 			continue
 		}
-		f := &b.scene.Frames[frame]
 		begin, end := s.Begin+s.Waited, s.Begin+s.Length
-		if f.Begin == nil || *f.Begin > begin {
-			f.Begin = &begin
-		}
-		if f.End == nil || *f.End < end {
-			f.End = &end
+		for _, op := range t.Steps[s.Step].Ops {
+			f := &b.scene.Frames[b.scene.Ops[op].Frame]
+			if f.Begin == nil || *f.Begin > begin {
+				f.Begin = &begin
+			}
+			if f.End == nil || *f.End < end {
+				f.End = &end
+			}
 		}
 	}
 }

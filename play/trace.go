@@ -128,7 +128,7 @@ func (r *traceReader) add(e *TraceEvent) {
 		r.steps[key] = step
 		number := number(e.Args["step"])
 		t.Steps = append(t.Steps, Step{e.Process, t.Rows[row].Block, number,
-			fmt.Sprintf("%s step %d", t.Rows[row].Name, number), cmp.Or(text, e.Name), -1, -1, Span{}})
+			fmt.Sprintf("%s step %d", t.Rows[row].Name, number), cmp.Or(text, e.Name), -1, []int{}, -1, Span{}})
 	}
 	waited, _ := e.Args["waited_us"].(float64)
 	t.Spans = append(t.Spans, TimeSpan{row, step, look, number(e.Args["pass"]), e.Begin, waited, e.Length})
