@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mscclc/executor/launch"
@@ -42,6 +43,9 @@ func (b *builder) simulate() {
 	looks, err := LooksOn(b.program, b.topology, nil)
 	if err != nil {
 		return // which Seats has found
+	}
+	if outside := text.Outside(b.program.Sizes, b.Bytes); outside != "" {
+		b.note("%s.", strings.ToUpper(outside[:1])+outside[1:])
 	}
 	b.scene.Figures = b.figures(r, costs)
 	if b.run != nil {
