@@ -1,10 +1,12 @@
 package play_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"mscclc/lang"
 	"mscclc/play"
 )
 
@@ -24,5 +26,27 @@ func TestSizeOutside(t *testing.T) {
 		if noted(s, "The program is for sizes from 1 KiB") != want {
 			t.Errorf("%d bytes: %v", bytes, s.Notes)
 		}
+	}
+}
+
+// TestManySpans has a program with more steps than a timeline has room for: it shows those that begin first, says so,
+// and ends when the call does.
+func TestManySpans(t *testing.T) {
+	r := catalogRequest(t, "alltoall/one_step")
+	r.Params, r.OneSided, r.Bytes = lang.Params{"ranks": "64"}, true, 4<<20
+	s := build(t, r).Scene
+	if s.Timeline == nil {
+		t.Fatalf("no timeline: %s %v %s", s.Verdict.Line, s.Notes, s.Machine.Problem)
+	}
+	line, last := s.Timeline, 0.
+	for _, x := range line.Spans {
+		last = max(last, x.Begin+x.Length)
+	}
+	if len(line.Spans) != 6000 || !noted(s, "The timeline shows the first 6000 of ") {
+		t.Errorf("%d spans, and the notes are %q", len(line.Spans), s.Notes)
+	}
+	if line.Iterations != line.Of || line.End < last || math.Abs(line.Launch+line.End-s.Figures.Latency) > 0.01 {
+		t.Errorf("%d of %d iterations end at %f, the last span at %f, the call at %f", line.Iterations, line.Of, line.End,
+			last, s.Figures.Latency)
 	}
 }

@@ -48,7 +48,7 @@ type Timeline struct {
 	Source     string     `json:"source"` // simulation or trace
 	Title      string     `json:"title"`
 	Launch     float64    `json:"launch_us"`  // from the call's begin to time 0 of the spans
-	End        float64    `json:"end_us"`     // of the last span shown
+	End        float64    `json:"end_us"`     // of the iterations' last span, which is not among Spans where these are too many
 	Iterations int        `json:"iterations"` // tile iterations that have spans
 	Of         int        `json:"of"`         // that the call has
 	Replicas   int        `json:"replicas"`   // that a row stands for; 0 is not known
@@ -57,6 +57,8 @@ type Timeline struct {
 	Spans      []TimeSpan `json:"spans"` // in the order of their begins
 	Steps      []Step     `json:"steps"` // that spans are of
 	Links      []Busy     `json:"links"` // how long links were occupied, the busiest first; empty for a trace
+
+	all int // spans that the iterations have
 }
 
 // A Row is a thread block, or in a trace of several nodes the messages to or from a rank.

@@ -62,6 +62,9 @@ func (b *builder) simulate() {
 	slices.SortStableFunc(t.Links, func(x, y Busy) int { return cmp.Compare(y.Us, x.Us) })
 	t.Links = t.Links[:min(len(t.Links), mostBusy)]
 	b.scene.Timeline = t
+	if t.all > len(t.Spans) {
+		b.note("The timeline shows the first %d of %d steps.", len(t.Spans), t.all)
+	}
 	if b.run != nil {
 		b.times(t)
 	}
@@ -80,8 +83,8 @@ func (b *builder) widest(call simulate.Call, costs *simulate.Costs) int {
 	})
 }
 
-// newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for. operations are
-// those of the steps, or nil.
+// newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for, or of one that is
+// too long the spans that begin first. operations are those of the steps, or nil.
 func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks, operations [][]int32) *Timeline {
 	t := &Timeline{Source: source, Of: int(trace.Of), Rows: []Row{}, Looks: looks.Names[:], Spans: []TimeSpan{},
 		Steps: []Step{}, Links: []Busy{}}
@@ -94,12 +97,19 @@ func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks
 			t.Iterations = k
 		}
 	}
-	rows, steps := map[[2]int32]int{}, map[int32]int{}
+	var shown []*launch.Span
 	for i := range trace.Spans {
-		s := &trace.Spans[i]
-		if s.Pass >= int64(t.Iterations) || len(t.Spans) == mostSpans {
-			continue
+		if s := &trace.Spans[i]; s.Pass < int64(t.Iterations) {
+			shown = append(shown, s)
+			t.End = max(t.End, micros(s.Begin+s.Length))
 		}
+	}
+	if t.all = len(shown); t.all > mostSpans {
+		slices.SortStableFunc(shown, func(x, y *launch.Span) int { return cmp.Compare(x.Begin, y.Begin) })
+		shown = shown[:mostSpans]
+	}
+	rows, steps := map[[2]int32]int{}, map[int32]int{}
+	for _, s := range shown {
 		rank, block, step := p.Place(s.Step)
 		key := [2]int32{p.Rank[rank].First + int32(block), s.Column}
 		row, known := rows[key]
@@ -123,7 +133,6 @@ func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks
 		}
 		t.Spans = append(t.Spans, TimeSpan{row, at, int(looks.Of[s.Step]), int(s.Pass), micros(s.Begin), micros(s.Waited),
 			micros(s.Length)})
-		t.End = max(t.End, micros(s.Begin+s.Length))
 	}
 	slices.SortStableFunc(t.Spans, func(x, y TimeSpan) int { return cmp.Compare(x.Begin, y.Begin) })
 	t.sortRows()

@@ -57,8 +57,11 @@ func ReadTrace(name string, text []byte) (*Timeline, error) {
 		}
 	}
 	for i := range f.Events {
-		if e := &f.Events[i]; e.Phase == "X" && number(e.Args["pass"]) < t.Iterations && len(t.Spans) < mostSpans {
-			r.add(e)
+		if e := &f.Events[i]; e.Phase == "X" && number(e.Args["pass"]) < t.Iterations {
+			t.End = max(t.End, e.Begin+e.Length)
+			if len(t.Spans) < mostSpans {
+				r.add(e)
+			}
 		}
 	}
 	slices.SortStableFunc(t.Spans, func(x, y TimeSpan) int { return cmp.Compare(x.Begin, y.Begin) })
@@ -132,7 +135,6 @@ func (r *traceReader) add(e *TraceEvent) {
 	}
 	waited, _ := e.Args["waited_us"].(float64)
 	t.Spans = append(t.Spans, TimeSpan{row, step, look, number(e.Args["pass"]), e.Begin, waited, e.Length})
-	t.End = max(t.End, e.Begin+e.Length)
 }
 
 // number returns a number of JSON, or 0.
