@@ -48,7 +48,7 @@ type Timeline struct {
 	Source     string     `json:"source"` // simulation or trace
 	Title      string     `json:"title"`
 	Launch     float64    `json:"launch_us"`  // from the call's begin to time 0 of the spans
-	End        float64    `json:"end_us"`     // of the iterations' last span, which is not among Spans where these are too many
+	End        float64    `json:"end_us"`     // of the iterations' last span, shown or not
 	Iterations int        `json:"iterations"` // tile iterations that have spans
 	Of         int        `json:"of"`         // that the call has
 	Replicas   int        `json:"replicas"`   // that a row stands for; 0 is not known
