@@ -81,8 +81,8 @@ type builder struct {
 	proven   bool
 	large    bool // too large to be proven here
 	topology *topology.Topology
-	seats    []int32 // by rank: its GPU; nil where the machine has no room
-	steps    []int32 // by step of program: its operation, or -1
+	seats    []int32   // by rank: its GPU; nil where the machine has no room
+	steps    [][]int32 // by step of program: its operations, as in operationsOf
 }
 
 // Build makes the scene of r. It fails with ErrStale only: the scene says what is wrong with a text.

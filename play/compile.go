@@ -3,8 +3,11 @@ package play
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mscclc"
@@ -86,7 +89,7 @@ func (b *builder) source() error {
 	}
 	if exceeded(err) {
 		b.large = true
-		b.note("The algorithm is too large to be run here. mscclc verify %s proves it.", b.Name)
+		b.note("The algorithm is too large to be run here. %s proves it.", b.command("verify", "two"))
 		return nil
 	}
 	return err
@@ -95,11 +98,32 @@ func (b *builder) source() error {
 // errMany is the error of a file that has more ranks by itself than can be shown.
 var errMany = errors.New("too many ranks")
 
-// mayHaveFewer reports whether the file has a parameter ranks that nobody set.
+// mayHaveFewer reports whether the file has a parameter ranks that nobody set and that is not as small by itself.
 func (b *builder) mayHaveFewer() bool {
-	_, given := b.opt.Params["ranks"]
-	info := b.tree.Info()
-	return !given && info.Has("ranks")
+	if _, given := b.opt.Params["ranks"]; given {
+		return false
+	}
+	few, _ := strconv.Atoi(fewRanks)
+	for _, p := range b.tree.Info().Params {
+		if p.Name == "ranks" {
+			ranks, err := strconv.Atoi(p.Default)
+			return err != nil || ranks > few
+		}
+	}
+	return false
+}
+
+// command returns the command that does with the program what is not done here. sided is what it compiles to by itself.
+func (b *builder) command(verb, sided string) string {
+	text := "mscclc " + verb + " " + b.Name
+	for _, name := range slices.Sorted(maps.Keys(b.opt.Params)) {
+		text += fmt.Sprintf(" -p %s=%v", name, b.opt.Params[name])
+	}
+	sides := map[bool]string{true: "one", false: "two"}[b.OneSided]
+	if b.tree != nil && b.scene.Kind != "channels" && sides != sided {
+		text += " --sided " + sides
+	}
+	return text
 }
 
 // exceeded reports whether err is of a limit, which a command may not have.
@@ -198,7 +222,7 @@ func (b *builder) judge(found diag.List) error {
 		return found
 	}
 	b.large = true
-	b.note("The proof takes longer than there is time for here. mscclc verify %s proves it.", b.Name)
+	b.note("The proof takes longer than there is time for here. %s proves it.", b.command("verify", "two"))
 	return nil
 }
 

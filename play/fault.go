@@ -113,10 +113,10 @@ func (l *lighter) step(i int32, role string) int {
 	}
 	p := l.judged
 	rank, block, step := p.Place(i)
-	s := FaultStep{Step{rank, block, step, p.StepName(i), text.StepText(p, int32(rank), &p.Steps[i]), -1, -1,
+	s := FaultStep{Step{rank, block, step, p.StepName(i), text.StepText(p, int32(rank), &p.Steps[i]), -1, []int{}, -1,
 		spanOf(p.Span(p.Steps[i].Pos))}, role}
 	if l.steps != nil && int(i) < len(l.steps) {
-		if s.Op = int(l.steps[i]); s.Op >= 0 {
+		if s.Op = firstOf(l.steps[i]); s.Op >= 0 {
 			s.Frame = l.scene.Ops[s.Op].Frame
 		}
 	}

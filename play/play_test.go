@@ -29,7 +29,14 @@ func catalogRequest(t testing.TB, name string) *play.Request {
 // of8 returns the scene of a program of the catalog for 8 ranks, or for the number near it that the program takes.
 func of8(t testing.TB, p *play.CatalogProgram) *play.Result {
 	t.Helper()
+	return of8Sided(t, p, false)
+}
+
+// of8Sided is of8 of a program that is compiled one-sided or two-sided.
+func of8Sided(t testing.TB, p *play.CatalogProgram, oneSided bool) *play.Result {
+	t.Helper()
 	r := catalogRequest(t, p.Name)
+	r.OneSided = oneSided
 	tries := []lang.Params{nil}
 	for _, param := range p.Params {
 		if param.Name == "ranks" {

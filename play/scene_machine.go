@@ -48,7 +48,7 @@ type Timeline struct {
 	Source     string     `json:"source"` // simulation or trace
 	Title      string     `json:"title"`
 	Launch     float64    `json:"launch_us"`  // from the call's begin to time 0 of the spans
-	End        float64    `json:"end_us"`     // of the last span shown
+	End        float64    `json:"end_us"`     // of the iterations' last span, shown or not
 	Iterations int        `json:"iterations"` // tile iterations that have spans
 	Of         int        `json:"of"`         // that the call has
 	Replicas   int        `json:"replicas"`   // that a row stands for; 0 is not known
@@ -57,6 +57,8 @@ type Timeline struct {
 	Spans      []TimeSpan `json:"spans"` // in the order of their begins
 	Steps      []Step     `json:"steps"` // that spans are of
 	Links      []Busy     `json:"links"` // how long links were occupied, the busiest first; empty for a trace
+
+	all int // spans that the iterations have
 }
 
 // A Row is a thread block, or in a trace of several nodes the messages to or from a rank.
@@ -85,7 +87,8 @@ type Step struct {
 	Name  string `json:"name"`  // as messages have it: "rank 0 block 1 step 2 (s)"
 	Text  string `json:"text"`  // what it does
 	Op    int    `json:"op"`    // the operation that it is a part of, or -1
-	Frame int    `json:"frame"` // of that operation, or -1
+	Ops   []int  `json:"ops"`   // all that it is a part of, Op first: steps are fused
+	Frame int    `json:"frame"` // of Op, or -1
 	At    Span   `json:"at"`
 }
 

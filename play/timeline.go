@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mscclc/executor/launch"
@@ -22,7 +23,7 @@ func (b *builder) simulate() {
 		return
 	}
 	if len(b.program.Steps) > mostSimulated {
-		b.note("The program is too large to be simulated here. mscclc simulate %s does it.", b.Name)
+		b.note("The program is too large to be simulated here. %s does it.", b.command("simulate", "one"))
 		return
 	}
 	costs, err := simulate.CostsOf(b.topology.Device)
@@ -43,6 +44,9 @@ func (b *builder) simulate() {
 	if err != nil {
 		return // which Seats has found
 	}
+	if outside := text.Outside(b.program.Sizes, b.Bytes); outside != "" {
+		b.note("%s.", strings.ToUpper(outside[:1])+outside[1:])
+	}
 	b.scene.Figures = b.figures(r, costs)
 	if b.run != nil {
 		b.steps = operationsOf(b.program, b.alg)
@@ -58,6 +62,9 @@ func (b *builder) simulate() {
 	slices.SortStableFunc(t.Links, func(x, y Busy) int { return cmp.Compare(y.Us, x.Us) })
 	t.Links = t.Links[:min(len(t.Links), mostBusy)]
 	b.scene.Timeline = t
+	if t.all > len(t.Spans) {
+		b.note("The timeline shows the first %d of %d steps.", len(t.Spans), t.all)
+	}
 	if b.run != nil {
 		b.times(t)
 	}
@@ -76,9 +83,9 @@ func (b *builder) widest(call simulate.Call, costs *simulate.Costs) int {
 	})
 }
 
-// newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for. operations are
-// those of the steps, or nil.
-func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks, operations []int32) *Timeline {
+// newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for, or of one that is
+// too long the spans that begin first. operations are those of the steps, or nil.
+func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks, operations [][]int32) *Timeline {
 	t := &Timeline{Source: source, Of: int(trace.Of), Rows: []Row{}, Looks: looks.Names[:], Spans: []TimeSpan{},
 		Steps: []Step{}, Links: []Busy{}}
 	of := make([]int, trace.Passes+1) // spans of iterations before each
@@ -90,12 +97,19 @@ func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks
 			t.Iterations = k
 		}
 	}
-	rows, steps := map[[2]int32]int{}, map[int32]int{}
+	var shown []*launch.Span
 	for i := range trace.Spans {
-		s := &trace.Spans[i]
-		if s.Pass >= int64(t.Iterations) || len(t.Spans) == mostSpans {
-			continue
+		if s := &trace.Spans[i]; s.Pass < int64(t.Iterations) {
+			shown = append(shown, s)
+			t.End = max(t.End, micros(s.Begin+s.Length))
 		}
+	}
+	if t.all = len(shown); t.all > mostSpans {
+		slices.SortStableFunc(shown, func(x, y *launch.Span) int { return cmp.Compare(x.Begin, y.Begin) })
+		shown = shown[:mostSpans]
+	}
+	rows, steps := map[[2]int32]int{}, map[int32]int{}
+	for _, s := range shown {
 		rank, block, step := p.Place(s.Step)
 		key := [2]int32{p.Rank[rank].First + int32(block), s.Column}
 		row, known := rows[key]
@@ -109,14 +123,16 @@ func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks
 			at = len(t.Steps)
 			steps[s.Step] = at
 			t.Steps = append(t.Steps, Step{rank, block, step, p.StepName(s.Step),
-				text.StepText(p, int32(rank), &p.Steps[s.Step]), -1, -1, spanOf(p.Span(p.Steps[s.Step].Pos))})
+				text.StepText(p, int32(rank), &p.Steps[s.Step]), -1, []int{}, -1, spanOf(p.Span(p.Steps[s.Step].Pos))})
 			if operations != nil {
-				t.Steps[at].Op = int(operations[s.Step])
+				t.Steps[at].Op = firstOf(operations[s.Step])
+				for _, op := range operations[s.Step] {
+					t.Steps[at].Ops = append(t.Steps[at].Ops, int(op))
+				}
 			}
 		}
 		t.Spans = append(t.Spans, TimeSpan{row, at, int(looks.Of[s.Step]), int(s.Pass), micros(s.Begin), micros(s.Waited),
 			micros(s.Length)})
-		t.End = max(t.End, micros(s.Begin+s.Length))
 	}
 	slices.SortStableFunc(t.Spans, func(x, y TimeSpan) int { return cmp.Compare(x.Begin, y.Begin) })
 	t.sortRows()
@@ -164,17 +180,18 @@ func (b *builder) times(t *Timeline) {
 	}
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		frame := t.Steps[s.Step].Frame
-		if s.Iteration > 0 || frame < 0 {
+		if s.Iteration > 0 {
 			continue
 		}
-		f := &b.scene.Frames[frame]
 		begin, end := s.Begin+s.Waited, s.Begin+s.Length
-		if f.Begin == nil || *f.Begin > begin {
-			f.Begin = &begin
-		}
-		if f.End == nil || *f.End < end {
-			f.End = &end
+		for _, op := range t.Steps[s.Step].Ops {
+			f := &b.scene.Frames[b.scene.Ops[op].Frame]
+			if f.Begin == nil || *f.Begin > begin {
+				f.Begin = &begin
+			}
+			if f.End == nil || *f.End < end {
+				f.End = &end
+			}
 		}
 	}
 }

@@ -57,8 +57,11 @@ func ReadTrace(name string, text []byte) (*Timeline, error) {
 		}
 	}
 	for i := range f.Events {
-		if e := &f.Events[i]; e.Phase == "X" && number(e.Args["pass"]) < t.Iterations && len(t.Spans) < mostSpans {
-			r.add(e)
+		if e := &f.Events[i]; e.Phase == "X" && number(e.Args["pass"]) < t.Iterations {
+			t.End = max(t.End, e.Begin+e.Length)
+			if len(t.Spans) < mostSpans {
+				r.add(e)
+			}
 		}
 	}
 	slices.SortStableFunc(t.Spans, func(x, y TimeSpan) int { return cmp.Compare(x.Begin, y.Begin) })
@@ -128,11 +131,10 @@ func (r *traceReader) add(e *TraceEvent) {
 		r.steps[key] = step
 		number := number(e.Args["step"])
 		t.Steps = append(t.Steps, Step{e.Process, t.Rows[row].Block, number,
-			fmt.Sprintf("%s step %d", t.Rows[row].Name, number), cmp.Or(text, e.Name), -1, -1, Span{}})
+			fmt.Sprintf("%s step %d", t.Rows[row].Name, number), cmp.Or(text, e.Name), -1, []int{}, -1, Span{}})
 	}
 	waited, _ := e.Args["waited_us"].(float64)
 	t.Spans = append(t.Spans, TimeSpan{row, step, look, number(e.Args["pass"]), e.Begin, waited, e.Length})
-	t.End = max(t.End, e.Begin+e.Length)
 }
 
 // number returns a number of JSON, or 0.

@@ -60,6 +60,8 @@ func TestShowHTML(t *testing.T) {
 		{"show allreduce/ring --html ring.txt", cli.ExitUsage, "ends in .html"},
 		{"show allreduce/ring svg --html ring.html", cli.ExitUsage, "no stage"},
 		{"show allreduce/ring -t h200", cli.ExitUsage, "give --html"},
+		{"show allreduce/ring --html no.html -t nosuch", cli.ExitInput, `"nosuch" is neither a machine`},
+		{"show allreduce/ring --html no.html -t bad.topo", cli.ExitInput, "bad.topo:1"},
 		{"show allreduce/ring --html ring.html --instances 2", cli.ExitUsage, "changes nothing"},
 		{"play --port 70000", cli.ExitUsage, "--port takes"},
 		{"play -", cli.ExitUsage, "standard input"},
@@ -69,11 +71,17 @@ func TestShowHTML(t *testing.T) {
 		if err := os.WriteFile("wrong.mscl", []byte(wrong), 0o666); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.WriteFile("bad.topo", []byte("what\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
 		var stdout, stderr bytes.Buffer
 		code := main1(strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr)
 		if code != c.code || !strings.Contains(stderr.String(), c.says) {
 			t.Errorf("%s: exit code %d, and\n%s%s\nwithout %s", c.args, code, &stdout, &stderr, c.says)
 		}
+	}
+	if _, err := os.Stat("no.html"); err == nil {
+		t.Error("a page is written for a machine that is none")
 	}
 	for file, want := range map[string]string{"ring.html": `"state":"proven"`, "wrong.html": `"kind":"wrong-result"`,
 		"two.html": `"name":"dgx_h100"`} {

@@ -77,6 +77,20 @@ func Sizes(r ir.SizeRange) string {
 	return text + " below " + end
 }
 
+// Outside says that a program is not for some of the sizes of calls, or "" where it is for all of them.
+func Outside(r ir.SizeRange, sizes ...int64) string {
+	var out []string
+	for _, n := range sizes {
+		if !r.Holds(n) {
+			out = append(out, diag.SizeText(n))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the program is for %s: a runtime takes another one for %s", Sizes(r), strings.Join(out, ", "))
+}
+
 // boundText returns a bound of a program's sizes: exact, and beside many bytes a rounded size.
 func boundText(n int64) string {
 	text := diag.SizeText(n)

@@ -34,6 +34,11 @@ func showHTML(a *cli.App, arg string, f *showFlags) error {
 	if err := a.Claims(cli.Named{"--html": f.html}, arg, topology.File(f.topology)); err != nil {
 		return err
 	}
+	if f.topology != "" { // of a machine that is none, a scene says so and goes on: the page has a picker
+		if _, err := a.TopologyOf(f.topology, ""); err != nil {
+			return err
+		}
+	}
 	r, err := f.played(a, arg)
 	if err != nil {
 		return err
