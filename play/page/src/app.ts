@@ -2,7 +2,7 @@
 import { byId, el } from "./dom";
 import { Editor, Mark } from "./editor";
 import { Engine, Stopped, moduleOf } from "./engine";
-import { Opened, pack, unpack, written } from "./open";
+import { Opened, UNREADABLE, pack, unpack, written } from "./open";
 import { Catalog, Pickers } from "./pickers";
 import { Op, Scene, Span, Timeline } from "./scene";
 import { linesOf } from "./state";
@@ -25,6 +25,7 @@ class App {
   private timer = 0;
   private asked = 0; // scenes
   private fresh = true;
+  private word = ""; // what the reader must know of the link, until the next change
   private loading = false;
   private scene: Scene | undefined;
 
@@ -39,6 +40,7 @@ class App {
   /** open shows what a link or the command says, or the first program. */
   async open(opened: Opened): Promise<void> {
     const [first, ...imports] = opened.documents ?? [];
+    this.word = opened.word ?? "";
     this.opened = first ? opened : { ...opened, catalog: opened.catalog ?? FIRST };
     this.stale();
     this.pickers?.set(this.opened);
@@ -56,8 +58,10 @@ class App {
   private async fill(): Promise<void> {
     try {
       const catalog = await this.engine.request<Catalog>("mscclc/catalog", {});
-      this.pickers = new Pickers(catalog, () => this.later(0), (name) => void this.load(name),
-        () => void this.editMachine());
+      this.pickers = new Pickers(catalog, () => this.picked(), (name) => {
+        this.word = "";
+        void this.load(name);
+      }, () => void this.editMachine());
       this.pickers.set(this.opened);
       this.pickers.showParams(this.scene?.params ?? []);
     } catch (error) {
@@ -67,9 +71,14 @@ class App {
     }
   }
 
+  private picked(): void {
+    this.word = "";
+    this.later(0);
+  }
+
   private choices(): Opened {
     const all = this.pickers?.get() ?? { ...this.opened, sided: this.opened.sided ?? "one" };
-    const { documents: _, catalog: __, trace: ___, ...choices } = all;
+    const { documents: _, catalog: __, trace: ___, word: ____, ...choices } = all;
     return choices;
   }
 
@@ -88,7 +97,14 @@ class App {
       this.opened.catalog = name;
       byId<HTMLSelectElement>("catalog").value = name;
     } catch (error) {
-      this.player.tell("Failed", `${error}`);
+      if (name === FIRST || error instanceof Stopped) {
+        this.player.tell("Failed", (error as Error).message);
+        document.body.dataset.state = "failed";
+        return;
+      }
+      this.word = `There is no program ${name} here: this is ${FIRST}`;
+      this.opened = { ...this.opened, catalog: FIRST, params: undefined };
+      await this.load(FIRST);
     }
   }
 
@@ -108,6 +124,7 @@ class App {
 
   private edited(): void {
     if (!this.loading) {
+      this.word = "";
       delete this.opened.catalog;
       this.pickers?.own();
       this.later(IDLE);
@@ -159,6 +176,10 @@ class App {
     this.pickers?.showParams(scene.params);
     this.editor.showProblems(scene.verdict.problems, (at) => this.isHere(at));
     this.player.show(scene, this.fresh);
+    const said = this.pickers?.wrong || this.word;
+    if (said) {
+      this.player.say(said);
+    }
     if (this.fresh) {
       this.editor.connect(this.module, this.uri);
     }
@@ -188,6 +209,12 @@ class App {
     }
   }
 
+  /** say shows a word beside what is shown. */
+  say(word: string): void {
+    this.word = word;
+    this.player.say(word);
+  }
+
   /** openFile shows a program, a machine or a trace. */
   async openFile(file: File): Promise<void> {
     const text = await file.text();
@@ -196,6 +223,7 @@ class App {
     } else if (/^\s*\{/.test(text) && text.includes('"traceEvents"')) {
       await this.openTrace(file.name, text);
     } else {
+      this.word = "";
       this.pickers?.forget();
       this.pickers?.own();
       this.show(file.name.replace(/[^\w.-]/g, "_"), text, []);
@@ -259,13 +287,16 @@ function tools(app: App): void {
 async function main(): Promise<void> {
   switchBy(byId("theme"));
   try {
-    const opened = written() ?? await unpack(location.hash) ?? {};
+    const link = await unpack(location.hash); // of a reader's own text, on the page of mscclc play FILE
+    const opened = link?.word === UNREADABLE ? { ...written(), ...link } : link ?? written() ?? {};
     const app = new App(await moduleOf("mscclc.wasm.gz"));
     tools(app);
     await app.open(opened);
     window.addEventListener("hashchange", async () => {
       const next = await unpack(location.hash);
-      if (next) {
+      if (next?.word === UNREADABLE) {
+        app.say(UNREADABLE);
+      } else if (next) {
         await app.open(next);
       }
     });

@@ -45,7 +45,9 @@ export class Pickers {
   private params: Record<string, string> = {};
   private shown = ""; // the names of the parameters that have pickers
   private lastMachine = "h200";
+  private lastBytes = 1 << 20; // the last right size
   topology: string | undefined;
+  wrong = ""; // what is wrong with the choices
 
   /** changed is called after a choice, picked with a program of the catalog, and machine to edit an own one. */
   constructor(
@@ -142,7 +144,8 @@ export class Pickers {
     }
     this.params = { ...opened.params };
     this.ranks.value = this.params.ranks ?? "";
-    this.bytes.value = sizeText(opened.bytes ?? 1 << 20);
+    this.lastBytes = opened.bytes ?? 1 << 20;
+    this.bytes.value = sizeText(this.lastBytes);
     this.protocol.value = opened.protocol ?? "";
     this.sided.value = opened.sided ?? "one";
     this.lanes.value = opened.lanes ? `${opened.lanes}` : "";
@@ -181,11 +184,14 @@ export class Pickers {
   get(): Opened {
     const bytes = sizeOf(this.bytes.value);
     this.bytes.setAttribute("aria-invalid", `${bytes === undefined}`);
+    this.lastBytes = bytes ?? this.lastBytes;
+    this.wrong = bytes === undefined
+      ? `Size: "${this.bytes.value}" is no number of bytes, such as 64K or 1M; this is ${sizeText(this.lastBytes)}` : "";
     const options = this.options.value.trim();
     const own = this.topology !== undefined;
     const machine = own ? options : this.lastMachine + (options ? `:${options}` : "");
     return {
-      params: { ...this.params }, machine: machine || undefined, topology: this.topology, bytes: bytes ?? 1 << 20,
+      params: { ...this.params }, machine: machine || undefined, topology: this.topology, bytes: this.lastBytes,
       protocol: this.protocol.value || undefined, sided: this.sided.value || undefined,
       lanes: Number(this.lanes.value) || undefined,
     };

@@ -1,0 +1,101 @@
+package browser
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestLinkFirst opens a link on the page of mscclc play FILE: its text is shown, and not the file's.
+func TestLinkFirst(t *testing.T) {
+	b := theBench(t)
+	p := b.open(t, serve(t, "testdata/wrong.mscl")+link(t, nil, document{"mine.mscl", mine}))
+	p.shown()
+	if said := p.says(); !strings.Contains(said, "Proven") || !strings.Contains(said, "mine.mscl") {
+		t.Errorf("it says %q", said)
+	}
+}
+
+// serve returns where mscclc play serves a file.
+func serve(t *testing.T, file string) string {
+	t.Helper()
+	play := exec.Command(command(t), "play", file, "--no-open", "--port", "0")
+	said, err := play.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	also, err := play.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := play.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		play.Process.Signal(os.Interrupt)
+		play.Wait()
+	})
+	found := make(chan string, 2)
+	for _, stream := range []io.Reader{said, also} {
+		go func() {
+			for lines := bufio.NewScanner(stream); lines.Scan(); {
+				if url := regexp.MustCompile(`http://\S+`).FindString(lines.Text()); url != "" {
+					found <- url
+				}
+			}
+		}()
+	}
+	return <-found
+}
+
+// TestWrongLink opens links that have no program: the first one is shown, with a word.
+func TestWrongLink(t *testing.T) {
+	for _, test := range []struct{ link, says string }{
+		{"#p=nonsense", "could not be read"},
+		{link(t, map[string]any{"catalog": "no/such", "params": map[string]string{"x": "1"}}), "no program no/such"},
+		{link(t, map[string]any{"catalog": "allreduce/ring", "bytes": -5}), "-5"},
+	} {
+		p := theBench(t).open(t, test.link)
+		p.shown()
+		if said := p.says(); !strings.Contains(said, "Proven") || !strings.Contains(said, test.says) {
+			t.Errorf("of %s it says %q", test.link, said)
+		}
+		if at := evaluate[string](p, `document.querySelector("#catalog").value`); at != "allreduce/ring" {
+			t.Errorf("the picker has %q", at)
+		}
+		p.choose("#ranks", "5")
+		p.shown()
+		if said := p.says(); !strings.Contains(said, "5 ranks") {
+			t.Errorf("then it says %q", said)
+		}
+	}
+}
+
+// TestSizes writes wrong sizes: the last right one stays, and the page says so.
+func TestSizes(t *testing.T) {
+	p := theBench(t).open(t, "")
+	p.shown()
+	const latency = `document.querySelector(".figures dd").textContent`
+	p.choose("#bytes", "64K")
+	p.shown()
+	right := evaluate[string](p, latency)
+	for _, wrong := range []string{"abc", "1.5M", "1T"} {
+		p.choose("#bytes", wrong)
+		p.shown()
+		if said := p.says(); !strings.Contains(said, "Size: ") || !strings.Contains(said, wrong) {
+			t.Errorf("of %s it says %q", wrong, said)
+		}
+		if now := evaluate[string](p, latency); now != right {
+			t.Errorf("with %s the latency is %s, and before it was %s", wrong, now, right)
+		}
+	}
+	p.choose("#bytes", "1M")
+	p.shown()
+	if said := p.says(); strings.Contains(said, "Size: ") || evaluate[string](p, latency) == right {
+		t.Errorf("in the end it says %q", said)
+	}
+}
