@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // TestLinkFirst opens a link on the page of mscclc play FILE: its text is shown, and not the file's.
@@ -97,5 +99,77 @@ func TestSizes(t *testing.T) {
 	p.shown()
 	if said := p.says(); strings.Contains(said, "Size: ") || evaluate[string](p, latency) == right {
 		t.Errorf("in the end it says %q", said)
+	}
+}
+
+// TestFit shows programs that h200 has no room for: the page takes a machine that has, until the reader picks one.
+func TestFit(t *testing.T) {
+	p := theBench(t).open(t, link(t, map[string]any{"catalog": "allreduce/hierarchical"}))
+	p.shown()
+	const machine = `document.querySelector("#machine").value + ":" + document.querySelector("#machine-options").value`
+	p.wait(machine + ` === "dgx_h100:nodes=2" && document.querySelector(".figures dd")`)
+	p = theBench(t).open(t, "")
+	p.shown()
+	for _, test := range []struct{ ranks, machine string }{
+		{"20", "dgx_h100:nodes=3"}, {"10", "dgx_h100:nodes=2"}, {"8", "h200:"},
+	} {
+		p.choose("#ranks", test.ranks)
+		p.shown()
+		p.wait(machine + ` === ` + quote(test.machine) + ` && document.querySelector(".figures dd")`)
+	}
+	evaluate[any](p, `(() => {
+  const machine = document.querySelector("#machine");
+  machine.value = "pcie_8gpu";
+  machine.dispatchEvent(new Event("change"));
+})()`)
+	p.choose("#ranks", "20")
+	p.shown()
+	if at := evaluate[string](p, machine); at != "pcie_8gpu:" {
+		t.Errorf("the machine is %s, and not the one that was picked", at)
+	}
+	if said := evaluate[string](p, `document.querySelector("#view-timeline").innerText`); !strings.Contains(said, "20") {
+		t.Errorf("the timeline gives no reason: %q", said)
+	}
+}
+
+// TestUndo undoes all: the text is the one that was opened last.
+func TestUndo(t *testing.T) {
+	p := theBench(t).open(t, "")
+	p.shown()
+	const text = `document.querySelector(".cm-content").innerText`
+	undo := func(want string) {
+		t.Helper()
+		evaluate[any](p, `document.querySelector(".cm-content").focus()`)
+		for range 3 {
+			if err := chromedp.Do(p.ctx, chromedp.KeyEvent("z", chromedp.KeyModifiers(chromedp.ModifierCtrl))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.shown()
+		if got := evaluate[string](p, text); got != want {
+			t.Errorf("undone, the text is %q and not %q", got, want)
+		}
+	}
+	undo(evaluate[string](p, text))
+	p.give("mine.mscl", mine)
+	p.wait(`document.querySelector(".cm-content").innerText.includes("mine(ranks")`)
+	p.shown()
+	opened := evaluate[string](p, text)
+	p.typeBehind("for r in 0..ranks", " - 1")
+	p.wait(text + ` !== ` + quote(opened))
+	undo(opened)
+}
+
+// TestName changes a program of the catalog: messages no longer name the catalog's file.
+func TestName(t *testing.T) {
+	for _, name := range []string{"allreduce/ring", "reducescatter/hierarchical"} {
+		p := theBench(t).open(t, link(t, map[string]any{"catalog": name}))
+		p.shown()
+		before := evaluate[string](p, `document.querySelector(".badge").textContent`)
+		p.typeBehind("collective", " ")
+		p.wait(`document.body.dataset.state === "shown" && document.querySelector("#verdict").innerText.includes("mine.mscl")`)
+		if said := p.says(); !strings.Contains(said, before) || before != "Proven" {
+			t.Errorf("it says %q", said)
+		}
 	}
 }

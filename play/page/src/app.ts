@@ -13,6 +13,7 @@ const IDLE = 50; // ms after the last key
 const SLOW = 2_000; // ms after which a run is stopped if there is a newer text
 const LIMIT = 30_000; // ms after which a run is stopped
 const FIRST = "allreduce/ring";
+const HOME = "h200"; // the machine, where it has room
 
 class App {
   private readonly editor: Editor;
@@ -25,8 +26,8 @@ class App {
   private timer = 0;
   private asked = 0; // scenes
   private fresh = true;
+  private fitted = ""; // a machine that was chosen for the program, before there are pickers
   private word = ""; // what the reader must know of the link, until the next change
-  private loading = false;
   private scene: Scene | undefined;
 
   constructor(private readonly module: WebAssembly.Module) {
@@ -41,7 +42,8 @@ class App {
   async open(opened: Opened): Promise<void> {
     const [first, ...imports] = opened.documents ?? [];
     this.word = opened.word ?? "";
-    this.opened = first ? opened : { ...opened, catalog: opened.catalog ?? FIRST };
+    this.fitted = "";
+    this.opened = first ? { ...opened, catalog: undefined } : { ...opened, catalog: opened.catalog ?? FIRST };
     this.stale();
     this.pickers?.set(this.opened);
     if (first) {
@@ -63,6 +65,9 @@ class App {
         void this.load(name);
       }, () => void this.editMachine());
       this.pickers.set(this.opened);
+      if (this.fitted) {
+        this.pickers.fit(this.fitted);
+      }
       this.pickers.showParams(this.scene?.params ?? []);
     } catch (error) {
       if (error instanceof Stopped) {
@@ -77,7 +82,9 @@ class App {
   }
 
   private choices(): Opened {
-    const all = this.pickers?.get() ?? { ...this.opened, sided: this.opened.sided ?? "one" };
+    const all = this.pickers?.get() ?? {
+      ...this.opened, sided: this.opened.sided ?? "one", machine: this.opened.machine ?? (this.fitted || undefined),
+    };
     const { documents: _, catalog: __, trace: ___, word: ____, ...choices } = all;
     return choices;
   }
@@ -112,9 +119,7 @@ class App {
   private show(name: string, text: string, imports: { name: string; text: string }[]): void {
     this.name = name;
     this.fresh = true;
-    this.loading = true;
-    this.editor.text = text;
-    this.loading = false;
+    this.editor.open(text);
     this.engine.clear();
     for (const other of imports) {
       this.engine.set(`file:///${other.name}`, other.text);
@@ -123,12 +128,14 @@ class App {
   }
 
   private edited(): void {
-    if (!this.loading) {
-      this.word = "";
-      delete this.opened.catalog;
-      this.pickers?.own();
-      this.later(IDLE);
+    this.word = "";
+    if (this.pickers?.name ?? this.opened.catalog) {
+      this.engine.clear();
+      this.name = `${/^\s*import\b/m.test(this.editor.text) ? this.name.replace(/[^/]*$/, "") : ""}mine.mscl`;
     }
+    delete this.opened.catalog;
+    this.pickers?.own();
+    this.later(IDLE);
   }
 
   // stale says that what is shown, and what is under way, is no longer what is chosen.
@@ -152,7 +159,9 @@ class App {
       const begun = performance.now();
       const asked = { textDocument: { uri: this.uri }, ...this.choices() };
       const scene = await this.engine.request<Scene>("mscclc/scene", asked);
-      if (number === this.asked) {
+      if (number === this.asked && !this.fits(scene)) {
+        await this.ask();
+      } else if (number === this.asked) {
         document.body.dataset.took = `${Math.round(performance.now() - begun)}`;
         this.showScene(scene);
       }
@@ -169,6 +178,20 @@ class App {
         void this.fill();
       }
     }
+  }
+
+  // fits reports whether the machine has room for the scene's program. If not, and nobody chose it, another is taken.
+  private fits({ collective, machine }: Scene): boolean {
+    const chosen = this.pickers?.byReader ?? (this.opened.machine ?? this.opened.topology) !== undefined;
+    const now = this.pickers?.get().machine ?? (this.fitted || HOME);
+    const nodes = Math.max(collective.nodes, Math.ceil(collective.ranks / 8));
+    const next = nodes > 1 ? `dgx_h100:nodes=${nodes}` : HOME;
+    if (chosen || collective.ranks === 0 || next === now || (machine.seats.length > 0 && now === HOME)) {
+      return true;
+    }
+    this.fitted = next;
+    this.pickers?.fit(next);
+    return false;
   }
 
   private showScene(scene: Scene): void {
@@ -224,6 +247,7 @@ class App {
       await this.openTrace(file.name, text);
     } else {
       this.word = "";
+      delete this.opened.catalog;
       this.pickers?.forget();
       this.pickers?.own();
       this.show(file.name.replace(/[^\w.-]/g, "_"), text, []);

@@ -48,6 +48,7 @@ export class Pickers {
   private lastBytes = 1 << 20; // the last right size
   topology: string | undefined;
   wrong = ""; // what is wrong with the choices
+  byReader = false; // the machine was chosen, and does not follow the program
 
   /** changed is called after a choice, picked with a program of the catalog, and machine to edit an own one. */
   constructor(
@@ -61,6 +62,7 @@ export class Pickers {
       ...catalog.protocols.map((p) => el("option", { value: p }, p)));
     this.program.addEventListener("change", () => this.program.value !== OWN && picked(this.program.value));
     this.machine.addEventListener("change", () => {
+      this.byReader = true;
       this.options.value = "";
       if (this.machine.value === OWN) {
         editMachine();
@@ -72,9 +74,11 @@ export class Pickers {
       }
     });
     this.ranks.addEventListener("input", () => this.setParam("ranks", this.ranks.value));
-    for (const input of [this.bytes, this.options]) {
-      input.addEventListener("input", changed);
-    }
+    this.bytes.addEventListener("input", changed);
+    this.options.addEventListener("input", () => {
+      this.byReader = true;
+      changed();
+    });
     for (const input of [this.protocol, this.sided]) {
       input.addEventListener("change", changed);
     }
@@ -118,9 +122,18 @@ export class Pickers {
     this.options.placeholder = params.map((p) => `${p.name}=${p.default}`).join(",");
   }
 
+  /** fit makes a machine of the catalog the one, as nobody chose another. */
+  fit(machine: string): void {
+    const [name = "", ...options] = machine.split(":");
+    this.machine.value = this.lastMachine = name;
+    this.options.value = options.join(":");
+    this.showOptions();
+  }
+
   /** useTopology makes text the machine, or without a text goes back to the machine before. */
   useTopology(text: string | undefined): void {
     this.topology = text;
+    this.byReader ||= text !== undefined;
     this.machine.value = text === undefined ? this.lastMachine : OWN;
     this.showOptions();
     this.changed();
@@ -135,6 +148,7 @@ export class Pickers {
   set(opened: Opened): void {
     const [name = "", ...options] = (opened.machine ?? "h200").split(":");
     this.topology = opened.topology;
+    this.byReader = opened.topology !== undefined || opened.machine !== undefined;
     this.machine.value = opened.topology === undefined ? name : OWN;
     if (opened.topology === undefined && this.machine.value === name) {
       this.lastMachine = name;

@@ -133,7 +133,8 @@ export class Player {
       });
     } else {
       this.timeline = undefined;
-      this.timelineAt.replaceChildren(el("p", { class: "caption" }, "Nothing was simulated."));
+      const why = scene?.machine.problem || scene?.notes.join(" ") || "";
+      this.timelineAt.replaceChildren(el("p", { class: "caption" }, `Nothing was simulated${why ? `: ${why}` : "."}`));
     }
   }
 
