@@ -167,9 +167,33 @@ func TestName(t *testing.T) {
 		p.shown()
 		before := evaluate[string](p, `document.querySelector(".badge").textContent`)
 		p.typeBehind("collective", " ")
-		p.wait(`document.body.dataset.state === "shown" && document.querySelector("#verdict").innerText.includes("mine.mscl")`)
+		p.wait(`document.body.dataset.state === "shown" &&
+  document.querySelector("#verdict").innerText.includes("mine.mscl")`)
 		if said := p.says(); !strings.Contains(said, before) || before != "Proven" {
 			t.Errorf("it says %q", said)
 		}
 	}
+}
+
+// TestMend writes a machine with an error: the dialog says so and stays, and opens again with what was written.
+func TestMend(t *testing.T) {
+	text, err := os.ReadFile("../../topology/machines/pcie_8gpu.topo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := theBench(t).open(t, "")
+	p.shown()
+	p.give("own.topo", "nonsense\n"+string(text))
+	p.wait(`document.body.dataset.state === "shown" && !document.querySelector("#machine-edit").hidden`)
+	evaluate[any](p, `document.querySelector("#machine-edit").click()`)
+	const open = `document.querySelector("#topo").open`
+	p.wait(open + ` && document.querySelector("#topo-text").value.startsWith("nonsense")`)
+	evaluate[any](p, `document.querySelector("#topo-use").click()`)
+	p.wait(open + ` && document.querySelector("#topo-problem").innerText.includes("nonsense")`)
+	evaluate[any](p, `(() => {
+  const area = document.querySelector("#topo-text");
+  area.value = area.value.replace("nonsense", "");
+  document.querySelector("#topo-use").click();
+})()`)
+	p.wait(`!` + open + ` && document.body.dataset.state === "shown" && document.querySelector(".figures dd")`)
 }

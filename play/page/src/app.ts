@@ -261,17 +261,39 @@ class App {
     return pack({ ...(catalog ? { catalog } : { documents: [own] }), ...this.choices() });
   }
 
+  // problemOf returns what is wrong with the text of a machine: "" where one can be made of it.
+  private async problemOf(topology: string): Promise<string> {
+    try {
+      const asked = { textDocument: { uri: this.uri }, ...this.choices(), topology };
+      const { machine } = await this.engine.request<Scene>("mscclc/scene", asked);
+      return machine.name === "" ? machine.problem : "";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
   // editMachine asks for the text of a machine, and begins with that of the machine before.
   private async editMachine(): Promise<void> {
     const dialog = byId<HTMLDialogElement>("topo");
     const area = byId<HTMLTextAreaElement>("topo-text");
-    if (this.pickers?.topology === undefined) {
+    const says = byId("topo-problem");
+    says.hidden = true;
+    if (this.pickers?.topology !== undefined) {
+      area.value = this.pickers.topology;
+    } else {
       const name = this.pickers?.get().machine?.split(":")[0] ?? "h200";
       area.value = (await this.engine.request<{ text: string }>("mscclc/catalog", { machine: name })).text;
     }
     dialog.onclose = () => this.pickers?.useTopology(dialog.returnValue === "use" ? area.value : this.pickers.topology);
     dialog.returnValue = "";
-    byId("topo-use").onclick = () => dialog.close("use");
+    byId("topo-use").onclick = async () => {
+      const problem = await this.problemOf(area.value);
+      says.textContent = problem;
+      says.hidden = problem === "";
+      if (problem === "") {
+        dialog.close("use");
+      }
+    };
     byId("topo-close").onclick = () => dialog.close("");
     dialog.showModal();
   }

@@ -81,7 +81,8 @@ function valid(value: unknown): Opened | undefined {
     : undefined;
   const bytes = Number.isSafeInteger(from.bytes) && Number(from.bytes) > 0 ? Number(from.bytes) : undefined;
   const word = from.bytes !== undefined && bytes === undefined
-    ? `The link's size, ${JSON.stringify(from.bytes).slice(0, 40)}, is no whole number of bytes from 1 on: it is 1M here`
+    ? `The link's size, ${JSON.stringify(from.bytes).slice(0, 40)}, is no whole number of bytes from 1 on: ` +
+      "it is 1M here"
     : undefined;
   return { word, documents, params, catalog: text("catalog"), machine: text("machine"), topology: text("topology"),
     bytes, protocol: text("protocol"), sided: text("sided"), lanes: number("lanes") };

@@ -73,6 +73,7 @@ export class Pickers {
         changed();
       }
     });
+    byId("machine-edit").addEventListener("click", editMachine);
     this.ranks.addEventListener("input", () => this.setParam("ranks", this.ranks.value));
     this.bytes.addEventListener("input", changed);
     this.options.addEventListener("input", () => {
@@ -118,6 +119,7 @@ export class Pickers {
   private showOptions(): void {
     const params = this.catalog.machines.find((m) => m.name === this.machine.value)?.params ?? [];
     const own = this.machine.value === OWN;
+    byId("machine-edit").hidden = !own;
     this.options.parentElement?.toggleAttribute("hidden", params.length === 0 && !own);
     this.options.placeholder = params.map((p) => `${p.name}=${p.default}`).join(",");
   }
@@ -199,8 +201,8 @@ export class Pickers {
     const bytes = sizeOf(this.bytes.value);
     this.bytes.setAttribute("aria-invalid", `${bytes === undefined}`);
     this.lastBytes = bytes ?? this.lastBytes;
-    this.wrong = bytes === undefined
-      ? `Size: "${this.bytes.value}" is no number of bytes, such as 64K or 1M; this is ${sizeText(this.lastBytes)}` : "";
+    this.wrong = bytes !== undefined ? ""
+      : `Size: "${this.bytes.value}" is no number of bytes, such as 64K or 1M; this is ${sizeText(this.lastBytes)}`;
     const options = this.options.value.trim();
     const own = this.topology !== undefined;
     const machine = own ? options : this.lastMachine + (options ? `:${options}` : "");
