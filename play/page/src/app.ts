@@ -2,11 +2,12 @@
 import { byId, el } from "./dom";
 import { Editor, Mark } from "./editor";
 import { Engine, Stopped, moduleOf } from "./engine";
-import { Opened, UNREADABLE, pack, unpack, written } from "./open";
+import { Opened, UNREADABLE, begin, pack, unpack } from "./open";
 import { Catalog, Pickers } from "./pickers";
 import { Op, Scene, Span, Timeline } from "./scene";
 import { linesOf } from "./state";
 import { switchBy } from "./theme";
+import { askTopology, tools } from "./tools";
 import { Player } from "./view";
 
 const IDLE = 50; // ms after the last key
@@ -33,6 +34,7 @@ class App {
   constructor(private readonly module: WebAssembly.Module) {
     this.engine = new Engine(module, LIMIT);
     this.editor = new Editor(byId("editor"), "", () => this.edited());
+    byId("pickers").addEventListener("input", () => { this.word = ""; }, true);
     this.player = new Player(byId("right"), {
       step: (ops) => this.mark(ops), go: (at) => this.isHere(at) && this.editor.show(at),
     });
@@ -60,10 +62,8 @@ class App {
   private async fill(): Promise<void> {
     try {
       const catalog = await this.engine.request<Catalog>("mscclc/catalog", {});
-      this.pickers = new Pickers(catalog, () => this.picked(), (name) => {
-        this.word = "";
-        void this.load(name);
-      }, () => void this.editMachine());
+      this.pickers = new Pickers(catalog, () => this.later(0), (name) => void this.load(name),
+        () => void this.editMachine());
       this.pickers.set(this.opened);
       if (this.fitted) {
         this.pickers.fit(this.fitted);
@@ -74,11 +74,6 @@ class App {
         await this.fill(); // a text that came meanwhile stopped it
       }
     }
-  }
-
-  private picked(): void {
-    this.word = "";
-    this.later(0);
   }
 
   private choices(): Opened {
@@ -263,78 +258,25 @@ class App {
 
   // problemOf returns what is wrong with the text of a machine: "" where one can be made of it.
   private async problemOf(topology: string): Promise<string> {
-    try {
-      const asked = { textDocument: { uri: this.uri }, ...this.choices(), topology };
-      const { machine } = await this.engine.request<Scene>("mscclc/scene", asked);
-      return machine.name === "" ? machine.problem : "";
-    } catch (error) {
-      return (error as Error).message;
-    }
+    const asked = { textDocument: { uri: this.uri }, ...this.choices(), topology };
+    const { machine } = await this.engine.request<Scene>("mscclc/scene", asked);
+    return machine.name === "" ? machine.problem : "";
   }
 
   // editMachine asks for the text of a machine, and begins with that of the machine before.
   private async editMachine(): Promise<void> {
-    const dialog = byId<HTMLDialogElement>("topo");
-    const area = byId<HTMLTextAreaElement>("topo-text");
-    const says = byId("topo-problem");
-    says.hidden = true;
-    if (this.pickers?.topology !== undefined) {
-      area.value = this.pickers.topology;
-    } else {
-      const name = this.pickers?.get().machine?.split(":")[0] ?? "h200";
-      area.value = (await this.engine.request<{ text: string }>("mscclc/catalog", { machine: name })).text;
-    }
-    dialog.onclose = () => this.pickers?.useTopology(dialog.returnValue === "use" ? area.value : this.pickers.topology);
-    dialog.returnValue = "";
-    byId("topo-use").onclick = async () => {
-      const problem = await this.problemOf(area.value);
-      says.textContent = problem;
-      says.hidden = problem === "";
-      if (problem === "") {
-        dialog.close("use");
-      }
-    };
-    byId("topo-close").onclick = () => dialog.close("");
-    dialog.showModal();
+    const machine = this.pickers?.get().machine?.split(":")[0] ?? HOME;
+    const text = this.pickers?.topology ??
+      (await this.engine.request<{ text: string }>("mscclc/catalog", { machine })).text;
+    const made = await askTopology(text, (topology) => this.problemOf(topology));
+    this.pickers?.useTopology(made ?? this.pickers.topology);
   }
-}
-
-function tools(app: App): void {
-  const share = byId<HTMLButtonElement>("share");
-  share.addEventListener("click", async () => {
-    history.replaceState(null, "", await app.link());
-    let said = "Copied";
-    try {
-      await navigator.clipboard.writeText(location.href);
-    } catch {
-      said = "It is in the address bar";
-    }
-    share.textContent = said;
-    window.setTimeout(() => { share.textContent = "Copy link"; }, 2000);
-  });
-  const file = byId<HTMLInputElement>("file");
-  byId("open").addEventListener("click", () => file.click());
-  const take = (list: FileList | undefined | null): void => {
-    if (list?.[0]) {
-      void app.openFile(list[0]);
-    }
-  };
-  file.addEventListener("change", () => {
-    take(file.files);
-    file.value = "";
-  });
-  document.addEventListener("dragover", (event) => event.preventDefault());
-  document.addEventListener("drop", (event) => {
-    event.preventDefault();
-    take(event.dataTransfer?.files);
-  });
 }
 
 async function main(): Promise<void> {
   switchBy(byId("theme"));
   try {
-    const link = await unpack(location.hash); // of a reader's own text, on the page of mscclc play FILE
-    const opened = link?.word === UNREADABLE ? { ...written(), ...link } : link ?? written() ?? {};
+    const opened = await begin();
     const app = new App(await moduleOf("mscclc.wasm.gz"));
     tools(app);
     await app.open(opened);

@@ -88,8 +88,15 @@ function valid(value: unknown): Opened | undefined {
     bytes, protocol: text("protocol"), sided: text("sided"), lanes: number("lanes") };
 }
 
-/** written returns what the command wrote into the page. */
-export function written(): Opened | undefined {
+// written returns what the command wrote into the page.
+function written(): Opened | undefined {
   const script = document.getElementById("mscclc-open");
   return script ? JSON.parse(script.textContent ?? "{}") as Opened : undefined;
+}
+
+/** begin returns what the page begins with: what its link holds, or else what the command wrote. The address of
+ * mscclc play FILE gets a link when the reader copies one. */
+export async function begin(): Promise<Opened> {
+  const link = await unpack(location.hash);
+  return link?.word === UNREADABLE ? { ...written(), ...link } : link ?? written() ?? {};
 }
