@@ -1,12 +1,9 @@
 package browser
 
 import (
-	"bufio"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -37,33 +34,7 @@ func TestShow(t *testing.T) {
 // TestPlay opens what mscclc play serves.
 func TestPlay(t *testing.T) {
 	b := theBench(t)
-	play := exec.Command(command(t), "play", "testdata/wrong.mscl", "--no-open", "--port", "0")
-	said, err := play.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	also, err := play.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := play.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		play.Process.Signal(os.Interrupt)
-		play.Wait()
-	})
-	found := make(chan string, 2)
-	for _, stream := range []io.Reader{said, also} {
-		go func() {
-			for lines := bufio.NewScanner(stream); lines.Scan(); {
-				if url := regexp.MustCompile(`http://\S+`).FindString(lines.Text()); url != "" {
-					found <- url
-				}
-			}
-		}()
-	}
-	p := b.open(t, <-found)
+	p := b.open(t, serve(t, "testdata/wrong.mscl"))
 	p.shown()
 	if text := p.says(); !strings.Contains(text, "Rejected") || !strings.Contains(text, "wrong.mscl") {
 		t.Errorf("it says %q", text)

@@ -2,17 +2,19 @@
 import { byId, el } from "./dom";
 import { Editor, Mark } from "./editor";
 import { Engine, Stopped, moduleOf } from "./engine";
-import { Opened, pack, unpack, written } from "./open";
+import { Opened, UNREADABLE, begin, pack, unpack } from "./open";
 import { Catalog, Pickers } from "./pickers";
 import { Op, Scene, Span, Timeline } from "./scene";
 import { linesOf } from "./state";
 import { switchBy } from "./theme";
+import { askTopology, tools } from "./tools";
 import { Player } from "./view";
 
 const IDLE = 50; // ms after the last key
 const SLOW = 2_000; // ms after which a run is stopped if there is a newer text
 const LIMIT = 30_000; // ms after which a run is stopped
 const FIRST = "allreduce/ring";
+const HOME = "h200"; // the machine, where it has room
 
 class App {
   private readonly editor: Editor;
@@ -25,12 +27,14 @@ class App {
   private timer = 0;
   private asked = 0; // scenes
   private fresh = true;
-  private loading = false;
+  private fitted = ""; // a machine that was chosen for the program, before there are pickers
+  private word = ""; // what the reader must know of the link, until the next change
   private scene: Scene | undefined;
 
   constructor(private readonly module: WebAssembly.Module) {
     this.engine = new Engine(module, LIMIT);
     this.editor = new Editor(byId("editor"), "", () => this.edited());
+    byId("pickers").addEventListener("input", () => { this.word = ""; }, true);
     this.player = new Player(byId("right"), {
       step: (ops) => this.mark(ops), go: (at) => this.isHere(at) && this.editor.show(at),
     });
@@ -39,7 +43,9 @@ class App {
   /** open shows what a link or the command says, or the first program. */
   async open(opened: Opened): Promise<void> {
     const [first, ...imports] = opened.documents ?? [];
-    this.opened = first ? opened : { ...opened, catalog: opened.catalog ?? FIRST };
+    this.word = opened.word ?? "";
+    this.fitted = "";
+    this.opened = first ? { ...opened, catalog: undefined } : { ...opened, catalog: opened.catalog ?? FIRST };
     this.stale();
     this.pickers?.set(this.opened);
     if (first) {
@@ -59,6 +65,9 @@ class App {
       this.pickers = new Pickers(catalog, () => this.later(0), (name) => void this.load(name),
         () => void this.editMachine());
       this.pickers.set(this.opened);
+      if (this.fitted) {
+        this.pickers.fit(this.fitted);
+      }
       this.pickers.showParams(this.scene?.params ?? []);
     } catch (error) {
       if (error instanceof Stopped) {
@@ -68,8 +77,10 @@ class App {
   }
 
   private choices(): Opened {
-    const all = this.pickers?.get() ?? { ...this.opened, sided: this.opened.sided ?? "one" };
-    const { documents: _, catalog: __, trace: ___, ...choices } = all;
+    const all = this.pickers?.get() ?? {
+      ...this.opened, sided: this.opened.sided ?? "one", machine: this.opened.machine ?? (this.fitted || undefined),
+    };
+    const { documents: _, catalog: __, trace: ___, word: ____, ...choices } = all;
     return choices;
   }
 
@@ -88,7 +99,14 @@ class App {
       this.opened.catalog = name;
       byId<HTMLSelectElement>("catalog").value = name;
     } catch (error) {
-      this.player.tell("Failed", `${error}`);
+      if (name === FIRST || error instanceof Stopped) {
+        this.player.tell("Failed", (error as Error).message);
+        document.body.dataset.state = "failed";
+        return;
+      }
+      this.word = `There is no program ${name} here: this is ${FIRST}`;
+      this.opened = { ...this.opened, catalog: FIRST, params: undefined };
+      await this.load(FIRST);
     }
   }
 
@@ -96,9 +114,7 @@ class App {
   private show(name: string, text: string, imports: { name: string; text: string }[]): void {
     this.name = name;
     this.fresh = true;
-    this.loading = true;
-    this.editor.text = text;
-    this.loading = false;
+    this.editor.open(text);
     this.engine.clear();
     for (const other of imports) {
       this.engine.set(`file:///${other.name}`, other.text);
@@ -107,11 +123,14 @@ class App {
   }
 
   private edited(): void {
-    if (!this.loading) {
-      delete this.opened.catalog;
-      this.pickers?.own();
-      this.later(IDLE);
+    this.word = "";
+    if (this.pickers?.name ?? this.opened.catalog) {
+      this.engine.clear();
+      this.name = `${/^\s*import\b/m.test(this.editor.text) ? this.name.replace(/[^/]*$/, "") : ""}mine.mscl`;
     }
+    delete this.opened.catalog;
+    this.pickers?.own();
+    this.later(IDLE);
   }
 
   // stale says that what is shown, and what is under way, is no longer what is chosen.
@@ -135,7 +154,9 @@ class App {
       const begun = performance.now();
       const asked = { textDocument: { uri: this.uri }, ...this.choices() };
       const scene = await this.engine.request<Scene>("mscclc/scene", asked);
-      if (number === this.asked) {
+      if (number === this.asked && !this.fits(scene)) {
+        await this.ask();
+      } else if (number === this.asked) {
         document.body.dataset.took = `${Math.round(performance.now() - begun)}`;
         this.showScene(scene);
       }
@@ -154,11 +175,29 @@ class App {
     }
   }
 
+  // fits reports whether the machine has room for the scene's program. If not, and nobody chose it, another is taken.
+  private fits({ collective, machine }: Scene): boolean {
+    const chosen = this.pickers?.byReader ?? (this.opened.machine ?? this.opened.topology) !== undefined;
+    const now = this.pickers?.get().machine ?? (this.fitted || HOME);
+    const nodes = Math.max(collective.nodes, Math.ceil(collective.ranks / 8));
+    const next = nodes > 1 ? `dgx_h100:nodes=${nodes}` : HOME;
+    if (chosen || collective.ranks === 0 || next === now || (machine.seats.length > 0 && now === HOME)) {
+      return true;
+    }
+    this.fitted = next;
+    this.pickers?.fit(next);
+    return false;
+  }
+
   private showScene(scene: Scene): void {
     this.scene = scene;
     this.pickers?.showParams(scene.params);
     this.editor.showProblems(scene.verdict.problems, (at) => this.isHere(at));
     this.player.show(scene, this.fresh);
+    const said = this.pickers?.wrong || this.word;
+    if (said) {
+      this.player.say(said);
+    }
     if (this.fresh) {
       this.editor.connect(this.module, this.uri);
     }
@@ -188,6 +227,12 @@ class App {
     }
   }
 
+  /** say shows a word beside what is shown. */
+  say(word: string): void {
+    this.word = word;
+    this.player.say(word);
+  }
+
   /** openFile shows a program, a machine or a trace. */
   async openFile(file: File): Promise<void> {
     const text = await file.text();
@@ -196,6 +241,8 @@ class App {
     } else if (/^\s*\{/.test(text) && text.includes('"traceEvents"')) {
       await this.openTrace(file.name, text);
     } else {
+      this.word = "";
+      delete this.opened.catalog;
       this.pickers?.forget();
       this.pickers?.own();
       this.show(file.name.replace(/[^\w.-]/g, "_"), text, []);
@@ -209,63 +256,35 @@ class App {
     return pack({ ...(catalog ? { catalog } : { documents: [own] }), ...this.choices() });
   }
 
+  // problemOf returns what is wrong with the text of a machine: "" where one can be made of it.
+  private async problemOf(topology: string): Promise<string> {
+    const asked = { textDocument: { uri: this.uri }, ...this.choices(), topology };
+    const { machine } = await this.engine.request<Scene>("mscclc/scene", asked);
+    return machine.name === "" ? machine.problem : "";
+  }
+
   // editMachine asks for the text of a machine, and begins with that of the machine before.
   private async editMachine(): Promise<void> {
-    const dialog = byId<HTMLDialogElement>("topo");
-    const area = byId<HTMLTextAreaElement>("topo-text");
-    if (this.pickers?.topology === undefined) {
-      const name = this.pickers?.get().machine?.split(":")[0] ?? "h200";
-      area.value = (await this.engine.request<{ text: string }>("mscclc/catalog", { machine: name })).text;
-    }
-    dialog.onclose = () => this.pickers?.useTopology(dialog.returnValue === "use" ? area.value : this.pickers.topology);
-    dialog.returnValue = "";
-    byId("topo-use").onclick = () => dialog.close("use");
-    byId("topo-close").onclick = () => dialog.close("");
-    dialog.showModal();
+    const machine = this.pickers?.get().machine?.split(":")[0] ?? HOME;
+    const text = this.pickers?.topology ??
+      (await this.engine.request<{ text: string }>("mscclc/catalog", { machine })).text;
+    const made = await askTopology(text, (topology) => this.problemOf(topology));
+    this.pickers?.useTopology(made ?? this.pickers.topology);
   }
-}
-
-function tools(app: App): void {
-  const share = byId<HTMLButtonElement>("share");
-  share.addEventListener("click", async () => {
-    history.replaceState(null, "", await app.link());
-    let said = "Copied";
-    try {
-      await navigator.clipboard.writeText(location.href);
-    } catch {
-      said = "It is in the address bar";
-    }
-    share.textContent = said;
-    window.setTimeout(() => { share.textContent = "Copy link"; }, 2000);
-  });
-  const file = byId<HTMLInputElement>("file");
-  byId("open").addEventListener("click", () => file.click());
-  const take = (list: FileList | undefined | null): void => {
-    if (list?.[0]) {
-      void app.openFile(list[0]);
-    }
-  };
-  file.addEventListener("change", () => {
-    take(file.files);
-    file.value = "";
-  });
-  document.addEventListener("dragover", (event) => event.preventDefault());
-  document.addEventListener("drop", (event) => {
-    event.preventDefault();
-    take(event.dataTransfer?.files);
-  });
 }
 
 async function main(): Promise<void> {
   switchBy(byId("theme"));
   try {
-    const opened = written() ?? await unpack(location.hash) ?? {};
+    const opened = await begin();
     const app = new App(await moduleOf("mscclc.wasm.gz"));
     tools(app);
     await app.open(opened);
     window.addEventListener("hashchange", async () => {
       const next = await unpack(location.hash);
-      if (next) {
+      if (next?.word === UNREADABLE) {
+        app.say(UNREADABLE);
+      } else if (next) {
         await app.open(next);
       }
     });

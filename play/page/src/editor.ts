@@ -54,11 +54,12 @@ export class Editor {
   private readonly view: EditorView;
   private client: LSPClient | undefined;
   private worker: Worker | undefined;
+  private readonly extensions: Extension[];
   private proven = false; // the problems of the prover are shown, of the text as it is
 
   /** changed is called after each change of the text. */
   constructor(parent: HTMLElement, text: string, changed: () => void) {
-    const extensions: Extension[] = [
+    this.extensions = [
       lineNumbers(), foldGutter(), lintGutter(), history(), drawSelection(), bracketMatching(), closeBrackets(),
       highlightActiveLine(), highlightActiveLineGutter(), indentUnit.of("    "), marks, mscl(),
       keymap.of([
@@ -75,7 +76,7 @@ export class Editor {
       }),
       this.server.of([]),
     ];
-    this.view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
+    this.view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions: this.extensions }) });
   }
 
   /** connect starts the language server for a document, whose name is uri. */
@@ -122,10 +123,12 @@ export class Editor {
     return this.view.state.doc.toString();
   }
 
-  set text(text: string) {
-    if (text !== this.text) {
-      this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
-    }
+  /** open shows another text. There is no way back from it by undo, and it is no change. Connect comes after it. */
+  open(text: string): void {
+    this.client?.disconnect();
+    this.client = undefined;
+    this.proven = false;
+    this.view.setState(EditorState.create({ doc: text, extensions: this.extensions }));
   }
 
   /** mark shows lines: those of the step that is shown, and those that are wrong. */

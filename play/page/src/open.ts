@@ -13,7 +13,11 @@ export interface Opened {
   sided?: string;
   lanes?: number;
   trace?: { name: string; text: string };
+  word?: string; // what the reader must know of the link
 }
+
+/** Unreadable is what the page says of a link that unpack cannot read. */
+export const UNREADABLE = "The link could not be read";
 
 const MOST = 1 << 20; // characters that a link may unfold to
 
@@ -45,7 +49,7 @@ export async function pack(opened: Opened): Promise<string> {
   return "#p=" + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** unpack returns what a fragment holds, or undefined if it is none of pack's. */
+/** unpack returns what a fragment holds, or undefined if it is none of a link. One that cannot be read has a word. */
 export async function unpack(fragment: string): Promise<Opened | undefined> {
   if (!fragment.startsWith("#p=")) {
     return undefined;
@@ -53,9 +57,9 @@ export async function unpack(fragment: string): Promise<Opened | undefined> {
   try {
     const binary = atob(fragment.slice(3).replaceAll("-", "+").replaceAll("_", "/"));
     const value = JSON.parse(await inflate(Uint8Array.from(binary, (c) => c.charCodeAt(0)))) as unknown;
-    return valid(value);
+    return valid(value) ?? { word: UNREADABLE };
   } catch {
-    return undefined;
+    return { word: UNREADABLE };
   }
 }
 
@@ -75,12 +79,24 @@ function valid(value: unknown): Opened | undefined {
   const params = typeof from.params === "object" && from.params !== null
     ? Object.fromEntries(Object.entries(from.params).filter(([, v]) => typeof v === "string")) as Record<string, string>
     : undefined;
-  return { documents, params, catalog: text("catalog"), machine: text("machine"), topology: text("topology"),
-    bytes: number("bytes"), protocol: text("protocol"), sided: text("sided"), lanes: number("lanes") };
+  const bytes = Number.isSafeInteger(from.bytes) && Number(from.bytes) > 0 ? Number(from.bytes) : undefined;
+  const word = from.bytes !== undefined && bytes === undefined
+    ? `The link's size, ${JSON.stringify(from.bytes).slice(0, 40)}, is no whole number of bytes from 1 on: ` +
+      "it is 1M here"
+    : undefined;
+  return { word, documents, params, catalog: text("catalog"), machine: text("machine"), topology: text("topology"),
+    bytes, protocol: text("protocol"), sided: text("sided"), lanes: number("lanes") };
 }
 
-/** written returns what the command wrote into the page. */
-export function written(): Opened | undefined {
+// written returns what the command wrote into the page.
+function written(): Opened | undefined {
   const script = document.getElementById("mscclc-open");
   return script ? JSON.parse(script.textContent ?? "{}") as Opened : undefined;
+}
+
+/** begin returns what the page begins with: what its link holds, or else what the command wrote. The address of
+ * mscclc play FILE gets a link when the reader copies one. */
+export async function begin(): Promise<Opened> {
+  const link = await unpack(location.hash);
+  return link?.word === UNREADABLE ? { ...written(), ...link } : link ?? written() ?? {};
 }

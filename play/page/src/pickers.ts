@@ -45,7 +45,10 @@ export class Pickers {
   private params: Record<string, string> = {};
   private shown = ""; // the names of the parameters that have pickers
   private lastMachine = "h200";
+  private lastBytes = 1 << 20; // the last right size
   topology: string | undefined;
+  wrong = ""; // what is wrong with the choices
+  byReader = false; // the machine was chosen, and does not follow the program
 
   /** changed is called after a choice, picked with a program of the catalog, and machine to edit an own one. */
   constructor(
@@ -59,6 +62,7 @@ export class Pickers {
       ...catalog.protocols.map((p) => el("option", { value: p }, p)));
     this.program.addEventListener("change", () => this.program.value !== OWN && picked(this.program.value));
     this.machine.addEventListener("change", () => {
+      this.byReader = true;
       this.options.value = "";
       if (this.machine.value === OWN) {
         editMachine();
@@ -69,10 +73,13 @@ export class Pickers {
         changed();
       }
     });
+    byId("machine-edit").addEventListener("click", editMachine);
     this.ranks.addEventListener("input", () => this.setParam("ranks", this.ranks.value));
-    for (const input of [this.bytes, this.options]) {
-      input.addEventListener("input", changed);
-    }
+    this.bytes.addEventListener("input", changed);
+    this.options.addEventListener("input", () => {
+      this.byReader = true;
+      changed();
+    });
     for (const input of [this.protocol, this.sided]) {
       input.addEventListener("change", changed);
     }
@@ -112,13 +119,23 @@ export class Pickers {
   private showOptions(): void {
     const params = this.catalog.machines.find((m) => m.name === this.machine.value)?.params ?? [];
     const own = this.machine.value === OWN;
+    byId("machine-edit").hidden = !own;
     this.options.parentElement?.toggleAttribute("hidden", params.length === 0 && !own);
     this.options.placeholder = params.map((p) => `${p.name}=${p.default}`).join(",");
+  }
+
+  /** fit makes a machine of the catalog the one, as nobody chose another. */
+  fit(machine: string): void {
+    const [name = "", ...options] = machine.split(":");
+    this.machine.value = this.lastMachine = name;
+    this.options.value = options.join(":");
+    this.showOptions();
   }
 
   /** useTopology makes text the machine, or without a text goes back to the machine before. */
   useTopology(text: string | undefined): void {
     this.topology = text;
+    this.byReader ||= text !== undefined;
     this.machine.value = text === undefined ? this.lastMachine : OWN;
     this.showOptions();
     this.changed();
@@ -133,6 +150,7 @@ export class Pickers {
   set(opened: Opened): void {
     const [name = "", ...options] = (opened.machine ?? "h200").split(":");
     this.topology = opened.topology;
+    this.byReader = opened.topology !== undefined || opened.machine !== undefined;
     this.machine.value = opened.topology === undefined ? name : OWN;
     if (opened.topology === undefined && this.machine.value === name) {
       this.lastMachine = name;
@@ -142,7 +160,8 @@ export class Pickers {
     }
     this.params = { ...opened.params };
     this.ranks.value = this.params.ranks ?? "";
-    this.bytes.value = sizeText(opened.bytes ?? 1 << 20);
+    this.lastBytes = opened.bytes ?? 1 << 20;
+    this.bytes.value = sizeText(this.lastBytes);
     this.protocol.value = opened.protocol ?? "";
     this.sided.value = opened.sided ?? "one";
     this.lanes.value = opened.lanes ? `${opened.lanes}` : "";
@@ -181,11 +200,14 @@ export class Pickers {
   get(): Opened {
     const bytes = sizeOf(this.bytes.value);
     this.bytes.setAttribute("aria-invalid", `${bytes === undefined}`);
+    this.lastBytes = bytes ?? this.lastBytes;
+    this.wrong = bytes !== undefined ? ""
+      : `Size: "${this.bytes.value}" is no number of bytes, such as 64K or 1M; this is ${sizeText(this.lastBytes)}`;
     const options = this.options.value.trim();
     const own = this.topology !== undefined;
     const machine = own ? options : this.lastMachine + (options ? `:${options}` : "");
     return {
-      params: { ...this.params }, machine: machine || undefined, topology: this.topology, bytes: bytes ?? 1 << 20,
+      params: { ...this.params }, machine: machine || undefined, topology: this.topology, bytes: this.lastBytes,
       protocol: this.protocol.value || undefined, sided: this.sided.value || undefined,
       lanes: Number(this.lanes.value) || undefined,
     };

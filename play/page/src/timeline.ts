@@ -189,9 +189,10 @@ export class TimelineView {
       ? ` The busiest link, ${name(link.from)} to ${name(link.to)}, is occupied ` +
         `${Math.round(busiest.share * 100)} % of it.`
       : "";
+    const launch = timeline.launch_us > 0 ? `, without the launch of ${us(timeline.launch_us)}` : "";
     const part = timeline.of > timeline.iterations
       ? ` It shows ${timeline.iterations} of ${timeline.of} tile iterations.` : "";
-    this.says.textContent = `${timeline.title || timeline.source}: ${us(timeline.end_us)}.${lane}${part}`;
+    this.says.textContent = `${timeline.title || timeline.source}: ${us(timeline.end_us)}${launch}.${lane}${part}`;
     this.image.setAttribute("aria-label", `Timeline. ${this.says.textContent}`);
   }
 

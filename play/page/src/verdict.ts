@@ -27,7 +27,7 @@ function rows(scene: Scene): [string, string, string][] {
 
 export class VerdictView {
   private readonly badge = el("b", { class: "badge" }, "Starting");
-  private readonly line = el("span", { class: "line" }, "The prover is starting.");
+  readonly line = el("span", { class: "line" }, "The prover is starting.");
   private readonly figures = el("dl", { class: "figures" });
   private readonly text = el("pre", { class: "problems", tabindex: 0, hidden: true, "aria-label": "Problems" });
   private readonly notes = el("p", { class: "notes" });

@@ -80,6 +80,11 @@ export class Player {
     this.verdict.tell(badge, line);
   }
 
+  /** say shows a sentence beside the verdict's badge. */
+  say(line: string): void {
+    this.verdict.line.textContent = line;
+  }
+
   /** show shows a scene; fresh says that it is of another program than the one before. */
   show(scene: Scene, fresh: boolean): void {
     const wasLast = !fresh && this.scene !== undefined && this.position === this.last && this.last > 0;
@@ -128,7 +133,8 @@ export class Player {
       });
     } else {
       this.timeline = undefined;
-      this.timelineAt.replaceChildren(el("p", { class: "caption" }, "Nothing was simulated."));
+      const why = scene?.machine.problem || scene?.notes.join(" ") || "";
+      this.timelineAt.replaceChildren(el("p", { class: "caption" }, `Nothing was simulated${why ? `: ${why}` : "."}`));
     }
   }
 
