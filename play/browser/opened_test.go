@@ -197,3 +197,19 @@ func TestMend(t *testing.T) {
 })()`)
 	p.wait(`!` + open + ` && document.body.dataset.state === "shown" && document.querySelector(".figures dd")`)
 }
+
+// TestOneScrollBar shows the page in a small window: only the right side scrolls.
+func TestOneScrollBar(t *testing.T) {
+	p := theBench(t).open(t, "")
+	if err := chromedp.Do(p.ctx, chromedp.EmulateViewport(1000, 700)); err != nil {
+		t.Fatal(err)
+	}
+	p.shown()
+	if high := evaluate[int](p, `document.documentElement.scrollHeight`); high > 700 {
+		t.Errorf("the page is %d high in a window of 700", high)
+	}
+	if said := evaluate[string](p, `document.querySelector("#view-timeline").innerText`); !strings.Contains(said,
+		"without the launch of ") {
+		t.Errorf("the timeline says %q", said)
+	}
+}
