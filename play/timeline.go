@@ -83,8 +83,8 @@ func (b *builder) widest(call simulate.Call, costs *simulate.Costs) int {
 	})
 }
 
-// newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for, or of one that is
-// too long the spans that begin first. operations are those of the steps, or nil.
+// newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for, or of one that
+// is too long the spans that begin first. operations are those of the steps, or nil.
 func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks, operations [][]int32) *Timeline {
 	t := &Timeline{Source: source, Of: int(trace.Of), Rows: []Row{}, Looks: looks.Names[:], Spans: []TimeSpan{},
 		Steps: []Step{}, Links: []Busy{}}

@@ -103,7 +103,8 @@ func (p *docPage) check() {
 
 var pictures = regexp.MustCompile(`!\[[^\]]*\]\((?:docs/)?img/([^)]+)\)`)
 
-// pictures compares the page's pictures with those that its commands drew. Package play/browser draws those of the page.
+// pictures compares a document's pictures with those that its commands drew. Package play/browser draws those of the
+// page.
 func (p *docPage) pictures() {
 	for _, m := range pictures.FindAllStringSubmatch(p.text, -1) {
 		if strings.HasPrefix(m[1], "play-") {
