@@ -87,7 +87,8 @@ export class Editor {
     this.client = new LSPClient({
       extensions: [{ notificationHandlers: { "textDocument/publishDiagnostics": () => this.proven } },
         ...languageServerExtensions()],
-      initializationOptions: { scenes: true }, timeout: 20_000, sanitizeHTML: clean,
+      // A worker loses no message: on a busy machine an answer only comes late.
+      initializationOptions: { scenes: true }, timeout: 300_000, sanitizeHTML: clean,
       unhandledNotification: () => undefined,
     });
     this.client.connect(transport(this.worker));
