@@ -19,7 +19,7 @@ bool fail(const char *what, u64 bytes, Why *why) {
 
 bool map(u64 bytes, Pinned *to, Why *why) {
   // A private page may have another place once the process has forked, and the GPU keeps the first.
-  const int flags = to->file >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS;
+  const int flags = MAP_SHARED | (to->file >= 0 ? 0 : MAP_ANONYMOUS);
   void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, to->file, 0);
   if (at == MAP_FAILED) return fail("mapping", bytes, why);
   to->at = (u64)at, to->bytes = bytes;

@@ -1,4 +1,5 @@
-// This file is how teams fail and end. It reads and writes statuses on a stream of its own, beside what runs.
+// This file is how teams fail and end. Statuses lie in memory of the host, or else on the GPU: those are read and
+// written on a stream of the team's own, beside what runs.
 #include "team.h"
 
 #include <stddef.h>
@@ -54,11 +55,6 @@ int read(Team *t) {
   return t->gpu->f->sync(t->side);
 }
 
-int hurry_all(Team *t) {
-  for (u32 i = 0; i < programs_of(t); i++) TRY(hurry(t, i));
-  return 0;
-}
-
 int cancel(Team *t) {
   static const u32 cancelled = STATUS_CANCELLED;
   for (u32 i = 0; i < programs_of(t); i++) {
@@ -98,7 +94,7 @@ void behind(const Why &net, Why *step) {
 void look_at(Team *t) {
   const int code = read(t);
   if (code == DEINITIALIZED) return;  // the process ends
-  if (timed_out(t)) hurry_all(t);  // launches leave, so that the driver answers what follows
+  if (timed_out(t)) hurry(t, 0, programs_of(t));  // launches leave, so that the driver answers what follows
   if (code) {
     say(&t->failure, "rank %u: the GPU: %s", t->rank, driver_text(code));
     __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
@@ -114,7 +110,7 @@ void look(Team *t) {
   Why net = {};
   if (t->failed) return;
   const bool lost = net_lost(t, &net);
-  if (lost && hurry_all(t) == DEINITIALIZED) return;
+  if (lost && hurry(t, 0, programs_of(t)) == DEINITIALIZED) return;
   for (const u64 begin = now_of_engine();; nap_of_engine(LOOK_AGAIN)) {
     look_at(t);
     if (t->failed || !lost || now_of_engine() - begin > SAY_WHERE) break;
@@ -126,11 +122,13 @@ void look(Team *t) {
 
 }  // namespace
 
-int hurry(Team *t, u32 program) {
+int hurry(Team *t, u32 first, u32 end) {
   static const u64 soon = 1;
-  if (abi_status *all = words(t)) return __atomic_store_n(&all[program].limit_ns, soon, __ATOMIC_RELEASE), 0;
-  TRY(t->gpu->f->put(status_at(t, program) + offsetof(abi_status, limit_ns), &soon, sizeof soon, t->side));
-  return t->gpu->f->sync(t->side);
+  abi_status *all = words(t);
+  for (u32 i = first; i < end; i++)
+    if (all) __atomic_store_n(&all[i].limit_ns, soon, __ATOMIC_RELEASE);
+    else TRY(t->gpu->f->put(status_at(t, i) + offsetof(abi_status, limit_ns), &soon, sizeof soon, t->side));
+  return all ? 0 : t->gpu->f->sync(t->side);
 }
 
 // A look takes the driver some 10 us and its locks, beside launches. So who polls without a pause is told what was seen
@@ -160,7 +158,7 @@ static bool told_to_leave(Team *t) {
   if (current.code) return false;
   Lock lock(&t->mu);
   Relaxed relaxed(t->gpu);
-  if (hurry_all(t)) return false;
+  if (hurry(t, 0, programs_of(t))) return false;
   // What waits says where it is, and leaves. What does not wait yet is told to leave when it does. Whether a graph runs
   // is not known.
   const u64 begin = now_of_engine();
@@ -177,7 +175,7 @@ static bool told_to_leave(Team *t) {
 void team_abort(Team *t) {
   if (!alive()) return;
   __atomic_store_n(&t->aborted, true, __ATOMIC_RELEASE);
-  if (programs_of(t) && words(t)) hurry_all(t);  // before all that may wait for the driver
+  if (programs_of(t) && words(t)) hurry(t, 0, programs_of(t));  // before all that may wait for the driver
   for (int i = 0; i < DRIVER_TRIES && !told_to_leave(t); i++) nap_of_engine(LOOK_AGAIN);
 }
 

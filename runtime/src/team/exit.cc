@@ -65,7 +65,7 @@ int outrun(Team *t, const u64 *own, bool *all) {
     own += n, ends += n;
     *all &= over;
     if (!over || t->exits.over[i]) continue;
-    TRY(hurry(t, i));
+    TRY(hurry(t, i, i + 1));
     __atomic_store_n(&t->exits.over[i], true, __ATOMIC_RELEASE);
   }
   return 0;

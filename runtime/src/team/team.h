@@ -166,9 +166,9 @@ void net_free(Team *t, bool keep);
 void net_leave(Team *t, const u64 *marks);  // marks: the process exits
 void net_exits(Team *t);  // takes what ranks of other nodes have told the jobs of their exits
 
-// In end.cc. hurry has all waits of the launches of a program time out, or gives an error of the driver. Where the
-// statuses lie in memory of the host, it needs no driver, and no lock.
-int hurry(Team *t, u32 program);
+// In end.cc. hurry has all waits of the launches of programs from first up to end time out, or gives an error of the
+// driver. Where the statuses lie in memory of the host, it needs no driver, and no lock.
+int hurry(Team *t, u32 first, u32 end);
 
 // In exit.cc. NO_PART is the mark of a program that a rank has no part in.
 const u64 NO_PART = ~0ull;
