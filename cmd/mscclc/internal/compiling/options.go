@@ -144,15 +144,12 @@ func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 	opt.Lang = c.Imports(s)
 	opt.Lang.Unjudged = c.Unjudged
 	opt.Lang.Inplace, opt.Lang.Sizes = c.Inplace.Value, c.sizes
+	params, err := cli.Settings(c.Settings())
+	if err != nil {
+		return opt, err
+	}
 	opt.Lang.Params = lang.Params{}
-	for _, p := range c.Settings() {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok || name == "" {
-			return opt, cli.Usagef("-p takes NAME=VALUE, not %q", p)
-		}
-		if _, twice := opt.Lang.Params[name]; twice {
-			return opt, cli.Usagef("%s is set twice", name)
-		}
+	for name, value := range params {
 		opt.Lang.Params[name] = value
 	}
 	if c.Protocol != "" {

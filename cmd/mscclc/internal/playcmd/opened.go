@@ -27,7 +27,7 @@ const mostOpened = 64 << 20
 func openedBy(a *cli.App, arg string, f *playFlags) (*site.Opened, error) {
 	o := &site.Opened{}
 	var err error
-	if o.Params, err = settings(f.params); err != nil {
+	if o.Params, err = cli.Settings(f.params); err != nil {
 		return nil, err
 	}
 	if err := f.machine(a, o); err != nil {
@@ -47,22 +47,6 @@ func openedBy(a *cli.App, arg string, f *playFlags) (*site.Opened, error) {
 	}
 	o.Documents, err = documents(a, arg)
 	return o, err
-}
-
-// settings returns the parameters that -p sets.
-func settings(params []string) (map[string]string, error) {
-	set := map[string]string{}
-	for _, p := range params {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok || name == "" {
-			return nil, cli.Usagef("-p takes NAME=VALUE, not %q", p)
-		}
-		if _, twice := set[name]; twice {
-			return nil, cli.Usagef("%s is set twice", name)
-		}
-		set[name] = value
-	}
-	return set, nil
 }
 
 // machine takes the machine that --topology names. Of a file it takes the text.
