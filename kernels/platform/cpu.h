@@ -136,9 +136,9 @@ KD void action_ended() {
   if (host_self->watch) host_ended();
 }
 
-// A wait polls the abort word once in so many times, and the clock once in so many
-// of these.
-enum { ABORT_POLLS = 1, CLOCK_POLLS = 32 };
+// A wait polls the abort word once in so many times, the clock once in so many of these, and the word that tells it to
+// leave as often as the clock.
+enum { ABORT_POLLS = 1, CLOCK_POLLS = 32, FAR_CLOCKS = 1 };
 
 // A block's tables are read where they are.
 KD block_tables bring_near(const block_tables &far) { return far; }

@@ -17,18 +17,30 @@ struct Thread {
 
 KD void say_where(abi_status *, const Thread &) {}
 
+// told_to_leave looks at the word by which the host has launches leave. The word may lie in memory of the host, which
+// reads the looks of a GPU's warps one after the other, 1 us each: 64 blocks of 16 warps take a millisecond. If waits
+// of less than that looked, each rank would wait for another that looks, and so on in all calls. So the first warp of a
+// block looks seldom, and the others yet more seldom: who is told first ends the waits of all by the abort word.
+template <class T> KD_CALL bool told_to_leave(T &t, u32 clocks) {
+  const u32 apart = tid() < 32 ? FAR_CLOCKS : 16 * FAR_CLOCKS;
+  if (clocks % apart != apart - 1) return false;
+  const u64 leave = ld_relaxed64(&t.status->leave);
+  return leave && ld_relaxed64(at_address<u64>(leave));
+}
+
 // expired polls the abort word, but not at first, since most waits are short and it lies far away,
 // and now and then the clock. since is 0 until the wait has lasted for a while.
 template <class T> KD_CALL bool expired(T &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) {
   if (__builtin_expect(polls % ABORT_POLLS != ABORT_POLLS - 1, 1)) return false;
   if (ld_relaxed32(&t.status->code) != STATUS_OK) return true;
-  if (polls / ABORT_POLLS % CLOCK_POLLS != CLOCK_POLLS - 1) return false;
+  const u32 looks = polls / ABORT_POLLS;
+  if (looks % CLOCK_POLLS != CLOCK_POLLS - 1) return false;
   const u64 at = now();
   if (*since == 0) {
     *since = at;
     return false;
   }
-  if (at - *since < ld_relaxed64(&t.status->limit_ns)) return false;
+  if (at - *since < ld_relaxed64(&t.status->limit_ns) && !told_to_leave(t, looks / CLOCK_POLLS)) return false;
   if (claim32(&t.status->code, STATUS_TIMEOUT)) {
     abi_status *s = t.status;
     s->block = t.block, s->step = t.step, s->what = what;

@@ -1,5 +1,6 @@
-// This file is how teams fail and end. Statuses lie in memory of the host, or else on the GPU: those are read and
-// written on a stream of the team's own, beside what runs.
+// This file is how teams fail and end. Statuses are read and written on a stream of the team's own, beside what runs.
+// Launches are told to leave by words of the host, if the driver pins memory: then a thread that waits for room in a
+// full queue of launches, and holds the driver's lock, keeps nobody from telling them.
 #include "team.h"
 
 #include <stddef.h>
@@ -9,7 +10,6 @@ namespace {
 
 const u64 LOOK_AGAIN = 1000000, LOOK_OLD = 2000000, SAY_WHERE = 50000000;  // ns
 const u64 LEAVE_AFTER = 10000000000, LEAVE_AGAIN = 1000000000;
-const u64 FILLS_IN = 20000, FILLS_TRIES = 500;
 enum { DEINITIALIZED = 4 };
 
 // programs_of is how many statuses there are: none before the team has joined.
@@ -22,50 +22,19 @@ struct Lock {
   ~Lock() { pthread_mutex_unlock(mu); }
 };
 
-// words are the statuses of all programs in memory of the host, or null.
-abi_status *words(const Team *t) { return (abi_status *)t->words.at; }
-
-// seen copies a status. The kernel that claims one fills it in after that, at most some microseconds long.
-void seen(const abi_status *from, abi_status *to) {
-  for (u64 i = 0;; i++, nap_of_engine(FILLS_IN)) {
-    const u32 code = __atomic_load_n(&from->code, __ATOMIC_ACQUIRE);
-    if (code == STATUS_TIMEOUT && i < FILLS_TRIES && !__atomic_load_n(&from->waited_ns, __ATOMIC_ACQUIRE)) continue;
-    if (code == STATUS_TIMEOUT && to->code != code) nap_of_engine(FILLS_IN);  // what comes last
-    *to = *from;
-    to->code = code;
-    return;
-  }
-}
-
-bool timed_out(const Team *t) {
-  for (u32 i = 0; i < programs_of(t); i++)
-    if (t->statuses[i].code == STATUS_TIMEOUT) return true;
-  return false;
-}
-
-// read brings the statuses of all programs, which lie one behind the other. A copy also tells of faults of the GPU.
+// read brings the statuses of all programs, which lie one behind the other.
 int read(Team *t) {
-  abi_status first;
   if (!programs_of(t)) return 0;
-  const abi_status *all = words(t);
-  for (u32 i = 0; all && i < programs_of(t); i++) seen(all + i, t->statuses + i);
-  if (all && timed_out(t)) return 0;
-  if (all) TRY(t->gpu->f->get(&first, t->own, sizeof first, t->side));
-  else TRY(t->gpu->f->get(t->statuses, status_at(t, 0), programs_of(t) * sizeof(abi_status), t->side));
+  TRY(t->gpu->f->get(t->statuses, status_at(t, 0), programs_of(t) * sizeof(abi_status), t->side));
   return t->gpu->f->sync(t->side);
 }
 
 int cancel(Team *t) {
   static const u32 cancelled = STATUS_CANCELLED;
-  for (u32 i = 0; i < programs_of(t); i++) {
-    if (t->statuses[i].code != STATUS_OK) continue;
-    u32 ok = STATUS_OK;
-    if (abi_status *all = words(t))
-      __atomic_compare_exchange_n(&all[i].code, &ok, cancelled, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    else
+  for (u32 i = 0; i < programs_of(t); i++)
+    if (t->statuses[i].code == STATUS_OK)
       TRY(t->gpu->f->put(status_at(t, i) + offsetof(abi_status, code), &cancelled, sizeof cancelled, t->side));
-  }
-  return words(t) ? 0 : t->gpu->f->sync(t->side);
+  return t->gpu->f->sync(t->side);
 }
 
 // tell takes the status of a program whose launch timed out.
@@ -94,7 +63,6 @@ void behind(const Why &net, Why *step) {
 void look_at(Team *t) {
   const int code = read(t);
   if (code == DEINITIALIZED) return;  // the process ends
-  if (timed_out(t)) hurry(t, 0, programs_of(t));  // launches leave, so that the driver answers what follows
   if (code) {
     say(&t->failure, "rank %u: the GPU: %s", t->rank, driver_text(code));
     __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
@@ -102,6 +70,7 @@ void look_at(Team *t) {
   }
   for (u32 i = 0; i < programs_of(t) && !t->failed; i++)
     if (t->statuses[i].code == STATUS_TIMEOUT) tell(t, i);
+  if (t->failed) hurry(t, 0, programs_of(t));
 }
 
 // look notes a failure, if there is one and none was noted before. Who failed first has the others' launches leave.
@@ -124,11 +93,11 @@ void look(Team *t) {
 
 int hurry(Team *t, u32 first, u32 end) {
   static const u64 soon = 1;
-  abi_status *all = words(t);
+  u64 *leave = (u64 *)t->leave.at;
   for (u32 i = first; i < end; i++)
-    if (all) __atomic_store_n(&all[i].limit_ns, soon, __ATOMIC_RELEASE);
+    if (leave) __atomic_store_n(leave + i, soon, __ATOMIC_RELEASE);
     else TRY(t->gpu->f->put(status_at(t, i) + offsetof(abi_status, limit_ns), &soon, sizeof soon, t->side));
-  return all ? 0 : t->gpu->f->sync(t->side);
+  return leave ? 0 : t->gpu->f->sync(t->side);
 }
 
 // A look takes the driver some 10 us and its locks, beside launches. So who polls without a pause is told what was seen
@@ -175,7 +144,7 @@ static bool told_to_leave(Team *t) {
 void team_abort(Team *t) {
   if (!alive()) return;
   __atomic_store_n(&t->aborted, true, __ATOMIC_RELEASE);
-  if (programs_of(t) && words(t)) hurry(t, 0, programs_of(t));  // before all that may wait for the driver
+  if (t->leave.at) hurry(t, 0, programs_of(t));  // before all that may wait for the driver
   for (int i = 0; i < DRIVER_TRIES && !told_to_leave(t); i++) nap_of_engine(LOOK_AGAIN);
 }
 

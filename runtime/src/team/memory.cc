@@ -1,9 +1,7 @@
 // This file is the memory of a team. The arena is what other ranks reach: the programs of the set lie there side by
 // side. The team's own memory holds a status of each program, then the states of each, and then their tables.
 //
-// Where the driver pins memory, kernels have their statuses in memory of the host. A thread that waits for room in a
-// full queue of launches may hold the driver's lock. Then no copy could tell the launch before it to leave. A kernel
-// looks at its status only when it has waited for long, a warp at once, so the way over PCIe does not matter.
+// Each program has a word in memory of the host, if the driver pins memory, which tells its launches to leave (end.cc).
 #include "team.h"
 
 #include <errno.h>
@@ -44,20 +42,20 @@ void write(const Team *t, u8 *to) {
     const Program &p = t->set.program[i];
     const bundle_part &part = p.part[t->rank];
     const Seat &s = t->seat[i];
-    ((abi_status *)(to + s.status))->limit_ns = t->limit_ns;
+    abi_status *status = (abi_status *)(to + s.status);
+    status->limit_ns = t->limit_ns;
+    if (t->leave.at) status->leave = t->leave.at + i * sizeof(u64);
     memcpy(to + s.blocks, blocks_of(p, t->rank), part.blocks * sizeof(abi_one_block));
     memcpy(to + s.steps, steps_of(p, t->rank), part.steps * sizeof(abi_one_step));
     memcpy(to + s.operands, operands_of(p, t->rank), part.operands * sizeof(abi_one_operand));
   }
 }
 
-// pin_statuses has kernels find their statuses in memory of the host, if it can be had. from is what own memory has.
-void pin_statuses(Team *t, const u8 *from) {
+// pin_leave makes the words that tell launches to leave, if memory can be pinned.
+void pin_leave(Team *t) {
   Why why = {};
-  const u64 bytes = t->set.row->programs * sizeof(abi_status);
   if (t->gpu->host || !t->gpu->f->pin) return;
-  if (pinned_make(t->gpu, bytes, false, &t->words, &why)) memcpy((void *)t->words.at, from, bytes);
-  else pinned_end(t->gpu, &t->words);
+  if (!pinned_make(t->gpu, t->set.row->programs * sizeof(u64), false, &t->leave, &why)) pinned_end(t->gpu, &t->leave);
 }
 
 // place turns offsets into addresses, and says where each program's memory of each rank lies.
@@ -65,8 +63,7 @@ void place(Team *t) {
   for (u32 i = 0; i < t->set.row->programs; i++) {
     Seat &s = t->seat[i];
     const bundle_program &p = *t->set.program[i].row;
-    s.status += t->words.at ? t->words.at : t->own;
-    s.states += t->own, s.blocks += t->own, s.steps += t->own, s.operands += t->own;
+    s.status += t->own, s.states += t->own, s.blocks += t->own, s.steps += t->own, s.operands += t->own;
     for (u32 r = 0; r < t->ranks; r++)
       if (t->reach[r]) s.rank[r] =
           abi_one_memory{0, 0, t->reach[r] + p.scratch_at, t->reach[r] + p.packets_at, t->reach[r] + p.flags_at};
@@ -134,11 +131,11 @@ bool own_make(Team *t, Why *why) {
   const u64 bytes = up(places(t), ROW);
   u8 *from = (u8 *)calloc(1, bytes);
   if (!from) return say(why, "no memory"), false;
+  pin_leave(t);
   write(t, from);
   int code = f->alloc(&t->own, bytes);
   if (!code) code = f->put(t->own, from, bytes, t->side);
   if (!code) code = f->sync(t->side);
-  if (!code) pin_statuses(t, from);
   free(from);
   if (code) return fail(code, "tables", bytes, why);
   place(t);
@@ -156,7 +153,7 @@ void team_free(Team *t, bool keep_arena) {
     for (u32 r = 0; r < t->ranks; r++)
       if (t->opened[r]) f->leave(t->reach[r]);
     if (t->own) f->release(t->own);
-    if (t->words.at) pinned_end(t->gpu, &t->words);
+    if (t->leave.at) pinned_end(t->gpu, &t->leave);
     if (t->arena && !keep_arena) f->release(t->arena);
     if (t->taken) give(t, t->arena && keep_arena ? t->taken - up(t->set.row->arena + 1, BLOCK) : t->taken);
     order_leave(t);

@@ -137,7 +137,7 @@ struct Team {
   void *side;              // a stream, for what reads and writes beside launches
   pthread_mutex_t mu;      // guards side and failure
   abi_status *statuses;    // as they were read, by program
-  Pinned words;            // where kernels find them, if the driver pins memory: else in the team's own memory
+  Pinned leave;            // a word of each program, which tells its launches to leave; if the driver pins memory
   Why failure;
   bool failed, aborted;    // read without mu, too
   u64 looked;              // when the statuses were read last
@@ -167,7 +167,7 @@ void net_leave(Team *t, const u64 *marks);  // marks: the process exits
 void net_exits(Team *t);  // takes what ranks of other nodes have told the jobs of their exits
 
 // In end.cc. hurry has all waits of the launches of programs from first up to end time out, or gives an error of the
-// driver. Where the statuses lie in memory of the host, it needs no driver, and no lock.
+// driver. Where leave is pinned, it needs no driver, and no lock.
 int hurry(Team *t, u32 first, u32 end);
 
 // In exit.cc. NO_PART is the mark of a program that a rank has no part in.
