@@ -17,6 +17,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/lang"
+	"mscclc/passes/core"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -26,11 +27,12 @@ var update = os.Getenv("MSCCLC_UPDATE") != ""
 
 // stages are the sections of a golden program after in.mscl, each the text of
 // one value on its way. A file has those that it is about.
-var stages = []string{"chunks", "insts", "insts.opt", "program", "xml"}
+var stages = []string{"chunks", "insts", "insts.opt", "moves", "program", "xml"}
 
 // TestGolden takes each program of testdata/golden through the pipeline and
 // compares every stage. The archive's comment says what it is for, and its last
-// line the options: target NAME, param NAME=VALUE, instances N, inplace BOOL.
+// line the options: target NAME, param NAME=VALUE, instances N, inplace BOOL, sided one. One-sided programs have moves,
+// which fuse leaves, in place of insts.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/golden/*.txtar")
 	if err != nil || len(files) < 4 {
@@ -97,12 +99,21 @@ func walk(archive *txtar.Archive) (map[string]string, error) {
 		}
 		return nil
 	}
+	opt.Core.Dump = func(pass string, s *core.State) error {
+		if pass != "fuse" {
+			return nil
+		}
+		return keep("moves", func(b *bytes.Buffer) error { return s.WriteText(b, false) })
+	}
 	p, err := mscclc.Compile("in.mscl", archive.Files[0].Data, opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := keep("insts.opt", func(b *bytes.Buffer) error { return text.WriteInsts(b, insts) }); err != nil {
-		return nil, err
+	if insts != nil {
+		err := keep("insts.opt", func(b *bytes.Buffer) error { return text.WriteInsts(b, insts) })
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := keep("program", func(b *bytes.Buffer) error { return text.WriteProgram(b, p) }); err != nil {
 		return nil, err
@@ -132,6 +143,8 @@ func goldenOptions(comment string) (opt mscclc.Options, err error) {
 			}
 		case "inplace":
 			opt.Lang.Inplace = new(words[1] == "true")
+		case "sided":
+			opt.OneSided = words[1] == "one"
 		default:
 			return opt, fmt.Errorf("%q is no option of a golden program", words[0])
 		}
@@ -143,18 +156,23 @@ func goldenOptions(comment string) (opt mscclc.Options, err error) {
 	return opt, nil
 }
 
-// TestShownStages compares the lines of each stage that docs/inside.md shows with the golden program that it names: a
-// comment such as <!-- FILE: SECTION, 5 lines from "i0 " -->, then a fence with those lines.
+// TestShownStages compares the lines of each stage that a page shows with the golden program that it names: a comment
+// such as <!-- FILE: SECTION, 5 lines from "i0 " -->, then a fence with those lines.
 func TestShownStages(t *testing.T) {
-	const file = "docs/inside.md"
+	for file, stages := range map[string]int{"ARCHITECTURE.md": 4, "docs/inside.md": 6} {
+		t.Run(file, func(t *testing.T) { shownStages(t, file, stages) })
+	}
+}
+
+func shownStages(t *testing.T, file string, stages int) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := regexp.MustCompile("(?s)<!-- (\\S+\\.txtar): (\\S+), (\\d+) lines from \"([^\"]*)\" -->\n```\n(.*?)```\n")
 	matches := shown.FindAllSubmatch(text, -1)
-	if len(matches) != 1+len(stages) {
-		t.Errorf("%s shows %d stages, want in.mscl and %v", file, len(matches), stages)
+	if len(matches) != stages {
+		t.Errorf("%s shows %d stages, want %d", file, len(matches), stages)
 	}
 	for _, m := range matches {
 		want, err := excerpt(string(m[1]), string(m[2]), string(m[3]), string(m[4]))
