@@ -90,4 +90,4 @@ KD void action_ended() {}
 // A wait polls the abort word once in so many times, the clock once in so many of these, and the word that tells it to
 // leave once in so many of those: some 40 us, 0.6 ms and 10 ms apart.
 enum { ABORT_POLLS = 64, CLOCK_POLLS = 16, FAR_CLOCKS = 16 };
-static_assert(ABORT_POLLS * CLOCK_POLLS * FAR_CLOCKS >= 8192, "waits of less than 5 ms do not look at the host's memory");
+static_assert(ABORT_POLLS * CLOCK_POLLS * FAR_CLOCKS >= 8192, "a wait that looks there has lasted for 5 ms");
