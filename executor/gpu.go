@@ -20,8 +20,8 @@ type GPUs interface {
 	GPUs() ([]GPU, error)
 	// Driver names the driver and its version.
 	Driver() (string, error)
-	// NewFlight begins the launches of a plan.
-	NewFlight() (Flight, error)
+	// NewLaunchOrder begins the order of a plan's launches.
+	NewLaunchOrder() (LaunchOrder, error)
 	// Alone returns the lock that is held through a launch that is waited for, with the memory that it makes and frees.
 	// It is one for all GPUs of the driver, which may have whoever makes memory wait for the end of a kernel, and that
 	// kernel may wait for one on another GPU that is yet to be launched.
@@ -45,15 +45,15 @@ func UsualWidth(gpus GPUs) Width {
 	return Width{Most: launch.PlanColumns, Columns: launch.PlanColumns, Tile: launch.PlanTile}
 }
 
-// A Flight is all launches of one plan in this process. On each GPU they go one after
+// A LaunchOrder orders the launches of one plan in this process. On each GPU they go one after
 // the other; the n-th on all GPUs run together. Flights that have no room on a
 // GPU together are ordered, on all GPUs alike, whatever the order of the calls and
 // streams.
-type Flight interface {
+type LaunchOrder interface {
 	// Mark notes what was launched so far, and Busy whether some of that still runs.
 	Mark() error
 	Busy() (bool, error)
-	// Release lets others go on that are ordered behind this flight: its launches
+	// Release lets others go on that are ordered after this one: its launches
 	// fail and leave. Renew ends that, when nothing runs.
 	Release()
 	Renew()
@@ -118,7 +118,7 @@ type GPU interface {
 	// resident at once.
 	Load(t data.DType, k KernelKind) (blocks int, err error)
 	// Ready makes a launch ready, of which it keeps a copy.
-	Ready(l *Ready) (Shot, error)
+	Ready(l *Ready) (PreparedLaunch, error)
 }
 
 // A KernelKind is what programs a kernel is for: two-sided ones, one-sided ones, such with a port, such of several
@@ -194,7 +194,7 @@ type Graph interface {
 
 // Ready is what a GPU needs for a launch.
 type Ready struct {
-	Flight  Flight
+	Order   LaunchOrder
 	One     *abi.OneParams   // of a one-sided program: Columns by BlockCount blocks
 	Two     *abi.TwoParams   // or of a two-sided one: BlockCount
 	Trace   *abi.TraceTables // of a two-sided one that is traced
@@ -208,8 +208,8 @@ type Ready struct {
 	Help    abi.Help         // where it is of several nodes: what threads of the host do while they wait
 }
 
-// A Shot is a prepared launch: a kernel launch with all arguments bound.
-type Shot interface {
+// A PreparedLaunch is a prepared launch: a kernel launch with all arguments bound.
+type PreparedLaunch interface {
 	Launch(s Stream) error // one call of the driver
 	Threads() int          // of a block
 	Room() int             // blocks like these that the GPU holds at once

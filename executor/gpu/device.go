@@ -17,19 +17,19 @@ import (
 
 // A machine is a vendor's GPUs that were used so far, by number. mu guards them.
 type machine struct {
-	vendor Vendor
-	mu     sync.Mutex
-	driver driver
-	count  int
-	gpus   map[int]*card
-	air    air
-	alone  sync.Mutex // see device.Alone
+	vendor    Vendor
+	mu        sync.Mutex
+	driver    driver
+	count     int
+	gpus      map[int]*gpu
+	admission admission
+	alone     sync.Mutex // see device.Alone
 }
 
 var machines = [...]*machine{CUDA: newMachine(CUDA), HIP: newMachine(HIP)}
 
 func newMachine(v Vendor) *machine {
-	return &machine{vendor: v, gpus: map[int]*card{}, air: air{flights: map[*flight]bool{}}}
+	return &machine{vendor: v, gpus: map[int]*gpu{}, admission: admission{plans: map[*order]bool{}}}
 }
 
 // Usual returns how plans are made where nobody says. A barrier of NVIDIA's is for any part of a block's threads.
@@ -51,7 +51,7 @@ func (m *machine) start() (err error) {
 }
 
 // open returns some GPUs by number, or all.
-func (m *machine) open(numbers []int) ([]*card, error) {
+func (m *machine) open(numbers []int) ([]*gpu, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.start(); err != nil {
@@ -62,13 +62,13 @@ func (m *machine) open(numbers []int) ([]*card, error) {
 			numbers = append(numbers, n)
 		}
 	}
-	var list []*card
+	var list []*gpu
 	for _, n := range numbers {
 		if n < 0 || n >= m.count {
 			return nil, fmt.Errorf("there is no GPU %d among %d: %w", n, m.count, executor.ErrNoDevice)
 		}
 		if m.gpus[n] == nil {
-			g, err := openCard(m, n)
+			g, err := openGPU(m, n)
 			if err != nil {
 				return nil, err
 			}
@@ -81,7 +81,7 @@ func (m *machine) open(numbers []int) ([]*card, error) {
 
 // targets returns the images that a GPU may take, the best first: PTX serves all
 // later ones too, and of AMD's the driver takes the one that fits.
-func (g *card) targets() ([]string, error) {
+func (g *gpu) targets() ([]string, error) {
 	switch {
 	case g.target != "":
 		return []string{g.target}, nil
@@ -97,7 +97,7 @@ func (g *card) targets() ([]string, error) {
 }
 
 // kernel returns an entry of an image, which is loaded once.
-func (m *machine) kernel(g *card, image, entry string) (kernel, error) {
+func (m *machine) kernel(g *gpu, image, entry string) (kernel, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	mod := g.modules[image]
@@ -108,12 +108,12 @@ func (m *machine) kernel(g *card, image, entry string) (kernel, error) {
 		}
 		g.modules[image] = mod
 	}
-	f, err := g.find(mod, entry)
-	return kernel{g, f}, err
+	ord, err := g.find(mod, entry)
+	return kernel{g, ord}, err
 }
 
 // take loads the first image that the driver takes.
-func (g *card) take(image string) (*module, error) {
+func (g *gpu) take(image string) (*module, error) {
 	targets, err := g.targets()
 	if strings.HasPrefix(image, switchImages) {
 		if !g.multicast() {
@@ -136,7 +136,7 @@ func (g *card) take(image string) (*module, error) {
 	return nil, errors.Join(errs...)
 }
 
-func (g *card) takeFor(image, target string) (*module, error) {
+func (g *gpu) takeFor(image, target string) (*module, error) {
 	code, err := kernels.Image(image, target)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, executor.ErrNotSupported)
@@ -165,12 +165,12 @@ func (d device) Open(img *abi.Image) (executor.Instance, error) {
 
 // GPUs opens the device's GPUs.
 func (d device) GPUs() ([]executor.GPU, error) {
-	cards, err := d.machine.open(d.numbers)
+	GPUs, err := d.machine.open(d.numbers)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]executor.GPU, len(cards))
-	for i, g := range cards {
+	list := make([]executor.GPU, len(GPUs))
+	for i, g := range GPUs {
 		list[i] = g
 	}
 	return list, nil

@@ -374,19 +374,20 @@ static int launch(struct gpu_card *c, void *function, u32 x, u32 y, u32 threads,
   return 0;
 }
 
-int mscclc_gpu_shoot(struct gpu_card *c, struct gpu_shot *shot, void *stream, u64 *launched, const u32 *crowded,
-                     u64 *capture) {
+int mscclc_gpu_launch(struct gpu_card *c, struct gpu_prepared *prepared, void *stream, u64 *launched,
+                      const u32 *by_ticket, u64 *capture) {
   TRY(use(c));
   TRY(capturing(c, stream, capture));
   const int counts = launched && !*capture;
   if (counts) {
     __atomic_fetch_add(launched, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(crowded, __ATOMIC_SEQ_CST)) {
+    if (__atomic_load_n(by_ticket, __ATOMIC_SEQ_CST)) {
       __atomic_fetch_sub(launched, 1, __ATOMIC_SEQ_CST);
       return GPU_CROWDED;
     }
   }
-  const int code = launch(c, shot->function, shot->columns, shot->blocks, shot->threads, shot + 1, shot->bytes, stream);
+  const int code = launch(c, prepared->function, prepared->columns, prepared->blocks, prepared->threads, prepared + 1,
+                          prepared->bytes, stream);
   if (code && counts) __atomic_fetch_sub(launched, 1, __ATOMIC_SEQ_CST);
   return code;
 }

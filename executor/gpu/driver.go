@@ -63,47 +63,47 @@ func (d driver) version() (string, error) {
 	return fmt.Sprintf("CUDA %d.%d", n/1000, n%1000/10), nil
 }
 
-// A card is a GPU that the driver shows. Its context is the process's, and is kept.
-type card struct {
-	machine *machine
-	driver  driver
-	c       *C.struct_gpu_card
-	number  int
-	name    string
-	major   int // of the compute capability
-	minor   int
-	sms     int
-	target  string             // of the images that it takes, once one was taken
-	modules map[string]*module // by image
-	peers   map[int]bool       // GPUs that it reaches
-	opened  map[string]*opened // memory of other processes, by handle
-	lanes   []*lane            // of all flights; air.mu guards it, and who has a copy may keep it
+// A gpu is a GPU that the driver shows. Its context is the process's primary one, and is kept.
+type gpu struct {
+	machine   *machine
+	driver    driver
+	c         *C.struct_gpu_card
+	number    int
+	name      string
+	major     int // of the compute capability
+	minor     int
+	sms       int
+	target    string             // of the images that it takes, once one was taken
+	modules   map[string]*module // by image
+	peers     map[int]bool       // GPUs that it reaches
+	opened    map[string]*opened // memory of other processes, by handle
+	sequences []*sequence        // of all plans; admission.mu guards it, and a copy may be kept
 }
 
-// Name returns the card's kind, as the driver has it.
-func (g *card) Name() string { return g.name }
+// Name returns the GPU's kind, as the driver has it.
+func (g *gpu) Name() string { return g.name }
 
 // PCI returns the GPU's address, such as 0000:3b:00.0, or "" where the driver does not say it.
-func (g *card) PCI() string {
+func (g *gpu) PCI() string {
 	var address [32]C.char
 	C.mscclc_gpu_pci(g.driver.c, g.c.device, &address[0], C.int(len(address)))
 	return C.GoString(&address[0])
 }
 
-func (g *card) String() string { return fmt.Sprintf("GPU %d (%s)", g.number, g.name) }
+func (g *gpu) String() string { return fmt.Sprintf("GPU %d (%s)", g.number, g.name) }
 
-// failed returns the error of a call for this card.
-func (g *card) failed(code C.int, format string, args ...any) error {
+// failed returns the error of a call for this GPU.
+func (g *gpu) failed(code C.int, format string, args ...any) error {
 	if code == 0 {
 		return nil
 	}
 	return g.driver.failed(code, "%v: %s", g, fmt.Sprintf(format, args...))
 }
 
-// openCard asks for what a GPU is, and makes its context.
-func openCard(m *machine, number int) (*card, error) {
+// openGPU asks for what a GPU is, and makes its context.
+func openGPU(m *machine, number int) (*gpu, error) {
 	d := m.driver
-	g := &card{machine: m, driver: d, c: (*C.struct_gpu_card)(C.calloc(1, C.sizeof_struct_gpu_card)), number: number,
+	g := &gpu{machine: m, driver: d, c: (*C.struct_gpu_card)(C.calloc(1, C.sizeof_struct_gpu_card)), number: number,
 		modules: map[string]*module{}, peers: map[int]bool{}, opened: map[string]*opened{}}
 	if err := d.failed(C.mscclc_gpu_card(d.c, C.int(number), g.c), "GPU %d", number); err != nil {
 		return nil, err // what the driver made of it is the process's, as of one that works
@@ -114,7 +114,7 @@ func openCard(m *machine, number int) (*card, error) {
 }
 
 // reach lets a GPU access the memory of another.
-func (g *card) reach(to *card) error {
+func (g *gpu) reach(to *gpu) error {
 	if g == to || g.peers[to.number] {
 		return nil
 	}
@@ -137,10 +137,10 @@ type module struct {
 
 // multicast reports whether the driver offers multicast memory, and the GPU has a switch's
 // arithmetic.
-func (g *card) multicast() bool { return g.major >= 9 && C.mscclc_gpu_multicast(g.c) != 0 }
+func (g *gpu) multicast() bool { return g.major >= 9 && C.mscclc_gpu_multicast(g.c) != 0 }
 
 // load has the driver take an image.
-func (g *card) load(image []byte) (*module, error) {
+func (g *gpu) load(image []byte) (*module, error) {
 	text := C.CBytes(append(image, 0))
 	defer C.free(text)
 	const logBytes = 8 << 10
@@ -155,7 +155,7 @@ func (g *card) load(image []byte) (*module, error) {
 }
 
 // link has the driver's linker make machine code of PTX.
-func (g *card) link(ptx []byte) ([]byte, error) {
+func (g *gpu) link(ptx []byte) ([]byte, error) {
 	text := C.CBytes(append(bytes.TrimRight(ptx, "\x00"), 0))
 	defer C.free(text)
 	const logBytes = 8 << 10
@@ -172,23 +172,23 @@ func (g *card) link(ptx []byte) ([]byte, error) {
 }
 
 // find returns an entry of a module.
-func (g *card) find(m *module, name string) (unsafe.Pointer, error) {
-	if f, ok := m.entry[name]; ok {
-		return f, nil
+func (g *gpu) find(m *module, name string) (unsafe.Pointer, error) {
+	if ord, ok := m.entry[name]; ok {
+		return ord, nil
 	}
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
-	var f unsafe.Pointer
-	if err := g.failed(C.mscclc_gpu_function(g.c, m.handle, text, &f), "entry %s", name); err != nil {
+	var ord unsafe.Pointer
+	if err := g.failed(C.mscclc_gpu_function(g.c, m.handle, text, &ord), "entry %s", name); err != nil {
 		return nil, err
 	}
-	m.entry[name] = f
-	return f, nil
+	m.entry[name] = ord
+	return ord, nil
 }
 
 // resident returns how many blocks of so many threads the GPU holds at once.
-func (g *card) resident(f unsafe.Pointer, threads int) (int, error) {
+func (g *gpu) resident(ord unsafe.Pointer, threads int) (int, error) {
 	var blocks C.u32
-	err := g.failed(C.mscclc_gpu_blocks(g.c, f, C.u32(threads), &blocks), "room for blocks of %d threads", threads)
+	err := g.failed(C.mscclc_gpu_blocks(g.c, ord, C.u32(threads), &blocks), "room for blocks of %d threads", threads)
 	return int(blocks) * g.sms, err
 }

@@ -109,7 +109,7 @@ int mscclc_gpu_blocks(struct gpu_card *card, void *function, u32 threads, u32 *b
 int mscclc_gpu_words(struct gpu_card *card, u64 bytes, u64 **words);
 int mscclc_gpu_words_end(struct gpu_card *card, u64 *words);
 
-// mscclc_gpu_pin lets kernels of all cards access memory of the host, whole pages of it, at its own addresses.
+// mscclc_gpu_pin lets kernels of all GPUs access memory of the host, whole pages of it, at its own addresses.
 // mscclc_gpu_pin_end ends that.
 int mscclc_gpu_pin(struct gpu_card *card, u64 address, u64 bytes);
 int mscclc_gpu_pin_end(struct gpu_card *card, u64 address);
@@ -133,15 +133,15 @@ int mscclc_gpu_port_end(struct gpu_port *port);  // of one that has stopped
 // mscclc_gpu_relax lets the calling thread do all it likes while others capture.
 int mscclc_gpu_relax(struct gpu_card *card);
 
-// A shot is a prepared launch: its parameters are behind it.
-struct gpu_shot {
+// A prepared launch: its parameters lie after it.
+struct gpu_prepared {
   void *function;
   u32 columns, blocks, threads, bytes;
 };
 
-// A shot that is not captured (*capture is 0) is counted in *launched before it is launched, so that who has set
-// *crowded finds there all that may yet come. Where *crowded is set already, nothing is launched, nor counted:
+// A launch that is not captured (*capture is 0) is counted in *launched before it is launched, so that who has set
+// *by_ticket finds there all that may yet come. Where *by_ticket is set already, nothing is launched, nor counted:
 // GPU_CROWDED. Without these two it is launched, and has been counted.
 enum { GPU_CROWDED = -5 };
-int mscclc_gpu_shoot(struct gpu_card *card, struct gpu_shot *shot, void *stream, u64 *launched, const u32 *crowded,
-                     u64 *capture);
+int mscclc_gpu_launch(struct gpu_card *card, struct gpu_prepared *prepared, void *stream, u64 *launched,
+                      const u32 *by_ticket, u64 *capture);

@@ -44,7 +44,7 @@ func (d device) Open(*abi.Image) (executor.Instance, error) { return nil, d.miss
 
 func (d device) GPUs() ([]executor.GPU, error) { return nil, d.missing() }
 
-func (d device) NewFlight() (executor.Flight, error) { return nil, d.missing() }
+func (d device) NewLaunchOrder() (executor.LaunchOrder, error) { return nil, d.missing() }
 
 // Alone returns a lock of nobody else's, since nothing is launched.
 func (d device) Alone() sync.Locker { return new(sync.Mutex) }

@@ -16,23 +16,23 @@ import (
 	"mscclc/executor"
 )
 
-// A graph is captured work, and what launches of flights it holds.
+// A graph is captured work, and what launches of plans it holds.
 type graph struct {
-	g      *card
+	g      *gpu
 	mu     sync.Mutex // held through a launch
 	handle unsafe.Pointer
 	noting sync.Mutex // while it is captured
-	loads  []load     // by number of lane
+	loads  []load     // by number of sequence
 }
 
 // add notes a launch that is captured.
-func (r *graph) add(s *shot) {
+func (r *graph) add(s *prepared) {
 	r.noting.Lock()
 	defer r.noting.Unlock()
-	at, found := slices.BinarySearchFunc(r.loads, s.lane.number,
-		func(w load, n uint64) int { return cmp.Compare(w.lane.number, n) })
+	at, found := slices.BinarySearchFunc(r.loads, s.sequence.number,
+		func(w load, n uint64) int { return cmp.Compare(w.sequence.number, n) })
 	if !found {
-		r.loads = slices.Insert(r.loads, at, load{lane: s.lane, room: s.room})
+		r.loads = slices.Insert(r.loads, at, load{sequence: s.sequence, room: s.room})
 	}
 	w := &r.loads[at]
 	w.launches, w.blocks, w.room = w.launches+1, max(w.blocks, s.blocks), min(w.room, s.room)
@@ -47,7 +47,7 @@ func (s *stream) Capture() error {
 	if err := g.failed(C.mscclc_gpu_capturing(g.c, s.handle, &number), "capturing"); err != nil {
 		return err
 	}
-	g.machine.air.capture.Store(uint64(number), &graph{g: g})
+	g.machine.admission.capture.Store(uint64(number), &graph{g: g})
 	return nil
 }
 
@@ -57,7 +57,7 @@ func (s *stream) EndCapture() (executor.Graph, error) {
 	if err := g.failed(C.mscclc_gpu_capturing(g.c, s.handle, &number), "capturing"); err != nil {
 		return nil, err
 	}
-	v, ok := g.machine.air.capture.LoadAndDelete(uint64(number))
+	v, ok := g.machine.admission.capture.LoadAndDelete(uint64(number))
 	if !ok {
 		return nil, fmt.Errorf("%v: the end of what is not captured", g)
 	}
@@ -69,7 +69,7 @@ func (s *stream) EndCapture() (executor.Graph, error) {
 	return r, err
 }
 
-// Launch starts all that was captured: the streams of all its flights follow it.
+// Launch starts all that was captured: the streams of all its plans follow it.
 func (r *graph) Launch(on executor.Stream) error {
 	st, ok := on.(*stream)
 	if !ok || st.g != r.g {
@@ -81,22 +81,22 @@ func (r *graph) Launch(on executor.Stream) error {
 		return errors.New("a launch of a graph that is closed")
 	}
 	for _, w := range r.loads {
-		w.lane.mu.Lock()
+		w.sequence.mu.Lock()
 	}
 	err := r.launch(st)
 	for _, w := range r.loads {
-		w.lane.mu.Unlock()
+		w.sequence.mu.Unlock()
 	}
 	for _, w := range r.loads {
-		err = errors.Join(err, w.lane.settleSoon())
+		err = errors.Join(err, w.sequence.settleSoon())
 	}
 	return err
 }
 
-// launch is Launch, with all lanes locked.
+// launch is Launch, with all sequences locked.
 func (r *graph) launch(st *stream) error {
 	for _, w := range r.loads {
-		if err := w.lane.follow(st); err != nil {
+		if err := w.sequence.follow(st); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (r *graph) launch(st *stream) error {
 		return r.g.failed(C.mscclc_gpu_graph(r.g.c, r.handle, st.handle), "launching a graph")
 	}
 	count(r.loads)
-	if r.g.machine.air.crowded.Load() != 0 {
+	if r.g.machine.admission.byTicket.Load() != 0 {
 		uncount(r.loads)
 		return r.g.inTurn(st, r.loads, start)
 	}
@@ -113,7 +113,7 @@ func (r *graph) launch(st *stream) error {
 		return err
 	}
 	for _, w := range r.loads {
-		w.lane.last.Store(st)
+		w.sequence.last.Store(st)
 	}
 	return nil
 }

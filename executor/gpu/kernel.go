@@ -17,7 +17,7 @@ import (
 
 // A kernel is an entry on a GPU.
 type kernel struct {
-	gpu   *card
+	gpu   *gpu
 	entry unsafe.Pointer
 }
 
@@ -59,7 +59,7 @@ func oneImage(r *executor.Ready) string {
 const switchImages, portImages, netImages, togetherImages = "switch_", "port_", "net_", "together_"
 
 // oneKernel returns the kernel for a launch of a one-sided program.
-func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
+func (g *gpu) oneKernel(r *executor.Ready) (kernel, error) {
 	image := oneImage(r)
 	port := strings.HasPrefix(image, portImages)
 	k, err := g.machine.kernel(g, image, OneEntry(r, r.Copies, port))
@@ -70,7 +70,7 @@ func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
 }
 
 // Load has the kernels for a type ready, and returns how many of their widest blocks are resident at once.
-func (g *card) Load(t data.DType, kind executor.KernelKind) (int, error) {
+func (g *gpu) Load(t data.DType, kind executor.KernelKind) (int, error) {
 	image, entry := twoEntry(&abi.Params{DType: uint32(t), Proto: uint32(ir.Simple)}, false)
 	switch kind {
 	case executor.OneSidedKernel:

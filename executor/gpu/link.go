@@ -63,7 +63,7 @@ func MachineOf(v Vendor) (*Machine, error) {
 type Linker struct {
 	Name   string
 	Target int
-	card   *card
+	gpu    *gpu
 }
 
 // NewLinker returns the driver's linker for the GPU with a number, of a vendor's.
@@ -73,13 +73,13 @@ func NewLinker(v Vendor, number int) (*Linker, error) {
 		return nil, err
 	}
 	g := list[0]
-	return &Linker{Name: g.name, Target: 10*g.major + g.minor, card: g}, nil
+	return &Linker{Name: g.name, Target: 10*g.major + g.minor, gpu: g}, nil
 }
 
 // Link returns machine code of PTX. It fails where the driver has no linker, or does not take the text.
 func (l *Linker) Link(ptx []byte) ([]byte, error) {
-	m := l.card.machine
+	m := l.gpu.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return l.card.link(ptx)
+	return l.gpu.link(ptx)
 }

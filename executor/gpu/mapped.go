@@ -25,8 +25,8 @@ type segment struct {
 // maxSegments bounds what one buffer consists of.
 const maxSegments = 1 << 16
 
-// segments returns the segments of the card's that bytes from an address on lie in.
-func (g *card) segments(address, bytes uint64) ([]segment, error) {
+// segments returns the segments of the GPU that bytes from an address on lie in.
+func (g *gpu) segments(address, bytes uint64) ([]segment, error) {
 	short := func(end uint64) error {
 		return fmt.Errorf("%d bytes from %#x on are wanted, and its memory has %d", bytes, address, end-address)
 	}
@@ -63,7 +63,7 @@ func (g *card) segments(address, bytes uint64) ([]segment, error) {
 	}
 }
 
-func (g *card) mapped(address uint64) (bool, error) {
+func (g *gpu) mapped(address uint64) (bool, error) {
 	var is C.int
 	err := g.failed(C.mscclc_gpu_mapped(g.c, C.u64(address), &is), "looking at memory")
 	return is != 0, err
@@ -78,8 +78,8 @@ func segmentsOf(base uint64, bytes []uint64) (list []segment) {
 	return list
 }
 
-// admit lets the card access another's memory of this process, as far as that takes more than peer access.
-func (g *card) admit(list []segment) error {
+// admit lets the GPU access another's memory of this process, as far as that takes more than peer access.
+func (g *gpu) admit(list []segment) error {
 	for _, s := range list {
 		if !s.mapped {
 			continue
@@ -94,7 +94,7 @@ func (g *card) admit(list []segment) error {
 
 // export has files of segments ready for other processes, and gives the name by which they
 // ask for them.
-func (g *card) export(list []segment) (name []byte, err error) {
+func (g *gpu) export(list []segment) (name []byte, err error) {
 	var open []int
 	defer func() {
 		if err != nil {
@@ -121,7 +121,7 @@ func (g *card) export(list []segment) (name []byte, err error) {
 }
 
 // importFiles maps segments of another process, and gives the address of the first.
-func (g *card) importFiles(h *handle) (uint64, error) {
+func (g *gpu) importFiles(h *handle) (uint64, error) {
 	var unit C.u64
 	if err := g.failed(C.mscclc_gpu_granularity(g.c, &unit), "memory of another process"); err != nil {
 		return 0, err
@@ -146,7 +146,7 @@ func (g *card) importFiles(h *handle) (uint64, error) {
 	return uint64(base), g.failed(code, "mapping memory of another process")
 }
 
-func (g *card) importEnd(o *opened) error {
+func (g *gpu) importEnd(o *opened) error {
 	return g.failed(C.mscclc_gpu_import_end(g.c, C.u64(o.base), (*C.u64)(unsafe.Pointer(&o.bytes[0])),
 		C.u32(len(o.bytes))), "leaving memory of another process")
 }

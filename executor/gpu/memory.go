@@ -19,13 +19,13 @@ import (
 // This file is a GPU's memory, as executor.GPU has it.
 
 // Number returns the driver's.
-func (g *card) Number() int { return g.number }
+func (g *gpu) Number() int { return g.number }
 
 // Use makes g the current GPU of the calling OS thread.
-func (g *card) Use() error { return g.failed(C.mscclc_gpu_use(g.c), "choosing it") }
+func (g *gpu) Use() error { return g.failed(C.mscclc_gpu_use(g.c), "choosing it") }
 
 // Alloc makes memory.
-func (g *card) Alloc(bytes int64) (uint64, error) {
+func (g *gpu) Alloc(bytes int64) (uint64, error) {
 	if bytes < 1 {
 		return 0, fmt.Errorf("%v: memory of %d bytes", g, bytes)
 	}
@@ -35,12 +35,12 @@ func (g *card) Alloc(bytes int64) (uint64, error) {
 }
 
 // Free gives memory back.
-func (g *card) Free(address uint64) error {
+func (g *gpu) Free(address uint64) error {
 	return g.failed(C.mscclc_gpu_free(g.c, C.u64(address)), "freeing memory")
 }
 
 // owner finds out whose memory is at an address, and what of it.
-func (g *card) owner(address uint64) (number int, base, bytes uint64, err error) {
+func (g *gpu) owner(address uint64) (number int, base, bytes uint64, err error) {
 	var n C.int
 	var b, l C.u64
 	err = g.failed(C.mscclc_gpu_owner(g.c, C.u64(address), &n, &b, &l), "whose memory is at %#x", address)
@@ -48,7 +48,7 @@ func (g *card) owner(address uint64) (number int, base, bytes uint64, err error)
 }
 
 // Owns says why memory is not the GPU's.
-func (g *card) Owns(address uint64, bytes int64) error {
+func (g *gpu) Owns(address uint64, bytes int64) error {
 	if bytes == 0 {
 		return nil
 	}
@@ -60,8 +60,8 @@ func (g *card) Owns(address uint64, bytes int64) error {
 }
 
 // Reaches returns an error if kernels on g cannot access the other GPU's memory.
-func (g *card) Reaches(to executor.GPU) error {
-	other, ok := to.(*card)
+func (g *gpu) Reaches(to executor.GPU) error {
+	other, ok := to.(*gpu)
 	if !ok || other.driver.vendor != g.driver.vendor {
 		return fmt.Errorf("%v cannot reach %v, which is another vendor's: %w", g, to, executor.ErrNoDevice)
 	}
@@ -71,11 +71,11 @@ func (g *card) Reaches(to executor.GPU) error {
 }
 
 // Connect sees to peer access.
-func (g *card) Connect(to executor.GPU, address uint64, bytes int64) error {
+func (g *gpu) Connect(to executor.GPU, address uint64, bytes int64) error {
 	if err := g.Reaches(to); err != nil || g == to || bytes == 0 {
 		return err
 	}
-	other := to.(*card)
+	other := to.(*gpu)
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
 	list, err := other.segments(address, uint64(bytes))
@@ -113,7 +113,7 @@ type opened struct {
 }
 
 // Share makes a handle.
-func (g *card) Share(address uint64, bytes int64) ([]byte, error) {
+func (g *gpu) Share(address uint64, bytes int64) ([]byte, error) {
 	list, err := g.segments(address, uint64(max(bytes, 1)))
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (g *card) Share(address uint64, bytes int64) ([]byte, error) {
 }
 
 // Unshare ends what Share has begun, when all have reached it.
-func (g *card) Unshare(text []byte) error {
+func (g *gpu) Unshare(text []byte) error {
 	h, err := readHandle(text)
 	if err == nil && h.Name != nil {
 		files.forget(h.Name)
@@ -156,7 +156,7 @@ func readHandle(text []byte) (h handle, err error) {
 func (h *handle) key() string { return string(h.Process[:]) + string(h.Name) + string(h.Opaque) }
 
 // Reach opens a handle.
-func (g *card) Reach(text []byte) (uint64, error) {
+func (g *gpu) Reach(text []byte) (uint64, error) {
 	h, err := readHandle(text)
 	if err != nil {
 		return 0, err
@@ -194,7 +194,7 @@ func (g *card) Reach(text []byte) (uint64, error) {
 }
 
 // Leave closes a handle.
-func (g *card) Leave(text []byte) error {
+func (g *gpu) Leave(text []byte) error {
 	h, err := readHandle(text)
 	if err != nil {
 		return err
@@ -216,12 +216,12 @@ func (g *card) Leave(text []byte) error {
 }
 
 // Peek reads beside what runs.
-func (g *card) Peek(to []byte, address uint64) error { return g.read(g.c.side, to, address) }
+func (g *gpu) Peek(to []byte, address uint64) error { return g.read(g.c.side, to, address) }
 
 // Poke writes beside what runs.
-func (g *card) Poke(address uint64, from []byte) error { return g.write(g.c.side, address, from) }
+func (g *gpu) Poke(address uint64, from []byte) error { return g.write(g.c.side, address, from) }
 
-func (g *card) read(stream unsafe.Pointer, to []byte, address uint64) error {
+func (g *gpu) read(stream unsafe.Pointer, to []byte, address uint64) error {
 	if len(to) == 0 {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (g *card) read(stream unsafe.Pointer, to []byte, address uint64) error {
 		"copying from it")
 }
 
-func (g *card) write(stream unsafe.Pointer, address uint64, from []byte) error {
+func (g *gpu) write(stream unsafe.Pointer, address uint64, from []byte) error {
 	if len(from) == 0 {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 	"mscclc/executor"
 )
 
-// A port is the proxy of a plan's copies on a card.
+// A port is the proxy of a plan's copies on a GPU.
 type port struct {
-	g       *card
+	g       *gpu
 	c       *C.struct_gpu_port
 	started bool
 	stuck   bool // it did not stop in time
@@ -24,7 +24,7 @@ type port struct {
 const stopTime = 3 * time.Second
 
 // NewPort makes a port.
-func (g *card) NewPort(lanes, peers int, ends uint64) (executor.Port, error) {
+func (g *gpu) NewPort(lanes, peers int, ends uint64) (executor.Port, error) {
 	p := &port{g: g}
 	err := g.failed(C.mscclc_gpu_port(g.c, C.u32(lanes), C.u32(peers), C.u64(ends), &p.c), "a port of %d lanes", lanes)
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 	"mscclc/executor"
 )
 
-// A stream is a queue of work of a card. One that is foreign is another library's.
+// A stream is a queue of work of a GPU. One that is foreign is another library's.
 type stream struct {
-	g       *card
+	g       *gpu
 	handle  unsafe.Pointer
 	foreign bool
 }
 
 // NewStream makes a stream.
-func (g *card) NewStream() (executor.Stream, error) {
+func (g *gpu) NewStream() (executor.Stream, error) {
 	s := &stream{g: g}
 	err := g.failed(C.mscclc_gpu_stream(g.c, &s.handle), "a stream")
 	return s, err
 }
 
 // StreamOf is another library's stream.
-func (g *card) StreamOf(handle uintptr) executor.Stream {
+func (g *gpu) StreamOf(handle uintptr) executor.Stream {
 	s := &stream{g: g, foreign: true}
 	*(*uintptr)(unsafe.Pointer(&s.handle)) = handle
 	return s
@@ -94,14 +94,14 @@ func (s *stream) Close() error {
 
 // An event is a point in a stream.
 type event struct {
-	g      *card
+	g      *gpu
 	handle unsafe.Pointer
 }
 
 // NewEvent makes an event.
-func (g *card) NewEvent() (executor.Event, error) { return g.newEvent() }
+func (g *gpu) NewEvent() (executor.Event, error) { return g.newEvent() }
 
-func (g *card) newEvent() (*event, error) {
+func (g *gpu) newEvent() (*event, error) {
 	e := &event{g: g}
 	err := g.failed(C.mscclc_gpu_event(g.c, &e.handle), "an event")
 	return e, err

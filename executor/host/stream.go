@@ -12,10 +12,10 @@ import (
 	"mscclc/executor/shared"
 )
 
-// A task is one piece of a stream's work. Of a launch, turn is which of its lane's it is.
+// A task is one piece of a stream's work. Of a launch, turn is which of its sequence's it is.
 type task struct {
-	do   func(r *cpu.Runner, turn uint64)
-	lane *lane
+	do       func(r *cpu.Runner, turn uint64)
+	sequence *sequence
 }
 
 // A stream is a queue, whose tasks a goroutine does in their order.
@@ -126,8 +126,8 @@ func (s *stream) start(tasks []task) error {
 	}
 	turns := make([]uint64, len(tasks))
 	for i, t := range tasks {
-		if t.lane != nil {
-			turns[i] = t.lane.turn()
+		if t.sequence != nil {
+			turns[i] = t.sequence.turn()
 		}
 	}
 	if s.left == 0 {

@@ -23,7 +23,7 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	if p.closed {
 		return nil, errors.New("executor: a call of a closed plan")
 	}
-	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[executor.GPU]executor.Shot{},
+	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, prepared: map[executor.GPU]executor.PreparedLaunch{},
 		tables: map[*seat]int{},
 		leave:  map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
 	geo, err := p.checked.Geometry(&executor.Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
@@ -190,8 +190,8 @@ func (c *Call) ready(args *CallArgs, tables map[*seat][]abi.OneMemory) error {
 		if r == nil {
 			continue
 		}
-		if c.shots[s.gpu], err = s.gpu.Ready(r); err != nil {
-			delete(c.shots, s.gpu)
+		if c.prepared[s.gpu], err = s.gpu.Ready(r); err != nil {
+			delete(c.prepared, s.gpu)
 			return err
 		}
 	}

@@ -30,22 +30,22 @@ type CallArgs struct {
 
 // A Call is a plan with its arguments.
 type Call struct {
-	plan    *Plan
-	dtype   data.DType
-	redop   data.RedOp
-	columns int
-	tile    int64
-	asked   int64 // tile
-	passes  int64
-	one     abi.OneParams // of any seat
-	two     abi.Params    // instead, of a two-sided program
-	shots   map[executor.GPU]executor.Shot
-	tables  map[*seat]int // of a seat's tables for calls
-	leave   map[*seat][][]byte
-	offers  []map[int][]byte // of memory, until all have reached it
-	title   *string          // what errors call it
-	trace   *executor.Trace
-	records map[*seat]*seatTrace
+	plan     *Plan
+	dtype    data.DType
+	redop    data.RedOp
+	columns  int
+	tile     int64
+	asked    int64 // tile
+	passes   int64
+	one      abi.OneParams // of any seat
+	two      abi.Params    // instead, of a two-sided program
+	prepared map[executor.GPU]executor.PreparedLaunch
+	tables   map[*seat]int // of a seat's tables for calls
+	leave    map[*seat][][]byte
+	offers   []map[int][]byte // of memory, until all have reached it
+	title    *string          // what errors call it
+	trace    *executor.Trace
+	records  map[*seat]*seatTrace
 
 	launches map[executor.GPU]int64 // of a traced call of several nodes, since it was bound or its trace was taken
 }
@@ -61,11 +61,11 @@ func (c *Call) Launch(s executor.Stream) error {
 	if f := c.plan.failure.Load(); f != nil {
 		return f.err
 	}
-	shot := c.shots[s.GPU()]
-	if shot != nil {
+	launch := c.prepared[s.GPU()]
+	if launch != nil {
 		c.plan.x.Calls(c.title)
 		c.counted(s.GPU())
-		return shot.Launch(s)
+		return launch.Launch(s)
 	}
 	if slices.Contains(c.plan.GPUs(), s.GPU()) {
 		return nil // there is nothing to do there
@@ -90,7 +90,7 @@ func (c *Call) CTAs() (most int) {
 // Threads returns how many a block has, on the GPU where they are fewest.
 func (c *Call) Threads() int {
 	least := 0
-	for _, s := range c.shots {
+	for _, s := range c.prepared {
 		if n := s.Threads(); least == 0 || n < least {
 			least = n
 		}
@@ -113,7 +113,7 @@ func (c *Call) Close() error {
 
 func (c *Call) close() error {
 	var errs []error
-	for _, s := range c.shots {
+	for _, s := range c.prepared {
 		errs = append(errs, s.Close())
 	}
 	for s, i := range c.tables {
@@ -125,6 +125,6 @@ func (c *Call) close() error {
 		}
 	}
 	errs = append(errs, c.forget(), c.listen(0))
-	c.shots, c.tables, c.leave = nil, nil, nil
+	c.prepared, c.tables, c.leave = nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -237,8 +237,8 @@ func (p *Plan) free() error {
 	if p.deaf != nil {
 		p.deaf()
 	}
-	if p.flight != nil {
-		errs = append(errs, p.flight.Close())
+	if p.order != nil {
+		errs = append(errs, p.order.Close())
 	}
 	if err := p.closePorts(); err != nil {
 		return errors.Join(append(errs, err)...) // they may yet use the memory

@@ -229,7 +229,7 @@ func (p *oneSided) ctas(s *seat, columns int) int {
 
 // readied returns what a GPU is asked to make ready for a seat's launch.
 func (p *oneSided) readied(s *seat, params *abi.OneParams, threads int) *executor.Ready {
-	r := &executor.Ready{Flight: p.flight, One: params, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines,
+	r := &executor.Ready{Order: p.order, One: params, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines,
 		Net: p.net != nil}
 	if p.sharesCTAs() && params.Trace == 0 {
 		r.CTAs, r.Shared = p.ctas(s, int(params.Columns)), p.program().Shared()
@@ -252,11 +252,11 @@ func (p *oneSided) room(c *Call, args *CallArgs) bool {
 		if args.Trace != nil {
 			try.Trace = 1
 		}
-		shot, err := s.gpu.Ready(p.readied(s, &try, args.Threads))
+		launch, err := s.gpu.Ready(p.readied(s, &try, args.Threads))
 		if err != nil {
 			return !errors.Is(err, executor.ErrNoDevice) // what else is wrong, ready will say
 		}
-		shot.Close()
+		launch.Close()
 	}
 	return true
 }

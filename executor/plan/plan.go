@@ -84,7 +84,7 @@ type Plan struct {
 	ranks   []int
 	seats   []*seat
 	of      map[int]*seat // by rank
-	flight  executor.Flight
+	order   executor.LaunchOrder
 	x       *exchange.Member
 	topic   uint64
 	nodes   nodes
@@ -200,7 +200,7 @@ func (p *Plan) prepare(ctx context.Context, opt *Options) error {
 		err = p.allocate()
 	}
 	if err == nil {
-		p.flight, err = opt.GPUs.NewFlight()
+		p.order, err = opt.GPUs.NewLaunchOrder()
 	}
 	if err == nil {
 		err = p.startPorts()

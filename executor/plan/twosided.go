@@ -119,7 +119,7 @@ func (p *twoSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemor
 	if err != nil {
 		return nil, err
 	}
-	return &executor.Ready{Flight: p.flight, Two: &abi.TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace,
+	return &executor.Ready{Order: p.order, Two: &abi.TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace,
 		Threads: args.Threads}, nil
 }
 

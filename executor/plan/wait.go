@@ -67,13 +67,13 @@ func (p *Plan) finish(ctx context.Context) error {
 	if p.closed {
 		return errors.New("executor: a plan that is closed")
 	}
-	if err := p.flight.Mark(); err != nil {
+	if err := p.order.Mark(); err != nil {
 		p.fail(failure{err: err}, note{Text: err.Error()})
 		return err
 	}
 	next := time.Now().Add(lookAgain)
 	err := executor.Await(ctx, func() (bool, error) {
-		busy, err := p.flight.Busy()
+		busy, err := p.order.Busy()
 		if err != nil || !busy || p.failure.Load() != nil {
 			return false, err
 		}
@@ -98,8 +98,8 @@ func (p *Plan) leave() error {
 	p.hurry()
 	begin, told := time.Now(), false
 	err := executor.Await(context.Background(), func() (bool, error) {
-		p.flight.Release()
-		busy, err := p.flight.Busy()
+		p.order.Release()
+		busy, err := p.order.Busy()
 		took := time.Since(begin)
 		if took > sayWhere && !told {
 			told = true
@@ -141,7 +141,7 @@ func (p *Plan) Reset(ctx context.Context) error {
 	for _, s := range p.seats {
 		err = errors.Join(err, p.clear(s))
 	}
-	p.flight.Renew()
+	p.order.Renew()
 	if err == nil {
 		err = p.startPorts()
 	}
@@ -160,18 +160,18 @@ func (p *Plan) Reset(ctx context.Context) error {
 
 // stop ends what runs, which may wait for what was never launched.
 func (p *Plan) stop() error {
-	if err := p.flight.Mark(); err != nil {
+	if err := p.order.Mark(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), soonOver)
 	defer cancel()
-	err := executor.Await(ctx, p.flight.Busy)
+	err := executor.Await(ctx, p.order.Busy)
 	if errors.Is(err, context.DeadlineExceeded) {
 		const why = "a plan was reset, or closed, while it ran"
 		p.fail(failure{err: errors.New(why)}, note{Text: why})
 		p.leave()
 		var busy bool
-		if busy, err = p.flight.Busy(); busy && err == nil {
+		if busy, err = p.order.Busy(); busy && err == nil {
 			err = errors.New("a launch does not end")
 		}
 	}

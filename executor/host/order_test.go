@@ -7,15 +7,15 @@ import (
 	"mscclc/executor/cpu"
 )
 
-// TestReleased: while a flight is released, launches that have not begun do nothing, however many are in a queue. The
-// flight is busy until the launch that had begun has ended. Launches run again when the flight is renewed.
+// TestReleased: while a launches is released, launches that have not begun do nothing, however many are in a queue. The
+// launches is busy until the launch that had begun has ended. Launches run again when the launches is renewed.
 func TestReleased(t *testing.T) {
 	gpus, err := New(Options{}).GPUs()
 	if err != nil {
 		t.Skip(err)
 	}
 	g := gpus[0].(*gpu)
-	f := &flight{lanes: map[*gpu]*lane{}}
+	f := &order{sequences: map[*gpu]*sequence{}}
 	var streams [2]*stream
 	for i := range streams {
 		s, err := g.NewStream()
@@ -26,8 +26,8 @@ func TestReleased(t *testing.T) {
 		streams[i] = s.(*stream)
 	}
 	begun, end, runs := make(chan bool), make(chan bool), 0
-	long := &shot{g: g, lane: f.lane(g), run: func(*cpu.Runner) error { begun <- true; <-end; return nil }}
-	short := &shot{g: g, lane: f.lane(g), run: func(*cpu.Runner) error { runs++; return nil }}
+	long := &prepared{g: g, sequence: f.sequence(g), run: func(*cpu.Runner) error { begun <- true; <-end; return nil }}
+	short := &prepared{g: g, sequence: f.sequence(g), run: func(*cpu.Runner) error { runs++; return nil }}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -58,7 +58,7 @@ func TestReleased(t *testing.T) {
 	}
 	must(streams[1].Sync(t.Context()))
 	if runs != 0 {
-		t.Errorf("%d launches of a flight that is released have run", runs)
+		t.Errorf("%d launches of a launches that is released have run", runs)
 	}
 	f.Renew()
 	must(short.Launch(streams[1]))
@@ -70,7 +70,7 @@ func TestReleased(t *testing.T) {
 
 // TestAwait: whoever waits for some launches goes on when they have ended, whoever else waits for more or for fewer.
 func TestAwait(t *testing.T) {
-	l := &lane{changed: make(chan struct{})}
+	l := &sequence{changed: make(chan struct{})}
 	const launches = 50
 	over := make(chan uint64)
 	for n := uint64(1); n <= launches; n++ {

@@ -12,17 +12,17 @@ import (
 	"mscclc/executor/cpu"
 )
 
-// A flight is the launches of a plan. There is room for those of any number of plans, so it only orders its own: on
+// An order holds the launches of a plan. There is room for those of any number of plans, so it only orders its own: on
 // each GPU they have turns. While it is released, launches that have not begun do nothing.
-type flight struct {
-	mu       sync.Mutex
-	lanes    map[*gpu]*lane
-	released atomic.Bool
+type order struct {
+	mu        sync.Mutex
+	sequences map[*gpu]*sequence
+	released  atomic.Bool
 }
 
-// A lane is a flight on one GPU.
-type lane struct {
-	of      *flight
+// A sequence is the launches of a plan on one GPU, one after the other.
+type sequence struct {
+	of      *order
 	mu      sync.Mutex
 	turns   uint64 // that were given out
 	over    uint64 // launches that have ended
@@ -31,20 +31,22 @@ type lane struct {
 	changed chan struct{} // closed when so many have
 }
 
-// NewFlight begins the launches of a plan.
-func (d *device) NewFlight() (executor.Flight, error) { return &flight{lanes: map[*gpu]*lane{}}, nil }
+// NewLaunchOrder begins the order of a plan's launches.
+func (d *device) NewLaunchOrder() (executor.LaunchOrder, error) {
+	return &order{sequences: map[*gpu]*sequence{}}, nil
+}
 
-func (f *flight) lane(g *gpu) *lane {
+func (f *order) sequence(g *gpu) *sequence {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.lanes[g] == nil {
-		f.lanes[g] = &lane{of: f, changed: make(chan struct{})}
+	if f.sequences[g] == nil {
+		f.sequences[g] = &sequence{of: f, changed: make(chan struct{})}
 	}
-	return f.lanes[g]
+	return f.sequences[g]
 }
 
 // turn gives the next launch its turn.
-func (l *lane) turn() uint64 {
+func (l *sequence) turn() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turns++
@@ -52,7 +54,7 @@ func (l *lane) turn() uint64 {
 }
 
 // await waits until so many launches have ended, or until within fires if it is not nil.
-func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
+func (l *sequence) await(n uint64, within <-chan time.Time) (over bool) {
 	for {
 		l.mu.Lock()
 		over, changed := l.over >= n, l.changed
@@ -73,7 +75,7 @@ func (l *lane) await(n uint64, within <-chan time.Time) (over bool) {
 
 // end notes that a launch has ended. It wakes nobody who waits for more of them: that would take a thread's time beside
 // each launch of a graph.
-func (l *lane) end() {
+func (l *sequence) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over++; l.wanted == 0 || l.over < l.wanted {
@@ -84,18 +86,18 @@ func (l *lane) end() {
 	l.changed = make(chan struct{})
 }
 
-func (f *flight) all() []*lane {
+func (f *order) all() []*sequence {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var list []*lane
-	for _, l := range f.lanes {
+	var list []*sequence
+	for _, l := range f.sequences {
 		list = append(list, l)
 	}
 	return list
 }
 
 // Mark notes what was launched.
-func (f *flight) Mark() error {
+func (f *order) Mark() error {
 	for _, l := range f.all() {
 		l.mu.Lock()
 		l.marked = l.turns
@@ -108,7 +110,7 @@ func (f *flight) Mark() error {
 const patience = 5 * time.Millisecond
 
 // Busy reports whether what was marked still runs, after a while.
-func (f *flight) Busy() (bool, error) {
+func (f *order) Busy() (bool, error) {
 	within := time.After(patience)
 	for _, l := range f.all() {
 		l.mu.Lock()
@@ -122,19 +124,19 @@ func (f *flight) Busy() (bool, error) {
 }
 
 // Release has launches do nothing that have not begun: replays of a long queue would each find out that they fail.
-func (f *flight) Release() { f.released.Store(true) }
+func (f *order) Release() { f.released.Store(true) }
 
 // Renew lets launches run again.
-func (f *flight) Renew() { f.released.Store(false) }
+func (f *order) Renew() { f.released.Store(false) }
 
 // Close has nothing to free.
-func (f *flight) Close() error { return nil }
+func (f *order) Close() error { return nil }
 
-// A shot is a prepared launch.
-type shot struct {
-	g    *gpu
-	lane *lane
-	run  func(r *cpu.Runner) error
+// A prepared is a prepared launch.
+type prepared struct {
+	g        *gpu
+	sequence *sequence
+	run      func(r *cpu.Runner) error
 
 	mu     sync.Mutex
 	closed bool
@@ -145,12 +147,12 @@ type shot struct {
 const mostBlocks = 1 << 15
 
 // Ready makes a launch ready. A block has one thread, whatever is asked, and all launches go the general way.
-func (g *gpu) Ready(r *executor.Ready) (executor.Shot, error) {
-	f, ok := r.Flight.(*flight)
+func (g *gpu) Ready(r *executor.Ready) (executor.PreparedLaunch, error) {
+	f, ok := r.Order.(*order)
 	if !ok {
-		return nil, fmt.Errorf("a flight of another device: %T", r.Flight)
+		return nil, fmt.Errorf("a plan of another device: %T", r.Order)
 	}
-	s := &shot{g: g, lane: f.lane(g)}
+	s := &prepared{g: g, sequence: f.sequence(g)}
 	var blocks uint64
 	if r.Two != nil {
 		p := r.Two.Params
@@ -172,8 +174,8 @@ func (g *gpu) Ready(r *executor.Ready) (executor.Shot, error) {
 	return s, nil
 }
 
-// Launch starts the shot on a stream of its GPU.
-func (s *shot) Launch(on executor.Stream) error {
+// Launch starts the prepared on a stream of its GPU.
+func (s *prepared) Launch(on executor.Stream) error {
 	st, err := s.g.streamOf(on)
 	if err != nil {
 		return err
@@ -186,15 +188,15 @@ func (s *shot) Launch(on executor.Stream) error {
 	if s.err != nil {
 		return s.err
 	}
-	return st.put(task{do: s.turn, lane: s.lane})
+	return st.put(task{do: s.turn, sequence: s.sequence})
 }
 
-// turn runs the launch when those of its plan before have ended, unless the flight is released by then. A launch that
+// turn runs the launch when those of its plan before have ended, unless the plan is released by then. A launch that
 // does nothing has its turn, too: what counts as ended uses no memory of the plan any more.
-func (s *shot) turn(r *cpu.Runner, turn uint64) {
-	s.lane.await(turn-1, nil)
-	defer s.lane.end()
-	if s.lane.of.released.Load() {
+func (s *prepared) turn(r *cpu.Runner, turn uint64) {
+	s.sequence.await(turn-1, nil)
+	defer s.sequence.end()
+	if s.sequence.of.released.Load() {
 		return
 	}
 	if err := s.run(r); err != nil {
@@ -204,11 +206,11 @@ func (s *shot) turn(r *cpu.Runner, turn uint64) {
 	}
 }
 
-func (s *shot) Threads() int { return 1 }
+func (s *prepared) Threads() int { return 1 }
 
-func (s *shot) Room() int { return mostBlocks }
+func (s *prepared) Room() int { return mostBlocks }
 
-func (s *shot) Close() error {
+func (s *prepared) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
