@@ -132,8 +132,9 @@ func (f *fitter) words(t *Target) {
 		f.refuse(nowhere, "use --target msccl, where it becomes a custom collective, or --target program",
 			"%s has no collective %s", t.Name, kind)
 	}
-	if p.Protocol == ir.LL16 {
-		f.refuse(nowhere, "use --protocol LL or --protocol LL128, or --target program", "%s has no protocol LL16", t.Name)
+	if !p.Protocol.Row().Runtimes {
+		f.refuse(nowhere, "use --protocol LL or --protocol LL128, or --target program", "%s has no protocol %s", t.Name,
+			p.Protocol)
 	}
 }
 

@@ -15,13 +15,6 @@ import (
 	"mscclc/ir"
 )
 
-// A wire says how much of a slot a protocol needs for its flags: packets of
-// packet bytes carry data of them. LL and LL16 count their packets by four and by
-// two, as the kernel does.
-type wire struct{ packet, data int64 }
-
-var wires = [ir.NumProtocols]wire{ir.Simple: {16, 16}, ir.LL: {32, 16}, ir.LL16: {32, 16}, ir.LL128: {128, 120}}
-
 // MaxSlots is the most messages that a connection may hold: Args.Slots.
 const MaxSlots = 1 << 16
 
@@ -92,11 +85,11 @@ func Asked(p *abi.Params) proof.Demand {
 // Stride returns the bytes of a slot with its flags, for the largest message of a
 // launch. Each run of bytes in a message begins in a packet of its own.
 func (c *Checked) Stride(proto ir.Protocol, slotBytes, tileBytes int64) int64 {
-	w := wires[proto]
+	w := proto.Row()
 	runs := int64(min(max(c.Image.MaxCount, 1), ir.MaxMessageChunks))
 	payload := min(slotBytes, runs*tileBytes)
-	packets := (payload+w.data-1)/w.data + runs
-	return (packets*w.packet + 127) &^ 127
+	packets := (payload+w.Data-1)/w.Data + runs
+	return (packets*w.Packet + 127) &^ 127
 }
 
 // one fills in a launch of a one-sided program.

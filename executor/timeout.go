@@ -55,10 +55,8 @@ func (c *Checked) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Ste
 	case abi.WaitPacket:
 		have := "nothing"
 		since := func(n uint64) uint64 {
-			if ir.Protocol(p.Proto) != ir.LL128 {
-				return uint64(uint32(n - stop.Before.Received)) // packets carry 32 bits of it
-			}
-			return n - stop.Before.Received
+			n -= stop.Before.Received
+			return n & (1<<ir.Protocol(p.Proto).Row().FlagBits - 1) // a packet carries so many bits of it
 		}
 		if n := since(s.Have); n > 0 && n < since(s.Want) {
 			have = fmt.Sprintf("message %d", n)

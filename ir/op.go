@@ -1,9 +1,6 @@
 package ir
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // An Op is what one instruction or one step does. Ops has a row for each.
 type Op uint8
@@ -113,48 +110,6 @@ const (
 	NoBuf   Buf = 0xff
 )
 
-// A Protocol says how data is flagged on the wire.
-type Protocol uint8
-
-// The protocols: LL sends 4 bytes of data with each 4 of flag, LL16 8 with 8,
-// LL128 120 with 8, and Simple plain data with counters beside it.
-const (
-	Simple Protocol = iota
-	LL
-	LL16
-	LL128
-	NumProtocols
-)
-
-var protocolNames = [NumProtocols]string{"Simple", "LL", "LL16", "LL128"}
-
-func (p Protocol) String() string { return protocolNames[p] }
-
-// Slots returns the number of messages that a connection holds before its sender
-// waits, as the runtimes of MSCCL-IR have it.
-func (p Protocol) Slots() int {
-	if p == Simple {
-		return 2
-	}
-	return 8
-}
-
-// Releases reports whether posting a message is a release and awaiting it an
-// acquire. A packet carries its flag with its data and orders nothing else.
-func (p Protocol) Releases() bool { return p == Simple }
-
-// SlotBytes returns the number of bytes of data that one message of a connection
-// holds, with the buffers that the runtimes of MSCCL-IR have by default.
-func (p Protocol) SlotBytes() int64 {
-	switch p {
-	case Simple:
-		return 2 << 20
-	case LL128:
-		return 576000
-	}
-	return 32 << 10
-}
-
 // MaxMessageChunks is the largest number of chunks that one message holds,
 // however small they are.
 const MaxMessageChunks = 71
@@ -176,19 +131,6 @@ func (c *Collective) ChunkBytes(bytes int64) int64 {
 func (c *Collective) MessageChunks(bytes, slotBytes int64) int {
 	return int(min(max(slotBytes/c.ChunkBytes(bytes), 1), MaxMessageChunks))
 }
-
-// ProtocolByName finds a protocol by its exact name.
-func ProtocolByName(s string) (Protocol, bool) {
-	for p, name := range protocolNames {
-		if name == s {
-			return Protocol(p), true
-		}
-	}
-	return 0, false
-}
-
-// ProtocolNames returns the names of all protocols, indexed by Protocol.
-func ProtocolNames() []string { return slices.Clone(protocolNames[:]) }
 
 func (b Buf) String() string {
 	switch b {

@@ -40,7 +40,7 @@ func (x *reader) algo(t *tag) {
 			form.MaxChannels)
 	}
 	proto, ok := ir.ProtocolByName(v.text(algoProto))
-	if !ok || proto == ir.LL16 {
+	if !ok || !proto.Row().Runtimes {
 		x.report(diag.Malformed, t.span(v.attr[algoProto]), "protocol %q is none of Simple, LL and LL128", v.text(algoProto))
 		proto = ir.Simple
 	}

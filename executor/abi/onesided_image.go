@@ -58,7 +58,7 @@ type oneFlag struct{ rank, index int32 }
 // newOneImage turns a one-sided program into tables.
 func newOneImage(b *imageBuilder) error {
 	p, o := b.p, b.p.OneSided
-	one := &OneImage{Depth: int(o.Depth), OnePass: o.OnePass, Copies: true, Lines: p.Protocol == ir.LL128}
+	one := &OneImage{Depth: int(o.Depth), OnePass: o.OnePass, Copies: true, Lines: p.Protocol.Row().Lines}
 	if p.Coll.Ranks > maxOneRanks || p.Coll.Chunks > limits.Chunks {
 		return diag.List{diag.New(diag.Limit, diag.Span{}, "%d ranks or %d chunks are more than a one-sided program may have",
 			p.Coll.Ranks, p.Coll.Chunks)}

@@ -21,14 +21,10 @@ type kernel struct {
 	entry unsafe.Pointer
 }
 
-// entries name those of the kernel for two-sided programs, by protocol. LL and LL16 have the
-// same bytes on the wire.
-var entries = [ir.NumProtocols]string{ir.Simple: "simple", ir.LL: "ll", ir.LL16: "ll", ir.LL128: "ll128"}
-
 // twoEntry returns the image and the entry for a launch of a two-sided program. Those that trace there are for some
 // types and GPUs only.
 func twoEntry(p *abi.Params, traced bool) (image, entry string) {
-	image, entry = data.DType(p.DType).String(), entries[p.Proto]
+	image, entry = data.DType(p.DType).String(), ir.Protocol(p.Proto).Row().Entry
 	if traced {
 		return "trace_two_" + image, "mscclc_trace_" + entry
 	}

@@ -44,23 +44,19 @@ func aggregate(s *state) (int, error) {
 	return merged, nil
 }
 
-// brief is the number of bytes, by protocol, that a thread block copies in the
-// time that a step takes to begin, on the device of simulate/devices and the
-// network where that is least.
+// briefChunks returns the number of chunks that are brief together (ir.ProtocolRow) at every size that the program is
+// for, and that the target allows a step. What is brief was found on the device of simulate/devices and the network
+// where it is least.
 //
 // Let k messages of s bytes go from rank to rank. A step takes a to begin and
 // s/b to copy, and the receiver's first step follows the sender's first, so
 // that the messages take (k+1)(a + s/b) one after the other, and 2(a + k*s/b) as
 // one. The second is not longer where s is at most a*b.
-var brief = [ir.NumProtocols]int64{ir.Simple: 8 << 10, ir.LL: 1 << 10, ir.LL16: 1 << 10, ir.LL128: 2 << 10}
-
-// briefChunks returns the number of chunks that are brief together at every size
-// that the program is for, and that the target allows a step.
 func (s *state) briefChunks() int64 {
 	if s.Sizes.Max == 0 {
 		return 0 // a chunk is long at some size
 	}
-	n := brief[s.Protocol] / s.Coll.ChunkBytes(s.Sizes.Max-1)
+	n := s.Protocol.Row().Brief / s.Coll.ChunkBytes(s.Sizes.Max-1)
 	if most := s.opt.Limits.Count; most > 0 {
 		n = min(n, int64(most))
 	}
