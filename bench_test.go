@@ -11,6 +11,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
 	"mscclc/passes/core"
@@ -49,7 +50,7 @@ func BenchmarkCompile(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			var p *ir.Program
+			var p *either.Program
 			for b.Loop() {
 				p, err = mscclc.Compile(path, text, mscclc.Options{Lang: lang.Options{Params: c.params, Open: os.ReadFile},
 					Target: plan})
@@ -82,7 +83,7 @@ func BenchmarkGrowth(b *testing.B) {
 		for _, ranks := range c.ranks {
 			b.Run(fmt.Sprintf("%s=%d", filepath.Base(c.file), ranks), func(b *testing.B) {
 				b.ReportAllocs()
-				var p *ir.Program
+				var p *either.Program
 				before := irtest.CPUTime()
 				for b.Loop() {
 					p, err = mscclc.Compile(path, text, mscclc.Options{OneSided: true,

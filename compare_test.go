@@ -12,6 +12,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
 )
@@ -81,7 +82,7 @@ func (r *rival) target() string {
 
 // compileRival compiles our program for the given sizes; none are those of the
 // target.
-func compileRival(r *rival, sizes string, target string) (*ir.Program, error) {
+func compileRival(r *rival, sizes string, target string) (*either.Program, error) {
 	open := algorithms.Open
 	file := r.program + ".mscl"
 	if strings.HasPrefix(r.program, "testdata/") {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mscclc/executor/data"
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -134,7 +134,7 @@ more blocks than the file has. Made by TestCompare (` + "`MSCCLC_UPDATE=1`" + ` 
 
 // timesOf returns how long ours takes in simulation, as a part of what theirs takes: the least, the most, and where
 // that is.
-func timesOf(t *testing.T, ours, theirs *ir.Program) (least, most float64, at int64) {
+func timesOf(t *testing.T, ours, theirs *either.Program) (least, most float64, at int64) {
 	t.Helper()
 	spec := "h200"
 	if n := ours.RanksPerNode; n > 0 && ours.Coll.Ranks > n {
@@ -150,7 +150,7 @@ func timesOf(t *testing.T, ours, theirs *ir.Program) (least, most float64, at in
 	if err != nil {
 		t.Fatal(err)
 	}
-	micros := func(p *ir.Program, bytes int64) float64 {
+	micros := func(p *either.Program, bytes int64) float64 {
 		r, err := simulate.Run(p, topo, costs, simulate.Call{Bytes: bytes, DType: data.BF16})
 		if err != nil {
 			t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/fifo"
 )
@@ -29,7 +29,7 @@ var faults = []struct {
 	refused            diag.Code
 	target             string
 	off                string // a pass
-	check              func(p *ir.Program) error
+	check              func(p *either.Program) error
 }{
 	{name: "remote reduce of another place", what: "read the sender's offset in the receiver's memory", source: `
 algorithm r1(ranks = 2)
@@ -110,7 +110,7 @@ reduce([chunk(0, input, 0), chunk(0, input, 1)], 0, output, 0).copy(1, output, 0
 algorithm s2(ranks = 2)
 collective custom(ranks, input = 4, output = 4) { require chunk(1, output, 0) == chunk(0, input, 0) }
 chunk(0, input, 0).copy(1, output, 0)
-`, check: func(p *ir.Program) error {
+`, check: func(p *either.Program) error {
 		if p.Coll.Divisor() != 4 || p.Coll.InChunks(0) != 4 {
 			return fmt.Errorf("%d chunks of %d", p.Coll.InChunks(0), p.Coll.Divisor())
 		}
@@ -123,7 +123,7 @@ collective custom(ranks, input = 2, output = 2) {
 }
 chunk(0, input, 1).copy(1, output, 1, sendtb = 0, recvtb = 0, ch = 1)
 chunk(0, input, 0).copy(1, output, 0, sendtb = 0, recvtb = 0)
-`, check: func(p *ir.Program) error {
+`, check: func(p *either.Program) error {
 		for _, b := range p.Blocks {
 			if b.Channel != 1 {
 				return fmt.Errorf("a block is on channel %d", b.Channel)
@@ -210,7 +210,7 @@ func TestFaultsOfMSCCLang(t *testing.T) {
 	}
 }
 
-func runFault(t *testing.T, p *ir.Program) {
+func runFault(t *testing.T, p *either.Program) {
 	r, err := execute(p, 8*int64(p.Coll.Chunks), executor.Options{}, func(*executor.Args) {})
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func runFault(t *testing.T, p *ir.Program) {
 
 // execute runs p once on the CPU, on random integers in pieces of elems, and
 // compares every element. set may change the call.
-func execute(p *ir.Program, elems int64, opt executor.Options, set func(*executor.Args)) (data.Report, error) {
+func execute(p *either.Program, elems int64, opt executor.Options, set func(*executor.Args)) (data.Report, error) {
 	opt.Device = cpu.Device()
 	l, err := executor.Load(p, opt)
 	if err != nil {

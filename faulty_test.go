@@ -14,6 +14,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -61,7 +62,7 @@ func judged(src []byte) map[diag.Code]string {
 		list = diag.List{diag.New(diag.Internal, diag.Span{}, "%v", err)}
 	}
 	if err == nil {
-		_, list = verify.Check(p, verify.Options{})
+		_, list = verify.Check(either.OfFifo(p), verify.Options{})
 	}
 	found := map[diag.Code]string{}
 	for _, d := range list {

@@ -2,6 +2,8 @@ package mscclc
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/passes/slots"
 )
 
@@ -11,12 +13,16 @@ import (
 // Messages about it name the steps and lines of p. It is proven if p is, with messages that hold what a step sends:
 // Lower proves nothing, and executor.Options.Lower trusts it. The error is a diag.List, of a program of another
 // protocol, of one that is one-sided already, and of one whose sends and waits do not match.
-func Lower(p *ir.Program, slotCount int) (*ir.Program, error) {
-	return slots.Lower(p, slots.Options{Slots: slotCount})
+func Lower(p *either.Program, slotCount int) (*either.Program, error) {
+	if p.Fifo == nil {
+		return nil, diag.List{diag.New(diag.Unsupported, p.Declaration, "the program is one-sided already")}
+	}
+	g, err := slots.Lower(p.Fifo, slots.Options{Slots: slotCount})
+	return either.OfOneSided(g), err
 }
 
 // lowered is twoSided, lowered.
-func lowered(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*ir.Program, error) {
+func lowered(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*either.Program, error) {
 	marked := *opt
 	marked.Unproven = true // which sets the Final flags
 	p, err := twoSided(chunks, &marked, stage)

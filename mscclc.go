@@ -8,6 +8,8 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
@@ -27,7 +29,7 @@ type Options struct {
 	Check  verify.Options
 
 	// OneSided asks for Moves of any rank's memory, signals and waits, in place of
-	// sends and receives; see ir.OneSided.
+	// sends and receives; see onesided.Program.
 	OneSided bool
 
 	// Lowered asks for the one-sided program that the two-sided one is lowered to; see Lower.
@@ -48,14 +50,14 @@ type Options struct {
 	Unproven bool
 
 	// Stage, where not nil, sees each value on its way: *syntax.File, *ir.ChunkDAG,
-	// *ir.InstDAG as lowered, unless OneSided, or in place of both *ir.ChannelProgram, and *ir.Program, whether it could
-	// be proven or not.
+	// *ir.InstDAG as lowered, unless OneSided, or in place of both *ir.ChannelProgram, and *either.Program, whether it
+	// could be proven or not.
 	Stage func(value any) error
 }
 
 // Compile compiles the text of file. An error is a diag.List where the text or
 // the options are at fault, and anything else a fault of mscclc.
-func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
+func Compile(file string, text []byte, opt Options) (*either.Program, error) {
 	tree, err := syntax.ParseLimited(file, text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 }
 
 // CompileFile is Compile of a file that is parsed already, which it does not change.
-func CompileFile(tree *syntax.File, opt Options) (*ir.Program, error) {
+func CompileFile(tree *syntax.File, opt Options) (*either.Program, error) {
 	p, expanded, err := compileFile(tree, opt)
 	var list diag.List
 	if expanded && errors.As(err, &list) {
@@ -74,7 +76,7 @@ func CompileFile(tree *syntax.File, opt Options) (*ir.Program, error) {
 }
 
 // compileFile is CompileFile, whose errors say nothing of calls and loops where the file was expanded.
-func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded bool, err error) {
+func compileFile(tree *syntax.File, opt Options) (p *either.Program, wasExpanded bool, err error) {
 	stage := func(value any) error {
 		if opt.Stage == nil {
 			return nil
@@ -119,13 +121,13 @@ func (opt *Options) fitTarget() {
 
 // Recompile compiles what the steps of p do, a proven two-sided program, anew: with thread blocks, channels and
 // synchronisation that opt's target allows. Of opt, Lang and Stage are not used. It fails as Compile does.
-func Recompile(p *ir.Program, opt Options) (*ir.Program, error) {
+func Recompile(p *either.Program, opt Options) (*either.Program, error) {
 	opt.fitTarget()
-	return compileChunks(lift.Chunks(p), &opt, func(any) error { return nil })
+	return compileChunks(lift.Chunks(p.Fifo), &opt, func(any) error { return nil })
 }
 
 // compileChunks compiles chunks as opt has it, and proves the program.
-func compileChunks(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*ir.Program, error) {
+func compileChunks(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*either.Program, error) {
 	if err := stage(chunks); err != nil {
 		return nil, err
 	}
@@ -212,7 +214,7 @@ func Turns(p *ir.ChannelProgram, bytes int64) (turns, asked int) {
 }
 
 // unrolled returns what c means, as a one-sided program, and proves it.
-func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (*ir.Program, error) {
+func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (*either.Program, error) {
 	if err := stage(c); err != nil {
 		return nil, err
 	}
@@ -229,20 +231,20 @@ func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (
 	if err != nil {
 		return nil, err
 	}
-	if err := stage(program); err != nil {
+	if err := stage(either.OfOneSided(program)); err != nil {
 		return nil, err
 	}
 	if opt.Unproven {
-		return program, nil
+		return either.OfOneSided(program), nil
 	}
 	check := channels.Check
 	if opt.Bytes > 0 {
-		check = func(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
+		check = func(p *ir.ChannelProgram, opt verify.Options) (*onesided.Program, verify.Report, diag.List) {
 			return channels.CheckTurns(p, turns, opt)
 		}
 	}
 	_, _, problems := check(c, opt.Check)
-	return program, problems.Err()
+	return either.OfOneSided(program), problems.Err()
 }
 
 // withinNode refuses channels for several nodes.
@@ -258,15 +260,16 @@ func withinNode(c *ir.ChannelProgram, opt *Options) error {
 	return diag.List{d.WithHint("an algorithm in chunks runs over several: --sided one --nodes N")}
 }
 
-func oneSided(chunks *ir.ChunkDAG, opt *Options, _ func(value any) error) (*ir.Program, error) {
+func oneSided(chunks *ir.ChunkDAG, opt *Options, _ func(value any) error) (*either.Program, error) {
 	passes := opt.Core
 	passes.Even, passes.MaxInsts = opt.Passes.Dense, opt.Passes.MaxInsts
 	passes.OnePass = opt.Target != nil && opt.Target.Format == codegen.FormatMSCCLPP
-	return core.Lower(chunks, passes)
+	p, err := core.Lower(chunks, passes)
+	return either.OfOneSided(p), err
 }
 
 // twoSided leaves the Final flags to the proof, where there is one.
-func twoSided(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*ir.Program, error) {
+func twoSided(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*either.Program, error) {
 	insts, err := fifo.Lower(chunks, opt.Passes)
 	if err != nil {
 		return nil, err
@@ -277,8 +280,10 @@ func twoSided(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*
 	if err := fifo.Run(insts, opt.Passes); err != nil {
 		return nil, err
 	}
+	assemble := codegen.AssembleUnmarked
 	if opt.Unproven {
-		return codegen.Assemble(insts)
+		assemble = codegen.Assemble
 	}
-	return codegen.AssembleUnmarked(insts)
+	p, err := assemble(insts)
+	return either.OfFifo(p), err
 }

@@ -10,6 +10,8 @@ import (
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/passes/channels"
 )
@@ -25,8 +27,8 @@ type PlanOptions struct {
 // PlanMSCCLPP makes a plan of MSCCL++ of p, which Compile made for target mscclpp, and proves what it means. Warnings
 // are of what MSCCL++'s executor does wrong with it all the same. The plan's name, by which that executor tells plans
 // apart, is the algorithm's, its parameters and a hash of all that the plan holds.
-func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings diag.List, err error) {
-	c, err := lower.Channels(p, opt.Options)
+func PlanMSCCLPP(p *either.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings diag.List, err error) {
+	c, err := lower.Channels(p.OneSided, opt.Options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,7 +36,7 @@ func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings d
 		return plan, warnings, err
 	}
 	opt.Meeting = true
-	if c, err := lower.Channels(p, opt.Options); err == nil {
+	if c, err := lower.Channels(p.OneSided, opt.Options); err == nil {
 		if plan, warnings, err := PlanOfChannels(c, opt); err == nil {
 			return plan, warnings, nil
 		}
@@ -45,8 +47,8 @@ func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings d
 // portsLate says of a plan that races, and has ports, that these are late: in p what goes through them is done when the
 // rank goes on, in the plan only when who gets it has been told, so that others may not rely on it.
 // Over nodes, ports are not the author's choice.
-func portsLate(p *ir.Program, nodes bool, err error) error {
-	port := func(x ir.Operand) bool { return x.Via == ir.ViaPort }
+func portsLate(p *either.Program, nodes bool, err error) error {
+	port := func(x onesided.Operand) bool { return x.Via == ir.ViaPort }
 	if list, _ := err.(diag.List); len(list) > 0 && list[0].Code == diag.Race &&
 		slices.ContainsFunc(p.OneSided.Operands, port) {
 		d := list[0]

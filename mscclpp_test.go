@@ -15,13 +15,14 @@ import (
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
 	"mscclc/passes/core"
 )
 
 // plusOf compiles an algorithm of the catalog to a program for MSCCL++.
-func plusOf(t testing.TB, name string, params lang.Params, protocol ir.Protocol) *ir.Program {
+func plusOf(t testing.TB, name string, params lang.Params, protocol ir.Protocol) *either.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -111,7 +112,7 @@ func TestRandomPlansMSCCLPP(t *testing.T) {
 		if opt.Instances == 1 && c.Protocol == ir.Simple && rnd.Intn(2) == 0 {
 			opt.Pipeline = 4096
 		}
-		f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{Options: opt})
+		f, _, err := mscclc.PlanMSCCLPP(either.OfOneSided(p), mscclc.PlanOptions{Options: opt})
 		if list, _ := err.(diag.List); len(list) > 0 && (list[0].Code == diag.Unsupported || list[0].Code == diag.Limit) {
 			t.Logf("seed %d: %v", seed, err)
 			continue

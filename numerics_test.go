@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 )
 
@@ -32,7 +33,7 @@ func TestNumericsOfOthers(t *testing.T) {
 	}
 }
 
-func numericsOf(t *testing.T, p *ir.Program) {
+func numericsOf(t *testing.T, p *either.Program) {
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -33,7 +34,7 @@ var notes = map[string]string{
 // A judgedFile is a program of the data folder with what verify says of it.
 type judgedFile struct {
 	name, verdict string // ok, or codes
-	program       *ir.Program
+	program       *either.Program
 	steps, slots  int
 	chunks        int // that a message holds at least
 	codes         []string
@@ -60,12 +61,13 @@ func othersPrograms(t *testing.T, dir string) (files []judgedFile) {
 	return files
 }
 
-func readMSCCL(file string) (*ir.Program, error) {
+func readMSCCL(file string) (*either.Program, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return msccl.Read(filepath.Base(file), bytes.NewReader(src), codegen.ReadOptions{})
+	p, err := msccl.Read(filepath.Base(file), bytes.NewReader(src), codegen.ReadOptions{})
+	return either.OfFifo(p), err
 }
 
 // TestVerdicts compares verify's codes for the programs of the data folder with
@@ -152,7 +154,7 @@ func BenchmarkVerdicts(b *testing.B) {
 // that the file says it is for.
 func TestOthersPrograms(t *testing.T) {
 	ran := 0
-	try := func(name string, p *ir.Program, good bool) {
+	try := func(name string, p *either.Program, good bool) {
 		for _, inplace := range []bool{false, true} {
 			if inplace && p.InPlace || !inplace && p.OutOfPlace {
 				ran++
@@ -193,12 +195,10 @@ func TestOthersPrograms(t *testing.T) {
 	}
 }
 
-func runOther(p *ir.Program, inplace bool) error {
-	q := *p
-	coll := *p.Coll
-	coll.Inplace = inplace
-	q.Coll = &coll
-	r, err := execute(&q, int64(37*coll.Chunks), executor.Options{}, func(a *executor.Args) { a.TileBytes = 64 })
+func runOther(p *either.Program, inplace bool) error {
+	q := p.Called(inplace)
+	coll := q.Coll
+	r, err := execute(q, int64(37*coll.Chunks), executor.Options{}, func(a *executor.Args) { a.TileBytes = 64 })
 	if err != nil {
 		return err
 	}

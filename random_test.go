@@ -14,6 +14,7 @@ import (
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
@@ -123,7 +124,7 @@ func randomLanes(seed int64, ran *atomic.Int64) error {
 	if err != nil {
 		return err
 	}
-	if _, found := verify.Check(p, verify.Options{Nodes: opt.Nodes}); len(found) > 0 {
+	if _, found := verify.Check(either.OfOneSided(p), verify.Options{Nodes: opt.Nodes}); len(found) > 0 {
 		return fmt.Errorf("%+v: %w", opt, found)
 	}
 	if seed%5 > 0 {
@@ -135,7 +136,7 @@ func randomLanes(seed int64, ran *atomic.Int64) error {
 		elems -= elems % int64(p.Coll.Chunks)
 	}
 	tile, columns := int64(16<<rnd.Intn(6)), 1+rnd.Intn(2)
-	r, err := execute(p, elems, executor.Options{Unproven: true, Columns: columns, TileBytes: tile},
+	r, err := execute(either.OfOneSided(p), elems, executor.Options{Unproven: true, Columns: columns, TileBytes: tile},
 		func(a *executor.Args) { a.Threads, a.Columns, a.TileBytes = 1, columns, tile })
 	if err != nil {
 		return err
@@ -174,7 +175,7 @@ func assembleTwice(c *ir.ChunkDAG, opt fifo.Options) (first, second []byte, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := text.WriteProgram(&texts[i], p); err != nil {
+		if err := text.WriteProgram(&texts[i], either.OfFifo(p)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -183,7 +184,7 @@ func assembleTwice(c *ir.ChunkDAG, opt fifo.Options) (first, second []byte, err 
 
 // runRandom runs p on random bytes, in sizes that are a multiple of nothing
 // where p can, in tiles and messages small enough that every chunk takes many.
-func runRandom(rnd *rand.Rand, p *ir.Program, slots int) error {
+func runRandom(rnd *rand.Rand, p *either.Program, slots int) error {
 	elems := int64(rnd.Intn(400))
 	if p.Even {
 		elems -= elems % int64(p.Coll.Chunks)

@@ -10,13 +10,14 @@ import (
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/codegen/program"
 	"mscclc/files"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 )
 
 // ReadFile reads the program in a file: MSCCL-IR XML, or a program file of mscclc in either form. It looks at the
 // content, not at the name. It fails as ReadProgram does, and for a file that cannot be read.
-func ReadFile(name string, opt codegen.ReadOptions) (*ir.Program, error) {
+func ReadFile(name string, opt codegen.ReadOptions) (*either.Program, error) {
 	f, err := files.Open(name)
 	if err != nil {
 		var list diag.List
@@ -37,10 +38,13 @@ func ReadFile(name string, opt codegen.ReadOptions) (*ir.Program, error) {
 // ReadProgram reads a program of a kind that codegen.Detect told. Messages call r name. The error is a diag.List, also
 // for a kind that is no compiled program: Compile makes programs of source, and mscclpp.Read reads execution plans of
 // MSCCL++.
-func ReadProgram(kind codegen.FileKind, name string, r io.Reader, opt codegen.ReadOptions) (p *ir.Program, err error) {
+func ReadProgram(kind codegen.FileKind, name string, r io.Reader, opt codegen.ReadOptions) (
+	p *either.Program, err error) {
 	switch kind {
 	case codegen.KindXML:
-		p, err = msccl.Read(name, r, opt)
+		var two *fifo.Program
+		two, err = msccl.Read(name, r, opt)
+		p = either.OfFifo(two)
 	case codegen.KindProgram:
 		p, err = program.Read(name, r, opt)
 	case codegen.KindProgramJSON:
@@ -68,11 +72,11 @@ func noProgram(kind codegen.FileKind, name string) error {
 }
 
 // Fits returns what of p target t cannot run, each with a way out: the worst excess of every limit, or nothing.
-func Fits(p *ir.Program, t *codegen.Target) diag.List {
+func Fits(p *either.Program, t *codegen.Target) diag.List {
 	if t.Format != codegen.FormatMSCCLPP {
 		return codegen.CheckLimits(p, t)
 	}
-	c, err := lower.Channels(p, lower.Options{})
+	c, err := lower.Channels(p.OneSided, lower.Options{})
 	if err == nil {
 		_, err = mscclpp.PlanOf(c)
 	}

@@ -11,14 +11,14 @@ import (
 	"mscclc/codegen/codegentest"
 	"mscclc/codegen/msccl"
 	"mscclc/codegen/program"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // TestReadFile reads a program in each form, whatever its file is called, and refuses what is no compiled program.
 func TestReadFile(t *testing.T) {
 	folder, p := t.TempDir(), codegentest.Ring(3)
-	read := func(text []byte) (*ir.Program, error) {
+	read := func(text []byte) (*either.Program, error) {
 		name := filepath.Join(folder, "program")
 		if err := os.WriteFile(name, text, 0o666); err != nil {
 			t.Fatal(err)

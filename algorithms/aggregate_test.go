@@ -13,6 +13,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/fifo"
 	"mscclc/simulate"
@@ -82,7 +83,7 @@ func machineOf(t *testing.T, spec string) (*topology.Topology, *simulate.Costs) 
 	return topo, costs
 }
 
-func micros(t *testing.T, p *ir.Program, topo *topology.Topology, costs *simulate.Costs, bytes int64) float64 {
+func micros(t *testing.T, p *either.Program, topo *topology.Topology, costs *simulate.Costs, bytes int64) float64 {
 	r, err := simulate.Run(p, topo, costs, simulate.Call{Bytes: bytes, DType: data.BF16})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func micros(t *testing.T, p *ir.Program, topo *topology.Topology, costs *simulat
 // aggregated compiles p two-sided for calls of at most so many bytes (0: those that the file is for), and says how many
 // transfers were merged. Where the file asserts against so many ranks, there is no program.
 func (p *program) aggregated(t *testing.T, nodes, gpus int, most int64, protocol ir.Protocol,
-	on bool) (c *ir.Program, merged int) {
+	on bool) (c *either.Program, merged int) {
 	text := p.text
 	if most > 0 {
 		text = regexp.MustCompile(`(?m)^sizes .*$`).ReplaceAll(text, nil)

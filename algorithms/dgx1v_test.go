@@ -8,6 +8,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/topology"
@@ -67,7 +68,7 @@ func TestDGX1V(t *testing.T) {
 }
 
 // eachSent calls f with what a block writes to other ranks.
-func eachSent(p *ir.Program, b *ir.TB, f func(to, count int32)) {
+func eachSent(p *either.Program, b *ir.TB, f func(to, count int32)) {
 	for i := b.Steps.First; i < b.Steps.End; i++ {
 		s := &p.Steps[i]
 		if s.Op != ir.Move {

@@ -8,12 +8,12 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/codegen"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/lang"
 )
 
-func compileFor(target, name, ranks string, edit func(text string) string) (*ir.Program, error) {
+func compileFor(target, name, ranks string, edit func(text string) string) (*either.Program, error) {
 	text, err := algorithms.Open(name)
 	if err != nil {
 		return nil, err
@@ -51,9 +51,9 @@ func TestChannelsFit(t *testing.T) {
 			continue
 		}
 		target, _ := codegen.TargetByName(c.target)
-		if err := mscclc.Fits(p, target).Err(); err != nil || p.Channels != c.channels {
+		if err := mscclc.Fits(p, target).Err(); err != nil || p.Channels() != c.channels {
 			t.Errorf("%s of %s ranks for %s: %d channels, want %d; %v",
-				c.program, c.ranks, c.target, p.Channels, c.channels, err)
+				c.program, c.ranks, c.target, p.Channels(), c.channels, err)
 		}
 	}
 }

@@ -23,7 +23,9 @@ import (
 	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/fifo"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 
@@ -187,7 +189,7 @@ func (p *program) tryOne(c *combination) error {
 		return err
 	}
 	var file bytes.Buffer
-	var read *ir.Program
+	var read *either.Program
 	if c.target.Format == codegen.FormatProgram {
 		if err := programfile.Write(&file, compiled); err != nil {
 			return err
@@ -197,14 +199,16 @@ func (p *program) tryOne(c *combination) error {
 		if err := msccl.Write(&file, compiled, c.target); err != nil {
 			return err
 		}
-		read, err = msccl.Read(p.file, &file, codegen.ReadOptions{Target: c.target})
+		var two *fifo.Program
+		two, err = msccl.Read(p.file, &file, codegen.ReadOptions{Target: c.target})
+		read = either.OfFifo(two)
 	}
 	if err != nil {
 		return fmt.Errorf("what was written cannot be read: %v", err)
 	}
 	if read.Coll.Kind == ir.Opaque { // XML does not say what a custom collective requires
 		read.Coll = compiled.Coll
-		if err := errors.Join(eval.Classify(read), eval.MarkFinal(read)); err != nil {
+		if err := errors.Join(eval.Classify(read.Fifo), eval.MarkFinal(read)); err != nil {
 			return err
 		}
 	}
@@ -216,7 +220,7 @@ func (p *program) tryOne(c *combination) error {
 
 // run runs p once on the CPU: turn picks a type, a reduction and a size, and how
 // finely data is cut.
-func run(p *ir.Program, turn int) error {
+func run(p *either.Program, turn int) error {
 	loaded, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true}) // the caller has checked it
 	if err != nil {
 		return fmt.Errorf("load: %v", err)
@@ -240,7 +244,7 @@ func unscaled(op data.RedOp, err error) bool {
 		strings.Contains(err.Error(), "adds inputs and partial sums by one operand")
 }
 
-func runOp(loaded *executor.Loaded, p *ir.Program, turn int, op data.RedOp) error {
+func runOp(loaded *executor.Loaded, p *either.Program, turn int, op data.RedOp) error {
 	t := data.DType(turn % int(data.NumDTypes))
 	chunks := int64(max(p.Coll.Chunks, 1))
 	elems := chunks * []int64{1, 7, 40, 333}[turn%4]

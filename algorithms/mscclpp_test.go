@@ -17,6 +17,7 @@ import (
 	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/lint"
 	"mscclc/lang"
 	"mscclc/passes/channels"
@@ -214,8 +215,8 @@ func runPlan(c *ir.ChannelProgram, turn int) error {
 		return err
 	}
 	// PlanMSCCLPP proved it
-	loaded, err := executor.Load(p, executor.Options{Device: cpu.Device(), Columns: 1 + turn%4, TileBytes: 1 << 12,
-		Unproven: true})
+	loaded, err := executor.Load(either.OfOneSided(p), executor.Options{Device: cpu.Device(), Columns: 1 + turn%4,
+		TileBytes: 1 << 12, Unproven: true})
 	if err != nil {
 		return err
 	}

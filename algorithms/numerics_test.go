@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/lang"
 )
@@ -43,7 +44,7 @@ func TestNumerics(t *testing.T) {
 	}
 }
 
-func numerics(t *testing.T, name string, p *ir.Program) {
+func numerics(t *testing.T, name string, p *either.Program) {
 	if _, err := eval.FreshOperands(p); err != nil && !mixes[name] {
 		t.Errorf("%s, %v: %v", p.Name, p.Coll, err)
 	}

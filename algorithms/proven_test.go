@@ -17,6 +17,7 @@ import (
 	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/lang"
 )
 
@@ -214,10 +215,10 @@ func combinations(params lang.Params, turn, n int) (all []combination) {
 // proveOne compiles c, and says how many steps were proven. It may be refused as
 // long as there is no program yet; what there is must be proven.
 func (p *program) proveOne(c *combination) (steps int, refused bool, err error) {
-	var program *ir.Program
+	var program *either.Program
 	opt := c.options(p)
 	opt.Stage = func(value any) error {
-		if made, ok := value.(*ir.Program); ok {
+		if made, ok := value.(*either.Program); ok {
 			program = made
 		}
 		return nil

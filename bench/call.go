@@ -8,6 +8,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // A Call is what is measured: a collective of one size. Coll is of Whole.
@@ -77,7 +78,7 @@ func Bandwidths(c *ir.Collective, bytes int64, us float64) (alg, bus float64) {
 // executor.
 type Form struct {
 	Name    string // as reports have it
-	Program *ir.Program
+	Program *either.Program
 	Columns int
 	Threads int
 	Tile    int64

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // An eagerFake is a fakeSite whose launches one by one take 5 us more.
@@ -28,7 +30,7 @@ func (s *eagerFake) Once(ctx context.Context, op Op) error {
 // TestContest: the fastest width within the limits is found, and each form that is returned was measured beside NCCL in
 // both launches, and was right in both placements.
 func TestContest(t *testing.T) {
-	program := func() *ir.Program { return &ir.Program{OneSided: &ir.OneSided{}} }
+	program := func() *either.Program { return either.OfOneSided(&onesided.Program{}) }
 	out, in := program(), program()
 	forms := []*Form{{"slow", program(), 1, 128, 64 << 10}, {"good", out, 1, 128, 64 << 10},
 		{"wrong", program(), 1, 128, 64 << 10}}

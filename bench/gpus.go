@@ -11,7 +11,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/plan"
-	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // GPUsOptions are NewGPUs'.
@@ -37,8 +37,8 @@ type GPUs struct {
 	lane    []*lane // of each
 	memory  [][2]gpuBuffer
 	pattern patterns
-	plans   map[*ir.Program]*gpuPlan
-	made    []*ir.Program // whose plans there are, as they were used last: in an order that all processes have
+	plans   map[*either.Program]*gpuPlan
+	made    []*either.Program // whose plans there are, as they were used last: in an order that all processes have
 	nccl    *rivals
 	devices []Device
 	alarm   alarm
@@ -46,7 +46,7 @@ type GPUs struct {
 
 // NewGPUs opens the GPUs, and makes memory for all calls.
 func NewGPUs(ctx context.Context, options GPUsOptions) (*GPUs, error) {
-	g := &GPUs{options: options, pattern: patterns{ranks: options.Ranks}, plans: map[*ir.Program]*gpuPlan{}}
+	g := &GPUs{options: options, pattern: patterns{ranks: options.Ranks}, plans: map[*either.Program]*gpuPlan{}}
 	for _, c := range options.Calls {
 		for r := range options.Ranks {
 			in, _, _, _, _ := c.Geometry().Buffers(r)

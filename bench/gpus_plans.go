@@ -9,7 +9,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/plan"
-	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // A gpuPlan is a program that is prepared, with room for so many replicas and so
@@ -37,7 +37,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if p != nil {
 		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
 		delete(g.plans, f.Program)
-		g.made = slices.DeleteFunc(g.made, func(o *ir.Program) bool { return o == f.Program })
+		g.made = slices.DeleteFunc(g.made, func(o *either.Program) bool { return o == f.Program })
 		if err := g.Agree(ctx, p.plan.Close()); err != nil {
 			return nil, err
 		}

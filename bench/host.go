@@ -12,7 +12,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
-	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // guard is the bytes before and behind each buffer that nothing may write.
@@ -27,7 +27,7 @@ type Host struct {
 	options executor.Options
 	wait    time.Duration
 	pattern patterns
-	loaded  map[*ir.Program]*executor.Loaded
+	loaded  map[*either.Program]*executor.Loaded
 	buffer  [][2]hostBuffer // input and output, by rank
 }
 
@@ -35,7 +35,7 @@ type Host struct {
 // those of executor.Load.
 func NewHost(name string, ranks int, options executor.Options, wait time.Duration) *Host {
 	return &Host{name: name, options: options, wait: wait, pattern: patterns{ranks: ranks},
-		loaded: map[*ir.Program]*executor.Loaded{}, buffer: make([][2]hostBuffer, ranks)}
+		loaded: map[*either.Program]*executor.Loaded{}, buffer: make([][2]hostBuffer, ranks)}
 }
 
 // Name returns the device's.
@@ -203,7 +203,7 @@ func (o *hostOp) Name() string { return o.name }
 func (o *hostOp) Close() error { return nil } // what is loaded stays for the next size
 
 // Load proves a program and makes it ready to run, once.
-func (h *Host) Load(p *ir.Program) (*executor.Loaded, error) {
+func (h *Host) Load(p *either.Program) (*executor.Loaded, error) {
 	if l := h.loaded[p]; l != nil {
 		return l, nil
 	}

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // What is chosen is judged against the best width of the best form, as far as that computes the right result.
 func TestJudge(t *testing.T) {
-	p := &ir.Program{OneSided: &ir.OneSided{}}
+	p := either.OfOneSided(&onesided.Program{})
 	chosen := &Form{Name: "close", Program: p, Columns: 16, Threads: 512, Tile: 64 << 10}
 	var forms []*Form
 	for _, name := range []string{"slow", "broken", "close", "good"} {

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"mscclc/executor/data"
-	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // A fakeSite measures forms by a formula.
@@ -74,7 +75,7 @@ func hill(f *Form) float64 {
 }
 
 func TestTune(t *testing.T) {
-	p := &ir.Program{OneSided: &ir.OneSided{}}
+	p := either.OfOneSided(&onesided.Program{})
 	var forms []*Form
 	for _, name := range []string{"slow", "broken", "close", "good"} {
 		forms = append(forms, &Form{Name: name, Program: p})
@@ -115,7 +116,7 @@ func TestTuneTiles(t *testing.T) {
 	}}
 	search := &Search{Site: site, Most: 200}
 	tried, err := search.Tune(context.Background(), &Call{},
-		[]*Form{{Name: "good", Program: &ir.Program{OneSided: &ir.OneSided{}}}})
+		[]*Form{{Name: "good", Program: either.OfOneSided(&onesided.Program{})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // testLimits: both readers take a bundle that is at a limit, and neither takes one above it.
@@ -118,7 +119,7 @@ func testWide(t *testing.T, r *reader) {
 		rule := Forward(ir.AllToAll, 16)
 		rule.Program, rule.Columns, rule.Tile, rule.CTAs = "wide.mprog", 1, 4096, limits.CTAs
 		spec := Spec{Device: "d", Ranks: []int{16}, DTypes: []data.DType{data.F16}, Rules: []Rule{rule},
-			Own: choose.Shelf{{Name: "wide.mprog", File: "wide.mprog", Compiled: [2]*ir.Program{p}}}}
+			Own: choose.Shelf{{Name: "wide.mprog", File: "wide.mprog", Compiled: [2]*either.Program{p}}}}
 		b, err := Build(spec)
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) {

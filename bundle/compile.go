@@ -16,6 +16,8 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
@@ -64,7 +66,7 @@ func (b *builder) program(key programKey) (*made, error) {
 
 // compile compiles a program for calls in place and out of place, as choose.ForBoth does. A program of the user's that
 // is compiled already is proven as it is.
-func (b *builder) compile(key programKey) (*ir.Program, error) {
+func (b *builder) compile(key programKey) (*either.Program, error) {
 	i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == key.name })
 	if i >= 0 && b.Own[i].Text == nil {
 		return takeOwn(&b.Own[i], key)
@@ -85,8 +87,8 @@ func (b *builder) compile(key programKey) (*ir.Program, error) {
 		}
 	}
 	return choose.ForBoth(key.kind,
-		func(inplace, both bool) (*ir.Program, error) { return compileAs(key, &from, inplace, both) },
-		func(p *ir.Program) error { return Prove(p, key.direct, key.node()) })
+		func(inplace, both bool) (*either.Program, error) { return compileAs(key, &from, inplace, both) },
+		func(p *either.Program) error { return Prove(p, key.direct, key.node()) })
 }
 
 // programs returns the names that rules may have: those of the catalog, and those of the user's files.
@@ -99,7 +101,7 @@ func (b *builder) programs() []string {
 }
 
 // compileAs compiles a program, staged unless it is to be direct, for calls in place, out of place, or both.
-func compileAs(key programKey, from *choose.Own, inplace, both bool) (*ir.Program, error) {
+func compileAs(key programKey, from *choose.Own, inplace, both bool) (*either.Program, error) {
 	opt := from.Options
 	tree, err := syntax.ParseLimited(from.File, from.Text, opt.Lang.Limits)
 	if err != nil {
@@ -159,7 +161,7 @@ func (r *Rule) placed(err error) error {
 // in place and out of place, where its collective has both. choose.ProveStaged proves it or, if it may be direct,
 // choose.ProveDirect. node has the node of each rank, or is nil for one node: what ranks read of another node must have
 // arrived there, as verify.AcrossNodes proves.
-func Prove(p *ir.Program, direct bool, node []int32) error {
+func Prove(p *either.Program, direct bool, node []int32) error {
 	bad := func(hint, format string, args ...any) error {
 		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
 	}
@@ -183,7 +185,7 @@ func Prove(p *ir.Program, direct bool, node []int32) error {
 }
 
 // fitForBundle says what keeps a program out of every bundle.
-func fitForBundle(p *ir.Program) error {
+func fitForBundle(p *either.Program) error {
 	bad := func(hint, format string, args ...any) error {
 		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
 	}
@@ -193,7 +195,7 @@ func fitForBundle(p *ir.Program) error {
 			"%s sends and receives by FIFOs, and bundles take one-sided programs", p.Name)
 	case p.Coll.Ranks > limits.Ranks:
 		return bad(fmt.Sprintf("at most %d ranks", limits.Ranks), "%s has %d ranks", p.Name, p.Coll.Ranks)
-	case slices.ContainsFunc(p.OneSided.Operands, func(x ir.Operand) bool { return x.Rank == ir.AllRanks }):
+	case slices.ContainsFunc(p.OneSided.Operands, func(x onesided.Operand) bool { return x.Rank == ir.AllRanks }):
 		return bad("copy to each rank by itself", "%s uses the switch, which a bundle has no memory for", p.Name)
 	case p.OneSided.OnePass:
 		return bad("compile it for --target program", "launches of %s have one tile iteration", p.Name)
@@ -202,7 +204,7 @@ func fitForBundle(p *ir.Program) error {
 }
 
 // tabulate makes the tables of a proven program. Its memory is not laid out.
-func tabulate(p *ir.Program, key programKey) (*made, error) {
+func tabulate(p *either.Program, key programKey) (*made, error) {
 	img, err := abi.NewImage(p)
 	if err != nil {
 		return nil, err
@@ -259,7 +261,7 @@ func bit(b bool) uint8 {
 }
 
 // where writes the file and the line of each step.
-func where(p *ir.Program) string {
+func where(p *either.Program) string {
 	var b strings.Builder
 	for i := range p.Steps {
 		span := p.Span(p.Steps[i].Pos)

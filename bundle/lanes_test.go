@@ -12,8 +12,8 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/program"
 	"mscclc/executor/data"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // lanedRules are rules of programs in several lanes: staged, direct, with a root, and on several nodes. The program of
@@ -153,7 +153,7 @@ func TestLanesOfOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec.Rules[0].Program = "mine.mprog"
-	spec.Own = choose.Shelf{{Name: "mine.mprog", File: "mine.mprog", Compiled: [2]*ir.Program{p}}}
+	spec.Own = choose.Shelf{{Name: "mine.mprog", File: "mine.mprog", Compiled: [2]*either.Program{p}}}
 	if _, err = Build(spec); err == nil || !strings.Contains(err.Error(), `is compiled already, and its rule says "lanes": 4`) {
 		t.Errorf("%v", err)
 	}

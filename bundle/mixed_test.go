@@ -16,6 +16,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify/explore/onesided"
 )
@@ -37,11 +38,11 @@ func TestMixes(t *testing.T) {
 			compareMixes(t, p.Title(), q, int64(1+rnd.Intn(300)))
 			for range irtest.Count(t, 2) {
 				change := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
-				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, false, nil) != nil {
+				if changed, ok := change.Change(rnd, q.OneSided); !ok || Prove(either.OfOneSided(changed), false, nil) != nil {
 					refused++
 				} else {
 					taken++
-					compareMixes(t, p.Title()+", "+change.Name, changed, int64(1+rnd.Intn(300)))
+					compareMixes(t, p.Title()+", "+change.Name, either.OfOneSided(changed), int64(1+rnd.Intn(300)))
 				}
 			}
 		}
@@ -69,11 +70,11 @@ func TestDirectPlaces(t *testing.T) {
 			comparePlaces(t, p.Title(), q, int64(1+rnd.Intn(300)))
 			for range irtest.Count(t, 5) {
 				change := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
-				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, true, nil) != nil {
+				if changed, ok := change.Change(rnd, q.OneSided); !ok || Prove(either.OfOneSided(changed), true, nil) != nil {
 					refused++
 				} else {
 					taken++
-					comparePlaces(t, p.Title()+", "+change.Name, changed, int64(1+rnd.Intn(300)))
+					comparePlaces(t, p.Title()+", "+change.Name, either.OfOneSided(changed), int64(1+rnd.Intn(300)))
 				}
 			}
 		}
@@ -85,20 +86,20 @@ func TestDirectPlaces(t *testing.T) {
 }
 
 // comparePlaces runs a program with no rank in place, and with all, and compares the outputs.
-func comparePlaces(t *testing.T, name string, p *ir.Program, elems int64) {
+func comparePlaces(t *testing.T, name string, p *either.Program, elems int64) {
 	t.Helper()
 	compareMasks(t, name, p, elems, 1<<p.Coll.Ranks-1)
 }
 
 // compareMixes runs a program in all mixes, and compares the outputs.
-func compareMixes(t *testing.T, name string, p *ir.Program, elems int64) {
+func compareMixes(t *testing.T, name string, p *either.Program, elems int64) {
 	t.Helper()
 	compareMasks(t, name, p, elems, 1)
 }
 
 // compareMasks compares the outputs of calls in which no rank is in place with those of calls in which the ranks of a
 // mask are, for all masks from the first on.
-func compareMasks(t *testing.T, name string, p *ir.Program, elems int64, first int) {
+func compareMasks(t *testing.T, name string, p *either.Program, elems int64, first int) {
 	t.Helper()
 	l, err := executor.Load(p.Called(false), executor.Options{Device: cpu.Device()})
 	if err != nil {
@@ -116,7 +117,7 @@ func compareMasks(t *testing.T, name string, p *ir.Program, elems int64, first i
 }
 
 // mix runs a program with the ranks of a mask in place, and returns the outputs.
-func mix(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, mask int) [][]byte {
+func mix(t *testing.T, l *executor.Loaded, p *either.Program, elems int64, mask int) [][]byte {
 	t.Helper()
 	const dtype = data.I32
 	geo := data.NewGeometry(p.Called(true).Coll, elems, dtype.Size())

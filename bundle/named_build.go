@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
 	"mscclc/passes/core"
@@ -95,7 +96,7 @@ func (b *builder) namedRow(m *made, span diag.Span) (RuleRow, error) {
 
 // compileNamed compiles and proves a program for n ranks. It is nil if the program is for other numbers of ranks only.
 // span is where its file begins.
-func (b *builder) compileNamed(s *NamedSpec, n int) (p *ir.Program, span diag.Span, err error) {
+func (b *builder) compileNamed(s *NamedSpec, n int) (p *either.Program, span diag.Span, err error) {
 	from := choose.Own{Name: s.Program, File: s.Program + ".mscl",
 		Options: mscclc.Options{Lang: lang.Options{Open: algorithms.Open}}}
 	if i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == s.Program }); i >= 0 {
@@ -114,30 +115,29 @@ func (b *builder) compileNamed(s *NamedSpec, n int) (p *ir.Program, span diag.Sp
 }
 
 // compiledNamed proves a program that is compiled already. A two-sided one is lowered.
-func compiledNamed(o *choose.Own, n int) (*ir.Program, error) {
-	i := slices.IndexFunc(o.Compiled[:], func(p *ir.Program) bool { return p != nil })
+func compiledNamed(o *choose.Own, n int) (*either.Program, error) {
+	i := slices.IndexFunc(o.Compiled[:], func(p *either.Program) bool { return p != nil })
 	if i < 0 || o.Compiled[i].Coll.Ranks != n {
 		return nil, nil
 	}
-	p := *o.Compiled[i]
+	p := o.Compiled[i].Copy()
 	p.InPlace, p.OutOfPlace = o.Compiled[1] != nil, o.Compiled[0] != nil
-	q := &p
 	if p.OneSided == nil {
 		if p.Protocol != ir.Simple {
 			return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "the two-sided program is in protocol %v, and"+
 				" bundles take those in Simple only", p.Protocol).WithHint("make the file anew, in protocol Simple")}
 		}
 		var err error
-		if q, err = mscclc.Lower(&p, 0); err != nil {
+		if p, err = mscclc.Lower(p, 0); err != nil {
 			return nil, err
 		}
 	}
-	return q, proveNamed(q)
+	return p, proveNamed(p)
 }
 
 // namedOfText compiles an algorithm: for calls in place and out of place if one program serves both, else for those
 // that its file is written for.
-func namedOfText(from *choose.Own, s *NamedSpec, n int) (p *ir.Program, err error) {
+func namedOfText(from *choose.Own, s *NamedSpec, n int) (p *either.Program, err error) {
 	tree, err := syntax.ParseLimited(from.File, from.Text, from.Options.Lang.Limits)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func namedOfText(from *choose.Own, s *NamedSpec, n int) (p *ir.Program, err erro
 	case info.Has("nodes") && info.Has("gpus") && s.Params["nodes"] == nil:
 		params["nodes"], params["gpus"] = 1, n
 	}
-	compile := func(inplace *bool, both bool) (*ir.Program, error) {
+	compile := func(inplace *bool, both bool) (*either.Program, error) {
 		opt := from.Options
 		opt.OneSided, opt.Unproven = true, true
 		opt.Lang.Params, opt.Lang.Inplace = params, inplace
@@ -164,7 +164,7 @@ func namedOfText(from *choose.Own, s *NamedSpec, n int) (p *ir.Program, err erro
 	if first.Coll.Kind == ir.Opaque {
 		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(from.File), "the file does not say what its collective is")}
 	}
-	placed := func(inplace, both bool) (*ir.Program, error) { return compile(&inplace, both) }
+	placed := func(inplace, both bool) (*either.Program, error) { return compile(&inplace, both) }
 	p, err = choose.ForBoth(first.Coll.Kind, placed, proveNamed)
 	if err == nil {
 		return p, nil
@@ -175,7 +175,7 @@ func namedOfText(from *choose.Own, s *NamedSpec, n int) (p *ir.Program, err erro
 
 // proveNamed says what keeps a program from being run by a name, as Prove does for programs of rules. It proves the
 // program for the calls that it is for.
-func proveNamed(p *ir.Program) error {
+func proveNamed(p *either.Program) error {
 	bad := func(hint, format string, args ...any) error {
 		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
 	}

@@ -15,6 +15,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // overNodes are rules for 4 ranks on one node, and on several in three ways.
@@ -156,7 +157,7 @@ func TestAcrossNodesRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	rule := Rule{Kind: ir.Broadcast, Ranks: 4, Nodes: "2", DType: Any, RedOp: Any, When: WhenEager, Program: "third.json"}
-	own := choose.Shelf{{Name: "third.json", File: "third.json", Compiled: [2]*ir.Program{p, nil}}}
+	own := choose.Shelf{{Name: "third.json", File: "third.json", Compiled: [2]*either.Program{p, nil}}}
 	spec := Spec{Device: "d", Ranks: []int{4}, DTypes: []data.DType{data.F16}, Rules: []Rule{rule}, Own: own}
 	_, err = Build(spec)
 	var list diag.List

@@ -11,14 +11,15 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
 // This file takes the user's programs that are compiled already.
 
 // takeOwn proves the user's program o for a bundle. A two-sided program is lowered.
-func takeOwn(o *choose.Own, key programKey) (*ir.Program, error) {
-	i := slices.IndexFunc(o.Compiled[:], func(p *ir.Program) bool { return p != nil })
+func takeOwn(o *choose.Own, key programKey) (*either.Program, error) {
+	i := slices.IndexFunc(o.Compiled[:], func(p *either.Program) bool { return p != nil })
 	if i < 0 {
 		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "%s is no program", o.Name)}
 	}
@@ -36,8 +37,8 @@ func takeOwn(o *choose.Own, key programKey) (*ir.Program, error) {
 
 // both returns the given program of o as one that is judged for calls in place and out of place, and lowers it if it is
 // two-sided.
-func both(o *choose.Own, given *ir.Program, key programKey) (*ir.Program, error) {
-	p := *given
+func both(o *choose.Own, given *either.Program, key programKey) (*either.Program, error) {
+	p := given.Copy()
 	p.InPlace, p.OutOfPlace = choose.HasInPlace(key.kind), true
 	if p.OneSided == nil && p.Protocol != ir.Simple {
 		d := diag.New(diag.Unsupported, p.Declaration, "the two-sided program %s is in protocol %v, and bundles take those"+
@@ -49,19 +50,19 @@ func both(o *choose.Own, given *ir.Program, key programKey) (*ir.Program, error)
 		return nil, diag.List{d.WithHint("mscclc compile %s --sided lowered --protocol Simple -o %s makes a program that a"+
 			" rule for Simple may name", diag.Printable(o.File), diag.Printable(lowered))}
 	}
-	if err := key.meets(&p, o.File); err != nil || p.OneSided != nil {
-		return &p, err
+	if err := key.meets(p, o.File); err != nil || p.OneSided != nil {
+		return p, err
 	}
-	return mscclc.Lower(&p, 0)
+	return mscclc.Lower(p, 0)
 }
 
 // inPlaceOnly reports whether the given program of o is for calls in place alone.
-func inPlaceOnly(o *choose.Own, given *ir.Program) bool {
+func inPlaceOnly(o *choose.Own, given *either.Program) bool {
 	return o.Compiled[0] == nil && choose.HasInPlace(given.Coll.Kind)
 }
 
 // hintOf says what to do where the given program of o is wrong in calls of a bundle.
-func hintOf(o *choose.Own, given *ir.Program) string {
+func hintOf(o *choose.Own, given *either.Program) string {
 	switch {
 	case inPlaceOnly(o, given):
 		return "the file is for calls in place only, and calls of a bundle may be either: make it for calls out of place," +
@@ -91,7 +92,7 @@ func hinted(err error, o *choose.Own, hint string) error {
 }
 
 // meets refuses a program for other calls than a rule is for.
-func (k *programKey) meets(p *ir.Program, file string) error {
+func (k *programKey) meets(p *either.Program, file string) error {
 	c := p.Coll
 	var needs []string
 	if c.Kind != k.kind {

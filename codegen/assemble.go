@@ -7,6 +7,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
+	"mscclc/ir/fifo"
 )
 
 // Assemble freezes d, which passes have placed, ordered and synchronised, into
@@ -16,7 +17,7 @@ import (
 // became. The result depends only on what d means, not on the order of its
 // slices. An error is a fault of the passes. Final flags are set where one step
 // makes each complete sum; a program without them cannot serve avg.
-func Assemble(d *ir.InstDAG) (*ir.Program, error) {
+func Assemble(d *ir.InstDAG) (*fifo.Program, error) {
 	a, err := assembled(d)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func Assemble(d *ir.InstDAG) (*ir.Program, error) {
 }
 
 // AssembleUnmarked is Assemble, but sets no Final flags: verify.CheckAndMark does, at less cost.
-func AssembleUnmarked(d *ir.InstDAG) (*ir.Program, error) {
+func AssembleUnmarked(d *ir.InstDAG) (*fifo.Program, error) {
 	a, err := assembled(d)
 	if err != nil {
 		return nil, err
@@ -205,7 +206,7 @@ func (a *assembler) closeChains() {
 		steps := a.steps[a.tbs[b].Steps.First:a.tbs[b].Steps.End]
 		for i := 1; i < len(steps); i++ {
 			s, next := &steps[i-1], &steps[i]
-			if ir.Chained(s, next) && (s.Count != next.Count || a.readsOwn(b, s) || a.readsOwn(b, next)) {
+			if fifo.Chained(s, next) && (s.Count != next.Count || a.readsOwn(b, s) || a.readsOwn(b, next)) {
 				s.Flags |= ir.HasDep
 			}
 		}
@@ -225,14 +226,12 @@ func (a *assembler) readsOwn(b int, s *ir.Step) bool {
 	return max(gap, -gap) < int(s.Count)
 }
 
-func (a *assembler) program() *ir.Program {
+func (a *assembler) program() *fifo.Program {
 	channels := int32(0)
 	for i := range a.tbs {
 		channels = max(channels, a.tbs[i].Channel+1)
 	}
 	inplace := a.d.Coll.Inplace
-	return &ir.Program{
-		Header: a.d.Header, Scratch: a.d.Scratch, Channels: int(channels), Even: a.d.Even,
-		Rank: a.ranks, Blocks: a.tbs, Steps: a.steps, InPlace: inplace, OutOfPlace: !inplace,
-	}
+	return &fifo.Program{Program: ir.Program{Header: a.d.Header, Scratch: a.d.Scratch, Even: a.d.Even,
+		Rank: a.ranks, Blocks: a.tbs, Steps: a.steps, InPlace: inplace, OutOfPlace: !inplace}, Channels: int(channels)}
 }

@@ -3,12 +3,14 @@ package codegen
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 )
 
 // CheckLimits returns what of p is more than t allows, or what t's XML cannot say, each with a way out: the worst
 // excess of every limit. It looks at nothing of targets for MSCCL++, whose limits are of what codegen/mscclpp/lower
 // makes of p; mscclc.Fits does.
-func CheckLimits(p *ir.Program, t *Target) diag.List {
+func CheckLimits(p *either.Program, t *Target) diag.List {
 	if t.Format == FormatMSCCLPP {
 		return nil
 	}
@@ -23,7 +25,7 @@ func CheckLimits(p *ir.Program, t *Target) diag.List {
 		f.sizes(t)
 		f.worst("ranks", p.Coll.Ranks, MaxRanks, place{rank: -1, block: -1})
 	}
-	f.worst("channels", p.Channels, t.Limits.Channels, place{rank: -1, block: -1})
+	f.worst("channels", p.Channels(), t.Limits.Channels, place{rank: -1, block: -1})
 	for r := range p.Rank {
 		f.rank(r)
 	}
@@ -47,7 +49,7 @@ type excess struct {
 }
 
 type fitter struct {
-	p      *ir.Program
+	p      *either.Program
 	limits *ir.Limits
 	excess map[string]excess
 	found  diag.List
@@ -108,7 +110,7 @@ func (f *fitter) refuse(at place, hint, format string, args ...any) {
 // CheckHeader returns what t does not allow of any program with a header, whatever its steps are: its number of ranks,
 // its collective and its protocol. Compile asks it before it makes the steps.
 func CheckHeader(h *ir.Header, t *Target) diag.List {
-	f := fitter{p: &ir.Program{Header: *h}, limits: &t.Limits}
+	f := fitter{p: either.OfFifo(&fifo.Program{Program: ir.Program{Header: *h}}), limits: &t.Limits}
 	if t.Format == FormatXML {
 		f.words(t)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 )
 
 func TestTargets(t *testing.T) {
@@ -18,8 +20,9 @@ func TestTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 3000, Chunks: 1}}, Channels: 3000,
-		Rank: make([]ir.Range, 3000)}
+	p := either.OfFifo(&fifo.Program{Program: ir.Program{
+		Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 3000, Chunks: 1}},
+		Rank:   make([]ir.Range, 3000)}, Channels: 3000})
 	if found := CheckLimits(p, own); found != nil {
 		t.Errorf("program refuses %v", found)
 	}

@@ -8,6 +8,7 @@ import (
 	"mscclc/executor/proof"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -19,8 +20,8 @@ type Checked struct {
 
 // NewChecked proves p, unless it is to stay unproven, lowers it where lower is not nil, and makes its tables. The
 // arguments are as in Options.
-func NewChecked(p *ir.Program, check verify.Options, unproven bool,
-	lower func(*ir.Program) (*ir.Program, error)) (Checked, error) {
+func NewChecked(p *either.Program, check verify.Options, unproven bool,
+	lower func(*either.Program) (*either.Program, error)) (Checked, error) {
 	if lower != nil && check.MessageChunks == 0 {
 		check.MessageChunks = ir.WholeSteps
 	}
@@ -36,7 +37,7 @@ func NewChecked(p *ir.Program, check verify.Options, unproven bool,
 	return Checked{img, prover}, err
 }
 
-func proverOf(p *ir.Program, check verify.Options, unproven bool) *proof.Prover {
+func proverOf(p *either.Program, check verify.Options, unproven bool) *proof.Prover {
 	if unproven {
 		return proof.None(p)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"mscclc/executor/abi"
 	"mscclc/executor/launch"
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -30,7 +30,7 @@ type Options struct {
 
 	// Lower, where not nil, makes what runs of a two-sided p (mscclc.Lower). It is trusted: p alone is proven, with
 	// messages that hold what a step sends.
-	Lower func(p *ir.Program) (*ir.Program, error)
+	Lower func(p *either.Program) (*either.Program, error)
 
 	// Columns and TileBytes are what the memory of a one-sided program is made for: no
 	// run has more replicas, or moves more bytes of a chunk in one pass. 0 means
@@ -51,7 +51,7 @@ type Loaded struct {
 // Load makes p runnable on a device. It takes only what ir/verify proves, or
 // has proven: the proofs of large programs are kept in a cache, which
 // MSCCLC_CACHE moves or turns off. P must not change as long as it is loaded.
-func Load(p *ir.Program, opt Options) (*Loaded, error) {
+func Load(p *either.Program, opt Options) (*Loaded, error) {
 	if opt.Device == nil {
 		return nil, errors.New("executor: no device")
 	}
@@ -88,7 +88,7 @@ func (l *Loaded) Close() error {
 }
 
 // Program returns the program that runs: with Options.Lower, what that has made.
-func (l *Loaded) Program() *ir.Program { return l.of.Image.Program }
+func (l *Loaded) Program() *either.Program { return l.of.Image.Program }
 
 // Even says that the program runs only where all chunks have one length.
 func (l *Loaded) Even() bool { return l.of.Image.Even }

@@ -12,6 +12,8 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/irtest"
 )
 
@@ -27,9 +29,10 @@ func (d *nullDevice) Launch(_ context.Context, l *Launch) (Stop, error) {
 }
 
 // sendrecv returns one of two ranks, of three chunks each.
-func sendrecv() *ir.Program {
-	p := &ir.Program{Header: ir.Header{Name: "exchange", Coll: &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 3,
-		Peer: []int32{1, 0}}}, Scratch: []int32{1, 1}, Channels: 1}
+func sendrecv() *either.Program {
+	p := either.OfFifo(&fifo.Program{Program: ir.Program{
+		Header: ir.Header{Name: "exchange", Coll: &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 3,
+			Peer: []int32{1, 0}}}, Scratch: []int32{1, 1}}, Channels: 1})
 	for r := range int32(2) {
 		at := int32(len(p.Steps))
 		p.Steps = append(p.Steps, ir.Step{Op: ir.Send, Count: 3, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1},
@@ -48,33 +51,33 @@ func TestLoadRejects(t *testing.T) {
 	}
 	cases := []struct {
 		name  string
-		spoil func(p *ir.Program)
+		spoil func(p *either.Program)
 		code  diag.Code
 	}{
-		{"no collective", func(p *ir.Program) { p.Coll = nil }, diag.Malformed},
-		{"no chunks", func(p *ir.Program) { p.Coll.Chunks = 0 }, diag.Malformed},
-		{"ranks", func(p *ir.Program) { p.Coll.Ranks = 3 }, diag.Malformed},
-		{"scratch", func(p *ir.Program) { p.Scratch = []int32{1} }, diag.Malformed},
-		{"protocol", func(p *ir.Program) { p.Protocol = 9 }, diag.Malformed},
-		{"blocks", func(p *ir.Program) { p.Rank[1].End = 7 }, diag.Malformed},
-		{"backward blocks", func(p *ir.Program) { p.Rank[0].End = -1 }, diag.Malformed},
-		{"steps", func(p *ir.Program) { p.Blocks[1].Steps.End = 5 }, diag.Malformed},
-		{"shared steps", func(p *ir.Program) { p.Blocks[1].Steps.First = 1 }, diag.Malformed},
-		{"operation", func(p *ir.Program) { p.Steps[0].Op = 77 }, diag.Malformed},
-		{"count", func(p *ir.Program) { p.Steps[0].Count = -1 }, diag.Malformed},
-		{"class", func(p *ir.Program) { p.Steps[0].Class = 3 }, diag.Malformed},
-		{"peer", func(p *ir.Program) { p.Blocks[0].SendPeer = 2 }, diag.OutOfBounds},
-		{"itself", func(p *ir.Program) { p.Blocks[0].SendPeer = 0 }, diag.Malformed},
-		{"no peer", func(p *ir.Program) { p.Blocks[0].RecvPeer = -1 }, diag.Malformed},
-		{"channel", func(p *ir.Program) { p.Blocks[0].Channel = -1 }, diag.OutOfBounds},
-		{"source", func(p *ir.Program) { p.Steps[0].Src = 1 }, diag.OutOfBounds},
-		{"negative source", func(p *ir.Program) { p.Steps[0].Src = -1 }, diag.OutOfBounds},
-		{"destination", func(p *ir.Program) { p.Steps[1].DstBuf = ir.Scratch }, diag.OutOfBounds},
-		{"buffer", func(p *ir.Program) { p.Steps[0].SrcBuf = 5 }, diag.Malformed},
-		{"flag's block", func(p *ir.Program) { p.Steps[0].DepBlock = 1 }, diag.OutOfBounds},
-		{"flag's step", func(p *ir.Program) { p.Steps[0].DepBlock, p.Steps[0].DepStep = 0, 2 }, diag.OutOfBounds},
-		{"negative step", func(p *ir.Program) { p.Steps[0].DepBlock, p.Steps[0].DepStep = 0, -2 }, diag.OutOfBounds},
-		{"overlap", func(p *ir.Program) {
+		{"no collective", func(p *either.Program) { p.Coll = nil }, diag.Malformed},
+		{"no chunks", func(p *either.Program) { p.Coll.Chunks = 0 }, diag.Malformed},
+		{"ranks", func(p *either.Program) { p.Coll.Ranks = 3 }, diag.Malformed},
+		{"scratch", func(p *either.Program) { p.Scratch = []int32{1} }, diag.Malformed},
+		{"protocol", func(p *either.Program) { p.Protocol = 9 }, diag.Malformed},
+		{"blocks", func(p *either.Program) { p.Rank[1].End = 7 }, diag.Malformed},
+		{"backward blocks", func(p *either.Program) { p.Rank[0].End = -1 }, diag.Malformed},
+		{"steps", func(p *either.Program) { p.Blocks[1].Steps.End = 5 }, diag.Malformed},
+		{"shared steps", func(p *either.Program) { p.Blocks[1].Steps.First = 1 }, diag.Malformed},
+		{"operation", func(p *either.Program) { p.Steps[0].Op = 77 }, diag.Malformed},
+		{"count", func(p *either.Program) { p.Steps[0].Count = -1 }, diag.Malformed},
+		{"class", func(p *either.Program) { p.Steps[0].Class = 3 }, diag.Malformed},
+		{"peer", func(p *either.Program) { p.Blocks[0].SendPeer = 2 }, diag.OutOfBounds},
+		{"itself", func(p *either.Program) { p.Blocks[0].SendPeer = 0 }, diag.Malformed},
+		{"no peer", func(p *either.Program) { p.Blocks[0].RecvPeer = -1 }, diag.Malformed},
+		{"channel", func(p *either.Program) { p.Blocks[0].Channel = -1 }, diag.OutOfBounds},
+		{"source", func(p *either.Program) { p.Steps[0].Src = 1 }, diag.OutOfBounds},
+		{"negative source", func(p *either.Program) { p.Steps[0].Src = -1 }, diag.OutOfBounds},
+		{"destination", func(p *either.Program) { p.Steps[1].DstBuf = ir.Scratch }, diag.OutOfBounds},
+		{"buffer", func(p *either.Program) { p.Steps[0].SrcBuf = 5 }, diag.Malformed},
+		{"flag's block", func(p *either.Program) { p.Steps[0].DepBlock = 1 }, diag.OutOfBounds},
+		{"flag's step", func(p *either.Program) { p.Steps[0].DepBlock, p.Steps[0].DepStep = 0, 2 }, diag.OutOfBounds},
+		{"negative step", func(p *either.Program) { p.Steps[0].DepBlock, p.Steps[0].DepStep = 0, -2 }, diag.OutOfBounds},
+		{"overlap", func(p *either.Program) {
 			p.Steps[0] = ir.Step{Op: ir.Copy, SrcBuf: ir.Output, DstBuf: ir.Output, Dst: 1, Count: 2, DepBlock: -1,
 				DepStep: -1, Pos: -1}
 		}, diag.Overlap},
@@ -248,9 +251,10 @@ func TestChains(t *testing.T) {
 		return ir.Step{Op: ir.Reduce, SrcBuf: ir.Scratch, DstBuf: ir.Output, Src: src, Dst: dst, Count: 1, Class: dst,
 			Flags: flags, DepBlock: dep, DepStep: dep, Pos: -1}
 	}
-	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 3}}, Scratch: []int32{9},
-		Channels: 1, Rank: []ir.Range{{First: 0, End: 1}},
-		Blocks: []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: 9}}}}
+	p := either.OfFifo(&fifo.Program{Program: ir.Program{
+		Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 3}}, Scratch: []int32{9},
+		Rank:   []ir.Range{{First: 0, End: 1}},
+		Blocks: []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: 9}}}}, Channels: 1})
 	other := re(4, 1, 0, -1)
 	other.SrcBuf = ir.Input
 	other.Src = 1

@@ -11,13 +11,14 @@ import (
 	"mscclc/executor/proof"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
 // crowd returns a sendrecv of two ranks in one block each, which send three messages
 // before they receive any: it lives with three slots, and with two where a
 // message holds two chunks.
-func crowd() *ir.Program {
+func crowd() *either.Program {
 	p := sendrecv()
 	p.Sizes.Max = 0
 	p.Protocol = ir.LL

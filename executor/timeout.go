@@ -8,6 +8,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // Timeout says what the step that ran out of time waited for. Numbers are those
@@ -87,7 +88,7 @@ func (c *Checked) TimeoutOne(p *abi.OneParams, stop *Stop) error {
 
 // placeOne returns where a step comes from; of one that the compiler inserted, the step behind it
 // that has a place, or else the last before it.
-func placeOne(p *ir.Program, b *abi.OneBlock, step int) int32 {
+func placeOne(p *either.Program, b *abi.OneBlock, step int) int32 {
 	steps := p.Steps[b.FirstStep : b.FirstStep+b.Steps]
 	for _, s := range steps[step:] {
 		if s.Pos >= 0 {

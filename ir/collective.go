@@ -291,3 +291,21 @@ func (c *Collective) BusFactor() float64 {
 	}
 	return 1
 }
+
+// Called returns c as calls in place, or out of place, see it.
+func (c *Collective) Called(inplace bool) *Collective {
+	q := *c
+	q.Inplace = inplace
+	return &q
+}
+
+// InputOnly reports whether some of n chunks of rank's input, from index on, are not output too.
+func (c *Collective) InputOnly(rank int, index, n int32) bool {
+	if !c.Inplace {
+		return true
+	}
+	inOut, outIn := c.Shift(rank)
+	first := max(outIn, 0)
+	end := min(c.InChunks(rank), first+c.OutChunks(rank)-max(inOut, 0))
+	return int(index) < first || int(index+n) > end
+}

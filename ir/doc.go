@@ -19,7 +19,8 @@
 //	                             i2 re gathered[0] => input[0]
 //
 // A Program is frozen: the blocks of all ranks, each with its steps, as all
-// targets run them.
+// targets run them. Package ir/fifo has the type of two-sided programs,
+// ir/onesided that of one-sided ones, and ir/either that of both.
 //
 // Package ir/eval says what all of them mean, by running them on symbolic
 // chunks, ir/property which properties an InstDAG has, and ir/form what is well

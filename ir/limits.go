@@ -47,3 +47,7 @@ const (
 	OpOperands   = 2 + OpChannels // sources, and destinations
 	OpSemaphores = 16
 )
+
+// AllRanks is the rank of an operand of a switch: reading it gives the sum over
+// all ranks, in an order of the switch's own; writing it writes all ranks'.
+const AllRanks = -1

@@ -12,9 +12,10 @@ type memoryBase struct{ input, output, out, scratch, packets, end int }
 
 // NewMemory lays out the cells of c's buffers and of scratch[rank] cells of
 // scratch for each rank (scratch may be nil).
-func NewMemory(c *Collective, scratch []int32) *Memory { return newMemory(c, scratch, nil) }
+func NewMemory(c *Collective, scratch []int32) *Memory { return NewPacketMemory(c, scratch, nil) }
 
-func newMemory(c *Collective, scratch, packets []int32) *Memory {
+// NewPacketMemory lays out what NewMemory does, and packets[rank] cells of packets for each rank.
+func NewPacketMemory(c *Collective, scratch, packets []int32) *Memory {
 	m := &Memory{base: make([]memoryBase, c.Ranks)}
 	for r := range m.base {
 		b := &m.base[r]

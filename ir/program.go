@@ -4,26 +4,20 @@ import (
 	"sort"
 )
 
-// A Program is a compiled algorithm: frozen flat tables that say, for each
-// thread block of each rank, which steps it runs. Where OneSided is nil it has the
-// semantics of MSCCL-IR, which follow; else those of type OneSided. All blocks of all ranks run at once, each its steps
-// in order; a send waits while its connection (Channel, rank, peer) holds as many messages as it has slots, a receive
-// until there is one, and a step with Dep until that block of its rank has passed that step.
+// A Program is the tables that a compiled algorithm has, of either kind: they say, for each thread block of each rank,
+// which steps it runs. Programs are frozen. A two-sided one is a fifo.Program, a one-sided one a onesided.Program, and
+// both embed these tables. Their comments say what programs mean.
 type Program struct {
 	Header
-	Scratch  []int32 // chunks of scratch, for each rank
-	Channels int
-	Even     bool    // chunks must be of one length: sizes divide by Coll.Divisor()
-	Rank     []Range // the blocks of each rank, as indices in Blocks
-	Blocks   []TB    // by rank
-	Steps    []Step  // by block
+	Scratch []int32 // chunks of scratch, for each rank
+	Even    bool    // chunks must be of one length: sizes divide by Coll.Divisor()
+	Rank    []Range // the blocks of each rank, as indices in Blocks
+	Blocks  []TB    // by rank
+	Steps   []Step  // by block
 
 	// InPlace and OutOfPlace say which calls the program is for, where its format
 	// can say so; Coll.Inplace is how it is judged and run.
 	InPlace, OutOfPlace bool
-
-	// OneSided has what only a one-sided program has, nil for a two-sided one.
-	OneSided *OneSided
 
 	// Source names steps, blocks and chunks in messages, nil where the program's own numbers do. No file has it.
 	Source Source
@@ -130,14 +124,6 @@ const (
 	Loose
 )
 
-// Memory lays out the cells of p, one copy of what rotates.
-func (p *Program) Memory() *Memory {
-	if p.OneSided != nil {
-		return newMemory(p.Coll, p.Scratch, p.OneSided.Packets)
-	}
-	return NewMemory(p.Coll, p.Scratch)
-}
-
 // TBsOf returns the blocks of rank.
 func (p *Program) TBsOf(rank int) []TB { return p.Blocks[p.Rank[rank].First:p.Rank[rank].End] }
 
@@ -145,12 +131,12 @@ func (p *Program) TBsOf(rank int) []TB { return p.Blocks[p.Rank[rank].First:p.Ra
 func (p *Program) StepsOf(b *TB) []Step { return p.Steps[b.Steps.First:b.Steps.End] }
 
 // ScratchOf returns how many chunks of scratch rank has: 0 for ranks that Scratch does not list.
-func (p *Program) ScratchOf(rank int) int { return int(entry(p.Scratch, rank)) }
+func (p *Program) ScratchOf(rank int) int { return OfRank(p.Scratch, rank) }
 
-// entry is list[rank], and 0 behind the end of list.
-func entry(list []int32, rank int) int32 {
+// OfRank returns list[rank], and 0 for ranks that list does not have.
+func OfRank(list []int32, rank int) int {
 	if rank < len(list) {
-		return list[rank]
+		return int(list[rank])
 	}
 	return 0
 }
@@ -161,69 +147,4 @@ func (p *Program) Place(i int32) (rank, block, step int) {
 	b := sort.Search(len(p.Blocks), func(b int) bool { return p.Blocks[b].Steps.End > i })
 	t := &p.Blocks[b]
 	return int(t.Rank), b - int(p.Rank[t.Rank].First), int(i - t.Steps.First)
-}
-
-// Called returns p, which it shares all else with, as calls in place, or out of
-// place, see it.
-func (p *Program) Called(inplace bool) *Program {
-	q, c := *p, *p.Coll
-	c.Inplace = inplace
-	q.Coll = &c
-	return &q
-}
-
-// ModifiesInput reports whether some step writes a chunk of input that is not
-// output too. What lang makes never does; files from elsewhere may.
-func (p *Program) ModifiesInput() bool {
-	for r := range p.Rank {
-		for _, tb := range p.TBsOf(r) {
-			for _, s := range p.StepsOf(&tb) {
-				if s.Op.Info().OneSided {
-					if p.moveModifiesInput(&s) {
-						return true
-					}
-				} else if s.DstBuf == Input && s.Op.Info().Writes && p.beyondOutput(r, s.Dst, s.Count) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-func (p *Program) moveModifiesInput(s *Step) bool {
-	for _, d := range p.OneSided.Dests(s) {
-		if d.Buf != Input {
-			continue
-		}
-		first, end := int(d.Rank), int(d.Rank)+1
-		if d.Rank == AllRanks {
-			first, end = 0, len(p.Rank)
-		}
-		for r := first; r < end; r++ {
-			if p.beyondOutput(r, d.Index, s.Count) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// beyondOutput reports whether some of n chunks of rank's input are not output too.
-func (p *Program) beyondOutput(rank int, index, n int32) bool {
-	if !p.Coll.Inplace {
-		return true
-	}
-	inOut, outIn := p.Coll.Shift(rank)
-	first := max(outIn, 0)
-	end := min(p.Coll.InChunks(rank), first+p.Coll.OutChunks(rank)-max(inOut, 0))
-	return int(index) < first || int(index+n) > end
-}
-
-// Chained reports whether a runtime of MSCCL-IR takes next, which follows s in a
-// block, as one more source of the same reduction: both are reductions from
-// one buffer to one place, next waits for nothing, and s publishes nothing.
-func Chained(s, next *Step) bool {
-	return s.Op == Reduce && next.Op == Reduce && next.DepBlock < 0 && s.Flags&HasDep == 0 &&
-		s.SrcBuf == next.SrcBuf && s.DstBuf == next.DstBuf && s.Dst == next.Dst
 }

@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
@@ -39,7 +40,7 @@ type analysis struct {
 // A proof is what compiling and proving a version of a document found.
 type proof struct {
 	problems diag.List
-	program  *ir.Program // nil where there is none
+	program  *either.Program // nil where there is none
 	proven   bool
 	latency  float64 // of a call on the machine, in microseconds; 0 where it is not known
 	machine  string
@@ -190,7 +191,7 @@ func (d *snapshot) proveSource(a *analysis) {
 		if !d.server.current(d) {
 			return errStale
 		}
-		if program, ok := value.(*ir.Program); ok {
+		if program, ok := value.(*either.Program); ok {
 			p.program = program
 		}
 		return nil
@@ -219,8 +220,8 @@ func (d *snapshot) provePlan() *proof {
 			p.problems = append(p.problems, problemsOf(err)...)
 			return p
 		}
-		var found diag.List
-		p.program, _, found = channels.Check(c, proofLimits)
+		unrolled, _, found := channels.Check(c, proofLimits)
+		p.program = either.OfOneSided(unrolled)
 		p.problems = slices.Concat(p.problems, plan.Ignored, mscclpp.Faults(c), found)
 	case codegen.KindXML, codegen.KindProgram, codegen.KindProgramJSON:
 		program, err := mscclc.ReadProgram(kind, d.path, bytes.NewReader(d.text), opt)

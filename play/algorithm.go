@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 	"mscclc/passes/channels"
 	"mscclc/passes/lift"
 )
@@ -43,13 +45,13 @@ func OfChannels(p *ir.ChannelProgram) (*Algorithm, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := OfMoves(one, orderOf(one))
-	x.Notes = channelNotes(p, one)
+	x := OfMoves(either.OfOneSided(one), orderOf(either.OfOneSided(one)))
+	x.Notes = channelNotes(p, either.OfOneSided(one))
 	return x, nil
 }
 
 // channelNotes says how an unrolled program differs from what its author wrote.
-func channelNotes(p *ir.ChannelProgram, one *ir.Program) (notes []string) {
+func channelNotes(p *ir.ChannelProgram, one *either.Program) (notes []string) {
 	if parts := one.Coll.Divisor() / p.Coll.Divisor(); parts > 1 {
 		notes = append(notes,
 			fmt.Sprintf("Each chunk is drawn as %d, since thread blocks share it: chunk %d is the first part of chunk 1.",
@@ -62,16 +64,16 @@ func channelNotes(p *ir.ChannelProgram, one *ir.Program) (notes []string) {
 }
 
 // orderOf returns the steps of a one-sided program in an order in which they may end, as far as it runs.
-func orderOf(p *ir.Program) []int32 {
-	order, _ := eval.Link(p).Schedule(p).Run()
+func orderOf(p *either.Program) []int32 {
+	order, _ := eval.Link(p.OneSided).Schedule(p.OneSided).Run()
 	return order
 }
 
 // OfProgram returns the operations of a one-sided program that runs to its end.
-func OfProgram(p *ir.Program) *Algorithm { return OfMoves(p, orderOf(p)) }
+func OfProgram(p *either.Program) *Algorithm { return OfMoves(p, orderOf(p)) }
 
 // OfMoves returns the Moves of a one-sided program among steps, in their order.
-func OfMoves(p *ir.Program, steps []int32) *Algorithm {
+func OfMoves(p *either.Program, steps []int32) *Algorithm {
 	x := &Algorithm{Header: p.Header}
 	for _, b := range []struct {
 		name   string
@@ -89,7 +91,7 @@ func OfMoves(p *ir.Program, steps []int32) *Algorithm {
 }
 
 // refs returns where operands are: one through the switch is at all ranks.
-func (x *Algorithm) refs(operands []ir.Operand) (refs []ir.Ref) {
+func (x *Algorithm) refs(operands []onesided.Operand) (refs []ir.Ref) {
 	for _, o := range operands {
 		buf := o.Buf
 		if buf == ir.Packets {
@@ -107,8 +109,8 @@ func (x *Algorithm) refs(operands []ir.Operand) (refs []ir.Ref) {
 }
 
 // ofSends returns what steps of a two-sided program do, in their order. A message is its source.
-func ofSends(p *ir.Program, steps []int32) *Algorithm {
-	d, of := lift.ChunksOf(p, steps)
+func ofSends(p *either.Program, steps []int32) *Algorithm {
+	d, of := lift.ChunksOf(p.Fifo, steps)
 	x := OfChunks(d)
 	for i := range x.Ops {
 		x.Ops[i].Step = of[i]

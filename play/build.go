@@ -10,6 +10,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
@@ -40,7 +41,7 @@ type Request struct {
 type Result struct {
 	Scene    *Scene
 	Problems diag.List
-	Program  *ir.Program // nil where there is none
+	Program  *either.Program // nil where there is none
 	Proven   bool
 }
 
@@ -69,13 +70,13 @@ type builder struct {
 	scene    *Scene
 	found    diag.List // what rejects the program, or the text
 	warned   diag.List
-	tree     *syntax.File // of a source
-	opt      lang.Options // that it is run with
-	chunks   *ir.ChunkDAG // of a source in chunks
-	alg      *Algorithm   // nil where nothing is to be shown
-	run      *Run         // nil where it is not
-	program  *ir.Program  // nil where there is none
-	judged   *ir.Program  // that the proof was of, which has loops of channels several times
+	tree     *syntax.File    // of a source
+	opt      lang.Options    // that it is run with
+	chunks   *ir.ChunkDAG    // of a source in chunks
+	alg      *Algorithm      // nil where nothing is to be shown
+	run      *Run            // nil where it is not
+	program  *either.Program // nil where there is none
+	judged   *either.Program // that the proof was of, which has loops of channels several times
 	report   verify.Report
 	order    []int32 // steps of judged that run, in an order in which they may end
 	proven   bool

@@ -15,6 +15,7 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -207,7 +208,7 @@ func (b *builder) domains(ranks int) []int32 {
 		return nil
 	}
 	h := ir.Header{Coll: &ir.Collective{Ranks: ranks}, RanksPerNode: b.chunks.RanksPerNode}
-	return simulate.DomainsOn(&ir.Program{Header: h}, b.topology, nil)
+	return simulate.DomainsOn(&h, b.topology, nil)
 }
 
 // judge takes the verdict of a proof. Of a source it says in which calls and loops a problem is.
@@ -245,17 +246,17 @@ func (b *builder) reading() codegen.ReadOptions {
 
 // channels proves a program of channels, and shows what it does.
 func (b *builder) channels(c *ir.ChannelProgram) error {
-	var found diag.List
-	b.judged, b.report, found = channels.Check(c, proofLimits)
+	unrolled, report, found := channels.Check(c, proofLimits)
+	b.judged, b.report = either.OfOneSided(unrolled), report
 	b.warned = append(b.warned, b.report.Warnings...)
 	err := b.judge(found)
 	b.program = b.judged
 	if b.proven {
-		one, unrolled := channels.Unroll(c, 1)
-		if unrolled != nil {
-			return unrolled
+		one, failed := channels.Unroll(c, 1)
+		if failed != nil {
+			return failed
 		}
-		b.program = one
+		b.program = either.OfOneSided(one)
 	}
 	if b.show(found); b.alg != nil {
 		b.alg.Notes = append(b.alg.Notes, channelNotes(c, b.program)...)
@@ -297,7 +298,7 @@ func (b *builder) show(found diag.List) {
 }
 
 // ordered returns the steps of p that run, in an order in which they may end, with the slots that a counterexample has.
-func (b *builder) ordered(p *ir.Program) []int32 {
+func (b *builder) ordered(p *either.Program) []int32 {
 	if p.OneSided != nil {
 		return orderOf(p)
 	}
@@ -305,9 +306,9 @@ func (b *builder) ordered(p *ir.Program) []int32 {
 	if list := b.report.Counterexamples; len(list) > 0 && list[0].Slots > 0 {
 		slots, chunks = list[0].Slots, max(list[0].MessageChunks, 1)
 	}
-	order, stuck := eval.Wire(p).Schedule(p, slots, chunks).Run()
+	order, stuck := eval.Wire(p.Fifo).Schedule(p.Fifo, slots, chunks).Run()
 	if len(stuck) > 0 && b.proven { // it runs where messages hold several chunks
-		order, _ = eval.Wire(p).Schedule(p, ir.Unbounded, 1).Run()
+		order, _ = eval.Wire(p.Fifo).Schedule(p.Fifo, ir.Unbounded, 1).Run()
 	}
 	return order
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -46,8 +48,8 @@ type Looks struct {
 
 // LooksOn returns the looks of p on t, whose paths say what leaves a node. node is the node of each rank, as
 // simulate.Call has it. It fails where p has no room on t.
-func LooksOn(p *ir.Program, t *topology.Topology, node []int32) (*Looks, error) {
-	seats, err := simulate.Seats(p, t, node)
+func LooksOn(p *either.Program, t *topology.Topology, node []int32) (*Looks, error) {
+	seats, err := simulate.Seats(&p.Header, t, node)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +87,7 @@ func mediumOf(network bool) medium {
 
 // LooksOf returns the looks of p where no topology is known. node is the node of each rank; where it is nil, nodes are
 // those that p states, or else there is one.
-func LooksOf(p *ir.Program, node []int) *Looks {
+func LooksOf(p *either.Program, node []int) *Looks {
 	per := int32(p.RanksPerNode)
 	l := newLooks(p, func(a, b int32) medium {
 		if node != nil {
@@ -110,7 +112,7 @@ func (l *Looks) name(node string, network []string) {
 	l.Names[Signals], l.Names[Waits] = "signal", "wait"
 }
 
-func newLooks(p *ir.Program, between func(a, b int32) medium) *Looks {
+func newLooks(p *either.Program, between func(a, b int32) medium) *Looks {
 	l := &Looks{Of: make([]Look, len(p.Steps))}
 	for b := range p.Blocks {
 		tb := &p.Blocks[b]
@@ -122,7 +124,7 @@ func newLooks(p *ir.Program, between func(a, b int32) medium) *Looks {
 }
 
 // lookOf returns the look of a step of tb.
-func lookOf(p *ir.Program, tb *ir.TB, s *ir.Step, between func(a, b int32) medium) Look {
+func lookOf(p *either.Program, tb *ir.TB, s *ir.Step, between func(a, b int32) medium) Look {
 	info := s.Op.Info()
 	switch {
 	case s.Op == ir.Signal:
@@ -158,7 +160,7 @@ func lookOf(p *ir.Program, tb *ir.TB, s *ir.Step, between func(a, b int32) mediu
 				reach(int32(r))
 			}
 		}
-		reduces = reduces || slices.ContainsFunc(sources, func(x ir.Operand) bool { return x.Rank == ir.AllRanks })
+		reduces = reduces || slices.ContainsFunc(sources, func(x onesided.Operand) bool { return x.Rank == ir.AllRanks })
 	}
 	look := Look(2 * over)
 	if reduces {

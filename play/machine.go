@@ -65,7 +65,7 @@ func (b *builder) seat(h *ir.Header) {
 		return
 	}
 	m := &b.scene.Machine
-	seats, err := simulate.Seats(&ir.Program{Header: *h}, b.topology, nil)
+	seats, err := simulate.Seats(h, b.topology, nil)
 	if err != nil {
 		m.Problem = err.Error()
 		return

@@ -2,6 +2,7 @@ package play
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 )
 
@@ -13,7 +14,7 @@ type word struct {
 
 // A messenger runs the steps of a two-sided program. Unlike passes/lift it takes no steps together.
 type messenger struct {
-	p     *ir.Program
+	p     *either.Program
 	mem   *ir.Memory
 	own   *ir.Memory // of input and output
 	holds []sum
@@ -24,7 +25,7 @@ type messenger struct {
 // messagePieces returns what each chunk of each step of a two-sided program read and wrote, in an order in which the
 // steps may end. What a step reads of a message is what was sent. A sum that is sent on and not kept is written to no
 // known cell.
-func messagePieces(p *ir.Program) []piece {
+func messagePieces(p *either.Program) []piece {
 	m := &messenger{p: p, mem: p.Memory(), own: ir.NewMemory(p.Coll, nil), sent: make([][]word, len(p.Steps))}
 	m.holds = make([]sum, m.mem.Len())
 	for r := range p.Coll.Ranks {
@@ -32,8 +33,8 @@ func messagePieces(p *ir.Program) []piece {
 			m.holds[m.mem.Cell(r, ir.Input, i)] = leaf(r, i)
 		}
 	}
-	w := eval.Wire(p)
-	order, _ := w.Schedule(p, ir.Unbounded, 1).Run()
+	w := eval.Wire(p.Fifo)
+	order, _ := w.Schedule(p.Fifo, ir.Unbounded, 1).Run()
 	for _, i := range order {
 		if p.Steps[i].Op != ir.Nop {
 			m.step(i, p.Blocks[w.Block[i]].Rank, w.Mate[i])

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 )
 
@@ -11,7 +12,7 @@ import (
 // first. What a step reads and writes says which they are: passes change steps, fuse them and have them in another
 // order, but not which sums they make. Where no operation has these sums, as in a wrong program, the source position
 // counts.
-func operationsOf(p *ir.Program, x *Algorithm) [][]int32 {
+func operationsOf(p *either.Program, x *Algorithm) [][]int32 {
 	m := &matcher{p: p, of: make([][]int32, len(p.Steps))}
 	direct := len(x.Ops) > 0
 	for i := range x.Ops {
@@ -107,7 +108,7 @@ type sumAt struct {
 
 // A matcher finds of which operations the steps of a compiled program are.
 type matcher struct {
-	p     *ir.Program
+	p     *either.Program
 	of    [][]int32
 	list  []piece // of the algorithm
 	makes map[sumAt][]int32
@@ -281,7 +282,7 @@ func (m *matcher) sends() {
 		return
 	}
 	own := ir.NewMemory(m.p.Coll, nil)
-	for i, mate := range eval.Wire(m.p).Mate {
+	for i, mate := range eval.Wire(m.p.Fifo).Mate {
 		if mate < 0 || len(m.of[mate]) > 0 {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/play"
 )
 
@@ -71,7 +72,7 @@ func namesReads(t *testing.T, result *play.Result) (checked int) {
 }
 
 // cellsRead returns the cells of input and output that a step reads.
-func cellsRead(p *ir.Program, own *ir.Memory, x *play.Step) (list []int) {
+func cellsRead(p *either.Program, own *ir.Memory, x *play.Step) (list []int) {
 	s := &p.Steps[p.Blocks[int(p.Rank[x.Rank].First)+x.Block].Steps.First+int32(x.Step)]
 	if p.OneSided == nil {
 		if s.Op.Info().ReadsSrc && s.SrcBuf <= ir.Output {

@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/lang"
 	"mscclc/play"
@@ -62,11 +63,11 @@ func of8Sided(t testing.TB, p *play.CatalogProgram, oneSided bool) *play.Result 
 }
 
 // outputs returns what each chunk of the outputs holds by ir/eval, which runs the compiled program's steps.
-func outputs(p *ir.Program) (list []string) {
+func outputs(p *either.Program) (list []string) {
 	m := eval.NewMachine(p.Coll, p.Memory())
-	w := eval.Wire(p)
-	order, _ := w.Schedule(p, ir.Unbounded, 1).Run()
-	w.Exec(p, m, order)
+	w := eval.Wire(p.Fifo)
+	order, _ := w.Schedule(p.Fifo, ir.Unbounded, 1).Run()
+	w.Exec(p.Fifo, m, order)
 	for r := range p.Coll.Ranks {
 		for i := range p.Coll.OutChunks(r) {
 			x, _ := m.At(r, ir.Output, i)

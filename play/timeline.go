@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"mscclc/executor/launch"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/simulate"
 )
@@ -85,7 +85,7 @@ func (b *builder) widest(call simulate.Call, costs *simulate.Costs) int {
 
 // newTimeline makes the timeline of a trace of p: whole tile iterations, as many as there is room for, or of one that
 // is too long the spans that begin first. operations are those of the steps, or nil.
-func newTimeline(source string, p *ir.Program, trace *launch.Trace, looks *Looks, operations [][]int32) *Timeline {
+func newTimeline(source string, p *either.Program, trace *launch.Trace, looks *Looks, operations [][]int32) *Timeline {
 	t := &Timeline{Source: source, Of: int(trace.Of), Rows: []Row{}, Looks: looks.Names[:], Spans: []TimeSpan{},
 		Steps: []Step{}, Links: []Busy{}}
 	of := make([]int, trace.Passes+1) // spans of iterations before each
@@ -163,7 +163,7 @@ func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
 // BlockName returns what timelines call a block of a rank: a lane where the one-sided lowering made several. Those of
 // execution plans and of the channel level are the author's thread blocks.
-func BlockName(p *ir.Program, rank, block int) string {
+func BlockName(p *either.Program, rank, block int) string {
 	word := "block"
 	if p.OneSided != nil && !p.OneSided.OnePass && len(p.TBsOf(rank)) > 1 {
 		word = "lane"

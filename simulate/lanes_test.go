@@ -15,6 +15,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/simulate"
@@ -80,7 +81,7 @@ func (r laneRow) tries() (names []string, lanes []int) {
 type laneBench struct {
 	laneRow
 	topo     *topology.Topology
-	programs map[string]*ir.Program
+	programs map[string]*either.Program
 }
 
 func newLaneBench(t testing.TB, r laneRow) *laneBench {
@@ -88,12 +89,12 @@ func newLaneBench(t testing.TB, r laneRow) *laneBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &laneBench{r, topo, map[string]*ir.Program{}}
+	return &laneBench{r, topo, map[string]*either.Program{}}
 }
 
 // program compiles a variant as the executor takes it over nodes, without its proof, or returns nil where the catalog
 // has none.
-func (b *laneBench) program(t testing.TB, v laneVariant) *ir.Program {
+func (b *laneBench) program(t testing.TB, v laneVariant) *either.Program {
 	key := fmt.Sprint(v.name, v.lanes, " ", v.copies)
 	if p, ok := b.programs[key]; ok {
 		return p

@@ -3,7 +3,7 @@ package simulate
 import (
 	"slices"
 
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/topology"
 )
 
@@ -83,7 +83,7 @@ func (s *simulation) launches(rough bool) int64 {
 
 // repeats returns how many launches of so many passes an interval is found from: two where there is time, and more
 // where a launch has few passes; of a program so large that there is time for one only, one, which tells no interval.
-func repeats(p *ir.Program, passes int64, rough bool) int64 {
+func repeats(p *either.Program, passes int64, rough bool) int64 {
 	most := int64(mostLaunches)
 	if rough {
 		most = roughLaunches
@@ -93,7 +93,7 @@ func repeats(p *ir.Program, passes int64, rough bool) int64 {
 
 // Both returns the results of Run for a call's two figures. interval is nil where it is not known: of a program that is
 // too large to be simulated twice.
-func Both(p *ir.Program, t *topology.Topology, c *Costs, call Call) (latency, interval *Result, err error) {
+func Both(p *either.Program, t *topology.Topology, c *Costs, call Call) (latency, interval *Result, err error) {
 	call.Figure = Latency
 	if latency, err = Run(p, t, c, call); err != nil {
 		return nil, nil, err

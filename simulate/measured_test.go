@@ -16,6 +16,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/fifo"
 	"mscclc/simulate"
@@ -35,7 +36,7 @@ type point struct {
 	Bytes     int64   `json:"bytes"`
 	Micros    float64 `json:"us"`
 
-	prog *ir.Program
+	prog *either.Program
 }
 
 // measured returns the times that are known of a device. The variants of a table are the fastest of their sizes;
@@ -66,7 +67,7 @@ func measured(t *testing.T, device string) (list []point) {
 			}
 		}
 	}
-	made := map[string]*ir.Program{}
+	made := map[string]*either.Program{}
 	for i := range list {
 		p := &list[i]
 		key := fmt.Sprint(p.Program, p.Sided, p.Protocol, p.Via, p.Instances, p.Ranks, p.Inplace)
@@ -78,7 +79,7 @@ func measured(t *testing.T, device string) (list []point) {
 	return list
 }
 
-func (p *point) compile(t *testing.T) *ir.Program {
+func (p *point) compile(t *testing.T) *either.Program {
 	t.Helper()
 	kind, _ := ir.KindByName(p.Collective)
 	if p.Sided == "" {

@@ -6,12 +6,13 @@ import (
 	"mscclc"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/simulate"
 )
 
 // lowered compiles a text to a one-sided program whose messages are those of a two-sided one.
-func lowered(t *testing.T, text string) *ir.Program {
+func lowered(t *testing.T, text string) *either.Program {
 	t.Helper()
 	proto := ir.Simple
 	p, err := mscclc.Compile("pinned.mscl", []byte(text), mscclc.Options{Lang: lang.Options{Protocol: &proto}})

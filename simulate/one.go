@@ -3,6 +3,7 @@ package simulate
 import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 )
 
 // A oneSided is the blocks of a one-sided program. Its replicas are alike, and share links and memory evenly: what one
@@ -10,6 +11,7 @@ import (
 // chunks of packets of all ranks, behind these the flags of all ranks, and behind these the launches of each.
 type oneSided struct {
 	*simulation
+	program *onesided.Program
 	e       *engine
 	links   *eval.Links
 	cost    MoveCosts // of Moves that packets are in
@@ -61,9 +63,9 @@ type flag struct {
 }
 
 func newOneSided(s *simulation) (runner, error) {
-	p, c := s.program, &s.costs.OneSided
-	o := &oneSided{simulation: s, links: eval.Link(p), plain: c.Protocol[ir.Simple], cost: c.Protocol[p.Protocol],
-		depth: int64(max(p.OneSided.Depth, 1))}
+	p, c := s.program.OneSided, &s.costs.OneSided
+	o := &oneSided{simulation: s, program: p, links: eval.Link(p), plain: c.Protocol[ir.Simple],
+		cost: c.Protocol[p.Protocol], depth: int64(max(p.Depth, 1))}
 	if err := o.width(); err != nil {
 		return nil, err
 	}
@@ -82,8 +84,8 @@ func newOneSided(s *simulation) (runner, error) {
 	o.findGroups()
 	packets, flags := int64(0), 0
 	for r := range p.Rank {
-		packets += int64(p.OneSided.Packets[r])
-		flags += int(p.OneSided.Flags[r])
+		packets += int64(p.Packets[r])
+		flags += int(p.Flags[r])
 	}
 	for _, of := range []*[]float64{&o.proxy, &o.sends, &o.takes} {
 		*of = make([]float64, len(p.Rank))
@@ -124,8 +126,8 @@ func (o *oneSided) count() int  { return len(o.blocks) }
 func (o *oneSided) things() int { return len(o.written) + len(o.flags) + len(o.calls.ranks) }
 
 // packet returns the number of a chunk of packets, and flag that of a flag.
-func (o *oneSided) packet(x *ir.Operand) int32 { return o.links.Packet(x.Rank, x.Index) }
-func (o *oneSided) flag(x *ir.Operand) int32   { return o.links.Flag(x.Rank, x.Index) }
+func (o *oneSided) packet(x *onesided.Operand) int32 { return o.links.Packet(x.Rank, x.Index) }
+func (o *oneSided) flag(x *onesided.Operand) int32   { return o.links.Flag(x.Rank, x.Index) }
 
 func (o *oneSided) flagThing(f int32) int32 { return int32(len(o.written)) + f }
 

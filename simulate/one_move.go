@@ -11,7 +11,7 @@ import (
 func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	at, last, packets := now, now, false
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
-		x := &o.program.OneSided.Operands[k]
+		x := &o.program.Operands[k]
 		if x.Buf != ir.Packets {
 			continue
 		}
@@ -29,7 +29,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 		return verdict{kind: goesOn, at: at}, false
 	}
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
-		packets = packets || o.program.OneSided.Operands[k].Buf == ir.Packets
+		packets = packets || o.program.Operands[k].Buf == ir.Packets
 	}
 	cost := o.plain
 	if packets {
@@ -64,7 +64,7 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 	local := 0.
 	o.sent = o.sent[:0]
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
-		x := &o.program.OneSided.Operands[k]
+		x := &o.program.Operands[k]
 		switch {
 		case x.Rank == ir.AllRanks && o.each != nil:
 			for r := range o.program.Rank {
@@ -102,7 +102,7 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 	local := 0.
 	o.sent = o.sent[:0]
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
-		if x := &o.program.OneSided.Operands[k]; x.Rank >= 0 && x.Rank != b.rank && x.Via != ir.ViaPort && !o.mirrored(x, k) {
+		if x := &o.program.Operands[k]; x.Rank >= 0 && x.Rank != b.rank && x.Via != ir.ViaPort && !o.mirrored(x, k) {
 			o.sent = append(o.sent, o.ways[k])
 		} else if x.Rank == ir.AllRanks && o.each != nil {
 			o.sent = append(o.sent, o.each[int(b.rank)*len(o.program.Rank):][:len(o.program.Rank)]...)
@@ -110,7 +110,7 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 	}
 	o.net.together(o.sent, bytes*wire)
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
-		x := &o.program.OneSided.Operands[k]
+		x := &o.program.Operands[k]
 		head, arrived := begin, begin
 		switch {
 		case x.Rank == ir.AllRanks && o.each != nil:

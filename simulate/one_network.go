@@ -6,6 +6,7 @@ import (
 
 	"mscclc/executor/launch"
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // This file has messages go from node to node. A store for a rank of another node ends in memory of the block's own
@@ -22,7 +23,7 @@ type owed struct {
 }
 
 // mirrored reports whether operand k, a destination, is memory of another node that is no packets.
-func (o *oneSided) mirrored(x *ir.Operand, k int32) bool {
+func (o *oneSided) mirrored(x *onesided.Operand, k int32) bool {
 	return x.Rank >= 0 && x.Buf != ir.Packets && o.net.leaves(o.ways[k])
 }
 
@@ -50,7 +51,7 @@ func (o *oneSided) post(b *oneBlock, signal bool, at float64) {
 		s := &o.program.Steps[b.step]
 		for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 			if o.net.leaves(o.ways[k]) {
-				w := b.owe(o.ways[k], o.program.OneSided.Operands[k].Rank, 0, 0, 0)
+				w := b.owe(o.ways[k], o.program.Operands[k].Rank, 0, 0, 0)
 				if w.flags.End == 0 {
 					w.flags.First = k
 				}
@@ -114,7 +115,7 @@ func (o *oneSided) take(stream *stream, x *message, left float64) {
 	arrived := latency + max(left, x.last+one)
 	o.takes[stream.rank] = max(max(o.takes[stream.rank], x.began+latency+one)+float64(cost*x.pieces), arrived+cost)
 	for k := x.flags.First; k < x.flags.End; k++ {
-		if f := &o.program.OneSided.Operands[k]; f.Rank == stream.rank {
+		if f := &o.program.Operands[k]; f.Rank == stream.rank {
 			o.raise(o.flag(f), o.takes[stream.rank])
 		}
 	}

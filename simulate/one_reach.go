@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // reach finds the ways of all operands.
 func (o *oneSided) reach() (err error) {
-	one := o.program.OneSided
+	one := o.program
 	pairs := make([][2]int32, len(one.Operands)) // of an operand of its own rank, 0 to 0, which no link is on
 	all := false
 	for b := range o.program.Blocks {
@@ -76,7 +77,7 @@ func (o *oneSided) partsOfWays() {
 func (o *oneSided) part(operand int32) float64 { return o.parts[o.ways[operand]] }
 
 // others returns how many more operands one of all ranks is, where it is reached rank by rank.
-func (o *oneSided) others(x *ir.Operand) float64 {
+func (o *oneSided) others(x *onesided.Operand) float64 {
 	if x.Rank == ir.AllRanks && o.each != nil {
 		return float64(len(o.program.Rank) - 1)
 	}
@@ -115,7 +116,7 @@ func (o *oneSided) onlyPackets() bool {
 			if s.Op != ir.Move {
 				return false
 			}
-			for _, list := range [2][]ir.Operand{o.program.OneSided.Sources(s), o.program.OneSided.Dests(s)} {
+			for _, list := range [2][]onesided.Operand{o.program.Sources(s), o.program.Dests(s)} {
 				for k := range list {
 					if list[k].Buf != ir.Packets && list[k].Rank != tb.Rank {
 						return false

@@ -18,7 +18,7 @@ func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) 
 	}
 	o.post(b, true, at)
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
-		x := &o.program.OneSided.Operands[k]
+		x := &o.program.Operands[k]
 		if !o.net.leaves(o.ways[k]) {
 			o.raise(o.flag(x), at+o.net.latency(o.ways[k]))
 		}
@@ -42,7 +42,7 @@ func (o *oneSided) raise(f int32, at float64) {
 func (o *oneSided) await(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	at := now
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
-		x := &o.program.OneSided.Operands[k]
+		x := &o.program.Operands[k]
 		f := o.flag(x)
 		n := int64(len(o.links.Signals.Of(int(f))))
 		of := int64(x.Nth)

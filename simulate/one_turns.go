@@ -1,6 +1,9 @@
 package simulate
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/onesided"
+)
 
 // This file has the blocks of a rank share links. A block moves the data of a group of joint steps in several parts,
 // one after the other, and the parts of several blocks take turns on a link: so each has its share of it, as on a real
@@ -49,7 +52,7 @@ func (o *oneSided) isPlain(s *ir.Step) bool {
 	if s.Op != ir.Move {
 		return false
 	}
-	for _, list := range [2][]ir.Operand{o.program.OneSided.Sources(s), o.program.OneSided.Dests(s)} {
+	for _, list := range [2][]onesided.Operand{o.program.Sources(s), o.program.Dests(s)} {
 		for k := range list {
 			if x := &list[k]; x.Buf == ir.Packets || x.Via == ir.ViaPort || x.Rank == ir.AllRanks {
 				return false
@@ -95,10 +98,10 @@ func (o *oneSided) turn(b *oneBlock, parts int32, now float64) verdict {
 // handled returns how many operands of s go through its block's threads, each as often as it takes them longer.
 func (o *oneSided) handled(b *oneBlock, s *ir.Step) (n float64) {
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
-		n += (1 + o.others(&o.program.OneSided.Operands[k])) / o.part(k)
+		n += (1 + o.others(&o.program.Operands[k])) / o.part(k)
 	}
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
-		x := &o.program.OneSided.Operands[k]
+		x := &o.program.Operands[k]
 		n += (1 + o.others(x)) / o.part(k)
 		if x.Via == ir.ViaPort && x.Rank != b.rank {
 			n -= 1 + 1/o.part(k) // the port reads and writes

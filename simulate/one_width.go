@@ -15,14 +15,14 @@ const leastThreads = 64
 // width settles replicas, threads and passes: as the executor chooses them where nothing says.
 func (o *oneSided) width() error {
 	columns, worth := o.call.Columns, float64(launch.ColumnBytes)
-	for i := range o.program.OneSided.Operands {
-		if o.program.OneSided.Operands[i].Via == ir.ViaPort {
+	for i := range o.program.Operands {
+		if o.program.Operands[i].Via == ir.ViaPort {
 			worth = launch.PortBytes
 		}
 	}
 	if columns <= 0 {
 		columns = int(min(max(o.chunk/worth, 1), launch.PlanColumns))
-		if blocks := o.blocksOfRank(); blocks > 1 && o.costs.OneSided.Resident > 0 && !o.program.OneSided.OnePass {
+		if blocks := o.blocksOfRank(); blocks > 1 && o.costs.OneSided.Resident > 0 && !o.program.OnePass {
 			columns = min(columns, max(1, int(o.most(o.costs.OneSided.Threads))/blocks)) // there is memory for
 		}
 	}
@@ -30,11 +30,11 @@ func (o *oneSided) width() error {
 	if tile <= 0 {
 		tile = launch.PlanTile
 		if worth == launch.PortBytes &&
-			!slices.ContainsFunc(o.program.OneSided.Packets, func(n int32) bool { return n > 0 }) {
+			!slices.ContainsFunc(o.program.Packets, func(n int32) bool { return n > 0 }) {
 			tile = math.Inf(1)
 		}
 	}
-	if o.program.OneSided.OnePass {
+	if o.program.OnePass {
 		tile = math.Inf(1)
 	}
 	columns, threads, err := o.fit(columns)

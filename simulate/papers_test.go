@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/simulate"
@@ -70,7 +71,7 @@ func perChannel(p ir.Protocol, ranks int) int64 {
 
 // A papers has what comparisons share: programs that are compiled, and topologies.
 type papers struct {
-	programs map[string]*ir.Program
+	programs map[string]*either.Program
 	machines map[string]*topology.Topology
 }
 
@@ -88,7 +89,7 @@ func (x *papers) machine(t *testing.T, spec string) *topology.Topology {
 	return x.machines[spec]
 }
 
-func (x *papers) program(t *testing.T, f form, proto ir.Protocol, w way) *ir.Program {
+func (x *papers) program(t *testing.T, f form, proto ir.Protocol, w way) *either.Program {
 	key := fmt.Sprint(f.file, f.params, f.onesided, proto, w.instances, w.in.Lanes, w.in.Copies)
 	if p := x.programs[key]; p != nil {
 		return p
@@ -115,7 +116,7 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, w way) *ir.Pro
 		t.Fatalf("%s: %v", key, err)
 	}
 	if x.programs == nil {
-		x.programs = map[string]*ir.Program{}
+		x.programs = map[string]*either.Program{}
 	}
 	x.programs[key] = p
 	return p

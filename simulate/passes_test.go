@@ -8,6 +8,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/simulate"
@@ -83,7 +84,7 @@ func TestContinuous(t *testing.T) {
 }
 
 // ringOfLanes returns a one-sided ring of 4 ranks with several lanes, whose messages take turns.
-func ringOfLanes(t *testing.T) *ir.Program {
+func ringOfLanes(t *testing.T) *either.Program {
 	text, err := algorithms.Open("allreduce/ring")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func ringOfLanes(t *testing.T) *ir.Program {
 func TestRough(t *testing.T) {
 	topo, c := machine(t, nil), free()
 	rough := 0
-	for _, p := range []*ir.Program{compile(t, "allreduce/ring", false, ir.Simple, ranks("4")),
+	for _, p := range []*either.Program{compile(t, "allreduce/ring", false, ir.Simple, ranks("4")),
 		compile(t, "allreduce/ring", true, ir.Simple, ranks("4")), ringOfLanes(t)} {
 		for bytes := int64(1 << 10); bytes <= 1<<30; bytes *= 8 {
 			call := simulate.Call{Bytes: bytes, DType: data.F32, Rough: true}

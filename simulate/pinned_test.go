@@ -9,6 +9,7 @@ import (
 	"mscclc"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -18,7 +19,7 @@ import (
 // microsecond, and devices that take nothing but what a test gives them.
 
 // source compiles a text, two-sided.
-func source(t *testing.T, proto ir.Protocol, text string) *ir.Program {
+func source(t *testing.T, proto ir.Protocol, text string) *either.Program {
 	t.Helper()
 	p, err := mscclc.Compile("pinned.mscl", []byte(text), mscclc.Options{Lang: lang.Options{Protocol: &proto}})
 	if err != nil {
@@ -61,7 +62,7 @@ func TestSharedNIC(t *testing.T) {
 	one := source(t, ir.Simple, pairs(8, [2]int{0, 4}))
 	two := source(t, ir.Simple, pairs(8, [2]int{0, 4}, [2]int{1, 5}))
 	for _, c := range []struct {
-		p    *ir.Program
+		p    *either.Program
 		nics int
 		want float64
 	}{{one, 1, 100}, {two, 1, 200}, {two, 4, 100}} {
@@ -190,7 +191,7 @@ func TestFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	took := func(p *ir.Program, figure simulate.Figure) float64 {
+	took := func(p *either.Program, figure simulate.Figure) float64 {
 		return run(t, p, topo, costs, simulate.Call{Bytes: 2000, DType: data.F32, Columns: 1, Figure: figure}).Micros
 	}
 	for _, onesided := range []bool{false, true} {

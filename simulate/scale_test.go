@@ -7,12 +7,13 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
 
-func compile(tb testing.TB, name string, onesided bool, proto ir.Protocol, params lang.Params) *ir.Program {
+func compile(tb testing.TB, name string, onesided bool, proto ir.Protocol, params lang.Params) *either.Program {
 	tb.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {

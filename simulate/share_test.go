@@ -8,6 +8,7 @@ import (
 
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -18,7 +19,7 @@ import (
 type letter struct{ from, to, chunks int }
 
 // letters returns a program of all, at most one to a rank, and a call of it.
-func letters(t *testing.T, ranks int, list []letter) (*ir.Program, simulate.Call) {
+func letters(t *testing.T, ranks int, list []letter) (*either.Program, simulate.Call) {
 	t.Helper()
 	most := 1
 	for _, l := range list {
@@ -37,7 +38,7 @@ func letters(t *testing.T, ranks int, list []letter) (*ir.Program, simulate.Call
 }
 
 // came returns when each letter had come, by its receiver: when the receiver's last wait ended.
-func came(p *ir.Program, r *simulate.Result) map[int]float64 {
+func came(p *either.Program, r *simulate.Result) map[int]float64 {
 	at := map[int]float64{}
 	for _, s := range r.Trace.Spans {
 		if p.Steps[s.Step].Op != ir.Await {

@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/topology"
 )
 
@@ -97,7 +98,7 @@ const (
 // Run returns how long a call of p takes on t, whose device has costs c; nil is the costs that CostsOf has for
 // t.Device. Ranks are GPUs in their order; where p says how many ranks a node has, its nodes are t's. It fails with
 // ErrNoWay where t has too few GPUs, or no path between two ranks that p connects.
-func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
+func Run(p *either.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
 	var err error
 	if c == nil {
 		if c, err = CostsOf(t.Device); err != nil {
@@ -106,7 +107,7 @@ func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, err
 	}
 	c = c.of(t.GPUs)
 	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
-	if s.gpu, err = Seats(p, t, call.Nodes); err != nil {
+	if s.gpu, err = Seats(&p.Header, t, call.Nodes); err != nil {
 		return nil, err
 	}
 	geo := data.NewGeometry(p.Coll, data.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size())
@@ -129,7 +130,7 @@ func (c *Costs) of(ranks int) *Costs {
 
 // A simulation is one call on one topology.
 type simulation struct {
-	program *ir.Program
+	program *either.Program
 	net     *network
 	costs   *Costs
 	call    Call
@@ -145,13 +146,13 @@ type simulation struct {
 	trace       *launch.Trace
 }
 
-// NodesOn returns the node of each rank of p on t, indexed by rank. node is that of a Call. Without it p says how many
-// ranks a node has, or ranks fill one node of t after the other.
-func NodesOn(p *ir.Program, t *topology.Topology, node []int32) []int32 {
+// NodesOn returns the node of each rank of a program with header h on t, indexed by rank. node is that of a Call.
+// Without it h says how many ranks a node has, or ranks fill one node of t after the other.
+func NodesOn(h *ir.Header, t *topology.Topology, node []int32) []int32 {
 	if node != nil {
 		return node
 	}
-	ranks, per := p.Coll.Ranks, p.RanksPerNode
+	ranks, per := h.Coll.Ranks, h.RanksPerNode
 	if per <= 0 || per > t.GPUs || per >= ranks {
 		per = max(t.GPUs, 1)
 	}
@@ -161,10 +162,10 @@ func NodesOn(p *ir.Program, t *topology.Topology, node []int32) []int32 {
 	return node
 }
 
-// Seats returns the GPU of t that each rank of p runs on, indexed by rank. node is that of a Call. It fails with
-// ErrNoWay where t has too few nodes, or GPUs of a node.
-func Seats(p *ir.Program, t *topology.Topology, node []int32) (gpus []int32, err error) {
-	node = NodesOn(p, t, node)
+// Seats returns the GPU of t that each rank of a program with header h runs on, indexed by rank. node is that of a
+// Call. It fails with ErrNoWay where t has too few nodes, or GPUs of a node.
+func Seats(h *ir.Header, t *topology.Topology, node []int32) (gpus []int32, err error) {
+	node = NodesOn(h, t, node)
 	on := make([]int, slices.Max(node)+1) // by node: its ranks so far
 	for _, n := range node {
 		gpus = append(gpus, n*int32(t.GPUs)+int32(on[n]))
@@ -178,8 +179,8 @@ func Seats(p *ir.Program, t *topology.Topology, node []int32) (gpus []int32, err
 
 // DomainsOn returns the part of t whose memory the GPU of each rank reaches (topology.Domains), numbered from 0 in the
 // order of the ranks; or nil if all are of one part, or have no room on t. node is that of a Call.
-func DomainsOn(p *ir.Program, t *topology.Topology, node []int32) []int32 {
-	gpus, err := Seats(p, t, node)
+func DomainsOn(h *ir.Header, t *topology.Topology, node []int32) []int32 {
+	gpus, err := Seats(h, t, node)
 	if err != nil {
 		return nil // Run says so
 	}

@@ -9,6 +9,7 @@ import (
 	"mscclc"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -50,7 +51,8 @@ func free() *simulate.Costs {
 	return c
 }
 
-func run(t *testing.T, p *ir.Program, topo *topology.Topology, c *simulate.Costs, call simulate.Call) *simulate.Result {
+func run(t *testing.T, p *either.Program, topo *topology.Topology, c *simulate.Costs,
+	call simulate.Call) *simulate.Result {
 	t.Helper()
 	r, err := simulate.Run(p, topo, c, call)
 	if err != nil {

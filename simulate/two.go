@@ -7,12 +7,14 @@ import (
 
 	"mscclc/executor/launch"
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // A twoSided is the blocks of a two-sided program. What they wait for is, in this order: the end of each step, the next
 // message of each connection, a free slot of each, and each rank's next launch.
 type twoSided struct {
 	*simulation
+	program *fifo.Program
 	e       *engine
 	cost    MoveCosts
 	blocks  []twoBlock
@@ -59,8 +61,9 @@ type connection struct {
 }
 
 func newTwoSided(s *simulation) (runner, error) {
-	p := s.program
-	t := &twoSided{simulation: s, cost: s.costs.TwoSided.Protocol[p.Protocol], steps: make([]twoStep, len(p.Steps)),
+	p := s.program.Fifo
+	t := &twoSided{simulation: s, program: p, cost: s.costs.TwoSided.Protocol[p.Protocol], steps: make([]twoStep,
+		len(p.Steps)),
 		done: make([]int64, len(p.Steps)), doneAt: make([]float64, len(p.Steps)), slots: int32(s.call.Slots)}
 	if t.slots <= 0 {
 		t.slots = int32(p.Protocol.Slots())
@@ -119,7 +122,7 @@ func (t *twoSided) connect() (err error) {
 					t.steps[i].handled++
 				}
 			}
-			if i > tb.Steps.First && ir.Chained(&t.program.Steps[i-1], s) {
+			if i > tb.Steps.First && fifo.Chained(&t.program.Steps[i-1], s) {
 				t.steps[i].handled, t.steps[i].chained = 1, true
 			}
 			if s.DepBlock >= 0 {

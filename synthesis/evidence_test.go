@@ -13,6 +13,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/synthesis/certificate"
 	"mscclc/topology"
@@ -134,7 +135,7 @@ func leastBetween(m *topology.Topology) (least *big.Rat) {
 }
 
 // wrong runs a program on the CPU, and returns how many elements are wrong.
-func wrong(t *testing.T, p *ir.Program, seed uint64) int64 {
+func wrong(t *testing.T, p *either.Program, seed uint64) int64 {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device()})
 	if err != nil {
@@ -224,7 +225,7 @@ func TestEvidence(t *testing.T) {
 }
 
 // compiledPlan compiles and proves the program of a result, and compares it with the certificate.
-func compiledPlan(t *testing.T, name string, found *Result) *ir.Program {
+func compiledPlan(t *testing.T, name string, found *Result) *either.Program {
 	t.Helper()
 	opt := mscclc.Options{OneSided: true, Stage: func(value any) error {
 		if d, ok := value.(*ir.ChunkDAG); ok {

@@ -8,8 +8,8 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/executor/data"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -46,7 +46,7 @@ type builtKey struct {
 }
 
 type built struct {
-	program *ir.Program
+	program *either.Program
 	err     error
 }
 
@@ -66,7 +66,7 @@ type selectorKey struct {
 }
 
 // Program compiles v for calls like call, and proves it.
-func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
+func (c *Chooser) Program(v Variant, call Call) (*either.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := builtKey{v.Plain(), call}

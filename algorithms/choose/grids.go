@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/topology"
 )
 
@@ -108,7 +108,7 @@ func (s *Selector) NoRing() string {
 }
 
 // unseat has a program whose nodes are set as parameters of shape say nothing of the nodes of a machine.
-func unseat(p *ir.Program, program string) {
+func unseat(p *either.Program, program string) {
 	if _, params, _ := Unshaped(program); params["nodes"] > 0 {
 		p.RanksPerNode = 0
 	}

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/passes/core"
 )
 
@@ -245,6 +246,6 @@ func lanedAt(v Variant) [2]int {
 }
 
 // lanedScratch returns the bytes of scratch that the rank of p has which has most, in so wide a launch.
-func lanedScratch(p *ir.Program, v Variant) int64 {
+func lanedScratch(p *either.Program, v Variant) int64 {
 	return int64(slices.Max(append(p.Scratch, 0))) * int64(p.OneSided.Depth) * int64(v.Columns) * v.Tile
 }

@@ -9,6 +9,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
@@ -29,7 +30,7 @@ type Own struct {
 
 	// Compiled is a proven program that is taken as it is where Text is nil: for calls out of place, and in place; nil
 	// is not for such calls.
-	Compiled [2]*ir.Program
+	Compiled [2]*either.Program
 
 	// Plan is the execution plan of MSCCL++ that Compiled is of, which cuts a call's buffer into PlanChunks, or nil.
 	Plan       *mscclpp.Plan
@@ -67,7 +68,7 @@ func (s Shelf) plan(program string) *Own {
 }
 
 // compiled returns a user's program that is taken as it is, for calls like c; given says whether the name is of one.
-func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err error) {
+func (s Shelf) compiled(program string, c Call) (p *either.Program, given bool, err error) {
 	if !s.Compiled(program) {
 		return nil, false, nil
 	}
@@ -137,7 +138,7 @@ func (s Shelf) parsed(program string, text []byte, limits syntax.Limits) (*synta
 }
 
 // compileText compiles a program's text.
-func (s Shelf) compileText(program string, text []byte, opt mscclc.Options) (*ir.Program, error) {
+func (s Shelf) compileText(program string, text []byte, opt mscclc.Options) (*either.Program, error) {
 	tree, err := s.parsed(program, text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func (s Shelf) shape(program string, c Call) (Shape, error) {
 }
 
 // compile compiles v for calls like c, and proves it.
-func (s Shelf) compile(v Variant, c Call) (*ir.Program, error) {
+func (s Shelf) compile(v Variant, c Call) (*either.Program, error) {
 	if p, given, err := s.compiled(v.Program, c); given {
 		return p, err
 	}
@@ -194,7 +195,7 @@ func (s Shelf) compile(v Variant, c Call) (*ir.Program, error) {
 }
 
 // compileAs compiles v for calls like c, with what as says of the one-sided passes and of the proof.
-func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*ir.Program, error) {
+func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*either.Program, error) {
 	proto, ok := ir.ProtocolByName(v.Protocol)
 	if !ok {
 		return nil, fmt.Errorf("%q is no protocol", v.Protocol)

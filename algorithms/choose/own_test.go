@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // A round AllGather of the user's: by packets it takes three hops, where the catalog has algorithms of one.
@@ -50,7 +51,7 @@ func TestOwnCompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shelf := Shelf{{Name: "ring.xml", File: "far/ring.xml", Compiled: [2]*ir.Program{p, nil}}}
+	shelf := Shelf{{Name: "ring.xml", File: "far/ring.xml", Compiled: [2]*either.Program{p, nil}}}
 	if forms := shelf.Own(); len(forms) != 1 ||
 		forms[0] != (Variant{Program: "ring.xml", Sided: "two", Protocol: "LL128"}) {
 		t.Errorf("forms %v", forms)
@@ -90,7 +91,7 @@ func TestOwnSizes(t *testing.T) {
 	}
 	p.Sizes = ir.SizeRange{Min: 3 << 10, Max: 5 << 10}
 	s := selector(t, "h200:gpus=4", "program")
-	s.Call, s.Own = call, Shelf{{Name: "own.xml", File: "own.xml", Compiled: [2]*ir.Program{p, nil}}}
+	s.Call, s.Own = call, Shelf{{Name: "own.xml", File: "own.xml", Compiled: [2]*either.Program{p, nil}}}
 	own, ring := Form{Variant: s.Own.Own()[0]}, Form{Variant: Variant{Program: "allgather/ring", Protocol: "LL"}}
 	if at := s.boundary(own, ring, 1<<10, 1<<20); at > 5<<10 {
 		t.Errorf("what is for calls below 5 KiB is taken below %d", at)

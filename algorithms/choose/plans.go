@@ -9,6 +9,7 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/passes/channels"
 )
 
@@ -40,7 +41,7 @@ func (c Call) nodesOfPlan() []int32 {
 
 // planOf returns what the plan of f's program means, as a one-sided program, and into how many chunks the plan cuts a
 // call's buffer. p is compiled for MSCCL++.
-func (s *Selector) planOf(f Form, p *ir.Program, unproven bool) (*ir.Program, int, error) {
+func (s *Selector) planOf(f Form, p *either.Program, unproven bool) (*either.Program, int, error) {
 	plan, err := s.writtenPlan(f, p, unproven)
 	if err != nil {
 		return nil, 0, err
@@ -54,11 +55,11 @@ func (s *Selector) planOf(f Form, p *ir.Program, unproven bool) (*ir.Program, in
 		return nil, 0, err
 	}
 	unrolled.Sizes = plan.Sizes()
-	return unrolled, p.Coll.Divisor(), nil
+	return either.OfOneSided(unrolled), p.Coll.Divisor(), nil
 }
 
 // writtenPlan returns the plan of f's program, which is p.
-func (s *Selector) writtenPlan(f Form, p *ir.Program, unproven bool, params ...string) (*mscclpp.Plan, error) {
+func (s *Selector) writtenPlan(f Form, p *either.Program, unproven bool, params ...string) (*mscclpp.Plan, error) {
 	plan, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{Unproven: unproven, Params: params,
 		Options: lower.Options{Instances: f.Instances, Nodes: s.Call.nodesOfPlan()}})
 	return plan, err

@@ -263,13 +263,13 @@ func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bo
 	if err := s.bounded(prog, f); err != nil {
 		return outcome{}, err
 	}
-	p := *prog
+	p := prog.Copy()
 	p.Protocol = proto
 	columns := f.Columns
 	if s.ofPlan(f) {
 		columns = 1 // a plan has the blocks that it names
 	}
-	r, err := simulate.Run(&p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType,
+	r, err := simulate.Run(p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType,
 		Columns: columns, Threads: f.Threads, Tile: f.Tile, Figure: figure, Rough: rough})
 	if err != nil {
 		return outcome{}, err

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/passes/core"
 )
 
@@ -45,7 +46,7 @@ func (s *Selector) figures(f Form, bytes int64) (figures, error) {
 }
 
 // look counts what a one-sided program does.
-func (is *figures) look(p *ir.Program) {
+func (is *figures) look(p *either.Program) {
 	moves, signals := make([]int, len(p.Rank)), make([]int, len(p.Rank))
 	is.early = true
 	for b := range p.Blocks {

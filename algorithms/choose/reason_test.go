@@ -22,10 +22,10 @@ func shown(t *testing.T, s *Selector, f Form, bytes int64) (figures, simulate.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := *p
+	q := p.Copy()
 	q.Protocol, _ = ir.ProtocolByName(f.Protocol)
 	call := simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Columns, Tile: is.Tile}
-	r, err := simulate.Run(&q, s.Topology, s.Costs, call)
+	r, err := simulate.Run(q, s.Topology, s.Costs, call)
 	if err != nil {
 		t.Fatal(err)
 	}

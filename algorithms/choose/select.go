@@ -10,6 +10,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -76,7 +77,7 @@ func (f Form) program() Form {
 
 type formed struct {
 	once   sync.Once
-	prog   *ir.Program
+	prog   *either.Program
 	chunks int // that a call's buffer is cut into
 	err    error
 }
@@ -201,7 +202,7 @@ func (s *Selector) Skipped() []string {
 }
 
 // Program compiles that of a form, and proves it.
-func (s *Selector) Program(f Form) (*ir.Program, error) {
+func (s *Selector) Program(f Form) (*either.Program, error) {
 	p, _, err := s.compile(f, false)
 	return p, err
 }
@@ -214,13 +215,13 @@ func (s *Selector) Chunks(f Form) (int, error) {
 
 // form compiles f's program for the simulation, once, and unproven. What does not fit in some instances does not in
 // more.
-func (s *Selector) form(f Form) (*ir.Program, error) {
+func (s *Selector) form(f Form) (*either.Program, error) {
 	p, _, err := s.cutForm(f)
 	return p, err
 }
 
 // cutForm is form, with the chunks that a call's buffer is cut into.
-func (s *Selector) cutForm(f Form) (*ir.Program, int, error) {
+func (s *Selector) cutForm(f Form) (*either.Program, int, error) {
 	f.Protocol = s.alike(f)
 	key := f.program()
 	s.mu.Lock()
@@ -254,7 +255,7 @@ func (s *Selector) alike(f Form) string {
 	return f.Protocol
 }
 
-func (s *Selector) compile(f Form, unproven bool) (*ir.Program, int, error) {
+func (s *Selector) compile(f Form, unproven bool) (*either.Program, int, error) {
 	if p, given, err := s.Own.compiled(f.Program, s.Call); given {
 		if o := s.Own.plan(f.Program); err == nil && o != nil && s.plans() {
 			return p, o.PlanChunks, nil
@@ -275,7 +276,7 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, int, error) {
 }
 
 // compileText compiles the text of f's program for the target; what plans are made of is not proven yet.
-func (s *Selector) compileText(f Form, unproven bool) (*ir.Program, error) {
+func (s *Selector) compileText(f Form, unproven bool) (*either.Program, error) {
 	if s.Staged != nil {
 		return s.Own.staged(f.Variant, s.Call)
 	}

@@ -8,7 +8,9 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/passes/core"
 )
@@ -40,8 +42,8 @@ func StagedCandidates(c Call) []Variant {
 // such of three: the one compiled for calls out of place; the one for calls in place; the one that keeps the order of
 // both (core.Options.Both). The last has the most synchronisation. compile compiles as it is told. An error says what
 // is wrong with the last one that was tried.
-func ForBoth(kind ir.Kind, compile func(inplace, both bool) (*ir.Program, error), prove func(*ir.Program) error) (
-	p *ir.Program, err error) {
+func ForBoth(kind ir.Kind, compile func(inplace, both bool) (*either.Program, error),
+	prove func(*either.Program) error) (p *either.Program, err error) {
 	ways := [3]struct{ inplace, both bool }{{false, false}, {true, false}, {false, true}}
 	for i, way := range ways {
 		if i > 0 && !HasInPlace(kind) {
@@ -64,7 +66,7 @@ func ForBoth(kind ir.Kind, compile func(inplace, both bool) (*ir.Program, error)
 
 // staged compiles v, staged or direct, such that one program serves calls like c in place and out of place, as ForBoth
 // says. It fails if there is none, and if ranks of an AllReduce end with different bits.
-func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
+func (s Shelf) staged(v Variant, c Call) (*either.Program, error) {
 	if v.Sided != "" || v.Via != "" {
 		return nil, fmt.Errorf("%v is two-sided or copies by a port: %w", v, ErrNotStaged)
 	}
@@ -74,7 +76,7 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	}
 	if node := c.on(); node != nil {
 		alone := prove
-		prove = func(p *ir.Program) error {
+		prove = func(p *either.Program) error {
 			if err := alone(p); err != nil {
 				return err
 			}
@@ -84,7 +86,7 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	if c.Inplace && !HasInPlace(c.Kind) {
 		return nil, fmt.Errorf("%v: %w", c.Kind, ErrNotInPlace)
 	}
-	p, err := ForBoth(c.Kind, func(inplace, both bool) (*ir.Program, error) {
+	p, err := ForBoth(c.Kind, func(inplace, both bool) (*either.Program, error) {
 		call := c
 		call.Inplace = inplace
 		return s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: v.Staged, Both: both}, Unproven: true})
@@ -98,7 +100,7 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 // ProveStaged proves a staged program for the calls that it is for: in place, out of place, or each mix of the two. It
 // fails if a rank reaches input or output of another, and if ranks of an AllReduce end with different bits. An error is
 // a diag.List.
-func ProveStaged(p *ir.Program) error {
+func ProveStaged(p *either.Program) error {
 	if !p.Staged() {
 		return refuse(p, "compile it with --staged", "%s reaches input and output of other ranks")
 	}
@@ -111,7 +113,7 @@ func ProveStaged(p *ir.Program) error {
 // ProveDirect proves a program that may reach input and output of other ranks, for the calls that it is for: those in
 // which all ranks are in place, and those in which none is. It fails if ranks of an AllReduce end with different bits.
 // An error is a diag.List.
-func ProveDirect(p *ir.Program) error {
+func ProveDirect(p *either.Program) error {
 	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
 		return found
 	}
@@ -122,12 +124,12 @@ func ProveDirect(p *ir.Program) error {
 }
 
 // refuse says what keeps p, which the format names, from being used.
-func refuse(p *ir.Program, hint, format string) error {
+func refuse(p *either.Program, hint, format string) error {
 	return diag.List{diag.New(diag.Unsupported, p.Declaration, format, p.Name).WithHint("%s", hint)}
 }
 
 // SameBits reports whether all ranks of p end with the same bits, in the calls in place and out of place that p is for.
-func SameBits(p *ir.Program) bool {
+func SameBits(p *either.Program) bool {
 	for _, inplace := range [2]bool{false, true} {
 		if (inplace && p.InPlace) || (!inplace && p.OutOfPlace) {
 			if order := bitwise.OrderOf(p.Called(inplace)); !order.Same() {
@@ -157,14 +159,14 @@ func SameBits(p *ir.Program) bool {
 
 // mixes says why the lemma is not for p, or returns nil. p is proven for calls in place, and its order of steps may be
 // any in which they may end: reads and writes of one chunk are ordered.
-func mixes(p *ir.Program) error {
+func mixes(p *either.Program) error {
 	bad := func(i int32, what string) error {
 		d := diag.New(diag.Unsupported, p.Span(p.Steps[i].Pos), "%s %s", p.StepName(i), what)
 		return diag.List{d.WithHint("in a bundle each rank may be in place or not: read input before output is written")}
 	}
 	q := p.Called(true)
-	mem, links := q.Memory(), eval.Link(q)
-	order, _ := links.Schedule(q).Run()
+	mem, links := q.Memory(), eval.Link(q.OneSided)
+	order, _ := links.Schedule(q.OneSided).Run()
 	changed := make([]bool, mem.Len()) // cells of input that hold something else
 	for _, i := range order {
 		s := &q.Steps[i]
@@ -173,7 +175,7 @@ func mixes(p *ir.Program) error {
 		}
 		sources, dests := q.OneSided.Sources(s), q.OneSided.Dests(s)
 		for k := range int(s.Count) {
-			at := func(x *ir.Operand) int { return mem.Cell(int(x.Rank), x.Buf, int(x.Index)+k) }
+			at := func(x *onesided.Operand) int { return mem.Cell(int(x.Rank), x.Buf, int(x.Index)+k) }
 			for n := range sources {
 				if x := &sources[n]; x.Buf == ir.Input && changed[at(x)] {
 					return bad(i, "reads input that is written before, where a call is in place")

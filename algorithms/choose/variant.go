@@ -26,6 +26,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/lang"
 )
 
@@ -141,7 +142,7 @@ func (c Call) ranksText() string {
 }
 
 // Compile compiles v, of the catalog, for calls like c.
-func (v Variant) Compile(c Call) (*ir.Program, error) { return Shelf(nil).compile(v, c) }
+func (v Variant) Compile(c Call) (*either.Program, error) { return Shelf(nil).compile(v, c) }
 
 // options returns how an algorithm with some facts is expanded for calls like c.
 func (c Call) options(is facts) lang.Options {

@@ -31,9 +31,9 @@ func TestPacketsLowerAlike(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := *other
+				p := other.Copy()
 				p.Protocol = first.Protocol
-				if !reflect.DeepEqual(p, *first) {
+				if !reflect.DeepEqual(p, first) {
 					t.Errorf("%v is another program than in LL", v)
 				}
 			}

@@ -3,7 +3,7 @@ package choose
 import (
 	"fmt"
 
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/simulate"
 )
 
@@ -75,7 +75,7 @@ type StagedBounds struct {
 }
 
 // bounded returns an error if a launch of p, in f's replicas, is beyond the bounds of the selector.
-func (s *Selector) bounded(p *ir.Program, f Form) error {
+func (s *Selector) bounded(p *either.Program, f Form) error {
 	if s.Staged == nil {
 		return nil
 	}

@@ -5,20 +5,22 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/form"
+	"mscclc/ir/onesided"
 )
 
 // RandomOneSided makes a well-formed one-sided program, which need not do
 // anything sensible.
-func RandomOneSided(rnd *rand.Rand) *ir.Program {
+func RandomOneSided(rnd *rand.Rand) *either.Program {
 	g := &oneSidedGenerator{rnd: rnd}
 	ranks, protocol := 1+rnd.Intn(5), ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-	p := Empty("random", &ir.Collective{Kind: ir.AllToAll, Ranks: ranks, Chunks: 1 + rnd.Intn(4),
-		Inplace: rnd.Intn(2) == 0})
+	p := either.OfOneSided(&onesided.Program{Program: emptyTables("random", &ir.Collective{Kind: ir.AllToAll, Ranks: ranks,
+		Chunks: 1 + rnd.Intn(4), Inplace: rnd.Intn(2) == 0})})
 	p.Protocol = protocol
 	p.Spans = []diag.Span{{Pos: diag.Pos{Filename: "a.mscl", Line: 2, Column: 3, Offset: 9}, Len: 7}}
-	p.OneSided = &ir.OneSided{Depth: int32(1 + rnd.Intn(3)), OnePass: rnd.Intn(2) == 0, Packets: make([]int32, ranks),
-		Flags: make([]int32, ranks)}
+	p.OneSided.Depth, p.OneSided.OnePass = int32(1+rnd.Intn(3)), rnd.Intn(2) == 0
+	p.OneSided.Packets, p.OneSided.Flags = make([]int32, ranks), make([]int32, ranks)
 	for r := range ranks {
 		p.Scratch[r], p.OneSided.Packets[r], p.OneSided.Flags[r] = int32(rnd.Intn(4)), int32(rnd.Intn(4)), int32(rnd.Intn(4))
 		if protocol == ir.Simple {
@@ -26,7 +28,6 @@ func RandomOneSided(rnd *rand.Rand) *ir.Program {
 		}
 	}
 	g.p = p
-	p.Channels = 1
 	p.Rank = make([]ir.Range, ranks)
 	together := 2 * rnd.Int31n(3) // of the blocks whose replicas share CTAs
 	for r := range ranks {
@@ -46,7 +47,7 @@ func RandomOneSided(rnd *rand.Rand) *ir.Program {
 
 type oneSidedGenerator struct {
 	rnd *rand.Rand
-	p   *ir.Program
+	p   *either.Program
 }
 
 // step adds a step to the last block, which is of rank, if there is one with room for its operands and p stays well
@@ -56,7 +57,7 @@ func (g *oneSidedGenerator) step(rank int) {
 	s := ir.Step{Op: ir.Move + ir.Op(rnd.Intn(3)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1,
 		Pos: int32(rnd.Intn(2) - 1)}
 	s.Flags = ir.StepFlags(rnd.Intn(64)) &^ ir.HasDep
-	var srcs, dsts []ir.Operand
+	var srcs, dsts []onesided.Operand
 	switch s.Op {
 	case ir.Move:
 		s.Count, s.Class = int32(1+rnd.Intn(2)), int32(rnd.Intn(g.p.Coll.Chunks))
@@ -90,10 +91,10 @@ func (g *oneSidedGenerator) wellFormed(rank int) bool {
 }
 
 // chunks returns some operands of a move of count chunks.
-func (g *oneSidedGenerator) chunks(count int32) []ir.Operand {
-	var list []ir.Operand
+func (g *oneSidedGenerator) chunks(count int32) []onesided.Operand {
+	var list []onesided.Operand
 	for range 1 + g.rnd.Intn(4) {
-		x := ir.Operand{Rank: int32(g.rnd.Intn(g.p.Coll.Ranks)), Buf: ir.Buf(g.rnd.Intn(4)), Via: ir.Via(g.rnd.Intn(3))}
+		x := onesided.Operand{Rank: int32(g.rnd.Intn(g.p.Coll.Ranks)), Buf: ir.Buf(g.rnd.Intn(4)), Via: ir.Via(g.rnd.Intn(3))}
 		if g.rnd.Intn(6) == 0 {
 			x.Rank, x.Via = ir.AllRanks, ir.ViaSwitch
 		}
@@ -106,7 +107,7 @@ func (g *oneSidedGenerator) chunks(count int32) []ir.Operand {
 }
 
 // room returns the length of the buffer of x, the shortest of all ranks' where it is all ranks'.
-func (g *oneSidedGenerator) room(x *ir.Operand) int64 {
+func (g *oneSidedGenerator) room(x *onesided.Operand) int64 {
 	length := func(r int) int {
 		return [...]int{g.p.Coll.InChunks(r), g.p.Coll.OutChunks(r), int(g.p.Scratch[r]), int(g.p.OneSided.Packets[r])}[x.Buf]
 	}
@@ -121,10 +122,10 @@ func (g *oneSidedGenerator) room(x *ir.Operand) int64 {
 }
 
 // flags returns some flags of rank, or of any where rank is -1.
-func (g *oneSidedGenerator) flags(rank int) []ir.Operand {
-	var list []ir.Operand
+func (g *oneSidedGenerator) flags(rank int) []onesided.Operand {
+	var list []onesided.Operand
 	for range 1 + g.rnd.Intn(3) {
-		x := ir.Operand{Rank: int32(rank), Buf: ir.Flags}
+		x := onesided.Operand{Rank: int32(rank), Buf: ir.Flags}
 		if rank < 0 {
 			x.Rank = int32(g.rnd.Intn(g.p.Coll.Ranks))
 		} else {

@@ -3,11 +3,13 @@ package codegentest
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/irtest/parse"
 )
 
 // Ring is AllReduce round a ring, in place, as MSCCLang's example has it.
-func Ring(ranks int) *ir.Program {
+func Ring(ranks int) *either.Program {
 	p := Empty("ring", &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true})
 	for r := range ranks {
 		at := func(k int) int32 { return int32(((r-k)%ranks + ranks) % ranks) }
@@ -33,7 +35,7 @@ func Ring(ranks int) *ir.Program {
 }
 
 // Pairs is AllReduce of two ranks out of place, whose second block waits.
-func Pairs() *ir.Program {
+func Pairs() *either.Program {
 	p := Empty("pairs", &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 1})
 	for r := range 2 {
 		step := func(op ir.Op, s ir.Buf, si int32, d ir.Buf, di int32) ir.Step {
@@ -58,7 +60,7 @@ func Pairs() *ir.Program {
 
 // Rooted is Gather or Scatter among three ranks with one message each,
 // straight into place.
-func Rooted(kind ir.Kind, inplace bool) *ir.Program {
+func Rooted(kind ir.Kind, inplace bool) *either.Program {
 	const root = 1
 	c := &ir.Collective{Kind: kind, Ranks: 3, Chunks: 2, Root: root, Inplace: inplace}
 	p := Empty(kind.String(), c)
@@ -96,14 +98,18 @@ func Rooted(kind ir.Kind, inplace bool) *ir.Program {
 	return p
 }
 
-// Empty returns a program of c without blocks. Its name is name.
-func Empty(name string, c *ir.Collective) *ir.Program {
-	return &ir.Program{Header: ir.Header{Name: name, Coll: c, RanksPerNode: c.Ranks}, Scratch: make([]int32, c.Ranks),
+// Empty returns a two-sided program of c without blocks. Its name is name.
+func Empty(name string, c *ir.Collective) *either.Program {
+	return either.OfFifo(&fifo.Program{Program: emptyTables(name, c)})
+}
+
+func emptyTables(name string, c *ir.Collective) ir.Program {
+	return ir.Program{Header: ir.Header{Name: name, Coll: c, RanksPerNode: c.Ranks}, Scratch: make([]int32, c.Ranks),
 		Even: true, InPlace: c.Inplace, OutOfPlace: !c.Inplace}
 }
 
 // AddBlock adds a block; ranks must come in order.
-func AddBlock(p *ir.Program, rank, send, recv, channel int, steps ...ir.Step) {
+func AddBlock(p *either.Program, rank, send, recv, channel int, steps ...ir.Step) {
 	for len(p.Rank) <= rank {
 		p.Rank = append(p.Rank, ir.Range{First: int32(len(p.Blocks)), End: int32(len(p.Blocks))})
 	}
@@ -113,11 +119,11 @@ func AddBlock(p *ir.Program, rank, send, recv, channel int, steps ...ir.Step) {
 		ir.TB{Block: ir.Block{Rank: int32(rank), SendPeer: int32(send), RecvPeer: int32(recv), Channel: int32(channel)},
 			Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
 	p.Rank[rank].End = int32(len(p.Blocks))
-	p.Channels = max(p.Channels, channel+1)
+	p.Fifo.Channels = max(p.Fifo.Channels, channel+1)
 }
 
 // Chain returns one rank that reduces n chunks of scratch into one.
-func Chain(n int) *ir.Program {
+func Chain(n int) *either.Program {
 	p := Empty("chain", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1, Inplace: true})
 	var steps []ir.Step
 	for i := range n {
@@ -131,7 +137,7 @@ func Chain(n int) *ir.Program {
 
 // Swap is two ranks that exchange a chunk by packets and by flags; every
 // operation, and every kind of operand.
-func Swap() *ir.Program {
+func Swap() *either.Program {
 	p, err := parse.Program("swap", []byte(`program swap
 collective allreduce ranks=2 chunks=2 inplace
 protocol LL
@@ -160,7 +166,7 @@ block 1.0
 }
 
 // Large returns a program of one block a rank, each step of which is a copy.
-func Large(ranks, steps int) *ir.Program {
+func Large(ranks, steps int) *either.Program {
 	p := Empty("large", &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 8})
 	list := make([]ir.Step, steps)
 	for i := range list {

@@ -5,12 +5,14 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/form"
 )
 
 // Random makes a well-formed program whose connections match, of a kind that t can say. It need not do anything
 // sensible.
-func Random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
+func Random(rnd *rand.Rand, t *codegen.Target) *either.Program {
 	for {
 		if p := random(rnd, t); len(form.Check(p, form.Unbounded)) == 0 {
 			return p
@@ -19,7 +21,7 @@ func Random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
 }
 
 // random is Random, but operands may overlap.
-func random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
+func random(rnd *rand.Rand, t *codegen.Target) *either.Program {
 	g := &generator{rnd: rnd, fused: t.Limits.ReceiveFused, perChannel: map[[3]int32]bool{}}
 	ranks := 1 + rnd.Intn(5)
 	kinds := []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo}
@@ -40,10 +42,11 @@ func random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
 			c.PerRank = append(c.PerRank, [2]int32{int32(c.Chunks), int32(c.Chunks)})
 		}
 	}
-	g.p = &ir.Program{Even: true, Scratch: make([]int32, ranks), InPlace: c.Inplace, OutOfPlace: !c.Inplace,
+	g.p = either.OfFifo(&fifo.Program{Program: ir.Program{
+		Even: true, Scratch: make([]int32, ranks), InPlace: c.Inplace, OutOfPlace: !c.Inplace,
 		Header: ir.Header{Name: "random", Coll: c, RanksPerNode: ranks,
 			Protocol: []ir.Protocol{ir.Simple, ir.LL, ir.LL128}[rnd.Intn(3)],
-			Sizes:    ir.SizeRange{Min: int64(rnd.Intn(2) * 1024 * ranks), Max: int64(1<<20*ranks + rnd.Intn(2)*1024*ranks)}}}
+			Sizes:    ir.SizeRange{Min: int64(rnd.Intn(2) * 1024 * ranks), Max: int64(1<<20*ranks + rnd.Intn(2)*1024*ranks)}}}})
 	for r := range ranks {
 		g.p.Scratch[r] = int32(4 + rnd.Intn(4))
 	}
@@ -63,7 +66,7 @@ func random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
 type generator struct {
 	rnd        *rand.Rand
 	fused      bool
-	p          *ir.Program
+	p          *either.Program
 	tbs        [][]ir.TB
 	steps      [][][]ir.Step
 	perChannel map[[3]int32]bool
@@ -197,7 +200,7 @@ func (g *generator) settle() {
 			}
 			steps := g.steps[r][b]
 			for i := 1; i < len(steps); i++ {
-				if ir.Chained(&steps[i-1], &steps[i]) && g.rnd.Intn(2) == 0 || steps[i-1].Op == ir.Reduce &&
+				if fifo.Chained(&steps[i-1], &steps[i]) && g.rnd.Intn(2) == 0 || steps[i-1].Op == ir.Reduce &&
 					steps[i-1].SrcBuf != ir.Scratch {
 					steps[i-1].Flags |= ir.HasDep
 				}
@@ -207,7 +210,7 @@ func (g *generator) settle() {
 	for r := range g.steps {
 		for _, steps := range g.steps[r] {
 			for i := 1; i < len(steps); i++ {
-				if s, next := &steps[i-1], &steps[i]; ir.Chained(s, next) && (s.DstBuf == s.SrcBuf || s.Count != next.Count) {
+				if s, next := &steps[i-1], &steps[i]; fifo.Chained(s, next) && (s.DstBuf == s.SrcBuf || s.Count != next.Count) {
 					s.Flags |= ir.HasDep
 				}
 			}
@@ -224,7 +227,7 @@ func (g *generator) freeze() {
 			p.Steps = append(p.Steps, g.steps[r][b]...)
 			tb.Steps.End = int32(len(p.Steps))
 			p.Blocks = append(p.Blocks, tb)
-			p.Channels = max(p.Channels, int(tb.Channel)+1)
+			p.Fifo.Channels = max(p.Fifo.Channels, int(tb.Channel)+1)
 		}
 		p.Rank = append(p.Rank, ir.Range{First: first, End: int32(len(p.Blocks))})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // Lenient is target without limits, as the executor reads it.
@@ -34,7 +35,7 @@ var ProgramsOnly = []cmp.Option{cmpopts.IgnoreFields(ir.Header{}, "Spans", "Decl
 	cmpopts.IgnoreFields(ir.Step{}, "Pos"), cmpopts.EquateEmpty()}
 
 // Diff is cmp.Diff without its cost for equal programs.
-func Diff(want, got *ir.Program) string {
+func Diff(want, got *either.Program) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
 	}

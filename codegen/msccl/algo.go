@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/fifo"
 	"mscclc/ir/form"
 )
 
@@ -21,7 +22,7 @@ type algoHead struct {
 
 // algo reads the <algo> tag.
 func (x *reader) algo(t *tag) {
-	x.p = &ir.Program{Even: true}
+	x.p = &fifo.Program{Program: ir.Program{Even: true}}
 	x.head = algoHead{ranks: math.MaxInt32, channels: math.MaxInt32, divisor: math.MaxInt32, span: t.whole()}
 	v := &x.v
 	if !x.fields(t, algoFields, v) {

@@ -8,7 +8,9 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/fifo"
 	"mscclc/ir/form"
 )
 
@@ -33,7 +35,8 @@ func (x *reader) finish() {
 	}
 	x.sortBlocks()
 	x.guessClasses()
-	if found := form.Check(p, form.Unbounded); len(found) > 0 { // bounds and fields are checked, so its steps are wrong
+	// bounds and fields are checked, so that its steps are wrong
+	if found := form.Check(either.OfFifo(p), form.Unbounded); len(found) > 0 {
 		x.found = append(x.found, found[:min(len(found), diag.Shown)]...)
 	} else {
 		deduce(p)
@@ -44,7 +47,7 @@ func (x *reader) finish() {
 				x.quirk.text).Hint =
 				fmt.Sprintf("mscclc compile %s --target %s -o NEW.xml writes the program without it", fileWord(x.filename), t.Name)
 		}
-		x.found = append(x.found, codegen.CheckLimits(p, t)...)
+		x.found = append(x.found, codegen.CheckLimits(either.OfFifo(p), t)...)
 		x.chains()
 	}
 }
@@ -213,9 +216,9 @@ func (x *reader) sortBlocks() {
 // deduce finds what the file does not say: classes, whether they ever differ,
 // and final steps. A program that does not run keeps what it has: ir/verify
 // says what is wrong with it.
-func deduce(p *ir.Program) {
+func deduce(p *fifo.Program) {
 	if eval.Classify(p) == nil {
-		_ = eval.MarkFinal(p) // else avg is not to be had
+		_ = eval.MarkFinal(either.OfFifo(p)) // else avg is not to be had
 	}
 }
 
@@ -241,7 +244,7 @@ func (x *reader) chains() {
 	for b := range x.p.Blocks {
 		steps := x.p.StepsOf(&x.p.Blocks[b])
 		for i, chain := 1, 1; i < len(steps); i++ {
-			if chain++; !ir.Chained(&steps[i-1], &steps[i]) {
+			if chain++; !fifo.Chained(&steps[i-1], &steps[i]) {
 				chain = 1
 			}
 			if chain == most+1 && !x.full() {

@@ -10,29 +10,30 @@ import (
 	"mscclc/codegen/codegentest"
 	"mscclc/codegen/xmljudge"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 var update = flag.Bool("update", false, "write the fixtures of testdata anew")
 
 var fixtures = []struct {
 	file, target string
-	program      func() *ir.Program
+	program      func() *either.Program
 }{
-	{"ring4.msccl.xml", "msccl", func() *ir.Program { return codegentest.Ring(4) }},
+	{"ring4.msccl.xml", "msccl", func() *either.Program { return codegentest.Ring(4) }},
 	{"pairs.msccl.xml", "msccl", codegentest.Pairs},
-	{"pairs.rccl.xml", "rccl", func() *ir.Program {
+	{"pairs.rccl.xml", "rccl", func() *either.Program {
 		p := codegentest.Pairs()
 		p.Protocol, p.Sizes, p.InPlace = ir.LL128, ir.SizeRange{Min: 1 << 10, Max: 1 << 20}, true
 		return p
 	}},
-	{"gather.rccl.xml", "rccl", func() *ir.Program {
+	{"gather.rccl.xml", "rccl", func() *either.Program {
 		p := codegentest.Rooted(ir.Gather, false)
 		p.Sizes = ir.SizeRange{Min: 3 << 10, Max: 3 << 20}
 		return p
 	}},
-	{"scatter_inplace.msccl.xml", "msccl", func() *ir.Program { return codegentest.Rooted(ir.Scatter, true) }},
-	{"gather_inplace.msccl.xml", "msccl", func() *ir.Program { return codegentest.Rooted(ir.Gather, true) }},
-	{"chain.msccl.xml", "msccl", func() *ir.Program { return codegentest.Chain(33) }},
+	{"scatter_inplace.msccl.xml", "msccl", func() *either.Program { return codegentest.Rooted(ir.Scatter, true) }},
+	{"gather_inplace.msccl.xml", "msccl", func() *either.Program { return codegentest.Rooted(ir.Gather, true) }},
+	{"chain.msccl.xml", "msccl", func() *either.Program { return codegentest.Chain(33) }},
 }
 
 // TestFixtures compares what is written with the files of testdata, which

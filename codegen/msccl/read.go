@@ -9,6 +9,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/fifo"
 )
 
 // Read reads MSCCL-IR XML of either dialect as a stream. Memory grows with
@@ -21,7 +22,7 @@ import (
 // rank's buffers as the file says. Sizes are the file's, msccl's default too.
 //
 // What both runtimes ignore, elements and attributes that they do not know, is one warning to opt.Warn.
-func Read(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, error) {
+func Read(name string, r io.Reader, opt codegen.ReadOptions) (*fifo.Program, error) {
 	x := &reader{tagScanner: newTagScanner(name, r), opt: opt, ranks: map[int32]int{}, at: nowhere}
 	if t := opt.Target; t != nil && t.Format != codegen.FormatXML {
 		x.opt.Target = nil
@@ -44,7 +45,7 @@ type reader struct {
 	*tagScanner
 	opt   codegen.ReadOptions
 	found diag.List
-	p     *ir.Program
+	p     *fifo.Program
 	head  algoHead
 	gpus  []gpuRecord   // in the file's order
 	ranks map[int32]int // by rank: its place in gpus

@@ -10,12 +10,13 @@ import (
 	"mscclc/codegen/codegentest"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // TestRefusals: each limit of each target refuses what is one above it, takes
 // what is at it, and shows a way out; nothing is written.
 func TestRefusals(t *testing.T) {
-	wide := func(blocks int) *ir.Program { // one rank of blocks, 31 to a channel
+	wide := func(blocks int) *either.Program { // one rank of blocks, 31 to a channel
 		p := codegentest.Empty("wide", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})
 		for range blocks {
 			codegentest.AddBlock(p, 0, -1, -1, 0, ir.Step{Op: ir.Copy, DstBuf: ir.Output, Count: 1, DepBlock: -1,
@@ -23,7 +24,7 @@ func TestRefusals(t *testing.T) {
 		}
 		return p
 	}
-	copies := func(n int, edit func(*ir.Step)) *ir.Program {
+	copies := func(n int, edit func(*ir.Step)) *either.Program {
 		p := codegentest.Empty("copies", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 100000})
 		steps := make([]ir.Step, n)
 		for i := range steps {
@@ -34,18 +35,18 @@ func TestRefusals(t *testing.T) {
 		return p
 	}
 	plain := func(*ir.Step) {}
-	channels := func(n int) *ir.Program {
+	channels := func(n int) *either.Program {
 		p := copies(1, plain)
-		p.Blocks[0].Channel, p.Channels = int32(n-1), n
+		p.Blocks[0].Channel, p.Fifo.Channels = int32(n-1), n
 		return p
 	}
-	waiting := func(block int) *ir.Program {
+	waiting := func(block int) *either.Program {
 		p := wide(block + 1)
 		p.Steps[0].DepBlock, p.Steps[0].DepStep = int32(block), 0
 		p.Steps[block].Flags = ir.HasDep
 		return p
 	}
-	nodes := func(steps int) *ir.Program { // 1 algo, 1 rank, 64 blocks, and steps
+	nodes := func(steps int) *either.Program { // 1 algo, 1 rank, 64 blocks, and steps
 		p := codegentest.Empty("nodes", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})
 		for b := range 64 {
 			n := steps / 64
@@ -60,7 +61,7 @@ func TestRefusals(t *testing.T) {
 		}
 		return p
 	}
-	star := func(peers int) *ir.Program { // rank 0 sends to all on one channel
+	star := func(peers int) *either.Program { // rank 0 sends to all on one channel
 		p := codegentest.Empty("star", &ir.Collective{Kind: ir.AllReduce, Ranks: peers + 1, Chunks: 1})
 		for i := range peers {
 			codegentest.AddBlock(p, 0, i+1, -1, 0, ir.Step{Op: ir.Send, DstBuf: ir.NoBuf, Count: 1, DepBlock: -1,
@@ -72,18 +73,18 @@ func TestRefusals(t *testing.T) {
 		}
 		return p
 	}
-	idle := func(ranks int) *ir.Program {
+	idle := func(ranks int) *either.Program {
 		p := codegentest.Empty("idle", &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1})
 		p.Rank = make([]ir.Range, ranks)
 		return p
 	}
-	with := func(p *ir.Program, edit func(*ir.Program)) *ir.Program { edit(p); return p }
-	kind := func(k ir.Kind) *ir.Program {
-		return with(idle(2), func(p *ir.Program) { p.Coll.Kind, p.Coll.Peer = k, []int32{1, 0} })
+	with := func(p *either.Program, edit func(*either.Program)) *either.Program { edit(p); return p }
+	kind := func(k ir.Kind) *either.Program {
+		return with(idle(2), func(p *either.Program) { p.Coll.Kind, p.Coll.Peer = k, []int32{1, 0} })
 	}
 	cases := []struct {
 		name, target string
-		bad, good    *ir.Program
+		bad, good    *either.Program
 		code         diag.Code
 		text         string
 	}{
@@ -99,12 +100,12 @@ func TestRefusals(t *testing.T) {
 		{"nodes", "msccl", nodes(4096 - 66), nodes(4095 - 66), diag.Limit, "4096 nodes, msccl reads at most 4095"},
 		{"peers", "msccl", star(33), star(32), diag.Limit, "33 connections one way on one channel, msccl allows 32"},
 		{"ranks", "msccl", idle(1025), idle(1024), diag.Limit, "1025 ranks, msccl allows 1024"},
-		{"scratch", "msccl", with(idle(1), func(p *ir.Program) { p.Scratch[0] = 32769 }), with(idle(1), func(p *ir.Program) { p.Scratch[0] = 32768 }), diag.Limit, "32769 chunks of scratch"},
+		{"scratch", "msccl", with(idle(1), func(p *either.Program) { p.Scratch[0] = 32769 }), with(idle(1), func(p *either.Program) { p.Scratch[0] = 32768 }), diag.Limit, "32769 chunks of scratch"},
 		{"fused", "rccl", codegentest.Ring(4), codegentest.Ring(2), diag.Unsupported, "rccl rejects fused receives such as rrs"},
-		{"protocol", "msccl", with(idle(1), func(p *ir.Program) { p.Protocol = ir.LL16 }), with(idle(1), func(p *ir.Program) { p.Protocol = ir.LL128 }), diag.Unsupported, "no protocol LL16"},
+		{"protocol", "msccl", with(idle(1), func(p *either.Program) { p.Protocol = ir.LL16 }), with(idle(1), func(p *either.Program) { p.Protocol = ir.LL128 }), diag.Unsupported, "no protocol LL16"},
 		{"custom", "rccl", kind(ir.SendRecv), kind(ir.Gather), diag.Unsupported, "no collective sendrecv"},
-		{"sizes", "msccl", with(idle(1), func(p *ir.Program) { p.Sizes.Min = 1 << 27 }), with(idle(1), func(p *ir.Program) { p.Sizes = ir.SizeRange{Min: 1 << 27, Max: 1 << 28} }), diag.Unsupported, "sizes from 134217728"},
-		{"sizes", "rccl", with(idle(1), func(p *ir.Program) { p.Sizes.Max = 1 }), with(idle(1), func(p *ir.Program) { p.Sizes.Max = 2 }), diag.Unsupported, "sizes from 0 up to 1"},
+		{"sizes", "msccl", with(idle(1), func(p *either.Program) { p.Sizes.Min = 1 << 27 }), with(idle(1), func(p *either.Program) { p.Sizes = ir.SizeRange{Min: 1 << 27, Max: 1 << 28} }), diag.Unsupported, "sizes from 134217728"},
+		{"sizes", "rccl", with(idle(1), func(p *either.Program) { p.Sizes.Max = 1 }), with(idle(1), func(p *either.Program) { p.Sizes.Max = 2 }), diag.Unsupported, "sizes from 0 up to 1"},
 	}
 	for _, c := range cases {
 		to := codegentest.Target(t, c.target)

@@ -8,6 +8,8 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/form"
 )
 
@@ -22,7 +24,7 @@ import (
 // operand that an operation lacks is written as the one that it has. A target
 // whose chains of reductions are bounded gets hasdep="1" on the last step that
 // a chain may take. Sizes without end are left to msccl's default, 128 MiB.
-func Write(w io.Writer, p *ir.Program, t *codegen.Target) error {
+func Write(w io.Writer, p *either.Program, t *codegen.Target) error {
 	found := form.Check(p, form.Unbounded)
 	if len(found) == 0 {
 		found = codegen.CheckLimits(p, t)
@@ -30,7 +32,7 @@ func Write(w io.Writer, p *ir.Program, t *codegen.Target) error {
 	if len(found) > 0 {
 		return found
 	}
-	x := newWriter(bufio.NewWriterSize(w, 1<<16), p, t)
+	x := newWriter(bufio.NewWriterSize(w, 1<<16), p.Fifo, t) // CheckLimits refuses a one-sided program
 	x.head()
 	for rank := range p.Rank {
 		x.rank(rank)
@@ -41,7 +43,7 @@ func Write(w io.Writer, p *ir.Program, t *codegen.Target) error {
 
 type writer struct {
 	out     *bufio.Writer
-	p       *ir.Program
+	p       *fifo.Program
 	t       *codegen.Target
 	custom  bool // the collective goes by the name custom
 	divisor int  // nchunksperloop
@@ -62,7 +64,7 @@ type pair struct{ key, value string }
 // add adds an attribute.
 func (e *written) add(key, value string) { e.attrs = append(e.attrs, pair{key, value}) }
 
-func newWriter(out *bufio.Writer, p *ir.Program, t *codegen.Target) *writer {
+func newWriter(out *bufio.Writer, p *fifo.Program, t *codegen.Target) *writer {
 	_, known := t.Kinds[p.Coll.Kind]
 	x := &writer{out: out, p: p, t: t, custom: !known, divisor: divisor(p.Coll, !known)}
 	x.algo.tag, x.gpu.tag, x.tb.tag, x.step.tag = "algo", "gpu", "tb", "step"
@@ -214,7 +216,7 @@ func (x *writer) block(rank, id int, b *ir.TB) {
 		s := &steps[i]
 		hasdep := s.Flags&ir.HasDep != 0
 		switch most := x.t.Limits.ReduceChain; {
-		case i+1 == len(steps) || !ir.Chained(s, &steps[i+1]):
+		case i+1 == len(steps) || !fifo.Chained(s, &steps[i+1]):
 			chain = 1
 		case most > 0 && chain == most:
 			chain, hasdep = 1, true

@@ -12,7 +12,7 @@ import (
 // threads synchronise between. Sums are of the same operands in the same order, rounded once an operation. What MSCCL++
 // has no operation for all the same stays as it is, for PlanOf to refuse. p is not changed.
 func FitOperands(p *ir.ChannelProgram) *ir.ChannelProgram {
-	x := operandFitter{p: p, cells: (&ir.Program{Header: p.Header, Scratch: channelScratch(p)}).Memory()}
+	x := operandFitter{p: p, cells: ir.NewMemory(p.Coll, channelScratch(p))}
 	out := *p
 	out.Ranks = slices.Clone(p.Ranks)
 	for r := range out.Ranks {

@@ -1,4 +1,4 @@
-// Package program reads and writes the program files of mscclc: all of an ir.Program, in a flat binary form or as JSON.
+// Package program reads and writes the program files of mscclc: all of a program, in a flat binary form or as JSON.
 // The comment above format.go's constants specifies the binary form.
 //
 //   - [Write] writes the binary form and [Read] reads it. [Encode] and [Decode] do the same in memory.

@@ -9,12 +9,13 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/codegentest"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // FuzzRead mends the sums of what it is given, so that the numbers behind
 // them are reached.
 func FuzzRead(f *testing.F) {
-	for _, p := range []*ir.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Rooted(ir.Gather, true),
+	for _, p := range []*either.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Rooted(ir.Gather, true),
 		codegentest.Chain(3), codegentest.Swap()} {
 		f.Add(Encode(p))
 	}

@@ -12,13 +12,14 @@ import (
 	"mscclc/codegen/codegentest"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // planOf makes a plan of one rank with n/each times what add adds.
-func planOf(each int, add func(p *ir.Program, i int)) func(n int) []byte {
+func planOf(each int, add func(p *either.Program, i int)) func(n int) []byte {
 	return func(n int) []byte {
 		p := codegentest.Empty("h", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})
-		p.Channels = 1
+		p.Fifo.Channels = 1
 		for i := range n / each {
 			add(p, i)
 		}
@@ -33,8 +34,8 @@ func planOf(each int, add func(p *ir.Program, i int)) func(n int) []byte {
 // copying is a step from in[0] to out[0].
 var copying = ir.Step{Op: ir.Copy, DstBuf: ir.Output, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1}
 
-func addStep(change func(s *ir.Step, i int)) func(p *ir.Program, i int) {
-	return func(p *ir.Program, i int) {
+func addStep(change func(s *ir.Step, i int)) func(p *either.Program, i int) {
+	return func(p *either.Program, i int) {
 		s := copying
 		change(&s, i)
 		p.Steps = append(p.Steps, s)
@@ -73,7 +74,7 @@ func TestHostilePlans(t *testing.T) {
 	cut := func(b []byte, to int) []byte { return b[:to] }
 	copies := planOf(planStepSize, addStep(func(*ir.Step, int) {}))
 	codegentest.JudgeTricks(t, 20, codegentest.Tricks{
-		{"blocks", planOf(planBlockSize, func(p *ir.Program, i int) {
+		{"blocks", planOf(planBlockSize, func(p *either.Program, i int) {
 			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{SendPeer: -1, RecvPeer: -1}})
 		}), ""},
 		{"ranks", ranksPlan(ir.AllReduce), ""},
@@ -85,8 +86,8 @@ func TestHostilePlans(t *testing.T) {
 		{"operations", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Op = 255 })), "operation 255"},
 		{"waits", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.DepBlock, s.DepStep = 0, 1<<31-1 })), "waits for step 2147483647"},
 		{"doubled sums", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Op, s.SrcBuf, s.Flags = ir.Reduce, ir.Output, ir.HasDep })), ""},
-		{"positions", planOf(planSpanSize, func(p *ir.Program, i int) { p.Spans = append(p.Spans, diag.Span{}) }), ""},
-		{"names of files", planOf(planSpanSize+10, func(p *ir.Program, i int) {
+		{"positions", planOf(planSpanSize, func(p *either.Program, i int) { p.Spans = append(p.Spans, diag.Span{}) }), ""},
+		{"names of files", planOf(planSpanSize+10, func(p *either.Program, i int) {
 			p.Spans = append(p.Spans, diag.Span{Pos: diag.Pos{Filename: fmt.Sprint(i)}})
 		}), ""},
 		{"wants of nothing", contractPlan(12, 0), ""},

@@ -9,7 +9,9 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/form"
+	"mscclc/ir/onesided"
 )
 
 // The JSON of a plan says what its binary form says, for people and scripts.
@@ -95,7 +97,7 @@ type jsonRef struct {
 }
 
 // WriteJSON writes p as the JSON of a plan, one rank at a time.
-func WriteJSON(w io.Writer, p *ir.Program) error {
+func WriteJSON(w io.Writer, p *either.Program) error {
 	if found := form.Check(p, form.Unbounded); len(found) > 0 {
 		return found
 	}
@@ -117,10 +119,10 @@ func WriteJSON(w io.Writer, p *ir.Program) error {
 	return codegen.WriteError(out.Flush())
 }
 
-func jsonHead(p *ir.Program) *jsonPlan {
+func jsonHead(p *either.Program) *jsonPlan {
 	c := p.Coll
 	j := &jsonPlan{Format: codegen.ProgramFormat, Version: jsonVersion, Name: p.Name, Protocol: p.Protocol.String(),
-		Sizes: [2]int64{p.Sizes.Min, p.Sizes.Max}, RanksANode: p.RanksPerNode, Channels: p.Channels, Even: p.Even,
+		Sizes: [2]int64{p.Sizes.Min, p.Sizes.Max}, RanksANode: p.RanksPerNode, Channels: p.Channels(), Even: p.Even,
 		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace, Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p),
 		OnePass: p.OneSided != nil && p.OneSided.OnePass, Collective: jsonCollective{Kind: c.Kind.String(), Ranks: c.Ranks,
 			Chunks: c.Chunks, Root: c.Root, Inplace: c.Inplace, Peer: c.Peer,
@@ -148,7 +150,7 @@ func jsonHead(p *ir.Program) *jsonPlan {
 
 var bufNames = [...]string{ir.Input: "i", ir.Output: "o", ir.Scratch: "s", ir.Packets: "p", ir.Flags: "f"}
 
-func jsonOfRank(p *ir.Program, r int) jsonRank {
+func jsonOfRank(p *either.Program, r int) jsonRank {
 	rank := jsonRank{Rank: r, Scratch: int32(p.ScratchOf(r)), Blocks: []jsonBlock{}}
 	ref := func(b ir.Buf, index int32) *jsonRef {
 		if b == ir.NoBuf {
@@ -191,14 +193,14 @@ type jsonAt struct {
 	Nth   int32  `json:"nth,omitempty"` // how often it is awaited; see ir.Operand
 }
 
-func depthOf(p *ir.Program) int32 {
+func depthOf(p *either.Program) int32 {
 	if p.OneSided == nil {
 		return 0
 	}
 	return p.OneSided.Depth
 }
 
-func jsonOperands(list []ir.Operand) []jsonAt {
+func jsonOperands(list []onesided.Operand) []jsonAt {
 	var out []jsonAt
 	for i := range list {
 		x := &list[i]

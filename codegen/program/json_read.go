@@ -11,14 +11,17 @@ import (
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/form"
+	"mscclc/ir/onesided"
 )
 
 // ReadJSON reads what WriteJSON writes, as a stream, and checks its form. The keys of an object may stand in any order,
 // but that depth stands before ranks and files before spans. Up to 20 errors are reported, each with its path and
 // position.
-func ReadJSON(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, error) {
-	s := &jsonReader{Reader: strictjson.NewReader(name, r, opt.JSON()), p: &ir.Program{}}
+func ReadJSON(name string, r io.Reader, opt codegen.ReadOptions) (*either.Program, error) {
+	s := &jsonReader{Reader: strictjson.NewReader(name, r, opt.JSON()), p: either.OfFifo(&fifo.Program{})}
 	s.plan()
 	if err := s.Finish(); err != nil {
 		return nil, err
@@ -45,6 +48,11 @@ func ReadJSON(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, e
 	} else if s.onePass {
 		s.p.OneSided.OnePass = true
 	}
+	if s.p.Fifo != nil {
+		s.p.Fifo.Channels = s.channels
+	} else if s.channels != 1 {
+		return nil, bad("a one-sided program has 1 channel, and not %d", s.channels)
+	}
 	found := form.Check(s.p, opt.Bounds(len(s.p.Steps)))
 	if len(found) == 0 && opt.Target != nil {
 		found = codegen.CheckLimits(s.p, opt.Target)
@@ -58,13 +66,14 @@ func ReadJSON(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, e
 // A jsonReader makes a program of a plan's JSON.
 type jsonReader struct {
 	*strictjson.Reader
-	p       *ir.Program
-	format  string
-	version int32
-	coll    jsonCollective
-	onePass bool
-	files   []string
-	ranked  bool // the ranks were read
+	p        *either.Program
+	format   string
+	version  int32
+	coll     jsonCollective
+	onePass  bool
+	channels int
+	files    []string
+	ranked   bool // the ranks were read
 
 	protocol bool // there is one
 }
@@ -122,7 +131,7 @@ func (s *jsonReader) plan() {
 		case "ranks_per_node":
 			p.RanksPerNode = int(s.Int32())
 		case "channels":
-			p.Channels = int(s.Int32())
+			s.channels = int(s.Int32())
 		case "even":
 			p.Even = s.Bool()
 		case "in_place":
@@ -133,7 +142,7 @@ func (s *jsonReader) plan() {
 			if depth := s.signed(); s.ranked {
 				s.Say(diag.Malformed, at, "stands behind ranks, of which it says what their steps are")
 			} else if depth != 0 {
-				p.OneSided = &ir.OneSided{Depth: depth}
+				*p = *either.OfOneSided(&onesided.Program{Program: *p.Program, Depth: depth})
 			}
 		case "one_pass":
 			s.onePass = s.Bool()

@@ -8,6 +8,7 @@ import (
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // jsonOps are the mnemonics of operations, two-sided ones and one-sided ones.
@@ -28,7 +29,7 @@ func (s *jsonReader) step() {
 		ops = jsonOps[1]
 	}
 	step := ir.Step{SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1}
-	var from, to []ir.Operand
+	var from, to []onesided.Operand
 	at := s.Here()
 	flag := func(f ir.StepFlags) {
 		if s.Bool() {
@@ -90,7 +91,7 @@ func (s *jsonReader) step() {
 		o.Operands = append(append(o.Operands, from...), to...)
 	}
 	s.p.Steps = append(s.p.Steps, step)
-	s.Holds(unsafe.Sizeof(step) + uintptr(len(from)+len(to))*unsafe.Sizeof(ir.Operand{}))
+	s.Holds(unsafe.Sizeof(step) + uintptr(len(from)+len(to))*unsafe.Sizeof(onesided.Operand{}))
 }
 
 // jsonVias are the names of the ways of an operand.
@@ -115,10 +116,10 @@ func (s *jsonReader) ref() (buf ir.Buf, index int32) {
 }
 
 // operands reads the sources or destinations of a one-sided step.
-func (s *jsonReader) operands() (list []ir.Operand) {
+func (s *jsonReader) operands() (list []onesided.Operand) {
 	at := s.Here()
 	s.List(func(i int) {
-		x := ir.Operand{Rank: ir.AllRanks}
+		x := onesided.Operand{Rank: ir.AllRanks}
 		s.fields(jsonAtKeys, func(key string, at strictjson.Pos) {
 			switch key {
 			case "rank":
@@ -133,10 +134,10 @@ func (s *jsonReader) operands() (list []ir.Operand) {
 				x.Nth = s.signed()
 			}
 		})
-		if i < ir.MaxOperands {
+		if i < onesided.MaxOperands {
 			list = append(list, x)
-		} else if i == ir.MaxOperands {
-			s.Say(diag.Malformed, at, "has more than %d sources or destinations", ir.MaxOperands)
+		} else if i == onesided.MaxOperands {
+			s.Say(diag.Malformed, at, "has more than %d sources or destinations", onesided.MaxOperands)
 		}
 	})
 	return list

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // This file has what a plan of a one-sided program has beside that of a
@@ -18,7 +20,7 @@ func rankSize(oneSided bool) int {
 }
 
 // featuresOf returns what a reader of p as a plan must know.
-func featuresOf(p *ir.Program) uint64 {
+func featuresOf(p *either.Program) uint64 {
 	o, features := p.OneSided, uint64(planOneSided)
 	if o == nil {
 		return planTwoSided
@@ -35,7 +37,7 @@ func featuresOf(p *ir.Program) uint64 {
 }
 
 // operandsOf returns the number of operands of rank's steps.
-func operandsOf(p *ir.Program, rank int) int {
+func operandsOf(p *either.Program, rank int) int {
 	n := 0
 	if p.OneSided != nil {
 		for _, b := range p.TBsOf(rank) {
@@ -48,7 +50,7 @@ func operandsOf(p *ir.Program, rank int) int {
 }
 
 // putOneSidedRow writes what a row of the table of ranks ends with.
-func putOneSidedRow(o []byte, p *ir.Program, rank int) {
+func putOneSidedRow(o []byte, p *either.Program, rank int) {
 	le.PutUint32(o, uint32(p.OneSided.PacketsOf(rank)))
 	le.PutUint32(o[4:], uint32(p.OneSided.FlagsOf(rank)))
 	le.PutUint32(o[8:], uint32(operandsOf(p, rank)))
@@ -68,7 +70,7 @@ func (e *layout) oneSidedPart(steps []byte, rank int) {
 			le.PutUint32(steps[24:], 0)
 			steps = steps[planStepSize:]
 			next += uint32(s.NSrc) + uint32(s.NDst)
-			for _, list := range [][]ir.Operand{e.p.OneSided.Sources(&s), e.p.OneSided.Dests(&s)} {
+			for _, list := range [][]onesided.Operand{e.p.OneSided.Sources(&s), e.p.OneSided.Dests(&s)} {
 				for i := range list {
 					putOperand(operands, &list[i])
 					operands = operands[planOperandSize:]
@@ -78,7 +80,7 @@ func (e *layout) oneSidedPart(steps []byte, rank int) {
 	}
 }
 
-func putOperand(o []byte, x *ir.Operand) {
+func putOperand(o []byte, x *onesided.Operand) {
 	le.PutUint32(o, uint32(x.Rank))
 	le.PutUint32(o[4:], uint32(x.Index))
 	le.PutUint32(o[8:], uint32(x.Nth))
@@ -111,7 +113,7 @@ func (d *reader) oneSidedPart(rank int, steps []ir.Step, b []byte) error {
 		if le.Uint16(b[14:]) != 0 {
 			return d.fail("operand %d of rank %d ends in no zero", int32(len(o.Operands))-base, rank)
 		}
-		o.Operands = append(o.Operands, ir.Operand{Rank: n(0), Index: n(4), Nth: n(8), Buf: ir.Buf(b[12]),
+		o.Operands = append(o.Operands, onesided.Operand{Rank: n(0), Index: n(4), Nth: n(8), Buf: ir.Buf(b[12]),
 			Via: ir.Via(b[13])})
 	}
 	return nil

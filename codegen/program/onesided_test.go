@@ -12,15 +12,17 @@ import (
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest/parse"
+	"mscclc/ir/onesided"
 	"mscclc/ir/text"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // oneSidedPrograms are swap and random ones.
-func oneSidedPrograms(n int) []*ir.Program {
-	list := []*ir.Program{codegentest.Swap()}
+func oneSidedPrograms(n int) []*either.Program {
+	list := []*either.Program{codegentest.Swap()}
 	for seed := range int64(n) {
 		list = append(list, codegentest.RandomOneSided(rand.New(rand.NewSource(seed))))
 	}
@@ -63,9 +65,9 @@ func TestOneSidedRoundTrips(t *testing.T) {
 func TestOneSidedRankAlone(t *testing.T) {
 	type step struct {
 		s          ir.Step
-		srcs, dsts []ir.Operand
+		srcs, dsts []onesided.Operand
 	}
-	stepsOf := func(p *ir.Program, r int) (list []step) {
+	stepsOf := func(p *either.Program, r int) (list []step) {
 		for _, tb := range p.TBsOf(r) {
 			for _, s := range p.StepsOf(&tb) {
 				x := step{s, p.OneSided.Sources(&s), p.OneSided.Dests(&s)}
@@ -204,43 +206,43 @@ func TestOneSidedJSONRejects(t *testing.T) {
 }
 
 // oneSidedPlan returns a plan of one rank with n/each times what add adds.
-func oneSidedPlan(each int, add func(p *ir.Program)) func(n int) []byte {
+func oneSidedPlan(each int, add func(p *either.Program)) func(n int) []byte {
 	return func(n int) []byte {
-		p := codegentest.Empty("h", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})
-		p.OneSided = &ir.OneSided{Depth: 1, Packets: []int32{0}, Flags: []int32{1}}
+		empty := codegentest.Empty("h", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})
+		p := either.OfOneSided(&onesided.Program{Program: *empty.Program, Depth: 1, Packets: []int32{0}, Flags: []int32{1}})
 		for range n / each {
 			add(p)
 		}
 		p.Blocks = []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{End: int32(len(p.Steps))}}}
-		p.Rank, p.Channels = []ir.Range{{End: 1}}, 1
+		p.Rank = []ir.Range{{End: 1}}
 		return Encode(p)
 	}
 }
 
 func TestHostileOneSidedPlans(t *testing.T) {
-	addMove := func(nsrc int, change func(s *ir.Step, x *ir.Operand)) func(p *ir.Program) {
-		return func(p *ir.Program) {
+	addMove := func(nsrc int, change func(s *ir.Step, x *onesided.Operand)) func(p *either.Program) {
+		return func(p *either.Program) {
 			o := p.OneSided
 			s := ir.Step{Op: ir.Move, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1,
 				Src: int32(len(o.Operands)), NSrc: int16(nsrc), Dst: int32(len(o.Operands) + nsrc), NDst: 1}
-			x := ir.Operand{Buf: ir.Input}
+			x := onesided.Operand{Buf: ir.Input}
 			change(&s, &x)
 			for range nsrc {
 				o.Operands = append(o.Operands, x)
 			}
-			o.Operands = append(o.Operands, ir.Operand{Buf: ir.Output})
+			o.Operands = append(o.Operands, onesided.Operand{Buf: ir.Output})
 			p.Steps = append(p.Steps, s)
 		}
 	}
-	plain := func(*ir.Step, *ir.Operand) {}
+	plain := func(*ir.Step, *onesided.Operand) {}
 	each := planStepSize + 2*planOperandSize
 	codegentest.JudgeTricks(t, 20, codegentest.Tricks{
 		{"moves", oneSidedPlan(each, addMove(1, plain)), ""},
 		{"moves of many sources", oneSidedPlan(1<<14*planOperandSize, addMove(1<<14, plain)), ""},
-		{"counts", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *ir.Operand) { s.Count = 1<<31 - 1 })), "of rank 0 as its source, and that has 1"},
-		{"offsets", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *ir.Operand) { x.Index = 1<<31 - 1 })), "of rank 0 as its source, and that has 1"},
-		{"ranks beyond", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *ir.Operand) { x.Rank = 1<<31 - 1 })), "has a source on rank 2147483647 of 1"},
-		{"reads of the switch", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *ir.Operand) { x.Rank, x.Via = ir.AllRanks, ir.ViaSwitch })), ""},
+		{"counts", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *onesided.Operand) { s.Count = 1<<31 - 1 })), "of rank 0 as its source, and that has 1"},
+		{"offsets", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *onesided.Operand) { x.Index = 1<<31 - 1 })), "of rank 0 as its source, and that has 1"},
+		{"ranks beyond", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *onesided.Operand) { x.Rank = 1<<31 - 1 })), "has a source on rank 2147483647 of 1"},
+		{"reads of the switch", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *onesided.Operand) { x.Rank, x.Via = ir.AllRanks, ir.ViaSwitch })), ""},
 		{"numbers of operands", func(n int) []byte {
 			b := oneSidedPlan(each, addMove(1, plain))(n)
 			part := int(le.Uint64(b[sectionTable+secParts*sectionSize:]))

@@ -15,6 +15,7 @@ import (
 	"mscclc/codegen/codegentest"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // reseal makes the sums of a plan fit again after a change, as far as its
@@ -57,7 +58,7 @@ func reseal(b []byte) {
 	le.PutUint32(b[40:], crc32.Checksum(b[:headerSize], castagnoli))
 }
 
-func readPlan(b []byte) (*ir.Program, error) { return Decode("x.mprog", b, codegen.ReadOptions{}) }
+func readPlan(b []byte) (*either.Program, error) { return Decode("x.mprog", b, codegen.ReadOptions{}) }
 
 // TestPlanDamage: no prefix of a plan and no plan with one changed byte is
 // read, and nothing is read whose sums were mended unless its form is good. Each byte but those of versions means
@@ -70,7 +71,7 @@ func TestPlanDamage(t *testing.T) {
 	t.Run("one-sided", func(t *testing.T) { damage(t, codegentest.Swap()) })
 }
 
-func damage(t *testing.T, p *ir.Program) {
+func damage(t *testing.T, p *either.Program) {
 	b := Encode(p)
 	for n := range b {
 		if _, err := readPlan(b[:n]); err == nil {
@@ -248,7 +249,7 @@ func (e *endless) Read(b []byte) (int, error) {
 
 // TestReadPlanStopsEarly: of a file that is longer than its header says no more is read than shows it.
 func TestReadPlanStopsEarly(t *testing.T) {
-	for _, p := range []*ir.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Swap()} {
+	for _, p := range []*either.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Swap()} {
 		tail := &endless{}
 		_, err := Read("x.mprog", io.MultiReader(bytes.NewReader(Encode(p)), tail), codegen.ReadOptions{})
 		if err == nil || !strings.Contains(err.Error(), "and has more") || tail.read > 1<<16 {

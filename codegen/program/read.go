@@ -10,12 +10,15 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/form"
+	"mscclc/ir/onesided"
 )
 
 // Read reads a plan whole and checks its form. It allocates in proportion
 // to the bytes of the file, whatever its numbers say.
-func Read(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, error) {
+func Read(name string, r io.Reader, opt codegen.ReadOptions) (*either.Program, error) {
 	b := make([]byte, headerSize)
 	n, err := io.ReadFull(r, b)
 	if b = b[:n]; err == nil {
@@ -36,14 +39,14 @@ func Read(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, error
 }
 
 // Decode is Read of bytes in memory, which it does not keep.
-func Decode(name string, b []byte, opt codegen.ReadOptions) (*ir.Program, error) {
+func Decode(name string, b []byte, opt codegen.ReadOptions) (*either.Program, error) {
 	d := &reader{name: name, size: int64(len(b)), read: func(at, n int64) ([]byte, error) { return b[at : at+n], nil }}
 	return d.program(-1, opt)
 }
 
 // ReadRank reads one rank's part of a plan of size bytes, without reading
 // the parts of others, whose blocks the program then lacks.
-func ReadRank(name string, r io.ReaderAt, size int64, rank int, opt codegen.ReadOptions) (*ir.Program, error) {
+func ReadRank(name string, r io.ReaderAt, size int64, rank int, opt codegen.ReadOptions) (*either.Program, error) {
 	d := &reader{name: name, size: size, read: func(at, n int64) ([]byte, error) {
 		b := make([]byte, n)
 		if k, err := r.ReadAt(b, at); int64(k) < n {
@@ -62,7 +65,7 @@ type reader struct {
 	size int64
 	read func(at, n int64) ([]byte, error) // within size
 
-	p        *ir.Program
+	p        *either.Program
 	at, len  [numSections]int64
 	sums     [numSections]uint32
 	rowSize  int // of the table of ranks
@@ -96,8 +99,8 @@ func (d *reader) section(i int) ([]byte, error) {
 }
 
 // program reads everything, or with rank >= 0 what that rank needs.
-func (d *reader) program(rank int, opt codegen.ReadOptions) (*ir.Program, error) {
-	d.p = &ir.Program{}
+func (d *reader) program(rank int, opt codegen.ReadOptions) (*either.Program, error) {
+	d.p = either.OfFifo(&fifo.Program{})
 	stages := []func() error{d.header, d.strings, d.sources, func() error { return d.ranks(rank) }}
 	for _, stage := range stages {
 		if err := stage(); err != nil {
@@ -211,13 +214,16 @@ func (d *reader) sections(h []byte) error {
 
 func (d *reader) fields(h []byte) error {
 	u := func(at int) int { return int(le.Uint32(h[at:])) }
-	p := d.p
 	ranks := int64(u(44))
 	if oneSided := le.Uint64(h[16:]) != planTwoSided; oneSided {
-		p.OneSided = &ir.OneSided{Depth: int32(u(100))}
+		if u(60) != 1 {
+			return d.fail("program file of one-sided steps has %d channels, and not 1", u(60))
+		}
+		d.p = either.OfOneSided(&onesided.Program{Depth: int32(u(100))})
 	} else if u(100) != 0 || u(76)&planOnePass != 0 {
 		return d.fail("program file of two-sided steps has %d copies of packets, or launches of one pass", u(100))
 	}
+	p := d.p
 	d.rowSize = rankSize(p.OneSided != nil)
 	if ranks < 1 || ranks*int64(d.rowSize) != d.len[secRanks] {
 		return d.fail("program file of %d ranks has rows for %d bytes", ranks, d.len[secRanks])
@@ -231,7 +237,10 @@ func (d *reader) fields(h []byte) error {
 	if flag(planPerRank) {
 		p.Coll.PerRank = make([][2]int32, ranks)
 	}
-	p.Channels, p.Protocol, p.RanksPerNode = u(60), ir.Protocol(u(72)), u(96)
+	if p.Fifo != nil {
+		p.Fifo.Channels = u(60)
+	}
+	p.Protocol, p.RanksPerNode = ir.Protocol(u(72)), u(96)
 	p.Sizes = ir.SizeRange{Min: int64(le.Uint64(h[80:])), Max: int64(le.Uint64(h[88:]))}
 	p.InPlace, p.OutOfPlace, p.Even = flag(planForInPlace), flag(planForOutOfPlace), flag(planEven)
 	p.Rank, p.Scratch = make([]ir.Range, ranks), make([]int32, ranks)

@@ -12,11 +12,13 @@ import (
 	"mscclc/codegen/codegentest"
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/irtest"
 )
 
 // throughPlans takes p through a plan and its JSON, where nothing is lost.
-func throughPlans(t *testing.T, p *ir.Program) {
+func throughPlans(t *testing.T, p *either.Program) {
 	t.Helper()
 	b := Encode(p)
 	got, err := Read("x.mprog", bytes.NewReader(b), codegen.ReadOptions{})
@@ -54,9 +56,10 @@ func TestPlanKeepsContracts(t *testing.T) {
 		{Kind: ir.Broadcast, Ranks: 4, Chunks: 5, Root: 3, Inplace: true},
 	}
 	for _, c := range contracts {
-		p := &ir.Program{Header: ir.Header{Name: "contract", Coll: c, Protocol: ir.LL16, RanksPerNode: 1,
-			Sizes: ir.SizeRange{Min: 5, Max: 1 << 40}}, Scratch: make([]int32, c.Ranks), Rank: make([]ir.Range, c.Ranks),
-			InPlace: c.Inplace, OutOfPlace: true}
+		p := either.OfFifo(&fifo.Program{Program: ir.Program{
+			Header: ir.Header{Name: "contract", Coll: c, Protocol: ir.LL16, RanksPerNode: 1,
+				Sizes: ir.SizeRange{Min: 5, Max: 1 << 40}}, Scratch: make([]int32, c.Ranks), Rank: make([]ir.Range, c.Ranks),
+			InPlace: c.Inplace, OutOfPlace: true}})
 		throughPlans(t, p)
 	}
 }
@@ -104,7 +107,7 @@ func TestReadXMLRoundTrips(t *testing.T) {
 				t.Fatal(err)
 			}
 			steps += len(p.Steps)
-			throughPlans(t, p)
+			throughPlans(t, either.OfFifo(p))
 		}
 	}
 	if steps < 3000 {
@@ -119,6 +122,6 @@ func TestReadXMLRoundTrips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		throughPlans(t, p)
+		throughPlans(t, either.OfFifo(p))
 	}
 }

@@ -9,11 +9,12 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/form"
 )
 
 // Write writes p as a plan. Equal programs give equal bytes.
-func Write(w io.Writer, p *ir.Program) error {
+func Write(w io.Writer, p *either.Program) error {
 	if found := form.Check(p, form.Unbounded); len(found) > 0 {
 		return found
 	}
@@ -24,7 +25,7 @@ func Write(w io.Writer, p *ir.Program) error {
 var le = binary.LittleEndian
 
 // Encode returns the bytes of p as a plan. p must be well formed.
-func Encode(p *ir.Program) []byte {
+func Encode(p *either.Program) []byte {
 	e := newLayout(p)
 	e.out = make([]byte, e.end)
 	copy(e.out[e.at[secStrings]:], e.strings)
@@ -37,7 +38,7 @@ func Encode(p *ir.Program) []byte {
 
 // layout says where everything goes before a byte is written.
 type layout struct {
-	p                 *ir.Program
+	p                 *either.Program
 	strings, contract []byte
 	file              map[string]uint32
 	at, size          [numSections]int
@@ -45,7 +46,7 @@ type layout struct {
 	out               []byte
 }
 
-func newLayout(p *ir.Program) *layout {
+func newLayout(p *either.Program) *layout {
 	e := &layout{p: p, file: map[string]uint32{}}
 	e.names()
 	e.contract = contractBytes(p.Coll)
@@ -69,13 +70,13 @@ func newLayout(p *ir.Program) *layout {
 	return e
 }
 
-func partSize(p *ir.Program, rank int) int {
+func partSize(p *either.Program, rank int) int {
 	return int(p.Rank[rank].End-p.Rank[rank].First)*planBlockSize + stepsOf(p, rank)*planStepSize +
 		operandsOf(p, rank)*planOperandSize
 }
 
 // stepsOf returns the number of rank's steps.
-func stepsOf(p *ir.Program, rank int) int {
+func stepsOf(p *either.Program, rank int) int {
 	n := 0
 	for _, b := range p.TBsOf(rank) {
 		n += int(b.Steps.End - b.Steps.First)
@@ -230,7 +231,7 @@ func (e *layout) header() {
 			flags |= 1 << i
 		}
 	}
-	for i, n := range []int{c.Ranks, int(c.Kind), c.Chunks, c.Root, p.Channels, c.In, c.Out, int(p.Protocol), flags} {
+	for i, n := range []int{c.Ranks, int(c.Kind), c.Chunks, c.Root, p.Channels(), c.In, c.Out, int(p.Protocol), flags} {
 		le.PutUint32(h[44+4*i:], uint32(n))
 	}
 	le.PutUint64(h[80:], uint64(p.Sizes.Min))

@@ -6,13 +6,14 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/form"
 )
 
 // An Image is a program as flat tables. Devices read it and do not change it.
 type Image struct {
-	Program *ir.Program
+	Program *either.Program
 	Steps   []Step
 	Blocks  []Block
 	Conns   []Conn
@@ -60,7 +61,7 @@ func (c Conn) String() string { return fmt.Sprintf("%d %d->%d", c.Channel, c.Src
 // NewImage returns the tables of p, which must not change as long as they are used. It trusts nothing that p says:
 // ir/form checks it first, so that what passes here touches no memory but its own, even if it is wrong otherwise. A
 // program that is not well formed, or beyond the limits of the tables, is an error, a diag.List that names the step.
-func NewImage(p *ir.Program) (*Image, error) {
+func NewImage(p *either.Program) (*Image, error) {
 	if found := form.Check(p, form.Unbounded); len(found) > 0 {
 		return nil, found
 	}
@@ -85,7 +86,7 @@ func NewImage(p *ir.Program) (*Image, error) {
 }
 
 type imageBuilder struct {
-	p    *ir.Program
+	p    *either.Program
 	img  *Image
 	ends map[Conn]int32
 	conn []connEnds

@@ -8,23 +8,27 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // to returns an operand of a rank.
-func to(rank, index int32, buf ir.Buf) ir.Operand {
-	return ir.Operand{Rank: rank, Index: index, Buf: buf}
+func to(rank, index int32, buf ir.Buf) onesided.Operand {
+	return onesided.Operand{Rank: rank, Index: index, Buf: buf}
 }
 
 // mv returns a Move of so many chunks from the own input; sig signals flags; put changes the flags of either.
-func mv(count int32, dst ...ir.Operand) func(*ir.Program) { return netStep(ir.Move, count, 0, dst) }
-func sig(dst ...ir.Operand) func(*ir.Program)             { return netStep(ir.Signal, 0, 0, dst) }
-func marked(op ir.Op, count int32, flags ir.StepFlags, dst ...ir.Operand) func(*ir.Program) {
+func mv(count int32, dst ...onesided.Operand) func(*onesided.Program) {
+	return netStep(ir.Move, count, 0, dst)
+}
+func sig(dst ...onesided.Operand) func(*onesided.Program) { return netStep(ir.Signal, 0, 0, dst) }
+func marked(op ir.Op, count int32, flags ir.StepFlags, dst ...onesided.Operand) func(*onesided.Program) {
 	return netStep(op, count, flags, dst)
 }
 
-func netStep(op ir.Op, count int32, flags ir.StepFlags, dst []ir.Operand) func(*ir.Program) {
-	return func(p *ir.Program) {
-		o := p.OneSided
+func netStep(op ir.Op, count int32, flags ir.StepFlags, dst []onesided.Operand) func(*onesided.Program) {
+	return func(p *onesided.Program) {
+		o := p
 		s := ir.Step{Op: op, Flags: flags, Count: count, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1,
 			Pos: int32(len(p.Spans)), Src: int32(len(o.Operands)), NDst: int16(len(dst))}
 		p.Spans = append(p.Spans, diag.Span{Pos: diag.Pos{Filename: "net", Line: len(p.Spans) + 1}})
@@ -38,10 +42,11 @@ func netStep(op ir.Op, count int32, flags ir.StepFlags, dst []ir.Operand) func(*
 }
 
 // netProgram has one block, of rank 0, with these steps.
-func netProgram(onePass bool, steps ...func(*ir.Program)) *ir.Program {
-	p := &ir.Program{Header: ir.Header{Name: "net", Coll: &ir.Collective{Kind: ir.AllGather, Ranks: 4, Chunks: 4},
-		Protocol: ir.LL, RanksPerNode: 2}, Channels: 1, Scratch: []int32{8, 8, 8, 8},
-		OneSided: &ir.OneSided{Depth: 1, OnePass: onePass, Flags: []int32{4, 4, 4, 4}, Packets: []int32{4, 4, 4, 4}}}
+func netProgram(onePass bool, steps ...func(*onesided.Program)) *onesided.Program {
+	p := &onesided.Program{Program: ir.Program{
+		Header: ir.Header{Name: "net", Coll: &ir.Collective{Kind: ir.AllGather, Ranks: 4, Chunks: 4},
+			Protocol: ir.LL, RanksPerNode: 2}, Scratch: []int32{8, 8, 8, 8}}, Depth: 1, OnePass: onePass,
+		Flags: []int32{4, 4, 4, 4}, Packets: []int32{4, 4, 4, 4}}
 	for _, add := range steps {
 		add(p)
 	}
@@ -52,11 +57,11 @@ func netProgram(onePass bool, steps ...func(*ir.Program)) *ir.Program {
 
 // TestNet holds what Signals carry to ranks 2 and 3, which are of another node than ranks 0 and 1.
 func TestNet(t *testing.T) {
-	s, f := func(rank, index int32) ir.Operand { return to(rank, index, ir.Scratch) },
-		func(rank, index int32) ir.Operand { return to(rank, index, ir.Flags) }
+	s, f := func(rank, index int32) onesided.Operand { return to(rank, index, ir.Scratch) },
+		func(rank, index int32) onesided.Operand { return to(rank, index, ir.Flags) }
 	for _, c := range []struct {
 		name     string
-		p        *ir.Program
+		p        *onesided.Program
 		messages []NetMessage
 		segments []NetSegment // count the chunks of inboxes
 	}{
@@ -73,7 +78,7 @@ func TestNet(t *testing.T) {
 		{"one pass", netProgram(true, mv(1, s(2, 0)), marked(ir.Signal, 0, ir.Leave, f(2, 0))),
 			[]NetMessage{{0, 2, 2, 0, 1}}, []NetSegment{{0, 1, 1}}},
 	} {
-		img, err := NewImage(c.p)
+		img, err := NewImage(either.OfOneSided(c.p))
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -92,7 +97,7 @@ func TestNet(t *testing.T) {
 func TestInboxes(t *testing.T) {
 	p := netProgram(false, mv(1, to(2, 1, ir.Scratch)), mv(1, to(2, 6, ir.Scratch)), mv(2, to(2, 5, ir.Scratch)),
 		mv(1, to(0, 1, ir.Scratch)), mv(1, to(2, 3, ir.Scratch)), sig(to(2, 3, ir.Flags), to(1, 3, ir.Flags)))
-	img, err := NewImage(p)
+	img, err := NewImage(either.OfOneSided(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,13 +130,13 @@ func TestInboxes(t *testing.T) {
 
 // TestNetRefuses holds why steps cannot reach another node, and where they are.
 func TestNetRefuses(t *testing.T) {
-	read := func(p *ir.Program) {
+	read := func(p *onesided.Program) {
 		mv(1, to(0, 0, ir.Scratch))(p)
-		p.OneSided.Operands[len(p.OneSided.Operands)-2].Rank = 3
+		p.Operands[len(p.Operands)-2].Rank = 3
 	}
-	loose := func(p *ir.Program) {
+	loose := func(p *onesided.Program) {
 		mv(1, to(2, 0, ir.Scratch))(p)
-		p.OneSided.OnePass = true
+		p.OnePass = true
 		for i := range p.Steps {
 			p.Steps[i].Flags |= ir.Loose
 		}
@@ -139,7 +144,7 @@ func TestNetRefuses(t *testing.T) {
 	all := to(ir.AllRanks, 0, ir.Scratch)
 	all.Via = ir.ViaSwitch
 	for _, c := range []struct {
-		step       func(*ir.Program)
+		step       func(*onesided.Program)
 		text, hint string
 	}{
 		{mv(1, to(2, 0, ir.Output)), "writes output of rank 2", "--nodes N"},
@@ -149,7 +154,7 @@ func TestNetRefuses(t *testing.T) {
 		{mv(1, all), "a switch", "without a switch"},
 		{mv(1, to(2, 0, ir.Scratch)), "tells rank 2", ""},
 	} {
-		img, err := NewImage(netProgram(false, sig(to(2, 0, ir.Flags)), c.step))
+		img, err := NewImage(either.OfOneSided(netProgram(false, sig(to(2, 0, ir.Flags)), c.step)))
 		if err != nil {
 			t.Fatal(err)
 		}

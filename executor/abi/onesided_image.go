@@ -6,6 +6,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // A OneImage is a one-sided program as flat tables, those of all its blocks; step i
@@ -48,6 +49,7 @@ const maxOneRanks = math.MaxInt16
 // oneBuilder makes a OneImage.
 type oneBuilder struct {
 	*imageBuilder
+	p       *onesided.Program
 	one     *OneImage
 	signals map[oneFlag]uint32 // of each flag, a pass or a launch
 }
@@ -57,17 +59,17 @@ type oneFlag struct{ rank, index int32 }
 
 // newOneImage turns a one-sided program into tables.
 func newOneImage(b *imageBuilder) error {
-	p, o := b.p, b.p.OneSided
-	one := &OneImage{Depth: int(o.Depth), OnePass: o.OnePass, Copies: true, Lines: p.Protocol.Row().Lines}
+	p := b.p.OneSided
+	one := &OneImage{Depth: int(p.Depth), OnePass: p.OnePass, Copies: true, Lines: p.Protocol.Row().Lines}
 	if p.Coll.Ranks > maxOneRanks || p.Coll.Chunks > limits.Chunks {
 		return diag.List{diag.New(diag.Limit, diag.Span{}, "%d ranks or %d chunks are more than a one-sided program may have",
 			p.Coll.Ranks, p.Coll.Chunks)}
 	}
 	for r := range p.Coll.Ranks {
-		one.Packets, one.Flags, one.Scratch = max(one.Packets, o.PacketsOf(r)), max(one.Flags, o.FlagsOf(r)),
+		one.Packets, one.Flags, one.Scratch = max(one.Packets, p.PacketsOf(r)), max(one.Flags, p.FlagsOf(r)),
 			max(one.Scratch, p.ScratchOf(r))
 	}
-	c := &oneBuilder{imageBuilder: b, one: one, signals: map[oneFlag]uint32{}}
+	c := &oneBuilder{imageBuilder: b, p: p, one: one, signals: map[oneFlag]uint32{}}
 	c.countSignals()
 	for i := range p.Blocks {
 		if err := c.block(i); err != nil {
@@ -82,7 +84,7 @@ func newOneImage(b *imageBuilder) error {
 func (c *oneBuilder) countSignals() {
 	for i := range c.p.Steps {
 		if s := &c.p.Steps[i]; s.Op == ir.Signal {
-			for _, x := range c.p.OneSided.Dests(s) {
+			for _, x := range c.p.Dests(s) {
 				c.signals[oneFlag{x.Rank, x.Index}]++
 			}
 		}

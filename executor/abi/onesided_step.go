@@ -7,6 +7,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // block adds block i, whose steps are those of the program in order.
@@ -99,7 +100,7 @@ func alike(a, b *OneStep, operands []OneOperand) bool {
 // step adds the row of step i of a block, and its operands'.
 func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32) error {
 	s := &c.p.Steps[i]
-	src, dst := c.p.OneSided.Sources(s), c.p.OneSided.Dests(s)
+	src, dst := c.p.Sources(s), c.p.Dests(s)
 	if s.Count > limits.Chunks {
 		d := diag.New(diag.Limit, c.p.Span(s.Pos), "%s moves %d chunks, more than %d", c.p.StepName(i), s.Count, limits.Chunks)
 		d.Rank, d.Block, d.Step = c.p.Place(i)
@@ -119,7 +120,7 @@ func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32)
 	if s.Op == ir.Move && (len(src) > 1 || src[0].Rank == ir.AllRanks || s.Flags&ir.Final != 0) {
 		c.one.Copies = false
 	}
-	for k, x := range c.p.OneSided.OperandsOf(s) {
+	for k, x := range c.p.OperandsOf(s) {
 		o := c.operand(s, &x, signalled)
 		if c.fresh != nil && c.fresh.Operands[int(s.Src)+k] {
 			o.Via |= oneFresh
@@ -138,17 +139,17 @@ func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32)
 }
 
 // ported reports whether a port is to move what s does, and can: it copies, and knows neither packets nor a switch.
-func ported(s *ir.Step, src, dst []ir.Operand) bool {
+func ported(s *ir.Step, src, dst []onesided.Operand) bool {
 	if s.Op != ir.Move || len(src) != 1 || s.Flags&ir.Final != 0 {
 		return false
 	}
 	all := slices.Concat(src, dst)
-	return slices.ContainsFunc(all, func(o ir.Operand) bool { return o.Via == ir.ViaPort }) &&
-		!slices.ContainsFunc(all, func(o ir.Operand) bool { return o.Buf == ir.Packets || o.Rank == ir.AllRanks })
+	return slices.ContainsFunc(all, func(o onesided.Operand) bool { return o.Via == ir.ViaPort }) &&
+		!slices.ContainsFunc(all, func(o onesided.Operand) bool { return o.Buf == ir.Packets || o.Rank == ir.AllRanks })
 }
 
 // operand turns an operand of s into its row. It notes where its classes are not the step's.
-func (c *oneBuilder) operand(s *ir.Step, x *ir.Operand, signalled map[oneFlag]int32) OneOperand {
+func (c *oneBuilder) operand(s *ir.Step, x *onesided.Operand, signalled map[oneFlag]int32) OneOperand {
 	row := OneOperand{Rank: int16(x.Rank), Buf: uint8(x.Buf), Via: uint8(x.Via), Index: uint32(x.Index)}
 	switch {
 	case x.Buf == ir.Flags:

@@ -10,12 +10,13 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // BenchmarkAllReduce runs rings and all-pairs of 8 ranks; bytes are those of
 // one rank's buffer.
 func BenchmarkAllReduce(b *testing.B) {
-	for _, p := range []*ir.Program{ringAllReduce(8, true), allPairs(8, 1, true)} {
+	for _, p := range []*either.Program{ringAllReduce(8, true), allPairs(8, 1, true)} {
 		for proto := range ir.NumProtocols {
 			for _, bytes := range []int64{1 << 10, 64 << 10, 16 << 20} {
 				b.Run(fmt.Sprintf("%s/%s/%d", p.Name, proto, bytes), func(b *testing.B) { bench(b, p, proto, data.F32, bytes) })
@@ -28,7 +29,7 @@ func BenchmarkAllReduce(b *testing.B) {
 	}
 }
 
-func bench(b *testing.B, p *ir.Program, proto ir.Protocol, dt data.DType, bytes int64) {
+func bench(b *testing.B, p *either.Program, proto ir.Protocol, dt data.DType, bytes int64) {
 	l := load(b, p)
 	args := executor.Args{DType: dt, RedOp: data.Max, Elems: bytes / int64(dt.Size()), Protocol: &proto}
 	for range p.Coll.Ranks {

@@ -7,11 +7,13 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 )
 
 // A builder makes programs by hand: blocks by rank, steps in order.
 type builder struct {
-	p      *ir.Program
+	p      *either.Program
 	blocks [][]protoBlock // by rank
 }
 
@@ -21,7 +23,8 @@ type protoBlock struct {
 }
 
 func newBuilder(name string, c *ir.Collective, scratch int) *builder {
-	p := &ir.Program{Header: ir.Header{Name: name, Coll: c, RanksPerNode: c.Ranks}, Scratch: make([]int32, c.Ranks)}
+	p := either.OfFifo(&fifo.Program{Program: ir.Program{Header: ir.Header{Name: name, Coll: c, RanksPerNode: c.Ranks},
+		Scratch: make([]int32, c.Ranks)}})
 	for r := range p.Scratch {
 		p.Scratch[r] = int32(scratch)
 	}
@@ -32,7 +35,7 @@ func newBuilder(name string, c *ir.Collective, scratch int) *builder {
 func (b *builder) block(rank, send, recv, channel int) int {
 	b.blocks[rank] = append(b.blocks[rank],
 		protoBlock{Block: ir.Block{Rank: int32(rank), SendPeer: int32(send), RecvPeer: int32(recv), Channel: int32(channel)}})
-	b.p.Channels = max(b.p.Channels, channel+1)
+	b.p.Fifo.Channels = max(b.p.Fifo.Channels, channel+1)
 	return len(b.blocks[rank]) - 1
 }
 
@@ -74,7 +77,7 @@ func (b *builder) waits(rank, block, on int) {
 
 // program freezes what was built. Programs that move several chunks at once are
 // for sizes at which a message holds them all.
-func (b *builder) program() *ir.Program {
+func (b *builder) program() *either.Program {
 	for _, blocks := range b.blocks {
 		first := int32(len(b.p.Blocks))
 		for _, block := range blocks {
@@ -94,7 +97,7 @@ func (b *builder) program() *ir.Program {
 
 // ringAllReduce returns the ring of LANGUAGE.md with one block a rank: s, rrs..., rrcs,
 // rcs..., r. Out of place it copies nothing first: rrcs and rcs write to output.
-func ringAllReduce(ranks int, inplace bool) *ir.Program {
+func ringAllReduce(ranks int, inplace bool) *either.Program {
 	b := newBuilder(fmt.Sprintf("ring%d", ranks), &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks,
 		Inplace: inplace}, 0)
 	for r := range ranks {
@@ -114,7 +117,7 @@ func ringAllReduce(ranks int, inplace bool) *ir.Program {
 }
 
 // ringAllGather passes pieces of several chunks round, a piece a transfer.
-func ringAllGather(ranks, chunks int, inplace bool) *ir.Program {
+func ringAllGather(ranks, chunks int, inplace bool) *either.Program {
 	b := newBuilder(fmt.Sprintf("gather%d", ranks), &ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: chunks,
 		Inplace: inplace}, 0)
 	for r := range ranks {
@@ -134,7 +137,7 @@ func ringAllGather(ranks, chunks int, inplace bool) *ir.Program {
 
 // allPairs gathers chunk r of everybody in rank r's scratch, reduces it there in
 // one chain, which waits for all receives by nops, and hands the sum out.
-func allPairs(ranks, per int, inplace bool) *ir.Program {
+func allPairs(ranks, per int, inplace bool) *either.Program {
 	b := newBuilder(fmt.Sprintf("pairs%d", ranks), &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks * per,
 		Inplace: inplace}, ranks*per)
 	for r := range ranks {
@@ -174,7 +177,7 @@ func allPairs(ranks, per int, inplace bool) *ir.Program {
 }
 
 // allToAll sends everybody its piece, chunks at once.
-func allToAll(ranks, chunks int) *ir.Program {
+func allToAll(ranks, chunks int) *either.Program {
 	b := newBuilder(fmt.Sprintf("exchange%d", ranks), &ir.Collective{Kind: ir.AllToAll, Ranks: ranks, Chunks: chunks}, 0)
 	for r := range ranks {
 		local := b.block(r, -1, -1, 0)

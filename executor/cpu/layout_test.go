@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // TestLayout compares the tables of Go and C, field by field.
@@ -135,7 +136,7 @@ func (h *holder) Open(img *abi.Image) (executor.Instance, error) {
 // TestStacks bounds what the kernel uses of a fiber's stack, for every type,
 // reduction and protocol.
 func TestStacks(t *testing.T) {
-	for _, p := range []*ir.Program{ringAllReduce(3, true), allPairs(3, 1, true)} {
+	for _, p := range []*either.Program{ringAllReduce(3, true), allPairs(3, 1, true)} {
 		h := &holder{}
 		l, err := executor.Load(p, executor.Options{Device: h})
 		if err != nil {

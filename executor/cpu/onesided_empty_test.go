@@ -10,6 +10,8 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // TestOneSidedEmptyChunks runs programs whose ranks know only by packets how far others are, where
@@ -34,7 +36,7 @@ func TestOneSidedEmptyChunks(t *testing.T) {
 
 // exchange has each rank but the last sum a chunk of everybody's input, and send it to the last, which
 // packs up: nothing else tells ranks of each other.
-func exchange(ranks int, proto ir.Protocol) *ir.Program {
+func exchange(ranks int, proto ir.Protocol) *either.Program {
 	root := ranks - 1
 	b := newOne(fmt.Sprintf("exchange%d", ranks), &ir.Collective{Kind: ir.ReduceTo, Ranks: ranks, Chunks: root,
 		Root: root, Inplace: true}, proto, 2, 0, ranks, 0)
@@ -46,7 +48,7 @@ func exchange(ranks int, proto ir.Protocol) *ir.Program {
 		}
 		if r != root {
 			b.move(r, 1, r, append(ops(at(r, ir.Input, r)), b.each(r,
-				func(q int) ir.Operand { return at(r, ir.Packets, q) })...), ops(at(root, ir.Packets, r)), ir.Final|ir.Joint)
+				func(q int) onesided.Operand { return at(r, ir.Packets, q) })...), ops(at(root, ir.Packets, r)), ir.Final|ir.Joint)
 		}
 	}
 	for q := range root {

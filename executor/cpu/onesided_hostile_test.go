@@ -15,10 +15,11 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // spoil puts numbers at random into a program.
-func spoil(p *ir.Program, rnd *rand.Rand) {
+func spoil(p *either.Program, rnd *rand.Rand) {
 	number := func() int32 {
 		return [...]int32{-1, 0, 1, 2, 3, 5, 1 << 15, 1 << 16, math.MaxInt32, math.MinInt32,
 			int32(rnd.Uint32())}[rnd.Intn(11)]
@@ -41,8 +42,8 @@ func spoil(p *ir.Program, rnd *rand.Rand) {
 }
 
 // nonsense returns a program with numbers at random; turn picks the program.
-func nonsense(turn int, rnd *rand.Rand) *ir.Program {
-	var p *ir.Program
+func nonsense(turn int, rnd *rand.Rand) *either.Program {
+	var p *either.Program
 	switch turn % 5 {
 	case 0:
 		p = onePhase(3, 2, ir.LL, 1, true)
@@ -98,38 +99,38 @@ func TestOneSidedNonsense(t *testing.T) {
 func TestOneSidedRefuses(t *testing.T) {
 	for _, x := range []struct {
 		name  string
-		spoil func(p *ir.Program)
+		spoil func(p *either.Program)
 		code  diag.Code
 		text  string
 	}{
-		{"operation", func(p *ir.Program) { p.Steps[0].Op = ir.Copy }, diag.Malformed, "is operation"},
-		{"operands", func(p *ir.Program) { p.Steps[1].Src = 1000 }, diag.Malformed, "does not have the operands"},
-		{"sources", func(p *ir.Program) { p.Steps[0].NSrc = -1 }, diag.Malformed, "does not have the operands"},
-		{"no source", func(p *ir.Program) { p.Steps[1].NSrc = 0 }, diag.Malformed, "does not have the operands"},
-		{"class", func(p *ir.Program) { p.Steps[1].Class = 3 }, diag.Malformed, "begins at class 3"},
-		{"count", func(p *ir.Program) {
+		{"operation", func(p *either.Program) { p.Steps[0].Op = ir.Copy }, diag.Malformed, "is operation"},
+		{"operands", func(p *either.Program) { p.Steps[1].Src = 1000 }, diag.Malformed, "does not have the operands"},
+		{"sources", func(p *either.Program) { p.Steps[0].NSrc = -1 }, diag.Malformed, "does not have the operands"},
+		{"no source", func(p *either.Program) { p.Steps[1].NSrc = 0 }, diag.Malformed, "does not have the operands"},
+		{"class", func(p *either.Program) { p.Steps[1].Class = 3 }, diag.Malformed, "begins at class 3"},
+		{"count", func(p *either.Program) {
 			s := &p.Steps[1]
 			s.Count, p.Scratch = 1<<16, []int32{1 << 17, 1 << 17, 1 << 17}
 			src, dst := &p.OneSided.Operands[s.Src], &p.OneSided.Operands[s.Dst]
 			src.Buf, src.Index, dst.Buf, dst.Index = ir.Scratch, 0, ir.Scratch, 1<<16
 		}, diag.Limit, "65535"},
-		{"rank", func(p *ir.Program) { p.OneSided.Operands[p.Steps[1].Dst].Rank = 3 }, diag.OutOfBounds, "on rank 3 of 3"},
-		{"buffer", func(p *ir.Program) { p.OneSided.Operands[p.Steps[1].Src].Buf = ir.Flags }, diag.Malformed, "has flags as its source"},
-		{"chunk", func(p *ir.Program) { p.OneSided.Operands[p.Steps[1].Src].Index = 3 }, diag.OutOfBounds, "input[3]*1 of rank 0 as its source, and that has 3"},
-		{"flag", func(p *ir.Program) { p.OneSided.Operands[p.Steps[0].Dst].Index = 9 }, diag.OutOfBounds, "flags[9]"},
-		{"no flag", func(p *ir.Program) { p.OneSided.Operands[p.Steps[0].Dst].Buf = ir.Scratch }, diag.Malformed, "has scratch as its destination"},
-		{"other's flag", func(p *ir.Program) { p.OneSided.Operands[p.Steps[4].Src].Rank = 1 }, diag.Malformed, "waits for its own only"},
-		{"two signallers", func(p *ir.Program) { p.OneSided.Operands[p.Steps[0].Dst].Index = 5 }, diag.Malformed, "as another block does"},
-		{"marks", func(p *ir.Program) { p.Steps[0].Flags = 0 }, diag.Malformed, "in each pass or in each launch, and other steps do not"},
-		{"both marks", func(p *ir.Program) { p.Steps[0].Flags = ir.Enter | ir.Leave }, diag.Malformed, "is marked enter and leave"},
-		{"marked move", func(p *ir.Program) { p.Steps[1].Flags = ir.Enter }, diag.Malformed, "is marked enter or leave"},
-		{"depth", func(p *ir.Program) { p.OneSided.Depth = 0 }, diag.Malformed, "0 copies"},
-		{"flags", func(p *ir.Program) { p.OneSided.Flags = p.OneSided.Flags[:1] }, diag.Malformed, "has 3 ranks"},
-		{"packets", func(p *ir.Program) {
+		{"rank", func(p *either.Program) { p.OneSided.Operands[p.Steps[1].Dst].Rank = 3 }, diag.OutOfBounds, "on rank 3 of 3"},
+		{"buffer", func(p *either.Program) { p.OneSided.Operands[p.Steps[1].Src].Buf = ir.Flags }, diag.Malformed, "has flags as its source"},
+		{"chunk", func(p *either.Program) { p.OneSided.Operands[p.Steps[1].Src].Index = 3 }, diag.OutOfBounds, "input[3]*1 of rank 0 as its source, and that has 3"},
+		{"flag", func(p *either.Program) { p.OneSided.Operands[p.Steps[0].Dst].Index = 9 }, diag.OutOfBounds, "flags[9]"},
+		{"no flag", func(p *either.Program) { p.OneSided.Operands[p.Steps[0].Dst].Buf = ir.Scratch }, diag.Malformed, "has scratch as its destination"},
+		{"other's flag", func(p *either.Program) { p.OneSided.Operands[p.Steps[4].Src].Rank = 1 }, diag.Malformed, "waits for its own only"},
+		{"two signallers", func(p *either.Program) { p.OneSided.Operands[p.Steps[0].Dst].Index = 5 }, diag.Malformed, "as another block does"},
+		{"marks", func(p *either.Program) { p.Steps[0].Flags = 0 }, diag.Malformed, "in each pass or in each launch, and other steps do not"},
+		{"both marks", func(p *either.Program) { p.Steps[0].Flags = ir.Enter | ir.Leave }, diag.Malformed, "is marked enter and leave"},
+		{"marked move", func(p *either.Program) { p.Steps[1].Flags = ir.Enter }, diag.Malformed, "is marked enter or leave"},
+		{"depth", func(p *either.Program) { p.OneSided.Depth = 0 }, diag.Malformed, "0 copies"},
+		{"flags", func(p *either.Program) { p.OneSided.Flags = p.OneSided.Flags[:1] }, diag.Malformed, "has 3 ranks"},
+		{"packets", func(p *either.Program) {
 			p.OneSided.Packets[0] = 1
 			p.OneSided.Operands[p.Steps[1].Src].Buf = ir.Packets
 		}, diag.Malformed, "Simple has no packets"},
-		{"block's rank", func(p *ir.Program) { p.Blocks[0].Rank = 7 }, diag.Malformed, "does not hold the steps"},
+		{"block's rank", func(p *either.Program) { p.Blocks[0].Rank = 7 }, diag.Malformed, "does not hold the steps"},
 	} {
 		p := push(3, false)
 		x.spoil(p)

@@ -11,6 +11,8 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // oneHolder is the CPU, and remembers the instance that it made.
@@ -50,7 +52,8 @@ func (in *oneInstance) begin(passes uint64) {
 // flags of all, short ones lead up to the end of a period, and long ones behind it
 // have the same flags in the same copies.
 func TestOneSidedRenews(t *testing.T) {
-	for _, p := range []*ir.Program{onePhase(2, 1, ir.LL, 2, true), onePhase(3, 2, ir.LL, 1, false), twoPhases(3, 1, true),
+	for _, p := range []*either.Program{
+		onePhase(2, 1, ir.LL, 2, true), onePhase(3, 2, ir.LL, 1, false), twoPhases(3, 1, true),
 		gather(3, 2, false), push(3, true)} {
 		for _, perBlock := range []int{0, 2} {
 			h := &oneHolder{}
@@ -87,7 +90,7 @@ func TestOneSidedRenews(t *testing.T) {
 // TestOneSidedRepeated runs one loaded program again and again, over changes of size,
 // tile, replicas and mode, and through launches that are cancelled.
 func TestOneSidedRepeated(t *testing.T) {
-	for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 1, ir.Simple, 1, true),
+	for _, p := range []*either.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 1, ir.Simple, 1, true),
 		twoPhases(3, 2, false), push(3, true)} {
 		l := loadOne(t, p, executor.Options{Columns: 5, TileBytes: 512})
 		for i := range 150 {
@@ -110,19 +113,19 @@ func TestOneSidedRepeated(t *testing.T) {
 // TestOneSidedTimeouts runs programs that wait for what never comes, in blocks that are
 // fibers and in blocks of threads, again and again, and with several columns.
 func TestOneSidedTimeouts(t *testing.T) {
-	make := func(proto ir.Protocol, steps func(b *oneProgram)) *ir.Program {
+	make := func(proto ir.Protocol, steps func(b *oneProgram)) *either.Program {
 		b := newOne("broken", allReduce(2, 1, false), proto, 2, 2, map[bool]int{true: 2}[proto != ir.Simple], 4)
 		steps(b)
 		return b.program()
 	}
-	flag := func(nth int) ir.Operand {
+	flag := func(nth int) onesided.Operand {
 		o := at(0, ir.Flags, 1)
 		o.Nth = int32(nth)
 		return o
 	}
 	for _, x := range []struct {
 		name string
-		p    *ir.Program
+		p    *either.Program
 		want string
 	}{
 		{"a flag nobody signals", make(ir.Simple, func(b *oneProgram) {
@@ -184,7 +187,7 @@ func TestOneSidedLaterPass(t *testing.T) {
 
 // TestOneSidedStacks bounds what the kernel uses of a fiber's stack.
 func TestOneSidedStacks(t *testing.T) {
-	for _, p := range []*ir.Program{twoPhases(3, 1, true), push(3, true)} {
+	for _, p := range []*either.Program{twoPhases(3, 1, true), push(3, true)} {
 		h := &oneHolder{}
 		l := loadOne(t, p, executor.Options{Device: h})
 		for dt := range data.NumDTypes {

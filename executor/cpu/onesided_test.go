@@ -10,9 +10,10 @@ import (
 	"mscclc/executor/data"
 	"mscclc/internal/covering"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
-func loadOne(t testing.TB, p *ir.Program, opt executor.Options) *executor.Loaded {
+func loadOne(t testing.TB, p *either.Program, opt executor.Options) *executor.Loaded {
 	t.Helper()
 	if opt.Device == nil {
 		opt.Device = Device()
@@ -26,8 +27,8 @@ func loadOne(t testing.TB, p *ir.Program, opt executor.Options) *executor.Loaded
 }
 
 // onePrograms returns the hand-written one-sided programs.
-func onePrograms() []*ir.Program {
-	var list []*ir.Program
+func onePrograms() []*either.Program {
+	var list []*either.Program
 	for _, inplace := range []bool{false, true} {
 		list = append(list, onePhase(2, 1, ir.LL, 2, inplace), onePhase(5, 3, ir.LL16, 2, inplace),
 			onePhase(3, 1, ir.Simple, 2, inplace), onePhase(4, 2, ir.Simple, 1, inplace), onePhase(3, 2, ir.LL128, 1, inplace),
@@ -69,7 +70,7 @@ func TestOneSided(t *testing.T) {
 
 // TestOneSidedTypes runs every type with every reduction.
 func TestOneSidedTypes(t *testing.T) {
-	for _, p := range []*ir.Program{onePhase(5, 1, ir.LL, 2, true), onePhase(4, 1, ir.Simple, 2, false),
+	for _, p := range []*either.Program{onePhase(5, 1, ir.LL, 2, true), onePhase(4, 1, ir.Simple, 2, false),
 		twoPhases(3, 1, false), throughSwitch(4, true)} {
 		l := loadOne(t, p, executor.Options{})
 		for dt := range data.NumDTypes {

@@ -11,9 +11,10 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
-func load(t testing.TB, p *ir.Program) *executor.Loaded {
+func load(t testing.TB, p *either.Program) *executor.Loaded {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: Device()})
 	if err != nil {
@@ -48,8 +49,8 @@ func check(t testing.TB, l *executor.Loaded, c *ir.Collective, dt data.DType, op
 
 // programs returns the hand-built programs, each with ranks odd and even, in place
 // and out of place.
-func programs() []*ir.Program {
-	var list []*ir.Program
+func programs() []*either.Program {
+	var list []*either.Program
 	for _, inplace := range []bool{false, true} {
 		for _, ranks := range []int{2, 3, 8} {
 			list = append(list, ringAllReduce(ranks, inplace))
@@ -60,10 +61,10 @@ func programs() []*ir.Program {
 	return append(list, allToAll(4, 5), allToAll(3, 1))
 }
 
-func name(p *ir.Program) string { return fmt.Sprintf("%s-inplace=%v", p.Name, p.Coll.Inplace) }
+func name(p *either.Program) string { return fmt.Sprintf("%s-inplace=%v", p.Name, p.Coll.Inplace) }
 
 // count returns the most chunks that one step of p moves.
-func count(p *ir.Program) int {
+func count(p *either.Program) int {
 	most := 0
 	for i := range p.Steps {
 		most = max(most, int(p.Steps[i].Count))
@@ -103,7 +104,7 @@ func TestSizes(t *testing.T) {
 
 // TestTypes runs every type with every reduction.
 func TestTypes(t *testing.T) {
-	for _, p := range []*ir.Program{ringAllReduce(5, true), allPairs(4, 1, false)} {
+	for _, p := range []*either.Program{ringAllReduce(5, true), allPairs(4, 1, false)} {
 		l := load(t, p)
 		for dt := range data.NumDTypes {
 			for op := range data.NumRedOps {
@@ -119,7 +120,7 @@ func TestTypes(t *testing.T) {
 
 // TestLarge runs a million and three elements, with the usual slots.
 func TestLarge(t *testing.T) {
-	for i, p := range []*ir.Program{ringAllReduce(4, true), ringAllGather(3, 2, false), allPairs(3, 2, true),
+	for i, p := range []*either.Program{ringAllReduce(4, true), ringAllGather(3, 2, false), allPairs(3, 2, true),
 		allToAll(3, 2)} {
 		l := load(t, p)
 		for proto := range ir.NumProtocols {
@@ -132,7 +133,7 @@ func TestLarge(t *testing.T) {
 
 // TestBlockThreads runs blocks of several threads, with barriers.
 func TestBlockThreads(t *testing.T) {
-	for _, p := range []*ir.Program{ringAllReduce(3, true), allPairs(3, 2, false)} {
+	for _, p := range []*either.Program{ringAllReduce(3, true), allPairs(3, 2, false)} {
 		l := load(t, p)
 		for proto := range ir.NumProtocols {
 			for _, per := range []int{1, 4} {
@@ -160,7 +161,7 @@ func TestRepeated(t *testing.T) {
 
 // TestManyRanks puts the blocks of 64 ranks on two threads.
 func TestManyRanks(t *testing.T) {
-	for _, p := range []*ir.Program{ringAllReduce(64, true), allPairs(64, 1, true), ringAllGather(64, 1, false)} {
+	for _, p := range []*either.Program{ringAllReduce(64, true), allPairs(64, 1, true), ringAllGather(64, 1, false)} {
 		l := load(t, p)
 		for _, proto := range []ir.Protocol{ir.Simple, ir.LL} {
 			check(t, l, p.Coll, data.F32, data.Sum, 64*30+1, func(a *executor.Args) { a.Protocol, a.Threads = &proto, 2 })

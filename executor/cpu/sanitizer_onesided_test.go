@@ -13,12 +13,13 @@ import (
 	"mscclc/executor/data"
 	"mscclc/internal/covering"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 )
 
 // sanitizedOne runs a one-sided program under the driver with three threads a block, in
 // two replicas, with several passes.
-func sanitizedOne(t *testing.T, bin string, p *ir.Program, wait time.Duration) (said string, err error) {
+func sanitizedOne(t *testing.T, bin string, p *either.Program, wait time.Duration) (said string, err error) {
 	t.Helper()
 	d := data.New(data.NewGeometry(p.Coll, 24011, 4), data.I32, data.Sum, 3)
 	args := executor.DataArgs(d)
@@ -36,7 +37,7 @@ func TestSanitizersOneSided(t *testing.T) {
 	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
 		t.Run(flag[11:], func(t *testing.T) {
 			bin := build(t, flag)
-			for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.Simple, 2, false),
+			for _, p := range []*either.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.Simple, 2, false),
 				onePhase(2, 1, ir.Simple, 1, true), twoPhases(3, 1, false), push(3, true), pull(3, ir.ViaMemory),
 				throughSwitch(3, false), gather(3, 2, true)} {
 				if said, err := sanitizedOne(t, bin, p, time.Minute); err != nil || said != "" {

@@ -16,8 +16,9 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/internal/covering"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	irfifo "mscclc/ir/fifo"
 	"mscclc/ir/irtest"
 	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
@@ -46,7 +47,7 @@ func TestSanitizersOnRandomPrograms(t *testing.T) {
 					programs++
 				}
 				for range 4 {
-					if q, o := explore.Broken(s.rnd, p, opt); faulty < n && s.accepts(q, o) {
+					if q, o := explore.Broken(s.rnd, p.Fifo, opt); faulty < n && s.accepts(either.OfFifo(q), o) {
 						faulty++
 					}
 				}
@@ -61,7 +62,7 @@ func TestSanitizersOnRandomPrograms(t *testing.T) {
 }
 
 // randomProgram makes a program, and what to judge it with.
-func randomProgram(t *testing.T, rnd *rand.Rand) (*ir.Program, explore.Options) {
+func randomProgram(t *testing.T, rnd *rand.Rand) (*either.Program, explore.Options) {
 	t.Helper()
 	for rnd.Intn(2) == 0 {
 		opt := explore.Options{Slots: 1 + rnd.Intn(4), MessageChunks: 1 + rnd.Intn(3)}
@@ -69,12 +70,13 @@ func randomProgram(t *testing.T, rnd *rand.Rand) (*ir.Program, explore.Options) 
 			return p, opt
 		}
 	}
-	return explore.Random(rnd)
+	p, opt := explore.Random(rnd)
+	return either.OfFifo(p), opt
 }
 
 // compiledRandom compiles a random legal program, or returns nil where that has
 // nothing to do or is beyond a limit.
-func compiledRandom(t *testing.T, rnd *rand.Rand, slots int) *ir.Program {
+func compiledRandom(t *testing.T, rnd *rand.Rand, slots int) *either.Program {
 	t.Helper()
 	c := irtest.Random(rnd, irtest.Config{Ops: 6 + rnd.Intn(20)})
 	opt := fifo.Options{Instances: 1 + rnd.Intn(2), Off: map[string]bool{}, Level0: rnd.Intn(12) == 0, Slots: slots}
@@ -88,7 +90,7 @@ func compiledRandom(t *testing.T, rnd *rand.Rand, slots int) *ir.Program {
 	if err == nil {
 		err = fifo.Run(d, opt)
 	}
-	var p *ir.Program
+	var p *irfifo.Program
 	if err == nil {
 		p, err = codegen.Assemble(d)
 	}
@@ -101,7 +103,7 @@ func compiledRandom(t *testing.T, rnd *rand.Rand, slots int) *ir.Program {
 	if len(p.Blocks) == 0 {
 		return nil
 	}
-	return p
+	return either.OfFifo(p)
 }
 
 // A sanitizer runs programs under one of them.
@@ -116,7 +118,7 @@ type sanitizer struct {
 
 // accepts runs p if verify accepts it for the slots, messages and tiles that it
 // is run with, all of them small.
-func (s *sanitizer) accepts(p *ir.Program, opt explore.Options) bool {
+func (s *sanitizer) accepts(p *either.Program, opt explore.Options) bool {
 	s.Helper()
 	check := verify.Options{Slots: max(opt.Slots, 1), MessageChunks: max(opt.MessageChunks, 1)}
 	if _, found := verify.Check(p, check); len(found) > 0 || len(p.Blocks) == 0 {
@@ -155,7 +157,7 @@ func writesBehindRead(said string) bool {
 }
 
 // keep writes p to a file, and says where.
-func keep(p *ir.Program) string {
+func keep(p *either.Program) string {
 	file := filepath.Join(os.TempDir(), "mscclc-sanitizer.prog")
 	f, err := os.Create(file)
 	if err == nil {

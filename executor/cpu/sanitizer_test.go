@@ -21,6 +21,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // A recorder is a device that runs nothing: it keeps what it was given.
@@ -48,7 +49,7 @@ func raw[T any](s ...T) []byte {
 }
 
 // dump writes one launch as testdata/driver.cc reads it.
-func dump(t *testing.T, file string, p *ir.Program, opt executor.Options, args executor.Args) {
+func dump(t *testing.T, file string, p *either.Program, opt executor.Options, args executor.Args) {
 	t.Helper()
 	rec := &recorder{}
 	opt.Device = rec
@@ -157,7 +158,7 @@ func compiler(t *testing.T, source string, flags []string) func() (string, error
 // sanitized runs a program under the driver with four threads a block, with
 // small slots, so that each is used over and over, and several strips for every
 // thread.
-func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol,
+func sanitized(t *testing.T, bin string, p *either.Program, proto ir.Protocol,
 	wait time.Duration) (said string, err error) {
 	t.Helper()
 	d := data.New(data.NewGeometry(p.Coll, 6011, 4), data.I32, data.Sum, 3)
@@ -171,7 +172,7 @@ func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol,
 
 // sanitize runs one call under the driver with so many threads a block, and
 // returns what it said and whether the buffers were right at the end.
-func sanitize(t *testing.T, bin string, p *ir.Program, opt executor.Options, d *data.Buffers, args executor.Args,
+func sanitize(t *testing.T, bin string, p *either.Program, opt executor.Options, d *data.Buffers, args executor.Args,
 	threads int) (said string, err error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -209,7 +210,7 @@ func TestSanitizers(t *testing.T) {
 	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
 		t.Run(flag[11:], func(t *testing.T) {
 			bin := build(t, flag)
-			for _, p := range []*ir.Program{ringAllReduce(3, true), allPairs(3, 2, false), ringAllGather(3, 2, true)} {
+			for _, p := range []*either.Program{ringAllReduce(3, true), allPairs(3, 2, false), ringAllGather(3, 2, true)} {
 				for proto := range ir.NumProtocols {
 					if said, err := sanitized(t, bin, p, proto, time.Minute); err != nil || said != "" {
 						t.Errorf("%s %s: %v\n%s", p.Name, proto, err, said)

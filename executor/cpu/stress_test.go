@@ -18,7 +18,9 @@ import (
 	"mscclc/executor/data"
 	"mscclc/internal/covering"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
+	ironesided "mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore/onesided"
 	"mscclc/passes/core"
@@ -39,7 +41,7 @@ func stresser(t *testing.T, threads int, flags ...string) *stressed {
 }
 
 // stressCalls makes n calls of a program, of sizes, replicas and tiles that differ.
-func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (buffers []*data.Buffers, list []executor.Args) {
+func stressCalls(p *either.Program, rnd *rand.Rand, even bool, n int) (buffers []*data.Buffers, list []executor.Args) {
 	for range n {
 		elems := int64(1 + rnd.Intn(60*p.Coll.Chunks))
 		switch rnd.Intn(4) {
@@ -60,7 +62,7 @@ func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (buffers []*da
 }
 
 // run runs calls of p one after the other, and compares what each leaves.
-func (s *stressed) run(t *testing.T, p *ir.Program, rnd *rand.Rand, n int) error {
+func (s *stressed) run(t *testing.T, p *either.Program, rnd *rand.Rand, n int) error {
 	t.Helper()
 	rec := &recorder{}
 	tile := int64(256)
@@ -151,7 +153,7 @@ func (r *recorder) calls(t *testing.T, l *executor.Loaded, list []executor.Args)
 }
 
 // ring has each rank pass on what came from the one before it, in Moves that are joint.
-func ring(ranks int, proto ir.Protocol) *ir.Program {
+func ring(ranks int, proto ir.Protocol) *either.Program {
 	b := newOne(fmt.Sprintf("ring%d", ranks), &ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: 1}, proto,
 		2, 0, ranks, 0)
 	for r := range ranks {
@@ -170,7 +172,7 @@ func ring(ranks int, proto ir.Protocol) *ir.Program {
 
 // twice has rank 0 send its chunk to two others as packets, of whom the first overwrites it as they come: what the
 // second gets is what was read before.
-func twice() *ir.Program {
+func twice() *either.Program {
 	c := &ir.Collective{Kind: ir.Custom, Ranks: 3, In: 1, Out: 1, Chunks: 1, Inplace: true, Require: map[ir.Part][]ir.Part{
 		{Rank: 0, Index: 0}: {{Rank: 0, Index: 0}, {Rank: 1, Index: 0}}, {Rank: 2, Index: 0}: {{Rank: 0, Index: 0}}}}
 	b := newOne("twice", c, ir.LL, 2, 0, 2, 2)
@@ -185,13 +187,13 @@ func twice() *ir.Program {
 	return b.program()
 }
 
-func nth(x ir.Operand, n int) ir.Operand {
+func nth(x ironesided.Operand, n int) ironesided.Operand {
 	x.Nth = int32(n)
 	return x
 }
 
 // again has rank 0 signal one flag in two steps that nothing stands between, as other operands, each of another thread.
-func again() *ir.Program {
+func again() *either.Program {
 	c := &ir.Collective{Kind: ir.Custom, Ranks: 3, In: 1, Out: 1, Chunks: 1, Require: map[ir.Part][]ir.Part{
 		{Rank: 1, Index: 0}: {{Rank: 1, Index: 0}}}}
 	b := newOne("again", c, ir.Simple, 2, 0, 0, 2)
@@ -229,13 +231,14 @@ func TestStressed(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			s, rnd := stresser(t, 16, kind.flags...), rand.New(rand.NewSource(1))
-			run := func(what string, p *ir.Program) {
+			run := func(what string, p *either.Program) {
 				t.Helper()
 				if err := s.run(t, p, rnd, 6); err != nil {
 					t.Fatalf("%s %v: %v\n%s", what, p.Protocol, err, keep(p))
 				}
 			}
-			for _, p := range []*ir.Program{twice(), again(), ring(4, ir.LL), ring(5, ir.LL128), onePhase(3, 1, ir.LL, 2, true),
+			for _, p := range []*either.Program{
+				twice(), again(), ring(4, ir.LL), ring(5, ir.LL128), onePhase(3, 1, ir.LL, 2, true),
 				onePhase(3, 2, ir.LL128, 2, false), onePhase(3, 2, ir.Simple, 1, false), twoPhases(3, 1, true), push(3, false),
 				pull(3, ir.ViaMemory), gather(3, 2, true), throughSwitch(3, false), exchange(3, ir.LL), exchange(3, ir.LL128)} {
 				run(p.Name, p)
@@ -250,7 +253,7 @@ func TestStressed(t *testing.T) {
 }
 
 // loweredRandom returns a random legal program.
-func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
+func loweredRandom(t *testing.T, rnd *rand.Rand) *either.Program {
 	t.Helper()
 	for {
 		c := irtest.Random(rnd, irtest.Config{Ops: 4 + rnd.Intn(20)})
@@ -262,22 +265,22 @@ func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
 			t.Fatal(err)
 		}
 		if len(p.Steps) > 0 {
-			return p
+			return either.OfOneSided(p)
 		}
 	}
 }
 
 // tight returns a tiny random program from which single things were taken away, or made joint, as long as verify
 // accepted it.
-func tight(rnd *rand.Rand) *ir.Program {
+func tight(rnd *rand.Rand) *either.Program {
 	p := onesided.Random(rnd)
 	for range 60 {
 		k := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
 		if q, ok := k.Change(rnd, p); ok && len(q.Steps) > 0 {
-			if _, found := verify.Check(q, verify.Options{}); len(found) == 0 {
+			if _, found := verify.Check(either.OfOneSided(q), verify.Options{}); len(found) == 0 {
 				p = q
 			}
 		}
 	}
-	return p
+	return either.OfOneSided(p)
 }

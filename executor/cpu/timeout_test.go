@@ -14,11 +14,12 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // broken returns a sendrecv of two ranks whose step of rank 0 and rank 1 the caller
 // adds; each rank has one block with the other as both its peers.
-func broken(steps func(b *builder)) *ir.Program {
+func broken(steps func(b *builder)) *either.Program {
 	b := newBuilder("broken", &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 4, Peer: []int32{1, 0}}, 0)
 	b.block(0, 1, 1, 0)
 	b.block(1, 0, 0, 0)

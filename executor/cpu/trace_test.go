@@ -10,10 +10,12 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // traced runs l once and returns the trace.
-func traced(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, set func(*executor.Args)) *executor.Trace {
+func traced(t *testing.T, l *executor.Loaded, p *either.Program, elems int64,
+	set func(*executor.Args)) *executor.Trace {
 	t.Helper()
 	d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, 1)
 	args := executor.DataArgs(d)
@@ -31,7 +33,7 @@ func traced(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, set fu
 
 // inOrder reports whether the spans of each block's replica follow one another, but for
 // the steps of a two-sided program that are one action, and how often each step ran.
-func inOrder(t *testing.T, p *ir.Program, tr *executor.Trace) map[int32]int64 {
+func inOrder(t *testing.T, p *either.Program, tr *executor.Trace) map[int32]int64 {
 	t.Helper()
 	type lane struct {
 		block  int

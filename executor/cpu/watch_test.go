@@ -13,10 +13,11 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // watched runs p on random numbers and returns how the run ended.
-func watched(t *testing.T, p *ir.Program, elems int64, w *executor.Watch, set func(*executor.Args)) error {
+func watched(t *testing.T, p *either.Program, elems int64, w *executor.Watch, set func(*executor.Args)) error {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: Device(), Unproven: true})
 	if err != nil {

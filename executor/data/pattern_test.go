@@ -12,11 +12,11 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 )
 
-func catalog(t *testing.T, name string, ranks int) *ir.Program {
+func catalog(t *testing.T, name string, ranks int) *either.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -41,7 +41,7 @@ func pattern(ranks int, dt data.DType, op data.RedOp) *data.Pattern {
 }
 
 // patternRun fills and runs a program on a pattern, and counts what is wrong.
-func patternRun(t *testing.T, p *ir.Program, dt data.DType, op data.RedOp, elems int64,
+func patternRun(t *testing.T, p *either.Program, dt data.DType, op data.RedOp, elems int64,
 	spoil func(out [][]byte)) (wrong, checked int64) {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device()})

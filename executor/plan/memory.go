@@ -10,7 +10,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/exchange"
-	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // This file is the memory of a plan. A rank has an arena, which other ranks reach. A seat
@@ -60,7 +60,7 @@ func (p *Plan) blocks(ranks []int) (sum int) {
 }
 
 // widest returns how many blocks the rank of a program has that has most.
-func widest(p *ir.Program) (most int) {
+func widest(p *either.Program) (most int) {
 	for r := range p.Rank {
 		most = max(most, len(p.TBsOf(r)))
 	}

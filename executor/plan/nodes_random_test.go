@@ -16,7 +16,10 @@ import (
 	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	irfifo "mscclc/ir/fifo"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/passes/core"
 	"mscclc/passes/fifo"
@@ -38,29 +41,31 @@ func lies(node []int32) (l layout) {
 
 // randomAcross compiles a random program for nodes: a two-sided one that is lowered, or a one-sided one. It is nil
 // where hints do not fit, or slots are too few.
-func randomAcross(t *testing.T, rnd *rand.Rand, lowered bool) (p *ir.Program, node []int32) {
+func randomAcross(t *testing.T, rnd *rand.Rand, lowered bool) (p *either.Program, node []int32) {
 	t.Helper()
 	c := irtest.Random(rnd, irtest.Config{Ops: 10 + rnd.Intn(40)})
 	node = irtest.Nodes(rnd, c.Coll.Ranks)
+	var one *onesided.Program
 	var err error
 	if !lowered {
-		p, err = core.Lower(c, core.Options{Nodes: node, OnePass: rnd.Intn(4) == 0, Lanes: 1 + rnd.Intn(4)})
+		one, err = core.Lower(c, core.Options{Nodes: node, OnePass: rnd.Intn(4) == 0, Lanes: 1 + rnd.Intn(4)})
 	} else {
 		c.Protocol = ir.Simple
 		var d *ir.InstDAG
+		var two *irfifo.Program
 		if d, err = fifo.Lower(c, fifo.Options{Instances: 1 + rnd.Intn(2)}); err == nil {
 			err = fifo.Run(d, fifo.Options{})
 		}
 		if err == nil {
-			p, err = codegen.Assemble(d)
+			two, err = codegen.Assemble(d)
 		}
 		opt := slots.Options{Slots: 1 + rnd.Intn(3), Depth: 1 + rnd.Intn(3)}
 		if err == nil {
-			_, found := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: ir.WholeSteps})
+			_, found := verify.Check(either.OfFifo(two), verify.Options{Slots: opt.Slots, MessageChunks: ir.WholeSteps})
 			err = found.Err() // as of a program that needs more slots
 		}
 		if err == nil {
-			p, err = slots.Lower(p, opt)
+			one, err = slots.Lower(two, opt)
 		}
 	}
 	var list diag.List
@@ -70,11 +75,11 @@ func randomAcross(t *testing.T, rnd *rand.Rand, lowered bool) (p *ir.Program, no
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, node
+	return either.OfOneSided(one), node
 }
 
 // runAcross has a call of each of some sizes be made, and returns what was wrong with it.
-func runAcross(t *testing.T, p *ir.Program, node []int32, rnd *rand.Rand, calls int) error {
+func runAcross(t *testing.T, p *either.Program, node []int32, rnd *rand.Rand, calls int) error {
 	t.Helper()
 	tile := int64(512)
 	if p.OneSided.OnePass {

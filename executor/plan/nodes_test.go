@@ -23,13 +23,14 @@ import (
 	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/transport"
 	"mscclc/transport/enginetest"
 )
 
 // catalog compiles a program of the catalog in protocol Simple, lowered or one-sided and staged.
-func catalog(t *testing.T, name string, params lang.Params, change func(*mscclc.Options)) *ir.Program {
+func catalog(t *testing.T, name string, params lang.Params, change func(*mscclc.Options)) *either.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -97,7 +98,7 @@ func each(count int, do func(i int) error) []error {
 }
 
 // prepare has the processes of a layout prepare a program.
-func prepare(ctx context.Context, p *ir.Program, l layout, columns int, tile int64) ([]*member, []error) {
+func prepare(ctx context.Context, p *either.Program, l layout, columns int, tile int64) ([]*member, []error) {
 	group := exchange.Group(len(l.ranks))
 	list := make([]*member, len(l.ranks))
 	return list, each(len(list), func(i int) error {
@@ -118,7 +119,7 @@ func prepare(ctx context.Context, p *ir.Program, l layout, columns int, tile int
 }
 
 // start is prepare of what must succeed, and closes it.
-func start(t *testing.T, p *ir.Program, l layout, columns int, tile int64) []*member {
+func start(t *testing.T, p *either.Program, l layout, columns int, tile int64) []*member {
 	t.Helper()
 	list, errs := prepare(t.Context(), p, l, columns, tile)
 	if err := errors.Join(errs...); err != nil {

@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 )
 
@@ -77,7 +78,7 @@ func TestNodesTraceEnds(t *testing.T) {
 }
 
 // traced checks the messages of a process, and counts them.
-func traced(t *testing.T, p *ir.Program, trace *executor.Trace, carried map[string]int) {
+func traced(t *testing.T, p *either.Program, trace *executor.Trace, carried map[string]int) {
 	type place struct {
 		step, column int32
 		pass         int64
@@ -109,7 +110,7 @@ func traced(t *testing.T, p *ir.Program, trace *executor.Trace, carried map[stri
 }
 
 // signalsAcross returns how many messages a launch has between two nodes of two ranks.
-func signalsAcross(p *ir.Program, columns int, passes int64) (n int) {
+func signalsAcross(p *either.Program, columns int, passes int64) (n int) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.Op != ir.Signal {

@@ -19,15 +19,16 @@ import (
 	"mscclc/executor/launch"
 	"mscclc/executor/proof"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
 // Options are Prepare's. Zero fields mean the usual.
 type Options struct {
 	GPUs     executor.GPUs
-	Check    verify.Options                           // as in executor.Options
-	Unproven bool                                     // as in executor.Options
-	Lower    func(p *ir.Program) (*ir.Program, error) // as in executor.Options
+	Check    verify.Options                                   // as in executor.Options
+	Unproven bool                                             // as in executor.Options
+	Lower    func(p *either.Program) (*either.Program, error) // as in executor.Options
 
 	// Exchange reaches the processes that drive the other ranks; Ranks are those
 	// that this one drives. Without an exchange it drives all; with one, and no
@@ -161,7 +162,7 @@ type needs struct {
 
 // Prepare makes a proven program ready to run. It compares with the
 // other processes what is to be run, and by what.
-func Prepare(ctx context.Context, p *ir.Program, opt Options) (*Plan, error) {
+func Prepare(ctx context.Context, p *either.Program, opt Options) (*Plan, error) {
 	if opt.GPUs == nil {
 		return nil, errors.New("executor: no GPUs")
 	}
@@ -221,7 +222,7 @@ func (p *Plan) choose(opt *Options) (err error) {
 	return err
 }
 
-func (p *Plan) program() *ir.Program { return p.checked.Image.Program }
+func (p *Plan) program() *either.Program { return p.checked.Image.Program }
 
 // seat chooses the ranks of this process, and their GPUs.
 func (p *Plan) seat(opt *Options) error {
@@ -277,7 +278,7 @@ func (p *Plan) GPUs() []executor.GPU {
 }
 
 // Program returns what the plan runs.
-func (p *Plan) Program() *ir.Program { return p.program() }
+func (p *Plan) Program() *either.Program { return p.program() }
 
 // Even says that all chunks of a call must have one length.
 func (p *Plan) Even() bool { return p.checked.Image.Even }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -16,12 +17,12 @@ type key [sha256.Size]byte
 
 // keyOf makes a key. Every table is preceded by its length, so that different
 // programs are different texts.
-func keyOf(p *ir.Program, opt verify.Options, prover key) key {
+func keyOf(p *either.Program, opt verify.Options, prover key) key {
 	w := NewHash()
 	w.h.Write(prover[:])
 	fmt.Fprintf(w.h, "%#v\n", opt) // all of its fields, which are numbers and lists of them
 	w.Collective(p.Coll)
-	w.Numbers(int64(p.Protocol), p.Sizes.Min, p.Sizes.Max, int64(p.RanksPerNode), int64(p.Channels))
+	w.Numbers(int64(p.Protocol), p.Sizes.Min, p.Sizes.Max, int64(p.RanksPerNode), int64(p.Channels()))
 	w.Flags(p.Even, p.InPlace, p.OutOfPlace, p.Scratch == nil)
 	w.Int32s(p.Scratch...)
 	w.Numbers(int64(len(p.Rank)))
@@ -39,7 +40,7 @@ func keyOf(p *ir.Program, opt verify.Options, prover key) key {
 }
 
 // oneSided writes what only a one-sided program has.
-func (w *Hash) oneSided(p *ir.Program) {
+func (w *Hash) oneSided(p *either.Program) {
 	o := p.OneSided
 	w.Flags(o == nil)
 	if o == nil {

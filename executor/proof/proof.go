@@ -10,6 +10,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -31,7 +32,7 @@ func (d Demand) covers(want Demand) bool {
 
 // A Prover keeps what is proven of one program. One goroutine at a time may call its methods.
 type Prover struct {
-	p        *ir.Program
+	p        *either.Program
 	check    verify.Options
 	unproven bool // nothing is asked
 	proven   []Demand
@@ -39,12 +40,12 @@ type Prover struct {
 }
 
 // New makes the Prover of a program, which must not change. opt has the budgets of its proofs.
-func New(p *ir.Program, opt verify.Options) *Prover {
+func New(p *either.Program, opt verify.Options) *Prover {
 	return &Prover{p: p, check: opt, cache: userCache}
 }
 
 // None makes a Prover that takes a program without any proof.
-func None(p *ir.Program) *Prover { return &Prover{p: p, unproven: true} }
+func None(p *either.Program) *Prover { return &Prover{p: p, unproven: true} }
 
 // Proven returns what is proven so far.
 func (v *Prover) Proven() []Demand { return v.proven }
@@ -68,11 +69,11 @@ func (v *Prover) Cover(want Demand) error {
 			return nil
 		}
 	}
-	p := *v.p
+	p := v.p.Copy()
 	p.Protocol = want.Protocol
 	opt := v.check
 	opt.Slots, opt.MessageChunks = want.Slots, want.Chunks
-	err := v.prove(&p, opt)
+	err := v.prove(p, opt)
 	if found, ok := err.(diag.List); ok {
 		for i := range found {
 			if found[i].Hint == "" {
@@ -96,7 +97,7 @@ func (v *Prover) differs(want Demand) string {
 }
 
 // prove asks verify, or the cache of what it said.
-func (v *Prover) prove(p *ir.Program, opt verify.Options) error {
+func (v *Prover) prove(p *either.Program, opt verify.Options) error {
 	opt.MostChunks = ir.MaxMessageChunks // of small calls, and of a tile that is not whole
 	var k key
 	var kept *cache

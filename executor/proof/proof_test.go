@@ -8,6 +8,9 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
@@ -31,26 +34,40 @@ func TestCovers(t *testing.T) {
 
 // Every field of a program but names and positions changes its key.
 func TestKeyHashesEveryField(t *testing.T) {
-	make := func() *ir.Program {
+	tables := func() *either.Program {
 		p := long(2)
 		p.Coll.Peer = []int32{0}
 		p.Coll.PerRank = [][2]int32{{3, 3}, {3, 3}}
 		p.Coll.Require = map[ir.Part][]ir.Part{{Rank: 1}: {{Rank: 1, Index: 2}}, {Rank: 0, Index: 1}: {{}, {}}}
 		p.Spans = []diag.Span{{}}
-		p.OneSided = &ir.OneSided{Operands: make([]ir.Operand, 2), Packets: []int32{1, 2}, Flags: []int32{3}}
 		return p
 	}
+	t.Run("two-sided", func(t *testing.T) {
+		keyHashesEveryField(t, tables, func(p *either.Program) any { return p.Fifo })
+	})
+	oneSided := func() *either.Program {
+		return either.OfOneSided(&onesided.Program{Program: *tables().Program, Operands: make([]onesided.Operand, 2),
+			Packets: []int32{1, 2}, Flags: []int32{3}})
+	}
+	t.Run("one-sided", func(t *testing.T) {
+		keyHashesEveryField(t, oneSided, func(p *either.Program) any { return p.OneSided })
+	})
+}
+
+// keyHashesEveryField changes every field of what of returns of a program that make makes.
+func keyHashesEveryField(t *testing.T, make func() *either.Program, of func(*either.Program) any) {
 	base := keyOf(make(), verify.Options{}, key{})
 	if keyOf(make(), verify.Options{}, key{}) != base {
 		t.Fatal("a program has two keys")
 	}
-	free := map[string]bool{".Header.Name": true, ".Header.Spans": true, ".Steps.Pos": true, ".Source": true}
+	free := map[string]bool{".Program.Header.Name": true, ".Program.Header.Spans": true, ".Program.Steps.Pos": true,
+		".Program.Source": true}
 	for _, field := range []string{"Pos.Filename", "Pos.Offset", "Pos.Line", "Pos.Column", "Len"} {
-		free[".Header.Declaration."+field] = true
+		free[".Program.Header.Declaration."+field] = true
 	}
 	seen, same := 0, map[string]bool{}
-	var visit func(path string, v reflect.Value, p *ir.Program)
-	visit = func(path string, v reflect.Value, p *ir.Program) {
+	var visit func(path string, v reflect.Value, p *either.Program)
+	visit = func(path string, v reflect.Value, p *either.Program) {
 		changed := func(set func()) {
 			old := reflect.New(v.Type()).Elem()
 			old.Set(v)
@@ -73,7 +90,7 @@ func TestKeyHashesEveryField(t *testing.T) {
 			}
 		case reflect.Slice:
 			changed(func() { v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem()))) })
-			if v.Len() > 0 && path != ".Header.Spans" {
+			if v.Len() > 0 && path != ".Program.Header.Spans" {
 				visit(path, v.Index(v.Len()-1), p)
 			}
 		case reflect.Array:
@@ -97,7 +114,7 @@ func TestKeyHashesEveryField(t *testing.T) {
 		}
 	}
 	p := make()
-	visit("", reflect.ValueOf(p), p)
+	visit("", reflect.ValueOf(of(p)), p)
 	if seen < 50 || len(same) != len(free) {
 		t.Errorf("%d fields were changed, and %v are free", seen, same)
 	}
@@ -134,10 +151,13 @@ func TestProveFindsProofs(t *testing.T) {
 
 // long returns a program of n steps on one rank, which copy an input to the output
 // and about in scratch.
-func long(n int) *ir.Program {
-	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 2}}, Scratch: []int32{2},
-		Channels: 1, Rank: []ir.Range{{First: 0, End: 1}},
-		Blocks: []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: int32(n)}}}}
+func long(n int) *either.Program {
+	p := either.OfFifo(&fifo.Program{Program: ir.Program{
+		Header:  ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 2}},
+		Scratch: []int32{2},
+		Rank:    []ir.Range{{First: 0, End: 1}},
+		Blocks:  []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: int32(n)}}}},
+		Channels: 1})
 	for i := range n {
 		chunk := int32(i % 2)
 		p.Steps = append(p.Steps, ir.Step{Op: ir.Copy, SrcBuf: ir.Input, DstBuf: ir.Output, Src: chunk, Dst: chunk,

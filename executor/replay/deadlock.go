@@ -103,7 +103,7 @@ func (h *hang) lacks(step int32, cause ir.Cause) bool {
 	block := &h.img.Blocks[h.wires.Block[step]]
 	switch cause {
 	case ir.ForStep:
-		on := h.wires.Awaited(h.p, int32(block.Rank), step)
+		on := h.wires.Awaited(h.p.Fifo, int32(block.Rank), step)
 		return s.DepBlock >= 0 && (on < 0 || !h.ended(on))
 	case ir.ForMessage:
 		return s.Op.Info().Receives && h.sent[block.Recv] == h.received[block.Recv]

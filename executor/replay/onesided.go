@@ -8,13 +8,16 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
 // A oneReplay is the runs of one counterexample of a one-sided program. An action is a step, in one pass.
 type oneReplay struct {
 	*replay
+	p       *onesided.Program
 	links   *eval.Links
 	passes  int
 	actions []int32 // of a step and a pass
@@ -23,18 +26,17 @@ type oneReplay struct {
 
 // asPasses returns p with its launches of one pass as passes of one launch, which has no loose steps: the kernel waits
 // for all of them anyhow.
-func asPasses(p *ir.Program) *ir.Program {
-	q, o := *p, *p.OneSided
-	o.OnePass = false
-	q.OneSided, q.Steps = &o, slices.Clone(p.Steps)
+func asPasses(p *onesided.Program) *onesided.Program {
+	q := *p
+	q.OnePass, q.Steps = false, slices.Clone(p.Steps)
 	for i := range q.Steps {
 		q.Steps[i].Flags &^= ir.Loose
 	}
 	return &q
 }
 
-func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Counterexample, l *executor.Loaded) *oneReplay {
-	r := &oneReplay{links: eval.Link(p), onePass: p.OneSided.OnePass}
+func newOneReplay(ctx context.Context, p *either.Program, w *verify.Counterexample, l *executor.Loaded) *oneReplay {
+	r := &oneReplay{p: p.OneSided, links: eval.Link(p.OneSided), onePass: p.OneSided.OnePass}
 	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), mem: p.Memory(),
 		first: make([]int32, len(p.Steps)), one: r}
 	r.inPasses(1)
@@ -91,12 +93,12 @@ func (r *oneReplay) show() (Result, error) {
 
 // touches reports whether a step reads or writes the counterexample's chunk.
 func (r *oneReplay) touches(step int32) (reads, writes bool) {
-	s, o := &r.p.Steps[step], r.p.OneSided
+	s, o := &r.p.Steps[step], r.p
 	if s.Op != ir.Move {
 		return false, false
 	}
 	cell := r.mem.Cell(r.w.Rank, r.w.Buf, r.w.Index)
-	any := func(list []ir.Operand) bool {
+	any := func(list []onesided.Operand) bool {
 		for _, x := range list {
 			if x.Rank != ir.AllRanks && int(x.Rank) != r.w.Rank {
 				continue
@@ -164,7 +166,7 @@ func (r *oneReplay) deadlock() (Result, error) {
 func (r *oneReplay) waiting(step int32) string {
 	text, lacks := r.name(step)+" waits", ""
 	s := &r.p.Steps[step]
-	for _, x := range r.p.OneSided.Sources(s) {
+	for _, x := range r.p.Sources(s) {
 		switch {
 		case x.Buf == ir.Packets:
 			for k := range s.Count {

@@ -18,7 +18,7 @@ type moment struct {
 // moments returns the moments in which a race may show: two accesses of one pass, or, of scratch and packets, the later
 // of the pass that uses the copy again.
 func (r *oneReplay) moments() []moment {
-	depth := int(r.p.OneSided.Depth)
+	depth := int(r.p.Depth)
 	const marks = ir.Enter | ir.Leave
 	list := []moment{{0, 0, 1, 0}, {1, 0, 3, marks}}
 	if r.w.Buf == ir.Scratch || r.w.Buf == ir.Packets {
@@ -77,10 +77,10 @@ func (r *oneReplay) race() (Result, error) {
 // packetsLast holds, where two passes race, who sends packets until those that lay there are read, but for the two
 // accesses: else passes before might hang of the same race.
 func (r *oneReplay) packetsLast(m moment) (list []executor.Hold) {
-	depth := int(r.p.OneSided.Depth)
+	depth := int(r.p.Depth)
 	for i := range int32(len(r.p.Steps)) {
 		s := &r.p.Steps[i]
-		for _, x := range r.p.OneSided.Sources(s) {
+		for _, x := range r.p.Sources(s) {
 			for k := int32(0); m.apart > 0 && x.Buf == ir.Packets && k < s.Count; k++ {
 				w := r.links.Writer[r.links.Packet(x.Rank, x.Index)+k]
 				for pass := 0; w >= 0 && pass+depth < m.of; pass++ {
@@ -149,7 +149,7 @@ func (r *oneReplay) reaches(from map[int32]int, step int32, over bool, m moment)
 			if s.Op != ir.Await || s.Flags&(m.without|ir.Relaxed) != 0 {
 				continue
 			}
-			for _, x := range r.p.OneSided.Sources(s) {
+			for _, x := range r.p.Sources(s) {
 				by, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
 				if by >= 0 && r.p.Steps[by].Flags&ir.Relaxed != 0 {
 					continue

@@ -61,7 +61,7 @@ func (r *replay) byFlags() bool {
 	for grown := true; grown; {
 		grown = false
 		for i := r.p.Blocks[own.First].Steps.First; i < r.p.Blocks[own.End-1].Steps.End; i++ {
-			on := r.wires.Awaited(r.p, int32(r.w.Rank), i)
+			on := r.wires.Awaited(r.p.Fifo, int32(r.w.Rank), i)
 			if on < 0 {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 )
@@ -35,13 +36,13 @@ func (r *Result) say(format string, args ...any) {
 //
 // Each chunk is two random numbers of 64 bits, which stand for it: chunks that hold equal numbers were made of the same
 // inputs. A one-sided program runs in one replica, and in one pass, or in as many as a race of two passes needs.
-func Run(ctx context.Context, p *ir.Program, w verify.Counterexample, dev executor.Device) (Result, error) {
+func Run(ctx context.Context, p *either.Program, w verify.Counterexample, dev executor.Device) (Result, error) {
 	if w.OtherPlace {
 		p = p.Called(!p.Coll.Inplace)
 	}
 	opt, loaded := executor.Options{Device: dev, Unproven: true}, p
 	if p.OneSided != nil {
-		loaded = asPasses(p)
+		loaded = either.OfOneSided(asPasses(p.OneSided))
 		opt.Columns, opt.TileBytes = 1, chunkBytes
 	}
 	l, err := executor.Load(loaded, opt)
@@ -80,7 +81,7 @@ const chunkElems, chunkBytes = 2, 16
 // A replay is the runs of one counterexample.
 type replay struct {
 	ctx   context.Context
-	p     *ir.Program
+	p     *either.Program
 	w     *verify.Counterexample
 	l     *executor.Loaded
 	img   *abi.Image // of l
@@ -99,8 +100,8 @@ type replay struct {
 	stuck bool           // it hung
 }
 
-func newReplay(ctx context.Context, p *ir.Program, w *verify.Counterexample, l *executor.Loaded) *replay {
-	r := &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), wires: eval.Wire(p), mem: p.Memory(),
+func newReplay(ctx context.Context, p *either.Program, w *verify.Counterexample, l *executor.Loaded) *replay {
+	r := &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), wires: eval.Wire(p.Fifo), mem: p.Memory(),
 		group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
 	r.elems = chunkElems
 	elems := int64(chunkElems * max(p.Coll.Chunks, 1))

@@ -34,7 +34,7 @@ func (r *replay) judged(show func(*Result)) (Result, error) {
 func (r *replay) judgedOrder() []executor.Hold {
 	var order []int32
 	if r.one != nil {
-		order, _ = r.one.links.Schedule(r.p).Run()
+		order, _ = r.one.links.Schedule(r.one.p).Run()
 	} else {
 		order, _ = r.schedule().Run()
 	}
@@ -65,7 +65,7 @@ func (r *replay) schedule() *ir.Schedule {
 			if info.Receives {
 				s.Recv[k] = block.Recv
 			}
-			if on := r.wires.Awaited(r.p, int32(block.Rank), step); on >= 0 && a.Message == 0 {
+			if on := r.wires.Awaited(r.p.Fifo, int32(block.Rank), step); on >= 0 && a.Message == 0 {
 				s.Waits.To = append(s.Waits.To, r.last(on))
 			}
 			s.Waits.Start = append(s.Waits.Start, int32(len(s.Waits.To)))

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // Rounding is a class of element types that sums depend on in the same way.
@@ -57,7 +58,7 @@ type Difference struct {
 // It runs the program on expressions in place of chunks. Equal expressions have
 // equal ids, so that a step costs one probe for each chunk, and two sums are
 // compared by their ids.
-func OrderOf(p *ir.Program) Order {
+func OrderOf(p *either.Program) Order {
 	o := Order{}
 	if !p.Coll.Reduces() {
 		return o

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -78,7 +79,7 @@ func TestBitwise(t *testing.T) {
 }
 
 // orderOf is bitwise.OrderOf of a program that must be proven.
-func orderOf(t *testing.T, p *ir.Program) bitwise.Order {
+func orderOf(t *testing.T, p *either.Program) bitwise.Order {
 	t.Helper()
 	if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
 		t.Fatalf("%s: %s", p.Name, irtest.Text(list))

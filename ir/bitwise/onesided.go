@@ -3,12 +3,13 @@ package bitwise
 import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 )
 
 // moves runs the Moves of a one-sided program, in an order in which they may end.
 func (r *orderRun) moves() {
-	links := eval.Link(r.p)
-	order, _ := links.Schedule(r.p).Run()
+	links := eval.Link(r.p.OneSided)
+	order, _ := links.Schedule(r.p.OneSided).Run()
 	for _, i := range order {
 		if r.p.Steps[i].Op == ir.Move {
 			r.move(i)
@@ -39,7 +40,7 @@ func (r *orderRun) move(i int32) {
 
 // operand is chunk k of a source of step i. What the switch sums for one step
 // may be grouped as for no other.
-func (r *orderRun) operand(i int32, x *ir.Operand, k int) held {
+func (r *orderRun) operand(i int32, x *onesided.Operand, k int) held {
 	first, end := r.ranksOf(x)
 	at := func(rank int) held { return r.cell[r.mem.Cell(rank, x.Buf, int(x.Index)+k)] }
 	sum := at(first)
@@ -54,7 +55,7 @@ func (r *orderRun) operand(i int32, x *ir.Operand, k int) held {
 }
 
 // ranksOf gives the ranks whose memory an operand is.
-func (r *orderRun) ranksOf(x *ir.Operand) (first, end int) {
+func (r *orderRun) ranksOf(x *onesided.Operand) (first, end int) {
 	if x.Rank == ir.AllRanks {
 		return 0, r.p.Coll.Ranks
 	}

@@ -6,7 +6,9 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 )
 
 // In which one-sided programs all ranks end with the same bits, by rounding:
@@ -14,7 +16,7 @@ import (
 func TestOneSidedBitwise(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		p      *ir.Program
+		p      *either.Program
 		sums   int
 		differ [bitwise.NumRoundings]int
 		shows  string // of Each
@@ -47,7 +49,7 @@ func TestOneSidedRounding(t *testing.T) {
 		b.Block(r)
 		b.Move(1, chunks(chunkOf(r, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, r), chunkOf(1, ir.Packets, r),
 			chunkOf(2, ir.Packets, r)))
-		in := func(q int) ir.Operand { return chunkOf(r, ir.Packets, q) }
+		in := func(q int) onesided.Operand { return chunkOf(r, ir.Packets, q) }
 		if r == 0 {
 			b.Move(1, chunks(in(0), in(1)), chunks(chunkOf(r, ir.Scratch, 0)))
 			b.Move(1, chunks(chunkOf(r, ir.Scratch, 0), in(2)), chunks(chunkOf(r, ir.Output, 0)))

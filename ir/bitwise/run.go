@@ -2,7 +2,9 @@ package bitwise
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/fifo"
 )
 
 // A held is what a chunk holds in an orderRun, and the step that made it there
@@ -14,7 +16,7 @@ type held struct {
 
 // An orderRun is a run of a program on expressions.
 type orderRun struct {
-	p     *ir.Program
+	p     *either.Program
 	w     *eval.Wiring
 	mem   *ir.Memory
 	exprs *exprs
@@ -25,7 +27,7 @@ type orderRun struct {
 	free    map[int32][]int32 // by length, where unused room for messages is
 }
 
-func newOrderRun(p *ir.Program) *orderRun {
+func newOrderRun(p *either.Program) *orderRun {
 	r := &orderRun{p: p, mem: p.Memory(), exprs: newExprs(p.Coll), message: make([]int32, len(p.Steps)),
 		free: map[int32][]int32{}}
 	r.cell = make([]held, r.mem.Len())
@@ -51,8 +53,8 @@ func (r *orderRun) exec() {
 		r.moves()
 		return
 	}
-	r.w = eval.Wire(r.p)
-	order, _ := r.w.Schedule(r.p, ir.Unbounded, 1).Run()
+	r.w = eval.Wire(r.p.Fifo)
+	order, _ := r.w.Schedule(r.p.Fifo, ir.Unbounded, 1).Run()
 	for _, i := range order {
 		if r.p.Steps[i].Op != ir.Nop {
 			r.step(i)
@@ -122,7 +124,7 @@ func (r *orderRun) fuses(i int32, rank int) bool {
 		return false
 	}
 	a, b := &r.p.Steps[i], &r.p.Steps[i+1]
-	if !ir.Chained(a, b) || a.Flags&ir.Final != 0 || a.Count != b.Count || a.Class != b.Class {
+	if !fifo.Chained(a, b) || a.Flags&ir.Final != 0 || a.Count != b.Count || a.Class != b.Class {
 		return false
 	}
 	src, dst := r.mem.Cell(rank, b.SrcBuf, int(b.Src)), r.mem.Cell(rank, b.DstBuf, int(b.Dst))

@@ -19,14 +19,14 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
-	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
 )
 
 // compileAllReduce compiles a program of the catalog for our own executor.
-func compileAllReduce(t *testing.T, name string, params lang.Params, oneSided bool) *ir.Program {
+func compileAllReduce(t *testing.T, name string, params lang.Params, oneSided bool) *either.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -136,7 +136,7 @@ func needDevice(t *testing.T) {
 }
 
 // checkBits runs p in the types that o judges.
-func checkBits(t *testing.T, what string, p *ir.Program, o *bitwise.Order) {
+func checkBits(t *testing.T, what string, p *either.Program, o *bitwise.Order) {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true}) // Compile has proved it
 	if err != nil {
@@ -164,7 +164,7 @@ func checkBits(t *testing.T, what string, p *ir.Program, o *bitwise.Order) {
 
 // sameBits runs p on random data and says whether all ranks have the same
 // output.
-func sameBits(t *testing.T, l *executor.Loaded, p *ir.Program, dt data.DType, op data.RedOp, seed int64) bool {
+func sameBits(t *testing.T, l *executor.Loaded, p *either.Program, dt data.DType, op data.RedOp, seed int64) bool {
 	t.Helper()
 	rnd := rand.New(rand.NewSource(seed))
 	elems := int64(p.Coll.Chunks * 64)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // A chunkMachine is a Machine that goes chunk by chunk, with values as texts in which operands of a sum are sorted:
@@ -117,8 +118,8 @@ func (c *chunkMachine) exec(id int32, a *Action, in []string) (out []string) {
 	return out
 }
 
-func (c *chunkMachine) moved(id int32, a *Action, sources, dests []ir.Operand) {
-	each := func(x ir.Operand, f func(rank int)) {
+func (c *chunkMachine) moved(id int32, a *Action, sources, dests []onesided.Operand) {
+	each := func(x onesided.Operand, f func(rank int)) {
 		for r := range c.Coll.Ranks {
 			if x.Rank == ir.AllRanks || int(x.Rank) == r {
 				f(r)

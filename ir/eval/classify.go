@@ -3,6 +3,7 @@ package eval
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/fifo"
 )
 
 // Classify fills in the class of every step of p from what it moves, for
@@ -10,7 +11,7 @@ import (
 // classes meet anywhere. Its error, a diag.List, is a program that does not
 // run to its end or whose transfers do not match; p is then left as it was,
 // and Even.
-func Classify(p *ir.Program) error {
+func Classify(p *fifo.Program) error {
 	p.Even = true
 	w, order, err := runAll(p)
 	if err != nil {
@@ -27,7 +28,7 @@ func Classify(p *ir.Program) error {
 }
 
 // runAll runs p without bounds on slots.
-func runAll(p *ir.Program) (*Wiring, []int32, error) {
+func runAll(p *fifo.Program) (*Wiring, []int32, error) {
 	w := Wire(p)
 	if len(w.Mismatches) > 0 {
 		return nil, nil, diag.List{diag.New(diag.Unmatched, diag.Span{},
@@ -41,7 +42,7 @@ func runAll(p *ir.Program) (*Wiring, []int32, error) {
 }
 
 type classifier struct {
-	p       *ir.Program
+	p       *fifo.Program
 	w       *Wiring
 	mem     *ir.Memory
 	scratch *Classes

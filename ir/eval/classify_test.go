@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
 )
 
 // finals lists the steps that MarkFinal marks, as block.step of each rank.
-func finals(t *testing.T, p *ir.Program) string {
+func finals(t *testing.T, p *either.Program) string {
 	t.Helper()
 	if err := MarkFinal(p); err != nil {
 		return err.Error()
@@ -113,7 +114,7 @@ block 2.0 recv 1 ch 0
 		if err := MarkFinal(p); err == nil {
 			t.Error("a program that does not run has complete sums")
 		}
-		if err := Classify(p); err == nil || !p.Even {
+		if err := Classify(p.Fifo); err == nil || !p.Even {
 			t.Error("a program that does not run is classified")
 		}
 	}
@@ -133,7 +134,7 @@ block 1.0 recv 0 ch 0
   1 r output[2]
 `
 	p := irtest.Program(t, text)
-	if err := Classify(p); err != nil || p.Even {
+	if err := Classify(p.Fifo); err != nil || p.Even {
 		t.Fatalf("%v, even %v", err, p.Even)
 	}
 	var got []int32
@@ -149,7 +150,7 @@ block 1.0 recv 0 ch 0
 		{"2 s scratch[3]", "2 re scratch[2] => scratch[3]\n  3 s scratch[3]"}, // a sum of classes 1 and 2
 	} {
 		p := irtest.Program(t, strings.Replace(text, edit[0], edit[1], 1))
-		if err := Classify(p); err != nil || !p.Even {
+		if err := Classify(p.Fifo); err != nil || !p.Even {
 			t.Errorf("%s: %v, even %v", edit[1], err, p.Even)
 		}
 	}

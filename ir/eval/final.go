@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // MarkFinal sets the flag Final on the steps whose result is a complete sum of
@@ -14,7 +15,7 @@ import (
 // and a part of one together, or one complete sum is part of another (a custom
 // collective may say so), no step can divide: that is an error, a diag.List,
 // and no step of p has the flag.
-func MarkFinal(p *ir.Program) error {
+func MarkFinal(p *either.Program) error {
 	for i := range p.Steps {
 		p.Steps[i].Flags &^= ir.Final
 	}
@@ -26,7 +27,7 @@ func MarkFinal(p *ir.Program) error {
 	if err := m.runProgram(p); err != nil {
 		return err
 	}
-	return f.Mark(p)
+	return f.Mark(p.Program)
 }
 
 // FinalInsts returns the instructions of d whose result is a complete sum of the post-condition, or the error of
@@ -45,18 +46,18 @@ func FinalInsts(d *ir.InstDAG) ([]int32, error) {
 }
 
 // runProgram runs all steps of p.
-func (m *Machine) runProgram(p *ir.Program) error {
+func (m *Machine) runProgram(p *either.Program) error {
 	if p.OneSided != nil {
-		l := Link(p)
-		order, err := l.order(p)
+		l := Link(p.OneSided)
+		order, err := l.order(p.OneSided)
 		if err == nil {
-			m.Moves(p, l, order)
+			m.Moves(p.OneSided, l, order)
 		}
 		return err
 	}
-	w, order, err := runAll(p)
+	w, order, err := runAll(p.Fifo)
 	if err == nil {
-		w.Exec(p, m, order)
+		w.Exec(p.Fifo, m, order)
 	}
 	return err
 }

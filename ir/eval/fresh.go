@@ -1,8 +1,8 @@
 package eval
 
 import (
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // A Fresh says which operands of steps that reduce are fresh: each of their chunks is one rank's input, as its caller
@@ -10,12 +10,12 @@ import (
 // fresh operands by 1/ranks, and so every input exactly once, when a step first adds it to another.
 type Fresh struct {
 	Src, With []bool // two-sided, by step: src, and what it is combined with (what is received, or dst)
-	Operands  []bool // one-sided, by row of OneSided.Operands
+	Operands  []bool // one-sided, by row of Program.Operands
 }
 
 // FreshOperands runs p on symbolic chunks and returns which operands are fresh. Where an operand has chunks of both
 // kinds, no step can scale: that is an error, a diag.List.
-func FreshOperands(p *ir.Program) (*Fresh, error) {
+func FreshOperands(p *either.Program) (*Fresh, error) {
 	m := NewMachine(p.Coll, p.Memory())
 	w := &freshWatch{fresh: &Fresh{}}
 	if p.OneSided != nil {

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 )
 
 // fresh lists the fresh operands of p: steps with src or with, or rows of operands.
-func fresh(t *testing.T, p *ir.Program) string {
+func fresh(t *testing.T, p *either.Program) string {
 	t.Helper()
 	f, err := FreshOperands(p)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // Links say how the steps of a one-sided Program hang together in one pass:
@@ -21,8 +22,8 @@ type Links struct {
 }
 
 // Link joins the steps of p.
-func Link(p *ir.Program) *Links {
-	o := p.OneSided
+func Link(p *onesided.Program) *Links {
+	o := p
 	l := &Links{Block: make([]int32, len(p.Steps)), packets: firsts(len(p.Rank), o.Packets),
 		flags: firsts(len(p.Rank), o.Flags)}
 	l.Writer = make([]int32, l.packets[len(p.Rank)])
@@ -54,12 +55,12 @@ func Link(p *ir.Program) *Links {
 }
 
 // signals fills in who signals each flag.
-func (l *Links) signals(p *ir.Program) {
+func (l *Links) signals(p *onesided.Program) {
 	l.Signals.To = make([]int32, l.Signals.Start[len(l.Signals.Start)-1])
 	next := append([]int32(nil), l.Signals.Start...)
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.Op == ir.Signal {
-			for _, d := range p.OneSided.Dests(s) {
+			for _, d := range p.Dests(s) {
 				f := l.Flag(d.Rank, d.Index)
 				l.Signals.To[next[f]] = int32(i)
 				next[f]++
@@ -101,7 +102,7 @@ func (l *Links) Awaited(flag, nth int32) (step, ago int32) {
 
 // Schedule makes the schedule of a pass that is a launch of its own: of all
 // steps, with what each waits for in that pass. What nothing brings is left out.
-func (l *Links) Schedule(p *ir.Program) *ir.Schedule {
+func (l *Links) Schedule(p *onesided.Program) *ir.Schedule {
 	n := len(p.Steps)
 	s := &ir.Schedule{Start: make([]int32, 1, len(p.Blocks)+1), Send: make([]int32, n), Recv: make([]int32, n),
 		Messages: make([]int32, n), Slots: ir.Unbounded}
@@ -119,8 +120,8 @@ func (l *Links) Schedule(p *ir.Program) *ir.Schedule {
 }
 
 // waits appends the steps that s waits for in its own pass.
-func (l *Links) waits(p *ir.Program, s *ir.Step, to []int32) []int32 {
-	for _, x := range p.OneSided.Sources(s) {
+func (l *Links) waits(p *onesided.Program, s *ir.Step, to []int32) []int32 {
+	for _, x := range p.Sources(s) {
 		switch x.Buf {
 		case ir.Packets:
 			at, last := l.Packet(x.Rank, x.Index), int32(-1)

@@ -3,21 +3,22 @@ package eval
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // Moves runs the Moves of a one-sided p, in an order in which they may end.
 // The action that m knows a step by is its number.
-func (m *Machine) Moves(p *ir.Program, l *Links, order []int32) {
+func (m *Machine) Moves(p *onesided.Program, l *Links, order []int32) {
 	for _, i := range order {
 		if s := &p.Steps[i]; s.Op == ir.Move {
-			m.move(i, int(p.Blocks[l.Block[i]].Rank), s, p.OneSided)
+			m.move(i, int(p.Blocks[l.Block[i]].Rank), s, p)
 		}
 	}
 }
 
 // move runs step i of a block of rank. A destination is a source exactly or
 // not at all, so that all sources can be read before the first destination is written.
-func (m *Machine) move(i int32, rank int, s *ir.Step, o *ir.OneSided) {
+func (m *Machine) move(i int32, rank int, s *ir.Step, o *onesided.Program) {
 	sources, dests := o.Sources(s), o.Dests(s)
 	a := Action{Rank: int32(rank), Count: s.Count, Class: s.Class}
 	if s.Count <= 0 {
@@ -61,7 +62,7 @@ func (m *Machine) eachRank(rank int32, f func(rank int)) {
 }
 
 // order returns an order in which the steps of a one-sided p may end.
-func (l *Links) order(p *ir.Program) ([]int32, error) {
+func (l *Links) order(p *onesided.Program) ([]int32, error) {
 	order, stuck := l.Schedule(p).Run()
 	if len(stuck) > 0 {
 		return nil, diag.List{diag.New(diag.Deadlock, diag.Span{}, "the program does not run to its end")}
@@ -73,7 +74,7 @@ func (l *Links) order(p *ir.Program) ([]int32, error) {
 // chunks that hold nothing, operands that disagree in class where p is not
 // Even, and outputs that do not hold what the collective says. It looks at no
 // order but that of one run, and trusts p's tables; ir/verify proves.
-func OneSided(p *ir.Program) diag.List {
+func OneSided(p *onesided.Program) diag.List {
 	var problems ir.Problems
 	l := Link(p)
 	order, err := l.order(p)

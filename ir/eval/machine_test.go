@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
+	"mscclc/ir/onesided"
 )
 
 // TestRuns compares Runs with an array of bools, on enough numbers for three levels.
@@ -92,7 +95,7 @@ func TestMachineAgainstChunks(t *testing.T) {
 		if m.Class == nil {
 			c.says = nil
 		}
-		p := &ir.Program{Header: ir.Header{Coll: m.Coll}}
+		p := either.OfFifo(&fifo.Program{Program: ir.Program{Header: ir.Header{Coll: m.Coll}}})
 		for range 4 + rnd.Intn(30) {
 			id := int32(len(p.Steps))
 			if slices.ContainsFunc(c.text, func(x string) bool { return len(x) > 500 }) {
@@ -125,9 +128,9 @@ func TestMachineAgainstChunks(t *testing.T) {
 
 // randomActions does one random thing on both machines, and returns how many chunks it moved.
 func randomActions(rnd *rand.Rand, id int32, m *Machine, c *chunkMachine) int32 {
-	operand := func(n int32) ir.Operand {
+	operand := func(n int32) onesided.Operand {
 		for {
-			x := ir.Operand{Rank: int32(rnd.Intn(m.Coll.Ranks)),
+			x := onesided.Operand{Rank: int32(rnd.Intn(m.Coll.Ranks)),
 				Buf: []ir.Buf{ir.Input, ir.Input, ir.Output, ir.Scratch}[rnd.Intn(4)]}
 			size := map[ir.Buf]int{ir.Input: m.Coll.InChunks(int(x.Rank)), ir.Output: m.Coll.OutChunks(int(x.Rank)),
 				ir.Scratch: m.Coll.Chunks}[x.Buf]
@@ -152,13 +155,13 @@ func randomActions(rnd *rand.Rand, id int32, m *Machine, c *chunkMachine) int32 
 	if a.Class = int32(m.Coll.Class(int(src.Index))); rnd.Intn(8) == 0 {
 		a.Class = int32(m.Coll.Class(rnd.Intn(99)))
 	}
-	overlaps := func(x, y ir.Operand) bool {
+	overlaps := func(x, y onesided.Operand) bool {
 		at, to := m.Mem.Cell(int(x.Rank), x.Buf, int(x.Index)), m.Mem.Cell(int(y.Rank), y.Buf, int(y.Index))
 		return at != to && at < to+int(a.Count) && to < at+int(a.Count)
 	}
 	switch k := rnd.Intn(4); {
 	case k == 0 && !overlaps(src, dst): // a Move, sometimes by the switch
-		o := &ir.OneSided{Operands: []ir.Operand{src, dst, dst}}
+		o := &onesided.Program{Operands: []onesided.Operand{src, dst, dst}}
 		if rnd.Intn(3) == 0 && m.Coll.Kind == ir.AllReduce && src.Buf < ir.Scratch {
 			o.Operands[0].Rank = ir.AllRanks
 		}
@@ -192,7 +195,7 @@ func transfer(id int32, send, recv *Action, m *Machine, c *chunkMachine) {
 
 // randomSum sums some chunks of input over the ranks, in a chain that begins at any of them, and takes them to an
 // output.
-func randomSum(rnd *rand.Rand, p *ir.Program, m *Machine, c *chunkMachine) {
+func randomSum(rnd *rand.Rand, p *either.Program, m *Machine, c *chunkMachine) {
 	ranks := int32(m.Coll.Ranks)
 	n := int32(1 + rnd.Intn(m.Coll.InChunks(0)))
 	index, first := int32(rnd.Intn(m.Coll.InChunks(0)-int(n)+1)), rnd.Int31n(ranks)
@@ -228,7 +231,7 @@ func (c *chunkMachine) sameOutputs(t *testing.T, seed int64) int {
 	return len(got)
 }
 
-func (c *chunkMachine) sameFinals(t *testing.T, seed int64, f *Finals, p *ir.Program) int {
+func (c *chunkMachine) sameFinals(t *testing.T, seed int64, f *Finals, p *either.Program) int {
 	complete := map[string]bool{}
 	c.eachOutput(func(_, _ int, text string, w ir.Want) {
 		if !w.Any && strings.Contains(text, "+") && c.holds(text, w) {
@@ -254,7 +257,7 @@ func (c *chunkMachine) sameFinals(t *testing.T, seed int64, f *Finals, p *ir.Pro
 			fails = fails || c.Coll.Kind == ir.Custom && s != x && strings.Contains(x, s)
 		}
 	}
-	got, err := f.Steps(p)
+	got, err := f.Steps(p.Program)
 	if fails != (err != nil) || !fails && !slices.Equal(got, want) {
 		t.Fatalf("seed %d: final are %v, %v, not %v, %v", seed, got, err, want, fails)
 	}

@@ -1,6 +1,9 @@
 package eval
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/fifo"
+)
 
 // This file says how the steps of a Program hang together: which send meets
 // which receive, and which step ends a wait. It relies on tables that are well
@@ -24,7 +27,7 @@ type Wiring struct {
 
 // Wire finds the mates of p's steps: the n-th send of a connection meets its
 // n-th receive.
-func Wire(p *ir.Program) *Wiring {
+func Wire(p *fifo.Program) *Wiring {
 	w := &Wiring{Block: make([]int32, len(p.Steps)), Mate: make([]int32, len(p.Steps)), conn: make([]int32, len(p.Blocks)),
 		publisher: publishers(p)}
 	for i := range w.Mate {
@@ -66,7 +69,7 @@ func Wire(p *ir.Program) *Wiring {
 
 // match joins the sends of block from and the receives of block to, up to the
 // first that do not fit.
-func (w *Wiring) match(p *ir.Program, from, to int32) {
+func (w *Wiring) match(p *fifo.Program, from, to int32) {
 	send, recv := int32(-1), int32(-1)
 	for {
 		send = nextStep(p, from, send, func(o *ir.OpInfo) bool { return o.Sends })
@@ -83,7 +86,7 @@ func (w *Wiring) match(p *ir.Program, from, to int32) {
 }
 
 // nextStep returns the step of block after at that has a property, or -1.
-func nextStep(p *ir.Program, block, at int32, has func(*ir.OpInfo) bool) int32 {
+func nextStep(p *fifo.Program, block, at int32, has func(*ir.OpInfo) bool) int32 {
 	if block < 0 {
 		return -1
 	}
@@ -102,7 +105,7 @@ func nextStep(p *ir.Program, block, at int32, has func(*ir.OpInfo) bool) int32 {
 // publishers returns, for each step, the step of its block whose end satisfies
 // a wait for it: the first from there on that others wait for, since flags only
 // grow; or -1. A nop is run with the step behind it and publishes nothing.
-func publishers(p *ir.Program) []int32 {
+func publishers(p *fifo.Program) []int32 {
 	list := make([]int32, len(p.Steps))
 	for b := range p.Blocks {
 		steps, found := p.Blocks[b].Steps, int32(-1)
@@ -118,7 +121,7 @@ func publishers(p *ir.Program) []int32 {
 
 // Awaited returns the step whose end satisfies what step i, of a block of
 // rank, waits for; or -1, where it waits for nothing or for what no step does.
-func (w *Wiring) Awaited(p *ir.Program, rank int32, i int32) int32 {
+func (w *Wiring) Awaited(p *fifo.Program, rank int32, i int32) int32 {
 	s := &p.Steps[i]
 	if s.DepBlock < 0 {
 		return -1
@@ -128,7 +131,7 @@ func (w *Wiring) Awaited(p *ir.Program, rank int32, i int32) int32 {
 
 // Schedule makes the schedule of p, with so many slots a connection and so
 // many chunks a message. A wait that no step satisfies is left out.
-func (w *Wiring) Schedule(p *ir.Program, slots, chunks int) *ir.Schedule {
+func (w *Wiring) Schedule(p *fifo.Program, slots, chunks int) *ir.Schedule {
 	n := len(p.Steps)
 	s := &ir.Schedule{Start: make([]int32, 1, len(p.Blocks)+1), Send: make([]int32, n), Recv: make([]int32, n),
 		Messages: make([]int32, n), Conns: len(p.Blocks), Slots: slots}
@@ -157,7 +160,7 @@ func (w *Wiring) Schedule(p *ir.Program, slots, chunks int) *ir.Schedule {
 
 // Exec runs the steps of p on m in an order in which they may end. The action
 // that m knows a step by is its number.
-func (w *Wiring) Exec(p *ir.Program, m *Machine, order []int32) {
+func (w *Wiring) Exec(p *fifo.Program, m *Machine, order []int32) {
 	sent := make([]message, len(p.Steps))
 	for _, i := range order {
 		s := &p.Steps[i]

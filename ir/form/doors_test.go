@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/form"
 	"mscclc/ir/verify"
 )
@@ -22,18 +23,18 @@ import (
 var doors = []struct {
 	name string
 	only bool // it judges nothing but the form
-	open func(p *ir.Program) error
+	open func(p *either.Program) error
 }{
-	{"verify", false, func(p *ir.Program) error {
+	{"verify", false, func(p *either.Program) error {
 		_, found := verify.Check(p, verify.Options{})
 		return found.Err()
 	}},
-	{"program file", true, func(p *ir.Program) error { return program.Write(io.Discard, p) }},
-	{"executor", true, func(p *ir.Program) error {
+	{"program file", true, func(p *either.Program) error { return program.Write(io.Discard, p) }},
+	{"executor", true, func(p *either.Program) error {
 		_, err := executor.Load(p, executor.Options{Device: none{}, Unproven: true})
 		return err
 	}},
-	{"program file as JSON", true, func(p *ir.Program) error { return program.WriteJSON(io.Discard, p) }},
+	{"program file as JSON", true, func(p *either.Program) error { return program.WriteJSON(io.Discard, p) }},
 }
 
 // none is a device on which nothing runs.
@@ -46,7 +47,7 @@ func (none) Open(*abi.Image) (executor.Instance, error) { return nil, nil }
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		good  func() *ir.Program
+		good  func() *either.Program
 		rules []rule
 	}{
 		{"two-sided", pairs, tableRules}, {"one-sided", codegentest.Swap, tableRules},
@@ -78,7 +79,7 @@ func TestRules(t *testing.T) {
 // TestBounds: a program asks for no more than its reader allows.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
-		p             *ir.Program
+		p             *either.Program
 		cells, memory int64
 	}{
 		{pairs(), 6, 6},              // of each rank in, out and scratch

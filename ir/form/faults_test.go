@@ -12,6 +12,7 @@ import (
 	"mscclc/codegen/codegentest"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/form"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify/explore"
@@ -24,8 +25,11 @@ type field func(value int32)
 func of[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](n *T) field { return func(v int32) { *n = T(v) } }
 
 // fields returns the numbers of p, but for those of its collective.
-func fields(p *ir.Program) (list []field) {
-	list = append(list, of(&p.Protocol), of(&p.Channels), of(&p.RanksPerNode), of(&p.Sizes.Min), of(&p.Sizes.Max))
+func fields(p *either.Program) (list []field) {
+	list = append(list, of(&p.Protocol), of(&p.RanksPerNode), of(&p.Sizes.Min), of(&p.Sizes.Max))
+	if p.Fifo != nil {
+		list = append(list, of(&p.Fifo.Channels))
+	}
 	tables := [][]int32{p.Scratch}
 	if o := p.OneSided; o != nil {
 		list = append(list, of(&o.Depth))
@@ -57,22 +61,20 @@ func fields(p *ir.Program) (list []field) {
 }
 
 // copyOf returns a copy of p whose tables can be changed.
-func copyOf(p *ir.Program) *ir.Program {
-	q, c := *p, *p.Coll
+func copyOf(p *either.Program) *either.Program {
+	q, c := p.Copy(), *p.Coll
 	q.Coll = &c
 	q.Rank, q.Blocks, q.Steps, q.Scratch = slices.Clone(q.Rank), slices.Clone(q.Blocks), slices.Clone(q.Steps),
 		slices.Clone(q.Scratch)
-	if p.OneSided != nil {
-		o := *p.OneSided
+	if o := q.OneSided; o != nil {
 		o.Operands, o.Packets, o.Flags = slices.Clone(o.Operands), slices.Clone(o.Packets), slices.Clone(o.Flags)
-		q.OneSided = &o
 	}
-	return &q
+	return q
 }
 
 // originals are well-formed programs of both kinds.
-func originals(t *testing.T) []*ir.Program {
-	list := []*ir.Program{pairs(), codegentest.Ring(3), codegentest.Chain(3), codegentest.Rooted(ir.Gather, true),
+func originals(t *testing.T) []*either.Program {
+	list := []*either.Program{pairs(), codegentest.Ring(3), codegentest.Chain(3), codegentest.Rooted(ir.Gather, true),
 		codegentest.Swap()}
 	for seed := range int64(10) {
 		list = append(list, codegentest.Random(rand.New(rand.NewSource(seed)), codegentest.Target(t, "msccl")),
@@ -84,14 +86,14 @@ func originals(t *testing.T) []*ir.Program {
 var values = []int32{math.MinInt32, -2, -1, 0, 1, 2, 3, 4, 5, 8, 16, 64, 255, 1 << 10, 1<<16 + 1, math.MaxInt32}
 
 // broken is p with a fault of ir/verify/explore, or with one wrong number, or two.
-func broken(rnd *rand.Rand, p *ir.Program) *ir.Program {
+func broken(rnd *rand.Rand, p *either.Program) *either.Program {
 	switch k := rnd.Intn(4); {
 	case k == 0 && p.OneSided == nil:
-		p, _ = explore.Broken(rnd, p, explore.Options{})
-		return p
+		q, _ := explore.Broken(rnd, p.Fifo, explore.Options{})
+		return either.OfFifo(q)
 	case k == 0:
-		p, _ = onesided.Mutations[rnd.Intn(len(onesided.Mutations))].Change(rnd, p)
-		return p
+		q, _ := onesided.Mutations[rnd.Intn(len(onesided.Mutations))].Change(rnd, p.OneSided)
+		return either.OfOneSided(q)
 	}
 	p = copyOf(p)
 	list := fields(p)

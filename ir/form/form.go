@@ -14,6 +14,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // Bounds are how much a program may ask for, whatever the file says that it was read from.
@@ -35,7 +36,7 @@ var Unbounded = Bounds{Cells: math.MaxInt64, Memory: math.MaxInt64, Moved: math.
 //     several blocks signal or await.
 //
 // A fault of a step has its rank, block and step.
-func Check(p *ir.Program, most Bounds) diag.List {
+func Check(p *either.Program, most Bounds) diag.List {
 	f := &checker{p: p, most: most}
 	if !f.tables() {
 		return f.Done()
@@ -52,7 +53,7 @@ func Check(p *ir.Program, most Bounds) diag.List {
 
 type checker struct {
 	ir.Problems
-	p    *ir.Program
+	p    *either.Program
 	most Bounds
 
 	moved    int64 // chunks, by the steps checked so far

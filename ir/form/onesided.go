@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // oneSidedBlock checks block b of rank r, which is t, and its steps.
@@ -88,7 +89,7 @@ func (f *checker) oneSidedStep(at *place) bool {
 }
 
 // oneSidedOperand checks an operand of a step.
-func (f *checker) oneSidedOperand(at *place, x *ir.Operand, source bool) bool {
+func (f *checker) oneSidedOperand(at *place, x *onesided.Operand, source bool) bool {
 	role, all, move := "destination", x.Rank == ir.AllRanks, at.Op == ir.Move
 	if source {
 		role = "source"
@@ -120,7 +121,7 @@ func (f *checker) oneSidedOperand(at *place, x *ir.Operand, source bool) bool {
 }
 
 // inside checks that an operand lies in its buffer.
-func (f *checker) inside(at *place, x *ir.Operand, role string) bool {
+func (f *checker) inside(at *place, x *onesided.Operand, role string) bool {
 	last := int64(x.Index) + int64(max(at.Count, 1))
 	fits := func(size int) bool { return x.Index >= 0 && last <= int64(size) }
 	first, end := f.ranksOf(x)

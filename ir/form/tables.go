@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // MaxChannels is the most channels that a program may have.
@@ -36,8 +37,8 @@ func (f *checker) header() bool {
 	case len(p.Rank) != n || p.Scratch != nil && len(p.Scratch) != n:
 		return f.bad(diag.Malformed, "there are blocks of %d ranks and scratch of %d, and the collective has %d ranks",
 			len(p.Rank), len(p.Scratch), n)
-	case p.Channels < 0 || p.Channels > MaxChannels:
-		return f.bad(diag.Malformed, "the program has %d channels, and 0 to %d are allowed", p.Channels, MaxChannels)
+	case p.Channels() < 0 || p.Channels() > MaxChannels:
+		return f.bad(diag.Malformed, "the program has %d channels, and 0 to %d are allowed", p.Channels(), MaxChannels)
 	case p.RanksPerNode < 0:
 		return f.bad(diag.Malformed, "a node has %d ranks", p.RanksPerNode)
 	case p.Sizes.Min < 0 || p.Sizes.Max < 0 || p.Sizes.Max != 0 && p.Sizes.Max <= p.Sizes.Min:
@@ -183,7 +184,7 @@ func (f *checker) work() bool {
 }
 
 // ranksOf returns the ranks whose memory x is: [first, end).
-func (f *checker) ranksOf(x *ir.Operand) (first, end int) {
+func (f *checker) ranksOf(x *onesided.Operand) (first, end int) {
 	if x.Rank == ir.AllRanks {
 		return 0, f.p.Coll.Ranks
 	}

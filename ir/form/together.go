@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // This file checks what operands of one step, and steps at one flag, have in common.
@@ -122,7 +123,7 @@ func keep(n, operands int) func(flag int) *users {
 }
 
 // flag checks a flag of step i, one of the steps of a block. It sees signals before awaits.
-func (f *checker) flag(i int32, steps ir.Range, x *ir.Operand, u *users) {
+func (f *checker) flag(i int32, steps ir.Range, x *onesided.Operand, u *users) {
 	const marks = ir.Enter | ir.Leave
 	s := &f.p.Steps[i]
 	own, verb := &u.signal, "signals"

@@ -3,6 +3,7 @@ package form
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/fifo"
 )
 
 // twoSided checks the blocks of rank r, and their steps.
@@ -28,7 +29,7 @@ func (f *checker) twoSided(r int, tbs []ir.TB) {
 			if s.Op == ir.Nop || i > 0 && steps[i-1].Op == ir.Nop {
 				f.nops(at, steps)
 			}
-			if i == 0 || !ir.Chained(&steps[i-1], s) {
+			if i == 0 || !fifo.Chained(&steps[i-1], s) {
 				chain = i
 			} else {
 				f.chain(at, &steps[chain])
@@ -74,8 +75,8 @@ func (f *checker) ends(r int, tbs []ir.TB) {
 
 // channel checks the channel of block b of rank r, which is t.
 func (f *checker) channel(r, b int, t *ir.TB, pos int32) {
-	if t.Channel < 0 || int(t.Channel) >= f.p.Channels {
-		f.block(diag.OutOfBounds, r, b, pos, "is on channel %d of %d", t.Channel, f.p.Channels)
+	if t.Channel < 0 || int(t.Channel) >= f.p.Channels() {
+		f.block(diag.OutOfBounds, r, b, pos, "is on channel %d of %d", t.Channel, f.p.Channels())
 	}
 }
 

@@ -1,6 +1,10 @@
 package irtest
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
+)
 
 // await is a step that awaits.
 var await = ir.Step{Op: ir.Await, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1}
@@ -9,21 +13,22 @@ var await = ir.Step{Op: ir.Await, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: 
 // by a new block of rank third, modulo the ranks, which the sender tells instead. The sender tells the receiver by a
 // new flag, too, so that the data is sent; but the block that reads them awaits that at its end. It is nil if that rank
 // is the sender or the receiver, or there is no such flag.
-func ViaThird(g *ir.Program, node []int32, third int32) *ir.Program {
+func ViaThird(g *either.Program, node []int32, third int32) *either.Program {
 	third %= int32(g.Coll.Ranks)
 	sender, told, ok := crossing(g, node)
 	if !ok || third == told.Rank || third == g.Blocks[sender].Rank {
 		return nil
 	}
-	q, o := *g, *g.OneSided
+	q := g.Copy()
+	o := q.OneSided
 	o.Flags, o.Operands, q.Steps = append([]int32(nil), o.Flags...), nil, nil
-	own := ir.Operand{Rank: third, Buf: ir.Flags, Index: o.Flags[third]}
+	own := onesided.Operand{Rank: third, Buf: ir.Flags, Index: o.Flags[third]}
 	o.Flags[third]++
-	late := ir.Operand{Rank: told.Rank, Buf: ir.Flags, Index: o.Flags[told.Rank]}
+	late := onesided.Operand{Rank: told.Rank, Buf: ir.Flags, Index: o.Flags[told.Rank]}
 	o.Flags[told.Rank]++
-	q.OneSided, q.Blocks, q.Source = &o, nil, nil
+	q.Blocks, q.Source = nil, nil
 	q.Rank = append([]ir.Range(nil), g.Rank...)
-	add := func(s ir.Step, sources, dests []ir.Operand) {
+	add := func(s ir.Step, sources, dests []onesided.Operand) {
 		s.Src, s.NSrc = int32(len(o.Operands)), int16(len(sources))
 		o.Operands = append(o.Operands, sources...)
 		s.Dst, s.NDst = int32(len(o.Operands)), int16(len(dests))
@@ -46,7 +51,7 @@ func ViaThird(g *ir.Program, node []int32, third int32) *ir.Program {
 			t := g.Blocks[b]
 			first, reads := int32(len(q.Steps)), false
 			for _, s := range g.StepsOf(&t) {
-				dests := append([]ir.Operand(nil), g.OneSided.Dests(&s)...)
+				dests := append([]onesided.Operand(nil), g.OneSided.Dests(&s)...)
 				for k := range dests {
 					if s.Op == ir.Signal && dests[k] == told {
 						dests[k] = own
@@ -60,37 +65,38 @@ func ViaThird(g *ir.Program, node []int32, third int32) *ir.Program {
 			}
 			if reads {
 				late.Nth = signals
-				add(await, []ir.Operand{late}, nil)
+				add(await, []onesided.Operand{late}, nil)
 				late.Nth = 0
 			}
 			t.Steps = ir.Range{First: first, End: int32(len(q.Steps))}
 			q.Blocks = append(q.Blocks, t)
 		}
 		if int32(rank) == third {
-			q.Blocks = append(q.Blocks, relay(add, &q, third, own, told, signals))
+			q.Blocks = append(q.Blocks, relay(add, q, third, own, told, signals))
 		}
 		q.Rank[rank].End = int32(len(q.Blocks))
 	}
-	return &q
+	return q
 }
 
 // relay adds a block of a rank that passes on each signal of the flag own as one of the flag told.
-func relay(add func(s ir.Step, sources, dests []ir.Operand), q *ir.Program, rank int32, own, told ir.Operand,
+func relay(add func(s ir.Step, sources, dests []onesided.Operand), q *either.Program, rank int32,
+	own, told onesided.Operand,
 	signals int32) ir.TB {
 	first := int32(len(q.Steps))
 	step := await
 	step.Op = ir.Signal
 	for n := range signals {
 		own.Nth = n + 1
-		add(await, []ir.Operand{own}, nil)
-		add(step, nil, []ir.Operand{told})
+		add(await, []onesided.Operand{own}, nil)
+		add(step, nil, []onesided.Operand{told})
 	}
 	return ir.TB{Block: ir.Block{Rank: rank, SendPeer: -1, RecvPeer: -1},
 		Steps: ir.Range{First: first, End: int32(len(q.Steps))}}
 }
 
 // crossing finds a block that writes to a rank of another node, and the flag by which it tells of that.
-func crossing(g *ir.Program, node []int32) (block int32, flag ir.Operand, ok bool) {
+func crossing(g *either.Program, node []int32) (block int32, flag onesided.Operand, ok bool) {
 	for b := range g.Blocks {
 		steps := g.StepsOf(&g.Blocks[b])
 		for i := range steps {

@@ -5,6 +5,9 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
+	"mscclc/ir/onesided"
 	"mscclc/ir/text"
 
 	"pgregory.net/rapid"
@@ -152,12 +155,13 @@ func anyEdges(t *rapid.T, n int) ir.Edges {
 	return e
 }
 
-func AnyProgram(t *rapid.T, h ir.Header) *ir.Program {
-	p := &ir.Program{Header: h, Channels: int(Small(t, 0, 3)), Even: rapid.Bool().Draw(t, "even"),
-		Scratch: AnyScratch(t, h.Coll.Ranks), InPlace: rapid.Bool().Draw(t, "in"), OutOfPlace: rapid.Bool().Draw(t, "out")}
+func AnyProgram(t *rapid.T, h ir.Header) *either.Program {
+	tables := ir.Program{Header: h, Even: rapid.Bool().Draw(t, "even"), Scratch: AnyScratch(t, h.Coll.Ranks),
+		InPlace: rapid.Bool().Draw(t, "in"), OutOfPlace: rapid.Bool().Draw(t, "out")}
+	p := either.OfFifo(&fifo.Program{Program: tables, Channels: int(Small(t, 0, 3))})
 	if rapid.Bool().Draw(t, "one-sided") {
-		p.OneSided = &ir.OneSided{Depth: Small(t, 1, 3), Packets: AnyScratch(t, h.Coll.Ranks),
-			Flags: AnyScratch(t, h.Coll.Ranks)}
+		p = either.OfOneSided(&onesided.Program{Program: tables, Depth: Small(t, 1, 3),
+			Packets: AnyScratch(t, h.Coll.Ranks), Flags: AnyScratch(t, h.Coll.Ranks)})
 	}
 	for r := range h.Coll.Ranks {
 		first := int32(len(p.Blocks))
@@ -190,7 +194,7 @@ func AnyProgram(t *rapid.T, h ir.Header) *ir.Program {
 }
 
 // anyTogether returns how many replicas of a block of p share a CTA.
-func anyTogether(t *rapid.T, p *ir.Program) int32 {
+func anyTogether(t *rapid.T, p *either.Program) int32 {
 	if p.OneSided == nil {
 		return 0
 	}
@@ -198,13 +202,14 @@ func anyTogether(t *rapid.T, p *ir.Program) int32 {
 }
 
 // anyOneSidedStep has its operands at the end of o's.
-func anyOneSidedStep(t *rapid.T, o *ir.OneSided) ir.Step {
+func anyOneSidedStep(t *rapid.T, o *onesided.Program) ir.Step {
 	s := ir.Step{Op: ir.Op(Small(t, int(ir.Move), int(ir.Await))), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf,
 		Flags: ir.StepFlags(Small(t, 0, 31)), Count: Small(t, 0, 3), Class: Small(t, 0, 3), DepBlock: Small(t, -1, 3),
 		DepStep: Small(t, -1, 3), Pos: Small(t, -1, 3)}
 	operands := func(n int32, nth bool) int16 {
 		for range n {
-			x := ir.Operand{Rank: Small(t, ir.AllRanks, 3), Buf: anyBuf(t), Index: Small(t, -2, 9), Via: ir.Via(Small(t, 0, 3))}
+			x := onesided.Operand{Rank: Small(t, ir.AllRanks, 3), Buf: anyBuf(t), Index: Small(t, -2, 9),
+				Via: ir.Via(Small(t, 0, 3))}
 			if nth {
 				x.Nth = Small(t, -3, 3)
 			}

@@ -1,15 +1,19 @@
 package irtest
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
+)
 
 // A OneSided makes a one-sided program, block by block in the order of ranks.
-type OneSided struct{ Program *ir.Program }
+type OneSided struct{ Program *either.Program }
 
 // NewOneSided begins a program of coll, whose ranks have so many chunks of
 // scratch and packets, in depth copies, and so many flags.
 func NewOneSided(coll ir.Collective, protocol ir.Protocol, depth, scratch, packets, flags int) *OneSided {
-	p := &ir.Program{Header: ir.Header{Name: "one-sided", Coll: &coll, Protocol: protocol}, Channels: 1,
-		OneSided: &ir.OneSided{Depth: int32(depth)}}
+	p := either.OfOneSided(&onesided.Program{Depth: int32(depth)})
+	p.Header = ir.Header{Name: "one-sided", Coll: &coll, Protocol: protocol}
 	for range coll.Ranks {
 		p.Scratch = append(p.Scratch, int32(scratch))
 		p.OneSided.Packets = append(p.OneSided.Packets, int32(packets))
@@ -31,7 +35,7 @@ func (b *OneSided) Block(rank int) {
 }
 
 // Done returns the program.
-func (b *OneSided) Done() *ir.Program {
+func (b *OneSided) Done() *either.Program {
 	for len(b.Program.Rank) < b.Program.Coll.Ranks {
 		at := int32(len(b.Program.Blocks))
 		b.Program.Rank = append(b.Program.Rank, ir.Range{First: at, End: at})
@@ -39,7 +43,7 @@ func (b *OneSided) Done() *ir.Program {
 	return b.Program
 }
 
-func (b *OneSided) step(op ir.Op, count int, srcs, dsts []ir.Operand, marks []ir.StepFlags) {
+func (b *OneSided) step(op ir.Op, count int, srcs, dsts []onesided.Operand, marks []ir.StepFlags) {
 	s := ir.Step{Op: op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Count: int32(count), DepBlock: -1, DepStep: -1, Pos: -1}
 	for _, m := range marks {
 		s.Flags |= m
@@ -53,9 +57,9 @@ func (b *OneSided) step(op ir.Op, count int, srcs, dsts []ir.Operand, marks []ir
 }
 
 // Move moves count chunks; the class is that of the first operand in input or output.
-func (b *OneSided) Move(count int, srcs, dsts []ir.Operand, marks ...ir.StepFlags) {
+func (b *OneSided) Move(count int, srcs, dsts []onesided.Operand, marks ...ir.StepFlags) {
 	b.step(ir.Move, count, srcs, dsts, marks)
-	for _, x := range append(append([]ir.Operand{}, dsts...), srcs...) {
+	for _, x := range append(append([]onesided.Operand{}, dsts...), srcs...) {
 		if x.Buf <= ir.Output {
 			b.Program.Steps[len(b.Program.Steps)-1].Class = int32(b.Program.Coll.Class(int(x.Index)))
 		}
@@ -63,18 +67,18 @@ func (b *OneSided) Move(count int, srcs, dsts []ir.Operand, marks ...ir.StepFlag
 }
 
 // Signal raises flags.
-func (b *OneSided) Signal(flags []ir.Operand, marks ...ir.StepFlags) {
+func (b *OneSided) Signal(flags []onesided.Operand, marks ...ir.StepFlags) {
 	b.step(ir.Signal, 0, nil, flags, marks)
 }
 
 // Await waits for flags.
-func (b *OneSided) Await(flags []ir.Operand, marks ...ir.StepFlags) {
+func (b *OneSided) Await(flags []onesided.Operand, marks ...ir.StepFlags) {
 	b.step(ir.Await, 0, flags, nil, marks)
 }
 
 // ChunkOf returns a chunk of a rank, or of all ranks by way of the switch.
-func ChunkOf(rank int, buf ir.Buf, index int) ir.Operand {
-	x := ir.Operand{Rank: int32(rank), Buf: buf, Index: int32(index)}
+func ChunkOf(rank int, buf ir.Buf, index int) onesided.Operand {
+	x := onesided.Operand{Rank: int32(rank), Buf: buf, Index: int32(index)}
 	if rank == ir.AllRanks {
 		x.Via = ir.ViaSwitch
 	}
@@ -82,15 +86,15 @@ func ChunkOf(rank int, buf ir.Buf, index int) ir.Operand {
 }
 
 // Operands lists operands.
-func Operands(list ...ir.Operand) []ir.Operand { return list }
+func Operands(list ...onesided.Operand) []onesided.Operand { return list }
 
 // FlagOf returns a flag of a rank; nth is which signal of it an Await waits for.
-func FlagOf(rank, index, nth int) ir.Operand {
-	return ir.Operand{Rank: int32(rank), Buf: ir.Flags, Index: int32(index), Nth: int32(nth)}
+func FlagOf(rank, index, nth int) onesided.Operand {
+	return onesided.Operand{Rank: int32(rank), Buf: ir.Flags, Index: int32(index), Nth: int32(nth)}
 }
 
 // ToOthers lists f of each rank but r, from the rank behind r on.
-func ToOthers(ranks, r int, f func(q int) ir.Operand) (list []ir.Operand) {
+func ToOthers(ranks, r int, f func(q int) onesided.Operand) (list []onesided.Operand) {
 	for k := 1; k < ranks; k++ {
 		list = append(list, f((r+k)%ranks))
 	}

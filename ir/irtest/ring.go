@@ -1,6 +1,10 @@
 package irtest
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
+)
 
 // Programs for tests, built by hand.
 
@@ -56,9 +60,9 @@ func RingInsts(n int) *ir.InstDAG {
 }
 
 // RingProgram returns the ring AllReduce of n ranks, in place, one block a rank.
-func RingProgram(n int) *ir.Program {
-	p := &ir.Program{Header: ir.Header{Name: "ring", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: n,
-		Inplace: true}}, Channels: 1}
+func RingProgram(n int) *either.Program {
+	p := either.OfFifo(&fifo.Program{Channels: 1})
+	p.Header = RingChunks(n).Header
 	for r := range n {
 		first := int32(len(p.Steps))
 		for s := range 2*n - 1 {

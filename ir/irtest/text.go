@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest/parse"
 )
 
@@ -18,7 +19,7 @@ func Insts(t testing.TB, text string) *ir.InstDAG {
 }
 
 // Program parses the text form of a program, and ends the test where it cannot.
-func Program(t testing.TB, text string) *ir.Program {
+func Program(t testing.TB, text string) *either.Program {
 	t.Helper()
 	return parsed(t, parse.Program, text)
 }

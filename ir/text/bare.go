@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // BareChunks returns d without source positions, which its text form then leaves out. It shares the rest with d.
@@ -27,11 +28,11 @@ func BareInsts(d *ir.InstDAG) *ir.InstDAG {
 }
 
 // BareProgram returns p without source positions, which its text form then leaves out. It shares the rest with p.
-func BareProgram(p *ir.Program) *ir.Program {
-	bare := *p
+func BareProgram(p *either.Program) *either.Program {
+	bare := p.Copy()
 	bare.Spans, bare.Steps = nil, slices.Clone(p.Steps)
 	for i := range bare.Steps {
 		bare.Steps[i].Pos = -1
 	}
-	return &bare
+	return bare
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // The text form of a one-sided Program says so before its blocks, and its steps
@@ -27,7 +29,7 @@ import (
 // Fields follow the operands, as of a two-sided step; joint, enter, leave,
 // relaxed and loose are StepFlags.
 
-func writeOneSided(b *bufio.Writer, o *ir.OneSided) {
+func writeOneSided(b *bufio.Writer, o *onesided.Program) {
 	fmt.Fprintf(b, "onesided depth %d", o.Depth)
 	if o.OnePass {
 		b.WriteString(" onepass")
@@ -39,22 +41,22 @@ func writeOneSided(b *bufio.Writer, o *ir.OneSided) {
 
 // StepText returns the operation of s, a step of rank, with its operands, as the text
 // form has them.
-func StepText(p *ir.Program, rank int32, s *ir.Step) string {
+func StepText(p *either.Program, rank int32, s *ir.Step) string {
 	b := []byte(s.Op.String())
 	if p.OneSided == nil {
 		return string(AppendOperands(b, s.Op, s.SrcBuf, s.Src, s.DstBuf, s.Dst, s.Count))
 	}
-	return string(appendOneSidedOperands(p, b, rank, s))
+	return string(appendOneSidedOperands(p.OneSided, b, rank, s))
 }
 
 // appendOneSidedOperands writes the operands of s, a step of rank.
-func appendOneSidedOperands(p *ir.Program, b []byte, rank int32, s *ir.Step) []byte {
+func appendOneSidedOperands(p *onesided.Program, b []byte, rank int32, s *ir.Step) []byte {
 	count, has := s.Count, s.Op == ir.Move && s.NDst > 0
 	if !has {
 		count = 1
 	}
 	sign := " "
-	for _, o := range p.OneSided.Sources(s) {
+	for _, o := range p.Sources(s) {
 		b = AppendOperand(&o, append(b, sign...), rank, 1)
 		if s.Op == ir.Move {
 			sign = " + "
@@ -63,7 +65,7 @@ func appendOneSidedOperands(p *ir.Program, b []byte, rank int32, s *ir.Step) []b
 			b = strconv.AppendInt(append(b, " x"...), int64(o.Nth), 10)
 		}
 	}
-	for i, o := range p.OneSided.Dests(s) {
+	for i, o := range p.Dests(s) {
 		if i == 0 && s.Op == ir.Move {
 			b = append(b, " ->"...)
 		}
@@ -76,7 +78,7 @@ func appendOneSidedOperands(p *ir.Program, b []byte, rank int32, s *ir.Step) []b
 }
 
 // AppendOperand appends o, an operand of count chunks of a step of rank. The rank of o is left out if it is rank.
-func AppendOperand(o *ir.Operand, b []byte, rank, count int32) []byte {
+func AppendOperand(o *onesided.Operand, b []byte, rank, count int32) []byte {
 	switch o.Rank {
 	case rank:
 	case ir.AllRanks:

@@ -8,6 +8,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/irtest/parse"
+	"mscclc/ir/onesided"
 	"mscclc/ir/text"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,11 +41,11 @@ block 1.0
 		t.Errorf("got\n%s", got)
 	}
 	o := p.OneSided
-	if diff := cmp.Diff([]ir.Operand{{Rank: 0, Buf: ir.Flags, Index: 0, Nth: 1},
+	if diff := cmp.Diff([]onesided.Operand{{Rank: 0, Buf: ir.Flags, Index: 0, Nth: 1},
 		{Rank: 0, Buf: ir.Flags, Index: 2, Nth: -1}}, o.Sources(&p.Steps[5])); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]ir.Operand{{Rank: ir.AllRanks, Buf: ir.Output, Index: 3, Via: ir.ViaSwitch}},
+	if diff := cmp.Diff([]onesided.Operand{{Rank: ir.AllRanks, Buf: ir.Output, Index: 3, Via: ir.ViaSwitch}},
 		o.Dests(&p.Steps[3])); diff != "" {
 		t.Error(diff)
 	}
@@ -68,7 +69,7 @@ func TestOneSidedTextErrors(t *testing.T) {
 		{"onesided depth 1\nblock 0.0\n  0 signal 1:flags[0]*2", "a flag has no count"},
 		{"onesided depth 1\nblock 0.0\n  0 wait flags[0] xy", `"y" is no number`},
 		{"onesided depth 1\nblock 0.0\n  0 mv input[0] input[1] -> output[0]", `"input[1]" is no field of a step`},
-		{"onesided depth 1\nblock 0.0\n  0 signal" + strings.Repeat(" flags[0]", ir.MaxOperands+1), "at most 32767"},
+		{"onesided depth 1\nblock 0.0\n  0 signal" + strings.Repeat(" flags[0]", onesided.MaxOperands+1), "at most 32767"},
 	} {
 		_, err := parse.Program("test", []byte(head+x.text))
 		if err == nil || !strings.Contains(err.Error(), x.want) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // The text form of a Program has, after the header, the blocks in their order,
@@ -24,11 +26,11 @@ import (
 // the operand in input or output, else 0. Of one-sided programs see text_onesided.go.
 
 // WriteProgram writes the text form of p.
-func WriteProgram(w io.Writer, p *ir.Program) error {
+func WriteProgram(w io.Writer, p *either.Program) error {
 	return writeText(w, func(b *bufio.Writer) {
 		WriteHeader(b, "program", &p.Header, nil)
-		if p.Channels != 1 {
-			fmt.Fprintf(b, "channels %d\n", p.Channels)
+		if p.Channels() != 1 {
+			fmt.Fprintf(b, "channels %d\n", p.Channels())
 		}
 		writePerRank(b, "scratch", p.Scratch)
 		if p.Even {
@@ -70,11 +72,11 @@ func WriteProgram(w io.Writer, p *ir.Program) error {
 	})
 }
 
-func appendStep(p *ir.Program, b []byte, rank int32, i int, s *ir.Step) []byte {
+func appendStep(p *either.Program, b []byte, rank int32, i int, s *ir.Step) []byte {
 	b = strconv.AppendInt(append(b, "  "...), int64(i), 10)
 	b = append(append(b, ' '), s.Op.String()...)
 	if p.OneSided != nil {
-		b = appendOneSidedOperands(p, b, rank, s)
+		b = appendOneSidedOperands(p.OneSided, b, rank, s)
 	} else {
 		b = AppendOperands(b, s.Op, s.SrcBuf, s.Src, s.DstBuf, s.Dst, s.Count)
 		if hasSrc, hasDst := Operands(s.Op); !hasSrc && !hasDst {
@@ -98,10 +100,10 @@ func appendStep(p *ir.Program, b []byte, rank int32, i int, s *ir.Step) []byte {
 var StepFlagNames = [...]string{"hasdep", "final", "joint", "enter", "leave", "relaxed", "loose"}
 
 // UsualStepClass returns the class that a step has where its line says nothing.
-func UsualStepClass(p *ir.Program, s *ir.Step) int32 {
+func UsualStepClass(p *either.Program, s *ir.Step) int32 {
 	c := p.Coll
 	if o := p.OneSided; o != nil {
-		for _, list := range [][]ir.Operand{o.Sources(s), o.Dests(s)} {
+		for _, list := range [][]onesided.Operand{o.Sources(s), o.Dests(s)} {
 			for _, x := range list {
 				if x.Buf <= ir.Output && x.Index >= 0 {
 					return int32(c.Class(int(x.Index)))

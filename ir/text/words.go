@@ -6,12 +6,13 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // This file says in a few words what a program is, and which sizes it is for.
 
 // Title returns the collective of p, its name and its root, as messages have them: "broadcast chain from rank 2".
-func Title(p *ir.Program) string {
+func Title(p *either.Program) string {
 	name := KindName(p)
 	if p.Name != "" {
 		name += " " + diag.Printable(p.Name)
@@ -26,7 +27,7 @@ func Title(p *ir.Program) string {
 }
 
 // KindName returns the collective of p as the language calls it.
-func KindName(p *ir.Program) string {
+func KindName(p *either.Program) string {
 	if p.Coll.Kind == ir.Opaque {
 		return ir.Custom.String()
 	}
@@ -34,18 +35,18 @@ func KindName(p *ir.Program) string {
 }
 
 // Extent says how much of what p has.
-func Extent(p *ir.Program) string {
+func Extent(p *either.Program) string {
 	ranks, blocks, steps := diag.Counted(p.Coll.Ranks, "rank"), diag.Counted(len(p.Blocks), "block"), diag.Counted(len(p.Steps), "step")
 	if p.OneSided != nil {
-		n := p.Traffic()
+		n := p.OneSided.Traffic()
 		return fmt.Sprintf("%s, one-sided, %s, %s, %s, %s", ranks, blocks, steps, diag.Counted(n.Signals, "signal"),
 			diag.Counted(n.Packets, "packet"))
 	}
-	return fmt.Sprintf("%s, %s, %s, %s", ranks, diag.Counted(p.Channels, "channel"), blocks, steps)
+	return fmt.Sprintf("%s, %s, %s, %s", ranks, diag.Counted(p.Channels(), "channel"), blocks, steps)
 }
 
 // Proven says in a line what is proven of p.
-func Proven(p *ir.Program) string {
+func Proven(p *either.Program) string {
 	name := Title(p)
 	if p.Coll.Kind == ir.Opaque {
 		name += ", whose file states no result"

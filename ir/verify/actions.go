@@ -2,7 +2,9 @@ package verify
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/fifo"
 	"mscclc/ir/verify/checker"
 )
 
@@ -21,16 +23,16 @@ func (c *twoSided) actions(r *checker.Run) *checker.Run {
 	}
 	if n > len(c.P.Steps) {
 		p, from := cut(c.P, m, n)
-		r = &checker.Run{P: p, W: eval.Wire(p), From: from}
+		r = &checker.Run{P: either.OfFifo(p), W: eval.Wire(p), From: from}
 	}
-	order, _ := r.W.Schedule(r.P, ir.Unbounded, int(m)).Run()
+	order, _ := r.W.Schedule(r.P.Fifo, ir.Unbounded, int(m)).Run()
 	return &checker.Run{P: r.P, W: r.W, Order: order, From: r.From}
 }
 
 // cut returns p with each step cut into its n actions in all, as steps that wait
 // for the same and of which the last ends the same waits; and the step of p that
 // each is of.
-func cut(p *ir.Program, m int32, n int) (*ir.Program, []int32) {
+func cut(p *fifo.Program, m int32, n int) (*fifo.Program, []int32) {
 	q := *p
 	q.Steps = make([]ir.Step, 0, n)
 	q.Blocks = append([]ir.TB(nil), p.Blocks...)
@@ -56,7 +58,7 @@ func cut(p *ir.Program, m int32, n int) (*ir.Program, []int32) {
 	return &q, from
 }
 
-func cutStep(to []ir.Step, from []int32, p *ir.Program, i, m int32) ([]ir.Step, []int32) {
+func cutStep(to []ir.Step, from []int32, p *fifo.Program, i, m int32) ([]ir.Step, []int32) {
 	s := p.Steps[i]
 	n := checker.Messages(&s, m)
 	for k := range n {

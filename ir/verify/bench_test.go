@@ -26,7 +26,7 @@ func TestRing(t *testing.T) {
 			p.Steps[i].Class = 0
 		}
 		p.Even = true
-		if err := eval.Classify(p); err != nil || p.Even {
+		if err := eval.Classify(p.Fifo); err != nil || p.Even {
 			t.Fatalf("%d ranks: %v, even %v", n, err, p.Even)
 		}
 		if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
@@ -58,7 +58,7 @@ func BenchmarkCheck(b *testing.B) {
 	})
 	b.Run("classify", func(b *testing.B) {
 		for range b.N {
-			if err := eval.Classify(p); err != nil {
+			if err := eval.Classify(p.Fifo); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,15 +1,19 @@
 package verify_test
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
+)
 
 // A builder makes programs block by block.
-type builder struct{ p *ir.Program }
+type builder struct{ p *either.Program }
 
 // build begins a program whose ranks have so many chunks of each buffer, of a
 // collective that asks for nothing.
 func build(ranks, in, out, scratch int) *builder {
-	p := &ir.Program{Header: ir.Header{Name: "built", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: ranks,
-		Chunks: max(in, out, 1), In: in, Out: out}}, Even: true, Channels: 1}
+	c := &ir.Collective{Kind: ir.Opaque, Ranks: ranks, Chunks: max(in, out, 1), In: in, Out: out}
+	p := either.OfFifo(&fifo.Program{Program: ir.Program{Header: ir.Header{Name: "built", Coll: c}, Even: true}, Channels: 1})
 	p.Scratch = make([]int32, ranks)
 	for r := range p.Scratch {
 		p.Scratch[r] = int32(scratch)
@@ -34,7 +38,7 @@ func (b *builder) block(rank, send, recv int, steps ...ir.Step) {
 }
 
 // done returns the program.
-func (b *builder) done() *ir.Program {
+func (b *builder) done() *either.Program {
 	p, at := b.p, int32(0)
 	for r := range p.Coll.Ranks {
 		own := ir.Range{First: at, End: at}

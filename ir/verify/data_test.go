@@ -12,6 +12,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
@@ -35,16 +36,17 @@ func TestVerdictsOfOthersPrograms(t *testing.T) {
 	})
 }
 
-func readXML(file string) (*ir.Program, error) {
+func readXML(file string) (*either.Program, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".xml")
-	return msccl.Read(name, bytes.NewReader(src), codegen.ReadOptions{})
+	p, err := msccl.Read(name, bytes.NewReader(src), codegen.ReadOptions{})
+	return either.OfFifo(p), err
 }
 
-func judge(t *testing.T, p *ir.Program, want string) {
+func judge(t *testing.T, p *either.Program, want string) {
 	t.Helper()
 	_, list := verify.Check(p, verify.Options{})
 	got := map[string]bool{}
@@ -58,7 +60,7 @@ func judge(t *testing.T, p *ir.Program, want string) {
 	if !ok {
 		t.Errorf("%s: %v, want %s; %v", p.Name, slices.Sorted(maps.Keys(got)), want, list)
 	}
-	if err := eval.Classify(p); err != nil {
+	if err := eval.Classify(p.Fifo); err != nil {
 		t.Errorf("%s: %v", p.Name, err)
 	}
 	if err := eval.MarkFinal(p); err != nil {
@@ -74,14 +76,14 @@ func judge(t *testing.T, p *ir.Program, want string) {
 }
 
 // marksAlike judges that the proof of p marks the steps that MarkFinal marked.
-func marksAlike(t *testing.T, p *ir.Program) {
+func marksAlike(t *testing.T, p *either.Program) {
 	t.Helper()
-	q := *p
+	q := p.Copy()
 	q.Steps = slices.Clone(p.Steps)
 	for i := range q.Steps {
 		q.Steps[i].Flags &^= ir.Final
 	}
-	if _, list := verify.CheckAndMark(&q, verify.Options{}); len(list) > 0 {
+	if _, list := verify.CheckAndMark(q, verify.Options{}); len(list) > 0 {
 		t.Errorf("%s: %v", p.Name, list)
 	}
 	if !slices.Equal(q.Steps, p.Steps) {

@@ -49,7 +49,7 @@
 //
 // # One-sided programs
 //
-// Check proves programs of one-sided operations (ir.OneSided has their
+// Check proves programs of one-sided operations (onesided.Program has their
 // semantics) for any sequence of launches, of any sizes and numbers of columns.
 // One replica stands for all. The rules:
 //
@@ -74,7 +74,7 @@
 // from what is before a Signal to what is behind the Await that it ends, however
 // many passes later; where either is Relaxed, done alone. That Signal is the last that the Await waits for: if it is
 // Relaxed, an ordinary one before it on the same flag makes nothing visible either. What a thread was told by an Await
-// it tells by its Signals behind that, without the threads of its block meeting (ir.Program.ToldOn).
+// it tells by its Signals behind that, without the threads of its block meeting (onesided.Program.ToldOn).
 // Packets bring done: of all before the sender's group, and of the sending step's reads of the chunks that it made
 // them of; the step that reads them has that
 // for what it writes in their place, the group behind it for all. So a read is over, too, when what was made of it has

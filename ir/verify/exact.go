@@ -66,7 +66,7 @@ func newExactRacer(c *checker.Checker, r *checker.Run) *exactRacer {
 	for k, i := range r.Order {
 		b := r.W.Block[i]
 		t := &r.P.Blocks[b]
-		e.visits[k] = visit{i, b, i - t.Steps.First, r.W.Awaited(r.P, t.Rank, i), r.W.Mate[i]}
+		e.visits[k] = visit{i, b, i - t.Steps.First, r.W.Awaited(r.P.Fifo, t.Rank, i), r.W.Mate[i]}
 	}
 	e.done = newColumns(len(r.P.Blocks), len(r.P.Steps))
 	e.visible = e.done

@@ -10,6 +10,8 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
@@ -36,7 +38,7 @@ var codeOf = [explore.NumKinds]diag.Code{
 var formCodes = []diag.Code{diag.Malformed, diag.OutOfBounds, diag.Overlap, diag.Limit}
 
 // compare judges p in both ways. The error says how the two disagree.
-func compare(p *ir.Program, opt explore.Options) (j judgement, err error) {
+func compare(p *either.Program, opt explore.Options) (j judgement, err error) {
 	report, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks,
 		MostChunks: opt.MessageChunks})
 	set := map[string]bool{}
@@ -48,7 +50,7 @@ func compare(p *ir.Program, opt explore.Options) (j judgement, err error) {
 		j.excluded = j.codes[0]
 		return j, nil
 	}
-	j.verdict, err = explore.Reduced(p, opt)
+	j.verdict, err = explore.Reduced(p.Fifo, opt)
 	if large := (*explore.TooLarge)(nil); errors.As(err, &large) {
 		j.excluded = "too large"
 		return j, nil
@@ -126,22 +128,22 @@ func disagree(codes map[string]bool, v *explore.Verdict, simple bool) error {
 }
 
 // explain tells of a disagreement, with the program as small as it gets.
-func explain(p *ir.Program, opt explore.Options, err error) string {
+func explain(p *either.Program, opt explore.Options, err error) string {
 	kind := func(err error) string {
 		text, _, _ := strings.Cut(err.Error(), ":")
 		return text
 	}
-	small := explore.Shrink(p, func(q *ir.Program) bool {
-		_, again := compare(q, opt)
+	small := explore.Shrink(p.Fifo, func(q *fifo.Program) bool {
+		_, again := compare(either.OfFifo(q), opt)
 		return again != nil && kind(again) == kind(err)
 	})
-	j, _ := compare(small, opt)
+	j, _ := compare(either.OfFifo(small), opt)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%v\nwith %d slots and %d chunks a message\nverify: %v\n", err, opt.Slots, opt.MessageChunks, j.codes)
 	if j.verdict != nil {
 		fmt.Fprintf(&b, "explorer: %v\n", j.verdict)
 	}
-	if err := text.WriteProgram(&b, small); err != nil {
+	if err := text.WriteProgram(&b, either.OfFifo(small)); err != nil {
 		return err.Error()
 	}
 	return b.String()

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"mscclc/codegen"
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify/explore"
 	"mscclc/passes/fifo"
@@ -98,7 +98,7 @@ func judgeSeed(t *testing.T, c *tally, seed int64) {
 		p, opt := tiny(rnd)
 		opt.Moves = 20_000
 		if broken {
-			p, opt = explore.Broken(rnd, p, opt)
+			p, opt = spoiled(rnd, p, opt)
 		}
 		j, err := compare(p, opt)
 		if err != nil {
@@ -120,16 +120,16 @@ func TestOneTileDecides(t *testing.T) {
 	for n := range irtest.Count(t, 8000) / 8 {
 		p, opt := tiny(rnd)
 		if n%2 == 0 {
-			p, opt = explore.Broken(rnd, p, opt)
+			p, opt = spoiled(rnd, p, opt)
 		}
 		opt.Moves = 20_000
-		once, err := explore.Reduced(p, opt)
+		once, err := explore.Reduced(p.Fifo, opt)
 		if err != nil {
 			continue
 		}
 		more := opt
 		more.Tiles, more.Launches = 1+rnd.Intn(2), 1+rnd.Intn(2)
-		twice, err := explore.Reduced(p, more)
+		twice, err := explore.Reduced(p.Fifo, more)
 		if err != nil || once.Cut || twice.Cut || once.Found[explore.Mismatch] != nil || once.Found[explore.Leftover] != nil {
 			continue // what is unmatched shifts all that follows
 		}
@@ -153,18 +153,25 @@ func TestOneTileDecides(t *testing.T) {
 
 // tiny makes a random program: one of the explorer's, or at times one that the
 // compiler makes of random operations.
-func tiny(rnd *rand.Rand) (*ir.Program, explore.Options) {
+func tiny(rnd *rand.Rand) (*either.Program, explore.Options) {
 	for rnd.Intn(8) == 0 {
 		opt := explore.Options{Slots: 1 + rnd.Intn(3), MessageChunks: 1 + rnd.Intn(2)}
 		if p := compiled(rnd, opt.Slots); p != nil {
 			return p, opt
 		}
 	}
-	return explore.Random(rnd)
+	p, opt := explore.Random(rnd)
+	return either.OfFifo(p), opt
+}
+
+// spoiled is p with a fault.
+func spoiled(rnd *rand.Rand, p *either.Program, opt explore.Options) (*either.Program, explore.Options) {
+	q, opt := explore.Broken(rnd, p.Fifo, opt)
+	return either.OfFifo(q), opt
 }
 
 // compiled makes a program of a few random operations, or returns nil.
-func compiled(rnd *rand.Rand, slots int) *ir.Program {
+func compiled(rnd *rand.Rand, slots int) *either.Program {
 	opt := fifo.Options{Slots: slots, Off: map[string]bool{}, Level0: rnd.Intn(4) == 0}
 	for _, p := range fifo.Table {
 		if !p.Required && rnd.Intn(5) == 0 { // Run refuses a required one, whatever it is set to
@@ -182,5 +189,5 @@ func compiled(rnd *rand.Rand, slots int) *ir.Program {
 	if err != nil || len(p.Steps) == 0 || len(p.Blocks) > 12 || len(p.Steps) > 40 {
 		return nil
 	}
-	return neutral(p)
+	return neutral(either.OfFifo(p))
 }

@@ -20,6 +20,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -69,25 +70,25 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 	if err != nil {
 		return false, false
 	}
-	_, list := verify.Check(p, verify.Options{MessageChunks: 1})
+	_, list := verify.Check(either.OfFifo(p), verify.Options{MessageChunks: 1})
 	if len(list) > 0 {
 		return true, false
 	}
-	again, err := programfile.Decode("fuzz.mprog", programfile.Encode(p), codegen.ReadOptions{})
+	again, err := programfile.Decode("fuzz.mprog", programfile.Encode(either.OfFifo(p)), codegen.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, list := verify.Check(again, verify.Options{Slots: 2 * p.Protocol.Slots(), MessageChunks: 1}); len(list) > 0 {
 		t.Fatalf("with more slots: %s", irtest.Text(list))
 	}
-	order := bitwise.OrderOf(p)
+	order := bitwise.OrderOf(either.OfFifo(p))
 	for _, d := range order.Counterexample {
 		if d != nil && d.Expr[0] == d.Expr[1] {
 			t.Errorf("sums that differ look alike: %+v", d)
 		}
 	}
 	if p.Coll.Ranks <= 16 && len(p.Blocks) <= 64 {
-		runFuzzed(t, p)
+		runFuzzed(t, either.OfFifo(p))
 	}
 	return true, true
 }
@@ -148,7 +149,7 @@ func fuzzedValue(name, old string, how int) string {
 }
 
 // runFuzzed runs p on integers, with messages of one chunk.
-func runFuzzed(t *testing.T, p *ir.Program) {
+func runFuzzed(t *testing.T, p *either.Program) {
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true})
 	if errors.Is(err, executor.ErrNotSupported) {
 		return

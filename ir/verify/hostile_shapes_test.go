@@ -1,13 +1,16 @@
 package verify_test
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/either"
+)
 
 // copied copies input chunk from to output chunk to.
 func copied(from, to int) ir.Step { return step(ir.Copy, ir.Input, from, ir.Output, to) }
 
 // oneRank makes a program of one rank with n blocks of one step each.
-func oneRank(out func(n int) int, make func(n, b int) ir.Step) func(n int) *ir.Program {
-	return func(n int) *ir.Program {
+func oneRank(out func(n int) int, make func(n, b int) ir.Step) func(n int) *either.Program {
+	return func(n int) *either.Program {
 		b := build(1, 1, out(n), 1)
 		for i := range n {
 			b.block(0, -1, -1, make(n, i))
@@ -51,7 +54,7 @@ var hostileWaits = []hostile{
 		}
 		return told(after(step(ir.Reduce, ir.Input, 0, ir.Output, 0), b-1, 0))
 	}), "ok"},
-	{"a block that all wait for, nops", func(n int) *ir.Program {
+	{"a block that all wait for, nops", func(n int) *either.Program {
 		b := build(1, 1, 2, 1)
 		b.block(0, -1, -1, told(copied(0, 0)))
 		steps := make([]ir.Step, n)
@@ -61,7 +64,7 @@ var hostileWaits = []hostile{
 		b.block(0, -1, -1, append(steps, after(copied(0, 1), 0, 0))...)
 		return b.done()
 	}, "ok"},
-	{"two blocks wait in turn", func(n int) *ir.Program {
+	{"two blocks wait in turn", func(n int) *either.Program {
 		b := build(1, 1, 1, 1)
 		var steps [2][]ir.Step
 		for i := range n / 2 {
@@ -80,8 +83,8 @@ var hostileWaits = []hostile{
 		b.block(0, -1, -1, steps[1]...)
 		return b.done()
 	}, "ok"},
-	{"ranks that do nothing", func(n int) *ir.Program { return build(n, 1, 1, 0).done() }, "ok"},
-	{"a line of ranks", func(n int) *ir.Program {
+	{"ranks that do nothing", func(n int) *either.Program { return build(n, 1, 1, 0).done() }, "ok"},
+	{"a line of ranks", func(n int) *either.Program {
 		b := build(n, 1, 1, 1)
 		b.block(0, 1, -1, step(ir.Send, ir.Input, 0, 0, 0))
 		for r := 1; r < n-1; r++ {
@@ -90,21 +93,21 @@ var hostileWaits = []hostile{
 		b.block(n-1, -1, n-2, step(ir.Recv, 0, 0, ir.Output, 0))
 		return b.done()
 	}, "ok"},
-	{"sends that nobody receives", func(n int) *ir.Program {
+	{"sends that nobody receives", func(n int) *either.Program {
 		b := build(n, 1, 1, 1)
 		for r := range n {
 			b.block(r, (r+1)%n, -1, step(ir.Send, ir.Input, 0, 0, 0))
 		}
 		return b.done()
 	}, "unmatched"},
-	{"a ring that receives first", func(n int) *ir.Program {
+	{"a ring that receives first", func(n int) *either.Program {
 		b := build(n, 1, 1, 1)
 		for r := range n {
 			b.block(r, (r+1)%n, (r+n-1)%n, step(ir.RecvCopySend, 0, 0, ir.Output, 0))
 		}
 		return b.done()
 	}, "deadlock"},
-	{"more messages than slots", func(n int) *ir.Program {
+	{"more messages than slots", func(n int) *either.Program {
 		b := build(2, 1, 1, 1)
 		for r := range 2 {
 			var steps []ir.Step

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 )
@@ -19,7 +19,7 @@ import (
 // might be hard to judge.
 type hostile struct {
 	name string
-	make func(n int) *ir.Program
+	make func(n int) *either.Program
 	want string // codes that the verdict has, or ok
 }
 
@@ -67,7 +67,7 @@ func (x *hostile) judge(t *testing.T, n int) (allocated uint64, took time.Durati
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	if eval.Classify(p) == nil {
+	if eval.Classify(p.Fifo) == nil {
 		_ = eval.MarkFinal(p)
 	}
 	r, list := verify.Check(p, verify.Options{})

@@ -1,10 +1,13 @@
 package verify_test
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/either"
+)
 
 // local makes a program of one rank and one block with n steps.
-func local(in, out, scratch int, make func(n, i int) ir.Step) func(n int) *ir.Program {
-	return func(n int) *ir.Program {
+func local(in, out, scratch int, make func(n, i int) ir.Step) func(n int) *either.Program {
+	return func(n int) *either.Program {
 		b := build(1, in, out, scratch)
 		var steps []ir.Step
 		for i := range n {
@@ -17,8 +20,8 @@ func local(in, out, scratch int, make func(n, i int) ir.Step) func(n int) *ir.Pr
 
 // wanting is p with a contract in place of none: every chunk of output is the
 // sum of so many times in[0][0].
-func wanting(make func(n int) *ir.Program, times int) func(n int) *ir.Program {
-	return func(n int) *ir.Program {
+func wanting(make func(n int) *either.Program, times int) func(n int) *either.Program {
+	return func(n int) *either.Program {
 		p := make(n)
 		p.Coll.Kind, p.Coll.Require = ir.Custom, map[ir.Part][]ir.Part{}
 		list := []ir.Part{}
@@ -49,7 +52,7 @@ var hostileValues = []hostile{
 		}
 		return step(ir.Reduce, ir.Input, 0, ir.Output, 0)
 	}), 5), "wrong-result"},
-	{"one long sum that is right", func(n int) *ir.Program {
+	{"one long sum that is right", func(n int) *either.Program {
 		return wanting(local(1, 1, 0, func(n, i int) ir.Step {
 			if i == 0 {
 				return copied(0, 0)
@@ -57,7 +60,7 @@ var hostileValues = []hostile{
 			return step(ir.Reduce, ir.Input, 0, ir.Output, 0)
 		}), n)(n)
 	}, "ok"},
-	{"nothing is written", wanting(func(n int) *ir.Program { return build(1, 1, n, 0).done() }, 2), "wrong-result"},
+	{"nothing is written", wanting(func(n int) *either.Program { return build(1, 1, n, 0).done() }, 2), "wrong-result"},
 	{"all read what nothing wrote", local(1, 1, 1, func(n, i int) ir.Step { return step(ir.Copy, ir.Scratch, 0, ir.Output, 0) }), "uninitialized"},
 	{"every step is wrong", local(1, 1, 1, func(n, i int) ir.Step {
 		s := copied(0, 0)
@@ -65,7 +68,7 @@ var hostileValues = []hostile{
 		return s
 	}), "out-of-bounds"},
 	{"prefixes and suffixes", prefixes, "ok"},
-	{"many chunks, few steps", func(n int) *ir.Program {
+	{"many chunks, few steps", func(n int) *either.Program {
 		b := build(1, 64*n, 64*n, 0)
 		s := copied(0, 0)
 		s.Count = int32(64 * n)
@@ -77,7 +80,7 @@ var hostileValues = []hostile{
 // prefixes returns an allreduce of n/8 ranks in a line whose ranks all group their
 // sums in another way: what comes from the left, with their own, and what comes
 // from the right. To take the sums apart is work that grows with the square.
-func prefixes(n int) *ir.Program {
+func prefixes(n int) *either.Program {
 	n /= 8
 	b := allReduce(n, 1, 2)
 	for r := range n {

@@ -9,6 +9,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -18,13 +19,13 @@ import (
 // An original is a good program that single faults are put into.
 type original struct {
 	name string
-	p    *ir.Program
+	p    *either.Program
 	node []int32 // of each rank; nil is one
 }
 
 // neutral makes p one in which nothing but what runs is judged: chunks are of
 // one length, and no step is marked final.
-func neutral(p *ir.Program) *ir.Program {
+func neutral(p *either.Program) *either.Program {
 	p.Even = true
 	for i := range p.Steps {
 		p.Steps[i].Flags &^= ir.Final

@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
 )
@@ -53,7 +54,7 @@ type patient struct {
 // mutant judges one mutant.
 func (c *patient) mutant(k *explore.Mutation) (s score, err error) {
 	base := explore.Options{Slots: c.p.Protocol.Slots(), MessageChunks: c.sizes[c.rnd.Intn(len(c.sizes))], Moves: 20_000}
-	q, opt, ok := k.Break(c.rnd, c.p, base)
+	q, opt, ok := k.Break(c.rnd, c.p.Fifo, base)
 	if !ok {
 		return s, nil
 	}
@@ -61,12 +62,12 @@ func (c *patient) mutant(k *explore.Mutation) (s score, err error) {
 	var codes []string
 	var v *explore.Verdict
 	if c.tiny {
-		j, err := compare(q, opt)
+		j, err := compare(either.OfFifo(q), opt)
 		if err != nil {
-			return s, errors.New(explain(q, opt, err))
+			return s, errors.New(explain(either.OfFifo(q), opt, err))
 		}
 		codes, v = j.codes, j.verdict
-	} else if codes, v, err = c.adverse(q, opt); err != nil {
+	} else if codes, v, err = c.adverse(either.OfFifo(q), opt); err != nil {
 		return s, err
 	}
 	switch {
@@ -82,7 +83,7 @@ func (c *patient) mutant(k *explore.Mutation) (s score, err error) {
 
 // adverse judges a mutant that is too large to explore. What has no form has
 // no verdict.
-func (c *patient) adverse(q *ir.Program, opt explore.Options) (codes []string, v *explore.Verdict, err error) {
+func (c *patient) adverse(q *either.Program, opt explore.Options) (codes []string, v *explore.Verdict, err error) {
 	_, list := verify.Check(q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks,
 		MostChunks: opt.MessageChunks})
 	for _, d := range list {
@@ -95,7 +96,7 @@ func (c *patient) adverse(q *ir.Program, opt explore.Options) (codes []string, v
 	if c.moves < c.budget {
 		schedules = c.schedules
 	}
-	v, err = explore.Adverse(q, opt, schedules, c.rnd)
+	v, err = explore.Adverse(q.Fifo, opt, schedules, c.rnd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,10 +117,10 @@ func (c *campaign) program(o original) (p *patient, scores []score, err error) {
 	p = &patient{campaign: c, original: o, rnd: rand.New(rand.NewSource(int64(h.Sum64()) ^ c.seed))}
 	slots := o.p.Protocol.Slots()
 	large := (*explore.TooLarge)(nil)
-	_, err = explore.Reduced(o.p, explore.Options{Slots: slots, Moves: 20_000})
+	_, err = explore.Reduced(o.p.Fifo, explore.Options{Slots: slots, Moves: 20_000})
 	p.tiny = !errors.As(err, &large)
 	for _, m := range []int{1, 2, ir.MaxMessageChunks} {
-		v, err := explore.Adverse(o.p, explore.Options{Slots: slots, MessageChunks: m}, 1, p.rnd)
+		v, err := explore.Adverse(o.p.Fifo, explore.Options{Slots: slots, MessageChunks: m}, 1, p.rnd)
 		if err != nil {
 			return p, nil, err
 		}

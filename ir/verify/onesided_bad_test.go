@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/onesided"
 )
 
-func textOf(t testing.TB, p *ir.Program) string {
+func textOf(t testing.TB, p *either.Program) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := text.WriteProgram(&b, p); err != nil {
@@ -24,7 +24,7 @@ func textOf(t testing.TB, p *ir.Program) string {
 }
 
 // edited is p with the first of each pair of texts replaced by the second.
-func edited(t testing.TB, p *ir.Program, pairs []string) *ir.Program {
+func edited(t testing.TB, p *either.Program, pairs []string) *either.Program {
 	t.Helper()
 	text := textOf(t, p)
 	for i := 0; i < len(pairs); i += 2 {
@@ -39,7 +39,7 @@ func edited(t testing.TB, p *ir.Program, pairs []string) *ir.Program {
 // oneSidedFaults are edits of good programs that break them.
 var oneSidedFaults = []struct {
 	name string
-	of   *ir.Program
+	of   *either.Program
 	edit []string // pairs: old, new
 	want string   // begins a problem, with its notes
 }{

@@ -6,6 +6,7 @@ import (
 
 	"mscclc"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	explorer "mscclc/ir/verify/explore/onesided"
@@ -16,7 +17,7 @@ import (
 // over two nodes and over one, of random ones, and of what some changes make of each.
 func TestChains(t *testing.T) {
 	var own, other, counts, none, rejected int
-	judge := func(name string, p *ir.Program, node []int32) {
+	judge := func(name string, p *either.Program, node []int32) {
 		var with, without string
 		_, list := verify.Check(p, verify.Options{Nodes: node})
 		with = irtest.Text(list)
@@ -32,15 +33,15 @@ func TestChains(t *testing.T) {
 			return
 		}
 		n := [4]int{}
-		n[0], n[1], n[2], n[3] = onesided.Chains(p, node)
+		n[0], n[1], n[2], n[3] = onesided.Chains(p.OneSided, node)
 		own, other, counts, none = own+n[0], other+n[1], counts+n[2], none+n[3]
 	}
-	vary := func(name string, p *ir.Program, node []int32, rnd *rand.Rand, times int) {
+	vary := func(name string, p *either.Program, node []int32, rnd *rand.Rand, times int) {
 		judge(name, p, node)
 		for range times {
 			change := &explorer.Mutations[rnd.Intn(len(explorer.Mutations))]
-			if q, ok := change.Change(rnd, p); ok {
-				judge(name+", "+change.Name, q, node)
+			if q, ok := change.Change(rnd, p.OneSided); ok {
+				judge(name+", "+change.Name, either.OfOneSided(q), node)
 			}
 		}
 	}
@@ -63,8 +64,8 @@ func TestChains(t *testing.T) {
 	for seed := range int64(irtest.Count(t, 100)) {
 		rnd := rand.New(rand.NewSource(seed))
 		p, node := explorer.RandomOver(rnd)
-		vary("random", p, node, rnd, 8)
-		vary("random", explorer.Random(rnd), nil, rnd, 8)
+		vary("random", either.OfOneSided(p), node, rnd, 8)
+		vary("random", either.OfOneSided(explorer.Random(rnd)), nil, rnd, 8)
 	}
 	t.Logf("%d blocks take over from one of their rank, and %d of another; %d pairs have a count, and %d none; "+
 		"%d programs rejected", own, other, counts, none, rejected)

@@ -12,9 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
+	ironesided "mscclc/ir/onesided"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
@@ -29,7 +30,7 @@ type oneJudgement struct {
 }
 
 // compareOneSided judges p in both ways, over these nodes or, for nil, one. The error says how the two disagree.
-func compareOneSided(p *ir.Program, node []int32, rnd *rand.Rand) (j oneJudgement, err error) {
+func compareOneSided(p *either.Program, node []int32, rnd *rand.Rand) (j oneJudgement, err error) {
 	report, list := verify.Check(p, verify.Options{Nodes: node})
 	set := map[string]bool{}
 	for _, d := range list {
@@ -44,7 +45,7 @@ func compareOneSided(p *ir.Program, node []int32, rnd *rand.Rand) (j oneJudgemen
 		j.excluded = j.codes[0]
 		return j, nil
 	}
-	j.verdict, err = onesided.ExploreOver(p, node, 2, rnd)
+	j.verdict, err = onesided.ExploreOver(p.OneSided, node, 2, rnd)
 	if large := (*explore.TooLarge)(nil); errors.As(err, &large) {
 		j.excluded = "too large"
 		return j, nil
@@ -113,21 +114,21 @@ func liesOneSided(counterexamples []verify.Counterexample, v *onesided.Verdict) 
 }
 
 // explainOneSided tells of a disagreement, with the program as small as it gets.
-func explainOneSided(p *ir.Program, node []int32, err error) string {
+func explainOneSided(p *either.Program, node []int32, err error) string {
 	kind := func(err error) string {
 		text, _, _ := strings.Cut(err.Error(), ":")
 		return text
 	}
 	rnd := rand.New(rand.NewSource(1))
-	small := onesided.Shrink(p, func(q *ir.Program) bool {
-		_, again := compareOneSided(q, node, rnd)
+	small := onesided.Shrink(p.OneSided, func(q *ironesided.Program) bool {
+		_, again := compareOneSided(either.OfOneSided(q), node, rnd)
 		return again != nil && kind(again) == kind(err)
 	})
-	_, list := verify.Check(small, verify.Options{Nodes: node})
-	j, again := compareOneSided(small, node, rnd)
+	_, list := verify.Check(either.OfOneSided(small), verify.Options{Nodes: node})
+	j, again := compareOneSided(either.OfOneSided(small), node, rnd)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%v\nnodes %v\nverify: %v\nexplorer: %v\n", again, node, irtest.Text(list), j.verdict)
-	if err := text.WriteProgram(&b, small); err != nil {
+	if err := text.WriteProgram(&b, either.OfOneSided(small)); err != nil {
 		return err.Error()
 	}
 	return b.String()
@@ -138,18 +139,21 @@ func explainOneSided(p *ir.Program, node []int32, err error) string {
 // change that is accepted is kept, so that those that are judged come to need
 // each of theirs. MSCCLC_RANDOM=N asks for N such walks.
 func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
-	walks(t, 20, func(rnd *rand.Rand) (*ir.Program, []int32) { return onesided.Random(rnd), nil },
+	walks(t, 20, func(rnd *rand.Rand) (*either.Program, []int32) { return either.OfOneSided(onesided.Random(rnd)), nil },
 		"race", "deadlock", "wrong-result", "uninitialized+wrong-result")
 }
 
 // TestVerdictsOverNodes is TestOneSidedVerdictsAreTheExplorers of ranks on several nodes.
 func TestVerdictsOverNodes(t *testing.T) {
-	walks(t, 12, onesided.RandomOver, "race", "across-nodes", "deadlock")
+	walks(t, 12, func(rnd *rand.Rand) (*either.Program, []int32) {
+		p, node := onesided.RandomOver(rnd)
+		return either.OfOneSided(p), node
+	}, "race", "across-nodes", "deadlock")
 }
 
 // walks tries so many walks, unless MSCCLC_RANDOM asks for others, from programs that random makes. Each of some codes
 // must come.
-func walks(t *testing.T, usual int, random func(*rand.Rand) (*ir.Program, []int32), codes ...string) {
+func walks(t *testing.T, usual int, random func(*rand.Rand) (*either.Program, []int32), codes ...string) {
 	n := irtest.Count(t, usual)
 	var lock sync.Mutex
 	counts := map[string]int{}
@@ -184,7 +188,7 @@ func walks(t *testing.T, usual int, random func(*rand.Rand) (*ir.Program, []int3
 const changesTried = 30
 
 // walkOneSided changes a random program step by step.
-func walkOneSided(t *testing.T, seed int64, random func(*rand.Rand) (*ir.Program, []int32), count func(string)) {
+func walkOneSided(t *testing.T, seed int64, random func(*rand.Rand) (*either.Program, []int32), count func(string)) {
 	rnd := rand.New(rand.NewSource(seed))
 	p, node := random(rnd)
 	if _, list := verify.Check(p, verify.Options{Nodes: node}); len(list) > 0 {
@@ -196,19 +200,19 @@ func walkOneSided(t *testing.T, seed int64, random func(*rand.Rand) (*ir.Program
 		if rnd.Intn(2) == 0 { // most often away with what is not needed
 			k = &onesided.Mutations[2+rnd.Intn(2)]
 		}
-		q, ok := k.Change(rnd, p)
+		q, ok := k.Change(rnd, p.OneSided)
 		if !ok {
 			continue
 		}
-		j, err := compareOneSided(q, node, rnd)
+		j, err := compareOneSided(either.OfOneSided(q), node, rnd)
 		switch {
 		case err != nil:
-			t.Errorf("seed %d, %s: %s", seed, k.Name, explainOneSided(q, node, err))
+			t.Errorf("seed %d, %s: %s", seed, k.Name, explainOneSided(either.OfOneSided(q), node, err))
 			return
 		case j.excluded != "":
 			count("excluded: " + j.excluded)
 		case len(j.codes) == 0:
-			p = q
+			p = either.OfOneSided(q)
 			count("accepted")
 			count("accepted: " + k.Name)
 		default:

@@ -10,24 +10,27 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
 var chunkOf, chunks, flagOf = irtest.ChunkOf, irtest.Operands, irtest.FlagOf
 
 // copyOf returns a copy of p whose tables can be changed.
-func copyOf(p *ir.Program) *ir.Program {
-	q, o, c := *p, *p.OneSided, *p.Coll
+func copyOf(p *either.Program) *either.Program {
+	q, c := p.Copy(), *p.Coll
+	o := q.OneSided
 	o.Operands, o.Packets, o.Flags = slices.Clone(o.Operands), slices.Clone(o.Packets), slices.Clone(o.Flags)
-	q.OneSided, q.Coll = &o, &c
+	q.Coll = &c
 	q.Rank, q.Blocks, q.Steps, q.Scratch = slices.Clone(q.Rank), slices.Clone(q.Blocks), slices.Clone(q.Steps),
 		slices.Clone(q.Scratch)
-	return &q
+	return q
 }
 
 // numbers returns all numbers of p's tables.
-func numbers(p *ir.Program) (small []func(int), all []*int32) {
+func numbers(p *either.Program) (small []func(int), all []*int32) {
 	o := p.OneSided
 	all = append(all, &o.Depth)
 	for _, table := range [][]int32{o.Packets, o.Flags, p.Scratch} {
@@ -65,7 +68,7 @@ func TestOneSidedNumbers(t *testing.T) {
 		1 << 20, math.MaxInt32 - 1, math.MaxInt32}
 	rnd := rand.New(rand.NewSource(1))
 	codes := map[string]int{}
-	judge := func(name string, p *ir.Program) {
+	judge := func(name string, p *either.Program) {
 		at := time.Now()
 		_, list := verify.Check(p, verify.Options{Cells: 1 << 16, Moves: 1 << 16, Work: 1 << 20})
 		if len(list) == 0 {
@@ -78,9 +81,9 @@ func TestOneSidedNumbers(t *testing.T) {
 			t.Errorf("%s takes %v", name, took)
 		}
 	}
-	for _, p := range []*ir.Program{irtest.AllPairsPlain(2, 2), irtest.AllPairsPackets(2, 2), irtest.Chain(3, 2),
+	for _, p := range []*either.Program{irtest.AllPairsPlain(2, 2), irtest.AllPairsPackets(2, 2), irtest.Chain(3, 2),
 		irtest.ThroughSwitch(2), twoSidedTables()} {
-		change := func(q *ir.Program, k, value int) {
+		change := func(q *either.Program, k, value int) {
 			small, all := numbers(q)
 			if k %= len(small) + len(all); k < len(all) {
 				*all[k] = int32(value)
@@ -114,7 +117,7 @@ func TestOneSidedNumbers(t *testing.T) {
 }
 
 // twoSidedTables returns a one-sided program with the steps of a two-sided one.
-func twoSidedTables() *ir.Program {
+func twoSidedTables() *either.Program {
 	b := irtest.NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 1}, ir.LL, 1, 1, 1, 1)
 	b.Block(0)
 	b.Move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(0, ir.Output, 0)))
@@ -128,24 +131,24 @@ func twoSidedTables() *ir.Program {
 var oneSidedShapes = []struct {
 	name string
 	n    int
-	make func(n int) *ir.Program
+	make func(n int) *either.Program
 	want []diag.Code
 }{
-	{"one move of many sources, not ordered", 5000, func(n int) *ir.Program {
+	{"one move of many sources, not ordered", 5000, func(n int) *either.Program {
 		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: n, In: 1, Out: n}, ir.LL, 1000, 0, n, 0)
 		b.Block(0)
 		for k := range n {
 			b.Move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(1, ir.Packets, k)), irtest.JointFrom(k)...)
 		}
 		b.Block(1)
-		var all []ir.Operand
+		var all []onesided.Operand
 		for k := range n {
 			all = append(all, chunkOf(1, ir.Packets, k))
 		}
 		b.Move(1, all, chunks(chunkOf(1, ir.Output, 0)))
 		return b.Done()
 	}, []diag.Code{diag.Race, diag.Undecided}},
-	{"one await of long ago", 1000, func(n int) *ir.Program {
+	{"one await of long ago", 1000, func(n int) *either.Program {
 		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: 1, In: 1, Out: 1}, ir.Simple, 1000, 1, 0, n)
 		b.Block(0)
 		for k := range n {
@@ -157,7 +160,7 @@ var oneSidedShapes = []struct {
 		}
 		return b.Done()
 	}, nil},
-	{"packets cut ever finer", 2000, func(n int) *ir.Program {
+	{"packets cut ever finer", 2000, func(n int) *either.Program {
 		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: 2, In: 2, Out: 2}, ir.LL, 2, 0, 2*n, 0)
 		b.Program.Even = true
 		b.Block(0)
@@ -170,7 +173,7 @@ var oneSidedShapes = []struct {
 		b.Move(2, chunks(chunkOf(1, ir.Packets, 2*n-2)), chunks(chunkOf(1, ir.Output, 0)))
 		return b.Done()
 	}, []diag.Code{diag.Race}},
-	{"as many blocks as steps", 2000, func(n int) *ir.Program {
+	{"as many blocks as steps", 2000, func(n int) *either.Program {
 		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: 1, Chunks: 1, In: 1, Out: 1}, ir.LL, 1, 0, n, 0)
 		b.Block(0)
 		b.Move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, 0)))
@@ -181,16 +184,16 @@ var oneSidedShapes = []struct {
 		b.Move(1, chunks(chunkOf(0, ir.Packets, n-1)), chunks(chunkOf(0, ir.Output, 0)), ir.Joint)
 		return b.Done()
 	}, []diag.Code{diag.Race, diag.Undecided}},
-	{"a circle of blocks that wait for all", 400, func(n int) *ir.Program {
+	{"a circle of blocks that wait for all", 400, func(n int) *either.Program {
 		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: n, Chunks: 1, In: 1, Out: 1}, ir.Simple, 1, 0, 0, n)
 		for r := range n {
 			b.Block(r)
-			b.Await(irtest.ToOthers(n, r, func(q int) ir.Operand { return flagOf(r, q, 1) }))
-			b.Signal(irtest.ToOthers(n, r, func(q int) ir.Operand { return flagOf(q, r, 0) }))
+			b.Await(irtest.ToOthers(n, r, func(q int) onesided.Operand { return flagOf(r, q, 1) }))
+			b.Signal(irtest.ToOthers(n, r, func(q int) onesided.Operand { return flagOf(q, r, 0) }))
 		}
 		return b.Done()
 	}, []diag.Code{diag.Deadlock}},
-	{"the switch on many ranks", 1000, func(n int) *ir.Program {
+	{"the switch on many ranks", 1000, func(n int) *either.Program {
 		b := irtest.NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: 1, Inplace: true}, ir.Simple, 1, 0, 0, 0)
 		for r := range n {
 			b.Block(r)

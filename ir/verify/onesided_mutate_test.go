@@ -14,6 +14,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify/explore/onesided"
 	"mscclc/lang"
@@ -69,7 +70,7 @@ func loweredCatalog(t *testing.T, set func(*mscclc.Options), protocols ...ir.Pro
 	return all
 }
 
-func accesses(p *ir.Program) (n int) {
+func accesses(p *either.Program) (n int) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		n += int(max(s.Count, 1)) * int(s.NSrc+s.NDst)
@@ -179,11 +180,11 @@ func tryMutations(t *testing.T, all []original, each int) (counts map[string]int
 		}
 		for range each {
 			change := &onesided.Mutations[rnd.Intn(len(onesided.Mutations))]
-			p, ok := change.Change(rnd, o.p)
-			if !ok || accesses(p) == 0 {
+			p, ok := change.Change(rnd, o.p.OneSided)
+			if !ok || accesses(either.OfOneSided(p)) == 0 {
 				continue
 			}
-			j, err := compareOneSided(p, o.node, rnd)
+			j, err := compareOneSided(either.OfOneSided(p), o.node, rnd)
 			row := table[change.Name]
 			if row == nil {
 				row = new([4]int)
@@ -198,7 +199,7 @@ func tryMutations(t *testing.T, all []original, each int) (counts map[string]int
 			}
 			switch {
 			case err != nil:
-				t.Fatalf("%s, %s: %s", o.name, change.Name, explainOneSided(p, o.node, err))
+				t.Fatalf("%s, %s: %s", o.name, change.Name, explainOneSided(either.OfOneSided(p), o.node, err))
 			case j.excluded != "":
 				counts["excluded: "+j.excluded]++
 			case len(j.codes) == 0:

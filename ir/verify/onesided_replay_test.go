@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/replay"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore/onesided"
@@ -30,7 +31,7 @@ func TestReplayOneSidedFaults(t *testing.T) {
 			if !ok {
 				continue
 			}
-			report, list := verify.Check(q, verify.Options{})
+			report, list := verify.Check(either.OfOneSided(q), verify.Options{})
 			if len(list) == 0 {
 				p = q
 			}
@@ -38,14 +39,14 @@ func TestReplayOneSidedFaults(t *testing.T) {
 				continue // no device takes it
 			}
 			for _, w := range report.Counterexamples {
-				got, err := replay.Run(context.Background(), q, w, cpu.Device())
+				got, err := replay.Run(context.Background(), either.OfOneSided(q), w, cpu.Device())
 				if w.Problem.Code == diag.Race && err == nil && !got.Shown {
 					counts["race, not seen"]++
 					continue
 				}
 				if err != nil || !got.Shown {
 					t.Fatalf("seed %d: %v\nis not shown: %v\n%s\n%s", seed, w.Problem, err, strings.Join(got.Lines, "\n"),
-						textOf(t, q))
+						textOf(t, either.OfOneSided(q)))
 				}
 				kind := string(w.Problem.Code)
 				for what, text := range map[string]string{" by packets": "packets keep this order", " outside a launch": "of rank",

@@ -8,6 +8,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -17,7 +18,7 @@ import (
 func TestOneSidedGood(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		p    *ir.Program
+		p    *either.Program
 	}{
 		{"all pairs, packets", irtest.AllPairsPackets(4, 2)},
 		{"one phase", irtest.OnePhase(4, 2)},
@@ -43,7 +44,7 @@ func TestOneSidedGood(t *testing.T) {
 func TestOneSidedScale(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		p    *ir.Program
+		p    *either.Program
 	}{
 		{"all pairs of 64", irtest.AllPairsPackets(64, 2)},
 		{"all pairs of 64, plain", irtest.AllPairsPlain(64, 2)},
@@ -64,7 +65,7 @@ func TestOneSidedScale(t *testing.T) {
 }
 
 // railRings are rings through the 128 ranks of 16 nodes, each of which crosses between nodes at other ranks.
-func railRings(t *testing.T) *ir.Program {
+func railRings(t *testing.T) *either.Program {
 	const name = "allgather/rail_rings.mscl"
 	src, err := algorithms.Open(name)
 	if err != nil {

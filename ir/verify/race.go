@@ -16,7 +16,7 @@ import (
 // whole; the clocks of a rank's own blocks tell in one pass. Only where they do
 // not tell, every message counts (exact).
 func (c *twoSided) races(order []int32) *checker.Run {
-	r := &checker.Run{P: c.P, W: c.W, Order: order}
+	r := &checker.Run{P: c.Checker.P, W: c.W, Order: order}
 	if !slices.ContainsFunc(c.P.Rank, func(own ir.Range) bool { return own.End-own.First > 1 }) {
 		return r
 	}
@@ -82,13 +82,13 @@ func (r *racer) byFlags(rank int, steps []int32) bool {
 	}
 	r.clocks.Begin(int(own.End - own.First))
 	for _, i := range steps {
-		if on := w.Awaited(r.P, int32(rank), i); on >= 0 {
+		if on := w.Awaited(r.P.Fifo, int32(rank), i); on >= 0 {
 			r.clocks.Expect(on)
 		}
 	}
 	for _, i := range steps {
 		b := w.Block[i]
-		if on := w.Awaited(r.P, int32(rank), i); on >= 0 {
+		if on := w.Awaited(r.P.Fifo, int32(rank), i); on >= 0 {
 			r.clocks.Wait(b-own.First, on)
 		}
 		if s := &r.P.Steps[i]; s.Op != ir.Nop {

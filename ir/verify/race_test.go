@@ -5,6 +5,8 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/verify"
 
 	"pgregory.net/rapid"
@@ -12,11 +14,12 @@ import (
 
 // anyRank returns a program of one rank whose blocks copy between a few chunks of
 // scratch, with waits at random that cannot go round.
-func anyRank(t *rapid.T) *ir.Program {
+func anyRank(t *rapid.T) *either.Program {
 	n := rapid.IntRange(2, 10).Draw(t, "steps")
 	blocks := rapid.IntRange(2, 4).Draw(t, "blocks")
-	p := &ir.Program{Header: ir.Header{Name: "x", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: 1, Chunks: 1, In: 1,
-		Out: 1}}, Scratch: []int32{4}, Channels: 1}
+	p := either.OfFifo(&fifo.Program{Program: ir.Program{
+		Header: ir.Header{Name: "x", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: 1, Chunks: 1, In: 1,
+			Out: 1}}, Scratch: []int32{4}}, Channels: 1})
 	rows := make([][]ir.Step, blocks)
 	type place struct{ block, step int32 }
 	var all []place
@@ -49,7 +52,7 @@ func anyRank(t *rapid.T) *ir.Program {
 }
 
 // before says which steps must end before which others, by brute force.
-func before(p *ir.Program) [][]bool {
+func before(p *either.Program) [][]bool {
 	n := len(p.Steps)
 	r := make([][]bool, n)
 	for i := range r {

@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/replay"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
@@ -22,7 +23,7 @@ import (
 
 // replayAll judges a program and replays all that the verdict has a counterexample
 // for. It counts them by code.
-func replayAll(t *testing.T, p *ir.Program, opt verify.Options, counts map[string]int) {
+func replayAll(t *testing.T, p *either.Program, opt verify.Options, counts map[string]int) {
 	t.Helper()
 	report, list := verify.Check(p, opt)
 	for _, w := range report.Counterexamples {
@@ -144,7 +145,7 @@ func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
 	for range irtest.Count(t, 300) {
 		p, opt := tiny(rnd)
 		if rnd.Intn(2) == 0 {
-			p, opt = explore.Broken(rnd, p, opt)
+			p, opt = spoiled(rnd, p, opt)
 		}
 		m := max(opt.MessageChunks, 1)
 		if _, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: m, MostChunks: m}); len(list) > 0 {
@@ -166,9 +167,9 @@ func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
 
 // conflicts claims a race of any two steps of different blocks that touch one
 // chunk, at the first such chunk that one of them writes.
-func conflicts(p *ir.Program, m int32) (list []verify.Counterexample) {
+func conflicts(p *either.Program, m int32) (list []verify.Counterexample) {
 	type access struct{ step, group, cell, rank int32 }
-	mem, w := p.Memory(), eval.Wire(p)
+	mem, w := p.Memory(), eval.Wire(p.Fifo)
 	var reads, writes []access
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -215,7 +216,7 @@ func TestReplayFaultyPrograms(t *testing.T) {
 	n := irtest.Count(t, 2000)
 	for range n {
 		p, opt := tiny(rnd)
-		p, opt = explore.Broken(rnd, p, opt)
+		p, opt = spoiled(rnd, p, opt)
 		replayAll(t, p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks},
 			counts)
 	}
@@ -223,10 +224,12 @@ func TestReplayFaultyPrograms(t *testing.T) {
 	for _, o := range all {
 		for k := range explore.Mutations {
 			for range 1 + n/len(all)/len(explore.Mutations) {
-				p := *o.p
+				p := o.p.Copy()
 				p.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-				q, opt, _ := explore.Mutations[k].Break(rnd, &p, explore.Options{Slots: rnd.Intn(4), MessageChunks: rnd.Intn(3)})
-				replayAll(t, q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks},
+				q, opt, _ := explore.Mutations[k].Break(rnd, p.Fifo, explore.Options{Slots: rnd.Intn(4),
+					MessageChunks: rnd.Intn(3)})
+				replayAll(t, either.OfFifo(q), verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks,
+					MostChunks: opt.MessageChunks},
 					counts)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -74,7 +75,7 @@ func BenchmarkXML(b *testing.B) {
 					b.Fatal(err)
 				}
 				reading += irtest.CPUTime() - start
-				if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
+				if _, list := verify.Check(either.OfFifo(p), verify.Options{}); len(list) > 0 {
 					b.Fatal(list)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 )
 
@@ -11,19 +12,19 @@ import (
 // steps, up to 2^most.
 var scaleShapes = []struct {
 	name string
-	make func(n int) *ir.Program
+	make func(n int) *either.Program
 	most int
 }{
-	{"ring", func(n int) *ir.Program { return irtest.RingProgram(max(2, int(math.Sqrt(float64(n)/2)))) }, 21},
-	{"allpairs", func(n int) *ir.Program { return allPairs(max(2, int(math.Sqrt(float64(n)/6)))) }, 21},
-	{"hierarchical", func(n int) *ir.Program { return grid(max(2, int(math.Sqrt(float64(n)/144)))) }, 21},
+	{"ring", func(n int) *either.Program { return irtest.RingProgram(max(2, int(math.Sqrt(float64(n)/2)))) }, 21},
+	{"allpairs", func(n int) *either.Program { return allPairs(max(2, int(math.Sqrt(float64(n)/6)))) }, 21},
+	{"hierarchical", func(n int) *either.Program { return grid(max(2, int(math.Sqrt(float64(n)/144)))) }, 21},
 	{"round trips", roundTrips, 21},
-	{"token", func(n int) *ir.Program { return token(max(2, int(math.Sqrt(float64(n)/2)))) }, 20},
+	{"token", func(n int) *either.Program { return token(max(2, int(math.Sqrt(float64(n)/2)))) }, 20},
 }
 
 // roundTrips is n/8 round trips from rank 0 by way of two others. Two blocks of
 // rank 0 use one chunk of scratch in turn, which the messages alone order.
-func roundTrips(n int) *ir.Program {
+func roundTrips(n int) *either.Program {
 	b := build(3, 1, 2, 1)
 	var writer, reader []ir.Step
 	for range n / 8 {
@@ -47,7 +48,7 @@ func roundTrips(n int) *ir.Program {
 // token sends a chunk n times round a ring of n ranks, which each receive it
 // into one chunk of scratch in one block and send it on in another. That a rank
 // has sent it on before it comes again follows from its way through all others.
-func token(n int) *ir.Program {
+func token(n int) *either.Program {
 	b := build(n, 1, 1, 1)
 	for r := range n {
 		var in, out []ir.Step
@@ -71,7 +72,7 @@ func token(n int) *ir.Program {
 // allPairs returns an allreduce of n ranks in place, with a block for each peer and
 // one that sums: each rank sums a chunk of what all have, and sends the sum to
 // all. Six steps for each pair, and a flag for every second.
-func allPairs(n int) *ir.Program {
+func allPairs(n int) *either.Program {
 	b := allReduce(n, n, n)
 	b.p.Coll.Inplace, b.p.Even = true, false
 	class := func(s ir.Step, k int) ir.Step {
@@ -110,10 +111,10 @@ func allPairs(n int) *ir.Program {
 // between those of one place in their nodes, then within nodes again, each in a
 // block of its own that waits for the one before. A rank has nodes*8 chunks; the
 // first rings leave it sums of nodes of them.
-func grid(nodes int) *ir.Program {
+func grid(nodes int) *either.Program {
 	const gpus = 8
 	b := allReduce(nodes*gpus, gpus*nodes, 0)
-	b.p.Coll.Inplace, b.p.Even, b.p.Channels = true, false, 2
+	b.p.Coll.Inplace, b.p.Even, b.p.Fifo.Channels = true, false, 2
 	for r := range nodes * gpus {
 		node, gpu := r/gpus, r%gpus
 		rank := func(node, gpu int) int { return (node+nodes)%nodes*gpus + (gpu+gpus)%gpus }

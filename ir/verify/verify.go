@@ -5,7 +5,9 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/fifo"
 	"mscclc/ir/form"
 	"mscclc/ir/verify/checker"
 	"mscclc/ir/verify/onesided"
@@ -36,19 +38,21 @@ func (r Report) String() string {
 
 // Check judges p. An empty list means that p is proven. A program that is for
 // calls in place and for others is judged as both: first as Coll.Inplace says.
-func Check(p *ir.Program, opt checker.Options) (Report, diag.List) { return check(p, opt, false) }
+func Check(p *either.Program, opt checker.Options) (Report, diag.List) { return check(p, opt, false) }
 
 // CheckAndMark judges p as Check does, and sets the flags Final of p as ir.MarkFinal does: the run that proves the
 // result shows which steps make complete sums. No step of p has the flag yet. p is for sends and receives.
-func CheckAndMark(p *ir.Program, opt checker.Options) (Report, diag.List) { return check(p, opt, true) }
+func CheckAndMark(p *either.Program, opt checker.Options) (Report, diag.List) {
+	return check(p, opt, true)
+}
 
 // InPlace begins the text of what is wrong in calls in place, of a program that is for calls out of place first.
 const InPlace = "in place: "
 
-func check(p *ir.Program, opt checker.Options, mark bool) (Report, diag.List) {
-	c := &twoSided{&checker.Checker{P: p, Opt: opt, Mark: mark}}
-	c.judge()
-	report, list := c.report(), checker.Decided(c.Done())
+func check(p *either.Program, opt checker.Options, mark bool) (Report, diag.List) {
+	c := &checker.Checker{P: p, Opt: opt, Mark: mark}
+	judge(c)
+	report, list := reportOf(c), checker.Decided(c.Done())
 	if len(list) > 0 || !p.InPlace || !p.OutOfPlace {
 		return report, list
 	}
@@ -69,19 +73,26 @@ func check(p *ir.Program, opt checker.Options, mark bool) (Report, diag.List) {
 	return report, list
 }
 
-// A twoSided judges a two-sided program.
-type twoSided struct{ *checker.Checker }
-
 // judge judges a program of either kind.
-func (c *twoSided) judge() {
+func judge(c *checker.Checker) {
 	c.Budgets()
 	if c.List = form.Check(c.P, c.Bounds()); len(c.List) > 0 {
 		return
 	}
 	if c.P.OneSided != nil {
-		onesided.Prove(c.Checker)
+		onesided.Prove(c, c.P.OneSided)
 		return
 	}
+	(&twoSided{c, c.P.Fifo}).prove()
+}
+
+// A twoSided proves P, a two-sided program.
+type twoSided struct {
+	*checker.Checker
+	P *fifo.Program
+}
+
+func (c *twoSided) prove() {
 	if !c.Across() {
 		return
 	}
@@ -127,8 +138,8 @@ func (c *twoSided) sizes() {
 	c.Opt.MostChunks = max(c.Opt.MostChunks, c.Opt.MessageChunks)
 }
 
-func (c *twoSided) report() Report {
-	r := Report{Channels: c.P.Channels, Blocks: len(c.P.Blocks), Steps: len(c.P.Steps), Slots: c.Opt.Slots,
+func reportOf(c *checker.Checker) Report {
+	r := Report{Channels: c.P.Channels(), Blocks: len(c.P.Blocks), Steps: len(c.P.Steps), Slots: c.Opt.Slots,
 		MessageChunks: c.Opt.MessageChunks, Ran: c.Ran, Counterexamples: c.Counterexamples}
 	if c.P.Coll != nil {
 		r.Ranks = c.P.Coll.Ranks

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
 	"mscclc/ir/irtest/parse"
@@ -70,7 +71,7 @@ var faults = []struct {
 }
 
 // withFault is irtest.TwoRanksProgram with a fault.
-func withFault(t *testing.T, name string, edit []string) *ir.Program {
+func withFault(t *testing.T, name string, edit []string) *either.Program {
 	t.Helper()
 	text := irtest.TwoRanksProgram
 	for i := 0; i < len(edit); i += 2 {
@@ -148,36 +149,36 @@ block 1.0 send 0 recv 0 ch 0
 
 // No number in a program is trusted.
 func TestTablesAreNotTrusted(t *testing.T) {
-	for name, edit := range map[string]func(p *ir.Program){
-		"no collective":     func(p *ir.Program) { p.Coll = nil },
-		"no ranks":          func(p *ir.Program) { p.Coll.Ranks = 0 },
-		"ranks":             func(p *ir.Program) { p.Coll.Ranks = 3 },
-		"many ranks":        func(p *ir.Program) { p.Coll.Ranks = 1 << 40 },
-		"many chunks":       func(p *ir.Program) { p.Coll.Chunks = 1 << 40 },
-		"root":              func(p *ir.Program) { p.Coll.Kind, p.Coll.Root = ir.Broadcast, -1 },
-		"kind":              func(p *ir.Program) { p.Coll.Kind = 77 },
-		"peers":             func(p *ir.Program) { p.Coll.Kind, p.Coll.Peer = ir.SendRecv, []int32{0, 5} },
-		"per rank":          func(p *ir.Program) { p.Coll.Kind, p.Coll.PerRank = ir.Opaque, [][2]int32{{1, -1}, {1, 1}} },
-		"requirement":       func(p *ir.Program) { p.Coll.Require = map[ir.Part][]ir.Part{{Rank: 9}: {{}}} },
-		"protocol":          func(p *ir.Program) { p.Protocol = 9 },
-		"rank range":        func(p *ir.Program) { p.Rank[1].First = 1 },
-		"rank range end":    func(p *ir.Program) { p.Rank[1].End = 99 },
-		"rank lacks blocks": func(p *ir.Program) { p.Rank[1].End-- },
-		"block's rank":      func(p *ir.Program) { p.Blocks[0].Rank = 1 },
-		"steps":             func(p *ir.Program) { p.Blocks[2].Steps.End = 99 },
-		"steps lost":        func(p *ir.Program) { p.Steps = append(p.Steps, ir.Step{}) },
-		"scratch":           func(p *ir.Program) { p.Scratch = p.Scratch[:1] },
-		"negative scratch":  func(p *ir.Program) { p.Scratch[1] = -5 },
-		"huge scratch":      func(p *ir.Program) { p.Scratch[0], p.Scratch[1] = 1<<30, 1<<30 },
-		"operation":         func(p *ir.Program) { p.Steps[0].Op = 99 },
-		"flags":             func(p *ir.Program) { p.Steps[0].Flags = 99 },
-		"count":             func(p *ir.Program) { p.Steps[0].Count = 1<<31 - 1 },
-		"all counts":        func(p *ir.Program) { p.Steps[0].Count = 1 << 28 },
-		"source":            func(p *ir.Program) { p.Steps[0].Src = 1<<31 - 1 },
-		"channel":           func(p *ir.Program) { p.Blocks[0].Channel = -1 },
-		"dep":               func(p *ir.Program) { p.Steps[0].DepBlock = -2 },
-		"dep step":          func(p *ir.Program) { p.Steps[2].DepStep = -1 },
-		"buffer":            func(p *ir.Program) { p.Steps[0].SrcBuf = 7 },
+	for name, edit := range map[string]func(p *either.Program){
+		"no collective":     func(p *either.Program) { p.Coll = nil },
+		"no ranks":          func(p *either.Program) { p.Coll.Ranks = 0 },
+		"ranks":             func(p *either.Program) { p.Coll.Ranks = 3 },
+		"many ranks":        func(p *either.Program) { p.Coll.Ranks = 1 << 40 },
+		"many chunks":       func(p *either.Program) { p.Coll.Chunks = 1 << 40 },
+		"root":              func(p *either.Program) { p.Coll.Kind, p.Coll.Root = ir.Broadcast, -1 },
+		"kind":              func(p *either.Program) { p.Coll.Kind = 77 },
+		"peers":             func(p *either.Program) { p.Coll.Kind, p.Coll.Peer = ir.SendRecv, []int32{0, 5} },
+		"per rank":          func(p *either.Program) { p.Coll.Kind, p.Coll.PerRank = ir.Opaque, [][2]int32{{1, -1}, {1, 1}} },
+		"requirement":       func(p *either.Program) { p.Coll.Require = map[ir.Part][]ir.Part{{Rank: 9}: {{}}} },
+		"protocol":          func(p *either.Program) { p.Protocol = 9 },
+		"rank range":        func(p *either.Program) { p.Rank[1].First = 1 },
+		"rank range end":    func(p *either.Program) { p.Rank[1].End = 99 },
+		"rank lacks blocks": func(p *either.Program) { p.Rank[1].End-- },
+		"block's rank":      func(p *either.Program) { p.Blocks[0].Rank = 1 },
+		"steps":             func(p *either.Program) { p.Blocks[2].Steps.End = 99 },
+		"steps lost":        func(p *either.Program) { p.Steps = append(p.Steps, ir.Step{}) },
+		"scratch":           func(p *either.Program) { p.Scratch = p.Scratch[:1] },
+		"negative scratch":  func(p *either.Program) { p.Scratch[1] = -5 },
+		"huge scratch":      func(p *either.Program) { p.Scratch[0], p.Scratch[1] = 1<<30, 1<<30 },
+		"operation":         func(p *either.Program) { p.Steps[0].Op = 99 },
+		"flags":             func(p *either.Program) { p.Steps[0].Flags = 99 },
+		"count":             func(p *either.Program) { p.Steps[0].Count = 1<<31 - 1 },
+		"all counts":        func(p *either.Program) { p.Steps[0].Count = 1 << 28 },
+		"source":            func(p *either.Program) { p.Steps[0].Src = 1<<31 - 1 },
+		"channel":           func(p *either.Program) { p.Blocks[0].Channel = -1 },
+		"dep":               func(p *either.Program) { p.Steps[0].DepBlock = -2 },
+		"dep step":          func(p *either.Program) { p.Steps[2].DepStep = -1 },
+		"buffer":            func(p *either.Program) { p.Steps[0].SrcBuf = 7 },
 	} {
 		p := irtest.Program(t, irtest.TwoRanksProgram)
 		edit(p)
@@ -197,7 +198,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		_, list := verify.Check(p, verify.Options{Cells: 1 << 16, Moves: 1 << 16})
 		if len(list) == 0 { // what is good can be classified, and stays good
-			if err := eval.Classify(p); err != nil {
+			if err := eval.Classify(p.Fifo); err != nil {
 				t.Fatal(err)
 			}
 			_ = eval.MarkFinal(p)

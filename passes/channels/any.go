@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // # Any number of turns
@@ -46,11 +47,11 @@ import (
 type turnChecker struct {
 	u      *unroller
 	blocks []*unrolled
-	loops  [][]turnLoop             // of a block
-	flags  map[ir.Operand]*turnFlag // by rank and index
-	sent   [][][2]int32             // of a rank's chunk of packets: the block and the step that send it
-	before [][]int32                // by loop: those that it waits for
-	phase  []int32                  // of a loop
+	loops  [][]turnLoop                   // of a block
+	flags  map[onesided.Operand]*turnFlag // by rank and index
+	sent   [][][2]int32                   // of a rank's chunk of packets: the block and the step that send it
+	before [][]int32                      // by loop: those that it waits for
+	phase  []int32                        // of a loop
 	work   int64
 }
 
@@ -65,7 +66,7 @@ type turnFlag struct{ signals, awaits [][2]int32 }
 
 // anyTurns says why what holds of p in one turn, which u is, is not known to hold in any number; nil where it does.
 func (u *unroller) anyTurns() diag.List {
-	c := &turnChecker{u: u, flags: map[ir.Operand]*turnFlag{}}
+	c := &turnChecker{u: u, flags: map[onesided.Operand]*turnFlag{}}
 	for _, ask := range []func() *diag.Diagnostic{c.oneRate, c.sameRuns, c.sameParts, c.sameThreads, c.phases} {
 		if d := ask(); d != nil {
 			d.Hint = "mscclc run proves the number of loop iterations that it runs"
@@ -222,7 +223,7 @@ func (c *turnChecker) sameThreads() *diag.Diagnostic {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		for k := int(s.Src); s.Op != ir.Move && k < int(s.Dst)+int(s.NDst); k++ {
-			x, at := p.OneSided.Operands[k], k-int(s.Src)
+			x, at := p.Operands[k], k-int(s.Src)
 			key := use{x.Rank, x.Index, s.Op}
 			if before, known := place[key]; known && before != at {
 				several[key] = int32(i)

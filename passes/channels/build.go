@@ -2,22 +2,23 @@ package channels
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // build makes the program of all blocks.
 func (u *unroller) build() {
 	p, n := u.p, len(u.p.Ranks)
-	g := &ir.Program{Header: p.Header, Channels: 1, Even: true, Scratch: u.used(ir.Scratch), Rank: make([]ir.Range, n),
-		InPlace: p.Coll.Inplace, OutOfPlace: !p.Coll.Inplace,
-		OneSided: &ir.OneSided{Packets: u.used(ir.Packets), Flags: u.flags, Depth: 1, OnePass: true}}
+	tables := ir.Program{Header: p.Header, Even: true, Scratch: u.used(ir.Scratch), Rank: make([]ir.Range, n),
+		InPlace: p.Coll.Inplace, OutOfPlace: !p.Coll.Inplace}
+	g := &onesided.Program{Program: tables, Packets: u.used(ir.Packets), Flags: u.flags, Depth: 1, OnePass: true}
 	g.Coll = cut(p.Coll, int(u.parts))
 	if p.DoubleScratch {
-		g.OneSided.Depth = 2
+		g.Depth = 2
 	}
 	operands := 0
 	u.eachStep(func(_ *unrolled, s *unrolledStep) { operands += len(s.srcs) + len(s.dsts) })
-	g.Steps, u.sources, g.OneSided.Operands = make([]ir.Step, 0, u.steps), make([]source, 0, u.steps),
-		make([]ir.Operand, 0, operands)
+	g.Steps, u.sources, g.Operands = make([]ir.Step, 0, u.steps), make([]source, 0, u.steps),
+		make([]onesided.Operand, 0, operands)
 	for r := range n {
 		g.Rank[r].First = int32(len(g.Blocks))
 		for b, k := range u.blocks[r] {
@@ -41,7 +42,7 @@ func (u *unroller) build() {
 func (u *unroller) used(b ir.Buf) []int32 {
 	most := make([]int32, len(u.p.Ranks))
 	u.eachStep(func(_ *unrolled, s *unrolledStep) {
-		for _, list := range [][]ir.Operand{s.srcs, s.dsts} {
+		for _, list := range [][]onesided.Operand{s.srcs, s.dsts} {
 			for i := range list {
 				x := &list[i]
 				first, end := x.Rank, x.Rank+1
@@ -58,13 +59,13 @@ func (u *unroller) used(b ir.Buf) []int32 {
 }
 
 // step appends a step to the program's.
-func (u *unroller) step(g *ir.Program, s *unrolledStep) {
-	o := g.OneSided
+func (u *unroller) step(g *onesided.Program, s *unrolledStep) {
+	o := g
 	t := ir.Step{Op: s.op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: s.flags, Count: s.count, DepBlock: -1, DepStep: -1,
 		Pos: s.pos, Src: int32(len(o.Operands)), NSrc: int16(len(s.srcs)), Dst: int32(len(o.Operands) + len(s.srcs)),
 		NDst: int16(len(s.dsts))}
 	o.Operands = append(append(o.Operands, s.srcs...), s.dsts...)
-	for _, list := range [][]ir.Operand{s.dsts, s.srcs} {
+	for _, list := range [][]onesided.Operand{s.dsts, s.srcs} {
 		for i := range list {
 			if list[i].Buf <= ir.Output {
 				t.Class = int32(g.Coll.Class(int(list[i].Index)))

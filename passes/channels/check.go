@@ -5,6 +5,8 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
@@ -17,7 +19,7 @@ const turnsChecked = 3
 //
 // The program is the one that was judged last: the report's counterexamples are of its steps, and problems name
 // operations of p. The report's warnings are of packets that nothing reads.
-func Check(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
+func Check(p *ir.ChannelProgram, opt verify.Options) (*onesided.Program, verify.Report, diag.List) {
 	if leastLoop(p) == nil {
 		return CheckTurns(p, 1, opt)
 	}
@@ -36,13 +38,13 @@ func Check(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report
 }
 
 // CheckTurns judges p in so many turns, as Unroll counts them.
-func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
+func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*onesided.Program, verify.Report, diag.List) {
 	u, err := unroll(p, turns)
 	if err != nil {
 		g, report := u.shown(opt)
 		return g, report, inTurns(p, turns, err.(diag.List))
 	}
-	report, found := verify.Check(u.program, opt)
+	report, found := verify.Check(either.OfOneSided(u.program), opt)
 	report.Warnings = u.unread.FoldRanks()
 	u.flushHints(report.Counterexamples, found)
 	for i := range found {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // echoes drops packets that a rank sends through the switch to where it reads them from: they are the packets that lie
@@ -31,7 +32,7 @@ func (u *unroller) echoes(room []int32) {
 		if slices.Contains(others[src.Rank][src.Index:src.Index+s.count], true) {
 			return
 		}
-		kept := make([]ir.Operand, 0, len(s.dsts))
+		kept := make([]onesided.Operand, 0, len(s.dsts))
 		for _, x := range s.dsts {
 			if x.Buf != ir.Packets || x.Rank != src.Rank || x.Index != src.Index {
 				kept = append(kept, x)

@@ -13,6 +13,7 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	ironesided "mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore/onesided"
 )
@@ -97,7 +98,7 @@ func FuzzCheckChannels(f *testing.F) {
 }
 
 // accesses returns the accesses of a pass of g.
-func accesses(g *ir.Program) (n int) {
+func accesses(g *ironesided.Program) (n int) {
 	for i := range g.Steps {
 		s := &g.Steps[i]
 		n += int(max(s.Count, 1)) * (int(s.NSrc) + int(s.NDst)) * len(g.Rank)

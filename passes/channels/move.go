@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // ports makes the blocks of a rank's ports: one for each channel that a block puts through, or flushes, which does in
@@ -73,8 +74,8 @@ func (u *unroller) queue(k, port *unrolled, x request) {
 			port.steps[i].flags |= ir.Joint
 		}
 	}
-	steps := append([]unrolledStep{{op: ir.Await, srcs: []ir.Operand{u.take(port, putKey(k, x.channel, x.thread), 0)}}},
-		x.steps...)
+	taken := u.take(port, putKey(k, x.channel, x.thread), 0)
+	steps := append([]unrolledStep{{op: ir.Await, srcs: []onesided.Operand{taken}}}, x.steps...)
 	for _, s := range steps {
 		if !port.asked.mixed {
 			u.alone(port, s)
@@ -92,7 +93,8 @@ func (u *unroller) flush(k *unrolled, channels []int32) {
 	for i, c := range channels {
 		port, key := k.ports[c], endKey{kind: doneEnd, rank: k.rank, a: k.owner, b: c, thread: int32(i)}
 		port.at, port.pos = k.at, k.pos
-		list = append(list, request{c, int32(i), []unrolledStep{{op: ir.Signal, dsts: []ir.Operand{u.raise(port, key)}}}})
+		raised := []onesided.Operand{u.raise(port, key)}
+		list = append(list, request{c, int32(i), []unrolledStep{{op: ir.Signal, dsts: raised}}})
 		s.srcs = append(s.srcs, u.take(k, key, 0))
 	}
 	u.ask(k, list)
@@ -103,7 +105,7 @@ func (u *unroller) flush(k *unrolled, channels []int32) {
 
 // move appends what an operation moves: n parts of its operands, from one on.
 func (u *unroller) move(k *unrolled, o *ir.ChannelOp, at, n int32) {
-	operands := func(list []ir.ChannelRef) (out []ir.Operand) {
+	operands := func(list []ir.ChannelRef) (out []onesided.Operand) {
 		for i := range list {
 			out = append(out, u.operands(k, o, &list[i], at)...)
 		}
@@ -162,7 +164,7 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 			dsts: u.operands(k, o, dst, at)}}
 		if o.Kind == ir.ChEachSignal || o.Kind == ir.ChEachSignalFlush {
 			steps = append(steps,
-				unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
+				unrolledStep{op: ir.Signal, dsts: []onesided.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
 		}
 		list = append(list, request{c, int32(i), steps})
 	}
@@ -174,7 +176,7 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 
 // operands returns the operands of a Move that a reference is: one, but of packets through the switch, and of a group
 // that is not of all ranks, which the switch of a one-sided program does not have, one of each rank.
-func (u *unroller) operands(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, at int32) []ir.Operand {
+func (u *unroller) operands(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, at int32) []onesided.Operand {
 	buf, via := x.Buf, ir.ViaAny
 	if x.Packets {
 		buf = ir.Packets
@@ -183,11 +185,11 @@ func (u *unroller) operands(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, at i
 	if x.Rank == ir.AllRanks {
 		group := slices.Sorted(slices.Values(u.ranksOf(k.rank, x)))
 		if !x.Packets && len(slices.Compact(group)) == len(u.p.Ranks) {
-			return []ir.Operand{{Rank: ir.AllRanks, Index: index, Buf: buf, Via: ir.ViaSwitch}}
+			return []onesided.Operand{{Rank: ir.AllRanks, Index: index, Buf: buf, Via: ir.ViaSwitch}}
 		}
-		var list []ir.Operand
+		var list []onesided.Operand
 		for _, r := range slices.Compact(group) {
-			list = append(list, ir.Operand{Rank: r, Index: index, Buf: buf})
+			list = append(list, onesided.Operand{Rank: r, Index: index, Buf: buf})
 		}
 		return list
 	}
@@ -196,5 +198,5 @@ func (u *unroller) operands(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, at i
 	} else if x.Rank != k.rank {
 		via = ir.ViaMemory
 	}
-	return []ir.Operand{{Rank: x.Rank, Index: index, Buf: buf, Via: via}}
+	return []onesided.Operand{{Rank: x.Rank, Index: index, Buf: buf, Via: via}}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // opNames are what messages call operations that have no name of their file, where that is not the word of the text
@@ -32,7 +33,7 @@ func (s source) short() string {
 // names is the ir.Source of a program that was unrolled: it names the operations of the channel program, and its
 // chunks.
 type names struct {
-	p       *ir.Program
+	p       *onesided.Program
 	sources []source  // indexed as p.Steps
 	owners  [][]int32 // by rank and block of p: the block whose port it is, or -1
 	parts   int       // of a chunk of the channel program, which are chunks of p
@@ -40,7 +41,7 @@ type names struct {
 }
 
 // names returns the names of g, whose steps and blocks are those of u.
-func (u *unroller) names(g *ir.Program) *names {
+func (u *unroller) names(g *onesided.Program) *names {
 	n := &names{g, u.sources, make([][]int32, len(u.blocks)), int(u.parts), int(u.lying)}
 	for r, blocks := range u.blocks {
 		for b, k := range blocks {

@@ -2,6 +2,7 @@ package channels
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // A stepOrder is what happens before what in a launch: nodes are steps, and behind them the ends of the groups of steps
@@ -52,8 +53,8 @@ func (s *sharer) ordered() bool {
 func (s *sharer) order(first []int32) *stepOrder {
 	n := first[len(s.blocks)]
 	o := &stepOrder{group: make([]int32, n), tells: make([][]toldAt, n)}
-	signals, senders := map[ir.Operand][]sharedUse{}, map[[2]int32]int32{}
-	key := func(x ir.Operand) ir.Operand { return ir.Operand{Rank: x.Rank, Index: x.Index} }
+	signals, senders := map[onesided.Operand][]sharedUse{}, map[[2]int32]int32{}
+	key := func(x onesided.Operand) onesided.Operand { return onesided.Operand{Rank: x.Rank, Index: x.Index} }
 	for b, k := range s.blocks {
 		for i := range k.steps {
 			st, at := &k.steps[i], first[b]+int32(i)

@@ -6,6 +6,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
@@ -70,7 +71,7 @@ func (x *relocator) step(i int32) {
 	if s.Op != ir.Move {
 		return
 	}
-	g, at := x.u.program.OneSided, x.u.sources[i]
+	g, at := x.u.program, x.u.sources[i]
 	rank := x.rankOf(i)
 	o := x.opOf(rank, &at)
 	for _, src := range g.Sources(s) {
@@ -115,7 +116,7 @@ func (x *relocator) rankOf(i int32) int32 {
 }
 
 // cells calls f with the cells of count chunks of an operand, on each of its ranks.
-func (x *relocator) cells(d ir.Operand, count int32, f func(cell int)) {
+func (x *relocator) cells(d onesided.Operand, count int32, f func(cell int)) {
 	first, end := int(d.Rank), int(d.Rank)+1
 	if d.Rank == ir.AllRanks {
 		first, end = 0, len(x.old.Ranks)

@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // eachStep calls f for all steps.
@@ -100,7 +101,7 @@ func (u *unroller) packets() {
 	for r, n := range room {
 		use[r] = make([]packetUse, n)
 	}
-	parts := func(s *unrolledStep, x *ir.Operand) []packetUse {
+	parts := func(s *unrolledStep, x *onesided.Operand) []packetUse {
 		if x.Buf != ir.Packets {
 			return nil
 		}
@@ -172,7 +173,7 @@ func (u *unroller) packets() {
 }
 
 // unsent reports reads of packets that nothing sends.
-func (u *unroller) unsent(parts func(*unrolledStep, *ir.Operand) []packetUse) {
+func (u *unroller) unsent(parts func(*unrolledStep, *onesided.Operand) []packetUse) {
 	u.eachStep(func(k *unrolled, s *unrolledStep) {
 		for i := range s.srcs {
 			for j, p := range parts(s, &s.srcs[i]) {
@@ -192,14 +193,14 @@ func (u *unroller) unsent(parts func(*unrolledStep, *ir.Operand) []packetUse) {
 
 // split appends s, in pieces in each of which the packets' operands have the same readers all along.
 func (u *unroller) split(to []unrolledStep, k *unrolled, s *unrolledStep,
-	parts func(*unrolledStep, *ir.Operand) []packetUse) []unrolledStep {
+	parts func(*unrolledStep, *onesided.Operand) []packetUse) []unrolledStep {
 	operands := slices.Concat(s.srcs, s.dsts)
-	if !slices.ContainsFunc(operands, func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
+	if !slices.ContainsFunc(operands, func(x onesided.Operand) bool { return x.Buf == ir.Packets }) {
 		return append(to, *s)
 	}
 	for at, before := int32(0), len(to); at < s.count; {
 		end := at + 1
-		for end < s.count && !slices.ContainsFunc(operands, func(x ir.Operand) bool {
+		for end < s.count && !slices.ContainsFunc(operands, func(x onesided.Operand) bool {
 			list := parts(s, &x)
 			return list != nil && (list[end].lies != list[end-1].lies ||
 				!slices.Equal(list[end].readers, list[end-1].readers))
@@ -211,7 +212,7 @@ func (u *unroller) split(to []unrolledStep, k *unrolled, s *unrolledStep,
 		if len(to) > before {
 			piece.flags |= ir.Joint
 		}
-		lie := func(x ir.Operand) ir.Operand {
+		lie := func(x onesided.Operand) onesided.Operand {
 			x.Buf, x.Index = ir.Scratch, u.lying+x.Index+at
 			return x
 		}
@@ -242,12 +243,12 @@ func (u *unroller) split(to []unrolledStep, k *unrolled, s *unrolledStep,
 			}
 		}
 		if s.waits {
-			piece.dsts = []ir.Operand{{Rank: k.rank, Index: k.room + at, Buf: ir.Scratch}}
+			piece.dsts = []onesided.Operand{{Rank: k.rank, Index: k.room + at, Buf: ir.Scratch}}
 		}
 		switch {
 		case len(piece.dsts) > 0:
 			to = append(to, piece)
-		case slices.ContainsFunc(piece.srcs, func(x ir.Operand) bool { return x.Buf == ir.Packets }):
+		case slices.ContainsFunc(piece.srcs, func(x onesided.Operand) bool { return x.Buf == ir.Packets }):
 			u.stepSay(k, s, diag.Unmatched, "waits for packets, and sends packets that nothing reads in the launch")
 			return to
 		default:
@@ -274,7 +275,7 @@ func (u *unroller) comesLate(k *unrolled, s *unrolledStep, rank int32) bool {
 }
 
 // layered returns an operand from part at on, of packets of a layer.
-func (u *unroller) layered(x ir.Operand, at, layer int32) ir.Operand {
+func (u *unroller) layered(x onesided.Operand, at, layer int32) onesided.Operand {
 	x.Index += at
 	if x.Buf == ir.Packets {
 		x.Index += layer * u.p.Ranks[x.Rank].Scratch * u.parts

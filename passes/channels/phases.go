@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // phases asks that the loops are in phases, which follow each other.
@@ -55,7 +56,7 @@ const maxTurnWork = 1 << 27
 func (c *turnChecker) collect() {
 	c.blocks = slices.Concat(c.u.blocks...)
 	c.loops = make([][]turnLoop, len(c.blocks))
-	for _, n := range c.u.program.OneSided.Packets {
+	for _, n := range c.u.program.Packets {
 		c.sent = append(c.sent, make([][2]int32, n))
 	}
 	for b, k := range c.blocks {
@@ -91,8 +92,8 @@ func (c *turnChecker) collect() {
 	}
 }
 
-func (c *turnChecker) flag(x ir.Operand) *turnFlag {
-	key := ir.Operand{Rank: x.Rank, Index: x.Index}
+func (c *turnChecker) flag(x onesided.Operand) *turnFlag {
+	key := onesided.Operand{Rank: x.Rank, Index: x.Index}
 	if c.flags[key] == nil {
 		c.flags[key] = &turnFlag{}
 	}
@@ -137,7 +138,7 @@ func (c *turnChecker) uses(list [][2]int32) (uses []loopUse) {
 // of the other, and that what is awaited before is signalled before. It notes which loops wait for which.
 func (c *turnChecker) balanced() *diag.Diagnostic {
 	for _, e := range c.u.order {
-		f := c.flag(ir.Operand{Rank: e.key.rank, Index: e.flag})
+		f := c.flag(onesided.Operand{Rank: e.key.rank, Index: e.flag})
 		signals, awaits := c.uses(f.signals), c.uses(f.awaits)
 		if both := append(signals, awaits...); e.shared && len(both) > 0 {
 			return c.stepUndecided(both[0].at,

@@ -17,6 +17,7 @@ import (
 	"mscclc/executor/replay"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -29,7 +30,7 @@ func replayed(t *testing.T, name string, p *ir.ChannelProgram, counts map[string
 		if w.Problem.Code != diag.Race {
 			continue
 		}
-		got, err := replay.Run(context.Background(), g, w, cpu.Device())
+		got, err := replay.Run(context.Background(), either.OfOneSided(g), w, cpu.Device())
 		if err != nil {
 			t.Errorf("%s: %v: %v", name, w.Problem.Text, err)
 			continue

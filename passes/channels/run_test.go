@@ -19,6 +19,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -29,7 +30,7 @@ func runTurns(p *ir.ChannelProgram, turns int) error {
 	if err != nil {
 		return err
 	}
-	l, err := executor.Load(g, executor.Options{Device: cpu.Device()})
+	l, err := executor.Load(either.OfOneSided(g), executor.Options{Device: cpu.Device()})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package channels
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
@@ -15,14 +17,14 @@ type sentTwice struct {
 // shown returns a program in which packets that two steps send race as plain data, with counterexamples of these races;
 // nil where there are none. Packets of one launch carry one flag, so that a reader cannot tell one sender's from the
 // other's: they are to it as data that lies there, for which it does not wait.
-func (u *unroller) shown(opt verify.Options) (*ir.Program, verify.Report) {
+func (u *unroller) shown(opt verify.Options) (*onesided.Program, verify.Report) {
 	if len(u.twice) == 0 {
 		return nil, verify.Report{}
 	}
 	number := map[*unrolledStep]int32{}
 	u.eachStep(func(k *unrolled, s *unrolledStep) {
 		number[s] = int32(len(number))
-		for _, list := range [][]ir.Operand{s.srcs, s.dsts} {
+		for _, list := range [][]onesided.Operand{s.srcs, s.dsts} {
 			for i := range list {
 				if x := &list[i]; x.Buf == ir.Packets {
 					x.Buf, x.Index = ir.Scratch, x.Index+u.p.Ranks[x.Rank].Scratch*u.parts
@@ -31,7 +33,7 @@ func (u *unroller) shown(opt verify.Options) (*ir.Program, verify.Report) {
 		}
 	})
 	u.build()
-	all, _ := verify.Check(u.program, opt)
+	all, _ := verify.Check(either.OfOneSided(u.program), opt)
 	report := all
 	report.Counterexamples = nil
 	for _, two := range u.twice {

@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // # Ends of several blocks
@@ -39,7 +40,7 @@ const maxShareWork = 1 << 26
 type sharer struct {
 	u      *unroller
 	blocks []*unrolled
-	shared map[ir.Operand]*sharedEnd // by rank and index of the flag
+	shared map[onesided.Operand]*sharedEnd // by rank and index of the flag
 	list   []*sharedEnd
 }
 
@@ -61,7 +62,7 @@ func (u *unroller) share() {
 
 // sharer finds the ends that several blocks share.
 func (u *unroller) sharer() *sharer {
-	s := &sharer{u: u, blocks: slices.Concat(u.blocks...), shared: map[ir.Operand]*sharedEnd{}}
+	s := &sharer{u: u, blocks: slices.Concat(u.blocks...), shared: map[onesided.Operand]*sharedEnd{}}
 	for _, e := range u.order {
 		if e.signals.other == nil && e.awaited.other == nil || e.signals.n != e.awaited.n {
 			continue
@@ -71,7 +72,7 @@ func (u *unroller) sharer() *sharer {
 			x.before = u.p.Ranks[e.key.rank].Semaphores[e.key.a]
 		}
 		s.list = append(s.list, x)
-		s.shared[ir.Operand{Rank: e.key.rank, Index: e.flag}] = x
+		s.shared[onesided.Operand{Rank: e.key.rank, Index: e.flag}] = x
 	}
 	return s
 }
@@ -101,9 +102,9 @@ func (s *sharer) report(x *sharedEnd, a, b *sharedUse, why string) {
 func (s *sharer) run() bool {
 	at := make([]int, len(s.blocks))
 	taken := make([]map[int32]bool, len(s.blocks)) // indexed by block: the operands that its current step holds
-	count := map[ir.Operand]int32{}
+	count := map[onesided.Operand]int32{}
 	sent := map[[2]int32]bool{}
-	key := func(x ir.Operand) ir.Operand { return ir.Operand{Rank: x.Rank, Index: x.Index} }
+	key := func(x onesided.Operand) onesided.Operand { return onesided.Operand{Rank: x.Rank, Index: x.Index} }
 	ready := func(b int, st *unrolledStep) bool {
 		all := true
 		for i, x := range st.srcs {

@@ -8,6 +8,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
@@ -102,11 +103,11 @@ func randomShares(rnd *rand.Rand) *ir.ChannelProgram {
 // shared end's signals and awaits: nothing where it hangs.
 func (s *sharer) byChance(rnd *rand.Rand) (orders [][]int32) {
 	orders = make([][]int32, 2*len(s.list))
-	number := map[ir.Operand]int{}
+	number := map[onesided.Operand]int{}
 	for i, x := range s.list {
-		number[ir.Operand{Rank: x.e.key.rank, Index: x.e.flag}] = i
+		number[onesided.Operand{Rank: x.e.key.rank, Index: x.e.flag}] = i
 	}
-	at, count, left := make([]int, len(s.blocks)), map[ir.Operand]int32{}, 0
+	at, count, left := make([]int, len(s.blocks)), map[onesided.Operand]int32{}, 0
 	for _, k := range s.blocks {
 		left += len(k.steps)
 	}
@@ -120,7 +121,7 @@ func (s *sharer) byChance(rnd *rand.Rand) (orders [][]int32) {
 		}
 		ready, st := true, &s.blocks[b].steps[at[b]]
 		for _, x := range st.srcs {
-			key := ir.Operand{Rank: x.Rank, Index: x.Index}
+			key := onesided.Operand{Rank: x.Rank, Index: x.Index}
 			if i, is := number[key]; x.Buf == ir.Flags && is {
 				ready = ready && count[key]+s.list[i].before > int32(len(orders[2*i+1]))
 			} else if x.Buf == ir.Flags {
@@ -130,9 +131,9 @@ func (s *sharer) byChance(rnd *rand.Rand) (orders [][]int32) {
 		if !ready {
 			continue
 		}
-		for j, list := range [][]ir.Operand{st.dsts, st.srcs} {
+		for j, list := range [][]onesided.Operand{st.dsts, st.srcs} {
 			for _, x := range list {
-				key := ir.Operand{Rank: x.Rank, Index: x.Index}
+				key := onesided.Operand{Rank: x.Rank, Index: x.Index}
 				if x.Buf == ir.Flags && j == 0 {
 					count[key]++
 				}

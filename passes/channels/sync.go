@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // An endKey names what becomes a flag: where somebody waits for somebody.
@@ -74,16 +75,16 @@ func (u *unroller) end(key endKey) *ends {
 }
 
 // raise and take are the operands of a signal and of an await at flags.
-func (u *unroller) raise(k *unrolled, key endKey) ir.Operand {
+func (u *unroller) raise(k *unrolled, key endKey) onesided.Operand {
 	e := u.end(key)
 	e.signals.add(k)
-	return ir.Operand{Rank: key.rank, Index: e.flag, Buf: ir.Flags}
+	return onesided.Operand{Rank: key.rank, Index: e.flag, Buf: ir.Flags}
 }
 
-func (u *unroller) take(k *unrolled, key endKey, before int32) ir.Operand {
+func (u *unroller) take(k *unrolled, key endKey, before int32) onesided.Operand {
 	e := u.end(key)
 	e.awaited.add(k)
-	return ir.Operand{Rank: key.rank, Index: e.flag, Buf: ir.Flags, Nth: e.awaited.n - before}
+	return onesided.Operand{Rank: key.rank, Index: e.flag, Buf: ir.Flags, Nth: e.awaited.n - before}
 }
 
 // here returns the flag at a rank's own end of a channel, and there that at the peer's end.
@@ -126,7 +127,7 @@ func (u *unroller) signal(k *unrolled, o *ir.ChannelOp) {
 		if port := k.ports[c]; port != nil && o.Type == ir.PortChannel {
 			port.at, port.pos = k.at, k.pos
 			asked = append(asked,
-				request{c, int32(i), []unrolledStep{{op: ir.Signal, dsts: []ir.Operand{u.raise(port, there)}}}})
+				request{c, int32(i), []unrolledStep{{op: ir.Signal, dsts: []onesided.Operand{u.raise(port, there)}}}})
 			s.dsts = append(s.dsts, u.raise(k, putKey(k, c, int32(i))))
 		} else {
 			s.dsts = append(s.dsts, u.raise(k, there))
@@ -195,11 +196,11 @@ func (u *unroller) barrier(k *unrolled, o *ir.ChannelOp) {
 	up := func(b int32) endKey { return endKey{kind: barrierEnd, rank: k.rank, a: o.ID, b: b} }
 	down := func(b int32) endKey { return endKey{kind: barrierEnd, rank: k.rank, a: o.ID, b: -1 - b} }
 	if k.owner != all[0] {
-		u.alone(k, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(k, up(k.owner))}})
-		u.alone(k, unrolledStep{op: ir.Await, srcs: []ir.Operand{u.take(k, down(k.owner), 0)}})
+		u.alone(k, unrolledStep{op: ir.Signal, dsts: []onesided.Operand{u.raise(k, up(k.owner))}})
+		u.alone(k, unrolledStep{op: ir.Await, srcs: []onesided.Operand{u.take(k, down(k.owner), 0)}})
 		return
 	}
-	var in, out []ir.Operand
+	var in, out []onesided.Operand
 	for _, b := range all[1:] {
 		in, out = append(in, u.take(k, up(b), 0)), append(out, u.raise(k, down(b)))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // Bounds of what is unrolled.
@@ -36,7 +37,7 @@ const (
 // block, behind those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal
 // behind it has come or a flush is over. A launch may end before its ports do: these steps are Loose. Packets that a
 // port is to pass on the block itself awaits first.
-func Unroll(p *ir.ChannelProgram, turns int) (*ir.Program, error) {
+func Unroll(p *ir.ChannelProgram, turns int) (*onesided.Program, error) {
 	u, err := unroll(p, turns)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ type unroller struct {
 	meets   map[[2]int32][]int32 // of a rank's barrier: the blocks that come to it
 	flags   []int32              // by rank: how many
 	lying   int32                // a rank's first chunk of scratch that is packets as they lie: behind all of its buffers
-	program *ir.Program
+	program *onesided.Program
 	sources []source // of a step of the program
 	twice   []sentTwice
 }
@@ -101,7 +102,7 @@ type unrolledStep struct {
 	op         ir.Op
 	flags      ir.StepFlags
 	count      int32
-	srcs, dsts []ir.Operand
+	srcs, dsts []onesided.Operand
 	waits      bool // for packets, and moves them nowhere
 	lies       bool // it copies packets as they lie, and waits for none
 	pos        int32

@@ -7,19 +7,21 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/passes/passestest"
 )
 
 // overNodes lowers c for the nodes of opt, and proves the result for them. Launches of one pass are proven too.
-func overNodes(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
+func overNodes(c *ir.ChunkDAG, opt Options) (*onesided.Program, error) {
 	p, err := lowered(c, opt)
 	if err != nil {
 		return p, err
 	}
-	return p, verify.AcrossNodes(p, opt.Nodes).Err()
+	return p, verify.AcrossNodes(either.OfOneSided(p), opt.Nodes).Err()
 }
 
 // dealt deals ranks to so many nodes, in blocks or in turn.
@@ -68,10 +70,10 @@ func TestAcrossNodesCatalog(t *testing.T) {
 }
 
 // within reports whether p has packets and scratch.
-func within(p *ir.Program) bool {
+func within(p *onesided.Program) bool {
 	packets, scratch := 0, 0
 	for r := range p.Rank {
-		packets, scratch = packets+p.OneSided.PacketsOf(r), scratch+p.ScratchOf(r)
+		packets, scratch = packets+p.PacketsOf(r), scratch+p.ScratchOf(r)
 	}
 	return packets > 0 && scratch > 0
 }
@@ -97,7 +99,7 @@ func TestAcrossNodesRandom(t *testing.T) {
 		c.Protocol = ir.Simple
 		if p, err := lowered(c, Options{Staged: true}); err == nil {
 			staged++
-			if len(verify.AcrossNodes(p, node)) > 0 {
+			if len(verify.AcrossNodes(either.OfOneSided(p), node)) > 0 {
 				broken++
 			}
 		}

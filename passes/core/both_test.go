@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 	"mscclc/ir/placement"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
@@ -52,9 +54,9 @@ func TestBothCatalog(t *testing.T) {
 }
 
 // provenInPlace reports whether p, which is for calls out of place, is right in place.
-func provenInPlace(p *ir.Program) bool {
+func provenInPlace(p *onesided.Program) bool {
 	q := p.Called(true)
-	_, found := verify.Check(q, verify.Options{})
+	_, found := verify.Check(either.OfOneSided(q), verify.Options{})
 	return len(found) == 0
 }
 

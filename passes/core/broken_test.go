@@ -11,7 +11,9 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
@@ -116,7 +118,7 @@ func (f *fault) tryOne(y *tally, c *ir.ChunkDAG, opt Options, rnd *rand.Rand) {
 	if programText(bad) == programText(good) {
 		return
 	}
-	_, found := verify.Check(bad, verify.Options{})
+	_, found := verify.Check(either.OfOneSided(bad), verify.Options{})
 	if len(found) == 0 {
 		y.right++
 	}
@@ -130,7 +132,8 @@ func (f *fault) tryOne(y *tally, c *ir.ChunkDAG, opt Options, rnd *rand.Rand) {
 }
 
 // lower is Lower with f in its pass's place. It says which properties were missing from there on.
-func (f *fault) lower(c *ir.ChunkDAG, opt Options, rnd *rand.Rand) (p *ir.Program, lacks map[string]bool, err error) {
+func (f *fault) lower(c *ir.ChunkDAG, opt Options, rnd *rand.Rand) (
+	p *onesided.Program, lacks map[string]bool, err error) {
 	defer func() {
 		if r := recover(); r != nil { // later passes may trust what the broken one gave
 			err = fmt.Errorf("panic: %v", r)

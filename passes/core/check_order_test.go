@@ -45,7 +45,7 @@ func (g *knownGraph) edge(from, to int32, shows bool) {
 }
 
 // newKnown makes the graph of the groups of s, and of the signals and waits that are there, by the rules of
-// ir.OneSided.
+// onesided.Program.
 func newKnown(s *State) *knownGraph {
 	g := &knownGraph{State: s, visited: map[visit][]bool{}}
 	g.units, g.unitOf = make([][]unit, s.blocks()), make([]*unit, len(s.moves))

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 )
 
@@ -123,14 +125,14 @@ func chunksOf(s *State, rank int32, buf ir.Buf) int32 {
 // placements.
 func checkMeaning(s *State) error {
 	sizes := slices.Repeat([]int32{s.slots}, int(s.n))
-	o := &ir.OneSided{Depth: 1, Packets: sizes, Flags: make([]int32, s.n)}
-	p := &ir.Program{Header: s.c.Header, Channels: 1, Even: s.even, Scratch: sizes, OneSided: o}
+	p := &onesided.Program{Program: ir.Program{Header: s.c.Header, Even: s.even, Scratch: sizes}, Depth: 1, Packets: sizes,
+		Flags: make([]int32, s.n)}
 	for _, m := range listed(s) {
-		at, srcs := int32(len(o.Operands)), len(m.srcs)
+		at, srcs := int32(len(p.Operands)), len(m.srcs)
 		step := ir.Step{Op: ir.Move, Count: m.count, Class: m.class, Pos: -1, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf,
 			Src: at, NSrc: int16(srcs), Dst: at + int32(srcs), NDst: int16(len(m.dsts)), DepBlock: -1, DepStep: -1}
 		for _, x := range slices.Concat(m.srcs, m.dsts) {
-			o.Operands = append(o.Operands, ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via})
+			p.Operands = append(p.Operands, onesided.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via})
 		}
 		p.Steps = append(p.Steps, step)
 	}
@@ -256,12 +258,12 @@ func checkProven(s *State) error {
 	if err != nil {
 		return err
 	}
-	_, list := verify.Check(p, verify.Options{})
+	_, list := verify.Check(either.OfOneSided(p), verify.Options{})
 	return list.Err()
 }
 
 // emitted is emit, which leaves s as it was.
-func emitted(s *State) (*ir.Program, error) {
+func emitted(s *State) (*onesided.Program, error) {
 	t, sync := *s, *s.sync
 	t.sync, sync.State = &sync, &t
 	return t.emit()

@@ -6,20 +6,22 @@ import (
 	"sort"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 )
 
 // A oneEmitter writes the tables of a program.
 type oneEmitter struct {
 	*oneSync
-	p       *ir.Program
+	p       *onesided.Program
 	flags   map[flagKey]int32
-	raised  map[flagKey]int32 // how many signals a flag gets in a pass, or in a launch
-	ordinal []int32           // by signal: its number among those of its flag, from 1
-	behind  [][]int32         // by group: the signals behind it
-	begun   [][]int32         // by rank: the blocks that wait for its launch to begin
-	left    [][]int32         // by block: the blocks that signal it at the end of a launch
-	list    []ir.Operand      // the operands of the step that is being made
+	raised  map[flagKey]int32  // how many signals a flag gets in a pass, or in a launch
+	ordinal []int32            // by signal: its number among those of its flag, from 1
+	behind  [][]int32          // by group: the signals behind it
+	begun   [][]int32          // by rank: the blocks that wait for its launch to begin
+	left    [][]int32          // by block: the blocks that signal it at the end of a launch
+	list    []onesided.Operand // the operands of the step that is being made
 }
 
 // A flagKey names a flag, by which one block signals another, in each pass or in each launch. The flag is in the memory
@@ -30,16 +32,16 @@ type flagKey struct {
 }
 
 // emit writes the program: the Moves, and the signals and waits that sync and the passes behind it have decided on.
-func (l *State) emit() (*ir.Program, error) {
+func (l *State) emit() (*onesided.Program, error) {
 	s := l.sync
 	s.settled()
 	inplace := l.c.Coll.Inplace
-	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: inplace || l.opt.Both, OutOfPlace: !inplace,
-		OneSided: &ir.OneSided{Depth: s.copies, OnePass: l.onePass}}
+	p := &onesided.Program{Program: ir.Program{Header: l.c.Header, Even: l.even, InPlace: inplace || l.opt.Both,
+		OutOfPlace: !inplace}, Depth: s.copies, OnePass: l.onePass}
 	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
 		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.blocks())}
-	p.Scratch, p.OneSided.Packets = l.places.scratch, l.places.packets
-	p.OneSided.Flags = make([]int32, l.n)
+	p.Scratch, p.Packets = l.places.scratch, l.places.packets
+	p.Flags = make([]int32, l.n)
 	e.count()
 	e.room()
 	byBlock := make([][]int32, l.blocks())
@@ -58,13 +60,13 @@ func (l *State) emit() (*ir.Program, error) {
 		}
 		p.Rank = append(p.Rank, ir.Range{First: at, End: int32(len(p.Blocks))})
 	}
-	_ = eval.MarkFinal(p) // an error says why p cannot do avg, and p then lacks the flag for it
+	_ = eval.MarkFinal(either.OfOneSided(p)) // an error says why p cannot do avg, and p then lacks the flag for it
 	return p, nil
 }
 
 // together returns how many replicas of a block with these steps share a CTA, or 0. They do if all Moves of the block
 // copy to other nodes, since a few threads keep up with the network.
-func (e *oneEmitter) together(p *ir.Program, rank int32, steps []ir.Step) int32 {
+func (e *oneEmitter) together(p *onesided.Program, rank int32, steps []ir.Step) int32 {
 	moves := 0
 	for i := range steps {
 		s := &steps[i]
@@ -72,7 +74,7 @@ func (e *oneEmitter) together(p *ir.Program, rank int32, steps []ir.Step) int32 
 			continue
 		}
 		moves++
-		if s.NSrc > 1 || slices.ContainsFunc(p.OneSided.Dests(s), func(x ir.Operand) bool {
+		if s.NSrc > 1 || slices.ContainsFunc(p.Dests(s), func(x onesided.Operand) bool {
 			return x.Rank == ir.AllRanks || !e.away(rank, x.Rank)
 		}) {
 			return 0
@@ -153,24 +155,24 @@ func (e *oneEmitter) room() {
 	}
 	steps += 2 * int(e.blocks())
 	e.p.Steps = make([]ir.Step, 0, steps)
-	e.p.OneSided.Operands = make([]ir.Operand, 0, operands)
+	e.p.Operands = make([]onesided.Operand, 0, operands)
 }
 
 // flag returns a flag as an operand. Flags are numbered within their rank.
-func (e *oneEmitter) flag(key flagKey, nth int32) ir.Operand {
+func (e *oneEmitter) flag(key flagKey, nth int32) onesided.Operand {
 	f, ok := e.flags[key]
 	if !ok {
 		rank := e.rankOf(key.to)
-		f = e.p.OneSided.Flags[rank]
-		e.p.OneSided.Flags[rank]++
+		f = e.p.Flags[rank]
+		e.p.Flags[rank]++
 		e.flags[key] = f
 	}
-	return ir.Operand{Rank: e.rankOf(key.to), Buf: ir.Flags, Index: f, Nth: nth}
+	return onesided.Operand{Rank: e.rankOf(key.to), Buf: ir.Flags, Index: f, Nth: nth}
 }
 
 // block writes the steps of a block. The first block of a rank signals that the launch has begun.
 func (e *oneEmitter) block(block int32, groups []int32) {
-	var list []ir.Operand
+	var list []onesided.Operand
 	if rank := e.rankOf(block); block == e.firstOf(rank) {
 		for _, to := range e.begun[rank] {
 			list = append(list, e.flag(e.launch(block, to), 0))
@@ -234,14 +236,14 @@ func (e *oneEmitter) group(block, g int32) {
 }
 
 // awaited appends the flags that group g waits for, each once.
-func (e *oneEmitter) awaited(block, g int32, list []ir.Operand) []ir.Operand {
+func (e *oneEmitter) awaited(block, g int32, list []onesided.Operand) []onesided.Operand {
 	for _, w := range e.awaits[g] {
 		key := flagKey{e.signals[w.signal].from, block, false}
 		x := e.flag(key, e.ordinal[w.signal])
 		if w.ago > 0 {
 			x.Nth -= w.ago * e.raised[key]
 		}
-		if k := slices.IndexFunc(list, func(y ir.Operand) bool { return y.Index == x.Index }); k >= 0 {
+		if k := slices.IndexFunc(list, func(y onesided.Operand) bool { return y.Index == x.Index }); k >= 0 {
 			list[k].Nth = max(list[k].Nth, x.Nth)
 			continue
 		}
@@ -251,9 +253,9 @@ func (e *oneEmitter) awaited(block, g int32, list []ir.Operand) []ir.Operand {
 }
 
 // operands appends spots as operands.
-func (e *oneEmitter) operands(to []ir.Operand, list []spot) []ir.Operand {
+func (e *oneEmitter) operands(to []onesided.Operand, list []spot) []onesided.Operand {
 	for _, x := range list {
-		o := ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
+		o := onesided.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
 		if !x.user() {
 			o.Index = e.places.of[x.index]
 		}
@@ -263,11 +265,11 @@ func (e *oneEmitter) operands(to []ir.Operand, list []spot) []ir.Operand {
 }
 
 // step appends a step, unless it has no operands.
-func (e *oneEmitter) step(s ir.Step, srcs, dsts []ir.Operand) {
+func (e *oneEmitter) step(s ir.Step, srcs, dsts []onesided.Operand) {
 	if len(srcs)+len(dsts) == 0 {
 		return
 	}
-	o := e.p.OneSided
+	o := e.p
 	s.SrcBuf, s.DstBuf, s.DepBlock, s.DepStep = ir.NoBuf, ir.NoBuf, -1, -1
 	s.Src, s.NSrc = int32(len(o.Operands)), int16(len(srcs))
 	o.Operands = append(o.Operands, srcs...)

@@ -7,20 +7,20 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/passes/passestest"
 )
 
 // without returns p without source k of step i, an Await.
-func without(p *ir.Program, i int, k int32) *ir.Program {
+func without(p *onesided.Program, i int, k int32) *onesided.Program {
 	q := *p
-	o := *p.OneSided
-	q.OneSided = &o
 	q.Steps = slices.Clone(p.Steps)
 	q.Blocks = slices.Clone(p.Blocks)
 	at := q.Steps[i].Src + k
-	o.Operands = slices.Delete(slices.Clone(o.Operands), int(at), int(at)+1)
+	q.Operands = slices.Delete(slices.Clone(q.Operands), int(at), int(at)+1)
 	q.Steps[i].NSrc--
 	for j := range q.Steps {
 		if q.Steps[j].Src > at {
@@ -45,7 +45,7 @@ func without(p *ir.Program, i int, k int32) *ir.Program {
 }
 
 // spare lists the awaits that are not needed.
-func spare(p *ir.Program) (list []string, awaits int) {
+func spare(p *onesided.Program) (list []string, awaits int) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.Op != ir.Await {
@@ -53,8 +53,8 @@ func spare(p *ir.Program) (list []string, awaits int) {
 		}
 		for k := range int32(s.NSrc) {
 			awaits++
-			x := p.OneSided.Sources(s)[k]
-			if _, found := verify.Check(without(p, i, k), verify.Options{}); len(found) == 0 {
+			x := p.Sources(s)[k]
+			if _, found := verify.Check(either.OfOneSided(without(p, i, k)), verify.Options{}); len(found) == 0 {
 				list = append(list, fmt.Sprintf("rank %d flags[%d] x%d flags %v", x.Rank, x.Index, x.Nth, s.Flags))
 			}
 		}

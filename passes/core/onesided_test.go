@@ -11,15 +11,17 @@ import (
 	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/passes/passestest"
 )
 
 // lowered lowers c and checks what comes out.
-func lowered(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
+func lowered(c *ir.ChunkDAG, opt Options) (*onesided.Program, error) {
 	p, err := Lower(c, opt)
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func lowered(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 	if opt.Staged && !p.Staged() {
 		return p, errors.New("a rank reaches input or output of another")
 	}
-	if p.OneSided.OnePass {
+	if p.OnePass {
 		if err := allAwaited(p); err != nil {
 			return p, err
 		}
@@ -35,7 +37,7 @@ func lowered(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 	if err := eval.OneSided(p).Err(); err != nil {
 		return p, err
 	}
-	_, list := verify.Check(p, verify.Options{})
+	_, list := verify.Check(either.OfOneSided(p), verify.Options{})
 	return p, list.Err()
 }
 
@@ -47,20 +49,20 @@ func isHint(err error) bool {
 
 // allAwaited reports whether each flag of p, of launches of one pass, is awaited signal by signal, as channels count
 // them.
-func allAwaited(p *ir.Program) error {
+func allAwaited(p *onesided.Program) error {
 	type flag struct{ rank, index int32 }
 	raised, awaited := map[flag]int32{}, map[flag]int32{}
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.Op == ir.Signal {
-			for _, x := range p.OneSided.Dests(s) {
+			for _, x := range p.Dests(s) {
 				raised[flag{x.Rank, x.Index}]++
 			}
 		}
 		if s.Op != ir.Await {
 			continue
 		}
-		for _, x := range p.OneSided.Sources(s) {
+		for _, x := range p.Sources(s) {
 			at := flag{x.Rank, x.Index}
 			if awaited[at]++; x.Nth != awaited[at] {
 				return fmt.Errorf("%s awaits signal %d of flag %d as number %d", p.StepName(int32(i)), x.Nth, x.Index, awaited[at])
@@ -73,9 +75,9 @@ func allAwaited(p *ir.Program) error {
 	return nil
 }
 
-func programText(p *ir.Program) string {
+func programText(p *onesided.Program) string {
 	var b bytes.Buffer
-	text.WriteProgram(&b, p)
+	text.WriteProgram(&b, either.OfOneSided(p))
 	return b.String()
 }
 
@@ -138,7 +140,7 @@ func TestOneSidedForgets(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d, %d entries: %v\n%s", seed, most, err, programText(p))
 			}
-			steps[i] = len(p.Steps) + len(p.OneSided.Operands)
+			steps[i] = len(p.Steps) + len(p.Operands)
 		}
 		if steps[1] > steps[0] {
 			more++

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // A Pass rewrites a State in place. It may assume the properties in Needs
@@ -56,7 +57,7 @@ var Table = []Pass{
 // Options are those of Lower. The zero value runs every pass.
 type Options struct {
 	Even     bool // sizes always divide evenly, so that all chunks have the same length
-	OnePass  bool // a launch has one pass, as execution plans of MSCCL++ have; see ir.OneSided
+	OnePass  bool // a launch has one pass, as execution plans of MSCCL++ have; see onesided.Program
 	Staged   bool // a rank accesses only scratch and packets of other ranks, so that calls may use any buffers
 	MaxInsts int  // the most Moves; 0 is ir.UsualInsts
 	Lanes    int  // the most lanes of a rank, up to MostLanes; 0 is one
@@ -104,7 +105,7 @@ func (o *Options) over() bool {
 // If opt.OnePass, no wait is for a signal of another launch. Other ranks may write a rank's scratch as soon as they
 // know that its launch has begun, as for input and output. The same holds for packets if two copies of them do not
 // ensure that they have been read.
-func Lower(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
+func Lower(c *ir.ChunkDAG, opt Options) (*onesided.Program, error) {
 	s, err := run(c, opt, Table)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 	"mscclc/ir/text"
 )
 
@@ -155,7 +156,7 @@ func (t *writer) move(i int32) {
 
 // operand appends x, an operand of something that rank does.
 func (t *writer) operand(b []byte, x spot, rank, count int32) []byte {
-	o := ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
+	o := onesided.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
 	if !x.user() && t.places.of != nil {
 		o.Index = t.places.of[x.index]
 	}

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/onesided"
 )
 
 // TestTogether lowers random programs over nodes in lanes, and holds of each block that replicas share a CTA where all
@@ -47,10 +48,10 @@ func TestTogether(t *testing.T) {
 }
 
 // onlySends reports whether a block has Moves, and all copy to other nodes.
-func onlySends(p *ir.Program, b *ir.TB, node []int32) bool {
+func onlySends(p *onesided.Program, b *ir.TB, node []int32) bool {
 	moves := slices.DeleteFunc(slices.Clone(p.StepsOf(b)), func(s ir.Step) bool { return s.Op != ir.Move })
 	return len(moves) > 0 && !slices.ContainsFunc(moves, func(s ir.Step) bool {
-		return s.NSrc > 1 || slices.ContainsFunc(p.OneSided.Dests(&s), func(x ir.Operand) bool {
+		return s.NSrc > 1 || slices.ContainsFunc(p.Dests(&s), func(x onesided.Operand) bool {
 			return x.Rank < 0 || node[x.Rank] == node[b.Rank]
 		})
 	})

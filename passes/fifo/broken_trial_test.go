@@ -15,6 +15,8 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/property"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
@@ -24,7 +26,7 @@ import (
 type trial struct {
 	lacks   []string // properties that do not hold after the pass
 	stopped error    // why there is no program
-	program *ir.Program
+	program *fifo.Program
 	text    string
 	found   diag.List // by the proof of the program, and by its target's limits
 }
@@ -83,15 +85,16 @@ func (t *trial) finish(s *state) {
 		return
 	}
 	var b strings.Builder
-	if t.stopped = text.WriteProgram(&b, t.program); t.stopped != nil {
+	if t.stopped = text.WriteProgram(&b, either.OfFifo(t.program)); t.stopped != nil {
 		return
 	}
 	t.text = b.String()
-	_, t.found = verify.Check(t.program, verify.Options{Slots: s.slots, MessageChunks: int(s.group),
+	_, t.found = verify.Check(either.OfFifo(t.program), verify.Options{Slots: s.slots, MessageChunks: int(s.group),
 		MostChunks: int(s.group)})
 	if l := s.opt.Limits; l.Target != "" {
 		t.found = slices.Concat(t.found,
-			codegen.CheckLimits(t.program, &codegen.Target{Name: l.Target, Format: codegen.FormatProgram, Limits: l}))
+			codegen.CheckLimits(either.OfFifo(t.program), &codegen.Target{Name: l.Target, Format: codegen.FormatProgram,
+				Limits: l}))
 	}
 }
 
@@ -116,8 +119,9 @@ func lacking(s *state, have property.Property) (names []string) {
 }
 
 // runs runs p on the CPU and compares every element.
-func runs(p *ir.Program, slots int) error {
-	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true}) // has been proven for these slots
+func runs(p *fifo.Program, slots int) error {
+	// p has been proven for these slots
+	l, err := executor.Load(either.OfFifo(p), executor.Options{Device: cpu.Device(), Unproven: true})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/property"
 	"mscclc/ir/verify"
 	"mscclc/passes/passestest"
@@ -13,7 +15,7 @@ import (
 // frozen returns the program that d, which has been ordered, would become now.
 // Before sync has chosen flags, every dependence on another block is one:
 // codegen writes nops for all but the last of an instruction.
-func frozen(d *ir.InstDAG, have property.Property) (*ir.Program, error) {
+func frozen(d *ir.InstDAG, have property.Property) (*fifo.Program, error) {
 	if have&property.Synced == 0 {
 		flagged := *d
 		flagged.Waits = acrossBlocks(d)
@@ -42,7 +44,7 @@ func proved(d *ir.InstDAG, have property.Property, opt verify.Options) error {
 	if err != nil {
 		return err
 	}
-	_, found := verify.Check(p, opt)
+	_, found := verify.Check(either.OfFifo(p), opt)
 	return found.Err()
 }
 

@@ -5,13 +5,14 @@ package lift
 import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
+	"mscclc/ir/fifo"
 )
 
 // Chunks returns what the steps of p do, as operations in an order in which the steps may run. P must be proven. Thread
 // blocks, channels and synchronisation are left out. A message is its source, or where that is written before the
 // message is received, or a sum that nobody keeps, a chunk of scratch of its own. A rank that writes its input out of
 // place has a copy of it in scratch, since an algorithm in chunks leaves the input as it is.
-func Chunks(p *ir.Program) *ir.ChunkDAG {
+func Chunks(p *fifo.Program) *ir.ChunkDAG {
 	w := eval.Wire(p)
 	order, _ := w.Schedule(p, p.Protocol.Slots(), 1).Run()
 	if len(order) < len(p.Steps) { // it runs where messages hold several chunks
@@ -23,11 +24,11 @@ func Chunks(p *ir.Program) *ir.ChunkDAG {
 
 // ChunksOf is Chunks of some steps of p, in an order in which they may end. steps[i] is the step that operation i is
 // of, or -1. P need not be proven, but its form and the counts of its messages must be right.
-func ChunksOf(p *ir.Program, order []int32) (d *ir.ChunkDAG, steps []int32) {
+func ChunksOf(p *fifo.Program, order []int32) (d *ir.ChunkDAG, steps []int32) {
 	return lifted(p, eval.Wire(p), order)
 }
 
-func lifted(p *ir.Program, w *eval.Wiring, order []int32) (*ir.ChunkDAG, []int32) {
+func lifted(p *fifo.Program, w *eval.Wiring, order []int32) (*ir.ChunkDAG, []int32) {
 	p, copied := apart(p)
 	x := newLifter(p)
 	for _, r := range copied {
@@ -60,7 +61,7 @@ const (
 
 // A lifter goes through the steps of p.
 type lifter struct {
-	p       *ir.Program
+	p       *fifo.Program
 	out     *ir.ChunkDAG
 	cells   *ir.Memory
 	held    []int32 // by rank: chunks of scratch for messages so far
@@ -70,7 +71,7 @@ type lifter struct {
 	from    []int32   // by operation: the step that it is of, or -1
 }
 
-func newLifter(p *ir.Program) *lifter {
+func newLifter(p *fifo.Program) *lifter {
 	x := &lifter{p: p, cells: p.Memory(), held: make([]int32, p.Coll.Ranks), message: make([]ir.Ref, len(p.Steps)),
 		sent: make([][]int32, p.Coll.Ranks)}
 	x.waiting = make([]int32, x.cells.Len())

@@ -12,8 +12,9 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/codegentest"
 	"mscclc/codegen/msccl"
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	irfifo "mscclc/ir/fifo"
 	"mscclc/ir/form"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
@@ -22,9 +23,9 @@ import (
 )
 
 // programs are XML files of both dialects: rings with fused steps, all pairs, chains of sums, rooted collectives.
-func programs(t *testing.T) map[string]*ir.Program {
+func programs(t *testing.T) map[string]*irfifo.Program {
 	t.Helper()
-	list := map[string]*ir.Program{}
+	list := map[string]*irfifo.Program{}
 	for _, pattern := range []string{"../../codegen/msccl/testdata/*.xml", "../../executor/testdata/*.xml", "../../testdata/*.xml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -39,14 +40,14 @@ func programs(t *testing.T) map[string]*ir.Program {
 			if err != nil {
 				continue
 			}
-			if _, found := verify.Check(p, verify.Options{}); len(found) == 0 {
+			if _, found := verify.Check(either.OfFifo(p), verify.Options{}); len(found) == 0 {
 				list[file] = p
 			}
 		}
 	}
 	for n := 2; n < 6; n++ {
 		p := codegentest.Ring(n)
-		list[strings.Repeat("ring", n)] = p
+		list[strings.Repeat("ring", n)] = p.Fifo
 	}
 	if len(list) < 8 {
 		t.Fatalf("only %d programs", len(list))
@@ -71,7 +72,7 @@ func TestChunks(t *testing.T) {
 			if target.Format == codegen.FormatXML && !named && !target.Custom {
 				continue
 			}
-			q, err := mscclc.Recompile(p, mscclc.Options{Target: target})
+			q, err := mscclc.Recompile(either.OfFifo(p), mscclc.Options{Target: target})
 			if err != nil {
 				t.Errorf("%s for %s: %v", name, target.Name, err)
 				continue
@@ -127,7 +128,7 @@ func TestWritesInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
+	if _, found := verify.Check(either.OfFifo(p), verify.Options{}); len(found) > 0 {
 		t.Fatal(found)
 	}
 	if !p.ModifiesInput() {
@@ -138,7 +139,7 @@ func TestWritesInput(t *testing.T) {
 		t.Error(found)
 	}
 	for _, target := range codegen.Targets {
-		q, err := mscclc.Recompile(p, mscclc.Options{Target: target})
+		q, err := mscclc.Recompile(either.OfFifo(p), mscclc.Options{Target: target})
 		if err != nil {
 			t.Errorf("for %s: %v", target.Name, err)
 		} else if q.ModifiesInput() {

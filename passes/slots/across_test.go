@@ -6,6 +6,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/passes/fifo"
@@ -26,7 +27,7 @@ func nodeMaps(ranks int) (maps [][]int32) {
 }
 
 // compiledCatalog calls f with the two-sided programs of the catalog, in protocol Simple.
-func compiledCatalog(t *testing.T, f func(name string, p *ir.Program)) {
+func compiledCatalog(t *testing.T, f func(name string, p *either.Program)) {
 	for _, file := range passestest.Catalog(t) {
 		for k, shape := range []string{"4 2 2", "6 3 2", "8 2 4"} {
 			c := file.Expand(t, shape, false)
@@ -45,7 +46,7 @@ func compiledCatalog(t *testing.T, f func(name string, p *ir.Program)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f(file.Name, p)
+			f(file.Name, either.OfFifo(p))
 		}
 	}
 }
@@ -54,21 +55,21 @@ func compiledCatalog(t *testing.T, f func(name string, p *ir.Program)) {
 // nodes, and that none does whose receiver hears of the data by a third rank.
 func TestAcrossNodes(t *testing.T) {
 	var programs, maps, relayed int
-	compiledCatalog(t, func(name string, p *ir.Program) {
-		g, err := slots.Lower(p, slots.Options{})
+	compiledCatalog(t, func(name string, p *either.Program) {
+		g, err := slots.Lower(p.Fifo, slots.Options{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		programs++
 		for _, node := range nodeMaps(g.Coll.Ranks) {
 			maps++
-			if found := verify.AcrossNodes(g, node); len(found) > 0 {
+			if found := verify.AcrossNodes(either.OfOneSided(g), node); len(found) > 0 {
 				t.Fatalf("%s over %v: %v", name, node, found)
 			}
 		}
 		node := nodeMaps(g.Coll.Ranks)[programs%2]
 		for third := range int32(3) {
-			q := irtest.ViaThird(g, node, third+int32(programs))
+			q := irtest.ViaThird(either.OfOneSided(g), node, third+int32(programs))
 			if q == nil {
 				continue
 			}

@@ -11,12 +11,13 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/slots"
 )
 
 // catalog compiles a program of the catalog, two-sided and in protocol Simple.
-func catalog(t testing.TB, name string, ranks int) *ir.Program {
+func catalog(t testing.TB, name string, ranks int) *either.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -37,13 +38,13 @@ func catalog(t testing.TB, name string, ranks int) *ir.Program {
 func BenchmarkEngines(b *testing.B) {
 	for _, name := range []string{"allreduce/ring", "allreduce/allpairs", "alltoall/one_step", "allreduce/recursive_doubling"} {
 		two := catalog(b, name, 8)
-		one, err := slots.Lower(two, slots.Options{})
+		one, err := slots.Lower(two.Fifo, slots.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
 		for bytes := int64(1 << 10); bytes <= 16<<20; bytes *= 4 {
 			b.Run(fmt.Sprintf("%s/%dK", name, bytes>>10), func(b *testing.B) {
-				calls := [2]func() time.Duration{caller(b, two, bytes, 0), caller(b, one, bytes, 1)}
+				calls := [2]func() time.Duration{caller(b, two, bytes, 0), caller(b, either.OfOneSided(one), bytes, 1)}
 				best := [2]time.Duration{1 << 62, 1 << 62}
 				for b.Loop() {
 					for k, call := range calls {
@@ -60,7 +61,7 @@ func BenchmarkEngines(b *testing.B) {
 }
 
 // caller returns a function that does a call of so many bytes, and returns how long it took.
-func caller(b *testing.B, p *ir.Program, bytes int64, replicas int) func() time.Duration {
+func caller(b *testing.B, p *either.Program, bytes int64, replicas int) func() time.Duration {
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true})
 	if err != nil {
 		b.Fatal(err)

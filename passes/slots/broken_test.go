@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -139,14 +140,14 @@ var faults = []fault{
 // TestBrokenPasses holds that the proof of a lowered program finds what goes wrong in a pass: of each fault, in one of
 // the random programs that it fits.
 func TestBrokenPasses(t *testing.T) {
-	var programs []*ir.Program
+	var programs []*either.Program
 	for seed := range 400 {
 		p := randomProgram(t, rand.New(rand.NewSource(int64(seed))))
 		if p == nil {
 			continue
 		}
-		if g, err := Lower(p, Options{}); err == nil {
-			if _, found := verify.Check(g, verify.Options{}); len(found) == 0 {
+		if g, err := Lower(p.Fifo, Options{}); err == nil {
+			if _, found := verify.Check(either.OfOneSided(g), verify.Options{}); len(found) == 0 {
 				programs = append(programs, p)
 			}
 		}
@@ -168,11 +169,11 @@ func TestBrokenPasses(t *testing.T) {
 }
 
 // caught tries f on programs until the proof says one of its codes.
-func (f *fault) caught(t *testing.T, programs []*ir.Program) bool {
+func (f *fault) caught(t *testing.T, programs []*either.Program) bool {
 	tried, right := 0, 0
 	for k, p := range programs {
 		rnd, spoiled := rand.New(rand.NewSource(int64(k))), false
-		g, err := Lower(p, Options{Depth: 1, after: func(pass *Pass, s *State) {
+		g, err := Lower(p.Fifo, Options{Depth: 1, after: func(pass *Pass, s *State) {
 			if pass.Name == f.pass {
 				spoiled = f.spoil(s, rnd)
 			}
@@ -183,7 +184,7 @@ func (f *fault) caught(t *testing.T, programs []*ir.Program) bool {
 		tried++
 		var found diag.List
 		if !errors.As(err, &found) {
-			_, found = verify.Check(g, verify.Options{})
+			_, found = verify.Check(either.OfOneSided(g), verify.Options{})
 		}
 		if len(found) == 0 {
 			right++

@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/passes/fifo"
@@ -43,7 +44,7 @@ func TestCatalog(t *testing.T) {
 					t.Fatal(err)
 				}
 				lowered++
-				g := proven(t, file.Name, p)
+				g := proven(t, file.Name, either.OfFifo(p))
 				bytes := []int64{4, 4099, 100_003}[k]
 				call(t, g, bytes, data.DType(lowered)%data.NumDTypes, data.RedOp(lowered/2)%data.NumRedOps)
 			}
@@ -55,23 +56,23 @@ func TestCatalog(t *testing.T) {
 }
 
 // proven lowers p, and returns the result, which must be proven and staged.
-func proven(t *testing.T, name string, p *ir.Program) *ir.Program {
+func proven(t *testing.T, name string, p *either.Program) *either.Program {
 	t.Helper()
-	g, err := slots.Lower(p, slots.Options{})
+	g, err := slots.Lower(p.Fifo, slots.Options{})
 	if err != nil {
 		t.Fatal(name, err)
 	}
-	if _, found := verify.Check(g, verify.Options{}); len(found) > 0 {
+	if _, found := verify.Check(either.OfOneSided(g), verify.Options{}); len(found) > 0 {
 		t.Fatal(name, found)
 	}
 	if !g.Staged() {
 		t.Fatal(name, "is not staged")
 	}
-	return g
+	return either.OfOneSided(g)
 }
 
 // call runs p on so many bytes, and compares every element.
-func call(t *testing.T, p *ir.Program, bytes int64, dtype data.DType, op data.RedOp) {
+func call(t *testing.T, p *either.Program, bytes int64, dtype data.DType, op data.RedOp) {
 	t.Helper()
 	if !p.Coll.Reduces() {
 		op = data.Sum
@@ -113,10 +114,10 @@ func TestXML(t *testing.T) {
 			p.Protocol = ir.Simple
 		}
 		_, two := verify.Check(p, verify.Options{MessageChunks: ir.WholeSteps})
-		g, err := slots.Lower(p, slots.Options{})
+		g, err := slots.Lower(p.Fifo, slots.Options{})
 		one := err != nil
 		if err == nil {
-			_, found := verify.Check(g, verify.Options{})
+			_, found := verify.Check(either.OfOneSided(g), verify.Options{})
 			one = len(found) > 0
 		}
 		if one != (len(two) > 0) {
@@ -128,7 +129,7 @@ func TestXML(t *testing.T) {
 		}
 		right++
 		if p.Coll.Kind != ir.Opaque && !g.ModifiesInput() {
-			call(t, g, 30_000, data.I32, data.Sum)
+			call(t, either.OfOneSided(g), 30_000, data.I32, data.Sum)
 		}
 	}
 	t.Logf("%d files are proven and right, %d rejected; %d of them were for packets", right, rejected, packets)
@@ -155,7 +156,7 @@ func TestLarge(t *testing.T) {
 	if p.ScratchOf(0) == 0 {
 		t.Fatal("it has no scratch")
 	}
-	call(t, proven(t, "alltoall/two_step", p), 17<<20, data.F32, data.Sum)
+	call(t, proven(t, "alltoall/two_step", either.OfFifo(p)), 17<<20, data.F32, data.Sum)
 
 	long := irtest.Program(t, `program long
 collective sendrecv ranks=2 chunks=40 peer=1,0

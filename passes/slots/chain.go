@@ -1,6 +1,9 @@
 package slots
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/fifo"
+)
 
 // chain finds reductions that follow each other into one place, and of which the last alone is told of. They become one
 // Move, which reads and writes the place once, as runtimes of MSCCL-IR do.
@@ -25,6 +28,6 @@ const mostSources = 1 << 10
 // chained reports whether step i is one Move with the step before it.
 func (s *State) chained(i int32) bool {
 	before, step := &s.p.Steps[i-1], &s.p.Steps[i]
-	return ir.Chained(before, step) && before.Flags&ir.Final == 0 && before.Class == step.Class &&
+	return fifo.Chained(before, step) && before.Flags&ir.Final == 0 && before.Class == step.Class &&
 		i-s.head[i-1] < mostSources
 }

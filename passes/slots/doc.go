@@ -4,7 +4,7 @@
 // A connection becomes slots of scratch at its receiver, a flag there that counts messages, and a flag at its sender
 // that counts credits. A message is what one step sends, all of its chunks. The sender waits until the slot of its next
 // message was read, moves the data there, and signals. The receiver waits for that, reads the slot, and signals that
-// it is free. So other ranks reach scratch and flags only: the program is staged (ir.Program.Staged).
+// it is free. So other ranks reach scratch and flags only: the program is staged (onesided.Program.Staged).
 //
 // A wait for a step of another thread block becomes a flag from that block to this one.
 //

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // An emitter writes the tables of the lowered program.
 type emitter struct {
 	*State
-	g     *ir.Program
+	g     *onesided.Program
 	names *names
 
 	tells []tell            // by step, then by block
@@ -18,9 +19,9 @@ type emitter struct {
 
 	sent, received []int32 // by connection: messages so far
 	next           int     // in waits: the first of a step that is yet to come
-	awaits         []ir.Operand
-	signals        []ir.Operand
-	sources, dests []ir.Operand
+	awaits         []onesided.Operand
+	signals        []onesided.Operand
+	sources, dests []onesided.Operand
 }
 
 // A tell is that the end of a step is told to a block: as the nth signal of their flag in a tile iteration, from 1.
@@ -30,11 +31,10 @@ type tell struct{ step, block, nth int32 }
 type told struct{ flag, signals int32 }
 
 // emit writes down what the passes have found.
-func (s *State) emit() (*ir.Program, error) {
+func (s *State) emit() (*onesided.Program, error) {
 	p := s.p
-	g := &ir.Program{Header: p.Header, Channels: 1, Even: p.Even, Rank: p.Rank, Scratch: s.scratch,
-		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace,
-		OneSided: &ir.OneSided{Flags: s.flags, Packets: make([]int32, len(p.Rank)), Depth: s.depth}}
+	g := &onesided.Program{Program: ir.Program{Header: p.Header, Even: p.Even, Rank: p.Rank, Scratch: s.scratch,
+		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace}, Flags: s.flags, Packets: make([]int32, len(p.Rank)), Depth: s.depth}
 	e := &emitter{State: s, g: g, names: &names{of: p, block: s.w.Block}, flag: map[[2]int32]told{},
 		sent: make([]int32, len(s.conns)), received: make([]int32, len(s.conns))}
 	e.tell()
@@ -85,7 +85,9 @@ func (e *emitter) step(b, i int32) {
 	t, s := &e.p.Blocks[b], &e.p.Steps[i]
 	info := s.Op.Info()
 	e.waiting(b, i)
-	local := func(buf ir.Buf, at int32) ir.Operand { return ir.Operand{Rank: t.Rank, Buf: buf, Index: at} }
+	local := func(buf ir.Buf, at int32) onesided.Operand {
+		return onesided.Operand{Rank: t.Rank, Buf: buf, Index: at}
+	}
 	if info.ReadsDst {
 		e.sources = append(e.sources, local(s.DstBuf, s.Dst))
 	}
@@ -123,7 +125,7 @@ func (e *emitter) waiting(b, i int32) {
 		to := e.flag[[2]int32{e.w.Block[w.on], b}]
 		k, _ := slices.BinarySearchFunc(e.tells, tell{step: w.on, block: b}, compareTells)
 		x := flag(e.p.Blocks[b].Rank, to.flag, e.tells[k].nth-w.ago*to.signals)
-		if k := slices.IndexFunc(e.awaits, func(y ir.Operand) bool { return y.Index == x.Index }); k >= 0 {
+		if k := slices.IndexFunc(e.awaits, func(y onesided.Operand) bool { return y.Index == x.Index }); k >= 0 {
 			e.awaits[k].Nth = max(e.awaits[k].Nth, x.Nth)
 			continue
 		}
@@ -136,7 +138,7 @@ func (e *emitter) receive(k int32) {
 	c, j := &e.conns[k], e.received[k]
 	e.received[k]++
 	e.awaits = append(e.awaits, flag(c.dst, c.data, j+1))
-	e.sources = append(e.sources, ir.Operand{Rank: c.dst, Buf: ir.Scratch, Index: c.slot(j)})
+	e.sources = append(e.sources, onesided.Operand{Rank: c.dst, Buf: ir.Scratch, Index: c.slot(j)})
 	e.signals = append(e.signals, flag(c.src, c.free, 0))
 }
 
@@ -145,20 +147,20 @@ func (e *emitter) send(k int32) {
 	c, j := &e.conns[k], e.sent[k]
 	e.sent[k]++
 	e.awaits = append(e.awaits, flag(c.src, c.free, c.credit(j, e.depth)))
-	e.dests = append(e.dests, ir.Operand{Rank: c.dst, Buf: ir.Scratch, Index: c.slot(j)})
+	e.dests = append(e.dests, onesided.Operand{Rank: c.dst, Buf: ir.Scratch, Index: c.slot(j)})
 	e.signals = append(e.signals, flag(c.dst, c.data, 0))
 }
 
-func flag(rank, index, nth int32) ir.Operand {
-	return ir.Operand{Rank: rank, Buf: ir.Flags, Index: index, Nth: nth}
+func flag(rank, index, nth int32) onesided.Operand {
+	return onesided.Operand{Rank: rank, Buf: ir.Flags, Index: index, Nth: nth}
 }
 
 // add writes a step that comes of step i of the program, unless it has no operands.
-func (e *emitter) add(i int32, s ir.Step, sources, dests []ir.Operand) {
+func (e *emitter) add(i int32, s ir.Step, sources, dests []onesided.Operand) {
 	if len(sources)+len(dests) == 0 {
 		return
 	}
-	o := e.g.OneSided
+	o := e.g
 	s.SrcBuf, s.DstBuf, s.DepBlock, s.DepStep, s.Pos = ir.NoBuf, ir.NoBuf, -1, -1, e.p.Steps[i].Pos
 	s.Src, s.NSrc = int32(len(o.Operands)), int16(len(sources))
 	o.Operands = append(o.Operands, sources...)

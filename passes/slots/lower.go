@@ -3,8 +3,11 @@ package slots
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
+	"mscclc/ir/fifo"
 	"mscclc/ir/form"
+	"mscclc/ir/onesided"
 )
 
 // A Pass adds to a State what Lower writes down at the end. It may rely on all that the passes before it have added.
@@ -47,7 +50,7 @@ const UsualDepth = 2
 
 // A State is a program on its way through Table.
 type State struct {
-	p            *ir.Program
+	p            *fifo.Program
 	w            *eval.Wiring
 	order        []int32 // the steps in an order in which they may end; those that never do come last
 	slots, depth int32
@@ -64,11 +67,11 @@ type State struct {
 // A wait has a step wait for the end of a step of another block of its rank, so many tile iterations ago.
 type wait struct{ step, on, ago int32 }
 
-// Lower returns the one-sided program that does what p does, a two-sided program of protocol Simple. p is not changed,
+// Lower returns the one-sided program that does what p does, which is of protocol Simple. p is not changed,
 // and the result names its steps in messages (ir.Source). It is proven if p is, with opt.Slots and with messages of
 // ir.WholeSteps; Lower itself proves nothing. The error is a diag.List: of a program that is not well formed, of
 // another protocol, or whose sends and waits do not match.
-func Lower(p *ir.Program, opt Options) (*ir.Program, error) {
+func Lower(p *fifo.Program, opt Options) (*onesided.Program, error) {
 	s, err := newState(p, opt)
 	if err != nil {
 		return nil, err
@@ -85,16 +88,13 @@ func Lower(p *ir.Program, opt Options) (*ir.Program, error) {
 }
 
 // newState checks what Lower asks of p.
-func newState(p *ir.Program, opt Options) (*State, error) {
-	if p.OneSided != nil {
-		return nil, diag.List{diag.New(diag.Unsupported, p.Declaration, "the program is one-sided already")}
-	}
+func newState(p *fifo.Program, opt Options) (*State, error) {
 	if p.Protocol != ir.Simple {
 		return nil, diag.List{diag.New(diag.Unsupported, p.Declaration,
 			"the program sends packets of protocol %v, which stay with the engine of two-sided programs", p.Protocol).
 			WithHint("run the two-sided program as it is, or make it in protocol Simple")}
 	}
-	if found := form.Check(p, form.Unbounded); len(found) > 0 {
+	if found := form.Check(either.OfFifo(p), form.Unbounded); len(found) > 0 {
 		return nil, found
 	}
 	s := &State{p: p, w: eval.Wire(p), slots: int32(opt.Slots), depth: int32(opt.Depth),

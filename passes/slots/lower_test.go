@@ -9,6 +9,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
@@ -16,7 +17,7 @@ import (
 )
 
 // chained returns a program in which rank 0 sums what two others sent, and then copies the sum.
-func chained() *ir.Program {
+func chained() *either.Program {
 	p, err := parse.Program("chained", []byte(`program chained
 collective custom ranks=3 chunks=1 in=1 out=2
 require 0 output[0] = 0 input[0] + 1 input[0] + 2 input[0]
@@ -46,11 +47,11 @@ block 2.0 send 0 ch 0
 // TestShape holds that reductions that follow each other are one Move, that waits of a nop are waits of the step behind
 // it, and that scratch is written again only when its reader has told so.
 func TestShape(t *testing.T) {
-	g, err := Lower(chained(), Options{})
+	g, err := Lower(chained().Fifo, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, found := verify.Check(g, verify.Options{}); len(found) > 0 {
+	if _, found := verify.Check(either.OfOneSided(g), verify.Options{}); len(found) > 0 {
 		t.Fatal(found)
 	}
 	var moves, waits []int
@@ -69,14 +70,14 @@ func TestShape(t *testing.T) {
 	late := 0 // waits for earlier tile iterations of blocks 0 and 1, which write scratch
 	for k := range 2 {
 		for _, s := range g.StepsOf(&g.Blocks[k]) {
-			for _, x := range g.OneSided.Sources(&s) {
+			for _, x := range g.Sources(&s) {
 				if s.Op == ir.Await && x.Nth <= 0 {
 					late++
 				}
 			}
 		}
 	}
-	if late != 2 || !g.Staged() || g.OneSided.OnePass {
+	if late != 2 || !g.Staged() || g.OnePass {
 		t.Errorf("%d waits for earlier tile iterations", late)
 	}
 	if got := g.StepName(b.Steps.First); got != "rank 0 block 2 step 1 (cpy)" {
@@ -88,7 +89,7 @@ func TestShape(t *testing.T) {
 func TestRefused(t *testing.T) {
 	packets := chained()
 	packets.Protocol = ir.LL
-	one, err := Lower(chained(), Options{})
+	one, err := Lower(chained().Fifo, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,16 +105,16 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		p    *ir.Program
+		p    *either.Program
 		code diag.Code
 		text string
 	}{
 		{packets, diag.Unsupported, "packets of protocol LL, which stay with the engine of two-sided programs"},
-		{one, diag.Unsupported, "one-sided already"},
+		{either.OfOneSided(one), diag.Unsupported, "one-sided already"},
 		{lost, diag.Malformed, "moves 0 chunks"},
 		{unmatched, diag.Unmatched, ""},
 	} {
-		_, err := Lower(c.p, Options{})
+		_, err := Lower(c.p.Fifo, Options{})
 		var list diag.List
 		if !errors.As(err, &list) || list[0].Code != c.code || !strings.Contains(list[0].Text, c.text) {
 			t.Errorf("%v is not %v: %s", err, c.code, c.text)
@@ -129,17 +130,17 @@ func TestKeeps(t *testing.T) {
 			continue
 		}
 		before := programText(t, p)
-		a, err := Lower(p, Options{})
-		b, again := Lower(p, Options{})
+		a, err := Lower(p.Fifo, Options{})
+		b, again := Lower(p.Fifo, Options{})
 		if err != nil || again != nil {
 			t.Fatal(err, again)
 		}
-		if programText(t, p) != before || programText(t, a) != programText(t, b) {
+		if programText(t, p) != before || programText(t, either.OfOneSided(a)) != programText(t, either.OfOneSided(b)) {
 			t.Fatalf("seed %d: the program changed, or two are made of it", seed)
 		}
 	}
 }
 
-func programText(t *testing.T, p *ir.Program) string {
+func programText(t *testing.T, p *either.Program) string {
 	return irtest.Written(t, func(w io.Writer) error { return text.WriteProgram(w, p) })
 }

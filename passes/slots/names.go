@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // names is the ir.Source of a lowered program: it names the steps, blocks and chunks of the program that was lowered.
 type names struct {
-	of    *ir.Program
+	of    *fifo.Program
 	block []int32       // of a step of that: its block
 	steps []int32       // of a step of the lowered program: the step of the other
 	told  [][][2]string // by rank and flag: what a signal is called, and of what it is one

@@ -11,8 +11,8 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/replay"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/passes/slots"
 
@@ -43,27 +43,27 @@ const crossed = `<algo name="crossed" proto="Simple" nchannels="1" nchunksperloo
 `
 
 // read reads XML.
-func read(t *testing.T, text string) *ir.Program {
+func read(t *testing.T, text string) *either.Program {
 	t.Helper()
 	p, err := msccl.Read("crossed.xml", strings.NewReader(text), codegen.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return either.OfFifo(p)
 }
 
 // TestNames holds that the proof, a replay and a time-out of a lowered program name steps and lines of the XML.
 func TestNames(t *testing.T) {
-	g, err := slots.Lower(read(t, crossed), slots.Options{})
+	g, err := slots.Lower(read(t, crossed).Fifo, slots.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, found := verify.Check(g, verify.Options{})
+	report, found := verify.Check(either.OfOneSided(g), verify.Options{})
 	if len(found) != 1 || found[0].Code != diag.Deadlock || found[0].Span.Line != 4 && found[0].Span.Line != 13 ||
 		!strings.Contains(found[0].Text, "block 0 step 0 (r)") || found[0].Step != 0 || found[0].Block != 0 {
 		t.Fatalf("the proof says %v", found)
 	}
-	shown, err := replay.Run(t.Context(), g, report.Counterexamples[0], cpu.Device())
+	shown, err := replay.Run(t.Context(), either.OfOneSided(g), report.Counterexamples[0], cpu.Device())
 	if text := strings.Join(shown.Lines, "\n"); err != nil || !shown.Shown ||
 		!strings.Contains(text, "rank 0 block 0 step 0 (r) waits for a signal of rank 1 block 0 step 1 (s)") {
 		t.Errorf("the replay shows %v: %v\n%s", shown.Shown, err, text)
@@ -85,7 +85,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func lower(p *ir.Program) (*ir.Program, error) { return mscclc.Lower(p, 0) }
+func lower(p *either.Program) (*either.Program, error) { return mscclc.Lower(p, 0) }
 
 // TestLoadProves holds that a program is proven before it is lowered, with messages of whole steps: XML whose messages
 // of single chunks need more slots than there are loads, and a program that hangs does not.

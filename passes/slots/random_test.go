@@ -11,6 +11,8 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	irfifo "mscclc/ir/fifo"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/passes/fifo"
@@ -44,16 +46,16 @@ func TestVerdicts(t *testing.T) {
 		}
 		if agree++; len(two) == 0 {
 			proven++
-			g, err := Lower(p, opt)
+			g, err := Lower(p.Fifo, opt)
 			if err != nil || !g.Staged() {
 				t.Fatalf("seed %d: %v, or it is not staged", seed, err)
 			}
-			runRight(t, g, rnd)
+			runRight(t, either.OfOneSided(g), rnd)
 			node := make([]int32, g.Coll.Ranks)
 			for r := range node {
 				node[r] = int32(rnd.Intn(3))
 			}
-			if found := verify.AcrossNodes(g, node); len(found) > 0 {
+			if found := verify.AcrossNodes(either.OfOneSided(g), node); len(found) > 0 {
 				t.Fatalf("seed %d, over nodes %v: %v", seed, node, found)
 			}
 		}
@@ -66,14 +68,14 @@ func TestVerdicts(t *testing.T) {
 }
 
 // randomProgram compiles a random chunk DAG, or returns nil where hints do not fit.
-func randomProgram(t *testing.T, rnd *rand.Rand) *ir.Program {
+func randomProgram(t *testing.T, rnd *rand.Rand) *either.Program {
 	c := irtest.Random(rnd, irtest.Config{Ops: 10 + rnd.Intn(60)})
 	c.Protocol = ir.Simple
 	d, err := fifo.Lower(c, fifo.Options{Instances: 1 + rnd.Intn(3)})
 	if err == nil {
 		err = fifo.Run(d, fifo.Options{Level0: rnd.Intn(5) == 0})
 	}
-	var p *ir.Program
+	var p *irfifo.Program
 	if err == nil {
 		p, err = codegen.Assemble(d)
 	}
@@ -81,11 +83,11 @@ func randomProgram(t *testing.T, rnd *rand.Rand) *ir.Program {
 	if err != nil && !errors.As(err, &list) {
 		t.Fatal(err)
 	}
-	return p
+	return either.OfFifo(p)
 }
 
 // spoil makes one fault, and reports whether it found a place for it.
-func spoil(rnd *rand.Rand, p *ir.Program) bool {
+func spoil(rnd *rand.Rand, p *either.Program) bool {
 	if len(p.Steps) < 2 {
 		return false
 	}
@@ -112,18 +114,18 @@ func spoil(rnd *rand.Rand, p *ir.Program) bool {
 }
 
 // lowered lowers p, and returns what is wrong with the result, or why there is none.
-func lowered(p *ir.Program, opt Options) diag.List {
-	g, err := Lower(p, opt)
+func lowered(p *either.Program, opt Options) diag.List {
+	g, err := Lower(p.Fifo, opt)
 	var list diag.List
 	if errors.As(err, &list) {
 		return list
 	}
-	_, found := verify.Check(g, verify.Options{})
+	_, found := verify.Check(either.OfOneSided(g), verify.Options{})
 	return found
 }
 
 // runRight runs g with some number of elements, replicas, tiles and launches, and compares every element.
-func runRight(t *testing.T, g *ir.Program, rnd *rand.Rand) {
+func runRight(t *testing.T, g *either.Program, rnd *rand.Rand) {
 	t.Helper()
 	l, err := executor.Load(g, executor.Options{Device: cpu.Device(), Unproven: true, TileBytes: 1 << 10})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/internal/covering"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
@@ -62,15 +63,16 @@ func outputs(name string, text []byte, params map[string]string) ([]map[string]s
 		}}
 	p, err := mscclc.Compile(name, text, opt)
 	if err == nil && level != nil {
-		p, err = channels.Unroll(level, 1)
+		one, unrolled := channels.Unroll(level, 1)
+		p, err = either.OfOneSided(one), unrolled
 	}
 	if err != nil {
 		return nil, err
 	}
-	links := eval.Link(p)
-	order, _ := links.Schedule(p).Run()
+	links := eval.Link(p.OneSided)
+	order, _ := links.Schedule(p.OneSided).Run()
 	m := eval.NewMachine(p.Coll, p.Memory())
-	m.Moves(p, links, order)
+	m.Moves(p.OneSided, links, order)
 	all := make([]map[string]string, p.Coll.Ranks)
 	for r := range all {
 		all[r] = map[string]string{}

@@ -1,6 +1,9 @@
 package lower
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/onesided"
+)
 
 // cut finds where operations must be cut so that any two have the same chunks, or none in common: then what block w of
 // several does at some bytes comes behind what the same block did there.
@@ -45,7 +48,7 @@ func (x *maker) eachRun(f func(first, n int32)) {
 }
 
 func (x *maker) eachOperand(s *ir.Step, f func(first int32)) {
-	for _, list := range [2][]ir.Operand{x.p.OneSided.Sources(s), x.p.OneSided.Dests(s)} {
+	for _, list := range [2][]onesided.Operand{x.p.Sources(s), x.p.Dests(s)} {
 		for _, d := range list {
 			x.eachRank(d, f)
 		}
@@ -53,7 +56,7 @@ func (x *maker) eachOperand(s *ir.Step, f func(first int32)) {
 }
 
 // eachRank calls f with the first cell of an operand, on each of its ranks.
-func (x *maker) eachRank(d ir.Operand, f func(first int32)) {
+func (x *maker) eachRank(d onesided.Operand, f func(first int32)) {
 	first, end := int(d.Rank), int(d.Rank)+1
 	if d.Rank == ir.AllRanks {
 		first, end = 0, len(x.p.Rank)

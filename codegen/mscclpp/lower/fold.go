@@ -21,7 +21,7 @@ type channelMove struct {
 // piece makes the operations of count chunks of a Move, from chunk at on.
 func (x *maker) piece(s *ir.Step, at, count int32) {
 	m := channelMove{count: count}
-	for _, d := range x.p.OneSided.Sources(s) {
+	for _, d := range x.p.Sources(s) {
 		r := x.ref(d, at, count)
 		switch {
 		case r.Rank == ir.AllRanks:
@@ -34,7 +34,7 @@ func (x *maker) piece(s *ir.Step, at, count int32) {
 			m.local = append(m.local, r)
 		}
 	}
-	for _, d := range x.p.OneSided.Dests(s) {
+	for _, d := range x.p.Dests(s) {
 		r := x.ref(d, at, count)
 		list := &m.here
 		switch port := d.Via == ir.ViaPort && r.Rank != x.own; {

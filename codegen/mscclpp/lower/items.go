@@ -6,12 +6,13 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind
 // what they put. Between nodes they always do.
 func (x *maker) flags() {
-	o, ported := x.p.OneSided, map[[2]int32]int32{}
+	o, ported := x.p, map[[2]int32]int32{}
 	x.flagged, x.ports = make([][]flag, len(o.Flags)), map[[2]int32]*flag{}
 	for r, n := range o.Flags {
 		x.flagged[r] = make([]flag, n)
@@ -58,7 +59,7 @@ func (x *maker) flags() {
 }
 
 // flag returns the flag that an operand is.
-func (x *maker) flag(d ir.Operand) *flag { return &x.flagged[d.Rank][d.Index] }
+func (x *maker) flag(d onesided.Operand) *flag { return &x.flagged[d.Rank][d.Index] }
 
 // rank makes the items of a rank.
 func (x *maker) rank(r int32) {
@@ -72,10 +73,10 @@ func (x *maker) rank(r int32) {
 		case ir.Signal:
 			// What signals tell is over when the threads have met, unless there is nothing.
 			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
-			x.sync(s, x.p.OneSided.Dests(s))
+			x.sync(s, x.p.Dests(s))
 		case ir.Await:
 			// What comes before an await need not be over: the next meeting is behind both.
-			x.sync(s, x.p.OneSided.Sources(s))
+			x.sync(s, x.p.Sources(s))
 			x.dirty = true
 		case ir.Move:
 			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
@@ -100,7 +101,7 @@ func (x *maker) add(it item) {
 // sync makes signals, or awaits, of a step's flags: those through ports and those through memory, so many at once as an
 // operation has threads for. Those through ports are first: they join the puts before them, and the last waits until
 // the port is done.
-func (x *maker) sync(s *ir.Step, flags []ir.Operand) {
+func (x *maker) sync(s *ir.Step, flags []onesided.Operand) {
 	for _, port := range []bool{true, false} {
 		it := item{op: ir.ChannelOp{Type: ir.MemoryChannel, Kind: ir.ChSignal}}
 		if port {
@@ -158,7 +159,7 @@ func (x *maker) move(op ir.ChannelOp, ends ...flagUse) {
 
 // ref returns an operand of the program of channels, n chunks from chunk at of d on. Memory of other ranks has the name
 // that the plan gives it (NameLarger), as far as the collective has that chunk.
-func (x *maker) ref(d ir.Operand, at, n int32) ir.ChannelRef {
+func (x *maker) ref(d onesided.Operand, at, n int32) ir.ChannelRef {
 	r := ir.ChannelRef{Rank: d.Rank, Buf: d.Buf, Index: d.Index + at, Count: n}
 	if d.Buf == ir.Packets {
 		r.Buf, r.Packets = ir.Scratch, true

@@ -10,6 +10,7 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // Options say how Channels writes a program at the level of channels.
@@ -42,18 +43,18 @@ type Options struct {
 //   - items (items.go, fold.go): each step as operations, and where the threads must synchronise before one;
 //   - segments (segments.go): a rank's operations as several blocks, one behind the other, where one has no room;
 //   - channels (ends.go): a flag is a channel, or one for each two blocks that signal it and await it.
-func Channels(p *ir.Program, opt Options) (*ir.ChannelProgram, error) {
+func Channels(p *onesided.Program, opt Options) (*ir.ChannelProgram, error) {
 	x := &maker{p: p, ways: int32(max(opt.Instances, 1)), meeting: opt.Meeting, pipeline: opt.Pipeline,
 		node: opt.Nodes}
 	if err := x.check(); err != nil {
 		return nil, err
 	}
 	x.out = &ir.ChannelProgram{Header: p.Header, Ranks: make([]ir.ChannelRank, p.Coll.Ranks),
-		Threads: opt.Threads, Align: 16, DoubleScratch: p.OneSided.Depth > 1}
+		Threads: opt.Threads, Align: 16, DoubleScratch: p.Depth > 1}
 	if x.out.Threads == 0 {
 		x.out.Threads = mscclpp.MaxThreads
 	}
-	x.items, x.plain, x.packed = make([][]item, p.Coll.Ranks), slices.Clone(p.Scratch), slices.Clone(p.OneSided.Packets)
+	x.items, x.plain, x.packed = make([][]item, p.Coll.Ranks), slices.Clone(p.Scratch), slices.Clone(p.Packets)
 	x.cells = p.Memory()
 	x.flags()
 	if x.ways > 1 {
@@ -72,7 +73,7 @@ func Channels(p *ir.Program, opt Options) (*ir.ChannelProgram, error) {
 
 // A maker makes one program of channels.
 type maker struct {
-	p     *ir.Program
+	p     *onesided.Program
 	out   *ir.ChannelProgram
 	ways  int32 // blocks that share an operation
 	found diag.List
@@ -142,7 +143,7 @@ func (x *maker) check() error {
 		return diag.List{diag.New(code, diag.Span{}, format, args...).WithHint("%s", hint)}
 	}
 	switch {
-	case p.OneSided == nil || !p.OneSided.OnePass || len(p.Blocks) != len(p.Rank):
+	case p == nil || !p.OnePass || len(p.Blocks) != len(p.Rank):
 		return bad(diag.Unsupported, "compile it from its .mscl file",
 			"plans of MSCCL++ are made of one-sided programs of one pass a launch and one block a rank")
 	case p.Protocol == ir.LL128:

@@ -18,7 +18,7 @@ func (x *maker) countPorts(ported map[[2]int32]int32) {
 		if s.Op != ir.Move {
 			continue
 		}
-		for _, d := range x.p.OneSided.Dests(s) {
+		for _, d := range x.p.Dests(s) {
 			x.eachRank(d, func(first int32) {
 				for c := first; c < first+s.Count; c++ {
 					x.written[c] = true

@@ -19,6 +19,7 @@ import (
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
@@ -41,7 +42,7 @@ type channelled struct {
 // A launchable is what a channelled means in so many turns.
 type launchable struct {
 	name    string
-	program *ir.Program
+	program *either.Program
 }
 
 // launchables makes programs on all processors, and gives them in their order.
@@ -71,14 +72,14 @@ func (c *channelled) launchables() (list []launchable, err error) {
 	}
 	if channels.Turns(p, 1<<62) == 1 {
 		g, err := channels.Unroll(p, 1)
-		return []launchable{{c.name, g}}, err
+		return []launchable{{c.name, either.OfOneSided(g)}}, err
 	}
 	for _, turns := range c.turns {
 		g, err := channels.Unroll(p, turns)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, launchable{fmt.Sprintf("%s in %d turns", c.name, turns), g})
+		list = append(list, launchable{fmt.Sprintf("%s in %d turns", c.name, turns), either.OfOneSided(g)})
 	}
 	return list, nil
 }
@@ -179,7 +180,7 @@ func writePlan(c *ir.ChunkDAG, instances int) (*ir.ChannelProgram, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{Options: lower.Options{Instances: instances}})
+	f, _, err := mscclc.PlanMSCCLPP(either.OfOneSided(p), mscclc.PlanOptions{Options: lower.Options{Instances: instances}})
 	if list, _ := err.(diag.List); len(list) > 0 && (list[0].Code == diag.Unsupported || list[0].Code == diag.Limit) {
 		return nil, nil
 	} else if err != nil {

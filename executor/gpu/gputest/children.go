@@ -16,6 +16,7 @@ import (
 	"mscclc/executor/exchange"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // roleVariable has a process of this test binary be a test's child, and says which, as
@@ -106,7 +107,7 @@ func childAll(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	list := []*ir.Program{port}
+	list := []*either.Program{port}
 	for _, s := range both(ranked("allreduce/allpairs", 4, r.Proto, false)) {
 		p, err := s.program()
 		if err != nil {

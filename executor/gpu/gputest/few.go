@@ -8,6 +8,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // testFew runs launches of few packets between general ones of the same plans, of all types, in one replica and in
@@ -36,11 +37,11 @@ func testFew(t *testing.T, d Device) {
 }
 
 // whole returns how many elements are so many units of 16 bytes of every chunk.
-func whole(p *ir.Program, dt data.DType, units int) int64 {
+func whole(p *either.Program, dt data.DType, units int) int64 {
 	return int64(units * p.Coll.Chunks * 16 / dt.Size())
 }
 
-func fewAndMany(t *testing.T, d Device, p *ir.Program) {
+func fewAndMany(t *testing.T, d Device, p *either.Program) {
 	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Columns: 5})
 	for dt := range data.NumDTypes {
 		for k, units := range []int{1, 2, 5, 31, 64, 130} {

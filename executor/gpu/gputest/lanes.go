@@ -13,6 +13,8 @@ import (
 	"mscclc/executor/exchange"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/lang"
 	"mscclc/passes/core"
 )
@@ -50,7 +52,7 @@ func testLanes(t *testing.T, d Device) {
 }
 
 // reportLanes runs a call of 1 GiB, and reports its lanes.
-func (d Device) reportLanes(t *testing.T, p *ir.Program, lanes, columns int, tile int64) error {
+func (d Device) reportLanes(t *testing.T, p *either.Program, lanes, columns int, tile int64) error {
 	trace, elems := &executor.Trace{}, d.times(1<<18, 1<<28)
 	if d.StandIn() {
 		tile >>= 6
@@ -81,7 +83,7 @@ func (d Device) reportLanes(t *testing.T, p *ir.Program, lanes, columns int, til
 }
 
 // hasRoom reports how many CTAs a GPU holds at once, by their threads, as the executor is told.
-func (d Device) hasRoom(t *testing.T, p *ir.Program) {
+func (d Device) hasRoom(t *testing.T, p *either.Program) {
 	const columns = 1024
 	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Columns: columns, TileBytes: 256})
 	for threads := 512; threads >= 64; threads /= 2 {
@@ -101,7 +103,7 @@ type busy struct{ reduces, sends, both float64 }
 // busyLanes reads it from a trace. The call is from the first begin to the last end on that rank's device. A lane
 // reduces if it has a Move that sums, and else sends if it has one that writes to another rank. It is busy while one of
 // its columns, or of one alone unless that is -1, is in a Move: what waits is another step.
-func busyLanes(p *ir.Program, t *executor.Trace, rank int32, column int) (b busy) {
+func busyLanes(p *either.Program, t *executor.Trace, rank int32, column int) (b busy) {
 	type turn struct {
 		at   time.Duration
 		lane int // 0 reduces, 1 sends
@@ -142,7 +144,7 @@ func busyLanes(p *ir.Program, t *executor.Trace, rank int32, column int) (b busy
 }
 
 // kindOf is 0 of a block that reduces, 1 of one that sends, and -1 of any other.
-func kindOf(p *ir.Program, b *ir.TB) int {
+func kindOf(p *either.Program, b *ir.TB) int {
 	kind := -1
 	for i := b.Steps.First; i < b.Steps.End; i++ {
 		s := &p.Steps[i]
@@ -150,7 +152,7 @@ func kindOf(p *ir.Program, b *ir.TB) int {
 		case s.Op != ir.Move:
 		case s.NSrc > 1:
 			return 0
-		case slices.ContainsFunc(p.OneSided.Dests(s), func(x ir.Operand) bool { return x.Rank != b.Rank }):
+		case slices.ContainsFunc(p.OneSided.Dests(s), func(x onesided.Operand) bool { return x.Rank != b.Rank }):
 			kind = 1
 		}
 	}
@@ -210,7 +212,7 @@ func testLanesMemory(t *testing.T, d Device) {
 }
 
 // crowdedProcess has two processes, of which one has all ranks but one on a GPU: both have memory for as many replicas.
-func (d Device) crowdedProcess(t *testing.T, p *ir.Program, want int) {
+func (d Device) crowdedProcess(t *testing.T, p *either.Program, want int) {
 	if len(p.TBsOf(0)) == 1 {
 		return
 	}

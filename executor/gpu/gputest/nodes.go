@@ -17,6 +17,7 @@ import (
 	"mscclc/executor/exchange"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/transport"
@@ -42,7 +43,7 @@ func (s spread) String() string {
 }
 
 // program compiles a spread, and proves it for its nodes.
-func (s spread) program() (*ir.Program, error) {
+func (s spread) program() (*either.Program, error) {
 	text, err := algorithms.Open(s.name)
 	if err != nil {
 		return nil, err

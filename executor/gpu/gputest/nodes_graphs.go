@@ -16,6 +16,7 @@ import (
 	"mscclc/executor/measure"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest/parse"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -86,7 +87,7 @@ func (s spread) graphs(t *testing.T, d Device) {
 }
 
 // hops returns a program in which a chunk goes to and fro between two ranks, so many times each way.
-func hops(each int) (*ir.Program, error) {
+func hops(each int) (*either.Program, error) {
 	var ranks [2]strings.Builder
 	for r := range ranks {
 		b, from, n := &ranks[r], "input[0]", 0

@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/plan"
 	"mscclc/internal/covering"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // seatings returns the GPUs that ranks go round: all, and the first alone, where there are more.
@@ -53,7 +54,7 @@ func (o *onePassRun) all(t *testing.T, list []launchable, every bool) {
 }
 
 // one runs a program at sizes that are odd, tiny, and one that is large.
-func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
+func (o *onePassRun) one(t *testing.T, p *either.Program, gpus []int, turn int) {
 	const columns = 3
 	large := o.large / 4 / int64(max(p.Coll.Divisor(), 1)) // elements of a chunk
 	opt := plan.Options{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256),

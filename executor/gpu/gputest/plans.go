@@ -10,7 +10,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/plan"
-	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // A rig is a plan with a stream on each of its GPUs.
@@ -38,7 +38,7 @@ func (r *rig) data(dt data.DType, op data.RedOp, elems int64) *data.Buffers {
 }
 
 // newRig prepares a program on a device.
-func newRig(ctx context.Context, d Device, p *ir.Program, opt plan.Options) (*rig, error) {
+func newRig(ctx context.Context, d Device, p *either.Program, opt plan.Options) (*rig, error) {
 	if opt.Types == nil {
 		opt.Types = []data.DType{data.I32}
 	}
@@ -57,7 +57,7 @@ func newRig(ctx context.Context, d Device, p *ir.Program, opt plan.Options) (*ri
 	return r, nil
 }
 
-func mustRig(t testing.TB, d Device, p *ir.Program, opt plan.Options) *rig {
+func mustRig(t testing.TB, d Device, p *either.Program, opt plan.Options) *rig {
 	t.Helper()
 	opt.Unproven = true // who made it has proven it
 	r, err := newRig(t.Context(), d, p, opt)

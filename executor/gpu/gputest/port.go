@@ -15,6 +15,7 @@ import (
 	"mscclc/executor/exchange"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/lang"
 )
 
@@ -44,7 +45,7 @@ scratch landing[1]
 chunk(0, output, 0).copy(1, landing, 0, via = port).copy(1, output, 0)`
 
 // portProgram lowers one of ported; it is proven.
-func portProgram(name string, ranks int, proto ir.Protocol) (*ir.Program, error) {
+func portProgram(name string, ranks int, proto ir.Protocol) (*either.Program, error) {
 	text := ported[name]
 	if name == "alone" {
 		text = alone

@@ -10,6 +10,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/passes/core"
@@ -61,7 +62,7 @@ func (s shape) columns(n int) func(*plan.CallArgs) {
 }
 
 // program compiles a shape, and proves it.
-func (s shape) program() (*ir.Program, error) {
+func (s shape) program() (*either.Program, error) {
 	if s.two {
 		return s.twoSided()
 	}
@@ -69,7 +70,7 @@ func (s shape) program() (*ir.Program, error) {
 }
 
 // twoSided compiles a shape.
-func (s shape) twoSided() (*ir.Program, error) { return s.compile(nil) }
+func (s shape) twoSided() (*either.Program, error) { return s.compile(nil) }
 
 var errSeen = errors.New("the chunk DAG was seen")
 
@@ -85,7 +86,7 @@ func seeing(chunks **ir.ChunkDAG) func(any) error {
 }
 
 // oneSided lowers a shape to a one-sided program, which is proven.
-func (s shape) oneSided() (*ir.Program, error) {
+func (s shape) oneSided() (*either.Program, error) {
 	var chunks *ir.ChunkDAG
 	if _, err := s.compile(seeing(&chunks)); !errors.Is(err, errSeen) {
 		return nil, err
@@ -94,11 +95,11 @@ func (s shape) oneSided() (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, found := verify.Check(p, verify.Options{})
-	return p, found.Err()
+	_, found := verify.Check(either.OfOneSided(p), verify.Options{})
+	return either.OfOneSided(p), found.Err()
 }
 
-func (s shape) compile(stage func(any) error) (*ir.Program, error) {
+func (s shape) compile(stage func(any) error) (*either.Program, error) {
 	text, err := algorithms.Open(s.name)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (s shape) compile(stage func(any) error) (*ir.Program, error) {
 		Lang: lang.Options{Params: s.params, Inplace: &s.inplace, Protocol: &s.proto, Open: algorithms.Open}})
 }
 
-func mustProgram(t testing.TB, s shape) *ir.Program {
+func mustProgram(t testing.TB, s shape) *either.Program {
 	t.Helper()
 	p, err := s.program()
 	if err != nil {
@@ -117,9 +118,9 @@ func mustProgram(t testing.TB, s shape) *ir.Program {
 }
 
 // mustPrograms compiles shapes on all processors.
-func mustPrograms(t testing.TB, shapes []shape) []*ir.Program {
+func mustPrograms(t testing.TB, shapes []shape) []*either.Program {
 	t.Helper()
-	programs := make([]*ir.Program, len(shapes))
+	programs := make([]*either.Program, len(shapes))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, s := range shapes {

@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/plan"
 	"mscclc/internal/covering"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/irtest/parse"
 	"mscclc/ir/text"
@@ -31,12 +32,12 @@ func testRandom(t *testing.T, d Device) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
+		if _, found := verify.Check(either.OfOneSided(p), verify.Options{}); len(found) > 0 {
 			t.Fatalf("seed %d: %v", seed, found)
 		}
 		opt := plan.Options{GPUs: d.Open(numbers()...), Columns: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)),
 			Types: types}
-		r := mustRig(t, d, p, opt)
+		r := mustRig(t, d, either.OfOneSided(p), opt)
 		for range 4 {
 			dt, op := types[rnd.Intn(len(types))], []data.RedOp{data.Sum, data.Max, data.Min}[rnd.Intn(3)]
 			r.skew = rnd.Intn(2) * rnd.Intn(16/dt.Size())
@@ -51,7 +52,7 @@ func testRandom(t *testing.T, d Device) {
 				compared++
 			case !errors.Is(err, errNothing): // few elements may all be of chunks that nothing is required of
 				var b bytes.Buffer
-				text.WriteProgram(&b, p)
+				text.WriteProgram(&b, either.OfOneSided(p))
 				t.Fatalf("seed %d, %+v, skew %d, %d threads: %v\n%s", seed, opt, r.skew, threads, err, b.String())
 			}
 		}

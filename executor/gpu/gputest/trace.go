@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // testTrace has every step of a one-sided program recorded, in each of its replicas
@@ -92,7 +93,7 @@ func testTraceTwo(t *testing.T, d Device) {
 
 // eachOnce reports whether a trace of a run with messages of one chunk has all that it should, and in order. Clocks of
 // two GPUs are not compared: a block is on one.
-func eachOnce(t *testing.T, p *ir.Program, trace *executor.Trace) {
+func eachOnce(t *testing.T, p *either.Program, trace *executor.Trace) {
 	t.Helper()
 	type action struct {
 		step    int32

@@ -15,10 +15,12 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/lang"
 )
 
-func must(t testing.TB, name string, ranks int, inplace bool) *ir.Program {
+func must(t testing.TB, name string, ranks int, inplace bool) *either.Program {
 	t.Helper()
 	p, err := ranked(name, ranks, ir.Simple, inplace).twoSided()
 	if err != nil {
@@ -40,7 +42,7 @@ func numbers() []int {
 	return list
 }
 
-func (d Device) load(t testing.TB, p *ir.Program) *executor.Loaded {
+func (d Device) load(t testing.TB, p *either.Program) *executor.Loaded {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: d.Open(numbers()...), Unproven: true}) // Compile has proven it
 	if err != nil {
@@ -131,7 +133,7 @@ func testCatalog(t *testing.T, d Device) {
 }
 
 // several runs a program with several types and sizes.
-func (d Device) several(p *ir.Program, turn int) error {
+func (d Device) several(p *either.Program, turn int) error {
 	l, err := executor.Load(p, executor.Options{Device: d.Open(numbers()...), Unproven: true})
 	if err != nil {
 		return err
@@ -162,7 +164,7 @@ func (d Device) several(p *ir.Program, turn int) error {
 
 // testTwoSidedTypes runs every type with every reduction and protocol.
 func testTwoSidedTypes(t *testing.T, d Device) {
-	for _, p := range []*ir.Program{must(t, "allreduce/ring", 5, true), must(t, "allreduce/allpairs", 4, false)} {
+	for _, p := range []*either.Program{must(t, "allreduce/ring", 5, true), must(t, "allreduce/allpairs", 4, false)} {
 		l := d.load(t, p)
 		for dt := range data.NumDTypes {
 			t.Run(p.Name+"-"+dt.String(), func(t *testing.T) {
@@ -185,7 +187,7 @@ func testTwoSidedTypes(t *testing.T, d Device) {
 // testSizes runs sizes that divide by nothing, with small slots and tiles, and
 // blocks of few and of many threads.
 func testSizes(t *testing.T, d Device) {
-	for _, p := range []*ir.Program{must(t, "allreduce/ring", 3, false), must(t, "allreduce/allpairs", 5, true),
+	for _, p := range []*either.Program{must(t, "allreduce/ring", 3, false), must(t, "allreduce/allpairs", 5, true),
 		must(t, "allgather/ring", 4, false)} {
 		l, turn := d.load(t, p), 0
 		for proto := range ir.NumProtocols {
@@ -226,17 +228,16 @@ func testRepeated(t *testing.T, d Device) {
 }
 
 // stuck returns a program whose rank 1 waits for what rank 0 never sends.
-func stuck(proto ir.Protocol) *ir.Program {
+func stuck(proto ir.Protocol) *either.Program {
 	c := &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}
 	step := ir.Step{Op: ir.Recv, SrcBuf: ir.NoBuf, DstBuf: ir.Output, Count: 1, DepBlock: -1, DepStep: -1}
-	return &ir.Program{
+	return either.OfFifo(&fifo.Program{Program: ir.Program{
 		Header: ir.Header{Name: "stuck", Coll: c, RanksPerNode: 2, Protocol: proto,
-			Spans: []diag.Span{{Pos: diag.Pos{Filename: "stuck.mscl", Line: 1, Column: 1}}}}, Channels: 1,
+			Spans: []diag.Span{{Pos: diag.Pos{Filename: "stuck.mscl", Line: 1, Column: 1}}}},
 		Steps: []ir.Step{step}, Scratch: make([]int32, 2),
 		Blocks: []ir.TB{{Block: ir.Block{Rank: 0, SendPeer: 1, RecvPeer: 1}},
 			{Block: ir.Block{Rank: 1, SendPeer: 0, RecvPeer: 0}, Steps: ir.Range{First: 0, End: 1}}},
-		Rank: []ir.Range{{First: 0, End: 1}, {First: 1, End: 2}},
-	}
+		Rank: []ir.Range{{First: 0, End: 1}, {First: 1, End: 2}}}, Channels: 1})
 }
 
 // testTimeout names the step that waits for ever, within its time, and again.

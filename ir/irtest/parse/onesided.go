@@ -5,20 +5,22 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 )
 
 // oneSided reads what follows the first word of "onesided depth 2".
-func (p *textParser) oneSided(g *ir.Program) {
+func (p *textParser) oneSided(g *either.Program) {
 	if len(g.Blocks) > 0 || g.OneSided != nil || !p.take("depth") {
 		p.errorf(`"onesided depth 2" stands once, before all blocks`)
 		return
 	}
-	g.OneSided = &ir.OneSided{Depth: p.int(1)}
+	*g = *either.OfOneSided(&onesided.Program{Program: *g.Program, Depth: p.int(1)})
 	g.OneSided.OnePass = p.take("onepass")
 }
 
 // oneSidedSizes reads what follows the first word of "packets 8" and "flags 4".
-func (p *textParser) oneSidedSizes(g *ir.Program, what string) {
+func (p *textParser) oneSidedSizes(g *either.Program, what string) {
 	switch {
 	case g.OneSided == nil:
 		p.errorf("only a program that says onesided has %s", what)
@@ -30,7 +32,7 @@ func (p *textParser) oneSidedSizes(g *ir.Program, what string) {
 }
 
 // oneSidedOperands reads the operands of s, a step of rank.
-func (p *textParser) oneSidedOperands(o *ir.OneSided, rank int32, s *ir.Step) {
+func (p *textParser) oneSidedOperands(o *onesided.Program, rank int32, s *ir.Step) {
 	at := len(o.Operands)
 	s.Src = int32(at)
 	if s.Op != ir.Signal {
@@ -41,14 +43,14 @@ func (p *textParser) oneSidedOperands(o *ir.OneSided, rank int32, s *ir.Step) {
 	if s.Op == ir.Signal || s.Op == ir.Move && p.take("->") {
 		p.dests(o, rank, s)
 	}
-	if max(middle-at, len(o.Operands)-middle) > ir.MaxOperands {
-		p.errorf("a step has at most %d sources, and as many destinations", ir.MaxOperands)
+	if max(middle-at, len(o.Operands)-middle) > onesided.MaxOperands {
+		p.errorf("a step has at most %d sources, and as many destinations", onesided.MaxOperands)
 		return
 	}
 	s.NSrc, s.NDst = int16(middle-at), int16(len(o.Operands)-middle)
 }
 
-func (p *textParser) sources(o *ir.OneSided, rank int32, s *ir.Step) {
+func (p *textParser) sources(o *onesided.Program, rank int32, s *ir.Step) {
 	for p.atOperand() {
 		x, count := p.operand(rank)
 		if count != 1 {
@@ -65,7 +67,7 @@ func (p *textParser) sources(o *ir.OneSided, rank int32, s *ir.Step) {
 	}
 }
 
-func (p *textParser) dests(o *ir.OneSided, rank int32, s *ir.Step) {
+func (p *textParser) dests(o *onesided.Program, rank int32, s *ir.Step) {
 	for first := true; p.atOperand(); first = false {
 		x, count := p.operand(rank)
 		switch {
@@ -86,8 +88,8 @@ func (p *textParser) atOperand() bool {
 }
 
 // operand reads "1:packets[0]*2@port" of a step of rank.
-func (p *textParser) operand(rank int32) (ir.Operand, int32) {
-	x := ir.Operand{Rank: rank}
+func (p *textParser) operand(rank int32) (onesided.Operand, int32) {
+	x := onesided.Operand{Rank: rank}
 	ref, via, has := strings.Cut(p.next(), "@")
 	if has {
 		ok := false

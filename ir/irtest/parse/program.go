@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/text"
 )
 
 // programBlock reads what follows the word in "block 2.0 send 3 recv 1 ch 0".
-func (p *textParser) programBlock(g *ir.Program) {
+func (p *textParser) programBlock(g *either.Program) {
 	first, second, ok := strings.Cut(p.next(), ".")
 	rank, number := p.number32(first, 0), p.number32(second, 0)
 	if !ok || int(rank) >= g.Coll.Ranks || int(rank)+1 < len(g.Rank) {
@@ -37,7 +39,7 @@ func (p *textParser) programBlock(g *ir.Program) {
 }
 
 // step reads a step, whose number has been read.
-func (p *textParser) step(g *ir.Program, number string) {
+func (p *textParser) step(g *either.Program, number string) {
 	if len(g.Blocks) == 0 {
 		p.errorf("%q stands where a block should begin", number)
 		return
@@ -84,9 +86,9 @@ func (p *textParser) stepFields(s *ir.Step) {
 
 // Program reads the text form of a Program. Its error is a diag.List. The
 // program has well-formed tables, and may be wrong in every other way.
-func Program(name string, src []byte) (*ir.Program, error) {
+func Program(name string, src []byte) (*either.Program, error) {
 	p := &textParser{file: name, rest: string(src)}
-	g := &ir.Program{Channels: 1}
+	g := either.OfFifo(&fifo.Program{Channels: 1})
 	var hints []ir.Hint
 	if !p.header("program", &g.Header, &hints) {
 		return nil, p.list.Err()
@@ -95,7 +97,9 @@ func Program(name string, src []byte) (*ir.Program, error) {
 	for more := p.line != ""; more; more = p.nextLine() {
 		switch w := p.next(); w {
 		case "channels":
-			g.Channels = int(p.int(0))
+			if n := int(p.int(0)); g.Fifo != nil {
+				g.Fifo.Channels = n
+			}
 		case "scratch":
 			g.Scratch = p.perRank(w, g.Coll.Ranks)
 		case "even":
@@ -122,7 +126,7 @@ func Program(name string, src []byte) (*ir.Program, error) {
 }
 
 // endRanks closes the block ranges of all ranks below n.
-func endRanks(p *ir.Program, n int) {
+func endRanks(p *either.Program, n int) {
 	end := int32(len(p.Blocks))
 	for len(p.Rank) < n {
 		p.Rank = append(p.Rank, ir.Range{First: end, End: end})

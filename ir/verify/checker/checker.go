@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 	"mscclc/ir/form"
 )
@@ -42,7 +43,7 @@ type Options struct {
 
 // A Run is an order in which the actions of a program may happen.
 type Run struct {
-	P     *ir.Program
+	P     *either.Program
 	W     *eval.Wiring
 	Links *eval.Links // in place of w, of a one-sided program
 	Order []int32
@@ -60,7 +61,7 @@ func (r *Run) Of(i int32) int32 {
 // A Checker is a program that is checked, and the problems that were found.
 type Checker struct {
 	ir.Problems
-	P               *ir.Program
+	P               *either.Program
 	Opt             Options
 	W               *eval.Wiring
 	Mark            bool // sets Final flags

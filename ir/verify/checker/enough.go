@@ -58,7 +58,7 @@ func (c *Checker) flagWork() (work int64) {
 		}
 		for b := own.First; b < own.End; b++ {
 			for i := c.P.Blocks[b].Steps.First; i < c.P.Blocks[b].Steps.End; i++ {
-				if c.W.Awaited(c.P, int32(rank), i) >= 0 {
+				if c.W.Awaited(c.P.Fifo, int32(rank), i) >= 0 {
 					work += 2 * nodes
 				}
 			}

@@ -44,9 +44,9 @@ func (c *Checker) Result(r *Run) {
 		finals = eval.WatchFinals(m)
 	}
 	if r.Links != nil {
-		m.Moves(r.P, r.Links, r.Order)
+		m.Moves(r.P.OneSided, r.Links, r.Order)
 	} else {
-		r.W.Exec(r.P, m, r.Order)
+		r.W.Exec(r.P.Fifo, m, r.Order)
 	}
 	if reads > readsListed {
 		c.at(place{-1, -1, -1}, diag.Uninitialized, -1, "%s more read what nothing has written",
@@ -107,13 +107,13 @@ func (c *Checker) markFinals(r *Run, f *eval.Finals) {
 		_ = eval.MarkFinal(c.P)
 		return
 	}
-	_ = f.Mark(c.P)
+	_ = f.Mark(c.P.Program)
 }
 
 // finals reports steps that are marked final and should not be, or are not and
 // should be: avg divides there.
 func (c *Checker) finals(r *Run, f *eval.Finals) {
-	steps, err := f.Steps(r.P)
+	steps, err := f.Steps(r.P.Program)
 	if err != nil {
 		c.at(place{-1, -1, -1}, diag.NotFinal, -1, "steps are marked final: %v", err)
 		return

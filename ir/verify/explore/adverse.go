@@ -4,7 +4,7 @@ import (
 	"math/rand"
 	"slices"
 
-	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // Adverse runs p, of any size, in some schedules that are meant to break it,
@@ -13,7 +13,7 @@ import (
 // are the same in every schedule, and so many times by uniform chance, by
 // priorities that change, with one block starved, and with blocks delayed. The
 // result of each is judged.
-func Adverse(p *ir.Program, opt Options, schedules int, rnd *rand.Rand) (*Verdict, error) {
+func Adverse(p *fifo.Program, opt Options, schedules int, rnd *rand.Rand) (*Verdict, error) {
 	opt = opt.withDefaults()
 	x, err := expand(p, opt, 1<<24)
 	if err != nil {

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // A draft is a program whose steps can be moved: a wait points to the step it
 // is for, wherever that goes.
 type draft struct {
-	*ir.Program // but for its blocks and steps
-	blocks      []*draftBlock
+	*fifo.Program // but for its blocks and steps
+	blocks        []*draftBlock
 }
 
 type draftBlock struct {
@@ -25,7 +26,7 @@ type draftStep struct {
 }
 
 // edit makes a draft of p, which it does not change.
-func edit(p *ir.Program) *draft {
+func edit(p *fifo.Program) *draft {
 	d := &draft{Program: p}
 	all := make([]*draftStep, len(p.Steps))
 	for i := range p.Steps {
@@ -45,7 +46,7 @@ func edit(p *ir.Program) *draft {
 
 // build makes the program of a draft. Waits for steps that are in no block are
 // none.
-func (d *draft) build() *ir.Program {
+func (d *draft) build() *fifo.Program {
 	p := *d.Program
 	p.Rank, p.Blocks, p.Steps = make([]ir.Range, p.Coll.Ranks), nil, nil
 	type place struct{ block, step int32 }

@@ -3,7 +3,7 @@ package explore
 import (
 	"fmt"
 
-	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // A Kind is one kind of fault that a schedule can show.
@@ -122,7 +122,7 @@ func (e *TooLarge) Error() string { return "too large to explore: " + e.Text }
 // Reduced runs p in one schedule of each class, and judges deadlock with
 // opt.Slots by one more, since no schedule can take away what another waits
 // for. The tables of p must be well formed.
-func Reduced(p *ir.Program, opt Options) (*Verdict, error) {
+func Reduced(p *fifo.Program, opt Options) (*Verdict, error) {
 	opt = opt.withDefaults()
 	x, err := expand(p, opt, maxEvents)
 	if err != nil {

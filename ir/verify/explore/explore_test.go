@@ -10,14 +10,16 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/fifo"
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
 )
 
 // programText is p in its text form.
-func programText(p *ir.Program) string {
+func programText(p *fifo.Program) string {
 	var b bytes.Buffer
-	if err := text.WriteProgram(&b, p); err != nil {
+	if err := text.WriteProgram(&b, either.OfFifo(p)); err != nil {
 		return err.Error()
 	}
 	return b.String()

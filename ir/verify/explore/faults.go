@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // A Mutation is one kind of single fault.
@@ -37,7 +38,7 @@ var Mutations = []Mutation{
 
 // Break puts one fault of a kind into a copy of p, or into the options that it
 // is judged with. It returns false where p has no place for one.
-func (k *Mutation) Break(rnd *rand.Rand, p *ir.Program, opt Options) (*ir.Program, Options, bool) {
+func (k *Mutation) Break(rnd *rand.Rand, p *fifo.Program, opt Options) (*fifo.Program, Options, bool) {
 	m := &mutant{draft: edit(p), rnd: rnd, opt: opt}
 	for range 20 {
 		if k.do(m) {
@@ -48,7 +49,7 @@ func (k *Mutation) Break(rnd *rand.Rand, p *ir.Program, opt Options) (*ir.Progra
 }
 
 // Broken breaks p by a kind at random.
-func Broken(rnd *rand.Rand, p *ir.Program, opt Options) (*ir.Program, Options) {
+func Broken(rnd *rand.Rand, p *fifo.Program, opt Options) (*fifo.Program, Options) {
 	for {
 		k := &Mutations[rnd.Intn(len(Mutations))]
 		if q, o, ok := k.Break(rnd, p, opt); ok {

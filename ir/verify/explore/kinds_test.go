@@ -95,7 +95,7 @@ func TestKinds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", c.name, err, src)
 		}
-		v, err := Reduced(p, c.opt)
+		v, err := Reduced(p.Fifo, c.opt)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

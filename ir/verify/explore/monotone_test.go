@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // What is good stays good with more slots, with messages of more chunks, and
@@ -33,7 +34,7 @@ func TestMoreOnlyHelps(t *testing.T) {
 		simple := *p
 		simple.Protocol = ir.Simple
 		for name, more := range map[string]struct {
-			p      *ir.Program
+			p      *fifo.Program
 			slots  int
 			chunks int
 		}{

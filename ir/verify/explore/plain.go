@@ -4,14 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // Plain walks every state that p can reach, once with opt.Slots for deadlock
 // and once with unbounded slots for all else. It has no monitor: a race is a
 // conflicting pair of actions that occurs in both orders, which is what a race
 // is where messages order memory; with other protocols it may find fewer.
-func Plain(p *ir.Program, opt Options) (*Verdict, error) {
+func Plain(p *fifo.Program, opt Options) (*Verdict, error) {
 	opt = opt.withDefaults()
 	x, err := expand(p, opt, maxEvents)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // never is a position that no block reaches.
@@ -29,7 +30,7 @@ type action struct {
 // are first[b] to first[b+1]. Every tile of every launch has cells of its own
 // for values; for races, the tiles of one launch are those of the next.
 type program struct {
-	*ir.Program
+	*fifo.Program
 	opt     Options
 	mem     *ir.Memory
 	actions []action
@@ -57,7 +58,7 @@ func (x *program) place(cell int32) int32 { return cell % int32(x.cells()) }
 
 // expand makes the actions of p: for each launch, for each tile, for each step
 // of a block, for each of its messages.
-func expand(p *ir.Program, opt Options, limit int) (*program, error) {
+func expand(p *fifo.Program, opt Options, limit int) (*program, error) {
 	if err := runnable(p); err != nil {
 		return nil, err
 	}

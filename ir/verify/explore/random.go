@@ -4,6 +4,7 @@ import (
 	"math/rand"
 
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // Random makes a random tiny program of 1 to 4 ranks, each of up to 3 blocks,
@@ -14,7 +15,7 @@ import (
 // Steps are made in a global order in which every one can run. Flags are set
 // only where the monitor says that nothing else orders two accesses, so that
 // in many programs messages alone do.
-func Random(rnd *rand.Rand) (*ir.Program, Options) {
+func Random(rnd *rand.Rand) (*fifo.Program, Options) {
 	for {
 		g := newGenerator(rnd)
 		ops := 2 + rnd.Intn(9)
@@ -69,7 +70,7 @@ func newGenerator(rnd *rand.Rand) *generator {
 	}
 	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out), Inplace: rnd.Intn(3) == 0,
 		Require: map[ir.Part][]ir.Part{}}
-	p := &ir.Program{Channels: 1, Even: true, Scratch: make([]int32, ranks)}
+	p := &fifo.Program{Program: ir.Program{Even: true, Scratch: make([]int32, ranks)}, Channels: 1}
 	p.Header = ir.Header{Name: "random", Coll: c, RanksPerNode: ranks}
 	if rnd.Intn(3) == 0 {
 		p.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
@@ -170,7 +171,7 @@ func (g *generator) spare() {
 
 // finish orders what races and asks for the result; it returns nil where the
 // program came out too large, or runs into itself.
-func (g *generator) finish(opt Options) *ir.Program {
+func (g *generator) finish(opt Options) *fifo.Program {
 	if len(g.blocks) > maxBlocks {
 		return nil
 	}
@@ -221,7 +222,7 @@ func (x *program) once() (*world, []int32) {
 }
 
 // order makes the later of two steps wait for the earlier.
-func (g *generator) order(p *ir.Program, i, j int32) bool {
+func (g *generator) order(p *fifo.Program, i, j int32) bool {
 	var f, e *draftStep
 	var block *draftBlock // of e
 	at := 0

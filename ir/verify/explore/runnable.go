@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // A Senseless error says that a program has no meaning: what it does cannot be
@@ -14,7 +15,7 @@ func (e *Senseless) Error() string { return "no program: " + e.Text }
 
 // runnable checks what the explorer relies on, beyond tables that cover each
 // other: that operands and waits exist, and one block an end.
-func runnable(p *ir.Program) error {
+func runnable(p *fifo.Program) error {
 	type end struct {
 		rank, peer, channel int32
 		sends               bool
@@ -37,7 +38,7 @@ func runnable(p *ir.Program) error {
 	return nil
 }
 
-func senseless(p *ir.Program, t *ir.TB, s *ir.Step) string {
+func senseless(p *fifo.Program, t *ir.TB, s *ir.Step) string {
 	if s.DepBlock >= 0 {
 		tbs := p.TBsOf(int(t.Rank))
 		if int(s.DepBlock) >= len(tbs) || s.DepStep < 0 ||

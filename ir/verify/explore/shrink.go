@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/fifo"
 )
 
 // Shrink makes p smaller, one step, wait, flag or chunk after the other, as
 // long as still holds.
-func Shrink(p *ir.Program, still func(*ir.Program) bool) *ir.Program {
+func Shrink(p *fifo.Program, still func(*fifo.Program) bool) *fifo.Program {
 	for again := true; again; {
 		again = false
 		for i := range p.Steps {
@@ -54,7 +55,7 @@ func removeChunk(_ *draft, b *draftBlock, k int) {
 }
 
 // dropBlocks leaves out blocks without steps.
-func dropBlocks(p *ir.Program, still func(*ir.Program) bool) *ir.Program {
+func dropBlocks(p *fifo.Program, still func(*fifo.Program) bool) *fifo.Program {
 	d := edit(p)
 	d.blocks = slices.DeleteFunc(d.blocks, func(b *draftBlock) bool { return len(b.steps) == 0 })
 	if q := d.build(); still(q) {

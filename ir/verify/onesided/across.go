@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify/checker"
 )
 
@@ -16,9 +17,9 @@ import (
 const unsentHint = "if nobody reads that, compile the program with --nodes, which leaves the copy out; else " +
 	checker.AcrossHint
 
-// ProveNodes proves what depends on nodes, of a program that is proven without them.
-func ProveNodes(c *checker.Checker) {
-	o := newProver(c)
+// ProveNodes proves what depends on nodes of p, the program of c, which is proven without them.
+func ProveNodes(c *checker.Checker, p *onesided.Program) {
+	o := newProver(c, p)
 	if order := o.schedule(); order != nil && o.cut(order) {
 		r := o.newRacer()
 		if r.passes(); r.stopped {
@@ -50,7 +51,7 @@ func (c *prover) unsent(b int32) *diag.Diagnostic {
 	for i := t.Steps.End - 1; i >= t.Steps.First; i-- {
 		s := &c.P.Steps[i]
 		sends := s.Op == ir.Signal && carries(s, c.absent(ir.Enter|ir.Leave))
-		for _, x := range c.P.OneSided.Dests(s) {
+		for _, x := range c.P.Dests(s) {
 			switch {
 			case sends:
 				now[x.Rank] = true
@@ -82,7 +83,7 @@ func carries(s *ir.Step, skip ir.StepFlags) bool { return s.Flags&(skip|ir.Relax
 // arrive has Await i learn by its source n what Signal j, of the first pass or of a later one, releases of arrival.
 func (c *clocks) arrive(k *blockState, i int32, n int, j int32, first bool) {
 	s := &c.o.P.Steps[i]
-	x, is := c.arrived(j, c.o.P.OneSided.Sources(s)[n].Rank, first)
+	x, is := c.arrived(j, c.o.P.Sources(s)[n].Rank, first)
 	if !is {
 		return
 	}

@@ -36,7 +36,7 @@ func (r *racer) missing(i, j, rank int32) string {
 		if r.P.Steps[s].Op != ir.Signal || r.group[s] == r.group[j] || !carries(&r.P.Steps[s], r.clocks.skip) {
 			continue
 		}
-		for _, x := range r.P.OneSided.Dests(&r.P.Steps[s]) {
+		for _, x := range r.P.Dests(&r.P.Steps[s]) {
 			if x.Rank == rank {
 				signals = true
 				if a := r.use[r.links.Flag(x.Rank, x.Index)].await; a >= 0 && len(awaits) < 2 {
@@ -94,7 +94,7 @@ func (s *hearing) look(n int32) {
 		if r.P.Steps[a].Op != ir.Await || r.P.Steps[a].Flags&r.clocks.skip != 0 {
 			continue
 		}
-		for _, x := range r.P.OneSided.Sources(&r.P.Steps[a]) {
+		for _, x := range r.P.Sources(&r.P.Steps[a]) {
 			signal, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
 			if signal >= 0 && ago <= at.pass && r.P.Steps[signal].Flags&r.clocks.skip == 0 {
 				s.list = append(s.list, hearer{signal, at.pass - ago, a, n})

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 	"mscclc/ir/vclock"
 )
 
@@ -80,7 +81,7 @@ func (o *prover) handovers() (from, to []int32) {
 			o.P.Steps[steps.First+1].Flags&ir.Joint != 0 {
 			continue
 		}
-		for _, x := range o.P.OneSided.Sources(first) {
+		for _, x := range o.P.Sources(first) {
 			step, ago := o.links.Awaited(o.links.Flag(x.Rank, x.Index), x.Nth)
 			if step < 0 || ago != 0 || o.P.Steps[step].Flags&marks != 0 {
 				continue
@@ -128,7 +129,7 @@ func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 	}
 	a := &arrivals{pair: map[[2]int32]*arrival{}}
 	shared := o.sharedCells()
-	o.eachCrossing(ir.Move, func(i, b int32, to *ir.Operand) {
+	o.eachCrossing(ir.Move, func(i, b int32, to *onesided.Operand) {
 		x := a.pair[[2]int32{b, to.Rank}]
 		if x == nil {
 			x = &arrival{count: -1}
@@ -140,7 +141,7 @@ func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 			a.counts++
 		}
 	})
-	o.eachCrossing(ir.Signal, func(i, b int32, to *ir.Operand) {
+	o.eachCrossing(ir.Signal, func(i, b int32, to *onesided.Operand) {
 		if x := a.pair[[2]int32{b, to.Rank}]; x != nil && carries(&o.P.Steps[i], skip) {
 			x.last = max(x.last, o.group[i])
 		}
@@ -160,7 +161,7 @@ func (o *prover) sharedCells() []int32 {
 	threads := counted || o.P.ToldOn() != nil
 	for i := range o.P.Steps {
 		s := &o.P.Steps[i]
-		for _, x := range o.P.OneSided.Dests(s) {
+		for _, x := range o.P.Dests(s) {
 			if s.Op != ir.Move || x.Buf != ir.Scratch {
 				continue
 			}
@@ -187,7 +188,7 @@ func (o *prover) awaitArrivals(a *arrivals, skip ir.StepFlags) {
 		if s.Op != ir.Await || s.Flags&(skip|ir.Relaxed) != 0 {
 			continue
 		}
-		for _, x := range o.P.OneSided.Sources(s) {
+		for _, x := range o.P.Sources(s) {
 			signal, ago := o.links.Awaited(o.links.Flag(x.Rank, x.Index), x.Nth)
 			pair := a.pair[[2]int32{o.links.Block[signal], x.Rank}]
 			if pair == nil || pair.count >= 0 || ago > 0 || !carries(&o.P.Steps[signal], skip) {
@@ -221,10 +222,10 @@ func (o *prover) knowsArrived(c *clock, pair *arrival, group int32) bool {
 }
 
 // eachCrossing calls f for each destination of steps of an operation that is of another node.
-func (o *prover) eachCrossing(op ir.Op, f func(i, b int32, to *ir.Operand)) {
+func (o *prover) eachCrossing(op ir.Op, f func(i, b int32, to *onesided.Operand)) {
 	for i := range o.P.Steps {
 		if s := &o.P.Steps[i]; s.Op == op {
-			b, dests := o.links.Block[i], o.P.OneSided.Dests(s)
+			b, dests := o.links.Block[i], o.P.Dests(s)
 			for k := range dests {
 				if o.crosses(b, dests[k].Rank) {
 					f(int32(i), b, &dests[k])

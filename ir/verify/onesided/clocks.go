@@ -21,7 +21,7 @@ type clocks struct {
 	sent     []clock // of an event that sends packets: what they tell
 	left     []int32 // of such an event: how often they are yet read in this pass
 	uses     []int32 // and in each
-	passedOn []bool  // of an operand; see ir.Program.ToldOn
+	passedOn []bool  // of an operand; see onesided.Program.ToldOn
 	// of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
 	released []released
 	slot     []int32
@@ -74,7 +74,7 @@ func (c *clocks) keep(depth int32) bool {
 		if s.Op != ir.Await || s.Flags&c.skip != 0 {
 			continue
 		}
-		for _, x := range c.o.P.OneSided.Sources(s) {
+		for _, x := range c.o.P.Sources(s) {
 			step, ago := c.o.links.Awaited(c.o.links.Flag(x.Rank, x.Index), x.Nth)
 			if ago <= depth {
 				c.asks[step]++
@@ -108,7 +108,7 @@ func (c *clocks) add(a *clock, x clock) {
 
 // pass runs one pass, and says whether that was within the work allowed.
 func (c *clocks) pass(pass int) bool {
-	if pass > 0 && c.o.P.OneSided.OnePass {
+	if pass > 0 && c.o.P.OnePass {
 		c.boundary()
 	}
 	copy(c.left, c.uses)
@@ -244,7 +244,7 @@ func (c *clocks) signal(k *blockState, i int32, s *ir.Step, pass int) {
 
 // await learns what the signals released that step i, which is s, waits for.
 func (c *clocks) await(k *blockState, i int32, s *ir.Step, pass int) {
-	for n, x := range c.o.P.OneSided.Sources(s) {
+	for n, x := range c.o.P.Sources(s) {
 		flag := c.o.links.Flag(x.Rank, x.Index)
 		step, ago := c.o.links.Awaited(flag, x.Nth)
 		if int(ago) > pass || c.o.P.Steps[step].Flags&c.skip != 0 {

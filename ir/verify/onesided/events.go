@@ -46,7 +46,7 @@ func (o *prover) cut(order []int32) bool {
 // send notes that event e of s sends what it does.
 func (o *prover) send(e int32, s *ir.Step, by []int32) {
 	ev := &o.events[e]
-	for _, x := range o.P.OneSided.Dests(s) {
+	for _, x := range o.P.Dests(s) {
 		if x.Buf == ir.Packets {
 			ev.sends = true
 			at := o.links.Packet(x.Rank, x.Index)
@@ -60,7 +60,7 @@ func (o *prover) send(e int32, s *ir.Step, by []int32) {
 // cutStep appends the events of step i, which is s.
 func (o *prover) cutStep(i int32, s *ir.Step, by []int32) {
 	packets, cuts := o.packets[:0], append(o.cuts[:0], 0) // the first chunks of its sources that are packets
-	for _, x := range o.P.OneSided.Sources(s) {
+	for _, x := range o.P.Sources(s) {
 		if x.Buf == ir.Packets {
 			packets = append(packets, o.links.Packet(x.Rank, x.Index))
 		}

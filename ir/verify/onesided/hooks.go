@@ -2,6 +2,8 @@ package onesided
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify/checker"
 )
 
@@ -25,8 +27,8 @@ func Unchained(f func()) {
 
 // Chains returns how many of the blocks of p, which is one-sided and in order, take over from a block of their own rank
 // and of another, and how many pairs of a block and a rank of another node have a count, and have none.
-func Chains(p *ir.Program, node []int32) (own, other, counts, none int) {
-	o := newProver(&checker.Checker{P: p, Opt: checker.Options{Nodes: node}})
+func Chains(p *onesided.Program, node []int32) (own, other, counts, none int) {
+	o := newProver(&checker.Checker{P: either.OfOneSided(p), Opt: checker.Options{Nodes: node}}, p)
 	o.groups()
 	from, _ := o.handovers()
 	for b, a := range from {

@@ -112,7 +112,7 @@ func (v *view) read(x part, most int) bool {
 			return true
 		}
 		s := &o.P.Steps[x.step]
-		for _, d := range o.P.OneSided.Dests(s) {
+		for _, d := range o.P.Dests(s) {
 			if d.Buf != ir.Packets {
 				continue
 			}
@@ -148,7 +148,7 @@ func (r *racer) credits(depth int32) [][]credit {
 		if s.Op != ir.Await || s.Flags&skip != 0 {
 			continue
 		}
-		for _, x := range r.P.OneSided.Sources(s) {
+		for _, x := range r.P.Sources(s) {
 			signal, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
 			if ago == 0 || ago > depth || r.P.Steps[signal].Flags&skip != 0 {
 				continue
@@ -180,7 +180,7 @@ func (r *racer) credits(depth int32) [][]credit {
 // credited closes the reuses of what was read whose writer's block waits before, in the last pass that may ask or
 // earlier, for a Signal of the first pass that is behind the reader, of the reader's block or a later one of its chain.
 func (r *racer) credited() {
-	credits := r.credits(r.P.OneSided.Depth)
+	credits := r.credits(r.P.Depth)
 	for k := range r.reused {
 		x := &r.reused[k]
 		if credits == nil || x.kind != checker.ReadWrite {

@@ -3,6 +3,7 @@ package onesided
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify/checker"
 )
 
@@ -20,7 +21,7 @@ func (o *prover) matching() bool {
 type part struct{ step, k int32 }
 
 // eachPacket calls f for the chunks of packets among operands of s.
-func (o *prover) eachPacket(s *ir.Step, operands []ir.Operand, f func(chunk, k int32)) {
+func (o *prover) eachPacket(s *ir.Step, operands []onesided.Operand, f func(chunk, k int32)) {
 	for _, x := range operands {
 		if x.Buf == ir.Packets {
 			at := o.links.Packet(x.Rank, x.Index)
@@ -40,7 +41,7 @@ func (o *prover) written() {
 	}
 	for i := range o.P.Steps {
 		s, other := &o.P.Steps[i], int32(-1)
-		o.eachPacket(s, o.P.OneSided.Dests(s), func(chunk, k int32) {
+		o.eachPacket(s, o.P.Dests(s), func(chunk, k int32) {
 			if by := o.sender[chunk].step; by >= 0 {
 				other = by
 			}
@@ -59,7 +60,7 @@ func (o *prover) read() {
 	o.readers.start = make([]int32, len(o.sender)+1)
 	for i := range o.P.Steps {
 		s := &o.P.Steps[i]
-		o.eachPacket(s, o.P.OneSided.Sources(s), func(chunk, _ int32) { o.readers.start[chunk+1]++ })
+		o.eachPacket(s, o.P.Sources(s), func(chunk, _ int32) { o.readers.start[chunk+1]++ })
 	}
 	for k := range o.sender {
 		o.readers.start[k+1] += o.readers.start[k]
@@ -68,7 +69,7 @@ func (o *prover) read() {
 	o.readers.to = make([]part, next[len(o.sender)])
 	for i := range o.P.Steps {
 		s, other, empty := &o.P.Steps[i], int32(-1), int32(-1)
-		o.eachPacket(s, o.P.OneSided.Sources(s), func(chunk, k int32) {
+		o.eachPacket(s, o.P.Sources(s), func(chunk, k int32) {
 			o.readers.to[next[chunk]] = part{int32(i), k}
 			next[chunk]++
 			if first := o.readers.of(chunk)[0].step; o.links.Block[first] != o.links.Block[i] {
@@ -99,7 +100,7 @@ func (o *prover) packetIndex(i, chunk int32) int32 {
 func (o *prover) unread() {
 	for i := range o.P.Steps {
 		s, lost := &o.P.Steps[i], false
-		o.eachPacket(s, o.P.OneSided.Dests(s), func(chunk, _ int32) { lost = lost || len(o.readers.of(chunk)) == 0 })
+		o.eachPacket(s, o.P.Dests(s), func(chunk, _ int32) { lost = lost || len(o.readers.of(chunk)) == 0 })
 		if lost {
 			o.Step(int32(i), diag.Unmatched, "%s sends packets that their rank does not read in the pass", o.Name(int32(i)))
 		}
@@ -130,7 +131,7 @@ func (o *prover) flags() {
 	for _, op := range []ir.Op{ir.Signal, ir.Await} {
 		for i := range o.P.Steps {
 			if s := &o.P.Steps[i]; s.Op == op {
-				for _, x := range o.P.OneSided.OperandsOf(s) {
+				for _, x := range o.P.OperandsOf(s) {
 					o.flagStep(int32(i), s, &x, &o.use[o.links.Flag(x.Rank, x.Index)])
 				}
 			}
@@ -139,7 +140,7 @@ func (o *prover) flags() {
 }
 
 // flagStep looks at one flag of step i, which is s: of signals first.
-func (o *prover) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
+func (o *prover) flagStep(i int32, s *ir.Step, x *onesided.Operand, use *flagUse) {
 	mine := &use.signal
 	if s.Op == ir.Await {
 		mine = &use.await
@@ -164,7 +165,7 @@ func (o *prover) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 }
 
 // awaited checks how often step i, which is s, waits for a flag.
-func (o *prover) awaited(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
+func (o *prover) awaited(i int32, s *ir.Step, x *onesided.Operand, use *flagUse) {
 	n := int32(len(o.links.Signals.Of(int(o.links.Flag(x.Rank, x.Index)))))
 	once := "pass"
 	if s.Flags&(ir.Enter|ir.Leave) != 0 {

@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 )
 
 // What is wrong with most races that joint steps have is that the threads of a block do not synchronise somewhere:
@@ -81,7 +82,7 @@ func (r *racer) acquiredMost(i int32, seen bool, measure func(c clock) int32) (s
 func (r *racer) unpacks(i int32) int32 {
 	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
 		if s := &r.P.Steps[j]; s.Op == ir.Move &&
-			slices.ContainsFunc(r.P.OneSided.Sources(s), func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
+			slices.ContainsFunc(r.P.Sources(s), func(x onesided.Operand) bool { return x.Buf == ir.Packets }) {
 			return j
 		}
 	}
@@ -95,7 +96,7 @@ func (r *racer) releasing(j, rank int32) int32 {
 		if s.Op != ir.Signal || s.Flags&r.clocks.skip != 0 {
 			continue
 		}
-		for _, x := range r.P.OneSided.Dests(s) {
+		for _, x := range r.P.Dests(s) {
 			if x.Rank == rank {
 				return i
 			}

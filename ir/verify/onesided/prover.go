@@ -11,12 +11,14 @@ package onesided
 import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify/checker"
 )
 
 // A prover proves a one-sided program.
 type prover struct {
 	*checker.Checker
+	P       *onesided.Program
 	links   *eval.Links
 	cells   *ir.Memory
 	use     []flagUse // of each flag
@@ -35,20 +37,20 @@ type prover struct {
 	packets, cuts []int32 // scratch of cutStep
 }
 
-// Prove proves the one-sided program of c, and reports what is wrong to it.
-func Prove(c *checker.Checker) {
+// Prove proves p, the one-sided program of c, and reports what is wrong to it.
+func Prove(c *checker.Checker, p *onesided.Program) {
 	if !c.Across() {
 		return
 	}
-	o := newProver(c)
+	o := newProver(c, p)
 	if order := o.schedule(); order != nil && o.cut(order) {
 		o.behaviour(&checker.Run{P: c.P, Order: order, Links: o.links})
 		o.sends()
 	}
 }
 
-func newProver(c *checker.Checker) *prover {
-	return &prover{Checker: c, links: eval.Link(c.P), cells: c.P.Memory()}
+func newProver(c *checker.Checker, p *onesided.Program) *prover {
+	return &prover{Checker: c, P: p, links: eval.Link(p), cells: p.Memory()}
 }
 
 // schedule returns an order in which the steps may end, or nil where they do not fit together or do not end.
@@ -66,9 +68,9 @@ var judgedAgain bool
 // The last two are judged while the first is, as if it found nothing. Where both find something, they are judged again,
 // so that the same is found in the same order however fast each is.
 func (o *prover) behaviour(pass *checker.Run) {
-	onePass := o.P.OneSided.OnePass // launches then begin with what the passes know at their end
+	onePass := o.P.OnePass // launches then begin with what the passes know at their end
 	apart := *o
-	apart.Checker = &checker.Checker{P: o.P, Opt: o.Opt}
+	apart.Checker = &checker.Checker{P: o.Checker.P, Opt: o.Opt}
 	beside := apart.newRacer()
 	beside.share = memoryBeside
 	decided := ir.InBackground(func() bool {

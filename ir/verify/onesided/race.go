@@ -43,7 +43,7 @@ func (r *racer) passes() bool {
 	skip := r.absent(ir.Enter | ir.Leave)
 	c := r.newClocks(skip, r.share, r.newArrivals(skip))
 	r.clocks, r.Conflicts.Mem = c, r.cells
-	depth := r.P.OneSided.Depth
+	depth := r.P.Depth
 	r.first = make([]int32, r.cells.Len())
 	r.Conflicts.Begin(0, len(r.P.Rank)-1)
 	c.each = r.access
@@ -60,7 +60,7 @@ func (r *racer) passes() bool {
 	if r.stopped = !c.keep(depth) || !c.pass(0); r.stopped {
 		return false
 	}
-	if r.P.OneSided.OnePass {
+	if r.P.OnePass {
 		r.ends = c.snapshot()
 	}
 	r.reuses()
@@ -78,7 +78,7 @@ func (r *racer) passes() bool {
 
 // absent returns the steps that some pass is without, of those with these marks.
 func (o *prover) absent(marks ir.StepFlags) ir.StepFlags {
-	if o.P.OneSided.OnePass {
+	if o.P.OnePass {
 		return 0
 	}
 	return marks
@@ -88,7 +88,7 @@ func (o *prover) absent(marks ir.StepFlags) ir.StepFlags {
 func (r *racer) access(e int32, _ int) {
 	ev := &r.events[e]
 	s := &r.P.Steps[ev.step]
-	for k, x := range r.P.OneSided.OperandsOf(s) {
+	for k, x := range r.P.OperandsOf(s) {
 		if x.Buf >= ir.Packets {
 			continue
 		}
@@ -144,7 +144,7 @@ func (r *racer) ordered(pass, cell int, later, earlier int32, k checker.Kind) bo
 	ok := true
 	v := r.clocks.viewOf(later, part{i, r.parts(later, cell, true)[0]}, pass)
 	most := math.MaxInt
-	if pass > 0 && pass < int(r.P.OneSided.Depth) {
+	if pass > 0 && pass < int(r.P.Depth) {
 		most = brief
 	}
 	for _, kj := range r.parts(earlier, cell, false) {
@@ -184,7 +184,7 @@ func (r *racer) reuses() {
 			r.Accesses.Readers(run, func(e int32) { r.reuse(&list, reuse{e, later, int32(cell), 1, checker.ReadWrite}) })
 		}
 		at = r.cells.Cell(rank, ir.Packets, 0)
-		for index := range r.P.OneSided.PacketsOf(rank) {
+		for index := range r.P.PacketsOf(rank) {
 			chunk := r.links.Packet(int32(rank), int32(index))
 			x := r.sender[chunk]
 			if x.step < 0 {
@@ -257,7 +257,7 @@ func (r *racer) again(e int32, pass int) {
 		switch {
 		case x.n == 0:
 			r.open--
-		case pass == int(r.P.OneSided.Depth):
+		case pass == int(r.P.Depth):
 			r.race(pass, int(x.cell), x.later, x.earlier, x.kind, r.later())
 		}
 	}
@@ -265,10 +265,10 @@ func (r *racer) again(e int32, pass int) {
 
 // later says how far the passes of a race are apart.
 func (r *racer) later() string {
-	if r.P.OneSided.Depth == 1 {
+	if r.P.Depth == 1 {
 		return " 1 tile iteration before, in the same copy"
 	}
-	return fmt.Sprintf(" %d tile iterations before, in the same copy", r.P.OneSided.Depth)
+	return fmt.Sprintf(" %d tile iterations before, in the same copy", r.P.Depth)
 }
 
 // race reports that nothing orders an access behind an earlier one. A pair of

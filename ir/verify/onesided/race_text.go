@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify/checker"
 )
 
@@ -27,12 +28,12 @@ func (r *racer) chunk(e int32, cell int, writes bool) (rank int, b ir.Buf, index
 }
 
 // accessed returns the operands that event e reads, or those that it writes.
-func (r *racer) accessed(e int32, writes bool) []ir.Operand {
+func (r *racer) accessed(e int32, writes bool) []onesided.Operand {
 	s := &r.P.Steps[r.events[e].step]
 	if writes {
-		return r.P.OneSided.Dests(s)
+		return r.P.Dests(s)
 	}
-	return r.P.OneSided.Sources(s)
+	return r.P.Sources(s)
 }
 
 // why says what is known of step j where step i is, and why that does not order them.

@@ -7,7 +7,7 @@ import (
 )
 
 // This file is what one thread of a block releases of what it acquired, though the threads do not synchronise
-// (ir.Program.ToldOn).
+// (onesided.Program.ToldOn).
 
 // A threadClock is what one thread acquired.
 type threadClock struct{ done, visible clock }
@@ -33,7 +33,7 @@ func (c *clocks) slotOf(i, n int32, pass, slots int) int {
 
 // raises returns the first destination of Signal i that is a flag, where these differ, else 0.
 func (c *clocks) raises(i, flag int32) int32 {
-	for n, x := range c.o.P.OneSided.Dests(&c.o.P.Steps[i]) {
+	for n, x := range c.o.P.Dests(&c.o.P.Steps[i]) {
 		if c.apart[i] == 1 || c.o.links.Flag(x.Rank, x.Index) == flag {
 			return int32(n)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify/checker"
 )
 
@@ -15,7 +16,7 @@ import (
 // without Enter steps: every pass comes behind the first, and before the last.
 func (r *racer) launches() {
 	remote := false
-	r.remotes(func(int32, *ir.Operand, int, checker.Kind) { remote = true })
+	r.remotes(func(int32, *onesided.Operand, int, checker.Kind) { remote = true })
 	if !remote {
 		return
 	}
@@ -41,19 +42,19 @@ func (r *racer) launches() {
 
 // remotes calls f for each operand of an event that is user memory of another
 // rank, or, in a loose block, of its own: with that rank, and what the event does there.
-func (r *racer) remotes(f func(e int32, x *ir.Operand, rank int, does checker.Kind)) {
+func (r *racer) remotes(f func(e int32, x *onesided.Operand, rank int, does checker.Kind)) {
 	for e := range r.events {
 		r.remotesOf(int32(e), f)
 	}
 }
 
-func (r *racer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, does checker.Kind)) {
+func (r *racer) remotesOf(e int32, f func(e int32, x *onesided.Operand, rank int, does checker.Kind)) {
 	s := &r.P.Steps[r.events[e].step]
 	own := int(r.P.Blocks[r.links.Block[r.events[e].step]].Rank)
 	if s.Flags&ir.Loose != 0 {
 		own = -1
 	}
-	both := r.P.OneSided.OperandsOf(s)
+	both := r.P.OperandsOf(s)
 	for k := range both {
 		x := &both[k]
 		if x.Buf > ir.Output {
@@ -76,7 +77,7 @@ func (r *racer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, does
 func (r *racer) begun(e int32, pass int) {
 	i := r.events[e].step
 	own := &r.clocks.blocks[r.links.Block[i]]
-	r.remotesOf(e, func(_ int32, x *ir.Operand, rank int, does checker.Kind) {
+	r.remotesOf(e, func(_ int32, x *onesided.Operand, rank int, does checker.Kind) {
 		known := []clock{own.visible}
 		if does == checker.WriteWrite { // what it overwrites is over, whether it sees that or not
 			known = r.clocks.viewOf(e, part{-1, -1}, pass).done
@@ -149,7 +150,7 @@ func (r *racer) ended(c *clocks) {
 		}
 		(*v).done, (*v).visible = append((*v).done, k.done), append((*v).visible, k.visible)
 	}
-	r.remotes(func(e int32, x *ir.Operand, rank int, does checker.Kind) {
+	r.remotes(func(e int32, x *onesided.Operand, rank int, does checker.Kind) {
 		i, v := r.events[e].step, views[rank]
 		switch {
 		case v == nil:
@@ -179,7 +180,7 @@ func (r *racer) ended(c *clocks) {
 
 // unsafe reports an access to user memory of another rank that is not inside
 // that rank's launch. A step and a rank are reported once.
-func (r *racer) unsafe(e int32, x *ir.Operand, rank int, does checker.Kind, when string, list []gap,
+func (r *racer) unsafe(e int32, x *onesided.Operand, rank int, does checker.Kind, when string, list []gap,
 	why string) *diag.Diagnostic {
 	i := r.events[e].step
 	key := [2]int32{i, -1 - int32(rank)}

@@ -8,6 +8,7 @@ import (
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -15,8 +16,8 @@ import (
 
 // A compiled is what is measured: the collective and, of a file, its programs for calls out of place and in place.
 type compiled struct {
-	given    [2]*ir.Program
-	twoSided [2]*ir.Program // those, before they were lowered
+	given    [2]*either.Program
+	twoSided [2]*either.Program // those, before they were lowered
 	coll     *ir.Collective
 	multiple int64
 	algo     string
@@ -56,11 +57,11 @@ func (w *benchWorld) ignoreRoot() {
 }
 
 // programs returns the file's programs, of all roots that are measured. Some are nil.
-func (w *benchWorld) programs() []*ir.Program {
+func (w *benchWorld) programs() []*either.Program {
 	if w.roots == nil {
 		return w.given[:]
 	}
-	var list []*ir.Program
+	var list []*either.Program
 	for i := range w.roots {
 		list = append(list, w.roots[i].given[:]...)
 	}

@@ -6,8 +6,8 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/codegen"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // This file measures a collective by execution plans of MSCCL++: each size by the plan that the simulation says is the
@@ -22,7 +22,7 @@ type planKey struct {
 // A planChoice chooses plans, and keeps the program that each means.
 type planChoice struct {
 	*choose.Selector
-	programs map[choose.Form]*ir.Program
+	programs map[choose.Form]*either.Program
 }
 
 // planForm returns what measures a size by a plan, or nil where no plan is for such calls.
@@ -67,7 +67,7 @@ func (w *benchWorld) planChoice(call choose.Call) (*planChoice, error) {
 		return nil, err
 	}
 	c := &planChoice{&choose.Selector{Call: call, Own: w.own, Topology: t, Costs: costs, DType: w.dtype, Target: target,
-		By: w.figure}, map[choose.Form]*ir.Program{}}
+		By: w.figure}, map[choose.Form]*either.Program{}}
 	if w.choices == nil {
 		w.choices = map[planKey]*planChoice{}
 	}

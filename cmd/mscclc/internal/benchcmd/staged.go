@@ -14,7 +14,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/tuning"
-	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // searchTime is how long the widths of a size are searched.
@@ -69,7 +69,7 @@ func (t *stagedTuning) prepare(site bench.EagerSite, layout string) (err error) 
 }
 
 // replicas returns how many replicas of p --ctas has room for.
-func (t *stagedTuning) replicas(p *ir.Program) (int, error) {
+func (t *stagedTuning) replicas(p *either.Program) (int, error) {
 	shared := devices.SharesCTAs(t.device)
 	columns, _, err := t.ctas.Replicas(p, math.MaxInt32, shared)
 	if columns == 0 && err == nil {

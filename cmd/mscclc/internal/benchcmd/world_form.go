@@ -16,13 +16,13 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/codegen"
 	"mscclc/executor"
-	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // This file says which form measures a size.
 
 // anyGiven returns the file's program, for calls out of place where it has one for them, else in place.
-func (w *benchWorld) anyGiven() *ir.Program { return cmp.Or(w.given[0], w.given[1]) }
+func (w *benchWorld) anyGiven() *either.Program { return cmp.Or(w.given[0], w.given[1]) }
 
 // form returns what measures a size.
 func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace bool) (*bench.Form, error) {

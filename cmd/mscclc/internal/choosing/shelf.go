@@ -12,6 +12,7 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/lang/syntax"
 	"mscclc/passes/channels"
@@ -118,7 +119,7 @@ func readPlan(own *choose.Own, s *cli.Source, from *cli.Reading) error {
 	if c.Coll.Inplace {
 		place = 1
 	}
-	own.Compiled[place] = p
+	own.Compiled[place] = either.OfOneSided(p)
 	return nil
 }
 

@@ -6,8 +6,8 @@ import (
 	"math"
 	"sort"
 
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 
 	"github.com/spf13/pflag"
 )
@@ -51,7 +51,7 @@ func (c *CTAs) Check(least int) error {
 // Replicas returns how many replicas of p's thread blocks the flags ask for: as many as fit into --ctas, or 0 where no
 // flag is given. Replicas share CTAs where shared. The note, or "", is for the user. It fails where none fits, or more
 // than most.
-func (c *CTAs) Replicas(p *ir.Program, most int, shared bool) (n int, note string, err error) {
+func (c *CTAs) Replicas(p *either.Program, most int, shared bool) (n int, note string, err error) {
 	blocks := max(1, p.CTAs(1, shared))
 	ctas := func(n int) int { return max(n, p.CTAs(n, shared)) }
 	if p.OneSided == nil {
@@ -91,7 +91,7 @@ func (c *CTAs) Replicas(p *ir.Program, most int, shared bool) (n int, note strin
 }
 
 // sharing returns what a note says behind the numbers of replicas and blocks where CTAs need not be their product.
-func sharing(p *ir.Program, shared bool) string {
+func sharing(p *either.Program, shared bool) string {
 	switch {
 	case p.Shared() == 1:
 		return ""

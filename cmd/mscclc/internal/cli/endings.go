@@ -66,11 +66,11 @@ func WrongEnding(flag, name string, endings []string, hint string) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil
 	}
-	return Usagef("%s takes a name that ends in %s, not %s", flag, either(endings), diag.Printable(name)).Hint("%s", hint)
+	return Usagef("%s takes a name that ends in %s, not %s", flag, anyOf(endings), diag.Printable(name)).Hint("%s", hint)
 }
 
-// either joins words as in "a, b or c".
-func either(words []string) string {
+// anyOf joins words as in "a, b or c".
+func anyOf(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")

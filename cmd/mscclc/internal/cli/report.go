@@ -3,8 +3,9 @@ package cli
 import (
 	"strings"
 
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/ir/text"
 
 	"github.com/spf13/cobra"
@@ -32,8 +33,8 @@ type ProgramInfo struct {
 
 	Sizes sizesInfo `json:"sizes" doc:"the bytes that it is for"`
 
-	Root     *int        `json:"root,omitempty" doc:"of collectives that have one"`
-	OneSided *ir.Traffic `json:"one_sided,omitempty" doc:"of one-sided programs"`
+	Root     *int              `json:"root,omitempty" doc:"of collectives that have one"`
+	OneSided *onesided.Traffic `json:"one_sided,omitempty" doc:"of one-sided programs"`
 }
 
 // A sizesInfo is the range of bytes that a program is for.
@@ -43,16 +44,16 @@ type sizesInfo struct {
 }
 
 // NewReport returns the report of what was found in file. p may be nil.
-func NewReport(file string, found diag.List, p *ir.Program) Report {
+func NewReport(file string, found diag.List, p *either.Program) Report {
 	r := Report{Schema: Schema, FileReport: diag.Report(file, found)}
 	if p != nil && !found.Rejects() {
 		r.Program = &ProgramInfo{p.Name, text.KindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
-			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), sizesInfo{p.Sizes.Min, p.Sizes.Max}, nil, nil}
+			p.Protocol.String(), p.Channels(), len(p.Blocks), len(p.Steps), sizesInfo{p.Sizes.Min, p.Sizes.Max}, nil, nil}
 		if p.Coll.Kind.Rooted() {
 			r.Program.Root = new(p.Coll.Root)
 		}
 		if p.OneSided != nil {
-			r.Program.OneSided = new(p.Traffic())
+			r.Program.OneSided = new(p.OneSided.Traffic())
 		}
 	}
 	return r

@@ -17,8 +17,8 @@ import (
 	"mscclc/codegen"
 	"mscclc/files"
 	"mscclc/internal/strictjson"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/lang/syntax"
 	"mscclc/topology"
 	"mscclc/topology/nccl"
@@ -41,8 +41,8 @@ type Source struct {
 	// Warn says a warning about what was read as a note; nil says none.
 	Warn func(diag.Diagnostic)
 
-	text    []byte      // of an algorithm, once ReadSource has read it
-	Program *ir.Program // once compiling.RunnableOf has read it
+	text    []byte          // of an algorithm, once ReadSource has read it
+	Program *either.Program // once compiling.RunnableOf has read it
 }
 
 // IsStdin reports whether arg names standard input.

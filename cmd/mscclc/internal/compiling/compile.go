@@ -10,8 +10,8 @@ import (
 	"mscclc/codegen/msccl"
 	"mscclc/codegen/mscclpp"
 	"mscclc/codegen/program"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 
 	"github.com/spf13/cobra"
 )
@@ -144,7 +144,7 @@ func compileFile(a *cli.App, arg string, f *compileFlags) error {
 }
 
 // program makes the program that s asks for.
-func (f *compileFlags) program(a *cli.App, s *cli.Source, arg string, target *codegen.Target) (*ir.Program, error) {
+func (f *compileFlags) program(a *cli.App, s *cli.Source, arg string, target *codegen.Target) (*either.Program, error) {
 	if err := f.fitLowered(target); err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (f *compileFlags) pipelineUnit(target *codegen.Target) (int64, error) {
 	return unit, err
 }
 
-func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
+func write(w io.Writer, p *either.Program, t *codegen.Target) error {
 	if t.Format == codegen.FormatProgram {
 		return program.Write(w, p)
 	}
@@ -189,7 +189,7 @@ func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
 }
 
 // reportCompiled reports what was compiled, and how to use it.
-func reportCompiled(a *cli.App, name string, f *compileFlags, what string, t *codegen.Target, p *ir.Program,
+func reportCompiled(a *cli.App, name string, f *compileFlags, what string, t *codegen.Target, p *either.Program,
 	warned diag.List) error {
 	use := ""
 	if info, err := os.Stat(f.out); !cli.IsStdout(f.out) && err == nil && info.Mode().IsRegular() {

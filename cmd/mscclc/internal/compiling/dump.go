@@ -9,6 +9,7 @@ import (
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/passes/core"
 )
@@ -84,7 +85,7 @@ func (d *dumper) stage(value any) error {
 		if d.what != "all" && d.what != "program" {
 			return cli.Usagef("no passes make programs of channels: of these --dump takes all or program, not %s", d.what)
 		}
-	case *ir.Program:
+	case *either.Program:
 		return d.file("program", func(w io.Writer) error { return text.WriteProgram(w, v) })
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -18,7 +19,7 @@ type Request struct {
 }
 
 // Runnable compiles or reads what arg names, and says how to prove it. What r.Lowering makes of it is to run.
-func Runnable(a *cli.App, arg string, r *Request) (*ir.Program, verify.Options, error) {
+func Runnable(a *cli.App, arg string, r *Request) (*either.Program, verify.Options, error) {
 	s, err := a.Open(arg, &r.Limits)
 	if err != nil {
 		return nil, r.Limits.Check, err
@@ -28,7 +29,7 @@ func Runnable(a *cli.App, arg string, r *Request) (*ir.Program, verify.Options, 
 }
 
 // RunnableOf is Runnable of what s holds. It may be called again, for --inplace or not: s is read once.
-func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *ir.Program, check verify.Options, err error) {
+func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *either.Program, check verify.Options, err error) {
 	check = r.Limits.Check
 	if s.Kind == codegen.KindSource {
 		if p, err = compileToRun(a, s, r); err == nil {
@@ -65,7 +66,7 @@ func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *ir.Program, check ver
 
 // onNodes has check prove p for the nodes that the flags name. Programs that are lowered keep to the rule for nodes,
 // and plans of MSCCL++ have ports between them, which mscclc's executor has within a node.
-func (c *Flags) onNodes(check *verify.Options, p *ir.Program) (err error) {
+func (c *Flags) onNodes(check *verify.Options, p *either.Program) (err error) {
 	if !c.Lowered() && c.Target != "mscclpp" {
 		check.Nodes, err = c.Nodes.Of(p.Coll.Ranks)
 	}
@@ -74,7 +75,7 @@ func (c *Flags) onNodes(check *verify.Options, p *ir.Program) (err error) {
 
 // Called returns p, which s was read as, as the flags have it called: by another
 // protocol, or in place or out of place alone, if p is for such calls.
-func (c *Flags) Called(s *cli.Source, p *ir.Program) (*ir.Program, error) {
+func (c *Flags) Called(s *cli.Source, p *either.Program) (*either.Program, error) {
 	if want := c.Inplace.Value; want != nil {
 		if inplace := *want; inplace != p.Coll.Inplace && (inplace && !p.InPlace || !inplace && !p.OutOfPlace) {
 			d := diag.New(diag.NotInPlace, cli.FileSpan(s.Name), "the program is not made for --inplace=%v", inplace)
@@ -95,7 +96,7 @@ func (c *Flags) Called(s *cli.Source, p *ir.Program) (*ir.Program, error) {
 	return p, nil
 }
 
-func compileToRun(a *cli.App, s *cli.Source, r *Request) (*ir.Program, error) {
+func compileToRun(a *cli.App, s *cli.Source, r *Request) (*either.Program, error) {
 	c := r.Flags
 	c.Unproven, c.Unjudged, c.bytes = true, r.Unproven, r.Size // executor.Load proves it
 	c.FileNodes()
@@ -120,7 +121,7 @@ func compileToRun(a *cli.App, s *cli.Source, r *Request) (*ir.Program, error) {
 }
 
 // ReadProgram reads the program in s.
-func ReadProgram(s *cli.Source, opt codegen.ReadOptions) (*ir.Program, error) {
+func ReadProgram(s *cli.Source, opt codegen.ReadOptions) (*either.Program, error) {
 	if s.Kind == codegen.KindMSCCLPP {
 		return nil, diag.List{diag.New(diag.Unsupported, cli.FileSpan(s.Name),
 			"%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.Name))}

@@ -8,6 +8,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -17,7 +18,7 @@ import (
 func (c *Flags) Lowered() bool { return c.Sided == loweredSides && c.Target != "mscclpp" }
 
 // Lower returns p as the flags have it: lowered, where they ask for that.
-func (c *Flags) Lower(p *ir.Program) (*ir.Program, error) {
+func (c *Flags) Lower(p *either.Program) (*either.Program, error) {
 	if !c.Lowered() {
 		return p, nil
 	}
@@ -32,7 +33,7 @@ func (c *Flags) Lower(p *ir.Program) (*ir.Program, error) {
 }
 
 // Lowering returns what executor.Options.Lower is, or nil.
-func (c *Flags) Lowering() func(*ir.Program) (*ir.Program, error) {
+func (c *Flags) Lowering() func(*either.Program) (*either.Program, error) {
 	if !c.Lowered() {
 		return nil
 	}
@@ -49,7 +50,7 @@ func (c *Flags) fitLowered(target *codegen.Target) error {
 }
 
 // lowerFile lowers the compiled program in s, and proves the result.
-func (f *compileFlags) lowerFile(a *cli.App, s *cli.Source) (*ir.Program, error) {
+func (f *compileFlags) lowerFile(a *cli.App, s *cli.Source) (*either.Program, error) {
 	if flag := f.UnfitProgram(s.Kind, "dump", "pipeline", "sizes"); flag != "" {
 		return nil, CompiledAlready(s.Name, flag)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/eval"
 )
 
@@ -14,16 +15,16 @@ const maxParts = 1 << 16
 // observe makes of p, whose file does not say what must hold at the end, a
 // custom collective that requires what evaluation says p computes, so that a
 // run can be compared with that. P must be good.
-func observe(p *ir.Program) {
+func observe(p *either.Program) {
 	m := eval.NewMachine(p.Coll, p.Memory())
 	if p.OneSided != nil {
-		l := eval.Link(p)
-		order, _ := l.Schedule(p).Run()
-		m.Moves(p, l, order)
+		l := eval.Link(p.OneSided)
+		order, _ := l.Schedule(p.OneSided).Run()
+		m.Moves(p.OneSided, l, order)
 	} else {
-		w := eval.Wire(p)
-		order, _ := w.Schedule(p, ir.Unbounded, 1).Run()
-		w.Exec(p, m, order)
+		w := eval.Wire(p.Fifo)
+		order, _ := w.Schedule(p.Fifo, ir.Unbounded, 1).Run()
+		w.Exec(p.Fifo, m, order)
 	}
 	c := *p.Coll
 	c.Kind, c.Require = ir.Custom, map[ir.Part][]ir.Part{}

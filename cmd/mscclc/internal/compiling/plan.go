@@ -10,13 +10,14 @@ import (
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/passes/channels"
 )
 
 // ExecutionPlan makes the plan of MSCCL++ of p, which c compiled, and proves it. Unit is how many bytes a loop
 // iteration of its pipelines moves, 0 for none.
-func (c *Flags) ExecutionPlan(p *ir.Program, unit int64) (*mscclpp.Plan, diag.List, error) {
+func (c *Flags) ExecutionPlan(p *either.Program, unit int64) (*mscclpp.Plan, diag.List, error) {
 	nodes, err := c.planNodes(&p.Header)
 	if err != nil {
 		return nil, nil, err
@@ -30,7 +31,7 @@ func (c *Flags) ExecutionPlan(p *ir.Program, unit int64) (*mscclpp.Plan, diag.Li
 }
 
 // planToRun returns what the plan of MSCCL++ of p means, as mscclc's executor runs it.
-func (c *Flags) planToRun(p *ir.Program) (*ir.Program, error) {
+func (c *Flags) planToRun(p *either.Program) (*either.Program, error) {
 	plan, _, err := c.ExecutionPlan(p, 0)
 	if err != nil {
 		return nil, err
@@ -39,13 +40,14 @@ func (c *Flags) planToRun(p *ir.Program) (*ir.Program, error) {
 }
 
 // PlanMeaning returns what the plan that p became means, as mscclc's executor runs it.
-func (c *Flags) PlanMeaning(p *ir.Program, plan *mscclpp.Plan) (*ir.Program, error) {
+func (c *Flags) PlanMeaning(p *either.Program, plan *mscclpp.Plan) (*either.Program, error) {
 	means, err := plan.Channels(c.Limits.Read)
 	if err != nil {
 		return nil, err
 	}
 	means.Name = p.Name // and not the plan's, by which MSCCL++ tells plans apart
-	return channels.Unroll(means, 1)
+	g, err := channels.Unroll(means, 1)
+	return either.OfOneSided(g), err
 }
 
 // planNodes returns the node of each rank that a plan is for: what --nodes says, or else the file.
@@ -62,7 +64,7 @@ func (c *Flags) FileNodes() { c.fileNodes = true }
 
 // PlanNote says for which nodes a plan is, where the file says so, and that all its ranks share memory where they are
 // more than a host has. Of a file that is compiled already it says which ranks must share memory. "" is nothing to say.
-func (c *Flags) PlanNote(s *cli.Source, p *ir.Program, plan *mscclpp.Plan) string {
+func (c *Flags) PlanNote(s *cli.Source, p *either.Program, plan *mscclpp.Plan) string {
 	nodes, err := c.planNodes(&p.Header)
 	switch {
 	case err != nil || c.Nodes != "":
@@ -82,7 +84,7 @@ func (c *Flags) PlanNote(s *cli.Source, p *ir.Program, plan *mscclpp.Plan) strin
 }
 
 // planSummary is summary of the plan that p became, which has blocks and operations of its own.
-func planSummary(p *ir.Program, plan *mscclpp.Plan) string {
+func planSummary(p *either.Program, plan *mscclpp.Plan) string {
 	name, blocks, ops := text.Title(p), 0, 0
 	for r := range plan.GPUs {
 		for _, b := range plan.GPUs[r].Blocks {

@@ -8,6 +8,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // rewriteFile returns the program in s for target, proven. Its steps stay where they fit the target; else what they do
 // is compiled anew.
-func (f *compileFlags) rewriteFile(a *cli.App, s *cli.Source, target *codegen.Target) (*ir.Program, error) {
+func (f *compileFlags) rewriteFile(a *cli.App, s *cli.Source, target *codegen.Target) (*either.Program, error) {
 	if s.Kind == codegen.KindMSCCLPP {
 		return nil, cli.Usagef("%s is a plan of MSCCL++: it is rewritten for no other runtime", diag.Printable(s.Name)).
 			Hint("see mscclc verify, lint, run and show")
@@ -68,7 +69,7 @@ func (f *compileFlags) rewriteFile(a *cli.App, s *cli.Source, target *codegen.Ta
 
 // withinNodes says why p, a one-sided program, is no plan for ranks of several nodes: nothing compiles it anew, and its
 // steps reach other ranks as memory, where between nodes plans have ports.
-func (f *compileFlags) withinNodes(p *ir.Program) error {
+func (f *compileFlags) withinNodes(p *either.Program) error {
 	node, err := f.planNodes(&p.Header)
 	if err != nil || node == nil {
 		return err
@@ -82,7 +83,7 @@ func (f *compileFlags) withinNodes(p *ir.Program) error {
 }
 
 // noteNoResult says of a file that states no result what is proven all the same.
-func noteNoResult(a *cli.App, name string, p *ir.Program) {
+func noteNoResult(a *cli.App, name string, p *either.Program) {
 	if p.Coll.Kind == ir.Opaque {
 		a.Note(name, "the file states no result: it is proven to end without races, and not to compute what is wanted")
 	}
@@ -96,7 +97,7 @@ func digit(b bool) int {
 }
 
 // recompile compiles what the steps of p do anew, for target.
-func (f *compileFlags) recompile(p *ir.Program, target *codegen.Target) (*ir.Program, error) {
+func (f *compileFlags) recompile(p *either.Program, target *codegen.Target) (*either.Program, error) {
 	if p.Coll.Kind == ir.Opaque { // what it does is what must hold
 		observe(p)
 	}

@@ -7,11 +7,12 @@ import (
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 )
 
 // compileSource compiles s, whose products d sees; d may be nil.
-func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*ir.Program, error) {
+func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*either.Program, error) {
 	text, err := s.ReadAlgorithm(&c.Limits)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*ir.Program,
 }
 
 // NoteTogether says if --together has no effect on p, which is called name.
-func (c *Flags) NoteTogether(a *cli.App, name string, p *ir.Program) {
+func (c *Flags) NoteTogether(a *cli.App, name string, p *either.Program) {
 	if c.together > 0 && p.Shared() == 1 {
 		a.Note(name, "--together has no effect: no lane only copies to other nodes (--nodes, and more --lanes)")
 	}
@@ -102,6 +103,6 @@ func noteIgnored(a *cli.App, c *ir.ChunkDAG, text string, foreign func(h ir.Hint
 }
 
 // summary says in one line what p is, and for which sizes.
-func summary(p *ir.Program) string {
+func summary(p *either.Program) string {
 	return text.Title(p) + ", " + text.Extent(p) + ", " + text.Sizes(p.Sizes)
 }

@@ -8,12 +8,13 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/passes/channels"
 )
 
 // runChannels reads a plan of MSCCL++, and proves it as calls of so many bytes run it; 0 is any.
-func runChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options, r *Request) (*ir.Program, error) {
+func runChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options, r *Request) (*either.Program, error) {
 	plan, p, err := mscclpp.Read(s.Name, s, read)
 	if err != nil {
 		return nil, err
@@ -29,10 +30,11 @@ func runChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options, 
 	}
 	r.Turns.of(p, r.Size)
 	if r.Unproven {
-		return channels.Unroll(p, r.Turns.Did)
+		g, err := channels.Unroll(p, r.Turns.Did)
+		return either.OfOneSided(g), err
 	}
 	g, _, found := channels.CheckTurns(p, r.Turns.Did, check)
-	return g, found.Err()
+	return either.OfOneSided(g), found.Err()
 }
 
 // A Turned is how many turns loops do in a run, and how many they ask for.

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/either"
+	"mscclc/ir/onesided"
 	"mscclc/ir/text"
 )
 
 // WriteDot writes p for Graphviz: a box for each block, with its steps and
 // their chunks from top to bottom; arrows are messages, dashed ones flags.
-func WriteDot(w io.Writer, p *ir.Program) error {
+func WriteDot(w io.Writer, p *either.Program) error {
 	b := bufio.NewWriter(w)
 	if p.OneSided != nil {
 		writeOneSidedDot(b, p)
@@ -63,7 +65,7 @@ func WriteDot(w io.Writer, p *ir.Program) error {
 var dotEscapes = strings.NewReplacer(`<`, `\<`, `>`, `\>`, `{`, `\{`, `}`, `\}`, `|`, `\|`, `"`, `\"`, `\`, `\\`)
 
 // dotStep writes step k of a block of rank, with its chunks.
-func dotStep(b *bufio.Writer, p *ir.Program, rank, k int, s *ir.Step) {
+func dotStep(b *bufio.Writer, p *either.Program, rank, k int, s *ir.Step) {
 	fmt.Fprintf(b, " | <s%d> %d %s", k, k, dotEscapes.Replace(text.StepText(p, int32(rank), s)))
 }
 
@@ -102,7 +104,7 @@ func (d *dotSlots) at(slot dotSlot) *dotEnds {
 
 // writeOneSidedDot writes a one-sided program: arrows are packets, from who sends
 // a chunk of them to who reads it, and dashed ones flags, from signal to wait.
-func writeOneSidedDot(b *bufio.Writer, p *ir.Program) {
+func writeOneSidedDot(b *bufio.Writer, p *either.Program) {
 	fmt.Fprintf(b, "digraph %q {\n  rankdir=LR\n  node [shape=record fontname=monospace]\n", p.Name)
 	slots := dotSlots{ends: map[dotSlot]*dotEnds{}}
 	for r := range p.Rank {
@@ -136,7 +138,7 @@ func writeOneSidedDot(b *bufio.Writer, p *ir.Program) {
 }
 
 // eachSlot calls do for the chunks of packets and the flags among operands.
-func eachSlot(operands []ir.Operand, count int32, do func(at dotSlot, nth int32)) {
+func eachSlot(operands []onesided.Operand, count int32, do func(at dotSlot, nth int32)) {
 	for _, x := range operands {
 		switch x.Buf {
 		case ir.Packets:

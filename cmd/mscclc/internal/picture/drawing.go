@@ -2,14 +2,14 @@ package picture
 
 import (
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/play"
 )
 
 // DrawingOfProgram returns the operations of a one-sided program, if it is right.
-func DrawingOfProgram(p *ir.Program, opt verify.Options) (*play.Algorithm, error) {
+func DrawingOfProgram(p *either.Program, opt verify.Options) (*play.Algorithm, error) {
 	if _, found := verify.Check(p, opt); found.Rejects() {
 		return nil, found
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mscclc/executor"
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/play"
 	"mscclc/simulate"
@@ -44,7 +44,7 @@ type row struct {
 
 // A timeline is what is drawn of a simulated call: a row for each replica of a block, a box for each step.
 type timeline struct {
-	p       *ir.Program
+	p       *either.Program
 	looks   *play.Looks
 	Spans   []executor.Span // that are drawn
 	Passes  int64           // tile iterations that are drawn, from the first
@@ -58,7 +58,7 @@ type timeline struct {
 
 // NewTimeline chooses what is drawn of r: the first tile iterations, as many as can be told apart side by side, and of
 // these the first rows and steps. It says at the top what is left out. Columns is how many a row stands for, or 0.
-func NewTimeline(p *ir.Program, r *simulate.Result, looks *play.Looks, columns int) *timeline {
+func NewTimeline(p *either.Program, r *simulate.Result, looks *play.Looks, columns int) *timeline {
 	d := &timeline{p: p, looks: looks, top: map[row]int{}}
 	steps, side := map[row]int{}, 0
 	for i := range r.Trace.Spans {

@@ -9,14 +9,14 @@ import (
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/play"
 )
 
 // WriteTrace writes t, a run of p, an event a line.
-func WriteTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *play.Looks) error {
+func WriteTrace(w io.Writer, p *either.Program, t *executor.Trace, looks *play.Looks) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"displayTimeUnit":"ns","otherData":{"program":%s,"passes":"%d of %d"},"traceEvents":[`,
 		quoted(p.Name), t.Passes, t.Of)
@@ -54,7 +54,7 @@ func quoted(s string) string {
 func laneOf(block int, column int32) int { return block<<12 + int(column) }
 
 // traceNames names the ranks and the replicas of blocks of which t has spans.
-func traceNames(p *ir.Program, t *executor.Trace) []play.TraceEvent {
+func traceNames(p *either.Program, t *executor.Trace) []play.TraceEvent {
 	var events []play.TraceEvent
 	type lane struct{ rank, tid int }
 	told := map[lane]bool{}
@@ -101,7 +101,7 @@ func messageName(m *executor.Message) string {
 }
 
 // messageEvent returns a message between nodes.
-func messageEvent(p *ir.Program, m *executor.Message) play.TraceEvent {
+func messageEvent(p *either.Program, m *executor.Message) play.TraceEvent {
 	rank, block, step := p.Place(m.Step)
 	return play.TraceEvent{Name: messageName(m), Category: "network", Phase: "X", Process: int(m.Rank), Thread: messageLane(m),
 		Begin: micros(m.Begin), Length: micros(m.Length), Args: map[string]any{"bytes": m.Bytes, "pass": m.Pass,
@@ -111,7 +111,7 @@ func messageEvent(p *ir.Program, m *executor.Message) play.TraceEvent {
 
 // spanEvent returns one step. Its name is its look, so that Perfetto, which colours by names, gives each look one
 // colour.
-func spanEvent(p *ir.Program, s *executor.Span, looks *play.Looks) play.TraceEvent {
+func spanEvent(p *either.Program, s *executor.Span, looks *play.Looks) play.TraceEvent {
 	rank, block, step := p.Place(s.Step)
 	what, look := &p.Steps[s.Step], looks.Of[s.Step]
 	e := play.TraceEvent{Name: looks.Names[look], Category: what.Op.String(), Phase: "X",
@@ -133,7 +133,7 @@ func spanEvent(p *ir.Program, s *executor.Span, looks *play.Looks) play.TraceEve
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
 // SaveTrace writes t, a run of p, to a file, and says what is in it.
-func SaveTrace(a *cli.App, file string, p *ir.Program, t *executor.Trace, looks *play.Looks) error {
+func SaveTrace(a *cli.App, file string, p *either.Program, t *executor.Trace, looks *play.Looks) error {
 	err := a.WriteTo(file, func(w io.Writer) error { return WriteTrace(w, p, t, looks) })
 	if err == nil {
 		what := diag.Counted(len(t.Spans), "step")

@@ -20,6 +20,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/synthesis/certificate"
 )
 
@@ -41,7 +42,7 @@ type chosen struct {
 // beside returns how a run of a collective stands beside the bound of the machine that its device is of; nothing of a
 // file, and of the CPU, whose ranks share memory and have no links. A run that is faster than the bound is on another
 // machine than the bound is of, so that there is none.
-func (c *chosen) beside(p *ir.Program, r *runResult) choosing.Beside {
+func (c *chosen) beside(p *either.Program, r *runResult) choosing.Beside {
 	if c.chooser == nil || c.flags.device == "cpu" {
 		return choosing.Beside{}
 	}
@@ -76,7 +77,7 @@ func (c *chosen) suggest(r *runResult) {
 
 type loadedProgram struct {
 	loaded  runner
-	program *ir.Program
+	program *either.Program
 	turns   compiling.Turned
 
 	observed bool // see request

@@ -8,12 +8,12 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor"
 	"mscclc/executor/data"
-	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
 // loadFile makes what arg names runnable, which proves it.
-func loadFile(a *cli.App, arg string, f *runFlags, dtype data.DType) (runner, *ir.Program, error) {
+func loadFile(a *cli.App, arg string, f *runFlags, dtype data.DType) (runner, *either.Program, error) {
 	p, check, err := compiling.Runnable(a, arg, &f.Request)
 	if err != nil {
 		return nil, nil, err
@@ -24,7 +24,7 @@ func loadFile(a *cli.App, arg string, f *runFlags, dtype data.DType) (runner, *i
 
 // A runner is a program that can run: in this process (executor.Loaded), or in all of a team.
 type runner interface {
-	Program() *ir.Program // that runs: with --sided lowered, the lowered one
+	Program() *either.Program // that runs: with --sided lowered, the lowered one
 	Even() bool
 	Prove(args executor.Args) error
 	Run(ctx context.Context, args executor.Args) (executor.Result, error)
@@ -32,7 +32,7 @@ type runner interface {
 }
 
 // loadProgram makes p, which messages call name, runnable.
-func loadProgram(a *cli.App, name string, p *ir.Program, check verify.Options, f *runFlags,
+func loadProgram(a *cli.App, name string, p *either.Program, check verify.Options, f *runFlags,
 	dtype data.DType) (l runner, err error) {
 	if f.team != nil {
 		l, err = f.team.prepare(p, check, f, dtype)
@@ -55,7 +55,7 @@ func loadProgram(a *cli.App, name string, p *ir.Program, check verify.Options, f
 	return l, nil
 }
 
-func loadHere(p *ir.Program, check verify.Options, f *runFlags) (*executor.Loaded, error) {
+func loadHere(p *either.Program, check verify.Options, f *runFlags) (*executor.Loaded, error) {
 	l, err := executor.Load(p, executor.Options{Device: devices.Table[f.device](), Check: check, Unproven: f.Unproven,
 		Lower: f.Lowering(), TileBytes: tileFor(p, f.Size)})
 	if err != nil {
@@ -66,7 +66,7 @@ func loadHere(p *ir.Program, check verify.Options, f *runFlags) (*executor.Loade
 
 // tileFor returns how long the tile of a program is to be whose launches have one pass, for calls of so many bytes; 0
 // is the usual.
-func tileFor(p *ir.Program, bytes int64) int64 {
+func tileFor(p *either.Program, bytes int64) int64 {
 	if p.OneSided == nil || !p.OneSided.OnePass || bytes == 0 {
 		return 0
 	}

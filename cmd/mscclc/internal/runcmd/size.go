@@ -17,6 +17,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/play"
 )
@@ -55,7 +56,7 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 	if err := leaveOut(ctx, a, plan, chosen); err != nil {
 		return err
 	}
-	var p, traced *ir.Program
+	var p, traced *either.Program
 	runs, worst := []runResult{}, cli.ExitGood
 	told := f.OneGiven("op") == ""
 	bar := a.Progress(len(plan.sizes)*f.iters, "run")
@@ -149,7 +150,7 @@ func leaveOut(ctx context.Context, a *cli.App, plan *runPlan, chosen *chosen) er
 }
 
 // run runs one size, as often as --iters says; step is called after each.
-func (r *runPlan) run(ctx context.Context, l runner, p *ir.Program, bytes int64,
+func (r *runPlan) run(ctx context.Context, l runner, p *either.Program, bytes int64,
 	step func()) (runResult, error) {
 	m := sizing.MeasureOf(p.Coll, r.dtype, l.Even())
 	elems := m.Elems(bytes)
@@ -237,7 +238,7 @@ func (r *runResult) timeText() string {
 }
 
 // printRun prints a run. Of several processes the first prints what is wrong, which all know, and the others its cause.
-func printRun(a *cli.App, p *ir.Program, r runResult, first bool) {
+func printRun(a *cli.App, p *either.Program, r runResult, first bool) {
 	verdict := "ok  "
 	if len(r.found) > 0 || r.Wrong > 0 || r.fault != nil {
 		verdict = "FAIL"
@@ -271,7 +272,7 @@ func printRun(a *cli.App, p *ir.Program, r runResult, first bool) {
 
 // checkMemory refuses a run whose buffers, references and scratch this machine
 // has no memory for. Where it does not say how much it has, nothing is refused.
-func checkMemory(p *ir.Program, geo data.Geometry, size int64, t *team) error {
+func checkMemory(p *either.Program, geo data.Geometry, size int64, t *team) error {
 	need, longest := float64(0), int64(0)
 	for r := range p.Coll.Ranks {
 		in, out, _, _, mem := geo.Buffers(r)

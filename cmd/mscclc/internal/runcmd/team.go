@@ -17,6 +17,7 @@ import (
 	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -158,7 +159,7 @@ type teamBuffer struct {
 }
 
 // prepare prepares a program in all processes.
-func (t *team) prepare(p *ir.Program, check verify.Options, f *runFlags, dtype data.DType) (*teamed, error) {
+func (t *team) prepare(p *either.Program, check verify.Options, f *runFlags, dtype data.DType) (*teamed, error) {
 	if n := t.x.Size(); n > p.Coll.Ranks {
 		return nil, cli.Usagef("there are %s for %s", diag.Counted(n, "process"), diag.Counted(p.Coll.Ranks, "rank"))
 	}
@@ -184,7 +185,7 @@ func (t *team) prepare(p *ir.Program, check verify.Options, f *runFlags, dtype d
 }
 
 // Program returns what runs.
-func (l *teamed) Program() *ir.Program { return l.plan.Program() }
+func (l *teamed) Program() *either.Program { return l.plan.Program() }
 
 // Even says that all chunks of a call must have one length.
 func (l *teamed) Even() bool { return l.plan.Even() }

@@ -213,9 +213,9 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranged := *p
+	ranged := p.Copy()
 	ranged.Sizes = ir.SizeRange{Min: r.From, Max: r.To}
-	if _, found := verify.Check(&ranged, verify.Options{}); found.Err() != nil {
+	if _, found := verify.Check(ranged, verify.Options{}); found.Err() != nil {
 		return nil, found
 	}
 	path, err := filepath.Abs(e.path(i, r)) // the runtime's folder is another one
@@ -228,7 +228,7 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	load.CreateAttr("maxbytes", fmt.Sprint(ranged.Sizes.Max))
 	load.CreateAttr("proto", r.Protocol)
 	var text bytes.Buffer
-	if err := msccl.Write(&text, &ranged, s.Target); err != nil {
+	if err := msccl.Write(&text, ranged, s.Target); err != nil {
 		return nil, err
 	}
 	e.written = append(e.written, filepath.Base(path))

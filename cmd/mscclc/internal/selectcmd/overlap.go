@@ -13,8 +13,8 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/files"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // overlaps looks at all files in the folder, as rccl does: those for the same calls of the same sizes, of which it
@@ -27,7 +27,7 @@ func (e *emission) overlaps() ([]string, error) {
 	found := []string{}
 	type file struct {
 		name string
-		prog *ir.Program
+		prog *either.Program
 	}
 	var read []file
 	for _, at := range entries {
@@ -95,19 +95,20 @@ func firstText(err error) string {
 	return err.Error()
 }
 
-func (e *emission) read(path string) (*ir.Program, error) {
+func (e *emission) read(path string) (*either.Program, error) {
 	text, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer text.Close()
-	return msccl.Read(path, codegen.LimitFile(path, text, codegen.ReadOptions{}),
+	p, err := msccl.Read(path, codegen.LimitFile(path, text, codegen.ReadOptions{}),
 		codegen.ReadOptions{Target: e.selector.Target})
+	return either.OfFifo(p), err
 }
 
 // common returns the sizes that two programs are for, if they are for the same calls.
-func common(a, b *ir.Program) (from int64, to string, both bool) {
-	placed := func(p *ir.Program) []bool {
+func common(a, b *either.Program) (from int64, to string, both bool) {
+	placed := func(p *either.Program) []bool {
 		if !p.InPlace && !p.OutOfPlace {
 			return []bool{p.Coll.Inplace}
 		}
@@ -124,7 +125,7 @@ func common(a, b *ir.Program) (from int64, to string, both bool) {
 		!slices.ContainsFunc(placed(a), func(in bool) bool { return slices.Contains(placed(b), in) }) {
 		return 0, "", false
 	}
-	end := func(p *ir.Program) int64 {
+	end := func(p *either.Program) int64 {
 		if p.Sizes.Max == 0 {
 			return 1<<63 - 1
 		}

@@ -9,6 +9,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/passes/channels"
 	"mscclc/play"
@@ -48,7 +49,7 @@ func (c *showFlags) drawChannels(w io.Writer, name string, p *ir.ChannelProgram)
 }
 
 // drawProgram draws a one-sided program that was read from a file.
-func (c *showFlags) drawProgram(w io.Writer, name string, p *ir.Program) error {
+func (c *showFlags) drawProgram(w io.Writer, name string, p *either.Program) error {
 	if p.OneSided == nil {
 		return cli.Usagef("%s is a two-sided program, and svg draws algorithms: give the .mscl file; mscclc show %s dot writes this program "+
 			"for Graphviz", name, name)
@@ -61,7 +62,7 @@ func (c *showFlags) drawProgram(w io.Writer, name string, p *ir.Program) error {
 }
 
 // writePlanChannels writes the channels of the plan of MSCCL++ that compile would write of p.
-func (c *showFlags) writePlanChannels(w io.Writer, p *ir.Program) error {
+func (c *showFlags) writePlanChannels(w io.Writer, p *either.Program) error {
 	plan, _, err := c.ExecutionPlan(p, 0)
 	if err != nil {
 		return err

@@ -9,12 +9,13 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/passes/core"
 )
 
 // afterPass writes what the pass of --after leaves of an algorithm.
-func (f *showFlags) afterPass(w io.Writer, name string, src []byte, opt *mscclc.Options) (*ir.Program, error) {
+func (f *showFlags) afterPass(w io.Writer, name string, src []byte, opt *mscclc.Options) (*either.Program, error) {
 	if names := compiling.PassNames(f.OneSided()); !slices.Contains(names, f.after) {
 		return nil, cli.Unknown("pass", f.after, names)
 	}

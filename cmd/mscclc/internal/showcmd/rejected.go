@@ -8,12 +8,13 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // showRejected makes the stage of an algorithm that is rejected, as far as it comes: without a proof, with wrong
 // results, and of chunks with errors. It reports whether there is something to show.
 func (f *showFlags) showRejected(a *cli.App, s *cli.Source, arg, stage string, failure error, b *[]byte,
-	p **ir.Program) bool {
+	p **either.Program) bool {
 	var list diag.List
 	if s.Kind != codegen.KindSource || stage == afterPass || !errors.As(failure, &list) {
 		return false

@@ -15,6 +15,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/program"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/lang"
 	"mscclc/play"
@@ -183,9 +184,9 @@ type Document struct {
 	Bundle *bundle.Info `json:"bundle,omitempty" doc:"of a bundle; stage is bundle"`
 }
 
-func stageText(a *cli.App, s *cli.Source, arg, stage string, c *showFlags) ([]byte, *ir.Program, error) {
+func stageText(a *cli.App, s *cli.Source, arg, stage string, c *showFlags) ([]byte, *either.Program, error) {
 	var b bytes.Buffer
-	var p *ir.Program
+	var p *either.Program
 	var err error
 	switch {
 	case stage == afterPass && s.Kind != codegen.KindSource:
@@ -251,7 +252,7 @@ var tooLate = map[string][]string{
 var behindChunks = slices.Concat([]string{"instances", "target", "fused-receives", "nodes"}, compiling.LaneFlags,
 	compiling.PassFlags)
 
-func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFlags) (*ir.Program, error) {
+func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFlags) (*either.Program, error) {
 	src, err := s.ReadAlgorithm(&c.Limits)
 	if err != nil {
 		return nil, err

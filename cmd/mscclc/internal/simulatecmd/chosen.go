@@ -9,6 +9,7 @@ import (
 	"mscclc/cmd/mscclc/internal/synthcmd"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/either"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -30,7 +31,7 @@ func (f *Flags) suggest(a *cli.App, t *topology.Topology, c *ir.Collective, rows
 
 // chosen is programs of a collective.
 func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
-	call simulate.Call) (of func(call *simulate.Call) (*ir.Program, string, error), err error) {
+	call simulate.Call) (of func(call *simulate.Call) (*either.Program, string, error), err error) {
 	const takes = "--topology, --costs, --dtype, --by, --root, --inplace and sizes"
 	if f.RanksSetting != "" {
 		return nil, cli.Usagef("of a collective all GPUs of the topology take part: -t h200:gpus=4 has four, not --ranks")
@@ -68,8 +69,8 @@ func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *sim
 	if err != nil {
 		return nil, err
 	}
-	compiled := map[choose.Form]*ir.Program{}
-	return func(call *simulate.Call) (p *ir.Program, name string, err error) {
+	compiled := map[choose.Form]*either.Program{}
+	return func(call *simulate.Call) (p *either.Program, name string, err error) {
 		at := 0
 		for i := range list {
 			if list[i].From <= call.Bytes {

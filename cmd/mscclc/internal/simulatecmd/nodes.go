@@ -9,6 +9,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -18,7 +19,7 @@ import (
 
 // program returns the program of a file or an algorithm. It is compiled for the nodes that its ranks are on, or, if it
 // is compiled already, runs on these.
-func (f *Flags) program(a *cli.App, arg string, t *topology.Topology, size int64) (*ir.Program, error) {
+func (f *Flags) program(a *cli.App, arg string, t *topology.Topology, size int64) (*either.Program, error) {
 	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (f *Flags) program(a *cli.App, arg string, t *topology.Topology, size int64
 	request := &compiling.Request{Flags: f.Flags, Size: size}
 	request.On = func(ranks, each int) []int32 {
 		h := ir.Header{Coll: &ir.Collective{Ranks: ranks}, RanksPerNode: each}
-		return simulate.DomainsOn(&ir.Program{Header: h}, t, nil)
+		return simulate.DomainsOn(&h, t, nil)
 	}
 	p, _, err := compiling.RunnableOf(a, s, request)
 	if err == nil {
@@ -40,7 +41,7 @@ func (f *Flags) program(a *cli.App, arg string, t *topology.Topology, size int64
 	if err != nil {
 		return nil, err
 	}
-	switch node = simulate.DomainsOn(p, t, node); {
+	switch node = simulate.DomainsOn(&p.Header, t, node); {
 	case node == nil || p.OneSided == nil:
 		return p, nil
 	case request.Turns.Asked > 0: // of channels

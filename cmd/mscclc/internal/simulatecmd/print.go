@@ -14,8 +14,8 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/picture"
 	"mscclc/executor/data"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/play"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -23,7 +23,7 @@ import (
 )
 
 // notSimulated says why not, and what would help: more nodes only where the topology can have them, and they do help.
-func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
+func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *either.Program,
 	call simulate.Call, err error) error {
 	d := diag.New(diag.Unsupported, cli.FileSpan(arg), "%v", err)
 	if !errors.Is(err, simulate.ErrNoWay) {
@@ -41,7 +41,7 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.C
 		}
 		return diag.List{d.WithHint("give fewer %s", strings.Join(given, " or "))}
 	}
-	larger := withNodes(f.topology, int(slices.Max(simulate.NodesOn(p, t, call.Nodes)))+1)
+	larger := withNodes(f.topology, int(slices.Max(simulate.NodesOn(&p.Header, t, call.Nodes)))+1)
 	if t, err := nccl.Open(larger); err == nil {
 		if _, err := simulate.Run(p, t, costs, call); err == nil {
 			return diag.List{d.WithHint("--topology %s has room", larger)}
@@ -65,7 +65,7 @@ func withNodes(spec string, nodes int) string {
 }
 
 // rowOf is the row of a call by its figure, or by the latency where the interval is not known.
-func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, interval *simulate.Result,
+func rowOf(t *topology.Topology, p *either.Program, call simulate.Call, latency, interval *simulate.Result,
 	shared bool) simulatedSize {
 	r := latency
 	if call.Figure == simulate.Interval && interval != nil {
@@ -84,8 +84,8 @@ func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, int
 }
 
 // boundOf returns the bound of calls of a program on a topology. There is none where switches add up: these move less.
-func boundOf(t *topology.Topology, p *ir.Program, call simulate.Call) choosing.Bound {
-	gpus, err := simulate.Seats(p, t, call.Nodes)
+func boundOf(t *topology.Topology, p *either.Program, call simulate.Call) choosing.Bound {
+	gpus, err := simulate.Seats(&p.Header, t, call.Nodes)
 	if err != nil || call.Multicast {
 		return choosing.Bound{}
 	}
@@ -93,7 +93,7 @@ func boundOf(t *topology.Topology, p *ir.Program, call simulate.Call) choosing.B
 }
 
 // drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
-func drawSimulated(a *cli.App, arg string, f *Flags, p *ir.Program, t *topology.Topology, costs *simulate.Costs,
+func drawSimulated(a *cli.App, arg string, f *Flags, p *either.Program, t *topology.Topology, costs *simulate.Costs,
 	call simulate.Call) error {
 	call.Trace, call.Figure = true, simulate.Latency
 	r, err := simulate.Run(p, t, costs, call)
@@ -139,7 +139,7 @@ func MicrosText(micros, latency float64) string {
 	return fmt.Sprintf("%.2f", micros)
 }
 
-func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
+func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, p *either.Program,
 	by simulate.Figure, rows []simulatedSize, limit choosing.Bound) error {
 	if a.JSON {
 		return a.WriteJSON(Document{cli.Schema, arg, t.Name, costs.Device, p.Coll.Ranks, costs.Unmeasured, by.String(), rows,

@@ -8,8 +8,8 @@ import (
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/executor/data"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/simulate"
 	"mscclc/topology"
 
@@ -258,7 +258,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 		return err
 	}
 	rows := []simulatedSize{}
-	var p *ir.Program
+	var p *either.Program
 	var divided *split // the first size that a smaller tile makes faster
 	var limit *choosing.Bound
 	bar := a.Progress(len(sizes), "simulate")
@@ -310,7 +310,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 // programs returns what has the program of a call, by its bytes, says how it is launched, and names it where it was
 // chosen: that of a file or of an algorithm, or of a collective the fastest of the catalog.
 func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
-	call simulate.Call) (of func(call *simulate.Call) (*ir.Program, string, error), err error) {
+	call simulate.Call) (of func(call *simulate.Call) (*either.Program, string, error), err error) {
 	if !cli.Exists(arg) && choose.IsCollective(arg) {
 		return f.chosen(a, arg, t, costs, sizes, call)
 	}
@@ -329,7 +329,7 @@ func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *si
 	if err != nil {
 		return nil, err
 	}
-	return func(call *simulate.Call) (*ir.Program, string, error) {
+	return func(call *simulate.Call) (*either.Program, string, error) {
 		call.Nodes = node
 		if call.Columns = replicas; replicas == 0 && p.OneSided != nil {
 			call.Columns = widest(p, t, costs, *call)
@@ -342,7 +342,7 @@ func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *si
 const manySteps = 1 << 16
 
 // widest returns how many replicas are fastest, or 0, the executor's own choice, of large programs.
-func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) int {
+func widest(p *either.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) int {
 	if len(p.Steps) > manySteps {
 		return 0
 	}

@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/data"
 	prepared "mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // This file opens what ranks run on.
@@ -38,7 +39,7 @@ func (w *worker) all(ctx context.Context, gpus executor.GPUs, todo []task) error
 	w.lab = &tuning.Lab{Site: site, Chooser: &choose.Chooser{Table: choose.DefaultTable(), Device: site.Name()},
 		DType: data.BF16, Shared: devices.SharesCTAs("cuda"), Brief: true, Windows: todo[0].Windows, Layout: w.layout,
 		Measuring: bench.Measuring{Replays: 5, Warmup: 2, Target: time.Millisecond},
-		Replicas: func(p *ir.Program) (int, error) {
+		Replicas: func(p *either.Program) (int, error) {
 			return p.Replicas(tuning.UsualCTAs, devices.SharesCTAs("cuda")), nil
 		}}
 	if w.nccl != nccllib.None {

@@ -12,13 +12,14 @@ import (
 	"mscclc/executor/abi"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/either"
 )
 
 // This file says which forms of programs are measured, and what memory they take.
 
 // Contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets, and
 // the number of copies where there are packets or scratch.
-func Contents(p *ir.Program) [sha256.Size]byte {
+func Contents(p *either.Program) [sha256.Size]byte {
 	some := func(n int32) bool { return n > 0 }
 	protocol, one := p.Protocol, *p.OneSided
 	if !slices.ContainsFunc(one.Packets, some) {

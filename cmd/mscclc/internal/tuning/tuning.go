@@ -17,6 +17,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // UsualCTAs are those of a rank that programs are tuned for by default: as many as NCCL's kernels have.
@@ -36,12 +37,12 @@ type Lab struct {
 	Own       choose.Shelf // the user's programs beside the catalog's
 	DType     data.DType
 	RedOp     data.RedOp
-	Replicas  func(p *ir.Program) (int, error) // how many a program may have; 0: it has too many thread blocks
-	Shared    bool                             // replicas can share CTAs
-	Measuring bench.Measuring                  // of what the search leaves
-	Brief     bool                             // fewer forms are measured finely
-	Windows   bool                             // buffers are windows, and programs direct; else programs are staged
-	Layout    string                           // how ranks lie on several nodes, as rules have it; "" is one node
+	Replicas  func(p *either.Program) (int, error) // how many a program may have; 0: it has too many thread blocks
+	Shared    bool                                 // replicas can share CTAs
+	Measuring bench.Measuring                      // of what the search leaves
+	Brief     bool                                 // fewer forms are measured finely
+	Windows   bool                                 // buffers are windows, and programs direct; else programs are staged
+	Layout    string                               // how ranks lie on several nodes, as rules have it; "" is one node
 }
 
 // A Tuner measures the programs of one collective. Sizes has what it found, in ascending order.
@@ -58,23 +59,23 @@ type Tuner struct {
 	factor  int64
 	contest *bench.Contest
 	stock   []stocked
-	inplace map[*ir.Program]*ir.Program    // the same programs for calls in place
-	widths  map[*ir.Program]bench.Form     // the fastest of the size before
-	variant map[*ir.Program]choose.Variant // without widths
+	inplace map[*either.Program]*either.Program // the same programs for calls in place
+	widths  map[*either.Program]bench.Form      // the fastest of the size before
+	variant map[*either.Program]choose.Variant  // without widths
 }
 
 // A stocked is a program of the collective that has room for columns replicas.
 type stocked struct {
 	choose.Variant
-	program *ir.Program
+	program *either.Program
 	columns int
 }
 
 // Tuner makes the programs of a collective, for sizes of which each is factor times the one before. call is one out of
 // place. It fails if no program runs.
 func (l *Lab) Tuner(coll *ir.Collective, call choose.Call, sizes []int64, factor int64) (*Tuner, error) {
-	t := &Tuner{Lab: l, call: call, coll: coll, factor: factor, inplace: map[*ir.Program]*ir.Program{},
-		widths: map[*ir.Program]bench.Form{}, variant: map[*ir.Program]choose.Variant{}}
+	t := &Tuner{Lab: l, call: call, coll: coll, factor: factor, inplace: map[*either.Program]*either.Program{},
+		widths: map[*either.Program]bench.Form{}, variant: map[*either.Program]choose.Variant{}}
 	coarse := l.Measuring
 	coarse.Replays, coarse.Warmup, coarse.Target = min(3, coarse.Replays), min(1, coarse.Warmup), coarse.Target/4
 	t.contest = &bench.Contest{Site: l.Site, Rivals: l.Rivals, Coarse: coarse, Fine: l.Measuring, Most: MostMeasured,

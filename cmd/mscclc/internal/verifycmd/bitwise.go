@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/ir"
 	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 
 	"github.com/spf13/pflag"
 )
@@ -50,7 +50,7 @@ type bitwiseCounterexample struct {
 	Pos        string `json:"pos,omitempty"`
 }
 
-func newBitwise(p *ir.Program, o bitwise.Order) *bitwiseReport {
+func newBitwise(p *either.Program, o bitwise.Order) *bitwiseReport {
 	r := &bitwiseReport{Identical: o.Same(), Sums: o.Sums}
 	for by, d := range o.Counterexample {
 		t := bitwiseOfType{Types: roundings[by].types, Identical: d == nil, Differ: o.Differ[by]}
@@ -71,7 +71,7 @@ func newBitwise(p *ir.Program, o bitwise.Order) *bitwiseReport {
 }
 
 // printBitwise prints what o says of p, below its verdict. of names p among several programs of a file.
-func printBitwise(a *cli.App, of string, p *ir.Program, o bitwise.Order) {
+func printBitwise(a *cli.App, of string, p *either.Program, o bitwise.Order) {
 	say := func(format string, args ...any) { fmt.Fprintf(a.Stdout, "      bitwise: "+of+format+"\n", args...) }
 	each, chain := o.Counterexample[bitwise.Each], o.Counterexample[bitwise.Chain]
 	switch {
@@ -93,7 +93,7 @@ func printBitwise(a *cli.App, of string, p *ir.Program, o bitwise.Order) {
 }
 
 // printDifference prints two sums that differ.
-func printDifference(a *cli.App, of string, p *ir.Program, o *bitwise.Order, by bitwise.Rounding, in string) {
+func printDifference(a *cli.App, of string, p *either.Program, o *bitwise.Order, by bitwise.Rounding, in string) {
 	d := o.Counterexample[by]
 	fmt.Fprintf(a.Stdout, "      bitwise: %ssums of %s differ, %d of %d; integers, min and max do not\n", of, in,
 		o.Differ[by], o.Sums)
@@ -108,7 +108,7 @@ func printDifference(a *cli.App, of string, p *ir.Program, o *bitwise.Order, by 
 }
 
 // stepName names step i of p, with its source position where there is one.
-func stepName(p *ir.Program, i int32) string {
+func stepName(p *either.Program, i int32) string {
 	name := p.StepName(i)
 	if span := p.Span(p.Steps[i].Pos); span.Line > 0 {
 		name += " at " + span.Pos.String()

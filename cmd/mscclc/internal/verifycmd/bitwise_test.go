@@ -10,12 +10,12 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/ir/either"
 	"mscclc/lang"
 )
 
-func compiled(t *testing.T, name string, params lang.Params) *ir.Program {
+func compiled(t *testing.T, name string, params lang.Params) *either.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 )
 
 // A bundleReport is what --json says of a bundle.
@@ -35,7 +36,7 @@ type bundleBitwise struct {
 // A bundleSums is the order of the sums of a program of a bundle.
 type bundleSums struct {
 	of      string // what lines about it begin with
-	program *ir.Program
+	program *either.Program
 	order   bitwise.Order
 }
 

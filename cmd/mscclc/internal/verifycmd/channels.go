@@ -9,13 +9,14 @@ import (
 	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 	"mscclc/passes/channels"
 )
 
 // judgeChannels proves a plan of MSCCL++, and notes what its executor would do wrong with it.
 func (d *verdict) judgeChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options,
-	f *verifyFlags) (*ir.Program, error) {
+	f *verifyFlags) (*either.Program, error) {
 	plan, p, err := mscclpp.Read(s.Name, s, read)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (f *verifyFlags) forPlan() bool { return f.explicit && f.Target == "mscclpp
 
 // judgePlanOf judges the plan that compile makes of p, which an algorithm was compiled to. It returns what the plan
 // means.
-func (d *verdict) judgePlanOf(s *cli.Source, p *ir.Program, flags *compiling.Flags) (*ir.Program, error) {
+func (d *verdict) judgePlanOf(s *cli.Source, p *either.Program, flags *compiling.Flags) (*either.Program, error) {
 	plan, warned, err := flags.ExecutionPlan(p, 0)
 	d.warned = append(d.warned, warned...)
 	if err != nil {
@@ -68,7 +69,7 @@ func (d *verdict) notes(text string) {
 }
 
 // judgeLevel judges an algorithm that says itself which thread block does what, for MSCCL++ if that is the target.
-func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *verifyFlags) (*ir.Program, error) {
+func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *verifyFlags) (*either.Program, error) {
 	nodes, err := f.Nodes.Of(p.Coll.Ranks)
 	if err != nil {
 		return nil, err
@@ -94,12 +95,12 @@ func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *veri
 }
 
 // proveChannels judges a program of channels.
-func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*ir.Program, error) {
+func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*either.Program, error) {
 	g, report, found := channels.Check(p, check)
 	d.judged = report
 	d.warned = append(d.warned, report.Warnings...)
 	if channels.Turns(p, 1<<62) > 1 {
 		d.notes("pipelines are proven for any number of loop iterations")
 	}
-	return g, found.Err()
+	return either.OfOneSided(g), found.Err()
 }

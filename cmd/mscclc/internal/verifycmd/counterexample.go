@@ -6,6 +6,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -64,7 +65,7 @@ type waitInfo struct {
 
 // reportOn makes the report of d, of p where there is a program. Replays are
 // made here too, since there is no terminal to show them on.
-func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
+func (d *verdict) reportOn(p *either.Program, f *verifyFlags) {
 	r := &d.report
 	r.Report = cli.NewReport(d.file, slices.Concat(d.found, d.warned), p)
 	if p == nil {
@@ -110,7 +111,7 @@ func counterexampleOf(list []verify.Counterexample, p *diag.Problem) *verify.Cou
 	return nil
 }
 
-func newCounterexample(p *ir.Program, w *verify.Counterexample) *CounterexampleInfo {
+func newCounterexample(p *either.Program, w *verify.Counterexample) *CounterexampleInfo {
 	info := &CounterexampleInfo{Step: newStep(p, w.Step), With: newStep(p, w.With), Slots: w.Slots,
 		MessageChunks: w.MessageChunks}
 	if w.Problem.Code != diag.Deadlock {
@@ -127,7 +128,7 @@ func newCounterexample(p *ir.Program, w *verify.Counterexample) *CounterexampleI
 }
 
 // newStep names step i of p, or nothing for -1.
-func newStep(p *ir.Program, i int32) *StepInfo {
+func newStep(p *either.Program, i int32) *StepInfo {
 	if i < 0 {
 		return nil
 	}

@@ -7,13 +7,13 @@ import (
 	"os"
 
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
 // judgeOrFix is judgeText and, with --fix, writes the file with the hints done that are certain, and judges that.
-func judgeOrFix(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
+func judgeOrFix(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdict) (*either.Program, error) {
 	p, err := judgeText(a, s, text, f, d)
 	var list diag.List
 	if !f.fix || !errors.As(err, &list) || !fixable(s.Name) {

@@ -14,6 +14,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -28,16 +29,16 @@ type verdict struct {
 	misused error // of usage: the file is none for the flags
 	code    int   // exit code
 	took    time.Duration
-	line    string         // of a file that is good
-	note    string         // of it, or ""
-	warned  diag.List      // what a runtime does wrong with it
-	judged  verify.Report  // where there is a program
-	order   *bitwise.Order // of its sums, where that is asked
-	sums    []bundleSums   // of the programs of a bundle
-	program *ir.Program    // where something is still to be said of it
-	last    *ir.Program    // of --ranks, that was judged
-	counts  *countsReport  // of --ranks
-	report  Report         // where it is asked
+	line    string          // of a file that is good
+	note    string          // of it, or ""
+	warned  diag.List       // what a runtime does wrong with it
+	judged  verify.Report   // where there is a program
+	order   *bitwise.Order  // of its sums, where that is asked
+	sums    []bundleSums    // of the programs of a bundle
+	program *either.Program // where something is still to be said of it
+	last    *either.Program // of --ranks, that was judged
+	counts  *countsReport   // of --ranks
+	report  Report          // where it is asked
 }
 
 func (d *verdict) rejected() bool { return len(d.found) > 0 }
@@ -57,7 +58,7 @@ func judge(a *cli.App, t cli.Task, f *verifyFlags) (d *verdict) {
 		}
 		d.took = time.Since(start)
 	}()
-	p, err := (*ir.Program)(nil), t.Err
+	p, err := (*either.Program)(nil), t.Err
 	if err == nil {
 		p, err = judgeFile(a, t.Name, f, d)
 	}
@@ -86,7 +87,7 @@ func judge(a *cli.App, t cli.Task, f *verifyFlags) (d *verdict) {
 }
 
 // describeProgram notes what there is to say of p besides its problems.
-func describeProgram(a *cli.App, d *verdict, p *ir.Program, f *verifyFlags) {
+func describeProgram(a *cli.App, d *verdict, p *either.Program, f *verifyFlags) {
 	d.program = p
 	if d.rejected() {
 		return
@@ -111,7 +112,7 @@ func (d *verdict) wants(f *verifyFlags) bool {
 
 // judgeFile makes the program that arg names, and judges it. A library gives
 // none.
-func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program, error) {
+func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*either.Program, error) {
 	if text, err := a.ReadBundle(arg); text != nil || err != nil {
 		if err == nil {
 			err = d.judgeBundle(arg, text, f)
@@ -202,7 +203,7 @@ func targetsOf(kind codegen.FileKind) []string {
 }
 
 // prove judges p.
-func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) error {
+func (d *verdict) prove(p *either.Program, check verify.Options, f *verifyFlags) error {
 	check.Slots = f.slots
 	var err error
 	if check.Nodes, err = f.Nodes.Of(p.Coll.Ranks); err != nil {
@@ -214,7 +215,7 @@ func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) err
 }
 
 // judgeText judges a text as that of a .mscl file.
-func judgeText(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
+func judgeText(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdict) (*either.Program, error) {
 	flags := f.Flags // files are judged in parallel
 	if f.forPlan() {
 		flags.FileNodes()

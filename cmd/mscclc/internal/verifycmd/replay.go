@@ -10,8 +10,8 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/cpu"
 	"mscclc/executor/replay"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/either"
 	"mscclc/ir/verify"
 )
 
@@ -23,7 +23,7 @@ type replayReport struct {
 }
 
 // replays runs what the counterexamples of a verdict on p say, on the CPU.
-func replays(p *ir.Program, r verify.Report) ([]replayReport, error) {
+func replays(p *either.Program, r verify.Report) ([]replayReport, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	list := []replayReport{}
@@ -42,7 +42,7 @@ func replays(p *ir.Program, r verify.Report) ([]replayReport, error) {
 
 // printReplays prints, under the verdict on p, what the replays of its problems show.
 // One that does not show its problem is a fault of mscclc.
-func printReplays(a *cli.App, p *ir.Program, r verify.Report) error {
+func printReplays(a *cli.App, p *either.Program, r verify.Report) error {
 	list, err := replays(p, r)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func printReplays(a *cli.App, p *ir.Program, r verify.Report) error {
 
 // unshown returns an error where some replay does not show its problem. The CPU does a step of a one-sided program at
 // once, and with one thread, so that it need not show all of their races.
-func unshown(p *ir.Program, list []replayReport) error {
+func unshown(p *either.Program, list []replayReport) error {
 	for _, one := range list {
 		if !one.Shown && (p.OneSided == nil || one.Code != diag.Race) {
 			return diag.List{diag.New(diag.Internal, diag.Span{}, "the replay does not show the %s: %s", one.Code, one.Text).

@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // A draft is a one-sided program whose steps can be moved and changed.
 type draft struct {
-	*ir.Program // but for its blocks, steps and operands
-	depth       int32
-	onePass     bool
-	packets     []int32
-	flags       []int32
-	blocks      []*draftBlock
+	*onesided.Program // but for its blocks, steps and operands
+	depth             int32
+	onePass           bool
+	packets           []int32
+	flags             []int32
+	blocks            []*draftBlock
 }
 
 type draftBlock struct {
@@ -23,19 +24,18 @@ type draftBlock struct {
 
 type draftStep struct {
 	ir.Step
-	srcs, dsts []ir.Operand
+	srcs, dsts []onesided.Operand
 }
 
 // newDraft makes a draft of p, which it does not change.
-func newDraft(p *ir.Program) *draft {
-	o := p.OneSided
-	d := &draft{Program: p, depth: o.Depth, onePass: o.OnePass, packets: slices.Clone(o.Packets),
-		flags: slices.Clone(o.Flags)}
+func newDraft(p *onesided.Program) *draft {
+	d := &draft{Program: p, depth: p.Depth, onePass: p.OnePass, packets: slices.Clone(p.Packets),
+		flags: slices.Clone(p.Flags)}
 	for _, t := range p.Blocks {
 		b := &draftBlock{rank: t.Rank}
 		for i := t.Steps.First; i < t.Steps.End; i++ {
 			s := p.Steps[i]
-			b.steps = append(b.steps, &draftStep{s, slices.Clone(o.Sources(&s)), slices.Clone(o.Dests(&s))})
+			b.steps = append(b.steps, &draftStep{s, slices.Clone(p.Sources(&s)), slices.Clone(p.Dests(&s))})
 		}
 		d.blocks = append(d.blocks, b)
 	}
@@ -44,10 +44,10 @@ func newDraft(p *ir.Program) *draft {
 
 // build makes the program of a draft. Signals and awaits without flags are
 // left out.
-func (d *draft) build() *ir.Program {
+func (d *draft) build() *onesided.Program {
 	p := *d.Program
-	o := &ir.OneSided{Depth: d.depth, OnePass: d.onePass, Packets: d.packets, Flags: d.flags}
-	p.OneSided, p.Rank, p.Blocks, p.Steps = o, make([]ir.Range, p.Coll.Ranks), nil, nil
+	p.Operands, p.Depth, p.OnePass, p.Packets, p.Flags = nil, d.depth, d.onePass, d.packets, d.flags
+	p.Rank, p.Blocks, p.Steps = make([]ir.Range, p.Coll.Ranks), nil, nil
 	for r := range p.Rank {
 		p.Rank[r] = ir.Range{First: int32(len(p.Blocks)), End: int32(len(p.Blocks))}
 		for _, b := range d.blocks {
@@ -60,9 +60,9 @@ func (d *draft) build() *ir.Program {
 					continue
 				}
 				step := s.Step
-				step.Src, step.NSrc = int32(len(o.Operands)), int16(len(s.srcs))
+				step.Src, step.NSrc = int32(len(p.Operands)), int16(len(s.srcs))
 				step.Dst, step.NDst = step.Src+int32(len(s.srcs)), int16(len(s.dsts))
-				o.Operands = append(append(o.Operands, s.srcs...), s.dsts...)
+				p.Operands = append(append(p.Operands, s.srcs...), s.dsts...)
 				p.Steps = append(p.Steps, step)
 			}
 			t := ir.TB{Block: ir.Block{Rank: b.rank, SendPeer: -1, RecvPeer: -1},
@@ -95,14 +95,14 @@ func (d *draft) steps() int {
 }
 
 // add appends a step to a block.
-func (b *draftBlock) add(op ir.Op, count int32, srcs, dsts []ir.Operand, marks ir.StepFlags) {
+func (b *draftBlock) add(op ir.Op, count int32, srcs, dsts []onesided.Operand, marks ir.StepFlags) {
 	b.steps = append(b.steps, &draftStep{ir.Step{Op: op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: marks, Count: count,
 		DepBlock: -1, DepStep: -1, Pos: -1}, srcs, dsts})
 }
 
 // Shrink makes p smaller, one step or operand after the other, as long
 // as still holds.
-func Shrink(p *ir.Program, still func(*ir.Program) bool) *ir.Program {
+func Shrink(p *onesided.Program, still func(*onesided.Program) bool) *onesided.Program {
 	for again := true; again; {
 		again = false
 		for i := 0; i < len(p.Steps) && !again; i++ {

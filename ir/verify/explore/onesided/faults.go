@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // Mutations are the kinds of single fault that one-sided programs are
@@ -35,7 +36,7 @@ type Mutation struct {
 }
 
 // Change changes a copy of p once. It returns false where p has no place for it.
-func (k *Mutation) Change(rnd *rand.Rand, p *ir.Program) (*ir.Program, bool) {
+func (k *Mutation) Change(rnd *rand.Rand, p *onesided.Program) (*onesided.Program, bool) {
 	m := &mutant{newDraft(p), rnd}
 	for n := 0; n < 10 && m.steps() > 0; n++ {
 		if k.do(m) {
@@ -114,7 +115,7 @@ func (m *mutant) thin() bool {
 	return true
 }
 
-func countFlag(list []ir.Operand, f ir.Operand) (n int) {
+func countFlag(list []onesided.Operand, f onesided.Operand) (n int) {
 	for _, x := range list {
 		if x.Rank == f.Rank && x.Index == f.Index {
 			n++
@@ -226,7 +227,7 @@ func (m *mutant) retarget() bool {
 	return true
 }
 
-func (m *mutant) operand() (*ir.Operand, *draftStep) {
+func (m *mutant) operand() (*onesided.Operand, *draftStep) {
 	b, i := m.any()
 	s := b.steps[i]
 	if k := m.rnd.Intn(len(s.srcs) + len(s.dsts)); k < len(s.srcs) {
@@ -270,7 +271,7 @@ func (m *mutant) block() bool {
 func (m *mutant) split() bool {
 	b, i := m.pick(ir.Move)
 	if b == nil || len(b.steps[i].dsts) < 2 ||
-		slices.ContainsFunc(b.steps[i].srcs, func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
+		slices.ContainsFunc(b.steps[i].srcs, func(x onesided.Operand) bool { return x.Buf == ir.Packets }) {
 		return false
 	}
 	s := b.steps[i]

@@ -76,7 +76,7 @@ func (x *program) load() {
 	for _, i := range x.net.arrives {
 		m := &x.micros[i]
 		flags := x.p.Steps[m.step].Flags
-		if m.kind != ring || flags&ir.Relaxed != 0 || flags&(ir.Enter|ir.Leave) != 0 && !x.p.OneSided.OnePass {
+		if m.kind != ring || flags&ir.Relaxed != 0 || flags&(ir.Enter|ir.Leave) != 0 && !x.p.OnePass {
 			continue
 		}
 		for _, j := range x.net.arrives {
@@ -93,7 +93,7 @@ func (x *program) eachUnsent(f func(step int32)) {
 		n := &x.micros[i]
 		if n.kind == land && !slices.ContainsFunc(x.net.arrives, func(j int32) bool {
 			m := &x.micros[j]
-			each := x.p.OneSided.OnePass || x.p.Steps[m.step].Flags&(ir.Enter|ir.Leave) == 0
+			each := x.p.OnePass || x.p.Steps[m.step].Flags&(ir.Enter|ir.Leave) == 0
 			return m.kind == ring && m.lane == n.lane && m.pass == n.pass && m.group > n.group && each
 		}) {
 			f(n.step)

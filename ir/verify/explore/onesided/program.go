@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify/explore"
 )
 
@@ -58,7 +59,7 @@ type cellValue struct {
 
 // A program is a one-sided program, as micros of some launches.
 type program struct {
-	p       *ir.Program
+	p       *onesided.Program
 	plan    []int // passes of each launch
 	mem     *ir.Memory
 	tiles   int
@@ -83,7 +84,7 @@ type group struct {
 }
 
 // expand makes the micros of p for launches of so many passes, and for ranks of these nodes, nil being one.
-func expand(p *ir.Program, node []int32, plan []int, most int) (*program, error) {
+func expand(p *onesided.Program, node []int32, plan []int, most int) (*program, error) {
 	x := &program{p: p, plan: plan, mem: p.Memory(), blocks: make([][]group, len(p.Blocks)),
 		calls: make([][]int32, len(p.Rank))}
 	for _, n := range plan {
@@ -115,7 +116,7 @@ func expand(p *ir.Program, node []int32, plan []int, most int) (*program, error)
 
 // layout numbers packets and flags, and counts who has to do with them.
 func (x *program) layout() {
-	o := x.p.OneSided
+	o := x.p
 	at, flag := int32(0), int32(0)
 	for r := range x.p.Rank {
 		x.packets, x.flags = append(x.packets, at), append(x.flags, flag)
@@ -184,7 +185,7 @@ func (x *program) add(m micro) {
 }
 
 func (x *program) expandMove(m micro, s *ir.Step, tile int32) {
-	o := x.p.OneSided
+	o := x.p
 	for k := range s.Count {
 		m.atom = int32(len(x.reads))
 		x.reads = append(x.reads, 0)
@@ -218,8 +219,8 @@ func (x *program) ranksOf(rank int32) []int32 {
 
 // place returns where chunk k of an operand lies in a pass: user memory of its
 // tile, or the pass's copy. Plain is what is done there if it is no packet.
-func (x *program) place(rank int32, o *ir.Operand, k, pass, tile int32, plain microKind) (microKind, int32) {
-	copies := pass % x.p.OneSided.Depth
+func (x *program) place(rank int32, o *onesided.Operand, k, pass, tile int32, plain microKind) (microKind, int32) {
+	copies := pass % x.p.Depth
 	if o.Buf == ir.Packets {
 		return plain + 1, copies*x.packets[len(x.p.Rank)] + x.packets[rank] + o.Index + k
 	}
@@ -231,7 +232,7 @@ func (x *program) place(rank int32, o *ir.Operand, k, pass, tile int32, plain mi
 }
 
 func (x *program) expandFlags(m micro, s *ir.Step) {
-	o := x.p.OneSided
+	o := x.p
 	for k, dst := range o.Dests(s) {
 		m.kind, m.place, m.thread, m.rank = raise, x.flags[dst.Rank]+dst.Index, int32(k), dst.Rank
 		x.raises[m.place]++

@@ -5,20 +5,21 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/onesided"
 )
 
 // Random makes a random tiny one-sided program of 1 to 3 ranks, each of
 // up to 4 blocks and all of up to 6, that has more flags than it needs: after each Move all
 // blocks wait for each other, and where launches begin and end all do. So it is right, and asks
 // for just the result that it has.
-func Random(rnd *rand.Rand) *ir.Program {
+func Random(rnd *rand.Rand) *onesided.Program {
 	ranks := []int{1, 2, 2, 2, 3, 3}[rnd.Intn(6)]
 	return newGenerator(rnd, make([]int32, ranks)).program()
 }
 
 // RandomOver is Random of programs of 2 to 4 ranks that are right over nodes. It gives the node of each
 // rank, too.
-func RandomOver(rnd *rand.Rand) (p *ir.Program, node []int32) {
+func RandomOver(rnd *rand.Rand) (p *onesided.Program, node []int32) {
 	node = make([]int32, 2+rnd.Intn(5)/2)
 	for rank := range node {
 		node[rank] = int32(rnd.Intn(3))
@@ -29,7 +30,7 @@ func RandomOver(rnd *rand.Rand) (p *ir.Program, node []int32) {
 }
 
 // program makes the program of a generator.
-func (g *generator) program() *ir.Program {
+func (g *generator) program() *onesided.Program {
 	rnd := g.rnd
 	g.meet(ir.Enter)
 	for n := 1 + rnd.Intn(6); n > 0; n-- {
@@ -64,7 +65,7 @@ type generator struct {
 
 // A lateChunk is a chunk of packets on its way to a block.
 type lateChunk struct {
-	at    ir.Operand
+	at    onesided.Operand
 	to    *draftBlock
 	value []ir.Part
 }
@@ -73,8 +74,8 @@ func newGenerator(rnd *rand.Rand, node []int32) *generator {
 	ranks, in, out := len(node), 1+rnd.Intn(2), 1+rnd.Intn(2)
 	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out), Inplace: rnd.Intn(3) == 0,
 		Require: map[ir.Part][]ir.Part{}}
-	p := &ir.Program{Header: ir.Header{Name: "random", Coll: c, RanksPerNode: ranks}, Channels: 1, Even: true,
-		Scratch: make([]int32, ranks), OneSided: &ir.OneSided{}}
+	p := &onesided.Program{Program: ir.Program{Header: ir.Header{Name: "random", Coll: c, RanksPerNode: ranks}, Even: true,
+		Scratch: make([]int32, ranks)}}
 	if rnd.Intn(4) > 0 {
 		p.Protocol = ir.LL
 	}
@@ -109,7 +110,7 @@ func (g *generator) meet(mark ir.StepFlags) {
 		g.signalAll(b, mark)
 	}
 	for b := range g.blocks {
-		var list []ir.Operand
+		var list []onesided.Operand
 		for a := range g.blocks {
 			if a != b {
 				list = append(list, g.flagOf(a, b, mark))
@@ -123,7 +124,7 @@ func (g *generator) meet(mark ir.StepFlags) {
 
 // signalAll has block a signal all others.
 func (g *generator) signalAll(a int, mark ir.StepFlags) {
-	var list []ir.Operand
+	var list []onesided.Operand
 	for b := range g.blocks {
 		if a != b {
 			g.sent[[3]int32{int32(a), int32(b), int32(mark)}]++
@@ -138,14 +139,14 @@ func (g *generator) signalAll(a int, mark ir.StepFlags) {
 }
 
 // flagOf returns the flag by which block a signals b, and how often it has.
-func (g *generator) flagOf(a, b int, mark ir.StepFlags) ir.Operand {
+func (g *generator) flagOf(a, b int, mark ir.StepFlags) onesided.Operand {
 	key := [3]int32{int32(a), int32(b), int32(mark)}
 	rank := g.blocks[b].rank
 	if _, ok := g.flag[key]; !ok {
 		g.flag[key] = g.flags[rank]
 		g.flags[rank]++
 	}
-	return ir.Operand{Rank: rank, Buf: ir.Flags, Index: g.flag[key], Nth: g.sent[key]}
+	return onesided.Operand{Rank: rank, Buf: ir.Flags, Index: g.flag[key], Nth: g.sent[key]}
 }
 
 // move adds a Move, if some tries find one, and has all wait for it.
@@ -174,16 +175,16 @@ func (g *generator) everybodyAfter(b int) {
 	g.signalAll(b, 0)
 	for c := range g.blocks {
 		if c != b {
-			g.blocks[c].add(ir.Await, 0, []ir.Operand{g.flagOf(b, c, 0)}, nil, 0)
+			g.blocks[c].add(ir.Await, 0, []onesided.Operand{g.flagOf(b, c, 0)}, nil, 0)
 		}
 	}
 }
 
 // everybodyAcquires has all blocks wait for a block of each rank of another node that block b has written: there the
 // data has arrived.
-func (g *generator) everybodyAcquires(b int, dsts []ir.Operand) {
+func (g *generator) everybodyAcquires(b int, dsts []onesided.Operand) {
 	for rank := range g.node {
-		wrote := func(x ir.Operand) bool { return int(x.Rank) == rank && g.crosses(b, x.Rank) }
+		wrote := func(x onesided.Operand) bool { return int(x.Rank) == rank && g.crosses(b, x.Rank) }
 		if slices.ContainsFunc(dsts, wrote) {
 			g.everybodyAfter(slices.IndexFunc(g.blocks, func(c *draftBlock) bool { return int(c.rank) == rank }))
 		}
@@ -196,7 +197,7 @@ func (g *generator) crosses(b int, rank int32) bool {
 }
 
 // sources picks operands of block b to be read, and what their sums are.
-func (g *generator) sources(b int, count int32) (list []ir.Operand, value [][]ir.Part) {
+func (g *generator) sources(b int, count int32) (list []onesided.Operand, value [][]ir.Part) {
 	value = make([][]ir.Part, count)
 	for n := 1 + g.rnd.Intn(3); n > 0; n-- {
 		if k := g.lateOf(b); k >= 0 && count == 1 && g.rnd.Intn(3) > 0 {
@@ -232,7 +233,7 @@ func (g *generator) sources(b int, count int32) (list []ir.Operand, value [][]ir
 	return list, value
 }
 
-func (g *generator) cell(x ir.Operand, k int32) int {
+func (g *generator) cell(x onesided.Operand, k int32) int {
 	return g.mem.Cell(int(x.Rank), x.Buf, int(x.Index+k))
 }
 
@@ -242,7 +243,7 @@ func (g *generator) lateOf(b int) int {
 }
 
 // place picks plain memory of any rank, most often block b's own.
-func (g *generator) place(b int, count int32) (ir.Operand, bool) {
+func (g *generator) place(b int, count int32) (onesided.Operand, bool) {
 	rank := g.blocks[b].rank
 	if g.rnd.Intn(3) == 0 || g.over && g.rnd.Intn(2) == 0 {
 		rank = int32(g.rnd.Intn(g.Coll.Ranks))
@@ -253,14 +254,14 @@ func (g *generator) place(b int, count int32) (ir.Operand, bool) {
 	}
 	size := map[ir.Buf]int32{ir.Input: int32(g.Coll.In), ir.Output: int32(g.Coll.Out), ir.Scratch: g.Scratch[rank]}[buf]
 	if size < count {
-		return ir.Operand{}, false
+		return onesided.Operand{}, false
 	}
-	return ir.Operand{Rank: rank, Buf: buf, Index: int32(g.rnd.Intn(int(size - count + 1)))}, true
+	return onesided.Operand{Rank: rank, Buf: buf, Index: int32(g.rnd.Intn(int(size - count + 1)))}, true
 }
 
 // dests picks operands to be written, and writes them.
-func (g *generator) dests(b int, count int32, srcs []ir.Operand, value [][]ir.Part) (list []ir.Operand) {
-	overlaps := func(x ir.Operand) bool {
+func (g *generator) dests(b int, count int32, srcs []onesided.Operand, value [][]ir.Part) (list []onesided.Operand) {
+	overlaps := func(x onesided.Operand) bool {
 		for _, y := range list {
 			if y.Buf != ir.Packets && abs(g.cell(x, 0)-g.cell(y, 0)) < int(count) {
 				return true
@@ -279,7 +280,7 @@ func (g *generator) dests(b int, count int32, srcs []ir.Operand, value [][]ir.Pa
 			if g.crosses(b, to.rank) {
 				continue
 			}
-			x := ir.Operand{Rank: to.rank, Buf: ir.Packets, Index: g.packets[to.rank]}
+			x := onesided.Operand{Rank: to.rank, Buf: ir.Packets, Index: g.packets[to.rank]}
 			g.packets[to.rank]++
 			g.late = append(g.late, &lateChunk{x, to, value[0]})
 			list = append(list, x)
@@ -303,8 +304,8 @@ func abs(n int) int { return max(n, -n) }
 func (g *generator) unpack(l *lateChunk) {
 	g.late = slices.DeleteFunc(g.late, func(x *lateChunk) bool { return x == l })
 	index := int32(g.rnd.Intn(g.Coll.Out))
-	x := ir.Operand{Rank: l.to.rank, Buf: ir.Output, Index: index}
-	l.to.add(ir.Move, 1, []ir.Operand{l.at}, []ir.Operand{x}, 0)
+	x := onesided.Operand{Rank: l.to.rank, Buf: ir.Output, Index: index}
+	l.to.add(ir.Move, 1, []onesided.Operand{l.at}, []onesided.Operand{x}, 0)
 	g.value[g.cell(x, 0)] = l.value
 	g.everybodyAfter(slices.Index(g.blocks, l.to))
 }

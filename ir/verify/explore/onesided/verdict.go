@@ -13,7 +13,7 @@ import (
 	"math/rand"
 	"slices"
 
-	"mscclc/ir"
+	"mscclc/ir/onesided"
 	"mscclc/ir/verify/explore"
 )
 
@@ -80,7 +80,7 @@ func (v *Verdict) wrong(rank, index int) {
 // plans returns the launches that Explore runs a program in, by
 // their tile iterations: enough of one launch that a pass that is neither first nor last
 // meets the next of its copy, launches of one pass, and others.
-func plans(o *ir.OneSided) [][]int {
+func plans(o *onesided.Program) [][]int {
 	depth := int(o.Depth)
 	if o.OnePass {
 		return [][]int{slices.Repeat([]int{1}, depth+2)}
@@ -95,15 +95,15 @@ const mostMicros = 4000
 // others each access, and each call, is held in its turn until nothing else can run: since no run takes away what
 // another waits for, all that need not come after it has then run, and conflicts with it show. As many runs by chance
 // as `chance` says must show nothing that these do not.
-func Explore(p *ir.Program, chance int, rnd *rand.Rand) (*Verdict, error) {
+func Explore(p *onesided.Program, chance int, rnd *rand.Rand) (*Verdict, error) {
 	return ExploreOver(p, nil, chance, rnd)
 }
 
 // ExploreOver is Explore for ranks of these nodes, nil being one. What arrives over the network is held too. Between
 // nodes p has nothing but writes to scratch, and signals.
-func ExploreOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*Verdict, error) {
+func ExploreOver(p *onesided.Program, node []int32, chance int, rnd *rand.Rand) (*Verdict, error) {
 	v := &Verdict{pairs: map[[2]int32]bool{}, unwritten: map[int32]bool{}, outputs: map[[2]int]bool{}}
-	for _, plan := range plans(p.OneSided) {
+	for _, plan := range plans(p) {
 		x, err := expand(p, node, plan, mostMicros)
 		if err != nil {
 			return nil, err
@@ -118,7 +118,7 @@ func ExploreOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*Verd
 	if v.Has(explore.Deadlock) {
 		return v, nil
 	}
-	for _, plan := range plans(p.OneSided) {
+	for _, plan := range plans(p) {
 		x, _ := expand(p, node, plan, mostMicros)
 		x.eachUnsent(func(step int32) { v.race(step, step, "nothing sends what step %d writes at another node", step) })
 		for _, c := range x.net.clashes {

@@ -69,8 +69,8 @@ type written struct{ cell, writes int32 }
 
 func newWorld(x *program, v *Verdict) *world {
 	w := &world{program: x, v: v, held: -1, done: make([]bool, len(x.micros)), atoms: make([]atomState, len(x.reads)),
-		cells:  make([]cellState, (x.tiles+int(x.p.OneSided.Depth))*x.mem.Len()),
-		slots:  make([]slotState, int(x.p.OneSided.Depth)*len(x.readers)),
+		cells:  make([]cellState, (x.tiles+int(x.p.Depth))*x.mem.Len()),
+		slots:  make([]slotState, int(x.p.Depth)*len(x.readers)),
 		raised: make([][]clock, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank)),
 		filled: make([][]view, len(x.p.Rank)), way: newTransit(x.net.lanes)}
 	for f := range w.raised {

@@ -1,12 +1,16 @@
-package ir
+// Package onesided holds the type of one-sided programs, which move data of any rank's memory, with signals and waits.
+package onesided
 
-import "math"
+import (
+	"math"
 
-// A OneSided is what a one-sided program has beside the tables of Program, whose
-// steps are then all of the one-sided operations. A step's sources are
-// Operands[Src : Src+NSrc] and its destinations Operands[Dst : Dst+NDst], of any
-// rank's memory; SrcBuf and DstBuf are NoBuf, and DepBlock is -1. Blocks have no
-// peers: one block talks to many.
+	"mscclc/ir"
+)
+
+// A Program is a one-sided program: its steps are all of the one-sided operations. A
+// step's sources are Operands[Src : Src+NSrc] and its destinations
+// Operands[Dst : Dst+NDst], of any rank's memory; SrcBuf and DstBuf are NoBuf, and
+// DepBlock is -1. Blocks have no peers: one block talks to many.
 //
 // # Passes
 //
@@ -77,7 +81,8 @@ import "math"
 // Count and Class are 0 in a Signal and an Await. The operands of the steps lie in the steps' order,
 // a step's destinations after its sources, and no row is of two steps: so what is
 // written and read back is the same.
-type OneSided struct {
+type Program struct {
+	ir.Program
 	Operands []Operand
 	Packets  []int32 // chunks of packets, for each rank
 	Flags    []int32 // flags of each rank
@@ -88,56 +93,27 @@ type OneSided struct {
 // An Operand is a run of chunks that a Move reads or writes, as many as the step
 // says, or a flag.
 type Operand struct {
-	Rank  int32 // whose memory; AllRanks through the switch
+	Rank  int32 // whose memory; ir.AllRanks through the switch
 	Index int32 // the first chunk, or the flag
-	Buf   Buf
-	Via   Via   // how a Move reaches another rank's memory; ViaAny is as memory
-	Nth   int32 // of an Await: how often the flag must have been signalled; see OneSided
+	Buf   ir.Buf
+	Via   ir.Via // how a Move reaches another rank's memory; ViaAny is as memory
+	Nth   int32  // of an Await: how often the flag must have been signalled; see Program
 }
-
-// AllRanks is the rank of an operand of a switch: reading it gives the sum over
-// all ranks, in an order of the switch's own; writing it writes all ranks'.
-const AllRanks = -1
 
 // MaxOperands bounds the sources of a step, and its destinations.
 const MaxOperands = math.MaxInt16
 
-// Loose reports whether block b of p.Blocks is of Loose steps.
-func (p *Program) Loose(b int32) bool {
-	t := &p.Blocks[b]
-	return t.Steps.First < t.Steps.End && p.Steps[t.Steps.First].Flags&Loose != 0
-}
-
-// Staged reports whether no Move reaches input or output of another rank: remote operands are scratch and packets. Then
-// a call may give each rank any buffers, and no rank needs to know where those of another lie.
-func (p *Program) Staged() bool {
-	if p.OneSided == nil {
-		return false
-	}
-	for b := range p.Blocks {
-		t := &p.Blocks[b]
-		for i := t.Steps.First; i < t.Steps.End; i++ {
-			for _, x := range p.OneSided.OperandsOf(&p.Steps[i]) {
-				if x.Rank != int32(t.Rank) && x.Buf <= Output && p.Steps[i].Op == Move {
-					return false
-				}
-			}
-		}
-	}
-	return true
-}
-
 // PacketsOf returns how many chunks of packets rank has: 0 for ranks that Packets does not list.
-func (o *OneSided) PacketsOf(rank int) int { return int(entry(o.Packets, rank)) }
+func (p *Program) PacketsOf(rank int) int { return ir.OfRank(p.Packets, rank) }
 
 // FlagsOf returns how many flags rank has: 0 for ranks that Flags does not list.
-func (o *OneSided) FlagsOf(rank int) int { return int(entry(o.Flags, rank)) }
+func (p *Program) FlagsOf(rank int) int { return ir.OfRank(p.Flags, rank) }
 
 // Sources returns the sources of s.
-func (o *OneSided) Sources(s *Step) []Operand { return o.Operands[s.Src : s.Src+int32(s.NSrc)] }
+func (p *Program) Sources(s *ir.Step) []Operand { return p.Operands[s.Src : s.Src+int32(s.NSrc)] }
 
 // OperandsOf returns the sources of s and the destinations, which follow them.
-func (o *OneSided) OperandsOf(s *Step) []Operand { return o.Operands[s.Src : s.Dst+int32(s.NDst)] }
+func (p *Program) OperandsOf(s *ir.Step) []Operand { return p.Operands[s.Src : s.Dst+int32(s.NDst)] }
 
 // Dests returns the destinations of s.
-func (o *OneSided) Dests(s *Step) []Operand { return o.Operands[s.Dst : s.Dst+int32(s.NDst)] }
+func (p *Program) Dests(s *ir.Step) []Operand { return p.Operands[s.Dst : s.Dst+int32(s.NDst)] }

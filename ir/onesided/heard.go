@@ -1,8 +1,12 @@
-package ir
+package onesided
 
-import "slices"
+import (
+	"slices"
 
-// ToldOn says, indexed by operand, what threads of a block tell on though they do not meet in between (see OneSided):
+	"mscclc/ir"
+)
+
+// ToldOn says, indexed by operand, what threads of a block tell on though they do not meet in between (see Program):
 // true are the sources of Awaits that a Signal behind them in their group tells on, and the destinations of Signals
 // that do so. The k-th source is told on by the k-th destinations. It is nil where there are none. It takes time linear
 // in the program.
@@ -12,13 +16,13 @@ func (p *Program) ToldOn() []bool {
 		steps := p.Blocks[b].Steps
 		for first := steps.First; first < steps.End; {
 			end, awaits, both := first, false, false
-			for ; end < steps.End && (end == first || p.Steps[end].Flags&Joint != 0); end++ {
-				both = both || awaits && p.Steps[end].Op == Signal
-				awaits = awaits || p.Steps[end].Op == Await
+			for ; end < steps.End && (end == first || p.Steps[end].Flags&ir.Joint != 0); end++ {
+				both = both || awaits && p.Steps[end].Op == ir.Signal
+				awaits = awaits || p.Steps[end].Op == ir.Await
 			}
 			if both {
 				if on == nil {
-					on = make([]bool, len(p.OneSided.Operands))
+					on = make([]bool, len(p.Operands))
 				}
 				p.toldOn(on, first, end)
 			}
@@ -30,20 +34,20 @@ func (p *Program) ToldOn() []bool {
 
 // toldOn is ToldOn of one group, which is steps first to end.
 func (p *Program) toldOn(on []bool, first, end int32) {
-	awaits, signals := p.flagPlaces(first, end, Await), p.flagPlaces(first, end, Signal)
+	awaits, signals := p.flagPlaces(first, end, ir.Await), p.flagPlaces(first, end, ir.Signal)
 	waiting := map[int][]int32{} // by place: the sources that no Signal has told on yet
 	waited := map[int]bool{}     // by place: an Await was there
 	for i := first; i < end; i++ {
 		s := &p.Steps[i]
 		switch s.Op {
-		case Await:
-			for k, x := range p.OneSided.Sources(s) {
+		case ir.Await:
+			for k, x := range p.Sources(s) {
 				if awaits[flagKey{x.Rank, x.Index}] == k {
 					waiting[k], waited[k] = append(waiting[k], s.Src+int32(k)), true
 				}
 			}
-		case Signal:
-			for k, x := range p.OneSided.Dests(s) {
+		case ir.Signal:
+			for k, x := range p.Dests(s) {
 				if !waited[k] || signals[flagKey{x.Rank, x.Index}] != k {
 					continue
 				}
@@ -61,14 +65,14 @@ type flagKey struct{ rank, index int32 }
 
 // flagPlaces says, of the flags of an operation's operands in steps first to end, at which place of their steps they
 // stand; -1 is several.
-func (p *Program) flagPlaces(first, end int32, op Op) map[flagKey]int {
+func (p *Program) flagPlaces(first, end int32, op ir.Op) map[flagKey]int {
 	at := map[flagKey]int{}
 	for i := first; i < end; i++ {
 		s := &p.Steps[i]
 		if s.Op != op {
 			continue
 		}
-		for k, x := range slices.Concat(p.OneSided.Sources(s), p.OneSided.Dests(s)) {
+		for k, x := range slices.Concat(p.Sources(s), p.Dests(s)) {
 			key := flagKey{x.Rank, x.Index}
 			if before, known := at[key]; known && before != k {
 				k = -1
