@@ -1,4 +1,4 @@
-// This file says in words what a launch waited for: the sentences of executor/onesided_timeout.go.
+// This file says in words what a launch waited for: the sentences of executor/timeout.go.
 #include "team.h"
 
 #include <stdio.h>
