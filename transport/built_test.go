@@ -116,7 +116,8 @@ func Units(t *testing.T) []string {
 	return list
 }
 
-// engineProgram builds a program of testdata with the package, and plugin a net plugin of a version of NCCL's interface.
+// engineProgram builds a program of testdata with the package, and plugin a net plugin of a version of NCCL's
+// interface.
 func engineProgram(t *testing.T, name string, flags ...string) string {
 	t.Helper()
 	return Linked(t, name, append(Units(t), "testdata/"+name+".cc"), flags...)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/transport"
 )
 
@@ -33,6 +34,15 @@ func driver(t *testing.T, name, sanitizer string) string {
 		flags = append(flags, "-DWIDE")
 	}
 	return transport.Linked(t, name, append(transport.Units(t), "enginetest/engine.cc", unit), flags...)
+}
+
+// sanitizers returns the sanitizers of tests of messages: the address sanitizer, and for CI that of threads, which has
+// all units compiled again.
+func sanitizers() []string {
+	if covering.CI() {
+		return []string{"address,undefined", "thread"}
+	}
+	return []string{"address,undefined"}
 }
 
 // carry runs testdata/carry.cc, and returns what it prints.
@@ -60,7 +70,7 @@ func carryWith(t *testing.T, helpers int, program string, args ...any) string {
 
 // Random messages of 2 to 6 processes arrive whole and in order, whatever the engine does to their timing.
 func TestCarry(t *testing.T) {
-	for _, sanitizer := range []string{"", "address,undefined", "thread"} {
+	for _, sanitizer := range append([]string{""}, sanitizers()...) {
 		t.Run("sanitizer="+sanitizer, func(t *testing.T) {
 			runs := 10
 			if sanitizer != "" {
@@ -79,7 +89,7 @@ func TestCarry(t *testing.T) {
 
 // The same holds where helper threads carry the data, and a fault of the engine is a failure of all processes.
 func TestCarryHelpers(t *testing.T) {
-	for _, sanitizer := range []string{"address,undefined", "thread"} {
+	for _, sanitizer := range sanitizers() {
 		t.Run("sanitizer="+sanitizer, func(t *testing.T) {
 			program := driver(t, "carry", sanitizer)
 			for seed := range 3 {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mscclc/internal/covering"
 )
 
 // An end is one of two processes of testdata/conform.cc.
@@ -192,6 +194,7 @@ func TestHelpers(t *testing.T) {
 
 // The threads of an engine with helpers have no race. UCX itself is not built for the sanitizer.
 func TestHelpersWithSanitizer(t *testing.T) {
+	covering.ForCI(t)
 	program := engineProgram(t, "conform", "-fsanitize=thread")
 	plugin := plugin(t, 11, "-fsanitize=thread")
 	ends, _ := pair(t, program, []string{"TSAN_OPTIONS=halt_on_error=1"}, "ncclnet", plugin, "2")
