@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ const onesidedRuns = 5
 
 // TestOneSided compiles every program one-sided, writes and reads it, and runs it
 // on the CPU, several times as loaded, over the rows of covering.Rows: with MSCCLC_TESTS=full over all shapes,
-// protocols, placements and numbers of lanes, which writes its part of MATRIX.md.
+// protocols, placements and numbers of lanes, which writes its part of MATRIX.md, and by default over a third of them.
 func TestOneSided(t *testing.T) {
 	all := programs(t)
 	combinations := make([]int, len(all)) // of each program
@@ -66,6 +67,9 @@ func TestOneSided(t *testing.T) {
 				sizes = append(sizes, len(laneCounts))
 			}
 			rows := covering.Rows(sizes, k)
+			if !covering.CI() { // of three programs in a row each has other rows
+				rows = slices.DeleteFunc(rows, func(row []int) bool { return (row[0]+k)%3 != 0 })
+			}
 			combinations[k] = len(rows)
 			var g errgroup.Group
 			g.SetLimit(runtime.GOMAXPROCS(0))

@@ -191,14 +191,12 @@ func TestInterfaceStrangers(t *testing.T) {
 	}
 }
 
-// TestInterfaceSanitized runs scenes under the address sanitizer and, in CI, under the thread sanitizer.
+// TestInterfaceSanitized runs scenes under the address sanitizer and under the thread sanitizer.
 func TestInterfaceSanitized(t *testing.T) {
+	covering.ForCI(t)
 	skipOnGPU(t)
 	file, other := namedBundle(t, 2, interfacePrograms, 3), namedBundle(t, 2, interfacePrograms[1:2], 3)
-	how := map[string]func() ([]string, error){sanitize: sanitizedInterface}
-	if covering.CI() {
-		how[racing] = racingInterface
-	}
+	how := map[string]func() ([]string, error){sanitize: sanitizedInterface, racing: racingInterface}
 	for flag, objects := range how {
 		program := sanitizedScenes(t, flag, objects)
 		for _, c := range [][2]string{{"runs", "threads"}, {"lives", "threads"}, {"abort", "threads"}, {"differ", "processes"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/internal/covering"
 	library "mscclc/runtime"
 )
 
@@ -105,6 +106,7 @@ func racingFront(t *testing.T, how string, env ...string) site {
 
 // TestFrontRaces has ranks make, use, split and end communicators.
 func TestFrontRaces(t *testing.T) {
+	covering.ForCI(t)
 	t.Parallel()
 	s := racingFront(t, "alone", "MSCCLC_FAKE_WINDOWS=1")
 	var commands []string
@@ -120,6 +122,7 @@ func TestFrontRaces(t *testing.T) {
 
 // TestFrontLearnsRaces has ranks learn.
 func TestFrontLearnsRaces(t *testing.T) {
+	covering.ForCI(t)
 	t.Parallel()
 	s := racingFront(t, "linked", "MSCCLC_FAKE_CANDIDATES=1", "MSCCLC_FAKE_SLOW_US=200", "MSCCLC_DEBUG=INFO")
 	r := s.do(t, "init 0", "init 1", "repeat 110 allgather 0 1000 7 0 0 0", "repeat 60 allgather 1 1000 7 0 0 0", "destroy 1",

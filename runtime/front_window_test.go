@@ -10,6 +10,7 @@ import (
 
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	library "mscclc/runtime"
 )
@@ -130,6 +131,7 @@ func TestFrontWindowLife(t *testing.T) {
 
 // TestFrontWindowSanitized runs all lives under the address sanitizer, with both kinds of memory.
 func TestFrontWindowSanitized(t *testing.T) {
+	covering.ForCI(t)
 	t.Parallel()
 	tree, err := sources()
 	if err != nil {

@@ -8,11 +8,13 @@ import (
 
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	library "mscclc/runtime"
 )
 
 // TestRaces runs the ranks as threads under the thread sanitizer, which sees the engine and not the mock driver.
 func TestRaces(t *testing.T) {
+	covering.ForCI(t)
 	t.Parallel()
 	b := write(t, bundle.Encode(makeBundle(t, engineTypes, 2, 2)))
 	parts := strings.Fields("mixes streams captures watched abortgraph")
@@ -21,6 +23,7 @@ func TestRaces(t *testing.T) {
 
 // TestRacesNodes is TestRaces on two nodes, over the engine of tests.
 func TestRacesNodes(t *testing.T) {
+	covering.ForCI(t)
 	t.Parallel()
 	b := nodesFile(t, engineTypes, 2, "2")
 	parts := strings.Fields("streams captures abort")
@@ -30,6 +33,7 @@ func TestRacesNodes(t *testing.T) {
 
 // TestSanitizedNodes runs ranks on two nodes under the address sanitizer, over the engine of tests.
 func TestSanitizedNodes(t *testing.T) {
+	covering.ForCI(t)
 	t.Parallel()
 	file := engineWith(t, sanitizedObjects, sanitize, "-fno-sanitize-recover=all")
 	parts := strings.Fields("every captures abort lives")
@@ -63,6 +67,7 @@ func withoutMock(t *testing.T, kind string) string {
 // TestWholeRaces runs the front and the engine together under the thread sanitizer: with ranks as threads on one node,
 // and as processes on two, each of which has a proxy.
 func TestWholeRaces(t *testing.T) {
+	covering.ForCI(t)
 	t.Parallel()
 	dir, err := sources()
 	if err != nil {

@@ -199,13 +199,13 @@ type trial struct {
 // name is the name of what is called.
 func (t trial) name() string { return t.key[strings.LastIndex(t.key, " ")+1:] }
 
-// fail has sites fail: for CI each in the cheapest scene that reaches it, by default a third of them, and where all
+// fail has sites fail: for CI each in the cheapest scene that reaches it, by default a twelfth of them, and where all
 // is asked for each in all scenes. MSCCLC_SITE names one.
 func (c *campaign) fail(sites map[string][]reach, scenes []*faultScene) {
 	of := map[*faultScene][]trial{}
 	for i, key := range slices.Sorted(maps.Keys(sites)) {
 		only := os.Getenv("MSCCLC_SITE")
-		if !strings.Contains(key, only) || (only == "" && !covering.CI() && !covering.Takes(i, 3)) {
+		if !strings.Contains(key, only) || (only == "" && !covering.CI() && !covering.Takes(i, 12)) {
 			continue
 		}
 		ways := slices.Clone(sites[key])

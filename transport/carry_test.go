@@ -6,68 +6,43 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-)
 
-var scratch string // what tests build
+	"mscclc/internal/covering"
+	"mscclc/transport"
+)
 
 func TestMain(m *testing.M) {
 	os.Setenv("MSCCLC_SILENCE", "4") // tests that have somebody silent need not wait for long
-	dir, err := os.MkdirTemp("", "transport")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	scratch = dir
 	code := m.Run()
-	os.RemoveAll(dir)
+	transport.RemoveBuilt()
 	os.Exit(code)
 }
-
-var (
-	building sync.Mutex
-	built    = map[string]error{}
-)
 
 // driver builds a program of testdata, with the proxy and the engine of tests, with a sanitizer or none. One whose name
 // ends with " wide" has more columns than go together.
 func driver(t *testing.T, name, sanitizer string) string {
 	t.Helper()
-	file := filepath.Join(scratch, name+sanitizer)
-	building.Lock()
-	defer building.Unlock()
-	if _, ok := built[file]; !ok {
-		built[file] = build(name, sanitizer, file)
-	}
-	if err := built[file]; err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-func build(name, sanitizer, file string) error {
 	name, wide := strings.CutSuffix(name, " wide")
-	sources, err := filepath.Glob("*.cc")
-	if err != nil {
-		return err
+	unit := "testdata/" + name + ".cc"
+	var flags []string
+	if sanitizer != "" {
+		flags = []string{"-fsanitize=" + sanitizer}
 	}
-	sources = append(sources, "enginetest/engine.cc", "testdata/"+name+".cc")
-	flags := []string{"-std=c++17", "-O1", "-g", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
-		"-Wno-unused-function"} // of headers of the kernel
 	if wide {
 		flags = append(flags, "-DWIDE")
 	}
-	if sanitizer != "" {
-		flags = append(flags, "-fsanitize="+sanitizer)
+	return transport.Linked(t, name, append(transport.Units(t), "enginetest/engine.cc", unit), flags...)
+}
+
+// sanitizers returns the sanitizers of tests of messages: the address sanitizer, and for CI that of threads, which has
+// all units compiled again.
+func sanitizers() []string {
+	if covering.CI() {
+		return []string{"address,undefined", "thread"}
 	}
-	args := append(append(flags, sources...), "-o", file, "-ldl", "-lpthread")
-	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("g++: %w\n%s", err, out)
-	}
-	return nil
+	return []string{"address,undefined"}
 }
 
 // carry runs testdata/carry.cc, and returns what it prints.
@@ -95,7 +70,7 @@ func carryWith(t *testing.T, helpers int, program string, args ...any) string {
 
 // Random messages of 2 to 6 processes arrive whole and in order, whatever the engine does to their timing.
 func TestCarry(t *testing.T) {
-	for _, sanitizer := range []string{"", "address,undefined", "thread"} {
+	for _, sanitizer := range append([]string{""}, sanitizers()...) {
 		t.Run("sanitizer="+sanitizer, func(t *testing.T) {
 			runs := 10
 			if sanitizer != "" {
@@ -114,7 +89,7 @@ func TestCarry(t *testing.T) {
 
 // The same holds where helper threads carry the data, and a fault of the engine is a failure of all processes.
 func TestCarryHelpers(t *testing.T) {
-	for _, sanitizer := range []string{"address,undefined", "thread"} {
+	for _, sanitizer := range sanitizers() {
 		t.Run("sanitizer="+sanitizer, func(t *testing.T) {
 			program := driver(t, "carry", sanitizer)
 			for seed := range 3 {

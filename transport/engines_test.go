@@ -11,31 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mscclc/internal/covering"
 )
-
-// built compiles a program or a library of the tests with g++.
-func built(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	all := append([]string{"-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-rtti", "-o", file}, args...)
-	if out, err := exec.Command("g++", all...).CombinedOutput(); err != nil {
-		t.Fatalf("g++ %s: %v\n%s", strings.Join(all, " "), err, out)
-	}
-	return file
-}
-
-// sourcesOf returns the engines' files.
-func sourcesOf(t *testing.T) (list []string) {
-	t.Helper()
-	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc", "helpers*.cc", "cards.cc", "pci.cc", "system.cc"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no files %s: %v", pattern, err)
-		}
-		list = append(list, files...)
-	}
-	return list
-}
 
 // An end is one of two processes of testdata/conform.cc.
 type end struct {
@@ -110,7 +88,7 @@ func hasUCX(t *testing.T) {
 // UCX carries all messages over TCP, and over shared memory. Over TCP it finds that the other end is gone.
 func TestUCX(t *testing.T) {
 	hasUCX(t)
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)
+	program := engineProgram(t, "conform")
 	for tls, want := range map[string]string{"tcp,self": "tcp/", "posix,self": "posix/memory", "sysv,cma,self": "cma/memory"} {
 		t.Run(tls, func(t *testing.T) {
 			ends, device := pair(t, program, []string{"UCX_TLS=" + tls}, "ucx", "")
@@ -141,8 +119,7 @@ func TestUCXCalls(t *testing.T) {
 
 func ucxCalls(t *testing.T, name string) {
 	t.Helper()
-	program := built(t, name, append(sourcesOf(t), "testdata/"+name+".cc", "-fsanitize=address,undefined", "-ldl",
-		"-lpthread")...)
+	program := engineProgram(t, name, "-fsanitize=address,undefined")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program)
@@ -154,11 +131,10 @@ func ucxCalls(t *testing.T, name string) {
 
 // Plugins of all versions carry all messages, and say when the other end is gone.
 func TestPlugins(t *testing.T) {
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)
+	program := engineProgram(t, "conform")
 	for version := 8; version <= 11; version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
-			plugin := built(t, "libnccl-net-tests.so", fmt.Sprintf("-DVERSION=%d", version), "-shared", "-fPIC",
-				"testdata/plugin.cc")
+			plugin := plugin(t, version)
 			ends, device := pair(t, program, nil, "ncclnet", plugin)
 			if want := fmt.Sprintf("tests, plugin version %d", version); device != want {
 				t.Errorf("%q, want %q", device, want)
@@ -178,9 +154,8 @@ func TestPlugins(t *testing.T) {
 
 // Engines free what they made, and stay in their memory.
 func TestEnginesWithSanitizer(t *testing.T) {
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-fsanitize=address,undefined", "-ldl",
-		"-lpthread")...)
-	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=11", "-shared", "-fPIC", "testdata/plugin.cc")
+	program := engineProgram(t, "conform", "-fsanitize=address,undefined")
+	plugin := plugin(t, 11)
 	for _, engine := range [][]string{{"ncclnet", plugin}, {"ucx", ""}, {"ncclnet", plugin, "2"}, {"ucx", "", "2"}} {
 		t.Run(fmt.Sprint(engine[0], len(engine)), func(t *testing.T) {
 			env := []string{}
@@ -199,8 +174,8 @@ func TestEnginesWithSanitizer(t *testing.T) {
 // Helper threads carry all messages: one that sends and receives, one for each, or more of which some have nothing to
 // do. They find that the other end is gone.
 func TestHelpers(t *testing.T) {
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)
-	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=11", "-shared", "-fPIC", "testdata/plugin.cc")
+	program := engineProgram(t, "conform")
+	plugin := plugin(t, 11)
 	for _, engine := range [][]string{{"ncclnet", plugin}, {"ucx", ""}} {
 		for _, threads := range []string{"1", "2", "3"} {
 			t.Run(engine[0]+threads, func(t *testing.T) {
@@ -219,10 +194,9 @@ func TestHelpers(t *testing.T) {
 
 // The threads of an engine with helpers have no race. UCX itself is not built for the sanitizer.
 func TestHelpersWithSanitizer(t *testing.T) {
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-fsanitize=thread", "-ldl",
-		"-lpthread")...)
-	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=11", "-shared", "-fPIC", "-fsanitize=thread",
-		"testdata/plugin.cc")
+	covering.ForCI(t)
+	program := engineProgram(t, "conform", "-fsanitize=thread")
+	plugin := plugin(t, 11, "-fsanitize=thread")
 	ends, _ := pair(t, program, []string{"TSAN_OPTIONS=halt_on_error=1"}, "ncclnet", plugin, "2")
 	for _, e := range ends {
 		e.ended(t, "end")
@@ -231,9 +205,9 @@ func TestHelpersWithSanitizer(t *testing.T) {
 
 // What cannot be opened says why.
 func TestEnginesThatAreNot(t *testing.T) {
-	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl", "-lpthread")...)
-	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=9", "-shared", "-fPIC", "testdata/plugin.cc")
-	empty := built(t, "libempty.so", "-shared", "-fPIC", "-x", "c++", "/dev/null")
+	program := engineProgram(t, "conform")
+	plugin := plugin(t, 9)
+	empty := Linked(t, "libempty.so", nil, "-shared")
 	for _, c := range []struct {
 		engine, spec, env, want string
 	}{
@@ -261,5 +235,7 @@ func TestUCXLayout(t *testing.T) {
 	if _, err := os.Stat("/usr/include/ucp/api/ucp.h"); err != nil {
 		t.Skip("the header of UCX is not installed (Debian: libucx-dev)")
 	}
-	built(t, "abi.o", "-Wno-enum-compare", "-c", "testdata/ucx_abi.cc")
+	if _, err := object("testdata/ucx_abi.cc", []string{"-Wno-enum-compare"}); err != nil {
+		t.Error(err)
+	}
 }

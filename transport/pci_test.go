@@ -38,8 +38,8 @@ func sysfs(t *testing.T, class map[string]string) string {
 // near take these in turn. Without a GPU, or with one that sysfs does not have, it is device 0. MSCCLC_NET_DEVICE comes
 // first.
 func TestNearestDevice(t *testing.T) {
-	program := built(t, "device", append(sourcesOf(t), "testdata/device.cc", "-ldl", "-lpthread")...)
-	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=10", "-shared", "-fPIC", "testdata/plugin.cc")
+	program := engineProgram(t, "device")
+	plugin := plugin(t, 10)
 	// Two switches with a GPU and a network card each, a switch with two GPUs, and a bus that has a GPU alone.
 	const gpu, other = "0x030200", "0x020000"
 	root := sysfs(t, map[string]string{

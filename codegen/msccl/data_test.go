@@ -17,7 +17,7 @@ import (
 	"mscclc/ir/irtest"
 )
 
-// TestReadsOthersPrograms reads every program of testdata/xml, of the repository's own and of other compilers, counts
+// TestReadsOthersPrograms reads every program of testdata, of the repository's own and of other compilers, counts
 // its steps, and takes it through XML.
 func TestReadsOthersPrograms(t *testing.T) {
 	read := func(t *testing.T, file string) int {

@@ -95,7 +95,7 @@ func (b *builder) program() *either.Program {
 	return b.p
 }
 
-// ringAllReduce returns the ring of LANGUAGE.md with one block a rank: s, rrs..., rrcs,
+// ringAllReduce returns algorithms/allreduce/ring.mscl with one block a rank: s, rrs..., rrcs,
 // rcs..., r. Out of place it copies nothing first: rrcs and rcs write to output.
 func ringAllReduce(ranks int, inplace bool) *either.Program {
 	b := newBuilder(fmt.Sprintf("ring%d", ranks), &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks,

@@ -34,7 +34,7 @@ func sanitizedOne(t *testing.T, bin string, p *either.Program, wait time.Duratio
 // TestSanitizersOneSided runs one-sided programs under the thread sanitizer, and
 // under those of addresses and undefined behaviour, which also see nonsense that is taken.
 func TestSanitizersOneSided(t *testing.T) {
-	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
+	for _, flag := range sanitizers() {
 		t.Run(flag[11:], func(t *testing.T) {
 			bin := build(t, flag)
 			for _, p := range []*either.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.Simple, 2, false),
@@ -79,12 +79,10 @@ func sanitizedNonsense(t *testing.T, bin string, n int) {
 
 // TestThreadSanitizerSeesOneSided breaks the kernel's order in one place at a time.
 func TestThreadSanitizerSeesOneSided(t *testing.T) {
-	for n, name := range []string{1: "no barrier behind a wait", 2: "no barrier before a signal",
-		3: "signals do not release", 4: "waits do not acquire"} {
-		if n == 0 {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
+	broken := []string{1: "no barrier behind a wait", 2: "no barrier before a signal",
+		3: "signals do not release", 4: "waits do not acquire"}
+	for n := 1; n <= mutations(len(broken)-1); n++ {
+		t.Run(broken[n], func(t *testing.T) {
 			bin := build(t, "-fsanitize=thread", fmt.Sprintf("-DKERNEL_MUTATION=%d", n))
 			said, _ := sanitizedOne(t, bin, push(3, false), 2*time.Second)
 			if !strings.Contains(said, "WARNING: ThreadSanitizer: data race") {

@@ -34,7 +34,7 @@ import (
 // thousands were run so.
 func TestSanitizersOnRandomPrograms(t *testing.T) {
 	n := irtest.Count(t, covering.Share(8))
-	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
+	for _, flag := range sanitizers() {
 		t.Run(flag[11:], func(t *testing.T) {
 			s := &sanitizer{T: t, bin: build(t, flag), rnd: rand.New(rand.NewSource(1))}
 			if flag == "-fsanitize=thread" {

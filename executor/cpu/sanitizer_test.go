@@ -20,6 +20,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/either"
 )
@@ -204,10 +205,28 @@ func sanitize(t *testing.T, bin string, p *either.Program, opt executor.Options,
 	return string(out), rep.Err()
 }
 
+// sanitizers returns the flags under which programs run: of the thread sanitizer, and for CI of those of addresses and
+// undefined behaviour, for which the driver is compiled again.
+func sanitizers() []string {
+	if covering.CI() {
+		return []string{"-fsanitize=thread", "-fsanitize=address,undefined"}
+	}
+	return []string{"-fsanitize=thread"}
+}
+
+// mutations returns how many of the kernel's broken orders are tried, each of which is a driver of its own: for CI all,
+// and by default the first.
+func mutations(all int) int {
+	if covering.CI() {
+		return all
+	}
+	return 1
+}
+
 // TestSanitizers runs programs of every shape with every protocol under the
 // thread sanitizer, and under those of addresses and undefined behaviour.
 func TestSanitizers(t *testing.T) {
-	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
+	for _, flag := range sanitizers() {
 		t.Run(flag[11:], func(t *testing.T) {
 			bin := build(t, flag)
 			for _, p := range []*either.Program{ringAllReduce(3, true), allPairs(3, 2, false), ringAllGather(3, 2, true)} {
@@ -224,7 +243,7 @@ func TestSanitizers(t *testing.T) {
 // TestThreadSanitizerSees breaks the kernel's order in one place at a time, and
 // expects the thread sanitizer to notice each.
 func TestThreadSanitizerSees(t *testing.T) {
-	mutations := []struct {
+	broken := []struct {
 		name  string
 		proto ir.Protocol
 	}{
@@ -233,10 +252,8 @@ func TestThreadSanitizerSees(t *testing.T) {
 		3: {"relaxed stores for release", ir.LL128},
 		4: {"relaxed loads for acquire", ir.LL128},
 	}
-	for n, m := range mutations {
-		if n == 0 {
-			continue
-		}
+	for n := 1; n <= mutations(len(broken)-1); n++ {
+		m := broken[n]
 		t.Run(m.name, func(t *testing.T) {
 			bin := build(t, "-fsanitize=thread", fmt.Sprintf("-DKERNEL_MUTATION=%d", n))
 			said, _ := sanitized(t, bin, allPairs(3, 1, true), m.proto, 2*time.Second)

@@ -5,6 +5,7 @@ package covering
 import (
 	"fmt"
 	"os"
+	"testing"
 )
 
 // Variable names the variable of the environment that says how much tests try: ci is what CI runs, and full every
@@ -23,6 +24,15 @@ func asked() string {
 		panic(fmt.Sprintf("%s=%s: it takes ci and full", Variable, v))
 	}
 	return v
+}
+
+// ForCI skips a test that only CI runs by default: one under a sanitizer, say, whose build takes longer than all other
+// tests of the package, where a test without the sanitizer runs the same code.
+func ForCI(t testing.TB) {
+	t.Helper()
+	if !CI() {
+		t.Skipf("%s=ci runs it", Variable)
+	}
 }
 
 // Takes reports whether a test tries the n-th of many cases when it tries one in period of them. A case that recurs

@@ -8,7 +8,7 @@ import (
 
 // Programs for tests, built by hand.
 
-// RingChunks is ring AllReduce in place: the first program of LANGUAGE.md.
+// RingChunks is ring AllReduce in place: algorithms/allreduce/ring.mscl.
 func RingChunks(n int) *ir.ChunkDAG {
 	d := &ir.ChunkDAG{Header: ir.Header{Name: "ring", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: n,
 		Inplace: true}}, Hints: []ir.Hint{ir.NoHint}}

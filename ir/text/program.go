@@ -23,7 +23,7 @@ import (
 //	  1 r output[0]*2 final class 1 pos 3
 //
 // Operands are as in the text form of an InstDAG; the class left out is that of
-// the operand in input or output, else 0. Of one-sided programs see text_onesided.go.
+// the operand in input or output, else 0. Of one-sided programs see onesided.go.
 
 // WriteProgram writes the text form of p.
 func WriteProgram(w io.Writer, p *either.Program) error {

@@ -84,7 +84,9 @@ func Main(m *testing.M, d Device) {
 	os.Exit(m.Run())
 }
 
-// Build builds the mock driver, or finds it where it was built of the same sources.
+// Build builds the mock driver, or finds it where it was built of the same sources. Of several processes, one builds,
+// and the others wait for it: go test runs several packages that need it at once, and the build takes longer than most
+// of their tests.
 func Build() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "..", "..", "..")
@@ -122,6 +124,14 @@ func Build() (string, error) {
 	}
 	if err := os.MkdirAll(filepath.Dir(library), 0o700); err != nil {
 		return "", err
+	}
+	unlock, err := lock(filepath.Join(filepath.Dir(library), "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(library); err == nil {
+		return library, nil // another process built it
 	}
 	built, err := os.MkdirTemp(filepath.Dir(library), "build")
 	if err != nil {
