@@ -137,7 +137,7 @@ const (
 
 // checkLaunch returns the error of a flag that says how programs are launched, or nil.
 func (f *Flags) checkLaunch() error {
-	if err := f.ctas.Check(f.least("columns")); err != nil {
+	if err := f.ctas.Check(); err != nil {
 		return err
 	}
 	if f.threads < f.least("threads") || f.threads > mostThreads {
