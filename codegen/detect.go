@@ -21,7 +21,6 @@ func LimitFile(name string, r io.Reader, opt ReadOptions) io.Reader {
 const (
 	ProgramMagic  = "MSCCLPLN"       // the first bytes of the binary form
 	ProgramFormat = "mscclc-program" // the value of the key "format" in the JSON form
-	FormerFormat  = "mscclc-plan"    // what that value was before; readers accept it
 )
 
 // A FileKind is what a file holds.
@@ -94,7 +93,7 @@ func Detect(head []byte) FileKind {
 	case bytes.HasPrefix(text, []byte("<")):
 		return KindXML
 	case bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")):
-		if bytes.Contains(text, []byte(`"`+ProgramFormat+`"`)) || bytes.Contains(text, []byte(`"`+FormerFormat+`"`)) {
+		if bytes.Contains(text, []byte(`"`+ProgramFormat+`"`)) {
 			return KindProgramJSON
 		}
 		for _, key := range []string{`"gpus"`, `"reuse_resources"`, `"num_threads_per_block"`} {

@@ -186,7 +186,7 @@ func (d *snapshot) proofNow() *proof {
 // proveSource compiles and proves a file of the language.
 func (d *snapshot) proveSource(a *analysis) {
 	p := &proof{}
-	opt := mscclc.Options{Lang: d.langOptions(a.params, nil), Check: proofLimits}
+	opt := mscclc.Options{Lang: d.langOptions(a.params, nil), Check: proofLimits, OneSided: true}
 	opt.Stage = func(value any) error {
 		if !d.server.current(d) {
 			return errStale
@@ -202,7 +202,11 @@ func (d *snapshot) proveSource(a *analysis) {
 	}
 	p.problems = problemsOf(err)
 	if p.proven = err == nil && p.program != nil; p.proven {
-		d.simulated(p)
+		d.simulated(p, func(node []int32) (*either.Program, error) {
+			again := opt
+			again.Nodes, again.Unproven, again.Stage = func(int) ([]int32, error) { return node, nil }, true, nil
+			return mscclc.CompileFile(a.tree, again)
+		})
 	}
 	d.setProof(p)
 }
@@ -237,7 +241,7 @@ func (d *snapshot) provePlan() *proof {
 		return p // a file of something else
 	}
 	if p.proven = !p.problems.Rejects(); p.proven {
-		d.simulated(p)
+		d.simulated(p, nil)
 	}
 	return p
 }
@@ -245,19 +249,26 @@ func (d *snapshot) provePlan() *proof {
 // mostSimulated is the most steps of a program that is simulated while it is edited.
 const mostSimulated = 50_000
 
-// simulated notes how long a call of p's program takes on the machine, where that is known.
-func (d *snapshot) simulated(p *proof) {
+// simulated notes how long a call of p's program takes on the machine, where that is known. Again, where not nil,
+// compiles the program for ranks on several nodes: one-sided programs move data between nodes in another way.
+func (d *snapshot) simulated(p *proof, again func(node []int32) (*either.Program, error)) {
 	d.server.mu.Lock()
 	name, bytes := d.server.machine, d.server.bytes
 	d.server.mu.Unlock()
-	if len(p.program.Steps) > mostSimulated {
+	program := p.program
+	if len(program.Steps) > mostSimulated {
 		return
 	}
 	t, err := topology.Open(name)
-	if err != nil || p.program.Coll.Ranks > t.Ranks() {
+	if err != nil || program.Coll.Ranks > t.Ranks() {
 		return
 	}
-	r, err := simulate.Run(p.program, t, nil, simulate.Call{Bytes: bytes, DType: data.F32, Rough: true})
+	if node := simulate.DomainsOn(&program.Header, t, nil); node != nil && again != nil {
+		if program, err = again(node); err != nil {
+			return
+		}
+	}
+	r, err := simulate.Run(program, t, nil, simulate.Call{Bytes: bytes, DType: data.F32, Rough: true})
 	if err == nil {
 		p.latency, p.machine = r.Micros, name
 	}

@@ -89,7 +89,7 @@ func (d *snapshot) judge(text []byte) diag.List {
 	if err == nil && lang.IsLibrary(tree) {
 		err = newSnapshot(d.server, d.uri, 0, text).checkLibrary()
 	} else if err == nil {
-		opt := mscclc.Options{Lang: d.langOptions(d.analysis().params, nil), Check: proofLimits}
+		opt := mscclc.Options{Lang: d.langOptions(d.analysis().params, nil), Check: proofLimits, OneSided: true}
 		_, err = mscclc.CompileFile(tree, opt)
 	}
 	return problemsOf(err)

@@ -40,7 +40,7 @@ func sceneOf(d *snapshot, p *documentParams) (any, error) {
 	}
 	base, name := s.named(d.path)
 	r := &play.Request{Name: name, Text: d.text, Params: lang.Params{}, Machine: machine, Topology: p.Topology,
-		Bytes: bytes, DType: data.F32, OneSided: p.Sided == "one", Lanes: p.Lanes,
+		Bytes: bytes, DType: data.F32, OneSided: p.Sided != "two", Lanes: p.Lanes,
 		Open:  func(file string) ([]byte, error) { return s.file(base + file) },
 		Stale: func() bool { return !s.current(d) }}
 	for name, value := range p.Params {

@@ -64,7 +64,7 @@ func TestScene(t *testing.T) {
 		t.Errorf("%d problems are published, of %d", found, len(scene.Verdict.Problems))
 	}
 	for what, more := range map[string]map[string]any{"protocol": {"protocol": "LL7"}, "type": {"dtype": "f7"},
-		"sided": {"sided": "three"}, "lanes are of": {"lanes": 2}, "lanes are from": {"lanes": 1000}} {
+		"sided": {"sided": "three"}, "lanes are of": {"lanes": 2, "sided": "two"}, "lanes are from": {"lanes": 1000}} {
 		if _, failure := s.scene(uri, more); failure == nil || !strings.Contains(failure.Message, what) {
 			t.Errorf("%v: %v", more, failure)
 		}

@@ -147,7 +147,7 @@ func (b *builder) params() {
 func (b *builder) collective() {
 	s := b.scene
 	s.Sided = "two"
-	if b.OneSided || b.program != nil && b.program.OneSided != nil {
+	if b.OneSided && b.tree != nil || b.program != nil && b.program.OneSided != nil { // a compiled program says it itself
 		s.Sided = "one"
 	}
 	h := b.header()

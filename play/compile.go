@@ -90,7 +90,7 @@ func (b *builder) source() error {
 	}
 	if exceeded(err) {
 		b.large = true
-		b.note("The algorithm is too large to be run here. %s proves it.", b.command("verify", "two"))
+		b.note("The algorithm is too large to be run here. %s proves it.", b.command("verify"))
 		return nil
 	}
 	return err
@@ -114,15 +114,14 @@ func (b *builder) mayHaveFewer() bool {
 	return false
 }
 
-// command returns the command that does with the program what is not done here. sided is what it compiles to by itself.
-func (b *builder) command(verb, sided string) string {
+// command returns the command that does with the program what is not done here.
+func (b *builder) command(verb string) string {
 	text := "mscclc " + verb + " " + b.Name
 	for _, name := range slices.Sorted(maps.Keys(b.opt.Params)) {
 		text += fmt.Sprintf(" -p %s=%v", name, b.opt.Params[name])
 	}
-	sides := map[bool]string{true: "one", false: "two"}[b.OneSided]
-	if b.tree != nil && b.scene.Kind != "channels" && sides != sided {
-		text += " --sided " + sides
+	if b.tree != nil && b.scene.Kind != "channels" && !b.OneSided {
+		text += " --sided two"
 	}
 	return text
 }
@@ -223,7 +222,7 @@ func (b *builder) judge(found diag.List) error {
 		return found
 	}
 	b.large = true
-	b.note("The proof takes longer than there is time for here. %s proves it.", b.command("verify", "two"))
+	b.note("The proof takes longer than there is time for here. %s proves it.", b.command("verify"))
 	return nil
 }
 

@@ -56,16 +56,16 @@ func TestManySpans(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	ring := mustOpen(t, "allreduce/ring")
 	r := &play.Request{Name: "ring.mscl", Text: ring, Params: lang.Params{"ranks": "1000"}, OneSided: true}
-	if s := build(t, r).Scene; !noted(s, "mscclc verify ring.mscl -p ranks=1000 --sided one proves it.") {
+	if s := build(t, r).Scene; !noted(s, "mscclc verify ring.mscl -p ranks=1000 proves it.") {
 		t.Errorf("the notes of 1000 ranks are %q", s.Notes)
 	}
 	r.OneSided = false
-	if s := build(t, r).Scene; !noted(s, "mscclc verify ring.mscl -p ranks=1000 proves it.") {
+	if s := build(t, r).Scene; !noted(s, "mscclc verify ring.mscl -p ranks=1000 --sided two proves it.") {
 		t.Errorf("the notes of 1000 ranks are %q", s.Notes)
 	}
 	text := "algorithm long(ranks = 8)\ncollective allgather(ranks)\nfor i in 0..10000000 { let x = i }\n"
 	s := build(t, &play.Request{Name: "long.mscl", Text: []byte(text)}).Scene
-	if len(s.Notes) == 0 || noted(s, "is run for 8 ranks") || !noted(s, "mscclc verify long.mscl proves it.") {
+	if len(s.Notes) == 0 || noted(s, "is run for 8 ranks") || !noted(s, "mscclc verify long.mscl --sided two proves it.") {
 		t.Errorf("the notes of a long loop are %q, %s", s.Notes, s.Verdict.Text)
 	}
 }

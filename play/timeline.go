@@ -23,7 +23,7 @@ func (b *builder) simulate() {
 		return
 	}
 	if len(b.program.Steps) > mostSimulated {
-		b.note("The program is too large to be simulated here. %s does it.", b.command("simulate", "one"))
+		b.note("The program is too large to be simulated here. %s does it.", b.command("simulate"))
 		return
 	}
 	costs, err := simulate.CostsOf(b.topology.Device)

@@ -182,7 +182,6 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 	var r Rule
 	start, before := t.Here(), t.Errors()
 	upTo := start
-	replicas := func() { r.Columns = t.whole(0, limits.Replicas) }
 	t.Fields(append(r.InLanes.Fields(t.Reader),
 		strictjson.Field{Key: "up_to", Read: func() { upTo = t.Here(); r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
 		strictjson.Field{Key: "program", Must: true, Read: func() {
@@ -197,8 +196,7 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		}},
 		strictjson.Field{Key: "protocol", Must: true, Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
 		strictjson.Field{Key: "via", Read: func() { r.Via = t.OneOf(viaPort) }},
-		strictjson.Field{Key: "replicas", Read: replicas},
-		strictjson.Field{Key: "columns", Read: replicas}, // its former name
+		strictjson.Field{Key: "replicas", Read: func() { r.Columns = t.whole(0, limits.Replicas) }},
 		strictjson.Field{Key: "threads", Read: func() {
 			at := t.Here()
 			if r.Threads = t.whole(0, limits.Threads); r.Threads%limits.Warp != 0 {

@@ -169,8 +169,6 @@ stderr.
 
 The notes that stderr has without --json are in the list notes. A list of objects has them in its first object.
 
-In schema 1, counterexample was called witness, and replicas columns.
-
 The fields of each document follow. A field with a ? is absent where it would be empty.
 `, cli.Schema)
 	for _, d := range documents {

@@ -205,8 +205,7 @@ func noTopic(root *cobra.Command, args []string) error {
 }
 
 // spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the
-// value of a flag that needs none stands behind an equals sign. It makes one of --FLAG "" too. Former words of flags
-// become the present ones.
+// value of a flag that needs none stands behind an equals sign. It makes one of --FLAG "" too.
 func spelled(a *cli.App, root *cobra.Command, given []string) {
 	for _, cmd := range root.Commands() {
 		judge := cmd.Args
@@ -217,7 +216,6 @@ func spelled(a *cli.App, root *cobra.Command, given []string) {
 			if err := cli.EmptyFlag(cmd); err != nil {
 				return err
 			}
-			a.PresentWords(cmd)
 			for i, value := range given[:max(len(given), 1)-1] {
 				name, next := strings.TrimLeft(value, "-"), given[i+1]
 				if value == "--" {

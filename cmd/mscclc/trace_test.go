@@ -25,7 +25,7 @@ func TestTraceFile(t *testing.T) {
 		spans map[string]int
 		looks map[string]int
 	}{
-		"two-sided": {[]string{"allreduce/ring", "-p", "ranks=3"}, 3,
+		"two-sided": {[]string{"allreduce/ring", "-p", "ranks=3", "--sided", "two"}, 3,
 			map[string]int{"s": 3, "rrs": 3, "rrcs": 3, "rcs": 3, "r": 3},
 			map[string]int{"copy over the node's links": 9, "reduce over the node's links": 6}},
 		"one-sided": {[]string{exchangePlan(t)}, 4, map[string]int{"mv": 8, "signal": 4, "wait": 4},

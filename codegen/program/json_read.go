@@ -29,7 +29,7 @@ func ReadJSON(name string, r io.Reader, opt codegen.ReadOptions) (*either.Progra
 	bad := func(format string, args ...any) error {
 		return diag.List{diag.New(diag.Malformed, diag.FileSpan(name), format, args...)}
 	}
-	if s.format != codegen.ProgramFormat && s.format != codegen.FormerFormat || s.version != jsonVersion {
+	if s.format != codegen.ProgramFormat || s.version != jsonVersion {
 		return nil, bad("format %q of version %d is not %q of version %d", diag.Clip([]byte(s.format)), s.version,
 			codegen.ProgramFormat, jsonVersion)
 	}

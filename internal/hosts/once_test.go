@@ -29,7 +29,7 @@ func TestOnce(t *testing.T) {
 	}{
 		{[]string{"run", wrong}, nil, 0, "rank"},
 		{[]string{"bench", wrong}, nil, 0, "rank"},
-		{[]string{"run", "allreduce/ring", "--ranks", "4"}, nil, 0, "within one node"},
+		{[]string{"run", "allreduce/ring", "--ranks", "4", "--sided", "two"}, nil, 0, "within one node"},
 		{[]string{"bench", "allreduce/ring", "--ranks", "4", "-e", "1K", "--sided", "lowered"},
 			[]string{"MSCCLC_NET=ncclnet:" + missing}, 0, "missing"},
 	} {

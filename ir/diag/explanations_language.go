@@ -172,10 +172,10 @@ flags of compilation with the .mscl file.`,
 	{
 		Code: Hint,
 		Means: `
-A hint of an operation cannot be followed. With ch, sendtb and recvtb, a thread block would send to two peers or
-receive from two, or the two ends of a connection would have different channels. With via, a port would have to
-reduce, or a switch would have to reach other memory than input and output of all ranks of one node. A number is
-outside its range: channels, thread blocks and labels of lanes are 0 to 32767.
+A hint of an operation cannot be followed. Two-sided programs have ch, sendtb and recvtb: a thread block would send to
+two peers or receive from two, or the two ends of a connection would have different channels. With via, a port would
+have to reduce, or a switch would have to reach other memory than input and output of all ranks of one node. A number
+is outside its range: channels, thread blocks and labels of lanes are 0 to 32767.
 
 A lane that has such a label is never an error: where a rank has more labels than --lanes, some share a lane.`,
 		Why: `

@@ -104,7 +104,11 @@ func (f *checker) cells() bool {
 		}
 	}
 	if cells > f.most.Cells {
-		return f.limit("cells", cells, "the buffers of all ranks have %d chunks, at most %d are allowed", cells, f.most.Cells)
+		enough := cells
+		if cells+copies > f.most.Memory { // which the same flag raises
+			enough += copies
+		}
+		return f.limit("cells", enough, "the buffers of all ranks have %d chunks, at most %d are allowed", cells, f.most.Cells)
 	}
 	if cells+copies > f.most.Memory {
 		return f.limit("cells", cells+copies, "the buffers of all ranks have %d chunks in all copies, at most %d are allowed",

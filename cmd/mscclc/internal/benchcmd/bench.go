@@ -148,7 +148,6 @@ process may have several ranks.`,
 	flags := cmd.Flags()
 	f.testsFlags.flags(flags)
 	f.AddFlags(flags, "program")
-	f.Sided, flags.Lookup("sided").DefValue = "one", "one"
 	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(devices.Names()), devices.Names())
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "", "the last size: `N` bytes (default 1G, on the CPU 1M)")

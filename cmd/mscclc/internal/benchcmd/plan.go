@@ -198,7 +198,7 @@ func (p *benchPlan) plans() bool { return p.named && p.Target == "mscclpp" }
 // chosenOtherwise names a flag that is given and says how variants are chosen or launched, which plans have no use for,
 // or "".
 func (f *benchFlags) chosenOtherwise() string {
-	return f.OneGiven("tune", "judge", "online", "rules", "staged", "windows", "table", "ctas", "columns", "threads", "tile",
+	return f.OneGiven("tune", "judge", "online", "rules", "staged", "windows", "table", "ctas", "threads", "tile",
 		"nodes")
 }
 
@@ -241,7 +241,7 @@ func (f *benchFlags) below() error {
 	}
 	return cmp.Or(cli.From("iters", f.iters, 0), cli.From("warmup", f.warmup, 0), cli.From("replays", f.replays, 1),
 		cli.From("replay-time", f.length, 1), cli.From("timeout", f.wait, time.Millisecond),
-		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(0), f.ctas.UpTo(limits.CTAs), cli.From("threads", f.threads, 0),
+		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(), f.ctas.UpTo(limits.CTAs), cli.From("threads", f.threads, 0),
 		cli.From("procs", f.procs, 0))
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"sort"
@@ -12,44 +11,34 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CTAs holds --ctas N of the commands that launch programs: N counts the CTAs of a rank, as NCCL_MAX_CTAS does. It also
-// holds --columns, the former flag, which counts replicas.
+// CTAs holds --ctas N of the commands that launch programs: N counts the CTAs of a rank, as NCCL_MAX_CTAS does.
 type CTAs struct {
-	total, replicas int
-	flags           *pflag.FlagSet
+	total int
+	flags *pflag.FlagSet
 }
 
-// Flags defines --ctas, and --columns without help.
+// Flags defines --ctas.
 func (c *CTAs) Flags(f *pflag.FlagSet, usage string) {
 	c.flags = f
 	f.IntVar(&c.total, "ctas", 0, usage)
-	f.IntVar(&c.replicas, "columns", 0, "launch `N` replicas of a rank's thread blocks: --ctas counts thread blocks")
-	f.MarkHidden("columns")
 }
 
-// Given reports whether one of the flags asks for a number.
-func (c *CTAs) Given() bool { return c.total > 0 || c.replicas > 0 }
+// Given reports whether the flag asks for a number.
+func (c *CTAs) Given() bool { return c.total > 0 }
 
-// UpTo returns the error of a flag whose value is above most, or nil.
-func (c *CTAs) UpTo(most int) error {
-	return cmp.Or(UpTo("ctas", c.total, most), UpTo("columns", c.replicas, most))
-}
+// UpTo returns the error of a value that is above most, or nil.
+func (c *CTAs) UpTo(most int) error { return UpTo("ctas", c.total, most) }
 
-// Check returns the error of a flag whose value is too small, or nil. least is that of the former flag.
-func (c *CTAs) Check(least int) error {
-	if c.flags.Changed("ctas") {
-		if err := From("ctas", c.total, 1); err != nil {
-			return err
-		}
-		if c.flags.Changed("columns") {
-			return Usagef("--columns is a former flag: give --ctas alone")
-		}
+// Check returns the error of a value that is too small, or nil.
+func (c *CTAs) Check() error {
+	if !c.flags.Changed("ctas") {
+		return nil
 	}
-	return From("columns", c.replicas, least)
+	return From("ctas", c.total, 1)
 }
 
-// Replicas returns how many replicas of p's thread blocks the flags ask for: as many as fit into --ctas, or 0 where no
-// flag is given. Replicas share CTAs where shared. The note, or "", is for the user. It fails where none fits, or more
+// Replicas returns how many replicas of p's thread blocks the flag asks for: as many as fit into --ctas, or 0 where it
+// is not given. Replicas share CTAs where shared. The note, or "", is for the user. It fails where none fits, or more
 // than most.
 func (c *CTAs) Replicas(p *either.Program, most int, shared bool) (n int, note string, err error) {
 	blocks := max(1, p.CTAs(1, shared))
@@ -62,27 +51,20 @@ func (c *CTAs) Replicas(p *either.Program, most int, shared bool) (n int, note s
 		return 0, noneShared, nil
 	case !c.Given():
 		return 0, "", nil
-	case c.total > 0 && c.total < blocks:
+	case c.total < blocks:
 		return 0, "", Usagef("--ctas %d has no room for a rank's %s", c.total, diag.Counted(blocks, "thread block")).Hint(
 			"give --ctas %d or more", blocks)
-	case c.replicas > 0:
-		n = c.replicas
-		note = fmt.Sprintf("--columns %d is called --ctas %d now: it counts all CTAs of a rank, %d for each replica", n,
-			ctas(n), blocks)
-	default:
-		if n = sort.Search(c.total, func(n int) bool { return ctas(n+1) > c.total }); p.OneSided == nil {
-			n = 1
-		}
-		if (ctas(n) != c.total || p.Shared() > 1) && n <= most {
-			note = fmt.Sprintf("--ctas %d: launched %d, which is %s of %s%s", c.total, ctas(n), diag.Counted(n, "replica"),
-				diag.Counted(blocks, "thread block"), sharing(p, shared))
-		}
+	}
+	if n = sort.Search(c.total, func(n int) bool { return ctas(n+1) > c.total }); p.OneSided == nil {
+		n = 1
+	}
+	if (ctas(n) != c.total || p.Shared() > 1) && n <= most {
+		note = fmt.Sprintf("--ctas %d: launched %d, which is %s of %s%s", c.total, ctas(n), diag.Counted(n, "replica"),
+			diag.Counted(blocks, "thread block"), sharing(p, shared))
 	}
 	switch {
 	case n <= most:
 		return n, note, nil
-	case p.OneSided == nil:
-		return 0, "", Usagef("a two-sided program has no replicas; its blocks are what it was compiled to (--instances)")
 	case most > math.MaxInt32/blocks:
 		return 0, "", Usagef("--ctas goes up to %d replicas", most)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,22 +39,8 @@ var (
 // TargetOf is the target that the ending of a file asks for.
 var TargetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".mprog": "program"}
 
-// formerEndings are endings that files had before, and what they end in now.
-var formerEndings = map[string]string{".plan": ".mprog"}
-
-// Ending returns the ending of a file's name, in small letters. A former ending is returned as the present one.
-func Ending(name string) string {
-	ending := strings.ToLower(filepath.Ext(name))
-	return cmp.Or(formerEndings[ending], ending)
-}
-
-// NoteFormerEnding notes that files named as the output name have another ending now.
-func (a *App) NoteFormerEnding(name string) {
-	former := strings.ToLower(filepath.Ext(name))
-	if present := formerEndings[former]; present != "" {
-		a.Note(name, "program files end in %s now, not in %s", present, former)
-	}
-}
+// Ending returns the ending of a file's name, in small letters.
+func Ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 // WrongEnding returns an error of usage if flag names an output whose ending is none of endings, which files with this
 // content have. Stdout, devices and pipes have no ending, and empty endings allow any. The hint is for the user, or "".

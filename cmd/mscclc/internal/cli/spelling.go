@@ -55,20 +55,6 @@ func (w Word) Set(s string) error {
 	return nil
 }
 
-// formerWords are the values that flags had before, by the flag's name, and what they are called now.
-var formerWords = map[string]map[string]string{"target": {"plan": "program"}}
-
-// PresentWords replaces former values of cmd's flags by what they are called now, and notes it.
-func (a *App) PresentWords(cmd *cobra.Command) {
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		former := f.Value.String()
-		if present := formerWords[f.Name][strings.ToLower(former)]; present != "" {
-			f.Value.Set(present)
-			a.Note("", "--%s %s is called --%s %s now", f.Name, former, f.Name, present)
-		}
-	})
-}
-
 // Collective returns the collective that arg stands for, which is arg itself where it is none: all_reduce and
 // AllReduce are allreduce, unless there is a file of that name.
 func Collective(arg string) string {

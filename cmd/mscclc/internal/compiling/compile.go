@@ -108,7 +108,6 @@ func compileFile(a *cli.App, arg string, f *compileFlags) error {
 	if err := f.wrongEnding(); err != nil {
 		return err
 	}
-	a.NoteFormerEnding(f.out)
 	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
 		return err

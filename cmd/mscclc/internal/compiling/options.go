@@ -12,7 +12,6 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
-	"mscclc/passes/core"
 
 	"github.com/spf13/pflag"
 )
@@ -28,7 +27,8 @@ type Flags struct {
 	instances    int
 	Inplace      OptionalBool
 	Target       string
-	Sided        string // one of SideNames
+	Sided        string // one of SideNames, or "" where nobody says: see OneSided
+	TwoSidedFor  string // what is shown that only two-sided programs have, or ""
 	staged       bool
 	lanes        int
 	copies       int
@@ -61,17 +61,17 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 	cli.WordFlag(f, &c.Protocol, "protocol", "", "",
 		"flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", ir.ProtocolNames())
 	f.IntVar(&c.instances, "instances", 1,
-		"do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
+		"do everything in `N` parts, on channels of their own (two-sided, or --target mscclpp)")
 	f.Var(&c.Inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
 	cli.WordFlag(f, &c.Target, "target", "", target, "compile for `T`: "+strings.Join(cli.TargetNames(), ", "), cli.TargetNames())
-	cli.WordFlag(f, &c.Sided, "sided", "", "two",
-		"compile to `SIDES`: two, sends and receives between two ranks, one, steps that move data of any rank's memory, or lowered, the steps of two done by such moves, also of a program that is compiled already",
+	cli.WordFlag(f, &c.Sided, "sided", "", "",
+		"compile to `SIDES`: one, steps that move data of any rank's memory, two, sends and receives between two ranks, or lowered, the steps of two done by such moves, also of a program that is compiled already (default one; two with --target msccl or rccl, and with flags for two-sided programs)",
 		SideNames)
 	f.BoolVar(&c.staged, "staged", false,
-		"reach only scratch and packets of other ranks, so that calls may use any buffers (--sided one)")
+		"reach only scratch and packets of other ranks, so that calls may use any buffers (one-sided)")
 	f.IntVar(&c.lanes, "lanes", 1,
-		"let a rank have up to `N` thread blocks, which go through the tiles each at its own pace (--sided one)")
+		"let a rank have up to `N` thread blocks, which go through the tiles each at its own pace (one-sided)")
 	f.IntVar(&c.copies, "copies", 0,
 		"have `N` copies of scratch, so that lanes may be further apart (--lanes); 0 is three")
 	f.IntVar(&c.together, "together", 0,
@@ -80,14 +80,14 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (mscclc help passes)")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse steps that pass on the same data; false is --opt fuse=off")
 	f.Var(&c.receives, "fused-receives",
-		"use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
+		"use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (two-sided)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
 	c.Reading.Flags(f, cli.LimitNames())
 }
 
 // AddSource adds the flags of commands that only run a file. What others set is as AddFlags has it.
 func (c *Flags) AddSource(f *pflag.FlagSet) {
-	c.Given, c.instances, c.Sided, c.Target, c.lanes, c.optimise, c.fuse = f, 1, "two", "program", 1, 1, true
+	c.Given, c.instances, c.Target, c.lanes, c.optimise, c.fuse = f, 1, "program", 1, 1, true
 	f.StringArrayVarP(&c.Params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
 	f.Var(&c.Inplace, "inplace", "run the file for input and output in one memory, or not, instead of what it says")
 	f.Lookup("inplace").NoOptDefVal = "true"
@@ -107,12 +107,6 @@ func (c *Flags) nodesOn(ranks int) ([]int32, error) {
 	}
 	return c.On(ranks, c.each), nil
 }
-
-// SideNames are the lowerings that --sided names.
-var SideNames = []string{"one", "two", loweredSides}
-
-// loweredSides asks for the two-sided lowering, and for what that is lowered to.
-const loweredSides = "lowered"
 
 // AddRanks defines --ranks and --root.
 func (c *Flags) AddRanks(f *pflag.FlagSet) {
@@ -162,7 +156,7 @@ func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 	if c.instances < 1 || c.instances > 1024 {
 		return opt, cli.Usagef("--instances takes a number from 1 to 1024")
 	}
-	if !slices.Contains(SideNames, c.Sided) {
+	if c.Sided != "" && !slices.Contains(SideNames, c.Sided) {
 		return opt, cli.Usagef("--sided takes %s, not %q", cli.List(SideNames), c.Sided)
 	}
 	target, err := c.FindTarget()
@@ -190,56 +184,8 @@ func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 	return opt, nil
 }
 
-// OneSided reports whether the one-sided lowering is asked for: by itself, or by a target that has no other.
-func (c *Flags) OneSided() bool { return c.Sided == "one" || c.Target == "mscclpp" }
-
 // Staged reports whether --staged is given.
 func (c *Flags) Staged() bool { return c.staged }
-
-// fitSides refuses flags that the lowering which is asked for has no use for.
-func (c *Flags) fitSides() error {
-	plus := c.Target == "mscclpp"
-	if plus && c.Sided == "two" && c.OneGiven("sided") != "" {
-		return cli.Usagef("plans of MSCCL++ are one-sided: give --sided one, or leave it out")
-	}
-	if c.staged && !c.OneSided() {
-		return cli.Usagef("--staged is for the one-sided lowering: give --sided one, or leave --staged out")
-	}
-	if c.lanes < 1 || c.lanes > core.MostLanes {
-		return cli.Usagef("--lanes takes a number from 1 to %d, not %d", core.MostLanes, c.lanes)
-	}
-	if c.lanes > 1 && plus {
-		return cli.Usagef("--lanes is for programs that mscclc's executor runs: a rank has one lane in plans of MSCCL++")
-	}
-	if c.lanes > 1 && !c.OneSided() {
-		return cli.Usagef("--lanes is for the one-sided lowering: give --sided one, or leave --lanes out")
-	}
-	if c.copies != 0 && (c.copies < 2 || c.copies > core.MostCopies) {
-		return cli.Usagef("--copies takes a number from 2 to %d, not %d", core.MostCopies, c.copies)
-	}
-	if c.copies != 0 && c.lanes == 1 {
-		return cli.Usagef("--copies is for several lanes: give --lanes")
-	}
-	if c.OneGiven("together") != "" && !ir.MayShare(c.together) {
-		return cli.Usagef("--together takes 2 or %d, not %d", ir.MostTogether, c.together)
-	}
-	if c.together != 0 && c.lanes == 1 {
-		return cli.Usagef("--together is for several lanes: give --lanes")
-	}
-	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
-	flag := c.OneGiven(only...)
-	switch {
-	case flag == "" || !c.OneSided():
-		return nil
-	case plus:
-		return cli.Usagef("%s is for the two-sided lowering, which makes sends and receives: plans of MSCCL++ have none", flag)
-	}
-	return cli.Usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out",
-		flag)
-}
-
-// twoSidedOnly are the flags about connections, which only two-sided programs have.
-var twoSidedOnly = []string{"instances", "fused-receives", "slots"}
 
 // PassFlags are the flags that choose passes.
 var PassFlags = []string{"optimise", "opt", "fuse"}
@@ -288,6 +234,9 @@ func (c *Flags) OneGiven(names ...string) string {
 
 // flagGiven names a flag that is given and that has some name, as it is written, or "".
 func (c *Flags) flagGiven(has func(name string) bool) (found string) {
+	if c.Given == nil {
+		return ""
+	}
 	c.Given.Visit(func(g *pflag.Flag) {
 		switch {
 		case found != "" || !g.Changed || !has(g.Name):

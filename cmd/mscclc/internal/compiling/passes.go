@@ -40,6 +40,16 @@ func PassNames(oneSided bool) (names []string) {
 	return names
 }
 
+// NoPass is the error of a name that no pass of the lowering has which is asked for.
+func (c *Flags) NoPass(name string) error {
+	one := c.OneSided()
+	if other := map[bool]string{true: "two", false: "one"}[one]; slices.Contains(PassNames(!one), name) {
+		return cli.Usagef("pass %s is one of the %s-sided lowering", name, other).
+			Hint("--sided %s asks for that; mscclc help passes lists the passes of both", other)
+	}
+	return cli.Unknown("pass", name, PassNames(one))
+}
+
 // PassDoc says what the pass of a name does.
 func PassDoc(oneSided bool, name string) string {
 	for _, p := range Passes(oneSided) {
@@ -65,7 +75,7 @@ func (c *Flags) passesOff() (map[string]bool, error) {
 		i := slices.IndexFunc(table, func(p Pass) bool { return p.Name == name })
 		switch {
 		case i < 0:
-			return nil, cli.Unknown("pass", name, PassNames(c.OneSided()))
+			return nil, c.NoPass(name)
 		case value != "off" && value != "on":
 			return nil, cli.Usagef("--opt takes PASS=off or PASS=on, not %q", o)
 		case value == "off" && table[i].Required:

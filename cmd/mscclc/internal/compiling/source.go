@@ -65,7 +65,7 @@ func (c *Flags) NoteTogether(a *cli.App, name string, p *either.Program) {
 
 // noteHints says where a file hints at the lowering that is not asked for, which is ignored.
 func noteHints(a *cli.App, c *ir.ChunkDAG, asked *Flags) {
-	what, follows := "via and pull", "--target mscclpp, or --target program with --sided one,"
+	what, follows := "via and pull", "--target mscclpp, or --target program,"
 	switch {
 	case asked.Target == "mscclpp":
 		what, follows = "ch, sendtb and recvtb", "another --target"
@@ -81,7 +81,7 @@ func noteHints(a *cli.App, c *ir.ChunkDAG, asked *Flags) {
 		return h.Via != ir.ViaAny || h.Pull
 	})
 	if asked.lanes == 1 {
-		noteIgnored(a, c, "lane is ignored here; --sided one with --lanes follows it", func(h ir.Hint) bool { return h.Lane >= 0 })
+		noteIgnored(a, c, "lane is ignored here; a one-sided program with --lanes follows it", func(h ir.Hint) bool { return h.Lane >= 0 })
 	}
 }
 

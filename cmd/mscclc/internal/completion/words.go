@@ -280,13 +280,7 @@ func (c cursor) passes(names []string) []string {
 }
 
 // OneSided reports whether the flags before the cursor ask for one-sided programs.
-func (c cursor) OneSided() bool {
-	is := func(flag, value string) bool {
-		f := c.cmd.Flags().Lookup(flag)
-		return f != nil && f.Value.String() == value
-	}
-	return is("sided", "one") || is("target", "mscclpp")
-}
+func (c cursor) OneSided() bool { return compiling.OneSidedBy(c.cmd.Flags()) }
 
 func levelWords(cursor) []string {
 	return []string{"0\tonly the required passes", "1\tall passes"}

@@ -16,8 +16,8 @@ import (
 
 // afterPass writes what the pass of --after leaves of an algorithm.
 func (f *showFlags) afterPass(w io.Writer, name string, src []byte, opt *mscclc.Options) (*either.Program, error) {
-	if names := compiling.PassNames(f.OneSided()); !slices.Contains(names, f.after) {
-		return nil, cli.Unknown("pass", f.after, names)
+	if !slices.Contains(compiling.PassNames(f.OneSided()), f.after) {
+		return nil, f.NoPass(f.after)
 	}
 	if err := f.Leaves("--after", f.after); err != nil {
 		return nil, err

@@ -253,6 +253,9 @@ var behindChunks = slices.Concat([]string{"instances", "target", "fused-receives
 	compiling.PassFlags)
 
 func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFlags) (*either.Program, error) {
+	if stage == "insts" {
+		c.TwoSidedFor = "stage insts"
+	}
 	src, err := s.ReadAlgorithm(&c.Limits)
 	if err != nil {
 		return nil, err
@@ -284,7 +287,7 @@ func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFl
 		case *ir.ChunkDAG:
 			if stage == "channels" && !ofPlan {
 				has := "chunks, insts, program, json or dot"
-				if c.OneSided() {
+				if c.Sided == "one" || c.Target == "mscclpp" {
 					has = "chunks, program, json or dot"
 				}
 				return noChannels(s.Name, has+", or, with --target mscclpp, the plan's channels")

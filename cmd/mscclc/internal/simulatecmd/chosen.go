@@ -39,7 +39,7 @@ func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *sim
 	if err := f.ChosenOnly(takes, "inplace", "import-path", "limit"); err != nil {
 		return nil, err
 	}
-	if flag := f.OneGiven("ctas", "columns", "threads", "tile", "multicast"); flag != "" {
+	if flag := f.OneGiven("ctas", "threads", "tile", "multicast"); flag != "" {
 		return nil, cli.Usagef("of a collective the fastest variant is chosen: it takes %s, not %s", takes, flag)
 	}
 	root, given := f.Root()

@@ -31,7 +31,7 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.C
 	}
 	if errors.Is(err, simulate.ErrWide) {
 		var given []string
-		for _, name := range []string{"ctas", "columns", "threads"} {
+		for _, name := range []string{"ctas", "threads"} {
 			if flag := f.OneGiven(name); flag != "" {
 				given = append(given, flag)
 			}

@@ -79,7 +79,6 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	f.AddFlags(flags, "program")
 	f.AddNodes(flags, "compile a one-sided program")
 	f.AddRanks(flags)
-	f.Sided, flags.Lookup("sided").DefValue = "one", "one"
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
 	flags.StringVar(&f.device, "device", "", "the GPUs of the topology are `NAME`, as h100: what costs are of")
 	flags.StringVar(&f.Costs, "costs", "", "take the costs of a device from `FILE`")
@@ -138,7 +137,7 @@ const (
 
 // checkLaunch returns the error of a flag that says how programs are launched, or nil.
 func (f *Flags) checkLaunch() error {
-	if err := f.ctas.Check(f.least("columns")); err != nil {
+	if err := f.ctas.Check(); err != nil {
 		return err
 	}
 	if f.threads < f.least("threads") || f.threads > mostThreads {

@@ -30,7 +30,7 @@ func (f *Flags) splitOf(p *either.Program, t *topology.Topology, costs *simulate
 		return nil
 	}
 	call.Figure, call.Trace = simulate.Latency, false
-	given := f.OneGiven("ctas", "columns") != ""
+	given := f.OneGiven("ctas") != ""
 	size := int64(call.DType.Size())
 	chunk := data.NewGeometry(p.Coll, data.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size()).Chunk * size
 	best := &split{bytes: call.Bytes, messages: took.Split, micros: took.Micros, less: took.Micros * (1 - leastGain)}
