@@ -15,6 +15,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // overNodes are rules for 4 ranks on one node, and on several in three ways.
@@ -155,7 +156,7 @@ func TestAcrossNodesRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule := Rule{Kind: ir.Broadcast, Ranks: 4, Nodes: "2", DType: Any, RedOp: Any, When: WhenEager, Program: "third.json"}
+	rule := Rule{Kind: ir.Broadcast, Ranks: 4, Nodes: "2", DType: Any, RedOp: Any, When: WhenEager, Choice: selection.Choice{Program: "third.json"}}
 	own := choose.Shelf{{Name: "third.json", File: "third.json", Compiled: [2]*ir.Program{p, nil}}}
 	spec := Spec{Device: "d", Ranks: []int{4}, DTypes: []data.DType{data.F16}, Rules: []Rule{rule}, Own: own}
 	_, err = Build(spec)
@@ -222,7 +223,7 @@ func TestNodesOfRules(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	large := Forward(ir.AllToAll, 4)
-	large.Nodes, large.Program, large.Columns, large.Tile = "4", "alltoall/one_step", 12, 1<<20
+	large.Nodes, large.Program, large.Replicas, large.Tile = "4", "alltoall/one_step", 12, 1<<20
 	spec.Rules = []Rule{large}
 	if _, err = Build(spec); err == nil || !strings.Contains(err.Error(), "of a rank's memory on the host, and a bundle has at most 256 MiB") {
 		t.Errorf("%v", err)
@@ -239,7 +240,7 @@ func TestNodesOfRules(t *testing.T) {
 
 // TestPutNodes: rules for several nodes stay where others are measured for one.
 func TestPutNodes(t *testing.T) {
-	one := MeasuredRule{Collective: "allreduce", Ranks: 4, When: Eager, Program: NCCL}
+	one := MeasuredRule{Collective: "allreduce", Ranks: 4, When: Eager, Choice: selection.Choice{Program: NCCL}}
 	two := one
 	two.Nodes = "2"
 	m := &Measured{}

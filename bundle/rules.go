@@ -9,11 +9,9 @@ import (
 	"math"
 	"slices"
 
-	"mscclc/algorithms/choose"
-	"mscclc/bundle/limits"
 	"mscclc/internal/strictjson"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // RulesVersion is the version of the files that ReadRules takes.
@@ -52,14 +50,12 @@ type MeasuredRule struct {
 	Nodes      string `json:"nodes,omitempty" doc:"how the ranks lie on several nodes, as --nodes has it: 2, or 4,4; absent: one"`
 	When       string `json:"when" doc:"eager or captured"`
 	UpTo       int64  `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
-	Program    string `json:"program" doc:"an algorithm of the catalog, or nccl"`
-	Protocol   string `json:"protocol,omitempty"`
-	Direct     bool   `json:"direct,omitempty" doc:"the program may reach buffers of other ranks; needs windows"`
 	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured the rule: the library learns whether it is faster than NCCL"`
-	choose.InLanes
-	Columns    int     `json:"replicas,omitempty"`
-	Threads    int     `json:"threads,omitempty" doc:"of a thread block"`
-	Tile       int64   `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
+
+	// Choice is what runs the calls. Its program is of the catalog, of a user's, or NCCL, and staged unless the placement
+	// is Direct.
+	selection.Choice
+
 	Micros     float64 `json:"us,omitempty" doc:"time of the fastest program at the largest measured size"`
 	NCCLMicros float64 `json:"nccl_us,omitempty" doc:"NCCL's time at the same size"`
 	Only
@@ -68,8 +64,27 @@ type MeasuredRule struct {
 
 // Runs reports whether two rules run the same program in the same width.
 func (r MeasuredRule) Runs(o MeasuredRule) bool {
-	return r.Candidate == o.Candidate && r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct &&
-		r.InLanes == o.InLanes && r.Columns == o.Columns && r.Threads == o.Threads && r.Tile == o.Tile
+	return r.Candidate == o.Candidate && r.Choice == o.Choice
+}
+
+// For has a rule that was measured between windows be for such calls, and its program be direct.
+func (r *MeasuredRule) For(windows bool) {
+	r.Windows = windows
+	if windows && r.Program != NCCL {
+		r.Placement = selection.Direct
+	}
+}
+
+// MarshalJSON writes r. NCCL's rule has no protocol.
+func (r MeasuredRule) MarshalJSON() ([]byte, error) {
+	type fields MeasuredRule
+	if r.Program == NCCL {
+		return json.Marshal(struct {
+			fields
+			Protocol string `json:"protocol,omitempty"`
+		}{fields: fields(r)})
+	}
+	return json.Marshal(fields(r))
 }
 
 // Yield has programs of m's rules give way in a bundle where all have no room together, as those that are built in do.
@@ -198,23 +213,18 @@ func (t *rulesReader) read() {
 func (t *rulesReader) rule() {
 	var r MeasuredRule
 	start, before := t.Here(), t.Errors()
-	fields := append(append(r.fields(t), r.InLanes.Fields(t.Reader)...),
+	fields := append(append(r.fields(t), r.Choice.Fields(t.Reader)...),
 		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(KindNames()...) }},
 		strictjson.Field{Key: "ranks", Must: true, Read: func() { r.Ranks = int(t.Uint(1, maxRanks)) }},
 		strictjson.Field{Key: "nodes", Read: func() { r.Nodes = t.Text(maxName) }},
 		strictjson.Field{Key: "when", Must: true, Read: func() { r.When = t.OneOf(Eager, Captured) }},
 		strictjson.Field{Key: "up_to", Read: func() { r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
-		strictjson.Field{Key: "program", Must: true, Read: func() { r.Program = t.Text(maxName) }},
-		strictjson.Field{Key: "protocol", Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
-		strictjson.Field{Key: "direct", Read: func() { r.Direct = t.Bool() }},
 		strictjson.Field{Key: "candidate", Read: func() { r.Candidate = t.Bool() }},
-		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(1, limits.Replicas)) }},
-		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(1, limits.Threads)) }},
-		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(1, limits.Tile)) }},
 		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }},
 		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})
 	t.at = map[string]strictjson.Pos{}
 	for i, f := range fields {
+		fields[i].Must = f.Must || f.Key == "program"
 		fields[i].Read = func() {
 			t.at[f.Key] = t.Here()
 			f.Read()

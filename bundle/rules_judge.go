@@ -9,6 +9,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // This file says what of a rule in a file does not go together.
@@ -74,10 +75,18 @@ func (t *rulesReader) judgeCalls(kind ir.Kind, r *MeasuredRule) {
 	case r.Windows && kind.Rooted():
 		t.bad(t.at["windows"], "is for windows, and ranks of a %s may leave out buffers", r.Collective).Hint =
 			"rules for windows are for collectives without a root"
-	case r.Direct && !r.Windows:
-		t.bad(t.at["direct"], "is direct, and not for windows: no rank knows where other buffers of its peers lie").Hint =
+	case r.Placement == selection.Direct && !r.Windows:
+		t.bad(t.directAt(), "is direct, and not for windows: no rank knows where other buffers of its peers lie").Hint =
 			"add \"windows\":true, or leave out \"direct\", so that the program is staged"
 	}
+}
+
+// directAt returns where the rule that is read says that it is direct.
+func (t *rulesReader) directAt() strictjson.Pos {
+	if at, ok := t.at["direct"]; ok {
+		return at
+	}
+	return t.at["placement"]
 }
 
 // judgeNodes says why the ranks of r do not lie on nodes as it says, or has it say so in one way for all.
@@ -100,24 +109,27 @@ func (t *rulesReader) judgeNodes(r *MeasuredRule) {
 // judgeProgram says what of the program of r, and of the numbers of its launch, cannot be.
 func (t *rulesReader) judgeProgram(start strictjson.Pos, r *MeasuredRule) {
 	if r.Program == NCCL {
-		for _, key := range []string{"protocol", "direct", "lanes", "copies", "replicas", "threads", "tile"} {
+		for _, key := range selection.Keys() {
 			if at, ok := t.at[key]; ok {
 				t.bad(at, "has a %q, which %q does not take", key, NCCL).Hint = "leave it out"
 				return
 			}
 		}
 	}
-	switch {
+	key, why := r.Unfit()
+	at := start
+	if is, ok := t.at[key]; ok {
+		at = is
+	}
+	switch _, given := t.at["protocol"]; {
 	case r.Program == "":
 		t.bad(start, "names no program, nor %q", NCCL)
-	case r.Program != NCCL && r.Protocol == "":
+	case r.Program != NCCL && !given:
 		t.bad(start, "needs a \"protocol\" for %q", r.Program)
-	case r.Unfit() != "":
-		t.bad(start, "%s", r.Unfit())
-	case r.Threads%limits.Warp != 0:
-		t.bad(t.at["threads"], "has %d threads, and a block has a multiple of %d", r.Threads, limits.Warp)
-	case r.Tile%limits.TileAlign != 0:
-		t.bad(t.at["tile"], "has a tile of %d bytes, and tiles are multiples of %d", r.Tile, limits.TileAlign)
+	case why != "":
+		t.bad(at, "%s", why)
+	case misfit(r.Choice) != "":
+		t.bad(start, "%s", misfit(r.Choice))
 	}
 }
 

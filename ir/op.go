@@ -130,6 +130,18 @@ var protocolNames = [NumProtocols]string{"Simple", "LL", "LL16", "LL128"}
 
 func (p Protocol) String() string { return protocolNames[p] }
 
+// MarshalText writes p's name.
+func (p Protocol) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads a name.
+func (p *Protocol) UnmarshalText(text []byte) (err error) {
+	var ok bool
+	if *p, ok = ProtocolByName(string(text)); !ok {
+		err = fmt.Errorf("%q is no protocol", text)
+	}
+	return err
+}
+
 // Slots returns the number of messages that a connection holds before its sender
 // waits, as the runtimes of MSCCL-IR have it.
 func (p Protocol) Slots() int {

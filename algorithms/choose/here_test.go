@@ -4,13 +4,16 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
 // acrossTwo is a call of two ranks on two nodes.
 var acrossTwo = Call{Kind: ir.AllReduce, Ranks: 2, Nodes: 2, On: InBlocks(2, 2)}
 
-func ruleOf(program string) Rule { return Rule{Variant: Variant{Program: program, Protocol: "Simple"}} }
+func ruleOf(program string) Rule {
+	return Rule{Choice: selection.Choice{Program: program, Protocol: ir.Simple}}
+}
 
 // TestTunedHere: a size that was tuned serves calls near it, before the tables that are built in and behind the user's.
 func TestTunedHere(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"sync"
 
 	"mscclc/algorithms"
-	"mscclc/bundle/limits"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // MostRanks is how many ranks a program is chosen for: all variants are expanded for that.
@@ -158,7 +158,7 @@ func (t *tableReader) judge(e *Entry, start strictjson.Pos, programs []strictjso
 			bad("which takes more than a number of ranks, or the switch's memory")
 		case e.Nodes < 2 && params["nodes"] == 0 && !slices.Contains(chosen()[e.Collective], bare):
 			bad("which takes nodes and their GPUs, and the entry has no \"nodes\" from 2")
-		case r.Via != "" && (&ir.Collective{Kind: kind}).Reduces():
+		case r.Via != ir.ViaAny && (&ir.Collective{Kind: kind}).Reduces():
 			bad("with \"via\": %q, and a port cannot reduce", r.Via)
 		}
 	}
@@ -182,31 +182,23 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 	var r Rule
 	start, before := t.Here(), t.Errors()
 	upTo := start
-	replicas := func() { r.Columns = t.whole(0, limits.Replicas) }
-	t.Fields(append(r.InLanes.Fields(t.Reader),
+	at := map[string]strictjson.Pos{} // of the fields, by key
+	fields := append(r.Choice.Fields(t.Reader),
 		strictjson.Field{Key: "up_to", Read: func() { upTo = t.Here(); r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
-		strictjson.Field{Key: "program", Must: true, Read: func() {
-			program = t.Here()
-			r.Program = t.program()
-			r.at = t.Span(program)
-		}},
-		strictjson.Field{Key: "sided", Read: func() {
-			if r.Sided = t.OneOf("one", twoSided, lowered); r.Sided == "one" {
-				r.Sided = ""
-			}
-		}},
-		strictjson.Field{Key: "protocol", Must: true, Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
-		strictjson.Field{Key: "via", Read: func() { r.Via = t.OneOf(viaPort) }},
-		strictjson.Field{Key: "replicas", Read: replicas},
-		strictjson.Field{Key: "columns", Read: replicas}, // its former name
-		strictjson.Field{Key: "threads", Read: func() {
-			at := t.Here()
-			if r.Threads = t.whole(0, limits.Threads); r.Threads%limits.Warp != 0 {
-				t.bad(at, "is %d, and no multiple of %d", r.Threads, limits.Warp)
-			}
-		}},
-		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, limits.Tile)) }},
-		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }})...)
+		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }})
+	for i, f := range fields {
+		fields[i].Must = f.Key == "program" || f.Key == "protocol"
+		fields[i].Read = func() {
+			at[f.Key] = t.Here()
+			f.Read()
+		}
+	}
+	fields[0].Read = func() {
+		program = t.Here()
+		r.Program = t.program()
+		r.at = t.Span(program)
+	}
+	t.Fields(fields...)
 	if t.Full() || t.Errors() > before {
 		e.Rules = append(e.Rules, r)
 		return program
@@ -219,18 +211,15 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 			t.bad(upTo, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
 		}
 	}
-	switch {
-	case r.Sided == twoSided && r.Columns > 1:
-		t.bad(start, "has \"replicas\": %d, and a two-sided program has no replicas", r.Columns)
-	case r.Sided == lowered && r.Protocol != ir.Simple.String():
-		t.bad(start, "has \"sided\": \"lowered\", which only programs of protocol Simple are")
-	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()):
-		t.bad(start, "has \"via\": %q, which only one-sided programs of protocol Simple have", r.Via)
-	case r.Unfit() != "":
-		t.bad(start, "%s", r.Unfit())
-	case r.laned() && r.Sided != "":
-		t.bad(start, "has \"lanes\": %d, which only one-sided programs have", r.Lanes)
-	case r.laned() && t.own.Compiled(r.Program):
+	switch key, why := r.Unfit(); {
+	case r.Placement != selection.AsCalled:
+		t.bad(at["placement"], "is %q, and rules of tables are for calls in place or out of place", r.Placement)
+	case why != "":
+		if at, ok := at[key]; ok {
+			start = at
+		}
+		t.bad(start, "%s", why)
+	case r.Several() && t.own.Compiled(r.Program):
 		t.bad(start, "has \"lanes\": %d, and %q is compiled already", r.Lanes, r.Program)
 	}
 	e.Rules = append(e.Rules, r)

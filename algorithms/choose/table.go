@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // TableVersion is the version of the tables that ReadTable takes.
@@ -64,7 +65,7 @@ type Entry struct {
 // all.
 type Rule struct {
 	UpTo int64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
-	Variant
+	selection.Choice
 	Micros float64 `json:"us,omitempty" doc:"what it took at the largest size that was measured"`
 
 	at diag.Span // of its program, where it was read

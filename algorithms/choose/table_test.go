@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 const someTable = `{"version": 1, "entries": [
@@ -98,8 +99,8 @@ func TestTablePut(t *testing.T) {
 	// An entry that ends keeps the old one's rules for larger calls.
 	old, _ := ReadTable("t", strings.NewReader(someTable))
 	e = old.Entries[0]
-	e.Rules = []Rule{{UpTo: 1024, Variant: Variant{Program: "allreduce/allpairs"}},
-		{UpTo: 4096, Variant: Variant{Program: "allreduce/bruck"}}}
+	e.Rules = []Rule{{UpTo: 1024, Choice: selection.Choice{Program: "allreduce/allpairs"}},
+		{UpTo: 4096, Choice: selection.Choice{Program: "allreduce/bruck"}}}
 	for range 2 {
 		old.Put(e)
 		if rules := old.Entries[0].Rules; len(old.Entries) != 2 || len(rules) != 3 || rules[0] != e.Rules[0] ||
@@ -158,8 +159,8 @@ func TestDefaultTable(t *testing.T) {
 	for _, e := range table.Entries {
 		kind, _ := ir.KindByName(e.Collective)
 		for _, r := range e.Rules {
-			if _, err := c.Program(r.Variant, Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}); err != nil {
-				t.Errorf("%s, %d ranks, in place %v: %v: %v", e.Collective, e.Ranks, e.Inplace, r.Variant, err)
+			if _, err := c.Program(r.Choice, Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}); err != nil {
+				t.Errorf("%s, %d ranks, in place %v: %v: %v", e.Collective, e.Ranks, e.Inplace, r.Choice, err)
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // tuneAll measures the variants of a collective at all sizes, and writes what is
@@ -146,15 +147,11 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 		if err != nil {
 			return devices.Impossible(err)
 		}
-		best, variants := tried[0], found.variants
+		best := tried[0]
 		for _, t := range slices.Backward(tried) {
 			widths[t.Name] = t.Form
 		}
-		v := variants[best.Name]
-		v.Columns, v.Threads, v.Tile = best.Columns, best.Threads, best.Tile
-		if devices.GPUs[w.device] == nil {
-			v.Threads = 0 // which only a GPU's blocks have
-		}
+		v := w.measuredAs(best)
 		w.bar.Step()
 		w.tell(func() {
 			note := choosing.DifferNote(v.Program, w.chooser.Differs(v, call), w.dtype)
@@ -163,7 +160,7 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 			}
 			a.Say("%v %s %s: %.2f us, %v%s", call.Kind, choosing.PlaceName(inplace), cli.SizeText(c.Bytes()), best.Micros, v, note)
 		})
-		rule := choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}
+		rule := choose.Rule{Choice: v, Micros: math.Round(best.Micros*100) / 100}
 		entry.Rules = ruled(entry.Rules, rule, w.sizes, i, w.factor)
 		if w.found != nil {
 			w.found.Tuned(call.Entry(w.site.Name()), rule, c.Bytes())
@@ -173,6 +170,15 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 		}
 	}
 	return nil
+}
+
+// measuredAs returns what was measured.
+func (w *benchWorld) measuredAs(t bench.Tried) selection.Choice {
+	c := t.Choice
+	if devices.GPUs[w.device] == nil {
+		c.Threads = 0 // which only a GPU's blocks have
+	}
+	return c
 }
 
 // tell has the first process print something where the bar stands.
@@ -192,7 +198,7 @@ func ruled(rules []choose.Rule, r choose.Rule, sizes []int64, i int, factor int6
 	case sizes[i] < tuning.Large:
 		r.UpTo = int64(float64(sizes[i]) * math.Sqrt(float64(factor)))
 	}
-	if n := len(rules); n > 0 && rules[n-1].Variant == r.Variant {
+	if n := len(rules); n > 0 && rules[n-1].Choice == r.Choice {
 		rules[n-1] = r
 		return rules
 	}

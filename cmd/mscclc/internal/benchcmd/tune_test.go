@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/selection"
 )
 
 // TestTuneInterrupted: the document of a tuning that was interrupted has the table so far, and says that it was
@@ -51,7 +52,7 @@ func TestRuled(t *testing.T) {
 	} {
 		var rules []choose.Rule
 		for i := range c.sizes {
-			rules = ruled(rules, choose.Rule{Variant: choose.Variant{Columns: 1 + i}}, c.sizes, i, c.factor)
+			rules = ruled(rules, choose.Rule{Choice: selection.Choice{Width: selection.Width{Replicas: 1 + i}}}, c.sizes, i, c.factor)
 		}
 		var ends []int64
 		for _, r := range rules {

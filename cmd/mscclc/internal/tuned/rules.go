@@ -11,6 +11,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // This file makes rules of what was measured. The programs of all groups of one number of ranks share the memory of a
@@ -175,7 +176,7 @@ func (s *Sizes) merged(room int64) [][]bundle.MeasuredRule {
 	for _, list := range all {
 		for i := range list {
 			list[i].Nodes = s.Nodes
-			list[i].Windows, list[i].Direct = s.Windows, s.Windows && list[i].Program != bundle.NCCL
+			list[i].For(s.Windows)
 		}
 		s.bound(&list[len(list)-1])
 	}
@@ -199,7 +200,7 @@ func (s *Sizes) rules(merged [][]bundle.MeasuredRule) (list [][]bundle.MeasuredR
 			r.DType = data.F32.String()
 			if f32 := s.F32[s.at(&rules[k])][how]; r.Program != bundle.NCCL && f32 > 0 && f32*r.NCCLMicros < r.Micros {
 				*r = bundle.MeasuredRule{Collective: r.Collective, Ranks: r.Ranks, Nodes: r.Nodes, When: r.When, UpTo: r.UpTo,
-					Program: bundle.NCCL, Only: r.Only}
+					Choice: selection.Choice{Program: bundle.NCCL}, Only: r.Only}
 				lost = true
 			}
 		}
