@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/data":                  {"mscclc/ir"},
 	"mscclc/bundle/limits":                  {},
 	"mscclc/bundle/internal/limitsgen":      {"mscclc/bundle/limits"},
-	"mscclc/selection":                      {"mscclc/bundle/limits", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/passes/core"},
+	"mscclc/selection":                      {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/passes/core"},
 	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
 	"mscclc/executor/exchange":              {},
 	"mscclc/executor/launch":                {},

@@ -75,7 +75,8 @@ func TestContest(t *testing.T) {
 	}
 	placements := 0
 	for _, f := range site.once {
-		if f.Choice.Replicas == best.Choice.Replicas && f.Choice.Threads == best.Choice.Threads && (f.Program == out || f.Program == in) {
+		if f.Choice.Replicas == best.Choice.Replicas && f.Choice.Threads == best.Choice.Threads &&
+			(f.Program == out || f.Program == in) {
 			placements++
 		}
 	}

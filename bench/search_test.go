@@ -91,7 +91,8 @@ func TestTune(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := tried[0]; b.Name != "good" || b.Choice.Replicas != 16 || b.Choice.Threads != 512 || b.Choice.Tile != 64<<10 || site.measured > 110 {
+	if b := tried[0]; b.Name != "good" || b.Choice.Replicas != 16 || b.Choice.Threads != 512 ||
+		b.Choice.Tile != 64<<10 || site.measured > 110 {
 		t.Errorf("%+v after %d measurements", b, site.measured)
 	}
 	// What is wrong does not win, and what fails everywhere is told.

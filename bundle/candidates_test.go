@@ -138,7 +138,8 @@ func TestCandidatesGiveWay(t *testing.T) {
 
 // TestPutCandidates: new candidates replace those for the same calls, and nothing else.
 func TestPutCandidates(t *testing.T) {
-	rule := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Eager, Choice: selection.Choice{Program: "allreduce/ring", Protocol: ir.LL}}
+	rule := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Eager},
+		Rule: selection.Rule{Choice: selection.Choice{Program: "allreduce/ring", Protocol: ir.LL}}}
 	candidate := rule
 	candidate.Candidate = true
 	captured, restricted, fresh := candidate, candidate, candidate

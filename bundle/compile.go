@@ -126,8 +126,8 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*ir.Progra
 	}
 	opt.OneSided, opt.Unproven = true, true
 	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.Protocol
-	opt.Core = core.Options{Staged: !key.direct(), Both: both, MaxInsts: opt.Passes.MaxInsts, Lanes: key.Lanes,
-		Copies: key.Copies, Together: key.Together}
+	opt.Core = core.Options{Staged: !key.direct(), Both: both, MaxInsts: opt.Passes.MaxInsts}
+	key.Into(&opt.Core)
 	opt.Nodes = func(int) ([]int32, error) { return key.node(), nil }
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {

@@ -56,8 +56,9 @@ func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) 
 	var rules [numLaunches][]MeasuredRule
 	for when := range rules {
 		for i := range sizes {
-			r := MeasuredRule{Collective: collective, Ranks: ranks, When: launchNames[when], UpTo: reach(sizes, i, factor),
-				Choice: selection.Choice{Program: NCCL}, NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}
+			r := MeasuredRule{Calls: Calls{Collective: collective, Ranks: ranks, When: launchNames[when]},
+				Rule: selection.Rule{UpTo: reach(sizes, i, factor), Choice: selection.Choice{Program: NCCL},
+					NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}}
 			if f := m.taken[when][i]; f != nil {
 				r.Choice = f.Choice
 				r.Micros = rounded(f.Micros[when])
@@ -105,7 +106,7 @@ func (s *TimedSize) Gain(when int) float64 {
 func (s *TimedSize) Took(r *MeasuredRule, when int) float64 {
 	for i := range s.Forms {
 		f := &s.Forms[i]
-		runs := MeasuredRule{Choice: f.Choice}
+		runs := MeasuredRule{Rule: selection.Rule{Choice: f.Choice}}
 		runs.Placement = r.Placement
 		if r.Runs(runs) {
 			return rounded(f.Micros[when])

@@ -152,7 +152,7 @@ func (m *Measured) group(kind ir.Kind, ranks int, nodes, when string) (list []Ru
 		if rule.UpTo = r.UpTo; r.Program != NCCL {
 			rule.Choice = r.Choice
 		}
-		r.restrict(&rule)
+		restrict(&rule, r.Only)
 		if r.Candidate {
 			rule.When |= WhenCandidate
 		}

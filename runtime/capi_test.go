@@ -207,7 +207,9 @@ func TestInterfaceWindows(t *testing.T) {
 			t.Parallel()
 			b, err := bundle.Build(bundle.Spec{Device: device, Ranks: []int{c.ranks}, CTAs: 4, DTypes: []data.DType{data.F32},
 				Rules: []bundle.Rule{{Kind: ir.AllGather, Ranks: c.ranks, DType: bundle.Any, RedOp: bundle.Any, Root: bundle.Any,
-					When: bundle.WhenEager | bundle.WhenCaptured | bundle.WhenWindows, Choice: selection.Choice{Program: "allgather/allpairs", Protocol: ir.Simple, Placement: selection.Direct, Width: selection.Width{Tile: 4096}}}}})
+					When: bundle.WhenEager | bundle.WhenCaptured | bundle.WhenWindows,
+					Choice: selection.Choice{Program: "allgather/allpairs", Protocol: ir.Simple,
+						Placement: selection.Direct, Width: selection.Width{Tile: 4096}}}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
+	"mscclc/passes/core"
 )
 
 // A Choice is a program in one form, and how wide it runs. Zero numbers leave the choice to the executor.
@@ -34,6 +35,9 @@ type InLanes struct {
 
 // Several reports whether a rank has several lanes.
 func (l InLanes) Several() bool { return l.Lanes > 1 }
+
+// Into has a program be compiled in l's lanes.
+func (l InLanes) Into(o *core.Options) { o.Lanes, o.Copies, o.Together = l.Lanes, l.Copies, l.Together }
 
 // A Width is how wide a program runs.
 type Width struct {

@@ -19,9 +19,9 @@ import (
 // the network of Here, or on the Machine of the device. What was simulated once is kept, and only what is chosen is
 // proven. Its methods may be called at once.
 type Chooser struct {
-	Given  *Table // the user's, or nil
-	Here   *Here  // of the hosts of the call, or nil
-	Table  *Table
+	Given  *selection.Table // the user's, or nil
+	Here   *Here            // of the hosts of the call, or nil
+	Table  *selection.Table
 	Device string // as its driver names it, or cpu
 	Own    Shelf  // the user's programs, beside the catalog
 
@@ -211,12 +211,12 @@ func typeOf(element int) data.DType {
 
 // Unfit says, at the rules of a table's entry, which of them no call like call can follow: their
 // programs do not expand for it, or, of rules for one of some sizes, do not compile.
-func (c *Chooser) Unfit(e *Entry, call Call, sizes []int64) diag.List {
+func (c *Chooser) Unfit(e *selection.Entry, call Call, sizes []int64) diag.List {
 	var found diag.List
 	judged := map[selection.Choice]bool{}
 	for i, r := range e.Rules {
 		v := r.Choice.Plain()
-		used := slices.ContainsFunc(sizes, func(n int64) bool { return e.rule(n) == i })
+		used := slices.ContainsFunc(sizes, func(n int64) bool { return e.Index(n) == i })
 		if judged[v] || !used && judged[selection.Choice{Program: v.Program}] {
 			continue
 		}
@@ -234,7 +234,7 @@ func (c *Chooser) Unfit(e *Entry, call Call, sizes []int64) diag.List {
 }
 
 // unfit is why a rule is not for a call.
-func unfit(r Rule, call Call, why error) diag.Diagnostic {
+func unfit(r selection.Rule, call Call, why error) diag.Diagnostic {
 	code, text := diag.Unsupported, why.Error()
 	var list diag.List
 	known := errors.As(why, &list) && len(list) > 0
@@ -245,7 +245,7 @@ func unfit(r Rule, call Call, why error) diag.Diagnostic {
 	if call.Inplace {
 		where = "in place"
 	}
-	d := diag.New(code, r.at, "%v is not to be had for %s %s: %s", r.Choice, call.ranksText(), where, text)
+	d := diag.New(code, r.Span, "%v is not to be had for %s %s: %s", r.Choice, call.ranksText(), where, text)
 	if known && list[0].Span.Line > 0 {
 		d = d.WithNote(list[0].Span, "that is said here")
 	}

@@ -182,7 +182,8 @@ func TestCopiesChosen(t *testing.T) {
 	}
 	tried, usual := map[int]bool{}, 0.
 	for _, f := range ranked {
-		if f.Program == ranked[0].Program && f.Lanes == ranked[0].Lanes && f.Protocol == ranked[0].Protocol && f.Sided == selection.OneSided {
+		if f.Program == ranked[0].Program && f.Lanes == ranked[0].Lanes && f.Protocol == ranked[0].Protocol &&
+			f.Sided == selection.OneSided {
 			if tried[f.Copies] = true; f.Copies == 0 {
 				usual = f.micros
 			}

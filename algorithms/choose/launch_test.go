@@ -57,7 +57,8 @@ func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Se
 }
 
 // round launches the call on new data, and says how many elements are wrong.
-func (m *member) round(ctx context.Context, i *Invocation, number, size int) (v selection.Choice, wrong int, err error) {
+func (m *member) round(ctx context.Context, i *Invocation, number, size int) (v selection.Choice, wrong int,
+	err error) {
 	data := make([]byte, 4*memberElems)
 	for k, s := range m.streams {
 		for e := range memberElems {

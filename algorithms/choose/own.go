@@ -200,8 +200,10 @@ func (s Shelf) compileAs(v selection.Choice, c Call, as mscclc.Options) (*ir.Pro
 	if err != nil {
 		return nil, err
 	}
-	opt.OneSided, opt.Lowered, opt.Core, opt.Unproven = v.Sided == selection.OneSided, v.Sided == selection.Lowered, as.Core, as.Unproven
-	opt.Core.Lanes, opt.Core.Copies, opt.Core.Together, opt.Nodes = v.Lanes, v.Copies, v.Together, c.nodeOf()
+	opt.OneSided, opt.Lowered, opt.Core, opt.Unproven = v.Sided == selection.OneSided,
+		v.Sided == selection.Lowered, as.Core, as.Unproven
+	v.Into(&opt.Core)
+	opt.Nodes = c.nodeOf()
 	opt.Lang.Protocol, opt.Lang.Via = &v.Protocol, v.Via
 	p, err := s.compileText(v.Program, text, opt)
 	if err != nil {

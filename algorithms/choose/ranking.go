@@ -115,7 +115,8 @@ func (r *ranking) try(i int) {
 	widest := func() (timed, error) { return r.widest(form, r.bytes, first) }
 	if p := &r.seen[i]; form.Several() && p.micros > 0 && r.many() {
 		widest = func() (timed, error) {
-			return r.lanedFrom(form, r.bytes, lanedAt(selection.Choice{Width: selection.Width{Replicas: p.columns, Tile: p.tile}}))
+			return r.lanedFrom(form, r.bytes, lanedAt(selection.Choice{Width: selection.Width{Replicas: p.columns,
+				Tile: p.tile}}))
 		}
 	}
 	if t, err := widest(); err == nil {

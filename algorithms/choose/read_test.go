@@ -12,14 +12,15 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // What is wrong with a table is said with its line and column, its field as the JSON names it, and why.
 func TestTableSays(t *testing.T) {
 	const entry, rule = "entries[0]", "entries[0].rules[0]"
 	for _, c := range []struct{ old, wrong, want string }{
-		{`"version": 1`, `"version": 2`, `1:13: error: version: is 2, of which only 1 is known`},
-		{`{"version": 1, `, `{`, `1:1: error: table: key "version" is missing`},
+		{`"version": 2`, `"version": 3`, `1:13: error: version: is 3, and this mscclc reads up to 2`},
+		{`{"version": 2, `, `{`, `1:1: error: table: key "version" is missing`},
 		{`"entries": [`, `"entry": [`, `1:16: error: table: unknown key "entry"`},
 		{`"ranks":4`, `"ranks":"4"`, `2:32: error: ` + entry + `.ranks: is "4", not a number`},
 		{`"ranks":4`, `"ranks":0`, `2:32: error: ` + entry + `.ranks: is 0, less than 1`},
@@ -120,7 +121,7 @@ func TestTableHostile(t *testing.T) {
 			return fmt.Sprintf(`{"device":"%x","ranks":2,"collective":"allreduce","rules":[%s]}`, i, rule)
 		}) + `]}`, true},
 		"nothing": {"", false},
-		"endless": {strings.Repeat(" ", maxTable) + "  ", false},
+		"endless": {strings.Repeat(" ", selection.MaxBytes) + "  ", false},
 	} {
 		began := time.Now()
 		table, err := ReadTable("t", strings.NewReader(c.text))

@@ -284,10 +284,11 @@ func (s *Selector) compileText(f Form, unproven bool) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt.OneSided, opt.Lowered, opt.Target, opt.Unproven = f.Sided == selection.OneSided, f.Sided == selection.Lowered, s.Target, unproven
+	opt.OneSided, opt.Lowered, opt.Target, opt.Unproven = f.Sided == selection.OneSided,
+		f.Sided == selection.Lowered, s.Target, unproven
 	opt.Nodes = s.Call.nodeOf()
 	opt.Lang.Protocol, opt.Passes.Instances = &f.Protocol, f.Instances
-	opt.Core.Lanes, opt.Core.Copies, opt.Core.Together = f.Lanes, f.Copies, f.Together
+	f.Into(&opt.Core)
 	if s.plans() {
 		node := s.Call.nodesOfPlan()
 		opt.Unproven, opt.Nodes = true, func(int) ([]int32, error) { return node, nil }

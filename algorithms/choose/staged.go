@@ -88,7 +88,8 @@ func (s Shelf) staged(v selection.Choice, c Call) (*ir.Program, error) {
 	p, err := ForBoth(c.Kind, func(inplace, both bool) (*ir.Program, error) {
 		call := c
 		call.Inplace = inplace
-		return s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: v.Placement == selection.Staged, Both: both}, Unproven: true})
+		return s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: v.Placement == selection.Staged,
+			Both: both}, Unproven: true})
 	}, prove)
 	if err != nil {
 		return nil, errors.Join(ErrNotStaged, err)

@@ -90,7 +90,7 @@ func TestPorted(t *testing.T) {
 	if v, _, err := new(Chooser).Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<30, 2); err != nil || v.Via != ir.ViaAny {
 		t.Errorf("the simulation chose %v: %v", v, err)
 	}
-	const text = `{"version": 1, "entries": [
+	const text = `{"version": 2, "entries": [
   {"device":"Some GPU","ranks":4,"collective":"allgather","inplace":false,"rules":[
     {"program":"allgather/allpairs","protocol":"Simple","via":"port"}]}
 ]}

@@ -176,7 +176,8 @@ func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 			if err != nil {
 				continue
 			}
-			if f.Choice.Replicas, f.Choice.Threads = tuning.Guessed(bytes); devices.GPUs[j.device] == nil || v.Sided == selection.TwoSided {
+			if f.Choice.Replicas, f.Choice.Threads = tuning.Guessed(bytes); devices.GPUs[j.device] == nil ||
+				v.Sided == selection.TwoSided {
 				f.Choice.Replicas, f.Choice.Threads = 0, 0
 			}
 			forms = append(forms, f)

@@ -80,7 +80,7 @@ func (t *stagedTuning) replicas(p *ir.Program) (int, error) {
 
 // readMeasured reads the rules that are in -o, if there are some. It fails where they are another device's.
 func readMeasured(name, device string) (*bundle.Measured, error) {
-	fresh := &bundle.Measured{Version: bundle.RulesVersion, Device: device}
+	fresh := &bundle.Measured{Device: device}
 	if cli.IsStdout(name) {
 		return fresh, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
@@ -39,7 +38,7 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	stop := w.bar.Watch()
 	defer stop()
 	found, failed := 0, error(nil)
-	keep := func(entry choose.Entry) error {
+	keep := func(entry selection.Entry) error {
 		found++
 		table.Put(entry)
 		return w.together(ctx, a, w.keepTable(a, table))
@@ -69,8 +68,8 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 }
 
 // tuned reads the table that is in -o, in the first process.
-func (w *benchWorld) tuned() (*choose.Table, error) {
-	fresh := &choose.Table{Version: choose.TableVersion}
+func (w *benchWorld) tuned() (*selection.Table, error) {
+	fresh := &selection.Table{}
 	if cli.IsStdout(w.out) || !w.first {
 		return fresh, nil
 	}
@@ -85,7 +84,7 @@ func (w *benchWorld) tuned() (*choose.Table, error) {
 }
 
 // keepTable has the first process write the table to -o, if that is a file.
-func (w *benchWorld) keepTable(a *cli.App, table *choose.Table) error {
+func (w *benchWorld) keepTable(a *cli.App, table *selection.Table) error {
 	if cli.IsStdout(w.out) || !w.first {
 		return nil
 	}
@@ -96,14 +95,14 @@ func (w *benchWorld) keepTable(a *cli.App, table *choose.Table) error {
 type TunedDocument struct {
 	Schema int    `json:"schema"`
 	Output string `json:"output,omitempty" doc:"the file that it was written to"`
-	*choose.Table
+	*selection.Table
 	Problems []diag.Problem `json:"problems"`
 	cli.Noted
 }
 
 // printTable prints what was tuned until something failed, or nothing did. Without --json it prints the table alone,
 // and only where file is stdout: another file has it already.
-func printTable(a *cli.App, file string, table *choose.Table, failed error) error {
+func printTable(a *cli.App, file string, table *selection.Table, failed error) error {
 	stdout := cli.IsStdout(file)
 	if !a.JSON && stdout {
 		return errors.Join(a.WriteTo(file, table.Write), failed)
@@ -129,7 +128,7 @@ func printTable(a *cli.App, file string, table *choose.Table, failed error) erro
 
 // tunePlacement measures one placement at all sizes. After each it calls keep with the rules so far.
 func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench.Search, inplace bool,
-	keep func(choose.Entry) error) error {
+	keep func(selection.Entry) error) error {
 	call := w.call(inplace)
 	entry := call.Entry(w.site.Name())
 	widths := map[string]bench.Form{} // that the size before ran best with, by name
@@ -160,7 +159,7 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 			}
 			a.Say("%v %s %s: %.2f us, %v%s", call.Kind, choosing.PlaceName(inplace), cli.SizeText(c.Bytes()), best.Micros, v, note)
 		})
-		rule := choose.Rule{Choice: v, Micros: math.Round(best.Micros*100) / 100}
+		rule := selection.Rule{Choice: v, Micros: math.Round(best.Micros*100) / 100}
 		entry.Rules = ruled(entry.Rules, rule, w.sizes, i, w.factor)
 		if w.found != nil {
 			w.found.Tuned(call.Entry(w.site.Name()), rule, c.Bytes())
@@ -191,7 +190,7 @@ func (w *benchWorld) tell(print func()) {
 // ruled adds the rule of size i. Between two sizes that were measured, each rules
 // its half, as the logarithm goes, and the last one as far as if another by factor came, if it is not
 // large; equal neighbours are one rule.
-func ruled(rules []choose.Rule, r choose.Rule, sizes []int64, i int, factor int64) []choose.Rule {
+func ruled(rules []selection.Rule, r selection.Rule, sizes []int64, i int, factor int64) []selection.Rule {
 	switch {
 	case i+1 < len(sizes):
 		r.UpTo = int64(math.Sqrt(float64(sizes[i]) * float64(sizes[i+1])))

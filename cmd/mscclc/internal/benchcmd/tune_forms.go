@@ -45,7 +45,8 @@ var (
 			{Replicas: 1, Tile: 1 << 20}}}
 	nodesWidths = &bench.Widths{Replicas: []int64{1, 2, 4, 8, 16, 32, 64}, Threads: []int64{128, 256, 512},
 		Tiles: triedTiles, First: []selection.Width{{Replicas: 1, Threads: 512}, {Replicas: 4, Threads: 512},
-			{Replicas: 16, Threads: 512}, {Replicas: 4, Threads: 512, Tile: 256 << 10}, {Replicas: 1, Threads: 512, Tile: 1 << 20}}}
+			{Replicas: 16, Threads: 512}, {Replicas: 4, Threads: 512, Tile: 256 << 10}, {Replicas: 1,
+				Threads: 512, Tile: 1 << 20}}}
 	triedTiles = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
 )
 

@@ -31,8 +31,8 @@ type chosen struct {
 	arg      string
 	flags    *runFlags
 	dtype    data.DType
-	chooser  *choose.Chooser // nil for a file
-	own      *choose.Table   // --table's, or nil
+	chooser  *choose.Chooser  // nil for a file
+	own      *selection.Table // --table's, or nil
 	call     choose.Call
 	loaded   map[string]*loadedProgram  // by what was loaded
 	variants map[int64]selection.Choice // by size: what was chosen, which a job agrees on once
@@ -190,8 +190,8 @@ func (c *chosen) place(ctx context.Context, sizes []int64) error {
 }
 
 // checkTable refuses rules of --table that the call cannot follow, and says which sizes the table has nothing for.
-func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
-	e := own.Entry(c.chooser.Device, c.call, c.dtype.Size())
+func (c *chosen) checkTable(own *selection.Table, sizes []int64) error {
+	e := choose.EntryFor(own, c.chooser.Device, c.call, c.dtype.Size())
 	if e != nil {
 		if found := c.chooser.Unfit(e, c.call, sizes); len(found) > 0 {
 			return found.Sort()

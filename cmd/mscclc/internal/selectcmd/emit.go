@@ -20,6 +20,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
+	"mscclc/selection"
 	"mscclc/topology"
 
 	"github.com/beevik/etree"
@@ -245,7 +246,7 @@ func (e *emission) table(list []choose.Stretch) error {
 	entry.Unmeasured = s.Costs.Unmeasured
 	for _, r := range list {
 		for k, wide := range r.Widths {
-			rule := choose.Rule{Choice: r.Choice, Micros: choosing.Hundredths(wide.Interval)}
+			rule := selection.Rule{Choice: r.Choice, Micros: choosing.Hundredths(wide.Interval)}
 			if rule.Replicas, rule.Tile = wide.Replicas, wide.Tile; k+1 < len(r.Widths) {
 				rule.UpTo = r.Widths[k+1].From - 1
 			} else if r.To > 0 {
@@ -255,7 +256,7 @@ func (e *emission) table(list []choose.Stretch) error {
 		}
 	}
 	file := e.tableFile()
-	table := &choose.Table{}
+	table := &selection.Table{}
 	if old, err := files.Open(file); err == nil {
 		table, err = e.selector.Own.ReadTable(file, old)
 		old.Close()
@@ -274,7 +275,7 @@ func (e *emission) table(list []choose.Stretch) error {
 			WithHint("move the file away, or emit to another folder")}
 	}
 	for i := range s.Own {
-		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r choose.Rule) bool { return r.Program == name }) {
+		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r selection.Rule) bool { return r.Program == name }) {
 			e.Note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind,
 				s.Own[i].File, file)
 		}

@@ -78,8 +78,9 @@ func (e *emission) candidates(list []choose.Stretch, when string) (rules []bundl
 		if r.To > 0 {
 			upTo = min(upTo, r.To-1)
 		}
-		rule := bundle.MeasuredRule{Collective: e.selector.Call.Kind.String(), Ranks: e.selector.Call.Ranks, When: when,
-			UpTo: upTo, Choice: r.Choice, Candidate: true}
+		rule := bundle.MeasuredRule{Calls: bundle.Calls{Collective: e.selector.Call.Kind.String(),
+			Ranks: e.selector.Call.Ranks, When: when},
+			Rule: selection.Rule{UpTo: upTo, Choice: r.Choice, Candidate: true}}
 		rule.Placement = selection.AsCalled // which is staged in rules of bundles
 		for _, w := range r.Widths {
 			if w.From <= upTo { // the largest calls have the most to gain

@@ -52,7 +52,7 @@ func (d *Document) Conclude() {
 	if d.Rules != nil {
 		return
 	}
-	d.Rules, d.Times = &bundle.Measured{Version: bundle.RulesVersion, Device: d.Machine.Device}, nil
+	d.Rules, d.Times = &bundle.Measured{Device: d.Machine.Device}, nil
 	d.Rules.Yield()
 	merges := d.merges()
 	for i, room := range d.rooms(merges) {
@@ -199,8 +199,9 @@ func (s *Sizes) rules(merged [][]bundle.MeasuredRule) (list [][]bundle.MeasuredR
 			r := &own[k]
 			r.DType = data.F32.String()
 			if f32 := s.F32[s.at(&rules[k])][how]; r.Program != bundle.NCCL && f32 > 0 && f32*r.NCCLMicros < r.Micros {
-				*r = bundle.MeasuredRule{Collective: r.Collective, Ranks: r.Ranks, Nodes: r.Nodes, When: r.When, UpTo: r.UpTo,
-					Choice: selection.Choice{Program: bundle.NCCL}, Only: r.Only}
+				*r = bundle.MeasuredRule{Calls: bundle.Calls{Collective: r.Collective, Ranks: r.Ranks,
+					Nodes: r.Nodes, When: r.When},
+					Rule: selection.Rule{UpTo: r.UpTo, Choice: selection.Choice{Program: bundle.NCCL}, Only: r.Only}}
 				lost = true
 			}
 		}
