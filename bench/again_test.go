@@ -89,7 +89,7 @@ func measured(t *testing.T, kind ir.Kind, fault fault) [2]*bench.Result {
 				return nil, err
 			}
 			p, err := chooser.Program(v, call)
-			return &bench.Form{Name: v.String(), Program: p}, err
+			return &bench.Form{Name: v.String(), Program: p, Choice: v}, err
 		}}
 	report := &bench.Report{}
 	if err := job.Run(context.Background(), report); err != nil {

@@ -9,6 +9,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/either"
+	"mscclc/selection"
 )
 
 // A Call is what is measured: a collective of one size. Coll is of Whole.
@@ -74,14 +75,11 @@ func Bandwidths(c *ir.Collective, bytes int64, us float64) (alg, bus float64) {
 	return alg, alg * c.BusFactor()
 }
 
-// A Form is a program to run, and how wide. Zero numbers leave the choice to the
-// executor.
+// A Form is a compiled program to run, and the choice that it is of. What runs is Program, as wide as Choice says.
 type Form struct {
 	Name    string // as reports have it
 	Program *either.Program
-	Columns int
-	Threads int
-	Tile    int64
+	Choice  selection.Choice
 }
 
 // An Op is a call that is ready to run, by some form or by NCCL.

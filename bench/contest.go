@@ -181,9 +181,9 @@ func (s *Contest) finalists(t *search) []*Form {
 	}
 	for _, f := range list[:min(len(list), contestTiles)] {
 		for _, tile := range s.Widths(&f.Form, t.call).Tiles {
-			if tile < f.Tile && f.Tile/tile <= shorter {
+			if tile < f.Choice.Tile && f.Choice.Tile/tile <= shorter {
 				g := f.Form
-				g.Tile = tile
+				g.Choice.Tile = tile
 				add(g)
 			}
 		}
@@ -193,10 +193,10 @@ func (s *Contest) finalists(t *search) []*Form {
 
 // gridOf returns f in all replicas and threads of w.
 func gridOf(f *Form, w *Widths) (list []*Form) {
-	for _, columns := range w.Columns {
+	for _, replicas := range w.Replicas {
 		for _, threads := range w.Threads {
 			g := *f
-			g.Columns, g.Threads = int(columns), int(threads)
+			g.Choice.Replicas, g.Choice.Threads = int(replicas), int(threads)
 			list = append(list, &g)
 		}
 	}

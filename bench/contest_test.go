@@ -32,8 +32,8 @@ func (s *eagerFake) Once(ctx context.Context, op Op) error {
 func TestContest(t *testing.T) {
 	program := func() *either.Program { return either.OfOneSided(&onesided.Program{}) }
 	out, in := program(), program()
-	forms := []*Form{{"slow", program(), 1, 128, 64 << 10}, {"good", out, 1, 128, 64 << 10},
-		{"wrong", program(), 1, 128, 64 << 10}}
+	forms := []*Form{{"slow", program(), wide(1, 128, 64<<10)}, {"good", out, wide(1, 128, 64<<10)},
+		{"wrong", program(), wide(1, 128, 64<<10)}}
 	site := &eagerFake{fakeSite: &fakeSite{time: func(f *Form) float64 {
 		name, eager := strings.CutSuffix(f.Name, " eager")
 		g := *f
@@ -51,7 +51,7 @@ func TestContest(t *testing.T) {
 	}, wrong: func(f *Form) bool { return f.Name == "wrong" }}}
 	s := &Contest{Site: site, Most: 100,
 		Widths: func(*Form, *Call) *Widths {
-			return &Widths{Columns: []int64{1, 2, 4, 8}, Threads: []int64{128, 512}, Tiles: []int64{64 << 10}}
+			return &Widths{Replicas: []int64{1, 2, 4, 8}, Threads: []int64{128, 512}, Tiles: []int64{64 << 10}}
 		},
 		Rivals: func(context.Context, *Call) ([]Op, error) {
 			return []Op{fakeOp{&Form{Name: "NCCL"}}, fakeOp{&Form{Name: "NCCL"}}}, nil
@@ -69,7 +69,7 @@ func TestContest(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	best := list[0]
-	if best.Name != "good" || best.Columns != 8 || best.Threads != 512 {
+	if best.Name != "good" || best.Choice.Replicas != 8 || best.Choice.Threads != 512 {
 		t.Errorf("the fastest is %v", best.Form)
 	}
 	if best.Micros[Plain] != best.Micros[Captured]+5 || best.NCCL != [NumLaunches]float64{30, 30} {
@@ -77,7 +77,8 @@ func TestContest(t *testing.T) {
 	}
 	placements := 0
 	for _, f := range site.once {
-		if f.Columns == best.Columns && f.Threads == best.Threads && (f.Program == out || f.Program == in) {
+		if f.Choice.Replicas == best.Choice.Replicas && f.Choice.Threads == best.Choice.Threads &&
+			(f.Program == out || f.Program == in) {
 			placements++
 		}
 	}

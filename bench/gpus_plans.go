@@ -23,16 +23,16 @@ type gpuPlan struct {
 // plan prepares a form's program, anew where its width has no room.
 func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	p := g.plans[f.Program]
-	if p != nil && f.Columns <= p.columns && f.Tile <= p.tile {
+	if p != nil && f.Choice.Replicas <= p.columns && f.Choice.Tile <= p.tile {
 		i := slices.Index(g.made, f.Program)
 		g.made = append(slices.Delete(g.made, i, i+1), f.Program) // as the one that was used last
 		return p, nil
 	}
-	wider, one := &gpuPlan{columns: f.Columns}, f.Program.OneSided
+	wider, one := &gpuPlan{columns: f.Choice.Replicas}, f.Program.OneSided
 	if one == nil {
-		wider = &gpuPlan{tile: max(f.Tile, executor.DefaultTileBytes)}
-	} else if f.Tile > 0 { // else it is the usual
-		wider.tile = max(f.Tile, executor.UsualWidth(g.options.GPUs).Tile)
+		wider = &gpuPlan{tile: max(f.Choice.Tile, executor.DefaultTileBytes)}
+	} else if f.Choice.Tile > 0 { // else it is the usual
+		wider.tile = max(f.Choice.Tile, executor.UsualWidth(g.options.GPUs).Tile)
 	}
 	if p != nil {
 		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
@@ -109,8 +109,8 @@ func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := plan.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Columns, Threads: f.Threads,
-		TileBytes: f.Tile}
+	args := plan.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Choice.Replicas,
+		Threads: f.Choice.Threads, TileBytes: f.Choice.Tile}
 	for i := range g.ranks {
 		args.Input = append(args.Input, g.memory[i][0].at(c))
 		if !c.Coll.Inplace {
@@ -155,9 +155,9 @@ func (eagerOp) plain() bool  { return true }
 // width says how wide the call is. Where one pass moves all, the tile is not what
 // was asked for, nor does it matter.
 func (o *planOp) width(f *Form) {
-	f.Columns, f.Threads = o.call.Columns(), o.call.Threads()
+	f.Choice.Replicas, f.Choice.Threads = o.call.Columns(), o.call.Threads()
 	if o.call.Passes() > 1 {
-		f.Tile = o.call.TileBytes()
+		f.Choice.Tile = o.call.TileBytes()
 	}
 }
 

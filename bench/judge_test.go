@@ -14,7 +14,7 @@ import (
 // What is chosen is judged against the best width of the best form, as far as that computes the right result.
 func TestJudge(t *testing.T) {
 	p := either.OfOneSided(&onesided.Program{})
-	chosen := &Form{Name: "close", Program: p, Columns: 16, Threads: 512, Tile: 64 << 10}
+	chosen := &Form{Name: "close", Program: p, Choice: wide(16, 512, 64<<10)}
 	var forms []*Form
 	for _, name := range []string{"slow", "broken", "close", "good"} {
 		forms = append(forms, &Form{Name: name, Program: p})
@@ -30,7 +30,7 @@ func TestJudge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if best := found.Best; best.Name != "good" || best.Columns != 16 || found.Chosen.Name != "close" ||
+	if best := found.Best; best.Name != "good" || best.Choice.Replicas != 16 || found.Chosen.Name != "close" ||
 		math.Abs(found.Ratio()-1.1) > 1e-9 || found.Tried < 20 {
 		t.Errorf("%+v", found)
 	}

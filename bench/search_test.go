@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir/either"
 	"mscclc/ir/onesided"
+	"mscclc/selection"
 )
 
 // A fakeSite measures forms by a formula.
@@ -63,15 +64,20 @@ func (s *fakeSite) Measure(_ context.Context, ops []Op, _ Measuring, _ *Call) ([
 	return list, nil
 }
 
+// wide is a choice of a width.
+func wide(replicas, threads int, tile int64) selection.Choice {
+	return selection.Choice{Width: selection.Width{Replicas: replicas, Threads: threads, Tile: tile}}
+}
+
 // hill is fastest with 16 columns of 512 threads and tiles of 64 KiB.
 func hill(f *Form) float64 {
 	steps := func(v, best float64) float64 { return math.Abs(math.Log2(max(v, 1) / best)) }
 	base := map[string]float64{"slow": 100, "good": 10, "close": 11, "broken": -1}[f.Name]
-	if f.Columns == 0 {
-		f.Columns, f.Threads, f.Tile = 4, 1024, 8<<10 // what the executor would choose
+	if f.Choice.Replicas == 0 {
+		f.Choice.Replicas, f.Choice.Threads, f.Choice.Tile = 4, 1024, 8<<10 // what the executor would choose
 	}
-	return base * (1 + steps(float64(f.Columns), 16)/10 + steps(float64(f.Threads), 512)/10 +
-		steps(float64(f.Tile), 64<<10)/10)
+	return base * (1 + steps(float64(f.Choice.Replicas), 16)/10 + steps(float64(f.Choice.Threads), 512)/10 +
+		steps(float64(f.Choice.Tile), 64<<10)/10)
 }
 
 func TestTune(t *testing.T) {
@@ -86,7 +92,8 @@ func TestTune(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := tried[0]; b.Name != "good" || b.Columns != 16 || b.Threads != 512 || b.Tile != 64<<10 || site.measured > 110 {
+	if b := tried[0]; b.Name != "good" || b.Choice.Replicas != 16 || b.Choice.Threads != 512 ||
+		b.Choice.Tile != 64<<10 || site.measured > 110 {
 		t.Errorf("%+v after %d measurements", b, site.measured)
 	}
 	// What is wrong does not win, and what fails everywhere is told.
@@ -108,11 +115,11 @@ func TestTune(t *testing.T) {
 func TestTuneTiles(t *testing.T) {
 	// larger tiles are faster by what measurements wander, and by more only up to 128 KiB
 	site := &fakeSite{time: func(f *Form) float64 {
-		if f.Columns == 0 {
-			f.Columns, f.Threads, f.Tile = 16, 512, 64<<10
+		if f.Choice.Replicas == 0 {
+			f.Choice.Replicas, f.Choice.Threads, f.Choice.Tile = 16, 512, 64<<10
 		}
-		return hill(&Form{Name: "good", Columns: f.Columns, Threads: f.Threads, Tile: 64 << 10}) * (1 +
-			1e-4*float64(1<<20)/float64(f.Tile) + max(0, 128<<10-float64(f.Tile))/(1<<20))
+		return hill(&Form{Name: "good", Choice: wide(f.Choice.Replicas, f.Choice.Threads, 64<<10)}) * (1 +
+			1e-4*float64(1<<20)/float64(f.Choice.Tile) + max(0, 128<<10-float64(f.Choice.Tile))/(1<<20))
 	}}
 	search := &Search{Site: site, Most: 200}
 	tried, err := search.Tune(context.Background(), &Call{},
@@ -120,14 +127,14 @@ func TestTuneTiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := tried[0]; b.Columns != 16 || b.Threads != 512 || b.Tile != 128<<10 {
+	if b := tried[0]; b.Choice.Replicas != 16 || b.Choice.Threads != 512 || b.Choice.Tile != 128<<10 {
 		t.Errorf("%+v", b)
 	}
 }
 
 // A size that fails has its error in its row, and the next is measured.
 func TestRunGoesOn(t *testing.T) {
-	site := &fakeSite{time: func(f *Form) float64 { return float64(f.Columns) }}
+	site := &fakeSite{time: func(f *Form) float64 { return float64(f.Choice.Replicas) }}
 	report := sample()
 	report.Rows = nil
 	rows := 0
@@ -136,10 +143,10 @@ func TestRunGoesOn(t *testing.T) {
 			if inplace {
 				return nil, nil
 			}
-			return &Form{Name: "f", Columns: int(bytes>>10) - 2}, nil
+			return &Form{Name: "f", Choice: wide(int(bytes>>10)-2, 0, 0)}, nil
 		},
 		Rivals: func(context.Context, *Call) ([]Op, error) {
-			return []Op{fakeOp{&Form{Name: "graph", Columns: 6}}, fakeOp{&Form{Name: "plain", Columns: 3}}}, nil
+			return []Op{fakeOp{&Form{Name: "graph", Choice: wide(6, 0, 0)}}, fakeOp{&Form{Name: "plain", Choice: wide(3, 0, 0)}}}, nil
 		}}
 	if err := job.Run(context.Background(), report); err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func ranked(tried []Tried) {
 	for n < len(tried) && tried[n].Micros <= (1+wander)*tried[0].Micros {
 		n++
 	}
-	slices.SortStableFunc(tried[:n], func(a, b Tried) int { return cmp.Compare(a.Tile, b.Tile) })
+	slices.SortStableFunc(tried[:n], func(a, b Tried) int { return cmp.Compare(a.Choice.Tile, b.Choice.Tile) })
 }
 
 type search struct {
@@ -173,7 +173,7 @@ func (t *search) spread(ctx context.Context, first []Tried) (list []Tried, err e
 		}
 		var forms []*Form
 		for _, w := range cmp.Or(t.Widths, usual).First {
-			forms = append(forms, w.Of(at.Form))
+			forms = append(forms, widened(at.Form, w))
 		}
 		found, err := t.measure(ctx, forms)
 		if err != nil {

@@ -1,39 +1,34 @@
 package bench
 
 import (
-	"cmp"
 	"slices"
+
+	"mscclc/selection"
 )
 
 // Widths lists the replicas, threads of a block and bytes of a tile that a search tries, each in ascending order.
 type Widths struct {
-	Columns, Threads, Tiles []int64
+	Replicas, Threads, Tiles []int64
 
 	// First are the widths that Tune and Judge begin at beside a form's own: what is fastest of few replicas is seldom a
 	// neighbour of what is of many.
-	First []Width
+	First []selection.Width
 }
 
-// A Width is how wide a form runs. Where a number is 0, the form keeps its own.
-type Width struct {
-	Columns, Threads int
-	Tile             int64
-}
-
-// Of is f as wide.
-func (w Width) Of(f Form) *Form {
-	f.Columns, f.Threads, f.Tile = cmp.Or(w.Columns, f.Columns), cmp.Or(w.Threads, f.Threads), cmp.Or(w.Tile, f.Tile)
+// widened returns f as wide as w; where a number of w is 0, f keeps its own.
+func widened(f Form, w selection.Width) *Form {
+	f.Choice.Width = w.Or(f.Choice.Width)
 	return &f
 }
 
 // usual are the widths of a search that has no limits.
 var usual = &Widths{
-	Columns: []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 132},
-	Threads: []int64{64, 128, 256, 512},
-	Tiles:   []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
-	First: []Width{{Columns: 8, Threads: 256}, {Columns: 8, Threads: 512}, {Columns: 32, Threads: 256},
-		{Columns: 32, Threads: 512}, {Columns: 64, Threads: 256}, {Columns: 64, Threads: 512},
-		{Columns: 128, Threads: 256}, {Columns: 128, Threads: 512}},
+	Replicas: []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 132},
+	Threads:  []int64{64, 128, 256, 512},
+	Tiles:    []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
+	First: []selection.Width{{Replicas: 8, Threads: 256}, {Replicas: 8, Threads: 512}, {Replicas: 32, Threads: 256},
+		{Replicas: 32, Threads: 512}, {Replicas: 64, Threads: 256}, {Replicas: 64, Threads: 512},
+		{Replicas: 128, Threads: 256}, {Replicas: 128, Threads: 512}},
 }
 
 // neighbours are forms a step wider or narrower in one of the three. What the
@@ -57,8 +52,9 @@ func neighbours(f *Form, w *Widths) []*Form {
 			}
 		}
 	}
-	add(w.Columns, int64(f.Columns), func(f *Form, v int64) { f.Columns = int(v) })
-	add(w.Threads, int64(f.Threads), func(f *Form, v int64) { f.Threads = int(v) })
-	add(w.Tiles, f.Tile, func(f *Form, v int64) { f.Tile = v })
+	at := f.Choice.Width
+	add(w.Replicas, int64(at.Replicas), func(f *Form, v int64) { f.Choice.Replicas = int(v) })
+	add(w.Threads, int64(at.Threads), func(f *Form, v int64) { f.Choice.Threads = int(v) })
+	add(w.Tiles, at.Tile, func(f *Form, v int64) { f.Choice.Tile = v })
 	return list
 }

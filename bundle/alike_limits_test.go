@@ -16,7 +16,7 @@ import (
 // testLimits: both readers take a bundle that is at a limit, and neither takes one above it.
 func testLimits(t *testing.T, r *reader) {
 	rule := Forward(ir.AllReduce, limits.Ranks)
-	rule.Program, rule.Protocol, rule.Tile, rule.Columns = "allreduce/allpairs", ir.LL, 16, 1
+	rule.Program, rule.Protocol, rule.Tile, rule.Replicas = "allreduce/allpairs", ir.LL, 16, 1
 	good, err := Build(Spec{Device: "d", Ranks: []int{limits.Ranks}, DTypes: []data.DType{data.F16},
 		Rules: []Rule{rule, Forward(ir.AllReduce, limits.Ranks)}})
 	if err != nil {
@@ -37,7 +37,7 @@ func testLimits(t *testing.T, r *reader) {
 				}
 			}
 			p.Where, b.Sets[0].CTAs = nil, n
-			p.EndAt, p.Columns, b.Sets[0].Rules[0].Columns = p.FlagsAt+8<<17, 1, 1
+			p.EndAt, p.Replicas, b.Sets[0].Rules[0].Replicas = p.FlagsAt+8<<17, 1, 1
 			b.Sets[0].Arena = p.EndAt
 		}},
 		{"rules", limits.Rules, func(b *Bundle, n int) {
@@ -66,7 +66,7 @@ func testLimits(t *testing.T, r *reader) {
 		}},
 		{"replicas", limits.Replicas, func(b *Bundle, n int) {
 			p := b.Programs[0]
-			p.Columns, p.Scratch, p.Packets, p.Parts = uint32(n), 0, 0, make([]abi.OnePart, p.Ranks)
+			p.Replicas, p.Scratch, p.Packets, p.Parts = uint32(n), 0, 0, make([]abi.OnePart, p.Ranks)
 			p.Blocks, p.Where, b.Sets[0].CTAs = 0, nil, 0
 			p.EndAt += 1 << 20
 			b.Sets[0].Arena = p.EndAt
@@ -117,7 +117,7 @@ func testWide(t *testing.T, r *reader) {
 			t.Fatal(err)
 		}
 		rule := Forward(ir.AllToAll, 16)
-		rule.Program, rule.Columns, rule.Tile, rule.CTAs = "wide.mprog", 1, 4096, limits.CTAs
+		rule.Program, rule.Replicas, rule.Tile, rule.CTAs = "wide.mprog", 1, 4096, limits.CTAs
 		spec := Spec{Device: "d", Ranks: []int{16}, DTypes: []data.DType{data.F16}, Rules: []Rule{rule},
 			Own: choose.Shelf{{Name: "wide.mprog", File: "wide.mprog", Compiled: [2]*either.Program{p}}}}
 		b, err := Build(spec)

@@ -19,6 +19,7 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/kernels"
 	library "mscclc/runtime"
+	"mscclc/selection"
 )
 
 // A reader is the library's reader of bundles in a process of its own, under sanitizers.
@@ -104,9 +105,9 @@ func readGo(text []byte) string {
 func alikeBundles(t *testing.T) [][]byte {
 	t.Helper()
 	windows := Forward(ir.AllGather, 2)
-	windows.When, windows.Program, windows.Direct, windows.Tile = windows.When|WhenWindows, "allgather/allpairs", true, 4096
+	windows.When, windows.Program, windows.Placement, windows.Tile = windows.When|WhenWindows, "allgather/allpairs", selection.Direct, 4096
 	root := Forward(ir.Scatter, 2)
-	root.Program, root.Protocol, root.Columns, root.Tile = "scatter/direct", ir.LL, 2, 256
+	root.Program, root.Protocol, root.Replicas, root.Tile = "scatter/direct", ir.LL, 2, 256
 	small := Forward(ir.AllReduce, 2)
 	small.Program, small.Protocol, small.UpTo, small.Threads = "allreduce/onephase", ir.LL, 4096, 64
 	even := Forward(ir.AllToAll, 4)

@@ -14,6 +14,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/kernels"
+	"mscclc/selection"
 )
 
 // A Rule says what runs calls of a collective on so many ranks. The first rule that fits a call counts. A
@@ -31,19 +32,14 @@ type Rule struct {
 	Calls int   // the most calls that the call's group has; 0 is any number
 	UpTo  int64 // the most bytes of a call, as nccl-tests counts them; 0 is any number
 
-	Program        string // of the catalog, such as allreduce/ring, or of Spec.Own; "" where NCCL runs the call
-	Protocol       ir.Protocol
-	Direct         bool // the program may reach input and output of other ranks: When has WhenWindows then
-	choose.InLanes      // of a program that is compiled
+	// Choice is what runs the call. Its program is of the catalog, such as allreduce/ring, or of Spec.Own; it is "" where
+	// NCCL runs the call. The program is staged unless its placement is Direct, which needs WhenWindows. Where numbers of
+	// the width are 0, a launch has as many replicas as there are CTAs for, a block limits.Threads threads, and a tile has
+	// executor.PlanTile bytes.
+	selection.Choice
 
 	// CTAs is how many CTAs a launch has at most; 0 is Spec.CTAs. A communicator with fewer takes a later rule.
 	CTAs int
-
-	// Columns is how many replicas a launch has; 0 is as many as there are CTAs for. Threads is how many threads a
-	// block has; 0 is limits.Threads. Tile is the bytes of a chunk that a replica moves in a tile iteration; 0 is
-	// executor.PlanTile.
-	Columns, Threads int
-	Tile             int64
 
 	// BuiltIn says that the rule is none of the user's. Where memory is short, such rules give way (Spec.Tell).
 	BuiltIn bool
@@ -174,7 +170,7 @@ func (s *Spec) check() error {
 }
 
 func (r *Rule) check() error {
-	switch {
+	switch _, why := r.Unfit(); {
 	case !slices.Contains(Kinds, r.Kind):
 		return fmt.Errorf("a bundle has no rules for %v", r.Kind)
 	case r.DType != Any && r.DType >= uint8(data.NumDTypes) || r.RedOp != Any && r.RedOp >= uint8(data.NumRedOps):
@@ -187,25 +183,34 @@ func (r *Rule) check() error {
 		return fmt.Errorf("a candidate is a program for any buffers, between ranks of one node")
 	case r.When&WhenWindows != 0 && r.Kind.Rooted():
 		return fmt.Errorf("no rule of %v is for windows: ranks of such a call may leave out buffers", r.Kind)
-	case r.Direct && (r.When&WhenWindows == 0 || r.Program == ""):
+	case r.Placement == selection.Direct && (r.When&WhenWindows == 0 || r.Program == ""):
 		return fmt.Errorf("a direct program reaches buffers of other ranks, which must lie in windows")
 	case r.Nodes != "" && !r.spread():
 		return fmt.Errorf("%d ranks do not lie on several nodes as %q", r.Ranks, r.Nodes)
 	case r.Nodes != "" && r.When&WhenWindows != 0:
 		return fmt.Errorf("windows are memory that ranks of one node reach, and the rule is for several nodes")
-	case r.Unfit() != "":
-		return fmt.Errorf("the rule %s", r.Unfit())
+	case why != "":
+		return fmt.Errorf("the rule %s", why)
+	case misfit(r.Choice) != "":
+		return fmt.Errorf("the rule %s", misfit(r.Choice))
 	case r.CTAs < 0 || r.CTAs > limits.CTAs:
 		return fmt.Errorf("no launch has %d CTAs", r.CTAs)
-	case r.Tile%limits.TileAlign != 0:
-		return fmt.Errorf("a tile of %d bytes: tiles are multiples of %d", r.Tile, limits.TileAlign)
-	case r.Calls < 0 || r.UpTo < 0 || r.Columns < 0 || r.Columns > limits.Replicas || r.Tile < 0 || r.Tile > limits.Tile:
-		return fmt.Errorf("%d calls, %d bytes, %d replicas or a tile of %d bytes are out of range", r.Calls, r.UpTo,
-			r.Columns, r.Tile)
-	case r.Threads < 0 || r.Threads > limits.Threads || r.Threads%limits.Warp != 0:
-		return fmt.Errorf("%d threads: a block has them by %d, up to %d", r.Threads, limits.Warp, limits.Threads)
+	case r.Calls < 0 || r.UpTo < 0:
+		return fmt.Errorf("%d calls or %d bytes are out of range", r.Calls, r.UpTo)
 	}
 	return nil
+}
+
+// misfit says what of a choice no rule of a bundle has, as a message goes on after the name of the rule. It is empty
+// where that is nothing.
+func misfit(c selection.Choice) string {
+	switch {
+	case c.Sided != selection.OneSided:
+		return fmt.Sprintf(`has "sided": %q, and bundles compile programs as one-sided`, c.Sided)
+	case c.Via != ir.ViaAny:
+		return fmt.Sprintf(`has "via": %q, and no rule of a bundle says so`, c.Via)
+	}
+	return ""
 }
 
 type builder struct {
@@ -254,7 +259,7 @@ func (b *builder) set(n int, nodes string) error {
 		row, m := l.rows[i].RuleRow, l.rows[i].runs
 		if m != nil {
 			row.Program = m.number
-			set.CTAs = max(set.CTAs, m.CTAs(int(row.Columns)))
+			set.CTAs = max(set.CTAs, m.CTAs(int(row.Replicas)))
 		}
 		set.Rules = append(set.Rules, row)
 	}
@@ -293,8 +298,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if r.Program == "" {
 		return nil, row, nil
 	}
-	key := programKey{name: r.Program, protocol: r.Protocol, kind: r.Kind, ranks: r.Ranks, direct: r.Direct,
-		nodes: r.layout(), InLanes: r.InLanes}
+	key := programKey{Choice: r.Plain(), kind: r.Kind, ranks: r.Ranks, nodes: r.layout()}
 	if r.Kind.Rooted() {
 		key.root = root
 	}
@@ -303,7 +307,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 		return nil, row, err
 	}
 	most := cmp.Or(r.CTAs, b.CTAs)
-	row.Columns = uint32(cmp.Or(r.Columns, max(1, sort.Search(most, func(n int) bool { return m.CTAs(n+1) > most }))))
+	row.Replicas = uint32(cmp.Or(r.Replicas, max(1, sort.Search(most, func(n int) bool { return m.CTAs(n+1) > most }))))
 	row.Threads = uint32(cmp.Or(r.Threads, limits.Threads))
 	row.Tile = uint64(cmp.Or(r.Tile, plan.Tile))
 	if r.Together > 0 && m.Shared() == 1 {
@@ -314,8 +318,8 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 		return nil, row, diag.List{diag.New(diag.Limit, diag.Span{}, "%s has %d replicas together in a CTA, which cannot share "+
 			"%d threads evenly", m.Title(), m.Shared(), row.Threads).WithHint("give 128, 256 or 512 threads")}
 	}
-	if m.CTAs(int(row.Columns)) > most {
-		return nil, row, r.tooWide(m, int(row.Columns), most)
+	if m.CTAs(int(row.Replicas)) > most {
+		return nil, row, r.tooWide(m, int(row.Replicas), most)
 	}
 	return m, row, nil
 }

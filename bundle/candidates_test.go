@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // TestCandidates: the candidates for a device that nobody measured end at 4 MiB and take at most 32 CTAs. A bundle of
@@ -137,7 +138,8 @@ func TestCandidatesGiveWay(t *testing.T) {
 
 // TestPutCandidates: new candidates replace those for the same calls, and nothing else.
 func TestPutCandidates(t *testing.T) {
-	rule := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Eager, Program: "allreduce/ring", Protocol: "LL"}
+	rule := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Eager},
+		Rule: selection.Rule{Choice: selection.Choice{Program: "allreduce/ring", Protocol: ir.LL}}}
 	candidate := rule
 	candidate.Candidate = true
 	captured, restricted, fresh := candidate, candidate, candidate

@@ -123,7 +123,7 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("it is for windows, and ranks of several nodes have none")
 	case r.When&WhenWindows != 0 && kind.Rooted():
 		return 0, fmt.Errorf("it is for windows, and for %v, of which ranks may leave out buffers", kind)
-	case r.Program == NCCLRow && (r.Columns != 0 || r.Threads != 0 || r.Tile != 0):
+	case r.Program == NCCLRow && (r.Replicas != 0 || r.Threads != 0 || r.Tile != 0):
 		return 0, fmt.Errorf("it is NCCL's, and has replicas, threads or a tile")
 	case r.Program == NCCLRow:
 		return 0, nil
@@ -140,8 +140,8 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("it is for root %d, and %s for root %d", r.Root, p.Title(), p.Root)
 	case p.Direct != 0 && r.When&WhenWindows == 0:
 		return 0, fmt.Errorf("%s reaches buffers of other ranks, and it is not for windows", p.Title())
-	case r.Columns < 1 || r.Columns > p.Columns:
-		return 0, fmt.Errorf("it has %d replicas, and %s has memory for %d", r.Columns, p.Title(), p.Columns)
+	case r.Replicas < 1 || r.Replicas > p.Replicas:
+		return 0, fmt.Errorf("it has %d replicas, and %s has memory for %d", r.Replicas, p.Title(), p.Replicas)
 	case r.Threads < limits.Warp || r.Threads > limits.Threads || r.Threads%limits.Warp != 0:
 		return 0, fmt.Errorf("it has blocks of %d threads", r.Threads)
 	case p.uneven(r.Threads):
@@ -149,7 +149,7 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 	case !isTile(r.Tile):
 		return 0, fmt.Errorf("it has tiles of %d bytes", r.Tile)
 	}
-	return p.CTAs(int(r.Columns)), nil
+	return p.CTAs(int(r.Replicas)), nil
 }
 
 // uneven reports whether a block of so many threads cannot be parted among the replicas that share it. Their parts are

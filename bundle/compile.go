@@ -22,20 +22,21 @@ import (
 	"mscclc/lang"
 	"mscclc/lang/syntax"
 	"mscclc/passes/core"
+	"mscclc/selection"
 )
 
 // This file compiles and proves the programs of a bundle.
 
 // A programKey tells programs apart.
 type programKey struct {
-	name        string
-	protocol    ir.Protocol
-	kind        ir.Kind
-	ranks, root int
-	direct      bool
-	nodes       string // as choose.NodesText writes them
-	choose.InLanes
+	selection.Choice // without a width; staged unless it is Direct
+	kind             ir.Kind
+	ranks, root      int
+	nodes            string // as choose.NodesText writes them
 }
+
+// direct reports whether the program may reach buffers of other ranks.
+func (k *programKey) direct() bool { return k.Placement == selection.Direct }
 
 // A made program is one whose memory is still to be laid out.
 type made struct {
@@ -67,11 +68,11 @@ func (b *builder) program(key programKey) (*made, error) {
 // compile compiles a program for calls in place and out of place, as choose.ForBoth does. A program of the user's that
 // is compiled already is proven as it is.
 func (b *builder) compile(key programKey) (*either.Program, error) {
-	i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == key.name })
+	i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == key.Program })
 	if i >= 0 && b.Own[i].Text == nil {
 		return takeOwn(&b.Own[i], key)
 	}
-	name, _, _ := choose.Unshaped(key.name)
+	name, _, _ := choose.Unshaped(key.Program)
 	from := choose.Own{File: name + ".mscl", Options: mscclc.Options{Lang: lang.Options{Open: algorithms.Open}}}
 	if i >= 0 {
 		from = b.Own[i]
@@ -79,16 +80,16 @@ func (b *builder) compile(key programKey) (*either.Program, error) {
 		var err error
 		if from.Text, err = algorithms.Open(name); err != nil {
 			hint := "mscclc list names its programs; name files of your own behind the command"
-			if near := diag.Meant(key.name, b.programs()); near != "" {
+			if near := diag.Meant(key.Program, b.programs()); near != "" {
 				hint = "did you mean " + near + "? " + hint
 			}
-			return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "the catalog has no program %q", key.name).
+			return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "the catalog has no program %q", key.Program).
 				WithHint("%s", hint)}
 		}
 	}
 	return choose.ForBoth(key.kind,
 		func(inplace, both bool) (*either.Program, error) { return compileAs(key, &from, inplace, both) },
-		func(p *either.Program) error { return Prove(p, key.direct, key.node()) })
+		func(p *either.Program) error { return Prove(p, key.direct(), key.node()) })
 }
 
 // programs returns the names that rules may have: those of the catalog, and those of the user's files.
@@ -108,7 +109,7 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*either.Pr
 		return nil, err
 	}
 	params, info := lang.Params{}, tree.Info()
-	_, shape, _ := choose.Unshaped(key.name)
+	_, shape, _ := choose.Unshaped(key.Program)
 	for name, n := range shape {
 		params[name] = n
 	}
@@ -126,9 +127,9 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*either.Pr
 		params["root"] = key.root
 	}
 	opt.OneSided, opt.Unproven = true, true
-	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.protocol
-	opt.Core = core.Options{Staged: !key.direct, Both: both, MaxInsts: opt.Passes.MaxInsts, Lanes: key.Lanes,
-		Copies: key.Copies, Together: key.Together}
+	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.Protocol
+	opt.Core = core.Options{Staged: !key.direct(), Both: both, MaxInsts: opt.Passes.MaxInsts}
+	key.Into(&opt.Core)
 	opt.Nodes = func(int) ([]int32, error) { return key.node(), nil }
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
@@ -221,7 +222,7 @@ func tabulate(p *either.Program, key programKey) (*made, error) {
 	m.ProgramRow = ProgramRow{Kind: uint32(p.Coll.Kind), Ranks: uint32(p.Coll.Ranks), Root: uint32(p.Coll.Root),
 		Chunks: uint32(p.Coll.Chunks), Protocol: uint32(p.Protocol), Depth: uint32(one.Depth), OnePass: bit(one.OnePass),
 		Copies: bit(one.Copies), Lines: bit(one.Lines), Even: bit(img.Even), InPlace: bit(p.InPlace),
-		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(choose.SameBits(p)), Direct: bit(key.direct),
+		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(choose.SameBits(p)), Direct: bit(key.direct()),
 		Scratch: uint32(one.Scratch), Packets: uint32(one.Packets), Flags: uint32(one.Flags),
 		Blocks: uint32(len(one.Blocks))}
 	if node != nil {
@@ -238,8 +239,8 @@ func tabulate(p *either.Program, key programKey) (*made, error) {
 // title names the program for readers, in at most limits.Name bytes. A longer name is cut, and ends with a hash of all
 // of it, so that names stay different.
 func (k *programKey) title() string {
-	name := strings.Map(printable, k.name) + " " + k.protocol.String() + k.LanesText()
-	if k.direct {
+	name := strings.Map(printable, k.Program) + " " + k.Protocol.String() + k.LanesText()
+	if k.direct() {
 		name += " direct"
 	}
 	if k.nodes != "" {

@@ -118,8 +118,8 @@ func (p *ProgramRow) check() error {
 		return fmt.Errorf("it is neither for calls in place nor for calls out of place")
 	case p.Bitwise > 1 || kind == ir.AllReduce && p.Bitwise != 1:
 		return fmt.Errorf("its ranks end with different bits")
-	case p.Columns < 1 || p.Columns > limits.Replicas || !isTile(p.Tile):
-		return fmt.Errorf("%d replicas or tiles of %d bytes are out of range", p.Columns, p.Tile)
+	case p.Replicas < 1 || p.Replicas > limits.Replicas || !isTile(p.Tile):
+		return fmt.Errorf("%d replicas or tiles of %d bytes are out of range", p.Replicas, p.Tile)
 	}
 	if err := p.checkSize(); err != nil {
 		return err

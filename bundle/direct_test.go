@@ -10,13 +10,14 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // directRules are rules of direct programs for calls between windows, before some of a ladder.
 func directRules(ranks int) (list []Rule) {
 	for _, r := range Ladder(ranks, 16) {
 		if !r.Kind.Rooted() {
-			r.Direct, r.When = true, r.When|WhenWindows
+			r.Placement, r.When = selection.Direct, r.When|WhenWindows
 			list = append(list, r)
 		}
 	}

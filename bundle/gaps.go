@@ -172,7 +172,7 @@ func (b *Bundle) CTAs(r *RuleRow) int {
 	if r.Program == NCCLRow {
 		return 0
 	}
-	return b.Programs[r.Program].CTAs(int(r.Columns))
+	return b.Programs[r.Program].CTAs(int(r.Replicas))
 }
 
 // refuses says why the program of a rule does not run a call of any size, or "".

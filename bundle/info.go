@@ -46,7 +46,7 @@ type RuleInfo struct {
 	UpTo       uint64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
 	Program    string `json:"program" doc:"its title, or nccl"`
 	Number     *int   `json:"number,omitempty" doc:"of the program in the bundle"`
-	Columns    uint32 `json:"replicas,omitempty"`
+	Replicas   uint32 `json:"replicas,omitempty"`
 	CTAs       uint32 `json:"ctas,omitempty" doc:"of a launch; communicators with fewer take a later rule"`
 	Threads    uint32 `json:"threads,omitempty" doc:"of a thread block"`
 	Tile       uint64 `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
@@ -66,7 +66,7 @@ type ProgramInfo struct {
 	Buffers []BufferInfo `json:"buffers,omitempty" doc:"of a program with a name"`
 
 	Blocks   int    `json:"blocks" doc:"thread blocks of the rank that has most"`
-	Columns  uint32 `json:"replicas" doc:"that there is memory for"`
+	Replicas uint32 `json:"replicas" doc:"that there is memory for"`
 	Tile     uint64 `json:"tile" doc:"bytes that there is memory for"`
 	At       uint64 `json:"at" doc:"where its memory begins in the arena"`
 	Memory   uint64 `json:"memory" doc:"bytes of a rank"`
@@ -123,7 +123,7 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 	for _, n := range s.Programs {
 		p := b.Programs[n]
 		info := ProgramInfo{Number: n, Title: p.Title(), InPlace: p.InPlace != 0, OutOfPlace: p.OutOfPlace != 0,
-			Bitwise: p.Bitwise != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(), Columns: p.Columns, Tile: p.Tile,
+			Bitwise: p.Bitwise != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(), Replicas: p.Replicas, Tile: p.Tile,
 			At: p.ScratchAt, Memory: p.Memory()}
 		if n := p.Named; n != nil {
 			info.Name = n.Name
@@ -144,7 +144,7 @@ func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 	out := RuleInfo{Collective: ir.Kind(r.Kind).String(), Eager: r.When&WhenEager != 0, Captured: r.When&WhenCaptured != 0,
 		Windows: r.When&WhenWindows != 0, Named: r.When&WhenNamed != 0,
 		Candidate: r.When&WhenCandidate != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL,
-		Columns: r.Columns, Threads: r.Threads, Tile: r.Tile}
+		Replicas: r.Replicas, Threads: r.Threads, Tile: r.Tile}
 	if r.DType != Any {
 		out.DType = data.DType(r.DType).String()
 	}

@@ -24,7 +24,7 @@ func Ladder(ranks, ctas int) []Rule {
 		for _, r := range rungs(kind, ranks) {
 			rule := Forward(kind, ranks)
 			rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.protocol, r.upTo, tile
-			rule.Columns, rule.BuiltIn = min(r.columns, ctas), true
+			rule.Replicas, rule.BuiltIn = min(r.columns, ctas), true
 			list = append(list, rule)
 		}
 	}
@@ -70,7 +70,7 @@ func Candidates(ranks, ctas int) []Rule {
 			for _, r := range first([]*Measured{m}, kind, ranks, "", Eager, false) {
 				if r.Program != "" && !r.restricted() {
 					r.When |= WhenEager | WhenCaptured
-					r.Columns = min(r.Columns, ctas)
+					r.Replicas = min(r.Replicas, ctas)
 					list = append(list, r)
 				}
 			}

@@ -18,7 +18,7 @@ import (
 // calls.
 func (m *made) need(r *RuleRow, s *Set, at diag.Span) {
 	before := int64(m.columns) * m.tile
-	m.columns = max(m.columns, int(r.Columns))
+	m.columns = max(m.columns, int(r.Replicas))
 	for t := range data.NumDTypes {
 		if s.Copier[t] != none && (r.DType == Any || r.DType == uint8(t)) {
 			m.tile = max(m.tile, min(int64(r.Tile), m.share(r, t)))
@@ -57,7 +57,7 @@ func (m *made) share(r *RuleRow, t data.DType) int64 {
 	chunks := int64(max(m.coll.Chunks, 1))
 	elems := data.PieceElems(m.coll, int64(r.UpTo), t)
 	chunk := ((elems+chunks-1)/chunks*int64(t.Size()) + 15) &^ 15 // as long as that of a call that divides worse
-	share := max(16, (chunk+int64(r.Columns)-1)/int64(r.Columns))
+	share := max(16, (chunk+int64(r.Replicas)-1)/int64(r.Replicas))
 	align := int64(16)
 	if share >= 4096 {
 		align = limits.ChunkAlign
@@ -72,7 +72,7 @@ func (s *Set) lay(used []*made) error {
 		if err := m.image.Reserve(m.columns, m.tile); err != nil {
 			return m.tooLarge(s, err)
 		}
-		m.Columns, m.Tile = uint32(m.image.Columns), uint64(m.image.Tile)
+		m.Replicas, m.Tile = uint32(m.image.Columns), uint64(m.image.Tile)
 		l, err := m.image.Layout()
 		if err != nil {
 			return m.tooLarge(s, err)
@@ -117,7 +117,7 @@ func (s *Set) tooLarge(where string, need uint64, most int64, used []*made, of f
 		s.Title(), mebibytes(need), where, diag.SizeText(most))
 	for _, m := range used[:min(len(used), diag.Shown)] {
 		d = d.WithNote(m.rule, "%s has %s: %s with tiles of %s", titleAt(&m.Program), mebibytes(of(&m.Program)),
-			diag.Counted(int(m.Columns), "replica"), diag.SizeText(int64(m.Tile)))
+			diag.Counted(int(m.Replicas), "replica"), diag.SizeText(int64(m.Tile)))
 	}
 	return diag.List{d.WithHint("fewer programs or replicas, or shorter tiles")}
 }

@@ -28,14 +28,14 @@ func TestRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := img.One.Reserve(int(p.Columns), int64(p.Tile)); err != nil {
+			if err := img.One.Reserve(int(p.Replicas), int64(p.Tile)); err != nil {
 				t.Fatal(err)
 			}
 			for range 50 {
 				bytes := int64(min(r.UpTo, 1<<30)) >> rnd.Intn(12)
 				dtype := []data.DType{data.F32, data.BF16}[rnd.Intn(2)]
 				elems := max(1, data.PieceElems(q.Coll, bytes-int64(rnd.Intn(3)*dtype.Size()), dtype))
-				call, err := img.One.Params(data.NewGeometry(q.Coll, elems, dtype.Size()), dtype, data.Sum, int(r.Columns),
+				call, err := img.One.Params(data.NewGeometry(q.Coll, elems, dtype.Size()), dtype, data.Sum, int(r.Replicas),
 					int64(r.Tile))
 				if err != nil || call.Tile != min(r.Tile, call.Share) {
 					t.Fatalf("%s, %d elements of %v: tile %d, share %d: %v", p.Title(), elems, dtype, call.Tile, call.Share, err)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"mscclc/algorithms/choose"
+	"mscclc/selection"
 )
 
 // The launches as indices of times, in the order of package bench: by graphs, and one by one.
@@ -21,15 +21,10 @@ var launchNames = [numLaunches]string{byGraph: Captured, oneByOne: Eager}
 // A Timed is a program in some width with its times in microseconds: by graphs, and one by one. Share is the bytes of a
 // chunk that a replica has memory for, at most Tile, and Room is the bytes of a rank's arena that they all take.
 type Timed struct {
-	Program  string `json:"program"`
-	Protocol string `json:"protocol"`
-	choose.InLanes
-	Columns int                  `json:"replicas"`
-	Threads int                  `json:"threads"`
-	Tile    int64                `json:"tile"`
-	Share   int64                `json:"share"`
-	Room    int64                `json:"room"`
-	Micros  [numLaunches]float64 `json:"us"`
+	selection.Choice
+	Share  int64                `json:"share"`
+	Room   int64                `json:"room"`
+	Micros [numLaunches]float64 `json:"us"`
 }
 
 // A TimedSize holds what was measured of calls of one size. NCCL has its times as Timed.Micros has them; 0 means that
@@ -61,11 +56,11 @@ func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) 
 	var rules [numLaunches][]MeasuredRule
 	for when := range rules {
 		for i := range sizes {
-			r := MeasuredRule{Collective: collective, Ranks: ranks, When: launchNames[when], UpTo: reach(sizes, i, factor),
-				Program: NCCL, NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}
+			r := MeasuredRule{Calls: Calls{Collective: collective, Ranks: ranks, When: launchNames[when]},
+				Rule: selection.Rule{UpTo: reach(sizes, i, factor), Choice: selection.Choice{Program: NCCL},
+					NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}}
 			if f := m.taken[when][i]; f != nil {
-				r.Program, r.Protocol, r.InLanes, r.Columns, r.Threads, r.Tile = f.Program, f.Protocol, f.InLanes, f.Columns,
-					f.Threads, f.Tile
+				r.Choice = f.Choice
 				r.Micros = rounded(f.Micros[when])
 			}
 			if n := len(rules[when]); n > 0 && rules[when][n-1].Runs(r) {
@@ -111,27 +106,13 @@ func (s *TimedSize) Gain(when int) float64 {
 func (s *TimedSize) Took(r *MeasuredRule, when int) float64 {
 	for i := range s.Forms {
 		f := &s.Forms[i]
-		runs := MeasuredRule{Program: f.Program, Protocol: f.Protocol, Direct: r.Direct, InLanes: f.InLanes,
-			Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}
+		runs := MeasuredRule{Rule: selection.Rule{Choice: f.Choice}}
+		runs.Placement = r.Placement
 		if r.Runs(runs) {
 			return rounded(f.Micros[when])
 		}
 	}
 	return rounded(s.least(when))
-}
-
-// A pair is what takes memory of its own: a program by a protocol, in some lanes.
-type pair struct {
-	program, protocol string
-	lanes             choose.InLanes
-}
-
-func (f *Timed) pair() pair { return pair{f.Program, f.Protocol, f.InLanes} }
-
-func comparePairs(a, b pair) int {
-	return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol),
-		cmp.Compare(a.lanes.Lanes, b.lanes.Lanes), cmp.Compare(a.lanes.Copies, b.lanes.Copies),
-		cmp.Compare(a.lanes.Together, b.lanes.Together))
 }
 
 // reach returns the largest call that the rule of size i is for: half way to the next size, as the logarithm goes.
@@ -159,7 +140,7 @@ type mergeForm struct {
 // A mergeTable holds what all choices have in common.
 type mergeTable struct {
 	sizes []TimedSize
-	pairs []pair              // in order; others are their numbers
+	pairs []selection.Choice  // what takes memory of its own, in order: choices without a width; others are their numbers
 	forms [][]mergeForm       // of each size
 	has   [][]int             // of each pair: the sizes that have forms of it
 	steps []limit             // of all forms, by pair: replicas and shares
@@ -183,10 +164,10 @@ func newMergeTable(sizes []TimedSize) *mergeTable {
 	t := &mergeTable{sizes: sizes, forms: make([][]mergeForm, len(sizes))}
 	for i := range sizes {
 		for _, f := range sizes[i].Forms {
-			t.pairs = append(t.pairs, f.pair())
+			t.pairs = append(t.pairs, f.Plain())
 		}
 	}
-	slices.SortFunc(t.pairs, comparePairs)
+	slices.SortFunc(t.pairs, selection.Compare)
 	t.pairs = slices.Compact(t.pairs)
 	t.has = make([][]int, len(t.pairs))
 	steps := make([][]limit, len(t.pairs))
@@ -194,13 +175,13 @@ func newMergeTable(sizes []TimedSize) *mergeTable {
 		s := &sizes[i]
 		for k := range s.Forms {
 			f := mergeForm{Timed: &s.Forms[k]}
-			f.of, _ = slices.BinarySearchFunc(t.pairs, f.pair(), comparePairs)
+			f.of, _ = slices.BinarySearchFunc(t.pairs, f.Plain(), selection.Compare)
 			for when, us := range f.Micros {
 				f.may[when] = us > 0 && (s.NCCL[when] == 0 || us*gain <= s.NCCL[when])
 				f.log[when] = float64(costOf(us))
 			}
 			t.forms[i] = append(t.forms[i], f)
-			steps[f.of] = append(steps[f.of], limit{f.Columns, f.Share})
+			steps[f.of] = append(steps[f.of], limit{f.Replicas, f.Share})
 			if n := len(t.has[f.of]); n == 0 || t.has[f.of][n-1] != i {
 				t.has[f.of] = append(t.has[f.of], i)
 			}

@@ -60,7 +60,7 @@ func (m *merger) nearAt(when, i int) {
 // allows reports whether f may run calls: it was measured, is not banned, and is faster than NCCL.
 func (m *merger) allows(f *mergeForm, when int) bool {
 	ban := m.banned[f.of]
-	return f.may[when] && (ban.columns == 0 || f.Columns < ban.columns) && (ban.share == 0 || f.Share < ban.share)
+	return f.may[when] && (ban.columns == 0 || f.Replicas < ban.columns) && (ban.share == 0 || f.Share < ban.share)
 }
 
 // pick chooses a form for each size among the near ones.
@@ -140,8 +140,8 @@ func (m *merger) measure() {
 		for _, f := range m.taken[when] {
 			if f != nil {
 				l := &m.largest[f.of]
-				*l = limit{max(l.columns, f.Columns), max(l.share, f.Share)}
-				unit[f.of] = max(unit[f.of], float64(f.Room)/float64(f.Columns)/float64(f.Share))
+				*l = limit{max(l.columns, f.Replicas), max(l.share, f.Share)}
+				unit[f.of] = max(unit[f.of], float64(f.Room)/float64(f.Replicas)/float64(f.Share))
 			}
 		}
 	}

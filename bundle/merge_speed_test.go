@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // timedSizes returns what a search found of so many sizes: at each, some programs in few widths, of times near each
@@ -15,9 +18,11 @@ func timedSizes(seed uint64, sizes int) (list []TimedSize) {
 		for program := range 6 {
 			for _, columns := range []int{1, 2, 4, 8, 16, 32}[random.IntN(3):][:1+random.IntN(3)] {
 				for _, tile := range []int64{1 << 14, 1 << 16}[random.IntN(2):] {
-					f := Timed{Program: fmt.Sprint("allreduce/", program), Protocol: "Simple", Columns: columns, Threads: 256,
-						Tile: tile, Share: min(tile, s.Bytes), Micros: [2]float64{10 + 2*random.Float64(), 12 + 2*random.Float64()}}
-					f.Room = int64(f.Columns) * f.Share * int64(2+program)
+					f := Timed{Choice: selection.Choice{Program: fmt.Sprint("allreduce/", program),
+						Protocol: ir.Simple, Width: selection.Width{Replicas: columns, Threads: 256, Tile: tile}},
+						Share: min(tile, s.Bytes), Micros: [2]float64{10 + 2*random.Float64(),
+							12 + 2*random.Float64()}}
+					f.Room = int64(f.Replicas) * f.Share * int64(2+program)
 					s.Forms = append(s.Forms, f)
 				}
 			}

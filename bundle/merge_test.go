@@ -7,19 +7,25 @@ import (
 	"slices"
 	"testing"
 
-	"mscclc/algorithms/choose"
+	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // timed returns a form with one time for both launches.
 func timed(program, protocol string, columns int, micros float64) Timed {
-	return Timed{program, protocol, choose.InLanes{}, columns, 512, 64 << 10, 64 << 10, int64(columns) << 20,
-		[numLaunches]float64{micros, micros}}
+	c := selection.Choice{Program: program, Width: selection.Width{Replicas: columns, Threads: 512, Tile: 64 << 10}}
+	c.Protocol, _ = ir.ProtocolByName(protocol)
+	return Timed{c, 64 << 10, int64(columns) << 20, [numLaunches]float64{micros, micros}}
 }
 
 func brief(rules []MeasuredRule) string {
 	s := ""
 	for _, r := range rules {
-		s += fmt.Sprintf("%d %s %s %d; ", r.UpTo, r.Program, r.Protocol, r.Columns)
+		protocol := r.Protocol.String()
+		if r.Program == NCCL {
+			protocol = ""
+		}
+		s += fmt.Sprintf("%d %s %s %d; ", r.UpTo, r.Program, protocol, r.Replicas)
 	}
 	return s
 }
@@ -147,7 +153,9 @@ func randomSizes(rnd *rand.Rand) (sizes []TimedSize) {
 	return sizes
 }
 
-func pairOf(program string) pair { return pair{program: program, protocol: "LL"} }
+func pairOf(program string) selection.Choice {
+	return selection.Choice{Program: program, Protocol: ir.LL}
+}
 
 // leastCost returns the least cost of all limits that fit into the room.
 func leastCost(m *merger, room int64) float64 {

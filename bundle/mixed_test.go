@@ -19,6 +19,7 @@ import (
 	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify/explore/onesided"
+	"mscclc/selection"
 )
 
 // TestMixes runs the programs of bundles on the CPU in all mixes of ranks that are in place and ranks that are not, up
@@ -149,7 +150,7 @@ func TestCatalog(t *testing.T) {
 			continue
 		}
 		for protocol := range ir.NumProtocols {
-			_, err := b.compile(programKey{name: name, protocol: protocol, kind: kind, ranks: 4})
+			_, err := b.compile(programKey{Choice: selection.Choice{Program: name, Protocol: protocol}, kind: kind, ranks: 4})
 			if err == nil {
 				proven++
 			} else if strings.Contains(err.Error(), "reads input") || strings.Contains(err.Error(), "writes input") {

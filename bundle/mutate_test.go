@@ -10,6 +10,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // short returns a bundle of few programs, whose images are short.
@@ -18,7 +19,7 @@ func short(t testing.TB) []byte {
 		return r.Protocol != ir.LL || r.Kind != ir.AllReduce && r.Kind != ir.Broadcast
 	})
 	windows := Forward(ir.AllGather, 2)
-	windows.When, windows.Program, windows.Direct = windows.When|WhenWindows, "allgather/allpairs", true
+	windows.When, windows.Program, windows.Placement = windows.When|WhenWindows, "allgather/allpairs", selection.Direct
 	over := Forward(ir.AllReduce, 2)
 	over.Nodes, over.Program, over.Tile = "2", "allreduce/ring", 4096
 	rules = append(rules, windows, over)

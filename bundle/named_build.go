@@ -18,6 +18,7 @@ import (
 	"mscclc/lang"
 	"mscclc/lang/syntax"
 	"mscclc/passes/core"
+	"mscclc/selection"
 )
 
 // This file compiles and proves the programs that jobs run by their names.
@@ -44,7 +45,7 @@ func (b *builder) named(n int) (list []layerRow, err error) {
 		if p == nil {
 			continue
 		}
-		m, err := tabulate(p, programKey{name: s.Program, protocol: p.Protocol, ranks: n})
+		m, err := tabulate(p, programKey{Choice: selection.Choice{Program: s.Program, Protocol: p.Protocol}, ranks: n})
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +54,7 @@ func (b *builder) named(n int) (list []layerRow, err error) {
 		if err != nil {
 			return nil, err
 		}
-		rule := &Rule{Kind: p.Coll.Kind, Ranks: n, When: WhenNamed, Program: s.Program, Span: span}
+		rule := &Rule{Kind: p.Coll.Kind, Ranks: n, When: WhenNamed, Choice: selection.Choice{Program: s.Program}, Span: span}
 		list = append(list, layerRow{row, rule, m})
 	}
 	return list, nil
@@ -86,7 +87,7 @@ func (b *builder) namedRow(m *made, span diag.Span) (RuleRow, error) {
 	}
 	for ; room() > namedRoom && tile > limits.ChunkAlign; tile /= 2 {
 	}
-	row.Columns, row.Tile = uint32(columns), uint64(tile)
+	row.Replicas, row.Tile = uint32(columns), uint64(tile)
 	if n := m.CTAs(columns); n > b.CTAs {
 		return row, diag.List{diag.New(diag.Limit, span, "%s has %s on a rank, and a launch of this bundle has at most %d",
 			m.Named.Name, diag.Counted(n, "thread block"), b.CTAs).WithHint("--ctas %d", n)}

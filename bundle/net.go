@@ -81,7 +81,7 @@ func (k *programKey) equalNodes(from *choose.Own) (int, error) {
 		}
 	}
 	return 0, diag.List{diag.New(diag.AcrossNodes, diag.FileSpan(from.File),
-		"%s asks for nodes with equally many GPUs, and its ranks lie on nodes of %s", k.name, k.nodes).
+		"%s asks for nodes with equally many GPUs, and its ranks lie on nodes of %s", k.Program, k.nodes).
 		WithHint("take a program whose parameter is ranks, or equal nodes")}
 }
 
@@ -230,9 +230,9 @@ func (p *Program) pinned() (most uint64) {
 			writes[from] = append(writes[from], m.Rank)
 		}
 	}
-	scratch := uint64(p.Net.Inbox) * l.ScratchStride * uint64(p.Columns) * uint64(p.Depth)
+	scratch := uint64(p.Net.Inbox) * l.ScratchStride * uint64(p.Replicas) * uint64(p.Depth)
 	for r := range p.Parts {
-		need := uint64(len(p.Parts[r].Blocks)) * uint64(p.Columns) * uint64(binary.Size(abi.NetLane{}))
+		need := uint64(len(p.Parts[r].Blocks)) * uint64(p.Replicas) * uint64(binary.Size(abi.NetLane{}))
 		need += uint64(len(writes[r])) * scratch
 		if told[r] {
 			need += scratch + l.FlagMem

@@ -16,6 +16,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/selection"
 )
 
 // overNodes are rules for 4 ranks on one node, and on several in three ways.
@@ -156,7 +157,8 @@ func TestAcrossNodesRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule := Rule{Kind: ir.Broadcast, Ranks: 4, Nodes: "2", DType: Any, RedOp: Any, When: WhenEager, Program: "third.json"}
+	rule := Rule{Kind: ir.Broadcast, Ranks: 4, Nodes: "2", DType: Any, RedOp: Any, When: WhenEager,
+		Choice: selection.Choice{Program: "third.json"}}
 	own := choose.Shelf{{Name: "third.json", File: "third.json", Compiled: [2]*either.Program{p, nil}}}
 	spec := Spec{Device: "d", Ranks: []int{4}, DTypes: []data.DType{data.F16}, Rules: []Rule{rule}, Own: own}
 	_, err = Build(spec)
@@ -204,7 +206,6 @@ func TestNodesOfRules(t *testing.T) {
 		{`"nodes":"two"`, `has nodes "two" of 4 ranks`},
 		{`"nodes":""`, "has one node"},
 		{`"nodes":"1"`, "has one node"},
-		{`"nodes":2`, "rules[0].nodes"},
 		{`"nodes":"2","windows":true`, "is for windows, which are memory of one node"},
 	} {
 		_, err := ReadRules("x.rules", strings.NewReader(`{"version": 1, "device": "d", "rules": [{"collective":"allreduce",`+
@@ -223,7 +224,7 @@ func TestNodesOfRules(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	large := Forward(ir.AllToAll, 4)
-	large.Nodes, large.Program, large.Columns, large.Tile = "4", "alltoall/one_step", 12, 1<<20
+	large.Nodes, large.Program, large.Replicas, large.Tile = "4", "alltoall/one_step", 12, 1<<20
 	spec.Rules = []Rule{large}
 	if _, err = Build(spec); err == nil || !strings.Contains(err.Error(), "of a rank's memory on the host, and a bundle has at most 256 MiB") {
 		t.Errorf("%v", err)
@@ -240,7 +241,8 @@ func TestNodesOfRules(t *testing.T) {
 
 // TestPutNodes: rules for several nodes stay where others are measured for one.
 func TestPutNodes(t *testing.T) {
-	one := MeasuredRule{Collective: "allreduce", Ranks: 4, When: Eager, Program: NCCL}
+	one := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 4, When: Eager},
+		Rule: selection.Rule{Choice: selection.Choice{Program: NCCL}}}
 	two := one
 	two.Nodes = "2"
 	m := &Measured{}

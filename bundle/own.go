@@ -13,6 +13,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/ir/verify"
+	"mscclc/selection"
 )
 
 // This file takes the user's programs that are compiled already.
@@ -23,14 +24,14 @@ func takeOwn(o *choose.Own, key programKey) (*either.Program, error) {
 	if i < 0 {
 		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "%s is no program", o.Name)}
 	}
-	if key.InLanes != (choose.InLanes{}) {
+	if key.InLanes != (selection.InLanes{}) {
 		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "%s is compiled already, and its rule says"+
 			" \"lanes\": %d", o.Name, key.Lanes).WithHint("leave out \"lanes\", \"copies\" and \"together\", or name the algorithm itself")}
 	}
 	given := o.Compiled[i]
 	p, err := both(o, given, key)
 	if err == nil {
-		err = Prove(p, key.direct, key.node())
+		err = Prove(p, key.direct(), key.node())
 	}
 	return p, hinted(err, o, hintOf(o, given))
 }
@@ -104,15 +105,15 @@ func (k *programKey) meets(p *either.Program, file string) error {
 	if c.Root != k.root {
 		needs = append(needs, fmt.Sprintf(`"root":%d`, c.Root))
 	}
-	if p.Protocol != k.protocol {
+	if p.Protocol != k.Protocol {
 		needs = append(needs, fmt.Sprintf(`"protocol":"%v"`, p.Protocol))
 	}
 	if needs == nil {
 		return nil
 	}
 	d := diag.New(diag.Unsupported, diag.FileSpan(file),
-		"%s is %v of %d ranks with root %d in %v, and its rule is for %v of %d ranks with root %d in %v", k.name, c.Kind,
-		c.Ranks, c.Root, p.Protocol, k.kind, k.ranks, k.root, k.protocol)
+		"%s is %v of %d ranks with root %d in %v, and its rule is for %v of %d ranks with root %d in %v", k.Program, c.Kind,
+		c.Ranks, c.Root, p.Protocol, k.kind, k.ranks, k.root, k.Protocol)
 	if !slices.Contains(Kinds, c.Kind) {
 		return diag.List{d.WithHint("bundles are for %s", strings.Join(KindNames(), ", "))}
 	}

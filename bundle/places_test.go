@@ -21,7 +21,8 @@ func TestBothPlaces(t *testing.T) {
 		for _, name := range sorted(names) {
 			for _, nodes := range []string{"", "2,2"} {
 				for _, lanes := range []int{0, 2, 3, 8} {
-					key := programKey{name: name, kind: kind, ranks: 4, nodes: nodes, InLanes: choose.InLanes{Lanes: lanes}}
+					key := programKey{kind: kind, ranks: 4, nodes: nodes}
+					key.Program, key.Lanes = name, lanes
 					if kind.Rooted() {
 						key.root = 1
 					}
@@ -29,11 +30,11 @@ func TestBothPlaces(t *testing.T) {
 					if lanes == 0 {
 						protocols = append(protocols, ir.LL)
 					}
-					for _, key.protocol = range protocols {
+					for _, key.Protocol = range protocols {
 						p, err := b.compile(key)
 						switch {
 						case err != nil && !slices.Contains(differing, name):
-							t.Errorf("%s %v, nodes %q, %d lanes: %v", name, key.protocol, nodes, lanes, err)
+							t.Errorf("%s %v, nodes %q, %d lanes: %v", name, key.Protocol, nodes, lanes, err)
 						case err == nil && (!p.OutOfPlace || p.InPlace != choose.HasInPlace(kind)):
 							t.Errorf("%s: in place %v, out of place %v", name, p.InPlace, p.OutOfPlace)
 						}

@@ -87,12 +87,12 @@ type RuleRow struct {
 	Kind, DType, RedOp, Root, When uint8
 	_                              [3]uint8
 	Program, Calls                 uint32
-	Columns, Threads               uint32
+	Replicas, Threads              uint32
 	Tile, UpTo                     uint64
 }
 
 // A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables.
-// Scratch, Packets, Flags, Columns and Tile say what memory it needs (abi.OneImage), and the fields behind these where
+// Scratch, Packets, Flags, Replicas and Tile say what memory it needs (abi.OneImage), and the fields behind these where
 // that lies in a rank's arena, in bytes. Direct is 1 where steps may reach input and output of other ranks. Nodes is
 // how many nodes the ranks are on, or 0 for one: other programs have a section with a netRow.
 type ProgramRow struct {
@@ -103,7 +103,7 @@ type ProgramRow struct {
 	InPlace, OutOfPlace, Bitwise, Direct uint8
 	Scratch, Packets, Flags              uint32
 	Blocks                               uint32
-	Columns, Nodes                       uint32
+	Replicas, Nodes                      uint32
 	Tile                                 uint64
 	ScratchAt, PacketsAt, FlagsAt, EndAt uint64
 	Name                                 [64]byte

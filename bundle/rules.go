@@ -1,75 +1,91 @@
 package bundle
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
-	"math"
 	"slices"
 
-	"mscclc/algorithms/choose"
-	"mscclc/bundle/limits"
-	"mscclc/internal/strictjson"
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
-// RulesVersion is the version of the files that ReadRules takes.
-const RulesVersion = 1
-
 // NCCL is the program of a rule whose calls NCCL runs.
-const NCCL = "nccl"
+const NCCL = selection.NCCL
 
-// The launches that a rule is for: launches into a stream, and launches of a graph.
+// The launches that a rule is for.
 const (
-	Eager    = "eager"
-	Captured = "captured"
+	Eager    = selection.Eager
+	Captured = selection.Captured
 )
 
 // Measured says which staged program is fastest for which calls on a device. mscclc bench --tune --staged measures it,
-// and mscclc bundle --rules reads it. Its file is JSON:
-//
-//	{"version": 1, "device": "NVIDIA H200", "rules": [
-//	  {"collective":"allreduce","ranks":2,"when":"eager","up_to":65536,"program":"allreduce/onephase",
-//	   "protocol":"LL16","replicas":8,"threads":512,"us":3.1,"nccl_us":7.9},
-//	  {"collective":"allreduce","ranks":2,"when":"eager","program":"nccl","us":40.2,"nccl_us":39.9}
-//	]}
+// and mscclc bundle --rules reads it. Its file is a selection.Table, of which these are the entries with "when".
 type Measured struct {
-	Version int            `json:"version"`
 	Device  string         `json:"device"`
 	Rules   []MeasuredRule `json:"rules"`
 	builtIn bool
+	others  []selection.Entry // of the file, which are no bundle's
 }
 
-// A MeasuredRule is for calls of up to UpTo bytes, as nccl-tests counts them, that no rule before it is for. Rules of
-// the same collective, ranks, nodes and When follow each other in the order of UpTo. 0 comes last and is for all larger
-// calls. Candidates are in no order: several may be for a call, of which the library tries the first three.
+// A MeasuredRule is a rule with the calls that it is for, of up to UpTo bytes, which no rule before it is for. Rules of
+// the same calls follow each other in the order of UpTo. 0 comes last and is for all larger calls. Candidates are in no
+// order: several may be for a call, of which the library tries the first three. The program of a rule is of the
+// catalog, of a user's, or NCCL, and staged unless its placement is Direct.
 type MeasuredRule struct {
+	Calls
+	selection.Rule
+}
+
+// Calls says which calls of some sizes rules are for.
+type Calls struct {
 	Collective string `json:"collective"`
 	Ranks      int    `json:"ranks"`
 	Nodes      string `json:"nodes,omitempty" doc:"how the ranks lie on several nodes, as --nodes has it: 2, or 4,4; absent: one"`
 	When       string `json:"when" doc:"eager or captured"`
-	UpTo       int64  `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
-	Program    string `json:"program" doc:"an algorithm of the catalog, or nccl"`
-	Protocol   string `json:"protocol,omitempty"`
-	Direct     bool   `json:"direct,omitempty" doc:"the program may reach buffers of other ranks; needs windows"`
-	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured the rule: the library learns whether it is faster than NCCL"`
-	choose.InLanes
-	Columns    int     `json:"replicas,omitempty"`
-	Threads    int     `json:"threads,omitempty" doc:"of a thread block"`
-	Tile       int64   `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
-	Micros     float64 `json:"us,omitempty" doc:"time of the fastest program at the largest measured size"`
-	NCCLMicros float64 `json:"nccl_us,omitempty" doc:"NCCL's time at the same size"`
-	Only
-	Span diag.Span `json:"-"` // where a file has the rule
 }
 
 // Runs reports whether two rules run the same program in the same width.
 func (r MeasuredRule) Runs(o MeasuredRule) bool {
-	return r.Candidate == o.Candidate && r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct &&
-		r.InLanes == o.InLanes && r.Columns == o.Columns && r.Threads == o.Threads && r.Tile == o.Tile
+	return r.Candidate == o.Candidate && r.Choice == o.Choice
+}
+
+// For has a rule that was measured between windows be for such calls, and its program be direct.
+func (r *MeasuredRule) For(windows bool) {
+	r.Windows = windows
+	if windows && r.Program != NCCL {
+		r.Placement = selection.Direct
+	}
+}
+
+// MarshalJSON writes r. NCCL's rule has no protocol.
+func (r MeasuredRule) MarshalJSON() ([]byte, error) {
+	type fields MeasuredRule
+	if r.Program == NCCL {
+		return json.Marshal(struct {
+			fields
+			Protocol string `json:"protocol,omitempty"`
+		}{fields: fields(r)})
+	}
+	return json.Marshal(fields(r))
+}
+
+// UnmarshalJSON reads r, and "direct" in place of a placement, as mscclc has written it.
+func (r *MeasuredRule) UnmarshalJSON(text []byte) error {
+	type fields MeasuredRule
+	var old struct {
+		Direct bool `json:"direct"`
+	}
+	if err := json.Unmarshal(text, (*fields)(r)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &old); err != nil {
+		return err
+	}
+	if old.Direct {
+		r.Placement = selection.Direct
+	}
+	return nil
 }
 
 // Yield has programs of m's rules give way in a bundle where all have no room together, as those that are built in do.
@@ -81,14 +97,13 @@ func (m *Measured) Put(list []MeasuredRule) {
 	if len(list) == 0 {
 		return
 	}
-	m.Version = RulesVersion
 	m.Rules = slices.DeleteFunc(m.Rules, func(r MeasuredRule) bool {
-		return compareCalls(r, list[0]) == 0 && r.same(list[0].Only)
+		return compareCalls(r, list[0]) == 0 && same(r.Only, list[0].Only)
 	})
 	m.Rules = append(m.Rules, list...)
 	slices.SortStableFunc(m.Rules, func(a, b MeasuredRule) int {
 		all := func(r *MeasuredRule) int {
-			if r.some() {
+			if some(r.Only) {
 				return 0
 			}
 			return 1
@@ -103,9 +118,8 @@ func (m *Measured) PutCandidates(list []MeasuredRule) {
 	if len(list) == 0 {
 		return
 	}
-	m.Version = RulesVersion
 	m.Rules = slices.DeleteFunc(m.Rules, func(r MeasuredRule) bool {
-		return r.Candidate && !r.some() && compareCalls(r, list[0]) == 0
+		return r.Candidate && !some(r.Only) && compareCalls(r, list[0]) == 0
 	})
 	m.Rules = append(m.Rules, list...)
 }
@@ -121,7 +135,7 @@ func (m *Measured) Rule(collective string, ranks int, nodes, when string, window
 	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
 		return !r.Candidate && r.Collective == collective && r.Ranks == ranks && r.Nodes == nodes && r.When == when &&
-			(r.UpTo == 0 || bytes <= r.UpTo) && (!r.some() || windows && r.same(Only{Windows: true}))
+			(r.UpTo == 0 || bytes <= r.UpTo) && (!some(r.Only) || windows && same(r.Only, selection.Only{Windows: true}))
 	})
 	if i < 0 {
 		return r, false
@@ -129,103 +143,41 @@ func (m *Measured) Rule(collective string, ranks int, nodes, when string, window
 	return m.Rules[i], true
 }
 
-// Write writes m, one rule a line.
+// Write writes m, one rule a line. Rules of the same calls that follow each other are an entry.
 func (m *Measured) Write(w io.Writer) error {
-	var b bytes.Buffer
-	device, err := json.Marshal(m.Device)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(&b, "{\"version\": %d, \"device\": %s, \"rules\": [", m.Version, device)
+	t := &selection.Table{Entries: slices.Clone(m.others)}
 	for i, r := range m.Rules {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
+		if i == 0 || m.Rules[i-1].Calls != r.Calls {
+			t.Entries = append(t.Entries, selection.Entry{Device: m.Device, Ranks: r.Ranks, Collective: r.Collective,
+				When: r.When, Layout: r.Nodes})
 		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "\n  %s", line)
+		e := &t.Entries[len(t.Entries)-1]
+		e.Rules = append(e.Rules, r.Rule)
 	}
-	b.WriteString("\n]}\n")
-	_, err = w.Write(b.Bytes())
-	return err
+	return t.Write(w)
 }
 
-// The limits of a file of rules: its bytes, its names, and the ranks of a rule, which a bundle may be without.
-const (
-	maxRules = 16 << 20
-	maxName  = 1 << 10
-	maxRanks = 1024
-)
+// maxRanks is the most ranks of a rule, which a bundle may be without.
+const maxRanks = selection.MostRanks
 
-// ReadRules reads a file that Write wrote; messages call it name. The error is a diag.List that names the wrong fields.
+// ReadRules reads a file that Write wrote, or a file of rules of version 1; messages call it name. The error is a
+// diag.List that names the wrong fields.
 func ReadRules(name string, r io.Reader) (*Measured, error) {
-	opt := strictjson.Options{What: "file of rules", MaxBytes: maxRules, MaxMemory: math.MaxInt64}
-	t := &rulesReader{Reader: strictjson.NewReader(name, r, opt), m: &Measured{}, all: map[string]int64{}}
-	t.read()
-	if err := t.Finish(); err != nil {
+	j := &rulesJudge{m: &Measured{}, all: map[string]int64{}}
+	table, err := selection.Read(name, r, selection.Words{What: "file of rules", Collectives: KindNames()}, j.entry)
+	if err != nil {
 		return nil, err
 	}
-	return t.m, nil
-}
-
-type rulesReader struct {
-	*strictjson.Reader
-	m *Measured
-	// all has the largest calls of rules that are not restricted, 0 for all, by ranks, nodes, collective and launches.
-	all map[string]int64
-	at  map[string]strictjson.Pos // where the rule that is read has its fields, by key
-}
-
-func (t *rulesReader) bad(at strictjson.Pos, format string, args ...any) *diag.Diagnostic {
-	return t.Say(diag.Malformed, at, format, args...)
-}
-
-func (t *rulesReader) read() {
-	t.Fields(
-		strictjson.Field{Key: "version", Must: true, Read: func() {
-			at := t.Here()
-			if t.m.Version = int(t.Uint(0, math.MaxInt32)); t.m.Version != RulesVersion {
-				t.bad(at, "is %d, and this mscclc reads %d", t.m.Version, RulesVersion)
-			}
-		}},
-		strictjson.Field{Key: "device", Must: true, Read: func() { t.m.Device = t.Text(maxName) }},
-		strictjson.Field{Key: "rules", Must: true, Read: func() { t.List(func(int) { t.rule() }) }})
-}
-
-// rule reads a rule, and judges it beside the one before.
-func (t *rulesReader) rule() {
-	var r MeasuredRule
-	start, before := t.Here(), t.Errors()
-	fields := append(append(r.fields(t), r.InLanes.Fields(t.Reader)...),
-		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(KindNames()...) }},
-		strictjson.Field{Key: "ranks", Must: true, Read: func() { r.Ranks = int(t.Uint(1, maxRanks)) }},
-		strictjson.Field{Key: "nodes", Read: func() { r.Nodes = t.Text(maxName) }},
-		strictjson.Field{Key: "when", Must: true, Read: func() { r.When = t.OneOf(Eager, Captured) }},
-		strictjson.Field{Key: "up_to", Read: func() { r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
-		strictjson.Field{Key: "program", Must: true, Read: func() { r.Program = t.Text(maxName) }},
-		strictjson.Field{Key: "protocol", Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
-		strictjson.Field{Key: "direct", Read: func() { r.Direct = t.Bool() }},
-		strictjson.Field{Key: "candidate", Read: func() { r.Candidate = t.Bool() }},
-		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(1, limits.Replicas)) }},
-		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(1, limits.Threads)) }},
-		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(1, limits.Tile)) }},
-		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }},
-		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})
-	t.at = map[string]strictjson.Pos{}
-	for i, f := range fields {
-		fields[i].Read = func() {
-			t.at[f.Key] = t.Here()
-			f.Read()
+	for _, e := range table.Entries {
+		if e.When == "" {
+			j.m.others = append(j.m.others, e)
 		}
 	}
-	t.Fields(fields...)
-	r.Span = t.Span(start)
-	if !t.Full() && t.Errors() == before {
-		t.judge(start, &r)
+	if j.m.Device = cmp.Or(j.m.Device, table.Device); j.m.Device == "" && len(j.m.others) > 0 {
+		return nil, diag.List{diag.New(diag.Malformed, diag.FileSpan(name), "it has no rules for bundles: no entry has "+
+			"\"when\"").WithHint("mscclc bench --tune --staged measures such rules")}
 	}
-	t.m.Rules = append(t.m.Rules, r)
+	return j.m, nil
 }
 
 // KindNames returns the names of Kinds: of the collectives that a rule may be for.

@@ -10,6 +10,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -20,12 +21,16 @@ var unexported = cmpopts.IgnoreUnexported(Measured{}, Rule{})
 
 // TestRules: what is written is read, and Put replaces what is for the same calls.
 func TestRules(t *testing.T) {
-	ours := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Eager, UpTo: 65536, Program: "allreduce/onephase", Protocol: "LL16",
-		Columns: 8, Threads: 512, Tile: 65536, Micros: 3.1, NCCLMicros: 7.9}
-	nccl := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Eager, Program: NCCL, Micros: 40.2, NCCLMicros: 39.9}
+	ours := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Eager},
+		Rule: selection.Rule{UpTo: 65536, Choice: selection.Choice{Program: "allreduce/onephase",
+			Protocol: ir.LL16, Width: selection.Width{Replicas: 8, Threads: 512, Tile: 65536}}, Micros: 3.1,
+			NCCLMicros: 7.9}}
+	nccl := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Eager},
+		Rule: selection.Rule{Choice: selection.Choice{Program: NCCL}, Micros: 40.2, NCCLMicros: 39.9}}
 	m := &Measured{Device: "NVIDIA H200"}
 	m.Put([]MeasuredRule{nccl})
-	m.Put([]MeasuredRule{{Collective: "allgather", Ranks: 2, When: Captured, Program: NCCL}})
+	m.Put([]MeasuredRule{{Calls: Calls{Collective: "allgather", Ranks: 2, When: Captured},
+		Rule: selection.Rule{Choice: selection.Choice{Program: NCCL}}}})
 	m.Put([]MeasuredRule{ours, nccl})
 	if len(m.Rules) != 3 || !m.Rules[1].Runs(ours) {
 		t.Fatalf("rules are %v", m.Rules)
@@ -46,6 +51,53 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestRulesWritten: rules are written as entries. What a file has for calls of a placement stays. Files of version 1
+// and 2 say the same, and what is wrong is told at its place in both.
+func TestRulesWritten(t *testing.T) {
+	const text = `{"version": 2, "entries": [
+  {"device":"d","ranks":2,"collective":"allreduce","inplace":false,"rules":[
+    {"program":"allreduce/ring","protocol":"LL"}]},
+  {"device":"d","ranks":4,"collective":"allgather","when":"eager","nodes":"2,2","rules":[
+    {"up_to":9,"program":"allgather/ring","protocol":"Simple","lanes":4,"us":1.5},
+    {"program":"nccl"}]},
+  {"device":"d","ranks":2,"collective":"allgather","when":"eager","rules":[
+    {"program":"allgather/ring","protocol":"LL","placement":"direct","windows":true}]}
+]}
+`
+	m, err := ReadRules("x.rules", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := m.Write(&b); err != nil || b.String() != text {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	old, err := ReadRules("x.rules", strings.NewReader(`{"version": 1, "device": "d", "rules": [
+  {"collective":"allgather","ranks":4,"nodes":"2,2","when":"eager","up_to":9,"program":"allgather/ring","protocol":"Simple","lanes":4,"us":1.5},
+  {"collective":"allgather","ranks":4,"nodes":"2","when":"eager","program":"nccl"},
+  {"collective":"allgather","ranks":2,"when":"eager","program":"allgather/ring","protocol":"LL","direct":true,"windows":true}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(m.Rules, old.Rules, cmpopts.IgnoreTypes(diag.Span{})); d != "" || old.Device != m.Device {
+		t.Error(d)
+	}
+	for wrong, want := range map[string]string{
+		`"lanes":4`: `x.rules:5:72: error: entries[1].rules[0]: has "copies": 2, which are for several lanes`,
+		`"2,2"`:     `x.rules:4:75: error: entries[1].rules[0]: has nodes "3,3" of 4 ranks`,
+		`"up_to":9`: `x.rules:6:5: error: entries[1].rules[1]: is never reached`,
+	} {
+		with := map[string]string{`"lanes":4`: `"copies":2`, `"2,2"`: `"3,3"`, `"up_to":9,`: ``, `"up_to":9`: `"candidate":false`}[wrong]
+		if _, err := ReadRules("x.rules", strings.NewReader(strings.Replace(text, wrong, with, 1))); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	if _, err := ReadRules("x.table", strings.NewReader(text[:strings.Index(text, "]},")+3]+"\n]}")); err == nil {
+		t.Error("a table is taken for rules")
+	}
+}
+
 func TestRulesRefused(t *testing.T) {
 	rule := func(more string) string {
 		return `{"version": 1, "device": "d", "rules": [{"collective":"allreduce","ranks":2,"when":"eager",` + more + `]}`
@@ -55,7 +107,7 @@ func TestRulesRefused(t *testing.T) {
 			`","ranks":4,"when":"eager","program":"x","protocol":"LL",` + "\n " + more + `}]}`
 	}
 	for _, c := range []struct{ text, want string }{
-		{`{"version": 2, "device": "d", "rules": []}`, "is 2"},
+		{`{"version": 3, "device": "d", "rules": []}`, "is 3"},
 		{of("allreduce", `"tile":1`), "x.rules:2:9: error: rules[0]: has a tile of 1 bytes, and tiles are multiples of 16"},
 		{of("allreduce", `"threads":33`), "x.rules:2:12: error: rules[0]: has 33 threads, and a block has a multiple of 32"},
 		{of("allreduce", `"root":1`), `2:9: error: rules[0]: has a "root", and allreduce has none`},
@@ -69,9 +121,6 @@ func TestRulesRefused(t *testing.T) {
 		{rule(`"program":"allreduce/ring"}`), "protocol"},
 		{rule(`"program":"nccl","protocol":"LL"}`), "protocol"},
 		{rule(`"program":"nccl","column":1}`), "column"},
-		{rule(`"program":"allreduce/ring","protocol":"LL","tile":0}`), `rules[0].tile`},
-		{rule(`"program":"allreduce/ring","protocol":"LL","replicas":0}`), `rules[0].replicas`},
-		{rule(`"program":"allreduce/ring","protocol":"LL","threads":0}`), `rules[0].threads`},
 		{rule(`"program":"allreduce/ring","protocol":"LL","threads":1024}`), `rules[0].threads: is 1024, more than 512`},
 		{rule(`"program":"allreduce/ring"}`), "needs a"},
 		{rule(`"program":"","protocol":"LL"}`), "names no program"},
@@ -91,11 +140,14 @@ func TestRulesRefused(t *testing.T) {
 // cover is NCCL's, or has candidates.
 func TestRulesFor(t *testing.T) {
 	first, second := &Measured{}, &Measured{}
-	ours := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Captured, UpTo: 65536, Program: "allreduce/onephase",
-		Protocol: "LL16", Columns: 8, Threads: 512, Tile: 65536, Micros: 3.1, NCCLMicros: 7.9}
-	first.Put([]MeasuredRule{ours, {Collective: "allreduce", Ranks: 2, When: Captured, Program: NCCL}})
-	second.Put([]MeasuredRule{{Collective: "allreduce", Ranks: 2, When: Captured, Program: "allreduce/ring",
-		Protocol: "LL"}})
+	ours := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Captured},
+		Rule: selection.Rule{UpTo: 65536, Choice: selection.Choice{Program: "allreduce/onephase",
+			Protocol: ir.LL16, Width: selection.Width{Replicas: 8, Threads: 512, Tile: 65536}}, Micros: 3.1,
+			NCCLMicros: 7.9}}
+	first.Put([]MeasuredRule{ours, {Calls: Calls{Collective: "allreduce", Ranks: 2, When: Captured},
+		Rule: selection.Rule{Choice: selection.Choice{Program: NCCL}}}})
+	second.Put([]MeasuredRule{{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Captured},
+		Rule: selection.Rule{Choice: selection.Choice{Program: "allreduce/ring", Protocol: ir.LL}}}})
 	eager := ours
 	eager.When = Eager
 	second.Put([]MeasuredRule{eager})
@@ -103,7 +155,8 @@ func TestRulesFor(t *testing.T) {
 	list, missing := RulesFor(2, DefaultCTAs, tables, false)
 	rule := func(when uint8) Rule {
 		return Rule{Kind: ir.AllReduce, Ranks: 2, DType: Any, RedOp: Any, Root: Any, When: when, UpTo: 65536,
-			Program: "allreduce/onephase", Protocol: ir.LL16, Columns: 8, Threads: 512, Tile: 65536}
+			Choice: selection.Choice{Program: "allreduce/onephase", Protocol: ir.LL16,
+				Width: selection.Width{Replicas: 8, Threads: 512, Tile: 65536}}}
 	}
 	if r, ok := first.Rule("allreduce", 2, "", Captured, false, 65537); !ok || r.Program != NCCL {
 		t.Errorf("the rule for 65537 bytes is %v", r)
@@ -141,13 +194,15 @@ func TestRulesFor(t *testing.T) {
 // TestTablesForWindows: a table that has rules for windows only does not take the place of another's for all calls.
 func TestTablesForWindows(t *testing.T) {
 	ours, all := &Measured{}, &Measured{}
-	rule := MeasuredRule{Collective: "allgather", Ranks: 2, When: Eager, Program: "allgather/allpairs", Protocol: "LL"}
+	rule := MeasuredRule{Calls: Calls{Collective: "allgather", Ranks: 2, When: Eager},
+		Rule: selection.Rule{Choice: selection.Choice{Program: "allgather/allpairs", Protocol: ir.LL}}}
 	all.Put([]MeasuredRule{rule})
-	rule.Direct, rule.Windows = true, true
+	rule.Placement, rule.Windows = selection.Direct, true
 	ours.Put([]MeasuredRule{rule})
 	list, _ := RulesFor(2, DefaultCTAs, []*Measured{ours, all}, false)
 	list = slices.DeleteFunc(list, func(r Rule) bool { return r.Kind != ir.AllGather || r.When&WhenEager == 0 })
-	if len(list) != 2 || !list[0].Direct || list[1].Direct || list[1].Program != rule.Program {
+	if len(list) != 2 || list[0].Placement != selection.Direct || list[1].Placement == selection.Direct ||
+		list[1].Program != rule.Program {
 		t.Errorf("rules are %v", list)
 	}
 }
@@ -162,14 +217,15 @@ func TestOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Put([]MeasuredRule{{Collective: "reduce", Ranks: 2, When: Eager, UpTo: 5, Program: NCCL}})
+	m.Put([]MeasuredRule{{Calls: Calls{Collective: "reduce", Ranks: 2, When: Eager},
+		Rule: selection.Rule{UpTo: 5, Choice: selection.Choice{Program: NCCL}}}})
 	list, _ := RulesFor(2, DefaultCTAs, []*Measured{m}, false)
 	list = slices.DeleteFunc(list, func(r Rule) bool { return r.Kind != ir.ReduceTo || r.When&WhenEager == 0 })
 	for i := range list {
 		list[i].Span = diag.Span{}
 	}
 	first := Rule{Kind: ir.ReduceTo, Ranks: 2, DType: uint8(data.F32), RedOp: uint8(data.Max), Root: 1,
-		When: WhenEager, Calls: 3, Program: "reduce/direct", Protocol: ir.LL}
+		When: WhenEager, Calls: 3, Choice: selection.Choice{Program: "reduce/direct", Protocol: ir.LL}}
 	second, third, last := Forward(ir.ReduceTo, 2), Forward(ir.ReduceTo, 2), Forward(ir.ReduceTo, 2)
 	second.DType, third.UpTo = uint8(data.BF16), 5
 	second.When, third.When, last.When = WhenEager, WhenEager, WhenEager
@@ -196,8 +252,9 @@ func TestOnlyWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Put([]MeasuredRule{{Collective: "allgather", Ranks: 2, When: Eager, UpTo: 5, Program: "allgather/allpairs",
-		Protocol: "LL", Columns: 4}})
+	m.Put([]MeasuredRule{{Calls: Calls{Collective: "allgather", Ranks: 2, When: Eager},
+		Rule: selection.Rule{UpTo: 5, Choice: selection.Choice{Program: "allgather/allpairs", Protocol: ir.LL,
+			Width: selection.Width{Replicas: 4}}}}})
 	var b bytes.Buffer
 	if err := m.Write(&b); err != nil {
 		t.Fatal(err)
@@ -213,7 +270,7 @@ func TestOnlyWindows(t *testing.T) {
 	got := ""
 	for _, r := range made.Sets[0].Rules {
 		if r.Kind == uint8(ir.AllGather) && r.When&(WhenEager|WhenCandidate) == WhenEager {
-			got += fmt.Sprintf("%d %d %d %d; ", r.When, r.UpTo, r.Columns, made.Programs[r.Program].Direct)
+			got += fmt.Sprintf("%d %d %d %d; ", r.When, r.UpTo, r.Replicas, made.Programs[r.Program].Direct)
 		}
 	}
 	if want := "5 9 64 1; 5 18446744073709551615 2 1; 1 5 4 0; "; got != want {
@@ -244,7 +301,7 @@ func TestBuiltInWindows(t *testing.T) {
 	for _, kind := range Kinds {
 		for _, when := range []uint8{WhenEager, WhenCaptured} {
 			direct := slices.ContainsFunc(spec.Rules, func(r Rule) bool {
-				return r.Kind == kind && r.Ranks == 2 && r.When == when|WhenWindows && r.Direct &&
+				return r.Kind == kind && r.Ranks == 2 && r.When == when|WhenWindows && r.Placement == selection.Direct &&
 					(r.UpTo == 0 || r.UpTo > 4<<20)
 			})
 			if direct == kind.Rooted() {
@@ -256,11 +313,13 @@ func TestBuiltInWindows(t *testing.T) {
 
 // TestRulesForWindows: rules for windows stand before those for all calls, replace only such, and are for such calls.
 func TestRulesForWindows(t *testing.T) {
-	windows := MeasuredRule{Collective: "allgather", Ranks: 2, When: Eager, Program: "allgather/allpairs", Protocol: "LL",
-		Direct: true, Only: Only{Windows: true}}
+	windows := MeasuredRule{Calls: Calls{Collective: "allgather", Ranks: 2, When: Eager},
+		Rule: selection.Rule{Choice: selection.Choice{Program: "allgather/allpairs", Protocol: ir.LL,
+			Placement: selection.Direct}, Only: selection.Only{Windows: true}}}
 	few := windows
 	few.CTAs = 4
-	all := MeasuredRule{Collective: "allgather", Ranks: 2, When: Eager, Program: NCCL}
+	all := MeasuredRule{Calls: Calls{Collective: "allgather", Ranks: 2, When: Eager},
+		Rule: selection.Rule{Choice: selection.Choice{Program: NCCL}}}
 	m := &Measured{Device: "d"}
 	for _, r := range []MeasuredRule{all, few, windows, windows, all} {
 		m.Put([]MeasuredRule{r})
@@ -294,7 +353,7 @@ func TestRuleCTAs(t *testing.T) {
 	var got []uint32
 	for _, r := range b.Sets[0].Rules {
 		if r.Program != NCCLRow {
-			got = append(got, r.Columns)
+			got = append(got, r.Replicas)
 		}
 	}
 	if want := []uint32{132, DefaultCTAs}; !slices.Equal(got, want) || b.Sets[0].CTAs != 132 {

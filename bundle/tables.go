@@ -150,11 +150,9 @@ func (m *Measured) group(kind ir.Kind, ranks int, nodes, when string) (list []Ru
 		rule := Forward(kind, ranks)
 		rule.Span, rule.Nodes, rule.BuiltIn, rule.micros = r.Span, nodes, m.builtIn, [2]float64{r.Micros, r.NCCLMicros}
 		if rule.UpTo = r.UpTo; r.Program != NCCL {
-			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
-			rule.Direct, rule.InLanes = r.Direct, r.InLanes
-			rule.Program, rule.Columns, rule.Threads, rule.Tile = r.Program, r.Columns, r.Threads, r.Tile
+			rule.Choice = r.Choice
 		}
-		r.restrict(&rule)
+		restrict(&rule, r.Only)
 		if r.Candidate {
 			rule.When |= WhenCandidate
 		}

@@ -49,8 +49,8 @@ func TestTogether(t *testing.T) {
 		if n := b.CTAs(&r); n > DefaultCTAs || n != s.CTAs {
 			t.Errorf("%s: %d CTAs of %d", s.Title(), n, s.CTAs)
 		}
-		if r.Columns < old.Columns || more != (r.Columns > old.Columns) {
-			t.Errorf("%s: %d replicas, and %d without", s.Title(), r.Columns, old.Columns)
+		if r.Replicas < old.Replicas || more != (r.Replicas > old.Replicas) {
+			t.Errorf("%s: %d replicas, and %d without", s.Title(), r.Replicas, old.Replicas)
 		}
 	}
 	text := Encode(b)

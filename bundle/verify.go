@@ -11,6 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/kernels"
+	"mscclc/selection"
 )
 
 // Verify reads a bundle, which messages call name, and proves what is in it anew: it trusts neither who made the bundle
@@ -82,11 +83,14 @@ func (p *Program) prove(nodes string) error {
 	if c.Kind != p.kind() || c.Ranks != int(p.Ranks) || c.Root != int(p.Root) || q.Protocol != ir.Protocol(p.Protocol) {
 		return fmt.Errorf("its program file is for %v of %d ranks with root %d in %v", c.Kind, c.Ranks, c.Root, q.Protocol)
 	}
-	key := programKey{direct: p.Direct != 0, ranks: c.Ranks, nodes: nodes}
+	key := programKey{ranks: c.Ranks, nodes: nodes}
+	if p.Direct != 0 {
+		key.Placement = selection.Direct
+	}
 	if p.Named != nil {
 		err = proveNamed(q)
 	} else {
-		err = Prove(q, key.direct, key.node())
+		err = Prove(q, key.direct(), key.node())
 	}
 	if err != nil {
 		return err
@@ -95,7 +99,7 @@ func (p *Program) prove(nodes string) error {
 	if err != nil {
 		return err
 	}
-	m.Columns, m.Tile, m.Name = p.Columns, p.Tile, p.Name
+	m.Replicas, m.Tile, m.Name = p.Replicas, p.Tile, p.Name
 	m.ScratchAt, m.PacketsAt, m.FlagsAt, m.EndAt = p.ScratchAt, p.PacketsAt, p.FlagsAt, p.EndAt
 	switch {
 	case m.ProgramRow != p.ProgramRow:

@@ -12,6 +12,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // TestVerify reads and proves bundles that Build made.
@@ -39,12 +40,12 @@ func find(b *Bundle, kind ir.Kind, protocol ir.Protocol) (int, *Program) {
 
 // differing returns an AllReduce whose ranks end with different bits, as the tables of a program of b.
 func differing(t *testing.T) *made {
-	key := programKey{name: "allreduce/allpairs_onestep", protocol: ir.Simple, kind: ir.AllReduce, ranks: 4}
-	text, err := algorithms.Open(key.name)
+	key := programKey{Choice: selection.Choice{Program: "allreduce/allpairs_onestep"}, kind: ir.AllReduce, ranks: 4}
+	text, err := algorithms.Open(key.Program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := compileAs(key, &choose.Own{File: key.name + ".mscl", Text: text}, false, true)
+	p, err := compileAs(key, &choose.Own{File: key.Program + ".mscl", Text: text}, false, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +93,8 @@ var faults = []struct {
 	{"outside the arena", "needs more memory", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena -= limits.PartAlign }},
 	{"arena", "are the most", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena = limits.Arena + 1 }},
 	{"tile", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[0].Tile *= 2 }},
-	{"replicas of a program", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[0].Columns++ }},
-	{"replicas of a rule", "has memory for", func(_ *testing.T, b *Bundle) { b.Sets[0].Rules[0].Columns = 33 }},
+	{"replicas of a program", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[0].Replicas++ }},
+	{"replicas of a rule", "has memory for", func(_ *testing.T, b *Bundle) { b.Sets[0].Rules[0].Replicas = 33 }},
 	{"a tile that is too short", "other memory than its rules need", func(_ *testing.T, b *Bundle) {
 		b.Programs[0].Tile -= 16
 	}},
@@ -136,7 +137,7 @@ var faults = []struct {
 	{"order of sums", "ranks end with different bits", func(t *testing.T, b *Bundle) {
 		_, p := find(b, ir.AllReduce, ir.Simple)
 		m := differing(t)
-		m.Bitwise, m.Columns, m.Tile = 1, p.Columns, p.Tile
+		m.Bitwise, m.Replicas, m.Tile = 1, p.Replicas, p.Tile
 		m.ScratchAt, m.PacketsAt, m.FlagsAt, m.EndAt = p.ScratchAt, p.PacketsAt, p.FlagsAt, p.EndAt
 		*p = m.Program
 	}},
@@ -147,7 +148,7 @@ var faults = []struct {
 		i := len(b.Programs) - 1
 		for k := range b.Sets[0].Rules {
 			if r := &b.Sets[0].Rules[k]; r.Program == uint32(i) {
-				r.Program, r.Columns, r.Threads, r.Tile = NCCLRow, 0, 0, 0
+				r.Program, r.Replicas, r.Threads, r.Tile = NCCLRow, 0, 0, 0
 			}
 		}
 	}},

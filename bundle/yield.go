@@ -191,7 +191,7 @@ func (l *layer) drop(used []*made, yields func(*Rule) bool) bool {
 	for i := range l.rows {
 		if r := &l.rows[i]; r.runs == best && yields(r.rule) {
 			calls = append(calls, r.lost(l.rows[:i]))
-			r.runs, r.Program, r.Columns, r.Threads, r.Tile = nil, NCCLRow, 0, 0, 0
+			r.runs, r.Program, r.Replicas, r.Threads, r.Tile = nil, NCCLRow, 0, 0, 0
 		}
 	}
 	l.omit()

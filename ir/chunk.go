@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"mscclc/ir/diag"
 	"slices"
 	"strconv"
@@ -131,6 +132,18 @@ func (v Via) String() string {
 		return viaNames[v]
 	}
 	return strconv.Itoa(int(v))
+}
+
+// MarshalText writes v's name.
+func (v Via) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads a name.
+func (v *Via) UnmarshalText(text []byte) (err error) {
+	var ok bool
+	if *v, ok = ViaByName(string(text)); !ok {
+		err = fmt.Errorf("%q is no way of a transfer", text)
+	}
+	return err
 }
 
 // ViaByName finds a way by its name in the language.

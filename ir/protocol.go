@@ -1,6 +1,9 @@
 package ir
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Protocol says how data is flagged on the wire.
 type Protocol uint8
@@ -68,6 +71,18 @@ var Protocols = [NumProtocols]ProtocolRow{
 func (p Protocol) Row() *ProtocolRow { return &Protocols[p] }
 
 func (p Protocol) String() string { return Protocols[p].Name }
+
+// MarshalText writes p's name.
+func (p Protocol) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads a name.
+func (p *Protocol) UnmarshalText(text []byte) (err error) {
+	var ok bool
+	if *p, ok = ProtocolByName(string(text)); !ok {
+		err = fmt.Errorf("%q is no protocol", text)
+	}
+	return err
+}
 
 // Slots is that of p's row.
 func (p Protocol) Slots() int { return Protocols[p].Slots }

@@ -19,6 +19,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	library "mscclc/runtime"
+	"mscclc/selection"
 )
 
 // This file tests the library of mscclc.h by scenes (testdata/capi): its ranks are threads or processes, on the CPU or
@@ -206,8 +207,9 @@ func TestInterfaceWindows(t *testing.T) {
 			t.Parallel()
 			b, err := bundle.Build(bundle.Spec{Device: device, Ranks: []int{c.ranks}, CTAs: 4, DTypes: []data.DType{data.F32},
 				Rules: []bundle.Rule{{Kind: ir.AllGather, Ranks: c.ranks, DType: bundle.Any, RedOp: bundle.Any, Root: bundle.Any,
-					When: bundle.WhenEager | bundle.WhenCaptured | bundle.WhenWindows, Program: "allgather/allpairs",
-					Protocol: ir.Simple, Direct: true, Tile: 4096}}})
+					When: bundle.WhenEager | bundle.WhenCaptured | bundle.WhenWindows,
+					Choice: selection.Choice{Program: "allgather/allpairs", Protocol: ir.Simple,
+						Placement: selection.Direct, Width: selection.Width{Tile: 4096}}}}})
 			if err != nil {
 				t.Fatal(err)
 			}

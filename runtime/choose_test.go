@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/algorithms/choose"
 	"mscclc/bundle"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // chosen is a call, as testdata/engine_end.h writes it, and the rule that runs it, or -1.
@@ -63,7 +63,7 @@ func gapOf(gaps []bundle.Gap, c *chosen) (why string) {
 func choosingRules() []bundle.Rule {
 	rule := func(kind ir.Kind, change func(r *bundle.Rule)) bundle.Rule {
 		r := bundle.Forward(kind, 2)
-		r.Program, r.Protocol, r.Columns, r.Tile, r.UpTo = kind.String()+"/allpairs", ir.LL, 2, 4096, 1<<20
+		r.Program, r.Protocol, r.Replicas, r.Tile, r.UpTo = kind.String()+"/allpairs", ir.LL, 2, 4096, 1<<20
 		change(&r)
 		return r
 	}
@@ -71,18 +71,18 @@ func choosingRules() []bundle.Rule {
 		rule(ir.AllReduce, func(r *bundle.Rule) { r.When, r.UpTo = bundle.WhenCaptured, 8 }),
 		rule(ir.AllReduce, func(r *bundle.Rule) { r.When, r.UpTo, r.RedOp = bundle.WhenEager, 4000, uint8(data.Max) }),
 		rule(ir.AllReduce, func(r *bundle.Rule) { r.DType, r.Calls = uint8(data.U8), 2 }),
-		rule(ir.AllReduce, func(r *bundle.Rule) { r.Direct, r.When = true, r.When|bundle.WhenWindows }),
+		rule(ir.AllReduce, func(r *bundle.Rule) { r.Placement, r.When = selection.Direct, r.When|bundle.WhenWindows }),
 		rule(ir.AllReduce, func(r *bundle.Rule) { r.Program, r.UpTo = "", 4000 }),
 		rule(ir.AllReduce, func(r *bundle.Rule) {}),
 		rule(ir.AllGather, func(r *bundle.Rule) { r.UpTo = 4000 }),
-		rule(ir.AllGather, func(r *bundle.Rule) { r.Columns = 32 }), // more CTAs than there are
+		rule(ir.AllGather, func(r *bundle.Rule) { r.Replicas = 32 }), // more CTAs than there are
 		rule(ir.AllGather, func(r *bundle.Rule) { // 10 CTAs
-			r.Protocol, r.Columns, r.InLanes = ir.Simple, 5, choose.InLanes{Lanes: 2}
+			r.Protocol, r.Replicas, r.InLanes = ir.Simple, 5, selection.InLanes{Lanes: 2}
 		}),
 		rule(ir.AllGather, func(r *bundle.Rule) { r.UpTo = 10000 }),
 		rule(ir.Broadcast, func(r *bundle.Rule) { r.Program, r.Root = "broadcast/direct", 1 }),
 		rule(ir.ReduceScatter, func(r *bundle.Rule) {
-			r.Protocol, r.InLanes = ir.Simple, choose.InLanes{Lanes: 4, Copies: 5}
+			r.Protocol, r.InLanes = ir.Simple, selection.InLanes{Lanes: 4, Copies: 5}
 		}),
 	}
 }
@@ -138,7 +138,7 @@ func firstRule(b *bundle.Bundle, c *chosen) int {
 			return -1
 		}
 		p := b.Programs[r.Program]
-		if p.BlocksOf()*int(r.Columns) > choosingCTAs {
+		if p.BlocksOf()*int(r.Replicas) > choosingCTAs {
 			continue
 		}
 		image := set.Image[c.dtype]

@@ -24,9 +24,9 @@ func nodesBundle(t *testing.T, types []data.DType, ranks int, nodes string) *bun
 			ir.Scatter: "direct"}[kind]
 		small := bundle.Forward(kind, ranks)
 		small.Nodes, small.Program, small.Protocol, small.Tile = nodes, kind.String()+"/"+name, ir.LL, 4096
-		small.UpTo, small.Columns, small.Threads = 16<<10, 1, 64
+		small.UpTo, small.Replicas, small.Threads = 16<<10, 1, 64
 		large := small
-		large.UpTo, large.Protocol, large.Tile, large.Columns = 0, ir.Simple, 8192, 2
+		large.UpTo, large.Protocol, large.Tile, large.Replicas = 0, ir.Simple, 8192, 2
 		if kind == ir.AllGather || kind == ir.ReduceScatter {
 			large.Program, large.Threads = kind.String()+"/ring", 128
 			large.InLanes.Lanes = 4
@@ -35,7 +35,7 @@ func nodesBundle(t *testing.T, types []data.DType, ranks int, nodes string) *bun
 			}
 		}
 		if kind.Rooted() {
-			large.Columns = 1
+			large.Replicas = 1
 			spec.Rules = append(spec.Rules, large)
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"mscclc/internal/covering"
 	"mscclc/ir"
 	library "mscclc/runtime"
+	"mscclc/selection"
 )
 
 // windowBundle writes a bundle whose only rules are for calls between windows: direct programs, or staged ones.
@@ -23,7 +24,10 @@ func windowBundle(t *testing.T, direct bool, ranks ...int) string {
 	for _, n := range ranks {
 		for _, r := range bundle.Ladder(n, 4) {
 			if !r.Kind.Rooted() {
-				r.Direct, r.When, r.UpTo = direct, r.When|bundle.WhenWindows, upTo[r.Protocol]
+				r.When, r.UpTo = r.When|bundle.WhenWindows, upTo[r.Protocol]
+				if direct {
+					r.Placement = selection.Direct
+				}
 				spec.Rules = append(spec.Rules, r)
 			}
 		}

@@ -125,7 +125,7 @@ func randomRequest(rnd *rand.Rand, p *bundle.Program, number, ranks int) request
 	dtype := data.DType(rnd.Intn(int(data.NumDTypes)))
 	size := uint64(dtype.Size())
 	q := request{Program: uint32(number), Rank: uint32(rnd.Intn(ranks)), DType: uint32(dtype),
-		RedOp: uint32(rnd.Intn(int(data.NumRedOps))), Columns: uint32(1 + rnd.Intn(int(p.Columns))),
+		RedOp: uint32(rnd.Intn(int(data.NumRedOps))), Columns: uint32(1 + rnd.Intn(int(p.Replicas))),
 		Elems: uint64(rnd.Int63n(1 << rnd.Intn(28))), Tile: uint64(1 + rnd.Int63n(1<<18)),
 		Blocks: 1 << 40, Steps: 2 << 40, Operands: 3 << 40, States: 4 << 40, Status: 5 << 40}
 	if rnd.Intn(3) > 0 { // as calls usually are
@@ -171,7 +171,7 @@ func layout(p *bundle.Program, q *request) (a answer) {
 		Flags: int(p.Flags), Copies: p.Copies != 0, Lines: p.Lines != 0, Blocks: make([]abi.OneBlock, p.Blocks)}
 	dtype, redop := data.DType(q.DType), data.RedOp(q.RedOp)
 	geo := data.NewGeometry(coll, int64(q.Elems), dtype.Size())
-	err := one.Reserve(int(p.Columns), int64(p.Tile))
+	err := one.Reserve(int(p.Replicas), int64(p.Tile))
 	var params abi.OneParams
 	if err == nil {
 		params, err = one.Params(geo, dtype, redop, int(q.Columns), int64(q.Tile))

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"mscclc/algorithms"
-	"mscclc/algorithms/choose"
 	"mscclc/bundle"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	library "mscclc/runtime"
+	"mscclc/selection"
 )
 
 // device is the name of the GPU that bundles of tests are for.
@@ -133,7 +133,7 @@ func makeDirect(t testing.TB, types []data.DType, ctas int, ranks ...int) *bundl
 	for _, n := range ranks {
 		for _, r := range bundle.Ladder(n, ctas) {
 			if !r.Kind.Rooted() {
-				r.Direct, r.When = true, r.When|bundle.WhenWindows
+				r.Placement, r.When = selection.Direct, r.When|bundle.WhenWindows
 				spec.Rules = append(spec.Rules, r)
 			}
 		}
@@ -154,9 +154,10 @@ func makeLaned(t testing.TB, types []data.DType, ctas, ranks int, direct bool) *
 		if direct && r.Kind.Rooted() {
 			continue
 		}
-		r.Tile, r.Columns = 4<<10, 0
-		r.InLanes = []choose.InLanes{{Lanes: 4}, {Lanes: 3, Copies: 5}, {Lanes: ctas, Copies: 2}}[i%3]
-		if r.Direct = direct; direct {
+		r.Tile, r.Replicas = 4<<10, 0
+		r.InLanes = []selection.InLanes{{Lanes: 4}, {Lanes: 3, Copies: 5}, {Lanes: ctas, Copies: 2}}[i%3]
+		if direct {
+			r.Placement = selection.Direct
 			r.When |= bundle.WhenWindows
 		}
 		spec.Rules = append(spec.Rules, r)
@@ -217,7 +218,7 @@ func makeCatalog(t testing.TB, ranks int) *bundle.Bundle {
 		}
 		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
 			rule := bundle.Forward(bundle.Kinds[i], ranks)
-			rule.Program, rule.Protocol, rule.UpTo, rule.Columns, rule.Tile = name, protocol, 1<<20, 2, 8<<10
+			rule.Program, rule.Protocol, rule.UpTo, rule.Replicas, rule.Tile = name, protocol, 1<<20, 2, 8<<10
 			rule.Threads = 64
 			if rule.Kind.Rooted() {
 				rule.Root = uint8(ranks - 1)

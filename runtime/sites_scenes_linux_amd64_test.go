@@ -13,6 +13,7 @@ import (
 
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/selection"
 )
 
 // A faultScene is a scene of testdata/faulty_scenes.cc, and where it is played.
@@ -35,7 +36,7 @@ func mixedBundle(t *testing.T, ranks int) []byte {
 	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: []data.DType{data.F32}}
 	for _, r := range bundle.Ladder(ranks, 4) {
 		if !r.Kind.Rooted() {
-			r.Direct, r.When = true, r.When|bundle.WhenWindows
+			r.Placement, r.When = selection.Direct, r.When|bundle.WhenWindows
 			spec.Rules = append(spec.Rules, r)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -32,19 +33,19 @@ func TestCalibrate(t *testing.T) {
 	}
 	all := measured(t, "h200")
 	one, two := &costs.OneSided, &costs.TwoSided
-	knobs := map[string][]*float64{
-		"":    {&one.Launch, &one.Few, &one.Signal, &one.Await, &one.Joint, &one.Port, &costs.Memory},
-		"two": {&two.Launch, &two.Flag, &two.Credit},
+	knobs := map[selection.Sided][]*float64{
+		selection.OneSided: {&one.Launch, &one.Few, &one.Signal, &one.Await, &one.Joint, &one.Port, &costs.Memory},
+		selection.TwoSided: {&two.Launch, &two.Flag, &two.Credit},
 	}
 	for p := range ir.NumProtocols {
 		if p == ir.LL16 {
 			continue
 		}
 		m, n := &one.Protocol[p], &two.Protocol[p]
-		knobs[""] = append(knobs[""], &m.Step, &m.FewStep, &m.Block, &m.FewBlock, &m.Wire)
-		knobs["two"] = append(knobs["two"], &n.Step, &n.Block, &n.Wire)
+		knobs[selection.OneSided] = append(knobs[selection.OneSided], &m.Step, &m.FewStep, &m.Block, &m.FewBlock, &m.Wire)
+		knobs[selection.TwoSided] = append(knobs[selection.TwoSided], &n.Step, &n.Block, &n.Wire)
 	}
-	for _, sided := range []string{"", "two"} {
+	for _, sided := range []selection.Sided{selection.OneSided, selection.TwoSided} {
 		set := slices.DeleteFunc(slices.Clone(all), func(p point) bool {
 			return p.Sided != sided ||
 				!slices.Contains(calibrated, p.Collective)
@@ -62,7 +63,7 @@ func TestCalibrate(t *testing.T) {
 	if rounds == 0 {
 		return
 	}
-	for _, k := range slices.Concat(knobs[""], knobs["two"]) {
+	for _, k := range slices.Concat(knobs[selection.OneSided], knobs[selection.TwoSided]) {
 		*k = round3(*k)
 	}
 	text, err := costsText(costs)

@@ -19,6 +19,7 @@ import (
 	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/passes/fifo"
+	"mscclc/selection"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -29,7 +30,7 @@ import (
 // DEVICE_narrow.jsonl has widths of calibrated collectives that are too narrow, which show what a block moves.
 type point struct {
 	Collective string `json:"collective"`
-	choose.Variant
+	selection.Choice
 	Instances int     `json:"instances"`
 	Ranks     int     `json:"ranks"`
 	Inplace   bool    `json:"inplace"`
@@ -63,7 +64,7 @@ func measured(t *testing.T, device string) (list []point) {
 		}
 		for _, r := range e.Rules {
 			if r.Micros > 0 { // at the largest of 1K, 4K, ..., 1G that the rule is for; rules meet half way between two
-				list = append(list, point{e.Collective, r.Variant, 1, e.Ranks, e.Inplace, cmp.Or(r.UpTo/2, 1<<30), r.Micros, nil})
+				list = append(list, point{e.Collective, r.Choice, 1, e.Ranks, e.Inplace, cmp.Or(r.UpTo/2, 1<<30), r.Micros, nil})
 			}
 		}
 	}
@@ -82,20 +83,19 @@ func measured(t *testing.T, device string) (list []point) {
 func (p *point) compile(t *testing.T) *either.Program {
 	t.Helper()
 	kind, _ := ir.KindByName(p.Collective)
-	if p.Sided == "" {
-		prog, err := (&choose.Chooser{}).Program(p.Variant, choose.Call{Kind: kind, Ranks: p.Ranks, Inplace: p.Inplace})
+	if p.Sided == selection.OneSided {
+		prog, err := (&choose.Chooser{}).Program(p.Choice, choose.Call{Kind: kind, Ranks: p.Ranks, Inplace: p.Inplace})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return prog
 	}
 	text, err := algorithms.Open(p.Program)
-	proto, ok := ir.ProtocolByName(p.Protocol)
-	if err != nil || !ok {
+	if err != nil {
 		t.Fatal(p.Program, p.Protocol, err)
 	}
 	prog, err := mscclc.Compile(p.Program, text, mscclc.Options{Passes: fifo.Options{Instances: p.Instances},
-		Lang: lang.Options{Params: lang.Params{"ranks": p.Ranks}, Inplace: &p.Inplace, Protocol: &proto,
+		Lang: lang.Options{Params: lang.Params{"ranks": p.Ranks}, Inplace: &p.Inplace, Protocol: &p.Protocol,
 			Open: algorithms.Open}})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func (p *point) compile(t *testing.T) *either.Program {
 func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *simulate.Costs) float64 {
 	t.Helper()
 	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.Bytes, DType: data.BF16,
-		Columns: p.Columns, Threads: p.Threads, Tile: p.Tile, Figure: simulate.Interval})
+		Columns: p.Replicas, Threads: p.Threads, Tile: p.Tile, Figure: simulate.Interval})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +129,11 @@ func TestMeasured(t *testing.T) {
 		micros := p.simulate(t, topo, costs)
 		off := micros/p.Micros - 1
 		if p.Bytes >= 16<<10 {
-			name := p.Collective + map[string]string{"two": ", two-sided"}[p.Sided]
+			name := p.Collective + map[selection.Sided]string{selection.TwoSided: ", two-sided"}[p.Sided]
 			errs[name] = append(errs[name], math.Abs(off))
 		}
 		if os.Getenv("MSCCLC_POINTS") != "" {
-			fmt.Printf("%-14s %d %-40v %10d  %9.2f us measured %9.2f simulated  %+6.1f%%\n", p.Collective, p.Ranks, p.Variant,
+			fmt.Printf("%-14s %d %-40v %10d  %9.2f us measured %9.2f simulated  %+6.1f%%\n", p.Collective, p.Ranks, p.Choice,
 				p.Bytes, p.Micros, micros, 100*off)
 		}
 	}

@@ -22,12 +22,12 @@ func TestStagedBounds(t *testing.T) {
 				t.Fatalf("%v: %v", r.Form, err)
 			}
 			for _, w := range r.Widths {
-				v := r.Variant
-				v.Columns, v.Tile = w.Columns, w.Tile
+				v := r.Choice
+				v.Replicas, v.Tile = w.Replicas, w.Tile
 				switch {
-				case w.Columns < 1 || p.CTAs(w.Columns, false) > s.Staged.CTAs:
-					t.Errorf("%v has %d CTAs", v, p.CTAs(w.Columns, false))
-				case v.laned() && lanedScratch(p, v) > s.Staged.Scratch, !v.laned() && v.Tile != s.Staged.Tile:
+				case w.Replicas < 1 || p.CTAs(w.Replicas, false) > s.Staged.CTAs:
+					t.Errorf("%v has %d CTAs", v, p.CTAs(w.Replicas, false))
+				case v.Several() && lanedScratch(p, v) > s.Staged.Scratch, !v.Several() && v.Tile != s.Staged.Tile:
 					t.Errorf("%v has other tiles", v)
 				}
 			}

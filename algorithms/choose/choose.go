@@ -10,6 +10,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/selection"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -18,9 +19,9 @@ import (
 // the network of Here, or on the Machine of the device. What was simulated once is kept, and only what is chosen is
 // proven. Its methods may be called at once.
 type Chooser struct {
-	Given  *Table // the user's, or nil
-	Here   *Here  // of the hosts of the call, or nil
-	Table  *Table
+	Given  *selection.Table // the user's, or nil
+	Here   *Here            // of the hosts of the call, or nil
+	Table  *selection.Table
 	Device string // as its driver names it, or cpu
 	Own    Shelf  // the user's programs, beside the catalog
 
@@ -41,7 +42,7 @@ type Chooser struct {
 
 // A builtKey is a variant, whatever its width, for calls.
 type builtKey struct {
-	variant Variant
+	variant selection.Choice
 	call    Call
 }
 
@@ -66,7 +67,7 @@ type selectorKey struct {
 }
 
 // Program compiles v for calls like call, and proves it.
-func (c *Chooser) Program(v Variant, call Call) (*either.Program, error) {
+func (c *Chooser) Program(v selection.Choice, call Call) (*either.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := builtKey{v.Plain(), call}
@@ -100,19 +101,19 @@ func (c *Chooser) Shape(program string, call Call) (Shape, error) {
 }
 
 // Differs reports whether some ranks end with sums of other bits than others by v; see Selector.Differs.
-func (c *Chooser) Differs(v Variant, call Call) bool {
+func (c *Chooser) Differs(v selection.Choice, call Call) bool {
 	s, err := c.selector(call, 2)
-	return err == nil && s.Differs(Form{Variant: v})
+	return err == nil && s.Differs(Form{Choice: v})
 }
 
 // ErrNotInPlace is part of the error where no program of the catalog runs in place.
 var ErrNotInPlace = errors.New("it is not to be had in place")
 
 // Choose returns the variant for a call of so many bytes, and whether a table said so.
-func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measured bool, err error) {
+func (c *Chooser) Choose(call Call, bytes int64, element int) (v selection.Choice, measured bool, err error) {
 	for _, r := range c.rules(call, bytes, element) {
-		if _, err := c.Program(r.Variant, call); err == nil {
-			return r.Variant, r.by.Measured(), nil
+		if _, err := c.Program(r.Choice, call); err == nil {
+			return r.Choice, r.by.Measured(), nil
 		}
 	}
 	ranked, _, err := c.Ranked(call, bytes, element)
@@ -131,7 +132,7 @@ func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measur
 
 // Ranked returns the forms that there are for a call, with what the simulation says of each in the width that suits it,
 // the fastest first.
-func (c *Chooser) Ranked(call Call, bytes int64, element int) (list []Variant, micros []float64, err error) {
+func (c *Chooser) Ranked(call Call, bytes int64, element int) (list []selection.Choice, micros []float64, err error) {
 	s, err := c.selector(call, element)
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +142,7 @@ func (c *Chooser) Ranked(call Call, bytes int64, element int) (list []Variant, m
 		return nil, nil, fmt.Errorf("no %v of %s: %w", call.Kind, call.ranksText(), unplaced(err))
 	}
 	for _, t := range ranked {
-		list, micros = append(list, t.Variant), append(micros, t.micros)
+		list, micros = append(list, t.Choice), append(micros, t.micros)
 	}
 	return list, micros, nil
 }
@@ -210,17 +211,17 @@ func typeOf(element int) data.DType {
 
 // Unfit says, at the rules of a table's entry, which of them no call like call can follow: their
 // programs do not expand for it, or, of rules for one of some sizes, do not compile.
-func (c *Chooser) Unfit(e *Entry, call Call, sizes []int64) diag.List {
+func (c *Chooser) Unfit(e *selection.Entry, call Call, sizes []int64) diag.List {
 	var found diag.List
-	judged := map[Variant]bool{}
+	judged := map[selection.Choice]bool{}
 	for i, r := range e.Rules {
-		v := r.Variant.Plain()
-		used := slices.ContainsFunc(sizes, func(n int64) bool { return e.rule(n) == i })
-		if judged[v] || !used && judged[Variant{Program: v.Program}] {
+		v := r.Choice.Plain()
+		used := slices.ContainsFunc(sizes, func(n int64) bool { return e.Index(n) == i })
+		if judged[v] || !used && judged[selection.Choice{Program: v.Program}] {
 			continue
 		}
 		_, err := c.Shape(v.Program, call)
-		judged[Variant{Program: v.Program}] = true
+		judged[selection.Choice{Program: v.Program}] = true
 		if err == nil && used {
 			judged[v] = true
 			_, err = c.Program(v, call)
@@ -233,7 +234,7 @@ func (c *Chooser) Unfit(e *Entry, call Call, sizes []int64) diag.List {
 }
 
 // unfit is why a rule is not for a call.
-func unfit(r Rule, call Call, why error) diag.Diagnostic {
+func unfit(r selection.Rule, call Call, why error) diag.Diagnostic {
 	code, text := diag.Unsupported, why.Error()
 	var list diag.List
 	known := errors.As(why, &list) && len(list) > 0
@@ -244,7 +245,7 @@ func unfit(r Rule, call Call, why error) diag.Diagnostic {
 	if call.Inplace {
 		where = "in place"
 	}
-	d := diag.New(code, r.at, "%v is not to be had for %s %s: %s", r.Variant, call.ranksText(), where, text)
+	d := diag.New(code, r.Span, "%v is not to be had for %s %s: %s", r.Choice, call.ranksText(), where, text)
 	if known && list[0].Span.Line > 0 {
 		d = d.WithNote(list[0].Span, "that is said here")
 	}

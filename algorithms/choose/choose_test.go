@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
@@ -24,11 +25,11 @@ func TestSimulated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, _ := c.Shape(small.Program, call(ir.AllReduce, ranks)); small.Protocol != "LL" || s.Rounds != 1 {
+		if s, _ := c.Shape(small.Program, call(ir.AllReduce, ranks)); small.Protocol != ir.LL || s.Rounds != 1 {
 			t.Errorf("%d ranks, small: %v", ranks, small)
 		}
-		if s, _ := c.Shape(large.Program, call(ir.AllReduce, ranks)); large.Protocol != "Simple" || s.Volume > 2 ||
-			large.Columns < small.Columns {
+		if s, _ := c.Shape(large.Program, call(ir.AllReduce, ranks)); large.Protocol != ir.Simple || s.Volume > 2 ||
+			large.Replicas < small.Replicas {
 			t.Errorf("%d ranks, large: %v, %+v", ranks, large, s)
 		}
 	}
@@ -39,7 +40,7 @@ func TestSimulated(t *testing.T) {
 		t.Errorf("an alltoall in place: %v", err)
 	}
 	for _, own := range []*Chooser{{Device: "cpu"}, {Device: "Some GPU", Shared: true}} {
-		if v, _, err := own.Choose(call(ir.AllGather, 4), 1<<20, 4); err != nil || v.Width() != "" {
+		if v, _, err := own.Choose(call(ir.AllGather, 4), 1<<20, 4); err != nil || v.Width != (selection.Width{}) {
 			t.Errorf("%v, %v: the width is the executor's", v, err)
 		}
 	}
@@ -56,7 +57,7 @@ func TestSimulatedMeasured(t *testing.T) {
 			if bytes == 0 {
 				bytes = 1 << 30
 			}
-			if r.Via != "" { // nothing but a table chooses it
+			if r.Via != ir.ViaAny { // nothing but a table chooses it
 				continue
 			}
 			ranked, micros, err := c.Ranked(call, bytes, 2)
@@ -68,7 +69,7 @@ func TestSimulatedMeasured(t *testing.T) {
 				if v.Plain() == r.Plain() && micros[i] > 1.35*micros[0] {
 					far++
 					t.Logf("%v of %d, in place %v, %d bytes: %v was the fastest, and is simulated at %.2f us, %v at %.2f", kind,
-						e.Ranks, e.Inplace, bytes, r.Variant, micros[i], ranked[0], micros[0])
+						e.Ranks, e.Inplace, bytes, r.Choice, micros[i], ranked[0], micros[0])
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mscclc/ir/either"
+	"mscclc/selection"
 	"mscclc/topology"
 )
 
@@ -51,7 +52,7 @@ func shapedName(name string, params map[string]int) string {
 }
 
 // catalog returns the forms of the catalog's programs, with parameters of shape too.
-func (s *Selector) catalog() (list []Variant) {
+func (s *Selector) catalog() (list []selection.Choice) {
 	shapes := map[string][]string{}
 	for _, v := range candidates(s.Call.Kind, 2) {
 		if _, known := shapes[v.Program]; !known {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/selection"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -15,7 +16,7 @@ import (
 // Here is what was found on the hosts of a job. Its parts may be empty.
 type Here struct {
 	// Tuned has the fastest variants. The UpTo of a rule is the size of the call that was measured.
-	Tuned *Table
+	Tuned *selection.Table
 	// Topology is the text of a topology with the network of the hosts, and Costs are those of its device.
 	Topology string
 	Costs    *simulate.Costs
@@ -40,17 +41,17 @@ func (s Source) Measured() bool { return s <= BuiltIn }
 const reach = 4
 
 // Measure adds a rule that was measured for calls of so many bytes, in place of one of the same size.
-func (h *Here) Measure(e Entry, r Rule, bytes int64) {
+func (h *Here) Measure(e selection.Entry, r selection.Rule, bytes int64) {
 	if h.Tuned == nil {
-		h.Tuned = &Table{Version: TableVersion}
+		h.Tuned = &selection.Table{Version: selection.Version}
 	}
 	r.UpTo = bytes
 	e.Rules = nil
-	i := slices.IndexFunc(h.Tuned.Entries, func(o Entry) bool { return o.Same(&e) })
+	i := slices.IndexFunc(h.Tuned.Entries, func(o selection.Entry) bool { return o.Same(&e) })
 	if i >= 0 {
 		e = h.Tuned.Entries[i]
 	}
-	bySize := func(o Rule, bytes int64) int { return cmp.Compare(o.UpTo, bytes) }
+	bySize := func(o selection.Rule, bytes int64) int { return cmp.Compare(o.UpTo, bytes) }
 	at, same := slices.BinarySearchFunc(e.Rules, bytes, bySize)
 	rules := slices.Clone(e.Rules)
 	if same {
@@ -66,11 +67,11 @@ func (h *Here) Measure(e Entry, r Rule, bytes int64) {
 }
 
 // rule returns the rule whose size is the nearest to that of a call, if one is within reach.
-func (h *Here) rule(device string, call Call, bytes int64, element int) (r Rule, ok bool) {
+func (h *Here) rule(device string, call Call, bytes int64, element int) (r selection.Rule, ok bool) {
 	if h == nil {
 		return r, false
 	}
-	e := h.Tuned.Entry(device, call, element)
+	e := EntryFor(h.Tuned, device, call, element)
 	if e == nil {
 		return r, false
 	}
@@ -98,14 +99,14 @@ func (h *Here) machine(call Call) (*topology.Topology, *simulate.Costs, error) {
 
 // A sourced is a rule, and where it is from.
 type sourced struct {
-	Rule
+	selection.Rule
 	by Source
 }
 
 // rules returns the rules that tables have for a call, in the order in which they count.
 func (c *Chooser) rules(call Call, bytes int64, element int) (list []sourced) {
-	add := func(t *Table, by Source) {
-		if e := t.Entry(c.Device, call, element); e != nil {
+	add := func(t *selection.Table, by Source) {
+		if e := EntryFor(t, c.Device, call, element); e != nil {
 			if r, ok := e.Rule(bytes); ok {
 				list = append(list, sourced{r, by})
 			}

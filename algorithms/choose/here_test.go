@@ -4,13 +4,16 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
 // acrossTwo is a call of two ranks on two nodes.
 var acrossTwo = Call{Kind: ir.AllReduce, Ranks: 2, Nodes: 2, On: InBlocks(2, 2)}
 
-func ruleOf(program string) Rule { return Rule{Variant: Variant{Program: program, Protocol: "Simple"}} }
+func ruleOf(program string) selection.Rule {
+	return selection.Rule{Choice: selection.Choice{Program: program, Protocol: ir.Simple}}
+}
 
 // TestTunedHere: a size that was tuned serves calls near it, before the tables that are built in and behind the user's.
 func TestTunedHere(t *testing.T) {
@@ -25,12 +28,12 @@ func TestTunedHere(t *testing.T) {
 	if n := len(h.Tuned.Entries[0].Rules); len(h.Tuned.Entries) != 1 || n != 3 {
 		t.Fatalf("%d entries, the first of %d rules", len(h.Tuned.Entries), n)
 	}
-	builtIn := &Table{Version: TableVersion, Entries: []Entry{entry}}
-	builtIn.Entries[0].Rules = []Rule{ruleOf("allgather/recursive_doubling")}
-	given := &Table{Version: TableVersion, Entries: []Entry{entry}}
+	builtIn := &selection.Table{Version: selection.Version, Entries: []selection.Entry{entry}}
+	builtIn.Entries[0].Rules = []selection.Rule{ruleOf("allgather/recursive_doubling")}
+	given := &selection.Table{Version: selection.Version, Entries: []selection.Entry{entry}}
 	first := ruleOf("allgather/allpairs")
 	first.UpTo = 1 << 10
-	given.Entries[0].Rules = []Rule{first}
+	given.Entries[0].Rules = []selection.Rule{first}
 	c := &Chooser{Device: "cpu", Given: given, Here: h, Table: builtIn}
 	for _, w := range []struct {
 		bytes   int64

@@ -1,14 +1,12 @@
 package choose
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/either"
-	"mscclc/passes/core"
+	"mscclc/selection"
 )
 
 // This file chooses among programs of several lanes: thread blocks of a rank that go through the tiles each at its own
@@ -36,73 +34,17 @@ const nearCopies = 1.05
 // worthLanes is how many times as long as the best a program may take in one lane to be tried in several.
 const worthLanes = 2.5
 
-// InLanes says in how many lanes ranks run a program, how many copies of scratch these have, and how many replicas of a
-// lane that only copies to other nodes share a CTA. The zero value is one lane.
-type InLanes struct {
-	Lanes    int `json:"lanes,omitempty" doc:"thread blocks of a rank at most, each at its own pace; absent: one"`
-	Copies   int `json:"copies,omitempty" doc:"of scratch, so that lanes may be further apart; absent: three"`
-	Together int `json:"together,omitempty" doc:"replicas that share a CTA, of lanes that only copy to other nodes"`
-}
-
-// laned reports whether a rank has several lanes.
-func (l InLanes) laned() bool { return l.Lanes > 1 }
-
-// LanesText names several lanes for a report, behind a space, and is empty for one: 8 lanes, or 8 lanes 5 copies, with
-// 4 together behind it where replicas share CTAs.
-func (l InLanes) LanesText() (s string) {
-	if l.laned() {
-		s = fmt.Sprintf(" %d lanes", l.Lanes)
-	}
-	if l.Copies > 0 {
-		s += fmt.Sprintf(" %d copies", l.Copies)
-	}
-	if l.Together > 0 {
-		s += fmt.Sprintf(" %d together", l.Together)
-	}
-	return s
-}
-
-// Fields reads l, of which one lane is none.
-func (l *InLanes) Fields(t *strictjson.Reader) []strictjson.Field {
-	return []strictjson.Field{
-		{Key: "lanes", Read: func() {
-			if l.Lanes = int(t.Uint(1, core.MostLanes)); l.Lanes == 1 {
-				l.Lanes = 0
-			}
-		}},
-		{Key: "copies", Read: func() { l.Copies = int(t.Uint(2, core.MostCopies)) }},
-		{Key: "together", Read: func() { l.Together = int(t.Uint(2, ir.MostTogether)) }},
-	}
-}
-
-// Unfit says why no one-sided program has these lanes, as a message goes on behind the name of a rule. It
-// is empty where one has.
-func (l InLanes) Unfit() string {
-	switch {
-	case l.Lanes < 0 || l.Lanes > core.MostLanes || l.Copies < 0 || l.Copies > core.MostCopies:
-		return fmt.Sprintf("has \"lanes\": %d and \"copies\": %d: at most %d lanes, and %d copies", l.Lanes, l.Copies,
-			core.MostLanes, core.MostCopies)
-	case l.Copies > 0 && !l.laned():
-		return fmt.Sprintf("has \"copies\": %d, which are for several lanes", l.Copies)
-	case l.Together > 0 && !l.laned():
-		return fmt.Sprintf("has \"together\": %d, which is for several lanes", l.Together)
-	case l.Together != 0 && !ir.MayShare(l.Together):
-		return fmt.Sprintf("has \"together\": %d, and 2 or %d replicas share a CTA", l.Together, ir.MostTogether)
-	}
-	return ""
-}
-
 // withLanes returns the forms of v, which may be a user's, with several lanes: those with the usual copies of scratch
 // first.
-func (v Variant) withLanes(own bool) (list []Form) {
+func withLanes(v selection.Choice, own bool) (list []Form) {
 	tried := triedLanes
 	if own {
 		tried = append(slices.Clone(tried), labelledLanes)
 	}
-	if v.Tile = 0; v.Sided == "" && v.Protocol == ir.Simple.String() {
+	if v.Tile = 0; v.Sided == selection.OneSided && v.Protocol == ir.Simple {
 		for _, v.Copies = range append([]int{0}, triedCopies...) {
 			for _, v.Lanes = range tried {
-				list = append(list, Form{Variant: v})
+				list = append(list, Form{Choice: v})
 			}
 		}
 	}
@@ -124,7 +66,7 @@ func (r *ranking) simulateLanes() {
 		}
 		var list []int
 		for i, f := range r.forms {
-			if f.laned() && r.bytes >= LanesFrom && worth(i, best) && !r.hopeless(i, best) && math.IsInf(r.all[i].micros, 1) {
+			if f.Several() && r.bytes >= LanesFrom && worth(i, best) && !r.hopeless(i, best) && math.IsInf(r.all[i].micros, 1) {
 				list = append(list, i)
 			}
 		}
@@ -135,24 +77,24 @@ func (r *ranking) simulateLanes() {
 // worthFirst reports whether form i has firstLanes and is worth a simulation.
 func (r *ranking) worthFirst(i int, best float64) bool {
 	f := r.forms[i]
-	return f.Lanes == firstLanes && f.Copies == 0 && r.all[r.inLanes(i, InLanes{})].micros <= worthLanes*best
+	return f.Lanes == firstLanes && f.Copies == 0 && r.all[r.inLanes(i, selection.InLanes{})].micros <= worthLanes*best
 }
 
 // worthLanes reports whether form i has other lanes and is worth a simulation.
 func (r *ranking) worthLanes(i int, best float64) bool {
-	return r.forms[i].Copies == 0 && r.all[r.inLanes(i, InLanes{Lanes: firstLanes})].micros <= near*best
+	return r.forms[i].Copies == 0 && r.all[r.inLanes(i, selection.InLanes{Lanes: firstLanes})].micros <= near*best
 }
 
 // worthCopies reports whether form i has other copies of scratch and is worth a simulation.
 func (r *ranking) worthCopies(i int, best float64) bool {
 	f := r.forms[i]
-	return f.Copies > 0 && r.all[r.inLanes(i, InLanes{Lanes: f.Lanes})].micros <= nearCopies*best
+	return f.Copies > 0 && r.all[r.inLanes(i, selection.InLanes{Lanes: f.Lanes})].micros <= nearCopies*best
 }
 
 // inLanes returns the form of the program of form i that has these lanes. The forms with lanes are listed behind the
 // one without.
-func (r *ranking) inLanes(i int, lanes InLanes) int {
-	for r.forms[i].laned() {
+func (r *ranking) inLanes(i int, lanes selection.InLanes) int {
+	for r.forms[i].Several() {
 		i--
 	}
 	for r.forms[i].InLanes != lanes {
@@ -213,9 +155,9 @@ func (s *Selector) climb(f Form, bytes int64, at [2]int, least int) (timed, erro
 			return false
 		}
 		wide := f
-		wide.Columns, wide.Tile = lanedColumns[column], lanedTiles[tile]
-		if tile > least && wide.Tile/2*int64(wide.Columns) >= bytes/int64(max(p.Coll.Divisor(), 1)) ||
-			lanedScratch(p, wide.Variant) > s.mostScratch() {
+		wide.Replicas, wide.Tile = lanedColumns[column], lanedTiles[tile]
+		if tile > least && wide.Tile/2*int64(wide.Replicas) >= bytes/int64(max(p.Coll.Divisor(), 1)) ||
+			lanedScratch(p, wide.Choice) > s.mostScratch() {
 			return false
 		}
 		t, failed := s.time(wide, bytes, true)
@@ -241,11 +183,11 @@ func (s *Selector) climb(f Form, bytes int64, at [2]int, least int) (timed, erro
 }
 
 // lanedAt returns the numbers of a width for lanedFrom.
-func lanedAt(v Variant) [2]int {
-	return [2]int{max(slices.Index(lanedColumns, v.Columns), 0), max(slices.Index(lanedTiles, v.Tile), leastTile)}
+func lanedAt(v selection.Choice) [2]int {
+	return [2]int{max(slices.Index(lanedColumns, v.Replicas), 0), max(slices.Index(lanedTiles, v.Tile), leastTile)}
 }
 
 // lanedScratch returns the bytes of scratch that the rank of p has which has most, in so wide a launch.
-func lanedScratch(p *either.Program, v Variant) int64 {
-	return int64(slices.Max(append(p.Scratch, 0))) * int64(p.OneSided.Depth) * int64(v.Columns) * v.Tile
+func lanedScratch(p *either.Program, v selection.Choice) int64 {
+	return int64(slices.Max(append(p.Scratch, 0))) * int64(p.OneSided.Depth) * int64(v.Replicas) * v.Tile
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/topology"
 )
 
@@ -39,7 +40,7 @@ func TestTableOfLanes(t *testing.T) {
 		}
 	}
 	table, err = ReadTable("t", strings.NewReader(strings.Replace(text, `"lanes":4`, `"lanes":4,"copies":5`, 1)))
-	if err != nil || table.Entries[0].Rules[1].InLanes != (InLanes{4, 5, 0}) {
+	if err != nil || table.Entries[0].Rules[1].InLanes != (selection.InLanes{Lanes: 4, Copies: 5}) {
 		t.Fatal(err)
 	}
 	c = &Chooser{Table: table, Device: "Some GPU"}
@@ -65,7 +66,7 @@ func TestTableOfLanes(t *testing.T) {
 // TestOnlineLanes: a program with several lanes is another one to be tried.
 func TestOnlineLanes(t *testing.T) {
 	o := &Online{Chooser: &Chooser{Device: "Some GPU"}}
-	one := Variant{Program: "allreduce/ring", Protocol: "Simple"}
+	one := selection.Choice{Program: "allreduce/ring", Protocol: ir.Simple}
 	several := one
 	several.Lanes = 4
 	call := Call{Kind: ir.AllReduce, Ranks: 4}
@@ -129,7 +130,7 @@ func TestLanesChosen(t *testing.T) {
 					t.Errorf("%s, %v of %d bytes: %v takes %g us, and %v %g without lanes", spec, kind, bytes, b.Form, b.micros,
 						a.Form, a.micros)
 				}
-				if bytes == 1<<30 && b.laned() {
+				if bytes == 1<<30 && b.Several() {
 					several++
 				}
 				text += fmt.Sprintf("| %s | %v | %s | %.1f | %v | %.1f | %v | %.2fx |\n", spec, kind, sizeName(bytes), a.micros,
@@ -181,12 +182,13 @@ func TestCopiesChosen(t *testing.T) {
 	}
 	tried, usual := map[int]bool{}, 0.
 	for _, f := range ranked {
-		if f.Program == ranked[0].Program && f.Lanes == ranked[0].Lanes && f.Protocol == ranked[0].Protocol && f.Sided == "" {
+		if f.Program == ranked[0].Program && f.Lanes == ranked[0].Lanes && f.Protocol == ranked[0].Protocol &&
+			f.Sided == selection.OneSided {
 			if tried[f.Copies] = true; f.Copies == 0 {
 				usual = f.micros
 			}
 		}
-		if p, err := s.form(f.Form); err != nil || f.laned() && lanedScratch(p, f.Variant) > lanedMemory {
+		if p, err := s.form(f.Form); err != nil || f.Several() && lanedScratch(p, f.Choice) > lanedMemory {
 			t.Errorf("%v: %v", f.Form, err)
 		}
 	}
@@ -200,7 +202,7 @@ func TestCopiesChosen(t *testing.T) {
 	}
 	t.Logf("%v: %.1f us, with the usual copies %.1f", ranked[0].Form, ranked[0].micros, usual)
 	small, err := s.rank(64<<10, nil)
-	if i := slices.IndexFunc(small, func(f timed) bool { return f.laned() }); err != nil || i >= 0 {
+	if i := slices.IndexFunc(small, func(f timed) bool { return f.Several() }); err != nil || i >= 0 {
 		t.Errorf("64K: form %d, %v", i, err)
 	}
 }
@@ -214,10 +216,10 @@ func TestLanesTooLong(t *testing.T) {
 	if err != nil || len(list) > 2 {
 		t.Fatal(list, err)
 	}
-	if i := slices.IndexFunc(list, func(r Stretch) bool { return r.laned() && r.From < LanesFrom }); i >= 0 {
+	if i := slices.IndexFunc(list, func(r Stretch) bool { return r.Several() && r.From < LanesFrom }); i >= 0 {
 		t.Errorf("%v from %d bytes on", list[i].Form, list[i].From)
 	}
-	if !list[len(list)-1].laned() {
+	if !list[len(list)-1].Several() {
 		t.Errorf("%v of large calls", list[len(list)-1].Form)
 	}
 }
@@ -232,13 +234,13 @@ func TestLanesReturn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !alone[0].laned() {
+	if !alone[0].Several() {
 		t.Fatalf("%v is the fastest", alone[0].Form)
 	}
 	forms, _ := s.list()
 	seen := make([]past, len(forms))
 	for i, f := range forms {
-		if f.Program == alone[0].Program && f.Protocol == alone[0].Protocol && !f.laned() {
+		if f.Program == alone[0].Program && f.Protocol == alone[0].Protocol && !f.Several() {
 			seen[i] = past{bytes: 64 << 10, micros: 100, ratio: 3, columns: 1, behind: true}
 		}
 	}

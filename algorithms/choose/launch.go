@@ -9,6 +9,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // A Launcher runs collectives on GPUs by the variants that its Chooser has for them, each prepared once. With an Online
@@ -25,7 +26,7 @@ type Launcher struct {
 }
 
 type planKey struct {
-	variant Variant
+	variant selection.Choice
 	call    Call
 }
 
@@ -35,7 +36,7 @@ type Invocation struct {
 	call     Call
 	args     plan.CallArgs
 	bytes    int64
-	bound    map[Variant]*boundCall
+	bound    map[selection.Choice]*boundCall
 	order    []*boundCall
 }
 
@@ -48,7 +49,7 @@ type boundCall struct {
 func (l *Launcher) Bind(call Call, args plan.CallArgs) *Invocation {
 	pieces := (&ir.Collective{Kind: call.Kind, Ranks: call.Ranks, Chunks: 1}).Divisor()
 	bytes := args.Elems * int64(pieces) * int64(args.DType.Size()) // as nccl-tests counts them
-	return &Invocation{launcher: l, call: call, args: args, bytes: bytes, bound: map[Variant]*boundCall{}}
+	return &Invocation{launcher: l, call: call, args: args, bytes: bytes, bound: map[selection.Choice]*boundCall{}}
 }
 
 // Settled reports whether launches are no longer tries: then they wait for nothing, and may be captured.
@@ -63,7 +64,7 @@ func (i *Invocation) Settled() bool {
 
 // Launch starts the call on a stream of each GPU that has ranks of this process, and says by which variant. A try is
 // waited for.
-func (i *Invocation) Launch(ctx context.Context, streams []executor.Stream) (Variant, error) {
+func (i *Invocation) Launch(ctx context.Context, streams []executor.Stream) (selection.Choice, error) {
 	element := i.args.DType.Size()
 	if i.Settled() {
 		v, err := i.chosen(element)
@@ -77,7 +78,7 @@ func (i *Invocation) Launch(ctx context.Context, streams []executor.Stream) (Var
 		return v, b.launch(streams)
 	}
 	return i.launcher.Online.Run(ctx, i.call, i.bytes, element,
-		func(ctx context.Context, v Variant) (time.Duration, error) {
+		func(ctx context.Context, v selection.Choice) (time.Duration, error) {
 			b, err := i.bind(ctx, v)
 			if err != nil {
 				return 0, err
@@ -91,7 +92,7 @@ func (i *Invocation) Launch(ctx context.Context, streams []executor.Stream) (Var
 }
 
 // chosen returns what runs the call once nothing is tried.
-func (i *Invocation) chosen(element int) (Variant, error) {
+func (i *Invocation) chosen(element int) (selection.Choice, error) {
 	if o := i.launcher.Online; o != nil {
 		v, _ := o.Winner(i.call, i.bytes, element)
 		return v, nil
@@ -101,7 +102,7 @@ func (i *Invocation) chosen(element int) (Variant, error) {
 }
 
 // bind binds the call to a variant's plan, once.
-func (i *Invocation) bind(ctx context.Context, v Variant) (*boundCall, error) {
+func (i *Invocation) bind(ctx context.Context, v selection.Choice) (*boundCall, error) {
 	if b := i.bound[v]; b != nil {
 		return b, nil
 	}
@@ -110,7 +111,7 @@ func (i *Invocation) bind(ctx context.Context, v Variant) (*boundCall, error) {
 		return nil, err
 	}
 	args := i.args
-	args.Columns, args.Threads, args.TileBytes = v.Columns, v.Threads, v.Tile
+	args.Columns, args.Threads, args.TileBytes = v.Replicas, v.Threads, v.Tile
 	call, err := plan.Bind(ctx, args)
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (i *Invocation) bind(ctx context.Context, v Variant) (*boundCall, error) {
 }
 
 // plan prepares a variant for calls like call, once.
-func (l *Launcher) plan(ctx context.Context, v Variant, call Call) (*plan.Plan, error) {
+func (l *Launcher) plan(ctx context.Context, v selection.Choice, call Call) (*plan.Plan, error) {
 	key := planKey{v, call}
 	if p := l.plans[key]; p != nil {
 		return p, nil
@@ -134,7 +135,7 @@ func (l *Launcher) plan(ctx context.Context, v Variant, call Call) (*plan.Plan, 
 	opt.Ranks = slices.Clone(opt.Ranks)
 	// Between nodes, tiles that fill the memory of a plan go together (transport/PROXY.md).
 	nodes := call.Nodes > 1
-	opt.Columns, opt.Wider = max(opt.Columns, v.Columns), opt.Columns == 0 && !nodes
+	opt.Columns, opt.Wider = max(opt.Columns, v.Replicas), opt.Columns == 0 && !nodes
 	if v.Tile > plan.Tile || nodes && v.Tile > 0 {
 		opt.TileBytes = max(opt.TileBytes, v.Tile)
 	}
@@ -203,7 +204,7 @@ func (i *Invocation) Close() error {
 	for _, b := range i.order {
 		errs = append(errs, b.call.Close())
 	}
-	i.bound, i.order = map[Variant]*boundCall{}, nil
+	i.bound, i.order = map[selection.Choice]*boundCall{}, nil
 	return errors.Join(errs...)
 }
 

@@ -18,6 +18,7 @@ import (
 	"mscclc/executor/gpu/gputest"
 	"mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // A member is a process's part of a job, with all its memory on GPUs.
@@ -56,7 +57,8 @@ func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Se
 }
 
 // round launches the call on new data, and says how many elements are wrong.
-func (m *member) round(ctx context.Context, i *Invocation, number, size int) (v Variant, wrong int, err error) {
+func (m *member) round(ctx context.Context, i *Invocation, number, size int) (v selection.Choice, wrong int,
+	err error) {
 	data := make([]byte, 4*memberElems)
 	for k, s := range m.streams {
 		for e := range memberElems {
@@ -95,7 +97,7 @@ func TestLauncher(t *testing.T) {
 		if len(job) > 1 {
 			exchanges = exchange.Group(len(job))
 		}
-		ran, errs := make([][]Variant, len(job)), make([]error, len(job))
+		ran, errs := make([][]selection.Choice, len(job)), make([]error, len(job))
 		settled := make([]Settlement, len(job))
 		var wg sync.WaitGroup
 		for k, ranks := range job {
@@ -114,8 +116,8 @@ func TestLauncher(t *testing.T) {
 			t.Fatalf("%d launches, settled %+v", len(list), settled[0])
 		}
 		for _, v := range list[2*tried:] {
-			if v != settled[0].Candidates[0].Variant {
-				t.Errorf("%v runs where %v was the fastest", v, settled[0].Candidates[0].Variant)
+			if v != settled[0].Candidates[0].Choice {
+				t.Errorf("%v runs where %v was the fastest", v, settled[0].Candidates[0].Choice)
 			}
 		}
 		for k := range ran {
@@ -129,7 +131,7 @@ func TestLauncher(t *testing.T) {
 const launches = 12
 
 func launchAll(ctx context.Context, gpus executor.GPUs, ranks []int, x *exchange.Member,
-	told func(Settlement)) (ran []Variant, err error) {
+	told func(Settlement)) (ran []selection.Choice, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	m, err := newMember(gpus, ranks, x, told)

@@ -8,6 +8,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
@@ -26,7 +27,7 @@ type measure struct {
 const mostOps = 1 << 17
 
 // measureAll expands the programs of variants.
-func (s *Selector) measureAll(variants []Variant) {
+func (s *Selector) measureAll(variants []selection.Choice) {
 	s.measured = map[string]*measure{}
 	var names []string
 	for _, v := range variants {
@@ -239,13 +240,12 @@ func (s *Selector) least(f Form, bytes int64) float64 {
 
 // wires returns how many bytes go over links for each byte of data, within a node and to another one.
 func (s *Selector) wires(f Form) (near, far float64) {
-	proto, _ := ir.ProtocolByName(f.Protocol)
-	if f.Sided == twoSided {
-		wire := s.Costs.TwoSided.Protocol[proto].Wire
+	if f.Sided == selection.TwoSided {
+		wire := s.Costs.TwoSided.Protocol[f.Protocol].Wire
 		return wire, wire
 	}
 	one := &s.Costs.OneSided.Protocol
-	near = one[proto].Wire
+	near = one[f.Protocol].Wire
 	if s.Own.own(f.Program) != nil || factsInCatalog(f.Program).hinted { // some data may come without packets
 		near = min(near, one[ir.Simple].Wire)
 	}
@@ -254,16 +254,15 @@ func (s *Selector) wires(f Form) (near, far float64) {
 
 // chained returns what the longest chain of transfers of a form takes at least, with the launch.
 func (s *Selector) chained(f Form, d *demand) float64 {
-	proto, _ := ir.ProtocolByName(f.Protocol)
 	c := &d.chain
-	if f.Sided == twoSided {
+	if f.Sided == selection.TwoSided {
 		two := &s.Costs.TwoSided
-		return two.Launch + c.alpha + float64(c.near)*two.Protocol[proto].Step + float64(c.far)*two.Network
+		return two.Launch + c.alpha + float64(c.near)*two.Protocol[f.Protocol].Step + float64(c.far)*two.Network
 	}
 	one := &s.Costs.OneSided
-	step, launch := one.Protocol[proto].Step, one.Launch
-	if proto != ir.Simple { // launches of few packets take less
-		step = min(step, one.Protocol[proto].FewStep, one.Protocol[ir.Simple].FewStep)
+	step, launch := one.Protocol[f.Protocol].Step, one.Launch
+	if f.Protocol != ir.Simple { // launches of few packets take less
+		step = min(step, one.Protocol[f.Protocol].FewStep, one.Protocol[ir.Simple].FewStep)
 		launch = min(launch, one.Few)
 	}
 	steps := c.near

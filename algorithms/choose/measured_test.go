@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
 // A measurement is one of simulate/testdata: what a variant took on two H200s.
 type measurement struct {
 	Collective string
-	Variant
+	selection.Choice
 	Ranks   int
 	Inplace bool
 	Bytes   int64
@@ -56,11 +57,14 @@ func simulatedChoice(t *testing.T, figure simulate.Figure) {
 		inplace    bool
 		bytes      int64
 	}
-	type form struct{ program, protocol string }
+	type form struct {
+		program  string
+		protocol ir.Protocol
+	}
 	calls := map[key]map[form]float64{}
 	for _, m := range measurements(t, "../../simulate/testdata/h200.jsonl") {
 		k, f := key{m.Collective, m.Ranks, m.Inplace, m.Bytes}, form{m.Program, m.Protocol}
-		if m.Sided != "" || m.Via != "" {
+		if m.Sided != selection.OneSided || m.Via != ir.ViaAny {
 			continue
 		}
 		if calls[k] == nil {

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/verify"
+	"mscclc/selection"
 )
 
 // TestOnNodes names layouts of ranks, and says which are equal blocks.
@@ -81,7 +82,7 @@ func TestLoweredCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		is := slices.ContainsFunc(list, func(v Variant) bool { return v.Sided == lowered })
+		is := slices.ContainsFunc(list, func(v selection.Choice) bool { return v.Sided == selection.Lowered })
 		if is != (on != "") {
 			t.Errorf("on %q: %v", on, list)
 		}

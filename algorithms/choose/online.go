@@ -13,6 +13,7 @@ import (
 
 	"mscclc/executor/exchange"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // An Online finds out which variant is the fastest while calls run. Of each size class (sizes up to a power of two) it
@@ -51,14 +52,14 @@ type Settlement struct {
 
 // A Candidate is a variant that was tried.
 type Candidate struct {
-	Variant
+	selection.Choice
 	Least time.Duration // 0 where it failed
 	Err   error         // why, in some process
 }
 
 // A Try runs one call by a variant and says how long it took, of the ranks of this process the slowest. An error that
 // came when the call had begun is to be marked by Begun.
-type Try func(ctx context.Context, v Variant) (time.Duration, error)
+type Try func(ctx context.Context, v selection.Choice) (time.Duration, error)
 
 type classKey struct {
 	call    Call
@@ -76,17 +77,17 @@ type class struct {
 func classOf(bytes int64) int { return bits.Len64(uint64(max(bytes, 1) - 1)) }
 
 // Winner returns what runs calls of a size, where that is settled.
-func (o *Online) Winner(call Call, bytes int64, element int) (v Variant, settled bool) {
+func (o *Online) Winner(call Call, bytes int64, element int) (v selection.Choice, settled bool) {
 	c := o.classes[classKey{call, classOf(bytes), element}]
 	if c == nil || !c.settled {
 		return v, false
 	}
-	return c.candidates[0].Variant, true
+	return c.candidates[0].Choice, true
 }
 
 // Run runs a call of so many bytes by the variant whose turn it is, and says which that was. Where one fails, the next
 // one runs the call; but not in place where it had begun, as what was the input may be there no more.
-func (o *Online) Run(ctx context.Context, call Call, bytes int64, element int, try Try) (Variant, error) {
+func (o *Online) Run(ctx context.Context, call Call, bytes int64, element int, try Try) (selection.Choice, error) {
 	if v, settled := o.Winner(call, bytes, element); settled {
 		_, err := try(ctx, v)
 		return v, err
@@ -96,18 +97,18 @@ func (o *Online) Run(ctx context.Context, call Call, bytes int64, element int, t
 	if c == nil {
 		var err error
 		if c, err = o.begin(key); err != nil {
-			return Variant{}, err
+			return selection.Choice{}, err
 		}
 	}
 	for {
 		at := c.turn()
 		if at == nil {
-			return Variant{}, c.failed()
+			return selection.Choice{}, c.failed()
 		}
-		took, err := try(ctx, at.Variant)
+		took, err := try(ctx, at.Choice)
 		took, err, lost := o.agree(ctx, took, err)
 		if lost != nil || ctx.Err() != nil {
-			return at.Variant, errors.Join(lost, err)
+			return at.Choice, errors.Join(lost, err)
 		}
 		c.count(at, took, err)
 		if c.next >= o.tries()*len(c.candidates) {
@@ -115,7 +116,7 @@ func (o *Online) Run(ctx context.Context, call Call, bytes int64, element int, t
 		}
 		var begun *begunError
 		if err == nil || call.Inplace && errors.As(err, &begun) {
-			return at.Variant, err
+			return at.Choice, err
 		}
 	}
 }
@@ -134,11 +135,11 @@ func (o *Online) begin(key classKey) (*class, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &class{candidates: []Candidate{{Variant: first}}}
+	c := &class{candidates: []Candidate{{Choice: first}}}
 	for _, v := range ranked {
-		known := slices.ContainsFunc(c.candidates, func(at Candidate) bool { return o.alike(key.call, at.Variant, v) })
+		known := slices.ContainsFunc(c.candidates, func(at Candidate) bool { return o.alike(key.call, at.Choice, v) })
 		if !known && len(c.candidates) < cmp.Or(o.Most, DefaultCandidates) {
-			c.candidates = append(c.candidates, Candidate{Variant: v})
+			c.candidates = append(c.candidates, Candidate{Choice: v})
 		}
 	}
 	if o.classes == nil {
@@ -149,10 +150,10 @@ func (o *Online) begin(key classKey) (*class, error) {
 }
 
 // alike reports whether a and b cost the same by their shapes and packets.
-func (o *Online) alike(call Call, a, b Variant) bool {
-	short := func(v Variant) string {
-		if v.Protocol == ir.LL16.String() {
-			return ir.LL.String()
+func (o *Online) alike(call Call, a, b selection.Choice) bool {
+	short := func(v selection.Choice) ir.Protocol {
+		if v.Protocol == ir.LL16 {
+			return ir.LL
 		}
 		return v.Protocol
 	}
@@ -211,7 +212,7 @@ func (o *Online) settle(key classKey, c *class) {
 func (c *class) failed() error {
 	var errs []error
 	for _, at := range c.candidates {
-		errs = append(errs, fmt.Errorf("%v: %w", at.Variant, at.Err))
+		errs = append(errs, fmt.Errorf("%v: %w", at.Choice, at.Err))
 	}
 	return errors.Join(errs...)
 }

@@ -12,21 +12,22 @@ import (
 
 	"mscclc/executor/exchange"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 var someCall = Call{Kind: ir.AllReduce, Ranks: 4}
 
 // A fake times variants: the k-th that it sees takes times[k].
 type fake struct {
-	seen  []Variant
-	runs  map[Variant]int
+	seen  []selection.Choice
+	runs  map[selection.Choice]int
 	times []time.Duration
 	fail  map[int]error // the k-th fails so
 }
 
-func (f *fake) try(_ context.Context, v Variant) (time.Duration, error) {
+func (f *fake) try(_ context.Context, v selection.Choice) (time.Duration, error) {
 	if f.runs == nil {
-		f.runs = map[Variant]int{}
+		f.runs = map[selection.Choice]int{}
 	}
 	if !slices.Contains(f.seen, v) {
 		f.seen = append(f.seen, v)
@@ -56,7 +57,7 @@ func TestOnline(t *testing.T) {
 	if f.seen[0] != first {
 		t.Errorf("%v is tried first, and %v was chosen", f.seen[0], first)
 	}
-	if len(told) != 1 || told[0].UpTo != 4096 || told[0].Candidates[0].Variant != f.seen[2] ||
+	if len(told) != 1 || told[0].UpTo != 4096 || told[0].Candidates[0].Choice != f.seen[2] ||
 		told[0].Candidates[0].Least != 20 {
 		t.Errorf("told %+v", told)
 	}
@@ -117,7 +118,7 @@ func TestOnlineFails(t *testing.T) {
 	// A call that is given up says nothing of its variant.
 	given, cancel := context.WithCancel(ctx)
 	f = &fake{times: []time.Duration{10, 40, 20, 30}}
-	if _, err := o.Run(given, someCall, 1<<10, 2, func(context.Context, Variant) (time.Duration,
+	if _, err := o.Run(given, someCall, 1<<10, 2, func(context.Context, selection.Choice) (time.Duration,
 		error) {
 		cancel()
 		return 0, given.Err()
@@ -141,7 +142,7 @@ func TestOnlineProcesses(t *testing.T) {
 	clocks := [size][]time.Duration{{10, 50, 30, 20}, {60, 50, 31, 25}, {20, 10, 32, 90}} // slowest: 60, 50, 32, 90
 	for failing, want := range map[int]int{-1: 2, 2: 1} {
 		var wg sync.WaitGroup
-		winners, runs := make([]Variant, size), make([]*fake, size)
+		winners, runs := make([]selection.Choice, size), make([]*fake, size)
 		errs := make([]error, size)
 		for i, x := range exchange.Group(size) {
 			runs[i] = &fake{times: clocks[i]}

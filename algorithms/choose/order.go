@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
@@ -61,12 +62,12 @@ func (r *ranking) inOrderHuge(list []int, least []float64) {
 	tried := 0
 	for _, i := range list {
 		f := r.forms[i]
-		if f.Sided != "" || f.Protocol != ir.Simple.String() || tried == mostHuge || least[i]*worthHuge > r.best() ||
+		if f.Sided != selection.OneSided || f.Protocol != ir.Simple || tried == mostHuge || least[i]*worthHuge > r.best() ||
 			r.divides(f, r.bytes) != nil {
 			continue
 		}
 		tried++
-		f.Columns = r.tried()[simulate.Likely(r.tried(), r.bytes, r.Call.Ranks)]
+		f.Replicas = r.tried()[simulate.Likely(r.tried(), r.bytes, r.Call.Ranks)]
 		var t float64
 		if t, r.errs[i] = r.time(f, r.bytes, true); r.errs[i] == nil {
 			r.all[i] = timed{f, t}
@@ -103,8 +104,8 @@ func (s *Selector) many() bool { return !s.Exhaustive && s.Call.Ranks > soonRank
 
 // A lanesStep is forms of several lanes that are tried, each after another form of its program.
 type lanesStep struct {
-	takes func(l InLanes) bool
-	after func(l InLanes) InLanes
+	takes func(l selection.InLanes) bool
+	after func(l selection.InLanes) selection.InLanes
 	worth float64 // how many times as long as the best that other form may take
 	most  int     // forms that are tried, or 0
 }
@@ -112,12 +113,12 @@ type lanesStep struct {
 // lanesSteps returns the steps, in their order.
 func (r *ranking) lanesSteps() [3]lanesStep {
 	steps := [3]lanesStep{
-		{func(l InLanes) bool { return l.Lanes == firstLanes && l.Copies == 0 },
-			func(InLanes) InLanes { return InLanes{} }, worthLanes, 0},
-		{func(l InLanes) bool { return l.Copies == 0 },
-			func(InLanes) InLanes { return InLanes{Lanes: firstLanes} }, near, 0},
-		{func(l InLanes) bool { return l.Copies > 0 },
-			func(l InLanes) InLanes { return InLanes{Lanes: l.Lanes} }, nearCopies, 0},
+		{func(l selection.InLanes) bool { return l.Lanes == firstLanes && l.Copies == 0 },
+			func(selection.InLanes) selection.InLanes { return selection.InLanes{} }, worthLanes, 0},
+		{func(l selection.InLanes) bool { return l.Copies == 0 },
+			func(selection.InLanes) selection.InLanes { return selection.InLanes{Lanes: firstLanes} }, near, 0},
+		{func(l selection.InLanes) bool { return l.Copies > 0 },
+			func(l selection.InLanes) selection.InLanes { return selection.InLanes{Lanes: l.Lanes} }, nearCopies, 0},
 	}
 	if r.many() {
 		steps[1].worth, steps[2].worth, steps[2].most = otherLanes, otherCopies, batch
@@ -135,7 +136,7 @@ func (r *ranking) lanesInOrder() {
 		took := func(i int) float64 { return r.all[after(i)].micros }
 		var list []int
 		for i, f := range r.forms {
-			if f.laned() && step.takes(f.InLanes) && (!r.huge(i) || f.InLanes == InLanes{Lanes: firstLanes}) &&
+			if f.Several() && step.takes(f.InLanes) && (!r.huge(i) || f.InLanes == selection.InLanes{Lanes: firstLanes}) &&
 				!math.IsInf(took(i), 1) && math.IsInf(r.all[i].micros, 1) {
 				list = append(list, i)
 			}
@@ -178,14 +179,14 @@ func (r *ranking) likelyWidth() [2]int {
 		return at
 	}
 	for i := range r.all {
-		if t := &r.all[i]; t.laned() && t.micros < best {
-			at, best = lanedAt(t.Variant), t.micros
+		if t := &r.all[i]; t.Several() && t.micros < best {
+			at, best = lanedAt(t.Choice), t.micros
 		}
 	}
 	if math.IsInf(best, 1) {
 		for i := range r.seen {
-			if p := &r.seen[i]; r.forms[i].laned() && p.micros > 0 && p.ratio < best {
-				at, best = lanedAt(Variant{Columns: p.columns, Tile: p.tile}), p.ratio
+			if p := &r.seen[i]; r.forms[i].Several() && p.micros > 0 && p.ratio < best {
+				at, best = lanedAt(selection.Choice{Width: selection.Width{Replicas: p.columns, Tile: p.tile}}), p.ratio
 			}
 		}
 	}
@@ -202,11 +203,11 @@ func (r *ranking) tryLike(i, before int, at [2]int) {
 	if r.asUsual(i) {
 		return
 	}
-	if like := r.all[before].Form; like.laned() && r.many() {
-		at = lanedAt(like.Variant)
+	if like := r.all[before].Form; like.Several() && r.many() {
+		at = lanedAt(like.Choice)
 	}
 	if r.huge(i) {
-		form.Columns, form.Tile = lanedColumns[at[0]], lanedTiles[at[1]]
+		form.Replicas, form.Tile = lanedColumns[at[0]], lanedTiles[at[1]]
 		var t float64
 		if t, r.errs[i] = r.time(form, r.bytes, true); r.errs[i] == nil {
 			r.all[i] = timed{form, t}
@@ -250,12 +251,12 @@ func few(list []timed) (kept []timed) {
 	of := map[family]int{}
 	usual := map[Form]float64{}
 	for _, t := range list {
-		if t.laned() && t.Copies == 0 {
+		if t.Several() && t.Copies == 0 {
 			usual[t.Form] = t.micros
 		}
 	}
 	for _, t := range list {
-		if t.laned() {
+		if t.Several() {
 			like := t.Form
 			like.Copies = 0
 			if micros, ok := usual[like]; ok && t.Copies > 0 && t.micros >= counts*micros {

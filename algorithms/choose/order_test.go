@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 	"mscclc/topology/bound"
 )
@@ -96,9 +97,9 @@ func TestLeast(t *testing.T) {
 // TestFew holds that forms with other copies of scratch are simulated well only where they are faster for it.
 func TestFew(t *testing.T) {
 	form := func(lanes, copies int, micros float64) timed {
-		v := Variant{Program: "p", Columns: 8, Tile: 64 << 10}
-		v.InLanes = InLanes{Lanes: lanes, Copies: copies}
-		return timed{Form{Variant: v}, micros}
+		v := selection.Choice{Program: "p", Width: selection.Width{Replicas: 8, Tile: 64 << 10}}
+		v.InLanes = selection.InLanes{Lanes: lanes, Copies: copies}
+		return timed{Form{Choice: v}, micros}
 	}
 	kept := few([]timed{form(16, 0, 100), form(16, 2, 100), form(16, 4, 99), form(8, 4, 100), form(16, 6, 101)})
 	want := []timed{form(16, 4, 99), form(16, 0, 100), form(8, 4, 100)}

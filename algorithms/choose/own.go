@@ -13,6 +13,7 @@ import (
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
+	"mscclc/selection"
 )
 
 // An Own is a program file of a user's, to be chosen among beside the catalog.
@@ -184,29 +185,27 @@ func (s Shelf) shape(program string, c Call) (Shape, error) {
 }
 
 // compile compiles v for calls like c, and proves it.
-func (s Shelf) compile(v Variant, c Call) (*either.Program, error) {
+func (s Shelf) compile(v selection.Choice, c Call) (*either.Program, error) {
 	if p, given, err := s.compiled(v.Program, c); given {
 		return p, err
 	}
-	if v.Staged || v.Direct {
+	if v.Placement != selection.AsCalled {
 		return s.staged(v, c)
 	}
 	return s.compileAs(v, c, mscclc.Options{})
 }
 
 // compileAs compiles v for calls like c, with what as says of the one-sided passes and of the proof.
-func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*either.Program, error) {
-	proto, ok := ir.ProtocolByName(v.Protocol)
-	if !ok {
-		return nil, fmt.Errorf("%q is no protocol", v.Protocol)
-	}
+func (s Shelf) compileAs(v selection.Choice, c Call, as mscclc.Options) (*either.Program, error) {
 	text, opt, err := s.algorithm(v.Program, c)
 	if err != nil {
 		return nil, err
 	}
-	opt.OneSided, opt.Lowered, opt.Core, opt.Unproven = v.Sided == "", v.Sided == lowered, as.Core, as.Unproven
-	opt.Core.Lanes, opt.Core.Copies, opt.Core.Together, opt.Nodes = v.Lanes, v.Copies, v.Together, c.nodeOf()
-	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
+	opt.OneSided, opt.Lowered, opt.Core, opt.Unproven = v.Sided == selection.OneSided,
+		v.Sided == selection.Lowered, as.Core, as.Unproven
+	v.Into(&opt.Core)
+	opt.Nodes = c.nodeOf()
+	opt.Lang.Protocol, opt.Lang.Via = &v.Protocol, v.Via
 	p, err := s.compileText(v.Program, text, opt)
 	if err != nil {
 		return nil, err
@@ -217,7 +216,7 @@ func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*either.Program,
 
 // Own returns the forms of the user's programs: of an algorithm those that the catalog's have, and of a compiled
 // program the one that it is.
-func (s Shelf) Own() (list []Variant) {
+func (s Shelf) Own() (list []selection.Choice) {
 	for i := range s {
 		o := &s[i]
 		if o.Text != nil {
@@ -226,9 +225,9 @@ func (s Shelf) Own() (list []Variant) {
 		}
 		for _, p := range o.Compiled {
 			if p != nil {
-				v := Variant{Program: o.Name, Protocol: p.Protocol.String()}
+				v := selection.Choice{Program: o.Name, Protocol: p.Protocol}
 				if p.OneSided == nil {
-					v.Sided = twoSided
+					v.Sided = selection.TwoSided
 				}
 				list = append(list, v)
 				break
@@ -239,13 +238,13 @@ func (s Shelf) Own() (list []Variant) {
 }
 
 // forms returns the forms of an algorithm, two-sided ones only where it has no hints that these cannot follow.
-func forms(program string, is facts) (list []Variant) {
-	for _, sided := range [2]string{"", twoSided} {
-		if sided == twoSided && is.hinted {
+func forms(program string, is facts) (list []selection.Choice) {
+	for _, sided := range [2]selection.Sided{selection.OneSided, selection.TwoSided} {
+		if sided == selection.TwoSided && is.hinted {
 			continue // without its hints it is another file's program
 		}
 		for p := range ir.NumProtocols {
-			list = append(list, Variant{Program: program, Sided: sided, Protocol: p.String()})
+			list = append(list, selection.Choice{Program: program, Sided: sided, Protocol: p})
 		}
 	}
 	return list

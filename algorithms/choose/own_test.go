@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/either"
+	"mscclc/selection"
 )
 
 // A round AllGather of the user's: by packets it takes three hops, where the catalog has algorithms of one.
@@ -32,7 +33,7 @@ func TestOwn(t *testing.T) {
 		if err != nil || len(own) != 1 || own[0].Err != nil {
 			t.Fatalf("%+v, %v", own, err)
 		}
-		_, like, err := s.fastest(Form{Variant: Variant{Program: "allgather/ring", Protocol: own[0].Protocol}}, list[i].At)
+		_, like, err := s.fastest(Form{Choice: selection.Choice{Program: "allgather/ring", Protocol: own[0].Protocol}}, list[i].At)
 		if err != nil || own[0].Latency != like.micros || own[0].Behind < 1 || own[0].Behind != like.micros/list[i].Micros {
 			t.Errorf("at %d: %+v, where the catalog's ring takes %.2f us: %v", list[i].At, own[0], like.micros, err)
 		}
@@ -45,15 +46,15 @@ func TestOwn(t *testing.T) {
 // TestOwnCompiled holds that a compiled program is the one form that it is, beside one-sided ones too, for calls of its
 // placement, ranks and collective.
 func TestOwnCompiled(t *testing.T) {
-	two := Variant{Program: "allgather/ring", Sided: "two", Protocol: "LL128"}
+	two := selection.Choice{Program: "allgather/ring", Sided: selection.TwoSided, Protocol: ir.LL128}
 	call := Call{Kind: ir.AllGather, Ranks: 4}
-	p, err := two.Compile(call)
+	p, err := call.Compile(two)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shelf := Shelf{{Name: "ring.xml", File: "far/ring.xml", Compiled: [2]*either.Program{p, nil}}}
 	if forms := shelf.Own(); len(forms) != 1 ||
-		forms[0] != (Variant{Program: "ring.xml", Sided: "two", Protocol: "LL128"}) {
+		forms[0] != (selection.Choice{Program: "ring.xml", Sided: selection.TwoSided, Protocol: ir.LL128}) {
 		t.Errorf("forms %v", forms)
 	}
 	s := selector(t, "h200:gpus=4", "program")
@@ -63,7 +64,7 @@ func TestOwnCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	own, err := s.Standings(&list[0])
-	if err != nil || own[0].Err != nil || own[0].Protocol != "LL128" || own[0].Behind < 1 ||
+	if err != nil || own[0].Err != nil || own[0].Protocol != ir.LL128 || own[0].Behind < 1 ||
 		own[0].Latency <= list[0].Latency {
 		t.Errorf("%+v beside %+v: %v", own, list[0], err)
 	}
@@ -85,14 +86,14 @@ func TestOwnCompiled(t *testing.T) {
 // TestOwnSizes: a range that a compiled program wins ends where the program's sizes do.
 func TestOwnSizes(t *testing.T) {
 	call := Call{Kind: ir.AllGather, Ranks: 4}
-	p, err := Variant{Program: "allgather/allpairs", Sided: "two", Protocol: "LL"}.Compile(call)
+	p, err := call.Compile(selection.Choice{Program: "allgather/allpairs", Sided: selection.TwoSided, Protocol: ir.LL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Sizes = ir.SizeRange{Min: 3 << 10, Max: 5 << 10}
 	s := selector(t, "h200:gpus=4", "program")
 	s.Call, s.Own = call, Shelf{{Name: "own.xml", File: "own.xml", Compiled: [2]*either.Program{p, nil}}}
-	own, ring := Form{Variant: s.Own.Own()[0]}, Form{Variant: Variant{Program: "allgather/ring", Protocol: "LL"}}
+	own, ring := Form{Choice: s.Own.Own()[0]}, Form{Choice: selection.Choice{Program: "allgather/ring", Protocol: ir.LL}}
 	if at := s.boundary(own, ring, 1<<10, 1<<20); at > 5<<10 {
 		t.Errorf("what is for calls below 5 KiB is taken below %d", at)
 	}

@@ -11,6 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/passes/channels"
+	"mscclc/selection"
 )
 
 // This file is what a Selector does for MSCCL++: its programs are plans, in some numbers of instances.
@@ -23,8 +24,8 @@ func (s *Selector) ofPlan(f Form) bool { return s.plans() || s.Own.plan(f.Progra
 
 // planned reports whether a variant is one that plans are made of: one-sided, in a protocol of which the call says
 // whether that is LL or LL16.
-func planned(v Variant) bool {
-	return v.Sided == "" && (v.Protocol == ir.Simple.String() || v.Protocol == ir.LL.String())
+func planned(v selection.Choice) bool {
+	return v.Sided == selection.OneSided && (v.Protocol == ir.Simple || v.Protocol == ir.LL)
 }
 
 // nodesOfPlan returns the node of each rank, in blocks, or nil for one node.

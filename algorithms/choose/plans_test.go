@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // TestSelectsPlans: for MSCCL++ plans are chosen, in some numbers of instances, that are proven and fit the sizes.
@@ -17,7 +18,7 @@ func TestSelectsPlans(t *testing.T) {
 	}
 	for _, r := range list {
 		p, err := s.Program(r.Form)
-		if err != nil || !p.OneSided.OnePass || r.Columns > 0 || r.Instances < 1 || r.Sided != "" {
+		if err != nil || !p.OneSided.OnePass || r.Replicas > 0 || r.Instances < 1 || r.Sided != selection.OneSided {
 			t.Errorf("%+v is no plan, or %v", r.Form, err)
 		}
 	}
@@ -31,7 +32,7 @@ func TestPlansOverNodes(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
 		s := selector(t, "h200:gpus=4", "mscclpp")
 		s.Call.Kind, s.Call.Nodes = ir.AllGather, nodes
-		p, err := s.Program(Form{Variant{Program: "allgather/ring", Protocol: ir.LL.String()}, 2})
+		p, err := s.Program(Form{selection.Choice{Program: "allgather/ring", Protocol: ir.LL}, 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/selection"
 	"mscclc/simulate"
 
 	"golang.org/x/sync/errgroup"
@@ -134,7 +135,7 @@ func alike(list []timed, differs func(Form) bool) {
 // divides says why a call of a size is not run by a form: a runtime of XML wants chunks of one length, as some of the
 // user's compiled programs do, and these may be for other sizes. Several lanes are for large calls.
 func (s *Selector) divides(f Form, bytes int64) error {
-	if f.laned() && bytes < LanesFrom {
+	if f.Several() && bytes < LanesFrom {
 		return fmt.Errorf("calls below %d bytes have one lane", LanesFrom)
 	}
 	given, _, err := s.Own.compiled(f.Program, s.Call)
@@ -201,7 +202,7 @@ func (p *past) goOn(t timed, bytes int64, best float64) {
 	ratio := t.micros / best
 	p.behind = p.micros > 0 && ratio > hopeless &&
 		t.micros > p.micros*math.Pow(float64(bytes)/float64(p.bytes), proportion) && ratio >= 0.98*p.ratio
-	p.bytes, p.micros, p.ratio, p.columns, p.tile = bytes, t.micros, ratio, t.Columns, t.Tile
+	p.bytes, p.micros, p.ratio, p.columns, p.tile = bytes, t.micros, ratio, t.Replicas, t.Tile
 }
 
 func faster(a, b timed) int { return cmp.Compare(a.micros, b.micros) }
@@ -238,9 +239,8 @@ func (s *Selector) time(f Form, bytes int64, rough bool) (float64, error) {
 
 // costed returns a form that takes as long as f by the costs: packets of some protocols cost the same.
 func (s *Selector) costed(f Form) Form {
-	proto, _ := ir.ProtocolByName(f.Protocol)
-	if one := &s.Costs.OneSided; f.Sided != twoSided && one.Protocol[proto] == one.Protocol[ir.LL] {
-		f.Protocol = ir.LL.String()
+	if one := &s.Costs.OneSided; f.Sided != selection.TwoSided && one.Protocol[f.Protocol] == one.Protocol[ir.LL] {
+		f.Protocol = ir.LL
 	}
 	return f
 }
@@ -248,7 +248,6 @@ func (s *Selector) costed(f Form) Form {
 // outcome returns what a simulation says of a form for a size, by a figure.
 func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bool) (outcome, error) {
 	f = s.costed(f)
-	proto, _ := ir.ProtocolByName(f.Protocol)
 	key := timeKey{f, bytes, figure, rough}
 	s.mu.Lock()
 	t, ok := s.times[key]
@@ -264,8 +263,8 @@ func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bo
 		return outcome{}, err
 	}
 	p := prog.Copy()
-	p.Protocol = proto
-	columns := f.Columns
+	p.Protocol = f.Protocol
+	columns := f.Replicas
 	if s.ofPlan(f) {
 		columns = 1 // a plan has the blocks that it names
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
@@ -37,7 +38,7 @@ func (r *ranking) simulate() {
 	var others []int
 	for i := range r.seen {
 		p := &r.seen[i]
-		if !p.near(r.near()) && !r.hopeless(i, best) && !r.forms[i].laned() {
+		if !p.near(r.near()) && !r.hopeless(i, best) && !r.forms[i].Several() {
 			others = append(others, i)
 		}
 	}
@@ -92,7 +93,7 @@ func (r *ranking) hopeless(i int, best float64) bool {
 
 // hasLanes reports whether form i is in one lane, and its program is tried in several, too.
 func (r *ranking) hasLanes(i int) bool {
-	return !r.forms[i].laned() && i+1 < len(r.forms) && r.forms[i+1].laned()
+	return !r.forms[i].Several() && i+1 < len(r.forms) && r.forms[i+1].Several()
 }
 
 // try simulates a form in the width that suits it.
@@ -102,7 +103,7 @@ func (r *ranking) try(i int) {
 		return
 	}
 	first := simulate.Likely(r.tried(), r.bytes, r.Call.Ranks)
-	if p := &r.seen[i]; p.micros > 0 && !form.laned() {
+	if p := &r.seen[i]; p.micros > 0 && !form.Several() {
 		first = slices.Index(r.tried(), max(p.columns, 1))
 		for grown := r.bytes / p.bytes / 2; grown >= 2 && first < len(r.tried())-1; grown /= 2 { // far larger calls want more
 			first++
@@ -112,9 +113,10 @@ func (r *ranking) try(i int) {
 		return
 	}
 	widest := func() (timed, error) { return r.widest(form, r.bytes, first) }
-	if p := &r.seen[i]; form.laned() && p.micros > 0 && r.many() {
+	if p := &r.seen[i]; form.Several() && p.micros > 0 && r.many() {
 		widest = func() (timed, error) {
-			return r.lanedFrom(form, r.bytes, lanedAt(Variant{Columns: p.columns, Tile: p.tile}))
+			return r.lanedFrom(form, r.bytes, lanedAt(selection.Choice{Width: selection.Width{Replicas: p.columns,
+				Tile: p.tile}}))
 		}
 	}
 	if t, err := widest(); err == nil {
@@ -132,7 +134,7 @@ func (r *ranking) asUsual(i int) bool {
 	if !r.many() || f.Copies == 0 {
 		return false
 	}
-	usual := &r.all[r.inLanes(i, InLanes{Lanes: f.Lanes})]
+	usual := &r.all[r.inLanes(i, selection.InLanes{Lanes: f.Lanes})]
 	if math.IsInf(usual.micros, 1) {
 		return false
 	}
@@ -141,8 +143,8 @@ func (r *ranking) asUsual(i int) bool {
 		return false
 	}
 	best := timed{f, math.Inf(1)}
-	for _, f.Columns = range []int{usual.Columns, usual.Columns / 2} {
-		if f.Tile = usual.Tile; f.Columns == 0 || lanedScratch(p, f.Variant) > r.mostScratch() {
+	for _, f.Replicas = range []int{usual.Replicas, usual.Replicas / 2} {
+		if f.Tile = usual.Tile; f.Replicas == 0 || lanedScratch(p, f.Choice) > r.mostScratch() {
 			continue
 		}
 		if t, err := r.time(f, r.bytes, true); err != nil || t < counts*usual.micros {

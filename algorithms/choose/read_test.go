@@ -12,14 +12,15 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // What is wrong with a table is said with its line and column, its field as the JSON names it, and why.
 func TestTableSays(t *testing.T) {
 	const entry, rule = "entries[0]", "entries[0].rules[0]"
 	for _, c := range []struct{ old, wrong, want string }{
-		{`"version": 1`, `"version": 2`, `1:13: error: version: is 2, of which only 1 is known`},
-		{`{"version": 1, `, `{`, `1:1: error: table: key "version" is missing`},
+		{`"version": 2`, `"version": 3`, `1:13: error: version: is 3, and this mscclc reads up to 2`},
+		{`{"version": 2, `, `{`, `1:1: error: table: key "version" is missing`},
 		{`"entries": [`, `"entry": [`, `1:16: error: table: unknown key "entry"`},
 		{`"ranks":4`, `"ranks":"4"`, `2:32: error: ` + entry + `.ranks: is "4", not a number`},
 		{`"ranks":4`, `"ranks":0`, `2:32: error: ` + entry + `.ranks: is 0, less than 1`},
@@ -50,10 +51,10 @@ func TestTableSays(t *testing.T) {
 		{`{"program":"allreduce/ring","protocol":"Simple"`, `{"up_to":2048,"program":"allreduce/ring","protocol":"Simple"`, `4:14: error: entries[0].rules[1]: is never reached: "up_to" is 2048, and the rule before it is for sizes up to 2048`},
 		{`"replicas":2`, `"replicas":2000000000`, rule + `.replicas: is 2000000000, more than 4096 [limit]`},
 		{`"threads":512`, `"threads":5000`, `.threads: is 5000, more than 512 [limit]`},
-		{`"threads":512`, `"threads":100`, `.threads: is 100, and no multiple of 32`},
+		{`"threads":512`, `"threads":100`, rule + `: has 100 threads, and a block has a multiple of 32`},
 		{`"tile":65536`, `"tile":9000000000000`, `.tile: is 9000000000000, more than 1073741824 [limit]`},
 		{`"us":4.25`, `"us":-1`, rule + `.us: is -1, less than 0`},
-		{`"replicas":2`, `"replicas":2,"sided":"three"`, rule + `.sided: is "three", which is none of one, two`},
+		{`"replicas":2`, `"replicas":2,"sided":"three"`, rule + `.sided: is "three", which is none of one, lowered, two`},
 		{`"replicas":2`, `"replicas":2,"sided":"two"`, rule + `: has "replicas": 2, and a two-sided program has no replicas`},
 		{`"tile":65536`, `"tile":65536,"via":"port"`, `entries[0]: rules[1].program is "allreduce/ring", with "via": "port", and a port cannot reduce`},
 		{`"replicas":2`, `"via":"port"`, rule + `: has "via": "port", which only one-sided programs of protocol Simple have`},
@@ -120,7 +121,7 @@ func TestTableHostile(t *testing.T) {
 			return fmt.Sprintf(`{"device":"%x","ranks":2,"collective":"allreduce","rules":[%s]}`, i, rule)
 		}) + `]}`, true},
 		"nothing": {"", false},
-		"endless": {strings.Repeat(" ", maxTable) + "  ", false},
+		"endless": {strings.Repeat(" ", selection.MaxBytes) + "  ", false},
 	} {
 		began := time.Now()
 		table, err := ReadTable("t", strings.NewReader(c.text))

@@ -3,47 +3,36 @@ package choose
 import (
 	"fmt"
 	"io"
-	"math"
 	"path"
 	"slices"
 	"sync"
 
 	"mscclc/algorithms"
-	"mscclc/bundle/limits"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // MostRanks is how many ranks a program is chosen for: all variants are expanded for that.
-const MostRanks = 1024
+const MostRanks = selection.MostRanks
 
-// maxTable bounds a table's file, which is JSON whatever it is called, maxName the names in it, and maxOn "on".
-const (
-	maxTable = 16 << 20
-	maxName  = 1 << 10
-	maxOn    = MostRanks * 5
-)
-
-// ReadTable reads a table, whose file messages call name, and refuses one of which it would
-// misread or pass over a part. The error is a diag.List that names fields as the JSON does.
-func ReadTable(name string, r io.Reader) (*Table, error) { return Shelf(nil).ReadTable(name, r) }
-
-// ReadTable reads a table whose rules may also name the user's programs.
-func (s Shelf) ReadTable(name string, r io.Reader) (*Table, error) {
-	opt := strictjson.Options{What: "table", MaxBytes: maxTable, MaxMemory: math.MaxInt64}
-	t := &tableReader{Reader: strictjson.NewReader(name, r, opt), table: &Table{}, own: s, known: map[entryKey]diag.Span{}}
-	t.read()
-	if err := t.Finish(); err != nil {
-		return nil, err
-	}
-	return t.table, nil
+// ReadTable reads a table, whose file messages call name, and refuses one of which it would misread or pass over a
+// part. The error is a diag.List that names fields as the JSON does. Entries with "when", which are for bundles, stay
+// as they are: package bundle judges their rules.
+func ReadTable(name string, r io.Reader) (*selection.Table, error) {
+	return Shelf(nil).ReadTable(name, r)
 }
 
-// A tableReader reads a table, and judges what one field says of another.
-type tableReader struct {
-	*strictjson.Reader
-	table *Table
+// ReadTable reads a table whose rules may also name the user's programs.
+func (s Shelf) ReadTable(name string, r io.Reader) (*selection.Table, error) {
+	t := &tableJudge{own: s, known: map[entryKey]diag.Span{}}
+	return selection.Read(name, r, selection.Words{What: "table", Collectives: kinds()}, t.entry)
+}
+
+// A tableJudge says what of a table cannot be, by what one field says of another.
+type tableJudge struct {
+	*selection.Reader
 	own   Shelf
 	known map[entryKey]diag.Span // entries, by the calls that they are for
 }
@@ -55,99 +44,50 @@ type entryKey struct {
 	inplace                bool
 }
 
-// bad notes that a value at at, whose path is known, is wrong.
-func (t *tableReader) bad(at strictjson.Pos, format string, args ...any) *diag.Diagnostic {
-	return t.Say(diag.Malformed, at, format, args...)
-}
-
-func (t *tableReader) read() {
-	t.Fields(
-		strictjson.Field{Key: "version", Must: true, Read: func() {
-			at := t.Here()
-			if t.table.Version = t.whole(0, math.MaxInt32); t.table.Version != TableVersion {
-				t.bad(at, "is %d, of which only %d is known", t.table.Version, TableVersion)
-			}
-		}},
-		strictjson.Field{Key: "entries", Must: true, Read: func() { t.List(func(int) { t.entry() }) }},
-		// What bench --tune --json has beside the table.
-		strictjson.Field{Key: "schema", Read: t.Skip},
-		strictjson.Field{Key: "output", Read: t.Skip},
-		strictjson.Field{Key: "problems", Read: t.Skip})
-}
-
-func (t *tableReader) whole(least, most uint64) int { return int(t.Uint(least, most)) }
-
-// entry reads an entry.
-func (t *tableReader) entry() {
-	var e Entry
-	var programs []strictjson.Pos // of its rules
-	start, before := t.Here(), t.Errors()
-	t.Fields(
-		strictjson.Field{Key: "device", Must: true, Read: func() {
-			at, before := t.Here(), t.Errors()
-			if e.Device = t.Text(maxName); e.Device == "" && t.Errors() == before {
-				t.bad(at, "is empty")
-			}
-		}},
-		strictjson.Field{Key: "ranks", Must: true, Read: func() { e.Ranks = t.whole(1, MostRanks) }},
-		strictjson.Field{Key: "nodes", Read: func() {
-			if e.Nodes = t.whole(1, MostRanks); e.Nodes == 1 {
-				e.Nodes = 0
-			}
-		}},
-		strictjson.Field{Key: "on", Read: func() {
-			at, before := t.Here(), t.Errors()
-			e.On = t.Text(maxOn)
-			if _, ok := ReadOn(e.On); !ok && t.Errors() == before {
-				t.bad(at, "must have the node of each rank, as \"0,0,0,1\" has")
-			}
-		}},
-		strictjson.Field{Key: "collective", Must: true, Read: func() { e.Collective = t.OneOf(kinds()...) }},
-		strictjson.Field{Key: "inplace", Read: func() { e.Inplace = t.Bool() }},
-		strictjson.Field{Key: "element_bytes", Read: func() {
-			at := t.Here()
-			if e.Element = t.whole(0, 8); e.Element&(e.Element-1) != 0 {
-				t.bad(at, "is %d, and no type's elements have so many", e.Element)
-			}
-		}},
-		strictjson.Field{Key: "unmeasured", Read: func() { e.Unmeasured = t.Bool() }},
-		strictjson.Field{Key: "simulated", Read: func() { e.Simulated = t.Text(64) }},
-		strictjson.Field{Key: "rules", Must: true, Read: func() {
-			at := t.Here()
-			t.List(func(int) { programs = append(programs, t.rule(&e)) })
-			if len(e.Rules) == 0 && t.Errors() == before {
-				t.bad(at, "is empty")
-			}
-		}})
-	if t.Full() || t.Errors() > before {
+// entry judges an entry. Names of programs are judged whatever else is wrong.
+func (t *tableJudge) entry(r *selection.Reader, e *selection.Entry, start strictjson.Pos, whole bool) {
+	t.Reader = r
+	if e.When != "" {
 		return
 	}
-	t.judge(&e, start, programs)
-	t.table.Entries = append(t.table.Entries, e)
+	named := true
+	for k := range e.Rules {
+		t.Rule(k, func(_ strictjson.Pos, good bool) { named = t.program(e, k) && named })
+	}
+	for k := range e.Rules {
+		t.Rule(k, func(start strictjson.Pos, good bool) {
+			if good && !t.Full() {
+				t.rule(e, k, start)
+			}
+		})
+	}
+	if whole && named && !t.Full() {
+		t.judge(e, start)
+	}
 }
 
-// judge says what of the fields of an entry, which begins at start, does not go together. programs are where its rules
-// name their programs.
-func (t *tableReader) judge(e *Entry, start strictjson.Pos, programs []strictjson.Pos) {
+// judge says what of the fields of an entry, which begins at start, does not go together.
+func (t *tableJudge) judge(e *selection.Entry, start strictjson.Pos) {
 	kind, _ := ir.KindByName(e.Collective)
 	if e.Inplace && (kind == ir.AllToAll || kind == ir.SendRecv) {
-		t.bad(start, "%v has no in-place form, and \"inplace\" is true", kind)
+		t.Bad(start, "%v has no in-place form, and \"inplace\" is true", kind)
 	}
 	if nodes := max(e.Nodes, 1); e.On != "" {
 		t.judgeOn(e, start)
 	} else if e.Ranks%nodes != 0 {
-		t.bad(start, "\"nodes\" is %d, and so many nodes cannot have equally many of %d ranks", nodes, e.Ranks)
+		t.Bad(start, "\"nodes\" is %d, and so many nodes cannot have equally many of %d ranks", nodes, e.Ranks)
 	}
 	key := entryKey{e.Device, e.Collective, e.On, e.Ranks, e.Nodes, e.Element, e.Inplace}
 	if first, twice := t.known[key]; twice {
-		d := t.bad(start, "is for the same calls as another entry: %q, %d ranks of %q, and the same \"nodes\", \"on\", \"inplace\" and \"element_bytes\"",
+		d := t.Bad(start, "is for the same calls as another entry: %q, %d ranks of %q, and the same \"nodes\", \"on\", \"inplace\" and \"element_bytes\"",
 			e.Collective, e.Ranks, diag.Clip([]byte(e.Device)))
 		*d = d.WithNote(first, "which is here")
 	}
 	t.known[key] = t.Span(start)
 	for k, r := range e.Rules {
+		at, _ := t.At(k, "program")
 		bad := func(format string, args ...any) {
-			t.bad(programs[k], "rules[%d].program is %q, %s", k, r.Program, fmt.Sprintf(format, args...))
+			t.Bad(at, "rules[%d].program is %q, %s", k, r.Program, fmt.Sprintf(format, args...))
 		}
 		bare, params, _ := Unshaped(r.Program)
 		switch {
@@ -158,98 +98,76 @@ func (t *tableReader) judge(e *Entry, start strictjson.Pos, programs []strictjso
 			bad("which takes more than a number of ranks, or the switch's memory")
 		case e.Nodes < 2 && params["nodes"] == 0 && !slices.Contains(chosen()[e.Collective], bare):
 			bad("which takes nodes and their GPUs, and the entry has no \"nodes\" from 2")
-		case r.Via != "" && (&ir.Collective{Kind: kind}).Reduces():
+		case r.Via != ir.ViaAny && (&ir.Collective{Kind: kind}).Reduces():
 			bad("with \"via\": %q, and a port cannot reduce", r.Via)
 		}
 	}
 }
 
 // judgeOn says where "on" of an entry does not go with its other fields.
-func (t *tableReader) judgeOn(e *Entry, start strictjson.Pos) {
-	node, _ := ReadOn(e.On)
+func (t *tableJudge) judgeOn(e *selection.Entry, start strictjson.Pos) {
+	node, ok := ReadOn(e.On)
+	if !ok {
+		t.Bad(start, "\"on\" must have the node of each rank, as \"0,0,0,1\" has")
+		return
+	}
 	nodes := int(slices.Max(node)) + 1
 	switch call := (Call{Ranks: e.Ranks, Nodes: nodes, On: e.On}); {
 	case len(node) != e.Ranks || nodes != e.Nodes:
-		t.bad(start, "\"on\" has %d ranks on %d nodes, \"ranks\" is %d, and \"nodes\" %d", len(node), nodes, e.Ranks,
+		t.Bad(start, "\"on\" has %d ranks on %d nodes, \"ranks\" is %d, and \"nodes\" %d", len(node), nodes, e.Ranks,
 			max(e.Nodes, 1))
 	case call.blocks():
-		t.bad(start, "\"on\" puts equal blocks of ranks on the nodes, as \"nodes\": %d alone does: leave \"on\" out", nodes)
+		t.Bad(start, "\"on\" puts equal blocks of ranks on the nodes, as \"nodes\": %d alone does: leave \"on\" out", nodes)
 	}
 }
 
-// rule reads a rule of e, and returns where it names its program.
-func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
-	var r Rule
-	start, before := t.Here(), t.Errors()
-	upTo := start
-	t.Fields(append(r.InLanes.Fields(t.Reader),
-		strictjson.Field{Key: "up_to", Read: func() { upTo = t.Here(); r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
-		strictjson.Field{Key: "program", Must: true, Read: func() {
-			program = t.Here()
-			r.Program = t.program()
-			r.at = t.Span(program)
-		}},
-		strictjson.Field{Key: "sided", Read: func() {
-			if r.Sided = t.OneOf("one", twoSided, lowered); r.Sided == "one" {
-				r.Sided = ""
-			}
-		}},
-		strictjson.Field{Key: "protocol", Must: true, Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
-		strictjson.Field{Key: "via", Read: func() { r.Via = t.OneOf(viaPort) }},
-		strictjson.Field{Key: "replicas", Read: func() { r.Columns = t.whole(0, limits.Replicas) }},
-		strictjson.Field{Key: "threads", Read: func() {
-			at := t.Here()
-			if r.Threads = t.whole(0, limits.Threads); r.Threads%limits.Warp != 0 {
-				t.bad(at, "is %d, and no multiple of %d", r.Threads, limits.Warp)
-			}
-		}},
-		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, limits.Tile)) }},
-		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }})...)
-	if t.Full() || t.Errors() > before {
-		e.Rules = append(e.Rules, r)
-		return program
-	}
-	if n := len(e.Rules); n > 0 {
-		switch last := e.Rules[n-1]; {
+// rule judges rule k of e, which begins at start.
+func (t *tableJudge) rule(e *selection.Entry, k int, start strictjson.Pos) {
+	r := &e.Rules[k]
+	if k > 0 {
+		upTo, _ := t.At(k, "up_to")
+		switch last := &e.Rules[k-1]; {
 		case last.UpTo == 0:
-			t.bad(start, "is never reached: the rule before it has no \"up_to\", and is for all sizes")
+			t.Bad(start, "is never reached: the rule before it has no \"up_to\", and is for all sizes")
 		case r.UpTo > 0 && r.UpTo <= last.UpTo:
-			t.bad(upTo, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
+			t.Bad(upTo, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
 		}
 	}
+	_, protocol := t.At(k, "protocol")
+	key, why := r.Unfit()
+	at, _ := t.At(k, key)
 	switch {
-	case r.Sided == twoSided && r.Columns > 1:
-		t.bad(start, "has \"replicas\": %d, and a two-sided program has no replicas", r.Columns)
-	case r.Sided == lowered && r.Protocol != ir.Simple.String():
-		t.bad(start, "has \"sided\": \"lowered\", which only programs of protocol Simple are")
-	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()):
-		t.bad(start, "has \"via\": %q, which only one-sided programs of protocol Simple have", r.Via)
-	case r.Unfit() != "":
-		t.bad(start, "%s", r.Unfit())
-	case r.laned() && r.Sided != "":
-		t.bad(start, "has \"lanes\": %d, which only one-sided programs have", r.Lanes)
-	case r.laned() && t.own.Compiled(r.Program):
-		t.bad(start, "has \"lanes\": %d, and %q is compiled already", r.Lanes, r.Program)
+	case !protocol:
+		t.Bad(start, "key \"protocol\" is missing")
+	case r.Placement != selection.AsCalled, r.Candidate, r.Only != selection.Only{}:
+		t.Bad(start, "has what only rules of entries with \"when\" have, which are for bundles: \"placement\", \"candidate\", "+
+			"\"windows\" or another restriction")
+	case why != "":
+		t.Bad(at, "%s", why)
+	case r.Several() && t.own.Compiled(r.Program):
+		t.Bad(start, "has \"lanes\": %d, and %q is compiled already", r.Lanes, r.Program)
 	}
-	e.Rules = append(e.Rules, r)
-	return program
 }
 
-// program reads the name of a program of the catalog, or of a user's.
-func (t *tableReader) program() string {
-	at, before := t.Here(), t.Errors()
-	name := t.Text(maxName)
+// program judges the name of the program of rule k, which is of the catalog, or of a user's. It is false where there is
+// no such program.
+func (t *tableJudge) program(e *selection.Entry, k int) (ok bool) {
+	name := e.Rules[k].Program
+	at, given := t.At(k, "program")
+	e.Rules[k].Span = t.SpanOf(k, "program")
 	bare, _, _ := Unshaped(name)
-	if _, there := slices.BinarySearch(catalog(), bare); t.Errors() == before && !there && t.own.own(name) == nil {
-		hint := "mscclc list shows the catalog; names are like allreduce/ring"
-		if path.Dir(name) == "." && path.Ext(name) != "" {
-			hint = "give the file of your own beside the collective: mscclc run (or bench) COLLECTIVE " +
-				string(diag.Clip([]byte(name))) + " --table TABLE"
-		}
-		t.bad(at, "is %q, which the catalog does not have", diag.Clip([]byte(name))).Hint = hint
-		return ""
+	if _, there := slices.BinarySearch(catalog(), bare); !given || there || t.own.own(name) != nil {
+		return given
 	}
-	return name
+	hint := "mscclc list shows the catalog; names are like allreduce/ring"
+	if path.Dir(name) == "." && path.Ext(name) != "" {
+		hint = "give the file of your own beside the collective: mscclc run (or bench) COLLECTIVE " +
+			string(diag.Clip([]byte(name))) + " --table TABLE"
+	}
+	t.Within("program", -1, func() {
+		t.Bad(at, "is %q, which the catalog does not have", diag.Clip([]byte(name))).Hint = hint
+	})
+	return false
 }
 
 // catalog has the sorted names of all programs.

@@ -10,6 +10,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/passes/core"
+	"mscclc/selection"
 )
 
 // figures are what a simulation, and the program itself, show of a form at a size. What is counted is of the rank that
@@ -36,10 +37,9 @@ func (s *Selector) figures(f Form, bytes int64) (figures, error) {
 	if is.Form, is.outcome, err = s.fastest(f, bytes); err != nil {
 		return is, err
 	}
-	proto, _ := ir.ProtocolByName(f.Protocol)
-	is.wire = s.Costs.TwoSided.Protocol[proto].Wire
+	is.wire = s.Costs.TwoSided.Protocol[f.Protocol].Wire
 	if p.OneSided != nil {
-		is.wire = s.Costs.OneSided.Protocol[proto].Wire
+		is.wire = s.Costs.OneSided.Protocol[f.Protocol].Wire
 		is.look(p)
 	}
 	return is, nil
@@ -123,7 +123,7 @@ func lighter(a, b *figures) (words []string) {
 	if b.wire < less*a.wire {
 		words = append(words, fmt.Sprintf("%s instead of %s: %s", b.Protocol, a.Protocol,
 			map[bool]string{true: "no flags among the data",
-				false: "more of each packet is data"}[b.Protocol == ir.Simple.String()]))
+				false: "more of each packet is data"}[b.Protocol == ir.Simple]))
 	}
 	if len(words) == 0 {
 		words = append(words, fmt.Sprintf("its busiest link is occupied for %.2f us instead of %.2f", b.link, a.link))
@@ -132,7 +132,7 @@ func lighter(a, b *figures) (words []string) {
 }
 
 // sides name what Sided says.
-var sides = map[string]string{"": "one-sided", twoSided: "two-sided", lowered: "lowered"}
+var sides = [...]string{selection.OneSided: "one-sided", selection.TwoSided: "two-sided", selection.Lowered: "lowered"}
 
 // differing says what of b is less than of a, and how else it goes about it.
 func differing(a, b *figures) (words []string) {
@@ -170,7 +170,7 @@ func differing(a, b *figures) (words []string) {
 	if lanes := [2]int{max(a.Lanes, 1), max(b.Lanes, 1)}; lanes[0] != lanes[1] {
 		words = append(words, fmt.Sprintf("%s instead of %d", diag.Counted(lanes[1], "lane"), lanes[0]))
 	}
-	if a.laned() && b.laned() && a.Copies != b.Copies {
+	if a.Several() && b.Several() && a.Copies != b.Copies {
 		words = append(words, fmt.Sprintf("%d copies of scratch instead of %d", cmp.Or(b.Copies, core.UsualCopies),
 			cmp.Or(a.Copies, core.UsualCopies)))
 	}

@@ -23,8 +23,8 @@ func shown(t *testing.T, s *Selector, f Form, bytes int64) (figures, simulate.Re
 		t.Fatal(err)
 	}
 	q := p.Copy()
-	q.Protocol, _ = ir.ProtocolByName(f.Protocol)
-	call := simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Columns, Tile: is.Tile}
+	q.Protocol = f.Protocol
+	call := simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Replicas, Tile: is.Tile}
 	r, err := simulate.Run(q, s.Topology, s.Costs, call)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/internal/covering"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // what the collectives are called with.
@@ -59,7 +60,7 @@ func everySize(t *testing.T, kind ir.Kind, ranks int) {
 			call := &bench.Call{Coll: bench.Whole(coll, inplace), DType: data.I32, RedOp: data.Sum, Elems: elems}
 			v, _, err := chooser.Choose(Call{Kind: kind, Ranks: ranks, Root: coll.Root, Inplace: inplace}, call.Bytes(),
 				call.DType.Size())
-			if err != nil || v.Sided != "" {
+			if err != nil || v.Sided != selection.OneSided {
 				t.Fatalf("%d ranks, in place %v, %d elements: %v, %v", ranks, inplace, elems, v, err)
 			}
 			call.Elems = min(elems, 4099)
@@ -71,7 +72,7 @@ func everySize(t *testing.T, kind ir.Kind, ranks int) {
 }
 
 // right runs v, and says what of its result is wrong.
-func right(c *Chooser, host *bench.Host, v Variant, call *bench.Call) error {
+func right(c *Chooser, host *bench.Host, v selection.Choice, call *bench.Call) error {
 	ctx := context.Background()
 	p, err := c.Program(v, Call{Kind: call.Coll.Kind, Ranks: call.Coll.Ranks, Root: call.Coll.Root,
 		Inplace: call.Coll.Inplace})

@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/either"
+	"mscclc/selection"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -58,20 +59,20 @@ type Selector struct {
 
 // A Form is a variant, and of a two-sided program in how many instances.
 type Form struct {
-	Variant
+	selection.Choice
 	Instances int `json:"instances,omitempty"`
 }
 
 func (f Form) String() string {
 	if f.Instances > 1 {
-		return fmt.Sprintf("%v x%d", f.Variant, f.Instances)
+		return fmt.Sprintf("%v x%d", f.Choice, f.Instances)
 	}
-	return f.Variant.String()
+	return f.Choice.String()
 }
 
 // program returns what of f makes another program: all but its width.
 func (f Form) program() Form {
-	f.Variant = f.Variant.Plain()
+	f.Choice = f.Choice.Plain()
 	return f
 }
 
@@ -117,26 +118,26 @@ func (s *Selector) list() ([]Form, []error) {
 		s.measureAll(variants)
 		for _, v := range variants {
 			_, given, _ := s.Own.compiled(v.Program, s.Call)
-			if v.Sided == twoSided && v.Protocol == ir.Simple.String() && s.Call.On != "" && !given {
-				v.Sided = lowered
+			if v.Sided == selection.TwoSided && v.Protocol == ir.Simple && s.Call.On != "" && !given {
+				v.Sided = selection.Lowered
 			}
 			switch {
-			case s.Staged != nil && (given || v.Sided != ""),
+			case s.Staged != nil && (given || v.Sided != selection.OneSided),
 				plans && !(given && s.Own.plan(v.Program) != nil || !given && planned(v)),
-				!plans && own != (v.Sided != twoSided) && !(own && given):
+				!plans && own != (v.Sided != selection.TwoSided) && !(own && given):
 				continue
 			case !s.expands(v.Program):
 				continue
 			}
 			if s.Staged != nil {
-				v.Staged, v.Tile = true, s.Staged.Tile
+				v.Placement, v.Tile = selection.Staged, s.Staged.Tile
 			}
 			if own || given {
-				s.forms = append(s.forms, Form{Variant: v})
+				s.forms = append(s.forms, Form{Choice: v})
 				if !given && !s.oneLane {
-					s.forms = append(s.forms, v.withLanes(s.Own.own(v.Program) != nil)...)
+					s.forms = append(s.forms, withLanes(v, s.Own.own(v.Program) != nil)...)
 				}
-			} else if proto, _ := ir.ProtocolByName(v.Protocol); proto != ir.LL16 { // which is the executor's own
+			} else if v.Protocol != ir.LL16 { // which is the executor's own
 				for _, n := range triedInstances {
 					s.forms = append(s.forms, Form{v, n})
 				}
@@ -248,9 +249,9 @@ func (s *Selector) cutForm(f Form) (*either.Program, int, error) {
 
 // alike returns the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered
 // alike, and two-sided ones of as many slots.
-func (s *Selector) alike(f Form) string {
-	if f.Protocol == ir.LL128.String() || f.Sided != twoSided && f.Protocol != ir.Simple.String() {
-		return ir.LL.String()
+func (s *Selector) alike(f Form) ir.Protocol {
+	if f.Protocol == ir.LL128 || f.Sided != selection.TwoSided && f.Protocol != ir.Simple {
+		return ir.LL
 	}
 	return f.Protocol
 }
@@ -278,17 +279,17 @@ func (s *Selector) compile(f Form, unproven bool) (*either.Program, int, error) 
 // compileText compiles the text of f's program for the target; what plans are made of is not proven yet.
 func (s *Selector) compileText(f Form, unproven bool) (*either.Program, error) {
 	if s.Staged != nil {
-		return s.Own.staged(f.Variant, s.Call)
+		return s.Own.staged(f.Choice, s.Call)
 	}
 	text, opt, err := s.Own.algorithm(f.Program, s.Call)
 	if err != nil {
 		return nil, err
 	}
-	proto, _ := ir.ProtocolByName(f.Protocol)
-	opt.OneSided, opt.Lowered, opt.Target, opt.Unproven = f.Sided == "", f.Sided == lowered, s.Target, unproven
+	opt.OneSided, opt.Lowered, opt.Target, opt.Unproven = f.Sided == selection.OneSided,
+		f.Sided == selection.Lowered, s.Target, unproven
 	opt.Nodes = s.Call.nodeOf()
-	opt.Lang.Protocol, opt.Passes.Instances = &proto, f.Instances
-	opt.Core.Lanes, opt.Core.Copies, opt.Core.Together = f.Lanes, f.Copies, f.Together
+	opt.Lang.Protocol, opt.Passes.Instances = &f.Protocol, f.Instances
+	f.Into(&opt.Core)
 	if s.plans() {
 		node := s.Call.nodesOfPlan()
 		opt.Unproven, opt.Nodes = true, func(int) ([]int32, error) { return node, nil }

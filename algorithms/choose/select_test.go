@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/selection"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -36,7 +37,9 @@ func selector(t *testing.T, spec, target string) *Selector {
 // TestAlike holds that of AllReduces that are as fast one comes first whose ranks end with the same bits, and that a
 // faster one stays where it is.
 func TestAlike(t *testing.T) {
-	of := func(name string, micros float64) timed { return timed{Form{Variant: Variant{Program: name}}, micros} }
+	of := func(name string, micros float64) timed {
+		return timed{Form{Choice: selection.Choice{Program: name}}, micros}
+	}
 	differ := func(ranks int) func(Form) bool { return func(f Form) bool { return Differs(f.Program, ranks) } }
 	list := []timed{of("allreduce/allpairs_onestep", 2), of("allreduce/ring", 2.005), of("allreduce/onephase", 2.01)}
 	alike(list, differ(3))
@@ -57,11 +60,11 @@ func TestAlike(t *testing.T) {
 // TestDiffers holds what the catalog's headers say of bits against the order of the sums.
 func TestDiffers(t *testing.T) {
 	for _, v := range Candidates(ir.AllReduce) {
-		if v.Protocol != ir.LL.String() || v.Sided != "" {
+		if v.Protocol != ir.LL || v.Sided != selection.OneSided {
 			continue
 		}
 		for _, ranks := range []int{2, 4} {
-			p, err := v.Compile(Call{Kind: ir.AllReduce, Ranks: ranks})
+			p, err := Call{Kind: ir.AllReduce, Ranks: ranks}.Compile(v)
 			if err != nil {
 				t.Errorf("%v of %d: %v", v, ranks, err)
 			} else if o := bitwise.OrderOf(p); o.Same() == Differs(v.Program, ranks) {
@@ -73,7 +76,9 @@ func TestDiffers(t *testing.T) {
 
 // TestDespite holds that a program which is not the fastest is never taken without a reason.
 func TestDespite(t *testing.T) {
-	of := func(name string, micros float64) timed { return timed{Form{Variant: Variant{Program: name}}, micros} }
+	of := func(name string, micros float64) timed {
+		return timed{Form{Choice: selection.Choice{Program: name}}, micros}
+	}
 	for _, c := range []struct {
 		taken  string
 		joined bool
@@ -86,7 +91,7 @@ func TestDespite(t *testing.T) {
 		{"allreduce/ring", true, []timed{of("allreduce/allpairs", 2), of("allreduce/ring", 2.02)}, "the second is faster, but within 2 %"},
 	} {
 		s := &Selector{Most: 1, Call: Call{Ranks: 3}}
-		r := &Stretch{Form: Form{Variant: Variant{Program: c.taken}}}
+		r := &Stretch{Form: Form{Choice: selection.Choice{Program: c.taken}}}
 		at := slices.IndexFunc(c.list, func(t timed) bool { return t.Program == c.taken })
 		r.Next, r.Behind = runnerUp(c.list, c.list[at])
 		if got := s.despite(r, [][]timed{c.list}, c.joined); got != c.want {
@@ -127,7 +132,7 @@ func TestSelect(t *testing.T) {
 	}
 	shape := func(r Stretch) Shape { return s.shapes[r.Program] }
 	if first, last := list[0], list[len(list)-1]; shape(first).Rounds != 1 || shape(last).Volume > 1.51 ||
-		last.Protocol != ir.Simple.String() {
+		last.Protocol != ir.Simple {
 		t.Errorf("small: %v, large: %v", first.Form, last.Form)
 	}
 }
@@ -173,12 +178,12 @@ func TestWidest(t *testing.T) {
 			took := map[int]float64{}
 			best := simulate.Widest(s.Topology.Device, r.At, s.Call.Ranks, func(n int) (float64, error) {
 				wide := r.Form
-				wide.Columns = n
+				wide.Replicas = n
 				us, err := s.time(wide, r.At, true)
 				took[n] = us
 				return us, err
 			})
-			if r.Columns != best {
+			if r.Replicas != best {
 				t.Errorf("%s: %v at %d, and %d columns are fastest: %v", spec, r.Form, r.At, best, took)
 			}
 			if _, o, err := s.fastest(r.Next, r.At); err != nil || r.Behind <= near &&
@@ -220,7 +225,7 @@ func TestSelectTargets(t *testing.T) {
 // TestFewest holds that with room for few stretches all sizes still have a program, and together lose the least.
 func TestFewest(t *testing.T) {
 	form := func(name string, micros float64) timed {
-		return timed{Form{Variant: Variant{Program: name}}, micros}
+		return timed{Form{Choice: selection.Choice{Program: name}}, micros}
 	}
 	rank := func(list ...timed) []timed {
 		slices.SortStableFunc(list, faster)

@@ -13,6 +13,7 @@ import (
 	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/passes/core"
+	"mscclc/selection"
 )
 
 // ErrNotStaged is part of the error where a variant has no staged program.
@@ -23,15 +24,15 @@ func HasInPlace(kind ir.Kind) bool { return kind != ir.AllToAll && kind != ir.Se
 
 // StagedCandidates returns the variants of the catalog that Compile may stage for calls like c: one-sided, without a
 // port.
-func StagedCandidates(c Call) []Variant {
+func StagedCandidates(c Call) []selection.Choice {
 	nodes := 1
 	if c.On != "" && c.blocks() {
 		nodes = c.Nodes
 	}
-	var list []Variant
+	var list []selection.Choice
 	for _, v := range candidates(c.Kind, nodes) {
-		if v.Sided == "" {
-			v.Staged = true
+		if v.Sided == selection.OneSided {
+			v.Placement = selection.Staged
 			list = append(list, v)
 		}
 	}
@@ -66,12 +67,12 @@ func ForBoth(kind ir.Kind, compile func(inplace, both bool) (*either.Program, er
 
 // staged compiles v, staged or direct, such that one program serves calls like c in place and out of place, as ForBoth
 // says. It fails if there is none, and if ranks of an AllReduce end with different bits.
-func (s Shelf) staged(v Variant, c Call) (*either.Program, error) {
-	if v.Sided != "" || v.Via != "" {
+func (s Shelf) staged(v selection.Choice, c Call) (*either.Program, error) {
+	if v.Sided != selection.OneSided || v.Via != ir.ViaAny {
 		return nil, fmt.Errorf("%v is two-sided or copies by a port: %w", v, ErrNotStaged)
 	}
 	prove := ProveStaged
-	if v.Direct {
+	if v.Placement == selection.Direct {
 		prove = ProveDirect
 	}
 	if node := c.on(); node != nil {
@@ -89,7 +90,8 @@ func (s Shelf) staged(v Variant, c Call) (*either.Program, error) {
 	p, err := ForBoth(c.Kind, func(inplace, both bool) (*either.Program, error) {
 		call := c
 		call.Inplace = inplace
-		return s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: v.Staged, Both: both}, Unproven: true})
+		return s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: v.Placement == selection.Staged,
+			Both: both}, Unproven: true})
 	}, prove)
 	if err != nil {
 		return nil, errors.Join(ErrNotStaged, err)

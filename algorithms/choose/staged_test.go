@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // TestStaged: staged programs serve both placements, reach no buffers of other ranks, and of two placements are one
@@ -14,7 +15,7 @@ func TestStaged(t *testing.T) {
 	for _, kind := range []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo} {
 		found := 0
 		for _, v := range StagedCandidates(Call{Kind: kind}) {
-			p, err := v.Compile(Call{Kind: kind, Ranks: 2})
+			p, err := Call{Kind: kind, Ranks: 2}.Compile(v)
 			if errors.Is(err, ErrNotStaged) {
 				continue
 			}
@@ -36,15 +37,15 @@ func TestStaged(t *testing.T) {
 // TestNotStaged: what cannot be staged is refused: other bits on other ranks, two-sided programs, copies by a port.
 func TestNotStaged(t *testing.T) {
 	for _, c := range []struct {
-		Variant
+		selection.Choice
 		ranks int
 	}{
-		{Variant{Program: "allreduce/allpairs_onestep", Protocol: "Simple", Staged: true}, 4},
-		{Variant{Program: "allreduce/ring", Protocol: "Simple", Sided: "two", Staged: true}, 2},
-		{Variant{Program: "allreduce/ring", Protocol: "Simple", Via: "port", Staged: true}, 2},
+		{selection.Choice{Program: "allreduce/allpairs_onestep", Protocol: ir.Simple, Placement: selection.Staged}, 4},
+		{selection.Choice{Program: "allreduce/ring", Protocol: ir.Simple, Sided: selection.TwoSided, Placement: selection.Staged}, 2},
+		{selection.Choice{Program: "allreduce/ring", Protocol: ir.Simple, Via: ir.ViaPort, Placement: selection.Staged}, 2},
 	} {
-		if _, err := c.Compile(Call{Kind: ir.AllReduce, Ranks: c.ranks}); !errors.Is(err, ErrNotStaged) {
-			t.Errorf("%v: %v", c.Variant, err)
+		if _, err := (Call{Kind: ir.AllReduce, Ranks: c.ranks}).Compile(c.Choice); !errors.Is(err, ErrNotStaged) {
+			t.Errorf("%v: %v", c.Choice, err)
 		}
 	}
 }
@@ -52,8 +53,8 @@ func TestNotStaged(t *testing.T) {
 // TestMixesRefused: a step that reads input behind a write to output is no matter where no rank is in place, nor where
 // all are if the values are the same, and is refused.
 func TestMixesRefused(t *testing.T) {
-	v := Variant{Program: "allgather/ring", Protocol: "Simple", Staged: true}
-	p, err := v.Compile(Call{Kind: ir.AllGather, Ranks: 2})
+	v := selection.Choice{Program: "allgather/ring", Protocol: ir.Simple, Placement: selection.Staged}
+	p, err := Call{Kind: ir.AllGather, Ranks: 2}.Compile(v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestStagedCandidates(t *testing.T) {
 		found := false
 		for _, v := range StagedCandidates(Call{Kind: ir.AllReduce, Ranks: 4, Nodes: 2, On: on}) {
 			found = found || v.Program == "allreduce/hierarchical"
-			if v.Sided != "" || !v.Staged {
+			if v.Sided != selection.OneSided || v.Placement != selection.Staged {
 				t.Errorf("on %q: %v", on, v)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
@@ -30,7 +31,7 @@ type Stretch struct {
 // calls, as Stretch has it.
 type Width struct {
 	From     int64
-	Columns  int
+	Replicas int
 	Tile     int64
 	Interval float64
 }
@@ -67,7 +68,7 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 		if n := len(list); n > 0 {
 			before := &list[n-1]
 			last, wide := before.Form, before.Widths[len(before.Widths)-1]
-			last.Columns, last.Tile = wide.Columns, wide.Tile
+			last.Replicas, last.Tile = wide.Replicas, wide.Tile
 			at.From = s.boundary(last, t.Form, sizes[i-1], sizes[i])
 			if why := s.reason(before.Form, t.Form, sizes[i]); why != "" {
 				reasons = append(reasons, why)
@@ -78,7 +79,7 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 		if at.Latency, at.Interval, err = s.both(t.Form, at.At); err != nil {
 			return nil, err
 		}
-		at.Widths = []Width{{at.From, t.Columns, t.Tile, at.Interval}}
+		at.Widths = []Width{{at.From, t.Replicas, t.Tile, at.Interval}}
 		for i++; i < len(picked) && picked[i].program() == t.program(); i++ {
 			if err := s.widen(&at, sizes[i], picked[i]); err != nil {
 				return nil, err
@@ -109,14 +110,14 @@ type Standing struct {
 // Standings returns the standings of all of the user's programs at a stretch, in their order.
 func (s *Selector) Standings(r *Stretch) (list []Standing, err error) {
 	for _, o := range s.Own {
-		at := Standing{At: r.At, Form: Form{Variant: Variant{Program: o.Name}}}
+		at := Standing{At: r.At, Form: Form{Choice: selection.Choice{Program: o.Name}}}
 		at.Err = fmt.Errorf("%s has no form that %s runs", o.Name, s.Target.Name)
-		best := math.Inf(1)
+		best, listed := math.Inf(1), 0
 		for _, f := range s.forms {
 			if f.Program != o.Name {
 				continue
 			}
-			if at.Protocol == "" {
+			if listed++; listed == 1 {
 				at.Form = f
 			}
 			err := s.divides(f, r.At)
@@ -162,11 +163,11 @@ func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
 
 // widen has sizes of r from bytes on run as wide as t.
 func (s *Selector) widen(r *Stretch, bytes int64, t timed) error {
-	if last := r.Widths[len(r.Widths)-1]; last.Columns == t.Columns && last.Tile == t.Tile {
+	if last := r.Widths[len(r.Widths)-1]; last.Replicas == t.Replicas && last.Tile == t.Tile {
 		return nil
 	}
 	_, interval, err := s.both(t.Form, bytes)
-	r.Widths = append(r.Widths, Width{bytes, t.Columns, t.Tile, interval})
+	r.Widths = append(r.Widths, Width{bytes, t.Replicas, t.Tile, interval})
 	return err
 }
 
@@ -184,7 +185,7 @@ func (s *Selector) both(f Form, bytes int64) (latency, interval float64, err err
 // several lanes.
 func runnerUp(list []timed, t timed) (Form, float64) {
 	for _, o := range list {
-		if o.Program == t.Program && o.laned() && t.laned() {
+		if o.Program == t.Program && o.Several() && t.Several() {
 			continue
 		}
 		if o.program() != t.program() && (o.Program != t.Program || o.Instances != t.Instances || o.micros != t.micros) {
@@ -200,7 +201,7 @@ const closeSizes = 2
 // boundary returns the size from which b is faster than a, which is between two sizes, to 6 %. Between sizes that are
 // close, both keep the replicas that suit these.
 func (s *Selector) boundary(a, b Form, below, above int64) int64 {
-	if b.laned() {
+	if b.Several() {
 		below = min(max(below, LanesFrom), above)
 	}
 	// a file of the user's is for its sizes only

@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
-const someTable = `{"version": 1, "entries": [
+const someTable = `{"version": 2, "entries": [
   {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":false,"rules":[
     {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL16","replicas":2,"threads":512,"us":4.25},
     {"program":"allreduce/ring","protocol":"Simple","replicas":32,"threads":512,"tile":65536}]},
@@ -54,7 +55,7 @@ func TestTable(t *testing.T) {
 // put over has more.
 func TestTableEnds(t *testing.T) {
 	some, _ := ReadTable("t", strings.NewReader(someTable))
-	ending := &Table{Version: TableVersion}
+	ending := &selection.Table{}
 	e := some.Entries[0]
 	e.Rules = e.Rules[:1]
 	e.Rules[0].Program = "allreduce/allpairs"
@@ -62,7 +63,7 @@ func TestTableEnds(t *testing.T) {
 	both, _ := ReadTable("t", strings.NewReader(someTable))
 	both = both.With(ending)
 	for _, c := range []struct {
-		table    *Table
+		table    *selection.Table
 		bytes    int64
 		measured bool
 		program  string
@@ -98,8 +99,8 @@ func TestTablePut(t *testing.T) {
 	// An entry that ends keeps the old one's rules for larger calls.
 	old, _ := ReadTable("t", strings.NewReader(someTable))
 	e = old.Entries[0]
-	e.Rules = []Rule{{UpTo: 1024, Variant: Variant{Program: "allreduce/allpairs"}},
-		{UpTo: 4096, Variant: Variant{Program: "allreduce/bruck"}}}
+	e.Rules = []selection.Rule{{UpTo: 1024, Choice: selection.Choice{Program: "allreduce/allpairs"}},
+		{UpTo: 4096, Choice: selection.Choice{Program: "allreduce/bruck"}}}
 	for range 2 {
 		old.Put(e)
 		if rules := old.Entries[0].Rules; len(old.Entries) != 2 || len(rules) != 3 || rules[0] != e.Rules[0] ||
@@ -116,7 +117,7 @@ func TestTablePut(t *testing.T) {
 // What a table may say wrong is refused.
 func TestTableRejects(t *testing.T) {
 	for old, wrong := range map[string]string{
-		`"version": 1`:             `"version": 2`,
+		`"version": 2`:             `"version": 3`,
 		`"ranks":4`:                `"ranks":0`,
 		`"collective":"allreduce"`: `"collective":"allgather"`,
 		`"up_to":2048`:             `"up_to":0`,
@@ -158,8 +159,8 @@ func TestDefaultTable(t *testing.T) {
 	for _, e := range table.Entries {
 		kind, _ := ir.KindByName(e.Collective)
 		for _, r := range e.Rules {
-			if _, err := c.Program(r.Variant, Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}); err != nil {
-				t.Errorf("%s, %d ranks, in place %v: %v: %v", e.Collective, e.Ranks, e.Inplace, r.Variant, err)
+			if _, err := c.Program(r.Choice, Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}); err != nil {
+				t.Errorf("%s, %d ranks, in place %v: %v: %v", e.Collective, e.Ranks, e.Inplace, r.Choice, err)
 			}
 		}
 	}
@@ -168,7 +169,7 @@ func TestDefaultTable(t *testing.T) {
 // Where ranks are in several nodes, programs that go by nodes are among those that are chosen, for calls of as many
 // nodes alone.
 func TestTableOfNodes(t *testing.T) {
-	text := `{"version": 1, "entries": [
+	text := `{"version": 2, "entries": [
   {"device":"Some GPU","ranks":16,"nodes":2,"collective":"allreduce","inplace":false,"rules":[
     {"program":"allreduce/twophase_hierarchical_ll","protocol":"LL","replicas":2}]}
 ]}
@@ -187,7 +188,7 @@ func TestTableOfNodes(t *testing.T) {
 		t.Errorf("%v, by the table %v, %v", v, measured, err)
 	}
 	for _, nodes := range []int{0, 1, 4} {
-		if table.Entry("Some GPU", Call{Kind: ir.AllReduce, Ranks: 16, Nodes: nodes}, 2) != nil {
+		if EntryFor(table, "Some GPU", Call{Kind: ir.AllReduce, Ranks: 16, Nodes: nodes}, 2) != nil {
 			t.Errorf("an entry of 2 nodes is for calls of %d", nodes)
 		}
 	}
@@ -201,7 +202,7 @@ func TestTableOfNodes(t *testing.T) {
 // TestTableOn: of the entries for so many nodes that for the nodes of the call's ranks counts, then that for equal
 // blocks. What "on" says wrong is refused.
 func TestTableOn(t *testing.T) {
-	text := `{"version": 1, "entries": [
+	text := `{"version": 2, "entries": [
   {"device":"cpu","ranks":4,"nodes":2,"collective":"allreduce","inplace":false,"rules":[
     {"program":"allreduce/ring","protocol":"Simple"}]},
   {"device":"cpu","ranks":4,"nodes":2,"on":"0,0,0,1","collective":"allreduce","inplace":false,"rules":[
@@ -223,7 +224,7 @@ func TestTableOn(t *testing.T) {
 			t.Errorf("on %q: %v, by the table %v, %v", on, v, measured, err)
 		}
 		e := call.Entry("cpu")
-		if i := slices.IndexFunc(table.Entries, func(o Entry) bool { return o.Same(&e) }); (on == "0,1,0,1") != (i < 0) {
+		if i := slices.IndexFunc(table.Entries, func(o selection.Entry) bool { return o.Same(&e) }); (on == "0,1,0,1") != (i < 0) {
 			t.Errorf("on %q: the entry is %+v, which is entry %d of the table", on, e, i)
 		}
 	}

@@ -2,7 +2,7 @@
 //
 // # Where to begin
 //
-//   - A [Chooser] chooses for a device. [Chooser.Choose] returns the [Variant] for a [Call] of some size, and
+//   - A [Chooser] chooses for a device. [Chooser.Choose] returns the [selection.Choice] for a [Call] of some size, and
 //     [Chooser.Program] compiles and proves it. Its [Table] has what was measured; [DefaultTable] is the one that is
 //     built in. Where the table has no rule, the Chooser simulates the programs on the device's [Machine].
 //   - A [Selector] compares all programs on any topology by simulation, for any target.
@@ -16,11 +16,11 @@
 package choose
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mscclc/algorithms"
@@ -28,92 +28,15 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/lang"
+	"mscclc/selection"
 )
 
-// A Variant is a program of the catalog in one form, and how wide it runs. Zero
-// numbers leave the choice to the executor.
-type Variant struct {
-	Program  string `json:"program" doc:"an algorithm of the catalog, or a file"`
-	Sided    string `json:"sided,omitempty" doc:"two for sends and receives; lowered: one-sided, from such; absent: one-sided"`
-	Protocol string `json:"protocol"` // ir.Protocol's name
-	Via      string `json:"via,omitempty" doc:"port for copies by the host's proxy"`
-	Staged   bool   `json:"-"` // other ranks reach scratch and packets only: one program for both placements
-	Direct   bool   `json:"-"` // as Staged, but ranks may reach input and output of others
-	InLanes
-	Columns int   `json:"replicas,omitempty"`
-	Threads int   `json:"threads,omitempty" doc:"of a thread block"`
-	Tile    int64 `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
-}
-
-// String names v for a report: allpairs LL16 8x512, or hierarchical Simple 16 lanes 8x512.
-func (v Variant) String() string {
-	s := path.Base(v.Program) + " " + v.Protocol
-	switch v.Sided {
-	case twoSided:
-		s += " two-sided"
-	case lowered:
-		s += " lowered"
-	}
-	if v.Via != "" {
-		s += " " + v.Via
-	}
-	if v.Staged {
-		s += " staged"
-	}
-	if v.Direct {
-		s += " direct"
-	}
-	return s + v.LanesText() + v.Width()
-}
-
-// Plain is v without a width, which its program does not depend on.
-func (v Variant) Plain() Variant {
-	v.Columns, v.Threads, v.Tile = 0, 0, 0
-	return v
-}
-
-// Width returns the width's part of v's name: replicas, x threads, / tile, as far as they are said.
-func (v Variant) Width() string {
-	s := ""
-	if v.Columns > 0 {
-		s = " " + strconv.Itoa(v.Columns)
-	}
-	if v.Threads > 0 {
-		if s == "" {
-			s = " "
-		}
-		s += "x" + strconv.Itoa(v.Threads)
-	}
-	if v.Tile > 0 {
-		if v.Tile%1024 == 0 {
-			s += "/" + strconv.FormatInt(v.Tile>>10, 10) + "K"
-		} else {
-			s += "/" + strconv.FormatInt(v.Tile, 10)
-		}
-	}
-	return s
-}
-
-// What Sided says: of programs that send and receive, and of one-sided ones that are made of these.
-const twoSided, lowered = "two", "lowered"
-
-// Ways returns how data goes from rank to rank by v.
-func (v Variant) Ways() ir.Via {
-	if v.Via == viaPort {
-		return ir.ViaPort
-	}
-	return ir.ViaAny
-}
-
-// viaPort is the Via of a variant whose copies a port makes. Only a table says so.
-const viaPort = "port"
-
-// Ported is v with all its copies made by a port, which what reduces cannot be; ok is false where v's protocol has
+// Ported returns c with all its copies made by a port, which what reduces cannot be. ok is false where c's protocol has
 // packets, or it is two-sided.
-func (v Variant) Ported() (ported Variant, ok bool) {
-	ok = v.Protocol == ir.Simple.String() && v.Sided == ""
-	v.Via = viaPort
-	return v, ok
+func Ported(c selection.Choice) (ported selection.Choice, ok bool) {
+	ok = c.Protocol == ir.Simple && c.Sided == selection.OneSided
+	c.Via = ir.ViaPort
+	return c, ok
 }
 
 // A Call is what a variant is chosen for and compiled for.
@@ -141,8 +64,8 @@ func (c Call) ranksText() string {
 	return text
 }
 
-// Compile compiles v, of the catalog, for calls like c.
-func (v Variant) Compile(c Call) (*either.Program, error) { return Shelf(nil).compile(v, c) }
+// Compile compiles a choice, of the catalog, for calls like c.
+func (c Call) Compile(v selection.Choice) (*either.Program, error) { return Shelf(nil).compile(v, c) }
 
 // options returns how an algorithm with some facts is expanded for calls like c.
 func (c Call) options(is facts) lang.Options {
@@ -188,23 +111,23 @@ func (c Call) meets(program string, is *ir.Collective) error {
 
 // Candidates returns all forms of the catalog's programs for a collective that take
 // nothing but a number of ranks, and no switch's memory, the one-sided first. Not each need compile for each call.
-func Candidates(kind ir.Kind) []Variant { return candidates(kind, 1) }
+func Candidates(kind ir.Kind) []selection.Choice { return candidates(kind, 1) }
 
 // candidates returns the forms of the programs that take a number of ranks, or, for several nodes, of nodes and GPUs.
-func candidates(kind ir.Kind, nodes int) []Variant {
-	var list []Variant
+func candidates(kind ir.Kind, nodes int) []selection.Choice {
+	var list []selection.Choice
 	for _, name := range algorithms.Names() {
 		is := factsInCatalog(name)
 		if path.Dir(name) == kind.String() && !is.switched && !is.ringed && (is.flat || is.nodal && nodes > 1) {
 			list = append(list, forms(name, is)...)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Variant) int { return strings.Compare(a.Sided, b.Sided) })
+	slices.SortStableFunc(list, func(a, b selection.Choice) int { return cmp.Compare(a.Sided, b.Sided) })
 	return list
 }
 
 // ringed returns the forms of the programs whose rings follow links.
-func ringed(kind ir.Kind) (list []Variant) {
+func ringed(kind ir.Kind) (list []selection.Choice) {
 	for _, name := range algorithms.Names() {
 		if is := factsInCatalog(name); path.Dir(name) == kind.String() && is.ringed {
 			list = append(list, forms(name, is)...)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // The simulation has programs of all packets in common.
@@ -14,20 +15,20 @@ func TestPacketsLowerAlike(t *testing.T) {
 	for _, kind := range Collectives() {
 		call := Call{Kind: kind, Ranks: 4}
 		for _, v := range Candidates(kind) {
-			if v.Protocol != ir.LL.String() {
+			if v.Protocol != ir.LL {
 				continue
 			}
 			others := []ir.Protocol{ir.LL16, ir.LL128}
-			if v.Sided != "" {
+			if v.Sided != selection.OneSided {
 				others = others[1:]
 			}
-			first, err := v.Compile(call)
+			first, err := call.Compile(v)
 			if err != nil {
 				continue
 			}
 			for _, name := range others {
-				v.Protocol = name.String()
-				other, err := v.Compile(call)
+				v.Protocol = name
+				other, err := call.Compile(v)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -62,12 +63,12 @@ func TestCandidates(t *testing.T) {
 func TestPorted(t *testing.T) {
 	for program, want := range map[string]bool{"allgather/allpairs": true, "alltoall/one_step": true,
 		"broadcast/direct": true, "sendrecv/direct": true, "allreduce/ring": false} {
-		v, ok := Variant{Program: program, Protocol: "Simple"}.Ported()
+		v, ok := Ported(selection.Choice{Program: program, Protocol: ir.Simple})
 		if !ok {
 			t.Fatal("Simple has packets")
 		}
 		kind, _ := ir.KindByName(strings.Split(program, "/")[0])
-		p, err := v.Compile(Call{Kind: kind, Ranks: 4, Inplace: kind == ir.Broadcast})
+		p, err := Call{Kind: kind, Ranks: 4, Inplace: kind == ir.Broadcast}.Compile(v)
 		if (err == nil) != want {
 			t.Errorf("%v: %v", v, err)
 		}
@@ -83,13 +84,13 @@ func TestPorted(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := (Variant{Program: "allgather/allpairs", Protocol: "LL"}).Ported(); ok {
+	if _, ok := Ported(selection.Choice{Program: "allgather/allpairs", Protocol: ir.LL}); ok {
 		t.Error("a port takes packets")
 	}
-	if v, _, err := new(Chooser).Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<30, 2); err != nil || v.Via != "" {
+	if v, _, err := new(Chooser).Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<30, 2); err != nil || v.Via != ir.ViaAny {
 		t.Errorf("the simulation chose %v: %v", v, err)
 	}
-	const text = `{"version": 1, "entries": [
+	const text = `{"version": 2, "entries": [
   {"device":"Some GPU","ranks":4,"collective":"allgather","inplace":false,"rules":[
     {"program":"allgather/allpairs","protocol":"Simple","via":"port"}]}
 ]}
@@ -104,7 +105,7 @@ func TestPorted(t *testing.T) {
 	if err := table.Write(&b); err != nil || b.String() != text {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	if err != nil || !measured || v.String() != "allpairs Simple port" || v.Ways() != ir.ViaPort {
+	if err != nil || !measured || v.String() != "allpairs Simple port" || v.Via != ir.ViaPort {
 		t.Errorf("by a table: %v %v %v", v, measured, err)
 	}
 	if _, err := ReadTable("t", strings.NewReader(strings.Replace(text, `"port"`, `"air"`, 1))); err == nil {

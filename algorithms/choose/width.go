@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mscclc/ir/either"
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
@@ -15,17 +16,17 @@ func (s *Selector) tried() []int { return simulate.Replicas(s.Topology.Device) }
 
 // fastest returns a form in the replicas that suit it best, and what is simulated of it.
 func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
-	f.Columns = 0
-	if f.laned() {
+	f.Replicas = 0
+	if f.Several() {
 		t, err := s.lanedWidest(f, bytes)
 		if err != nil {
 			return f, outcome{}, err
 		}
 		f = t.Form
-	} else if !s.OwnWidth && f.Sided != twoSided && !s.ofPlan(f) {
-		f.Columns = simulate.Widest(s.Topology.Device, bytes, s.Call.Ranks, func(n int) (float64, error) {
+	} else if !s.OwnWidth && f.Sided != selection.TwoSided && !s.ofPlan(f) {
+		f.Replicas = simulate.Widest(s.Topology.Device, bytes, s.Call.Ranks, func(n int) (float64, error) {
 			wide := f
-			wide.Columns = n
+			wide.Replicas = n
 			return s.time(wide, bytes, true)
 		})
 	}
@@ -36,29 +37,29 @@ func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 // widest simulates a form roughly, in as many replicas as are worth it, from likely ones on up and down; first is which
 // of those that are tried these probably are.
 func (s *Selector) widest(f Form, bytes int64, first int) (timed, error) {
-	if f.laned() {
+	if f.Several() {
 		return s.lanedWidest(f, bytes)
 	}
 	tried := s.triedFor(f)
 	first = min(first, len(tried)-1)
-	if !s.OwnWidth && f.Sided != twoSided && !s.ofPlan(f) {
-		f.Columns = tried[first]
+	if !s.OwnWidth && f.Sided != selection.TwoSided && !s.ofPlan(f) {
+		f.Replicas = tried[first]
 	}
 	t, err := s.time(f, bytes, true)
 	best := timed{f, t}
-	if err != nil || f.Columns == 0 {
+	if err != nil || f.Replicas == 0 {
 		return best, err
 	}
 	for i := first + 1; i < len(tried) && simulate.Worth(tried[i], bytes); i++ {
-		f.Columns = tried[i]
+		f.Replicas = tried[i]
 		if t, err = s.time(f, bytes, true); err != nil || t*gain > best.micros {
 			break
 		}
 		best = timed{f, t}
 	}
 	least := best.micros
-	for i := first - 1; i >= 0 && best.Columns == tried[i+1] && err == nil; i-- {
-		f.Columns = tried[i]
+	for i := first - 1; i >= 0 && best.Replicas == tried[i+1] && err == nil; i-- {
+		f.Replicas = tried[i]
 		if t, err = s.time(f, bytes, true); err != nil || t > least*gain {
 			break
 		}
@@ -79,7 +80,7 @@ func (s *Selector) bounded(p *either.Program, f Form) error {
 	if s.Staged == nil {
 		return nil
 	}
-	if n := p.CTAs(max(f.Columns, 1), false); n > s.Staged.CTAs {
+	if n := p.CTAs(max(f.Replicas, 1), false); n > s.Staged.CTAs {
 		return fmt.Errorf("a launch of %v has %d CTAs, and at most %d are allowed", f, n, s.Staged.CTAs)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"strings"
@@ -101,7 +102,7 @@ func jsonFields(t reflect.Type) (list []jsonField) {
 			if of.Kind() == reflect.Interface { // a problem's, which is the verifier's own
 				of = reflect.TypeFor[verifycmd.CounterexampleInfo]()
 			}
-			absent := options == "omitempty"
+			absent := options == "omitempty" || options == "omitzero"
 			list = append(list, jsonField{name, f.Tag.Get("doc"), absent, !absent && f.Type.Kind() == reflect.Pointer, of})
 		}
 	}
@@ -114,6 +115,9 @@ func kindOf(t reflect.Type) (name string, fields reflect.Type) {
 		if p.of == t {
 			return p.name, nil
 		}
+	}
+	if t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && t.Kind() == reflect.Uint8 {
+		return "string", nil
 	}
 	switch t.Kind() {
 	case reflect.Bool:

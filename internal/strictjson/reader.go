@@ -123,6 +123,13 @@ func (s *Reader) Say(code diag.Code, at Pos, format string, args ...any) *diag.D
 	return &s.found[len(s.found)-1]
 }
 
+// Within has do say things of an element of a list at key in the object that the path names.
+func (s *Reader) Within(key string, index int, do func()) {
+	s.path = append(s.path, step{key, index})
+	do()
+	s.path = s.path[:len(s.path)-1]
+}
+
 // index returns the index that the path has of the list at key, the outermost of that key, or -1.
 func (s *Reader) index(key string) int {
 	i := slices.IndexFunc(s.path, func(p step) bool { return p.key == key })

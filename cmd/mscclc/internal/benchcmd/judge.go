@@ -19,6 +19,7 @@ import (
 	"mscclc/cmd/mscclc/internal/tuning"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // behind is how much longer than the best a chosen variant may take.
@@ -27,12 +28,11 @@ const behind = 1.05
 // A judging is one bench --judge.
 type judging struct {
 	*benchWorld
-	app      *cli.App
-	search   *bench.Search
-	rows     []judgedRow
-	times    []judgedTime
-	variants map[string]choose.Variant // by the names of forms
-	failed   error
+	app    *cli.App
+	search *bench.Search
+	rows   []judgedRow
+	times  []judgedTime
+	failed error
 }
 
 // A JudgedDocument is what bench --judge --json prints.
@@ -59,14 +59,14 @@ type judgedRow struct {
 }
 
 type judgedForm struct {
-	choose.Variant
+	selection.Choice
 	Micros float64 `json:"us"`
 }
 
 // A judgedTime is a line of -o: one measurement.
 type judgedTime struct {
 	Collective string `json:"collective"`
-	choose.Variant
+	selection.Choice
 	Ranks   int     `json:"ranks"`
 	Root    int     `json:"root,omitempty"`
 	Inplace bool    `json:"inplace"`
@@ -81,7 +81,7 @@ type judgedTime struct {
 // judgeAll measures, for each size, what is chosen beside all that the catalog has, and says how far it is from the
 // best.
 func judgeAll(ctx context.Context, a *cli.App, w *benchWorld) error {
-	j := &judging{benchWorld: w, app: a, variants: map[string]choose.Variant{}}
+	j := &judging{benchWorld: w, app: a}
 	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: tuning.MostMeasured, Within: w.judgeTime}
 	w.bar = a.Progress(2*len(w.sizes), "judge")
 	stop := w.bar.Watch()
@@ -129,13 +129,12 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 		return err
 	}
 	forms := j.catalog(call, c.Bytes())
-	j.variants[chosen.Name] = v
 	var wide *bench.Form // chosen, as the executor makes it: it is measured first
 	j.search.Seen = func(t bench.Tried, final bool) {
 		if wide == nil && t.Name == chosen.Name {
 			wide = &t.Form
 		}
-		row := judgedTime{Collective: call.Kind.String(), Variant: j.widened(t), Ranks: call.Ranks, Root: call.Root,
+		row := judgedTime{Collective: call.Kind.String(), Choice: j.measuredAs(t), Ranks: call.Ranks, Root: call.Root,
 			Inplace: inplace, Bytes: c.Bytes(), DType: j.dtype.String(), Device: j.site.Name(),
 			Micros: choosing.Hundredths(t.Micros),
 			Chosen: wide != nil && t.Form == *wide, Final: final}
@@ -150,13 +149,13 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 		return nil
 	}
 	row := judgedRow{Bytes: c.Bytes(), Inplace: inplace, Ratio: found.Ratio(), Tried: found.Tried,
-		Chosen: judgedForm{j.widened(found.Chosen), choosing.Hundredths(found.Chosen.Micros)},
-		Best:   judgedForm{j.widened(found.Best), choosing.Hundredths(found.Best.Micros)}}
+		Chosen: judgedForm{j.measuredAs(found.Chosen), choosing.Hundredths(found.Chosen.Micros)},
+		Best:   judgedForm{j.measuredAs(found.Best), choosing.Hundredths(found.Best.Micros)}}
 	j.rows = append(j.rows, row)
 	if !j.app.JSON {
 		j.bar.Over(func() {
 			fmt.Fprintf(j.app.Stdout, "  %10d  %-12s  %9.2f  %-42v  %9.2f  %-42v  %5.3f  %d\n", row.Bytes, choosing.PlaceName(inplace),
-				row.Chosen.Micros, row.Chosen.Variant, row.Best.Micros, row.Best.Variant, row.Ratio, row.Tried)
+				row.Chosen.Micros, row.Chosen.Choice, row.Best.Micros, row.Best.Choice, row.Ratio, row.Tried)
 		})
 	}
 	return nil
@@ -165,11 +164,11 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 // Catalog are the forms of all one-sided variants that serve a call, each in a width that is about right.
 func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 	for _, v := range append(choose.Candidates(call.Kind), j.own.Own()...) {
-		if v.Sided == "two" && !j.own.Compiled(v.Program) {
+		if v.Sided == selection.TwoSided && !j.own.Compiled(v.Program) {
 			continue
 		}
-		list := []choose.Variant{v}
-		if p, ok := v.Ported(); ok && bytes >= portWorth && devices.GPUs[j.device] != nil {
+		list := []selection.Choice{v}
+		if p, ok := choose.Ported(v); ok && bytes >= portWorth && devices.GPUs[j.device] != nil {
 			list = append(list, p)
 		}
 		for _, v := range list {
@@ -177,24 +176,14 @@ func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 			if err != nil {
 				continue
 			}
-			j.variants[f.Name] = v
-			if f.Columns, f.Threads = tuning.Guessed(bytes); devices.GPUs[j.device] == nil || v.Sided == "two" {
-				f.Columns, f.Threads = 0, 0
+			if f.Choice.Replicas, f.Choice.Threads = tuning.Guessed(bytes); devices.GPUs[j.device] == nil ||
+				v.Sided == selection.TwoSided {
+				f.Choice.Replicas, f.Choice.Threads = 0, 0
 			}
 			forms = append(forms, f)
 		}
 	}
 	return forms
-}
-
-// widened returns the variant that a form was measured as.
-func (j *judging) widened(t bench.Tried) choose.Variant {
-	v := j.variants[t.Name]
-	v.Columns, v.Threads, v.Tile = t.Columns, t.Threads, t.Tile
-	if devices.GPUs[j.device] == nil {
-		v.Threads = 0 // which only a GPU's blocks have
-	}
-	return v
 }
 
 // writeTimes writes what was measured, a JSON object a line.
@@ -234,8 +223,8 @@ func (j *judging) verdict() error {
 		worst := slices.MaxFunc(j.rows, func(a, b judgedRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
 		fmt.Fprintf(j.app.Stdout,
 			"# within 5 %% of the best: %d of %d; geometric mean %.3f; worst %.3f at %s %s: %v, best %v\n", within, len(j.rows),
-			mean, worst.Ratio, cli.SizeText(worst.Bytes), choosing.PlaceName(worst.Inplace), worst.Chosen.Variant,
-			worst.Best.Variant)
+			mean, worst.Ratio, cli.SizeText(worst.Bytes), choosing.PlaceName(worst.Inplace), worst.Chosen.Choice,
+			worst.Best.Choice)
 	}
 	switch {
 	case j.failed != nil && j.app.JSON:

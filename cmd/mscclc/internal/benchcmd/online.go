@@ -10,6 +10,7 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
+	"mscclc/selection"
 )
 
 // chooseOnline makes the chooser that tries variants, if it is asked for.
@@ -24,9 +25,9 @@ func (w *benchWorld) chooseOnline(a *cli.App) {
 		w.bar.Over(func() {
 			var list []string
 			for _, c := range s.Candidates {
-				what := c.Variant.String() + " failed"
+				what := c.Choice.String() + " failed"
 				if c.Err == nil {
-					what = c.Variant.String() + " " + c.Least.Round(10*time.Nanosecond).String()
+					what = c.Choice.String() + " " + c.Least.Round(10*time.Nanosecond).String()
 				}
 				list = append(list, what)
 			}
@@ -38,7 +39,7 @@ func (w *benchWorld) chooseOnline(a *cli.App) {
 
 // settle runs calls of a size by the variants whose turn it is, until one is found to be the fastest, as a program's
 // own calls would.
-func (w *benchWorld) settle(ctx context.Context, call choose.Call, bytes int64) (choose.Variant, error) {
+func (w *benchWorld) settle(ctx context.Context, call choose.Call, bytes int64) (selection.Choice, error) {
 	c := &bench.Call{Coll: bench.Whole(w.coll, call.Inplace), DType: w.dtype, RedOp: w.redop}
 	c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
 	m := w.searching()
@@ -48,7 +49,7 @@ func (w *benchWorld) settle(ctx context.Context, call choose.Call, bytes int64) 
 			return v, nil
 		}
 		if v, err := w.trying.Run(ctx, call, bytes, w.dtype.Size(),
-			func(ctx context.Context, v choose.Variant) (took time.Duration, err error) {
+			func(ctx context.Context, v selection.Choice) (took time.Duration, err error) {
 				f, err := w.variant(v, call)
 				if err != nil {
 					return 0, err

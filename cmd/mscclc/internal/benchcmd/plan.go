@@ -17,6 +17,7 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 )
 
@@ -42,8 +43,8 @@ type benchPlan struct {
 	// arenaBytes is --arena.
 	arenaBytes int64
 	measuring  bench.Measuring
-	table      *choose.Table
-	chosenBy   *choose.Table    // --table's, or nil
+	table      *selection.Table
+	chosenBy   *selection.Table // --table's, or nil
 	own        choose.Shelf     // the files beside a collective
 	measured   *bundle.Measured // of --rules, or nil
 }

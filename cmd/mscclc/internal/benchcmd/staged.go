@@ -80,7 +80,7 @@ func (t *stagedTuning) replicas(p *either.Program) (int, error) {
 
 // readMeasured reads the rules that are in -o, if there are some. It fails where they are another device's.
 func readMeasured(name, device string) (*bundle.Measured, error) {
-	fresh := &bundle.Measured{Version: bundle.RulesVersion, Device: device}
+	fresh := &bundle.Measured{Device: device}
 	if cli.IsStdout(name) {
 		return fresh, nil
 	}
@@ -132,9 +132,8 @@ func (t *stagedTuning) tell(bytes int64, list []bench.Entrant) {
 	s := &t.tuner.Sizes[len(t.tuner.Sizes)-1]
 	text := ""
 	for how, name := range [bench.NumLaunches]string{bench.Captured: "captured", bench.Plain: "eager"} {
-		best, v := t.tuner.Fastest(list, how)
-		v.Columns, v.Threads, v.Tile = best.Columns, best.Threads, best.Tile
-		text += fmt.Sprintf(", %s %.2f us %v", name, best.Micros[how], v)
+		best := t.tuner.Fastest(list, how)
+		text += fmt.Sprintf(", %s %.2f us %v", name, best.Micros[how], best.Choice)
 		if s.NCCL[how] > 0 {
 			text += fmt.Sprintf(" (NCCL %.2f, %.2fx)", s.NCCL[how], s.NCCL[how]/best.Micros[how])
 		}

@@ -10,6 +10,7 @@ import (
 	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // forRules reports whether programs are measured that rules name.
@@ -95,11 +96,13 @@ func (w *benchWorld) byRules(bytes int64, inplace bool) (*bench.Form, error) {
 	if !ok || r.Program == bundle.NCCL {
 		return nil, nil
 	}
-	v := choose.Variant{Program: r.Program, Protocol: r.Protocol, Staged: !r.Direct, Direct: r.Direct,
-		InLanes: r.InLanes, Columns: r.Columns, Threads: r.Threads, Tile: r.Tile}
+	v := r.Choice
+	if v.Placement != selection.Direct {
+		v.Placement = selection.Staged
+	}
 	f, err := w.variant(v, w.call(inplace))
 	if err == nil {
-		f.Name += v.Width()
+		f.Name += v.WidthText()
 	}
 	return f, err
 }

@@ -12,6 +12,7 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // checkTable refuses rules of --table that the calls which are to be measured cannot follow, and
@@ -28,8 +29,8 @@ func (w *benchWorld) checkTable(a *cli.App) error {
 			continue
 		}
 		call := w.call(inplace)
-		e := w.chosenBy.Entry(w.site.Name(), call, w.dtype.Size())
-		if e == nil || !e.Same(w.table.Entry(w.site.Name(), call, w.dtype.Size())) {
+		e := choose.EntryFor(w.chosenBy, w.site.Name(), call, w.dtype.Size())
+		if e == nil || !e.Same(choose.EntryFor(w.table, w.site.Name(), call, w.dtype.Size())) {
 			if _, _, err := w.chooser.Choose(call, w.sizes[0], w.dtype.Size()); !errors.Is(err, choose.ErrNotInPlace) {
 				without = append(without, "calls "+choosing.PlaceName(inplace))
 			}
@@ -43,7 +44,7 @@ func (w *benchWorld) checkTable(a *cli.App) error {
 		for i := range e.Rules {
 			found = append(found, w.tooWide(&e.Rules[i])...)
 		}
-		threads = threads || slices.ContainsFunc(e.Rules, func(r choose.Rule) bool { return r.Threads > 0 })
+		threads = threads || slices.ContainsFunc(e.Rules, func(r selection.Rule) bool { return r.Threads > 0 })
 	}
 	if len(found) > 0 {
 		return found.Sort()
@@ -67,10 +68,10 @@ func (w *benchWorld) checkTable(a *cli.App) error {
 }
 
 // tooWide returns what is wrong with a rule that has more replicas than the device.
-func (w *benchWorld) tooWide(r *choose.Rule) diag.List {
-	if devices.GPUs[w.device] != nil || r.Columns <= executor.DefaultMaxColumns {
+func (w *benchWorld) tooWide(r *selection.Rule) diag.List {
+	if devices.GPUs[w.device] != nil || r.Replicas <= executor.DefaultMaxColumns {
 		return nil
 	}
-	return diag.List{diag.New(diag.Limit, r.At(), "\"replicas\" of the rule is %d, and %s has %d", r.Columns, w.site.Name(),
+	return diag.List{diag.New(diag.Limit, r.Span, "\"replicas\" of the rule is %d, and %s has %d", r.Replicas, w.site.Name(),
 		executor.DefaultMaxColumns)}
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
@@ -16,6 +15,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // tuneAll measures the variants of a collective at all sizes, and writes what is
@@ -38,7 +38,7 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	stop := w.bar.Watch()
 	defer stop()
 	found, failed := 0, error(nil)
-	keep := func(entry choose.Entry) error {
+	keep := func(entry selection.Entry) error {
 		found++
 		table.Put(entry)
 		return w.together(ctx, a, w.keepTable(a, table))
@@ -68,8 +68,8 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 }
 
 // tuned reads the table that is in -o, in the first process.
-func (w *benchWorld) tuned() (*choose.Table, error) {
-	fresh := &choose.Table{Version: choose.TableVersion}
+func (w *benchWorld) tuned() (*selection.Table, error) {
+	fresh := &selection.Table{}
 	if cli.IsStdout(w.out) || !w.first {
 		return fresh, nil
 	}
@@ -84,7 +84,7 @@ func (w *benchWorld) tuned() (*choose.Table, error) {
 }
 
 // keepTable has the first process write the table to -o, if that is a file.
-func (w *benchWorld) keepTable(a *cli.App, table *choose.Table) error {
+func (w *benchWorld) keepTable(a *cli.App, table *selection.Table) error {
 	if cli.IsStdout(w.out) || !w.first {
 		return nil
 	}
@@ -95,14 +95,14 @@ func (w *benchWorld) keepTable(a *cli.App, table *choose.Table) error {
 type TunedDocument struct {
 	Schema int    `json:"schema"`
 	Output string `json:"output,omitempty" doc:"the file that it was written to"`
-	*choose.Table
+	*selection.Table
 	Problems []diag.Problem `json:"problems"`
 	cli.Noted
 }
 
 // printTable prints what was tuned until something failed, or nothing did. Without --json it prints the table alone,
 // and only where file is stdout: another file has it already.
-func printTable(a *cli.App, file string, table *choose.Table, failed error) error {
+func printTable(a *cli.App, file string, table *selection.Table, failed error) error {
 	stdout := cli.IsStdout(file)
 	if !a.JSON && stdout {
 		return errors.Join(a.WriteTo(file, table.Write), failed)
@@ -128,7 +128,7 @@ func printTable(a *cli.App, file string, table *choose.Table, failed error) erro
 
 // tunePlacement measures one placement at all sizes. After each it calls keep with the rules so far.
 func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench.Search, inplace bool,
-	keep func(choose.Entry) error) error {
+	keep func(selection.Entry) error) error {
 	call := w.call(inplace)
 	entry := call.Entry(w.site.Name())
 	widths := map[string]bench.Form{} // that the size before ran best with, by name
@@ -146,15 +146,11 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 		if err != nil {
 			return devices.Impossible(err)
 		}
-		best, variants := tried[0], found.variants
+		best := tried[0]
 		for _, t := range slices.Backward(tried) {
 			widths[t.Name] = t.Form
 		}
-		v := variants[best.Name]
-		v.Columns, v.Threads, v.Tile = best.Columns, best.Threads, best.Tile
-		if devices.GPUs[w.device] == nil {
-			v.Threads = 0 // which only a GPU's blocks have
-		}
+		v := w.measuredAs(best)
 		w.bar.Step()
 		w.tell(func() {
 			note := choosing.DifferNote(v.Program, w.chooser.Differs(v, call), w.dtype)
@@ -163,7 +159,7 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 			}
 			a.Say("%v %s %s: %.2f us, %v%s", call.Kind, choosing.PlaceName(inplace), cli.SizeText(c.Bytes()), best.Micros, v, note)
 		})
-		rule := choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}
+		rule := selection.Rule{Choice: v, Micros: math.Round(best.Micros*100) / 100}
 		entry.Rules = ruled(entry.Rules, rule, w.sizes, i, w.factor)
 		if w.found != nil {
 			w.found.Tuned(call.Entry(w.site.Name()), rule, c.Bytes())
@@ -173,6 +169,15 @@ func tunePlacement(ctx context.Context, a *cli.App, w *benchWorld, search *bench
 		}
 	}
 	return nil
+}
+
+// measuredAs returns what was measured.
+func (w *benchWorld) measuredAs(t bench.Tried) selection.Choice {
+	c := t.Choice
+	if devices.GPUs[w.device] == nil {
+		c.Threads = 0 // which only a GPU's blocks have
+	}
+	return c
 }
 
 // tell has the first process print something where the bar stands.
@@ -185,14 +190,14 @@ func (w *benchWorld) tell(print func()) {
 // ruled adds the rule of size i. Between two sizes that were measured, each rules
 // its half, as the logarithm goes, and the last one as far as if another by factor came, if it is not
 // large; equal neighbours are one rule.
-func ruled(rules []choose.Rule, r choose.Rule, sizes []int64, i int, factor int64) []choose.Rule {
+func ruled(rules []selection.Rule, r selection.Rule, sizes []int64, i int, factor int64) []selection.Rule {
 	switch {
 	case i+1 < len(sizes):
 		r.UpTo = int64(math.Sqrt(float64(sizes[i]) * float64(sizes[i+1])))
 	case sizes[i] < tuning.Large:
 		r.UpTo = int64(float64(sizes[i]) * math.Sqrt(float64(factor)))
 	}
-	if n := len(rules); n > 0 && rules[n-1].Variant == r.Variant {
+	if n := len(rules); n > 0 && rules[n-1].Choice == r.Choice {
 		rules[n-1] = r
 		return rules
 	}

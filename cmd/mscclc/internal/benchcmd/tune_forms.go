@@ -14,6 +14,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // This file says which variants --tune measures, and in which widths.
@@ -39,12 +40,13 @@ func (w *benchWorld) tuneLimit() time.Duration {
 // The widths that are tried on CPUs, whose blocks have one thread, and on GPUs of several nodes. A message to another
 // node costs a time beside its bytes, so that few replicas and long tiles may be the fastest.
 var (
-	hostWidths = &bench.Widths{Columns: []int64{1, 2, 4, executor.DefaultMaxColumns}, Tiles: triedTiles,
-		First: []bench.Width{{Columns: 1}, {Columns: 2}, {Columns: executor.DefaultMaxColumns},
-			{Columns: 1, Tile: 1 << 20}}}
-	nodesWidths = &bench.Widths{Columns: []int64{1, 2, 4, 8, 16, 32, 64}, Threads: []int64{128, 256, 512},
-		Tiles: triedTiles, First: []bench.Width{{Columns: 1, Threads: 512}, {Columns: 4, Threads: 512},
-			{Columns: 16, Threads: 512}, {Columns: 4, Threads: 512, Tile: 256 << 10}, {Columns: 1, Threads: 512, Tile: 1 << 20}}}
+	hostWidths = &bench.Widths{Replicas: []int64{1, 2, 4, executor.DefaultMaxColumns}, Tiles: triedTiles,
+		First: []selection.Width{{Replicas: 1}, {Replicas: 2}, {Replicas: executor.DefaultMaxColumns},
+			{Replicas: 1, Tile: 1 << 20}}}
+	nodesWidths = &bench.Widths{Replicas: []int64{1, 2, 4, 8, 16, 32, 64}, Threads: []int64{128, 256, 512},
+		Tiles: triedTiles, First: []selection.Width{{Replicas: 1, Threads: 512}, {Replicas: 4, Threads: 512},
+			{Replicas: 16, Threads: 512}, {Replicas: 4, Threads: 512, Tile: 256 << 10}, {Replicas: 1,
+				Threads: 512, Tile: 1 << 20}}}
 	triedTiles = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
 )
 
@@ -59,10 +61,9 @@ func (w *benchWorld) widths() *bench.Widths {
 	return nil
 }
 
-// The found are forms to be measured, the likeliest first, and their variants by the names of the forms.
+// The found are forms to be measured, the likeliest first.
 type found struct {
-	forms    []*bench.Form
-	variants map[string]choose.Variant
+	forms []*bench.Form
 }
 
 // candidates are the forms that are measured for a call, each as wide as it was best before, as the executor makes it,
@@ -70,7 +71,7 @@ type found struct {
 // all can compile them. There are none where the collective has no program in this placement.
 func (w *benchWorld) candidates(ctx context.Context, call choose.Call, bytes int64,
 	before map[string]bench.Form) (*found, error) {
-	var list []choose.Variant
+	var list []selection.Choice
 	var err error
 	if w.first {
 		list, err = w.likely(call, bytes)
@@ -80,7 +81,7 @@ func (w *benchWorld) candidates(ctx context.Context, call choose.Call, bytes int
 
 // formsOf makes forms of the first process's list. err is what has failed there.
 func (w *benchWorld) formsOf(ctx context.Context, call choose.Call, bytes int64, before map[string]bench.Form,
-	list []choose.Variant, err error) (*found, error) {
+	list []selection.Choice, err error) (*found, error) {
 	lists, err := exchange.Agree(ctx, w.exchange, list, err)
 	if err != nil {
 		return nil, err
@@ -95,41 +96,42 @@ func (w *benchWorld) formsOf(ctx context.Context, call choose.Call, bytes int64,
 	if err != nil {
 		return nil, err
 	}
-	is := &found{variants: map[string]choose.Variant{}}
+	is := &found{}
 	for i, v := range list {
 		if !slices.ContainsFunc(everywhere, func(fits []bool) bool { return !fits[i] }) {
-			is.add(forms[i], v, w.guess(v, bytes), before)
+			is.add(forms[i], w.guess(v, bytes), before)
 		}
 	}
 	return is, nil
 }
 
 // guess is about the right width of a variant.
-func (w *benchWorld) guess(v choose.Variant, bytes int64) bench.Width {
+func (w *benchWorld) guess(v selection.Choice, bytes int64) selection.Width {
 	columns, threads := tuning.Guessed(bytes)
 	if devices.GPUs[w.device] == nil {
 		columns, threads = min(columns, executor.DefaultMaxColumns), 0
 	}
-	return bench.Width{Columns: max(1, columns/max(v.Lanes, 1)), Threads: threads} // each replica has all lanes
+	return selection.Width{Replicas: max(1, columns/max(v.Lanes, 1)), Threads: threads} // each replica has all lanes
 }
 
 // add adds a form in its widths.
-func (is *found) add(f *bench.Form, v choose.Variant, guess bench.Width, before map[string]bench.Form) {
-	is.variants[f.Name] = v
-	if v.Via != "" {
+func (is *found) add(f *bench.Form, guess selection.Width, before map[string]bench.Form) {
+	if f.Choice.Via != ir.ViaAny {
 		is.forms = append(is.forms, f)
 		return
 	}
 	if b, ok := before[f.Name]; ok {
 		wide := *f
-		wide.Columns, wide.Threads, wide.Tile = b.Columns, b.Threads, b.Tile
+		wide.Choice.Width = b.Choice.Width
 		is.forms = append(is.forms, &wide)
 	}
-	is.forms = append(is.forms, f, guess.Of(*f))
+	guessed := *f
+	guessed.Choice.Width = guess.Or(f.Choice.Width)
+	is.forms = append(is.forms, f, &guessed)
 }
 
 // likely returns the variants that are measured for a call, the likeliest first, and few of those with several lanes.
-func (w *benchWorld) likely(call choose.Call, bytes int64) (list []choose.Variant, err error) {
+func (w *benchWorld) likely(call choose.Call, bytes int64) (list []selection.Choice, err error) {
 	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())
 	switch {
 	case errors.Is(err, choose.ErrNotInPlace):
@@ -139,7 +141,7 @@ func (w *benchWorld) likely(call choose.Call, bytes int64) (list []choose.Varian
 	case w.on != "":
 		return w.overNodes(call, ranked), nil
 	}
-	var port []choose.Variant
+	var port []selection.Choice
 	var tried [2]int // with one lane, and with several
 	for i, v := range ranked {
 		several := 0
@@ -155,7 +157,7 @@ func (w *benchWorld) likely(call choose.Call, bytes int64) (list []choose.Varian
 		}
 		list = append(list, v)
 		tried[several]++
-		if p, ok := v.Ported(); ok && bytes >= portWorth && devices.GPUs[w.device] != nil {
+		if p, ok := choose.Ported(v); ok && bytes >= portWorth && devices.GPUs[w.device] != nil {
 			port = append(port, p)
 		}
 	}
@@ -166,10 +168,11 @@ func (w *benchWorld) likely(call choose.Call, bytes int64) (list []choose.Varian
 // so of each algorithm the likeliest form is measured, however far from the best it is simulated, and then other forms
 // of it. Programs that do the same in the same blocks, such as those of LL where no two ranks are of one node, count
 // once.
-func (w *benchWorld) overNodes(call choose.Call, ranked []choose.Variant) (list []choose.Variant) {
+func (w *benchWorld) overNodes(call choose.Call, ranked []selection.Choice) (list []selection.Choice) {
 	type kind struct {
-		program, sided string
-		laned          bool
+		program string
+		sided   selection.Sided
+		laned   bool
 	}
 	forms, algorithms, seen := map[kind]int{}, map[string]bool{}, map[[sha256.Size]byte]bool{}
 	taken := map[int]bool{}
@@ -208,12 +211,12 @@ func (w *benchWorld) fastest(ctx context.Context, search *bench.Search, c *bench
 		return tried, err
 	}
 	best := tried[0]
-	v := from.variants[best.Name]
-	if v.Sided != "" || v.Protocol != ir.Simple.String() || w.own.Compiled(v.Program) {
+	v := best.Choice.Plain()
+	if v.Sided != selection.OneSided || v.Protocol != ir.Simple || w.own.Compiled(v.Program) {
 		return tried, nil
 	}
 	wide := map[string]bench.Form{}
-	list := []choose.Variant{v}
+	list := []selection.Choice{v}
 	for _, lanes := range otherLanes(v.InLanes, devices.SharesCTAs(w.device)) {
 		other := v
 		other.InLanes = lanes
@@ -226,9 +229,6 @@ func (w *benchWorld) fastest(ctx context.Context, search *bench.Search, c *bench
 	more, err := w.formsOf(ctx, call, c.Bytes(), wide, list, nil)
 	if err != nil {
 		return nil, err
-	}
-	for name, v := range more.variants {
-		from.variants[name] = v
 	}
 	again := *search
 	again.Within /= 2
@@ -244,9 +244,9 @@ func (w *benchWorld) fastest(ctx context.Context, search *bench.Search, c *bench
 
 // distinct leaves out variants whose programs do what one before them does: those of programs without scratch with
 // other copies of it, and of programs with too little to do with more lanes.
-func (w *benchWorld) distinct(call choose.Call, list []choose.Variant) []choose.Variant {
+func (w *benchWorld) distinct(call choose.Call, list []selection.Choice) []selection.Choice {
 	seen := map[[sha256.Size]byte]bool{}
-	return slices.DeleteFunc(list, func(v choose.Variant) bool {
+	return slices.DeleteFunc(list, func(v selection.Choice) bool {
 		f, err := w.variant(v, call)
 		if err != nil {
 			return false // whoever measures it says why not
@@ -260,15 +260,15 @@ func (w *benchWorld) distinct(call choose.Call, list []choose.Variant) []choose.
 
 // otherLanes returns the lanes, and copies of scratch, that are tried beside those of the fastest; and, where replicas
 // can share CTAs, those of the fastest with such.
-func otherLanes(of choose.InLanes, shared bool) (list []choose.InLanes) {
+func otherLanes(of selection.InLanes, shared bool) (list []selection.InLanes) {
 	for _, lanes := range []int{0, 4, 8, 16} {
 		if lanes != of.Lanes {
-			list = append(list, choose.InLanes{Lanes: lanes})
+			list = append(list, selection.InLanes{Lanes: lanes})
 		}
 	}
 	for _, copies := range []int{0, 2, 5, 8} {
 		if of.Lanes > 1 && copies != of.Copies {
-			list = append(list, choose.InLanes{Lanes: of.Lanes, Copies: copies})
+			list = append(list, selection.InLanes{Lanes: of.Lanes, Copies: copies})
 		}
 	}
 	if of.Lanes > 1 && shared {

@@ -8,6 +8,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // worldOf returns what is measured of a collective of 8 H200s.
@@ -20,18 +21,18 @@ func worldOf(kind ir.Kind) *benchWorld {
 // TestDistinct holds that variants are measured once whose programs do the same: without scratch all numbers of copies
 // are one, and lanes are as many as a rank has to do.
 func TestDistinct(t *testing.T) {
-	for program, want := range map[string][]choose.InLanes{
+	for program, want := range map[string][]selection.InLanes{
 		"allgather/ring":     {{}, {Lanes: 4}, {Lanes: 8}},
 		"allgather/allpairs": {{}},
 		"reducescatter/ring": {{}, {Lanes: 4}, {Lanes: 4, Copies: 2}, {Lanes: 4, Copies: 5}, {Lanes: 8}},
 	} {
 		kind, _ := ir.KindByName(path.Dir(program))
 		w := worldOf(kind)
-		var list []choose.Variant
-		for _, lanes := range []choose.InLanes{{}, {Lanes: 4}, {Lanes: 4, Copies: 2}, {Lanes: 4, Copies: 5}, {Lanes: 8}} {
-			list = append(list, choose.Variant{Program: program, Protocol: "Simple", InLanes: lanes})
+		var list []selection.Choice
+		for _, lanes := range []selection.InLanes{{}, {Lanes: 4}, {Lanes: 4, Copies: 2}, {Lanes: 4, Copies: 5}, {Lanes: 8}} {
+			list = append(list, selection.Choice{Program: program, Protocol: ir.Simple, InLanes: lanes})
 		}
-		var got []choose.InLanes
+		var got []selection.InLanes
 		for _, v := range w.distinct(choose.Call{Kind: kind, Ranks: 8}, list) {
 			got = append(got, v.InLanes)
 		}

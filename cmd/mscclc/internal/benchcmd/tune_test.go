@@ -8,9 +8,9 @@ import (
 	"os"
 	"testing"
 
-	"mscclc/algorithms/choose"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/selection"
 )
 
 // TestTuneInterrupted: the document of a tuning that was interrupted has the table so far, and says that it was
@@ -19,12 +19,12 @@ func TestTuneInterrupted(t *testing.T) {
 	var stdout bytes.Buffer
 	a := cli.NewApp(nil, nil, &stdout, os.Stderr, nil)
 	a.JSON = true
-	err := printTable(a, "", &choose.Table{Version: choose.TableVersion}, context.Canceled)
+	err := printTable(a, "", &selection.Table{}, context.Canceled)
 	var doc TunedDocument
 	if err != (cli.ReportedError{Code: cli.ExitInterrupted}) || json.Unmarshal(stdout.Bytes(), &doc) != nil {
 		t.Fatalf("%v, and\n%s", err, stdout.String())
 	}
-	if len(doc.Problems) != 1 || doc.Problems[0].Message != "interrupted" || doc.Version != choose.TableVersion {
+	if len(doc.Problems) != 1 || doc.Problems[0].Message != "interrupted" || doc.Version != selection.Version {
 		t.Errorf("the document is\n%s", stdout.String())
 	}
 }
@@ -49,9 +49,10 @@ func TestRuled(t *testing.T) {
 		{[]int64{1 << 10, 3 << 10}, 9, "[1773 9216]"},
 		{[]int64{1 << 10, 1 << 30}, 1 << 20, "[1048576 0]"},
 	} {
-		var rules []choose.Rule
+		var rules []selection.Rule
 		for i := range c.sizes {
-			rules = ruled(rules, choose.Rule{Variant: choose.Variant{Columns: 1 + i}}, c.sizes, i, c.factor)
+			rules = ruled(rules,
+				selection.Rule{Choice: selection.Choice{Width: selection.Width{Replicas: 1 + i}}}, c.sizes, i, c.factor)
 		}
 		var ends []int64
 		for _, r := range rules {

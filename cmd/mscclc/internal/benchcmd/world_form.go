@@ -17,6 +17,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir/either"
+	"mscclc/selection"
 )
 
 // This file says which form measures a size.
@@ -70,9 +71,9 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 		a.Note("", "%s", note)
 	}
 	if w.ctas.Given() || w.threads > 0 || w.tileBytes > 0 {
-		f.Columns, f.Threads, f.Tile = n, w.threads, w.tileBytes
+		f.Choice.Width = selection.Width{Replicas: n, Threads: w.threads, Tile: w.tileBytes}
 	}
-	f.Name += choose.Variant{Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}.Width()
+	f.Name += f.Choice.WidthText()
 	return f, nil
 }
 
@@ -90,7 +91,7 @@ func (w *benchWorld) call(inplace bool) choose.Call {
 }
 
 // variant makes a form of a variant. Its name is without the width.
-func (w *benchWorld) variant(v choose.Variant, call choose.Call) (*bench.Form, error) {
+func (w *benchWorld) variant(v selection.Choice, call choose.Call) (*bench.Form, error) {
 	p, err := w.chooser.Program(v, call)
 	if err != nil {
 		return nil, err
@@ -100,9 +101,9 @@ func (w *benchWorld) variant(v choose.Variant, call choose.Call) (*bench.Form, e
 			return nil, err
 		}
 	}
-	f := &bench.Form{Program: p, Columns: v.Columns, Threads: v.Threads, Tile: v.Tile}
+	f := &bench.Form{Program: p, Choice: v}
 	if devices.GPUs[w.device] == nil {
-		f.Threads = 0
+		f.Choice.Threads = 0
 	}
 	f.Name = v.Plain().String()
 	return f, nil

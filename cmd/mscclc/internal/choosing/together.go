@@ -6,28 +6,20 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/executor/exchange"
+	"mscclc/selection"
 )
 
 // A choice is what process 0 of a job says of a call to the others.
 type choice struct {
-	Variant        choose.Variant
-	Staged, Direct bool // of the variant, which tables do not have
-	NotInPlace     bool // there is none, by choose.ErrNotInPlace
-}
-
-func choiceOf(v choose.Variant) choice { return choice{Variant: v, Staged: v.Staged, Direct: v.Direct} }
-
-func (c choice) variant() choose.Variant {
-	v := c.Variant
-	v.Staged, v.Direct = c.Staged, c.Direct
-	return v
+	selection.Choice
+	NotInPlace bool // there is none, by choose.ErrNotInPlace
 }
 
 // Together returns the variant for a call of so many bytes. In a job, process 0 chooses and tells the others, so that
 // all choose alike, by whatever tables process 0 has, and processes that share processors simulate once. All processes
 // of a job call it alike; x is nil where there is none.
 func Together(ctx context.Context, x *exchange.Member, c *choose.Chooser, call choose.Call, bytes int64,
-	element int) (choose.Variant, error) {
+	element int) (selection.Choice, error) {
 	if x == nil || x.Size() == 1 {
 		v, _, err := c.Choose(call, bytes, element)
 		return v, err
@@ -35,9 +27,7 @@ func Together(ctx context.Context, x *exchange.Member, c *choose.Chooser, call c
 	var own choice
 	var why error
 	if x.Index() == 0 {
-		var v choose.Variant
-		v, _, why = c.Choose(call, bytes, element)
-		own = choiceOf(v)
+		own.Choice, _, why = c.Choose(call, bytes, element)
 		own.NotInPlace = errors.Is(why, choose.ErrNotInPlace)
 	}
 	failed := why
@@ -47,13 +37,13 @@ func Together(ctx context.Context, x *exchange.Member, c *choose.Chooser, call c
 	all, err := exchange.Agree(ctx, x, own, failed)
 	switch {
 	case err != nil:
-		return choose.Variant{}, err
+		return selection.Choice{}, err
 	case why != nil:
-		return choose.Variant{}, why
+		return selection.Choice{}, why
 	case all[0].NotInPlace:
-		return choose.Variant{}, choose.ErrNotInPlace
-	case all[0].Variant.Program == "":
-		return choose.Variant{}, errors.New("process 0 has chosen nothing")
+		return selection.Choice{}, choose.ErrNotInPlace
+	case all[0].Program == "":
+		return selection.Choice{}, errors.New("process 0 has chosen nothing")
 	}
-	return all[0].variant(), nil
+	return all[0].Choice, nil
 }

@@ -10,6 +10,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // TestTogether has process 0 of three choose; the others have nothing to choose by.
@@ -23,7 +24,7 @@ func TestTogether(t *testing.T) {
 		{"nothing in place", choose.Call{Kind: ir.AllToAll, Ranks: 4, Inplace: true}, choose.ErrNotInPlace},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var got [3]choose.Variant
+			var got [3]selection.Choice
 			var errs [3]error
 			var all sync.WaitGroup
 			for i, x := range exchange.Group(3) {
@@ -47,14 +48,14 @@ func TestTogether(t *testing.T) {
 
 // TestChoiceIsWhole sends a variant of which each field is set.
 func TestChoiceIsWhole(t *testing.T) {
-	var v choose.Variant
+	var v selection.Choice
 	fill(reflect.ValueOf(&v).Elem())
-	text, err := json.Marshal(choiceOf(v))
+	text, err := json.Marshal(choice{Choice: v})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var c choice
-	if err := json.Unmarshal(text, &c); err != nil || c.variant() != v {
+	if err := json.Unmarshal(text, &c); err != nil || c.Choice != v {
 		t.Errorf("%+v is sent as %s: %v", v, text, err)
 	}
 }
@@ -69,6 +70,8 @@ func fill(v reflect.Value) {
 			f.SetString("s")
 		case reflect.Bool:
 			f.SetBool(true)
+		case reflect.Uint8:
+			f.SetUint(1)
 		default:
 			f.SetInt(int64(i + 1))
 		}

@@ -13,6 +13,7 @@ import (
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor/exchange"
 	"mscclc/internal/usercache"
+	"mscclc/selection"
 )
 
 // A Store is what the cache has for the hosts of a job. Only process 0 reads and writes files.
@@ -97,7 +98,7 @@ func (s *Store) note(given *bool, format string, args ...any) {
 }
 
 // Tuned keeps a rule that was measured for calls of so many bytes. The calls are those of an entry.
-func (s *Store) Tuned(e choose.Entry, r choose.Rule, bytes int64) {
+func (s *Store) Tuned(e selection.Entry, r selection.Rule, bytes int64) {
 	s.write(func() error {
 		s.here.Measure(e, r, bytes)
 		return s.putTable()

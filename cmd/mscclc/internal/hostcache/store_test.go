@@ -13,6 +13,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
+	"mscclc/selection"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -42,7 +43,7 @@ func open(t *testing.T, u *user, device string) *Store {
 var entry = choose.Call{Kind: ir.AllReduce, Ranks: 4}.Entry("cpu")
 
 // ring is a rule.
-var ring = choose.Rule{Variant: choose.Variant{Program: "allreduce/ring", Protocol: "Simple"}, Micros: 7}
+var ring = selection.Rule{Choice: selection.Choice{Program: "allreduce/ring", Protocol: ir.Simple}, Micros: 7}
 
 // has reports whether a store has the ring for calls of 64K.
 func has(s *Store) bool {

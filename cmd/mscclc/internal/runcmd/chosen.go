@@ -21,6 +21,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/selection"
 	"mscclc/synthesis/certificate"
 )
 
@@ -31,12 +32,12 @@ type chosen struct {
 	arg      string
 	flags    *runFlags
 	dtype    data.DType
-	chooser  *choose.Chooser // nil for a file
-	own      *choose.Table   // --table's, or nil
+	chooser  *choose.Chooser  // nil for a file
+	own      *selection.Table // --table's, or nil
 	call     choose.Call
-	loaded   map[string]*loadedProgram // by what was loaded
-	variants map[int64]choose.Variant  // by size: what was chosen, which a job agrees on once
-	limit    *choosing.Bound           // of the collective, once it is known
+	loaded   map[string]*loadedProgram  // by what was loaded
+	variants map[int64]selection.Choice // by size: what was chosen, which a job agrees on once
+	limit    *choosing.Bound            // of the collective, once it is known
 }
 
 // beside returns how a run of a collective stands beside the bound of the machine that its device is of; nothing of a
@@ -88,7 +89,7 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 		return nil, err
 	}
 	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{},
-		variants: map[int64]choose.Variant{}}
+		variants: map[int64]selection.Choice{}}
 	if cli.Exists(arg) || !choose.IsCollective(arg) {
 		if len(files) > 0 {
 			return nil, choosing.FilesBeside("run", arg)
@@ -190,8 +191,8 @@ func (c *chosen) place(ctx context.Context, sizes []int64) error {
 }
 
 // checkTable refuses rules of --table that the call cannot follow, and says which sizes the table has nothing for.
-func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
-	e := own.Entry(c.chooser.Device, c.call, c.dtype.Size())
+func (c *chosen) checkTable(own *selection.Table, sizes []int64) error {
+	e := choose.EntryFor(own, c.chooser.Device, c.call, c.dtype.Size())
 	if e != nil {
 		if found := c.chooser.Unfit(e, c.call, sizes); len(found) > 0 {
 			return found.Sort()
@@ -220,7 +221,7 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 }
 
 // choose gives the variant for calls of so many bytes.
-func (c *chosen) choose(ctx context.Context, bytes int64) (choose.Variant, error) {
+func (c *chosen) choose(ctx context.Context, bytes int64) (selection.Choice, error) {
 	if v, known := c.variants[bytes]; known {
 		return v, nil
 	}
@@ -236,7 +237,7 @@ func (c *chosen) choose(ctx context.Context, bytes int64) (choose.Variant, error
 func (c *chosen) of(ctx context.Context, bytes int64) (*loadedProgram, error) {
 	flags, key := *c.flags, c.arg
 	flags.Size = bytes
-	var variant choose.Variant
+	var variant selection.Choice
 	if c.chooser != nil {
 		var err error
 		if variant, err = c.choose(ctx, bytes); err != nil {
@@ -262,7 +263,7 @@ func (c *chosen) of(ctx context.Context, bytes int64) (*loadedProgram, error) {
 }
 
 // load loads the file, or the variant of the collective.
-func (c *chosen) load(v choose.Variant, f *runFlags) (*loadedProgram, error) {
+func (c *chosen) load(v selection.Choice, f *runFlags) (*loadedProgram, error) {
 	if c.chooser == nil {
 		loaded, p, err := loadFile(c.app, c.arg, f, c.dtype)
 		return &loadedProgram{loaded, p, f.Turns, f.Observed}, err

@@ -20,6 +20,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
+	"mscclc/selection"
 	"mscclc/topology"
 
 	"github.com/beevik/etree"
@@ -135,7 +136,7 @@ func (e *emission) prefix() string {
 // path returns where the program of range i goes.
 func (e *emission) path(i int, r choose.Stretch) string {
 	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s%s", e.prefix(), i,
-		strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol), e.ending()))
+		strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol.String()), e.ending()))
 }
 
 // ending ends the names of programs.
@@ -226,7 +227,7 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	load.CreateAttr("path", path)
 	load.CreateAttr("minbytes", fmt.Sprint(ranged.Sizes.Min))
 	load.CreateAttr("maxbytes", fmt.Sprint(ranged.Sizes.Max))
-	load.CreateAttr("proto", r.Protocol)
+	load.CreateAttr("proto", r.Protocol.String())
 	var text bytes.Buffer
 	if err := msccl.Write(&text, ranged, s.Target); err != nil {
 		return nil, err
@@ -245,8 +246,8 @@ func (e *emission) table(list []choose.Stretch) error {
 	entry.Unmeasured = s.Costs.Unmeasured
 	for _, r := range list {
 		for k, wide := range r.Widths {
-			rule := choose.Rule{Variant: r.Variant, Micros: choosing.Hundredths(wide.Interval)}
-			if rule.Columns, rule.Tile = wide.Columns, wide.Tile; k+1 < len(r.Widths) {
+			rule := selection.Rule{Choice: r.Choice, Micros: choosing.Hundredths(wide.Interval)}
+			if rule.Replicas, rule.Tile = wide.Replicas, wide.Tile; k+1 < len(r.Widths) {
 				rule.UpTo = r.Widths[k+1].From - 1
 			} else if r.To > 0 {
 				rule.UpTo = r.To - 1
@@ -255,7 +256,7 @@ func (e *emission) table(list []choose.Stretch) error {
 		}
 	}
 	file := e.tableFile()
-	table := &choose.Table{}
+	table := &selection.Table{}
 	if old, err := files.Open(file); err == nil {
 		table, err = e.selector.Own.ReadTable(file, old)
 		old.Close()
@@ -274,7 +275,7 @@ func (e *emission) table(list []choose.Stretch) error {
 			WithHint("move the file away, or emit to another folder")}
 	}
 	for i := range s.Own {
-		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r choose.Rule) bool { return r.Program == name }) {
+		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r selection.Rule) bool { return r.Program == name }) {
 			e.Note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind,
 				s.Own[i].File, file)
 		}

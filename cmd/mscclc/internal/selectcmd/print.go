@@ -10,6 +10,7 @@ import (
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
@@ -28,11 +29,11 @@ func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
 		if r.Behind > 0 {
 			second := r.Next.Plain()
 			if s.Target.Format != codegen.FormatProgram {
-				second.Sided = "" // as all are
+				second.Sided = selection.OneSided // as all are
 			}
 			next = fmt.Sprintf("%v %.2fx", second, r.Behind)
 		}
-		r.Form.Variant = r.Form.Plain()
+		r.Form.Choice = r.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\t%s\n",
 			diag.RoughSize(r.From), to, r.Form, columnsText(r.Widths), diag.RoughSize(r.At),
 			r.Latency, simulatecmd.MicrosText(r.Interval, r.Latency), is.limit.Beside(r.At, s.DType, r.Micros).Text(), next,
@@ -73,8 +74,8 @@ func printOwn(a *cli.App, own []choose.Standing) error {
 			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t%s\n", diag.RoughSize(o.At), diag.Printable(o.Program), diag.Printable(firstText(o.Err)))
 			continue
 		}
-		columns := o.Columns
-		o.Form.Variant = o.Form.Plain()
+		columns := o.Replicas
+		o.Form.Choice = o.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n",
 			diag.RoughSize(o.At), diag.Printable(o.Form.String()), simulatecmd.ColumnText(columns),
 			o.Latency, simulatecmd.MicrosText(o.Interval, o.Latency), o.Behind)
@@ -85,9 +86,9 @@ func printOwn(a *cli.App, own []choose.Standing) error {
 
 // columnsText returns how many replicas a range has, from the fewest to the most.
 func columnsText(widths []choose.Width) string {
-	least, most := widths[0].Columns, widths[0].Columns
+	least, most := widths[0].Replicas, widths[0].Replicas
 	for _, w := range widths {
-		least, most = min(least, w.Columns), max(most, w.Columns)
+		least, most = min(least, w.Replicas), max(most, w.Replicas)
 	}
 	switch {
 	case most == 0:

@@ -16,6 +16,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/files"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // This file chooses among staged programs, and writes rules of candidates, which mscclc bundle takes.
@@ -77,11 +78,13 @@ func (e *emission) candidates(list []choose.Stretch, when string) (rules []bundl
 		if r.To > 0 {
 			upTo = min(upTo, r.To-1)
 		}
-		rule := bundle.MeasuredRule{Collective: e.selector.Call.Kind.String(), Ranks: e.selector.Call.Ranks, When: when,
-			UpTo: upTo, Program: r.Program, Protocol: r.Protocol, Candidate: true, InLanes: r.InLanes, Threads: r.Threads}
+		rule := bundle.MeasuredRule{Calls: bundle.Calls{Collective: e.selector.Call.Kind.String(),
+			Ranks: e.selector.Call.Ranks, When: when},
+			Rule: selection.Rule{UpTo: upTo, Choice: r.Choice, Candidate: true}}
+		rule.Placement = selection.AsCalled // which is staged in rules of bundles
 		for _, w := range r.Widths {
 			if w.From <= upTo { // the largest calls have the most to gain
-				rule.Columns, rule.Tile = w.Columns, w.Tile
+				rule.Replicas, rule.Tile = w.Replicas, w.Tile
 			}
 		}
 		rules = append(rules, rule)

@@ -90,7 +90,7 @@ func ruleRows(rules []bundle.RuleInfo) []string {
 		}
 		rows = append(rows, strings.Join([]string{r.Collective, orAny(r.DType), orAny(r.RedOp), numberOr(r.Root, "any"),
 			launches, orAny(nonzero(uint64(r.Calls))), orAny(bytesText(r.UpTo)), r.Program, numberOr(r.Number, "-"),
-			orDash(nonzero(uint64(r.Columns))), orDash(nonzero(uint64(r.CTAs))), orDash(nonzero(uint64(r.Threads))),
+			orDash(nonzero(uint64(r.Replicas))), orDash(nonzero(uint64(r.CTAs))), orDash(nonzero(uint64(r.Threads))),
 			orDash(bytesText(r.Tile))}, "\t"))
 	}
 	return rows
@@ -109,7 +109,7 @@ func programRows(programs []bundle.ProgramInfo) []string {
 			proven += ", same bits"
 		}
 		rows = append(rows, fmt.Sprintf("%d\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\t%s\t%s", p.Number, p.Title, numberOr(p.Root, "-"),
-			proven, p.Blocks, p.Columns, bytesText(p.Tile), p.At, roughly(p.Memory), roughlyOrDash(p.Pinned),
+			proven, p.Blocks, p.Replicas, bytesText(p.Tile), p.At, roughly(p.Memory), roughlyOrDash(p.Pinned),
 			orDash(nonzero(uint64(p.Messages)))))
 	}
 	return rows

@@ -80,11 +80,11 @@ func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *sim
 		form := list[at].Form
 		for _, w := range list[at].Widths {
 			if w.From <= call.Bytes {
-				form.Columns, form.Tile = w.Columns, w.Tile
+				form.Replicas, form.Tile = w.Replicas, w.Tile
 			}
 		}
-		call.Columns, call.Threads, call.Tile = form.Columns, form.Threads, form.Tile
-		form.Variant = form.Plain()
+		call.Columns, call.Threads, call.Tile = form.Replicas, form.Threads, form.Tile
+		form.Choice = form.Plain()
 		if p = compiled[form]; p == nil {
 			p, err = s.Program(form)
 			compiled[form] = p

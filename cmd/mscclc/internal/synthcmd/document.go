@@ -10,6 +10,7 @@ import (
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 )
@@ -110,11 +111,10 @@ func (m *made) document(a *cli.App, t *topology.Topology, f *flags) *Document {
 		d.Height = max(d.Height, tree.Height())
 	}
 	if m.micros > 0 {
-		d.Form = m.form.Variant.Sided
-		if d.Form == "" {
-			d.Form = "one-sided"
+		if d.Form = "one-sided"; m.form.Sided != selection.OneSided {
+			d.Form = m.form.Sided.String()
 		}
-		d.Form += " " + m.form.Protocol + m.form.LanesText()
+		d.Form += " " + m.form.Protocol.String() + m.form.LanesText()
 	} else if m.why != nil && !errors.Is(m.why, context.DeadlineExceeded) {
 		why := m.why.Error()
 		if list := (diag.List)(nil); errors.As(m.why, &list) {

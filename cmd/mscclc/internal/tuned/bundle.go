@@ -65,7 +65,7 @@ func behind(m, builtIn *bundle.Measured) *bundle.Measured {
 	}
 	of := func(r *bundle.MeasuredRule) group { return group{r.Collective, r.Nodes, r.When, r.Ranks, r.Windows} }
 	last := map[group]int64{}
-	all := &bundle.Measured{Version: m.Version, Device: m.Device, Rules: slices.Clone(m.Rules)}
+	all := &bundle.Measured{Device: m.Device, Rules: slices.Clone(m.Rules)}
 	for i := range m.Rules {
 		if r := &m.Rules[i]; r.DType == "" {
 			last[of(r)] = max(last[of(r)], cmp.Or(r.UpTo, math.MaxInt64))

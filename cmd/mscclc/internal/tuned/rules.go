@@ -11,6 +11,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // This file makes rules of what was measured. The programs of all groups of one number of ranks share the memory of a
@@ -51,7 +52,7 @@ func (d *Document) Conclude() {
 	if d.Rules != nil {
 		return
 	}
-	d.Rules, d.Times = &bundle.Measured{Version: bundle.RulesVersion, Device: d.Machine.Device}, nil
+	d.Rules, d.Times = &bundle.Measured{Device: d.Machine.Device}, nil
 	d.Rules.Yield()
 	merges := d.merges()
 	for i, room := range d.rooms(merges) {
@@ -175,7 +176,7 @@ func (s *Sizes) merged(room int64) [][]bundle.MeasuredRule {
 	for _, list := range all {
 		for i := range list {
 			list[i].Nodes = s.Nodes
-			list[i].Windows, list[i].Direct = s.Windows, s.Windows && list[i].Program != bundle.NCCL
+			list[i].For(s.Windows)
 		}
 		s.bound(&list[len(list)-1])
 	}
@@ -198,8 +199,9 @@ func (s *Sizes) rules(merged [][]bundle.MeasuredRule) (list [][]bundle.MeasuredR
 			r := &own[k]
 			r.DType = data.F32.String()
 			if f32 := s.F32[s.at(&rules[k])][how]; r.Program != bundle.NCCL && f32 > 0 && f32*r.NCCLMicros < r.Micros {
-				*r = bundle.MeasuredRule{Collective: r.Collective, Ranks: r.Ranks, Nodes: r.Nodes, When: r.When, UpTo: r.UpTo,
-					Program: bundle.NCCL, Only: r.Only}
+				*r = bundle.MeasuredRule{Calls: bundle.Calls{Collective: r.Collective, Ranks: r.Ranks,
+					Nodes: r.Nodes, When: r.When},
+					Rule: selection.Rule{UpTo: r.UpTo, Choice: selection.Choice{Program: bundle.NCCL}, Only: r.Only}}
 				lost = true
 			}
 		}

@@ -9,11 +9,13 @@ import (
 
 	"mscclc/bundle"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // form returns a program of a group that takes so much memory, with its times.
 func form(program string, room int64, captured, eager float64) bundle.Timed {
-	return bundle.Timed{Program: program, Protocol: "Simple", Columns: 1, Threads: 128, Tile: 1 << 16, Share: 1 << 16,
+	return bundle.Timed{Choice: selection.Choice{Program: program, Protocol: ir.Simple,
+		Width: selection.Width{Replicas: 1, Threads: 128, Tile: 1 << 16}}, Share: 1 << 16,
 		Room: room, Micros: [2]float64{captured, eager}}
 }
 

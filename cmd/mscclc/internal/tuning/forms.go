@@ -13,6 +13,7 @@ import (
 	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/either"
+	"mscclc/selection"
 )
 
 // This file says which forms of programs are measured, and what memory they take.
@@ -36,9 +37,8 @@ func Contents(p *either.Program) [sha256.Size]byte {
 }
 
 // The calls, in bytes, that each protocol is measured with: of more, or of fewer, others are known to be faster.
-var protocolBytes = map[string]struct{ from, to int64 }{
-	ir.LL.String(): {0, 1 << 20}, ir.LL16.String(): {0, 1 << 20}, ir.LL128.String(): {16 << 10, 16 << 20},
-	ir.Simple.String(): {256 << 10, math.MaxInt64},
+var protocolBytes = [ir.NumProtocols]struct{ from, to int64 }{
+	ir.LL: {0, 1 << 20}, ir.LL16: {0, 1 << 20}, ir.LL128: {16 << 10, 16 << 20}, ir.Simple: {256 << 10, math.MaxInt64},
 }
 
 // The tiles that are tried: packets take twice the memory.
@@ -54,7 +54,7 @@ const WithinBest, MostLaned = 2.5, 6
 // laned returns the variants in several lanes that are measured: for calls of each size from choose.LanesFrom on those
 // that --tune measures, as far as a program takes a number of ranks. Calls that no program can be simulated for have
 // none.
-func (t *Tuner) laned(sizes []int64) (list []choose.Variant) {
+func (t *Tuner) laned(sizes []int64) (list []selection.Choice) {
 	for _, bytes := range sizes {
 		if bytes < choose.LanesFrom {
 			continue
@@ -84,17 +84,18 @@ func (t *Tuner) laned(sizes []int64) (list []choose.Variant) {
 func (t *Tuner) forms(bytes int64) (list []*bench.Form) {
 	for _, s := range t.stock {
 		within := protocolBytes[s.Protocol]
-		if s.Protocol == ir.Simple.String() && t.Layout != "" {
+		if s.Protocol == ir.Simple && t.Layout != "" {
 			within.from = 0 // there are no packets between nodes
 		}
 		if bytes < within.from || bytes > within.to || s.Lanes > 1 && bytes < choose.LanesFrom {
 			continue
 		}
-		f := bench.Form{Name: s.String(), Program: s.program, Tile: plan.Tile}
-		if f.Columns, f.Threads = Guessed(bytes); s.Protocol != ir.Simple.String() {
-			f.Tile /= 2
+		f := bench.Form{Name: s.String(), Program: s.program, Choice: s.Choice}
+		f.Choice.Width = selection.Width{Tile: plan.Tile}
+		if f.Choice.Replicas, f.Choice.Threads = Guessed(bytes); s.Protocol != ir.Simple {
+			f.Choice.Tile /= 2
 		}
-		f.Columns = min(f.Columns, s.columns)
+		f.Choice.Replicas = min(f.Choice.Replicas, s.columns)
 		list = append(list, &f)
 		if before, ok := t.widths[s.program]; ok && before != f {
 			list = append(list, &before)
@@ -118,7 +119,7 @@ func (t *Tuner) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
 	for n := int64(1); n <= most; n *= 2 {
 		few, many := bytes >= 4<<20 && 4*n < most && t.Layout == "", n > 4 && n*512 > bytes
 		if !few && !many {
-			w.Columns = append(w.Columns, n)
+			w.Replicas = append(w.Replicas, n)
 		}
 	}
 	return w
@@ -142,16 +143,16 @@ func (t *Tuner) inPlace(f *bench.Form) *bench.Form {
 // room returns the bytes of a chunk that a replica of f has memory for, for calls up to half way to the next size, and
 // the bytes of a rank's arena that this takes. A rooted collective has a program for each root.
 func (t *Tuner) room(f *bench.Form, bytes int64) (share, room int64) {
-	share = f.Tile
+	share = f.Choice.Tile
 	if bytes < Large {
 		most := int64(float64(bytes) * math.Sqrt(float64(t.factor)))
-		chunks := int64(max(f.Program.Coll.Divisor(), 1) * f.Columns)
+		chunks := int64(max(f.Program.Coll.Divisor(), 1) * f.Choice.Replicas)
 		share = min(share, ((most+chunks-1)/chunks+limits.ChunkAlign-1)&^(limits.ChunkAlign-1))
 	}
 	share = max(share, 16)
 	image, err := abi.NewImage(f.Program)
 	if err == nil {
-		err = image.One.Reserve(f.Columns, share)
+		err = image.One.Reserve(f.Choice.Replicas, share)
 	}
 	if err != nil {
 		return share, math.MaxInt32

@@ -7,6 +7,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/selection"
 )
 
 // lanedTuner returns what measures a collective of 8 H200s.
@@ -21,7 +22,7 @@ func lanedTuner(kind ir.Kind, own choose.Shelf) *Tuner {
 func TestLaned(t *testing.T) {
 	const small, large, larger = 64 << 10, choose.LanesFrom, 16 << 20
 	tuner := lanedTuner(ir.AllReduce, nil)
-	var want []choose.Variant
+	var want []selection.Choice
 	one, left, wide, twice := 0, 0, 0, 0
 	for _, bytes := range []int64{large, larger} {
 		ranked, micros, err := tuner.Chooser.Ranked(tuner.call, bytes, tuner.DType.Size())
@@ -58,7 +59,7 @@ func TestLaned(t *testing.T) {
 
 	own := choose.Shelf{{Name: want[0].Program}}
 	others := lanedTuner(ir.AllReduce, own).laned([]int64{small, large, larger})
-	of := func(v choose.Variant) bool { return own.Has(v.Program) }
+	of := func(v selection.Choice) bool { return own.Has(v.Program) }
 	if len(others) == 0 || slices.ContainsFunc(others, of) {
 		t.Errorf("beside the user's %s, these are measured: %v", want[0].Program, others)
 	}

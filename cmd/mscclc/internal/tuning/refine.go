@@ -61,7 +61,7 @@ func mayLose(a, b *bundle.TimedSize) bool {
 func change(a, b *bundle.TimedSize) bool {
 	for how := range bench.NumLaunches {
 		f, g := a.Ranked(how)[0], b.Ranked(how)[0]
-		if f.Program != g.Program || f.Protocol != g.Protocol || f.InLanes != g.InLanes {
+		if f.Plain() != g.Plain() {
 			return true
 		}
 	}
@@ -90,8 +90,10 @@ func (t *Tuner) beside(a, b *bundle.TimedSize) (list []*bench.Form) {
 func (t *Tuner) formOf(f *bundle.Timed) *bench.Form {
 	for i := range t.stock {
 		s := &t.stock[i]
-		if s.Program == f.Program && s.Protocol == f.Protocol && s.InLanes == f.InLanes {
-			return &bench.Form{Name: s.String(), Program: s.program, Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}
+		if asCalled(s.Choice) == f.Plain() {
+			form := &bench.Form{Name: s.String(), Program: s.program, Choice: s.Choice}
+			form.Choice.Width = f.Width
+			return form
 		}
 	}
 	return nil

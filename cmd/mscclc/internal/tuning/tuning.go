@@ -18,6 +18,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/selection"
 )
 
 // UsualCTAs are those of a rank that programs are tuned for by default: as many as NCCL's kernels have.
@@ -60,13 +61,12 @@ type Tuner struct {
 	contest *bench.Contest
 	stock   []stocked
 	inplace map[*either.Program]*either.Program // the same programs for calls in place
-	widths  map[*either.Program]bench.Form      // the fastest of the size before
-	variant map[*either.Program]choose.Variant  // without widths
+	widths  map[*either.Program]bench.Form  // the fastest of the size before
 }
 
 // A stocked is a program of the collective that has room for columns replicas.
 type stocked struct {
-	choose.Variant
+	selection.Choice
 	program *either.Program
 	columns int
 }
@@ -75,7 +75,7 @@ type stocked struct {
 // place. It fails if no program runs.
 func (l *Lab) Tuner(coll *ir.Collective, call choose.Call, sizes []int64, factor int64) (*Tuner, error) {
 	t := &Tuner{Lab: l, call: call, coll: coll, factor: factor, inplace: map[*either.Program]*either.Program{},
-		widths: map[*either.Program]bench.Form{}, variant: map[*either.Program]choose.Variant{}}
+		widths: map[*either.Program]bench.Form{}}
 	coarse := l.Measuring
 	coarse.Replays, coarse.Warmup, coarse.Target = min(3, coarse.Replays), min(1, coarse.Warmup), coarse.Target/4
 	t.contest = &bench.Contest{Site: l.Site, Rivals: l.Rivals, Coarse: coarse, Fine: l.Measuring, Most: MostMeasured,
@@ -88,7 +88,9 @@ func (t *Tuner) compile(sizes []int64) error {
 	why := choose.ErrNotStaged
 	seen := map[[sha256.Size]byte]bool{}
 	for _, v := range append(choose.StagedCandidates(t.call), t.laned(sizes)...) {
-		v.Staged, v.Direct = !t.Windows, t.Windows
+		if v.Placement = selection.Staged; t.Windows {
+			v.Placement = selection.Direct
+		}
 		p, err := t.Chooser.Program(v, t.call)
 		if err != nil {
 			why = errors.Join(why, fmt.Errorf("%v: %w", v, err))
@@ -98,7 +100,6 @@ func (t *Tuner) compile(sizes []int64) error {
 		if what := Contents(p); err == nil && columns > 0 && !seen[what] {
 			seen[what] = true
 			t.stock = append(t.stock, stocked{v, p, columns})
-			t.variant[p] = v
 		}
 	}
 	if len(t.stock) == 0 {
@@ -147,7 +148,7 @@ func (t *Tuner) Rules(room int64) [2][]bundle.MeasuredRule {
 	for _, list := range all {
 		for i := range list {
 			list[i].Nodes = t.Layout
-			list[i].Windows, list[i].Direct = t.Windows, t.Windows && list[i].Program != bundle.NCCL
+			list[i].For(t.Windows)
 		}
 	}
 	return all
@@ -157,10 +158,9 @@ func (t *Tuner) Rules(room int64) [2][]bundle.MeasuredRule {
 func (t *Tuner) timed(bytes int64, list []bench.Entrant) bundle.TimedSize {
 	s := bundle.TimedSize{Bytes: bytes}
 	for _, e := range slices.Backward(list) {
-		v := t.variant[e.Program]
 		t.widths[e.Program] = e.Form
-		f := bundle.Timed{Program: v.Program, Protocol: v.Protocol, InLanes: v.InLanes, Columns: e.Columns,
-			Threads: e.Threads, Tile: e.Tile, Micros: e.Micros}
+		f := bundle.Timed{Choice: asCalled(e.Choice), Micros: e.Micros}
+		f.Width = e.Choice.Width
 		f.Share, f.Room = t.room(&e.Form, bytes)
 		s.Forms = append(s.Forms, f)
 		for how, us := range e.NCCL {
@@ -173,15 +173,20 @@ func (t *Tuner) timed(bytes int64, list []bench.Entrant) bundle.TimedSize {
 	return s
 }
 
-// Fastest returns the fastest of entrants for a kind of launches, and its variant without a width.
-func (t *Tuner) Fastest(list []bench.Entrant, how int) (bench.Entrant, choose.Variant) {
+// asCalled returns c without a width and a placement. Rules of bundles say the placement by what calls they are for.
+func asCalled(c selection.Choice) selection.Choice {
+	c.Placement = selection.AsCalled
+	return c.Plain()
+}
+
+// Fastest returns the fastest of entrants for a kind of launches.
+func (t *Tuner) Fastest(list []bench.Entrant, how int) bench.Entrant {
 	best := slices.MinFunc(list, func(a, b bench.Entrant) int {
 		if a.Micros[how] < b.Micros[how] {
 			return -1
 		}
 		return 1
 	})
-	v := t.variant[best.Program]
-	v.Staged, v.Direct = false, false
-	return best, v
+	best.Choice.Placement = selection.AsCalled
+	return best
 }
