@@ -61,7 +61,7 @@ type Tuner struct {
 	contest *bench.Contest
 	stock   []stocked
 	inplace map[*either.Program]*either.Program // the same programs for calls in place
-	widths  map[*either.Program]bench.Form  // the fastest of the size before
+	widths  map[*either.Program]bench.Form      // the fastest of the size before
 }
 
 // A stocked is a program of the collective that has room for columns replicas.
