@@ -54,8 +54,8 @@ type ProtocolRow struct {
 	Entry string
 }
 
-// Protocols has the row of each protocol. LL sends 4 bytes of data with each 4 of flag, LL16 8 with 8, LL128 120 with 8,
-// and Simple plain data with counters beside it.
+// Protocols has the row of each protocol. LL sends 4 bytes of data with each 4 of flag, LL16 8 with 8, and LL128 120
+// with 8. Simple sends plain data with counters beside it.
 var Protocols = [NumProtocols]ProtocolRow{
 	Simple: {Name: "Simple", Packet: 16, Data: 16, Slots: 2, SlotBytes: 2 << 20, Brief: 8 << 10, Releases: true,
 		OneSided: Simple, Runtimes: true, Entry: "simple"},

@@ -3,7 +3,7 @@
 // # Where to begin
 //
 //   - A [Chooser] chooses for a device. [Chooser.Choose] returns the [selection.Choice] for a [Call] of some size, and
-//     [Chooser.Program] compiles and proves it. Its [Table] has what was measured; [DefaultTable] is the one that is
+//     [Chooser.Program] compiles and proves it. Its table has what was measured; [DefaultTable] is the one that is
 //     built in. Where the table has no rule, the Chooser simulates the programs on the device's [Machine].
 //   - A [Selector] compares all programs on any topology by simulation, for any target.
 //   - A [Launcher] runs calls on GPUs by the variants of a Chooser, and with an [Online] measures the likeliest ones
