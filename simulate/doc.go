@@ -40,7 +40,8 @@
 // # Costs and times
 //
 // [Costs] holds what a device adds to α and β: the times of a launch, a step, a signal and a message, the rates of a
-// block and a GPU, and the part of a link that a protocol's flags take. Costs are measured, and are in devices/*.json.
+// block and a GPU, and the part of a link that a protocol's flags take. Costs are in devices/*.json. They are
+// measured, unless Unmeasured is set.
 //
 // In a launch of many tile iterations, only the first ones are simulated. Each other one takes as long as the later
 // ones of these, or as long as the busiest link needs.
