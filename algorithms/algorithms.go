@@ -1,11 +1,11 @@
-// Package algorithms is the catalog: the programs that come with mscclc, by
-// collective. COLLECTIVE/NAME.mscl holds algorithm NAME; what declares no
-// algorithm is a library that its neighbours import.
+// Package algorithms is the catalog: the algorithms that come with mscclc, a folder for each collective. The file
+// COLLECTIVE/NAME.mscl holds algorithm NAME. A file without an algorithm line is a library, which other files of the
+// folder import.
 //
 // # Where to begin
 //
-//   - [Names] lists the files, and [Open] reads one. mscclc.Compile compiles the text, with Open: algorithms.Open in
-//     its lang.Options, and with the file called as it is here: imports are relative to it.
+//   - [Names] lists the files, and [Open] reads one. To compile a file with mscclc.Compile, set Open in lang.Options to
+//     algorithms.Open, and name the file as [Names] does: imports are relative to the file.
 //   - choose.Chooser, in algorithms/choose, finds the fastest program for a call.
 package algorithms
 

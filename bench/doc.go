@@ -1,11 +1,9 @@
-// Package bench measures collectives as nccl-tests does, ours and NCCL's beside
-// it: the same buffers, one after the other in the same queue, the median of
-// several replays, and of each the slowest rank.
+// Package bench measures collectives of mscclc and of NCCL as nccl-tests does. Both use the same buffers and the same
+// queue, one after the other. A result is the median of several replays, and the slowest rank counts in each replay.
 //
-// A Site is what ranks run on: Host (any executor.Device whose runs end before the
-// next begins) or GPUs (streams and graphs). It makes operations of Forms, which
-// are programs with their width, or of NCCL, places random data, checks what came
-// out, and measures several operations in turn. Run goes through sizes, and Tune
-// through forms. A Report is what they found: nccl-tests' rows, its JSON with
-// ours added, and a drawing.
+// A Site is what ranks run on: Host (any executor.Device that ends each run before the next begins) or GPUs (streams
+// and graphs). A Site makes an operation from a Form, which is a program with its number of CTAs, or from NCCL. It
+// fills buffers with random data, checks results, and measures several operations alternately. Run measures a list of
+// sizes, and Tune searches forms. Both return a Report, which can be written as the rows of nccl-tests, as its JSON
+// with more fields, and as a drawing.
 package bench

@@ -1,9 +1,9 @@
-// Package bundle makes bundles: files with the programs, kernels and rules of communicators, which the library in
-// runtime reads. runtime/src/bundle/rows.h is the format.
+// Package bundle makes bundles: files with the rules, programs and kernels of communicators. The library in package
+// runtime reads them. runtime/src/bundle/rows.h specifies the format.
 //
-// [Build] compiles and proves the programs of some rules, and lays out their memory. [Encode] writes a [Bundle], and
-// [Decode] reads one and checks every number in it. [Verify] proves all programs of a file anew, and compares the
-// tables in it with those that it makes itself. Equal input gives equal bytes.
+// [Build] compiles and proves the programs of a list of rules, and lays out their memory. [Encode] writes a [Bundle].
+// [Decode] reads one and checks every number in it. [Verify] proves all programs of a file again, and compares the
+// tables of the file with the tables that it makes itself. Equal input gives equal bytes.
 package bundle
 
 import (

@@ -1,18 +1,18 @@
-// Package codegen has what all formats of programs share: the targets, the detection of what a file holds, and the
-// limits that programs keep to. It also assembles programs. A package of its own reads and writes each format:
+// Package codegen has what all formats of programs share: the targets, the detection of a file's format, and the limits
+// of targets. It also assembles programs. Each format has a package that reads and writes it:
 //
 //   - mscclc/codegen/msccl has MSCCL-IR XML, for msccl and RCCL.
-//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. Its package lower makes them of core programs.
+//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. Its package lower makes them from core programs.
 //   - mscclc/codegen/program has the program files of mscclc, binary and JSON.
 //
 // # Where to begin
 //
 //   - [TargetByName] finds a [Target], and [Targets] lists all.
-//   - [Detect] tells what a file holds. mscclc.ReadFile reads a program of any format.
-//   - [ReadOptions] say what all readers accept.
+//   - [Detect] returns the format of a file. mscclc.ReadFile reads a program of any format.
+//   - [ReadOptions] are the options that all readers accept.
 //
-// [CheckLimits] is for writers and readers: mscclc.Fits returns what of a program any target cannot run. [Assemble] is
-// for the compiler: it makes a program of a placed, ordered and synchronised instruction DAG.
+// Writers and readers call [CheckLimits]. mscclc.Fits reports what a target cannot run in a program. The compiler calls
+// [Assemble], which makes a program from an instruction DAG whose blocks, order and flags are set.
 //
 // It imports ir and its packages, and no format.
 package codegen

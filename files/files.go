@@ -1,6 +1,6 @@
-// Package files reads the files that a command is given: regular files and standard input, each up to a limit. It opens
-// nothing else: a named pipe may wait forever for a writer, and a device may have no end. It also says whose files a
-// job may run (Trusted, Untrusted).
+// Package files reads the files that a command is given: regular files and standard input, each up to a limit. It
+// rejects all other files: a named pipe may wait forever for a writer, and a device may have no end. It also checks who
+// can have written a file, before a job runs the file (Trusted, Untrusted).
 package files
 
 import (

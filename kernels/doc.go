@@ -1,30 +1,29 @@
-// Package kernels holds the interpreter kernel: one source, in C++17 without
-// any header, for every device.
+// Package kernels holds the interpreter kernel: one source for every device, in C++17 without library headers.
 //
-// Each thread block of a program runs interpret (loop/interp.h): for every tile of
-// the chunks, all steps of the block in order. Each folder of headers is a layer, which includes only itself and the
-// layers above it in this list:
+// Each thread block of a program runs interpret (loop/interp.h): for every tile of the chunks, it runs all steps of the
+// block in order. Each folder of headers is a layer. It includes only itself and the layers above it in this list:
 //
 //	abi       the tables that the host fills and the kernel reads, and where chunks lie. The files rows*.h have the
 //	          layout of executor/abi/rows*.go; ops_gen.h holds the operations, generated from ir.Ops
-//	platform  everything that a device does in its own way: cpu.h, nv.h, amd.h. gpu.h is what nv.h and amd.h share;
-//	          lanes.h is a host's that runs what GPUs run, for tests
+//	platform  the code for one kind of device: cpu.h, nv.h, amd.h. gpu.h is what nv.h and amd.h share;
+//	          lanes.h runs the code of GPUs on a host, for tests
 //	values    element types, their conversions and rounding; reductions; units of 16 bytes in registers
-//	protocol  how a message's bytes lie on the wire, one file a protocol, and how a thread waits for them. lanes.h and
-//	          lines.h are how the lanes of a GPU take and put them. inbox.h is where what other nodes write lies
-//	moves     one step's data: strips*.h move and fold it on a host, strips of memory at a time; lanes*.h on a GPU,
-//	          units in registers. quick.h is the usual way of one-sided programs on GPUs, port.h has a port make
-//	          copies, and switch_nv.h has NVLink's switch add
+//	protocol  the layout of a message, one file for each protocol, and how a thread waits for its bytes. lanes.h and
+//	          lines.h load and store messages with the warp lanes of a GPU. inbox.h has the addresses of the memory that
+//	          other nodes write
+//	moves     the data of one step: strips*.h copy and reduce on a host, a strip of memory at a time; lanes*.h on a GPU,
+//	          in units that registers hold. quick.h is the fast path of one-sided programs on GPUs. port.h makes a port
+//	          copy, and switch_nv.h makes NVLink's switch add
 //	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; the traces, which record
-//	          when steps began and ended; and net.h, by which signals reach other nodes
+//	          when steps began and ended; and net.h, which sends signals to other nodes
 //	few       launches of few packets, which skip the loop: pairs.h, and lines.h for LL128
 //
-// A file NAME_onesided.h is for one-sided programs what NAME.h is for two-sided ones.
+// NAME_onesided.h does for one-sided programs what NAME.h does for two-sided ones.
 //
-// A target is a file that includes one platform, then what it runs of loop and few, and adds entry points:
-// executor/cpu/host.cc, and those in gpu for all GPUs, which build.sh turns into the images that Image gives. bench
-// times kernels written by hand beside these. The sources are embedded so that a change to a header rebuilds the
-// packages that include it: cgo does not look at headers outside its own package.
+// A target is a file that includes one platform and the parts of loop and few that it runs, and adds entry points. The
+// targets are executor/cpu/host.cc, and the files in gpu for GPUs. build.sh compiles these into the images that Image
+// returns. bench compares kernels written by hand with the interpreter. The sources are embedded so that a change to a
+// header rebuilds the packages that include it: cgo does not look at headers outside its own package.
 package kernels
 
 import "embed"

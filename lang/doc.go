@@ -1,7 +1,6 @@
-// Package lang reads the .mscl language: a file says which chunks of one
-// collective go where, and Expand turns it into an ir.ChunkDAG for concrete
-// ranks. In: text. Out: operations on chunks that touch only what exists, read
-// only what is written, and leave what the collective says; or a diag.List.
+// Package lang reads the .mscl language. A file says which chunks of one collective go where. Expand turns it into an
+// ir.ChunkDAG for a given number of ranks. Every index of the ChunkDAG is in range, every chunk is written before it is
+// read, and the outputs hold what the collective says. If this is not so, Expand returns a diag.List.
 //
 //	text --syntax.Parse--> *syntax.File --Expand--> *ir.ChunkDAG
 //	                                    --ExpandLevel--> that, or *ir.ChannelProgram
@@ -22,7 +21,7 @@
 //	algorithm NAME(param = default, ...)    first; -p param=value sets it
 //	collective KIND(ranks, ...)             what must hold at the end; required
 //	protocol Simple | LL | LL16 | LL128
-//	sizes 1K..1M                            bytes that it is for, half open
+//	sizes 1K..1M                            the sizes of calls that the file is for, half open
 //	ranks_per_node N
 //	scratch NAME[chunks]                    a buffer of every rank
 //	import "FILE"                           the functions that a library itself has
@@ -43,7 +42,7 @@
 //	let x = e        x = e        return e        assert(cond, "text")
 //	if c { } else if c { } else { }
 //	for i in a..b by s if c, x in list { }
-//	parallelize(n) { }                      its operations are done in n parts
+//	parallelize(n) { }                      splits each operation in it into n parts
 //	def f(a, b = 1) = e        def f(a, b = 1) { }        no recursion
 //
 // A name's kind, which is integer, boolean, string, list, buffer or reference,
@@ -60,29 +59,31 @@
 //	c.reduce(other, ...)                    c = c ⊕ other, of references and lists of them
 //	reduce(list, rank, buffer, index)       writes their reduction there
 //
-// with the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. The
-// last three are for the one-sided lowering: pull has the reader fetch what another
-// would write; lane is which of a rank's blocks
-// moves the data, where it may have several; memory is loads and stores, port a copy that the host has a GPU's copy
-// engine make, and switch the network's own arithmetic, which reduces one chunk of
-// input or output of all ranks, or copies a chunk to one place of all ranks. A
-// reference is to what its chunks held when it was made: after any write to
-// them it is stale, and using it is an error.
+// with the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. lane, via and pull are for the
+// one-sided lowering:
+//
+//   - pull: the reader loads the data from the other rank. Without it, the owner of the data stores it.
+//   - lane: which thread block of the rank moves the data, if the rank may have several.
+//   - via = memory: loads and stores. via = port: a copy by a GPU's copy engine, which the host starts. via = switch:
+//     the NVLink switch reduces one chunk of input or output of all ranks, or copies a chunk to the same chunk of all
+//     ranks.
+//
+// A reference names chunks as they were when it was made. After any write to them, the reference is stale, and its use
+// is an error.
 //
 // # Channels
 //
-// For experts, an algorithm can say itself which thread block does what, over
-// which channel: the level of channels, where tb = N stands at every operation.
-// ExpandLevel makes an ir.ChannelProgram of it, which MSCCL++ has plans for. An
-// algorithm is of one level. None of these words is reserved:
+// For experts, an algorithm can choose the thread block and the channel of each operation. This is the channel level,
+// where every operation has tb = N. ExpandLevel turns such a file into an ir.ChannelProgram, from which execution plans
+// of MSCCL++ are made. All operations of an algorithm are at one level. None of these words is reserved:
 //
 //	channel(rank, peer, via = memory)        rank's end of a channel to peer, memory or port; the
 //	                                         k-th there pairs with the k-th back
 //	channel(rank, ranks, via = switch)       rank's end of one among ranks
 //	semaphore(rank, initial = 0)             counts among the blocks of rank
-//	c.signal(tb), c.wait(tb)                 relaxed = true: a memory channel's order no memory; a
-//	                                         port's order it all the same
-//	c.flush(tb)                              port: all that was put has left
+//	c.signal(tb), c.wait(tb)                 relaxed = true: on a memory channel they do not order memory; on
+//	                                         a port channel they still do
+//	c.flush(tb)                              port: waits until all puts have left
 //	c.put(src, buffer, index, tb)            src of the rank, to the peer, or to all ranks of a switch
 //	c.get(src, buffer, index, tb)            src of the peer, to the rank; switch: the sum of all at src
 //	c.allreduce(src, buffer, index, tb)      switch: the sum of all at src, to all
@@ -104,38 +105,34 @@
 // sync = false says that an operation needs none, and barrier(rank, [tb]) adds one.
 // Neighbouring signals, waits and puts become one operation where that means the same.
 //
-// With protocol LL what lies in scratch is packets: a put or a copy there makes
-// them, reading them waits for them, and packets = false at an operation says
-// that it finds or leaves plain data. double_scratch has launches use two halves
-// of scratch in turn.
+// With protocol LL, scratch holds packets. A put or a copy to scratch writes packets, and a read of scratch waits for
+// them. With packets = false, an operation reads or writes plain data there. With double_scratch, launches use the two
+// halves of scratch alternately.
 //
-// The proof finds deadlocks, races and wrong results; the language does not. One
-// file serves calls in place and out of place. A file that is written in place is
-// read in a run for which chunks are in input as they came, and which were written
-// and lie in output (channels.OutOfPlace).
+// The proof finds deadlocks, races and wrong results; Expand does not. One file serves calls in place and out of place.
+// For calls out of place, channels.OutOfPlace converts a file that is written in place: a chunk is in input until the
+// program writes it, and in output after that.
 //
 // # In place
 //
-// With inplace = true input and output are one memory, laid out as NCCL has it.
-// Input that is not also output may be written in the file, and is never
-// modified by what is compiled: such a chunk lives in a scratch buffer, called
-// moved, from its first write on. Options.Inplace asks for the other placement
-// than the file's; ir/placement says how.
+// With inplace = true, input and output share memory, with NCCL's layout. A file may write input chunks that are not
+// also output. The compiled program never modifies such a chunk of the caller: from its first write on, it is kept in a
+// scratch buffer called moved. Options.Inplace asks for a placement, also for one that is not the file's. ir/placement
+// converts the program.
 //
 // # Limits
 //
-// Every file ends: Limits bound its size, evaluation steps, operations, chunks,
-// lists and nesting, and a message names the limit that it met. An iteration
-// costs a step, a call 4, each 16 tokens of what is repeated or called one
-// more, a chunk moved one for each operand, an element of a list 8.
+// The evaluation of every file ends: Limits bound its size, evaluation steps, operations, chunks, lists and nesting. An
+// error names the limit that was reached. An iteration costs 1 step and a call 4 steps. Each 16 tokens of the repeated
+// or called text cost 1 more. A moved chunk costs 1 step for each operand, and an element of a list 8 steps.
 //
 // # Files
 //
 // lang/syntax reads the text. header.go evaluates the declarations and params.go
 // the parameters. compile.go, loop.go, expr.go, call.go and chunkcall.go turn
 // statements into closures over one slot for each variable. expansion.go holds the
-// chunks while they run, and result.go judges the outputs. channel.go begins what
-// is at the level of channels.
+// chunks while the closures run, and result.go checks the outputs. channel.go is the
+// first of the files for the channel level.
 package lang
 
 import (

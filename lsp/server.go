@@ -1,10 +1,11 @@
 // Package lsp is a language server for .mscl files, machines and compiled programs. A Server takes messages of the
-// Language Server Protocol and sends answers. It does not know what carries them: Serve carries them over a stream, and
-// WebAssembly passes them as values.
+// Language Server Protocol and sends answers. It works with any transport: Serve uses a stream, and package lsp/wasm
+// passes messages as values.
 //
-// Documents change when their notifications arrive. Requests are answered in their order, by one goroutine, of the
-// version that was the newest when they arrived. Where a newer one came meanwhile, or the request was cancelled, the
-// answer is the error that the protocol has for that. Another goroutine proves programs that nobody edits for Idle.
+// Documents change when their notifications arrive. One goroutine answers requests in order. Each answer is for the
+// version of the document that was the newest when the request arrived. If a newer version has arrived since, or the
+// request was cancelled, the answer is the protocol's error for this case. If nobody edits for Idle, another goroutine
+// proves the programs.
 package lsp
 
 import (

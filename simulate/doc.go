@@ -1,46 +1,53 @@
-// Package simulate says how long a program takes on a topology, before anything runs: an event simulation of its steps
-// as they are scheduled, not a formula for an algorithm.
+// Package simulate predicts how long a program takes on a topology, before anything runs. It simulates the events of
+// all steps as a device schedules them, and uses no formula for an algorithm.
 //
 // # Where to begin
 //
-//   - [Run] returns how long a [Call] of a program takes on a machine: a [Result]. topology.Open finds the machine by
-//     name, and the device's [Costs] are those of [CostsOf] if the caller gives none.
+//   - [Run] returns the time of a [Call] of a program on a machine, as a [Result]. topology.Open finds the machine by
+//     name. If the caller gives no [Costs] of the device, Run uses those of [CostsOf].
 //   - [Both] returns the two times of a call: its latency and its interval, explained below.
 //
 // # The model
 //
-// Every block does its steps in order, as a device's kernel does, pass after pass. A step begins when what it waits for
-// is there: a message, a free slot, a packet, a flag. It costs its block a time of its own, and the time that its data
-// takes at the block's rate. Data on its way takes each link's α and occupies each for its bytes over β: first come,
-// first served, so that what shares a link or a NIC waits. Messages of a two-sided program are a slot at most, and a
-// block has one at its first link, so that blocks take turns there; those of a one-sided one are below. A message goes
-// through its links cut-through: the last byte arrives one longest occupancy behind the first. Packets tell of
-// themselves, so that a two-sided block sends them on one by one as they come; a slot is received when all of it is
-// there. Columns of a one-sided program are alike and share what there is evenly, and are simulated as one block of
-// their common rate.
+// Each block does its steps in order, one tile iteration after the other, as in a device's kernel. A step begins when
+// what it waits for has arrived: a message, a free slot, a packet or a flag. A step takes a fixed time of its block,
+// and the time of its data at the block's rate. Data in flight takes each link's latency α, and occupies each link for
+// its bytes divided by the bandwidth β. Links and NICs serve data first come, first served: data that shares a link
+// waits.
 //
-// All CTAs of a one-sided launch are resident at once, since they wait for each other. The blocks of a rank share a
-// GPU: the more they are, the fewer threads each CTA has, and then the fewer replicas, as the executor does it. A CTA's
-// rate is by protocol, by threads, and by the links that it loads or stores over, and joint steps share it. Where a
-// rank has several blocks, what they move is cut into parts, which take turns on links.
+// A message of a two-sided program is at most one slot. A block has one message at a time at its first link, so blocks
+// take turns there. Links forward a message cut-through: the last byte arrives one longest occupancy after the first. A
+// packet carries its own flag, so a two-sided block forwards packets one by one as they arrive. A slot is received when
+// all of it has arrived. The replicas of a one-sided program are alike and share resources evenly. They are simulated
+// as one block of their common rate.
 //
-// What a one-sided program stores for a rank of another node ends in the block's own memory. Its next signal has the
-// rank's proxy send a message of all replicas, or several where their tiles do not lie side by side
-// (transport/PROXY.md). Each costs the proxies of both ends a time. They do one after the other, the next while the
-// last is on its way. A message occupies the links between nodes for a time beside its bytes. Messages share links:
-// those on a full link slow down alike (max-min), and speeds are set anew when one begins or ends. Those of one block
-// to one rank go one after the other. All that blocks move on such a link counts as one message. The block goes on at
-// once: neither its stores nor its signal wait for the network. A port's copies within a node are over before the block
-// signals, as in the kernel.
+// All CTAs of a one-sided launch are resident at once, because they wait for each other. The blocks of a rank share a
+// GPU. With more blocks, each CTA has fewer threads, and at some point there are fewer replicas, as in the executor. A
+// CTA's rate depends on the protocol, on its threads, and on the links that it loads or stores over. Joint steps share
+// this rate. If a rank has several blocks, the data that they move is cut into parts, which take turns on links.
 //
-// What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a
-// GPU move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.
+// # Several nodes
 //
-// Of a launch of many passes the first ones are simulated, and the rest take as long as the later of these, or as the
-// busiest link needs.
+// A one-sided block stores data for a rank of another node in its own node's memory. Its next signal makes the rank's
+// proxy send one message for all replicas, or several messages if their tiles are not adjacent (transport/PROXY.md).
+// Each message costs time in the proxies of both ends. A proxy handles one message after the other, and starts the next
+// one while the last one is in flight. A message occupies the links between nodes for a fixed time beside the time of
+// its bytes. Messages on a full link slow down alike (max-min), and rates are computed again when a message begins or
+// ends. Messages of one block to one rank follow each other. All data that blocks move on such a link counts as one
+// message. The block continues at once: neither its stores nor its signal wait for the network. A port's copies within
+// a node end before the block signals, as in the kernel.
 //
-// A call has two times, for one-sided and two-sided programs alike. Its latency is what one launch takes, alone on the
-// machine. Its interval is the time from the end of a launch to the end of the next, where several follow each other:
-// the root of a Broadcast is in the next launch while others are at this one. Benchmarks measure intervals, and costs
-// are fitted to these.
+// # Costs and times
+//
+// [Costs] holds what a device adds to α and β: the times of a launch, a step, a signal and a message, the rates of a
+// block and a GPU, and the part of a link that a protocol's flags take. Costs are in devices/*.json. They are
+// measured, unless Unmeasured is set.
+//
+// In a launch of many tile iterations, only the first ones are simulated. Each other one takes as long as the later
+// ones of these, or as long as the busiest link needs.
+//
+// A call has two times, for one-sided and two-sided programs alike. Its latency is the time of one launch alone on the
+// machine. Its interval is the time from the end of a launch to the end of the next, if several launches follow each
+// other: the root of a Broadcast is in the next launch while other ranks are in this one. Benchmarks measure intervals,
+// and costs are fitted to intervals.
 package simulate

@@ -1,12 +1,12 @@
-// Package topology says what programs run on: GPUs, NICs and switches, and the links between these, each of a class
-// with a latency (α) and a bandwidth (β). Machines are small text files (machines/*.topo, whose grammar is in
-// grammar.go), package topology/nccl reads NCCL's dumps, and a Router finds the links from GPU to GPU.
+// Package topology describes the machines that programs run on: GPUs, NICs and switches, and the links between them.
+// Each link has a class with a latency (α) and a bandwidth (β). Machines are small text files (machines/*.topo);
+// grammar.go has their grammar. Package topology/nccl reads NCCL's dumps. A Router finds the links from GPU to GPU.
 //
 // # Where to begin
 //
-//   - [Open] makes a [Topology] of a specification: the name of a machine ([Names]) or of a file, and parameters behind
-//     a colon, as in ndv4:nodes=4.
-//   - [Read] reads a topology from an io.Reader. nccl.Open and nccl.Read take what NCCL wrote too.
+//   - [Open] makes a [Topology] from a specification: the name of a machine ([Names]) or of a file, and parameters
+//     after a colon, as in ndv4:nodes=4.
+//   - [Read] reads a topology from an io.Reader. nccl.Open and nccl.Read also accept files that NCCL wrote.
 //   - simulate.Run takes a Topology.
 package topology
 

@@ -2,12 +2,13 @@
 //
 // # Where to begin
 //
-//   - A [Chooser] chooses for a device. [Chooser.Choose] returns the [selection.Choice] for a [Call] of some size, and
-//     [Chooser.Program] compiles and proves it. Its table has what was measured; [DefaultTable] is the one that is
-//     built in. Where the table has no rule, the Chooser simulates the programs on the device's [Machine].
+//   - A [Chooser] chooses for a device. [Chooser.Choose] returns the [selection.Choice] for a [Call], and
+//     [Chooser.Program] compiles and proves it. The table of the Chooser holds measured results; [DefaultTable] is
+//     built in.
+//     If the table has no rule for a call, the Chooser simulates the programs on the device's [Machine].
 //   - A [Selector] compares all programs on any topology by simulation, for any target.
-//   - A [Launcher] runs calls on GPUs by the variants of a Chooser, and with an [Online] measures the likeliest ones
-//     during the first calls.
+//   - A [Launcher] runs calls on GPUs with the variants of a Chooser. With an [Online], it measures the most likely
+//     variants during the first calls.
 //   - A [Shelf] adds the user's own programs to the catalog.
 //
 // # Less often

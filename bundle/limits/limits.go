@@ -1,5 +1,5 @@
-// Package limits has the bounds of a bundle. All who write or read bundles check by them: package bundle, the tables of
-// executor/abi and, by the header that go generate writes, the library in package runtime.
+// Package limits has the size limits of a bundle. All code that writes or reads bundles checks these limits: package
+// bundle, executor/abi, and the library in package runtime, through a header that go generate writes.
 package limits
 
 //go:generate go run ../internal/limitsgen -o ../../runtime/src/bundle/limits_gen.h

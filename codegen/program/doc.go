@@ -2,9 +2,9 @@
 // The comment above format.go's constants specifies the binary form.
 //
 //   - [Write] writes the binary form and [Read] reads it. [Encode] and [Decode] do the same in memory.
-//   - [ReadRank] reads what one rank needs.
+//   - [ReadRank] reads the part of a file that one rank needs.
 //   - [WriteJSON] writes the JSON form and [ReadJSON] reads it.
 //
-// Readers check the form of a program and trust nothing that a file says. The package may import codegen,
+// Readers check that a program is well formed, and trust no number of a file. The package may import codegen,
 // internal/strictjson, and ir and its packages.
 package program

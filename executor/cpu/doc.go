@@ -1,6 +1,5 @@
-// Package cpu is the device that every machine has: the interpreter kernel
-// compiled for the host by cgo. The thread blocks of all ranks share a few OS
-// threads as fibers, and a wait lets the next block run; or each block has
-// several threads of its own, for the thread sanitizer. Without cgo the package
-// compiles, and the device says that it cannot run.
+// Package cpu is the CPU device, which every machine has: cgo compiles the interpreter kernel for the host. The thread
+// blocks of all ranks are fibers of a few OS threads. A block that waits yields to the next one. For the thread
+// sanitizer, each block has several OS threads of its own instead. Without cgo the package compiles, and the device
+// returns an error.
 package cpu

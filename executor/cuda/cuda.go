@@ -1,4 +1,4 @@
-// Package cuda is NVIDIA's GPUs as a device; package gpu has how.
+// Package cuda is the device for NVIDIA's GPUs. Package gpu implements it.
 package cuda
 
 import (

@@ -1,14 +1,15 @@
-// Package gpu is NVIDIA's and AMD's GPUs as devices, by one driver table that is filled from either's library;
-// executor/cuda and executor/hip are its two names. One process drives all that the driver shows, or some. The ranks of
-// a program go round the GPUs, so that any program of few ranks runs on one; their thread blocks are one grid a GPU,
-// all of which must be resident at once, since they wait for each other.
+// Package gpu is the device for NVIDIA's and AMD's GPUs. Both use one table of driver functions, which is filled from
+// the library of the vendor's driver. executor/cuda and executor/hip name the two devices. One process drives all GPUs
+// that the driver shows, or some of them. The ranks of a program are dealt to the GPUs in turn, so one GPU can run any
+// program of few ranks. The thread blocks of a GPU's ranks are one grid. They wait for each other, so all must be
+// resident at once.
 //
-// There is no toolkit in this: driver.c opens the driver's library at run time, symbols.h declares what is used of it,
-// and the kernel is PTX or a code object that package kernels holds. Where there is no driver or no GPU the package
-// works, and the device says what is missing. MSCCLC_LIBCUDA and MSCCLC_LIBHIP name another library in its place: the
-// tests build one that executes (standin).
+// The package needs no toolkit. driver.c opens the driver's library at run time, and symbols.h declares the functions
+// that are used. The kernel is PTX or a code object from package kernels. Without a driver or a GPU, the package
+// compiles and runs, and the device returns an error that names what is missing. MSCCLC_LIBCUDA and MSCCLC_LIBHIP name
+// another library to open. Tests build a mock driver, which executes kernels on the host (standin).
 //
-// The files: device.go finds the GPUs and the image that they need, kernel.go the entry; memory.go (with mapped.go and
-// files.go), stream.go, graph.go and prepared.go are what plan.Plan runs by; order.go orders the launches of each plan,
-// and admission.go and tickets.go those of plans that have no room together; driver.go is the driver as Go calls it.
+// Files: device.go finds the GPUs and their kernel image, and kernel.go the entry of the kernel. memory.go (with
+// mapped.go and files.go), stream.go, graph.go and prepared.go implement what plan.Plan uses. order.go orders the
+// launches of each plan, and admission.go and tickets.go those of plans that cannot be co-resident. driver.go calls the driver from Go.
 package gpu

@@ -1,4 +1,4 @@
-// Package hip is AMD's GPUs as a device; package gpu has how.
+// Package hip is the device for AMD's GPUs. Package gpu implements it.
 package hip
 
 import (

@@ -1,5 +1,5 @@
-// Package launch has what runs of programs and simulations of runs have in common: the usual sizes of a launch, and
-// traces. A simulation links no executor.
+// Package launch has what runs and simulations share: the usual sizes of a launch, and traces. With this package, a
+// simulation needs not link the executor.
 package launch
 
 import "time"

@@ -1,6 +1,6 @@
-// Package measure measures the network between the nodes of a job, as programs of several nodes use it: by the proxy of
-// each process. No kernel runs; this process's goroutine writes rows into a lane as a kernel does
-// (kernels/abi/rows_net.h).
+// Package measure measures the network between the nodes of a job. It uses the proxy of each process, as programs of
+// several nodes do. No kernel runs: a goroutine of this process writes the rows that tell the proxy what to send, as a
+// kernel does (kernels/abi/rows_net.h).
 package measure
 
 import (

@@ -1,10 +1,9 @@
-// Package nccl is NVIDIA's library of collectives, to measure ours beside it. It
-// is opened at run time, where it is: nccl.c declares what it uses, and neither
-// its headers nor CUDA's are needed. Nothing here touches the library's
-// environment: what NCCL_ variables say holds.
+// Package nccl opens NVIDIA's NCCL, to compare mscclc with it. It opens the library at run time. nccl.c declares the
+// functions that it uses, so that neither NCCL's headers nor CUDA's are needed. The package does not change the
+// environment: NCCL_ variables have their usual effect.
 //
-// A Comm is used by one thread at a time, which has its GPU's context current;
-// communicators of one process that talk to each other need a thread each.
+// One thread at a time uses a Comm, and the context of the Comm's GPU must be current in this thread. If communicators
+// of one process communicate with each other, each needs a thread of its own.
 package nccl
 
 import (

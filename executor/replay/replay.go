@@ -1,6 +1,6 @@
-// Package replay shows a counterexample: it runs a rejected program until what the proof says happens. [Run] takes the
-// program and the verify.Counterexample, and returns what was seen as lines of text. It drives package executor, whose
-// Watch records what each block does and holds blocks back.
+// Package replay shows a counterexample: it runs a rejected program until the error of the proof happens. [Run] takes
+// the program and the verify.Counterexample, and returns lines of text that describe the run. It uses the Watch of
+// package executor, which records what each block does and can hold blocks back.
 package replay
 
 import (

@@ -1,4 +1,5 @@
-// Package shared makes memory of the host that processes share: files in memory (memfd), which other processes of the
-// same user open by /proc and map. Nothing of it has a name in a file system, so nothing is left when a process is
-// killed. It is the memory of ranks on CPUs, and, where GPUs are of several nodes, of what crosses the network.
+// Package shared makes memory of the host that processes share: files in memory (memfd). Other processes of the same
+// user open them through /proc and map them. The files have no name in a file system, so nothing is left when a process
+// is killed. Ranks on CPUs use this memory. If the GPUs of a job are on several nodes, it holds the data that crosses
+// the network.
 package shared

@@ -1,6 +1,6 @@
-// Package strictjson reads JSON of any length as a stream, and says of each fault where it stands and by which keys one
-// gets there. It is stricter than encoding/json: a key that is unknown or stands twice is an error. A [Reader] goes
-// through a text; [Check] only asks whether a text is JSON. It may import files and ir/diag.
+// Package strictjson reads JSON of any length as a stream. Each error has a position and the path of keys that leads to
+// it. The package is stricter than encoding/json: an unknown key or a repeated key is an error. A [Reader] reads a
+// text, and [Check] reports whether a text is JSON. It may import files and ir/diag.
 package strictjson
 
 import (

@@ -1,5 +1,5 @@
 // Package usercache keeps small files in the user's cache. [Open] opens a folder there, which MSCCLC_CACHE moves or
-// turns off. Only files that the user alone can have written are read, and a file is there as a whole or not at all.
+// turns off. It reads only files that nobody but the user can have written. A file is written as a whole or not at all.
 //
 // The package imports nothing of this module.
 package usercache

@@ -1,6 +1,5 @@
-// Package bitwise says whether all ranks of a proven program end with the same
-// bits. OrderOf runs the program on expressions in place of chunks, and
-// compares the expressions of output chunks that must hold the same sum.
+// Package bitwise reports whether all ranks of a proven program end with the same bits. OrderOf runs the program with
+// expressions in place of data, and compares the expressions of output chunks that must hold the same sum.
 package bitwise
 
 import (

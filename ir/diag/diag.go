@@ -1,6 +1,5 @@
-// Package diag holds source positions and the diagnostics that point at them.
-// Every front-end stage returns its errors as a List: data with a permanent
-// code, from which text and JSON are made.
+// Package diag holds source positions and the diagnostics that point at them. Every stage that reads input returns its
+// errors as a List. A List is data with permanent codes, from which text and JSON are made.
 package diag
 
 import (

@@ -1,7 +1,7 @@
-// Package eval says what programs mean, by running them on symbolic chunks. A Machine holds the memory of all ranks, as
-// runs of neighbouring chunks (Cells), and Values the sums in it. Chunks, Insts and OneSided compare the outputs with
-// what the collective wants. Wire and Link say which steps meet: the sends and receives of connections, and the signals
-// and waits of flags. It may import ir, ir/diag and ir/form.
+// Package eval defines the meaning of programs: it runs them on symbolic chunks. A Machine holds the memory of all
+// ranks as runs of neighbouring chunks (Cells), and Values holds the sums in this memory. Chunks, Insts and OneSided
+// compare the outputs with the result that the collective requires. Wire pairs the sends and receives of connections,
+// and Link pairs the signals and waits of flags. The package may import ir, ir/diag and ir/form.
 package eval
 
 import (

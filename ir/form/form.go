@@ -1,9 +1,9 @@
-// Package form checks that a program is well formed: that its tables cover each other, that every number in them is in
-// range, and that every step has the operands, flags and peers that its operation may have.
+// Package form checks that a program is well formed: its tables cover each other, every number in them is in range, and
+// every step has only the operands, flags and peers that its operation may have.
 //
-// [Check] judges a Program. ir/verify calls it before it proves a program, the readers and writers of program files
-// before they follow a number or write one, and the executor before it makes a kernel's tables. So no rule of it stands
-// anywhere else. [CheckInsts] and [CheckChunks] judge the stages before a Program.
+// [Check] checks a Program. ir/verify calls it before a proof. Readers and writers of program files call it before they
+// use or write a number. The executor calls it before it makes a kernel's tables. No other package repeats these rules.
+// [CheckInsts] and [CheckChunks] check the stages before a Program.
 //
 // It may import ir, ir/diag and ir/text.
 package form

@@ -1,6 +1,5 @@
-// Package lint finds what is legal in a program at the level of channels, and slow or fragile in the executor of
-// MSCCL++ that runs it: what its author may have meant otherwise. It judges no program wrong; what is wrong ir/verify
-// and channels.Check say.
+// Package lint finds parts of a channel program that are legal, but slow or fragile in MSCCL++'s executor. The author
+// may have meant something else. It reports no errors: ir/verify and channels.Check do that.
 package lint
 
 import (

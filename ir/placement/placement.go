@@ -1,5 +1,4 @@
-// Package placement rewrites a ChunkDAG that works in place for buffers that lie
-// apart, and the reverse.
+// Package placement converts a ChunkDAG that works in place into one for separate input and output buffers, and back.
 package placement
 
 import (

@@ -1,5 +1,5 @@
-// Package property checks the facts about an InstDAG that passes need and give: the table of a Property and its
-// checker. Check says which of the wanted ones do not hold, and why. It may import ir, ir/diag, ir/eval, ir/form and
+// Package property has the properties of an InstDAG that passes need and give, as a table with a checker for each.
+// Check reports which of the requested properties do not hold, and why. It may import ir, ir/diag, ir/eval, ir/form and
 // ir/vclock.
 package property
 

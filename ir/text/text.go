@@ -1,6 +1,6 @@
-// Package text writes the text forms of the programs of package ir, which commands show and dumps hold: WriteChunks,
-// WriteInsts, WriteProgram and WriteChannels. The readers of the same forms are for tests and stand in ir/irtest; what
-// both ends need of the rules for fields that are left out is exported for them. It may import ir and ir/diag.
+// Package text writes the text forms of the programs of package ir, which commands print and dumps hold: WriteChunks,
+// WriteInsts, WriteProgram and WriteChannels. The readers of these forms are in ir/irtest, for tests. The package
+// exports the rules for omitted fields, which writers and readers share. It may import ir and ir/diag.
 package text
 
 import (

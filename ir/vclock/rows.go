@@ -1,10 +1,11 @@
-// Package vclock has vector clocks for very many thread blocks. A clock says what one block knows of all others.
+// Package vclock has vector clocks for very many thread blocks. A clock of one block holds a count for each other
+// block: how far that block's actions are ordered before the present one.
 //
-// Clocks is for the blocks of one rank: trees, which share equal parts. A Pool is for the blocks of all ranks: rows of
-// counts. Neighbouring ranks mostly do the same one after the other, so that the counts of a row rise or fall evenly
-// over long runs. A row is cut into pieces. A piece with few runs is kept as runs, and any other as a list of counts.
-// Rows that know the same share pieces. So the time to merge two rows depends on the number of runs in the pieces that
-// differ, and not on the number of counts.
+// Clocks is for the blocks of one rank. Its clocks are trees, which share equal parts. A Pool is for the blocks of all
+// ranks. Its clocks are rows of counts. Neighbouring ranks mostly do the same steps one after the other, so the counts
+// of a row rise or fall evenly over long runs. A row is cut into pieces. A piece with few runs is kept as runs, and any
+// other piece as a list of counts. Rows with the same counts share pieces. So the time to merge two rows depends on the
+// number of runs in the pieces that differ, and not on the number of counts.
 package vclock
 
 import "math/bits"

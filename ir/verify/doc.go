@@ -1,125 +1,116 @@
-// Package verify proves a Program, whoever made it: its form, the matching of
-// sends and receives, that it runs to its end with the slots that its
-// connections have, that its blocks do not race, and that the outputs hold
-// what the collective says. What it accepts may be run. It is sound, and for
-// programs of two-sided operations exact: what it rejects does go wrong in some
-// schedule, save for what it calls undecided.
+// Package verify proves a Program, from any source. It checks that the program is well formed, that sends match
+// receives, that the program ends with the slots that its connections have, that its blocks do not race, and that the
+// outputs hold what the collective says. The proof is sound: an accepted program may run. For programs of two-sided
+// operations it is also exact: a rejected program goes wrong in some schedule, unless the error says undecided.
 //
 // # What a program does
 //
-// All blocks of all ranks run at once, each its steps in order. A step first
-// waits for its flag: until some step of block DepBlock, at or after DepStep,
-// that has HasDep has ended. A transfer of n chunks takes ceil(n/m) messages
-// of up to m chunks. Each is one action, which needs a message in the
-// connection that it receives from and a free slot in the one that it sends
-// to; then it reads, writes, takes and leaves. A local step is one action.
+// All blocks of all ranks run at once, and each runs its steps in order. A step with a dependence first waits for a
+// flag. The wait ends when some step of block DepBlock, at or after DepStep, that has HasDep has ended. A transfer of n
+// chunks takes ceil(n/m) messages of up to m chunks. Each message is one action. The action needs a message in the
+// connection that it receives from, and a free slot in the connection that it sends to. Then it reads, writes, takes
+// the received message and leaves the sent one. A local step is one action.
 //
 // # Liveness
 //
-// A block waits for one thing at a time, and nothing takes away what it waits
-// for. Whether all blocks end therefore does not depend on timing, and one
-// simulated run decides it. What lives with messages of m chunks lives with
-// longer ones. Connections are empty at the end, so that a second tile or
-// launch finds what the first found.
+// A block waits for one thing at a time, and no action of another block takes this thing away. So the timing does not
+// decide whether all blocks end, and one simulated run is enough. A program that ends with messages of m chunks also
+// ends with longer ones. Connections are empty at the end. So a second tile or launch starts as the first one did.
 //
 // # Races
 //
-// Two accesses of different blocks to one chunk, one of them a write, must be
-// ordered by happens-before, which has two relations. Both hold along the
-// order of a block's steps and from a flag's step to the steps behind the wait
-// for it. From the action that sends a message to the one that receives it,
-// both hold where the operations and the protocol release and acquire (see
-// ir.OpInfo, ir.Protocol.Releases). A packet makes nothing visible but what it
-// carries, and packets of one message come one by one: when one of them is
-// there, done is what the sender did before that message, and its reads of the
-// very bytes that the packet carries; the rest only when all have come. So
-// messages that release are judged at their shortest, and packets at their
-// longest.
+// Two accesses of different blocks to one chunk, at least one of them a write, must be ordered by happens-before. It
+// has two relations: the earlier action is visible (its writes can be read), or done (it has ended). Both hold along
+// the order of a block's steps, and from the step of a flag to the steps after the wait for it. From the action that
+// sends a message to the action that receives it, both hold if the operations and the protocol release and acquire (see
+// ir.OpInfo, ir.Protocol.Releases).
 //
-// A read after a write and a write after a write need visible, a write after a
-// read needs done. Slots order nothing, although a FIFO that is full would.
-// Tiles touch different bytes, and launches of a rank follow each other, so that
-// what holds for one tile of one launch holds for all.
+// A packet makes only its own data visible. The packets of a message arrive one by one. When one of them has arrived,
+// these are done: all that the sender did before that message, and the sender's reads of the bytes that this packet
+// carries. The rest of the sender's action is done when all packets have arrived. So messages that release are checked
+// at their shortest, and packets at their longest.
+//
+// A read after a write and a write after a write need visible. A write after a read needs done. The proof takes no
+// order from slots, although a full FIFO would order some accesses. Tiles touch different bytes, and the launches of a
+// rank follow each other. So the result for one tile of one launch holds for all.
 //
 // # Result
 //
-// With all conflicts ordered, any order of actions that keeps to
-// happens-before computes the same. One is evaluated on symbolic chunks, with
-// sums as multisets, and compared with the collective.
+// If all conflicts are ordered, each order of actions that respects happens-before computes the same result. The proof
+// evaluates one such order on symbolic chunks, with sums as multisets, and compares the result with the collective.
 //
 // # One-sided programs
 //
-// Check proves programs of one-sided operations (onesided.Program has their
-// semantics) for any sequence of launches, of any sizes and numbers of columns.
-// One replica stands for all. The rules:
+// Check proves programs of one-sided operations (onesided.Program has their semantics) for any sequence of launches, of any
+// sizes and numbers of replicas. One replica stands for all. The code calls a tile iteration a pass. The rules:
 //
-// Form. Steps are Move, Signal and Await; their operands follow each other in
-// Operands. A Move has sources and destinations, a Signal flags to raise, an Await flags of
-// its own rank. Enter and Leave mark flags' steps only, Relaxed too, Joint a step behind one of the same passes. A
-// destination is a source exactly or overlaps none, and no other destination.
-// The switch reads and writes plain memory. A chunk of packets is written by
-// one step, and read by one block of its rank, in each pass. A flag that is awaited is signalled, whatever Nth asks
-// for: by one block, and awaited by one, and all its steps count passes or all count
-// launches; of the latter, those of Enter signal before those of Leave, and an
-// Enter await does not wait for a Leave signal of its launch.
+// Form. Steps are Move, Signal and Await, and their operands follow each other in Operands. A Move has sources and
+// destinations, a Signal has flags to raise, and an Await has flags of its own rank. Enter, Leave and Relaxed mark only
+// steps with flags. Joint marks a step that follows a step of the same tile iterations. A destination equals a source
+// or overlaps none, and it overlaps no other destination. The switch reads and writes plain memory. In each tile
+// iteration, one step writes a chunk of packets, and one block of its rank reads it. Each awaited flag is signalled,
+// whatever Nth asks for. One block signals a flag, and one block awaits it. All steps of a flag count tile iterations,
+// or all count launches. If they count launches, signals of Enter come before those of Leave, and an Enter await does
+// not wait for a Leave signal of its launch.
 //
-// Liveness. A Move may wait for all its packets before it writes anything, and
-// the members of a joint group begin in order. No step waits for one of a later
-// pass, nor in the first pass of a launch for its last, so that all waiting cycles lie in one
-// pass; the pass that is a launch of its own has all steps, and its cycles are
-// those of any. Nth is at most the signals that there are.
+// Liveness. The proof assumes that a Move may wait for all its packets before it writes anything, and that the members
+// of a joint group begin in order. No step waits for a step of a later tile iteration, and in the first one of a launch
+// no step waits for the last. So each cycle of waits lies in one tile iteration. A tile iteration that is a launch of
+// its own has all steps, so its cycles include those of any other. Nth is at most the number of signals.
 //
-// Races. Two accesses to one chunk, one of them a write, need visible, or done
-// where the earlier one reads. Both hold from a group of a block to the next, and
-// from what is before a Signal to what is behind the Await that it ends, however
-// many passes later; where either is Relaxed, done alone. That Signal is the last that the Await waits for: if it is
-// Relaxed, an ordinary one before it on the same flag makes nothing visible either. What a thread was told by an Await
-// it tells by its Signals behind that, without the threads of its block meeting (onesided.Program.ToldOn).
-// Packets bring done: of all before the sender's group, and of the sending step's reads of the chunks that it made
-// them of; the step that reads them has that
-// for what it writes in their place, the group behind it for all. So a read is over, too, when what was made of it has
-// come round.
+// Races. Two accesses to one chunk, at least one of them a write, need visible, or done if the earlier one reads. Both
+// hold from a group of a block to its next group. Both also hold from what is before a Signal to what is after the
+// Await that it ends, any number of tile iterations later. If either is Relaxed, only done holds. That Signal is the
+// last one that the Await waits for: if it is Relaxed, an ordinary one before it on the same flag makes nothing visible
+// either. What a thread acquires by an Await, its later Signals release, without a block barrier in between
+// (onesided.Program.ToldOn).
 //
-//   - Within a pass, judged without Enter and Leave steps, as a pass between the
-//     first and the last of a launch is: any other has these orders and more.
-//   - Scratch and packets of pass e and pass e + Depth, the next that uses the copy,
-//     again without Enter and Leave, and as if no launch ended: the end of a launch
-//     only orders more. What is ordered behind pass e stays so behind later ones, and
-//     all accesses of a pass to a chunk of scratch come behind its first, a write: else it is
-//     uninitialized. So the last write and the reads behind it, against the first write,
-//     decide; and of packets, the reads against the write.
-//   - Input and output of pass e and of other passes of a launch are different
-//     bytes. What a launch does to another rank's comes behind the begin of that rank's
-//     launch, of which signals must tell, Relaxed ones too, or, where it writes, signals or packets; and before its
-//     end: done where it reads, visible where it writes. Where that holds of a step in the first pass of a launch,
-//     which has no Leave steps, and in the last, which has no Enter steps, it holds in all. A rank's launches follow
-//     each other: so do then all accesses to its memory, whichever bytes a launch is given.
+// Packets give done, for all that is before the sender's group, and for the sending step's reads of the chunks from
+// which it made the packets. The step that reads the packets has this order for what it writes in their place. The
+// group after it has this order for everything. So a read is also done when packets that were made from its result have
+// come back.
 //
-// Where launches have one pass (OnePass), all steps are in every pass, and the end of each orders all that a rank's own
-// blocks do behind all that they did and knew. What loose blocks do is left out of that, and is to the input and output
-// of their own rank as to those of others.
+//   - Within one tile iteration. It is checked without Enter and Leave steps, as an iteration between the first and the
+//     last of a launch. Any other has these orders and more.
+//   - Scratch and packets of tile iterations e and e + Depth, the next that uses the same copy. They are checked
+//     without Enter and Leave steps, and as if no launch ended: the end of a launch only adds order. What comes after
+//     iteration e also comes after later ones. All accesses of an iteration to a chunk of scratch come after its first
+//     access, a write. Otherwise the chunk is uninitialized. So the last write and the reads after it are checked
+//     against the first write. Of packets, the reads are checked against the write.
+//   - Input and output. Tile iteration e and other iterations of a launch access different bytes. Accesses of a launch
+//     to another rank's input or output must come after the begin of that rank's launch, and before its end. For the
+//     begin, a Signal must show this, also a Relaxed one. For writes, packets may show it too. For the end, reads must
+//     be done, and writes visible. If this holds for a step in the first tile iteration of a launch, which has no Leave
+//     steps, and in the last, which has no Enter steps, it holds in all. A rank's launches follow each other. So all
+//     accesses to its memory do too, whichever bytes a launch is given.
 //
-// A pair of accesses is missed by none of these, and each can happen: what
-// they reject goes wrong in some launches.
+// If launches have one tile iteration (OnePass), it has all steps. After the end of a launch, all that a rank's own
+// blocks do comes after all that they did and acquired before. Loose blocks are not part of this (ir.Program.Loose).
+// For the input and output of their own rank, they are checked like blocks of other ranks.
 //
-// Result. As of two-sided programs, for one pass that reads of scratch only what it
-// wrote.
+// These checks cover every pair of accesses, and each pair can happen. So a program that they reject goes wrong in some
+// launches.
+//
+// Result. It is checked as for two-sided programs, for one tile iteration, which may read only scratch that it wrote.
 //
 // # Several nodes
 //
-// Where Options.Nodes says that ranks are of several nodes, they reach memory of their own node only. A network carries
-// what a block writes into scratch of a rank of another node. A Signal of the block to a flag of that rank, in a later
-// group than the write, is sent behind the data, unless it is Relaxed, or is not in each pass. Messages of one block to
-// one rank arrive in their order, those of other blocks or to other ranks in any. So happens-before is as it is without
-// nodes but for what comes behind such a write: it comes behind the arrival, which precedes what follows an Await of
-// such a Signal. Two writes of one block to one place are in order. What comes before a write is any order's: credits
-// may come by any path. Each write is sent: some Signal of its block to that rank is of a later group, of each pass
-// and not Relaxed.
+// Options.Nodes says which node each rank is on. Then ranks access memory of their own node only. A network carries
+// what a block writes into scratch of a rank of another node. It is sent by a Signal of the block to a flag of that
+// rank, in a later group than the write: the Signal is sent after the data, unless it is Relaxed or not in each tile
+// iteration. Messages of one block to one rank arrive in their order. Messages of other blocks, or to other ranks,
+// arrive in any order.
 //
-// So an Await of a Signal of the block by that rank learns what has arrived there, and it is passed on as all that is
-// known: in the first pass, by who knows that the Await is over. Where several blocks write one place, a later pass
-// asks too. For each such block and rank, clocks count beside the groups of each chain up to which group of the block
-// its writes have arrived.
+// So happens-before is as without nodes, except for what comes after such a write. This comes after the arrival of the
+// write, and the arrival comes before what follows an Await of such a Signal. Two writes of one block to the same chunk
+// are in order. What must come before a write can be ordered by any path, so credits may take any path. Each write must
+// be sent: some Signal of its block to that rank is in a later group, is in each tile iteration and is not Relaxed.
 //
-// Between nodes there is nothing else: no reads, no input and output, no packets, no ports and no switch.
+// So an Await of a Signal by that rank acquires what has arrived there from the block. The rank passes this on with all
+// else that it acquired. In the first tile iteration, each block after the Await knows these arrivals. If several
+// blocks write the same chunk, a later tile iteration is checked for arrivals too. For each such block and rank, the
+// clocks then have one more count, beside the groups of each chain: the last group of the block whose writes have
+// arrived.
+//
+// Programs do nothing else between nodes: no reads, no access to input and output, no packets, no ports and no switch.
 package verify

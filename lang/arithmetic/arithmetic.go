@@ -1,5 +1,5 @@
-// Package arithmetic computes with the integers of the language, which have 64 bits: each function returns its result,
-// or a fault in words. Division rounds down, as in Python. It imports nothing of mscclc.
+// Package arithmetic computes with the integers of the language, which have 64 bits. Each function returns its result
+// or an error text. Division rounds down, as in Python. The package imports nothing of mscclc.
 package arithmetic
 
 import (

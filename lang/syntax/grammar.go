@@ -1,13 +1,10 @@
-// Package syntax reads the text of .mscl files into a tree, and writes it in the
-// one format of `mscclc fmt`. In: bytes. Out: a [File], or a diag.List of syntax
-// errors with the hint that a beginner needs. Names mean nothing here: package
-// lang resolves them.
+// Package syntax parses the text of .mscl files into a [File], which is a tree. It also writes a tree as text, in the
+// one format of `mscclc fmt`. Syntax errors are a diag.List, with hints for beginners. This package does not resolve
+// names: package lang does.
 //
-// grammar.go is the tree. parse.go makes the parser of it with participle (GRAMMAR.ebnf),
-// and parses a line at a time, so that one error hides no other. scan.go
-// and number.go make tokens, newline.go decides which newlines end a
-// statement, habits.go knows what people bring from other languages, and forms.go
-// shows how lines are written.
+// grammar.go is the tree. parse.go builds the parser from it with participle (GRAMMAR.ebnf). The parser reads one line
+// at a time, so that one error hides no other. scan.go and number.go make tokens, and newline.go decides which newlines
+// end a statement. habits.go recognises the syntax of other languages, and forms.go has examples of lines for hints.
 package syntax
 
 import (

@@ -1,6 +1,7 @@
-// Package channels says what programs at the level of channels mean, whether a file or a plan of MSCCL++ says so.
-// Unroll makes a one-sided program of one, for a number of turns of its loops; Check proves it for all of them;
-// OutOfPlace has one that works in place do so out of place. It may import ir, ir/diag and ir/verify.
+// Package channels defines the meaning of channel programs, from files and from execution plans of MSCCL++. Unroll
+// makes a one-sided program from a channel program, for a given number of loop iterations. Check proves the channel
+// program for all numbers. OutOfPlace converts a channel program that works in place into one that works out of place.
+// The package may import ir, ir/diag and ir/verify.
 package channels
 
 import (

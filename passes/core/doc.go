@@ -1,14 +1,15 @@
-// Package core is the one-sided lowering. Lower makes a program of a chunk DAG. The steps of the program move data of
-// any rank's memory, and there are the signals and waits that these steps need.
+// Package core is the one-sided lowering. Lower makes a one-sided program of a chunk DAG. The steps of the program read
+// and write memory of any rank. Signals and waits order these steps.
 //
-// The passes of Table rewrite one State, in this order. Table says which properties each pass needs and gives.
-// State.WriteText prints the State after any pass. The tests have a checker for each property, and run all checkers
-// after every pass. They also break copies of the passes, and check that the checkers find it.
+// The passes of Table rewrite one State, in the order of the table. Table says which properties each pass needs and
+// gives. State.WriteText prints the State after any pass. The tests have a checker for each property, and run all
+// checkers after every pass. They also break copies of the passes, and check that the checkers find each fault.
 //
-// The passes up to fuse rewrite a list whose order is its meaning. Each item is behind all items that it must follow.
-// So waits for earlier items of the list, on any rank, cannot form a cycle. After every pass the tests evaluate the
-// list on symbolic chunks. The passes order and group choose another order that keeps all dependences. The passes from
-// sync on insert the signals and waits that make the ranks keep this order. ir/verify proves the program that results.
+// The passes up to fuse rewrite a list of operations, whose order is its meaning. Each operation stands after all
+// operations that it must follow. So waits for earlier operations of the list, on any rank, cannot form a cycle. After
+// every pass the tests evaluate the list on symbolic chunks. The passes order and group choose another order that keeps
+// all dependences. The passes from sync on insert the signals and waits that make the ranks keep this order. ir/verify
+// proves the resulting program.
 //
 // The package may import ir, ir/diag, ir/eval, ir/text and ir/vclock.
 package core

@@ -1,21 +1,18 @@
-// Package fifo is the two-sided lowering: it turns a chunk DAG into an instruction DAG (Lower) and takes
-// that through the table of passes (Run) until every instruction has a thread
-// block, a channel, a place in its block's order and the flags it waits for.
+// Package fifo is the two-sided lowering. Lower turns a chunk DAG into an instruction DAG. Run applies the table of
+// passes to it. After them, every instruction has a thread block, a channel, a position in its block's order and the
+// flags that it waits for.
 //
-// It follows MSCCLang (ASPLOS'23): a remote copy is a
-// send and a receive over a connection (channel, source, destination) with a
-// finite number of slots. Table, read from top to bottom, says what happens
-// in which order, and which properties each pass needs and gives; package
-// ir/property has one checker a property, and tests run all of them after every pass on
+// The package follows MSCCLang (ASPLOS'23). A remote copy is a send and a receive over a connection (channel, source,
+// destination) with a finite number of slots. Table lists the passes in their order, with the properties that each
+// needs and gives. Package ir/property has one checker for each property. Tests run all checkers after every pass, on
 // shuffled input.
 //
-// Three ideas carry the package:
+// Three ideas are important:
 //
-//   - The source order of an InstDAG (Inst.Seq) is its meaning, and dependences
-//     are derived from it (depend.go). A pass that rewrites instructions keeps
-//     the order legal and derives them anew.
-//   - Fusion, channels and blocks are one decision (fuse.go, place.go): on one
-//     channel of one rank the peers of fused instructions pair one to one.
-//   - One global order schedules all ranks (order.go), slots included; each
-//     block takes its steps in that order, and so no program can deadlock.
+//   - The source order of an InstDAG (Inst.Seq) is its meaning, and dependences are derived from it (depend.go). A pass
+//     that rewrites instructions keeps the order legal and derives the dependences again.
+//   - Fusion, channels and blocks are decided together (fuse.go, place.go): on one channel of one rank the peers of
+//     fused instructions pair one to one.
+//   - One global order schedules all ranks (order.go), and takes the slots into account. Each block does its steps in
+//     this order, so no program can deadlock.
 package fifo

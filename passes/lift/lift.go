@@ -1,5 +1,5 @@
-// Package lift finds which chunk goes where in a two-sided program: [Chunks] makes a ChunkDAG of it, which the passes
-// compile anew for another runtime. It imports ir and ir/eval.
+// Package lift finds which chunk goes where in a two-sided program. [Chunks] makes a ChunkDAG from the program, and the
+// passes compile this ChunkDAG for another runtime. It imports ir and ir/eval.
 package lift
 
 import (

@@ -1,12 +1,12 @@
-// Package site has the page of mscclc play: files that play/page/build.sh makes of TypeScript, and the engine that they
-// load, package lsp/wasm as WebAssembly. The files are in the repository. The engine is not: packages have it in a
-// folder of its own, and from a clone it is built with the Go tool.
+// Package site has the page of mscclc play. The page has files that play/page/build.sh makes of TypeScript, and an
+// engine that they load: package lsp/wasm as WebAssembly. The files are in the repository, and the engine is not.
+// Packages contain the engine in a folder of its own. In a clone, the Go tool builds the engine.
 //
 // # Where to begin
 //
-//   - [Files] returns the page, and [ReadEngine] or [BuildEngine] the files of the engine. Together they are a static
-//     folder for any web host.
-//   - [Index] makes the first page with what it shows, and [Player] one file with a scene, which needs no engine.
+//   - [Files] returns the files of the page. [ReadEngine] and [BuildEngine] return the files of the engine. Together
+//     they are a static folder for any web host.
+//   - [Index] makes the first page with its content. [Player] makes one file with a scene, which needs no engine.
 package site
 
 import (

@@ -1,3 +1,4 @@
-// Package certificate is the proof of how good trees are: a JSON file with trees, and with cuts that show that nothing
-// is faster. [Check] verifies one from the topology alone. It uses no flows and nothing of what made the certificate.
+// Package certificate is the proof of how fast a tree program is: a JSON file with the trees, and with cuts that show
+// that no program is faster. [Check] verifies a certificate from the topology alone. It uses no flows, and no code of
+// the packages that make certificates.
 package certificate

@@ -2,27 +2,28 @@
 //
 // # Where to begin
 //
-// [Of] answers a [Question]: a [Bound] is a rate that no algorithm exceeds, and the cut that proves it. [Bound.Micros]
-// is the least time of a call.
+// [Of] answers a [Question] with a [Bound]: a rate that no algorithm exceeds, and the cut that proves this.
+// [Bound.Micros] is the least time of a call.
 //
 // # What the bounds say
 //
-// The model is that of package simulate without its latencies: a link moves its bandwidth in each direction, GPUs copy,
-// add and forward what they have, and NICs and switches forward. A cut is a set of vertices. What must leave the set
-// passes its links, which takes at least the bytes over the sum of their bandwidths.
+// The model is that of package simulate without latencies. A link moves data at its bandwidth in each direction. GPUs
+// copy, add and forward the data that they have. NICs and switches forward data. A cut is a set of vertices. The data
+// that must leave the set passes the links out of the set. This takes at least its bytes divided by the sum of their
+// bandwidths.
 //
 //   - AllGather, ReduceScatter, Broadcast, Reduce, Gather, Scatter: the worst cut, found by maximum flows in whole
-//     numbers. No algorithm is faster, and without switches trees or paths reach the rate (Edmonds).
-//   - AllReduce: a linear program over all cuts and all divisions of links between reducing and spreading. No algorithm
-//     is faster that reduces each element to a rank and spreads it from there.
-//   - AllToAll: maximum concurrent flow, by its dual: lengths of links. Of links with bandwidths b and any lengths l,
-//     all data on its way takes up Σ b×l at most. So the rate of a pair is at most that over the sum of the distances
-//     of all pairs (Shahrokhi, Matula).
+//     numbers. No algorithm is faster. Without switches, trees or paths reach this rate (Edmonds).
+//   - AllReduce: a linear program over all cuts, and over all divisions of links between reducing and spreading. It
+//     bounds the algorithms that reduce each element to one rank and then spread the result from there.
+//   - AllToAll: maximum concurrent flow, by its dual, in which each link has a length. With bandwidths b and any
+//     lengths l, data in flight takes up at most Σ b×l. So the rate of a pair is at most that sum divided by the sum of
+//     the distances of all pairs (Shahrokhi, Matula).
 //
-// The linear programs are solved in floating point. What is returned is proven in exact arithmetic from their dual
-// values, and Reached is the rate that their primal values reach, in exact arithmetic too. Exact says that both are
-// equal.
+// The linear programs are solved in floating point. Then the bound is proven in exact arithmetic from the dual values,
+// and Reached is the rate that the primal values reach, also in exact arithmetic. If Exact is set, Reached equals the
+// bound, or is at most a millionth less, which is rounding.
 //
-// Symmetries of the topology make this fast on large machines. Each is verified link by link, so that one that is
-// missed costs time and nothing else.
+// Symmetries of the topology make this fast on large machines. Each symmetry is verified link by link. A symmetry that
+// is not found costs time and nothing else.
 package bound

@@ -1,5 +1,5 @@
-// Package nccl reads the topologies that NCCL and RCCL write (NCCL_TOPO_DUMP_FILE). It is apart from package topology
-// because it reads XML, which programs that only compile, prove and simulate need not link.
+// Package nccl reads the topologies that NCCL and RCCL write (NCCL_TOPO_DUMP_FILE). It is a package of its own because
+// it reads XML. Programs that only compile, prove and simulate do not need to link an XML reader.
 package nccl
 
 import (

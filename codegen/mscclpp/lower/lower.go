@@ -1,6 +1,6 @@
-// Package lower makes programs at the level of MSCCL++'s channels of core (one-sided) programs. [Channels] does it.
-// mscclc.PlanMSCCLPP calls it and makes an execution plan of the result. It may import codegen, codegen/mscclpp, and ir
-// and its packages.
+// Package lower turns core (one-sided) programs into channel programs, which use MSCCL++'s channels. [Channels] does
+// it. mscclc.PlanMSCCLPP calls [Channels], and makes an execution plan from the result. The package may import codegen,
+// codegen/mscclpp, and ir and its packages.
 package lower
 
 import (

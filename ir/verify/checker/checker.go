@@ -1,4 +1,4 @@
-// Package checker is what the proofs of two-sided and one-sided programs share: the program with its options, problems
+// Package checker has what the proofs of two-sided and one-sided programs share: the program with its options, problems
 // of steps, counterexamples, conflicts between accesses, and the result of a run.
 package checker
 

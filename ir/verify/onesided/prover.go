@@ -1,9 +1,9 @@
 // Package onesided proves one-sided programs. The comment of package verify has the rules.
 //
-//	match.go, live.go           the signals and packets that waits are for; whether all steps end
-//	events.go, chains.go        parts of steps; blocks that one vector clock counts
-//	known.go, clocks.go         what a block knows: its vector clock, and what it acquires in a tile iteration
-//	threads.go                  what one thread of a block releases of what it acquired
+//	match.go, live.go           the signals and packets that end each wait; the proof that all steps end
+//	events.go, chains.go        parts of steps; blocks that share one count of a vector clock
+//	known.go, clocks.go         a block's vector clock, and what the block acquires in a tile iteration
+//	threads.go                  the part of what a block acquired that one of its threads releases
 //	race.go, user.go, meet.go   accesses of a launch, of several launches; threads of a block that must synchronise
 //	across.go                   several nodes
 package onesided
