@@ -29,7 +29,7 @@ func TestPlayVerdicts(t *testing.T) {
 		}
 		var stdout, stderr bytes.Buffer
 		main1([]string{"verify", file}, strings.NewReader(""), &stdout, &stderr)
-		r, err := play.Build(&play.Request{Name: file, Text: text})
+		r, err := play.Build(&play.Request{Name: file, Text: text, OneSided: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,5 +11,6 @@
 //
 // Files: device.go finds the GPUs and their kernel image, and kernel.go the entry of the kernel. memory.go (with
 // mapped.go and files.go), stream.go, graph.go and prepared.go implement what plan.Plan uses. order.go orders the
-// launches of each plan, and admission.go and tickets.go those of plans that cannot be co-resident. driver.go calls the driver from Go.
+// launches of each plan, and admission.go and tickets.go those of plans that cannot be co-resident. driver.go calls the
+// driver from Go.
 package gpu

@@ -41,8 +41,8 @@
 //
 // # One-sided programs
 //
-// Check proves programs of one-sided operations (onesided.Program has their semantics) for any sequence of launches, of any
-// sizes and numbers of replicas. One replica stands for all. The code calls a tile iteration a pass. The rules:
+// Check proves programs of one-sided operations (onesided.Program has their semantics) for any sequence of launches, of
+// any sizes and numbers of replicas. One replica stands for all. The code calls a tile iteration a pass. The rules:
 //
 // Form. Steps are Move, Signal and Await, and their operands follow each other in Operands. A Move has sources and
 // destinations, a Signal has flags to raise, and an Await has flags of its own rank. Enter, Leave and Relaxed mark only
