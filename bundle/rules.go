@@ -157,9 +157,6 @@ func (m *Measured) Write(w io.Writer) error {
 	return t.Write(w)
 }
 
-// maxRanks is the most ranks of a rule, which a bundle may be without.
-const maxRanks = selection.MostRanks
-
 // ReadRules reads a file that Write wrote, or a file of rules of version 1; messages call it name. The error is a
 // diag.List that names the wrong fields.
 func ReadRules(name string, r io.Reader) (*Measured, error) {
