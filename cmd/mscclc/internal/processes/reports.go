@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"sync"
-	"syscall"
 
 	"mscclc/cmd/mscclc/internal/cli"
 )
@@ -45,11 +44,9 @@ func Follow() {
 	}
 	os.Unsetenv(envParent) // processes that this one starts do not have the pipes
 	for fd := firstFile; fd <= firstFile+tellFile; fd++ {
-		var is syscall.Stat_t
-		if syscall.Fstat(fd, &is) != nil || is.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+		if !takePipe(fd) {
 			return // somebody else has set the variable
 		}
-		syscall.CloseOnExec(fd)
 	}
 	tells.to = os.NewFile(firstFile+tellFile, "reports")
 	watch := os.NewFile(firstFile+watchFile, "parent")
