@@ -89,10 +89,6 @@ func TestShape(t *testing.T) {
 func TestRefused(t *testing.T) {
 	packets := chained()
 	packets.Protocol = ir.LL
-	one, err := Lower(chained().Fifo, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	lost := chained()
 	lost.Steps[len(lost.Steps)-1].Count = 0
 	unmatched := irtest.RingProgram(3)
@@ -110,7 +106,6 @@ func TestRefused(t *testing.T) {
 		text string
 	}{
 		{packets, diag.Unsupported, "packets of protocol LL, which stay with the engine of two-sided programs"},
-		{either.OfOneSided(one), diag.Unsupported, "one-sided already"},
 		{lost, diag.Malformed, "moves 0 chunks"},
 		{unmatched, diag.Unmatched, ""},
 	} {

@@ -87,6 +87,19 @@ func TestNames(t *testing.T) {
 
 func lower(p *either.Program) (*either.Program, error) { return mscclc.Lower(p, 0) }
 
+// TestLowersOnce holds that a one-sided program is refused.
+func TestLowersOnce(t *testing.T) {
+	g, err := lower(read(t, crossed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list diag.List
+	if _, err := lower(g); !errors.As(err, &list) || list[0].Code != diag.Unsupported ||
+		!strings.Contains(list[0].Text, "one-sided already") {
+		t.Errorf("lowered twice: %v", err)
+	}
+}
+
 // TestLoadProves holds that a program is proven before it is lowered, with messages of whole steps: XML whose messages
 // of single chunks need more slots than there are loads, and a program that hangs does not.
 func TestLoadProves(t *testing.T) {
