@@ -113,7 +113,9 @@ func printTable(a *cli.App, file string, table *selection.Table, failed error) e
 	if stdout {
 		file = ""
 	}
-	doc := TunedDocument{cli.Schema, file, table, []diag.Problem{}, a.Notes.List()}
+	written := *table
+	written.Version = selection.Version // as files have it, also before an entry was put
+	doc := TunedDocument{cli.Schema, file, &written, []diag.Problem{}, a.Notes.List()}
 	code := cli.ExitGood
 	if failed != nil {
 		var list diag.List
