@@ -19,7 +19,7 @@ const (
 	Captured = selection.Captured
 )
 
-// Measured says which staged program is fastest for which calls on a device. mscclc bench --tune --staged measures it,
+// Measured says which staged program is fastest for which calls on a device. mscclc search --staged measures it,
 // and mscclc bundle --rules reads it. Its file is a selection.Table, of which these are the entries with "when".
 type Measured struct {
 	Device  string         `json:"device"`
@@ -172,7 +172,7 @@ func ReadRules(name string, r io.Reader) (*Measured, error) {
 	}
 	if j.m.Device = cmp.Or(j.m.Device, table.Device); j.m.Device == "" && len(j.m.others) > 0 {
 		return nil, diag.List{diag.New(diag.Malformed, diag.FileSpan(name), "it has no rules for bundles: no entry has "+
-			"\"when\"").WithHint("mscclc bench --tune --staged measures such rules")}
+			"\"when\"").WithHint("mscclc search --staged measures such rules")}
 	}
 	return j.m, nil
 }

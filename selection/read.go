@@ -121,7 +121,7 @@ func (t *Reader) read() {
 			entries = true
 			t.List(func(int) { t.readFlat() })
 		}},
-		// What bench --tune --json has beside the table.
+		// What search --json has beside the table.
 		strictjson.Field{Key: "schema", Read: t.Skip},
 		strictjson.Field{Key: "output", Read: t.Skip},
 		strictjson.Field{Key: "problems", Read: t.Skip},

@@ -12,7 +12,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A Table says what is fastest for which calls. mscclc bench --tune, mscclc tune and mscclc select write such files,
+// A Table says what is fastest for which calls. mscclc search, mscclc tune and mscclc select write such files,
 // and all that chooses reads them. A file is JSON, which Read judges field by field:
 //
 //	{"version": 2, "entries": [

@@ -24,7 +24,7 @@ import (
 	"mscclc/topology"
 )
 
-// A point is a measured time: a line of testdata/DEVICE.jsonl (bench --judge -o; of the widths of a variant, the
+// A point is a measured time: a line of testdata/DEVICE.jsonl (compare -o; of the widths of a variant, the
 // fastest), one of a two-sided program of testdata/DEVICE_two.jsonl (bench FILE --sided two), or a rule of the built-in
 // table. Programs of a switch are not among them: without multicast, as it was measured, they go from rank to rank.
 // DEVICE_narrow.jsonl has widths of calibrated collectives that are too narrow, which show what a block moves.

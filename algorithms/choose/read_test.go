@@ -79,7 +79,7 @@ func TestTableSays(t *testing.T) {
 	}
 }
 
-// Several faults are all told, and what --tune --json has beside the table is passed over.
+// Several faults are all told, and what search --json has beside the table is passed over.
 func TestTableSaysAll(t *testing.T) {
 	text := strings.NewReplacer(`"LL16"`, `"LL17"`, `"ranks":4`, `"ranks":[4,{"a":[]}]`, "allreduce/ring",
 		"ring").Replace(someTable)

@@ -140,7 +140,7 @@ func TestTableRejects(t *testing.T) {
 }
 
 // The tables that are built in are of programs that compile, in the order that
-// bench --tune writes.
+// search writes.
 func TestDefaultTable(t *testing.T) {
 	table := DefaultTable()
 	var b bytes.Buffer

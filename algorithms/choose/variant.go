@@ -13,7 +13,7 @@
 //
 // # Less often
 //
-// [ReadTable] reads a table that mscclc bench --tune wrote. [Candidates] and [Collectives] list the catalog.
+// [ReadTable] reads a table that mscclc search wrote. [Candidates] and [Collectives] list the catalog.
 package choose
 
 import (

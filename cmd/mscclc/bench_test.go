@@ -18,8 +18,8 @@ func TestBenchInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = append(text, strings.Repeat("# more than a pipe holds\n", 8<<10)...)
-	for _, args := range []string{"-", "allreduce - --judge", "allreduce - --online 5"} {
-		cmd := exec.Command("mscclc", strings.Fields("bench "+args+" --ranks 2 -b 1K -e 64M -f 2 --replays 10000 --json")...)
+	for _, args := range []string{"bench -", "compare allreduce -", "search allreduce -", "bench allreduce - --online 5"} {
+		cmd := exec.Command("mscclc", strings.Fields(args+" --ranks 2 -b 1K -e 64M -f 2 --replays 10000 --json")...)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		in, err := cmd.StdinPipe()

@@ -17,11 +17,11 @@ var jsonCalls = map[string]string{
 bench allgather/allpairs -p ranks=2 -b 1K -e 4K --replays 1 --replay-time 10us
 bench allreduce --ranks 2 -b 1K -e 1K --replays 1 --plot curve.svg
 `,
-	"bench --judge": `
-bench alltoall --judge --ranks 2 -b 1K -e 1K --judge-time 5ms --replays 1 --replay-time 10us --place out
+	"compare": `
+compare alltoall --ranks 2 -b 1K -e 1K --time 5ms --replays 1 --replay-time 10us --place out
 `,
-	"bench --tune": `
-bench sendrecv --tune --ranks 2 -b 1K -e 1K --replays 1 --replay-time 10us --place out -o my.table
+	"search": `
+search sendrecv --ranks 2 -b 1K -e 1K --replays 1 --replay-time 10us --place out -o my.table
 `,
 	"bundle": `
 bundle --device H200 --ranks 2,3 --dtype f32 --candidates --program halo=halo/direct -o x.bundle

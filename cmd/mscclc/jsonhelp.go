@@ -36,9 +36,8 @@ type document struct {
 // documents lists what every command prints. Help is made of them, and a test holds what commands print against them.
 var documents = []document{
 	{"bench", bench.Document{}},
-	{"bench --judge", benchcmd.JudgedDocument{}},
-	{"bench --tune", benchcmd.TunedDocument{}},
 	{"bundle", bundlecmd.Document{}},
+	{"compare", benchcmd.ComparedDocument{}},
 	{"compile", compiling.Document{}},
 	{"completion SHELL", completion.ScriptDocument{}},
 	{"doctor", doctorcmd.Machine{}},
@@ -51,6 +50,7 @@ var documents = []document{
 	{"list", listedDocument{}},
 	{"play", playcmd.Document{}},
 	{"run", runcmd.Document{}},
+	{"search", benchcmd.SearchedDocument{}},
 	{"select", selectcmd.Document{}},
 	{"show", showcmd.Document{}},
 	{"simulate", simulatecmd.Document{}},

@@ -67,7 +67,7 @@ func TestLimitHints(t *testing.T) {
 		{"list every.mscl", []string{"file=100", "nesting=1", "string=3"}},
 		{"simulate every.mscl -t h200:gpus=4 -b 1M -e 1M", language},
 		{"select allreduce every.mscl -t h200:gpus=4 -b 1M -e 1M", language},
-		{"bench allreduce every.mscl -b 1K -e 1K --replays 1 --tune -o t.table", []string{"file=100", "string=3"}},
+		{"search allreduce every.mscl -b 1K -e 1K --replays 1 -o t.table", []string{"file=100", "string=3"}},
 	} {
 		for _, limit := range c.limits {
 			follow(t, c.command, limit)

@@ -118,7 +118,8 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		"print one JSON document on stdout; mscclc help json describes it")
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as mscclc version does")
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.AddCommand(compiling.Command(a), verifycmd.Command(a), runcmd.Command(a), benchcmd.Command(a), showcmd.Command(a),
+	root.AddCommand(compiling.Command(a), verifycmd.Command(a), runcmd.Command(a), benchcmd.Command(a),
+		benchcmd.Compare(a), benchcmd.Search(a), showcmd.Command(a),
 		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), synthcmd.Synthesize(a),
 		synthcmd.Check(a), bundlecmd.Command(a), libraryCommand(a),
 		withcmd.Command(a), tunecmd.Command(a), doctorcmd.Command(a), showcmd.TraceChunk(a), fmtCommand(a),

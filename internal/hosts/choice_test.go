@@ -22,8 +22,8 @@ type choosing struct {
 	cache string
 }
 
-// run runs bench at one size, and returns what process 0 says.
-func (c *choosing) run(bytes string, args ...string) string {
+// run runs a command at one size, and returns what process 0 says.
+func (c *choosing) run(command, bytes string, args ...string) string {
 	c.t.Helper()
 	env := func(process int) []string {
 		if process == 0 {
@@ -31,7 +31,7 @@ func (c *choosing) run(bytes string, args ...string) string {
 		}
 		return nil
 	}
-	args = append([]string{"bench", "allreduce", "-b", bytes, "-e", bytes, "--place", "out"}, args...)
+	args = append([]string{command, "allreduce", "-b", bytes, "-e", bytes, "--place", "out"}, args...)
 	j := startEach(c.t, c.on, 1, env, args...)
 	for i, code := range j.wait() {
 		if code != 0 {
@@ -45,7 +45,7 @@ func (c *choosing) run(bytes string, args ...string) string {
 func (c *choosing) tune(bytes string) (form string, micros float64) {
 	c.t.Helper()
 	file := filepath.Join(c.t.TempDir(), "best.table")
-	c.run(bytes, "--tune", "--tune-time", "1s", "-o", file)
+	c.run("search", bytes, "--time", "1s", "-o", file)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		c.t.Fatal(err)
@@ -71,7 +71,7 @@ var row = regexp.MustCompile(`(?m)^ +\d+ +\d+ +bfloat16 +sum +-1 +([\d.]+) .* pl
 // choose returns what is chosen, its time in us, and all that is said.
 func (c *choosing) choose(bytes string) (form string, micros float64, said string) {
 	c.t.Helper()
-	said = c.run(bytes, "--replays", "15")
+	said = c.run("bench", bytes, "--replays", "15")
 	found := row.FindStringSubmatch(said)
 	if found == nil {
 		c.t.Fatalf("no row: %s", said)
@@ -96,10 +96,10 @@ func TestChoice(t *testing.T) {
 		}
 		best, least := c.tune(bytes)
 		chosen, took, said := c.choose(bytes)
-		if chosen != best || !strings.Contains(said, "what bench --tune found on these hosts") {
+		if chosen != best || !strings.Contains(said, "what mscclc search found on these hosts") {
 			t.Errorf("%s: %s is chosen, and %s was found: %s", bytes, chosen, best, said)
 		}
-		t.Logf("%s: simulation chose %s, %.0f us; --tune found %s, %.0f us; chosen then: %s, %.0f us",
+		t.Logf("%s: simulation chose %s, %.0f us; search found %s, %.0f us; chosen then: %s, %.0f us",
 			bytes, simulated, before, best, least, chosen, took)
 		if err := os.RemoveAll(filepath.Join(c.cache, "hosts")); err != nil { // 64K is not chosen by 1K
 			t.Fatal(err)

@@ -26,8 +26,8 @@ func TestTune(t *testing.T) {
 		{2, "UCX_TLS=tcp,self", `"nodes":2,"collective":"allreduce"`},
 		{1, "UCX_TLS=posix,self", `"nodes":2,"on":"0,1,0,1","collective":"allreduce"`},
 	} {
-		size := []string{"bench", "allreduce", "--ranks", "4", "-b", "1K", "-e", "1M", "-f", "1024", "--replays", "1"}
-		j := start(t, n, c.perHost, []string{c.env}, append(size, "--tune", "--tune-time", "1s", "-o", table)...)
+		j := start(t, n, c.perHost, []string{c.env}, "search", "allreduce", "--ranks", "4", "-b", "1K", "-e", "1M",
+			"-f", "1024", "--replays", "1", "--time", "1s", "-o", table)
 		for i, code := range j.wait() {
 			text := j.out[i].String()
 			if code != 0 || (strings.Count(text, "allreduce out of place ") == 2) != (i == 0) || i > 0 && text != "" {
@@ -38,7 +38,8 @@ func TestTune(t *testing.T) {
 		if err != nil || strings.Count(string(text), c.entries) != 2 {
 			t.Fatalf("%v: the table has no two entries with %s: %s", err, c.entries, text)
 		}
-		j = start(t, n, c.perHost, []string{c.env}, append(size, "--table", table)...)
+		j = start(t, n, c.perHost, []string{c.env}, "bench", "allreduce", "--ranks", "4", "-b", "1K",
+			"-e", "1M", "-f", "1024", "--replays", "1", "--table", table)
 		for i, code := range j.wait() {
 			text := j.out[i].String()
 			if code != 0 || strings.Contains(text, "note:") || i == 0 && chosen(text) != 2 {
@@ -64,8 +65,8 @@ func chosen(text string) (rows int) {
 func TestTuneLost(t *testing.T) {
 	hasUCX(t)
 	table := filepath.Join(t.TempDir(), "here.table")
-	j := start(t, hosts.New(t, 2), 1, nil, "bench", "allreduce", "--ranks", "4", "-b", "1K", "-e", "1M", "-f", "2",
-		"--tune", "--tune-time", "1s", "-o", table)
+	j := start(t, hosts.New(t, 2), 1, nil, "search", "allreduce", "--ranks", "4", "-b", "1K", "-e", "1M", "-f", "2",
+		"--time", "1s", "-o", table)
 	for end := time.Now().Add(time.Minute); !strings.Contains(j.out[0].String(), "1 KiB: "); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(j.out[0].String())

@@ -41,8 +41,8 @@ func (p *benchPlan) parseTypes() error {
 		return cli.Unknown("reduction", p.benchFlags.redop, data.RedOps[:])
 	}
 	several := len(p.dtypes) > 1 || len(p.redops) > 1 || p.allRoots
-	if several && (p.tune || p.judge || p.online > 0 || p.plot != "" || p.rules != "") {
-		return cli.Usagef("all types, reductions and roots are measured without --tune, --judge, --online, --rules and --plot")
+	if several && (p.task != toMeasure || p.online > 0 || p.plot != "" || p.rules != "") {
+		return cli.Usagef("bench measures all types, reductions and roots, without --online, --rules and --plot")
 	}
 	p.dtype, p.redop = p.dtypes[0], p.redops[0]
 	return nil

@@ -1,3 +1,3 @@
-// Package benchcmd is mscclc bench: it measures an algorithm, a program or a collective, with NCCL beside it (--vs),
-// looks for the fastest variants (--tune, --online), and compares what is chosen with all others (--judge).
+// Package benchcmd is mscclc bench, compare and search. bench measures an algorithm, a program or a collective, with NCCL
+// beside it (--vs). compare measures what is chosen for a collective beside all other programs. search finds the fastest.
 package benchcmd

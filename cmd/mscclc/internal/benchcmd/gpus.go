@@ -93,7 +93,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 			return err
 		}
 	}
-	if w.tune && w.on != "" {
+	if w.task == toSearch && w.on != "" {
 		options.Plans = plansOverNodes
 	}
 	site, err := bench.NewGPUs(ctx, options)

@@ -2,7 +2,6 @@ package benchcmd
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,11 +57,11 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	if err != nil {
 		return nil, err
 	}
-	if p.figure, err = cli.FigureOf(f.by); err != nil {
-		return nil, err
-	}
-	if f.tune { // which measures intervals
-		p.figure = simulate.Interval
+	p.figure = simulate.Interval // which a search measures
+	if f.task != toSearch {
+		if p.figure, err = cli.FigureOf(f.by); err != nil {
+			return nil, err
+		}
 	}
 	if p.named = measuresCollective(arg); p.named {
 		p.kind, _ = ir.KindByName(arg)
@@ -97,10 +96,12 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 			return nil, err
 		}
 	}
-	if p.arenaBytes, err = cli.ParseBytes(f.arena); err != nil {
-		return nil, err
-	} else if err := cli.From("arena", p.arenaBytes, 1); err != nil {
-		return nil, err
+	if f.arena != "" {
+		if p.arenaBytes, err = cli.ParseBytes(f.arena); err != nil {
+			return nil, err
+		} else if err := cli.From("arena", p.arenaBytes, 1); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.check(p, first, last); err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	if devices.Table[f.device] == nil {
 		return cli.Unknown("device", f.device, devices.Names())
 	}
-	if err := cmp.Or(f.checkSizes(first, last), f.below(), f.testsFlags.check(f)); err != nil {
+	if err := cmp.Or(f.checkSizes(first, last), f.below()); err != nil {
 		return err
 	}
 	switch {
@@ -138,49 +139,42 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--place takes out, in or both, not %q", f.place)
 	case f.nodes > 1 && f.table == "" && p.named:
 		return cli.Usagef("--nodes says for which nodes a file is compiled, or which entries of --table count")
+	case f.vs == "nccl" && f.device != "cuda":
+		return cli.Usagef("NCCL runs on --device cuda only")
+	case f.ncclFlag != "" && f.vs != "nccl":
+		return cli.Usagef("--nccl is where --vs nccl finds it")
+	case f.task == toCompare:
+		return f.checkCompare(p)
+	case f.task == toSearch:
+		return f.checkSearch(p)
+	}
+	return cmp.Or(f.testsFlags.check(f), f.checkMeasure(p), f.checkChosen(p))
+}
+
+// checkMeasure is check of bench alone.
+func (f *benchFlags) checkMeasure(p *benchPlan) error {
+	switch {
 	case f.vs != "" && !slices.Contains(rivalNames, f.vs):
 		return cli.Usagef("--vs takes nccl or two, not %q", f.vs)
 	case f.vs == besideTwo && (p.named || !f.Lowered()):
 		return cli.Usagef("--vs two measures a two-sided program beside what it is lowered to: give a file, and --sided lowered")
-	case f.vs == "nccl" && f.device != "cuda":
-		return cli.Usagef("NCCL runs on --device cuda only")
-	case f.tune && !p.named:
-		return cli.Usagef("--tune takes a collective: there are %s", cli.List(cli.CollectiveNames()))
-	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.ctas.Given() || f.threads > 0 ||
-		f.tile != ""):
-		return cli.Usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --ctas, --threads or --tile")
-	case f.online < 0 || f.online > mostTries || f.online > 0 && (!p.named || f.tune || f.judge):
-		return cli.Usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
-	case f.judgeTime <= 0 || !f.judge && f.OneGiven("judge-time") != "":
-		return cli.Usagef("--judge-time is of --judge, and above 0")
-	case f.tuneTime < 0 || f.OneGiven("tune-time") != "" && (!f.tune || f.forRules()):
-		return cli.Usagef("--tune-time goes with --tune, without --staged and --windows, and takes a time from 0 on")
-	case f.wrongOutput() != nil:
-		return f.wrongOutput()
-	case f.checkRules(p.named, p.kind) != nil:
-		return f.checkRules(p.named, p.kind)
-	case f.tune && f.forRules():
-		return f.checkStaged()
-	case f.OneGiven("arena") != "":
-		return cli.Usagef("--arena is of --tune --staged")
-	case f.tune && (f.ctas.Given() || f.threads > 0 || f.tile != ""):
-		return cli.Usagef("--tune finds --ctas, --threads and --tile, and takes none")
-	case f.tune && f.table != "":
-		return cli.Usagef("--tune measures all variants and takes no --table; it keeps what the file of -o has")
-	case f.tune && f.vs != "":
-		return cli.Usagef("--tune measures the catalog's variants, and takes no --vs; --tune --staged measures NCCL beside")
+	case f.online < 0 || f.online > mostTries || f.online > 0 && !p.named:
+		return cli.Usagef("--online takes a collective and a number up to %d", mostTries)
 	case f.threads > limits.Threads || f.threads%limits.Warp != 0:
 		return cli.Usagef("--threads takes a multiple of %d up to %d", limits.Warp, limits.Threads)
 	case f.threads > 0 && devices.GPUs[f.device] == nil:
 		return cli.Usagef("--threads are a GPU's, and --device is %s", f.device)
-	case f.tune && f.plot != "":
-		return cli.Usagef("--plot draws what is measured without --tune")
-	case f.OneGiven("by") != "" && (!p.named || f.tune):
-		return cli.Usagef("--by says how a collective's variants are chosen, and --tune measures them")
+	}
+	return f.checkRules(p.named, p.kind)
+}
+
+// checkChosen refuses flags of bench by whether a collective's programs are chosen.
+func (f *benchFlags) checkChosen(p *benchPlan) error {
+	switch {
+	case !p.named && f.OneGiven("by") != "":
+		return cli.Usagef("--by says how a collective's variants are chosen")
 	case !p.named && f.table != "":
 		return cli.Usagef("--table chooses variants of a collective, not of a file")
-	case f.ncclFlag != "" && f.vs != "nccl":
-		return cli.Usagef("--nccl is where --vs nccl finds it")
 	case p.plans() && f.chosenOtherwise() != "":
 		return cli.Usagef("the fastest plans of MSCCL++ are chosen by simulation, and have the thread blocks that they name: "+
 			"--target mscclpp does not go with %s", f.chosenOtherwise()).Hint(
@@ -199,14 +193,13 @@ func (p *benchPlan) plans() bool { return p.named && p.Target == "mscclpp" }
 // chosenOtherwise names a flag that is given and says how variants are chosen or launched, which plans have no use for,
 // or "".
 func (f *benchFlags) chosenOtherwise() string {
-	return f.OneGiven("tune", "judge", "online", "rules", "staged", "windows", "table", "ctas", "threads", "tile",
-		"nodes")
+	return f.OneGiven("online", "rules", "staged", "windows", "table", "ctas", "threads", "tile", "nodes")
 }
 
 // checkSizes says what sizes make no sense. Size 0 is one where no program is searched for.
 func (f *benchFlags) checkSizes(first, last int64) error {
 	least, factor := int64(0), f.factor
-	if f.tune || f.judge || f.online > 0 || f.rules != "" {
+	if f.task != toMeasure || f.online > 0 || f.rules != "" {
 		least = 1
 	}
 	if factor == 0 || factor == 1 { // the sizes go by steps
@@ -216,22 +209,6 @@ func (f *benchFlags) checkSizes(first, last int64) error {
 		return cli.CheckSizes(first, last, factor)
 	}
 	return cli.CheckSizes(max(first, 1), max(last, 1), factor)
-}
-
-// checkStaged says what does not go with --tune --staged.
-func (f *benchFlags) checkStaged() error {
-	switch {
-	case devices.GPUs[f.device] == nil:
-		return cli.Usagef("--tune --staged measures launches of GPUs, and --device is %s", f.device)
-	case f.threads > 0 || f.tile != "" || f.noGraph || f.place != "both" || f.root > 0 || f.nodes > 1:
-		return cli.Usagef(
-			"--tune --staged measures both placements and launches, and root 0: it takes no --threads, --tile, --no-graph, --place, --root and --nodes")
-	case f.table != "" || f.plot != "" || f.OneGiven("by") != "":
-		return cli.Usagef("--tune --staged measures all variants: it takes no --table, --plot and --by")
-	case f.ncclFlag != "" && f.vs != "nccl":
-		return cli.Usagef("--nccl is where --vs nccl finds it")
-	}
-	return f.ChosenOnly("--ranks, --ctas and the like", "staged")
 }
 
 // below returns the error of a number that is too small, or nil.
@@ -246,26 +223,12 @@ func (f *benchFlags) below() error {
 		cli.From("procs", f.procs, 0))
 }
 
-// wrongOutput returns the error of an -o that is not for what is measured, or that is nccl-tests' -o, the reduction.
-func (f *benchFlags) wrongOutput() error {
-	_, reduction := data.RedOpByName(f.out)
-	switch {
-	case reduction:
-		return cli.Usagef("-o names the output file; --op %s is the reduction", f.out)
-	case strings.EqualFold(f.out, "all"):
+// wrongOutput returns the error of an -o whose ending is none of some, or that is nccl-tests' -o, the reduction.
+func (f *benchFlags) wrongOutput(endings []string) error {
+	if _, reduction := data.RedOpByName(f.out); reduction || strings.EqualFold(f.out, "all") {
 		return cli.Usagef("-o names the output file; --op is the reduction, one of %s", cli.List(data.RedOps[:]))
-	case f.tune && f.forRules():
-		return cli.WrongEnding("-o", f.out, cli.RulesEndings, "")
-	case f.tune:
-		return cli.WrongEnding("-o", f.out, cli.TableEndings, "")
-	case f.judge:
-		return cli.WrongEnding("-o", f.out, cli.TimesEndings, "")
-	case f.out != "" && filepath.Base(f.out) == f.out && filepath.Ext(f.out) == "": // nccl-tests' -o
-		return cli.Unknown("reduction", f.out, data.RedOps[:])
-	case f.out != "":
-		return cli.Usagef("-o is where --tune writes its table, and --judge its times")
 	}
-	return nil
+	return cli.WrongEnding("-o", f.out, endings, "")
 }
 
 // mostTries is how often a user may have a candidate tried.

@@ -16,8 +16,21 @@ import (
 // forRules reports whether programs are measured that rules name.
 func (f *benchFlags) forRules() bool { return f.Staged() || f.windows }
 
-// checkRules says what does not go with --staged of a collective that is not tuned, or with --rules.
+// checkRules says what does not go with --rules, and with programs that only rules name.
 func (f *benchFlags) checkRules(named bool, kind ir.Kind) error {
+	switch {
+	case f.rules == "" && !f.windows && (!named || !f.Staged()):
+		return nil
+	case f.rules == "" || !named || !f.forRules():
+		return cli.Usagef("--staged and --windows measure a collective by --rules FILE; mscclc search finds the rules")
+	case f.online > 0 || f.table != "" || f.ctas.Given() || f.threads > 0 || f.tile != "":
+		return cli.Usagef("--rules says what runs: it takes no --online, --table, --ctas, --threads and --tile")
+	}
+	return f.checkWindows(kind)
+}
+
+// checkWindows says what does not go with --windows.
+func (f *benchFlags) checkWindows(kind ir.Kind) error {
 	switch {
 	case f.windows && f.Staged():
 		return cli.Usagef("--windows measures direct programs: it takes no --staged")
@@ -25,12 +38,6 @@ func (f *benchFlags) checkRules(named bool, kind ir.Kind) error {
 		return cli.Usagef("NCCL registers windows: --windows needs --vs nccl")
 	case f.windows && kind.Rooted():
 		return cli.Usagef("rules for windows are for collectives without a root, and %v has one", kind)
-	case f.rules == "" && (f.tune || !f.windows && (!named || !f.Staged())):
-		return nil
-	case f.rules == "" || !named || !f.forRules() || f.tune:
-		return cli.Usagef("--staged and --windows measure a collective by --rules FILE, or tune it with --tune")
-	case f.judge || f.online > 0 || f.table != "" || f.ctas.Given() || f.threads > 0 || f.tile != "":
-		return cli.Usagef("--rules says what runs: it takes no --judge, --online, --table, --ctas, --threads and --tile")
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
-	"mscclc/executor/data"
 
 	"github.com/spf13/pflag"
 )
@@ -20,7 +19,6 @@ import (
 // testsFlags are the arguments of nccl-tests that bench has no other flag for, by their numbers there.
 type testsFlags struct {
 	perProcess int    // -t
-	step       string // -i
 	group      int    // -m
 	cycles     int    // -N
 	blocking   int    // -z
@@ -59,14 +57,17 @@ var foreignTests = [...]foreignTest{
 	{"memory", "M", 0, 1, "report of a GPU's memory", "nvidia-smi shows the memory that a process takes"},
 }
 
-// flags defines them.
-func (t *testsFlags) flags(flags *pflag.FlagSet) {
+// testsWords has flags be known by nccl-tests' names, too.
+func testsWords(flags *pflag.FlagSet) {
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = strings.ReplaceAll(name, "_", "-")
 		return pflag.NormalizedName(cmp.Or(testsNames[name], name))
 	})
+}
+
+// flags defines them.
+func (t *testsFlags) flags(flags *pflag.FlagSet) {
 	flags.IntVarP(&t.perProcess, "nthreads", "t", 1, "run on `N` times as many ranks as --ranks says, or on N")
-	flags.StringVarP(&t.step, "stepbytes", "i", "", "each size is `N` bytes above the one before, unless -f says a factor")
 	flags.IntVarP(&t.group, "agg-iters", "m", 1, "an iteration is of `N` launches, one behind the other")
 	flags.IntVarP(&t.cycles, "run-cycles", "N", 1, "measure and print all sizes `N` times; 0 is without end")
 	flags.IntVarP(&t.blocking, "blocking", "z", 0,
@@ -134,31 +135,21 @@ func (t *testsFlags) check(f *benchFlags) error {
 	case t.cycles == 0 && (f.plot != "" || t.document != ""):
 		return cli.Usagef("-N 0 measures without end, and nothing would be written to --plot and -J")
 	}
-	return t.checkTuning(f)
+	return t.checkOnline(f)
 }
 
 // mostQueued bounds the replays that -I puts into a stream's queue.
 const mostQueued = 400
 
-// checkTuning refuses what changes how bench measures where it searches, or has modes of its own.
-func (t *testsFlags) checkTuning(f *benchFlags) error {
-	mode := ""
-	switch {
-	case f.tune:
-		mode = "--tune"
-	case f.judge:
-		mode = "--judge"
-	case f.online > 0:
-		mode = "--online"
-	}
-	if mode == "" {
+// checkOnline refuses what changes how bench measures where it tries variants in its own way.
+func (t *testsFlags) checkOnline(f *benchFlags) error {
+	if f.online == 0 {
 		return nil
 	}
-	for _, name := range []string{"agg-iters", "run-cycles", "blocking", "stream-null", "cudagraph", "report-cputime",
-		"report-timestamps", "output-file", "average", "unalign", "per-iter-timing", "per-iter-skip"} {
-		if given := f.OneGiven(name); given != "" {
-			return cli.Usagef("%s measures in its own way, and takes no %s", mode, given)
-		}
+	given := f.OneGiven("agg-iters", "run-cycles", "blocking", "stream-null", "cudagraph", "report-cputime",
+		"report-timestamps", "output-file", "average", "unalign", "per-iter-timing", "per-iter-skip")
+	if given != "" {
+		return cli.Usagef("--online measures in its own way, and takes no %s", given)
 	}
 	return nil
 }
@@ -196,13 +187,9 @@ func (f *benchFlags) dropParallel(param *pflag.Flag) {
 	param.Changed = len(f.Params) > 0
 }
 
-// meant gives flags the values that nccl-tests' user means by them, before anything looks at them: -o is the reduction,
-// -t and -g count the ranks of one process.
+// meant gives flags the values that nccl-tests' user means by them, before anything looks at them: -t and -g count the
+// ranks of one process.
 func (f *benchFlags) meant(processes int) error {
-	if _, reduction := data.RedOpByName(f.out); (reduction || strings.EqualFold(f.out, "all")) && !f.tune && !f.judge &&
-		f.OneGiven("op") == "" {
-		f.redop, f.out = f.out, ""
-	}
 	n, err := strconv.Atoi(f.rootText)
 	switch f.allRoots = strings.EqualFold(f.rootText, "all") || err == nil && n == -1; {
 	case f.allRoots:

@@ -181,7 +181,7 @@ func (w *benchWorld) measures(inplace bool) bool {
 
 // checkCTAs refuses --ctas where a program that is chosen cannot have so many. It keeps the forms, to measure them.
 func (w *benchWorld) checkCTAs(ctx context.Context, a *cli.App) error {
-	if !w.named || w.tune || !w.ctas.Given() || w.trying != nil {
+	if w.task != toMeasure || !w.named || !w.ctas.Given() || w.trying != nil {
 		return nil
 	}
 	w.forms = map[formKey]*bench.Form{}

@@ -44,7 +44,7 @@ have any buffers. Rules for windows may name direct programs, which reach buffer
 calls in place and out of place, and all ranks of an AllReduce end with the same bits. mscclc verify FILE.bundle proves
 the programs again, and mscclc show FILE.bundle prints rules, programs and memory.
 
-Rules are those of --rules FILE, which mscclc bench --tune --staged measures or mscclc select --staged simulates, then
+Rules are those of --rules FILE, which mscclc search --staged measures or mscclc select --staged simulates, then
 those that are built in for the device. NCCL runs all other calls. With --candidates, the bundle has candidates for
 calls of up to 4 MiB among them: programs that nobody measured. In a job, the library learns which of them are faster
 than NCCL. A rule with "nodes" is for ranks that lie on several nodes so. Its program is compiled and proven for these:
@@ -75,7 +75,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
 	flags.StringVar(&f.dtypes, "dtype", defaultTypes(), "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank, unless its rule says another number")
 	flags.StringArrayVar(&f.rules, "rules", nil,
-		"use the rules in `FILE`, of mscclc bench --tune --staged or select --staged (repeatable; the first that has some counts); none: no measured rules")
+		"use the rules in `FILE`, of mscclc search --staged or select --staged (repeatable; the first that has some counts); none: no measured rules")
 	flags.StringArrayVar(&f.programs, "program", nil,
 		"add the program of a file, which jobs run by its name: `NAME=FILE[,PARAMETER=VALUE...]` (repeatable)")
 	flags.BoolVar(&f.candidates, "candidates", false, "add programs that nobody measured, among which the library learns")

@@ -12,7 +12,7 @@ var foundBy = [...]struct {
 	choose.Source
 	text string
 }{
-	{choose.Tuned, "what bench --tune found on these hosts"},
+	{choose.Tuned, "what mscclc search found on these hosts"},
 	{choose.SimulatedHere, "chosen by simulation with the network that topo --measure found on these hosts"},
 }
 

@@ -29,9 +29,9 @@ func (c *CTAs) Given() bool { return c.total > 0 }
 // UpTo returns the error of a value that is above most, or nil.
 func (c *CTAs) UpTo(most int) error { return UpTo("ctas", c.total, most) }
 
-// Check returns the error of a value that is too small, or nil.
+// Check returns the error of a value that is too small, or nil, as where a command has no --ctas.
 func (c *CTAs) Check() error {
-	if !c.flags.Changed("ctas") {
+	if c.flags == nil || !c.flags.Changed("ctas") {
 		return nil
 	}
 	return From("ctas", c.total, 1)

@@ -68,8 +68,7 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 	cli.WordFlag(f, &c.Sided, "sided", "", "",
 		"compile to `SIDES`: one, steps that move data of any rank's memory, two, sends and receives between two ranks, or lowered, the steps of two done by such moves, also of a program that is compiled already (default one; two with --target msccl or rccl, and with flags for two-sided programs)",
 		SideNames)
-	f.BoolVar(&c.staged, "staged", false,
-		"reach only scratch and packets of other ranks, so that calls may use any buffers (one-sided)")
+	c.AddStaged(f, "reach only scratch and packets of other ranks, so that calls may use any buffers (one-sided)")
 	f.IntVar(&c.lanes, "lanes", 1,
 		"let a rank have up to `N` thread blocks, which go through the tiles each at its own pace (one-sided)")
 	f.IntVar(&c.copies, "copies", 0,
@@ -85,13 +84,23 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 	c.Reading.Flags(f, cli.LimitNames())
 }
 
-// AddSource adds the flags of commands that only run a file. What others set is as AddFlags has it.
-func (c *Flags) AddSource(f *pflag.FlagSet) {
+// AddBeside adds the flags of commands that only read files beside a collective. What others set is as AddFlags has it.
+func (c *Flags) AddBeside(f *pflag.FlagSet) {
 	c.Given, c.instances, c.Target, c.lanes, c.optimise, c.fuse = f, 1, "program", 1, 1, true
+	c.Reading.Flags(f, cli.LimitNames())
+}
+
+// AddSource adds the flags of commands that only run a file.
+func (c *Flags) AddSource(f *pflag.FlagSet) {
+	c.AddBeside(f)
 	f.StringArrayVarP(&c.Params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
 	f.Var(&c.Inplace, "inplace", "run the file for input and output in one memory, or not, instead of what it says")
 	f.Lookup("inplace").NoOptDefVal = "true"
-	c.Reading.Flags(f, cli.LimitNames())
+}
+
+// AddStaged adds --staged.
+func (c *Flags) AddStaged(f *pflag.FlagSet, usage string) {
+	f.BoolVar(&c.staged, "staged", false, usage)
 }
 
 // AddNodes adds --nodes, of which what says what it does.

@@ -86,7 +86,7 @@ func (s *Store) take(text []byte) {
 			return
 		}
 	}
-	s.note(&s.unread, "what the cache has for these hosts is not used: %v; bench --tune and topo --measure find it anew", err)
+	s.note(&s.unread, "what the cache has for these hosts is not used: %v; mscclc search and topo --measure find it anew", err)
 }
 
 // note notes something in process 0, unless it was given before.

@@ -65,8 +65,8 @@ Pipelines, of execution plans and of algorithms at the level of channels, run as
 iteration ask for. They run fewer if the program would get too large; the line then says so.
 
 A COLLECTIVE (allreduce and so on; --ranks N and --root N) has 4 ranks, or one for each process of a launcher. For each
-size a variant of the catalog is chosen: by --table FILE, by what bench --tune found on these hosts, by the tables that
-are built in, or by a simulation. mscclc bench --tune and select --emit write tables. The executor chooses the number of
+size a variant of the catalog is chosen: by --table FILE, by what mscclc search found on these hosts, by the tables that
+are built in, or by a simulation. mscclc search and select --emit write tables. The executor chooses the number of
 replicas. Processes on several nodes run variants that are compiled for these nodes.
 Beside a COLLECTIVE, ` + choosing.OwnUsage + `
 They are chosen among as mscclc bench does, and a table may name them.

@@ -52,7 +52,7 @@ var (
 const WithinBest, MostLaned = 2.5, 6
 
 // laned returns the variants in several lanes that are measured: for calls of each size from choose.LanesFrom on those
-// that --tune measures, as far as a program takes a number of ranks. Calls that no program can be simulated for have
+// that search measures, as far as a program takes a number of ranks. Calls that no program can be simulated for have
 // none.
 func (t *Tuner) laned(sizes []int64) (list []selection.Choice) {
 	for _, bytes := range sizes {

@@ -17,7 +17,7 @@ func lanedTuner(kind ir.Kind, own choose.Shelf) *Tuner {
 	return &Tuner{Lab: lab, coll: coll, call: choose.Call{Kind: kind, Ranks: 8, Nodes: 1}}
 }
 
-// TestLaned holds which variants in several lanes --tune --staged measures: of each size the first of those that the
+// TestLaned holds which variants in several lanes search --staged measures: of each size the first of those that the
 // simulation says are near the best, but for the user's own, each once and without a width.
 func TestLaned(t *testing.T) {
 	const small, large, larger = 64 << 10, choose.LanesFrom, 16 << 20

@@ -1,5 +1,5 @@
-// Package tuning measures the programs that the rules of bundles name, beside NCCL. It is what mscclc tune and bench
-// --tune --staged share.
+// Package tuning measures the programs that the rules of bundles name, beside NCCL. It is what mscclc tune and
+// search --staged share.
 package tuning
 
 import (

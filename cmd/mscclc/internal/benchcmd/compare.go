@@ -20,51 +20,104 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 	"mscclc/selection"
+
+	"github.com/spf13/cobra"
 )
+
+// Compare returns mscclc compare.
+func Compare(a *cli.App) *cobra.Command {
+	f := benchFlags{task: toCompare}
+	cmd := &cobra.Command{
+		Use:   "compare COLLECTIVE [FILE...]",
+		Short: "Compare what is chosen for a collective with all programs of the catalog",
+		Long: `Measure what is chosen for each size of a COLLECTIVE, and every variant of the catalog, each with its best number of
+CTAs as far as --time allows. Then measure the chosen and the fastest variant alternately, and print both and their
+ratio. The exit code is 1 where a chosen variant takes 5 % longer than the fastest.
+
+What is chosen is what mscclc bench COLLECTIVE measures: by --table, by what mscclc search found on these hosts, by the
+table that mscclc has for the devices, or by simulation. -o FILE has all measured times, one JSON object per line.
+
+` + choosing.OwnUsage,
+		Example: `  mscclc compare allreduce --device cuda -o times.jsonl
+  mscclc compare allgather --device cuda --table mine.table -b 64K -e 16M`,
+		Args: cli.AtLeast(1, "a collective"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, a, args) },
+	}
+	flags := cmd.Flags()
+	f.addNoTests()
+	testsWords(flags)
+	f.AddBeside(flags)
+	f.addDevice(flags)
+	f.callFlags.add(flags)
+	f.addOp(flags, "")
+	f.timeFlags.add(flags)
+	f.choiceFlags.add(flags)
+	f.AddNodes(flags, "choose by --table,")
+	flags.DurationVar(&f.limit, "time", 1500*time.Millisecond,
+		"look so long for faster widths of a size, behind one width of each variant")
+	flags.StringVarP(&f.out, "output", "o", "", "write all times as JSON lines to `FILE`.jsonl")
+	return cmd
+}
+
+// checkCompare says what of compare's flags makes no sense.
+func (f *benchFlags) checkCompare(p *benchPlan) error {
+	switch {
+	case !p.named:
+		return notCollective("compare")
+	case f.limit <= 0:
+		return cli.Usagef("--time takes a time above 0, not %v", f.limit)
+	}
+	return f.wrongOutput(cli.TimesEndings)
+}
+
+// notCollective is the error of an argument that is no collective.
+func notCollective(command string) error {
+	return cli.Usagef("%s takes a collective: there are %s", command, cli.List(cli.CollectiveNames()))
+}
 
 // behind is how much longer than the best a chosen variant may take.
 const behind = 1.05
 
-// A judging is one bench --judge.
-type judging struct {
+// A comparing is one run of compare.
+type comparing struct {
 	*benchWorld
 	app    *cli.App
 	search *bench.Search
-	rows   []judgedRow
-	times  []judgedTime
+	rows   []comparedRow
+	times  []comparedTime
 	failed error
 }
 
-// A JudgedDocument is what bench --judge --json prints.
-type JudgedDocument struct {
+// A ComparedDocument is what compare --json prints.
+type ComparedDocument struct {
 	Schema     int            `json:"schema"`
 	Collective string         `json:"collective"`
 	Ranks      int            `json:"ranks"`
 	Device     string         `json:"device"`
-	Rows       []judgedRow    `json:"rows"`
+	Rows       []comparedRow  `json:"rows"`
 	Within     int            `json:"within" doc:"rows whose chosen variant is within 5 % of the best"`
 	Mean       float64        `json:"geometric_mean" doc:"of ratio"`
 	Problems   []diag.Problem `json:"problems"`
 	cli.Noted
 }
 
-// A judgedRow is one size in one placement.
-type judgedRow struct {
-	Bytes   int64      `json:"bytes"`
-	Inplace bool       `json:"inplace"`
-	Chosen  judgedForm `json:"chosen" doc:"by the tables or the simulation"`
-	Best    judgedForm `json:"best"`
-	Ratio   float64    `json:"ratio" doc:"how many times as long the chosen one takes"`
-	Tried   int        `json:"tried" doc:"variants, in any width"`
+// A comparedRow is one size in one placement.
+type comparedRow struct {
+	Bytes   int64        `json:"bytes"`
+	Inplace bool         `json:"inplace"`
+	Chosen  comparedForm `json:"chosen" doc:"by the tables or the simulation"`
+	Best    comparedForm `json:"best"`
+	Ratio   float64      `json:"ratio" doc:"how many times as long the chosen one takes"`
+	Tried   int          `json:"tried" doc:"variants, in any width"`
 }
 
-type judgedForm struct {
+type comparedForm struct {
 	selection.Choice
 	Micros float64 `json:"us"`
 }
 
-// A judgedTime is a line of -o: one measurement.
-type judgedTime struct {
+// A comparedTime is a line of -o: one measurement.
+type comparedTime struct {
 	Collective string `json:"collective"`
 	selection.Choice
 	Ranks   int     `json:"ranks"`
@@ -78,16 +131,16 @@ type judgedTime struct {
 	Final   bool    `json:"final,omitempty"`  // measured in turns with the chosen one, for longer
 }
 
-// judgeAll measures, for each size, what is chosen beside all that the catalog has, and says how far it is from the
+// compareAll measures, for each size, what is chosen beside all that the catalog has, and says how far it is from the
 // best.
-func judgeAll(ctx context.Context, a *cli.App, w *benchWorld) error {
-	j := &judging{benchWorld: w, app: a}
-	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: tuning.MostMeasured, Within: w.judgeTime}
-	w.bar = a.Progress(2*len(w.sizes), "judge")
+func compareAll(ctx context.Context, a *cli.App, w *benchWorld) error {
+	j := &comparing{benchWorld: w, app: a}
+	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: tuning.MostMeasured, Within: w.limit}
+	w.bar = a.Progress(2*len(w.sizes), "compare")
 	stop := w.bar.Watch()
 	defer stop()
 	if !a.JSON {
-		fmt.Fprintf(a.Stdout, "# mscclc bench --judge: %v of %s on %s, what is chosen beside all of the catalog\n",
+		fmt.Fprintf(a.Stdout, "# mscclc compare: %v of %s on %s, what is chosen beside all of the catalog\n",
 			w.coll.Kind, diag.Counted(w.coll.Ranks, "rank"), w.site.Name())
 		fmt.Fprintf(a.Stdout, "# %10s  %-12s  %9s  %-42s  %9s  %-42s  %5s  %s\n", "size (B)", "place", "chosen us",
 			"chosen", "best us", "best", "ratio", "measured")
@@ -112,8 +165,8 @@ func judgeAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	return j.verdict()
 }
 
-// Size judges one call. Only what ends all is an error.
-func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
+// size compares one call. Only what ends all is an error.
+func (j *comparing) size(ctx context.Context, bytes int64, inplace bool) error {
 	call := j.call(inplace)
 	c := &bench.Call{Coll: bench.Whole(j.coll, inplace), DType: j.dtype, RedOp: j.redop}
 	c.Elems = data.PieceElems(c.Coll, bytes, j.dtype)
@@ -134,7 +187,7 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 		if wide == nil && t.Name == chosen.Name {
 			wide = &t.Form
 		}
-		row := judgedTime{Collective: call.Kind.String(), Choice: j.measuredAs(t), Ranks: call.Ranks, Root: call.Root,
+		row := comparedTime{Collective: call.Kind.String(), Choice: j.measuredAs(t), Ranks: call.Ranks, Root: call.Root,
 			Inplace: inplace, Bytes: c.Bytes(), DType: j.dtype.String(), Device: j.site.Name(),
 			Micros: choosing.Hundredths(t.Micros),
 			Chosen: wide != nil && t.Form == *wide, Final: final}
@@ -148,9 +201,9 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 		j.failed = errors.Join(j.failed, fmt.Errorf("%s %s: %w", cli.SizeText(c.Bytes()), choosing.PlaceName(inplace), err))
 		return nil
 	}
-	row := judgedRow{Bytes: c.Bytes(), Inplace: inplace, Ratio: found.Ratio(), Tried: found.Tried,
-		Chosen: judgedForm{j.measuredAs(found.Chosen), choosing.Hundredths(found.Chosen.Micros)},
-		Best:   judgedForm{j.measuredAs(found.Best), choosing.Hundredths(found.Best.Micros)}}
+	row := comparedRow{Bytes: c.Bytes(), Inplace: inplace, Ratio: found.Ratio(), Tried: found.Tried,
+		Chosen: comparedForm{j.measuredAs(found.Chosen), choosing.Hundredths(found.Chosen.Micros)},
+		Best:   comparedForm{j.measuredAs(found.Best), choosing.Hundredths(found.Best.Micros)}}
 	j.rows = append(j.rows, row)
 	if !j.app.JSON {
 		j.bar.Over(func() {
@@ -162,7 +215,7 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 }
 
 // Catalog are the forms of all one-sided variants that serve a call, each in a width that is about right.
-func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
+func (j *comparing) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 	for _, v := range append(choose.Candidates(call.Kind), j.own.Own()...) {
 		if v.Sided == selection.TwoSided && !j.own.Compiled(v.Program) {
 			continue
@@ -187,7 +240,7 @@ func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 }
 
 // writeTimes writes what was measured, a JSON object a line.
-func (j *judging) writeTimes(out io.Writer) error {
+func (j *comparing) writeTimes(out io.Writer) error {
 	e := json.NewEncoder(out)
 	for i := range j.times {
 		if err := e.Encode(&j.times[i]); err != nil {
@@ -198,7 +251,7 @@ func (j *judging) writeTimes(out io.Writer) error {
 }
 
 // verdict says how many sizes are within 5 %, and what is worst; others make the command fail.
-func (j *judging) verdict() error {
+func (j *comparing) verdict() error {
 	if len(j.rows) == 0 && j.failed == nil {
 		return cli.Usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
 	}
@@ -211,7 +264,7 @@ func (j *judging) verdict() error {
 	}
 	mean := math.Exp(sum / float64(max(len(j.rows), 1)))
 	if j.app.JSON {
-		doc := JudgedDocument{cli.Schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean,
+		doc := ComparedDocument{cli.Schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean,
 			[]diag.Problem{}, j.app.Notes.List()}
 		if j.failed != nil {
 			doc.Problems = diag.Report(j.app.File, cli.Placed(cli.Problems(devices.Impossible(j.failed)), j.app.File)).Problems
@@ -220,7 +273,7 @@ func (j *judging) verdict() error {
 			return err
 		}
 	} else if len(j.rows) > 0 {
-		worst := slices.MaxFunc(j.rows, func(a, b judgedRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
+		worst := slices.MaxFunc(j.rows, func(a, b comparedRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
 		fmt.Fprintf(j.app.Stdout,
 			"# within 5 %% of the best: %d of %d; geometric mean %.3f; worst %.3f at %s %s: %v, best %v\n", within, len(j.rows),
 			mean, worst.Ratio, cli.SizeText(worst.Bytes), choosing.PlaceName(worst.Inplace), worst.Chosen.Choice,
@@ -235,19 +288,4 @@ func (j *judging) verdict() error {
 		return cli.ReportedError{Code: cli.ExitInput}
 	}
 	return nil
-}
-
-// searching returns the measurements of a search, of which there are many.
-func (w *benchWorld) searching() bench.Measuring {
-	m := w.measuring
-	if w.OneGiven("replays") == "" {
-		m.Replays = 3
-	}
-	if w.OneGiven("warmup") == "" {
-		m.Warmup = 1
-	}
-	if w.OneGiven("replay-time") == "" {
-		m.Target = 600 * time.Microsecond
-	}
-	return m
 }

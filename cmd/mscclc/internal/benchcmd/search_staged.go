@@ -20,30 +20,30 @@ import (
 // searchTime is how long the widths of a size are searched.
 const searchTime = 5 * time.Second
 
-// A stagedTuning measures the staged programs of a collective.
-type stagedTuning struct {
+// A stagedSearch measures the staged programs of a collective.
+type stagedSearch struct {
 	*benchWorld
 	a     *cli.App
 	rules *bundle.Measured
 	tuner *tuning.Tuner
 }
 
-// tuneStaged measures the staged programs of a collective at all sizes beside NCCL, and writes rules to -o. Rules of
+// searchStaged measures the staged programs of a collective at all sizes beside NCCL, and writes rules to -o. Rules of
 // other collectives that are in the file stay. The file has what was found so far after each size.
-func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
+func searchStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	site, ok := w.site.(bench.EagerSite)
 	if !ok {
-		return cli.Usagef("--tune --staged measures launches of GPUs, and --device is %s", w.device)
+		return cli.Usagef("search --staged measures launches of GPUs, and --device is %s", w.device)
 	}
 	layout, err := w.inBlocks()
 	if err != nil {
 		return err
 	}
-	t := &stagedTuning{benchWorld: w, a: a}
+	t := &stagedSearch{benchWorld: w, a: a}
 	if err := w.together(ctx, a, t.prepare(site, layout)); err != nil {
 		return err
 	}
-	w.bar = a.Progress(len(w.benchPlan.sizes), "tune")
+	w.bar = a.Progress(len(w.benchPlan.sizes), "search")
 	stop := w.bar.Watch()
 	defer stop()
 	failed := t.all(ctx)
@@ -55,7 +55,7 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 }
 
 // prepare reads the rules that are in -o, and makes the programs. The first process has the file.
-func (t *stagedTuning) prepare(site bench.EagerSite, layout string) (err error) {
+func (t *stagedSearch) prepare(site bench.EagerSite, layout string) (err error) {
 	t.rules = &bundle.Measured{}
 	if t.first {
 		t.rules, err = readMeasured(t.out, t.site.Name())
@@ -69,7 +69,7 @@ func (t *stagedTuning) prepare(site bench.EagerSite, layout string) (err error) 
 }
 
 // replicas returns how many replicas of p --ctas has room for.
-func (t *stagedTuning) replicas(p *either.Program) (int, error) {
+func (t *stagedSearch) replicas(p *either.Program) (int, error) {
 	shared := devices.SharesCTAs(t.device)
 	columns, _, err := t.ctas.Replicas(p, math.MaxInt32, shared)
 	if columns == 0 && err == nil {
@@ -94,7 +94,7 @@ func readMeasured(name, device string) (*bundle.Measured, error) {
 }
 
 // all measures all sizes, and keeps what was found where one fails.
-func (t *stagedTuning) all(ctx context.Context) error {
+func (t *stagedSearch) all(ctx context.Context) error {
 	for _, bytes := range t.benchPlan.sizes {
 		bytes, list, err := t.tuner.Measure(ctx, bytes, searchTime)
 		if err != nil {
@@ -108,7 +108,7 @@ func (t *stagedTuning) all(ctx context.Context) error {
 }
 
 // keep has the first process tell what was found of a size, and write the rules of all sizes so far.
-func (t *stagedTuning) keep(bytes int64, list []bench.Entrant) error {
+func (t *stagedSearch) keep(bytes int64, list []bench.Entrant) error {
 	if !t.first {
 		return nil
 	}
@@ -123,12 +123,12 @@ func (t *stagedTuning) keep(bytes int64, list []bench.Entrant) error {
 	return t.write()
 }
 
-func (t *stagedTuning) write() error {
+func (t *stagedSearch) write() error {
 	return t.a.WriteTo(t.out, func(out io.Writer) error { return t.rules.Write(out) })
 }
 
 // tell says which form is the fastest in a graph and which one by one, and how many times as fast as NCCL.
-func (t *stagedTuning) tell(bytes int64, list []bench.Entrant) {
+func (t *stagedSearch) tell(bytes int64, list []bench.Entrant) {
 	s := &t.tuner.Sizes[len(t.tuner.Sizes)-1]
 	text := ""
 	for how, name := range [bench.NumLaunches]string{bench.Captured: "captured", bench.Plain: "eager"} {

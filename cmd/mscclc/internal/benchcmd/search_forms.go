@@ -17,7 +17,7 @@ import (
 	"mscclc/selection"
 )
 
-// This file says which variants --tune measures, and in which widths.
+// This file says which variants search measures, and in which widths.
 
 // mostOneLane is how many variants in one lane are measured at most, of those within tuning.WithinBest.
 const mostOneLane = 8
@@ -26,15 +26,30 @@ const mostOneLane = 8
 // of one algorithm in one form.
 const mostOverNodes, mostAlike = 36, 2
 
-// overNodesTime is how long a size is tuned there unless --tune-time says otherwise.
+// overNodesTime is how long a size is searched there unless --time says otherwise.
 const overNodesTime = 30 * time.Second
 
-// tuneLimit returns how long a size is tuned, in each placement.
-func (w *benchWorld) tuneLimit() time.Duration {
-	if w.on != "" && w.OneGiven("tune-time") == "" {
+// searchLimit returns how long a size is searched, in each placement.
+func (w *benchWorld) searchLimit() time.Duration {
+	if w.on != "" && w.OneGiven("time") == "" {
 		return overNodesTime
 	}
-	return w.tuneTime
+	return w.limit
+}
+
+// searching returns the measurements of a search, of which there are many.
+func (w *benchWorld) searching() bench.Measuring {
+	m := w.measuring
+	if w.OneGiven("replays") == "" {
+		m.Replays = 3
+	}
+	if w.OneGiven("warmup") == "" {
+		m.Warmup = 1
+	}
+	if w.OneGiven("replay-time") == "" {
+		m.Target = 600 * time.Microsecond
+	}
+	return m
 }
 
 // The widths that are tried on CPUs, whose blocks have one thread, and on GPUs of several nodes. A message to another

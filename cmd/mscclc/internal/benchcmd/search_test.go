@@ -13,14 +13,14 @@ import (
 	"mscclc/selection"
 )
 
-// TestTuneInterrupted: the document of a tuning that was interrupted has the table so far, and says that it was
+// TestSearchInterrupted: the document of a search that was interrupted has the table so far, and says that it was
 // interrupted.
-func TestTuneInterrupted(t *testing.T) {
+func TestSearchInterrupted(t *testing.T) {
 	var stdout bytes.Buffer
 	a := cli.NewApp(nil, nil, &stdout, os.Stderr, nil)
 	a.JSON = true
 	err := printTable(a, "", &selection.Table{}, context.Canceled)
-	var doc TunedDocument
+	var doc SearchedDocument
 	if err != (cli.ReportedError{Code: cli.ExitInterrupted}) || json.Unmarshal(stdout.Bytes(), &doc) != nil {
 		t.Fatalf("%v, and\n%s", err, stdout.String())
 	}
