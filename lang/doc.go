@@ -42,7 +42,7 @@
 //	sendrecv(ranks, peer, chunks = 1)              peer[r] gets what r has
 //	custom(ranks, input, output) { require chunk(r, output, i) == E }
 //
-// where E is chunk(q, input, j) or sum(list of these).
+// Here E is chunk(q, input, j), or sum(LIST) of such chunks. Statements:
 //
 //	let x = e        x = e        return e        assert(cond, "text")
 //	if c { } else if c { } else { }
@@ -63,8 +63,8 @@
 //	c.reduce(other, ...)                    c = c ⊕ other, of references and lists of them
 //	reduce(list, rank, buffer, index)       writes their reduction there
 //
-// with the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. lane, via and pull are for the
-// one-sided lowering:
+// These operations can have the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. The hints
+// lane, via and pull are for the one-sided lowering:
 //
 //   - pull: the reader loads the data from the other rank. Without it, the owner of the data stores it.
 //   - lane: which thread block of the rank moves the data, if the rank may have several.

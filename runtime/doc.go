@@ -19,9 +19,9 @@
 //
 // The front has NCCL's functions, and calls the engine:
 //
-//	consensus  how ranks agree, as functions of a state and an event that send nothing themselves. meeting.h, hub.cc
-//	           and rank.cc: how ranks find each other. switch.cc: from which call on the ranks run programs in place of
-//	           NCCL. learner.cc: which program is the fastest
+//	consensus  how ranks agree. Each function computes a new state from a state and an event, and sends nothing.
+//	           meeting.h, hub.cc and rank.cc: how ranks find each other. switch.cc: from which call on the ranks run
+//	           programs in place of NCCL. learner.cc: which program is the fastest
 //	front      what all parts of the front share: communicators (table.cc), calls, GPUs, settings (settings.cc); NCCL's
 //	           functions (abi.h, names.h), where they are (find.cc, loaded.cc), and those that the library only passes
 //	           on to NCCL (stubs.cc)

@@ -100,7 +100,7 @@
 //   - The proof assumes that a Move may wait for all its packets before it writes anything, and that the steps of a
 //     group begin in order.
 //   - Nth is at most the number of signals. So no step waits for a step of a later tile iteration.
-//   - In the first tile iteration of a launch, no step waits for a step of the last tile iteration of this launch.
+//   - If a launch has several tile iterations, no step of the first one waits for a step of the last one.
 //   - So each cycle of waits lies in one tile iteration. A launch of one tile iteration has all steps, those marked
 //     Enter and Leave too. So its cycles include the cycles of each other tile iteration. The proof runs one such
 //     launch.
@@ -141,9 +141,9 @@
 //     begin in the first tile iteration of a launch, without Leave steps, and the end in the last one, without Enter
 //     steps. All others lie between these two.
 //
-// If OnePass is set, each tile iteration is a launch, so the proof leaves out no steps. The end of a launch orders all
-// that the rank's own blocks did and acquired before their next launch. It does not do so for Loose blocks. For the
-// input and output of its own rank, a Loose block is checked like a block of another rank.
+// If OnePass is set, each tile iteration is a launch, so the proof leaves out no steps. All that a rank's own blocks do
+// in a launch comes after all that they did and acquired in its earlier launches. This does not hold for Loose blocks.
+// For the input and output of its own rank, a Loose block is checked like a block of another rank.
 //
 // These checks cover every pair of accesses, and each pair occurs in some launches. So a program that they reject goes
 // wrong in some launches.
