@@ -1,6 +1,6 @@
 // Package bench measures collectives of mscclc and of NCCL, as nccl-tests does. Both use the same buffers and the same
-// CUDA stream, in turn. A replay is one timed repetition of an operation. The time of a replay is the time of its
-// slowest rank. A result is the median of several replays.
+// stream, in turn. A replay is one timed repetition of an operation. The time of a replay is the time of its slowest
+// rank. A result is the median of several replays.
 //
 // A Site is what ranks run on: Host (any executor.Device that ends each run before the next begins) or GPUs (streams
 // and graphs). A Form is a program with its number of CTAs. A Site makes an operation from a Form, or from a call of
