@@ -19,7 +19,7 @@
 // An error of a file or of options is a [diag.List]: each entry has a code, a position, a text and a hint.
 // [diag.Fprint] prints the list with source lines. Any other error is a fault of mscclc, or of the machine.
 //
-// # Less often
+// # Rarely needed
 //
 // [CompileFile] compiles a file that syntax.Parse has read. [PlanMSCCLPP] and [PlanOfChannels] make execution plans for
 // MSCCL++, and [Turns] returns how often a loop of such a plan iterates. [program.Write] writes a program to a program

@@ -12,7 +12,7 @@
 //   - For GPUs there is also plan.Prepare, in the package below. The caller binds its own buffers to the plan, and puts
 //     the launches onto streams or into graphs (PLANS.md).
 //
-// # Less often
+// # Rarely needed
 //
 // A [Trace] in Args records when steps began and ended. A [Watch] records the actions of each block, and can hold
 // blocks back. Package replay uses a Watch to show, in a run, why verify rejects a program.

@@ -17,10 +17,11 @@
 //	                             i2 re gathered[0] => input[0]
 //
 // A Program is the final form: the blocks of all ranks, each with its steps. All targets use it. A ChannelProgram lists
-// operations on MSCCL++'s channels instead. Package ir/fifo has the type of two-sided programs, ir/onesided that of
-// one-sided ones, and ir/either that of both.
+// operations on MSCCL++'s channels instead. Package ir/fifo has the type of two-sided programs, and ir/onesided has the
+// type of one-sided programs. A value of the type in ir/either is a program of one of the two kinds.
 //
 // Package ir/eval defines the meaning of these forms, by running them on symbolic chunks. Package ir/property checks
-// the properties of an InstDAG, and ir/form checks that a form is well formed. A Schedule computes whether all blocks
-// end, though they wait for each other. Package ir/verify proves programs.
+// the properties of an InstDAG, and ir/form checks that a form is well formed. A Schedule has the waits of a program.
+// Schedule.Run runs the blocks, and reports whether all of them end, or which blocks wait for each other. Package
+// ir/verify proves programs.
 package ir

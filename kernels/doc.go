@@ -16,7 +16,8 @@
 //	          copy, and switch_nv.h makes NVLink's switch add
 //	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; the traces, which record
 //	          when steps began and ended; and net.h, which sends signals to other nodes
-//	few       launches of few packets, which skip the loop: pairs.h, and lines.h for LL128
+//	few       a short path for small launches, without the loop. Their data travels as packets, which are data with a
+//	          flag: pairs.h, and lines.h for LL128
 //
 // NAME_onesided.h does for one-sided programs what NAME.h does for two-sided ones.
 //

@@ -1,6 +1,6 @@
 // Package lang reads the .mscl language. A file says which chunks of one collective go where. Expand turns it into an
-// ir.ChunkDAG for a given number of ranks. Every index of the ChunkDAG is in range, every chunk is written before it is
-// read, and the outputs hold what the collective says. If this is not so, Expand returns a diag.List.
+// ir.ChunkDAG for a given number of ranks. Expand checks that every index is in range, that every chunk is written
+// before it is read, and that the outputs hold what the collective says. Otherwise it returns a diag.List.
 //
 //	text --syntax.Parse--> *syntax.File --Expand--> *ir.ChunkDAG
 //	                                    --ExpandLevel--> that, or *ir.ChannelProgram
@@ -13,10 +13,14 @@
 //
 // # The language in brief
 //
-// A file is UTF-8. # starts a comment. A newline ends a statement unless it is
-// inside ( ) or [ ], follows {, a comma, =, .. or an operator, or comes before .
-// or else. Integers are decimal, with _ between digits and a suffix K, M or G
-// for powers of 1024, also as k, KB or KiB.
+// A file is UTF-8. The character # starts a comment. A newline ends a statement, except in these places:
+//
+//	inside ( ) or [ ]
+//	after        {    ,    =    ..    an operator
+//	before       .    the word "else"
+//
+// Integers are decimal. They may have _ between digits, and end with K, M or G for powers of 1024, also written as k,
+// KB or KiB.
 //
 //	algorithm NAME(param = default, ...)    first; -p param=value sets it
 //	collective KIND(ranks, ...)             what must hold at the end; required
@@ -24,10 +28,11 @@
 //	sizes 1K..1M                            the sizes of calls that the file is for, half open
 //	ranks_per_node N
 //	scratch NAME[chunks]                    a buffer of every rank
-//	import "FILE"                           the functions that a library itself has
+//	import "FILE"                           the functions that FILE, a library, defines
 //
-// then functions and statements. A file without an algorithm line is a library:
-// imports and functions. The collectives and their arguments:
+// Functions and statements follow. A file without an algorithm line is a library, which has only imports and functions.
+// A file gets the functions that its library defines, but not those that the library imports. The collectives and their
+// arguments:
 //
 //	allreduce(ranks, chunks = ranks, inplace)      allgather(ranks, chunks = 1, inplace)
 //	reducescatter(ranks, chunks = 1, inplace)      alltoall(ranks, chunks = 1)
@@ -37,7 +42,7 @@
 //	sendrecv(ranks, peer, chunks = 1)              peer[r] gets what r has
 //	custom(ranks, input, output) { require chunk(r, output, i) == E }
 //
-// where E is chunk(q, input, j) or sum(list of these).
+// Here E is chunk(q, input, j), or sum(LIST) of such chunks. Statements:
 //
 //	let x = e        x = e        return e        assert(cond, "text")
 //	if c { } else if c { } else { }
@@ -45,22 +50,21 @@
 //	parallelize(n) { }                      splits each operation in it into n parts
 //	def f(a, b = 1) = e        def f(a, b = 1) { }        no recursion
 //
-// A name's kind, which is integer, boolean, string, list, buffer or reference,
-// is fixed by its first value. Operators from loose to tight:
+// A name's kind, which is integer, boolean, string, list, buffer or reference, is fixed by its first value. Operators
+// from loose to tight:
 //
 //	||    &&    == != < <= > >= (not chained)    |    ^    &    << >>    + -    * / %    - ! (prefix)
 //
-// Division and remainder floor. Integers have 64 bits; what does not fit is an
-// error. + also joins lists. [e for x in a..b if c] makes a list, l[i] and
-// l[i..j] take its parts, and min, max, abs, log2 and len are functions.
+// Division and remainder floor. Integers have 64 bits; what does not fit is an error. + also joins lists. [e for x in
+// a..b if c] makes a list, l[i] and l[i..j] take its parts, and min, max, abs, log2 and len are functions.
 //
 //	chunk(rank, buffer, index, count = 1)   a reference, with .rank .buffer .index .count, c[i], c[i..j]
 //	c.copy(rank, buffer, index)             buffer and index default to c's; a list of ranks gives a list
 //	c.reduce(other, ...)                    c = c ⊕ other, of references and lists of them
 //	reduce(list, rank, buffer, index)       writes their reduction there
 //
-// with the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. lane, via and pull are for the
-// one-sided lowering:
+// These operations can have the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. The hints
+// lane, via and pull are for the one-sided lowering:
 //
 //   - pull: the reader loads the data from the other rank. Without it, the owner of the data stores it.
 //   - lane: which thread block of the rank moves the data, if the rank may have several.
@@ -77,9 +81,10 @@
 // where every operation has tb = N. ExpandLevel turns such a file into an ir.ChannelProgram, from which execution plans
 // of MSCCL++ are made. All operations of an algorithm are at one level. None of these words is reserved:
 //
-//	channel(rank, peer, via = memory)        rank's end of a channel to peer, memory or port; the
-//	                                         k-th there pairs with the k-th back
-//	channel(rank, ranks, via = switch)       rank's end of one among ranks
+//	channel(rank, peer, via = memory)        rank's end of a channel to peer, of kind memory or port. The
+//	                                         k-th end at rank for peer and the k-th end at peer for rank
+//	                                         are one channel
+//	channel(rank, ranks, via = switch)       rank's end of a switch channel among ranks
 //	semaphore(rank, initial = 0)             counts among the blocks of rank
 //	c.signal(tb), c.wait(tb)                 relaxed = true: on a memory channel they do not order memory; on
 //	                                         a port channel they still do
@@ -95,44 +100,47 @@
 //	pipeline(unit = BYTES, chunks = N) { }   a loop: operations on N chunks, unit bytes of each at a time
 //	launch(threads = 1024, align = 16, double_scratch = false, reuse_scratch = false)
 //
-// Buffer and index default to src's. A list of channels or semaphores stands for
-// each of them in turn. tb = [0, 1] shares an operation on chunks out among these
-// blocks. to is a reference, or a list, that gets the reduction too, on any rank.
+// The arguments buffer and index default to those of src. A list of channels or semaphores stands for each of them in
+// turn. With tb = [0, 1], each of these two thread blocks does a part of the operation. The argument "to" is a
+// reference, or a list of references, to chunks of any rank. They get the result of the reduction too.
 //
-// The compiler inserts block barriers where they are needed: before a signal, if the
-// threads have moved data or waited; after a wait; and between operations on memory
-// that one of them writes, also from one loop iteration of a pipeline to the next.
-// sync = false says that an operation needs none, and barrier(rank, [tb]) adds one.
+// The function launch sets options of the execution plan. With double_scratch, launches use the two halves of scratch
+// alternately. With reuse_scratch, the plan shares its scratch with other plans of MSCCL++ (its key reuse_resources).
+//
+// The compiler inserts block barriers where they are needed: before a signal, if the threads have moved data or waited;
+// after a wait; and between two operations on the same memory, if one of them writes it, also from one loop iteration
+// of a pipeline to the next. sync = false says that an operation needs none, and barrier(rank, [tb]) adds one.
 // Neighbouring signals, waits and puts become one operation where that means the same.
 //
-// With protocol LL, scratch holds packets. A put or a copy to scratch writes packets, and a read of scratch waits for
-// them. With packets = false, an operation reads or writes plain data there. With double_scratch, launches use the two
-// halves of scratch alternately.
+// With protocol LL, scratch holds packets: data with a flag. A put or a copy to scratch writes packets, and a read of
+// scratch waits for them. With packets = false, an operation reads or writes plain data there.
 //
-// The proof finds deadlocks, races and wrong results; Expand does not. One file serves calls in place and out of place.
-// For calls out of place, channels.OutOfPlace converts a file that is written in place: a chunk is in input until the
-// program writes it, and in output after that.
+// At the channel level, Expand does not compute what the chunks hold. The proof finds deadlocks, races and wrong
+// results. One file serves calls in place and out of place. For calls out of place, channels.OutOfPlace converts a file
+// that is written in place: a chunk is in input until the program writes it, and in output after that.
 //
 // # In place
 //
 // With inplace = true, input and output share memory, with NCCL's layout. A file may write input chunks that are not
 // also output. The compiled program never modifies such a chunk of the caller: from its first write on, it is kept in a
-// scratch buffer called moved. Options.Inplace asks for a placement, also for one that is not the file's. ir/placement
-// converts the program.
+// scratch buffer called moved.
+//
+// Options.Inplace says whether calls are in place or out of place. If the file is written for the other kind of calls,
+// ir/placement converts the program.
 //
 // # Limits
 //
 // The evaluation of every file ends: Limits bound its size, evaluation steps, operations, chunks, lists and nesting. An
 // error names the limit that was reached. An iteration costs 1 step and a call 4 steps. Each 16 tokens of the repeated
-// or called text cost 1 more. A moved chunk costs 1 step for each operand, and an element of a list 8 steps.
+// or called text cost 1 more. A copy or a reduction costs 1 step for each chunk of each operand. An element of a list
+// costs 8 steps.
 //
 // # Files
 //
-// lang/syntax reads the text. header.go evaluates the declarations and params.go
-// the parameters. compile.go, loop.go, expr.go, call.go and chunkcall.go turn
-// statements into closures over one slot for each variable. expansion.go holds the
-// chunks while the closures run, and result.go checks the outputs. channel.go is the
-// first of the files for the channel level.
+// lang/syntax reads the text. header.go evaluates the declarations and params.go the parameters. compile.go, loop.go,
+// expr.go, call.go and chunkcall.go turn statements into closures over one slot for each variable. expansion.go holds
+// the chunks while the closures run, and result.go checks the outputs. channel.go is the first of the files for the
+// channel level.
 package lang
 
 import (

@@ -1,45 +1,56 @@
-// Package runtime holds the sources of the library that runs programs of bundles in other processes, such as training
-// jobs: C++ without libstdc++, exceptions or global constructors. The package builds the library with g++. A folder of
-// src includes only files of folders above it in these lists.
+// Package runtime holds the sources of a library that runs the programs of bundles in other processes, such as training
+// jobs. A bundle is a file with proven programs, kernels, and rules that say which program runs which call. The library
+// is C++ without libstdc++, exceptions or global constructors. This package builds it with g++. A folder of src
+// includes only files of folders above it in these lists.
 //
-// The engine reads bundles and launches their programs:
+// A team is one rank's part of a communicator, if the ranks of the communicator run programs of a bundle. The engine
+// reads bundles, and launches programs for teams:
 //
 //	why.h, sockets.h, sha256.h  why a function fails; options of sockets; hashes
-//	bundle  the format (rows.h); sections, which are read and checked at their first use; the owners that are trusted
-//	device  GPUs of the process, and their kernels, loaded whole
-//	launch  the numbers of a launch, in the same bytes as executor/abi; few.cc has those of short launches
-//	team    the engine's interface (engine.h); teams: memory, join, choice, order over streams, launch, failure, end
-//	net     teams of several nodes: memory of the host, links to other nodes by the proxy in package transport
+//	bundle  the format (rows.h); the reader, which checks each section when it is first used; the check of who owns a
+//	        file
+//	device  the GPUs of the process, and their kernels. All functions of a kernel image are loaded at once: a driver
+//	        that loads one later, at a launch, would wait for running kernels
+//	launch  the parameters of a launch, in the same bytes as executor/abi; few.cc has those of short launches
+//	team    the engine's interface (engine.h). A team's memory, how it joins the teams of other ranks, which program it
+//	        chooses for a call, the order of its launches over streams, its launches, how it fails, and how it ends
+//	net     teams of several nodes: memory of the host, and connections to other nodes through the proxy of package
+//	        transport
 //
-// A team is one rank of a communicator whose ranks run programs of a bundle. The front has NCCL's functions, and calls
-// the engine:
+// The front has NCCL's functions, and calls the engine:
 //
-//	consensus  what ranks agree on, without sockets: functions of a state and an event. meeting.h and its hub.cc and
-//	           rank.cc: how ranks meet; switch.cc: the call from which programs run; learner.cc: the fastest program
-//	front      what all parts of the front share: communicators (table.cc), calls, GPUs; NCCL's functions (abi.h,
-//	           names.h), where they are found (find.cc, loaded.cc), those only handed on (stubs.cc); settings.cc
+//	consensus  how ranks agree. Each function computes a new state from a state and an event, and sends nothing.
+//	           meeting.h, hub.cc and rank.cc: how ranks find each other. switch.cc: from which call on the ranks run
+//	           programs in place of NCCL. learner.cc: which program is the fastest
+//	front      what all parts of the front share: communicators (table.cc), calls, GPUs, settings (settings.cc); NCCL's
+//	           functions (abi.h, names.h), where they are (find.cc, loaded.cc), and those that the library only passes
+//	           on to NCCL (stubs.cc)
 //	record     reports about a job: messages (say.cc), counts, times (clock.cc), metrics, the last calls (record.cc),
 //	           ranges for profilers (nvtx.cc); files that are written while the job runs (watch.cc)
 //	peers      sockets to other processes, which show when one has died (peers.cc); the end of a process by exit()
-//	           (exit.cc); files for other processes (files.cc); the last calls of all ranks (board.cc), and which of
-//	           them wait for each other (waits.cc)
-//	meeting    where ranks meet (identity.cc): the hubs of this process (hub.cc, greet.cc), a rank's line to its hub
-//	           (line.cc), and rounds of ranks that have met (gather.cc)
-//	learn      trials in the first calls of a class, which find the fastest candidate of a bundle: messages of ranks
-//	           (messages.cc), the results that are kept (file.cc), statistics
-//	calls      collectives: by a program, or by NCCL in order (calls.cc, config.cc); groups; windows; kinds.cc: the
-//	           first call of a kind, which NCCL runs if it connects in threads of its own
-//	comms      the code that makes communicators (comms.cc, made.cc) and ends them (end.cc): their ranks agree that all
-//	           use the bundle, or none (agree.cc, nodes.cc), make memory at once or later (join.cc, ready.cc), or leave
-//	           all calls to NCCL (skip.cc); alone.cc: communicators without NCCL
+//	           (exit.cc); files for other processes (files.cc); the last calls of all ranks (board.cc), and which ranks
+//	           wait for each other (waits.cc)
+//	meeting    how the ranks of a communicator connect. One process has a hub, a server for the communicator (hub.cc,
+//	           greet.cc). The unique id says where the hub listens (identity.cc). Each rank has one connection to the
+//	           hub (line.cc). Later, all ranks exchange data over these connections (gather.cc)
+//	learn      trials in the first calls of a class: calls of one collective, element type and range of sizes. The
+//	           trials find the fastest program. Messages of ranks (messages.cc), the results that are kept (file.cc),
+//	           statistics
+//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. Some releases of NCCL
+//	           connect ranks in threads of their own. They run the first call of each collective, type and size, so that
+//	           later calls in a graph find the connections (kinds.cc)
+//	comms      how a communicator begins (comms.cc, made.cc) and ends (end.cc). All its ranks use the bundle, or none
+//	           does (agree.cc, nodes.cc). They make memory at once or later (join.cc, ready.cc), or leave all calls to
+//	           NCCL (skip.cc). alone.cc: communicators without NCCL
 //
-// executor/gpu/driver.c opens the driver's library. host makes the CPU a device: a table of driver functions, whose
-// launches run in executor/cpu/host.cc. c has the interface of include/mscclc.h:
+// executor/gpu/driver.c opens the driver's library. The folder host makes the CPU a device: a table of driver
+// functions, whose launches run in executor/cpu/host.cc. The folder c has the interface of include/mscclc.h:
 //
-//	c/errors.cc, c/bundles.cc      versions and errors of threads; bundles and their programs
-//	c/star.h, c/hub.cc, c/line.cc  how ranks meet: a hub in the process that made the unique id, and a line of each rank
+//	c/errors.cc, c/bundles.cc      versions, and the last error of each thread; bundles and their programs
+//	c/star.h, c/hub.cc, c/line.cc  how ranks connect: a hub in the process that made the unique id, and one connection
+//	                               of each rank to it
 //	c/comms.cc, c/by_nccl.cc       communicators: how they begin, fail and end
-//	c/load.cc, c/run.cc            the loading of programs, which ranks compare; runs
+//	c/load.cc, c/run.cc            the loading of a program, which must be the same on all ranks; runs
 //
 // [Build] makes two libraries from the engine and the front: one that is loaded before NCCL (LD_PRELOAD), and one that
 // replaces NCCL. [BuildC] makes the library of mscclc.h.

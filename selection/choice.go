@@ -1,8 +1,12 @@
-// Package selection has the types of what runs a call, and of the tables that say so.
+// Package selection has the type Choice, which says which program runs a call and how. It also has the tables that map
+// calls to Choices, and reads and writes their files.
 //
-// A [Choice] is a program in one form, and how wide it runs. All that chooses, measures, keeps or runs programs holds a
-// Choice: what it is for and what was found of it stand beside it. A field of a Choice is a field of that struct and a
-// row of [rows], which says how the field is read, named, ordered and checked.
+// A [Choice] is the name of a program, how the program is compiled (its protocol, its lanes and so on), and how it is
+// launched: the replicas, the threads of a block and the bytes of a tile. Code that chooses, measures, stores or runs
+// programs uses this type. A Choice does not hold the call that it is for, nor the time that was measured. The tables
+// and reports have both, next to the Choice.
+//
+// Each field of a Choice has a row in [rows]. The row says how the field is read, named, ordered and checked.
 package selection
 
 import (

@@ -10,21 +10,22 @@
 // # The model
 //
 // Each block does its steps in order, one tile iteration after the other, as in a device's kernel. A step begins when
-// what it waits for has arrived: a message, a free slot, a packet or a flag. A step takes a fixed time of its block,
-// and the time of its data at the block's rate. Data in flight takes each link's latency α, and occupies each link for
-// its bytes divided by the bandwidth β. Links and NICs serve data first come, first served: data that shares a link
-// waits.
+// everything is there for which it waits: a message, a free slot, a packet or a flag. A step takes a fixed time of its
+// block, and the time of its data at the block's rate. Data in flight takes each link's latency α, and occupies each
+// link for its bytes divided by the bandwidth β. Links and NICs serve data first come, first served: data that shares a
+// link waits.
 //
 // A message of a two-sided program is at most one slot. A block has one message at a time at its first link, so blocks
-// take turns there. Links forward a message cut-through: the last byte arrives one longest occupancy after the first. A
-// packet carries its own flag, so a two-sided block forwards packets one by one as they arrive. A slot is received when
-// all of it has arrived. The replicas of a one-sided program are alike and share resources evenly. They are simulated
-// as one block of their common rate.
+// take turns there. Links forward a message cut-through: between its first and its last byte is only the time for which
+// it occupies its slowest link. A packet carries its own flag, so a two-sided block forwards packets one by one as they
+// arrive. A slot is received when all of it has arrived. The replicas of a one-sided program are alike and share
+// resources evenly. They are simulated as one block, whose rate is the sum of their rates.
 //
 // All CTAs of a one-sided launch are resident at once, because they wait for each other. The blocks of a rank share a
 // GPU. With more blocks, each CTA has fewer threads, and at some point there are fewer replicas, as in the executor. A
-// CTA's rate depends on the protocol, on its threads, and on the links that it loads or stores over. Joint steps share
-// this rate. If a rank has several blocks, the data that they move is cut into parts, which take turns on links.
+// CTA's rate depends on the protocol, on its threads, and on the links that it loads or stores over. Joint steps, which
+// run together without a block barrier, share this rate. If a rank has several blocks, the data that they move is cut
+// into parts, which take turns on links.
 //
 // # Several nodes
 //
@@ -33,18 +34,21 @@
 // Each message costs time in the proxies of both ends. A proxy handles one message after the other, and starts the next
 // one while the last one is in flight. A message occupies the links between nodes for a fixed time beside the time of
 // its bytes. Messages on a full link slow down alike (max-min), and rates are computed again when a message begins or
-// ends. Messages of one block to one rank follow each other. All data that blocks move on such a link counts as one
-// message. The block continues at once: neither its stores nor its signal wait for the network. A port's copies within
-// a node end before the block signals, as in the kernel.
+// ends. Messages of one block to one rank follow each other.
+//
+// A link can carry messages between nodes and also data that blocks move within a node. On such a link, the data of all
+// blocks together counts as one more message. The block continues at once: neither its stores nor its signal wait for
+// the network. A port's copies within a node end before the block signals, as in the kernel.
 //
 // # Costs and times
 //
-// [Costs] holds what a device adds to α and β: the times of a launch, a step, a signal and a message, the rates of a
-// block and a GPU, and the part of a link that a protocol's flags take. Costs are in devices/*.json. They are
+// [Costs] holds the costs of a device beside α and β: the times of a launch, a step, a signal and a message, the rates
+// of a block and a GPU, and the part of a link that a protocol's flags take. Costs are in devices/*.json. They are
 // measured, unless Unmeasured is set.
 //
-// In a launch of many tile iterations, only the first ones are simulated. Each other one takes as long as the later
-// ones of these, or as long as the busiest link needs.
+// In a launch of many tile iterations, only the first ones are simulated. Each remaining iteration takes as long as the
+// later half of the simulated iterations took on average. If the busiest link needs more time for an iteration, the
+// remaining iterations take that time.
 //
 // A call has two times, for one-sided and two-sided programs alike. Its latency is the time of one launch alone on the
 // machine. Its interval is the time from the end of a launch to the end of the next, if several launches follow each

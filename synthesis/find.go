@@ -1,3 +1,10 @@
+// Package synthesis makes programs for a topology. A program is a set of trees: each tree brings data from one rank to
+// all ranks, or sums from all ranks to one. The trees of an AllToAll are routes, each from one rank to one other rank.
+//
+// [Find] packs trees into the links of a topology by maximum flows, so that their rate comes close to the bound of
+// package topology/bound. On request, it takes trees from a schedule of few rounds (package rounds). It returns a
+// [Result]: a [Plan] with the trees, and a certificate (package certificate) that proves how good the trees are. A Plan
+// is written as the text of a .mscl file.
 package synthesis
 
 import (

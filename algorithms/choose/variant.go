@@ -4,14 +4,13 @@
 //
 //   - A [Chooser] chooses for a device. [Chooser.Choose] returns the [selection.Choice] for a [Call], and
 //     [Chooser.Program] compiles and proves it. The table of the Chooser holds measured results; [DefaultTable] is
-//     built in.
-//     If the table has no rule for a call, the Chooser simulates the programs on the device's [Machine].
+//     built in. If the table has no rule for a call, the Chooser simulates the programs on the device's [Machine].
 //   - A [Selector] compares all programs on any topology by simulation, for any target.
-//   - A [Launcher] runs calls on GPUs with the variants of a Chooser. With an [Online], it measures the most likely
-//     variants during the first calls.
-//   - A [Shelf] adds the user's own programs to the catalog.
+//   - A [Launcher] runs calls on GPUs with the variants of a Chooser. With an [Online], it tries a few variants during
+//     the first calls: those that the Chooser expects to be the fastest. Then it uses the variant with the least time.
+//   - A [Shelf] has the user's own programs, among which a Chooser or a Selector chooses beside those of the catalog.
 //
-// # Less often
+// # Rarely needed
 //
 // [ReadTable] reads a table that mscclc search wrote. [Candidates] and [Collectives] list the catalog.
 package choose

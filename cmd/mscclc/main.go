@@ -1,8 +1,10 @@
-// Command mscclc compiles, proves and runs collective communication
-// algorithms. The product of a command goes to stdout or to the file that -o
-// names, the talk to stderr; --json makes of either one document. Exit codes:
-// 0 good, 1 the input is wrong, 2 usage, 3 not possible with this machine or
-// build, 4 a fault of mscclc.
+// Command mscclc compiles, proves and runs collective communication algorithms.
+//
+// Results go to stdout, or to the file that -o names. Messages go to stderr. With --json, a command prints one JSON
+// document on stdout, which also has the messages.
+//
+// Exit codes: 0 good, 1 the input is wrong, 2 the command line is wrong, 3 not possible with this machine or build, 4 a
+// fault of mscclc.
 package main
 
 import (

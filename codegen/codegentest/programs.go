@@ -1,4 +1,5 @@
-// Package codegentest has programs, and files that deceive, for the tests of all formats of programs.
+// Package codegentest has programs for the tests of all file formats. It also has hostile files, which make a careless
+// reader hang or take too much memory.
 package codegentest
 
 import (

@@ -1,7 +1,6 @@
-// Package xmljudge checks MSCCL-IR XML that mscclc wrote, as the runtimes that
-// will read it see it. It was made from the description of those runtimes
-// alone and shares nothing with the writer, nor with the reader of package
-// codegen: what they believe alike, this package may contradict.
+// Package xmljudge checks MSCCL-IR XML that mscclc wrote, by the rules of the runtimes that read it. It was written
+// from the description of these runtimes alone. It shares no code with the writer and the reader of package
+// codegen/msccl. So it can find a mistake that this writer and this reader have in common.
 package xmljudge
 
 import (

@@ -2,13 +2,13 @@
 //
 // An [Image] is a program as flat tables of rows. [NewImage] makes it. The rows of a two-sided program are [Step],
 // [Block] and [Conn]. A one-sided program has a [OneImage], whose rows are [OneStep], [OneOperand] and [OneBlock].
-// ir/form checks every number from which an address is computed. So a kernel that reads the tables accesses no memory
-// but the program's, for any program.
+// ir/form checks every number from which an address is computed. So a kernel that reads the tables accesses only the
+// memory of its program, for any program.
 //
-// [Params] and [OneParams] are the numbers of one launch. [OneImage.Reserve] returns how much memory launches may use,
-// and [OneImage.Layout] returns where it lies. An [OnePart] holds the tables that one device needs, and [OnePart.Few]
-// is a shorter form of a small launch. [Image.Actions] and [OneImage.Actions] list what the blocks of a launch do, for
-// traces and replays.
+// [Params] and [OneParams] are the parameters of one launch. [OneImage.Reserve] returns how much memory launches may
+// use, and [OneImage.Layout] returns the addresses in this memory. An [OnePart] holds the tables that one device needs,
+// and [OnePart.Few] is a shorter form of a small launch. [Image.Actions] and [OneImage.Actions] list what the blocks of
+// a launch do, for traces and replays.
 //
 // The structs in the files rows*.go have the layout of kernels/abi/rows*.h, field by field: addresses are 64-bit
 // numbers of the device, and a test of executor/cpu compares sizes and offsets. Package executor fills these tables,

@@ -1,9 +1,9 @@
 // Package exchange connects the processes that run one program together. They exchange the handles of their memory, and
 // report errors to each other.
 //
-// [Join] connects the processes of a job over TCP: process 0 listens, and all others dial it. [Group] makes members
-// that are all in this process. [Member.AllGather] returns to every process the messages of all. plan.Options takes a
-// [Member]. The package imports nothing of this module.
+// [Join] connects the processes of a job over TCP: process 0 listens, and all others connect to it. [Group] makes
+// members that are all in this process. [Member.AllGather] takes a message of each process, and returns all messages to
+// every process. plan.Options takes a [Member]. The package imports nothing of this module.
 package exchange
 
 import (

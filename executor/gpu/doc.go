@@ -1,8 +1,10 @@
 // Package gpu is the device for NVIDIA's and AMD's GPUs. Both use one table of driver functions, which is filled from
-// the library of the vendor's driver. executor/cuda and executor/hip name the two devices. One process drives all GPUs
-// that the driver shows, or some of them. The ranks of a program are dealt to the GPUs in turn, so one GPU can run any
-// program of few ranks. The thread blocks of a GPU's ranks are one grid. They wait for each other, so all must be
-// resident at once.
+// the library of the vendor's driver. executor/cuda and executor/hip name the two devices.
+//
+// One process drives all GPUs that the driver shows, or some of them. The ranks of a program are assigned to the GPUs
+// in turn: rank 0 to the first GPU, rank 1 to the second, and so on. If there are more ranks than GPUs, several ranks
+// share a GPU. The thread blocks of a GPU's ranks are one grid. They wait for each other, so all must be resident at
+// once.
 //
 // The package needs no toolkit. driver.c opens the driver's library at run time, and symbols.h declares the functions
 // that are used. The kernel is PTX or a code object from package kernels. Without a driver or a GPU, the package
@@ -11,6 +13,6 @@
 //
 // Files: device.go finds the GPUs and their kernel image, and kernel.go the entry of the kernel. memory.go (with
 // mapped.go and files.go), stream.go, graph.go and prepared.go implement what plan.Plan uses. order.go orders the
-// launches of each plan, and admission.go and tickets.go those of plans that cannot be co-resident. driver.go calls the
-// driver from Go.
+// launches of each plan. admission.go and tickets.go order the launches of plans that cannot be resident together.
+// driver.go calls the driver from Go.
 package gpu

@@ -1,5 +1,5 @@
-// Package launch has what runs and simulations share: the usual sizes of a launch, and traces. With this package, a
-// simulation needs not link the executor.
+// Package launch has what the executor and simulations share: the default replicas and tile sizes of a launch, and
+// traces. So a simulation does not need to link the executor.
 package launch
 
 import "time"

@@ -1,5 +1,5 @@
-// Package covering says which of many cases a test tries: by default a set that covers them, and more where the
-// environment asks for it.
+// Package covering says which of many cases a test tries. By default, the cases contain each value of each parameter.
+// With MSCCLC_TESTS=ci, they contain each pair of values. With MSCCLC_TESTS=full, they are all combinations.
 package covering
 
 import (

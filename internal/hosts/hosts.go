@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package hosts makes hosts for tests: network namespaces of this machine that a bridge joins. They share memory and
-// files, and reach each other by the bridge only. It needs the program ip, of Debian's iproute2, and root.
+// Package hosts makes hosts for tests: network namespaces of this machine, which a bridge connects. The hosts share
+// memory and files, and their only network is the bridge. The package needs the program ip of Debian's iproute2, and
+// root.
 package hosts
 
 import (

@@ -1,4 +1,5 @@
-// Package either holds the type of programs of either kind: what files, provers, devices and simulations take.
+// Package either holds the type of programs that are two-sided or one-sided. Packages that accept both kinds use it,
+// such as file formats, the proof, devices and simulations.
 package either
 
 import (

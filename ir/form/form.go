@@ -1,5 +1,6 @@
-// Package form checks that a program is well formed: its tables cover each other, every number in them is in range, and
-// every step has only the operands, flags and peers that its operation may have.
+// Package form checks that a program is well formed. Its tables must fit together: the blocks of the ranks, and the
+// steps of the blocks, fill their tables without a gap or an overlap. Every number must be in range. Every step must
+// have only the operands, flags and peers that its operation may have.
 //
 // [Check] checks a Program. ir/verify calls it before a proof. Readers and writers of program files call it before they
 // use or write a number. The executor calls it before it makes a kernel's tables. No other package repeats these rules.

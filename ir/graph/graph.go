@@ -1,5 +1,5 @@
-// Package graph presents the chunks and instructions of package ir to gonum as directed graphs. Drawings use it, and so
-// do tests that compare with gonum's algorithms. It may import ir and ir/text.
+// Package graph presents the chunks and instructions of package ir to gonum as directed graphs, for tests that compare
+// with gonum's algorithms. It may import ir and ir/text.
 package graph
 
 import (

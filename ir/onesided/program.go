@@ -1,4 +1,5 @@
-// Package onesided holds the type of one-sided programs, which move data of any rank's memory, with signals and waits.
+// Package onesided holds the type of one-sided programs. Their steps read and write memory of any rank, and order each
+// other by signals and waits.
 package onesided
 
 import (

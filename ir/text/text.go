@@ -1,6 +1,7 @@
-// Package text writes the text forms of the programs of package ir, which commands print and dumps hold: WriteChunks,
-// WriteInsts, WriteProgram and WriteChannels. The readers of these forms are in ir/irtest, for tests. The package
-// exports the rules for omitted fields, which writers and readers share. It may import ir and ir/diag.
+// Package text writes the text forms of the programs of package ir: WriteChunks, WriteInsts, WriteProgram and
+// WriteChannels. Commands print these forms, and dumps hold them. The readers of these forms are in ir/irtest/parse,
+// for tests. The package exports the rules for omitted fields, which writers and readers share. It may import ir and
+// ir/diag.
 package text
 
 import (

@@ -1,11 +1,13 @@
-// Package vclock has vector clocks for very many thread blocks. A clock of one block holds a count for each other
-// block: how far that block's actions are ordered before the present one.
+// Package vclock has vector clocks for very many thread blocks. A clock belongs to one block. For each other block, the
+// clock holds a count: how many of that block's actions happen before the current action of the clock's block.
 //
 // Clocks is for the blocks of one rank. Its clocks are trees, which share equal parts. A Pool is for the blocks of all
-// ranks. Its clocks are rows of counts. Neighbouring ranks mostly do the same steps one after the other, so the counts
-// of a row rise or fall evenly over long runs. A row is cut into pieces. A piece with few runs is kept as runs, and any
-// other piece as a list of counts. Rows with the same counts share pieces. So the time to merge two rows depends on the
-// number of runs in the pieces that differ, and not on the number of counts.
+// ranks. Its clocks are rows of counts. In most programs, a rank does the same steps as the rank before it, a constant
+// number of steps later or earlier. So over long parts of a row, the counts rise or fall evenly. Such a part is a run.
+//
+// A row is cut into pieces. A piece with few runs is kept as runs, and any other piece as a list of counts. Rows with
+// the same counts share pieces. So the time to merge two rows depends on the number of runs in the pieces that differ,
+// and not on the number of counts.
 package vclock
 
 import "math/bits"

@@ -1,116 +1,179 @@
-// Package verify proves a Program, from any source. It checks that the program is well formed, that sends match
-// receives, that the program ends with the slots that its connections have, that its blocks do not race, and that the
-// outputs hold what the collective says. The proof is sound: an accepted program may run. For programs of two-sided
-// operations it is also exact: a rejected program goes wrong in some schedule, unless the error says undecided.
+// Package verify proves programs, from any source. It checks that a program is well formed, that each send matches a
+// receive, that all blocks end with the slots that the connections have, that no two blocks race, and that the outputs
+// hold what the collective says. The proof is sound: an accepted program may run. For two-sided programs the proof is
+// also exact: a rejected program goes wrong in some schedule, unless the error has the code undecided.
 //
-// # What a program does
+// # What a two-sided program does
 //
-// All blocks of all ranks run at once, and each runs its steps in order. A step with a dependence first waits for a
-// flag. The wait ends when some step of block DepBlock, at or after DepStep, that has HasDep has ended. A transfer of n
-// chunks takes ceil(n/m) messages of up to m chunks. Each message is one action. The action needs a message in the
-// connection that it receives from, and a free slot in the connection that it sends to. Then it reads, writes, takes
-// the received message and leaves the sent one. A local step is one action.
+// All blocks of all ranks run at once. Each block runs its steps in order.
+//
+//   - A step can depend on another block of its rank (DepBlock, DepStep). The step then waits until block DepBlock has
+//     ended the first step that is marked HasDep and is not before step DepStep.
+//   - A message holds up to m chunks. The number m follows from the size of the call.
+//   - A step that sends or receives n chunks does ceil(n/m) actions, one for each message. Such an action waits for a
+//     message in the connection from which the step receives, and for a free slot in the connection to which the step
+//     sends. Then the action reads and writes chunks, frees the slot of the received message, and fills the free slot.
+//   - A step that neither sends nor receives is one action.
 //
 // # Liveness
 //
-// A block waits for one thing at a time, and no action of another block takes this thing away. So the timing does not
-// decide whether all blocks end, and one simulated run is enough. A program that ends with messages of m chunks also
-// ends with longer ones. Connections are empty at the end. So a second tile or launch starts as the first one did.
+// If a block waits for a message or for a slot, no other block can take this message or this slot away. So the timing
+// does not decide whether all blocks end, and one simulated run is enough. Longer messages need fewer slots. So a
+// program that ends with messages of m chunks also ends with longer messages. The simulated run uses the shortest
+// messages that the program's sizes allow. At the end, all connections are empty. So a second tile or launch starts as
+// the first one did.
 //
 // # Races
 //
-// Two accesses of different blocks to one chunk, at least one of them a write, must be ordered by happens-before. It
-// has two relations: the earlier action is visible (its writes can be read), or done (it has ended). Both hold along
-// the order of a block's steps, and from the step of a flag to the steps after the wait for it. From the action that
-// sends a message to the action that receives it, both hold if the operations and the protocol release and acquire (see
-// ir.OpInfo, ir.Protocol.Releases).
+// Two accesses to one chunk conflict if different blocks make them, and at least one access is a write. The order
+// happens-before must order all conflicts. It has two relations:
 //
-// A packet makes only its own data visible. The packets of a message arrive one by one. When one of them has arrived,
-// these are done: all that the sender did before that message, and the sender's reads of the bytes that this packet
-// carries. The rest of the sender's action is done when all packets have arrived. So messages that release are checked
-// at their shortest, and packets at their longest.
+//   - An earlier action is done for a later action if the earlier one has ended before the later one begins.
+//   - An earlier action is visible to a later action if it is done, and the later one also sees what it wrote.
 //
-// A read after a write and a write after a write need visible. A write after a read needs done. The proof takes no
-// order from slots, although a full FIFO would order some accesses. Tiles touch different bytes, and the launches of a
-// rank follow each other. So the result for one tile of one launch holds for all.
+// A conflict needs one of them. If the earlier access is a write, it must be visible to the later access. If the
+// earlier access is a read, it must be done. Both relations are transitive, and have these sources:
+//
+//   - Steps: an action of a block is visible to the later actions of this block.
+//   - Dependences: the step for which another step waits is visible to that step.
+//   - Messages: the action that sends a message is visible to the action that receives it, if the operations and the
+//     protocol order memory (release and acquire: ir.OpInfo, ir.Protocol.Releases).
+//   - Packets, in protocols such as LL: a packet is data with its own flag. A packet makes only its own data visible.
+//     The packets of a message arrive one by one. When one of them has arrived, all that the sender did before this
+//     message is done. The sender's reads of the bytes in this packet are done too. The rest of the sender's action is
+//     done when all packets of the message have arrived.
+//
+// The proof uses the length of messages that gives the least order. If messages order memory, the shortest messages
+// give the least: a longer message orders more chunks at once. With packets, the longest messages give the least: the
+// packets of one message do not order each other, but the packets of a later message come after the whole earlier
+// message.
+//
+// A wait for a free slot gives no order in this proof. Tiles touch different bytes, and the launches of a rank follow
+// each other. So the result for one tile of one launch holds for all.
 //
 // # Result
 //
 // If all conflicts are ordered, each order of actions that respects happens-before computes the same result. The proof
 // evaluates one such order on symbolic chunks, with sums as multisets, and compares the result with the collective.
 //
+// # Words for one-sided programs
+//
+// The comment of onesided.Program has the full semantics. This section explains the words that the rules below use.
+//
+//   - A tile is the part of each chunk's bytes that one trip over the steps moves. Such a trip is a tile iteration. The
+//     code calls a tile iteration a pass. A launch has one or more tile iterations. If OnePass is set, it has one.
+//   - A Move copies or reduces chunks. A Signal adds 1 to flags. An Await waits for flags of its own rank.
+//   - Nth says for which signal of a flag an Await waits. Let the flag have n signals in each tile iteration. With Nth
+//     from 1 to n, the Await waits for signal Nth of its own tile iteration. With Nth = k - n, which is at most 0, it
+//     waits for signal k of the tile iteration before; with Nth = k - 2n, for signal k of the one before that. The wait
+//     for a signal from before the first launch ends at once.
+//   - An Enter step runs only in the first tile iteration of each launch, and a Leave step only in the last one. The
+//     flags of such steps count launches in place of tile iterations.
+//   - The threads of a block synchronise before each step, but not before a Joint step. A group is a step that is not
+//     Joint, together with the Joint steps that follow it.
+//   - A Relaxed Signal or Await does not order memory: it makes accesses done, but not visible.
+//   - A chunk of packets is a chunk in the buffer Packets. Its reader waits until the packets arrive.
+//   - Scratch and packets have Depth copies. Tile iteration e uses copy e mod Depth.
+//   - The switch is NVLink's: an operand of the switch is the same chunk of all ranks, which the switch adds or copies.
+//   - A Loose block, such as that of a port, may still run when the launch of its rank has ended.
+//
 // # One-sided programs
 //
-// Check proves programs of one-sided operations (onesided.Program has their semantics) for any sequence of launches, of
-// any sizes and numbers of replicas. One replica stands for all. The code calls a tile iteration a pass. The rules:
+// Check proves one-sided programs for any sequence of launches, of any sizes and numbers of replicas. One replica
+// stands for all.
 //
-// Form. Steps are Move, Signal and Await, and their operands follow each other in Operands. A Move has sources and
-// destinations, a Signal has flags to raise, and an Await has flags of its own rank. Enter, Leave and Relaxed mark only
-// steps with flags. Joint marks a step that follows a step of the same tile iterations. A destination equals a source
-// or overlaps none, and it overlaps no other destination. The switch reads and writes plain memory. In each tile
-// iteration, one step writes a chunk of packets, and one block of its rank reads it. Each awaited flag is signalled,
-// whatever Nth asks for. One block signals a flag, and one block awaits it. All steps of a flag count tile iterations,
-// or all count launches. If they count launches, signals of Enter come before those of Leave, and an Enter await does
-// not wait for a Leave signal of its launch.
+// Form:
 //
-// Liveness. The proof assumes that a Move may wait for all its packets before it writes anything, and that the members
-// of a joint group begin in order. No step waits for a step of a later tile iteration, and in the first one of a launch
-// no step waits for the last. So each cycle of waits lies in one tile iteration. A tile iteration that is a launch of
-// its own has all steps, so its cycles include those of any other. Nth is at most the number of signals.
+//   - The operands of a step follow each other in Operands. A Move has sources and destinations. A Signal has the flags
+//     that it raises. An Await has flags of its own rank.
+//   - Only a Signal or an Await can be marked Enter, Leave or Relaxed.
+//   - A Joint step has the same Enter and Leave marks as the step before it.
+//   - A destination of a Move is exactly one of its sources, or overlaps no source. Two destinations do not overlap.
+//   - An operand of the switch is plain memory, and not packets.
+//   - One step writes a chunk of packets, and one block of the rank that has this chunk reads it.
+//   - One block signals a flag, and one block awaits it. Each awaited flag has a signal, also if Nth is 0 or less.
+//   - Either all steps of a flag are marked Enter or Leave, or none is. If they are marked, the Enter signals come
+//     before the Leave signals, and no Enter Await waits for a Leave signal of its own launch.
 //
-// Races. Two accesses to one chunk, at least one of them a write, need visible, or done if the earlier one reads. Both
-// hold from a group of a block to its next group. Both also hold from what is before a Signal to what is after the
-// Await that it ends, any number of tile iterations later. If either is Relaxed, only done holds. That Signal is the
-// last one that the Await waits for: if it is Relaxed, an ordinary one before it on the same flag makes nothing visible
-// either. What a thread acquires by an Await, its later Signals release, without a block barrier in between
-// (onesided.Program.ToldOn).
+// Liveness:
 //
-// Packets give done, for all that is before the sender's group, and for the sending step's reads of the chunks from
-// which it made the packets. The step that reads the packets has this order for what it writes in their place. The
-// group after it has this order for everything. So a read is also done when packets that were made from its result have
-// come back.
+//   - The proof assumes that a Move may wait for all its packets before it writes anything, and that the steps of a
+//     group begin in order.
+//   - Nth is at most the number of signals. So no step waits for a step of a later tile iteration.
+//   - If a launch has several tile iterations, no step of the first one waits for a step of the last one.
+//   - So each cycle of waits lies in one tile iteration. A launch of one tile iteration has all steps, those marked
+//     Enter and Leave too. So its cycles include the cycles of each other tile iteration. The proof runs one such
+//     launch.
 //
-//   - Within one tile iteration. It is checked without Enter and Leave steps, as an iteration between the first and the
-//     last of a launch. Any other has these orders and more.
-//   - Scratch and packets of tile iterations e and e + Depth, the next that uses the same copy. They are checked
-//     without Enter and Leave steps, and as if no launch ended: the end of a launch only adds order. What comes after
-//     iteration e also comes after later ones. All accesses of an iteration to a chunk of scratch come after its first
-//     access, a write. Otherwise the chunk is uninitialized. So the last write and the reads after it are checked
-//     against the first write. Of packets, the reads are checked against the write.
-//   - Input and output. Tile iteration e and other iterations of a launch access different bytes. Accesses of a launch
-//     to another rank's input or output must come after the begin of that rank's launch, and before its end. For the
-//     begin, a Signal must show this, also a Relaxed one. For writes, packets may show it too. For the end, reads must
-//     be done, and writes visible. If this holds for a step in the first tile iteration of a launch, which has no Leave
-//     steps, and in the last, which has no Enter steps, it holds in all. A rank's launches follow each other. So all
-//     accesses to its memory do too, whichever bytes a launch is given.
+// Races: two accesses to one chunk conflict if at least one is a write. As above, an earlier write must be visible, and
+// an earlier read must be done. Order comes from these sources:
 //
-// If launches have one tile iteration (OnePass), it has all steps. After the end of a launch, all that a rank's own
-// blocks do comes after all that they did and acquired before. Loose blocks are not part of this (ir.Program.Loose).
-// For the input and output of their own rank, they are checked like blocks of other ranks.
+//   - Groups: each group of a block is visible to the next group of this block.
+//   - Signals: what is visible to the group of a Signal is also visible to the groups after the Await that waits for
+//     this Signal, any number of tile iterations later. If the Signal or the Await is Relaxed, all this is only done,
+//     and not visible.
+//   - If an Await waits for several signals of a flag, only the last of them counts. If the last one is Relaxed, the
+//     Await makes nothing visible, not even what an earlier Signal of this flag released.
+//   - Threads: one thread handles the k-th flag of each Await and Signal of a block. If an Await and a later Signal are
+//     in one group, the Signal also releases to its k-th flag what the Await acquired from its k-th flag
+//     (onesided.Program.ToldOn has the exact conditions).
+//   - Packets: when a packet has arrived, all that came before the sender's group is done. The sending step's reads
+//     from which the packet was made are done too. The step that reads the packets has this order only for the chunks
+//     that it computes from these packets. The later groups of its block have this order for all chunks. So a read is
+//     also done when packets that were made from its result have come back, even over other ranks.
 //
-// These checks cover every pair of accesses, and each pair can happen. So a program that they reject goes wrong in some
-// launches.
+// The proof checks three kinds of pairs of accesses:
 //
-// Result. It is checked as for two-sided programs, for one tile iteration, which may read only scratch that it wrote.
+//   - Pairs in one tile iteration. The proof takes an iteration between the first and the last of a launch, which has
+//     no Enter and Leave steps. Each other iteration has the same order, or more.
+//   - Pairs in scratch or packets, of tile iterations e and e + Depth. Iteration e + Depth is the next one that uses
+//     the same copy. The proof again leaves out Enter and Leave steps. It also takes no order from the end of a launch.
+//     If a step comes after an access of iteration e, the same step of each later iteration also comes after this
+//     access. So later iterations with the same copy need no check. In each iteration, the first access to a chunk of
+//     scratch is a write, and all other accesses come after it: otherwise the chunk is uninitialized. So the proof
+//     compares only the first write of iteration e + Depth with the last write of iteration e and the reads after that.
+//     For packets, it compares the write of iteration e + Depth with the reads of iteration e.
+//   - Pairs in input or output. Different tile iterations of a launch access different bytes there, and the launches of
+//     a rank follow each other. So the accesses by other ranks remain. An access to another rank's input or output must
+//     come after the begin of that rank's launch, and before its end. Signals must show that the launch has begun;
+//     Relaxed ones are enough. For a write, packets are enough too. At the end of that rank's launch, a read must be
+//     done for some block of this rank, and a write must be visible to some block of this rank. The proof checks the
+//     begin in the first tile iteration of a launch, without Leave steps, and the end in the last one, without Enter
+//     steps. All others lie between these two.
+//
+// If OnePass is set, each tile iteration is a launch, so the proof leaves out no steps. All that a rank's own blocks do
+// in a launch comes after all that they did and acquired in its earlier launches. This does not hold for Loose blocks.
+// For the input and output of its own rank, a Loose block is checked like a block of another rank.
+//
+// These checks cover every pair of accesses, and each pair occurs in some launches. So a program that they reject goes
+// wrong in some launches.
+//
+// Result: as for two-sided programs. The proof evaluates one tile iteration, which may read only the scratch that it
+// wrote itself.
 //
 // # Several nodes
 //
-// Options.Nodes says which node each rank is on. Then ranks access memory of their own node only. A network carries
-// what a block writes into scratch of a rank of another node. It is sent by a Signal of the block to a flag of that
-// rank, in a later group than the write: the Signal is sent after the data, unless it is Relaxed or not in each tile
-// iteration. Messages of one block to one rank arrive in their order. Messages of other blocks, or to other ranks,
-// arrive in any order.
+// Options.Nodes has the node of each rank. A step accesses memory of its own node, with two exceptions: a Move can
+// write scratch of a rank on another node, and a Signal can raise a flag there. A network carries both. There is
+// nothing else between nodes: no reads, no access to input and output, no packets, no ports and no switch.
 //
-// So happens-before is as without nodes, except for what comes after such a write. This comes after the arrival of the
-// write, and the arrival comes before what follows an Await of such a Signal. Two writes of one block to the same chunk
-// are in order. What must come before a write can be ordered by any path, so credits may take any path. Each write must
-// be sent: some Signal of its block to that rank is in a later group, is in each tile iteration and is not Relaxed.
+//   - The data of such a write waits until its block signals a flag of the same rank in a later group. The network then
+//     sends the data first and the Signal after it. A Signal sends no data if it is Relaxed, or if it is not in every
+//     tile iteration.
+//   - So each write needs a later Signal: by the same block, to the same rank, in a later group, in every tile
+//     iteration, and not Relaxed.
+//   - Messages from one block to one rank arrive in order. Messages of different blocks, or to different ranks, arrive
+//     in any order.
 //
-// So an Await of a Signal by that rank acquires what has arrived there from the block. The rank passes this on with all
-// else that it acquired. In the first tile iteration, each block after the Await knows these arrivals. If several
-// blocks write the same chunk, a later tile iteration is checked for arrivals too. For each such block and rank, the
-// clocks then have one more count, beside the groups of each chain: the last group of the block whose writes have
-// arrived.
+// Happens-before has one more rule for such a write W, to rank R. An access of another block comes after W only if it
+// comes after the arrival of W. The arrival of W comes before all that follows an Await, by R, of a Signal that sends
+// W's data, or of a later such Signal of W's block. Two writes of one block to one chunk arrive in order. There is no
+// such rule for what comes before W: it can be ordered by signals over any ranks. So a credit, which is the Signal that
+// lets a block write again, can take any path.
 //
-// Programs do nothing else between nodes: no reads, no access to input and output, no packets, no ports and no switch.
+// The code tracks arrivals as follows. An Await of a Signal acquires what has arrived from the Signal's block. A rank
+// passes this on with all else that it acquired. In the first tile iteration, a block knows of an arrival if it knows
+// that the Await has ended. If several blocks write one chunk, a later tile iteration is checked for arrivals too. Then
+// the vector clocks have one more count for each such block and each rank to which it writes: the last group of the
+// block whose writes have arrived there.
 package verify

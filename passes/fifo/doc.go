@@ -11,8 +11,10 @@
 //
 //   - The source order of an InstDAG (Inst.Seq) is its meaning, and dependences are derived from it (depend.go). A pass
 //     that rewrites instructions keeps the order legal and derives the dependences again.
-//   - Fusion, channels and blocks are decided together (fuse.go, place.go): on one channel of one rank the peers of
-//     fused instructions pair one to one.
+//   - Fusion, channels and blocks are decided together (fuse.go, place.go). A fused instruction receives from one peer
+//     and sends to another. It runs in one block, and a block has one peer to receive from and one peer to send to. So
+//     on one channel of a rank, all fused instructions that receive from peer p send to the same peer q, and the
+//     reverse.
 //   - One global order schedules all ranks (order.go), and takes the slots into account. Each block does its steps in
 //     this order, so no program can deadlock.
 package fifo

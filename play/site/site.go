@@ -1,6 +1,7 @@
-// Package site has the page of mscclc play. The page has files that play/page/build.sh makes of TypeScript, and an
-// engine that they load: package lsp/wasm as WebAssembly. The files are in the repository, and the engine is not.
-// Packages contain the engine in a folder of its own. In a clone, the Go tool builds the engine.
+// Package site has the page of mscclc play. The page consists of static files, which play/page/build.sh makes from
+// TypeScript. It loads an engine, which compiles, proves and simulates: package lsp/wasm as a WebAssembly module. The
+// static files are in the repository, and the engine is not. In a clone, the Go tool builds the engine. A release of
+// mscclc (wheel, .deb or archive) has the engine in a folder.
 //
 // # Where to begin
 //

@@ -1,5 +1,5 @@
-// Command libraries builds the libraries of package runtime in a folder, for packages. CXX is the compiler and its
-// flags.
+// Command libraries builds the libraries of package runtime in a folder, for a release (wheel, .deb or archive). CXX is
+// the compiler and its flags.
 package main
 
 import (

@@ -1,3 +1,4 @@
-// Package enginetest is an engine of package transport in memory of one process, for tests. It delays messages, so that
-// those of different connections overtake each other, and makes faults; engine.h says how its spec asks for them.
+// Package enginetest is a network engine for tests, in the memory of one process. It delays messages, so that a message
+// can overtake those of other connections. It can also cause one fault, such as a lost message. The caller asks for the
+// delay and the fault by the text that it opens the engine with (its spec); engine.h has the syntax.
 package enginetest

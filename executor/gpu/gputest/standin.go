@@ -1,5 +1,5 @@
-// Package gputest has the tests of devices that are GPUs, for each of which its
-// package calls Run, and the mock driver that they run on where there is no GPU.
+// Package gputest has the tests of GPU devices. The tests of executor/cuda and of executor/hip call [Run]. For machines
+// without a GPU, package gputest builds a mock driver ([Build]), which executes kernels on the host.
 package gputest
 
 import (

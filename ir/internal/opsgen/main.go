@@ -1,6 +1,6 @@
-// Command opsgen writes kernels/abi/ops_gen.h: the numbers of ir's operations,
-// buffers, protocols and step flags for the interpreter kernel, and a mask of
-// operations for each column of ir.Ops. The header includes nothing.
+// Command opsgen writes kernels/abi/ops_gen.h for the interpreter kernel. This header has the numbers of ir's
+// operations, buffers, protocols and step flags. For each column of ir.Ops, it has a mask of the operations that have
+// this property. The header includes nothing.
 package main
 
 import (

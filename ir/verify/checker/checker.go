@@ -1,5 +1,5 @@
-// Package checker has what the proofs of two-sided and one-sided programs share: the program with its options, problems
-// of steps, counterexamples, conflicts between accesses, and the result of a run.
+// Package checker has what the proofs of two-sided and one-sided programs share: the program with its options, the
+// problems of steps, counterexamples, the search for conflicting accesses, and the result of a run.
 package checker
 
 import (

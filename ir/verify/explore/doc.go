@@ -1,26 +1,25 @@
-// Package explore judges tiny programs by running them in every schedule. Only
-// tests use it: ir/verify, which decides by one run and by happens-before, is
-// compared with it. The two share no code but the table of operations and the
-// numbering of memory cells.
+// Package explore decides whether tiny two-sided programs are right, by running them in every schedule. Only tests use
+// it. They compare its verdicts with those of ir/verify, which uses one run and happens-before. The two packages share
+// only the table of operations and the numbering of memory cells.
 //
-// A program becomes a list of atomic actions for each block (program.go): one
-// for each message of a step, one for a local step, one for a nop. Reduced
-// (reduce.go) runs one schedule of each class of schedules that differ only in
-// the order of actions that do not conflict: dynamic partial-order reduction
-// with source sets and sleep sets, in which nothing but accesses to one cell
-// depend on each other, since slots are unbounded and nothing ever disables an
-// action. Plain (plain.go) walks the whole graph of states without any such
-// argument; tests of this package compare the two.
+// A program becomes a list of atomic actions for each block (program.go). A step has one action for each of its
+// messages. A local step has one action, and so has a nop.
 //
-// A race is judged in two ways that do not know of each other: by a monitor
-// that carries for every action the explicit sets of the actions that are
-// visible to it and done before it (monitor.go), and, where a message orders
-// memory (Simple), by looking whether both orders of a conflicting pair of
-// actions occurred in some schedules.
+// Reduced (reduce.go) puts schedules into one class if they differ only in the order of actions that do not conflict.
+// It runs one schedule of each class, by dynamic partial-order reduction with source sets and sleep sets. Two actions
+// depend on each other only if they access the same cell, because slots are unbounded here and no action disables
+// another one. Plain (plain.go) visits all states without this reduction. Tests of this package compare Plain with
+// Reduced.
 //
-// The package makes random tiny programs too (random.go), breaks programs of
-// any size by single faults (faults.go), and runs large ones in adversarial
-// schedules (adverse.go).
+// Two independent methods find races:
 //
-// One-sided programs have an explorer of their own (package onesided below).
+//   - A monitor (monitor.go) keeps two sets for every action: the actions that are visible to it, and those that are
+//     done before it.
+//   - If a message orders memory (protocol Simple), the package looks for two conflicting actions that occur in both
+//     orders, in different schedules.
+//
+// The package also makes random tiny programs (random.go). It puts single faults into programs of any size (faults.go),
+// and runs large programs in adversarial schedules (adverse.go).
+//
+// Package onesided, in the folder below, explores one-sided programs.
 package explore

@@ -1,11 +1,14 @@
 // Package onesided proves one-sided programs. The comment of package verify has the rules.
 //
-//	match.go, live.go           the signals and packets that end each wait; the proof that all steps end
-//	events.go, chains.go        parts of steps; blocks that share one count of a vector clock
-//	known.go, clocks.go         a block's vector clock, and what the block acquires in a tile iteration
-//	threads.go                  the part of what a block acquired that one of its threads releases
-//	race.go, user.go, meet.go   accesses of a launch, of several launches; threads of a block that must synchronise
-//	across.go                   several nodes
+//	match.go, live.go     which signals and packets end each wait; whether all steps end
+//	events.go             events: a Signal, an Await, or the chunks of a Move whose packets come from the same events
+//	chains.go             chains of blocks: each block begins with a wait for the end of the block before. A vector
+//	                      clock has one count for each chain
+//	known.go, clocks.go   the vector clock of a block, and what the block acquires in a tile iteration
+//	threads.go            what one thread of a block acquired, and releases without a block barrier
+//	race.go, user.go      races in scratch and packets; accesses to input and output of a rank outside its launch
+//	meet.go               hints: where the threads of a block must synchronise
+//	across.go             several nodes
 package onesided
 
 import (

@@ -1,4 +1,5 @@
-// Command engine builds the engine of the page in a folder, for packages: engine FOLDER VERSION. It runs in a clone.
+// Command engine builds the WebAssembly module of mscclc play, for a release (wheel, .deb or archive): engine FOLDER
+// VERSION writes it into FOLDER. It runs in a clone.
 package main
 
 import (

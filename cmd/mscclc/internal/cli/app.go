@@ -1,7 +1,8 @@
-// Package cli has what the subcommands of mscclc share: inputs and outputs, which no
-// failure leaves half written; errors of usage, exit codes and hints; notes,
-// progress and JSON documents; limits and the spellings of other tools. [App] is one
-// run of the command.
+// Package cli has what all commands of mscclc share. [App] is one run of the command.
+//
+//   - Inputs, outputs, progress and JSON documents. An output file is written as a whole or not at all.
+//   - Notes, errors of usage, hints and exit codes.
+//   - Limits of sizes. Hints for users who write a flag or a word as another tool does.
 package cli
 
 import (

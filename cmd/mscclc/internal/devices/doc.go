@@ -1,3 +1,3 @@
-// Package devices has what programs run on: the CPU and the GPUs that this build knows, and the errors of a machine
-// that lacks one, or memory.
+// Package devices makes the devices on which programs run: the CPU, and the GPUs that this build supports. It also
+// makes the errors for a machine without such a GPU, or with too little memory.
 package devices

@@ -1,4 +1,4 @@
-// Package nccllib finds the library of NCCL, and says what is in it.
+// Package nccllib finds the library of NCCL, and returns its version and the functions that it exports.
 package nccllib
 
 import (

@@ -1,6 +1,5 @@
-// Package picture draws programs: timelines of runs and tables of chunks as SVG,
-// dependences as Graphviz's DOT, and traces for Perfetto. looks.go colours steps by
-// what they do and by the path that their data take.
+// Package picture draws programs: timelines of runs and tables of chunks as SVG, dependences as DOT of Graphviz, and
+// traces for Perfetto. looks.go gives each step a colour: by its operation, or by the path of its data.
 package picture
 
 import (

@@ -1,4 +1,4 @@
-// Package playcmd has the command play, which serves the page that proves and shows algorithms.
+// Package playcmd is mscclc play: it serves the page that proves, draws and animates algorithms.
 package playcmd
 
 import (

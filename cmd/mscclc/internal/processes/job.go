@@ -1,5 +1,6 @@
-// Package processes is the jobs of several processes that commands are part of: those that --procs starts, or mpirun,
-// torchrun or srun.
+// Package processes connects a command to the other processes of its job. A job has several processes if --procs,
+// mpirun, torchrun or srun started it. The package finds the other processes by environment variables, and checks that
+// all have the same arguments. For --procs, it starts the processes and collects their messages.
 package processes
 
 import (

@@ -1,3 +1,3 @@
-// Package runcmd is mscclc run: it runs an algorithm, a program, or the variant that is chosen for a collective, on
-// random data, and compares every element.
+// Package runcmd is mscclc run: it runs an algorithm, a program, or the variant that mscclc chooses for a collective.
+// The data is random, and the command checks every element of the result.
 package runcmd

@@ -1,8 +1,8 @@
-// Package scarce has mscclc end with a message where it gets no more memory.
+// Package scarce makes mscclc end with a clear message when it gets no more memory.
 //
-// Go's runtime then prints its state and exits with 2, which is mscclc's code for a wrong command line. Nothing within
-// the process can change that. So where the system bounds the memory of a process, one process does the work and
-// another one, which needs little, tells how it ended.
+// By itself, Go's runtime would print its state and exit with 2, which is mscclc's code for a wrong command line.
+// Nothing within the process can change that. So if the system limits the memory of a process, the package uses two:
+// one process does the work, and another small process waits for it and reports how it ended.
 package scarce
 
 import (

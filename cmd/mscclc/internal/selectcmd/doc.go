@@ -1,3 +1,3 @@
-// Package selectcmd is mscclc select: it says which variant of a collective is the fastest for which sizes on a
-// topology, and writes what a runtime reads (--emit).
+// Package selectcmd is mscclc select: it reports which variant of a collective is the fastest at each size on a
+// topology. With --emit, it also writes the files of these variants for a runtime.
 package selectcmd

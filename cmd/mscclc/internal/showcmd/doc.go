@@ -1,2 +1,2 @@
-// Package showcmd is mscclc show: it prints or draws an algorithm at a stage of compilation, or behind a pass.
+// Package showcmd is mscclc show: it prints or draws an algorithm at a stage of compilation, or after a pass.
 package showcmd

@@ -1,2 +1,2 @@
-// Package simulatecmd is mscclc simulate: it says how long a program takes on a topology, and draws the steps.
+// Package simulatecmd is mscclc simulate: it predicts how long a program takes on a topology, and draws its steps.
 package simulatecmd

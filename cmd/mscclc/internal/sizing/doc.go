@@ -1,3 +1,3 @@
-// Package sizing has the sizes of calls: which of them have data, which of them a program is for, and how messages
-// write them.
+// Package sizing checks the sizes of calls. It leaves out sizes so small that a chunk has no element, and notes sizes
+// that a program is not made for. It also prints sizes in messages.
 package sizing

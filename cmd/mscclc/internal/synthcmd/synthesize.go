@@ -1,5 +1,5 @@
-// Package synthcmd is mscclc synthesize, which makes a program of trees for a topology, and mscclc check, which
-// verifies the certificate that says how good it is.
+// Package synthcmd is mscclc synthesize and mscclc check. The first makes a program of trees for a topology, with a
+// certificate: a file that proves how close the program is to the fastest possible. The second verifies a certificate.
 package synthcmd
 
 import (

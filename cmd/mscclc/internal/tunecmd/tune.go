@@ -1,4 +1,5 @@
-// Package tunecmd has the command tune, which measures the programs of all collectives on this machine beside NCCL.
+// Package tunecmd is mscclc tune: it measures the programs of all collectives on this machine, and NCCL on the same
+// calls.
 package tunecmd
 
 import (

@@ -1,4 +1,4 @@
-// Package tuned keeps what mscclc tune measures of a machine in the user's cache, and makes bundles of it.
+// Package tuned keeps the results of mscclc tune in the user's cache, and makes bundles from them.
 package tuned
 
 import (

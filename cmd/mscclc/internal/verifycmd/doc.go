@@ -1,3 +1,3 @@
-// Package verifycmd is mscclc verify: it proves the programs of files and folders, several at once, and reports what is
-// wrong as lines, JSON or SARIF, with counterexamples and their replays.
+// Package verifycmd is mscclc verify: it proves the programs of files and folders, several at once. It reports errors
+// as lines, JSON or SARIF. It also shows counterexamples, and replays them on the CPU.
 package verifycmd

@@ -1,4 +1,5 @@
-// Package withcmd has the command with, which runs a program of NCCL so that its collectives run programs of a bundle.
+// Package withcmd is mscclc with: it starts an application that uses NCCL. The programs of a bundle then run the
+// application's collectives, if the bundle has a rule for the call. NCCL runs all other calls.
 package withcmd
 
 import (

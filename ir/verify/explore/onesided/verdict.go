@@ -1,11 +1,17 @@
-// Package onesided is the explorer of one-sided programs. A program becomes accesses of single chunks (program.go),
-// over several launches of several tile iterations. Memory is weak (world.go, memory.go): a block sees what it wrote in
-// groups before, and what it acquired by flags or by the end of a launch. A read or a write of a chunk of which it need
-// not see a write is a race. A caller reads and overwrites a rank's memory between its launches.
+// Package onesided explores one-sided programs, for tests. A program becomes accesses to single chunks (program.go), in
+// several launches of several tile iterations each. Between the launches of a rank, a caller reads and overwrites the
+// rank's input and output.
 //
-// Nothing that runs disables anything. So one run in which an access is held until nothing else can run shows all that
-// need not come after it: as many runs as there are accesses decide. Runs by chance must show no more. Random programs
-// begin with flags for everything (random.go), and single changes (faults.go) take them away.
+// Memory is weak (world.go, memory.go). A block sees what it wrote in earlier groups of steps. It also sees what it
+// acquired by flags, or by the end of a launch. An access is a race if another block has written the same chunk, and
+// the accessing block does not have to see that write yet.
+//
+// Nothing that runs takes away what another block waits for. So Explore makes one run for each access. In this run, the
+// access is held back until nothing else can run. All that ran before is not ordered after the access, and a conflict
+// with it is a race. These runs find every race. As a check, Explore also makes runs with random schedules, which must
+// not find anything else.
+//
+// Random programs have more flags than they need (random.go). Single changes (faults.go) remove some.
 package onesided
 
 import (
