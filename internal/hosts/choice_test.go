@@ -83,9 +83,9 @@ func (c *choosing) choose(bytes string) (form string, micros float64, said strin
 	return found[2], micros, said
 }
 
-// TestChoice tunes AllReduce on two hosts over TCP. The same hosts then choose what was found, in its form and width, and
-// so does process 1, which has no cache. Times are printed and not judged: the same program takes 0.2 to 1 ms at 64K, as
-// its connections are new or not.
+// TestChoice searches the fastest AllReduce on two hosts over TCP. The same hosts then choose what was found, in its
+// form and width, and so does process 1, which has no cache. Times are printed and not judged: the same program takes
+// 0.2 to 1 ms at 64K, as its connections are new or not.
 func TestChoice(t *testing.T) {
 	hasUCX(t)
 	c := &choosing{t, hosts.New(t, 2), t.TempDir()}

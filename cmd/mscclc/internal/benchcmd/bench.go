@@ -25,10 +25,10 @@ func Command(a *cli.App) *cobra.Command {
 reduce, sendrecv and so on. An algorithm is compiled first.
 
 Of a collective, the catalog's fastest variant is chosen for each size: by --table, by what mscclc search found on these
-hosts, by the table that mscclc has for the devices, or else by simulation (mscclc simulate) on the machine that has such
-devices. Unknown devices are simulated as H200s behind one switch. The simulation chooses the program of least latency,
-the time of one call alone. With --by interval it chooses by the time that is printed here, of calls one after the
-other.
+hosts, by the table that mscclc has for the devices, or else by simulation (mscclc simulate) on the machine that has
+such devices. Unknown devices are simulated as H200s behind one switch. The simulation chooses the program of least
+latency, the time of one call alone. With --by interval it chooses by the time that is printed here, of calls one after
+the other.
 
 Rows, columns and arguments are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e,
 each -f times the one before or -i bytes above it, out of place and in place. Behind size 0 comes 1. --dtype, --op and

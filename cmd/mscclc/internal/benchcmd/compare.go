@@ -30,9 +30,9 @@ func Compare(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare COLLECTIVE [FILE...]",
 		Short: "Compare what is chosen for a collective with all programs of the catalog",
-		Long: `Measure what is chosen for each size of a COLLECTIVE, and every variant of the catalog, each with its best number of
-CTAs as far as --time allows. Then measure the chosen and the fastest variant alternately, and print both and their
-ratio. The exit code is 1 where a chosen variant takes 5 % longer than the fastest.
+		Long: `Measure what is chosen for each size of a COLLECTIVE, and every variant of the catalog, each with its best
+number of CTAs as far as --time allows. Then measure the chosen and the fastest variant alternately, and print both and
+their ratio. The exit code is 1 where a chosen variant takes 5 % longer than the fastest.
 
 What is chosen is what mscclc bench COLLECTIVE measures: by --table, by what mscclc search found on these hosts, by the
 table that mscclc has for the devices, or by simulation. -o FILE has all measured times, one JSON object per line.
