@@ -29,10 +29,10 @@ func Search(a *cli.App) *cobra.Command {
 		Use:   "search COLLECTIVE [FILE...]",
 		Short: "Find the fastest programs for a collective by measuring, and write a table or rules",
 		Long: `Measure the catalog's variants of a COLLECTIVE at each size, find how many CTAs they run best with, and
-write a table to -o, by default to stdout. Entries of other devices, ranks, collectives and placements that are in the file stay.
-bench and run take it by --table. Processes search together: the first writes the table, and on several nodes each size
-takes about 30 s (--time). What is found is also kept in the user's cache, and later runs of bench COLLECTIVE and run
-COLLECTIVE on the same hosts choose by it. MSCCLC_CACHE=FOLDER moves the cache, and MSCCLC_CACHE=off turns it off.
+write a table to -o, by default to stdout. Entries of other devices, ranks, collectives and placements that are in the
+file stay. bench and run take it by --table. Processes search together: the first writes the table, and on several nodes
+each size takes about 30 s (--time). What is found is also kept in the user's cache, and later runs of bench COLLECTIVE
+and run COLLECTIVE on the same hosts choose by it. MSCCLC_CACHE=FOLDER moves the cache, and MSCCLC_CACHE=off turns it off.
 
 --staged measures staged programs, which reach only scratch and packets of other ranks, for a bundle. It takes programs
 that are proven in place and out of place and, for allreduce, whose ranks end with the same bits. Each rank has up to
