@@ -30,20 +30,22 @@ func Search(a *cli.App) *cobra.Command {
 		Short: "Find the fastest programs for a collective by measuring, and write a table or rules",
 		Long: `Measure the catalog's variants of a COLLECTIVE at each size, find how many CTAs they run best with, and
 write a table to -o, by default to stdout. Entries of other devices, ranks, collectives and placements that are in the
-file stay. bench and run take it by --table. Processes search together: the first writes the table, and on several nodes
-each size takes about 30 s (--time). What is found is also kept in the user's cache, and later runs of bench COLLECTIVE
-and run COLLECTIVE on the same hosts choose by it. MSCCLC_CACHE=FOLDER moves the cache, and MSCCLC_CACHE=off turns it off.
+file stay. bench and run take it by --table. Processes search together: the first writes the table, and on several
+nodes each size takes about 30 s (--time). What is found is also kept in the user's cache, and later runs of bench
+COLLECTIVE and run COLLECTIVE on the same hosts choose by it. MSCCLC_CACHE=FOLDER moves the cache, and MSCCLC_CACHE=off
+turns it off.
 
 --staged measures staged programs, which reach only scratch and packets of other ranks, for a bundle. It takes programs
 that are proven in place and out of place and, for allreduce, whose ranks end with the same bits. Each rank has up to
---ctas CTAs (default 32). Graphs launch each program, and then it is launched one by one. -o FILE.rules gets the fastest
-program for both kinds of launches, or "nccl" where --vs nccl found no program that is 3 % faster than NCCL. Programs
-that take at most 2 % longer replace others, so that few programs and little memory are needed. Where they need more
-than --arena, slower ones with less memory replace some. Rules for other collectives stay in the file, which is written
-after each size. mscclc bundle --rules reads it. With --procs, each rank is a process, as in training jobs: then NCCL
-registers the buffers of captured calls, and is faster. With --windows instead of --staged, programs are direct: they
-reach buffers of other ranks. All buffers are symmetric windows of NCCL's then, and the rules are for calls between
-windows. mscclc tune does all this for all collectives that a library can run, and keeps it for mscclc with.
+--ctas CTAs (default 32). Graphs launch each program, and then it is launched one by one. -o FILE.rules gets the
+fastest program for both kinds of launches, or "nccl" where --vs nccl found no program that is 3 % faster than NCCL.
+Programs that take at most 2 % longer replace others, so that few programs and little memory are needed. Where they
+need more than --arena, slower ones with less memory replace some. Rules for other collectives stay in the file, which
+is written after each size. mscclc bundle --rules reads it. With --procs, each rank is a process, as in training jobs:
+then NCCL registers the buffers of captured calls, and is faster. With --windows instead of --staged, programs are
+direct: they reach buffers of other ranks. All buffers are symmetric windows of NCCL's then, and the rules are for
+calls between windows. mscclc tune does all this for all collectives that a library can run, and keeps it for mscclc
+with.
 
 ` + choosing.OwnUsage + `
 
