@@ -314,7 +314,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 		return nil, row, diag.List{diag.New(diag.Unsupported, diag.Span{}, "%s has no lane that only copies to other nodes, so "+
 			"\"together\": %d has no effect", m.Title(), r.Together).WithHint("leave out \"together\", or give more \"lanes\"")}
 	}
-	if m.uneven(row.Threads) {
+	if row.uneven(uint32(m.Shared())) {
 		return nil, row, diag.List{diag.New(diag.Limit, diag.Span{}, "%s has %d replicas together in a CTA, which cannot share "+
 			"%d threads evenly", m.Title(), m.Shared(), row.Threads).WithHint("give 128, 256 or 512 threads")}
 	}

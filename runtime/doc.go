@@ -5,7 +5,7 @@
 // The engine reads bundles and launches their programs:
 //
 //	why.h, sockets.h, sha256.h  why a function fails; options of sockets; hashes
-//	bundle  the format (rows.h); sections, which are read and checked at their first use; the owners that are trusted
+//	bundle  the format (rows_gen.h); sections, which are read and checked at their first use; the owners that are trusted
 //	device  GPUs of the process, and their kernels, loaded whole
 //	launch  the numbers of a launch, in the same bytes as executor/abi; few.cc has those of short launches
 //	team    the engine's interface (engine.h); teams: memory, join, choice, order over streams, launch, failure, end
