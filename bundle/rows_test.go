@@ -19,8 +19,8 @@ var rowTypes = []struct {
 	{bufferRow{}, "bundle_buffer"}, {imageRow{}, "bundle_image"},
 }
 
-// TestRowTypes holds that rowTypes has all rows, and that rows have no bytes between their fields. rowsgen writes the
-// library's from the same fields, and has the compiler check their sizes.
+// TestRowTypes holds that rowTypes has all rows, and that rows have no bytes between their fields: so C++ lays out the
+// same fields alike.
 func TestRowTypes(t *testing.T) {
 	text, err := os.ReadFile("../runtime/src/bundle/rows_gen.h")
 	if err != nil {

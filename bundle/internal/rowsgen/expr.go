@@ -3,60 +3,72 @@ package main
 import (
 	"go/ast"
 	"go/token"
-	"strconv"
 	"strings"
 
-	"mscclc/bundle/limits"
-	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
-// This file writes expressions.
+// This file writes names and expressions.
+
+// types are those of numbers and texts.
+var types = map[string]string{"byte": "char", "uint8": "u8", "uint32": "u32", "uint64": "u64", "bool": "bool",
+	"string": "const char *"}
 
 // others are the names of other packages that rows use.
 var others = map[string]string{"data.NumDTypes": "DT_COUNT", "data.NumRedOps": "RED_COUNT",
-	"ir.NumProtocols": "PROTO_COUNT", "ir.AllReduce": kindConstant(ir.AllReduce), "ir.Scatter": kindConstant(ir.Scatter),
-	"ir.Custom": kindConstant(ir.Custom), "choose.HasInPlace": "kind_has_in_place", "bits.OnesCount32": "__builtin_popcount",
-	"math.MaxUint64": "~0ull"}
+	"ir.NumProtocols": "PROTO_COUNT", "ir.AllReduce": kind(ir.AllReduce), "ir.Scatter": kind(ir.Scatter),
+	"ir.Custom": kind(ir.Custom), "ir.Kind": "u32", "choose.HasInPlace": "kind_has_in_place",
+	"bits.OnesCount32": "__builtin_popcount", "math.MaxUint64": "~0ull", "nil": "true"}
 
-func kindConstant(k ir.Kind) string { return "KIND_" + strings.ToUpper(k.String()) }
+// prefixes begin the names of constants: a Go prefix becomes one of C++. Other constants of the package are BUNDLE_.
+var prefixes = [][2]string{{"When", "RULE_"}, {"when", "RULE_"}, {"section", "SECTION_"}, {"direction", "BUFFER_"},
+	{"Form", "IMAGE_"}, {"", "BUNDLE_"}}
 
-// types are those of numbers, with their bytes. A byte is part of a text.
-var types = map[string]struct {
-	name string
-	size int
-}{"byte": {"char", 1}, "uint8": {"u8", 1}, "uint32": {"u32", 4}, "uint64": {"u64", 8}, "bool": {"bool", 1}}
-
-// typeOf returns the type of a field, what follows its name, and its bytes.
-func (w *writer) typeOf(e ast.Expr) (name, dims string, size int) {
-	n := 1
-	if a, ok := e.(*ast.ArrayType); ok {
-		if n = length(source(a.Len)); n == 0 {
-			w.refuse(a, "array")
+// constant returns the C++ name of a constant of package bundle.
+func constant(name string) string {
+	for _, p := range prefixes {
+		if rest, ok := strings.CutPrefix(name, p[0]); ok {
+			return p[1] + snake(strings.TrimSuffix(rest, "Row"))
 		}
-		e, dims = a.Elt, "["+w.expr(a.Len)+"]"
 	}
-	t, ok := types[source(e)]
-	if !ok {
-		w.refuse(e, "type")
-	}
-	return t.name, dims, n * t.size
+	return name
 }
 
-// length returns the number of elements of an array.
-func length(text string) int {
-	switch text {
-	case "data.NumDTypes":
-		return int(data.NumDTypes)
-	case "limits.Ranks":
-		return limits.Ranks
+// row returns the C++ name of a struct: RuleRow is bundle_rule.
+func row(name string) string { return "bundle_" + function(strings.TrimSuffix(name, "Row")) }
+
+// member returns the C++ name of a field.
+func member(name string) string {
+	switch name {
+	case "Replicas":
+		return "columns"
+	case "RedOp", "InPlace", "OutOfPlace":
+		return strings.ToLower(name)
 	}
-	n, _ := strconv.Atoi(text)
-	return n
+	return function(name)
+}
+
+// function returns the C++ name of a function of package bundle.
+func function(name string) string { return strings.ToLower(snake(name)) }
+
+// source returns the text of a name: X, X.Y or *X.
+func source(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.StarExpr:
+		return source(e.X)
+	case *ast.SelectorExpr:
+		return source(e.X) + "." + e.Sel.Name
+	}
+	return ""
 }
 
 // expr writes an expression, and parentheses where C++ reads it otherwise, or warns.
 func (w *writer) expr(e ast.Expr) string {
+	if name, ok := others[source(e)]; ok {
+		return name
+	}
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		return e.Value
@@ -67,28 +79,21 @@ func (w *writer) expr(e ast.Expr) string {
 	case *ast.BinaryExpr:
 		return w.operand(e, e.X) + " " + e.Op.String() + " " + w.operand(e, e.Y)
 	case *ast.SliceExpr: // a text
-		return w.expr(e.X)
+		return w.expr(e.X) + ", sizeof " + w.expr(e.X)
 	case *ast.Ident:
 		if w.locals[e.Name] {
 			return e.Name
 		}
 		return constant(e.Name)
 	case *ast.SelectorExpr:
-		of := source(e.X)
-		if w.locals[of] {
-			return of + "." + member(e.Sel.Name)
-		}
-		if of == "limits" {
+		if source(e.X) == "limits" {
 			return "LIMIT_" + snake(e.Sel.Name)
 		}
-		if name := others[source(e)]; name != "" {
-			return name
-		}
+		return w.expr(e.X) + "." + member(e.Sel.Name)
 	case *ast.CallExpr:
 		return w.call(e)
 	}
-	w.refuse(e, "expression")
-	return ""
+	return w.refuse(e)
 }
 
 // operand writes an operand of a binary expression.
@@ -107,42 +112,20 @@ func (w *writer) call(e *ast.CallExpr) string {
 	for _, a := range e.Args {
 		args = append(args, w.expr(a))
 	}
-	switch f := e.Fun.(type) {
-	case *ast.Ident:
-		if t, ok := types[f.Name]; ok {
-			return "(" + t.name + ")(" + args[0] + ")"
-		} else if f.Name == "text" {
-			return args[0]
-		}
-		return function(f.Name) + "(" + strings.Join(args, ", ") + ")"
-	case *ast.SelectorExpr:
-		if source(f) == "ir.Kind" {
-			return args[0]
-		} else if name := others[source(f)]; name != "" {
-			return name + "(" + strings.Join(args, ", ") + ")"
-		}
-		name := function(f.Sel.Name)
-		if x, ok := f.X.(*ast.CallExpr); ok && source(x.Fun) == "ir.Kind" {
+	name := source(e.Fun)
+	if t, ok := types[name]; ok {
+		return "(" + t + ")(" + args[0] + ")"
+	} else if name == "text" {
+		return w.expr(e.Args[0].(*ast.SliceExpr).X)
+	} else if o, ok := others[name]; ok {
+		name = o
+	} else if m, ok := e.Fun.(*ast.SelectorExpr); ok {
+		name, args = function(m.Sel.Name), append([]string{w.expr(m.X)}, args...)
+		if of, ok := m.X.(*ast.CallExpr); ok && source(of.Fun) == "ir.Kind" {
 			name = "kind_" + name
 		}
-		return name + "(" + strings.Join(append([]string{w.expr(f.X)}, args...), ", ") + ")"
+	} else {
+		name = function(name)
 	}
-	w.refuse(e, "call")
-	return ""
-}
-
-// function returns the C++ name of a function of package bundle.
-func function(name string) string { return strings.ToLower(snake(name)) }
-
-// source returns the text of a name, X or X.Y, or of a number.
-func source(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.BasicLit:
-		return e.Value
-	case *ast.SelectorExpr:
-		return source(e.X) + "." + e.Sel.Name
-	}
-	return ""
+	return name + "(" + strings.Join(args, ", ") + ")"
 }
