@@ -1,5 +1,5 @@
-// Command rowsgen writes runtime/src/bundle/rows_gen.h, the library's side of bundle/rows.go and bundle/rows_check.go:
-// the bounds of package bundle/limits, structs for rows, constants, and what a row may be.
+// Command rowsgen writes runtime/src/bundle/rows_gen.h, the library's side of bundle/rows.go and rows_rule.go: the
+// bounds of package bundle/limits, structs for rows, constants, and what a row may be.
 package main
 
 import (
@@ -69,7 +69,7 @@ func header(bundle string) []byte {
 	w.kinds("has_in_place", choose.HasInPlace)
 	w.printf("\nbool blank(const void *data, u64 bytes);                // all bytes are 0\n" +
 		"bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros behind it\n")
-	for _, name := range []string{"rows.go", "rows_check.go"} {
+	for _, name := range []string{"rows.go", "rows_rule.go"} {
 		f, err := parser.ParseFile(w.files, filepath.Join(bundle, name), nil, parser.ParseComments)
 		if err != nil {
 			log.Fatal(err)

@@ -119,45 +119,16 @@ struct bundle_set {
 };
 inline bool blank(const bundle_set &r) { return blank(&r.pad0, sizeof r.pad0); }
 
-// The launches that a rule is for: at least one of the first two, unless WhenNamed is set.
-enum {
-  RULE_EAGER = 1,
-  RULE_CAPTURED = 2,
-  RULE_WINDOWS = 4,  // only calls whose buffers all lie in registered windows
-  RULE_CANDIDATE = 8,  // nobody measured it: it counts without NCCL, and else the library learns whether it is faster
-  RULE_NAMED = 16,  // alone: no call finds the rule, and its program is run by its name
-  RULE_ALL = RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS | RULE_CANDIDATE,
-};
-
-// A RuleRow is a rule of a set: what runs a call. The first that fits a call counts.
-struct bundle_rule {
-  u8 kind, dtype, redop, root, when;  // DType, RedOp and Root may be Any
-  u8 pad0[3];
-  u32 program, calls;  // NCCLRow, or a program's number; the most calls of a group, or 0 for any number
-  u32 columns, threads;  // of a launch; of a block
-  u64 tile, up_to;  // bytes; UpTo is the most of a call, as nccl-tests counts: of input or output
-};
-inline bool blank(const bundle_rule &r) { return blank(&r.pad0, sizeof r.pad0); }
-
-// A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables. Rows of
-// all ranks' parts follow, then the tables that these name. Scratch, Packets, Flags, Replicas and Tile say what memory
-// it needs (abi.OneImage), and the fields behind these where that lies in a rank's arena. No two programs of a set
-// share any of it. Direct is 1 where steps may reach input and output of other ranks. Only rules for windows name such
-// a program. It is right where all ranks are in place, and where none is.
-struct bundle_program {
-  u32 kind, ranks, root, chunks;  // Chunks: of a piece
-  u32 protocol, depth;
-  u8 one_pass, copies, lines, even;
-  u8 inplace, outofplace, bitwise, direct;
-  u32 scratch, packets, flags;  // chunks that a rank has of them; Flags without the runtime's
-  u32 blocks;  // of all ranks
-  u32 columns, nodes;  // Nodes: how many the ranks are on, or 0 for one
-  u64 tile;
-  u64 scratch_at, packets_at, flags_at, end_at;
-  char name[64];  // allreduce/ring LL128
-  u64 pad0[4];
-};
-inline bool blank(const bundle_program &r) { return blank(&r.pad0, sizeof r.pad0); }
+inline bool check(const bundle_set &s, Why *why) {
+  if (!blank(s)) return say(why, "a field that is not used is not 0"), false;
+  if (s.rules > LIMIT_RULES || s.programs > LIMIT_PROGRAMS)
+    return say(why, "it has %llu rules and %llu programs, and a set has at most %llu and %llu", (u64)(s.rules), (u64)(s.programs), (u64)(LIMIT_RULES), (u64)(LIMIT_PROGRAMS)), false;
+  if (s.ranks < 2 || s.ranks > LIMIT_RANKS)
+    return say(why, "it is for %llu ranks", (u64)(s.ranks)), false;
+  if (s.arena > LIMIT_ARENA)
+    return say(why, "its arena has %llu bytes, and %llu are the most", (u64)(s.arena), (u64)(LIMIT_ARENA)), false;
+  return check_name(s.device, sizeof s.device, why);
+}
 
 // A partRow says where the tables of a rank lie in the section of its program.
 struct bundle_part {
@@ -174,6 +145,21 @@ struct bundle_net {
 };
 inline bool blank(const bundle_net &r) { return blank(&r.pad0, sizeof r.pad0); }
 
+// check refuses what a program of so many chunks of scratch does not have.
+inline bool check(const bundle_net &n, u32 scratch, Why *why) {
+  if (!blank(n)) return say(why, "a field that is not used is not 0"), false;
+  if (n.inbox > scratch)
+    return say(why, "an inbox of %llu chunks has more than scratch", (u64)(n.inbox)), false;
+  return true;
+}
+
+// The directions of the buffers of a named program, which has one of each.
+enum {
+  BUFFER_INPUT = 1,
+  BUFFER_OUTPUT = 2,
+  BUNDLE_NUM_BUFFERS = 2,
+};
+
 // A namedRow begins the section of a program that jobs run by its name. Rows of bufferRow follow, for input and output.
 // Such a program is staged, is for ranks of one node, and has one rule in its set, which has WhenNamed. No other
 // program of the set has the name.
@@ -183,12 +169,13 @@ struct bundle_named {
 };
 inline bool blank(const bundle_named &r) { return blank(&r.pad0, sizeof r.pad0); }
 
-// The directions of the buffers of a named program, which has one of each.
-enum {
-  BUFFER_INPUT = 1,
-  BUFFER_OUTPUT = 2,
-  BUNDLE_NUM_BUFFERS = 2,
-};
+inline bool check(const bundle_named &n, Why *why) {
+  if (!blank(n)) return say(why, "a field that is not used is not 0"), false;
+  if (!check_name(n.name, sizeof n.name, why)) return false;
+  if (n.buffers != BUNDLE_NUM_BUFFERS)
+    return say(why, "%s has %llu buffers", (n.name), (u64)(n.buffers)), false;
+  return true;
+}
 
 // A bufferRow is a buffer of a named program. Units says how many units a rank has of it, by rank: pieces or, of a
 // custom collective, chunks. A call has as many elements a unit as it says.
@@ -213,20 +200,39 @@ struct bundle_image {
 };
 inline bool blank(const bundle_image &r) { return blank(&r.pad0, sizeof r.pad0); }
 
+// check refuses an image whose code has so many bytes, and ends with last.
+inline bool check(const bundle_image &i, u64 bytes, u8 last, Why *why) {
+  if (!blank(i)) return say(why, "a field that is not used is not 0"), false;
+  if (i.form > IMAGE_CUBIN || i.target < LIMIT_LEAST_TARGET || i.target > LIMIT_MOST_TARGET || i.dtype >= (u32)(DT_COUNT))
+    return say(why, "an image of form %llu for sm_%llu and type %llu is out of range", (u64)(i.form), (u64)(i.target), (u64)(i.dtype)), false;
+  if (i.bytes != bytes || bytes == 0 || (i.form == IMAGE_PTX && last != 0))
+    return say(why, "an image of %llu bytes has %llu, or does not end", (u64)(i.bytes), (u64)(bytes)), false;
+  return check_name(i.name, sizeof i.name, why);
+}
+
+// A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables. Rows of
+// all ranks' parts follow, then the tables that these name. Scratch, Packets, Flags, Replicas and Tile say what memory
+// it needs (abi.OneImage), and the fields behind these where that lies in a rank's arena. No two programs of a set
+// share any of it. Direct is 1 where steps may reach input and output of other ranks. Only rules for windows name such
+// a program. It is right where all ranks are in place, and where none is.
+struct bundle_program {
+  u32 kind, ranks, root, chunks;  // Chunks: of a piece
+  u32 protocol, depth;
+  u8 one_pass, copies, lines, even;
+  u8 inplace, outofplace, bitwise, direct;
+  u32 scratch, packets, flags;  // chunks that a rank has of them; Flags without the runtime's
+  u32 blocks;  // of all ranks
+  u32 columns, nodes;  // Nodes: how many the ranks are on, or 0 for one
+  u64 tile;
+  u64 scratch_at, packets_at, flags_at, end_at;
+  char name[64];  // allreduce/ring LL128
+  u64 pad0[4];
+};
+inline bool blank(const bundle_program &r) { return blank(&r.pad0, sizeof r.pad0); }
+
 // isTile reports whether tiles may have so many bytes.
 inline bool is_tile(u64 n) {
   return n >= LIMIT_TILE_ALIGN && n <= LIMIT_TILE && (n % LIMIT_TILE_ALIGN) == 0;
-}
-
-inline bool check(const bundle_set &s, Why *why) {
-  if (!blank(s)) return say(why, "a field that is not used is not 0"), false;
-  if (s.rules > LIMIT_RULES || s.programs > LIMIT_PROGRAMS)
-    return say(why, "it has %llu rules and %llu programs, and a set has at most %llu and %llu", (u64)(s.rules), (u64)(s.programs), (u64)(LIMIT_RULES), (u64)(LIMIT_PROGRAMS)), false;
-  if (s.ranks < 2 || s.ranks > LIMIT_RANKS)
-    return say(why, "it is for %llu ranks", (u64)(s.ranks)), false;
-  if (s.arena > LIMIT_ARENA)
-    return say(why, "its arena has %llu bytes, and %llu are the most", (u64)(s.arena), (u64)(LIMIT_ARENA)), false;
-  return check_name(s.device, sizeof s.device, why);
 }
 
 // Title returns the program's name and protocol: allreduce/ring LL128.
@@ -278,6 +284,26 @@ inline bool check_ruled(const bundle_program &p, Why *why) {
     return say(why, "it is not for calls in place and out of place"), false;
   return true;
 }
+
+// The launches that a rule is for: at least one of the first two, unless WhenNamed is set.
+enum {
+  RULE_EAGER = 1,
+  RULE_CAPTURED = 2,
+  RULE_WINDOWS = 4,  // only calls whose buffers all lie in registered windows
+  RULE_CANDIDATE = 8,  // nobody measured it: it counts without NCCL, and else the library learns whether it is faster
+  RULE_NAMED = 16,  // alone: no call finds the rule, and its program is run by its name
+  RULE_ALL = RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS | RULE_CANDIDATE,
+};
+
+// A RuleRow is a rule of a set: what runs a call. The first that fits a call counts.
+struct bundle_rule {
+  u8 kind, dtype, redop, root, when;  // DType, RedOp and Root may be Any
+  u8 pad0[3];
+  u32 program, calls;  // NCCLRow, or a program's number; the most calls of a group, or 0 for any number
+  u32 columns, threads;  // of a launch; of a block
+  u64 tile, up_to;  // bytes; UpTo is the most of a call, as nccl-tests counts: of input or output
+};
+inline bool blank(const bundle_rule &r) { return blank(&r.pad0, sizeof r.pad0); }
 
 // checkNamed refuses a rule of a named program that any other call could find.
 inline bool check_named(const bundle_rule &r, Why *why) {
@@ -343,30 +369,4 @@ inline bool check_program(const bundle_rule &r, const bundle_program &p, bool na
 template <class Call>
 inline bool fits(const bundle_rule &r, const Call &c, u64 bytes, u8 when) {
   return (u32)(r.kind) == c.kind && (r.when & when) != 0 && bytes <= r.up_to && (r.dtype == BUNDLE_ANY || (u32)(r.dtype) == c.dtype) && (r.redop == BUNDLE_ANY || (u32)(r.redop) == c.redop) && (r.root == BUNDLE_ANY || (u32)(r.root) == c.root) && (r.calls == 0 || c.group <= r.calls) && ((r.when & RULE_WINDOWS) == 0 || c.windows);
-}
-
-// check refuses what a program of so many chunks of scratch does not have.
-inline bool check(const bundle_net &n, u32 scratch, Why *why) {
-  if (!blank(n)) return say(why, "a field that is not used is not 0"), false;
-  if (n.inbox > scratch)
-    return say(why, "an inbox of %llu chunks has more than scratch", (u64)(n.inbox)), false;
-  return true;
-}
-
-inline bool check(const bundle_named &n, Why *why) {
-  if (!blank(n)) return say(why, "a field that is not used is not 0"), false;
-  if (!check_name(n.name, sizeof n.name, why)) return false;
-  if (n.buffers != BUNDLE_NUM_BUFFERS)
-    return say(why, "%s has %llu buffers", (n.name), (u64)(n.buffers)), false;
-  return true;
-}
-
-// check refuses an image whose code has so many bytes, and ends with last.
-inline bool check(const bundle_image &i, u64 bytes, u8 last, Why *why) {
-  if (!blank(i)) return say(why, "a field that is not used is not 0"), false;
-  if (i.form > IMAGE_CUBIN || i.target < LIMIT_LEAST_TARGET || i.target > LIMIT_MOST_TARGET || i.dtype >= (u32)(DT_COUNT))
-    return say(why, "an image of form %llu for sm_%llu and type %llu is out of range", (u64)(i.form), (u64)(i.target), (u64)(i.dtype)), false;
-  if (i.bytes != bytes || bytes == 0 || (i.form == IMAGE_PTX && last != 0))
-    return say(why, "an image of %llu bytes has %llu, or does not end", (u64)(i.bytes), (u64)(bytes)), false;
-  return check_name(i.name, sizeof i.name, why);
 }

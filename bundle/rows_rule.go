@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"structs"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bundle/limits"
@@ -11,26 +12,31 @@ import (
 	"mscclc/ir"
 )
 
-// This file is what a row of a bundle may be: what is wrong, and the reason. go generate writes all of it as C++, so
-// that the library refuses the same rows for the same reasons. A function returns an expression, or is a list of cases
-// with a message each, and comes after those that it calls. Both readers compare unused fields with 0 besides.
+// This file is the rows of programs and of rules, as rows.go is those of all else.
+
+// A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables. Rows of
+// all ranks' parts follow, then the tables that these name. Scratch, Packets, Flags, Replicas and Tile say what memory
+// it needs (abi.OneImage), and the fields behind these where that lies in a rank's arena. No two programs of a set
+// share any of it. Direct is 1 where steps may reach input and output of other ranks. Only rules for windows name such
+// a program. It is right where all ranks are in place, and where none is.
+type ProgramRow struct {
+	_                                    structs.HostLayout
+	Kind, Ranks, Root, Chunks            uint32 // Chunks: of a piece
+	Protocol, Depth                      uint32
+	OnePass, Copies, Lines, Even         uint8
+	InPlace, OutOfPlace, Bitwise, Direct uint8
+	Scratch, Packets, Flags              uint32 // chunks that a rank has of them; Flags without the runtime's
+	Blocks                               uint32 // of all ranks
+	Replicas, Nodes                      uint32 // Nodes: how many the ranks are on, or 0 for one
+	Tile                                 uint64
+	ScratchAt, PacketsAt, FlagsAt, EndAt uint64
+	Name                                 [64]byte // allreduce/ring LL128
+	_                                    [4]uint64
+}
 
 // isTile reports whether tiles may have so many bytes.
 func isTile(n uint64) bool {
 	return n >= limits.TileAlign && n <= limits.Tile && n%limits.TileAlign == 0
-}
-
-func (s *setRow) check() error {
-	switch {
-	case s.Rules > limits.Rules || s.Programs > limits.Programs:
-		return fmt.Errorf("it has %d rules and %d programs, and a set has at most %d and %d", s.Rules, s.Programs,
-			limits.Rules, limits.Programs)
-	case s.Ranks < 2 || s.Ranks > limits.Ranks:
-		return fmt.Errorf("it is for %d ranks", s.Ranks)
-	case s.Arena > limits.Arena:
-		return fmt.Errorf("its arena has %d bytes, and %d are the most", s.Arena, limits.Arena)
-	}
-	return checkName(s.Device[:])
 }
 
 // Title returns the program's name and protocol: allreduce/ring LL128.
@@ -87,6 +93,27 @@ func (p *ProgramRow) checkRuled() error {
 		return fmt.Errorf("it is not for calls in place and out of place")
 	}
 	return nil
+}
+
+// The launches that a rule is for: at least one of the first two, unless WhenNamed is set.
+const (
+	WhenEager     = 1
+	WhenCaptured  = 2
+	WhenWindows   = 4  // only calls whose buffers all lie in registered windows
+	WhenCandidate = 8  // nobody measured it: it counts without NCCL, and else the library learns whether it is faster
+	WhenNamed     = 16 // alone: no call finds the rule, and its program is run by its name
+
+	whenAll = WhenEager | WhenCaptured | WhenWindows | WhenCandidate
+)
+
+// A RuleRow is a rule of a set: what runs a call. The first that fits a call counts.
+type RuleRow struct {
+	_                              structs.HostLayout
+	Kind, DType, RedOp, Root, When uint8 // DType, RedOp and Root may be Any
+	_                              [3]uint8
+	Program, Calls                 uint32 // NCCLRow, or a program's number; the most calls of a group, or 0 for any number
+	Replicas, Threads              uint32 // of a launch; of a block
+	Tile, UpTo                     uint64 // bytes; UpTo is the most of a call, as nccl-tests counts: of input or output
 }
 
 // checkNamed refuses a rule of a named program that any other call could find.
@@ -162,36 +189,4 @@ func (r *RuleRow) fits(c *call, bytes uint64, when uint8) bool {
 		(r.DType == Any || uint32(r.DType) == c.dtype) && (r.RedOp == Any || uint32(r.RedOp) == c.redop) &&
 		(r.Root == Any || uint32(r.Root) == c.root) && (r.Calls == 0 || c.group <= r.Calls) &&
 		(r.When&WhenWindows == 0 || c.windows)
-}
-
-// check refuses what a program of so many chunks of scratch does not have.
-func (n *netRow) check(scratch uint32) error {
-	switch {
-	case n.Inbox > scratch:
-		return fmt.Errorf("an inbox of %d chunks has more than scratch", n.Inbox)
-	}
-	return nil
-}
-
-func (n *namedRow) check() error {
-	if err := checkName(n.Name[:]); err != nil {
-		return err
-	}
-	switch {
-	case n.Buffers != numBuffers:
-		return fmt.Errorf("%s has %d buffers", text(n.Name[:]), n.Buffers)
-	}
-	return nil
-}
-
-// check refuses an image whose code has so many bytes, and ends with last.
-func (i *imageRow) check(bytes uint64, last uint8) error {
-	switch {
-	case i.Form > FormCubin || i.Target < limits.LeastTarget || i.Target > limits.MostTarget ||
-		i.DType >= uint32(data.NumDTypes):
-		return fmt.Errorf("an image of form %d for sm_%d and type %d is out of range", i.Form, i.Target, i.DType)
-	case i.Bytes != bytes || bytes == 0 || i.Form == FormPTX && last != 0:
-		return fmt.Errorf("an image of %d bytes has %d, or does not end", i.Bytes, bytes)
-	}
-	return checkName(i.Name[:])
 }
