@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"strconv"
 	"strings"
 
 	"mscclc/ir"
@@ -16,8 +17,8 @@ var types = map[string]string{"byte": "char", "uint8": "u8", "uint32": "u32", "u
 
 // others are the names of other packages that rows use.
 var others = map[string]string{"data.NumDTypes": "DT_COUNT", "data.NumRedOps": "RED_COUNT",
-	"ir.NumProtocols": "PROTO_COUNT", "ir.AllReduce": kind(ir.AllReduce), "ir.Scatter": kind(ir.Scatter),
-	"ir.Custom": kind(ir.Custom), "ir.Kind": "u32", "choose.HasInPlace": "kind_has_in_place",
+	"ir.NumProtocols": strconv.Itoa(int(ir.NumProtocols)), "ir.AllReduce": kind(ir.AllReduce),
+	"ir.Scatter": kind(ir.Scatter), "ir.Custom": kind(ir.Custom), "ir.Kind": "u32", "choose.HasInPlace": "kind_has_in_place",
 	"bits.OnesCount32": "__builtin_popcount", "math.MaxUint64": "~0ull", "nil": "true"}
 
 // prefixes begin the names of constants: a Go prefix becomes one of C++. Other constants of the package are BUNDLE_.

@@ -48,8 +48,7 @@ func header(bundle string) []byte {
 	w := &writer{files: token.NewFileSet(), padded: map[string]bool{}}
 	w.printf("// Code generated from package bundle by \"go generate ./bundle\"; DO NOT EDIT.\n" +
 		"// Comments have Go's names: RuleRow is bundle_rule, and WhenEager is RULE_EAGER.\n#pragma once\n" +
-		"#include \"../../../kernels/abi/ops_gen.h\"\n#include \"../../../kernels/abi/rows_onesided.h\"\n" +
-		"#include \"../why.h\"\n\n")
+		"#include \"../../../kernels/abi/rows_onesided.h\"\n#include \"../why.h\"\n\n")
 	for _, l := range limits.All {
 		w.printf("%-46s // %s\n", fmt.Sprintf("const u64 LIMIT_%s = %dull;", snake(l.Name), l.Value), l.Doc)
 	}

@@ -1,7 +1,6 @@
 // Code generated from package bundle by "go generate ./bundle"; DO NOT EDIT.
 // Comments have Go's names: RuleRow is bundle_rule, and WhenEager is RULE_EAGER.
 #pragma once
-#include "../../../kernels/abi/ops_gen.h"
 #include "../../../kernels/abi/rows_onesided.h"
 #include "../why.h"
 
@@ -258,7 +257,7 @@ inline bool check(const bundle_program &p, Why *why) {
     return say(why, "no program is for collective %llu", (u64)(p.kind)), false;
   if (p.ranks < 2 || p.ranks > LIMIT_RANKS || p.root >= p.ranks || (!kind_rooted(u32(p.kind)) && p.root != 0))
     return say(why, "it is for %llu ranks with root %llu", (u64)(p.ranks), (u64)(p.root)), false;
-  if (p.chunks < 1 || p.protocol >= (u32)(PROTO_COUNT) || p.depth < 1)
+  if (p.chunks < 1 || p.protocol >= (u32)(4) || p.depth < 1)
     return say(why, "%llu chunks, protocol %llu or depth %llu is out of range", (u64)(p.chunks), (u64)(p.protocol), (u64)(p.depth)), false;
   if (p.one_pass != 0 || p.copies > 1 || p.lines > 1 || p.even > 1 || p.direct > 1)
     return say(why, "a switch of it is not 0 or 1"), false;
