@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"mscclc/transport/enginetest":           {"mscclc/transport"}, // an engine for tests
 	"mscclc/executor/data":                  {"mscclc/ir"},
 	"mscclc/bundle/limits":                  {},
-	"mscclc/bundle/internal/limitsgen":      {"mscclc/bundle/limits"},
+	"mscclc/bundle/internal/rowsgen":        {"mscclc/algorithms/choose", "mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/selection":                      {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/passes/core"},
 	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/onesided"},
 	"mscclc/executor/exchange":              {},

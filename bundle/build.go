@@ -2,8 +2,6 @@ package bundle
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"sort"
 
@@ -11,50 +9,9 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 	"mscclc/executor/plan"
-	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/kernels"
-	"mscclc/selection"
 )
-
-// A Rule says what runs calls of a collective on so many ranks. The first rule that fits a call counts. A
-// rule does not fit where its launch needs more CTAs than the communicator has.
-type Rule struct {
-	Kind  ir.Kind
-	Ranks int
-	Nodes string // how the ranks lie on several nodes, as NodesOf reads it; "" is one node
-
-	// DType, RedOp and Root are numbers of data and a rank, or Any. A program with a root and Any stands for one rule
-	// and one program for each root.
-	DType, RedOp, Root uint8
-
-	When  uint8 // WhenEager, WhenCaptured, WhenWindows, WhenCandidate
-	Calls int   // the most calls that the call's group has; 0 is any number
-	UpTo  int64 // the most bytes of a call, as nccl-tests counts them; 0 is any number
-
-	// Choice is what runs the call. Its program is of the catalog, such as allreduce/ring, or of Spec.Own; it is "" where
-	// NCCL runs the call. The program is staged unless its placement is Direct, which needs WhenWindows. Where numbers of
-	// the width are 0, a launch has as many replicas as there are CTAs for, a block limits.Threads threads, and a tile has
-	// executor.PlanTile bytes.
-	selection.Choice
-
-	// CTAs is how many CTAs a launch has at most; 0 is Spec.CTAs. A communicator with fewer takes a later rule.
-	CTAs int
-
-	// BuiltIn says that the rule is none of the user's. Where memory is short, such rules give way (Spec.Tell).
-	BuiltIn bool
-
-	Span   diag.Span  // where a file has the rule; errors name it
-	micros [2]float64 // what was measured of the largest calls: the program's time, and NCCL's; 0 is unknown
-}
-
-// Candidate reports whether nobody measured r, so that the library learns whether its program is faster than NCCL.
-func (r *Rule) Candidate() bool { return r.When&WhenCandidate != 0 }
-
-// Forward returns the rule that has NCCL run all calls of a collective.
-func Forward(kind ir.Kind, ranks int) Rule {
-	return Rule{Kind: kind, Ranks: ranks, DType: Any, RedOp: Any, Root: Any, When: WhenEager | WhenCaptured}
-}
 
 // DefaultCTAs is how many CTAs a communicator has unless its user asks for others.
 const DefaultCTAs = 32
@@ -169,50 +126,6 @@ func (s *Spec) check() error {
 	return nil
 }
 
-func (r *Rule) check() error {
-	switch _, why := r.Unfit(); {
-	case !slices.Contains(Kinds, r.Kind):
-		return fmt.Errorf("a bundle has no rules for %v", r.Kind)
-	case r.DType != Any && r.DType >= uint8(data.NumDTypes) || r.RedOp != Any && r.RedOp >= uint8(data.NumRedOps):
-		return fmt.Errorf("no element type %d or reduction %d", r.DType, r.RedOp)
-	case r.Root != Any && int(r.Root) >= r.Ranks:
-		return fmt.Errorf("rank %d of %d is no root", r.Root, r.Ranks)
-	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > whenAll:
-		return fmt.Errorf("no launches are %#x", r.When)
-	case r.Candidate() && (r.Program == "" || r.When&WhenWindows != 0 || r.Nodes != ""):
-		return fmt.Errorf("a candidate is a program for any buffers, between ranks of one node")
-	case r.When&WhenWindows != 0 && r.Kind.Rooted():
-		return fmt.Errorf("no rule of %v is for windows: ranks of such a call may leave out buffers", r.Kind)
-	case r.Placement == selection.Direct && (r.When&WhenWindows == 0 || r.Program == ""):
-		return fmt.Errorf("a direct program reaches buffers of other ranks, which must lie in windows")
-	case r.Nodes != "" && !r.spread():
-		return fmt.Errorf("%d ranks do not lie on several nodes as %q", r.Ranks, r.Nodes)
-	case r.Nodes != "" && r.When&WhenWindows != 0:
-		return fmt.Errorf("windows are memory that ranks of one node reach, and the rule is for several nodes")
-	case why != "":
-		return fmt.Errorf("the rule %s", why)
-	case misfit(r.Choice) != "":
-		return fmt.Errorf("the rule %s", misfit(r.Choice))
-	case r.CTAs < 0 || r.CTAs > limits.CTAs:
-		return fmt.Errorf("no launch has %d CTAs", r.CTAs)
-	case r.Calls < 0 || r.UpTo < 0:
-		return fmt.Errorf("%d calls or %d bytes are out of range", r.Calls, r.UpTo)
-	}
-	return nil
-}
-
-// misfit says what of a choice no rule of a bundle has, as a message goes on after the name of the rule. It is empty
-// where that is nothing.
-func misfit(c selection.Choice) string {
-	switch {
-	case c.Sided != selection.OneSided:
-		return fmt.Sprintf(`has "sided": %q, and bundles compile programs as one-sided`, c.Sided)
-	case c.Via != ir.ViaAny:
-		return fmt.Sprintf(`has "via": %q, and no rule of a bundle says so`, c.Via)
-	}
-	return ""
-}
-
 type builder struct {
 	Spec
 	out  *Bundle
@@ -276,25 +189,9 @@ func (b *builder) set(n int, nodes string) error {
 	return nil
 }
 
-// roots returns the roots for which a rule becomes a row.
-func (r *Rule) roots() []int {
-	if r.Program == "" || !r.Kind.Rooted() || r.Root != Any {
-		return []int{int(r.Root)}
-	}
-	list := make([]int, r.Ranks)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // rule returns the row of a rule, and its program, which is nil where NCCL runs the call.
 func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
-	row := RuleRow{Kind: uint8(r.Kind), DType: r.DType, RedOp: r.RedOp, Root: uint8(root), When: r.When,
-		Calls: uint32(r.Calls), Program: NCCLRow, UpTo: math.MaxUint64}
-	if r.UpTo > 0 {
-		row.UpTo = uint64(r.UpTo)
-	}
+	row := r.row(root)
 	if r.Program == "" {
 		return nil, row, nil
 	}
@@ -314,7 +211,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 		return nil, row, diag.List{diag.New(diag.Unsupported, diag.Span{}, "%s has no lane that only copies to other nodes, so "+
 			"\"together\": %d has no effect", m.Title(), r.Together).WithHint("leave out \"together\", or give more \"lanes\"")}
 	}
-	if m.uneven(row.Threads) {
+	if row.uneven(uint32(m.Shared())) {
 		return nil, row, diag.List{diag.New(diag.Limit, diag.Span{}, "%s has %d replicas together in a CTA, which cannot share "+
 			"%d threads evenly", m.Title(), m.Shared(), row.Threads).WithHint("give 128, 256 or 512 threads")}
 	}

@@ -1,5 +1,5 @@
 // Package bundle makes bundles: files with the rules, programs and kernels of communicators. The library in package
-// runtime reads them. runtime/src/bundle/rows.h specifies the format.
+// runtime reads them. rows.go specifies the format.
 //
 // [Build] compiles and proves the programs of a list of rules, and lays out their memory. [Encode] writes a [Bundle].
 // [Decode] reads one and checks every number in it. [Verify] proves all programs of a file again, and compares the
@@ -48,9 +48,6 @@ type Program struct {
 	Source []byte
 	Where  []byte
 }
-
-// Title returns the program's name and protocol: allreduce/ring LL128.
-func (p *Program) Title() string { return text(p.Name[:]) }
 
 // Memory returns the bytes of a rank's arena that the program has.
 func (p *Program) Memory() uint64 { return p.EndAt - p.ScratchAt }

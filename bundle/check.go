@@ -3,13 +3,11 @@ package bundle
 import (
 	"bytes"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"mscclc/bundle/limits"
 	"mscclc/executor/data"
-	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
@@ -104,66 +102,18 @@ func (b *Bundle) hasImage(s *Set, n uint32) bool {
 
 // checkRule checks a rule of a set, and returns its CTAs.
 func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
-	kind := ir.Kind(r.Kind)
-	switch {
-	case r.When&WhenNamed != 0:
-		if err := b.checkNamedRule(s, r); err != nil {
-			return 0, err
-		}
-	case !slices.Contains(Kinds, kind):
-		return 0, fmt.Errorf("it is for collective %d", r.Kind)
-	case r.DType != Any && r.DType >= uint8(data.NumDTypes) || r.RedOp != Any && r.RedOp >= uint8(data.NumRedOps) ||
-		r.Root != Any && int(r.Root) >= s.Ranks:
-		return 0, fmt.Errorf("type %d, operation %d or root %d is out of range", r.DType, r.RedOp, r.Root)
-	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > whenAll:
-		return 0, fmt.Errorf("no launches are %#x", r.When)
-	case r.When&WhenCandidate != 0 && (r.Program == NCCLRow || r.When&WhenWindows != 0 || s.Node != nil):
-		return 0, fmt.Errorf("it is a candidate, and not a program for any buffers on one node")
-	case r.When&WhenWindows != 0 && s.Node != nil:
-		return 0, fmt.Errorf("it is for windows, and ranks of several nodes have none")
-	case r.When&WhenWindows != 0 && kind.Rooted():
-		return 0, fmt.Errorf("it is for windows, and for %v, of which ranks may leave out buffers", kind)
-	case r.Program == NCCLRow && (r.Replicas != 0 || r.Threads != 0 || r.Tile != 0):
-		return 0, fmt.Errorf("it is NCCL's, and has replicas, threads or a tile")
-	case r.Program == NCCLRow:
-		return 0, nil
-	case !slices.Contains(s.Programs, r.Program):
+	if err := r.check(uint32(s.Ranks), s.nodes()); err != nil || r.Program == NCCLRow {
+		return 0, err
+	}
+	if !slices.Contains(s.Programs, r.Program) {
 		return 0, fmt.Errorf("the set does not have program %d", r.Program)
 	}
 	p := b.Programs[r.Program]
-	switch {
-	case (p.Named != nil) != (r.When == WhenNamed):
-		return 0, fmt.Errorf("%s has a name and it has none, or the other way around", p.Title())
-	case p.Kind != uint32(kind):
-		return 0, fmt.Errorf("it is for %v, and %s is for %v", kind, p.Title(), p.kind())
-	case kind.Rooted() && uint32(r.Root) != p.Root:
-		return 0, fmt.Errorf("it is for root %d, and %s for root %d", r.Root, p.Title(), p.Root)
-	case p.Direct != 0 && r.When&WhenWindows == 0:
-		return 0, fmt.Errorf("%s reaches buffers of other ranks, and it is not for windows", p.Title())
-	case r.Replicas < 1 || r.Replicas > p.Replicas:
-		return 0, fmt.Errorf("it has %d replicas, and %s has memory for %d", r.Replicas, p.Title(), p.Replicas)
-	case r.Threads < limits.Warp || r.Threads > limits.Threads || r.Threads%limits.Warp != 0:
-		return 0, fmt.Errorf("it has blocks of %d threads", r.Threads)
-	case p.uneven(r.Threads):
-		return 0, fmt.Errorf("it has blocks of %d threads, which %d replicas do not share evenly", r.Threads, p.Shared())
-	case !isTile(r.Tile):
-		return 0, fmt.Errorf("it has tiles of %d bytes", r.Tile)
-	}
-	return p.CTAs(int(r.Replicas)), nil
-}
-
-// uneven reports whether a block of so many threads cannot be parted among the replicas that share it. Their parts are
-// powers of two, of whole warps.
-func (p *Program) uneven(threads uint32) bool {
-	n := p.Shared()
-	return n > 1 && (bits.OnesCount32(threads) > 1 || int(threads) < limits.Warp*n)
+	return p.CTAs(int(r.Replicas)), r.checkProgram(&p.ProgramRow, p.Named != nil, uint32(p.Shared()))
 }
 
 // checkMemory refuses programs whose memory is too small, overlaps another's or is outside the arena.
 func (b *Bundle) checkMemory(s *Set) error {
-	if s.Arena > limits.Arena {
-		return fmt.Errorf("its arena has %d bytes, and %d are the most", s.Arena, limits.Arena)
-	}
 	pinned, end := uint64(0), uint64(0)
 	for _, n := range s.Programs {
 		p := b.Programs[n]

@@ -58,7 +58,7 @@ func (b *Bundle) Gaps(s *Set, ctas int) []Gap {
 		x := s.axes(kind)
 		found := map[span][]variant{}
 		for _, v := range x.variants() {
-			for _, g := range b.spans(s, kind, x.call(v), ctas) {
+			for _, g := range b.spans(s, x.call(kind, v), ctas) {
 				found[g] = append(found[g], v)
 			}
 		}
@@ -107,18 +107,18 @@ func (s *Set) Types() (reduced, moved []string) {
 	return reduced, moved
 }
 
-// A call is all that a choice depends on but bytes.
+// A call is all that a choice depends on but bytes, as Call of the library.
 type call struct {
-	when         uint8 // WhenEager or WhenCaptured, and WhenWindows
-	dtype, redop uint8
-	root, calls  int
+	kind, dtype, redop, root, group uint32
+	windows                         bool
+	when                            uint8 // WhenEager or WhenCaptured
 }
 
 // spans returns the ranges of bytes for which a call has no program.
-func (b *Bundle) spans(s *Set, kind ir.Kind, c call, ctas int) (list []span) {
+func (b *Bundle) spans(s *Set, c call, ctas int) (list []span) {
 	bounds := []uint64{math.MaxUint64}
 	for i := range s.Rules {
-		if s.Rules[i].Kind == uint8(kind) {
+		if uint32(s.Rules[i].Kind) == c.kind {
 			bounds = append(bounds, s.Rules[i].UpTo)
 		}
 	}
@@ -131,7 +131,7 @@ func (b *Bundle) spans(s *Set, kind ir.Kind, c call, ctas int) (list []span) {
 	}
 	above := uint64(0)
 	for _, upTo := range sorted(bounds) {
-		r, why := b.choice(s, kind, c, upTo, ctas)
+		r, why := b.choice(s, c, upTo, ctas)
 		if why == "" && b.Programs[r.Program].Even != 0 {
 			why = isUneven
 		}
@@ -144,15 +144,12 @@ func (b *Bundle) spans(s *Set, kind ir.Kind, c call, ctas int) (list []span) {
 }
 
 // choice returns the rule for a call of so many bytes, or why no program runs it. Candidates are no rules.
-func (b *Bundle) choice(s *Set, kind ir.Kind, c call, bytes uint64, ctas int) (r *RuleRow, why string) {
-	either := func(of uint8, value int) bool { return of == Any || int(of) == value }
+func (b *Bundle) choice(s *Set, c call, bytes uint64, ctas int) (r *RuleRow, why string) {
 	learns := ""
 	why = noRule
 	for i := range s.Rules {
 		r := &s.Rules[i]
-		if r.Kind != uint8(kind) || r.When&c.when&^WhenWindows == 0 || r.When&WhenWindows > c.when&WhenWindows ||
-			bytes > r.UpTo || r.Calls > 0 && c.calls > int(r.Calls) || !either(r.DType, int(c.dtype)) ||
-			!either(r.RedOp, int(c.redop)) || !either(r.Root, c.root) {
+		if !r.fits(&c, bytes, c.when) {
 			continue
 		}
 		switch {
@@ -187,7 +184,7 @@ func (b *Bundle) refuses(s *Set, r *RuleRow, c call) string {
 	switch {
 	case image == none:
 		return NoKernel
-	case c.redop == uint8(data.Avg) && p.Copies == 0 && !p.Averages(data.DType(c.dtype)):
+	case c.redop == uint32(data.Avg) && p.Copies == 0 && !p.Averages(data.DType(c.dtype)):
 		return noMean
 	}
 	return ""

@@ -76,13 +76,10 @@ func (x *axes) variants() (list []variant) {
 }
 
 // call returns the calls of a variant.
-func (x *axes) call(v variant) call {
-	c := call{when: [2]uint8{WhenEager, WhenCaptured}[v[axisLaunch]], dtype: v[axisType], redop: v[axisOp],
-		root: int(v[axisRoot]), calls: x.calls[v[axisCalls]]}
-	if v[axisWindows] != 0 {
-		c.when |= WhenWindows
-	}
-	return c
+func (x *axes) call(kind ir.Kind, v variant) call {
+	return call{kind: uint32(kind), dtype: uint32(v[axisType]), redop: uint32(v[axisOp]), root: uint32(v[axisRoot]),
+		group: uint32(x.calls[v[axisCalls]]), windows: v[axisWindows] != 0,
+		when: [2]uint8{WhenEager, WhenCaptured}[v[axisLaunch]]}
 }
 
 // blocksOf returns blocks that together have the variants of a list, which is in order, and no other: few of them.

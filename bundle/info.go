@@ -3,11 +3,7 @@ package bundle
 import (
 	"encoding/hex"
 	"encoding/json"
-	"math"
 	"slices"
-
-	"mscclc/executor/data"
-	"mscclc/ir"
 )
 
 // An Info describes a bundle for readers.
@@ -29,27 +25,6 @@ type SetInfo struct {
 	Arena    uint64        `json:"arena" doc:"bytes of a rank's memory that other ranks reach"`
 	Rules    []RuleInfo    `json:"rules" doc:"the first that fits a call counts"`
 	Programs []ProgramInfo `json:"programs"`
-}
-
-// A RuleInfo describes a rule.
-type RuleInfo struct {
-	Collective string `json:"collective"`
-	DType      string `json:"dtype,omitempty" doc:"absent: any"`
-	RedOp      string `json:"op,omitempty" doc:"absent: any"`
-	Root       *int   `json:"root,omitempty" doc:"absent: any"`
-	Eager      bool   `json:"eager"`
-	Captured   bool   `json:"captured"`
-	Windows    bool   `json:"windows,omitempty" doc:"only calls whose buffers lie in registered windows"`
-	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured it: the library learns whether it is faster than NCCL"`
-	Calls      uint32 `json:"calls,omitempty" doc:"the most calls of a group; absent: any number"`
-	Named      bool   `json:"named,omitempty" doc:"only calls of the program by its name"`
-	UpTo       uint64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
-	Program    string `json:"program" doc:"its title, or nccl"`
-	Number     *int   `json:"number,omitempty" doc:"of the program in the bundle"`
-	Replicas   uint32 `json:"replicas,omitempty"`
-	CTAs       uint32 `json:"ctas,omitempty" doc:"of a launch; communicators with fewer take a later rule"`
-	Threads    uint32 `json:"threads,omitempty" doc:"of a thread block"`
-	Tile       uint64 `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
 }
 
 // A ProgramInfo describes a program.
@@ -136,29 +111,6 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 			info.Root = new(int(p.Root))
 		}
 		out.Programs = append(out.Programs, info)
-	}
-	return out
-}
-
-func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
-	out := RuleInfo{Collective: ir.Kind(r.Kind).String(), Eager: r.When&WhenEager != 0, Captured: r.When&WhenCaptured != 0,
-		Windows: r.When&WhenWindows != 0, Named: r.When&WhenNamed != 0,
-		Candidate: r.When&WhenCandidate != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL,
-		Replicas: r.Replicas, Threads: r.Threads, Tile: r.Tile}
-	if r.DType != Any {
-		out.DType = data.DType(r.DType).String()
-	}
-	if r.RedOp != Any {
-		out.RedOp = data.RedOp(r.RedOp).String()
-	}
-	if r.Root != Any {
-		out.Root = new(int(r.Root))
-	}
-	if r.UpTo == math.MaxUint64 {
-		out.UpTo = 0
-	}
-	if r.Program != NCCLRow {
-		out.Program, out.Number, out.CTAs = b.Programs[r.Program].Title(), new(int(r.Program)), uint32(b.CTAs(r))
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"mscclc/algorithms/choose"
 	"mscclc/bundle/limits"
 	"mscclc/ir"
 )
@@ -21,7 +20,7 @@ type Named struct {
 }
 
 // The names of the buffers of a program. The language has these two.
-var bufferNames = [2]string{"input", "output"}
+var bufferNames = [numBuffers]string{"input", "output"}
 
 // namedOf returns what a job knows of a program of c.
 func namedOf(name string, c *ir.Collective) *Named {
@@ -71,11 +70,8 @@ func (b *Bundle) decodeNamed(p part) error {
 	if int64(p.number) >= int64(len(b.Programs)) || b.Programs[p.number].Named != nil {
 		return fmt.Errorf("it is of program %d, which does not exist or has a name", p.number)
 	}
-	if err := checkName(r.Name[:]); err != nil {
+	if err := r.check(); err != nil {
 		return err
-	}
-	if int(r.Buffers) != len(bufferNames) {
-		return fmt.Errorf("%s has %d buffers", text(r.Name[:]), r.Buffers)
 	}
 	list, err := rows[bufferRow](p.bytes, uint64(binary.Size(r)), r.Buffers)
 	if err != nil {
@@ -89,13 +85,7 @@ func (b *Bundle) decodeNamed(p part) error {
 // checkCalls refuses a program that is not for all calls of its set's rules, or whose buffers cannot be.
 func (p *Program) checkCalls(s *Set) error {
 	if p.Named == nil {
-		if !slices.Contains(Kinds, p.kind()) {
-			return fmt.Errorf("rules have no programs of %v", p.kind())
-		}
-		if p.OutOfPlace != 1 || p.InPlace != bit(choose.HasInPlace(p.kind())) {
-			return fmt.Errorf("it is not for calls in place and out of place")
-		}
-		return nil
+		return p.checkRuled()
 	}
 	if s.Node != nil || p.Direct != 0 {
 		return fmt.Errorf("%s has a name, and is for several nodes or reaches buffers of other ranks", p.Named.Name)
@@ -106,18 +96,6 @@ func (p *Program) checkCalls(s *Set) error {
 			!custom && (p.Named.In[r] != in || p.Named.Out[r] != out) {
 			return fmt.Errorf("%s has %d and %d units on rank %d", p.Named.Name, p.Named.In[r], p.Named.Out[r], r)
 		}
-	}
-	return nil
-}
-
-// checkNamedRule refuses a rule of a named program that any other call could find.
-func (b *Bundle) checkNamedRule(s *Set, r *RuleRow) error {
-	if r.When != WhenNamed || r.DType != Any || r.RedOp != Any || r.Calls != 0 || r.UpTo != 1<<64-1 ||
-		r.Kind > uint8(ir.Custom) || !slices.Contains(s.Programs, r.Program) {
-		return fmt.Errorf("it is of a named program, and restricted")
-	}
-	if !ir.Kind(r.Kind).Rooted() && r.Root != Any {
-		return fmt.Errorf("it is of a named program without a root, and has one")
 	}
 	return nil
 }

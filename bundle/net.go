@@ -158,6 +158,9 @@ func (b *Bundle) decodeNet(p part) error {
 	if err != nil {
 		return err
 	}
+	if err := r.check(to.Scratch); err != nil {
+		return err
+	}
 	n, at := &Net{Inbox: int(r.Inbox)}, uint64(binary.Size(r))
 	if n.Messages, err = rows[abi.NetMessage](p.bytes, at, r.Messages); err != nil {
 		return err
@@ -173,9 +176,6 @@ func (b *Bundle) decodeNet(p part) error {
 // checkNet refuses messages of what does not exist, or within a node. node has the node of each rank.
 func (p *Program) checkNet(node []int32) error {
 	n, blocks, next := p.Net, p.blocks(), uint32(0)
-	if n.Inbox > int(p.Scratch) {
-		return fmt.Errorf("an inbox of %d chunks has more than scratch", n.Inbox)
-	}
 	for i, m := range n.Messages {
 		if m.Block >= p.Blocks || m.Rank >= p.Ranks || node[blocks[m.Block].Rank] == node[m.Rank] ||
 			m.Operand >= blocks[m.Block].Operands || m.First != next ||

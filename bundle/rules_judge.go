@@ -190,25 +190,3 @@ func same(o, p selection.Only) bool {
 	o.Root, p.Root = nil, nil
 	return a == b && o == p
 }
-
-// restrict makes a rule one for the calls that o names.
-func restrict(r *Rule, o selection.Only) {
-	if t, ok := data.DTypeByName(o.DType); ok {
-		r.DType = uint8(t)
-	}
-	if op, ok := data.RedOpByName(o.RedOp); ok {
-		r.RedOp = uint8(op)
-	}
-	if o.Root != nil {
-		r.Root = uint8(min(*o.Root, Any-1)) // Build refuses those that are no ranks
-	}
-	r.Calls, r.CTAs = o.Calls, o.CTAs
-	if o.Windows {
-		r.When |= WhenWindows
-	}
-}
-
-// restricted reports whether a rule is for some calls of its collective only.
-func (r *Rule) restricted() bool {
-	return r.DType != Any || r.RedOp != Any || r.Root != Any || cmp.Or(r.Calls, r.CTAs, int(r.When&WhenWindows)) != 0
-}

@@ -7,7 +7,7 @@
 // reads bundles, and launches programs for teams:
 //
 //	why.h, sockets.h, sha256.h  why a function fails; options of sockets; hashes
-//	bundle  the format (rows.h); the reader, which checks each section when it is first used; the check of who owns a
+//	bundle  the format (rows_gen.h); the reader, which checks each section when it is first used; the check of who owns a
 //	        file
 //	device  the GPUs of the process, and their kernels. All functions of a kernel image are loaded at once: a driver
 //	        that loads one later, at a launch, would wait for running kernels

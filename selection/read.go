@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"mscclc/bundle/limits"
-	"mscclc/executor/data"
 	"mscclc/internal/strictjson"
 	"mscclc/ir/diag"
 )
@@ -246,20 +244,4 @@ func (t *Reader) readRule(e *Entry, more []strictjson.Field) {
 	t.noted(&is, fields)
 	r.Span = t.Span(start)
 	t.rules, e.Rules = append(t.rules, is), append(e.Rules, r)
-}
-
-// fields reads o.
-func (o *Only) fields(t *strictjson.Reader) []strictjson.Field {
-	var types []string
-	for d := range data.NumDTypes {
-		types = append(types, d.String())
-	}
-	return []strictjson.Field{
-		{Key: "dtype", Read: func() { o.DType = t.OneOf(types...) }},
-		{Key: "op", Read: func() { o.RedOp = t.OneOf(data.RedOps[:]...) }},
-		{Key: "root", Read: func() { o.Root = new(number(t, 0, MostRanks-1)) }},
-		{Key: "calls", Read: func() { o.Calls = number(t, 1, 1<<20) }},
-		{Key: "windows", Read: func() { o.Windows = t.Bool() }},
-		{Key: "ctas", Read: func() { o.CTAs = number(t, 1, limits.CTAs) }},
-	}
 }

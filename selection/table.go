@@ -87,17 +87,6 @@ type Rule struct {
 	Span diag.Span `json:"-"` // where a file has it
 }
 
-// An Only restricts a rule to some calls. bench measures rules for windows; those with other restrictions are written
-// by hand. The zero value restricts nothing.
-type Only struct {
-	DType   string `json:"dtype,omitempty" doc:"calls of elements of one type; absent: any"`
-	RedOp   string `json:"op,omitempty" doc:"calls of one reduction; absent: any"`
-	Root    *int   `json:"root,omitempty" doc:"calls of one root; absent: any"`
-	Calls   int    `json:"calls,omitempty" doc:"calls in groups of at most so many; absent: any"`
-	Windows bool   `json:"windows,omitempty" doc:"calls whose buffers all lie in registered windows"`
-	CTAs    int    `json:"ctas,omitempty" doc:"launches of at most so many CTAs; a communicator with fewer takes a later rule"`
-}
-
 // written returns what JSON has of r: NCCL's rule has no protocol.
 func (r Rule) written() any {
 	if r.Program != NCCL {

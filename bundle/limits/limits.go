@@ -2,8 +2,6 @@
 // bundle, executor/abi, and the library in package runtime, through a header that go generate writes.
 package limits
 
-//go:generate go run ../internal/limitsgen -o ../../runtime/src/bundle/limits_gen.h
-
 // A Limit is a bound of a bundle. Name is its constant's.
 type Limit struct {
 	Name  string

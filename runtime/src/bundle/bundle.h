@@ -3,7 +3,6 @@
 #include "../../../kernels/abi/ops_gen.h"
 #include "../../../transport/proxy.h"
 #include "../../../transport/system.h"
-#include "limits_gen.h"
 #include "open.h"
 
 static_assert(LIMIT_RANKS == ONE_RANKS, "a launch carries the addresses of all ranks");
@@ -69,9 +68,6 @@ bool check_sections(const bundle_section *table, u32 sections, Sections *count, 
 const Sections *sections_of(const Bundle *b);
 bool sets_check(Bundle *b, Why *why);
 
-bool blank(const void *data, u64 bytes);        // all bytes are 0
-bool check_name(const char *name, u64 room);    // a text that ends, with zeros behind it
-
 // section_of finds a section, and reads and checks it where nobody did so before. It gives null where there is none, or
 // it is damaged.
 const u8 *section_of(Bundle *b, u32 kind, u32 number, u64 *bytes, Why *why);
@@ -93,20 +89,16 @@ u64 pinned_of(const Program &p);
 // pieces_of is how many pieces a rank's input and output have, as Collective.Pieces in ir.
 void pieces_of(const bundle_program &p, u32 rank, u32 *in, u32 *out);
 
-// named_open reads and checks the names of a program, if it has some. named_calls says whether a program is for all
-// calls of its rules, or has units that can be. named_rule says whether a rule is that of a named program. named_check
-// checks the names and rules of a whole set.
+// named_open reads and checks the names of a program, if it has some. named_units says whether the units of a named
+// program can be. named_check checks the names and rules of a whole set.
 bool named_open(Bundle *b, Program *p, Why *why);
-bool named_calls(const Program &p, const u8 *node);
-bool named_rule(const bundle_rule &r);
+bool named_units(const Program &p, const u8 *node);
 bool named_check(const Set &set, Why *why);
 
 // ctas_of is how many CTAs the rank has that has most, in so many replicas. shared_of is how many replicas share a CTA,
 // of the blocks whose replicas do; 1 where there are none.
 u32 ctas_of(const Program &p, u32 columns);
 u32 shared_of(const Program &p);
-
-bool tile_fits(u64 tile);
 
 bool image_open(Bundle *b, u32 number, const bundle_image **row, Why *why);
 

@@ -6,23 +6,18 @@
 
 namespace {
 
-const char *const buffer_names[BUFFERS] = {"input", "output"};
+const char *const buffer_names[BUNDLE_NUM_BUFFERS] = {"input", "output"};
 
 // check_buffers checks all but the units of the ranks that there are.
 bool check_buffers(const bundle_buffer *buffer, u32 ranks) {
-  for (u32 i = 0; i < BUFFERS; i++) {
+  for (u32 i = 0; i < BUNDLE_NUM_BUFFERS; i++) {
     const bundle_buffer &b = buffer[i];
     const size_t name = strlen(buffer_names[i]);
-    if (b.direction != BUFFER_INPUT + i || b.pad || memcmp(b.name, buffer_names[i], name) ||
+    if (b.direction != BUFFER_INPUT + i || !blank(b) || memcmp(b.name, buffer_names[i], name) ||
         !blank(b.name + name, sizeof b.name - name) || !blank(b.units + ranks, (ONE_RANKS - ranks) * sizeof *b.units))
       return false;
   }
   return true;
-}
-
-// for_rules says whether a program is right in all calls that rules may have.
-bool for_rules(const bundle_program &p) {
-  return p.kind <= KIND_SCATTER && p.outofplace == 1 && p.inplace == (p.kind != KIND_ALLTOALL);
 }
 
 }  // namespace
@@ -31,15 +26,16 @@ bool named_open(Bundle *b, Program *p, Why *why) {
   u64 bytes = 0;
   if (!section_there(b, SECTION_NAMED, p->number)) return true;
   const bundle_named *n = (const bundle_named *)section_of(b, SECTION_NAMED, p->number, &bytes, why);
-  if (!n || bytes != sizeof *n + BUFFERS * sizeof(bundle_buffer)) return false;
-  if (!check_name(n->name, sizeof n->name) || n->buffers != BUFFERS || n->pad) return false;
+  if (!n) return false;
+  if (bytes != sizeof *n + BUNDLE_NUM_BUFFERS * sizeof(bundle_buffer))
+    return say(why, "its names have another length"), false;
+  if (!check(*n, why)) return false;
   p->named = n, p->buffer = (const bundle_buffer *)(n + 1);
-  return check_buffers(p->buffer, p->row->ranks);
+  return check_buffers(p->buffer, p->row->ranks) || (say(why, "its buffers are not input and output"), false);
 }
 
-bool named_calls(const Program &p, const u8 *node) {
+bool named_units(const Program &p, const u8 *node) {
   const bundle_program &row = *p.row;
-  if (!p.named) return for_rules(row);
   if (node[row.ranks - 1] || row.direct) return false;
   for (u32 r = 0; r < row.ranks; r++) {
     const u32 in = p.buffer[0].units[r], out = p.buffer[1].units[r];
@@ -48,12 +44,6 @@ bool named_calls(const Program &p, const u8 *node) {
     if (row.kind == KIND_CUSTOM ? in > row.chunks || out > row.chunks : in != want_in || out != want_out) return false;
   }
   return true;
-}
-
-bool named_rule(const bundle_rule &r) {
-  return r.when == RULE_NAMED && r.kind <= KIND_CUSTOM && r.dtype == BUNDLE_ANY && r.redop == BUNDLE_ANY && !r.calls &&
-         r.up_to == ~0ull && (kind_rooted(r.kind) || r.root == BUNDLE_ANY) && r.program != BUNDLE_NCCL &&
-         blank(r.pad0, sizeof r.pad0);
 }
 
 bool named_check(const Set &set, Why *why) {

@@ -47,7 +47,7 @@ bool check_header(const bundle_header *h, u64 bytes, Why *why) {
     return say(why, "it has more bytes or sections than a bundle may have"), false;
   if (h->sections > (bytes - sizeof *h) / sizeof(bundle_section))
     return say(why, "it is too short for %u sections", h->sections), false;
-  if (!blank(h->pad, sizeof h->pad)) return say(why, "a field that is not used is not 0"), false;
+  if (!blank(*h)) return say(why, "a field that is not used is not 0"), false;
   return true;
 }
 
@@ -59,7 +59,7 @@ bool check_table(Bundle *b, Why *why) {
   u64 at = aligned(sizeof h + h.sections * sizeof(bundle_section));
   for (u32 i = 0; i < h.sections; i++) {
     const bundle_section &s = b->table[i];
-    if (s.offset != at || at > h.bytes || s.bytes > h.bytes - at || s.pad)
+    if (s.offset != at || at > h.bytes || s.bytes > h.bytes - at || !blank(s))
       return say(why, "section %u does not lie behind the one before it", i), false;
     at = aligned(at + s.bytes);
   }

@@ -1,7 +1,6 @@
 // This file is what the rest of the engine, and its front, know of bundles.
 #pragma once
-#include "../why.h"
-#include "rows.h"
+#include "rows_gen.h"
 
 // A Bundle is a file, mapped and checked: the header and the table at once, and each section when it is used. It stays
 // open until the process ends.

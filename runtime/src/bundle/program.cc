@@ -6,22 +6,6 @@
 
 namespace {
 
-// check_row checks the numbers of a program. Those of its memory follow from the arena's bounds.
-bool check_row(const bundle_program &p, u32 ranks) {
-  return p.kind <= KIND_CUSTOM && p.ranks == ranks && p.root < ranks && (kind_rooted(p.kind) || !p.root) &&
-         p.chunks > 0 && p.chunks <= LIMIT_CHUNKS && p.protocol < PROTO_COUNT && p.depth > 0 &&
-         p.depth <= LIMIT_DEPTH && p.blocks <= LIMIT_BLOCKS && p.columns > 0 && p.columns <= LIMIT_REPLICAS &&
-         tile_fits(p.tile) && p.nodes != 1 && p.nodes <= ranks && check_name(p.name, sizeof p.name) &&
-         blank(p.pad2, sizeof p.pad2);
-}
-
-// check_switches checks what a program says of itself. All ranks of an AllReduce end with the same bits.
-bool check_switches(const bundle_program &p) {
-  return !p.one_pass && p.copies <= 1 && p.lines <= 1 && p.even <= 1 && p.outofplace <= 1 &&
-         p.inplace <= 1 && p.outofplace + p.inplace > 0 && p.bitwise <= 1 && (p.bitwise || p.kind != KIND_ALLREDUCE) &&
-         p.direct <= (!kind_rooted(p.kind) && !p.nodes);
-}
-
 // check_memory checks the parts of a program in the arena: scratch, packets and flags, in this order.
 bool check_memory(const bundle_program &p) {
   Layout l;
@@ -49,7 +33,7 @@ bool check_places(const Program &p, u64 bytes) {
     const bundle_part &t = p.part[r];
     if (!check_table(p.base, bytes, t.blocks_at, t.blocks, sizeof(abi_one_block), &at) ||
         !check_table(p.base, bytes, t.steps_at, t.steps, sizeof(abi_one_step), &at) ||
-        !check_table(p.base, bytes, t.operands_at, t.operands, sizeof(abi_one_operand), &at) || t.pad || t.pad1)
+        !check_table(p.base, bytes, t.operands_at, t.operands, sizeof(abi_one_operand), &at) || !blank(t))
       return false;
   }
   return at == bytes;
@@ -60,38 +44,41 @@ bool open_net(Bundle *b, Program *p, Why *why) {
   u64 bytes = 0;
   const u8 *data = section_of(b, SECTION_NET, p->number, &bytes, why);
   const bundle_net *n = p->net = (const bundle_net *)data;
-  if (!data || bytes < sizeof *n || n->inbox > p->row->scratch || n->pad) return false;
+  if (!data || bytes < sizeof *n) return say(why, "it does not say what it sends between nodes"), false;
+  if (!check(*n, p->row->scratch, why)) return false;
   p->message = (const net_message *)(n + 1), p->segment = (const net_segment *)(p->message + n->messages);
-  return bytes - sizeof *n == (u64)n->messages * sizeof(net_message) + (u64)n->segments * sizeof(net_segment);
+  return bytes - sizeof *n == (u64)n->messages * sizeof(net_message) + (u64)n->segments * sizeof(net_segment) ||
+         (say(why, "what it sends between nodes has another length"), false);
 }
 
-// open_row reads the row of a program, and where its tables lie. It gives what is wrong, or null.
-const char *open_row(Bundle *b, u64 bytes, u32 ranks, Program *p, Why *why) {
-  if (bytes < sizeof *p->row + ranks * sizeof *p->part || !check_row(*p->row, ranks)) return "its numbers cannot be";
-  if (!check_switches(*p->row)) return "it is not for all calls";
-  if (!check_memory(*p->row)) return "it has too little memory";
-  if (!check_places(*p, bytes)) return "its tables do not follow each other";
-  if (!p->row->nodes && section_there(b, SECTION_NET, p->number)) return "it is for one node, and has messages";
-  if (!named_open(b, p, why)) return "its names cannot be";
-  return !p->row->nodes || open_net(b, p, why) ? nullptr : "it does not say what it sends between nodes";
+// open_row reads the row of a program, and where its tables lie.
+bool open_row(Bundle *b, u64 bytes, u32 ranks, Program *p, Why *why) {
+  if (bytes < sizeof *p->row + ranks * sizeof *p->part) return say(why, "it is too short"), false;
+  if (!check(*p->row, why)) return false;
+  if (p->row->ranks != ranks) return say(why, "it is for %u ranks, and its set for %u", p->row->ranks, ranks), false;
+  if (!check_memory(*p->row)) return say(why, "it has too little memory"), false;
+  if (!check_places(*p, bytes)) return say(why, "its tables do not follow each other"), false;
+  if (!p->row->nodes && section_there(b, SECTION_NET, p->number))
+    return say(why, "it is for one node, and has messages"), false;
+  if (!named_open(b, p, why)) return false;
+  return !p->row->nodes || open_net(b, p, why);
 }
 
-// check_tables checks the tables of all ranks. It gives what is wrong, or null.
-const char *check_tables(Program *p, const u8 *node) {
+// check_tables checks the tables of all ranks.
+bool check_tables(Program *p, const u8 *node, Why *why) {
   u32 blocks = 0;
-  if (!named_calls(*p, node)) return "it is not for all calls";
+  if (!p->named && !check_ruled(*p->row, why)) return false;
+  if (p->named && !named_units(*p, node)) return say(why, "it has a name, and not the units of its buffers"), false;
   for (u32 r = 0; r < p->row->ranks; r++) {
-    if (!check_part(*p, r, node, &blocks)) return "the tables of a rank do not fit together";
+    if (!check_part(*p, r, node, &blocks)) return say(why, "the tables of a rank do not fit together"), false;
     for (u32 i = 0; i < p->part[r].steps; i++) p->final |= steps_of(*p, r)[i].flags & STEP_FINAL;
     for (u32 i = 0; i < p->part[r].operands; i++) p->fresh |= operands_of(*p, r)[i].via & ONE_FRESH;
   }
-  if (blocks != p->row->blocks) return "it has more or fewer blocks than it says";
-  return !p->net || check_net(*p, node) ? nullptr : "its messages between nodes do not fit its tables";
+  if (blocks != p->row->blocks) return say(why, "it has more or fewer blocks than it says"), false;
+  return !p->net || check_net(*p, node) || (say(why, "its messages between nodes do not fit its tables"), false);
 }
 
 }  // namespace
-
-bool tile_fits(u64 tile) { return tile >= LIMIT_TILE_ALIGN && tile <= LIMIT_TILE && tile % LIMIT_TILE_ALIGN == 0; }
 
 bool program_open(Bundle *b, u32 number, u32 ranks, const u8 *node, Program *p, Why *why) {
   u64 bytes = 0;
@@ -100,10 +87,9 @@ bool program_open(Bundle *b, u32 number, u32 ranks, const u8 *node, Program *p, 
   p->number = number, p->final = p->fresh = false, p->net = nullptr;
   p->named = nullptr, p->buffer = nullptr;
   p->row = (const bundle_program *)p->base, p->part = (const bundle_part *)(p->base + sizeof(bundle_program));
-  const char *wrong = open_row(b, bytes, ranks, p, why);
-  if (!wrong) wrong = check_tables(p, node);
-  if (!wrong) return true;
-  say(why, "program %u of the bundle is damaged, or of a bundle that mscclc verify refuses: %s", number, wrong);
+  Why reason = {};
+  if (open_row(b, bytes, ranks, p, &reason) && check_tables(p, node, &reason)) return true;
+  say(why, "program %u of the bundle is damaged, or of a bundle that mscclc verify refuses: %s", number, reason.text);
   return false;
 }
 
@@ -112,11 +98,10 @@ bool image_open(Bundle *b, u32 number, const bundle_image **row, Why *why) {
   const u8 *data = section_of(b, SECTION_IMAGE, number, &bytes, why);
   if (!data) return false;
   const bundle_image *i = *row = (const bundle_image *)data;
-  if (bytes > sizeof *i && i->form <= IMAGE_CUBIN && i->dtype < DT_COUNT && !i->pad &&
-      i->target >= LIMIT_LEAST_TARGET && i->target <= LIMIT_MOST_TARGET && i->bytes == bytes - sizeof *i &&
-      check_name(i->name, sizeof i->name) && (i->form == IMAGE_CUBIN || data[bytes - 1] == 0))
-    return true;
-  say(why, "image %u of the bundle does not fit together", number);
+  Why reason = {};
+  if (bytes <= sizeof *i) say(&reason, "it is too short");
+  else if (check(*i, bytes - sizeof *i, data[bytes - 1], &reason)) return true;
+  say(why, "image %u of the bundle does not fit together: %s", number, reason.text);
   return false;
 }
 

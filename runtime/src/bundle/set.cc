@@ -6,44 +6,24 @@
 
 namespace {
 
-enum { RULE_ALL = RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS | RULE_CANDIDATE };
-
-// check_calls says whether there are calls that a rule is for.
-bool check_calls(const bundle_set &s, const bundle_rule &r, bool nodes) {
-  return r.kind <= KIND_SCATTER && (r.dtype < DT_COUNT || r.dtype == BUNDLE_ANY) &&
-         (r.redop < RED_COUNT || r.redop == BUNDLE_ANY) && (r.root < s.ranks || r.root == BUNDLE_ANY) &&
-         (r.when & (RULE_EAGER | RULE_CAPTURED)) && r.when <= RULE_ALL &&
-         (!(r.when & RULE_CANDIDATE) || (!nodes && !(r.when & RULE_WINDOWS) && r.program != BUNDLE_NCCL)) &&
-         // Ranks that leave buffers out would choose otherwise, and windows are memory of one node.
-         (!(r.when & RULE_WINDOWS) || (!nodes && !kind_rooted(r.kind))) && blank(r.pad0, sizeof r.pad0);
-}
-
-// check_launch says whether a program is right for all calls of a rule, of its root, and between any buffers unless the
-// rule is for windows; and whether a launch may be so wide.
-bool check_launch(const Program &of, const bundle_rule &r) {
-  const bundle_program &p = *of.row;
-  const u32 shared = shared_of(of);  // replicas that share a CTA have equal parts of it: powers of two, whole warps
-  return r.kind == p.kind && (!kind_rooted(p.kind) || r.root == p.root) && (!p.direct || (r.when & RULE_WINDOWS)) &&
-         r.columns > 0 && r.columns <= p.columns && tile_fits(r.tile) && r.threads >= LIMIT_WARP &&
-         r.threads <= LIMIT_THREADS && r.threads % LIMIT_WARP == 0 &&
-         (shared == 1 || (!(r.threads & (r.threads - 1)) && r.threads >= LIMIT_WARP * shared));
-}
-
-bool check_rule(const Set &set, const bundle_rule &r) {
-  const bool named = r.when & RULE_NAMED;
-  if (named ? !named_rule(r) : !check_calls(*set.row, r, set.row->node[set.row->ranks - 1])) return false;
-  if (r.program == BUNDLE_NCCL) return !r.columns && !r.threads && !r.tile;
-  const u32 at = set_find(&set, r.program);
-  return at != BUNDLE_NONE && named == (set.program[at].named != nullptr) && check_launch(set.program[at], r);
+bool check_rule(const Set &set, const bundle_rule &r, Why *why) {
+  const u32 last = set.row->node[set.row->ranks - 1], at = set_find(&set, r.program);
+  if (!check(r, set.row->ranks, last ? last + 1 : 0, why)) return false;
+  if (r.program == BUNDLE_NCCL) return true;
+  if (at == BUNDLE_NONE) return say(why, "the set does not have program %u", r.program), false;
+  const Program &p = set.program[at];
+  return check_program(r, *p.row, p.named != nullptr, shared_of(p), why);
 }
 
 // check_rules checks all rules of a set, whose row says how many CTAs they have at most.
 bool check_rules(const Set &set, Why *why) {
   u64 most = 0;
+  Why reason = {};
   for (u32 i = 0; i < set.row->rules; i++) {
     const bundle_rule &r = set.rules[i];
-    if (!check_rule(set, r))
-      return say(why, "rule %u of %u ranks names no program that runs all its calls", i, set.row->ranks), false;
+    if (!check_rule(set, r, &reason))
+      return say(why, "rule %u of %u ranks names no program that runs all its calls: %s", i, set.row->ranks,
+                 reason.text), false;
     const u32 ctas = r.program == BUNDLE_NCCL ? 0 : ctas_of(set.program[set_find(&set, r.program)], r.columns);
     if (ctas > most) most = ctas;
   }

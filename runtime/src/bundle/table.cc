@@ -1,6 +1,6 @@
 // This file checks what a bundle's table says: which sections there are, and in which order. It also checks the rows of
-// all sets when a bundle is opened: they are short, and say which set has which programs. bundle/check.go and
-// bundle/decode.go check the same.
+// all sets when a bundle is opened: they are short, and say which set has which programs. bundle/check.go,
+// bundle/decode.go and bundle/net.go check the same.
 #include "bundle.h"
 
 #include <stdio.h>
@@ -12,11 +12,11 @@ bool blank(const void *data, u64 bytes) {
   return true;
 }
 
-bool check_name(const char *name, u64 room) {
+bool check_name(const char *name, u64 room, Why *why) {
   const u64 n = strnlen(name, room);
-  for (u64 i = 0; i < n; i++)
-    if ((u8)name[i] < ' ') return false;
-  return n > 0 && n < room && blank(name + n, room - n);
+  bool good = n > 0 && n < room && blank(name + n, room - n);
+  for (u64 i = 0; i < n; i++) good &= (u8)name[i] >= ' ';
+  return good || (say(why, "its name is empty, does not end, or is no text"), false);
 }
 
 bool check_sections(const bundle_section *table, u32 sections, Sections *count, Why *why) {
@@ -64,11 +64,13 @@ void layout_text(const bundle_set &s, u32 nodes, char text[4 * BUNDLE_RANKS]) {
   }
 }
 
-// check_row checks a set's row, which says how long its section is.
-bool check_row(const bundle_set &s, u64 bytes) {
-  return bytes >= sizeof s && s.ranks >= 2 && s.ranks <= LIMIT_RANKS && s.rules <= LIMIT_RULES &&
-         s.programs <= LIMIT_PROGRAMS && s.arena <= LIMIT_ARENA && check_name(s.device, sizeof s.device) && !s.pad &&
-         bytes == sizeof s + s.rules * sizeof(bundle_rule) + s.programs * sizeof(u32);
+// check_row checks a set's row, which says how long its section is, and gives how many nodes there are.
+bool check_row(const bundle_set &s, u64 bytes, u32 *nodes, Why *why) {
+  if (bytes < sizeof s) return say(why, "it is too short"), false;
+  if (!check(s, why)) return false;
+  if (bytes != sizeof s + s.rules * sizeof(bundle_rule) + s.programs * sizeof(u32))
+    return say(why, "its length is not that of its rules and programs"), false;
+  return check_nodes(s, nodes) || (say(why, "no ranks lie on nodes so"), false);
 }
 
 }  // namespace
@@ -83,7 +85,8 @@ bool sets_check(Bundle *b, Why *why) {
     u32 nodes = 0, is = 0;
     const bundle_set *s = (const bundle_set *)set_at(b, i, &is, &bytes, why);
     if (!s) return false;
-    if (!check_row(*s, bytes) || !check_nodes(*s, &nodes)) return say(why, "the numbers of set %u cannot be", i), false;
+    Why reason = {};
+    if (!check_row(*s, bytes, &nodes, &reason)) return say(why, "set %u: %s", i, reason.text), false;
     const bool again = last && last->ranks == s->ranks;
     number = again ? number + (1 << 16) : s->ranks;
     layout_text(*s, nodes, text);

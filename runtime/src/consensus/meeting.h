@@ -2,7 +2,7 @@
 // each rank do then. One process has the hub of a communicator. Its ranks say that they are here; then they go through
 // rounds, in each of which all say their part and get one answer. meeting/hub.cc and meeting/line.cc move the bytes.
 #pragma once
-#include "../bundle/rows.h"
+#include "../bundle/rows_gen.h"
 
 // A message begins with a header, which all versions read. MEETING_VERSION changes with everything behind it.
 #ifndef MSCCLC_MEETING_VERSION

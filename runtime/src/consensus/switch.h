@@ -15,7 +15,7 @@
 // A rank that has promised and loses its connection before the word cannot know what the others run: its communicator
 // has an error. Where the round comes to nothing, no rank has heard the word, and NCCL runs all calls on all ranks.
 #pragma once
-#include "../bundle/rows.h"
+#include "../bundle/rows_gen.h"
 
 enum { SLACK = 64 };
 

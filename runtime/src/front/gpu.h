@@ -1,6 +1,6 @@
 // This file is what the front asks of GPUs (gpu.cc).
 #pragma once
-#include "../bundle/rows.h"
+#include "../bundle/rows_gen.h"
 
 #include <stddef.h>
 

@@ -10,12 +10,6 @@ u64 bytes_of(const Call *c, u32 ranks) {
   return c->count * size_of(c->dtype) * (one ? 1 : ranks);
 }
 
-bool fits(const bundle_rule &r, const Call *c, u64 bytes, u32 when) {
-  return r.kind == c->kind && (r.when & when) && bytes <= r.up_to && (r.dtype == BUNDLE_ANY || r.dtype == c->dtype) &&
-         (r.redop == BUNDLE_ANY || r.redop == c->redop) && (r.root == BUNDLE_ANY || r.root == c->root) &&
-         (!r.calls || c->group <= r.calls) && (!(r.when & RULE_WINDOWS) || c->windows);
-}
-
 // wide says whether a rule's launch needs more CTAs than the team has, or the call wants: both are the same on all
 // ranks.
 bool wide(const Team *t, u32 rule, const Call *c) {
@@ -50,13 +44,13 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
   if (captured && t->late) return {nullptr, "captured calls have no room beside other communicators"};
   if (c->kind >= KIND_COUNT || c->dtype >= DT_COUNT || c->redop >= RED_COUNT || c->root >= t->ranks)
     return {nullptr, "no rule is for such calls"};
-  const u32 when = captured ? RULE_CAPTURED : RULE_EAGER;
+  const u8 when = captured ? RULE_CAPTURED : RULE_EAGER;
   const u32 size = size_of(c->dtype);
   if (c->count > (1ull << 56) / t->ranks / size) return {nullptr, "the count is out of range"};
   const u64 bytes = bytes_of(c, t->ranks);
   const char *why = "no rule is for such calls";
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++) {
-    if (left_out(t, i) || !fits(t->set.rules[i], c, bytes, when)) continue;
+    if (left_out(t, i) || !fits(t->set.rules[i], *c, bytes, when)) continue;
     if (!wide(t, i, c)) return judged(t, i, c);
     why = "the program needs more CTAs";
   }
@@ -73,13 +67,13 @@ u32 team_candidates(const Team *t, const Call *c, u32 *rules, u32 most) {
   u32 count = 0;
   const u64 bytes = bytes_of(c, t->ranks);
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind] && count < most; i++)
-    if (left_out(t, i) && fits(t->set.rules[i], c, bytes, RULE_EAGER) && !wide(t, i, c) && judged(t, i, c).rule)
+    if (left_out(t, i) && fits(t->set.rules[i], *c, bytes, RULE_EAGER) && !wide(t, i, c) && judged(t, i, c).rule)
       rules[count++] = i;
   return count;
 }
 
 Choice team_take(const Team *t, u32 rule, const Call *c) {
-  if (!fits(t->set.rules[rule], c, bytes_of(c, t->ranks), RULE_EAGER)) return {nullptr, "no rule is for such calls"};
+  if (!fits(t->set.rules[rule], *c, bytes_of(c, t->ranks), RULE_EAGER)) return {nullptr, "no rule is for such calls"};
   if (wide(t, rule, c)) return {nullptr, "the program needs more CTAs"};
   return judged(t, rule, c);
 }

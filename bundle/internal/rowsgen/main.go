@@ -1,0 +1,108 @@
+// Command rowsgen writes runtime/src/bundle/rows_gen.h, the library's side of bundle/rows.go and rows_rule.go: the
+// bounds of package bundle/limits, structs for rows, constants, and what a row may be.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bundle/limits"
+	"mscclc/executor/data"
+	"mscclc/ir"
+)
+
+func main() {
+	out := flag.String("o", "", "the file to write")
+	flag.Parse()
+	if err := os.WriteFile(*out, header("."), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A writer writes Go as C++. It panics where it cannot.
+type writer struct {
+	bytes.Buffer
+	files  *token.FileSet
+	padded map[string]bool // structs with fields that are not used
+	locals map[string]bool // names of the function that is written
+}
+
+func (w *writer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
+
+func (w *writer) refuse(n ast.Node) string {
+	panic(fmt.Sprintf("%s: rowsgen cannot write this as C++", w.files.Position(n.Pos())))
+}
+
+// header returns the header of the package bundle in a folder.
+func header(bundle string) []byte {
+	w := &writer{files: token.NewFileSet(), padded: map[string]bool{}}
+	w.printf("// Code generated from package bundle by \"go generate ./bundle\"; DO NOT EDIT.\n" +
+		"// Comments have Go's names: RuleRow is bundle_rule, and WhenEager is RULE_EAGER.\n#pragma once\n" +
+		"#include \"../../../kernels/abi/rows_onesided.h\"\n#include \"../why.h\"\n\n")
+	for _, l := range limits.All {
+		w.printf("%-46s // %s\n", fmt.Sprintf("const u64 LIMIT_%s = %dull;", snake(l.Name), l.Value), l.Doc)
+	}
+	w.printf("enum { BUNDLE_RANKS = LIMIT_RANKS };\n"+
+		"static_assert(DT_COUNT == %d && RED_COUNT == %d, \"kernels/abi/rows.h has the types and reductions of Go\");\n",
+		data.NumDTypes, data.NumRedOps)
+	w.printf("\n// The collectives, as ir.Kind. KIND_NONE is none of them.\nenum {\n")
+	var names []string
+	for k := range ir.Opaque {
+		w.printf("  %s = %d,\n", kind(k), k)
+		names = append(names, fmt.Sprintf("%q", k.String()))
+	}
+	w.printf("  KIND_COUNT = KIND_CUSTOM,\n  KIND_NONE = 255\n};\ninline const char *kind_name(u32 kind) {\n"+
+		"  static const char *const names[] = {%s};\n  return kind <= KIND_CUSTOM ? names[kind] : \"another\";\n}\n",
+		strings.Join(names, ", "))
+	w.kinds("rooted", ir.Kind.Rooted)
+	w.kinds("has_in_place", choose.HasInPlace)
+	w.printf("\nbool blank(const void *data, u64 bytes);                // all bytes are 0\n" +
+		"bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros behind it\n")
+	for _, name := range []string{"rows.go", "rows_rule.go"} {
+		f, err := parser.ParseFile(w.files, filepath.Join(bundle, name), nil, parser.ParseComments)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			w.declaration(d)
+		}
+	}
+	return w.Bytes()
+}
+
+func kind(k ir.Kind) string { return "KIND_" + strings.ToUpper(k.String()) }
+
+// kinds writes which collectives have a property.
+func (w *writer) kinds(name string, has func(ir.Kind) bool) {
+	mask := 0
+	for k := range ir.Opaque {
+		if has(k) {
+			mask |= 1 << k
+		}
+	}
+	w.printf("inline bool kind_%s(u32 kind) { return kind <= KIND_CUSTOM && 0x%xu >> kind & 1; }\n", name, mask)
+}
+
+// snake turns PartAlign into PART_ALIGN, and CTAs into CTAS.
+func snake(s string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range s {
+		if lower && unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		lower = unicode.IsLower(r)
+		b.WriteRune(unicode.ToUpper(r))
+	}
+	return b.String()
+}

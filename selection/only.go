@@ -1,0 +1,34 @@
+package selection
+
+import (
+	"mscclc/bundle/limits"
+	"mscclc/executor/data"
+	"mscclc/internal/strictjson"
+)
+
+// An Only restricts a rule to some calls. bench measures rules for windows; those with other restrictions are written
+// by hand. The zero value restricts nothing.
+type Only struct {
+	DType   string `json:"dtype,omitempty" doc:"calls of elements of one type; absent: any"`
+	RedOp   string `json:"op,omitempty" doc:"calls of one reduction; absent: any"`
+	Root    *int   `json:"root,omitempty" doc:"calls of one root; absent: any"`
+	Calls   int    `json:"calls,omitempty" doc:"calls in groups of at most so many; absent: any"`
+	Windows bool   `json:"windows,omitempty" doc:"calls whose buffers all lie in registered windows"`
+	CTAs    int    `json:"ctas,omitempty" doc:"launches of at most so many CTAs; a communicator with fewer takes a later rule"`
+}
+
+// fields reads o.
+func (o *Only) fields(t *strictjson.Reader) []strictjson.Field {
+	var types []string
+	for d := range data.NumDTypes {
+		types = append(types, d.String())
+	}
+	return []strictjson.Field{
+		{Key: "dtype", Read: func() { o.DType = t.OneOf(types...) }},
+		{Key: "op", Read: func() { o.RedOp = t.OneOf(data.RedOps[:]...) }},
+		{Key: "root", Read: func() { o.Root = new(number(t, 0, MostRanks-1)) }},
+		{Key: "calls", Read: func() { o.Calls = number(t, 1, 1<<20) }},
+		{Key: "windows", Read: func() { o.Windows = t.Bool() }},
+		{Key: "ctas", Read: func() { o.CTAs = number(t, 1, limits.CTAs) }},
+	}
+}
