@@ -12,7 +12,6 @@ import (
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/showcmd"
 	"mscclc/codegen"
-	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -50,9 +49,6 @@ func withDocs(names []string, doc func(name string) string) []string {
 	}
 	return list
 }
-
-// reductionWords lists the reductions, which -o of nccl-tests takes.
-func reductionWords(cursor) []string { return data.RedOps[:] }
 
 func truthWords(cursor) []string { return []string{"true", "false"} }
 
