@@ -44,13 +44,7 @@ table that mscclc has for the devices, or by simulation. -o FILE has all measure
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, a, args) },
 	}
 	flags := cmd.Flags()
-	f.addNoTests()
-	testsWords(flags)
-	f.AddBeside(flags)
-	f.addDevice(flags)
-	f.callFlags.add(flags)
-	f.addOp(flags, "")
-	f.timeFlags.add(flags)
+	f.addCollective(flags)
 	f.choiceFlags.add(flags)
 	f.AddNodes(flags, "choose by --table,")
 	flags.DurationVar(&f.limit, "time", 1500*time.Millisecond,
@@ -60,19 +54,11 @@ table that mscclc has for the devices, or by simulation. -o FILE has all measure
 }
 
 // checkCompare says what of compare's flags makes no sense.
-func (f *benchFlags) checkCompare(p *benchPlan) error {
-	switch {
-	case !p.named:
-		return notCollective("compare")
-	case f.limit <= 0:
+func (f *benchFlags) checkCompare() error {
+	if f.limit <= 0 {
 		return cli.Usagef("--time takes a time above 0, not %v", f.limit)
 	}
 	return f.wrongOutput(cli.TimesEndings)
-}
-
-// notCollective is the error of an argument that is no collective.
-func notCollective(command string) error {
-	return cli.Usagef("%s takes a collective: there are %s", command, cli.List(cli.CollectiveNames()))
 }
 
 // behind is how much longer than the best a chosen variant may take.

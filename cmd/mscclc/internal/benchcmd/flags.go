@@ -23,6 +23,9 @@ const (
 	toSearch              // search
 )
 
+// String names the command.
+func (t task) String() string { return [...]string{"bench", "compare", "search"}[t] }
+
 // benchFlags are the flags of the three commands. Those that a command has not are as nobody sets them.
 type benchFlags struct {
 	task task
@@ -138,5 +141,14 @@ func (f *benchFlags) addNCCL(flags *pflag.FlagSet) {
 		"NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
 }
 
-// addNoTests gives nccl-tests' arguments, which only bench has, the values that they have there when nobody says them.
-func (f *benchFlags) addNoTests() { f.testsFlags.flags(pflag.NewFlagSet("", pflag.ContinueOnError)) }
+// addCollective defines what compare and search share. They have no arguments of nccl-tests', which keep the values
+// that bench has when nobody says them.
+func (f *benchFlags) addCollective(flags *pflag.FlagSet) {
+	f.testsFlags.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
+	testsWords(flags)
+	f.AddBeside(flags)
+	f.addDevice(flags)
+	f.callFlags.add(flags)
+	f.addOp(flags, "")
+	f.timeFlags.add(flags)
+}

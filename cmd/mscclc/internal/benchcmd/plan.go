@@ -143,8 +143,10 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("NCCL runs on --device cuda only")
 	case f.ncclFlag != "" && f.vs != "nccl":
 		return cli.Usagef("--nccl is where --vs nccl finds it")
+	case f.task != toMeasure && !p.named:
+		return cli.Usagef("%s takes a collective: there are %s", f.task, cli.List(cli.CollectiveNames()))
 	case f.task == toCompare:
-		return f.checkCompare(p)
+		return f.checkCompare()
 	case f.task == toSearch:
 		return f.checkSearch(p)
 	}

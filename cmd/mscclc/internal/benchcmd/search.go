@@ -57,13 +57,7 @@ with.
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, a, args) },
 	}
 	flags := cmd.Flags()
-	f.addNoTests()
-	testsWords(flags)
-	f.AddBeside(flags)
-	f.addDevice(flags)
-	f.callFlags.add(flags)
-	f.addOp(flags, "")
-	f.timeFlags.add(flags)
+	f.addCollective(flags)
 	f.addJob(flags)
 	flags.DurationVar(&f.limit, "time", 0,
 		"look so long for the fastest program of a size in a placement (default: no limit, and over nodes 30s)")
@@ -72,7 +66,7 @@ with.
 	f.AddStaged(flags, "measure staged programs, whose calls may use any buffers, and write rules")
 	flags.BoolVar(&f.windows, "windows", false,
 		"measure direct programs, between buffers that NCCL has registered as symmetric windows, and write rules")
-	cli.WordFlag(flags, &f.vs, "vs", "", "", "measure `RIVAL` beside ours: nccl (--staged, --windows)", rivalNames[:1])
+	cli.WordFlag(flags, &f.vs, "vs", "", "", "measure `RIVAL` beside ours: nccl (--staged, --windows)", []string{"nccl"})
 	f.addNCCL(flags)
 	f.ctas.Flags(flags, "let a rank have up to `N` CTAs (--staged, --windows)")
 	flags.StringVar(&f.arena, "arena", "32M",
@@ -83,9 +77,7 @@ with.
 // checkSearch says what of search's flags makes no sense.
 func (f *benchFlags) checkSearch(p *benchPlan) error {
 	switch {
-	case !p.named:
-		return notCollective("search")
-	case f.vs != "" && f.vs != rivalNames[0]:
+	case f.vs != "" && f.vs != "nccl":
 		return cli.Usagef("--vs takes nccl, not %q", f.vs)
 	case f.limit < 0:
 		return cli.Usagef("--time takes a time from 0 on, not %v", f.limit)
