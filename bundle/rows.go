@@ -69,9 +69,9 @@ type section struct {
 	_             uint64
 }
 
-// A setRow begins the section of a set: of what communicators of so many ranks run. Its rules follow it, then the
-// numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first, and the images of the
-// others are net_* ones.
+// A setRow begins the section of a set: of what communicators run whose number of ranks is Ranks. Its rules follow it,
+// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first, and the images
+// of the others are net_* ones.
 type setRow struct {
 	_                            structs.HostLayout
 	Ranks, Rules, Programs, CTAs uint32                 // CTAs is the most that a rule has
@@ -110,7 +110,7 @@ type netRow struct {
 	Messages, Segments, Inbox, _ uint32 // Inbox: the most chunks of scratch that the inbox of a rank has
 }
 
-// check refuses what a program of so many chunks of scratch does not have.
+// check refuses what no program has whose scratch has scratch chunks.
 func (n *netRow) check(scratch uint32) error {
 	switch {
 	case n.Inbox > scratch:
@@ -169,7 +169,7 @@ type imageRow struct {
 	Name                   [40]byte // onesided_bf16
 }
 
-// check refuses an image whose code has so many bytes, and ends with last.
+// check refuses an image that cannot be. Its code has a length of bytes, and ends with last.
 func (i *imageRow) check(bytes uint64, last uint8) error {
 	switch {
 	case i.Form > FormCubin || i.Target < limits.LeastTarget || i.Target > limits.MostTarget ||

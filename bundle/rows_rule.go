@@ -34,7 +34,7 @@ type ProgramRow struct {
 	_                                    [4]uint64
 }
 
-// isTile reports whether tiles may have so many bytes.
+// isTile reports whether tiles may have n bytes.
 func isTile(n uint64) bool {
 	return n >= limits.TileAlign && n <= limits.Tile && n%limits.TileAlign == 0
 }
@@ -152,8 +152,8 @@ func (r *RuleRow) check(ranks, nodes uint32) error {
 	return nil
 }
 
-// uneven reports whether a block of r cannot be parted among so many replicas that share it. Their parts are powers of
-// two, of whole warps.
+// uneven reports whether a block of r cannot be divided among the replicas that share it. Their number is shared. Their
+// parts are powers of two, of whole warps.
 func (r *RuleRow) uneven(shared uint32) bool {
 	return shared > 1 && (bits.OnesCount32(r.Threads) > 1 || r.Threads < limits.Warp*shared)
 }
@@ -182,8 +182,8 @@ func (r *RuleRow) checkProgram(p *ProgramRow, named bool, shared uint32) error {
 	return nil
 }
 
-// fits reports whether r is for a call of so many bytes, which is launched as when says. Whether the communicator has
-// the CTAs is another matter.
+// fits reports whether r is for the call c, which has bytes bytes and is launched as when says. Whether the
+// communicator has the CTAs is another matter.
 func (r *RuleRow) fits(c *call, bytes uint64, when uint8) bool {
 	return uint32(r.Kind) == c.kind && r.When&when != 0 && bytes <= r.UpTo &&
 		(r.DType == Any || uint32(r.DType) == c.dtype) && (r.RedOp == Any || uint32(r.RedOp) == c.redop) &&

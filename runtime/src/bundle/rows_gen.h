@@ -105,9 +105,9 @@ struct bundle_section {
 };
 inline bool blank(const bundle_section &r) { return blank(&r.pad0, sizeof r.pad0); }
 
-// A setRow begins the section of a set: of what communicators of so many ranks run. Its rules follow it, then the
-// numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first, and the images of the
-// others are net_* ones.
+// A setRow begins the section of a set: of what communicators run whose number of ranks is Ranks. Its rules follow it,
+// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first, and the images
+// of the others are net_* ones.
 struct bundle_set {
   u32 ranks, rules, programs, ctas;  // CTAs is the most that a rule has
   u64 arena;  // bytes of a rank's memory that others reach, on any rank
@@ -144,7 +144,7 @@ struct bundle_net {
 };
 inline bool blank(const bundle_net &r) { return blank(&r.pad0, sizeof r.pad0); }
 
-// check refuses what a program of so many chunks of scratch does not have.
+// check refuses what no program has whose scratch has scratch chunks.
 inline bool check(const bundle_net &n, u32 scratch, Why *why) {
   if (!blank(n)) return say(why, "a field that is not used is not 0"), false;
   if (n.inbox > scratch)
@@ -199,7 +199,7 @@ struct bundle_image {
 };
 inline bool blank(const bundle_image &r) { return blank(&r.pad0, sizeof r.pad0); }
 
-// check refuses an image whose code has so many bytes, and ends with last.
+// check refuses an image that cannot be. Its code has a length of bytes, and ends with last.
 inline bool check(const bundle_image &i, u64 bytes, u8 last, Why *why) {
   if (!blank(i)) return say(why, "a field that is not used is not 0"), false;
   if (i.form > IMAGE_CUBIN || i.target < LIMIT_LEAST_TARGET || i.target > LIMIT_MOST_TARGET || i.dtype >= (u32)(DT_COUNT))
@@ -229,7 +229,7 @@ struct bundle_program {
 };
 inline bool blank(const bundle_program &r) { return blank(&r.pad0, sizeof r.pad0); }
 
-// isTile reports whether tiles may have so many bytes.
+// isTile reports whether tiles may have n bytes.
 inline bool is_tile(u64 n) {
   return n >= LIMIT_TILE_ALIGN && n <= LIMIT_TILE && (n % LIMIT_TILE_ALIGN) == 0;
 }
@@ -335,8 +335,8 @@ inline bool check(const bundle_rule &r, u32 ranks, u32 nodes, Why *why) {
   return true;
 }
 
-// uneven reports whether a block of r cannot be parted among so many replicas that share it. Their parts are powers of
-// two, of whole warps.
+// uneven reports whether a block of r cannot be divided among the replicas that share it. Their number is shared. Their
+// parts are powers of two, of whole warps.
 inline bool uneven(const bundle_rule &r, u32 shared) {
   return shared > 1 && (__builtin_popcount(r.threads) > 1 || r.threads < (LIMIT_WARP * shared));
 }
@@ -363,8 +363,8 @@ inline bool check_program(const bundle_rule &r, const bundle_program &p, bool na
   return true;
 }
 
-// fits reports whether r is for a call of so many bytes, which is launched as when says. Whether the communicator has
-// the CTAs is another matter.
+// fits reports whether r is for the call c, which has bytes bytes and is launched as when says. Whether the
+// communicator has the CTAs is another matter.
 template <class Call>
 inline bool fits(const bundle_rule &r, const Call &c, u64 bytes, u8 when) {
   return (u32)(r.kind) == c.kind && (r.when & when) != 0 && bytes <= r.up_to && (r.dtype == BUNDLE_ANY || (u32)(r.dtype) == c.dtype) && (r.redop == BUNDLE_ANY || (u32)(r.redop) == c.redop) && (r.root == BUNDLE_ANY || (u32)(r.root) == c.root) && (r.calls == 0 || c.group <= r.calls) && ((r.when & RULE_WINDOWS) == 0 || c.windows);
