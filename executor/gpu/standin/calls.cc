@@ -111,7 +111,7 @@ static bool holds(u64 address, u64 bytes) {
 int do_fill(u64 address, unsigned char value, u64 bytes, void *stream) {
   STREAM;
   NEED(holds(address, bytes));
-  return enqueue(s, [=] { memset((void *)address, value, bytes); });
+  return enqueue(s, [=] { memory_fill(address, value, bytes); });
 }
 int do_put(u64 address, const void *from, u64 bytes, void *stream) {
   STREAM;

@@ -95,6 +95,18 @@ int memory_alloc(Device *d, u64 bytes, u64 *address) {
   return OK;
 }
 
+// Pages that are to be zero are given back where they are many: a plan clears all of its scratch, of which most calls
+// touch little, and writing each page was half the time of tests.
+void memory_fill(u64 address, u8 value, u64 bytes) {
+  const u64 page = 4096, end = address + bytes, first = (address + page - 1) & ~(page - 1), last = end & ~(page - 1);
+  if (value || bytes < 64 * page || madvise((void *)first, last - first, MADV_REMOVE)) {
+    memset((void *)address, value, bytes);
+    return;
+  }
+  memset((void *)address, 0, first - address);
+  memset((void *)last, 0, end - last);
+}
+
 int memory_free(u64 address) { return unmap(address, PLAIN); }
 int memory_leave(u64 address) { return unmap(address, REACHED); }
 

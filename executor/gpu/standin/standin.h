@@ -125,6 +125,7 @@ void run_kernel(const Function *f, u32 x, u32 y, u32 threads, const std::string 
 u64 memory_limit();  // bytes of a GPU
 int memory_alloc(Device *d, u64 bytes, u64 *address);
 int memory_free(u64 address);
+void memory_fill(u64 address, u8 value, u64 bytes);
 int memory_owner(u64 address, u64 *base, u64 *bytes);
 int memory_share(u64 base, void *handle);
 int memory_reach(Device *d, const void *handle, u64 *address);
