@@ -41,6 +41,10 @@ func factsOf(text []byte) facts {
 	if err != nil {
 		return facts{}
 	}
+	return factsOfFile(f)
+}
+
+func factsOfFile(f *syntax.File) facts {
 	info := f.Info()
 	has := func(name, value string) bool {
 		return slices.Contains(info.Named, syntax.Named{Name: name, Value: value})

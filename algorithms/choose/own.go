@@ -29,6 +29,10 @@ type Own struct {
 	Text    []byte
 	Options mscclc.Options
 
+	// Tree is Text's syntax tree, which nobody changes. Where it is nil, each compilation parses Text, which takes about
+	// half of it.
+	Tree *syntax.File
+
 	// Compiled is a proven program that is taken as it is where Text is nil: for calls out of place, and in place; nil
 	// is not for such calls.
 	Compiled [2]*either.Program
@@ -49,6 +53,14 @@ func (s Shelf) own(program string) *Own {
 		return nil
 	}
 	return &s[i]
+}
+
+// facts returns the facts of an algorithm.
+func (o *Own) facts() facts {
+	if o.Tree != nil {
+		return factsOfFile(o.Tree)
+	}
+	return factsOf(o.Text)
 }
 
 // Has reports whether a program is one of the user's.
@@ -96,7 +108,7 @@ func (s Shelf) compiled(program string, c Call) (p *either.Program, given bool, 
 // algorithm returns the text of a program, and how it is compiled for calls like c.
 func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Options, err error) {
 	if o := s.own(program); o != nil {
-		opt.Lang, opt.Check = c.options(factsOf(o.Text)), o.Options.Check
+		opt.Lang, opt.Check = c.options(o.facts()), o.Options.Check
 		opt.Lang.Open, opt.Lang.ImportPath, opt.Lang.Limits = o.Options.Lang.Open, o.Options.Lang.ImportPath,
 			o.Options.Lang.Limits
 		opt.Passes.MaxInsts = o.Options.Passes.MaxInsts
@@ -127,12 +139,18 @@ var trees sync.Map
 
 // parsed returns the syntax tree of a program's text, which nobody changes.
 func (s Shelf) parsed(program string, text []byte, limits syntax.Limits) (*syntax.File, error) {
-	name, own := s.file(program), s.own(program) != nil
-	if tree, ok := trees.Load(name); ok && !own {
+	name := s.file(program)
+	if o := s.own(program); o != nil {
+		if o.Tree != nil {
+			return o.Tree, nil
+		}
+		return syntax.ParseLimited(name, text, limits)
+	}
+	if tree, ok := trees.Load(name); ok {
 		return tree.(*syntax.File), nil
 	}
 	tree, err := syntax.ParseLimited(name, text, limits)
-	if err == nil && !own {
+	if err == nil {
 		trees.Store(name, tree)
 	}
 	return tree, err
@@ -220,7 +238,7 @@ func (s Shelf) Own() (list []selection.Choice) {
 	for i := range s {
 		o := &s[i]
 		if o.Text != nil {
-			list = append(list, forms(o.Name, factsOf(o.Text))...)
+			list = append(list, forms(o.Name, o.facts())...)
 			continue
 		}
 		for _, p := range o.Compiled {

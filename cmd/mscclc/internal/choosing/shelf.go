@@ -63,7 +63,7 @@ func readOwn(a *cli.App, arg string, from *cli.Reading) (own choose.Own, err err
 		}
 		own.Options.Lang = from.Imports(s)
 		from.Limits.Apply(&own.Options)
-		_, err = syntax.ParseLimited(s.Name, own.Text, from.Limits.Lang)
+		own.Tree, err = syntax.ParseLimited(s.Name, own.Text, from.Limits.Lang)
 		return own, err
 	case codegen.KindMSCCLPP:
 		err = readPlan(&own, s, from)

@@ -13,6 +13,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 	"mscclc/synthesis"
 	"mscclc/topology"
 )
@@ -161,7 +162,11 @@ func (p *pool) add(m *made) {
 	plan.Header = doc.header()
 	name := plan.Name + ".mscl"
 	p.found[name] = m
-	p.shelf = append(p.shelf, choose.Own{Name: name, File: name, Text: []byte(plan.Text())})
+	own := choose.Own{Name: name, File: name, Text: []byte(plan.Text())}
+	if tree, err := syntax.Parse(name, own.Text); err == nil { // else its compilation says what is wrong
+		own.Tree = tree
+	}
+	p.shelf = append(p.shelf, own)
 }
 
 // fastest returns which programs of a shelf, or of the catalog, are the fastest for which sizes.
