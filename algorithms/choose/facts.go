@@ -3,9 +3,7 @@ package choose
 import (
 	"slices"
 	"strings"
-	"sync"
 
-	"mscclc/algorithms"
 	"mscclc/lang/syntax"
 )
 
@@ -60,20 +58,9 @@ func factsOfFile(f *syntax.File) facts {
 	}
 }
 
-// known has the facts of programs of the catalog that were asked for, by name.
-var known sync.Map
-
-// factsInCatalog returns the facts of a program of the catalog, which it reads once.
+// factsInCatalog returns the facts of a program of the catalog. Commands ask for those of all programs before they do
+// anything, so these are a table (facts_gen.go), which TestFactsOfCatalog makes of the files.
 func factsInCatalog(program string) facts {
 	program, _, _ = Unshaped(program)
-	if is, ok := known.Load(program); ok {
-		return is.(facts)
-	}
-	text, err := algorithms.Open(program)
-	if err != nil {
-		return facts{}
-	}
-	is := factsOf(text)
-	known.Store(program, is)
-	return is
+	return catalogFacts[program]
 }
