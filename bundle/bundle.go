@@ -1,5 +1,5 @@
-// Package bundle makes bundles: files with the rules, programs and kernels of communicators. The library in package
-// runtime reads them. rows.go specifies the format.
+// Package bundle makes bundles: files with programs, their kernels, and rules that say which calls a program runs. The
+// library in package runtime reads them. rows.go specifies the format.
 //
 // [Build] compiles and proves the programs of a list of rules, and lays out their memory. [Encode] writes a [Bundle].
 // [Decode] reads one and checks every number in it. [Verify] proves all programs of a file again, and compares the

@@ -2,7 +2,8 @@
 // of targets. It also assembles programs. Each format has a package that reads and writes it:
 //
 //   - mscclc/codegen/msccl has MSCCL-IR XML, for msccl and RCCL.
-//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. Its package lower makes them from core programs.
+//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. Its package lower makes channel programs from core
+//     programs, and plans are made from these.
 //   - mscclc/codegen/program has the program files of mscclc, binary and JSON.
 //
 // # Where to begin
@@ -12,7 +13,7 @@
 //   - [ReadOptions] are the options that all readers accept.
 //
 // Writers and readers call [CheckLimits]. mscclc.Fits reports what a target cannot run in a program. The compiler calls
-// [Assemble], which makes a program from an instruction DAG whose blocks, order and flags are set.
+// [Assemble], which makes a program from an instruction DAG whose blocks, order and dependences are set.
 //
 // It imports ir and its packages, and no format.
 package codegen

@@ -9,7 +9,7 @@
 //	                             rank 1 input[0] -----+
 //
 // An InstDAG has instructions of single ranks. An instruction sends, receives, or works on chunks of its own rank. A
-// send and its receive are mates. Passes add the dependences, the thread blocks, the order of steps and the flags.
+// send and its receive are mates. Passes add the dependences, the thread blocks and the order of steps.
 //
 //	rank 0                        rank 1
 //	i0 s input[0] ===message===> i1 r gathered[0]

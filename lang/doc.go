@@ -95,7 +95,7 @@
 //	s.acquire(tb), s.release(tb)             a semaphore
 //	barrier(rank, [tb, ...])                 these thread blocks wait for each other
 //	x.copy(rank, buffer, index, tb)          within a rank
-//	x.reduce(other, ..., tb, to)             others through the rank's memory channels
+//	x.reduce(other, ..., tb, to)             x ⊕ others, into x or to; data of other ranks by memory channels
 //	reduce(list, rank, buffer, index, tb, to)
 //	pipeline(unit = BYTES, chunks = N) { }   a loop: operations on N chunks, unit bytes of each at a time
 //	launch(threads = 1024, align = 16, double_scratch = false, reuse_scratch = false)

@@ -3,8 +3,8 @@
 // is C++ without libstdc++, exceptions or global constructors. This package builds it with g++. A folder of src
 // includes only files of folders above it in these lists.
 //
-// A team is one rank's part of a communicator, if the ranks of the communicator run programs of a bundle. The engine
-// reads bundles, and launches programs for teams:
+// A rank of a communicator that runs programs of a bundle has a team: its memory, its programs, and its connections to
+// the teams of the other ranks. The engine reads bundles, and launches programs for teams:
 //
 //	why.h, sockets.h, sha256.h  why a function fails; options of sockets; hashes
 //	bundle  the format (rows_gen.h); the reader, which checks each section when it is first used; the check of who owns a
@@ -12,7 +12,7 @@
 //	device  the GPUs of the process, and their kernels. All functions of a kernel image are loaded at once: a driver
 //	        that loads one later, at a launch, would wait for running kernels
 //	launch  the parameters of a launch, in the same bytes as executor/abi; few.cc has those of short launches
-//	team    the engine's interface (engine.h). A team's memory, how it joins the teams of other ranks, which program it
+//	team    the engine's interface (engine.h). A team's memory, how it finds the other ranks' teams, which program it
 //	        chooses for a call, the order of its launches over streams, its launches, how it fails, and how it ends
 //	net     teams of several nodes: memory of the host, and connections to other nodes through the proxy of package
 //	        transport
@@ -36,9 +36,9 @@
 //	learn      trials in the first calls of a class: calls of one collective, element type and range of sizes. The
 //	           trials find the fastest program. Messages of ranks (messages.cc), the results that are kept (file.cc),
 //	           statistics
-//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. Some releases of NCCL
-//	           connect ranks in threads of their own. They run the first call of each collective, type and size, so that
-//	           later calls in a graph find the connections (kinds.cc)
+//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. NCCL before
+//	           2.28 connects ranks in a thread of its own, at a first call outside graphs. There, NCCL runs the first
+//	           such call of each collective, type and size, so that calls in graphs find ranks connected (kinds.cc)
 //	comms      how a communicator begins (comms.cc, made.cc) and ends (end.cc). All its ranks use the bundle, or none
 //	           does (agree.cc, nodes.cc). They make memory at once or later (join.cc, ready.cc), or leave all calls to
 //	           NCCL (skip.cc). alone.cc: communicators without NCCL

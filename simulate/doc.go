@@ -15,11 +15,12 @@
 // link for its bytes divided by the bandwidth β. Links and NICs serve data first come, first served: data that shares a
 // link waits.
 //
-// A message of a two-sided program is at most one slot. A block has one message at a time at its first link, so blocks
-// take turns there. Links forward a message cut-through: between its first and its last byte is only the time for which
-// it occupies its slowest link. A packet carries its own flag, so a two-sided block forwards packets one by one as they
-// arrive. A slot is received when all of it has arrived. The replicas of a one-sided program are alike and share
-// resources evenly. They are simulated as one block, whose rate is the sum of their rates.
+// A message of a two-sided program is at most one slot. A block puts a message on the first link of its path when its
+// last one has left that link, so blocks that share the link take turns. Links forward a message cut-through: the last
+// byte arrives after the first by the time that the path's slowest link needs for the message. A packet carries its own
+// flag, so a two-sided block forwards packets one by one as they arrive. A slot is received when all of it has arrived.
+// The replicas of a one-sided program are alike and share resources evenly. They are simulated as one block, whose rate
+// is the sum of their rates.
 //
 // All CTAs of a one-sided launch are resident at once, because they wait for each other. The blocks of a rank share a
 // GPU. With more blocks, each CTA has fewer threads, and at some point there are fewer replicas, as in the executor. A
@@ -52,6 +53,6 @@
 //
 // A call has two times, for one-sided and two-sided programs alike. Its latency is the time of one launch alone on the
 // machine. Its interval is the time from the end of a launch to the end of the next, if several launches follow each
-// other: the root of a Broadcast is in the next launch while other ranks are in this one. Benchmarks measure intervals,
-// and costs are fitted to intervals.
+// other. It can be shorter than the latency: the root of a Broadcast begins the next launch while other ranks are still
+// in this one. Benchmarks measure intervals, and costs are fitted to intervals.
 package simulate

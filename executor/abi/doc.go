@@ -7,8 +7,8 @@
 //
 // [Params] and [OneParams] are the parameters of one launch. [OneImage.Reserve] returns how much memory launches may
 // use, and [OneImage.Layout] returns the addresses in this memory. An [OnePart] holds the tables that one device needs,
-// and [OnePart.Few] is a shorter form of a small launch. [Image.Actions] and [OneImage.Actions] list what the blocks of
-// a launch do, for traces and replays.
+// and [OnePart.Few] returns the parameters of a launch of few packets (kernels/few). [Image.Actions] and
+// [OneImage.Actions] list what the blocks of a launch do, for traces and replays.
 //
 // The structs in the files rows*.go have the layout of kernels/abi/rows*.h, field by field: addresses are 64-bit
 // numbers of the device, and a test of executor/cpu compares sizes and offsets. Package executor fills these tables,

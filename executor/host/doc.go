@@ -6,6 +6,6 @@
 // have no name in a file system, so nothing is left when a process is killed. A stream is a goroutine with a queue. A
 // launch runs the kernel of package executor/cpu, with a fiber for each block. A block that waits for another process
 // yields at once, and sleeps after 50 us, so that more processes than cores make progress. In programs of several
-// nodes, waiting blocks carry messages (transport/PROXY.md). They sleep after 1 ms, or sooner if many threads need the
-// core.
+// nodes, blocks that wait do the work of the proxy (transport/PROXY.md). They sleep after 1 ms, or sooner if many
+// threads need the core.
 package host

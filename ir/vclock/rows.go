@@ -2,8 +2,9 @@
 // clock holds a count: how many of that block's actions happen before the current action of the clock's block.
 //
 // Clocks is for the blocks of one rank. Its clocks are trees, which share equal parts. A Pool is for the blocks of all
-// ranks. Its clocks are rows of counts. In most programs, a rank does the same steps as the rank before it, a constant
-// number of steps later or earlier. So over long parts of a row, the counts rise or fall evenly. Such a part is a run.
+// ranks. Its clocks are rows with a count for each block, rank after rank. In most programs, a rank does the same steps
+// as the rank before it, a constant number of steps later or earlier. So over long parts of a row, each count differs
+// from the one before by the same number. Such a part is a run.
 //
 // A row is cut into pieces. A piece with few runs is kept as runs, and any other piece as a list of counts. Rows with
 // the same counts share pieces. So the time to merge two rows depends on the number of runs in the pieces that differ,

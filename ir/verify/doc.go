@@ -7,8 +7,9 @@
 //
 // All blocks of all ranks run at once. Each block runs its steps in order.
 //
-//   - A step can depend on another block of its rank (DepBlock, DepStep). The step then waits until block DepBlock has
-//     ended the first step that is marked HasDep and is not before step DepStep.
+//   - A step can depend on another block of its rank (DepBlock, DepStep). Only steps that are marked HasDep report
+//     their end. The step waits until block DepBlock has ended step DepStep or, if that is not marked, the next one
+//     that is.
 //   - A message holds up to m chunks. The number m follows from the size of the call.
 //   - A step that sends or receives n chunks does ceil(n/m) actions, one for each message. Such an action waits for a
 //     message in the connection from which the step receives, and for a free slot in the connection to which the step
@@ -63,10 +64,10 @@
 //   - A tile is the part of each chunk's bytes that one trip over the steps moves. Such a trip is a tile iteration. The
 //     code calls a tile iteration a pass. A launch has one or more tile iterations. If OnePass is set, it has one.
 //   - A Move copies or reduces chunks. A Signal adds 1 to flags. An Await waits for flags of its own rank.
-//   - Nth says for which signal of a flag an Await waits. Let the flag have n signals in each tile iteration. With Nth
-//     from 1 to n, the Await waits for signal Nth of its own tile iteration. With Nth = k - n, which is at most 0, it
-//     waits for signal k of the tile iteration before; with Nth = k - 2n, for signal k of the one before that. The wait
-//     for a signal from before the first launch ends at once.
+//   - Nth says for which signal of a flag an Await waits, counted from the begin of its tile iteration. Let the flag
+//     have n signals in each tile iteration. Those of the Await's own one have the numbers 1 to n, those of the one
+//     before 1 - n to 0, and those of the one before that 1 - 2n to -n. The wait for a signal from before the first
+//     launch ends at once.
 //   - An Enter step runs only in the first tile iteration of each launch, and a Leave step only in the last one. The
 //     flags of such steps count launches in place of tile iterations.
 //   - The threads of a block synchronise before each step, but not before a Joint step. A group is a step that is not
@@ -100,7 +101,8 @@
 //   - The proof assumes that a Move may wait for all its packets before it writes anything, and that the steps of a
 //     group begin in order.
 //   - Nth is at most the number of signals. So no step waits for a step of a later tile iteration.
-//   - If a launch has several tile iterations, no step of the first one waits for a step of the last one.
+//   - In a launch of several tile iterations, no step of the first one waits for a step of the last one: an Enter Await
+//     does not wait for a Leave signal of its own launch.
 //   - So each cycle of waits lies in one tile iteration. A launch of one tile iteration has all steps, those marked
 //     Enter and Leave too. So its cycles include the cycles of each other tile iteration. The proof runs one such
 //     launch.
@@ -109,9 +111,9 @@
 // an earlier read must be done. Order comes from these sources:
 //
 //   - Groups: each group of a block is visible to the next group of this block.
-//   - Signals: what is visible to the group of a Signal is also visible to the groups after the Await that waits for
-//     this Signal, any number of tile iterations later. If the Signal or the Await is Relaxed, all this is only done,
-//     and not visible.
+//   - Signals: what is visible to the group of a Signal is also visible to all groups after the Await that waits for
+//     this Signal, in the same tile iteration or a later one. If the Signal or the Await is Relaxed, all this is only
+//     done, and not visible.
 //   - If an Await waits for several signals of a flag, only the last of them counts. If the last one is Relaxed, the
 //     Await makes nothing visible, not even what an earlier Signal of this flag released.
 //   - Threads: one thread handles the k-th flag of each Await and Signal of a block. If an Await and a later Signal are
@@ -119,8 +121,8 @@
 //     (onesided.Program.ToldOn has the exact conditions).
 //   - Packets: when a packet has arrived, all that came before the sender's group is done. The sending step's reads
 //     from which the packet was made are done too. The step that reads the packets has this order only for the chunks
-//     that it computes from these packets. The later groups of its block have this order for all chunks. So a read is
-//     also done when packets that were made from its result have come back, even over other ranks.
+//     that it computes from these packets. The later groups of its block have this order for all chunks. So if a rank
+//     makes packets from what it has read, this read is done for all who have received them, also through other ranks.
 //
 // The proof checks three kinds of pairs of accesses:
 //
@@ -134,10 +136,10 @@
 //     compares only the first write of iteration e + Depth with the last write of iteration e and the reads after that.
 //     For packets, it compares the write of iteration e + Depth with the reads of iteration e.
 //   - Pairs in input or output. Different tile iterations of a launch access different bytes there, and the launches of
-//     a rank follow each other. So the accesses by other ranks remain. An access to another rank's input or output must
-//     come after the begin of that rank's launch, and before its end. Signals must show that the launch has begun;
-//     Relaxed ones are enough. For a write, packets are enough too. At the end of that rank's launch, a read must be
-//     done for some block of this rank, and a write must be visible to some block of this rank. The proof checks the
+//     a rank follow each other. So only accesses by other ranks must be checked. The owner is the rank whose input or
+//     output is accessed. The access must come after the begin of the owner's launch, and before its end. Signals must
+//     show that the launch has begun; Relaxed ones are enough. For a write, packets are enough too. When the owner's
+//     launch ends, a read must be done, and a write visible, for some block of the owner. The proof checks the
 //     begin in the first tile iteration of a launch, without Leave steps, and the end in the last one, without Enter
 //     steps. All others lie between these two.
 //
@@ -166,14 +168,14 @@
 //     in any order.
 //
 // Happens-before has one more rule for such a write W, to rank R. An access of another block comes after W only if it
-// comes after the arrival of W. The arrival of W comes before all that follows an Await, by R, of a Signal that sends
-// W's data, or of a later such Signal of W's block. Two writes of one block to one chunk arrive in order. There is no
-// such rule for what comes before W: it can be ordered by signals over any ranks. So a credit, which is the Signal that
-// lets a block write again, can take any path.
+// comes after the arrival of W. The arrival of W comes before all that follows an Await, by R, of the Signal that sends
+// W's data, or of any later Signal by which W's block sends data to R. Two writes of one block to one chunk arrive in
+// order. Accesses before W need no such rule: signals over any ranks can order them before W. So a credit, which is the
+// Signal that lets a block write again, can take any path.
 //
 // The code tracks arrivals as follows. An Await of a Signal acquires what has arrived from the Signal's block. A rank
-// passes this on with all else that it acquired. In the first tile iteration, a block knows of an arrival if it knows
-// that the Await has ended. If several blocks write one chunk, a later tile iteration is checked for arrivals too. Then
-// the vector clocks have one more count for each such block and each rank to which it writes: the last group of the
-// block whose writes have arrived there.
+// passes this on with all else that it acquired. In the first tile iteration, what comes after such an Await also comes
+// after the arrival. If several blocks write one chunk, a later tile iteration is checked for arrivals too. Then the
+// vector clocks have one more count for each such block B and each rank R to which B writes: the number of the last
+// group of B whose writes to R have arrived.
 package verify

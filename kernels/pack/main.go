@@ -6,8 +6,8 @@
 // the other, and index, which has a line for each image: the archive, where its frame begins and how long it is, where
 // the image begins in what the frame holds and how long it is, and its name.
 //
-// Images of an element type are alike, so NVIDIA's share a frame by type: one is read in some 10 ms. AMD's are small,
-// and all of them share one. Equal images give equal bytes on every machine.
+// NVIDIA's images for one element type are alike, so they share a frame, which is read in some 10 ms. AMD's are small,
+// and all of them share one frame. Equal images give equal bytes on every machine.
 package main
 
 import (

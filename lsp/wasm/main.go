@@ -1,9 +1,9 @@
 //go:build !js
 
-// Command wasm is the language server, with all that compiles, proves and simulates, for WebAssembly. A page or an
-// editor sets the function mscclcSend before it starts the module, and gets the server's messages by it as texts. The
-// function mscclcReceive, which the module sets, takes the editor's. If mscclcFiles is true, the server reads files of
-// the host.
+// Command wasm is the language server, with all that compiles, proves and simulates, for WebAssembly. Before a page or
+// an editor starts the module, it sets the function mscclcSend. The server calls it with the text of each message. The
+// module sets the function mscclcReceive, by which the page or editor sends messages to the server. If mscclcFiles is
+// true, the server reads files of the host.
 package main
 
 import (

@@ -5,11 +5,11 @@
 // gives. State.WriteText prints the State after any pass. The tests have a checker for each property, and run all
 // checkers after every pass. They also break copies of the passes, and check that the checkers find each fault.
 //
-// The passes up to fuse rewrite a list of operations, whose order is its meaning. Each operation stands after all
+// The passes up to "fuse" rewrite a list of operations, whose order is its meaning. Each operation stands after all
 // operations that it must follow. So waits for earlier operations of the list, on any rank, cannot form a cycle. After
-// every pass the tests evaluate the list on symbolic chunks. The passes order and group choose another order that keeps
-// all dependences. The passes from sync on insert the signals and waits that make the ranks keep this order. ir/verify
-// proves the resulting program.
+// every pass the tests evaluate the list on symbolic chunks. The passes "order" and "group" choose another order that
+// keeps all dependences. The passes from "sync" on insert the signals and waits that make the ranks keep this order.
+// ir/verify proves the resulting program.
 //
 // The package may import ir, ir/diag, ir/eval, ir/text and ir/vclock.
 package core

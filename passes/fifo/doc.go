@@ -1,6 +1,6 @@
 // Package fifo is the two-sided lowering. Lower turns a chunk DAG into an instruction DAG. Run applies the table of
-// passes to it. After them, every instruction has a thread block, a channel, a position in its block's order and the
-// flags that it waits for.
+// passes to it. After them, every instruction has a thread block, a channel, a position in its block's order, and the
+// steps of other blocks that it waits for.
 //
 // The package follows MSCCLang (ASPLOS'23). A remote copy is a send and a receive over a connection (channel, source,
 // destination) with a finite number of slots. Table lists the passes in their order, with the properties that each

@@ -1,5 +1,5 @@
 // Command rowsgen writes runtime/src/bundle/rows_gen.h, the library's side of bundle/rows.go and rows_rule.go: the
-// bounds of package bundle/limits, structs for rows, constants, and what a row may be.
+// bounds of package bundle/limits, structs for rows, constants, and checks of rows.
 package main
 
 import (

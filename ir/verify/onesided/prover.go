@@ -1,7 +1,7 @@
 // Package onesided proves one-sided programs. The comment of package verify has the rules.
 //
 //	match.go, live.go     which signals and packets end each wait; whether all steps end
-//	events.go             events: a Signal, an Await, or the chunks of a Move whose packets come from the same events
+//	events.go             events: a Signal, an Await, or a part of a Move: its chunks whose packets have the same writers
 //	chains.go             chains of blocks: each block begins with a wait for the end of the block before. A vector
 //	                      clock has one count for each chain
 //	known.go, clocks.go   the vector clock of a block, and what the block acquires in a tile iteration

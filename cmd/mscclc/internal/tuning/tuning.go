@@ -1,5 +1,5 @@
-// Package tuning measures the programs that the rules of bundles name, beside NCCL. It is what mscclc tune and
-// search --staged share.
+// Package tuning measures the programs that the rules of bundles name, beside NCCL. The commands mscclc tune and
+// mscclc search --staged share it. A staged program accesses only scratch and flags of other ranks.
 package tuning
 
 import (
