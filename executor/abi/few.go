@@ -47,9 +47,13 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		step := FewStep{Srcs: uint8(s.Srcs), Dsts: uint8(s.Dsts), Group: uint8(s.Group), Count: s.Count,
+		group := s.Group
+		if lines {
+			group = t.sendTogether(i)
+		}
+		step := FewStep{Srcs: uint8(s.Srcs), Dsts: uint8(s.Dsts), Group: uint8(group), Count: s.Count,
 			First: uint16(s.First)}
-		runs := uint64(max(s.Group, s.Count))
+		runs := uint64(max(group, s.Count))
 		if ir.Op(s.Op) != ir.Move || s.Count == 0 || runs*pieces > most || runs*max(chunk, p.PacketStride) > math.MaxUint32 {
 			return nil
 		}
@@ -69,6 +73,22 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 		}
 	}
 	return f
+}
+
+// sendTogether returns how many Moves of the group of step i, from it on, store equally many lines. Lanes of a bundle
+// may have different Moves of a group, and store the lines of these together: as often, or some wait for ever.
+func (t *OnePart) sendTogether(i int) (n uint16) {
+	lines := func(s *OneStep) (count int) {
+		for _, o := range t.Operands[s.First+uint32(s.Srcs):][:s.Dsts] {
+			if ir.Buf(o.Buf) == ir.Packets {
+				count++
+			}
+		}
+		return count
+	}
+	for n = 1; n < t.Steps[i].Group && lines(&t.Steps[i+int(n)]) == lines(&t.Steps[i]); n++ {
+	}
+	return n
 }
 
 // where returns where replica 0 of copy 0 of an operand's first chunk lies, or 0 if a launch of few packets cannot

@@ -18,7 +18,8 @@ enum {
 };
 
 // One step, a Move: its operands are where[first] and following, the sources first. group is as in
-// abi_one_step; where it is over 1, or nothing is folded, there is one source.
+// abi_one_step, but Moves of lines are of one group only if they store equally many lines: those of a bundle store
+// them together. Where group is over 1, or nothing is folded, there is one source.
 struct abi_few_step {
   u8 flags, srcs, dsts, group;
   u16 count, first;

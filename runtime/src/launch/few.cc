@@ -27,6 +27,20 @@ bool short_enough(const bundle_part &part, const abi_one_launch &l, u64 chunk) {
          (u64)l.columns * l.depth * l.packet_copy <= ~0u && chunk <= 1 << 24;
 }
 
+u32 lines_of(const abi_one_step &s, const abi_one_operand *operands) {
+  u32 count = 0;
+  for (u32 o = s.srcs; o < (u32)s.srcs + s.dsts; o++) count += operands[s.first + o].buf == BUF_PACKETS;
+  return count;
+}
+
+// send_together is how many Moves of a group, from its first step on, store equally many lines. Lanes of a bundle may
+// have different Moves of a group, and store the lines of these together: as often, or some wait for ever.
+u32 send_together(const abi_one_step *s, const abi_one_operand *operands) {
+  u32 n = 1;
+  while (n < s->group && lines_of(s[n], operands) == lines_of(*s, operands)) n++;
+  return n;
+}
+
 }  // namespace
 
 bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *f) {
@@ -45,13 +59,14 @@ bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *f)
   const abi_one_operand *operands = operands_of(p, rank);
   for (u32 i = 0; i < part.steps; i++) {
     const abi_one_step &s = steps_of(p, rank)[i];
-    const u64 runs = most(s.group, s.count);
+    const u32 group = p.row->lines ? send_together(&s, operands) : s.group;
+    const u64 runs = most(group, s.count);
     if (s.op != OP_MOVE || s.count == 0 || runs * pieces > limit || runs * most(chunk, l.packet_stride) > ~0u)
       return false;
     u8 flags = i > 0 && !(s.flags & STEP_JOINT) ? FEW_MEET : 0;
     if (s.srcs > 1) flags |= FEW_FOLD;
     else if (operands[s.first].buf == BUF_PACKETS) flags |= FEW_TAKE;
-    f->step[i] = abi_few_step{flags, (u8)s.srcs, (u8)s.dsts, (u8)s.group, s.count, (u16)s.first};
+    f->step[i] = abi_few_step{flags, (u8)s.srcs, (u8)s.dsts, (u8)group, s.count, (u16)s.first};
   }
   for (u32 i = 0; i < part.operands; i++)
     if (!(f->where[i] = where(l, operands[i]))) return false;
