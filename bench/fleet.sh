@@ -14,6 +14,7 @@
 #   MSCCLC      the command to measure (mscclc)
 #   NCCL_TESTS  a folder of the sources of nccl-tests; items tests and others need it
 #   LIMIT       seconds of a call (540)
+#   TUNE        more arguments of mscclc tune, such as "--time 3m"
 #   END         the largest calls of nccl-tests (1G)
 #   ROUNDS      how often each way of nccl-tests and jobs runs, in turns (2)
 #   UCX         a folder with the libraries of UCX, if the machine has none
@@ -49,7 +50,7 @@ step() { # TABLE SECONDS COMMAND...: a table of what the command prints. SECONDS
 }
 
 tune_group() { # RANKS: tunes, and prints what was found
-    "$mscclc" tune --ranks "$1" >"$logs/tune-$1.log" 2>&1 || { tail -20 "$logs/tune-$1.log"; return 1; }
+    "$mscclc" tune --ranks "$1" ${TUNE:-} >"$logs/tune-$1.log" 2>&1 || { tail -20 "$logs/tune-$1.log"; return 1; }
     cat "$logs/tune-$1.log"
     "$mscclc" tune --show --ranks "$1"
     mkdir -p "$out/cache"

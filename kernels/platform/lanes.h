@@ -1,6 +1,6 @@
 // This file is the platform layer of a host that plays a GPU: the layer of the kernel that GPUs run
 // (KERNEL_LANES), on the host's threads and with its atomics. Tests run it, so that what GPUs execute is executed where
-// there is none; LANES are few, so that there are several bundles of them.
+// there is none; LANES are few, so that there are several bundles of them, and enough for two lines of eight.
 //
 // What is between two barriers goes in any order there as on a GPU: each access to memory is a place where another
 // thread may go on, also between the two words of a pair.
@@ -8,7 +8,7 @@
 #include "cpu.h"
 
 #define KERNEL_LANES 1
-enum { LANES = 8 };
+enum { LANES = 16 };
 
 void host_access();  // lets another thread go on, now and then
 
