@@ -14,8 +14,8 @@ import (
 	"mscclc/cmd/mscclc/internal/tuned"
 )
 
-// This file starts the processes that measure. After a failure of NCCL they cannot go on: calls on other GPUs may never
-// end. Then others are started for the rest.
+// This file starts the processes that measure. After a failure of NCCL they cannot go on, nor after a launch that never
+// ends: the driver may wait for it in any call. Then others are started for the rest.
 
 // withoutFlag names the tasks that were begun before, or windowsTask.
 const withoutFlag = "without"
@@ -25,6 +25,10 @@ const windowsTask = "windows"
 
 // startAgain is the exit code with which processes ask for others.
 const startAgain = 75
+
+// mostSilence is how long process 0 may tell of no size, where waits are short. A size takes 5 s, and a wait that times
+// out besides.
+const mostSilence = 30 * time.Second
 
 // name names a task among those of a number of ranks.
 func (t *task) name() string {
@@ -81,12 +85,21 @@ func (p *plan) once(ctx context.Context, a *cli.App, n int, until time.Time, arg
 	bar := a.Progress(0, progressTitle(n))
 	stop := bar.Watch()
 	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := max(mostSilence, 3*p.wait)
+	watch := time.AfterFunc(silent, func() {
+		text := fmt.Sprintf("a GPU or a process is stuck: nothing was heard for %v", silent)
+		cancel(&processes.Crash{Text: text})
+	})
+	defer watch.Stop()
 	t := processes.Team{Count: n, Arguments: p.childArguments(n, time.Until(until), args, without),
 		Stderr: over{bar, a.Stderr}, Hold: true}
 	t.Hear = func(process int, r processes.Report) {
 		if process > 0 {
 			return
 		}
+		watch.Reset(silent)
 		bar.Set(r.Done, r.Total)
 		if r.Task != "" && !slices.Contains(tasks, r.Task) {
 			tasks = append(tasks, r.Task)

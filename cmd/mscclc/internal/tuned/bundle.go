@@ -21,7 +21,7 @@ import (
 )
 
 // SpecOf returns what the bundle for a machine with so many GPUs is made of: the rules of d, which may be nil, then
-// those that are built in for the device, and candidates for calls that neither is for.
+// those that are built in for so many ranks of the device, and candidates for calls that neither is for.
 func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	spec := bundle.Spec{Device: device, DTypes: bundle.DefaultDTypes, CTAs: bundle.DefaultCTAs,
 		Maker: "mscclc " + cli.Version()}
@@ -44,8 +44,9 @@ func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	if 2 <= gpus && gpus <= limits.Ranks {
 		spec.Ranks = append(spec.Ranks, gpus)
 	}
-	for _, m := range tables {
-		spec.Ranks = append(spec.Ranks, m.Ranks(nil)...)
+	for i, m := range tables {
+		measured := d != nil && i == 0 // perhaps by a job of several machines
+		spec.Ranks = append(spec.Ranks, m.Ranks(func(r *bundle.MeasuredRule) bool { return measured || r.Ranks <= gpus })...)
 	}
 	slices.Sort(spec.Ranks)
 	spec.Ranks = slices.Compact(spec.Ranks)
