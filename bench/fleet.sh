@@ -8,8 +8,10 @@
 # GPUs as two nodes over UCX), lanes (programs in lanes, and an OLD build beside this), synth (synthesised programs).
 #
 # Each item is of steps. A step writes a table to OUT/tables as soon as it is whole. It is skipped if that table is
-# there or in bench/fleet/MACHINE, where a session commits it. So the script can be called again and again. No step
-# starts after LIMIT seconds. It prints the minutes of each item. Multicast of NVLink is off. Variables:
+# there or in the folder of bench/fleet for the machine, where a session commits it. So the script can be called again
+# and again. No step starts after LIMIT seconds. It prints the minutes of each item. Multicast of NVLink is off.
+#
+# Variables:
 #
 #   MSCCLC      the command to measure (mscclc)
 #   NCCL_TESTS  a folder of the sources of nccl-tests; items tests and others need it

@@ -156,6 +156,18 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// TestUnseen has the driver put no event behind a launch that waits. Nobody sees when it ends, so its memory stays.
+func TestUnseen(t *testing.T) {
+	program := engineProgram(t)
+	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 8, 2)))
+	for _, how := range []string{"threads", "processes"} {
+		out := engine(t, program, file, how, 2, []string{"unseen"})
+		if want := "rank 0: the GPU: no event is behind a launch"; !strings.Contains(out, want) {
+			t.Errorf("%q is not in the output: %s", want, out)
+		}
+	}
+}
+
 // TestCrowd has eight teams with 32 CTAs launch on a GPU that holds 132. Where the queue of one team's stream is full,
 // another one is aborted in time.
 func TestCrowd(t *testing.T) {

@@ -185,6 +185,7 @@ static void run_rank(Shared *shared, const char *path, u32 rank, char **parts) {
     else if (!strcmp(part, "abort")) lonely(&b, true, false);
     else if (!strcmp(part, "abortgraph")) lonely(&b, true, true);
     else if (!strcmp(part, "timeout")) lonely(&b, false, false);
+    else if (!strcmp(part, "unseen")) unseen(&b);
     else if (!strcmp(part, "choices")) choices(&b);
     else if (!strcmp(part, "watched")) watched(&b);
     else if (!strcmp(part, "forked")) forked(&b);

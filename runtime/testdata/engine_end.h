@@ -82,6 +82,35 @@ inline void lonely(Bench *b, bool aborts, bool graph) {
   end(b->r, t);
 }
 
+// unseen has the driver put no event behind a launch of rank 0, which waits for its peer. The team fails, the launch
+// leaves, and the team's memory stays.
+inline int no_event(void *, void *) { return 999; }
+inline void unseen(Bench *b) {
+  Team *t = join(b->r, 0, b->ctas);
+  Turn one = {};
+  if (b->r.rank == 0) {
+    Why why = {};
+    const Choice c = by(t->set.rules);
+    one = fresh(b, call_of(*c.rule, 1000, DT_U32, RED_SUM), false, 0);
+    gpu_symbols *f = const_cast<gpu_symbols *>(t->gpu->f);
+    const auto record = f->record;
+    f->record = no_event;
+    const int code = team_launch(t, &c, &one.call, b->stream);
+    f->record = record;
+    if (!code) die("a launch without an event is fine");
+    if (!team_failed(t, &why)) die("a team whose launch has no event has not failed");
+    if (!team_busy(t)) die("a launch without an event has ended");
+    if (team_launch(t, &c, &one.call, b->stream) != ENGINE_ABORTED) die("a team with such a launch launches");
+    MUST(b->r.f->sync(b->stream));  // it was told to leave
+    end(b->r, t);
+    printf("unseen: %s\n", why.text);
+    drop(b, &one);
+    return;
+  }
+  b->seed++;  // as rank 0
+  end(b->r, t);
+}
+
 // watched has another thread ask for failures while calls run, and abort in the end: a thread without a context.
 struct Watched {
   Team *team;

@@ -94,7 +94,7 @@ int crowd_before(Team *t, void *stream) {
 }
 
 int crowd_behind(Team *t, void *stream, int code) {
-  if (!code) code = t->gpu->f->record(t->crowd->last, stream);
+  if (!code) code = order_record(t, t->crowd->last, stream);
   end_turn(t->crowd, code == 0);
   return code;
 }

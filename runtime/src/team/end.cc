@@ -100,6 +100,14 @@ int hurry(Team *t, u32 first, u32 end) {
   return leave ? 0 : t->gpu->f->sync(t->side);
 }
 
+void team_unseen(Team *t, int code) {
+  Lock lock(&t->mu);
+  if (t->failed) return;
+  say(&t->failure, "rank %u: the GPU: no event is behind a launch: %s", t->rank, driver_text(code));
+  __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
+  hurry(t, 0, programs_of(t));
+}
+
 // A look takes the driver some 10 us and its locks, beside launches. So who polls without a pause is told what was seen
 // at most LOOK_OLD ago.
 bool team_failed(Team *t, Why *why) {

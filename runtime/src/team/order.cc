@@ -69,6 +69,7 @@ int order_before(Team *t, void *stream, StreamSeen *seen) {
   const gpu_symbols *f = t->gpu->f;
   Order &o = *t->order;
   *seen = StreamSeen{};
+  if (__atomic_load_n(&o.unseen, __ATOMIC_ACQUIRE)) return ENGINE_ABORTED;
   if (o.asked && o.asked_stream == stream) seen->capture = o.asked_capture;
   else TRY(capture_of(f, stream, &seen->capture));
   o.asked = false;
@@ -78,19 +79,29 @@ int order_before(Team *t, void *stream, StreamSeen *seen) {
   return seen->stream == o.stream && seen->stream != NO_STREAM && !o.mixed ? 0 : f->await(stream, o.last, 0);
 }
 
+// One call that fails is not the last: without an event nobody sees when the launch has ended.
+int order_record(Team *t, void *event, void *stream) {
+  int code = t->gpu->f->record(event, stream);
+  for (int i = 1; i < DRIVER_TRIES && code; i++) code = t->gpu->f->record(event, stream);
+  if (!code) return 0;
+  __atomic_store_n(&t->order->unseen, true, __ATOMIC_RELEASE);
+  team_unseen(t, code);
+  return code;
+}
+
 int order_behind(Team *t, void *stream, const StreamSeen &seen) {
-  const gpu_symbols *f = t->gpu->f;
   Order &o = *t->order;
   __atomic_store_n(&t->used, true, __ATOMIC_RELEASE);
   if (seen.capture) return capture_behind(t, stream, seen.capture);
   o.stream = seen.stream;
-  TRY(f->record(o.last, stream));
+  TRY(order_record(t, o.last, stream));
   __atomic_store_n(&o.any, true, __ATOMIC_RELEASE);
   return 0;
 }
 
 // A GPU with a fault runs nothing.
 bool order_idle(Team *t, u64 limit_ns) {
+  if (__atomic_load_n(&t->order->unseen, __ATOMIC_ACQUIRE)) return false;
   if (!__atomic_load_n(&t->used, __ATOMIC_ACQUIRE) || !__atomic_load_n(&t->order->any, __ATOMIC_ACQUIRE)) return true;
   for (const u64 begin = now_of_engine();; nap_of_engine(LOOK_AGAIN)) {
     if (t->gpu->f->happened(t->order->last) != NOT_READY) return true;

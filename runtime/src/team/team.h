@@ -46,6 +46,7 @@ struct Order {
   u64 stream;             // the number of the stream of the last eager call
   bool made;              // it has been recorded once
   bool any;               // there was a call, or a graph may run
+  bool unseen;            // a call has no event behind it: it may run until the process ends
   bool mixes, mixed;      // graphs wait for `last` and record it; there was such a capture
   u64 captured;           // calls
   Capture capture[CAPTURES];
@@ -170,6 +171,9 @@ void net_exits(Team *t);  // takes what ranks of other nodes have told the jobs 
 // driver. Where leave is pinned, it needs no driver, and no lock.
 int hurry(Team *t, u32 first, u32 end);
 
+// team_unseen fails a team of which the driver puts no event behind a launch: nobody sees when it ends.
+void team_unseen(Team *t, int code);
+
 // In exit.cc. NO_PART is the mark of a program that a rank has no part in.
 const u64 NO_PART = ~0ull;
 void exits_explain(Team *t, u32 program);
@@ -196,6 +200,7 @@ int order_make(Team *t);  // its events
 void order_leave(Team *t);
 int order_before(Team *t, void *stream, StreamSeen *seen);
 int order_behind(Team *t, void *stream, const StreamSeen &seen);
+int order_record(Team *t, void *event, void *stream);  // behind a launch; a team whose launch has no event fails
 bool order_idle(Team *t, u64 limit_ns);  // waits until no eager call runs, or for so long: then it gives false
 
 // In capture.cc: the same of captured calls, by the number of the capture.
