@@ -47,12 +47,13 @@ step() { # TABLE SECONDS COMMAND...: a table of what the command prints. SECONDS
         echo "$table: $((SECONDS - start)) s"
     else
         echo "$table: fails after $((SECONDS - start)) s"
-        tail -5 "$part" "$logs/$table.err"
+        tail -n 5 "$part"
+        tail -n 5 "$logs/$table.err"
     fi
 }
 
 tune_group() { # RANKS: tunes, and prints what was found
-    "$mscclc" tune --ranks "$1" ${TUNE:-} >"$logs/tune-$1.log" 2>&1 || { tail -20 "$logs/tune-$1.log"; return 1; }
+    "$mscclc" tune --ranks "$1" ${TUNE:-} >"$logs/tune-$1.log" 2>&1 || { tail -n 20 "$logs/tune-$1.log"; return 1; }
     cat "$logs/tune-$1.log"
     "$mscclc" tune --show --ranks "$1"
     mkdir -p "$out/cache"
@@ -67,7 +68,7 @@ test_pair() { # TEST G: nccl-tests with NCCL alone and with the library, in turn
             [ "$who" = nccl ] || with=("$mscclc" with --)
             "${with[@]}" mpirun -np "$gpus" --oversubscribe "$out/mpied/${1}_perf" -b 8 -e "$end" -f 2 -n 20 -w 5 -c 1 \
                 -d bfloat16 -G "$2" -g 1 >"$logs/$1-G$2-$who-$round.log" 2>&1 ||
-                { echo "$1 -G $2 with $who fails"; tail -5 "$logs/$1-G$2-$who-$round.log"; return 1; }
+                { echo "$1 -G $2 with $who fails"; tail -n 5 "$logs/$1-G$2-$who-$round.log"; return 1; }
         done
     done
     .ci/ratios "$logs" "$1-G$2"
@@ -84,7 +85,7 @@ job() { # SCRIPT...: runs of both ways, in turns; the lines that the script prin
             with=()
             [ "$who" = NCCL ] || with=("$mscclc" with --)
             (cd examples/pytorch && timeout 60 "${with[@]}" torchrun --nproc-per-node "$gpus" "$@") \
-                >"$logs/job-$1-$who.log" 2>&1 || { echo "$who fails"; tail -5 "$logs/job-$1-$who.log"; }
+                >"$logs/job-$1-$who.log" 2>&1 || { echo "$who fails"; tail -n 5 "$logs/job-$1-$who.log"; }
             grep -hE 'alike|DIFFERENT|elements|token|forward' "$logs/job-$1-$who.log" | sed "s/^/$who  /"
         done
     done
