@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mscclc/internal/covering"
 )
 
 // together has all members of a group call During and then Agree, and returns the errors of both.
@@ -47,7 +49,7 @@ func TestDuring(t *testing.T) {
 					return errors.New("nothing has ended it")
 				}
 			})
-			if took := time.Since(begin); took > 2*time.Second {
+			if took := time.Since(begin); took > covering.Patience(2*time.Second) {
 				t.Errorf("the others have heard of a failure after %v", took)
 			}
 			for i, err := range agreed {

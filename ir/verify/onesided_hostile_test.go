@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
@@ -77,7 +78,7 @@ func TestOneSidedNumbers(t *testing.T) {
 		for _, d := range list {
 			codes[string(d.Code)]++
 		}
-		if took := time.Since(at); took > 2*time.Second {
+		if took := time.Since(at); took > covering.Patience(2*time.Second) {
 			t.Errorf("%s takes %v", name, took)
 		}
 	}
@@ -210,7 +211,7 @@ func TestOneSidedShapes(t *testing.T) {
 		_, list := verify.Check(p, verify.Options{})
 		took := irtest.CPUTime() - at
 		t.Logf("%s: %v, %d problems", s.name, took, len(list))
-		if (len(list) > 0) != (len(s.want) > 0) || took > 20*time.Second {
+		if (len(list) > 0) != (len(s.want) > 0) || took > covering.Patience(20*time.Second) {
 			t.Errorf("%s: in %v %.300s", s.name, took, irtest.Text(list))
 		}
 		for _, d := range list {

@@ -11,6 +11,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	ironesided "mscclc/ir/onesided"
@@ -69,7 +70,7 @@ func FuzzCheckChannels(f *testing.F) {
 		}
 		begin := time.Now()
 		g, report, found := Check(p, verify.Options{Cells: 1 << 18, Moves: 1 << 18, Work: 1 << 20})
-		if d := time.Since(begin); d > 5*time.Second {
+		if d := time.Since(begin); d > covering.Patience(5*time.Second) {
 			t.Fatalf("judged in %v", d)
 		}
 		for _, d := range found {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -109,7 +110,7 @@ func TestHostileChannels(t *testing.T) {
 			p := spoiler{rand.New(rand.NewSource(int64(seed)))}.program(b.ChannelProgram)
 			at := time.Now()
 			_, _, list := Check(p, verify.Options{})
-			if d := time.Since(at); d > 5*time.Second {
+			if d := time.Since(at); d > covering.Patience(5*time.Second) {
 				t.Errorf("%s, seed %d: judged in %v", name, seed, d)
 			}
 			for _, d := range list {
