@@ -121,6 +121,7 @@ verify allreduce/ring plan.json none.xml odd.mscl
 verify hangs.xml wrong.xml races.xml --replay
 verify allreduce/ring --ranks 2,3
 verify allreduce/allpairs -p ranks=3 --bitwise
+verify allreduce/allpairs -p ranks=3 --bits order
 verify allreduce/ring --sarif found.sarif
 verify x.bundle --bitwise
 `,

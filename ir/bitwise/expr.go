@@ -126,13 +126,20 @@ func (e *exprs) flat() (*exprs, []expr) {
 	if !slices.ContainsFunc(e.sums, func(s exprSum) bool { return s.open }) {
 		return e, nil
 	}
-	f := &exprs{base: e.base, table: make([]int32, 1024)}
+	return e.mapped(e.base, func(x expr) expr { return x }, true)
+}
+
+// mapped returns the expressions with other leaves, of which base is as in exprs, and for each of e which of them it is.
+// With each, every sum is rounded.
+func (e *exprs) mapped(base []expr, leaf func(x expr) expr, each bool) (*exprs, []expr) {
+	f := &exprs{base: base, table: make([]int32, 1024)}
 	class := make([]expr, int(e.first())+len(e.sums))
 	for x := range e.first() {
-		class[x] = x
+		class[x] = leaf(x)
 	}
 	for i, s := range e.sums {
-		class[int(e.first())+i] = f.add(exprSum{a: class[s.a], b: class[s.b], switched: s.switched})
+		s.a, s.b, s.open = class[s.a], class[s.b], s.open && !each
+		class[int(e.first())+i] = f.add(s)
 	}
 	return f, class
 }

@@ -54,8 +54,9 @@ func (e *exprs) narrow(x, y expr) (expr, expr) {
 // knows, as switch(...).
 type exprText struct {
 	*exprs
-	by Rounding
-	b  strings.Builder
+	by    Rounding
+	ranks bool // leaves are ranks
+	b     strings.Builder
 }
 
 func (t *exprText) of(x expr) string {
@@ -66,7 +67,11 @@ func (t *exprText) of(x expr) string {
 
 func (t *exprText) write(x expr, depth int) {
 	if !t.isSum(x) {
-		t.b.WriteString(t.part(x).String())
+		if t.ranks {
+			fmt.Fprintf(&t.b, "r%d", t.part(x).Rank)
+		} else {
+			t.b.WriteString(t.part(x).String())
+		}
 		return
 	}
 	if t.operands(x).switched != 0 {

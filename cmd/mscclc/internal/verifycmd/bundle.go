@@ -89,6 +89,11 @@ func (d *verdict) judgeBundle(name string, text []byte, f *verifyFlags) error {
 		nodes = "; " + cli.List(r.Nodes)
 	}
 	d.report.Bundle = r
+	if f.bits == bitsOrder {
+		if err := d.ordersOf(b); err != nil {
+			return err
+		}
+	}
 	if f.bitwise {
 		if err := d.sumsOf(b); err != nil {
 			return err

@@ -16,6 +16,7 @@ type Report struct {
 	Proof   *proofInfo     `json:"proof,omitempty" doc:"what it was proven with, where it is ok"`
 	Counts  *countsReport  `json:"counts,omitempty" doc:"of --ranks; program and proof are of the last that was proven"`
 	Bitwise *bitwiseReport `json:"bitwise,omitempty" doc:"of --bitwise"`
+	Orders  []orderReport  `json:"orders,omitempty" doc:"of --bits order: one for each program that sums"`
 	Replays []replayReport `json:"replays,omitempty" doc:"of --replay"`
 	Bundle  *bundleReport  `json:"bundle,omitempty" doc:"of a bundle that is ok"`
 }
@@ -68,6 +69,9 @@ type waitInfo struct {
 func (d *verdict) reportOn(p *either.Program, f *verifyFlags) {
 	r := &d.report
 	r.Report = cli.NewReport(d.file, slices.Concat(d.found, d.warned), p)
+	for i := range d.orders {
+		r.Orders = append(r.Orders, d.orders[i].report())
+	}
 	if p == nil {
 		return
 	}

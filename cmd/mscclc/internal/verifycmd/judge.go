@@ -35,6 +35,7 @@ type verdict struct {
 	judged  verify.Report   // where there is a program
 	order   *bitwise.Order  // of its sums, where that is asked
 	sums    []bundleSums    // of the programs of a bundle
+	orders  []programOrders // where they are asked
 	program *either.Program // where something is still to be said of it
 	last    *either.Program // of --ranks, that was judged
 	counts  *countsReport   // of --ranks
@@ -96,6 +97,9 @@ func describeProgram(a *cli.App, d *verdict, p *either.Program, f *verifyFlags) 
 	f.NoteTogether(a, d.file, p)
 	if f.slots > 0 && p.OneSided != nil && !f.Lowered() {
 		d.note = "--slots is ignored: a one-sided program has no connections"
+	}
+	if f.bits == bitsOrder {
+		d.noteOrder(p, "")
 	}
 	if f.bitwise {
 		order := bitwise.OrderOf(p)

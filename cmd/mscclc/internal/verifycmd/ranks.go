@@ -170,11 +170,11 @@ func (f *verifyFlags) checkRanks() (err error) {
 			return cli.Usagef("--ranks and -p %s both say how many ranks there are", p)
 		}
 	}
-	if f.counts, err = parseCounts(f.ranks); err != nil || !f.bitwise && !f.replay && f.Target != "mscclpp" {
+	if f.counts, err = parseCounts(f.ranks); err != nil || !f.bitwise && f.bits == "" && !f.replay && f.Target != "mscclpp" {
 		return err
 	}
 	if len(f.counts) > 1 {
-		return cli.Usagef("--bitwise, --replay and --target mscclpp judge one number of ranks: give one to --ranks, not %s",
+		return cli.Usagef("--bitwise, --bits, --replay and --target mscclpp judge one number of ranks: give one to --ranks, not %s",
 			f.ranks)
 	}
 	f.RanksSetting, f.counts = fmt.Sprintf("ranks=%d", f.counts[0]), nil

@@ -26,6 +26,7 @@ type verifyFlags struct {
 	counts   []int  // that it names, or nil
 	sarif    string
 	bitwise  bool
+	bits     string // bitsOrder or ""
 	replay   bool
 	fix      bool // write files with the hints done that are certain
 }
@@ -79,7 +80,8 @@ is given that only a compilation follows, such as --ranks.`,
   mscclc verify algorithms/ --ranks 2-17,64
   mscclc verify ring.xml --slots 4
   mscclc verify allreduce/ring -p ranks=8 --target rccl
-  mscclc verify allreduce/ring -p ranks=5 --bitwise`,
+  mscclc verify allreduce/ring -p ranks=5 --bitwise
+  mscclc verify allreduce/onephase allreduce/recursive_multiplying -p ranks=4 --bits order`,
 		Args: cli.AtLeast(1, "files or folders to verify"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.explicit = cmd.Flags().Changed("target")
@@ -102,6 +104,7 @@ is given that only a compilation follows, such as --ranks.`,
 	cli.StrictFlag(flags, &f.Limits)
 	f.AddNodes(flags, "prove one-sided programs, and check plans of MSCCL++,")
 	bitwiseFlag(flags, &f.bitwise)
+	bitsFlag(flags, &f.bits)
 	flags.BoolVar(&f.fix, "fix", false, "write .mscl files with the hints done that are certain: the error goes, and none comes")
 	flags.BoolVar(&f.replay, "replay", false, "run the counterexample of each rejection on the CPU")
 	return cmd
@@ -121,6 +124,8 @@ func (f *verifyFlags) check(a *cli.App, args []string) error {
 		return cli.Usagef("--fix and --ranks do not go together: a hint is certain for one number of ranks")
 	case a.JSON && f.sarif == "-":
 		return cli.Usagef("--json and --sarif - both want stdout: give --sarif a file")
+	case f.bits != "" && f.bits != bitsOrder:
+		return cli.Usagef("--bits takes %s, not %q", bitsOrder, f.bits)
 	case f.checkRanks() != nil:
 		return f.checkRanks()
 	case f.replay && !devices.HasCPU:
@@ -169,6 +174,7 @@ type verifying struct {
 	bar      *cli.Progress
 	reports  []Report
 	warned   diag.List // of all files
+	orders   []programOrders
 	rejected int
 	worst    int // exit code
 	start    time.Time
@@ -193,6 +199,7 @@ func (v *verifying) take(d *verdict) error {
 	}
 	v.worst = max(v.worst, d.code)
 	v.warned = append(v.warned, d.warned...)
+	v.orders = append(v.orders, d.orders...)
 	var err error
 	switch {
 	case !v.JSON:
@@ -253,6 +260,9 @@ func (v *verifying) print(d *verdict) error {
 	for _, s := range d.sums {
 		printBitwise(v.App, s.of, s.program, s.order)
 	}
+	for i := range d.orders {
+		printOrders(v.App, &d.orders[i])
+	}
 	return nil
 }
 
@@ -285,6 +295,7 @@ func (v *verifying) noReplay(d *verdict) {
 // End prints what the verdicts come to.
 func (v *verifying) end() error {
 	v.ShowFiles(v.warned)
+	v.compareOrders()
 	if v.flags.sarif != "" {
 		reports := make([]cli.Report, len(v.reports))
 		for i := range v.reports {
