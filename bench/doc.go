@@ -1,10 +1,10 @@
 // Package bench measures collectives of mscclc and of NCCL, as nccl-tests does. Both use the same buffers and the same
-// stream, in turn. A replay is one timed repetition of an operation. The time of a replay is the time of its slowest
-// rank. A result is the median of several replays.
+// stream, in turn. A replay is a timed series of launches of an operation. Its time is that of one launch, on the
+// slowest rank. A result is the median of several replays.
 //
 // A Site is what ranks run on: Host (any executor.Device that ends each run before the next begins) or GPUs (streams
-// and graphs). A Form is a program with its number of CTAs. A Site makes an operation from a Form, or from a call of
-// NCCL. It fills buffers with random data, checks results, and measures several operations alternately. Run measures a
-// list of sizes, and Tune searches for the fastest Form. Both return a Report, which can be written as the rows of
-// nccl-tests, as JSON with more fields, and as a drawing.
+// and graphs). A Form is a program with its selection.Choice: how it was compiled, and how it is launched. A Site makes
+// an operation from a Form, or from a call of NCCL. It fills buffers with random data, checks results, and measures
+// several operations alternately. Run measures a list of sizes, and Tune searches for the fastest Form. Both return a
+// Report, which can be written as the rows of nccl-tests, as JSON with more fields, and as a drawing.
 package bench

@@ -15,5 +15,5 @@
 // Writers and readers call [CheckLimits]. mscclc.Fits reports what a target cannot run in a program. The compiler calls
 // [Assemble], which makes a program from an instruction DAG whose blocks, order and dependences are set.
 //
-// It imports ir and its packages, and no format.
+// It imports no format.
 package codegen

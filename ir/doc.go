@@ -1,8 +1,8 @@
 // Package ir holds the forms of a collective algorithm between its text and its files: operations (Ops), collectives
 // and their post-conditions, and the forms of a program. Package ir/text writes each form as text.
 //
-// A ChunkDAG says which chunk goes where. Its operations are in the order of the file. This order is their meaning, and
-// dependences follow from it.
+// A ChunkDAG says which chunk goes where. Its operations are in the order of the file. The result is that of executing
+// them one after the other in this order. Dependences follow from the order.
 //
 //	rank 0  input[0] ---copy---> rank 1 gathered[0] --+
 //	                                                  +--reduce--> rank 1 input[0]

@@ -23,8 +23,9 @@
 //
 // A target is a file that includes one platform and the parts of loop and few that it runs, and adds entry points. The
 // targets are executor/cpu/host.cc, and the files in gpu for GPUs. build.sh compiles these into the images that Image
-// returns. bench compares kernels written by hand with the interpreter. The sources are embedded so that a change to a
-// header rebuilds the packages that include it: cgo does not look at headers outside its own package.
+// returns. The folder kernels/bench compares kernels written by hand with the interpreter. The sources are embedded so
+// that a change to a header rebuilds the packages that include it: cgo does not look at headers outside its own
+// package.
 package kernels
 
 import "embed"

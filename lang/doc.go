@@ -66,6 +66,8 @@
 // These operations can have the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. The hints
 // lane, via and pull are for the one-sided lowering:
 //
+//   - ch: the channel of MSCCL-IR. sendtb, recvtb: the thread block that sends, and the one that receives. These three
+//     are for the two-sided lowering.
 //   - pull: the reader loads the data from the other rank. Without it, the owner of the data stores it.
 //   - lane: which thread block of the rank moves the data, if the rank may have several.
 //   - via = memory: loads and stores. via = port: a copy by a GPU's copy engine, which the host starts. via = switch:
@@ -95,7 +97,7 @@
 //	s.acquire(tb), s.release(tb)             a semaphore
 //	barrier(rank, [tb, ...])                 these thread blocks wait for each other
 //	x.copy(rank, buffer, index, tb)          within a rank
-//	x.reduce(other, ..., tb, to)             x ⊕ others, into x or to; data of other ranks by memory channels
+//	x.reduce(other, ..., tb, to)             x ⊕ others, into x and to; data of other ranks by memory channels
 //	reduce(list, rank, buffer, index, tb, to)
 //	pipeline(unit = BYTES, chunks = N) { }   a loop: operations on N chunks, unit bytes of each at a time
 //	launch(threads = 1024, align = 16, double_scratch = false, reuse_scratch = false)

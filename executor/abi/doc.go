@@ -5,12 +5,12 @@
 // ir/form checks every number from which an address is computed. So a kernel that reads the tables accesses only the
 // memory of its program, for any program.
 //
-// [Params] and [OneParams] are the parameters of one launch. [OneImage.Reserve] returns how much memory launches may
-// use, and [OneImage.Layout] returns the addresses in this memory. An [OnePart] holds the tables that one device needs,
-// and [OnePart.Few] returns the parameters of a launch of few packets (kernels/few). [Image.Actions] and
-// [OneImage.Actions] list what the blocks of a launch do, for traces and replays.
+// [Params] and [OneParams] are the parameters of one launch. [OneImage.Reserve] sets the most replicas and the largest
+// tile of launches. [OneImage.Layout] returns the sizes and strides of the memory for these. An [OnePart] holds the
+// tables that one device needs, and [OnePart.Few] returns the parameters of a launch of few packets (kernels/few).
+// [Image.Actions] and [OneImage.Actions] list what the blocks of a launch do, for traces and replays.
 //
 // The structs in the files rows*.go have the layout of kernels/abi/rows*.h, field by field: addresses are 64-bit
-// numbers of the device, and a test of executor/cpu compares sizes and offsets. Package executor fills these tables,
-// and devices pass them to the kernel. No other package needs them.
+// numbers of the device, and a test of executor/cpu compares sizes and offsets. Packages executor, executor/plan and
+// bundle make these tables. Devices pass them to the kernel, and bundles hold them.
 package abi

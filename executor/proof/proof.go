@@ -3,7 +3,7 @@
 // [New] makes a [Prover] of a program. [Prover.Prove] proves the program for the protocol, the slots and the range of
 // sizes that the program itself states. [Prover.Cover] proves what one call needs beyond this, such as another
 // protocol. The proofs of large programs are kept in a cache on disk. MSCCLC_CACHE names the folder of the cache, or
-// turns the cache off. The package imports ir, ir/verify and internal/usercache.
+// turns the cache off.
 package proof
 
 import (

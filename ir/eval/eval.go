@@ -1,7 +1,7 @@
 // Package eval defines the meaning of programs: it runs them on symbolic chunks. A Machine holds the memory of all
 // ranks as ranges of neighbouring chunks (Cells), and Values holds the sums in this memory. Chunks, Insts and OneSided
 // compare the outputs with the result that the collective requires. Wire pairs the sends and receives of connections,
-// and Link pairs the signals and waits of flags. The package may import ir, ir/diag and ir/form.
+// and Link pairs the signals and waits of flags.
 package eval
 
 import (

@@ -5,8 +5,6 @@
 // [Check] checks a Program. ir/verify calls it before a proof. Readers and writers of program files call it before they
 // use or write a number. The executor calls it before it makes a kernel's tables. No other package repeats these rules.
 // [CheckInsts] and [CheckChunks] check the stages before a Program.
-//
-// It may import ir, ir/diag and ir/text.
 package form
 
 import (

@@ -1,7 +1,6 @@
 // Package text writes the text forms of the programs of package ir: WriteChunks, WriteInsts, WriteProgram and
 // WriteChannels. Commands print these forms, and dumps hold them. The readers of these forms are in ir/irtest/parse,
-// for tests. The package exports the rules for omitted fields, which writers and readers share. It may import ir and
-// ir/diag.
+// for tests. The package exports the rules for omitted fields, which writers and readers share.
 package text
 
 import (

@@ -1,7 +1,7 @@
 // Package verify proves programs, from any source. It checks that a program is well formed, that each send matches a
 // receive, that all blocks end with the slots that the connections have, that no two blocks race, and that the outputs
-// hold what the collective says. The proof is sound: an accepted program may run. For two-sided programs the proof is
-// also exact: a rejected program goes wrong in some schedule, unless the error has the code undecided.
+// hold what the collective says. The proof is sound: an accepted program may run. A rejected program goes wrong in some
+// schedule, except in the cases that docs/proof.md lists: some of these may work, and some are undecided.
 //
 // # What a two-sided program does
 //
@@ -64,10 +64,10 @@
 //   - A tile is the part of each chunk's bytes that one trip over the steps moves. Such a trip is a tile iteration. The
 //     code calls a tile iteration a pass. A launch has one or more tile iterations. If OnePass is set, it has one.
 //   - A Move copies or reduces chunks. A Signal adds 1 to flags. An Await waits for flags of its own rank.
-//   - Nth says for which signal of a flag an Await waits, counted from the begin of its tile iteration. Let the flag
-//     have n signals in each tile iteration. Those of the Await's own one have the numbers 1 to n, those of the one
-//     before 1 - n to 0, and those of the one before that 1 - 2n to -n. The wait for a signal from before the first
-//     launch ends at once.
+//   - Nth says for which signal of a flag an Await waits, counted from the begin of its tile iteration. If a flag has n
+//     signals in each tile iteration, signals 1 to n are those of the Await's own tile iteration. Signals 1 - n to 0
+//     are those of the tile iteration before it, and signals 1 - 2n to -n those of the second one before it. A wait for
+//     a signal from before the first launch ends at once.
 //   - An Enter step runs only in the first tile iteration of each launch, and a Leave step only in the last one. The
 //     flags of such steps count launches in place of tile iterations.
 //   - The threads of a block synchronise before each step, but not before a Joint step. A group is a step that is not
@@ -148,7 +148,7 @@
 // For the input and output of its own rank, a Loose block is checked like a block of another rank.
 //
 // These checks cover every pair of accesses, and each pair occurs in some launches. So a program that they reject goes
-// wrong in some launches.
+// wrong in some launches, except in the cases that docs/proof.md lists.
 //
 // Result: as for two-sided programs. The proof evaluates one tile iteration, which may read only the scratch that it
 // wrote itself.

@@ -10,6 +10,4 @@
 // every pass the tests evaluate the list on symbolic chunks. The passes "order" and "group" choose another order that
 // keeps all dependences. The passes from "sync" on insert the signals and waits that make the ranks keep this order.
 // ir/verify proves the resulting program.
-//
-// The package may import ir, ir/diag, ir/eval, ir/text and ir/vclock.
 package core

@@ -1,5 +1,5 @@
 // Package lift finds which chunk goes where in a two-sided program. [Chunks] makes a ChunkDAG from the program, and the
-// passes compile this ChunkDAG for another runtime. It imports ir and ir/eval.
+// passes compile this ChunkDAG for another runtime.
 package lift
 
 import (

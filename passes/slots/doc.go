@@ -14,9 +14,7 @@
 // of scratch also waits until the other blocks no longer use what the chunk held Depth tile iterations ago. Such a wait
 // is for an earlier tile iteration only, so it cannot be part of a deadlock.
 //
-// The steps of the lowering are a table of passes over one [State], one pass a file. [Lower] keeps the verdict. If each
-// message is a whole step, ir/verify proves the lowered program if and only if it proves the two-sided one. Tests check
-// this on random programs, and check that broken copies of each pass are noticed.
-//
-// The package imports ir, ir/diag, ir/eval and ir/form.
+// The steps of the lowering are a table of passes over one [State], one pass a file. [Lower] keeps the verdict:
+// ir/verify proves the lowered program if and only if it proves the two-sided one with messages of whole steps. Tests
+// check this on random programs, and check that broken copies of each pass are noticed.
 package slots

@@ -1,5 +1,5 @@
-// Package tuning measures the programs that the rules of bundles name, beside NCCL. The commands mscclc tune and
-// mscclc search --staged share it. A staged program accesses only scratch and flags of other ranks.
+// Package tuning measures the programs that the rules of bundles name, beside NCCL. The commands mscclc tune and mscclc
+// search --staged share it. In memory of other ranks, a staged program accesses only scratch and flags.
 package tuning
 
 import (

@@ -1,5 +1,6 @@
-// Package withcmd is mscclc with: it starts an application that uses NCCL. The programs of a bundle then run the
-// application's collectives, if the bundle has a rule for the call. NCCL runs all other calls.
+// Package withcmd is mscclc with: it starts an application that uses NCCL. A program of a bundle runs a collective
+// call, if the bundle has a rule for the call. For other calls of up to 4 MiB, the library learns which programs are
+// faster than NCCL. NCCL runs the rest.
 package withcmd
 
 import (
