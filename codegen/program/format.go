@@ -49,7 +49,7 @@ import (
 //	          one-sided: buffers 255, 4 and 4 the first source and destination among the part's operands, in place of
 //	          the wait 2 and 2 how many of each and 4 zero; and then the operands, in the order of the steps, 16 bytes
 //	          each: 4 rank, -1 for all through the switch, 4 first chunk or flag, 4 how often awaited (ir.Operand.Nth),
-//	          1 buffer, 1 way (ir.Via), 2 zero
+//	          1 buffer, 1 ir.Via, 2 zero
 //	contract  of sendrecv: 4 peer a rank; of custom: 4 count, then for each output chunk that must hold something 4 rank,
 //	          4 index, 4 count, and each part 4 rank, 4 index; else empty
 //	sources   24 bytes a position: 4 string of the file, 4 line, 4 column, 4 length, 8 offset

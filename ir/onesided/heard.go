@@ -6,10 +6,10 @@ import (
 	"mscclc/ir"
 )
 
-// ToldOn says, indexed by operand, what threads of a block tell on though they do not meet in between (see Program):
-// true are the sources of Awaits that a Signal behind them in their group tells on, and the destinations of Signals
-// that do so. The k-th source is told on by the k-th destinations. It is nil where there are none. It takes time linear
-// in the program.
+// ToldOn returns which operands are told on without a block barrier: one thread does the k-th source of an Await and
+// the k-th destination of a Signal behind it in their group, so that the Signal tells what the Await was told (see
+// Program). It is true, by the number of the operand, for such sources and such destinations. It is nil where there are
+// none. It takes time linear in the program.
 func (p *Program) ToldOn() []bool {
 	var on []bool
 	for b := range p.Blocks {

@@ -8,87 +8,82 @@ import (
 	"mscclc/ir"
 )
 
-// A Program is a one-sided program: its steps are all of the one-sided operations. A
-// step's sources are Operands[Src : Src+NSrc] and its destinations
-// Operands[Dst : Dst+NDst], of any rank's memory; SrcBuf and DstBuf are NoBuf, and
-// DepBlock is -1. Blocks have no peers: one block talks to many.
+// A Program is a one-sided program: all its steps are one-sided operations. The sources of a step are Operands[Src :
+// Src+NSrc], and its destinations are Operands[Dst : Dst+NDst]. They may lie in any rank's memory. SrcBuf and DstBuf
+// are NoBuf, and DepBlock is -1. Blocks have no peers: one block may write to many ranks.
 //
-// # Passes
+// # Tile iterations
 //
-// A launch cuts the bytes of every chunk into tiles of one size, and runs one pass
-// over the program for each. Passes are counted on from launch to launch. In a
-// pass every block does its steps in order; Signals and Awaits that are marked
-// Enter in a launch's first pass only, those marked Leave in its last only. A chunk of input and output is
-// then the tile's part of it. Scratch and Packets hold one tile of each chunk, and
-// rotate: pass e uses copy e mod Depth of them, and must not read what passes
-// before it left there. Where OnePass, each launch has one pass, which is its first and its last.
+// A launch cuts the bytes of every chunk into tiles of one size. For each tile it runs one tile iteration over the
+// program. Tile iterations are counted on from launch to launch. In each, every block runs its steps in order. Signals
+// and Awaits that are marked Enter run in a launch's first tile iteration only, and those that are marked Leave in its
+// last only. A chunk of input or output then stands for the tile's part of it. Scratch and packets hold one tile of
+// each chunk, in Depth copies: tile iteration e uses copy e mod Depth, and must not read what earlier tile iterations
+// left there. If OnePass is set, each launch has one tile iteration, which is both its first and its last.
 //
-// The same program runs in several replicas at once, each of which moves an equal
-// share of every chunk's bytes, and has scratch, packets, flags and passes of its own.
-// Columns have nothing in common but that a rank's kernel begins before the first
-// step of all of its replicas and ends after their last. So one replica stands for
-// any number of them, and any number may run in any launch.
+// # Replicas
+//
+// Several replicas of the program run at once. Each moves an equal share of every chunk's bytes, and has scratch,
+// packets, flags and tile iterations of its own. Replicas share only the rank's kernel: it begins before the first step
+// of all replicas, and ends after the last. So one replica stands for any number of them, and launches may have
+// different numbers.
 //
 // # Steps
 //
-// Move: every destination = the sources folded left to right, chunk by chunk, for
-// Count chunks; with one source that is a copy. Sums of f16, bf16 and fp8 are kept
-// in f32 and rounded once. A destination may be a source exactly, and overlaps none
-// in part. Reading a chunk of Packets waits for the packets that this pass's
-// writer sends there, one at least though the chunk is empty in this pass; a chunk
-// of Packets is written by one step and read by one block.
+// A Move folds its sources from left to right, chunk by chunk, for Count chunks, and writes the result to every
+// destination. With one source, it copies. It keeps sums of f16, bf16 and fp8 in f32, and rounds them once. A
+// destination may be one of the sources; otherwise it overlaps none. A Move that reads a chunk of packets waits for the
+// packets that the writer sends there in this tile iteration. There is one packet at least, also where the chunk is
+// empty. One step writes a chunk of packets, and one block reads it.
 //
-// Signal: adds one to each destination, a flag. Await, in pass e from 0: goes on when
-// each source, a flag of the block's own rank that n Signals raise in a pass, has been
-// signalled e n + Nth times in all. So Nth from 1 to n is a signal of this pass, and k - n
-// is signal k of the pass before; 0 times and less have always been. A flag has one block that signals it
-// and one that awaits it. Steps at flags that are marked Enter or Leave count
-// launches instead of passes; a flag's steps are all marked so, or none.
+// A Signal adds 1 to each destination, which is a flag. An Await waits until all its sources, which are flags of its
+// own rank, have been signalled often enough. Let n Signals raise a flag in each tile iteration. In tile iteration e,
+// counted from 0, the flag must have been signalled e n + Nth times in all. So Nth from 1 to n stands for a signal of
+// this tile iteration, and Nth = k - n for signal k of the one before. A number of 0 or less is reached from the start.
+// One block signals a flag, and one awaits it. If the steps of a flag are marked Enter or Leave, launches count in
+// place of tile iterations. Then all steps of the flag are marked so.
 //
 // # Order
 //
-// The threads of a block synchronise between steps, but not before one that is Joint: a
-// step that is Joint and the steps before it, back to the first that is not, are
-// one group, which begin in their order, whose accesses do not conflict unless
-// packets order them, and which tell others nothing of each other: a step of a group need not
-// have ended when a Signal of it tells, nor an Await of it when a Move of it begins.
-// What is before a group in its block is over for it, and seen by it. A group's steps run in the same passes.
+// The threads of a block synchronise before each step that is not Joint. Such a step and the Joint steps behind it are
+// a group. The steps of a group begin in their order. Their accesses do not conflict, unless packets order them. They
+// tell others nothing of each other: when a Signal of the group tells, or a Move of it begins, another step of the
+// group need not have ended. All steps before the group in its block have ended, and their writes are visible to it.
+// The steps of a group run in the same tile iterations.
 //
-//   - An Await acquires, of each flag, what the last Signal it waits for released: all that its block had seen or
-//     written before its group, at the scope of the system. The next group sees it. If that Signal is Relaxed, the
-//     Await acquires nothing of the flag's earlier ones either.
-//   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: who awaits knows what is over,
-//     and sees no more than before.
+//   - An Await acquires, of each flag, what the last Signal that it waits for released. That is all that the Signal's
+//     block had seen or written before the Signal's group, at the scope of the system. It is visible to the group
+//     behind the Await. If the Signal is Relaxed, the Await acquires nothing of earlier Signals of the flag either.
+//   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: the Await's block knows that the
+//     steps have ended, and sees no more writes than before.
 //   - One thread of a block does the k-th source of an Await and the k-th destination of a Signal. So the k-th
-//     destination of a Signal tells, too, what the k-th sources of the Awaits before it in its group were told, though
-//     the threads do not synchronise in between. That holds of flags that the group signals, or awaits, at one place of
-//     its steps only.
-//   - Who has read a chunk of packets knows that what came before the sending
-//     step's group is over, and the sending step's own reads of the chunks that it made
-//     that one of, but sees nothing of what the sender wrote or saw: packets order no
-//     other memory. The step that reads it knows that for what it writes in its place.
-//   - A rank's launches come one after the other, and its kernel's end and next
-//     begin order all that its own blocks do. When a launch of a rank begins, others may
-//     access its input and output; when it ends, all accesses of others to them must be
-//     over, and their writes seen. What the caller wrote before its launch is seen by whoever knows by
-//     Signals, Relaxed ones too, that the launch has begun: it was written when that began, and is in no cache of a
-//     kernel that has not read it. Who writes there need only know that the launch has begun, by packets or by Signals.
-//   - A block of Loose steps, as of a port, may be at them when its rank's launch has ended, and the next has begun:
-//     launches neither wait for it nor tell it anything. To the input and output of its rank it is one of the others;
-//     its launches follow each other.
+//     destination of a Signal also tells what the k-th sources of earlier Awaits of its group were told, though the
+//     threads do not synchronise in between. This holds for flags that the group signals, or awaits, at one place of
+//     its steps only (ToldOn).
+//   - A block that has read a chunk of packets knows that all steps before the sender's group have ended, and that the
+//     sending step has read the sources of that chunk. It sees nothing of what the sender wrote or saw: packets order
+//     no other memory. The reading step itself knows this for what it writes in place of the packets.
+//   - The launches of a rank come one after the other. The end of a kernel and the begin of the next order all that the
+//     rank's own blocks do. From the begin of its launch, other ranks may access the rank's input and output. At its
+//     end, all such accesses must be over, and their writes visible. What the caller wrote before the launch is visible
+//     to any block that knows by Signals, also Relaxed ones, that the launch has begun: it was written before, and no
+//     cache of a kernel that has not read it holds it. A block that only writes to this memory may know of the launch
+//     by packets or by Signals.
+//   - A block of Loose steps, such as those of a port, may still run when its rank's launch has ended and the next has
+//     begun. Launches neither wait for it nor tell it anything. For its rank's input and output it counts as a block of
+//     another rank. Its own launches come one after the other.
 //
 // # Form
 //
-// Count and Class are 0 in a Signal and an Await. The operands of the steps lie in the steps' order,
-// a step's destinations after its sources, and no row is of two steps: so what is
-// written and read back is the same.
+// Count and Class are 0 in a Signal and an Await. Operands lie in the order of the steps, and a step's destinations
+// follow its sources. No operand belongs to two steps. So a program that is written and read back is the same.
 type Program struct {
 	ir.Program
 	Operands []Operand
 	Packets  []int32 // chunks of packets, for each rank
 	Flags    []int32 // flags of each rank
 	Depth    int32   // copies of scratch and packets, at least 1
-	OnePass  bool    // each launch has one pass
+	OnePass  bool    // each launch has one tile iteration
 }
 
 // An Operand is a run of chunks that a Move reads or writes, as many as the step
