@@ -15,14 +15,18 @@ import (
 // tree, the bits of an element depend on its inputs alone. Placements and lanes are parts of a program: programs for
 // others are compared by the keys of their orders.
 type Orders struct {
-	Sums int // output chunks that hold a sum
-	Of   [NumRoundings][]Tree
+	Sums   int // output chunks that hold a sum of all ranks' inputs
+	Others int // output chunks that hold other sums, such as those of a scan, whose order is not judged
+	Of     [NumRoundings][]Tree
+
+	// Ranks says that some ranks hold the same sum in different orders, so that an element's order depends on its rank.
+	Ranks bool
 }
 
 // A Tree is the order in which some output chunks are summed.
 type Tree struct {
-	// Text is the tree, with r0 for rank 0's input. Of Chain, parentheses stand around what is rounded, else what has
-	// none runs from left to right.
+	// Text is the tree, with r0 for rank 0's input. Additions run from left to right. Parentheses stand around a sum that
+	// is made before; of Chain, around a sum that is rounded before. A tree of over 64 ranks is shortened.
 	Text string
 	// Key is the same for the same tree, of all programs.
 	Key [2]uint64
@@ -34,6 +38,9 @@ type Tree struct {
 
 // One reports whether all elements have the same order, whatever the type.
 func (o *Orders) One() bool {
+	if o.Others > 0 {
+		return false
+	}
 	for _, trees := range o.Of {
 		if len(trees) > 1 || len(trees) == 1 && trees[0].Unknown {
 			return false
@@ -55,16 +62,37 @@ func OrdersOf(p *either.Program) Orders {
 	for r := range p.Coll.Ranks {
 		for i := range p.Coll.OutChunks(r) {
 			place := ir.Part{Rank: int32(r), Index: int32(i)}
-			if x := run.at(place).expr; x != noExpr && run.exprs.isSum(x) {
+			if x := run.at(place).expr; x == noExpr || !run.exprs.isSum(x) {
+				continue
+			}
+			if p.Coll.Want(r, i).Sum { // then each rank's input is added once
 				places = append(places, place)
+			} else {
+				o.Others++
 			}
 		}
 	}
 	o.Sums = len(places)
 	for by := range NumRoundings {
 		o.Of[by] = run.trees(places, by)
+		o.Ranks = o.Ranks || apart(p.Coll, o.Of[by])
 	}
 	return o
+}
+
+// apart reports whether two ranks hold the same sum in different orders.
+func apart(c *ir.Collective, trees []Tree) bool {
+	number := map[int32]int{} // by which sum it is: its tree
+	for i, t := range trees {
+		for _, place := range t.Chunks {
+			sum := c.Want(int(place.Rank), int(place.Index)).Part.Index
+			if first, known := number[sum]; known && first != i {
+				return true
+			}
+			number[sum] = i
+		}
+	}
+	return false
 }
 
 // trees returns the trees of output chunks that hold sums, in the order in which the chunks come.
@@ -76,7 +104,7 @@ func (r *orderRun) trees(places []ir.Part, by Rounding) (list []Tree) {
 	byRank, class := r.exprs.mapped(base, func(x expr) expr { return expr(r.exprs.part(x).Rank) }, by == Each)
 	keys, unknown := byRank.keys()
 	number := map[expr]int{}
-	text := exprText{exprs: byRank, by: by, ranks: true}
+	text := exprText{exprs: byRank, by: by, ranks: true, low: byRank.lowest()}
 	for _, place := range places {
 		x := class[r.at(place).expr]
 		at, known := number[x]
@@ -89,6 +117,21 @@ func (r *orderRun) trees(places []ir.Part, by Rounding) (list []Tree) {
 		list[at].Chunks = append(list[at].Chunks, place)
 	}
 	return list
+}
+
+// lowest returns the first leaf of each sum.
+func (e *exprs) lowest() []expr {
+	low := make([]expr, len(e.sums))
+	of := func(x expr) expr {
+		if e.isSum(x) {
+			return low[x-e.first()]
+		}
+		return x
+	}
+	for i, s := range e.sums {
+		low[i] = min(of(s.a), of(s.b))
+	}
+	return low
 }
 
 // keys returns, for each sum, a fingerprint of its tree, and whether a switch made some of it.

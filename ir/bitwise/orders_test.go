@@ -24,7 +24,7 @@ func TestOrdersText(t *testing.T) {
 		each, chain []string
 	}{
 		{"allreduce/onephase", []string{"r0 + r1 + r2 + r3"}, []string{"r0 + r1 + r2 + r3"}},
-		{"allreduce/binomial", []string{"r2 + r3 + (r0 + r1)"}, []string{"r0 + r1 + (r2 + r3)"}},
+		{"allreduce/binomial", []string{"r0 + r1 + (r2 + r3)"}, []string{"r0 + r1 + (r2 + r3)"}},
 		{"reducescatter/ring", []string{"r1 + r2 + r3 + r0", "r2 + r3 + r0 + r1", "r0 + r3 + r1 + r2", "r0 + r1 + r2 + r3"},
 			[]string{"((r1 + r2) + r3) + r0", "((r2 + r3) + r0) + r1", "((r0 + r3) + r1) + r2", "((r0 + r1) + r2) + r3"}},
 		{"allgather/ring", nil, nil},

@@ -55,8 +55,28 @@ func (e *exprs) narrow(x, y expr) (expr, expr) {
 type exprText struct {
 	*exprs
 	by    Rounding
-	ranks bool // leaves are ranks
+	ranks bool   // leaves are ranks
+	low   []expr // of each sum, where leaves are ranks: its first leaf, by which operands of as many leaves are ordered
 	b     strings.Builder
+}
+
+// wholeRanks is how many ranks are written whole.
+const wholeRanks = 64
+
+// isLong reports whether x is too long to be written whole.
+func (t *exprText) isLong(x expr) bool {
+	if t.ranks {
+		return t.leaves(x) > wholeRanks
+	}
+	return t.leaves(x) > wholeLeaves
+}
+
+// comesFirst reports whether y is to be written before x, where neither is open.
+func (t *exprText) comesFirst(y, x expr) bool {
+	if n, m := t.leaves(y), t.leaves(x); n != m {
+		return n > m
+	}
+	return t.ranks && t.isSum(x) && t.isSum(y) && t.low[y-t.first()] < t.low[x-t.first()]
 }
 
 func (t *exprText) of(x expr) string {
@@ -78,7 +98,7 @@ func (t *exprText) write(x expr, depth int) {
 		t.b.WriteString("switch(")
 		defer t.b.WriteByte(')')
 	}
-	long := t.leaves(x) > wholeLeaves
+	long := t.isLong(x)
 	if long && (depth > textDepth || t.b.Len() > textBytes) {
 		fmt.Fprintf(&t.b, "… %d chunks …", t.leaves(x))
 		return
@@ -118,7 +138,7 @@ func (t *exprText) operandsOf(x expr) []expr {
 	for {
 		s := t.operands(x)
 		first, second := s.a, s.b
-		if !t.isOpen(first) && (t.isOpen(second) || t.leaves(second) > t.leaves(first)) {
+		if !t.isOpen(first) && (t.isOpen(second) || t.comesFirst(second, first)) {
 			first, second = second, first
 		}
 		list = append(list, second)

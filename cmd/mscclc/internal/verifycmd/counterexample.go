@@ -70,7 +70,9 @@ func (d *verdict) reportOn(p *either.Program, f *verifyFlags) {
 	r := &d.report
 	r.Report = cli.NewReport(d.file, slices.Concat(d.found, d.warned), p)
 	for i := range d.orders {
-		r.Orders = append(r.Orders, d.orders[i].report())
+		if o := &d.orders[i]; o.orders.Sums+o.orders.Others > 0 {
+			r.Orders = append(r.Orders, o.report())
+		}
 	}
 	if p == nil {
 		return

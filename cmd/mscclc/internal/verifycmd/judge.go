@@ -100,6 +100,9 @@ func describeProgram(a *cli.App, d *verdict, p *either.Program, f *verifyFlags) 
 	}
 	if f.bits == bitsOrder {
 		d.noteOrder(p, "")
+		if f.explicit && f.Target != "program" || cli.Ending(d.file) == ".xml" || cli.Ending(d.file) == ".json" {
+			d.note = cmp.Or(d.note, "--bits order is about mscclc's executor: other runtimes may round elsewhere")
+		}
 	}
 	if f.bitwise {
 		order := bitwise.OrderOf(p)

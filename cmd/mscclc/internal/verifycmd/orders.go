@@ -1,6 +1,7 @@
 package verifycmd
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,14 +26,15 @@ const mostTrees = 8
 
 // bitsFlag registers the flag that asks for the order of sums.
 func bitsFlag(f *pflag.FlagSet, what *string) {
-	f.StringVar(what, "bits", "", "`order`: print in which order elements are summed; exit code 1 where it depends on their "+
-		"place, or differs among the programs that are named")
+	f.StringVar(what, "bits", "", "`order`: print in which order mscclc's executor adds the elements of sums, where r0 is "+
+		"rank 0's input; exit code 1 where that depends on their place, differs among the programs, or is not known")
 }
 
 // A programOrders is the orders of a program's sums.
 type programOrders struct {
 	file, of string // of names the program among several of the file, as lines about it begin, or is ""
 	ranks    int
+	sums     string // which sums they are: the collective, and its root
 	orders   bitwise.Orders
 }
 
@@ -49,7 +51,8 @@ type orderReport struct {
 	Program string        `json:"program,omitempty" doc:"of a bundle"`
 	Ranks   int           `json:"ranks"`
 	One     bool          `json:"one" doc:"all elements are summed in the same order, for every type"`
-	Sums    int           `json:"sums" doc:"output chunks that hold a sum"`
+	Sums    int           `json:"sums" doc:"output chunks that hold a sum of all ranks' inputs"`
+	Others  int           `json:"others,omitempty" doc:"output chunks that hold other sums, which are not judged"`
 	Types   []orderOfType `json:"types" doc:"of floats; the order of integers, min and max does not matter"`
 }
 
@@ -68,7 +71,7 @@ type orderTree struct {
 }
 
 func (o *programOrders) report() orderReport {
-	r := orderReport{Program: strings.TrimSuffix(o.of, ": "), Ranks: o.ranks, One: o.orders.One(), Sums: o.orders.Sums}
+	r := orderReport{Program: strings.TrimSuffix(o.of, ": "), Ranks: o.ranks, One: o.orders.One(), Sums: o.orders.Sums, Others: o.orders.Others}
 	for by, trees := range o.orders.Of {
 		t := orderOfType{Types: roundings[by].types, Trees: []orderTree{}}
 		for _, x := range trees {
@@ -82,7 +85,10 @@ func (o *programOrders) report() orderReport {
 
 // noteOrder notes the orders of a program.
 func (d *verdict) noteOrder(p *either.Program, of string) {
-	o := programOrders{file: d.file, of: of, ranks: p.Coll.Ranks, orders: bitwise.OrdersOf(p)}
+	o := programOrders{file: d.file, of: of, ranks: p.Coll.Ranks, sums: p.Coll.Kind.String(), orders: bitwise.OrdersOf(p)}
+	if p.Coll.Kind.Rooted() {
+		o.sums += fmt.Sprintf(" to rank %d", p.Coll.Root)
+	}
 	if !o.orders.One() {
 		d.code = max(d.code, cli.ExitInput)
 	}
@@ -109,22 +115,27 @@ func (d *verdict) ordersOf(b *bundle.Bundle) error {
 // printOrders prints the orders of a program, below its verdict.
 func printOrders(a *cli.App, o *programOrders) {
 	say := func(format string, args ...any) { fmt.Fprintf(a.Stdout, "      order: "+o.of+format+"\n", args...) }
+	if n := o.orders.Others; n > 0 {
+		say("%s of outputs hold sums of other than one input of each rank, whose order is not judged", diag.Counted(n, "chunk"))
+	}
 	if o.orders.Sums == 0 {
-		say("no output holds a sum")
+		if o.orders.Others == 0 {
+			say("no output holds a sum")
+		}
 		return
 	}
 	each, chain := o.orders.Of[bitwise.Each], o.orders.Of[bitwise.Chain]
 	if slices.EqualFunc(each, chain, func(x, y bitwise.Tree) bool { return x.Text == y.Text && len(x.Chunks) == len(y.Chunks) }) {
-		printTrees(a, say, each, "floats")
+		o.printTrees(a, say, each, "floats")
 		return
 	}
 	for by, trees := range o.orders.Of {
-		printTrees(a, say, trees, roundings[by].in)
+		o.printTrees(a, say, trees, roundings[by].in)
 	}
 }
 
 // printTrees prints the orders of a program for some types.
-func printTrees(a *cli.App, say func(format string, args ...any), trees []bitwise.Tree, in string) {
+func (o *programOrders) printTrees(a *cli.App, say func(format string, args ...any), trees []bitwise.Tree, in string) {
 	switch {
 	case slices.ContainsFunc(trees, func(x bitwise.Tree) bool { return x.Unknown }):
 		say("%s: a switch adds, in an order that nobody knows", in)
@@ -133,7 +144,11 @@ func printTrees(a *cli.App, say func(format string, args ...any), trees []bitwis
 		say("%s: every element is %s", in, trees[0].Text)
 		return
 	}
-	say("%s: %d orders; which one an element has depends on its chunk, and so on the size of the call", in, len(trees))
+	why := "its chunk, and so on the size of the call"
+	if o.orders.Ranks {
+		why = "the rank: ranks may end with different bits"
+	}
+	say("%s: %d orders; which one an element has depends on %s", in, len(trees), why)
 	for _, t := range trees[:min(len(trees), mostTrees)] {
 		more := ""
 		if n := len(t.Chunks) - 1; n > 0 {
@@ -145,28 +160,48 @@ func printTrees(a *cli.App, say func(format string, args ...any), trees []bitwis
 		fmt.Fprintf(a.Stdout, "        rank %d chunk %d is %s%s\n", t.Chunks[0].Rank, t.Chunks[0].Index, t.Text, more)
 	}
 	if n := len(trees) - mostTrees; n > 0 {
-		fmt.Fprintf(a.Stdout, "        and %d other orders\n", n)
+		fmt.Fprintf(a.Stdout, "        and %s\n", diag.Counted(n, "other order"))
 	}
 }
 
-// compareOrders says whether programs for equally many ranks, each of which has one order, have the same.
+// compareOrders says whether programs of the same sums, each of which has one order, have the same.
 func (v *verifying) compareOrders() {
-	byRanks := map[int][]*programOrders{}
+	type group struct {
+		ranks int
+		sums  string
+	}
+	all, of := map[group]int{}, map[group][]*programOrders{}
 	for i := range v.orders {
-		if o := &v.orders[i]; o.orders.Sums > 0 && o.orders.One() {
-			byRanks[o.ranks] = append(byRanks[o.ranks], o)
+		o := &v.orders[i]
+		g := group{o.ranks, o.sums}
+		if o.orders.Sums+o.orders.Others > 0 {
+			all[g]++
+		}
+		if o.orders.Sums > 0 && o.orders.One() {
+			of[g] = append(of[g], o)
 		}
 	}
-	for _, ranks := range slices.Sorted(maps.Keys(byRanks)) {
-		list := byRanks[ranks]
-		if len(list) < 2 {
+	groups := slices.SortedFunc(maps.Keys(all), func(a, b group) int {
+		return cmp.Or(cmp.Compare(a.ranks, b.ranks), cmp.Compare(a.sums, b.sums))
+	})
+	for _, g := range groups {
+		if all[g] < 2 {
 			continue
 		}
-		text := fmt.Sprintf("order: the %d programs for %d ranks that have one order have the same", len(list), ranks)
-		if by, other := firstOther(list); other != nil {
+		text := fmt.Sprintf("order: %d programs of %s for %d ranks: ", all[g], g.sums, g.ranks)
+		if without := all[g] - len(of[g]); without > 0 {
+			text += fmt.Sprintf("%d without a single order; ", without)
+		}
+		switch in, other := firstOther(of[g]); {
+		case len(of[g]) < 2:
+			text += "no two to compare"
+		case other == nil:
+			text += fmt.Sprintf("%d add in the same order", len(of[g]))
+		default:
 			v.worst = max(v.worst, cli.ExitInput)
-			text = fmt.Sprintf("order: programs for %d ranks differ in %s: %s has %s, and %s has %s", ranks, roundings[by].in,
-				list[0].name(), list[0].orders.Of[by][0].Text, other.name(), other.orders.Of[by][0].Text)
+			first := of[g][0]
+			text += fmt.Sprintf("orders differ in %s: %s has %s, and %s has %s", typesIn(in), first.name(),
+				first.orders.Of[in[0]][0].Text, other.name(), other.orders.Of[in[0]][0].Text)
 		}
 		if !v.JSON {
 			fmt.Fprintln(v.Stdout, diag.Printable(text))
@@ -174,14 +209,25 @@ func (v *verifying) compareOrders() {
 	}
 }
 
+// typesIn names types of some classes.
+func typesIn(in []bitwise.Rounding) string {
+	if len(in) == int(bitwise.NumRoundings) {
+		return "floats"
+	}
+	return roundings[in[0]].in
+}
+
 // firstOther finds the first program that has another order than the first, and types for which it has.
-func firstOther(list []*programOrders) (bitwise.Rounding, *programOrders) {
-	for _, o := range list[1:] {
+func firstOther(list []*programOrders) (in []bitwise.Rounding, other *programOrders) {
+	for i := range list {
 		for by := range bitwise.NumRoundings {
-			if o.orders.Of[by][0].Key != list[0].orders.Of[by][0].Key {
-				return by, o
+			if list[i].orders.Of[by][0].Key != list[0].orders.Of[by][0].Key {
+				in = append(in, by)
 			}
 		}
+		if in != nil {
+			return in, list[i]
+		}
 	}
-	return 0, nil
+	return nil, nil
 }
