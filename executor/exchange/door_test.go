@@ -121,7 +121,7 @@ func meet(t *testing.T, hub, guest Place, index, size int, limit time.Duration) 
 
 // TestMeeting has a guest that is wrong in one way come to a hub: both say what it is.
 func TestMeeting(t *testing.T) {
-	const short, long = 300 * time.Millisecond, 20 * time.Second
+	const short, long = time.Second, 20 * time.Second
 	for _, c := range []struct {
 		name                string
 		hubJob, hubSecret   string

@@ -129,8 +129,8 @@ func (e *exprs) flat() (*exprs, []expr) {
 	return e.mapped(e.base, func(x expr) expr { return x }, true)
 }
 
-// mapped returns the expressions with other leaves, of which base is as in exprs, and for each of e which of them it is.
-// With each, every sum is rounded.
+// mapped returns the expressions with other leaves, of which base is as in exprs, and for each of e which of them it
+// is. With each, every sum is rounded.
 func (e *exprs) mapped(base []expr, leaf func(x expr) expr, each bool) (*exprs, []expr) {
 	f := &exprs{base: base, table: make([]int32, 1024)}
 	class := make([]expr, int(e.first())+len(e.sums))

@@ -49,8 +49,8 @@ func TestOrdersText(t *testing.T) {
 const period = 61
 
 // TestOrdersRun runs the AllReduce of the catalog with inputs that repeat, in calls of several sizes and widths.
-// Elements that have the same inputs have the same bits if their orders have the same key, in whatever program they are.
-// Where keys differ within a program, some bits do.
+// Elements that have the same inputs have the same bits if their orders have the same key, in whatever program they
+// are. Where keys differ within a program, some bits do.
 func TestOrdersRun(t *testing.T) {
 	needDevice(t)
 	for _, ranks := range []int{3, 4, 8} {

@@ -46,7 +46,8 @@ func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	}
 	for i, m := range tables {
 		measured := d != nil && i == 0 // perhaps by a job of several machines
-		spec.Ranks = append(spec.Ranks, m.Ranks(func(r *bundle.MeasuredRule) bool { return measured || r.Ranks <= gpus })...)
+		fits := func(r *bundle.MeasuredRule) bool { return measured || r.Ranks <= max(gpus, 2) }
+		spec.Ranks = append(spec.Ranks, m.Ranks(fits)...)
 	}
 	slices.Sort(spec.Ranks)
 	spec.Ranks = slices.Compact(spec.Ranks)

@@ -71,7 +71,8 @@ type orderTree struct {
 }
 
 func (o *programOrders) report() orderReport {
-	r := orderReport{Program: strings.TrimSuffix(o.of, ": "), Ranks: o.ranks, One: o.orders.One(), Sums: o.orders.Sums, Others: o.orders.Others}
+	r := orderReport{Program: strings.TrimSuffix(o.of, ": "), Ranks: o.ranks, One: o.orders.One(), Sums: o.orders.Sums,
+		Others: o.orders.Others}
 	for by, trees := range o.orders.Of {
 		t := orderOfType{Types: roundings[by].types, Trees: []orderTree{}}
 		for _, x := range trees {
@@ -125,7 +126,8 @@ func printOrders(a *cli.App, o *programOrders) {
 		return
 	}
 	each, chain := o.orders.Of[bitwise.Each], o.orders.Of[bitwise.Chain]
-	if slices.EqualFunc(each, chain, func(x, y bitwise.Tree) bool { return x.Text == y.Text && len(x.Chunks) == len(y.Chunks) }) {
+	alike := func(x, y bitwise.Tree) bool { return x.Text == y.Text && len(x.Chunks) == len(y.Chunks) }
+	if slices.EqualFunc(each, chain, alike) {
 		o.printTrees(a, say, each, "floats")
 		return
 	}
