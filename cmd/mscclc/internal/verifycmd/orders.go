@@ -26,8 +26,8 @@ const mostTrees = 8
 
 // bitsFlag registers the flag that asks for the order of sums.
 func bitsFlag(f *pflag.FlagSet, what *string) {
-	f.StringVar(what, "bits", "", "`order`: print in which order mscclc's executor adds the elements of sums, where r0 is "+
-		"rank 0's input; exit code 1 where that depends on their place, differs among the programs, or is not known")
+	f.StringVar(what, "bits", "", "`order`: print in which order mscclc's executor adds the elements of sums, where "+
+		"r0 is rank 0's input; exit code 1 where that depends on their place, differs among the programs, or is not known")
 }
 
 // A programOrders is the orders of a program's sums.
@@ -117,7 +117,8 @@ func (d *verdict) ordersOf(b *bundle.Bundle) error {
 func printOrders(a *cli.App, o *programOrders) {
 	say := func(format string, args ...any) { fmt.Fprintf(a.Stdout, "      order: "+o.of+format+"\n", args...) }
 	if n := o.orders.Others; n > 0 {
-		say("%s of outputs hold sums of other than one input of each rank, whose order is not judged", diag.Counted(n, "chunk"))
+		say("%s of outputs hold sums of other than one input of each rank, whose order is not judged",
+			diag.Counted(n, "chunk"))
 	}
 	if o.orders.Sums == 0 {
 		if o.orders.Others == 0 {
