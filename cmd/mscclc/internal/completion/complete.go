@@ -78,6 +78,7 @@ var Values = map[string]Place{
 	"arena":             {},
 	"begin":             {},
 	"bench root":        {},
+	"bits":              {words: bitsWords},
 	"bundle device":     {words: deviceWords},
 	"bundle dtype":      {words: typeWords},
 	"bundle output":     {endings: cli.BundleEndings},

@@ -285,3 +285,6 @@ func levelWords(cursor) []string {
 func togetherWords(cursor) []string {
 	return []string{"2\ttwo replicas in a CTA", "4\tfour replicas in a CTA"}
 }
+
+// bitsWords lists what --bits of verify takes.
+func bitsWords(cursor) []string { return []string{"order\tthe order in which elements are added"} }
