@@ -74,8 +74,8 @@ func Build(spec Spec) (*Bundle, error) {
 		return nil, err
 	}
 	for _, n := range spec.Ranks {
-		for _, nodes := range b.layouts(n) {
-			if err := b.set(n, nodes); err != nil {
+		for _, of := range b.sets(n) {
+			if err := b.set(of); err != nil {
 				return nil, err
 			}
 		}
@@ -132,16 +132,17 @@ type builder struct {
 	made map[programKey]*made
 }
 
-// set adds the set for n ranks that lie on nodes as nodes says.
-func (b *builder) set(n int, nodes string) error {
-	set := Set{Ranks: n, Device: b.Device}
-	set.Node, _ = NodesOf(nodes, n) // check has read it
-	prefix := b.prefix(n, nodes)
+// set adds a set.
+func (b *builder) set(of setKey) error {
+	n := of.ranks
+	set := Set{Ranks: n, Device: b.Device, Invariant: of.invariant}
+	set.Node, _ = NodesOf(of.nodes, n) // check has read it
+	prefix := b.prefix(n, of.nodes)
 	for t := range data.NumDTypes {
 		set.Image[t], set.Copier[t] = imageOf(b.out.Images, prefix, t)
 	}
 	l := layer{set: &set}
-	if nodes == "" {
+	if of.nodes == "" {
 		rows, err := b.named(n)
 		if err != nil {
 			return err
@@ -150,7 +151,7 @@ func (b *builder) set(n int, nodes string) error {
 	}
 	for i := range b.Rules {
 		r := &b.Rules[i]
-		if r.Ranks != n || r.layout() != nodes {
+		if !of.has(r) {
 			continue
 		}
 		for _, root := range r.roots() {
@@ -161,6 +162,7 @@ func (b *builder) set(n int, nodes string) error {
 			l.rows = append(l.rows, layerRow{row, r, m})
 		}
 	}
+	l.unshare()
 	if err := l.lay(b.Tell); err != nil {
 		return err
 	}
@@ -214,6 +216,9 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if row.uneven(uint32(m.Shared())) {
 		return nil, row, diag.List{diag.New(diag.Limit, diag.Span{}, "%s has %d replicas together in a CTA, which cannot share "+
 			"%d threads evenly", m.Title(), m.Shared(), row.Threads).WithHint("give 128, 256 or 512 threads")}
+	}
+	if r.Invariant && m.Ordered == 0 {
+		return nil, row, notInOrder(m)
 	}
 	if m.CTAs(int(row.Replicas)) > most {
 		return nil, row, r.tooWide(m, int(row.Replicas), most)

@@ -30,6 +30,7 @@ type Bundle struct {
 // bytes of a rank's memory that others reach.
 type Set struct {
 	Ranks, CTAs   int
+	Invariant     bool    // for jobs whose sums have the same bits for all sizes
 	Node          []int32 // of each rank, from 0, in order; nil for one node
 	Device        string
 	Arena         uint64
@@ -183,7 +184,7 @@ func put(b []byte, rows any) []byte {
 
 func (s *Set) encode() []byte {
 	row := setRow{Ranks: uint32(s.Ranks), Rules: uint32(len(s.Rules)), Programs: uint32(len(s.Programs)),
-		CTAs: uint32(s.CTAs), Arena: s.Arena, Image: s.Image, Copier: s.Copier}
+		CTAs: uint32(s.CTAs), Arena: s.Arena, Image: s.Image, Copier: s.Copier, Invariant: uint32(bit(s.Invariant))}
 	copy(row.Device[:], s.Device)
 	for r, n := range s.Node {
 		row.Node[r] = uint8(n)

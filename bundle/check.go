@@ -109,7 +109,8 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("the set does not have program %d", r.Program)
 	}
 	p := b.Programs[r.Program]
-	return p.CTAs(int(r.Replicas)), r.checkProgram(&p.ProgramRow, p.Named != nil, uint32(p.Shared()))
+	return p.CTAs(int(r.Replicas)), r.checkProgram(&p.ProgramRow, p.Named != nil, uint32(p.Shared()),
+		uint32(bit(s.Invariant)))
 }
 
 // checkMemory refuses programs whose memory is too small, overlaps another's or is outside the arena.

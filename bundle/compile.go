@@ -15,6 +15,7 @@ import (
 	"mscclc/codegen/program"
 	"mscclc/executor/abi"
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/ir/onesided"
@@ -228,6 +229,7 @@ func tabulate(p *either.Program, key programKey) (*made, error) {
 	if node != nil {
 		m.Nodes = uint32(slices.Max(node)) + 1
 	}
+	m.Ordered = uint32(bit(bitwise.InRankOrder(p)))
 	copy(m.Name[:limits.Name], key.title())
 	if err := m.checkSize(); err != nil {
 		return nil, diag.List{diag.New(diag.Limit, p.Declaration, "%s is too large for a bundle: %v", p.Name, err).

@@ -40,7 +40,7 @@ func (b *Bundle) decodeSet(p part) error {
 		return err
 	}
 	s := Set{Ranks: int(r.Ranks), CTAs: int(r.CTAs), Device: text(r.Device[:]), Arena: r.Arena, Image: r.Image,
-		Copier: r.Copier}
+		Copier: r.Copier, Invariant: r.Invariant != 0}
 	at := uint64(binary.Size(r))
 	if s.Rules, err = rows[RuleRow](p.bytes, at, r.Rules); err != nil {
 		return err

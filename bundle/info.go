@@ -21,6 +21,7 @@ type Info struct {
 type SetInfo struct {
 	Ranks    int           `json:"ranks"`
 	Nodes    string        `json:"nodes,omitempty" doc:"the ranks of each node; absent: one node"`
+	Bits     string        `json:"bits,omitempty" doc:"invariant: for jobs with MSCCLC_BITS=invariant; absent: for others"`
 	CTAs     int           `json:"ctas" doc:"of the rule that has most"`
 	Arena    uint64        `json:"arena" doc:"bytes of a rank's memory that other ranks reach"`
 	Rules    []RuleInfo    `json:"rules" doc:"the first that fits a call counts"`
@@ -35,6 +36,7 @@ type ProgramInfo struct {
 	InPlace    bool   `json:"inplace" doc:"proven for calls in place"`
 	OutOfPlace bool   `json:"outofplace" doc:"proven for calls out of place"`
 	Bitwise    bool   `json:"bitwise" doc:"all ranks end with the same bits"`
+	Ordered    bool   `json:"ordered,omitempty" doc:"it adds in the order of ranks"`
 	Direct     bool   `json:"direct,omitempty" doc:"it reaches buffers of other ranks, in windows"`
 
 	Name    string       `json:"name,omitempty" doc:"by which jobs run it; absent: by rules only"`
@@ -90,7 +92,7 @@ func (b *Bundle) Info() Info {
 }
 
 func (b *Bundle) setInfo(s *Set) SetInfo {
-	out := SetInfo{Ranks: s.Ranks, Nodes: s.Nodes(), CTAs: s.CTAs, Arena: s.Arena, Rules: []RuleInfo{},
+	out := SetInfo{Ranks: s.Ranks, Nodes: s.Nodes(), Bits: s.bits(), CTAs: s.CTAs, Arena: s.Arena, Rules: []RuleInfo{},
 		Programs: []ProgramInfo{}}
 	for i := range s.Rules {
 		out.Rules = append(out.Rules, b.ruleInfo(&s.Rules[i]))
@@ -98,7 +100,7 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 	for _, n := range s.Programs {
 		p := b.Programs[n]
 		info := ProgramInfo{Number: n, Title: p.Title(), InPlace: p.InPlace != 0, OutOfPlace: p.OutOfPlace != 0,
-			Bitwise: p.Bitwise != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(), Replicas: p.Replicas, Tile: p.Tile,
+			Bitwise: p.Bitwise != 0, Ordered: p.Ordered != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(), Replicas: p.Replicas, Tile: p.Tile,
 			At: p.ScratchAt, Memory: p.Memory()}
 		if n := p.Named; n != nil {
 			info.Name = n.Name

@@ -19,16 +19,20 @@ type rung struct {
 // signals in large ones.
 func Ladder(ranks, ctas int) []Rule {
 	var list []Rule
-	tile := ladderTile(ranks)
 	for _, kind := range Kinds {
 		for _, r := range rungs(kind, ranks) {
-			rule := Forward(kind, ranks)
-			rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.protocol, r.upTo, tile
-			rule.Replicas, rule.BuiltIn = min(r.columns, ctas), true
-			list = append(list, rule)
+			list = append(list, r.rule(kind, ranks, ctas))
 		}
 	}
 	return list
+}
+
+// rule returns the rule of a rung, whose launches have at most ctas CTAs a rank.
+func (r rung) rule(kind ir.Kind, ranks, ctas int) Rule {
+	rule := Forward(kind, ranks)
+	rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.protocol, r.upTo, ladderTile(ranks)
+	rule.Replicas, rule.BuiltIn = min(r.columns, ctas), true
+	return rule
 }
 
 // ladderTile returns the bytes of tiles with which all programs have room in an arena.

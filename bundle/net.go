@@ -10,6 +10,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // This file is programs of ranks on several nodes. Their tables name inboxes, which are what ranks of other nodes
@@ -88,8 +89,24 @@ func (k *programKey) equalNodes(from *choose.Own) (int, error) {
 // Nodes has the ranks of each node, as NodesOf reads it, or "" for one node.
 func (s *Set) Nodes() string { return choose.NodesText(s.Node) }
 
-// Title names a set as RanksText does.
-func (s *Set) Title() string { return RanksText(s.Ranks, s.Nodes()) }
+// Title names a set as SetTitle does.
+func (s *Set) Title() string { return SetTitle(s.Ranks, s.Nodes(), s.bits()) }
+
+// bits is what SetInfo has.
+func (s *Set) bits() string {
+	if s.Invariant {
+		return selection.Invariant
+	}
+	return ""
+}
+
+// SetTitle names a set: as RanksText does, and the bits of its sums, where these are invariant.
+func SetTitle(ranks int, nodes, bits string) string {
+	if bits != "" {
+		return RanksText(ranks, nodes) + ", " + bits + " bits"
+	}
+	return RanksText(ranks, nodes)
+}
 
 // RanksText says how many ranks there are, and how they lie on nodes: 4 ranks, or 4 ranks on nodes of 2,2.
 func RanksText(ranks int, nodes string) string {
@@ -116,13 +133,18 @@ func (b *Bundle) numberOf(i int) int {
 	return number
 }
 
-// inOrder reports whether a set follows the one before it: by ranks, one node first.
+// inOrder reports whether a set follows the one before it: by ranks, one node first, and of these the one for invariant
+// bits last.
 func (b *Bundle) inOrder(i int) bool {
 	s := &b.Sets[i]
 	if i == 0 || b.Sets[i-1].Ranks != s.Ranks {
-		return s.Node == nil && (i == 0 || b.Sets[i-1].Ranks < s.Ranks)
+		return s.Node == nil && !s.Invariant && (i == 0 || b.Sets[i-1].Ranks < s.Ranks)
 	}
-	return b.Sets[i-1].Nodes() < s.Nodes()
+	before := &b.Sets[i-1]
+	if s.Invariant {
+		return s.Node == nil && before.Node == nil && !before.Invariant
+	}
+	return before.Nodes() < s.Nodes()
 }
 
 // setNode reads the nodes of a set from its row.

@@ -21,7 +21,7 @@ import (
 
 // Version is the version of the format, and Align the alignment of sections and of the tables in them.
 const (
-	Version = 5
+	Version = 6
 	Align   = 64
 )
 
@@ -70,8 +70,8 @@ type section struct {
 }
 
 // A setRow begins the section of a set: of what communicators run whose number of ranks is Ranks. Its rules follow it,
-// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first, and the images
-// of the others are net_* ones.
+// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first. One for invariant
+// bits may follow it, which is for one node, too. The images of the others are net_* ones.
 type setRow struct {
 	_                            structs.HostLayout
 	Ranks, Rules, Programs, CTAs uint32                 // CTAs is the most that a rule has
@@ -79,7 +79,7 @@ type setRow struct {
 	Image, Copier                [data.NumDTypes]uint32 // by type: for what is reduced; for what is only moved; or none
 	Device                       [64]byte               // as the driver has its name
 	Node                         [limits.Ranks]uint8    // of each rank, from 0; 0 where all are on one
-	_                            uint64
+	Invariant, _                 uint32                 // 1: sums are added in the order of ranks
 }
 
 func (s *setRow) check() error {
@@ -89,6 +89,8 @@ func (s *setRow) check() error {
 			limits.Rules, limits.Programs)
 	case s.Ranks < 2 || s.Ranks > limits.Ranks:
 		return fmt.Errorf("it is for %d ranks", s.Ranks)
+	case s.Invariant > 1:
+		return fmt.Errorf("a switch of it is not 0 or 1")
 	case s.Arena > limits.Arena:
 		return fmt.Errorf("its arena has %d bytes, and %d are the most", s.Arena, limits.Arena)
 	}

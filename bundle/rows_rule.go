@@ -31,7 +31,8 @@ type ProgramRow struct {
 	Tile                                 uint64
 	ScratchAt, PacketsAt, FlagsAt, EndAt uint64
 	Name                                 [64]byte // allreduce/ring LL128
-	_                                    [4]uint64
+	Ordered, _                           uint32   // 1: it adds in the order of ranks (bitwise.InRankOrder)
+	_                                    [3]uint64
 }
 
 // isTile reports whether tiles may have n bytes.
@@ -65,7 +66,7 @@ func (p *ProgramRow) check() error {
 		return fmt.Errorf("it is for %d ranks with root %d", p.Ranks, p.Root)
 	case p.Chunks < 1 || p.Protocol >= uint32(ir.NumProtocols) || p.Depth < 1:
 		return fmt.Errorf("%d chunks, protocol %d or depth %d is out of range", p.Chunks, p.Protocol, p.Depth)
-	case p.OnePass != 0 || p.Copies > 1 || p.Lines > 1 || p.Even > 1 || p.Direct > 1:
+	case p.OnePass != 0 || p.Copies > 1 || p.Lines > 1 || p.Even > 1 || p.Direct > 1 || p.Ordered > 1:
 		return fmt.Errorf("a switch of it is not 0 or 1")
 	case p.Nodes == 1 || p.Nodes > p.Ranks || p.Nodes > 0 && p.Direct != 0:
 		return fmt.Errorf("%d nodes of its ranks are out of range, or it is direct", p.Nodes)
@@ -158,10 +159,12 @@ func (r *RuleRow) uneven(shared uint32) bool {
 	return shared > 1 && (bits.OnesCount32(r.Threads) > 1 || r.Threads < limits.Warp*shared)
 }
 
-// checkProgram refuses a rule that p is not right for: named says whether p has a name, and shared how many of its
-// replicas share a CTA.
-func (r *RuleRow) checkProgram(p *ProgramRow, named bool, shared uint32) error {
+// checkProgram refuses a rule that p is not right for: named says whether p has a name, shared how many of its replicas
+// share a CTA, and invariant whether the set is for invariant bits.
+func (r *RuleRow) checkProgram(p *ProgramRow, named bool, shared, invariant uint32) error {
 	switch {
+	case invariant != 0 && !named && ir.Kind(r.Kind).Reduces() && p.Ordered == 0:
+		return fmt.Errorf("it is for invariant bits, and %s does not add in the order of ranks", p.Title())
 	case named != (r.When == WhenNamed):
 		return fmt.Errorf("%s has a name and it has none, or the other way around", p.Title())
 	case p.Kind != uint32(r.Kind):

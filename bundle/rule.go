@@ -26,6 +26,10 @@ type Rule struct {
 	// and one program for each root.
 	DType, RedOp, Root uint8
 
+	// Invariant says that the rule is for sums of jobs that want the same bits for all sizes, and for no others. Its
+	// program adds in the order of ranks.
+	Invariant bool
+
 	When  uint8 // WhenEager, WhenCaptured, WhenWindows, WhenCandidate
 	Calls int   // the most calls that the call's group has; 0 is any number
 	UpTo  int64 // the most bytes of a call, as nccl-tests counts them; 0 is any number
@@ -74,6 +78,8 @@ func (r *Rule) check() error {
 		return fmt.Errorf("%d ranks do not lie on several nodes as %q", r.Ranks, r.Nodes)
 	case r.Nodes != "" && r.When&WhenWindows != 0:
 		return fmt.Errorf("windows are memory that ranks of one node reach, and the rule is for several nodes")
+	case r.Invariant && (r.Program == "" || r.Candidate() || r.Nodes != "" || !r.Kind.Reduces()):
+		return fmt.Errorf("a rule for invariant bits has a program that sums between ranks of one node, and is no candidate")
 	case why != "":
 		return fmt.Errorf("the rule %s", why)
 	case misfit(r.Choice) != "":
@@ -131,7 +137,7 @@ func restrict(r *Rule, o selection.Only) {
 	if o.Root != nil {
 		r.Root = uint8(min(*o.Root, Any-1)) // Build refuses those that are no ranks
 	}
-	r.Calls, r.CTAs = o.Calls, o.CTAs
+	r.Calls, r.CTAs, r.Invariant = o.Calls, o.CTAs, o.Bits != ""
 	if o.Windows {
 		r.When |= WhenWindows
 	}

@@ -72,7 +72,7 @@ func (t *rulesJudge) judge(start strictjson.Pos, r *MeasuredRule) {
 		t.judgeCandidate(r)
 		return
 	}
-	calls := fmt.Sprint(r.Ranks, " ", r.Nodes, r.Collective, r.When)
+	calls := fmt.Sprint(r.Ranks, " ", r.Nodes, r.Collective, r.When, r.Bits)
 	if all, ok := t.all[calls]; ok && some(r.Only) && (all == 0 || r.UpTo > 0 && r.UpTo <= all) {
 		t.Bad(start, "is never reached: a rule before it is for all such calls")
 	}
@@ -118,12 +118,30 @@ func (t *rulesJudge) judgeCalls(kind ir.Kind, r *MeasuredRule) {
 		t.Bad(t.at("root"), "has a \"root\", and %s has none", r.Collective).Hint = "leave it out"
 	case r.Root != nil && *r.Root >= r.Ranks:
 		t.Bad(t.at("root"), "has root %d, and the ranks are 0 to %d", *r.Root, r.Ranks-1)
+	case r.Bits != "":
+		t.judgeBits(kind, r)
 	case r.Windows && kind.Rooted():
 		t.Bad(t.at("windows"), "is for windows, and ranks of a %s may leave out buffers", r.Collective).Hint =
 			"rules for windows are for collectives without a root"
 	case r.Placement == selection.Direct && !r.Windows:
 		t.Bad(t.directAt(), "is direct, and not for windows: no rank knows where other buffers of its peers lie").Hint =
 			"add \"windows\":true, or leave out \"direct\", so that the program is staged"
+	}
+}
+
+// judgeBits says why r cannot be for invariant bits.
+func (t *rulesJudge) judgeBits(kind ir.Kind, r *MeasuredRule) {
+	at := t.at("bits")
+	switch {
+	case !kind.Reduces():
+		t.Bad(at, "is for invariant bits, and %s sums nothing", r.Collective).Hint = "leave out \"bits\""
+	case r.Program == NCCL:
+		t.Bad(at, "is for invariant bits, and NCCL's, whose order of sums depends on the size of a call").Hint =
+			"name a program that adds in the order of ranks, as " + r.Collective + "/ordered"
+	case r.Candidate:
+		t.Bad(at, "is for invariant bits, and a candidate: NCCL runs some of its calls")
+	case r.Nodes != "":
+		t.Bad(at, "is for invariant bits, and for several nodes: such rules are for one node")
 	}
 }
 
@@ -175,8 +193,11 @@ func (t *rulesJudge) judgeProgram(start strictjson.Pos, r *MeasuredRule) {
 	}
 }
 
-// some reports whether o restricts a rule.
-func some(o selection.Only) bool { return o != selection.Only{} }
+// some reports whether o restricts a rule to some calls of a job.
+func some(o selection.Only) bool {
+	o.Bits = "" // which says of which jobs
+	return o != selection.Only{}
+}
 
 // same reports whether o restricts a rule as p does.
 func same(o, p selection.Only) bool {

@@ -45,6 +45,9 @@ func BuiltInFor(device string) (spec Spec, ok bool) {
 			Note: "those that are built in, then NCCL's"}
 		for _, n := range spec.Ranks {
 			rules, _ := RulesFor(n, spec.CTAs, []*Measured{m}, false)
+			if !slices.ContainsFunc(rules, func(r Rule) bool { return r.Invariant }) {
+				rules = append(rules, invariantRules(n, spec.CTAs, nil, true)...)
+			}
 			spec.Rules = append(append(spec.Rules, rules...), RulesOver(n, []*Measured{m})...)
 		}
 		return spec, true
@@ -66,7 +69,7 @@ func (m *Measured) Ranks(wanted func(*MeasuredRule) bool) (list []int) {
 // rules of the first table that has some: those for windows first and then, perhaps of another table, the others.
 // Calls that are larger than those, and those that no table has, are for the candidates of the first table that has
 // some, else for those of Candidates if `candidates` is set, and else NCCL's. missing lists the collectives of which
-// some calls are not measured.
+// some calls are not measured. Rules for invariant bits are those of invariantRules, always if `candidates` is set.
 func RulesFor(ranks, ctas int, tables []*Measured, candidates bool) (list []Rule, missing []ir.Kind) {
 	var ladder []Rule
 	if candidates {
@@ -85,7 +88,7 @@ func RulesFor(ranks, ctas int, tables []*Measured, candidates bool) (list []Rule
 		captured = completed(captured, kind, ranks, candidatesOf(tables, kind, ranks, Captured, ladder))
 		list = append(list, joined(eager, captured)...)
 	}
-	return list, missing
+	return append(list, invariantRules(ranks, ctas, tables, candidates)...), missing
 }
 
 // RulesOver returns the rules for ranks that lie on several nodes. For each way to lie, and each collective and kind of
@@ -117,7 +120,7 @@ func (r *MeasuredRule) layout() string {
 // first returns the measured rules of the first table that has some: those for windows, or the others.
 func first(tables []*Measured, kind ir.Kind, ranks int, nodes, when string, windows bool) []Rule {
 	return firstOf(tables, kind, ranks, nodes, when, func(r *Rule) bool {
-		return !r.Candidate() && r.When&WhenWindows != 0 == windows
+		return !r.Candidate() && !r.Invariant && r.When&WhenWindows != 0 == windows
 	})
 }
 

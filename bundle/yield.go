@@ -32,6 +32,23 @@ type layerRow struct {
 // shortest bounds how much shorter tiles get before a program gives way as a whole: to a quarter, and to this.
 const shortest = 16 << 10
 
+// unshare gives the rows programs of their own, since other sets may have the same ones, which lie elsewhere in their
+// memory.
+func (l *layer) unshare() {
+	own := map[*made]*made{}
+	for i := range l.rows {
+		m := l.rows[i].runs
+		if m == nil {
+			continue
+		}
+		if own[m] == nil {
+			own[m] = new(*m)
+			own[m].image = new(*m.image)
+		}
+		l.rows[i].runs = own[m]
+	}
+}
+
 // used returns the programs of all rows, in order.
 func (l *layer) used() (list []*made) {
 	for _, r := range l.rows {
@@ -157,8 +174,8 @@ func (s *Set) typesOf(r *RuleRow) (list []data.DType) {
 	return list
 }
 
-// builtIn reports whether r is none of the user's.
-func (r *Rule) builtIn() bool { return r.BuiltIn }
+// builtIn reports whether r is none of the user's, and NCCL may run its calls.
+func (r *Rule) builtIn() bool { return r.BuiltIn && !r.Invariant }
 
 // drop gives the calls of a program's rules to NCCL, of the rules that yield: of the program where that costs the least
 // time for the memory that it saves, as the rules say, or saves the most memory. It returns false where no such rule is

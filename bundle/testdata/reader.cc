@@ -16,7 +16,7 @@ static bool use_set(Bundle *b, u32 at, Why *why) {
   const bundle_set *row = (const bundle_set *)set_at(b, at, &number, &bytes, why);
   Set set;
   const bool nodes = row->node[row->ranks - 1];
-  if (!set_open(b, row->ranks, nodes ? row->node : nullptr, row->device, &set, why)) return false;
+  if (!set_open(b, row->ranks, nodes ? row->node : nullptr, row->invariant, row->device, &set, why)) return false;
   bool good = set.row == row || (say(why, "set %u is found by its ranks as another", at), false);
   for (u32 d = 0; good && d < DT_COUNT; d++)
     good = set_image(b, &set, d, false, why) && set_image(b, &set, d, true, why);

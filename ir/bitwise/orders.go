@@ -2,6 +2,8 @@ package bitwise
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/either"
@@ -162,4 +164,24 @@ func (e *exprs) keys() (keys [][2]uint64, unknown []bool) {
 		unknown = append(unknown, switched)
 	}
 	return keys, unknown
+}
+
+// InRankOrder reports whether p adds the inputs of all ranks in their order, whatever the type, and rounds the sums of
+// short types once: r0 + r1 + r2 as one sum. All such programs for as many ranks give an element the same bits. It is
+// false where p sums nothing. It takes programs of at most 64 ranks, and p must be one that verify.Check accepts.
+func InRankOrder(p *either.Program) bool {
+	o := OrdersOf(p)
+	if o.Sums == 0 || !o.One() {
+		return false
+	}
+	var want []string
+	for r := range p.Coll.Ranks {
+		want = append(want, fmt.Sprintf("r%d", r))
+	}
+	for _, trees := range o.Of {
+		if trees[0].Text != strings.Join(want, " + ") {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,6 @@
 // The collectives of the test client, and their data. A call is: FUNCTION COMM COUNT TYPE OP ROOT STREAM FLAGS, with
-// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync"), and
-// those of a configuration (configured). An eighth and a ninth word have the buffers lie in a memory K, so many bytes
+// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync"), o (a sum
+// of floats that must be added in the order of ranks), and those of a configuration (configured). An eighth and a ninth word have the buffers lie in a memory K, so many bytes
 // behind its beginning.
 #include "client.h"
 
@@ -14,7 +14,7 @@ struct Pending {
   int type, op, root, rank, ranks, device;
   u64 send, recv, block, block_bytes;
   std::vector<u8> before;  // what the block had
-  bool verified, lent;  // lent: the block is not its own
+  bool verified, lent, ordered;  // lent: the block is not its own
 };
 
 namespace {
@@ -39,6 +39,32 @@ int reduced(const Pending &p, size_t i) {
   return p.op == AVG ? x / p.ranks : x;
 }
 
+// mixed is what a rank has as element i of an ordered sum. All types have it. Large ones cancel, and f32 does not hold a
+// small one beside a large one, so that sums in another order have other bits.
+float mixed(int rank, size_t i) {
+  const size_t k = i % 61, n = (size_t)rank;
+  const float large = ldexpf(1 + (float)(k % 4) / 4, 13), small = ldexpf(1 + (float)((k + n) % 7) / 8, -12);
+  return (n + k) % 3 == 0 ? large : (n + k) % 3 == 1 ? small : -large;
+}
+
+// rounded writes a sum as an f32, or rounded to an f16 or a bf16 that is no subnormal.
+void rounded(int type, float sum, u8 *to) {
+  unsigned bits;
+  memcpy(&bits, &sum, 4);
+  const unsigned cut = type == 6 ? 13 : 16;
+  if (type == 7) return (void)memcpy(to, &sum, 4);
+  bits += (1u << (cut - 1)) - 1 + (bits >> cut & 1);
+  unsigned short h = (unsigned short)(bits >> 16);
+  if (type == 6) h = (unsigned short)((bits >> 31) << 15 | (sum != 0 ? ((bits >> 13) & 0x3ffff) - (112u << 10) : 0));
+  memcpy(to, &h, 2);
+}
+
+float in_order(const Pending &p, size_t i) {
+  float sum = mixed(0, i);
+  for (int r = 1; r < p.ranks; r++) sum += mixed(r, i);
+  return sum;
+}
+
 void encode(int type, int v, u8 *to) {
   const float f = (float)v;
   const double d = v;
@@ -61,6 +87,7 @@ void encode(int type, int v, u8 *to) {
 
 // element writes element i of what a rank sends.
 void element(const Pending &p, int rank, size_t i, u8 *to) {
+  if (p.ordered) return rounded(p.type, mixed(rank, i), to);
   if (reduces(p.fn)) return encode(p.type, value(p, rank, i), to);
   for (size_t b = 0; b < sizes[p.type]; b++) to[b] = (u8)(i * 7 + b * 31 + (size_t)rank * 101 + 3);
 }
@@ -77,6 +104,7 @@ size_t recv_count(const Pending &p) {
 // wanted writes element i of what this rank must receive.
 void wanted(const Pending &p, size_t i, u8 *to) {
   const size_t of = i / (p.count ? p.count : 1), at = i % (p.count ? p.count : 1), own = (size_t)p.rank * p.count;
+  if (p.ordered) return rounded(p.type, in_order(p, p.fn == "reducescatter" ? own + i : i), to);
   if (p.fn == "allreduce" || p.fn == "reduce") return encode(p.type, reduced(p, i), to);
   if (p.fn == "reducescatter") return encode(p.type, reduced(p, own + i), to);
   if (p.fn == "allgather" || p.fn == "gather") return element(p, (int)of, at, to);
@@ -106,6 +134,7 @@ Pending *prepare(Rank &r, const std::vector<std::string> &w, const std::string &
   p->fn = w[0], p->count = strtoull(w[2].c_str(), nullptr, 10), p->type = atoi(w[3].c_str()),
       p->op = atoi(w[4].c_str());
   p->root = atoi(w[5].c_str());
+  p->ordered = flags.find('o') != std::string::npos;
   ncclCommUserRank(r.comms[atoi(w[1].c_str())], &p->rank);
   ncclCommCount(r.comms[atoi(w[1].c_str())], &p->ranks);
   ncclCommCuDevice(r.comms[atoi(w[1].c_str())], &p->device);

@@ -65,6 +65,7 @@ func header(bundle string) []byte {
 		"  static const char *const names[] = {%s};\n  return kind <= KIND_CUSTOM ? names[kind] : \"another\";\n}\n",
 		strings.Join(names, ", "))
 	w.kinds("rooted", ir.Kind.Rooted)
+	w.kinds("reduces", ir.Kind.Reduces)
 	w.kinds("has_in_place", choose.HasInPlace)
 	w.printf("\nbool blank(const void *data, u64 bytes);                // all bytes are 0\n" +
 		"bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros behind it\n")

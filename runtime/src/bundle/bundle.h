@@ -36,14 +36,15 @@ static inline const abi_one_operand *operands_of(const Program &p, u32 rank) {
 }
 
 // A Set is a view of a set's section. program is indexed as `programs`; it is allocated, and freed by set_close.
-// set_open takes the set for ranks that lie on nodes so, or on one where node is null. A null device is any.
+// set_open takes the set for ranks that lie on nodes so, or on one where node is null: of two, the one for invariant bits
+// or the other. A null device is any.
 struct Set {
   const bundle_set *row;
   const bundle_rule *rules;
   const u32 *programs;
   Program *program;
 };
-bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set, Why *why);
+bool set_open(Bundle *b, u32 ranks, const u8 *node, bool invariant, const char *device, Set *set, Why *why);
 void set_close(Set *set);
 
 // set_find returns the index of a program in a set, or BUNDLE_NONE.

@@ -50,6 +50,7 @@ inline const char *kind_name(u32 kind) {
   return kind <= KIND_CUSTOM ? names[kind] : "another";
 }
 inline bool kind_rooted(u32 kind) { return kind <= KIND_CUSTOM && 0xf0u >> kind & 1; }
+inline bool kind_reduces(u32 kind) { return kind <= KIND_CUSTOM && 0x25u >> kind & 1; }
 inline bool kind_has_in_place(u32 kind) { return kind <= KIND_CUSTOM && 0x2f7u >> kind & 1; }
 
 bool blank(const void *data, u64 bytes);                // all bytes are 0
@@ -57,7 +58,7 @@ bool check_name(const char *name, u64 room, Why *why);  // a text that ends, wit
 
 // Version is the version of the format, and Align the alignment of sections and of the tables in them.
 enum {
-  BUNDLE_VERSION = 5,
+  BUNDLE_VERSION = 6,
   BUNDLE_ALIGN = 64,
 };
 
@@ -106,15 +107,15 @@ struct bundle_section {
 inline bool blank(const bundle_section &r) { return blank(&r.pad0, sizeof r.pad0); }
 
 // A setRow begins the section of a set: of what communicators run whose number of ranks is Ranks. Its rules follow it,
-// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first, and the images
-// of the others are net_* ones.
+// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first. One for invariant
+// bits may follow it, which is for one node, too. The images of the others are net_* ones.
 struct bundle_set {
   u32 ranks, rules, programs, ctas;  // CTAs is the most that a rule has
   u64 arena;  // bytes of a rank's memory that others reach, on any rank
   u32 image[DT_COUNT], copier[DT_COUNT];  // by type: for what is reduced; for what is only moved; or none
   char device[64];  // as the driver has its name
   u8 node[LIMIT_RANKS];  // of each rank, from 0; 0 where all are on one
-  u64 pad0;
+  u32 invariant, pad0;  // 1: sums are added in the order of ranks
 };
 inline bool blank(const bundle_set &r) { return blank(&r.pad0, sizeof r.pad0); }
 
@@ -124,6 +125,8 @@ inline bool check(const bundle_set &s, Why *why) {
     return say(why, "it has %llu rules and %llu programs, and a set has at most %llu and %llu", (u64)(s.rules), (u64)(s.programs), (u64)(LIMIT_RULES), (u64)(LIMIT_PROGRAMS)), false;
   if (s.ranks < 2 || s.ranks > LIMIT_RANKS)
     return say(why, "it is for %llu ranks", (u64)(s.ranks)), false;
+  if (s.invariant > 1)
+    return say(why, "a switch of it is not 0 or 1"), false;
   if (s.arena > LIMIT_ARENA)
     return say(why, "its arena has %llu bytes, and %llu are the most", (u64)(s.arena), (u64)(LIMIT_ARENA)), false;
   return check_name(s.device, sizeof s.device, why);
@@ -225,9 +228,10 @@ struct bundle_program {
   u64 tile;
   u64 scratch_at, packets_at, flags_at, end_at;
   char name[64];  // allreduce/ring LL128
-  u64 pad0[4];
+  u32 ordered, pad0;  // 1: it adds in the order of ranks (bitwise.InRankOrder)
+  u64 pad1[3];
 };
-inline bool blank(const bundle_program &r) { return blank(&r.pad0, sizeof r.pad0); }
+inline bool blank(const bundle_program &r) { return blank(&r.pad0, sizeof r.pad0) && blank(&r.pad1, sizeof r.pad1); }
 
 // isTile reports whether tiles may have n bytes.
 inline bool is_tile(u64 n) {
@@ -259,7 +263,7 @@ inline bool check(const bundle_program &p, Why *why) {
     return say(why, "it is for %llu ranks with root %llu", (u64)(p.ranks), (u64)(p.root)), false;
   if (p.chunks < 1 || p.protocol >= (u32)(4) || p.depth < 1)
     return say(why, "%llu chunks, protocol %llu or depth %llu is out of range", (u64)(p.chunks), (u64)(p.protocol), (u64)(p.depth)), false;
-  if (p.one_pass != 0 || p.copies > 1 || p.lines > 1 || p.even > 1 || p.direct > 1)
+  if (p.one_pass != 0 || p.copies > 1 || p.lines > 1 || p.even > 1 || p.direct > 1 || p.ordered > 1)
     return say(why, "a switch of it is not 0 or 1"), false;
   if (p.nodes == 1 || p.nodes > p.ranks || (p.nodes > 0 && p.direct != 0))
     return say(why, "%llu nodes of its ranks are out of range, or it is direct", (u64)(p.nodes)), false;
@@ -341,9 +345,11 @@ inline bool uneven(const bundle_rule &r, u32 shared) {
   return shared > 1 && (__builtin_popcount(r.threads) > 1 || r.threads < (LIMIT_WARP * shared));
 }
 
-// checkProgram refuses a rule that p is not right for: named says whether p has a name, and shared how many of its
-// replicas share a CTA.
-inline bool check_program(const bundle_rule &r, const bundle_program &p, bool named, u32 shared, Why *why) {
+// checkProgram refuses a rule that p is not right for: named says whether p has a name, shared how many of its replicas
+// share a CTA, and invariant whether the set is for invariant bits.
+inline bool check_program(const bundle_rule &r, const bundle_program &p, bool named, u32 shared, u32 invariant, Why *why) {
+  if (invariant != 0 && !named && kind_reduces(u32(r.kind)) && p.ordered == 0)
+    return say(why, "it is for invariant bits, and %s does not add in the order of ranks", (title(p))), false;
   if (named != (r.when == RULE_NAMED))
     return say(why, "%s has a name and it has none, or the other way around", (title(p))), false;
   if (p.kind != (u32)(r.kind))

@@ -12,7 +12,7 @@ bool check_rule(const Set &set, const bundle_rule &r, Why *why) {
   if (r.program == BUNDLE_NCCL) return true;
   if (at == BUNDLE_NONE) return say(why, "the set does not have program %u", r.program), false;
   const Program &p = set.program[at];
-  return check_program(r, *p.row, p.named != nullptr, shared_of(p), why);
+  return check_program(r, *p.row, p.named != nullptr, shared_of(p), set.row->invariant, why);
 }
 
 // check_rules checks all rules of a set, whose row says how many CTAs they have at most.
@@ -73,20 +73,29 @@ u32 set_find(const Set *set, u32 program) {
   return program >= first && program - first < set->row->programs ? program - first : BUNDLE_NONE;
 }
 
-bool set_open(Bundle *b, u32 ranks, const u8 *node, const char *device, Set *set, Why *why) {
+bool set_open(Bundle *b, u32 ranks, const u8 *node, bool invariant, const char *device, Set *set, Why *why) {
   u8 want[ONE_RANKS] = {};
   *set = Set{};
   if (ranks < 2 || ranks > BUNDLE_RANKS) return say(why, "no bundle is for %u ranks", ranks), false;
   if (node) memcpy(want, node, ranks);
-  bool found = false;
-  for (u32 k = 0; !found; k++) {
+  bool known = false, found = false;
+  u32 is = 0;
+  for (u32 i = 0; i < sections_of(b)->sets; i++) {
     u64 bytes = 0;
-    const u8 *data = section_of(b, SECTION_SET, ranks | k << 16, &bytes, why);
-    if (!data && k) return say(why, "the ranks are on several nodes, and no rules are for ranks that lie so"), false;
-    if (!data) return false;
-    view(data, set);
-    found = !memcmp(set->row->node, want, sizeof want);
+    u32 number = 0;
+    const bundle_set *row = (const bundle_set *)set_at(b, i, &number, &bytes, why);
+    if (!row) return false;
+    if (row->ranks != ranks) continue;
+    known = true;
+    if (memcmp(row->node, want, sizeof want) || (found && !invariant)) continue;
+    found = true, is = number;  // of two, that for invariant bits is the second
   }
+  if (!known) return say(why, "the bundle is not for communicators of %u ranks", ranks), false;
+  if (!found) return say(why, "the ranks are on several nodes, and no rules are for ranks that lie so"), false;
+  u64 bytes = 0;
+  const u8 *data = section_of(b, SECTION_SET, is, &bytes, why);
+  if (!data) return false;
+  view(data, set);
   if (device && strcmp(set->row->device, device))
     return say(why, "the bundle is for %s, and this GPU is %s", set->row->device, device), false;
   if (fill(b, set, why)) return true;
@@ -115,7 +124,7 @@ bool set_image(Bundle *b, const Set *set, u32 dtype, bool moves, Why *why) {
 
 bool bundle_serves(Bundle *b, u32 ranks, const char *device, Why *why) {
   Set set;
-  if (!set_open(b, ranks, nullptr, device, &set, why)) return false;
+  if (!set_open(b, ranks, nullptr, false, device, &set, why)) return false;
   set_close(&set);
   return true;
 }

@@ -90,7 +90,10 @@ bool sets_check(Bundle *b, Why *why) {
     const bool again = last && last->ranks == s->ranks;
     number = again ? number + (1 << 16) : s->ranks;
     layout_text(*s, nodes, text);
-    if (is != number || (again ? strcmp(before, text) >= 0 : nodes || (last && last->ranks > s->ranks)))
+    const bool follows = !again        ? !nodes && !s->invariant && (!last || last->ranks < s->ranks)
+                         : s->invariant ? !nodes && !*before && !last->invariant
+                                        : strcmp(before, text) < 0;
+    if (is != number || !follows)
       return say(why, "set %u, for %u ranks, is not in order", i, s->ranks), false;
     if (first && strcmp(first->device, s->device)) return say(why, "its sets are for several kinds of GPUs"), false;
     const u32 *programs = (const u32 *)((const bundle_rule *)(s + 1) + s->rules);

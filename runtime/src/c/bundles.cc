@@ -23,9 +23,9 @@ bool each_set(Bundle *b, Why *why, F does) {
     u32 number = 0;
     const bundle_set *row = (const bundle_set *)set_at(b, i, &number, &bytes, why);
     if (!row) return false;
-    if (row->node[row->ranks - 1]) continue;
+    if (row->node[row->ranks - 1] || row->invariant) continue;  // that for invariant bits has the same names
     Set set;
-    if (!set_open(b, row->ranks, nullptr, nullptr, &set, why)) return false;
+    if (!set_open(b, row->ranks, nullptr, false, nullptr, &set, why)) return false;
     does(set);
     set_close(&set);
   }

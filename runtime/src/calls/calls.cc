@@ -2,6 +2,8 @@
 // all others, in the order of the communicator's calls.
 #include "../front/front.h"
 
+#include <stdio.h>
+
 namespace {
 
 const u8 dtypes[NCCL_TYPES] = {DT_I8, DT_U8, DT_I32, DT_U32, DT_I64, DT_U64, DT_F16, DT_F32, DT_F64, DT_BF16,
@@ -21,7 +23,6 @@ u32 kind_of(Fn fn) {
     default: return KIND_NONE;
   }
 }
-bool reduces(u32 kind) { return kind == KIND_ALLREDUCE || kind == KIND_REDUCESCATTER || kind == KIND_REDUCE; }
 
 // What a call that NCCL runs has as its reason, beside those of team_choose.
 const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in type or operation",
@@ -96,12 +97,35 @@ bool has(const Nccl &n, Fn fn) {
   }
 }
 
+// refuses says whether NCCL may not do a call, since the bits of its result may not depend on its size.
+bool refuses(const Nccl &n, const Op &op) {
+  if (!invariant_bits() || own.inside || second() || !op.count || op.type < 0 || op.type >= NCCL_TYPES) return false;
+  const u32 redop = op.op >= 0 && op.op < NCCL_OPS ? redops[op.op] : (u32)RED_SUM;  // others are of NCCL's caller
+  int ranks = op.member ? (int)op.member->ranks : 0;
+  const Inside inside;
+  if (!op.member && (!n.CommCount || n.CommCount(op.comm, &ranks))) return false;
+  return order_matters(kind_of(op.fn), dtypes[op.type], redop, (u32)ranks);
+}
+
+// refused is the error of such a call, which no program runs.
+Result refused(const Op &op) {
+  Member *e = op.member;
+  const char *why = op.choice.why ? op.choice.why : e && e->why ? e->why : "no rule can be for such a call";
+  char text[400];
+  snprintf(text, sizeof text, "nccl%s: with MSCCLC_BITS=invariant NCCL adds no floats, and no program runs this call: %s",
+           fn_name(op.fn), why);
+  if (e) member_text(e, "%s", text);
+  warn("%s", text);
+  return INVALID_USAGE;
+}
+
 }  // namespace
 
 // forward has NCCL do a call. An older NCCL does one with a configuration that asks for nothing of NCCL's.
 Result forward(const Op &op) {
   const Nccl *n = nccl();
   if (!n) return INTERNAL_ERROR;
+  if (refuses(*n, op)) return refused(op);
   const bool with = op.config && has(*n, configured(op.fn));
   if (!with && (!has(*n, op.fn) || !config_plain(op.config))) return lacks(op);
   const Inside inside;
@@ -113,7 +137,7 @@ Result forward(const Op &op) {
 bool fits_nccl(const Op &op, const Member *e) {
   const u32 kind = kind_of(op.fn);
   if (kind == KIND_NONE || !op.count || !config_plain(op.config) || op.type < 0 || op.type >= NCCL_TYPES) return false;
-  if (reduces(kind) && (op.op < 0 || op.op >= NCCL_OPS)) return false;
+  if (kind_reduces(kind) && (op.op < 0 || op.op >= NCCL_OPS)) return false;
   if (kind_rooted(kind) && (op.root < 0 || (u32)op.root >= e->ranks)) return false;
   const bool root = (u32)op.root == e->rank;
   const bool reads = (kind != KIND_SCATTER && kind != KIND_BROADCAST) || root;
@@ -126,7 +150,7 @@ Call call_of(const Op &op) {
   c.kind = kind_of(op.fn);
   c.root = kind_rooted(c.kind) ? (u32)op.root : 0;
   c.dtype = dtypes[op.type];
-  c.redop = reduces(c.kind) ? redops[op.op] : (u32)RED_SUM;
+  c.redop = kind_reduces(c.kind) ? redops[op.op] : (u32)RED_SUM;
   c.count = op.count;
   c.send = op.send;
   c.recv = op.recv;
@@ -151,7 +175,7 @@ Result choose(Member *e, Op *op) {
   op->call.windows = team_windows(e->team, &op->call);
   op->choice = team_choose(e->team, &op->call, op->captured);
   learn_choose(e, op);
-  if (op->choice.rule && !op->captured && first_of_kind(e, *op))
+  if (op->choice.rule && !op->captured && !refuses(*nccl(), *op) && first_of_kind(e, *op))
     op->choice = Choice{nullptr, CONNECTS}, op->learns = nullptr;  // a trial has no time then
   return SUCCESS;
 }

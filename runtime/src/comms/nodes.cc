@@ -65,7 +65,7 @@ void before_exit() { exit_watch(); }
 // Variables that must be equal on all ranks. The last setting is the most CTAs, which also a configuration says.
 static const char LEARN[] = "MSCCLC_LEARN";
 static const char *const names[SETTINGS - 1] = {"MSCCLC_TIMEOUT", "MSCCLC_FEW", "MSCCLC_SHARED_GPU", "MSCCLC_NET",
-                                                "MSCCLC_ARENA_AT", LEARN};
+                                                "MSCCLC_ARENA_AT", "MSCCLC_BITS", LEARN};
 
 // text_of is what a variable says. Of learning, that is what follows from all variables.
 static const char *text_of(const char *name) { return name == LEARN ? learn_setting() : getenv(name); }

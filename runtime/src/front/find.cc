@@ -11,7 +11,7 @@
 namespace {
 
 Nccl functions;
-bool is_found, is_alone, is_passive, has_forked;
+bool is_found, is_alone, is_passive, is_second, has_forked;
 bool has_looked;  // at least once
 pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
@@ -43,7 +43,7 @@ void *symbol(const char *name) { return library ? dlsym(library, name) : nullptr
 bool open_nccl() {
   const bool has = loaded_find();
   // Where our own libnccl.so.2 is there too, it does the work.
-  if (has && loaded_symbol("mscclc_forwards")) is_passive = true;
+  if (has && loaded_symbol("mscclc_forwards")) is_passive = is_second = true;
   return has;
 }
 void *symbol(const char *name) { return loaded_symbol(name); }
@@ -133,6 +133,7 @@ void open_bundle() {
 
 const Nccl *nccl() { return look() ? &functions : nullptr; }
 bool passive() { return look(), is_passive; }
+bool second() { return look(), is_second; }
 bool alone() { return look(), is_alone; }
 
 void *nccl_symbol(const char *name) {

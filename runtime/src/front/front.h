@@ -15,6 +15,7 @@
 // through: the process has forked, or another of our libraries is in front of NCCL.
 const Nccl *nccl();
 bool passive();
+bool second();  // the process has our own libnccl.so.2, too, which does the work
 bool alone();  // MSCCLC_NCCL=none
 void *nccl_symbol(const char *name);
 bool loaded_find();                       // the NCCL that the process has loaded (loaded.cc)

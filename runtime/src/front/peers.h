@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 // What ranks tell each other of themselves. The version of the meeting's messages changes with it.
-enum { SETTINGS = 7 };
+enum { SETTINGS = 8 };
 struct Hello {
   Offer offer;
   u32 by_kind, pad;  // by_kind: kinds of calls matter to this rank

@@ -40,6 +40,8 @@ bool is_bytes(const char *text) {
 
 bool is_moment(const char *text) { return !strcmp(text, "init") || !strcmp(text, "first"); }
 
+bool is_invariant(const char *text) { return !strcmp(text, "invariant"); }
+
 bool is_switch(const char *text) { return !strcmp(text, "0") || !strcmp(text, "1"); }
 
 bool is_learning(const char *text) { return is_switch(text) || !strcmp(text, "all"); }
@@ -160,6 +162,7 @@ void settings_check() {
              {"MSCCLC_ARENA", is_bytes, "a number of bytes from 0 to 2^64-1, which may end with K, M or G",
               "memory has no bound"},
              {"MSCCLC_ARENA_AT", is_moment, "init or first", "memory is made after the first call"},
+             {"MSCCLC_BITS", is_invariant, "invariant", "the order of sums depends on the size of a call"},
              {"MSCCLC_LEARN", is_learning, "0, 1 or all", "sums of floats of more than two ranks are not learned"},
              {"MSCCLC_ADDRESS", is_address, "an IPv4 or IPv6 address", "the address is the host's"}};
   static_assert(MOST_CTAS == 4096 && OUR_CTAS == 32 && MEET_S == 10 && MEET_ALONE_S == 30 && MOST_MEET_S == 86400,

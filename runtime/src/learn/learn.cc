@@ -16,12 +16,9 @@ const char TRIED[] = "a trial, to learn what is fastest",
 enum { FREE, TAKEN, PENDING };
 enum { OVERHEAD_NS = 5000 };  // of eager launches, that replays of graphs do not have
 
-bool is_float(u32 dtype) { return dtype == DT_F16 || dtype == DT_F32 || dtype == DT_F64 || dtype == DT_BF16; }
-bool reduces(u32 kind) { return kind == KIND_ALLREDUCE || kind == KIND_REDUCESCATTER || kind == KIND_REDUCE; }
-
 // keeps_bits says whether the order in which operands are reduced changes no result.
 bool keeps_bits(const Call &c, u32 ranks) {
-  return !reduces(c.kind) || !is_float(c.dtype) || ranks == 2 || c.redop == RED_MAX || c.redop == RED_MIN;
+  return !order_matters(c.kind, c.dtype, c.redop, ranks);
 }
 
 u8 log_of(u64 bytes) {
@@ -34,7 +31,7 @@ LearnKey key_of(const Member *e, const Op &op) {
   LearnKey k = {};
   const Call &c = op.call;
   k.kind = (u8)c.kind, k.root = (u8)c.root, k.windows = c.windows, k.redop = (u8)c.redop;
-  k.type = reduces(c.kind) ? (u8)c.dtype : (u8)(128 + type_bytes(op.type));
+  k.type = kind_reduces(c.kind) ? (u8)c.dtype : (u8)(128 + type_bytes(op.type));
   k.log = log_of(bytes_of(op, e->ranks));
   return k;
 }
@@ -151,7 +148,7 @@ bool timed(const Member *e, Learn *l, const LearnClass *c) {
 const char *learn_setting() {
   const char *is = getenv("MSCCLC_LEARN"), *repeats = getenv("CUBLAS_WORKSPACE_CONFIG");
   if ((is && !strcmp(is, "0")) || (repeats && *repeats)) return "0";
-  return is && !strcmp(is, "all") ? "all" : "1";
+  return is && !strcmp(is, "all") && !invariant_bits() ? "all" : "1";
 }
 
 bool learn_serves(const Member *e, const Team *t, const Call &c) {

@@ -1,5 +1,9 @@
 // This file chooses how calls run.
+#include "../launch/layout.h"
 #include "team.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 namespace {
 
@@ -38,7 +42,26 @@ Choice judged(const Team *t, u32 rule, const Call *c) {
   return {r, nullptr};
 }
 
+// unordered says whether no rule of a team's bundle is for a call whose bits may not depend on its size.
+bool unordered(const Team *t, const Call *c) {
+  return t->invariant && !t->set.row->invariant && order_matters(c->kind, c->dtype, c->redop, t->ranks);
+}
+
 }  // namespace
+
+bool invariant_bits() {
+  static int is = -1;
+  int now = __atomic_load_n(&is, __ATOMIC_RELAXED);
+  if (now >= 0) return now;
+  const char *text = getenv("MSCCLC_BITS");
+  now = text && !strcmp(text, "invariant");
+  __atomic_store_n(&is, now, __ATOMIC_RELAXED);
+  return now;
+}
+
+bool order_matters(u32 kind, u32 dtype, u32 redop, u32 ranks) {
+  return ranks > 2 && kind_reduces(kind) && is_float(dtype) && redop != RED_MAX && redop != RED_MIN;
+}
 
 Choice team_choose(const Team *t, const Call *c, bool captured) {
   if (captured && t->late) return {nullptr, "captured calls have no room beside other communicators"};
@@ -46,6 +69,7 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
     return {nullptr, "no rule is for such calls"};
   const u8 when = captured ? RULE_CAPTURED : RULE_EAGER;
   const u32 size = size_of(c->dtype);
+  if (unordered(t, c)) return {nullptr, "no rule of the bundle is for invariant bits"};
   if (c->count > (1ull << 56) / t->ranks / size) return {nullptr, "the count is out of range"};
   const u64 bytes = bytes_of(c, t->ranks);
   const char *why = "no rule is for such calls";

@@ -93,6 +93,14 @@ struct Choice {
   bool open = false;  // no measured rule is for the call: it may be learned
 };
 Choice team_choose(const Team *t, const Call *call, bool captured);
+
+// invariant_bits says whether the job wants the same bits of an element for all sizes (MSCCLC_BITS=invariant), as the
+// variable was at its first call. order_matters says whether the bits of a call's result depend on the order in which
+// the inputs of so many ranks are added. Of a team that wants such bits, team_choose gives these calls no rule but one
+// for invariant bits, so that nothing runs them where the bundle has none.
+bool invariant_bits();
+bool order_matters(u32 kind, u32 dtype, u32 redop, u32 ranks);
+
 Choice team_named(const Team *t, u32 rule, const Call *call);
 bool team_serves(const Team *t, u32 kind, u32 dtype);  // some rule has a program for calls of this kind and type
 

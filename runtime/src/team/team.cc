@@ -72,8 +72,9 @@ bool begin(Team *t, const Team *beside, Offer *mine, Why *why) {
   t->limit_ns = limit_of_waits();
   pthread_mutex_init(&t->mu, nullptr);
   if (!t->gpu && !(t->gpu = gpu_of_thread(why))) return false;
-  if (!set_open(t->bundle, t->ranks, t->nodes > 1 ? t->node : nullptr, t->gpu->host ? nullptr : t->gpu->name, &t->set,
-                why))
+  t->invariant = invariant_bits();
+  if (!set_open(t->bundle, t->ranks, t->nodes > 1 ? t->node : nullptr, t->invariant,
+                t->gpu->host ? nullptr : t->gpu->name, &t->set, why))
     return false;
   t->ready = (Ready *)calloc(READY, sizeof *t->ready);
   t->seat = (Seat *)calloc(t->set.row->programs + 1, sizeof *t->seat);

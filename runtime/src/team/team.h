@@ -109,6 +109,7 @@ struct Team {
   u32 ranks, rank, ctas;
   bool few;                // short launches may be used
   bool alone;              // there is no NCCL: candidates are rules
+  bool invariant;          // the bits of sums may not depend on the size of a call
   u64 limit_ns;            // of waits
   u64 arena, own;          // addresses
   u64 arena_bytes;

@@ -107,6 +107,7 @@ type Document struct {
 type SetInfo struct {
 	Ranks    int    `json:"ranks"`
 	Nodes    string `json:"nodes,omitempty" doc:"the ranks of each node; absent: one node"`
+	Bits     string `json:"bits,omitempty" doc:"invariant: for jobs with MSCCLC_BITS=invariant; absent: for others"`
 	Rules    int    `json:"rules"`
 	Programs int    `json:"programs"`
 	CTAs     int    `json:"ctas" doc:"of the rule that has most"`
@@ -156,9 +157,8 @@ func write(a *cli.App, own []string, f *bundleFlags) error {
 		return err
 	}
 	doc := Document{Schema: cli.Schema, File: f.out, Bytes: len(text)}
-	for i := range b.Sets {
-		s := &b.Sets[i]
-		doc.Sets = append(doc.Sets, SetInfo{s.Ranks, s.Nodes(), len(s.Rules), len(s.Programs), s.CTAs, s.Arena})
+	for _, s := range b.Info().Sets {
+		doc.Sets = append(doc.Sets, SetInfo{s.Ranks, s.Nodes, s.Bits, len(s.Rules), len(s.Programs), s.CTAs, s.Arena})
 	}
 	return doc.print(a)
 }
@@ -206,7 +206,7 @@ func (d *Document) print(a *cli.App) error {
 		return a.WriteJSON(d)
 	}
 	for _, s := range d.Sets {
-		a.Say("%s: %s, %s proven, %s, %d KiB of memory a rank", bundle.RanksText(s.Ranks, s.Nodes),
+		a.Say("%s: %s, %s proven, %s, %d KiB of memory a rank", bundle.SetTitle(s.Ranks, s.Nodes, s.Bits),
 			diag.Counted(s.Rules, "rule"), diag.Counted(s.Programs, "program"), diag.Counted(s.CTAs, "CTA"), s.Arena>>10)
 	}
 	a.Say("%s: %d bytes", d.File, d.Bytes)

@@ -56,8 +56,8 @@ func writeBundle(w io.Writer, b *bundle.Info, size int) {
 	}
 	for i := range b.Sets {
 		s := &b.Sets[i]
-		fmt.Fprintf(w, "\n%s: up to %s, %s of memory a rank\n\n", bundle.RanksText(s.Ranks, s.Nodes), diag.Counted(s.CTAs, "CTA"),
-			roughly(s.Arena))
+		fmt.Fprintf(w, "\n%s: up to %s, %s of memory a rank\n\n", bundle.SetTitle(s.Ranks, s.Nodes, s.Bits),
+			diag.Counted(s.CTAs, "CTA"), roughly(s.Arena))
 		fmt.Fprintf(w, "%s\n\n%s\n", cli.Table(ruleRows(s.Rules)...), cli.Table(programRows(s.Programs)...))
 		if rows := namedRows(s.Programs); len(rows) > 1 {
 			fmt.Fprintf(w, "\n%s\n", cli.Table(rows...))
@@ -104,6 +104,9 @@ func programRows(programs []bundle.ProgramInfo) []string {
 			proven = "in place, out of place"
 		} else if p.InPlace {
 			proven = "in place"
+		}
+		if p.Ordered {
+			proven += ", in the order of ranks"
 		}
 		if p.Bitwise {
 			proven += ", same bits"

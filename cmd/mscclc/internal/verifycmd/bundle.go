@@ -17,11 +17,12 @@ import (
 
 // A bundleReport is what --json says of a bundle.
 type bundleReport struct {
-	Device   string   `json:"device"`
-	Ranks    []int    `json:"ranks"`
-	Nodes    []string `json:"nodes,omitempty" doc:"ranks on several nodes that it has programs for"`
-	Programs int      `json:"programs" doc:"that were proven"`
-	Cubins   int      `json:"cubins" doc:"images of machine code, which nothing is compared with"`
+	Device    string   `json:"device"`
+	Ranks     []int    `json:"ranks"`
+	Nodes     []string `json:"nodes,omitempty" doc:"ranks on several nodes that it has programs for"`
+	Invariant []int    `json:"invariant,omitempty" doc:"ranks for which it has rules for invariant bits"`
+	Programs  int      `json:"programs" doc:"that were proven"`
+	Cubins    int      `json:"cubins" doc:"images of machine code, which nothing is compared with"`
 
 	Bitwise []bundleBitwise `json:"bitwise,omitempty" doc:"of --bitwise: one for each program of an AllReduce"`
 }
@@ -80,6 +81,10 @@ func (d *verdict) judgeBundle(name string, text []byte, f *verifyFlags) error {
 		s := &b.Sets[i]
 		if r.Device = s.Device; s.Node != nil {
 			r.Nodes = append(r.Nodes, s.Title())
+			continue
+		}
+		if s.Invariant {
+			r.Invariant = append(r.Invariant, s.Ranks)
 			continue
 		}
 		r.Ranks = append(r.Ranks, s.Ranks)

@@ -96,16 +96,27 @@ func (d *verdict) noteOrder(p *either.Program, of string) {
 	d.orders = append(d.orders, o)
 }
 
-// ordersOf notes the orders of the programs of a bundle that reduce.
+// ordersOf notes the orders of the programs of a bundle that reduce: of those for invariant bits, where it has such, else
+// of all.
 func (d *verdict) ordersOf(b *bundle.Bundle) error {
-	for _, row := range b.Programs {
-		p, err := program.Decode(row.Title(), row.Source, codegen.ReadOptions{})
-		if err != nil {
-			return err
+	invariant := slices.ContainsFunc(b.Sets, func(s bundle.Set) bool { return s.Invariant })
+	for i := range b.Sets {
+		for _, n := range b.Sets[i].Programs {
+			row := b.Programs[n]
+			if b.Sets[i].Invariant != invariant || invariant && row.Named != nil {
+				continue
+			}
+			p, err := program.Decode(row.Title(), row.Source, codegen.ReadOptions{})
+			if err != nil {
+				return err
+			}
+			if p.Coll.Reduces() {
+				d.noteOrder(p, fmt.Sprintf("%s on %d ranks: ", row.Title(), row.Ranks))
+			}
 		}
-		if p.Coll.Reduces() {
-			d.noteOrder(p, fmt.Sprintf("%s on %d ranks: ", row.Title(), row.Ranks))
-		}
+	}
+	if invariant {
+		d.note = "the orders are those of jobs with MSCCLC_BITS=invariant; in others they depend on the size of a call"
 	}
 	if len(d.orders) == 0 {
 		d.note = "--bits=order is about sums, and no program of the bundle sums"

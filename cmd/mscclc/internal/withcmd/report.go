@@ -8,6 +8,7 @@ import (
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // This file says which calls of the job programs run, and which NCCL runs.
@@ -20,17 +21,42 @@ type SetReport struct {
 	Moved   []string          `json:"moved" doc:"types of calls that only move, of which programs may run calls"`
 	Gaps    []bundle.Gap      `json:"gaps" doc:"calls that no program runs: NCCL does, or they fail without NCCL"`
 	Wide    []bundle.RuleInfo `json:"wide" doc:"rules that need more CTAs, so that they do not count"`
+	Refuses bool              `json:"refuses,omitempty" doc:"sums of floats are errors: no rule is for invariant bits"`
+
+	title string
+	empty bool // it has no programs
 }
 
 // report fills in what the bundle's programs run, and what not.
 func (doc *Document) report(a *cli.App, b *bundle.Bundle) {
 	doc.CTAs, doc.Sets = ctas(a), []SetReport{}
-	for i := range b.Sets {
-		s := &b.Sets[i]
-		r := SetReport{Ranks: s.Ranks, Nodes: s.Nodes(), Gaps: doc.learned(b.Gaps(s, doc.CTAs)), Wide: b.Wide(s, doc.CTAs)}
+	for _, s := range setsOf(b) {
+		r := SetReport{Ranks: s.Ranks, Nodes: s.Nodes(), Gaps: doc.learned(b.Gaps(s, doc.CTAs)), Wide: b.Wide(s, doc.CTAs),
+			title: s.Title(), empty: len(s.Programs) == 0}
 		r.Reduced, r.Moved = s.Types()
+		r.Refuses = invariant() && s.Ranks > 2 && !s.Invariant
 		doc.Sets = append(doc.Sets, r)
 	}
+}
+
+// invariant reports whether the job wants the same bits for all sizes, as the library reads the environment
+// (invariant_bits in runtime/src).
+func invariant() bool { return os.Getenv("MSCCLC_BITS") == selection.Invariant }
+
+// setsOf returns the sets that communicators of the job have, as set_open in runtime/src finds them.
+func setsOf(b *bundle.Bundle) (list []*bundle.Set) {
+	for i := range b.Sets {
+		s := &b.Sets[i]
+		n := len(list)
+		switch {
+		case s.Invariant && !invariant():
+		case s.Invariant: // it follows the one for other jobs
+			list[n-1] = s
+		default:
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // learned returns gaps as the environment has them: without NCCL candidates are rules, and learning may be off.
@@ -64,18 +90,32 @@ func (doc *Document) noteSums(a *cli.App) {
 	}
 }
 
+// noteBits notes what MSCCLC_BITS=invariant makes errors.
+func (doc *Document) noteBits(a *cli.App) {
+	if !invariant() {
+		return
+	}
+	a.Note("", "with MSCCLC_BITS=invariant, sums of floats of more than 2 ranks that no program runs are errors")
+	for i := range doc.Sets {
+		if r := &doc.Sets[i]; r.Refuses {
+			a.Note("", "with %s all sums of floats are errors: no rule of the bundle is for invariant bits; mscclc bundle "+
+				"--candidates adds such rules", r.title)
+		}
+	}
+}
+
 // tell says in a few lines what report found.
-func (doc *Document) tell(a *cli.App, b *bundle.Bundle) {
+func (doc *Document) tell(a *cli.App) {
 	rest, who := "NCCL runs all others, and Send and Recv", "NCCL runs"
 	if doc.NCCL == none {
 		rest, who = "all others, and Send and Recv, are errors", "these are errors"
 	}
 	var ranks []string
-	for i := range b.Sets {
-		if s := &b.Sets[i]; len(s.Programs) > 0 {
-			ranks = append(ranks, s.Title())
+	for i := range doc.Sets {
+		if r := &doc.Sets[i]; !r.empty {
+			ranks = append(ranks, r.title)
 		} else {
-			a.Note("", "%s all calls of %s: the bundle has no programs for them", who, s.Title())
+			a.Note("", "%s all calls of %s: the bundle has no programs for them", who, r.title)
 		}
 	}
 	if len(ranks) == 0 {
@@ -83,10 +123,11 @@ func (doc *Document) tell(a *cli.App, b *bundle.Bundle) {
 	}
 	a.Note("", "programs run collective calls of communicators with %s; %s", strings.Join(ranks, ", "), rest)
 	for i := range doc.Sets {
-		if len(b.Sets[i].Programs) > 0 {
-			doc.Sets[i].tell(a, who, doc.CTAs)
+		if r := &doc.Sets[i]; !r.empty {
+			r.tell(a, who, doc.CTAs)
 		}
 	}
+	doc.noteBits(a)
 	doc.noteSums(a)
 }
 
@@ -95,11 +136,10 @@ const shown = 20
 
 // tell prints a line for each group of calls.
 func (r *SetReport) tell(a *cli.App, who string, ctas int) {
-	title := bundle.RanksText(r.Ranks, r.Nodes)
 	if len(r.Wide) > 0 {
 		most := slices.MaxFunc(r.Wide, func(a, b bundle.RuleInfo) int { return int(a.CTAs) - int(b.CTAs) }).CTAs
 		a.Note("", "with %s, a launch has at most %s (MSCCLC_CTAS, NCCL_MAX_CTAS); left out, as they need up to %d: %s",
-			title, diag.Counted(ctas, "CTA"), most, diag.Counted(len(r.Wide), "rule"))
+			r.title, diag.Counted(ctas, "CTA"), most, diag.Counted(len(r.Wide), "rule"))
 	}
 	var keys []string
 	collectives := map[string][]string{} // by the rest of the line
@@ -121,7 +161,7 @@ func (r *SetReport) tell(a *cli.App, who string, ctas int) {
 	for _, key := range keys {
 		rows = append(rows, "  "+strings.Join(collectives[key], ", ")+"\t"+key)
 	}
-	a.Say("with %s, %s:", title, who)
+	a.Say("with %s, %s:", r.title, who)
 	for line := range strings.Lines(cli.Table(rows[:min(len(rows), shown)]...)) {
 		a.Say("%s", strings.TrimRight(line, " \n"))
 	}
