@@ -81,6 +81,9 @@ func invariantLadder(kind ir.Kind, ranks, ctas int) (list []Rule) {
 		if r.program != "allreduce/onephase" {
 			r.program = kind.String() + "/ordered"
 		}
+		if kind.Rooted() && r.protocol == ir.Simple {
+			r.columns *= 4 // all ranks add a part, where the root of other candidates adds all
+		}
 		rule := r.rule(kind, ranks, ctas)
 		rule.Invariant = true
 		list = append(list, rule)
@@ -91,6 +94,6 @@ func invariantLadder(kind ir.Kind, ranks, ctas int) (list []Rule) {
 // notInOrder says that a program is not for invariant bits.
 func notInOrder(m *made) error {
 	return diag.List{diag.New(diag.Unsupported, diag.Span{}, "%s does not add in the order of ranks, and its rule is for "+
-		"invariant bits", m.Title()).WithHint("%s/ordered and %s/ordered_pull do; mscclc verify --bits order prints the order "+
-		"of a program", m.kind(), m.kind())}
+		"invariant bits", m.Title()).WithHint("%s/ordered does; mscclc verify --bits order prints the order of a program",
+		m.kind())}
 }

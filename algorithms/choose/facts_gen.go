@@ -73,7 +73,6 @@ var catalogFacts = map[string]facts{
 	"reduce/direct_pull":                   {flat: true, rooted: true, hinted: true},
 	"reduce/double_binary_tree":            {flat: true, rooted: true},
 	"reduce/ordered":                       {flat: true, rooted: true},
-	"reduce/ordered_pull":                  {flat: true, rooted: true, hinted: true},
 	"reduce/pipelined_tree":                {flat: true, rooted: true},
 	"reduce/scatter_gather":                {flat: true, rooted: true},
 	"reduce/switch":                        {flat: true, rooted: true, hinted: true, switched: true},

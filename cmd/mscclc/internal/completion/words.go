@@ -16,6 +16,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
+	"mscclc/selection"
 	"mscclc/topology"
 	"mscclc/topology/nccl"
 
@@ -288,3 +289,8 @@ func togetherWords(cursor) []string {
 
 // bitsWords lists what --bits of verify takes.
 func bitsWords(cursor) []string { return []string{"order\tthe order in which elements are added"} }
+
+// tuneBitsWords lists what --bits of tune takes.
+func tuneBitsWords(cursor) []string {
+	return []string{selection.Invariant + "\tfor jobs with MSCCLC_BITS=invariant"}
+}

@@ -44,16 +44,22 @@ type task struct {
 
 // tasks returns all that is measured of so many ranks, which lie on nodes so.
 func (p *plan) tasks(ranks int, nodes string) (list []task) {
+	if p.bits != "" && (ranks == 2 || nodes != "") {
+		return nil
+	}
 	for _, windows := range [2]bool{false, true} {
+		if windows && p.bits != "" {
+			break
+		}
 		if windows && (p.nccl == nccllib.None || nodes != "") {
 			break
 		}
 		for _, kind := range p.kinds {
-			if windows && kind.Rooted() {
+			if windows && kind.Rooted() || p.bits != "" && !kind.Reduces() {
 				continue
 			}
-			t := task{Group: tuned.Group{Collective: kind.String(), Ranks: ranks, Nodes: nodes, Windows: windows}, kind: kind,
-				step: usualStep, optional: windows}
+			t := task{Group: tuned.Group{Collective: kind.String(), Ranks: ranks, Nodes: nodes, Windows: windows, Bits: p.bits},
+				kind: kind, step: usualStep, optional: windows}
 			if windows || kind.Rooted() {
 				t.step = wideStep
 			}
@@ -186,7 +192,7 @@ func (w *worker) one(ctx context.Context, t task) error {
 		w.at(t.name(), t.title()+", between sizes")
 		err = tuner.Refine(ctx)
 	}
-	if err == nil && t.kind.Reduces() && w.lab.Rivals != nil {
+	if err == nil && t.kind.Reduces() && t.Bits == "" && w.lab.Rivals != nil {
 		err = tuner.CompareF32(ctx)
 	}
 	_, lost := exchange.Agree(ctx, w.x, true, err)
@@ -196,7 +202,7 @@ func (w *worker) one(ctx context.Context, t task) error {
 	case w.x.Lost() != nil:
 		return devices.Impossible(lost)
 	case lost != nil && w.first:
-		w.bar.Over(func() { w.a.Note("", "NCCL runs %s: %v", t.title(), lost) })
+		w.bar.Over(func() { w.a.Note("", "%s %s: %v", t.lost(), t.title(), lost) })
 	}
 	if err := w.keep(tuner, t, true); err != nil {
 		return err

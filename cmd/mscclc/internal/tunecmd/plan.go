@@ -18,6 +18,7 @@ import (
 	"mscclc/internal/usercache"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // A plan is what is to be measured.
@@ -43,6 +44,9 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 	}
 	if f.shows() && (f.again || f.out != "") {
 		return nil, cli.Usagef("--show and --plot measure nothing: they take no --again and no -o")
+	}
+	if f.bits != "" && f.bits != selection.Invariant {
+		return nil, cli.Usagef("--bits takes %s, not %q", selection.Invariant, f.bits)
 	}
 	if f.time < 0 || f.wait <= 0 {
 		return nil, cli.Usagef("--time and --timeout take a time above 0")
@@ -71,6 +75,9 @@ func (f *tuneFlags) plan(a *cli.App, job *processes.Job, args []string) (*plan, 
 		return nil, devices.Impossible(err)
 	}
 	if err := p.groups(job); err != nil {
+		return nil, err
+	}
+	if err := p.sums(); err != nil {
 		return nil, err
 	}
 	if p.time == 0 {
@@ -103,6 +110,30 @@ func (p *plan) collectives(args []string) error {
 		}
 	}
 	return nil
+}
+
+// sums leaves what --bits measures: sums among more than two ranks.
+func (p *plan) sums() error {
+	if p.bits == "" {
+		return nil
+	}
+	if !slices.ContainsFunc(p.kinds, ir.Kind.Reduces) {
+		return cli.Usagef("--bits %s measures allreduce, reducescatter and reduce", p.bits)
+	}
+	p.ranks = slices.DeleteFunc(p.ranks, func(n int) bool { return n == 2 })
+	if len(p.ranks) == 0 && !p.shows() {
+		return cli.Usagef("--bits %s measures groups of more than 2 ranks: of 2, a sum is one addition, whose bits depend on "+
+			"nothing else", p.bits)
+	}
+	return nil
+}
+
+// bitsArgument is --bits as it was given, behind a blank.
+func (p *plan) bitsArgument() string {
+	if p.bits == "" {
+		return ""
+	}
+	return " --bits " + p.bits
 }
 
 // groups reads --ranks. The largest group comes first.

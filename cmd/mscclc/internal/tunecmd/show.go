@@ -64,7 +64,12 @@ func (p *plan) finish(a *cli.App) error {
 		if p.tuneFlags.nccl != "" {
 			nccl = "--nccl " + p.tuneFlags.nccl + " "
 		}
-		a.Say("mscclc with takes it on this machine: mscclc with %s-- torchrun --nproc-per-node %d train.py", nccl, p.ranks[0])
+		variable := ""
+		if p.bits != "" {
+			variable = "MSCCLC_BITS=" + p.bits + " "
+		}
+		a.Say("mscclc with takes it on this machine: %smscclc with %s-- torchrun --nproc-per-node %d train.py", variable, nccl,
+			p.ranks[0])
 	}
 	return nil
 }
@@ -95,14 +100,14 @@ func (p *plan) show(a *cli.App) error {
 	p.doc.Conclude()
 	times := slices.DeleteFunc(slices.Clone(p.doc.Times), func(t tuned.Time) bool {
 		kind, _ := ir.KindByName(t.Collective)
-		return !slices.Contains(p.kinds, kind) || p.tuneFlags.ranks != "" && !slices.Contains(p.ranks, t.Ranks)
+		return t.Bits != p.bits || !slices.Contains(p.kinds, kind) || p.tuneFlags.ranks != "" && !slices.Contains(p.ranks, t.Ranks)
 	})
 	if len(times) == 0 {
 		for _, o := range others {
 			a.Note("", "%s", o)
 		}
-		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on this machine (%v)", p.machine)
-		return diag.List{d.WithHint("mscclc tune measures it")}
+		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on this machine%s (%v)", bitsText(p.bits), p.machine)
+		return diag.List{d.WithHint("mscclc tune%s measures it", p.bitsArgument())}
 	}
 	if p.plot != "" {
 		paint := func(w io.Writer) error { return drawPicture(w, p.plot, p.machine.Device, times) }
@@ -164,6 +169,9 @@ func (p *plan) print(to io.Writer, times []tuned.Time) error {
 		if t.Windows {
 			launch += ", windows"
 		}
+		if t.Bits != "" {
+			launch += ", " + t.Bits
+		}
 		nccl, gain := "-", "-"
 		if t.NCCLMicros > 0 {
 			nccl, gain = fmt.Sprintf("%.2f", t.NCCLMicros), fmt.Sprintf("%.2f", t.Gain())
@@ -180,6 +188,14 @@ func (p *plan) print(to io.Writer, times []tuned.Time) error {
 		}
 	}
 	return nil
+}
+
+// bitsText ends what a group is called.
+func bitsText(bits string) string {
+	if bits == "" {
+		return ""
+	}
+	return " with " + bits + " bits"
 }
 
 func ranksText(ranks int, nodes string) string {
@@ -224,6 +240,7 @@ func summary(times []tuned.Time, g tuned.Group) string {
 	if g.Windows {
 		windows = " between windows"
 	}
+	windows += bitsText(g.Bits)
 	return fmt.Sprintf("%s of %s ranks%s, %s to %s, times as fast as NCCL: %s; least %.2f", g.Collective,
 		ranksText(g.Ranks, g.Nodes), windows, cli.SizeText(first), cli.SizeText(last), text[2:], least)
 }

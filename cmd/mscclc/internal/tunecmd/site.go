@@ -38,6 +38,7 @@ func (w *worker) all(ctx context.Context, gpus executor.GPUs, todo []task) error
 	defer site.Close()
 	w.lab = &tuning.Lab{Site: site, Chooser: &choose.Chooser{Table: choose.DefaultTable(), Device: site.Name()},
 		DType: data.BF16, Shared: devices.SharesCTAs("cuda"), Brief: true, Windows: todo[0].Windows, Layout: w.layout,
+		Ordered:   w.bits != "",
 		Measuring: bench.Measuring{Replays: 5, Warmup: 2, Target: time.Millisecond},
 		Replicas: func(p *either.Program) (int, error) {
 			return p.Replicas(tuning.UsualCTAs, devices.SharesCTAs("cuda")), nil

@@ -35,6 +35,9 @@ func (t *task) name() string {
 	if t.Windows {
 		return t.Collective + "+" + windowsTask
 	}
+	if t.Bits != "" {
+		return t.Collective + "+" + t.Bits
+	}
 	return t.Collective
 }
 
@@ -49,7 +52,15 @@ func (t *task) title() string {
 	if t.Windows {
 		text += " between windows"
 	}
-	return text
+	return text + bitsText(t.Bits)
+}
+
+// lost says what runs the calls of a task that cannot be measured, as a note begins.
+func (t *task) lost() string {
+	if t.Bits != "" {
+		return "programs that nobody measured run"
+	}
+	return "NCCL runs"
 }
 
 func progressTitle(ranks int) string { return fmt.Sprintf("tune %d ranks", ranks) }
@@ -132,7 +143,7 @@ func (p *plan) leave(a *cli.App, n int, name string, crash *processes.Crash) err
 	}
 	for _, t := range p.tasks(n, "") {
 		if t.name() == name {
-			a.Note("", "NCCL runs %s: %s", t.title(), crash.Text)
+			a.Note("", "%s %s: %s", t.lost(), t.title(), crash.Text)
 			found := doc.Of(t.Group)
 			found.Step, found.Done = t.step, true
 			doc.Put(found, time.Now())
@@ -154,6 +165,9 @@ func (f *tuneFlags) childArguments(n int, share time.Duration, args, without []s
 	}
 	if f.again {
 		list = append(list, "--again")
+	}
+	if f.bits != "" {
+		list = append(list, "--bits", f.bits)
 	}
 	for _, name := range without {
 		list = append(list, "--"+withoutFlag, name)

@@ -21,7 +21,7 @@ type tuneFlags struct {
 	time                   time.Duration
 	wait                   time.Duration
 	again, show            bool
-	end                    string
+	end, bits              string
 	without                []string // tasks that are not measured, as a team names them
 	arguments              []processes.Argument
 }
@@ -43,12 +43,16 @@ of one size share rules.
 --time bounds the whole; the default is 2 minutes for 2 GPUs, 4 for 4, and 6 for 8. Ctrl-C keeps what was found until
 then, and a second run measures the rest. --again measures all anew.
 
+--bits invariant measures the programs that add in the order of ranks, of AllReduce, ReduceScatter and Reduce among more
+than two ranks of one node. Jobs with MSCCLC_BITS=invariant take them. Rules of other jobs stay as they are.
+
 What is found counts for this machine: its GPUs, the links between them, the driver, NCCL, and the kernels of mscclc.
 -o FILE.bundle writes a bundle for other machines, which mscclc with --bundle takes. --show prints what was found, and
 --plot draws it. Both measure nothing.`,
 		Example: `  mscclc tune
   mscclc tune allreduce allgather --ranks 8
   mscclc tune -o fleet.bundle
+  mscclc tune --bits invariant
   mscclc tune --show --plot gains.svg`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -64,6 +68,8 @@ What is found counts for this machine: its GPUs, the links between them, the dri
 	flags.StringVarP(&f.end, "end", "e", "256M", "the largest calls: `N` bytes, with K, M or G")
 	flags.StringVar(&f.nccl, "nccl", "",
 		"NCCL is `FILE`, or none (default: search for libnccl.so.2, as mscclc with does)")
+	flags.StringVar(&f.bits, "bits", "", "`invariant`: measure programs that add in the order of ranks, for jobs with "+
+		"MSCCLC_BITS=invariant")
 	flags.BoolVar(&f.again, "again", false, "measure anew what was measured")
 	flags.BoolVar(&f.show, "show", false, "print what was found, and measure nothing")
 	flags.StringVar(&f.plot, "plot", "", "draw what was found to `FILE`.svg or .png, and measure nothing")

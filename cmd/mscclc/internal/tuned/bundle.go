@@ -64,8 +64,11 @@ func behind(m, builtIn *bundle.Measured) *bundle.Measured {
 		collective, nodes, when string
 		ranks                   int
 		windows                 bool
+		bits                    string
 	}
-	of := func(r *bundle.MeasuredRule) group { return group{r.Collective, r.Nodes, r.When, r.Ranks, r.Windows} }
+	of := func(r *bundle.MeasuredRule) group {
+		return group{r.Collective, r.Nodes, r.When, r.Ranks, r.Windows, r.Bits}
+	}
 	last := map[group]int64{}
 	all := &bundle.Measured{Device: m.Device, Rules: slices.Clone(m.Rules)}
 	for i := range m.Rules {

@@ -102,7 +102,8 @@ func (d *Document) rooms(merges []map[int64][][]bundle.MeasuredRule) []int64 {
 		}
 		var of []int // groups that share memory
 		for k := i; k < len(d.Groups); k++ {
-			if d.Groups[k].Ranks == d.Groups[i].Ranks && d.Groups[k].Nodes == d.Groups[i].Nodes {
+			a, b := &d.Groups[k], &d.Groups[i]
+			if a.Ranks == b.Ranks && a.Nodes == b.Nodes && a.Bits == b.Bits {
 				of = append(of, k)
 			}
 		}
@@ -171,16 +172,32 @@ func (s *Sizes) merged(room int64) [][]bundle.MeasuredRule {
 	if len(s.Sizes) == 0 {
 		return nil
 	}
-	eager, captured := bundle.Merge(s.Collective, s.Ranks, s.Sizes, s.Step, room)
+	eager, captured := bundle.Merge(s.Collective, s.Ranks, s.rivals(), s.Step, room)
 	all := [][]bundle.MeasuredRule{eager, captured}
-	for _, list := range all {
+	for when, list := range all {
+		s.bound(&list[len(list)-1])
+		if s.Bits != "" { // where no program has room, the next one runs the calls, or what nobody measured
+			list = slices.DeleteFunc(list, func(r bundle.MeasuredRule) bool { return r.Program == bundle.NCCL })
+		}
 		for i := range list {
-			list[i].Nodes = s.Nodes
+			list[i].Nodes, list[i].Bits = s.Nodes, s.Bits
 			list[i].For(s.Windows)
 		}
-		s.bound(&list[len(list)-1])
+		all[when] = list
 	}
 	return all
+}
+
+// rivals is what was measured, without NCCL's times where NCCL may run no call.
+func (s *Sizes) rivals() []bundle.TimedSize {
+	if s.Bits == "" {
+		return s.Sizes
+	}
+	list := slices.Clone(s.Sizes)
+	for i := range list {
+		list[i].NCCL = [2]float64{}
+	}
+	return list
 }
 
 // bound ends the last rule at the largest size that was measured.
@@ -205,7 +222,7 @@ func (s *Sizes) rules(merged [][]bundle.MeasuredRule) (list [][]bundle.MeasuredR
 				lost = true
 			}
 		}
-		if lost {
+		if lost && s.Bits == "" {
 			list = append(list, own)
 		}
 		list = append(list, rules)

@@ -64,12 +64,14 @@ func (m Machine) name() string {
 	return usercache.Name(sha256.Sum256(text))
 }
 
-// A Group is what is tuned at once: a collective among some ranks, between windows or other buffers.
+// A Group is what is tuned at once: a collective among some ranks, between windows or other buffers, for jobs with
+// MSCCLC_BITS=invariant or others.
 type Group struct {
 	Collective string `json:"collective"`
 	Ranks      int    `json:"ranks"`
 	Nodes      string `json:"nodes,omitempty" doc:"how the ranks lie on several nodes; absent: one"`
 	Windows    bool   `json:"windows,omitempty" doc:"calls between windows"`
+	Bits       string `json:"bits,omitempty" doc:"invariant: programs that add in the order of ranks; absent: all"`
 }
 
 // A Sizes is what was measured of a group. Done is whether that is all.
@@ -100,7 +102,7 @@ func (d *Document) Put(s Sizes, now time.Time) {
 	d.Groups = slices.DeleteFunc(d.Groups, func(o Sizes) bool { return o.Group == s.Group })
 	d.Groups = append(d.Groups, s)
 	slices.SortStableFunc(d.Groups, func(a, b Sizes) int {
-		return cmp.Or(cmp.Compare(b.Ranks, a.Ranks), cmp.Compare(a.Nodes, b.Nodes))
+		return cmp.Or(cmp.Compare(b.Ranks, a.Ranks), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Bits, b.Bits))
 	})
 	d.Measured, d.Times, d.Rules = now.UTC().Truncate(time.Second), nil, nil
 }

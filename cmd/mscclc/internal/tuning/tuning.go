@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mscclc/algorithms/choose"
@@ -16,6 +17,7 @@ import (
 	"mscclc/bundle"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/selection"
@@ -43,6 +45,7 @@ type Lab struct {
 	Measuring bench.Measuring                      // of what the search leaves
 	Brief     bool                                 // fewer forms are measured finely
 	Windows   bool                                 // buffers are windows, and programs direct; else programs are staged
+	Ordered   bool                                 // programs add in the order of ranks; else all are tried
 	Layout    string                               // how ranks lie on several nodes, as rules have it; "" is one node
 }
 
@@ -83,6 +86,27 @@ func (l *Lab) Tuner(coll *ir.Collective, call choose.Call, sizes []int64, factor
 	return t, t.compile(sizes)
 }
 
+// orderedOnly reports whether a program of the catalog is another one but for the order in which it adds: ordered is
+// allpairs. Such programs are as fast as the others, and only measured for invariant bits.
+func orderedOnly(program string) bool {
+	_, name, _ := strings.Cut(program, "/")
+	return name == "ordered" || name == "ordered_pull"
+}
+
+// inRankOrder reports whether a variant adds in the order of ranks, whatever the root of a call is.
+func (t *Tuner) inRankOrder(v selection.Choice) bool {
+	call, roots := t.call, 1
+	if call.Kind.Rooted() {
+		roots = call.Ranks
+	}
+	for call.Root = range roots {
+		if p, err := t.Chooser.Program(v, call); err != nil || !bitwise.InRankOrder(p) {
+			return false
+		}
+	}
+	return true
+}
+
 // compile makes the programs, without those that are another one by another name.
 func (t *Tuner) compile(sizes []int64) error {
 	why := choose.ErrNotStaged
@@ -94,6 +118,9 @@ func (t *Tuner) compile(sizes []int64) error {
 		p, err := t.Chooser.Program(v, t.call)
 		if err != nil {
 			why = errors.Join(why, fmt.Errorf("%v: %w", v, err))
+			continue
+		}
+		if t.Ordered && !t.inRankOrder(v) || !t.Ordered && orderedOnly(v.Program) {
 			continue
 		}
 		columns, err := t.Replicas(p)
