@@ -100,8 +100,8 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 	for _, n := range s.Programs {
 		p := b.Programs[n]
 		info := ProgramInfo{Number: n, Title: p.Title(), InPlace: p.InPlace != 0, OutOfPlace: p.OutOfPlace != 0,
-			Bitwise: p.Bitwise != 0, Ordered: p.Ordered != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(), Replicas: p.Replicas, Tile: p.Tile,
-			At: p.ScratchAt, Memory: p.Memory()}
+			Bitwise: p.Bitwise != 0, Ordered: p.Ordered != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(),
+			Replicas: p.Replicas, Tile: p.Tile, At: p.ScratchAt, Memory: p.Memory()}
 		if n := p.Named; n != nil {
 			info.Name = n.Name
 			info.Buffers = []BufferInfo{{bufferNames[0], bufferNames[0], n.In}, {bufferNames[1], bufferNames[1], n.Out}}

@@ -66,8 +66,8 @@ func TestInvariantSets(t *testing.T) {
 	}
 }
 
-// TestInvariantRules: measured rules for invariant bits come before those that nobody measured, and are written and read.
-// Programs that add in another order are refused.
+// TestInvariantRules: measured rules for invariant bits come before those that nobody measured, and are written and
+// read. Programs that add in another order are refused.
 func TestInvariantRules(t *testing.T) {
 	const text = `{"version": 2, "entries": [
   {"device":"d","ranks":4,"collective":"allreduce","when":"eager","rules":[

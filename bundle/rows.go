@@ -70,8 +70,8 @@ type section struct {
 }
 
 // A setRow begins the section of a set: of what communicators run whose number of ranks is Ranks. Its rules follow it,
-// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first. One for invariant
-// bits may follow it, which is for one node, too. The images of the others are net_* ones.
+// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first. One for
+// invariant bits may follow it, which is for one node, too. The images of the others are net_* ones.
 type setRow struct {
 	_                            structs.HostLayout
 	Ranks, Rules, Programs, CTAs uint32                 // CTAs is the most that a rule has

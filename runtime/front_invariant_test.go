@@ -23,8 +23,8 @@ func invariantBundle(t *testing.T, ranks int) string {
 
 const wantsBits = "MSCCLC_BITS=invariant"
 
-// TestFrontInvariant: with MSCCLC_BITS=invariant, all sums of floats are added in the order of ranks, from the first call
-// on: of all sizes, types, alignments and placements, eager, captured and in groups. NCCL has none of them.
+// TestFrontInvariant: with MSCCLC_BITS=invariant, all sums of floats are added in the order of ranks, from the first
+// call on: of all sizes, types, alignments and placements, eager, captured and in groups. NCCL has none of them.
 func TestFrontInvariant(t *testing.T) {
 	for _, ranks := range []int{3, 4, 8} {
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestFrontInvariantIsSeen(t *testing.T) {
 	}
 }
 
-// TestFrontInvariantRefuses: a sum of floats that no program runs is an error, which says why. Other calls are NCCL's as
-// always.
+// TestFrontInvariantRefuses: a sum of floats that no program runs is an error, which says why. Other calls are NCCL's
+// as always.
 func TestFrontInvariantRefuses(t *testing.T) {
 	others := []string{"allreduce 0 100 8 2 0 0", "allreduce 0 100 4 0 0 0", "allgather 0 100 8 0 0 0", "allreduce 0 0 8 0 0 0",
 		"sync", "destroy 0"}
@@ -106,8 +106,8 @@ func TestFrontInvariantRefuses(t *testing.T) {
 	}
 }
 
-// TestFrontInvariantSettings: ranks of which only some want invariant bits do not use programs. Those that want them have
-// an error, and do not wait.
+// TestFrontInvariantSettings: ranks of which only some want invariant bits do not use programs. Those that want them
+// have an error, and do not wait.
 func TestFrontInvariantSettings(t *testing.T) {
 	s := site{how: "preload", ranks: 3, bundle: invariantBundle(t, 3), env: []string{"MSCCLC_DEBUG=WARN"}}
 	s.of = func(rank int) []string { return []string{[]string{"MSCCLC_BITS=", wantsBits, "MSCCLC_BITS="}[rank]} }

@@ -13,8 +13,8 @@ import (
 	"mscclc/internal/covering"
 )
 
-// TestInvariantCosts holds the figures of docs/serving.md: on H200s, by simulation, the AllReduces for invariant bits take
-// at most 1.05 of the fastest program above 1M, and 1.15 below.
+// TestInvariantCosts holds the figures of docs/serving.md: on H200s, by simulation, the AllReduces for invariant bits
+// take at most 1.05 of the fastest program above 1M, and 1.15 below.
 func TestInvariantCosts(t *testing.T) {
 	dir := t.TempDir()
 	var files []string

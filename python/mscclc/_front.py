@@ -22,7 +22,8 @@ _ORDER = "`import mscclc` comes before `import torch`, and before all that impor
 def at_import() -> None:
     """Load the front when the package is imported before torch, on a machine with a GPU and NCCL.
 
-    MSCCLC_FRONT=0 turns this off. With MSCCLC_FRONT=1, a front that cannot be loaded is a LibraryError.
+    MSCCLC_FRONT=0 turns this off. With MSCCLC_FRONT=1, a front that cannot be loaded is a LibraryError. So it is with
+    MSCCLC_BITS=invariant on a machine with a GPU, where NCCL would otherwise add floats in orders of its own.
     """
     global _why_not
     wish = os.environ.get("MSCCLC_FRONT", "")
@@ -34,6 +35,10 @@ def at_import() -> None:
         if wish == "1":
             raise
         _why_not = error.message
+    invariant = os.environ.get("MSCCLC_BITS") == "invariant" and wish != "0" and _has_gpu()
+    if _why_not and invariant and not _mapped("libmscclc-preload.so"):
+        message = f"MSCCLC_BITS=invariant, and NCCL would add floats: {_why_not}"
+        raise LibraryError.say("bad-use", message, _ORDER + "; or start the job by `mscclc with --`")
     register_backend()
 
 

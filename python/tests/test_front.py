@@ -80,3 +80,25 @@ mscclc.register_backend()
 print(dist.Backend("mscclc"))
 """
     assert python(text).strip() == "mscclc"
+
+
+@pytest.mark.parametrize("bits, front, gpu, raises", [
+    ("invariant", "", True, True), ("invariant", "0", True, False), ("invariant", "", False, False), ("", "", True, False),
+])
+def test_invariant_bits_need_the_front(bits: str, front: str, gpu: bool, raises: bool) -> None:
+    """Where NCCL would add floats in spite of MSCCLC_BITS=invariant, the import fails."""
+    text = f"""
+import sys, types
+sys.modules["torch"] = types.ModuleType("torch")
+import os
+exists = os.path.exists
+os.path.exists = lambda path: {gpu} if path in ("/dev/nvidiactl", "/dev/dxg") else exists(path)
+try:
+    import mscclc
+    print("imported")
+except Exception as error:
+    print(error.code, error.message)
+"""
+    said = python(text, MSCCLC_BITS=bits, MSCCLC_FRONT=front)
+    assert said.startswith("bad-use MSCCLC_BITS=invariant, and NCCL would add floats: torch was loaded") == raises
+    assert ("imported" in said) != raises

@@ -1,7 +1,7 @@
 // The collectives of the test client, and their data. A call is: FUNCTION COMM COUNT TYPE OP ROOT STREAM FLAGS, with
-// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync"), o (a sum
-// of floats that must be added in the order of ranks), and those of a configuration (configured). An eighth and a ninth word have the buffers lie in a memory K, so many bytes
-// behind its beginning.
+// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync"), o (a
+// sum of floats that must be added in the order of ranks), and those of a configuration (configured). An eighth and a
+// ninth word have the buffers lie in a memory K, so many bytes behind its beginning.
 #include "client.h"
 
 #include <math.h>
@@ -39,8 +39,8 @@ int reduced(const Pending &p, size_t i) {
   return p.op == AVG ? x / p.ranks : x;
 }
 
-// mixed is what a rank has as element i of an ordered sum. All types have it. Large ones cancel, and f32 does not hold a
-// small one beside a large one, so that sums in another order have other bits.
+// mixed is what a rank has as element i of an ordered sum. All types have it. Large ones cancel, and f32 does not hold
+// a small one beside a large one, so that sums in another order have other bits.
 float mixed(int rank, size_t i) {
   const size_t k = i % 61, n = (size_t)rank;
   const float large = ldexpf(1 + (float)(k % 4) / 4, 13), small = ldexpf(1 + (float)((k + n) % 7) / 8, -12);

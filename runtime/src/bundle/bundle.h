@@ -36,8 +36,8 @@ static inline const abi_one_operand *operands_of(const Program &p, u32 rank) {
 }
 
 // A Set is a view of a set's section. program is indexed as `programs`; it is allocated, and freed by set_close.
-// set_open takes the set for ranks that lie on nodes so, or on one where node is null: of two, the one for invariant bits
-// or the other. A null device is any.
+// set_open takes the set for ranks that lie on nodes so, or on one where node is null: of two, the one for invariant
+// bits or the other. A null device is any.
 struct Set {
   const bundle_set *row;
   const bundle_rule *rules;

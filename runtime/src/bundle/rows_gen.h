@@ -107,8 +107,8 @@ struct bundle_section {
 inline bool blank(const bundle_section &r) { return blank(&r.pad0, sizeof r.pad0); }
 
 // A setRow begins the section of a set: of what communicators run whose number of ranks is Ranks. Its rules follow it,
-// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first. One for invariant
-// bits may follow it, which is for one node, too. The images of the others are net_* ones.
+// then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first. One for
+// invariant bits may follow it, which is for one node, too. The images of the others are net_* ones.
 struct bundle_set {
   u32 ranks, rules, programs, ctas;  // CTAs is the most that a rule has
   u64 arena;  // bytes of a rank's memory that others reach, on any rank

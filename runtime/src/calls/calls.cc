@@ -112,8 +112,8 @@ Result refused(const Op &op) {
   Member *e = op.member;
   const char *why = op.choice.why ? op.choice.why : e && e->why ? e->why : "no rule can be for such a call";
   char text[400];
-  snprintf(text, sizeof text, "nccl%s: with MSCCLC_BITS=invariant NCCL adds no floats, and no program runs this call: %s",
-           fn_name(op.fn), why);
+  snprintf(text, sizeof text, "nccl%s: with MSCCLC_BITS=invariant NCCL adds no floats, and no program runs this call: "
+           "%s", fn_name(op.fn), why);
   if (e) member_text(e, "%s", text);
   warn("%s", text);
   return INVALID_USAGE;

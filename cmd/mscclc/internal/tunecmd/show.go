@@ -100,13 +100,15 @@ func (p *plan) show(a *cli.App) error {
 	p.doc.Conclude()
 	times := slices.DeleteFunc(slices.Clone(p.doc.Times), func(t tuned.Time) bool {
 		kind, _ := ir.KindByName(t.Collective)
-		return t.Bits != p.bits || !slices.Contains(p.kinds, kind) || p.tuneFlags.ranks != "" && !slices.Contains(p.ranks, t.Ranks)
+		others := p.tuneFlags.ranks != "" && !slices.Contains(p.ranks, t.Ranks)
+		return others || t.Bits != p.bits || !slices.Contains(p.kinds, kind)
 	})
 	if len(times) == 0 {
 		for _, o := range others {
 			a.Note("", "%s", o)
 		}
-		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on this machine%s (%v)", bitsText(p.bits), p.machine)
+		where := "this machine" + bitsText(p.bits)
+		d := diag.New(diag.Unavailable, diag.Span{}, "nothing was measured on %s (%v)", where, p.machine)
 		return diag.List{d.WithHint("mscclc tune%s measures it", p.bitsArgument())}
 	}
 	if p.plot != "" {

@@ -96,8 +96,8 @@ func (d *verdict) noteOrder(p *either.Program, of string) {
 	d.orders = append(d.orders, o)
 }
 
-// ordersOf notes the orders of the programs of a bundle that reduce: of those for invariant bits, where it has such, else
-// of all.
+// ordersOf notes the orders of the programs of a bundle that reduce: of those for invariant bits, where it has such,
+// else of all.
 func (d *verdict) ordersOf(b *bundle.Bundle) error {
 	invariant := slices.ContainsFunc(b.Sets, func(s bundle.Set) bool { return s.Invariant })
 	for i := range b.Sets {
