@@ -32,7 +32,7 @@ type Spec struct {
 	Note   string       // where the rules come from, for readers
 
 	// Tell is told of each program of built-in rules that gave way, since the programs of all rules need more memory than
-	// a set may have. It may be nil.
+	// a set may have, and of built-in rules whose launches have too many CTAs. It may be nil.
 	Tell func(text string) `json:"-"`
 }
 
@@ -156,12 +156,20 @@ func (b *builder) set(of setKey) error {
 		}
 		for _, root := range r.roots() {
 			m, row, err := b.rule(*r, root)
+			if err == nil && m != nil && m.CTAs(int(row.Replicas)) > b.most(r) {
+				if r.BuiltIn {
+					l.wide = append(l.wide, m.CTAs(int(row.Replicas)))
+					continue
+				}
+				err = r.tooWide(m, int(row.Replicas), b.most(r))
+			}
 			if err != nil {
 				return r.placed(err)
 			}
 			l.rows = append(l.rows, layerRow{row, r, m})
 		}
 	}
+	l.tellWide(b.CTAs)
 	l.unshare()
 	if err := l.lay(b.Tell); err != nil {
 		return err
@@ -191,7 +199,8 @@ func (b *builder) set(of setKey) error {
 	return nil
 }
 
-// rule returns the row of a rule, and its program, which is nil where NCCL runs the call.
+// rule returns the row of a rule, and its program, which is nil where NCCL runs the call. A launch may have more CTAs
+// than the rule allows.
 func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	row := r.row(root)
 	if r.Program == "" {
@@ -205,7 +214,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if err != nil {
 		return nil, row, err
 	}
-	most := cmp.Or(r.CTAs, b.CTAs)
+	most := b.most(&r)
 	row.Replicas = uint32(cmp.Or(r.Replicas, max(1, sort.Search(most, func(n int) bool { return m.CTAs(n+1) > most }))))
 	row.Threads = uint32(cmp.Or(r.Threads, limits.Threads))
 	row.Tile = uint64(cmp.Or(r.Tile, plan.Tile))
@@ -220,8 +229,8 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if r.Invariant && m.Ordered == 0 {
 		return nil, row, notInOrder(m)
 	}
-	if m.CTAs(int(row.Replicas)) > most {
-		return nil, row, r.tooWide(m, int(row.Replicas), most)
-	}
 	return m, row, nil
 }
+
+// most is how many CTAs a launch of a rule may have.
+func (b *builder) most(r *Rule) int { return cmp.Or(r.CTAs, b.CTAs) }

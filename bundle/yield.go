@@ -19,6 +19,7 @@ type layer struct {
 	set  *Set
 	rows []layerRow
 	told []string // what gave way
+	wide []int    // the CTAs of launches of built-in rules that are left out, since they have more than a launch may have
 	was  map[*made]int64
 }
 
@@ -46,6 +47,14 @@ func (l *layer) unshare() {
 			own[m].image = new(*m.image)
 		}
 		l.rows[i].runs = own[m]
+	}
+}
+
+// tellWide notes that built-in rules are left out, whose launches have more CTAs than most.
+func (l *layer) tellWide(most int) {
+	if len(l.wide) > 0 {
+		l.told = append(l.told, fmt.Sprintf("%s of %s that are built in are left out: their launches have up to %d CTAs, and a "+
+			"launch of this bundle has at most %d", diag.Counted(len(l.wide), "rule"), l.set.Title(), slices.Max(l.wide), most))
 	}
 }
 

@@ -83,3 +83,34 @@ func TestYield(t *testing.T) {
 		}
 	}
 }
+
+// TestWideBuiltIn: built-in rules with more CTAs than the bundle's launches may have are left out, and rules of the
+// user's are errors.
+func TestWideBuiltIn(t *testing.T) {
+	spec, ok := BuiltInFor(BuiltIn()[0].Device)
+	if !ok {
+		t.Fatal("no rules are built in")
+	}
+	spec.CTAs = 4
+	var told []string
+	spec.Tell = func(text string) { told = append(told, text) }
+	b, err := Build(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Sets {
+		if s := &b.Sets[i]; s.CTAs > 4 || len(s.Rules) == 0 {
+			t.Errorf("%s: %d rules of up to %d CTAs", s.Title(), len(s.Rules), s.CTAs)
+		}
+	}
+	const says = "that are built in are left out: their launches have up to 32 CTAs"
+	if len(told) != len(b.Sets) || !strings.Contains(told[0], says) {
+		t.Errorf("told %q", told)
+	}
+	for i := range spec.Rules {
+		spec.Rules[i].BuiltIn = false
+	}
+	if _, err := Build(spec); err == nil || !strings.Contains(err.Error(), "CTAs, and rules have 4") {
+		t.Errorf("%v", err)
+	}
+}
