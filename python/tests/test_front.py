@@ -82,9 +82,15 @@ print(dist.Backend("mscclc"))
     assert python(text).strip() == "mscclc"
 
 
-@pytest.mark.parametrize("bits, front, gpu, raises", [
-    ("invariant", "", True, True), ("invariant", "0", True, False), ("invariant", "", False, False), ("", "", True, False),
-])
+@pytest.mark.parametrize(
+    "bits, front, gpu, raises",
+    [
+        ("invariant", "", True, True),
+        ("invariant", "0", True, False),
+        ("invariant", "", False, False),
+        ("", "", True, False),
+    ],
+)
 def test_invariant_bits_need_the_front(bits: str, front: str, gpu: bool, raises: bool) -> None:
     """Where NCCL would add floats in spite of MSCCLC_BITS=invariant, the import fails."""
     text = f"""
