@@ -5,7 +5,8 @@
 #
 # Items, all by default: tune (all GPUs, then smaller groups), tests (nccl-tests of four collectives, beside NCCL),
 # bench (the table of README), jobs (PyTorch), others (nccl-tests of the other collectives), nodes (two halves of the
-# GPUs as two nodes over UCX), lanes (programs in lanes, and an OLD build beside this), synth (synthesised programs).
+# GPUs as two nodes over UCX), lanes (programs in lanes, and an OLD build beside this), synth (synthesised programs),
+# bits (sums of MSCCLC_BITS=invariant: their bits, and their times beside NCCL).
 #
 # Each item is of steps. A step writes a table to OUT/tables as soon as it is whole. It is skipped if that table is
 # there or in the folder of bench/fleet for the machine, where a session commits it. So the script can be called again
@@ -26,7 +27,7 @@ cd "$(dirname "$0")/.."
 mkdir -p "${1:?a folder}/tables" "$1/logs"
 out=$(realpath "$1") limit=${LIMIT:-540} end=${END:-1G} rounds=${ROUNDS:-2}
 shift
-[ $# -gt 0 ] || set -- tune tests bench jobs others nodes lanes synth
+[ $# -gt 0 ] || set -- tune tests bench jobs others nodes lanes synth bits
 mscclc=$(realpath "$(command -v "${MSCCLC:-mscclc}")") || exit 2
 . .ci/nccltests
 export TORCH_SYMM_MEM_DISABLE_MULTICAST=1 NVSHMEM_DISABLE_NVLS=1
@@ -52,10 +53,11 @@ step() { # TABLE SECONDS COMMAND...: a table of what the command prints. SECONDS
     fi
 }
 
-tune_group() { # RANKS: tunes, and prints what was found
-    "$mscclc" tune --ranks "$1" ${TUNE:-} >"$logs/tune-$1.log" 2>&1 || { tail -n 20 "$logs/tune-$1.log"; return 1; }
-    cat "$logs/tune-$1.log"
-    "$mscclc" tune --show --ranks "$1"
+tune_group() { # RANKS ARGUMENT...: tunes, and prints what was found
+    local log=$logs/tune-$1${2+-bits}.log
+    "$mscclc" tune --ranks "$1" ${TUNE:-} "${@:2}" >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+    cat "$log"
+    "$mscclc" tune --show --ranks "$1" "${@:2}"
     mkdir -p "$out/cache"
     cp -r "${MSCCLC_CACHE:-$HOME/.cache/mscclc}/tuned" "$out/cache/" 2>/dev/null || true
 }
@@ -89,6 +91,11 @@ job() { # SCRIPT...: runs of both ways, in turns; the lines that the script prin
             grep -hE 'alike|DIFFERENT|elements|token|forward' "$logs/job-$1-$who.log" | sed "s/^/$who  /"
         done
     done
+}
+
+invariant() { # the bits of sums, with MSCCLC_BITS=invariant and of NCCL, whose bits may differ
+    MSCCLC_BITS=invariant job invariant.py
+    ! grep -q DIFFERENT "$logs/job-invariant.py-mscclc.log"
 }
 
 halves() { # COMMAND...: with a process for each GPU, as two nodes over UCX's TCP, and NCCL over sockets
@@ -146,12 +153,15 @@ item() {
     lanes)
         step lanes 90 lanes
         [ -z "${OLD:-}" ] || step old-beside 240 old_beside ;;
+    bits)
+        for ((n = gpus; n > 2; n /= 2)); do step "tune-$n-bits" 200 tune_group "$n" --bits invariant; done
+        step bits 240 invariant ;;
     synth) for c in allgather reducescatter allreduce alltoall; do step "synth-$c" 60 synth "$c"; done ;;
     *) echo "$1 is no item" >&2; exit 2 ;;
     esac
 }
 
-export -f tune_group test_pair bench job halves old_beside lanes synth
+export -f tune_group test_pair bench job invariant halves old_beside lanes synth
 export mscclc out logs gpus end rounds
 for it in "$@"; do
     start=$SECONDS
