@@ -23,7 +23,8 @@ var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "msccl
 	"mscclc/ir/verify/checker", "mscclc/ir/verify/onesided", "mscclc/lang",
 	"mscclc/lang/arithmetic", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels",
 	"mscclc/passes/core", "mscclc/passes/fifo",
-	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/play", "mscclc/simulate", "mscclc/topology", "mscclc/topology/bound",
+	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/play", "mscclc/simulate",
+	"mscclc/simulate/devices", "mscclc/topology", "mscclc/topology/bound",
 	"github.com/alecthomas/participle/v2", "github.com/alecthomas/participle/v2/lexer"}
 
 // engineLacks are packages of the standard library, with those below them, that the engine must not link.

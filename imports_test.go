@@ -87,7 +87,8 @@ var mayImport = map[string][]string{
 	"mscclc/synthesis":                      {"mscclc/ir", "mscclc/ir/diag", "mscclc/synthesis/certificate", "mscclc/synthesis/rounds", "mscclc/topology", "mscclc/topology/bound"},
 	"mscclc/synthesis/rounds":               {},
 	"mscclc/synthesis/certificate":          {"mscclc/ir", "mscclc/topology"},
-	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/topology"},
+	"mscclc/simulate/devices":               {"mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag"},
+	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/simulate/devices", "mscclc/topology"},
 	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},
 	"mscclc/lsp":                            {"*"}, // and see engine_test.go
 	"mscclc/play":                           {"*"}, // and see engine_test.go

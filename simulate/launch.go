@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir/either"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -93,7 +94,7 @@ func repeats(p *either.Program, passes int64, rough bool) int64 {
 
 // Both returns the results of Run for a call's two figures. interval is nil where it is not known: of a program that is
 // too large to be simulated twice.
-func Both(p *either.Program, t *topology.Topology, c *Costs, call Call) (latency, interval *Result, err error) {
+func Both(p *either.Program, t *topology.Topology, c *devices.Costs, call Call) (latency, interval *Result, err error) {
 	call.Figure = Latency
 	if latency, err = Run(p, t, c, call); err != nil {
 		return nil, nil, err

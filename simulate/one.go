@@ -4,6 +4,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
 	"mscclc/ir/onesided"
+	"mscclc/simulate/devices"
 )
 
 // A oneSided is the blocks of a one-sided program. Its replicas are alike, and share links and memory evenly: what one
@@ -14,9 +15,9 @@ type oneSided struct {
 	program *onesided.Program
 	e       *engine
 	links   *eval.Links
-	cost    MoveCosts // of Moves that packets are in
-	plain   MoveCosts // of others
-	rate    float64   // of a block of so many threads, against one of the costs': twice as many move 1.6 times as much
+	cost    devices.MoveCosts // of Moves that packets are in
+	plain   devices.MoveCosts // of others
+	rate    float64           // of a block's threads, against the costs': twice as many move 1.6 times as much
 	columns float64
 	whole   bool // tiles are, but for the last
 	few     bool

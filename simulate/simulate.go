@@ -12,6 +12,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -95,17 +96,17 @@ const (
 	mostEvents  = 2 << 20
 )
 
-// Run returns how long a call of p takes on t, whose device has costs c; nil is the costs that CostsOf has for
+// Run returns how long a call of p takes on t, whose device has costs c; nil is the costs that devices.CostsOf has for
 // t.Device. Ranks are GPUs in their order; where p says how many ranks a node has, its nodes are t's. It fails with
 // ErrNoWay where t has too few GPUs, or no path between two ranks that p connects.
-func Run(p *either.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
+func Run(p *either.Program, t *topology.Topology, c *devices.Costs, call Call) (*Result, error) {
 	var err error
 	if c == nil {
-		if c, err = CostsOf(t.Device); err != nil {
+		if c, err = devices.CostsOf(t.Device); err != nil {
 			return nil, err
 		}
 	}
-	c = c.of(t.GPUs)
+	c = c.On(t.GPUs)
 	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
 	if s.gpu, err = Seats(&p.Header, t, call.Nodes); err != nil {
 		return nil, err
@@ -118,21 +119,11 @@ func Run(p *either.Program, t *topology.Topology, c *Costs, call Call) (*Result,
 	return s.run(newTwoSided)
 }
 
-// of returns the costs where so many ranks are on a node.
-func (c *Costs) of(ranks int) *Costs {
-	if c.Node == 0 {
-		return c
-	}
-	own := *c
-	own.Memory = min(c.Memory, c.Node/float64(ranks))
-	return &own
-}
-
 // A simulation is one call on one topology.
 type simulation struct {
 	program *either.Program
 	net     *network
-	costs   *Costs
+	costs   *devices.Costs
 	call    Call
 	gpu     []int32 // of a rank
 	chunk   float64 // bytes

@@ -8,6 +8,7 @@ import (
 	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/fifo"
+	"mscclc/simulate/devices"
 )
 
 // A twoSided is the blocks of a two-sided program. What they wait for is, in this order: the end of each step, the next
@@ -16,7 +17,7 @@ type twoSided struct {
 	*simulation
 	program *fifo.Program
 	e       *engine
-	cost    MoveCosts
+	cost    devices.MoveCosts
 	blocks  []twoBlock
 	conns   []connection
 	slots   int32
