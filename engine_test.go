@@ -24,7 +24,9 @@ var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "msccl
 	"mscclc/lang/arithmetic", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels",
 	"mscclc/passes/core", "mscclc/passes/fifo",
 	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/play", "mscclc/simulate",
-	"mscclc/simulate/devices", "mscclc/topology", "mscclc/topology/bound",
+	"mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches",
+	"mscclc/simulate/internal/network", "mscclc/simulate/internal/onesided", "mscclc/simulate/internal/twosided",
+	"mscclc/topology", "mscclc/topology/bound",
 	"github.com/alecthomas/participle/v2", "github.com/alecthomas/participle/v2/lexer"}
 
 // engineLacks are packages of the standard library, with those below them, that the engine must not link.

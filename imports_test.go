@@ -88,7 +88,12 @@ var mayImport = map[string][]string{
 	"mscclc/synthesis/rounds":               {},
 	"mscclc/synthesis/certificate":          {"mscclc/ir", "mscclc/topology"},
 	"mscclc/simulate/devices":               {"mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag"},
-	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/simulate/devices", "mscclc/topology"},
+	"mscclc/simulate/internal/events":       {},
+	"mscclc/simulate/internal/network":      {"mscclc/ir", "mscclc/simulate/internal/events", "mscclc/topology"},
+	"mscclc/simulate/internal/launches":     {"mscclc/executor/launch", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/network"},
+	"mscclc/simulate/internal/onesided":     {"mscclc/executor/launch", "mscclc/ir", "mscclc/ir/eval", "mscclc/ir/onesided", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network"},
+	"mscclc/simulate/internal/twosided":     {"mscclc/executor/launch", "mscclc/ir", "mscclc/ir/fifo", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network"},
+	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network", "mscclc/simulate/internal/onesided", "mscclc/simulate/internal/twosided", "mscclc/topology"},
 	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},
 	"mscclc/lsp":                            {"*"}, // and see engine_test.go
 	"mscclc/play":                           {"*"}, // and see engine_test.go
