@@ -21,7 +21,7 @@ var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "msccl
 	"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval",
 	"mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided", "mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify",
 	"mscclc/ir/verify/checker", "mscclc/ir/verify/onesided", "mscclc/lang",
-	"mscclc/lang/arithmetic", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels",
+	"mscclc/lang/arithmetic", "mscclc/lang/internal/channels", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels",
 	"mscclc/passes/core", "mscclc/passes/fifo",
 	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/play", "mscclc/simulate",
 	"mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches",

@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"mscclc/ir/internal/opsgen":         {"mscclc/ir"},
 	"mscclc/ir/irtest":                  {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/irtest/parse", "mscclc/ir/onesided", "mscclc/ir/text"}, // programs for tests
 	"mscclc/ir/irtest/parse":            {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided", "mscclc/ir/text"},
-	"mscclc/lang":                       {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/syntax"},
+	"mscclc/lang":                       {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/internal/channels", "mscclc/lang/syntax"},
 
 	"mscclc/codegen":               {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/form"},
 	"mscclc/codegen/msccl":         {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/form"},
@@ -118,6 +118,7 @@ var mayImport = map[string][]string{
 	"mscclc/passes/passestest":              {"mscclc/algorithms", "mscclc/ir", "mscclc/lang", "mscclc/lang/syntax"},
 	"mscclc/ir/placement":                   {"mscclc/ir"},
 	"mscclc/lang/langtest":                  {"mscclc/lang/syntax"},
+	"mscclc/lang/internal/channels":         {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/lang/arithmetic":                {},
 	"mscclc/lang/syntax":                    {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/cli":        {"*"},
