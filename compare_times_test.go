@@ -11,6 +11,7 @@ import (
 	"mscclc/ir/either"
 	"mscclc/ir/irtest"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -146,7 +147,7 @@ func timesOf(t *testing.T, ours, theirs *either.Program) (least, most float64, a
 	if err != nil {
 		t.Fatal(err)
 	}
-	costs, err := simulate.CostsOf(topo.Device)
+	costs, err := devices.CostsOf(topo.Device)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,12 @@ var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "msccl
 	"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval",
 	"mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided", "mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify",
 	"mscclc/ir/verify/checker", "mscclc/ir/verify/onesided", "mscclc/lang",
-	"mscclc/lang/arithmetic", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels",
+	"mscclc/lang/arithmetic", "mscclc/lang/internal/channels", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels",
 	"mscclc/passes/core", "mscclc/passes/fifo",
-	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/play", "mscclc/simulate", "mscclc/topology", "mscclc/topology/bound",
+	"mscclc/passes/lift", "mscclc/passes/slots", "mscclc/play", "mscclc/simulate",
+	"mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches",
+	"mscclc/simulate/internal/network", "mscclc/simulate/internal/onesided", "mscclc/simulate/internal/twosided",
+	"mscclc/topology", "mscclc/topology/bound",
 	"github.com/alecthomas/participle/v2", "github.com/alecthomas/participle/v2/lexer"}
 
 // engineLacks are packages of the standard library, with those below them, that the engine must not link.

@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"mscclc/ir/internal/opsgen":         {"mscclc/ir"},
 	"mscclc/ir/irtest":                  {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/irtest/parse", "mscclc/ir/onesided", "mscclc/ir/text"}, // programs for tests
 	"mscclc/ir/irtest/parse":            {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided", "mscclc/ir/text"},
-	"mscclc/lang":                       {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/syntax"},
+	"mscclc/lang":                       {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/internal/channels", "mscclc/lang/syntax"},
 
 	"mscclc/codegen":               {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/form"},
 	"mscclc/codegen/msccl":         {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/form"},
@@ -87,7 +87,13 @@ var mayImport = map[string][]string{
 	"mscclc/synthesis":                      {"mscclc/ir", "mscclc/ir/diag", "mscclc/synthesis/certificate", "mscclc/synthesis/rounds", "mscclc/topology", "mscclc/topology/bound"},
 	"mscclc/synthesis/rounds":               {},
 	"mscclc/synthesis/certificate":          {"mscclc/ir", "mscclc/topology"},
-	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/topology"},
+	"mscclc/simulate/devices":               {"mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag"},
+	"mscclc/simulate/internal/events":       {},
+	"mscclc/simulate/internal/network":      {"mscclc/ir", "mscclc/simulate/internal/events", "mscclc/topology"},
+	"mscclc/simulate/internal/launches":     {"mscclc/executor/launch", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/network"},
+	"mscclc/simulate/internal/onesided":     {"mscclc/executor/launch", "mscclc/ir", "mscclc/ir/eval", "mscclc/ir/onesided", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network"},
+	"mscclc/simulate/internal/twosided":     {"mscclc/executor/launch", "mscclc/ir", "mscclc/ir/fifo", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network"},
+	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network", "mscclc/simulate/internal/onesided", "mscclc/simulate/internal/twosided", "mscclc/topology"},
 	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},
 	"mscclc/lsp":                            {"*"}, // and see engine_test.go
 	"mscclc/play":                           {"*"}, // and see engine_test.go
@@ -112,6 +118,7 @@ var mayImport = map[string][]string{
 	"mscclc/passes/passestest":              {"mscclc/algorithms", "mscclc/ir", "mscclc/lang", "mscclc/lang/syntax"},
 	"mscclc/ir/placement":                   {"mscclc/ir"},
 	"mscclc/lang/langtest":                  {"mscclc/lang/syntax"},
+	"mscclc/lang/internal/channels":         {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/lang/arithmetic":                {},
 	"mscclc/lang/syntax":                    {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/cli":        {"*"},

@@ -17,6 +17,7 @@ import (
 	"mscclc/lang"
 	"mscclc/passes/fifo"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -71,19 +72,19 @@ func TestAggregateTakesNoLonger(t *testing.T) {
 	}
 }
 
-func machineOf(t *testing.T, spec string) (*topology.Topology, *simulate.Costs) {
+func machineOf(t *testing.T, spec string) (*topology.Topology, *devices.Costs) {
 	topo, err := topology.Open(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	costs, err := simulate.CostsOf(topo.Device)
+	costs, err := devices.CostsOf(topo.Device)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return topo, costs
 }
 
-func micros(t *testing.T, p *either.Program, topo *topology.Topology, costs *simulate.Costs, bytes int64) float64 {
+func micros(t *testing.T, p *either.Program, topo *topology.Topology, costs *devices.Costs, bytes int64) float64 {
 	r, err := simulate.Run(p, topo, costs, simulate.Call{Bytes: bytes, DType: data.BF16})
 	if err != nil {
 		t.Fatal(err)

@@ -5,59 +5,17 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/internal/channels"
 	"mscclc/lang/syntax"
 )
 
-// This file holds what a file says at the level of channels: which thread block
-// does what, over which channel. channel_words.go and channel_call.go compile
-// it, channel_move.go and channel_reduce.go do operations on chunks, and
-// channel_result.go makes an ir.ChannelProgram of it.
-
-// A channelLevel is the channels and operations made so far.
-type channelLevel struct {
-	first  diag.Span // the first statement of this level
-	ranks  []channelRank
-	ends   []channelEnd          // by the numbers that values of kChannel have
-	semas  []semaphore           // by those of kSemaphore
-	memory map[[2]int32]struct{} // the rank has a memory channel to the peer
-	pipe   *pipe                 // that is open, or nil
-	pipes  int32                 // opened so far
-	launch launchSettings
-}
-
-// A channelRank is what one rank has and does.
-type channelRank struct {
-	count    [ir.NumChannelTypes]int32
-	semas    []int32 // their initial values
-	barriers [][]int32
-	blocks   []channelBlock
-}
-
-// A channelBlock is a thread block's operations so far.
-type channelBlock struct {
-	ops  []ir.ChannelOp
-	pipe int32 // the number of the pipeline whose loop is the last operation, or 0
-}
-
-// A channelEnd is a rank's end of a channel.
-type channelEnd struct {
-	rank, peer int32
-	via        ir.ChannelType
-	id         int32   // among the rank's of its type
-	group      []int32 // switch: the ranks, in order
-	bufs       uint8   // switch: the buffers that it is used with, as bits
-	span       diag.Span
-}
-
-// A semaphore counts among the blocks of a rank.
-type semaphore struct{ rank, id int32 }
-
-// maxTB is the most that a thread block's number may be.
-const maxTB = 1023
+// This file begins the level of channels, and makes channels. lang/internal/channels
+// holds them, with what thread blocks do. channel_call.go, channel_move.go and
+// blockreduce.go make operations, which threadblock.go adds to thread blocks.
 
 // level returns the level of channels for a statement of it, or nil after a
 // fault.
-func (m *machine) level(span diag.Span) *channelLevel {
+func (m *machine) level(span diag.Span) *channels.Level {
 	p := &m.prog
 	switch {
 	case m.custom:
@@ -77,7 +35,7 @@ func (m *machine) level(span diag.Span) *channelLevel {
 		return nil
 	}
 	if p.channels == nil {
-		p.channels = &channelLevel{first: span, ranks: make([]channelRank, p.coll.Ranks), memory: map[[2]int32]struct{}{}}
+		p.channels = channels.New(span, p.coll.Ranks)
 	}
 	return p.channels
 }
@@ -86,7 +44,7 @@ func (m *machine) level(span diag.Span) *channelLevel {
 // one.
 func (m *machine) mixedChunks(span diag.Span) {
 	d := m.fault(diag.Mixed, span, "which thread block does this? The algorithm says it of others")
-	*d = d.WithNote(m.prog.channels.first, "the first statement at the level of channels is here")
+	*d = d.WithNote(m.prog.channels.First, "the first statement at the level of channels is here")
 	d.Hint = "tb = N says it; a channel's put and get go to another rank"
 }
 
@@ -99,10 +57,48 @@ func (m *machine) rankAt(rank int64, span diag.Span) bool {
 	return true
 }
 
+// channelCall compiles channel(rank, peer, via = memory | port) and
+// channel(rank, ranks, via = switch).
+func (c *compiler) channelCall(args *syntax.Args, span diag.Span) code {
+	bound := c.bind("channel", args.List, []string{"rank", "peer", "via"}, func(i int) bool { return i < 2 }, span, nil)
+	if bound == nil {
+		return c.badCode()
+	}
+	via := ir.ViaMemory
+	if bound[2] != nil {
+		via = c.via(bound[2])
+	}
+	m, rank := c.m, c.number(bound[0], kInt, "the rank")
+	switch via {
+	case ir.ViaAny: // reported
+		c.expr(bound[1])
+		return c.badCode()
+	case ir.ViaSwitch:
+		ranks := c.of(bound[1], kList, "what a switch channel connects")
+		return code{kind: kChannel, num: number{run: func() int64 {
+			r, list := rank.get(), ranks()
+			if m.bad {
+				return 0
+			}
+			return m.newSwitch(span, r, *list.list)
+		}}}
+	}
+	peer, typ := c.number(bound[1], kInt, "the peer"), ir.MemoryChannel
+	if via == ir.ViaPort {
+		typ = ir.PortChannel
+	}
+	return code{kind: kChannel, num: number{run: func() int64 {
+		r, q := rank.get(), peer.get()
+		if m.bad {
+			return 0
+		}
+		return m.newChannel(span, r, q, typ)
+	}}}
+}
+
 // newChannel makes an end of a memory or port channel.
 func (m *machine) newChannel(span diag.Span, rank, peer int64, via ir.ChannelType) int64 {
-	ch := m.level(span)
-	if ch == nil || !m.rankAt(rank, span) || !m.rankAt(peer, span) {
+	if m.level(span) == nil || !m.rankAt(rank, span) || !m.rankAt(peer, span) {
 		return 0
 	}
 	if rank == peer {
@@ -110,19 +106,15 @@ func (m *machine) newChannel(span diag.Span, rank, peer int64, via ir.ChannelTyp
 			"a channel from rank %d to itself: within a rank, thread blocks have semaphores and barriers", rank)
 		return 0
 	}
-	if via == ir.MemoryChannel {
-		ch.memory[[2]int32{int32(rank), int32(peer)}] = struct{}{}
-	}
-	return m.addEnd(channelEnd{rank: int32(rank), peer: int32(peer), via: via, span: span})
+	return m.addEnd(channels.End{Rank: int32(rank), Peer: int32(peer), Via: via, Span: span})
 }
 
 // newSwitch makes an end of a switch channel.
 func (m *machine) newSwitch(span diag.Span, rank int64, list []value) int64 {
-	ch := m.level(span)
-	if ch == nil || !m.rankAt(rank, span) {
+	if m.level(span) == nil || !m.rankAt(rank, span) {
 		return 0
 	}
-	e := channelEnd{rank: int32(rank), peer: -1, via: ir.SwitchChannel, span: span}
+	e := channels.End{Rank: int32(rank), Peer: -1, Via: ir.SwitchChannel, Span: span}
 	for i := range list {
 		if v := &list[i]; v.kind != kInt {
 			m.wrongKind(v.kind, kInt, "a rank", span)
@@ -130,14 +122,14 @@ func (m *machine) newSwitch(span diag.Span, rank int64, list []value) int64 {
 		} else if !m.rankAt(v.n, span) {
 			return 0
 		}
-		e.group = append(e.group, int32(list[i].n))
+		e.Group = append(e.Group, int32(list[i].n))
 	}
-	slices.Sort(e.group)
+	slices.Sort(e.Group)
 	switch {
-	case len(slices.Compact(slices.Clone(e.group))) != len(list):
+	case len(slices.Compact(slices.Clone(e.Group))) != len(list):
 		m.fault(diag.Channel, span, "a rank stands twice among those of a switch channel")
 		return 0
-	case !slices.Contains(e.group, e.rank):
+	case !slices.Contains(e.Group, e.Rank):
 		m.fault(diag.Channel, span, "rank %d is not among the ranks of its switch channel", rank)
 		return 0
 	}
@@ -147,81 +139,10 @@ func (m *machine) newSwitch(span diag.Span, rank int64, list []value) int64 {
 	return m.addEnd(e)
 }
 
-func (m *machine) addEnd(e channelEnd) int64 {
-	ch := m.prog.channels
-	if !m.elements(0, 8, e.span) {
+// addEnd adds an end, and returns its number.
+func (m *machine) addEnd(e channels.End) int64 {
+	if !m.elements(0, 8, e.Span) {
 		return 0
 	}
-	n := &ch.ranks[e.rank].count[e.via]
-	e.id = *n
-	*n++
-	ch.ends = append(ch.ends, e)
-	return int64(len(ch.ends)) - 1
-}
-
-// opCost is the elements of a list that an operation takes the memory of.
-const opCost = 16
-
-// emit adds an operation to a block.
-func (m *machine) emit(s *site, rank, tb int32, op ir.ChannelOp) {
-	ch := m.prog.channels
-	if m.prog.spent += int64(1 + len(op.Srcs) + len(op.Dsts)); m.prog.spent > m.lim.Ops {
-		m.exhausted("ops", m.lim.Ops, syntax.MoreHint("ops", m.lim.Ops), &s.span, "the file makes more than %d operations")
-		return
-	}
-	if !m.elements(0, opCost, s.span) {
-		return
-	}
-	if m.watch != nil {
-		m.watch(s.span.Pos, rank)
-	}
-	op.Pos = s.pos
-	r := &ch.ranks[rank]
-	if more := int(tb) + 1 - len(r.blocks); more > 0 {
-		if !m.elements(0, more, s.span) {
-			return
-		}
-		r.blocks = append(r.blocks, make([]channelBlock, more)...)
-	}
-	block := &r.blocks[tb]
-	if ch.pipe == nil {
-		block.ops, block.pipe = append(block.ops, op), 0
-	} else if ch.pipe.takes(m, s, &op) {
-		loop := ch.pipe.loop(block)
-		loop.Body = append(loop.Body, op)
-	}
-}
-
-// blocksOf adds the thread block that v is, or those in the list that it is.
-func (m *machine) blocksOf(tbs []int32, v *value, span diag.Span) []int32 {
-	one := []value{*v}
-	list := &one
-	if v.kind == kList {
-		list = v.list
-	}
-	if len(*list) == 0 {
-		m.fault(diag.Arguments, span, "no thread block")
-	}
-	for i := range *list {
-		x := &(*list)[i]
-		switch {
-		case m.bad:
-		case x.kind != kInt:
-			m.wrongKind(x.kind, kInt, "a thread block", span)
-		case x.n < 0 || x.n > maxTB:
-			m.fault(diag.OutOfBounds, span, "thread block %d: there are 0 to %d", x.n, maxTB)
-		case slices.Contains(tbs, int32(x.n)):
-			m.fault(diag.Arguments, span, "thread block %d stands twice", x.n)
-		default:
-			tbs = append(tbs, int32(x.n))
-		}
-	}
-	return tbs
-}
-
-// launchSettings are what a launch is like; threads is 0 where the file does not say.
-type launchSettings struct {
-	span           diag.Span
-	threads, align int64 // of a block; bytes that parts of operands are multiples of
-	double, reuse  bool
+	return m.prog.channels.Connect(e)
 }

@@ -138,140 +138,23 @@ func (m *machine) synchronise(s *site, kind ir.ChannelOpKind, n int64, d *done) 
 	ch := m.prog.channels
 	op := ir.ChannelOp{Kind: kind, Type: ir.NoChannel, Unsynced: d.free}
 	if kind == ir.ChAcquire || kind == ir.ChRelease {
-		op.Semaphores = []int32{ch.semas[n].id}
-		m.emit(s, ch.semas[n].rank, d.tbs[0], op)
+		rank, id := ch.Semaphore(n)
+		op.Semaphores = []int32{id}
+		m.emit(s, rank, d.tbs[0], op)
 		return
 	}
-	e := &ch.ends[n]
+	e := ch.End(n)
 	switch {
-	case e.via == ir.SwitchChannel:
+	case e.Via == ir.SwitchChannel:
 		d := m.fault(diag.Channel, s.src, "a switch channel has neither signals nor flushes")
-		*d = d.WithNote(e.span, "it is made here")
+		*d = d.WithNote(e.Span, "it is made here")
 		d.Hint = "channels between two ranks each tell the ranks of each other"
 		return
-	case kind == ir.ChFlush && e.via != ir.PortChannel:
+	case kind == ir.ChFlush && e.Via != ir.PortChannel:
 		d := m.fault(diag.Channel, s.src, "only port channels are flushed: a put through memory is complete when the operation ends")
-		*d = d.WithNote(e.span, "this channel is made here")
+		*d = d.WithNote(e.Span, "this channel is made here")
 		return
 	}
-	op.Type, op.Channels = e.via, []int32{e.id}
-	m.emit(s, e.rank, d.tbs[0], op)
-}
-
-// barrier adds a barrier of blocks: those that meet at one set of blocks have
-// one barrier. Of one block it is a meet of its threads.
-func (m *machine) barrier(s *site, rank int32, tbs []int32) {
-	slices.Sort(tbs)
-	d := ir.ChannelOp{Kind: ir.ChMeet, Type: ir.NoChannel}
-	if len(tbs) > 1 {
-		r := &m.prog.channels.ranks[rank]
-		id := slices.IndexFunc(r.barriers, func(b []int32) bool { return slices.Equal(b, tbs) })
-		if !m.step(int64(len(r.barriers)), &s.span) {
-			return
-		}
-		if id < 0 {
-			id = len(r.barriers)
-			r.barriers = append(r.barriers, slices.Clone(tbs))
-		}
-		d.Kind, d.ID, d.Blocks = ir.ChBarrier, int32(id), int32(len(tbs))
-	}
-	for _, tb := range tbs {
-		m.emit(s, rank, tb, d)
-	}
-}
-
-// A doing is the arguments that say which block does an operation, and how.
-type doing struct {
-	tb                     func() value
-	tbAt                   diag.Span
-	sync, packets, relaxed *number // nil where nothing is said
-	to                     *operand
-	packetsAt              diag.Span
-	tbs                    []int32 // of the last time
-}
-
-// A done is what these are in one run.
-type done struct {
-	tbs       []int32
-	free      bool
-	relaxed   bool
-	packets   bool // what lies in scratch is packets
-	packetsAt diag.Span
-}
-
-// doing takes the arguments called named out of list. It returns nil after an
-// error.
-func (c *compiler) doing(f *syntax.Name, list []*syntax.Arg, span diag.Span,
-	named []string) (rest []*syntax.Arg, how *doing) {
-	how = &doing{}
-	given := map[string]bool{}
-	for _, a := range list {
-		if a.Name == nil || !slices.Contains(named, a.Name.Text) {
-			rest = append(rest, a)
-			continue
-		}
-		text := a.Name.Text
-		if given[text] {
-			c.m.report(diag.Arguments, a.Span(), "argument %s of %s is given twice", text, f.Text)
-		}
-		given[text] = true
-		switch text {
-		case "tb":
-			x := c.valueOf(a.Value)
-			if x.kind != kInt && x.kind != kList && x.kind != kAny && x.kind != kBad {
-				c.mismatch(x.kind, kInt, "tb", a.Value.Span())
-			}
-			how.tb, how.tbAt = x.value(), a.Value.Span()
-		case "to":
-			if others := c.operandList([]*syntax.Arg{{Node: a.Node, Value: a.Value}}, f.Text); others != nil {
-				how.to = &others[0]
-			}
-		default:
-			n := c.number(a.Value, kBool, text)
-			*map[string]**number{"sync": &how.sync, "packets": &how.packets, "relaxed": &how.relaxed}[text] = &n
-			if text == "packets" {
-				how.packetsAt = a.Span()
-			}
-		}
-	}
-	if how.tb == nil {
-		d := c.m.report(diag.Arguments, span, "%s lacks tb", f.Text)
-		d.Hint = "tb = 0 says which thread block of the rank does it"
-		for _, a := range rest {
-			if a.Name != nil && diag.Nearest(a.Name.Text, named) == "tb" {
-				*d = d.WithNote(a.Name.Span(), "%s has no argument called %s", f.Text, a.Name.Text)
-				d.Hint = "did you mean tb?"
-			}
-		}
-		return nil, nil
-	}
-	return rest, how
-}
-
-// get evaluates them.
-func (h *doing) get(m *machine) done {
-	d := done{packets: m.prog.packets, packetsAt: h.packetsAt}
-	v := h.tb()
-	if m.bad {
-		return d
-	}
-	if h.sync != nil {
-		d.free = h.sync.get() == 0
-	}
-	if h.relaxed != nil {
-		d.relaxed = h.relaxed.get() != 0
-	}
-	if h.packets != nil {
-		want := h.packets.get() != 0
-		if want && !d.packets && !m.bad {
-			m.fault(diag.Channel, h.packetsAt, "packets, where the protocol is Simple").Hint =
-				"protocol LL, at the top of the file, has room for their flags"
-		}
-		d.packets = want
-	}
-	if !m.bad {
-		h.tbs = m.blocksOf(h.tbs[:0], &v, h.tbAt)
-		d.tbs = h.tbs
-	}
-	return d
+	op.Type, op.Channels = e.Via, []int32{e.ID}
+	m.emit(s, e.Rank, d.tbs[0], op)
 }

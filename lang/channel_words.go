@@ -1,13 +1,17 @@
 package lang
 
 import (
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/internal/channels"
 	"mscclc/lang/syntax"
 )
 
-// This file compiles the functions of the level of channels. They are no words
-// of the language: a file's own names may hide them.
+// This file compiles the functions of the level of channels, but for channel
+// (channel.go) and pipeline (pipeline.go). They are no words of the language: a
+// file's own names may hide them.
 
 // channelWords returns the scope outside of the language's own.
 func channelWords() *scope {
@@ -19,45 +23,6 @@ func channelWords() *scope {
 		s.names[text] = &name{text: text, sort: aBuiltin, call: call}
 	}
 	return s
-}
-
-// channelCall compiles channel(rank, peer, via = memory | port) and
-// channel(rank, ranks, via = switch).
-func (c *compiler) channelCall(args *syntax.Args, span diag.Span) code {
-	bound := c.bind("channel", args.List, []string{"rank", "peer", "via"}, func(i int) bool { return i < 2 }, span, nil)
-	if bound == nil {
-		return c.badCode()
-	}
-	via := ir.ViaMemory
-	if bound[2] != nil {
-		via = c.via(bound[2])
-	}
-	m, rank := c.m, c.number(bound[0], kInt, "the rank")
-	switch via {
-	case ir.ViaAny: // reported
-		c.expr(bound[1])
-		return c.badCode()
-	case ir.ViaSwitch:
-		ranks := c.of(bound[1], kList, "what a switch channel connects")
-		return code{kind: kChannel, num: number{run: func() int64 {
-			r, list := rank.get(), ranks()
-			if m.bad {
-				return 0
-			}
-			return m.newSwitch(span, r, *list.list)
-		}}}
-	}
-	peer, typ := c.number(bound[1], kInt, "the peer"), ir.MemoryChannel
-	if via == ir.ViaPort {
-		typ = ir.PortChannel
-	}
-	return code{kind: kChannel, num: number{run: func() int64 {
-		r, q := rank.get(), peer.get()
-		if m.bad {
-			return 0
-		}
-		return m.newChannel(span, r, q, typ)
-	}}}
 }
 
 // semaphoreCall compiles semaphore(rank, initial = 0).
@@ -83,10 +48,7 @@ func (c *compiler) semaphoreCall(args *syntax.Args, span diag.Span) code {
 			m.fault(diag.OutOfBounds, span, "a semaphore begins with 0 to %d, not %d", maxSemaphore, n)
 			return 0
 		}
-		own := &ch.ranks[r].semas
-		ch.semas = append(ch.semas, semaphore{int32(r), int32(len(*own))})
-		*own = append(*own, int32(n))
-		return int64(len(ch.semas)) - 1
+		return ch.AddSemaphore(int32(r), int32(n))
 	}}}
 }
 
@@ -124,7 +86,7 @@ func (c *compiler) launchCall(args *syntax.Args, span diag.Span) code {
 		return c.badCode()
 	}
 	m := c.m
-	set := [4]number{constant(usualThreads), constant(usualAlign), constant(0), constant(0)}
+	set := [4]number{constant(channels.UsualThreads), constant(channels.UsualAlign), constant(0), constant(0)}
 	for i, e := range bound {
 		if e != nil {
 			k := kInt
@@ -135,8 +97,8 @@ func (c *compiler) launchCall(args *syntax.Args, span diag.Span) code {
 		}
 	}
 	return code{kind: kNone, val: func() value {
-		l := launchSettings{span: span, threads: set[0].get(), align: set[1].get(), double: set[2].get() != 0,
-			reuse: set[3].get() != 0}
+		l := channels.Launch{Span: span, Threads: set[0].get(), Align: set[1].get(), Double: set[2].get() != 0,
+			Reuse: set[3].get() != 0}
 		if m.bad {
 			return badValue
 		}
@@ -147,21 +109,33 @@ func (c *compiler) launchCall(args *syntax.Args, span diag.Span) code {
 	}}
 }
 
-const (
-	usualThreads = 1024
-	usualAlign   = 16
-)
-
-func (m *machine) launched(ch *channelLevel, l *launchSettings) {
+// launched sets what launches are like, once.
+func (m *machine) launched(ch *channels.Level, l *channels.Launch) {
 	switch {
-	case ch.launch.threads != 0:
-		d := m.fault(diag.Declaration, l.span, "launch stands twice")
-		*d = d.WithNote(ch.launch.span, "it stood here first")
-	case l.threads < 1 || l.threads > 1024 || l.threads%32 != 0:
-		m.fault(diag.OutOfBounds, l.span, "a thread block has 32 to 1024 threads, a multiple of 32, not %d", l.threads)
-	case l.align < 1 || l.align > 1<<20 || l.align&(l.align-1) != 0:
-		m.fault(diag.OutOfBounds, l.span, "align is a power of two of bytes, not %d", l.align)
+	case ch.Launch.Threads != 0:
+		d := m.fault(diag.Declaration, l.Span, "launch stands twice")
+		*d = d.WithNote(ch.Launch.Span, "it stood here first")
+	case l.Threads < 1 || l.Threads > 1024 || l.Threads%32 != 0:
+		m.fault(diag.OutOfBounds, l.Span, "a thread block has 32 to 1024 threads, a multiple of 32, not %d", l.Threads)
+	case l.Align < 1 || l.Align > 1<<20 || l.Align&(l.Align-1) != 0:
+		m.fault(diag.OutOfBounds, l.Span, "align is a power of two of bytes, not %d", l.Align)
 	default:
-		ch.launch = *l
+		ch.Launch = *l
+	}
+}
+
+// barrier adds a barrier of blocks. Of one block it is a meet of its threads.
+func (m *machine) barrier(s *site, rank int32, tbs []int32) {
+	slices.Sort(tbs)
+	d := ir.ChannelOp{Kind: ir.ChMeet, Type: ir.NoChannel}
+	if len(tbs) > 1 {
+		ch := m.prog.channels
+		if !m.step(int64(ch.Barriers(rank)), &s.span) {
+			return
+		}
+		d.Kind, d.ID, d.Blocks = ir.ChBarrier, ch.Barrier(rank, tbs), int32(len(tbs))
+	}
+	for _, tb := range tbs {
+		m.emit(s, rank, tb, d)
 	}
 }

@@ -142,7 +142,7 @@
 // lang/syntax reads the text. header.go evaluates the declarations and params.go the parameters. compile.go, loop.go,
 // expr.go, call.go and chunkcall.go turn statements into closures over one slot for each variable. expansion.go holds
 // the chunks while the closures run, and result.go checks the outputs. channel.go is the first of the files for the
-// channel level.
+// channel level, and lang/internal/channels makes the program there.
 package lang
 
 import (

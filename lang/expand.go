@@ -192,11 +192,11 @@ func expandChannels(f *syntax.File, opt Options, own *ir.ChunkDAG, m *machine) (
 			}
 		}
 	}
-	p := m.prog.channels.program(m, &own.Header)
-	if p == nil {
+	ch := m.prog.channels
+	if ch.Match(m.report); len(m.errs) > 0 {
 		return nil, syntax.Report(m.errs)
 	}
-	return &Expansion{Channels: p, first: m.prog.channels.first}, nil
+	return &Expansion{Channels: ch.Program(&own.Header, m.prog.memory), first: ch.First}, nil
 }
 
 // runCustom runs the block of a custom collective.

@@ -6,6 +6,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
+	"mscclc/lang/internal/channels"
 )
 
 // This file holds the chunks while the program runs and makes operations.
@@ -37,9 +38,9 @@ type expansion struct {
 	hintAt      map[ir.Hint]int32
 	strays      bool // something wrote to input that is not also output
 
-	firstOp  diag.Span     // the first operation on chunks
-	channels *channelLevel // what the file says of channels, or nil
-	packets  bool          // what lies in scratch is packets where channels are used
+	firstOp  diag.Span       // the first operation on chunks
+	channels *channels.Level // what the file says of channels, or nil
+	packets  bool            // what lies in scratch is packets where channels are used
 }
 
 // A place is where a buffer of a rank lies among the cells.
@@ -146,3 +147,12 @@ func fitted[T any](list []T) []T {
 
 // at returns the place of a buffer.
 func (p *expansion) at(rank int32, b ir.Buf) place { return p.place[int(rank)*p.bufs+int(b)] }
+
+// memory returns what a rank has of each buffer; the scratch buffers are one at the level of channels.
+func (p *expansion) memory(rank int32) channels.Memory {
+	own := channels.Memory{In: p.at(rank, ir.Input).chunks, Out: p.at(rank, ir.Output).chunks}
+	for i := range p.scratch {
+		own.Scratch += int32(p.scratch[i].Chunks)
+	}
+	return own
+}

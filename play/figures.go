@@ -10,11 +10,12 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology/bound"
 )
 
 // figures says what a call costs, and how far it is from what the links allow.
-func (b *builder) figures(r *simulate.Result, costs *simulate.Costs) *Figures {
+func (b *builder) figures(r *simulate.Result, costs *devices.Costs) *Figures {
 	c := b.program.Coll
 	f := &Figures{Bytes: b.Bytes, DType: b.DType.String(), Latency: r.Micros, Link: int(r.Link), Occupied: r.Occupied,
 		Caveat: strings.TrimSpace(costs.Caveat())}

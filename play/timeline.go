@@ -12,6 +12,7 @@ import (
 	"mscclc/ir/either"
 	"mscclc/ir/text"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 )
 
 // mostSpans is how many spans a timeline has at most, and mostBusy how many links.
@@ -26,9 +27,9 @@ func (b *builder) simulate() {
 		b.note("The program is too large to be simulated here. %s does it.", b.command("simulate"))
 		return
 	}
-	costs, err := simulate.CostsOf(b.topology.Device)
+	costs, err := devices.CostsOf(b.topology.Device)
 	if err != nil {
-		costs = simulate.StandIn(b.topology.Device)
+		costs = devices.StandIn(b.topology.Device)
 	}
 	call := simulate.Call{Bytes: b.Bytes, DType: b.DType}
 	if b.program.OneSided != nil {
@@ -71,7 +72,7 @@ func (b *builder) simulate() {
 }
 
 // widest returns how many replicas are fastest, as mscclc simulate finds it.
-func (b *builder) widest(call simulate.Call, costs *simulate.Costs) int {
+func (b *builder) widest(call simulate.Call, costs *devices.Costs) int {
 	call.Rough = true
 	return simulate.Widest(b.topology.Device, call.Bytes, b.program.Coll.Ranks, func(n int) (float64, error) {
 		call.Columns = n

@@ -12,7 +12,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/selection"
-	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -23,7 +23,7 @@ var calibrated = []string{"broadcast", "reduce", "sendrecv"}
 // rounds, and writes devices/h200.json.
 func TestCalibrate(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("MSCCLC_CALIBRATE"))
-	costs, err := simulate.CostsOf("h200")
+	costs, err := devices.CostsOf("h200")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestCalibrate(t *testing.T) {
 }
 
 // fit turns one knob at a time, up and down, and keeps what makes the loss less.
-func fit(t *testing.T, rounds int, costs *simulate.Costs, knobs []*float64, loss func() float64) {
+func fit(t *testing.T, rounds int, costs *devices.Costs, knobs []*float64, loss func() float64) {
 	best, step := loss(), 1.5
 	for round := range rounds {
 		before := best
@@ -101,26 +101,26 @@ func fit(t *testing.T, rounds int, costs *simulate.Costs, knobs []*float64, loss
 }
 
 // costsText returns what devices/*.json has of costs.
-func costsText(c *simulate.Costs) ([]byte, error) {
-	type protocols map[string]simulate.MoveCosts
+func costsText(c *devices.Costs) ([]byte, error) {
+	type protocols map[string]devices.MoveCosts
 	type oneSided struct {
-		simulate.OneSidedCosts
+		devices.OneSidedCosts
 		Named protocols `json:"protocols"`
 	}
 	type twoSided struct {
-		simulate.TwoSidedCosts
+		devices.TwoSidedCosts
 		Named protocols `json:"protocols"`
 	}
-	named := func(costs *simulate.ProtocolCosts) protocols {
+	named := func(costs *devices.ProtocolCosts) protocols {
 		list := protocols{}
 		for p, m := range costs {
-			list[ir.Protocol(p).String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block),
+			list[ir.Protocol(p).String()] = devices.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block),
 				Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
 		}
 		return list
 	}
 	return json.MarshalIndent(struct {
-		*simulate.Costs
+		*devices.Costs
 		OneSided oneSided `json:"one_sided"`
 		TwoSided twoSided `json:"two_sided"`
 	}{c, oneSided{c.OneSided, named(&c.OneSided.Protocol)}, twoSided{c.TwoSided, named(&c.TwoSided.Protocol)}}, "", "  ")
@@ -128,7 +128,7 @@ func costsText(c *simulate.Costs) ([]byte, error) {
 
 // Costs are read as they are written.
 func TestCostsText(t *testing.T) {
-	c, err := simulate.CostsOf("h200")
+	c, err := devices.CostsOf("h200")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,16 +136,16 @@ func TestCostsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := simulate.ReadCosts("again", bytes.NewReader(text)); err != nil || !reflect.DeepEqual(again, c) {
+	if again, err := devices.ReadCosts("again", bytes.NewReader(text)); err != nil || !reflect.DeepEqual(again, c) {
 		t.Errorf("%+v, and again %+v, %v", c, again, err)
 	}
 }
 
 // physical keeps costs to what can be: flags are half of a packet and an eighth of 128 bytes of a line, and a block
 // moves so much at most. LL and LL16 are the same packets.
-func physical(costs *simulate.Costs) {
+func physical(costs *devices.Costs) {
 	costs.Memory = min(costs.Memory, 4.3e6)
-	for _, list := range []*simulate.ProtocolCosts{&costs.OneSided.Protocol, &costs.TwoSided.Protocol} {
+	for _, list := range []*devices.ProtocolCosts{&costs.OneSided.Protocol, &costs.TwoSided.Protocol} {
 		for p, least := range [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2, ir.LL16: 2, ir.LL128: 128. / 120} {
 			m := &list[p]
 			m.Wire, m.Block, m.FewBlock = max(m.Wire, least), min(m.Block, 100e3), min(m.FewBlock, 100e3)

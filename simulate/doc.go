@@ -4,7 +4,7 @@
 // # Where to begin
 //
 //   - [Run] returns the time of a [Call] of a program on a machine, as a [Result]. topology.Open finds the machine by
-//     name. If the caller gives no [Costs] of the device, Run uses those of [CostsOf].
+//     name. If the caller gives no costs of the device, Run uses those of [devices.CostsOf].
 //   - [Both] returns the two times of a call: its latency and its interval, explained below.
 //
 // # The model
@@ -43,9 +43,9 @@
 //
 // # Costs and times
 //
-// [Costs] holds the costs of a device beside α and β: the times of a launch, a step, a signal and a message, the rates
-// of a block and a GPU, and the part of a link that a protocol's flags take. Costs are in devices/*.json. They are
-// measured, unless Unmeasured is set.
+// [devices.Costs] holds the costs of a device beside α and β: the times of a launch, a step, a signal and a message,
+// the rates of a block and a GPU, and the part of a link that a protocol's flags take. They are measured, unless
+// Unmeasured is set.
 //
 // In a launch of many tile iterations, only the first ones are simulated. Each remaining iteration takes as long as the
 // later half of the simulated iterations took on average. If the busiest link needs more time for an iteration, the

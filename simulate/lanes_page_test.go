@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 )
 
 // manyCopies are the numbers of copies of scratch that are tried.
@@ -88,12 +89,12 @@ type laneGap struct {
 // gap simulates a variant with the device's costs, and again where messages cost the proxies and NICs nothing but their
 // bytes. Were the busiest link always occupied, the algorithm's bytes there would be all that is missing.
 func (b *laneBench) gap(t *testing.T, v laneVariant) (g laneGap) {
-	free, err := simulate.CostsOf(b.topo.Device)
+	free, err := devices.CostsOf(b.topo.Device)
 	if err != nil {
 		t.Error(err)
 		return g
 	}
-	free.Network = simulate.NetworkCosts{}
+	free.Network = devices.NetworkCosts{}
 	share := func(r *simulate.Result) float64 { return 100 * laneBytes / r.Micros / b.bound() }
 	r, without := b.run(t, v, nil), b.run(t, v, free)
 	if r == nil || without == nil {

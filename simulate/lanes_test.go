@@ -19,6 +19,7 @@ import (
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -124,7 +125,7 @@ func (b *laneBench) program(t testing.TB, v laneVariant) *either.Program {
 
 // run simulates a variant, one call alone, with the costs of the device or, where not nil, others. It returns nil where
 // the GPUs have no room for its CTAs.
-func (b *laneBench) run(t testing.TB, v laneVariant, costs *simulate.Costs) *simulate.Result {
+func (b *laneBench) run(t testing.TB, v laneVariant, costs *devices.Costs) *simulate.Result {
 	r, err := simulate.Run(b.program(t, v), b.topo, costs,
 		simulate.Call{Bytes: laneBytes, DType: data.BF16, Columns: v.replicas, Tile: v.tile})
 	if errors.Is(err, simulate.ErrNoWay) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir/either"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -33,38 +34,6 @@ func FigureByName(name string) (f Figure, ok bool) {
 	return Figure(max(i, 0)), i >= 0
 }
 
-// A sequence has each rank's launches follow each other: a launch begins when all blocks of the one before have ended,
-// but those that no launch waits for.
-type sequence struct {
-	ranks []rankLaunch
-	first int32 // of the things that blocks wait for, rank 0's next launch
-}
-
-// A rankLaunch is how far a rank is with its launch.
-type rankLaunch struct {
-	blocks, left int32   // that the launch waits for, and of these, those that have not ended
-	end          float64 // of the blocks that have
-}
-
-// add has the launches of a rank wait for one more block.
-func (q *sequence) add(rank int32) {
-	r := &q.ranks[rank]
-	r.blocks, r.left = r.blocks+1, r.left+1
-}
-
-// ends has a block of a rank end its part of a launch at a time, and says when it begins the next, which costs launch.
-func (q *sequence) ends(e *engine, rank int32, at, launch float64) verdict {
-	r := &q.ranks[rank]
-	r.end = max(r.end, at)
-	if r.left--; r.left > 0 {
-		return verdict{kind: waits, on: q.first + rank, at: at}
-	}
-	r.left = r.blocks
-	begins := r.end + launch
-	e.wake(q.first+rank, begins)
-	return verdict{kind: goesOn, at: begins}
-}
-
 // Launches that are simulated at most, and passes of all of them.
 const (
 	mostLaunches  = 8
@@ -78,7 +47,7 @@ func (s *simulation) launches(rough bool) int64 {
 	if s.call.Figure == Latency {
 		return 1
 	}
-	return repeats(s.program, s.simulated, rough)
+	return repeats(s.program, s.Simulated, rough)
 }
 
 // repeats returns how many launches of so many passes an interval is found from: two where there is time, and more
@@ -93,7 +62,7 @@ func repeats(p *either.Program, passes int64, rough bool) int64 {
 
 // Both returns the results of Run for a call's two figures. interval is nil where it is not known: of a program that is
 // too large to be simulated twice.
-func Both(p *either.Program, t *topology.Topology, c *Costs, call Call) (latency, interval *Result, err error) {
+func Both(p *either.Program, t *topology.Topology, c *devices.Costs, call Call) (latency, interval *Result, err error) {
 	call.Figure = Latency
 	if latency, err = Run(p, t, c, call); err != nil {
 		return nil, nil, err

@@ -21,6 +21,7 @@ import (
 	"mscclc/passes/fifo"
 	"mscclc/selection"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -103,7 +104,7 @@ func (p *point) compile(t *testing.T) *either.Program {
 	return prog
 }
 
-func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *simulate.Costs) float64 {
+func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *devices.Costs) float64 {
 	t.Helper()
 	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.Bytes, DType: data.BF16,
 		Columns: p.Replicas, Threads: p.Threads, Tile: p.Tile, Figure: simulate.Interval})
@@ -116,7 +117,7 @@ func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *simulate.
 // TestMeasured holds the median error of what costs were not fitted to: times from 16 KB up of the variants that a
 // table says are the fastest. MSCCLC_POINTS=1 prints all.
 func TestMeasured(t *testing.T) {
-	costs, err := simulate.CostsOf("h200")
+	costs, err := devices.CostsOf("h200")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 )
 
 // lowered compiles a text to a one-sided program whose messages are those of a two-sided one.
@@ -64,16 +65,16 @@ func TestMessagesOfNodes(t *testing.T) {
 func TestSharedCosts(t *testing.T) {
 	topo, call := machine(t, map[string]int{"nodes": 2, "nics": 1}), simulate.Call{Bytes: 100_000, DType: data.F32,
 		Tile: 100_000, Columns: 1}
-	took := func(to int, change func(*simulate.Costs)) float64 {
+	took := func(to int, change func(*devices.Costs)) float64 {
 		costs := free()
 		change(costs)
 		return run(t, lowered(t, pairs(8, [2]int{0, to})), topo, costs, call).Micros
 	}
-	signals := func(c *simulate.Costs) { c.Network.Signal = 7 }
-	exact(t, "a signal each way", took(4, signals), took(4, func(*simulate.Costs) {})+2*7)
-	exact(t, "a signal within a node", took(1, signals), took(1, func(*simulate.Costs) {}))
+	signals := func(c *devices.Costs) { c.Network.Signal = 7 }
+	exact(t, "a signal each way", took(4, signals), took(4, func(*devices.Costs) {})+2*7)
+	exact(t, "a signal within a node", took(1, signals), took(1, func(*devices.Costs) {}))
 	for _, c := range []struct{ memory, node, is float64 }{{1e6, 400, 100}, {50, 400, 50}, {200, 0, 200}} {
-		exact(t, "memory", took(4, func(s *simulate.Costs) { s.Memory, s.Node = c.memory, c.node }),
-			took(4, func(s *simulate.Costs) { s.Memory = c.is }))
+		exact(t, "memory", took(4, func(s *devices.Costs) { s.Memory, s.Node = c.memory, c.node }),
+			took(4, func(s *devices.Costs) { s.Memory = c.is }))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -173,7 +174,7 @@ func (f *form) calls(proto ir.Protocol, bytes int64, lanes int) []simulate.Call 
 }
 
 // micros is the time of a form for a size, in the fastest of its protocols, instances and lanes.
-func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *simulate.Costs, bytes int64,
+func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *devices.Costs, bytes int64,
 	figure simulate.Figure) float64 {
 	best := math.Inf(1)
 	if f.or != nil {
@@ -213,7 +214,7 @@ func (c *comparison) sizes() (list []int64) {
 // times simulates forms of a comparison, one after the other, at each of its sizes.
 func (x *papers) times(t *testing.T, c *comparison, forms []form) (list []float64) {
 	topo := x.machine(t, c.topology)
-	costs, err := simulate.CostsOf(topo.Device)
+	costs, err := devices.CostsOf(topo.Device)
 	if err != nil {
 		t.Fatal(err)
 	}

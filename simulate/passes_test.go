@@ -12,6 +12,7 @@ import (
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -52,7 +53,7 @@ func TestContinuous(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	costs, err := simulate.CostsOf(topo.Device)
+	costs, err := devices.CostsOf(topo.Device)
 	if err != nil {
 		t.Fatal(err)
 	}

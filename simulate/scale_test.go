@@ -10,6 +10,7 @@ import (
 	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -34,7 +35,7 @@ func BenchmarkRing(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	costs, err := simulate.CostsOf("h200")
+	costs, err := devices.CostsOf("h200")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -149,13 +150,13 @@ link nic[i] fabric net
 // leave nothing of a link.
 func TestShareCounts(t *testing.T) {
 	b := newLaneBench(t, laneRow{machine: "dgx_h100", nodes: 8, collective: "reducescatter"})
-	costs, err := simulate.CostsOf(b.topo.Device)
+	costs, err := devices.CostsOf(b.topo.Device)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := laneVariant{"multinode_allpairs", 8, 4, 16, 16 << 10}
 	with := b.run(t, v, costs)
-	costs.Network = simulate.NetworkCosts{}
+	costs.Network = devices.NetworkCosts{}
 	if without := b.run(t, v, costs); without == nil || with == nil || without.Micros > with.Micros ||
 		without.Micros < 0.9*with.Micros {
 		t.Errorf("%+v, and where messages cost nothing %+v", with, without)

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"mscclc/executor/data"
 	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/simulate/devices"
+	"mscclc/simulate/internal/events"
+	"mscclc/simulate/internal/launches"
+	"mscclc/simulate/internal/network"
+	"mscclc/simulate/internal/onesided"
+	"mscclc/simulate/internal/twosided"
 	"mscclc/topology"
 )
 
@@ -61,10 +66,10 @@ type Result struct {
 }
 
 // ErrNoWay is part of the error where a topology has no way between ranks that a program needs, or not the ranks.
-var ErrNoWay = errors.New("the topology has no such way")
+var ErrNoWay = network.ErrNoWay
 
 // ErrWide is part of the error where a launch has more CTAs than a GPU holds at once. It is an ErrNoWay.
-var ErrWide = errors.New("the GPU does not hold so many CTAs")
+var ErrWide = onesided.ErrWide
 
 // A noRoom says that a topology has too few GPUs. It is an ErrNoWay.
 type noRoom struct {
@@ -95,55 +100,45 @@ const (
 	mostEvents  = 2 << 20
 )
 
-// Run returns how long a call of p takes on t, whose device has costs c; nil is the costs that CostsOf has for
+// Run returns how long a call of p takes on t, whose device has costs c; nil is the costs that devices.CostsOf has for
 // t.Device. Ranks are GPUs in their order; where p says how many ranks a node has, its nodes are t's. It fails with
 // ErrNoWay where t has too few GPUs, or no path between two ranks that p connects.
-func Run(p *either.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
+func Run(p *either.Program, t *topology.Topology, c *devices.Costs, call Call) (*Result, error) {
 	var err error
 	if c == nil {
-		if c, err = CostsOf(t.Device); err != nil {
+		if c, err = devices.CostsOf(t.Device); err != nil {
 			return nil, err
 		}
 	}
-	c = c.of(t.GPUs)
-	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
-	if s.gpu, err = Seats(&p.Header, t, call.Nodes); err != nil {
+	gpu, err := Seats(&p.Header, t, call.Nodes)
+	if err != nil {
 		return nil, err
 	}
 	geo := data.NewGeometry(p.Coll, data.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size())
-	s.chunk = float64(geo.Chunk * int64(call.DType.Size()))
-	if p.OneSided != nil {
-		return s.run(newOneSided)
+	s := &simulation{program: p, call: call, Launches: launches.Launches{Net: network.New(t, gpu), Costs: c.On(t.GPUs),
+		Chunk: float64(geo.Chunk * int64(call.DType.Size()))}}
+	a, err := s.blocks()
+	if err != nil {
+		return nil, err
 	}
-	return s.run(newTwoSided)
-}
-
-// of returns the costs where so many ranks are on a node.
-func (c *Costs) of(ranks int) *Costs {
-	if c.Node == 0 {
-		return c
-	}
-	own := *c
-	own.Memory = min(c.Memory, c.Node/float64(ranks))
-	return &own
+	return s.run(a)
 }
 
 // A simulation is one call on one topology.
 type simulation struct {
 	program *either.Program
-	net     *network
-	costs   *Costs
 	call    Call
-	gpu     []int32 // of a rank
-	chunk   float64 // bytes
+	launches.Launches
+}
 
-	share, tile float64 // bytes of a chunk in all passes and in one, of all replicas
-	passes      int64   // of the launch
-	simulated   int64   // of these, the first
-	repeated    int64   // launches
-	split       int64   // Result.Split
-	atOnce      bool    // a rough simulation moved at once what others move in turns
-	trace       *launch.Trace
+// blocks makes the blocks of the simulation's program.
+func (s *simulation) blocks() (runner, error) {
+	if p := s.program.OneSided; p != nil {
+		return onesided.New(p, &s.Launches, onesided.Call{Columns: s.call.Columns, Threads: s.call.Threads,
+			Tile: s.call.Tile, Multicast: s.call.Multicast, Rough: s.call.Rough})
+	}
+	return twosided.New(s.program.Fifo, &s.Launches, twosided.Call{Slots: s.call.Slots, SlotBytes: s.call.SlotBytes,
+		Tile: s.call.Tile})
 }
 
 // NodesOn returns the node of each rank of a program with header h on t, indexed by rank. node is that of a Call.
@@ -200,36 +195,13 @@ func DomainsOn(h *ir.Header, t *topology.Topology, node []int32) []int32 {
 	return list
 }
 
-// find finds the ways between the GPUs of pairs of ranks; those of a rank to itself are empty.
-func (s *simulation) find(pairs [][2]int32) (ways []int32, err error) {
-	gpus := make([][2]int32, len(pairs))
-	for i, p := range pairs {
-		gpus[i] = [2]int32{s.gpu[p[0]], s.gpu[p[1]]}
-	}
-	ways, s.net.ways = s.net.t.Ways(gpus)
-	for i, p := range pairs {
-		if p[0] != p[1] && len(s.net.ways[ways[i]]) == 0 {
-			return nil, fmt.Errorf("from rank %d to rank %d: %w", p[0], p[1], ErrNoWay)
-		}
-	}
-	return ways, nil
-}
-
-// bytes returns how much of a chunk a pass moves, in all columns.
-func (s *simulation) bytes(pass int64) float64 {
-	return max(0, min(s.tile, s.share-float64(float64(pass)*s.tile)))
-}
-
-// actorOf makes the blocks of a simulation's program, with what they cost before and after, and how many things they
-// wait for.
-type actorOf func(*simulation) (a runner, err error)
-
+// A runner is the blocks of a program.
 type runner interface {
-	actor
-	start(e *engine)
-	count() int  // of blocks
-	things() int // that they wait for
-	launch() float64
+	events.Actor
+	Start(e *events.Engine)
+	Count() int      // of blocks
+	Things() int     // that they wait for
+	Launch() float64 // what a launch costs before and after
 }
 
 // first returns how many passes are simulated.
@@ -238,60 +210,56 @@ func (s *simulation) first(rough bool) int64 {
 	if rough {
 		most = roughPasses
 	}
-	return min(s.passes, max(leastPasses, min(most, mostEvents/int64(max(len(s.program.Steps), 1)))))
+	return min(s.Passes, max(leastPasses, min(most, mostEvents/int64(max(len(s.program.Steps), 1)))))
 }
 
-func (s *simulation) run(blocks actorOf) (*Result, error) {
-	a, err := blocks(s)
-	if err != nil {
-		return nil, err
-	}
-	s.simulated = s.first(s.call.Rough)
+func (s *simulation) run(a runner) (*Result, error) {
+	s.Simulated = s.first(s.call.Rough)
 	if s.call.Trace {
-		s.trace = &launch.Trace{Passes: s.simulated, Of: s.passes}
+		s.Trace = &launch.Trace{Passes: s.Simulated, Of: s.Passes}
 	}
-	if s.passes == 0 { // there is nothing to move
-		return &Result{Micros: a.launch(), Launch: a.launch(), Link: -1, Trace: s.trace}, nil
+	if s.Passes == 0 { // there is nothing to move
+		return &Result{Micros: a.Launch(), Launch: a.Launch(), Link: -1, Trace: s.Trace}, nil
 	}
 	if len(s.program.Steps) == 0 { // a rank that is alone has nothing to launch
-		return &Result{Passes: s.passes, Simulated: s.simulated, Link: -1, Trace: s.trace}, nil
+		return &Result{Passes: s.Passes, Simulated: s.Simulated, Link: -1, Trace: s.Trace}, nil
 	}
-	s.repeated = s.launches(s.call.Rough)
-	e := newEngine(a, a.count(), a.things(), int(s.simulated*s.repeated))
-	a.start(e)
-	r := &Result{Launch: a.launch(), Passes: s.passes, Simulated: s.simulated, Launches: s.repeated, Link: -1,
-		Trace: s.trace}
-	r.Rough = s.simulated != s.first(false) || s.repeated != s.launches(false)
-	end := e.run()
+	s.Repeated = s.launches(s.call.Rough)
+	e := events.New(a, a.Count(), a.Things(), int(s.Simulated*s.Repeated))
+	a.Start(e)
+	r := &Result{Launch: a.Launch(), Passes: s.Passes, Simulated: s.Simulated, Launches: s.Repeated, Link: -1,
+		Trace: s.Trace}
+	r.Rough = s.Simulated != s.first(false) || s.Repeated != s.launches(false)
+	end := e.Run()
 	if math.IsNaN(end) {
 		return nil, errors.New("the program does not end: it waits for what never comes")
 	}
-	r.Events, r.Split, r.Rough = e.events, s.split, r.Rough || s.atOnce
+	r.Events, r.Split, r.Rough = e.Events, s.Split, r.Rough || s.AtOnce
 	busiest := 0.
-	for l, busy := range s.net.busy {
+	for l, busy := range s.Net.Busy {
 		if busy > busiest {
 			r.Link, busiest = int32(l), busy
 		}
 	}
 	rest, passes := s.rest(e, busiest)
-	every := float64(s.repeated)
+	every := float64(s.Repeated)
 	occupied := func(busy float64) float64 { // of all launches, as if each had all its passes
-		each := busy / float64(s.simulated*s.repeated)
+		each := busy / float64(s.Simulated*s.Repeated)
 		return min((busy+float64(every*passes*each))/(end+float64(every*rest)), 1)
 	}
 	if end > 0 {
 		r.Occupied = occupied(busiest)
 	}
 	if end > 0 && s.call.Trace {
-		for _, busy := range s.net.busy {
+		for _, busy := range s.Net.Busy {
 			r.Busy = append(r.Busy, occupied(busy))
 		}
 	}
-	r.Micros = a.launch() + end
-	if half := s.repeated / 2; half > 0 {
-		r.Micros = (e.passes[s.repeated*s.simulated-1] - e.passes[half*s.simulated-1]) / float64(s.repeated-half)
+	r.Micros = a.Launch() + end
+	if half := s.Repeated / 2; half > 0 {
+		r.Micros = (e.Passes[s.Repeated*s.Simulated-1] - e.Passes[half*s.Simulated-1]) / float64(s.Repeated-half)
 		// few launches may end closer together than the busiest link allows many to
-		r.Micros = max(r.Micros, busiest/float64(s.repeated))
+		r.Micros = max(r.Micros, busiest/float64(s.Repeated))
 	}
 	r.Micros += rest
 	return r, nil
@@ -300,23 +268,13 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 // rest returns what the passes of a launch take that were not simulated, and how many these are: each takes as long as
 // the last half of those that were, or where blocks drift apart, so that the last of these end close together, as long
 // as each occupied the busiest link.
-func (s *simulation) rest(e *engine, busiest float64) (micros, passes float64) {
-	n := s.simulated
-	if s.passes == n {
+func (s *simulation) rest(e *events.Engine, busiest float64) (micros, passes float64) {
+	n := s.Simulated
+	if s.Passes == n {
 		return 0, 0
 	}
-	half, all := n/2, n*s.repeated
-	each := max((e.passes[all-1]-e.passes[all-n+half-1])/float64(n-half), busiest/float64(all))
-	passes = s.share/s.tile - float64(n)
+	half, all := n/2, n*s.Repeated
+	each := max((e.Passes[all-1]-e.Passes[all-n+half-1])/float64(n-half), busiest/float64(all))
+	passes = s.Share/s.Tile - float64(n)
 	return each * passes, passes
 }
-
-// took records that a step took its time: its block came to it, began when it had what it waits for, and ended.
-func (s *simulation) took(step, column int32, pass int64, message int32, came, began, end float64) {
-	if s.trace != nil && pass < s.simulated && len(s.trace.Spans) < 1<<20 {
-		s.trace.Spans = append(s.trace.Spans, launch.Span{Step: step, Column: column, Pass: pass, Message: message,
-			Begin: nanos(came), Length: nanos(end) - nanos(came), Waited: nanos(began) - nanos(came)})
-	}
-}
-
-func nanos(us float64) time.Duration { return time.Duration(math.Round(us * 1000)) }

@@ -12,6 +12,7 @@ import (
 	"mscclc/ir/either"
 	"mscclc/lang"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -41,17 +42,17 @@ func machine(t *testing.T, params map[string]int) *topology.Topology {
 }
 
 // free are costs of a device that takes nothing: what is left is α and β.
-func free() *simulate.Costs {
-	c := &simulate.Costs{Device: "free", Memory: 1e12}
+func free() *devices.Costs {
+	c := &devices.Costs{Device: "free", Memory: 1e12}
 	c.OneSided.Threads = 512
 	for p := range ir.NumProtocols {
-		m := simulate.MoveCosts{Block: 1e12, Wire: 1}
+		m := devices.MoveCosts{Block: 1e12, Wire: 1}
 		c.OneSided.Protocol[p], c.TwoSided.Protocol[p] = m, m
 	}
 	return c
 }
 
-func run(t *testing.T, p *either.Program, topo *topology.Topology, c *simulate.Costs,
+func run(t *testing.T, p *either.Program, topo *topology.Topology, c *devices.Costs,
 	call simulate.Call) *simulate.Result {
 	t.Helper()
 	r, err := simulate.Run(p, topo, c, call)
@@ -136,7 +137,7 @@ func TestBusiest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	costs, err := simulate.CostsOf(topo.Device)
+	costs, err := devices.CostsOf(topo.Device)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"mscclc/lang"
 	"mscclc/passes/core"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 )
 
 // These hold the terms of the model that lanes share: resident CTAs, what a CTA moves over a link, and what messages
@@ -108,9 +109,9 @@ func TestLinkRate(t *testing.T) {
 	costs.OneSided.Protocol[ir.Simple].Block = 10
 	call := simulate.Call{Bytes: 100_000, DType: data.F32, Tile: 100_000, Columns: 1}
 	whole := run(t, p, mesh(t), costs, call).Micros
-	costs.OneSided.Links = []simulate.LinkCosts{{Class: "tunnel", Rate: 0.1}}
+	costs.OneSided.Links = []devices.LinkCosts{{Class: "tunnel", Rate: 0.1}}
 	exact(t, "another class", run(t, p, mesh(t), costs, call).Micros, whole)
-	costs.OneSided.Links[0] = simulate.LinkCosts{Class: "wire", Rate: 0.5}
+	costs.OneSided.Links[0] = devices.LinkCosts{Class: "wire", Rate: 0.5}
 	near(t, "over wires", run(t, p, mesh(t), costs, call).Micros, 20_000, 0.001)
 }
 

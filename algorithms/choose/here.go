@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mscclc/selection"
-	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -19,7 +19,7 @@ type Here struct {
 	Tuned *selection.Table
 	// Topology is the text of a topology with the network of the hosts, and Costs are those of its device.
 	Topology string
-	Costs    *simulate.Costs
+	Costs    *devices.Costs
 }
 
 // A Source says what has chosen a variant.
@@ -91,7 +91,7 @@ func (h *Here) knows(call Call) bool {
 }
 
 // machine returns what a call is simulated on.
-func (h *Here) machine(call Call) (*topology.Topology, *simulate.Costs, error) {
+func (h *Here) machine(call Call) (*topology.Topology, *devices.Costs, error) {
 	params := map[string]int{"nodes": call.inBlocks().Nodes, "gpus": call.perNode()}
 	t, err := topology.Read("here.topo", strings.NewReader(h.Topology), params)
 	return t, h.Costs, err
@@ -132,7 +132,7 @@ func (c *Chooser) Source(call Call, bytes int64, element int) Source {
 }
 
 // machine returns what calls like call are simulated on.
-func (c *Chooser) machine(call Call) (*topology.Topology, *simulate.Costs, error) {
+func (c *Chooser) machine(call Call) (*topology.Topology, *devices.Costs, error) {
 	if c.Here.knows(call) {
 		return c.Here.machine(call)
 	}

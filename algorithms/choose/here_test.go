@@ -5,7 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/selection"
-	"mscclc/simulate"
+	"mscclc/simulate/devices"
 )
 
 // acrossTwo is a call of two ranks on two nodes.
@@ -57,7 +57,7 @@ func TestTunedHere(t *testing.T) {
 
 // TestNetworkHere: simulation takes the network that was measured on the hosts of a call.
 func TestNetworkHere(t *testing.T) {
-	costs, err := simulate.CostsOf("cpu")
+	costs, err := devices.CostsOf("cpu")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -13,12 +13,12 @@ import (
 // is one of them. Of other devices, and of more ranks than a machine has, nobody has told: they are taken for H200s
 // that all reach each other through one switch, where small calls want few rounds and large ones few bytes, as
 // anywhere.
-func Machine(device string, ranks int) (*topology.Topology, *simulate.Costs, error) {
+func Machine(device string, ranks int) (*topology.Topology, *devices.Costs, error) {
 	return machine(device, 1, ranks)
 }
 
 // machine is Machine of so many nodes of so many ranks each.
-func machine(device string, nodes, ranks int) (*topology.Topology, *simulate.Costs, error) {
+func machine(device string, nodes, ranks int) (*topology.Topology, *devices.Costs, error) {
 	t, err := machineOf(strings.ToLower(device), nodes, max(ranks, 1))
 	if err == nil && t == nil {
 		t, err = machineOf(defaultDevice, nodes, max(ranks, 1))
@@ -26,7 +26,7 @@ func machine(device string, nodes, ranks int) (*topology.Topology, *simulate.Cos
 	if err != nil {
 		return nil, nil, err
 	}
-	costs, err := simulate.CostsOf(t.Device)
+	costs, err := devices.CostsOf(t.Device)
 	return t, costs, err
 }
 

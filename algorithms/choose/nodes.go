@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -160,7 +160,7 @@ func (c Call) inBlocks() Call {
 func (c Call) perNode() int { return (c.Ranks + c.Nodes - 1) / c.Nodes }
 
 // machine returns what the call is simulated on.
-func (c Call) machine(device string) (*topology.Topology, *simulate.Costs, error) {
+func (c Call) machine(device string) (*topology.Topology, *devices.Costs, error) {
 	if c.On == "" {
 		return Machine(device, c.Ranks)
 	}

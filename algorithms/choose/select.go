@@ -13,6 +13,7 @@ import (
 	"mscclc/ir/either"
 	"mscclc/selection"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -24,7 +25,7 @@ type Selector struct {
 	Own      Shelf // the user's programs, beside the catalog
 	OwnOnly  bool  // the catalog is left out
 	Topology *topology.Topology
-	Costs    *simulate.Costs
+	Costs    *devices.Costs
 	DType    data.DType
 	Target   *codegen.Target // whose limits and collectives programs must fit
 	By       simulate.Figure // what is fastest is so by this figure

@@ -13,6 +13,7 @@ import (
 	"mscclc/ir/bitwise"
 	"mscclc/selection"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -22,7 +23,7 @@ func selector(t *testing.T, spec, target string) *Selector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	costs, err := simulate.CostsOf(topo.Device)
+	costs, err := devices.CostsOf(topo.Device)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,13 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/synthesis/certificate"
 	"mscclc/topology"
 )
 
 // Selector returns what chooses programs of a collective for a target, on all GPUs of a topology.
-func Selector(kind string, t *topology.Topology, costs *simulate.Costs, call simulate.Call, target *codegen.Target,
+func Selector(kind string, t *topology.Topology, costs *devices.Costs, call simulate.Call, target *codegen.Target,
 	inplace bool, root int) (*choose.Selector, error) {
 	s := &choose.Selector{Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure}
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: inplace, Root: root}

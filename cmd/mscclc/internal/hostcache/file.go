@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"mscclc/algorithms/choose"
-	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -82,6 +82,6 @@ func (d *document) here() (*choose.Here, error) {
 	if _, err := topology.Read("the cache", strings.NewReader(d.Topology), nil); err != nil {
 		return nil, err
 	}
-	h.Costs, err = simulate.ReadCosts("the cache", bytes.NewReader(d.Costs))
+	h.Costs, err = devices.ReadCosts("the cache", bytes.NewReader(d.Costs))
 	return h, err
 }

@@ -14,7 +14,7 @@ import (
 	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/selection"
-	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -76,7 +76,7 @@ func TestKept(t *testing.T) {
 	other := open(t, u, "cpu") // another job, at the same time
 	first.Tuned(entry, ring, 64<<10)
 	topo, err1 := topology.Source("cpu")
-	costs, err2 := simulate.SourceOf("cpu")
+	costs, err2 := devices.SourceOf("cpu")
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}

@@ -17,7 +17,7 @@ import (
 	"mscclc/cmd/mscclc/internal/hostcache"
 	"mscclc/executor/exchange"
 	"mscclc/executor/measure"
-	"mscclc/simulate"
+	devicecosts "mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -52,7 +52,7 @@ func (f *Flags) base() (*base, error) {
 			if err != nil {
 				return nil, err
 			}
-			costs, err := simulate.SourceOf(t.Device)
+			costs, err := devicecosts.SourceOf(t.Device)
 			return &base{name, text, costs, gpu}, err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"mscclc/executor/measure"
-	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -38,11 +38,11 @@ func TestFiles(t *testing.T) {
 	if err := b.costs(r)(&costs); err != nil {
 		t.Fatal(err)
 	}
-	c, err := simulate.ReadCosts("here.json", &costs)
+	c, err := devices.ReadCosts("here.json", &costs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	usual, err := simulate.CostsOf("cpu")
+	usual, err := devices.CostsOf("cpu")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"mscclc/executor/measure"
 	"mscclc/executor/plan"
 	"mscclc/ir/diag"
-	"mscclc/simulate"
+	devicecosts "mscclc/simulate/devices"
 	"mscclc/topology"
 
 	"github.com/spf13/cobra"
@@ -65,7 +65,7 @@ func (f *Flags) GPUs(cmd *cobra.Command) (string, error) {
 	if f.Measure || !cmd.Flags().Changed("device") {
 		return "", nil
 	}
-	known := append(topology.Devices(), simulate.Devices()...)
+	known := append(topology.Devices(), devicecosts.Names()...)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	if !slices.Contains(known, topology.DeviceOf(f.device)) {

@@ -11,6 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
@@ -30,7 +31,7 @@ func (f *Flags) suggest(a *cli.App, t *topology.Topology, c *ir.Collective, rows
 }
 
 // chosen is programs of a collective.
-func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
+func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *devices.Costs, sizes []int64,
 	call simulate.Call) (of func(call *simulate.Call) (*either.Program, string, error), err error) {
 	const takes = "--topology, --costs, --dtype, --by, --root, --inplace and sizes"
 	if f.RanksSetting != "" {

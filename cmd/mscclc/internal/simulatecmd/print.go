@@ -18,12 +18,13 @@ import (
 	"mscclc/ir/either"
 	"mscclc/play"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 	"mscclc/topology/nccl"
 )
 
 // notSimulated says why not, and what would help: more nodes only where the topology can have them, and they do help.
-func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *either.Program,
+func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *devices.Costs, p *either.Program,
 	call simulate.Call, err error) error {
 	d := diag.New(diag.Unsupported, cli.FileSpan(arg), "%v", err)
 	if !errors.Is(err, simulate.ErrNoWay) {
@@ -93,7 +94,7 @@ func boundOf(t *topology.Topology, p *either.Program, call simulate.Call) choosi
 }
 
 // drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
-func drawSimulated(a *cli.App, arg string, f *Flags, p *either.Program, t *topology.Topology, costs *simulate.Costs,
+func drawSimulated(a *cli.App, arg string, f *Flags, p *either.Program, t *topology.Topology, costs *devices.Costs,
 	call simulate.Call) error {
 	call.Trace, call.Figure = true, simulate.Latency
 	r, err := simulate.Run(p, t, costs, call)
@@ -139,7 +140,7 @@ func MicrosText(micros, latency float64) string {
 	return fmt.Sprintf("%.2f", micros)
 }
 
-func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, p *either.Program,
+func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *devices.Costs, p *either.Program,
 	by simulate.Figure, rows []simulatedSize, limit choosing.Bound) error {
 	if a.JSON {
 		return a.WriteJSON(Document{cli.Schema, arg, t.Name, costs.Device, p.Coll.Ranks, costs.Unmeasured, by.String(), rows,

@@ -11,6 +11,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 
 	"github.com/spf13/cobra"
@@ -188,26 +189,26 @@ func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 
 // CostsOf returns the costs that the flags name, or else those of the topology's device. It notes it if nobody measured
 // these.
-func (f *Flags) CostsOf(a *cli.App, t *topology.Topology) (*simulate.Costs, error) {
+func (f *Flags) CostsOf(a *cli.App, t *topology.Topology) (*devices.Costs, error) {
 	if f.Costs != "" {
 		file, err := cli.OpenOf("--costs", f.Costs)
 		if err != nil {
 			return nil, err
 		}
 		defer file.Close()
-		return simulate.ReadCosts(f.Costs, file)
+		return devices.ReadCosts(f.Costs, file)
 	}
 	if t.Device == "" {
-		_, err := simulate.CostsOf("")
+		_, err := devices.CostsOf("")
 		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "topology %s: %v", t.Name,
 			err).WithHint("--device NAME says what the GPUs are; --costs FILE has others")}
 	}
-	c, err := simulate.CostsOf(t.Device)
+	c, err := devices.CostsOf(t.Device)
 	switch {
 	case err != nil:
-		c = simulate.StandIn(t.Device)
+		c = devices.StandIn(t.Device)
 		a.Note("", "nobody measured what launches, steps and signals take on %s: the costs of %s are taken, and times are "+
-			"guesses (--costs FILE has others)", diag.Printable(t.Device), simulate.Measured)
+			"guesses (--costs FILE has others)", diag.Printable(t.Device), devices.Measured)
 	case c.Unmeasured:
 		a.Note("", "nobody measured what launches, steps and signals take on %s: the costs are estimates, and so are the "+
 			"times (docs/simulation.md#machines)", t.Device)
@@ -308,7 +309,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 
 // programs returns what has the program of a call, by its bytes, says how it is launched, and names it where it was
 // chosen: that of a file or of an algorithm, or of a collective the fastest of the catalog.
-func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, sizes []int64,
+func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *devices.Costs, sizes []int64,
 	call simulate.Call) (of func(call *simulate.Call) (*either.Program, string, error), err error) {
 	if !cli.Exists(arg) && choose.IsCollective(arg) {
 		return f.chosen(a, arg, t, costs, sizes, call)
@@ -341,7 +342,7 @@ func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *si
 const manySteps = 1 << 16
 
 // widest returns how many replicas are fastest, or 0, the executor's own choice, of large programs.
-func widest(p *either.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) int {
+func widest(p *either.Program, t *topology.Topology, costs *devices.Costs, call simulate.Call) int {
 	if len(p.Steps) > manySteps {
 		return 0
 	}

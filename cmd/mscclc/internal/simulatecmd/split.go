@@ -7,6 +7,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir/either"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/topology"
 	"mscclc/transport"
 )
@@ -24,7 +25,7 @@ const leastGain = 0.1
 
 // splitOf returns how much a smaller tile saves of a call that took so long, or nil if that is little, or if the flags
 // say the tile.
-func (f *Flags) splitOf(p *either.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call,
+func (f *Flags) splitOf(p *either.Program, t *topology.Topology, costs *devices.Costs, call simulate.Call,
 	took *simulate.Result) *split {
 	if took.Split == 0 || f.tile != "" || len(p.Steps) > manySteps/8 {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
+	"mscclc/simulate/devices"
 	"mscclc/synthesis"
 	"mscclc/synthesis/certificate"
 	"mscclc/topology"
@@ -300,7 +301,7 @@ func selector(t *topology.Topology, gpus []int32, kind ir.Kind, root int) (*choo
 	if err != nil {
 		return nil, err
 	}
-	costs, err := simulate.CostsOf(t.Device)
+	costs, err := devices.CostsOf(t.Device)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package simulate
+package devices
 
 import (
 	"io"
@@ -18,7 +18,7 @@ const (
 	maxText  = 1 << 12
 )
 
-// ReadCosts reads costs as devices/*.json have them, from a file that messages call name. A key that is absent is 0,
+// ReadCosts reads costs as the files of this folder have them, from a file that messages call name. An absent key is 0,
 // where 0 means something. The error is a diag.List.
 func ReadCosts(name string, r io.Reader) (*Costs, error) {
 	opt := strictjson.Options{What: "file of costs", MaxBytes: maxCosts, MaxMemory: math.MaxInt64}

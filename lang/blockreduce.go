@@ -11,11 +11,6 @@ import (
 // This file compiles and makes the copies and reduces that say which thread
 // block does them.
 
-// namesBlock reports whether a copy or a reduce says which thread block does it.
-func namesBlock(args *syntax.Args) bool {
-	return slices.ContainsFunc(args.List, func(a *syntax.Arg) bool { return a.Name != nil && a.Name.Text == "tb" })
-}
-
 // blockCopy compiles src.copy(rank, buffer, index, tb = ...), within a rank.
 func (c *compiler) blockCopy(src func() ref, f *syntax.Name, args *syntax.Args, of, span diag.Span) code {
 	rest, how := c.doing(f, args.List, span, []string{"tb", "sync", "packets"})
@@ -166,7 +161,7 @@ func (m *machine) operandsOf(s *site, rank int32, refs, against []ref, op *ir.Ch
 			continue
 		}
 		op.Type = ir.MemoryChannel
-		if _, ok := m.prog.channels.memory[[2]int32{rank, r.rank}]; !ok {
+		if !m.prog.channels.Reaches(rank, r.rank) {
 			d := m.fault(diag.Channel, s.span, "rank %d has no memory channel to rank %d, and %s is an operand", rank,
 				r.rank, m.prog.refName(&r))
 			d.Hint = "channel(rank, peer), before this, makes one"

@@ -1,19 +1,21 @@
-package simulate
+package onesided
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"mscclc/executor/launch"
 	"mscclc/ir"
+	"mscclc/simulate/internal/network"
 )
 
 // leastThreads is what a CTA has at least where all of a launch would have no room with more.
 const leastThreads = 64
 
 // width settles replicas, threads and passes: as the executor chooses them where nothing says.
-func (o *oneSided) width() error {
+func (o *Blocks) width() error {
 	columns, worth := o.call.Columns, float64(launch.ColumnBytes)
 	for i := range o.program.Operands {
 		if o.program.Operands[i].Via == ir.ViaPort {
@@ -21,9 +23,9 @@ func (o *oneSided) width() error {
 		}
 	}
 	if columns <= 0 {
-		columns = int(min(max(o.chunk/worth, 1), launch.PlanColumns))
-		if blocks := o.blocksOfRank(); blocks > 1 && o.costs.OneSided.Resident > 0 && !o.program.OnePass {
-			columns = min(columns, max(1, int(o.most(o.costs.OneSided.Threads))/blocks)) // there is memory for
+		columns = int(min(max(o.Chunk/worth, 1), launch.PlanColumns))
+		if blocks := o.blocksOfRank(); blocks > 1 && o.Costs.OneSided.Resident > 0 && !o.program.OnePass {
+			columns = min(columns, max(1, int(o.most(o.Costs.OneSided.Threads))/blocks)) // there is memory for
 		}
 	}
 	tile := float64(o.call.Tile)
@@ -38,19 +40,19 @@ func (o *oneSided) width() error {
 		tile = math.Inf(1)
 	}
 	columns, threads, err := o.fit(columns)
-	o.columns, o.rate = float64(columns), math.Pow(float64(threads)/float64(o.costs.OneSided.Threads), 0.7)
-	o.whole = tile*o.columns <= o.chunk
-	o.share, o.simulation.tile = o.chunk, min(max(o.chunk, 1), tile*o.columns)
-	o.passes = int64(math.Ceil(o.share / o.simulation.tile))
+	o.columns, o.rate = float64(columns), math.Pow(float64(threads)/float64(o.Costs.OneSided.Threads), 0.7)
+	o.whole = tile*o.columns <= o.Chunk
+	o.Share, o.Tile = o.Chunk, min(max(o.Chunk, 1), tile*o.columns)
+	o.Passes = int64(math.Ceil(o.Share / o.Tile))
 	return err
 }
 
 // fit returns how many replicas and threads a launch has that would have so many replicas. All its CTAs must be
 // resident, since they wait for each other. So they have fewer threads where there are many, and where that is not
 // enough there are fewer replicas, unless the call says how many.
-func (o *oneSided) fit(columns int) (fewer, threads int, err error) {
-	first, last := o.costs.OneSided.Threads, min(leastThreads, o.costs.OneSided.Threads)
-	if o.costs.OneSided.Shares {
+func (o *Blocks) fit(columns int) (fewer, threads int, err error) {
+	first, last := o.Costs.OneSided.Threads, min(leastThreads, o.Costs.OneSided.Threads)
+	if o.Costs.OneSided.Shares {
 		last = max(last, 32*o.program.Shared())
 	}
 	if o.call.Threads > 0 {
@@ -70,21 +72,21 @@ func (o *oneSided) fit(columns int) (fewer, threads int, err error) {
 }
 
 // most returns how many CTAs of so many threads a GPU holds at once.
-func (o *oneSided) most(threads int) float64 {
-	return math.Floor(o.costs.OneSided.Resident * float64(o.costs.OneSided.Threads) / float64(threads))
+func (o *Blocks) most(threads int) float64 {
+	return math.Floor(o.Costs.OneSided.Resident * float64(o.Costs.OneSided.Threads) / float64(threads))
 }
 
-func (o *oneSided) resident(ctas, threads int) bool {
-	return o.costs.OneSided.Resident == 0 || float64(ctas) <= o.most(threads)
+func (o *Blocks) resident(ctas, threads int) bool {
+	return o.Costs.OneSided.Resident == 0 || float64(ctas) <= o.most(threads)
 }
 
 // blocksOfRank returns how many blocks with steps the rank has that has most.
-func (o *oneSided) blocksOfRank() int { return o.ofRank(func(*ir.TB) int { return 1 }) }
+func (o *Blocks) blocksOfRank() int { return o.ofRank(func(*ir.TB) int { return 1 }) }
 
 // ctas returns how many CTAs the blocks with steps have in so many replicas, of the rank that has most.
-func (o *oneSided) ctas(columns int) int {
+func (o *Blocks) ctas(columns int) int {
 	return o.ofRank(func(b *ir.TB) int {
-		if o.costs.OneSided.Shares {
+		if o.Costs.OneSided.Shares {
 			return b.CTAs(columns)
 		}
 		return columns
@@ -92,7 +94,7 @@ func (o *oneSided) ctas(columns int) int {
 }
 
 // ofRank adds up what blocks with steps count, of the rank where that is most.
-func (o *oneSided) ofRank(count func(*ir.TB) int) (most int) {
+func (o *Blocks) ofRank(count func(*ir.TB) int) (most int) {
 	for _, own := range o.program.Rank {
 		n := 0
 		for b := own.First; b < own.End; b++ {
@@ -105,6 +107,9 @@ func (o *oneSided) ofRank(count func(*ir.TB) int) (most int) {
 	return most
 }
 
+// ErrWide is part of the error where a launch has more CTAs than a GPU holds at once. It is a network.ErrNoWay.
+var ErrWide = errors.New("the GPU does not hold so many CTAs")
+
 // A noCTAs says that a launch has more CTAs than a GPU holds at once. It is an ErrWide.
 type noCTAs struct {
 	ctas, threads int
@@ -116,4 +121,4 @@ func (e *noCTAs) Error() string {
 		e.ctas, e.threads, e.resident)
 }
 
-func (e *noCTAs) Is(target error) bool { return target == ErrNoWay || target == ErrWide }
+func (e *noCTAs) Is(target error) bool { return target == network.ErrNoWay || target == ErrWide }

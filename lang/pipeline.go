@@ -5,20 +5,12 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/internal/channels"
 	"mscclc/lang/syntax"
 )
 
 // This file compiles pipeline(unit = BYTES, chunks = N) { }: in every block that
 // does something in it, one loop over what it does there.
-
-// A pipe is a pipeline that is open.
-type pipe struct {
-	number int32
-	unit   int64 // bytes of a turn
-	chunks int32 // of all turns
-	pos    int32
-	span   diag.Span
-}
 
 // pipelineCall is pipeline(...) without its block, or where none can be.
 func pipelineCall(c *compiler, args *syntax.Args, span diag.Span) code {
@@ -72,9 +64,9 @@ func (c *compiler) pipeline(s *syntax.Simple) exec {
 	m, site := c.m, c.newSite(span, span, span)
 	unit, chunks := c.number(bound[0], kInt, "the unit"), c.number(bound[1], kInt, "the chunks")
 	return func() flow {
-		p := &pipe{unit: unit.get(), pos: site.pos, span: span}
+		p := &channels.Pipeline{Unit: unit.get(), Pos: site.pos, Span: span}
 		n := chunks.get()
-		var ch *channelLevel
+		var ch *channels.Level
 		if !m.bad {
 			ch = m.level(span)
 		}
@@ -82,22 +74,21 @@ func (c *compiler) pipeline(s *syntax.Simple) exec {
 		case m.bad:
 			m.lost = true
 			return goOn
-		case ch.pipe != nil:
+		case ch.Pipeline() != nil:
 			d := m.fault(diag.Channel, span, "a pipeline in a pipeline")
-			*d = d.WithNote(ch.pipe.span, "the outer one is here")
+			*d = d.WithNote(ch.Pipeline().Span, "the outer one is here")
 			return goOn
-		case p.unit < 1 || p.unit > math.MaxInt32:
-			m.fault(diag.OutOfBounds, bound[0].Span(), "a loop iteration does 1 to %d bytes, not %d", math.MaxInt32, p.unit)
+		case p.Unit < 1 || p.Unit > math.MaxInt32:
+			m.fault(diag.OutOfBounds, bound[0].Span(), "a loop iteration does 1 to %d bytes, not %d", math.MaxInt32, p.Unit)
 			return goOn
 		case n < 1 || n > math.MaxInt32:
 			m.fault(diag.OutOfBounds, bound[1].Span(), "a pipeline goes over 1 chunk or more, not %d", n)
 			return goOn
 		}
-		ch.pipes++
-		p.chunks, p.number = int32(n), ch.pipes
-		ch.pipe = p
+		p.Chunks = int32(n)
+		ch.Open(p)
 		f := body()
-		ch.pipe = nil
+		ch.Close()
 		return f
 	}
 }
@@ -116,22 +107,12 @@ func pipelineHead(e *syntax.Expr) (*syntax.Name, *syntax.Args) {
 }
 
 // takes checks that an operation goes through the chunks of the pipeline.
-func (p *pipe) takes(m *machine, s *site, op *ir.ChannelOp) bool {
-	if len(op.Dsts) == 0 || op.Dsts[0].Count == p.chunks {
+func (m *machine) takes(p *channels.Pipeline, s *site, op *ir.ChannelOp) bool {
+	if len(op.Dsts) == 0 || op.Dsts[0].Count == p.Chunks {
 		return true
 	}
 	e := m.fault(diag.Counts, s.span, "this is of %s, in a pipeline over %s", chunks(int64(op.Dsts[0].Count)),
-		chunks(int64(p.chunks)))
-	*e = e.WithNote(p.span, "the pipeline is here")
+		chunks(int64(p.Chunks)))
+	*e = e.WithNote(p.Span, "the pipeline is here")
 	return false
-}
-
-// loop returns the loop of p in a block, which is the block's last operation.
-func (p *pipe) loop(block *channelBlock) *ir.ChannelOp {
-	if block.pipe != p.number {
-		block.ops = append(block.ops, ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: p.unit, Chunks: p.chunks,
-			Pos: p.pos})
-		block.pipe = p.number
-	}
-	return &block.ops[len(block.ops)-1]
 }

@@ -1,6 +1,10 @@
-package simulate
+package network
 
-import "math"
+import (
+	"math"
+
+	"mscclc/simulate/internal/events"
+)
 
 // This file sets the speeds of messages (share.go). What a begin or an end of a message changes is found at once on its
 // own way alone: the message has what its links have left. The speeds of all are set when a part of the active routes
@@ -12,7 +16,7 @@ const slack = 1e-9
 
 // patience returns the part of the active routes that change before speeds are set, and of the time that a message
 // takes that a change waits for it at most. It is small where they are few.
-func (m *messages) patience() float64 { return min(float64(len(m.active))/512, 0.5) }
+func (m *Messages) patience() float64 { return min(float64(len(m.active))/512, 0.5) }
 
 // speeds are what is known of links while messages share them, indexed by link.
 type speeds struct {
@@ -38,11 +42,11 @@ func newSpeeds(links int) speeds {
 }
 
 // change has a route have a message more, or less where by is -1.
-func (m *messages) change(id int32, x *message, by int32) {
-	r, now, busiest, full := &m.routes[id], m.e.now(), 0., false
+func (m *Messages) change(id int32, x *Message, by int32) {
+	r, now, busiest, full := &m.routes[id], m.e.Now(), 0., false
 	bytes, more, speed := r.bytes, r.more, 1.
-	if x.work > 0 {
-		r.bytes, r.more = r.bytes+float64(by)*x.bytes/x.work, r.more+float64(by)*x.more/x.work
+	if x.Work > 0 {
+		r.bytes, r.more = r.bytes+float64(by)*x.Bytes/x.Work, r.more+float64(by)*x.More/x.Work
 	}
 	if len(r.on) == 0 {
 		r.bytes, r.more, speed = 0, 0, 0
@@ -76,12 +80,12 @@ func (m *messages) change(id int32, x *message, by int32) {
 	if part := m.patience(); float64(m.changes) >= part*float64(len(m.active)) {
 		m.want(now)
 	} else {
-		m.want(now + float64(x.work*busiest*part))
+		m.want(now + float64(x.Work*busiest*part))
 	}
 }
 
-// leaves returns what blocks leave messages of a link: all, or all but a message's part.
-func (m *messages) leaves(l int32, now float64) float64 {
+// Leaves returns what blocks leave messages of a link: all, or all but a message's part.
+func (m *Messages) leaves(l int32, now float64) float64 {
 	if m.net.free[l] > now {
 		return 1 - 1/float64(m.count[l]+1)
 	}
@@ -90,7 +94,7 @@ func (m *messages) leaves(l int32, now float64) float64 {
 
 // give has blocks move on a link at what messages leave of its β, or at a message's part. What they have begun to move
 // there takes longer then, or less long.
-func (m *messages) give(l int32, now float64) {
+func (m *Messages) give(l int32, now float64) {
 	rate, free := m.net.beta[l], m.net.free[l]
 	if m.count[l] > 0 {
 		rate *= max(1-m.most[l]+m.left[l], 1/float64(m.count[l]+1))
@@ -107,15 +111,15 @@ func (m *messages) give(l int32, now float64) {
 }
 
 // want has speeds be set at a time, behind what else is then.
-func (m *messages) want(at float64) {
+func (m *Messages) want(at float64) {
 	if at < m.wanted {
 		m.wanted = at
-		m.e.at(int(m.settles()), at)
+		m.e.Schedule(int(m.e.Last()), at)
 	}
 }
 
 // settle sets all speeds.
-func (m *messages) settle(now float64) {
+func (m *Messages) settle(now float64) {
 	if now < m.wanted {
 		return
 	}
@@ -154,7 +158,7 @@ func (m *messages) settle(now float64) {
 
 // fill raises all speeds alike, up to 1 or to where a link is full, whose routes keep theirs. Links that are full at
 // almost the same speed are taken as one.
-func (m *messages) fill() {
+func (m *Messages) fill() {
 	const almost = 1.005
 	for speed := 0.; speed < 1; {
 		next := 1.
@@ -182,7 +186,7 @@ func (m *messages) fill() {
 }
 
 // set sets a route's speed.
-func (m *messages) set(r *route, speed float64) {
+func (m *Messages) set(r *route, speed float64) {
 	r.speed, r.settled = speed, true
 	for _, l := range r.narrow {
 		load := m.net.occupied(l, r.bytes, r.more)
@@ -193,11 +197,11 @@ func (m *messages) set(r *route, speed float64) {
 }
 
 // plan finds when the next message of a route has gone.
-func (m *messages) plan(id int32, now float64) {
+func (m *Messages) plan(id int32, now float64) {
 	r := &m.routes[id]
 	r.due = math.Inf(1)
 	if len(r.on) > 0 && r.speed > 0 {
 		r.due = now + max(r.first-r.clock, 0)/r.speed
-		m.dues.push(event{r.due, id})
+		m.dues.Push(events.Event{Time: r.due, Of: id})
 	}
 }

@@ -1,4 +1,4 @@
-package simulate
+package onesided
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 )
 
 // reach finds the ways of all operands.
-func (o *oneSided) reach() (err error) {
+func (o *Blocks) reach() (err error) {
 	one := o.program
 	pairs := make([][2]int32, len(one.Operands)) // of an operand of its own rank, 0 to 0, which no link is on
 	all := false
@@ -30,7 +30,7 @@ func (o *oneSided) reach() (err error) {
 			}
 		}
 	}
-	if o.ways, err = o.find(pairs); err != nil {
+	if o.ways, err = o.Net.Find(pairs); err != nil {
 		return err
 	}
 	if !all || len(o.program.Rank) == 1 {
@@ -45,27 +45,27 @@ func (o *oneSided) reach() (err error) {
 			pairs = append(pairs, [2]int32{int32(from), int32(to)})
 		}
 	}
-	o.each, err = o.find(pairs)
+	o.each, err = o.Net.Find(pairs)
 	return err
 }
 
 // partsOfWays finds what a CTA moves over each way: that of the slowest of its links. What goes to another node a CTA
 // stores in memory of its own.
-func (o *oneSided) partsOfWays() {
-	o.parts = slices.Repeat([]float64{1}, len(o.net.ways))
-	if len(o.costs.OneSided.Links) == 0 {
+func (o *Blocks) partsOfWays() {
+	o.parts = slices.Repeat([]float64{1}, len(o.Net.Ways))
+	if len(o.Costs.OneSided.Links) == 0 {
 		return
 	}
-	rates := slices.Repeat([]float64{1}, len(o.net.t.Links))
-	for l, link := range o.net.t.Links {
-		for _, c := range o.costs.OneSided.Links {
-			if o.net.t.Classes[link.Class].Is(c.Class) {
+	rates := slices.Repeat([]float64{1}, len(o.Net.Topology.Links))
+	for l, link := range o.Net.Topology.Links {
+		for _, c := range o.Costs.OneSided.Links {
+			if o.Net.Topology.Classes[link.Class].Is(c.Class) {
 				rates[l] = c.Rate
 			}
 		}
 	}
-	for way, links := range o.net.ways {
-		if !o.net.leaves(int32(way)) {
+	for way, links := range o.Net.Ways {
+		if !o.Net.Leaves(int32(way)) {
 			for _, l := range links {
 				o.parts[way] = min(o.parts[way], rates[l])
 			}
@@ -74,10 +74,10 @@ func (o *oneSided) partsOfWays() {
 }
 
 // part is partsOfWays of an operand.
-func (o *oneSided) part(operand int32) float64 { return o.parts[o.ways[operand]] }
+func (o *Blocks) part(operand int32) float64 { return o.parts[o.ways[operand]] }
 
 // others returns how many more operands one of all ranks is, where it is reached rank by rank.
-func (o *oneSided) others(x *onesided.Operand) float64 {
+func (o *Blocks) others(x *onesided.Operand) float64 {
 	if x.Rank == ir.AllRanks && o.each != nil {
 		return float64(len(o.program.Rank) - 1)
 	}
@@ -85,19 +85,19 @@ func (o *oneSided) others(x *onesided.Operand) float64 {
 }
 
 // reachSwitch finds each rank's link to what is behind its way to the next rank, and back.
-func (o *oneSided) reachSwitch() error {
+func (o *Blocks) reachSwitch() error {
 	n := int32(len(o.program.Rank))
 	var pairs [][2]int32
 	for r := range n {
 		pairs = append(pairs, [2]int32{r, (r + 1) % n})
 	}
-	ways, err := o.find(pairs)
+	ways, err := o.Net.Find(pairs)
 	if err != nil {
 		return err
 	}
 	o.up, o.down = make([]int32, n), make([]int32, n)
 	for r := range n {
-		links := o.net.ways[ways[r]]
+		links := o.Net.Ways[ways[r]]
 		o.up[r], o.down[(r+1)%n] = links[0], links[len(links)-1]
 	}
 	return nil
@@ -105,7 +105,7 @@ func (o *oneSided) reachSwitch() error {
 
 // onlyPackets reports whether the program is one of few packets, for which a kernel is made that does less: one block a
 // rank, whose steps move packets and its own memory.
-func (o *oneSided) onlyPackets() bool {
+func (o *Blocks) onlyPackets() bool {
 	if len(o.program.Blocks) != len(o.program.Rank) {
 		return false
 	}

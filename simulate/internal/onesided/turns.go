@@ -1,8 +1,9 @@
-package simulate
+package onesided
 
 import (
 	"mscclc/ir"
 	"mscclc/ir/onesided"
+	"mscclc/simulate/internal/events"
 )
 
 // This file has the blocks of a rank share links. A block moves the data of a group of joint steps in several parts,
@@ -23,7 +24,7 @@ type group struct {
 
 // findGroups finds the groups of ranks with several blocks. What packets bring, ports copy and switches add up is moved
 // at once.
-func (o *oneSided) findGroups() {
+func (o *Blocks) findGroups() {
 	o.groups = make([]group, len(o.program.Steps))
 	for _, own := range o.program.Rank {
 		if own.End-own.First < 2 {
@@ -48,7 +49,7 @@ func (o *oneSided) findGroups() {
 }
 
 // isPlain reports whether s moves plain data, of single ranks, by loads and stores.
-func (o *oneSided) isPlain(s *ir.Step) bool {
+func (o *Blocks) isPlain(s *ir.Step) bool {
 	if s.Op != ir.Move {
 		return false
 	}
@@ -63,13 +64,13 @@ func (o *oneSided) isPlain(s *ir.Step) bool {
 }
 
 // partsOf is in how many parts block b moves the group that it is at.
-func (o *oneSided) partsOf(b *oneBlock) int32 {
-	bytes := float64(o.groups[b.step].count) * o.bytes(b.pass%o.simulated)
+func (o *Blocks) partsOf(b *block) int32 {
+	bytes := float64(o.groups[b.step].count) * o.Bytes(b.pass%o.Simulated)
 	return int32(min(bytes/leastPart, mostParts))
 }
 
 // turn moves one part of the group that b is at, which has several. The next begins when the links have taken this one.
-func (o *oneSided) turn(b *oneBlock, parts int32, now float64) verdict {
+func (o *Blocks) turn(b *block, parts int32, now float64) events.Verdict {
 	if b.part == 0 {
 		b.came, b.issued = now, now
 	}
@@ -77,26 +78,26 @@ func (o *oneSided) turn(b *oneBlock, parts int32, now float64) verdict {
 	for i := b.step; i < end; i++ {
 		s, begin := &o.program.Steps[i], now
 		if b.part == 0 {
-			begin += o.plain.Step + float64(o.costs.OneSided.Joint*float64(i-b.step))
+			begin += o.plain.Step + float64(o.Costs.OneSided.Joint*float64(i-b.step))
 		}
-		bytes, rate := float64(s.Count)*o.bytes(b.pass%o.simulated)/float64(parts), o.plain.Block*o.rate*b.wide
+		bytes, rate := float64(s.Count)*o.Bytes(b.pass%o.Simulated)/float64(parts), o.plain.Block*o.rate*b.wide
 		b.moved = max(b.moved, begin) + bytes*o.handled(b, s)/2/rate
 		loaded, stored := o.load(b, s, begin, bytes, rate), o.store(b, s, begin, bytes, rate, o.plain.Wire)
 		goes = max(goes, b.moved, stored, loaded-o.lag(s))
 		b.over = max(b.over, b.moved, stored, loaded)
 	}
 	if b.part++; b.part < parts {
-		return verdict{kind: goesOn, at: goes}
+		return events.GoOn(goes)
 	}
 	for i := b.step; i < end; i++ {
-		o.took(i, 0, b.pass, 0, b.came, b.came, b.over)
+		o.Took(i, 0, b.pass, 0, b.came, b.came, b.over)
 	}
 	b.step, b.part = end, 0
-	return verdict{kind: goesOn, at: b.over}
+	return events.GoOn(b.over)
 }
 
 // handled returns how many operands of s go through its block's threads, each as often as it takes them longer.
-func (o *oneSided) handled(b *oneBlock, s *ir.Step) (n float64) {
+func (o *Blocks) handled(b *block, s *ir.Step) (n float64) {
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		n += (1 + o.others(&o.program.Operands[k])) / o.part(k)
 	}
@@ -111,9 +112,9 @@ func (o *oneSided) handled(b *oneBlock, s *ir.Step) (n float64) {
 }
 
 // lag returns the longest latency of what s loads.
-func (o *oneSided) lag(s *ir.Step) (most float64) {
+func (o *Blocks) lag(s *ir.Step) (most float64) {
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
-		most = max(most, o.net.latency(o.ways[k]))
+		most = max(most, o.Net.Latency(o.ways[k]))
 	}
 	return most
 }

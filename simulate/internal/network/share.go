@@ -1,30 +1,31 @@
-package simulate
+package network
 
 import (
 	"math"
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/simulate/internal/events"
 )
 
 // This file has messages between nodes share links. A message has a speed: the part of what it reaches alone that it
 // has now. Where the messages on a link would occupy it for more than the whole time, all of them slow down alike, and
 // what one of them leaves, since another link slows it more, the others have (max-min). Speeds are set anew when a
-// message begins or ends (share_speed.go). A lone message has speed 1.
+// message begins or ends (speeds.go). A lone message has speed 1.
 //
 // What blocks move within a node goes through a link first come, first served. Where messages are on the link too, all
 // that blocks move there counts as one message more.
 
-// messages carries the messages of one-sided programs.
-type messages struct {
-	net     *network
-	e       *engine
-	arrived func(s *stream, x *message, now float64) // has a message arrive whose last byte has left at a time
+// Messages carries the messages of one-sided programs.
+type Messages struct {
+	net     *Network
+	e       *events.Engine
+	arrived Arrived
 
 	streams []stream
 	routes  []route
 	known   map[int32]int32 // the route of a way
-	dues    queue           // of routes: when a message has gone; entries that differ from the route's due are stale
+	dues    events.Queue    // of routes: when a message has gone; entries that differ from the route's due are stale
 	next    float64         // the first of them that is an event
 	active  []int32         // routes with messages
 	gone    []int32         // streams whose message has just gone
@@ -33,22 +34,25 @@ type messages struct {
 	speeds
 }
 
+// Arrived has a message for a rank arrive whose last byte has left at a time, over a way of a latency.
+type Arrived func(rank int32, x *Message, left, latency float64)
+
 // A stream is the messages of one block to one rank. They go one after the other, as their counts do
 // (transport/PROXY.md).
 type stream struct {
 	rank, route int32
-	waiting     []message // the first is on its way, or the next to begin
+	waiting     []Message // the first is on its way, or the next to begin
 	until       float64   // the route's clock when it has gone
 }
 
-// A message is what a block has stored for a rank, in several pieces.
-type message struct {
-	first, last float64 // when the sender's proxy has the first piece ready, and the last
-	pieces      float64
-	bytes, more float64 // it occupies links for its bytes, and those between nodes for a time more
-	work        float64 // how long it takes alone
-	began       float64
-	flags       ir.Range // operands; those of the receiver are counts that go with it
+// A Message is what a block has stored for a rank, in several pieces.
+type Message struct {
+	First, Last float64 // when the sender's proxy has the first piece ready, and the last
+	Pieces      float64
+	Bytes, More float64  // it occupies links for its bytes, and those between nodes for a time more
+	Work        float64  // how long it takes alone
+	Began       float64  // when it began, which Messages sets
+	Flags       ir.Range // operands; those of the receiver are counts that go with it
 }
 
 // A route is a way and the messages on it, which have one speed.
@@ -67,10 +71,14 @@ type route struct {
 	settled     bool    // its speed is set
 }
 
-func newMessages(n *network, e *engine, arrived func(*stream, *message, float64)) *messages {
+// Messages returns what carries messages over those of a program's ways that leave a node. Its events are e's, whose
+// actor hands events behind all blocks on to Act.
+func (n *Network) Messages(e *events.Engine, ways []int32, arrived Arrived) *Messages {
 	links := len(n.beta)
-	return &messages{net: n, e: e, arrived: arrived, known: map[int32]int32{}, next: math.Inf(1),
+	n.messages = &Messages{net: n, e: e, arrived: arrived, known: map[int32]int32{}, next: math.Inf(1),
 		count: make([]int32, links), watched: make([]bool, links), speeds: newSpeeds(links)}
+	n.messages.connect(ways)
+	return n.messages
 }
 
 // Events are that the next message of a stream begins, that messages have gone, that blocks may have moved all on a
@@ -82,15 +90,12 @@ const (
 	kinds
 )
 
-func (m *messages) schedule(kind int, of int32, at float64) { m.e.at(int(of)*kinds+kind, at) }
+func (m *Messages) schedule(kind int, of int32, at float64) { m.e.Schedule(int(of)*kinds+kind, at) }
 
-// settles returns the number of the event that sets speeds.
-func (m *messages) settles() int32 { return math.MaxInt32 - int32(len(m.e.next)) }
-
-// act does an event.
-func (m *messages) act(number int32, now float64) {
+// Act does an event.
+func (m *Messages) Act(number int32, now float64) {
 	switch of := number / kinds; {
-	case number == m.settles():
+	case number == m.e.Last():
 		m.settle(now)
 	case number%kinds == begins:
 		m.begin(of, now)
@@ -99,29 +104,29 @@ func (m *messages) act(number int32, now float64) {
 	case number%kinds == frees:
 		m.free(of, now)
 	}
-	for len(m.dues) > 0 && m.dues[0].time != m.routes[m.dues[0].block].due {
-		m.dues.pop()
+	for len(m.dues) > 0 && m.dues[0].Time != m.routes[m.dues[0].Of].due {
+		m.dues.Pop()
 	}
-	if len(m.dues) > 0 && m.dues[0].time < m.next {
-		m.next = m.dues[0].time
+	if len(m.dues) > 0 && m.dues[0].Time < m.next {
+		m.next = m.dues[0].Time
 		m.schedule(ends, 0, m.next)
 	}
 }
 
 // connect makes the routes of ways that leave a node, among those of a program.
-func (m *messages) connect(ways []int32) {
+func (m *Messages) connect(ways []int32) {
 	within := make([]bool, len(m.count)) // by link: blocks move on it
 	for _, way := range ways {
-		if !m.net.leaves(way) {
-			for _, l := range m.net.ways[way] {
+		if !m.net.Leaves(way) {
+			for _, l := range m.net.Ways[way] {
 				within[l] = true
 			}
 		} else if _, ok := m.known[way]; !ok {
 			m.known[way] = int32(len(m.routes))
-			for _, l := range m.net.ways[way] {
+			for _, l := range m.net.Ways[way] {
 				m.through[l] = append(m.through[l], int32(len(m.routes)))
 			}
-			m.routes = append(m.routes, route{links: m.net.ways[way], latency: m.net.latency(way), first: math.Inf(1),
+			m.routes = append(m.routes, route{links: m.net.Ways[way], latency: m.net.Latency(way), first: math.Inf(1),
 				due: math.Inf(1)})
 		}
 	}
@@ -140,7 +145,7 @@ func (m *messages) connect(ways []int32) {
 }
 
 // behind reports whether all routes of a link go through one that is full no later.
-func (m *messages) behind(l int32) bool {
+func (m *Messages) behind(l int32) bool {
 	routes := m.through[l]
 	if len(routes) == 0 {
 		return false
@@ -154,26 +159,29 @@ func (m *messages) behind(l int32) bool {
 	})
 }
 
-// stream makes a stream.
-func (m *messages) stream(rank, way int32) int32 {
+// Stream makes a stream of messages to a rank, over a way.
+func (m *Messages) Stream(rank, way int32) int32 {
 	m.streams = append(m.streams, stream{rank: rank, route: m.known[way]})
 	return int32(len(m.streams) - 1)
 }
 
-// send has a message of a stream go as soon as it is ready and those before it have gone.
-func (m *messages) send(stream int32, x message) {
+// To returns the rank that a stream is to.
+func (m *Messages) To(stream int32) int32 { return m.streams[stream].rank }
+
+// Send has a message of a stream go as soon as it is ready and those before it have gone.
+func (m *Messages) Send(stream int32, x Message) {
 	s := &m.streams[stream]
 	s.waiting = append(s.waiting, x)
 	if len(s.waiting) == 1 {
-		m.schedule(begins, stream, x.first)
+		m.schedule(begins, stream, x.First)
 	}
 }
 
-func (m *messages) begin(stream int32, now float64) {
+func (m *Messages) begin(stream int32, now float64) {
 	s := &m.streams[stream]
 	r, x := &m.routes[s.route], &s.waiting[0]
 	r.goOn(now)
-	x.began, s.until = now, r.clock+x.work
+	x.Began, s.until = now, r.clock+x.Work
 	if r.first = min(r.first, s.until); len(r.on) == 0 {
 		r.at, r.speed = len(m.active), 0
 		m.active = append(m.active, s.route)
@@ -181,18 +189,18 @@ func (m *messages) begin(stream int32, now float64) {
 	r.on = append(r.on, stream)
 	m.change(s.route, x, 1)
 	for _, l := range r.links {
-		m.net.busy[l] += m.net.occupied(l, x.bytes, x.more)
+		m.net.Busy[l] += m.net.occupied(l, x.Bytes, x.More)
 	}
 }
 
 // end has messages that have gone arrive.
-func (m *messages) end(now float64) {
+func (m *Messages) end(now float64) {
 	if now == m.next {
 		m.next = math.Inf(1)
 	}
-	for len(m.dues) > 0 && m.dues[0].time <= now+closeTo(now)/10 {
-		id, due := m.dues[0].block, m.dues[0].time
-		m.dues.pop()
+	for len(m.dues) > 0 && m.dues[0].Time <= now+closeTo(now)/10 {
+		id, due := m.dues[0].Of, m.dues[0].Time
+		m.dues.Pop()
 		if r := &m.routes[id]; r.due == due { // else it was set anew
 			m.leave(id, r, now)
 		}
@@ -200,7 +208,7 @@ func (m *messages) end(now float64) {
 }
 
 // leave has those of a route's messages that have gone arrive.
-func (m *messages) leave(id int32, r *route, now float64) {
+func (m *Messages) leave(id int32, r *route, now float64) {
 	r.goOn(now)
 	on := r.on
 	r.on, r.first, r.due, m.gone = r.on[:0], math.Inf(1), math.Inf(1), m.gone[:0]
@@ -214,9 +222,9 @@ func (m *messages) leave(id int32, r *route, now float64) {
 	for _, i := range m.gone {
 		s := &m.streams[i]
 		m.change(id, &s.waiting[0], -1)
-		m.arrived(s, &s.waiting[0], now)
+		m.arrived(s.rank, &s.waiting[0], now, r.latency)
 		if s.waiting = slices.Delete(s.waiting, 0, 1); len(s.waiting) > 0 {
-			m.schedule(begins, i, max(now, s.waiting[0].first))
+			m.schedule(begins, i, max(now, s.waiting[0].First))
 		}
 	}
 	if len(r.on) == 0 {
@@ -230,14 +238,14 @@ func (m *messages) leave(id int32, r *route, now float64) {
 }
 
 // moved says that blocks are about to move something on a link that messages are on.
-func (m *messages) moved(l int32) {
-	if now := m.e.now(); m.net.free[l] <= now {
+func (m *Messages) moved(l int32) {
+	if now := m.e.Now(); m.net.free[l] <= now {
 		m.want(now)
 	}
 }
 
 // free looks whether blocks have moved all on a link.
-func (m *messages) free(l int32, now float64) {
+func (m *Messages) free(l int32, now float64) {
 	if at := m.net.free[l]; at > now && m.count[l] > 0 {
 		m.schedule(frees, l, at)
 		return

@@ -1,15 +1,19 @@
-package simulate
+package twosided
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/simulate/internal/events"
+	"mscclc/simulate/internal/network"
+)
 
 // This file moves the messages of a two-sided program.
 
 // depart sends a message off, and returns when its first link will have taken it.
-func (t *twoSided) depart(f flight) (taken float64) {
-	at, done := t.net.fly(&f)
+func (t *Blocks) depart(f network.Flight) (taken float64) {
+	at, done := t.Net.Fly(&f)
 	if done {
 		t.arrive(&f)
-		return f.taken
+		return f.Taken
 	}
 	i := len(t.flights)
 	if n := len(t.landed); n > 0 {
@@ -18,32 +22,32 @@ func (t *twoSided) depart(f flight) (taken float64) {
 	} else {
 		t.flights = append(t.flights, f)
 	}
-	t.e.at(i, at)
-	return f.taken
+	t.e.Schedule(i, at)
+	return f.Taken
 }
 
 // fly takes flight i on.
-func (t *twoSided) fly(i int32) verdict {
-	at, done := t.net.fly(&t.flights[i])
+func (t *Blocks) fly(i int32) events.Verdict {
+	at, done := t.Net.Fly(&t.flights[i])
 	if !done {
-		return verdict{kind: goesOn, at: at}
+		return events.GoOn(at)
 	}
 	t.arrive(&t.flights[i])
 	t.landed = append(t.landed, i)
-	return verdict{kind: gone}
+	return events.Gone()
 }
 
 // arrive tells the receiver of a message.
-func (t *twoSided) arrive(f *flight) {
-	c := &t.conns[f.connection]
-	c.head[f.slot], c.tail[f.slot] = f.head, f.tail
-	t.e.wake(t.dataOf(f.connection), t.begins(c, c.come))
+func (t *Blocks) arrive(f *network.Flight) {
+	c := &t.conns[f.Connection]
+	c.head[f.Slot], c.tail[f.Slot] = f.Head, f.Tail
+	t.e.Wake(t.dataOf(f.Connection), t.begins(c, c.come))
 	c.come++
 }
 
 // begins returns when a message that was sent can be received: a packet tells of itself, so that its block takes one by
 // one as they come, and a slot's flag is behind all of it.
-func (t *twoSided) begins(c *connection, message int64) float64 {
+func (t *Blocks) begins(c *connection, message int64) float64 {
 	if t.program.Protocol == ir.Simple {
 		return c.tail[message%int64(t.slots)]
 	}
@@ -51,7 +55,7 @@ func (t *twoSided) begins(c *connection, message int64) float64 {
 }
 
 // move does what a step does with so many bytes, and returns when the block has done it.
-func (t *twoSided) move(b *twoBlock, step *twoStep, now, bytes float64) float64 {
+func (t *Blocks) move(b *block, step *step, now, bytes float64) float64 {
 	begin := now + t.cost.Step
 	if step.chained {
 		begin = now
@@ -61,30 +65,31 @@ func (t *twoSided) move(b *twoBlock, step *twoStep, now, bytes float64) float64 
 		c := &t.conns[b.recv]
 		end = max(end, c.tail[c.received%int64(t.slots)]+t.cost.Step)
 	}
-	end = max(end, t.net.local(t.gpu[b.rank], begin, 2*bytes, t.costs.Memory))
+	end = max(end, t.Net.Local(b.rank, begin, 2*bytes, t.Costs.Memory))
 	if step.sends {
 		c := &t.conns[b.send]
 		extra := 0.
 		if c.far {
-			extra = t.costs.TwoSided.Network
+			extra = t.Costs.TwoSided.Network
 		}
 		rate := t.cost.Block
 		if end > begin {
 			rate = bytes / (end - begin) // no faster than what it forwards comes
 		}
-		f := flight{way: t.net.ways[c.way], bytes: bytes * t.cost.Wire, connection: b.send, slot: c.sent % int64(t.slots)}
-		f.head = begin + extra
-		f.tail = f.head + bytes/rate
-		f.taken = f.tail
+		f := network.Flight{Way: t.Net.Ways[c.way], Bytes: bytes * t.cost.Wire, Connection: b.send,
+			Slot: c.sent % int64(t.slots)}
+		f.Head = begin + extra
+		f.Tail = f.Head + bytes/rate
+		f.Taken = f.Tail
 		c.sent++
 		end = max(end, t.depart(f)-extra)
 	}
 	if step.receives {
 		c := &t.conns[b.recv]
-		free := end + t.costs.TwoSided.Credit + t.net.latency(c.way)
+		free := end + t.Costs.TwoSided.Credit + t.Net.Latency(c.way)
 		c.freed[c.received%int64(t.slots)] = free
 		c.received++
-		t.e.wake(t.slotOf(b.recv), free)
+		t.e.Wake(t.slotOf(b.recv), free)
 	}
 	return end
 }

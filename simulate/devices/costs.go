@@ -1,9 +1,10 @@
-package simulate
+// Package devices has the costs of devices, which simulations add to the latencies and bandwidths of links: [Costs].
+// Each device whose costs are known has a file in this folder, which [CostsOf] reads. [ReadCosts] reads a user's file.
+package devices
 
 import (
 	"embed"
 	"fmt"
-	"path"
 	"strings"
 
 	"mscclc/ir"
@@ -87,23 +88,23 @@ type TwoSidedCosts struct {
 	Protocol ProtocolCosts `json:"-"` // in files, by name
 }
 
-//go:embed devices/*.json
-var devices embed.FS
+//go:embed *.json
+var files embed.FS
 
-// Devices lists the devices whose costs are known.
-func Devices() (names []string) {
-	files, err := devices.ReadDir("devices")
+// Names lists the devices whose costs are known.
+func Names() (names []string) {
+	list, err := files.ReadDir(".")
 	if err != nil {
 		panic(err)
 	}
-	for _, f := range files {
-		names = append(names, strings.TrimSuffix(path.Base(f.Name()), ".json"))
+	for _, f := range list {
+		names = append(names, strings.TrimSuffix(f.Name(), ".json"))
 	}
 	return names
 }
 
 // SourceOf returns the file of the costs of a device, as ReadCosts reads it.
-func SourceOf(device string) ([]byte, error) { return devices.ReadFile("devices/" + device + ".json") }
+func SourceOf(device string) ([]byte, error) { return files.ReadFile(device + ".json") }
 
 // Measured is the GPU whose costs were measured.
 const Measured = "h200"
@@ -129,10 +130,20 @@ func (c *Costs) Caveat() string {
 // CostsOf returns the costs of a device, by the name that topologies have for it.
 func CostsOf(device string) (*Costs, error) {
 	name := device + ".json"
-	text, err := devices.Open("devices/" + name)
+	text, err := files.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("the costs of device %q are not known; those of %s are", device, strings.Join(Devices(), ", "))
+		return nil, fmt.Errorf("the costs of device %q are not known; those of %s are", device, strings.Join(Names(), ", "))
 	}
 	defer text.Close()
 	return ReadCosts(name, text)
+}
+
+// On returns the costs on a node of so many ranks, which share its memory.
+func (c *Costs) On(ranks int) *Costs {
+	if c.Node == 0 {
+		return c
+	}
+	own := *c
+	own.Memory = min(c.Memory, c.Node/float64(ranks))
+	return &own
 }
