@@ -68,7 +68,7 @@ func invariantRules(ranks, ctas int, tables []*Measured, always bool) (list []Ru
 		}
 		rest := invariantLadder(kind, ranks, ctas)
 		for when := range found {
-			found[when] = completed(found[when], kind, ranks, rest)
+			found[when] = append(completed(found[when], kind, ranks, rest), narrower(rest[len(rest)-1])...)
 		}
 		list = append(list, joined(found[oneByOne], found[byGraph])...)
 	}
@@ -87,6 +87,15 @@ func invariantLadder(kind ir.Kind, ranks, ctas int) (list []Rule) {
 		rule := r.rule(kind, ranks, ctas)
 		rule.Invariant = true
 		list = append(list, rule)
+	}
+	return list
+}
+
+// narrower returns rules as r for communicators with fewer CTAs, which are slower, since no other call may run there. They
+// need no memory beside that of r.
+func narrower(r Rule) (list []Rule) {
+	for r.Replicas /= 2; r.Replicas > 0; r.Replicas /= 2 {
+		list = append(list, r)
 	}
 	return list
 }

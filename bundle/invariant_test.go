@@ -45,9 +45,11 @@ func TestInvariantSets(t *testing.T) {
 					t.Errorf("%s, %s: %+v", name, s.Title(), r)
 				}
 			}
-			for _, g := range b.Gaps(s, 32) {
-				if kind, _ := ir.KindByName(g.Collective); kind.Reduces() && g.Reason != NoKernel {
-					t.Errorf("%s, %s: %+v", name, s.Title(), g)
+			for _, ctas := range []int{1, 8, 32} { // the least that a communicator may have, and those of all rules
+				for _, g := range b.Gaps(s, ctas) {
+					if kind, _ := ir.KindByName(g.Collective); kind.Reduces() && g.Reason != NoKernel {
+						t.Errorf("%s, %s, %d CTAs: %+v", name, s.Title(), ctas, g)
+					}
 				}
 			}
 			if info := b.Info().Sets[i]; info.Bits != selection.Invariant {
@@ -100,8 +102,12 @@ func TestInvariantRules(t *testing.T) {
 		}
 	}
 	want := []string{"allreduce/onephase_pull Simple 4096 true false", "allreduce/ordered LL 0 true false",
+		"allreduce/ordered Simple 0 true false", "allreduce/ordered Simple 0 true false",
+		"allreduce/ordered Simple 0 true false",
 		"allreduce/onephase LL 16384 false true", "allreduce/ordered LL 262144 false true",
-		"allreduce/ordered LL128 2097152 false true", "allreduce/ordered Simple 0 false true"}
+		"allreduce/ordered LL128 2097152 false true", "allreduce/ordered Simple 0 false true",
+		"allreduce/ordered Simple 0 false true", "allreduce/ordered Simple 0 false true",
+		"allreduce/ordered Simple 0 false true"}
 	if len(b.Sets) != 2 || strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%d sets; rules are\n%s", len(b.Sets), strings.Join(got, "\n"))
 	}

@@ -78,8 +78,8 @@ func (r *Rule) check() error {
 		return fmt.Errorf("%d ranks do not lie on several nodes as %q", r.Ranks, r.Nodes)
 	case r.Nodes != "" && r.When&WhenWindows != 0:
 		return fmt.Errorf("windows are memory that ranks of one node reach, and the rule is for several nodes")
-	case r.Invariant && (r.Program == "" || r.Candidate() || r.Nodes != "" || !r.Kind.Reduces()):
-		return fmt.Errorf("a rule for invariant bits has a program that sums between ranks of one node, and is no candidate")
+	case r.Invariant && (r.Ranks == 2 || r.Program == "" || r.Candidate() || r.Nodes != "" || !r.Kind.Reduces()):
+		return fmt.Errorf("a rule for invariant bits has a program that sums among 3 ranks or more of one node, and is no candidate")
 	case why != "":
 		return fmt.Errorf("the rule %s", why)
 	case misfit(r.Choice) != "":

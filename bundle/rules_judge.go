@@ -135,6 +135,8 @@ func (t *rulesJudge) judgeBits(kind ir.Kind, r *MeasuredRule) {
 	switch {
 	case !kind.Reduces():
 		t.Bad(at, "is for invariant bits, and %s sums nothing", r.Collective).Hint = "leave out \"bits\""
+	case r.Ranks == 2:
+		t.Bad(at, "is for invariant bits, and for 2 ranks, of which all programs give the same").Hint = "leave out \"bits\""
 	case r.Program == NCCL:
 		t.Bad(at, "is for invariant bits, and NCCL's, whose order of sums depends on the size of a call").Hint =
 			"name a program that adds in the order of ranks, as " + r.Collective + "/ordered"

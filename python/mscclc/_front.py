@@ -35,7 +35,10 @@ def at_import() -> None:
         if wish == "1":
             raise
         _why_not = error.message
-    invariant = os.environ.get("MSCCLC_BITS") == "invariant" and wish != "0" and _has_gpu()
+    bits = os.environ.get("MSCCLC_BITS", "")
+    if bits not in ("", "invariant"):
+        raise LibraryError.say("bad-use", f"MSCCLC_BITS takes invariant, not {bits!r}", "set it before the import")
+    invariant = bits and wish != "0" and _has_gpu()
     if _why_not and invariant and not _mapped("libmscclc-preload.so"):
         message = f"MSCCLC_BITS=invariant, and NCCL would add floats: {_why_not}"
         raise LibraryError.say("bad-use", message, _ORDER + "; or start the job by `mscclc with --`")

@@ -89,6 +89,7 @@ print(dist.Backend("mscclc"))
         ("invariant", "0", True, False),
         ("invariant", "", False, False),
         ("", "", True, False),
+        ("Invariant", "0", False, True),
     ],
 )
 def test_invariant_bits_need_the_front(bits: str, front: str, gpu: bool, raises: bool) -> None:
@@ -106,5 +107,8 @@ except Exception as error:
     print(error.code, error.message)
 """
     said = python(text, MSCCLC_BITS=bits, MSCCLC_FRONT=front)
-    assert said.startswith("bad-use MSCCLC_BITS=invariant, and NCCL would add floats: torch was loaded") == raises
+    why = "MSCCLC_BITS=invariant, and NCCL would add floats: torch was loaded"
+    if bits == "Invariant":
+        why = "MSCCLC_BITS takes invariant, not 'Invariant'"
+    assert said.startswith("bad-use " + why) == raises
     assert ("imported" in said) != raises

@@ -103,7 +103,7 @@ bool refuses(const Nccl &n, const Op &op) {
   const u32 redop = op.op >= 0 && op.op < NCCL_OPS ? redops[op.op] : (u32)RED_SUM;  // others are of NCCL's caller
   int ranks = op.member ? (int)op.member->ranks : 0;
   const Inside inside;
-  if (!op.member && (!n.CommCount || n.CommCount(op.comm, &ranks))) return false;
+  if (!ranks && (!n.CommCount || n.CommCount(op.comm, &ranks))) ranks = 3;  // perhaps: NCCL may have none of it
   return order_matters(kind_of(op.fn), dtypes[op.type], redop, (u32)ranks);
 }
 

@@ -140,8 +140,11 @@ func noteTypes(a *cli.App, rules []bundle.Rule, types []data.DType) {
 	for i := range rules {
 		if r := &rules[i]; !r.Served(types) && !seen[r.Span] {
 			seen[r.Span] = true
-			a.Note(r.Span.Pos.String(), "NCCL runs calls of %v: --dtype names no type whose kernel could run them",
-				data.DType(r.DType))
+			what := "NCCL runs calls of %v"
+			if r.Invariant {
+				what = "sums of %v are errors"
+			}
+			a.Note(r.Span.Pos.String(), what+": --dtype names no type whose kernel could run them", data.DType(r.DType))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mscclc/executor/cuda"
 	"mscclc/internal/usercache"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 // ofMachine returns the file with the bundle for this machine: of the rules that mscclc tune measured here, or else of
@@ -21,6 +22,11 @@ func (f *withFlags) ofMachine(a *cli.App, nccl string) (string, error) {
 	if f.tune {
 		if err := f.runTune(a); err != nil {
 			return "", err
+		}
+		if machine, err := cuda.Machine(); invariant() && err == nil && machine.GPUs > 2 {
+			if err := f.runTune(a, "--bits", selection.Invariant); err != nil {
+				return "", err
+			}
 		}
 	}
 	doc, err := tuned.Find(nccllib.Version(nccl))
@@ -62,12 +68,12 @@ func learned() string {
 }
 
 // runTune has mscclc tune measure what it has not measured yet. Whoever stops that does not want the job either.
-func (f *withFlags) runTune(a *cli.App) error {
+func (f *withFlags) runTune(a *cli.App, more ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	args := []string{"tune"}
+	args := append([]string{"tune"}, more...)
 	if f.nccl != "" {
 		args = append(args, "--nccl", f.nccl)
 	}

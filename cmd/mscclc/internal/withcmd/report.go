@@ -39,9 +39,19 @@ func (doc *Document) report(a *cli.App, b *bundle.Bundle) {
 	}
 }
 
-// invariant reports whether the job wants the same bits for all sizes, as the library reads the environment
-// (invariant_bits in runtime/src).
-func invariant() bool { return os.Getenv("MSCCLC_BITS") == selection.Invariant }
+// bitsVariable is the variable by which a job wants the same bits for all sizes.
+const bitsVariable = "MSCCLC_BITS"
+
+// invariant reports whether the job wants them, as the library reads the environment (invariant_bits in runtime/src).
+func invariant() bool { return os.Getenv(bitsVariable) == selection.Invariant }
+
+// checkBits refuses a value of the variable that the library would only warn of: NCCL would run the sums.
+func checkBits() error {
+	if text := os.Getenv(bitsVariable); text != "" && !invariant() {
+		return cli.Usagef("%s takes %s, not %q", bitsVariable, selection.Invariant, text)
+	}
+	return nil
+}
 
 // setsOf returns the sets that communicators of the job have, as set_open in runtime/src finds them.
 func setsOf(b *bundle.Bundle) (list []*bundle.Set) {
@@ -85,7 +95,7 @@ func (doc *Document) noteSums(a *cli.App) {
 	learns := func(r SetReport) bool {
 		return r.Ranks > 2 && slices.ContainsFunc(r.Gaps, func(g bundle.Gap) bool { return g.Reason == bundle.ToLearn })
 	}
-	if os.Getenv("MSCCLC_LEARN") != "all" && slices.ContainsFunc(doc.Sets, learns) {
+	if !invariant() && os.Getenv("MSCCLC_LEARN") != "all" && slices.ContainsFunc(doc.Sets, learns) {
 		a.Note("", "sums of floats of more than 2 ranks are learned with MSCCLC_LEARN=all only, since their bits may change")
 	}
 }
@@ -120,6 +130,9 @@ func (doc *Document) tell(a *cli.App) {
 	}
 	if len(ranks) == 0 {
 		return
+	}
+	if invariant() && doc.NCCL != none {
+		who = "NCCL runs these, and sums of floats among them are errors"
 	}
 	a.Note("", "programs run collective calls of communicators with %s; %s", strings.Join(ranks, ", "), rest)
 	for i := range doc.Sets {

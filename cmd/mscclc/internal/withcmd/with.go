@@ -18,6 +18,7 @@ import (
 	"mscclc/files"
 	"mscclc/ir/diag"
 	"mscclc/runtime"
+	"mscclc/selection"
 
 	"github.com/spf13/cobra"
 )
@@ -55,6 +56,9 @@ python3; --nccl names another file. --nccl none runs without NCCL: what no rule 
 
 Messages name the calls that NCCL runs, by collective, size and type; --json has all of them with reasons. The
 environment counts: MSCCLC_CTAS and NCCL_MAX_CTAS say how many CTAs a launch has, and rules that need more do not count.
+
+With MSCCLC_BITS=invariant, the bits of a sum of floats do not depend on the size of the call. NCCL runs no such sum, and
+the library stands in the place of NCCL, as with --replace, where NCCL is found.
 
 MSCCLC_DEBUG=INFO prints what the library does, to stderr or to MSCCLC_DEBUG_FILE. MSCCLC_STATS=FILE has it write counts
 of calls by function and reason to FILE every 10 s, as lines of JSON. MSCCLC_METRICS=FOLDER has each process write
@@ -128,8 +132,14 @@ func with(a *cli.App, f *withFlags, command []string) error {
 func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	file := f.bundle
 	var err error
+	if err := checkBits(); err != nil {
+		return err
+	}
 	if doc.NCCL, err = f.findNCCL(a); err != nil {
 		return err
+	}
+	if invariant() { // a program that opens NCCL by its name must not get NCCL's sums
+		f.replace = doc.NCCL != ""
 	}
 	if file == "" {
 		file, err = f.ofMachine(a, doc.NCCL)
@@ -185,6 +195,9 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if f.replace || f.nccl == none {
 		doc.Variables = append(doc.Variables, Variable{"MSCCLC_NCCL", doc.NCCL})
 	}
+	if invariant() {
+		doc.Variables = append(doc.Variables, Variable{bitsVariable, selection.Invariant})
+	}
 	if os.Getenv("MSCCLC_LEARNED") == "" && f.nccl != none && b.Candidates() {
 		if path := learned(); path != "" {
 			doc.Variables = append(doc.Variables, Variable{"MSCCLC_LEARNED", path})
@@ -202,6 +215,8 @@ func (f *withFlags) findNCCL(a *cli.App) (string, error) {
 	case path == "" && f.replace:
 		return "", cli.Unavailable("%s is not found on LD_LIBRARY_PATH, by ldconfig, or in the packages of python3; give --nccl FILE",
 			nccllib.Soname)
+	case path == "" && invariant():
+		a.Note("", "%s is not found here; a program that opens it by its name gets NCCL's sums: give --nccl FILE", nccllib.Soname)
 	case path == "":
 		a.Note("", "%s is not found here; the program must bring its own", nccllib.Soname)
 	}
