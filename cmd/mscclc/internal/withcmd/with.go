@@ -57,8 +57,8 @@ python3; --nccl names another file. --nccl none runs without NCCL: what no rule 
 Messages name the calls that NCCL runs, by collective, size and type; --json has all of them with reasons. The
 environment counts: MSCCLC_CTAS and NCCL_MAX_CTAS say how many CTAs a launch has, and rules that need more do not count.
 
-With MSCCLC_BITS=invariant, the bits of a sum of floats do not depend on the size of the call. NCCL runs no such sum, and
-the library stands in the place of NCCL, as with --replace, where NCCL is found.
+With MSCCLC_BITS=invariant, the bits of a sum of floats do not depend on the size of the call. NCCL runs no such sum,
+and the library stands in the place of NCCL, as with --replace, where NCCL is found.
 
 MSCCLC_DEBUG=INFO prints what the library does, to stderr or to MSCCLC_DEBUG_FILE. MSCCLC_STATS=FILE has it write counts
 of calls by function and reason to FILE every 10 s, as lines of JSON. MSCCLC_METRICS=FOLDER has each process write
