@@ -91,8 +91,8 @@ func invariantLadder(kind ir.Kind, ranks, ctas int) (list []Rule) {
 	return list
 }
 
-// narrower returns rules as r for communicators with fewer CTAs, which are slower: NCCL may not run such calls. They need
-// no memory beside that of r.
+// narrower returns rules as r for communicators with fewer CTAs. They may be slower than NCCL, which runs
+// no such calls. They need no memory beside that of r.
 func narrower(r Rule) (list []Rule) {
 	for r.Replicas /= 2; r.Replicas > 0; r.Replicas /= 2 {
 		list = append(list, r)
