@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -81,7 +82,9 @@ func (b *builder) compile(key programKey) (*either.Program, error) {
 		var err error
 		if from.Text, err = algorithms.Open(name); err != nil {
 			hint := "mscclc list names its programs; name files of your own behind the command"
-			if near := diag.Meant(key.Program, b.programs()); near != "" {
+			if base := path.Base(key.Program); base != key.Program && slices.Contains(b.programs(), base) {
+				hint = fmt.Sprintf("a rule names a file of yours without its folder: %q", base)
+			} else if near := diag.Meant(key.Program, b.programs()); near != "" {
 				hint = "did you mean " + near + "? " + hint
 			}
 			return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "the catalog has no program %q", key.Program).

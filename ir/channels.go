@@ -95,10 +95,46 @@ const (
 	NumChannelOps
 )
 
-// Signals reports whether the operation signals on its channels.
-func (k ChannelOpKind) Signals() bool {
-	return k == ChSignal || k == ChRelaxedSignal || k == ChEachSignal || k == ChEachSignalFlush
+// A ChannelOpInfo is the row of an operation in ChannelOps. An operation may belong to several sets.
+type ChannelOpInfo struct {
+	Name       string // in text forms; those of several operations may be one
+	Moves      bool   // writes Dsts of what it reads of Srcs
+	Signals    bool   // on each of Channels, behind what it moves
+	Awaits     bool   // a signal of each of Channels
+	Flushes    bool   // waits until what was put through each of Channels has left, after all else that it does
+	Meets      bool   // the threads of the block synchronise
+	Semaphores bool   // acquires or releases each of Semaphores
+	Relaxed    bool   // its signals make nothing visible
 }
+
+// ChannelOps is the table of operations.
+var ChannelOps = [NumChannelOps]ChannelOpInfo{
+	ChMeet:            {Name: "meet", Meets: true},
+	ChBarrier:         {Name: "barrier", Meets: true},
+	ChSignal:          {Name: "signal", Signals: true},
+	ChAwait:           {Name: "wait", Awaits: true},
+	ChRelaxedSignal:   {Name: "relaxed signal", Signals: true, Relaxed: true},
+	ChRelaxedAwait:    {Name: "relaxed wait", Awaits: true, Relaxed: true},
+	ChFlush:           {Name: "flush", Flushes: true},
+	ChAcquire:         {Name: "acquire", Semaphores: true},
+	ChRelease:         {Name: "release", Semaphores: true},
+	ChMove:            {Name: "mv", Moves: true},
+	ChEach:            {Name: "each", Moves: true},
+	ChEachSignal:      {Name: "each", Moves: true, Signals: true},
+	ChEachSignalFlush: {Name: "each", Moves: true, Signals: true, Flushes: true},
+	ChLoop:            {Name: "loop"},
+}
+
+// Info returns the row of k, or an empty one where k is no operation.
+func (k ChannelOpKind) Info() *ChannelOpInfo {
+	if k < NumChannelOps {
+		return &ChannelOps[k]
+	}
+	return &ChannelOpInfo{}
+}
+
+// OnChannels reports whether an operation has Channels, and moves nothing.
+func (i *ChannelOpInfo) OnChannels() bool { return !i.Moves && (i.Signals || i.Awaits || i.Flushes) }
 
 // A ChannelReduce is how a ChMove combines its sources, as files say op by op. It means nothing: the call says how to
 // reduce, and MSCCL++'s executor, which never reads it, sums.
@@ -163,14 +199,9 @@ func (t ChannelType) String() string {
 	return "none"
 }
 
-var channelOpNames = [NumChannelOps]string{ChMeet: "meet", ChBarrier: "barrier", ChSignal: "signal", ChAwait: "wait",
-	ChRelaxedSignal: "relaxed signal", ChRelaxedAwait: "relaxed wait", ChFlush: "flush", ChAcquire: "acquire",
-	ChRelease: "release",
-	ChMove:    "mv", ChEach: "each", ChEachSignal: "each", ChEachSignalFlush: "each", ChLoop: "loop"}
-
 func (k ChannelOpKind) String() string {
 	if k < NumChannelOps {
-		return channelOpNames[k]
+		return ChannelOps[k].Name
 	}
 	return strconv.Itoa(int(k))
 }

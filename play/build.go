@@ -159,8 +159,7 @@ func (b *builder) collective() {
 	s.Protocol = h.Protocol.String()
 	s.Collective = Collective{Kind: c.Kind.String(), Ranks: c.Ranks, Root: -1, InPlace: c.Inplace, Nodes: 1,
 		NodeOf: []int{}}
-	switch c.Kind {
-	case ir.Broadcast, ir.Scatter, ir.ReduceTo, ir.Gather:
+	if c.Kind.Rooted() {
 		s.Collective.Root = c.Root
 	}
 	for r := range c.Ranks {

@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -114,7 +115,11 @@ func (b *laneBench) program(t testing.TB, v laneVariant) *either.Program {
 	opt := mscclc.Options{OneSided: true, Unproven: true,
 		Core: core.Options{Lanes: v.lanes, Copies: v.copies, Nodes: nodesOf8(8 * b.nodes)},
 		Lang: lang.Options{Protocol: &simple, Open: open}}
-	if v.name != packedTrees {
+	switch {
+	case v.name == packedTrees:
+	case bytes.Contains(text, []byte("(ranks")):
+		opt.Lang.Params = lang.Params{"ranks": 8 * b.nodes}
+	default:
 		opt.Lang.Params = lang.Params{"nodes": b.nodes, "gpus": 8}
 	}
 	if b.programs[key], err = mscclc.Compile(file, text, opt); err != nil {

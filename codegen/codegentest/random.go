@@ -33,10 +33,10 @@ func random(rnd *rand.Rand, t *codegen.Target) *either.Program {
 	}
 	c := &ir.Collective{Kind: kinds[rnd.Intn(len(kinds))], Ranks: ranks, Chunks: 1 + rnd.Intn(4),
 		Inplace: rnd.Intn(2) == 0}
-	switch c.Kind {
-	case ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter:
+	switch {
+	case c.Kind.Rooted():
 		c.Root = rnd.Intn(ranks)
-	case ir.Opaque:
+	case c.Kind == ir.Opaque:
 		c.In, c.Out = c.Chunks, c.Chunks
 		for range ranks {
 			c.PerRank = append(c.PerRank, [2]int32{int32(c.Chunks), int32(c.Chunks)})

@@ -113,10 +113,10 @@ func (x *resolver) resolve(op *Op, r *ir.ChannelRank) ir.ChannelOp {
 		o.Type = t
 		o.Channels = x.opChannels(op, t)
 	}
-	switch row.kind {
-	case ir.ChBarrier:
+	switch info := row.kind.Info(); {
+	case row.kind == ir.ChBarrier:
 		o.ID, o.Blocks = op.Barrier, op.Blocks
-	case ir.ChAcquire, ir.ChRelease:
+	case info.Semaphores:
 		o.Semaphores = op.Semaphores
 		x.distinct(op, op.Semaphores, "semaphore_ids", ir.OpSemaphores)
 		for i, id := range op.Semaphores {
@@ -125,9 +125,9 @@ func (x *resolver) resolve(op *Op, r *ir.ChannelRank) ir.ChannelOp {
 					len(r.Semaphores))
 			}
 		}
-	case ir.ChSignal, ir.ChAwait, ir.ChRelaxedSignal, ir.ChRelaxedAwait, ir.ChFlush:
+	case info.OnChannels():
 		x.distinct(op, op.ChannelIDs, "channel_ids", ir.OpChannels)
-	case ir.ChLoop:
+	case row.kind == ir.ChLoop:
 		o.Unit, o.Chunks = op.Loop.Unit, op.Loop.Chunks
 		x.loop = true
 		o.Body = x.ops(op.Loop.Ops, r)

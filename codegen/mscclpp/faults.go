@@ -87,8 +87,10 @@ func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 			x.at(diag.MSCCLPPLoop, o.Pos, "the loop can take %.0f loop iterations, which the executor counts in 16 bits",
 				math.Ceil(turns))
 		}
-	case ir.ChMove, ir.ChEach, ir.ChEachSignal, ir.ChEachSignalFlush:
-		x.move(o, loop)
+	default:
+		if o.Kind.Info().Moves {
+			x.move(o, loop)
+		}
 	}
 }
 

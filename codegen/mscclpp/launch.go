@@ -89,10 +89,10 @@ func fewestThreads(c *ir.ChannelProgram) (most int) {
 
 // threadsOf returns how many threads an operation gives a channel or a semaphore each.
 func threadsOf(o *ir.ChannelOp) int {
-	switch {
-	case o.Kind == ir.ChAcquire || o.Kind == ir.ChRelease:
+	switch info := o.Kind.Info(); {
+	case info.Semaphores:
 		return len(o.Semaphores)
-	case o.Kind >= ir.ChMove && o.Type != ir.PortChannel:
+	case info.Moves && o.Type != ir.PortChannel:
 		return 1
 	}
 	return max(1, len(o.Channels))

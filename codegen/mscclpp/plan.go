@@ -149,20 +149,20 @@ func (x *maker) op(o *ir.ChannelOp) Op {
 			op.ChannelIDs[i] = x.channel(n.Type, c)
 		}
 	}
-	switch row.kind {
-	case ir.ChBarrier:
+	switch {
+	case row.kind == ir.ChBarrier:
 		op.Barrier, op.Blocks = n.ID, n.Blocks
 		if n.ID >= MaxBarriers && !x.barred {
 			x.barred = true
 			x.say(diag.Limit, o.Pos, "barrier %d of rank %d: MSCCL++ has room for %d of a rank", n.ID+1, x.rankID, MaxBarriers)
 		}
-	case ir.ChAcquire, ir.ChRelease:
+	case row.kind.Info().Semaphores:
 		op.Semaphores = n.Semaphores
 		if len(n.Semaphores) > ir.OpSemaphores {
 			x.say(diag.Limit, o.Pos, "%d semaphores in one operation, where MSCCL++ has room for %d", len(n.Semaphores),
 				ir.OpSemaphores)
 		}
-	case ir.ChLoop:
+	case row.kind == ir.ChLoop:
 		op.Loop = &Loop{Unit: n.Unit, Chunks: n.Chunks}
 		for i := range n.Body {
 			op.Loop.Ops = append(op.Loop.Ops, x.op(&n.Body[i]))

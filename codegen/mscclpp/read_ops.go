@@ -31,16 +31,16 @@ const (
 
 // keys returns the keys that the operation must have, and those that it may.
 func (r *opRow) keys() (need, may uint32) {
-	switch r.kind {
-	case ir.ChMeet:
+	switch info := r.kind.Info(); {
+	case r.kind == ir.ChMeet:
 		return opName, opName
-	case ir.ChBarrier:
+	case r.kind == ir.ChBarrier:
 		need = opName | opBarrier | opBlocks
-	case ir.ChSignal, ir.ChAwait, ir.ChRelaxedSignal, ir.ChRelaxedAwait, ir.ChFlush:
+	case info.OnChannels():
 		need = opName | opChannelIDs | opType
-	case ir.ChAcquire, ir.ChRelease:
+	case info.Semaphores:
 		need = opName | opSemaphores
-	case ir.ChLoop:
+	case r.kind == ir.ChLoop:
 		need = opName | opIter | opBody
 	default:
 		need, may = opName|opSrc|opDst, opType|opPart

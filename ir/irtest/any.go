@@ -43,14 +43,14 @@ func AnyHeader(t *rapid.T) (ir.Header, []ir.Hint) {
 func AnyCollective(t *rapid.T) *ir.Collective {
 	c := &ir.Collective{Kind: ir.Kind(Small(t, 0, int(ir.NumKinds)-1)), Ranks: int(Small(t, 1, 4)),
 		Chunks: int(Small(t, 1, 4)), Inplace: rapid.Bool().Draw(t, "inplace")}
-	switch c.Kind {
-	case ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter:
+	switch {
+	case c.Kind.Rooted():
 		c.Root = int(Small(t, 0, c.Ranks-1))
-	case ir.SendRecv:
+	case c.Kind == ir.SendRecv:
 		for r := range c.Ranks {
 			c.Peer = append(c.Peer, int32(c.Ranks-1-r))
 		}
-	case ir.Custom, ir.Opaque:
+	case c.Kind == ir.Custom || c.Kind == ir.Opaque:
 		c.In, c.Out = int(Small(t, 0, 4)), int(Small(t, 0, 4))
 		if rapid.Bool().Draw(t, "each") {
 			for range c.Ranks {

@@ -6,16 +6,10 @@ import (
 )
 
 // moves reports whether o reads or writes memory, by itself or in its body.
-func moves(o *ir.ChannelOp) bool {
-	switch o.Kind {
-	case ir.ChMove, ir.ChEach, ir.ChEachSignal, ir.ChEachSignalFlush, ir.ChLoop:
-		return true
-	}
-	return false
-}
+func moves(o *ir.ChannelOp) bool { return o.Kind.Info().Moves || o.Kind == ir.ChLoop }
 
 // meets reports whether the threads of the block synchronise in o.
-func meets(o *ir.ChannelOp) bool { return o.Kind == ir.ChMeet || o.Kind == ir.ChBarrier }
+func meets(o *ir.ChannelOp) bool { return o.Kind.Info().Meets }
 
 // meet looks at whether the threads have to synchronise at ops[i]: between the operations since they last met and those
 // until they meet next. Where one of these is no plain Move it is taken to be needed.

@@ -104,19 +104,19 @@ func OpText(p *ir.ChannelProgram, rank int, o *ir.ChannelOp) string {
 
 func opText(p *ir.ChannelProgram, rank int, o *ir.ChannelOp) string {
 	b := []byte(o.Kind.String())
-	switch o.Kind {
-	case ir.ChBarrier:
+	switch info := o.Kind.Info(); {
+	case o.Kind == ir.ChBarrier:
 		return fmt.Sprintf("%s %d of %d", b, o.ID, o.Blocks)
-	case ir.ChLoop:
+	case o.Kind == ir.ChLoop:
 		return fmt.Sprintf("%s %d of %d", b, o.Unit, o.Chunks)
-	case ir.ChAcquire, ir.ChRelease:
+	case info.Semaphores:
 		for _, s := range o.Semaphores {
 			b = fmt.Appendf(b, " semaphore[%d]", s)
 		}
 		return string(b)
-	case ir.ChMove:
+	case o.Kind == ir.ChMove:
 		b = appendMove(o, b, rank)
-	case ir.ChEach, ir.ChEachSignal, ir.ChEachSignalFlush:
+	case info.Moves:
 		b = appendEach(o, b, rank)
 	default:
 		return string(appendChannels(p, b, rank, o))
@@ -157,10 +157,10 @@ func appendEach(o *ir.ChannelOp, b []byte, rank int) []byte {
 		b = appendChannelRef(&o.Srcs[i], append(b, ' '), rank, o.Type, o.Srcs[i].Count)
 		b = appendChannelRef(&o.Dsts[i], append(b, " -> "...), rank, o.Type, o.Dsts[i].Count)
 	}
-	if o.Kind != ir.ChEach {
+	if o.Kind.Info().Signals {
 		b = append(b, " signal"...)
 	}
-	if o.Kind == ir.ChEachSignalFlush {
+	if o.Kind.Info().Flushes {
 		b = append(b, " flush"...)
 	}
 	return b

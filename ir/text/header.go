@@ -49,12 +49,12 @@ func WriteHeader(b *bufio.Writer, kind string, h *ir.Header, hints []ir.Hint) {
 
 func writeCollective(b *bufio.Writer, c *ir.Collective) {
 	fmt.Fprintf(b, "collective %v", c)
-	switch c.Kind {
-	case ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter:
+	switch {
+	case c.Kind.Rooted():
 		fmt.Fprintf(b, " root=%d", c.Root)
-	case ir.SendRecv:
+	case c.Kind == ir.SendRecv:
 		fmt.Fprintf(b, " peer=%s", joinInts(c.Peer))
-	case ir.Custom, ir.Opaque:
+	case c.Kind == ir.Custom || c.Kind == ir.Opaque:
 		fmt.Fprintf(b, " in=%d out=%d", c.In, c.Out)
 		if c.PerRank != nil {
 			var each []string

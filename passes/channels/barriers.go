@@ -108,35 +108,30 @@ func (w *pending) needs(o *ir.ChannelOp) bool {
 	if o.Unsynced {
 		return false
 	}
-	switch o.Kind {
-	case ir.ChMeet, ir.ChBarrier, ir.ChAwait, ir.ChRelaxedAwait, ir.ChAcquire:
+	switch info := o.Kind.Info(); {
+	case info.Meets || info.Awaits || o.Kind == ir.ChAcquire:
 		return false
-	case ir.ChSignal, ir.ChRelaxedSignal, ir.ChRelease, ir.ChFlush:
+	case info.OnChannels() || o.Kind == ir.ChRelease:
 		return w.worked || w.waited
-	case ir.ChEachSignal, ir.ChEachSignalFlush:
-		if w.worked {
-			return true
-		}
+	case info.Signals && w.worked:
+		return true
 	}
 	return w.waited || len(w.memory) > mostMemory || w.conflicts(o)
 }
 
 // add adds what o does.
 func (w *pending) add(o *ir.ChannelOp) {
-	switch o.Kind {
-	case ir.ChMeet, ir.ChBarrier:
+	info := o.Kind.Info()
+	if info.Meets {
 		w.clear()
 		return
 	}
 	if o.Unsynced {
 		return
 	}
-	switch o.Kind {
-	case ir.ChAwait, ir.ChRelaxedAwait, ir.ChAcquire, ir.ChFlush:
-		w.waited = true
-	case ir.ChMove, ir.ChEach, ir.ChEachSignal, ir.ChEachSignalFlush:
+	w.waited = w.waited || info.Awaits || info.Flushes || o.Kind == ir.ChAcquire
+	if info.Moves {
 		w.worked = true
-		w.waited = w.waited || o.Kind == ir.ChEachSignalFlush
 		w.touches(o)
 	}
 }

@@ -15,7 +15,7 @@ func (u *unroller) ports(r int32) {
 		k := u.blocks[r][b]
 		for i := range ops {
 			for _, o := range append([]ir.ChannelOp{ops[i]}, ops[i].Body...) {
-				if o.Type != ir.PortChannel || o.Kind < ir.ChMove && o.Kind != ir.ChFlush || o.Kind == ir.ChLoop {
+				if info := o.Kind.Info(); o.Type != ir.PortChannel || !info.Moves && !info.Flushes {
 					continue
 				}
 				for _, c := range o.Channels {
@@ -162,14 +162,14 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 		steps := []unrolledStep{{op: ir.Move, lies: src.Packets && o.Kind != ir.ChMove,
 			count: u.pairSpan(o, min(i, len(o.Srcs)-1), at, n), srcs: u.operands(k, o, src, at),
 			dsts: u.operands(k, o, dst, at)}}
-		if o.Kind == ir.ChEachSignal || o.Kind == ir.ChEachSignalFlush {
+		if o.Kind.Info().Signals {
 			steps = append(steps,
 				unrolledStep{op: ir.Signal, dsts: []onesided.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
 		}
 		list = append(list, request{c, int32(i), steps})
 	}
 	u.ask(k, list)
-	if o.Kind == ir.ChEachSignalFlush {
+	if o.Kind.Info().Flushes {
 		u.flush(k, o.Channels)
 	}
 }

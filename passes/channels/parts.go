@@ -66,7 +66,7 @@ func (u *unroller) checkChannels(r int32) {
 // checkOp looks at one operation, of a loop's body where loop is not nil.
 func (u *unroller) checkOp(k *unrolled, o, loop *ir.ChannelOp) {
 	k.pos = o.Pos
-	rank := &u.p.Ranks[k.rank]
+	rank, info := &u.p.Ranks[k.rank], o.Kind.Info()
 	switch {
 	case o.Kind >= ir.NumChannelOps:
 		u.say(k, diag.Malformed, "is operation %d", o.Kind)
@@ -77,21 +77,21 @@ func (u *unroller) checkOp(k *unrolled, o, loop *ir.ChannelOp) {
 		u.say(k, diag.Malformed, "has a body, and is no loop")
 	case o.Kind == ir.ChBarrier && o.Blocks < 1:
 		u.say(k, diag.Malformed, "meets %d blocks", o.Blocks)
-	case o.Kind < ir.ChMove || o.Kind == ir.ChLoop:
+	case !info.Moves:
 	case o.Parts < 0 || o.Part < 0 || o.Part >= max(o.Parts, 1):
 		u.say(k, diag.Malformed, "is part %d of %d", o.Part, o.Parts)
 	case len(o.Srcs) == 0 || len(o.Dsts) == 0 || o.Kind != ir.ChMove && len(o.Srcs) != len(o.Dsts):
 		u.say(k, diag.Malformed, "has %d sources and %d destinations", len(o.Srcs), len(o.Dsts))
 	}
 	for i := range min(len(o.Srcs), len(o.Dsts)) {
-		if n := o.Srcs[i].Count; o.Kind > ir.ChMove && (o.Dsts[i].Count != n || o.Parts > 1 && n != o.Srcs[0].Count) {
+		if n := o.Srcs[i].Count; info.Moves && o.Kind != ir.ChMove && (o.Dsts[i].Count != n || o.Parts > 1 && n != o.Srcs[0].Count) {
 			u.say(k, diag.Counts, "moves %d chunks to %d, or parts of unequal numbers", n, o.Dsts[i].Count)
 		}
 	}
 	for _, c := range o.Channels {
 		if o.Type >= ir.NumChannelTypes || c < 0 || int(c) >= len(rank.Channels[o.Type]) {
 			u.say(k, diag.OutOfBounds, "goes through channel %d of type %d, which the rank has not", c, o.Type)
-		} else if o.Kind < ir.ChMove && o.Type == ir.SwitchChannel {
+		} else if !info.Moves && o.Type == ir.SwitchChannel {
 			u.say(k, diag.Unsupported, "signals through a switch")
 		}
 	}
@@ -187,11 +187,11 @@ func (u *unroller) divide() int64 {
 			for i := range ops {
 				o := &ops[i]
 				k.at, k.pos = source{block: int32(b), op: int32(i), inner: -1, what: o}, o.Pos
-				if o.Kind >= ir.ChMove && o.Kind != ir.ChLoop {
+				if o.Kind.Info().Moves {
 					need(k, o, count(o), 1)
 				}
 				for j := range o.Body {
-					if o.Body[j].Kind >= ir.ChMove {
+					if o.Body[j].Kind.Info().Moves {
 						need(k, &o.Body[j], o.Chunks, u.turnsOf(o))
 					}
 				}

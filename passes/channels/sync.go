@@ -112,7 +112,7 @@ func (u *unroller) there(rank int32, t ir.ChannelType, c int32) endKey {
 }
 
 func relaxed(o *ir.ChannelOp) ir.StepFlags {
-	if (o.Kind == ir.ChRelaxedSignal || o.Kind == ir.ChRelaxedAwait) && o.Type == ir.MemoryChannel {
+	if o.Kind.Info().Relaxed && o.Type == ir.MemoryChannel {
 		return ir.Relaxed
 	}
 	return 0

@@ -183,24 +183,24 @@ func (u *unroller) loop(k *unrolled, o *ir.ChannelOp) {
 // do appends the steps of an operation in turn i of so many.
 func (u *unroller) do(k *unrolled, o *ir.ChannelOp, chunks, turn, turns int32) {
 	k.pos = o.Pos
-	switch o.Kind {
-	case ir.ChMeet:
-		k.open = false
-	case ir.ChBarrier:
-		u.barrier(k, o)
-	case ir.ChSignal, ir.ChRelaxedSignal:
-		u.signal(k, o)
-	case ir.ChAwait, ir.ChRelaxedAwait:
-		u.await(k, o)
-	case ir.ChFlush:
-		u.flush(k, o.Channels)
-	case ir.ChAcquire:
-		u.acquire(k, o)
-	case ir.ChRelease:
-		u.release(k, o)
-	default:
+	switch info := o.Kind.Info(); {
+	case info.Moves:
 		at, n := u.span(o, chunks, turn, turns)
 		u.move(k, o, at, n)
+	case o.Kind == ir.ChMeet:
+		k.open = false
+	case o.Kind == ir.ChBarrier:
+		u.barrier(k, o)
+	case info.Signals:
+		u.signal(k, o)
+	case info.Awaits:
+		u.await(k, o)
+	case info.Flushes:
+		u.flush(k, o.Channels)
+	case o.Kind == ir.ChAcquire:
+		u.acquire(k, o)
+	case o.Kind == ir.ChRelease:
+		u.release(k, o)
 	}
 }
 

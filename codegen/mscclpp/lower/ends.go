@@ -223,7 +223,7 @@ func (x *maker) block(r int32, list []segment, k, w int32) []ir.ChannelOp {
 		if n := len(it.ends) + len(it.puts); n > 0 {
 			op.Channels = ids[len(ids)-n : len(ids) : len(ids)]
 		}
-		if op.Kind >= ir.ChMove && x.ways > 1 {
+		if op.Kind.Info().Moves && x.ways > 1 {
 			op.Part, op.Parts = w, x.ways
 		}
 		ops = append(ops, op)
@@ -259,7 +259,7 @@ next:
 	return kept
 }
 
-func awaits(o *ir.ChannelOp) bool { return o.Kind == ir.ChAwait || o.Kind == ir.ChRelaxedAwait }
+func awaits(o *ir.ChannelOp) bool { return o.Kind.Info().Awaits }
 
 // alike returns before and o, which move nothing, as one operation. A relaxed await joins the awaits behind it too: it
 // is for launches that nothing told of before.
@@ -267,7 +267,7 @@ func alike(before ir.ChannelOp, o *ir.ChannelOp, rank int32) (one ir.ChannelOp, 
 	if before.Kind == ir.ChRelaxedAwait && o.Kind == ir.ChAwait {
 		before.Kind = ir.ChAwait
 	}
-	if o.Kind >= ir.ChMove {
+	if o.Kind.Info().Moves || o.Kind == ir.ChLoop {
 		return one, false
 	}
 	return before.Join(o, rank)

@@ -65,7 +65,7 @@ func (x *maker) stagesOf(items []item) []bool {
 				moves = false
 				f(i)
 			}
-			moves = moves || items[i].op.Kind >= ir.ChMove
+			moves = moves || items[i].op.Kind.Info().Moves
 		}
 	}
 	visit(func(int) { waits++ })

@@ -67,7 +67,7 @@ func (x *maker) staged(src ir.ChannelRef) ir.ChannelRef {
 func (x *maker) puts(ends []flagUse) (left []flagUse) {
 	list := x.items[x.own]
 	first := len(list)
-	for first > 0 && list[first-1].op.Kind >= ir.ChMove && (first == len(list) || !list[first].meet) {
+	for first > 0 && list[first-1].op.Kind.Info().Moves && (first == len(list) || !list[first].meet) {
 		first--
 	}
 	var ops []item

@@ -104,6 +104,7 @@ func (x *maker) take(l *load, it *item, meets bool) {
 	if it.meet && meets {
 		l.ops++
 	}
+	info := it.op.Kind.Info()
 	for _, e := range it.ends {
 		f := e.flag
 		peer := f.to
@@ -115,10 +116,10 @@ func (x *maker) take(l *load, it *item, meets bool) {
 			l.peers[it.op.Type]++
 		}
 		switch {
-		case !it.op.Kind.Signals() && it.op.Kind >= ir.ChMove && f.pending != l.id:
+		case !info.Signals && info.Moves && f.pending != l.id:
 			f.pending, f.teller = l.id, e.n
 			l.pending++
-		case it.op.Kind.Signals() && f.pending == l.id && f.teller == e.n:
+		case info.Signals && f.pending == l.id && f.teller == e.n:
 			f.pending = 0
 			l.pending--
 		}
@@ -148,11 +149,12 @@ func (x *maker) number(segments [][]segment) {
 		for k, seg := range list {
 			for i := seg.first; i < seg.end; i++ {
 				it := &x.items[r][i]
+				info := it.op.Kind.Info()
 				for _, e := range it.ends {
 					switch {
-					case it.op.Kind.Signals():
+					case info.Signals:
 						e.flag.signals[e.n] = int32(k)
-					case it.op.Kind == ir.ChAwait || it.op.Kind == ir.ChRelaxedAwait:
+					case info.Awaits:
 						e.flag.awaits[e.n] = int32(k)
 					}
 				}

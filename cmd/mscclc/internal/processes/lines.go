@@ -13,6 +13,14 @@ type teller struct {
 	mu   sync.Mutex
 	to   io.Writer
 	said map[string]int // by line: who said it first
+	over bool           // a signal ends the processes: that one of them notices the end of another says nothing
+}
+
+// hush has the teller pass on nothing more.
+func (t *teller) hush() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
 }
 
 // mostSaid bounds the lines that a teller remembers.
@@ -75,6 +83,9 @@ func (s *speaker) release() {
 func (t *teller) tell(process int, line []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over {
+		return nil
+	}
 	if first, ok := t.said[string(line)]; ok && first != process {
 		return nil
 	} else if !ok && len(t.said) < mostSaid {

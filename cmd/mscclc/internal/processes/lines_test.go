@@ -56,3 +56,16 @@ func TestHeld(t *testing.T) {
 		t.Errorf("told %q", told.String())
 	}
 }
+
+// TestHush: when a signal ends the processes, what one says of the end of another is not passed on.
+func TestHush(t *testing.T) {
+	var out strings.Builder
+	s := &speaker{teller: &teller{to: &out, said: map[string]int{}}}
+	s.Write([]byte("begins\n"))
+	s.hush()
+	s.Write([]byte("process 0 is gone\n"))
+	s.end()
+	if out.String() != "begins\n" {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -84,6 +84,7 @@ func (t *Team) run(ctx context.Context, a *cli.App) ([]end, []error) {
 	var wg sync.WaitGroup
 	wg.Add(t.Count)
 	forget := cli.UndoOnSignal(func() string { // before any begins, so that none is left
+		t.teller.hush()
 		cancel()
 		wg.Wait()
 		return "ended " + diag.Counted(t.Count, "process")

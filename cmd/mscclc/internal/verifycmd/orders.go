@@ -217,7 +217,9 @@ func (v *verifying) compareOrders() {
 			text += fmt.Sprintf("orders differ in %s: %s has %s, and %s has %s", typesIn(in), first.name(),
 				first.orders.Of[in[0]][0].Text, other.name(), other.orders.Of[in[0]][0].Text)
 		}
-		if !v.JSON {
+		if v.JSON {
+			v.Note("", "%s", text)
+		} else {
 			fmt.Fprintln(v.Stdout, diag.Printable(text))
 		}
 	}
