@@ -46,7 +46,7 @@ static bool use(Bundle *b, u32 number, Why *why) {
 static bool opened(char **argv, Why *why) {
   Set set;
   Bundle *b = bundle_open(argv[1], why);
-  if (!b || !set_open(b, (u32)atoi(argv[2]), nullptr, argv[3], &set, why)) return false;
+  if (!b || !set_open(b, (u32)atoi(argv[2]), nullptr, false, argv[3], &set, why)) return false;
   bool good = true;
   for (u32 t = 0; t < DT_COUNT; t++) good = good && use(b, set.row->image[t], why) && use(b, set.row->copier[t], why);
   set_close(&set);
@@ -92,7 +92,8 @@ int main(int argc, char **argv) {
   Why why = {};
   Set set;
   Bundle *b = argc == 4 ? bundle_open(argv[1], &why) : nullptr;
-  if (!b || !set_open(b, (u32)atoi(argv[2]), nullptr, argv[3], &set, &why)) return fprintf(stderr, "%s\n", why.text), 1;
+  if (!b || !set_open(b, (u32)atoi(argv[2]), nullptr, false, argv[3], &set, &why))
+    return fprintf(stderr, "%s\n", why.text), 1;
   Request q;
   while (fread(&q, sizeof q, 1, stdin) == 1) {
     const Answer a = answer(set, q);

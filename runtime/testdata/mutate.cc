@@ -100,7 +100,7 @@ static bool use(Bundle *b, const char *which, const char *device, bool first, Wh
   const char *each = strchr(which, '/');
   u8 node[ONE_RANKS] = {};
   for (u32 r = 0; each && r < ranks; r++) node[r] = (u8)(r / (u32)atoi(each + 1));
-  if (!set_open(b, ranks, each ? node : nullptr, device, &set, why)) return false;
+  if (!set_open(b, ranks, each ? node : nullptr, false, device, &set, why)) return false;
   for (u32 i = 0; i < set.row->rules; i++) {
     if (set.rules[i].program == BUNDLE_NCCL) continue;
     const Program &p = set.program[set_find(&set, set.rules[i].program)];
