@@ -84,7 +84,8 @@ func (u *unroller) checkOp(k *unrolled, o, loop *ir.ChannelOp) {
 		u.say(k, diag.Malformed, "has %d sources and %d destinations", len(o.Srcs), len(o.Dsts))
 	}
 	for i := range min(len(o.Srcs), len(o.Dsts)) {
-		if n := o.Srcs[i].Count; info.Moves && o.Kind != ir.ChMove && (o.Dsts[i].Count != n || o.Parts > 1 && n != o.Srcs[0].Count) {
+		n, pairs := o.Srcs[i].Count, info.Moves && o.Kind != ir.ChMove
+		if pairs && (o.Dsts[i].Count != n || o.Parts > 1 && n != o.Srcs[0].Count) {
 			u.say(k, diag.Counts, "moves %d chunks to %d, or parts of unequal numbers", n, o.Dsts[i].Count)
 		}
 	}
