@@ -137,7 +137,7 @@ func (b *builder) set(of setKey) error {
 	n := of.ranks
 	set := Set{Ranks: n, Device: b.Device, Invariant: of.invariant}
 	set.Node, _ = NodesOf(of.nodes, n) // check has read it
-	prefix := b.prefix(n, of.nodes)
+	prefix := b.prefix(of)
 	for t := range data.NumDTypes {
 		set.Image[t], set.Copier[t] = imageOf(b.out.Images, prefix, t)
 	}

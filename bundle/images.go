@@ -45,10 +45,10 @@ func (b *Bundle) imagePrefix(s *Set) string {
 	return prefixOf(s.Node != nil, shares)
 }
 
-// prefix returns the prefix of the set for n ranks that lie on nodes as nodes says.
-func (b *builder) prefix(n int, nodes string) string {
-	return prefixOf(nodes != "", slices.ContainsFunc(b.Rules, func(r Rule) bool {
-		if r.Ranks != n || r.layout() != nodes {
+// prefix returns the prefix of a set.
+func (b *builder) prefix(of setKey) string {
+	return prefixOf(of.nodes != "", slices.ContainsFunc(b.Rules, func(r Rule) bool {
+		if !of.has(&r) {
 			return false
 		}
 		m, _, err := b.rule(r, max(0, r.roots()[0]))
@@ -60,8 +60,8 @@ func (b *builder) prefix(n int, nodes string) string {
 func (b *builder) addImages() error {
 	wanted := map[string]bool{oneNode: true}
 	for _, n := range b.Ranks {
-		for _, nodes := range b.layouts(n) {
-			wanted[b.prefix(n, nodes)] = true
+		for _, of := range b.sets(n) {
+			wanted[b.prefix(of)] = true
 		}
 	}
 	for _, prefix := range []string{oneNode, severalNodes, sharedCTAs} {

@@ -41,9 +41,9 @@ func (k setKey) has(r *Rule) bool {
 	return r.Invariant == k.invariant || k.invariant && !r.Kind.Reduces()
 }
 
-// invariantRules returns the rules for invariant bits of so many ranks on one node: those of the first table that has
-// some, and for larger calls, and where no table has any, rules that nobody measured. Without `always`, a collective of
-// which no table has rules has none.
+// invariantRules returns the rules for invariant bits of a number of ranks on one node: those of the first table that
+// has some, and for larger calls, and where no table has any, rules that nobody measured. Without `always`, a
+// collective of which no table has rules has none.
 func invariantRules(ranks, ctas int, tables []*Measured, always bool) (list []Rule) {
 	if ranks == 2 {
 		always = false

@@ -44,11 +44,10 @@ func BuiltInFor(device string) (spec Spec, ok bool) {
 		spec = Spec{Device: device, Ranks: m.Ranks(nil), DTypes: DefaultDTypes, CTAs: DefaultCTAs,
 			Note: "those that are built in, then NCCL's"}
 		for _, n := range spec.Ranks {
-			rules, _ := RulesFor(n, spec.CTAs, []*Measured{m}, false)
-			if !slices.ContainsFunc(rules, func(r Rule) bool { return r.Invariant }) {
-				rules = append(rules, invariantRules(n, spec.CTAs, nil, true)...)
-			}
-			spec.Rules = append(append(spec.Rules, rules...), RulesOver(n, []*Measured{m})...)
+			tables := []*Measured{m}
+			rules, _ := usualRules(n, spec.CTAs, tables, false)
+			rules = append(rules, invariantRules(n, spec.CTAs, tables, true)...)
+			spec.Rules = append(append(spec.Rules, rules...), RulesOver(n, tables)...)
 		}
 		return spec, true
 	}
@@ -71,6 +70,12 @@ func (m *Measured) Ranks(wanted func(*MeasuredRule) bool) (list []int) {
 // some, else for those of Candidates if `candidates` is set, and else NCCL's. missing lists the collectives of which
 // some calls are not measured. Rules for invariant bits are those of invariantRules, always if `candidates` is set.
 func RulesFor(ranks, ctas int, tables []*Measured, candidates bool) (list []Rule, missing []ir.Kind) {
+	list, missing = usualRules(ranks, ctas, tables, candidates)
+	return append(list, invariantRules(ranks, ctas, tables, candidates)...), missing
+}
+
+// usualRules is RulesFor without rules for invariant bits.
+func usualRules(ranks, ctas int, tables []*Measured, candidates bool) (list []Rule, missing []ir.Kind) {
 	var ladder []Rule
 	if candidates {
 		ladder = Candidates(ranks, ctas)
@@ -88,7 +93,7 @@ func RulesFor(ranks, ctas int, tables []*Measured, candidates bool) (list []Rule
 		captured = completed(captured, kind, ranks, candidatesOf(tables, kind, ranks, Captured, ladder))
 		list = append(list, joined(eager, captured)...)
 	}
-	return append(list, invariantRules(ranks, ctas, tables, candidates)...), missing
+	return list, missing
 }
 
 // RulesOver returns the rules for ranks that lie on several nodes. For each way to lie, and each collective and kind of

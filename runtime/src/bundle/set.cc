@@ -78,8 +78,8 @@ bool set_open(Bundle *b, u32 ranks, const u8 *node, bool invariant, const char *
   *set = Set{};
   if (ranks < 2 || ranks > BUNDLE_RANKS) return say(why, "no bundle is for %u ranks", ranks), false;
   if (node) memcpy(want, node, ranks);
-  bool known = false, found = false;
-  u32 is = 0;
+  bool known = false;
+  const bundle_set *found = nullptr;
   for (u32 i = 0; i < sections_of(b)->sets; i++) {
     u64 bytes = 0;
     u32 number = 0;
@@ -87,15 +87,11 @@ bool set_open(Bundle *b, u32 ranks, const u8 *node, bool invariant, const char *
     if (!row) return false;
     if (row->ranks != ranks) continue;
     known = true;
-    if (memcmp(row->node, want, sizeof want) || (found && !invariant)) continue;
-    found = true, is = number;  // of two, that for invariant bits is the second
+    if (!memcmp(row->node, want, sizeof want) && (!found || invariant)) found = row;  // of two, the second is invariant
   }
   if (!known) return say(why, "the bundle is not for communicators of %u ranks", ranks), false;
   if (!found) return say(why, "the ranks are on several nodes, and no rules are for ranks that lie so"), false;
-  u64 bytes = 0;
-  const u8 *data = section_of(b, SECTION_SET, is, &bytes, why);
-  if (!data) return false;
-  view(data, set);
+  view((const u8 *)found, set);
   if (device && strcmp(set->row->device, device))
     return say(why, "the bundle is for %s, and this GPU is %s", set->row->device, device), false;
   if (fill(b, set, why)) return true;

@@ -175,7 +175,7 @@ Result choose(Member *e, Op *op) {
   op->call.windows = team_windows(e->team, &op->call);
   op->choice = team_choose(e->team, &op->call, op->captured);
   learn_choose(e, op);
-  if (op->choice.rule && !op->captured && !refuses(*nccl(), *op) && first_of_kind(e, *op))
+  if (op->choice.rule && !op->captured && first_of_kind(e, *op) && !refuses(*nccl(), *op))
     op->choice = Choice{nullptr, CONNECTS}, op->learns = nullptr;  // a trial has no time then
   return SUCCESS;
 }

@@ -222,7 +222,7 @@ func (s *Sizes) rules(merged [][]bundle.MeasuredRule) (list [][]bundle.MeasuredR
 				lost = true
 			}
 		}
-		if lost && s.Bits == "" {
+		if lost {
 			list = append(list, own)
 		}
 		list = append(list, rules)
