@@ -135,9 +135,9 @@ func randomLanes(seed int64, ran *atomic.Int64) error {
 	if p.Even {
 		elems -= elems % int64(p.Coll.Chunks)
 	}
-	tile, columns := int64(16<<rnd.Intn(6)), 1+rnd.Intn(2)
-	r, err := execute(either.OfOneSided(p), elems, executor.Options{Unproven: true, Columns: columns, TileBytes: tile},
-		func(a *executor.Args) { a.Threads, a.Columns, a.TileBytes = 1, columns, tile })
+	tile, replicas := int64(16<<rnd.Intn(6)), 1+rnd.Intn(2)
+	r, err := execute(either.OfOneSided(p), elems, executor.Options{Unproven: true, Replicas: replicas, TileBytes: tile},
+		func(a *executor.Args) { a.Threads, a.Replicas, a.TileBytes = 1, replicas, tile })
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func TestDGX1V(t *testing.T) {
 			if len(loads) != links {
 				t.Errorf("%s, %d lanes: data goes between %d pairs of GPUs, of which %d have links", c.name, lanes, len(loads), links)
 			}
-			loaded, err := executor.Load(p, executor.Options{Device: cpu.Device(), Columns: 2, TileBytes: 256})
+			loaded, err := executor.Load(p, executor.Options{Device: cpu.Device(), Replicas: 2, TileBytes: 256})
 			if err != nil {
 				t.Fatal(err)
 			}

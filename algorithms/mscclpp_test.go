@@ -215,7 +215,7 @@ func runPlan(c *ir.ChannelProgram, turn int) error {
 		return err
 	}
 	// PlanMSCCLPP proved it
-	loaded, err := executor.Load(either.OfOneSided(p), executor.Options{Device: cpu.Device(), Columns: 1 + turn%4,
+	loaded, err := executor.Load(either.OfOneSided(p), executor.Options{Device: cpu.Device(), Replicas: 1 + turn%4,
 		TileBytes: 1 << 12, Unproven: true})
 	if err != nil {
 		return err

@@ -115,9 +115,9 @@ func (p *program) oneSided(opt lang.Options, lanes, turn int) error {
 	if err != nil {
 		return err
 	}
-	room := executor.Options{Device: cpu.Device(), Columns: 1 + turn%4, TileBytes: 4 << (turn % 11)}
+	room := executor.Options{Device: cpu.Device(), Replicas: 1 + turn%4, TileBytes: 4 << (turn % 11)}
 	if len(read.Blocks) > 32 { // a thread of the host each
-		room.Columns = 1
+		room.Replicas = 1
 	}
 	room.TileBytes = max(room.TileBytes, 16)
 	loaded, err := executor.Load(read, room)
@@ -130,7 +130,7 @@ func (p *program) oneSided(opt lang.Options, lanes, turn int) error {
 		runs = 1
 	}
 	for k := range runs {
-		if err := runOneSided(loaded, read.Coll, room.Columns, turn+7*k); err != nil {
+		if err := runOneSided(loaded, read.Coll, room.Replicas, turn+7*k); err != nil {
 			return fmt.Errorf("run %d: %v", k, err)
 		}
 	}
@@ -138,19 +138,19 @@ func (p *program) oneSided(opt lang.Options, lanes, turn int) error {
 }
 
 // runOneSided runs one call.
-func runOneSided(loaded *executor.Loaded, c *ir.Collective, columns, turn int) error {
+func runOneSided(loaded *executor.Loaded, c *ir.Collective, replicas, turn int) error {
 	op := data.RedOp(turn / 3 % int(data.NumRedOps))
 	if op == data.Avg && c.Kind == ir.Custom {
 		op = data.Sum
 	}
-	err := runOneSidedOp(loaded, c, columns, turn, op)
+	err := runOneSidedOp(loaded, c, replicas, turn, op)
 	if unscaled(op, err) {
-		err = runOneSidedOp(loaded, c, columns, turn, data.Sum)
+		err = runOneSidedOp(loaded, c, replicas, turn, data.Sum)
 	}
 	return err
 }
 
-func runOneSidedOp(loaded *executor.Loaded, c *ir.Collective, columns, turn int, op data.RedOp) error {
+func runOneSidedOp(loaded *executor.Loaded, c *ir.Collective, replicas, turn int, op data.RedOp) error {
 	t := data.DType(turn % int(data.NumDTypes))
 	chunks := int64(max(c.Chunks, 1))
 	elems := chunks * []int64{0, 1, 7, 40, 333, 2000}[turn%6]
@@ -159,9 +159,9 @@ func runOneSidedOp(loaded *executor.Loaded, c *ir.Collective, columns, turn int,
 	}
 	buffers := data.New(data.NewGeometry(c, elems, t.Size()), t, op, uint64(turn))
 	args := executor.DataArgs(buffers)
-	args.Threads, args.Wait, args.Columns = 1, time.Minute, 1+turn%columns
+	args.Threads, args.Wait, args.Replicas = 1, time.Minute, 1+turn%replicas
 	// Threads of the host take turns at each barrier: with one call in four, however many, they took most of this test.
-	blocks := len(loaded.Program().Blocks) * args.Columns
+	blocks := len(loaded.Program().Blocks) * args.Replicas
 	if covering.Full() && turn%4 == 0 || turn%13 == 4 && blocks <= 24 {
 		args.PerBlock = 2
 	}

@@ -15,27 +15,27 @@ import (
 // A gpuPlan is a program that is prepared, with room for so many replicas and so
 // large tiles.
 type gpuPlan struct {
-	plan    *plan.Plan
-	columns int
-	tile    int64
+	plan     *plan.Plan
+	replicas int
+	tile     int64
 }
 
 // plan prepares a form's program, anew where its width has no room.
 func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	p := g.plans[f.Program]
-	if p != nil && f.Choice.Replicas <= p.columns && f.Choice.Tile <= p.tile {
+	if p != nil && f.Choice.Replicas <= p.replicas && f.Choice.Tile <= p.tile {
 		i := slices.Index(g.made, f.Program)
 		g.made = append(slices.Delete(g.made, i, i+1), f.Program) // as the one that was used last
 		return p, nil
 	}
-	wider, one := &gpuPlan{columns: f.Choice.Replicas}, f.Program.OneSided
+	wider, one := &gpuPlan{replicas: f.Choice.Replicas}, f.Program.OneSided
 	if one == nil {
 		wider = &gpuPlan{tile: max(f.Choice.Tile, executor.DefaultTileBytes)}
 	} else if f.Choice.Tile > 0 { // else it is the usual
 		wider.tile = max(f.Choice.Tile, executor.UsualWidth(g.options.GPUs).Tile)
 	}
 	if p != nil {
-		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
+		wider.replicas, wider.tile = max(wider.replicas, p.replicas), max(wider.tile, p.tile)
 		delete(g.plans, f.Program)
 		g.made = slices.DeleteFunc(g.made, func(o *either.Program) bool { return o == f.Program })
 		if err := g.Agree(ctx, p.plan.Close()); err != nil {
@@ -53,7 +53,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	}
 	options := g.options.Plan
 	options.GPUs, options.Ranks = g.options.GPUs, g.ranks
-	options.Columns, options.TileBytes = wider.columns, wider.tile
+	options.Replicas, options.TileBytes = wider.replicas, wider.tile
 	options.Wider = one != nil && !one.OnePass // else there are as many replicas as there is room for
 	options.Types, options.PieceBytes = g.types(), g.longest()
 	var err error
@@ -66,7 +66,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	wider.columns, wider.tile = max(wider.columns, wider.plan.MaxColumns()), wider.plan.MaxTile()
+	wider.replicas, wider.tile = max(wider.replicas, wider.plan.MaxReplicas()), wider.plan.MaxTile()
 	g.plans[f.Program], g.made = wider, append(g.made, f.Program)
 	return wider, g.Agree(ctx, wider.plan.SetWait(g.options.Wait))
 }
@@ -109,7 +109,7 @@ func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := plan.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Choice.Replicas,
+	args := plan.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Replicas: f.Choice.Replicas,
 		Threads: f.Choice.Threads, TileBytes: f.Choice.Tile}
 	for i := range g.ranks {
 		args.Input = append(args.Input, g.memory[i][0].at(c))
@@ -155,7 +155,7 @@ func (eagerOp) plain() bool  { return true }
 // width says how wide the call is. Where one pass moves all, the tile is not what
 // was asked for, nor does it matter.
 func (o *planOp) width(f *Form) {
-	f.Choice.Replicas, f.Choice.Threads = o.call.Columns(), o.call.Threads()
+	f.Choice.Replicas, f.Choice.Threads = o.call.Replicas(), o.call.Threads()
 	if o.call.Passes() > 1 {
 		f.Choice.Tile = o.call.TileBytes()
 	}

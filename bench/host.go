@@ -221,7 +221,7 @@ func (h *Host) Ready(_ context.Context, f *Form, c *Call) (Op, error) {
 		return nil, err
 	}
 	o := &hostOp{name: f.Name, loaded: l, args: executor.Args{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Wait: h.wait,
-		Columns: f.Choice.Replicas, TileBytes: f.Choice.Tile}}
+		Replicas: f.Choice.Replicas, TileBytes: f.Choice.Tile}}
 	for r := range h.buffer {
 		memory, input, output := h.buffers(c, r)
 		if memory != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir/either"
 	"mscclc/ir/onesided"
 	"mscclc/selection"
@@ -66,10 +67,10 @@ func (s *fakeSite) Measure(_ context.Context, ops []Op, _ Measuring, _ *Call) ([
 
 // wide is a choice of a width.
 func wide(replicas, threads int, tile int64) selection.Choice {
-	return selection.Choice{Width: selection.Width{Replicas: replicas, Threads: threads, Tile: tile}}
+	return selection.Choice{Width: launch.Width{Replicas: replicas, Threads: threads, Tile: tile}}
 }
 
-// hill is fastest with 16 columns of 512 threads and tiles of 64 KiB.
+// hill is fastest with 16 replicas of 512 threads and tiles of 64 KiB.
 func hill(f *Form) float64 {
 	steps := func(v, best float64) float64 { return math.Abs(math.Log2(max(v, 1) / best)) }
 	base := map[string]float64{"slow": 100, "good": 10, "close": 11, "broken": -1}[f.Name]

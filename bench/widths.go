@@ -3,7 +3,7 @@ package bench
 import (
 	"slices"
 
-	"mscclc/selection"
+	"mscclc/executor/launch"
 )
 
 // Widths lists the replicas, threads of a block and bytes of a tile that a search tries, each in ascending order.
@@ -12,11 +12,11 @@ type Widths struct {
 
 	// First are the widths that Tune and Judge begin at beside a form's own: what is fastest of few replicas is seldom a
 	// neighbour of what is of many.
-	First []selection.Width
+	First []launch.Width
 }
 
 // widened returns f as wide as w; where a number of w is 0, f keeps its own.
-func widened(f Form, w selection.Width) *Form {
+func widened(f Form, w launch.Width) *Form {
 	f.Choice.Width = w.Or(f.Choice.Width)
 	return &f
 }
@@ -26,7 +26,7 @@ var usual = &Widths{
 	Replicas: []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 132},
 	Threads:  []int64{64, 128, 256, 512},
 	Tiles:    []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
-	First: []selection.Width{{Replicas: 8, Threads: 256}, {Replicas: 8, Threads: 512}, {Replicas: 32, Threads: 256},
+	First: []launch.Width{{Replicas: 8, Threads: 256}, {Replicas: 8, Threads: 512}, {Replicas: 32, Threads: 256},
 		{Replicas: 32, Threads: 512}, {Replicas: 64, Threads: 256}, {Replicas: 64, Threads: 512},
 		{Replicas: 128, Threads: 256}, {Replicas: 128, Threads: 512}},
 }

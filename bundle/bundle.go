@@ -87,7 +87,7 @@ func (p *Program) Shared() int {
 // tables returns the image whose tables p holds, as far as memory depends on it.
 func (p *Program) tables() abi.OneImage {
 	return abi.OneImage{Depth: int(p.Depth), OnePass: p.OnePass != 0, Scratch: int(p.Scratch), Packets: int(p.Packets),
-		Flags: int(p.Flags), Copies: p.Copies != 0, Lines: p.Lines != 0, Columns: int(p.Replicas), Tile: int64(p.Tile),
+		Flags: int(p.Flags), Copies: p.Copies != 0, Lines: p.Lines != 0, Replicas: int(p.Replicas), Tile: int64(p.Tile),
 		Blocks: make([]abi.OneBlock, p.Blocks)}
 }
 

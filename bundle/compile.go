@@ -43,12 +43,12 @@ func (k *programKey) direct() bool { return k.Placement == selection.Direct }
 // A made program is one whose memory is still to be laid out.
 type made struct {
 	Program
-	number  uint32
-	image   *abi.OneImage
-	coll    *ir.Collective
-	columns int
-	tile    int64
-	rule    diag.Span // the rule that has it need most memory
+	number   uint32
+	image    *abi.OneImage
+	coll     *ir.Collective
+	replicas int
+	tile     int64
+	rule     diag.Span // the rule that has it need most memory
 }
 
 // program compiles a program of the catalog, once.

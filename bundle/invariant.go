@@ -82,7 +82,7 @@ func invariantLadder(kind ir.Kind, ranks, ctas int) (list []Rule) {
 			r.program = kind.String() + "/ordered"
 		}
 		if kind.Rooted() && r.protocol == ir.Simple {
-			r.columns *= 4 // all ranks add a part, where the root of other candidates adds all
+			r.replicas *= 4 // all ranks add a part, where the root of other candidates adds all
 		}
 		rule := r.rule(kind, ranks, ctas)
 		rule.Invariant = true

@@ -11,7 +11,7 @@ type rung struct {
 	upTo     int64 // 0 is any number
 	program  string
 	protocol ir.Protocol
-	columns  int
+	replicas int
 }
 
 // Ladder returns rules that nobody measured, for all collectives of a bundle on so many ranks. A launch has at most
@@ -31,7 +31,7 @@ func Ladder(ranks, ctas int) []Rule {
 func (r rung) rule(kind ir.Kind, ranks, ctas int) Rule {
 	rule := Forward(kind, ranks)
 	rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.protocol, r.upTo, ladderTile(ranks)
-	rule.Replicas, rule.BuiltIn = min(r.columns, ctas), true
+	rule.Replicas, rule.BuiltIn = min(r.replicas, ctas), true
 	return rule
 }
 
@@ -56,7 +56,7 @@ const (
 func CandidateBounds(kind ir.Kind, ranks int) choose.StagedBounds {
 	b := choose.StagedBounds{Tile: ladderTile(ranks), Scratch: candidateScratch}
 	for _, r := range rungs(kind, ranks) {
-		b.CTAs = max(b.CTAs, min(r.columns, candidateCTAs))
+		b.CTAs = max(b.CTAs, min(r.replicas, candidateCTAs))
 	}
 	if kind.Rooted() { // each root has a program of its own
 		b.Scratch /= int64(ranks)

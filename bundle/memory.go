@@ -17,22 +17,22 @@ import (
 // need has m's memory made for a rule of a set, which stands at: its replicas, and its tile or the largest share of its
 // calls.
 func (m *made) need(r *RuleRow, s *Set, at diag.Span) {
-	before := int64(m.columns) * m.tile
-	m.columns = max(m.columns, int(r.Replicas))
+	before := int64(m.replicas) * m.tile
+	m.replicas = max(m.replicas, int(r.Replicas))
 	for t := range data.NumDTypes {
 		if s.Copier[t] != none && (r.DType == Any || r.DType == uint8(t)) {
 			m.tile = max(m.tile, min(int64(r.Tile), m.share(r, t)))
 		}
 	}
 	m.tile = max(m.tile, limits.TileAlign)
-	if int64(m.columns)*m.tile > before {
+	if int64(m.replicas)*m.tile > before {
 		m.rule = at
 	}
 }
 
 // tooWide says that a launch of m in so many replicas has more CTAs than r has, which are most.
-func (r *Rule) tooWide(m *made, columns, most int) error {
-	n, flag, fewer := m.CTAs(columns), "--ctas ", "fewer replicas"
+func (r *Rule) tooWide(m *made, replicas, most int) error {
+	n, flag, fewer := m.CTAs(replicas), "--ctas ", "fewer replicas"
 	if r.CTAs > 0 {
 		flag = "\"ctas\":"
 	}
@@ -40,11 +40,11 @@ func (r *Rule) tooWide(m *made, columns, most int) error {
 		fewer = "fewer replicas or lanes"
 	}
 	together := ""
-	if n != columns*m.BlocksOf() {
+	if n != replicas*m.BlocksOf() {
 		together = fmt.Sprintf(", of which some have %d replicas together in a CTA", m.Shared())
 	}
 	return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %s of %s%s, which are %s, and rules have %d",
-		m.Title(), r.Ranks, diag.Counted(columns, "replica"), diag.Counted(m.BlocksOf(), "block"), together,
+		m.Title(), r.Ranks, diag.Counted(replicas, "replica"), diag.Counted(m.BlocksOf(), "block"), together,
 		diag.Counted(n, "CTA"), most).
 		WithHint("%s%d, or %s", flag, n, fewer)}
 }
@@ -69,10 +69,10 @@ func (m *made) share(r *RuleRow, t data.DType) int64 {
 func (s *Set) lay(used []*made) error {
 	at := uint64(0)
 	for _, m := range used {
-		if err := m.image.Reserve(m.columns, m.tile); err != nil {
+		if err := m.image.Reserve(m.replicas, m.tile); err != nil {
 			return m.tooLarge(s, err)
 		}
-		m.Replicas, m.Tile = uint32(m.image.Columns), uint64(m.image.Tile)
+		m.Replicas, m.Tile = uint32(m.image.Replicas), uint64(m.image.Tile)
 		l, err := m.image.Layout()
 		if err != nil {
 			return m.tooLarge(s, err)

@@ -205,8 +205,8 @@ func newMergeTable(sizes []TimedSize) *mergeTable {
 func (t *mergeTable) next(p int, l limit) limit {
 	next := l
 	for _, f := range t.steps[t.at[p]:t.at[p+1]] {
-		if f.columns > l.columns && (next.columns == l.columns || f.columns < next.columns) {
-			next.columns = f.columns
+		if f.replicas > l.replicas && (next.replicas == l.replicas || f.replicas < next.replicas) {
+			next.replicas = f.replicas
 		}
 		if f.share > l.share && (next.share == l.share || f.share < next.share) {
 			next.share = f.share

@@ -22,8 +22,8 @@ type merger struct {
 
 // A limit bans forms of so many replicas or so large shares, or more; 0 bans none.
 type limit struct {
-	columns int
-	share   int64
+	replicas int
+	share    int64
 }
 
 // newMerger returns the choice without limits.
@@ -60,7 +60,7 @@ func (m *merger) nearAt(when, i int) {
 // allows reports whether f may run calls: it was measured, is not banned, and is faster than NCCL.
 func (m *merger) allows(f *mergeForm, when int) bool {
 	ban := m.banned[f.of]
-	return f.may[when] && (ban.columns == 0 || f.Replicas < ban.columns) && (ban.share == 0 || f.Share < ban.share)
+	return f.may[when] && (ban.replicas == 0 || f.Replicas < ban.replicas) && (ban.share == 0 || f.Share < ban.share)
 }
 
 // pick chooses a form for each size among the near ones.
@@ -140,13 +140,13 @@ func (m *merger) measure() {
 		for _, f := range m.taken[when] {
 			if f != nil {
 				l := &m.largest[f.of]
-				*l = limit{max(l.columns, f.Replicas), max(l.share, f.Share)}
+				*l = limit{max(l.replicas, f.Replicas), max(l.share, f.Share)}
 				unit[f.of] = max(unit[f.of], float64(f.Room)/float64(f.Replicas)/float64(f.Share))
 			}
 		}
 	}
 	for p, l := range m.largest {
-		m.room += int64(math.Ceil(unit[p] * float64(l.columns) * float64(l.share)))
+		m.room += int64(math.Ceil(unit[p] * float64(l.replicas) * float64(l.share)))
 	}
 }
 
@@ -188,9 +188,9 @@ func (m *merger) limited(p int, l limit) *merger {
 // tighter returns m with the most replicas, or the largest share, of each program banned.
 func (m *merger) tighter() (list []*merger) {
 	for p, l := range m.largest {
-		if l.columns > 0 {
+		if l.replicas > 0 {
 			fewer, shorter := m.banned[p], m.banned[p]
-			fewer.columns, shorter.share = l.columns, l.share
+			fewer.replicas, shorter.share = l.replicas, l.share
 			list = append(list, m.limited(p, fewer), m.limited(p, shorter))
 		}
 	}
@@ -205,7 +205,7 @@ func (m *merger) looser() (list []*merger) {
 			continue
 		}
 		next := m.next(p, l)
-		for _, n := range []limit{{}, {next.columns, l.share}, {l.columns, next.share}, {0, l.share}, {l.columns, 0}} {
+		for _, n := range []limit{{}, {next.replicas, l.share}, {l.replicas, next.share}, {0, l.share}, {l.replicas, 0}} {
 			if n != l {
 				list = append(list, m.limited(p, n))
 			}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/selection"
 )
@@ -16,10 +17,10 @@ func timedSizes(seed uint64, sizes int) (list []TimedSize) {
 	for i := range sizes {
 		s := TimedSize{Bytes: 1 << (10 + 18*i/sizes), NCCL: [2]float64{11 + 9*random.Float64(), 25}}
 		for program := range 6 {
-			for _, columns := range []int{1, 2, 4, 8, 16, 32}[random.IntN(3):][:1+random.IntN(3)] {
+			for _, replicas := range []int{1, 2, 4, 8, 16, 32}[random.IntN(3):][:1+random.IntN(3)] {
 				for _, tile := range []int64{1 << 14, 1 << 16}[random.IntN(2):] {
 					f := Timed{Choice: selection.Choice{Program: fmt.Sprint("allreduce/", program),
-						Protocol: ir.Simple, Width: selection.Width{Replicas: columns, Threads: 256, Tile: tile}},
+						Protocol: ir.Simple, Width: launch.Width{Replicas: replicas, Threads: 256, Tile: tile}},
 						Share: min(tile, s.Bytes), Micros: [2]float64{10 + 2*random.Float64(),
 							12 + 2*random.Float64()}}
 					f.Room = int64(f.Replicas) * f.Share * int64(2+program)

@@ -7,15 +7,16 @@ import (
 	"slices"
 	"testing"
 
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/selection"
 )
 
 // timed returns a form with one time for both launches.
-func timed(program, protocol string, columns int, micros float64) Timed {
-	c := selection.Choice{Program: program, Width: selection.Width{Replicas: columns, Threads: 512, Tile: 64 << 10}}
+func timed(program, protocol string, replicas int, micros float64) Timed {
+	c := selection.Choice{Program: program, Width: launch.Width{Replicas: replicas, Threads: 512, Tile: 64 << 10}}
 	c.Protocol, _ = ir.ProtocolByName(protocol)
-	return Timed{c, 64 << 10, int64(columns) << 20, [numLaunches]float64{micros, micros}}
+	return Timed{c, 64 << 10, int64(replicas) << 20, [numLaunches]float64{micros, micros}}
 }
 
 func brief(rules []MeasuredRule) string {
@@ -137,11 +138,11 @@ func randomSizes(rnd *rand.Rand) (sizes []TimedSize) {
 		s := TimedSize{Bytes: 1 << (10 + 4*i)}
 		fastest := math.Inf(1)
 		for p := range 3 {
-			for _, columns := range []int{4, 16} {
+			for _, replicas := range []int{4, 16} {
 				micros := math.Round(1000*math.Exp(rnd.Float64())) / 100
-				f := timed(string(rune('a'+p)), "LL", columns, micros)
+				f := timed(string(rune('a'+p)), "LL", replicas, micros)
 				f.Share = 1 << (10 + 2*i)
-				f.Room = int64(columns) * f.Share * int64(1+p)
+				f.Room = int64(replicas) * f.Share * int64(1+p)
 				s.Forms = append(s.Forms, f)
 				fastest = min(fastest, micros)
 			}
@@ -160,9 +161,9 @@ func pairOf(program string) selection.Choice {
 // leastCost returns the least cost of all limits that fit into the room.
 func leastCost(m *merger, room int64) float64 {
 	var limits []limit
-	for _, columns := range []int{4, 16, 0} {
+	for _, replicas := range []int{4, 16, 0} {
 		for _, share := range []int64{1 << 10, 1 << 12, 1 << 14, 0} {
-			limits = append(limits, limit{columns, share})
+			limits = append(limits, limit{replicas, share})
 		}
 	}
 	of := func(m *merger, program string, l limit) *merger {

@@ -68,11 +68,11 @@ func (b *builder) namedRow(m *made, span diag.Span) (RuleRow, error) {
 	if m.kind().Rooted() {
 		row.Root = uint8(m.Root)
 	}
-	columns := max(1, sort.Search(b.CTAs, func(n int) bool { return m.CTAs(n+1) > b.CTAs }))
+	replicas := max(1, sort.Search(b.CTAs, func(n int) bool { return m.CTAs(n+1) > b.CTAs }))
 	tile := int64(plan.Tile)
 	room := func() uint64 {
 		one := *m.image
-		if one.Reserve(columns, tile) != nil {
+		if one.Reserve(replicas, tile) != nil {
 			return math.MaxUint64
 		}
 		l, err := one.Layout()
@@ -83,12 +83,12 @@ func (b *builder) namedRow(m *made, span diag.Span) (RuleRow, error) {
 	}
 	for ; room() > namedRoom && tile > shortest; tile /= 2 {
 	}
-	for ; room() > namedRoom && columns > 1; columns /= 2 {
+	for ; room() > namedRoom && replicas > 1; replicas /= 2 {
 	}
 	for ; room() > namedRoom && tile > limits.ChunkAlign; tile /= 2 {
 	}
-	row.Replicas, row.Tile = uint32(columns), uint64(tile)
-	if n := m.CTAs(columns); n > b.CTAs {
+	row.Replicas, row.Tile = uint32(replicas), uint64(tile)
+	if n := m.CTAs(replicas); n > b.CTAs {
 		return row, diag.List{diag.New(diag.Limit, span, "%s has %s on a rank, and a launch of this bundle has at most %d",
 			m.Named.Name, diag.Counted(n, "thread block"), b.CTAs).WithHint("--ctas %d", n)}
 	}

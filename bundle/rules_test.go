@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/selection"
@@ -23,7 +24,7 @@ var unexported = cmpopts.IgnoreUnexported(Measured{}, Rule{})
 func TestRules(t *testing.T) {
 	ours := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Eager},
 		Rule: selection.Rule{UpTo: 65536, Choice: selection.Choice{Program: "allreduce/onephase",
-			Protocol: ir.LL16, Width: selection.Width{Replicas: 8, Threads: 512, Tile: 65536}}, Micros: 3.1,
+			Protocol: ir.LL16, Width: launch.Width{Replicas: 8, Threads: 512, Tile: 65536}}, Micros: 3.1,
 			NCCLMicros: 7.9}}
 	nccl := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Eager},
 		Rule: selection.Rule{Choice: selection.Choice{Program: NCCL}, Micros: 40.2, NCCLMicros: 39.9}}
@@ -142,7 +143,7 @@ func TestRulesFor(t *testing.T) {
 	first, second := &Measured{}, &Measured{}
 	ours := MeasuredRule{Calls: Calls{Collective: "allreduce", Ranks: 2, When: Captured},
 		Rule: selection.Rule{UpTo: 65536, Choice: selection.Choice{Program: "allreduce/onephase",
-			Protocol: ir.LL16, Width: selection.Width{Replicas: 8, Threads: 512, Tile: 65536}}, Micros: 3.1,
+			Protocol: ir.LL16, Width: launch.Width{Replicas: 8, Threads: 512, Tile: 65536}}, Micros: 3.1,
 			NCCLMicros: 7.9}}
 	first.Put([]MeasuredRule{ours, {Calls: Calls{Collective: "allreduce", Ranks: 2, When: Captured},
 		Rule: selection.Rule{Choice: selection.Choice{Program: NCCL}}}})
@@ -156,7 +157,7 @@ func TestRulesFor(t *testing.T) {
 	rule := func(when uint8) Rule {
 		return Rule{Kind: ir.AllReduce, Ranks: 2, DType: Any, RedOp: Any, Root: Any, When: when, UpTo: 65536,
 			Choice: selection.Choice{Program: "allreduce/onephase", Protocol: ir.LL16,
-				Width: selection.Width{Replicas: 8, Threads: 512, Tile: 65536}}}
+				Width: launch.Width{Replicas: 8, Threads: 512, Tile: 65536}}}
 	}
 	if r, ok := first.Rule("allreduce", 2, "", Captured, false, 65537); !ok || r.Program != NCCL {
 		t.Errorf("the rule for 65537 bytes is %v", r)
@@ -254,7 +255,7 @@ func TestOnlyWindows(t *testing.T) {
 	}
 	m.Put([]MeasuredRule{{Calls: Calls{Collective: "allgather", Ranks: 2, When: Eager},
 		Rule: selection.Rule{UpTo: 5, Choice: selection.Choice{Program: "allgather/allpairs", Protocol: ir.LL,
-			Width: selection.Width{Replicas: 4}}}}})
+			Width: launch.Width{Replicas: 4}}}}})
 	var b bytes.Buffer
 	if err := m.Write(&b); err != nil {
 		t.Fatal(err)

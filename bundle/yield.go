@@ -76,7 +76,7 @@ func (l *layer) lay(tell func(string)) error {
 	for {
 		used := l.used()
 		for _, m := range used {
-			m.columns, m.tile, m.rule = 0, 0, diag.Span{}
+			m.replicas, m.tile, m.rule = 0, 0, diag.Span{}
 		}
 		for i := range l.rows {
 			if r := &l.rows[i]; r.runs != nil {

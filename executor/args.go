@@ -23,7 +23,7 @@ type Args struct {
 	SlotBytes int64         // that a message holds: Protocol.SlotBytes
 	TileBytes int64         // of a chunk that one pass over the steps moves: DefaultTileBytes
 	Wait      time.Duration // that one wait may last: DefaultWait
-	Columns   int           // of a one-sided program: DefaultColumns
+	Replicas  int           // of a one-sided program: DefaultReplicas
 	Threads   int           // of the host, for all blocks: GOMAXPROCS
 	PerBlock  int           // threads of each block: on the CPU none of its own, on a GPU as many as fit
 	Watch     *Watch        // sees and steers the launch, which is then of one thread

@@ -118,7 +118,7 @@ func (w *Watch) lay(img *abi.Image, p *abi.Params) error {
 	return w.holds()
 }
 
-// layOne makes the tables of a launch of a one-sided program, in one column.
+// layOne makes the tables of a launch of a one-sided program, in one replica.
 func (w *Watch) layOne(img *abi.Image, p *abi.OneParams) error {
 	if c := w.Probe; c != nil && (c.Pass < 0 || uint64(c.Pass) >= p.Passes || !c.in(img, p.Elems, p.Chunk, p.ElemSize)) {
 		return c.missing()

@@ -32,10 +32,10 @@ type Options struct {
 	// messages that hold what a step sends.
 	Lower func(p *either.Program) (*either.Program, error)
 
-	// Columns and TileBytes are what the memory of a one-sided program is made for: no
+	// Replicas and TileBytes are what the memory of a one-sided program is made for: no
 	// run has more replicas, or moves more bytes of a chunk in one pass. 0 means
-	// DefaultMaxColumns and DefaultTileBytes.
-	Columns   int
+	// DefaultMaxReplicas and DefaultTileBytes.
+	Replicas  int
 	TileBytes int64
 }
 
@@ -60,8 +60,8 @@ func Load(p *either.Program, opt Options) (*Loaded, error) {
 		return nil, err
 	}
 	if one := of.Image.One; one != nil {
-		columns, tile := cmp.Or(opt.Columns, DefaultMaxColumns), cmp.Or(opt.TileBytes, one.UsualTile(DefaultTileBytes))
-		if err := one.Reserve(columns, tile); err != nil {
+		replicas, tile := cmp.Or(opt.Replicas, DefaultMaxReplicas), cmp.Or(opt.TileBytes, one.UsualTile(DefaultTileBytes))
+		if err := one.Reserve(replicas, tile); err != nil {
 			return nil, err
 		}
 	}

@@ -29,12 +29,12 @@ type GPUs interface {
 }
 
 // A Width is how plans on some GPUs are made and called where nobody says: the most replicas that there is memory for,
-// those of a call, and the bytes of a tile. A call of less than ColumnBytes for each replica has fewer. Shares says
+// those of a call, and the bytes of a tile. A call of less than ReplicaBytes for each replica has fewer. Shares says
 // whether replicas can share CTAs (ir.TB).
 type Width struct {
-	Most, Columns int
-	Tile          int64
-	Shares        bool
+	Most, Replicas int
+	Tile           int64
+	Shares         bool
 }
 
 // UsualWidth returns what GPUs that have a method Usual say, or else as much as a large GPU has room for.
@@ -42,7 +42,7 @@ func UsualWidth(gpus GPUs) Width {
 	if own, ok := gpus.(interface{ Usual() Width }); ok {
 		return own.Usual()
 	}
-	return Width{Most: launch.PlanColumns, Columns: launch.PlanColumns, Tile: launch.PlanTile}
+	return Width{Most: launch.UsualReplicas, Replicas: launch.UsualReplicas, Tile: launch.PlanTile}
 }
 
 // A LaunchOrder orders the launches of one plan in this process. On each GPU they go one after
@@ -195,14 +195,14 @@ type Graph interface {
 // Ready is what a GPU needs for a launch.
 type Ready struct {
 	Order   LaunchOrder
-	One     *abi.OneParams   // of a one-sided program: Columns by BlockCount blocks
+	One     *abi.OneParams   // of a one-sided program: Replicas by BlockCount blocks
 	Two     *abi.TwoParams   // or of a two-sided one: BlockCount
 	Trace   *abi.TraceTables // of a two-sided one that is traced
 	Threads int              // of a block; 0 for as many as let all be there at once
 	Copies  bool             // no step of a one-sided program folds
 	Lines   bool             // its packets are lines
 	Net     bool             // it is of several nodes
-	CTAs    int              // those that do something, of Columns by BlockCount; 0 is all
+	CTAs    int              // those that do something, of Replicas by BlockCount; 0 is all
 	Shared  int              // replicas that share some of them: each has a part of the threads; 0 where none do
 	Few     *abi.FewParams   // where its launch is of few packets; nil is the general way
 	Help    abi.Help         // where it is of several nodes: what threads of the host do while they wait

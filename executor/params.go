@@ -98,21 +98,21 @@ func (c *Checked) one(launch *Launch, geo data.Geometry, args *Args) error {
 	if args.Protocol != nil && *args.Protocol != proto {
 		return fmt.Errorf("a one-sided program of protocol %v cannot run as %v: %w", proto, *args.Protocol, ErrNotSupported)
 	}
-	columns := cmp.Or(args.Columns, one.Enough(min(DefaultColumns, one.Columns), geo.Chunk*int64(args.DType.Size())))
+	replicas := cmp.Or(args.Replicas, one.Enough(min(DefaultReplicas, one.Replicas), geo.Chunk*int64(args.DType.Size())))
 	tile := cmp.Or(args.TileBytes, one.UsualTile(DefaultTileBytes))
 	wait := cmp.Or(args.Wait, DefaultWait)
 	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
 		return fmt.Errorf("waits of %v, %d threads or %d a block are out of range", wait, args.Threads, args.PerBlock)
 	}
-	p, err := one.Params(geo, args.DType, args.RedOp, columns, tile)
+	p, err := one.Params(geo, args.DType, args.RedOp, replicas, tile)
 	if err != nil {
 		return err
 	}
 	if launch.One, launch.Wait = &p, wait; args.Watch == nil {
 		return nil
 	}
-	if columns != 1 || args.PerBlock > 0 {
-		return fmt.Errorf("a launch of %d replicas of %d threads cannot be watched: %w", columns, args.PerBlock,
+	if replicas != 1 || args.PerBlock > 0 {
+		return fmt.Errorf("a launch of %d replicas of %d threads cannot be watched: %w", replicas, args.PerBlock,
 			ErrNotSupported)
 	}
 	launch.Watch = args.Watch
@@ -125,12 +125,12 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 	for {
 		stop, err := l.instance.Launch(ctx, launch)
 		one := l.of.Image.One
-		if !errors.Is(err, ErrNoDevice) || one == nil || !one.OnePass || args.Columns > 0 || one.Columns == 1 {
+		if !errors.Is(err, ErrNoDevice) || one == nil || !one.OnePass || args.Replicas > 0 || one.Replicas == 1 {
 			return stop, err
 		}
 		instance := l.instance
 		l.instance = nil // until there is another
-		if err := errors.Join(instance.Close(), one.Reserve(one.Columns/2, min(2*one.Tile, limits.Tile))); err != nil {
+		if err := errors.Join(instance.Close(), one.Reserve(one.Replicas/2, min(2*one.Tile, limits.Tile))); err != nil {
 			return stop, err
 		}
 		if l.instance, err = l.device.Open(l.of.Image); err != nil {
@@ -146,6 +146,6 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 
 // Usual replicas: what memory is made for, and what a launch has.
 const (
-	DefaultMaxColumns = launch.MostHostColumns
-	DefaultColumns    = 2
+	DefaultMaxReplicas = launch.MostHostReplicas
+	DefaultReplicas    = 2
 )

@@ -78,8 +78,8 @@ func (c *Checked) TimeoutOne(p *abi.OneParams, stop *Stop) error {
 	if pass := s.Tile - stop.One.Passes; pass > 0 {
 		text += fmt.Sprintf(" (pass %d)", pass)
 	}
-	if p.Columns > 1 {
-		text += fmt.Sprintf(" (replica %d)", s.Column)
+	if p.Replicas > 1 {
+		text += fmt.Sprintf(" (replica %d)", s.Replica)
 	}
 	d := diag.New(diag.Timeout, prog.Span(placeOne(prog, b, int(s.Step))), "%s", text)
 	d.Rank, d.Block, d.Step = prog.SourcePlace(int32(b.FirstStep + s.Step))

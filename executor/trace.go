@@ -25,9 +25,9 @@ const (
 // RecordRoom returns how many records a device needs for a launch of part with the numbers p,
 // which must hold all else by then; it fills in t for how many passes.
 func RecordRoom(t *Trace, p *abi.OneParams, part *abi.OnePart) (rows int, err error) {
-	each := uint64(len(part.Steps)) * uint64(p.Columns)
+	each := uint64(len(part.Steps)) * uint64(p.Replicas)
 	if each > maxTraceSpans {
-		return 0, fmt.Errorf("%d steps in %d replicas are more than a trace holds: %w", len(part.Steps), p.Columns,
+		return 0, fmt.Errorf("%d steps in %d replicas are more than a trace holds: %w", len(part.Steps), p.Replicas,
 			ErrNotSupported)
 	}
 	p.TracePasses = min(p.Passes, max(1, traceSpans/max(each, 1)))
@@ -41,12 +41,12 @@ func TakeRows(t *Trace, img *abi.OneImage, part *abi.OnePart, p *abi.OneParams, 
 	for i := range part.Blocks {
 		b := &part.Blocks[i]
 		step := img.Blocks[b.Number].FirstStep
-		for c := range p.Columns {
+		for c := range p.Replicas {
 			for pass := range p.TracePasses {
 				at := (uint64(c)*p.TracePasses+pass)*uint64(p.StepCount) + uint64(b.FirstStep)
 				for k, r := range rows[at : at+uint64(b.Steps)] {
 					if r.End != 0 {
-						t.Spans = append(t.Spans, Span{Step: int32(step) + int32(k), Column: int32(c), Pass: int64(pass),
+						t.Spans = append(t.Spans, Span{Step: int32(step) + int32(k), Replica: int32(c), Pass: int64(pass),
 							Begin: time.Duration(r.Begin), Length: time.Duration(r.End - r.Begin)})
 					}
 				}

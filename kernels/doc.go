@@ -8,9 +8,9 @@
 //	platform  the code for one kind of device: cpu.h, nv.h, amd.h. gpu.h is what nv.h and amd.h share;
 //	          lanes.h runs the code of GPUs on a host, for tests
 //	values    element types, their conversions and rounding; reductions; units of 16 bytes in registers
-//	protocol  the layout of a message, one file for each protocol, and how a thread waits for its bytes. lanes.h and
-//	          lines.h load and store messages with the warp lanes of a GPU. inbox.h has the addresses of the memory that
-//	          other nodes write
+//	protocol  the layout of a message, one file for each protocol, and how a thread waits for its bytes. lanes.h loads
+//	          and stores messages with the warp lanes of a GPU, and lines.h the packets of one-sided programs. inbox.h
+//	          has the addresses of the memory that other nodes write
 //	moves     the data of one step: strips*.h copy and reduce on a host, a strip of memory at a time; lanes*.h on a GPU,
 //	          in units that registers hold. quick.h is the fast path of one-sided programs on GPUs. port.h makes a port
 //	          copy, and switch_nv.h makes NVLink's switch add

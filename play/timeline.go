@@ -33,7 +33,7 @@ func (b *builder) simulate() {
 	}
 	call := simulate.Call{Bytes: b.Bytes, DType: b.DType}
 	if b.program.OneSided != nil {
-		call.Columns = b.widest(call, costs)
+		call.Replicas = b.widest(call, costs)
 	}
 	call.Trace = true
 	r, err := simulate.Run(b.program, b.topology, costs, call)
@@ -53,7 +53,7 @@ func (b *builder) simulate() {
 		b.steps = operationsOf(b.program, b.alg)
 	}
 	t := newTimeline("simulation", b.program, r.Trace, looks, b.steps)
-	t.Launch, t.Of, t.Replicas = r.Launch, int(r.Passes), call.Columns
+	t.Launch, t.Of, t.Replicas = r.Launch, int(r.Passes), call.Replicas
 	t.Title = fmt.Sprintf("%s of %s on %s", text.Title(b.program), diag.SizeText(b.Bytes), b.topology.Name)
 	for l, share := range r.Busy {
 		if share > 0 {
@@ -75,7 +75,7 @@ func (b *builder) simulate() {
 func (b *builder) widest(call simulate.Call, costs *devices.Costs) int {
 	call.Rough = true
 	return simulate.Widest(b.topology.Device, call.Bytes, b.program.Coll.Ranks, func(n int) (float64, error) {
-		call.Columns = n
+		call.Replicas = n
 		r, err := simulate.Run(b.program, b.topology, costs, call)
 		if err != nil {
 			return 0, err
@@ -112,7 +112,7 @@ func newTimeline(source string, p *either.Program, trace *launch.Trace, looks *L
 	rows, steps := map[[2]int32]int{}, map[int32]int{}
 	for _, s := range shown {
 		rank, block, step := p.Place(s.Step)
-		key := [2]int32{p.Rank[rank].First + int32(block), s.Column}
+		key := [2]int32{p.Rank[rank].First + int32(block), s.Replica}
 		row, known := rows[key]
 		if !known {
 			row = len(t.Rows)

@@ -16,6 +16,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	library "mscclc/runtime"
@@ -209,7 +210,7 @@ func TestInterfaceWindows(t *testing.T) {
 				Rules: []bundle.Rule{{Kind: ir.AllGather, Ranks: c.ranks, DType: bundle.Any, RedOp: bundle.Any, Root: bundle.Any,
 					When: bundle.WhenEager | bundle.WhenCaptured | bundle.WhenWindows,
 					Choice: selection.Choice{Program: "allgather/allpairs", Protocol: ir.Simple,
-						Placement: selection.Direct, Width: selection.Width{Tile: 4096}}}}})
+						Placement: selection.Direct, Width: launch.Width{Tile: 4096}}}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,11 +24,11 @@ import (
 
 // A request is struct Request of testdata/layout.cc, and an answer is struct Answer.
 type request struct {
-	_                                       structs.HostLayout
-	Program, Rank, DType, RedOp, Columns, _ uint32
-	Elems, Tile                             uint64
-	Blocks, Steps, Operands, States, Status uint64
-	Memory                                  [abi.OneRanks]abi.OneMemory
+	_                                        structs.HostLayout
+	Program, Rank, DType, RedOp, Replicas, _ uint32
+	Elems, Tile                              uint64
+	Blocks, Steps, Operands, States, Status  uint64
+	Memory                                   [abi.OneRanks]abi.OneMemory
 }
 type answer struct {
 	_           structs.HostLayout
@@ -125,7 +125,7 @@ func randomRequest(rnd *rand.Rand, p *bundle.Program, number, ranks int) request
 	dtype := data.DType(rnd.Intn(int(data.NumDTypes)))
 	size := uint64(dtype.Size())
 	q := request{Program: uint32(number), Rank: uint32(rnd.Intn(ranks)), DType: uint32(dtype),
-		RedOp: uint32(rnd.Intn(int(data.NumRedOps))), Columns: uint32(1 + rnd.Intn(int(p.Replicas))),
+		RedOp: uint32(rnd.Intn(int(data.NumRedOps))), Replicas: uint32(1 + rnd.Intn(int(p.Replicas))),
 		Elems: uint64(rnd.Int63n(1 << rnd.Intn(28))), Tile: uint64(1 + rnd.Int63n(1<<18)),
 		Blocks: 1 << 40, Steps: 2 << 40, Operands: 3 << 40, States: 4 << 40, Status: 5 << 40}
 	if rnd.Intn(3) > 0 { // as calls usually are
@@ -174,7 +174,7 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	err := one.Reserve(int(p.Replicas), int64(p.Tile))
 	var params abi.OneParams
 	if err == nil {
-		params, err = one.Params(geo, dtype, redop, int(q.Columns), int64(q.Tile))
+		params, err = one.Params(geo, dtype, redop, int(q.Replicas), int64(q.Tile))
 	}
 	if err != nil || p.Even != 0 && q.Elems%uint64(p.Chunks) != 0 ||
 		redop == data.Avg && p.Copies == 0 && !p.Averages(dtype) {

@@ -10,9 +10,9 @@
 package selection
 
 import (
-	"cmp"
 	"strings"
 
+	"mscclc/executor/launch"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/passes/core"
@@ -26,7 +26,7 @@ type Choice struct {
 	Via       ir.Via      `json:"via,omitzero" doc:"port for copies by the host's proxy"`
 	Placement Placement   `json:"placement,omitzero" doc:"staged or direct, for calls in place and out of place; absent: for one of both"`
 	InLanes
-	Width
+	launch.Width
 }
 
 // InLanes says in how many lanes ranks run a program, how many copies of scratch these have, and how many replicas of a
@@ -43,21 +43,9 @@ func (l InLanes) Several() bool { return l.Lanes > 1 }
 // Into has a program be compiled in l's lanes.
 func (l InLanes) Into(o *core.Options) { o.Lanes, o.Copies, o.Together = l.Lanes, l.Copies, l.Together }
 
-// A Width is how wide a program runs.
-type Width struct {
-	Replicas int   `json:"replicas,omitempty"`
-	Threads  int   `json:"threads,omitempty" doc:"of a thread block"`
-	Tile     int64 `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
-}
-
-// Or returns w, and where a number of it is 0 that of other.
-func (w Width) Or(other Width) Width {
-	return Width{cmp.Or(w.Replicas, other.Replicas), cmp.Or(w.Threads, other.Threads), cmp.Or(w.Tile, other.Tile)}
-}
-
 // Plain is c without a width, which its program does not depend on.
 func (c Choice) Plain() Choice {
-	c.Width = Width{}
+	c.Width = launch.Width{}
 	return c
 }
 

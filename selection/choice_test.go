@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/executor/launch"
 	"mscclc/internal/strictjson"
 )
 
@@ -64,12 +65,12 @@ func TestRows(t *testing.T) {
 
 // TestNames: a choice is named by its fields, and its lanes and width have names of their own.
 func TestNames(t *testing.T) {
-	c := Choice{Program: "allreduce/hierarchical", InLanes: InLanes{Lanes: 16}, Width: Width{Replicas: 8, Threads: 512}}
+	c := Choice{Program: "allreduce/hierarchical", InLanes: InLanes{Lanes: 16}, Width: launch.Width{Replicas: 8, Threads: 512}}
 	for got, want := range map[string]string{
 		c.String(): "hierarchical Simple 16 lanes 8x512", c.LanesText(): " 16 lanes", c.WidthText(): " 8x512",
-		c.Plain().String(): "hierarchical Simple 16 lanes", Choice{Width: Width{Threads: 32}}.WidthText(): " x32",
-		Choice{Width: Width{Replicas: 2, Tile: 100}}.WidthText():  " 2/100",
-		Choice{Width: Width{Replicas: 2, Tile: 2048}}.WidthText(): " 2/2K"} {
+		c.Plain().String(): "hierarchical Simple 16 lanes", Choice{Width: launch.Width{Threads: 32}}.WidthText(): " x32",
+		Choice{Width: launch.Width{Replicas: 2, Tile: 100}}.WidthText():  " 2/100",
+		Choice{Width: launch.Width{Replicas: 2, Tile: 2048}}.WidthText(): " 2/2K"} {
 		if got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
@@ -84,16 +85,16 @@ func TestUnfit(t *testing.T) {
 	}{
 		{Choice{}, "", ""},
 		{Choice{Sided: Lowered, Protocol: 1}, "sided", "only programs of protocol Simple"},
-		{Choice{Sided: TwoSided, Width: Width{Replicas: 2}}, "replicas", "no replicas"},
+		{Choice{Sided: TwoSided, Width: launch.Width{Replicas: 2}}, "replicas", "no replicas"},
 		{Choice{Via: 2, Protocol: 1}, "via", "one-sided programs of protocol Simple"},
 		{Choice{InLanes: InLanes{Lanes: 65}}, "lanes", "at most 64 lanes"},
 		{Choice{InLanes: InLanes{Lanes: 2}, Sided: TwoSided}, "lanes", "which only one-sided"},
 		{Choice{InLanes: InLanes{Copies: 2}}, "copies", "several lanes"},
 		{Choice{InLanes: InLanes{Together: 2}}, "together", "several lanes"},
 		{Choice{InLanes: InLanes{Lanes: 2, Together: 3}}, "together", "share a CTA"},
-		{Choice{Width: Width{Threads: 33}}, "threads", "multiple of 32"},
-		{Choice{Width: Width{Tile: 17}}, "tile", "multiples of 16"},
-		{Choice{Width: Width{Replicas: -1}}, "replicas", "at most"},
+		{Choice{Width: launch.Width{Threads: 33}}, "threads", "multiple of 32"},
+		{Choice{Width: launch.Width{Tile: 17}}, "tile", "multiples of 16"},
+		{Choice{Width: launch.Width{Replicas: -1}}, "replicas", "at most"},
 	} {
 		if key, why := c.of.Unfit(); key != c.key || !strings.Contains(why, c.want) || (why == "") != (c.want == "") {
 			t.Errorf("%+v: %q, %s", c.of, key, why)

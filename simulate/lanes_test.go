@@ -15,6 +15,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/lang"
@@ -132,7 +133,7 @@ func (b *laneBench) program(t testing.TB, v laneVariant) *either.Program {
 // the GPUs have no room for its CTAs.
 func (b *laneBench) run(t testing.TB, v laneVariant, costs *devices.Costs) *simulate.Result {
 	r, err := simulate.Run(b.program(t, v), b.topo, costs,
-		simulate.Call{Bytes: laneBytes, DType: data.BF16, Columns: v.replicas, Tile: v.tile})
+		simulate.Call{Bytes: laneBytes, DType: data.BF16, Width: launch.Width{Replicas: v.replicas, Tile: v.tile}})
 	if errors.Is(err, simulate.ErrNoWay) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/lang"
@@ -107,7 +108,7 @@ func (p *point) compile(t *testing.T) *either.Program {
 func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *devices.Costs) float64 {
 	t.Helper()
 	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.Bytes, DType: data.BF16,
-		Columns: p.Replicas, Threads: p.Threads, Tile: p.Tile, Figure: simulate.Interval})
+		Width: launch.Width{Replicas: p.Replicas, Threads: p.Threads, Tile: p.Tile}, Figure: simulate.Interval})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"mscclc"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/lang"
@@ -51,7 +52,7 @@ func TestMessagesOfNodes(t *testing.T) {
 		{"of 128 replicas", pairs(8, [2]int{0, 4}), 128_000, 128, message + way + 128 + message},
 		{"of four replicas, whose tiles are not whole", pairs(8, [2]int{0, 4}), 12_000, -4, 4*message + way + 3 + message},
 	} {
-		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Tile: c.bytes, Columns: max(c.many, -c.many)}
+		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Width: launch.Width{Replicas: max(c.many, -c.many), Tile: c.bytes}}
 		if c.many > 0 {
 			call.Tile /= int64(c.many)
 		}
@@ -64,7 +65,7 @@ func TestMessagesOfNodes(t *testing.T) {
 // share its memory.
 func TestSharedCosts(t *testing.T) {
 	topo, call := machine(t, map[string]int{"nodes": 2, "nics": 1}), simulate.Call{Bytes: 100_000, DType: data.F32,
-		Tile: 100_000, Columns: 1}
+		Width: launch.Width{Replicas: 1, Tile: 100_000}}
 	took := func(to int, change func(*devices.Costs)) float64 {
 		costs := free()
 		change(costs)

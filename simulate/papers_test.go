@@ -163,7 +163,7 @@ func (f *form) calls(proto ir.Protocol, bytes int64, lanes int) []simulate.Call 
 	switch {
 	case lanes > 1:
 		few, more := ours, ours
-		few.Columns, more.Columns = 4, 8
+		few.Replicas, more.Replicas = 4, 8
 		return []simulate.Call{ours, few, more}
 	case f.onesided || proto != ir.Simple:
 		return []simulate.Call{ours}

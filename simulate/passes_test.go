@@ -7,6 +7,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/lang"
@@ -21,7 +22,7 @@ func TestPasses(t *testing.T) {
 	topo := machine(t, nil)
 	for _, onesided := range []bool{false, true} {
 		p := compile(t, "allreduce/ring", onesided, ir.Simple, ranks("4"))
-		call := simulate.Call{Bytes: 40 << 20, Tile: 256 << 10, Columns: 1}
+		call := simulate.Call{Bytes: 40 << 20, Width: launch.Width{Replicas: 1, Tile: 256 << 10}}
 		once := run(t, p, topo, free(), call)
 		call.Bytes *= 8
 		long := run(t, p, topo, free(), call)
@@ -37,8 +38,7 @@ func TestPasses(t *testing.T) {
 func TestOccupied(t *testing.T) {
 	p := compile(t, "reduce/chain", true, ir.Simple, ranks("4"))
 	for _, passes := range []int64{4, 24, 480} {
-		r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: passes * 1_000_000, DType: data.F32, Tile: 1_000_000,
-			Columns: 1})
+		r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: passes * 1_000_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 1_000_000}})
 		if r.Passes != passes || (passes > 48) != (r.Simulated < r.Passes) {
 			t.Fatalf("%d of %d passes", r.Simulated, r.Passes)
 		}
@@ -61,7 +61,7 @@ func TestContinuous(t *testing.T) {
 		p := compile(t, name, true, ir.Simple, ranks("8"))
 		took := func(passes int64, figure simulate.Figure) float64 {
 			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: data.F32,
-				Columns: 32, Figure: figure})
+				Width: launch.Width{Replicas: 32}, Figure: figure})
 			if r.Passes != passes {
 				t.Fatalf("%s: %d passes, not %d", name, r.Passes, passes)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/simulate"
@@ -34,7 +35,7 @@ func letters(t *testing.T, ranks int, list []letter) (*either.Program, simulate.
 	}
 	text := fmt.Sprintf("algorithm letters()\ncollective custom(%d, input = %d, output = %d) {\n%s}\n%s", ranks, most, most,
 		require.String(), copies.String())
-	return lowered(t, text), simulate.Call{Bytes: int64(most) * 100_000, DType: data.F32, Tile: 100_000, Columns: 1,
+	return lowered(t, text), simulate.Call{Bytes: int64(most) * 100_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 100_000},
 		Trace: true}
 }
 
@@ -105,7 +106,7 @@ func TestShareAll(t *testing.T) {
 	const ranks, chunk = 32, 10_000
 	text := fmt.Sprintf("algorithm all()\ncollective alltoall(%d)\nfor r in 0..%d, p in 0..%d { chunk(r, input, p)"+
 		".copy(p, output, r) }\n", ranks, ranks, ranks)
-	call := simulate.Call{Bytes: ranks * chunk, DType: data.F32, Tile: chunk, Columns: 1}
+	call := simulate.Call{Bytes: ranks * chunk, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: chunk}}
 	got := run(t, lowered(t, text), machine(t, map[string]int{"nodes": 8, "nics": 1}), free(), call).Micros
 	if least := 4. * 28 * chunk / 1000; got < least || got > 1.1*least {
 		t.Errorf("all to all takes %.0f us, where a NIC has bytes for %.0f", got, least)

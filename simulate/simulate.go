@@ -25,12 +25,11 @@ type Call struct {
 	Bytes int64 // as nccl-tests counts them
 	DType data.DType
 
-	// Columns, threads and tile of a one-sided program; slots and bytes of a slot and a tile of a two-sided one. What is 0
-	// is the executor's own choice.
-	Columns, Threads int
-	Tile             int64
-	Slots            int
-	SlotBytes        int64
+	// Width is how wide the program runs. A two-sided program has only a tile, and slots of so many bytes. The executor
+	// chooses what is 0.
+	launch.Width
+	Slots     int
+	SlotBytes int64
 
 	// Nodes is the node of each rank, indexed by rank, from 0. Without it the program says how many ranks a node has, or
 	// ranks fill one node after the other.
@@ -134,8 +133,8 @@ type simulation struct {
 // blocks makes the blocks of the simulation's program.
 func (s *simulation) blocks() (runner, error) {
 	if p := s.program.OneSided; p != nil {
-		return onesided.New(p, &s.Launches, onesided.Call{Columns: s.call.Columns, Threads: s.call.Threads,
-			Tile: s.call.Tile, Multicast: s.call.Multicast, Rough: s.call.Rough})
+		return onesided.New(p, &s.Launches, onesided.Call{Width: s.call.Width,
+			Multicast: s.call.Multicast, Rough: s.call.Rough})
 	}
 	return twosided.New(s.program.Fifo, &s.Launches, twosided.Call{Slots: s.call.Slots, SlotBytes: s.call.SlotBytes,
 		Tile: s.call.Tile})

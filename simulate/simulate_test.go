@@ -8,6 +8,7 @@ import (
 
 	"mscclc"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/lang"
@@ -86,7 +87,7 @@ func TestFloors(t *testing.T) {
 		// Everyone sends a quarter to everyone at once; links are apart.
 		{"allgather/allpairs", false, 4000, simulate.Call{}, 1 + 1},
 		{"allgather/allpairs", true, 4000, simulate.Call{}, 1 + 1 + 1 + 1}, // they meet, and tell it
-		{"sendrecv/direct", true, 100_000, simulate.Call{Columns: 1, Tile: 100_000}, 1 + 100 + 1 + 1},
+		{"sendrecv/direct", true, 100_000, simulate.Call{Width: launch.Width{Replicas: 1, Tile: 100_000}}, 1 + 100 + 1 + 1},
 	} {
 		p := compile(t, c.name, c.onesided, ir.Simple, ranks("4"))
 		c.call.Bytes, c.call.DType = c.bytes, data.F32
@@ -109,7 +110,7 @@ func TestNICs(t *testing.T) {
 // no slower than one after the other.
 func TestOrder(t *testing.T) {
 	p := compile(t, "allreduce/ring", false, ir.Simple, ranks("4"))
-	if got := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 400_000, Tile: 1000}).Micros; got < 100*6 ||
+	if got := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 400_000, Width: launch.Width{Tile: 1000}}).Micros; got < 100*6 ||
 		got > 100*12 {
 		t.Errorf("100 tiles of 1,000 bytes take %.0f us", got)
 	}
@@ -119,7 +120,7 @@ func TestOrder(t *testing.T) {
 func TestSlots(t *testing.T) {
 	topo := machine(t, nil)
 	p := compile(t, "sendrecv/direct", false, ir.Simple, ranks("4"))
-	call := simulate.Call{Bytes: 100_000, Tile: 1000, SlotBytes: 1000}
+	call := simulate.Call{Bytes: 100_000, Width: launch.Width{Tile: 1000}, SlotBytes: 1000}
 	many := run(t, p, topo, free(), call)
 	call.Slots = 1
 	if one := run(t, p, topo, free(), call); many.Micros < 100 || many.Micros > 200 || one.Micros < 280 ||
@@ -169,7 +170,7 @@ func TestRefused(t *testing.T) {
 // TestTrace holds that a trace has each step of each pass once, in its block's order.
 func TestTrace(t *testing.T) {
 	p := compile(t, "allreduce/allpairs", true, ir.Simple, ranks("4"))
-	r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 20, Columns: 1, Tile: 64 << 10, Trace: true})
+	r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 20, Width: launch.Width{Replicas: 1, Tile: 64 << 10}, Trace: true})
 	if want := len(p.Steps) * int(r.Simulated); len(r.Trace.Spans) < want*8/10 || len(r.Trace.Spans) > want {
 		t.Errorf("%d spans of %d steps in %d passes", len(r.Trace.Spans), len(p.Steps), r.Simulated)
 	}
@@ -235,7 +236,7 @@ for r in 2..-1 by -1 { c = c.copy(r, output, 1) }
 		t.Fatal(err)
 	}
 	micros := func(tiles int64) float64 {
-		return run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 4000 * tiles, Tile: 2000, SlotBytes: 2000}).Micros
+		return run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 4000 * tiles, Width: launch.Width{Tile: 2000}, SlotBytes: 2000}).Micros
 	}
 	if one, many := micros(1), micros(40); many > 20*one {
 		t.Errorf("40 tiles take %.0f us, and one %.0f", many, one)

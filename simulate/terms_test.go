@@ -9,6 +9,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/passes/core"
@@ -25,11 +26,11 @@ import (
 func TestResident(t *testing.T) {
 	const bytes = 3_200_000
 	p := compile(t, "broadcast/direct", true, ir.Simple, ranks("2"))
-	took := func(resident float64, call simulate.Call) (float64, error) {
+	took := func(resident float64, width launch.Width) (float64, error) {
 		costs := free()
 		costs.OneSided.Resident, costs.OneSided.Protocol[ir.Simple].Block = resident, 10
-		call.Bytes, call.DType, call.Tile = bytes, data.F32, bytes
-		r, err := simulate.Run(p, mesh(t), costs, call)
+		width.Tile = bytes
+		r, err := simulate.Run(p, mesh(t), costs, simulate.Call{Bytes: bytes, DType: data.F32, Width: width})
 		if err != nil {
 			return 0, err
 		}
@@ -38,23 +39,23 @@ func TestResident(t *testing.T) {
 	rate := func(threads float64) float64 { return 10 * math.Pow(threads/512, 0.7) }
 	for _, c := range []struct {
 		resident float64
-		call     simulate.Call
+		width    launch.Width
 		ctas     float64 // that the launch has, and their threads
 		threads  float64
 	}{
-		{0, simulate.Call{}, 32, 512}, {32, simulate.Call{}, 32, 512}, {31, simulate.Call{}, 32, 256},
-		{16, simulate.Call{}, 32, 256}, {1, simulate.Call{}, 8, 64}, {16, simulate.Call{Columns: 64}, 64, 128},
-		{16, simulate.Call{Threads: 512}, 16, 512},
+		{0, launch.Width{}, 32, 512}, {32, launch.Width{}, 32, 512}, {31, launch.Width{}, 32, 256},
+		{16, launch.Width{}, 32, 256}, {1, launch.Width{}, 8, 64}, {16, launch.Width{Replicas: 64}, 64, 128},
+		{16, launch.Width{Threads: 512}, 16, 512},
 	} {
-		got, err := took(c.resident, c.call)
+		got, err := took(c.resident, c.width)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, "resident", got, bytes/(c.ctas*rate(c.threads)), 0.01)
 	}
-	for _, call := range []simulate.Call{{Columns: 129}, {Columns: 17, Threads: 512}} {
-		if _, err := took(16, call); !errors.Is(err, simulate.ErrNoWay) || !strings.Contains(err.Error(), "at once") {
-			t.Errorf("%+v: %v", call, err)
+	for _, width := range []launch.Width{{Replicas: 129}, {Replicas: 17, Threads: 512}} {
+		if _, err := took(16, width); !errors.Is(err, simulate.ErrNoWay) || !strings.Contains(err.Error(), "at once") {
+			t.Errorf("%+v: %v", width, err)
 		}
 	}
 }
@@ -78,7 +79,7 @@ func TestSharedCTAs(t *testing.T) {
 	took := func(shares bool, resident float64) (float64, error) {
 		costs := free()
 		costs.OneSided.Resident, costs.OneSided.Shares, costs.OneSided.Protocol[ir.Simple].Block = resident, shares, 10
-		call := simulate.Call{Bytes: bytes, DType: data.F32, Tile: bytes, Columns: 4, Threads: 512}
+		call := simulate.Call{Bytes: bytes, DType: data.F32, Width: launch.Width{Replicas: 4, Threads: 512, Tile: bytes}}
 		r, err := simulate.Run(p, topo, costs, call)
 		if err != nil {
 			return 0, err
@@ -107,7 +108,7 @@ func TestLinkRate(t *testing.T) {
 	p := compile(t, "broadcast/direct", true, ir.Simple, ranks("2"))
 	costs := free()
 	costs.OneSided.Protocol[ir.Simple].Block = 10
-	call := simulate.Call{Bytes: 100_000, DType: data.F32, Tile: 100_000, Columns: 1}
+	call := simulate.Call{Bytes: 100_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 100_000}}
 	whole := run(t, p, mesh(t), costs, call).Micros
 	costs.OneSided.Links = []devices.LinkCosts{{Class: "tunnel", Rate: 0.1}}
 	exact(t, "another class", run(t, p, mesh(t), costs, call).Micros, whole)
@@ -128,7 +129,7 @@ func TestJointRate(t *testing.T) {
 	}
 	costs := free()
 	costs.OneSided.Protocol[ir.Simple].Block = 10
-	call := simulate.Call{Bytes: 100_000, DType: data.F32, Tile: 100_000, Columns: 1}
+	call := simulate.Call{Bytes: 100_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 100_000}}
 	one := run(t, compile(t, "broadcast/direct", true, ir.Simple, ranks("2")), mesh(t), costs, call).Micros
 	near(t, "two joint steps", run(t, p, mesh(t), costs, call).Micros, one, 0.001) // each moves half
 }
@@ -144,7 +145,7 @@ func TestTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := simulate.Call{Bytes: 1_000_000, DType: data.F32, Tile: 1 << 20, Columns: 1, Trace: true}
+	call := simulate.Call{Bytes: 1_000_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 1 << 20}, Trace: true}
 	r := run(t, p, mesh(t), free(), call)
 	near(t, "both", r.Micros, 1003, 0.01)
 	for _, s := range r.Trace.Spans {
@@ -171,7 +172,7 @@ func TestMessagesOfNIC(t *testing.T) {
 		{pairs(8, [2]int{0, 4}, [2]int{1, 5}), way + 200 + 2*more},
 		{pairs(4, [2]int{0, 1}), 10},
 	} {
-		call := simulate.Call{Bytes: 100_000, DType: data.F32, Tile: 100_000, Columns: 1}
+		call := simulate.Call{Bytes: 100_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 100_000}}
 		exact(t, c.text, run(t, lowered(t, c.text), topo, costs, call).Micros, c.want)
 	}
 }

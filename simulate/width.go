@@ -18,7 +18,7 @@ func Replicas(device string) []int {
 		return triedReplicas
 	}
 	n := 0
-	for n < len(triedReplicas) && triedReplicas[n] <= launch.MostHostColumns {
+	for n < len(triedReplicas) && triedReplicas[n] <= launch.MostHostReplicas {
 		n++
 	}
 	return triedReplicas[:n]
@@ -70,7 +70,7 @@ func Worth(replicas int, bytes int64) bool { return replicas <= 4 || int64(repli
 func Likely(tried []int, bytes int64, ranks int) int {
 	chunk := bytes / int64(max(ranks, 1))
 	i := 0
-	for i+1 < len(tried) && chunk >= int64(tried[i+1])*launch.ColumnBytes {
+	for i+1 < len(tried) && chunk >= int64(tried[i+1])*launch.ReplicaBytes {
 		i++
 	}
 	return i

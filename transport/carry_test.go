@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 // driver builds a program of testdata, with the proxy and the engine of tests, with a sanitizer or none. One whose name
-// ends with " wide" has more columns than go together.
+// ends with " wide" has more replicas than go together.
 func driver(t *testing.T, name, sanitizer string) string {
 	t.Helper()
 	name, wide := strings.CutSuffix(name, " wide")
@@ -109,7 +109,7 @@ func TestCarryHelpers(t *testing.T) {
 	}
 }
 
-// More columns than one message has go in several.
+// More replicas than one message has go in several.
 func TestCarryWide(t *testing.T) {
 	for seed := range 3 {
 		out := carryBy(t, driver(t, "carry wide", "address,undefined"), seed+1, 3, 10, seed%2, "delay=40000")

@@ -33,7 +33,7 @@ static bool copy_tables(net_job *j, const net_program &from, const net_memory *m
   j->memory = (net_memory *)copied(memory, p.ranks);
   j->lane = zeroed<Lane>(j->lanes), j->group = zeroed<Group>(j->lanes), j->peer_of = zeroed<u32>(p.ranks);
   for (u32 i = 0; j->lane && i < j->lanes; i++)
-    j->lane[i] = Lane{(abi_net_lane *)lanes[i].at, lanes[i].block, lanes[i].column, 0};
+    j->lane[i] = Lane{(abi_net_lane *)lanes[i].at, lanes[i].block, lanes[i].replica, 0};
   return p.messages && p.segments && p.process && p.node && p.rank_of && j->memory && j->lane && j->group &&
          j->peer_of;
 }
@@ -42,22 +42,22 @@ static const char *check_lanes(const net_job *j) {
   const net_program &p = j->program;
   for (u32 i = 0; i < j->lanes; i++) {
     const Lane &l = j->lane[i];
-    if (l.block >= p.blocks || l.column >= p.columns) return "a lane has a block or column that does not exist";
+    if (l.block >= p.blocks || l.replica >= p.replicas) return "a lane has a block or replica that does not exist";
     if (p.process[p.rank_of[l.block]] != j->process) return "a lane is of a block of another process";
     if (!l.at) return "a lane has no memory";
-    const Lane *before = i && l.column ? &l - 1 : nullptr;
-    const bool last = i + 1 == j->lanes || !j->lane[i + 1].column;
-    if (l.column != (before ? before->column + 1 : 0) || (before && before->block != l.block) ||
-        (last && l.column + 1 != p.columns))
-      return "a block has not a lane of each column, in their order";
+    const Lane *before = i && l.replica ? &l - 1 : nullptr;
+    const bool last = i + 1 == j->lanes || !j->lane[i + 1].replica;
+    if (l.replica != (before ? before->replica + 1 : 0) || (before && before->block != l.block) ||
+        (last && l.replica + 1 != p.replicas))
+      return "a block has not a lane of each replica, in their order";
   }
   return nullptr;
 }
 
-// make_groups has the lanes of neighbouring columns go together, as many as a message has room for.
+// make_groups has the lanes of neighbouring replicas go together, as many as a message has room for.
 static void make_groups(net_job *j) {
   for (u32 i = 0; i < j->lanes; i++) {
-    if (j->lane[i].column % NET_COLUMNS == 0) j->group[j->groups++] = Group{i, 0, 0};
+    if (j->lane[i].replica % NET_REPLICAS == 0) j->group[j->groups++] = Group{i, 0, 0};
     j->group[j->groups - 1].lanes++;
   }
 }
@@ -65,7 +65,7 @@ static void make_groups(net_job *j) {
 // check_room says whether the job's own ranks have memory for all that their peers can send.
 static const char *check_room(const net_job *j) {
   const net_program &p = j->program;
-  const u64 scratch = p.scratch_copy * p.depth, flags = (u64)p.columns * p.flags * 8;
+  const u64 scratch = p.scratch_copy * p.depth, flags = (u64)p.replicas * p.flags * 8;
   for (u32 i = 0; i < p.message_count; i++) {
     const net_message &m = p.messages[i];
     const bool mine = p.process[m.rank] == j->process, told = p.process[p.rank_of[m.block]] == j->process;

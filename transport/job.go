@@ -17,7 +17,7 @@ import (
 
 // These do not compile where types.go differs from proxy.h.
 const (
-	_ = uint(Together-C.NET_COLUMNS) + uint(C.NET_COLUMNS-Together)
+	_ = uint(Together-C.NET_REPLICAS) + uint(C.NET_REPLICAS-Together)
 	_ = uint(Inside-C.NET_INSIDE) + uint(C.NET_INSIDE-Inside)
 )
 
@@ -123,7 +123,7 @@ func (j *Job) Noted() []Note {
 	for i := range list {
 		r := &rows[i]
 		list[i] = Note{uint64(r.begin), uint64(r.end), uint64(r.bytes), uint64(r.count), uint32(r.process),
-			uint32(r.rank), uint32(r.block), uint32(r.operand), uint32(r.flag), uint32(r.column), uint32(r.columns),
+			uint32(r.rank), uint32(r.block), uint32(r.operand), uint32(r.flag), uint32(r.replica), uint32(r.replicas),
 			r.received != 0}
 	}
 	return list

@@ -85,11 +85,11 @@ struct Peer {
 
 struct Lane {
   abi_net_lane *at;
-  u32 block, column;
+  u32 block, replica;
   u64 taken;
 };
 
-// A Group is lanes [first, first + lanes) of neighbouring columns of a block, whose rows go together. The next row of
+// A Group is lanes [first, first + lanes) of neighbouring replicas of a block, whose rows go together. The next row of
 // `come` of them is there.
 struct Group {
   u32 first, lanes, come;

@@ -11,7 +11,7 @@ u64 note(net_job *j, const Peer *q, const wire_post &post, u64 bytes, bool recei
   const wire_header &h = post.h;
   if (n.count == n.most) return UNNOTED;
   n.note[n.count] = net_note{begin,   0,         bytes,  post.part[0].count, q->process, h.rank,
-                             h.block, h.operand, h.flag, h.column,           h.columns,  received};
+                             h.block, h.operand, h.flag, h.replica,           h.replicas,  received};
   return n.first + n.count++;
 }
 

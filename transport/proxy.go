@@ -97,7 +97,7 @@ func (p *Proxy) Job(process int, program *Program, memory []Memory, lanes []Lane
 		rank_of:       (*C.uint32_t)(pinned(&pins, program.RankOf)),
 		message_count: C.uint32_t(len(program.Messages)), segment_count: C.uint32_t(len(program.Segments)),
 		ranks: C.uint32_t(ranks), blocks: C.uint32_t(len(program.RankOf)),
-		columns: C.uint32_t(program.Columns), depth: C.uint32_t(program.Depth), chunks: C.uint32_t(program.Chunks),
+		replicas: C.uint32_t(program.Replicas), depth: C.uint32_t(program.Depth), chunks: C.uint32_t(program.Chunks),
 		flags:          C.uint32_t(program.Flags),
 		scratch_stride: C.uint64_t(program.ScratchStride), scratch_copy: C.uint64_t(program.ScratchCopy),
 	}

@@ -7,7 +7,7 @@
 // inbox, and stores the count in the flag, with release. The program's own signals say when the mirror and the inbox
 // are free again.
 //
-// All columns of a block write the same rows, in the same order. The proxy waits for a row of each, and sends them as
+// All replicas of a block write the same rows, in the same order. The proxy waits for a row of each, and sends them as
 // one message. Rows of one block take effect in their order, those of different blocks in any.
 #pragma once
 #include "table.h"
@@ -18,9 +18,9 @@
 extern "C" {
 #endif
 
-// How many columns go together, and how many bytes a message has room for beside its header: more go on their own, one
+// How many replicas go together, and how many bytes a message has room for beside its header: more go on their own, one
 // message for each run of memory that they fill.
-enum { NET_COLUMNS = 64, NET_INSIDE = 8192 };
+enum { NET_REPLICAS = 64, NET_INSIDE = 8192 };
 
 // A run of chunks in the inbox of the rank that is written. The class is that of the first, as in abi_one_step.
 struct net_segment {
@@ -43,9 +43,9 @@ struct net_program {
   const uint32_t *node;     // of each rank
   const uint32_t *rank_of;  // of each block of the program
   uint32_t message_count, segment_count, ranks, blocks;
-  uint32_t columns, depth, chunks;
-  uint32_t flags;                         // of a rank in a column, as in abi_one_launch
-  // of an inbox: from column to column of a chunk, of which there are `columns`, and from copy to copy of all
+  uint32_t replicas, depth, chunks;
+  uint32_t flags;                         // of a rank in a replica, as in abi_one_launch
+  // of an inbox: from replica to replica of a chunk, of which there are `replicas`, and from copy to copy of all
   uint64_t scratch_stride, scratch_copy;
   unsigned char hash[32];                 // that the other end must have, too
 };
@@ -56,11 +56,11 @@ struct net_memory {
   uint64_t flags, flag_bytes;  // 0 of a mirror
 };
 
-// A lane of a block's column in this process; `at` is its abi_net_lane. Blocks that have lanes have one of each column,
-// in their order.
+// A lane of a block's replica in this process; `at` is its abi_net_lane. A block that has lanes has one of each
+// replica, in their order.
 struct net_lane {
   uint64_t at;
-  uint32_t block, column;
+  uint32_t block, replica;
 };
 
 // A failure, of a job or of a call.
@@ -89,9 +89,9 @@ struct net_counts {
 // when its counts were stored.
 struct net_note {
   uint64_t begin, end;    // end is 0 until then
-  uint64_t bytes, count;  // the count is that of the first of its columns
+  uint64_t bytes, count;  // the count is that of the first of its replicas
   uint32_t process;       // the peer
-  uint32_t rank, block, operand, flag, column, columns;
+  uint32_t rank, block, operand, flag, replica, replicas;
   uint32_t received;
 };
 

@@ -52,7 +52,7 @@ func twoSided() *transport.Program {
 		},
 		Segments: []transport.Segment{{Index: 0, Count: 1}},
 		Process:  []uint32{0, 1}, Node: []uint32{0, 1}, RankOf: []uint32{0, 1},
-		Columns: 1, Depth: 1, Chunks: 1, Flags: 1, ScratchStride: stride, ScratchCopy: stride,
+		Replicas: 1, Depth: 1, Chunks: 1, Flags: 1, ScratchStride: stride, ScratchCopy: stride,
 	}
 }
 
@@ -119,7 +119,7 @@ func (s *side) post(to, n int, count uint64) {
 	at := unsafe.Pointer(&s.lane[64+s.rows%32*64])
 	row := (*[6]uint64)(at) // seq, count, first, end, elems, chunk
 	row[1], row[2], row[3], row[4], row[5] = count, 0, uint64(n), uint64(n), uint64(n)
-	rest := (*[4]uint32)(unsafe.Add(at, 48)) // operand, copy and columns, rank, flag
+	rest := (*[4]uint32)(unsafe.Add(at, 48)) // operand, copy and replicas, rank, flag
 	*rest = [4]uint32{0, 1 << 16, uint32(to), 0}
 	s.rows++
 	(*atomic.Uint64)(at).Store(uint64(s.rows))

@@ -18,8 +18,8 @@ static void raise(net_job *j, const wire_post &post, u64 bytes, u64 noted) {
   const wire_header &h = post.h;
   net_count(&j->counts.received, 1), net_count(&j->counts.received_bytes, bytes);
   if (h.epoch != j->epoch) return;
-  u64 *flag = (u64 *)j->memory[h.rank].flags + (u64)h.column * j->program.flags + h.flag;
-  for (u32 i = 0; i < h.columns; i++, flag += j->program.flags)
+  u64 *flag = (u64 *)j->memory[h.rank].flags + (u64)h.replica * j->program.flags + h.flag;
+  for (u32 i = 0; i < h.replicas; i++, flag += j->program.flags)
     __atomic_store_n(flag, post.part[i].count, __ATOMIC_RELEASE);
   note_end(j, noted);
 }
@@ -88,7 +88,7 @@ static bool finish_posts(net_job *j, Peer *q) {
 static bool behind(const Flow &f, const wire_header &h) {
   for (u64 i = f.head; i < f.tail; i++) {
     const wire_header &before = f.post[i % PENDING].post.h;
-    if (before.block == h.block && before.column == h.column) return true;
+    if (before.block == h.block && before.replica == h.replica) return true;
   }
   return false;
 }
@@ -104,7 +104,7 @@ static void scatter(const net_job *j, const net_message &m, const wire_post &pos
 static bool take_post(net_job *j, Peer *q, const wire_header &h, const u8 *inside) {
   Checked checked;
   Flow &f = q->in.flow;
-  if (h.columns > NET_COLUMNS || h.inside < parts_bytes(h)) return broken(j, q, "it is shorter than its parts");
+  if (h.replicas > NET_REPLICAS || h.inside < parts_bytes(h)) return broken(j, q, "it is shorter than its parts");
   wire_post post;
   const u32 parts = parts_bytes(h);
   post.h = h, memcpy(post.part, inside, parts);

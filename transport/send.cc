@@ -1,4 +1,4 @@
-// This file sends: rows of lanes as posts, a row of each of a block's columns, and the data of large ones behind them.
+// This file sends: rows of lanes as posts, a row of each of a block's replicas, and the data of large ones behind them.
 #include "job.h"
 
 #include <string.h>
@@ -114,35 +114,35 @@ static const abi_net_row *next_row(const Lane &l) {
   return __atomic_load_n(&row->seq, __ATOMIC_ACQUIRE) == l.taken + 1 ? row : nullptr;
 }
 
-// columns_of is how many of a group's columns a launch has whose first row of them is given.
-static u32 columns_of(const net_job *j, const Group &g, const abi_net_row &row) {
-  const u32 first = j->lane[g.first].column, all = row.columns > first ? row.columns - first : 0;
+// replicas_of is how many of a group's replicas a launch has whose first row of them is given.
+static u32 replicas_of(const net_job *j, const Group &g, const abi_net_row &row) {
+  const u32 first = j->lane[g.first].replica, all = row.replicas > first ? row.replicas - first : 0;
   return all < g.lanes ? all : g.lanes;
 }
 
-// all_come says whether the next row of each of these columns is there.
-static bool all_come(const net_job *j, Group *g, u32 columns) {
-  while (g->come < columns && next_row(j->lane[g->first + g->come])) g->come++;
-  return g->come >= columns;
+// all_come says whether the next row of each of these replicas is there.
+static bool all_come(const net_job *j, Group *g, u32 replicas) {
+  while (g->come < replicas && next_row(j->lane[g->first + g->come])) g->come++;
+  return g->come >= replicas;
 }
 
 static bool alike(const abi_net_row &a, const abi_net_row &b) {
-  return a.operand == b.operand && a.columns == b.columns && a.rank == b.rank && a.flag == b.flag &&
+  return a.operand == b.operand && a.replicas == b.replicas && a.rank == b.rank && a.flag == b.flag &&
          a.elems == b.elems && a.chunk == b.chunk;
 }
 
-// post_of makes a post of the next rows of a group. Where they are not alike it has no columns, which check_post sees.
-static void post_of(const net_job *j, const Group &g, u32 columns, wire_post *post) {
+// post_of makes a post of the next rows of a group. Where they are not alike it has no replicas, which check_post sees.
+static void post_of(const net_job *j, const Group &g, u32 replicas, wire_post *post) {
   const Lane *l = j->lane + g.first;
   const abi_net_row &first = *next_row(*l);
   wire_header h = {};
   h.kind = WIRE_POST, h.epoch = j->epoch;
-  h.block = l->block, h.column = l->column;
-  h.columns = first.columns > j->program.columns ? 0 : columns;
+  h.block = l->block, h.replica = l->replica;
+  h.replicas = first.replicas > j->program.replicas ? 0 : replicas;
   h.operand = first.operand, h.rank = first.rank, h.flag = first.flag, h.elems = first.elems, h.chunk = first.chunk;
-  for (u32 i = 0; i < columns; i++) {
+  for (u32 i = 0; i < replicas; i++) {
     const abi_net_row &row = *next_row(l[i]);
-    if (!alike(row, first)) h.columns = 0;
+    if (!alike(row, first)) h.replicas = 0;
     post->part[i] = wire_part{row.count, row.first, row.end, row.copy, 0};
   }
   post->h = h;
@@ -158,14 +158,14 @@ static void gather(const net_job *j, const net_message &m, const wire_post &post
 
 // send_post sends the next rows of a group, or is false where they must wait. Rows for who has gone are taken, and go
 // nowhere.
-static bool send_post(net_job *j, const Group &g, u32 columns) {
+static bool send_post(net_job *j, const Group &g, u32 replicas) {
   const u32 rank = next_row(j->lane[g.first])->rank;
   Peer *q = rank < j->program.ranks && j->peer_of[rank] != ~0u ? j->peer + j->peer_of[rank] : nullptr;
   u8 *room = q && !q->dead ? room_to_say(q) : nullptr;
   if (q && !q->dead && (!room || q->out.flow.tail - q->out.flow.head >= PENDING)) return false;
   wire_post post;
   Checked checked;
-  post_of(j, g, columns, &post);
+  post_of(j, g, replicas, &post);
   const char *wrong = check_post(j->program, post, j->process, q ? q->process : ~0u, j->memory, &checked);
   if (wrong) {
     fail(j, NET_BROKEN, ~0u, "block %u wrote a row that cannot be: %s", j->lane[g.first].block, wrong);
@@ -187,20 +187,20 @@ static bool send_post(net_job *j, const Group &g, u32 columns) {
   return true;
 }
 
-// group_round sends what a group's columns have written, and says whether anything was.
+// group_round sends what a group's replicas have written, and says whether anything was.
 static bool group_round(net_job *j, Group *g, bool *waiting) {
   bool found = false;
   while (!j->failed) {
     Lane *l = j->lane + g->first;
     const abi_net_row *first = next_row(*l);
     if (!first) break;
-    const u32 columns = columns_of(j, *g, *first);
-    if (!all_come(j, g, columns)) break;
-    if (!send_post(j, *g, columns)) {
+    const u32 replicas = replicas_of(j, *g, *first);
+    if (!all_come(j, g, replicas)) break;
+    if (!send_post(j, *g, replicas)) {
       *waiting = true;
       break;
     }
-    for (u32 i = 0; i < columns; i++) __atomic_store_n(&l[i].at->taken, ++l[i].taken, __ATOMIC_RELEASE);
+    for (u32 i = 0; i < replicas; i++) __atomic_store_n(&l[i].at->taken, ++l[i].taken, __ATOMIC_RELEASE);
     g->come = 0, found = true;
   }
   return found;

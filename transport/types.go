@@ -39,7 +39,7 @@ type Properties struct {
 	GBytes      float64 // GB/s of the device, or 0 if unknown
 }
 
-// Together is how many columns go in one message, and Inside how many bytes go with its header. More go in messages of
+// Together is how many replicas go in one message, and Inside how many bytes go with its header. More go in messages of
 // their own, one for each run of memory that they fill.
 const Together, Inside = 64, 8192
 
@@ -56,9 +56,9 @@ type Program struct {
 	Segments                   []Segment
 	Process, Node              []uint32 // indexed by rank
 	RankOf                     []uint32 // indexed by block
-	Columns, Depth, Chunks     uint32
-	Flags                      uint32   // of a rank in a column
-	ScratchStride, ScratchCopy uint64   // of inboxes: bytes from column to column, and from copy to copy of all
+	Replicas, Depth, Chunks    uint32
+	Flags                      uint32   // of a rank in a replica
+	ScratchStride, ScratchCopy uint64   // of inboxes: bytes from replica to replica, and from copy to copy of all
 	Hash                       [32]byte // of all that peers must have alike
 }
 
@@ -66,24 +66,24 @@ type Program struct {
 // has no flags. Addresses of other ranks are 0. The memory is not Go's, and outlives the job.
 type Memory struct{ Scratch, ScratchBytes, Flags, FlagBytes uint64 }
 
-// A Lane is where a block's column writes its rows: At is the address of an abi_net_lane, not in Go's memory. A block
-// that has lanes has one of each column, in their order.
+// A Lane is where a block's replica writes its rows: At is the address of an abi_net_lane, not in Go's memory. A block
+// that has lanes has one of each replica, in their order.
 type Lane struct {
-	At            uint64
-	Block, Column uint32
+	At             uint64
+	Block, Replica uint32
 }
 
 // A Note says when a message was sent or received, in ns of CLOCK_MONOTONIC. One that is sent begins when the proxy
 // takes its rows, and ends when the engine has sent all of it; one that is received begins when its header is there,
-// and ends when its counts are stored. End is 0 until then. Count is that of column Column, the first of Columns; Block
-// and Operand are the message's, as in Message, and Flag is the one of Rank that is raised.
+// and ends when its counts are stored. End is 0 until then. Count is that of Replica, the first of Replicas; Block and
+// Operand are the message's, as in Message, and Flag is the one of Rank that is raised.
 type Note struct {
-	Begin, End                                           uint64
-	Bytes, Count                                         uint64
-	Process, Rank, Block, Operand, Flag, Column, Columns uint32
-	Received                                             bool
+	Begin, End                                             uint64
+	Bytes, Count                                           uint64
+	Process, Rank, Block, Operand, Flag, Replica, Replicas uint32
+	Received                                               bool
 }
 
-// Counts are what a job has done so far. A message that was sent is that of all columns; its data were Pieces, beside
+// Counts are what a job has done so far. A message that was sent is that of all replicas; its data were Pieces, beside
 // those that lay inside.
 type Counts struct{ Sent, Received, SentBytes, ReceivedBytes, Beats, Pieces uint64 }

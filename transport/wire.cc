@@ -14,11 +14,11 @@ bool next_cell(const net_program &p, const net_message &m, const wire_post &post
   const wire_header &h = post.h;
   for (; c->segment < m.segments; c->segment++, c->chunk = 0) {
     const net_segment &s = p.segments[m.first + c->segment];
-    for (; c->chunk < s.count; c->chunk++, c->column = 0)
-      while (c->column < h.columns) {
-        const u32 i = c->column++;
+    for (; c->chunk < s.count; c->chunk++, c->replica = 0)
+      while (c->replica < h.replicas) {
+        const u32 i = c->replica++;
         const wire_part &part = post.part[i];
-        const u64 cell = (u64)(s.index + c->chunk) * p.columns + h.column + i;
+        const u64 cell = (u64)(s.index + c->chunk) * p.replicas + h.replica + i;
         *piece = Piece{part.copy * p.scratch_copy + cell * p.scratch_stride,
                        pass_bytes_of(h, part, (s.first_class + c->chunk) % p.chunks)};
         if (piece->bytes) return true;
@@ -49,7 +49,7 @@ const net_message *find_message(const net_program &p, u32 block, u32 operand) {
 
 // check_data checks where the data of a message lie.
 static const char *check_data(const net_program &p, const wire_post &post, const net_memory &memory, Checked *found) {
-  for (u32 i = 0; i < post.h.columns; i++) {
+  for (u32 i = 0; i < post.h.replicas; i++) {
     if (post.part[i].copy >= p.depth) return "a copy that scratch does not have";
     if (post.part[i].first > post.part[i].end) return "bytes that end before they begin";
   }
@@ -67,11 +67,11 @@ const char *check_post(const net_program &p, const wire_post &post, u32 from, u3
   *found = Checked{};
   if (h.block >= p.blocks || p.process[p.rank_of[h.block]] != from) return "a block that the sender does not have";
   if (h.rank >= p.ranks || p.process[h.rank] != to) return "a rank that the receiver does not have";
-  if (h.column >= p.columns || h.columns > p.columns - h.column) return "a column that the launch does not have";
-  if (!h.columns || h.columns > NET_COLUMNS || h.column % NET_COLUMNS) return "columns that do not go together";
+  if (h.replica >= p.replicas || h.replicas > p.replicas - h.replica) return "a replica that the launch does not have";
+  if (!h.replicas || h.replicas > NET_REPLICAS || h.replica % NET_REPLICAS) return "replicas that do not go together";
   const net_memory &memory = of_rank[h.rank];
   if (h.flag >= p.flags) return "a flag that the program does not have";
-  if (memory.flags && ((u64)(h.column + h.columns - 1) * p.flags + h.flag) * 8 + 8 > memory.flag_bytes)
+  if (memory.flags && ((u64)(h.replica + h.replicas - 1) * p.flags + h.flag) * 8 + 8 > memory.flag_bytes)
     return "a flag behind the flags";
   found->message = find_message(p, h.block, h.operand);
   if (!found->message || found->message->rank != h.rank) return "a message that the program does not have";
@@ -86,11 +86,11 @@ static const char *check_message(const net_program &p, const net_message &m) {
 }
 
 const char *check_program(const net_program &p) {
-  if (!p.columns || !p.depth || !p.chunks || !p.ranks) return "columns, depth, chunks and ranks are at least 1";
+  if (!p.replicas || !p.depth || !p.chunks || !p.ranks) return "replicas, depth, chunks and ranks are at least 1";
   u64 whole;
   if (__builtin_mul_overflow(p.scratch_copy, (u64)p.depth, &whole)) return "scratch is too long";
   u64 stride;  // from chunk to chunk
-  if (__builtin_mul_overflow(p.scratch_stride, (u64)p.columns, &stride)) return "scratch is too long";
+  if (__builtin_mul_overflow(p.scratch_stride, (u64)p.replicas, &stride)) return "scratch is too long";
   for (u32 b = 0; b < p.blocks; b++)
     if (p.rank_of[b] >= p.ranks) return "a block has a rank that does not exist";
   for (u32 i = 0; i < p.message_count; i++) {

@@ -2,7 +2,7 @@
 // messages begin with a header, and bulk, which has data alone. All numbers are little-endian.
 //
 // The first message of each connection is a wire_hello. What follows it on the control connection is a wire_header and
-// `inside` bytes. A post is the rows of a block's columns that go together. Its data are the chunks that its rows tell
+// `inside` bytes. A post is the rows of a block's replicas that go together. Its data are the chunks that its rows tell
 // of, in order: inside its message where they are NET_INSIDE bytes or fewer, else on the bulk connection, a message for
 // each run of memory that they fill (next_piece), in the order of the posts.
 #pragma once
@@ -21,7 +21,7 @@ struct wire_hello {
 ABI_SIZE(wire_hello, 56);
 
 enum : u32 {
-  WIRE_POST = 1,  // a row of each of a block's columns
+  WIRE_POST = 1,  // a row of each of a block's replicas
   WIRE_BEAT,      // the sender lives
   WIRE_RESET,     // all that follows is of the next epoch
   WIRE_BYE,       // the sender has closed the job and sends no more
@@ -32,12 +32,12 @@ enum : u32 {
 enum : u32 { WIRE_MARKS = NET_INSIDE / 8 };
 
 // number counts the headers of the connection, from 0. Of a post, epoch counts resets, and the rest is what the rows of
-// its columns have alike, from column on. Columns beyond NET_COLUMNS go in posts of their own.
+// its replicas have alike, from replica on. Replicas beyond NET_REPLICAS go in posts of their own.
 struct wire_header {
   u32 magic, kind;
   u64 number;
   u32 epoch, inside;
-  u32 block, column, columns, operand, rank, flag;
+  u32 block, replica, replicas, operand, rank, flag;
   u64 elems, chunk;
 };
 ABI_SIZE(wire_header, 64);
@@ -49,15 +49,15 @@ struct wire_part {
 };
 ABI_SIZE(wire_part, 32);
 
-// A post as its message begins: behind as many parts as it has columns is the data.
+// A post as its message begins: behind as many parts as it has replicas is the data.
 struct wire_post {
   wire_header h;
-  wire_part part[NET_COLUMNS];
+  wire_part part[NET_REPLICAS];
 };
 ABI_SIZE(wire_post, 64 + 64 * 32);
 
 // parts_bytes is the length of a post's parts.
-inline u32 parts_bytes(const wire_header &h) { return h.columns * (u32)sizeof(wire_part); }
+inline u32 parts_bytes(const wire_header &h) { return h.replicas * (u32)sizeof(wire_part); }
 
 // The most bytes of a message on the control connection, rounded up.
 enum : u32 { WIRE_MOST = 10304 };
@@ -68,16 +68,16 @@ struct Piece {
   u64 at, bytes;
 };
 
-// A Cursor is how far the chunks of a post were gone through, and each chunk's columns. It begins zeroed.
+// A Cursor is how far the chunks of a post were gone through, and each chunk's replicas. It begins zeroed.
 struct Cursor {
-  u32 segment, chunk, column;
+  u32 segment, chunk, replica;
 };
 
-// pass_bytes_of is what a column moves of a chunk of class k: pass_bytes in kernels/moves/cells.h, with lengths in
+// pass_bytes_of is what a replica moves of a chunk of class k: pass_bytes in kernels/moves/cells.h, with lengths in
 // bytes.
 u64 pass_bytes_of(const wire_header &h, const wire_part &part, u32 k);
 
-// next_cell gives what the next column that has any moves of a chunk, or false at the end. next_piece joins cells that
+// next_cell gives what the next replica that has any moves of a chunk, or false at the end. next_piece joins cells that
 // follow each other in memory. The header has been checked.
 bool next_cell(const net_program &p, const net_message &m, const wire_post &post, Cursor *c, Piece *piece);
 bool next_piece(const net_program &p, const net_message &m, const wire_post &post, Cursor *c, Piece *piece);

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/executor/launch"
 	"mscclc/ir"
-	"mscclc/selection"
 	"mscclc/simulate"
 )
 
@@ -40,7 +40,7 @@ func TestSimulated(t *testing.T) {
 		t.Errorf("an alltoall in place: %v", err)
 	}
 	for _, own := range []*Chooser{{Device: "cpu"}, {Device: "Some GPU", Shared: true}} {
-		if v, _, err := own.Choose(call(ir.AllGather, 4), 1<<20, 4); err != nil || v.Width != (selection.Width{}) {
+		if v, _, err := own.Choose(call(ir.AllGather, 4), 1<<20, 4); err != nil || v.Width != (launch.Width{}) {
 			t.Errorf("%v, %v: the width is the executor's", v, err)
 		}
 	}

@@ -107,14 +107,14 @@ func (r *ranking) inLanes(i int, lanes selection.InLanes) int {
 // another node costs a time beside its bytes, so few replicas and long tiles are faster than the other way round. Short
 // tiles are for a user's program alone: with a lane for each of its trees, a tile is on many links at once.
 var (
-	lanedColumns = []int{1, 2, 4, 8, 16, 32, 64}
-	lanedTiles   = []int64{16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
+	lanedReplicas = []int{1, 2, 4, 8, 16, 32, 64}
+	lanedTiles    = []int64{16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
 )
 
 const (
-	firstColumn, firstTile = 3, 4
-	shortColumn            = 1
-	leastTile              = 2 // of the catalog's programs
+	firstReplica, firstTile = 3, 4
+	shortReplica            = 1
+	leastTile               = 2 // of the catalog's programs
 )
 
 // lanedMemory bounds the scratch of a rank, in bytes, that a form of several lanes has.
@@ -123,10 +123,10 @@ const lanedMemory = 512 << 20
 // lanedWidest simulates a form of several lanes roughly, in replicas and tiles that are the better the further it goes:
 // from some width on to neighbours that are faster, as long as there are some.
 func (s *Selector) lanedWidest(f Form, bytes int64) (timed, error) {
-	return s.lanedFrom(f, bytes, [2]int{firstColumn, firstTile})
+	return s.lanedFrom(f, bytes, [2]int{firstReplica, firstTile})
 }
 
-// lanedFrom is lanedWidest from a width on, by its numbers in lanedColumns and lanedTiles. Of a user's program in many
+// lanedFrom is lanedWidest from a width on, by its numbers in lanedReplicas and lanedTiles. Of a user's program in many
 // lanes, short tiles are looked at too.
 func (s *Selector) lanedFrom(f Form, bytes int64, at [2]int) (timed, error) {
 	if s.OwnWidth && !s.Rough {
@@ -137,7 +137,7 @@ func (s *Selector) lanedFrom(f Form, bytes int64, at [2]int) (timed, error) {
 	if err != nil || s.Own.own(f.Program) == nil || f.Lanes <= firstLanes {
 		return best, err
 	}
-	if short, err := s.climb(f, bytes, [2]int{shortColumn, 0}, 0); err == nil && short.micros < best.micros {
+	if short, err := s.climb(f, bytes, [2]int{shortReplica, 0}, 0); err == nil && short.micros < best.micros {
 		return short, nil
 	}
 	return best, nil
@@ -150,12 +150,12 @@ func (s *Selector) climb(f Form, bytes int64, at [2]int, least int) (timed, erro
 		return timed{}, err
 	}
 	best := timed{f, math.Inf(1)}
-	look := func(column, tile int) bool {
-		if column < 0 || column >= len(lanedColumns) || tile < least || tile >= len(lanedTiles) {
+	look := func(replica, tile int) bool {
+		if replica < 0 || replica >= len(lanedReplicas) || tile < least || tile >= len(lanedTiles) {
 			return false
 		}
 		wide := f
-		wide.Replicas, wide.Tile = lanedColumns[column], lanedTiles[tile]
+		wide.Replicas, wide.Tile = lanedReplicas[replica], lanedTiles[tile]
 		if tile > least && wide.Tile/2*int64(wide.Replicas) >= bytes/int64(max(p.Coll.Divisor(), 1)) ||
 			lanedScratch(p, wide.Choice) > s.mostScratch() {
 			return false
@@ -165,7 +165,7 @@ func (s *Selector) climb(f Form, bytes int64, at [2]int, least int) (timed, erro
 			err = failed
 			return false
 		}
-		best, at = timed{wide, t}, [2]int{column, tile}
+		best, at = timed{wide, t}, [2]int{replica, tile}
 		return true
 	}
 	for c, t := at[0], at[1]; !look(c, t); {
@@ -184,7 +184,7 @@ func (s *Selector) climb(f Form, bytes int64, at [2]int, least int) (timed, erro
 
 // lanedAt returns the numbers of a width for lanedFrom.
 func lanedAt(v selection.Choice) [2]int {
-	return [2]int{max(slices.Index(lanedColumns, v.Replicas), 0), max(slices.Index(lanedTiles, v.Tile), leastTile)}
+	return [2]int{max(slices.Index(lanedReplicas, v.Replicas), 0), max(slices.Index(lanedTiles, v.Tile), leastTile)}
 }
 
 // lanedScratch returns the bytes of scratch that the rank of p has which has most, in so wide a launch.

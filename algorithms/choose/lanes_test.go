@@ -241,7 +241,7 @@ func TestLanesReturn(t *testing.T) {
 	seen := make([]past, len(forms))
 	for i, f := range forms {
 		if f.Program == alone[0].Program && f.Protocol == alone[0].Protocol && !f.Several() {
-			seen[i] = past{bytes: 64 << 10, micros: 100, ratio: 3, columns: 1, behind: true}
+			seen[i] = past{bytes: 64 << 10, micros: 100, ratio: 3, replicas: 1, behind: true}
 		}
 	}
 	after, err := s.rank(bytes, seen)

@@ -111,7 +111,7 @@ func (i *Invocation) bind(ctx context.Context, v selection.Choice) (*boundCall, 
 		return nil, err
 	}
 	args := i.args
-	args.Columns, args.Threads, args.TileBytes = v.Replicas, v.Threads, v.Tile
+	args.Replicas, args.Threads, args.TileBytes = v.Replicas, v.Threads, v.Tile
 	call, err := plan.Bind(ctx, args)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (l *Launcher) plan(ctx context.Context, v selection.Choice, call Call) (*pl
 	opt.Ranks = slices.Clone(opt.Ranks)
 	// Between nodes, tiles that fill the memory of a plan go together (transport/PROXY.md).
 	nodes := call.Nodes > 1
-	opt.Columns, opt.Wider = max(opt.Columns, v.Replicas), opt.Columns == 0 && !nodes
+	opt.Replicas, opt.Wider = max(opt.Replicas, v.Replicas), opt.Replicas == 0 && !nodes
 	if v.Tile > plan.Tile || nodes && v.Tile > 0 {
 		opt.TileBytes = max(opt.TileBytes, v.Tile)
 	}

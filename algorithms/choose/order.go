@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/selection"
 	"mscclc/simulate"
@@ -174,7 +175,7 @@ const warm = 4
 // likelyWidth returns the width that forms of several lanes are tried with first: where ranks are many, that of the
 // fastest one so far of this size, or else of the size before.
 func (r *ranking) likelyWidth() [2]int {
-	at, best := [2]int{firstColumn, firstTile}, math.Inf(1)
+	at, best := [2]int{firstReplica, firstTile}, math.Inf(1)
 	if !r.many() {
 		return at
 	}
@@ -186,7 +187,7 @@ func (r *ranking) likelyWidth() [2]int {
 	if math.IsInf(best, 1) {
 		for i := range r.seen {
 			if p := &r.seen[i]; r.forms[i].Several() && p.micros > 0 && p.ratio < best {
-				at, best = lanedAt(selection.Choice{Width: selection.Width{Replicas: p.columns, Tile: p.tile}}), p.ratio
+				at, best = lanedAt(selection.Choice{Width: launch.Width{Replicas: p.replicas, Tile: p.tile}}), p.ratio
 			}
 		}
 	}
@@ -207,7 +208,7 @@ func (r *ranking) tryLike(i, before int, at [2]int) {
 		at = lanedAt(like.Choice)
 	}
 	if r.huge(i) {
-		form.Replicas, form.Tile = lanedColumns[at[0]], lanedTiles[at[1]]
+		form.Replicas, form.Tile = lanedReplicas[at[0]], lanedTiles[at[1]]
 		var t float64
 		if t, r.errs[i] = r.time(form, r.bytes, true); r.errs[i] == nil {
 			r.all[i] = timed{form, t}

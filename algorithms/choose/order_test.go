@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/selection"
 	"mscclc/simulate"
@@ -97,7 +98,7 @@ func TestLeast(t *testing.T) {
 // TestFew holds that forms with other copies of scratch are simulated well only where they are faster for it.
 func TestFew(t *testing.T) {
 	form := func(lanes, copies int, micros float64) timed {
-		v := selection.Choice{Program: "p", Width: selection.Width{Replicas: 8, Tile: 64 << 10}}
+		v := selection.Choice{Program: "p", Width: launch.Width{Replicas: 8, Tile: 64 << 10}}
 		v.InLanes = selection.InLanes{Lanes: lanes, Copies: copies}
 		return timed{Form{Choice: v}, micros}
 	}

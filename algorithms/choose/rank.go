@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"mscclc/codegen"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
 	"mscclc/selection"
@@ -180,11 +181,11 @@ const (
 )
 
 // A past is what smaller sizes have shown of a form: what it took at the last one for which it was simulated, how many
-// times the best, and in how many columns.
+// times the best, and in how many replicas.
 type past struct {
 	bytes         int64
 	micros, ratio float64
-	columns       int
+	replicas      int
 	tile          int64
 	behind        bool // for good: see goOn
 }
@@ -202,7 +203,7 @@ func (p *past) goOn(t timed, bytes int64, best float64) {
 	ratio := t.micros / best
 	p.behind = p.micros > 0 && ratio > hopeless &&
 		t.micros > p.micros*math.Pow(float64(bytes)/float64(p.bytes), proportion) && ratio >= 0.98*p.ratio
-	p.bytes, p.micros, p.ratio, p.columns, p.tile = bytes, t.micros, ratio, t.Replicas, t.Tile
+	p.bytes, p.micros, p.ratio, p.replicas, p.tile = bytes, t.micros, ratio, t.Replicas, t.Tile
 }
 
 func faster(a, b timed) int { return cmp.Compare(a.micros, b.micros) }
@@ -264,12 +265,12 @@ func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bo
 	}
 	p := prog.Copy()
 	p.Protocol = f.Protocol
-	columns := f.Replicas
+	replicas := f.Replicas
 	if s.ofPlan(f) {
-		columns = 1 // a plan has the blocks that it names
+		replicas = 1 // a plan has the blocks that it names
 	}
 	r, err := simulate.Run(p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType,
-		Columns: columns, Threads: f.Threads, Tile: f.Tile, Figure: figure, Rough: rough})
+		Width: launch.Width{Replicas: replicas, Threads: f.Threads, Tile: f.Tile}, Figure: figure, Rough: rough})
 	if err != nil {
 		return outcome{}, err
 	}

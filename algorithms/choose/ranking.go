@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/executor/launch"
 	"mscclc/selection"
 	"mscclc/simulate"
 )
@@ -104,7 +105,7 @@ func (r *ranking) try(i int) {
 	}
 	first := simulate.Likely(r.tried(), r.bytes, r.Call.Ranks)
 	if p := &r.seen[i]; p.micros > 0 && !form.Several() {
-		first = slices.Index(r.tried(), max(p.columns, 1))
+		first = slices.Index(r.tried(), max(p.replicas, 1))
 		for grown := r.bytes / p.bytes / 2; grown >= 2 && first < len(r.tried())-1; grown /= 2 { // far larger calls want more
 			first++
 		}
@@ -115,7 +116,7 @@ func (r *ranking) try(i int) {
 	widest := func() (timed, error) { return r.widest(form, r.bytes, first) }
 	if p := &r.seen[i]; form.Several() && p.micros > 0 && r.many() {
 		widest = func() (timed, error) {
-			return r.lanedFrom(form, r.bytes, lanedAt(selection.Choice{Width: selection.Width{Replicas: p.columns,
+			return r.lanedFrom(form, r.bytes, lanedAt(selection.Choice{Width: launch.Width{Replicas: p.replicas,
 				Tile: p.tile}}))
 		}
 	}

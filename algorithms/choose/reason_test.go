@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/simulate"
 )
@@ -24,7 +25,7 @@ func shown(t *testing.T, s *Selector, f Form, bytes int64) (figures, simulate.Re
 	}
 	q := p.Copy()
 	q.Protocol = f.Protocol
-	call := simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Replicas, Tile: is.Tile}
+	call := simulate.Call{Bytes: bytes, DType: s.DType, Width: launch.Width{Replicas: is.Replicas, Tile: is.Tile}}
 	r, err := simulate.Run(q, s.Topology, s.Costs, call)
 	if err != nil {
 		t.Fatal(err)

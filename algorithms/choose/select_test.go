@@ -185,7 +185,7 @@ func TestWidest(t *testing.T) {
 				return us, err
 			})
 			if r.Replicas != best {
-				t.Errorf("%s: %v at %d, and %d columns are fastest: %v", spec, r.Form, r.At, best, took)
+				t.Errorf("%s: %v at %d, and %d replicas are fastest: %v", spec, r.Form, r.At, best, took)
 			}
 			if _, o, err := s.fastest(r.Next, r.At); err != nil || r.Behind <= near &&
 				math.Abs(o.micros/r.Micros-r.Behind) > 1e-9 {
@@ -196,9 +196,9 @@ func TestWidest(t *testing.T) {
 				most = max(most, n)
 			}
 		}
-		if want := map[string]int{"h200": 128, "cpu": executor.DefaultMaxColumns}[s.Topology.Device]; most > want ||
+		if want := map[string]int{"h200": 128, "cpu": executor.DefaultMaxReplicas}[s.Topology.Device]; most > want ||
 			want == 128 && most < want {
-			t.Errorf("%s: up to %d columns, not %d", spec, most, want)
+			t.Errorf("%s: up to %d replicas, not %d", spec, most, want)
 		}
 	}
 }

@@ -28,9 +28,9 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 		return nil
 	case p.Passes != 1 || p.Trace != 0 || p.All != (OneSwitch{}) || p.Port != 0 || data.RedOp(p.RedOp) != data.Sum:
 		return nil
-	case p.Elems != p.Chunk*uint64(p.Chunks) || chunk%16 != 0 || uint64(p.Columns-1)*p.Share >= chunk:
+	case p.Elems != p.Chunk*uint64(p.Chunks) || chunk%16 != 0 || uint64(p.Replicas-1)*p.Share >= chunk:
 		return nil
-	case bits.OnesCount32(p.Depth) != 1 || uint64(p.Columns)*uint64(p.Depth)*p.PacketCopy > math.MaxUint32 ||
+	case bits.OnesCount32(p.Depth) != 1 || uint64(p.Replicas)*uint64(p.Depth)*p.PacketCopy > math.MaxUint32 ||
 		chunk > 1<<24:
 		return nil
 	}

@@ -36,10 +36,10 @@ type OneImage struct {
 	// Message is the most chunks of scratch that a step writes on another rank.
 	Message int
 
-	// Columns and Tile are what memory is made for: no launch has more replicas, or
+	// Replicas and Tile are what memory is made for: no launch has more replicas, or
 	// moves more bytes of a chunk in a pass.
-	Columns int
-	Tile    int64
+	Replicas int
+	Tile     int64
 }
 
 // maxOneRanks bounds the ranks of a program: rows of operands count them in 16 bits. Package limits has the bounds of

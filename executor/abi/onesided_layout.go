@@ -19,12 +19,12 @@ type OneLayout struct {
 	Scratch, Packets, FlagMem  uint64 // all memory of a rank
 }
 
-// Layout returns the layout of a rank's memory for o.Columns replicas and passes of o.Tile bytes. It fails if the
+// Layout returns the layout of a rank's memory for o.Replicas replicas and passes of o.Tile bytes. It fails if the
 // memory is too large to be addressed.
 func (o *OneImage) Layout() (OneLayout, error) {
 	stride := (uint64(o.Tile) + limits.ChunkAlign - 1) &^ (limits.ChunkAlign - 1)
 	l := OneLayout{ScratchStride: stride, PacketStride: 2 * stride, Flags: uint64(o.Flags) + uint64(len(o.Blocks))}
-	copies, over := uint64(o.Columns)*uint64(o.Depth), false
+	copies, over := uint64(o.Replicas)*uint64(o.Depth), false
 	size := func(factors ...uint64) uint64 {
 		n := uint64(1)
 		for _, f := range factors {
@@ -35,21 +35,21 @@ func (o *OneImage) Layout() (OneLayout, error) {
 	}
 	l.ScratchCopy, l.PacketCopy = size(uint64(o.Scratch), stride), size(uint64(o.Packets), 2*stride)
 	l.Scratch, l.Packets, l.FlagMem = size(copies, l.ScratchCopy), size(copies, l.PacketCopy),
-		size(uint64(o.Columns), l.Flags, 8)
+		size(uint64(o.Replicas), l.Flags, 8)
 	if over {
-		return l, fmt.Errorf("%d replicas of %d and %d chunks of %d bytes are out of range", o.Columns, o.Scratch,
+		return l, fmt.Errorf("%d replicas of %d and %d chunks of %d bytes are out of range", o.Replicas, o.Scratch,
 			o.Packets, o.Tile)
 	}
 	return l, nil
 }
 
-// Reserve sets what memory is made for, o.Columns and o.Tile: at most so many replicas, and at most `tile` bytes of a
+// Reserve sets what memory is made for, o.Replicas and o.Tile: at most so many replicas, and at most `tile` bytes of a
 // chunk in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
-func (o *OneImage) Reserve(columns int, tile int64) error {
-	if columns < 1 || columns > limits.Replicas || tile < limits.TileAlign || tile > limits.Tile {
-		return fmt.Errorf("%d replicas, or tile iterations of %d bytes, are out of range", columns, tile)
+func (o *OneImage) Reserve(replicas int, tile int64) error {
+	if replicas < 1 || replicas > limits.Replicas || tile < limits.TileAlign || tile > limits.Tile {
+		return fmt.Errorf("%d replicas, or tile iterations of %d bytes, are out of range", replicas, tile)
 	}
-	o.Columns, o.Tile = columns, (tile+15)&^15
+	o.Replicas, o.Tile = replicas, (tile+15)&^15
 	return nil
 }
 
@@ -67,39 +67,41 @@ func (o *OneImage) UsualTile(other int64) int64 {
 	return other
 }
 
-// Enough returns how many replicas a launch of chunks of so many bytes has: `columns`, or more where launches have one
+// Enough returns how many replicas a launch of chunks of so many bytes has: `replicas`, or more where launches have one
 // pass and a chunk needs them, up to those that there is memory for.
-func (o *OneImage) Enough(columns int, chunk int64) int {
+func (o *OneImage) Enough(replicas int, chunk int64) int {
 	if !o.OnePass || o.Tile < limits.ChunkAlign {
-		return columns
+		return replicas
 	}
 	tile := o.Tile &^ (limits.ChunkAlign - 1) // shares are multiples of that
-	return int(max(int64(columns), min(int64(o.Columns), (chunk+tile-1)/tile)))
+	return int(max(int64(replicas), min(int64(o.Replicas), (chunk+tile-1)/tile)))
 }
 
 // Params returns the numbers of a call with so many replicas, whose passes move `tile` bytes of each chunk or fewer.
 // Passes is 0 where there is nothing to launch. It fails if there is no memory for that (Reserve). The addresses are
 // the device's to fill in.
-func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, columns int, tile int64) (OneParams, error) {
+func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, replicas int, tile int64) (OneParams, error) {
 	layout, err := o.Layout()
 	if err != nil {
 		return OneParams{}, err
 	}
-	if columns < 1 || columns > o.Columns || tile < 1 {
-		return OneParams{}, fmt.Errorf("%d replicas of %d, or tile iterations of %d bytes, are out of range", columns, o.Columns, tile)
+	if replicas < 1 || replicas > o.Replicas || tile < 1 {
+		return OneParams{}, fmt.Errorf("%d replicas of %d, or tile iterations of %d bytes, are out of range", replicas,
+			o.Replicas, tile)
 	}
 	chunk := uint64(geo.Chunk) * uint64(t.Size())
 	p := OneParams{
 		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk),
 		ScratchStride: layout.ScratchStride, ScratchCopy: layout.ScratchCopy, PacketStride: layout.PacketStride,
 		PacketCopy: layout.PacketCopy,
-		Chunks:     uint32(geo.Coll.Chunks), Columns: uint32(columns), MaxColumns: uint32(o.Columns), Depth: uint32(o.Depth),
+		Chunks:     uint32(geo.Coll.Chunks), Replicas: uint32(replicas), MaxReplicas: uint32(o.Replicas),
+		Depth: uint32(o.Depth),
 		Flags: uint32(layout.Flags), AllBlocks: uint32(len(o.Blocks)), RankCount: uint32(geo.Coll.Ranks),
 		DType: uint32(t), RedOp: uint32(op), ElemSize: uint32(t.Size()),
 		Inverse: 1 / float64(geo.Coll.Ranks),
 	}
 	// A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
-	p.Share = max(16, (chunk+uint64(columns)-1)/uint64(columns))
+	p.Share = max(16, (chunk+uint64(replicas)-1)/uint64(replicas))
 	align := uint64(16)
 	if p.Share >= 4096 {
 		align = limits.ChunkAlign
@@ -108,7 +110,7 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 	p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
 	if o.OnePass && p.Share > uint64(o.Tile) {
 		return OneParams{}, diag.List{diag.New(diag.Limit, diag.Span{},
-			"chunks of %d bytes are more than the program, whose launches have one tile iteration, is loaded for: %d replicas of %d bytes", chunk, columns, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}
+			"chunks of %d bytes are more than the program, whose launches have one tile iteration, is loaded for: %d replicas of %d bytes", chunk, replicas, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}
 	} else if o.OnePass {
 		p.Tile = p.Share
 	}
@@ -116,7 +118,7 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 	return p, nil
 }
 
-// Address returns where chunk index of buf begins in a pass, in the first column. buf is input, output or scratch of
+// Address returns where chunk index of buf begins in a pass, in the first replica. buf is input, output or scratch of
 // the rank whose memory is m.
 func (p *OneParams) Address(m *OneMemory, buf ir.Buf, index, pass int) uint64 {
 	if buf == ir.Scratch {

@@ -47,13 +47,13 @@ func (t *OnePart) Together() (together int, bits [NetNarrow]uint32) {
 }
 
 // CTAs returns how many CTAs a launch of so many replicas has that do something, if replicas share them.
-func (t *OnePart) CTAs(columns int) (n int) {
+func (t *OnePart) CTAs(replicas int) (n int) {
 	together, bits := t.Together()
 	for i := range t.Blocks {
 		if i < 32*NetNarrow && bits[i/32]>>(i%32)&1 != 0 {
-			n += (columns + together - 1) / together
+			n += (replicas + together - 1) / together
 		} else {
-			n += columns
+			n += replicas
 		}
 	}
 	return n

@@ -59,14 +59,14 @@ type ConnMemory struct {
 
 // A Status says how a launch ended. Every wait polls Code, so that the host can end a launch, and lasts at most
 // LimitNS. If a wait ran out of time, Block, Step and Tile (or pass) say where, What is one of the codes that begin
-// with Wait, and Want and Have are the numbers that it compared. Column and Operand are those of a one-sided program.
+// with Wait, and Want and Have are the numbers that it compared. Replica and Operand are those of a one-sided program.
 // Leave is the address of a word that has long waits end where it is not 0, or 0 for none.
 type Status struct {
 	_                          structs.HostLayout
 	Code, Block, Step, What    uint32
 	Want, Have, Tile, WaitedNS uint64
 	LimitNS                    uint64
-	Column, Operand            uint32
+	Replica, Operand           uint32
 	Leave, _                   uint64
 }
 

@@ -8,13 +8,13 @@ import "structs"
 const NetDepth, NetNarrow = 32, 64
 
 // A NetRow says that a block signals a flag of a rank of another node: what the flag is to be, and which bytes of each
-// chunk its tile iteration moves. Copy is that of scratch in its replica, of Columns that the launch has.
+// chunk its tile iteration moves. Copy is that of scratch in its replica, of Replicas that the launch has.
 type NetRow struct {
 	_                        structs.HostLayout
 	Seq, Count               uint64
 	First, End, Elems, Chunk uint64
 	Operand                  uint32
-	Copy, Columns            uint16
+	Copy, Replicas           uint16
 	Rank, Flag               uint32
 }
 
@@ -38,7 +38,7 @@ type Inbox struct {
 	Scratch, Flags uint64
 }
 
-// Net says where a launch has its lanes: NetLane [blocks of this device][max_columns], and for each lane, in memory of
+// Net says where a launch has its lanes: NetLane [blocks of this device][max_replicas], and for each lane, in memory of
 // the device, how many rows its launches have written. Inboxes is an Inbox of each rank, there too. InboxCopy is how
 // many bytes an inbox has of one copy of scratch, of all replicas. Together replicas of a block whose bit is set in
 // Narrow share a CTA: 1, 2 or 4.

@@ -116,22 +116,22 @@ type PortEnds struct {
 // OneParams are the numbers of one launch of a one-sided program on one device. OneImage.Params sets them; the device
 // fills in the addresses of tables, states, status and memory.
 type OneParams struct {
-	_                                   structs.HostLayout
-	Blocks, Steps, Operands             uint64
-	Ranks, States, StatusAt             uint64
-	Elems, Chunk                        uint64
-	Share, Tile, Passes                 uint64
-	ScratchStride, ScratchCopy          uint64
-	PacketStride, PacketCopy            uint64
-	Trace, TracePasses                  uint64
-	Chunks, Columns, MaxColumns, Depth  uint32
-	Flags, AllBlocks                    uint32
-	BlockCount, StepCount, OperandCount uint32
-	Inlined, RankCount                  uint32
-	DType, RedOp, ElemSize              uint32
-	Inverse                             float64 // 1 / RankCount
-	All                                 OneSwitch
-	Port, PortEnds                      uint64
-	Rank                                [OneRanks]OneMemory
-	Code                                [OneCode * 4]uint32
+	_                                    structs.HostLayout
+	Blocks, Steps, Operands              uint64
+	Ranks, States, StatusAt              uint64
+	Elems, Chunk                         uint64
+	Share, Tile, Passes                  uint64
+	ScratchStride, ScratchCopy           uint64
+	PacketStride, PacketCopy             uint64
+	Trace, TracePasses                   uint64
+	Chunks, Replicas, MaxReplicas, Depth uint32
+	Flags, AllBlocks                     uint32
+	BlockCount, StepCount, OperandCount  uint32
+	Inlined, RankCount                   uint32
+	DType, RedOp, ElemSize               uint32
+	Inverse                              float64 // 1 / RankCount
+	All                                  OneSwitch
+	Port, PortEnds                       uint64
+	Rank                                 [OneRanks]OneMemory
+	Code                                 [OneCode * 4]uint32
 }

@@ -51,7 +51,7 @@ extern "C" u64 mscclc_cpu_stack_use(u64 stack) {
 }
 
 // A Job is a launch: how to run its blocks, of which a one-sided program has one for
-// each of its blocks' columns. trace is a two-sided program's, or nullptr.
+// each of its blocks' replicas. trace is a two-sided program's, or nullptr.
 struct Job {
   const void *launch;
   void (*run)(const Job &job, u32 block);
@@ -66,7 +66,7 @@ static void run_two_sided(const Job &job, u32 block) {
 }
 static void run_one_sided(const Job &job, u32 block) {
   const abi_one_launch *a = (const abi_one_launch *)job.launch;
-  run_onesided<OneStrips<HOST_TYPE>>(*a, block / a->columns, block % a->columns);
+  run_onesided<OneStrips<HOST_TYPE>>(*a, block / a->replicas, block % a->replicas);
 }
 
 // A Fiber is one block; a Team, the block of several threads, has the barrier.
@@ -334,7 +334,7 @@ extern "C" void mscclc_cpu_threads(const abi_launch *a, const abi_trace *trace, 
 }
 
 static Job one_sided(const abi_one_launch *a, host_help help) {
-  return Job{a, run_one_sided, a->block_count * a->columns, a->status, nullptr, help};
+  return Job{a, run_one_sided, a->block_count * a->replicas, a->status, nullptr, help};
 }
 extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks, host_watch *watch,
                                            host_help help) {

@@ -48,7 +48,7 @@ void mscclc_cpu_fibers(const struct abi_launch *a, const struct abi_trace *trace
 // mscclc_cpu_threads runs a launch with so many threads for each block.
 void mscclc_cpu_threads(const struct abi_launch *a, const struct abi_trace *trace, u32 per_block);
 
-// The same of a one-sided program: each column of a block is a block.
+// The same of a one-sided program: each replica of a block is a block.
 void mscclc_cpu_fibers_onesided(const struct abi_one_launch *a, u32 threads, u64 stacks, struct host_watch *watch,
                                 struct host_help help);
 void mscclc_cpu_threads_onesided(const struct abi_one_launch *a, u32 per_block);

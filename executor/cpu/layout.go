@@ -46,7 +46,7 @@ func cLayouts() map[string]layout {
 		"Status": {unsafe.Sizeof(status), []uintptr{unsafe.Offsetof(status.code), unsafe.Offsetof(status.block),
 			unsafe.Offsetof(status.step), unsafe.Offsetof(status.what), unsafe.Offsetof(status.want),
 			unsafe.Offsetof(status.have), unsafe.Offsetof(status.tile), unsafe.Offsetof(status.waited_ns),
-			unsafe.Offsetof(status.limit_ns), unsafe.Offsetof(status.column), unsafe.Offsetof(status.operand),
+			unsafe.Offsetof(status.limit_ns), unsafe.Offsetof(status.replica), unsafe.Offsetof(status.operand),
 			unsafe.Offsetof(status.leave), unsafe.Offsetof(status.pad)}},
 		"TraceTables": {unsafe.Sizeof(trace), []uintptr{unsafe.Offsetof(trace.rows), unsafe.Offsetof(trace.first)}},
 		"Action": {unsafe.Sizeof(action), []uintptr{unsafe.Offsetof(action.step), unsafe.Offsetof(action.message),

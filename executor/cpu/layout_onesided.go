@@ -55,7 +55,7 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(launch.share), unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.passes),
 			unsafe.Offsetof(launch.scratch_stride), unsafe.Offsetof(launch.scratch_copy), unsafe.Offsetof(launch.packet_stride),
 			unsafe.Offsetof(launch.packet_copy), unsafe.Offsetof(launch.trace), unsafe.Offsetof(launch.trace_passes),
-			unsafe.Offsetof(launch.chunks), unsafe.Offsetof(launch.columns), unsafe.Offsetof(launch.max_columns),
+			unsafe.Offsetof(launch.chunks), unsafe.Offsetof(launch.replicas), unsafe.Offsetof(launch.max_replicas),
 			unsafe.Offsetof(launch.depth), unsafe.Offsetof(launch.flags), unsafe.Offsetof(launch.all_blocks),
 			unsafe.Offsetof(launch.block_count), unsafe.Offsetof(launch.step_count), unsafe.Offsetof(launch.operand_count),
 			unsafe.Offsetof(launch.inlined), unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.dtype),
@@ -72,7 +72,7 @@ func oneLayouts() map[string]layout {
 		"NetRow": {unsafe.Sizeof(netRow), []uintptr{unsafe.Offsetof(netRow.seq), unsafe.Offsetof(netRow.count),
 			unsafe.Offsetof(netRow.first), unsafe.Offsetof(netRow.end), unsafe.Offsetof(netRow.elems),
 			unsafe.Offsetof(netRow.chunk), unsafe.Offsetof(netRow.operand), unsafe.Offsetof(netRow.copy),
-			unsafe.Offsetof(netRow.columns), unsafe.Offsetof(netRow.rank), unsafe.Offsetof(netRow.flag)}},
+			unsafe.Offsetof(netRow.replicas), unsafe.Offsetof(netRow.rank), unsafe.Offsetof(netRow.flag)}},
 		"NetLane": {unsafe.Sizeof(netLane), []uintptr{unsafe.Offsetof(netLane.taken), unsafe.Offsetof(netLane.pad),
 			unsafe.Offsetof(netLane.row)}},
 		"Net": {unsafe.Sizeof(net), []uintptr{unsafe.Offsetof(net.lanes), unsafe.Offsetof(net.sent),
@@ -84,6 +84,6 @@ func oneLayouts() map[string]layout {
 }
 
 // setFlag makes a flag of a rank in a replica as if it had been signalled so often.
-func (in *oneInstance) setFlag(rank int, column, index, count uint64) {
-	C.poke(C.u64(in.flags.address+uint64(rank)*in.layout.FlagMem+(column*in.layout.Flags+index)*8), C.u64(count))
+func (in *oneInstance) setFlag(rank int, replica, index, count uint64) {
+	C.poke(C.u64(in.flags.address+uint64(rank)*in.layout.FlagMem+(replica*in.layout.Flags+index)*8), C.u64(count))
 }

@@ -36,7 +36,7 @@ func openOne(img *abi.OneImage) (executor.Instance, error) {
 		return nil, err
 	}
 	in := &oneInstance{img: img, part: img.Part(func(int) bool { return true }), layout: layout,
-		states: make([]abi.OneState, len(img.Blocks)*img.Columns)}
+		states: make([]abi.OneState, len(img.Blocks)*img.Replicas)}
 	return in, nil
 }
 
@@ -57,7 +57,7 @@ func (in *oneInstance) reset() {
 
 // Launch runs the program once.
 func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor.Stop, error) {
-	blocks := len(in.img.Blocks) * int(l.One.Columns)
+	blocks := len(in.img.Blocks) * int(l.One.Replicas)
 	if blocks == 0 {
 		return executor.Stop{}, nil
 	}
@@ -77,7 +77,7 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 	}
 	stop := executor.Stop{Status: *status, Kernel: took}
 	if status.Code != abi.StatusOK {
-		stop.One = in.states[int(status.Block)*in.img.Columns+int(status.Column)]
+		stop.One = in.states[int(status.Block)*in.img.Replicas+int(status.Replica)]
 		in.reset()
 	}
 	return stop, nil

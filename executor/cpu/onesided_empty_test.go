@@ -20,12 +20,12 @@ import (
 func TestOneSidedEmptyChunks(t *testing.T) {
 	for _, ranks := range []int{3, 8, 16} {
 		p := exchange(ranks, ir.Protocol(ranks%3+1))
-		l := loadOne(t, p, executor.Options{Columns: 2, TileBytes: 64})
+		l := loadOne(t, p, executor.Options{Replicas: 2, TileBytes: 64})
 		last := int64(ranks - 2)
 		for i := range 40 {
 			elems := []int64{last * last, last, 1000, 1}[i%4] // the last chunk is empty, or has one element of 1000
 			check(t, l, p.Coll, data.I64, data.Sum, elems, func(a *executor.Args) {
-				a.Columns, a.TileBytes, a.PerBlock, a.Wait = 1+i/4%2, 16, i/8%3, 3*time.Second
+				a.Replicas, a.TileBytes, a.PerBlock, a.Wait = 1+i/4%2, 16, i/8%3, 3*time.Second
 				if i%2 == 0 {
 					a.Threads = 1
 				}

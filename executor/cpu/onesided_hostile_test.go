@@ -69,7 +69,7 @@ func TestOneSidedNonsense(t *testing.T) {
 	taken, wrong := 0, 0
 	for i := range 4000 {
 		p := nonsense(i, rnd)
-		l, err := executor.Load(p, executor.Options{Device: Device(), Unproven: true, Columns: 2, TileBytes: 64})
+		l, err := executor.Load(p, executor.Options{Device: Device(), Unproven: true, Replicas: 2, TileBytes: 64})
 		if err != nil {
 			continue
 		}
@@ -148,15 +148,15 @@ func TestOneSidedRefuses(t *testing.T) {
 // TestOneSidedArgs refuses calls that the loaded memory or program is not for.
 func TestOneSidedArgs(t *testing.T) {
 	p := push(2, false)
-	for _, opt := range []executor.Options{{Columns: -1}, {Columns: 1 << 20}, {TileBytes: 8}, {TileBytes: 1 << 40}} {
+	for _, opt := range []executor.Options{{Replicas: -1}, {Replicas: 1 << 20}, {TileBytes: 8}, {TileBytes: 1 << 40}} {
 		opt.Device = Device()
 		if _, err := executor.Load(p, opt); err == nil {
 			t.Errorf("%+v: no error", opt)
 		}
 	}
-	l := loadOne(t, p, executor.Options{Columns: 3})
+	l := loadOne(t, p, executor.Options{Replicas: 3})
 	for name, set := range map[string]func(*executor.Args){
-		"columns":  func(a *executor.Args) { a.Columns = 4 },
+		"replicas": func(a *executor.Args) { a.Replicas = 4 },
 		"tile":     func(a *executor.Args) { a.TileBytes = -1 },
 		"wait":     func(a *executor.Args) { a.Wait = -1 },
 		"threads":  func(a *executor.Args) { a.Threads = -1 },

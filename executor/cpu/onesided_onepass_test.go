@@ -56,19 +56,19 @@ func TestOnePass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, room := range []executor.Options{{}, {Columns: 3, TileBytes: 4096}} {
+	for _, room := range []executor.Options{{}, {Replicas: 3, TileBytes: 4096}} {
 		l := loadOne(t, p, room)
 		for _, elems := range []int64{0, 2, 34, 1000, 2 * 3 * 1024} {
-			for columns := range 4 {
-				if columns > 0 && columns < 3 && elems > 1000 && room.TileBytes > 0 {
+			for replicas := range 4 {
+				if replicas > 0 && replicas < 3 && elems > 1000 && room.TileBytes > 0 {
 					continue
 				}
 				check(t, l, p.Coll, data.I32, data.Sum, elems,
-					func(a *executor.Args) { a.Columns, a.TileBytes, a.PerBlock = columns, 64, columns })
+					func(a *executor.Args) { a.Replicas, a.TileBytes, a.PerBlock = replicas, 64, replicas })
 			}
 		}
 	}
-	l := loadOne(t, p, executor.Options{Columns: 3, TileBytes: 4096})
+	l := loadOne(t, p, executor.Options{Replicas: 3, TileBytes: 4096})
 	geo := data.NewGeometry(p.Coll, 8*3*1024, 4)
 	buffers := data.New(geo, data.I32, data.Sum, 1)
 	var list diag.List

@@ -39,7 +39,7 @@ func (in *oneInstance) begin(passes uint64) {
 				continue
 			}
 			for _, o := range in.img.Operands[b.FirstOperand+s.First:][:s.Dsts] {
-				for c := range uint64(in.img.Columns) {
+				for c := range uint64(in.img.Replicas) {
 					in.setFlag(int(o.Rank), c, uint64(o.Index), passes*uint64(o.B))
 				}
 			}
@@ -57,13 +57,13 @@ func TestOneSidedRenews(t *testing.T) {
 		gather(3, 2, false), push(3, true)} {
 		for _, perBlock := range []int{0, 2} {
 			h := &oneHolder{}
-			l := loadOne(t, p, executor.Options{Device: h, Columns: 2, TileBytes: 4096})
+			l := loadOne(t, p, executor.Options{Device: h, Replicas: 2, TileBytes: 4096})
 			long := int64(p.OneSided.Depth) * 2 * 4096 / 4 * int64(p.Coll.Chunks) // passes by replicas by elements
 			run := func(elems int64, seed uint64) {
 				t.Helper()
 				d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, seed)
 				args := executor.DataArgs(d)
-				args.Columns, args.PerBlock = 2, perBlock
+				args.Replicas, args.PerBlock = 2, perBlock
 				if _, err := l.Run(context.Background(), args); err != nil {
 					t.Fatal(err)
 				}
@@ -92,26 +92,26 @@ func TestOneSidedRenews(t *testing.T) {
 func TestOneSidedRepeated(t *testing.T) {
 	for _, p := range []*either.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 1, ir.Simple, 1, true),
 		twoPhases(3, 2, false), push(3, true)} {
-		l := loadOne(t, p, executor.Options{Columns: 5, TileBytes: 512})
+		l := loadOne(t, p, executor.Options{Replicas: 5, TileBytes: 512})
 		for i := range 150 {
 			if i%40 == 39 {
 				ctx, cancel := context.WithCancelCause(context.Background())
 				go cancel(errors.New("enough"))
 				d := data.New(data.NewGeometry(p.Coll, 40000, 4), data.I32, data.Sum, 1)
 				args := executor.DataArgs(d)
-				args.TileBytes, args.Columns = 16, 1
+				args.TileBytes, args.Replicas = 16, 1
 				l.Run(ctx, args) // ends either way
 				cancel(nil)
 			}
 			check(t, l, p.Coll, data.I64, data.Sum, int64(i*i%331), func(a *executor.Args) {
-				a.Columns, a.TileBytes, a.PerBlock = 1+i/3%5, int64(16<<(i/7%6)), i/50%2
+				a.Replicas, a.TileBytes, a.PerBlock = 1+i/3%5, int64(16<<(i/7%6)), i/50%2
 			})
 		}
 	}
 }
 
 // TestOneSidedTimeouts runs programs that wait for what never comes, in blocks that are
-// fibers and in blocks of threads, again and again, and with several columns.
+// fibers and in blocks of threads, again and again, and with several replicas.
 func TestOneSidedTimeouts(t *testing.T) {
 	make := func(proto ir.Protocol, steps func(b *oneProgram)) *either.Program {
 		b := newOne("broken", allReduce(2, 1, false), proto, 2, 2, map[bool]int{true: 2}[proto != ir.Simple], 4)
@@ -155,7 +155,7 @@ func TestOneSidedTimeouts(t *testing.T) {
 			for _, per := range []int{0, 0, 3, 0} {
 				d := data.New(data.NewGeometry(x.p.Coll, 400, 4), data.F32, data.Sum, 1)
 				args := executor.DataArgs(d)
-				args.PerBlock, args.Columns = per, 1
+				args.PerBlock, args.Replicas = per, 1
 				timesOut(t, l, args, x.want)
 				if rep := d.Check(); len(rep.Broken) > 0 {
 					t.Errorf("buffers: %v", rep.Broken)
@@ -180,7 +180,7 @@ func TestOneSidedLaterPass(t *testing.T) {
 	defer l.Close()
 	d := data.New(data.NewGeometry(b.p.Coll, 2*3*16, 1), data.U8, data.Sum, 1)
 	args := executor.DataArgs(d)
-	args.Columns, args.TileBytes, args.Threads = 2, 16, 1
+	args.Replicas, args.TileBytes, args.Threads = 2, 16, 1
 	timesOut(t, l, args,
 		"later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (replica 0) [timeout]")
 }

@@ -48,21 +48,21 @@ func TestOneSided(t *testing.T) {
 	}
 	for i, p := range onePrograms() {
 		t.Run(fmt.Sprintf("%s-%v-%v", p.Name, p.Protocol, p.Coll.Inplace), func(t *testing.T) {
-			for _, room := range []executor.Options{{}, {Columns: 3, TileBytes: 48}} {
+			for _, room := range []executor.Options{{}, {Replicas: 3, TileBytes: 48}} {
 				l := loadOne(t, p, room)
 				for k, elems := range []int64{0, 1, 2, 3, 17, 1000, 40009} {
-					for columns := range 4 {
+					for replicas := range 4 {
 						if turn++; room.TileBytes > 0 && elems > 1000 || !covering.Takes(turn, period) {
 							continue
 						}
 						check(t, l, p.Coll, data.I32, data.Sum, elems, func(a *executor.Args) {
-							a.Columns, a.TileBytes = columns, int64(16<<((i+k+columns)%5*2))
+							a.Replicas, a.TileBytes = replicas, int64(16<<((i+k+replicas)%5*2))
 						})
-						check(t, l, p.Coll, data.U8, data.Max, elems, func(a *executor.Args) { a.Columns, a.Threads = columns, 1 })
+						check(t, l, p.Coll, data.U8, data.Max, elems, func(a *executor.Args) { a.Replicas, a.Threads = replicas, 1 })
 					}
 				}
 				check(t, l, p.Coll, data.F32, data.Avg, 1003,
-					func(a *executor.Args) { a.Columns, a.PerBlock, a.TileBytes = 2, 2, 160 })
+					func(a *executor.Args) { a.Replicas, a.PerBlock, a.TileBytes = 2, 2, 160 })
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func NewRunner(threads int) (*Runner, error) { return &Runner{threads: threads},
 
 // One runs a launch of a one-sided program, and returns at its end, which its status tells of. Threads that wait help.
 func (r *Runner) One(p *abi.OneParams, h abi.Help) error {
-	blocks := int(p.BlockCount) * int(p.Columns)
+	blocks := int(p.BlockCount) * int(p.Replicas)
 	if err := r.room(blocks); err != nil || blocks == 0 {
 		return err
 	}

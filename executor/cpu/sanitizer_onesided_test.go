@@ -23,8 +23,8 @@ func sanitizedOne(t *testing.T, bin string, p *either.Program, wait time.Duratio
 	t.Helper()
 	d := data.New(data.NewGeometry(p.Coll, 24011, 4), data.I32, data.Sum, 3)
 	args := executor.DataArgs(d)
-	args.Wait, args.Columns, args.TileBytes = wait, 2, 3072
-	opt := executor.Options{Columns: 2, TileBytes: 3072}
+	args.Wait, args.Replicas, args.TileBytes = wait, 2, 3072
+	opt := executor.Options{Replicas: 2, TileBytes: 3072}
 	if said, err = sanitize(t, bin, p, opt, d, args, 3); d.Check().Checked == 0 {
 		t.Fatal("nothing was compared")
 	}
@@ -57,7 +57,7 @@ func sanitizedNonsense(t *testing.T, bin string, n int) {
 	rnd := rand.New(rand.NewSource(2))
 	for ran := 0; ran < n; {
 		p, h := nonsense(ran, rnd), &oneHolder{}
-		opt := executor.Options{Device: h, Unproven: true, Columns: 2, TileBytes: 64}
+		opt := executor.Options{Device: h, Unproven: true, Replicas: 2, TileBytes: 64}
 		l, err := executor.Load(p, opt)
 		if err != nil || h.layout.Scratch+h.layout.Packets+h.layout.FlagMem > 1<<20 {
 			continue

@@ -93,7 +93,7 @@ func (r *recorder) onesided(t *testing.T, out *bytes.Buffer) {
 	part.Into(&params)
 	params.Inlined = 0
 	out.Write(raw(1, uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem,
-		uint64(len(one.Blocks)*one.Columns)))
+		uint64(len(one.Blocks)*one.Replicas)))
 	out.Write(raw(params))
 	out.Write(raw(part.Blocks...))
 	out.Write(raw(part.Steps...))

@@ -55,7 +55,7 @@ func stressCalls(p *either.Program, rnd *rand.Rand, even bool, n int) (buffers [
 		}
 		d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, uint64(rnd.Int63()))
 		args := executor.DataArgs(d)
-		args.Columns, args.TileBytes, args.Wait = 1+rnd.Intn(3), int64(16<<rnd.Intn(5)), 30*time.Second
+		args.Replicas, args.TileBytes, args.Wait = 1+rnd.Intn(3), int64(16<<rnd.Intn(5)), 30*time.Second
 		buffers, list = append(buffers, d), append(list, args)
 	}
 	return buffers, list
@@ -69,7 +69,7 @@ func (s *stressed) run(t *testing.T, p *either.Program, rnd *rand.Rand, n int) e
 	if p.OneSided.OnePass {
 		tile = 16 << 10
 	}
-	l, err := executor.Load(p, executor.Options{Device: rec, Columns: 3, TileBytes: tile})
+	l, err := executor.Load(p, executor.Options{Device: rec, Replicas: 3, TileBytes: tile})
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *stressed) run(t *testing.T, p *either.Program, rnd *rand.Rand, n int) e
 			rep.Changed = nil
 		}
 		if err := rep.Err(); err != nil {
-			return fmt.Errorf("call %d, %d elements in %d columns and tiles of %d bytes: %w", i, args.Elems, args.Columns,
+			return fmt.Errorf("call %d, %d elements in %d replicas and tiles of %d bytes: %w", i, args.Elems, args.Replicas,
 				args.TileBytes, err)
 		}
 	}
@@ -136,7 +136,7 @@ func (r *recorder) calls(t *testing.T, l *executor.Loaded, list []executor.Args)
 				lines = 1
 			}
 			out.Write(raw(uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem,
-				uint64(len(one.Blocks)*one.Columns), uint64(len(list)), copies, lines))
+				uint64(len(one.Blocks)*one.Replicas), uint64(len(list)), copies, lines))
 			out.Write(raw(params))
 			out.Write(raw(part.Blocks...))
 			out.Write(raw(part.Steps...))

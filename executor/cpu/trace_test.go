@@ -36,19 +36,19 @@ func traced(t *testing.T, l *executor.Loaded, p *either.Program, elems int64,
 func inOrder(t *testing.T, p *either.Program, tr *executor.Trace) map[int32]int64 {
 	t.Helper()
 	type lane struct {
-		block  int
-		column int32
+		block   int
+		replica int32
 	}
 	last, runs := map[lane]executor.Span{}, map[int32]int64{}
 	begins := false
 	for _, s := range tr.Spans {
 		rank, block, _ := p.Place(s.Step)
-		at := lane{int(p.Rank[rank].First) + block, s.Column}
+		at := lane{int(p.Rank[rank].First) + block, s.Replica}
 		before, any := last[at]
 		together := p.OneSided == nil && before.Begin == s.Begin && before.Length == s.Length
 		if s.Length < 0 || any && !together && s.Begin < before.Begin+before.Length {
-			t.Fatalf("%s of column %d in pass %d begins at %v, and what is before it at %v for %v", p.StepName(s.Step),
-				s.Column, s.Pass, s.Begin, before.Begin, before.Length)
+			t.Fatalf("%s of replica %d in pass %d begins at %v, and what is before it at %v for %v", p.StepName(s.Step),
+				s.Replica, s.Pass, s.Begin, before.Begin, before.Length)
 		}
 		begins = begins || s.Begin == 0
 		last[at] = s
@@ -66,7 +66,7 @@ func TestTraceOneSided(t *testing.T) {
 	for _, p := range onePrograms() {
 		for _, threads := range []int{0, 2} {
 			l := loadOne(t, p, executor.Options{})
-			tr := traced(t, l, p, 4003, func(a *executor.Args) { a.Columns, a.TileBytes, a.PerBlock = 3, 256, threads })
+			tr := traced(t, l, p, 4003, func(a *executor.Args) { a.Replicas, a.TileBytes, a.PerBlock = 3, 256, threads })
 			if tr.Of < 2 || tr.Passes != tr.Of {
 				t.Fatalf("%s: %d passes of %d", p.Name, tr.Passes, tr.Of)
 			}
@@ -89,7 +89,7 @@ func TestTraceOneSided(t *testing.T) {
 func TestTraceEnds(t *testing.T) {
 	p := push(7, true)
 	l := loadOne(t, p, executor.Options{})
-	tr := traced(t, l, p, 1<<20, func(a *executor.Args) { a.Columns, a.TileBytes = 2, 16 })
+	tr := traced(t, l, p, 1<<20, func(a *executor.Args) { a.Replicas, a.TileBytes = 2, 16 })
 	if tr.Passes >= tr.Of || len(tr.Spans) < 1<<17 || len(tr.Spans) > 1<<18 {
 		t.Errorf("%d spans of %d passes of %d", len(tr.Spans), tr.Passes, tr.Of)
 	}

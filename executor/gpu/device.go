@@ -34,7 +34,7 @@ func newMachine(v Vendor) *machine {
 
 // Usual returns how plans are made where nobody says. A barrier of NVIDIA's is for any part of a block's threads.
 func (d device) Usual() executor.Width {
-	w := executor.Width{Most: plan.Columns, Columns: plan.Columns, Tile: plan.Tile}
+	w := executor.Width{Most: plan.Replicas, Replicas: plan.Replicas, Tile: plan.Tile}
 	w.Shares = d.machine.vendor == CUDA
 	return w
 }

@@ -386,7 +386,7 @@ int mscclc_gpu_launch(struct gpu_card *c, struct gpu_prepared *prepared, void *s
       return GPU_CROWDED;
     }
   }
-  const int code = launch(c, prepared->function, prepared->columns, prepared->blocks, prepared->threads, prepared + 1,
+  const int code = launch(c, prepared->function, prepared->replicas, prepared->blocks, prepared->threads, prepared + 1,
                           prepared->bytes, stream);
   if (code && counts) __atomic_fetch_sub(launched, 1, __ATOMIC_SEQ_CST);
   return code;

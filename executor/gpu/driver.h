@@ -136,7 +136,7 @@ int mscclc_gpu_relax(struct gpu_card *card);
 // A prepared launch: its parameters lie after it.
 struct gpu_prepared {
   void *function;
-  u32 columns, blocks, threads, bytes;
+  u32 replicas, blocks, threads, bytes;
 };
 
 // A launch that is not captured (*capture is 0) is counted in *launched before it is launched, so that who has set

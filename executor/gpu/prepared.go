@@ -49,22 +49,22 @@ func (g *gpu) Ready(r *executor.Ready) (executor.PreparedLaunch, error) {
 		return nil, err
 	}
 	if r.Few != nil {
-		return newPrepared(ord, k, r.One.Columns, r.One.BlockCount, r, &abi.FewLaunch{Few: *r.Few, One: *r.One})
+		return newPrepared(ord, k, r.One.Replicas, r.One.BlockCount, r, &abi.FewLaunch{Few: *r.Few, One: *r.One})
 	}
-	return newPrepared(ord, k, r.One.Columns, r.One.BlockCount, r, r.One)
+	return newPrepared(ord, k, r.One.Replicas, r.One.BlockCount, r, r.One)
 }
 
 // newPrepared makes a launch of replicas by blocks ready, whose parameters lie as the kernel takes
 // them.
-func newPrepared[P any](ord *order, k kernel, columns, blocks uint32, r *executor.Ready, params *P) (
+func newPrepared[P any](ord *order, k kernel, replicas, blocks uint32, r *executor.Ready, params *P) (
 	executor.PreparedLaunch, error) {
-	s := &prepared{blocks: cmp.Or(r.CTAs, int(columns)*int(blocks))}
+	s := &prepared{blocks: cmp.Or(r.CTAs, int(replicas)*int(blocks))}
 	var err error
 	if s.threads, s.room, err = k.fit(s.blocks, r.Threads, r.Shared); err != nil {
 		return nil, err
 	}
 	s.c = (*C.struct_gpu_prepared)(C.calloc(1, C.sizeof_struct_gpu_prepared+C.size_t(unsafe.Sizeof(*params))))
-	s.c.function, s.c.columns, s.c.blocks = k.entry, C.u32(columns), C.u32(blocks)
+	s.c.function, s.c.replicas, s.c.blocks = k.entry, C.u32(replicas), C.u32(blocks)
 	s.c.threads, s.c.bytes = C.u32(s.threads), C.u32(unsafe.Sizeof(*params))
 	*(*P)(unsafe.Add(unsafe.Pointer(s.c), C.sizeof_struct_gpu_prepared)) = *params
 	if err := ord.add(k.gpu, s); err != nil {

@@ -73,7 +73,7 @@ func (d *device) Alone() sync.Locker { return &d.alone }
 
 // Usual has plans as wide as the CPU device runs their programs.
 func (d *device) Usual() executor.Width {
-	return executor.Width{Most: executor.DefaultMaxColumns, Columns: executor.DefaultColumns,
+	return executor.Width{Most: executor.DefaultMaxReplicas, Replicas: executor.DefaultReplicas,
 		Tile: executor.DefaultTileBytes}
 }
 

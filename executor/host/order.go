@@ -164,7 +164,7 @@ func (g *gpu) Ready(r *executor.Ready) (executor.PreparedLaunch, error) {
 		s.run = func(r *cpu.Runner) error { return r.Two(&p, trace) }
 	} else {
 		p := *r.One
-		blocks = uint64(p.BlockCount) * uint64(p.Columns)
+		blocks = uint64(p.BlockCount) * uint64(p.Replicas)
 		help := r.Help
 		s.run = func(r *cpu.Runner) error { return r.One(&p, help) }
 	}

@@ -1,23 +1,38 @@
-// Package launch has what the executor and simulations share: the default replicas and tile sizes of a launch, and
-// traces. So a simulation does not need to link the executor.
+// Package launch has what the executor, package selection and simulations share: how wide a program runs, the default
+// replicas and tile sizes of a launch, and traces. So a simulation does not need to link the executor.
 package launch
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
+
+// A Width is how wide a program runs. The executor chooses what is 0.
+type Width struct {
+	Replicas int   `json:"replicas,omitempty"`
+	Threads  int   `json:"threads,omitempty" doc:"of a thread block"`
+	Tile     int64 `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
+}
+
+// Or returns w, and where a number of it is 0 that of other.
+func (w Width) Or(other Width) Width {
+	return Width{cmp.Or(w.Replicas, other.Replicas), cmp.Or(w.Threads, other.Threads), cmp.Or(w.Tile, other.Tile)}
+}
 
 // The usual replicas of a one-sided program's launch and bytes of its tiles; and bytes of a two-sided program's tile,
 // which keep what a block works on in a core's cache.
 const (
-	PlanColumns      = 32
+	UsualReplicas    = 32
 	PlanTile         = 64 << 10
 	DefaultTileBytes = 128 << 10
 )
 
-// ColumnBytes is how much of a chunk makes another replica worth it, and PortBytes where a port copies: its
+// ReplicaBytes is how much of a chunk makes another replica worth it, and PortBytes where a port copies: its
 // copies should be few and long.
-const ColumnBytes, PortBytes = 8 << 10, 8 << 20
+const ReplicaBytes, PortBytes = 8 << 10, 8 << 20
 
-// MostHostColumns is how many replicas the CPU device makes memory for, where a call does not say.
-const MostHostColumns = 8
+// MostHostReplicas is how many replicas the CPU device makes memory for, where a call does not say.
+const MostHostReplicas = 8
 
 // Together is how many replicas go in one message between nodes, and Inside how many bytes go with its header. Package
 // transport has them of its own, and a test of package simulate compares both.
@@ -41,7 +56,7 @@ type Trace struct {
 // message of a step. Times count from the first begin on the same device.
 type Span struct {
 	Step          int32 // of Program.Steps
-	Column        int32
+	Replica       int32
 	Pass          int64
 	Message       int32
 	Begin, Length time.Duration
@@ -51,12 +66,12 @@ type Span struct {
 // A Message is what the network carried between a rank of this process and one of another node: data, and the counts of
 // a Signal for some replicas.
 type Message struct {
-	Rank, Peer      int32 // of this process, and at the other end
-	Step            int32 // of Program.Steps: the Signal, of whichever of the two sends
-	Column, Columns int32 // the first replica, and how many
-	Pass            int64
-	Received        bool
-	Bytes           int64 // of data
+	Rank, Peer        int32 // of this process, and at the other end
+	Step              int32 // of Program.Steps: the Signal, of whichever of the two sends
+	Replica, Replicas int32 // the first replica, and how many
+	Pass              int64
+	Received          bool
+	Bytes             int64 // of data
 
 	// When the proxy took what the Signal wrote, until all was sent; or when the message's beginning was here, until the
 	// counts were stored. Times are of the clock of the rank's spans, by a guess: see TakeTrace. Length is 0 of a message

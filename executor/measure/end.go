@@ -96,7 +96,7 @@ func newEnd(x *exchange.Member, node []int) (*end, error) {
 
 // program has a block for each process, with a Signal with data and one without for each of its peers.
 func (e *end) program() *transport.Program {
-	p := &transport.Program{Segments: []transport.Segment{{Count: 1}}, Columns: 1, Depth: depth, Chunks: 1,
+	p := &transport.Program{Segments: []transport.Segment{{Count: 1}}, Replicas: 1, Depth: depth, Chunks: 1,
 		Flags: uint32(kinds * len(e.node)), ScratchStride: chunk, ScratchCopy: chunk}
 	for r, n := range e.node {
 		p.Process, p.Node, p.RankOf = append(p.Process, uint32(r)), append(p.Node, uint32(n)), append(p.RankOf, uint32(r))
@@ -183,7 +183,7 @@ func (e *end) post(peer, kind int, bytes uint64) {
 	n := e.posted[kind][peer]
 	row.Count, row.First, row.End, row.Elems, row.Chunk = n, 0, bytes, bytes, bytes
 	row.Operand, row.Copy = uint32(slices.Index(e.peers, peer)*kinds+kind), uint16(n%depth)
-	row.Columns, row.Rank, row.Flag = 1, uint32(peer), uint32(kind*len(e.node)+e.me)
+	row.Replicas, row.Rank, row.Flag = 1, uint32(peer), uint32(kind*len(e.node)+e.me)
 	atomic.StoreUint64(&row.Seq, e.wrote)
 }
 

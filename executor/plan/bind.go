@@ -97,17 +97,17 @@ func (p *Plan) buffers(args *CallArgs, geo data.Geometry) ([]abi.OneMemory, erro
 
 // A wish is what all processes must ask of a call alike.
 type wish struct {
-	DType         data.DType
-	RedOp         data.RedOp
-	Elems, Tile   int64
-	Columns, Most int // asked for, and what has room
-	Switch        bool
+	DType          data.DType
+	RedOp          data.RedOp
+	Elems, Tile    int64
+	Replicas, Most int // asked for, and what has room
+	Switch         bool
 }
 
 // same compares the call with those of other processes; replicas that nobody asked
 // for are the fewest of all.
 func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
-	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.one.All != abi.OneSwitch{}}
+	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Replicas, c.replicas, c.one.All != abi.OneSwitch{}}
 	all, err := c.plan.agree(ctx, mine, err)
 	if err != nil {
 		return err
@@ -117,13 +117,13 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 		if err := json.Unmarshal(text, &other); err != nil {
 			return fmt.Errorf("process %d: %w", i, err)
 		}
-		c.columns = min(c.columns, other.Most)
+		c.replicas = min(c.replicas, other.Most)
 		if other.Most = mine.Most; other != mine {
 			return fmt.Errorf("process %d binds another call than this one: %+v and %+v", i, other, mine)
 		}
 	}
-	if c.columns != mine.Most {
-		err = c.plan.kind.narrow(c, data.NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.columns)
+	if c.replicas != mine.Most {
+		err = c.plan.kind.narrow(c, data.NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.replicas)
 	}
 	return err
 }

@@ -20,7 +20,7 @@ type CallArgs struct {
 	Elems         int64 // of a piece
 	Input, Output []uint64
 
-	Columns   int   // blocks of each of a one-sided program's: a model chooses
+	Replicas  int   // blocks of each of a one-sided program's: a model chooses
 	Threads   int   // of a block: as many as have room
 	TileBytes int64 // of a chunk that a replica moves in a pass: as many as there is memory for
 
@@ -33,7 +33,7 @@ type Call struct {
 	plan     *Plan
 	dtype    data.DType
 	redop    data.RedOp
-	columns  int
+	replicas int
 	tile     int64
 	asked    int64 // tile
 	passes   int64
@@ -73,15 +73,15 @@ func (c *Call) Launch(s executor.Stream) error {
 	return fmt.Errorf("%v has no ranks of this plan", s.GPU())
 }
 
-// Columns returns how many blocks run each of the program's.
-func (c *Call) Columns() int { return c.columns }
+// Replicas returns how many blocks run each of the program's.
+func (c *Call) Replicas() int { return c.replicas }
 
 // CTAs returns how many CTAs a launch has that do something, on the GPU where they are most; 0 of a two-sided program.
 func (c *Call) CTAs() (most int) {
 	one, ok := c.plan.kind.(*oneSided)
 	for _, s := range c.plan.seats {
 		if ok {
-			most = max(most, one.ctas(s, c.columns))
+			most = max(most, one.ctas(s, c.replicas))
 		}
 	}
 	return most

@@ -34,7 +34,7 @@ type greeting struct {
 func (p *Plan) programHash() []byte {
 	w := proof.NewHash()
 	w.Collective(p.program().Coll)
-	w.Numbers(int64(p.columns), p.tile)
+	w.Numbers(int64(p.replicas), p.tile)
 	p.kind.hash(w)
 	sum := w.Sum()
 	return sum[:]

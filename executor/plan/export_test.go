@@ -16,7 +16,7 @@ func (p *Plan) Age(passes uint64) error {
 				return errors.New("flags would have to age too")
 			}
 		}
-		states := make([]abi.OneState, len(s.one.Blocks)*p.columns)
+		states := make([]abi.OneState, len(s.one.Blocks)*p.replicas)
 		for i := range states {
 			states[i].Passes = passes
 		}

@@ -25,11 +25,11 @@ func (p *Plan) lost(err error) *failure {
 // A note is what a process tells the others of a failure: how a launch ended, or a
 // text where there is no such thing.
 type note struct {
-	Text    string `json:",omitempty"`
-	Status  []byte `json:",omitempty"` // a Status
-	Behind  []byte `json:",omitempty"` // what its block had behind it
-	Columns uint32 `json:",omitempty"`
-	Lost    bool   `json:",omitempty"` // that a process is gone, or cannot be reached
+	Text     string `json:",omitempty"`
+	Status   []byte `json:",omitempty"` // a Status
+	Behind   []byte `json:",omitempty"` // what its block had behind it
+	Replicas uint32 `json:",omitempty"`
+	Lost     bool   `json:",omitempty"` // that a process is gone, or cannot be reached
 }
 
 // Err says, without waiting, what has gone wrong in a launch of this plan, on any
@@ -80,7 +80,7 @@ func (p *Plan) ended(s *seat, status abi.Status) {
 			p.fail(failure{err: err}, note{Text: err.Error()})
 			return
 		}
-		n = note{Status: raw([]abi.Status{status}), Behind: behind, Columns: uint32(p.columns)}
+		n = note{Status: raw([]abi.Status{status}), Behind: behind, Replicas: uint32(p.replicas)}
 	}
 	p.fail(failure{err: p.tells(n)}, n)
 }
@@ -92,7 +92,7 @@ func (p *Plan) tells(n note) error {
 		return errors.New(n.Text)
 	}
 	copy(bytesAt(&status), n.Status)
-	return p.kind.tells(&status, n.Behind, n.Columns)
+	return p.kind.tells(&status, n.Behind, n.Replicas)
 }
 
 // fail notes a failure, the first of which counts, and tells the others.
@@ -129,7 +129,7 @@ func (p *Plan) because(f *failure) error {
 		}
 		behind, err := p.kind.behind(s, &status)
 		if err == nil {
-			err = p.kind.tells(&status, behind, uint32(p.columns))
+			err = p.kind.tells(&status, behind, uint32(p.replicas))
 		}
 		if list, ok := err.(diag.List); ok {
 			list[0].Code, list[0].Text = diag.Unavailable, f.lost.Error()+"; "+list[0].Text

@@ -53,7 +53,7 @@ func prepareRoom(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 		t.Fatal(err)
 	}
 	r := &planned{}
-	if r.Plan, err = plan.Prepare(t.Context(), p, plan.Options{GPUs: cuda.Device(), Columns: 3,
+	if r.Plan, err = plan.Prepare(t.Context(), p, plan.Options{GPUs: cuda.Device(), Replicas: 3,
 		TileBytes: 1024, Types: []data.DType{data.I32}, Unproven: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +79,11 @@ func prepareRoom(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 }
 
 // run runs a call of new buffers once, out of place, and compares every element.
-func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error {
+func (r *planned) run(t *testing.T, elems int64, replicas int, seed uint64) error {
 	t.Helper()
 	buffers := data.New(data.NewGeometry(r.Program().Coll, elems, 4), data.I32, data.Sum, seed)
 	host, args := executor.DataArgs(buffers), plan.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: elems,
-		Columns: columns}
+		Replicas: replicas}
 	each := func(do func(s executor.Stream, address uint64, host []byte) error) error {
 		var errs []error
 		for rank := range host.Input {
@@ -135,15 +135,15 @@ func TestFewRenew(t *testing.T) {
 		unit := int64(r.Program().Coll.Chunks * 4) // elements of a 16th of a kilobyte in each chunk
 		for at := uint64(1); at <= 3; at += 2 {
 			var err error
-			for columns := 1; columns <= 3; columns += 2 {
+			for replicas := 1; replicas <= 3; replicas += 2 {
 				// every copy, with the first flags of all, in passes of a tile
-				long := unit * 64 * 3 * int64(columns) * int64(r.Program().OneSided.Depth)
+				long := unit * 64 * 3 * int64(replicas) * int64(r.Program().OneSided.Depth)
 				end := at * abi.OnePeriod
-				err = errors.Join(err, r.Reset(t.Context()), r.run(t, long, columns, 1), r.Age(end-2))
+				err = errors.Join(err, r.Reset(t.Context()), r.run(t, long, replicas, 1), r.Age(end-2))
 				for k := range uint64(6) { // of which the third is the first of the period
-					err = errors.Join(err, r.run(t, unit*int64(8+k), columns, end+k))
+					err = errors.Join(err, r.run(t, unit*int64(8+k), replicas, end+k))
 				}
-				err = errors.Join(err, r.run(t, long, columns, 2), r.run(t, unit*8, columns, 3))
+				err = errors.Join(err, r.run(t, long, replicas, 2), r.run(t, unit*8, replicas, 3))
 			}
 			if err != nil {
 				t.Fatalf("%s, period %d: %v", x.name, at, err)

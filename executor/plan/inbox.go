@@ -29,7 +29,7 @@ type inboxLayout struct{ copy, scratch, flagsAt, all uint64 }
 
 func (p *Plan) inbox() (l inboxLayout) {
 	one := p.kind.(*oneSided)
-	l.copy = uint64(p.net.table.Inboxes.Chunks) * uint64(p.columns) * one.layout.ScratchStride
+	l.copy = uint64(p.net.table.Inboxes.Chunks) * uint64(p.replicas) * one.layout.ScratchStride
 	l.scratch = l.copy * uint64(one.one.Depth)
 	at, all := lay(l.scratch, one.layout.FlagMem)
 	l.flagsAt, l.all = at[1], all
@@ -38,7 +38,7 @@ func (p *Plan) inbox() (l inboxLayout) {
 
 // laneBytes returns the length of a seat's lanes.
 func (p *Plan) laneBytes(s *seat) int64 {
-	return int64(len(s.one.Blocks)*p.columns) * int64(unsafe.Sizeof(abi.NetLane{}))
+	return int64(len(s.one.Blocks)*p.replicas) * int64(unsafe.Sizeof(abi.NetLane{}))
 }
 
 // allocateNet makes lanes for the seats, inboxes for their ranks, and mirrors of those that they write.
@@ -133,7 +133,7 @@ func (p *Plan) skipMeetings(s *seat) error {
 	at, _ := one.parts()
 	var errs []error
 	for _, arena := range s.arenas {
-		for c := range p.columns {
+		for c := range p.replicas {
 			flag := uint64(c+1)*one.layout.Flags - uint64(len(row))
 			errs = append(errs, s.gpu.Poke(arena+at[2]+flag*8, raw(row)))
 		}

@@ -47,7 +47,7 @@ func Open(gpus executor.GPUs, img *abi.Image) (executor.Instance, error) {
 	}
 	in.alone.Lock()
 	defer in.alone.Unlock()
-	if err := in.prepare(&Options{Columns: img.One.Columns, TileBytes: img.One.Tile}); err != nil {
+	if err := in.prepare(&Options{Replicas: img.One.Replicas, TileBytes: img.One.Tile}); err != nil {
 		return nil, err
 	}
 	return in, nil
@@ -105,7 +105,7 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 	args := CallArgs{Threads: l.PerBlock, Trace: l.Trace}
 	if one := l.One; one != nil {
 		args.DType, args.RedOp, args.Elems = data.DType(one.DType), data.RedOp(one.RedOp), int64(one.Elems)
-		args.Columns, args.TileBytes = int(one.Columns), int64(one.Tile)
+		args.Replicas, args.TileBytes = int(one.Replicas), int64(one.Tile)
 	} else {
 		two := &l.Params
 		if err := in.fit(two); err != nil {

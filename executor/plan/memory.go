@@ -29,7 +29,7 @@ func lay(parts ...uint64) (at []uint64, bytes uint64) {
 // these are no more than are resident at once on the GPUs of all processes, in blocks of the most threads. err is what
 // has failed so far.
 func (p *Plan) settle(ctx context.Context, opt *Options, err error) error {
-	replicas := p.columns
+	replicas := p.replicas
 	for _, s := range p.seats {
 		for _, t := range opt.Types {
 			if err != nil {
@@ -48,7 +48,7 @@ func (p *Plan) settle(ctx context.Context, opt *Options, err error) error {
 	if err != nil {
 		return err
 	}
-	return one.reserve(max(slices.Min(all), opt.Columns, 1), p.tile)
+	return one.reserve(max(slices.Min(all), opt.Replicas, 1), p.tile)
 }
 
 // blocks returns how many blocks a replica of some ranks has.

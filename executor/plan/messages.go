@@ -33,8 +33,8 @@ func (c *Call) counted(g executor.GPU) {
 
 // A place is a replica's step in a pass.
 type place struct {
-	step, column int32
-	pass         int64
+	step, replica int32
+	pass          int64
 }
 
 // lastNotes is how long TakeTrace waits for messages that are behind a launch's end: credits, and what peers send whose
@@ -59,7 +59,7 @@ func (c *Call) messages() []executor.Message {
 	}
 	for i := range c.trace.Spans {
 		s := &c.trace.Spans[i]
-		m.ends[place{s.Step, s.Column, s.Pass}] = s.Begin + s.Length
+		m.ends[place{s.Step, s.Replica, s.Pass}] = s.Begin + s.Length
 	}
 	list := m.match(notes)
 	kept := list[:0]
@@ -138,7 +138,7 @@ func (m *matcher) whole(notes []transport.Note) bool {
 			have[signal{notes[i].Block, notes[i].Operand}]++
 		}
 	}
-	together := int64(m.call.columns+transport.Together-1) / transport.Together
+	together := int64(m.call.replicas+transport.Together-1) / transport.Together
 	for key, s := range m.signals {
 		if have[key] < s.passes*together*m.launches {
 			return false
@@ -169,10 +169,10 @@ func (m *matcher) match(notes []transport.Note) (list []executor.Message) {
 	}
 	type key struct {
 		signal
-		column uint32
+		replica uint32
 	}
 	count, at := map[key]int64{}, map[key]int64{}
-	keyOf := func(n *transport.Note) key { return key{signal{n.Block, n.Operand}, n.Column} }
+	keyOf := func(n *transport.Note) key { return key{signal{n.Block, n.Operand}, n.Replica} }
 	for i := range notes {
 		count[keyOf(&notes[i])]++
 	}
@@ -186,7 +186,7 @@ func (m *matcher) match(notes []transport.Note) (list []executor.Message) {
 		}
 		at[k]++
 		x := executor.Message{Rank: int32(n.Rank), Peer: int32(m.img.One.Blocks[n.Block].Rank), Step: is.step,
-			Column: int32(n.Column), Columns: int32(n.Columns), Pass: pass, Received: n.Received, Bytes: int64(n.Bytes),
+			Replica: int32(n.Replica), Replicas: int32(n.Replicas), Pass: pass, Received: n.Received, Bytes: int64(n.Bytes),
 			Begin: time.Duration(n.Begin), Length: time.Duration(max(n.End, n.Begin) - n.Begin)}
 		if !n.Received {
 			x.Rank, x.Peer = x.Peer, x.Rank
@@ -212,7 +212,7 @@ func (m *matcher) bound(x *executor.Message, by raised) {
 	if x.Received {
 		step, known = m.awaits[by]
 	}
-	for c := x.Column; c < x.Column+x.Columns && known; c++ {
+	for c := x.Replica; c < x.Replica+x.Replicas && known; c++ {
 		switch end, ok := m.ends[place{step, c, x.Pass}]; {
 		case !ok:
 		case !x.Received:

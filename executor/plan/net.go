@@ -111,7 +111,7 @@ func (p *Plan) newJob() error {
 		return err
 	}
 	one := p.kind.(*oneSided)
-	c := &transport.Program{Columns: uint32(p.columns), Depth: uint32(one.one.Depth),
+	c := &transport.Program{Replicas: uint32(p.replicas), Depth: uint32(one.one.Depth),
 		Chunks: uint32(p.program().Coll.Chunks), Flags: uint32(one.layout.Flags),
 		ScratchStride: one.layout.ScratchStride, ScratchCopy: p.inbox().copy, Hash: [32]byte(p.programHash())}
 	for _, m := range p.net.table.Messages {
@@ -146,9 +146,9 @@ func (p *Plan) netMemory(one *oneSided) (memory []transport.Memory, lanes []tran
 	}
 	for _, s := range p.seats {
 		for i, b := range s.one.Blocks {
-			for column := range p.columns {
-				lane := s.net.lanes + uint64(i*p.columns+column)*uint64(unsafe.Sizeof(abi.NetLane{}))
-				lanes = append(lanes, transport.Lane{At: lane, Block: b.Number, Column: uint32(column)})
+			for replica := range p.replicas {
+				lane := s.net.lanes + uint64(i*p.replicas+replica)*uint64(unsafe.Sizeof(abi.NetLane{}))
+				lanes = append(lanes, transport.Lane{At: lane, Block: b.Number, Replica: uint32(replica)})
 			}
 		}
 	}

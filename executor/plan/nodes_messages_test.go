@@ -30,10 +30,10 @@ func TestNodesMessages(t *testing.T) {
 	world(t)
 	params := lang.Params{"nodes": "2", "gpus": "2"}
 	list := start(t, catalog(t, "allreduce/hierarchical", params, nil), nodesOf(2, 1, 2), 4, tile)
-	run := func(columns int) transport.Counts {
+	run := func(replicas int) transport.Counts {
 		before := sentBy(list)
-		chunk := passes * tile * columns
-		must(t, list, int64(chunk*list[0].Program().Coll.Chunks), data.U8, data.Sum, columns, 1)
+		chunk := passes * tile * replicas
+		must(t, list, int64(chunk*list[0].Program().Coll.Chunks), data.U8, data.Sum, replicas, 1)
 		after := sentBy(list)
 		return transport.Counts{Sent: after.Sent - before.Sent, SentBytes: after.SentBytes - before.SentBytes,
 			Pieces: after.Pieces - before.Pieces}

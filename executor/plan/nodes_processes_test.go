@@ -71,7 +71,7 @@ func nodesChild(t *testing.T, index int, hub string, calls int) error {
 		return err
 	}
 	p := catalog(t, "allreduce/hierarchical", lang.Params{"nodes": "2", "gpus": "2"}, nil)
-	if m.Plan, err = plan.Prepare(ctx, p, plan.Options{GPUs: gpus, Exchange: x, Columns: 2,
+	if m.Plan, err = plan.Prepare(ctx, p, plan.Options{GPUs: gpus, Exchange: x, Replicas: 2,
 		TileBytes: 4096}); err != nil {
 		return err
 	}

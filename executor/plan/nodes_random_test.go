@@ -93,7 +93,7 @@ func runAcross(t *testing.T, p *either.Program, node []int32, rnd *rand.Rand, ca
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for range calls {
-		elems, columns := int64(rnd.Intn(900)), rnd.Intn(3)
+		elems, replicas := int64(rnd.Intn(900)), rnd.Intn(3)
 		dt, op, times := data.DType(rnd.Intn(int(data.NumDTypes))), data.Sum, 1
 		if dt == data.F16 || dt == data.E4M3 || dt == data.E5M2 { // sums of sums soon have no room there
 			op = data.Max
@@ -105,9 +105,9 @@ func runAcross(t *testing.T, p *either.Program, node []int32, rnd *rand.Rand, ca
 			elems -= elems % int64(p.Coll.Chunks)
 		}
 		if err := errors.Join(each(len(list), func(i int) error {
-			return list[i].run(ctx, elems, dt, op, columns, times)
+			return list[i].run(ctx, elems, dt, op, replicas, times)
 		})...); err != nil {
-			return fmt.Errorf("%d elements of %v, %d replicas: %w", elems, dt, columns, err)
+			return fmt.Errorf("%d elements of %v, %d replicas: %w", elems, dt, replicas, err)
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ func each(count int, do func(i int) error) []error {
 }
 
 // prepare has the processes of a layout prepare a program.
-func prepare(ctx context.Context, p *either.Program, l layout, columns int, tile int64) ([]*member, []error) {
+func prepare(ctx context.Context, p *either.Program, l layout, replicas int, tile int64) ([]*member, []error) {
 	group := exchange.Group(len(l.ranks))
 	list := make([]*member, len(l.ranks))
 	return list, each(len(list), func(i int) error {
@@ -113,15 +113,15 @@ func prepare(ctx context.Context, p *either.Program, l layout, columns int, tile
 		}
 		list[i] = m
 		m.Plan, err = plan.Prepare(ctx, p, plan.Options{GPUs: gpus, Exchange: group[i], Ranks: l.ranks[i],
-			Node: l.node[i], Columns: columns, TileBytes: tile, Unproven: true})
+			Node: l.node[i], Replicas: replicas, TileBytes: tile, Unproven: true})
 		return err
 	})
 }
 
 // start is prepare of what must succeed, and closes it.
-func start(t *testing.T, p *either.Program, l layout, columns int, tile int64) []*member {
+func start(t *testing.T, p *either.Program, l layout, replicas int, tile int64) []*member {
 	t.Helper()
-	list, errs := prepare(t.Context(), p, l, columns, tile)
+	list, errs := prepare(t.Context(), p, l, replicas, tile)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
@@ -136,11 +136,11 @@ func start(t *testing.T, p *either.Program, l layout, columns int, tile int64) [
 }
 
 // run has a process do its part of a call, several times and of the same buffers, and checks its outputs.
-func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.RedOp, columns, times int) error {
+func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.RedOp, replicas, times int) error {
 	c := m.Program().Coll
 	buffers := data.NewFor(m.ranks, data.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)+uint64(dt))
 	all := executor.DataArgs(buffers)
-	args := plan.CallArgs{DType: dt, RedOp: op, Elems: elems, Columns: columns, Trace: m.trace}
+	args := plan.CallArgs{DType: dt, RedOp: op, Elems: elems, Replicas: replicas, Trace: m.trace}
 	for _, r := range m.ranks {
 		for k, list := range []*[]uint64{&args.Input, &args.Output} {
 			from := [2][][]byte{all.Input, all.Output}[k]
@@ -196,14 +196,14 @@ func (m *member) run(ctx context.Context, elems int64, dt data.DType, op data.Re
 }
 
 // must runs a call in all processes.
-func must(t *testing.T, list []*member, elems int64, dt data.DType, op data.RedOp, columns, times int) {
+func must(t *testing.T, list []*member, elems int64, dt data.DType, op data.RedOp, replicas, times int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := errors.Join(each(len(list), func(i int) error {
-		return list[i].run(ctx, elems, dt, op, columns, times)
+		return list[i].run(ctx, elems, dt, op, replicas, times)
 	})...); err != nil {
-		t.Fatalf("%d elements of %v, %d replicas: %v", elems, dt, columns, err)
+		t.Fatalf("%d elements of %v, %d replicas: %v", elems, dt, replicas, err)
 	}
 }
 

@@ -20,9 +20,9 @@ import (
 // the step that tells of it has ended, and none is over behind the step that awaits it. Launches before leave nothing.
 func TestNodesTrace(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		params  lang.Params
-		columns int
+		name     string
+		params   lang.Params
+		replicas int
 	}{
 		{"allreduce/hierarchical", lang.Params{"nodes": "2", "gpus": "2"}, 3},
 		{"broadcast/chain", lang.Params{"ranks": "4"}, 1},
@@ -34,12 +34,12 @@ func TestNodesTrace(t *testing.T) {
 				o.Lowered, o.OneSided = false, true
 				o.Nodes = func(int) ([]int32, error) { return []int32{0, 0, 1, 1}, nil }
 			})
-			list := start(t, p, nodesOf(2, 1, 2), c.columns, 1024)
-			must(t, list, 1001, data.I32, data.Sum, c.columns, 2)
+			list := start(t, p, nodesOf(2, 1, 2), c.replicas, 1024)
+			must(t, list, 1001, data.I32, data.Sum, c.replicas, 2)
 			for _, m := range list {
 				m.trace = &executor.Trace{}
 			}
-			must(t, list, 100003, data.I32, data.Sum, c.columns, 2)
+			must(t, list, 100003, data.I32, data.Sum, c.replicas, 2)
 			carried := map[string]int{}
 			for _, m := range list {
 				traced(t, p, m.trace, carried)
@@ -49,7 +49,7 @@ func TestNodesTrace(t *testing.T) {
 					t.Errorf("%s is in the traces %d times", what, times)
 				}
 			}
-			if want := signalsAcross(p, c.columns, list[0].trace.Passes); len(carried) != want || want == 0 {
+			if want := signalsAcross(p, c.replicas, list[0].trace.Passes); len(carried) != want || want == 0 {
 				t.Errorf("%d messages, not %d", len(carried), want)
 			}
 		})
@@ -66,7 +66,7 @@ func TestNodesTraceEnds(t *testing.T) {
 		bytes := int64(p.Coll.Chunks) * 4
 		in, err1 := m.gpu.Alloc(bytes)
 		out, err2 := m.gpu.Alloc(2 * bytes)
-		call, err3 := m.Bind(t.Context(), plan.CallArgs{DType: data.U8, Elems: 4, Columns: 1, Input: []uint64{in},
+		call, err3 := m.Bind(t.Context(), plan.CallArgs{DType: data.U8, Elems: 4, Replicas: 1, Input: []uint64{in},
 			Output: []uint64{out}, Trace: &executor.Trace{}})
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return err
@@ -80,12 +80,12 @@ func TestNodesTraceEnds(t *testing.T) {
 // traced checks the messages of a process, and counts them.
 func traced(t *testing.T, p *either.Program, trace *executor.Trace, carried map[string]int) {
 	type place struct {
-		step, column int32
-		pass         int64
+		step, replica int32
+		pass          int64
 	}
 	ends := map[place]int64{}
 	for _, s := range trace.Spans {
-		ends[place{s.Step, s.Column, s.Pass}] = int64(s.Begin + s.Length)
+		ends[place{s.Step, s.Replica, s.Pass}] = int64(s.Begin + s.Length)
 	}
 	for i := range trace.Messages {
 		m := &trace.Messages[i]
@@ -94,7 +94,7 @@ func traced(t *testing.T, p *either.Program, trace *executor.Trace, carried map[
 			from, to = to, from
 		}
 		carried[fmt.Sprintf("message of step %d from %d to %d, pass %d, %d replicas from %d, of %d bytes", m.Step, from, to,
-			m.Pass, m.Columns, m.Column, m.Bytes)]++
+			m.Pass, m.Replicas, m.Replica, m.Bytes)]++
 		if rank, _, _ := p.Place(m.Step); int32(rank) != from || p.Steps[m.Step].Op != ir.Signal {
 			t.Errorf("%+v is not of a Signal of rank %d", m, from)
 		}
@@ -102,7 +102,7 @@ func traced(t *testing.T, p *either.Program, trace *executor.Trace, carried map[
 			t.Errorf("%+v has no end", m)
 		}
 		if !m.Received {
-			if end := ends[place{m.Step, m.Column, m.Pass}]; int64(m.Begin) < end {
+			if end := ends[place{m.Step, m.Replica, m.Pass}]; int64(m.Begin) < end {
 				t.Errorf("%+v is sent before its step ends at %d", m, end)
 			}
 		}
@@ -110,7 +110,7 @@ func traced(t *testing.T, p *either.Program, trace *executor.Trace, carried map[
 }
 
 // signalsAcross returns how many messages a launch has between two nodes of two ranks.
-func signalsAcross(p *either.Program, columns int, passes int64) (n int) {
+func signalsAcross(p *either.Program, replicas int, passes int64) (n int) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.Op != ir.Signal {
@@ -125,7 +125,7 @@ func signalsAcross(p *either.Program, columns int, passes int64) (n int) {
 			if s.Flags&(ir.Enter|ir.Leave) != 0 {
 				times = 1
 			}
-			n += times * ((columns + 63) / 64)
+			n += times * ((replicas + 63) / 64)
 		}
 	}
 	return n

@@ -39,21 +39,21 @@ func newOneSided(p *Plan, opt *Options) (kind, error) {
 		}
 	}
 	kind := &oneSided{Plan: p, one: one, usual: usual, few: os.Getenv(FewVariable) != "0",
-		open: opt.Wider || opt.Columns == 0}
-	columns := opt.Columns
+		open: opt.Wider || opt.Replicas == 0}
+	replicas := opt.Replicas
 	if kind.open {
-		columns = max(columns, usual.Most)
+		replicas = max(replicas, usual.Most)
 	}
 	opt.TileBytes = cmp.Or(opt.TileBytes, one.UsualTile(usual.Tile))
-	return kind, kind.reserve(columns, opt.TileBytes)
+	return kind, kind.reserve(replicas, opt.TileBytes)
 }
 
 // reserve has memory made for so many replicas, and tiles of so many bytes.
-func (p *oneSided) reserve(columns int, tile int64) (err error) {
-	if err := p.one.Reserve(columns, tile); err != nil {
+func (p *oneSided) reserve(replicas int, tile int64) (err error) {
+	if err := p.one.Reserve(replicas, tile); err != nil {
 		return err
 	}
-	p.columns, p.tile = p.one.Columns, p.one.Tile
+	p.replicas, p.tile = p.one.Replicas, p.one.Tile
 	p.layout, err = p.one.Layout()
 	return err
 }
@@ -75,9 +75,9 @@ func (p *Plan) onePass(opt *Options) error {
 	}
 	ranks = cmp.Or(ranks, len(program.Rank))
 	blocks := max(1, widest(program)) * ((ranks + len(gpus) - 1) / len(gpus))
-	opt.Columns = cmp.Or(opt.Columns, min(usual.Most, max(1, mostBlocks/blocks)))
-	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
-		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*limits.ChunkAlign
+	opt.Replicas = cmp.Or(opt.Replicas, min(usual.Most, max(1, mostBlocks/blocks)))
+	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Replicas > 0 {
+		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Replicas) + 2*limits.ChunkAlign
 		opt.TileBytes = min(max(share, p.checked.Image.One.UsualTile(usual.Tile)), limits.Tile)
 	}
 	return nil
@@ -111,13 +111,13 @@ func (p *oneSided) sit(s *seat) (needs, error) {
 	if p.net != nil {
 		s.net.uses = s.one.Deliver(&p.net.table.Inboxes)
 	}
-	n := needs{states: uint64(len(s.one.Blocks)) * uint64(p.one.Columns) * uint64(unsafe.Sizeof(abi.OneState{})),
+	n := needs{states: uint64(len(s.one.Blocks)) * uint64(p.one.Replicas) * uint64(unsafe.Sizeof(abi.OneState{})),
 		tables: [][]byte{raw(s.one.Blocks), raw(s.one.Steps), raw(s.one.Operands)}}
 	if s.one.Ports() {
-		n.lanes = len(s.one.Blocks) * p.one.Columns
+		n.lanes = len(s.one.Blocks) * p.one.Replicas
 	}
 	if p.net != nil {
-		n.sent, n.boxes = len(s.one.Blocks)*p.one.Columns, p.program().Coll.Ranks
+		n.sent, n.boxes = len(s.one.Blocks)*p.one.Replicas, p.program().Coll.Ranks
 	}
 	if ranks := p.program().Coll.Ranks; ranks > abi.OneRanks {
 		n.call, n.calls = uint64(ranks)*uint64(unsafe.Sizeof(abi.OneMemory{})), oneCalls
@@ -165,51 +165,51 @@ func (p *oneSided) shares() (list []ir.Buf) {
 	return list
 }
 
-// ColumnBytes is how much of a chunk makes another replica worth it, and PortBytes where a port copies: its
+// ReplicaBytes is how much of a chunk makes another replica worth it, and PortBytes where a port copies: its
 // copies should be few and long.
-const ColumnBytes, PortBytes = launch.ColumnBytes, launch.PortBytes
+const ReplicaBytes, PortBytes = launch.ReplicaBytes, launch.PortBytes
 
 // model chooses what a caller leaves open.
-func (p *oneSided) model(args *CallArgs, geo data.Geometry) (columns int, tile int64) {
-	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(ColumnBytes)
+func (p *oneSided) model(args *CallArgs, geo data.Geometry) (replicas int, tile int64) {
+	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(ReplicaBytes)
 	if p.one.Port {
 		worth = PortBytes
 	}
-	enough := p.one.Enough(int(min(max(bytes/worth, 1), int64(p.columns), int64(p.usual.Columns))), bytes)
-	return cmp.Or(args.Columns, enough), cmp.Or(args.TileBytes, p.tile)
+	enough := p.one.Enough(int(min(max(bytes/worth, 1), int64(p.replicas), int64(p.usual.Replicas))), bytes)
+	return cmp.Or(args.Replicas, enough), cmp.Or(args.TileBytes, p.tile)
 }
 
 // choose settles replicas and tile: as many replicas as have room, where the
 // caller does not say.
 func (p *oneSided) choose(c *Call, args *CallArgs, geo data.Geometry) error {
-	columns, tile := p.model(args, geo)
+	replicas, tile := p.model(args, geo)
 	everywhere, err := p.everywhere(args, geo)
 	if err != nil {
 		return err
 	}
 	c.one.All, c.asked = everywhere, tile
-	for wider := 0; ; wider = columns {
-		if err := p.narrow(c, geo, columns); err != nil && wider > 0 {
+	for wider := 0; ; wider = replicas {
+		if err := p.narrow(c, geo, replicas); err != nil && wider > 0 {
 			return fmt.Errorf(
 				"the GPUs have no room for %d replicas of all blocks, and there is memory for fewer bytes in %d: %w: %w",
-				wider, columns, executor.ErrNoDevice, err)
+				wider, replicas, executor.ErrNoDevice, err)
 		} else if err != nil {
 			return err
 		}
-		if args.Columns > 0 || columns == 1 || c.passes == 0 || p.room(c, args) {
+		if args.Replicas > 0 || replicas == 1 || c.passes == 0 || p.room(c, args) {
 			return nil
 		}
-		columns = (columns + 1) / 2
+		replicas = (replicas + 1) / 2
 	}
 }
 
-func (p *oneSided) narrow(c *Call, geo data.Geometry, columns int) (err error) {
+func (p *oneSided) narrow(c *Call, geo data.Geometry, replicas int) (err error) {
 	everywhere := c.one.All
-	if c.one, err = p.one.Params(geo, c.dtype, c.redop, columns, c.asked); err != nil {
+	if c.one, err = p.one.Params(geo, c.dtype, c.redop, replicas, c.asked); err != nil {
 		return err
 	}
 	c.one.All = everywhere
-	c.columns, c.tile, c.passes = columns, int64(c.one.Tile), int64(c.one.Passes)
+	c.replicas, c.tile, c.passes = replicas, int64(c.one.Tile), int64(c.one.Passes)
 	return nil
 }
 
@@ -220,11 +220,11 @@ func (p *oneSided) sharesCTAs() bool {
 }
 
 // ctas returns how many CTAs a seat's launch of so many replicas has that do something.
-func (p *oneSided) ctas(s *seat, columns int) int {
+func (p *oneSided) ctas(s *seat, replicas int) int {
 	if p.sharesCTAs() {
-		return s.one.CTAs(columns)
+		return s.one.CTAs(replicas)
 	}
-	return columns * len(s.one.Blocks)
+	return replicas * len(s.one.Blocks)
 }
 
 // readied returns what a GPU is asked to make ready for a seat's launch.
@@ -232,7 +232,7 @@ func (p *oneSided) readied(s *seat, params *abi.OneParams, threads int) *executo
 	r := &executor.Ready{Order: p.order, One: params, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines,
 		Net: p.net != nil}
 	if p.sharesCTAs() && params.Trace == 0 {
-		r.CTAs, r.Shared = p.ctas(s, int(params.Columns)), p.program().Shared()
+		r.CTAs, r.Shared = p.ctas(s, int(params.Replicas)), p.program().Shared()
 	}
 	if p.net != nil {
 		r.Help = p.net.help
@@ -302,22 +302,22 @@ func (p *oneSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemor
 func (p *oneSided) behind(s *seat, status *abi.Status) ([]byte, error) {
 	var before abi.OneState
 	row := slices.IndexFunc(s.one.Blocks, func(b abi.OneBlock) bool { return b.Number == status.Block })
-	if row < 0 || int(status.Column) >= p.columns {
+	if row < 0 || int(status.Replica) >= p.replicas {
 		return nil, errors.New("a block that the program does not have has timed out")
 	}
-	at := s.at.states + uint64(row*p.columns+int(status.Column))*uint64(unsafe.Sizeof(before))
+	at := s.at.states + uint64(row*p.replicas+int(status.Replica))*uint64(unsafe.Sizeof(before))
 	err := s.gpu.Peek(bytesAt(&before), at)
 	// A launch behind the one that failed may have gone on, where all had come.
 	before.Passes = min(before.Passes, status.Tile)
 	return bytesAt(&before), err
 }
 
-func (p *oneSided) tells(status *abi.Status, behind []byte, columns uint32) error {
+func (p *oneSided) tells(status *abi.Status, behind []byte, replicas uint32) error {
 	stop := executor.Stop{Status: *status}
 	if len(behind) != int(unsafe.Sizeof(stop.One)) || int(status.Block) >= len(p.one.Blocks) ||
 		status.Step >= p.one.Blocks[status.Block].Steps {
 		return errors.New("a step that the program does not have has timed out")
 	}
 	copy(bytesAt(&stop.One), behind)
-	return p.checked.TimeoutOne(&abi.OneParams{Columns: columns}, &stop)
+	return p.checked.TimeoutOne(&abi.OneParams{Replicas: replicas}, &stop)
 }

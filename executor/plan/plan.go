@@ -47,12 +47,12 @@ type Options struct {
 	// Connect is how long it may take to reach the processes of other nodes. The usual time is 30 s, or what ctx allows.
 	Connect time.Duration
 
-	// Columns and TileBytes are what memory is made for, as in executor.Options: no call has
+	// Replicas and TileBytes are what memory is made for, as in executor.Options: no call has
 	// more. The usual ones are UsualWidth's, and of a two-sided program, which
 	// has no replicas, DefaultTileBytes. Where ranks have several blocks, there are no more usual
 	// replicas than are resident at once. Wider makes memory for the usual replicas too, if
-	// Columns are fewer.
-	Columns   int
+	// Replicas are fewer.
+	Replicas  int
 	Wider     bool
 	TileBytes int64
 
@@ -69,8 +69,8 @@ type Options struct {
 
 // What the memory of a plan is made for, if nothing else is asked.
 const (
-	Columns = launch.PlanColumns
-	Tile    = launch.PlanTile
+	Replicas = launch.UsualReplicas
+	Tile     = launch.PlanTile
 )
 
 // A Plan is a program on GPUs: its tables and the memory that ranks
@@ -79,19 +79,19 @@ const (
 // Prepare, Bind, Reset and Close are collective: all processes call them in the
 // same order.
 type Plan struct {
-	checked executor.Checked
-	kind    kind
-	columns int
-	tile    int64
-	ranks   []int
-	seats   []*seat
-	of      map[int]*seat // by rank
-	order   executor.LaunchOrder
-	x       *exchange.Member
-	topic   uint64
-	nodes   nodes
-	net     *network // where the ranks are of several nodes
-	deaf    func()   // ends what is heard of other processes
+	checked  executor.Checked
+	kind     kind
+	replicas int
+	tile     int64
+	ranks    []int
+	seats    []*seat
+	of       map[int]*seat // by rank
+	order    executor.LaunchOrder
+	x        *exchange.Member
+	topic    uint64
+	nodes    nodes
+	net      *network // where the ranks are of several nodes
+	deaf     func()   // ends what is heard of other processes
 
 	mu      sync.Mutex // held by what changes the plan
 	wait    time.Duration
@@ -113,10 +113,10 @@ type kind interface {
 	sit(s *seat) (needs, error)
 	reached(s *seat) error
 
-	// choose settles a call's numbers, and narrow makes it of fewer columns. shares are the
+	// choose settles a call's numbers, and narrow makes it of fewer replicas. shares are the
 	// buffers of a call that steps access on other ranks.
 	choose(c *Call, args *CallArgs, geo data.Geometry) error
-	narrow(c *Call, geo data.Geometry, columns int) error
+	narrow(c *Call, geo data.Geometry, replicas int) error
 	shares() []ir.Buf
 	// netTable is what the program sends where ranks are of several nodes, whose numbers it gets.
 	netTable(node []int) (abi.NetTable, error)
@@ -126,7 +126,7 @@ type kind interface {
 	// behind reads what the block of a status had behind it when its launch began, and has
 	// the status name the block as the program does. tells is what the two say.
 	behind(s *seat, status *abi.Status) ([]byte, error)
-	tells(status *abi.Status, behind []byte, columns uint32) error
+	tells(status *abi.Status, behind []byte, replicas uint32) error
 }
 
 // A seat is a GPU of this process with its ranks.
@@ -284,9 +284,9 @@ func (p *Plan) Program() *either.Program { return p.program() }
 // Even says that all chunks of a call must have one length.
 func (p *Plan) Even() bool { return p.checked.Image.Even }
 
-// MaxColumns and MaxTile are what the plan's memory is made for. A two-sided program has
-// one column.
-func (p *Plan) MaxColumns() int { return p.columns }
+// MaxReplicas and MaxTile are what the plan's memory is made for. A two-sided program has
+// one replica.
+func (p *Plan) MaxReplicas() int { return p.replicas }
 
 // MaxTile returns the most bytes of a chunk that a replica moves in a pass.
 func (p *Plan) MaxTile() int64 { return p.tile }

@@ -37,8 +37,8 @@ func newTwoSided(p *Plan, opt *Options) (kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Columns < 0 || opt.Columns > 1 {
-		return nil, errColumns
+	if opt.Replicas < 0 || opt.Replicas > 1 {
+		return nil, errReplicas
 	}
 	if opt.PieceBytes < 0 || opt.PieceBytes > longest {
 		return nil, fmt.Errorf("pieces of %d bytes are out of range", opt.PieceBytes)
@@ -46,13 +46,13 @@ func newTwoSided(p *Plan, opt *Options) (kind, error) {
 	asked := cut.Slots
 	// A message finds its slot by 32 bits of its number: that is for ever if slots are a power of two.
 	cut.Slots = 1 << bits.Len(uint(cut.Slots-1))
-	p.columns, p.tile = 1, cut.Bytes
+	p.replicas, p.tile = 1, cut.Bytes
 	stride := p.checked.Stride(cut.Proto, cut.SlotBytes, max(min(cut.Bytes, cut.SlotBytes), 8))
 	two := &twoSided{Plan: p, cut: cut, asked: asked, stride: uint64(stride), piece: opt.PieceBytes}
 	return two, two.lay()
 }
 
-var errColumns = fmt.Errorf(
+var errReplicas = fmt.Errorf(
 	"a two-sided program has no replicas: its blocks are what it was compiled to (--instances): %w", executor.ErrNotSupported)
 
 func (p *twoSided) hash(w *proof.Hash) {
@@ -68,8 +68,8 @@ func (p *twoSided) hash(w *proof.Hash) {
 func (p *twoSided) shares() []ir.Buf { return nil }
 
 func (p *twoSided) choose(c *Call, args *CallArgs, geo data.Geometry) error {
-	if args.Columns < 0 || args.Columns > 1 {
-		return errColumns
+	if args.Replicas < 0 || args.Replicas > 1 {
+		return errReplicas
 	}
 	for r := range geo.Coll.Ranks {
 		in, out, _, _, all := geo.Buffers(r)
@@ -86,7 +86,7 @@ func (p *twoSided) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	}
 	c.two = launch.Params
 	c.two.SlotStride = p.stride
-	c.columns, c.tile, c.passes = 1, int64(c.two.Tile)*int64(args.DType.Size()), c.two.Tiles()
+	c.replicas, c.tile, c.passes = 1, int64(c.two.Tile)*int64(args.DType.Size()), c.two.Tiles()
 	return p.checked.Proof.Cover(executor.Asked(&c.two))
 }
 

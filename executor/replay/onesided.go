@@ -49,7 +49,7 @@ func (r *oneReplay) inPasses(n int) {
 	r.data = data.New(data.NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), data.I64.Size()), data.I64,
 		data.Sum, 1)
 	r.args = executor.DataArgs(r.data)
-	r.args.Columns, r.args.TileBytes = 1, chunkBytes
+	r.args.Replicas, r.args.TileBytes = 1, chunkBytes
 	r.number()
 	for i := range r.first {
 		r.first[i] = int32(r.actionOf(int32(i), 0))

@@ -43,7 +43,7 @@ func Run(ctx context.Context, p *either.Program, w verify.Counterexample, dev ex
 	opt, loaded := executor.Options{Device: dev, Unproven: true}, p
 	if p.OneSided != nil {
 		loaded = either.OfOneSided(asPasses(p.OneSided))
-		opt.Columns, opt.TileBytes = 1, chunkBytes
+		opt.Replicas, opt.TileBytes = 1, chunkBytes
 	}
 	l, err := executor.Load(loaded, opt)
 	if err != nil {

@@ -113,7 +113,7 @@ func runOrders(t *testing.T, name string, p *either.Program, trees []bitwise.Tre
 	for turn, elems := range sizes {
 		each := (elems + chunks - 1) / chunks // elements of a chunk
 		args := executor.DataArgs(data.New(data.NewGeometry(p.Coll, elems, dt.Size()), dt, data.Sum, 1))
-		args.Wait, args.Threads, args.Columns = time.Minute, 1, 1+turn%3
+		args.Wait, args.Threads, args.Replicas = time.Minute, 1, 1+turn%3
 		for r, b := range args.Input {
 			for i := range elems {
 				dt.PutFloat(b, int(i), inputs[r][i%period])

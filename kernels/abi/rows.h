@@ -98,14 +98,14 @@ ABI_SIZE(abi_conn, 24);
 // How a launch ended. code is also the abort word, which every wait polls: who
 // changes it from STATUS_OK fills in the rest, and everybody else leaves. limit_ns
 // is how long one wait may last; the host may change it as long as the launch
-// runs. column and operand are a one-sided program's, whose blocks are numbered as
+// runs. replica and operand are a one-sided program's, whose blocks are numbered as
 // in the whole program. leave is the address of a word, or 0: where the word is not 0, long waits end as if they had
 // run out of time. It may lie in memory of the host, which is written without the driver.
 struct abi_status {
   u32 code, block, step, what;
   u64 want, have, tile, waited_ns;
   u64 limit_ns;
-  u32 column, operand;
+  u32 replica, operand;
   u64 leave, pad;
 };
 ABI_SIZE(abi_status, 80);

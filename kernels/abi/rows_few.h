@@ -26,12 +26,12 @@ struct abi_few_step {
 };
 ABI_SIZE(abi_few_step, 8);
 
-// A launch of one pass, of one block's columns. Column c moves `share` bytes of each chunk from c * share on,
-// which are `units` halves of a unit (8 bytes each), an even number, and the last column what is left. where is, of an
-// operand's first chunk, where column 0 and copy 0 begin; from there to any byte that is moved it is less than 2^32
+// A launch of one pass, of one block's replicas. Replica c moves `share` bytes of each chunk from c * share on,
+// which are `units` halves of a unit (8 bytes each), an even number, and the last replica what is left. where is, of an
+// operand's first chunk, where replica 0 and copy 0 begin; from there to any byte that is moved it is less than 2^32
 // bytes.
 struct abi_few {
-  u64 state;  // abi_one_state of column 0, and those of the others behind it
+  u64 state;  // abi_one_state of replica 0, and those of the others behind it
   u64 status;
   u32 stride[2];    // bytes from chunk to chunk, of input and output, and of packets
   u32 packet_copy;  // from copy to copy
@@ -39,7 +39,7 @@ struct abi_few {
   u32 share, units;
   u32 inverse;      // 2^32 / units, rounded up
   u32 number, steps;
-  u32 lines;        // that the units of a column take, or 0 where packets are pairs (protocol/lines.h)
+  u32 lines;        // that the units of a replica take, or 0 where packets are pairs (protocol/lines.h)
   struct abi_few_step step[FEW_STEPS];
   u64 where[FEW_OPERANDS];
 };

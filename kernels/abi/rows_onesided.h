@@ -1,7 +1,7 @@
 // This file lays out the tables of one-sided programs (ir.OneSided), as rows.h does
 // those of two-sided ones; executor/abi/rows_onesided.go holds the same structs in Go.
 //
-// A launch on a device has a grid of columns (x) by the program's blocks on this
+// A launch on a device has a grid of replicas (x) by the program's blocks on this
 // device (y). Rows are of 16 bytes; those of a small program travel in the launch itself,
 // so that a block has them without a trip to memory, and a captured graph keeps the
 // addresses of the call.
@@ -60,8 +60,8 @@ struct abi_one_block {
 ABI_SIZE(abi_one_block, 32);
 
 // The memory of one rank as this device sees it. Addresses of what no step here
-// touches may be 0. Column c has flags [c * flags, (c + 1) * flags) of the launch's
-// `flags`, and copy d of a column begins (c * depth + d) * scratch_copy bytes into scratch, and
+// touches may be 0. Replica c has flags [c * flags, (c + 1) * flags) of the launch's
+// `flags`, and copy d of a replica begins (c * depth + d) * scratch_copy bytes into scratch, and
 // so in packets. Packets are zeroed at load and hold nothing else.
 struct abi_one_memory {
   u64 input, output, scratch, packets, flags;
@@ -74,8 +74,8 @@ struct abi_one_switch {
 };
 ABI_SIZE(abi_one_switch, 24);
 
-// What a block's column carries from launch to launch: passes and launches since
-// the last reset. All blocks of a column, on all ranks, have the same.
+// What a block's replica carries from launch to launch: passes and launches since
+// the last reset. All blocks of a replica, on all ranks, have the same.
 struct abi_one_state {
   u64 passes, launches;
 };
@@ -87,7 +87,7 @@ struct abi_one_record {
 };
 ABI_SIZE(abi_one_record, 16);
 
-// A port is a proxy on the host that copies for the kernel (moves/port.h). Each block's column has a lane of it, in
+// A port is a proxy on the host that copies for the kernel (moves/port.h). Each block's replica has a lane of it, in
 // which copy n of all that it ever asked for is row n % PORT_DEPTH. The host's memory has the lane, which the kernel
 // writes: the copies, and how many were pushed. The device's has their ends, which begin zeroed: sent is what all
 // launches so far have pushed, done[i] is n + 1 when copy n is over, and pushed_by[i] its step and, in the upper half,
@@ -109,23 +109,23 @@ struct abi_port_ends {
 };
 ABI_SIZE(abi_port_ends, 64 + 32 * 16);
 
-// One launch, passed by value. Column c moves bytes [c * share, (c + 1) * share) of
+// One launch, passed by value. Replica c moves bytes [c * share, (c + 1) * share) of
 // each chunk, in `passes` passes of tile bytes; both are multiples of 16, and passes
 // is the same on all ranks, at least 1. A packet's wire has 32 bytes for each 16, or 128 for each 120
 // (protocol/lines.h).
 struct abi_one_launch {
   u64 blocks, steps, operands;  // tables in memory, where they are not in code
   u64 ranks;                    // abi_one_memory of all ranks, where there are more than ONE_RANKS
-  u64 states;                   // abi_one_state [blocks of this device][max_columns]
+  u64 states;                   // abi_one_state [blocks of this device][max_replicas]
   u64 status;                   // abi_status
   u64 elems, chunk;             // of a piece, and of its longest chunk, as in abi_launch
   u64 share, tile, passes;
   u64 scratch_stride, scratch_copy;  // bytes from chunk to chunk, and from copy to copy
   u64 packet_stride, packet_copy;
-  u64 trace, trace_passes;      // abi_one_record [columns][trace_passes][step_count] of traced images, or 0
+  u64 trace, trace_passes;      // abi_one_record [replicas][trace_passes][step_count] of traced images, or 0
   u32 chunks;                   // of a piece
-  u32 columns, max_columns, depth;
-  u32 flags;                    // of a rank in a column: those of the program, then one for each block of all ranks
+  u32 replicas, max_replicas, depth;
+  u32 flags;                    // of a rank in a replica: those of the program, then one for each block of all ranks
   u32 all_blocks;               // blocks of all ranks
   u32 block_count, step_count, operand_count;  // of this device's tables
   u32 inlined;                  // they are in code
@@ -133,7 +133,7 @@ struct abi_one_launch {
   u32 dtype, redop, elem_size;
   double inverse;               // 1 / rank_count
   struct abi_one_switch all;    // 0 where its operands are done rank by rank
-  // abi_port_lane and abi_port_ends [blocks of this device][max_columns], or 0: the kernel copies
+  // abi_port_lane and abi_port_ends [blocks of this device][max_replicas], or 0: the kernel copies
   u64 port, port_ends;
   struct abi_one_memory rank[ONE_RANKS];
   u32 code[ONE_CODE * 4];

@@ -4,7 +4,7 @@
 //   bench HAND INTERPRETER RANKS LIBNCCL|- SECONDS <CASES >ROWS
 //
 // HAND is hand/hand.cc's PTX, INTERPRETER an image of one-sided programs for bf16. A case is a line: KERNEL BYTES
-// COLUMNS THREADS TILE, KERNEL being an entry of HAND without its _RANKS, a program of programs.h, or nccl-ar, nccl-ag,
+// REPLICAS THREADS TILE. KERNEL is an entry of HAND without its _RANKS, a program of programs.h, or nccl-ar, nccl-ag,
 // nccl-rs, nccl-aa.
 #include <pthread.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static pthread_barrier_t meet;
 struct experiment {
   std::string kernel;
   u64 bytes, tile;
-  unsigned columns, threads;
+  unsigned replicas, threads;
 };
 
 static unsigned kind_of(const std::string &k) {
@@ -68,7 +68,7 @@ static void launch(gpu &g, const std::string &name, unsigned blocks, unsigned th
 // interpreted is the launch of a program by hand (programs.h) on one rank.
 static abi_one_launch interpreted(const experiment &x, unsigned rank) {
   abi_one_launch a;
-  program(x.kernel, rank, (unsigned)gpus.size(), x.bytes, x.columns, x.tile, &a);
+  program(x.kernel, rank, (unsigned)gpus.size(), x.bytes, x.replicas, x.tile, &a);
   for (unsigned r = 0; r < gpus.size(); r++)
     a.rank[r] = abi_one_memory{gpus[r].in, gpus[r].out, gpus[r].scratch, gpus[r].packets, gpus[r].flags};
   a.states = gpus[rank].state, a.status = gpus[rank].state + FLAGS / 2 + 4096;
@@ -101,13 +101,13 @@ static void enqueue(const experiment &x, unsigned rank) {
   if (x.kernel[0] == 'i' || x.kernel == "empty_large") {
     abi_one_launch a = interpreted(x, rank);
     void *args[] = {&a};
-    launch(g, x.kernel[0] == 'i' ? "mscclc_onesided_sum" : "empty_large", x.columns, x.threads, 0, args);
+    launch(g, x.kernel[0] == 'i' ? "mscclc_onesided_sum" : "empty_large", x.replicas, x.threads, 0, args);
     return;
   }
   hand a = parameters(x, rank);
   void *args[] = {&a};
   const bool empty = x.kernel == "empty", bulk = x.kernel == "agb" || x.kernel == "aab";
-  launch(g, empty ? x.kernel : x.kernel + "_" + std::to_string(n), x.columns, x.threads,
+  launch(g, empty ? x.kernel : x.kernel + "_" + std::to_string(n), x.replicas, x.threads,
          bulk ? 6 * (unsigned)x.tile : 0, args);
 }
 
@@ -118,7 +118,7 @@ static bool fits(const experiment &x) {
   const std::string entry = x.kernel[0] == 'i' ? "mscclc_onesided_sum" : x.kernel + "_" + std::to_string(gpus.size());
   CU(cu.occupancy(&blocks, function_of(gpus[0], entry), (int)x.threads, x.kernel[2] == 'b' ? 6 * x.tile : 0));
   CU(cu.attribute(&sms, 16, 0));
-  return x.columns <= (unsigned)(blocks * sms);
+  return x.replicas <= (unsigned)(blocks * sms);
 }
 
 static void sync(unsigned rank) { CU(cu.sync(gpus[rank].stream)); }
@@ -144,8 +144,8 @@ static unsigned wrong(const experiment &x, unsigned rank) {
   CU(cu.get(&status, g.state + FLAGS / 2 + 4096, sizeof status, g.stream));
   sync(rank);
   if (status.code)
-    fprintf(stderr, "%s: rank %u: code %u, column %u, step %u, operand %u, what %u: want %llu, have %llu, tile %llu\n",
-            x.kernel.c_str(), rank, status.code, status.column, status.step, status.operand, status.what, status.want,
+    fprintf(stderr, "%s: rank %u: code %u, replica %u, step %u, operand %u, what %u: want %llu, have %llu, tile %llu\n",
+            x.kernel.c_str(), rank, status.code, status.replica, status.step, status.operand, status.what, status.want,
             status.have, status.tile);
   aborted |= status.code;
   return count | (aborted ? 1u << 31 : 0);
@@ -264,7 +264,7 @@ int main(int argc, char **argv) {
   std::vector<experiment> todo;
   char kernel[64];
   experiment x;
-  while (scanf("%63s %llu %u %u %llu", kernel, &x.bytes, &x.columns, &x.threads, &x.tile) == 5)
+  while (scanf("%63s %llu %u %u %llu", kernel, &x.bytes, &x.replicas, &x.threads, &x.tile) == 5)
     x.kernel = kernel, todo.push_back(x);
   const bool with = strcmp(argv[4], "-") && open_nccl(argv[4]);
   const auto began = std::chrono::steady_clock::now();
@@ -288,7 +288,7 @@ int main(int argc, char **argv) {
         pthread_barrier_wait(&meet);
         if (!all_there) {
           if (rank == 0)
-            printf("%s %llu %u %u %llu does not fit\n", x.kernel.c_str(), x.bytes, x.columns, x.threads, x.tile);
+            printf("%s %llu %u %u %llu does not fit\n", x.kernel.c_str(), x.bytes, x.replicas, x.threads, x.tile);
           pthread_barrier_wait(&meet);
           continue;
         }
@@ -298,7 +298,7 @@ int main(int argc, char **argv) {
           unsigned bad = 0;
           for (const result &r : results) us = std::max(us, r.us), bad |= r.wrong;
           const double bus = kind_of(x.kernel) == ALLREDUCE ? 2.0 * (n - 1) / n : 1.0 * (n - 1) / n;
-          printf("%s %llu %u %u %llu %.2f us %.1f busbw%s\n", x.kernel.c_str(), x.bytes, x.columns, x.threads, x.tile,
+          printf("%s %llu %u %u %llu %.2f us %.1f busbw%s\n", x.kernel.c_str(), x.bytes, x.replicas, x.threads, x.tile,
                  us, x.bytes / us / 1e3 * bus,
                  bad >> 31 ? " LOST"
                  : bad     ? " WRONG"

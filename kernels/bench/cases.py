@@ -6,23 +6,23 @@ series, n = sys.argv[1], int(sys.argv[2])
 cases = []
 
 
-def case(kernel, size, columns, threads, tile=0):
-    cases.append(f"{kernel} {size} {columns} {threads} {tile}")
+def case(kernel, size, replicas, threads, tile=0):
+    cases.append(f"{kernel} {size} {replicas} {threads} {tile}")
 
 
 def packets(kernel, sizes, part, unit, bound=1024, spread=(0.5, 1, 2)):
-    """As many lanes as there are units, in few and in many columns."""
+    """As many lanes as there are units, in few and in many replicas."""
     for size in sizes:
         lanes = max(32, size // part // 8 // unit)
         for threads in (64, 128, 256, 512, 1024):
-            columns = lanes // threads
-            if threads > bound or columns > 132 or columns > 32 and threads < 512 and size <= 64 * K:
+            replicas = lanes // threads
+            if threads > bound or replicas > 132 or replicas > 32 and threads < 512 and size <= 64 * K:
                 continue
-            if columns == 0:
+            if replicas == 0:
                 if threads // 2 < lanes or threads == 64:
                     case(kernel, size, 1, threads)
                 continue
-            case(kernel, size, columns, threads)
+            case(kernel, size, replicas, threads)
         if lanes > 132 * bound:
             for c in (64, 128):
                 case(kernel, size, c, bound)
@@ -30,12 +30,12 @@ def packets(kernel, sizes, part, unit, bound=1024, spread=(0.5, 1, 2)):
 
 def push(kernel, sizes, shapes, tiles):
     for size in sizes:
-        for columns, threads in shapes:
-            share = size // n // columns
+        for replicas, threads in shapes:
+            share = size // n // replicas
             for i, tile in enumerate(tiles):
-                if i and tiles[i - 1] >= share or columns * 2 * n * tile > G or share < 512:
+                if i and tiles[i - 1] >= share or replicas * 2 * n * tile > G or share < 512:
                     continue
-                case(kernel, size, columns, threads, tile)
+                case(kernel, size, replicas, threads, tile)
 
 
 SMALL, ALL = [K, 4 * K, 16 * K, 64 * K, 256 * K, M], [K << 2 * i for i in range(11)]

@@ -36,7 +36,7 @@ static abi_one_operand row(unsigned rank, unsigned buf, unsigned index, int a = 
   return abi_one_operand{(i16)rank, (u8)buf, 0, index, a, b};
 }
 
-static void program(const std::string &name, unsigned me, unsigned n, u64 bytes, unsigned columns, u64 tile,
+static void program(const std::string &name, unsigned me, unsigned n, u64 bytes, unsigned replicas, u64 tile,
                     abi_one_launch *a) {
   tables t;
   std::vector<abi_one_operand> from, to;
@@ -95,12 +95,12 @@ static void program(const std::string &name, unsigned me, unsigned n, u64 bytes,
   memset(a, 0, sizeof *a);
   a->elems = bytes / 2 / (name == "iag" ? n : 1), a->chunk = a->elems / chunks, a->chunks = chunks;
   const u64 chunk = a->chunk * 2;
-  const u64 share = (chunk + columns - 1) / columns, align = share < 4096 ? 15 : 127;
+  const u64 share = (chunk + replicas - 1) / replicas, align = share < 4096 ? 15 : 127;
   a->share = share + align & ~align, a->tile = tile && tile < a->share ? tile : a->share;
   a->passes = ((a->share < chunk ? a->share : chunk) + a->tile - 1) / a->tile;
   a->scratch_stride = (a->tile + 127) & ~127ull, a->scratch_copy = slots * a->scratch_stride;
   a->packet_stride = 2 * a->scratch_stride, a->packet_copy = slots * a->packet_stride;
-  a->columns = columns, a->max_columns = columns, a->depth = 2, a->flags = 3 * n, a->all_blocks = n;
+  a->replicas = replicas, a->max_replicas = replicas, a->depth = 2, a->flags = 3 * n, a->all_blocks = n;
   a->block_count = 1, a->step_count = (u32)t.steps.size(), a->operand_count = (u32)t.operands.size();
   a->rank_count = n, a->dtype = DT_BF16, a->redop = RED_SUM, a->elem_size = 2;
   const abi_one_block block = {me, me, 0, a->step_count, 0, a->operand_count, {0, 0}};

@@ -13,15 +13,15 @@
 // What a thread of such a launch knows; as One, but less.
 struct Few {
   abi_status *status;
-  u32 block, column, step, operand;
+  u32 block, replica, step, operand;
   bool gone;
   u64 tiles, launches;  // before this launch; on their way from memory until it has begun
   u32 flag;             // 0 until it has begun
-  u32 dense, packets;   // where this column begins in a chunk, and in the packets
-  u32 units;            // of this column
+  u32 dense, packets;   // where this replica begins in a chunk, and in the packets
+  u32 units;            // of this replica
 };
 
-KD void say_where(abi_status *s, const Few &t) { s->column = t.column, s->operand = t.operand; }
+KD void say_where(abi_status *s, const Few &t) { s->replica = t.replica, s->operand = t.operand; }
 
 KD u64 few_where(const abi_few_launch &l, u32 o) { return ((const u64 *)l.few.where)[o]; }
 KD abi_few_step few_step(const abi_few_launch &l, u32 i) {
@@ -58,11 +58,11 @@ template <bool RENEWS> KD bool few_begin(const abi_few_launch &l, Few &t) {
   if (t.flag) return true;
   not_before(&t.tiles), not_before(&t.launches);
   t.flag = (u32)t.tiles + 1;
-  t.packets = (t.column * l.few.depth + ((u32)t.tiles & (l.few.depth - 1))) * l.few.packet_copy;
+  t.packets = (t.replica * l.few.depth + ((u32)t.tiles & (l.few.depth - 1))) * l.few.packet_copy;
   if (!RENEWS || __builtin_expect(t.tiles < ONE_PERIOD, 1)) return true;
   t.flag = period_of(t.tiles).rest + 1;
   if (t.flag > 1) return true;
-  One whole = one_thread(bring_near(l.one, 0), t.column, abi_one_state{t.tiles, t.launches});
+  One whole = one_thread(bring_near(l.one, 0), t.replica, abi_one_state{t.tiles, t.launches});
   whole.block = t.block;
   bar();
   renew(whole);
@@ -161,22 +161,22 @@ template <class R, int OP> struct FewPairs {
 // few_meet has the threads of a block meet; who gave up tells all.
 KD void few_meet(Few &t) { t.gone = bar_any(t.gone); }
 
-// run_few runs a column; M moves data.
-template <class M> KD void run_few(const abi_few_launch &l, u32 column) {
-  abi_one_state *state = at_address<abi_one_state>(l.few.state) + column;
+// run_few runs a replica; M moves data.
+template <class M> KD void run_few(const abi_few_launch &l, u32 replica) {
+  abi_one_state *state = at_address<abi_one_state>(l.few.state) + replica;
   const pair64 was = ld_pair((const u8 *)state);  // volatile, since the compiler waits for what it takes to be uniform
   Few t = {at_address<abi_status>(l.few.status),
            l.few.number,
-           column,
+           replica,
            0,
            0,
            false,
            was.low,
            was.high,
            0,
-           column * l.few.share,
+           replica * l.few.share,
            0,
-           (u32)least(l.few.stride[0] / 8 - column * l.few.units, l.few.units)};
+           (u32)least(l.few.stride[0] / 8 - replica * l.few.units, l.few.units)};
   u32 next;
 #pragma nounroll
   for (u32 step = 0; step < l.few.steps; step = next) {

@@ -1,5 +1,5 @@
 // The kernel of a GPU for one-sided programs, for elements of the type KERNEL_TYPE.
-// A launch has columns (x) by the program's blocks on this device (y).
+// A launch has replicas (x) by the program's blocks on this device (y).
 #if defined(__NVPTX__)
 #include "../platform/nv.h"
 #else
@@ -16,13 +16,13 @@ template <class Moves> using Ported = PortMoves<Moves>;
 template <class Moves> using Ported = Moves;
 #endif
 
-// run_own runs the column of this thread. Threads of groups that are left over have none.
+// run_own runs the replica of this thread. Threads of groups that are left over have none.
 template <class Moves> KD void run_own(const abi_one_launch &a) {
 #ifdef KERNEL_TOGETHER
   const u32 groups = net_together(a, bid_y());
   form_groups(groups);
-  const u32 column = bid() * groups + group();
-  if (column < a.columns) run_onesided<Moves>(a, bid_y(), column);
+  const u32 replica = bid() * groups + group();
+  if (replica < a.replicas) run_onesided<Moves>(a, bid_y(), replica);
 #else
   run_onesided<Moves>(a, bid_y(), bid());
 #endif

@@ -1,4 +1,4 @@
-// This file is the interpreter of one-sided programs: run_onesided runs one column
+// This file is the interpreter of one-sided programs: run_onesided runs one replica
 // of one block, pass by pass, all steps in order.
 //
 // The threads of a block run the same steps and meet only where the program's order asks
@@ -32,9 +32,9 @@ template <class M> KD_CALL void meet_behind(One &t, bool publish) {
   meet(t, publish);
 }
 
-// flag_of is where a flag lies, of a column.
+// flag_of is where a flag lies, of a replica.
 KD u64 *flag_of(const One &t, u32 rank, u32 index) {
-  return at_address<u64>(t.at.ranks[rank].flags) + (u64)t.column * t.a.flags + index;
+  return at_address<u64>(t.at.ranks[rank].flags) + (u64)t.replica * t.a.flags + index;
 }
 
 KD u64 near_where(const One &t, u32 i) {
@@ -79,7 +79,7 @@ KD_CALL void await(One &t, const abi_one_step &s) {
   }
 }
 
-// meet_all has all blocks of a column, on all ranks, meet. round counts such meetings.
+// meet_all has all blocks of a replica, on all ranks, meet. round counts such meetings.
 KD_CALL void meet_all(One &t, u64 round) {
   const u32 first = t.a.flags - t.a.all_blocks;
   meet(t, true);
@@ -113,14 +113,14 @@ KD u32 rest_of(u64 n, u32 d) {
   return (high * carry + (u32)n % d) % d;
 }
 
-// renew clears the packets of a column where their flags begin anew: a slot that is seldom
+// renew clears the packets of a replica where their flags begin anew: a slot that is seldom
 // written to its end may hold a flag of the period before. Everybody has taken
 // the packets of that period before any are cleared, and nobody sends others before
 // all are.
 KD_CALL void renew(One &t) {
   const u64 round = period_of(t.tiles).number * 2;
   meet_all(t, round - 1);
-  const u64 bytes = t.a.packet_copy * t.a.depth, base = t.at.ranks[t.at.block->rank].packets + t.column * bytes;
+  const u64 bytes = t.a.packet_copy * t.a.depth, base = t.at.ranks[t.at.block->rank].packets + t.replica * bytes;
   if (!t.gone)
     for (u64 i = (u64)tid() * 8; i < bytes; i += (u64)ntid() * 8) st_relaxed64(at_address<u64>(base + i), 0);
   meet_all(t, round);
@@ -131,9 +131,9 @@ template <class M> KD_CALL void begin_pass(One &t, u64 pass) {
   const abi_one_launch &a = t.a;
   t.pass = pass;
   t.flag = period_of(t.tiles).rest + 1;
-  t.copy = (u64)t.column * a.depth + rest_of(t.tiles, a.depth);
-  t.first = t.column * a.share + pass * a.tile;
-  t.end = least(t.first + a.tile, (t.column + 1) * a.share);
+  t.copy = (u64)t.replica * a.depth + rest_of(t.tiles, a.depth);
+  t.first = t.replica * a.share + pass * a.tile;
+  t.end = least(t.first + a.tile, (t.replica + 1) * a.share);
   M::place(t);
   t.block = t.at.block->number;
   if (M::RENEWS && __builtin_expect(t.flag == 1 && t.tiles > 0, 0)) {
@@ -184,11 +184,11 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
   }
 }
 
-// run_onesided runs one column of a block. M moves data.
-template <class M> KD_CALL void run_onesided(const abi_one_launch &launch, u32 block, u32 column) {
-  abi_one_state *state = at_address<abi_one_state>(launch.states) + (u64)block * launch.max_columns + column;
+// run_onesided runs one replica of a block. M moves data.
+template <class M> KD_CALL void run_onesided(const abi_one_launch &launch, u32 block, u32 replica) {
+  abi_one_state *state = at_address<abi_one_state>(launch.states) + (u64)block * launch.max_replicas + replica;
   const abi_one_state before = *state;
-  One t = one_thread(bring_near(launch, block), column, before);
+  One t = one_thread(bring_near(launch, block), replica, before);
   M::begin(t, block);
   if (NET) net_begins(t, block);
   const u64 passes = launch.passes;

@@ -14,7 +14,7 @@ KD u64 *net_sent(const One &t) { return at_address<u64>(net_of(t.a).sent) + t.ne
 
 KD_CALL void net_begins(One &t, u32 block) {
   if (!has_net(t.a)) return;
-  t.net_lane = block * t.a.max_columns + t.column;
+  t.net_lane = block * t.a.max_replicas + t.replica;
   t.rows = ld_relaxed64(net_sent(t));
 }
 
@@ -51,7 +51,7 @@ KD_CALL void net_write(One &t, const abi_one_step &s, u32 i, u64 count) {
   st_relaxed64(&row->end, t.end);
   st_relaxed64(&row->elems, t.a.elems * t.a.elem_size);
   st_relaxed64(&row->chunk, t.a.chunk * t.a.elem_size);
-  st_relaxed64((u64 *)&row->operand, net_pair(s.first + s.srcs + i, inbox_copy_of(t) | t.a.columns << 16));
+  st_relaxed64((u64 *)&row->operand, net_pair(s.first + s.srcs + i, inbox_copy_of(t) | t.a.replicas << 16));
   st_relaxed64((u64 *)&row->rank, net_pair((u32)to.rank, to.index));
   st_release64(&row->seq, n + 1);
 }

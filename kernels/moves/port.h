@@ -12,7 +12,7 @@ KD abi_port_ends *port_ends(const One &t) { return at_address<abi_port_ends>(t.a
 template <class Moves> struct PortMoves : Moves {
   KD_CALL void begin(One &t, u32 block) {
     if (!t.a.port) return;
-    t.lane = block * t.a.max_columns + t.column;
+    t.lane = block * t.a.max_replicas + t.replica;
     t.sent = t.settled = ld_relaxed64(&port_ends(t)->sent);
   }
 

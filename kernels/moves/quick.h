@@ -29,7 +29,7 @@ KD u64 place_of(const One &t, const abi_one_operand &o, bool *awry) {
   if (NET && o.buf == BUF_INBOX) return inbox_cell(t, o, 0) + PLACE_INBOX;
   if (NET && o.buf == BUF_INBOX_FLAGS) return inbox_flag(t, o);
   const u64 memory = memory_of(a, (u32)o.rank, o.buf);
-  if (o.buf == BUF_FLAGS) return memory + ((u64)t.column * a.flags + o.index) * 8;
+  if (o.buf == BUF_FLAGS) return memory + ((u64)t.replica * a.flags + o.index) * 8;
   u64 at;
   u32 kind = PLACE_DENSE;
   if (o.buf == BUF_SCRATCH) at = memory + t.copy * a.scratch_copy + o.index * a.scratch_stride, kind = PLACE_SCRATCH;

@@ -3,11 +3,11 @@
 //	pack FROM TO
 //
 // FROM has the images of build.sh, a file each. TO gets cuda.zst and amd.zst, which are frames of Zstandard one after
-// the other, and index, which has a line for each image: the archive, where its frame begins and how long it is, where
-// the image begins in what the frame holds and how long it is, and its name.
+// the other. It also gets index, which has a line for each image: the archive, the offset and length of the image's
+// frame in the archive, the offset and length of the image in the decompressed frame, and the name of the image.
 //
-// NVIDIA's images for one element type are alike, so they share a frame, which is read in some 10 ms. AMD's are small,
-// and all of them share one frame. Equal images give equal bytes on every machine.
+// NVIDIA's images for one element type are alike, so they share a frame. A frame takes some 10 ms to read. AMD's are
+// small, and all of them share one frame. Equal images give equal bytes on every machine.
 package main
 
 import (

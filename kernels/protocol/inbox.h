@@ -12,7 +12,7 @@ enum { NET = true };
 KD const abi_net &net_of(const abi_one_launch &a) { return *(const abi_net *)a.code; }
 KD bool has_net(const abi_one_launch &a) { return !a.inlined && net_of(a).lanes; }
 
-// net_together is how many columns of a block a thread block of the device holds.
+// net_together is how many replicas of a block a thread block of the device holds.
 KD u32 net_together(const abi_one_launch &a, u32 block) {
   const abi_net &n = net_of(a);
   if (!has_net(a) || block >= 32 * NET_NARROW) return 1;
@@ -29,19 +29,19 @@ KD u64 inbox_word(const One &t, u32 rank, u32 word) {
 #endif
 }
 
-// inbox_copy_of is this pass's copy of scratch in its column, and inbox_stride the bytes from chunk to chunk.
-KD u32 inbox_copy_of(const One &t) { return (u32)(t.copy - (u64)t.column * t.a.depth); }
-KD u64 inbox_stride(const One &t) { return t.a.max_columns * t.a.scratch_stride; }
+// inbox_copy_of is this pass's copy of scratch in its replica, and inbox_stride the bytes from chunk to chunk.
+KD u32 inbox_copy_of(const One &t) { return (u32)(t.copy - (u64)t.replica * t.a.depth); }
+KD u64 inbox_stride(const One &t) { return t.a.max_replicas * t.a.scratch_stride; }
 
 // inbox_cell is where chunk i of an operand lies that is BUF_INBOX.
 KD u64 inbox_cell(const One &t, const abi_one_operand &o, u32 i) {
   return inbox_word(t, (u32)o.rank, 0) + inbox_copy_of(t) * net_of(t.a).inbox_copy +
-         (u64)(o.index + i) * inbox_stride(t) + t.column * t.a.scratch_stride;
+         (u64)(o.index + i) * inbox_stride(t) + t.replica * t.a.scratch_stride;
 }
 
 // inbox_flag is where a flag lies that is BUF_INBOX_FLAGS.
 KD u64 inbox_flag(const One &t, const abi_one_operand &o) {
-  return inbox_word(t, (u32)o.rank, 1) + ((u64)t.column * t.a.flags + o.index) * 8;
+  return inbox_word(t, (u32)o.rank, 1) + ((u64)t.replica * t.a.flags + o.index) * 8;
 }
 #else
 enum { NET = false };

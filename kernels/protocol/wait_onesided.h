@@ -10,7 +10,7 @@ struct One {
   const abi_one_launch &a;
   one_tables at;
   abi_status *status;
-  u32 block, column, step, operand;
+  u32 block, replica, step, operand;
   bool gone;         // gave up waiting; does nothing any more
   bool dirty,
       owed;  // data was moved or a flag awaited since the threads met; they are to meet before the next move or signal
@@ -27,12 +27,12 @@ struct One {
   u64 rows;
 };
 
-KD One one_thread(const one_tables &at, u32 column, const abi_one_state &state) {
-  return One{*at.launch, at, at_address<abi_status>(at.launch->status), 0, column, 0, 0, false, false, false,
+KD One one_thread(const one_tables &at, u32 replica, const abi_one_state &state) {
+  return One{*at.launch, at, at_address<abi_status>(at.launch->status), 0, replica, 0, 0, false, false, false,
              state.passes, state.launches, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 0, 0};
 }
 
-KD void say_where(abi_status *s, const One &t) { s->column = t.column, s->operand = t.operand; }
+KD void say_where(abi_status *s, const One &t) { s->replica = t.replica, s->operand = t.operand; }
 
 // give_up ends what a thread does in this launch, and lets its block know.
 KD_CALL void give_up(One &t) {

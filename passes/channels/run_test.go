@@ -40,7 +40,7 @@ func runTurns(p *ir.ChannelProgram, turns int) error {
 		for range 3 {
 			buffers.Reset()
 			args := executor.DataArgs(buffers)
-			args.Wait, args.Columns = 20*time.Second, int(each%3)
+			args.Wait, args.Replicas = 20*time.Second, int(each%3)
 			if _, err := l.Run(context.Background(), args); err != nil {
 				return err
 			}

@@ -70,7 +70,7 @@ func caller(b *testing.B, p *either.Program, bytes int64, replicas int) func() t
 	elems := bytes / 4 * int64(p.Coll.Chunks) / int64(p.Coll.Divisor())
 	buffers := data.New(data.NewGeometry(p.Coll, elems-elems%int64(p.Coll.Chunks), 4), data.F32, data.Sum, 1)
 	args := executor.DataArgs(buffers)
-	args.Columns = replicas
+	args.Replicas = replicas
 	return func() time.Duration {
 		r, err := l.Run(b.Context(), args)
 		if err != nil {

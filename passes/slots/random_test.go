@@ -139,7 +139,7 @@ func runRight(t *testing.T, g *either.Program, rnd *rand.Rand) {
 		}
 		b := data.New(data.NewGeometry(g.Coll, elems, 4), data.I32, data.Sum, rnd.Uint64())
 		args := executor.DataArgs(b)
-		args.Threads, args.TileBytes, args.Columns = 1, int64(16+rnd.Intn(200)), 1+rnd.Intn(2)
+		args.Threads, args.TileBytes, args.Replicas = 1, int64(16+rnd.Intn(200)), 1+rnd.Intn(2)
 		if _, err := l.Run(t.Context(), args); err != nil {
 			t.Fatalf("launch %d: %v", launch, err)
 		}

@@ -8,7 +8,7 @@ inline const bundle_rule *widest(const Team *t) {
   for (u32 i = 0; i < t->set.row->rules; i++) {
     const bundle_rule *r = t->set.rules + i;
     if (t->of_rule[i] == BUNDLE_NONE || (r->root != BUNDLE_ANY && r->root)) continue;
-    if (!best || r->columns > best->columns) best = r;
+    if (!best || r->replicas > best->replicas) best = r;
   }
   return best;
 }
@@ -31,7 +31,7 @@ inline void crowds(Bench *b) {
     turn[i] = fresh(b, call_of(*c.rule, 40000, DT_U32, RED_SUM), false, 0);
     const bool native = team_choose(t[i], &turn[i].call, true).rule != nullptr;
     if (native != (i < HAVE_ROOM)) die("team %u: a captured call is %s", i, native ? "native" : "NCCL's");
-    if (c.rule->columns != 32) die("a rule has %u replicas", c.rule->columns);
+    if (c.rule->replicas != 32) die("a rule has %u replicas", c.rule->replicas);
   }
   for (u32 n = 0; n < TEAMS; n++) {
     const Choice c = by(widest(t[n]));

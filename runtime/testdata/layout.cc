@@ -11,7 +11,7 @@
 #include <time.h>
 
 struct Request {
-  u32 program, rank, dtype, redop, columns, pad;
+  u32 program, rank, dtype, redop, replicas, pad;
   u64 elems, tile, blocks, steps, operands, states, status;
   abi_one_memory memory[ONE_RANKS];
 };
@@ -26,7 +26,7 @@ static Answer answer(const Set &set, const Request &q) {
   const u32 at = set_find(&set, q.program);
   if (at == BUNDLE_NONE || q.rank >= set.row->ranks) exit(3);
   const Program &p = set.program[at];
-  const Shape shape = {q.elems, q.dtype, q.redop, q.columns, q.tile};
+  const Shape shape = {q.elems, q.dtype, q.redop, q.replicas, q.tile};
   a.cannot = cannot(p, shape);
   if (a.cannot) return a;
   general_launch(p, shape, Where{q.blocks, q.steps, q.operands, q.states, q.status, q.memory, q.rank}, &a.launch.one);

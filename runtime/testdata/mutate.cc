@@ -64,10 +64,10 @@ static void mutate(Copy *c) {
 static u64 checksum;  // of what was read, so that no compiler leaves it out
 
 // call lays out launches of a program.
-static void call(const Program &p, u32 rank, u32 columns) {
+static void call(const Program &p, u32 rank, u32 replicas) {
   abi_one_memory memory[ONE_RANKS];
   for (u32 r = 0; r < ONE_RANKS; r++) memory[r] = {next(), next() & ~15ull, next(), next() & ~15ull, next()};
-  const Shape shape = {number(), (u32)below(DT_COUNT), (u32)below(RED_COUNT), columns, 1 + number() % (1 << 30)};
+  const Shape shape = {number(), (u32)below(DT_COUNT), (u32)below(RED_COUNT), replicas, 1 + number() % (1 << 30)};
   if (cannot(p, shape)) return;
   abi_few_launch l = {};
   general_launch(p, shape, Where{1, 2, 3, 4, 5, memory, rank}, &l.one);
@@ -104,7 +104,7 @@ static bool use(Bundle *b, const char *which, const char *device, bool first, Wh
   for (u32 i = 0; i < set.row->rules; i++) {
     if (set.rules[i].program == BUNDLE_NCCL) continue;
     const Program &p = set.program[set_find(&set, set.rules[i].program)];
-    call(p, (u32)below(ranks), set.rules[i].columns);
+    call(p, (u32)below(ranks), set.rules[i].replicas);
   }
   const u32 count = set.row->programs;
   for (u32 n = 0; n < (first ? count : count ? 4 : 0); n++)

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef WIDE  // more columns than go together
-enum { COLUMNS = NET_COLUMNS + 3, STRIDE = 1 << 14 };
+#ifdef WIDE  // more replicas than go together
+enum { REPLICAS = NET_REPLICAS + 3, STRIDE = 1 << 14 };
 #else
-enum { COLUMNS = 3, STRIDE = 1 << 20 };
+enum { REPLICAS = 3, STRIDE = 1 << 20 };
 #endif
 enum { MOST = 6, PAIRS = 5, KINDS = 3, DEPTH = 2, CHUNKS = 3, SPAN = 4, FLOOD = 400 };
 
@@ -40,8 +40,8 @@ static void nap() {
 
 // A Pair is a block of one rank that sends data to another rank's, a second count behind them, and before each a flood
 // of counts; and the other's block, which sends credits back. Each process has one rank. Pair i has blocks 2i and 2i +
-// 1, segment i, and flags 4i (data), 4i + 1 (behind), 4i + 2 (flood) and 4i + 3 (credit). All columns do the same
-// rounds, each at its pace, but for some rounds that the last columns have no part in.
+// 1, segment i, and flags 4i (data), 4i + 1 (behind), 4i + 2 (flood) and 4i + 3 (credit). All replicas do the same
+// rounds, each at its pace, but for some rounds that the last replicas have no part in.
 struct Pair {
   u32 from, to;
 };
@@ -60,9 +60,9 @@ struct Process {
   u8 *scratch[MOST];
   u64 *flags;
   abi_net_lane *lanes;
-  u64 wrote[2 * PAIRS * COLUMNS];
-  // The player's: rounds that were sent and received, of a pair and column, and its flood.
-  u64 sent[PAIRS][COLUMNS], got[PAIRS][COLUMNS], flooded[PAIRS][COLUMNS];
+  u64 wrote[2 * PAIRS * REPLICAS];
+  // The player's: rounds that were sent and received, of a pair and replica, and its flood.
+  u64 sent[PAIRS][REPLICAS], got[PAIRS][REPLICAS], flooded[PAIRS][REPLICAS];
   net_failure failure;
 };
 static Process process[MOST];
@@ -78,29 +78,29 @@ static pthread_barrier_t meeting;
     }                                          \
   } while (0)
 
-// width is how many columns have part in round n of a pair: all in the last ones.
+// width is how many replicas have part in round n of a pair: all in the last ones.
 static u32 width(u32 pair, u64 n) {
   const u64 x = mixed(pair * 7001 + n * 13);
-  return x % 3 || n + DEPTH >= rounds ? (u32)COLUMNS : (u32)(1 + x / 3 % COLUMNS);
+  return x % 3 || n + DEPTH >= rounds ? (u32)REPLICAS : (u32)(1 + x / 3 % REPLICAS);
 }
 
-// counted is the count of the last of a column's first n rounds that it has part in.
-static u64 counted(u32 pair, u32 column, u64 n) {
-  while (n && width(pair, n - 1) <= column) n--;
+// counted is the count of the last of a replica's first n rounds that it has part in.
+static u64 counted(u32 pair, u32 replica, u64 n) {
+  while (n && width(pair, n - 1) <= replica) n--;
   return n;
 }
 
-// shape is what round n of a pair's column moves. Of some pairs, the columns are at different copies.
-static void shape(u32 pair, u32 column, u64 n, abi_net_row *row) {
+// shape is what round n of a pair's replica moves. Of some pairs, the replicas are at different copies.
+static void shape(u32 pair, u32 replica, u64 n, abi_net_row *row) {
   static const u64 sizes[] = {0, 1, 7, 4096, 2730, 2731, 8191, 8192, 8193, 65536, 99991, STRIDE, STRIDE, STRIDE};
-  const u64 all = mixed(pair * 1000003 + n * 7919 + 5), x = mixed(all + column * 101), size = sizes[all % 14];
+  const u64 all = mixed(pair * 1000003 + n * 7919 + 5), x = mixed(all + replica * 101), size = sizes[all % 14];
   row->chunk = size < STRIDE ? size : (u64)STRIDE;
   row->elems = row->chunk * CHUNKS - (row->chunk && (all >> 8) % 2 ? (all >> 9) % (2 * row->chunk) : 0);
   const bool cut = (all >> 32) % 2;
   row->first = !cut || (x >> 40) % 3 ? 0 : row->chunk / 3;
   row->end = !cut || (x >> 44) % 3 ? row->chunk : row->chunk * 2 / 3;
   if (row->end < row->first) row->end = row->first;
-  row->copy = (u16)((n + pair % 2 * column) % DEPTH), row->columns = (u16)width(pair, n);
+  row->copy = (u16)((n + pair % 2 * replica) % DEPTH), row->replicas = (u16)width(pair, n);
 }
 
 // bytes_of is written again here on purpose: it judges the proxy's.
@@ -110,34 +110,34 @@ static u64 bytes_of(const abi_net_row &row, u32 k) {
   const u64 end = length < row.end ? length : row.end, begin = length < row.first ? length : row.first;
   return end - begin;
 }
-static u8 byte_of(u32 pair, u32 column, u64 n, u32 chunk, u64 i) {
-  return (u8)(mixed(pair + 31 * column + 977 * n + 65537 * chunk) + i * 131 + (i >> 8) * 17);
+static u8 byte_of(u32 pair, u32 replica, u64 n, u32 chunk, u64 i) {
+  return (u8)(mixed(pair + 31 * replica + 977 * n + 65537 * chunk) + i * 131 + (i >> 8) * 17);
 }
-static u8 *chunk_at(u8 *scratch, const net_segment &s, u32 column, u32 copy, u32 i) {
-  return scratch + copy * program.scratch_copy + ((u64)(s.index + i) * COLUMNS + column) * STRIDE;
+static u8 *chunk_at(u8 *scratch, const net_segment &s, u32 replica, u32 copy, u32 i) {
+  return scratch + copy * program.scratch_copy + ((u64)(s.index + i) * REPLICAS + replica) * STRIDE;
 }
 
-static bool may_write(Process *p, u32 block, u32 column, u32 rows = 1) {
-  abi_net_lane *l = p->lanes + block * COLUMNS + column;
-  return p->wrote[block * COLUMNS + column] - __atomic_load_n(&l->taken, __ATOMIC_ACQUIRE) <= NET_DEPTH - rows;
+static bool may_write(Process *p, u32 block, u32 replica, u32 rows = 1) {
+  abi_net_lane *l = p->lanes + block * REPLICAS + replica;
+  return p->wrote[block * REPLICAS + replica] - __atomic_load_n(&l->taken, __ATOMIC_ACQUIRE) <= NET_DEPTH - rows;
 }
-static void write(Process *p, u32 block, u32 column, u32 operand, u32 rank, u32 flag, u64 count, abi_net_row row) {
-  abi_net_lane *l = p->lanes + block * COLUMNS + column;
-  const u64 n = p->wrote[block * COLUMNS + column]++;
+static void write(Process *p, u32 block, u32 replica, u32 operand, u32 rank, u32 flag, u64 count, abi_net_row row) {
+  abi_net_lane *l = p->lanes + block * REPLICAS + replica;
+  const u64 n = p->wrote[block * REPLICAS + replica]++;
   abi_net_row *to = l->row + n % NET_DEPTH;
   row.operand = operand, row.rank = rank, row.flag = flag, row.count = count;
   const size_t head = sizeof row.seq;
   memcpy((u8 *)to + head, (u8 *)&row + head, sizeof row - head);
   __atomic_store_n(&to->seq, n + 1, __ATOMIC_RELEASE);
 }
-static u64 flag(const Process *p, u32 column, u32 number) {
-  return __atomic_load_n(p->flags + column * FLAGS + number, __ATOMIC_ACQUIRE);
+static u64 flag(const Process *p, u32 replica, u32 number) {
+  return __atomic_load_n(p->flags + replica * FLAGS + number, __ATOMIC_ACQUIRE);
 }
 
-// bare is a row without data, of all columns or of those of a round.
-static abi_net_row bare(u32 columns) {
+// bare is a row without data, of all replicas or of those of a round.
+static abi_net_row bare(u32 replicas) {
   abi_net_row row = {};
-  row.columns = (u16)columns;
+  row.replicas = (u16)replicas;
   return row;
 }
 
@@ -152,7 +152,7 @@ static void send_data(Process *p, u32 i, u32 c, bool *busy) {
     for (u64 b = 0; b < bytes; b++) at[b] = byte_of(i, c, n, k, b);
   }
   write(p, 2 * i, c, 0, to, 4 * i, n + 1, row);
-  write(p, 2 * i, c, 1, to, 4 * i + 1, n + 1, bare(row.columns));
+  write(p, 2 * i, c, 1, to, 4 * i + 1, n + 1, bare(row.replicas));
   n++, *busy = true;
 }
 
@@ -160,7 +160,7 @@ static void play_sender(Process *p, u32 i, u32 c, bool *busy) {
   u64 &n = p->sent[i][c], &flooded = p->flooded[i][c];
   if (n < rounds && flooded < (n + 1) * flood) {
     if (!may_write(p, 2 * i, c)) return;
-    write(p, 2 * i, c, 2, pairs[i].to, 4 * i + 2, ++flooded, bare(COLUMNS));
+    write(p, 2 * i, c, 2, pairs[i].to, 4 * i + 2, ++flooded, bare(REPLICAS));
     *busy = true;
   } else if (n < rounds && width(i, n) <= c) {
     n++, *busy = true;
@@ -188,7 +188,7 @@ static bool play_receiver(Process *p, u32 i, u32 c, bool *busy) {
     for (u64 b = 0; b < bytes; b++)
       CHECK(at[b] == byte_of(i, c, n, k, b), "pair %u round %llu: byte %llu of chunk %u is wrong", i, n, b, k);
   }
-  write(p, 2 * i + 1, c, 0, pairs[i].from, 4 * i + 3, n + 1, bare(row.columns));
+  write(p, 2 * i + 1, c, 0, pairs[i].from, 4 * i + 3, n + 1, bare(row.replicas));
   n++, *busy = true;
   return true;
 }
@@ -196,7 +196,7 @@ static bool play_receiver(Process *p, u32 i, u32 c, bool *busy) {
 // over says whether all that a process awaits has come.
 static bool over(const Process *p) {
   for (u32 i = 0; i < PAIRS; i++)
-    for (u32 c = 0; c < COLUMNS; c++) {
+    for (u32 c = 0; c < REPLICAS; c++) {
       if (pairs[i].from == p->number &&
           (p->sent[i][c] < rounds || p->flooded[i][c] < rounds * flood || flag(p, c, 4 * i + 3) < rounds))
         return false;
@@ -215,7 +215,7 @@ static bool play(Process *p) {
     CHECK(clock_ns() - begin < limit, "process %u: nothing ends", p->number);
     bool busy = false;
     for (u32 i = 0; i < PAIRS; i++)
-      for (u32 c = 0; c < COLUMNS; c++) {
+      for (u32 c = 0; c < REPLICAS; c++) {
         if (pairs[i].from == p->number) play_sender(p, i, c, &busy);
         if (pairs[i].to == p->number && !play_receiver(p, i, c, &busy)) return false;
       }
@@ -226,8 +226,8 @@ static bool play(Process *p) {
 }
 
 static void forget(Process *p) {
-  memset(p->flags, 0, COLUMNS * FLAGS * sizeof(u64));
-  memset(p->lanes, 0, 2 * PAIRS * COLUMNS * sizeof *p->lanes);
+  memset(p->flags, 0, REPLICAS * FLAGS * sizeof(u64));
+  memset(p->lanes, 0, 2 * PAIRS * REPLICAS * sizeof *p->lanes);
   memset(p->wrote, 0, sizeof p->wrote), memset(p->sent, 0, sizeof p->sent);
   memset(p->got, 0, sizeof p->got), memset(p->flooded, 0, sizeof p->flooded);
 }
@@ -238,15 +238,15 @@ static u8 handle_bytes[MOST][MOST][256];
 
 // Where the seed is odd, process 0 ends by exit(). heard waits for what it tells its peers.
 enum { LAUNCHES = 123 };
-static const u64 marks[COLUMNS] = {~0ull, 5};
+static const u64 marks[REPLICAS] = {~0ull, 5};
 static bool heard(Process *p, const u32 *peers, u32 count) {
   bool has = false;
   for (u32 i = 0; i < count; i++) has |= peers[i] == 0;
   while (has && !mscclc_net_exits(p->job) && !mscclc_net_state(p->job, &p->failure)) nap();
   if (!has || !mscclc_net_exits(p->job)) return true;
   u32 number = ~0u;
-  u64 got[COLUMNS];
-  const u64 launches = mscclc_net_exited(p->job, 0, &number, got, COLUMNS);
+  u64 got[REPLICAS];
+  const u64 launches = mscclc_net_exited(p->job, 0, &number, got, REPLICAS);
   CHECK(number == 0 && launches == LAUNCHES && !memcmp(got, marks, sizeof got), "process %u exits with others", number);
   return true;
 }
@@ -273,7 +273,7 @@ static void *live(void *of) {
     good = good && !mscclc_net_again(p->job, &p->failure) && play(p);
   }
   if (seed % 2) good = good && p->number && heard(p, peers, count);
-  if (seed % 2 && !p->number) mscclc_net_exit(p->job, LAUNCHES, marks, COLUMNS, 3000000000u);
+  if (seed % 2 && !p->number) mscclc_net_exit(p->job, LAUNCHES, marks, REPLICAS, 3000000000u);
   else mscclc_net_close(p->job, 3000000000u);
   mscclc_net_proxy_end(p->proxy);
   return nullptr;
@@ -291,26 +291,26 @@ static void make_program() {
   }
   for (u32 r = 0; r < processes; r++) process_of[r] = r;
   program = net_program{messages, segments, process_of, process_of, rank_of, PAIRS * 4, PAIRS, processes, 2 * PAIRS,
-                        COLUMNS, DEPTH, CHUNKS, FLAGS, STRIDE, (u64)PAIRS * SPAN * COLUMNS * STRIDE, {}};
+                        REPLICAS, DEPTH, CHUNKS, FLAGS, STRIDE, (u64)PAIRS * SPAN * REPLICAS * STRIDE, {}};
 }
 
 static bool make_process(u32 number, const char *spec) {
   Process *p = process + number;
   p->number = number;
   const u64 scratch = program.scratch_copy * DEPTH;
-  p->flags = (u64 *)calloc(COLUMNS * FLAGS, sizeof(u64));
-  p->lanes = (abi_net_lane *)calloc(2 * PAIRS * COLUMNS, sizeof *p->lanes);
+  p->flags = (u64 *)calloc(REPLICAS * FLAGS, sizeof(u64));
+  p->lanes = (abi_net_lane *)calloc(2 * PAIRS * REPLICAS, sizeof *p->lanes);
   net_memory memory[MOST] = {};
   for (u32 r = 0; r < processes; r++) {
     p->scratch[r] = (u8 *)calloc(scratch, 1);
     memory[r] = net_memory{(u64)p->scratch[r], scratch, 0, 0};
   }
-  memory[number].flags = (u64)p->flags, memory[number].flag_bytes = COLUMNS * FLAGS * sizeof(u64);
-  net_lane lanes[2 * PAIRS * COLUMNS];
+  memory[number].flags = (u64)p->flags, memory[number].flag_bytes = REPLICAS * FLAGS * sizeof(u64);
+  net_lane lanes[2 * PAIRS * REPLICAS];
   u32 count = 0;
   for (u32 b = 0; b < 2 * PAIRS; b++)
-    for (u32 c = 0; rank_of[b] == number && c < COLUMNS; c++)
-      lanes[count++] = net_lane{(u64)(p->lanes + b * COLUMNS + c), b, c};
+    for (u32 c = 0; rank_of[b] == number && c < REPLICAS; c++)
+      lanes[count++] = net_lane{(u64)(p->lanes + b * REPLICAS + c), b, c};
   net_failure f = {};
   CHECK(!mscclc_net_proxy_of(&transport_test, spec, &p->proxy, &f), "no proxy: %s", f.text);
   CHECK(!mscclc_net_job(p->proxy, number, &program, memory, lanes, count, &p->job, &f), "no job: %s", f.text);

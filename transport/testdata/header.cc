@@ -14,21 +14,21 @@ static u64 dice(u64 n) {
   return n ? (state >> 20) % n : 0;
 }
 
-enum { RANKS = 3, BLOCKS = 3, COLUMNS = 2, DEPTH = 3, CHUNKS = 4, FLAGS = 5 };
+enum { RANKS = 3, BLOCKS = 3, REPLICAS = 2, DEPTH = 3, CHUNKS = 4, FLAGS = 5 };
 static const net_segment segments[] = {{0, 2, 3}, {4, 3, 1}};
 static const net_message messages[] = {{0, 0, 1, 0, 2}, {0, 3, 2, 0, 0}, {1, 1, 0, 1, 1}, {2, 0, 1, 0, 1}};
 static const u32 own[] = {0, 1, 2}, rank_of[] = {0, 1, 2};
-static const net_program program = {messages, segments, own, own, rank_of, 4, 2, RANKS, BLOCKS, COLUMNS, DEPTH, CHUNKS,
-                                    FLAGS, 512, 8 * 512 * COLUMNS, {}};
-static const u64 SCRATCH = 8 * 512 * COLUMNS * DEPTH;
-static u8 scratch[8 * 512 * COLUMNS * DEPTH];
-static u64 flags[COLUMNS * FLAGS];
+static const net_program program = {messages, segments, own, own, rank_of, 4, 2, RANKS, BLOCKS, REPLICAS, DEPTH, CHUNKS,
+                                    FLAGS, 512, 8 * 512 * REPLICAS, {}};
+static const u64 SCRATCH = 8 * 512 * REPLICAS * DEPTH;
+static u8 scratch[8 * 512 * REPLICAS * DEPTH];
+static u64 flags[REPLICAS * FLAGS];
 
 static int wrong(const char *what, const wire_post &post) {
   const wire_header &h = post.h;
-  printf("%s: block %u column %u, %u columns, operand %u rank %u flag %u of %llu, %llu\n", what, h.block, h.column,
-         h.columns, h.operand, h.rank, h.flag, h.chunk, h.elems);
-  for (const wire_part *p = post.part; p < post.part + least(h.columns, COLUMNS); p++)
+  printf("%s: block %u replica %u, %u replicas, operand %u rank %u flag %u of %llu, %llu\n", what, h.block, h.replica,
+         h.replicas, h.operand, h.rank, h.flag, h.chunk, h.elems);
+  for (const wire_part *p = post.part; p < post.part + least(h.replicas, REPLICAS); p++)
     printf("copy %u [%llu, %llu)\n", p->copy, p->first, p->end);
   return 1;
 }
@@ -42,11 +42,11 @@ static u64 strange(u64 x) {
 static wire_post good() {
   wire_post post = {};
   wire_header &h = post.h;
-  h.columns = (u32)(1 + dice(COLUMNS)), h.rank = 1, h.flag = (u32)dice(FLAGS);
+  h.replicas = (u32)(1 + dice(REPLICAS)), h.rank = 1, h.flag = (u32)dice(FLAGS);
   h.chunk = dice(3) ? 1 + dice(512) : 512, h.elems = 1 + dice(4 * h.chunk);
   const bool skewed = !dice(3);
   const u32 copy = (u32)dice(DEPTH);
-  for (u32 i = 0; i < h.columns; i++)
+  for (u32 i = 0; i < h.replicas; i++)
     post.part[i] = wire_part{1, 0, h.chunk, skewed ? (u32)dice(DEPTH) : copy, 0};
   return post;
 }
@@ -68,7 +68,7 @@ static bool lies(const wire_post &post, const Checked &checked) {
         return false;
     if (within != piece.bytes) return false;
   }
-  for (u32 i = 0; i < h.columns; i++) flags[(h.column + i) * FLAGS + h.flag] = 1;
+  for (u32 i = 0; i < h.replicas; i++) flags[(h.replica + i) * FLAGS + h.flag] = 1;
   return bytes == checked.bytes && h.rank == 1 && h.block == 0 &&
          !next_cell(program, *checked.message, post, &cells, &cell);
 }
@@ -82,8 +82,8 @@ static int hostile() {
   if (check_post(program, post, 0, 1, memory, &checked)) return wrong("a good header is refused", post);
   if (!checked.message || checked.bytes == 0) return wrong("a good header moves nothing", post);
   if (!lies(post, checked)) return wrong("a good header lies elsewhere", post);
-  wire_part &part = post.part[dice(h.columns)];
-  u32 *const narrow[] = {&h.block, &h.column, &h.columns, &h.operand, &h.rank, &h.flag, &part.copy};
+  wire_part &part = post.part[dice(h.replicas)];
+  u32 *const narrow[] = {&h.block, &h.replica, &h.replicas, &h.operand, &h.rank, &h.flag, &part.copy};
   u64 *const wide[] = {&part.first, &part.end, &h.elems, &h.chunk};
   for (u64 n = 1 + dice(3); n > 0; n--) {
     if (u64 *at = wide[dice(4)]; dice(2)) *at = strange(*at);
@@ -98,14 +98,14 @@ static int single() {
   net_memory memory[RANKS] = {};
   memory[1] = net_memory{(u64)scratch, SCRATCH, (u64)flags, sizeof flags};
   const wire_post post = good();
-  const u32 last = post.h.columns - 1;
+  const u32 last = post.h.replicas - 1;
   wire_post bad[14];
   for (wire_post &b : bad) b = post;
-  bad[0].h.block = 1, bad[1].h.block = BLOCKS, bad[2].h.column = COLUMNS, bad[3].part[last].copy = DEPTH;
-  bad[4].h.columns = COLUMNS + 1, bad[5].h.rank = 2, bad[6].h.rank = RANKS, bad[7].h.flag = FLAGS;
+  bad[0].h.block = 1, bad[1].h.block = BLOCKS, bad[2].h.replica = REPLICAS, bad[3].part[last].copy = DEPTH;
+  bad[4].h.replicas = REPLICAS + 1, bad[5].h.rank = 2, bad[6].h.rank = RANKS, bad[7].h.flag = FLAGS;
   bad[8].h.operand = 1, bad[9].h.operand = 3, bad[10].part[last].first = post.part[last].end + 1;
   bad[11].h.chunk = bad[11].part[last].end = 513, bad[11].h.elems = 4 * 513;
-  bad[12].h.columns = 0, bad[13].h.column = bad[13].h.columns = 1;
+  bad[12].h.replicas = 0, bad[13].h.replica = bad[13].h.replicas = 1;
   Checked checked;
   for (const wire_post &b : bad)
     if (!check_post(program, b, 0, 1, memory, &checked)) return wrong("a bad header is believed", b);

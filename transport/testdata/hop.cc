@@ -49,7 +49,7 @@ static void post(u32 operand, u64 n) {
     if (in_thread) job_round(job);
     else sched_yield();
   abi_net_row *r = lane->row + wrote % NET_DEPTH;
-  r->count = n + 1, r->operand = operand, r->copy = (u16)(n % DEPTH), r->columns = 1;
+  r->count = n + 1, r->operand = operand, r->copy = (u16)(n % DEPTH), r->replicas = 1;
   r->rank = 1 - me, r->flag = operand;
   r->first = 0, r->end = r->elems = r->chunk = operand ? 0 : bytes;
   __atomic_store_n(&r->seq, ++wrote, __ATOMIC_RELEASE);

@@ -42,7 +42,7 @@ func row(name string) string { return "bundle_" + function(strings.TrimSuffix(na
 func member(name string) string {
 	switch name {
 	case "Replicas":
-		return "columns"
+		return "replicas"
 	case "RedOp", "InPlace", "OutOfPlace":
 		return strings.ToLower(name)
 	}

@@ -73,7 +73,7 @@ void host_begins() {}
 void host_ended() {}
 void host_pause() { sched_yield(); }
 
-// A Team is one column of a block.
+// A Team is one replica of a block.
 struct Team {
 #ifdef LANES_CPU
   lanes_shared shared;
@@ -82,7 +82,7 @@ struct Team {
 #endif
   u32 arrived, generation;
   const abi_one_launch *launch;
-  u32 block, column;
+  u32 block, replica;
   bool copies, lines;
 };
 struct Member {
@@ -126,9 +126,9 @@ static void *run_member(void *arg) {
   Member *m = (Member *)arg;
   host_self = &m->thread;
   const Team *t = m->team;
-  if (t->lines) run_onesided<OfLines>(*t->launch, t->block, t->column);
-  else if (t->copies) run_onesided<Copies>(*t->launch, t->block, t->column);
-  else run_onesided<Moves>(*t->launch, t->block, t->column);
+  if (t->lines) run_onesided<OfLines>(*t->launch, t->block, t->replica);
+  else if (t->copies) run_onesided<Copies>(*t->launch, t->block, t->replica);
+  else run_onesided<Moves>(*t->launch, t->block, t->replica);
   return nullptr;
 }
 
@@ -163,13 +163,13 @@ static void *run_rank(void *arg) {
     sleep_for(dice % 3 ? 0 : dice % 2000);
     for (Buffer &x : b.of) memcpy((void *)x.now, (void *)x.first, x.bytes);
     const abi_one_block *blocks = (const abi_one_block *)a.blocks;
-    Team *team = (Team *)calloc(a.block_count * a.columns + 1, sizeof(Team));
-    Member *member = (Member *)calloc((u64)a.block_count * a.columns * threads + 1, sizeof(Member));
+    Team *team = (Team *)calloc(a.block_count * a.replicas + 1, sizeof(Team));
+    Member *member = (Member *)calloc((u64)a.block_count * a.replicas * threads + 1, sizeof(Member));
     u64 n = 0;
-    for (u32 i = 0, k = 0; i < a.block_count * a.columns; i++) {
-      if (blocks[i / a.columns].rank != rank) continue;
+    for (u32 i = 0, k = 0; i < a.block_count * a.replicas; i++) {
+      if (blocks[i / a.replicas].rank != rank) continue;
       Team *t = team + k++;
-      t->launch = &a, t->block = i / a.columns, t->column = i % a.columns, t->copies = copies, t->lines = lines;
+      t->launch = &a, t->block = i / a.replicas, t->replica = i % a.replicas, t->copies = copies, t->lines = lines;
       for (u32 j = 0; j < threads; j++, n++) {
         Member *m = member + n;
         dice = mix(dice);
@@ -240,8 +240,8 @@ int main(int argc, char **argv) {
   if (status.code != STATUS_OK) {
     fprintf(
         stderr,
-        "stress: status %u, block %u column %u step %u operand %u waited for %u, want %llu have %llu in pass %llu\n",
-        status.code, status.block, status.column, status.step, status.operand, status.what, status.want, status.have,
+        "stress: status %u, block %u replica %u step %u operand %u waited for %u, want %llu have %llu in pass %llu\n",
+        status.code, status.block, status.replica, status.step, status.operand, status.what, status.want, status.have,
         status.tile);
     return 2;
   }

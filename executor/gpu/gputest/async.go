@@ -51,7 +51,7 @@ func testGraphs(t *testing.T, d Device) {
 		ranked("allgather/allpairs", 4, ir.Simple, false)), shape{"allreduce/ring", lang.Params{"ranks": 3}, false,
 		ir.LL128, true, 0}, shape{"allreduce/allpairs", lang.Params{"ranks": 4}, false, ir.LL, true, 2}) {
 		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...)})
-		j, other := r.mustBind(t, 1003*int64(r.plan.Program().Coll.Chunks), nil), r.mustBind(t, 76, s.columns(3))
+		j, other := r.mustBind(t, 1003*int64(r.plan.Program().Coll.Chunks), nil), r.mustBind(t, 76, s.replicas(3))
 		graphs := j.captured(t, 20)
 		if err := errors.Join(j.fill(), other.fill()); err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func testTwoPlans(t *testing.T, d Device) {
 	for _, s := range both(ranked("allgather/allpairs", 4, ir.LL, false),
 		ranked("allreduce/allpairs", 4, ir.Simple, false)) {
 		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...)})
-		j := r.mustBind(t, 3001, s.columns(4))
+		j := r.mustBind(t, 3001, s.replicas(4))
 		if err := j.fill(); err != nil {
 			t.Fatal(err)
 		}

@@ -23,14 +23,14 @@ func crowd(t testing.TB, d Device, shapes [2]shape) [2]*job {
 	for i, s := range shapes {
 		opt := plan.Options{GPUs: d.Open(numbers()...)}
 		if !s.two {
-			opt.Columns = 100
+			opt.Replicas = 100
 		}
 		r := mustRig(t, d, mustProgram(t, s), opt)
 		if len(r.streams) < 2 {
 			t.Skip("on one GPU there is one order")
 		}
 		jobs[i] = r.mustBind(t, 20000, func(a *plan.CallArgs) {
-			s.columns(100)(a)
+			s.replicas(100)(a)
 			a.Threads = 512
 		})
 		if err := errors.Join(jobs[i].fill(), r.plan.SetWait(20*time.Second)); err != nil {

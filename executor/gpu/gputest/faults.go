@@ -188,7 +188,7 @@ func childPort(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	j, err := g.bind(ctx, data.I32, data.Sum, 4004, func(a *plan.CallArgs) { a.Columns, a.TileBytes = 2, 512 })
+	j, err := g.bind(ctx, data.I32, data.Sum, 4004, func(a *plan.CallArgs) { a.Replicas, a.TileBytes = 2, 512 })
 	if err != nil {
 		return err
 	}

@@ -47,11 +47,11 @@ func whole(p *either.Program, dt data.DType, units int) int64 {
 }
 
 func fewAndMany(t *testing.T, d Device, p *either.Program) {
-	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Columns: 5})
+	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Replicas: 5})
 	for dt := range data.NumDTypes {
 		for k, units := range []int{1, 2, 5, 31, 64, 130} {
-			columns := []int{0, 1, 3, 5}[(k+int(dt))%4]
-			set := func(a *plan.CallArgs) { a.Columns, a.Threads = columns, []int{0, 64}[k%2] }
+			replicas := []int{0, 1, 3, 5}[(k+int(dt))%4]
+			set := func(a *plan.CallArgs) { a.Replicas, a.Threads = replicas, []int{0, 64}[k%2] }
 			err := r.once(soon(t), dt, data.Sum, whole(p, dt, units), set)
 			if err == nil && k%2 == 0 && !r.plan.Even() {
 				err = r.once(soon(t), dt, data.Max, whole(p, dt, units)+1, set)

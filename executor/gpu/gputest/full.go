@@ -98,7 +98,7 @@ type full struct {
 func newFull(t testing.TB, d Device, shapes [2]shape) *full {
 	f := &full{}
 	for i, s := range shapes {
-		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...), Columns: 100})
+		r := mustRig(t, d, mustProgram(t, s), plan.Options{GPUs: d.Open(numbers()...), Replicas: 100})
 		if len(r.streams) < 2 {
 			t.Skip("on one GPU nothing waits for another")
 		}
@@ -114,8 +114,8 @@ func newFull(t testing.TB, d Device, shapes [2]shape) *full {
 	return f
 }
 
-func small(a *plan.CallArgs) { a.Columns, a.Threads = 1, 32 }
-func large(a *plan.CallArgs) { a.Columns, a.Threads = 100, 512 }
+func small(a *plan.CallArgs) { a.Replicas, a.Threads = 1, 32 }
+func large(a *plan.CallArgs) { a.Replicas, a.Threads = 100, 512 }
 
 func (f *full) run(t *testing.T, d Device, graphs, crowded, comes bool) {
 	jobs := f.jobs[:1]

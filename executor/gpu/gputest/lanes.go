@@ -36,10 +36,10 @@ func testLanes(t *testing.T, d Device) {
 		}
 		for _, tile := range []int64{64 << 10, 256 << 10, 1 << 20} {
 			// A rank has 128 CTAs where it has a GPU of its own, and half where two ranks share one.
-			columns := 128 / lanes
-			err := d.reportLanes(t, p, lanes, columns, tile)
+			replicas := 128 / lanes
+			err := d.reportLanes(t, p, lanes, replicas, tile)
 			if errors.Is(err, executor.ErrNoDevice) {
-				err = d.reportLanes(t, p, lanes, columns/2, tile)
+				err = d.reportLanes(t, p, lanes, replicas/2, tile)
 			}
 			if err != nil && (d.Name != "hip" || !errors.Is(err, executor.ErrNotSupported)) {
 				t.Fatal(err)
@@ -52,31 +52,31 @@ func testLanes(t *testing.T, d Device) {
 }
 
 // reportLanes runs a call of 1 GiB, and reports its lanes.
-func (d Device) reportLanes(t *testing.T, p *either.Program, lanes, columns int, tile int64) error {
+func (d Device) reportLanes(t *testing.T, p *either.Program, lanes, replicas int, tile int64) error {
 	trace, elems := &executor.Trace{}, d.times(1<<18, 1<<28)
 	if d.StandIn() {
 		tile >>= 6
 	}
-	l, err := executor.Load(p, executor.Options{Device: d.Open(numbers()...), Unproven: true, Columns: columns,
+	l, err := executor.Load(p, executor.Options{Device: d.Open(numbers()...), Unproven: true, Replicas: replicas,
 		TileBytes: tile})
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	if err := check(l, p.Coll, data.I32, data.Sum, int64(elems),
-		func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, columns, tile }); err != nil {
+		func(a *executor.Args) { a.Trace, a.Replicas, a.TileBytes = trace, replicas, tile }); err != nil {
 		return err
 	}
 	for rank := range int32(2) {
 		b, alone := busyLanes(p, trace, rank, -1), 0.
-		for c := range columns {
-			alone += busyLanes(p, trace, rank, c).both / float64(columns)
+		for c := range replicas {
+			alone += busyLanes(p, trace, rank, c).both / float64(replicas)
 		}
 		if min(b.reduces, b.sends) == 0 || b.both > min(b.reduces, b.sends) || max(b.reduces, b.sends) > 1.001 {
 			t.Errorf("%d lanes, rank %d: %+v", lanes, rank, b)
 		}
-		t.Logf("%d lanes, %d columns, tiles of %d: rank %d: a lane reduces %.0f %% of the call, one sends %.0f %%, both "+
-			"at once %.0f %%, of one column %.0f %% (%d of %d passes)", lanes, columns, tile, rank, 100*b.reduces, 100*b.sends,
+		t.Logf("%d lanes, %d replicas, tiles of %d: rank %d: a lane reduces %.0f %% of the call, one sends %.0f %%, both "+
+			"at once %.0f %%, of one replica %.0f %% (%d of %d passes)", lanes, replicas, tile, rank, 100*b.reduces, 100*b.sends,
 			100*b.both, 100*alone, trace.Passes, trace.Of)
 	}
 	return nil
@@ -84,11 +84,11 @@ func (d Device) reportLanes(t *testing.T, p *either.Program, lanes, columns int,
 
 // hasRoom reports how many CTAs a GPU holds at once, by their threads, as the executor is told.
 func (d Device) hasRoom(t *testing.T, p *either.Program) {
-	const columns = 1024
-	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Columns: columns, TileBytes: 256})
+	const replicas = 1024
+	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Replicas: replicas, TileBytes: 256})
 	for threads := 512; threads >= 64; threads /= 2 {
-		err := r.once(soon(t), data.I32, data.Sum, columns*64, func(a *plan.CallArgs) {
-			a.Threads, a.Columns = threads, columns
+		err := r.once(soon(t), data.I32, data.Sum, replicas*64, func(a *plan.CallArgs) {
+			a.Threads, a.Replicas = threads, replicas
 		})
 		if !errors.Is(err, executor.ErrNoDevice) && (err != nil || threads == 512) {
 			t.Errorf("%d threads: %v", threads, err)
@@ -102,8 +102,8 @@ type busy struct{ reduces, sends, both float64 }
 
 // busyLanes reads it from a trace. The call is from the first begin to the last end on that rank's device. A lane
 // reduces if it has a Move that sums, and else sends if it has one that writes to another rank. It is busy while one of
-// its columns, or of one alone unless that is -1, is in a Move: what waits is another step.
-func busyLanes(p *either.Program, t *executor.Trace, rank int32, column int) (b busy) {
+// its replicas, or of one alone unless that is -1, is in a Move: what waits is another step.
+func busyLanes(p *either.Program, t *executor.Trace, rank int32, replica int) (b busy) {
 	type turn struct {
 		at   time.Duration
 		lane int // 0 reduces, 1 sends
@@ -114,7 +114,7 @@ func busyLanes(p *either.Program, t *executor.Trace, rank int32, column int) (b 
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		own, number, _ := p.Place(s.Step)
-		if int32(own) != rank || column >= 0 && int(s.Column) != column {
+		if int32(own) != rank || replica >= 0 && int(s.Replica) != replica {
 			continue
 		}
 		first, end = min(first, s.Begin), max(end, s.Begin+s.Length)
@@ -184,7 +184,7 @@ func testLanesMemory(t *testing.T, d Device) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, blocks, count := plan.Columns, len(p.TBsOf(0)), len(usual.plan.GPUs())
+			want, blocks, count := plan.Replicas, len(p.TBsOf(0)), len(usual.plan.GPUs())
 			if blocks > 1 {
 				want = max(1, min(want, room/(blocks*((ranks+count-1)/count))))
 			}
@@ -193,11 +193,11 @@ func testLanesMemory(t *testing.T, d Device) {
 				r    *rig
 				want int
 			}{
-				{usual, want}, {prepare(plan.Options{Columns: want + 1}), want + 1},
-				{prepare(plan.Options{Columns: 1, Wider: true}), want},
-				{prepare(plan.Options{Columns: 40, Wider: true}), 40},
+				{usual, want}, {prepare(plan.Options{Replicas: want + 1}), want + 1},
+				{prepare(plan.Options{Replicas: 1, Wider: true}), want},
+				{prepare(plan.Options{Replicas: 40, Wider: true}), 40},
 			} {
-				if got := c.r.plan.MaxColumns(); got != c.want {
+				if got := c.r.plan.MaxReplicas(); got != c.want {
 					t.Errorf("%d blocks on %d GPUs: memory for %d replicas, and %d are wanted", blocks, count, got, c.want)
 				}
 			}
@@ -206,7 +206,7 @@ func testLanesMemory(t *testing.T, d Device) {
 					t.Error(err)
 				}
 			}
-			d.crowdedProcess(t, p, max(1, min(plan.Columns, room/(blocks*(ranks-1)))))
+			d.crowdedProcess(t, p, max(1, min(plan.Replicas, room/(blocks*(ranks-1)))))
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (d Device) crowdedProcess(t *testing.T, p *either.Program, want int) {
 		t.Fatal(err)
 	}
 	for i, r := range list {
-		if got := r.plan.MaxColumns(); got != want {
+		if got := r.plan.MaxReplicas(); got != want {
 			t.Errorf("process %d of %d blocks: memory for %d replicas, and %d are wanted", i, len(p.TBsOf(0)), got, want)
 		}
 	}

@@ -127,14 +127,14 @@ func testWaitInGraph(t *testing.T, d Device) {
 // testHurdles binds what cannot be bound, and prepares what cannot be prepared.
 func testHurdles(t *testing.T, d Device) {
 	r := mustRig(t, d, mustProgram(t, ranked("allreduce/allpairs", 2, ir.LL, false)),
-		plan.Options{GPUs: d.Open(numbers()...), Columns: 3000, TileBytes: 64})
+		plan.Options{GPUs: d.Open(numbers()...), Replicas: 3000, TileBytes: 64})
 	refuses(t, r, map[string]func(*plan.CallArgs){
 		"buffers are of":                 func(a *plan.CallArgs) { a.Input = a.Input[:1] },
 		"no memory of a GPU":             func(a *plan.CallArgs) { a.Input = []uint64{16, 16} },
 		"are wanted":                     func(a *plan.CallArgs) { a.Elems = 1 << 30 },
 		"not aligned":                    func(a *plan.CallArgs) { a.Output = []uint64{a.Output[0] + 1, a.Output[1]} },
-		"out of range":                   func(a *plan.CallArgs) { a.Columns = 1 << 20 },
-		"has room for":                   func(a *plan.CallArgs) { a.Columns, a.Threads = 3000, 512 },
+		"out of range":                   func(a *plan.CallArgs) { a.Replicas = 1 << 20 },
+		"has room for":                   func(a *plan.CallArgs) { a.Replicas, a.Threads = 3000, 512 },
 		"a GPU has them by 32":           func(a *plan.CallArgs) { a.Threads = 33 },
 		"no element type":                func(a *plan.CallArgs) { a.DType = 99 },
 		"elements of a piece":            func(a *plan.CallArgs) { a.Elems = -1 },
@@ -148,7 +148,7 @@ func testHurdles(t *testing.T, d Device) {
 	for want, opt := range map[string]plan.Options{
 		"no GPUs":               {},
 		"there is no GPU 9":     {GPUs: d.Open(999)},
-		"no replicas":           {GPUs: d.Open(), Columns: 2},
+		"no replicas":           {GPUs: d.Open(), Replicas: 2},
 		"-1 slots":              {GPUs: d.Open(), Slots: -1},
 		"pieces of -1 bytes":    {GPUs: d.Open(), PieceBytes: -1},
 		"slots are out of rang": {GPUs: d.Open(), Slots: 1 << 16, SlotBytes: 1 << 40, TileBytes: 1 << 40},
@@ -167,7 +167,7 @@ func testHurdlesOfTwo(t *testing.T, d Device) {
 		"buffers are of":       func(a *plan.CallArgs) { a.Input = a.Input[:1] },
 		"no memory of a GPU":   func(a *plan.CallArgs) { a.Input = []uint64{16, 16} },
 		"are wanted":           func(a *plan.CallArgs) { a.Elems = 1 << 30 },
-		"no replicas":          func(a *plan.CallArgs) { a.Columns = 2 },
+		"no replicas":          func(a *plan.CallArgs) { a.Replicas = 2 },
 		"a GPU has them by 32": func(a *plan.CallArgs) { a.Threads = 33 },
 		"tiles of -5 bytes":    func(a *plan.CallArgs) { a.TileBytes = -5 },
 	})

@@ -31,7 +31,7 @@ func testLaunches(t *testing.T, d Device) {
 				continue
 			}
 			t.Run(l.name+seatingNames[k], func(t *testing.T) {
-				r := mustRig(t, d, l.program, plan.Options{GPUs: d.Open(gpus...), Columns: 4, TileBytes: 1 << 14})
+				r := mustRig(t, d, l.program, plan.Options{GPUs: d.Open(gpus...), Replicas: 4, TileBytes: 1 << 14})
 				r.launches(t, d.times(10, 60))
 				if !l.program.ModifiesInput() {
 					r.replays(t, d.times(2, 150))
@@ -46,7 +46,7 @@ func (r *rig) launches(t *testing.T, times int) {
 	for i := range times {
 		each := int64(1 + i*i*7%1500)
 		if err := r.once(soon(t), data.I32, data.Sum, each*int64(r.plan.Program().Coll.Chunks),
-			func(a *plan.CallArgs) { a.Columns = i % 5 }); err != nil {
+			func(a *plan.CallArgs) { a.Replicas = i % 5 }); err != nil {
 			t.Fatalf("launch %d: %v", i, err)
 		}
 	}
@@ -58,7 +58,7 @@ func (r *rig) replays(t *testing.T, times int) {
 	var jobs []*job
 	chunks := int64(r.plan.Program().Coll.Chunks)
 	for i, each := range []int64{260, 3, 1001} {
-		j, err := r.bind(t.Context(), data.I32, data.Max, each*chunks, func(a *plan.CallArgs) { a.Columns = 3 - i })
+		j, err := r.bind(t.Context(), data.I32, data.Max, each*chunks, func(a *plan.CallArgs) { a.Replicas = 3 - i })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,11 +208,11 @@ func testRoom(t *testing.T, d Device) {
 			t.Error(err)
 		}
 	}
-	if err := check(l, program.Coll, data.I32, data.Sum, elems, func(a *executor.Args) { a.Columns = 8 }); err == nil {
-		t.Error("there was room for 8 columns")
+	if err := check(l, program.Coll, data.I32, data.Sum, elems, func(a *executor.Args) { a.Replicas = 8 }); err == nil {
+		t.Error("there was room for 8 replicas")
 	}
 	t.Run("asked", func(t *testing.T) {
-		r := mustRig(t, d, program, plan.Options{GPUs: d.Open(gpus[0]...), Columns: 8, TileBytes: 600})
+		r := mustRig(t, d, program, plan.Options{GPUs: d.Open(gpus[0]...), Replicas: 8, TileBytes: 600})
 		if err := r.once(soon(t), data.I32, data.Sum, elems, nil); !errors.Is(err, executor.ErrNoDevice) ||
 			!strings.Contains(err.Error(), "no room") {
 			t.Errorf("got %v", err)

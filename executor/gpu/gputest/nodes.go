@@ -96,7 +96,7 @@ func (s spread) rigs(t *testing.T, d Device) []*rig {
 			own = append(own, i*s.ranks+r)
 		}
 		list[i], err = newRig(t.Context(), d, p, plan.Options{GPUs: d.Open(numbers()...), Exchange: group[i],
-			Ranks: own, Node: fmt.Sprint("n", i/s.processes), Columns: 3, TileBytes: 1024, Unproven: true})
+			Ranks: own, Node: fmt.Sprint("n", i/s.processes), Replicas: 3, TileBytes: 1024, Unproven: true})
 		return err
 	}); err != nil {
 		t.Fatalf("%v: %v", s, err)
@@ -134,7 +134,7 @@ func testNodes(t *testing.T, d Device) {
 				dt := []data.DType{data.I32, data.BF16, data.U8}[k%3]
 				for range 2 {
 					if err := all(list, func(i int) error {
-						return list[i].once(soon(t), dt, data.Sum, elems, func(a *plan.CallArgs) { a.Columns = k % 4 })
+						return list[i].once(soon(t), dt, data.Sum, elems, func(a *plan.CallArgs) { a.Replicas = k % 4 })
 					}); err != nil {
 						t.Fatal(err)
 					}
@@ -164,10 +164,10 @@ func (s spread) runTogether(t *testing.T, d Device) {
 	blocks := len(list[0].plan.Program().TBsOf(0)) * s.ranks
 	fewer := false
 	for _, elems := range []int64{3, 1001, 20011, 40000} {
-		for columns := 1; columns <= 3; columns++ {
+		for replicas := 1; replicas <= 3; replicas++ {
 			var ctas atomic.Int64
 			err := all(list, func(i int) error {
-				j, err := list[i].bind(t.Context(), data.I32, data.Sum, elems, func(a *plan.CallArgs) { a.Columns = columns })
+				j, err := list[i].bind(t.Context(), data.I32, data.Sum, elems, func(a *plan.CallArgs) { a.Replicas = replicas })
 				if err != nil {
 					return err
 				}
@@ -176,9 +176,9 @@ func (s spread) runTogether(t *testing.T, d Device) {
 				return errors.Join(err, j.close())
 			})
 			if err != nil {
-				t.Fatalf("%d elements, %d replicas: %v", elems, columns, err)
+				t.Fatalf("%d elements, %d replicas: %v", elems, replicas, err)
 			}
-			fewer = fewer || ctas.Load() < int64(columns*blocks)
+			fewer = fewer || ctas.Load() < int64(replicas*blocks)
 		}
 	}
 	if can := d.Name == "cuda"; fewer != can {
@@ -289,7 +289,7 @@ func childNode(ctx context.Context, d Device, r role) error {
 		return err
 	}
 	g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(r.Index % len(gpus)), Exchange: x,
-		Node: fmt.Sprint(r.Index / nodeSpread.processes), Columns: 2, TileBytes: 4096})
+		Node: fmt.Sprint(r.Index / nodeSpread.processes), Replicas: 2, TileBytes: 4096})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (s spread) graphs(t *testing.T, d Device) {
 	err := all(list, func(i int) error {
 		for k, elems := range sizes {
 			j, err := list[i].bind(t.Context(), data.I32, data.Max, elems*int64(list[i].plan.Program().Coll.Chunks),
-				func(a *plan.CallArgs) { a.Columns = k })
+				func(a *plan.CallArgs) { a.Replicas = k })
 			if err == nil {
 				err = j.fill()
 			}
@@ -163,7 +163,7 @@ func hopping(t *testing.T, d Device, each int) time.Duration {
 	list, jobs, graphs := make([]*rig, 2), make([]*job, 2), make([][]executor.Graph, 2)
 	group := exchange.Group(len(list))
 	if err := all(list, func(i int) (err error) {
-		opt := plan.Options{GPUs: d.Open(numbers()...), Exchange: group[i], Node: fmt.Sprint("n", i), Columns: 1,
+		opt := plan.Options{GPUs: d.Open(numbers()...), Exchange: group[i], Node: fmt.Sprint("n", i), Replicas: 1,
 			TileBytes: 1024, Unproven: true, Net: []string{"ucx", "ucx:"}[i]} // two names, so two proxies
 		if list[i], err = newRig(t.Context(), d, p, opt); err != nil {
 			return err

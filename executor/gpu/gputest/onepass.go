@@ -55,9 +55,9 @@ func (o *onePassRun) all(t *testing.T, list []launchable, every bool) {
 
 // one runs a program at sizes that are odd, tiny, and one that is large.
 func (o *onePassRun) one(t *testing.T, p *either.Program, gpus []int, turn int) {
-	const columns = 3
+	const replicas = 3
 	large := o.large / 4 / int64(max(p.Coll.Divisor(), 1)) // elements of a chunk
-	opt := plan.Options{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256),
+	opt := plan.Options{GPUs: o.d.Open(gpus...), Replicas: replicas, TileBytes: max(1<<14, large*4/replicas+256),
 		Types: []data.DType{data.I32, data.BF16}}
 	r := mustRig(t, o.d, p, opt)
 	if err := r.plan.SetWait(10 * time.Second); err != nil {
@@ -75,13 +75,13 @@ func (o *onePassRun) one(t *testing.T, p *either.Program, gpus []int, turn int) 
 		case 3:
 			op = []data.RedOp{data.Max, data.Min}[turn%2]
 		}
-		threads, wide := 64*((turn+k)/2%2), (turn+k)%(columns+1)
+		threads, wide := 64*((turn+k)/2%2), (turn+k)%(replicas+1)
 		r.skew = turn / 2 % 3 // buffers may lie at any element
 		if k == 6 {           // for which there is memory in all replicas
-			wide, r.skew = wide%2*columns, 0
+			wide, r.skew = wide%2*replicas, 0
 		}
 		j, err := r.bind(t.Context(), dt, op, each*int64(p.Coll.Chunks), func(a *plan.CallArgs) {
-			a.Columns, a.Threads, a.TileBytes = wide, threads, 64
+			a.Replicas, a.Threads, a.TileBytes = wide, threads, 64
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -202,8 +202,8 @@ func (j *job) compare() error {
 		rep.Changed = nil
 	}
 	if err := rep.Err(); err != nil {
-		return fmt.Errorf("%v %v, %d elements, %d columns: %w", j.data.DType, j.data.RedOp, j.data.Geo.Elems,
-			j.call.Columns(), err)
+		return fmt.Errorf("%v %v, %d elements, %d replicas: %w", j.data.DType, j.data.RedOp, j.data.Geo.Elems,
+			j.call.Replicas(), err)
 	}
 	if j.data.Geo.Elems > 0 && rep.Checked == 0 {
 		return errNothing

@@ -80,8 +80,8 @@ func testPort(t *testing.T, d Device) {
 					if r.plan.Even() {
 						elems *= int64(r.plan.Program().Coll.Chunks)
 					}
-					dt, columns, tile := data.DType(rnd.Intn(int(data.NumDTypes))), rnd.Intn(5), int64(16*rnd.Intn(60))
-					set := func(a *plan.CallArgs) { a.Columns, a.TileBytes = columns, tile }
+					dt, replicas, tile := data.DType(rnd.Intn(int(data.NumDTypes))), rnd.Intn(5), int64(16*rnd.Intn(60))
+					set := func(a *plan.CallArgs) { a.Replicas, a.TileBytes = replicas, tile }
 					if err := r.once(soon(t), dt, data.Max, elems, set); err != nil {
 						t.Fatalf("%s of %d ranks, %v, passes of %d: %v", name, ranks, proto, tile, err)
 					}
@@ -100,7 +100,7 @@ func testPort(t *testing.T, d Device) {
 // testPortGraphs replays captured launches, between others.
 func testPortGraphs(t *testing.T, d Device) {
 	r := mustPort(t, d, "gather", 4, ir.Simple, plan.Options{})
-	j, other := r.mustBind(t, 1003, func(a *plan.CallArgs) { a.Columns, a.TileBytes = 2, 160 }), r.mustBind(t, 77, nil)
+	j, other := r.mustBind(t, 1003, func(a *plan.CallArgs) { a.Replicas, a.TileBytes = 2, 160 }), r.mustBind(t, 77, nil)
 	graphs := j.captured(t, 3)
 	for range d.times(5, 100) {
 		if err := errors.Join(j.fill(), other.fill(), j.replay(graphs), other.launch(), j.replay(graphs),
@@ -119,7 +119,7 @@ func testPortGraphs(t *testing.T, d Device) {
 func testPortLate(t *testing.T, d Device) {
 	r := mustPort(t, d, "mixed", 4, ir.Simple, plan.Options{})
 	r.needsTwo(t)
-	j := r.mustBind(t, 3001*4, func(a *plan.CallArgs) { a.Columns, a.TileBytes = 3, 96 })
+	j := r.mustBind(t, 3001*4, func(a *plan.CallArgs) { a.Replicas, a.TileBytes = 3, 96 })
 	for i := range 4 {
 		if err := errors.Join(r.plan.SetWait(30*time.Millisecond), j.fill()); err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func testPortTrace(t *testing.T, d Device) {
 	}
 	l, trace := d.load(t, p), &executor.Trace{}
 	err = check(l, p.Coll, data.I32, data.Sum, 4004,
-		func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
+		func(a *executor.Args) { a.Trace, a.Replicas, a.TileBytes = trace, 3, 256 })
 	if d.Name == "hip" && errors.Is(err, executor.ErrNotSupported) {
 		return
 	}
@@ -164,7 +164,7 @@ func testPortPlans(t *testing.T, d Device) {
 			mustProgram(t, ranked("allgather/allpairs", 4, ir.LL, false)), plan.Options{GPUs: d.Open(numbers()...)})}
 	var jobs []*job
 	for _, r := range rigs {
-		j := r.mustBind(t, 3001, func(a *plan.CallArgs) { a.Columns = 3 })
+		j := r.mustBind(t, 3001, func(a *plan.CallArgs) { a.Replicas = 3 })
 		if err := j.fill(); err != nil {
 			t.Fatal(err)
 		}

@@ -52,11 +52,11 @@ func both(shapes ...shape) (list []shape) {
 	return list
 }
 
-// columns has a call be so wide, if it is of a one-sided program.
-func (s shape) columns(n int) func(*plan.CallArgs) {
+// replicas has a call be so wide, if it is of a one-sided program.
+func (s shape) replicas(n int) func(*plan.CallArgs) {
 	return func(a *plan.CallArgs) {
 		if !s.two {
-			a.Columns = n
+			a.Replicas = n
 		}
 	}
 }

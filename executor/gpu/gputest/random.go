@@ -35,7 +35,7 @@ func testRandom(t *testing.T, d Device) {
 		if _, found := verify.Check(either.OfOneSided(p), verify.Options{}); len(found) > 0 {
 			t.Fatalf("seed %d: %v", seed, found)
 		}
-		opt := plan.Options{GPUs: d.Open(numbers()...), Columns: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)),
+		opt := plan.Options{GPUs: d.Open(numbers()...), Replicas: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)),
 			Types: types}
 		r := mustRig(t, d, either.OfOneSided(p), opt)
 		for range 4 {

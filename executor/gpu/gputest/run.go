@@ -101,25 +101,25 @@ func testPlans(t *testing.T, d Device) {
 		t.Run(s.String(), func(t *testing.T) {
 			r := mustRig(t, d, programs[i], plan.Options{GPUs: d.Open(numbers()...)})
 			for k, elems := range []int64{0, 1, 5, 1000, 10007} {
-				for _, columns := range []int{0, 1, 3} {
-					r.mustRun(t, s, elems, columns, int64(k*columns)*512)
+				for _, replicas := range []int{0, 1, 3} {
+					r.mustRun(t, s, elems, replicas, int64(k*replicas)*512)
 				}
 			}
-			if columns, ok := large[i]; ok && !d.StandIn() {
-				r.mustRun(t, s, 1000003, columns, int64(columns)*2048)
+			if replicas, ok := large[i]; ok && !d.StandIn() {
+				r.mustRun(t, s, 1000003, replicas, int64(replicas)*2048)
 			}
 		})
 	}
 }
 
 // mustRun runs a call of a shape's program.
-func (r *rig) mustRun(t *testing.T, s shape, elems int64, columns int, tile int64) {
+func (r *rig) mustRun(t *testing.T, s shape, elems int64, replicas int, tile int64) {
 	t.Helper()
 	if r.plan.Even() {
 		elems *= int64(r.plan.Program().Coll.Chunks)
 	}
 	if err := r.once(soon(t), data.I32, data.Sum, elems, func(a *plan.CallArgs) {
-		s.columns(columns)(a)
+		s.replicas(replicas)(a)
 		a.TileBytes = tile
 	}); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func testManyRanks(t *testing.T, d Device) {
 	for _, s := range both(ranked("allgather/allpairs", 20, ir.LL, false), ranked("allreduce/ring", 20, ir.LL, false)) {
 		opt := plan.Options{GPUs: d.Open(numbers()...)}
 		if !s.two {
-			opt.Columns = 2
+			opt.Replicas = 2
 		}
 		r := mustRig(t, d, mustProgram(t, s), opt)
 		for _, elems := range []int64{7, 3000} {

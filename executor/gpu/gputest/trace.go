@@ -22,7 +22,7 @@ func testTrace(t *testing.T, d Device) {
 	l := d.load(t, p)
 	trace := &executor.Trace{}
 	err := check(l, p.Coll, data.I32, data.Sum, 4003,
-		func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
+		func(a *executor.Args) { a.Trace, a.Replicas, a.TileBytes = trace, 3, 256 })
 	if d.Name == "hip" {
 		if !errors.Is(err, executor.ErrNotSupported) {
 			t.Errorf("a trace: %v", err)
@@ -44,7 +44,7 @@ func testTrace(t *testing.T, d Device) {
 			want = 3
 		}
 		if runs[int32(i)] != want || trace.Passes < 2 {
-			t.Errorf("%s ran %d times in %d passes of 3 columns", p.StepName(int32(i)), runs[int32(i)], trace.Passes)
+			t.Errorf("%s ran %d times in %d passes of 3 replicas", p.StepName(int32(i)), runs[int32(i)], trace.Passes)
 		}
 	}
 	if err := check(l, p.Coll, data.U64, data.Sum, 100,

@@ -39,20 +39,20 @@ const abi_one_launch *one_of(const Function *f, const char *params) {
 }
 
 // run_typed chooses the type, for which the image was.
-void run_typed(const Function *f, const char *params, u32 block, u32 column) {
+void run_typed(const Function *f, const char *params, u32 block, u32 replica) {
   switch (is_two(f) ? ((const abi_launch *)params)->dtype : one_of(f, params)->dtype) {
-    case DT_F16: return run_lanes<f16>(f->entry, params, block, column);
-    case DT_BF16: return run_lanes<bf16>(f->entry, params, block, column);
-    case DT_F32: return run_lanes<float>(f->entry, params, block, column);
-    case DT_F64: return run_lanes<double>(f->entry, params, block, column);
-    case DT_I8: return run_lanes<i8>(f->entry, params, block, column);
-    case DT_U8: return run_lanes<u8>(f->entry, params, block, column);
-    case DT_I32: return run_lanes<i32>(f->entry, params, block, column);
-    case DT_U32: return run_lanes<u32>(f->entry, params, block, column);
-    case DT_I64: return run_lanes<i64>(f->entry, params, block, column);
-    case DT_U64: return run_lanes<u64>(f->entry, params, block, column);
-    case DT_E4M3: return run_lanes<e4m3>(f->entry, params, block, column);
-    case DT_E5M2: return run_lanes<e5m2>(f->entry, params, block, column);
+    case DT_F16: return run_lanes<f16>(f->entry, params, block, replica);
+    case DT_BF16: return run_lanes<bf16>(f->entry, params, block, replica);
+    case DT_F32: return run_lanes<float>(f->entry, params, block, replica);
+    case DT_F64: return run_lanes<double>(f->entry, params, block, replica);
+    case DT_I8: return run_lanes<i8>(f->entry, params, block, replica);
+    case DT_U8: return run_lanes<u8>(f->entry, params, block, replica);
+    case DT_I32: return run_lanes<i32>(f->entry, params, block, replica);
+    case DT_U32: return run_lanes<u32>(f->entry, params, block, replica);
+    case DT_I64: return run_lanes<i64>(f->entry, params, block, replica);
+    case DT_U64: return run_lanes<u64>(f->entry, params, block, replica);
+    case DT_E4M3: return run_lanes<e4m3>(f->entry, params, block, replica);
+    case DT_E5M2: return run_lanes<e5m2>(f->entry, params, block, replica);
   }
 }
 

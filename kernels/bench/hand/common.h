@@ -1,4 +1,4 @@
-// What all kernels of hand.cc use: waits that end, sums, and the share of a column.
+// What all kernels of hand.cc use: waits that end, sums, and the share of a replica.
 #pragma once
 #include "../../platform/nv.h"
 #include "../../abi/layout.h"
@@ -6,7 +6,7 @@
 #include "../../abi/rows_onesided.h"
 #include "hand.h"
 
-KD u32 columns() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+KD u32 replicas() { return __nvvm_read_ptx_sreg_nctaid_x(); }
 KD u32 ld_volatile32(const u32 *p) {
   u32 v;
   asm volatile("ld.volatile.global.u32 %0,[%1];" : "=r"(v) : "l"(global_at(p)) : "memory");
@@ -42,12 +42,12 @@ template <int N> struct Sum32 {
   }
 };
 
-// A Share is the units of `size` bytes that a column has of each part.
+// A Share is the units of `size` bytes that a replica has of each part.
 struct Share {
   u32 begin, end;
 };
 KD Share share_of(u64 part, u32 size) {
-  const u32 units = (u32)(part / size), each = ((units + columns() - 1) / columns() + 31) / 32 * 32;
+  const u32 units = (u32)(part / size), each = ((units + replicas() - 1) / replicas() + 31) / 32 * 32;
   return Share{(u32)least(units, bid() * each), (u32)least(units, (bid() + 1) * each)};
 }
 

@@ -1,6 +1,6 @@
 // Reference kernels, written by hand for one collective each, with which the
-// interpreter is compared. Block c of each rank is column c: it moves the same share of
-// every part on all ranks, and meets only the columns c of other ranks.
+// interpreter is compared. Block c of each rank is replica c: it moves the same share of
+// every part on all ranks, and meets only the replicas c of other ranks.
 #include "bulk.h"
 #include "packets.h"
 
@@ -45,13 +45,13 @@ KD u32 element(u32 rank, u64 i) {
   return bits<u32>((float)(i32)h * 4.656612873e-10f) >> 16;
 }
 extern "C" __global__ void fill(hand a, u64 elems) {
-  for (u64 i = (u64)bid() * ntid() + tid(); i < elems; i += (u64)columns() * ntid())
+  for (u64 i = (u64)bid() * ntid() + tid(); i < elems; i += (u64)replicas() * ntid())
     store_global<u16>((u16 *)a.in + i, (u16)element(a.rank, i));
 }
 // check counts in *wrong the elements of the output that differ from those of the collective `what`.
 extern "C" __global__ void check(hand a, u64 elems, u32 what, u32 *wrong) {
   const u64 part = a.part / 2;
-  for (u64 i = (u64)bid() * ntid() + tid(); i < elems; i += (u64)columns() * ntid()) {
+  for (u64 i = (u64)bid() * ntid() + tid(); i < elems; i += (u64)replicas() * ntid()) {
     u32 want = 0;
     if (what == ALLGATHER) want = element((u32)(i / part), i % part);
     else if (what == ALLTOALL) want = element((u32)(i / part), a.rank * part + i % part);

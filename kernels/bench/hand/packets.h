@@ -94,7 +94,7 @@ template <int N, int U, int WHAT> KD void one_phase(const hand &a) {
 }
 
 // Two phases of packets: to the owner of each part, and from it to all. AHEAD says that a
-// column sends all of its share before it takes anything.
+// replica sends all of its share before it takes anything.
 template <int N, int U> KD void two_phase(const hand &a) {
   const u32 me = a.rank, T = ntid();
   const Share s = share_of(a.part, 8);
@@ -181,7 +181,8 @@ template <int N> KD bool take_lines(const hand &a, u64 base, u32 me, u64 flag, u
   }
 }
 template <int N> KD void two_phase_lines(const hand &a) {
-  const u32 me = a.rank, lines = (u32)((a.part + 119) / 120), each = ((lines + columns() - 1) / columns() + 3) / 4 * 4;
+  const u32 me = a.rank, lines = (u32)((a.part + 119) / 120);
+  const u32 each = ((lines + replicas() - 1) / replicas() + 3) / 4 * 4;
   const u32 begin = bid() * each,
             end = (u32)least((lines + 3) / 4 * 4, begin + each);  // the lines of a warp, all or none
   u32 polls = 0;

@@ -2,9 +2,9 @@
 #pragma once
 #include "common.h"
 
-// Flags: of kind `which`, from rank `from`, of this column, in the memory of rank `at`.
+// Flags: of kind `which`, from rank `from`, of this replica, in the memory of rank `at`.
 KD u64 *flag_of(const hand &a, u32 at, u32 which, u32 from) {
-  return (u64 *)(a.flags[at] + ((u64)(which * MAX_COLUMNS + bid()) * MAX_RANKS + from) * FLAG_BYTES);
+  return (u64 *)(a.flags[at] + ((u64)(which * MAX_REPLICAS + bid()) * MAX_RANKS + from) * FLAG_BYTES);
 }
 // signal_all tells all others, and await_all waits until all others have told, each with a thread a peer.
 // The barrier before makes the release cover the block; the one after hands on the acquire.
@@ -34,7 +34,7 @@ KD v16 ld16_stream(u64 at) {
 }
 KD void st16(u64 at, v16 v) { store_global<v16>((u8 *)at, v); }
 
-// for_units calls body(unit, units that are there) for the units [0, n) of a column, U of a lane at
+// for_units calls body(unit, units that are there) for the units [0, n) of a replica, U of a lane at
 // once, LANES apart.
 template <int U, class Body> KD void for_units(u32 n, Body body) {
   const u32 whole = n / (U * LANES) * (U * LANES), warp = tid() / LANES, lane = tid() % LANES;
@@ -175,7 +175,7 @@ template <int N, int U, int WHAT> KD void exchange(const hand &a) {
   next_epoch(a, e);
 }
 
-// Exchange in turn: AllToAll, where all of a column goes to one rank after the other.
+// Exchange in turn: AllToAll, where all of a replica goes to one rank after the other.
 template <int N, int U> KD void exchange_in_turn(const hand &a) {
   const Share s = share_of(a.part, 16);
   u32 polls = 0;

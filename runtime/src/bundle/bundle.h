@@ -98,7 +98,7 @@ bool named_check(const Set &set, Why *why);
 
 // ctas_of is how many CTAs the rank has that has most, in so many replicas. shared_of is how many replicas share a CTA,
 // of the blocks whose replicas do; 1 where there are none.
-u32 ctas_of(const Program &p, u32 columns);
+u32 ctas_of(const Program &p, u32 replicas);
 u32 shared_of(const Program &p);
 
 bool image_open(Bundle *b, u32 number, const bundle_image **row, Why *why);

@@ -129,7 +129,7 @@ u64 pinned_of(const Program &p) {
   if (!p.net) return 0;
   Layout l;
   if (!layout_of(p.row, &l)) return ~0ull;
-  const u64 scratch = p.net->inbox * l.scratch_stride * p.row->columns * p.row->depth;
+  const u64 scratch = p.net->inbox * l.scratch_stride * p.row->replicas * p.row->depth;
   u16 writes[BUNDLE_RANKS] = {}, told = 0;  // the ranks that a rank writes; those that are told
   static_assert(BUNDLE_RANKS <= 16, "a bit for each rank");
   for (u32 i = 0; i < p.net->messages; i++) {
@@ -139,7 +139,7 @@ u64 pinned_of(const Program &p) {
   }
   u64 most = 0;
   for (u32 r = 0; r < p.row->ranks; r++) {
-    u64 need = (u64)p.part[r].blocks * p.row->columns * sizeof(abi_net_lane);
+    u64 need = (u64)p.part[r].blocks * p.row->replicas * sizeof(abi_net_lane);
     need += (u64)__builtin_popcount(writes[r]) * scratch;
     if (told >> r & 1) need += scratch + l.flag_mem;
     if (need > most) most = need;
@@ -147,13 +147,13 @@ u64 pinned_of(const Program &p) {
   return most;
 }
 
-u32 ctas_of(const Program &p, u32 columns) {
+u32 ctas_of(const Program &p, u32 replicas) {
   u32 most = 0;
   for (u32 r = 0; r < p.row->ranks; r++) {
     u32 n = 0;
     for (u32 i = 0; i < p.part[r].blocks; i++) {
       const u32 together = p.row->nodes && narrow(i) ? blocks_of(p, r)[i].together : 0;
-      n += together ? (columns + together - 1) / together : columns;
+      n += together ? (replicas + together - 1) / together : replicas;
     }
     if (n > most) most = n;
   }

@@ -224,7 +224,7 @@ struct bundle_program {
   u8 inplace, outofplace, bitwise, direct;
   u32 scratch, packets, flags;  // chunks that a rank has of them; Flags without the runtime's
   u32 blocks;  // of all ranks
-  u32 columns, nodes;  // Nodes: how many the ranks are on, or 0 for one
+  u32 replicas, nodes;  // Nodes: how many the ranks are on, or 0 for one
   u64 tile;
   u64 scratch_at, packets_at, flags_at, end_at;
   char name[64];  // allreduce/ring LL128
@@ -273,8 +273,8 @@ inline bool check(const bundle_program &p, Why *why) {
     return say(why, "it is neither for calls in place nor for calls out of place"), false;
   if (p.bitwise > 1 || (u32(p.kind) == KIND_ALLREDUCE && p.bitwise != 1))
     return say(why, "its ranks end with different bits"), false;
-  if (p.columns < 1 || p.columns > LIMIT_REPLICAS || !is_tile(p.tile))
-    return say(why, "%llu replicas or tiles of %llu bytes are out of range", (u64)(p.columns), (u64)(p.tile)), false;
+  if (p.replicas < 1 || p.replicas > LIMIT_REPLICAS || !is_tile(p.tile))
+    return say(why, "%llu replicas or tiles of %llu bytes are out of range", (u64)(p.replicas), (u64)(p.tile)), false;
   if (!check_size(p, why)) return false;
   return check_name(p.name, sizeof p.name, why);
 }
@@ -303,7 +303,7 @@ struct bundle_rule {
   u8 kind, dtype, redop, root, when;  // DType, RedOp and Root may be Any
   u8 pad0[3];
   u32 program, calls;  // NCCLRow, or a program's number; the most calls of a group, or 0 for any number
-  u32 columns, threads;  // of a launch; of a block
+  u32 replicas, threads;  // of a launch; of a block
   u64 tile, up_to;  // bytes; UpTo is the most of a call, as nccl-tests counts: of input or output
 };
 inline bool blank(const bundle_rule &r) { return blank(&r.pad0, sizeof r.pad0); }
@@ -334,7 +334,7 @@ inline bool check(const bundle_rule &r, u32 ranks, u32 nodes, Why *why) {
     return say(why, "it is for windows, and ranks of several nodes have none"), false;
   if ((r.when & RULE_WINDOWS) != 0 && kind_rooted(u32(r.kind)))
     return say(why, "it is for windows, and for %s, of which ranks may leave out buffers", kind_name(u32(r.kind))), false;
-  if (r.program == BUNDLE_NCCL && (r.columns != 0 || r.threads != 0 || r.tile != 0))
+  if (r.program == BUNDLE_NCCL && (r.replicas != 0 || r.threads != 0 || r.tile != 0))
     return say(why, "it is NCCL's, and has replicas, threads or a tile"), false;
   return true;
 }
@@ -358,8 +358,8 @@ inline bool check_program(const bundle_rule &r, const bundle_program &p, bool na
     return say(why, "it is for root %llu, and %s for root %llu", (u64)(r.root), (title(p)), (u64)(p.root)), false;
   if (p.direct != 0 && (r.when & RULE_WINDOWS) == 0)
     return say(why, "%s reaches buffers of other ranks, and it is not for windows", (title(p))), false;
-  if (r.columns < 1 || r.columns > p.columns)
-    return say(why, "it has %llu replicas, and %s has memory for %llu", (u64)(r.columns), (title(p)), (u64)(p.columns)), false;
+  if (r.replicas < 1 || r.replicas > p.replicas)
+    return say(why, "it has %llu replicas, and %s has memory for %llu", (u64)(r.replicas), (title(p)), (u64)(p.replicas)), false;
   if (r.threads < LIMIT_WARP || r.threads > LIMIT_THREADS || (r.threads % LIMIT_WARP) != 0)
     return say(why, "it has blocks of %llu threads", (u64)(r.threads)), false;
   if (uneven(r, shared))

@@ -24,7 +24,7 @@ bool check_rules(const Set &set, Why *why) {
     if (!check_rule(set, r, &reason))
       return say(why, "rule %u of %u ranks names no program that runs all its calls: %s", i, set.row->ranks,
                  reason.text), false;
-    const u32 ctas = r.program == BUNDLE_NCCL ? 0 : ctas_of(set.program[set_find(&set, r.program)], r.columns);
+    const u32 ctas = r.program == BUNDLE_NCCL ? 0 : ctas_of(set.program[set_find(&set, r.program)], r.replicas);
     if (ctas > most) most = ctas;
   }
   if (most <= LIMIT_CTAS && most == set.row->ctas) return true;

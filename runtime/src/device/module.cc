@@ -43,7 +43,7 @@ int warm(Gpu *g, const Module *m) {
   int error = g->f->fill(g->spare, 0, BYTES, stream);
   l.one.blocks = l.one.steps = l.one.operands = g->spare;
   l.few.state = l.one.states = g->spare + STATE, l.few.status = l.one.status = g->spare + STATUS;
-  l.one.columns = l.one.max_columns = l.one.depth = l.one.chunks = l.one.block_count = l.one.rank_count = 1;
+  l.one.replicas = l.one.max_replicas = l.one.depth = l.one.chunks = l.one.block_count = l.one.rank_count = 1;
   for (u32 i = 0; i < ENTRIES && !error; i++) {
     const bool few = i >= ENTRY_FEW_SUM;
     size_t bytes = few ? sizeof l : sizeof l.one;

@@ -41,7 +41,7 @@ void keep(Region *r) {
 // run runs a launch. If there is no memory for its stacks, its status says so.
 void run(void *with) {
   const abi_one_launch *l = (const abi_one_launch *)with;
-  const u64 blocks = (u64)l->block_count * l->columns;
+  const u64 blocks = (u64)l->block_count * l->replicas;
   if (!blocks) return;
   Region *r = take(blocks * MSCCLC_STACK);
   if (!r) return __atomic_store_n(&((abi_status *)l->status)->code, (u32)STATUS_HOST, __ATOMIC_RELEASE);

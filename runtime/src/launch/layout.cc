@@ -16,9 +16,9 @@ u64 product(u64 a, u64 b, bool *over) {
 }
 
 // share_of is the bytes of a chunk that a replica moves.
-u64 share_of(u64 chunk_bytes, u32 columns) {
+u64 share_of(u64 chunk_bytes, u32 replicas) {
   // A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
-  const u64 share = most(16, (chunk_bytes + columns - 1) / columns);
+  const u64 share = most(16, (chunk_bytes + replicas - 1) / replicas);
   return up(share, share >= 4096 ? LIMIT_CHUNK_ALIGN : 16);
 }
 
@@ -26,14 +26,14 @@ u64 share_of(u64 chunk_bytes, u32 columns) {
 
 bool layout_of(const bundle_program *p, Layout *l) {
   bool over = false;
-  const u64 stride = up(p->tile, LIMIT_CHUNK_ALIGN), copies = (u64)p->columns * p->depth;
+  const u64 stride = up(p->tile, LIMIT_CHUNK_ALIGN), copies = (u64)p->replicas * p->depth;
   l->scratch_stride = stride, l->packet_stride = 2 * stride;
   l->flags = (u64)p->flags + p->blocks;
   l->scratch_copy = product(p->scratch, stride, &over);
   l->packet_copy = product(p->packets, 2 * stride, &over);
   l->scratch = product(copies, l->scratch_copy, &over);
   l->packets = product(copies, l->packet_copy, &over);
-  l->flag_mem = product(product(p->columns, l->flags, &over), 8, &over);
+  l->flag_mem = product(product(p->replicas, l->flags, &over), 8, &over);
   return !over;
 }
 
@@ -70,13 +70,13 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
   l->elem_size = size_of(s.dtype);
   l->elems = s.elems, l->chunk = chunk_of(row.chunks, s.elems, l->elem_size);
   const u64 chunk = l->chunk * l->elem_size;
-  l->share = share_of(chunk, s.columns);
+  l->share = share_of(chunk, s.replicas);
   l->tile = least(least(up(s.tile, 16), row.tile), l->share);
   l->passes = (least(l->share, chunk) + l->tile - 1) / l->tile;
   l->scratch_stride = at.scratch_stride, l->scratch_copy = at.scratch_copy;
   l->packet_stride = at.packet_stride, l->packet_copy = at.packet_copy;
   l->trace = l->trace_passes = 0;
-  l->chunks = row.chunks, l->columns = s.columns, l->max_columns = row.columns, l->depth = row.depth;
+  l->chunks = row.chunks, l->replicas = s.replicas, l->max_replicas = row.replicas, l->depth = row.depth;
   l->flags = (u32)at.flags, l->all_blocks = row.blocks;
   l->block_count = part.blocks, l->step_count = part.steps, l->operand_count = part.operands;
   l->inlined = 0, l->rank_count = row.ranks, l->dtype = s.dtype, l->redop = s.redop;

@@ -9,7 +9,7 @@ bool is_float(u32 dtype);
 // A Shape is a call's numbers: elements of a piece, type and reduction, and the rule's replicas and tile.
 struct Shape {
   u64 elems;
-  u32 dtype, redop, columns;
+  u32 dtype, redop, replicas;
   u64 tile;
 };
 

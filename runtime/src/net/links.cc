@@ -78,7 +78,7 @@ void net_leave(Team *t, const u64 *marks) {
   for (u32 i = 0; i < t->set.row->programs; i++) {
     net_job *job = t->net->seat[i].job;
     const u64 now = now_of_engine(), limit = now < end ? end - now : 1;
-    const u32 replicas = t->set.program[i].row->columns;
+    const u32 replicas = t->set.program[i].row->replicas;
     t->net->seat[i].job = nullptr;
     if (job && marks) mscclc_net_exit(job, launches, marks, replicas, limit);
     else if (job) mscclc_net_close(job, limit);

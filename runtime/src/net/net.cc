@@ -81,9 +81,9 @@ bool writes(const Team *t, const Program &p, u32 rank) {
 }
 
 u64 lane_bytes(const Program &p, u32 rank) {
-  return (u64)p.part[rank].blocks * p.row->columns * sizeof(abi_net_lane);
+  return (u64)p.part[rank].blocks * p.row->replicas * sizeof(abi_net_lane);
 }
-u64 sent_bytes(const Program &p, u32 rank) { return up((u64)p.part[rank].blocks * p.row->columns * 8 + 8, ROW); }
+u64 sent_bytes(const Program &p, u32 rank) { return up((u64)p.part[rank].blocks * p.row->replicas * 8 + 8, ROW); }
 
 // inboxes_lie lays out the inboxes of a rank, which lie alike on all ranks, and returns their bytes.
 u64 inboxes_lie(Team *t) {
@@ -93,7 +93,7 @@ u64 inboxes_lie(Team *t) {
     NetSeat &s = t->net->seat[i];
     Layout l;
     layout_of(p.row, &l);
-    s.copy = p.net->inbox * p.row->columns * l.scratch_stride, s.scratch = s.copy * p.row->depth;
+    s.copy = p.net->inbox * p.row->replicas * l.scratch_stride, s.scratch = s.copy * p.row->depth;
     s.inbox_at = at, s.flags_at = up(s.scratch, ROW), s.flag_bytes = l.flag_mem;
     at += up(s.flags_at + s.flag_bytes, ROW);
   }
@@ -149,7 +149,7 @@ bool make_job(Team *t, u32 program, Why *why) {
   NetSeat &s = t->net->seat[program];
   Layout l;
   layout_of(p.row, &l);
-  const u32 own = p.part[t->rank].blocks, lanes = own * p.row->columns;
+  const u32 own = p.part[t->rank].blocks, lanes = own * p.row->replicas;
   u32 process[BUNDLE_RANKS], node[BUNDLE_RANKS];
   net_memory memory[BUNDLE_RANKS] = {};
   u32 *rank_of = (u32 *)calloc(p.row->blocks + 1, sizeof *rank_of);
@@ -165,10 +165,10 @@ bool make_job(Team *t, u32 program, Why *why) {
     memory[t->rank] = net_memory{at, s.scratch, at + s.flags_at, s.flag_bytes};
   }
   for (u32 i = 0; i < lanes; i++)
-    lane[i] = net_lane{s.lanes + i * sizeof(abi_net_lane), blocks_of(p, t->rank)[i / p.row->columns].number,
-                       i % p.row->columns};
+    lane[i] = net_lane{s.lanes + i * sizeof(abi_net_lane), blocks_of(p, t->rank)[i / p.row->replicas].number,
+                       i % p.row->replicas};
   net_program job = {p.message, p.segment, process, node, rank_of, p.net->messages, p.net->segments, t->ranks,
-                     p.row->blocks, p.row->columns, p.row->depth, p.row->chunks, (u32)l.flags, l.scratch_stride,
+                     p.row->blocks, p.row->replicas, p.row->depth, p.row->chunks, (u32)l.flags, l.scratch_stride,
                      s.copy, {}};
   u8 name[36];
   memcpy(name, bundle_hash(t->bundle), 32), memcpy(name + 32, &p.number, 4);
@@ -241,7 +241,7 @@ int net_skip(Team *t) {
       for (u32 b = 0; b < p.part[r].blocks; b++)
         if (!node_is_mine(t, r)) row[blocks_of(p, r)[b].number] = ~0ull;
     int code = 0;
-    for (u32 c = 0; c < p.row->columns && !code; c++)
+    for (u32 c = 0; c < p.row->replicas && !code; c++)
       code = f->put(t->arena + p.row->flags_at + ((c + 1) * l.flags - p.row->blocks) * 8, row, p.row->blocks * 8,
                     t->side);
     if (!code) code = f->sync(t->side);

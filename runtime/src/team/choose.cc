@@ -33,7 +33,7 @@ Choice judged(const Team *t, u32 rule, const Call *c) {
   const u32 *images = p.row->copies ? t->set.row->copier : t->set.row->image;
   if (images[c->dtype] == BUNDLE_NONE) return {nullptr, "the bundle has no kernel of the type"};
   const u32 redop = p.row->copies ? (u32)RED_SUM : c->redop;
-  switch (cannot(p, Shape{c->count, c->dtype, redop, r->columns, r->tile})) {
+  switch (cannot(p, Shape{c->count, c->dtype, redop, r->replicas, r->tile})) {
     case CANNOT_COUNT: return {nullptr, "the count is out of range"};
     case CANNOT_UNEVEN: return {nullptr, "the count does not divide into chunks"};
     case CANNOT_AVERAGE: return {nullptr, "the program computes no average"};

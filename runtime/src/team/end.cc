@@ -44,8 +44,8 @@ void tell(Team *t, u32 program) {
   const bundle_part &part = p.part[t->rank];
   abi_one_state state = {s.tile, 0};
   const u32 first = part.blocks ? blocks_of(p, t->rank)[0].number : 0, row = s.block - first;
-  if (row < part.blocks && s.column < p.row->columns) {
-    const u64 at = t->seat[program].states + ((u64)row * p.row->columns + s.column) * sizeof state;
+  if (row < part.blocks && s.replica < p.row->replicas) {
+    const u64 at = t->seat[program].states + ((u64)row * p.row->replicas + s.replica) * sizeof state;
     if (t->gpu->f->get(&state, at, sizeof state, t->side) == 0) t->gpu->f->sync(t->side);
   }
   tell_failure(t, program, s, state.passes, state.launches, &t->failure);

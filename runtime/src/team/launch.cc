@@ -9,7 +9,7 @@ void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   const Program &p = t->set.program[index];
   Seat &seat = t->seat[index];
   const bool copies = p.row->copies;
-  const Shape shape = {c->count, c->dtype, copies ? (u32)RED_SUM : c->redop, rule->columns, rule->tile};
+  const Shape shape = {c->count, c->dtype, copies ? (u32)RED_SUM : c->redop, rule->replicas, rule->tile};
   const bool placed = !p.row->direct || windows_place(t, c, seat.rank);
   seat.rank[t->rank].input = (u64)c->send, seat.rank[t->rank].output = (u64)c->recv;
   general_launch(p, shape,
@@ -23,7 +23,7 @@ void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   if (!placed) r->function = nullptr;
   r->params = few ? (void *)&r->launch : (void *)&r->launch.one;
   r->bytes = few ? sizeof r->launch : sizeof r->launch.one;
-  r->columns = rule->columns, r->blocks = r->launch.one.block_count;
+  r->replicas = rule->replicas, r->blocks = r->launch.one.block_count;
   r->threads = rule->threads;
   r->rule = rule, r->count = c->count, r->send = c->send, r->recv = c->recv, r->dtype = c->dtype, r->redop = c->redop;
 }
@@ -44,7 +44,7 @@ Ready *ready(Team *t, const bundle_rule *rule, const Call *c) {
 int start(const Gpu *g, Ready *r, void *stream) {
   enum { PARAMS = 1, BYTES = 2, END = 0 };
   void *packed[] = {(void *)PARAMS, r->params, (void *)BYTES, &r->bytes, (void *)END};
-  return g->f->launch(r->function, r->columns, r->blocks, 1, r->threads, 1, 1, 0, stream, nullptr, packed);
+  return g->f->launch(r->function, r->replicas, r->blocks, 1, r->threads, 1, 1, 0, stream, nullptr, packed);
 }
 
 }  // namespace

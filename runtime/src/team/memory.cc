@@ -23,7 +23,7 @@ u64 places(Team *t) {
   for (u32 i = 0; i < programs; i++) {
     const Program &p = t->set.program[i];
     t->seat[i].status = i * sizeof(abi_status);
-    t->seat[i].states = at, at += up((u64)p.part[t->rank].blocks * p.row->columns * sizeof(abi_one_state), ROW);
+    t->seat[i].states = at, at += up((u64)p.part[t->rank].blocks * p.row->replicas * sizeof(abi_one_state), ROW);
   }
   t->state_bytes = at - states;
   for (u32 i = 0; i < programs; i++) {

@@ -54,7 +54,7 @@ bool index_rules(Team *t) {
   for (u32 i = row.rules; i-- > 0;) {
     const bundle_rule &r = t->set.rules[i];
     t->of_rule[i] = r.program == BUNDLE_NCCL ? BUNDLE_NONE : set_find(&t->set, r.program);
-    if (t->of_rule[i] != BUNDLE_NONE) t->ctas_of[i] = ctas_of(t->set.program[t->of_rule[i]], r.columns);
+    if (t->of_rule[i] != BUNDLE_NONE) t->ctas_of[i] = ctas_of(t->set.program[t->of_rule[i]], r.replicas);
     t->windows.wanted |= (r.when & RULE_WINDOWS) != 0;
     if (r.kind >= KIND_COUNT) continue;
     if (!t->end_rule[r.kind]) t->end_rule[r.kind] = i + 1;

@@ -20,7 +20,7 @@ struct Ready {
   void *recv;
   u32 dtype, redop;
   void *function;
-  u32 columns, blocks, threads;
+  u32 replicas, blocks, threads;
   void *params;
   size_t bytes;
   abi_few_launch launch;
@@ -147,7 +147,7 @@ struct Team {
   Exits exits;
 };
 
-inline u32 replicas(const Team *t, u32 program) { return t->set.program[program].row->columns; }
+inline u32 replicas(const Team *t, u32 program) { return t->set.program[program].row->replicas; }
 
 u64 now_of_engine();  // ns of a clock that counts up
 void nap_of_engine(u64 ns);

@@ -31,15 +31,15 @@ type Launches struct {
 	AtOnce bool  // a rough simulation moved at once what others move in turns
 }
 
-// Bytes returns how much of a chunk a pass moves, in all columns.
+// Bytes returns how much of a chunk a pass moves, in all replicas.
 func (l *Launches) Bytes(pass int64) float64 {
 	return max(0, min(l.Tile, l.Share-float64(float64(pass)*l.Tile)))
 }
 
 // Took records that a step took its time: its block came to it, began when it had what it waits for, and ended.
-func (l *Launches) Took(step, column int32, pass int64, message int32, came, began, end float64) {
+func (l *Launches) Took(step, replica int32, pass int64, message int32, came, began, end float64) {
 	if l.Trace != nil && pass < l.Simulated && len(l.Trace.Spans) < 1<<20 {
-		l.Trace.Spans = append(l.Trace.Spans, launch.Span{Step: step, Column: column, Pass: pass, Message: message,
+		l.Trace.Spans = append(l.Trace.Spans, launch.Span{Step: step, Replica: replica, Pass: pass, Message: message,
 			Begin: nanos(came), Length: nanos(end) - nanos(came), Waited: nanos(began) - nanos(came)})
 	}
 }

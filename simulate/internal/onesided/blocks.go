@@ -4,6 +4,7 @@
 package onesided
 
 import (
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/eval"
 	"mscclc/ir/onesided"
@@ -15,8 +16,7 @@ import (
 
 // A Call is what a call says of a one-sided program's launches, as simulate.Call has it.
 type Call struct {
-	Columns, Threads int
-	Tile             int64
+	launch.Width
 	Multicast, Rough bool
 }
 
@@ -33,7 +33,7 @@ type Blocks struct {
 	cost     devices.MoveCosts // of Moves that packets are in
 	plain    devices.MoveCosts // of others
 	rate     float64           // of a block's threads, against the costs': twice as many move 1.6 times as much
-	columns  float64
+	replicas float64
 	whole    bool // tiles are, but for the last
 	few      bool
 	blocks   []block
@@ -81,7 +81,7 @@ func New(p *onesided.Program, l *launches.Launches, call Call) (*Blocks, error) 
 		return nil, err
 	}
 	for b := range p.Blocks {
-		tb, wide := &p.Blocks[b], o.columns
+		tb, wide := &p.Blocks[b], o.replicas
 		if c.Shares {
 			wide /= float64(max(tb.Together, 1))
 		}

@@ -94,7 +94,7 @@ func (o *Blocks) load(b *block, s *ir.Step, begin, bytes, rate float64) (end flo
 // copied returns when a port has copied: the proxy of the block's GPU gives the driver a copy of each replica, one
 // after the other.
 func (o *Blocks) copied(b *block, way int32, begin, bytes float64) float64 {
-	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + float64(o.Costs.OneSided.Port*o.columns)
+	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + float64(o.Costs.OneSided.Port*o.replicas)
 	return o.Net.Carry(o.Net.Ways[way], o.proxy[b.rank], bytes, math.Inf(1)).Tail
 }
 

@@ -70,7 +70,7 @@ func (o *Blocks) post(b *block, signal bool, at float64) {
 // number of these. Whole tiles of chunks that are neighbours lie side by side, as long as memory is made for the
 // replicas that the call has. Others go on their own, where they do not go with the counts.
 func (o *Blocks) pieces(b *block, w owed) float64 {
-	groups := math.Ceil(o.columns / launch.Together)
+	groups := math.Ceil(o.replicas / launch.Together)
 	switch whole := o.whole && o.Bytes(b.pass%o.Simulated) == o.Tile; {
 	case w.bytes <= groups*launch.Inside:
 		return groups
@@ -79,10 +79,10 @@ func (o *Blocks) pieces(b *block, w owed) float64 {
 	case whole:
 		return groups * float64(w.chunks)
 	}
-	if n := o.columns * float64(w.chunks); !o.whole && n > groups {
+	if n := o.replicas * float64(w.chunks); !o.whole && n > groups {
 		o.Split = max(o.Split, int64(n))
 	}
-	return o.columns * float64(w.chunks)
+	return o.replicas * float64(w.chunks)
 }
 
 // mail has the proxy send what a block owes. It makes one piece after the other, while those before are on their way.

@@ -16,16 +16,16 @@ const leastThreads = 64
 
 // width settles replicas, threads and passes: as the executor chooses them where nothing says.
 func (o *Blocks) width() error {
-	columns, worth := o.call.Columns, float64(launch.ColumnBytes)
+	replicas, worth := o.call.Replicas, float64(launch.ReplicaBytes)
 	for i := range o.program.Operands {
 		if o.program.Operands[i].Via == ir.ViaPort {
 			worth = launch.PortBytes
 		}
 	}
-	if columns <= 0 {
-		columns = int(min(max(o.Chunk/worth, 1), launch.PlanColumns))
+	if replicas <= 0 {
+		replicas = int(min(max(o.Chunk/worth, 1), launch.UsualReplicas))
 		if blocks := o.blocksOfRank(); blocks > 1 && o.Costs.OneSided.Resident > 0 && !o.program.OnePass {
-			columns = min(columns, max(1, int(o.most(o.Costs.OneSided.Threads))/blocks)) // there is memory for
+			replicas = min(replicas, max(1, int(o.most(o.Costs.OneSided.Threads))/blocks)) // there is memory for
 		}
 	}
 	tile := float64(o.call.Tile)
@@ -39,10 +39,10 @@ func (o *Blocks) width() error {
 	if o.program.OnePass {
 		tile = math.Inf(1)
 	}
-	columns, threads, err := o.fit(columns)
-	o.columns, o.rate = float64(columns), math.Pow(float64(threads)/float64(o.Costs.OneSided.Threads), 0.7)
-	o.whole = tile*o.columns <= o.Chunk
-	o.Share, o.Tile = o.Chunk, min(max(o.Chunk, 1), tile*o.columns)
+	replicas, threads, err := o.fit(replicas)
+	o.replicas, o.rate = float64(replicas), math.Pow(float64(threads)/float64(o.Costs.OneSided.Threads), 0.7)
+	o.whole = tile*o.replicas <= o.Chunk
+	o.Share, o.Tile = o.Chunk, min(max(o.Chunk, 1), tile*o.replicas)
 	o.Passes = int64(math.Ceil(o.Share / o.Tile))
 	return err
 }
@@ -50,7 +50,7 @@ func (o *Blocks) width() error {
 // fit returns how many replicas and threads a launch has that would have so many replicas. All its CTAs must be
 // resident, since they wait for each other. So they have fewer threads where there are many, and where that is not
 // enough there are fewer replicas, unless the call says how many.
-func (o *Blocks) fit(columns int) (fewer, threads int, err error) {
+func (o *Blocks) fit(replicas int) (fewer, threads int, err error) {
 	first, last := o.Costs.OneSided.Threads, min(leastThreads, o.Costs.OneSided.Threads)
 	if o.Costs.OneSided.Shares {
 		last = max(last, 32*o.program.Shared())
@@ -60,14 +60,14 @@ func (o *Blocks) fit(columns int) (fewer, threads int, err error) {
 	}
 	for {
 		for threads = first; threads >= last; threads /= 2 {
-			if o.resident(o.ctas(columns), threads) {
-				return columns, threads, nil
+			if o.resident(o.ctas(replicas), threads) {
+				return replicas, threads, nil
 			}
 		}
-		if o.call.Columns > 0 || columns == 1 {
-			return 0, 0, &noCTAs{ctas: o.ctas(columns), threads: last, resident: o.most(last)}
+		if o.call.Replicas > 0 || replicas == 1 {
+			return 0, 0, &noCTAs{ctas: o.ctas(replicas), threads: last, resident: o.most(last)}
 		}
-		columns = (columns + 1) / 2
+		replicas = (replicas + 1) / 2
 	}
 }
 
@@ -84,12 +84,12 @@ func (o *Blocks) resident(ctas, threads int) bool {
 func (o *Blocks) blocksOfRank() int { return o.ofRank(func(*ir.TB) int { return 1 }) }
 
 // ctas returns how many CTAs the blocks with steps have in so many replicas, of the rank that has most.
-func (o *Blocks) ctas(columns int) int {
+func (o *Blocks) ctas(replicas int) int {
 	return o.ofRank(func(b *ir.TB) int {
 		if o.Costs.OneSided.Shares {
-			return b.CTAs(columns)
+			return b.CTAs(replicas)
 		}
-		return columns
+		return replicas
 	})
 }
 

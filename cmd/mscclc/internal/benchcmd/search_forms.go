@@ -13,6 +13,7 @@ import (
 	"mscclc/cmd/mscclc/internal/tuning"
 	"mscclc/executor"
 	"mscclc/executor/exchange"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/selection"
 )
@@ -55,11 +56,11 @@ func (w *benchWorld) searching() bench.Measuring {
 // The widths that are tried on CPUs, whose blocks have one thread, and on GPUs of several nodes. A message to another
 // node costs a time beside its bytes, so that few replicas and long tiles may be the fastest.
 var (
-	hostWidths = &bench.Widths{Replicas: []int64{1, 2, 4, executor.DefaultMaxColumns}, Tiles: triedTiles,
-		First: []selection.Width{{Replicas: 1}, {Replicas: 2}, {Replicas: executor.DefaultMaxColumns},
+	hostWidths = &bench.Widths{Replicas: []int64{1, 2, 4, executor.DefaultMaxReplicas}, Tiles: triedTiles,
+		First: []launch.Width{{Replicas: 1}, {Replicas: 2}, {Replicas: executor.DefaultMaxReplicas},
 			{Replicas: 1, Tile: 1 << 20}}}
 	nodesWidths = &bench.Widths{Replicas: []int64{1, 2, 4, 8, 16, 32, 64}, Threads: []int64{128, 256, 512},
-		Tiles: triedTiles, First: []selection.Width{{Replicas: 1, Threads: 512}, {Replicas: 4, Threads: 512},
+		Tiles: triedTiles, First: []launch.Width{{Replicas: 1, Threads: 512}, {Replicas: 4, Threads: 512},
 			{Replicas: 16, Threads: 512}, {Replicas: 4, Threads: 512, Tile: 256 << 10}, {Replicas: 1,
 				Threads: 512, Tile: 1 << 20}}}
 	triedTiles = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
@@ -121,16 +122,16 @@ func (w *benchWorld) formsOf(ctx context.Context, call choose.Call, bytes int64,
 }
 
 // guess is about the right width of a variant.
-func (w *benchWorld) guess(v selection.Choice, bytes int64) selection.Width {
-	columns, threads := tuning.Guessed(bytes)
+func (w *benchWorld) guess(v selection.Choice, bytes int64) launch.Width {
+	replicas, threads := tuning.Guessed(bytes)
 	if devices.GPUs[w.device] == nil {
-		columns, threads = min(columns, executor.DefaultMaxColumns), 0
+		replicas, threads = min(replicas, executor.DefaultMaxReplicas), 0
 	}
-	return selection.Width{Replicas: max(1, columns/max(v.Lanes, 1)), Threads: threads} // each replica has all lanes
+	return launch.Width{Replicas: max(1, replicas/max(v.Lanes, 1)), Threads: threads} // each replica has all lanes
 }
 
 // add adds a form in its widths.
-func (is *found) add(f *bench.Form, guess selection.Width, before map[string]bench.Form) {
+func (is *found) add(f *bench.Form, guess launch.Width, before map[string]bench.Form) {
 	if f.Choice.Via != ir.ViaAny {
 		is.forms = append(is.forms, f)
 		return

@@ -71,11 +71,11 @@ func (t *stagedSearch) prepare(site bench.EagerSite, layout string) (err error) 
 // replicas returns how many replicas of p --ctas has room for.
 func (t *stagedSearch) replicas(p *either.Program) (int, error) {
 	shared := devices.SharesCTAs(t.device)
-	columns, _, err := t.ctas.Replicas(p, math.MaxInt32, shared)
-	if columns == 0 && err == nil {
-		columns = p.Replicas(tuning.UsualCTAs, shared)
+	replicas, _, err := t.ctas.Replicas(p, math.MaxInt32, shared)
+	if replicas == 0 && err == nil {
+		replicas = p.Replicas(tuning.UsualCTAs, shared)
 	}
-	return columns, err
+	return replicas, err
 }
 
 // readMeasured reads the rules that are in -o, if there are some. It fails where they are another device's.

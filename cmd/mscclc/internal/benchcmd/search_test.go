@@ -10,6 +10,7 @@ import (
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor/launch"
 	"mscclc/selection"
 )
 
@@ -52,7 +53,7 @@ func TestRuled(t *testing.T) {
 		var rules []selection.Rule
 		for i := range c.sizes {
 			rules = ruled(rules,
-				selection.Rule{Choice: selection.Choice{Width: selection.Width{Replicas: 1 + i}}}, c.sizes, i, c.factor)
+				selection.Rule{Choice: selection.Choice{Width: launch.Width{Replicas: 1 + i}}}, c.sizes, i, c.factor)
 		}
 		var ends []int64
 		for _, r := range rules {

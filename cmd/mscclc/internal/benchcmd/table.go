@@ -69,9 +69,9 @@ func (w *benchWorld) checkTable(a *cli.App) error {
 
 // tooWide returns what is wrong with a rule that has more replicas than the device.
 func (w *benchWorld) tooWide(r *selection.Rule) diag.List {
-	if devices.GPUs[w.device] != nil || r.Replicas <= executor.DefaultMaxColumns {
+	if devices.GPUs[w.device] != nil || r.Replicas <= executor.DefaultMaxReplicas {
 		return nil
 	}
 	return diag.List{diag.New(diag.Limit, r.Span, "\"replicas\" of the rule is %d, and %s has %d", r.Replicas, w.site.Name(),
-		executor.DefaultMaxColumns)}
+		executor.DefaultMaxReplicas)}
 }

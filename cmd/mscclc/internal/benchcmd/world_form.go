@@ -16,6 +16,7 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/codegen"
 	"mscclc/executor"
+	"mscclc/executor/launch"
 	"mscclc/ir/either"
 	"mscclc/selection"
 )
@@ -71,7 +72,7 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 		a.Note("", "%s", note)
 	}
 	if w.ctas.Given() || w.threads > 0 || w.tileBytes > 0 {
-		f.Choice.Width = selection.Width{Replicas: n, Threads: w.threads, Tile: w.tileBytes}
+		f.Choice.Width = launch.Width{Replicas: n, Threads: w.threads, Tile: w.tileBytes}
 	}
 	f.Name += f.Choice.WidthText()
 	return f, nil
@@ -80,7 +81,7 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 // mostReplicas returns how many replicas of a program the device may have.
 func (w *benchWorld) mostReplicas() int {
 	if devices.GPUs[w.device] == nil {
-		return executor.DefaultMaxColumns
+		return executor.DefaultMaxReplicas
 	}
 	return math.MaxInt32
 }

@@ -84,7 +84,7 @@ func NewTimeline(p *either.Program, r *simulate.Result, looks *play.Looks, colum
 
 func (d *timeline) row(s *executor.Span) row {
 	rank, block, _ := d.p.Place(s.Step)
-	return row{rank, block, s.Column}
+	return row{rank, block, s.Replica}
 }
 
 // stack puts the rows one below the other.

@@ -51,7 +51,7 @@ func quoted(s string) string {
 }
 
 // laneOf returns the number of a replica's thread among those of its rank.
-func laneOf(block int, column int32) int { return block<<12 + int(column) }
+func laneOf(block int, replica int32) int { return block<<12 + int(replica) }
 
 // traceNames names the ranks and the replicas of blocks of which t has spans.
 func traceNames(p *either.Program, t *executor.Trace) []play.TraceEvent {
@@ -70,10 +70,10 @@ func traceNames(p *either.Program, t *executor.Trace) []play.TraceEvent {
 		rank, block, _ := p.Place(s.Step)
 		text := play.BlockName(p, rank, block)
 		if p.OneSided != nil {
-			text += fmt.Sprintf(" replica %d", s.Column)
+			text += fmt.Sprintf(" replica %d", s.Replica)
 		}
 		name("process_name", fmt.Sprintf("rank %d", rank), lane{rank, -1})
-		name("thread_name", text, lane{rank, laneOf(block, s.Column)})
+		name("thread_name", text, lane{rank, laneOf(block, s.Replica)})
 	}
 	for i := range t.Messages {
 		m := &t.Messages[i]
@@ -106,7 +106,7 @@ func messageEvent(p *either.Program, m *executor.Message) play.TraceEvent {
 	return play.TraceEvent{Name: messageName(m), Category: "network", Phase: "X", Process: int(m.Rank), Thread: messageLane(m),
 		Begin: micros(m.Begin), Length: micros(m.Length), Args: map[string]any{"bytes": m.Bytes, "pass": m.Pass,
 			"signal":   fmt.Sprintf("rank %d block %d step %d", rank, block, step),
-			"replicas": fmt.Sprintf("%d to %d", m.Column, m.Column+m.Columns-1)}}
+			"replicas": fmt.Sprintf("%d to %d", m.Replica, m.Replica+m.Replicas-1)}}
 }
 
 // spanEvent returns one step. Its name is its look, so that Perfetto, which colours by names, gives each look one
@@ -115,7 +115,7 @@ func spanEvent(p *either.Program, s *executor.Span, looks *play.Looks) play.Trac
 	rank, block, step := p.Place(s.Step)
 	what, look := &p.Steps[s.Step], looks.Of[s.Step]
 	e := play.TraceEvent{Name: looks.Names[look], Category: what.Op.String(), Phase: "X",
-		Process: rank, Thread: laneOf(block, s.Column), Begin: micros(s.Begin), Length: micros(s.Length),
+		Process: rank, Thread: laneOf(block, s.Replica), Begin: micros(s.Begin), Length: micros(s.Length),
 		Colour: chromeColours[look],
 		Args:   map[string]any{"does": text.StepText(p, int32(rank), what), "step": step, "pass": s.Pass}}
 	if p.OneSided == nil {

@@ -70,5 +70,5 @@ func tileFor(p *either.Program, bytes int64) int64 {
 	if p.OneSided == nil || !p.OneSided.OnePass || bytes == 0 {
 		return 0
 	}
-	return bytes/int64(max(p.Coll.Divisor(), 1))/executor.DefaultMaxColumns + 256
+	return bytes/int64(max(p.Coll.Divisor(), 1))/executor.DefaultMaxReplicas + 256
 }

@@ -35,7 +35,7 @@ func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
 		}
 		r.Form.Choice = r.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\t%s\n",
-			diag.RoughSize(r.From), to, r.Form, columnsText(r.Widths), diag.RoughSize(r.At),
+			diag.RoughSize(r.From), to, r.Form, replicasText(r.Widths), diag.RoughSize(r.At),
 			r.Latency, simulatecmd.MicrosText(r.Interval, r.Latency), is.limit.Beside(r.At, s.DType, r.Micros).Text(), next,
 			r.Reason)
 	}
@@ -74,18 +74,18 @@ func printOwn(a *cli.App, own []choose.Standing) error {
 			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t%s\n", diag.RoughSize(o.At), diag.Printable(o.Program), diag.Printable(firstText(o.Err)))
 			continue
 		}
-		columns := o.Replicas
+		replicas := o.Replicas
 		o.Form.Choice = o.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n",
-			diag.RoughSize(o.At), diag.Printable(o.Form.String()), simulatecmd.ColumnText(columns),
+			diag.RoughSize(o.At), diag.Printable(o.Form.String()), simulatecmd.ReplicasText(replicas),
 			o.Latency, simulatecmd.MicrosText(o.Interval, o.Latency), o.Behind)
 	}
 	fmt.Fprintln(w)
 	return w.Flush()
 }
 
-// columnsText returns how many replicas a range has, from the fewest to the most.
-func columnsText(widths []choose.Width) string {
+// replicasText returns how many replicas a range has, from the fewest to the most.
+func replicasText(widths []choose.Width) string {
 	least, most := widths[0].Replicas, widths[0].Replicas
 	for _, w := range widths {
 		least, most = min(least, w.Replicas), max(most, w.Replicas)

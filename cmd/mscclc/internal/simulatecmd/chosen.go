@@ -84,7 +84,7 @@ func (f *Flags) chosen(a *cli.App, kind string, t *topology.Topology, costs *dev
 				form.Replicas, form.Tile = w.Replicas, w.Tile
 			}
 		}
-		call.Columns, call.Threads, call.Tile = form.Replicas, form.Threads, form.Tile
+		call.Width = form.Width
 		form.Choice = form.Plain()
 		if p = compiled[form]; p == nil {
 			p, err = s.Program(form)

@@ -72,8 +72,8 @@ func rowOf(t *topology.Topology, p *either.Program, call simulate.Call, latency,
 	if call.Figure == simulate.Interval && interval != nil {
 		r = interval
 	}
-	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Replicas: call.Columns,
-		CTAs: p.CTAs(call.Columns, shared), Passes: r.Passes, Occupied: r.Occupied}
+	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Replicas: call.Replicas,
+		CTAs: p.CTAs(call.Replicas, shared), Passes: r.Passes, Occupied: r.Occupied}
 	if interval != nil {
 		row.Interval = interval.Micros
 	}
@@ -115,7 +115,7 @@ func drawSimulated(a *cli.App, arg string, f *Flags, p *either.Program, t *topol
 	}
 	title := fmt.Sprintf("%s: %v of %s, %s, on %s: a call alone takes %.2f us", diag.Printable(arg), p.Coll.Kind,
 		diag.Counted(p.Coll.Ranks, "rank"), cli.SizeText(call.Bytes), t.Name, r.Micros)
-	d := picture.NewTimeline(p, r, looks, call.Columns)
+	d := picture.NewTimeline(p, r, looks, call.Replicas)
 	if err := a.WriteTo(f.svg, func(w io.Writer) error { return d.Write(w, title) }); err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func drawSimulated(a *cli.App, arg string, f *Flags, p *either.Program, t *topol
 	return nil
 }
 
-// ColumnText returns a number of replicas, of which 0 is not known.
-func ColumnText(n int) string {
+// ReplicasText returns a number of replicas, of which 0 is not known.
+func ReplicasText(n int) string {
 	if n == 0 {
 		return "-"
 	}
@@ -158,8 +158,8 @@ func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *devices
 	fmt.Fprintln(w)
 	for _, r := range rows {
 		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%s\t%d\t%.0f %%\t  %s",
-			r.Bytes, r.Latency, MicrosText(r.Interval, r.Latency), r.AlgBW, r.BusBW, r.Text(), ColumnText(r.Replicas), r.Passes,
-			100*r.Occupied, strings.TrimSpace(r.Link))
+			r.Bytes, r.Latency, MicrosText(r.Interval, r.Latency), r.AlgBW, r.BusBW, r.Text(), ReplicasText(r.Replicas),
+			r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
 		if chosen {
 			fmt.Fprintf(w, "\t  %s", r.Program)
 		}

@@ -331,8 +331,8 @@ func (f *Flags) programs(a *cli.App, arg string, t *topology.Topology, costs *de
 	}
 	return func(call *simulate.Call) (*either.Program, string, error) {
 		call.Nodes = node
-		if call.Columns = replicas; replicas == 0 && p.OneSided != nil {
-			call.Columns = widest(p, t, costs, *call)
+		if call.Replicas = replicas; replicas == 0 && p.OneSided != nil {
+			call.Replicas = widest(p, t, costs, *call)
 		}
 		return p, "", nil
 	}, nil
@@ -348,7 +348,7 @@ func widest(p *either.Program, t *topology.Topology, costs *devices.Costs, call 
 	}
 	call.Trace, call.Rough = false, true
 	return simulate.Widest(t.Device, call.Bytes, p.Coll.Ranks, func(n int) (float64, error) {
-		call.Columns = n
+		call.Replicas = n
 		r, err := simulate.Run(p, t, costs, call)
 		if err != nil {
 			return 0, err

@@ -41,7 +41,7 @@ func (f *Flags) splitOf(p *either.Program, t *topology.Topology, costs *devices.
 			break
 		}
 		if !given {
-			call.Columns = widest(p, t, costs, call)
+			call.Replicas = widest(p, t, costs, call)
 		}
 		if r, err := simulate.Run(p, t, costs, call); err == nil && r.Micros < best.less {
 			best.tile, best.less = call.Tile, r.Micros

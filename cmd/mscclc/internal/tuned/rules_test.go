@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mscclc/bundle"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/selection"
 )
@@ -15,7 +16,7 @@ import (
 // form returns a program of a group that takes so much memory, with its times.
 func form(program string, room int64, captured, eager float64) bundle.Timed {
 	return bundle.Timed{Choice: selection.Choice{Program: program, Protocol: ir.Simple,
-		Width: selection.Width{Replicas: 1, Threads: 128, Tile: 1 << 16}}, Share: 1 << 16,
+		Width: launch.Width{Replicas: 1, Threads: 128, Tile: 1 << 16}}, Share: 1 << 16,
 		Room: room, Micros: [2]float64{captured, eager}}
 }
 

@@ -10,6 +10,7 @@ import (
 	"mscclc/bench"
 	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
+	"mscclc/executor/launch"
 	"mscclc/executor/plan"
 	"mscclc/ir"
 	"mscclc/ir/either"
@@ -91,11 +92,11 @@ func (t *Tuner) forms(bytes int64) (list []*bench.Form) {
 			continue
 		}
 		f := bench.Form{Name: s.String(), Program: s.program, Choice: s.Choice}
-		f.Choice.Width = selection.Width{Tile: plan.Tile}
+		f.Choice.Width = launch.Width{Tile: plan.Tile}
 		if f.Choice.Replicas, f.Choice.Threads = Guessed(bytes); s.Protocol != ir.Simple {
 			f.Choice.Tile /= 2
 		}
-		f.Choice.Replicas = min(f.Choice.Replicas, s.columns)
+		f.Choice.Replicas = min(f.Choice.Replicas, s.replicas)
 		list = append(list, &f)
 		if before, ok := t.widths[s.program]; ok && before != f {
 			list = append(list, &before)
@@ -115,7 +116,7 @@ func (t *Tuner) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
 		w.Threads = []int64{256, 512}
 	}
 	i := slices.IndexFunc(t.stock, func(s stocked) bool { return s.program == f.Program })
-	most := int64(t.stock[i].columns)
+	most := int64(t.stock[i].replicas)
 	for n := int64(1); n <= most; n *= 2 {
 		few, many := bytes >= 4<<20 && 4*n < most && t.Layout == "", n > 4 && n*512 > bytes
 		if !few && !many {
@@ -169,7 +170,7 @@ func (t *Tuner) room(f *bench.Form, bytes int64) (share, room int64) {
 }
 
 // Guessed returns a width that is about right on GPUs with some hundred multiprocessors.
-func Guessed(bytes int64) (columns, threads int) {
+func Guessed(bytes int64) (replicas, threads int) {
 	switch {
 	case bytes <= 16<<10:
 		return 4, 128

@@ -67,11 +67,11 @@ type Tuner struct {
 	widths  map[*either.Program]bench.Form      // the fastest of the size before
 }
 
-// A stocked is a program of the collective that has room for columns replicas.
+// A stocked is a program of the collective that has memory for `replicas` replicas.
 type stocked struct {
 	selection.Choice
-	program *either.Program
-	columns int
+	program  *either.Program
+	replicas int
 }
 
 // Tuner makes the programs of a collective, for sizes of which each is factor times the one before. call is one out of
@@ -123,10 +123,10 @@ func (t *Tuner) compile(sizes []int64) error {
 		if t.Ordered && !t.inRankOrder(v) || !t.Ordered && orderedOnly(v.Program) {
 			continue
 		}
-		columns, err := t.Replicas(p)
-		if what := Contents(p); err == nil && columns > 0 && !seen[what] {
+		replicas, err := t.Replicas(p)
+		if what := Contents(p); err == nil && replicas > 0 && !seen[what] {
 			seen[what] = true
-			t.stock = append(t.stock, stocked{v, p, columns})
+			t.stock = append(t.stock, stocked{v, p, replicas})
 		}
 	}
 	if len(t.stock) == 0 {
