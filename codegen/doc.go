@@ -9,11 +9,15 @@
 // # Where to begin
 //
 //   - [TargetByName] finds a [Target], and [Targets] lists all.
-//   - [Detect] returns the format of a file. mscclc.ReadFile reads a program of any format.
+//   - [Detect] returns the format of a file. mscclc.ReadFile reads MSCCL-IR XML and program files, and mscclpp.Read
+//     reads execution plans.
 //   - [ReadOptions] are the options that all readers accept.
 //
-// Writers and readers call [CheckLimits]. mscclc.Fits reports what a target cannot run in a program. The compiler calls
-// [Assemble], which makes a program from an instruction DAG whose blocks, order and dependences are set.
+// Writers and readers call [CheckLimits]. mscclc.Fits reports what a target cannot run in a program.
 //
-// It imports no format.
+// The compiler makes a two-sided program from an instruction DAG whose blocks, order and dependences are set. It calls
+// [AssembleUnmarked], because the proof that follows sets the Final flags. Without a proof (mscclc.Options.Unproven),
+// it calls [Assemble].
+//
+// Package codegen does not import the packages of the formats.
 package codegen

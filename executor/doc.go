@@ -5,12 +5,12 @@
 //   - [Load] proves a program with ir/verify, and returns a [Loaded] on a [Device]: cpu.Device of executor/cpu, or a
 //     GPU of executor/cuda or executor/hip. [Options] names the device.
 //   - [Loaded.Run] runs one call with its [Args], and waits for its end. [ArgsOf] makes the Args from slices of Go
-//     numbers. Run returns nil when the collective is done. Otherwise it returns an error, which names the step that
-//     waited. The Loaded stays usable.
+//     numbers. Run returns a [Result], or an error. If a wait times out, the error names the step that waited. The
+//     Loaded stays usable.
 //   - [DataArgs] makes the Args from random buffers. [data.New] fills the buffers, and [data.Buffers.Check] compares
 //     them with the expected result.
-//   - For GPUs there is also plan.Prepare, in the package below. The caller binds its own buffers to the plan, and puts
-//     the launches onto streams or into graphs (PLANS.md).
+//   - For GPUs there is also plan.Prepare, in package executor/plan. The caller binds its own buffers to the plan, and
+//     puts the launches onto streams or into graphs (PLANS.md).
 //
 // # Rarely needed
 //

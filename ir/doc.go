@@ -16,9 +16,9 @@
 //	                              |  dependence
 //	                             i2 re gathered[0] => input[0]
 //
-// A Program is the final form: the blocks of all ranks, each with its steps. All targets use it. A ChannelProgram lists
-// operations on MSCCL++'s channels instead. Package ir/fifo has the type of two-sided programs, and ir/onesided has the
-// type of one-sided programs. A value of the type in ir/either is a program of one of the two kinds.
+// A Program is the final form: the blocks of all ranks, each with its steps. Package ir/fifo has the type of two-sided
+// programs, and ir/onesided has the type of one-sided programs. A value of the type in ir/either is a program of one of
+// the two kinds. A ChannelProgram lists operations on MSCCL++'s channels, as an execution plan does.
 //
 // Package ir/eval defines the meaning of these forms, by running them on symbolic chunks. Package ir/property checks
 // the properties of an InstDAG, and ir/form checks that a form is well formed. A Schedule has the waits of a program.

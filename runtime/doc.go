@@ -36,21 +36,23 @@
 //	learn      trials in the first calls of a class: calls of one collective, element type and range of sizes. The
 //	           trials find the fastest program. Messages of ranks (messages.cc), the results that are kept (file.cc),
 //	           statistics
-//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. NCCL before
-//	           2.28 connects ranks in a thread of its own, at a first call outside graphs. There, NCCL runs the first
-//	           such call of each collective, type and size, so that calls in graphs find ranks connected (kinds.cc)
+//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. NCCL may connect ranks
+//	           in a thread of its own: before 2.28, and for communicators that are nonblocking or made in a group. Then
+//	           NCCL runs the first call outside graphs of each kind (collective, type, size and so on), if it would
+//	           also run such a call in a graph. So calls in graphs find the ranks connected (kinds.cc)
 //	comms      how a communicator begins (comms.cc, made.cc) and ends (end.cc). All its ranks use the bundle, or none
 //	           does (agree.cc, nodes.cc). They make memory at once or later (join.cc, ready.cc), or leave all calls to
 //	           NCCL (skip.cc). alone.cc: communicators without NCCL
 //
-// executor/gpu/driver.c opens the driver's library. The folder host makes the CPU a device: a table of driver
-// functions, whose launches run in executor/cpu/host.cc. The folder c has the interface of include/mscclc.h:
+// executor/gpu/driver.c opens the driver's library. The folder host makes the CPU a device: it has a table of driver
+// functions, and its launches run in executor/cpu/host.cc. The folder c has the interface of include/mscclc.h:
 //
 //	c/errors.cc, c/bundles.cc      versions, and the last error of each thread; bundles and their programs
 //	c/star.h, c/hub.cc, c/line.cc  how ranks connect: a hub in the process that made the unique id, and one connection
 //	                               of each rank to it
 //	c/comms.cc, c/by_nccl.cc       communicators: how they begin, fail and end
 //	c/load.cc, c/run.cc            the loading of a program, which must be the same on all ranks; runs
+//	c/windows.cc                   memory that ranks register together, so that direct programs can access it
 //
 // [Build] makes two libraries from the engine and the front: one that is loaded before NCCL (LD_PRELOAD), and one that
 // replaces NCCL. [BuildC] makes the library of mscclc.h.

@@ -138,8 +138,9 @@ func TestGraphs(t *testing.T) {
 	engine(t, program, file, "threads", 2, []string{"graphs"})
 	// Each process captures two graphs, so that it makes two nodes that record.
 	engine(t, program, file, "processes", 2, []string{"graphs"}, "MSCCLC_STANDIN_FAIL=cuGraphAddEventRecordNode:3")
+	// Which check fails depends on how fast the machine is.
 	out, err := tryEngine(t, program, file, "processes", 2, []string{"graphs"}, "NCCL_GRAPH_MIXING_SUPPORT=0")
-	if err == nil || !strings.Contains(out, "does not follow") {
+	if err == nil || !strings.Contains(out, "does not follow") && !strings.Contains(out, "the team does not know") {
 		t.Errorf("without order: %v\n%s", err, out)
 	}
 }

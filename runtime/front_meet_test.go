@@ -98,8 +98,8 @@ func TestFrontNonBlocking(t *testing.T) {
 	}
 }
 
-// TestFrontKilledMeeting: a rank that ends before all ranks have come is an error of the others. Rank 1 comes after that,
-// however slowly the ranks start.
+// TestFrontKilledMeeting: a rank that ends before all ranks have come is an error of the others. Rank 1 comes after
+// that, however slowly the ranks start.
 func TestFrontKilledMeeting(t *testing.T) {
 	t.Parallel()
 	ends := []string{"@0 untilerror 0", "@1 untilerror 0", "expect 6", "allreduce 0 10 7 0 0 0", "timed abort 0", "@0 sleep 6000"}

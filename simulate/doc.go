@@ -16,11 +16,11 @@
 // link waits.
 //
 // A message of a two-sided program is at most one slot. A block puts a message on the first link of its path when its
-// last one has left that link, so blocks that share the link take turns. Links forward a message cut-through. The time
-// from its first byte to its last is the time that the path's slowest link needs for the message. A packet carries its
-// own flag, so a two-sided block forwards packets one by one as they arrive. A slot is received when all of it has
-// arrived. The replicas of a one-sided program are alike and share resources evenly. They are simulated as one block,
-// whose rate is the sum of their rates.
+// previous message has left that link, so blocks that share the link take turns. Links forward a message cut-through.
+// The time from its first byte to its last is the time that the path's slowest link needs for the message. A packet
+// carries its own flag, so a two-sided block forwards packets one by one as they arrive. A slot is received when all of
+// it has arrived. The replicas of a one-sided program are alike and share resources evenly. They are simulated as one
+// block, whose rate is the sum of their rates.
 //
 // All CTAs of a one-sided launch are resident at once, because they wait for each other. The blocks of a rank share a
 // GPU. With more blocks, each CTA has fewer threads, and at some point there are fewer replicas, as in the executor. A
@@ -32,10 +32,10 @@
 //
 // A one-sided block stores data for a rank of another node in its own node's memory. Its next signal makes the rank's
 // proxy send one message for all replicas, or several messages if their tiles are not adjacent (transport/PROXY.md).
-// Each message costs time in the proxies of both ends. A proxy handles one message after the other, and starts the next
-// one while the last one is in flight. A message occupies the links between nodes for a fixed time beside the time of
-// its bytes. Messages on a full link slow down alike (max-min), and rates are computed again when a message begins or
-// ends. Messages of one block to one rank follow each other.
+// Each message costs time in the proxies of both ends. A proxy handles one message after the other, and starts a
+// message while the previous one is in flight. A message occupies the links between nodes for a fixed time beside the
+// time of its bytes. Messages on a full link slow down alike (max-min), and rates are computed again when a message
+// begins or ends. Messages of one block to one rank follow each other.
 //
 // A link can carry messages between nodes and also data that blocks move within a node. On such a link, the data of all
 // blocks together counts as one more message. The block continues at once: neither its stores nor its signal wait for

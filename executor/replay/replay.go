@@ -1,6 +1,6 @@
-// Package replay shows a counterexample: it runs a rejected program until the error of the proof happens. [Run] takes
-// the program and the verify.Counterexample, and returns lines of text that describe the run. It uses the Watch of
-// package executor, which records what each block does and can hold blocks back.
+// Package replay shows a counterexample: it runs a rejected program until the error that the proof found happens. [Run]
+// takes the program and the verify.Counterexample, and returns lines of text that describe the run. It uses the Watch
+// of package executor, which records what each block does and can hold blocks back.
 package replay
 
 import (

@@ -1,15 +1,16 @@
 // Package verify proves programs, from any source. It checks that a program is well formed, that each send matches a
-// receive, that all blocks end with the slots that the connections have, that no two blocks race, and that the outputs
-// hold what the collective says. The proof is sound: an accepted program may run. A rejected program goes wrong in some
-// schedule, except in the cases that docs/proof.md lists: some of these may work, and some are undecided.
+// receive, that no block waits for ever with the number of slots that the connections have, that no two blocks race,
+// and that the outputs hold what the collective says. The proof is sound: an accepted program may run. A rejected
+// program goes wrong in some schedule, except in the cases that docs/proof.md lists: some of these may work, and some
+// are undecided.
 //
 // # What a two-sided program does
 //
 // All blocks of all ranks run at once. Each block runs its steps in order.
 //
-//   - A step can depend on another block of its rank (DepBlock, DepStep). Only steps that are marked HasDep report
-//     their end. The step waits until block DepBlock has ended step DepStep or, if that is not marked, the next one
-//     that is.
+//   - A step can depend on a step of another block of its rank (DepBlock, DepStep). Only steps that are marked HasDep
+//     report their end. The dependent step waits until block DepBlock has ended step DepStep or, if DepStep is not
+//     marked, the next marked step.
 //   - A message holds up to m chunks. The number m follows from the size of the call.
 //   - A step that sends or receives n chunks does ceil(n/m) actions, one for each message. Such an action waits for a
 //     message in the connection from which the step receives, and for a free slot in the connection to which the step
@@ -120,9 +121,10 @@
 //     in one group, the Signal also releases to its k-th flag what the Await acquired from its k-th flag
 //     (onesided.Program.ToldOn has the exact conditions).
 //   - Packets: when a packet has arrived, all that came before the sender's group is done. The sending step's reads
-//     from which the packet was made are done too. The step that reads the packets has this order only for the chunks
-//     that it computes from these packets. The later groups of its block have this order for all chunks. So if a rank
-//     makes packets from what it has read, this read is done for all who have received them, also through other ranks.
+//     from which the packet was made are done too. In the step that reads the packets, only the accesses to chunks that
+//     it computes from these packets come after all this. In the later groups of its block, all accesses do. So if a
+//     rank makes packets from what it has read, this read is done for all who have received them, also through other
+//     ranks.
 //
 // The proof checks three kinds of pairs of accesses:
 //

@@ -16,9 +16,9 @@
 //     numbers. No algorithm is faster. Without switches, trees or paths reach this rate (Edmonds).
 //   - AllReduce: a linear program over all cuts, and over all divisions of links between reducing and spreading. It
 //     bounds the algorithms that reduce each element to one rank and then spread the result from there.
-//   - AllToAll: maximum concurrent flow, by its dual, in which each link has a length l. Data at rate r over a path of
-//     length d uses r×d, and all links together have Σ b×l of that, with bandwidths b. So the rate of a pair is at most
-//     this sum divided by the sum of the distances of all pairs (Shahrokhi, Matula).
+//   - AllToAll: maximum concurrent flow, by its dual, in which each link has a length l. A flow of rate r over a path
+//     of length d takes the capacity r×d. The capacity of all links together is Σ b×l, with bandwidths b. So the rate
+//     of a pair is at most Σ b×l divided by the sum of the distances of all pairs (Shahrokhi, Matula).
 //
 // The linear programs are solved in floating point. Then the bound is proven in exact arithmetic from the dual values,
 // and Reached is the rate that the primal values reach, also in exact arithmetic. If Exact is set, Reached equals the

@@ -1,5 +1,5 @@
-// Package events simulates what blocks do as events, in the order of their times. An [Engine] has the blocks act, and a
-// [Queue] holds events.
+// Package events simulates what blocks do as events, in the order of their times. An [Engine] runs the actions of the
+// blocks, and a [Queue] holds events.
 package events
 
 import "math"

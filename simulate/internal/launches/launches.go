@@ -1,5 +1,6 @@
-// Package launches has what is common to the launches of both kinds of programs: [Launches] are those of one call that
-// are simulated, and a [Sequence] has them follow each other.
+// Package launches holds what the simulations of one-sided and of two-sided programs share. [Launches] are the
+// simulated launches of one call. A [Sequence] starts a rank's next launch when the blocks of the launch before it have
+// ended.
 package launches
 
 import (

@@ -1,5 +1,5 @@
-// Package network has the links of a topology carry data. What blocks move goes through a link first come, first served
-// ([Network.Carry], [Network.Spread]). Messages of two-sided programs queue at each link ([Flight]). Messages of
+// Package network carries data over the links of a topology. What blocks move goes through a link first come, first
+// served ([Network.Carry], [Network.Spread]). Messages of two-sided programs queue at each link ([Flight]). Messages of
 // one-sided programs between nodes share links ([Messages]).
 package network
 

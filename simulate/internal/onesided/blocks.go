@@ -1,5 +1,5 @@
-// Package onesided simulates the blocks of one-sided programs. [New] settles a launch's replicas, threads and tiles, as
-// the executor chooses them, and finds the ways between ranks. [Blocks.Act] then does each step when the engine asks
+// Package onesided simulates the blocks of one-sided programs. [New] sets a launch's replicas, threads and tiles, as
+// the executor chooses them, and finds the paths between ranks. [Blocks.Act] then does each step when the engine asks
 // for it. The comment of package simulate has the model.
 package onesided
 
