@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/data":                  {"mscclc/ir"},
 	"mscclc/bundle/limits":                  {},
 	"mscclc/bundle/internal/rowsgen":        {"mscclc/algorithms/choose", "mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir"},
-	"mscclc/selection":                      {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/passes/core"},
+	"mscclc/selection":                      {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/executor/launch", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/passes/core"},
 	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/onesided"},
 	"mscclc/executor/exchange":              {},
 	"mscclc/executor/launch":                {},
@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/cuda":                  {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/hip":                   {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/gpu/gputest":           {"*"}, // the tests of both
-	"mscclc/bench":                          {"mscclc/executor", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/nccl", "mscclc/executor/plan", "mscclc/ir", "mscclc/ir/either", "mscclc/selection"},
+	"mscclc/bench":                          {"mscclc/executor", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/launch", "mscclc/executor/nccl", "mscclc/executor/plan", "mscclc/ir", "mscclc/ir/either", "mscclc/selection"},
 	"mscclc/executor/measure":               {"mscclc/executor/abi", "mscclc/executor/exchange", "mscclc/executor/shared", "mscclc/transport"},
 	"mscclc/executor/nccl":                  {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":                       {"mscclc/files", "mscclc/ir/diag"},
