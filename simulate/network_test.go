@@ -52,7 +52,8 @@ func TestMessagesOfNodes(t *testing.T) {
 		{"of 128 replicas", pairs(8, [2]int{0, 4}), 128_000, 128, message + way + 128 + message},
 		{"of four replicas, whose tiles are not whole", pairs(8, [2]int{0, 4}), 12_000, -4, 4*message + way + 3 + message},
 	} {
-		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Width: launch.Width{Replicas: max(c.many, -c.many), Tile: c.bytes}}
+		call := simulate.Call{Bytes: c.bytes, DType: data.F32,
+			Width: launch.Width{Replicas: max(c.many, -c.many), Tile: c.bytes}}
 		if c.many > 0 {
 			call.Tile /= int64(c.many)
 		}

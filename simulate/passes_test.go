@@ -38,7 +38,8 @@ func TestPasses(t *testing.T) {
 func TestOccupied(t *testing.T) {
 	p := compile(t, "reduce/chain", true, ir.Simple, ranks("4"))
 	for _, passes := range []int64{4, 24, 480} {
-		r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: passes * 1_000_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 1_000_000}})
+		r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: passes * 1_000_000, DType: data.F32,
+			Width: launch.Width{Replicas: 1, Tile: 1_000_000}})
 		if r.Passes != passes || (passes > 48) != (r.Simulated < r.Passes) {
 			t.Fatalf("%d of %d passes", r.Simulated, r.Passes)
 		}

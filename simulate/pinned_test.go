@@ -174,7 +174,8 @@ func TestEven(t *testing.T) {
 		{"reduce/direct", 100_000, simulate.Latency, 202}, {"reduce/direct", 100_000, simulate.Interval, 101.5},
 	} {
 		p := compile(t, c.name, true, ir.Simple, ranks("2"))
-		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Width: launch.Width{Replicas: 2, Tile: 50_000}, Figure: c.figure}
+		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Width: launch.Width{Replicas: 2, Tile: 50_000},
+			Figure: c.figure}
 		near(t, fmt.Sprintf("%s, %v", c.name, c.figure), run(t, p, mesh(t), costs, call).Micros, c.want, 0.01)
 	}
 }
@@ -193,7 +194,8 @@ func TestFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := func(p *either.Program, figure simulate.Figure) float64 {
-		return run(t, p, topo, costs, simulate.Call{Bytes: 2000, DType: data.F32, Width: launch.Width{Replicas: 1}, Figure: figure}).Micros
+		return run(t, p, topo, costs, simulate.Call{Bytes: 2000, DType: data.F32, Width: launch.Width{Replicas: 1},
+			Figure: figure}).Micros
 	}
 	for _, onesided := range []bool{false, true} {
 		var latency, interval [2]float64
@@ -215,7 +217,8 @@ func TestFigures(t *testing.T) {
 // and three written, one after the other: 600 us of each direction.
 func TestSwitch(t *testing.T) {
 	p := compile(t, "allreduce/switch", true, ir.Simple, ranks("4"))
-	call := simulate.Call{Bytes: 400_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 100_000}, Trace: true} // one launch
+	call := simulate.Call{Bytes: 400_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 100_000},
+		Trace: true} // one launch
 	if got := run(t, p, star(t), free(), call).Micros; got < 600 || got > 600*4/3.+20 {
 		t.Errorf("rank by rank: %.0f us", got)
 	}

@@ -35,7 +35,8 @@ func letters(t *testing.T, ranks int, list []letter) (*either.Program, simulate.
 	}
 	text := fmt.Sprintf("algorithm letters()\ncollective custom(%d, input = %d, output = %d) {\n%s}\n%s", ranks, most, most,
 		require.String(), copies.String())
-	return lowered(t, text), simulate.Call{Bytes: int64(most) * 100_000, DType: data.F32, Width: launch.Width{Replicas: 1, Tile: 100_000},
+	return lowered(t, text), simulate.Call{Bytes: int64(most) * 100_000, DType: data.F32,
+		Width: launch.Width{Replicas: 1, Tile: 100_000},
 		Trace: true}
 }
 

@@ -110,7 +110,8 @@ func TestNICs(t *testing.T) {
 // no slower than one after the other.
 func TestOrder(t *testing.T) {
 	p := compile(t, "allreduce/ring", false, ir.Simple, ranks("4"))
-	if got := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 400_000, Width: launch.Width{Tile: 1000}}).Micros; got < 100*6 ||
+	if got := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 400_000,
+		Width: launch.Width{Tile: 1000}}).Micros; got < 100*6 ||
 		got > 100*12 {
 		t.Errorf("100 tiles of 1,000 bytes take %.0f us", got)
 	}
@@ -170,7 +171,8 @@ func TestRefused(t *testing.T) {
 // TestTrace holds that a trace has each step of each pass once, in its block's order.
 func TestTrace(t *testing.T) {
 	p := compile(t, "allreduce/allpairs", true, ir.Simple, ranks("4"))
-	r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 20, Width: launch.Width{Replicas: 1, Tile: 64 << 10}, Trace: true})
+	r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 20,
+		Width: launch.Width{Replicas: 1, Tile: 64 << 10}, Trace: true})
 	if want := len(p.Steps) * int(r.Simulated); len(r.Trace.Spans) < want*8/10 || len(r.Trace.Spans) > want {
 		t.Errorf("%d spans of %d steps in %d passes", len(r.Trace.Spans), len(p.Steps), r.Simulated)
 	}
@@ -236,7 +238,8 @@ for r in 2..-1 by -1 { c = c.copy(r, output, 1) }
 		t.Fatal(err)
 	}
 	micros := func(tiles int64) float64 {
-		return run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 4000 * tiles, Width: launch.Width{Tile: 2000}, SlotBytes: 2000}).Micros
+		return run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 4000 * tiles, Width: launch.Width{Tile: 2000},
+			SlotBytes: 2000}).Micros
 	}
 	if one, many := micros(1), micros(40); many > 20*one {
 		t.Errorf("40 tiles take %.0f us, and one %.0f", many, one)

@@ -13,8 +13,8 @@ enum { NET_DEPTH = 32 };
 // A row says what the flag is to be, and what a tile iteration moves of a chunk: bytes [first, end) of it, of which it
 // has chunk bytes, or fewer where a piece of elems bytes ends. operand is the flag's row, counted from the block's
 // first. copy is that of scratch in its replica, of as many replicas as the launch has, and flag the flag's number in
-// its replica, of `rank`. All replicas of a block write the same rows in the same order, but for their counts and bytes:
-// the proxy makes one message of a row of each.
+// its replica, of `rank`. All replicas of a block write the same rows in the same order, but for counts and bytes: the
+// proxy makes one message of a row of each.
 struct abi_net_row {
   u64 seq, count;
   u64 first, end, elems, chunk;
