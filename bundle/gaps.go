@@ -12,22 +12,6 @@ import (
 
 // This file says which calls no program of a bundle runs. It chooses as runtime/src/team/choose.cc does.
 
-// A Gap is a group of calls of a collective that no program of a bundle runs: NCCL does. Reason is what MSCCLC_STATS
-// names.
-type Gap struct {
-	Collective string   `json:"collective"`
-	Eager      bool     `json:"eager"`
-	Captured   bool     `json:"captured"`
-	Windows    string   `json:"windows,omitempty" doc:"yes: only calls between registered windows, no: only others; absent: both"`
-	DTypes     []string `json:"dtypes,omitempty" doc:"absent: any"`
-	RedOps     []string `json:"ops,omitempty" doc:"absent: any"`
-	Roots      []string `json:"roots,omitempty" doc:"absent: any"`
-	Calls      []string `json:"calls,omitempty" doc:"numbers of calls of the group, as 1-4 or 5-; absent: any"`
-	Above      uint64   `json:"above,omitempty" doc:"calls of more bytes than these"`
-	UpTo       uint64   `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
-	Reason     string   `json:"reason"`
-}
-
 // The reasons of calls whose type has no kernel, and of calls whose rule names NCCL.
 const (
 	NoKernel = "the bundle has no kernel of the type"
@@ -105,13 +89,6 @@ func (s *Set) Types() (reduced, moved []string) {
 		}
 	}
 	return reduced, moved
-}
-
-// A call is all that a choice depends on but bytes, as Call of the library.
-type call struct {
-	kind, dtype, redop, root, group uint32
-	windows                         bool
-	when                            uint8 // WhenEager or WhenCaptured
 }
 
 // spans returns the ranges of bytes for which a call has no program.

@@ -5,12 +5,36 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
-// This file describes groups of calls by what these have in common.
+// This file is what calls differ in, and describes groups of calls by what these have in common.
+
+// A Gap is a group of calls of a collective that no program of a bundle runs: NCCL does. Reason is what MSCCLC_STATS
+// names.
+type Gap struct {
+	Collective string   `json:"collective"`
+	Eager      bool     `json:"eager"`
+	Captured   bool     `json:"captured"`
+	Windows    string   `json:"windows,omitempty" doc:"yes: only calls between registered windows, no: only others; absent: both"`
+	DTypes     []string `json:"dtypes,omitempty" doc:"absent: any"`
+	RedOps     []string `json:"ops,omitempty" doc:"absent: any"`
+	Roots      []string `json:"roots,omitempty" doc:"absent: any"`
+	Calls      []string `json:"calls,omitempty" doc:"numbers of calls of the group, as 1-4 or 5-; absent: any"`
+	Above      uint64   `json:"above,omitempty" doc:"calls of more bytes than these"`
+	UpTo       uint64   `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
+	Reason     string   `json:"reason"`
+}
+
+// A call is all that a choice depends on but bytes, as Call of the library.
+type call struct {
+	kind, dtype, redop, root, group uint32
+	windows                         bool
+	when                            uint8 // WhenEager or WhenCaptured
+}
 
 // The axes by which calls differ.
 const (
@@ -171,4 +195,30 @@ func (x *axes) describe(g *Gap, of block) {
 		}
 		return fmt.Sprintf("%d-%d", x.calls[i], x.calls[i+1]-1)
 	})
+}
+
+// Text says what the calls of g have in common, beside their collective and size.
+func (g *Gap) Text() string {
+	words := []string{"eager", "captured"}
+	if !g.Eager {
+		words = words[1:]
+	} else if !g.Captured {
+		words = words[:1]
+	}
+	text := strings.Join(words, ", ")
+	switch g.Windows {
+	case "yes":
+		text += "; in windows"
+	case "no":
+		text += "; not in windows"
+	}
+	for _, part := range []struct {
+		what   string
+		values []string
+	}{{"", g.RedOps}, {"", g.DTypes}, {"root ", g.Roots}, {"groups of ", g.Calls}} {
+		if len(part.values) > 0 {
+			text += "; " + part.what + strings.Join(part.values, ", ")
+		}
+	}
+	return text
 }

@@ -148,6 +148,28 @@ func (r *Rule) restricted() bool {
 	return r.DType != Any || r.RedOp != Any || r.Root != Any || cmp.Or(r.Calls, r.CTAs, int(r.When&WhenWindows)) != 0
 }
 
+// restriction says of which calls of its collective and launches r is, beside their sizes, as a message goes on. It is
+// empty where r is for all of them, and the same for two rules that are for the same calls.
+func (r *RuleRow) restriction() (text string) {
+	for _, of := range []struct {
+		value uint8
+		name  func() string
+	}{{r.DType, func() string { return data.DType(r.DType).String() }},
+		{r.RedOp, func() string { return data.RedOp(r.RedOp).String() }},
+		{r.Root, func() string { return fmt.Sprintf("root %d", r.Root) }}} {
+		if of.value != Any {
+			text += ", " + of.name()
+		}
+	}
+	if r.Calls > 0 {
+		text += fmt.Sprintf(", in groups of up to %s", diag.Counted(int(r.Calls), "call"))
+	}
+	if r.When&WhenWindows != 0 {
+		text += ", in windows"
+	}
+	return text
+}
+
 // A RuleInfo describes a rule.
 type RuleInfo struct {
 	Collective string `json:"collective"`
@@ -190,4 +212,24 @@ func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 		out.Program, out.Number, out.CTAs = b.Programs[r.Program].Title(), new(int(r.Program)), uint32(b.CTAs(r))
 	}
 	return out
+}
+
+// Launches says which launches r is for, and of which of their calls where that is no number or name.
+func (r *RuleInfo) Launches() string {
+	text := "eager, captured"
+	switch {
+	case r.Named:
+		text = "by name"
+	case !r.Captured:
+		text = "eager"
+	case !r.Eager:
+		text = "captured"
+	}
+	if r.Windows {
+		text += ", windows"
+	}
+	if r.Candidate {
+		text += ", candidate"
+	}
+	return text
 }

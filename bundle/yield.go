@@ -260,8 +260,7 @@ func (r *layerRow) lost(before []layerRow) string {
 	}
 	above := uint64(0)
 	for _, b := range before {
-		if b.Kind == r.Kind && b.When == r.When && b.DType == r.DType && b.RedOp == r.RedOp && b.Root == r.Root &&
-			b.Calls == r.Calls {
+		if b.Kind == r.Kind && b.When == r.When && b.restriction() == r.restriction() {
 			above = max(above, b.UpTo)
 		}
 	}
@@ -275,19 +274,7 @@ func (r *layerRow) lost(before []layerRow) string {
 	default:
 		text += " of any size"
 	}
-	for _, of := range []struct {
-		value uint8
-		name  func() string
-	}{{r.DType, func() string { return data.DType(r.DType).String() }},
-		{r.RedOp, func() string { return data.RedOp(r.RedOp).String() }},
-		{r.Root, func() string { return fmt.Sprintf("root %d", r.Root) }}} {
-		if of.value != Any {
-			text += ", " + of.name()
-		}
-	}
-	if r.When&WhenWindows != 0 {
-		text += ", in windows"
-	}
+	text += r.restriction()
 	if ours, nccl := r.rule.micros[0], r.rule.micros[1]; ours > 0 && nccl > 0 {
 		text += fmt.Sprintf(" (measured %g us, and NCCL %g us)", ours, nccl)
 	}

@@ -10,20 +10,6 @@ const u8 dtypes[NCCL_TYPES] = {DT_I8, DT_U8, DT_I32, DT_U32, DT_I64, DT_U64, DT_
                                DT_E4M3, DT_E5M2};
 const u8 redops[NCCL_OPS] = {RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_AVG};
 
-u32 kind_of(Fn fn) {
-  switch (fn) {
-    case FN_AllReduce: return KIND_ALLREDUCE;
-    case FN_AllGather: return KIND_ALLGATHER;
-    case FN_ReduceScatter: return KIND_REDUCESCATTER;
-    case FN_AlltoAll: return KIND_ALLTOALL;
-    case FN_Broadcast: case FN_Bcast: return KIND_BROADCAST;
-    case FN_Reduce: return KIND_REDUCE;
-    case FN_Gather: return KIND_GATHER;
-    case FN_Scatter: return KIND_SCATTER;
-    default: return KIND_NONE;
-  }
-}
-
 // What a call that NCCL runs has as its reason, beside those of team_choose.
 const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in type or operation",
            NO_TEAM[] = "the communicator's ranks do not use programs", PASSES[] = "suspended",
@@ -32,14 +18,10 @@ const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in 
 // configured is the function with a configuration of a collective.
 Fn configured(Fn fn) {
   switch (fn) {
-    case FN_AllReduce: return FN_AllReduceConfig;
-    case FN_AllGather: return FN_AllGatherConfig;
-    case FN_ReduceScatter: return FN_ReduceScatterConfig;
-    case FN_Broadcast: return FN_BroadcastConfig;
-    case FN_Reduce: return FN_ReduceConfig;
-    case FN_AlltoAll: return FN_AlltoAllConfig;
-    case FN_Gather: return FN_GatherConfig;
-    case FN_Scatter: return FN_ScatterConfig;
+#define ROW(name, kind, shape, X) \
+  case FN_##name: return FN_##name##Config;
+    COLLECTIVES(ROW, )
+#undef ROW
     default: return fn;
   }
 }
@@ -57,32 +39,20 @@ Result lacks(const Op &op) {
 
 Result send_on(const Nccl &n, const Op &o) {
   switch (o.fn) {
-    case FN_AllReduce: return n.AllReduce(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream);
-    case FN_AllGather: return n.AllGather(o.send, o.recv, o.count, o.type, o.comm, o.stream);
-    case FN_ReduceScatter: return n.ReduceScatter(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream);
-    case FN_Broadcast: return n.Broadcast(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
-    case FN_Bcast: return n.Bcast(o.recv, o.count, o.type, o.root, o.comm, o.stream);
-    case FN_Reduce: return n.Reduce(o.send, o.recv, o.count, o.type, o.op, o.root, o.comm, o.stream);
-    case FN_AlltoAll: return n.AlltoAll(o.send, o.recv, o.count, o.type, o.comm, o.stream);
-    case FN_Gather: return n.Gather(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
-    case FN_Scatter: return n.Scatter(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
-    case FN_Send: return n.Send(o.send, o.count, o.type, o.root, o.comm, o.stream);
-    case FN_Recv: return n.Recv(o.recv, o.count, o.type, o.root, o.comm, o.stream);
+#define ROW(name, kind, shape, X) \
+  case FN_##name: return n.name(GIVES_##shape(o), o.comm, o.stream);
+    CALLS(ROW, )
+#undef ROW
     default: return INTERNAL_ERROR;
   }
 }
 
 Result send_config(const Nccl &n, const Op &o) {
-  const CollConfig *c = o.config;
   switch (o.fn) {
-    case FN_AllReduce: return n.AllReduceConfig(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream, c);
-    case FN_AllGather: return n.AllGatherConfig(o.send, o.recv, o.count, o.type, o.comm, o.stream, c);
-    case FN_ReduceScatter: return n.ReduceScatterConfig(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream, c);
-    case FN_Broadcast: return n.BroadcastConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
-    case FN_Reduce: return n.ReduceConfig(o.send, o.recv, o.count, o.type, o.op, o.root, o.comm, o.stream, c);
-    case FN_AlltoAll: return n.AlltoAllConfig(o.send, o.recv, o.count, o.type, o.comm, o.stream, c);
-    case FN_Gather: return n.GatherConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
-    case FN_Scatter: return n.ScatterConfig(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream, c);
+#define ROW(name, kind, shape, X) \
+  case FN_##name: return n.name##Config(GIVES_##shape(o), o.comm, o.stream, o.config);
+    COLLECTIVES(ROW, )
+#undef ROW
     default: return INTERNAL_ERROR;
   }
 }
@@ -140,9 +110,7 @@ bool fits_nccl(const Op &op, const Member *e) {
   if (kind_reduces(kind) && (op.op < 0 || op.op >= NCCL_OPS)) return false;
   if (kind_rooted(kind) && (op.root < 0 || (u32)op.root >= e->ranks)) return false;
   const bool root = (u32)op.root == e->rank;
-  const bool reads = (kind != KIND_SCATTER && kind != KIND_BROADCAST) || root;
-  const bool writes = (kind != KIND_REDUCE && kind != KIND_GATHER) || root;
-  return !(reads && !op.send) && !(writes && !op.recv);
+  return !(kind_reads(kind, root) && !op.send) && !(kind_writes(kind, root) && !op.recv);
 }
 
 Call call_of(const Op &op) {
@@ -278,59 +246,10 @@ Result collective(Op op) {
   return answered(r);
 }
 
-EXPORT Result ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, Comm comm, void *stream) {
-  OP(AllReduce);
-  o.send = send, o.recv = recv, o.op = op;
-  return collective(o);
-}
-EXPORT Result ncclAllGather(const void *send, void *recv, size_t count, int type, Comm comm, void *stream) {
-  OP(AllGather);
-  o.send = send, o.recv = recv;
-  return collective(o);
-}
-EXPORT Result ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, Comm comm, void *stream) {
-  OP(ReduceScatter);
-  o.send = send, o.recv = recv, o.op = op;
-  return collective(o);
-}
-EXPORT Result ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
-  OP(Broadcast);
-  o.send = send, o.recv = recv, o.root = root;
-  return collective(o);
-}
-EXPORT Result ncclBcast(void *buffer, size_t count, int type, int root, Comm comm, void *stream) {
-  OP(Bcast);
-  o.send = buffer, o.recv = buffer, o.root = root;
-  return collective(o);
-}
-EXPORT Result ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, Comm comm,
-                         void *stream) {
-  OP(Reduce);
-  o.send = send, o.recv = recv, o.op = op, o.root = root;
-  return collective(o);
-}
-EXPORT Result ncclAlltoAll(const void *send, void *recv, size_t count, int type, Comm comm, void *stream) {
-  OP(AlltoAll);
-  o.send = send, o.recv = recv;
-  return collective(o);
-}
-EXPORT Result ncclGather(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
-  OP(Gather);
-  o.send = send, o.recv = recv, o.root = root;
-  return collective(o);
-}
-EXPORT Result ncclScatter(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
-  OP(Scatter);
-  o.send = send, o.recv = recv, o.root = root;
-  return collective(o);
-}
-EXPORT Result ncclSend(const void *send, size_t count, int type, int peer, Comm comm, void *stream) {
-  OP(Send);
-  o.send = send, o.root = peer;
-  return collective(o);
-}
-EXPORT Result ncclRecv(void *recv, size_t count, int type, int peer, Comm comm, void *stream) {
-  OP(Recv);
-  o.recv = recv, o.root = peer;
-  return collective(o);
-}
+#define ROW(name, kind, shape, X)                                    \
+  EXPORT Result nccl##name(TAKES_##shape, Comm comm, void *stream) { \
+    OP(name, shape);                                                 \
+    return collective(o);                                            \
+  }
+CALLS(ROW, )
+#undef ROW

@@ -26,51 +26,11 @@ bool config_keep(Op *op) {
   return true;
 }
 
-EXPORT Result ncclAllReduceConfig(const void *send, void *recv, size_t count, int type, int op, Comm comm, void *stream,
-                                  const CollConfig *config) {
-  OP(AllReduce);
-  o.send = send, o.recv = recv, o.op = op, o.config = config;
-  return collective(o);
-}
-EXPORT Result ncclAllGatherConfig(const void *send, void *recv, size_t count, int type, Comm comm, void *stream,
-                                  const CollConfig *config) {
-  OP(AllGather);
-  o.send = send, o.recv = recv, o.config = config;
-  return collective(o);
-}
-EXPORT Result ncclReduceScatterConfig(const void *send, void *recv, size_t count, int type, int op, Comm comm,
-                                      void *stream, const CollConfig *config) {
-  OP(ReduceScatter);
-  o.send = send, o.recv = recv, o.op = op, o.config = config;
-  return collective(o);
-}
-EXPORT Result ncclBroadcastConfig(const void *send, void *recv, size_t count, int type, int root, Comm comm,
-                                  void *stream, const CollConfig *config) {
-  OP(Broadcast);
-  o.send = send, o.recv = recv, o.root = root, o.config = config;
-  return collective(o);
-}
-EXPORT Result ncclReduceConfig(const void *send, void *recv, size_t count, int type, int op, int root, Comm comm,
-                               void *stream, const CollConfig *config) {
-  OP(Reduce);
-  o.send = send, o.recv = recv, o.op = op, o.root = root, o.config = config;
-  return collective(o);
-}
-EXPORT Result ncclAlltoAllConfig(const void *send, void *recv, size_t count, int type, Comm comm, void *stream,
-                                 const CollConfig *config) {
-  OP(AlltoAll);
-  o.send = send, o.recv = recv, o.config = config;
-  return collective(o);
-}
-EXPORT Result ncclGatherConfig(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream,
-                               const CollConfig *config) {
-  OP(Gather);
-  o.send = send, o.recv = recv, o.root = root, o.config = config;
-  return collective(o);
-}
-EXPORT Result ncclScatterConfig(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream,
-                                const CollConfig *config) {
-  OP(Scatter);
-  o.send = send, o.recv = recv, o.root = root, o.config = config;
-  return collective(o);
-}
+#define ROW(name, kind, shape, X)                                                                      \
+  EXPORT Result nccl##name##Config(TAKES_##shape, Comm comm, void *stream, const CollConfig *config) { \
+    OP(name, shape);                                                                                   \
+    o.config = config;                                                                                 \
+    return collective(o);                                                                              \
+  }
+COLLECTIVES(ROW, )
+#undef ROW

@@ -96,7 +96,7 @@ Result run() {
 
 // group_add keeps a call until the group's end. What is no team's goes to NCCL at once.
 Result group_add(Op op) {
-  const bool native = op.fn != FN_Send && op.fn != FN_Recv;
+  const bool native = kind_of(op.fn) != KIND_NONE;
   Result r = SUCCESS;
   Member *e = member_use(op.comm, &r);
   if (!e) return r ? r : forward(op);

@@ -138,34 +138,25 @@ Result window_register(Comm comm, void *buffer, size_t bytes, void **window, int
 }
 Result window_deregister(Comm comm, void *) { return fine(comm); }
 
-// A Move is a collective call, as far as a communicator of one rank does it.
-struct Move {
-  Fn fn;
-  const void *send;
-  void *recv;
-  size_t count;
-  int type, op, root;
-  void *stream;
-};
 const u8 sizes[NCCL_TYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
 // wrong says what is wrong with the arguments of a call, as NCCL does, or gives null.
-const char *wrong(const AloneComm *c, const Move &m) {
+const char *wrong(const AloneComm *c, const Op &m) {
   const int ranks = c->ranks ? (int)c->ranks : 1;
   if (m.root < 0 || m.root >= ranks) return "there is no such root or peer";
   if (m.type < 0 || m.type >= NCCL_TYPES) return "there is no such type";
   if (m.op < 0 || m.op >= NCCL_OPS) return "there is no such operation";
   if (m.count > ~0ull / 2 / sizes[m.type] / (size_t)ranks) return "the count is too large";
   const bool root = m.root == c->rank;
-  const bool reads = m.fn != FN_Recv && (root || (m.fn != FN_Scatter && m.fn != FN_Broadcast));
-  const bool writes = m.fn != FN_Send && m.fn != FN_Bcast && (root || (m.fn != FN_Reduce && m.fn != FN_Gather));
+  const u32 kind = kind_of(m.fn);
+  const bool reads = m.fn != FN_Recv && kind_reads(kind, root), writes = m.fn != FN_Send && kind_writes(kind, root);
   if (m.count && ((reads && !m.send) || (writes && !m.recv))) return "a buffer is null";
   return nullptr;
 }
 
-Result copy(AloneComm *c, const Move &m) {
+Result copy(AloneComm *c, const Op &m) {
   void *before;
-  if (m.send == m.recv || m.fn == FN_Bcast) return SUCCESS;
+  if (m.send == m.recv) return SUCCESS;
   int code = gpu_enter(c->device, &before);
   if (!code) code = gpu_copy((u64)m.recv, (u64)m.send, m.count * sizes[m.type], m.stream), gpu_leave(before);
   if (!code) return SUCCESS;
@@ -174,14 +165,14 @@ Result copy(AloneComm *c, const Move &m) {
 }
 
 // none is what a call gives that no program runs.
-Result none(Comm comm, const Move &m) {
-  AloneComm *c = valid(comm);
+Result none(const Op &m) {
+  AloneComm *c = valid(m.comm);
   if (!c) return INVALID_ARGUMENT;
   const char *why = wrong(c, m);
   const Result r = why ? INVALID_ARGUMENT : INVALID_USAGE;
   if (!why && !m.count) return SUCCESS;
-  if (!why && c->ranks == 1 && m.fn != FN_Send && m.fn != FN_Recv) return copy(c, m);
-  Member *e = member_peek(comm);
+  if (!why && c->ranks == 1 && kind_of(m.fn) != KIND_NONE) return copy(c, m);
+  Member *e = member_peek(m.comm);
   if (!why) why = e && e->why ? e->why : "no rule of the bundle has such a call";
   snprintf(c->text, sizeof c->text, "nccl%s without NCCL (MSCCLC_NCCL=none): %s", fn_name(m.fn), why);
   if (e) {
@@ -200,42 +191,14 @@ const char *error_text(Result r) {
   return r >= 0 && r < 9 ? texts[r] : "unknown result";
 }
 
-#define CALL(name, ...) return none(c, Move{FN_##name, __VA_ARGS__, stream})
-
 void collectives(Nccl &n) {
-  n.AllReduce = [](const void *send, void *recv, size_t k, int t, int op, Comm c, void *stream) -> Result {
-    CALL(AllReduce, send, recv, k, t, op, 0);
+#define ROW(name, kind, shape, X)                                 \
+  n.name = [](TAKES_##shape, Comm comm, void *stream) -> Result { \
+    OP(name, shape);                                              \
+    return none(o);                                               \
   };
-  n.AllGather = [](const void *send, void *recv, size_t k, int t, Comm c, void *stream) -> Result {
-    CALL(AllGather, send, recv, k, t, 0, 0);
-  };
-  n.ReduceScatter = [](const void *send, void *recv, size_t k, int t, int op, Comm c, void *stream) -> Result {
-    CALL(ReduceScatter, send, recv, k, t, op, 0);
-  };
-  n.Broadcast = [](const void *send, void *recv, size_t k, int t, int root, Comm c, void *stream) -> Result {
-    CALL(Broadcast, send, recv, k, t, 0, root);
-  };
-  n.Bcast = [](void *at, size_t k, int t, int root, Comm c, void *stream) -> Result {
-    CALL(Bcast, at, at, k, t, 0, root);
-  };
-  n.Reduce = [](const void *send, void *recv, size_t k, int t, int op, int root, Comm c, void *stream) -> Result {
-    CALL(Reduce, send, recv, k, t, op, root);
-  };
-  n.AlltoAll = [](const void *send, void *recv, size_t k, int t, Comm c, void *stream) -> Result {
-    CALL(AlltoAll, send, recv, k, t, 0, 0);
-  };
-  n.Gather = [](const void *send, void *recv, size_t k, int t, int root, Comm c, void *stream) -> Result {
-    CALL(Gather, send, recv, k, t, 0, root);
-  };
-  n.Scatter = [](const void *send, void *recv, size_t k, int t, int root, Comm c, void *stream) -> Result {
-    CALL(Scatter, send, recv, k, t, 0, root);
-  };
-  n.Send = [](const void *send, size_t k, int t, int peer, Comm c, void *stream) -> Result {
-    CALL(Send, send, nullptr, k, t, 0, peer);
-  };
-  n.Recv = [](void *recv, size_t k, int t, int peer, Comm c, void *stream) -> Result {
-    CALL(Recv, nullptr, recv, k, t, 0, peer);
-  };
+  CALLS(ROW, )
+#undef ROW
 }
 
 Nccl table() {

@@ -49,8 +49,52 @@ struct CollConfig {
 enum { COLL_CONFIG_231 = 64, COLL_CONFIG_232 = 72 };
 const unsigned CONFIG_MAGIC = 0xcafebeef;
 
+// COLLECTIVES lists the collectives that NCCL also has with a configuration: the name, the kind of their rules, and the
+// shape of their parameters. CALLS adds the functions without one. The two lists make the functions that the library
+// exports, their types, and the calls of NCCL. X is for the row: NCCL_CALLED hands on its own.
+#define COLLECTIVES(ROW, X)                      \
+  ROW(AllReduce, KIND_ALLREDUCE, SUM, X)         \
+  ROW(AllGather, KIND_ALLGATHER, PLAIN, X)       \
+  ROW(ReduceScatter, KIND_REDUCESCATTER, SUM, X) \
+  ROW(Broadcast, KIND_BROADCAST, ROOT, X)        \
+  ROW(Reduce, KIND_REDUCE, SUM_ROOT, X)          \
+  ROW(AlltoAll, KIND_ALLTOALL, PLAIN, X)         \
+  ROW(Gather, KIND_GATHER, ROOT, X)              \
+  ROW(Scatter, KIND_SCATTER, ROOT, X)
+#define CALLS(ROW, X)                 \
+  COLLECTIVES(ROW, X)                 \
+  ROW(Bcast, KIND_BROADCAST, BOTH, X) \
+  ROW(Send, KIND_NONE, SEND, X)       \
+  ROW(Recv, KIND_NONE, RECV, X)
+
+// The shapes. A function takes these parameters, before the communicator and the stream; they set an Op's fields; and
+// an Op gives them to NCCL.
+#define TAKES_PLAIN const void *send, void *recv, size_t count, int type
+#define TAKES_SUM TAKES_PLAIN, int op
+#define TAKES_ROOT TAKES_PLAIN, int root
+#define TAKES_SUM_ROOT TAKES_SUM, int root
+#define TAKES_BOTH void *buffer, size_t count, int type, int root
+#define TAKES_SEND const void *send, size_t count, int type, int root
+#define TAKES_RECV void *recv, size_t count, int type, int root
+
+#define SETS_PLAIN(o) (o).send = send, (o).recv = recv, (o).count = count, (o).type = type
+#define SETS_SUM(o) SETS_PLAIN(o), (o).op = op
+#define SETS_ROOT(o) SETS_PLAIN(o), (o).root = root
+#define SETS_SUM_ROOT(o) SETS_SUM(o), (o).root = root
+#define SETS_BOTH(o) (o).send = buffer, (o).recv = buffer, (o).count = count, (o).type = type, (o).root = root
+#define SETS_SEND(o) (o).send = send, (o).count = count, (o).type = type, (o).root = root
+#define SETS_RECV(o) (o).recv = recv, (o).count = count, (o).type = type, (o).root = root
+
+#define GIVES_PLAIN(o) (o).send, (o).recv, (o).count, (o).type
+#define GIVES_SUM(o) GIVES_PLAIN(o), (o).op
+#define GIVES_ROOT(o) GIVES_PLAIN(o), (o).root
+#define GIVES_SUM_ROOT(o) GIVES_SUM(o), (o).root
+#define GIVES_BOTH(o) (o).recv, (o).count, (o).type, (o).root
+#define GIVES_SEND(o) (o).send, (o).count, (o).type, (o).root
+#define GIVES_RECV(o) (o).recv, (o).count, (o).type, (o).root
+
 // NCCL_CALLED lists the functions of NCCL that this library calls: result, name, parameters.
-#define NCCL_CALLED(X)                                                                          \
+#define NCCL_CALLED(X)                                                             \
   X(Result, GetVersion, (int *))                                                   \
   X(Result, GetUniqueId, (UniqueId *))                                             \
   X(const char *, GetErrorString, (Result))                                        \
@@ -77,25 +121,11 @@ const unsigned CONFIG_MAGIC = 0xcafebeef;
   X(Result, GroupStart, ())                                                        \
   X(Result, GroupEnd, ())                                                          \
   X(Result, GroupSimulateEnd, (void *))                                            \
-  X(Result, AllReduce, (const void *, void *, size_t, int, int, Comm, void *))     \
-  X(Result, AllGather, (const void *, void *, size_t, int, Comm, void *))          \
-  X(Result, ReduceScatter, (const void *, void *, size_t, int, int, Comm, void *)) \
-  X(Result, Broadcast, (const void *, void *, size_t, int, int, Comm, void *))     \
-  X(Result, Bcast, (void *, size_t, int, int, Comm, void *))                       \
-  X(Result, Reduce, (const void *, void *, size_t, int, int, int, Comm, void *))   \
-  X(Result, AlltoAll, (const void *, void *, size_t, int, Comm, void *))           \
-  X(Result, Gather, (const void *, void *, size_t, int, int, Comm, void *))        \
-  X(Result, Scatter, (const void *, void *, size_t, int, int, Comm, void *))       \
-  X(Result, AllReduceConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
-  X(Result, AllGatherConfig, (const void *, void *, size_t, int, Comm, void *, const CollConfig *)) \
-  X(Result, ReduceScatterConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
-  X(Result, BroadcastConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
-  X(Result, ReduceConfig, (const void *, void *, size_t, int, int, int, Comm, void *, const CollConfig *)) \
-  X(Result, AlltoAllConfig, (const void *, void *, size_t, int, Comm, void *, const CollConfig *)) \
-  X(Result, GatherConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
-  X(Result, ScatterConfig, (const void *, void *, size_t, int, int, Comm, void *, const CollConfig *)) \
-  X(Result, Send, (const void *, size_t, int, int, Comm, void *))                  \
-  X(Result, Recv, (void *, size_t, int, int, Comm, void *))                       
+  CALLS(CALL_ROW, X)                                                               \
+  COLLECTIVES(CONFIG_ROW, X)
+#define CALL_ROW(name, kind, shape, X) X(Result, name, (TAKES_##shape, Comm comm, void *stream))
+#define CONFIG_ROW(name, kind, shape, X) \
+  X(Result, name##Config, (TAKES_##shape, Comm comm, void *stream, const CollConfig *config))
 
 enum Fn {
 #define X(result, name, params) FN_##name,

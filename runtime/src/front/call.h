@@ -85,11 +85,25 @@ struct Op {
   struct LearnSlot *slot;     // of a call of a group that NCCL runs
 };
 
-// OP begins a function of NCCL's with an Op of its arguments.
-#define OP(name)       \
-  Op o = {};           \
-  o.fn = FN_##name;    \
-  o.comm = comm;       \
-  o.count = count;     \
-  o.type = type;       \
-  o.stream = stream
+// OP begins a function of CALLS with an Op of its arguments.
+#define OP(name, shape) \
+  Op o = {};            \
+  o.fn = FN_##name;     \
+  o.comm = comm;        \
+  o.stream = stream;    \
+  SETS_##shape(o)
+
+// kind_of is the kind of the rules that a function has, or KIND_NONE: it is NCCL's alone (Send, Recv), or no call.
+inline u32 kind_of(Fn fn) {
+  switch (fn) {
+#define ROW(name, kind, shape, X) \
+  case FN_##name: return kind;
+    CALLS(ROW, )
+#undef ROW
+    default: return KIND_NONE;
+  }
+}
+
+// kind_reads and kind_writes say whether a rank's call of a kind has an input or an output. root: the rank is its root.
+inline bool kind_reads(u32 kind, bool root) { return root || (kind != KIND_SCATTER && kind != KIND_BROADCAST); }
+inline bool kind_writes(u32 kind, bool root) { return root || (kind != KIND_REDUCE && kind != KIND_GATHER); }

@@ -2,7 +2,7 @@
 #pragma once
 
 inline void note_call(Member *e, const Op &op, const char *why) {
-  const u64 calls = e->calls + (op.fn != FN_Send && op.fn != FN_Recv);
+  const u64 calls = e->calls + (kind_of(op.fn) != KIND_NONE);
   __atomic_store_n(&e->calls, calls, __ATOMIC_RELAXED);  // messages of other threads name it
   if (observed(OBSERVES_ALL & ~OBSERVES_RANGES)) keep_call(e, op, why);
 }

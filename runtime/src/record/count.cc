@@ -25,14 +25,9 @@ u64 type_bytes(int type) {
 
 u64 bytes_of(const Op &op, u32 ranks) {
   const u64 one = op.count * type_bytes(op.type);
-  switch (op.fn) {
-    case FN_AllGather:
-    case FN_ReduceScatter:
-    case FN_AlltoAll:
-    case FN_Gather:
-    case FN_Scatter: return one * (ranks ? ranks : 1);
-    default: return one;
-  }
+  const u32 kind = kind_of(op.fn);
+  const bool parts = kind != KIND_NONE && kind != KIND_ALLREDUCE && kind != KIND_BROADCAST && kind != KIND_REDUCE;
+  return parts && ranks ? one * ranks : one;
 }
 
 void count_call(Fn fn, const char *why, u64 bytes) {

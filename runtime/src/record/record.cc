@@ -34,11 +34,7 @@ const char *state_of(const Member *e) {
   }
 }
 
-bool collective(Fn fn) { return fn != FN_Send && fn != FN_Recv; }
-bool reduces(Fn fn) { return fn == FN_AllReduce || fn == FN_ReduceScatter || fn == FN_Reduce; }
-bool rooted(Fn fn) {
-  return fn == FN_Broadcast || fn == FN_Bcast || fn == FN_Reduce || fn == FN_Gather || fn == FN_Scatter;
-}
+bool collective(Fn fn) { return kind_of(fn) != KIND_NONE; }
 
 }  // namespace
 
@@ -146,8 +142,8 @@ void put_call(Text *t, const Record *r, const Noted &c) {
   put(t, "{\"number\":%llu,\"call\":%llu,\"function\":\"nccl%s\",\"count\":%llu", c.number, c.call, fn_name(c.fn),
       c.count);
   put_name(t, "type", type_name(c.type), c.type);
-  if (reduces(c.fn)) put_name(t, "op", op_name(c.op), c.op);
-  if (rooted(c.fn)) put(t, ",\"root\":%d", c.root);
+  if (kind_reduces(kind_of(c.fn))) put_name(t, "op", op_name(c.op), c.op);
+  if (kind_rooted(kind_of(c.fn))) put(t, ",\"root\":%d", c.root);
   if (!collective(c.fn)) put(t, ",\"peer\":%d", c.root);
   put(t, ",\"stream\":\"%p\",\"native\":%s", c.stream, c.why ? "false" : "true");
   if (c.why) put(t, ",\"reason\":"), put_string(t, c.why);

@@ -73,23 +73,8 @@ func writeBundle(w io.Writer, b *bundle.Info, size int) {
 func ruleRows(rules []bundle.RuleInfo) []string {
 	rows := []string{"collective\ttype\top\troot\tlaunches\tcalls\tup to\tprogram\tnumber\treplicas\tCTAs\tthreads\ttile"}
 	for _, r := range rules {
-		launches := "eager, captured"
-		if !r.Captured {
-			launches = "eager"
-		} else if !r.Eager {
-			launches = "captured"
-		}
-		if r.Named {
-			launches = "by name"
-		}
-		if r.Windows {
-			launches += ", windows"
-		}
-		if r.Candidate {
-			launches += ", candidate"
-		}
 		rows = append(rows, strings.Join([]string{r.Collective, orAny(r.DType), orAny(r.RedOp), numberOr(r.Root, "any"),
-			launches, orAny(nonzero(uint64(r.Calls))), orAny(bytesText(r.UpTo)), r.Program, numberOr(r.Number, "-"),
+			r.Launches(), orAny(nonzero(uint64(r.Calls))), orAny(bytesText(r.UpTo)), r.Program, numberOr(r.Number, "-"),
 			orDash(nonzero(uint64(r.Replicas))), orDash(nonzero(uint64(r.CTAs))), orDash(nonzero(uint64(r.Threads))),
 			orDash(bytesText(r.Tile))}, "\t"))
 	}

@@ -161,7 +161,7 @@ func (r *SetReport) tell(a *cli.App, who string, ctas int) {
 		if g.Reason == bundle.NoKernel {
 			continue // the last line has the types
 		}
-		key := calls(g) + "\t" + sizes(g)
+		key := g.Text() + "\t" + sizes(g)
 		if g.Reason != bundle.ToNCCL {
 			key += "\t" + g.Reason
 		}
@@ -182,32 +182,6 @@ func (r *SetReport) tell(a *cli.App, who string, ctas int) {
 		a.Say("  and %s that --json prints", diag.Counted(len(rows)-shown, "group"))
 	}
 	a.Say("  types: all but %s in calls that reduce; all but %s in calls that move", orNone(r.Reduced), orNone(r.Moved))
-}
-
-// calls says what the calls of a gap have in common, beside their collective and size.
-func calls(g *bundle.Gap) string {
-	words := []string{"eager", "captured"}
-	if !g.Eager {
-		words = words[1:]
-	} else if !g.Captured {
-		words = words[:1]
-	}
-	text := strings.Join(words, ", ")
-	switch g.Windows {
-	case "yes":
-		text += "; in windows"
-	case "no":
-		text += "; not in windows"
-	}
-	for _, part := range []struct {
-		what   string
-		values []string
-	}{{"", g.RedOps}, {"", g.DTypes}, {"root ", g.Roots}, {"groups of ", g.Calls}} {
-		if len(part.values) > 0 {
-			text += "; " + part.what + strings.Join(part.values, ", ")
-		}
-	}
-	return text
 }
 
 // sizes says for which bytes a gap is.
