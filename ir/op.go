@@ -39,6 +39,10 @@ type OpInfo struct {
 	Reduces  bool // combines two values with the reduction
 	OneSided bool // its operands are rows of Program.Operands, on any rank; see OneSided
 
+	// Moves says, of a one-sided operation, that its operands are runs of Count chunks: it reads its sources, and writes
+	// its destinations. The operands of the others are flags.
+	Moves bool
+
 	// Release and Acquire say what a message orders beside its payload, where the
 	// protocol has it that messages do (Protocol.Releases): all that the sending
 	// block has seen or done is visible to who receives it, within a scope. That the
@@ -70,13 +74,16 @@ var Ops = [NumOps]OpInfo{
 	RecvReduceSend:     {Name: "RecvReduceSend", Mnemonic: "rrs", Doc: "sends src ⊕ received, and keeps nothing", Receives: true, Sends: true, ReadsSrc: true, Reduces: true, Release: SystemScope, Acquire: SystemScope},
 	Copy:               {Name: "Copy", Mnemonic: "cpy", Doc: "dst = src", ReadsSrc: true, Writes: true},
 	Reduce:             {Name: "Reduce", Mnemonic: "re", Doc: "dst = dst ⊕ src", ReadsSrc: true, ReadsDst: true, Writes: true, Reduces: true},
-	Move:               {Name: "Move", Mnemonic: "mv", Doc: "every dst = src ⊕ src ⊕ ..., anywhere", ReadsSrc: true, Writes: true, Reduces: true, OneSided: true},
+	Move:               {Name: "Move", Mnemonic: "mv", Doc: "every dst = src ⊕ src ⊕ ..., anywhere", ReadsSrc: true, Writes: true, Reduces: true, OneSided: true, Moves: true},
 	Signal:             {Name: "Signal", Mnemonic: "signal", Doc: "adds one to each flag of dsts", OneSided: true, Release: SystemScope},
 	Await:              {Name: "Await", Mnemonic: "wait", Doc: "waits for the flags of srcs", OneSided: true, Acquire: SystemScope},
 }
 
 // Info returns the row of op.
 func (op Op) Info() *OpInfo { return &Ops[op] }
+
+// Moves reports whether op is a one-sided operation whose operands are chunks.
+func (op Op) Moves() bool { return op < NumOps && Ops[op].Moves }
 
 // String gives the mnemonic.
 func (op Op) String() string {

@@ -58,7 +58,7 @@ func (f *checker) shares(r, b int, n int32) {
 func (f *checker) oneSidedStep(at *place) bool {
 	const each = ir.Enter | ir.Leave
 	s := at.Step
-	move := s.Op == ir.Move
+	move := s.Op.Moves()
 	switch {
 	case s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Relaxed|ir.Loose|each) != 0:
 		return f.step(at, diag.Malformed, "is operation %d with flags %d", s.Op, s.Flags)
@@ -90,7 +90,7 @@ func (f *checker) oneSidedStep(at *place) bool {
 
 // oneSidedOperand checks an operand of a step.
 func (f *checker) oneSidedOperand(at *place, x *onesided.Operand, source bool) bool {
-	role, all, move := "destination", x.Rank == ir.AllRanks, at.Op == ir.Move
+	role, all, move := "destination", x.Rank == ir.AllRanks, at.Op.Moves()
 	if source {
 		role = "source"
 	}

@@ -163,7 +163,7 @@ func (x *program) expandPass(b int32, launch int, pass int32, first, last bool, 
 			member++
 		}
 		m := micro{step: i, block: b, group: int32(len(x.blocks[b]) - 1), member: member, pass: pass, launch: int32(launch)}
-		if s.Op == ir.Move {
+		if s.Op.Moves() {
 			x.expandMove(m, s, tile)
 		} else {
 			x.expandFlags(m, s)
