@@ -82,7 +82,7 @@ func (f *checker) oneSidedStep(at *place) bool {
 		return f.noClass(at)
 	case !move && (s.Count != 0 || s.Class != 0):
 		return f.step(at, diag.Malformed, "moves nothing, and has a count or a class")
-	case (s.NSrc > 0) != (s.Op != ir.Signal) || (s.NDst > 0) != (s.Op != ir.Await):
+	case !s.Op.Info().Srcs.Hold(s.NSrc) || !s.Op.Info().Dsts.Hold(s.NDst):
 		return f.step(at, diag.Malformed, "has %d sources and %d destinations", s.NSrc, s.NDst)
 	}
 	return true
