@@ -46,6 +46,8 @@ type OpInfo struct {
 	// its destinations. The operands of the others are flags.
 	Moves bool
 
+	Packets, Switch bool // of one that moves: chunks may be packets; operands may be of all ranks, by the switch
+
 	Srcs, Dsts Operands // of a one-sided operation: how many sources and destinations a step may have
 
 	// Release and Acquire say what a message orders beside its payload, where the
@@ -87,7 +89,7 @@ var Ops = [NumOps]OpInfo{
 	RecvReduceSend:     {Name: "RecvReduceSend", Mnemonic: "rrs", Doc: "sends src ⊕ received, and keeps nothing", Receives: true, Sends: true, ReadsSrc: true, Reduces: true, Release: SystemScope, Acquire: SystemScope},
 	Copy:               {Name: "Copy", Mnemonic: "cpy", Doc: "dst = src", ReadsSrc: true, Writes: true},
 	Reduce:             {Name: "Reduce", Mnemonic: "re", Doc: "dst = dst ⊕ src", ReadsSrc: true, ReadsDst: true, Writes: true, Reduces: true},
-	Move:               {Name: "Move", Mnemonic: "mv", Doc: "every dst = src ⊕ src ⊕ ..., anywhere", ReadsSrc: true, Writes: true, Reduces: true, OneSided: true, Moves: true, Srcs: some, Dsts: some},
+	Move:               {Name: "Move", Mnemonic: "mv", Doc: "every dst = src ⊕ src ⊕ ..., anywhere", ReadsSrc: true, Writes: true, Reduces: true, OneSided: true, Moves: true, Packets: true, Switch: true, Srcs: some, Dsts: some},
 	Signal:             {Name: "Signal", Mnemonic: "signal", Doc: "adds one to each flag of dsts", OneSided: true, Dsts: some, Release: SystemScope},
 	Await:              {Name: "Await", Mnemonic: "wait", Doc: "waits for the flags of srcs", OneSided: true, Srcs: some, Acquire: SystemScope},
 }

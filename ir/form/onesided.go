@@ -90,7 +90,7 @@ func (f *checker) oneSidedStep(at *place) bool {
 
 // oneSidedOperand checks an operand of a step.
 func (f *checker) oneSidedOperand(at *place, x *onesided.Operand, source bool) bool {
-	role, all, move := "destination", x.Rank == ir.AllRanks, at.Op.Moves()
+	role, all, move, info := "destination", x.Rank == ir.AllRanks, at.Op.Moves(), at.Op.Info()
 	if source {
 		role = "source"
 	}
@@ -103,6 +103,8 @@ func (f *checker) oneSidedOperand(at *place, x *onesided.Operand, source bool) b
 		return f.step(at, diag.Malformed, "has %v as its %s", x.Buf, role)
 	case x.Buf > ir.Flags:
 		return f.step(at, diag.Malformed, "has no buffer as its %s", role)
+	case move && (all && !info.Switch || x.Buf == ir.Packets && !info.Packets):
+		return f.step(at, diag.Malformed, "has packets or chunks of all ranks as its %s", role)
 	case all && x.Buf > ir.Scratch:
 		return f.step(at, diag.Malformed, "has %v of all ranks as its %s, and the switch reads and writes plain data",
 			x.Buf, role)
