@@ -87,12 +87,12 @@ func (t *partTables) checkStep(left []abi.OneStep, operands []abi.OneOperand) er
 	s := &left[0]
 	op, last := ir.Op(s.Op), uint64(s.First)+uint64(s.Srcs)+uint64(s.Dsts)
 	switch {
-	case op != ir.Move && op != ir.Signal && op != ir.Await && op != ir.Nop:
+	case !op.Moves() && op != ir.Signal && op != ir.Await && op != ir.Nop:
 		return fmt.Errorf("no operation is %d", s.Op)
 	case last > uint64(len(operands)) || uint32(s.Class) >= t.Chunks:
 		return fmt.Errorf("its operands or class %d do not fit", s.Class)
-	case op == ir.Move && (s.Srcs == 0 || s.Dsts == 0), op != ir.Move && op != ir.Await && s.Srcs != 0,
-		op != ir.Move && op != ir.Signal && s.Dsts != 0:
+	case op.Moves() && (s.Srcs == 0 || s.Dsts == 0), !op.Moves() && op != ir.Await && s.Srcs != 0,
+		!op.Moves() && op != ir.Signal && s.Dsts != 0:
 		return fmt.Errorf("%d sources and %d destinations are not those of its operation", s.Srcs, s.Dsts)
 	case s.Group < 1 || int(s.Group) > len(left):
 		return fmt.Errorf("a group of %d does not fit", s.Group)
@@ -113,7 +113,7 @@ func (t *partTables) checkStep(left []abi.OneStep, operands []abi.OneOperand) er
 
 // checkOperand checks that the rank of an operand has such memory, and that the step may reach it.
 func (t *partTables) checkOperand(s *abi.OneStep, o *abi.OneOperand) error {
-	move, fits := ir.Op(s.Op) == ir.Move, false
+	move, fits := ir.Op(s.Op).Moves(), false
 	if o.Rank < 0 || uint32(o.Rank) >= t.Ranks || !t.reaches(s, o) {
 		return fmt.Errorf("that rank does not exist, or is of another node")
 	}
@@ -146,7 +146,7 @@ func (t *partTables) reaches(s *abi.OneStep, o *abi.OneOperand) bool {
 	if t.node == nil || t.node[o.Rank] == t.node[t.rank] {
 		return true
 	}
-	if ir.Op(s.Op) == ir.Move {
+	if ir.Op(s.Op).Moves() {
 		return ir.Buf(o.Buf) == abi.InboxBuf
 	}
 	return ir.Op(s.Op) == ir.Signal

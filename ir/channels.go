@@ -99,6 +99,8 @@ const (
 type ChannelOpInfo struct {
 	Name       string // in text forms; those of several operations may be one
 	Moves      bool   // writes Dsts of what it reads of Srcs
+	Pairs      bool   // Dsts[i] of Srcs[i] alone: each pair is a step; else all is one step
+	Step       Op     // of one that moves: the operation of its steps
 	Signals    bool   // on each of Channels, behind what it moves
 	Awaits     bool   // a signal of each of Channels
 	Flushes    bool   // waits until what was put through each of Channels has left, after all else that it does
@@ -118,10 +120,10 @@ var ChannelOps = [NumChannelOps]ChannelOpInfo{
 	ChFlush:           {Name: "flush", Flushes: true},
 	ChAcquire:         {Name: "acquire", Semaphores: true},
 	ChRelease:         {Name: "release", Semaphores: true},
-	ChMove:            {Name: "mv", Moves: true},
-	ChEach:            {Name: "each", Moves: true},
-	ChEachSignal:      {Name: "each", Moves: true, Signals: true},
-	ChEachSignalFlush: {Name: "each", Moves: true, Signals: true, Flushes: true},
+	ChMove:            {Name: "mv", Moves: true, Step: Move},
+	ChEach:            {Name: "each", Moves: true, Pairs: true, Step: Move},
+	ChEachSignal:      {Name: "each", Moves: true, Pairs: true, Step: Move, Signals: true},
+	ChEachSignalFlush: {Name: "each", Moves: true, Pairs: true, Step: Move, Signals: true, Flushes: true},
 	ChLoop:            {Name: "loop"},
 }
 

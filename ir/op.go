@@ -1,6 +1,9 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // An Op is what one instruction or one step does. Ops has a row for each.
 type Op uint8
@@ -39,6 +42,14 @@ type OpInfo struct {
 	Reduces  bool // combines two values with the reduction
 	OneSided bool // its operands are rows of Program.Operands, on any rank; see OneSided
 
+	// Moves says, of a one-sided operation, that its operands are runs of Count chunks: it reads its sources, and writes
+	// its destinations. The operands of the others are flags.
+	Moves bool
+
+	Packets, Switch bool // of one that moves: chunks may be packets; operands may be of all ranks, by the switch
+
+	Srcs, Dsts Operands // of a one-sided operation: how many sources and destinations a step may have
+
 	// Release and Acquire say what a message orders beside its payload, where the
 	// protocol has it that messages do (Protocol.Releases): all that the sending
 	// block has seen or done is visible to who receives it, within a scope. That the
@@ -47,6 +58,14 @@ type OpInfo struct {
 	// and await, releases and acquires within the device.
 	Release, Acquire Scope
 }
+
+// Operands is a range of how many operands a step may have, from Min to Max.
+type Operands struct{ Min, Max int16 }
+
+// Hold reports whether n is in the range.
+func (o Operands) Hold(n int16) bool { return o.Min <= n && n <= o.Max }
+
+var some = Operands{1, math.MaxInt16}
 
 // A Scope is how far an operation makes writes visible.
 type Scope uint8
@@ -70,13 +89,16 @@ var Ops = [NumOps]OpInfo{
 	RecvReduceSend:     {Name: "RecvReduceSend", Mnemonic: "rrs", Doc: "sends src ⊕ received, and keeps nothing", Receives: true, Sends: true, ReadsSrc: true, Reduces: true, Release: SystemScope, Acquire: SystemScope},
 	Copy:               {Name: "Copy", Mnemonic: "cpy", Doc: "dst = src", ReadsSrc: true, Writes: true},
 	Reduce:             {Name: "Reduce", Mnemonic: "re", Doc: "dst = dst ⊕ src", ReadsSrc: true, ReadsDst: true, Writes: true, Reduces: true},
-	Move:               {Name: "Move", Mnemonic: "mv", Doc: "every dst = src ⊕ src ⊕ ..., anywhere", ReadsSrc: true, Writes: true, Reduces: true, OneSided: true},
-	Signal:             {Name: "Signal", Mnemonic: "signal", Doc: "adds one to each flag of dsts", OneSided: true, Release: SystemScope},
-	Await:              {Name: "Await", Mnemonic: "wait", Doc: "waits for the flags of srcs", OneSided: true, Acquire: SystemScope},
+	Move:               {Name: "Move", Mnemonic: "mv", Doc: "every dst = src ⊕ src ⊕ ..., anywhere", ReadsSrc: true, Writes: true, Reduces: true, OneSided: true, Moves: true, Packets: true, Switch: true, Srcs: some, Dsts: some},
+	Signal:             {Name: "Signal", Mnemonic: "signal", Doc: "adds one to each flag of dsts", OneSided: true, Dsts: some, Release: SystemScope},
+	Await:              {Name: "Await", Mnemonic: "wait", Doc: "waits for the flags of srcs", OneSided: true, Srcs: some, Acquire: SystemScope},
 }
 
 // Info returns the row of op.
 func (op Op) Info() *OpInfo { return &Ops[op] }
+
+// Moves reports whether op is a one-sided operation whose operands are chunks.
+func (op Op) Moves() bool { return op < NumOps && Ops[op].Moves }
 
 // String gives the mnemonic.
 func (op Op) String() string {

@@ -11,6 +11,21 @@ import (
 // This file compiles and makes the copies and reduces that say which thread
 // block does them.
 
+// A blockOp compiles an operation of a reference that says which thread block does it.
+type blockOp func(c *compiler, on func() ref, f *syntax.Name, args *syntax.Args, of, span diag.Span) code
+
+// blockOpOf finds a blockOp by its name, and what messages say that it does to the reference. It returns nil of another
+// name.
+func blockOpOf(name string) (op blockOp, done string) {
+	switch name {
+	case "copy":
+		return (*compiler).blockCopy, "copied"
+	case "reduce":
+		return (*compiler).blockReduceOnto, "reduced"
+	}
+	return nil, ""
+}
+
 // blockCopy compiles src.copy(rank, buffer, index, tb = ...), within a rank.
 func (c *compiler) blockCopy(src func() ref, f *syntax.Name, args *syntax.Args, of, span diag.Span) code {
 	rest, how := c.doing(f, args.List, span, []string{"tb", "sync", "packets"})

@@ -55,6 +55,7 @@ func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span di
 	if f.Text == "copy" || f.Text == "reduce" {
 		c.notInRequire(span)
 	}
+	blockOp, done := blockOpOf(f.Text)
 	switch {
 	case isChannelOp(x, f):
 		return c.channelMethod(x, f, args, of, span)
@@ -65,10 +66,8 @@ func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span di
 			}
 		}
 		return x
-	case f.Text == "copy" && namesBlock(args):
-		return c.blockCopy(c.asRef(x, "what is copied", of), f, args, of, span)
-	case f.Text == "reduce" && namesBlock(args):
-		return c.blockReduceOnto(c.asRef(x, "what is reduced", of), f, args, of, span)
+	case blockOp != nil && namesBlock(args):
+		return blockOp(c, c.asRef(x, "what is "+done, of), f, args, of, span)
 	case f.Text == "copy":
 		return c.copyCall(c.asRef(x, "what is copied", of), args, of, span)
 	case f.Text == "reduce":

@@ -82,7 +82,7 @@ func OfMoves(p *either.Program, steps []int32) *Algorithm {
 		x.Scratch = append(x.Scratch, ir.ScratchDecl{Name: b.name, Chunks: int(slices.Max(append([]int32{0}, b.chunks...)))})
 	}
 	for _, i := range steps {
-		if s := &p.Steps[i]; s.Op == ir.Move {
+		if s := &p.Steps[i]; s.Op.Moves() {
 			x.Ops = append(x.Ops,
 				Operation{x.refs(p.OneSided.Sources(s)), x.refs(p.OneSided.Dests(s)), int(s.Count), s.Pos, i})
 		}

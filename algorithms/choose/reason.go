@@ -53,18 +53,18 @@ func (is *figures) look(p *either.Program) {
 		rank, moved := p.Blocks[b].Rank, false
 		steps := p.StepsOf(&p.Blocks[b])
 		for i := range steps {
-			switch step := &steps[i]; step.Op {
-			case ir.Move:
+			switch step := &steps[i]; {
+			case step.Op.Moves():
 				moved = true
 				moves[rank]++
 				for _, o := range p.OneSided.Sources(step) {
 					is.reads = is.reads || o.Rank != rank
 				}
-			case ir.Signal:
+			case step.Op == ir.Signal:
 				if step.Flags&(ir.Enter|ir.Leave) == 0 {
 					signals[rank]++
 				}
-			case ir.Await:
+			case step.Op == ir.Await:
 				is.early = is.early && moved
 			}
 		}

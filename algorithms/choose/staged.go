@@ -172,7 +172,7 @@ func mixes(p *either.Program) error {
 	changed := make([]bool, mem.Len()) // cells of input that hold something else
 	for _, i := range order {
 		s := &q.Steps[i]
-		if s.Op != ir.Move {
+		if !s.Op.Moves() {
 			continue
 		}
 		sources, dests := q.OneSided.Sources(s), q.OneSided.Dests(s)

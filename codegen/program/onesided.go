@@ -26,7 +26,7 @@ func featuresOf(p *either.Program) uint64 {
 		return planTwoSided
 	}
 	if o.OnePass || slices.ContainsFunc(p.Steps, func(s ir.Step) bool {
-		return s.Op != ir.Move && s.Flags&(ir.Joint|ir.Relaxed) != 0
+		return !s.Op.Moves() && s.Flags&(ir.Joint|ir.Relaxed) != 0
 	}) {
 		features |= planOrder
 	}

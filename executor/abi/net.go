@@ -74,10 +74,10 @@ func (c *netBuilder) block(b int32) {
 		if s.Flags&ir.Joint == 0 {
 			group++
 		}
-		switch s.Op {
-		case ir.Move:
+		switch {
+		case s.Op.Moves():
 			c.move(b, i, group)
-		case ir.Signal:
+		case s.Op == ir.Signal:
 			c.signal(b, i, group)
 		}
 	}

@@ -77,7 +77,7 @@ func (img *Image) joined(written [][]bool) [][]int32 {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		for _, x := range p.OneSided.OperandsOf(s) {
-			if s.Op == ir.Move && x.Buf == ir.Scratch && x.Rank >= 0 && written[x.Rank] != nil {
+			if s.Op.Moves() && x.Buf == ir.Scratch && x.Rank >= 0 && written[x.Rank] != nil {
 				joined[x.Rank][x.Index]++
 				joined[x.Rank][x.Index+s.Count-1]--
 			}

@@ -107,7 +107,7 @@ func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32)
 		return diag.List{d}
 	}
 	flags := s.Flags &^ ir.Loose // a launch waits for all its blocks, which is one of the things that may happen
-	if s.Op != ir.Move {         // the kernel meets before Signals and orders all it can, which is more than is asked
+	if !s.Op.Moves() {           // the kernel meets before Signals and orders all it can, which is more than is asked
 		flags &^= ir.Joint | ir.Relaxed
 	}
 	row := OneStep{Op: uint8(s.Op), Flags: uint8(flags), Srcs: uint16(s.NSrc), Dsts: uint16(s.NDst),
@@ -117,7 +117,7 @@ func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32)
 		row.Flags |= onePort
 		c.one.Port = true
 	}
-	if s.Op == ir.Move && (len(src) > 1 || src[0].Rank == ir.AllRanks || s.Flags&ir.Final != 0) {
+	if s.Op.Moves() && (len(src) > 1 || src[0].Rank == ir.AllRanks || s.Flags&ir.Final != 0) {
 		c.one.Copies = false
 	}
 	for k, x := range c.p.OperandsOf(s) {
@@ -140,7 +140,7 @@ func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32)
 
 // ported reports whether a port is to move what s does, and can: it copies, and knows neither packets nor a switch.
 func ported(s *ir.Step, src, dst []onesided.Operand) bool {
-	if s.Op != ir.Move || len(src) != 1 || s.Flags&ir.Final != 0 {
+	if !s.Op.Moves() || len(src) != 1 || s.Flags&ir.Final != 0 {
 		return false
 	}
 	all := slices.Concat(src, dst)

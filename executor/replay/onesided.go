@@ -94,7 +94,7 @@ func (r *oneReplay) show() (Result, error) {
 // touches reports whether a step reads or writes the counterexample's chunk.
 func (r *oneReplay) touches(step int32) (reads, writes bool) {
 	s, o := &r.p.Steps[step], r.p
-	if s.Op != ir.Move {
+	if !s.Op.Moves() {
 		return false, false
 	}
 	cell := r.mem.Cell(r.w.Rank, r.w.Buf, r.w.Index)

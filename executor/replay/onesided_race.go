@@ -107,7 +107,7 @@ func (r *oneReplay) together() bool {
 // keeps says what keeps an order on this device that the program does not ask for.
 func (r *oneReplay) keeps() string {
 	flag := func(f ir.StepFlags) bool {
-		return slices.ContainsFunc(r.p.Steps, func(s ir.Step) bool { return s.Op != ir.Move && s.Flags&f != 0 })
+		return slices.ContainsFunc(r.p.Steps, func(s ir.Step) bool { return !s.Op.Moves() && s.Flags&f != 0 })
 	}
 	switch {
 	case r.w.Unmet || flag(ir.Joint) && !flag(ir.Relaxed):

@@ -11,7 +11,7 @@ func (r *orderRun) moves() {
 	links := eval.Link(r.p.OneSided)
 	order, _ := links.Schedule(r.p.OneSided).Run()
 	for _, i := range order {
-		if r.p.Steps[i].Op == ir.Move {
+		if r.p.Steps[i].Op.Moves() {
 			r.move(i)
 		}
 	}

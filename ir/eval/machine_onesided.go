@@ -10,7 +10,7 @@ import (
 // The action that m knows a step by is its number.
 func (m *Machine) Moves(p *onesided.Program, l *Links, order []int32) {
 	for _, i := range order {
-		if s := &p.Steps[i]; s.Op == ir.Move {
+		if s := &p.Steps[i]; s.Op.Moves() {
 			m.move(i, int(p.Blocks[l.Block[i]].Rank), s, p)
 		}
 	}

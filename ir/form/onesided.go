@@ -58,7 +58,7 @@ func (f *checker) shares(r, b int, n int32) {
 func (f *checker) oneSidedStep(at *place) bool {
 	const each = ir.Enter | ir.Leave
 	s := at.Step
-	move := s.Op == ir.Move
+	move := s.Op.Moves()
 	switch {
 	case s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Relaxed|ir.Loose|each) != 0:
 		return f.step(at, diag.Malformed, "is operation %d with flags %d", s.Op, s.Flags)
@@ -82,7 +82,7 @@ func (f *checker) oneSidedStep(at *place) bool {
 		return f.noClass(at)
 	case !move && (s.Count != 0 || s.Class != 0):
 		return f.step(at, diag.Malformed, "moves nothing, and has a count or a class")
-	case (s.NSrc > 0) != (s.Op != ir.Signal) || (s.NDst > 0) != (s.Op != ir.Await):
+	case !s.Op.Info().Srcs.Hold(s.NSrc) || !s.Op.Info().Dsts.Hold(s.NDst):
 		return f.step(at, diag.Malformed, "has %d sources and %d destinations", s.NSrc, s.NDst)
 	}
 	return true
@@ -90,7 +90,7 @@ func (f *checker) oneSidedStep(at *place) bool {
 
 // oneSidedOperand checks an operand of a step.
 func (f *checker) oneSidedOperand(at *place, x *onesided.Operand, source bool) bool {
-	role, all, move := "destination", x.Rank == ir.AllRanks, at.Op == ir.Move
+	role, all, move, info := "destination", x.Rank == ir.AllRanks, at.Op.Moves(), at.Op.Info()
 	if source {
 		role = "source"
 	}
@@ -103,6 +103,8 @@ func (f *checker) oneSidedOperand(at *place, x *onesided.Operand, source bool) b
 		return f.step(at, diag.Malformed, "has %v as its %s", x.Buf, role)
 	case x.Buf > ir.Flags:
 		return f.step(at, diag.Malformed, "has no buffer as its %s", role)
+	case move && (all && !info.Switch || x.Buf == ir.Packets && !info.Packets):
+		return f.step(at, diag.Malformed, "has packets or chunks of all ranks as its %s", role)
 	case all && x.Buf > ir.Scratch:
 		return f.step(at, diag.Malformed, "has %v of all ranks as its %s, and the switch reads and writes plain data",
 			x.Buf, role)

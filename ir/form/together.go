@@ -38,7 +38,7 @@ type span struct {
 func (f *checker) overlap(at *place, mem *ir.Memory) {
 	spans, s := f.spans[:0], at.Step
 	for k, x := range f.p.OneSided.OperandsOf(s) {
-		if s.Op != ir.Move {
+		if !s.Op.Moves() {
 			spans = append(spans, span{int(x.Rank), int(x.Index), true})
 			continue
 		}

@@ -27,7 +27,7 @@ func (p *Program) Traffic() (n Traffic) {
 			}
 			for _, list := range [][]Operand{srcs, dsts} {
 				for k := range list {
-					if list[k].Rank != tb.Rank && s.Op == ir.Move {
+					if list[k].Rank != tb.Rank && s.Op.Moves() {
 						n.Remote += int(s.Count)
 					}
 				}

@@ -25,7 +25,7 @@ func (p *Program) Staged() bool {
 		t := &p.Blocks[b]
 		for i := t.Steps.First; i < t.Steps.End; i++ {
 			for _, x := range p.OperandsOf(&p.Steps[i]) {
-				if x.Rank != int32(t.Rank) && x.Buf <= ir.Output && p.Steps[i].Op == ir.Move {
+				if x.Rank != int32(t.Rank) && x.Buf <= ir.Output && p.Steps[i].Op.Moves() {
 					return false
 				}
 			}
@@ -38,7 +38,7 @@ func (p *Program) Staged() bool {
 // files from elsewhere may.
 func (p *Program) ModifiesInput() bool {
 	for i := range p.Steps {
-		if p.Steps[i].Op == ir.Move && p.moveModifiesInput(&p.Steps[i]) {
+		if p.Steps[i].Op.Moves() && p.moveModifiesInput(&p.Steps[i]) {
 			return true
 		}
 	}

@@ -114,10 +114,10 @@ func opText(p *ir.ChannelProgram, rank int, o *ir.ChannelOp) string {
 			b = fmt.Appendf(b, " semaphore[%d]", s)
 		}
 		return string(b)
-	case o.Kind == ir.ChMove:
-		b = appendMove(o, b, rank)
-	case info.Moves:
+	case info.Pairs:
 		b = appendEach(o, b, rank)
+	case info.Moves:
+		b = appendMove(o, b, rank)
 	default:
 		return string(appendChannels(p, b, rank, o))
 	}
@@ -133,7 +133,7 @@ func opText(p *ir.ChannelProgram, rank int, o *ir.ChannelOp) string {
 	return string(b)
 }
 
-// appendMove appends the operands of a ChMove: the count stands at the destinations.
+// appendMove appends the operands of one that moves all in one step: the count stands at the destinations.
 func appendMove(o *ir.ChannelOp, b []byte, rank int) []byte {
 	for i := range o.Srcs {
 		if i > 0 {
@@ -148,7 +148,7 @@ func appendMove(o *ir.ChannelOp, b []byte, rank int) []byte {
 	return b
 }
 
-// appendEach appends the pairs of a ChEach, and what is behind them.
+// appendEach appends the pairs of a ChEach or another of Pairs, and what is behind them.
 func appendEach(o *ir.ChannelOp, b []byte, rank int) []byte {
 	for i := range min(len(o.Srcs), len(o.Dsts)) {
 		if i > 0 {

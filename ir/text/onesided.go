@@ -51,14 +51,14 @@ func StepText(p *either.Program, rank int32, s *ir.Step) string {
 
 // appendOneSidedOperands writes the operands of s, a step of rank.
 func appendOneSidedOperands(p *onesided.Program, b []byte, rank int32, s *ir.Step) []byte {
-	count, has := s.Count, s.Op == ir.Move && s.NDst > 0
+	count, has := s.Count, s.Op.Moves() && s.NDst > 0
 	if !has {
 		count = 1
 	}
 	sign := " "
 	for _, o := range p.Sources(s) {
 		b = AppendOperand(&o, append(b, sign...), rank, 1)
-		if s.Op == ir.Move {
+		if s.Op.Moves() {
 			sign = " + "
 		}
 		if s.Op == ir.Await {
@@ -66,7 +66,7 @@ func appendOneSidedOperands(p *onesided.Program, b []byte, rank int32, s *ir.Ste
 		}
 	}
 	for i, o := range p.Dests(s) {
-		if i == 0 && s.Op == ir.Move {
+		if i == 0 && s.Op.Moves() {
 			b = append(b, " ->"...)
 		}
 		b = AppendOperand(&o, append(b, ' '), rank, count)

@@ -28,6 +28,9 @@ enum OpMask {
   OPS_REDUCE = 0x370     // combine two values with the reduction
 };
 
+// Whether a one-sided operation moves chunks. The operands of the others are flags.
+#define OP_MOVES(op) ((op) == OP_MOVE)
+
 // A buffer of a rank; BUF_NONE is an operand that the operation does not have.
 enum Buf { BUF_INPUT = 0, BUF_OUTPUT = 1, BUF_SCRATCH = 2, BUF_PACKETS = 3, BUF_FLAGS = 4, BUF_NONE = 255 };
 

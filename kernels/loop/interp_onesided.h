@@ -159,11 +159,11 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
   u32 next;
   for (t.step = 0; t.step < t.at.block->steps; t.step = next) {
     abi_one_step s = step_of(t);
-    if (s.op == OP_MOVE) s.group = (u16)trace_group(t, s);
-    next = t.step + (s.op == OP_MOVE ? s.group : 1);
+    if (OP_MOVES(s.op)) s.group = (u16)trace_group(t, s);
+    next = t.step + (OP_MOVES(s.op) ? s.group : 1);
     if (!(s.flags & STEP_JOINT)) t.owed |= t.dirty;
     const u64 begun = trace_begins(t);
-    if (s.op == OP_MOVE) {
+    if (OP_MOVES(s.op)) {
       if (t.owed) meet_behind<M>(t, false);
       action_begins();
       M::move(t, s);

@@ -222,7 +222,7 @@ func (c *turnChecker) sameThreads() *diag.Diagnostic {
 	place, looped, on, several := map[use]int{}, map[use]bool{}, map[use]bool{}, map[use]int32{}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		for k := int(s.Src); s.Op != ir.Move && k < int(s.Dst)+int(s.NDst); k++ {
+		for k := int(s.Src); !s.Op.Moves() && k < int(s.Dst)+int(s.NDst); k++ {
 			x, at := p.Operands[k], k-int(s.Src)
 			key := use{x.Rank, x.Index, s.Op}
 			if before, known := place[key]; known && before != at {

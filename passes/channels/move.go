@@ -111,19 +111,19 @@ func (u *unroller) move(k *unrolled, o *ir.ChannelOp, at, n int32) {
 		}
 		return out
 	}
-	switch {
+	switch info := o.Kind.Info(); {
 	case o.Type == ir.PortChannel:
 		u.put(k, o, at, n)
-	case o.Kind == ir.ChMove:
-		u.add(k, unrolledStep{op: ir.Move, count: n, srcs: operands(o.Srcs), dsts: operands(o.Dsts)})
-	case o.Kind == ir.ChEach:
+	case info.Signals:
+		u.say(k, diag.Unsupported, "signals behind its data, which only ports do")
+	case !info.Pairs:
+		u.add(k, unrolledStep{op: info.Step, count: n, srcs: operands(o.Srcs), dsts: operands(o.Dsts)})
+	default:
 		for i := range o.Srcs {
 			pair := u.pairSpan(o, i, at, n)
-			u.add(k, unrolledStep{op: ir.Move, count: pair, srcs: u.operands(k, o, &o.Srcs[i], at),
+			u.add(k, unrolledStep{op: info.Step, count: pair, srcs: u.operands(k, o, &o.Srcs[i], at),
 				dsts: u.operands(k, o, &o.Dsts[i], at)})
 		}
-	default:
-		u.say(k, diag.Unsupported, "signals behind its data, which only ports do")
 	}
 }
 

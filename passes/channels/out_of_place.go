@@ -68,7 +68,7 @@ func (x *relocator) opOf(rank int32, at *source) *ir.ChannelOp {
 // step notes what a step reads and writes.
 func (x *relocator) step(i int32) {
 	s := &x.u.program.Steps[i]
-	if s.Op != ir.Move {
+	if !s.Op.Moves() {
 		return
 	}
 	g, at := x.u.program, x.u.sources[i]

@@ -80,12 +80,12 @@ func (u *unroller) checkOp(k *unrolled, o, loop *ir.ChannelOp) {
 	case !info.Moves:
 	case o.Parts < 0 || o.Part < 0 || o.Part >= max(o.Parts, 1):
 		u.say(k, diag.Malformed, "is part %d of %d", o.Part, o.Parts)
-	case len(o.Srcs) == 0 || len(o.Dsts) == 0 || o.Kind != ir.ChMove && len(o.Srcs) != len(o.Dsts):
+	case len(o.Srcs) == 0 || len(o.Dsts) == 0 || info.Pairs && len(o.Srcs) != len(o.Dsts):
 		u.say(k, diag.Malformed, "has %d sources and %d destinations", len(o.Srcs), len(o.Dsts))
 	}
 	for i := range min(len(o.Srcs), len(o.Dsts)) {
-		n, pairs := o.Srcs[i].Count, info.Moves && o.Kind != ir.ChMove
-		if pairs && (o.Dsts[i].Count != n || o.Parts > 1 && n != o.Srcs[0].Count) {
+		n := o.Srcs[i].Count
+		if info.Pairs && (o.Dsts[i].Count != n || o.Parts > 1 && n != o.Srcs[0].Count) {
 			u.say(k, diag.Counts, "moves %d chunks to %d, or parts of unequal numbers", n, o.Dsts[i].Count)
 		}
 	}
@@ -131,7 +131,7 @@ func (u *unroller) checkRef(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, loop
 		u.say(k, diag.Unsupported,
 			"moves packets in a loop: MSCCL++ moves all of them in each loop iteration, under one flag, so that who reads them takes those of any loop iteration").
 			Hint = "move packets outside of loops, or data in them"
-	case x.Count != *count && o.Kind == ir.ChMove:
+	case x.Count != *count && !o.Kind.Info().Pairs:
 		u.say(k, diag.Counts, "moves %d chunks and %d", *count, x.Count)
 	case loop != nil && x.Count != loop.Chunks:
 		u.say(k, diag.Counts,

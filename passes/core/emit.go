@@ -70,7 +70,7 @@ func (e *oneEmitter) together(p *onesided.Program, rank int32, steps []ir.Step) 
 	moves := 0
 	for i := range steps {
 		s := &steps[i]
-		if s.Op != ir.Move {
+		if !s.Op.Moves() {
 			continue
 		}
 		moves++

@@ -14,7 +14,7 @@ func (x *maker) cut() {
 		changed = false
 		for i := range x.p.Steps {
 			s := &x.p.Steps[i]
-			for k := int32(1); k < s.Count && s.Op == ir.Move; k++ {
+			for k := int32(1); k < s.Count && s.Op.Moves(); k++ {
 				if !x.isCut(s, k, false) {
 					continue
 				}
@@ -41,7 +41,7 @@ func (x *maker) isCut(s *ir.Step, k int32, all bool) (found bool) {
 // eachRun calls f with the cells of all operands of all Moves.
 func (x *maker) eachRun(f func(first, n int32)) {
 	for i := range x.p.Steps {
-		if s := &x.p.Steps[i]; s.Op == ir.Move {
+		if s := &x.p.Steps[i]; s.Op.Moves() {
 			x.eachOperand(s, func(first int32) { f(first, s.Count) })
 		}
 	}

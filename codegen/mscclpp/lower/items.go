@@ -81,6 +81,8 @@ func (x *maker) rank(r int32) {
 		case ir.Move:
 			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
 			x.pieces(s)
+		default:
+			x.say(diag.Unsupported, "MSCCL++ has no operation %v", s.Op)
 		}
 	}
 }

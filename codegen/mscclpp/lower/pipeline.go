@@ -30,7 +30,7 @@ func (x *maker) checkPipeline(instances int) *diag.Diagnostic {
 			WithHint("give either --instances or a pipeline")
 	default:
 		for i := range x.p.Steps {
-			if s := &x.p.Steps[i]; s.Op == ir.Move {
+			if s := &x.p.Steps[i]; s.Op.Moves() {
 				x.chunks = commonDivisor(x.chunks, s.Count)
 			}
 		}

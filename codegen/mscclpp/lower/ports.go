@@ -15,7 +15,7 @@ func (x *maker) countPorts(ported map[[2]int32]int32) {
 	x.stages, x.written = map[ir.ChannelRef]ir.ChannelRef{}, make([]bool, x.cells.Len())
 	for i := range x.p.Steps {
 		s := &x.p.Steps[i]
-		if s.Op != ir.Move {
+		if !s.Op.Moves() {
 			continue
 		}
 		for _, d := range x.p.Dests(s) {

@@ -119,7 +119,7 @@ func busyLanes(p *either.Program, t *executor.Trace, rank int32, replica int) (b
 		}
 		first, end = min(first, s.Begin), max(end, s.Begin+s.Length)
 		lane := kindOf(p, &p.Blocks[p.Rank[rank].First+int32(number)])
-		if lane >= 0 && p.Steps[s.Step].Op == ir.Move {
+		if lane >= 0 && p.Steps[s.Step].Op.Moves() {
 			turns = append(turns, turn{s.Begin, lane, 1}, turn{s.Begin + s.Length, lane, -1})
 		}
 	}
@@ -149,7 +149,7 @@ func kindOf(p *either.Program, b *ir.TB) int {
 	for i := b.Steps.First; i < b.Steps.End; i++ {
 		s := &p.Steps[i]
 		switch {
-		case s.Op != ir.Move:
+		case !s.Op.Moves():
 		case s.NSrc > 1:
 			return 0
 		case slices.ContainsFunc(p.OneSided.Dests(s), func(x onesided.Operand) bool { return x.Rank != b.Rank }):

@@ -63,6 +63,15 @@ func header() []byte {
 	}
 	fmt.Fprintf(&b, "};\n")
 
+	var moves []string
+	for op := range ir.NumOps {
+		if op.Moves() {
+			moves = append(moves, fmt.Sprintf("(op) == OP_%s", snake(op.Info().Name)))
+		}
+	}
+	fmt.Fprintf(&b, "\n// Whether a one-sided operation moves chunks. The operands of the others are flags.\n")
+	fmt.Fprintf(&b, "#define OP_MOVES(op) (%s)\n", strings.Join(moves, " || "))
+
 	fmt.Fprintf(&b, "\n// A buffer of a rank; BUF_NONE is an operand that the operation does not have.\n")
 	fmt.Fprintf(&b, "enum Buf { BUF_INPUT = %d, BUF_OUTPUT = %d, BUF_SCRATCH = %d, BUF_PACKETS = %d, BUF_FLAGS = %d, BUF_NONE = %d };\n",
 		ir.Input, ir.Output, ir.Scratch, ir.Packets, ir.Flags, ir.NoBuf)

@@ -40,7 +40,7 @@ func (p *textParser) oneSidedOperands(o *onesided.Program, rank int32, s *ir.Ste
 	}
 	middle := len(o.Operands)
 	s.Dst = int32(middle)
-	if s.Op == ir.Signal || s.Op == ir.Move && p.take("->") {
+	if s.Op == ir.Signal || s.Op.Moves() && p.take("->") {
 		p.dests(o, rank, s)
 	}
 	if max(middle-at, len(o.Operands)-middle) > onesided.MaxOperands {
@@ -61,7 +61,7 @@ func (p *textParser) sources(o *onesided.Program, rank int32, s *ir.Step) {
 			x.Nth = p.signedNumber(n)
 		}
 		o.Operands = append(o.Operands, x)
-		if s.Op == ir.Move && !p.take("+") {
+		if s.Op.Moves() && !p.take("+") {
 			return
 		}
 	}
@@ -73,9 +73,9 @@ func (p *textParser) dests(o *onesided.Program, rank int32, s *ir.Step) {
 		switch {
 		case s.Op == ir.Signal && count != 1:
 			p.errorf("a flag has no count")
-		case !first && s.Op == ir.Move && count != s.Count:
+		case !first && s.Op.Moves() && count != s.Count:
 			p.errorf("all destinations have one count")
-		case s.Op == ir.Move:
+		case s.Op.Moves():
 			s.Count = count
 		}
 		o.Operands = append(o.Operands, x)

@@ -49,7 +49,7 @@ func (c *Checker) Across() bool {
 // Unported says how step i reaches memory of another node without a port, or "".
 func (c *Checker) Unported(i int32) string {
 	s := &c.P.Steps[i]
-	if s.Op != ir.Move {
+	if !s.Op.Moves() {
 		return ""
 	}
 	own, _, _ := c.P.Place(i)
@@ -96,7 +96,7 @@ func (c *Checker) leaves(i int32) string {
 			return switchEnds
 		case s.Flags&ir.Loose != 0: // who else copies by a port waits for it before it signals
 			return "is of a block that no launch waits for, and uses " + where()
-		case s.Op != ir.Move:
+		case !s.Op.Moves():
 		case k < int(s.NSrc):
 			return fmt.Sprintf("reads %s of %s: data comes from there by writes to scratch only",
 				c.P.ChunkName(x.Buf, int(x.Index)), where())

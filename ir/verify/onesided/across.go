@@ -55,7 +55,7 @@ func (c *prover) unsent(b int32) *diag.Diagnostic {
 			switch {
 			case sends:
 				now[x.Rank] = true
-			case s.Op == ir.Move && x.Rank != ir.AllRanks && c.Opt.Nodes[x.Rank] != c.Opt.Nodes[t.Rank] && !later[x.Rank]:
+			case s.Op.Moves() && x.Rank != ir.AllRanks && c.Opt.Nodes[x.Rank] != c.Opt.Nodes[t.Rank] && !later[x.Rank]:
 				d := c.Problem(c.Place(i), diag.AcrossNodes, s.Pos, "%s writes %s of rank %d, which is of another node, and "+
 					"no signal of its block to that rank, behind it in each tile iteration, sends that", c.Name(i),
 					c.P.ChunkName(x.Buf, int(x.Index)), x.Rank).WithHint(unsentHint)

@@ -129,7 +129,7 @@ func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 	}
 	a := &arrivals{pair: map[[2]int32]*arrival{}}
 	shared := o.sharedCells()
-	o.eachCrossing(ir.Move, func(i, b int32, to *onesided.Operand) {
+	o.eachCrossing(ir.Op.Moves, func(i, b int32, to *onesided.Operand) {
 		x := a.pair[[2]int32{b, to.Rank}]
 		if x == nil {
 			x = &arrival{count: -1}
@@ -141,7 +141,7 @@ func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 			a.counts++
 		}
 	})
-	o.eachCrossing(ir.Signal, func(i, b int32, to *onesided.Operand) {
+	o.eachCrossing(isSignal, func(i, b int32, to *onesided.Operand) {
 		if x := a.pair[[2]int32{b, to.Rank}]; x != nil && carries(&o.P.Steps[i], skip) {
 			x.last = max(x.last, o.group[i])
 		}
@@ -162,7 +162,7 @@ func (o *prover) sharedCells() []int32 {
 	for i := range o.P.Steps {
 		s := &o.P.Steps[i]
 		for _, x := range o.P.Dests(s) {
-			if s.Op != ir.Move || x.Buf != ir.Scratch {
+			if !s.Op.Moves() || x.Buf != ir.Scratch {
 				continue
 			}
 			at := o.cells.Cell(int(x.Rank), x.Buf, int(x.Index))
@@ -221,10 +221,12 @@ func (o *prover) knowsArrived(c *clock, pair *arrival, group int32) bool {
 	})
 }
 
-// eachCrossing calls f for each destination of steps of an operation that is of another node.
-func (o *prover) eachCrossing(op ir.Op, f func(i, b int32, to *onesided.Operand)) {
+func isSignal(op ir.Op) bool { return op == ir.Signal }
+
+// eachCrossing calls f for each destination that is of another node, of steps of such an operation.
+func (o *prover) eachCrossing(such func(ir.Op) bool, f func(i, b int32, to *onesided.Operand)) {
 	for i := range o.P.Steps {
-		if s := &o.P.Steps[i]; s.Op == op {
+		if s := &o.P.Steps[i]; such(s.Op) {
 			b, dests := o.links.Block[i], o.P.Dests(s)
 			for k := range dests {
 				if o.crosses(b, dests[k].Rank) {

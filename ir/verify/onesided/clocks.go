@@ -121,12 +121,12 @@ func (c *clocks) pass(pass int) bool {
 		b := c.o.links.Block[ev.step]
 		k := &c.blocks[b]
 		c.enter(k, b, int32(pass)+1, c.o.group[ev.step])
-		switch s.Op {
-		case ir.Move:
+		switch {
+		case s.Op.Moves():
 			c.move(k, ev, int32(e), pass)
-		case ir.Signal:
+		case s.Op == ir.Signal:
 			c.signal(k, ev.step, s, pass)
-		case ir.Await:
+		case s.Op == ir.Await:
 			c.await(k, ev.step, s, pass)
 		}
 		if c.work++; c.work > c.o.Opt.Work || c.rows.Entries > max(rowsKept, c.o.Opt.Work)/c.share {

@@ -48,7 +48,7 @@ func (o *prover) shortest(s *ir.Schedule, order []int32, cycle []ir.Wait) []ir.W
 	}
 	best = slices.Clone(best)
 	for k := range best {
-		if o.P.Steps[best[k].Step].Op == ir.Move {
+		if o.P.Steps[best[k].Step].Op.Moves() {
 			best[k].Cause = ir.ForMessage
 		}
 	}

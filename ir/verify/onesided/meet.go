@@ -81,7 +81,7 @@ func (r *racer) acquiredMost(i int32, seen bool, measure func(c clock) int32) (s
 // unpacks returns the last Move before step i in its group that reads packets, or -1.
 func (r *racer) unpacks(i int32) int32 {
 	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
-		if s := &r.P.Steps[j]; s.Op == ir.Move &&
+		if s := &r.P.Steps[j]; s.Op.Moves() &&
 			slices.ContainsFunc(r.P.Sources(s), func(x onesided.Operand) bool { return x.Buf == ir.Packets }) {
 			return j
 		}

@@ -41,7 +41,7 @@ bool buffer_has(const View &v, const abi_one_operand &o, u64 last) {
 // reaches says whether a step may have an operand of a rank of another node: data for its inbox, or what it is told.
 bool reaches(const View &v, const abi_one_step &s, const abi_one_operand &o) {
   if (v.node[o.rank] == v.node[v.rank]) return true;
-  return s.op == OP_MOVE ? o.buf == BUF_INBOX : s.op == OP_SIGNAL;
+  return OP_MOVES(s.op) ? o.buf == BUF_INBOX : s.op == OP_SIGNAL;
 }
 
 bool check_operand(const View &v, const abi_one_step &s, const abi_one_operand &o) {
@@ -49,14 +49,14 @@ bool check_operand(const View &v, const abi_one_step &s, const abi_one_operand &
   const u64 last = (u64)o.index + (s.count ? s.count : 1);
   if (o.rank < 0 || (u32)o.rank >= p.ranks || !reaches(v, s, o)) return false;
   switch (o.buf) {
-    case BUF_SCRATCH: return s.op == OP_MOVE && last <= p.scratch;
-    case BUF_PACKETS: return s.op == OP_MOVE && last <= p.packets;
+    case BUF_SCRATCH: return OP_MOVES(s.op) && last <= p.scratch;
+    case BUF_PACKETS: return OP_MOVES(s.op) && last <= p.packets;
     case BUF_FLAGS:
-    case BUF_INBOX_FLAGS: return s.op != OP_MOVE && o.index < p.flags && (o.buf == BUF_FLAGS || v.net);
-    case BUF_INBOX: return s.op == OP_MOVE && v.net && last <= v.net->inbox;
+    case BUF_INBOX_FLAGS: return !OP_MOVES(s.op) && o.index < p.flags && (o.buf == BUF_FLAGS || v.net);
+    case BUF_INBOX: return OP_MOVES(s.op) && v.net && last <= v.net->inbox;
     case BUF_INPUT:
     case BUF_OUTPUT:
-      return s.op == OP_MOVE && buffer_has(v, o, last) && o.b < p.chunks && o.a >= 0 &&
+      return OP_MOVES(s.op) && buffer_has(v, o, last) && o.b < p.chunks && o.a >= 0 &&
              (u64)o.a * p.chunks + o.b == o.index;
   }
   return false;
@@ -66,10 +66,10 @@ bool check_step(const View &v, const abi_one_block &b, const abi_one_step *steps
                 const abi_one_operand *operands) {
   const abi_one_step &s = steps[i];
   const u64 last = (u64)s.first + s.srcs + s.dsts;
-  if ((s.op != OP_MOVE && s.op != OP_SIGNAL && s.op != OP_AWAIT && s.op != OP_NOP) || last > b.operands) return false;
+  if ((!OP_MOVES(s.op) && s.op != OP_SIGNAL && s.op != OP_AWAIT && s.op != OP_NOP) || last > b.operands) return false;
   if (s.first_class >= v.row->chunks) return false;
-  if (s.group < 1 || s.group > b.steps - i || (s.op == OP_MOVE && (!s.srcs || !s.dsts))) return false;
-  if (s.op != OP_MOVE && ((s.op != OP_AWAIT && s.srcs) || (s.op != OP_SIGNAL && s.dsts))) return false;
+  if (s.group < 1 || s.group > b.steps - i || (OP_MOVES(s.op) && (!s.srcs || !s.dsts))) return false;
+  if (!OP_MOVES(s.op) && ((s.op != OP_AWAIT && s.srcs) || (s.op != OP_SIGNAL && s.dsts))) return false;
   for (u32 k = 1; k < s.group; k++)  // those that run together are alike, each of one source
     if (s.op != OP_MOVE || steps[i + k].op != OP_MOVE || steps[i + k].srcs != 1 || s.srcs != 1) return false;
   for (u64 k = s.first; k < last; k++)

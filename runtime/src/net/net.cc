@@ -74,7 +74,7 @@ bool writes(const Team *t, const Program &p, u32 rank) {
     for (u32 k = 0; k < blocks[i].steps; k++) {
       const abi_one_step &s = steps_of(p, t->rank)[blocks[i].first_step + k];
       const abi_one_operand *o = operands_of(p, t->rank) + blocks[i].first_operand + s.first;
-      for (u32 d = 0; s.op == OP_MOVE && d < (u32)s.srcs + s.dsts; d++)
+      for (u32 d = 0; OP_MOVES(s.op) && d < (u32)s.srcs + s.dsts; d++)
         if (o[d].buf == BUF_INBOX && (u32)o[d].rank == rank) return true;
     }
   return false;

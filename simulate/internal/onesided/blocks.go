@@ -166,10 +166,10 @@ func (o *Blocks) Act(block int32, now float64) events.Verdict {
 	if !b.waiting {
 		b.waiting, b.came = true, now
 	}
-	switch s.Op {
-	case ir.Move:
+	switch {
+	case s.Op.Moves():
 		v, ok = o.move(b, s, now)
-	case ir.Signal:
+	case s.Op == ir.Signal:
 		v, ok = o.signal(b, s, now)
 	default:
 		v, ok = o.await(b, s, now)

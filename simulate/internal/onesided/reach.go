@@ -113,7 +113,7 @@ func (o *Blocks) onlyPackets() bool {
 		tb := &o.program.Blocks[b]
 		for i := range o.program.StepsOf(tb) {
 			s := &o.program.StepsOf(tb)[i]
-			if s.Op != ir.Move {
+			if !s.Op.Moves() {
 				return false
 			}
 			for _, list := range [2][]onesided.Operand{o.program.Sources(s), o.program.Dests(s)} {

@@ -50,7 +50,7 @@ func (o *Blocks) findGroups() {
 
 // isPlain reports whether s moves plain data, of single ranks, by loads and stores.
 func (o *Blocks) isPlain(s *ir.Step) bool {
-	if s.Op != ir.Move {
+	if !s.Op.Moves() {
 		return false
 	}
 	for _, list := range [2][]onesided.Operand{o.program.Sources(s), o.program.Dests(s)} {

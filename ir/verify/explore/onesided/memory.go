@@ -65,7 +65,7 @@ func (w *world) write(m *micro) {
 	if !w.overwrites(m, c) && w.seen(m, c, "writes") && w.isUser(m.place) && c.pass != m.launch {
 		w.v.race(m.step, -1, "step %d writes user memory in another launch", m.step)
 	}
-	*c = cellState{value: w.atoms[m.atom].sum, writes: c.writes + 1, steps: append(c.steps, m.step), pass: w.stamp(m)}
+	*c = cellState{value: w.result(m), writes: c.writes + 1, steps: append(c.steps, m.step), pass: w.stamp(m)}
 	s.wrote = append(s.wrote, written{m.place, c.writes})
 }
 

@@ -113,7 +113,7 @@ func (w *world) send(i int32, releases clock) bool {
 		lane := w.micros[at].lane
 		w.way.queue[lane] = append(w.way.queue[lane], at)
 	} else {
-		w.way.values[at], w.way.sees[at] = w.atoms[m.atom].sum, w.at[m.block].sees
+		w.way.values[at], w.way.sees[at] = w.result(m), w.at[m.block].sees
 	}
 	return true
 }

@@ -33,6 +33,7 @@ type micro struct {
 	group  int32 // of its block
 	member int32 // of its group: the step, from 0
 	atom   int32 // the chunk of the step that it is of
+	at     int32 // of a read, which source of its step; of a write, which destination
 	place  int32 // cell, slot or flag
 	pass   int32 // since the first launch; of steps that count launches, the launch
 	launch int32
@@ -45,9 +46,9 @@ type micro struct {
 
 // A atomState gathers what one chunk of a Move reads, before it is written.
 type atomState struct {
-	reads   int // yet to come
-	sum     cellValue
-	started [][]int32 // of the packets among them: what their senders knew
+	reads   int         // yet to come
+	read    []cellValue // by source: the sum of what was read of it
+	started [][]int32   // of the packets among them: what their senders knew
 }
 
 // A cellValue is a sum of hashes of chunks of input. It is not known where
@@ -163,7 +164,7 @@ func (x *program) expandPass(b int32, launch int, pass int32, first, last bool, 
 			member++
 		}
 		m := micro{step: i, block: b, group: int32(len(x.blocks[b]) - 1), member: member, pass: pass, launch: int32(launch)}
-		if s.Op == ir.Move {
+		if s.Op.Moves() {
 			x.expandMove(m, s, tile)
 		} else {
 			x.expandFlags(m, s)
@@ -189,14 +190,16 @@ func (x *program) expandMove(m micro, s *ir.Step, tile int32) {
 	for k := range s.Count {
 		m.atom = int32(len(x.reads))
 		x.reads = append(x.reads, 0)
-		for _, src := range o.Sources(s) {
+		for at, src := range o.Sources(s) {
+			m.at = int32(at)
 			for _, rank := range x.ranksOf(src.Rank) {
 				m.kind, m.place = x.place(rank, &src, k, m.pass, tile, readPlain)
 				x.add(m)
 				x.reads[m.atom]++
 			}
 		}
-		for _, dst := range o.Dests(s) {
+		for at, dst := range o.Dests(s) {
+			m.at = int32(at)
 			for _, rank := range x.ranksOf(dst.Rank) {
 				m.kind, m.place = x.place(rank, &dst, k, m.pass, tile, writePlain)
 				m.rank = rank
@@ -205,6 +208,17 @@ func (x *program) expandMove(m micro, s *ir.Step, tile int32) {
 		}
 	}
 }
+
+// result returns what write m writes, whose atom has read all of its sources.
+func (w *world) result(m *micro) cellValue {
+	sum := cellValue{known: true}
+	for _, v := range w.atoms[m.atom].read {
+		sum = sum.plus(v)
+	}
+	return sum
+}
+
+func (v cellValue) plus(x cellValue) cellValue { return cellValue{v.sum + x.sum, v.known && x.known} }
 
 func (x *program) ranksOf(rank int32) []int32 {
 	if rank != ir.AllRanks {

@@ -77,7 +77,7 @@ func newWorld(x *program, v *Verdict) *world {
 		w.raised[f] = make([]clock, 0, x.raises[f])
 	}
 	for a, n := range x.reads {
-		w.atoms[a] = atomState{reads: n, sum: cellValue{known: true}}
+		w.atoms[a] = atomState{reads: n}
 	}
 	for c := range w.cells {
 		w.cells[c] = cellState{pass: -1, fresh: true}
@@ -199,7 +199,7 @@ func (w *world) do(i int32) {
 		if s.left > 0 {
 			w.v.race(m.step, w.reader(m.place), "step %d writes packets that are yet to be read", m.step)
 		}
-		*s = slotState{w.atoms[m.atom].sum, w.started(m), m.pass, w.readers[int(m.place)%len(w.readers)]}
+		*s = slotState{w.result(m), w.started(m), m.pass, w.readers[int(m.place)%len(w.readers)]}
 	case raise:
 		t := w.at[m.block].clock
 		if m.alone {
@@ -289,7 +289,10 @@ func (w *world) started(m *micro) []int32 {
 func (w *world) gather(m *micro, x cellValue) {
 	a := &w.atoms[m.atom]
 	a.reads--
-	a.sum = cellValue{a.sum.sum + x.sum, a.sum.known && x.known}
+	for int(m.at) >= len(a.read) {
+		a.read = append(a.read, cellValue{known: true})
+	}
+	a.read[m.at] = a.read[m.at].plus(x)
 }
 
 // reader returns a step that reads a slot.
