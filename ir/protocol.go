@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Protocol says how data is flagged on the wire.
@@ -97,6 +98,13 @@ func (p Protocol) SlotBytes() int64 { return Protocols[p].SlotBytes }
 func ProtocolByName(s string) (Protocol, bool) {
 	i := slices.Index(ProtocolNames(), s)
 	return Protocol(max(i, 0)), i >= 0
+}
+
+// ProtocolList returns the names of all protocols as a sentence has them, with word before the last.
+func ProtocolList(word string) string {
+	names := ProtocolNames()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
 // ProtocolNames returns the names of all protocols, indexed by Protocol.
