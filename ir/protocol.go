@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Protocol says how data is flagged on the wire.
@@ -44,8 +45,8 @@ type ProtocolRow struct {
 	// Lines reports whether packets of one-sided programs are lines of 128 bytes. Otherwise they are pairs of words.
 	Lines bool
 
-	// OneSided is the protocol with the same packets in one-sided programs: theirs are pairs or lines.
-	OneSided Protocol
+	// Like is the protocol that this one is as fast as, as far as is known: itself, if its costs were measured.
+	Like Protocol
 
 	// Runtimes reports whether the runtimes of MSCCL-IR have it. The others are this executor's own.
 	Runtimes bool
@@ -58,13 +59,13 @@ type ProtocolRow struct {
 // with 8. Simple sends plain data with counters beside it.
 var Protocols = [NumProtocols]ProtocolRow{
 	Simple: {Name: "Simple", Packet: 16, Data: 16, Slots: 2, SlotBytes: 2 << 20, Brief: 8 << 10, Releases: true,
-		OneSided: Simple, Runtimes: true, Entry: "simple"},
+		Like: Simple, Runtimes: true, Entry: "simple"},
 	LL: {Name: "LL", Packet: 32, Data: 16, Slots: 8, SlotBytes: 32 << 10, Brief: 1 << 10, FlagBits: 32,
-		OneSided: LL, Runtimes: true, Entry: "ll"},
+		Like: LL, Runtimes: true, Entry: "ll"},
 	LL16: {Name: "LL16", Packet: 32, Data: 16, Slots: 8, SlotBytes: 32 << 10, Brief: 1 << 10, FlagBits: 32,
-		OneSided: LL, Entry: "ll"},
+		Like: LL, Entry: "ll"},
 	LL128: {Name: "LL128", Packet: 128, Data: 120, Slots: 8, SlotBytes: 576000, Brief: 2 << 10, FlagBits: 64, Lines: true,
-		OneSided: LL128, Runtimes: true, Entry: "ll128"},
+		Like: LL128, Runtimes: true, Entry: "ll128"},
 }
 
 // Row returns the row of p.
@@ -97,6 +98,13 @@ func (p Protocol) SlotBytes() int64 { return Protocols[p].SlotBytes }
 func ProtocolByName(s string) (Protocol, bool) {
 	i := slices.Index(ProtocolNames(), s)
 	return Protocol(max(i, 0)), i >= 0
+}
+
+// ProtocolList returns the names of all protocols as a sentence has them, with word before the last.
+func ProtocolList(word string) string {
+	names := ProtocolNames()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
 // ProtocolNames returns the names of all protocols, indexed by Protocol.

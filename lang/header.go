@@ -256,7 +256,7 @@ func (c *compiler) protocol(h *header, s *syntax.Protocol, opt Options) bool {
 		p, known := ir.ProtocolByName(name)
 		if !known {
 			d := c.m.report(diag.Undefined, s.Name.Span(), "there is no protocol %s", s.Name.Text)
-			d.Hint = "the protocols are Simple, LL, LL16 and LL128"
+			d.Hint = "the protocols are " + ir.ProtocolList("and")
 			if near := diag.Meant(s.Name.Text, names); near != "" {
 				*d = d.WithHint("did you mean %s? %s", near, d.Hint).WithFix(s.Name.Text, near)
 			}

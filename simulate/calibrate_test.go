@@ -38,7 +38,7 @@ func TestCalibrate(t *testing.T) {
 		selection.TwoSided: {&two.Launch, &two.Flag, &two.Credit},
 	}
 	for p := range ir.NumProtocols {
-		if p == ir.LL16 {
+		if p.Row().Like != p {
 			continue
 		}
 		m, n := &one.Protocol[p], &two.Protocol[p]
@@ -114,6 +114,9 @@ func costsText(c *devices.Costs) ([]byte, error) {
 	named := func(costs *devices.ProtocolCosts) protocols {
 		list := protocols{}
 		for p, m := range costs {
+			if ir.Protocol(p).Row().Like != ir.Protocol(p) {
+				continue
+			}
 			list[ir.Protocol(p).String()] = devices.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block),
 				Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
 		}
@@ -141,16 +144,18 @@ func TestCostsText(t *testing.T) {
 	}
 }
 
-// physical keeps costs to what can be: flags are half of a packet and an eighth of 128 bytes of a line, and a block
-// moves so much at most. LL and LL16 are the same packets.
+// physical keeps costs to what can be: a packet has its flags, and a block moves so much at most. A protocol that is
+// like another has the costs of that.
 func physical(costs *devices.Costs) {
 	costs.Memory = min(costs.Memory, 4.3e6)
 	for _, list := range []*devices.ProtocolCosts{&costs.OneSided.Protocol, &costs.TwoSided.Protocol} {
-		for p, least := range [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2, ir.LL16: 2, ir.LL128: 128. / 120} {
-			m := &list[p]
+		for p := range ir.NumProtocols {
+			m, least := &list[p], float64(p.Row().Packet)/float64(p.Row().Data)
 			m.Wire, m.Block, m.FewBlock = max(m.Wire, least), min(m.Block, 100e3), min(m.FewBlock, 100e3)
 		}
-		list[ir.LL16] = list[ir.LL]
+		for p := range ir.NumProtocols {
+			list[p] = list[p.Row().Like]
+		}
 	}
 }
 

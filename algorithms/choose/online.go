@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"mscclc/executor/exchange"
-	"mscclc/ir"
 	"mscclc/selection"
 )
 
@@ -151,17 +150,11 @@ func (o *Online) begin(key classKey) (*class, error) {
 
 // alike reports whether a and b cost the same by their shapes and packets.
 func (o *Online) alike(call Call, a, b selection.Choice) bool {
-	short := func(v selection.Choice) ir.Protocol {
-		if v.Protocol == ir.LL16 {
-			return ir.LL
-		}
-		return v.Protocol
-	}
 	sa, err1 := o.Chooser.Shape(a.Program, call)
 	sb, err2 := o.Chooser.Shape(b.Program, call)
-	return err1 == nil && err2 == nil && short(a) == short(b) && a.Via == b.Via && a.Lanes == b.Lanes &&
-		sa.Rounds == sb.Rounds &&
-		sa.Volume == sb.Volume && sa.Peers == sb.Peers
+	return err1 == nil && err2 == nil && a.Protocol.Row().Like == b.Protocol.Row().Like &&
+		a.Via == b.Via && a.Lanes == b.Lanes &&
+		sa.Rounds == sb.Rounds && sa.Volume == sb.Volume && sa.Peers == sb.Peers
 }
 
 // turn returns the candidate whose turn it is: they go round, so that what drifts drifts for all; nil where all have

@@ -138,7 +138,7 @@ func (s *Selector) list() ([]Form, []error) {
 				if !given && !s.oneLane {
 					s.forms = append(s.forms, withLanes(v, s.Own.own(v.Program) != nil)...)
 				}
-			} else if v.Protocol != ir.LL16 { // which is the executor's own
+			} else if v.Protocol.Row().Runtimes {
 				for _, n := range triedInstances {
 					s.forms = append(s.forms, Form{v, n})
 				}

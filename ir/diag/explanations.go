@@ -54,7 +54,7 @@ match by construction.`,
 		Means: `
 Steps wait for each other in a cycle. A step waits for the step before it in its thread block, a receive waits for its
 message, and a step with depid waits for that block's step. A send waits for a free slot of its connection: 2 messages
-are in flight for Simple, and 8 for LL, LL16 and LL128. In a one-sided program only waits and reads of packets wait.`,
+are in flight for Simple, and 8 for protocols of packets. In a one-sided program only waits and reads of packets wait.`,
 		Why: `
 The program hangs, perhaps only above some size. Large chunks are split into several messages, so a program that works
 for small calls can fill all slots in large ones. The message then names that size.`,

@@ -63,7 +63,7 @@ type LinkCosts struct {
 	Rate  float64 `json:"rate"` // above 0, and 1 at most
 }
 
-// ProtocolCosts are those of each protocol.
+// ProtocolCosts are those of each protocol. A file need not name a protocol that is like another (ir.ProtocolRow).
 type ProtocolCosts [ir.NumProtocols]MoveCosts
 
 // MoveCosts are those of a Move, or of a message, of a protocol.

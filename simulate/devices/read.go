@@ -69,10 +69,17 @@ func (s *costsReader) sided(to any, protocols *ProtocolCosts, others ...strictjs
 	fields := append(s.numbers(to), others...)
 	s.Fields(append(fields, strictjson.Field{Key: "protocols", Must: true, Read: func() {
 		var each []strictjson.Field
-		for p, name := range ir.ProtocolNames() {
-			each = append(each, strictjson.Field{Key: name, Must: true, Read: func() { s.move(&protocols[p]) }})
+		var given [ir.NumProtocols]bool
+		for p := range ir.NumProtocols {
+			each = append(each, strictjson.Field{Key: p.String(), Must: p.Row().Like == p,
+				Read: func() { given[p] = true; s.move(&protocols[p]) }})
 		}
 		s.Fields(each...)
+		for p := range ir.NumProtocols {
+			if !given[p] {
+				protocols[p] = protocols[p.Row().Like]
+			}
+		}
 	}})...)
 }
 

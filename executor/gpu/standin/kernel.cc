@@ -29,7 +29,7 @@ const abi_trace *trace_of(const Function *f, const char *params) {
   return f->traced ? (const abi_trace *)(params + sizeof(abi_launch) + sizeof(u64)) : nullptr;
 }
 
-bool is_two(const Function *f) { return f->entry <= TWO_LL128; }
+bool is_two(const Function *f) { return f->entry <= TWO_LINES; }
 bool is_few(const Function *f) { return f->entry >= FEW_SUM; }
 
 // one_of is the launch of a one-sided program, which comes behind what is made ready of one of few packets.
@@ -61,7 +61,7 @@ Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
   const u32 bundles = std::max(1u, std::min(threads / 32, warps()));
   const auto number = [=](u32 b) { return ((const u32 *)numbers_of(params))[b]; };
   const abi_trace *trace = trace_of(f, params);
-  if (f->entry == TWO_LL128)
+  if (f->entry == TWO_LINES)
     return Grid{x * y, 1, sizeof(block_shared),
                 [=](u32 b) { run_two_sided(*(const abi_launch *)params, number(b), trace); }};
   const auto two = [=](u32 b) {

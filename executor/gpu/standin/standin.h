@@ -1,6 +1,6 @@
 // A mock driver of GPUs, which executes: its GPUs are threads of the host, their
 // memory is the host's, and a launch runs the kernel's sources from the same parameters:
-// the layer that GPUs run (lanes.h), but for LL128 of two-sided programs. Tests build it as a shared library that
+// the layer that GPUs run (lanes.h), but for lines of two-sided programs. Tests build it as a shared library that
 // has the names of both drivers (names.cc), and name it by MSCCLC_LIBCUDA or MSCCLC_LIBHIP.
 //
 // It is strict where a driver may be lax: a kernel begins only when all of its blocks have
@@ -100,7 +100,7 @@ struct Event {
 enum Entry {
   TWO_SIMPLE,
   TWO_LL,
-  TWO_LL128,
+  TWO_LINES,  // of a protocol whose packets are lines: it runs in the host's layer (two_sided.cc)
   ONE_ANY,
   ONE_SUM,
   ONE_AVG,

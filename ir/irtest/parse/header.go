@@ -39,7 +39,7 @@ func (p *textParser) header(kind string, h *ir.Header, hints *[]ir.Hint) bool {
 			p.next()
 			ok := false
 			if h.Protocol, ok = ir.ProtocolByName(p.next()); !ok {
-				p.errorf("the protocols are Simple, LL, LL16 and LL128")
+				p.errorf("the protocols are %s", ir.ProtocolList("and"))
 			}
 		case "sizes":
 			p.next()

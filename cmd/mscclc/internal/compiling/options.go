@@ -59,7 +59,7 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 	c.Given = f
 	f.StringArrayVarP(&c.Params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
 	cli.WordFlag(f, &c.Protocol, "protocol", "", "",
-		"flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", ir.ProtocolNames())
+		"flag data on the wire by `P`: "+ir.ProtocolList("or")+", instead of what the file says", ir.ProtocolNames())
 	f.IntVar(&c.instances, "instances", 1,
 		"do everything in `N` parts, on channels of their own (two-sided, or --target mscclpp)")
 	f.Var(&c.Inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")

@@ -37,9 +37,10 @@ func Contents(p *either.Program) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Append(nil, protocol, p.Coll.Chunks, p.Even, p.Scratch, p.Rank, p.Blocks, steps, one))
 }
 
-// The calls, in bytes, that each protocol is measured with: of more, or of fewer, others are known to be faster.
+// The calls, in bytes, that each protocol is measured with, and those that are like it: of more, or of fewer, others
+// are known to be faster.
 var protocolBytes = [ir.NumProtocols]struct{ from, to int64 }{
-	ir.LL: {0, 1 << 20}, ir.LL16: {0, 1 << 20}, ir.LL128: {16 << 10, 16 << 20}, ir.Simple: {256 << 10, math.MaxInt64},
+	ir.LL: {0, 1 << 20}, ir.LL128: {16 << 10, 16 << 20}, ir.Simple: {256 << 10, math.MaxInt64},
 }
 
 // The tiles that are tried: packets take twice the memory.
@@ -84,7 +85,7 @@ func (t *Tuner) laned(sizes []int64) (list []selection.Choice) {
 // before.
 func (t *Tuner) forms(bytes int64) (list []*bench.Form) {
 	for _, s := range t.stock {
-		within := protocolBytes[s.Protocol]
+		within := protocolBytes[s.Protocol.Row().Like]
 		if s.Protocol == ir.Simple && t.Layout != "" {
 			within.from = 0 // there are no packets between nodes
 		}
