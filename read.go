@@ -12,7 +12,6 @@ import (
 	"mscclc/files"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
-	"mscclc/ir/fifo"
 )
 
 // ReadFile reads the program in a file: MSCCL-IR XML, or a program file of mscclc in either form. It looks at the
@@ -40,18 +39,10 @@ func ReadFile(name string, opt codegen.ReadOptions) (*either.Program, error) {
 // MSCCL++.
 func ReadProgram(kind codegen.FileKind, name string, r io.Reader, opt codegen.ReadOptions) (
 	p *either.Program, err error) {
-	switch kind {
-	case codegen.KindXML:
-		var two *fifo.Program
-		two, err = msccl.Read(name, r, opt)
-		p = either.OfFifo(two)
-	case codegen.KindProgram:
-		p, err = program.Read(name, r, opt)
-	case codegen.KindProgramJSON:
-		p, err = program.ReadJSON(name, r, opt)
-	default:
+	if !kind.Compiled() {
 		return nil, noProgram(kind, name)
 	}
+	p, err = forms[kind].read(name, r, opt)
 	if t := opt.Target; err == nil && t != nil && t.Format == codegen.FormatMSCCLPP {
 		err = Fits(p, t).Err()
 	}
@@ -59,6 +50,35 @@ func ReadProgram(kind codegen.FileKind, name string, r io.Reader, opt codegen.Re
 		return nil, err
 	}
 	return p, nil
+}
+
+// WriteProgram writes p, which t can run (Fits), as a file whose name ends in ending: in the form of this ending, or in
+// t's usual one. Execution plans have their own writer: PlanMSCCLPP and mscclpp.Write.
+func WriteProgram(w io.Writer, p *either.Program, t *codegen.Target, ending string) error {
+	return forms[t.Kind(ending)].write(w, p, t)
+}
+
+// A form reads and writes files of a kind.
+type form struct {
+	read  func(name string, r io.Reader, opt codegen.ReadOptions) (*either.Program, error)
+	write func(w io.Writer, p *either.Program, t *codegen.Target) error
+}
+
+// forms has the forms of compiled programs. Those without a target have no write.
+var forms = map[codegen.FileKind]form{
+	codegen.KindXML:         {readXML, msccl.Write},
+	codegen.KindProgram:     {program.Read, own(program.Write)},
+	codegen.KindProgramJSON: {read: program.ReadJSON},
+}
+
+func readXML(name string, r io.Reader, opt codegen.ReadOptions) (*either.Program, error) {
+	p, err := msccl.Read(name, r, opt)
+	return either.OfFifo(p), err
+}
+
+// own returns the writer of a form that is the same for all targets.
+func own(write func(io.Writer, *either.Program) error) func(io.Writer, *either.Program, *codegen.Target) error {
+	return func(w io.Writer, p *either.Program, _ *codegen.Target) error { return write(w, p) }
 }
 
 // noProgram returns the error for a file of a kind that is no compiled program.

@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"mscclc/files"
 )
@@ -23,7 +26,7 @@ const (
 	ProgramFormat = "mscclc-program" // the value of the key "format" in the JSON form
 )
 
-// A FileKind is what a file holds.
+// A FileKind is what a file holds. FileKinds has a row for each.
 type FileKind uint8
 
 // The kinds of files.
@@ -37,9 +40,59 @@ const (
 	KindJSON                 // other JSON
 )
 
-func (k FileKind) String() string {
-	return [...]string{"unknown", "mscl source", "MSCCL-IR XML", "a program file of mscclc",
-		"the JSON of a program file of mscclc", "a plan of MSCCL++", "JSON"}[k]
+// A FileKindInfo says what files of a kind are called, and what they are for.
+type FileKindInfo struct {
+	Text     string // for messages
+	Ending   string // of their names, or ""
+	Target   string // which the ending asks for, if compile writes such files; or ""
+	Compiled bool   // mscclc.ReadProgram reads them
+}
+
+// FileKinds lists the kinds of files, by FileKind.
+var FileKinds = [...]FileKindInfo{
+	KindUnknown:     {Text: "unknown"},
+	KindSource:      {Text: "mscl source", Ending: files.LibrarySuffix},
+	KindXML:         {Text: "MSCCL-IR XML", Ending: ".xml", Target: "msccl", Compiled: true},
+	KindProgram:     {Text: "a program file of mscclc", Ending: ".mprog", Target: "program", Compiled: true},
+	KindProgramJSON: {Text: "the JSON of a program file of mscclc", Ending: ".json", Compiled: true},
+	KindMSCCLPP:     {Text: "a plan of MSCCL++", Ending: ".json", Target: "mscclpp"},
+	KindJSON:        {Text: "JSON"},
+}
+
+func (k FileKind) String() string { return FileKinds[k].Text }
+
+// Compiled reports whether mscclc.ReadProgram reads files of kind k.
+func (k FileKind) Compiled() bool { return FileKinds[k].Compiled }
+
+// Endings returns the endings of the kinds of files that has selects, each once, in the order of FileKinds.
+func Endings(has func(i *FileKindInfo) bool) (list []string) {
+	for k := range FileKinds {
+		if i := &FileKinds[k]; i.Ending != "" && has(i) && !slices.Contains(list, i.Ending) {
+			list = append(list, i.Ending)
+		}
+	}
+	return list
+}
+
+// CompiledName reports whether a file's name ends as those of compiled programs and of plans do.
+func CompiledName(name string) bool {
+	written := func(i *FileKindInfo) bool { return i.Compiled || i.Target != "" }
+	return slices.Contains(Endings(written), strings.ToLower(filepath.Ext(name)))
+}
+
+// Kind returns the kind of file that t's programs are written as, if the name ends in ending.
+func (t *Target) Kind(ending string) FileKind {
+	kind := KindUnknown
+	for k := range FileKinds {
+		i := &FileKinds[k]
+		if of, err := TargetByName(i.Target); err != nil || of.Format != t.Format {
+			continue
+		}
+		if kind == KindUnknown || i.Ending == ending {
+			kind = FileKind(k)
+		}
+	}
+	return kind
 }
 
 // headBytes is how many bytes of a file, behind its leading blanks, say what it holds, and MostBlanks how many blanks

@@ -41,6 +41,41 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// TestFileKinds holds that the table has a whole row for each kind, and that a target's files have the kind of their
+// ending, or its usual one.
+func TestFileKinds(t *testing.T) {
+	for k := range FileKinds {
+		i := &FileKinds[k]
+		if i.Text == "" || (i.Compiled || i.Target != "") && !CompiledName("x"+strings.ToUpper(i.Ending)) {
+			t.Errorf("the row of kind %d is %+v", k, *i)
+		}
+		if i.Target == "" {
+			continue
+		}
+		target, err := TargetByName(i.Target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ending := range []string{i.Ending, ".txt", ""} {
+			if got := target.Kind(ending); ending == i.Ending && got != FileKind(k) || FileKinds[got].Target != target.Name {
+				t.Errorf("a file of %s that ends in %q is %v, want %v", target.Name, ending, got, FileKind(k))
+			}
+		}
+	}
+	if CompiledName("x.mscl") || CompiledName("x") {
+		t.Error("a source is named as a compiled program")
+	}
+	for target, want := range map[string]FileKind{"rccl": KindXML, "program": KindProgram} {
+		got, err := TargetByName(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind := got.Kind(".json"); kind != want {
+			t.Errorf("%s writes %v into x.json, want %v", target, kind, want)
+		}
+	}
+}
+
 // TestBlanksBefore: what a file holds is told behind up to MostBlanks blanks.
 func TestBlanksBefore(t *testing.T) {
 	for blanks, want := range map[int]FileKind{0: KindMSCCLPP, 600: KindMSCCLPP, MostBlanks - 600: KindMSCCLPP,

@@ -217,8 +217,8 @@ func (d *snapshot) provePlan() *proof {
 	opt := readLimits
 	opt.Warn = func(w diag.Diagnostic) { p.problems = append(p.problems, w) }
 	kind := codegen.Detect(d.text[:min(len(d.text), 1<<16)])
-	switch kind {
-	case codegen.KindMSCCLPP:
+	switch {
+	case kind == codegen.KindMSCCLPP:
 		plan, c, err := mscclpp.Read(d.path, bytes.NewReader(d.text), opt)
 		if err != nil {
 			p.problems = append(p.problems, problemsOf(err)...)
@@ -227,7 +227,7 @@ func (d *snapshot) provePlan() *proof {
 		unrolled, _, found := channels.Check(c, proofLimits)
 		p.program = either.OfOneSided(unrolled)
 		p.problems = slices.Concat(p.problems, plan.Ignored, mscclpp.Faults(c), found)
-	case codegen.KindXML, codegen.KindProgram, codegen.KindProgramJSON:
+	case kind.Compiled():
 		program, err := mscclc.ReadProgram(kind, d.path, bytes.NewReader(d.text), opt)
 		if err != nil {
 			p.problems = append(p.problems, problemsOf(err)...)

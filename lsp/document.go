@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"mscclc/codegen"
 	"mscclc/ir/diag"
 )
 
@@ -43,11 +44,7 @@ func newSnapshot(s *Server, uri string, version int, text []byte) *snapshot {
 
 // isSource reports whether d is of the language, or of another kind by the ending of its name.
 func (d *snapshot) isSource() bool {
-	switch strings.ToLower(filepath.Ext(d.path)) {
-	case ".topo", ".xml", ".json", ".mprog":
-		return false
-	}
-	return true
+	return !d.isMachine() && !codegen.CompiledName(d.path)
 }
 
 // isMachine reports whether d describes a machine.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"mscclc"
 	"mscclc/codegen"
@@ -32,8 +30,7 @@ func (b *builder) kindOf() codegen.FileKind {
 	if b.Kind != codegen.KindUnknown {
 		return b.Kind
 	}
-	switch strings.ToLower(filepath.Ext(b.Name)) {
-	case ".xml", ".json", ".mprog":
+	if codegen.CompiledName(b.Name) {
 		return codegen.Detect(b.Text[:min(len(b.Text), 1<<16)])
 	}
 	return codegen.KindSource
@@ -41,12 +38,12 @@ func (b *builder) kindOf() codegen.FileKind {
 
 // compile makes the program and proves it. It fails with ErrStale only.
 func (b *builder) compile() (err error) {
-	switch kind := b.kindOf(); kind {
-	case codegen.KindSource:
+	switch kind := b.kindOf(); {
+	case kind == codegen.KindSource:
 		err = b.source()
-	case codegen.KindMSCCLPP:
+	case kind == codegen.KindMSCCLPP:
 		err = b.plan()
-	case codegen.KindXML, codegen.KindProgram, codegen.KindProgramJSON:
+	case kind.Compiled():
 		err = b.compiled(kind)
 	default:
 		err = diag.List{diag.New(diag.Malformed, diag.FileSpan(b.Name), "the file is no program that mscclc knows")}

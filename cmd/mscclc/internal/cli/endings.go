@@ -1,20 +1,23 @@
 package cli
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"mscclc/codegen"
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
 // Endings of the files that commands take.
 var (
-	SourceEndings   = []string{".mscl"}
-	PlanEndings     = []string{".json"}
-	ProgramEndings  = []string{".mscl", ".xml", ".mprog", ".json"}
-	CompiledEndings = []string{".xml", ".mprog"}
+	SourceEndings   = []string{files.LibrarySuffix}
+	PlanEndings     = []string{codegen.FileKinds[codegen.KindMSCCLPP].Ending}
+	ProgramEndings  = codegen.Endings(func(*codegen.FileKindInfo) bool { return true })
+	CompiledEndings = codegen.Endings(func(i *codegen.FileKindInfo) bool { return i.Compiled && i.Target != "" })
 	TopologyEndings = []string{".topo", ".xml"}
 	FoldersOnly     = []string{}
 )
@@ -22,7 +25,7 @@ var (
 // Endings of the files that commands write. The value of a flag that names one has its endings in values, or where they
 // depend on what is written, the command gives them to WrongEnding.
 var (
-	OutputEndings  = []string{".json", ".mprog", ".xml"} // of compile
+	OutputEndings  = slices.Sorted(maps.Keys(TargetOf)) // of compile
 	BundleEndings  = []string{".bundle"}
 	GraphEndings   = []string{".dot", ".gv"}
 	TextEndings    = []string{".txt"}
@@ -37,7 +40,17 @@ var (
 )
 
 // TargetOf is the target that the ending of a file asks for.
-var TargetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".mprog": "program"}
+var TargetOf = targetOf()
+
+func targetOf() map[string]string {
+	of := map[string]string{}
+	for _, i := range codegen.FileKinds {
+		if i.Target != "" {
+			of[i.Ending] = i.Target
+		}
+	}
+	return of
+}
 
 // Ending returns the ending of a file's name, in small letters.
 func Ending(name string) string { return strings.ToLower(filepath.Ext(name)) }

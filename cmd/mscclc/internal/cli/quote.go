@@ -27,7 +27,7 @@ func (e *excerpts) Write(b []byte) (int, error) {
 }
 
 // endings are those of the files that messages quote lines of.
-var endings = []string{".mscl", ".xml", ".mprog", ".json", ".table", ".topo", ".rules"}
+var endings = append(slices.Clip(ProgramEndings), ".table", ".topo", ".rules")
 
 // Text returns what a file that messages name holds, or nil where its lines are not quoted. A program or a library may
 // name any file of the machine, so that lines are quoted only of files that the user named and that are called as such

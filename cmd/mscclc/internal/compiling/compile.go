@@ -5,11 +5,10 @@ import (
 	"io"
 	"os"
 
+	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
-	"mscclc/codegen/msccl"
 	"mscclc/codegen/mscclpp"
-	"mscclc/codegen/program"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 
@@ -119,7 +118,7 @@ func compileFile(a *cli.App, arg string, f *compileFlags) error {
 	}
 	var warned diag.List
 	what := summary(p)
-	product := func(w io.Writer) error { return write(w, p, target) }
+	product := func(w io.Writer) error { return mscclc.WriteProgram(w, p, target, cli.Ending(f.out)) }
 	if target.Format == codegen.FormatMSCCLPP {
 		if f.Channels != nil && unit > 0 {
 			return cli.Usagef("%s says itself which thread block does what: its pipelines are its own", arg)
@@ -178,13 +177,6 @@ func (f *compileFlags) pipelineUnit(target *codegen.Target) (int64, error) {
 		err = cli.Usagef("--pipeline takes the bytes of a loop iteration, from 16 on, not 0")
 	}
 	return unit, err
-}
-
-func write(w io.Writer, p *either.Program, t *codegen.Target) error {
-	if t.Format == codegen.FormatProgram {
-		return program.Write(w, p)
-	}
-	return msccl.Write(w, p, t)
 }
 
 // reportCompiled reports what was compiled, and how to use it.
