@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mscclc/bundle"
 	"mscclc/executor/data"
@@ -180,8 +181,8 @@ func TestFrontFails(t *testing.T) {
 				t.Errorf("%s: no %q in the output:\n%s", how, want, r.output)
 			}
 		}
-		r.within(t, "untilerror", 2000)
-		r.within(t, "abort", 1000)
+		r.patient(t, "untilerror", 2*time.Second)
+		r.patient(t, "abort", time.Second)
 		s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "fork", "allreduce 0 1000 7 0 0 0 v", "sync", "destroy 0").well(t)
 	}
 }
@@ -230,7 +231,7 @@ func TestFrontAbort(t *testing.T) {
 		if want := "rank 1 has made 4 native calls on this communicator, and others up to 8"; !strings.Contains(r.output, want) {
 			t.Errorf("%s: %q is not in the output:\n%s", c.how, want, r.output)
 		}
-		r.within(t, "abort", 1000)
+		r.patient(t, "abort", time.Second)
 	}
 }
 

@@ -41,7 +41,13 @@ func (s *site) others(command string) (list []string) {
 // soon fails the test where a command took more than a second.
 func (r *run) soon(t *testing.T, command string) {
 	t.Helper()
-	r.within(t, command, float64(covering.Patience(time.Second).Milliseconds()))
+	r.patient(t, command, time.Second)
+}
+
+// patient fails the test where a command took longer than a busy machine needs for it: it would hang, if not for long.
+func (r *run) patient(t *testing.T, command string, most time.Duration) {
+	t.Helper()
+	r.within(t, command, float64(covering.Patience(most).Milliseconds()))
 }
 
 // named fails the test where an error of another rank does not name the rank that has exited, and the call.

@@ -112,7 +112,7 @@ func TestFrontKilledMeeting(t *testing.T) {
 		if r.failed[0] != nil || r.failed[1] != nil || strings.Count(r.output, "the connection to rank 2 was lost") < 2 {
 			t.Errorf("%s: the ranks end with %v\n%s", how, r.failed, r.output)
 		}
-		r.within(t, "abort", 2000)
+		r.patient(t, "abort", 2*time.Second)
 	}
 }
 

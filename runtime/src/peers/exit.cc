@@ -49,6 +49,8 @@ void leave(Member *e, u64 end) {
 void fails(Member *e, const Outrun &is, u64 call, const char *where) {
   char text[160], name[96];
   int none = 0;
+  if (e->dead) return;
+  e->died = now_ns();  // before dead: who asks has a second of patience from then on, and the text comes within it
   if (!__atomic_compare_exchange_n(&e->dead.value, &none, 1 + (int)is.rank, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return;
   snprintf(text, sizeof text, "the process of rank %u (%llu) exited without ncclCommDestroy after %llu native %s",
@@ -57,7 +59,7 @@ void fails(Member *e, const Outrun &is, u64 call, const char *where) {
   else board_call(e, call, name, sizeof name);
   snprintf(e->cause, sizeof e->cause, "%s", text);
   member_text(e, "rank %u of %u: %s; %s cannot end%s%.300s", e->rank, e->ranks, text, name, *where ? "; " : "", where);
-  e->died = now_ns(), e->told = 1;
+  e->told = 1;
   const Where where_is(e);
   warn("%s", e->text);
   member_failed(e, FAILED_PEER);
