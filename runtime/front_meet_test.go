@@ -102,7 +102,8 @@ func TestFrontNonBlocking(t *testing.T) {
 // that, however slowly the ranks start.
 func TestFrontKilledMeeting(t *testing.T) {
 	t.Parallel()
-	ends := []string{"@0 untilerror 0", "@1 untilerror 0", "expect 6", "allreduce 0 10 7 0 0 0", "timed abort 0", "@0 sleep 6000"}
+	ends := []string{"@0 untilerror 0", "@1 untilerror 0", "expect 6", "allreduce 0 10 7 0 0 0", "timed abort 0",
+		"@0 sleep 6000"}
 	for how, begins := range map[string][]string{
 		"alone":   {"@0 init 0 0 0", "@2 init 0 0 0", "sleep 1000", "meet a", "kill 2", "@1 sleep 1000", "@1 init 0 0 0"},
 		"preload": {"meet a", "init 0 0 0", "sleep 1000", "kill 2"},

@@ -65,7 +65,8 @@ func TestRows(t *testing.T) {
 
 // TestNames: a choice is named by its fields, and its lanes and width have names of their own.
 func TestNames(t *testing.T) {
-	c := Choice{Program: "allreduce/hierarchical", InLanes: InLanes{Lanes: 16}, Width: launch.Width{Replicas: 8, Threads: 512}}
+	c := Choice{Program: "allreduce/hierarchical", InLanes: InLanes{Lanes: 16},
+		Width: launch.Width{Replicas: 8, Threads: 512}}
 	for got, want := range map[string]string{
 		c.String(): "hierarchical Simple 16 lanes 8x512", c.LanesText(): " 16 lanes", c.WidthText(): " 8x512",
 		c.Plain().String(): "hierarchical Simple 16 lanes", Choice{Width: launch.Width{Threads: 32}}.WidthText(): " x32",

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"mscclc/codegen"
-	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
 	"mscclc/selection"
@@ -265,12 +264,12 @@ func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bo
 	}
 	p := prog.Copy()
 	p.Protocol = f.Protocol
-	replicas := f.Replicas
+	width := f.Width
 	if s.ofPlan(f) {
-		replicas = 1 // a plan has the blocks that it names
+		width.Replicas = 1 // a plan has the blocks that it names
 	}
-	r, err := simulate.Run(p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType,
-		Width: launch.Width{Replicas: replicas, Threads: f.Threads, Tile: f.Tile}, Figure: figure, Rough: rough})
+	r, err := simulate.Run(p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Width: width,
+		Figure: figure, Rough: rough})
 	if err != nil {
 		return outcome{}, err
 	}
