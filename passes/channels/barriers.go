@@ -12,29 +12,6 @@ import (
 //   - behind a wait, so that no thread goes on before it;
 //   - between two operations, if one writes chunks that the other reads or writes.
 
-// Synchronise makes p, as lang.ExpandLevel returns it, ready to run, in place: it joins neighbouring operations that
-// one operation can do, and adds the block barriers that they need. An operation with Unsynced set gets none. p must be
-// well formed.
-func Synchronise(p *ir.ChannelProgram) {
-	scratch := make([]int32, len(p.Ranks))
-	for r := range p.Ranks {
-		scratch[r] = p.Ranks[r].Scratch
-	}
-	s := &synchroniser{p: p, mem: ir.NewMemory(p.Coll, scratch)}
-	for r := range p.Ranks {
-		for b, list := range p.Ranks[r].Blocks {
-			w := pending{s: s, rank: int32(r)}
-			p.Ranks[r].Blocks[b] = w.barriers(s.join(int32(r), list))
-		}
-	}
-}
-
-// A synchroniser joins and synchronises the operations of one program.
-type synchroniser struct {
-	p   *ir.ChannelProgram
-	mem *ir.Memory
-}
-
 // A pending is what the threads of a block did since its last block barrier.
 type pending struct {
 	s    *synchroniser
@@ -54,6 +31,12 @@ type access struct {
 
 // mostMemory bounds the accesses that a pending holds. Beyond it, a barrier too many does no harm.
 const mostMemory = 256
+
+// barriers returns list, the operations of a block, with the block barriers that they need.
+func (s *synchroniser) barriers(rank int32, list []ir.ChannelOp) []ir.ChannelOp {
+	w := pending{s: s, rank: rank}
+	return w.barriers(list)
+}
 
 // barriers returns the operations of list with the block barriers that they need.
 func (w *pending) barriers(list []ir.ChannelOp) []ir.ChannelOp {

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/property"
 	"mscclc/ir/text"
 	"mscclc/lang"
 	"mscclc/lang/langtest"
 	"mscclc/lang/syntax"
 	"mscclc/passes/channels"
+	"mscclc/passes/passestest"
 )
 
 // synchronised returns the program of a file at the level of channels, ready to run.
@@ -47,6 +49,15 @@ func TestSynchronise(t *testing.T) {
 		}
 		langtest.Golden(t, "testdata/synchronised", name, got.Bytes())
 	}
+}
+
+// TestTable holds that each pass has the name of its file and a line that says what it does.
+func TestTable(t *testing.T) {
+	var rows []passestest.Row[property.Property]
+	for _, p := range channels.Table {
+		rows = append(rows, passestest.Row[property.Property]{Name: p.Name, Doc: p.Doc, Required: true})
+	}
+	passestest.Table(t, 0, rows)
 }
 
 // TestBarriers checks where a block has barriers: * stands for a block barrier, and
