@@ -127,7 +127,7 @@ func (s *Selector) list() ([]Form, []error) {
 				plans && !(given && s.Own.plan(v.Program) != nil || !given && planned(v)),
 				!plans && own != (v.Sided != selection.TwoSided) && !(own && given):
 				continue
-			case !s.expands(v.Program):
+			case v.Protocol.Row().Lines && !s.Topology.WholeLines(), !s.expands(v.Program):
 				continue
 			}
 			if s.Staged != nil {

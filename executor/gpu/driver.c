@@ -127,11 +127,30 @@ void mscclc_gpu_pci(struct gpu_driver *d, int device, char *address, int bytes) 
   snprintf(address, bytes, "%04x:%02x:%02x.0", is[0], is[1], is[2]);
 }
 
-int mscclc_gpu_multicast(struct gpu_card *c) {
+int mscclc_gpu_find(struct gpu_driver *d, const char *address) {
+  int count = 0, device;
+  for (int i = 0; mscclc_gpu_count(d, &count) == 0 && i < count; i++) {
+    char is[32] = "";
+    if (d->f.device(&device, i) == 0) mscclc_gpu_pci(d, device, is, sizeof is);
+    if (strcmp(is, address) == 0) return i;
+  }
+  return -1;
+}
+
+static int multicast(struct gpu_driver *d, int device) {
   enum { MULTICAST_SUPPORTED = 132 };  // of NVIDIA; older drivers do not know it
   int can = 0;
-  return c->driver->vendor == vendors + GPU_CUDA && c->driver->f.attribute(&can, MULTICAST_SUPPORTED, c->device) == 0 &&
-         can;
+  return d->vendor == vendors + GPU_CUDA && d->f.attribute(&can, MULTICAST_SUPPORTED, device) == 0 && can;
+}
+
+int mscclc_gpu_multicast(struct gpu_card *c) { return multicast(c->driver, c->device); }
+
+int mscclc_gpu_whole_lines(struct gpu_driver *d, int a, int b) {
+  enum gpu_link link;
+  int device;
+  if (d->vendor != vendors + GPU_CUDA || a == b) return 1;  // AMD's kernels do not ask for whole lines
+  if (b >= 0) return mscclc_gpu_reach_kind(d, a, b, &link) == 0 && link == LINK_ATOMIC;
+  return d->f.device(&device, a) == 0 && multicast(d, device);
 }
 
 int mscclc_gpu_peer(struct gpu_card *c, struct gpu_card *to, int *can) {

@@ -90,6 +90,13 @@ func (g *gpu) PCI() string {
 	return C.GoString(&address[0])
 }
 
+// WholeLines reports whether stores of 128 bytes by g arrive at once in memory of the GPU with a PCI address.
+func (g *gpu) WholeLines(address string) bool {
+	text := C.CString(address)
+	defer C.free(unsafe.Pointer(text))
+	return C.mscclc_gpu_whole_lines(g.driver.c, C.int(g.number), C.mscclc_gpu_find(g.driver.c, text)) != 0
+}
+
 func (g *gpu) String() string { return fmt.Sprintf("GPU %d (%s)", g.number, g.name) }
 
 // failed returns the error of a call for this GPU.

@@ -26,7 +26,8 @@ type greeting struct {
 	Program []byte // a hash of its tables and of what memory is made for
 	Kernel  []byte // a hash of the kernel's sources, and so of all layouts
 	Ranks   []int
-	Node    []byte // any text of the user's, which need not be UTF-8 as strings of JSON are
+	Node    []byte   // any text of the user's, which need not be UTF-8 as strings of JSON are
+	Cards   []string // of each of Ranks, where its GPU has one: the PCI address
 	Topic   uint64
 }
 
@@ -48,7 +49,7 @@ func (p *Plan) greet(ctx context.Context, node string, err error) error {
 		topic = p.x.NextTopic()
 	}
 	kernel := kernels.Hash()
-	g := greeting{Kernel: kernel[:], Ranks: p.ranks, Node: []byte(node), Topic: topic}
+	g := greeting{Kernel: kernel[:], Ranks: p.ranks, Node: []byte(node), Topic: topic, Cards: p.cards()}
 	if err == nil {
 		g.Program = p.programHash()
 	}
@@ -66,6 +67,14 @@ func (p *Plan) greet(ctx context.Context, node string, err error) error {
 		return err
 	}
 	p.nodes = newNodes(p.program().Coll.Ranks, greetings)
+	p.card = map[int]string{}
+	for i := range greetings {
+		for k, r := range greetings[i].Ranks {
+			if k < len(greetings[i].Cards) {
+				p.card[r] = greetings[i].Cards[k]
+			}
+		}
+	}
 	if p.x != nil {
 		of := p.nodes                 // which errors may have for longer than there is the plan
 		p.x.Describe(of.where)        // for what is of no plan

@@ -90,8 +90,9 @@ type Plan struct {
 	x        *exchange.Member
 	topic    uint64
 	nodes    nodes
-	net      *network // where the ranks are of several nodes
-	deaf     func()   // ends what is heard of other processes
+	card     map[int]string // by rank: the PCI address of its GPU
+	net      *network       // where the ranks are of several nodes
+	deaf     func()         // ends what is heard of other processes
 
 	mu      sync.Mutex // held by what changes the plan
 	wait    time.Duration
@@ -198,7 +199,7 @@ func (p *Plan) prepare(ctx context.Context, opt *Options) error {
 	if err := p.greet(ctx, nodeOf(opt), err); err != nil {
 		return err
 	}
-	if err = p.settle(ctx, opt, p.plot(opt)); err == nil {
+	if err = p.settle(ctx, opt, errors.Join(p.plot(opt), p.checkLines())); err == nil {
 		err = p.allocate()
 	}
 	if err == nil {

@@ -91,6 +91,26 @@ func testProcessesDiffer(t *testing.T, d Device) {
 	}
 }
 
+// testLines: GPUs without NVLink run no lines of 128 bytes, and packets of words. All processes say why.
+func testLines(t *testing.T, d Device) {
+	if !d.StandIn() {
+		t.Skip("the links of a device cannot be changed")
+	}
+	for _, proto := range []ir.Protocol{ir.LL128, ir.LL} {
+		for _, two := range []bool{false, true} {
+			for i, p := range startJob(t, "rank", proto, func(r *role) {
+				r.Two, r.Env = two, append(r.Env, "MSCCLC_STANDIN_PCIE=1")
+			}) {
+				code, said := p.end(t)
+				refused := code == 1 && strings.Contains(said, "protocol LL128 needs NVLink between GPU ")
+				if refused != (proto == ir.LL128 && d.Name == "cuda") || !refused && code != 0 {
+					t.Errorf("%v, two-sided %v, process %d: %d %s", proto, two, i, code, said)
+				}
+			}
+		}
+	}
+}
+
 // testProcessLate has a rank's process not launch: all hear of the step that waited, for it or, of a
 // two-sided program, for another block's that does; and run well after a reset.
 func testProcessLate(t *testing.T, _ Device) {

@@ -58,6 +58,12 @@ int do_can_peer(int *can, int a, int b) {
   const char *apart = getenv("MSCCLC_STANDIN_APART");  // no GPU reaches another
   return *can = a != b && !(apart && *apart), OK;
 }
+// do_pair is an attribute of a pair of GPUs, of which drivers of this library ask for native atomics: NVLink has them.
+int do_pair(int *is, int a, int b) {
+  const char *pcie = getenv("MSCCLC_STANDIN_PCIE");  // GPUs reach each other over PCIe
+  if (pcie && *pcie) return *is = 0, OK;
+  return do_can_peer(is, a, b);
+}
 int do_peer(Device *to) {
   CONTEXT;
   Lock l(d->mu);

@@ -38,6 +38,7 @@ int do_uuid(void *uuid, int n);
 int do_memory_info(size_t *left, size_t *total);
 int do_stream_id(void *stream, u64 *id);
 int do_can_peer(int *can, int a, int b);
+int do_pair(int *is, int a, int b);
 int do_peer(Device *to);
 int do_alloc(u64 *address, u64 bytes);
 int do_release(u64 address);

@@ -6,7 +6,7 @@
 
 // A message begins with a header, which all versions read. MEETING_VERSION changes with everything behind it.
 #ifndef MSCCLC_MEETING_VERSION
-#define MSCCLC_MEETING_VERSION 8  // tests have another
+#define MSCCLC_MEETING_VERSION 9  // tests have another
 #endif
 enum { MEETING_MAGIC = 0x4843534d, MEETING_VERSION = MSCCLC_MEETING_VERSION };
 enum { MOST_PART = 1 << 16, MOST_ANSWER = 1 << 23 };  // bytes

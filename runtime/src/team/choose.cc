@@ -14,11 +14,14 @@ u64 bytes_of(const Call *c, u32 ranks) {
   return c->count * size_of(c->dtype) * (one ? 1 : ranks);
 }
 
-// wide says whether a rule's launch needs more CTAs than the team has, or the call wants: both are the same on all
-// ranks.
-bool wide(const Team *t, u32 rule, const Call *c) {
-  const u32 most = c->ctas && c->ctas < t->ctas ? c->ctas : t->ctas;
-  return t->of_rule[rule] != BUNDLE_NONE && t->ctas_of[rule] > most;
+// unable says why a team cannot run a rule's program, or gives null: its launch needs more CTAs than the team has or
+// the call wants, or the GPUs lack NVLink. It is the same on all ranks.
+const char *unable(const Team *t, u32 rule, const Call *c) {
+  const u32 most = c->ctas && c->ctas < t->ctas ? c->ctas : t->ctas, program = t->of_rule[rule];
+  if (program == BUNDLE_NONE) return nullptr;
+  if (t->ctas_of[rule] > most) return "the program needs more CTAs";
+  if (t->pieces && t->set.program[program].row->lines) return "the program needs NVLink between all GPUs";
+  return nullptr;
 }
 
 // left_out says whether a rule is a candidate, and does not count as a rule.
@@ -75,8 +78,9 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
   const char *why = "no rule is for such calls";
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++) {
     if (left_out(t, i) || !fits(t->set.rules[i], *c, bytes, when)) continue;
-    if (!wide(t, i, c)) return judged(t, i, c);
-    why = "the program needs more CTAs";
+    const char *cannot = unable(t, i, c);
+    if (!cannot) return judged(t, i, c);
+    why = cannot;
   }
   return {nullptr, why, true};
 }
@@ -91,20 +95,20 @@ u32 team_candidates(const Team *t, const Call *c, u32 *rules, u32 most) {
   u32 count = 0;
   const u64 bytes = bytes_of(c, t->ranks);
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind] && count < most; i++)
-    if (left_out(t, i) && fits(t->set.rules[i], *c, bytes, RULE_EAGER) && !wide(t, i, c) && judged(t, i, c).rule)
+    if (left_out(t, i) && fits(t->set.rules[i], *c, bytes, RULE_EAGER) && !unable(t, i, c) && judged(t, i, c).rule)
       rules[count++] = i;
   return count;
 }
 
 Choice team_take(const Team *t, u32 rule, const Call *c) {
   if (!fits(t->set.rules[rule], *c, bytes_of(c, t->ranks), RULE_EAGER)) return {nullptr, "no rule is for such calls"};
-  if (wide(t, rule, c)) return {nullptr, "the program needs more CTAs"};
+  if (const char *why = unable(t, rule, c)) return {nullptr, why};
   return judged(t, rule, c);
 }
 
 Choice team_named(const Team *t, u32 rule, const Call *c) {
   if (c->dtype >= DT_COUNT || c->redop >= RED_COUNT) return {nullptr, "there is no such type or reduction"};
-  if (wide(t, rule, c)) return {nullptr, "the program needs more CTAs"};
+  if (const char *why = unable(t, rule, c)) return {nullptr, why};
   return judged(t, rule, c);
 }
 

@@ -9,6 +9,7 @@
 
 // An Offer is what a rank tells the others of itself, so that all can judge whether they can work together, and reach
 // its arena. It is sent as it is.
+enum { SEEN_GPUS = 16 };
 struct Offer {
   u8 bundle[32], host[32];  // the bundle; the machine (boot id, and the namespace of processes)
   u64 pid, address;         // of the process; of the arena, in the process
@@ -23,6 +24,9 @@ struct Offer {
   u32 settings;             // a hash of the variables that must be equal on all ranks
   u32 able;                 // 0: this rank cannot, for the reason in `why`
   u32 crowded;              // with this team, the GPU has more than have room at once
+  u8 seen[SEEN_GPUS][16];   // GPUs that the process sees
+  u32 seen_count, seen_whole;  // how many; a bit of each: lines of 128 bytes arrive at once there
+  u32 unseen_whole;         // they arrive at once at other GPUs
   char why[WHY_ROOM];
 };
 

@@ -35,6 +35,7 @@ bool reach_far(Team *t, const Offer &o, u32 rank, Why *why) {
 
 bool reach_all(Team *t, const Offer *all, Why *why) {
   const u64 own = (u64)getpid();
+  t->pieces = !lines_whole(all, t->ranks, t->node);
   for (u32 r = 0; r < t->ranks; r++) {
     if (all[r].ctas < t->ctas) t->ctas = all[r].ctas;
     if (all[r].crowded) t->late = true;

@@ -82,6 +82,7 @@ bool begin(Team *t, const Team *beside, Offer *mine, Why *why) {
   if (!t->ready || !t->seat || !t->statuses || !index_rules(t) || !order_join(t, beside))
     return say(why, "no memory"), false;
   memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
+  lines_see(t->gpu, mine);
   return mine->able = 1, true;
 }
 

@@ -134,6 +134,7 @@ struct Team {
   bool shared;             // ranks may share a GPU
   u32 shares;              // ranks of the team on its GPU
   bool late;               // some rank's GPU was crowded when the team joined: captured calls are NCCL's
+  bool pieces;             // lines of 128 bytes may arrive in parts: rules whose programs send them do not count
   Windows windows;
   Ready *ready;
   void *side;              // a stream, for what reads and writes beside launches
@@ -179,6 +180,11 @@ void team_unseen(Team *t, int code);
 const u64 NO_PART = ~0ull;
 void exits_explain(Team *t, u32 program);
 void exits_free(Team *t);
+
+// In lines.cc: what a rank's offer says of lines of 128 bytes; whether they arrive at once between all ranks of a node,
+// which is the same on all ranks.
+void lines_see(const Gpu *g, Offer *mine);
+bool lines_whole(const Offer *all, u32 ranks, const u8 *node);
 
 // In reach.cc: memory that other ranks reach, and that of others. unreach ends what window_reach did.
 bool offer_of(const Gpu *g, u64 at, u64 bytes, WindowOffer *mine, Files *files, Why *why);

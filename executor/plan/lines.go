@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"fmt"
+
+	"mscclc/executor"
+)
+
+// This file says on which GPUs packets may be lines of 128 bytes. Who waits for a line looks at its last word only. So
+// all of a line must arrive at once, as it does over NVLink. Over PCIe some words may arrive before others: NCCL has
+// LL128 for NVLink only.
+
+// A liner is a GPU that says whether its lines arrive at once in memory of the GPU with a PCI address.
+type liner interface {
+	PCI() string
+	WholeLines(address string) bool
+}
+
+// cards returns the PCI address of the GPU of each rank of this process, or "" where it has none.
+func (p *Plan) cards() []string {
+	list := make([]string, len(p.ranks))
+	for i, r := range p.ranks {
+		if s := p.of[r]; s != nil {
+			if g, ok := s.gpu.(liner); ok {
+				list[i] = g.PCI()
+			}
+		}
+	}
+	return list
+}
+
+// checkLines returns an error if the program sends lines, and those of a rank of this process do not arrive at once.
+func (p *Plan) checkLines() error {
+	protocol := p.program().Protocol
+	if !protocol.Row().Lines {
+		return nil
+	}
+	for _, s := range p.seats {
+		g, ok := s.gpu.(liner)
+		for r, card := range p.card {
+			if ok && p.nodes.of[r] == p.nodes.of[s.ranks[0]] && !g.WholeLines(card) {
+				return fmt.Errorf("protocol %v needs NVLink between %v and the GPU of rank %d: over PCIe, a line of 128 "+
+					"bytes arrives in parts: %w", protocol, s.gpu, r, executor.ErrNoDevice)
+			}
+		}
+	}
+	return nil
+}
