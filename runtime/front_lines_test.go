@@ -10,8 +10,8 @@ import (
 	"mscclc/ir"
 )
 
-// TestFrontWholeLines: without NVLink, no program runs whose packets are lines of 128 bytes. The next rule that fits counts,
-// or else NCCL.
+// TestFrontWholeLines: without NVLink, no program runs whose packets are lines of 128 bytes. The next rule that fits
+// counts, or else NCCL.
 func TestFrontWholeLines(t *testing.T) {
 	t.Parallel()
 	spec := bundle.Spec{Device: device, Ranks: []int{2}, DTypes: []data.DType{data.F32}}

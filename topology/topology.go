@@ -94,8 +94,8 @@ func (t *Topology) Bandwidth(l int32) float64 {
 // Latency returns the latency of link l, in microseconds.
 func (t *Topology) Latency(l int32) float64 { return t.Classes[t.Links[l].Class].Latency }
 
-// WholeLines reports whether a store of 128 bytes may arrive at once at another GPU of a node: over NVLink and the like,
-// but not over PCIe. Where GPUs have both, this does not say which pairs PCIe joins.
+// WholeLines reports whether a store of 128 bytes may arrive at once at another GPU of a node: over NVLink and the
+// like, but not over PCIe. Where GPUs have both, this does not say which pairs PCIe joins.
 func (t *Topology) WholeLines() bool {
 	if t.GPUs < 2 {
 		return true
