@@ -137,6 +137,11 @@ int mscclc_gpu_find(struct gpu_driver *d, const char *address) {
   return -1;
 }
 
+int mscclc_gpu_apart(struct gpu_driver *d, int a, int b) {
+  enum gpu_link link;
+  return a != b && b >= 0 && mscclc_gpu_reach_kind(d, a, b, &link) == 0 && link == LINK_NONE;
+}
+
 static int multicast(struct gpu_driver *d, int device) {
   enum { MULTICAST_SUPPORTED = 132 };  // of NVIDIA; older drivers do not know it
   int can = 0;

@@ -97,6 +97,13 @@ func (g *gpu) WholeLines(address string) bool {
 	return C.mscclc_gpu_whole_lines(g.driver.c, C.int(g.number), C.mscclc_gpu_find(g.driver.c, text)) != 0
 }
 
+// Apart reports whether the driver lets g access no memory of the GPU with a PCI address.
+func (g *gpu) Apart(address string) bool {
+	text := C.CString(address)
+	defer C.free(unsafe.Pointer(text))
+	return C.mscclc_gpu_apart(g.driver.c, C.int(g.number), C.mscclc_gpu_find(g.driver.c, text)) != 0
+}
+
 func (g *gpu) String() string { return fmt.Sprintf("GPU %d (%s)", g.number, g.name) }
 
 // failed returns the error of a call for this GPU.

@@ -41,6 +41,9 @@ void mscclc_gpu_pci(struct gpu_driver *d, int device, char *address, int bytes);
 // mscclc_gpu_find returns the number of the GPU with a PCI address, or -1 where this process does not see it.
 int mscclc_gpu_find(struct gpu_driver *d, const char *address);
 
+// mscclc_gpu_apart says whether the driver lets GPU a access no memory of GPU b, which this process sees or not (-1).
+int mscclc_gpu_apart(struct gpu_driver *d, int a, int b);
+
 // mscclc_gpu_whole_lines says whether stores of 128 bytes by GPU a arrive at once in memory of GPU b. Over NVLink they
 // do; over PCIe some words may arrive before others. NVLink is what has atomics. A GPU that this process does not see
 // (-1) counts as reached over NVLink where GPU a is one of an NVLink switch's.

@@ -157,7 +157,7 @@ func (c *Call) exchange(ctx context.Context, geo data.Geometry,
 		}
 		var handles map[int][]byte
 		if err == nil {
-			handles, err = p.share(buffer)
+			handles, err = p.share(buffer, false)
 		}
 		c.offers = append(c.offers, handles)
 		all, lost := p.swap(ctx, handles, err)
@@ -170,7 +170,7 @@ func (c *Call) exchange(ctx context.Context, geo data.Geometry,
 					continue
 				}
 				before := len(s.leave)
-				a, failed := p.address(s, r, all[r], buffer)
+				a, failed := p.address(s, r, all[r], buffer, false)
 				c.leave[s], s.leave = append(c.leave[s], s.leave[before:]...), s.leave[:before]
 				err = errors.Join(err, failed) // which the others hear of at the next word
 				*field(&tables[s][r]) = a

@@ -35,6 +35,10 @@ func (p *Plan) checkLines() error {
 	if !protocol.Row().Lines {
 		return nil
 	}
+	if p.hosted {
+		return fmt.Errorf("protocol %v needs NVLink, and GPUs do not access each other's memory: %w", protocol,
+			executor.ErrNoDevice)
+	}
 	for _, s := range p.seats {
 		g, ok := s.gpu.(liner)
 		for r, card := range p.card {

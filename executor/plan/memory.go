@@ -87,7 +87,7 @@ func (p *Plan) kernel(s *seat) executor.KernelKind {
 func (p *Plan) allocate() error {
 	for _, s := range p.seats {
 		for i, r := range s.ranks {
-			address, err := s.gpu.Alloc(int64(p.kind.arena(r) + 1)) // a rank may need none
+			address, err := p.newArena(s, int64(p.kind.arena(r)+1)) // a rank may need none
 			if err != nil {
 				return err
 			}
@@ -157,9 +157,11 @@ func (p *Plan) reach(ctx context.Context, err error) error {
 	arena := func(s *seat, i int) extent { return extent{s.arenas[i], int64(p.kind.arena(s.ranks[i]) + 1)} }
 	var handles map[int][]byte
 	if err == nil {
-		handles, err = p.share(arena)
+		handles, err = p.share(arena, p.hosted)
 	}
-	defer p.unshare(handles)
+	if !p.hosted {
+		defer p.unshare(handles)
+	}
 	all, err := p.swap(ctx, handles, err)
 	if err != nil {
 		return err
@@ -167,7 +169,7 @@ func (p *Plan) reach(ctx context.Context, err error) error {
 	for _, s := range p.seats {
 		for r, needed := range p.kind.reaches(s) {
 			if needed && p.nodes.of[r] == p.nodes.of[s.ranks[0]] {
-				address, e := p.address(s, r, all[r], arena)
+				address, e := p.address(s, r, all[r], arena, p.hosted)
 				s.reach[r], err = address, errors.Join(err, e)
 			}
 		}
@@ -179,8 +181,8 @@ func (p *Plan) reach(ctx context.Context, err error) error {
 	return err
 }
 
-// share makes handles of memory of this process's ranks, where others need them.
-func (p *Plan) share(of func(s *seat, i int) extent) (map[int][]byte, error) {
+// share makes handles of memory of this process's ranks, where others need them: of GPUs, or of the host.
+func (p *Plan) share(of func(s *seat, i int) extent, host bool) (map[int][]byte, error) {
 	handles := map[int][]byte{}
 	if p.x == nil || p.x.Size() == 1 {
 		return handles, nil
@@ -191,7 +193,11 @@ func (p *Plan) share(of func(s *seat, i int) extent) (map[int][]byte, error) {
 			if m.address == 0 {
 				continue
 			}
-			h, err := s.gpu.Share(m.address, m.bytes)
+			share := s.gpu.Share
+			if host {
+				share = s.gpu.ShareNet
+			}
+			h, err := share(m.address, m.bytes)
 			if err != nil {
 				return handles, fmt.Errorf("rank %d: %w", r, err)
 			}
@@ -208,12 +214,12 @@ func (p *Plan) unshare(handles map[int][]byte) {
 	}
 }
 
-// address returns where a seat finds memory of another rank: of this process, by peer
-// access, or by a handle.
-func (p *Plan) address(s *seat, rank int, handle []byte, own func(of *seat, i int) extent) (uint64, error) {
+// address returns where a seat finds memory of another rank: of this process, by peer access if it is not the host's,
+// or by a handle.
+func (p *Plan) address(s *seat, rank int, handle []byte, own func(of *seat, i int) extent, host bool) (uint64, error) {
 	if of := p.of[rank]; of != nil {
 		m := own(of, slices.Index(of.ranks, rank))
-		if of.gpu != s.gpu {
+		if of.gpu != s.gpu && !host {
 			if err := s.gpu.Connect(of.gpu, m.address, m.bytes); err != nil {
 				return 0, fmt.Errorf("memory of rank %d: %w", rank, err)
 			}
@@ -223,11 +229,15 @@ func (p *Plan) address(s *seat, rank int, handle []byte, own func(of *seat, i in
 	if handle == nil {
 		return 0, fmt.Errorf("rank %d has not said where its memory is", rank)
 	}
-	address, err := s.gpu.Reach(handle)
+	reach, leave := s.gpu.Reach, &s.leave
+	if host {
+		reach, leave = s.gpu.ReachNet, &s.leaveHost
+	}
+	address, err := reach(handle)
 	if err != nil {
 		return 0, fmt.Errorf("memory of rank %d: %w", rank, err)
 	}
-	s.leave = append(s.leave, handle)
+	*leave = append(*leave, handle)
 	return address, nil
 }
 
@@ -248,7 +258,13 @@ func (p *Plan) free() error {
 		for _, h := range s.leave {
 			errs = append(errs, s.gpu.Leave(h))
 		}
-		for _, a := range append(s.arenas, append(s.two.buffers(), s.own)...) {
+		for _, h := range s.leaveHost {
+			errs = append(errs, s.gpu.LeaveNet(h))
+		}
+		for _, a := range s.arenas {
+			errs = append(errs, p.freeArena(s, a))
+		}
+		for _, a := range append(s.two.buffers(), s.own) {
 			if a != 0 {
 				errs = append(errs, s.gpu.Free(a))
 			}

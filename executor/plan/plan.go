@@ -91,6 +91,7 @@ type Plan struct {
 	topic    uint64
 	nodes    nodes
 	card     map[int]string // by rank: the PCI address of its GPU
+	hosted   bool           // arenas are memory of the host
 	net      *network       // where the ranks are of several nodes
 	deaf     func()         // ends what is heard of other processes
 
@@ -146,9 +147,10 @@ type seat struct {
 		states, ends, sent, status, calls, inboxes uint64
 		tables                                     []uint64
 	}
-	net   seatNet  // in a plan of several nodes
-	leave [][]byte // handles that it reached
-	free  []int    // tables for calls that no call has
+	net       seatNet  // in a plan of several nodes
+	leave     [][]byte // handles that it reached
+	leaveHost [][]byte // and those of memory of the host
+	free      []int    // tables for calls that no call has
 }
 
 // needs is what a seat has in its own memory, beside a status.
@@ -199,7 +201,8 @@ func (p *Plan) prepare(ctx context.Context, opt *Options) error {
 	if err := p.greet(ctx, nodeOf(opt), err); err != nil {
 		return err
 	}
-	if err = p.settle(ctx, opt, errors.Join(p.plot(opt), p.checkLines())); err == nil {
+	err = errors.Join(p.plot(opt), p.placeArenas(ctx))
+	if err = p.settle(ctx, opt, errors.Join(err, p.checkLines())); err == nil {
 		err = p.allocate()
 	}
 	if err == nil {

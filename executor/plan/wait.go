@@ -182,7 +182,7 @@ func (p *Plan) stop() error {
 func (p *Plan) clear(s *seat) error {
 	var err error
 	for i, a := range s.arenas {
-		err = errors.Join(err, s.stream.Fill(a, 0, int64(p.kind.arena(s.ranks[i]))))
+		err = errors.Join(err, p.clearArena(s, a, int64(p.kind.arena(s.ranks[i]))))
 	}
 	states := s.at.status + uint64(unsafe.Sizeof(abi.Status{})) - s.own
 	return errors.Join(err, p.clearNet(s), s.stream.Fill(s.own, 0, int64(states)), s.stream.Sync(context.Background()),

@@ -111,6 +111,30 @@ func testLines(t *testing.T, d Device) {
 	}
 }
 
+// testHosted: GPUs that do not access each other's memory, or are not to, share memory of the host. Lines do not run.
+func testHosted(t *testing.T, d Device) {
+	list := []string{"MSCCLC_P2P_DISABLE=1"}
+	if d.StandIn() {
+		list = append(list, "MSCCLC_STANDIN_APART=1")
+	}
+	for _, variable := range list {
+		for _, proto := range []ir.Protocol{ir.LL, ir.Simple, ir.LL128} {
+			for _, two := range []bool{false, true} {
+				for i, p := range startJob(t, "rank", proto, func(r *role) { r.Two, r.Env = two, append(r.Env, variable) }) {
+					code, said := p.end(t)
+					want := map[ir.Protocol]string{ir.LL128: "needs NVLink"}[proto]
+					if proto == ir.Simple && !two {
+						want = "the program accesses output of other ranks"
+					}
+					if code != 0 && want == "" || want != "" && (code != 1 || !strings.Contains(said, want)) {
+						t.Errorf("%s, %v, two-sided %v, process %d: %d %s", variable, proto, two, i, code, said)
+					}
+				}
+			}
+		}
+	}
+}
+
 // testProcessLate has a rank's process not launch: all hear of the step that waited, for it or, of a
 // two-sided program, for another block's that does; and run well after a reset.
 func testProcessLate(t *testing.T, _ Device) {

@@ -21,7 +21,7 @@ var tests = []struct {
 	{"Graphs", testGraphs}, {"ManyReplays", testManyReplays}, {"Scratch", testScratch}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 	{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
 	{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
-	{"Processes", testProcesses}, {"ProcessesDiffer", testProcessesDiffer}, {"Lines", testLines}, {"ProcessLate", testProcessLate}, {"ProcessDies", testProcessDies},
+	{"Processes", testProcesses}, {"ProcessesDiffer", testProcessesDiffer}, {"Lines", testLines}, {"Hosted", testHosted}, {"ProcessLate", testProcessLate}, {"ProcessDies", testProcessDies},
 	{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
 	{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"TraceTwo", testTraceTwo}, {"Lanes", testLanes}, {"LanesMemory", testLanesMemory}, {"Switch", testSwitch},
 	{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortLate", testPortLate}, {"PortTrace", testPortTrace}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},

@@ -86,6 +86,9 @@ bool net_reachable(const Function *f, const abi_one_launch *a) {
   return true;
 }
 
+// shared_reachable is whether a GPU may access memory that ranks share: of GPUs, or of the host.
+bool shared_reachable(Device *d, u64 address) { return in_reach(d, address) || host_reaches(address); }
+
 // reachable is whether a launch names memory only that its GPU may access.
 bool one_reachable(Device *d, const abi_one_launch *a) {
   const abi_one_memory *ranks = a->rank_count > ONE_RANKS ? (const abi_one_memory *)a->ranks : a->rank;
@@ -94,9 +97,10 @@ bool one_reachable(Device *d, const abi_one_launch *a) {
   if (a->rank_count > ONE_RANKS && !in_reach(d, a->ranks)) return false;
   if (a->port && !(host_reaches(a->port) && in_reach(d, a->port_ends))) return false;
   for (u32 r = 0; r < a->rank_count; r++) {
-    const u64 at[] = {ranks[r].input, ranks[r].output, ranks[r].scratch, ranks[r].packets, ranks[r].flags};
-    for (u64 p : at)
+    for (u64 p : {ranks[r].input, ranks[r].output})
       if (p && !in_reach(d, p)) return false;
+    for (u64 p : {ranks[r].scratch, ranks[r].packets, ranks[r].flags})
+      if (p && !shared_reachable(d, p)) return false;
   }
   return true;
 }
@@ -114,8 +118,8 @@ bool two_reachable(Device *d, u32 blocks, const std::string &params, const abi_t
     for (u64 p : {r->input, r->output, r->scratch})
       if (p && !in_reach(d, p)) return false;
     for (i32 c : {b->send, b->recv})
-      if (c >= 0 && !(in_reach(d, conns[c].slots) && in_reach(d, conns[c].head) && in_reach(d, conns[c].tail)))
-        return false;
+      for (u64 p : {c < 0 ? 0 : conns[c].slots, c < 0 ? 0 : conns[c].head, c < 0 ? 0 : conns[c].tail})
+        if (p && !shared_reachable(d, p)) return false;
   }
   return true;
 }

@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"mscclc/executor"
+	"mscclc/executor/exchange"
+)
+
+// This file is where arenas are. GPUs of one node may not be able to access each other's memory: on machines without
+// NVLink whose PCIe switches or IOMMU keep them apart. Then all arenas are memory of the host, which all GPUs access.
+// Ranks of staged programs access nothing else of each other. Who reads its arena polls over PCIe.
+
+// ApartVariable names the environment variable that, set to 1, has GPUs not access each other's memory, as NCCL's
+// NCCL_P2P_DISABLE has for NCCL.
+const ApartVariable = "MSCCLC_P2P_DISABLE"
+
+// An aparter is a GPU that says whether its driver lets it access no memory of the GPU with a PCI address.
+type aparter interface{ Apart(address string) bool }
+
+// placeArenas decides where arenas are. All processes call it, and decide alike.
+func (p *Plan) placeArenas(ctx context.Context) error {
+	all, err := exchange.Agree(ctx, p.x, p.isApart(), nil)
+	p.hosted = slices.Contains(all, true)
+	switch {
+	case err != nil || !p.hosted:
+		return err
+	case p.net != nil:
+		return fmt.Errorf("GPUs of one node do not access each other's memory, and plans of several nodes need that: %w",
+			executor.ErrNoDevice)
+	case len(p.kind.shares()) > 0:
+		return fmt.Errorf("GPUs do not access each other's memory, and the program accesses %v of other ranks: %w",
+			p.kind.shares()[0], executor.ErrNoDevice)
+	}
+	return nil
+}
+
+// isApart reports whether GPUs of this process do not access memory of a rank of their node.
+func (p *Plan) isApart() bool {
+	disabled := os.Getenv(ApartVariable) == "1"
+	for _, s := range p.seats {
+		g, ok := s.gpu.(aparter)
+		for r, card := range p.card {
+			if ok && p.nodes.of[r] == p.nodes.of[s.ranks[0]] && p.of[r] != s && (disabled || g.Apart(card)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// newArena makes an arena of a seat.
+func (p *Plan) newArena(s *seat, bytes int64) (uint64, error) {
+	if p.hosted {
+		return s.gpu.AllocNet(bytes)
+	}
+	return s.gpu.Alloc(bytes)
+}
+
+// clearArena zeroes an arena. Nothing uses it.
+func (p *Plan) clearArena(s *seat, address uint64, bytes int64) error {
+	if p.hosted {
+		return s.gpu.ZeroNet(address, bytes)
+	}
+	return s.stream.Fill(address, 0, bytes)
+}
+
+func (p *Plan) freeArena(s *seat, address uint64) error {
+	if p.hosted {
+		return s.gpu.FreeNet(address)
+	}
+	return s.gpu.Free(address)
+}
