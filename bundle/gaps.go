@@ -120,13 +120,14 @@ func (b *Bundle) spans(s *Set, c call, ctas int) (list []span) {
 	return list
 }
 
-// choice returns the rule for a call of so many bytes, or why no program runs it. Candidates are no rules.
+// choice returns the rule for a call of so many bytes among GPUs that reach each other's memory, or why no program runs
+// it. Candidates are no rules.
 func (b *Bundle) choice(s *Set, c call, bytes uint64, ctas int) (r *RuleRow, why string) {
 	learns := ""
 	why = noRule
 	for i := range s.Rules {
 		r := &s.Rules[i]
-		if !r.fits(&c, bytes, c.when) {
+		if r.When&WhenApart != 0 || !r.fits(&c, bytes, c.when) {
 			continue
 		}
 		switch {

@@ -103,8 +103,9 @@ const (
 	WhenWindows   = 4  // only calls whose buffers all lie in registered windows
 	WhenCandidate = 8  // nobody measured it: it counts without NCCL, and else the library learns whether it is faster
 	WhenNamed     = 16 // alone: no call finds the rule, and its program is run by its name
+	WhenApart     = 32 // only calls among GPUs that do not reach each other's memory; others are for GPUs that do
 
-	whenAll = WhenEager | WhenCaptured | WhenWindows | WhenCandidate
+	whenAll = WhenEager | WhenCaptured | WhenWindows | WhenCandidate | WhenApart
 )
 
 // A RuleRow is a rule of a set: what runs a call. The first that fits a call counts.
@@ -141,6 +142,8 @@ func (r *RuleRow) check(ranks, nodes uint32) error {
 		return fmt.Errorf("type %d, operation %d or root %d is out of range", r.DType, r.RedOp, r.Root)
 	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > whenAll:
 		return fmt.Errorf("no launches are %#x", r.When)
+	case r.When&WhenApart != 0 && (r.When&(WhenWindows|WhenCandidate) != 0 || nodes > 0):
+		return fmt.Errorf("it is for GPUs that are apart, and for windows or several nodes, or a candidate")
 	case r.When&WhenCandidate != 0 && (r.Program == NCCLRow || r.When&WhenWindows != 0 || nodes > 0):
 		return fmt.Errorf("it is a candidate, and not a program for any buffers on one node")
 	case r.When&WhenWindows != 0 && nodes > 0:

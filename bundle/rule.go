@@ -30,7 +30,7 @@ type Rule struct {
 	// program adds in the order of ranks.
 	Invariant bool
 
-	When  uint8 // WhenEager, WhenCaptured, WhenWindows, WhenCandidate
+	When  uint8 // WhenEager, WhenCaptured, WhenWindows, WhenCandidate, WhenApart
 	Calls int   // the most calls that the call's group has; 0 is any number
 	UpTo  int64 // the most bytes of a call, as nccl-tests counts them; 0 is any number
 
@@ -72,6 +72,8 @@ func (r *Rule) check() error {
 		return fmt.Errorf("a candidate is a program for any buffers, between ranks of one node")
 	case r.When&WhenWindows != 0 && r.Kind.Rooted():
 		return fmt.Errorf("no rule of %v is for windows: ranks of such a call may leave out buffers", r.Kind)
+	case r.When&WhenApart != 0 && (r.When&(WhenWindows|WhenCandidate) != 0 || r.Nodes != "" || r.Invariant):
+		return fmt.Errorf("a rule for GPUs that are apart is for any buffers of one node, and no candidate")
 	case r.Placement == selection.Direct && (r.When&WhenWindows == 0 || r.Program == ""):
 		return fmt.Errorf("a direct program reaches buffers of other ranks, which must lie in windows")
 	case r.Nodes != "" && !r.spread():
@@ -141,11 +143,14 @@ func restrict(r *Rule, o selection.Only) {
 	if o.Windows {
 		r.When |= WhenWindows
 	}
+	if o.Apart {
+		r.When |= WhenApart
+	}
 }
 
 // restricted reports whether a rule is for some calls of its collective only.
 func (r *Rule) restricted() bool {
-	return r.DType != Any || r.RedOp != Any || r.Root != Any || cmp.Or(r.Calls, r.CTAs, int(r.When&WhenWindows)) != 0
+	return r.DType != Any || r.RedOp != Any || r.Root != Any || cmp.Or(r.Calls, r.CTAs, int(r.When&(WhenWindows|WhenApart))) != 0
 }
 
 // restriction says of which calls of its collective and launches r is, beside their sizes, as a message goes on. It is
@@ -167,6 +172,9 @@ func (r *RuleRow) restriction() (text string) {
 	if r.When&WhenWindows != 0 {
 		text += ", in windows"
 	}
+	if r.When&WhenApart != 0 {
+		text += ", of GPUs that are apart"
+	}
 	return text
 }
 
@@ -179,6 +187,7 @@ type RuleInfo struct {
 	Eager      bool   `json:"eager"`
 	Captured   bool   `json:"captured"`
 	Windows    bool   `json:"windows,omitempty" doc:"only calls whose buffers lie in registered windows"`
+	Apart      bool   `json:"apart,omitempty" doc:"only calls among GPUs that do not reach each other's memory"`
 	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured it: the library learns whether it is faster than NCCL"`
 	Calls      uint32 `json:"calls,omitempty" doc:"the most calls of a group; absent: any number"`
 	Named      bool   `json:"named,omitempty" doc:"only calls of the program by its name"`
@@ -193,7 +202,7 @@ type RuleInfo struct {
 
 func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 	out := RuleInfo{Collective: ir.Kind(r.Kind).String(), Eager: r.When&WhenEager != 0, Captured: r.When&WhenCaptured != 0,
-		Windows: r.When&WhenWindows != 0, Named: r.When&WhenNamed != 0,
+		Windows: r.When&WhenWindows != 0, Apart: r.When&WhenApart != 0, Named: r.When&WhenNamed != 0,
 		Candidate: r.When&WhenCandidate != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL,
 		Replicas: r.Replicas, Threads: r.Threads, Tile: r.Tile}
 	if r.DType != Any {

@@ -89,9 +89,12 @@ func usualRules(ranks, ctas int, tables []*Measured, candidates bool) (list []Ru
 		if !whole(eager) || !whole(captured) {
 			missing = append(missing, kind)
 		}
+		apart := func(when string) []Rule {
+			return firstOf(tables, kind, ranks, "", when, func(r *Rule) bool { return r.When&WhenApart != 0 })
+		}
 		eager = completed(eager, kind, ranks, candidatesOf(tables, kind, ranks, Eager, ladder))
 		captured = completed(captured, kind, ranks, candidatesOf(tables, kind, ranks, Captured, ladder))
-		list = append(list, joined(eager, captured)...)
+		list = append(list, joined(append(apart(Eager), eager...), append(apart(Captured), captured...))...)
 	}
 	return list, missing
 }
@@ -125,7 +128,7 @@ func (r *MeasuredRule) layout() string {
 // first returns the measured rules of the first table that has some: those for windows, or the others.
 func first(tables []*Measured, kind ir.Kind, ranks int, nodes, when string, windows bool) []Rule {
 	return firstOf(tables, kind, ranks, nodes, when, func(r *Rule) bool {
-		return !r.Candidate() && !r.Invariant && r.When&WhenWindows != 0 == windows
+		return !r.Candidate() && !r.Invariant && r.When&WhenApart == 0 && r.When&WhenWindows != 0 == windows
 	})
 }
 

@@ -14,6 +14,7 @@ type Only struct {
 	Root    *int   `json:"root,omitempty" doc:"calls of one root; absent: any"`
 	Calls   int    `json:"calls,omitempty" doc:"calls in groups of at most so many; absent: any"`
 	Windows bool   `json:"windows,omitempty" doc:"calls whose buffers all lie in registered windows"`
+	Apart   bool   `json:"apart,omitempty" doc:"calls among GPUs that do not reach each other's memory; absent: among those that do"`
 	Bits    string `json:"bits,omitempty" doc:"invariant: sums of jobs with MSCCLC_BITS=invariant; absent: those of others"`
 	CTAs    int    `json:"ctas,omitempty" doc:"launches of at most so many CTAs; a communicator with fewer takes a later rule"`
 }
@@ -33,6 +34,7 @@ func (o *Only) fields(t *strictjson.Reader) []strictjson.Field {
 		{Key: "root", Read: func() { o.Root = new(number(t, 0, MostRanks-1)) }},
 		{Key: "calls", Read: func() { o.Calls = number(t, 1, 1<<20) }},
 		{Key: "windows", Read: func() { o.Windows = t.Bool() }},
+		{Key: "apart", Read: func() { o.Apart = t.Bool() }},
 		{Key: "bits", Read: func() { o.Bits = t.OneOf(Invariant) }},
 		{Key: "ctas", Read: func() { o.CTAs = number(t, 1, limits.CTAs) }},
 	}

@@ -94,12 +94,19 @@ int mscclc_gpu_name(struct gpu_driver *d, int number, char *name, int bytes) {
   return d->f.name(name, bytes - 1, device);
 }
 
+// peers_off says whether GPUs are not to access each other's memory, as on machines where that is broken.
+static int peers_off(void) {
+  const char *is = getenv("MSCCLC_P2P_DISABLE");
+  if (!is) is = getenv("NCCL_P2P_DISABLE");
+  return is && strcmp(is, "1") == 0;
+}
+
 int mscclc_gpu_reach_kind(struct gpu_driver *d, int a, int b, enum gpu_link *link) {
   enum { NATIVE_ATOMIC = 3 };  // CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
   int from, to, can = 0, atomic = 0;
   TRY(d->f.device(&from, a));
   TRY(d->f.device(&to, b));
-  TRY(d->f.can_peer(&can, from, to));
+  if (!peers_off()) TRY(d->f.can_peer(&can, from, to));
   if (can && d->f.pair && d->f.pair(&atomic, NATIVE_ATOMIC, from, to)) atomic = 0;
   *link = can ? atomic ? LINK_ATOMIC : LINK_ACCESS : LINK_NONE;
   return 0;
@@ -139,7 +146,9 @@ int mscclc_gpu_find(struct gpu_driver *d, const char *address) {
 
 int mscclc_gpu_apart(struct gpu_driver *d, int a, int b) {
   enum gpu_link link;
-  return a != b && b >= 0 && mscclc_gpu_reach_kind(d, a, b, &link) == 0 && link == LINK_NONE;
+  if (a == b) return 0;
+  if (b < 0) return peers_off();
+  return mscclc_gpu_reach_kind(d, a, b, &link) == 0 && link == LINK_NONE;
 }
 
 static int multicast(struct gpu_driver *d, int device) {

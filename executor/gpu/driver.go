@@ -97,7 +97,7 @@ func (g *gpu) WholeLines(address string) bool {
 	return C.mscclc_gpu_whole_lines(g.driver.c, C.int(g.number), C.mscclc_gpu_find(g.driver.c, text)) != 0
 }
 
-// Apart reports whether the driver lets g access no memory of the GPU with a PCI address.
+// Apart reports whether g reaches no memory of the GPU with a PCI address: the driver refuses it, or a variable does.
 func (g *gpu) Apart(address string) bool {
 	text := C.CString(address)
 	defer C.free(unsafe.Pointer(text))

@@ -30,7 +30,8 @@ int mscclc_gpu_card(struct gpu_driver *driver, int number, struct gpu_card *card
 // mscclc_gpu_name writes the name of a GPU to bytes that are zero. It makes no context.
 int mscclc_gpu_name(struct gpu_driver *driver, int number, char *name, int bytes);
 
-// mscclc_gpu_reach_kind writes how GPU a reaches the memory of GPU b. It makes no context.
+// mscclc_gpu_reach_kind writes how GPU a reaches the memory of GPU b. It makes no context. With MSCCLC_P2P_DISABLE=1 or,
+// where that is not set, NCCL_P2P_DISABLE=1, no GPU reaches another.
 enum gpu_link { LINK_NONE, LINK_ACCESS, LINK_ATOMIC };  // not; by loads and stores; by atomics too, as on NVLink
 int mscclc_gpu_reach_kind(struct gpu_driver *driver, int a, int b, enum gpu_link *link);
 
@@ -41,7 +42,8 @@ void mscclc_gpu_pci(struct gpu_driver *d, int device, char *address, int bytes);
 // mscclc_gpu_find returns the number of the GPU with a PCI address, or -1 where this process does not see it.
 int mscclc_gpu_find(struct gpu_driver *d, const char *address);
 
-// mscclc_gpu_apart says whether the driver lets GPU a access no memory of GPU b, which this process sees or not (-1).
+// mscclc_gpu_apart says whether GPU a reaches no memory of GPU b. The driver does not say it of a GPU that this process
+// does not see (-1), and such a GPU counts as reached.
 int mscclc_gpu_apart(struct gpu_driver *d, int a, int b);
 
 // mscclc_gpu_whole_lines says whether stores of 128 bytes by GPU a arrive at once in memory of GPU b. Over NVLink they

@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	"mscclc/executor"
@@ -14,11 +13,7 @@ import (
 // NVLink whose PCIe switches or IOMMU keep them apart. Then all arenas are memory of the host, which all GPUs access.
 // Ranks of staged programs access nothing else of each other. Who reads its arena polls over PCIe.
 
-// ApartVariable names the environment variable that, set to 1, has GPUs not access each other's memory, as NCCL's
-// NCCL_P2P_DISABLE has for NCCL.
-const ApartVariable = "MSCCLC_P2P_DISABLE"
-
-// An aparter is a GPU that says whether its driver lets it access no memory of the GPU with a PCI address.
+// An aparter is a GPU that says whether it reaches no memory of the GPU with a PCI address.
 type aparter interface{ Apart(address string) bool }
 
 // placeArenas decides where arenas are. All processes call it, and decide alike.
@@ -40,11 +35,10 @@ func (p *Plan) placeArenas(ctx context.Context) error {
 
 // isApart reports whether GPUs of this process do not access memory of a rank of their node.
 func (p *Plan) isApart() bool {
-	disabled := os.Getenv(ApartVariable) == "1"
 	for _, s := range p.seats {
 		g, ok := s.gpu.(aparter)
 		for r, card := range p.card {
-			if ok && p.nodes.of[r] == p.nodes.of[s.ranks[0]] && p.of[r] != s && (disabled || g.Apart(card)) {
+			if ok && p.nodes.of[r] == p.nodes.of[s.ranks[0]] && p.of[r] != s && g.Apart(card) {
 				return true
 			}
 		}

@@ -8,12 +8,9 @@
 extern "C" __attribute__((visibility("default"))) int mscclc_faults_inbox() {
   Why why = {};
   Pinned own = {0, 0, -1, false}, other = {0, 0, -1, false};
-  Offer offer = {};
   const Gpu *g = gpu_of_thread(&why);
   bool good = g && pinned_make(g, 5000, true, &own, &why);
-  offer.pid = (u64)getpid(), offer.inbox = own.at, offer.inbox_bytes = own.bytes, offer.inbox_file = own.file;
-  offer.inbox_inode = pinned_inode(own);
-  good = good && pinned_reach(g, offer, &other, &why);
+  good = good && pinned_reach(g, (u64)getpid(), pinned_file(own), &other, &why);
   if (g) pinned_end(g, &other), pinned_end(g, &own);
   return good;
 }

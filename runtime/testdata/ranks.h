@@ -118,7 +118,9 @@ inline Team *join(const Rank &r, u32 table, u32 ctas) {
   u8 node[BUNDLE_RANKS] = {};
   for (u32 i = 0; of_node && i < r.ranks; i++) node[i] = (u8)(i / (u32)atoi(of_node));
   Team *t = team_open(r.bundle, r.ranks, r.rank, ctas, 0, of_node ? node : nullptr, all + r.rank);
-  if (!t || !team_make(t, "", all + r.rank)) die("rank %u: %s", r.rank, all[r.rank].why);
+  if (!t) die("rank %u: %s", r.rank, all[r.rank].why);
+  meet(r);
+  if (!team_make(t, all, "", all + r.rank)) die("rank %u: %s", r.rank, all[r.rank].why);
   meet(r);
   if (!team_fits(all, r.ranks, &why) || !team_join(t, all, &why)) {
     team_end(t, true);

@@ -295,7 +295,8 @@ enum {
   RULE_WINDOWS = 4,  // only calls whose buffers all lie in registered windows
   RULE_CANDIDATE = 8,  // nobody measured it: it counts without NCCL, and else the library learns whether it is faster
   RULE_NAMED = 16,  // alone: no call finds the rule, and its program is run by its name
-  RULE_ALL = RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS | RULE_CANDIDATE,
+  RULE_APART = 32,  // only calls among GPUs that do not reach each other's memory; others are for GPUs that do
+  RULE_ALL = RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS | RULE_CANDIDATE | RULE_APART,
 };
 
 // A RuleRow is a rule of a set: what runs a call. The first that fits a call counts.
@@ -328,6 +329,8 @@ inline bool check(const bundle_rule &r, u32 ranks, u32 nodes, Why *why) {
     return say(why, "type %llu, operation %llu or root %llu is out of range", (u64)(r.dtype), (u64)(r.redop), (u64)(r.root)), false;
   if ((r.when & (RULE_EAGER | RULE_CAPTURED)) == 0 || r.when > RULE_ALL)
     return say(why, "no launches are %#llx", (u64)(r.when)), false;
+  if ((r.when & RULE_APART) != 0 && ((r.when & (RULE_WINDOWS | RULE_CANDIDATE)) != 0 || nodes > 0))
+    return say(why, "it is for GPUs that are apart, and for windows or several nodes, or a candidate"), false;
   if ((r.when & RULE_CANDIDATE) != 0 && (r.program == BUNDLE_NCCL || (r.when & RULE_WINDOWS) != 0 || nodes > 0))
     return say(why, "it is a candidate, and not a program for any buffers on one node"), false;
   if ((r.when & RULE_WINDOWS) != 0 && nodes > 0)

@@ -109,6 +109,15 @@ mscclc_result compare(Loading *l) {
   return r;
 }
 
+// makes has all ranks hear of each other's GPUs, and makes the memory of this one, or says in its offer why not.
+mscclc_result makes(Loading *l) {
+  if (const mscclc_result r =
+          line_gather(l->comm->line, ROUND_OPENED, &l->mine, l->all, sizeof l->mine, "GPUs", &l->why))
+    return r;
+  team_make(l->team, l->all, "", &l->mine);
+  return MSCCLC_OK;
+}
+
 // offers has all ranks hear each other's offers.
 mscclc_result offers(Loading *l) {
   if (const mscclc_result r =
@@ -149,7 +158,7 @@ mscclc_result load(Loading *l, mscclc_programs *programs) {
   const Team *beside = c->programs ? c->programs->team : nullptr;
   l->team = team_open_alone(c->host, beside, l->bundle->bundle, c->ranks, c->rank, LIMIT_CTAS, &l->mine);
   if (const mscclc_result r = compare(l)) return r;
-  team_make(l->team, "", &l->mine);
+  if (const mscclc_result r = makes(l)) return r;
   if (const mscclc_result r = offers(l)) return r;
   if (const mscclc_result r = joined(l)) return r;
   mscclc_programs_s *p = lists(l);

@@ -40,7 +40,7 @@ struct Hello {
 };
 
 // The kinds of rounds, and how long the first ranks wait for the others in one.
-enum { ROUND_JOIN, ROUND_LOAD, ROUND_MADE, ROUND_JOINED, ROUND_WINDOW, ROUND_REACHED, ROUNDS };
+enum { ROUND_JOIN, ROUND_LOAD, ROUND_OPENED, ROUND_MADE, ROUND_JOINED, ROUND_WINDOW, ROUND_REACHED, ROUNDS };
 const u64 STAR_SECOND = 1000000000;
 u64 star_limit(u32 kind);
 const char *star_call(u32 kind);  // the function of mscclc.h that a round is part of

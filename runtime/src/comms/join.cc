@@ -38,6 +38,11 @@ bool opens(Side *s) {
   return s->team && meets;
 }
 
+// offers_of lists what ranks have told last.
+void offers_of(const Side *s, Offer *offers) {
+  for (u32 i = 0; i < s->e->ranks; i++) offers[i] = s->all[i].offer;
+}
+
 bool hello(Side *s, bool begun) {
   return tell_all(s, begun ? EVENT_MORE : EVENT_CANNOT, &s->mine, sizeof s->mine, s->all,
                   "what the other ranks have (bundle, GPU, memory)");
@@ -57,7 +62,11 @@ bool make(Side *s) {
   if (code) return say(&s->why, "rank %u: GPU %d: %s", e->rank, e->device, driver_text(code)), false;
   if (!stream_open(e)) snprintf(why, room, "GPU %d gives no stream", e->device);
   else if (!peers_ready(&s->why) || !peers_expect(e)) cut(why, room, s->why.text);
-  else made = team_make(s->team, card, &h->offer);
+  else {
+    Offer offers[BUNDLE_RANKS];
+    offers_of(s, offers);
+    made = team_make(s->team, offers, card, &h->offer);
+  }
   if (made && !e->rank) s->board = board_make(e->secret);
   gpu_leave(before);
   memcpy(h->process, peers_process(), sizeof h->process);
@@ -71,7 +80,7 @@ bool all_fit(Side *s) {
   const u32 ranks = s->e->ranks;
   if (!settings_same(s->all, ranks, &s->why)) return false;
   Offer offers[BUNDLE_RANKS];
-  for (u32 i = 0; i < ranks; i++) offers[i] = s->all[i].offer;
+  offers_of(s, offers);
   return team_fits(offers, ranks, &s->why);
 }
 
@@ -79,8 +88,8 @@ bool join(Side *s) {
   Member *e = s->e;
   if (!all_fit(s)) return false;
   Offer offers[BUNDLE_RANKS];
+  offers_of(s, offers);
   for (u32 i = 0; i < e->ranks; i++) {
-    offers[i] = s->all[i].offer;
     memcpy(e->process[i], s->all[i].process, sizeof e->process[i]);
     e->pid[i] = s->all[i].offer.pid;
   }

@@ -58,6 +58,29 @@ bool pinned_make(const Gpu *g, u64 bytes, bool shared, Pinned *to, Why *why) {
 
 bool pinned_map(const Gpu *g, u64 bytes, Pinned *to, Why *why) { return map(bytes, to, why) && pin(g, to, why); }
 
+PinnedFile pinned_file(const Pinned &p) {
+  struct stat is;
+  const u64 inode = p.file >= 0 && !fstat(p.file, &is) ? (u64)is.st_ino : 0;
+  return {p.at, p.bytes, inode, p.file};
+}
+
+bool pinned_reach(const Gpu *g, u64 pid, const PinnedFile &from, Pinned *to, Why *why) {
+  *to = Pinned{0, 0, -1, false};
+  char path[64];
+  struct stat is;
+  snprintf(path, sizeof path, "/proc/%llu/fd/%d", pid, from.file);
+  to->file = sys_open(path, O_RDWR | O_CLOEXEC, 0);
+  if (to->file < 0 || fstat(to->file, &is) || (u64)is.st_ino != from.inode || (u64)is.st_size != from.bytes) {
+    say(why, "memory of process %llu: %s; processes must be of one user, and see each other in /proc", pid,
+        to->file < 0 ? strerror(errno) : "it is another file");
+    return false;
+  }
+  const bool good = pinned_map(g, from.bytes, to, why);
+  close(to->file);
+  to->file = -1;
+  return good;
+}
+
 void pinned_end(const Gpu *g, Pinned *p) {
   if (p->pinned) g->f->pin_end((void *)p->at);
   if (p->at) munmap((void *)p->at, p->bytes);

@@ -202,8 +202,7 @@ bool net_make(Team *t, const char *card, Offer *mine, Why *why) {
   t->net->seat = (NetSeat *)calloc(t->set.row->programs + 1, sizeof *t->net->seat);
   if (!t->net->seat) return free(t->net), t->net = nullptr, say(why, "no memory"), false;
   if (!pinned_make(t->gpu, inboxes_lie(t), true, &t->net->own, why)) return false;
-  mine->inbox = t->net->own.at, mine->inbox_bytes = t->net->own.bytes;
-  mine->inbox_file = t->net->own.file, mine->inbox_inode = pinned_inode(t->net->own);
+  mine->inbox = pinned_file(t->net->own);
   return true;
 }
 
@@ -213,10 +212,10 @@ bool net_join(Team *t, const Offer *all, Why *why) {
   for (u32 r = 0; r < t->ranks; r++) {
     snprintf(n->name[r], sizeof n->name[r], "%.23s", all[r].node_name);
     if (!node_is_mine(t, r)) continue;
-    n->inboxes[r] = all[r].inbox;
+    n->inboxes[r] = all[r].inbox.address;
     if (all[r].pid == all[t->rank].pid) continue;
-    if (all[r].inbox_bytes != n->own.bytes) return say(why, "rank %u has other inboxes", r), false;
-    if (!pinned_reach(t->gpu, all[r], n->reached + r, why)) return false;
+    if (all[r].inbox.bytes != n->own.bytes) return say(why, "rank %u has other inboxes", r), false;
+    if (!pinned_reach(t->gpu, all[r].pid, all[r].inbox, n->reached + r, why)) return false;
     n->inboxes[r] = n->reached[r].at;
   }
   if (!pinned_make(t->gpu, rest_lies(t, 0), false, &n->rest, why)) return false;

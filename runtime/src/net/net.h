@@ -25,6 +25,3 @@ struct Net {
   bool left;                      // jobs are closed
 };
 
-// In memory.cc: memory of the host of other processes.
-bool pinned_reach(const Gpu *g, const Offer &from, Pinned *to, Why *why);
-u64 pinned_inode(const Pinned &p);

@@ -24,8 +24,17 @@ const char *unable(const Team *t, u32 rule, const Call *c) {
   return nullptr;
 }
 
-// left_out says whether a rule is a candidate, and does not count as a rule.
-bool left_out(const Team *t, u32 rule) { return (t->set.rules[rule].when & RULE_CANDIDATE) && !t->alone; }
+// candidate says whether a rule does not count as one, and the library may learn about it.
+bool candidate(const Team *t, u32 rule) { return (t->set.rules[rule].when & RULE_CANDIDATE) && !t->alone; }
+
+// elsewhere says whether a rule was measured among GPUs that reach each other's memory, and those of the team do not,
+// or the other way around. Without NCCL the former count, too.
+bool elsewhere(const Team *t, u32 rule) {
+  const u8 when = t->set.rules[rule].when;
+  if (when & (RULE_CANDIDATE | RULE_NAMED)) return false;
+  return t->hosted ? !(when & RULE_APART) && !t->alone : (when & RULE_APART) != 0;
+}
+
 
 // judged is the rule that fits, or why it does not serve.
 Choice judged(const Team *t, u32 rule, const Call *c) {
@@ -77,8 +86,8 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
   const u64 bytes = bytes_of(c, t->ranks);
   const char *why = "no rule is for such calls";
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++) {
-    if (left_out(t, i) || !fits(t->set.rules[i], *c, bytes, when)) continue;
-    const char *cannot = unable(t, i, c);
+    if (candidate(t, i) || !fits(t->set.rules[i], *c, bytes, when)) continue;
+    const char *cannot = elsewhere(t, i) ? "the rule was measured with another access among GPUs" : unable(t, i, c);
     if (!cannot) return judged(t, i, c);
     why = cannot;
   }
@@ -87,7 +96,7 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
 
 bool team_has_candidates(const Team *t) {
   for (u32 i = 0; i < t->set.row->rules; i++)
-    if (left_out(t, i)) return true;
+    if (candidate(t, i)) return true;
   return false;
 }
 
@@ -95,7 +104,7 @@ u32 team_candidates(const Team *t, const Call *c, u32 *rules, u32 most) {
   u32 count = 0;
   const u64 bytes = bytes_of(c, t->ranks);
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind] && count < most; i++)
-    if (left_out(t, i) && fits(t->set.rules[i], *c, bytes, RULE_EAGER) && !unable(t, i, c) && judged(t, i, c).rule)
+    if (candidate(t, i) && fits(t->set.rules[i], *c, bytes, RULE_EAGER) && !unable(t, i, c) && judged(t, i, c).rule)
       rules[count++] = i;
   return count;
 }
@@ -121,7 +130,7 @@ bool team_serves(const Team *t, u32 kind, u32 dtype) {
     const bundle_rule &r = t->set.rules[i];
     const bool of_type = r.dtype == BUNDLE_ANY || r.dtype == dtype;
     const bool of_calls = r.when & (RULE_EAGER | RULE_CAPTURED);
-    if (!left_out(t, i) && r.kind == kind && of_calls && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
+    if (!candidate(t, i) && !elsewhere(t, i) && r.kind == kind && of_calls && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
   }
   return false;
 }

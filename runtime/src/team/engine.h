@@ -6,6 +6,7 @@
 #pragma once
 #include "../bundle/open.h"
 #include "../device/driver.h"
+#include "../device/file.h"
 
 // An Offer is what a rank tells the others of itself, so that all can judge whether they can work together, and reach
 // its arena. It is sent as it is.
@@ -17,16 +18,16 @@ struct Offer {
   u8 uuid[16];              // of the GPU
   u8 node[32];              // what ranks of one node have in common: the machine, or MSCCLC_NODE
   char node_name[24];       // for messages
-  u64 inbox, inbox_bytes, inbox_inode;  // of teams of several nodes: the inboxes, in the process
-  int inbox_file;
+  PinnedFile inbox;         // of teams of several nodes: the inboxes
+  PinnedFile hosted;        // the arena, where it is memory of the host
   u32 ordinal;              // of the GPU in its process
   u32 ctas;                 // at most
   u32 settings;             // a hash of the variables that must be equal on all ranks
   u32 able;                 // 0: this rank cannot, for the reason in `why`
   u32 crowded;              // with this team, the GPU has more than have room at once
   u8 seen[SEEN_GPUS][16];   // GPUs that the process sees
-  u32 seen_count, seen_whole;  // how many; a bit of each: lines of 128 bytes arrive at once there
-  u32 unseen_whole;         // they arrive at once at other GPUs
+  u32 seen_count, seen_whole, seen_apart;  // how many; bits of each: lines of 128 bytes arrive at once there; this
+  u32 unseen_whole, unseen_apart;          // rank's GPU does not reach its memory. The same of other GPUs
   char why[WHY_ROOM];
 };
 
@@ -51,7 +52,8 @@ bool bytes_read(const char *text, u64 *bytes);
 // team_open finds the rules of a rank for the GPU of the calling thread's current context, and fills in its offer. It
 // allocates nothing on the GPU; team_choose works from then on. Where it fails, the offer says why, and the result is
 // null. node has the node of each rank, or is null for one node. team_make makes the rank's memory, as far as
-// MSCCLC_ARENA leaves room, and adds to the offer how it is reached; where it fails, the offer says why. card is the
+// MSCCLC_ARENA leaves room, and adds to the offer how it is reached; where it fails, the offer says why. `all` are the
+// offers of all ranks, as team_open filled them in. card is the
 // network card by which the ranks met, or "": UCX's TCP takes no other, unless a variable names one. team_nodes
 // finds the nodes in offers of one node, and returns how many there are. team_fits judges the offers of all ranks; it
 // gives the same on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no launch
@@ -64,7 +66,7 @@ Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8
 // number.
 struct Gpu;
 Team *team_open_alone(Gpu *gpu, const Team *beside, Bundle *b, u32 ranks, u32 rank, u32 ctas, Offer *mine);
-bool team_make(Team *t, const char *card, Offer *mine);
+bool team_make(Team *t, const Offer *all, const char *card, Offer *mine);
 u32 team_nodes(const Offer *all, u32 ranks, u8 *node);
 bool team_fits(const Offer *all, u32 ranks, Why *why);
 bool team_join(Team *t, const Offer *all, Why *why);

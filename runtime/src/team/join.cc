@@ -8,11 +8,12 @@ namespace {
 
 enum { PEER_ALREADY = 704, LAZY_PEER_ACCESS = 1 };
 
-// reach_near reaches the arena of a rank of this process, by peer access.
+// reach_near reaches the arena of a rank of this process: by peer access, unless it is memory of the host.
 bool reach_near(Team *t, const Offer &o, u32 rank, Why *why) {
   const gpu_symbols *f = t->gpu->f;
   const Gpu *to = gpu_numbered(o.ordinal);
   t->reach[rank] = o.address;
+  if (t->hosted) return true;
   if (!to) return say(why, "rank %u names GPU %u, which nobody uses here", rank, o.ordinal), false;
   if (to == t->gpu) return true;
   int can = 0, code = f->can_peer(&can, t->gpu->number, to->number);
@@ -23,8 +24,12 @@ bool reach_near(Team *t, const Offer &o, u32 rank, Why *why) {
   return false;
 }
 
-// reach_far reaches the arena of a rank of another process, by its handle.
+// reach_far reaches the arena of a rank of another process: by its handle, or its file.
 bool reach_far(Team *t, const Offer &o, u32 rank, Why *why) {
+  if (t->hosted) {
+    if (!pinned_reach(t->gpu, o.pid, o.hosted, t->host_reached + rank, why)) return false;
+    return t->reach[rank] = t->host_reached[rank].at, true;
+  }
   gpu_handle handle;
   memcpy(&handle, o.handle, sizeof handle);
   const int code = t->gpu->f->reach(t->reach + rank, handle, LAZY_PEER_ACCESS);
@@ -35,7 +40,7 @@ bool reach_far(Team *t, const Offer &o, u32 rank, Why *why) {
 
 bool reach_all(Team *t, const Offer *all, Why *why) {
   const u64 own = (u64)getpid();
-  t->pieces = !lines_whole(all, t->ranks, t->node);
+  t->pieces = t->hosted || !links_whole(all, t->ranks, t->node);
   for (u32 r = 0; r < t->ranks; r++) {
     if (all[r].ctas < t->ctas) t->ctas = all[r].ctas;
     if (all[r].crowded) t->late = true;

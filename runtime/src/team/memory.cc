@@ -118,10 +118,15 @@ bool arena_make(Team *t, Why *why) {
   if (!take(t, bytes + up(places(t), ROW), why)) return false;
   int code = f->stream(&t->side, NON_BLOCKING);
   if (!code) code = order_make(t);
-  if (!code) code = f->alloc(&t->arena, bytes);
   t->arena_bytes = bytes;
-  if (!code) code = f->fill(t->arena, 0, bytes, t->side);
-  if (!code) code = f->sync(t->side);
+  if (t->hosted) {  // zeros, as it begins
+    if (!code && !pinned_make(t->gpu, bytes, true, &t->host_arena, why)) return false;
+    t->arena = t->host_arena.at;
+  } else {
+    if (!code) code = f->alloc(&t->arena, bytes);
+    if (!code) code = f->fill(t->arena, 0, bytes, t->side);
+    if (!code) code = f->sync(t->side);
+  }
   if (!code && t->nodes > 1) code = net_skip(t);
   return code == 0 || fail(code, "an arena", bytes, why);
 }
@@ -152,9 +157,11 @@ void team_free(Team *t, bool keep_arena) {
     net_free(t, keep_arena);
     for (u32 r = 0; r < t->ranks; r++)
       if (t->opened[r]) f->leave(t->reach[r]);
+    for (u32 r = 0; r < t->ranks; r++) pinned_end(t->gpu, t->host_reached + r);
     if (t->own) f->release(t->own);
     if (t->leave.at) pinned_end(t->gpu, &t->leave);
-    if (t->arena && !keep_arena) f->release(t->arena);
+    if (t->hosted && !keep_arena) pinned_end(t->gpu, &t->host_arena);
+    else if (t->arena && !keep_arena) f->release(t->arena);
     if (t->taken) give(t, t->arena && keep_arena ? t->taken - up(t->set.row->arena + 1, BLOCK) : t->taken);
     order_leave(t);
     if (t->side) f->stream_end(t->side);

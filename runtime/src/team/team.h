@@ -112,6 +112,8 @@ struct Team {
   bool invariant;          // the bits of sums may not depend on the size of a call
   u64 limit_ns;            // of waits
   u64 arena, own;          // addresses
+  bool hosted;             // arenas are memory of the host: GPUs of the team do not reach each other's memory
+  Pinned host_arena, host_reached[BUNDLE_RANKS];
   u64 arena_bytes;
   u64 taken;               // bytes of both, as they count for MSCCLC_ARENA
   u8 node[BUNDLE_RANKS];   // of each rank
@@ -181,10 +183,11 @@ const u64 NO_PART = ~0ull;
 void exits_explain(Team *t, u32 program);
 void exits_free(Team *t);
 
-// In lines.cc: what a rank's offer says of lines of 128 bytes; whether they arrive at once between all ranks of a node,
-// which is the same on all ranks.
-void lines_see(const Gpu *g, Offer *mine);
-bool lines_whole(const Offer *all, u32 ranks, const u8 *node);
+// In links.cc: what a rank's offer says of links to other GPUs. Whether lines of 128 bytes arrive at once between all
+// ranks of a node, and whether the GPUs of some do not reach each other's memory: the same on all ranks.
+void links_see(const Gpu *g, Offer *mine);
+bool links_whole(const Offer *all, u32 ranks, const u8 *node);
+bool links_apart(const Offer *all, u32 ranks, const u8 *node);
 
 // In reach.cc: memory that other ranks reach, and that of others. unreach ends what window_reach did.
 bool offer_of(const Gpu *g, u64 at, u64 bytes, WindowOffer *mine, Files *files, Why *why);

@@ -89,7 +89,8 @@ Window *window_begin(Team *t, const void *memory, u64 bytes, WindowOffer *mine, 
     Relaxed relaxed(t->gpu);
     clear(t);
     w->at = (u64)memory, w->bytes = bytes;
-    if (!current.code && offer_of(t->gpu, w->at, bytes, mine, files, &why)) return w;
+    if (t->hosted) say(&why, "GPUs do not reach each other's memory");
+    else if (!current.code && offer_of(t->gpu, w->at, bytes, mine, files, &why)) return w;
     if (current.code) say(&why, "the GPU: %s", driver_text(current.code));
     free(w);
   }

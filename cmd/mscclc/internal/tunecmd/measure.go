@@ -47,19 +47,20 @@ func (p *plan) tasks(ranks int, nodes string) (list []task) {
 	if p.bits != "" && (ranks == 2 || nodes != "") {
 		return nil
 	}
+	apart := nodes == "" && p.machine.Apart(ranks)
+	if apart && p.bits != "" {
+		return nil
+	}
 	for _, windows := range [2]bool{false, true} {
-		if windows && p.bits != "" {
-			break
-		}
-		if windows && (p.nccl == nccllib.None || nodes != "") {
+		if windows && (p.bits != "" || p.nccl == nccllib.None || nodes != "" || apart) {
 			break
 		}
 		for _, kind := range p.kinds {
 			if windows && kind.Rooted() || p.bits != "" && !kind.Reduces() {
 				continue
 			}
-			t := task{Group: tuned.Group{Collective: kind.String(), Ranks: ranks, Nodes: nodes, Windows: windows, Bits: p.bits},
-				kind: kind, step: usualStep, optional: windows}
+			t := task{Group: tuned.Group{Collective: kind.String(), Ranks: ranks, Nodes: nodes, Windows: windows, Bits: p.bits,
+				Apart: apart}, kind: kind, step: usualStep, optional: windows}
 			if windows || kind.Rooted() {
 				t.step = wideStep
 			}

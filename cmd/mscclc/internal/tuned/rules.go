@@ -180,7 +180,7 @@ func (s *Sizes) merged(room int64) [][]bundle.MeasuredRule {
 			list = slices.DeleteFunc(list, func(r bundle.MeasuredRule) bool { return r.Program == bundle.NCCL })
 		}
 		for i := range list {
-			list[i].Nodes, list[i].Bits = s.Nodes, s.Bits
+			list[i].Nodes, list[i].Bits, list[i].Apart = s.Nodes, s.Bits, s.Apart
 			list[i].For(s.Windows)
 		}
 		all[when] = list

@@ -49,6 +49,21 @@ func Here(nccl string) (Machine, error) {
 	return Machine{is.Device, is.GPUs, is.Links, is.Driver, nccl, fmt.Sprintf("%x", hash[:8])}, nil
 }
 
+// Apart reports whether some of the first GPUs, of which there are so many, do not reach each other's memory.
+func (m Machine) Apart(gpus int) bool {
+	if !strings.Contains(m.Links, " ") {
+		return m.Links == "none" && gpus > 1
+	}
+	for a, row := range strings.Fields(m.Links) {
+		for b := range min(gpus, len(row)) {
+			if a < gpus && a != b && row[b] == '-' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // String describes m in a line.
 func (m Machine) String() string {
 	nccl := ""
@@ -72,6 +87,7 @@ type Group struct {
 	Nodes      string `json:"nodes,omitempty" doc:"how the ranks lie on several nodes; absent: one"`
 	Windows    bool   `json:"windows,omitempty" doc:"calls between windows"`
 	Bits       string `json:"bits,omitempty" doc:"invariant: programs that add in the order of ranks; absent: all"`
+	Apart      bool   `json:"apart,omitempty" doc:"among GPUs that do not reach each other's memory"`
 }
 
 // A Sizes is what was measured of a group. Done is whether that is all.
