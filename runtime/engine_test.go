@@ -169,13 +169,13 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestCrowd has eight teams with 32 CTAs launch on a GPU that holds 132. Where the queue of one team's stream is full,
-// another one is aborted in time.
-func TestCrowd(t *testing.T) {
+// TestOversubscribed has eight teams with 32 CTAs launch on a GPU that holds 132. Where the queue of one team's stream
+// is full, another one is aborted in time.
+func TestOversubscribed(t *testing.T) {
 	program := engineProgram(t)
 	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 32, 2)))
 	for _, how := range []string{"threads", "processes"} {
-		engine(t, program, file, how, 2, []string{"crowds"}, "MSCCLC_STANDIN_WARPS=16")
+		engine(t, program, file, how, 2, []string{"oversubscribed"}, "MSCCLC_STANDIN_WARPS=16")
 		engine(t, program, file, how, 2, []string{"queued"})
 	}
 }

@@ -3,7 +3,7 @@
 
 static u64 least(u64 a, u64 b) { return a < b ? a : b; }
 
-u64 pass_bytes_of(const wire_header &h, const wire_part &part, u32 k) {
+u64 iteration_bytes_of(const wire_header &h, const wire_part &part, u32 k) {
   u64 first;
   if (__builtin_mul_overflow((u64)k, h.chunk, &first) || first >= h.elems) return 0;
   const u64 length = least(h.chunk, h.elems - first);
@@ -20,7 +20,7 @@ bool next_cell(const net_program &p, const net_message &m, const wire_post &post
         const wire_part &part = post.part[i];
         const u64 cell = (u64)(s.index + c->chunk) * p.replicas + h.replica + i;
         *piece = Piece{part.copy * p.scratch_copy + cell * p.scratch_stride,
-                       pass_bytes_of(h, part, (s.first_class + c->chunk) % p.chunks)};
+                       iteration_bytes_of(h, part, (s.first_class + c->chunk) % p.chunks)};
         if (piece->bytes) return true;
       }
   }

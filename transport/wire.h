@@ -73,9 +73,9 @@ struct Cursor {
   u32 segment, chunk, replica;
 };
 
-// pass_bytes_of is what a replica moves of a chunk of class k: pass_bytes in kernels/moves/cells.h, with lengths in
-// bytes.
-u64 pass_bytes_of(const wire_header &h, const wire_part &part, u32 k);
+// iteration_bytes_of is what a replica moves of a chunk of class k: iteration_bytes in kernels/moves/cells.h, with
+// lengths in bytes.
+u64 iteration_bytes_of(const wire_header &h, const wire_part &part, u32 k);
 
 // next_cell gives what the next replica that has any moves of a chunk, or false at the end. next_piece joins cells that
 // follow each other in memory. The header has been checked.

@@ -178,7 +178,7 @@ inline void forked(Bench *b) {
       const Choice c = by(t->set.rules);
       const Call call = call_of(*c.rule, 10, DT_U32, RED_SUM);
       const bool right = team_launch(t, &c, &call, b->stream) == ENGINE_FORKED && team_failed(t, &why) &&
-                         team_before(t, b->stream) == ENGINE_FORKED && team_behind(t, b->stream) == ENGINE_FORKED &&
+                         team_before(t, b->stream) == ENGINE_FORKED && team_after(t, b->stream) == ENGINE_FORKED &&
                          team_captured(t, b->stream, &captured) == ENGINE_FORKED &&
                          !team_open(b->r.bundle, b->r.ranks, 0, 32, 0, nullptr, &offer);
       team_abort(t);

@@ -71,7 +71,7 @@ static void call(const Program &p, u32 rank, u32 replicas) {
   if (cannot(p, shape)) return;
   abi_few_launch l = {};
   general_launch(p, shape, Where{1, 2, 3, 4, 5, memory, rank}, &l.one);
-  checksum += l.one.passes + few_launch(p, rank, l.one, &l.few);
+  checksum += l.one.iterations + few_launch(p, rank, l.one, &l.few);
   checksum += entry_of(p, below(2), shape.dtype, shape.redop, p.row->copies);
 }
 

@@ -188,7 +188,7 @@ Result in_order(Member *e, const Op &op) {
   Result r = timed(e, op);
   if (r == IN_PROGRESS) r = settle(op.comm);
   if (r != SUCCESS) return r;
-  const int code = team_behind(e->team, op.stream);
+  const int code = team_after(e->team, op.stream);
   return code ? cannot(e, op, "have later calls wait for it", code) : SUCCESS;
 }
 

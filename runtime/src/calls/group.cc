@@ -72,7 +72,7 @@ Result behind(Result r) {
       if (late != SUCCESS) return late;
     }
     if (op.slot) learn_stop(op.member, op.slot);
-    if (const int code = team_behind(op.member->team, op.stream))
+    if (const int code = team_after(op.member->team, op.stream))
       return cannot(op.member, op, "have later calls wait for it", code);
   }
   return r;

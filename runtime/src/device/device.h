@@ -29,13 +29,13 @@ struct Module {
   Module *next;
 };
 
-// A Crowd is the teams on a GPU (team/crowd.cc).
-struct Crowd {
+// An Admission orders the launches of the teams on a GPU (team/admission.cc).
+struct Admission {
   u32 orders, ctas;        // of all teams, whose launches follow each other in each order; ctas: at once
   pthread_mutex_t mu;      // guards what follows; it is held for a moment only
   pthread_cond_t changed;
   bool starting;           // a team is starting an eager call: the next one waits
-  void *last;              // an event behind the last eager call while the GPU was crowded
+  void *last;              // an event after the last eager call while the GPU was oversubscribed
   bool any;                // there was one
   u64 turns;               // so far
 };
@@ -50,7 +50,7 @@ struct Gpu {
   pthread_mutex_t loading;  // guards what follows
   Module *modules;
   u64 spare;  // memory for kernels that do nothing
-  Crowd crowd[BUNDLE_RANKS];  // by rank where ranks may share a GPU, else the first
+  Admission admission[BUNDLE_RANKS];  // by rank where ranks may share a GPU, else the first
   bool host;  // it is the host (host/host.h), and runs bundles for any GPU
 };
 

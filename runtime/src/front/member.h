@@ -65,7 +65,7 @@ struct Member {
   bool quiet[BUNDLE_RANKS]; // ranks that have aborted: they may still write, and their end is no error
   Atom<struct Learn *> learn;  // which candidates are faster, or null (learn/learn.h)
   void *board;              // of the last calls of all ranks (peers/board.cc), or null
-  u64 at_call, at_since;    // the call that its GPU is at while that is crowded (peers/waits.cc), and since when
+  u64 at_call, at_since;    // the call that its GPU is at while that is oversubscribed (peers/waits.cc), and since when
   bool at_told;
   u32 group;                // calls of the group that its thread has open
   Gate gate;                // of STATE_READY

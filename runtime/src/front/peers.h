@@ -96,6 +96,7 @@ int board_make(const u8 *id);
 void board_open(Member *e, const u8 *id);
 void board_close(Member *e);
 void board_note(Member *e, const Call *c);
-void board_turn(Member *e, u64 turn);  // of the call that was noted last: its launch had this turn on a crowded GPU
+// board_turn notes the turn that the launch of the last noted call had on an oversubscribed GPU.
+void board_turn(Member *e, u64 turn);
 void board_call(Member *e, u64 number, char *to, size_t size);  // names a call of this rank, by number; 0: the last
 bool board_says(Member *e, char *to, size_t size);

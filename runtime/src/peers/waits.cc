@@ -1,7 +1,7 @@
 // Calls that wait for each other. A GPU with more communicators than have room runs their calls in the order of the
-// host (team/crowd.cc). If ranks use communicators in different orders, each waits for the other, as it can with NCCL.
-// Each rank puts on the boards which call its GPU is at. Who waits for some seconds looks which call the GPU of another
-// rank is at, and says so once.
+// host (team/admission.cc). If ranks use communicators in different orders, each waits for the other, as it can with
+// NCCL. Each rank puts on the boards which call its GPU is at. Who waits for some seconds looks which call the GPU of
+// another rank is at, and says so once.
 #include "board.h"
 
 #include <stdio.h>
@@ -106,7 +106,7 @@ bool board_look() {
     const Comm comm = e->comm;
     if (!comm || e->state != STATE_TEAM || !(e = member_peek(comm))) continue;
     Note call;
-    const bool looks = e->state == STATE_TEAM && e->board && !e->dead && team_crowded(e->team);
+    const bool looks = e->state == STATE_TEAM && e->board && !e->dead && team_oversubscribed(e->team);
     again |= looks;
     if (looks && count < MOST_WAITING && first(e, &call)) list[count++] = Waiting{e, call};
     else member_leave(e);
