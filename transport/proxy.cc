@@ -45,7 +45,7 @@ int on_thread(net_proxy *p, int (*run)(net_proxy *, void *), void *with) {
 // rested has no peer be blamed for a time in which this process did not run.
 static void rested(net_proxy *p) {
   for (net_job *j = p->jobs; j; j = j->next)
-    for (u32 i = 0; i < j->peers; i++) j->peer[i].heard = p->now;
+    for (u32 i = 0; i < j->peers; i++) j->peer[i].received = p->now;
 }
 
 static void sleep_in(Load &load, u64 usual) {
@@ -110,7 +110,7 @@ static void *serve(void *proxy) {
   return nullptr;
 }
 
-// What opening and closing the engine is told.
+// The arguments of opening and closing the engine.
 struct Opening {
   const transport_table *table;
   const char *spec;

@@ -38,7 +38,7 @@ static void every(Bench *b) {
   if (b->r.rank == 0) printf("every: %u calls\n", native);
 }
 
-// pairs runs ordered pairs of programs, one behind the other without a pause: all, or one in PAIRS_PERIOD.
+// pairs runs ordered pairs of programs, one after another without a pause: all, or one in PAIRS_PERIOD.
 static void pairs(Bench *b) {
   Team *t = join(b->r, 0, b->ctas);
   const char *given = getenv("PAIRS_PERIOD");

@@ -51,7 +51,7 @@ inline void oversubscribed(Bench *b) {
   if (b->r.rank == 0) printf("oversubscribed: %u teams\n", TEAMS);
 }
 
-// A Full is a thread that launches calls until its stream's queue is full, and one whose team waits behind it.
+// A Full is a thread that launches calls until its stream's queue is full, and one whose team waits for it.
 struct Full {
   Team *team;
   Turn *turn;

@@ -71,7 +71,7 @@ bool team_outlived(const Team *) { return false; }
 bool bytes_read(const char *, u64 *) { return true; }
 Team *team_open(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *, Offer *mine) {
   if (number("MSCCLC_FAKE_UNABLE", -1) == (long)rank) {
-    snprintf(mine->why, sizeof mine->why, "it was told so");
+    snprintf(mine->why, sizeof mine->why, "a test asked for it");
     return nullptr;
   }
   Team *t = (Team *)calloc(1, sizeof *t);

@@ -51,8 +51,8 @@ static wire_post good() {
   return post;
 }
 
-// lies says whether a post stays within the memory that it may write, and has the bytes that were told. Its pieces are
-// its cells in their order, of which no two that follow each other are left apart.
+// lies says whether a post stays within the memory that it may write, and has the bytes that were announced. Its pieces
+// are its cells in their order, of which no two that follow each other are left apart.
 static bool lies(const wire_post &post, const Checked &checked) {
   const wire_header &h = post.h;
   u64 bytes = 0, within = 0, end = ~0ull;

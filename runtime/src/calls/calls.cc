@@ -179,7 +179,7 @@ Result timed(Member *e, const Op &op) {
   return forward(op);
 }
 
-// in_order has NCCL do a call of a team's communicator, behind what ran before it.
+// in_order has NCCL do a call of a team's communicator, after what ran before it.
 Result in_order(Member *e, const Op &op) {
   bool captured = false;
   if (const int code = team_before(e->team, op.stream, &captured))

@@ -67,7 +67,7 @@ void gpu_gone(Gpu *g);
 // current.
 Module *module_of(Gpu *g, Bundle *b, u32 number, Why *why);
 
-// room_of is how many blocks of so many threads the GPU holds, of the entry that takes the most.
+// room_of is how many blocks of `threads` threads the GPU holds, of the entry that takes the most.
 int room_of(Gpu *g, const Module *m, u32 threads, u32 *blocks);
 
 // A Current makes a GPU the calling thread's. The one before comes back when it goes. What ends things needs it, too,

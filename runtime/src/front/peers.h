@@ -22,15 +22,16 @@ struct Link {
 };
 
 // gather is a round of communicators of this thread whose ranks have met: each rank says something, or why it cannot
-// (ok: false), and hears all. last says that the round decides. heard is 1 where all said something, else why has a
-// text, and it is -1 where the communicator has failed by it. all has room for ranks * bytes, or is null.
+// (ok: false), and receives what all said. last says that the round decides. outcome is 1 where all said something,
+// else why has a text, and it is -1 where the communicator has failed by it. all has room for ranks * bytes, or is
+// null.
 struct Saying {
   Member *e;
   bool ok;
   const void *mine;
   void *all;
   u32 bytes;
-  int heard;
+  int outcome;
   Why why;
 };
 void gather(Saying *list, u32 count, bool last, const char *what);
@@ -80,8 +81,8 @@ bool exit_refuses(Member *e);
 void peers_child();                  // in a forked child
 bool random_bytes(void *to, u32 bytes);
 
-// hub_exit is for a process that ends: it lets its hubs end what they tell the ranks. Its own rank may have heard the
-// word first (meeting/hub.cc).
+// hub_exit is for a process that ends: it lets its hubs end what they tell the ranks. Its own rank may have received
+// the word first (meeting/hub.cc).
 void hub_exit();
 
 // Files for other processes, by a key (peers/files.cc). They stay open until they are hidden. files_give answers who
