@@ -71,7 +71,7 @@ type alarm struct {
 func (a *alarm) listen(x *exchange.Member, topic uint64) {
 	a.exchange, a.topic = x, topic
 	a.rest()
-	a.deaf = x.Hear(topic, func(from int, note string) {
+	a.deaf = x.Listen(topic, func(from int, note string) {
 		err := x.Lost()
 		if err == nil {
 			err = &exchange.Failure{Process: from, Text: note}

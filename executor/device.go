@@ -56,7 +56,7 @@ type Memory struct {
 }
 
 // A Stop is how a launch ended: its status, what the block named there had
-// behind it when the launch began (One, of a one-sided program), and, where a device
+// after it when the launch began (One, of a one-sided program), and, where a device
 // knows, how long the kernel alone took.
 type Stop struct {
 	Status abi.Status
@@ -87,7 +87,7 @@ type Watch struct {
 type Hold struct{ Action, Until int }
 
 // A Stale is what a machine may do on which nothing makes a store visible: while an action runs, the first 8 bytes of
-// the probed chunk hold a value in place of what is there. Where it is Last, the value comes behind the action's own
+// the probed chunk hold a value in place of what is there. Where it is Last, the value comes after the action's own
 // store, and stays. StaleCaller is no action, but who looks at the memory when the launch is over.
 type Stale struct {
 	Action int

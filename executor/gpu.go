@@ -110,8 +110,8 @@ type GPU interface {
 	StreamOf(handle uintptr) Stream // one that another library made, and closes
 	NewEvent() (Event, error)
 
-	// NewPort makes a port with so many lanes, whose ends are memory of this GPU (PortLane, PortEnds), for copies
-	// from and to so many peers. It is yet to be started.
+	// NewPort makes a port with a number of lanes, whose ends are memory of this GPU (PortLane, PortEnds), for copies
+	// from and to a number of peers. It is yet to be started.
 	NewPort(lanes, peers int, ends uint64) (Port, error)
 
 	// Load has the kernels for a type of elements ready. It returns how many of their blocks, with the most threads, are
@@ -157,7 +157,7 @@ type Stream interface {
 	Busy() (bool, error)
 	Sync(ctx context.Context) error
 
-	// Put copies to the GPU's memory and Get from it, behind the work before; both
+	// Put copies to the GPU's memory and Get from it, after the earlier work; both
 	// wait for their end. Copy and Fill, on the GPU, do not.
 	Put(address uint64, from []byte) error
 	Get(to []byte, address uint64) error
@@ -165,7 +165,7 @@ type Stream interface {
 	Fill(address uint64, value byte, bytes int64) error
 
 	// Record has e happen when all work before it is done; Await has work that is
-	// put behind it wait for e, which may be of another GPU.
+	// put on it later wait for e, which may be of another GPU.
 	Record(e Event) error
 	Await(e Event) error
 
@@ -198,7 +198,7 @@ type Ready struct {
 	One     *abi.OneParams   // of a one-sided program: Replicas by BlockCount blocks
 	Two     *abi.TwoParams   // or of a two-sided one: BlockCount
 	Trace   *abi.TraceTables // of a two-sided one that is traced
-	Threads int              // of a block; 0 for as many as let all be there at once
+	Threads int              // of a block; 0 for the most with which all blocks are co-resident
 	Copies  bool             // no step of a one-sided program folds
 	Lines   bool             // its packets are lines
 	Net     bool             // it is of several nodes

@@ -15,10 +15,10 @@ import (
 	"mscclc/ir/verify"
 )
 
-// crowd returns a sendrecv of two ranks in one block each, which send three messages
+// threeMessages returns a sendrecv of two ranks in one block each, which send three messages
 // before they receive any: it lives with three slots, and with two where a
 // message holds two chunks.
-func crowd() *either.Program {
+func threeMessages() *either.Program {
 	p := sendrecv()
 	p.Sizes.Max = 0
 	p.Protocol = ir.LL
@@ -35,7 +35,7 @@ func code(err error) diag.Code {
 
 // What a call asks for beyond the proof of Load is proven, or refused.
 func TestRunProvesWhatIsAsked(t *testing.T) {
-	p := crowd()
+	p := threeMessages()
 	l, err := Load(p, Options{Device: &nullDevice{}})
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func (c *Checked) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Ste
 		have := "nothing"
 		since := func(n uint64) uint64 {
 			n -= stop.Before.Received
-			return n & (1<<ir.Protocol(p.Proto).Row().FlagBits - 1) // a packet carries so many bits of it
+			return n & (1<<ir.Protocol(p.Proto).Row().FlagBits - 1) // a packet carries FlagBits bits of it
 		}
 		if n := since(s.Have); n > 0 && n < since(s.Want) {
 			have = fmt.Sprintf("message %d", n)
@@ -86,7 +86,7 @@ func (c *Checked) TimeoutOne(p *abi.OneParams, stop *Stop) error {
 	return diag.List{d}
 }
 
-// placeOne returns where a step comes from; of one that the compiler inserted, the step behind it
+// placeOne returns where a step comes from; of one that the compiler inserted, the step after it
 // that has a place, or else the last before it.
 func placeOne(p *either.Program, b *abi.OneBlock, step int) int32 {
 	steps := p.Steps[b.FirstStep : b.FirstStep+b.Steps]

@@ -100,7 +100,7 @@ func TestEngine(t *testing.T) {
 	})
 }
 
-// TestEngineLanes runs programs in several lanes, each behind each other one: as many CTAs as replicas times lanes.
+// TestEngineLanes runs programs in several lanes, each after each other one: as many CTAs as replicas times lanes.
 func TestEngineLanes(t *testing.T) {
 	engines(t, []engineCase{
 		{"threads", 2, "every pairs mixes captures"},
@@ -111,7 +111,7 @@ func TestEngineLanes(t *testing.T) {
 	})
 }
 
-// TestEngineCatalog runs all programs of the catalog that bundles take, each behind each other one.
+// TestEngineCatalog runs all programs of the catalog that bundles take, each after each other one.
 func TestEngineCatalog(t *testing.T) {
 	t.Parallel()
 	program := engineProgram(t)
@@ -157,25 +157,25 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestUnseen has the driver put no event behind a launch that waits. Nobody sees when it ends, so its memory stays.
+// TestUnseen has the driver record no event after a launch that waits. Nobody sees when it ends, so its memory stays.
 func TestUnseen(t *testing.T) {
 	program := engineProgram(t)
 	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 8, 2)))
 	for _, how := range []string{"threads", "processes"} {
 		out := engine(t, program, file, how, 2, []string{"unseen"})
-		if want := "rank 0: the GPU: no event is behind a launch"; !strings.Contains(out, want) {
+		if want := "rank 0: the GPU: no event could be recorded after a launch"; !strings.Contains(out, want) {
 			t.Errorf("%q is not in the output: %s", want, out)
 		}
 	}
 }
 
-// TestCrowd has eight teams with 32 CTAs launch on a GPU that holds 132. Where the queue of one team's stream is full,
-// another one is aborted in time.
-func TestCrowd(t *testing.T) {
+// TestOversubscribed has eight teams with 32 CTAs launch on a GPU that holds 132. Where the queue of one team's stream
+// is full, another one is aborted in time.
+func TestOversubscribed(t *testing.T) {
 	program := engineProgram(t)
 	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 32, 2)))
 	for _, how := range []string{"threads", "processes"} {
-		engine(t, program, file, how, 2, []string{"crowds"}, "MSCCLC_STANDIN_WARPS=16")
+		engine(t, program, file, how, 2, []string{"oversubscribed"}, "MSCCLC_STANDIN_WARPS=16")
 		engine(t, program, file, how, 2, []string{"queued"})
 	}
 }

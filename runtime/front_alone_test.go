@@ -116,7 +116,7 @@ func TestFrontHearsRefusal(t *testing.T) {
 	dir := t.TempDir()
 	s := site{how: "alone", ranks: 1, bundle: wholeBundle(t, 2), env: []string{"WORLD=2", "MSCCLC_FAKE_DIR=" + dir}}
 	var wait sync.WaitGroup
-	var heard atomic.Int32
+	var received atomic.Int32
 	for range 3 {
 		wait.Go(func() {
 			here, at := hereOf(t, filepath.Join(dir, "id-0"), 1, 3)
@@ -134,13 +134,13 @@ func TestFrontHearsRefusal(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				heard.Add(1)
+				received.Add(1)
 			}
 		})
 	}
 	r := s.do(t, "try 0").well(t)
 	wait.Wait()
-	if !strings.Contains(r.output, "ncclCommInitRank gives 4") || heard.Load() == 0 {
-		t.Errorf("%d connections heard the word\n%s", heard.Load(), r.output)
+	if !strings.Contains(r.output, "ncclCommInitRank gives 4") || received.Load() == 0 {
+		t.Errorf("%d connections received the word\n%s", received.Load(), r.output)
 	}
 }

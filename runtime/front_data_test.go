@@ -221,7 +221,7 @@ func abortCalls(ranks int) (commands []string) {
 
 // TestFrontAbort: ranks of five communicators abort while calls run that one rank never makes. The message names it.
 // The first abort is of a communicator without such calls: its memory cannot be freed while the others' calls run. Some
-// drivers do not pin memory: then the driver copies what launches are told.
+// drivers do not pin memory: then the driver copies what launches get.
 func TestFrontAbort(t *testing.T) {
 	t.Parallel()
 	for _, c := range []site{{how: "preload", ranks: 3}, {how: "alone", ranks: 3, threads: true},

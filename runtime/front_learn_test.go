@@ -27,7 +27,7 @@ func candidates(t *testing.T, ranks int) string {
 	return write(t, bundle.Encode(b))
 }
 
-// learner is a site whose bundle has candidates, beside an NCCL whose calls take so many microseconds more.
+// learner is a site whose bundle has candidates, beside an NCCL whose calls take a number of microseconds more.
 func learner(t *testing.T, ranks, slow int, env ...string) site {
 	return site{how: "preload", ranks: ranks, bundle: candidates(t, ranks),
 		env: append([]string{"MSCCLC_DEBUG=INFO", fmt.Sprint("MSCCLC_FAKE_SLOW_US=", slow)}, env...)}

@@ -24,7 +24,7 @@ type site struct {
 	mock    bool // of the engine: teams launch nothing
 	ranks   int
 	threads bool // ranks are threads of one process
-	each    int  // or so many ranks are threads of each
+	each    int  // or the number of ranks that are threads of each
 	bundle  string
 	env     []string
 	late    bool                    // memory is made after the first call, as jobs have it; else at init
@@ -50,7 +50,8 @@ func isFront(name string) bool {
 
 // clientUnits returns the sources of the test client.
 func clientUnits() []string {
-	return []string{"testdata/client.cc", "testdata/client_data.cc", "testdata/client_windows.cc", "testdata/client_gpu.cc"}
+	const of = "testdata/client/"
+	return []string{of + "client.cc", of + "data.cc", of + "windows.cc", of + "gpu.cc"}
 }
 
 // parts are what tests of the front compile: the mock NCCL, the client, and the libraries with a mock engine.

@@ -176,7 +176,7 @@ func TestFrontOtherVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for rank := range 2 {
-		s := site{how: "preload", mock: true, ranks: 2, bundle: "testdata/client.h", of: ofRank(rank, "LD_PRELOAD="+other)}
+		s := site{how: "preload", mock: true, ranks: 2, bundle: "testdata/client/client.h", of: ofRank(rank, "LD_PRELOAD="+other)}
 		r := s.do(t, append([]string{"init 0"}, gathered...)...).well(t)
 		want := regexp.MustCompile(`rank 1 has version \d+ of this library's messages, and the process that made the ncclUniqueId has version \d+`)
 		if !want.MatchString(r.output) || strings.Contains(r.stats, `"native":true`) {

@@ -35,8 +35,8 @@ func allOfThread(ranks int) []string {
 	return commands
 }
 
-// TestFrontSharedCrowd: threads share a GPU that has no room for all of their communicators at once.
-func TestFrontSharedCrowd(t *testing.T) {
+// TestFrontSharedOversubscribed: threads share a GPU that has no room for all of their communicators at once.
+func TestFrontSharedOversubscribed(t *testing.T) {
 	b := makeBundle(t, []data.DType{data.F32}, 32, 4)
 	var commands []string
 	for i := range 3 {

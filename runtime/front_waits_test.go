@@ -22,8 +22,8 @@ func TestFrontTwoOrders(t *testing.T) {
 		r := s.do(t, append(commands, "sleep 9000", "abort 0", "abort 1", "abort 2", "abort 3")...).well(t)
 		const reduce = `call 1, ncclAllReduce of 4096 f32, of communicator (\w{8})`
 		const gather = `call 1, ncclAllGather of 300 f32, of communicator (\w{8})`
-		for _, want := range []string{`rank 0 of 2 has waited for \d+ s in ` + reduce + `: rank 1 has this call behind ` + gather,
-			`rank 1 of 2 has waited for \d+ s in ` + gather + `: rank 0 has this call behind ` + reduce} {
+		for _, want := range []string{`rank 0 of 2 has waited for \d+ s in ` + reduce + `: rank 1 runs this call after ` + gather,
+			`rank 1 of 2 has waited for \d+ s in ` + gather + `: rank 0 runs this call after ` + reduce} {
 			if n := len(regexp.MustCompile(want).FindAllString(r.output, -1)); n != 1 {
 				t.Errorf("%d lines are %s\n%s", n, want, r.output)
 			}

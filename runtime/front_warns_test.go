@@ -60,7 +60,7 @@ func TestFrontWarns(t *testing.T) {
 // TestFrontUnasked: a call whose stream cannot be asked is an error. NCCL does not get it, since the other ranks may
 // have launched theirs.
 func TestFrontUnasked(t *testing.T) {
-	s := site{how: "preload", mock: true, ranks: 2, bundle: "testdata/client.h",
+	s := site{how: "preload", mock: true, ranks: 2, bundle: "testdata/client/client.h",
 		env: []string{"MSCCLC_FAKE_CAPTURED=1"}}
 	for _, commands := range [][]string{
 		{"init 0", "expect 1", "allreduce 0 10 7 0 0 0", "destroy 0"},

@@ -212,7 +212,7 @@ func TestFrontUnwritten(t *testing.T) {
 		"full":    {"MSCCLC_STATS=" + full, "sleep 0", "MSCCLC_STATS=/dev/full cannot be written: No space left"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := site{how: "preload", ranks: 1, threads: false, bundle: "testdata/client.h", mock: true,
+			s := site{how: "preload", ranks: 1, threads: false, bundle: "testdata/client/client.h", mock: true,
 				env: []string{c.env, "MSCCLC_PERIOD=0.02"}}
 			r := s.do(t, "init 0", "allreduce 0 10 7 0 0 0", "sync", c.command, "sleep 300", "allreduce 0 10 7 0 0 0", "sync",
 				"destroy 0").well(t)

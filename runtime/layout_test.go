@@ -79,7 +79,7 @@ func TestLayoutCatalog(t *testing.T) {
 	}
 }
 
-// compareLayouts compares so many calls of each program.
+// compareLayouts compares a number of calls of each program.
 func compareLayouts(t *testing.T, file string, b *bundle.Bundle, ranks, calls int) {
 	rnd := rand.New(rand.NewSource(int64(ranks)))
 	var asked []request

@@ -112,7 +112,7 @@ func program(t testing.TB, name string, objects func() ([]string, error), flags 
 	return file
 }
 
-// makeBundle makes a bundle of rules that nobody measured, for communicators of so many CTAs.
+// makeBundle makes a bundle of rules that nobody measured, for communicators of a number of CTAs.
 func makeBundle(t testing.TB, types []data.DType, ctas int, ranks ...int) *bundle.Bundle {
 	t.Helper()
 	spec := bundle.Spec{Device: device, Ranks: ranks, DTypes: types}
@@ -146,7 +146,7 @@ func makeDirect(t testing.TB, types []data.DType, ctas int, ranks ...int) *bundl
 }
 
 // makeLaned makes a bundle of programs in several lanes, of scratch and of packets, with some copies of these: launches
-// have up to so many CTAs.
+// have up to a number of CTAs.
 func makeLaned(t testing.TB, types []data.DType, ctas, ranks int, direct bool) *bundle.Bundle {
 	t.Helper()
 	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: types, CTAs: ctas}

@@ -12,7 +12,7 @@ const hubUnit, rankUnit = "consensus/hub.cc", "consensus/rank.cc"
 // meetingFaults are changes that make the meeting wrong.
 var meetingFaults = []planted{
 	{"GO before the last rank has said its part", hubUnit, "if (r->waits && !r->gone) return;", "if (r->waits > 1 && !r->gone) return;"},
-	{"a vote against is not heard", hubUnit, "if (!name.ok && !r->gone && (", "if (false && ("},
+	{"a vote against is not received", hubUnit, "if (!name.ok && !r->gone && (", "if (false && ("},
 	{"the others do not hear of a lost rank", hubUnit, "    lose(m, r, rank);\n    settle(m, r, t);", "    lose(m, r, rank);"},
 	{"a rank that was lost before a round is waited for", hubUnit, "if (m->is[i] != RANK_HERE) lose(m, r, i);", "{}"},
 	{"a rank that is lost before all have come is waited for", hubUnit, "return decide(m, properly ? WORD_NO : WORD_FAILED, properly ? NO_LEFT : NO_RANK, t);", "return;"},

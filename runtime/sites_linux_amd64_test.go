@@ -20,7 +20,7 @@ import (
 	library "mscclc/runtime"
 )
 
-// unfailing are the imports of the library that are not in testdata/faults_list.h: they do not fail, or their failure
+// unfailing are the imports of the library that are not in testdata/faults/list.h: they do not fail, or their failure
 // changes nothing.
 var unfailing = strings.Fields(`
 	free freeifaddrs munmap close closedir fclose memchr memcmp memcpy memmove memset strcasecmp strcat strchr
@@ -65,7 +65,7 @@ func TestImports(t *testing.T) {
 		for _, s := range symbols {
 			needed := s.Section == elf.SHN_UNDEF && elf.ST_BIND(s.Info) != elf.STB_WEAK
 			if needed && !slices.Contains(names, s.Name) && !slices.Contains(unfailing, s.Name) {
-				t.Errorf("%s calls %s: it belongs in testdata/faults_list.h, or in unfailing", name, s.Name)
+				t.Errorf("%s calls %s: it belongs in testdata/faults/list.h, or in unfailing", name, s.Name)
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func TestImports(t *testing.T) {
 	}
 	for _, name := range regexp.MustCompile(`(?m)^[a-z_0-9]+ \*?(sys_\w+)\(`).FindAllStringSubmatch(string(text), -1) {
 		if !slices.Contains(names, name[1]) && !slices.Contains(unfailing, name[1]) {
-			t.Errorf("transport/system.h has %s: it belongs in testdata/faults_list.h, or in unfailing", name[1])
+			t.Errorf("transport/system.h has %s: it belongs in testdata/faults/list.h, or in unfailing", name[1])
 		}
 	}
 }
@@ -95,7 +95,7 @@ var faultName = regexp.MustCompile(`FAULT\((\w+),`)
 
 // failing returns the calls of the C library that tests have fail.
 func failing() (names []string, err error) {
-	text, err := os.ReadFile("testdata/faults_list.h")
+	text, err := os.ReadFile("testdata/faults/list.h")
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +151,11 @@ var faulty = sync.OnceValues(func() (string, error) {
 	slices.Sort(defined)                     // so that objects are found again
 	engine := filepath.Join(dir, "engine.o") // of tests, whose own calls do not fail
 	if err := library.Link(engine, []string{"../transport/enginetest/engine.cc"}, "-c", "-std=c++17", "-O1", "-fPIC",
-		"-fno-exceptions", "-fno-rtti", "-include", "testdata/faults_real.h"); err != nil {
+		"-fno-exceptions", "-fno-rtti", "-include", "testdata/faults/real.h"); err != nil {
 		return "", err
 	}
-	faults, err := unitObjects(dir, []string{"testdata/faults.cc", "testdata/faults_live.cc", "testdata/faults_inbox.cc",
-		"testdata/faults_members.cc"}, append(compiles, defined...)...)
+	faults, err := unitObjects(dir, []string{"testdata/faults/faults.cc", "testdata/faults/live.cc",
+		"testdata/faults/inbox.cc", "testdata/faults/members.cc"}, append(compiles, defined...)...)
 	if err != nil {
 		return "", err
 	}
@@ -258,7 +258,7 @@ func libcSites(f *elf.File, lines lineTable) (sites []callSite, err error) {
 	return sites, nil
 }
 
-// A field of the driver's table is called by its name, behind f, or as the argument of the macro CALL.
+// A field of the driver's table is called by its name, after f, or as the argument of the macro CALL.
 var (
 	fieldRow  = regexp.MustCompile(`(?m)^ *X\([^,]+, (\w+), `)
 	fieldCall = regexp.MustCompile(`\bf(?:->|\.)(\w+)\(|\bCALL\(\w+, (\w+)\(`)

@@ -16,12 +16,12 @@ import (
 	library "mscclc/runtime"
 )
 
-// A reach is how a scene comes to a site: the address, and the phases of the program in which it is called. behind is
+// A reach is how a scene comes to a site: the address, and the phases of the program in which it is called. first is
 // the address of a call that must fail before, or 0.
 type reach struct {
-	scene      *faultScene
-	at, behind uint64
-	phases     []string
+	scene     *faultScene
+	at, first uint64
+	phases    []string
 }
 
 func (r reach) steady() bool { return slices.Contains(r.phases, "3") }
@@ -158,7 +158,7 @@ func (c *campaign) record(s *faultScene) {
 }
 
 // note adds the sites that a program has reached.
-func (c *campaign) note(s *faultScene, lines []string, behind uint64) {
+func (c *campaign) note(s *faultScene, lines []string, first uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	here := map[string]*reach{}
@@ -176,12 +176,12 @@ func (c *campaign) note(s *faultScene, lines []string, behind uint64) {
 			continue
 		}
 		if here[key] == nil {
-			here[key] = &reach{scene: s, at: at, behind: behind}
+			here[key] = &reach{scene: s, at: at, first: first}
 		}
 		here[key].phases = append(here[key].phases, phase)
 	}
 	for key, r := range here {
-		if behind == 0 || c.reached[key] == nil {
+		if first == 0 || c.reached[key] == nil {
 			c.reached[key] = append(c.reached[key], *r)
 		}
 	}
@@ -260,8 +260,8 @@ func (c *campaign) play(s *faultScene, trials []trial) {
 		if one.steady() {
 			how = "steady"
 		}
-		if one.behind != 0 {
-			at, next = one.behind, one.at
+		if one.first != 0 {
+			at, next = one.first, one.at
 		}
 		lines, fired, answer := p.ask("%s %x %x", how, at, next)
 		if !fired && how == "steady" && !bad(answer) {

@@ -78,7 +78,7 @@ func faultScenes() []*faultScene {
 		{"windows", "windows", site{how: "forward", ranks: 2, env: []string{"FAULTY_REGISTERS=1"}}, mixedBundle, 0},
 		{"life", "life", site{how: "preload", ranks: 2, env: late}, stagedBundle(4), 0},
 		{"life, alone", "life", site{how: "alone", ranks: 2}, stagedBundle(4), 0},
-		{"crowd", "crowd", site{how: "forward", ranks: 2, threads: true}, stagedBundle(32), 0},
+		{"oversubscribed", "oversubscribed", site{how: "forward", ranks: 2, threads: true}, stagedBundle(32), 0},
 		{"splits", "splits", site{how: "alone", ranks: 2}, stagedBundle(4), 0},
 		{"none", "leave", site{how: "preload", ranks: 2, env: []string{"MSCCLC_NCCL=none"}}, stagedBundle(4), 0},
 		{"leave", "leave", site{how: "preload", ranks: 2}, stagedBundle(4), 0},

@@ -111,7 +111,7 @@ func lineOf(t *testing.T, file string, number int, text string) bool {
 
 // unreached are sites that no scene comes to.
 var unreached = map[string]string{
-	"runtime/src/front/gpu.cc cu_current":  "of several: behind as many failures of a call as it is tried",
+	"runtime/src/front/gpu.cc cu_current":  "of several: after as many failures of a call as it is tried",
 	"runtime/src/net/exits.cc malloc":      "a rank of another node that exits: the network of tests is within one process",
 	"runtime/src/team/end.cc cu_put":       "a driver that does not pin memory: TestFrontAbort runs with one",
 	"runtime/src/team/end.cc cu_sync":      "as above",

@@ -20,7 +20,7 @@ var switchFaults = []planted{
 	{"calls wait after a round that comes to nothing", switchUnit, "if (!step) return enter(g, PHASE_NCCL);", "if (!step) return;"},
 	{"a lost connection is like a no", rankUnit, "EVENT_LIMIT) ? -1 : 0", "EVENT_LIMIT) ? 0 : 0"},
 	{"the word goes out before all have promised", hubUnit, "if (r->waits && !r->gone) return;", "if (r->waits > 1 && !r->gone) return;"},
-	{"a vote against is not heard", hubUnit, "if (!name.ok && !r->gone && (", "if (false && ("},
+	{"a vote against is not received", hubUnit, "if (!name.ok && !r->gone && (", "if (false && ("},
 	{"the others do not hear of a lost rank", hubUnit, "    lose(m, r, rank);\n    settle(m, r, t);", "    lose(m, r, rank);"},
 }
 

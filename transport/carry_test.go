@@ -56,7 +56,7 @@ func carryBy(t *testing.T, program string, args ...any) string {
 	return carryWith(t, 0, program, args...)
 }
 
-// carryWith has each proxy have so many helper threads.
+// carryWith gives each proxy a number of helper threads.
 func carryWith(t *testing.T, helpers int, program string, args ...any) string {
 	t.Helper()
 	cmd := exec.Command(program, strings.Fields(fmt.Sprintln(args...))...)

@@ -33,7 +33,7 @@ static void engine_failed(net_job *j, const Peer *q, const char *what) {
 // bulk_line is the line of a peer's bulk connections (table.h). All control is of line 0.
 static unsigned bulk_line(const net_job *j, const Peer *q) { return 1 + (unsigned)(q - j->peer); }
 
-// A handle of a job is those of control and bulk, and a text that says which cards its process has, behind the lengths
+// A handle of a job is those of control and bulk, and a text that says which cards its process has, after the lengths
 // of the three. Control's and bulk's begin at multiples of 8 bytes: plugins keep structs in theirs.
 struct Lengths {
   u32 control, bulk, cards, zero;
@@ -222,10 +222,10 @@ bool connect_round(net_job *j, Peer *q) {
     return true;
   }
   greet(j, q);
-  if (!q->dead && q->out.greeted) heed(j, q);  // so that a failure can be told
+  if (!q->dead && q->out.greeted) heed(j, q);  // so that a failure can be reported
   const bool out = !q->dead && !j->failed && finish_hello(j, q, &q->out), in = out && finish_hello(j, q, &q->in);
   q->ready = in && q->out.greeted && q->in.greeted && !j->failed && !q->dead;
-  if (q->ready) q->heard = j->proxy->now;
+  if (q->ready) q->received = j->proxy->now;
   return q->ready;
 }
 

@@ -1,4 +1,4 @@
-// This file tells peers that this process ends by exit(), and what they have told of themselves.
+// This file tells peers that this process ends by exit(), and handles the same from them.
 #include "job.h"
 
 #include <string.h>

@@ -22,11 +22,11 @@ func TestFaults(t *testing.T) {
 		codes []transport.Code
 	}{
 		{"cut", []transport.Code{transport.Broken}},
-		// Behind data that is lost, the next message is too long for the engine, or the count never comes.
+		// After data that is lost, the next message is too long for the engine, or the count never comes.
 		{"lose", []transport.Code{transport.Broken, transport.PeerSilent, transport.PeerGone, transport.EngineFailed}},
 		{"drop", []transport.Code{transport.PeerGone}},
 		{"kill", []transport.Code{transport.PeerGone}},
-		// Who is told by a third process that it is silent ends, which another one may see before its own time is over.
+		// A process that a third one reports as silent ends, which another one may see before its own time is over.
 		{"silent", []transport.Code{transport.PeerSilent, transport.PeerGone}},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
@@ -47,8 +47,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Another program, another version, or what is no hello at all at the other end is told when jobs connect. Who found it
-// tells the other side for a while only: on a machine that gives that one no processor, its connection just ends.
+// Another program, another version, or what is no hello at all at the other end is reported when jobs connect. Who
+// found it tells the other side for a while only: on a machine that gives that one no processor, its connection just
+// ends.
 func TestForeignHello(t *testing.T) {
 	texts, untold := map[string]bool{}, 0
 	foreign, gone := fmt.Sprint(int(transport.PeerForeign)), fmt.Sprint(int(transport.PeerGone))
@@ -65,7 +66,7 @@ func TestForeignHello(t *testing.T) {
 		}
 	}
 	if untold > 3 {
-		t.Errorf("%d of 60 were not told why", untold)
+		t.Errorf("%d of 60 got no reason", untold)
 	}
 	for _, want := range []string{"does not speak as", "speaks version", "another program", "connection is for others"} {
 		if !strings.Contains(fmt.Sprint(texts), want) {

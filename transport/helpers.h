@@ -88,7 +88,7 @@ void helper_wake(Helper *h);
 int order_begin(Order *o);
 void orders_drop(Link *l, const void *region);
 
-// helpers_open opens an engine with so many helpers, as open of a table does. transport_helpers is its table.
+// helpers_open opens an engine with a number of helpers, as open of a table does. transport_helpers is its table.
 int helpers_open(const transport_table *below, const char *spec, unsigned count, void **engine, char *why,
                  size_t size);
 extern const transport_table transport_helpers;

@@ -24,7 +24,7 @@ static void free_job(net_job *j) {
   for (const void *one : all) free((void *)one);
 }
 
-// copy_tables has the job have all that it was told in memory of its own.
+// copy_tables copies all that the job was given into its own memory.
 static bool copy_tables(net_job *j, const net_program &from, const net_memory *memory, const net_lane *lanes) {
   net_program &p = j->program = from;
   p.messages = copied(from.messages, p.message_count), p.segments = copied(from.segments, p.segment_count);
@@ -68,10 +68,10 @@ static const char *check_room(const net_job *j) {
   const u64 scratch = p.scratch_copy * p.depth, flags = (u64)p.replicas * p.flags * 8;
   for (u32 i = 0; i < p.message_count; i++) {
     const net_message &m = p.messages[i];
-    const bool mine = p.process[m.rank] == j->process, told = p.process[p.rank_of[m.block]] == j->process;
+    const bool mine = p.process[m.rank] == j->process, sends = p.process[p.rank_of[m.block]] == j->process;
     const net_memory &memory = j->memory[m.rank];
     if (mine && (!memory.flags || memory.flag_bytes < flags)) return "a rank has too little memory for its flags";
-    if ((mine || told) && m.segments && (!memory.scratch || memory.scratch_bytes < scratch))
+    if ((mine || sends) && m.segments && (!memory.scratch || memory.scratch_bytes < scratch))
       return "a rank has too little scratch, or no mirror";
   }
   return nullptr;

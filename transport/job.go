@@ -129,7 +129,7 @@ func (j *Job) Noted() []Note {
 	return list
 }
 
-// Reset forgets all rows and messages. No kernel may run in any process, and all must have been told so. Then the
+// Reset forgets all rows and messages. No kernel may run in any process, and all must know that. Then the
 // caller zeroes flags and lanes, all processes meet, and each calls Again. It fails if the job has failed.
 func (j *Job) Reset() error {
 	var f C.struct_net_failure

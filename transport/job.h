@@ -9,8 +9,9 @@
 
 // Times in ns. A peer that says nothing for net_proxy::silence is taken for dead. BEAT is how often each speaks at
 // least. PAUSE is a gap between two rounds of the thread that the peers are not to blame
-// for. GRACE is how long, and for how many rounds at least, a goodbye may come behind the end of a connection: a thread
-// that had no processor for long has not listened. TELL is how long closing lets the peers be told of a failure.
+// for. GRACE is how long, and for how many rounds at least, a goodbye may come after the end of a connection: a thread
+// that had no processor for long has not listened. TELL is how long closing waits until the peers are notified of a
+// failure.
 static const u64 MS = 1000000, BEAT_NS = 500 * MS, PAUSE_NS = 1000 * MS;
 static const u64 GRACE_NS = 200 * MS, GRACE_ROUNDS = 50, TELL_NS = 2000 * MS;
 
@@ -36,7 +37,7 @@ struct Bulk {
 };
 
 // A Flow is one direction of a bulk connection: posts [head, tail) in a ring, of which those before `at` were begun
-// whole, and requests [first, last) under way, of so many bytes and for a post each.
+// whole, and requests [first, last) under way, each of a number of bytes and for a post.
 struct Flow {
   Bulk post[PENDING];
   u64 head, at, tail;
@@ -72,13 +73,13 @@ struct Peer {
   bool ready;         // both hellos came and went
   bool left;          // said bye
   bool dead, deaf;    // a connection has ended: only control is listened to; not even that
-  bool told;          // bye, exit or fault was sent
-  bool heard_exit;            // it has heard that this process exits
+  bool parted;        // bye, exit or fault was sent
+  bool knows_exit;            // it knows that this process exits
   bool owes_answer;           // to its exit
-  u64 launches, *marks;       // as its exit told; marks have room for those of a program
+  u64 launches, *marks;       // as its exit said; marks have room for those of a program
   u32 mark_count;
   u32 epoch, epoch_sent;
-  u64 heard, spoke, lost;  // when
+  u64 received, spoke, lost;  // when
   u32 rounds_lost;         // since then
   char why[256];           // it was lost
 };

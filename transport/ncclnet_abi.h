@@ -1,5 +1,5 @@
 // This file declares what is used of NCCL's net plugins, versions 8 to 11. Their tables have the same functions in the
-// same order; later versions have more behind them, and some functions have other parameters. So a table is one struct
+// same order; later versions have more after them, and some functions have other parameters. So a table is one struct
 // here, whose functions that changed are cast as the version has them.
 #pragma once
 #include <stddef.h>

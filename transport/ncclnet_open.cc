@@ -158,7 +158,7 @@ static int choose(struct ncclnet_engine *e) {
   return take(e, (int)device, "MSCCLC_NET_DEVICE names it");
 }
 
-// split parts a spec: the plugin, and behind a line feed the PCI address of a GPU.
+// split parts a spec: the plugin, and after a line feed the PCI address of a GPU.
 static void split(struct ncclnet_engine *e, const char *spec, char *plugin, size_t size) {
   const size_t n = strcspn(spec, "\n");
   snprintf(plugin, size, "%.*s", (int)n, spec);

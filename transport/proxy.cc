@@ -45,13 +45,13 @@ int on_thread(net_proxy *p, int (*run)(net_proxy *, void *), void *with) {
 // rested has no peer be blamed for a time in which this process did not run.
 static void rested(net_proxy *p) {
   for (net_job *j = p->jobs; j; j = j->next)
-    for (u32 i = 0; i < j->peers; i++) j->peer[i].heard = p->now;
+    for (u32 i = 0; i < j->peers; i++) j->peer[i].received = p->now;
 }
 
-static void sleep_in(Crowd &crowd, u64 usual) {
-  const u64 rest = crowd.rest(usual), begin = net_now();
+static void sleep_in(Load &load, u64 usual) {
+  const u64 rest = load.rest(usual), begin = net_now();
   net_nap(rest);
-  crowd.woke(rest, net_now() - begin);
+  load.woke(rest, net_now() - begin);
 }
 
 // answered does what another thread asks.
@@ -92,7 +92,7 @@ int mscclc_net_help(net_proxy *p) {
 static void *serve(void *proxy) {
   net_proxy *p = (net_proxy *)proxy;
   const bool room = roomy();
-  Crowd crowd;
+  Load load;
   for (u64 last = net_now(); !net_word(&p->stop);) {
     if (!net_word(&p->called) && helping(p)) {
       net_nap(HELPED_NS);
@@ -104,13 +104,13 @@ static void *serve(void *proxy) {
     const bool jobs = p->jobs;
     pthread_mutex_unlock(&p->turn);
     if (found) last = now;
-    else if (const u64 usual = jobs ? rest_ns(room, now - last) : IDLE_NS) sleep_in(crowd, usual);
+    else if (const u64 usual = jobs ? rest_ns(room, now - last) : IDLE_NS) sleep_in(load, usual);
     else sched_yield();
   }
   return nullptr;
 }
 
-// What opening and closing the engine is told.
+// The arguments of opening and closing the engine.
 struct Opening {
   const transport_table *table;
   const char *spec;

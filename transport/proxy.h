@@ -3,7 +3,7 @@
 // A kernel writes memory of its own node only. What ranks of other nodes write of a rank, scratch and flags, is its
 // inbox (kernels/abi/rows_net.h). Their nodes have mirrors of its scratch. A Move stores data in the mirror. A Signal
 // writes a row into a lane (abi_net_row) instead of the flag. The proxy takes the row, sends the data that the Signal
-// tells of from the mirror, and the count behind it. The proxy of the other rank has the data arrive in that rank's
+// tells of from the mirror, and the count after it. The proxy of the other rank has the data arrive in that rank's
 // inbox, and stores the count in the flag, with release. The program's own signals say when the mirror and the inbox
 // are free again.
 //
@@ -31,7 +31,7 @@ struct net_segment {
 // sorted by block and operand.
 struct net_message {
   uint32_t block, operand;   // among all of the program; the destination, counted from the block's first operand
-  uint32_t rank;             // that is told
+  uint32_t rank;             // that is signalled
   uint32_t first, segments;  // what is sent before the count, in the program's segments; segments may be 0
 };
 
@@ -146,7 +146,7 @@ void mscclc_net_counted(struct net_job *, struct net_counts *);
 int mscclc_net_note(struct net_job *, uint32_t most);
 uint32_t mscclc_net_noted(struct net_job *, struct net_note *, uint32_t most);
 
-// mscclc_net_reset forgets all rows and messages, when no kernel runs in any process and all have been told so;
+// mscclc_net_reset forgets all rows and messages, when no kernel runs in any process and all know that;
 // memory and lanes are zeroed by the caller between mscclc_net_reset and mscclc_net_again, and between the two all
 // processes meet. It fails for a job that has failed.
 int mscclc_net_reset(struct net_job *, struct net_failure *);
@@ -157,8 +157,8 @@ void mscclc_net_close(struct net_job *, uint64_t limit_ns);
 
 // mscclc_net_exit is mscclc_net_close of a process that ends by exit(). It tells the peers what this process has
 // finished: how many launches, and `count` numbers, of which up to 1,024 are sent. It does not wait for their goodbyes,
-// but for a word that they have heard. mscclc_net_exits is how many peers have told so. mscclc_net_exited returns the
-// launches of one of these, in the order in which they came, and stores its process and up to `most` numbers.
+// but for a word that they have received it. mscclc_net_exits is how many peers have said so. mscclc_net_exited returns
+// the launches of one of these, in the order in which they came, and stores its process and up to `most` numbers.
 void mscclc_net_exit(struct net_job *, u64 launches, const u64 *marks, uint32_t count, uint64_t limit_ns);
 uint32_t mscclc_net_exits(const struct net_job *);
 u64 mscclc_net_exited(struct net_job *, uint32_t number, uint32_t *process, u64 *marks, uint32_t most);

@@ -13,7 +13,7 @@ static bool broken(net_job *j, const Peer *q, const char *wrong) {
   return false;
 }
 
-// raise stores the counts of a post. What was sent before a reset has no effect behind it.
+// raise stores the counts of a post. What was sent before a reset has no effect after it.
 static void raise(net_job *j, const wire_post &post, u64 bytes, u64 noted) {
   const wire_header &h = post.h;
   net_count(&j->counts.received, 1), net_count(&j->counts.received_bytes, bytes);
@@ -62,7 +62,7 @@ static bool finish_pieces(net_job *j, Peer *q) {
       return true;
     }
     if (!done) break;
-    f.first++, found = true, q->heard = j->proxy->now;
+    f.first++, found = true, q->received = j->proxy->now;
     if (bytes != p.bytes) return broken(j, q, "data of another length than its header tells");
     p.post->left--;
   }
@@ -84,8 +84,8 @@ static bool finish_posts(net_job *j, Peer *q) {
   return found;
 }
 
-// behind says whether a post of the same lanes is yet to be stored.
-static bool behind(const Flow &f, const wire_header &h) {
+// follows says whether a post of the same lanes is yet to be stored.
+static bool follows(const Flow &f, const wire_header &h) {
   for (u64 i = f.head; i < f.tail; i++) {
     const wire_header &before = f.post[i % PENDING].post.h;
     if (before.block == h.block && before.replica == h.replica) return true;
@@ -117,7 +117,7 @@ static bool take_post(net_job *j, Peer *q, const wire_header &h, const u8 *insid
   if (ahead || f.tail - f.head >= PENDING) return false;
   if (!large) scatter(j, *checked.message, post, inside + parts);
   const u64 number = note(j, q, post, checked.bytes, true, note_time(j));
-  if (large || behind(f, h)) f.post[f.tail++ % PENDING] = Bulk{post, checked.message, {}, !large, 0, number};
+  if (large || follows(f, h)) f.post[f.tail++ % PENDING] = Bulk{post, checked.message, {}, !large, 0, number};
   else raise(j, post, checked.bytes, number);
   return true;
 }
@@ -162,7 +162,7 @@ static bool take(net_job *j, Peer *q, const u8 *message, u64 bytes) {
       return true;
     case WIRE_BYE: q->left = true; return true;
     case WIRE_EXIT: return take_exit(j, q, h, message + sizeof h);
-    case WIRE_HEARD: q->heard_exit = j->exit_marks != nullptr; return true;
+    case WIRE_KNOWN: q->knows_exit = j->exit_marks != nullptr; return true;
     case WIRE_FAULT: return take_fault(j, q, h, message + sizeof h);
   }
   return broken(j, q, "it is of no kind");
@@ -191,7 +191,7 @@ static bool listen(net_job *j, Peer *q) {
     }
     s.bytes = bytes;
   }
-  if (l.came != before) q->heard = j->proxy->now;
+  if (l.came != before) q->received = j->proxy->now;
   return l.came != before;
 }
 

@@ -40,9 +40,9 @@ static inline uint64_t rest_ns(bool room, uint64_t since) {
   return since < later ? 20000 : 150000;
 }
 
-// A Crowd tells by how late a thread wakes whether more threads want to run than there are processors. Then it sleeps
+// A Load finds by how late a thread wakes whether more threads want to run than there are processors. Then it sleeps
 // longer: each look takes the time of a thread that has something to do.
-struct Crowd {
+struct Load {
   uint64_t late = 0;  // an average, in ns
 
   uint64_t rest(uint64_t ns) const {

@@ -36,7 +36,7 @@ static void judge(net_job *j, Peer *q) {
 
 // tell sends the last header that a peer gets, once.
 static void tell(net_job *j, Peer *q) {
-  if (q->told || q->dead || !q->out.greeted) return;
+  if (q->parted || q->dead || !q->out.greeted) return;
   wire_header h = {};
   h.kind = WIRE_BYE;
   if (j->failed) {
@@ -45,21 +45,21 @@ static void tell(net_job *j, Peer *q) {
   } else if (j->exit_marks) {
     h.kind = WIRE_EXIT, h.elems = j->exit_launches, h.inside = j->exit_count * (u32)sizeof *j->exit_marks;
   }
-  q->told = say_to(j, q, &h, j->failed ? (const void *)j->failure.text : j->exit_marks);
+  q->parted = say_to(j, q, &h, j->failed ? (const void *)j->failure.text : j->exit_marks);
 }
 
 static void beat(net_job *j, Peer *q) {
   const u64 now = j->proxy->now;
-  if (now - q->spoke >= BEAT_NS && !q->told) {
+  if (now - q->spoke >= BEAT_NS && !q->parted) {
     wire_header h = {};
     h.kind = WIRE_BEAT;
     if (say_to(j, q, &h, nullptr)) net_count(&j->counts.beats, 1);
   }
-  if (now - q->heard > j->proxy->silence && !q->left)
-    fail(j, NET_SILENT, q->process, "nothing has come for %llu ms", (now - q->heard) / MS);
+  if (now - q->received > j->proxy->silence && !q->left)
+    fail(j, NET_SILENT, q->process, "nothing has come for %llu ms", (now - q->received) / MS);
 }
 
-// turn_over sends the mark behind which all is of the new epoch, when all before it has gone.
+// turn_over sends the mark after which all is of the new epoch, when all before it has gone.
 static void turn_over(net_job *j, Peer *q) {
   if (q->epoch_sent == j->epoch || !drained(q)) return;
   wire_header h = {};
@@ -70,7 +70,7 @@ static void turn_over(net_job *j, Peer *q) {
 // answer lets a peer that exits go, when all that it has sent is here.
 static void answer(net_job *j, Peer *q) {
   wire_header h = {};
-  h.kind = WIRE_HEARD;
+  h.kind = WIRE_KNOWN;
   if (q->owes_answer && q->in.flow.head == q->in.flow.tail) q->owes_answer = !say_to(j, q, &h, nullptr);
 }
 
@@ -130,12 +130,12 @@ static void await_end(net_job *j, bool rows, bool late) {
     for (u32 i = 0; i < j->peers; i++) tell(j, j->peer + i);
   const auto over = [failed](const Peer *q) {
     return !q->out.greeted ||
-           (q->told && q->out.head == q->out.tail && (failed || !q->ready || q->left || q->heard_exit));
+           (q->parted && q->out.head == q->out.tail && (failed || !q->ready || q->left || q->knows_exit));
   };
   if (late || everywhere(j, over)) net_set(&j->settled, 1);
 }
 
-// A job that has failed carries nothing more: its peers are told, and it goes on only for what was sent to arrive.
+// A job that has failed carries nothing more: its peers are notified, and it goes on only for what was sent to arrive.
 static void failed_round(net_job *j) {
   for (u32 i = 0; i < j->peers; i++) {
     Peer *q = j->peer + i;

@@ -1,4 +1,4 @@
-// This file sends: rows of lanes as posts, a row of each of a block's replicas, and the data of large ones behind them.
+// This file sends: rows of lanes as posts, a row of each of a block's replicas, and the data of large ones after them.
 #include "job.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static u8 *room_to_say(Peer *q) {
   return l.tail - l.head < TRANSPORT_REQUESTS ? l.room + l.tail % TRANSPORT_REQUESTS * WIRE_MOST : nullptr;
 }
 
-// say sends what lies in that memory, behind its header.
+// say sends what lies in that memory, after its header.
 static bool say(net_job *j, Peer *q, wire_header *h) {
   Line &l = q->out;
   h->magic = WIRE_MAGIC, h->number = l.number;
@@ -148,7 +148,7 @@ static void post_of(const net_job *j, const Group &g, u32 replicas, wire_post *p
   post->h = h;
 }
 
-// gather copies the data of a small post behind its parts.
+// gather copies the data of a small post after its parts.
 static void gather(const net_job *j, const net_message &m, const wire_post &post, u8 *to) {
   const u8 *scratch = (const u8 *)j->memory[post.h.rank].scratch;
   Piece piece;

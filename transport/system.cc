@@ -16,7 +16,7 @@ template <class F> auto again(F call) {
   }
 }
 
-// all repeats a call that moves some of the bytes, which is told how many were moved before.
+// all repeats a call that moves some of the bytes, which gets how many were moved before.
 template <class F> bool all(size_t bytes, F some) {
   for (size_t done = 0; done < bytes;) {
     const ssize_t n = again([&] { return some(done); });

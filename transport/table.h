@@ -83,7 +83,7 @@ struct transport_table {
 #ifdef __cplusplus
 extern "C" {
 #endif
-// The engines. ncclnet's spec is the path or the name of a plugin, and behind a line feed, if there is one, the PCI
+// The engines. ncclnet's spec is the path or the name of a plugin, and after a line feed, if there is one, the PCI
 // address of the process's GPU, which chooses the device. ucx's spec is the cards for TCP, with commas between
 // them, or nothing for all.
 extern const struct transport_table transport_ucx, transport_ncclnet;

@@ -72,10 +72,10 @@ struct ucx_connection {
 struct ucx_ear {
   struct ucx_engine *of;
   uint64_t tag, hello;  // the hello that is awaited, and the tag that it has brought
-  struct ucx_request heard;
+  struct ucx_request incoming;
 };
 
-// What a handle has: the tag of the ear, and the worker's address behind it.
+// What a handle has: the tag of the ear, and the worker's address after it.
 struct ucx_handle {
   uint64_t tag;
   unsigned char address[];

@@ -94,7 +94,7 @@ int ucx_accept(void *ear, void **from) {
   struct ucx_ear *e = (struct ucx_ear *)ear;
   struct ucx_engine *u = e->of;
   *from = 0;
-  struct ucx_request *r = &e->heard;
+  struct ucx_request *r = &e->incoming;
   ucx_look(u, &r->seen);
   if (!r->used && ucx_begin_recv(u, r, &e->hello, sizeof e->hello, 0, e->tag)) return 1;
   if (r->under_way) {
@@ -115,7 +115,7 @@ int ucx_accept(void *ear, void **from) {
 
 void ucx_close_ear(void *ear) {
   struct ucx_ear *e = (struct ucx_ear *)ear;
-  ucx_cancel(e->of, &e->heard);
+  ucx_cancel(e->of, &e->incoming);
   free(e);
 }
 

@@ -8,7 +8,7 @@
 // failed is called by UCX when an endpoint fails.
 static void failed(void *end, ucx_ep *, int8_t status) { ((struct ucx_end *)end)->failed = status; }
 
-// learn notes which transports an endpoint has: the words behind the number of a lane, such as 2:tcp/eth0.0.
+// learn notes which transports an endpoint has: the words after the number of a lane, such as 2:tcp/eth0.0.
 static void learn(const struct ucx_end *e) {
   struct ucx_engine *u = e->of;
   char *text = 0;

@@ -3,7 +3,7 @@
 
 static u64 least(u64 a, u64 b) { return a < b ? a : b; }
 
-u64 pass_bytes_of(const wire_header &h, const wire_part &part, u32 k) {
+u64 iteration_bytes_of(const wire_header &h, const wire_part &part, u32 k) {
   u64 first;
   if (__builtin_mul_overflow((u64)k, h.chunk, &first) || first >= h.elems) return 0;
   const u64 length = least(h.chunk, h.elems - first);
@@ -20,7 +20,7 @@ bool next_cell(const net_program &p, const net_message &m, const wire_post &post
         const wire_part &part = post.part[i];
         const u64 cell = (u64)(s.index + c->chunk) * p.replicas + h.replica + i;
         *piece = Piece{part.copy * p.scratch_copy + cell * p.scratch_stride,
-                       pass_bytes_of(h, part, (s.first_class + c->chunk) % p.chunks)};
+                       iteration_bytes_of(h, part, (s.first_class + c->chunk) % p.chunks)};
         if (piece->bytes) return true;
       }
   }
@@ -56,7 +56,7 @@ static const char *check_data(const net_program &p, const wire_post &post, const
   Piece piece;
   for (Cursor c = {}; next_cell(p, *found->message, post, &c, &piece); found->bytes += piece.bytes) {
     if (piece.bytes > p.scratch_stride) return "more bytes than a chunk has in scratch";
-    if (piece.at > memory.scratch_bytes || piece.bytes > memory.scratch_bytes - piece.at) return "bytes behind scratch";
+    if (piece.at > memory.scratch_bytes || piece.bytes > memory.scratch_bytes - piece.at) return "bytes after scratch";
   }
   return nullptr;
 }
@@ -72,7 +72,7 @@ const char *check_post(const net_program &p, const wire_post &post, u32 from, u3
   const net_memory &memory = of_rank[h.rank];
   if (h.flag >= p.flags) return "a flag that the program does not have";
   if (memory.flags && ((u64)(h.replica + h.replicas - 1) * p.flags + h.flag) * 8 + 8 > memory.flag_bytes)
-    return "a flag behind the flags";
+    return "a flag after the flags";
   found->message = find_message(p, h.block, h.operand);
   if (!found->message || found->message->rank != h.rank) return "a message that the program does not have";
   return found->message->segments ? check_data(p, post, memory, found) : nullptr;

@@ -12,7 +12,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "messages are sent as t
 
 enum : u32 { WIRE_MAGIC = 0x4c43534d, WIRE_VERSION = 3 };
 
-// What all versions begin a connection with; the fields behind version may change with it.
+// What all versions begin a connection with; the fields after version may change with it.
 struct wire_hello {
   u32 magic, version;
   u32 from, to, bulk, pad;  // processes by number; bulk says which of the two connections it is
@@ -27,7 +27,7 @@ enum : u32 {
   WIRE_BYE,       // the sender has closed the job and sends no more
   WIRE_FAULT,     // the sender's job has failed: operand is the net_code, rank the process, inside is the text
   WIRE_EXIT,      // as WIRE_BYE, of a process that ends by exit(): elems are its launches, inside are its marks (u64)
-  WIRE_HEARD      // the answer, when all that was sent before has arrived
+  WIRE_KNOWN      // the answer, when all that was sent before has arrived
 };
 enum : u32 { WIRE_MARKS = NET_INSIDE / 8 };
 
@@ -49,7 +49,7 @@ struct wire_part {
 };
 ABI_SIZE(wire_part, 32);
 
-// A post as its message begins: behind as many parts as it has replicas is the data.
+// A post as its message begins: its parts, one per replica, are followed by the data.
 struct wire_post {
   wire_header h;
   wire_part part[NET_REPLICAS];
@@ -73,9 +73,9 @@ struct Cursor {
   u32 segment, chunk, replica;
 };
 
-// pass_bytes_of is what a replica moves of a chunk of class k: pass_bytes in kernels/moves/cells.h, with lengths in
-// bytes.
-u64 pass_bytes_of(const wire_header &h, const wire_part &part, u32 k);
+// iteration_bytes_of is what a replica moves of a chunk of class k: iteration_bytes in kernels/moves/cells.h, with
+// lengths in bytes.
+u64 iteration_bytes_of(const wire_header &h, const wire_part &part, u32 k);
 
 // next_cell gives what the next replica that has any moves of a chunk, or false at the end. next_piece joins cells that
 // follow each other in memory. The header has been checked.

@@ -54,7 +54,7 @@ func (p *Params) Tiles() int64 {
 	return int64((min(p.Chunk, p.Elems) + p.Tile - 1) / p.Tile)
 }
 
-// Actions returns the actions of a launch of one replica and so many passes: each step in each pass in which it runs,
+// Actions returns the actions of a launch of one replica and `passes` passes: each step in each pass in which it runs,
 // block by block. Those of block b are list[first[b]:first[b+1]].
 func (o *OneImage) Actions(passes uint64) (list []Action, first []uint64) {
 	for b := range o.Blocks {

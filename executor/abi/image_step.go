@@ -16,7 +16,7 @@ func (b *imageBuilder) step(s *ir.Step, number int) Step {
 	}
 	b.img.Final = b.img.Final || flags&ir.Final != 0
 	if s.Op == ir.Nop {
-		flags &^= ir.HasDep // it is one with the step behind it, and says nothing of its own
+		flags &^= ir.HasDep // it is one with the step after it, and says nothing of its own
 	}
 	row := uint8(flags)
 	if b.fresh != nil && b.fresh.Src[number] {
@@ -37,7 +37,7 @@ func (b *imageBuilder) operand(s *ir.Step, buf ir.Buf, index int32) {
 	}
 }
 
-// chain finds the runs of re that one multi-source reduction does: steps that ir.Chained chains, cut behind one that is
+// chain finds the runs of re that one multi-source reduction does: steps that ir.Chained chains, cut after one that is
 // final, and before one of another class.
 func chain(steps []Step) {
 	const ends = uint8(ir.HasDep | ir.Final)

@@ -19,7 +19,7 @@ type NetMessage struct {
 	First, Segments      uint32
 }
 
-// A NetSegment is a run of chunks in the inbox of the rank that is told, whose first has this class.
+// A NetSegment is a run of chunks in the inbox of the rank that receives the signal, whose first has this class.
 type NetSegment struct{ Index, Count, FirstClass uint32 }
 
 // A NetTable holds the messages of a program, sorted by block and operand, their segments, and the inboxes.
@@ -29,7 +29,7 @@ type NetTable struct {
 	Inboxes  NetInboxes
 }
 
-// netPending is a Move into scratch of a rank of another node that no Signal has told of yet.
+// netPending is a Move into scratch of a rank of another node that no Signal has announced yet.
 type netPending struct {
 	step, group int32
 	NetSegment
@@ -44,7 +44,7 @@ type netBuilder struct {
 	pending map[int32][]netPending // by rank
 }
 
-// maxNetFaults is how many faults of a program are told.
+// maxNetFaults is how many faults of a program are reported.
 const maxNetFaults = 8
 
 // Net returns what the program, which is one-sided, sends where rank r is of node node[r]. The error is a diag.List: it
@@ -165,19 +165,19 @@ func (c *netBuilder) signal(b, i, group int32) {
 	}
 }
 
-// take adds the segments that a Signal of a group to a rank tells of: what its block has written before the group.
+// take adds the segments that a Signal of a group to a rank announces: what its block has written before the group.
 func (c *netBuilder) take(rank, group int32) {
 	list, chunks := c.pending[rank], uint32(c.img.Program.Coll.Chunks)
-	first, told := len(c.table.Segments), 0
-	for ; told < len(list) && list[told].group < group; told++ {
-		s, segments := list[told].NetSegment, c.table.Segments[first:]
+	first, taken := len(c.table.Segments), 0
+	for ; taken < len(list) && list[taken].group < group; taken++ {
+		s, segments := list[taken].NetSegment, c.table.Segments[first:]
 		if n := len(segments); n > 0 && segments[n-1].meets(s, chunks) {
 			segments[n-1].Count += s.Count
 		} else if !slices.Contains(segments, s) {
 			c.table.Segments = append(c.table.Segments, s)
 		}
 	}
-	c.pending[rank] = list[told:]
+	c.pending[rank] = list[taken:]
 }
 
 // meets reports whether the chunks of another segment follow those of s.

@@ -66,7 +66,7 @@ func (img *Image) written(table *NetTable, n *NetInboxes) [][]bool {
 	return written
 }
 
-// joined counts the operands that have both a chunk of scratch and the one behind it, by rank and index, where ranks
+// joined counts the operands that have both a chunk of scratch and the one after it, by rank and index, where ranks
 // have an inbox.
 func (img *Image) joined(written [][]bool) [][]int32 {
 	p := img.Program

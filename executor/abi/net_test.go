@@ -17,7 +17,7 @@ func to(rank, index int32, buf ir.Buf) onesided.Operand {
 	return onesided.Operand{Rank: rank, Index: index, Buf: buf}
 }
 
-// mv returns a Move of so many chunks from the own input; sig signals flags; put changes the flags of either.
+// mv returns a Move of a number of chunks from the own input; sig signals flags; put changes the flags of either.
 func mv(count int32, dst ...onesided.Operand) func(*onesided.Program) {
 	return netStep(ir.Move, count, 0, dst)
 }

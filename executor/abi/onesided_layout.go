@@ -43,8 +43,8 @@ func (o *OneImage) Layout() (OneLayout, error) {
 	return l, nil
 }
 
-// Reserve sets what memory is made for, o.Replicas and o.Tile: at most so many replicas, and at most `tile` bytes of a
-// chunk in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
+// Reserve sets what memory is made for, o.Replicas and o.Tile: at most `replicas` replicas, and at most `tile` bytes of
+// a chunk in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
 func (o *OneImage) Reserve(replicas int, tile int64) error {
 	if replicas < 1 || replicas > limits.Replicas || tile < limits.TileAlign || tile > limits.Tile {
 		return fmt.Errorf("%d replicas, or tile iterations of %d bytes, are out of range", replicas, tile)
@@ -67,8 +67,8 @@ func (o *OneImage) UsualTile(other int64) int64 {
 	return other
 }
 
-// Enough returns how many replicas a launch of chunks of so many bytes has: `replicas`, or more where launches have one
-// pass and a chunk needs them, up to those that there is memory for.
+// Enough returns how many replicas a launch with chunks of `chunk` bytes has: `replicas`, or more where launches have
+// one pass and a chunk needs them, up to those that there is memory for.
 func (o *OneImage) Enough(replicas int, chunk int64) int {
 	if !o.OnePass || o.Tile < limits.ChunkAlign {
 		return replicas
@@ -77,7 +77,7 @@ func (o *OneImage) Enough(replicas int, chunk int64) int {
 	return int(max(int64(replicas), min(int64(o.Replicas), (chunk+tile-1)/tile)))
 }
 
-// Params returns the numbers of a call with so many replicas, whose passes move `tile` bytes of each chunk or fewer.
+// Params returns the numbers of a call with `replicas` replicas, whose passes move `tile` bytes of each chunk or fewer.
 // Passes is 0 where there is nothing to launch. It fails if there is no memory for that (Reserve). The addresses are
 // the device's to fill in.
 func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, replicas int, tile int64) (OneParams, error) {

@@ -46,7 +46,7 @@ func (t *OnePart) Together() (together int, bits [NetNarrow]uint32) {
 	return together, bits
 }
 
-// CTAs returns how many CTAs a launch of so many replicas has that do something, if replicas share them.
+// CTAs returns how many CTAs a launch of `replicas` replicas has that do something, if replicas share them.
 func (t *OnePart) CTAs(replicas int) (n int) {
 	together, bits := t.Together()
 	for i := range t.Blocks {

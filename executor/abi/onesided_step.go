@@ -31,7 +31,7 @@ func (c *oneBuilder) block(i int) error {
 
 // joinGroups counts the Moves that run together, from each: Joint ones that are alike, so that a GPU
 // can deal them to its warps. A thread that has units of several of them waits for the packets of all before
-// it sends any, so that nothing behind a Move that passes packets on may be joined to it: its packets may
+// it sends any, so that nothing after a Move that passes packets on may be joined to it: its packets may
 // be made of those that are to be sent.
 func joinGroups(steps []OneStep, operands []OneOperand) {
 	for i := len(steps) - 1; i >= 0; i-- {
@@ -60,7 +60,7 @@ func orderSignals(steps []OneStep, operands []OneOperand) {
 			marked := ir.StepFlags(s.Flags)&marks != 0
 			if ir.Op(s.Op) != ir.Signal {
 				if !marked {
-					clear(last) // a Signal behind it begins with a meeting
+					clear(last) // a Signal after it begins with a meeting
 				}
 				continue
 			}

@@ -28,7 +28,7 @@ const oneMeets = 1 << 5
 const oneFresh = 1 << 7
 
 // A OneStep is one step of a one-sided program. Its sources are Srcs operands from First on, and its destinations the
-// Dsts operands behind them. First counts from OneBlock.FirstOperand. Group is how many Moves, from this one on, are
+// Dsts operands after them. First counts from OneBlock.FirstOperand. Group is how many Moves, from this one on, are
 // alike and run together.
 type OneStep struct {
 	_                 structs.HostLayout

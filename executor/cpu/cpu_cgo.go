@@ -100,7 +100,7 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 }
 
 // reset forgets all messages and flags, as after a launch that left some
-// behind.
+// after.
 func (in *instance) reset() {
 	clear(in.states)
 	clear(in.counters)

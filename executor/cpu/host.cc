@@ -176,7 +176,7 @@ static void nap(u64 ns) {
 // A worker that helps looks for messages of other nodes itself, so it stays awake for longer, unless a yield shows that
 // many others want its processor.
 static const u64 AWAKE = 50000, NAP = 50000, LONGEST_NAP = 2000000;  // in nanoseconds
-static const u64 LOOKS = 1000000, CROWDED = 200000;                  // of a worker that helps
+static const u64 LOOKS = 1000000, SHARE_AFTER = 200000;                  // of a worker that helps
 static void rest(u64 *since, const host_help &help) {
   if (helped(help)) {
     *since = 0;
@@ -187,7 +187,7 @@ static void rest(u64 *since, const host_help &help) {
   const u64 waited = at - *since;
   if (waited < (help.call ? LOOKS : AWAKE)) {
     sched_yield();
-    if (help.call && host_now() - at > CROWDED) nap(NAP);
+    if (help.call && host_now() - at > SHARE_AFTER) nap(NAP);
     return;
   }
   const u64 quarter = waited / 4;

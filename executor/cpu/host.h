@@ -17,7 +17,7 @@ void mscclc_cpu_unmap(u64 address, u64 bytes);
 // that must have ended before it begins, or -1; who waits for that is let go when
 // nobody else can go on. probe is where the chunk lies that the record is to show,
 // or 0. The action numbered stale - 1 sees there what stale_value is, or, where that is
-// last, its own store is lost behind stale_value; STALE_CALLER is who looks at the memory
+// last, its own store comes before that of stale_value; STALE_CALLER is who looks at the memory
 // when the launch is over.
 struct host_watch {
   u64 status;         // the launch's
@@ -38,14 +38,14 @@ struct host_help {
   u64 with;
 };
 
-// mscclc_cpu_fibers runs a launch with each block a fiber, spread over so many
+// mscclc_cpu_fibers runs a launch with each block a fiber, spread over a number of
 // threads. stacks has MSCCLC_STACK bytes for each block. watch is 0, or there is
 // one thread, and a launch in which no block can go on ends as STATUS_STUCK. trace says what
 // is recorded, or is 0.
 void mscclc_cpu_fibers(const struct abi_launch *a, const struct abi_trace *trace, u32 threads, u64 stacks,
                        struct host_watch *watch);
 
-// mscclc_cpu_threads runs a launch with so many threads for each block.
+// mscclc_cpu_threads runs a launch with a number of threads for each block.
 void mscclc_cpu_threads(const struct abi_launch *a, const struct abi_trace *trace, u32 per_block);
 
 // The same of a one-sided program: each replica of a block is a block.

@@ -47,7 +47,7 @@ func (in *oneInstance) Close() error {
 	return nil
 }
 
-// reset forgets all passes, packets and signals, as after a launch that left some behind.
+// reset forgets all passes, packets and signals, as after a launch that left some after.
 func (in *oneInstance) reset() {
 	clear(in.states)
 	in.scratch.free()
@@ -155,7 +155,7 @@ func cancellable(ctx context.Context, status *abi.Status, run func()) time.Durat
 	return took
 }
 
-// workers returns how many OS threads run so many blocks.
+// workers returns how many OS threads run a number of blocks.
 func workers(threads, blocks int) int {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)

@@ -36,7 +36,7 @@ func at(rank int, buf ir.Buf, index int) onesided.Operand {
 	return x
 }
 
-// each returns what of gives for all ranks but r, beginning behind it.
+// each returns what of gives for all ranks but r, beginning after it.
 func (b *oneProgram) each(r int, of func(q int) onesided.Operand) []onesided.Operand {
 	var list []onesided.Operand
 	for k := 1; k < b.p.Coll.Ranks; k++ {

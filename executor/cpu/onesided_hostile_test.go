@@ -162,7 +162,7 @@ func TestOneSidedArgs(t *testing.T) {
 		"threads":  func(a *executor.Args) { a.Threads = -1 },
 		"protocol": func(a *executor.Args) { other := ir.LL; a.Protocol = &other },
 		"watch":    func(a *executor.Args) { a.Watch = &executor.Watch{} },
-		"crowd":    func(a *executor.Args) { a.PerBlock = 1 << 20 },
+		"block":    func(a *executor.Args) { a.PerBlock = 1 << 20 },
 	} {
 		args := executor.DataArgs(data.New(data.NewGeometry(p.Coll, 100, 4), data.F32, data.Sum, 1))
 		set(&args)

@@ -26,7 +26,7 @@ func (h *oneHolder) Open(img *abi.Image) (executor.Instance, error) {
 	return in, err
 }
 
-// begin makes the instance as if every replica had done so many passes: states,
+// begin makes the instance as if every replica had done a number of passes: states,
 // and flags that were signalled as often. Launches it leaves as they are.
 func (in *oneInstance) begin(passes uint64) {
 	for i := range in.states {
@@ -48,8 +48,8 @@ func (in *oneInstance) begin(passes uint64) {
 }
 
 // TestOneSidedRenews comes to where packets' flags begin anew, with slots that hold the
-// flags of the passes behind it since an earlier period: long passes fill every copy with the first
-// flags of all, short ones lead up to the end of a period, and long ones behind it
+// flags of the passes after it since an earlier period: long passes fill every copy with the first
+// flags of all, short ones lead up to the end of a period, and long ones after it
 // have the same flags in the same copies.
 func TestOneSidedRenews(t *testing.T) {
 	for _, p := range []*either.Program{
@@ -139,7 +139,7 @@ func TestOneSidedTimeouts(t *testing.T) {
 		{"packets nobody sends", make(ir.LL, func(b *oneProgram) {
 			b.move(1, 1, 0, ops(at(1, ir.Input, 0), at(1, ir.Packets, 1)), ops(at(1, ir.Output, 0)), 0)
 		}), "broken.mscl:2:1: error: rank 1 block 0 step 0 (mv): waited * for packets 1 of rank 1, which have none [timeout]"},
-		{"packets behind a wait", make(ir.LL, func(b *oneProgram) {
+		{"packets after a wait", make(ir.LL, func(b *oneProgram) {
 			b.move(0, 1, 0, ops(at(0, ir.Packets, 0)), ops(at(1, ir.Packets, 1)), 0)
 			b.move(1, 1, 0, ops(at(1, ir.Input, 0)), ops(at(1, ir.Output, 0)), 0)
 			b.move(1, 1, 0, ops(at(1, ir.Packets, 1)), ops(at(1, ir.Scratch, 0)), ir.Joint)

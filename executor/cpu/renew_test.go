@@ -23,7 +23,7 @@ func (h *twoHolder) Open(img *abi.Image) (executor.Instance, error) {
 	return in, err
 }
 
-// begin makes the instance as if every connection had carried so many messages.
+// begin makes the instance as if every connection had carried a number of messages.
 func (in *instance) begin(messages uint64) {
 	for i := range in.states {
 		in.states[i].Sent, in.states[i].Received = messages, messages

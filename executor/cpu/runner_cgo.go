@@ -23,7 +23,7 @@ func help(h abi.Help) C.struct_host_help {
 	return C.struct_host_help{call: C.u64(h.Call), with: C.u64(h.With)}
 }
 
-// NewRunner returns a runner of so many OS threads. Where that is one, launches run on the caller's.
+// NewRunner returns a runner of a number of OS threads. Where that is one, launches run on the caller's.
 func NewRunner(threads int) (*Runner, error) { return &Runner{threads: threads}, nil }
 
 // One runs a launch of a one-sided program, and returns at its end, which its status tells of. Threads that wait help.

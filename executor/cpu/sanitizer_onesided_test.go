@@ -79,7 +79,7 @@ func sanitizedNonsense(t *testing.T, bin string, n int) {
 
 // TestThreadSanitizerSeesOneSided breaks the kernel's order in one place at a time.
 func TestThreadSanitizerSeesOneSided(t *testing.T) {
-	broken := []string{1: "no barrier behind a wait", 2: "no barrier before a signal",
+	broken := []string{1: "no barrier after a wait", 2: "no barrier before a signal",
 		3: "signals do not release", 4: "waits do not acquire"}
 	for n := 1; n <= mutations(len(broken)-1); n++ {
 		t.Run(broken[n], func(t *testing.T) {

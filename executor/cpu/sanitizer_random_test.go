@@ -55,7 +55,7 @@ func TestSanitizersOnRandomPrograms(t *testing.T) {
 					t.Fatalf("seed %d", seed)
 				}
 			}
-			t.Logf("%d programs and %d with a fault; %d elements compared; of %d programs packets order a write behind a read",
+			t.Logf("%d programs and %d with a fault; %d elements compared; of %d programs packets order a write after a read",
 				programs, faulty, s.checked, s.packets)
 		})
 	}
@@ -136,7 +136,7 @@ func (s *sanitizer) accepts(p *either.Program, opt explore.Options) bool {
 	args.TileBytes = int64(16 << s.rnd.Intn(4))
 	load, threads := executor.Options{Check: check}, min(1+s.rnd.Intn(3), 1+24/len(p.Blocks))
 	said, err := sanitize(s.T, s.bin, p, load, d, args, threads)
-	if s.lenient != "" && !p.Protocol.Releases() && writesBehindRead(said) {
+	if s.lenient != "" && !p.Protocol.Releases() && writesAfterRead(said) {
 		s.packets++
 		said, err = sanitize(s.T, s.lenient, p, load, d, args, threads)
 	}
@@ -148,9 +148,9 @@ func (s *sanitizer) accepts(p *either.Program, opt explore.Options) bool {
 	return true
 }
 
-// writesBehindRead reports whether the thread sanitizer has found a write that
-// nothing it knows orders behind a read. That packets do is nothing to it.
-func writesBehindRead(said string) bool {
+// writesAfterRead reports whether the thread sanitizer has found a write that
+// nothing it knows orders after a read. That packets do is nothing to it.
+func writesAfterRead(said string) bool {
 	_, race, _ := strings.Cut(said, "WARNING: ThreadSanitizer: data race")
 	now, before, _ := strings.Cut(race, "Previous ")
 	return strings.Contains(now, "Write of size") && strings.HasPrefix(before, "read of size")
@@ -170,8 +170,8 @@ func keep(p *either.Program) string {
 }
 
 // TestThreadSanitizerOnPackets runs two programs that only packets order, round
-// by another rank: a write behind a read, which verify accepts and the thread
-// sanitizer needs packets that order for, and a read behind a write, which both
+// by another rank: a write after a read, which verify accepts and the thread
+// sanitizer needs packets that order for, and a read after a write, which both
 // refuse.
 func TestThreadSanitizerOnPackets(t *testing.T) {
 	const round = `program round
@@ -193,8 +193,8 @@ block 1.0 send 0 recv 0 ch 0
 		name, first, second string
 		good                bool
 	}{
-		{"a write behind a read", "cpy input[0] => scratch[1]", "cpy scratch[0] => input[0]", true},
-		{"a read behind a write", "cpy input[0] => scratch[1]", "cpy scratch[1] => scratch[2]", false},
+		{"a write after a read", "cpy input[0] => scratch[1]", "cpy scratch[0] => input[0]", true},
+		{"a read after a write", "cpy input[0] => scratch[1]", "cpy scratch[1] => scratch[2]", false},
 	} {
 		p, err := parse.Program("round", fmt.Appendf(nil, round, x.first, x.second))
 		if err != nil {
@@ -207,7 +207,7 @@ block 1.0 send 0 recv 0 ch 0
 			d := data.New(data.NewGeometry(p.Coll, 100, 4), data.I32, data.Sum, 1)
 			said, _ := sanitize(t, bin, p, executor.Options{Unproven: true}, d, executor.DataArgs(d), 2)
 			if bin == lenient && said != "" || bin == strict &&
-				(!strings.Contains(said, "data race") || writesBehindRead(said) != x.good) {
+				(!strings.Contains(said, "data race") || writesAfterRead(said) != x.good) {
 				t.Errorf("%s: %v, lenient %v\n%s", x.name, bin, bin == lenient, said)
 			}
 		}

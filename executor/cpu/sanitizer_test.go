@@ -171,7 +171,7 @@ func sanitized(t *testing.T, bin string, p *either.Program, proto ir.Protocol,
 	return said, err
 }
 
-// sanitize runs one call under the driver with so many threads a block, and
+// sanitize runs one call under the driver with a number of threads per block, and
 // returns what it said and whether the buffers were right at the end.
 func sanitize(t *testing.T, bin string, p *either.Program, opt executor.Options, d *data.Buffers, args executor.Args,
 	threads int) (said string, err error) {

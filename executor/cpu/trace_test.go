@@ -84,7 +84,7 @@ func TestTraceOneSided(t *testing.T) {
 	}
 }
 
-// A run of many passes is traced from its first on, and the run behind it not at
+// A run of many passes is traced from its first on, and the run after it not at
 // all.
 func TestTraceEnds(t *testing.T) {
 	p := push(7, true)

@@ -162,7 +162,7 @@ func TestWatchEnds(t *testing.T) {
 }
 
 // TestNopSaysNothing has a block wait for a nop that others wait for: it waits
-// for the step behind it, which is one with it.
+// for the step after it, which is one with it.
 func TestNopSaysNothing(t *testing.T) {
 	b := copies(3)
 	b.step(0, 0, ir.Nop, none, none, 0, 0)
@@ -174,12 +174,12 @@ func TestNopSaysNothing(t *testing.T) {
 	b.step(0, 1, ir.Copy, input(1), output(1), 1, 1).DepBlock = 0
 	b.blocks[0][1].steps[1].DepStep = 1
 	p := b.program()
-	// the copy behind the nop is held for who waits for the nop
+	// the copy after the nop is held for who waits for the nop
 	w := executor.Watch{Hold: []executor.Hold{{Action: 2, Until: 4}}}
 	if err := watched(t, p, 6, &w, nil); err != nil {
 		t.Fatal(err)
 	}
-	if behind, waiter := w.Actions[2].End, w.Actions[4].End; waiter < behind {
-		t.Errorf("the flag of a nop was raised by itself: %d before %d", waiter, behind)
+	if copied, waiter := w.Actions[2].End, w.Actions[4].End; waiter < copied {
+		t.Errorf("the flag of a nop was raised by itself: %d before %d", waiter, copied)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Buffers are the memory of one call on all ranks: inputs of random elements, outputs filled with poison, and guard
-// bytes before and behind each buffer. It also keeps what the inputs were.
+// bytes before and after each buffer. It also keeps what the inputs were.
 type Buffers struct {
 	Geo   Geometry
 	DType DType
@@ -30,7 +30,7 @@ type rankData struct {
 	at            int64 // where in the first of guarded the input begins
 }
 
-// guard is how many bytes stand before and behind a buffer.
+// guard is how many bytes stand before and after a buffer.
 const guard = 256
 
 // New makes the buffers of a call and fills them. The same seed gives the same elements.
@@ -38,7 +38,7 @@ func New(geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
 	return NewFor(allRanks(geo.Coll.Ranks), geo, t, op, seed)
 }
 
-// allRanks returns the numbers of so many ranks.
+// allRanks returns the numbers of all n ranks.
 func allRanks(n int) []int {
 	ranks := make([]int, n)
 	for i := range ranks {

@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 }
 
 // TestCheckInOrder spoils elements of several ranks' chunks, of lengths for many processors: the first of the ranks in
-// the order they are asked for is told, and all are counted.
+// the order they are asked for is reported, and all are counted.
 func TestCheckInOrder(t *testing.T) {
 	for _, dt := range []DType{I32, F32, U8} {
 		for _, kind := range []ir.Kind{ir.AllReduce, ir.AllGather} {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// A fold reduces operands of so many parts, and keeps what is the same for all elements.
+// A fold reduces operands of a number of parts, and keeps what is the same for all elements.
 type fold struct {
 	t     DType
 	op    RedOp

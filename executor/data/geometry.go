@@ -59,13 +59,13 @@ func (g Geometry) Buffers(rank int) (in, out, inAt, outAt, mem int64) {
 	return in, out, inAt, outAt, max(inAt+in, outAt+out)
 }
 
-// PieceElems returns how many elements a piece of a call of so many bytes has, as
+// PieceElems returns how many elements a piece of a call of `bytes` bytes has, as
 // nccl-tests counts bytes: of the larger of a rank's input and output.
 func PieceElems(c *ir.Collective, bytes int64, t DType) int64 {
 	return bytes / int64(t.Size()) / pieces(c)
 }
 
-// CallBytes returns how many bytes a call has, of which a piece has so many elements: it undoes PieceElems.
+// CallBytes returns how many bytes a call has whose pieces have a number of elements: it inverts PieceElems.
 func CallBytes(c *ir.Collective, elems int64, t DType) int64 {
 	return elems * int64(t.Size()) * pieces(c)
 }

@@ -141,7 +141,7 @@ type findings struct {
 	at  claimant // First's
 }
 
-// add tells of a chunk of which elements are wrong, the first of them as told.
+// add reports a chunk that has wrong elements, with the text of the first of them.
 func (f *findings) add(at claimant, wrong, element int64, say func() (got, want string)) {
 	if wrong == 0 {
 		return

@@ -76,8 +76,8 @@ func (x *Member) said(err error) error {
 	return &own
 }
 
-// teller returns the first process that is left.
-func (e *lossError) teller() int {
+// reporter returns the first process that is left.
+func (e *lossError) reporter() int {
 	if e.process == 0 {
 		return 1
 	}

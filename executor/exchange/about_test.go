@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDescribed: a loss is told by each view in its own words, whichever was made last: in what its methods return, and
+// TestDescribed: each view reports a loss in its own words, whichever was made last: in what its methods return, and
 // in what it hears. What has no words of its own has those of Describe.
 func TestDescribed(t *testing.T) {
 	called := func(plan string) func(int) string {
@@ -16,9 +16,9 @@ func TestDescribed(t *testing.T) {
 	}
 	for i, err := range job(t, 2, func(ctx context.Context, x *Member) error {
 		first, second := x.Described(called("first")), x.Described(called("second"))
-		heard := make(chan string, 2)
+		received := make(chan string, 2)
 		for topic, view := range []*Member{first, second} {
-			view.Hear(uint64(topic), func(_ int, text string) { heard <- text })
+			view.Listen(uint64(topic), func(_ int, text string) { received <- text })
 		}
 		if _, err := x.AllGather(ctx, nil); err != nil { // both listen
 			return err
@@ -28,7 +28,7 @@ func TestDescribed(t *testing.T) {
 			return nil
 		}
 		<-x.Done()
-		for text, other := <-heard, <-heard; ; text, other = other, text {
+		for text, other := <-received, <-received; ; text, other = other, text {
 			if strings.Contains(text, "process 1 (first's 1) is gone") && strings.Contains(other, "process 1 (second's 1) is gone") {
 				break
 			} else if strings.Contains(text, "second") && !strings.Contains(other, "first") {
@@ -50,7 +50,7 @@ func TestDescribed(t *testing.T) {
 		}
 		own := fmt.Errorf("a step waited: %w", first.Lost())
 		if _, err := Agree(ctx, x, 1, own); !errors.Is(err, ErrEnd) || strings.Count(err.Error(), "is gone") != 1 {
-			return fmt.Errorf("a loss is told twice: %w", err)
+			return fmt.Errorf("a loss is reported twice: %w", err)
 		}
 		return nil
 	}) {

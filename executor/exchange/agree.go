@@ -34,14 +34,14 @@ func (e lostError) Unwrap() error        { return e.error }
 type word[T any] struct {
 	Failed string `json:",omitempty"`
 	Ends   bool   `json:",omitempty"`
-	Heard  bool   `json:",omitempty"` // Failed is what another process has failed with
+	Passed bool   `json:"Heard,omitempty"` // Failed is what another process has failed with
 	Says   T
 }
 
 // failing is the word of a process that has failed, whatever the others say.
 func failing(err error) []byte {
-	var heard *Failure
-	w := word[*int]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd), Heard: errors.As(err, &heard)}
+	var remote *Failure
+	w := word[*int]{Failed: oneLine(err), Ends: errors.Is(err, ErrEnd), Passed: errors.As(err, &remote)}
 	blob, _ := json.Marshal(&w) // of a text
 	return blob
 }
@@ -57,7 +57,7 @@ func Agree[T any](ctx context.Context, x *Member, says T, err error) ([]T, error
 	return agree(ctx, x, []T{says}, err)
 }
 
-// Trade is Agree where a process says something to each: says is indexed by who hears it, and the result by who says
+// Trade is Agree where a process says something to each: says is indexed by the receiver, and the result by who says
 // it. With an error, says may be nil.
 func Trade[T any](ctx context.Context, x *Member, says []T, err error) ([]T, error) {
 	if err == nil && x != nil && len(says) != x.size {
@@ -111,14 +111,14 @@ func agree[T any](ctx context.Context, x *Member, says []T, err error) ([]T, err
 // read returns what all processes have said, or the first failure: of one that has failed by itself, if there is any.
 func read[T any](all [][]byte) (list []T, first *Failure, err error) {
 	list = make([]T, len(all))
-	heard := false // by the process of first
+	passed := false // on, by the process of first
 	for i := range all {
 		var w word[T]
 		if err := json.Unmarshal(all[i], &w); err != nil {
 			return nil, nil, fmt.Errorf("process %d: %w", i, err)
 		}
-		if w.Failed != "" && (first == nil || heard && !w.Heard) {
-			first, heard = &Failure{i, w.Failed, w.Ends}, w.Heard
+		if w.Failed != "" && (first == nil || passed && !w.Passed) {
+			first, passed = &Failure{i, w.Failed, w.Ends}, w.Passed
 		}
 		list[i] = w.Says
 	}

@@ -77,7 +77,7 @@ func guestCards(conn net.Conn, hub []string) []string {
 // returns none where the system does not say them, or where all are in this process.
 func (x *Member) Cards() []string { return x.cards }
 
-// Names of cards go over the network behind the hub's proof. Linux has no comma in them.
+// Names of cards follow the hub's proof over the network. Linux has no comma in them.
 func joinCards(cards []string) string { return strings.Join(cards, ",") }
 
 func splitCards(text string) []string {

@@ -13,7 +13,7 @@ import (
 	"mscclc/internal/hosts"
 )
 
-// How a child of TestCardRule is told what it is: a program that finds cards, and an address.
+// The variables that say what a child of TestCardRule is: a program that finds cards, and an address.
 const listensVariable, dialsVariable = "EXCHANGE_TEST_LISTENS", "EXCHANGE_TEST_DIALS"
 
 // TestCardChild is a process of TestCardRule, and nothing else.

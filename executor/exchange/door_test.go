@@ -196,7 +196,7 @@ func TestTwiceTheSame(t *testing.T) {
 }
 
 // TestCandidates has others at the first ports of a job's list: a web server, which does not answer, and the hub of
-// another job. The processes meet behind them, and two jobs with the same list do not mix.
+// another job. The processes meet at a later port, and two jobs with the same list do not mix.
 func TestCandidates(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -335,11 +335,11 @@ func TestSeatedStays(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithCancel(t.Context())
 		come := make(chan guest)
-		c := &crowd{ctx: ctx, door: newDoor(&p, 2), come: come}
+		c := &arrivals{ctx: ctx, door: newDoor(&p, 2), come: come}
 		here, there := net.Pipe()
 		v := &visit{link: newLink(there, 0), hello: hello{1, 2, false, p.identity(), newNonce()}}
 		done := make(chan struct{})
-		go func() { c.hear(here); close(done) }()
+		go func() { c.receiveHello(here); close(done) }()
 		go func() {
 			v.greet()
 			v.answer(&p)

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// This file is how all processes hear at once that one has failed in what they do between two agreements. Without it
+// This file is how all processes learn at once that one has failed in what they do between two agreements. Without it
 // each would wait for its own limit, such as the time in which processes connect to each other.
 
 // duringTopic marks the topics of notes that tell of a failure in During. The rest is the number of the call.
 const duringTopic = uint64(1) << 63
 
-// A during is the call of During that is under way in this process, and the last failure that another has told.
+// A during is the call of During that is under way in this process, and the last failure that another has reported.
 type during struct {
 	number uint64                  // of this call, or of the last one; from 1
 	stop   context.CancelCauseFunc // nil while there is none

@@ -27,8 +27,8 @@ func together(group []*Member, do func(ctx context.Context, index int) error) (d
 }
 
 // TestDuring: what one process fails with ends what the others do at once, and all return it as that process's. A
-// process that has nothing to do hears of the one that failed first, not of one that heard of it. The next call is as
-// if there had been none.
+// process that has nothing to do is notified of the one that failed first, not of one that was notified of it. The next
+// call is as if there had been none.
 func TestDuring(t *testing.T) {
 	group := Group(4)
 	for round := range 3 {
@@ -50,7 +50,7 @@ func TestDuring(t *testing.T) {
 				}
 			})
 			if took := time.Since(begin); took > covering.Patience(2*time.Second) {
-				t.Errorf("the others have heard of a failure after %v", took)
+				t.Errorf("the others were notified of a failure after %v", took)
 			}
 			for i, err := range agreed {
 				var f *Failure
@@ -87,7 +87,7 @@ func TestDuringEarly(t *testing.T) {
 		return ctx.Err()
 	})
 	if err == nil || err.Error() != "process 1: early" {
-		t.Errorf("process 0 has heard: %v", err)
+		t.Errorf("process 0 received: %v", err)
 	}
 	Agree(t.Context(), group[0], 0, err)
 	all.Wait()
@@ -102,6 +102,6 @@ func TestDuringLost(t *testing.T) {
 		return context.Cause(ctx)
 	})
 	if err == nil || !strings.Contains(err.Error(), "process 1 is gone") {
-		t.Errorf("process 0 has heard: %v", err)
+		t.Errorf("process 0 received: %v", err)
 	}
 }

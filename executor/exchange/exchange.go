@@ -33,12 +33,12 @@ type exchange struct {
 	cards       []string                // see Cards
 	failed      atomic.Pointer[Failure] // the last that Agree has returned
 
-	mu     sync.Mutex
-	cause  error         // why the exchange serves no more
-	done   chan struct{} // closed when there is a cause
-	heard  map[uint64]hearer
-	topics uint64 // that were given out
-	during during
+	mu        sync.Mutex
+	cause     error         // why the exchange serves no more
+	done      chan struct{} // closed when there is a cause
+	listeners map[uint64]listener
+	topics    uint64 // that were given out
+	during    during
 }
 
 // MaxProcesses bounds a job.
@@ -81,7 +81,8 @@ func Group(size int) []*Member {
 }
 
 func newMember(index, size int) *Member {
-	x := &Member{exchange: &exchange{index: index, size: size, done: make(chan struct{}), heard: map[uint64]hearer{}}}
+	x := &Member{exchange: &exchange{index: index, size: size, done: make(chan struct{})}}
+	x.listeners = map[uint64]listener{}
 	if index == 0 {
 		x.links = make([]*link, size) // its own is nil
 	} else {
@@ -96,7 +97,7 @@ func (x *Member) Index() int { return x.index }
 // Size returns the number of processes.
 func (x *Member) Size() int { return x.size }
 
-// Deal returns those of so many ranks that this process drives, in order: ranks are dealt to processes in turn. Without
+// Deal returns those of `ranks` ranks that this process drives, in order: ranks are dealt to processes in turn. Without
 // an exchange (x is nil) it returns all.
 func (x *Member) Deal(ranks int) (own []int) {
 	first, step := 0, 1

@@ -125,9 +125,9 @@ func TestExchangeNotes(t *testing.T) {
 		at, from int
 		note     string
 	}
-	heard := make(chan got, 10)
+	received := make(chan got, 10)
 	for i, x := range group {
-		x.Hear(7, func(from int, note string) { heard <- got{i, from, note} })
+		x.Listen(7, func(from int, note string) { received <- got{i, from, note} })
 	}
 	for _, x := range group {
 		x.Post(8, "to nobody")
@@ -136,7 +136,7 @@ func TestExchangeNotes(t *testing.T) {
 	seen := map[got]bool{}
 	for range 6 {
 		select {
-		case g := <-heard:
+		case g := <-received:
 			if seen[g] || g.at == g.from || g.note != fmt.Sprint("hello from ", g.from) {
 				t.Errorf("%+v", g)
 			}
@@ -148,7 +148,7 @@ func TestExchangeNotes(t *testing.T) {
 }
 
 // TestExchangeEnds has one process stop in several ways: the others hear of it in
-// time, and are told who it was.
+// time, and are notified who it was.
 func TestExchangeEnds(t *testing.T) {
 	for _, how := range []struct {
 		name string

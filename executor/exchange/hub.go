@@ -87,7 +87,7 @@ func (x *Member) listen(ctx context.Context, p *Place) error {
 // fill gives all others their seats.
 func (x *Member) fill(ctx context.Context, e net.Listener, d *door, seats []guest) error {
 	come := make(chan guest)
-	c := &crowd{ctx: ctx, door: d, come: come}
+	c := &arrivals{ctx: ctx, door: d, come: come}
 	go c.receive(e)
 	for here := 1; here < x.size; {
 		var g guest
@@ -127,8 +127,8 @@ func refuse(conn net.Conn, v verdict, why string) {
 	}
 }
 
-// A crowd is those who have connected to the hub and not yet said who they are. None waits for another.
-type crowd struct {
+// Arrivals are the connections to the hub whose processes have not yet said who they are. None waits for another.
+type arrivals struct {
 	ctx  context.Context
 	door *door // only what does not change
 	come chan<- guest
@@ -139,13 +139,13 @@ type crowd struct {
 }
 
 // receive hands on who connects to the hub, when they have said who they are. A guest without a connection is the end.
-func (c *crowd) receive(e net.Listener) {
+func (c *arrivals) receive(e net.Listener) {
 	for {
 		conn, err := e.Accept()
 		switch {
 		case err == nil:
 			c.enter(conn)
-			go c.hear(conn)
+			go c.receiveHello(conn)
 		case c.ctx.Err() == nil && passes(err):
 			c.shed(err)
 			time.Sleep(20 * time.Millisecond)
@@ -162,7 +162,7 @@ func passes(err error) bool {
 		syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM}, func(e error) bool { return errors.Is(err, e) })
 }
 
-func (c *crowd) hand(g guest) {
+func (c *arrivals) hand(g guest) {
 	select {
 	case c.come <- g:
 	case <-c.ctx.Done():
@@ -172,7 +172,7 @@ func (c *crowd) hand(g guest) {
 	}
 }
 
-func (c *crowd) enter(conn net.Conn) {
+func (c *arrivals) enter(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.waiting) == mostStrangers {
@@ -182,7 +182,7 @@ func (c *crowd) enter(conn net.Conn) {
 	c.waiting = append(c.waiting, conn)
 }
 
-func (c *crowd) leave(conn net.Conn) {
+func (c *arrivals) leave(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := slices.Index(c.waiting, conn); i >= 0 {
@@ -191,7 +191,7 @@ func (c *crowd) leave(conn net.Conn) {
 }
 
 // shed makes room where this process can have no more connections: who has said nothing for longest goes.
-func (c *crowd) shed(lacks error) {
+func (c *arrivals) shed(lacks error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lacks = lacks
@@ -202,7 +202,7 @@ func (c *crowd) shed(lacks error) {
 }
 
 // full says why others could not connect, or nothing.
-func (c *crowd) full() string {
+func (c *arrivals) full() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lacks == nil {
@@ -211,8 +211,8 @@ func (c *crowd) full() string {
 	return fmt.Sprintf("; process 0 could not take a connection: %v", c.lacks)
 }
 
-// hear has a guest say who it is, and prove it.
-func (c *crowd) hear(conn net.Conn) {
+// receiveHello has a guest say who it is, and prove it.
+func (c *arrivals) receiveHello(conn net.Conn) {
 	stop := context.AfterFunc(c.ctx, func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(linkHello))
 	g := guest{conn: conn, question: question{c.door.secret != nil, newNonce()}}
@@ -223,7 +223,7 @@ func (c *crowd) hear(conn net.Conn) {
 	}
 }
 
-func (c *crowd) judge(g *guest) verdict {
+func (c *arrivals) judge(g *guest) verdict {
 	var err error
 	if g.hello, err = readHello(g.conn); err != nil {
 		return isStranger
@@ -231,7 +231,7 @@ func (c *crowd) judge(g *guest) verdict {
 	if v := c.door.hears(&g.hello); v != comesIn {
 		return v
 	}
-	g.conn.SetDeadline(time.Now().Add(linkWrites)) // it speaks our words, so it may be behind a poor line
+	g.conn.SetDeadline(time.Now().Add(linkWrites)) // it speaks our words, so its line may be slow
 	if newLink(g.conn, 0).send(frameHello, g.question.bytes()) != nil {
 		return isStranger
 	}

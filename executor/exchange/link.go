@@ -144,35 +144,35 @@ func (x *Member) gone(to int, why string) {
 		}
 	}
 	x.end(cause, false)
-	x.tell(cause)
+	x.notify(cause)
 }
 
-// A hearer is who listens, in a view.
-type hearer struct {
+// A listener is a function that receives notes, and the view that it belongs to.
+type listener struct {
 	in *Member
 	f  func(from int, note string)
 }
 
-// tell calls all who listen, each in the words of its view.
-func (x *Member) tell(loss *lossError) {
+// notify calls all listeners, each in the words of its view.
+func (x *Member) notify(loss *lossError) {
 	x.mu.Lock()
-	heard := slices.Collect(maps.Values(x.heard))
+	listeners := slices.Collect(maps.Values(x.listeners))
 	x.mu.Unlock()
-	for _, h := range heard {
+	for _, h := range listeners {
 		h.f(loss.process, h.in.said(loss).(*lossError).what())
 	}
 }
 
-// Hear has f called with every note of a topic, and with what is known when a process is gone, from any goroutine. The
-// function that it returns ends that.
-func (x *Member) Hear(topic uint64, f func(from int, note string)) (stop func()) {
+// Listen has f called with every note of a topic, and with what is known when a process is gone, from any goroutine.
+// The function that it returns ends that.
+func (x *Member) Listen(topic uint64, f func(from int, note string)) (stop func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.heard[topic] = hearer{x, f}
+	x.listeners[topic] = listener{x, f}
 	return func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		delete(x.heard, topic)
+		delete(x.listeners, topic)
 	}
 }
 
@@ -204,7 +204,7 @@ func (x *Member) note(body []byte) {
 		return
 	}
 	x.mu.Lock()
-	h, listens := x.heard[topic]
+	h, listens := x.listeners[topic]
 	x.mu.Unlock()
 	if listens {
 		h.f(from, string(body[12:]))

@@ -55,8 +55,8 @@ func (s saying) to(process int) []byte {
 	return s[process]
 }
 
-// heardBy returns what a process hears of what all have said.
-func heardBy(process int, all []saying) [][]byte {
+// receivedBy returns what a process receives of what all have said.
+func receivedBy(process int, all []saying) [][]byte {
 	blobs := make([][]byte, len(all))
 	for i, s := range all {
 		blobs[i] = s.to(process)
@@ -116,7 +116,7 @@ func (x *Member) hubRound(ctx context.Context, says []byte) ([][]byte, error) {
 		x.lost(to, err)
 		return nil, x.because(err)
 	}
-	return heardBy(0, all), nil
+	return receivedBy(0, all), nil
 }
 
 // packFor packs what the process of each link hears: once, if all hear the same.
@@ -131,7 +131,7 @@ func packFor(links []*link, all []saying) ([][]byte, error) {
 			packed[i] = packed[1]
 			continue
 		}
-		packed[i] = pack(heardBy(i, all))
+		packed[i] = pack(receivedBy(i, all))
 		if err := fits(packed[i]); err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func (x *Member) next(ctx context.Context, l *link) ([]byte, error) {
 	}
 }
 
-// pack makes one blob of several, each behind its length.
+// pack makes one blob of several, each preceded by its length.
 func pack(blobs [][]byte) []byte {
 	var packed []byte
 	for _, b := range blobs {

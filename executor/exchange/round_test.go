@@ -8,7 +8,7 @@ import (
 )
 
 // TestTrade: each gets what others say to it. Where some have failed, all hear of the first, whoever it is and whether
-// the failure is told in Trade or in Agree.
+// the failure is reported in Trade or in Agree.
 func TestTrade(t *testing.T) {
 	const size = 3
 	to := func(from int) []string {

@@ -11,8 +11,8 @@ import (
 
 // This file is the words by which a process gets into a job. A guest says hello, the hub asks, the guest proves that it
 // knows the job's secret, and when all have come, the hub welcomes it, and proves the same. A guest that may not come
-// in is refused, and told why. Proofs are HMACs of what both have said, with a number of each that is used once: who
-// heard earlier words can do nothing with them.
+// in is refused, with the reason. Proofs are HMACs of what both have said, with a number of each that is used once: who
+// received earlier words can do nothing with them.
 
 // helloMagic begins hello and question; its end is the version of the frames.
 const helloMagic = "mscclc exchange 4\n"

@@ -416,7 +416,7 @@ int mscclc_gpu_launch(struct gpu_card *c, struct gpu_prepared *prepared, void *s
     __atomic_fetch_add(launched, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(by_ticket, __ATOMIC_SEQ_CST)) {
       __atomic_fetch_sub(launched, 1, __ATOMIC_SEQ_CST);
-      return GPU_CROWDED;
+      return GPU_OVERSUBSCRIBED;
     }
   }
   const int code = launch(c, prepared->function, prepared->replicas, prepared->blocks, prepared->threads, prepared + 1,

@@ -200,7 +200,7 @@ func (g *gpu) find(m *module, name string) (unsafe.Pointer, error) {
 	return ord, nil
 }
 
-// resident returns how many blocks of so many threads the GPU holds at once.
+// resident returns how many blocks of `threads` threads the GPU holds at once.
 func (g *gpu) resident(ord unsafe.Pointer, threads int) (int, error) {
 	var blocks C.u32
 	err := g.failed(C.mscclc_gpu_blocks(g.c, ord, C.u32(threads), &blocks), "room for blocks of %d threads", threads)

@@ -115,7 +115,7 @@ enum { GPU_NO_LINKER = -6, GPU_NO_MEMORY = -7, GPU_NO_PINS = -8 };
 int mscclc_gpu_link(struct gpu_card *card, const void *ptx, u64 bytes, char *log, u32 log_bytes, void **code,
                     u64 *length);
 
-// mscclc_gpu_blocks is how many blocks of so many threads a multiprocessor holds.
+// mscclc_gpu_blocks is how many blocks of `threads` threads a multiprocessor holds.
 int mscclc_gpu_blocks(struct gpu_card *card, void *function, u32 threads, u32 *blocks);
 
 // Words of the host that streams raise and are held by, by 8 bytes each.
@@ -131,7 +131,7 @@ int mscclc_gpu_raise(struct gpu_card *card, void *stream, u64 *word, u64 value);
 int mscclc_gpu_hold(struct gpu_card *card, void *stream, u64 *word, u64 value);
 
 // A port's proxy is a thread that makes copies for kernels: kernels/abi/rows_onesided.h says how they are asked for.
-// It is made with the addresses of its lanes' ends on the card, and streams for so many peers; start has it
+// It is made with the addresses of its lanes' ends on the card, and streams for a number of peers; start has it
 // begin with lanes that are empty, failed is the error of a copy, after which it makes none, and stop returns when
 // nothing is copied any more, or gives GPU_STUCK after limit_ns.
 enum { GPU_STUCK = -3 };
@@ -154,7 +154,7 @@ struct gpu_prepared {
 
 // A launch that is not captured (*capture is 0) is counted in *launched before it is launched, so that who has set
 // *by_ticket finds there all that may yet come. Where *by_ticket is set already, nothing is launched, nor counted:
-// GPU_CROWDED. Without these two it is launched, and has been counted.
-enum { GPU_CROWDED = -5 };
+// GPU_OVERSUBSCRIBED. Without these two it is launched, and has been counted.
+enum { GPU_OVERSUBSCRIBED = -5 };
 int mscclc_gpu_launch(struct gpu_card *card, struct gpu_prepared *prepared, void *stream, u64 *launched,
                       const u32 *by_ticket, u64 *capture);

@@ -89,7 +89,7 @@ func (g *gpu) Load(t data.DType, kind executor.KernelKind) (int, error) {
 // GPU's blocks have room; leastThreads is what it has at least.
 const mostThreads, leastThreads = 512, 64
 
-// fit returns the threads of a block, as many as let all blocks be there at once,
+// fit returns the threads of a block, the most with which all blocks are co-resident,
 // since they wait for each other; and how many such blocks have room. Where replicas share a block, each has 32 threads
 // at least, and a power of two.
 func (k kernel) fit(blocks, perBlock, shared int) (threads, room int, err error) {

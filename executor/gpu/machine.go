@@ -41,7 +41,7 @@ func linksText(links [][]byte) string {
 // moduleVersion finds the version of NVIDIA's kernel module.
 var moduleVersion = regexp.MustCompile(`Kernel Module(?: for \S+)?\s+([0-9.]+)`)
 
-// kernelModule returns the version of NVIDIA's kernel module, behind a space, or nothing where the system does not
+// kernelModule returns the version of NVIDIA's kernel module, preceded by a space, or nothing where the system does not
 // say it.
 func kernelModule() string {
 	text, err := os.ReadFile("/proc/driver/nvidia/version")

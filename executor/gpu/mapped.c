@@ -64,7 +64,7 @@ int mscclc_gpu_granularity(struct gpu_card *c, u64 *bytes) {
 static int one(struct gpu_card *c, int file, u64 address, u64 bytes) {
   const struct gpu_symbols *f = &c->driver->f;
   u64 handle;
-  // AMD's older drivers want to be told where the number of the file is, and would look there if they were told
+  // AMD's older drivers want the address of the number of the file, and would look there if they were given
   // the number; newer ones find no file of such a number.
   int code = c->driver->vendor->asks_access ? f->import_handle(&handle, &file, POSIX_FILE) : 1;
   if (code) code = noted(c, f->import_handle(&handle, (void *)(u64)file, POSIX_FILE));

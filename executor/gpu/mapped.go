@@ -48,7 +48,7 @@ func (g *gpu) segments(address, bytes uint64) ([]segment, error) {
 		if err != nil {
 			return nil, err
 		}
-		// What was mapped goes on in the next segment; plain memory that lies behind is another's.
+		// What was mapped goes on in the next segment; plain memory that follows is another's.
 		if at > address && !mapped {
 			return nil, short(at)
 		}

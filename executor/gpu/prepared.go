@@ -143,7 +143,7 @@ func (s *prepared) launch(st *stream) error {
 	}
 	code := C.mscclc_gpu_launch(g.c, s.c, st.handle, (*C.u64)(unsafe.Pointer(&l.launched)),
 		(*C.u32)(unsafe.Pointer(&g.machine.admission.byTicket)), &l.capture)
-	if code == C.GPU_CROWDED {
+	if code == C.GPU_OVERSUBSCRIBED {
 		return g.inTurn(st, []load{{l, 1, s.blocks, s.room}}, func() error {
 			return s.failed(C.mscclc_gpu_launch(g.c, s.c, st.handle, nil, nil, &l.capture))
 		})

@@ -1,5 +1,5 @@
 // This file is the proxy of a port: a thread of the host that polls the lanes of a card's blocks, and copies
-// what it finds there on streams of its own, one for each peer. Behind a copy the stream itself
+// what it finds there on streams of its own, one for each peer. After a copy the stream itself
 // writes that it is over, to memory of the card, so that the thread waits for none.
 #include "driver.h"
 

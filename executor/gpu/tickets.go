@@ -121,7 +121,7 @@ func (l *sequence) olderThan(ticket uint64, list []older) []older {
 	return list
 }
 
-// beside returns how many of a list, from the first on, have room beside a launch of so many blocks.
+// beside returns how many of a list, from the first on, have room beside a launch of `blocks` blocks.
 func beside(list []older, blocks, room int) int {
 	found := map[*sequence]bool{}
 	for i, o := range list {

@@ -62,7 +62,7 @@ func (d *device) make() ([]executor.GPU, error) {
 	return list, nil
 }
 
-// gpus are those of this process, of which there is one of a number and so many threads.
+// gpus are those of this process, with at most one for each number and number of threads.
 var gpus sync.Map
 
 // Driver is nothing: there is none.

@@ -8,7 +8,7 @@ import (
 	"mscclc/executor/gpu/gputest"
 )
 
-// tested has four shares of two threads, or as many as a test asks for.
+// tested has four shares of two threads, or the number that a test asks for.
 var tested = gputest.NewDevice("cpu", "MSCCLC_GPUTEST_HOST", func(numbers ...int) executor.GPUs {
 	n := 4
 	if len(numbers) > 0 {

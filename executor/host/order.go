@@ -28,7 +28,7 @@ type sequence struct {
 	over    uint64 // launches that have ended
 	marked  uint64
 	wanted  uint64        // how many must have ended for the first of those that wait; 0 where nobody waits
-	changed chan struct{} // closed when so many have
+	changed chan struct{} // closed when the wanted launches have ended
 }
 
 // NewLaunchOrder begins the order of a plan's launches.
@@ -53,7 +53,7 @@ func (l *sequence) turn() uint64 {
 	return l.turns
 }
 
-// await waits until so many launches have ended, or until within fires if it is not nil.
+// await waits until n launches have ended, or until within fires if it is not nil.
 func (l *sequence) await(n uint64, within <-chan time.Time) (over bool) {
 	for {
 		l.mu.Lock()

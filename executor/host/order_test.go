@@ -64,7 +64,7 @@ func TestReleased(t *testing.T) {
 	must(short.Launch(streams[1]))
 	must(streams[1].Sync(t.Context()))
 	if runs != 1 {
-		t.Errorf("%d launches have run behind Renew, want 1", runs)
+		t.Errorf("%d launches have run after Renew, want 1", runs)
 	}
 }
 

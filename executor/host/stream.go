@@ -172,7 +172,7 @@ func (s *stream) Sync(ctx context.Context) error {
 	}
 }
 
-// waited does a task behind the work before, and waits for its end.
+// waited does a task after the earlier work, and waits for its end.
 func (s *stream) waited(do func()) error {
 	s.mu.Lock()
 	captured := s.capture != nil

@@ -169,7 +169,7 @@ func (e *end) connect(ctx context.Context, err error) error {
 	return err
 }
 
-// send sends so many bytes to a peer, and credit tells it a count.
+// send sends a number of bytes to a peer, and credit sends it a count.
 func (e *end) send(peer, bytes int) { e.post(peer, data, uint64(bytes)) }
 func (e *end) credit(peer int)      { e.post(peer, credit, 0) }
 

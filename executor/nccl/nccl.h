@@ -50,5 +50,5 @@ int mscclc_nccl_alloc(struct nccl_library *lib, size_t bytes, uint64_t *address)
 int mscclc_nccl_free(struct nccl_library *lib, uint64_t address);
 int mscclc_nccl_window(struct nccl_library *lib, void *comm, uint64_t address, size_t bytes);
 
-// mscclc_nccl_call starts a call so many times.
+// mscclc_nccl_call starts a call a number of times.
 int mscclc_nccl_call(struct nccl_library *lib, void *comm, const struct nccl_call *call, int times);

@@ -161,7 +161,7 @@ var kinds = map[ir.Kind]C.int{
 	ir.Scatter: C.NCCL_SCATTER, ir.SendRecv: C.NCCL_SENDRECV,
 }
 
-// Start starts a call so many times, on its stream.
+// Start starts a call a number of times, on its stream.
 func (c *Comm) Start(call *Call, times int) error {
 	if err := Supports(call.Kind); err != nil {
 		return err

@@ -37,7 +37,7 @@ func (*Library) Free(uint64) error { return errNone }
 // Window makes memory a symmetric window.
 func (*Comm) Window(uint64, int64) error { return errNone }
 
-// Start starts a call so many times.
+// Start starts a call a number of times.
 func (*Comm) Start(*Call, int) error { return errNone }
 
 // Err returns what went wrong after a call had started.

@@ -21,8 +21,8 @@ type CallArgs struct {
 	Input, Output []uint64
 
 	Replicas  int   // blocks of each of a one-sided program's: a model chooses
-	Threads   int   // of a block: as many as have room
-	TileBytes int64 // of a chunk that a replica moves in a pass: as many as there is memory for
+	Threads   int   // of a block: the most that have room
+	TileBytes int64 // of a chunk that a replica moves in a pass: the most that there is memory for
 
 	Trace  *executor.Trace // has the launches record when their steps began and ended; see Call.TakeTrace
 	Switch *SwitchMemory   // of operands of all ranks, or nil; see MulticastVariable
@@ -50,7 +50,7 @@ type Call struct {
 	launches map[executor.GPU]int64 // of a traced call of several nodes, since it was bound or its trace was taken
 }
 
-// Launch starts the call for the ranks that are on the stream's GPU, behind what
+// Launch starts the call for the ranks that are on the stream's GPU, after what
 // the stream holds. It costs one call of the driver. What goes wrong on the GPU
 // comes at Plan.Err and Wait.
 //

@@ -80,7 +80,7 @@ func (p *Plan) greet(ctx context.Context, node string, err error) error {
 		p.x.Describe(of.where)        // for what is of no plan
 		p.x = p.x.Described(of.where) // whatever plans come later
 		p.topic = greetings[0].Topic
-		p.deaf = p.x.Hear(p.topic, p.heard)
+		p.deaf = p.x.Listen(p.topic, p.receive)
 	}
 	return nil
 }

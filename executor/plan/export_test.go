@@ -8,7 +8,7 @@ import (
 	"mscclc/transport"
 )
 
-// Age makes a plan of a one-sided program without signals as if every replica had done so many passes.
+// Age makes a plan of a one-sided program without signals as if every replica had done a number of passes.
 func (p *Plan) Age(passes uint64) error {
 	for _, s := range p.seats {
 		for _, step := range s.one.Steps {

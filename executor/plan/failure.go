@@ -26,8 +26,8 @@ func (p *Plan) lost(err error) *failure {
 // text where there is no such thing.
 type note struct {
 	Text     string `json:",omitempty"`
-	Status   []byte `json:",omitempty"` // a Status
-	Behind   []byte `json:",omitempty"` // what its block had behind it
+	Status   []byte `json:",omitempty"`       // a Status
+	Before   []byte `json:"Behind,omitempty"` // what its block had done before the launch
 	Replicas uint32 `json:",omitempty"`
 	Lost     bool   `json:",omitempty"` // that a process is gone, or cannot be reached
 }
@@ -73,26 +73,26 @@ func (s *seat) status() (status abi.Status, err error) {
 
 // ended takes the status of a launch that ended early.
 func (p *Plan) ended(s *seat, status abi.Status) {
-	n := note{Text: "a launch was told to leave"}
+	n := note{Text: "a launch was ended by the host"}
 	if status.Code == abi.StatusTimeout {
-		behind, err := p.kind.behind(s, &status)
+		before, err := p.kind.before(s, &status)
 		if err != nil {
 			p.fail(failure{err: err}, note{Text: err.Error()})
 			return
 		}
-		n = note{Status: raw([]abi.Status{status}), Behind: behind, Replicas: uint32(p.replicas)}
+		n = note{Status: raw([]abi.Status{status}), Before: before, Replicas: uint32(p.replicas)}
 	}
-	p.fail(failure{err: p.tells(n)}, n)
+	p.fail(failure{err: p.explain(n)}, n)
 }
 
-// tells returns the error that a note tells of.
-func (p *Plan) tells(n note) error {
+// explain returns the error that a note describes.
+func (p *Plan) explain(n note) error {
 	var status abi.Status
 	if len(n.Status) != int(unsafe.Sizeof(status)) {
 		return errors.New(n.Text)
 	}
 	copy(bytesAt(&status), n.Status)
-	return p.kind.tells(&status, n.Behind, n.Replicas)
+	return p.kind.explain(&status, n.Before, n.Replicas)
 }
 
 // fail notes a failure, the first of which counts, and tells the others.
@@ -106,15 +106,15 @@ func (p *Plan) fail(f failure, n note) {
 	}
 }
 
-// heard is a note of another process, or that it is gone.
-func (p *Plan) heard(_ int, text string) {
+// receive takes a note of another process, or that it is gone.
+func (p *Plan) receive(_ int, text string) {
 	var n note
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
 		p.failure.CompareAndSwap(nil, p.lost(errors.New(text)))
 	} else if n.Lost {
-		p.failure.CompareAndSwap(nil, p.lost(p.tells(n)))
+		p.failure.CompareAndSwap(nil, p.lost(p.explain(n)))
 	} else {
-		p.failure.CompareAndSwap(nil, &failure{err: p.tells(n)})
+		p.failure.CompareAndSwap(nil, &failure{err: p.explain(n)})
 	}
 	p.hurry()
 }
@@ -127,9 +127,9 @@ func (p *Plan) because(f *failure) error {
 		if err != nil || status.Code != abi.StatusTimeout {
 			continue
 		}
-		behind, err := p.kind.behind(s, &status)
+		before, err := p.kind.before(s, &status)
 		if err == nil {
-			err = p.kind.tells(&status, behind, uint32(p.replicas))
+			err = p.kind.explain(&status, before, uint32(p.replicas))
 		}
 		if list, ok := err.(diag.List); ok {
 			list[0].Code, list[0].Text = diag.Unavailable, f.lost.Error()+"; "+list[0].Text

@@ -122,7 +122,7 @@ func (r *planned) run(t *testing.T, elems int64, replicas int, seed uint64) erro
 }
 
 // TestFewRenew comes to where packets' flags begin anew in launches of few packets, with slots that hold the flags of
-// the passes behind it since an earlier period, in one replica and in several; some come there, others have been there.
+// the passes after it since an earlier period, in one replica and in several; some come there, others have been there.
 func TestFewRenew(t *testing.T) {
 	onDevice(t)
 	t.Setenv(plan.FewVariable, "1")

@@ -141,7 +141,7 @@ func (p *Plan) skipMeetings(s *seat) error {
 	return errors.Join(errs...)
 }
 
-// clearNet empties the lanes of a seat, and the flags in the inboxes of its ranks, behind what its stream does.
+// clearNet empties the lanes of a seat, and the flags in the inboxes of its ranks, after the work of its stream.
 func (p *Plan) clearNet(s *seat) error {
 	if p.net == nil {
 		return nil

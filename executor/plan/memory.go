@@ -16,7 +16,7 @@ import (
 // This file is the memory of a plan. A rank has an arena, which other ranks reach. A seat
 // has memory of its own: states, a status and tables.
 
-// lay gives the offsets of parts of so many bytes, and the whole.
+// lay gives the offsets of parts, whose bytes it gets, and the bytes of all.
 func lay(parts ...uint64) (at []uint64, bytes uint64) {
 	for _, n := range parts {
 		at = append(at, bytes)

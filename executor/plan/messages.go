@@ -37,7 +37,7 @@ type place struct {
 	pass          int64
 }
 
-// lastNotes is how long TakeTrace waits for messages that are behind a launch's end: credits, and what peers send whose
+// lastNotes is how long TakeTrace waits for messages that come after a launch's end: credits, and what peers send whose
 // launches go on.
 const lastNotes = 5 * time.Second
 
@@ -64,7 +64,7 @@ func (c *Call) messages() []executor.Message {
 	list := m.match(notes)
 	kept := list[:0]
 	for _, x := range list {
-		if by := m.shift[c.plan.of[int(x.Rank)]]; by.told() {
+		if by := m.shift[c.plan.of[int(x.Rank)]]; by.known() {
 			x.Begin += by.least()
 			kept = append(kept, x)
 		}
@@ -127,7 +127,7 @@ func (m *matcher) expect() {
 	}
 }
 
-// whole reports whether all messages of a launch are noted and over, or as many as there is room for.
+// whole reports whether all messages of a launch are noted and over, or the most that there is room for.
 func (m *matcher) whole(notes []transport.Note) bool {
 	if len(notes) == mostNotes {
 		return true
@@ -151,7 +151,7 @@ func (m *matcher) whole(notes []transport.Note) bool {
 // and later.
 type shift struct{ from, to time.Duration }
 
-func (s *shift) told() bool { return s != nil && (s.from > math.MinInt64 || s.to < math.MaxInt64) }
+func (s *shift) known() bool { return s != nil && (s.from > math.MinInt64 || s.to < math.MaxInt64) }
 
 // least returns the shift by which messages are earliest. What only receives has its messages as late as may be.
 func (s *shift) least() time.Duration {

@@ -32,7 +32,7 @@ const (
 	netGoodbye = 2 * time.Second  // to leave them
 )
 
-// connect connects this process with those of other nodes that its ranks tell something, or are told by.
+// connect connects this process with those of other nodes that its ranks signal, or receive signals from.
 func (p *Plan) connect(ctx context.Context) error {
 	if p.net == nil {
 		return nil

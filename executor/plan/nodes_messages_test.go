@@ -24,7 +24,7 @@ func sentBy(list []*member) (c transport.Counts) {
 
 // TestNodesMessages: all replicas of a block have one message. As long as their tiles are whole, and memory is made for
 // as many replicas, so have their data. Where a call before has had fewer replicas, those that took no part are at
-// another copy of scratch. The last credits of a call may be sent behind its end, and count with the next.
+// another copy of scratch. The last credits of a call may be sent after its end, and count with the next.
 func TestNodesMessages(t *testing.T) {
 	const tile, passes = 16384, 6
 	world(t)
@@ -53,7 +53,7 @@ func TestNodesMessages(t *testing.T) {
 	}
 	must(t, list, 1, data.U8, data.Sum, 1, 1) // one tile iteration
 	if split := run(4); !near(split.Sent) || split.Pieces <= all.Pieces || split.Pieces > 3*all.Pieces {
-		t.Errorf("behind a call of one replica, %d messages have %d pieces, and %d had %d", split.Sent, split.Pieces,
+		t.Errorf("after a call of one replica, %d messages have %d pieces, and %d had %d", split.Sent, split.Pieces,
 			all.Sent, all.Pieces)
 	}
 }

@@ -33,7 +33,7 @@ import (
 const nodeProcesses, perNode = 4, 2
 
 // childVariable says which process of a job this is, where the hub listens, and how many calls it
-// makes: 0 is without end, and idleCalls one, behind which the last process makes no other.
+// makes: 0 is without end, and idleCalls one, after which the last process makes no other.
 const childVariable = "MSCCLC_TEST_NODES"
 
 const idleCalls = -1

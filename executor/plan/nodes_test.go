@@ -66,7 +66,7 @@ type layout struct {
 	node  []string
 }
 
-// nodesOf has so many nodes of so many processes, with so many ranks each.
+// nodesOf has a number of nodes, with a number of processes each, of a number of ranks each.
 func nodesOf(nodes, processes, ranks int) (l layout) {
 	for p := range nodes * processes {
 		var own []int
@@ -311,7 +311,7 @@ func TestNodesRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Rank 0 tells rank 2 too, which awaits that behind what it reads.
+	// Rank 0 tells rank 2 too, which awaits that after what it reads.
 	changed := strings.NewReplacer(`"to":[{"rank":1,"buf":"f","index":0}]`,
 		`"to":[{"rank":1,"buf":"f","index":0},{"rank":2,"buf":"f","index":1}]`, `"rank":2,"scratch":1,"flags":1`,
 		`"rank":2,"scratch":1,"flags":2`, `{"op":"signal","to":[{"rank":3,"buf":"f","index":0}],"count":0}`,

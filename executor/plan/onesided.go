@@ -21,7 +21,7 @@ import (
 const FewVariable = "MSCCLC_FEW"
 
 // A oneSided is a plan of a one-sided program. A rank's arena is its scratch, packets and
-// flags, one behind the other, which all ranks reach.
+// flags, one after another, which all ranks reach.
 type oneSided struct {
 	*Plan
 	one    *abi.OneImage
@@ -48,7 +48,7 @@ func newOneSided(p *Plan, opt *Options) (kind, error) {
 	return kind, kind.reserve(replicas, opt.TileBytes)
 }
 
-// reserve has memory made for so many replicas, and tiles of so many bytes.
+// reserve has memory made for a number of replicas, and tiles of a number of bytes.
 func (p *oneSided) reserve(replicas int, tile int64) (err error) {
 	if err := p.one.Reserve(replicas, tile); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (p *oneSided) sharesCTAs() bool {
 	return p.net != nil && p.usual.Shares && p.program().Shared() > 1
 }
 
-// ctas returns how many CTAs a seat's launch of so many replicas has that do something.
+// ctas returns how many CTAs a seat's launch of `replicas` replicas has that do something.
 func (p *oneSided) ctas(s *seat, replicas int) int {
 	if p.sharesCTAs() {
 		return s.one.CTAs(replicas)
@@ -299,7 +299,7 @@ func (p *oneSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemor
 	return r, nil
 }
 
-func (p *oneSided) behind(s *seat, status *abi.Status) ([]byte, error) {
+func (p *oneSided) before(s *seat, status *abi.Status) ([]byte, error) {
 	var before abi.OneState
 	row := slices.IndexFunc(s.one.Blocks, func(b abi.OneBlock) bool { return b.Number == status.Block })
 	if row < 0 || int(status.Replica) >= p.replicas {
@@ -307,17 +307,17 @@ func (p *oneSided) behind(s *seat, status *abi.Status) ([]byte, error) {
 	}
 	at := s.at.states + uint64(row*p.replicas+int(status.Replica))*uint64(unsafe.Sizeof(before))
 	err := s.gpu.Peek(bytesAt(&before), at)
-	// A launch behind the one that failed may have gone on, where all had come.
+	// A launch after the one that failed may have continued, if all ranks had started it.
 	before.Passes = min(before.Passes, status.Tile)
 	return bytesAt(&before), err
 }
 
-func (p *oneSided) tells(status *abi.Status, behind []byte, replicas uint32) error {
+func (p *oneSided) explain(status *abi.Status, before []byte, replicas uint32) error {
 	stop := executor.Stop{Status: *status}
-	if len(behind) != int(unsafe.Sizeof(stop.One)) || int(status.Block) >= len(p.one.Blocks) ||
+	if len(before) != int(unsafe.Sizeof(stop.One)) || int(status.Block) >= len(p.one.Blocks) ||
 		status.Step >= p.one.Blocks[status.Block].Steps {
 		return errors.New("a step that the program does not have has timed out")
 	}
-	copy(bytesAt(&stop.One), behind)
+	copy(bytesAt(&stop.One), before)
 	return p.checked.TimeoutOne(&abi.OneParams{Replicas: replicas}, &stop)
 }

@@ -93,7 +93,7 @@ type Plan struct {
 	card     map[int]string // by rank: the PCI address of its GPU
 	hosted   bool           // arenas are memory of the host
 	net      *network       // where the ranks are of several nodes
-	deaf     func()         // ends what is heard of other processes
+	deaf     func()         // stops notes of other processes
 
 	mu      sync.Mutex // held by what changes the plan
 	wait    time.Duration
@@ -111,7 +111,7 @@ type kind interface {
 	arena(rank int) uint64
 	reaches(s *seat) []bool
 	// sit gives a seat its part of the program, and says what memory that needs;
-	// reached is told when the seat has reached all arenas.
+	// reached is called when the seat has reached all arenas.
 	sit(s *seat) (needs, error)
 	reached(s *seat) error
 
@@ -125,10 +125,10 @@ type kind interface {
 	// ready is the launch of a seat, where it has one. Memory is that of all ranks.
 	ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*executor.Ready, error)
 
-	// behind reads what the block of a status had behind it when its launch began, and has
-	// the status name the block as the program does. tells is what the two say.
-	behind(s *seat, status *abi.Status) ([]byte, error)
-	tells(status *abi.Status, behind []byte, replicas uint32) error
+	// before reads what the block of a status had done when its launch began, and has
+	// the status name the block as the program does. explain returns the error that both describe.
+	before(s *seat, status *abi.Status) ([]byte, error)
+	explain(status *abi.Status, before []byte, replicas uint32) error
 }
 
 // A seat is a GPU of this process with its ranks.

@@ -36,7 +36,7 @@ func (c *Call) record(s *seat, params *abi.OneParams) error {
 	return nil
 }
 
-// recordTwo is record of a two-sided program's launch. Behind the rows is where those of each block begin.
+// recordTwo is record of a two-sided program's launch. The rows are followed by the number of each block's first row.
 func (c *Call) recordTwo(s *seat, params *abi.Params) (*abi.TraceTables, error) {
 	if c.trace == nil {
 		return nil, nil

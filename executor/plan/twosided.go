@@ -123,24 +123,24 @@ func (p *twoSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemor
 		Threads: args.Threads}, nil
 }
 
-func (p *twoSided) behind(s *seat, status *abi.Status) ([]byte, error) {
+func (p *twoSided) before(s *seat, status *abi.Status) ([]byte, error) {
 	var before abi.State
 	if int(status.Block) >= len(s.two.blocks) {
 		return nil, errors.New("a block that the program does not have has timed out")
 	}
 	err := s.gpu.Peek(bytesAt(&before), s.at.states+uint64(status.Block)*uint64(unsafe.Sizeof(before)))
-	// A launch behind the one that failed may have gone on, where all had come.
+	// A launch after the one that failed may have continued, if all ranks had started it.
 	before.Tiles = min(before.Tiles, status.Tile)
 	status.Block = s.two.numbers[status.Block]
 	return bytesAt(&before), err
 }
 
-func (p *twoSided) tells(status *abi.Status, behind []byte, _ uint32) error {
+func (p *twoSided) explain(status *abi.Status, before []byte, _ uint32) error {
 	stop, img := executor.Stop{Status: *status}, p.checked.Image
-	if len(behind) != int(unsafe.Sizeof(stop.Before)) || !waits(img, status) {
+	if len(before) != int(unsafe.Sizeof(stop.Before)) || !waits(img, status) {
 		return errors.New("a step that the program does not have has timed out")
 	}
-	copy(bytesAt(&stop.Before), behind)
+	copy(bytesAt(&stop.Before), before)
 	return p.checked.Timeout(&abi.Params{Slots: uint32(p.cut.Slots), Proto: uint32(p.cut.Proto)}, &stop)
 }
 

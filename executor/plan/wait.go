@@ -56,7 +56,7 @@ func (p *Plan) SetWait(d time.Duration) error {
 
 // Wait waits until all that was launched of this plan has ended, as long as nothing
 // goes wrong, and says what has. Where ctx ends, or another rank has failed, the
-// launches are told to leave. A plan that has failed refuses launches until Reset.
+// launches are asked to leave. A plan that has failed refuses launches until Reset.
 func (p *Plan) Wait(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,13 +96,13 @@ func (p *Plan) finish(ctx context.Context) error {
 func (p *Plan) leave() error {
 	f := p.failure.Load()
 	p.hurry()
-	begin, told := time.Now(), false
+	begin, reported := time.Now(), false
 	err := executor.Await(context.Background(), func() (bool, error) {
 		p.order.Release()
 		busy, err := p.order.Busy()
 		took := time.Since(begin)
-		if took > sayWhere && !told {
-			told = true
+		if took > sayWhere && !reported {
+			reported = true
 			for _, s := range p.seats {
 				if status, err := s.status(); err != nil || status.Code == abi.StatusOK { // else it says where it was
 					s.gpu.Poke(s.at.status, raw([]uint32{abi.StatusCancelled}))
@@ -198,7 +198,7 @@ func (p *Plan) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveAfter)
 	defer cancel()
-	p.finish(ctx) // what went wrong, Err has told or nobody asks
+	p.finish(ctx) // Err has reported what went wrong, or nobody asks
 	err := p.stop()
 	p.closed = true
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // deadlock runs the program, which must hang, and the blocks stand where the
 // counterexample says, for what it says. Connections have the counterexample's slots where a
 // wait is for one; else the blocks come to the same waits with any number, and
-// have so many that no other block needs to wait for one.
+// have enough of them that no other block needs to wait for one.
 func (r *replay) deadlock() (Result, error) {
 	var out Result
 	slots := "with any number of slots a connection"

@@ -43,7 +43,7 @@ func newOneReplay(ctx context.Context, p *either.Program, w *verify.Counterexamp
 	return r
 }
 
-// inPasses has the runs that follow go through so many passes, of which each moves chunkElems of a chunk.
+// inPasses has the runs that follow go through a number of passes, each of which moves chunkElems of a chunk.
 func (r *oneReplay) inPasses(n int) {
 	r.passes, r.elems = n, n*chunkElems
 	r.data = data.New(data.NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), data.I64.Size()), data.I64,

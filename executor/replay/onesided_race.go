@@ -129,14 +129,14 @@ func (r *oneReplay) group(step int32) (first, end int32) {
 	return first, end
 }
 
-// starts says that all that is behind step's group in its block is behind it.
+// starts returns, for step's block, the number of steps up to the end of its group: all later steps come after it.
 func (r *oneReplay) starts(step int32) map[int32]int {
 	_, end := r.group(step)
 	return map[int32]int{r.links.Block[step]: int(end - r.p.Blocks[r.links.Block[step]].Steps.First)}
 }
 
 // reaches reports whether flags and the order of steps put a step, or where over its end, of the later pass of m,
-// behind what is known of some blocks: of each, how many steps it has done since the earlier pass began.
+// after what is known of some blocks: of each, how many steps it has done since the earlier pass began.
 func (r *oneReplay) reaches(from map[int32]int, step int32, over bool, m moment) bool {
 	number := func(i int32, pass int) int {
 		steps := r.p.Blocks[r.links.Block[i]].Steps
@@ -246,7 +246,7 @@ func (r *oneReplay) late(out *Result) error {
 	return nil
 }
 
-// tells reports whether some block of the counterexample's rank is told by flags that the counterexample's step is
+// tells reports whether some block of the counterexample's rank awaits flags that say that the counterexample's step is
 // over.
 func (r *oneReplay) tells() bool {
 	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {

@@ -52,10 +52,10 @@ func (r *replay) order(out *Result, before, held int) (bool, error) {
 	return a.End > 0 && b.End > a.End, nil
 }
 
-// byFlags reports whether flags and the order of steps put the later access behind
+// byFlags reports whether flags and the order of steps put the later access after
 // the earlier one, without any message.
 func (r *replay) byFlags() bool {
-	// of a block: the first step that is behind the earlier access
+	// indexed by block: the first step that is after the earlier access
 	first := map[int32]int32{r.wires.Block[r.w.With]: r.w.With}
 	own := r.p.Rank[r.w.Rank]
 	for grown := true; grown; {

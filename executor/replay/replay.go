@@ -35,7 +35,7 @@ func (r *Result) say(format string, args ...any) {
 // matter.
 //
 // Each chunk is two random numbers of 64 bits, which stand for it: chunks that hold equal numbers were made of the same
-// inputs. A one-sided program runs in one replica, and in one pass, or in as many as a race of two passes needs.
+// inputs. A one-sided program runs in one replica, and in one pass, or in the number that a race of two passes needs.
 func Run(ctx context.Context, p *either.Program, w verify.Counterexample, dev executor.Device) (Result, error) {
 	if w.OtherPlace {
 		p = p.Called(!p.Coll.Inplace)

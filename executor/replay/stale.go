@@ -38,15 +38,15 @@ func (r *oneReplay) stale(out *Result, m moment) error {
 		out.say("another, in which the store of %s has not come when %s reads:", with, name)
 	case a.writes:
 		sees = executor.Stale{Action: later, Value: a.after, Last: true}
-		out.say("another, in which the store of %s comes behind that of %s:", with, name)
+		out.say("another, in which the store of %s comes after that of %s:", with, name)
 	default:
 		out.say("another, in which %s sees what %s stores:", with, name)
 	}
-	return r.told(out, &sees, hold)
+	return r.report(out, &sees, hold)
 }
 
-// told runs with what is stale, and says what the two accesses did and what ends wrong.
-func (r *oneReplay) told(out *Result, sees *executor.Stale, hold ...executor.Hold) error {
+// report runs with what is stale, and says what the two accesses did and what ends wrong.
+func (r *oneReplay) report(out *Result, sees *executor.Stale, hold ...executor.Hold) error {
 	if err := r.runStale(sees, hold...); err != nil {
 		return err
 	}
@@ -88,15 +88,15 @@ func (r *oneReplay) gone(out *Result, begins bool) error {
 		case !x.writes:
 			out.say("a run in which %s sees what the caller of rank %d has in that memory outside of its launch:",
 				name, r.w.Rank)
-			return r.told(out, &executor.Stale{Action: x.action, Value: callerPoison})
+			return r.report(out, &executor.Stale{Action: x.action, Value: callerPoison})
 		case begins:
-			out.say("a run in which what the caller of rank %d stored before its launch comes behind the store of %s:",
+			out.say("a run in which what the caller of rank %d stored before its launch comes after the store of %s:",
 				r.w.Rank, name)
-			return r.told(out, &executor.Stale{Action: x.action, Value: x.before, Last: true})
+			return r.report(out, &executor.Stale{Action: x.action, Value: x.before, Last: true})
 		}
 		out.say("a run in which the store of %s has not come when the launch of rank %d has ended, and its caller looks:",
 			name, r.w.Rank)
-		return r.told(out, &executor.Stale{Action: executor.StaleCaller, Value: x.before})
+		return r.report(out, &executor.Stale{Action: executor.StaleCaller, Value: x.before})
 	}
 	return nil
 }

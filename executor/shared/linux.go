@@ -138,7 +138,8 @@ type mapping struct {
 }
 
 // Reach maps memory of another process, and returns the address of what was shared. Leave undoes it. Memory that was
-// reached before is not mapped again. first, if it is not nil, is told of memory that was not mapped before, all of it.
+// reached before is not mapped again. first, if it is not nil, is called with memory that was not mapped before, all of
+// it.
 func Reach(text []byte, first func(whole []byte) error) (address uint64, err error) {
 	h, offset, err := readHandle(text)
 	if err != nil {
@@ -204,7 +205,8 @@ func (h *handle) open() (*mapping, error) {
 	return &mapping{piece: piece{address: addressOf(bytes), bytes: bytes}}, nil
 }
 
-// Leave undoes one Reach. last, if it is not nil, is told of memory that nobody needs any more, before it is unmapped.
+// Leave undoes one Reach. last, if it is not nil, is called with memory that nobody needs any more, before it is
+// unmapped.
 func Leave(text []byte, last func(whole []byte) error) error {
 	h, _, err := readHandle(text)
 	if err != nil {

@@ -27,11 +27,11 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var called []string
 	var whole []byte
 	note := func(what string) func([]byte) error {
 		return func(all []byte) error {
-			told, whole = append(told, what), all
+			called, whole = append(called, what), all
 			return nil
 		}
 	}
@@ -53,11 +53,11 @@ func TestMemory(t *testing.T) {
 		_, err := View(address, bytes)
 		return err
 	}
-	if want := []string{"first", "last"}; !slices.Equal(told, want) {
-		t.Errorf("was told %q", told)
+	if want := []string{"first", "last"}; !slices.Equal(called, want) {
+		t.Errorf("was called %q", called)
 	}
 	for what, err := range map[string]error{"too long": view(a, 10001), "elsewhere": view(16, 1),
-		"two bytes behind it": view(a+9999, 2), "freed in the middle": Free(a + 1)} {
+		"two bytes after it": view(a+9999, 2), "freed in the middle": Free(a + 1)} {
 		if err == nil {
 			t.Errorf("%s is fine", what)
 		}

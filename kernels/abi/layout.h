@@ -21,8 +21,8 @@ KD u64 cell(const abi_launch &a, const abi_rank &m, u32 buf, u32 index, u64 at) 
   return (buf == BUF_INPUT ? m.input : m.output) + (piece + inner + at) * a.elem_size;
 }
 
-// A pass over the steps moves elements [at, at + a.tile) of each chunk; group is
-// how many chunks a message of this pass holds.
+// A tile iteration moves elements [at, at + a.tile) of each chunk; group is
+// how many chunks a message of this iteration holds.
 struct Tile {
   u64 at;
   u32 group;

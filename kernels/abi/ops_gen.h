@@ -38,5 +38,5 @@ enum Buf { BUF_INPUT = 0, BUF_OUTPUT = 1, BUF_SCRATCH = 2, BUF_PACKETS = 3, BUF_
 enum Protocol { PROTO_SIMPLE = 0, PROTO_LL = 1, PROTO_LL16 = 2, PROTO_LL128 = 3, PROTO_COUNT = 4 };
 
 // Flags of a step: some step waits for it; it makes the complete sum; it runs together with
-// the one before it; in a launch's first pass only; in its last only.
+// the one before it; in a launch's first tile iteration only; in its last only.
 enum StepFlag { STEP_HAS_DEP = 1, STEP_FINAL = 2, STEP_JOINT = 4, STEP_ENTER = 8, STEP_LEAVE = 16 };

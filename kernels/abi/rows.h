@@ -122,7 +122,7 @@ struct abi_action {
 ABI_SIZE(abi_action, 40);
 
 // Where a traced launch of a two-sided program records when actions began and ended: rows
-// (struct abi_one_record), and for each block the number of its first (u64); behind the last block's
+// (struct abi_one_record), and for each block the number of its first (u64); after the last block's
 // is the end of all. Actions that a block has no row for are not recorded.
 struct abi_trace {
   u64 rows, first;
@@ -130,7 +130,7 @@ struct abi_trace {
 ABI_SIZE(abi_trace, 16);
 
 // One launch. A piece has elems elements in chunks of `chunk` elements, the last
-// of the `chunks` of a piece being shorter or empty. A pass over the steps moves
+// of the `chunks` of a piece being shorter or empty. A tile iteration moves
 // `tile` elements of each chunk.
 struct abi_launch {
   u64 steps, blocks, ranks, states, conns, status;

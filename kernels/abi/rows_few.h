@@ -26,12 +26,12 @@ struct abi_few_step {
 };
 ABI_SIZE(abi_few_step, 8);
 
-// A launch of one pass, of one block's replicas. Replica c moves `share` bytes of each chunk from c * share on,
-// which are `units` halves of a unit (8 bytes each), an even number, and the last replica what is left. where is, of an
-// operand's first chunk, where replica 0 and copy 0 begin; from there to any byte that is moved it is less than 2^32
-// bytes.
+// A launch of one tile iteration, of one block's replicas. Replica c moves `share` bytes of each chunk from c * share
+// on, which are `units` halves of a unit (8 bytes each), an even number, and the last replica what is left. where is,
+// of an operand's first chunk, where replica 0 and copy 0 begin; from there to any byte that is moved it is less than
+// 2^32 bytes.
 struct abi_few {
-  u64 state;  // abi_one_state of replica 0, and those of the others behind it
+  u64 state;  // abi_one_state of replica 0, and those of the others after it
   u64 status;
   u32 stride[2];    // bytes from chunk to chunk, of input and output, and of packets
   u32 packet_copy;  // from copy to copy

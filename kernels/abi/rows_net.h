@@ -36,9 +36,9 @@ ABI_SIZE(abi_net_lane, 64 + 32 * 64);
 // another node's writes its mirror, which this node has. Flags that ranks of other nodes signal have their own numbers.
 enum { BUF_INBOX = 5, BUF_INBOX_FLAGS = 6 };
 
-// Where a rank's inbox is. A copy of scratch, of all replicas, begins inbox_copy bytes behind the one before. There
+// Where a rank's inbox is. A copy of scratch, of all replicas, begins inbox_copy bytes after the one before. There
 // each chunk has room for a tile of each replica, side by side: chunk i of replica c begins (i * max_replicas + c) *
-// scratch_stride bytes behind the copy's begin. flags are as in abi_one_memory; 0 of a mirror.
+// scratch_stride bytes after the copy's begin. flags are as in abi_one_memory; 0 of a mirror.
 struct abi_inbox {
   u64 scratch, flags;
 };
@@ -51,7 +51,7 @@ ABI_SIZE(abi_inbox, 16);
 //
 // A CTA holds `together` replicas of a block whose bit is set in `narrow`, bit b % 32 of word b / 32, each with its
 // part of the threads, and one replica of any other block. together is a power of two, and 1 where no bit is set.
-// Blocks behind the last bit have none.
+// Blocks after the last bit have none.
 enum { NET_TOGETHER = 4, NET_NARROW = 64 };
 struct __attribute__((may_alias)) abi_net {
   u64 lanes, sent, inboxes, inbox_copy;

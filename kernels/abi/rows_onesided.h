@@ -12,12 +12,12 @@ enum {
   ONE_RANKS = 16,       // rows of memory in a launch
   ONE_CODE = 160,       // rows of tables in a launch: two for each block, then steps, then operands
   ONE_ALL_RANKS = -1,   // the rank of an operand of a switch
-  ONE_PERIOD = 0xffffffff  // passes after which packets' flags begin anew
+  ONE_PERIOD = 0xffffffff  // tile iterations after which packets' flags begin anew
 };
 
 // One step: its sources are operands [first, first + srcs), its destinations the
 // dsts after them. group is, of a Move, how many Moves run together from here on: itself
-// and those behind it that are Joint and alike, each of one chunk and one source that is, or is not,
+// and those after it that are Joint and alike, each of one chunk and one source that is, or is not,
 // of packets. flags are ir.StepFlags and what follows here. Class and count as in ir.Step.
 enum {
   ONE_MEETS = 32,    // a Signal: one before it may have another thread store one of its flags
@@ -33,9 +33,9 @@ struct abi_one_step {
 ABI_SIZE(abi_one_step, 16);
 
 // One operand. Of input and output, a is the piece and b the place in it of chunk
-// index. Of a flag, a is the number of the signal in its pass, counted from 1, and, where
-// it is awaited, as ir.Operand.Nth; b is how often the flag is signalled a pass (or
-// a launch, where the step is STEP_ENTER or STEP_LEAVE): the flag is to be a + b * passes.
+// index. Of a flag, a is the number of the signal in its tile iteration, counted from 1, and, where
+// it is awaited, as ir.Operand.Nth; b is how often the flag is signalled per iteration (or
+// a launch, where the step is STEP_ENTER or STEP_LEAVE): the flag is to be a + b * iterations.
 //
 // via is ir.Via, and ONE_FRESH where a step that folds has the operand as a source that is fresh: an input that no step
 // has added to another (eval.Fresh).
@@ -74,10 +74,10 @@ struct abi_one_switch {
 };
 ABI_SIZE(abi_one_switch, 24);
 
-// What a block's replica carries from launch to launch: passes and launches since
+// What a block's replica carries from launch to launch: tile iterations and launches since
 // the last reset. All blocks of a replica, on all ranks, have the same.
 struct abi_one_state {
-  u64 passes, launches;
+  u64 iterations, launches;
 };
 ABI_SIZE(abi_one_state, 16);
 
@@ -110,7 +110,7 @@ struct abi_port_ends {
 ABI_SIZE(abi_port_ends, 64 + 32 * 16);
 
 // One launch, passed by value. Replica c moves bytes [c * share, (c + 1) * share) of
-// each chunk, in `passes` passes of tile bytes; both are multiples of 16, and passes
+// each chunk, in `iterations` iterations of tile bytes; both are multiples of 16, and iterations
 // is the same on all ranks, at least 1. A packet's wire has 32 bytes for each 16, or 128 for each 120
 // (protocol/lines.h).
 struct abi_one_launch {
@@ -119,10 +119,10 @@ struct abi_one_launch {
   u64 states;                   // abi_one_state [blocks of this device][max_replicas]
   u64 status;                   // abi_status
   u64 elems, chunk;             // of a piece, and of its longest chunk, as in abi_launch
-  u64 share, tile, passes;
+  u64 share, tile, iterations;
   u64 scratch_stride, scratch_copy;  // bytes from chunk to chunk, and from copy to copy
   u64 packet_stride, packet_copy;
-  u64 trace, trace_passes;      // abi_one_record [replicas][trace_passes][step_count] of traced images, or 0
+  u64 trace, trace_iterations;  // abi_one_record [replicas][trace_iterations][step_count] of traced images, or 0
   u32 chunks;                   // of a piece
   u32 replicas, max_replicas, depth;
   u32 flags;                    // of a rank in a replica: those of the program, then one for each block of all ranks

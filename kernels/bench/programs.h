@@ -97,7 +97,7 @@ static void program(const std::string &name, unsigned me, unsigned n, u64 bytes,
   const u64 chunk = a->chunk * 2;
   const u64 share = (chunk + replicas - 1) / replicas, align = share < 4096 ? 15 : 127;
   a->share = share + align & ~align, a->tile = tile && tile < a->share ? tile : a->share;
-  a->passes = ((a->share < chunk ? a->share : chunk) + a->tile - 1) / a->tile;
+  a->iterations = ((a->share < chunk ? a->share : chunk) + a->tile - 1) / a->tile;
   a->scratch_stride = (a->tile + 127) & ~127ull, a->scratch_copy = slots * a->scratch_stride;
   a->packet_stride = 2 * a->scratch_stride, a->packet_copy = slots * a->packet_stride;
   a->replicas = replicas, a->max_replicas = replicas, a->depth = 2, a->flags = 3 * n, a->all_blocks = n;

@@ -5,7 +5,7 @@
 #include "pairs.h"
 #include "../protocol/lines.h"
 
-// A FewPart is a lane's part of a line: so many half units, and where they lie of a chunk and in its packets.
+// A FewPart is a lane's part of a line: its half units, and where they lie in a chunk and in its packets.
 struct FewPart {
   u32 halves, plain, wire;
   bool has;

@@ -1,4 +1,4 @@
-// This file runs launches of few packets: one pass over one block's Moves of packets and its own
+// This file runs launches of few packets: one tile iteration of one block's Moves of packets and its own
 // memory, of whole units, where what counts is the length of the way from the launch to the last packet. What
 // loop/interp_onesided.h finds out on a GPU step by step, the host has found out before (executor/abi/few.go), and put
 // into the launch; what the launch leaves in memory is the same, so that launches of either kind may follow each other.

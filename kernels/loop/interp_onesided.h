@@ -1,5 +1,5 @@
 // This file is the interpreter of one-sided programs: run_onesided runs one replica
-// of one block, pass by pass, all steps in order.
+// of one block: in each tile iteration, all steps in order.
 //
 // The threads of a block run the same steps and meet only where the program's order asks
 // for it (ir.OneSided): before a step that is not Joint, if data was moved
@@ -17,7 +17,7 @@
 #include "../moves/strips_onesided.h"
 #endif
 
-// meet has the threads of a block meet; where the step behind it signals, what all of
+// meet has the threads of a block meet; where the next step signals, what all of
 // them wrote is then fit to be released by any.
 KD_CALL void meet(One &t, bool publish) {
   if (publish) bar_publish();
@@ -26,8 +26,8 @@ KD_CALL void meet(One &t, bool publish) {
   t.dirty = t.owed = false;
 }
 
-// meet_behind is meet behind all that M has others do for the block.
-template <class M> KD_CALL void meet_behind(One &t, bool publish) {
+// settle_and_meet waits for all that M has others do for the block, and then has its threads meet.
+template <class M> KD_CALL void settle_and_meet(One &t, bool publish) {
   M::settle(t);
   meet(t, publish);
 }
@@ -126,13 +126,13 @@ KD_CALL void renew(One &t) {
   meet_all(t, round);
 }
 
-// begin_pass sets what a pass has of its own.
-template <class M> KD_CALL void begin_pass(One &t, u64 pass) {
+// begin_iteration sets what a tile iteration has of its own.
+template <class M> KD_CALL void begin_iteration(One &t, u64 iteration) {
   const abi_one_launch &a = t.a;
-  t.pass = pass;
+  t.iteration = iteration;
   t.flag = period_of(t.tiles).rest + 1;
   t.copy = (u64)t.replica * a.depth + rest_of(t.tiles, a.depth);
-  t.first = t.replica * a.share + pass * a.tile;
+  t.first = t.replica * a.share + iteration * a.tile;
   t.end = least(t.first + a.tile, (t.replica + 1) * a.share);
   M::place(t);
   t.block = t.at.block->number;
@@ -154,8 +154,8 @@ KD abi_one_step step_of(const One &t) {
 #endif
 }
 
-// run_pass runs all steps once, but for Signals and Awaits with a flag of absent.
-template <class M> KD_CALL void run_pass(One &t, u32 absent) {
+// run_iteration runs all steps once, but for Signals and Awaits with a flag of absent.
+template <class M> KD_CALL void run_iteration(One &t, u32 absent) {
   u32 next;
   for (t.step = 0; t.step < t.at.block->steps; t.step = next) {
     abi_one_step s = step_of(t);
@@ -164,14 +164,14 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
     if (!(s.flags & STEP_JOINT)) t.owed |= t.dirty;
     const u64 begun = trace_begins(t);
     if (OP_MOVES(s.op)) {
-      if (t.owed) meet_behind<M>(t, false);
+      if (t.owed) settle_and_meet<M>(t, false);
       action_begins();
       M::move(t, s);
       t.dirty = true;
     } else if (s.flags & absent) {
       continue;
     } else if (s.op == OP_SIGNAL) {
-      if (t.owed || s.flags & ONE_MEETS) meet_behind<M>(t, true);
+      if (t.owed || s.flags & ONE_MEETS) settle_and_meet<M>(t, true);
       action_begins();
       signal(t, s);
     } else {
@@ -191,12 +191,12 @@ template <class M> KD_CALL void run_onesided(const abi_one_launch &launch, u32 b
   One t = one_thread(bring_near(launch, block), replica, before);
   M::begin(t, block);
   if (NET) net_begins(t, block);
-  const u64 passes = launch.passes;
-  for (u64 pass = 0; pass < passes; pass++, t.tiles++) {
-    begin_pass<M>(t, pass);
-    run_pass<M>(t, (pass > 0 ? STEP_ENTER : 0) | (pass + 1 < passes ? STEP_LEAVE : 0));
+  const u64 iterations = launch.iterations;
+  for (u64 i = 0; i < iterations; i++, t.tiles++) {
+    begin_iteration<M>(t, i);
+    run_iteration<M>(t, (i > 0 ? STEP_ENTER : 0) | (i + 1 < iterations ? STEP_LEAVE : 0));
   }
-  meet_behind<M>(t, false);  // all threads have read the state
+  settle_and_meet<M>(t, false);  // all threads have read the state
   if (tid() == 0 && !t.gone) {
     *state = abi_one_state{t.tiles, t.launches + 1};
     M::finish(t);

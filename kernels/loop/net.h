@@ -29,7 +29,7 @@ KD const abi_one_operand &net_to(const One &t, const abi_one_step &s, u32 i) {
 
 // net_count adds the rows of a Signal's destinations before i, beside those that it has added before.
 KD_CALL void net_count(One &t, const abi_one_step &s, u32 i) {
-  for (; t.told < i; t.told++) t.rows += net_away(t, (u32)net_to(t, s, t.told).rank);
+  for (; t.counted < i; t.counted++) t.rows += net_away(t, (u32)net_to(t, s, t.counted).rank);
 }
 
 // net_pair is two neighbours of 32 bits as they lie in memory.
@@ -68,7 +68,7 @@ KD_CALL bool net_posts(One &t, const abi_one_step &s, u32 i, u64 count) {
 KD_CALL void net_posted(One &t, const abi_one_step &s) {
   if (!has_net(t.a)) return;
   net_count(t, s, s.dsts);
-  t.told = 0;
+  t.counted = 0;
 }
 
 // net_ends keeps the count for the next launch.

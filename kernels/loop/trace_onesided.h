@@ -13,8 +13,8 @@ KD u32 trace_group(const One &t, const abi_one_step &s) { return t.a.trace || wa
 
 // trace_ended records the step that t is at.
 KD_CALL void trace_ended(const One &t, u64 begun) {
-  if (!t.a.trace || tid() != 0 || t.gone || t.pass >= t.a.trace_passes) return;
-  const u64 row = (t.replica * t.a.trace_passes + t.pass) * t.a.step_count + t.at.block->first_step + t.step;
+  if (!t.a.trace || tid() != 0 || t.gone || t.iteration >= t.a.trace_iterations) return;
+  const u64 row = (t.replica * t.a.trace_iterations + t.iteration) * t.a.step_count + t.at.block->first_step + t.step;
   at_address<abi_one_record>(t.a.trace)[row] = abi_one_record{begun, now()};
 }
 #else

@@ -1,17 +1,17 @@
 // This file says where the chunks of a one-sided program's operands lie, and how
-// much of each a pass moves.
+// much of each a tile iteration moves.
 #pragma once
 #include "../values/bytes.h"
 #include "../protocol/inbox.h"
 
-// pass_bytes is how much of a chunk of class k this pass moves.
-KD u64 pass_bytes(const One &t, u32 k) {
+// iteration_bytes is how much of a chunk of class k this tile iteration moves.
+KD u64 iteration_bytes(const One &t, u32 k) {
   const u64 first = (u64)k * t.a.chunk;
   const u64 length = (first < t.a.elems ? least(t.a.chunk, t.a.elems - first) : 0) * t.a.elem_size;
   return least(length, t.end) - least(length, t.first);
 }
 
-// dealt is how much of a chunk of so many bytes the threads share out: packets of an
+// dealt is how much of a chunk of `bytes` bytes the threads share out: packets of an
 // empty chunk are one of nothing, since it is by packets that ranks know how far others are.
 KD u64 dealt(const abi_one_step &s, u64 bytes) { return bytes == 0 && s.flags & ONE_PACKETS ? 1 : bytes; }
 
@@ -21,7 +21,7 @@ KD u32 class_of(const One &t, const abi_one_step &s, u32 i) {
   return k < t.a.chunks ? k : k % t.a.chunks;
 }
 
-// one_cell is where what this pass moves of chunk i of an operand lies, in the
+// one_cell is where what this iteration moves of chunk i of an operand lies, in the
 // memory of a rank. Packets are twice as long as what they carry.
 KD u64 one_cell(const One &t, const abi_one_operand &o, const abi_one_memory &m, u32 i) {
   const abi_one_launch &a = t.a;

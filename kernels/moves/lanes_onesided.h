@@ -81,7 +81,7 @@ template <class R, int OP, class W = Pairs> struct OneLanes : Portless {
   }
 
   KD void move_chunk(One &t, const abi_one_step &s, u32 i) {
-    const u64 bytes = pass_bytes(t, class_of(t, s, i)), units = W::units(dealt(s, bytes));
+    const u64 bytes = iteration_bytes(t, class_of(t, s, i)), units = W::units(dealt(s, bytes));
     const u32 lead = W::EACH ? 0 : lane_of();  // a bundle's first lane has a unit if any has
 #pragma nounroll
     for (u64 u = tid(); u - lead < units && !t.gone; u += ntid()) {

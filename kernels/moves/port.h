@@ -1,6 +1,6 @@
 // This file has a port make the copies of a one-sided program that ask for one (ONE_PORT). A block
 // hands each to the host's proxy, in a lane of its own, and waits for their ends where its threads meet: so
-// nobody is told of what has not arrived, and a launch ends behind its copies. The first thread of a
+// nobody is notified of data that has not arrived, and a launch ends after its copies. The first thread of a
 // block writes the lane and waits; all count, so that they know what is owed.
 #pragma once
 #include "cells.h"
@@ -28,7 +28,7 @@ template <class Moves> struct PortMoves : Moves {
 
   // push hands over the copy of chunk i to operand o.
   KD_CALL void push(One &t, const abi_one_step &s, u32 o, u32 i) {
-    const u64 bytes = pass_bytes(t, class_of(t, s, i));
+    const u64 bytes = iteration_bytes(t, class_of(t, s, i));
     if (bytes == 0) return;
     const u64 n = t.sent++;
     if (tid() != 0 || t.gone || (n >= PORT_DEPTH && !ended(t, n - PORT_DEPTH))) return;
@@ -60,7 +60,7 @@ template <class Moves> struct PortMoves : Moves {
     return good;
   }
 
-  // settle waits for all copies of the block; the threads are to meet behind it.
+  // settle waits for all copies of the block; the threads are to meet after it.
   KD_CALL void settle(One &t) {
     if (!t.a.port) return;
     for (u64 n = t.sent - least(t.sent - t.settled, PORT_DEPTH); tid() == 0 && n < t.sent && !t.gone; n++) ended(t, n);

@@ -1,6 +1,6 @@
 // This file moves and folds data of one-sided programs on a GPU where every operand is
-// aligned and a pass moves the same length of every chunk: then where operands lie is found once a
-// pass, a thread an operand, and what is left for a unit is one addition. A Move with packets goes in
+// aligned and a tile iteration moves the same length of every chunk: then where operands lie is found once per
+// iteration, a thread an operand, and what is left for a unit is one addition. A Move with packets goes in
 // halves of a unit, 8 bytes, of which each is one store of 16 bytes; others in units.
 #pragma once
 #include "cells.h"
@@ -18,7 +18,7 @@ KD u64 memory_of(const abi_one_launch &a, u32 rank, u32 field) {
   return a.rank_count > ONE_RANKS ? load_global<u64>(at_address<const u64>(a.ranks) + i) : ((const u64 *)a.rank)[i];
 }
 
-// place_of is where what this pass moves of an operand's first chunk lies; *awry is set where that is
+// place_of is where what this iteration moves of an operand's first chunk lies; *awry is set where that is
 // not aligned.
 KD u64 place_of(const One &t, const abi_one_operand &o, bool *awry) {
   const abi_one_launch &a = t.a;
@@ -39,11 +39,11 @@ KD u64 place_of(const One &t, const abi_one_operand &o, bool *awry) {
   return at + kind;
 }
 
-// place_operands finds where the operands of a pass lie, and whether it is quick. The
+// place_operands finds where the operands of an iteration lie, and whether it is quick. The
 // barrier also shows all threads what bring_near brought.
 KD void place_operands(One &t) {
   const abi_one_launch &a = t.a;
-  if (t.pass) bar();  // the last pass is over for all
+  if (t.iteration) bar();  // the last iteration is over for all
   bool awry = !t.at.where;
   for (u32 i = near_operand(); i < t.at.operand_rows; i += ntid())
     one_local.where[i] = place_of(t, one_local.operands[i], &awry);
@@ -132,7 +132,7 @@ template <int U, class T> KD bool take_halves(T &t, u64 (&from)[U], u32 has, u64
 // condition alone is zeroed before: the assembler takes a register of which it cannot tell for live in all loops
 // around.
 template <class R, int OP> struct Quick {
-  // Units of a thread, and sources of each, that stream has under way: as many as registers hold.
+  // Units of a thread, and sources of each, that stream has under way: the most that registers hold.
   enum { COPY_UNITS = 8, SUM_UNITS = OP == RED_COUNT ? 2 : 4, SUM_SOURCES = OP == RED_COUNT ? 4 : 2, LONG = 4 };
   // scale_of is what an average multiplies operand o by.
   KD typename R::A scale_of(const One &t, u32 o) {
@@ -232,7 +232,7 @@ template <class R, int OP> struct Quick {
 
   // Where shares are long, a unit costs instructions more than latency. So copy_piece and sum_piece do U units of a
   // thread of one chunk, whose addresses differ by constants; all of the block's threads have such units side by side.
-  // Units behind the end are the last one again, and are not stored: the assembler does one load after the other if
+  // Units after the end are the last one again, and are not stored: the assembler does one load after the other if
   // some may not be done.
   template <int U> KD void load_piece(const One &t, u32 o, u32 i, u32 unit, u32 units, v16 (&v)[U]) {
     const u64 from = spot<v16>(t, one_local.where[o], i, 0);

@@ -174,14 +174,14 @@ template <class F> struct OneStrips : Portless {
   }
 
   KD_CALL void move_chunk(One &t, const abi_one_step &s, u32 i) {
-    const u64 bytes = pass_bytes(t, class_of(t, s, i)), strip = folds(t, s) ? (u64)ONE_STRIP : (u64)STRIP;
+    const u64 bytes = iteration_bytes(t, class_of(t, s, i)), strip = folds(t, s) ? (u64)ONE_STRIP : (u64)STRIP;
     for (u64 at = tid() * strip; at < dealt(s, bytes); at += ntid() * strip) {
       if (t.gone || !move_strip(Strip{t, s, i, at, (u32)least(strip, bytes - at)})) return;
     }
   }
 
   // move_strip reads every source once where there are packets: who has those that one destination gets may overwrite a
-  // source while others are yet to be written. Plain data wait for a signal behind the step, and go straight from
+  // source while others are yet to be written. Plain data wait for a signal after the step, and go straight from
   // their source, or from the first destination where they were folded.
   KD_CALL bool move_strip(const Strip &p) {
     alignas(64) u8 result[STRIP];

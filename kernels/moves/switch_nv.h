@@ -85,7 +85,7 @@ template <class T, class Lanes> struct SwitchLanes : Lanes {
   }
 
   KD void move_chunk(One &t, const abi_one_step &s, u32 i) {
-    const u64 bytes = pass_bytes(t, class_of(t, s, i));
+    const u64 bytes = iteration_bytes(t, class_of(t, s, i));
     const bool units = whole(t, s, i);
     for (u64 at = (u64)tid() * 16; at < bytes && !t.gone; at += (u64)ntid() * 16) {
       if (units && bytes - at >= 16) move_unit(t, s, i, at);

@@ -83,7 +83,7 @@ KD u64 whole_words(u64 v) {
   return v;
 }
 
-// not_before has all that is made of v computed behind this place.
+// not_before has all that is made of v computed after this place.
 KD void not_before(u64 *v) { asm volatile("" : "+v"(*v)); }
 
 // Two 8-byte words, each of which arrives whole.

@@ -136,14 +136,14 @@ KD void action_ended() {
   if (host_self->watch) host_ended();
 }
 
-// A wait polls the abort word once in so many times, the clock once in so many of these, and the word that tells it to
-// leave as often as the clock.
+// A wait polls the abort word every ABORT_POLLS times, the clock every CLOCK_POLLS of these, and the word that asks it
+// to leave as often as the clock.
 enum { ABORT_POLLS = 1, CLOCK_POLLS = 32, FAR_CLOCKS = 1 };
 
 // A block's tables are read where they are.
 KD block_tables bring_near(const block_tables &far) { return far; }
 
-// A thread works on strips of so many bytes: a multiple of all element sizes
+// A thread works on strips of STRIP bytes: a multiple of all element sizes
 // and of all packet payloads (4, 8, 120).
 enum { STRIP = 3840 };
 

@@ -87,7 +87,7 @@ KD bool watched() { return false; }
 KD void action_begins() {}
 KD void action_ended() {}
 
-// A wait polls the abort word once in so many times, the clock once in so many of these, and the word that tells it to
-// leave once in so many of those: some 40 us, 0.6 ms and 10 ms apart.
+// A wait polls the abort word every ABORT_POLLS times, the clock every CLOCK_POLLS of these, and the word that asks it
+// to leave every FAR_CLOCKS of those: some 40 us, 0.6 ms and 10 ms apart.
 enum { ABORT_POLLS = 64, CLOCK_POLLS = 16, FAR_CLOCKS = 16 };
 static_assert(ABORT_POLLS * CLOCK_POLLS * FAR_CLOCKS >= 8192, "a wait that looks there has lasted for 5 ms");

@@ -86,7 +86,7 @@ KD bool any(bool here) {
 }
 KD void gather() { any(false); }
 
-// What a block's threads share of a one-sided program is behind block_shared.
+// What a block's threads share of a one-sided program follows block_shared.
 KD struct one_near &near_of_block();
 #define one_local near_of_block()
 #include "../abi/tables_onesided.h"

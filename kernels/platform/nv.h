@@ -4,8 +4,8 @@
 #pragma once
 // Parameters of a kernel are in a memory that costs nothing to read.
 #define NEAR_LAUNCH false
-// A CTA of an image that is made with KERNEL_TOGETHER may hold so many replicas of a block, each of which has a group
-// of its threads (abi/rows_net.h).
+// A CTA of an image that is made with KERNEL_TOGETHER may hold up to MOST_GROUPS replicas of a block, each of which has
+// a group of its threads (abi/rows_net.h).
 #ifdef KERNEL_TOGETHER
 enum { MOST_GROUPS = 4 };
 #else
@@ -95,7 +95,7 @@ KD bool claim32(u32 *p, u32 v) {
 KD v16 whole_words(v16 v) { return v; }
 KD u64 whole_words(u64 v) { return v; }
 
-// not_before has all that is made of v computed behind this place.
+// not_before has all that is made of v computed after this place.
 KD void not_before(u64 *v) { asm volatile("" : "+l"(*v)); }
 
 // Two 8-byte words at once, each of which arrives whole.

@@ -29,7 +29,7 @@ KD u64 inbox_word(const One &t, u32 rank, u32 word) {
 #endif
 }
 
-// inbox_copy_of is this pass's copy of scratch in its replica, and inbox_stride the bytes from chunk to chunk.
+// inbox_copy_of is this iteration's copy of scratch in its replica, and inbox_stride the bytes from chunk to chunk.
 KD u32 inbox_copy_of(const One &t) { return (u32)(t.copy - (u64)t.replica * t.a.depth); }
 KD u64 inbox_stride(const One &t) { return t.a.max_replicas * t.a.scratch_stride; }
 

@@ -11,7 +11,7 @@ enum { LINE_PARTS = 8, LINE_WIRE = 128, LINE_HALVES = 15 };  // halves of a unit
 
 KD u32 part_of() { return tid() % LINE_PARTS; }
 
-// line_flag is what the lines of a pass carry: its number in full, so that it is never another's.
+// line_flag is what the lines of a tile iteration carry: its number in full, so that it is never another's.
 template <class T> KD u64 line_flag(const T &t) { return t.tiles + 1; }
 
 // see_part loads a lane's part of a line, and says whether it is known to be that of the flag; where a line arrives at
@@ -27,8 +27,8 @@ KD bool see_part(const u8 *at, u64 flag, pair64 *v, u64 *have) {
 #endif
 }
 
-// take_parts waits for a lane's parts of U lines; all lanes of a bundle do at once, and go on together. missing is
-// told, before the clock is looked at, which one is not there. false: one did not come.
+// take_parts waits for a lane's parts of U lines; all lanes of a bundle do at once, and go on together. missing
+// is called, before the clock is looked at, with the number of one that is not there. false: one did not come.
 template <int U, class T, class Missing>
 KD bool take_parts(T &t, const u64 (&from)[U], pair64 (&v)[U], Missing missing) {
   const u64 flag = line_flag(t);

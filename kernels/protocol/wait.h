@@ -5,7 +5,7 @@
 #include "../abi/layout.h"
 
 // What one thread of a block knows. sent and received count the messages of the
-// block's connections since the last reset, tiles the passes.
+// block's connections since the last reset, tiles the tile iterations.
 struct Thread {
   const abi_launch &a;
   block_tables at;
@@ -17,11 +17,11 @@ struct Thread {
 
 KD void say_where(abi_status *, const Thread &) {}
 
-// told_to_leave looks at the word by which the host has launches leave. The word may lie in memory of the host, which
+// asked_to_leave looks at the word by which the host has launches leave. The word may lie in memory of the host, which
 // reads the looks of a GPU's warps one after the other, 1 us each: 64 blocks of 16 warps take a millisecond. If waits
 // of less than that looked, each rank would wait for another that looks, and so on in all calls. So the first warp of a
-// block looks seldom, and the others yet more seldom: who is told first ends the waits of all by the abort word.
-template <class T> KD_CALL bool told_to_leave(T &t, u32 clocks) {
+// block looks seldom, and the others yet more seldom: who is asked first ends the waits of all by the abort word.
+template <class T> KD_CALL bool asked_to_leave(T &t, u32 clocks) {
   const u32 apart = tid() < 32 ? FAR_CLOCKS : 16 * FAR_CLOCKS;
   if (clocks % apart != apart - 1) return false;
   const u64 leave = ld_relaxed64(&t.status->leave);
@@ -40,7 +40,7 @@ template <class T> KD_CALL bool expired(T &t, u32 polls, u64 *since, u32 what, u
     *since = at;
     return false;
   }
-  if (at - *since < ld_relaxed64(&t.status->limit_ns) && !told_to_leave(t, looks / CLOCK_POLLS)) return false;
+  if (at - *since < ld_relaxed64(&t.status->limit_ns) && !asked_to_leave(t, looks / CLOCK_POLLS)) return false;
   if (claim32(&t.status->code, STATUS_TIMEOUT)) {
     abi_status *s = t.status;
     s->block = t.block, s->step = t.step, s->what = what;

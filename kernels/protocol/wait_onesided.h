@@ -3,8 +3,8 @@
 #include "../abi/tables_onesided.h"
 #include "wait.h"
 
-// tiles counts passes since the last reset, launches those before this one.
-// [first, end) are the bytes of each chunk that this pass moves, flag is what its
+// tiles counts tile iterations since the last reset, launches those before this one.
+// [first, end) are the bytes of each chunk that this iteration moves, flag is what its
 // packets carry, and copy the number of its copy of scratch and packets.
 struct One {
   const abi_one_launch &a;
@@ -17,19 +17,19 @@ struct One {
   u64 tiles, launches;
   u64 first, end, copy;
   u32 flag;
-  u64 pass;  // of this launch
-  bool quick;  // on a GPU: all that this pass moves is aligned, and `length` bytes of every chunk
+  u64 iteration;  // of this launch
+  bool quick;  // on a GPU: all that this iteration moves is aligned, and `length` bytes of every chunk
   u32 length;
   u32 lane;           // of the port, whose copies this block has `sent`; those before `settled` are known to be over
   u64 sent, settled;
-  u32 net_lane;  // of the proxy, where this block has written `rows` for the first `told` of the present destinations
-  u32 told;
+  u32 net_lane;  // of the proxy, where this block has written `rows` for the first `counted` destinations of the step
+  u32 counted;
   u64 rows;
 };
 
 KD One one_thread(const one_tables &at, u32 replica, const abi_one_state &state) {
   return One{*at.launch, at, at_address<abi_status>(at.launch->status), 0, replica, 0, 0, false, false, false,
-             state.passes, state.launches, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 0, 0};
+             state.iterations, state.launches, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 0, 0};
 }
 
 KD void say_where(abi_status *s, const One &t) { s->replica = t.replica, s->operand = t.operand; }

@@ -20,7 +20,7 @@ struct e4m3 { u8 v; };
 struct e5m2 { u8 v; };
 
 // pick chooses without a branch, which compilers would not undo: they keep
-// floating-point operations on one side of a ?: behind a jump, and then make no
+// floating-point operations on one side of a ?: after a jump, and then make no
 // vectors of the loop.
 KD u32 pick(bool first, u32 a, u32 b) {
   const u32 mask = 0u - (u32)first;

@@ -44,7 +44,7 @@ type hinted struct{ channel, send, recv int32 }
 func colour(d *ir.InstDAG, room room) *colouring {
 	c := &colouring{d: d, room: room, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32),
 		ends: newEndTable(d.Coll.Ranks), tbs: make(map[hintTB]*hinted), peers: make(map[end]int32), adds: make(map[end]int32)}
-	c.crowded()
+	c.findFull()
 	if c.nameBlocks(); c.errs != nil {
 		return c
 	}

@@ -53,11 +53,11 @@ func (c *colouring) holds(insts []int32, ch int32) bool {
 	return true
 }
 
-// crowded sets near where some rank has more peers one way than a channel has
+// findFull sets near where some rank has more peers one way than a channel has
 // room for. What is equally far apart then goes to one channel, if it can: so
 // every rank has about as many peers on each, and both ends that it has with
 // a peer, which can share a block.
-func (c *colouring) crowded() {
+func (c *colouring) findFull() {
 	most := c.room.peers
 	if most == 0 || c.d.Coll.Ranks-1 <= int(most) {
 		return

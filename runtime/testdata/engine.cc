@@ -3,7 +3,7 @@
 //
 //	engine threads|processes BUNDLE RANKS PART...
 #include "../../transport/enginetest/engine.h"
-#include "engine_crowd.h"
+#include "engine_admission.h"
 #include "engine_end.h"
 #include "engine_graphs.h"
 
@@ -38,7 +38,7 @@ static void every(Bench *b) {
   if (b->r.rank == 0) printf("every: %u calls\n", native);
 }
 
-// pairs runs ordered pairs of programs, one behind the other without a pause: all, or one in PAIRS_PERIOD.
+// pairs runs ordered pairs of programs, one after another without a pause: all, or one in PAIRS_PERIOD.
 static void pairs(Bench *b) {
   Team *t = join(b->r, 0, b->ctas);
   const char *given = getenv("PAIRS_PERIOD");
@@ -180,7 +180,7 @@ static void run_rank(Shared *shared, const char *path, u32 rank, char **parts) {
     else if (!strcmp(part, "captures")) captures(&b);
     else if (!strcmp(part, "graphs")) graphs(&b);
     else if (!strcmp(part, "lives")) lives(&b);
-    else if (!strcmp(part, "crowds")) crowds(&b);
+    else if (!strcmp(part, "oversubscribed")) oversubscribed(&b);
     else if (!strcmp(part, "queued")) queued(&b);
     else if (!strcmp(part, "abort")) lonely(&b, true, false);
     else if (!strcmp(part, "abortgraph")) lonely(&b, true, true);

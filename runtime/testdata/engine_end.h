@@ -82,7 +82,7 @@ inline void lonely(Bench *b, bool aborts, bool graph) {
   end(b->r, t);
 }
 
-// unseen has the driver put no event behind a launch of rank 0, which waits for its peer. The team fails, the launch
+// unseen has the driver record no event after a launch of rank 0, which waits for its peer. The team fails, the launch
 // leaves, and the team's memory stays.
 inline int no_event(void *, void *) { return 999; }
 inline void unseen(Bench *b) {
@@ -101,7 +101,7 @@ inline void unseen(Bench *b) {
     if (!team_failed(t, &why)) die("a team whose launch has no event has not failed");
     if (!team_busy(t)) die("a launch without an event has ended");
     if (team_launch(t, &c, &one.call, b->stream) != ENGINE_ABORTED) die("a team with such a launch launches");
-    MUST(b->r.f->sync(b->stream));  // it was told to leave
+    MUST(b->r.f->sync(b->stream));  // it was asked to leave
     end(b->r, t);
     printf("unseen: %s\n", why.text);
     drop(b, &one);
@@ -178,7 +178,7 @@ inline void forked(Bench *b) {
       const Choice c = by(t->set.rules);
       const Call call = call_of(*c.rule, 10, DT_U32, RED_SUM);
       const bool right = team_launch(t, &c, &call, b->stream) == ENGINE_FORKED && team_failed(t, &why) &&
-                         team_before(t, b->stream) == ENGINE_FORKED && team_behind(t, b->stream) == ENGINE_FORKED &&
+                         team_before(t, b->stream) == ENGINE_FORKED && team_after(t, b->stream) == ENGINE_FORKED &&
                          team_captured(t, b->stream, &captured) == ENGINE_FORKED &&
                          !team_open(b->r.bundle, b->r.ranks, 0, 32, 0, nullptr, &offer);
       team_abort(t);

@@ -32,7 +32,7 @@ inline void capture(Graphs *g) {
   call(g, 1, 0), call(g, 3, 1);
   MUST(team_before(g->t, g->stream[0]));
   MUST(f->wait_word(g->stream[0], (u64)(g->word + 1), 1, Graphs::AT_LEAST, ~0ull));
-  MUST(team_behind(g->t, g->stream[0]));
+  MUST(team_after(g->t, g->stream[0]));
   for (u32 i = 0; i < 2; i++) {
     MUST(f->capture_end(g->stream[i], &noted));
     MUST(f->instantiate(g->graph + i, noted, 0));

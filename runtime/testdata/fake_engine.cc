@@ -61,7 +61,7 @@ void team_exit(Team *, const u64 *) {}
 bool team_exits(Team *, u32, u64, const u64 *) { return true; }
 Outrun team_exited(const Team *) { return Outrun{}; }
 bool team_outrun(Team *, Outrun *) { return false; }
-bool team_crowded(const Team *) { return false; }
+bool team_oversubscribed(const Team *) { return false; }
 u64 team_turn(const Team *) { return 0; }
 bool team_progress(Team *, u64 *) { return false; }
 bool gpu_shared() { return false; }
@@ -71,7 +71,7 @@ bool team_outlived(const Team *) { return false; }
 bool bytes_read(const char *, u64 *) { return true; }
 Team *team_open(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 *, Offer *mine) {
   if (number("MSCCLC_FAKE_UNABLE", -1) == (long)rank) {
-    snprintf(mine->why, sizeof mine->why, "it was told so");
+    snprintf(mine->why, sizeof mine->why, "a test asked for it");
     return nullptr;
   }
   Team *t = (Team *)calloc(1, sizeof *t);
@@ -125,7 +125,7 @@ int team_before(Team *t, void *, bool *captured) {
   if (captured) *captured = false;
   return note(t, "before"), 0;
 }
-int team_behind(Team *t, void *) { return note(t, "behind"), 0; }
+int team_after(Team *t, void *) { return note(t, "after"), 0; }
 int team_captured(Team *, void *, bool *captured) { return *captured = false, (int)number("MSCCLC_FAKE_CAPTURED", 0); }
 u64 team_last(const Team *, u32 *program) { return *program = 0, 0; }
 bool team_reached(Team *, u32, u64 *) { return false; }

@@ -1,5 +1,5 @@
-// A program of NCCL whose library has calls that fail (faults.cc), for tests. It reads commands, and answers each by a
-// line; its ranks are threads of one process (THREADS), or processes.
+// A program of NCCL whose library has calls that fail (faults/faults.cc), for tests. It reads commands, and answers
+// each by a line; its ranks are threads of one process (THREADS), or processes.
 //
 //	faulty SCENE
 //	record        runs three rounds and ends: prints "site PHASE AT NAME" for each call of a phase (1, 2, end)
@@ -120,8 +120,8 @@ bool is_bad(const std::string &s) {
 
 void print_sites(const char *phase) {
   for (FaultSite &s : control->site) {
-    if (s.calls && (*phase != 'f' || !s.told)) printf("site %s %llx %s\n", phase, s.at, s.name);
-    s.told |= s.calls != 0;
+    if (s.calls && (*phase != 'f' || !s.written)) printf("site %s %llx %s\n", phase, s.at, s.name);
+    s.written |= s.calls != 0;
     s.calls = 0;
   }
 }

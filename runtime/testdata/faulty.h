@@ -1,9 +1,9 @@
 // What the parts of the program share whose library has calls that fail: faulty.cc has the rounds, faulty_scenes.cc,
 // faulty_watched.cc and faulty_learns.cc what ranks do in one, faulty_rank.cc how a rank waits and what it looks at,
-// and faulty_play.cc what comes before and behind.
+// and faulty_play.cc what comes before and after.
 #pragma once
 #include "../src/front/abi.h"
-#include "faults.h"
+#include "faults/faults.h"
 
 #include <atomic>
 #include <time.h>

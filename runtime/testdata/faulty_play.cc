@@ -1,4 +1,4 @@
-// What a process does before a round and behind it: its ranks, and what they have left.
+// What a process does before a round and after it: its ranks, and what they have left.
 #include "faulty.h"
 
 #include <dirent.h>

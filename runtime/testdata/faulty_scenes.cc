@@ -247,8 +247,8 @@ void life(Rank &r) {
   settle(r, "ncclCommFinalize", r.comm[0]) && destroy(r, 0);
 }
 
-// crowd has communicators that have no room on a GPU together.
-void crowd(Rank &r) {
+// oversubscribed has communicators whose launches do not fit together on a GPU.
+void oversubscribed(Rank &r) {
   for (u32 i = 0; i < 5; i++)
     if (!init(r, i)) return;
   Try tries[5];
@@ -270,5 +270,6 @@ void leave(Rank &r) {
 }  // namespace
 
 const Scene scenes[] = {{"calls", calls}, {"windows", windows}, {"life", life},   {"splits", splits},
-                        {"crowd", crowd}, {"leave", leave},     {"later", later}, {"watched", watched},
+                        {"oversubscribed", oversubscribed}, {"leave", leave},
+                        {"later", later}, {"watched", watched},
                         {"learns", learns}, {nullptr, nullptr}};

@@ -28,7 +28,7 @@ void later(Rank &r) {
   enum { MOST = 400 };
   if (!init(r, 0)) return;
   for (int i = 0; i < MOST && !r.over; i++) {
-    const Try t = tried(r, "ncclAllReduce before and behind the memory", 0, 300, false);
+    const Try t = tried(r, "ncclAllReduce before and after the memory", 0, 300, false);
     if (!reduce(r, t, r.comm[0], 0)) return;
     finish(r, &t, 1);
     if (ours(t)) break;

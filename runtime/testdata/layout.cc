@@ -1,6 +1,6 @@
 // This program lays out launches: it reads requests from stdin, and writes for each whether the program can run the
 // call, the entry of the kernel, and the launch. layout_test.go compares them with those of executor/abi. With a fourth
-// argument it writes how many us it takes to open the bundle with all that a communicator uses, the least of so many
+// argument it writes how many us it takes to open the bundle with all that a communicator uses, the least of that many
 // times.
 #include "../src/launch/layout.h"
 #include "../src/sha256.h"

@@ -43,8 +43,8 @@ static Plan plan;
 
 static void fault_found(const World &w, const char *what) {
   fprintf(stderr, "%u ranks, %s of rank %u: %s\n", plan.ranks, faults[plan.fault], plan.victim, what);
-  fprintf(stderr, "  judge: stage %u, timed %x, promised %x, told %x, gone %x\n", w.j.stage, w.j.timed, w.j.promised,
-          w.j.told, w.j.gone);
+  fprintf(stderr, "  judge: stage %u, timed %x, promised %x, notified %x, gone %x\n", w.j.stage, w.j.timed,
+          w.j.promised, w.j.notified, w.j.gone);
   for (const Member &e : w.member) {
     fprintf(stderr, "  phase %llu, limit %llu, from %llu%s%s; calls", e.l.gate.word % 4, e.l.gate.limit, e.l.gate.from,
             e.gone ? ", gone" : "", e.dead ? ", dead" : "");
@@ -58,7 +58,7 @@ static void fault_found(const World &w, const char *what) {
 static std::string key(const World &w) {
   Key k;
   auto add = [&](u64 x) { k.add((u8)x); };
-  add(w.j.stage), add(w.j.timed), add(w.j.promised), add(w.j.told), add(w.j.gone), add(w.j.most), add(w.happened);
+  add(w.j.stage), add(w.j.timed), add(w.j.promised), add(w.j.notified), add(w.j.gone), add(w.j.most), add(w.happened);
   for (const Member &e : w.member) {
     const Learner &l = e.l;
     add(l.gate.word), add(l.gate.limit), add(l.gate.from), add(e.call), add(l.choice);

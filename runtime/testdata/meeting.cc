@@ -14,7 +14,7 @@ struct Said {
 
 // What comes from the hub: a word, or the end of the connection.
 enum { HEARS_WORD, HEARS_END };
-struct Heard {
+struct FromHub {
   int what;
   u32 word;
 };
@@ -23,10 +23,10 @@ struct Peer {
   Stage stage = STAGE_CONNECT;
   bool started = false, killed = false, ended = false, open = false, cut = false, late = false;
   int rounds = 0;           // of work that are done
-  int after = 0;            // rounds after the meeting: 0 none yet, 1 said, 2 heard; -1: it comes to nothing
-  bool bad = false;         // it was counted on in a later round, and did not hear
+  int after = 0;            // rounds after the meeting: 0 none yet, 1 said, 2 received; -1: it comes to nothing
+  bool bad = false;         // it was counted on in a later round, and did not receive the word
   Queue<Said> to;
-  Queue<Heard> from;
+  Queue<FromHub> from;
 };
 
 // A Plan is what may happen in a world. fault happens to rank `victim` at any time, once.
@@ -77,7 +77,7 @@ static std::string key(const World &w) {
     add(p.bad), add(p.late);
     add((long)p.to.size() * 100 + (long)p.from.size());
     for (const Said &s : p.to) add(s.what * 2 + s.ok);
-    for (const Heard &h : p.from) add(h.what * 10 + (long)h.word);
+    for (const FromHub &h : p.from) add(h.what * 10 + (long)h.word);
   }
   return k.bytes;
 }
@@ -138,7 +138,7 @@ static void start(World &w, u32 rank, bool reaches) {
 // hear has a rank take the next of what it hears.
 static void hear(World &w, u32 rank) {
   Peer &p = w.peer[rank];
-  const Heard h = p.from.front();
+  const FromHub h = p.from.front();
   p.from.pop_front();
   if (h.what == HEARS_WORD && h.word == WORD_GONE) return;  // it is no answer
   const bool other = plan.fault == VERSION && (int)rank == plan.victim;

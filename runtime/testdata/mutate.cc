@@ -1,5 +1,5 @@
 // This program changes bytes of a bundle at random, opens each copy, and uses all of it that can be opened. In most
-// copies the hashes are those of the changed bytes, so that the checks behind them are tried. The first copy is not
+// copies the hashes are those of the changed bytes, so that the later checks are tried. The first copy is not
 // changed, and all of its sets are used.
 //
 //	mutate BUNDLE DEVICE COPIES SEED RANKS...
@@ -71,7 +71,7 @@ static void call(const Program &p, u32 rank, u32 replicas) {
   if (cannot(p, shape)) return;
   abi_few_launch l = {};
   general_launch(p, shape, Where{1, 2, 3, 4, 5, memory, rank}, &l.one);
-  checksum += l.one.passes + few_launch(p, rank, l.one, &l.few);
+  checksum += l.one.iterations + few_launch(p, rank, l.one, &l.few);
   checksum += entry_of(p, below(2), shape.dtype, shape.redop, p.row->copies);
 }
 
@@ -92,7 +92,7 @@ static void tell(Bundle *b, const Set &set, u32 rank, u32 program) {
 static u32 programs;
 static bool images[64];
 
-// use gives whether a set could be opened: for so many ranks on one node, as 4, or so many on each, as 4/2. Of the
+// use gives whether a set could be opened: for a number of ranks on one node, as 4, or on each, as 4/2. Of the
 // first copy it has each program tell of a failure.
 static bool use(Bundle *b, const char *which, const char *device, bool first, Why *why) {
   Set set;

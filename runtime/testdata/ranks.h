@@ -178,7 +178,7 @@ inline Pieces pieces(const Call &c, u32 rank, u32 ranks) {
   return {1, 1};
 }
 
-// folded is what a reduction makes of one element of all ranks, in an integer type of so many bytes, unsigned.
+// folded is what a reduction makes of one element of all ranks, in an unsigned integer type of a number of bytes.
 inline u64 folded(const Call &c, u64 i, u64 seed, u32 ranks) {
   const u64 mask = size_of(c.dtype) == 8 ? ~0ull : (1ull << 8 * size_of(c.dtype)) - 1;
   u64 n = number(0, i, seed) & mask;

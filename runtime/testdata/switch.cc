@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 // What comes from the hub: a word with what all have said, or the end of the connection.
-struct Heard {
+struct FromHub {
   bool lost;
   u32 word;
   std::vector<u64> promises;
@@ -23,7 +23,7 @@ struct Member {
   bool failed = false, killed = false, ended = false, open = false;
   u64 call = 0;             // that was counted, and of which it is not known yet who runs it
   std::vector<int> runs;    // by call: a Turn
-  Queue<Heard> from;
+  Queue<FromHub> from;
 };
 
 enum Fault { NOTHING, KILLED, CUT, ENDS, CANNOT_MAKE, CANNOT_PROMISE };
@@ -71,7 +71,7 @@ static std::string key(const World &w) {
     add(e.failed * 8u + e.killed * 4u + e.ended * 2u + e.open);
     add(e.runs.size() * 100 + e.from.size());
     for (int t : e.runs) add((u64)t);
-    for (const Heard &h : e.from) {
+    for (const FromHub &h : e.from) {
       add(h.lost * 1000u + h.word * 100 + h.promises.size());
       for (u64 p : h.promises) add(p);
     }
@@ -81,7 +81,7 @@ static std::string key(const World &w) {
 
 static void hub_tells(void *, u32 rank, const Word &word, const void *bytes, u32 count) {
   if (rank == NOBODY || !telling->member[rank].open) return;
-  Heard h = {false, word.word, {}};
+  FromHub h = {false, word.word, {}};
   if (word.word == WORD_GO && count == plan.ranks * sizeof(u64)) {
     h.promises.resize(plan.ranks);
     memcpy(h.promises.data(), bytes, count);
@@ -125,13 +125,13 @@ static void works(World &w, u32 rank) {
 // over ends the thread of a rank, as finish and settle of comms/ready.cc do.
 static void over(Member &e, int step, const std::vector<u64> &promises) {
   e.at = OVER, e.step = step;
-  gate_heard(&e.gate, e.ended && step > 0 ? 0 : step, promises.data(), plan.ranks);
+  gate_outcome(&e.gate, e.ended && step > 0 ? 0 : step, promises.data(), plan.ranks);
   if (step < 0) e.at = FAILS;
 }
 
 static void hears(World &w, u32 rank) {
   Member &e = w.member[rank];
-  const Heard h = e.from.front();
+  const FromHub h = e.from.front();
   e.from.pop_front();
   if (!h.lost && h.word == WORD_GONE) return;  // it is no answer
   if (e.at >= FAILS) return;  // its thread has ended, or does so
@@ -173,7 +173,7 @@ static void agree(const World &w) {
   for (const Member &e : w.member)
     for (size_t i = 1; i < e.runs.size(); i++)
       if (e.runs[i] == TURN_PROGRAM && e.runs[i - 1] == TURN_NCCL)
-        fault_found(w, "the first call of a program is not ordered behind NCCL's");
+        fault_found(w, "the first call of a program is not ordered after NCCL's");
 }
 
 // check is what must hold where nothing is on its way, and no thread can go on.

@@ -60,8 +60,8 @@ func Read(name string, r io.Reader, params map[string]int, device string) (*topo
 	d.ranked = anyRank(system)
 	for _, cpu := range system.all("cpu") {
 		d.cpu(cpu)
-		crowded := func(h *host) bool { return len(h.cpus) > maxCPUs }
-		if len(d.links) > topology.MaxLinks/8 || slices.ContainsFunc(slices.Collect(maps.Values(d.hosts)), crowded) {
+		tooLarge := func(h *host) bool { return len(h.cpus) > maxCPUs }
+		if len(d.links) > topology.MaxLinks/8 || slices.ContainsFunc(slices.Collect(maps.Values(d.hosts)), tooLarge) {
 			return nil, diag.List{fault(diag.Limit, "a host of the system has more than %d processors, or all have more "+
 				"than %d links", maxCPUs, topology.MaxLinks/8)}
 		}

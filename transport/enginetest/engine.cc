@@ -23,7 +23,7 @@ struct Engine {
 };
 
 // A Request of a send has its bytes in `own` where they were read at once. It lasts while it is on its way (queued), or
-// its user has not been told that it is done (held).
+// its user has not been notified that it is done (held).
 struct Request {
   struct Link *link;
   unsigned char *data, *own;
@@ -217,7 +217,7 @@ void close_end(End *end, bool sends) {
   if (!sends) l->broken = true;
   bool arrives = sends;
   for (Request *r = end->requests; r; r = r->next) {
-    arrives &= !r->queued || r->own;  // one that was not read ends all behind it
+    arrives &= !r->queued || r->own;  // one that was not read ends all after it
     r->held = false, r->queued &= arrives;
   }
   sweep(end);

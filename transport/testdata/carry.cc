@@ -38,9 +38,9 @@ static void nap() {
   nanosleep(&ts, nullptr);
 }
 
-// A Pair is a block of one rank that sends data to another rank's, a second count behind them, and before each a flood
+// A Pair is a block of one rank that sends data to another rank's, a second count after them, and before each a flood
 // of counts; and the other's block, which sends credits back. Each process has one rank. Pair i has blocks 2i and 2i +
-// 1, segment i, and flags 4i (data), 4i + 1 (behind), 4i + 2 (flood) and 4i + 3 (credit). All replicas do the same
+// 1, segment i, and flags 4i (data), 4i + 1 (after), 4i + 2 (flood) and 4i + 3 (credit). All replicas do the same
 // rounds, each at its pace, but for some rounds that the last replicas have no part in.
 struct Pair {
   u32 from, to;
@@ -171,8 +171,8 @@ static void play_sender(Process *p, u32 i, u32 c, bool *busy) {
 }
 static bool play_receiver(Process *p, u32 i, u32 c, bool *busy) {
   u64 &n = p->got[i][c];
-  const u64 behind = flag(p, c, 4 * i + 1), data = flag(p, c, 4 * i);
-  CHECK(data >= behind, "pair %u: a count has overtaken the one before it: %llu, %llu", i, behind, data);
+  const u64 after = flag(p, c, 4 * i + 1), data = flag(p, c, 4 * i);
+  CHECK(data >= after, "pair %u: a count has overtaken the one before it: %llu, %llu", i, after, data);
   if (n < rounds && width(i, n) <= c) {
     n++, *busy = true;
     return true;
@@ -236,10 +236,10 @@ static u32 resets;
 static net_handle handles[MOST][MOST];  // of a process, for another
 static u8 handle_bytes[MOST][MOST][256];
 
-// Where the seed is odd, process 0 ends by exit(). heard waits for what it tells its peers.
+// Where the seed is odd, process 0 ends by exit(). notified waits until its peers know that.
 enum { LAUNCHES = 123 };
 static const u64 marks[REPLICAS] = {~0ull, 5};
-static bool heard(Process *p, const u32 *peers, u32 count) {
+static bool notified(Process *p, const u32 *peers, u32 count) {
   bool has = false;
   for (u32 i = 0; i < count; i++) has |= peers[i] == 0;
   while (has && !mscclc_net_exits(p->job) && !mscclc_net_state(p->job, &p->failure)) nap();
@@ -272,7 +272,7 @@ static void *live(void *of) {
     pthread_barrier_wait(&meeting);
     good = good && !mscclc_net_again(p->job, &p->failure) && play(p);
   }
-  if (seed % 2) good = good && p->number && heard(p, peers, count);
+  if (seed % 2) good = good && p->number && notified(p, peers, count);
   if (seed % 2 && !p->number) mscclc_net_exit(p->job, LAUNCHES, marks, REPLICAS, 3000000000u);
   else mscclc_net_close(p->job, 3000000000u);
   mscclc_net_proxy_end(p->proxy);

@@ -1,5 +1,5 @@
 // This program checks the check of headers: what it lets through stays within scratch and flags, and moves as many
-// bytes as the kernel does (pass_bytes in kernels/moves/cells.h). header SEED COUNT.
+// bytes as the kernel does (iteration_bytes in kernels/moves/cells.h). header SEED COUNT.
 #include "../../kernels/platform/cpu.h"
 #include "../../kernels/moves/cells.h"
 #include "../wire.h"
@@ -51,8 +51,8 @@ static wire_post good() {
   return post;
 }
 
-// lies says whether a post stays within the memory that it may write, and has the bytes that were told. Its pieces are
-// its cells in their order, of which no two that follow each other are left apart.
+// lies says whether a post stays within the memory that it may write, and has the bytes that were announced. Its pieces
+// are its cells in their order, of which no two that follow each other are left apart.
 static bool lies(const wire_post &post, const Checked &checked) {
   const wire_header &h = post.h;
   u64 bytes = 0, within = 0, end = ~0ull;
@@ -125,7 +125,8 @@ static int same() {
   post.part[0].first = t.first, post.part[0].end = t.end;
   post.h.elems = a.elems * a.elem_size, post.h.chunk = a.chunk * a.elem_size;
   for (u32 k = 0; k < a.chunks; k++)
-    if (pass_bytes_of(post.h, post.part[0], k) != pass_bytes(t, k)) return wrong("the kernel moves other bytes", post);
+    if (iteration_bytes_of(post.h, post.part[0], k) != iteration_bytes(t, k))
+      return wrong("the kernel moves other bytes", post);
   return 0;
 }
 

@@ -145,7 +145,7 @@ static int both(net_proxy *, void *) {
   return 0;
 }
 
-// suffer sends back and forth until a failure, or for some time behind what befalls the other process.
+// suffer sends back and forth until a failure, or for some time after what befalls the other process.
 static int suffer(pid_t other, bool killed) {
   u64 n = 0, at = 0, back = 0;
   const u64 begun = clock_ns();

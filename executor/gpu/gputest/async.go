@@ -29,7 +29,7 @@ func (r *rig) mustBind(t testing.TB, elems int64, set func(*plan.CallArgs)) *job
 	return j
 }
 
-// captured are graphs of so many launches, one on each of a rig's streams.
+// captured are graphs of a number of launches, one on each of a rig's streams.
 func (j *job) captured(t testing.TB, launches int) []executor.Graph {
 	t.Helper()
 	return j.rig.interleaved(t, []*job{j}, launches)
@@ -193,7 +193,7 @@ func testTwoPlans(t *testing.T, d Device) {
 	launchAll(t, jobs, d.times(30, 1000))
 }
 
-// launchAll launches calls of several plans in turn, so many times, and looks at what comes of each.
+// launchAll launches calls of several plans in turn, a number of times, and checks the result of each.
 func launchAll(t *testing.T, jobs []*job, times int) {
 	t.Helper()
 	for range times {

@@ -39,7 +39,7 @@ type channelled struct {
 	turns []int // of its loops, where it has some
 }
 
-// A launchable is what a channelled means in so many turns.
+// A launchable is what a channelled means in a number of turns.
 type launchable struct {
 	name    string
 	program *either.Program
@@ -108,7 +108,7 @@ func readPlan(text []byte) (*ir.ChannelProgram, error) {
 	return p, err
 }
 
-// atLevel returns the algorithms of examples/channels, of so many ranks, or nodes by GPUs.
+// atLevel returns the algorithms of examples/channels, of a number of ranks, or nodes by GPUs.
 func atLevel(t testing.TB, ranks []int, nodes [][2]int, turns ...int) (list []channelled) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(irtest.Root(t), "examples", "channels", "*.mscl"))
@@ -151,7 +151,7 @@ func expand(name string, text []byte, params lang.Params) (*ir.ChannelProgram, e
 	return x.Channels, nil
 }
 
-// writtenOf returns the plan of a shape of the catalog, in which so many blocks share out each operation.
+// writtenOf returns the plan of a shape of the catalog, in which a number of blocks share out each operation.
 func writtenOf(s shape, instances int) channelled {
 	make := func() (*ir.ChannelProgram, error) {
 		var chunks *ir.ChunkDAG

@@ -142,7 +142,7 @@ func childCalls(ctx context.Context, g *rig) error {
 	return j.close()
 }
 
-// childGraphs captures launches, and replays them behind others on another stream.
+// childGraphs captures launches, and replays them after others on another stream.
 func childGraphs(ctx context.Context, j *job) error {
 	if err := j.fill(); err != nil {
 		return err

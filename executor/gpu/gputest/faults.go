@@ -75,7 +75,7 @@ func childLate(ctx context.Context, d Device, r role) error {
 	if err := j.run(ctx); err != nil {
 		return fmt.Errorf("after a failure: %w", err)
 	}
-	fmt.Println("heard:", failed)
+	fmt.Println("received:", failed)
 	return errors.Join(j.close(), g.Close(), x.Close())
 }
 
@@ -102,7 +102,7 @@ func childDies(ctx context.Context, d Device, r role) error {
 	}
 	failed := g.plan.Wait(ctx)
 	if failed == nil {
-		return errors.New("nothing was told of a process that is gone")
+		return errors.New("nothing was reported of a process that is gone")
 	}
 	// The process itself is as good as before.
 	if err := errors.Join(j.close(), g.Close()); err != nil {
@@ -111,7 +111,7 @@ func childDies(ctx context.Context, d Device, r role) error {
 	if err := childAll(ctx, d, r); err != nil {
 		return fmt.Errorf("after a failure: %w", err)
 	}
-	fmt.Println("heard:", failed)
+	fmt.Println("received:", failed)
 	return nil
 }
 
@@ -136,7 +136,7 @@ func testPortFails(t *testing.T, d Device) {
 		raise += "_v2"
 	}
 	for _, call := range []string{d.copyCall(), raise} {
-		for _, nth := range []int{9, 11, 18} { // behind the first of each stream, which Prepare makes
+		for _, nth := range []int{9, 11, 18} { // after the first of each stream, which Prepare makes
 			code, said := start(t, role{Do: "port", Env: []string{fmt.Sprintf("MSCCLC_STANDIN_FAIL=%s:%d", call, nth)}}).end(t)
 			if code != 0 || !strings.Contains(said, "by the port: unknown error (driver error 999)") ||
 				!strings.Contains(said, "again: <nil>") {
@@ -174,7 +174,7 @@ func testPortStuck(t *testing.T, d Device) {
 	}
 }
 
-// childPort runs a program until it fails, once more behind a reset, and closes it.
+// childPort runs a program until it fails, once more after a reset, and closes it.
 func childPort(ctx context.Context, d Device, r role) error {
 	name, ranks, wait := "all", 4, 5*time.Second
 	if r.Do == "portAlone" {
@@ -205,9 +205,9 @@ func childPort(ctx context.Context, d Device, r role) error {
 	if failed == nil {
 		return errors.New("it did not fail")
 	}
-	fmt.Println("heard:", failed)
+	fmt.Println("received:", failed)
 	if strings.Contains(failed.Error(), "error 999") && time.Since(begin) > 4*time.Second {
-		return fmt.Errorf("a copy that failed was told after %v", time.Since(begin))
+		return fmt.Errorf("a copy that failed was reported after %v", time.Since(begin))
 	}
 	if err = g.plan.Reset(ctx); err == nil {
 		err = j.run(ctx)

@@ -41,7 +41,7 @@ func testFew(t *testing.T, d Device) {
 	}
 }
 
-// whole returns how many elements are so many units of 16 bytes of every chunk.
+// whole returns how many elements are a number of units of 16 bytes of every chunk.
 func whole(p *either.Program, dt data.DType, units int) int64 {
 	return int64(units * p.Coll.Chunks * 16 / dt.Size())
 }

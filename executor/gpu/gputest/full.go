@@ -75,19 +75,19 @@ func feedAll(t *testing.T, d Device, times int, launch func(gpu int) error, besi
 }
 
 // testFullQueue fills the queue of one GPU before the other has anything, with launches and with graphs: on a
-// machine that is not crowded, on one that is, and on one that comes to be so meanwhile.
+// machine that is not oversubscribed, on one that is, and on one that becomes so meanwhile.
 func testFullQueue(t *testing.T, d Device) {
 	for _, of := range []struct {
-		name                   string
-		graphs, crowded, comes bool
-	}{{"launches", false, false, false}, {"graphs", true, false, false}, {"crowded", false, true, false},
-		{"crowded graphs", true, true, false}, {"comes to be crowded", false, false, true},
-		{"comes to be crowded, graphs", true, false, true}} {
-		t.Run(of.name, func(t *testing.T) { newFull(t, d, crowds()[0]).run(t, d, of.graphs, of.crowded, of.comes) })
+		name                string
+		graphs, over, comes bool
+	}{{"launches", false, false, false}, {"graphs", true, false, false}, {"oversubscribed", false, true, false},
+		{"oversubscribed graphs", true, true, false}, {"becomes oversubscribed", false, false, true},
+		{"becomes oversubscribed, graphs", true, false, true}} {
+		t.Run(of.name, func(t *testing.T) { newFull(t, d, oversubscribing()[0]).run(t, d, of.graphs, of.over, of.comes) })
 	}
 }
 
-// A full is two plans with a small call each. Large ones, of which a GPU has room for one, crowd it
+// A full is two plans with a small call each. Large ones, of which a GPU has room for one, oversubscribe it
 // when both are bound; the first plan's is.
 type full struct {
 	rigs  [2]*rig
@@ -117,9 +117,9 @@ func newFull(t testing.TB, d Device, shapes [2]shape) *full {
 func small(a *plan.CallArgs) { a.Replicas, a.Threads = 1, 32 }
 func large(a *plan.CallArgs) { a.Replicas, a.Threads = 100, 512 }
 
-func (f *full) run(t *testing.T, d Device, graphs, crowded, comes bool) {
+func (f *full) run(t *testing.T, d Device, graphs, over, comes bool) {
 	jobs := f.jobs[:1]
-	if crowded {
+	if over {
 		f.rigs[1].mustBind(t, 40, large)
 		jobs = f.jobs[:]
 	}
@@ -176,7 +176,7 @@ func (f *full) bindOther() error {
 	return f.other.Close()
 }
 
-// runOther binds one that crowds the machine, and launches the small one then.
+// runOther binds one that oversubscribes the machine, and then launches the small one.
 func (f *full) runOther() error {
 	if err := f.bind(large); err != nil {
 		return err

@@ -82,7 +82,7 @@ func (d Device) reportLanes(t *testing.T, p *either.Program, lanes, replicas int
 	return nil
 }
 
-// hasRoom reports how many CTAs a GPU holds at once, by their threads, as the executor is told.
+// hasRoom reports how many CTAs a GPU holds at once, by their threads, as the executor gets it.
 func (d Device) hasRoom(t *testing.T, p *either.Program) {
 	const replicas = 1024
 	r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Replicas: replicas, TileBytes: 256})
@@ -206,13 +206,14 @@ func testLanesMemory(t *testing.T, d Device) {
 					t.Error(err)
 				}
 			}
-			d.crowdedProcess(t, p, max(1, min(plan.Replicas, room/(blocks*(ranks-1)))))
+			d.unevenProcesses(t, p, max(1, min(plan.Replicas, room/(blocks*(ranks-1)))))
 		}
 	}
 }
 
-// crowdedProcess has two processes, of which one has all ranks but one on a GPU: both have memory for as many replicas.
-func (d Device) crowdedProcess(t *testing.T, p *either.Program, want int) {
+// unevenProcesses has two processes, of which one has all ranks but one on a GPU: both have memory for as many
+// replicas.
+func (d Device) unevenProcesses(t *testing.T, p *either.Program, want int) {
 	if len(p.TBsOf(0)) == 1 {
 		return
 	}

@@ -41,7 +41,7 @@ func testLaunches(t *testing.T, d Device) {
 	}
 }
 
-// launches does so many calls of different sizes one after the other.
+// launches does a number of calls of different sizes one after the other.
 func (r *rig) launches(t *testing.T, times int) {
 	for i := range times {
 		each := int64(1 + i*i*7%1500)
@@ -98,7 +98,7 @@ func (r *rig) replays(t *testing.T, times int) {
 	}
 }
 
-// interleaved are graphs of so many launches of each of some calls in turn.
+// interleaved are graphs of a number of launches of each of some calls in turn.
 func (r *rig) interleaved(t testing.TB, jobs []*job, launches int) (graphs []executor.Graph) {
 	t.Helper()
 	for _, s := range r.streams {

@@ -96,7 +96,7 @@ func testMapped(t *testing.T, d Device) {
 }
 
 // testProcessesMapped has a process for each rank, whose buffers are in hundreds of segments. What cannot be
-// exported, or imported, is told by all.
+// exported, or imported, is reported by all.
 func testProcessesMapped(t *testing.T, d Device) {
 	for _, mapped := range []string{"shareable", "private"} {
 		for i, c := range startJob(t, "rank", ir.Simple, func(r *role) { r.Mapped = mapped }) {

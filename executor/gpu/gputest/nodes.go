@@ -27,7 +27,7 @@ import (
 // This file has ranks be of several nodes. All of them are in this process, on the GPUs that there are, and an engine
 // in memory carries what crosses; or each is a process, with UCX between them.
 
-// A spread is a program of several nodes: so many, with so many processes each, of so many ranks.
+// A spread is a program of several nodes: the numbers of nodes, of processes per node, and of ranks per process.
 type spread struct {
 	name                    string
 	params                  lang.Params
@@ -197,7 +197,7 @@ func testNodesReset(t *testing.T, d Device) {
 		if err := run(); err != nil {
 			t.Fatal(err)
 		}
-		heard := make([]error, len(list))
+		errs := make([]error, len(list))
 		all(list, func(i int) error {
 			j, err := list[i].bind(t.Context(), data.I32, data.Sum, 5003, nil)
 			if err == nil {
@@ -206,10 +206,10 @@ func testNodesReset(t *testing.T, d Device) {
 			if err == nil && i > 0 {
 				err = j.launch()
 			}
-			heard[i] = errors.Join(err, list[i].plan.Wait(soon(t)))
+			errs[i] = errors.Join(err, list[i].plan.Wait(soon(t)))
 			return j.close()
 		})
-		for i, err := range heard[1:] {
+		for i, err := range errs[1:] {
 			if err == nil || !strings.Contains(err.Error(), "waited") {
 				t.Errorf("process %d: %v", i+1, err)
 			}

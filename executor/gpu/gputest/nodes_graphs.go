@@ -86,7 +86,7 @@ func (s spread) graphs(t *testing.T, d Device) {
 	t.Logf("%d replays of each of %v elements in turn: %v", replays, sizes, time.Since(begun))
 }
 
-// hops returns a program in which a chunk goes to and fro between two ranks, so many times each way.
+// hops returns a program in which a chunk goes to and fro between two ranks, a number of times each way.
 func hops(each int) (*either.Program, error) {
 	var ranks [2]strings.Builder
 	for r := range ranks {

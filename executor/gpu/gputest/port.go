@@ -114,7 +114,7 @@ func testPortGraphs(t *testing.T, d Device) {
 	}
 }
 
-// testPortLate has ranks of one GPU come alone, several launches behind each other, some cut short by a context: the
+// testPortLate has ranks of one GPU come alone, several launches one after another, some cut short by a context: the
 // plan works again after a reset, with lanes in which copies were left.
 func testPortLate(t *testing.T, d Device) {
 	r := mustPort(t, d, "mixed", 4, ir.Simple, plan.Options{})

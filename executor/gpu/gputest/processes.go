@@ -138,13 +138,13 @@ func testHosted(t *testing.T, d Device) {
 // testProcessLate has a rank's process not launch: all hear of the step that waited, for it or, of a
 // two-sided program, for another block's that does; and run well after a reset.
 func testProcessLate(t *testing.T, _ Device) {
-	heard := regexp.MustCompile(`heard:.*(\.mscl:|allpairs:)`)
+	received := regexp.MustCompile(`received:.*(\.mscl:|allpairs:)`)
 	whom := map[bool]*regexp.Regexp{false: regexp.MustCompile(`rank 0 block.* from rank 1`),
 		true: regexp.MustCompile(`rank 0 block.*( 1->0|the flag of block)`)}
 	for _, two := range []bool{false, true} {
 		for i, c := range startJob(t, "late", ir.LL, func(r *role) { r.Two = two }) {
 			code, said := c.end(t)
-			if code != 0 || !heard.MatchString(said) || !whom[two].MatchString(said) {
+			if code != 0 || !received.MatchString(said) || !whom[two].MatchString(said) {
 				t.Errorf("two-sided %v, process %d: %d %s", two, i, code, said)
 			}
 		}
@@ -246,9 +246,9 @@ func testEachCallFails(t *testing.T, d Device) {
 		}
 	}
 	wait.Wait()
-	t.Logf("%d failures of %d that were made, of %d calls, were told", failed, tried, len(made))
+	t.Logf("%d failures of %d that were made, of %d calls, were reported", failed, tried, len(made))
 	if failed < tried*2/3 {
-		t.Errorf("only %d failures of %d were told", failed, tried)
+		t.Errorf("only %d failures of %d were reported", failed, tried)
 	}
 }
 

@@ -37,7 +37,7 @@ func (s shape) String() string {
 	return text
 }
 
-// ranked returns a shape of so many ranks.
+// ranked returns a shape of a number of ranks.
 func ranked(name string, ranks int, proto ir.Protocol, inplace bool) shape {
 	return shape{name, lang.Params{"ranks": ranks}, inplace, proto, false, 0}
 }

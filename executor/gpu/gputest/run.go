@@ -20,7 +20,7 @@ var tests = []struct {
 	{"PCI", testPCI}, {"Plans", testPlans}, {"Types", testTypes}, {"Numerics", testNumerics}, {"Few", testFew}, {"Unaligned", testUnaligned}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
 	{"Graphs", testGraphs}, {"ManyReplays", testManyReplays}, {"Scratch", testScratch}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 	{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
-	{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
+	{"Oversubscribed", testOversubscribed}, {"OversubscribedGraphs", testOversubscribedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
 	{"Processes", testProcesses}, {"ProcessesDiffer", testProcessesDiffer}, {"Lines", testLines}, {"Hosted", testHosted}, {"ProcessLate", testProcessLate}, {"ProcessDies", testProcessDies},
 	{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
 	{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"TraceTwo", testTraceTwo}, {"Lanes", testLanes}, {"LanesMemory", testLanesMemory}, {"Switch", testSwitch},

@@ -171,6 +171,6 @@ func compile(dir string, units []string) error {
 	return run(append(append([]string{"-shared", "-o", filepath.Join(dir, "library")}, objects...), "-lpthread")...)
 }
 
-// flags are the compiler's; what GPUs' compilers are told of loops is nothing to it. Debug information would take a
+// flags are the compiler's; it ignores GPUs' compilers' hints about loops. Debug information would take a
 // third of its time.
 const flags = "-O1 -ftls-model=initial-exec -std=c++17 -fPIC -Wall -Wextra -Werror -Wno-unknown-pragmas"

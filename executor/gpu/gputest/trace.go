@@ -113,7 +113,7 @@ func eachOnce(t *testing.T, p *either.Program, trace *executor.Trace) {
 		}
 		if any && (s.Pass < before.Pass || s.Pass == before.Pass &&
 			(s.Step < before.Step || s.Step == before.Step && s.Message <= before.Message)) {
-			t.Errorf("%s of pass %d is behind %s of pass %d", p.StepName(s.Step), s.Pass, p.StepName(before.Step), before.Pass)
+			t.Errorf("%s of pass %d is after %s of pass %d", p.StepName(s.Step), s.Pass, p.StepName(before.Step), before.Pass)
 		}
 		last[block] = s
 	}

@@ -11,7 +11,7 @@
 
 __thread host_thread *host_self;
 
-// What the thread sanitizer is told of fibers, in a process that has it.
+// The thread sanitizer's functions that announce fibers, in a process that has it.
 extern "C" {
 __attribute__((weak)) void *__tsan_create_fiber(unsigned flags);
 __attribute__((weak)) void __tsan_destroy_fiber(void *fiber);
@@ -48,7 +48,7 @@ Tsan &tsan() {
 }
 
 struct Team {
-  u32 arrived, met;  // at the present barrier, and barriers behind it
+  u32 arrived, met;  // at the present barrier, and barriers passed before it
 };
 
 struct Fiber {

@@ -5,7 +5,7 @@
 
 #include "../../../kernels/abi/tables.h"
 
-// A Grid is a launch: blocks, each of so many threads with so many bytes that they share,
+// A Grid is a launch: blocks, each of `threads` threads that share `shared` bytes,
 // and what each thread does. run gives nothing back: a thread ends where it returns.
 struct Grid {
   u32 blocks, threads, shared;

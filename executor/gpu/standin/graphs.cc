@@ -62,13 +62,13 @@ Task tasks(const std::vector<Node> &nodes, Device *d) {
 
 // joined says whether all streams of a capture have come back to its first one.
 bool joined(const Graph &g) {
-  std::set<size_t> before = g.origin->behind;
+  std::set<size_t> before = g.origin->leaves;
   for (size_t n = 0; n != before.size();) {
     n = before.size();
     for (size_t i : std::set<size_t>(before)) before.insert(g.nodes[i].after.begin(), g.nodes[i].after.end());
   }
   for (const Stream *s : g.streams)
-    for (size_t i : s->behind)
+    for (size_t i : s->leaves)
       if (!before.count(i)) return false;
   return true;
 }
@@ -90,8 +90,8 @@ bool is_node(const Graph *g, const void *handle) { return handle && (size_t)hand
 
 void capture_node(Stream *s, std::function<Task()> begin) {
   Graph *g = s->capture;
-  g->nodes.push_back(Node{std::move(begin), s->behind, false});
-  s->behind = {g->nodes.size() - 1};
+  g->nodes.push_back(Node{std::move(begin), s->leaves, false});
+  s->leaves = {g->nodes.size() - 1};
 }
 
 int do_event(void **event, unsigned) {
@@ -115,7 +115,7 @@ int do_record(void *event, void *stream) {
     Lock of_stream(s->mu);
     Lock l(e->mu);
     e->capture = s->capture;
-    if (s->capture) return e->behind = s->behind, OK;
+    if (s->capture) return e->leaves = s->leaves, OK;
   }
   return enqueue(s, recorded(e));
 }
@@ -133,7 +133,7 @@ int do_await(void *stream, void *event, unsigned flags) {
   if (g) {
     if (s->capture && s->capture != g) return CAPTURE_ISOLATION;
     s->capture = g;
-    s->behind.insert(e->behind.begin(), e->behind.end());
+    s->leaves.insert(e->leaves.begin(), e->leaves.end());
     g->streams.insert(s);
     return OK;
   }
@@ -172,7 +172,7 @@ int do_capture(void *stream, int mode) {
   Lock l(s->mu);
   if (s->capture || !stream) return CAPTURE_UNSUPPORTED;
   s->capture = new Graph{++numbers, {}, {s}, s};
-  s->behind.clear();
+  s->leaves.clear();
   Lock all(going_mu);
   going[s->capture->number] = {mode, pthread_self()};
   return OK;
@@ -185,7 +185,7 @@ int do_capturing(void *stream, int *status, u64 *number, void **graph, void ***n
   if (!s->capture) return OK;
   *number = s->capture->number;
   list.clear();
-  for (size_t i : s->behind) list.push_back(handle_of(i));
+  for (size_t i : s->leaves) list.push_back(handle_of(i));
   if (graph) *graph = s->capture;
   if (nodes) *nodes = list.data();
   if (count) *count = list.size();
@@ -203,7 +203,7 @@ int do_capture_end(void *stream, void **graph) {
   for (Stream *of : g->streams) {
     Lock l(of->mu);
     of->capture = nullptr;
-    of->behind.clear();
+    of->leaves.clear();
   }
   if (!whole) return delete g, CAPTURE_UNJOINED;
   return *graph = g, OK;

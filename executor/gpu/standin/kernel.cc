@@ -24,7 +24,7 @@ u64 numbers_of(const char *params) {
   return numbers;
 }
 
-// trace_of is behind that, where there is one.
+// trace_of is after that, where there is one.
 const abi_trace *trace_of(const Function *f, const char *params) {
   return f->traced ? (const abi_trace *)(params + sizeof(abi_launch) + sizeof(u64)) : nullptr;
 }
@@ -32,7 +32,7 @@ const abi_trace *trace_of(const Function *f, const char *params) {
 bool is_two(const Function *f) { return f->entry <= TWO_LINES; }
 bool is_few(const Function *f) { return f->entry >= FEW_SUM; }
 
-// one_of is the launch of a one-sided program, which comes behind what is made ready of one of few packets.
+// one_of is the launch of a one-sided program, which follows what is prepared of a launch of few packets.
 const abi_one_launch *one_of(const Function *f, const char *params) {
   if (is_few(f)) return &((const abi_few_launch *)params)->one;
   return (const abi_one_launch *)params;
@@ -124,15 +124,15 @@ bool two_reachable(Device *d, u32 blocks, const std::string &params, const abi_t
   return true;
 }
 
-// late says whether so many kernels have run in this process that results are wrong: MSCCLC_STANDIN_WRONG=N has those
-// of all but the first N so.
+// late says whether results of this process are wrong from now on: MSCCLC_STANDIN_WRONG=N spoils those of all but the
+// first N kernels.
 bool late() {
   static const char *text = getenv("MSCCLC_STANDIN_WRONG");
   static std::atomic<u64> ran{0};
   return text && *text && ++ran > strtoull(text, nullptr, 10);
 }
 
-// spoil changes the first byte of rank 0's result. Several kernels may do it behind the launch that wrote it, and it is
+// spoil changes the first byte of rank 0's result. Several kernels may do it after the launch that wrote it, and it is
 // still wrong.
 void spoil(const Function *f, const char *params) {
   u64 input, output;

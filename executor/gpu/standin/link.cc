@@ -1,4 +1,4 @@
-// The driver's linker. Its machine code is the PTX behind a mark, which modules are loaded of.
+// The driver's linker. Its machine code is a mark and then the PTX. Modules are loaded from it.
 #include "calls.h"
 
 #include <cstdio>

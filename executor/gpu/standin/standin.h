@@ -76,7 +76,7 @@ struct Stream {
   u64 left = 0;  // tasks that are not over
   bool ended = false;
   Graph *capture = nullptr;
-  std::set<size_t> behind;  // nodes that what is captured next depends on
+  std::set<size_t> leaves;  // the nodes that the next captured node depends on
 };
 Stream *new_stream(Device *d);
 Stream *stream_of(Device *d, void *stream);  // that is named, or d's null stream
@@ -92,7 +92,7 @@ struct Event {
   std::set<u64> open;   // records that have not happened
   double at_ms = 0;
   Graph *capture = nullptr;  // that the last record is part of, and the nodes before it
-  std::set<size_t> behind;
+  std::set<size_t> leaves;
 };
 
 // A Function is an entry of a module; run_kernel runs a launch of it and returns

@@ -83,7 +83,7 @@ func header() []byte {
 	fmt.Fprintf(&b, " PROTO_COUNT = %d };\n", ir.NumProtocols)
 
 	fmt.Fprintf(&b, "\n// Flags of a step: some step waits for it; it makes the complete sum; it runs together with\n")
-	fmt.Fprintf(&b, "// the one before it; in a launch's first pass only; in its last only.\n")
+	fmt.Fprintf(&b, "// the one before it; in a launch's first tile iteration only; in its last only.\n")
 	fmt.Fprintf(&b, "enum StepFlag { STEP_HAS_DEP = %d, STEP_FINAL = %d, STEP_JOINT = %d, STEP_ENTER = %d, STEP_LEAVE = %d };\n",
 		ir.HasDep, ir.Final, ir.Joint, ir.Enter, ir.Leave)
 	return b.Bytes()

@@ -16,7 +16,7 @@ KD void st_volatile32(u32 *p, u32 v) {
   asm volatile("st.volatile.global.u32 [%0],%1;" ::"l"(global_at(p)), "r"(v) : "memory");
 }
 
-// Every wait ends: after so many polls the launch is given up, and so are all that follow.
+// Every wait ends: after POLLS polls the launch is given up, and so are all that follow.
 enum { POLLS = 1 << 19 };
 KD bool lost(const hand &a, u32 &polls) {
   if (++polls < POLLS) return false;

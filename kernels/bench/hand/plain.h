@@ -6,7 +6,7 @@
 KD u64 *flag_of(const hand &a, u32 at, u32 which, u32 from) {
   return (u64 *)(a.flags[at] + ((u64)(which * MAX_REPLICAS + bid()) * MAX_RANKS + from) * FLAG_BYTES);
 }
-// signal_all tells all others, and await_all waits until all others have told, each with a thread a peer.
+// signal_all signals all others, and await_all awaits the signals of all others, each with a thread a peer.
 // The barrier before makes the release cover the block; the one after hands on the acquire.
 template <int N, bool RELEASE> KD void signal_all(const hand &a, u32 which, u64 count) {
   if (tid() < N - 1) {

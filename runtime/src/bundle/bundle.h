@@ -96,8 +96,8 @@ bool named_open(Bundle *b, Program *p, Why *why);
 bool named_units(const Program &p, const u8 *node);
 bool named_check(const Set &set, Why *why);
 
-// ctas_of is how many CTAs the rank has that has most, in so many replicas. shared_of is how many replicas share a CTA,
-// of the blocks whose replicas do; 1 where there are none.
+// ctas_of is how many CTAs the rank has that has most, in a number of replicas. shared_of is how many replicas share a
+// CTA, of the blocks whose replicas do; 1 where there are none.
 u32 ctas_of(const Program &p, u32 replicas);
 u32 shared_of(const Program &p);
 

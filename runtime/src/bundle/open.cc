@@ -60,7 +60,7 @@ bool check_table(Bundle *b, Why *why) {
   for (u32 i = 0; i < h.sections; i++) {
     const bundle_section &s = b->table[i];
     if (s.offset != at || at > h.bytes || s.bytes > h.bytes - at || !blank(s))
-      return say(why, "section %u does not lie behind the one before it", i), false;
+      return say(why, "section %u does not lie after the previous one", i), false;
     at = aligned(at + s.bytes);
   }
   if (at != h.bytes) return say(why, "it has bytes that are of no section"), false;
@@ -83,7 +83,7 @@ bool open_into(Bundle *b, const char *path, Why *why) {
   b->data = (u8 **)calloc(b->header.sections + 1, sizeof *b->data);
   if (!b->table || !b->data) return say(why, "there is no memory for its table"), false;
   if (!sys_read_at(b->file, b->table, room, sizeof b->header)) return say(why, "it cannot be read"), false;
-  if (!blank((u8 *)b->table + table, room - table)) return say(why, "bytes behind its table are not 0"), false;
+  if (!blank((u8 *)b->table + table, room - table)) return say(why, "bytes after its table are not 0"), false;
   sha256(&b->header, sizeof b->header, b->hash);
   return check_table(b, why) && sets_check(b, why);
 }

@@ -27,7 +27,7 @@ struct View {
   u32 rank;
 };
 
-// buffer_has says whether a rank that the step's block may reach has so many chunks of input or output.
+// buffer_has says whether a rank that the step's block may reach has at least `last` chunks of input or output.
 bool buffer_has(const View &v, const abi_one_operand &o, u64 last) {
   const bundle_program &p = *v.row;
   u32 in, out;
@@ -38,7 +38,8 @@ bool buffer_has(const View &v, const abi_one_operand &o, u64 last) {
   return ((u32)o.rank == v.rank || p.direct) && last <= chunks;
 }
 
-// reaches says whether a step may have an operand of a rank of another node: data for its inbox, or what it is told.
+// reaches says whether a step may have an operand of a rank of another node: data for its inbox, or flags that it
+// signals.
 bool reaches(const View &v, const abi_one_step &s, const abi_one_operand &o) {
   if (v.node[o.rank] == v.node[v.rank]) return true;
   return OP_MOVES(s.op) ? o.buf == BUF_INBOX : s.op == OP_SIGNAL;
@@ -130,18 +131,18 @@ u64 pinned_of(const Program &p) {
   Layout l;
   if (!layout_of(p.row, &l)) return ~0ull;
   const u64 scratch = p.net->inbox * l.scratch_stride * p.row->replicas * p.row->depth;
-  u16 writes[BUNDLE_RANKS] = {}, told = 0;  // the ranks that a rank writes; those that are told
+  u16 writes[BUNDLE_RANKS] = {}, signalled = 0;  // the ranks that a rank writes; those that are signalled
   static_assert(BUNDLE_RANKS <= 16, "a bit for each rank");
   for (u32 i = 0; i < p.net->messages; i++) {
     const net_message &m = p.message[i];
-    told |= (u16)(1 << m.rank);
+    signalled |= (u16)(1 << m.rank);
     if (m.segments) writes[block_by(p, m.block).rank] |= (u16)(1 << m.rank);
   }
   u64 most = 0;
   for (u32 r = 0; r < p.row->ranks; r++) {
     u64 need = (u64)p.part[r].blocks * p.row->replicas * sizeof(abi_net_lane);
     need += (u64)__builtin_popcount(writes[r]) * scratch;
-    if (told >> r & 1) need += scratch + l.flag_mem;
+    if (signalled >> r & 1) need += scratch + l.flag_mem;
     if (need > most) most = need;
   }
   return most;

@@ -16,7 +16,7 @@ bool check_memory(const bundle_program &p) {
   return true;
 }
 
-// check_table says whether a table lies at *at of a section, with zeros behind it, and moves *at behind it.
+// check_table says whether a table lies at *at of a section, with zeros after it, and moves *at to their end.
 bool check_table(const u8 *base, u64 bytes, u64 is_at, u64 rows, u64 row_bytes, u64 *at) {
   if (is_at != *at || is_at > bytes || rows > (bytes - is_at) / row_bytes) return false;
   const u64 end = is_at + rows * row_bytes, next = (end + BUNDLE_ALIGN - 1) & ~(u64)(BUNDLE_ALIGN - 1);
@@ -24,7 +24,7 @@ bool check_table(const u8 *base, u64 bytes, u64 is_at, u64 rows, u64 row_bytes, 
   return next <= bytes && blank(base + end, next - end);
 }
 
-// check_places says whether the tables of all ranks lie one behind the other, up to the section's end.
+// check_places says whether the tables of all ranks lie one after another, up to the section's end.
 bool check_places(const Program &p, u64 bytes) {
   u64 at = 0;
   const u64 head = sizeof *p.row + p.row->ranks * sizeof *p.part;

@@ -32,7 +32,7 @@ bool check_rules(const Set &set, Why *why) {
   return false;
 }
 
-// check_arena says whether the programs of a set, which lie one behind the other, have room in its memory.
+// check_arena says whether the programs of a set, which lie one after another, have room in its memory.
 bool check_arena(const Set &set, Why *why) {
   u64 end = 0, pinned = 0;
   bool good = true;

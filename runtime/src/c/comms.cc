@@ -17,7 +17,7 @@ struct Lock {
   ~Lock() { pthread_mutex_unlock(mu); }
 };
 
-void told(void *with, mscclc_result result, const char *text) { comm_fail((mscclc_comm_s *)with, result, text); }
+void notified(void *with, mscclc_result result, const char *text) { comm_fail((mscclc_comm_s *)with, result, text); }
 
 // drop frees a communicator, in which nothing runs. Peers may run where they did not say goodbye.
 void drop(mscclc_comm_s *c) {
@@ -58,7 +58,7 @@ mscclc_result join(mscclc_comm *comm, const StarId &id, int ranks, int rank, msc
   const bool able = device == MSCCLC_CPU ? (c->host = host_gpu(&why)) != nullptr : gpu_of_thread(&why) != nullptr;
   const Hello hello = {{}, MSCCLC_ABI, c->ranks, c->rank, (u32)device};
   Why line = {};
-  mscclc_result r = line_open(id, hello, told, c, &c->line, &line);
+  mscclc_result r = line_open(id, hello, notified, c, &c->line, &line);
   if (r) why = line;
   else r = line_agree(c->line, ROUND_JOIN, able, MSCCLC_DEVICE, &why);  // all ranks come, and have devices
   if (!r) return *comm = c, MSCCLC_OK;

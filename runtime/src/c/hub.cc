@@ -25,7 +25,7 @@ const u64 STRANGER_NS = 2 * STAR_SECOND, FIRST_NS = 3600 * STAR_SECOND;
 // A Conn is a connection: of a rank, or of a stranger (rank -1). What cannot be sent at once waits in `out`.
 struct Conn {
   int fd, rank;
-  bool refused;  // it was told so, and what it says does not count: a close now could lose what it was told
+  bool refused;  // this was sent, and what it says does not count: a close now could lose what was sent
   u64 since;
   u8 *in, *out;
   u32 got, out_bytes, sent;
@@ -187,8 +187,8 @@ bool greet(Hub *h, Conn *c, const Hello &hello) {
   return true;
 }
 
-// heard takes a whole frame of a connection, whose body it owns, and says whether the connection stays.
-bool heard(Hub *h, Conn *c, const Frame &f, u8 *body) {
+// take handles a whole frame of a connection, whose body it owns, and says whether the connection stays.
+bool take(Hub *h, Conn *c, const Frame &f, u8 *body) {
   if (c->refused) return free(body), true;
   if (c->rank < 0) {
     Hello hello;
@@ -198,7 +198,7 @@ bool heard(Hub *h, Conn *c, const Frame &f, u8 *body) {
     return good && greet(h, c, hello);
   }
   const u32 r = (u32)c->rank;
-  if (f.type == FRAME_ROUND && h->refused) return free(body), true;  // it was told, and may not have read it yet
+  if (f.type == FRAME_ROUND && h->refused) return free(body), true;  // the refusal may not have been read yet
   if (f.type == FRAME_ROUND && f.kind < ROUNDS && !h->pending[r]) {
     if (!h->open) h->open = true, h->round_began = now_of_engine();
     h->pending[r] = body, h->frame[r] = f;
@@ -226,7 +226,7 @@ bool hear(Hub *h, Conn *c) {
       if (!body) return false;
       memcpy(body, c->in + sizeof f, f.bytes);
       c->got = 0;
-      if (!heard(h, c, f, body)) return false;
+      if (!take(h, c, f, body)) return false;
       continue;
     }
     u8 *room = (u8 *)realloc(c->in, want);

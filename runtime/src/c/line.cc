@@ -18,7 +18,7 @@ struct Line {
   int fd;
   u32 ranks, rank;
   pthread_t thread;
-  Told *told;
+  Notify *notify;
   void *with;
   pthread_mutex_t sending;  // frames go one by one, of any thread
   pthread_mutex_t mu;       // guards what follows
@@ -115,10 +115,10 @@ mscclc_result lost(Line *l, char *text, size_t room) {
 
 void tell(Line *l, mscclc_result result, const char *text) {
   pthread_cond_broadcast(&l->changed);
-  if (result) l->told(l->with, result, text);
+  if (result) l->notify(l->with, result, text);
 }
 
-// wrap_up does what comes when all have left, if the line was told to.
+// wrap_up does what comes when all have left, if the line was asked to.
 bool wrap_up(Line *l) {
   void (*last)(void *) = nullptr;
   {
@@ -211,12 +211,12 @@ void parts_free(Parts *p) {
   *p = Parts{};
 }
 
-mscclc_result line_open(const StarId &id, const Hello &hello, Told *told, void *with, Line **line, Why *why) {
+mscclc_result line_open(const StarId &id, const Hello &hello, Notify *notify, void *with, Line **line, Why *why) {
   if (memcmp(id.magic, STAR_MAGIC, sizeof id.magic))
     return say(why, "these are not the bytes of a unique id"), MSCCLC_BAD_ARGUMENT;
   Line *l = (Line *)calloc(1, sizeof *l);
   if (!l) return say(why, "no memory"), MSCCLC_SYSTEM;
-  l->ranks = hello.ranks, l->rank = hello.rank, l->told = told, l->with = with, l->fd = -1;
+  l->ranks = hello.ranks, l->rank = hello.rank, l->notify = notify, l->with = with, l->fd = -1;
   pthread_mutex_init(&l->sending, nullptr);
   pthread_mutex_init(&l->mu, nullptr);
   pthread_cond_init(&l->changed, nullptr);

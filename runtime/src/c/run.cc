@@ -36,7 +36,7 @@ mscclc_result launch(mscclc_programs_s *p, const Choice &choice, const Call &cal
   return c->host && !stream ? ended(c, p->team, p->team->of_rule[choice.rule - p->team->set.rules]) : MSCCLC_OK;
 }
 
-// A Buffers is where a call's buffers lie: of an input and an output of so many units.
+// A Buffers is where a call's buffers lie, an input and an output, and how long they are.
 struct Buffers {
   const char *in, *out;
   u64 in_bytes, out_bytes, shift, back;  // in place, in is out + shift, or out is in + back

@@ -21,9 +21,9 @@ static_assert(sizeof(StarId) == sizeof(mscclc_unique_id), "an id has room");
 // that libraries of different versions can say so.
 enum {
   FRAME_HELLO = 1,    // rank to hub
-  FRAME_ROUND = 2,    // to the hub: a rank's part; back: those of all, each behind its length (u32)
+  FRAME_ROUND = 2,    // to the hub: a rank's part; back: those of all, each preceded by its length (u32)
   FRAME_FAIL = 3,     // hub to rank: its round has failed; a result (u32) and a text
-  FRAME_BYE = 4,      // a rank leaves, after so many calls (u64); back: of which rank
+  FRAME_BYE = 4,      // a rank leaves, after a number of calls (u64); back: of which rank
   FRAME_ABORT = 5,    // a rank has aborted or failed; back: of which rank
   FRAME_LOST = 6,     // hub to rank: a rank has ended without a word
   FRAME_REFUSED = 7   // hub to rank: the communicator cannot be; a result (u32) and a text
@@ -56,13 +56,13 @@ void parts_free(Parts *p);
 // star_new makes an id, and starts its hub.
 mscclc_result star_new(StarId *id, Why *why);
 
-// A Line is a rank's. Its thread reads what the hub says, and calls `told` when the communicator fails: in that thread,
-// at most once. line_leave says goodbye, and waits until all ranks have left, are lost, or so long; it says whether
-// they have. line_last has the line's thread call last(with) when all have left; it returns false if they have already.
-// Then, and in last, line_free ends the line.
+// A Line is a rank's. Its thread reads what the hub says, and calls `notify` when the communicator fails: in that
+// thread, at most once. line_leave says goodbye, and waits until all ranks have left, are lost, or so long; it says
+// whether they have. line_last has the line's thread call last(with) when all have left; it returns false if they have
+// already. Then, and in last, line_free ends the line.
 struct Line;
-typedef void Told(void *with, mscclc_result result, const char *text);
-mscclc_result line_open(const StarId &id, const Hello &hello, Told *told, void *with, Line **line, Why *why);
+typedef void Notify(void *with, mscclc_result result, const char *text);
+mscclc_result line_open(const StarId &id, const Hello &hello, Notify *notify, void *with, Line **line, Why *why);
 mscclc_result line_round(Line *l, u32 kind, const void *data, u32 bytes, Parts *all, Why *why);
 
 // line_gather is a round in which all ranks tell as many bytes, which all gets by rank. what names them.

@@ -179,7 +179,7 @@ Result timed(Member *e, const Op &op) {
   return forward(op);
 }
 
-// in_order has NCCL do a call of a team's communicator, behind what ran before it.
+// in_order has NCCL do a call of a team's communicator, after what ran before it.
 Result in_order(Member *e, const Op &op) {
   bool captured = false;
   if (const int code = team_before(e->team, op.stream, &captured))
@@ -188,7 +188,7 @@ Result in_order(Member *e, const Op &op) {
   Result r = timed(e, op);
   if (r == IN_PROGRESS) r = settle(op.comm);
   if (r != SUCCESS) return r;
-  const int code = team_behind(e->team, op.stream);
+  const int code = team_after(e->team, op.stream);
   return code ? cannot(e, op, "have later calls wait for it", code) : SUCCESS;
 }
 

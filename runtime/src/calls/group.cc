@@ -1,4 +1,4 @@
-// Groups. Native calls of a group launch at its outermost end, behind what NCCL launches of it. What runs a call may
+// Groups. Native calls of a group launch at its outermost end, after what NCCL launches of it. What runs a call may
 // depend on how many calls the group has, so that all wait for that end. Communicators that a group makes agree there.
 #include "../front/front.h"
 
@@ -50,7 +50,7 @@ Result choose_all() {
   return r;
 }
 
-// before and behind order NCCL's calls of a team's communicator with ours.
+// before and after order NCCL's calls of a team's communicator with ours.
 Result before() {
   for (u32 i = 0; i < own.op_count; i++) {
     const Op &op = own.ops[i];
@@ -63,7 +63,7 @@ Result before() {
   }
   return SUCCESS;
 }
-Result behind(Result r) {
+Result after(Result r) {
   for (u32 i = 0; i < own.op_count; i++) {
     const Op &op = own.ops[i];
     if (!op.sent || !teamed(op.member)) continue;
@@ -72,7 +72,7 @@ Result behind(Result r) {
       if (late != SUCCESS) return late;
     }
     if (op.slot) learn_stop(op.member, op.slot);
-    if (const int code = team_behind(op.member->team, op.stream))
+    if (const int code = team_after(op.member->team, op.stream))
       return cannot(op.member, op, "have later calls wait for it", code);
   }
   return r;
@@ -86,7 +86,7 @@ Result run() {
     r = first(r, end_nccl());
   }
   if (r != SUCCESS && r != IN_PROGRESS) return r;
-  r = behind(r);
+  r = after(r);
   for (u32 i = 0; i < own.op_count && (r == SUCCESS || r == IN_PROGRESS); i++)
     if (!own.ops[i].sent && own.ops[i].member->state == STATE_TEAM) r = first(r, launch(own.ops[i].member, own.ops[i]));
   return r;

@@ -87,9 +87,9 @@ void finish(Opening *o, bool used) {
   if (o->window && !gpu_enter(e->device, &before)) window_end(e->team, o->window), gpu_leave(before);
   const char *why = o->why.text;
   count_call(FN_CommWindowRegister, interned(why));
-  if ((e->rank == 0 && !e->told_window) || warns())
+  if ((e->rank == 0 && !e->warned_window) || warns())
     tell("no program uses a window of %zu bytes of a communicator of %u ranks: %.200s", o->pane.bytes, e->ranks, why);
-  e->told_window = true;
+  e->warned_window = true;
 }
 
 // A Turn is one window of each of some communicators of this thread.
@@ -108,15 +108,15 @@ void agree_on(Turn r, u32 count) {
   for (u32 i = 0; i < count; i++) {
     Opening *o = &r.opening[i];
     Saying *s = &r.saying[i];
-    if (s->heard != 1) say(&o->why, "the ranks could not agree: %.400s", s->why.text);
-    const bool good = s->heard == 1 && reach(o);
+    if (s->outcome != 1) say(&o->why, "the ranks could not agree: %.400s", s->why.text);
+    const bool good = s->outcome == 1 && reach(o);
     *s = Saying{o->pane.e, good, nullptr, nullptr, 0, 0, o->why};
   }
   gather(r.saying, count, true, "the other ranks to reach a window");
   for (u32 i = 0; i < count; i++) {
     Opening *o = &r.opening[i];
     o->why = r.saying[i].why;
-    finish(o, r.saying[i].heard == 1);
+    finish(o, r.saying[i].outcome == 1);
   }
 }
 

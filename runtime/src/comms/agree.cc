@@ -16,8 +16,8 @@ Stage later_stage(int step, bool last) {
   return step > 0 ? last ? STAGE_TEAM : STAGE_WORK : step < 0 ? STAGE_FAILED : STAGE_MET;
 }
 
-// tell_family has the ranks of this process that heard that all agree fail, too. Those of others find that the sockets
-// to this rank close without goodbye.
+// tell_family has the ranks of this process that were notified that all agree fail, too. Those of others find that the
+// sockets to this rank close without goodbye.
 void tell_family(const Member *e) {
   Member *other;
   for (u32 i = 0; (other = member_at(i)); i++) {
@@ -27,7 +27,7 @@ void tell_family(const Member *e) {
       member_text(other, "%s", e->text);
       other->died = now_ns(), other->dead = 1 + (int)e->rank;
       team_abort(other->team);
-      other->told = 1;
+      other->explained = 1;
     }
     member_leave(other);
   }
@@ -154,7 +154,7 @@ void agree_ranks(Side *s) {
 }
 
 // warns_of says whether this rank warns that NCCL runs its communicator's calls: one rank does for all, and none where
-// that follows from another communicator. A rank that the hub has told nothing has a reason of its own. Where the
+// that follows from another communicator. A rank that the hub has sent nothing has a reason of its own. Where the
 // ncclUniqueId says nothing of a meeting, rank 0, which mostly made it, mostly has no library.
 static bool warns_of(const Side *s) {
   const Init &i = s->init;

@@ -80,7 +80,7 @@ bool idle(Member *e, u64 limit_ns) {
   return left(e, limit_ns, true, &fault) && !fault;
 }
 
-// cleared waits until launches that were told to leave have left. They may stand behind others in the caller's streams.
+// cleared waits until launches that were asked to leave have left. They may wait for others in the caller's streams.
 bool cleared(Member *e, u64 limit_ns) {
   int fault;
   return left(e, limit_ns, false, &fault);
@@ -188,7 +188,7 @@ void reap() {
     int is = LATE;
     if (late->state != STATE_GONE || !__atomic_compare_exchange_n(&late->late.value, &is, (int)LOOKED_AT, false,
         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
-    const bool over = cleared(late, SECOND / 1000);  // the stream has just been told to wait
+    const bool over = cleared(late, SECOND / 1000);  // the stream has just begun to wait
     if (over) peers_leave(late, false);
     late->late = over ? ON_TIME : LATE;
   }
@@ -297,7 +297,7 @@ EXPORT Result ncclCommGetAsyncError(Comm comm, Result *state) {
   else if (teamed(e) || e->state == STATE_PAUSED) {
     Why why = {};
     if (e->dead) {  // soon its text says where launches waited
-      if (e->told || now_ns() - e->died > SECOND) *state = REMOTE_ERROR, member_failed(e, FAILED_PEER);
+      if (e->explained || now_ns() - e->died > SECOND) *state = REMOTE_ERROR, member_failed(e, FAILED_PEER);
     } else if (team_failed(e->team, &why) && !team_outlived(e->team)) {  // else peers/exit.cc finds out which call
       char calls[400];
       const bool differ = board_says(e, calls, sizeof calls);

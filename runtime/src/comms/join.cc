@@ -107,16 +107,16 @@ bool join(Side *s) {
 
 }  // namespace
 
-// tell_known has all ranks hear what rank 0 knows of trials in earlier jobs, if they learn.
+// tell_known has all ranks receive what rank 0 knows of trials in earlier jobs, if they learn.
 static bool tell_known(Side *s) {
   const void *mine;
   const u32 bytes = learn_tells(s->e, &mine);
   if (!bytes) return true;
   u8 *all = (u8 *)malloc(bytes * s->e->ranks);
   if (!all) say(&s->why, "rank %u: no memory", s->e->rank);
-  const bool heard = tell_all(s, all ? EVENT_MORE : EVENT_CANNOT, mine, bytes, all, "what rank 0 has learned earlier");
-  if (heard) learn_told(s->e, all);
-  return free(all), heard;
+  const bool done = tell_all(s, all ? EVENT_MORE : EVENT_CANNOT, mine, bytes, all, "what rank 0 has learned earlier");
+  if (done) learn_known(s->e, all);
+  return free(all), done;
 }
 
 void make_all(Side *s) {
@@ -132,7 +132,7 @@ void make_all(Side *s) {
            s->later ? s->promises : nullptr, "the other ranks to connect");
 }
 
-// What all have told is the same everywhere, and so is what follows from it.
+// What all have said is the same everywhere, and so is what follows from it.
 void agree_all(Side *s) {
   Member *e = s->e;
   if (e->ranks > BUNDLE_RANKS) {

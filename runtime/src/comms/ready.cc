@@ -26,10 +26,10 @@ bool captures(const Member *e, const Op &op) {
 void settle(Side *s) {
   Member *e = s->e;
   int is = STATE_READY;
-  gate_heard(&e->gate, 0, nullptr, 0);
+  gate_outcome(&e->gate, 0, nullptr, 0);
   end_team(s);
   stream_close(e);
-  e->dead = 0, e->told = 0;
+  e->dead = 0, e->explained = 0;
   const char *why = interned(s->why.text);
   if (!change(e, &is, STATE_NCCL)) return;  // it has ended here
   e->why = why;
@@ -43,11 +43,11 @@ void settle(Side *s) {
 void finish(Side *s) {
   Member *e = s->e;
   if (s->board >= 0) close(s->board), s->board = -1;  // all ranks have mapped it
-  if (s->stage == STAGE_FAILED) return gate_heard(&e->gate, -1, nullptr, 0), agree_fails(s, REMOTE_ERROR);
+  if (s->stage == STAGE_FAILED) return gate_outcome(&e->gate, -1, nullptr, 0), agree_fails(s, REMOTE_ERROR);
   if (s->stage != STAGE_TEAM || e->state != STATE_READY) return settle(s);
   e->team = s->team;
   if (e->dead) team_abort(e->team);
-  gate_heard(&e->gate, 1, s->promises, e->ranks);
+  gate_outcome(&e->gate, 1, s->promises, e->ranks);
   info("rank %u of %u uses the bundle's programs from call %llu on, with %u CTAs at most", e->rank, e->ranks,
        e->gate.from, e->ctas);
 }

@@ -10,7 +10,7 @@
 
 namespace {
 
-// next copies the next term, and gives where the one behind it begins, or null where there is none.
+// next copies the next term, and gives where the next one begins, or null where there is none.
 const char *next(const char *text, char *term) {
   const size_t n = strcspn(text, ",");
   snprintf(term, TERM, "%.*s", (int)(n < TERM ? n : TERM - 1), text);

@@ -28,7 +28,7 @@ void decide(Judge *j, u32 options) {
       j->choice = k, j->took[1] = j->median[k];
 }
 
-void enter(Judge *j, JudgeStage to) { j->stage = to, j->told = 0; }
+void enter(Judge *j, JudgeStage to) { j->stage = to, j->notified = 0; }
 
 // proceed goes on where all have said what is due.
 void proceed(Judge *j, u32 ranks) {
@@ -48,16 +48,16 @@ void learner_hears(Learner *l, const LearnMessage &m, u64 slack) {
   }
   if (m.what != LEARN_WORD && m.what != LEARN_NEVER) return;
   l->over = true;
-  if (m.what == LEARN_NEVER) return gate_heard(&l->gate, 0, nullptr, 0);
+  if (m.what == LEARN_NEVER) return gate_outcome(&l->gate, 0, nullptr, 0);
   l->took[0] = m.took[0], l->took[1] = m.took[1];
   __atomic_store_n(&l->choice, (u32)m.choice, __ATOMIC_RELEASE);
-  gate_heard(&l->gate, 1, &m.number, 1);
+  gate_outcome(&l->gate, 1, &m.number, 1);
 }
 
 void learner_alone(Learner *l) {
   if (l->over) return;
   l->over = true;
-  gate_heard(&l->gate, 0, nullptr, 0);
+  gate_outcome(&l->gate, 0, nullptr, 0);
 }
 
 bool learner_next(const Learner *l, const u32 *ns, LearnMessage *m) {
@@ -96,7 +96,7 @@ void judge_gone(Judge *j, u32 ranks, u32 rank) {
   proceed(j, ranks);
 }
 
-// Rank 0 is the last: what it says to itself holds only once all others have been told.
+// Rank 0 is the last: what it says to itself holds only once all others have been notified.
 bool judge_next(const Judge *j, u32 ranks, u32 *to, LearnMessage *m) {
   *m = LearnMessage{};
   if (j->stage == JUDGE_GATHERS || j->stage == JUDGE_DONE) return false;
@@ -104,11 +104,11 @@ bool judge_next(const Judge *j, u32 ranks, u32 *to, LearnMessage *m) {
   m->choice = (u8)j->choice, m->number = j->most;
   m->took[0] = j->took[0], m->took[1] = j->took[1];
   for (u32 r = ranks; r-- > 0;)
-    if (!((j->told | j->gone) & bit(r))) return *to = r, true;
+    if (!((j->notified | j->gone) & bit(r))) return *to = r, true;
   return false;
 }
 
 void judge_said(Judge *j, u32 ranks, u32 to) {
-  j->told |= bit(to);
-  if (j->stage != JUDGE_PROPOSES && ((j->told | j->gone) & all_of(ranks)) == all_of(ranks)) j->stage = JUDGE_DONE;
+  j->notified |= bit(to);
+  if (j->stage != JUDGE_PROPOSES && ((j->notified | j->gone) & all_of(ranks)) == all_of(ranks)) j->stage = JUDGE_DONE;
 }

@@ -55,13 +55,13 @@ struct Learner {
   bool timed;   // the times of all trials are there
   bool promised;
   bool said_times, said_promise;
-  bool over;    // it has heard the last message, or hears none
+  bool over;    // it has received the last message, or gets none
 };
 void learner_timed(Learner *l);
 void learner_hears(Learner *l, const LearnMessage &m, u64 slack);
 void learner_alone(Learner *l);  // rank 0 has left, or a rank has died
 // learner_next gives what the rank has to say to rank 0, without the class and the number of options. learner_said is
-// told that it was sent.
+// notified that it was sent.
 bool learner_next(const Learner *l, const u32 *ns, LearnMessage *m);
 void learner_said(Learner *l, char what);
 
@@ -69,7 +69,7 @@ void learner_said(Learner *l, char what);
 enum JudgeStage { JUDGE_GATHERS, JUDGE_PROPOSES, JUDGE_WORD, JUDGE_NEVER, JUDGE_DONE };
 struct Judge {
   u32 stage;
-  u32 timed, promised, told, gone;
+  u32 timed, promised, notified, gone;
   u32 choice, took[2];
   u64 most;               // of the promises
   u32 ns[LEARN_TRIALS];   // the least of all ranks

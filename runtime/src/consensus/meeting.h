@@ -4,7 +4,7 @@
 #pragma once
 #include "../bundle/rows_gen.h"
 
-// A message begins with a header, which all versions read. MEETING_VERSION changes with everything behind it.
+// A message begins with a header, which all versions read. MEETING_VERSION changes with everything after it.
 #ifndef MSCCLC_MEETING_VERSION
 #define MSCCLC_MEETING_VERSION 9  // tests have another
 #endif
@@ -12,11 +12,11 @@ enum { MEETING_MAGIC = 0x4843534d, MEETING_VERSION = MSCCLC_MEETING_VERSION };
 enum { MOST_PART = 1 << 16, MOST_ANSWER = 1 << 23 };  // bytes
 enum { MESSAGE_HERE = 1, MESSAGE_PART, MESSAGE_BYE, MESSAGE_WORD, MESSAGE_SOON };
 struct Header {
-  u32 magic, version, kind, bytes;  // bytes: behind the header
+  u32 magic, version, kind, bytes;  // bytes: after the header
 };
 
 // Here is what a rank says first. Part is what it says in a round: a round is known by its sort, its number and its
-// set. `without` ranks take no part in it; they are listed behind it, as u32, and set is their hash. Behind that lies
+// set. `without` ranks take no part in it; they are listed after it, as u32, and set is their hash. After that comes
 // what the rank has to say: its data, or why it cannot (ok: 0).
 struct Here {
   u8 secret[16];

@@ -1,9 +1,9 @@
 // A rank in its meeting, without sockets: what it does at each event.
 //
 // A rank that has said that it is here waits for the hub's word. Where its connection is lost before, it cannot know
-// what the others heard, so the communicator has an error here; the hub sees the loss, too, and the others hear of it.
+// what the others received, so the communicator has an error here; the hub sees the loss, too, and notifies the others.
 // A rank whose connection is lost after the last yes (STAGE_LAST) closes the sockets to its peers without goodbye: then
-// peers that heard GO find its end as that of a dead process.
+// peers that received GO find its end as that of a dead process.
 #include "meeting.h"
 
 namespace {

@@ -35,7 +35,7 @@ u64 gate_promise(Gate *g, u64 slack) {
   return g->limit;
 }
 
-void gate_heard(Gate *g, int step, const u64 *promises, u32 ranks) {
+void gate_outcome(Gate *g, int step, const u64 *promises, u32 ranks) {
   u64 most = 0;
   if (step < 0) return;
   if (!step) return enter(g, PHASE_NCCL);

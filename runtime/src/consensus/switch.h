@@ -10,10 +10,10 @@
 // 2. Each of these threads promises at once, in the last round of the agreement: up to SLACK calls more than were made,
 //    this rank runs by NCCL. A later call waits for the word.
 // 3. The round ends when all have promised. All hear all promises, and compute the same number: NCCL runs one call more
-//    than the largest promise, behind which ours are ordered, and programs run all after it.
+//    than the largest promise, after which ours are ordered, and programs run all after it.
 //
 // A rank that has promised and loses its connection before the word cannot know what the others run: its communicator
-// has an error. Where the round comes to nothing, no rank has heard the word, and NCCL runs all calls on all ranks.
+// has an error. Where the round comes to nothing, no rank has received the word, and NCCL runs all calls on all ranks.
 #pragma once
 #include "../bundle/rows_gen.h"
 
@@ -28,13 +28,13 @@ struct Gate {
 };
 enum Phase { PHASE_OPEN, PHASE_PROMISED, PHASE_WORD, PHASE_NCCL };
 
-// Who runs a call. TURN_WAIT: the word decides, which is on its way. TURN_ORDERED: NCCL; ours are ordered behind it.
+// Who runs a call. TURN_WAIT: the word decides, which is on its way. TURN_ORDERED: NCCL; ours are ordered after it.
 enum Turn { TURN_NCCL, TURN_WAIT, TURN_ORDERED, TURN_PROGRAM };
 
 u64 gate_call(Gate *g);                          // counts a call, and gives its number
 Turn gate_turn(const Gate *g, u64 call);         // by what is known now
 u64 gate_promise(Gate *g, u64 slack);            // what this rank tells the others
-// gate_heard is the end of the round: step is that of later_step (meeting.h), and promises are those of all
+// gate_outcome is the end of the round: step is that of later_step (meeting.h), and promises are those of all
 // ranks where it is 1. Where it is 0, all calls are NCCL's. Where it is -1, calls go on waiting until the communicator
-// has its error, since the others may have heard the word.
-void gate_heard(Gate *g, int step, const u64 *promises, u32 ranks);
+// has its error, since the others may have received the word.
+void gate_outcome(Gate *g, int step, const u64 *promises, u32 ranks);

@@ -66,7 +66,7 @@ bool open_gpu(Gpu *g, Why *why) {
 void begin(Gpu *g, const Gpu &made) {
   *g = made;
   pthread_mutex_init(&g->loading, nullptr);
-  for (Crowd &c : g->crowd) pthread_mutex_init(&c.mu, nullptr), pthread_cond_init(&c.changed, nullptr);
+  for (Admission &c : g->admission) pthread_mutex_init(&c.mu, nullptr), pthread_cond_init(&c.changed, nullptr);
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ void gpu_gone(Gpu *g) {
   gpus[g->number] = nullptr;
   pthread_mutex_unlock(&opening);
   while (Module *m = g->modules) g->modules = m->next, free(m);
-  for (Crowd &c : g->crowd) pthread_mutex_destroy(&c.mu), pthread_cond_destroy(&c.changed);
+  for (Admission &c : g->admission) pthread_mutex_destroy(&c.mu), pthread_cond_destroy(&c.changed);
   pthread_mutex_destroy(&g->loading);
   free(g);
 }

@@ -29,13 +29,13 @@ struct Module {
   Module *next;
 };
 
-// A Crowd is the teams on a GPU (team/crowd.cc).
-struct Crowd {
+// An Admission orders the launches of the teams on a GPU (team/admission.cc).
+struct Admission {
   u32 orders, ctas;        // of all teams, whose launches follow each other in each order; ctas: at once
   pthread_mutex_t mu;      // guards what follows; it is held for a moment only
   pthread_cond_t changed;
   bool starting;           // a team is starting an eager call: the next one waits
-  void *last;              // an event behind the last eager call while the GPU was crowded
+  void *last;              // an event after the last eager call while the GPU was oversubscribed
   bool any;                // there was one
   u64 turns;               // so far
 };
@@ -50,7 +50,7 @@ struct Gpu {
   pthread_mutex_t loading;  // guards what follows
   Module *modules;
   u64 spare;  // memory for kernels that do nothing
-  Crowd crowd[BUNDLE_RANKS];  // by rank where ranks may share a GPU, else the first
+  Admission admission[BUNDLE_RANKS];  // by rank where ranks may share a GPU, else the first
   bool host;  // it is the host (host/host.h), and runs bundles for any GPU
 };
 
@@ -67,7 +67,7 @@ void gpu_gone(Gpu *g);
 // current.
 Module *module_of(Gpu *g, Bundle *b, u32 number, Why *why);
 
-// room_of is how many blocks of so many threads the GPU holds, of the entry that takes the most.
+// room_of is how many blocks of `threads` threads the GPU holds, of the entry that takes the most.
 int room_of(Gpu *g, const Module *m, u32 threads, u32 *blocks);
 
 // A Current makes a GPU the calling thread's. The one before comes back when it goes. What ends things needs it, too,

@@ -1,4 +1,4 @@
-// This file is memory of the host that GPUs reach: what a kernel is told without the driver, and what a proxy reads.
+// This file is memory of the host that GPUs reach: what a kernel gets without the driver, and what a proxy reads.
 #pragma once
 #include "device.h"
 #include "file.h"

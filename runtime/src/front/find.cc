@@ -148,8 +148,8 @@ void *nccl_symbol(const char *name) {
 }
 
 Result nccl_lacks(const char *name) {
-  static const char *told[128];
-  for (const char *&t : told) {
+  static const char *said[128];
+  for (const char *&t : said) {
     const char *empty = nullptr;
     if (__atomic_compare_exchange_n(&t, &empty, name, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
       if (is_alone) tell("%s was called, which needs NCCL (MSCCLC_NCCL=none)", name);
@@ -167,9 +167,9 @@ void fork_watch() {
 }
 bool forked() { return __atomic_load_n(&has_forked, __ATOMIC_ACQUIRE); }
 Result after_fork() {
-  static bool told;
-  if (!told) tell("NCCL was used before this process was forked: its calls fail here");
-  told = true;
+  static bool said;
+  if (!said) tell("NCCL was used before this process was forked: its calls fail here");
+  said = true;
   return SYSTEM_ERROR;
 }
 

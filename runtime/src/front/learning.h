@@ -9,7 +9,7 @@ bool learn_serves(const Member *e, const Team *t, const Call &c);
 bool learn_begin(Member *e, const Team *t, u32 nodes);
 void learn_end(Member *e);
 u32 learn_tells(const Member *e, const void **known);  // to all ranks while they agree: bytes, or 0
-void learn_told(Member *e, const void *known);          // by rank 0
+void learn_known(Member *e, const void *known);          // by rank 0
 
 // learn_choose chooses for a call that no measured rule is for. A Trial takes the time of a call that is a trial.
 void learn_choose(Member *e, Op *op);

@@ -39,9 +39,9 @@ struct Member {
   Atom<Team *> team;
   Atom<int> dead;   // 1 + the rank whose process ended without leaving
   Atom<u64> died;   // when that was noticed
-  Atom<int> told;   // text says where launches waited for it
+  Atom<int> explained; // text says where launches waited for it
   Atom<int> exits;      // ranks whose process ends by exit() while the communicator is there
-  Atom<int> goodbye;    // this process ends so, and has told the others
+  Atom<int> goodbye;    // this process ends so, and has notified the others
   Atom<int> agreeing;   // its ranks agree, in a thread that is a user
   Atom<int> spread;     // its ranks are on several nodes
   Atom<u64> family;     // the same on all ranks of a communicator, and in no other; 0 before they meet
@@ -65,8 +65,8 @@ struct Member {
   bool quiet[BUNDLE_RANKS]; // ranks that have aborted: they may still write, and their end is no error
   Atom<struct Learn *> learn;  // which candidates are faster, or null (learn/learn.h)
   void *board;              // of the last calls of all ranks (peers/board.cc), or null
-  u64 at_call, at_since;    // the call that its GPU is at while that is crowded (peers/waits.cc), and since when
-  bool at_told;
+  u64 at_call, at_since;    // the call that its GPU is at while that is oversubscribed (peers/waits.cc), and since when
+  bool at_warned;
   u32 group;                // calls of the group that its thread has open
   Gate gate;                // of STATE_READY
   Atom<Plan *> plan;        // of STATE_READY: the rules, until memory is made
@@ -76,8 +76,8 @@ struct Member {
   char name[48];            // of its configuration, or empty
   char text[640];           // for GetLastError
   char cause[160];          // why it is dead: which process has ended, and how
-  bool lost;                // its network has failed, and its launches were told
-  bool told_window;         // that a window is not used
+  bool lost;                // its network has failed, and its launches were asked to leave
+  bool warned_window;         // that a window is not used
   const char *why;          // why it is NCCL's alone; a text that stays
   bool among;               // its thread made it in a group with others
   bool by_kind;             // the first eager call of each kind is NCCL's (calls/kinds.cc), on all ranks
@@ -108,7 +108,7 @@ bool member_agreed(const Member *e, u64 limit_ns);
 // OUR_CTAS are those of a launch at most, if nobody says otherwise.
 enum { MOST_COMMS = 4096, MOST_CTAS = 4096, OUR_CTAS = 32 };
 bool member_made(const Member *e, u64 limit_ns);    // waits for the thread that makes its memory
-Member *member_at(u32 i);  // in any state, or null behind the last
+Member *member_at(u32 i);  // in any state, or null after the last
 // system_fails tells of an error that is of no communicator, and keeps its text for GetLastError.
 Result system_fails(const char *format, ...) __attribute__((format(printf, 1, 2)));
 inline Result no_memory(const char *of) { return system_fails("%s: this process has no memory left", of); }

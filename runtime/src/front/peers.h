@@ -22,15 +22,16 @@ struct Link {
 };
 
 // gather is a round of communicators of this thread whose ranks have met: each rank says something, or why it cannot
-// (ok: false), and hears all. last says that the round decides. heard is 1 where all said something, else why has a
-// text, and it is -1 where the communicator has failed by it. all has room for ranks * bytes, or is null.
+// (ok: false), and receives what all said. last says that the round decides. outcome is 1 where all said something,
+// else why has a text, and it is -1 where the communicator has failed by it. all has room for ranks * bytes, or is
+// null.
 struct Saying {
   Member *e;
   bool ok;
   const void *mine;
   void *all;
   u32 bytes;
-  int heard;
+  int outcome;
   Why why;
 };
 void gather(Saying *list, u32 count, bool last, const char *what);
@@ -80,8 +81,8 @@ bool exit_refuses(Member *e);
 void peers_child();                  // in a forked child
 bool random_bytes(void *to, u32 bytes);
 
-// hub_exit is for a process that ends: it lets its hubs end what they tell the ranks. Its own rank may have heard the
-// word first (meeting/hub.cc).
+// hub_exit is for a process that ends: it lets its hubs end what they tell the ranks. Its own rank may have received
+// the word first (meeting/hub.cc).
 void hub_exit();
 
 // Files for other processes, by a key (peers/files.cc). They stay open until they are hidden. files_give answers who
@@ -96,6 +97,7 @@ int board_make(const u8 *id);
 void board_open(Member *e, const u8 *id);
 void board_close(Member *e);
 void board_note(Member *e, const Call *c);
-void board_turn(Member *e, u64 turn);  // of the call that was noted last: its launch had this turn on a crowded GPU
+// board_turn notes the turn that the launch of the last noted call had on an oversubscribed GPU.
+void board_turn(Member *e, u64 turn);
 void board_call(Member *e, u64 number, char *to, size_t size);  // names a call of this rank, by number; 0: the last
 bool board_says(Member *e, char *to, size_t size);

@@ -115,9 +115,9 @@ bool file_named(const char *variable, char (*path)[PATH_ROOM]) {
 }
 
 void tell_unwritten(const char *variable, const char *path) {
-  static const char *told[4];
+  static const char *said[4];
   const int code = errno;
-  for (const char *&t : told) {
+  for (const char *&t : said) {
     const char *is = nullptr;
     if (__atomic_compare_exchange_n(&t, &is, variable, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
       return code == ENOTDIR && !strcmp(variable, "MSCCLC_METRICS")

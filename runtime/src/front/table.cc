@@ -114,7 +114,7 @@ Member *member_add(Comm comm, u32 ctas, bool blocking) {
     return nullptr;
   }
   member_stay(e);
-  e->team = nullptr, e->dead = 0, e->told = 0, e->spread = 0, e->exits = 0, e->goodbye = 0;
+  e->team = nullptr, e->dead = 0, e->explained = 0, e->spread = 0, e->exits = 0, e->goodbye = 0;
   e->family = 0;
   peers_lock();
   memset((void *)&e->rank, 0, sizeof *e - offsetof(Member, rank));

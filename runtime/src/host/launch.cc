@@ -102,7 +102,7 @@ Gpu *host_gpu(Why *why) {
 
 void host_gone(Gpu *g) {
   if (g->spare) g->f->release(g->spare);
-  for (const Crowd &c : g->crowd)
+  for (const Admission &c : g->admission)
     if (c.last) g->f->event_end(c.last);
   gpu_gone(g);
 }

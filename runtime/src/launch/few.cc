@@ -21,7 +21,7 @@ u64 where(const abi_one_launch &l, const abi_one_operand &o) {
 
 // short_enough judges all that does not depend on steps.
 bool short_enough(const bundle_part &part, const abi_one_launch &l, u64 chunk) {
-  return part.blocks == 1 && part.steps <= FEW_STEPS && part.operands <= FEW_OPERANDS && l.passes == 1 &&
+  return part.blocks == 1 && part.steps <= FEW_STEPS && part.operands <= FEW_OPERANDS && l.iterations == 1 &&
          l.redop == RED_SUM && l.elems == l.chunk * l.chunks && chunk % 16 == 0 &&
          (u64)(l.replicas - 1) * l.share < chunk && __builtin_popcount(l.depth) == 1 &&
          (u64)l.replicas * l.depth * l.packet_copy <= ~0u && chunk <= 1 << 24;

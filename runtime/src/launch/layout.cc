@@ -72,10 +72,10 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
   const u64 chunk = l->chunk * l->elem_size;
   l->share = share_of(chunk, s.replicas);
   l->tile = least(least(up(s.tile, 16), row.tile), l->share);
-  l->passes = (least(l->share, chunk) + l->tile - 1) / l->tile;
+  l->iterations = (least(l->share, chunk) + l->tile - 1) / l->tile;
   l->scratch_stride = at.scratch_stride, l->scratch_copy = at.scratch_copy;
   l->packet_stride = at.packet_stride, l->packet_copy = at.packet_copy;
-  l->trace = l->trace_passes = 0;
+  l->trace = l->trace_iterations = 0;
   l->chunks = row.chunks, l->replicas = s.replicas, l->max_replicas = row.replicas, l->depth = row.depth;
   l->flags = (u32)at.flags, l->all_blocks = row.blocks;
   l->block_count = part.blocks, l->step_count = part.steps, l->operand_count = part.operands;

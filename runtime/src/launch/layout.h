@@ -22,7 +22,7 @@ Cannot cannot(const Program &p, const Shape &s);
 
 // Where holds the addresses of a rank's launch: its tables, states and status, and the memory of all ranks. A direct
 // program needs input and output of all ranks, as these ranks have them: where calls are in place, the input of rank r
-// of an AllGather lies r pieces behind its output. A staged program needs those of the own rank only.
+// of an AllGather lies r pieces after its output. A staged program needs those of the own rank only.
 struct Where {
   u64 blocks, steps, operands, states, status;
   const abi_one_memory *rank;  // of all

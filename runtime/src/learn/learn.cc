@@ -45,7 +45,7 @@ void know(const Member *e, const Learn *l, LearnClass *c) {
     while (choice + 1 < c->options && c->candidate[choice] != is.rule) choice++;
     const bool nccl = is.rule == LEARNED_NCCL;
     if (!nccl && choice + 1 == c->options) return;
-    c->l.choice = nccl ? 0 : choice + 1, c->l.over = c->told = true, c->tried = 1;
+    c->l.choice = nccl ? 0 : choice + 1, c->l.over = c->reported = true, c->tried = 1;
     c->l.took[0] = is.took[0], c->l.took[1] = is.took[1];
     c->l.gate.word = nccl ? (u64)PHASE_NCCL : (u64)PHASE_WORD;  // from the first call on
     c->made = c->options * LEARN_ROUNDS;
@@ -179,7 +179,7 @@ u32 learn_tells(const Member *e, const void **known) {
   return l ? sizeof l->known : 0;
 }
 
-void learn_told(Member *e, const void *known) {
+void learn_known(Member *e, const void *known) {
   Learn *l = e->learn;
   memcpy((void *)&l->known, known, sizeof l->known);
   if (l->known.count > MOST_CLASSES) l->known.count = 0;

@@ -41,7 +41,7 @@ struct LearnClass {
   Atom<int> tried;     // all trials were made, and their times are there
   u32 pending;         // trials whose times are awaited
   u32 ns[LEARN_TRIALS];
-  bool told;           // what it came to
+  bool reported;       // its result was reported
   LearnRow *row;
 };
 

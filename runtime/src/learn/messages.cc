@@ -6,7 +6,7 @@
 
 namespace {
 
-bool moved;  // a rank of this process has heard something, and may have to answer
+bool moved;  // a rank of this process has received something, and may have to answer
 
 bool in_process(const Member *e, u32 rank) {
   return !memcmp(e->process[rank], peers_process(), sizeof e->process[rank]);
@@ -20,12 +20,12 @@ Member *beside(const Member *e, u32 rank) {
   return nullptr;
 }
 
-// told prints and keeps what a class came to.
-void told(Member *e, LearnClass *c, u32 choice, const u32 *took) {
+// report prints and keeps what a class came to.
+void report(Member *e, LearnClass *c, u32 choice, const u32 *took) {
   const Team *t = e->team;  // it ends once the sockets are closed
-  if (c->told || !t) return;
+  if (c->reported || !t) return;
   const Where where(e);
-  c->told = true;
+  c->reported = true;
   const char *title = choice ? team_title(t, c->candidate[choice - 1]) : "NCCL";
   row_chosen(c->row, title, took);
   info("rank %u of %u learned for nccl%s of up to %llu bytes: %s takes %.1f us, and NCCL %.1f us", e->rank, e->ranks,
@@ -36,7 +36,7 @@ void told(Member *e, LearnClass *c, u32 choice, const u32 *took) {
 // judged sees what rank 0 has found: that NCCL is the fastest needs no word.
 void judged(Member *e, Learn *l, u32 of) {
   const Judge &j = l->judge[of];
-  if (j.stage == JUDGE_DONE && !j.choice && j.took[0] && of < classes_of(l)) told(e, &l->of[of], 0, j.took);
+  if (j.stage == JUDGE_DONE && !j.choice && j.took[0] && of < classes_of(l)) report(e, &l->of[of], 0, j.took);
 }
 
 // takes has a rank of this process hear a message.
@@ -52,7 +52,7 @@ void takes(Member *e, u32 from, const LearnMessage &m) {
   LearnClass *c = &l->of[m.of];
   if (m.what != LEARN_NEVER && (!m.choice || m.choice >= c->options)) return;
   learner_hears(&c->l, m, SLACK);
-  if (m.what == LEARN_WORD) told(e, c, m.choice, m.took);
+  if (m.what == LEARN_WORD) report(e, c, m.choice, m.took);
 }
 
 // send says something to a rank. It gives false if the socket does not take it, which is tried again: the socket of a

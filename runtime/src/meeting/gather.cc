@@ -30,14 +30,14 @@ void answer(Saying *s, bool last, const char *what) {
   Member *e = s->e;
   Answer a = {};
   const Event event = line_answer(e->line, wait_of(e, what), &a, &s->why);
-  s->heard = later_step(last && s->ok, event);
-  const bool whole = s->heard == 1 && a.bytes == (s->all ? s->bytes * e->ranks : 0);
+  s->outcome = later_step(last && s->ok, event);
+  const bool whole = s->outcome == 1 && a.bytes == (s->all ? s->bytes * e->ranks : 0);
   if (whole && s->all) memcpy(s->all, a.body, a.bytes);
-  if (s->heard == 1 && !whole) s->heard = last ? -1 : 0, say(&s->why, "the hub's answer has %u bytes", a.bytes);
+  if (s->outcome == 1 && !whole) s->outcome = last ? -1 : 0, say(&s->why, "the hub's answer has %u bytes", a.bytes);
   free(a.body);
   if (event == EVENT_ENDED) line_shut(e->line);
   line_next(e->line);
-  if (s->heard < 0) failed(s);
+  if (s->outcome < 0) failed(s);
 }
 
 }  // namespace
@@ -46,13 +46,13 @@ void gather(Saying *list, u32 count, bool last, const char *what) {
   for (u32 i = 0; i < count; i++) {
     Saying *s = &list[i];
     Member *e = s->e;
-    s->heard = 0;
+    s->outcome = 0;
     const bool turn = e->line && line_turn(e->line, line_ticket(e->line), wait_of(e, what));
     if (!turn && !s->why.text[0]) say(&s->why, "the connection to the process that made the ncclUniqueId is lost");
     if (!s->ok) say_files(&s->why, e->rank);
-    if (turn) s->heard = 2, line_say(e->line, ROUND_DATA, nullptr, 0, s->ok, s->ok ? s->mine : s->why.text,
+    if (turn) s->outcome = 2, line_say(e->line, ROUND_DATA, nullptr, 0, s->ok, s->ok ? s->mine : s->why.text,
                                      s->ok ? s->bytes : (u32)strlen(s->why.text));
   }
   for (u32 i = 0; i < count; i++)
-    if (list[i].heard == 2) answer(&list[i], last, what);
+    if (list[i].outcome == 2) answer(&list[i], last, what);
 }

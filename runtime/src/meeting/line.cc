@@ -243,8 +243,8 @@ bool line_say(Line *l, u32 sort, const u32 *without, u32 count, bool ok, const v
   return free(all), sent;
 }
 
-// heard reads a word with what is behind it.
-static bool heard(Line *l, const Wait &wait, Clock *clock, Header *head, Answer *a, Event *event) {
+// receive_word reads a word with what follows it.
+static bool receive_word(Line *l, const Wait &wait, Clock *clock, Header *head, Answer *a, Event *event) {
   free(a->body);
   memset((void *)a, 0, sizeof *a);
   *event = EVENT_LOST;
@@ -278,7 +278,7 @@ Event line_answer(Line *l, const Wait &wait, Answer *a, Why *why) {
   Clock clock = {now_ns(), false};
   bool came;
   a->body = nullptr;
-  while ((came = heard(l, wait, &clock, &head, a, &event)) && no_answer(a->word.word))
+  while ((came = receive_word(l, wait, &clock, &head, a, &event)) && no_answer(a->word.word))
     if (wait.soon && a->word.word == WORD_SOON) *wait.soon = 1;
   if (came) {
     if (a->word.word != WORD_GO) say(why, "%.400s", (const char *)a->body);

@@ -60,7 +60,7 @@ net_proxy *carrier_of(const Gpu *g, const char *card, Why *why) {
 }
 
 bool node_is_mine(const Team *t, u32 rank) { return t->node[rank] == t->node[t->rank]; }
-bool told(const Program &p, u32 rank) {
+bool signalled(const Program &p, u32 rank) {
   for (u32 i = 0; i < p.net->messages; i++)
     if (p.message[i].rank == rank) return true;
   return false;
@@ -160,7 +160,7 @@ bool make_job(Team *t, u32 program, Why *why) {
     if (s.mirror[r]) memory[r] = net_memory{s.mirror[r], s.scratch, 0, 0};
     for (u32 i = 0; i < p.part[r].blocks; i++) rank_of[blocks_of(p, r)[i].number] = r;
   }
-  if (told(p, t->rank)) {
+  if (signalled(p, t->rank)) {
     const u64 at = t->net->inboxes[t->rank] + s.inbox_at;
     memory[t->rank] = net_memory{at, s.scratch, at + s.flags_at, s.flag_bytes};
   }

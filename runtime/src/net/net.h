@@ -8,7 +8,7 @@
 // and lanes. All of it is memory of the host, except sent and inboxes (abi_net).
 struct NetSeat {
   net_job *job;
-  u32 exits;  // of its peers' processes, which were heard
+  u32 exits;  // of its peers' processes, that were received
   u64 inbox_at, copy, scratch, flags_at, flag_bytes;
   u64 lanes, mirror[BUNDLE_RANKS];
   u64 sent, inboxes;

@@ -7,12 +7,12 @@ enum { BOARD_CALLS = 16 };
 // A Note is a native call of a rank. number counts from 1; it is 0 while the note is written.
 struct Note {
   u64 number, count;
-  u64 turn;  // of its launch on a GPU that is crowded (team/crowd.cc), or 0
+  u64 turn;  // of its launch on a GPU that is oversubscribed (team/admission.cc), or 0
   u8 kind, dtype, redop, root, pad[4];
 };
 
-// A Place is where a rank's GPU is with its crowd: the first call that has not ended, and of which communicator. It is
-// written as version becomes odd, and whole when it is even again.
+// A Place is where a rank's GPU is with the calls of all its teams: the first call that has not ended, and of which
+// communicator. It is written as version becomes odd, and whole when it is even again.
 struct Place {
   u64 version;
   u64 family;  // of the communicator, or 0: no call runs
@@ -21,7 +21,7 @@ struct Place {
 
 struct Row {
   u64 calls;  // made
-  u64 ended;  // of these, when the rank looked last; it looks while its GPU is crowded
+  u64 ended;  // of these, when the rank looked last; it looks while its GPU is oversubscribed
   u64 pad[6];
   Note last[BOARD_CALLS];
   Place runs;

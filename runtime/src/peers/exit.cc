@@ -59,7 +59,7 @@ void fails(Member *e, const Outrun &is, u64 call, const char *where) {
   else board_call(e, call, name, sizeof name);
   snprintf(e->cause, sizeof e->cause, "%s", text);
   member_text(e, "rank %u of %u: %s; %s cannot end%s%.300s", e->rank, e->ranks, text, name, *where ? "; " : "", where);
-  e->told = 1;
+  e->explained = 1;
   const Where where_is(e);
   warn("%s", e->text);
   member_failed(e, FAILED_PEER);
@@ -140,7 +140,7 @@ void exit_stop(Comm c) {
     team_stop(e->team, e->cause);
   }
   member_failed(e, FAILED_PEER);
-  e->told = 1;
+  e->explained = 1;
   warn("%s", e->text);
   member_leave(e);
 }

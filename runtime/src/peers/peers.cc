@@ -53,10 +53,10 @@ bool same_user(int fd) {
 
 // full notes that no connection can be taken now: the listener stays readable, so poll leaves it out for a while.
 void full(int error) {
-  static bool told;
+  static bool said;
   admits_from = now_ns() + SYS_PAUSE_MS * 1000000;
-  if (told) return;
-  told = true;
+  if (said) return;
+  said = true;
   tell("a connection of another rank must wait: %s (ulimit -n)", strerror(error));
 }
 
@@ -147,7 +147,7 @@ void list() {
   for (u32 i = 0; (e = member_at(i)); i++)
     for (u32 r = 0; fits && r < BUNDLE_RANKS; r++)
       if (e->peer[r] >= 0) fits = add(e->peer[r], e, r);
-  if (polled_count < count) count = polled_count;  // no memory: those behind wait
+  if (polled_count < count) count = polled_count;  // no memory: the later ones wait
 }
 
 // hear_all hears all peers that poll found.

@@ -1,7 +1,7 @@
 // Calls that wait for each other. A GPU with more communicators than have room runs their calls in the order of the
-// host (team/crowd.cc). If ranks use communicators in different orders, each waits for the other, as it can with NCCL.
-// Each rank puts on the boards which call its GPU is at. Who waits for some seconds looks which call the GPU of another
-// rank is at, and says so once.
+// host (team/admission.cc). If ranks use communicators in different orders, each waits for the other, as it can with
+// NCCL. Each rank puts on the boards which call its GPU is at. Who waits for some seconds looks which call the GPU of
+// another rank is at, and says so once.
 #include "board.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ const Waiting *runner(const Member *e) {
   return least;
 }
 
-// say_why says which rank has the call that w waits for behind another one, if there is one.
+// say_why says which rank runs the call that w waits for after another one, if there is one.
 bool say_why(const Waiting &w) {
   Member *e = w.member;
   for (u32 r = 0; r < e->ranks; r++) {
@@ -77,9 +77,9 @@ bool say_why(const Waiting &w) {
     char mine[64], other[64], call[96], before[96];
     name(mine, sizeof mine, e->family), name(other, sizeof other, p.family);
     board_put(call, sizeof call, w.call), board_put(before, sizeof before, p.call);
-    tell("rank %u of %u has waited for %llu s in %s, of %s: rank %u has this call behind %s, of %s. Each waits for the "
-         "other: GPUs with so many communicators run calls in the order of the host. Use communicators in one order on "
-         "all ranks", e->rank, e->ranks, SAY_AFTER / SECOND, call, mine, r, before, other);
+    tell("rank %u of %u has waited for %llu s in %s, of %s: rank %u runs this call after %s, of %s. Each waits for the "
+         "other: GPUs whose communicators do not fit together run calls in the order of the host. Use communicators in "
+         "one order on all ranks", e->rank, e->ranks, SAY_AFTER / SECOND, call, mine, r, before, other);
     return true;
   }
   return false;
@@ -89,11 +89,11 @@ bool say_why(const Waiting &w) {
 void watch(const Waiting &w) {
   Member *e = w.member;
   if (e->at_call != w.call.number) {
-    e->at_call = w.call.number, e->at_since = now_ns(), e->at_told = false;
+    e->at_call = w.call.number, e->at_since = now_ns(), e->at_warned = false;
     return;
   }
-  if (e->at_told || now_ns() - e->at_since < SAY_AFTER || runner(e)->member != e) return;
-  e->at_told = say_why(w);
+  if (e->at_warned || now_ns() - e->at_since < SAY_AFTER || runner(e)->member != e) return;
+  e->at_warned = say_why(w);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ bool board_look() {
     const Comm comm = e->comm;
     if (!comm || e->state != STATE_TEAM || !(e = member_peek(comm))) continue;
     Note call;
-    const bool looks = e->state == STATE_TEAM && e->board && !e->dead && team_crowded(e->team);
+    const bool looks = e->state == STATE_TEAM && e->board && !e->dead && team_oversubscribed(e->team);
     again |= looks;
     if (looks && count < MOST_WAITING && first(e, &call)) list[count++] = Waiting{e, call};
     else member_leave(e);

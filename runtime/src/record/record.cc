@@ -113,7 +113,7 @@ bool ended_native(Member *e, const Record *r, u64 notes, u64 *ended) {
 
 }  // namespace
 
-// Launches that were told to leave have left, but not ended: only counters tell these apart. Launches of graphs count
+// Launches that were asked to leave have left, but not ended: only counters tell these apart. Launches of graphs count
 // there, too, so that they say nothing once there are captured calls.
 void record_look(Member *e) {
   Record *r = e->record;
@@ -133,7 +133,7 @@ void put_name(Text *t, const char *key, const char *name, int number) {
   else put(t, ",\"%s\":\"%d\"", key, number);
 }
 
-// open says that a call is known not to have ended: a native one behind the last that has.
+// open says that a call is known not to have ended: a native one after the last that has.
 bool open(const Record *r, const Noted &c) { return c.launch && c.number > r->ended && c.number <= r->looked; }
 
 void put_call(Text *t, const Record *r, const Noted &c) {

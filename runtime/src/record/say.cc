@@ -2,7 +2,7 @@
 //
 //   mscclc LEVEL [PID] TIME HOST rank=RANK/RANKS comm=NAME call=NUMBER: TEXT
 //
-// without what is not known. The text begins behind the first colon that a space follows.
+// without what is not known. The text begins after the first colon that a space follows.
 #include "../front/front.h"
 
 #include <errno.h>

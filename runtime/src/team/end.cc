@@ -1,5 +1,5 @@
 // This file is how teams fail and end. Statuses are read and written on a stream of the team's own, beside what runs.
-// Launches are told to leave by words of the host, if the driver pins memory: then a thread that waits for room in a
+// Words of the host ask launches to leave, if the driver pins memory: then a thread that waits for room in a
 // full queue of launches, and holds the driver's lock, keeps nobody from telling them.
 #include "team.h"
 
@@ -22,7 +22,7 @@ struct Lock {
   ~Lock() { pthread_mutex_unlock(mu); }
 };
 
-// read brings the statuses of all programs, which lie one behind the other.
+// read brings the statuses of all programs, which lie one after another.
 int read(Team *t) {
   if (!programs_of(t)) return 0;
   TRY(t->gpu->f->get(t->statuses, status_at(t, 0), programs_of(t) * sizeof(abi_status), t->side));
@@ -48,13 +48,13 @@ void tell(Team *t, u32 program) {
     const u64 at = t->seat[program].states + ((u64)row * p.row->replicas + s.replica) * sizeof state;
     if (t->gpu->f->get(&state, at, sizeof state, t->side) == 0) t->gpu->f->sync(t->side);
   }
-  tell_failure(t, program, s, state.passes, state.launches, &t->failure);
+  tell_failure(t, program, s, state.iterations, state.launches, &t->failure);
   exits_explain(t, program);
   __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
 }
 
-// behind puts what the network has failed with before what a launch waited for.
-void behind(const Why &net, Why *step) {
+// prepend puts what the network has failed with before what a launch waited for.
+void prepend(const Why &net, Why *step) {
   const Why before = *step;
   say(step, before.text[0] ? "%.250s; %.250s" : "%.250s", net.text, before.text);
 }
@@ -85,7 +85,7 @@ void look(Team *t) {
     if (t->failed || !lost || now_of_engine() - begin > SAY_WHERE) break;
   }
   if (!lost) return;
-  behind(net, &t->failure);
+  prepend(net, &t->failure);
   __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
 }
 
@@ -103,12 +103,12 @@ int hurry(Team *t, u32 first, u32 end) {
 void team_unseen(Team *t, int code) {
   Lock lock(&t->mu);
   if (t->failed) return;
-  say(&t->failure, "rank %u: the GPU: no event is behind a launch: %s", t->rank, driver_text(code));
+  say(&t->failure, "rank %u: the GPU: no event could be recorded after a launch: %s", t->rank, driver_text(code));
   __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
   hurry(t, 0, programs_of(t));
 }
 
-// A look takes the driver some 10 us and its locks, beside launches. So who polls without a pause is told what was seen
+// A look takes the driver some 10 us and its locks, beside launches. So who polls without a pause gets what was seen
 // at most LOOK_OLD ago.
 bool team_failed(Team *t, Why *why) {
   if (!alive()) return say(why, "%s", driver_text(ENGINE_FORKED)), true;
@@ -129,15 +129,15 @@ bool team_failed(Team *t, Why *why) {
   return t->failed;
 }
 
-// told_to_leave has all launches leave, or gives false where the driver does not let it.
-static bool told_to_leave(Team *t) {
+// ask_to_leave has all launches leave, or gives false where the driver does not let it.
+static bool ask_to_leave(Team *t) {
   Current current(t->gpu);
   if (current.code) return false;
   Lock lock(&t->mu);
   Relaxed relaxed(t->gpu);
   if (hurry(t, 0, programs_of(t))) return false;
-  // What waits says where it is, and leaves. What does not wait yet is told to leave when it does. Whether a graph runs
-  // is not known.
+  // What waits says where it is, and leaves. What does not wait yet is asked to leave when it does. Whether a graph
+  // runs is not known.
   const u64 begin = now_of_engine();
   const bool graphs = __atomic_load_n(&t->order->captured, __ATOMIC_ACQUIRE) != 0;
   while (!t->failed && now_of_engine() - begin < SAY_WHERE && (!order_idle(t, LOOK_AGAIN) || graphs)) {
@@ -148,12 +148,12 @@ static bool told_to_leave(Team *t) {
   return read(t) || !cancel(t);
 }
 
-// A launch that is not told waits for ever, so one call that fails is not the last. A GPU with a fault runs nothing.
+// A launch that is not asked waits for ever, so one call that fails is not the last. A GPU with a fault runs nothing.
 void team_abort(Team *t) {
   if (!alive()) return;
   __atomic_store_n(&t->aborted, true, __ATOMIC_RELEASE);
   if (t->leave.at) hurry(t, 0, programs_of(t));  // before all that may wait for the driver
-  for (int i = 0; i < DRIVER_TRIES && !told_to_leave(t); i++) nap_of_engine(LOOK_AGAIN);
+  for (int i = 0; i < DRIVER_TRIES && !ask_to_leave(t); i++) nap_of_engine(LOOK_AGAIN);
 }
 
 void team_end(Team *t, bool peers_may_run) {

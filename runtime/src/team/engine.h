@@ -24,7 +24,7 @@ struct Offer {
   u32 ctas;                 // at most
   u32 settings;             // a hash of the variables that must be equal on all ranks
   u32 able;                 // 0: this rank cannot, for the reason in `why`
-  u32 crowded;              // with this team, the GPU has more than have room at once
+  u32 oversubscribed;              // with this team, the launches on the GPU do not fit together
   u8 seen[SEEN_GPUS][16];   // GPUs that the process sees
   u32 seen_count, seen_whole, seen_apart;  // how many; bits of each: lines of 128 bytes arrive at once there; this
   u32 unseen_whole, unseen_apart;          // rank's GPU does not reach its memory. The same of other GPUs
@@ -39,14 +39,14 @@ struct Call {
   void *recv;
   u32 group;                     // calls of its group, of this communicator
   bool windows;                  // all its buffers lie in registered windows
-  u32 ctas;                      // the most CTAs that its caller wants; 0: as many as the communicator has
+  u32 ctas;                      // the most CTAs that its caller wants; 0: all that the communicator has
 };
 
 // A Team is one rank of a communicator whose ranks run programs of a bundle: its arena, what it reaches of the others',
 // its tables, states and kernels.
 struct Team;
 
-// bytes_read reads a number of bytes, with K, M or G (2^10, 2^20, 2^30) behind it or none, as MSCCLC_ARENA has it.
+// bytes_read reads a number of bytes, with K, M or G (2^10, 2^20, 2^30) after it or none, as MSCCLC_ARENA has it.
 bool bytes_read(const char *text, u64 *bytes);
 
 // team_open finds the rules of a rank for the GPU of the calling thread's current context, and fills in its offer. It
@@ -102,8 +102,8 @@ Choice team_choose(const Team *t, const Call *call, bool captured);
 
 // invariant_bits says whether the job wants the same bits of an element for all sizes (MSCCLC_BITS=invariant), as the
 // variable was at its first call. order_matters says whether the bits of a call's result depend on the order in which
-// the inputs of so many ranks are added. Of a team that wants such bits, team_choose gives these calls no rule but one
-// for invariant bits, so that nothing runs them where the bundle has none.
+// the inputs of a number of ranks are added. Of a team that wants such bits, team_choose gives these calls no rule but
+// one for invariant bits, so that nothing runs them where the bundle has none.
 bool invariant_bits();
 bool order_matters(u32 kind, u32 dtype, u32 redop, u32 ranks);
 
@@ -120,7 +120,7 @@ const char *team_title(const Team *t, u32 rule);
 const char *team_device(const Team *t);  // the GPU that the bundle is for
 
 // A Window is memory of all ranks of a team, which they have registered together. A WindowOffer is what a rank tells
-// the others of its own, and is sent as it is. Files are what other processes map: parts of the memory, one behind the
+// the others of its own, and is sent as it is. Files are what other processes map: parts of the memory, one after the
 // other.
 struct Window;
 enum { MOST_FILES = 240 };  // a message over a socket carries no more than 253
@@ -143,8 +143,8 @@ struct Files {
 // caller closes. Where others cannot reach the memory, the offer says why, and the result is null. window_fits judges
 // the offers of all ranks; it gives the same on each. window_reach reaches a rank's memory: by the files that it
 // exported, if it is of another process and there are some. Then window_use has calls use the window, or window_end
-// forgets it. name is what window_drop is told: it has no later call use the windows of that name, and returns how many
-// there were. Where calls still run, memory of other ranks stays mapped until a later window or the team's end.
+// forgets it. name is the argument of window_drop: it has no later call use the windows of that name, and returns how
+// many there were. Where calls still run, memory of other ranks stays mapped until a later window or the team's end.
 bool team_wants_windows(const Team *t);
 Window *window_begin(Team *t, const void *memory, u64 bytes, WindowOffer *mine, Files *files);
 bool window_fits(const WindowOffer *all, u32 ranks, Why *why);
@@ -157,20 +157,21 @@ u32 window_drop(Team *t, const void *name);
 // leave buffers out.
 bool team_windows(const Team *t, const Call *call);
 
-// team_launch starts a call on a stream, behind all that was started before on this communicator, on whatever stream.
+// team_launch starts a call on a stream, after all that was started before on this communicator, on whatever stream.
 // It gives 0 or an error of the driver. Where the stream is captured, the launch becomes part of the graph. It
-// allocates nothing, waits for nothing, and asks no event. team_before and team_behind do the same ordering for a call
+// allocates nothing, waits for nothing, and asks no event. team_before and team_after do the same ordering for a call
 // of NCCL's on this communicator: the first has the stream wait for what was started before, and says whether it is
 // captured; the second notes what was started.
 int team_launch(Team *t, const Choice *choice, const Call *call, void *stream);
 int team_before(Team *t, void *stream, bool *captured = nullptr);
-int team_behind(Team *t, void *stream);
+int team_after(Team *t, void *stream);
 int team_captured(Team *t, void *stream, bool *captured);
 
-// A GPU may have more teams than have room at once (crowd.cc). team_crowded says whether that of a team has now.
-// team_turn is the turn that the last launch of the team had there, if it was so then, else 0: launches of all teams of
-// a GPU follow each other by turns. team_progress gives how many launches have ended, of a team without graphs.
-bool team_crowded(const Team *t);
+// The launches of all teams on a GPU may not fit together (admission.cc). team_oversubscribed says whether this is so
+// now. team_turn is the turn that the last launch of the team had there, if it was so then, else 0: launches of all
+// teams of a GPU follow each other by turns. team_progress gives how many launches have ended, of a team without
+// graphs.
+bool team_oversubscribed(const Team *t);
 u64 team_turn(const Team *t);
 bool team_progress(Team *t, u64 *ended);
 bool gpu_shared();  // ranks may share a GPU
@@ -193,7 +194,7 @@ bool team_failed(Team *t, Why *why);
 // A rank whose process ends by exit() tells the others what it has finished: marks, of which a team has team_marks.
 // team_finished reads them; later calls of this rank are refused. It waits no longer than a limit, and returns an error
 // of the driver where the GPU does not say. team_launches is how many launches that are. team_exit tells ranks of other
-// nodes. team_exits is told of such a rank: what it has finished ends as it should, and what comes later fails.
+// nodes. team_exits is called for such a rank: what it has finished ends as it should, and what comes later fails.
 // One thread is to call team_exits, and team_outrun again and again, which sees to that. team_outrun returns false
 // where no rank has exited; ended is ~0 until a launch has failed. team_over says whether all that comes now is
 // later, and team_outlived whether team_failed tells of such a launch.

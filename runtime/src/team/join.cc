@@ -43,7 +43,7 @@ bool reach_all(Team *t, const Offer *all, Why *why) {
   t->pieces = t->hosted || !links_whole(all, t->ranks, t->node);
   for (u32 r = 0; r < t->ranks; r++) {
     if (all[r].ctas < t->ctas) t->ctas = all[r].ctas;
-    if (all[r].crowded) t->late = true;
+    if (all[r].oversubscribed) t->late = true;
     t->shares += memcmp(all[r].uuid, t->gpu->uuid, sizeof t->gpu->uuid) == 0;
     if (t->node[r] != t->node[t->rank]) continue;
     if (r == t->rank) t->reach[r] = t->arena;

@@ -65,22 +65,22 @@ int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
   if (!choice->rule) return ENGINE_ARGUMENT;
   if (call->count == 0) return 0;
   Ready *r = ready(t, choice->rule, call);
-  if (r->blocks == 0 || r->launch.one.passes == 0) return 0;
+  if (r->blocks == 0 || r->launch.one.iterations == 0) return 0;
   if (!r->function) return ENGINE_ARGUMENT;
   Current current(t->gpu);
   TRY(current.code);
   StreamSeen seen;
   TRY(order_before(t, stream, &seen));
   t->turn = 0;
-  if (seen.capture || !crowded(t)) {
+  if (seen.capture || !oversubscribed(t)) {
     TRY(start(t->gpu, r, stream));
   } else {
-    TRY(crowd_before(t, stream));
-    TRY(crowd_behind(t, stream, start(t->gpu, r, stream)));
+    TRY(admission_before(t, stream));
+    TRY(admission_after(t, stream, start(t->gpu, r, stream)));
   }
   if (!seen.capture) {
     t->last_program = t->of_rule[choice->rule - t->set.rules];
     t->last_launch = ++t->seat[t->last_program].launched;
   }
-  return order_behind(t, stream, seen);
+  return order_after(t, stream, seen);
 }

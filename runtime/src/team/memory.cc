@@ -152,7 +152,7 @@ void team_free(Team *t, bool keep_arena) {
     const gpu_symbols *f = t->gpu->f;
     Current current(t->gpu);
     Relaxed relaxed(t->gpu);
-    crowd_leave(t);
+    admission_leave(t);
     windows_free(t);
     net_free(t, keep_arena);
     for (u32 r = 0; r < t->ranks; r++)

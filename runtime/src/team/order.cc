@@ -1,7 +1,7 @@
 // This file has the calls of a team follow each other over streams, since they share states and an arena. So do calls
 // of all teams of a communicator: then they need no more room on the GPU at once than one of them.
 //
-// Eager calls: an event is recorded behind each on its own stream. A call on another stream waits for it first. A
+// Eager calls: an event is recorded after each on its own stream. A call on another stream waits for it first. A
 // stream is known by its number, not by its handle, which the driver may use again once the stream is destroyed.
 //
 // capture.cc has captured calls. Where graphs record the event of eager calls, too, these always wait for it: the
@@ -89,10 +89,10 @@ int order_record(Team *t, void *event, void *stream) {
   return code;
 }
 
-int order_behind(Team *t, void *stream, const StreamSeen &seen) {
+int order_after(Team *t, void *stream, const StreamSeen &seen) {
   Order &o = *t->order;
   __atomic_store_n(&t->used, true, __ATOMIC_RELEASE);
-  if (seen.capture) return capture_behind(t, stream, seen.capture);
+  if (seen.capture) return capture_after(t, stream, seen.capture);
   o.stream = seen.stream;
   TRY(order_record(t, o.last, stream));
   __atomic_store_n(&o.any, true, __ATOMIC_RELEASE);
@@ -125,14 +125,14 @@ int team_before(Team *t, void *stream, bool *captured) {
   return 0;
 }
 
-int team_behind(Team *t, void *stream) {
+int team_after(Team *t, void *stream) {
   if (!alive()) return ENGINE_FORKED;
   Current current(t->gpu);
   TRY(current.code);
   StreamSeen seen = {};
   TRY(capture_of(t->gpu->f, stream, &seen.capture));
   if (!seen.capture) seen.stream = number_of(t->gpu->f, stream);
-  return order_behind(t, stream, seen);
+  return order_after(t, stream, seen);
 }
 
 int team_captured(Team *t, void *stream, bool *captured) {

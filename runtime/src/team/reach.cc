@@ -106,7 +106,7 @@ int map_file(const Gpu *g, int file, u64 at, u64 bytes) {
   return code;
 }
 
-// map_files maps files one behind the other.
+// map_files maps files one after another.
 int map_files(const Gpu *g, const Files &from, Mapping *m) {
   u64 all = 0;
   for (u32 i = 0; i < from.count; i++) all += from.bytes[i];

@@ -100,8 +100,8 @@ bool make(Team *t, const Offer *all, const char *card, Offer *mine, Why *why) {
   if (t->hosted) mine->hosted = pinned_file(t->host_arena);
   else code = t->gpu->f->share(mine->handle, t->arena);
   if (code) return say(why, "the arena cannot be shared with other processes: %s", driver_text(code)), false;
-  if ((code = crowd_join(t))) return say(why, "an event: %s", driver_text(code)), false;
-  mine->crowded = crowded(t);
+  if ((code = admission_join(t))) return say(why, "an event: %s", driver_text(code)), false;
+  mine->oversubscribed = oversubscribed(t);
   mine->address = t->arena, mine->ordinal = (u32)t->gpu->number;
   return true;
 }

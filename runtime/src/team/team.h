@@ -28,12 +28,12 @@ struct Ready {
 enum { READY = 8 };
 
 // A Capture is a capture of streams that has calls of the team.
-enum { CAPTURES = 8, BEHIND = 16 };
+enum { CAPTURES = 8, DEPENDS = 16 };
 struct Capture {
   u64 number, used;      // used: which of all captured calls is its last one
   void *noted, *stream;  // an event that is part of it, and the stream: of its last call
   void *record;          // the node that records Order.last, or null
-  void *behind[BEHIND];  // that it depends on
+  void *depends[DEPENDS];  // the nodes that it depends on
   u32 count;
 };
 
@@ -41,12 +41,12 @@ struct Capture {
 // no two of their launches run at once.
 struct Order {
   Team *teams;            // a list
-  u32 ctas;               // that its crowd counts: those of the team that has most
-  void *last;             // an event: behind the last eager call, or the last graph if mixes
+  u32 ctas;               // that Admission counts: those of the team that has most
+  void *last;             // an event: after the last eager call, or the last graph if mixes
   u64 stream;             // the number of the stream of the last eager call
   bool made;              // it has been recorded once
   bool any;               // there was a call, or a graph may run
-  bool unseen;            // a call has no event behind it: it may run until the process ends
+  bool unseen;            // a call has no event after it: it may run until the process ends
   bool mixes, mixed;      // graphs wait for `last` and record it; there was such a capture
   u64 captured;           // calls
   Capture capture[CAPTURES];
@@ -55,7 +55,7 @@ struct Order {
   u64 asked_capture;
 };
 
-// A StreamSeen is what order_before finds of a stream for order_behind: the capture that it is part of, or 0, and its
+// A StreamSeen is what order_before finds of a stream for order_after: the capture that it is part of, or 0, and its
 // number.
 struct StreamSeen {
   u64 capture, stream;
@@ -92,7 +92,7 @@ struct Windows {
 
 struct Net;  // net.h
 
-// Exits are what ranks have told whose processes end by exit() (exit.cc).
+// Exits are what ranks have announced whose processes end by exit() (exit.cc).
 struct Exits {
   u64 *ends;      // marks: the least of all such ranks
   bool *over;     // by program: this rank has ended what they have finished; later launches leave
@@ -131,11 +131,11 @@ struct Team {
   Order *order;
   Team *beside;            // the next in Order.teams
   bool used;               // a call has been, or was captured
-  Crowd *crowd;            // that counts it
+  Admission *admission;    // that counts it
   u64 turn;                // of its last launch, or 0: it had none
   bool shared;             // ranks may share a GPU
   u32 shares;              // ranks of the team on its GPU
-  bool late;               // some rank's GPU was crowded when the team joined: captured calls are NCCL's
+  bool late;               // some rank's GPU was oversubscribed when the team joined: captured calls are NCCL's
   bool pieces;             // lines of 128 bytes may arrive in parts: rules whose programs send them do not count
   Windows windows;
   Ready *ready;
@@ -161,7 +161,7 @@ bool own_make(Team *t, Why *why);
 void team_free(Team *t, bool keep_arena);
 
 // In net/net.cc, of teams of several nodes: what a rank offers; inboxes and jobs; what stands in its arena; what a
-// launch is told; whether the network has failed; the end.
+// launch gets; whether the network has failed; the end.
 bool net_make(Team *t, const char *card, Offer *mine, Why *why);
 bool net_join(Team *t, const Offer *all, Why *why);
 int net_skip(Team *t);
@@ -169,13 +169,13 @@ void net_offer(const Team *t, u32 program, abi_one_launch *l);
 bool net_lost(const Team *t, Why *why);
 void net_free(Team *t, bool keep);
 void net_leave(Team *t, const u64 *marks);  // marks: the process exits
-void net_exits(Team *t);  // takes what ranks of other nodes have told the jobs of their exits
+void net_exits(Team *t);  // takes what ranks of other nodes have told the jobs about their exits
 
 // In end.cc. hurry has all waits of the launches of programs from first up to end time out, or gives an error of the
 // driver. Where leave is pinned, it needs no driver, and no lock.
 int hurry(Team *t, u32 first, u32 end);
 
-// team_unseen fails a team of which the driver puts no event behind a launch: nobody sees when it ends.
+// team_unseen fails a team of which the driver records no event after a launch: nobody sees when it ends.
 void team_unseen(Team *t, int code);
 
 // In exit.cc. NO_PART is the mark of a program that a rank has no part in.
@@ -197,25 +197,25 @@ void unreach(const Gpu *g, Mapping *m);
 bool windows_place(const Team *t, const Call *c, abi_one_memory *rank);
 void windows_free(Team *t);
 
-// In crowd.cc. Between before and behind, which is told how the launch went, no other team of the crowd launches.
-int crowd_join(Team *t);
-void crowd_leave(Team *t);
-bool crowded(const Team *t);
-int crowd_before(Team *t, void *stream);
-int crowd_behind(Team *t, void *stream, int code);
+// In admission.cc. Between before and after, which gets the launch's result, no other team on the GPU launches.
+int admission_join(Team *t);
+void admission_leave(Team *t);
+bool oversubscribed(const Team *t);
+int admission_before(Team *t, void *stream);
+int admission_after(Team *t, void *stream, int code);
 
 // In order.cc. order_join gives a team an order of its own, or that of another team of its communicator.
 bool order_join(Team *t, const Team *other);
 int order_make(Team *t);  // its events
 void order_leave(Team *t);
 int order_before(Team *t, void *stream, StreamSeen *seen);
-int order_behind(Team *t, void *stream, const StreamSeen &seen);
-int order_record(Team *t, void *event, void *stream);  // behind a launch; a team whose launch has no event fails
+int order_after(Team *t, void *stream, const StreamSeen &seen);
+int order_record(Team *t, void *event, void *stream);  // after a launch; a team whose launch has no event fails
 bool order_idle(Team *t, u64 limit_ns);  // waits until no eager call runs, or for so long: then it gives false
 
 // In capture.cc: the same of captured calls, by the number of the capture.
 int capture_before(Team *t, void *stream, u64 number);
-int capture_behind(Team *t, void *stream, u64 number);
+int capture_after(Team *t, void *stream, u64 number);
 
 // In tell.cc: what a status tells of.
-void tell_failure(const Team *t, u32 program, const abi_status &s, u64 passes, u64 launches, Why *why);
+void tell_failure(const Team *t, u32 program, const abi_status &s, u64 iterations, u64 launches, Why *why);

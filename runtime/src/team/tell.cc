@@ -70,7 +70,8 @@ void writer(const Program &p, const abi_one_operand &o, u32 count, char *text, s
     }
 }
 
-void awaited(const Program &p, const Spot &at, const abi_status &s, u64 passes, u64 launches, char *text, size_t room) {
+void awaited(const Program &p, const Spot &at, const abi_status &s, u64 iterations, u64 launches, char *text,
+             size_t room) {
   if (s.what == WAIT_MEET) {
     Spot other;
     if (!find(p, s.operand, 0, &other)) other = at;
@@ -94,14 +95,14 @@ void awaited(const Program &p, const Spot &at, const abi_status &s, u64 passes, 
              s.have ? "those of an earlier tile are there" : "none has come");
     return;
   }
-  const u64 before = (at.step->flags & (STEP_ENTER | STEP_LEAVE) ? launches : passes) * o.b;
+  const u64 before = (at.step->flags & (STEP_ENTER | STEP_LEAVE) ? launches : iterations) * o.b;
   snprintf(text, room, "signal %lld of flag %u of rank %d%s, have %lld", (i64)(s.want - before), o.index, o.rank, by,
            (i64)(s.have - before));
 }
 
 }  // namespace
 
-void tell_failure(const Team *t, u32 program, const abi_status &s, u64 passes, u64 launches, Why *why) {
+void tell_failure(const Team *t, u32 program, const abi_status &s, u64 iterations, u64 launches, Why *why) {
   const Program &p = t->set.program[program];
   Spot at;
   if (!find(p, s.block, s.step, &at)) {
@@ -110,8 +111,8 @@ void tell_failure(const Team *t, u32 program, const abi_status &s, u64 passes, u
   }
   char where[128], what[200];
   place(t->bundle, p, at, where, sizeof where);
-  if (passes > s.tile) passes = s.tile;  // a launch behind the one that failed may have gone on
-  awaited(p, at, s, passes, launches, what, sizeof what);
+  if (iterations > s.tile) iterations = s.tile;  // a launch after the one that failed may have gone on
+  awaited(p, at, s, iterations, launches, what, sizeof what);
   say(why, "rank %u: %s: block %u step %u%s waited %llu ms for %s", at.rank, p.row->name, at.in_rank, s.step, where,
       s.waited_ns / 1000000, what);
 }

@@ -24,7 +24,7 @@ void scene_runs(void) {
       }
       turn_end(&t);
     }
-  /* Many launches, one behind the other, on streams that change. */
+  /* Many launches, one after another, on streams that change. */
   enum { TURNS = 24 };
   struct turn t[TURNS];
   for (int i = 0; i < TURNS; i++) {
@@ -33,7 +33,7 @@ void scene_runs(void) {
   }
   for (int i = 0; i < TURNS; i++) must(turn_run(&t[i], streams[i / 4 % 3]), "a launch");
   for (int s = 0; s < 3; s++) stream_wait(streams[s]);
-  for (int i = 0; i < TURNS; i++) turn_check(&t[i], "behind each other"), turn_end(&t[i]);
+  for (int i = 0; i < TURNS; i++) turn_check(&t[i], "one after another"), turn_end(&t[i]);
   must(mscclc_destroy(comm), "the end");
   stream_end(streams[1]), stream_end(streams[2]);
 }
@@ -68,7 +68,7 @@ void scene_rules(void) {
   must(mscclc_destroy(comm), "the end");
 }
 
-/* captures captures programs of several bundles behind each other, and replays the graph. Together, all bundles have
+/* captures captures programs of several bundles one after another, and replays the graph. Together, all bundles have
  * more CTAs than the GPU has room for. But calls of one communicator follow each other, over all streams. */
 void scene_captures(void) {
   enum { LOADS = 16 };

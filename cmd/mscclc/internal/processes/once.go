@@ -17,10 +17,10 @@ import (
 // meetAgain is how long a process that has failed early waits for the others.
 const meetAgain = 2 * time.Second
 
-// Once reports err, and returns an error that has been reported. If another process of the job tells the same, it
-// prints a line with the cause, and returns when the other has told. Processes that have not met yet meet now, so that
-// those which wait for this one hear of err, too. j may be nil: a process alone reports nothing here, and err is
-// returned.
+// Once reports err, and returns an error that has been reported. If another process of the job reports the same, it
+// prints a line with the cause, and returns when the other has reported. Processes that have not met yet meet now, so
+// that those which wait for this one are notified of err, too. j may be nil: a process alone reports nothing here, and
+// err is returned.
 func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 	var reported cli.ReportedError
 	if j == nil || err == nil || errors.As(err, &reported) || ctx.Err() != nil {
@@ -39,22 +39,22 @@ func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 		}
 		defer x.Close()
 	}
-	teller, told := x.Teller(ctx, err)
-	defer told()
-	if teller != j.Index {
-		return Short(a, teller, err)
+	reporter, done := x.Reporter(ctx, err)
+	defer done()
+	if reporter != j.Index {
+		return Short(a, reporter, err)
 	}
 	return cli.ReportedError{Code: a.Fail(err)}
 }
 
-// Short prints a line with the cause of err, which another process tells whole. An error of usage is such a line.
-func Short(a *cli.App, teller int, err error) error {
+// Short prints a line with the cause of err, which another process reports in full. An error of usage is such a line.
+func Short(a *cli.App, reporter int, err error) error {
 	var usage cli.UsageError
 	if errors.As(err, &usage) {
 		fmt.Fprintf(a.Stderr, "mscclc: %s\n", usage.Error())
 		return cli.ReportedError{Code: cli.ExitUsage}
 	}
 	list, code := cli.FailureOf(err, a.File)
-	fmt.Fprintf(a.Stderr, "mscclc: %s (process %d tells more)\n", diag.Shorten(list[0].Text), teller)
+	fmt.Fprintf(a.Stderr, "mscclc: %s (process %d tells more)\n", diag.Shorten(list[0].Text), reporter)
 	return cli.ReportedError{Code: code}
 }

@@ -13,10 +13,10 @@ inline const bundle_rule *widest(const Team *t) {
   return best;
 }
 
-// crowds has eight teams launch, each on a stream of its own. Rank 0 holds the streams of the first four, and the
-// others those of the last four, until all have launched: so the last four would have the GPU of rank 0, and the first
-// four the others' GPUs. A team that found too many there leaves captured calls to NCCL.
-inline void crowds(Bench *b) {
+// oversubscribed has eight teams launch, each on a stream of its own. Rank 0 holds the streams of the first four, and
+// the others those of the last four, until all have launched: so the last four would have the GPU of rank 0, and the
+// first four the others' GPUs. A team that found too many there leaves captured calls to NCCL.
+inline void oversubscribed(Bench *b) {
   enum { TEAMS = 8, HELD = 4, HAVE_ROOM = 3, AT_LEAST = 0 };
   const gpu_symbols *f = b->r.f;
   Team *t[TEAMS];
@@ -43,15 +43,15 @@ inline void crowds(Bench *b) {
   __atomic_store_n((u64 *)word, 1, __ATOMIC_RELEASE);
   for (u32 n = 0; n < TEAMS; n++) MUST(f->sync(stream[n]));
   for (u32 n = 0; n < TEAMS; n++) {
-    judge(b, turn + n, "crowds");
+    judge(b, turn + n, "oversubscribed");
     drop(b, turn + n);
     MUST(f->stream_end(stream[n]));
   }
   for (Team *of : t) end(b->r, of);
-  if (b->r.rank == 0) printf("crowds: %u teams\n", TEAMS);
+  if (b->r.rank == 0) printf("oversubscribed: %u teams\n", TEAMS);
 }
 
-// A Full is a thread that launches calls until its stream's queue is full, and one whose team waits behind it.
+// A Full is a thread that launches calls until its stream's queue is full, and one whose team waits for it.
 struct Full {
   Team *team;
   Turn *turn;
@@ -68,8 +68,8 @@ inline void *launch_many(void *p) {
   return nullptr;
 }
 
-// queued has the queue of one team's stream full on a crowded GPU, while a second team waits for its turn. Others are
-// not held up, and the second one can be aborted.
+// queued has the queue of one team's stream full on an oversubscribed GPU, while a second team waits for its turn.
+// Others are not held up, and the second one can be aborted.
 inline void queued(Bench *b) {
   enum { TEAMS = 5, CALLS = 300, AT_LEAST = 0 };
   const gpu_symbols *f = b->r.f;

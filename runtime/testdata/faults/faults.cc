@@ -1,11 +1,11 @@
 // This file is linked into the library where tests have its calls fail. The linker has all calls of functions in
-// faults_list.h go to stubs (--wrap), and dlsym gives stubs for the driver's functions. A stub asks fault_check, which
+// list.h go to stubs (--wrap), and dlsym gives stubs for the driver's functions. A stub asks fault_check, which
 // knows the call by its return address: it goes on to the function, or gives an error without a call. What ends
 // something is done all the same, so that nothing is left by the fault itself.
-#include "../../transport/enginetest/engine.h"
-#include "../../transport/proxy.h"
-#include "faults_list.h"
-#include "faults_live.h"
+#include "../../../transport/enginetest/engine.h"
+#include "../../../transport/proxy.h"
+#include "list.h"
+#include "live.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ __thread int fault_late;
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 #define TEXT_OF(x) TEXT(x)
-#define SYSTEM(name) SYMBOL_##name  // the compiler is told what that is
+#define SYSTEM(name) SYMBOL_##name  // a macro of the compiler's command says what that is
 #define SYSTEM_ROW(name, result, error) \
   SYSTEM_ROW_(name, PASTE(__wrap_, SYSTEM(name)), PASTE(__real_, SYSTEM(name)), result, error)
 #define SYSTEM_ROW_(name, stub, real, result, error) ROW(name, stub, real, result, error, 0)
@@ -63,7 +63,7 @@ asm(".text\nfault_common:\n"
     "popq %rax\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n"
     "testq %r11, %r11\njz 1f\njmp *%r11\n1: movq %r10, %rax\nret\n");
 
-#include "faults_driver.h"
+#include "driver.h"
 
 // getenv gives MSCCLC_NODE by the current GPU, where FAULTS_NODE says how many ranks a node has: ranks that are threads
 // have one environment.

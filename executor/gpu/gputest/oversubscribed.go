@@ -11,14 +11,14 @@ import (
 	"mscclc/ir"
 )
 
-// crowds are pairs of plans of which a GPU has room for one at a time: 100 blocks each.
-func crowds() [][2]shape {
+// oversubscribing returns pairs of plans that do not fit together on a GPU: 100 blocks each.
+func oversubscribing() [][2]shape {
 	one, two := both(pairs(ir.LL)), ranked("allgather/allpairs", 2, ir.Simple, false)
 	one[1].times = 100
 	return [][2]shape{{one[0], two}, {one[1], two}}
 }
 
-func crowd(t testing.TB, d Device, shapes [2]shape) [2]*job {
+func bindBoth(t testing.TB, d Device, shapes [2]shape) [2]*job {
 	var jobs [2]*job
 	for i, s := range shapes {
 		opt := plan.Options{GPUs: d.Open(numbers()...)}
@@ -49,15 +49,15 @@ func finish(t testing.TB, jobs [2]*job) {
 	}
 }
 
-// testCrowded starts two plans in opposite orders on two GPUs, by one thread and by one
+// testOversubscribed starts two plans in opposite orders on two GPUs, by one thread and by one
 // for each GPU.
-func testCrowded(t *testing.T, d Device) {
-	for _, shapes := range crowds() {
-		t.Run(shapes[0].String(), func(t *testing.T) { testCrowdedOf(t, crowd(t, d, shapes), d) })
+func testOversubscribed(t *testing.T, d Device) {
+	for _, shapes := range oversubscribing() {
+		t.Run(shapes[0].String(), func(t *testing.T) { testOversubscribedOf(t, bindBoth(t, d, shapes), d) })
 	}
 }
 
-func testCrowdedOf(t *testing.T, jobs [2]*job, d Device) {
+func testOversubscribedOf(t *testing.T, jobs [2]*job, d Device) {
 	launch := func(gpu int, order ...int) {
 		for _, i := range order {
 			if err := jobs[i].call.Launch(jobs[i].rig.streams[gpu]); err != nil {
@@ -84,14 +84,14 @@ func testCrowdedOf(t *testing.T, jobs [2]*job, d Device) {
 	finish(t, jobs)
 }
 
-// testCrowdedGraphs does so with graphs.
-func testCrowdedGraphs(t *testing.T, d Device) {
-	for _, shapes := range crowds() {
-		t.Run(shapes[0].String(), func(t *testing.T) { testCrowdedGraphsOf(t, crowd(t, d, shapes), d) })
+// testOversubscribedGraphs does so with graphs.
+func testOversubscribedGraphs(t *testing.T, d Device) {
+	for _, shapes := range oversubscribing() {
+		t.Run(shapes[0].String(), func(t *testing.T) { testOversubscribedGraphsOf(t, bindBoth(t, d, shapes), d) })
 	}
 }
 
-func testCrowdedGraphsOf(t *testing.T, jobs [2]*job, d Device) {
+func testOversubscribedGraphsOf(t *testing.T, jobs [2]*job, d Device) {
 	var graphs [2][]executor.Graph
 	for i, j := range jobs {
 		graphs[i] = j.captured(t, 3)
@@ -115,8 +115,8 @@ func testCrowdedGraphsOf(t *testing.T, jobs [2]*job, d Device) {
 // testWrongOrder starts them in opposite orders on one stream a GPU, which nothing can
 // save: it ends in time, names a step, and both work again.
 func testWrongOrder(t *testing.T, d Device) {
-	for _, shapes := range crowds() {
-		t.Run(shapes[0].String(), func(t *testing.T) { testWrongOrderOf(t, crowd(t, d, shapes), d) })
+	for _, shapes := range oversubscribing() {
+		t.Run(shapes[0].String(), func(t *testing.T) { testWrongOrderOf(t, bindBoth(t, d, shapes), d) })
 	}
 }
 

@@ -1,6 +1,6 @@
 // What the parts of the test client share.
 #pragma once
-#include "../src/front/abi.h"
+#include "../../src/front/abi.h"
 
 #include <map>
 #include <string>

@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// TestTeller: the first of the processes that have failed alike tells, for those that have heard of a failure who has
-// failed, and for a process that is lost the first other one. A process whose others go on tells itself.
-func TestTeller(t *testing.T) {
+// TestReporter: the first of the processes that have failed alike reports, for those notified of a failure the
+// one that has failed, and for a process that is lost the first other one. A process whose others continue reports
+// itself.
+func TestReporter(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(ctx context.Context, x *Member) error
-		want [3]int // the teller of each process; -1 for one that does not ask
+		want [3]int // the reporter for each process; -1 for one that does not ask
 	}{
 		{"alike", func(context.Context, *Member) error { return errors.New("broken") }, [3]int{0, 0, 0}},
 		{"each", func(_ context.Context, x *Member) error { return fmt.Errorf("broken %d", x.Index()) }, [3]int{0, 1, 2}},
-		{"heard", func(ctx context.Context, x *Member) error {
+		{"notified", func(ctx context.Context, x *Member) error {
 			var err error
 			if x.Index() > 0 {
 				err = errors.New("broken")
@@ -45,30 +46,30 @@ func TestTeller(t *testing.T) {
 		job(t, 3, func(ctx context.Context, x *Member) error {
 			got, err := -1, c.do(ctx, x)
 			if err != nil {
-				var told func()
-				got, told = x.Teller(ctx, err)
-				defer told()
+				var done func()
+				got, done = x.Reporter(ctx, err)
+				defer done()
 			}
 			if want := c.want[x.Index()]; got != want {
-				t.Errorf("%s: process %d is told of by %d, not by %d: %v", c.name, x.Index(), got, want, err)
+				t.Errorf("%s: the error of process %d is reported by %d, not by %d: %v", c.name, x.Index(), got, want, err)
 			}
 			return nil
 		})
 	}
 }
 
-// TestTold: no process goes on before the one that tells has told.
-func TestTold(t *testing.T) {
+// TestReported: no process continues before the reporter has reported.
+func TestReported(t *testing.T) {
 	var has atomic.Bool
 	job(t, 3, func(ctx context.Context, x *Member) error {
-		teller, told := x.Teller(ctx, errors.New("broken"))
-		if teller == x.Index() {
-			time.Sleep(200 * time.Millisecond) // it tells
+		reporter, done := x.Reporter(ctx, errors.New("broken"))
+		if reporter == x.Index() {
+			time.Sleep(200 * time.Millisecond) // it reports
 			has.Store(true)
 		}
-		told()
+		done()
 		if !has.Load() {
-			t.Errorf("process %d went on before process %d had told", x.Index(), teller)
+			t.Errorf("process %d went on before process %d had reported", x.Index(), reporter)
 		}
 		return nil
 	})

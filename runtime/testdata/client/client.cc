@@ -1,5 +1,5 @@
 // A program that uses NCCL as others do, for tests. Its arguments are commands, which all ranks do: client.cc has
-// communicators and groups, client_windows.cc windows, client_data.cc the collectives and their data. Ranks are
+// communicators and groups, windows.cc windows, data.cc the collectives and their data. Ranks are
 // processes (RANK, WORLD), or the threads of one or several (THREADS, each).
 #include "client.h"
 
@@ -149,9 +149,9 @@ void put_signal(Rank &r) {
 }
 
 void run(Rank &r, const std::vector<std::string> &w);
-#include "client_wrong.h"
-#include "client_make.h"
-#include "client_files.h"
+#include "wrong.h"
+#include "make.h"
+#include "files.h"
 
 // until_error polls as a watchdog does.
 void until_error(Rank &r, Comm c) {
@@ -186,7 +186,7 @@ void meet(Rank &r, const std::string &name) {
     while (access((path + std::to_string(i)).c_str(), F_OK)) usleep(1000);
 }
 
-// stopped stops this process for so many milliseconds.
+// stopped stops this process for a number of milliseconds.
 void stopped(int ms) {
   const pid_t self = getpid();
   if (!fork()) {
@@ -197,7 +197,7 @@ void stopped(int ms) {
   raise(SIGSTOP);
 }
 
-// kill_after has this process be killed in so many milliseconds.
+// kill_after has this process be killed after a number of milliseconds.
 void kill_after(int ms) {
   const pid_t self = getpid();
   if (fork()) return;
@@ -206,13 +206,13 @@ void kill_after(int ms) {
   _exit(0);
 }
 
-// rest sleeps for so many milliseconds, whatever signals come.
+// rest sleeps for a number of milliseconds, whatever signals come.
 void rest(int ms) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
   while (std::chrono::steady_clock::now() < end) usleep(1000);
 }
 
-// signals has the process get one each so many microseconds. As Python's, the handler has no SA_RESTART.
+// signals has the process get one at an interval in microseconds. As Python's, the handler has no SA_RESTART.
 void signals(long us) {
   struct sigaction act = {};
   act.sa_handler = [](int) {};
@@ -278,7 +278,7 @@ void timed(Rank &r, const std::vector<std::string> &w) {
   printf("rank %d: %s took %.3f ms\n", r.rank, w[1].c_str(), took.count());
 }
 
-// repeat does a command so many times, and verifies now and then.
+// repeat does a command a number of times, and verifies now and then.
 void repeat(Rank &r, const std::vector<std::string> &w) {
   for (int i = 1; i <= number(w[1]); i++) {
     run(r, {w.begin() + 2, w.end()});
@@ -391,7 +391,7 @@ int main(int argc, char **argv) {
   alarm(limit ? (unsigned)atoi(limit) : 60);  // who hangs ends
   Rank r = {};
   r.ranks = atoi(getenv("WORLD"));
-  if (const char *text = getenv("THREADS")) {  // so many ranks of this process
+  if (const char *text = getenv("THREADS")) {  // the number of ranks of this process
     const int count = atoi(text), first = count * atoi(getenv("RANK"));
     std::vector<std::thread> threads;
     for (int i = first; i < first + count; i++)

@@ -2,11 +2,11 @@
 // named by MSCCLC_FAULTS. The test reads it, too (sites_run_linux_amd64_test.go).
 #pragma once
 
-#include "../../kernels/abi/rows.h"
+#include "../../../kernels/abi/rows.h"
 
 // A Site is a call: the distance of its return address from the library's beginning. calls counts those of the phase.
 struct FaultSite {
-  u64 at, calls, told;  // told: the program has written it
+  u64 at, calls, written;  // written: the program has written it
   char name[48];
 };
 enum { FAULT_SITES = 2048, FAULT_FIRED = 32 };

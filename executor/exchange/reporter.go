@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// tellerWait is how long processes that have failed wait for each other.
-const tellerWait = 2 * time.Second
+// reporterWait is how long processes that have failed wait for each other.
+const reporterWait = 2 * time.Second
 
-// Teller returns the process that is to report err, with which this process ends, so that not all of a job do: the
-// first of those that have failed by themselves with the same text. Of a process that is lost the first of the others
-// tells. It is this process if the others do not say within 2 s that they have failed, too. So a process that fails
-// calls Teller once, at its end.
+// Reporter returns the process that is to report err, with which this process ends, so that not all of a job do: the
+// first of those that have failed by themselves with the same text. The loss of a process is reported by the first of
+// the others. It is this process if the others do not say within 2 s that they have failed, too. So a process that
+// fails calls Reporter once, at its end.
 //
-// A process calls told once it has reported err, or has left that to the teller. It returns when all have, or after
+// A process calls done once it has reported err, or has left that to the reporter. It returns when all have, or after
 // 2 s: a launcher ends the others as soon as one process has exited.
-func (x *Member) Teller(ctx context.Context, err error) (teller int, told func()) {
+func (x *Member) Reporter(ctx context.Context, err error) (reporter int, done func()) {
 	alone := func() {}
 	var loss *lossError
 	if lost := x.Lost(); errors.As(lost, &loss) {
-		return loss.teller(), alone
+		return loss.reporter(), alone
 	} else if lost != nil {
 		return x.index, alone
 	}
 	type end struct {
-		From int // the process that this one has heard of the failure from, or -1
+		From int // the process that notified this one of the failure, or -1
 	}
 	own := word[end]{Failed: oneLine(err), Ends: true, Says: end{From: -1}}
 	if f := x.failed.Load(); f != nil && strings.Contains(own.Failed, f.Error()) {
@@ -35,7 +35,7 @@ func (x *Member) Teller(ctx context.Context, err error) (teller int, told func()
 	}
 	blob, _ := json.Marshal(&own) // of texts and numbers
 	meet := func(blob []byte) ([][]byte, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellerWait)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reporterWait)
 		defer cancel()
 		return x.AllGather(ctx, blob)
 	}
@@ -43,7 +43,7 @@ func (x *Member) Teller(ctx context.Context, err error) (teller int, told func()
 	if err != nil {
 		return x.index, alone
 	}
-	told = func() { meet(nil) }
+	done = func() { meet(nil) }
 	ends := make([]word[end], len(all))
 	for i, blob := range all {
 		if json.Unmarshal(blob, &ends[i]) != nil {
@@ -56,8 +56,8 @@ func (x *Member) Teller(ctx context.Context, err error) (teller int, told func()
 	}
 	for i := range ends {
 		if ends[i].Failed == text && (ends[i].Says.From < 0 || i == x.index) {
-			return i, told
+			return i, done
 		}
 	}
-	return x.index, told
+	return x.index, done
 }

@@ -1,5 +1,5 @@
 // This file reaches inboxes as ranks of one node do whose processes differ, which the network of tests cannot have.
-#include "../src/net/net.h"
+#include "../../src/net/net.h"
 
 #include <unistd.h>
 

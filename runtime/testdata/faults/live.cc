@@ -1,5 +1,5 @@
 // This file keeps the list of what the library has open, for faults.cc.
-#include "faults_live.h"
+#include "live.h"
 
 #include <pthread.h>
 #include <stdio.h>

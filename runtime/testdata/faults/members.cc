@@ -1,7 +1,7 @@
 // This file knows which members of the table of communicators are in use: members are never freed, but used again.
-#include "../src/front/front.h"
+#include "../../src/front/front.h"
 
-#include "faults_live.h"
+#include "live.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // The collectives of the test client, and their data. A call is: FUNCTION COMM COUNT TYPE OP ROOT STREAM FLAGS, with
 // flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync"), o (a
 // sum of floats that must be added in the order of ranks), and those of a configuration (configured). An eighth and a
-// ninth word have the buffers lie in a memory K, so many bytes behind its beginning.
+// ninth word have the buffers lie in a memory K, a number of bytes after its beginning.
 #include "client.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
-// This file keeps teams apart that have no room on a GPU together. Blocks of a launch wait for those of other ranks, so
-// launches of several communicators can wait for each other for ever if each has a part of the GPUs. Teams of one
-// communicator follow each other, and count as the one that has most CTAs. NCCL's kernels and those of three teams have
-// room beside each other. Where a GPU has more teams, eager calls of all of them start one
+// This file keeps teams apart whose launches do not fit together on a GPU. Blocks of a launch wait for those of other
+// ranks, so launches of several communicators can wait for each other for ever if each has a part of the GPUs. Teams of
+// one communicator follow each other, and count as the one that has most CTAs. NCCL's kernels and those of three teams
+// have room beside each other. Where a GPU has more teams, eager calls of all of them start one
 // after the other in the order of the host, and a team that found others there leaves captured calls to NCCL: the host
 // does not see when graphs are launched.
 //
-// Where ranks may share a GPU (MSCCLC_SHARED_GPU), each rank number has an equal part of the GPU, and a crowd of its
-// own. So ranks of one communicator never wait for each other to start.
+// Where ranks may share a GPU (MSCCLC_SHARED_GPU), each rank number has an equal part of the GPU, and an Admission
+// of its own. So ranks of one communicator never wait for each other to start.
 #include "team.h"
 
 #include <stdlib.h>
@@ -18,10 +18,10 @@ namespace {
 
 const u64 LOOK_AGAIN = 5000000;  // ns: after which a team that waits for its turn looks whether it was aborted
 
-// take_turn waits until no other team of the crowd starts a call. The turn is no lock: who waits for it can be aborted,
+// take_turn waits until no other team on the GPU starts a call. The turn is no lock: who waits for it can be aborted,
 // and who has it may wait for a full queue.
 int take_turn(Team *t) {
-  Crowd &c = *t->crowd;
+  Admission &c = *t->admission;
   int code = 0;
   pthread_mutex_lock(&c.mu);
   while (c.starting && !(code = __atomic_load_n(&t->aborted, __ATOMIC_ACQUIRE) ? ENGINE_ABORTED : 0)) {
@@ -36,7 +36,7 @@ int take_turn(Team *t) {
   return code;
 }
 
-void end_turn(Crowd *c, bool any) {
+void end_turn(Admission *c, bool any) {
   pthread_mutex_lock(&c->mu);
   c->starting = false, c->any |= any;
   pthread_cond_signal(&c->changed);
@@ -51,10 +51,10 @@ bool gpu_shared() {
   return shared && nccl && !strcmp(shared, "1") && !strcmp(nccl, "none");
 }
 
-int crowd_join(Team *t) {
+int admission_join(Team *t) {
   t->shared = gpu_shared();
-  t->crowd = t->gpu->crowd + (t->shared ? t->rank : 0);
-  Crowd &c = *t->crowd;
+  t->admission = t->gpu->admission + (t->shared ? t->rank : 0);
+  Admission &c = *t->admission;
   int code = 0;
   pthread_mutex_lock(&c.mu);
   if (!c.last) code = t->gpu->f->event(&c.last, NO_TIMING);
@@ -67,34 +67,35 @@ int crowd_join(Team *t) {
   return 0;
 }
 
-void crowd_leave(Team *t) {
+void admission_leave(Team *t) {
   Order *o = t->order;
   if (!o || !o->ctas || o->teams != t || t->beside) return;  // another team needs its room
-  __atomic_fetch_sub(&t->crowd->orders, 1, __ATOMIC_ACQ_REL);
-  __atomic_fetch_sub(&t->crowd->ctas, o->ctas, __ATOMIC_ACQ_REL);
+  __atomic_fetch_sub(&t->admission->orders, 1, __ATOMIC_ACQ_REL);
+  __atomic_fetch_sub(&t->admission->ctas, o->ctas, __ATOMIC_ACQ_REL);
   o->ctas = 0;
 }
 
-// crowded says whether the teams of a crowd have no room at once. All ranks may be on one shared GPU.
-bool crowded(const Team *t) {
-  const u32 sms = (u32)t->gpu->sms, ctas = __atomic_load_n(&t->crowd->ctas, __ATOMIC_ACQUIRE);
-  if (__atomic_load_n(&t->crowd->orders, __ATOMIC_ACQUIRE) < 2) return false;
+// oversubscribed says whether the launches of all teams on a GPU do not fit together. All ranks may be on one shared
+// GPU.
+bool oversubscribed(const Team *t) {
+  const u32 sms = (u32)t->gpu->sms, ctas = __atomic_load_n(&t->admission->ctas, __ATOMIC_ACQUIRE);
+  if (__atomic_load_n(&t->admission->orders, __ATOMIC_ACQUIRE) < 2) return false;
   return t->shared ? ctas > sms / t->ranks : ctas + NCCL_CTAS > sms;
 }
 
-bool team_crowded(const Team *t) { return crowded(t); }
+bool team_oversubscribed(const Team *t) { return oversubscribed(t); }
 u64 team_turn(const Team *t) { return t->turn; }
 
-int crowd_before(Team *t, void *stream) {
+int admission_before(Team *t, void *stream) {
   TRY(take_turn(t));
-  const Crowd &c = *t->crowd;
+  const Admission &c = *t->admission;
   const int code = c.any ? t->gpu->f->await(stream, c.last, 0) : 0;
-  if (code) end_turn(t->crowd, false);
+  if (code) end_turn(t->admission, false);
   return code;
 }
 
-int crowd_behind(Team *t, void *stream, int code) {
-  if (!code) code = order_record(t, t->crowd->last, stream);
-  end_turn(t->crowd, code == 0);
+int admission_after(Team *t, void *stream, int code) {
+  if (!code) code = order_record(t, t->admission->last, stream);
+  end_turn(t->admission, code == 0);
   return code;
 }

@@ -1,6 +1,6 @@
 // The functions that faults.cc calls instead: of the C library and of the driver, those that make something or end it.
 #pragma once
-#include "../../executor/gpu/symbols.h"
+#include "../../../executor/gpu/symbols.h"
 
 // UNKNOWN is the driver's error of a call that fails.
 
