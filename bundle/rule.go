@@ -150,7 +150,8 @@ func restrict(r *Rule, o selection.Only) {
 
 // restricted reports whether a rule is for some calls of its collective only.
 func (r *Rule) restricted() bool {
-	return r.DType != Any || r.RedOp != Any || r.Root != Any || cmp.Or(r.Calls, r.CTAs, int(r.When&(WhenWindows|WhenApart))) != 0
+	return r.DType != Any || r.RedOp != Any || r.Root != Any ||
+		cmp.Or(r.Calls, r.CTAs, int(r.When&(WhenWindows|WhenApart))) != 0
 }
 
 // restriction says of which calls of its collective and launches r is, beside their sizes, as a message goes on. It is

@@ -36,10 +36,10 @@
 //	learn      trials in the first calls of a class: calls of one collective, element type and range of sizes. The
 //	           trials find the fastest program. Messages of ranks (messages.cc), the results that are kept (file.cc),
 //	           statistics
-//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. NCCL may connect ranks
-//	           in a thread of its own: before 2.28, and for communicators that are nonblocking or made in a group. Then
-//	           NCCL runs the first call outside graphs of each kind (collective, type, size and so on), if it would
-//	           also run such a call in a graph. So calls in graphs find the ranks connected (kinds.cc)
+//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. A call that NCCL runs
+//	           in a graph must find the ranks connected. NCCL may connect them in a thread of its own: before 2.28, or
+//	           for communicators that are nonblocking or made in a group. So for each kind of call (collective, type,
+//	           size and so on) that NCCL would run in a graph, NCCL also runs the first one outside graphs (kinds.cc)
 //	comms      how a communicator begins (comms.cc, made.cc) and ends (end.cc). All its ranks use the bundle, or none
 //	           does (agree.cc, nodes.cc). They make memory at once or later (join.cc, ready.cc), or leave all calls to
 //	           NCCL (skip.cc). alone.cc: communicators without NCCL

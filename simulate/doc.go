@@ -17,10 +17,10 @@
 //
 // A message of a two-sided program is at most one slot. A block puts a message on the first link of its path when its
 // previous message has left that link, so blocks that share the link take turns. Links forward a message cut-through.
-// The time from its first byte to its last is the time that the path's slowest link needs for the message. A packet
-// carries its own flag, so a two-sided block forwards packets one by one as they arrive. A slot is received when all of
-// it has arrived. The replicas of a one-sided program are alike and share resources evenly. They are simulated as one
-// block, whose rate is the sum of their rates.
+// The time from its first byte to its last is the time that the path's slowest link needs for the message. In protocol
+// Simple, a message is received when all of it has arrived. In other protocols, packets carry their own flags, so a
+// two-sided block forwards them one by one as they arrive. The replicas of a one-sided program are alike and share
+// resources evenly. They are simulated as one block, whose rate is the sum of their rates.
 //
 // All CTAs of a one-sided launch are resident at once, because they wait for each other. The blocks of a rank share a
 // GPU. With more blocks, each CTA has fewer threads, and at some point there are fewer replicas, as in the executor. A

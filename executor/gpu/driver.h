@@ -30,8 +30,8 @@ int mscclc_gpu_card(struct gpu_driver *driver, int number, struct gpu_card *card
 // mscclc_gpu_name writes the name of a GPU to bytes that are zero. It makes no context.
 int mscclc_gpu_name(struct gpu_driver *driver, int number, char *name, int bytes);
 
-// mscclc_gpu_reach_kind writes how GPU a reaches the memory of GPU b. It makes no context. With MSCCLC_P2P_DISABLE=1 or,
-// where that is not set, NCCL_P2P_DISABLE=1, no GPU reaches another.
+// mscclc_gpu_reach_kind writes how GPU a reaches the memory of GPU b. It makes no context. With MSCCLC_P2P_DISABLE=1,
+// or NCCL_P2P_DISABLE=1 where that is not set, no GPU reaches another.
 enum gpu_link { LINK_NONE, LINK_ACCESS, LINK_ATOMIC };  // not; by loads and stores; by atomics too, as on NVLink
 int mscclc_gpu_reach_kind(struct gpu_driver *driver, int a, int b, enum gpu_link *link);
 

@@ -121,10 +121,10 @@
 //     in one group, the Signal also releases to its k-th flag what the Await acquired from its k-th flag
 //     (onesided.Program.ToldOn has the exact conditions).
 //   - Packets: when a packet has arrived, all that came before the sender's group is done. The sending step's reads
-//     from which the packet was made are done too. In the step that reads the packets, only the accesses to chunks that
-//     it computes from these packets come after all this. In the later groups of its block, all accesses do. So if a
-//     rank makes packets from what it has read, this read is done for all who have received them, also through other
-//     ranks.
+//     from which the packet was made are done too. Of the step that reads the packet, only accesses to chunks that it
+//     computes from the packet come after these. Of later groups of its block, all accesses come after them. So if a
+//     rank reads a chunk and sends packets made from it, this read is done for each block that receives the packets.
+//     It is also done for each block that receives packets made from these, and so on.
 //
 // The proof checks three kinds of pairs of accesses:
 //
@@ -175,9 +175,9 @@
 // order. Accesses before W need no such rule: signals over any ranks can order them before W. So a credit, which is the
 // Signal that lets a block write again, can take any path.
 //
-// The code tracks arrivals as follows. An Await of a Signal acquires what has arrived from the Signal's block. A rank
-// passes this on with all else that it acquired. In the first tile iteration, what comes after such an Await also comes
-// after the arrival. If several blocks write one chunk, a later tile iteration is checked for arrivals too. Then the
-// vector clocks have one more count for each such block B and each rank R to which B writes: the number of the last
-// group of B whose writes to R have arrived.
+// The code tracks arrivals as follows. In the tile iteration of W, the arrival needs no count: what comes after such an
+// Await comes after the arrival. If several blocks write one chunk, a later tile iteration is checked for arrivals too.
+// Then the vector clocks have one more count for each such block B and each rank R to which B writes: the number of the
+// last group of B whose writes to R have arrived. An Await acquires this count from the block of its Signal, and a rank
+// passes it on with all else that it acquired.
 package verify

@@ -28,11 +28,12 @@ const char *unable(const Team *t, u32 rule, const Call *c) {
 bool candidate(const Team *t, u32 rule) { return (t->set.rules[rule].when & RULE_CANDIDATE) && !t->alone; }
 
 // elsewhere says whether a rule was measured among GPUs that reach each other's memory, and those of the team do not,
-// or the other way around. Without NCCL the former count, too.
+// or the other way around. The former count where NCCL may not run the call.
 bool elsewhere(const Team *t, u32 rule) {
   const u8 when = t->set.rules[rule].when;
   if (when & (RULE_CANDIDATE | RULE_NAMED)) return false;
-  return t->hosted ? !(when & RULE_APART) && !t->alone : (when & RULE_APART) != 0;
+  if (!t->hosted) return (when & RULE_APART) != 0;
+  return !(when & RULE_APART) && !t->alone && !t->set.row->invariant;
 }
 
 
@@ -130,7 +131,8 @@ bool team_serves(const Team *t, u32 kind, u32 dtype) {
     const bundle_rule &r = t->set.rules[i];
     const bool of_type = r.dtype == BUNDLE_ANY || r.dtype == dtype;
     const bool of_calls = r.when & (RULE_EAGER | RULE_CAPTURED);
-    if (!candidate(t, i) && !elsewhere(t, i) && r.kind == kind && of_calls && of_type && t->of_rule[i] != BUNDLE_NONE) return true;
+    const bool is = !candidate(t, i) && !elsewhere(t, i) && r.kind == kind && of_calls && of_type;
+    if (is && t->of_rule[i] != BUNDLE_NONE) return true;
   }
   return false;
 }

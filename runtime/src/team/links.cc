@@ -1,6 +1,6 @@
 // This file is how the GPUs of a team's ranks reach each other.
 //
-// Packets may be lines of 128 bytes only over NVLink. Who waits for a line looks at its last word only, so all of a line
+// Packets may be lines of 128 bytes only over NVLink. Who waits for a line looks at its last word, so all of a line
 // must arrive at once, as it does there. Over PCIe some words may arrive before others: NCCL has LL128 for NVLink only.
 //
 // On machines without NVLink, PCIe switches or an IOMMU may keep GPUs apart. Then arenas are memory of the host.
