@@ -85,6 +85,8 @@ func (b *builder) build(stmts []*stmt) {
 				b.class(s.Class)
 			case s.Group != nil:
 				groups, ofNode = append(groups, s.Group), append(ofNode, node)
+			case s.Apart != nil:
+				b.t.Apart = b.value(s.Apart) != 0
 			case s.Link != nil:
 				links, inNode = append(links, s.Link), append(inNode, node)
 			default:

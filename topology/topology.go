@@ -24,6 +24,7 @@ type Topology struct {
 	Params  []string // the names of its parameters
 	Nodes   int
 	GPUs    int    // of a node
+	Apart   bool   // GPUs do not reach each other's memory: ranks share memory of the host
 	Device  string // what the GPUs are, as the costs of kernels on them are known by; "" where nothing says
 	Classes []Class
 	Places  []Place // the GPUs first, by rank
@@ -94,14 +95,21 @@ func (t *Topology) Bandwidth(l int32) float64 {
 // Latency returns the latency of link l, in microseconds.
 func (t *Topology) Latency(l int32) float64 { return t.Classes[t.Links[l].Class].Latency }
 
-// WholeLines reports whether a store of 128 bytes may arrive at once at another GPU of a node: over NVLink and the
-// like, but not over PCIe. Where GPUs have both, this does not say which pairs PCIe joins.
+// WholeLines reports whether stores of 128 bytes arrive at once at all other GPUs of a node: over NVLink and the like,
+// but not over PCIe.
 func (t *Topology) WholeLines() bool {
-	if t.GPUs < 2 {
-		return true
+	if t.Apart {
+		return false
 	}
-	return slices.ContainsFunc(t.Links, func(l Link) bool {
-		return t.Places[l.From].Kind == GPU && !t.Classes[l.Class].Is("pcie")
+	var pairs [][2]int32
+	for a := range int32(t.GPUs) { // nodes are alike
+		for b := range a {
+			pairs = append(pairs, [2]int32{a, b})
+		}
+	}
+	ids, ways := t.Ways(pairs)
+	return !slices.ContainsFunc(ids, func(id int32) bool {
+		return slices.ContainsFunc(ways[id], func(l int32) bool { return t.Classes[t.Links[l].Class].Is("pcie") })
 	})
 }
 

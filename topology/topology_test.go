@@ -262,3 +262,20 @@ func TestJoined(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeLines: lines arrive at once where NVLink joins all GPUs of a node, and none where these are apart.
+func TestWholeLines(t *testing.T) {
+	for machine, want := range map[string]bool{"h200": true, "h200:gpus=1": true, "dgx2": true, "pcie_4gpu": false,
+		"h100_nvl_4gpu": false, "pcie_8gpu:apart=1": false} {
+		topo, err := Open(machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := topo.WholeLines(); got != want {
+			t.Errorf("%s: whole lines %v, want %v", machine, got, want)
+		}
+		if apart := strings.HasSuffix(machine, "apart=1"); topo.Apart != apart {
+			t.Errorf("%s: apart %v", machine, topo.Apart)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func (t *Topology) Without(names []string) (*Topology, error) {
 			return nil, t.noLink(name)
 		}
 	}
-	less := &Topology{Name: t.Name, Doc: t.Doc, Params: t.Params, Nodes: t.Nodes, GPUs: t.GPUs, Device: t.Device,
+	less := &Topology{Name: t.Name, Doc: t.Doc, Params: t.Params, Nodes: t.Nodes, GPUs: t.GPUs, Apart: t.Apart, Device: t.Device,
 		Classes: t.Classes, Places: t.Places, Notes: t.Notes}
 	for i, l := range t.Links {
 		if !down[i] {

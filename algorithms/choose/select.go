@@ -132,6 +132,8 @@ func (s *Selector) list() ([]Form, []error) {
 			}
 			if s.Staged != nil {
 				v.Placement, v.Tile = selection.Staged, s.Staged.Tile
+			} else if s.Topology.Apart && v.Sided == selection.OneSided {
+				v.Placement = selection.Staged
 			}
 			if own || given {
 				s.forms = append(s.forms, Form{Choice: v})

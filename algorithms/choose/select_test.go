@@ -259,3 +259,18 @@ func TestFewest(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// TestSelectApart: where GPUs do not reach each other's memory, all programs are staged, and none sends lines. LL, whose
+// packets are slow in memory of the host, is for the smallest sizes only.
+func TestSelectApart(t *testing.T) {
+	s := selector(t, "pcie_4gpu:apart=1", "program")
+	list, err := s.Sizes([]int64{1 << 10, 64 << 10, 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		if r.Placement != selection.Staged || r.Protocol.Row().Lines || r.At >= 64<<10 && r.Protocol != ir.Simple {
+			t.Errorf("%d bytes: %v", r.At, r.Form)
+		}
+	}
+}

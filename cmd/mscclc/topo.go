@@ -54,6 +54,7 @@ PCI class tell which devices are GPUs in files that clouds give NCCL. FILE.topo 
     class ib 1.2us 400Gb/s network           # that joins nodes
     node {                                   # what each node has; in it, node is the node's number: nic 2 - node
         gpu 8                                # so many GPUs, which are the ranks, node by node
+        apart 0                              # 1: GPUs do not reach each other's memory, and share the host's
         nic k
         switch nvswitch
         link gpu[i] nvswitch nvlink          # each GPU with the switch

@@ -79,7 +79,8 @@ Team *team_open(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8 
   mine->able = 1, mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
   return t;
 }
-bool team_make(Team *, const Offer *, const char *, Offer *) { return true; }
+void team_meet(Team *, const Offer *) {}
+bool team_make(Team *, const char *, Offer *) { return true; }
 bool team_fits(const Offer *all, u32 ranks, Why *why) {
   for (u32 i = 1; i < ranks; i++)
     if (all[i].settings != all[0].settings) return say(why, "rank %u has other settings", i), false;

@@ -120,7 +120,8 @@ inline Team *join(const Rank &r, u32 table, u32 ctas) {
   Team *t = team_open(r.bundle, r.ranks, r.rank, ctas, 0, of_node ? node : nullptr, all + r.rank);
   if (!t) die("rank %u: %s", r.rank, all[r.rank].why);
   meet(r);
-  if (!team_make(t, all, "", all + r.rank)) die("rank %u: %s", r.rank, all[r.rank].why);
+  team_meet(t, all);
+  if (!team_make(t, "", all + r.rank)) die("rank %u: %s", r.rank, all[r.rank].why);
   meet(r);
   if (!team_fits(all, r.ranks, &why) || !team_join(t, all, &why)) {
     team_end(t, true);

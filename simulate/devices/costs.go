@@ -54,7 +54,14 @@ type OneSidedCosts struct {
 	Resident float64       `json:"resident_ctas,omitempty"`
 	Shares   bool          `json:"shared_ctas,omitempty"` // replicas may share CTAs (ir.TB)
 	Links    []LinkCosts   `json:"links,omitempty"`       // over which a CTA is slower than over others
+	Apart    ApartCosts    `json:"apart"`                 // where GPUs do not reach each other's memory
 	Protocol ProtocolCosts `json:"-"`                     // in files, by name
+}
+
+// ApartCosts are those of GPUs that do not reach each other's memory, and share that of the host. Who waits polls it.
+type ApartCosts struct {
+	Await   float64 `json:"await_us,omitempty"`        // more, from the arrival of a signal or packet to the next step
+	Packets float64 `json:"packet_bytes_us,omitempty"` // what all CTAs of a GPU move of packets; 0 is no limit
 }
 
 // LinkCosts are what a CTA moves over links of a class of a topology, as part of what it moves over others.

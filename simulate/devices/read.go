@@ -44,6 +44,7 @@ func (s *costsReader) costs(c *Costs) {
 			s.sided(&c.OneSided, &c.OneSided.Protocol, strictjson.Field{Key: "threads", Must: true,
 				Read: func() { c.OneSided.Threads = int(s.Uint(1, math.MaxInt32)) }},
 				strictjson.Field{Key: "shared_ctas", Read: func() { c.OneSided.Shares = s.Bool() }},
+				strictjson.Field{Key: "apart", Read: func() { s.Fields(s.numbers(&c.OneSided.Apart)...) }},
 				strictjson.Field{Key: "links", Read: func() { s.links(&c.OneSided) }})
 		}},
 		strictjson.Field{Key: "two_sided", Must: true, Read: func() { s.sided(&c.TwoSided, &c.TwoSided.Protocol) }})...)

@@ -114,7 +114,8 @@ mscclc_result makes(Loading *l) {
   if (const mscclc_result r =
           line_gather(l->comm->line, ROUND_OPENED, &l->mine, l->all, sizeof l->mine, "GPUs", &l->why))
     return r;
-  team_make(l->team, l->all, "", &l->mine);
+  team_meet(l->team, l->all);
+  team_make(l->team, "", &l->mine);
   return MSCCLC_OK;
 }
 

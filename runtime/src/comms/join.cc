@@ -62,11 +62,7 @@ bool make(Side *s) {
   if (code) return say(&s->why, "rank %u: GPU %d: %s", e->rank, e->device, driver_text(code)), false;
   if (!stream_open(e)) snprintf(why, room, "GPU %d gives no stream", e->device);
   else if (!peers_ready(&s->why) || !peers_expect(e)) cut(why, room, s->why.text);
-  else {
-    Offer offers[BUNDLE_RANKS];
-    offers_of(s, offers);
-    made = team_make(s->team, offers, card, &h->offer);
-  }
+  else made = team_make(s->team, card, &h->offer);
   if (made && !e->rank) s->board = board_make(e->secret);
   gpu_leave(before);
   memcpy(h->process, peers_process(), sizeof h->process);
@@ -76,6 +72,7 @@ bool make(Side *s) {
   return made;
 }
 
+// all_fit judges what ranks have told.
 bool all_fit(Side *s) {
   const u32 ranks = s->e->ranks;
   if (!settings_same(s->all, ranks, &s->why)) return false;
@@ -144,6 +141,9 @@ void agree_all(Side *s) {
   if (!hello(s, opens(s))) return;
   if (open_over(s) && !hello(s, s->team != nullptr)) return;
   const bool fit = all_fit(s);
+  Offer offers[BUNDLE_RANKS];
+  offers_of(s, offers);
+  if (fit) team_meet(s->team, offers);
   if (fit && arena_at_init()) return make_all(s);
   s->ready = fit;
   act(s, rank_step(&s->stage, EVENT_ONLY));

@@ -52,8 +52,8 @@ bool bytes_read(const char *text, u64 *bytes);
 // team_open finds the rules of a rank for the GPU of the calling thread's current context, and fills in its offer. It
 // allocates nothing on the GPU; team_choose works from then on. Where it fails, the offer says why, and the result is
 // null. node has the node of each rank, or is null for one node. team_make makes the rank's memory, as far as
-// MSCCLC_ARENA leaves room, and adds to the offer how it is reached; where it fails, the offer says why. `all` are the
-// offers of all ranks, as team_open filled them in. card is the
+// MSCCLC_ARENA leaves room, and adds to the offer how it is reached; where it fails, the offer says why. Before,
+// team_meet tells it the offers of all ranks, as team_open filled them in. card is the
 // network card by which the ranks met, or "": UCX's TCP takes no other, unless a variable names one. team_nodes
 // finds the nodes in offers of one node, and returns how many there are. team_fits judges the offers of all ranks; it
 // gives the same on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no launch
@@ -66,7 +66,8 @@ Team *team_open(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, const u8
 // number.
 struct Gpu;
 Team *team_open_alone(Gpu *gpu, const Team *beside, Bundle *b, u32 ranks, u32 rank, u32 ctas, Offer *mine);
-bool team_make(Team *t, const Offer *all, const char *card, Offer *mine);
+void team_meet(Team *t, const Offer *all);
+bool team_make(Team *t, const char *card, Offer *mine);
 u32 team_nodes(const Offer *all, u32 ranks, u8 *node);
 bool team_fits(const Offer *all, u32 ranks, Why *why);
 bool team_join(Team *t, const Offer *all, Why *why);

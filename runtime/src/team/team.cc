@@ -87,12 +87,11 @@ bool begin(Team *t, const Team *beside, Offer *mine, Why *why) {
 }
 
 // make makes the memory of a team.
-bool make(Team *t, const Offer *all, const char *card, Offer *mine, Why *why) {
+bool make(Team *t, const char *card, Offer *mine, Why *why) {
   Current current(t->gpu);
   if (current.code) return say(why, "the GPU: %s", driver_text(current.code)), false;
   Relaxed relaxed(t->gpu);
   if (!t->set.row->programs) return say(why, "no program of the bundle is for ranks that lie as these do"), false;
-  t->hosted = links_apart(all, t->ranks, t->node);
   if (t->hosted && t->nodes > 1)
     return say(why, "GPUs of one node do not reach each other's memory, and teams of several nodes need that"), false;
   if (!arena_make(t, why) || (t->nodes > 1 && !net_make(t, card, mine, why))) return false;
@@ -150,10 +149,12 @@ Team *team_open_alone(Gpu *gpu, const Team *beside, Bundle *b, u32 ranks, u32 ra
   return open_team(t, beside, b, ranks, rank, ctas, 0, nullptr, mine);
 }
 
-bool team_make(Team *t, const Offer *all, const char *card, Offer *mine) {
+void team_meet(Team *t, const Offer *all) { t->hosted = links_apart(all, t->ranks, t->node); }
+
+bool team_make(Team *t, const char *card, Offer *mine) {
   Why why = {};
   if (!alive()) say(&why, "%s", driver_text(ENGINE_FORKED));
-  else if (make(t, all, card, mine, &why)) return true;
+  else if (make(t, card, mine, &why)) return true;
   mine->able = 0;
   cut(mine->why, sizeof mine->why, why.text);
   return false;

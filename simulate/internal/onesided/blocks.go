@@ -32,6 +32,7 @@ type Blocks struct {
 	messages *network.Messages // between nodes
 	cost     devices.MoveCosts // of Moves that packets are in
 	plain    devices.MoveCosts // of others
+	late     float64           // from the arrival of a signal or packet to when its reader sees it, where GPUs are apart
 	rate     float64           // of a block's threads, against the costs': twice as many move 1.6 times as much
 	replicas float64
 	whole    bool // tiles are, but for the last
@@ -79,6 +80,9 @@ func New(p *onesided.Program, l *launches.Launches, call Call) (*Blocks, error) 
 		cost: c.Protocol[p.Protocol], depth: int64(max(p.Depth, 1))}
 	if err := o.width(); err != nil {
 		return nil, err
+	}
+	if l.Net.Topology.Apart {
+		o.apart(&c.Apart)
 	}
 	for b := range p.Blocks {
 		tb, wide := &p.Blocks[b], o.replicas

@@ -144,7 +144,7 @@ func (o *Blocks) store(b *block, s *ir.Step, begin, bytes, rate, wire float64) (
 		}
 		b.stored = max(b.stored, arrived)
 		if x.Buf == ir.Packets {
-			o.send(b, o.packet(x), s.Count, head, max(arrived, end))
+			o.send(b, o.packet(x), s.Count, head+o.late, max(arrived, end)+o.late)
 		}
 	}
 	o.Net.Apart()

@@ -43,7 +43,7 @@ func (o *Blocks) signal(b *block, s *ir.Step, now float64) (events.Verdict, bool
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.Operands[k]
 		if !o.Net.Leaves(o.ways[k]) {
-			o.raise(o.flag(x), at+o.Net.Latency(o.ways[k]))
+			o.raise(o.flag(x), at+o.Net.Latency(o.ways[k])+o.late)
 		}
 	}
 	return events.GoOn(at), true

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/executor/launch"
 	"mscclc/ir"
+	"mscclc/simulate/devices"
 	"mscclc/simulate/internal/network"
 )
 
@@ -45,6 +46,14 @@ func (o *Blocks) width() error {
 	o.Share, o.Tile = o.Chunk, min(max(o.Chunk, 1), tile*o.replicas)
 	o.Passes = int64(math.Ceil(o.Share / o.Tile))
 	return err
+}
+
+// apart has ranks share memory of the host, where the packets of all blocks of a rank are read one after the other.
+func (o *Blocks) apart(c *devices.ApartCosts) {
+	o.late = c.Await
+	if ctas := o.rate * o.replicas * float64(o.blocksOfRank()); c.Packets > 0 && ctas > 0 {
+		o.cost.Block, o.cost.FewBlock = min(o.cost.Block, c.Packets/ctas), min(o.cost.FewBlock, c.Packets/ctas)
+	}
 }
 
 // fit returns how many replicas and threads a launch has that would have so many replicas. All its CTAs must be
