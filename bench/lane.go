@@ -118,7 +118,7 @@ func (l *lane) event(i int) (executor.Event, error) {
 	return l.events[i], nil
 }
 
-// record has event i happen behind what the stream holds.
+// record has event i happen after what the stream holds.
 func (l *lane) record(i int) error {
 	e, err := l.event(i)
 	if err != nil {

@@ -103,7 +103,7 @@ type Image struct {
 var Kinds = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.Gather,
 	ir.Scatter}
 
-// text returns a name of fixed size without the zeros behind it.
+// text returns a name of fixed size without the zeros after it.
 func text(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
 // kind returns the collective of p.

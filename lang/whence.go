@@ -120,7 +120,7 @@ type whence struct {
 	found  bool
 }
 
-// Whence adds to errors that were found behind the expansion of f in which calls and loops the operation was made that
+// Whence adds to errors that were found after the expansion of f in which calls and loops the operation was made that
 // they point at: what all operations of that line, and of that rank where blocks have them, have in common. It expands
 // f again, as nothing keeps that while operations are made.
 func Whence(f *syntax.File, opt Options, list diag.List) {
@@ -198,7 +198,7 @@ func (m *machine) text(v *value) string {
 }
 
 // A look is what a second run looks for: an operation by its number, or, if made is set, the chunk() that made a
-// reference behind that operation. What it finds becomes notes of an error.
+// reference after that operation. What it finds becomes notes of an error.
 type look struct {
 	err, at int // the notes go into errs[err].Notes, before note at
 	op      int32

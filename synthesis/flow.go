@@ -18,7 +18,7 @@ type flow struct {
 	of    map[[2]int32]int32 // by ends: the edge of a network's arc
 }
 
-// newFlow makes the flow of a network, with room for some more vertices behind its own.
+// newFlow makes the flow of a network, with room for some more vertices after its own.
 func newFlow(net *network, more int) *flow {
 	f := &flow{edges: make([][]int32, net.n+more), level: make([]int32, net.n+more), next: make([]int, net.n+more),
 		of: map[[2]int32]int32{}}

@@ -19,7 +19,7 @@ import (
 // has the calls of the first time run by the few variants that a Chooser ranks highest, in turns, each Tries times;
 // then the one whose least time is the least runs all calls, and nothing is timed any more.
 //
-// Ranks that are processes agree: behind each try they exchange what it took, and the slowest counts, so that all count
+// Ranks that are processes agree: after each try they exchange what it took, and the slowest counts, so that all count
 // alike, whatever their clocks say, and keep the same one. A variant that fails in one process is dropped in all. So
 // Run is collective until a class is settled, and no exchange is made after that. All processes make the same calls in
 // the same order, one at a time.

@@ -34,7 +34,7 @@ func TestOwn(t *testing.T) {
 			t.Fatalf("%+v, %v", own, err)
 		}
 		_, like, err := s.fastest(Form{Choice: selection.Choice{Program: "allgather/ring", Protocol: own[0].Protocol}}, list[i].At)
-		if err != nil || own[0].Latency != like.micros || own[0].Behind < 1 || own[0].Behind != like.micros/list[i].Micros {
+		if err != nil || own[0].Latency != like.micros || own[0].Ratio < 1 || own[0].Ratio != like.micros/list[i].Micros {
 			t.Errorf("at %d: %+v, where the catalog's ring takes %.2f us: %v", list[i].At, own[0], like.micros, err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestOwnCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	own, err := s.Standings(&list[0])
-	if err != nil || own[0].Err != nil || own[0].Protocol != ir.LL128 || own[0].Behind < 1 ||
+	if err != nil || own[0].Err != nil || own[0].Protocol != ir.LL128 || own[0].Ratio < 1 ||
 		own[0].Latency <= list[0].Latency {
 		t.Errorf("%+v beside %+v: %v", own, list[0], err)
 	}

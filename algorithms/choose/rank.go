@@ -186,7 +186,7 @@ type past struct {
 	micros, ratio float64
 	replicas      int
 	tile          int64
-	behind        bool // for good: see goOn
+	slow          bool // for good: see goOn
 }
 
 // near reports whether a form was near the best when it was simulated last: up to so many times its time.
@@ -200,7 +200,7 @@ func (p *past) goOn(t timed, bytes int64, best float64) {
 	}
 	const proportion = 0.68 // of all passes' part in a time that grows 1.6 times as calls do twice
 	ratio := t.micros / best
-	p.behind = p.micros > 0 && ratio > hopeless &&
+	p.slow = p.micros > 0 && ratio > hopeless &&
 		t.micros > p.micros*math.Pow(float64(bytes)/float64(p.bytes), proportion) && ratio >= 0.98*p.ratio
 	p.bytes, p.micros, p.ratio, p.replicas, p.tile = bytes, t.micros, ratio, t.Replicas, t.Tile
 }

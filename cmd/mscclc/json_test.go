@@ -39,7 +39,7 @@ func TestJSONDocuments(t *testing.T) {
 					t.Fatalf("%s: exit code %d, and no JSON: %v\n%s", line, code, err, stderr.String())
 				}
 				if err := in.Decode(&more); err != io.EOF {
-					t.Errorf("%s: something stands behind the document: %v, %v", line, more, err)
+					t.Errorf("%s: something stands after the document: %v, %v", line, more, err)
 				}
 				if stderr.Len() > 0 {
 					t.Errorf("%s: stderr is\n%s", line, stderr.String())

@@ -43,7 +43,7 @@ given.
 
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `),
 a text file of the same form, or the XML that NCCL or RCCL writes where NCCL_TOPO_DUMP_FILE asks for it. Parameters
-stand behind a colon: ndv4:nodes=4. A name without .topo and .xml is read by what the file holds. NCCL's file is read as
+stand after a colon: ndv4:nodes=4. A name without .topo and .xml is read by what the file holds. NCCL's file is read as
 NCCL reads it, and notes say what is left out or taken for granted. --device NAME says what the GPUs are, and has the
 PCI class tell which devices are GPUs in files that clouds give NCCL. FILE.topo is, line by line,
 

@@ -8,7 +8,7 @@ import (
 
 // FitOperands returns p with Moves as MSCCL++ has them, for programs whose author did not count: sums of more sources
 // than an operation has room for, or of plain chunks, chunks of others and packets together, become several operations,
-// which keep the sum so far in the first destination; what the last of them cannot hand on is copied behind it. The
+// which keep the sum so far in the first destination; what the last of them cannot hand on is copied after it. The
 // threads synchronise between. Sums are of the same operands in the same order, rounded once an operation. What MSCCL++
 // has no operation for all the same stays as it is, for PlanOf to refuse. p is not changed.
 func FitOperands(p *ir.ChannelProgram) *ir.ChannelProgram {

@@ -130,7 +130,7 @@ func jsonText(t *testing.T, old, part string) (head, tail string) {
 }
 
 func TestHostileJSON(t *testing.T) {
-	// in puts part in place of old in a good plan, and over behind it again and again.
+	// in puts part in place of old in a good plan, and over after it again and again.
 	in := func(old, part, over string) func(n int) []byte {
 		head, tail := jsonText(t, old, part)
 		return codegentest.Repeated(head, over, tail)

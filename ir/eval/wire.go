@@ -104,7 +104,7 @@ func nextStep(p *fifo.Program, block, at int32, has func(*ir.OpInfo) bool) int32
 
 // publishers returns, for each step, the step of its block whose end satisfies
 // a wait for it: the first from there on that others wait for, since flags only
-// grow; or -1. A nop is run with the step behind it and publishes nothing.
+// grow; or -1. A nop is run with the step after it and publishes nothing.
 func publishers(p *fifo.Program) []int32 {
 	list := make([]int32, len(p.Steps))
 	for b := range p.Blocks {

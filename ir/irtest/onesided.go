@@ -93,7 +93,7 @@ func FlagOf(rank, index, nth int) onesided.Operand {
 	return onesided.Operand{Rank: int32(rank), Buf: ir.Flags, Index: int32(index), Nth: int32(nth)}
 }
 
-// ToOthers lists f of each rank but r, from the rank behind r on.
+// ToOthers lists f of each rank but r, from the rank after r on.
 func ToOthers(ranks, r int, f func(q int) onesided.Operand) (list []onesided.Operand) {
 	for k := 1; k < ranks; k++ {
 		list = append(list, f((r+k)%ranks))

@@ -7,7 +7,7 @@ import (
 )
 
 // ToldOn returns which operands are told on without a block barrier: one thread does the k-th source of an Await and
-// the k-th destination of a Signal behind it in their group, so that the Signal tells what the Await was told (see
+// the k-th destination of a Signal after it in their group, so that the Signal tells what the Await was told (see
 // Program). It is true, by the number of the operand, for such sources and such destinations. It is nil where there are
 // none. It takes time linear in the program.
 func (p *Program) ToldOn() []bool {

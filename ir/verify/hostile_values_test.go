@@ -97,7 +97,7 @@ func prefixes(n int) *either.Program {
 			steps = append(steps, step(ir.Send, ir.Scratch, 0, 0, 0))
 		}
 		b.block(r, right, left, steps...)
-		// The sum behind here comes to scratch[1], is added to the one up to here, and
+		// The sum after here comes to scratch[1], is added to the one up to here, and
 		// goes on to the left with this rank's own.
 		last := []ir.Step{after(step(ir.Copy, ir.Scratch, 0, ir.Output, 0), 0, 0)}
 		send := step(ir.Send, ir.Input, 0, 0, 0)

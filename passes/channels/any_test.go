@@ -17,7 +17,7 @@ import (
 type loopMaker struct {
 	*rand.Rand
 	*channelBuilder
-	parts  [][5][]ir.ChannelOp // of each block: what is before its first loop, in it, before the second, in it, and behind
+	parts  [][5][]ir.ChannelOp // of each block: what is before its first loop, in it, before the second, in it, and after
 	rank   []int32
 	chunks int32
 }
@@ -102,7 +102,7 @@ func randomLoops(rnd *rand.Rand) *ir.ChannelProgram {
 		if next != at {
 			tell, wait := m.turnLink(at, next)
 			from, to := segment, then
-			if segment%2 == 1 && then != segment { // behind the loop
+			if segment%2 == 1 && then != segment { // after the loop
 				from, to = segment+1, max(then-then%2, segment+1)
 			} else if then%2 == 1 && then != segment {
 				to = then - 1

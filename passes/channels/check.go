@@ -100,7 +100,7 @@ func (u *unroller) flushHints(counterexamples []verify.Counterexample, found dia
 }
 
 const packHint = "a put over a port copies packets as they lie: have a block barrier, a barrier, or a semaphore with a " +
-	"nop before its release and one behind its acquire, between those that make them and the put, or have the put wait " +
+	"nop before its release and one after its acquire, between those that make them and the put, or have the put wait " +
 	"for them (rppkt in plans)"
 
 const flushHint = "flush the port: a put completes at the next flush (pwsf in plans), or when a signal that depends on it arrives"

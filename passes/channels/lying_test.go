@@ -103,7 +103,7 @@ func own(b *channelBuilder) *channelBuilder {
 	return b
 }
 
-// TestPacketsAsTheyLie: a port may copy packets that other blocks made where something orders it behind them, and is
+// TestPacketsAsTheyLie: a port may copy packets that other blocks made where something orders it after them, and is
 // rejected where nothing does, with what to do.
 func TestPacketsAsTheyLie(t *testing.T) {
 	for _, c := range lyingChannels {

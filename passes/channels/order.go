@@ -5,11 +5,11 @@ import (
 	"mscclc/ir/onesided"
 )
 
-// A stepOrder is what happens before what in a launch: nodes are steps, and behind them the ends of the groups of steps
+// A stepOrder is what happens before what in a launch: nodes are steps, and after them the ends of the groups of steps
 // that run together.
 type stepOrder struct {
 	group []int32    // by step: the node that is the end of its group
-	steps [][2]int32 // of a group, whose node is its number behind all steps: its steps, from and to
+	steps [][2]int32 // of a group, whose node is its number after all steps: its steps, from and to
 	first []bool     // by group: no other of its block is before it
 	tells [][]toldAt // by step: the groups at whose ends it is known to have been
 	seen  []int32    // by node: the last search that came to it
@@ -34,7 +34,7 @@ func (s *sharer) ordered() bool {
 		for which, list := range [][]sharedUse{x.signals, x.awaits} {
 			for i := 1; i < len(list); i++ {
 				a, b := &list[i-1], &list[i]
-				if a.block == b.block || o.behind(first[a.block]+a.step, first[b.block]+b.step, which > 0) {
+				if a.block == b.block || o.follows(first[a.block]+a.step, first[b.block]+b.step, which > 0) {
 					continue
 				}
 				why := ""
@@ -108,8 +108,8 @@ func (s *sharer) order(first []int32) *stepOrder {
 	return o
 }
 
-// behind reports whether step b comes behind step a, and sees what that did where that is asked.
-func (o *stepOrder) behind(a, b int32, shows bool) bool {
+// follows reports whether step b comes after step a, and sees what that did where that is asked.
+func (o *stepOrder) follows(a, b int32, shows bool) bool {
 	o.count++
 	n := int32(len(o.group))
 	open := []int32{a}

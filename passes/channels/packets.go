@@ -80,7 +80,7 @@ type packetUse struct {
 }
 
 // packets gives each block that waits for packets chunks of its own: a chunk of ir.Packets is read by one block.
-// Packets that nobody reads are left out. A rank's chunks of the n-th block of those that read each begin behind those
+// Packets that nobody reads are left out. A rank's chunks of the n-th block of those that read each begin after those
 // of the one before.
 //
 // Who copies packets as they lie waits for none. To it they are plain data: whoever makes them writes a chunk of

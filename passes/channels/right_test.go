@@ -247,7 +247,7 @@ func threeBlocks() *channelBuilder {
 	return b
 }
 
-// throughPorts returns an allgather by ports, which signal behind their data.
+// throughPorts returns an allgather by ports, which signal after their data.
 func throughPorts(kind ir.ChannelOpKind) *channelBuilder {
 	b := channelProgram(ir.AllGather, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	for r := range int32(3) {

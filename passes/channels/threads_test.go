@@ -121,8 +121,8 @@ func TestThreadsTellOn(t *testing.T) {
 		"a port's put by the thread":         {passedOn(0), true},
 		"a port's put by another":            {passedOn(1), false},
 		"relaxed signals of ports":           {relaxedPorts(), true},
-		"a put behind packets":               {begunByPackets(false), true},
-		"a get behind packets":               {begunByPackets(true), false},
+		"a put after packets":                {begunByPackets(false), true},
+		"a get after packets":                {begunByPackets(true), false},
 	} {
 		g, _, list := Check(c.of.ChannelProgram, verify.Options{})
 		if good := len(list) == 0; good != c.good || !good && list[0].Code != diag.Race {

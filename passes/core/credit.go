@@ -82,10 +82,10 @@ func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 	}
 	s.begins[last] = append(s.begins[last], owner)
 	own := s.rankOf(s.groups[last].block)
-	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.behind(x, own), s.behind(y, own)) })
+	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.distance(x, own), s.distance(y, own)) })
 }
 
-// An owed is a reuse whose writer does not know that the reader is over. A signal from block from to block to, behind
+// An owed is a reuse whose writer does not know that the reader is over. A signal from block from to block to, after
 // group at, would tell it.
 type owed struct {
 	reuse
@@ -110,7 +110,7 @@ func (s *oneSync) owe(list []reuse, latest map[[2]int32]int32) []owed {
 	return owe
 }
 
-// credit runs the first pass once more, and keeps what signals behind the readers would tell there. Then it runs the
+// credit runs the first pass once more, and keeps what signals after the readers would tell there. Then it runs the
 // pass that uses the copies of the first pass again. A writer that does not know there that its reader is over waits
 // for such a signal.
 func (s *oneSync) credit(owe []owed) {

@@ -19,7 +19,7 @@ func (s *oneSync) owners(g int32) []int32 {
 	s.accessed = list
 	own := s.rankOf(s.groups[g].block)
 	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Compare(s.behind(a, own), s.behind(b, own))
+		return cmp.Compare(s.distance(a, own), s.distance(b, own))
 	})
 	return slices.Compact(list)
 }
@@ -119,10 +119,10 @@ func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
 	return false
 }
 
-// further compares two blocks by how far their ranks are behind the rank of block own, counted round the ranks.
+// further compares two blocks by the distance of their ranks from the rank of block own, counted round the ranks.
 func (l *State) further(x, y, own int32) int {
 	own = l.rankOf(own)
-	return cmp.Or(cmp.Compare(l.behind(l.rankOf(x), own), l.behind(l.rankOf(y), own)), cmp.Compare(x, y))
+	return cmp.Or(cmp.Compare(l.distance(l.rankOf(x), own), l.distance(l.rankOf(y), own)), cmp.Compare(x, y))
 }
 
 // sends reports whether Move i sends packets to a rank. The rank has them all before its launch ends, and knows by them

@@ -12,10 +12,10 @@ var fewParts = 8
 func (s *oneSync) learnAll() bool { return s.packets || s.rows.Parts() < fewParts }
 
 // needed returns which parts of clocks are needed in a pass. hears, indexed by group, has the parts that the block
-// needs of what the group's waits tell. learns, indexed by group, has the parts that it needs of what it learns behind
+// needs of what the group's waits tell. learns, indexed by group, has the parts that it needs of what it learns after
 // these waits. begin, indexed by block, has the parts that the block needs of its clock when the pass begins.
 //
-// asks, indexed by group, has the parts that are asked for behind the group's waits. told, indexed by group, has the
+// asks, indexed by group, has the parts that are asked for after the group's waits. told, indexed by group, has the
 // parts that others learn of the block's clock at the group's end. end, indexed by block, has the parts that are needed
 // at the end of the pass. Each may be nil for none.
 func (s *oneSync) needed(asks, told, end []uint64) (hears, learns, begin []uint64) {

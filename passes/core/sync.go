@@ -12,7 +12,7 @@ import (
 // Memory and launches belong to ranks.
 //
 // If the clocks do not cover a dependence of one block on another, the earlier block signals and the later one waits.
-// The signal is right behind the earlier group, unless there is one further behind already. The latest dependence is
+// The signal is right after the earlier group, unless there is a later one already. The latest dependence is
 // looked at first, since its signal covers most of the others.
 type oneSync struct {
 	*State
@@ -27,7 +27,7 @@ type oneSync struct {
 	packets    bool
 	before     []oneSnap // by group that sends packets: its done when it begins
 	relayed    []oneSnap // by Move that sends packets which it makes of other packets: the same
-	after      []oneSnap // by group that has a signal behind it, or may get one: its clocks at its end
+	after      []oneSnap // by group that has a signal after it, or may get one: its clocks at its end
 	rows       *vclock.Pool
 	parts      uint64     // the parts of clocks that blocks learn now; see needed
 	kept       []*oneSnap // the oldest first; see store
@@ -48,7 +48,7 @@ type oneSync struct {
 	failed  bool               // a joint group would have to wait, or an open one to signal
 }
 
-// A oneSignal is sent behind a group, from one block to another. before is the previous signal from the same block to
+// A oneSignal is sent after a group, from one block to another. before is the previous signal from the same block to
 // the same other, or -1.
 type oneSignal struct{ from, to, group, before int32 }
 
@@ -252,7 +252,7 @@ func (s *oneSync) isOver(i, x int32) bool {
 	return false
 }
 
-// await makes group g wait for Move x, by a signal behind it.
+// await makes group g wait for Move x, by a signal after it.
 func (s *oneSync) await(g, x int32) {
 	b, a := s.groups[g].block, s.blockOf(x)
 	k := s.signal(a, b, s.of[x])
@@ -278,7 +278,7 @@ func (s *oneSync) hear(b, k, pass int32) {
 	s.note(&s.seen[b], sig.from, ends)
 }
 
-// signal returns the first signal from block a to b that is behind group g. It makes one if there is none.
+// signal returns the first signal from block a to b that comes after group g. It makes one if there is none.
 func (s *oneSync) signal(a, b, g int32) int32 {
 	if k, ok := s.signalled(a, b, g); ok {
 		return k

@@ -43,7 +43,7 @@ type OneSidedCosts struct {
 	Launch float64 `json:"launch_us"`
 	// the same of a launch of few packets, which needs no general interpreter
 	Few    float64 `json:"launch_few_us"`
-	Signal float64 `json:"signal_us"` // a signal, behind the block's stores: what orders them
+	Signal float64 `json:"signal_us"` // a signal, after the block's stores: what orders them
 	Await  float64 `json:"await_us"`  // from a flag's arrival to the next step
 	Joint  float64 `json:"joint_us"`  // from a step to one that is joint with it
 	// that a port's proxy is busy with a copy, before that begins

@@ -261,7 +261,7 @@ next:
 
 func awaits(o *ir.ChannelOp) bool { return o.Kind.Info().Awaits }
 
-// alike returns before and o, which move nothing, as one operation. A relaxed await joins the awaits behind it too: it
+// alike returns before and o, which move nothing, as one operation. A relaxed await joins the awaits after it too: it
 // is for launches that nothing told of before.
 func alike(before ir.ChannelOp, o *ir.ChannelOp, rank int32) (one ir.ChannelOp, ok bool) {
 	if before.Kind == ir.ChRelaxedAwait && o.Kind == ir.ChAwait {

@@ -9,7 +9,7 @@ import (
 	"mscclc/ir/onesided"
 )
 
-// flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind
+// flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes after
 // what they put. Between nodes they always do.
 func (x *maker) flags() {
 	o, ported := x.p, map[[2]int32]int32{}
@@ -75,7 +75,7 @@ func (x *maker) rank(r int32) {
 			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
 			x.sync(s, x.p.Dests(s))
 		case ir.Await:
-			// What comes before an await need not be over: the next meeting is behind both.
+			// What comes before an await need not be over: the next block barrier is after both.
 			x.sync(s, x.p.Sources(s))
 			x.dirty = true
 		case ir.Move:

@@ -41,7 +41,7 @@ type Options struct {
 //   - cuts (cuts.go): where several blocks share an operation's bytes, all operations at one chunk have the same
 //     chunks;
 //   - items (items.go, fold.go): each step as operations, and where the threads must synchronise before one;
-//   - segments (segments.go): a rank's operations as several blocks, one behind the other, where one has no room;
+//   - segments (segments.go): a rank's operations as several blocks, one after another, where one has no room;
 //   - channels (ends.go): a flag is a channel, or one for each two blocks that signal it and await it.
 func Channels(p *onesided.Program, opt Options) (*ir.ChannelProgram, error) {
 	x := &maker{p: p, ways: int32(max(opt.Instances, 1)), meeting: opt.Meeting, pipeline: opt.Pipeline,
@@ -170,7 +170,7 @@ func (x *maker) say(code diag.Code, format string, args ...any) *diag.Diagnostic
 	return &x.found[len(x.found)-1]
 }
 
-// scratch lays packets behind plain data, of which a chunk of packets takes the place of two.
+// scratch lays packets after plain data, of which a chunk of packets takes the place of two.
 func (x *maker) scratch() {
 	base := make([]int32, len(x.items))
 	for r := range x.out.Ranks {

@@ -9,7 +9,7 @@ import (
 	"mscclc/ir/verify/checker"
 )
 
-// unarrived reports that an event of a pass, behind an earlier one of the first, touches what that wrote from another
+// unarrived reports that an event of a pass, after an earlier one of the first, touches what that wrote from another
 // node, before it need have arrived.
 func (r *racer) unarrived(pass, cell int, later, earlier int32, k checker.Kind, when string) {
 	i, j := r.events[later].step, r.events[earlier].step
@@ -48,9 +48,9 @@ func (r *racer) missing(i, j, rank int32) string {
 	reader := r.P.BlockName(r.links.Block[i])
 	switch {
 	case !signals:
-		return fmt.Sprintf("%s signals no flag of rank %d behind the write, so that nothing sends it", writer, rank)
+		return fmt.Sprintf("%s signals no flag of rank %d after the write, so that nothing sends it", writer, rank)
 	case len(awaits) == 0:
-		return fmt.Sprintf("rank %d awaits no flag that %s signals behind the write", rank, writer)
+		return fmt.Sprintf("rank %d awaits no flag that %s signals after the write", rank, writer)
 	}
 	return fmt.Sprintf("%s does not know that the write was awaited: by %s", reader, strings.Join(awaits, " or "))
 }

@@ -121,7 +121,7 @@ type acquiredBy struct {
 // An arrivedBy is the group of a Signal, and the first group that awaits it or a later one.
 type arrivedBy struct{ signal, await int32 }
 
-// newArrivals finds what releases of each pair, and numbers the counts, behind those of chains. It is nil without
+// newArrivals finds what releases of each pair, and numbers the counts, after those of chains. It is nil without
 // nodes.
 func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 	if o.Opt.Nodes == nil {

@@ -70,7 +70,7 @@ func (c *clocks) passOn(k *blockState, s *ir.Step, n int32, of *released) {
 	}
 }
 
-// endThreads has the threads of a block tell nothing on, behind a group.
+// endThreads has the threads of a block tell nothing on, after a group.
 func (c *clocks) endThreads(k *blockState) {
 	if len(k.byThread) == 0 {
 		return

@@ -145,7 +145,7 @@ func (t *Blocks) connect() (err error) {
 		}
 	}
 	// What begins at once is served in the order of blocks. Were that the order of peers, all ranks would send to rank 0
-	// first; beginning behind themselves they are as far as if links were shared.
+	// first; beginning after themselves they are as far as if links were shared.
 	n := int32(len(t.program.Rank))
 	turn := func(b *block, peer int32) int32 { return (peer - b.rank + n) % n }
 	slices.SortStableFunc(t.blocks, func(a, b block) int {
@@ -163,7 +163,7 @@ func (t *Blocks) connect() (err error) {
 	return err
 }
 
-// publisher returns the step whose flag tells that a step of a block is over: itself, or the first behind it that has
+// publisher returns the step whose flag tells that a step of a block is over: itself, or the first after it that has
 // one.
 func (t *Blocks) publisher(steps ir.Range, step int32) int32 {
 	at := steps.First + step

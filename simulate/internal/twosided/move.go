@@ -46,7 +46,7 @@ func (t *Blocks) arrive(f *network.Flight) {
 }
 
 // begins returns when a message that was sent can be received: a packet tells of itself, so that its block takes one by
-// one as they come, and a slot's flag is behind all of it.
+// one as they come, and a slot's flag follows all of it.
 func (t *Blocks) begins(c *connection, message int64) float64 {
 	if t.program.Protocol == ir.Simple {
 		return c.tail[message%int64(t.slots)]

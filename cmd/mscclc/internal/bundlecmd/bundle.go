@@ -54,7 +54,7 @@ FILEs are programs of your own, which rules name by the names of the files: algo
 number of ranks, and .mprog files of staged programs.
 
 With --program NAME=FILE, the bundle has a program that jobs run by its name, from C (docs/c.md) or Python. It may be of
-any collective, also a custom one. It is compiled for each number of --ranks, and for the parameters behind the file's
+any collective, also a custom one. It is compiled for each number of --ranks, and for the parameters after the file's
 name. A compiled file is for its own number of ranks. With --rules none, the bundle has these programs alone, and needs
 less memory. --rules none --candidates leaves out measured rules, so that the library learns all that it can.
 

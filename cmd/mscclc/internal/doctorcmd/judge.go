@@ -103,7 +103,7 @@ func judge(g []member, damaged int, patience time.Duration) Communicator {
 		}
 	}
 	c.differs(g)
-	c.behind(g, patience)
+	c.findLate(g, patience)
 	return c.rows(g)
 }
 
@@ -185,8 +185,8 @@ func (c *Communicator) differs(g []member) {
 	}
 }
 
-// behind finds the first call that some ranks wait in and others have not made, or that all wait in.
-func (c *Communicator) behind(g []member, patience time.Duration) {
+// findLate finds the first call that some ranks wait in and others have not made, or that all wait in.
+func (c *Communicator) findLate(g []member, patience time.Duration) {
 	n := slices.MinFunc(g, func(a, b member) int { return cmp.Compare(a.Calls, b.Calls) }).Calls + 1
 	var late, older, waiting, far []int
 	var longest time.Duration

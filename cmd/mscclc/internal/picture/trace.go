@@ -84,7 +84,7 @@ func traceNames(p *either.Program, t *executor.Trace) []play.TraceEvent {
 }
 
 // messageLane returns the number of the thread that has the messages which a rank sends to another one, or receives
-// from it. It is behind those of blocks.
+// from it. It comes after those of blocks.
 func messageLane(m *executor.Message) int {
 	n := 1<<30 + 2*int(m.Peer)
 	if m.Received {

@@ -27,7 +27,7 @@ var Stages = []Stage{
 	{"channels", "the operations of an execution plan of MSCCL++, with what their ids stand for", cli.TextEndings},
 }
 
-// afterPass is the stage behind a pass, which --after names.
+// afterPass is the stage after a pass, which --after names.
 const afterPass = "after"
 
 // Endings returns the endings of all that show writes.

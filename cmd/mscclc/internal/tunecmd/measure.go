@@ -158,7 +158,7 @@ func (w *worker) findNodes(ctx context.Context, gpus executor.GPUs) error {
 	}
 	if !slices.IsSorted(node) {
 		return cli.Usagef("rules are for blocks of ranks, and the ranks are on nodes %s: start the processes of a node one "+
-			"behind the other", w.on)
+			"after the other", w.on)
 	}
 	w.layout = choose.NodesText(node)
 	return nil

@@ -128,7 +128,7 @@ func (p *plan) sums() error {
 	return nil
 }
 
-// bitsArgument is --bits as it was given, behind a blank.
+// bitsArgument is --bits as it was given, after a blank.
 func (p *plan) bitsArgument() string {
 	if p.bits == "" {
 		return ""
