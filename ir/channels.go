@@ -32,7 +32,7 @@ import (
 // turn.
 //
 // A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands'
-// bytes. An operation with Parts > 1 does part Part of so many equal parts of its bytes.
+// bytes. An operation with Parts > 1 does part Part of Parts equal parts of its bytes.
 type ChannelProgram struct {
 	Header
 	Ranks         []ChannelRank

@@ -12,7 +12,7 @@ import (
 
 // Shown is how many diagnostics Fprint prints before it counts the rest. What
 // reads a file looks for as many errors and then stops, so that a list of just
-// so many may not be all.
+// that many may not be all.
 const Shown = 20
 
 // ShownOfSteps is how many diagnostics of one code Fprint prints that are about

@@ -129,8 +129,8 @@ func (w *Wiring) Awaited(p *fifo.Program, rank int32, i int32) int32 {
 	return w.publisher[p.TBsOf(int(rank))[s.DepBlock].Steps.First+s.DepStep]
 }
 
-// Schedule makes the schedule of p, with so many slots a connection and so
-// many chunks a message. A wait that no step satisfies is left out.
+// Schedule makes the schedule of p, with a number of slots per connection and of
+// chunks per message. A wait that no step satisfies is left out.
 func (w *Wiring) Schedule(p *fifo.Program, slots, chunks int) *ir.Schedule {
 	n := len(p.Steps)
 	s := &ir.Schedule{Start: make([]int32, 1, len(p.Blocks)+1), Send: make([]int32, n), Recv: make([]int32, n),

@@ -57,9 +57,9 @@ import (
 //   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: the Await's block knows that the
 //     steps have ended, and sees no more writes than before.
 //   - One thread of a block does the k-th source of an Await and the k-th destination of a Signal. So the k-th
-//     destination of a Signal also tells what the k-th sources of earlier Awaits of its group were told, though the
+//     destination of a Signal also releases what the k-th sources of earlier Awaits of its group acquired, though the
 //     threads do not synchronise in between. This holds for flags that the group signals, or awaits, at one place of
-//     its steps only (ToldOn).
+//     its steps only (Relayed).
 //   - A block that has read a chunk of packets knows that all steps before the sender's group have ended, and that the
 //     sending step has read the sources of that chunk. It sees nothing of what the sender wrote or saw: packets order
 //     no other memory. The reading step itself knows this for what it writes in place of the packets.

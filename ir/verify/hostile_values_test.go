@@ -19,7 +19,7 @@ func local(in, out, scratch int, make func(n, i int) ir.Step) func(n int) *eithe
 }
 
 // wanting is p with a contract in place of none: every chunk of output is the
-// sum of so many times in[0][0].
+// sum of that many times in[0][0].
 func wanting(make func(n int) *either.Program, times int) func(n int) *either.Program {
 	return func(n int) *either.Program {
 		p := make(n)
@@ -88,9 +88,9 @@ func prefixes(n int) *either.Program {
 		if right == n {
 			right = -1
 		}
-		own := told(step(ir.Copy, ir.Input, 0, ir.Scratch, 0)) // the sum up to here
+		own := awaited(step(ir.Copy, ir.Input, 0, ir.Scratch, 0)) // the sum up to here
 		if left >= 0 {
-			own = told(step(ir.RecvReduceCopy, ir.Input, 0, ir.Scratch, 0))
+			own = awaited(step(ir.RecvReduceCopy, ir.Input, 0, ir.Scratch, 0))
 		}
 		steps := []ir.Step{own}
 		if right >= 0 {

@@ -37,7 +37,7 @@ func Check(p *ir.ChannelProgram, opt verify.Options) (*onesided.Program, verify.
 	}
 }
 
-// CheckTurns judges p in so many turns, as Unroll counts them.
+// CheckTurns judges p in a number of turns, as Unroll counts them.
 func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*onesided.Program, verify.Report, diag.List) {
 	u, err := unroll(p, turns)
 	if err != nil {

@@ -54,14 +54,14 @@ func (u *unroller) apart() {
 			}
 		})
 	})
-	told := map[*unrolledStep]bool{}
+	seen := map[*unrolledStep]bool{}
 	u.eachStep(func(k *unrolled, s *unrolledStep) {
 		each(k, s, ir.Packets, func(rank, part int32) {
 			for _, at := range []int32{2 * part, 2*part + 1} {
-				if int(at) >= len(plain[rank]) || plain[rank][at] == nil || told[s] {
+				if int(at) >= len(plain[rank]) || plain[rank][at] == nil || seen[s] {
 					continue
 				}
-				told[s] = true
+				seen[s] = true
 				d := u.stepSay(k, s, diag.Overlap,
 					"has packets of scratch[%d] of rank %d, which take the place of two chunks: scratch[%d], which has data too",
 					part/u.parts, rank, at/u.parts)

@@ -51,7 +51,7 @@ func TestRefusedChannels(t *testing.T) {
 			return d.Code == c.code &&
 				strings.Contains(d.Text, c.text)
 		}) {
-			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, told(list))
+			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, texts(list))
 		}
 	}
 }

@@ -317,7 +317,7 @@ func minimum() *channelBuilder {
 func TestRightChannels(t *testing.T) {
 	for name, b := range rightChannels() {
 		if _, report, list := Check(b.ChannelProgram, verify.Options{}); len(list) > 0 || !report.Ran {
-			t.Errorf("%s:\n%s", name, told(list))
+			t.Errorf("%s:\n%s", name, texts(list))
 		}
 	}
 }

@@ -18,10 +18,10 @@ const (
 	maxChunks = 1 << 22 // of all ranks' buffers, as parts
 )
 
-// Unroll makes the one-sided program that p means where its loop of the fewest bytes a turn does so many turns, and the
-// others as many as they then do. Chunks are cut into as many equal parts as turns and thread block groups need, and
-// the program's collective and buffers have so many times their chunks. A step's Pos is that of the operation that it
-// is of. Its error is a diag.List.
+// Unroll makes the one-sided program that p means where its loop of the fewest bytes a turn does a number of turns, and
+// the others as many as they then do. Chunks are cut into as many equal parts as turns and thread block groups need,
+// and the program's collective and buffers have that many times their chunks. A step's Pos is that of the operation
+// that it is of. Its error is a diag.List.
 //
 // What a block does is a block. The k-th channel of a type there and the k-th back are two flags, each at the end that
 // awaits it; an await takes the signal of its place among the awaits there (Operand.Nth), and so with semaphores, whose
@@ -180,7 +180,7 @@ func (u *unroller) loop(k *unrolled, o *ir.ChannelOp) {
 	}
 }
 
-// do appends the steps of an operation in turn i of so many.
+// do appends the steps of an operation in turn i of n.
 func (u *unroller) do(k *unrolled, o *ir.ChannelOp, chunks, turn, turns int32) {
 	k.pos = o.Pos
 	switch info := o.Kind.Info(); {

@@ -113,7 +113,7 @@ func bySemaphore(initial int32) *channelBuilder {
 		block(0, looped(sema(ir.ChAcquire, 0), meet, move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Scratch, 0, 1)), meet))
 }
 
-// unequal returns the same with a loop of the other block that has so many bytes a turn.
+// unequal returns the same with a loop of the other block with a number of bytes per turn.
 func unequal(unit int64) *channelBuilder {
 	b := bySemaphore(0)
 	b.Ranks[0].Blocks[1][0].Unit = unit
@@ -228,15 +228,15 @@ func TestWrongChannels(t *testing.T) {
 			}
 		}
 		if found == "" {
-			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, told(list))
+			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, texts(list))
 		}
 		if _, report, list := Check(c.right.ChannelProgram, verify.Options{}); len(list) > 0 || !report.Ran {
-			t.Errorf("%s: mended, it is rejected:\n%s", c.name, told(list))
+			t.Errorf("%s: mended, it is rejected:\n%s", c.name, texts(list))
 		}
 	}
 }
 
-func told(list diag.List) string {
+func texts(list diag.List) string {
 	var b strings.Builder
 	for _, d := range list {
 		b.WriteString("  " + d.Span.Pos.String() + " [" + string(d.Code) + "] " + d.Text)

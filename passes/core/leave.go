@@ -90,7 +90,7 @@ func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
 	for _, i := range moves {
 		ends := s.ends(s.of[i], 0)
 		s.accesses(i, func(owner int32, writes bool) {
-			if s.heardOf(owner, b, ends, writes) || !writes && s.sends(i, owner) {
+			if s.knownTo(owner, b, ends, writes) || !writes && s.sends(i, owner) {
 				return
 			}
 			list := of[owner]
@@ -108,9 +108,9 @@ func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
 	}
 }
 
-// heardOf reports whether some block of a rank knows at the end of the pass that the group of block b with entry ends
+// knownTo reports whether some block of a rank knows at the end of the pass that the group of block b with entry ends
 // is over. If the group writes, the block must see what it wrote.
-func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
+func (s *oneSync) knownTo(rank, b, ends int32, writes bool) bool {
 	for o := range s.blocksOf(rank) {
 		if s.size[o] > 0 && (s.seen[o].of(s.chain[b]) >= ends || !writes && s.done[o].of(s.chain[b]) >= ends) {
 			return true

@@ -22,8 +22,8 @@ type oneSync struct {
 	chain  []int32 // of a block; see newChains
 	base   []int32 // by block: the entry of its chain that says that all blocks before it are over
 
-	done, seen []oneClock  // of a block; one and the same where there are no packets
-	learned    []oneLesson // by block: what it knows is over from its next group on
+	done, seen []oneClock    // of a block; one and the same where there are no packets
+	learned    []oneAcquired // by block: what it knows is over from its next group on
 	packets    bool
 	before     []oneSnap // by group that sends packets: its done when it begins
 	relayed    []oneSnap // by Move that sends packets which it makes of other packets: the same
@@ -35,8 +35,8 @@ type oneSync struct {
 	asked      []unmetDep // buffer of unmet
 	accessed   []int32    // buffer of owners
 
-	// by sending block and receiving block of another node: the last group that a signal of the sender itself has told
-	// of, as an entry of clocks
+	// by sending block and receiving block of another node: the last group that a signal of the sender itself has
+	// released, as an entry of clocks
 	arrived map[[2]int32]int32
 
 	signals []oneSignal
@@ -86,7 +86,7 @@ func (l *State) newSync(groups []oneGroup) *oneSync {
 	if s.knowNothing(); s.packets {
 		s.before, s.relayed = make([]oneSnap, len(groups)), make([]oneSnap, len(l.moves))
 	}
-	s.learned = make([]oneLesson, l.blocks())
+	s.learned = make([]oneAcquired, l.blocks())
 	for b := range l.blocks() {
 		s.learned[b].chain = s.chain[b]
 	}

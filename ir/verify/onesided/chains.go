@@ -158,7 +158,7 @@ const several = -1
 // several.
 func (o *prover) sharedCells() []int32 {
 	writer := make([]int32, o.cells.Len())
-	threads := counted || o.P.ToldOn() != nil
+	threads := counted || o.P.Relayed() != nil
 	for i := range o.P.Steps {
 		s := &o.P.Steps[i]
 		for _, x := range o.P.Dests(s) {

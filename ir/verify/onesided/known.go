@@ -41,7 +41,7 @@ type blockState struct {
 	byThread       map[int]threadClock // by the place of an operand: what its thread acquired in the group, and releases
 }
 
-// A released is what a signal of a pass released, for so many awaits that are yet to learn it; less than 0 is any
+// A released is what a signal of a pass released, for a number of awaits that are yet to acquire it; less than 0 is any
 // number.
 type released struct {
 	done, visible clock

@@ -14,7 +14,7 @@ import (
 type racer struct {
 	*prover
 	checker.Conflicts
-	share    int64 // it may use one of so many parts of the memory that clocks may have
+	share    int64 // it may use one of this many parts of the memory that clocks may have
 	clocks   *clocks
 	ends     *clocks // where launches have one pass: what is known at its end, which launches need not find again
 	first    []int32 // by cell: 1 + the event that writes it first in a pass
