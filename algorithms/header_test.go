@@ -194,7 +194,7 @@ func crossing(d *ir.ChunkDAG) float64 {
 	return float64(max(slices.Max(sent), slices.Max(received))) / float64(max(d.Coll.Divisor(), 1))
 }
 
-// TestHeadersThatAreWrong: a file whose header lacks a field, or has a wrong formula, is told so.
+// TestHeadersThatAreWrong: a file whose header lacks a field, or has a wrong formula, is reported.
 func TestHeadersThatAreWrong(t *testing.T) {
 	text, err := algorithms.Open("allreduce/ring")
 	if err != nil {

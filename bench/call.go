@@ -65,7 +65,7 @@ func (c *Call) Repeats() bool {
 	return !c.Coll.Inplace
 }
 
-// Bandwidths returns the algorithm and the bus bandwidth, in GB/s, of a call of so many bytes that takes us
+// Bandwidths returns the algorithm and the bus bandwidth, in GB/s, of a call of a given number of bytes that takes us
 // microseconds. Nccl-tests calls them algbw and busbw. Both are 0 where us is 0.
 func Bandwidths(c *ir.Collective, bytes int64, us float64) (alg, bus float64) {
 	if us == 0 {
@@ -122,7 +122,7 @@ const (
 	Last
 )
 
-// A Measuring says how often operations run. Each replay is so many launches of
+// A Measuring says how often operations run. Each replay is a given number of launches of
 // each operation; those of the warm-up do not count.
 type Measuring struct {
 	Launches int // of a replay, in groups; 0: as many as take about Target

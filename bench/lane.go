@@ -92,7 +92,7 @@ func (l *lane) at(doing string) { l.doing.Store(&doing) }
 
 func (l *lane) close() error {
 	if l.stuck.Load() {
-		return nil // it has been told; the process ends with all that it holds
+		return nil // it has been reported; the process ends with all that it holds
 	}
 	err := l.do(context.Background(), func() error {
 		var errs []error

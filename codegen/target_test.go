@@ -76,7 +76,7 @@ func TestFileKinds(t *testing.T) {
 	}
 }
 
-// TestBlanksBefore: what a file holds is told after up to MostBlanks blanks.
+// TestBlanksBefore: what a file holds is found after up to MostBlanks blanks.
 func TestBlanksBefore(t *testing.T) {
 	for blanks, want := range map[int]FileKind{0: KindMSCCLPP, 600: KindMSCCLPP, MostBlanks - 600: KindMSCCLPP,
 		MostBlanks: KindSource} {

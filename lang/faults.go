@@ -112,7 +112,7 @@ func (m *machine) wants(rank int) string {
 func (m *machine) declared(d diag.Diagnostic, b ir.Buf) diag.Diagnostic {
 	p := &m.prog
 	if b < ir.Scratch {
-		return d.WithNote(p.declaration, "in this %s, a rank has so many chunks", p.coll.Kind)
+		return d.WithNote(p.declaration, "in this %s, a rank has this many chunks", p.coll.Kind)
 	}
 	decl := &p.scratch[b-ir.Scratch]
 	return d.WithNote(decl.Span, "%s is declared here, with %s", decl.Name, chunks(int64(decl.Chunks)))

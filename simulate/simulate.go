@@ -25,7 +25,7 @@ type Call struct {
 	Bytes int64 // as nccl-tests counts them
 	DType data.DType
 
-	// Width is how wide the program runs. A two-sided program has only a tile, and slots of so many bytes. The executor
+	// Width is how wide the program runs. A two-sided program has only a tile, and slots of that many bytes. The executor
 	// chooses what is 0.
 	launch.Width
 	Slots     int

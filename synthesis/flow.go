@@ -49,7 +49,7 @@ func (f *flow) arc(u, v int32, c int64) { f.pair(u, v, c, 0) }
 // set changes the capacity of an arc of the network.
 func (f *flow) set(u, v int32, c int64) { f.full[f.of[[2]int32{u, v}]] = c }
 
-// grow makes room for so many vertices.
+// grow makes room for a given number of vertices.
 func (f *flow) grow(n int) {
 	f.edges = append(f.edges, make([][]int32, n-len(f.edges))...)
 	f.level, f.next = make([]int32, n), make([]int, n)

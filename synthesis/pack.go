@@ -172,7 +172,7 @@ func (p *packing) take(x, y int32, most int64) {
 	t.depth[y] = t.depth[x] + 1
 }
 
-// divide divides what carries a hop among two trees, the first of which has so many copies.
+// divide divides what carries a hop among two trees, the first of which has a given number of copies.
 func (h Hop) divide(most int64) (first, rest Hop) {
 	first, rest = Hop{From: h.From, To: h.To}, Hop{From: h.From, To: h.To}
 	for _, w := range h.ways {

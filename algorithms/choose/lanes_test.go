@@ -13,7 +13,7 @@ import (
 	"mscclc/topology"
 )
 
-// TestTableOfLanes: a table's lanes stay through writing and reading, one is none, and a chooser compiles so many.
+// TestTableOfLanes: a table's lanes stay through writing and reading, one is none, and a chooser compiles that many.
 func TestTableOfLanes(t *testing.T) {
 	text := strings.Replace(someTable, `"protocol":"Simple","replicas":32`, `"protocol":"Simple","lanes":4,"replicas":32`, 1)
 	if text == someTable {

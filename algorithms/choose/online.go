@@ -84,8 +84,8 @@ func (o *Online) Winner(call Call, bytes int64, element int) (v selection.Choice
 	return c.candidates[0].Choice, true
 }
 
-// Run runs a call of so many bytes by the variant whose turn it is, and says which that was. Where one fails, the next
-// one runs the call; but not in place where it had begun, as what was the input may be there no more.
+// Run runs a call of a given number of bytes by the variant whose turn it is, and says which that was. Where one fails,
+// the next one runs the call; but not in place where it had begun, as what was the input may be there no more.
 func (o *Online) Run(ctx context.Context, call Call, bytes int64, element int, try Try) (selection.Choice, error) {
 	if v, settled := o.Winner(call, bytes, element); settled {
 		_, err := try(ctx, v)

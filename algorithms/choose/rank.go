@@ -85,8 +85,8 @@ func (s *Selector) confirm(list []timed, bytes int64, best float64) error {
 	return errors.Join(failed...)
 }
 
-// Differs reports whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
-// two, both add the same two numbers.
+// Differs reports whether some of a given number of ranks end with sums of other bits than others by a program of the
+// catalog: of two, both add the same two numbers.
 func Differs(program string, ranks int) bool {
 	return ranks > 2 && factsInCatalog(program).differs
 }
@@ -189,7 +189,7 @@ type past struct {
 	slow          bool // for good: see goOn
 }
 
-// near reports whether a form was near the best when it was simulated last: up to so many times its time.
+// near reports whether a form was near the best when it was simulated last: up to `times` times its time.
 func (p *past) near(most float64) bool { return p.micros > 0 && p.ratio <= most }
 
 // goOn goes to a larger size. A form that takes more than twice the best's time there, about in proportion to the

@@ -57,12 +57,12 @@ func TestJSONDocuments(t *testing.T) {
 func judgeFailure(t *testing.T, line string, value any, code int) {
 	t.Helper()
 	doc, _ := value.(map[string]any)
-	told, failed := doc["exit_code"]
+	exit, failed := doc["exit_code"]
 	if !failed {
 		return
 	}
 	found, _ := doc["problems"].([]any)
-	if told != float64(code) || code == cli.ExitGood || doc["ok"] != false || len(found) == 0 {
+	if exit != float64(code) || code == cli.ExitGood || doc["ok"] != false || len(found) == 0 {
 		t.Errorf("%s: exit code %d, and %v", line, code, value)
 		return
 	}

@@ -53,7 +53,7 @@ PCI class tell which devices are GPUs in files that clouds give NCCL. FILE.topo 
     class pcie 0.5us 50GB/s
     class ib 1.2us 400Gb/s network           # that joins nodes
     node {                                   # what each node has; in it, node is the node's number: nic 2 - node
-        gpu 8                                # so many GPUs, which are the ranks, node by node
+        gpu 8                                # the number of GPUs, which are the ranks, node by node
         nic k
         switch nvswitch
         link gpu[i] nvswitch nvlink          # each GPU with the switch
@@ -123,7 +123,7 @@ type classReport struct {
 	Widths []widthReport `json:"widths" doc:"how many links lie side by side, and how often"`
 }
 
-// A widthReport is how many links have so many of a class side by side.
+// A widthReport is how many links have a given number of a class side by side.
 type widthReport struct {
 	Width int `json:"width"`
 	Links int `json:"links"`

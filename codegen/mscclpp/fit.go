@@ -104,7 +104,7 @@ func (x *operandFitter) sends(dsts []ir.ChannelRef) bool {
 	return !slices.ContainsFunc(dsts, func(d ir.ChannelRef) bool { return x.maker.letter(&d) != 'q' })
 }
 
-// sent hands packets on to so many at once as an operation has room for.
+// sent hands packets on to as many ranks at once as an operation has room for.
 func (x *operandFitter) sent(o *ir.ChannelOp) (out []ir.ChannelOp) {
 	for first := 0; first < len(o.Dsts); first += ir.OpChannels {
 		end := min(first+ir.OpChannels, len(o.Dsts))

@@ -56,7 +56,7 @@ func ranksPlan(kind ir.Kind) func(n int) []byte {
 }
 
 // contractPlan returns a plan of a custom collective with n/each outputs, whose
-// lists have so many parts.
+// lists have that number of parts.
 func contractPlan(each, parts int) func(n int) []byte {
 	return func(n int) []byte {
 		c := &ir.Collective{Kind: ir.Custom, Ranks: 1, Chunks: n/each + 1, In: n/each + 1, Out: n/each + 1,

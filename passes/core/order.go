@@ -47,8 +47,8 @@ func (l *State) depths() (deep, high []int32) {
 // distance returns how many ranks lie from own to rank, counted round the ranks.
 func (l *State) distance(rank, own int32) int32 { return (rank - own + l.n) % l.n }
 
-// offset returns the distance of the peer of Move i from its own rank. The peer is the rank that i writes to, or else the
-// rank whose memory or packets it reads.
+// offset returns the distance of the peer of Move i from its own rank. The peer is the rank that i writes to, or else
+// the rank whose memory or packets it reads.
 func (l *State) offset(i int32) int32 {
 	m := &l.moves[i]
 	for _, list := range [2][]spot{m.dsts, m.srcs} {

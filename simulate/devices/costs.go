@@ -49,8 +49,8 @@ type OneSidedCosts struct {
 	// that a port's proxy is busy with a copy, before that begins
 	Port    float64 `json:"port_us"`
 	Threads int     `json:"threads"` // of a block that moves Block bytes a microsecond
-	// CTAs of so many threads that a GPU holds at once. Those of a launch wait for each other, so that it has no more. 0
-	// is no limit.
+	// CTAs of a given number of threads that a GPU holds at once. Those of a launch wait for each other, so that it has no
+	// more. 0 is no limit.
 	Resident float64       `json:"resident_ctas,omitempty"`
 	Shares   bool          `json:"shared_ctas,omitempty"` // replicas may share CTAs (ir.TB)
 	Links    []LinkCosts   `json:"links,omitempty"`       // over which a CTA is slower than over others
@@ -138,7 +138,7 @@ func CostsOf(device string) (*Costs, error) {
 	return ReadCosts(name, text)
 }
 
-// On returns the costs on a node of so many ranks, which share its memory.
+// On returns the costs on a node of a given number of ranks, which share its memory.
 func (c *Costs) On(ranks int) *Costs {
 	if c.Node == 0 {
 		return c

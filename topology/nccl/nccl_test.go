@@ -24,7 +24,7 @@ func cpuXML(attrs, under string) string {
 	return `<cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" ` + attrs + `>` + under + `</cpu>`
 }
 
-// cpusXML is so many processors, a number on each host, with what lies under each.
+// cpusXML is a number of processors, a number on each host, with what lies under each.
 func cpusXML(count, each int, under string) string {
 	var b strings.Builder
 	for i := range count {

@@ -100,7 +100,7 @@ func (x *maker) add(it item) {
 	x.items[x.own] = append(x.items[x.own], it)
 }
 
-// sync makes signals, or awaits, of a step's flags: those through ports and those through memory, so many at once as an
+// sync makes signals, or awaits, of a step's flags: those through ports and those through memory, as many at once as an
 // operation has threads for. Those through ports are first: they join the puts before them, and the last waits until
 // the port is done.
 func (x *maker) sync(s *ir.Step, flags []onesided.Operand) {

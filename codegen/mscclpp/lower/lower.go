@@ -15,11 +15,11 @@ import (
 
 // Options say how Channels writes a program at the level of channels.
 type Options struct {
-	Instances int // so many thread blocks do each operation, each its share of the bytes, on channels of its own; 0 is 1
+	Instances int // how many thread blocks do each operation, each its share of the bytes, on channels of its own; 0 is 1
 	Threads   int // of a block; 0 is 1024
 
-	// Pipeline, where not 0, has thread blocks go through the chunks in turns of so many bytes, by MSCCL++'s pipelines.
-	// Protocol Simple, and one instance.
+	// Pipeline, where not 0, has thread blocks go through the chunks in loop iterations of that many bytes, by MSCCL++'s
+	// pipelines. Protocol Simple, and one instance.
 	Pipeline int64
 
 	// Meeting has threads synchronise before all Moves, and between unpacking packets and sending them on. It is slower,

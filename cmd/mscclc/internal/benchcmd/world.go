@@ -179,7 +179,7 @@ func (w *benchWorld) measures(inplace bool) bool {
 	return inplace && w.place != "out" || !inplace && w.place != "in"
 }
 
-// checkCTAs refuses --ctas where a program that is chosen cannot have so many. It keeps the forms, to measure them.
+// checkCTAs refuses --ctas where a program that is chosen cannot have that many. It keeps the forms, to measure them.
 func (w *benchWorld) checkCTAs(ctx context.Context, a *cli.App) error {
 	if w.task != toMeasure || !w.named || !w.ctas.Given() || w.trying != nil {
 		return nil

@@ -127,7 +127,7 @@ func write(a *cli.App, own []string, f *bundleFlags) error {
 	if spec.Named, more, err = f.named(own); err != nil {
 		return err
 	}
-	if spec.Own, err = choosing.ReadShelf(a, slices.Concat(own, more), &f.Reading); err != nil {
+	if spec.Own, err = choosing.ReadUserPrograms(a, slices.Concat(own, more), &f.Reading); err != nil {
 		return err
 	}
 	if err := refusePlans(spec.Own); err != nil {
@@ -214,9 +214,9 @@ func (d *Document) print(a *cli.App) error {
 }
 
 // refusePlans refuses execution plans of MSCCL++, which are not staged.
-func refusePlans(shelf choose.Shelf) error {
-	for i := range shelf {
-		if o := &shelf[i]; o.Plan != nil {
+func refusePlans(userPrograms choose.UserPrograms) error {
+	for i := range userPrograms {
+		if o := &userPrograms[i]; o.Plan != nil {
 			d := diag.New(diag.Unsupported, cli.FileSpan(o.File),
 				"a bundle holds staged programs, and an execution plan of MSCCL++ is none")
 			return diag.List{d.WithHint("give the algorithm itself, which bundle compiles; MSCCL++ loads plans (docs/mscclpp.md)")}

@@ -54,7 +54,7 @@ func (n Nodes) Check() error {
 }
 
 // Of returns the node of each of some ranks, from 0, or nil for one node. The first ranks are of the first node. The
-// error is a diag.List where the flag does not fit so many ranks.
+// error is a diag.List where the flag does not fit a given number of ranks.
 func (n Nodes) Of(ranks int) ([]int32, error) {
 	if n == "" {
 		return nil, nil

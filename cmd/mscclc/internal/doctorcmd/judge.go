@@ -39,7 +39,7 @@ func (m member) open() *call {
 }
 
 // group puts the communicators of all records together by their identity. Those without one, which are NCCL's, count as
-// the same where they are the n-th of so many ranks in each process.
+// the same where they are the n-th of a given number of ranks in each process.
 func group(list []*record) (groups [][]member) {
 	index := map[string]int{}
 	for _, r := range list {

@@ -57,10 +57,10 @@ func laneOf(block int, replica int32) int { return block<<12 + int(replica) }
 func traceNames(p *either.Program, t *executor.Trace) []play.TraceEvent {
 	var events []play.TraceEvent
 	type lane struct{ rank, tid int }
-	told := map[lane]bool{}
+	seen := map[lane]bool{}
 	name := func(kind, name string, at lane) {
-		if !told[at] {
-			told[at] = true
+		if !seen[at] {
+			seen[at] = true
 			events = append(events, play.TraceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0),
 				Args: map[string]any{"name": name}})
 		}

@@ -47,7 +47,7 @@ func wrongShown(flag, out, stage string) error {
 	}
 	i := slices.IndexFunc(Stages, func(s Stage) bool { return s.Name == stage })
 	if i < 0 {
-		return nil // which is told as an unknown stage
+		return nil // which is reported as an unknown stage
 	}
 	hint := "the stage shown is " + stage
 	if kind := strings.TrimPrefix(cli.Ending(out), "."); slices.Contains([]string{"svg", "png", "pdf"}, kind) {

@@ -42,7 +42,7 @@ type task struct {
 	optional bool // not every NCCL has it
 }
 
-// tasks returns all that is measured of so many ranks, which lie on nodes so.
+// tasks returns all that is measured of a given number of ranks, which lie on nodes so.
 func (p *plan) tasks(ranks int, nodes string) (list []task) {
 	if p.bits != "" && (ranks == 2 || nodes != "") {
 		return nil

@@ -20,8 +20,8 @@ import (
 	"mscclc/runtime"
 )
 
-// SpecOf returns what the bundle for a machine with so many GPUs is made of: the rules of d, which may be nil, then
-// those that are built in for the device and no more ranks, and candidates for calls that neither is for.
+// SpecOf returns what the bundle for a machine with a given number of GPUs is made of: the rules of d, which may be
+// nil, then those that are built in for the device and no more ranks, and candidates for calls that neither is for.
 func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	spec := bundle.Spec{Device: device, DTypes: bundle.DefaultDTypes, CTAs: bundle.DefaultCTAs,
 		Maker: "mscclc " + cli.Version()}
