@@ -68,7 +68,7 @@ Thread blocks and steps of all ranks, nops included, of the files with verdict o
 of the same algorithm compiled by mscclc with the same protocol, instances and placement. It is compiled for the file's range
 of sizes (MSCCL's default is below 128 MiB), and to be live at every size. Time is that of ours divided by the file's,
 simulated on H200s with 8 GPUs a node at 4K, 64K, 256K, 1M, 16M and 64M as far as the file is for them: the least and the most.
-Where the file has at least twice as many blocks, the last column is the most with so many times the instances, which makes no
+Where the file has at least twice as many blocks, the last column is the most with that multiple of the instances, which makes no
 more blocks than the file has. Made by TestCompare (` + "`MSCCLC_UPDATE=1`" + ` writes it).
 
 | file | program | blocks | steps | ours, blocks | steps | every size, blocks | steps | ` +

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// firstPackages are those that a user of the library calls first. Each has an example, of at most so many lines.
+// firstPackages are those that a user of the library calls first. Each has an example, of at most that number of lines.
 var firstPackages = []string{".", "codegen/msccl", "executor", "algorithms", "algorithms/choose", "simulate"}
 
 const exampleLines = 15

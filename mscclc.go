@@ -35,8 +35,8 @@ type Options struct {
 	// Lowered asks for the one-sided program that the two-sided one is lowered to; see Lower.
 	Lowered bool
 
-	// Nodes, where not nil, returns the node of each of so many ranks, or nil for one. A program for several nodes is
-	// compiled for that where it is OneSided, and proven for it.
+	// Nodes, where not nil, returns the node of each of a given number of ranks, or nil for one. A program for several
+	// nodes is compiled for that where it is OneSided, and proven for it.
 	Nodes func(ranks int) ([]int32, error)
 
 	// FileNodes has a plan of MSCCL++ be for the nodes that the file names (ranks_per_node) where Nodes is nil.
@@ -70,7 +70,7 @@ func CompileFile(tree *syntax.File, opt Options) (*either.Program, error) {
 	p, expanded, err := compileFile(tree, opt)
 	var list diag.List
 	if expanded && errors.As(err, &list) {
-		lang.Whence(tree, opt.Lang, list)
+		lang.Backtrace(tree, opt.Lang, list)
 	}
 	return p, err
 }
@@ -201,9 +201,9 @@ func (opt *Options) PlanNodes(h *ir.Header) ([]int32, error) {
 // leastTurnBytes is the fewest bytes of a chunk that a turn of a loop has where it is run.
 const leastTurnBytes = 16
 
-// Turns returns how many turns loops of p do where calls of so many bytes run it, 0 being any: as many as its loops ask
-// for, which have some bytes a turn, or, where that makes too large a program or too short a turn, fewer of more bytes
-// each.
+// Turns returns how many turns loops of p do where calls of a given number of bytes run it, 0 being any: the number
+// that its loops ask for, which have some bytes a turn, or, where that makes too large a program or too short a turn,
+// fewer of more bytes each.
 func Turns(p *ir.ChannelProgram, bytes int64) (turns, asked int) {
 	if bytes <= 0 {
 		return 1, 1

@@ -45,7 +45,7 @@ func PlanMSCCLPP(p *either.Program, opt PlanOptions) (plan *mscclpp.Plan, warnin
 }
 
 // portsLate says of a plan that races, and has ports, that these are late: in p what goes through them is done when the
-// rank goes on, in the plan only when who gets it has been told, so that others may not rely on it.
+// rank goes on, in the plan only when who gets it has been signalled, so that others may not rely on it.
 // Over nodes, ports are not the author's choice.
 func portsLate(p *either.Program, nodes bool, err error) error {
 	port := func(x onesided.Operand) bool { return x.Via == ir.ViaPort }

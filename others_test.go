@@ -26,7 +26,7 @@ var notes = map[string]string{
 	"a2next_fwd_2n_i1":           "MSCCLang knows nothing of input and output that are one memory (custom with inplace = 1): one block receives over the chunks that another still sends, as in its AllToAll in place.",
 	"ag_rd_8g_i1_Simple":         "MSCCLang orders steps as if connections had slots without end: both ends of a pair send 4 chunks before they receive any, which fit 2 slots only as long as a message holds 2 chunks.",
 	"ag_rd_8g_i2_Simple":         "MSCCLang cuts runs of several chunks into instances that interleave: single chunks then wait for the wrong instance. The deadlock is that of one instance.",
-	"ar_pciehier_4g_i1_LL":       "The author's: a copy to scratch without an index goes behind all others, and the second phase adds what the first one left at index 0. MSCCLang writes the file all the same.",
+	"ar_pciehier_4g_i1_LL":       "The author's: a copy to scratch without an index goes after all others, and the second phase adds what the first one left at index 0. MSCCLang writes the file all the same.",
 	"ar_pipeline_ring_4g_ch1_i1": "The author's: the file calls itself an AllReduce of 8 ranks, and moves the sums of ranks 0 to 3 to ranks 4 to 7. MSCCLang writes the file all the same.",
 	"ar_rhd_16g_i2_Simple":       "MSCCLang orders steps as if connections had slots without end: both ends of a pair send 8 chunks before they receive any.",
 }

@@ -34,7 +34,7 @@ func ReadFile(name string, opt codegen.ReadOptions) (*either.Program, error) {
 	return ReadProgram(codegen.Detect(head), name, r, opt)
 }
 
-// ReadProgram reads a program of a kind that codegen.Detect told. Messages call r name. The error is a diag.List, also
+// ReadProgram reads a program of a kind that codegen.Detect found. Messages call r name. The error is a diag.List, also
 // for a kind that is no compiled program: Compile makes programs of source, and mscclpp.Read reads execution plans of
 // MSCCL++.
 func ReadProgram(kind codegen.FileKind, name string, r io.Reader, opt codegen.ReadOptions) (

@@ -92,8 +92,8 @@ func micros(t *testing.T, p *either.Program, topo *topology.Topology, costs *dev
 	return r.Micros
 }
 
-// aggregated compiles p two-sided for calls of at most so many bytes (0: those that the file is for), and says how many
-// transfers were merged. Where the file asserts against so many ranks, there is no program.
+// aggregated compiles p two-sided for calls of at most a given number of bytes (0: those that the file is for), and
+// says how many transfers were merged. Where the file asserts against a given number of ranks, there is no program.
 func (p *program) aggregated(t *testing.T, nodes, gpus int, most int64, protocol ir.Protocol,
 	on bool) (c *either.Program, merged int) {
 	text := p.text

@@ -20,9 +20,9 @@ import (
 	"mscclc/lang/syntax"
 )
 
-// headerFields are what the comment at the head of a file of the catalog may say behind its first paragraphs, a line or
+// headerFields are what the comment at the head of a file of the catalog may say after its first paragraphs, a line or
 // more each, in this order. Rounds, Volume (of what the rank that sends or receives most does, in buffers as nccl-tests
-// counts a call's bytes) and Between nodes are formulas in the algorithm's parameters, behind which a remark may
+// counts a call's bytes) and Between nodes are formulas in the algorithm's parameters, after which a remark may
 // follow: Rounds: 2 * (ranks - 1); a remark. "at most" before one says that it is a bound, which some number of ranks
 // reaches.
 var headerFields = []string{"Source", "Ranks", "Rounds", "Volume", "Between nodes", "Sizes", "Fabrics", "Bits"}
@@ -98,7 +98,7 @@ func judgeHeader(p *program, shapes []lang.Params) (wrong []error) {
 	}
 	known := []string{"", "powers of two", "even numbers"}
 	if which, _, _ := strings.Cut(fields["Ranks"], ";"); !slices.Contains(known, which) {
-		fault("Ranks: %s does not say which ranks: one of %q, and behind a semicolon what takes others", which, known[1:])
+		fault("Ranks: %s does not say which ranks: one of %q, and after a semicolon what takes others", which, known[1:])
 	}
 	if m := regexp.MustCompile(`(?m)^sizes (\w+)\.\.(\w+)`).FindSubmatch(p.text); m != nil &&
 		!strings.HasPrefix(fields["Sizes"], string(m[1])+" to "+string(m[2])) {
@@ -194,7 +194,7 @@ func crossing(d *ir.ChunkDAG) float64 {
 	return float64(max(slices.Max(sent), slices.Max(received))) / float64(max(d.Coll.Divisor(), 1))
 }
 
-// TestHeadersThatAreWrong: a file whose header lacks a field, or has a wrong formula, is told so.
+// TestHeadersThatAreWrong: a file whose header lacks a field, or has a wrong formula, is reported.
 func TestHeadersThatAreWrong(t *testing.T) {
 	text, err := algorithms.Open("allreduce/ring")
 	if err != nil {

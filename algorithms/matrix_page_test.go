@@ -40,8 +40,8 @@ func writeMatrix(t *testing.T, all []program, tallies []tally, d time.Duration) 
 // keepMatrix writes MATRIX.md, a part of which may stay as it is: that of two-sided programs, or what follows
 // of one-sided ones.
 func keepMatrix(t *testing.T, two, one string) {
-	before, behind := matrixParts(t)
-	text := cmp.Or(two, before) + betweenParts + cmp.Or(one, behind)
+	before, after := matrixParts(t)
+	text := cmp.Or(two, before) + betweenParts + cmp.Or(one, after)
 	if err := os.WriteFile("MATRIX.md", []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}

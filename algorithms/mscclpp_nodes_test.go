@@ -151,9 +151,9 @@ type rawBuffer struct {
 	ID   *int `json:"buffer_id"`
 }
 
-// readerRules says where a plan breaks what MSCCL++'s reader and executor ask for where nodes have so many ranks, by
-// its JSON alone: memory ends at the node, indices are in range, channels pair, a port reads its rank's memory, and a
-// put that a signal tells of is on that signal's channel.
+// readerRules says where a plan breaks what MSCCL++'s reader and executor ask for where nodes have a given number of
+// ranks, by its JSON alone: memory ends at the node, indices are in range, channels pair, a port reads its rank's
+// memory, and a put that a signal tells of is on that signal's channel.
 func readerRules(t *testing.T, f *mscclpp.Plan, perNode int) (bad []string) {
 	var text bytes.Buffer
 	if err := mscclpp.Write(&text, f); err != nil {

@@ -56,7 +56,7 @@ func TestProvenOneSided(t *testing.T) {
 		}
 		sum.report(t, "PROVEN_ONESIDED.md",
 			"# What was proven of one-sided programs\n\nMade by `MSCCLC_TESTS=full go test -timeout 0 -run TestProvenOneSided ./algorithms`: each program with\n"+
-				"`--sided one`, where it is for so many ranks:\n\n"+
+				"`--sided one`, where it is for that number of ranks:\n\n"+
 				"* At 2 to 17, 32 and 64 ranks (nodes times gpus in every way up to 17), for protocols Simple and LL (LL16 and LL128 are\n"+
 				"  the same program), in place and out of place, with at most 1, 2, 3, 4, 6, 8, 16 and 64 lanes.\n"+
 				"* At 128 ranks the same, with one lane and with one other number of lanes.\n"+

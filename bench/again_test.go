@@ -103,7 +103,7 @@ func measured(t *testing.T, kind ir.Kind, fault fault) [2]*bench.Result {
 	return [2]*bench.Result{report.Rows[0].OutOfPlace, report.Rows[0].InPlace}
 }
 
-// TestLate holds that a fault that shows only behind the first launches is found, in reductions, whose own results are
+// TestLate holds that a fault that shows only after the first launches is found, in reductions, whose own results are
 // in place what they would reduce next, and in copies; and that a device without one is right.
 func TestLate(t *testing.T) {
 	for _, kind := range []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.Broadcast, ir.AllToAll} {
@@ -119,7 +119,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestBeside holds that what one launch in the middle writes beside a buffer is found behind the last replay.
+// TestBeside holds that what one launch in the middle writes beside a buffer is found after the last replay.
 func TestBeside(t *testing.T) {
 	launches := 0
 	for i, r := range measured(t, ir.AllReduce,
@@ -130,7 +130,7 @@ func TestBeside(t *testing.T) {
 			}
 			return do()
 		}) {
-		// the calls in place come behind, in buffers that are placed anew
+		// the calls in place come after, in buffers that are placed anew
 		if want := int64(1 - i); r.Wrong > 0 || r.Outside != want {
 			t.Errorf("in place %v: %d wrong, %d outside, not %d", i == 1, r.Wrong, r.Outside, want)
 		}

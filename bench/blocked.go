@@ -22,7 +22,7 @@ func (r *replays) blocked(ctx context.Context, m *Measuring) error {
 	return nil
 }
 
-// blockedReplay runs one replay of operation i, of so many launches.
+// blockedReplay runs one replay of operation i, of a given number of launches.
 func (r *replays) blockedReplay(ctx context.Context, m *Measuring, i, launches int) error {
 	rounds, waits, each := 1, launches, 1
 	switch m.Blocking {

@@ -19,11 +19,11 @@ type Call struct {
 	RedOp data.RedOp
 	Elems int64 // of a piece
 
-	// Unalign is how many elements its buffers lie behind aligned addresses.
+	// Unalign is how many elements its buffers lie after aligned addresses.
 	Unalign int64
 }
 
-// shift returns how many bytes the call's buffers lie behind aligned addresses.
+// shift returns how many bytes the call's buffers lie after aligned addresses.
 func (c *Call) shift() int64 { return c.Unalign * int64(c.DType.Size()) }
 
 // Geometry lays out the call's buffers.
@@ -55,7 +55,7 @@ func Whole(coll *ir.Collective, inplace bool) *ir.Collective {
 	return &c
 }
 
-// Repeats reports whether a launch behind another one has the same result. A call in place does not, where its outputs
+// Repeats reports whether a launch after another one has the same result. A call in place does not, where its outputs
 // take the place of its inputs.
 func (c *Call) Repeats() bool {
 	switch c.Coll.Kind {
@@ -65,7 +65,7 @@ func (c *Call) Repeats() bool {
 	return !c.Coll.Inplace
 }
 
-// Bandwidths returns the algorithm and the bus bandwidth, in GB/s, of a call of so many bytes that takes us
+// Bandwidths returns the algorithm and the bus bandwidth, in GB/s, of a call of a given number of bytes that takes us
 // microseconds. Nccl-tests calls them algbw and busbw. Both are 0 where us is 0.
 func Bandwidths(c *ir.Collective, bytes int64, us float64) (alg, bus float64) {
 	if us == 0 {
@@ -117,12 +117,12 @@ const (
 	// First is the data of the first launch.
 	First Round = iota
 
-	// Last is the data of the launches behind the last replay that counts. They differ from those of First, so that
-	// what an earlier launch has left behind is not taken for a result.
+	// Last is the data of the launches after the last replay that counts. They differ from those of First, so that
+	// what an earlier launch has left there is not taken for a result.
 	Last
 )
 
-// A Measuring says how often operations run. Each replay is so many launches of
+// A Measuring says how often operations run. Each replay is a given number of launches of
 // each operation; those of the warm-up do not count.
 type Measuring struct {
 	Launches int // of a replay, in groups; 0: as many as take about Target
@@ -142,7 +142,7 @@ type Sample struct {
 	Each     []time.Duration // of the replays, in their order
 	Launches int             // of a replay
 	How      string
-	Found    Found // behind the last replay, if that was checked
+	Found    Found // after the last replay, if that was checked
 }
 
 // Blocking says whether the host waits for launches, by the numbers of nccl-tests. It then measures by its own clock,
@@ -192,7 +192,7 @@ type Site interface {
 	Check(ctx context.Context, c *Call, round Round) (Found, error)
 	// Once runs an operation once.
 	Once(ctx context.Context, op Op) error
-	// Measure runs operations in turn. Where check is not nil, it is their call: behind the last replay that counts,
+	// Measure runs operations in turn. Where check is not nil, it is their call: after the last replay that counts,
 	// each operation's replay runs once more on the data of round Last, and is checked. Where the call does not repeat,
 	// that replay has one launch.
 	Measure(ctx context.Context, ops []Op, m Measuring, check *Call) ([]Sample, error)

@@ -23,7 +23,7 @@ func everyones[T any](ctx context.Context, x *exchange.Member, own []T, err erro
 	return all, err
 }
 
-// gathered is everyones of a site. When it fails, all have heard the alarms before.
+// gathered is everyones of a site. When it fails, all have received the earlier alarms.
 func gathered[T any](ctx context.Context, g *GPUs, own []T, err error) ([]T, error) {
 	all, err := everyones(ctx, g.options.Plan.Exchange, own, err)
 	if err != nil {
@@ -67,7 +67,7 @@ type alarm struct {
 	sound context.CancelCauseFunc
 }
 
-// listen begins to hear of failures, by the topic that process 0 has drawn.
+// listen begins to receive failures, by the topic that process 0 has drawn.
 func (a *alarm) listen(x *exchange.Member, topic uint64) {
 	a.exchange, a.topic = x, topic
 	a.rest()
@@ -82,7 +82,7 @@ func (a *alarm) listen(x *exchange.Member, topic uint64) {
 	})
 }
 
-// rest ends an alarm that all processes have heard.
+// rest ends an alarm that all processes have received.
 func (a *alarm) rest() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,9 +114,9 @@ func (g *GPUs) limit(ctx context.Context) (context.Context, context.CancelFunc) 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	g.alarm.mu.Lock()
-	heard := g.alarm.ctx
+	alarmed := g.alarm.ctx
 	g.alarm.mu.Unlock()
-	stop := context.AfterFunc(heard, func() { cancel(context.Cause(heard)) })
+	stop := context.AfterFunc(alarmed, func() { cancel(context.Cause(alarmed)) })
 	return ctx, func() {
 		stop()
 		cancel(nil)

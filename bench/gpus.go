@@ -155,7 +155,7 @@ func (g *GPUs) Close() error {
 // A gpuOp is a call on GPUs.
 type gpuOp interface {
 	Op
-	// start starts the call on a lane so many times.
+	// start starts the call on a lane a given number of times.
 	start(l *lane, times int) error
 	// wait waits for what was started, and says what went wrong.
 	wait(ctx context.Context) error
@@ -202,7 +202,7 @@ func (g *GPUs) end(ctx context.Context, ops []gpuOp) error {
 	defer cancel()
 	for _, o := range ops {
 		if err := o.wait(ctx); err != nil {
-			if o.prepared() == nil { // else the plan has told the others
+			if o.prepared() == nil { // else the plan has notified the others
 				g.alarm.raise(err)
 			}
 			return err

@@ -12,8 +12,8 @@ import (
 	"mscclc/ir/either"
 )
 
-// A gpuPlan is a program that is prepared, with room for so many replicas and so
-// large tiles.
+// A gpuPlan is a program that is prepared, with room for up to `replicas` replicas and tiles of
+// `tile` bytes.
 type gpuPlan struct {
 	plan     *plan.Plan
 	replicas int

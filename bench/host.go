@@ -15,7 +15,7 @@ import (
 	"mscclc/ir/either"
 )
 
-// guard is the bytes before and behind each buffer that nothing may write.
+// guard is the bytes before and after each buffer that nothing may write.
 const guard = 4096
 
 // poison is the byte that stands in memory which nobody has written.
@@ -69,10 +69,10 @@ func (h *Host) Agree(_ context.Context, err error) error { return err }
 // Any returns yes: there is one process.
 func (h *Host) Any(_ context.Context, yes bool) (bool, error) { return yes, nil }
 
-// A hostBuffer has guard bytes before and behind what a call uses of it.
+// A hostBuffer has guard bytes before and after what a call uses of it.
 type hostBuffer []byte
 
-// part returns the n bytes of a call, shift bytes behind an aligned address.
+// part returns the n bytes of a call, shift bytes after an aligned address.
 func (b *hostBuffer) part(n, shift int64) []byte {
 	if int64(len(*b)) < n+2*guard+shift {
 		*b = make([]byte, n+2*guard+shift)
@@ -80,8 +80,8 @@ func (b *hostBuffer) part(n, shift int64) []byte {
 	return (*b)[guard+shift : guard+shift+n : guard+shift+n]
 }
 
-// beside returns the guard bytes before and behind n bytes of a call.
-func (b hostBuffer) beside(n, shift int64) (before, behind []byte) {
+// beside returns the guard bytes before and after n bytes of a call.
+func (b hostBuffer) beside(n, shift int64) (before, after []byte) {
 	return b[shift : guard+shift], b[guard+shift+n : guard+shift+n+guard]
 }
 
@@ -134,7 +134,7 @@ func (h *Host) Check(_ context.Context, c *Call, round Round) (Found, error) {
 			lengths = []int{len(memory)}
 		}
 		for i, n := range lengths {
-			if before, behind := h.buffer[r][i].beside(int64(n), c.shift()); !poisoned(before, behind) {
+			if before, after := h.buffer[r][i].beside(int64(n), c.shift()); !poisoned(before, after) {
 				found.Outside++
 			}
 		}

@@ -34,7 +34,7 @@ type Document struct {
 	Speedups []Speedup `json:"speedups,omitempty" doc:"over NCCL, or what --vs names"`
 	Errors   []string  `json:"errors"`
 	EndTime  string    `json:"end_time"`
-	Notes    []string  `json:"notes,omitempty" doc:"what stderr has without --json, behind note:"`
+	Notes    []string  `json:"notes,omitempty" doc:"what stderr has without --json, after note:"`
 }
 
 type documentConfig struct {

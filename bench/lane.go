@@ -92,7 +92,7 @@ func (l *lane) at(doing string) { l.doing.Store(&doing) }
 
 func (l *lane) close() error {
 	if l.stuck.Load() {
-		return nil // it has been told; the process ends with all that it holds
+		return nil // it has been reported; the process ends with all that it holds
 	}
 	err := l.do(context.Background(), func() error {
 		var errs []error
@@ -118,7 +118,7 @@ func (l *lane) event(i int) (executor.Event, error) {
 	return l.events[i], nil
 }
 
-// record has event i happen behind what the stream holds.
+// record has event i happen after what the stream holds.
 func (l *lane) record(i int) error {
 	e, err := l.event(i)
 	if err != nil {

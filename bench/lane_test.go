@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A thread that does not come back from a call is told with what it does, and no lane
+// A thread that does not come back from a call is reported with what it does, and no lane
 // waits for it again.
 func TestStuck(t *testing.T) {
 	var ls lanes

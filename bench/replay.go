@@ -72,7 +72,7 @@ func (r *replays) estimate(ctx context.Context, m *Measuring) error {
 	return nil
 }
 
-// trial returns how long so many launches of an operation take, of all ranks the slowest.
+// trial returns how long a given number of launches of an operation take, of all ranks the slowest.
 func (r *replays) trial(ctx context.Context, o gpuOp, launches int) (time.Duration, error) {
 	if err := r.site.run(ctx, []gpuOp{o}, func(l *lane) error {
 		l.at("a first launch of " + o.Name())
@@ -107,7 +107,7 @@ func (r *replays) capture(ctx context.Context, m *Measuring) error {
 	return nil
 }
 
-// graph makes the graph of operation i, of so many launches.
+// graph makes the graph of operation i, of a given number of launches.
 func (r *replays) graph(ctx context.Context, i, launches int) error {
 	return r.site.started(ctx, func(l *lane) error {
 		l.at("the capture of " + r.ops[i].Name())
@@ -136,7 +136,7 @@ func (r *replays) queue(l *lane, count int) error {
 	return l.record(count * len(r.ops))
 }
 
-// replay puts one replay of operation i into a lane's stream: its graph, or so many launches one by one.
+// replay puts one replay of operation i into a lane's stream: its graph, or a given number of launches one by one.
 func (r *replays) replay(l *lane, i, launches int) error {
 	if graph := r.graphs[l][i]; graph != nil {
 		l.at("a launch of the graph of " + r.ops[i].Name())
@@ -197,7 +197,7 @@ func (r *replays) read(ctx context.Context, m *Measuring) error {
 	return nil
 }
 
-// counting takes so many times of every lane, and of each the one that counts of all ranks.
+// counting takes a given number of measurements of every lane, and of each the one that counts of all ranks.
 func (r *replays) counting(ctx context.Context, which Of, count int,
 	of func(l *lane, k int) (time.Duration, error)) ([]time.Duration, error) {
 	var own [][]time.Duration

@@ -109,7 +109,7 @@ func (r *Report) rival() string {
 // versionText returns a version as NCCL numbers it.
 func versionText(v int) string { return fmt.Sprintf("%d.%d.%d", v/10000, v%10000/100, v%100) }
 
-// number writes v in width characters, with as many digits behind the point as
+// number writes v in width characters, with as many digits after the point as
 // have room.
 func number(v float64, width int) string {
 	power := 0

@@ -20,7 +20,7 @@ type Job struct {
 	Multiple  int64 // elements of a piece are a multiple of this; 0 is 1
 	Form      func(bytes int64, inplace bool) (*Form, error)
 	Rivals    func(ctx context.Context, c *Call) ([]Op, error) // NCCL's, one a launch mode, or another; or nil
-	Unalign   int64                                            // elements that buffers lie behind aligned addresses
+	Unalign   int64                                            // elements that buffers lie after aligned addresses
 	Measuring Measuring
 	Row       func(*Row) // sees each row when it is done
 }
@@ -161,7 +161,7 @@ func Steps(first, last, step int64) []int64 {
 	return list
 }
 
-// Sizes returns the sizes from first to last, each factor times the one before. Behind 0 comes 1.
+// Sizes returns the sizes from first to last, each factor times the one before. After 0 comes 1.
 func Sizes(first, last, factor int64) []int64 {
 	var list []int64
 	if first == 0 {

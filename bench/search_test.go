@@ -97,7 +97,7 @@ func TestTune(t *testing.T) {
 		b.Choice.Tile != 64<<10 || site.measured > 110 {
 		t.Errorf("%+v after %d measurements", b, site.measured)
 	}
-	// What is wrong does not win, and what fails everywhere is told.
+	// What is wrong does not win, and what fails everywhere is reported.
 	site.wrong = func(f *Form) bool { return f.Name == "good" }
 	if tried, err := search.Tune(context.Background(), &Call{}, forms[:1]); err != nil || tried[0].Name != "slow" {
 		t.Errorf("%v %v", tried, err)

@@ -161,7 +161,7 @@ func (t *search) one(ctx context.Context, f *Form) (wide *Form, took time.Durati
 	return &known, samples[0].Time, nil
 }
 
-// spread has the best of each form's own width and of those that searches begin at. What is far behind at its
+// spread has the best of each form's own width and of those that searches begin at. What is much slower at its
 // own may win at another, so that much is forgiven.
 func (t *search) spread(ctx context.Context, first []Tried) (list []Tried, err error) {
 	const within = 4

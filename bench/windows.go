@@ -35,7 +35,7 @@ func (g *GPUs) UseNCCLMemory(ctx context.Context, windows bool) error {
 	return g.Agree(ctx, err)
 }
 
-// useNCCLMemory replaces a buffer by so many bytes of NCCL's. If there are none, the buffer stays.
+// useNCCLMemory replaces a buffer by a given number of bytes of NCCL's. If there are none, the buffer stays.
 func (g *GPUs) useNCCLMemory(l *lane, b *gpuBuffer, bytes int64, window bool) error {
 	address, err := g.nccl.lib.Alloc(bytes)
 	if err != nil {

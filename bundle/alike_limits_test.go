@@ -119,7 +119,7 @@ func testWide(t *testing.T, r *reader) {
 		rule := Forward(ir.AllToAll, 16)
 		rule.Program, rule.Replicas, rule.Tile, rule.CTAs = "wide.mprog", 1, 4096, limits.CTAs
 		spec := Spec{Device: "d", Ranks: []int{16}, DTypes: []data.DType{data.F16}, Rules: []Rule{rule},
-			Own: choose.Shelf{{Name: "wide.mprog", File: "wide.mprog", Compiled: [2]*either.Program{p}}}}
+			Own: choose.UserPrograms{{Name: "wide.mprog", File: "wide.mprog", Compiled: [2]*either.Program{p}}}}
 		b, err := Build(spec)
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -26,13 +26,13 @@ type Spec struct {
 	DTypes []data.DType // what calls reduce, and the sizes of what they move
 	CTAs   int          // the most of a rule that names no number of its own; 0 is DefaultCTAs
 	Rules  []Rule
-	Own    choose.Shelf `json:"-"` // programs of the user's, which rules may name
-	Named  []NamedSpec  // programs that jobs run by their names
-	Maker  string       // what made the bundle, for readers
-	Note   string       // where the rules come from, for readers
+	Own    choose.UserPrograms `json:"-"` // programs of the user's, which rules may name
+	Named  []NamedSpec         // programs that jobs run by their names
+	Maker  string              // what made the bundle, for readers
+	Note   string              // where the rules come from, for readers
 
-	// Tell is told of each program of built-in rules that gave way, since the programs of all rules need more memory than
-	// a set may have, and of built-in rules whose launches have too many CTAs. It may be nil.
+	// Tell is called with each program of built-in rules that gave way, since the programs of all rules need more memory
+	// than a set may have, and of built-in rules whose launches have too many CTAs. It may be nil.
 	Tell func(text string) `json:"-"`
 }
 

@@ -25,9 +25,9 @@ type Bundle struct {
 	Images   []Image
 }
 
-// A Set is what communicators of so many ranks run. The first rule that fits a call counts; a call that no rule fits is
-// NCCL's. Programs are numbers of programs of the bundle. CTAs is the most that a rule has on a rank. Arena is the
-// bytes of a rank's memory that others reach.
+// A Set is what communicators of a given number of ranks run. The first rule that fits a call counts; a call that no
+// rule fits is NCCL's. Programs are numbers of programs of the bundle. CTAs is the most that a rule has on a rank.
+// Arena is the bytes of a rank's memory that others reach.
 type Set struct {
 	Ranks, CTAs   int
 	Invariant     bool    // for jobs whose sums have the same bits for all sizes
@@ -62,7 +62,7 @@ func (p *Program) BlocksOf() int {
 	return most
 }
 
-// CTAs returns how many CTAs the rank has that has most, in so many replicas.
+// CTAs returns how many CTAs the rank has that has most, in a given number of replicas.
 func (p *Program) CTAs(replicas int) (most int) {
 	for i := range p.Parts {
 		if p.Nodes > 0 {
@@ -103,7 +103,7 @@ type Image struct {
 var Kinds = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.Gather,
 	ir.Scatter}
 
-// text returns a name of fixed size without the zeros behind it.
+// text returns a name of fixed size without the zeros after it.
 func text(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
 // kind returns the collective of p.

@@ -120,9 +120,9 @@ func TestCandidatesGiveWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	rules, _ := RulesFor(2, DefaultCTAs, []*Measured{m}, true)
-	var told []string
+	var gave []string
 	b, err := Build(Spec{Device: "d", Ranks: []int{2}, DTypes: DefaultDTypes, Rules: rules,
-		Tell: func(text string) { told = append(told, text) }})
+		Tell: func(text string) { gave = append(gave, text) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +136,8 @@ func TestCandidatesGiveWay(t *testing.T) {
 		}
 	}
 	if !slices.Equal(names, []string{"allreduce/onephase LL", "allreduce/allpairs LL"}) ||
-		!strings.HasPrefix(told[len(told)-1], "NCCL runs calls of allreduce instead of the candidate allreduce/ring Simple") {
-		t.Errorf("%q, %q", names, told)
+		!strings.HasPrefix(gave[len(gave)-1], "NCCL runs calls of allreduce instead of the candidate allreduce/ring Simple") {
+		t.Errorf("%q, %q", names, gave)
 	}
 }
 

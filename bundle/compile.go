@@ -81,7 +81,7 @@ func (b *builder) compile(key programKey) (*either.Program, error) {
 	} else {
 		var err error
 		if from.Text, err = algorithms.Open(name); err != nil {
-			hint := "mscclc list names its programs; name files of your own behind the command"
+			hint := "mscclc list names its programs; name files of your own after the command"
 			if base := path.Base(key.Program); base != key.Program && slices.Contains(b.programs(), base) {
 				hint = fmt.Sprintf("a rule names a file of yours without its folder: %q", base)
 			} else if near := diag.Meant(key.Program, b.programs()); near != "" {

@@ -35,7 +35,8 @@ type span struct {
 	why         string
 }
 
-// Gaps returns the calls that no program of set s runs in communicators of so many CTAs, by collective and size.
+// Gaps returns the calls that no program of set s runs in communicators of a given number of CTAs, by collective and
+// size.
 func (b *Bundle) Gaps(s *Set, ctas int) []Gap {
 	list := []Gap{}
 	for _, kind := range Kinds {
@@ -120,8 +121,8 @@ func (b *Bundle) spans(s *Set, c call, ctas int) (list []span) {
 	return list
 }
 
-// choice returns the rule for a call of so many bytes among GPUs that reach each other's memory, or why no program runs
-// it. Candidates are no rules.
+// choice returns the rule for a call of a given number of bytes among GPUs that reach each other's memory, or why no
+// program runs it. Candidates are no rules.
 func (b *Bundle) choice(s *Set, c call, bytes uint64, ctas int) (r *RuleRow, why string) {
 	learns := ""
 	why = noRule

@@ -25,7 +25,7 @@ type Gap struct {
 	Roots      []string `json:"roots,omitempty" doc:"absent: any"`
 	Calls      []string `json:"calls,omitempty" doc:"numbers of calls of the group, as 1-4 or 5-; absent: any"`
 	Above      uint64   `json:"above,omitempty" doc:"calls of more bytes than these"`
-	UpTo       uint64   `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
+	UpTo       uint64   `json:"up_to,omitempty" doc:"calls of up to this many bytes; absent: all above"`
 	Reason     string   `json:"reason"`
 }
 

@@ -17,7 +17,7 @@ type Info struct {
 	Images  []ImageInfo `json:"images"`
 }
 
-// A SetInfo describes what communicators of so many ranks run, which lie on nodes so.
+// A SetInfo describes what communicators of a given number of ranks run, which lie on nodes so.
 type SetInfo struct {
 	Ranks    int           `json:"ranks"`
 	Nodes    string        `json:"nodes,omitempty" doc:"the ranks of each node; absent: one node"`

@@ -17,7 +17,7 @@ type setKey struct {
 	invariant bool
 }
 
-// sets returns the sets for n ranks in order: by how they lie on nodes, one node first, and behind that the one for
+// sets returns the sets for n ranks in order: by how they lie on nodes, one node first, and after that the one for
 // invariant bits, if some rule is for it.
 func (b *builder) sets(n int) (list []setKey) {
 	invariant := false

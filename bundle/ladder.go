@@ -6,7 +6,7 @@ import (
 	"mscclc/ir"
 )
 
-// A rung is a program of a ladder, for calls of up to so many bytes in so many replicas.
+// A rung is a program of a ladder, for calls of up to a given number of bytes in a given number of replicas.
 type rung struct {
 	upTo     int64 // 0 is any number
 	program  string
@@ -14,9 +14,9 @@ type rung struct {
 	replicas int
 }
 
-// Ladder returns rules that nobody measured, for all collectives of a bundle on so many ranks. A launch has at most
-// `ctas` CTAs a rank. Its programs move data directly from rank to rank: by packets in small calls, and by stores and
-// signals in large ones.
+// Ladder returns rules that nobody measured, for all collectives of a bundle on a given number of ranks. A launch has
+// at most `ctas` CTAs a rank. Its programs move data directly from rank to rank: by packets in small calls, and by
+// stores and signals in large ones.
 func Ladder(ranks, ctas int) []Rule {
 	var list []Rule
 	for _, kind := range Kinds {
@@ -51,8 +51,8 @@ const (
 	candidateScratch = 16 << 20
 )
 
-// CandidateBounds returns bounds within which a bundle has room for candidates of a collective on so many ranks of one
-// node: those of the candidates that are built in.
+// CandidateBounds returns bounds within which a bundle has room for candidates of a collective on a given number of
+// ranks of one node: those of the candidates that are built in.
 func CandidateBounds(kind ir.Kind, ranks int) choose.StagedBounds {
 	b := choose.StagedBounds{Tile: ladderTile(ranks), Scratch: candidateScratch}
 	for _, r := range rungs(kind, ranks) {
@@ -64,8 +64,8 @@ func CandidateBounds(kind ir.Kind, ranks int) choose.StagedBounds {
 	return b
 }
 
-// Candidates returns candidates for calls among so many ranks of one node: rules that were measured on some device, and
-// then those of Ladder. They end at 4 MiB, and take at most 32 CTAs.
+// Candidates returns candidates for calls among a given number of ranks of one node: rules that were measured on some
+// device, and then those of Ladder. They end at 4 MiB, and take at most 32 CTAs.
 func Candidates(ranks, ctas int) []Rule {
 	ctas = min(ctas, candidateCTAs)
 	var list []Rule

@@ -150,7 +150,7 @@ func TestLanesOfOwn(t *testing.T) {
 	spec := lanedSpec(t, lanedRules)
 	spec.Rules = slices.Clone(spec.Rules[:1])
 	spec.Rules[0].Program = "mine.mscl"
-	spec.Own = choose.Shelf{{Name: "mine.mscl", File: "mine.mscl", Text: text}}
+	spec.Own = choose.UserPrograms{{Name: "mine.mscl", File: "mine.mscl", Text: text}}
 	b, err := Build(spec)
 	if err != nil || b.Programs[0].Title() != "mine.mscl Simple 4 lanes 5 copies" || b.Programs[0].BlocksOf() != 4 {
 		t.Fatalf("%v", err)
@@ -160,7 +160,7 @@ func TestLanesOfOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec.Rules[0].Program = "mine.mprog"
-	spec.Own = choose.Shelf{{Name: "mine.mprog", File: "mine.mprog", Compiled: [2]*either.Program{p}}}
+	spec.Own = choose.UserPrograms{{Name: "mine.mprog", File: "mine.mprog", Compiled: [2]*either.Program{p}}}
 	if _, err = Build(spec); err == nil || !strings.Contains(err.Error(), `is compiled already, and its rule says "lanes": 4`) {
 		t.Errorf("%v", err)
 	}

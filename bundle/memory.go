@@ -30,7 +30,7 @@ func (m *made) need(r *RuleRow, s *Set, at diag.Span) {
 	}
 }
 
-// tooWide says that a launch of m in so many replicas has more CTAs than r has, which are most.
+// tooWide says that a launch of m in a given number of replicas has more CTAs than r has, which are most.
 func (r *Rule) tooWide(m *made, replicas, most int) error {
 	n, flag, fewer := m.CTAs(replicas), "--ctas ", "fewer replicas"
 	if r.CTAs > 0 {

@@ -20,7 +20,7 @@ type merger struct {
 	cost    float64 // the sum of the logarithms of all times: each size and launch counts alike
 }
 
-// A limit bans forms of so many replicas or so large shares, or more; 0 bans none.
+// A limit bans forms of a given number of replicas or so large shares, or more; 0 bans none.
 type limit struct {
 	replicas int
 	share    int64
@@ -235,8 +235,8 @@ func (m *merger) shrink(room int64) bool {
 }
 
 // exchange allows forms of one program again, and bans those of others where that is needed for the room. It takes the
-// change that saves the most time, of those that it comes to before so many tries. It returns false where none saves
-// any.
+// change that saves the most time, of those that it comes to within a given number of tries. It returns false where
+// none saves any.
 func (m *merger) exchange(room int64, end int) bool {
 	best, least := (*merger)(nil), m.cost-1e-9
 	list := m.looser()

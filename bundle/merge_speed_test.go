@@ -10,8 +10,8 @@ import (
 	"mscclc/selection"
 )
 
-// timedSizes returns what a search found of so many sizes: at each, some programs in few widths, of times near each
-// other.
+// timedSizes returns what a search found of a given number of sizes: at each, some programs in few widths, of times
+// near each other.
 func timedSizes(seed uint64, sizes int) (list []TimedSize) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for i := range sizes {

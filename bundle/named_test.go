@@ -38,9 +38,9 @@ for r in 0..ranks, q in 0..ranks if count(r, q) > 0 {
 }
 `
 
-// ownNamed is the shelf with uneven.
-func ownNamed() choose.Shelf {
-	return choose.Shelf{{Name: "uneven.mscl", File: "uneven.mscl", Text: []byte(uneven),
+// ownNamed is user programs with uneven alone.
+func ownNamed() choose.UserPrograms {
+	return choose.UserPrograms{{Name: "uneven.mscl", File: "uneven.mscl", Text: []byte(uneven),
 		Options: mscclc.Options{Lang: lang.Options{}}}}
 }
 
@@ -85,7 +85,7 @@ func TestNamedRefused(t *testing.T) {
 	wrong := ownNamed()
 	wrong[0].Text = []byte(strings.Replace(uneven, "to(q, r))\n}\n", "0)\n}\n", 1))
 	for _, c := range []struct {
-		own   choose.Shelf
+		own   choose.UserPrograms
 		named []NamedSpec
 		want  string
 	}{
@@ -127,7 +127,7 @@ func TestNamedOutsider(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	own := choose.Shelf{{Name: "unequal_alltoall.mscl", File: name, Text: text}}
+	own := choose.UserPrograms{{Name: "unequal_alltoall.mscl", File: name, Text: text}}
 	b, err := Build(Spec{Device: "d", Ranks: []int{4}, DTypes: []data.DType{data.F32}, Own: own,
 		Named: []NamedSpec{{Name: "a2av", Program: "unequal_alltoall.mscl"}}})
 	if err != nil {

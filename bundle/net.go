@@ -23,8 +23,8 @@ type Net struct {
 	Segments []abi.NetSegment
 }
 
-// NodesOf returns the node of each of so many ranks, where text says how they lie on nodes: a number of nodes with
-// equally many ranks, or the ranks of each. It is nil for one node, and for "". ok is false where text says none.
+// NodesOf returns the node of each of a given number of ranks, where text says how they lie on nodes: a number of nodes
+// with equally many ranks, or the ranks of each. It is nil for one node, and for "". ok is false where text says none.
 func NodesOf(text string, ranks int) (node []int32, ok bool) {
 	if text == "" {
 		return nil, true
@@ -245,9 +245,9 @@ func (p *Program) pinned() (most uint64) {
 	if err != nil {
 		return limits.Pinned + 1
 	}
-	blocks, writes, told := p.blocks(), make([][]uint32, p.Ranks), make([]bool, p.Ranks)
+	blocks, writes, signalled := p.blocks(), make([][]uint32, p.Ranks), make([]bool, p.Ranks)
 	for _, m := range p.Net.Messages {
-		told[m.Rank] = true
+		signalled[m.Rank] = true
 		if from := blocks[m.Block].Rank; m.Segments > 0 && !slices.Contains(writes[from], m.Rank) {
 			writes[from] = append(writes[from], m.Rank)
 		}
@@ -256,7 +256,7 @@ func (p *Program) pinned() (most uint64) {
 	for r := range p.Parts {
 		need := uint64(len(p.Parts[r].Blocks)) * uint64(p.Replicas) * uint64(binary.Size(abi.NetLane{}))
 		need += uint64(len(writes[r])) * scratch
-		if told[r] {
+		if signalled[r] {
 			need += scratch + l.FlagMem
 		}
 		most = max(most, need)

@@ -159,7 +159,7 @@ func TestAcrossNodesRefused(t *testing.T) {
 	}
 	rule := Rule{Kind: ir.Broadcast, Ranks: 4, Nodes: "2", DType: Any, RedOp: Any, When: WhenEager,
 		Choice: selection.Choice{Program: "third.json"}}
-	own := choose.Shelf{{Name: "third.json", File: "third.json", Compiled: [2]*either.Program{p, nil}}}
+	own := choose.UserPrograms{{Name: "third.json", File: "third.json", Compiled: [2]*either.Program{p, nil}}}
 	spec := Spec{Device: "d", Ranks: []int{4}, DTypes: []data.DType{data.F16}, Rules: []Rule{rule}, Own: own}
 	_, err = Build(spec)
 	var list diag.List

@@ -16,7 +16,7 @@ import (
 
 // A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables. Rows of
 // all ranks' parts follow, then the tables that these name. Scratch, Packets, Flags, Replicas and Tile say what memory
-// it needs (abi.OneImage), and the fields behind these where that lies in a rank's arena. No two programs of a set
+// it needs (abi.OneImage), and the fields after these where that lies in a rank's arena. No two programs of a set
 // share any of it. Direct is 1 where steps may reach input and output of other ranks. Only rules for windows name such
 // a program. It is right where all ranks are in place, and where none is.
 type ProgramRow struct {

@@ -15,7 +15,7 @@ import (
 
 // This file is a rule of a bundle: what it is made of, its row, and what readers see of the row.
 
-// A Rule says what runs calls of a collective on so many ranks. The first rule that fits a call counts. A
+// A Rule says what runs calls of a collective on a given number of ranks. The first rule that fits a call counts. A
 // rule does not fit where its launch needs more CTAs than the communicator has.
 type Rule struct {
 	Kind  ir.Kind
@@ -192,7 +192,7 @@ type RuleInfo struct {
 	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured it: the library learns whether it is faster than NCCL"`
 	Calls      uint32 `json:"calls,omitempty" doc:"the most calls of a group; absent: any number"`
 	Named      bool   `json:"named,omitempty" doc:"only calls of the program by its name"`
-	UpTo       uint64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
+	UpTo       uint64 `json:"up_to,omitempty" doc:"calls of up to this many bytes; absent: all above"`
 	Program    string `json:"program" doc:"its title, or nccl"`
 	Number     *int   `json:"number,omitempty" doc:"of the program in the bundle"`
 	Replicas   uint32 `json:"replicas,omitempty"`

@@ -129,8 +129,8 @@ func compareCalls(a, b MeasuredRule) int {
 		cmp.Compare(a.When, b.When))
 }
 
-// Rule returns the rule for a call of so many bytes on these nodes ("" is one), without candidates and those that are
-// restricted to some calls, except to those between windows. ok is false where there is none.
+// Rule returns the rule for a call of a given number of bytes on these nodes ("" is one), without candidates and those
+// that are restricted to some calls, except to those between windows. ok is false where there is none.
 func (m *Measured) Rule(collective string, ranks int, nodes, when string, windows bool, bytes int64) (r MeasuredRule,
 	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {

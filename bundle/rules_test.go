@@ -53,7 +53,7 @@ func TestRules(t *testing.T) {
 }
 
 // TestRulesWritten: rules are written as entries. What a file has for calls of a placement stays. Files of version 1
-// and 2 say the same, and what is wrong is told at its place in both.
+// and 2 say the same, and what is wrong is reported at its place in both.
 func TestRulesWritten(t *testing.T) {
 	const text = `{"version": 2, "entries": [
   {"device":"d","ranks":2,"collective":"allreduce","inplace":false,"rules":[

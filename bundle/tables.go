@@ -64,11 +64,12 @@ func (m *Measured) Ranks(wanted func(*MeasuredRule) bool) (list []int) {
 	return sorted(list)
 }
 
-// RulesFor returns the rules for so many ranks of one node. For each collective, eager and captured launches have the
-// rules of the first table that has some: those for windows first and then, perhaps of another table, the others.
-// Calls that are larger than those, and those that no table has, are for the candidates of the first table that has
-// some, else for those of Candidates if `candidates` is set, and else NCCL's. missing lists the collectives of which
-// some calls are not measured. Rules for invariant bits are those of invariantRules, always if `candidates` is set.
+// RulesFor returns the rules for a given number of ranks of one node. For each collective, eager and captured launches
+// have the rules of the first table that has some: those for windows first and then, perhaps of another table, the
+// others. Calls that are larger than those, and those that no table has, are for the candidates of the first table that
+// has some, else for those of Candidates if `candidates` is set, and else NCCL's. missing lists the collectives of
+// which some calls are not measured. Rules for invariant bits are those of invariantRules, always if `candidates` is
+// set.
 func RulesFor(ranks, ctas int, tables []*Measured, candidates bool) (list []Rule, missing []ir.Kind) {
 	list, missing = usualRules(ranks, ctas, tables, candidates)
 	return append(list, invariantRules(ranks, ctas, tables, candidates)...), missing

@@ -142,7 +142,7 @@ var faults = []struct {
 		*p = m.Program
 	}},
 	{"order of sums, said", "ranks end with different bits", func(_ *testing.T, b *Bundle) { b.Programs[0].Bitwise = 0 }},
-	{"bytes behind a program", "sections are not in order", nil},
+	{"bytes after a program", "sections are not in order", nil},
 	{"a program that no rule has", "no set has program", func(_ *testing.T, b *Bundle) {
 		b.Sets[0].Programs = b.Sets[0].Programs[:len(b.Sets[0].Programs)-1]
 		i := len(b.Programs) - 1

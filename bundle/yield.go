@@ -18,7 +18,7 @@ import (
 type layer struct {
 	set  *Set
 	rows []layerRow
-	told []string // what gave way
+	gave []string // what gave way
 	wide []int    // the CTAs of launches of built-in rules that are left out, since they have more than a launch may have
 	was  map[*made]int64
 }
@@ -53,7 +53,7 @@ func (l *layer) unshare() {
 // tellWide notes that built-in rules are left out, whose launches have more CTAs than most.
 func (l *layer) tellWide(most int) {
 	if len(l.wide) > 0 {
-		l.told = append(l.told, fmt.Sprintf("%s of %s that are built in are left out: their launches have up to %d CTAs, and a "+
+		l.gave = append(l.gave, fmt.Sprintf("%s of %s that are built in are left out: their launches have up to %d CTAs, and a "+
 			"launch of this bundle has at most %d", diag.Counted(len(l.wide), "rule"), l.set.Title(), slices.Max(l.wide), most))
 	}
 }
@@ -70,7 +70,7 @@ func (l *layer) used() (list []*made) {
 
 // lay gives each program its part of the arena. Where there is too little, built-in programs get shorter tiles, those
 // with the longest first. If that does not suffice, NCCL gets the calls of some, and then the calls of the user's
-// candidates. tell is told what gave way. An error names rules of the user's.
+// candidates. tell is called with what gave way. An error names rules of the user's.
 func (l *layer) lay(tell func(string)) error {
 	l.was = map[*made]int64{}
 	for {
@@ -99,7 +99,7 @@ func (l *layer) lay(tell func(string)) error {
 			l.shorter(m)
 		}
 	}
-	for _, text := range l.told {
+	for _, text := range l.gave {
 		if tell != nil {
 			tell(text)
 		}
@@ -166,7 +166,7 @@ func (l *layer) shorter(m *made) {
 		if uint64(from) > r.UpTo {
 			continue
 		}
-		l.told = append(l.told, fmt.Sprintf("%s has tiles of %s instead of %s, since all rules need more memory than there is: calls of "+
+		l.gave = append(l.gave, fmt.Sprintf("%s has tiles of %s instead of %s, since all rules need more memory than there is: calls of "+
 			"%v from %s on take more tile iterations than were measured", l.titleOf(m), diag.SizeText(m.tile),
 			diag.SizeText(l.was[m]), m.kind(), mebibytes(uint64(from))))
 		return
@@ -227,7 +227,7 @@ func (l *layer) drop(used []*made, yields func(*Rule) bool) bool {
 		}
 		text += c
 	}
-	l.told = append(l.told, text)
+	l.gave = append(l.gave, text)
 	return true
 }
 

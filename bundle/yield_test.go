@@ -11,23 +11,23 @@ import (
 )
 
 // fits builds a bundle of rules, beside those that are built in for their device, and proves it.
-func fits(t *testing.T, name, text string) (b *Bundle, told []string, err error) {
+func fits(t *testing.T, name, text string) (b *Bundle, seen []string, err error) {
 	t.Helper()
 	m, err := ReadRules(name, strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{Device: m.Device, DTypes: DefaultDTypes, Tell: func(text string) { told = append(told, text) }}
+	spec := Spec{Device: m.Device, DTypes: DefaultDTypes, Tell: func(text string) { seen = append(seen, text) }}
 	tables := append([]*Measured{m}, BuiltIn()...)
 	for _, n := range m.Ranks(nil) {
 		rules, _ := RulesFor(n, DefaultCTAs, tables, false)
 		spec.Ranks, spec.Rules = append(spec.Ranks, n), append(append(spec.Rules, rules...), RulesOver(n, tables)...)
 	}
 	if b, err = Build(spec); err != nil {
-		return nil, told, err
+		return nil, seen, err
 	}
 	_, _, err = Verify(name, Encode(b))
-	return b, told, err
+	return b, seen, err
 }
 
 // TestExamples: bundles of the rules in docs/bundle.md can be made as they are printed.
@@ -49,20 +49,20 @@ func TestExamples(t *testing.T) {
 }
 
 // TestYield: rules of the user's have their memory, however much, and keep their tiles. Built-in programs give way, and
-// each that does is told of. What nobody needs to give is not given.
+// each that does is seen of. What nobody needs to give is not given.
 func TestYield(t *testing.T) {
 	for _, c := range []struct {
 		tile  int
-		told  int // programs that give way, at least
+		seen  int // programs that give way, at least
 		nccl  bool
 		fails bool
 	}{{4 << 10, 0, false, false}, {2 << 20, 1, false, false}, {11 << 18, 3, true, false}, {3 << 20, 9, true, false},
 		{4 << 20, 0, false, true}} {
-		b, told, err := fits(t, "own.rules", fmt.Sprintf(`{"version": 1, "device": "NVIDIA H200", "rules": [`+
+		b, seen, err := fits(t, "own.rules", fmt.Sprintf(`{"version": 1, "device": "NVIDIA H200", "rules": [`+
 			`{"collective":"allreduce","ranks":2,"when":"captured","program":"allreduce/allpairs","protocol":"Simple",`+
 			`"lanes":4,"copies":5,"replicas":8,"tile":%d}]}`, c.tile))
-		if (err != nil) != c.fails || len(told) < c.told || c.told == 0 && len(told) > 0 {
-			t.Errorf("tiles of %d: %v, told of %d programs", c.tile, err, len(told))
+		if (err != nil) != c.fails || len(seen) < c.seen || c.seen == 0 && len(seen) > 0 {
+			t.Errorf("tiles of %d: %v, seen of %d programs", c.tile, err, len(seen))
 		}
 		if c.fails {
 			if err != nil && (!strings.Contains(err.Error(), "own.rules:1:") || strings.Contains(err.Error(), "h200.rules")) {
@@ -70,8 +70,8 @@ func TestYield(t *testing.T) {
 			}
 			continue
 		}
-		if slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, "NCCL runs") }) != c.nccl {
-			t.Errorf("tiles of %d: told %v", c.tile, told)
+		if slices.ContainsFunc(seen, func(s string) bool { return strings.HasPrefix(s, "NCCL runs") }) != c.nccl {
+			t.Errorf("tiles of %d: seen %v", c.tile, seen)
 		}
 		s := &b.Sets[0]
 		own := slices.IndexFunc(s.Rules, func(r RuleRow) bool {
@@ -92,8 +92,8 @@ func TestWideBuiltIn(t *testing.T) {
 		t.Fatal("no rules are built in")
 	}
 	spec.CTAs = 4
-	var told []string
-	spec.Tell = func(text string) { told = append(told, text) }
+	var seen []string
+	spec.Tell = func(text string) { seen = append(seen, text) }
 	b, err := Build(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -104,8 +104,8 @@ func TestWideBuiltIn(t *testing.T) {
 		}
 	}
 	const says = "that are built in are left out: their launches have up to 32 CTAs"
-	if len(told) != len(b.Sets) || !strings.Contains(told[0], says) {
-		t.Errorf("told %q", told)
+	if len(seen) != len(b.Sets) || !strings.Contains(seen[0], says) {
+		t.Errorf("seen %q", seen)
 	}
 	for i := range spec.Rules {
 		spec.Rules[i].BuiltIn = false

@@ -79,7 +79,7 @@ func TestAssembleNops(t *testing.T) {
 		t.Error(diff)
 	}
 	if last := p.StepsOf(&p.Blocks[4])[0]; last.DepBlock != 2 || last.DepStep != 2 {
-		t.Errorf("the wait for the step behind a nop names block %d step %d, want 2 and 2", last.DepBlock, last.DepStep)
+		t.Errorf("the wait for the step after a nop names block %d step %d, want 2 and 2", last.DepBlock, last.DepStep)
 	}
 }
 

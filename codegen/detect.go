@@ -14,7 +14,7 @@ import (
 // MaxFile is how many bytes the largest program has that is read, of any kind, where ReadOptions do not say.
 const MaxFile = 512 << 20
 
-// LimitFile gives the bytes of a program that messages call name, with a byte order mark, and behind the first
+// LimitFile gives the bytes of a program that messages call name, with a byte order mark, and after the first
 // opt.MaxFile bytes an error if there are more.
 func LimitFile(name string, r io.Reader, opt ReadOptions) io.Reader {
 	return files.LimitHint(name, r, "a program", opt.maxFile(), opt.moreFile())
@@ -95,8 +95,8 @@ func (t *Target) Kind(ending string) FileKind {
 	return kind
 }
 
-// headBytes is how many bytes of a file, behind its leading blanks, say what it holds, and MostBlanks how many blanks
-// are looked behind.
+// headBytes is how many bytes of a file, after its leading blanks, say what it holds, and MostBlanks how many blanks
+// are skipped.
 const (
 	headBytes  = 512
 	MostBlanks = 64 << 10

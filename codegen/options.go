@@ -35,7 +35,7 @@ func (o ReadOptions) JSON() strictjson.Options {
 	return strictjson.Options{What: "plan", MaxBytes: o.maxFile(), MaxMemory: o.maxFile() / 2, Smaller: o.moreFile()}
 }
 
-// Bounds returns what a file of so many steps may ask for.
+// Bounds returns what a file of a given number of steps may ask for.
 func (o ReadOptions) Bounds(steps int) form.Bounds {
 	usual := leastBound + boundPerStep*int64(steps)
 	b := form.Bounds{Cells: o.MaxCells, Moved: o.MaxMoved}

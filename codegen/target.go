@@ -108,7 +108,7 @@ func shellPath(path string) string {
 // plainWord is a word that a shell takes as it stands.
 var plainWord = regexp.MustCompile(`^[\w/.,:@%+=-]*$`)
 
-// shellWord writes text, behind a variable or nothing, as one word of a shell.
+// shellWord writes text, after a variable or nothing, as one word of a shell.
 func shellWord(text, variable string) string {
 	if plainWord.MatchString(text) {
 		return variable + text

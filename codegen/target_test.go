@@ -76,7 +76,7 @@ func TestFileKinds(t *testing.T) {
 	}
 }
 
-// TestBlanksBefore: what a file holds is told behind up to MostBlanks blanks.
+// TestBlanksBefore: what a file holds is found after up to MostBlanks blanks.
 func TestBlanksBefore(t *testing.T) {
 	for blanks, want := range map[int]FileKind{0: KindMSCCLPP, 600: KindMSCCLPP, MostBlanks - 600: KindMSCCLPP,
 		MostBlanks: KindSource} {
@@ -84,10 +84,10 @@ func TestBlanksBefore(t *testing.T) {
 		r := NewHead(strings.NewReader(text))
 		head, err := Head(r)
 		if got := Detect(head); err != nil || got != want {
-			t.Errorf("behind %d blanks: %v, %v, want %v", blanks, got, err, want)
+			t.Errorf("after %d blanks: %v, %v, want %v", blanks, got, err, want)
 		}
 		if all, err := io.ReadAll(r); err != nil || string(all) != text {
-			t.Errorf("behind %d blanks: %d bytes are left, %v", blanks, len(all), err)
+			t.Errorf("after %d blanks: %d bytes are left, %v", blanks, len(all), err)
 		}
 	}
 }

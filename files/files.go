@@ -89,7 +89,7 @@ func ReadAll(name string, r io.Reader, what string, limit int64) ([]byte, error)
 	return b.Bytes(), nil
 }
 
-// Limit gives the bytes of r without the byte order mark that they may begin with, and behind the first limit bytes the
+// Limit gives the bytes of r without the byte order mark that they may begin with, and after the first limit bytes the
 // error of ReadAll if there are more.
 func Limit(name string, r io.Reader, what string, limit int64) io.Reader {
 	return LimitHint(name, &unmarked{Reader: r}, what, limit,
@@ -172,7 +172,7 @@ func inside(file string, folders []string) bool {
 }
 
 // CutSizeUnit splits a size into its digits and the power of two of its unit: K, M or G, in capitals or not, also with
-// B or iB behind it. A unit B stands for no power.
+// B or iB after it. A unit B stands for no power.
 func CutSizeUnit(size string) (digits string, power int) {
 	digits = strings.TrimSuffix(strings.ToUpper(size), "B")
 	bare := strings.TrimSuffix(digits, "I")

@@ -34,7 +34,7 @@ func (a *Accesses) Clear(first, end int) {
 	}
 }
 
-// Cut lets a run begin at cell and one end n cells behind.
+// Cut lets a run begin at cell and one end n cells later.
 func (a *Accesses) Cut(cell, n int) {
 	a.cut(cell)
 	a.cut(cell + n)

@@ -27,12 +27,12 @@ import (
 //
 // Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in
 // places of their own. ChMove of packets through ports has the block await them, its threads synchronise, and its ports
-// copy. ChEach through ports copies packets as they lie, and waits for none: something else orders it behind whoever
+// copy. ChEach through ports copies packets as they lie, and waits for none: something else orders it after whoever
 // makes them, who may be another block. Where DoubleScratch, launches use one half of packets' scratch and the other in
 // turn.
 //
 // A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands'
-// bytes. An operation with Parts > 1 does part Part of so many equal parts of its bytes.
+// bytes. An operation with Parts > 1 does part Part of Parts equal parts of its bytes.
 type ChannelProgram struct {
 	Header
 	Ranks         []ChannelRank
@@ -75,7 +75,7 @@ type Channel struct {
 type ChannelOpKind uint8
 
 // The operations. Relaxed signals and awaits tell what is over, and make nothing visible. A port is done with what it
-// was given only when a flush is over, or a signal behind it has come: the launch may have ended. What threads give it
+// was given only when a flush is over, or a signal after it has come: the launch may have ended. What threads give it
 // without a block barrier between is in no order.
 const (
 	ChMeet            ChannelOpKind = iota // the threads of the block synchronise
@@ -89,8 +89,8 @@ const (
 	ChRelease                              // each of Semaphores
 	ChMove                                 // each of Dsts = Srcs[0] ⊕ Srcs[1] ⊕ ..., any of them packets
 	ChEach                                 // Dsts[i] = Srcs[i], for each i
-	ChEachSignal                           // as ChEach, through ports, and a signal behind it
-	ChEachSignalFlush                      // and a flush behind that
+	ChEachSignal                           // as ChEach, through ports, and a signal after it
+	ChEachSignalFlush                      // and a flush after that
 	ChLoop                                 // Body, once for each Unit bytes
 	NumChannelOps
 )
@@ -101,7 +101,7 @@ type ChannelOpInfo struct {
 	Moves      bool   // writes Dsts of what it reads of Srcs
 	Pairs      bool   // Dsts[i] of Srcs[i] alone: each pair is a step; else all is one step
 	Step       Op     // of one that moves: the operation of its steps
-	Signals    bool   // on each of Channels, behind what it moves
+	Signals    bool   // on each of Channels, after what it moves
 	Awaits     bool   // a signal of each of Channels
 	Flushes    bool   // waits until what was put through each of Channels has left, after all else that it does
 	Meets      bool   // the threads of the block synchronise

@@ -30,7 +30,7 @@ func (h *Header) Span(pos int32) diag.Span {
 // as nccl-tests counts them; Max 0 means no bound.
 type SizeRange struct{ Min, Max int64 }
 
-// Holds reports whether a call of so many bytes is in the range.
+// Holds reports whether a call of `bytes` bytes is in the range.
 func (r SizeRange) Holds(bytes int64) bool {
 	return bytes >= r.Min && (r.Max == 0 || bytes < r.Max)
 }
@@ -69,7 +69,7 @@ type ChunkOp struct {
 	Count int32
 	Src   int32 // sources are Srcs[Src : Src+NSrc]
 	NSrc  int32
-	Ways  int32 // parallelize: done in so many parts, at least 1
+	Ways  int32 // parallelize: the number of parts, at least 1
 	Hint  int32 // index in Hints
 	Pos   int32 // index in Spans
 }
@@ -85,7 +85,7 @@ type Hint struct {
 // NoHint asks nothing.
 var NoHint = Hint{Channel: -1, SendTB: -1, RecvTB: -1, Lane: -1}
 
-// A Via is the kind of channel that one-sided lowering may be told to use.
+// A Via is the kind of channel that an algorithm may ask one-sided lowering to use.
 type Via uint8
 
 // The ways of a transfer.

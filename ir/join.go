@@ -2,7 +2,7 @@ package ir
 
 import "slices"
 
-// Join returns one operation that does o and then next, the operation behind it in a block of rank, and whether there
+// Join returns one operation that does o and then next, the operation after it in a block of rank, and whether there
 // is one. Of copies it asks only that they are alike: the caller knows whether next touches what o copies.
 func (o *ChannelOp) Join(next *ChannelOp, rank int32) (one ChannelOp, ok bool) {
 	if o.Unsynced != next.Unsynced || o.Type != next.Type || o.Part != next.Part || o.Parts != next.Parts {
@@ -11,7 +11,7 @@ func (o *ChannelOp) Join(next *ChannelOp, rank int32) (one ChannelOp, ok bool) {
 	one = *o
 	switch {
 	case o.Kind == ChEach && next.Kind == ChSignal && o.Type == PortChannel && o.Parts <= 1:
-		one.Kind = ChEachSignal // in the queue of the port, one behind the other
+		one.Kind = ChEachSignal // in the queue of the port, one after another
 		return one, slices.Equal(o.Channels, next.Channels)
 	case o.Kind == ChEachSignal && next.Kind == ChFlush:
 		one.Kind = ChEachSignalFlush

@@ -37,7 +37,7 @@ const MostCells = math.MaxInt32 / 4
 // UsualInsts is how many instructions, or moves of a one-sided program, a program may have where options do not say.
 const UsualInsts = 64 << 20
 
-// MoreInsts returns the hint of a message about that limit, for a program that needs so many.
+// MoreInsts returns the hint of a message about that limit, for a program that needs a number of instructions.
 func MoreInsts(need int) string { return diag.MoreHint("insts", int64(need), UsualInsts) }
 
 // What one operation of a ChannelProgram has room for: MSCCL++'s executor has two operands of the rank itself, and one

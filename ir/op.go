@@ -140,7 +140,7 @@ const MaxMessageChunks = 71
 // lowered to one-sided ones (passes/slots).
 const WholeSteps = 1 << 30
 
-// ChunkBytes returns the length of a chunk, rounded up, where a call has so many
+// ChunkBytes returns the length of a chunk, rounded up, where a call has `bytes`
 // bytes, as the collective counts them.
 func (c *Collective) ChunkBytes(bytes int64) int64 {
 	divisor := int64(max(1, c.Divisor()))
@@ -148,7 +148,7 @@ func (c *Collective) ChunkBytes(bytes int64) int64 {
 }
 
 // MessageChunks returns the number of chunks that one message holds where a call
-// has so many bytes, as the collective counts them, and a slot slotBytes. A
+// has `bytes` bytes, as the collective counts them, and a slot slotBytes. A
 // transfer of more chunks takes several messages.
 func (c *Collective) MessageChunks(bytes, slotBytes int64) int {
 	return int(min(max(slotBytes/c.ChunkBytes(bytes), 1), MaxMessageChunks))

@@ -34,7 +34,7 @@ type TB struct {
 	Together int32
 }
 
-// CTAs returns how many CTAs the rank of p has that has most, in so many replicas. Replicas share CTAs where shared.
+// CTAs returns how many CTAs the rank of p has that has most, in `replicas` replicas. Replicas share CTAs where shared.
 func (p *Program) CTAs(replicas int, shared bool) (most int) {
 	for r := range p.Rank {
 		n := 0
@@ -59,7 +59,7 @@ func (p *Program) Shared() int {
 	return 1
 }
 
-// Replicas returns how many replicas have at most so many CTAs, as Program.CTAs counts them.
+// Replicas returns how many replicas have at most `ctas` CTAs, as Program.CTAs counts them.
 func (p *Program) Replicas(ctas int, shared bool) int {
 	return sort.Search(ctas, func(n int) bool { return p.CTAs(n+1, shared) > ctas })
 }
@@ -67,10 +67,10 @@ func (p *Program) Replicas(ctas int, shared bool) int {
 // MostTogether is the most replicas that share a CTA.
 const MostTogether = 4
 
-// MayShare reports whether so many replicas may share a CTA: 2 or MostTogether.
+// MayShare reports whether n replicas may share a CTA: 2 or MostTogether.
 func MayShare(replicas int) bool { return replicas == 2 || replicas == MostTogether }
 
-// CTAs returns how many CTAs a block has in so many replicas, if the GPU lets replicas share them.
+// CTAs returns how many CTAs a block has in `replicas` replicas, if the GPU lets replicas share them.
 func (b *TB) CTAs(replicas int) int {
 	together := int(max(b.Together, 1))
 	return (replicas + together - 1) / together

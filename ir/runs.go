@@ -50,7 +50,7 @@ func (r *Runs) before(w int) int {
 	return at
 }
 
-// End returns the first number behind the run that c lies in.
+// End returns the first number after the run that c lies in.
 func (r *Runs) End(c int) int {
 	if word := r.levels[0][c>>6] >> (c & 63) >> 1; word != 0 {
 		return c + 1 + bits.TrailingZeros64(word)
@@ -58,7 +58,7 @@ func (r *Runs) End(c int) int {
 	return r.after(c >> 6)
 }
 
-// after returns the first number that begins a run in a word of level 0 behind word w, or n.
+// after returns the first number that begins a run in a word of level 0 after word w, or n.
 func (r *Runs) after(w int) int {
 	for k := 1; k < len(r.levels); k++ {
 		if word := r.levels[k][w>>6] >> (w & 63) >> 1; word != 0 {

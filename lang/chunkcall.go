@@ -9,7 +9,7 @@ import (
 	"mscclc/lang/syntax"
 )
 
-// This file compiles chunk and copy, and says which operation a call behind a dot is.
+// This file compiles chunk and copy, and says which operation a call after a dot is.
 
 // chunkCall compiles chunk(rank, buffer, index, count = 1).
 func (c *compiler) chunkCall(args *syntax.Args, span diag.Span) code {

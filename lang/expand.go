@@ -23,7 +23,7 @@ type Options struct {
 	// Open reads imported files; nil reads them by files.ReadLibrary. Paths are
 	// relative to the file that imports.
 	Open func(path string) ([]byte, error)
-	// ImportPath names folders. Imports are searched there too, behind the folder
+	// ImportPath names folders. Imports are searched there too, after the folder
 	// of the importing file, and where Open is nil all must lie there.
 	ImportPath []string
 

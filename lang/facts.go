@@ -164,7 +164,7 @@ var builtinArgs = map[string]string{
 	"pipeline": "unit, chunks", "launch": "threads = 1024, align = 16, double_scratch = false, reuse_scratch = false",
 }
 
-// Operations are what stands behind a reference, a channel or a semaphore, and its arguments, sorted by their names.
+// Operations are what stands after a reference, a channel or a semaphore, and its arguments, sorted by their names.
 func Operations() []NameInfo {
 	return []NameInfo{
 		{"acquire", true, "tb"}, {"allreduce", true, "src, buffer, index, tb"}, {"buffer", false, ""},

@@ -16,7 +16,7 @@ func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int
 	p := &m.prog
 	if rank < 0 || rank >= int64(p.coll.Ranks) {
 		d := m.fault(diag.OutOfBounds, span, "rank %d does not exist: ranks are 0 to %d", rank, p.coll.Ranks-1)
-		d.Hint = fmt.Sprintf("to go on at rank 0 behind rank %d, write (...) %% %d", p.coll.Ranks-1, p.coll.Ranks)
+		d.Hint = fmt.Sprintf("to go on at rank 0 after rank %d, write (...) %% %d", p.coll.Ranks-1, p.coll.Ranks)
 		if rank < 0 {
 			d.Hint = fmt.Sprintf("to go on at rank %d before rank 0, write (...) %% %d", p.coll.Ranks-1, p.coll.Ranks)
 		}
@@ -112,7 +112,7 @@ func (m *machine) wants(rank int) string {
 func (m *machine) declared(d diag.Diagnostic, b ir.Buf) diag.Diagnostic {
 	p := &m.prog
 	if b < ir.Scratch {
-		return d.WithNote(p.declaration, "in this %s, a rank has so many chunks", p.coll.Kind)
+		return d.WithNote(p.declaration, "in this %s, a rank has this many chunks", p.coll.Kind)
 	}
 	decl := &p.scratch[b-ir.Scratch]
 	return d.WithNote(decl.Span, "%s is declared here, with %s", decl.Name, chunks(int64(decl.Chunks)))
@@ -195,7 +195,7 @@ func (m *machine) counts(s *site, refs []ref, n int) {
 		d.Hint = fmt.Sprintf("%s[0..%d] is a part of %s with %s; or give both as many chunks where they are made",
 			name, fewer, name, chunks(int64(fewer)))
 	} else {
-		d.Hint = fmt.Sprintf("[0..%d] behind the operand with more chunks takes %s of it", fewer, chunks(int64(fewer)))
+		d.Hint = fmt.Sprintf("[0..%d] after the operand with more chunks takes %s of it", fewer, chunks(int64(fewer)))
 	}
 }
 

@@ -74,7 +74,7 @@ func (s *section) ends() (i, j int64) {
 }
 
 // exists checks that a list or a reference of n has the part from i to j, of
-// at least so many.
+// at least that many.
 func (s *section) exists(what string, i, j, n, least int64) bool {
 	switch {
 	case s.m.bad:

@@ -22,7 +22,7 @@ func pipelineCall(c *compiler, args *syntax.Args, span diag.Span) code {
 	return c.badCode()
 }
 
-// misspeltBlock returns the word that x, which has a block behind it, begins with, and what to write instead: "" where
+// misspeltBlock returns the word that x, which has a block after it, begins with, and what to write instead: "" where
 // the word is a name.
 func (c *compiler) misspeltBlock(x *syntax.Expr) (word *syntax.Name, hint string) {
 	word, is := x.Left.X.(*syntax.Name)

@@ -38,7 +38,7 @@ func (k kind) numeric() bool {
 }
 
 // A ref is a reference: count chunks from index of a buffer of a rank, as they
-// were when so many operations had been done. Count is 0 where the reference
+// were when a given number of operations had been done. Count is 0 where the reference
 // could not be computed, and of references to no chunks, whose time is emptyTime.
 type ref struct { // the compiler keeps structs of up to 4 fields in registers
 	spot

@@ -92,7 +92,7 @@ func (r *resolver) closed(closer string) {
 	}
 }
 
-// comprehension declares the loop variables of a list, which stand behind what uses them.
+// comprehension declares the loop variables of a list, which stand after what uses them.
 func (r *resolver) comprehension() {
 	depth, loops := 0, false
 	for i := r.at + 1; i < len(r.words) && depth >= 0; i++ {

@@ -159,7 +159,7 @@ func pathOf(uri string) string {
 		return uri
 	}
 	if at := strings.IndexByte(rest, '/'); at > 0 {
-		rest = rest[at:] // behind a host
+		rest = rest[at:] // after a host
 	}
 	var b strings.Builder
 	for i := 0; i < len(rest); i++ {

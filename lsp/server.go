@@ -61,7 +61,7 @@ type Server struct {
 	bytes    int64                  // of a call that it simulates
 	scenes   bool                   // only scenes prove
 	asked    map[string]lang.Params // of the last scene of each document, where scenes is set
-	refresh  bool                   // the editor asks for lenses and hints anew where it is told to
+	refresh  bool                   // the editor asks for lenses and hints anew where it is asked to
 	requests int                    // of the server's own
 	workers  sync.WaitGroup
 }

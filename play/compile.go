@@ -210,7 +210,7 @@ func (b *builder) domains(ranks int) []int32 {
 // judge takes the verdict of a proof. Of a source it says in which calls and loops a problem is.
 func (b *builder) judge(found diag.List) error {
 	if b.tree != nil && len(found) > 0 {
-		lang.Whence(b.tree, b.opt, found)
+		lang.Backtrace(b.tree, b.opt, found)
 	}
 	if b.proven = !found.Rejects(); b.proven {
 		return nil

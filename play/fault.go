@@ -226,11 +226,11 @@ func (b *builder) wrongResult(f *Fault) {
 	if b.tree != nil && b.scene.Kind == "chunks" {
 		where = lang.Where(b.tree, b.opt, ops)
 	}
-	for k, told := range h.Ops {
-		op := &b.alg.Ops[told.Op]
-		e := Event{Op: int(told.Op), Frame: b.scene.Ops[told.Op].Frame, At: spanOf(b.alg.Span(op.Pos)),
-			Writes: b.alg.RefName(&op.Dests[0], op.Count), Reads: []string{}, Where: []string{}, Holds: told.Holds,
-			Overwritten: told.Overwritten}
+	for k, step := range h.Ops {
+		op := &b.alg.Ops[step.Op]
+		e := Event{Op: int(step.Op), Frame: b.scene.Ops[step.Op].Frame, At: spanOf(b.alg.Span(op.Pos)),
+			Writes: b.alg.RefName(&op.Dests[0], op.Count), Reads: []string{}, Where: []string{}, Holds: step.Holds,
+			Overwritten: step.Overwritten}
 		for i := range op.Sources {
 			e.Reads = append(e.Reads, b.alg.RefName(&op.Sources[i], op.Count))
 		}

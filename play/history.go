@@ -54,20 +54,20 @@ func (m *meaning) cell(r *ir.Ref) int {
 // A History is how a chunk came to hold what it holds at the end.
 type History struct {
 	Holds string
-	Must  string // of an output: what it must hold
-	Ops   []Told // those that wrote it, and what leads to the last of them, in their order
-	Cut   bool   // there are more, before these
+	Must  string      // of an output: what it must hold
+	Ops   []HistoryOp // those that wrote it, and what leads to the last of them, in their order
+	Cut   bool        // there are more, before these
 }
 
-// A Told is an operation of a history.
-type Told struct {
+// A HistoryOp is an operation of a history.
+type HistoryOp struct {
 	Op          int32
 	Holds       string // what it leaves
 	Overwritten bool   // it wrote the chunk, and what it left is not in the end
 }
 
-// mostTold bounds a history.
-const mostTold = 200
+// mostHistory bounds a history.
+const mostHistory = 200
 
 // HistoryOf tells the history of a chunk.
 func HistoryOf(x *Algorithm, chunk ir.Ref) *History {
@@ -102,12 +102,12 @@ func HistoryOf(x *Algorithm, chunk ir.Ref) *History {
 	ops := slices.Concat(wrote, leads)
 	slices.Sort(ops)
 	ops = slices.Compact(ops)
-	if h.Cut = len(ops) > mostTold; h.Cut {
-		ops = ops[len(ops)-mostTold:]
+	if h.Cut = len(ops) > mostHistory; h.Cut {
+		ops = ops[len(ops)-mostHistory:]
 	}
 	left := leftBy(x, ops)
 	for _, i := range ops {
-		h.Ops = append(h.Ops, Told{i, left[i], !slices.Contains(leads, i)})
+		h.Ops = append(h.Ops, HistoryOp{i, left[i], !slices.Contains(leads, i)})
 	}
 	return h
 }

@@ -126,7 +126,7 @@ func makeNamed(t testing.TB, ctas int, named []bundle.NamedSpec, ranks ...int) *
 	t.Helper()
 	spec := bundle.Spec{Device: device, Ranks: ranks, CTAs: ctas, Named: named,
 		DTypes: []data.DType{data.BF16, data.F32, data.F64, data.U8},
-		Own: choose.Shelf{{Name: "both_ways.mscl", File: "both_ways.mscl", Text: []byte(bothWays)},
+		Own: choose.UserPrograms{{Name: "both_ways.mscl", File: "both_ways.mscl", Text: []byte(bothWays)},
 			{Name: "outsider.mscl", File: "outsider.mscl", Text: []byte(outsider)}}}
 	for _, n := range ranks {
 		for _, r := range bundle.Ladder(n, ctas) {

@@ -100,7 +100,8 @@ func TestEngine(t *testing.T) {
 	})
 }
 
-// TestEngineLanes runs programs in several lanes, each after each other one: as many CTAs as replicas times lanes.
+// TestEngineLanes runs programs in several lanes, each program after every other one: as many CTAs as replicas times
+// lanes.
 func TestEngineLanes(t *testing.T) {
 	engines(t, []engineCase{
 		{"threads", 2, "every pairs mixes captures"},
@@ -111,7 +112,7 @@ func TestEngineLanes(t *testing.T) {
 	})
 }
 
-// TestEngineCatalog runs all programs of the catalog that bundles take, each after each other one.
+// TestEngineCatalog runs all programs of the catalog that bundles take, each after every other one.
 func TestEngineCatalog(t *testing.T) {
 	t.Parallel()
 	program := engineProgram(t)

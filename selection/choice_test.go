@@ -78,7 +78,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestUnfit: fields that do not go together are told with the key of one.
+// TestUnfit: fields that do not go together are reported with the key of one.
 func TestUnfit(t *testing.T) {
 	for _, c := range []struct {
 		of        Choice

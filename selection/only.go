@@ -12,11 +12,11 @@ type Only struct {
 	DType   string `json:"dtype,omitempty" doc:"calls of elements of one type; absent: any"`
 	RedOp   string `json:"op,omitempty" doc:"calls of one reduction; absent: any"`
 	Root    *int   `json:"root,omitempty" doc:"calls of one root; absent: any"`
-	Calls   int    `json:"calls,omitempty" doc:"calls in groups of at most so many; absent: any"`
+	Calls   int    `json:"calls,omitempty" doc:"calls in groups of at most this many; absent: any"`
 	Windows bool   `json:"windows,omitempty" doc:"calls whose buffers all lie in registered windows"`
 	Apart   bool   `json:"apart,omitempty" doc:"calls among GPUs that do not reach each other's memory; absent: among those that do"`
 	Bits    string `json:"bits,omitempty" doc:"invariant: sums of jobs with MSCCLC_BITS=invariant; absent: those of others"`
-	CTAs    int    `json:"ctas,omitempty" doc:"launches of at most so many CTAs; a communicator with fewer takes a later rule"`
+	CTAs    int    `json:"ctas,omitempty" doc:"launches of at most this many CTAs; a communicator with fewer takes a later rule"`
 }
 
 // Invariant is what a rule has as "bits" whose program adds in the order of ranks.

@@ -185,7 +185,7 @@ func (t *Reader) readEntry() {
 		strictjson.Field{Key: "element_bytes", Read: func() {
 			at := t.Here()
 			if e.Element = number(t.Reader, 0, 8); e.Element&(e.Element-1) != 0 {
-				t.Bad(at, "is %d, and no type's elements have so many", e.Element)
+				t.Bad(at, "is %d, and no type has elements of that size", e.Element)
 			}
 		}},
 		strictjson.Field{Key: "unmeasured", Read: func() { e.Unmeasured = t.Bool() }},

@@ -47,7 +47,7 @@ type Table struct {
 	Device string `json:"-"` // of a file of version 1 that is for bundles
 }
 
-// An Entry is a table for one collective on so many of one device, in so many nodes. Rules go by size, each for calls
+// An Entry is a table for one collective, a device, and numbers of ranks and nodes. Rules go by size, each for calls
 // that no rule before it is for.
 type Entry struct {
 	Device     string `json:"device"`
@@ -75,9 +75,9 @@ const (
 	Captured = "captured"
 )
 
-// A Rule is for calls of up to so many bytes, as nccl-tests counts them; 0 is for all.
+// A Rule is for calls of up to a given number of bytes, as nccl-tests counts them; 0 is for all.
 type Rule struct {
-	UpTo int64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
+	UpTo int64 `json:"up_to,omitempty" doc:"calls of up to this many bytes; absent: all above"`
 	Choice
 	Candidate  bool    `json:"candidate,omitempty" doc:"nobody measured the rule: the library learns whether it is faster than NCCL"`
 	Micros     float64 `json:"us,omitempty" doc:"what it took at the largest size that was measured"`
@@ -212,7 +212,7 @@ func compareEntries(a, b Entry) int {
 // Same reports whether e and o are for the same calls.
 func (e *Entry) Same(o *Entry) bool { return compareEntries(*e, *o) == 0 }
 
-// Rule returns the rule for a call of so many bytes; ok is false where the last one ends below.
+// Rule returns the rule for a call of a given number of bytes; ok is false where the last one ends below.
 func (e *Entry) Rule(bytes int64) (r Rule, ok bool) {
 	i := e.Index(bytes)
 	if i < 0 {
@@ -221,7 +221,7 @@ func (e *Entry) Rule(bytes int64) (r Rule, ok bool) {
 	return e.Rules[i], true
 }
 
-// Index returns the number of the rule for a call of so many bytes, or -1.
+// Index returns the number of the rule for a call of a given number of bytes, or -1.
 func (e *Entry) Index(bytes int64) int {
 	return slices.IndexFunc(e.Rules, func(r Rule) bool { return r.UpTo == 0 || bytes <= r.UpTo })
 }

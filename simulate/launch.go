@@ -50,8 +50,9 @@ func (s *simulation) launches(rough bool) int64 {
 	return repeats(s.program, s.Simulated, rough)
 }
 
-// repeats returns how many launches of so many passes an interval is found from: two where there is time, and more
-// where a launch has few passes; of a program so large that there is time for one only, one, which tells no interval.
+// repeats returns how many launches of a given number of passes an interval is found from: two where there is time, and
+// more where a launch has few passes; of a program so large that there is time for one only, one, which tells no
+// interval.
 func repeats(p *either.Program, passes int64, rough bool) int64 {
 	most := int64(mostLaunches)
 	if rough {

@@ -112,7 +112,7 @@ against the flat ring the more nodes there are, but NCCL runs a tree for these: 
 one sends over the network while others move data by NVLink, as thread blocks of the paper's kernel do. In one lane they
 took up to 2.8 times as long as the ring on two nodes, and 3.7 times on four.`
 
-// swing compares Swing with the other algorithms for a torus of so many rows and columns.
+// swing compares Swing with the other algorithms for a torus of a given number of rows and columns.
 func swing(side int, long bool) comparison {
 	ranks := fmt.Sprintf("ranks=%d", side*side)
 	rows := fmt.Sprintf("%s,rows=%d", ranks, side)
@@ -149,7 +149,7 @@ func ringsOrTree(rings, tree string) form {
 	return form{file: "testdata/rings", params: rings, protocols: all, instances: []int{1, 2}, or: &other}
 }
 
-// sendNext returns a send to the next rank with so many messages in flight, in Simple, as NCCL's are.
+// sendNext returns a send to the next rank with a given number of messages in flight, in Simple, as NCCL's are.
 func sendNext(flying int) form {
 	return form{file: "testdata/send_next", params: "nodes=3,gpus=8", protocols: []ir.Protocol{ir.Simple},
 		instances: []int{1}, p2p: flying}

@@ -10,7 +10,7 @@ import (
 	"mscclc/simulate"
 )
 
-// between returns what page has from first on, up to end behind it.
+// between returns what page has from first on, up to end after it.
 func between(page, first, end string) string {
 	if i := strings.Index(page, first); i >= 0 {
 		if n := strings.Index(page[i+len(first):], end); n >= 0 {

@@ -29,7 +29,7 @@ type form struct {
 	instances []int
 	lanes     []int // of a one-sided program, over nodes of 8 ranks, in place of one; each with copies of scratch
 	copies    []int
-	p2p       int   // messages as NCCL sends them, in place of MSCCL's, and so many in flight
+	p2p       int   // messages as NCCL sends them, in place of MSCCL's, and how many are in flight
 	nccl      int   // channels that NCCL has at most, in place of instances
 	or        *form // where that is faster
 }
@@ -132,13 +132,13 @@ func nodesOf8(ranks int) []int32 {
 	return node
 }
 
-// A way is how a form is compiled: in so many instances, or in lanes with copies of scratch.
+// A way is how a form is compiled: in a given number of instances, or in lanes with copies of scratch.
 type way struct {
 	instances int
 	in        core.Options
 }
 
-// ways returns those that a form is tried in, for a call of so many bytes among ranks.
+// ways returns those that a form is tried in, for a call of a given number of bytes among ranks.
 func (f *form) ways(proto ir.Protocol, ranks int, bytes int64) (list []way) {
 	instances := f.instances
 	if f.nccl > 0 {

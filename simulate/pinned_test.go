@@ -51,7 +51,7 @@ func chain(ranks int) string {
 	return fmt.Sprintf("algorithm chain()\ncollective broadcast(%d, root = 0)\nlet c = chunk(0, input, 0).copy(0, output, 0)\nfor r in 1..%d { c = c.copy(r, output, 0) }\n", ranks, ranks)
 }
 
-// calls returns a call of so many bytes in messages of a tile each.
+// calls returns a call of a given number of bytes in messages of a tile each.
 func calls(bytes, tile int64, slots int) simulate.Call {
 	return simulate.Call{Bytes: bytes, DType: data.F32, Width: launch.Width{Tile: tile}, SlotBytes: tile, Slots: slots}
 }

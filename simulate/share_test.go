@@ -17,7 +17,7 @@ import (
 
 // These hold how messages between nodes share links, worked out by hand on links of 1,000 bytes a microsecond.
 
-// A letter is what a rank sends another: so many chunks of 100,000 bytes, 100 us alone on a link.
+// A letter is what a rank sends another: some chunks of 100,000 bytes, 100 us alone on a link.
 type letter struct{ from, to, chunks int }
 
 // letters returns a program of all, at most one to a rank, and a call of it.

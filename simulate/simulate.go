@@ -25,7 +25,7 @@ type Call struct {
 	Bytes int64 // as nccl-tests counts them
 	DType data.DType
 
-	// Width is how wide the program runs. A two-sided program has only a tile, and slots of so many bytes. The executor
+	// Width is how wide the program runs. A two-sided program has only a tile, and slots of that many bytes. The executor
 	// chooses what is 0.
 	launch.Width
 	Slots     int
@@ -59,7 +59,7 @@ type Result struct {
 	Trace    *launch.Trace // where the call asks
 	Busy     []float64     // by link: the part of the time that it was occupied, where the call asks for a trace
 
-	// Split is in how many messages the data behind one signal to another node went at most, because a replica has less
+	// Split is in how many messages the data after one signal to another node went at most, because a replica has less
 	// than a tile of a chunk; 0 where no data was split for that.
 	Split int64
 }

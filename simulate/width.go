@@ -30,9 +30,9 @@ const Gain = 1.01
 // worse is how many times as long as the best a width takes beyond which none is better.
 const worse = 1.1
 
-// Widest returns how many replicas of a device a call of so many bytes among ranks is the fastest in, by the micros
-// that each takes; of as fast ones the fewest. It is 0 where none can be had. It looks from likely ones on up and down,
-// as far as that gets not much worse.
+// Widest returns how many replicas of a device a call of a given number of bytes among ranks is the fastest in, by the
+// micros that each takes; of as fast ones the fewest. It is 0 where none can be had. It looks from likely ones on up
+// and down, as far as that gets not much worse.
 func Widest(device string, bytes int64, ranks int, micros func(replicas int) (float64, error)) (replicas int) {
 	tried := Replicas(device)
 	took := make([]float64, len(tried))
@@ -62,8 +62,8 @@ func Widest(device string, bytes int64, ranks int, micros func(replicas int) (fl
 	return 0
 }
 
-// Worth reports whether calls of so many bytes are worth so many replicas: each has some work for its threads, which is
-// what the simulation does not count.
+// Worth reports whether calls of a given number of bytes are worth a given number of replicas: each has some work for
+// its threads, which is what the simulation does not count.
 func Worth(replicas int, bytes int64) bool { return replicas <= 4 || int64(replicas)*512 <= bytes }
 
 // Likely returns which of some replicas the executor would take.

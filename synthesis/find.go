@@ -183,7 +183,7 @@ type search struct {
 	rounds         *Synchronous
 }
 
-// counts returns how many trees begin at each rank where a root has so many.
+// counts returns how many trees begin at each rank where a root has a given number.
 func (s *search) counts(k int64) []int64 {
 	counts := make([]int64, s.m.Ranks)
 	for r := range counts {

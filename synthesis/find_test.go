@@ -44,7 +44,7 @@ func machine(t *testing.T, spec string) *topology.Topology {
 	return m
 }
 
-// TestShares asserts what part of the bound trees reach, where so many may begin at each rank.
+// TestShares asserts what part of the bound trees reach, where a given number may begin at each rank.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		spec   string

@@ -18,7 +18,7 @@ type flow struct {
 	of    map[[2]int32]int32 // by ends: the edge of a network's arc
 }
 
-// newFlow makes the flow of a network, with room for some more vertices behind its own.
+// newFlow makes the flow of a network, with room for some more vertices after its own.
 func newFlow(net *network, more int) *flow {
 	f := &flow{edges: make([][]int32, net.n+more), level: make([]int32, net.n+more), next: make([]int, net.n+more),
 		of: map[[2]int32]int32{}}
@@ -49,7 +49,7 @@ func (f *flow) arc(u, v int32, c int64) { f.pair(u, v, c, 0) }
 // set changes the capacity of an arc of the network.
 func (f *flow) set(u, v int32, c int64) { f.full[f.of[[2]int32{u, v}]] = c }
 
-// grow makes room for so many vertices.
+// grow makes room for a given number of vertices.
 func (f *flow) grow(n int) {
 	f.edges = append(f.edges, make([][]int32, n-len(f.edges))...)
 	f.level, f.next = make([]int32, n), make([]int, n)

@@ -13,7 +13,7 @@ type Machine struct {
 	Arcs     []Arc
 }
 
-// An Arc is a direction of a link, of so many units a second.
+// An Arc is a direction of a link, with its units a second.
 type Arc struct {
 	From, To int32
 	Cap      int64

@@ -92,7 +92,7 @@ func (p *packing) turn() {
 }
 
 // grow adds an arc to the first tree: one that leaves a vertex as near to the root as can be, and that all of the
-// tree's copies can take, if there is one. Copies that cannot take it stay behind as a tree of their own.
+// tree's copies can take, if there is one. Copies that cannot take it remain as a tree of their own.
 func (p *packing) grow() bool {
 	t := p.trees[0]
 	depth, x, y, most := -1, int32(-1), int32(-1), int64(0)
@@ -172,7 +172,7 @@ func (p *packing) take(x, y int32, most int64) {
 	t.depth[y] = t.depth[x] + 1
 }
 
-// divide divides what carries a hop among two trees, the first of which has so many copies.
+// divide divides what carries a hop among two trees, the first of which has a given number of copies.
 func (h Hop) divide(most int64) (first, rest Hop) {
 	first, rest = Hop{From: h.From, To: h.To}, Hop{From: h.From, To: h.To}
 	for _, w := range h.ways {

@@ -9,8 +9,8 @@ import (
 // This file finds routes of an AllToAll: of each rank's data for each other one, in equal parts. That is a concurrent
 // flow in whole parts.
 
-// Route finds ways for so many parts of each rank's data for each other rank, as trees without branches. The search
-// ends where no link carries more than enough parts for each unit of its capacity. The scale is what the busiest
+// Route finds ways for a given number of parts of each rank's data for each other rank, as trees without branches. The
+// search ends where no link carries more than enough parts for each unit of its capacity. The scale is what the busiest
 // carries.
 func Route(ctx context.Context, m *Machine, parts int, enough *big.Rat) (*Forest, error) {
 	n := m.Ranks

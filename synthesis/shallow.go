@@ -15,8 +15,8 @@ import (
 // ErrFewHops is where no tree has so few hops.
 var ErrFewHops = errors.New("some rank is further away")
 
-// Shallow finds trees of at most so many hops, of which counts[r] begin at rank r, or of as few as there are if hops is
-// 0. The search ends where no link carries more than enough trees for each unit of its capacity.
+// Shallow finds trees of at most a given number of hops, of which counts[r] begin at rank r, or of as few as there are
+// if hops is 0. The search ends where no link carries more than enough trees for each unit of its capacity.
 func Shallow(ctx context.Context, m *Machine, counts []int64, hops int, enough *big.Rat) (*Forest, error) {
 	var roots []int32
 	for left := slices.Max(counts); left > 0; left-- { // each root in turn

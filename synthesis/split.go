@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A demand is what the trees of a network must carry: so many trees begin at each rank.
+// A demand is what the trees of a network must carry: how many trees begin at each rank.
 type demand struct {
 	trees []int64 // indexed by rank
 	total int64

@@ -157,9 +157,9 @@ func (g *growth) arcOf(from, to int32) int32 {
 	return -1
 }
 
-// symmetric finds so many trees of rank 0, of at most so many hops as Request.Hops has it, whose images together load
-// links least. It returns them with those of the listed Shifts that they are good for, or nil where there are none, or
-// where no tree has so few hops.
+// symmetric finds a given number of trees of rank 0, of at most a given number of hops as Request.Hops has it, whose
+// images together load links least. It returns them with those of the listed Shifts that they are good for, or nil
+// where there are none, or where no tree has so few hops.
 func symmetric(ctx context.Context, m *Machine, list []Shifts, orbits [][]int32, parts int, enough *big.Rat,
 	hops int) (best *Forest, shifts *Shifts, err error) {
 	for i, s := range list {
@@ -191,7 +191,7 @@ func symmetric(ctx context.Context, m *Machine, list []Shifts, orbits [][]int32,
 }
 
 // join has arcs of an orbit carry the same: what goes over one of them, and its images over the others. Each part has
-// so many images.
+// a given number of images.
 func (g *growth) join(orbit []int32, images int) {
 	size := map[int32]int64{}
 	for _, o := range orbit {
@@ -204,9 +204,9 @@ func (g *growth) join(orbit []int32, images int) {
 	}
 }
 
-// alike finds trees for a request that are images of those of rank 0, with so many parts of a rank, or as many as are
-// needed if parts is 0. It is false where the machine has no such symmetries, or where these trees do not reach the
-// bound, unless the request wants them.
+// alike finds trees for a request that are images of those of rank 0, with a given number of parts of a rank, or as
+// many as are needed if parts is 0. It is false where the machine has no such symmetries, or where these trees do not
+// reach the bound, unless the request wants them.
 func (s *search) alike(parts int) (done bool, err error) {
 	m, into := s.m, &s.spread
 	if s.r.Kind == ir.ReduceScatter {

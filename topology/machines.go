@@ -59,7 +59,7 @@ func File(spec string) string {
 // A DumpReader reads a topology that NCCL wrote, as nccl.Read of the package topology/nccl does.
 type DumpReader func(name string, r io.Reader, params map[string]int, device string) (*Topology, error)
 
-// Open makes the topology that spec says: the name of a machine, or of a .topo file, and behind a colon the values of
+// Open makes the topology that spec says: the name of a machine, or of a .topo file, and after a colon the values of
 // its parameters: ndv4:nodes=4. nccl.Open opens NCCL's dumps too.
 func Open(spec string) (*Topology, error) { return OpenWith(spec, "", nil) }
 
@@ -155,7 +155,7 @@ func paramsHint(name, values string) string {
 			return "commas separate parameters: " + name + ":" + with
 		}
 	}
-	return "parameters stand behind a colon: ndv4:nodes=4"
+	return "parameters stand after a colon: ndv4:nodes=4"
 }
 
 // parseParams reads name=number, name=number.

@@ -59,7 +59,7 @@ func Read(name string, r io.Reader, params map[string]int) (*Topology, error) {
 // forms are those of a line, by its first word.
 var forms = map[string]string{
 	"topology": "topology NAME(PARAMETER = NUMBER, ...)", "device": "device NAME",
-	"class": "class NAME 0.3us 365GB/s, and the word network behind it where it is one", "node": "node {",
+	"class": "class NAME 0.3us 365GB/s, and the word network after it where it is one", "node": "node {",
 	"gpu": "gpu [NUMBER]", "nic": "nic [NUMBER]", "switch": "switch NAME [NUMBER]",
 	"link": "link END END CLASS [x NUMBER], where an END is NAME, NAME[i] or NAME[*]",
 }

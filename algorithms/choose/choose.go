@@ -22,8 +22,8 @@ type Chooser struct {
 	Given  *selection.Table // the user's, or nil
 	Here   *Here            // of the hosts of the call, or nil
 	Table  *selection.Table
-	Device string // as its driver names it, or cpu
-	Own    Shelf  // the user's programs, beside the catalog
+	Device string       // as its driver names it, or cpu
+	Own    UserPrograms // the user's programs, beside the catalog
 
 	// By is the figure by which simulation chooses where no table does. The times of tables are intervals.
 	By simulate.Figure
@@ -109,7 +109,7 @@ func (c *Chooser) Differs(v selection.Choice, call Call) bool {
 // ErrNotInPlace is part of the error where no program of the catalog runs in place.
 var ErrNotInPlace = errors.New("it is not to be had in place")
 
-// Choose returns the variant for a call of so many bytes, and whether a table said so.
+// Choose returns the variant for a call of a given number of bytes, and whether a table said so.
 func (c *Chooser) Choose(call Call, bytes int64, element int) (v selection.Choice, measured bool, err error) {
 	for _, r := range c.rules(call, bytes, element) {
 		if _, err := c.Program(r.Choice, call); err == nil {
@@ -166,7 +166,7 @@ func unplaced(err error) error {
 // soon over.
 const soonRanks = 16
 
-// selector simulates calls like call of elements of so many bytes.
+// selector simulates calls like call of elements of a given number of bytes.
 func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +199,7 @@ func (c *Chooser) Topology(call Call) (*topology.Topology, error) {
 	return t, err
 }
 
-// typeOf returns a type of elements of so many bytes.
+// typeOf returns a type of elements of a given number of bytes.
 func typeOf(element int) data.DType {
 	for _, t := range []data.DType{data.BF16, data.F32, data.F64, data.I8} {
 		if t.Size() == element {

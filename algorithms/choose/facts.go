@@ -22,7 +22,7 @@ type facts struct {
 	square   bool // which is otherwise as near to a square as ranks allow, and else 1
 }
 
-// rows returns how many rows so many ranks have where nothing sets them.
+// rows returns how many rows a given number of ranks have where nothing sets them.
 func (is facts) rows(ranks int) int {
 	rows := 1
 	for d := 2; is.square && d*d <= ranks; d++ {

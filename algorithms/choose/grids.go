@@ -164,7 +164,7 @@ func newGrid(t *topology.Topology) *grid {
 	return g
 }
 
-// torus reports whether links join each GPU with its four neighbours, of so many rows and columns.
+// torus reports whether links join each GPU with its four neighbours, of a given number of rows and columns.
 func (g *grid) torus(rows, columns int) bool {
 	if len(g.direct) == 0 {
 		return false
@@ -181,7 +181,7 @@ func (g *grid) torus(rows, columns int) bool {
 	return true
 }
 
-// groups reports whether GPUs of one node are so many groups of so many, which fewer links join than the groups.
+// groups reports whether GPUs of one node are groups of equal size, which fewer links join than the GPUs of a group.
 func (g *grid) groups(count, size int) bool {
 	if g.t.Nodes > 1 || len(g.direct) > 0 {
 		return false

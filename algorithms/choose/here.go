@@ -40,7 +40,7 @@ func (s Source) Measured() bool { return s <= BuiltIn }
 // reach is how far a call may be from a size that was measured, as a factor, for the variant to be taken for it.
 const reach = 4
 
-// Measure adds a rule that was measured for calls of so many bytes, in place of one of the same size.
+// Measure adds a rule that was measured for calls of a given number of bytes, in place of one of the same size.
 func (h *Here) Measure(e selection.Entry, r selection.Rule, bytes int64) {
 	if h.Tuned == nil {
 		h.Tuned = &selection.Table{Version: selection.Version}

@@ -15,7 +15,7 @@ func ruleOf(program string) selection.Rule {
 	return selection.Rule{Choice: selection.Choice{Program: program, Protocol: ir.Simple}}
 }
 
-// TestTunedHere: a size that was tuned serves calls near it, before the tables that are built in and behind the user's.
+// TestTunedHere: a size that was tuned serves calls near it, before the tables that are built in and after the user's.
 func TestTunedHere(t *testing.T) {
 	call, entry := Call{Kind: ir.AllGather, Ranks: 4}, Call{Kind: ir.AllGather, Ranks: 4}.Entry("cpu")
 	h := &Here{}

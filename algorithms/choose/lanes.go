@@ -51,7 +51,7 @@ func withLanes(v selection.Choice, own bool) (list []Form) {
 	return list
 }
 
-// simulateLanes simulates forms of several lanes, behind all others: of each program that is not far from the best in
+// simulateLanes simulates forms of several lanes, after all others: of each program that is not far from the best in
 // one lane that of firstLanes, then the others where this is near the best, and then those that take at most nearCopies
 // times as long as the best, with other copies of scratch.
 func (r *ranking) simulateLanes() {
@@ -91,7 +91,7 @@ func (r *ranking) worthCopies(i int, best float64) bool {
 	return f.Copies > 0 && r.all[r.inLanes(i, selection.InLanes{Lanes: f.Lanes})].micros <= nearCopies*best
 }
 
-// inLanes returns the form of the program of form i that has these lanes. The forms with lanes are listed behind the
+// inLanes returns the form of the program of form i that has these lanes. The forms with lanes are listed after the
 // one without.
 func (r *ranking) inLanes(i int, lanes selection.InLanes) int {
 	for r.forms[i].Several() {

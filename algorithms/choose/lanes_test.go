@@ -13,7 +13,7 @@ import (
 	"mscclc/topology"
 )
 
-// TestTableOfLanes: a table's lanes stay through writing and reading, one is none, and a chooser compiles so many.
+// TestTableOfLanes: a table's lanes stay through writing and reading, one is none, and a chooser compiles that many.
 func TestTableOfLanes(t *testing.T) {
 	text := strings.Replace(someTable, `"protocol":"Simple","replicas":32`, `"protocol":"Simple","lanes":4,"replicas":32`, 1)
 	if text == someTable {
@@ -224,7 +224,7 @@ func TestLanesTooLong(t *testing.T) {
 	}
 }
 
-// TestLanesReturn holds that a program that small calls show far behind is tried in several lanes for large ones: it
+// TestLanesReturn holds that a program that is much slower in small calls is tried in several lanes for large ones: it
 // may be good there alone.
 func TestLanesReturn(t *testing.T) {
 	const bytes = 64 << 20
@@ -241,7 +241,7 @@ func TestLanesReturn(t *testing.T) {
 	seen := make([]past, len(forms))
 	for i, f := range forms {
 		if f.Program == alone[0].Program && f.Protocol == alone[0].Protocol && !f.Several() {
-			seen[i] = past{bytes: 64 << 10, micros: 100, ratio: 3, replicas: 1, behind: true}
+			seen[i] = past{bytes: 64 << 10, micros: 100, ratio: 3, replicas: 1, slow: true}
 		}
 	}
 	after, err := s.rank(bytes, seen)

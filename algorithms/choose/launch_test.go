@@ -31,7 +31,7 @@ type member struct {
 
 const memberElems = 1000
 
-func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Settlement)) (*member, error) {
+func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, seen func(Settlement)) (*member, error) {
 	list, err := gpus.GPUs()
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Se
 	chooser := &Chooser{Device: "Some GPU", Shared: true}
 	m := &member{ranks: ranks, launcher: &Launcher{Chooser: chooser,
 		Options: plan.Options{GPUs: gpus, Exchange: x, Types: []data.DType{data.I32}}}}
-	m.launcher.Online = &Online{Chooser: chooser, Tries: 2, Exchange: x, Seen: told}
+	m.launcher.Online = &Online{Chooser: chooser, Tries: 2, Exchange: x, Seen: seen}
 	for i := range ranks {
 		g := list[i]
 		s, err := g.NewStream()
@@ -131,10 +131,10 @@ func TestLauncher(t *testing.T) {
 const launches = 12
 
 func launchAll(ctx context.Context, gpus executor.GPUs, ranks []int, x *exchange.Member,
-	told func(Settlement)) (ran []selection.Choice, err error) {
+	seen func(Settlement)) (ran []selection.Choice, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	m, err := newMember(gpus, ranks, x, told)
+	m, err := newMember(gpus, ranks, x, seen)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func over(err error) bool {
 	return errors.As(err, &list) && list[0].Code == diag.Limit
 }
 
-// measure expands a program of up to so many operations; of a compiled one neither shape nor demand is known.
+// measure expands a program of up to a given number of operations; of a compiled one neither shape nor demand is known.
 func (s *Selector) measure(program string, most int64) {
 	is := s.measured[program]
 	*is = measure{}

@@ -8,16 +8,16 @@ import (
 	"mscclc/topology"
 )
 
-// Machine returns what calls of so many ranks on a device are simulated on where no table has them: the machine of one
-// node that has such devices (topology/machines) and so many of them, and what these cost (simulate/devices). The CPU
-// is one of them. Of other devices, and of more ranks than a machine has, nobody has told: they are taken for H200s
-// that all reach each other through one switch, where small calls want few rounds and large ones few bytes, as
-// anywhere.
+// Machine returns what calls of a given number of ranks on a device are simulated on where no table has them: the
+// machine of one node that has such devices (topology/machines) and their number, and what these cost
+// (simulate/devices). The CPU is one of them. Other devices, and more ranks than a machine has, are unknown: they are
+// taken for H200s that all reach each other through one switch, where small calls want few rounds and large ones few
+// bytes, as anywhere.
 func Machine(device string, ranks int) (*topology.Topology, *devices.Costs, error) {
 	return machine(device, 1, ranks)
 }
 
-// machine is Machine of so many nodes of so many ranks each.
+// machine is Machine of a given number of nodes of a given number of ranks each.
 func machine(device string, nodes, ranks int) (*topology.Topology, *devices.Costs, error) {
 	t, err := machineOf(strings.ToLower(device), nodes, max(ranks, 1))
 	if err == nil && t == nil {
@@ -33,7 +33,8 @@ func machine(device string, nodes, ranks int) (*topology.Topology, *devices.Cost
 // defaultDevice is one whose machine has any number of GPUs.
 const defaultDevice = "h200"
 
-// machineOf returns the first machine of so many nodes by name that has so many of a device in each, or nil.
+// machineOf returns the first machine of a given number of nodes by name that has a given number of a device in each,
+// or nil.
 func machineOf(device string, nodes, ranks int) (*topology.Topology, error) {
 	known := topology.DeviceOf(device)
 	for _, name := range topology.Names() {

@@ -44,8 +44,8 @@ func NodeSizes(text string) (sizes []int, ok bool) {
 	return sizes, true
 }
 
-// NodesBySize returns the node of each of so many ranks, from 0, where sizes are of NodeSizes: the first ranks are of
-// the first node. ok is false where sizes do not have these ranks.
+// NodesBySize returns the node of each of a given number of ranks, from 0, where sizes are of NodeSizes: the first
+// ranks are of the first node. ok is false where sizes do not have these ranks.
 func NodesBySize(sizes []int, ranks int) (node []int32, ok bool) {
 	if len(sizes) == 1 && ranks%sizes[0] == 0 {
 		sizes = slices.Repeat([]int{ranks / sizes[0]}, sizes[0])
@@ -93,7 +93,7 @@ func ReadOn(text string) (node []int32, ok bool) {
 	return node, seen > 1
 }
 
-// InBlocks is Call.On of so many ranks that lie in blocks on so many nodes, as equal as can be.
+// InBlocks is Call.On of a given number of ranks that lie in blocks on a given number of nodes, as equal as can be.
 func InBlocks(ranks, nodes int) string {
 	each, node := (ranks+max(nodes, 1)-1)/max(nodes, 1), make([]int, ranks)
 	for r := range node {

@@ -19,7 +19,7 @@ import (
 // has the calls of the first time run by the few variants that a Chooser ranks highest, in turns, each Tries times;
 // then the one whose least time is the least runs all calls, and nothing is timed any more.
 //
-// Ranks that are processes agree: behind each try they exchange what it took, and the slowest counts, so that all count
+// Ranks that are processes agree: after each try they exchange what it took, and the slowest counts, so that all count
 // alike, whatever their clocks say, and keep the same one. A variant that fails in one process is dropped in all. So
 // Run is collective until a class is settled, and no exchange is made after that. All processes make the same calls in
 // the same order, one at a time.
@@ -84,8 +84,8 @@ func (o *Online) Winner(call Call, bytes int64, element int) (v selection.Choice
 	return c.candidates[0].Choice, true
 }
 
-// Run runs a call of so many bytes by the variant whose turn it is, and says which that was. Where one fails, the next
-// one runs the call; but not in place where it had begun, as what was the input may be there no more.
+// Run runs a call of a given number of bytes by the variant whose turn it is, and says which that was. Where one fails,
+// the next one runs the call; but not in place where it had begun, as what was the input may be there no more.
 func (o *Online) Run(ctx context.Context, call Call, bytes int64, element int, try Try) (selection.Choice, error) {
 	if v, settled := o.Winner(call, bytes, element); settled {
 		_, err := try(ctx, v)

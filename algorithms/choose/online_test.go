@@ -41,9 +41,9 @@ func (f *fake) try(_ context.Context, v selection.Choice) (time.Duration, error)
 func TestOnline(t *testing.T) {
 	ctx := context.Background()
 	f := &fake{times: []time.Duration{50, 40, 20, 30}}
-	var told []Settlement
+	var seen []Settlement
 	o := &Online{Chooser: &Chooser{Device: "Some GPU"}, Tries: 3, Most: 4,
-		Seen: func(s Settlement) { told = append(told, s) }}
+		Seen: func(s Settlement) { seen = append(seen, s) }}
 	for range 30 {
 		if _, err := o.Run(ctx, someCall, 3000, 2, f.try); err != nil {
 			t.Fatal(err)
@@ -57,9 +57,9 @@ func TestOnline(t *testing.T) {
 	if f.seen[0] != first {
 		t.Errorf("%v is tried first, and %v was chosen", f.seen[0], first)
 	}
-	if len(told) != 1 || told[0].UpTo != 4096 || told[0].Candidates[0].Choice != f.seen[2] ||
-		told[0].Candidates[0].Least != 20 {
-		t.Errorf("told %+v", told)
+	if len(seen) != 1 || seen[0].UpTo != 4096 || seen[0].Candidates[0].Choice != f.seen[2] ||
+		seen[0].Candidates[0].Least != 20 {
+		t.Errorf("seen %+v", seen)
 	}
 	// Sizes of the class are settled; others are not, and find their own.
 	for bytes, want := range map[int64]bool{2049: true, 4096: true, 2048: false, 4097: false} {

@@ -42,12 +42,12 @@ type Own struct {
 	PlanChunks int
 }
 
-// A Shelf has the programs that a choice is among: the catalog's, and these. Their names differ. A nil Shelf is the
-// catalog.
-type Shelf []Own
+// UserPrograms are the user's programs, among which a choice is made beside the catalog's. Their names differ. A nil
+// one is the catalog.
+type UserPrograms []Own
 
 // own returns the user's program of a name, or nil.
-func (s Shelf) own(program string) *Own {
+func (s UserPrograms) own(program string) *Own {
 	i := slices.IndexFunc(s, func(o Own) bool { return o.Name == program })
 	if i < 0 {
 		return nil
@@ -64,16 +64,16 @@ func (o *Own) facts() facts {
 }
 
 // Has reports whether a program is one of the user's.
-func (s Shelf) Has(program string) bool { return s.own(program) != nil }
+func (s UserPrograms) Has(program string) bool { return s.own(program) != nil }
 
 // Compiled reports whether a program is one of the user's that is taken as it is.
-func (s Shelf) Compiled(program string) bool {
+func (s UserPrograms) Compiled(program string) bool {
 	o := s.own(program)
 	return o != nil && o.Text == nil
 }
 
 // plan returns the user's execution plan of a name, or nil.
-func (s Shelf) plan(program string) *Own {
+func (s UserPrograms) plan(program string) *Own {
 	if o := s.own(program); o != nil && o.Plan != nil {
 		return o
 	}
@@ -81,7 +81,7 @@ func (s Shelf) plan(program string) *Own {
 }
 
 // compiled returns a user's program that is taken as it is, for calls like c; given says whether the name is of one.
-func (s Shelf) compiled(program string, c Call) (p *either.Program, given bool, err error) {
+func (s UserPrograms) compiled(program string, c Call) (p *either.Program, given bool, err error) {
 	if !s.Compiled(program) {
 		return nil, false, nil
 	}
@@ -106,7 +106,7 @@ func (s Shelf) compiled(program string, c Call) (p *either.Program, given bool, 
 }
 
 // algorithm returns the text of a program, and how it is compiled for calls like c.
-func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Options, err error) {
+func (s UserPrograms) algorithm(program string, c Call) (text []byte, opt mscclc.Options, err error) {
 	if o := s.own(program); o != nil {
 		opt.Lang, opt.Check = c.options(o.facts()), o.Options.Check
 		opt.Lang.Open, opt.Lang.ImportPath, opt.Lang.Limits = o.Options.Lang.Open, o.Options.Lang.ImportPath,
@@ -126,7 +126,7 @@ func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Option
 }
 
 // file returns what messages call a program's file.
-func (s Shelf) file(program string) string {
+func (s UserPrograms) file(program string) string {
 	if o := s.own(program); o != nil {
 		return o.File
 	}
@@ -138,7 +138,7 @@ func (s Shelf) file(program string) string {
 var trees sync.Map
 
 // parsed returns the syntax tree of a program's text, which nobody changes.
-func (s Shelf) parsed(program string, text []byte, limits syntax.Limits) (*syntax.File, error) {
+func (s UserPrograms) parsed(program string, text []byte, limits syntax.Limits) (*syntax.File, error) {
 	name := s.file(program)
 	if o := s.own(program); o != nil {
 		if o.Tree != nil {
@@ -157,7 +157,7 @@ func (s Shelf) parsed(program string, text []byte, limits syntax.Limits) (*synta
 }
 
 // compileText compiles a program's text.
-func (s Shelf) compileText(program string, text []byte, opt mscclc.Options) (*either.Program, error) {
+func (s UserPrograms) compileText(program string, text []byte, opt mscclc.Options) (*either.Program, error) {
 	tree, err := s.parsed(program, text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
@@ -166,12 +166,12 @@ func (s Shelf) compileText(program string, text []byte, opt mscclc.Options) (*ei
 }
 
 // expand says which chunk goes where by a program in calls like c.
-func (s Shelf) expand(program string, c Call) (*ir.ChunkDAG, error) {
+func (s UserPrograms) expand(program string, c Call) (*ir.ChunkDAG, error) {
 	return s.expandUpTo(program, c, 0)
 }
 
-// expandUpTo is expand, where a program of the catalog has so many operations at most; 0 is the usual limit.
-func (s Shelf) expandUpTo(program string, c Call, ops int64) (*ir.ChunkDAG, error) {
+// expandUpTo is expand, where a program of the catalog has at most a given number of operations; 0 is the usual limit.
+func (s UserPrograms) expandUpTo(program string, c Call, ops int64) (*ir.ChunkDAG, error) {
 	text, opt, err := s.algorithm(program, c)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (s Shelf) expandUpTo(program string, c Call, ops int64) (*ir.ChunkDAG, erro
 }
 
 // shape returns the shape of a program in calls like c; that of one which is taken as it is is empty.
-func (s Shelf) shape(program string, c Call) (Shape, error) {
+func (s UserPrograms) shape(program string, c Call) (Shape, error) {
 	if _, given, err := s.compiled(program, c); given {
 		return Shape{}, err
 	}
@@ -203,7 +203,7 @@ func (s Shelf) shape(program string, c Call) (Shape, error) {
 }
 
 // compile compiles v for calls like c, and proves it.
-func (s Shelf) compile(v selection.Choice, c Call) (*either.Program, error) {
+func (s UserPrograms) compile(v selection.Choice, c Call) (*either.Program, error) {
 	if p, given, err := s.compiled(v.Program, c); given {
 		return p, err
 	}
@@ -214,7 +214,7 @@ func (s Shelf) compile(v selection.Choice, c Call) (*either.Program, error) {
 }
 
 // compileAs compiles v for calls like c, with what as says of the one-sided passes and of the proof.
-func (s Shelf) compileAs(v selection.Choice, c Call, as mscclc.Options) (*either.Program, error) {
+func (s UserPrograms) compileAs(v selection.Choice, c Call, as mscclc.Options) (*either.Program, error) {
 	text, opt, err := s.algorithm(v.Program, c)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (s Shelf) compileAs(v selection.Choice, c Call, as mscclc.Options) (*either
 
 // Own returns the forms of the user's programs: of an algorithm those that the catalog's have, and of a compiled
 // program the one that it is.
-func (s Shelf) Own() (list []selection.Choice) {
+func (s UserPrograms) Own() (list []selection.Choice) {
 	for i := range s {
 		o := &s[i]
 		if o.Text != nil {
@@ -270,13 +270,13 @@ func forms(program string, is facts) (list []selection.Choice) {
 
 // Collective returns the collective of a user's program in calls like c, with all that it requires.
 func (o *Own) Collective(c Call) (*ir.Collective, error) {
-	shelf := Shelf{*o}
-	if p, given, err := shelf.compiled(o.Name, c); err != nil {
+	userPrograms := UserPrograms{*o}
+	if p, given, err := userPrograms.compiled(o.Name, c); err != nil {
 		return nil, err
 	} else if given {
 		return p.Coll, nil
 	}
-	chunks, err := shelf.expand(o.Name, c)
+	chunks, err := userPrograms.expand(o.Name, c)
 	if err != nil {
 		return nil, err
 	}
@@ -285,6 +285,6 @@ func (o *Own) Collective(c Call) (*ir.Collective, error) {
 
 // Unfit says why a user's program is for no call like c, or nil.
 func (o *Own) Unfit(c Call) error {
-	_, err := Shelf{*o}.shape(o.Name, c)
+	_, err := UserPrograms{*o}.shape(o.Name, c)
 	return err
 }

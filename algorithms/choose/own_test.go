@@ -23,7 +23,7 @@ for i in 0..ranks {
 func TestOwn(t *testing.T) {
 	s := selector(t, "h200:gpus=4", "program")
 	s.Call.Kind = ir.AllGather
-	s.Own = Shelf{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
+	s.Own = UserPrograms{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
 	list, err := s.Sizes([]int64{1 << 10, 1 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestOwn(t *testing.T) {
 			t.Fatalf("%+v, %v", own, err)
 		}
 		_, like, err := s.fastest(Form{Choice: selection.Choice{Program: "allgather/ring", Protocol: own[0].Protocol}}, list[i].At)
-		if err != nil || own[0].Latency != like.micros || own[0].Behind < 1 || own[0].Behind != like.micros/list[i].Micros {
+		if err != nil || own[0].Latency != like.micros || own[0].Ratio < 1 || own[0].Ratio != like.micros/list[i].Micros {
 			t.Errorf("at %d: %+v, where the catalog's ring takes %.2f us: %v", list[i].At, own[0], like.micros, err)
 		}
 	}
@@ -52,23 +52,24 @@ func TestOwnCompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shelf := Shelf{{Name: "ring.xml", File: "far/ring.xml", Compiled: [2]*either.Program{p, nil}}}
-	if forms := shelf.Own(); len(forms) != 1 ||
+	userPrograms := UserPrograms{{Name: "ring.xml", File: "far/ring.xml", Compiled: [2]*either.Program{p, nil}}}
+	if forms := userPrograms.Own(); len(forms) != 1 ||
 		forms[0] != (selection.Choice{Program: "ring.xml", Sided: selection.TwoSided, Protocol: ir.LL128}) {
 		t.Errorf("forms %v", forms)
 	}
 	s := selector(t, "h200:gpus=4", "program")
-	s.Call, s.Own = call, shelf
+	s.Call, s.Own = call, userPrograms
 	list, err := s.Sizes([]int64{1 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	own, err := s.Standings(&list[0])
-	if err != nil || own[0].Err != nil || own[0].Protocol != ir.LL128 || own[0].Behind < 1 ||
+	if err != nil || own[0].Err != nil || own[0].Protocol != ir.LL128 || own[0].Ratio < 1 ||
 		own[0].Latency <= list[0].Latency {
 		t.Errorf("%+v beside %+v: %v", own, list[0], err)
 	}
-	if made, err := (&Chooser{Device: "cpu", Own: shelf}).Program(shelf.Own()[0], call); err != nil || made != p {
+	chooser := &Chooser{Device: "cpu", Own: userPrograms}
+	if made, err := chooser.Program(userPrograms.Own()[0], call); err != nil || made != p {
 		t.Errorf("%v", err)
 	}
 	for want, c := range map[string]Call{
@@ -77,7 +78,7 @@ func TestOwnCompiled(t *testing.T) {
 		"of 4 ranks, not for alltoall of 4":     {Kind: ir.AllToAll, Ranks: 4},
 		"is for allgather of 4 ranks, not for":  {Kind: ir.AllReduce, Ranks: 4},
 	} {
-		if err := shelf[0].Unfit(c); err == nil || !strings.Contains(err.Error(), want) {
+		if err := userPrograms[0].Unfit(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -92,7 +93,7 @@ func TestOwnSizes(t *testing.T) {
 	}
 	p.Sizes = ir.SizeRange{Min: 3 << 10, Max: 5 << 10}
 	s := selector(t, "h200:gpus=4", "program")
-	s.Call, s.Own = call, Shelf{{Name: "own.xml", File: "own.xml", Compiled: [2]*either.Program{p, nil}}}
+	s.Call, s.Own = call, UserPrograms{{Name: "own.xml", File: "own.xml", Compiled: [2]*either.Program{p, nil}}}
 	own, ring := Form{Choice: s.Own.Own()[0]}, Form{Choice: selection.Choice{Program: "allgather/ring", Protocol: ir.LL}}
 	if at := s.boundary(own, ring, 1<<10, 1<<20); at > 5<<10 {
 		t.Errorf("what is for calls below 5 KiB is taken below %d", at)
@@ -102,15 +103,15 @@ func TestOwnSizes(t *testing.T) {
 	}
 }
 
-// TestOwnTable holds that a table's rule may name a program of the shelf, and of no other.
+// TestOwnTable holds that a table's rule may name a program of the user, and no other.
 func TestOwnTable(t *testing.T) {
 	text := `{"version":1,"entries":[{"device":"cpu","ranks":4,"collective":"allgather","rules":[{"program":"round.mscl","protocol":"LL"}]}]}`
-	shelf := Shelf{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
-	table, err := shelf.ReadTable("t", strings.NewReader(text))
+	userPrograms := UserPrograms{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
+	table, err := userPrograms.ReadTable("t", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Chooser{Table: table, Device: "cpu", Own: shelf}
+	c := &Chooser{Table: table, Device: "cpu", Own: userPrograms}
 	if v, measured, err := c.Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<10, 4); err != nil || !measured ||
 		v.Program != "round.mscl" {
 		t.Errorf("%v, %v, %v", v, measured, err)

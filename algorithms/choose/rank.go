@@ -85,8 +85,8 @@ func (s *Selector) confirm(list []timed, bytes int64, best float64) error {
 	return errors.Join(failed...)
 }
 
-// Differs reports whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
-// two, both add the same two numbers.
+// Differs reports whether some of a given number of ranks end with sums of other bits than others by a program of the
+// catalog: of two, both add the same two numbers.
 func Differs(program string, ranks int) bool {
 	return ranks > 2 && factsInCatalog(program).differs
 }
@@ -186,10 +186,10 @@ type past struct {
 	micros, ratio float64
 	replicas      int
 	tile          int64
-	behind        bool // for good: see goOn
+	slow          bool // for good: see goOn
 }
 
-// near reports whether a form was near the best when it was simulated last: up to so many times its time.
+// near reports whether a form was near the best when it was simulated last: up to `times` times its time.
 func (p *past) near(most float64) bool { return p.micros > 0 && p.ratio <= most }
 
 // goOn goes to a larger size. A form that takes more than twice the best's time there, about in proportion to the
@@ -200,7 +200,7 @@ func (p *past) goOn(t timed, bytes int64, best float64) {
 	}
 	const proportion = 0.68 // of all passes' part in a time that grows 1.6 times as calls do twice
 	ratio := t.micros / best
-	p.behind = p.micros > 0 && ratio > hopeless &&
+	p.slow = p.micros > 0 && ratio > hopeless &&
 		t.micros > p.micros*math.Pow(float64(bytes)/float64(p.bytes), proportion) && ratio >= 0.98*p.ratio
 	p.bytes, p.micros, p.ratio, p.replicas, p.tile = bytes, t.micros, ratio, t.Replicas, t.Tile
 }

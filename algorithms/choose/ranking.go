@@ -85,11 +85,11 @@ func (r *ranking) near() float64 {
 }
 
 // hopeless reports whether form i was so far from the best that it is not looked at again at this size. A form in one
-// lane does not stay behind where its program is tried in several lanes after it: that may be good in many lanes alone.
+// lane is not given up where its program is tried in several lanes after it: that may be good in many lanes alone.
 func (r *ranking) hopeless(i int, best float64) bool {
 	p := &r.seen[i]
-	behind := p.behind && !(r.bytes >= LanesFrom && r.hasLanes(i))
-	return behind || p.micros > hopeless*best && r.bytes < seldom*p.bytes
+	slow := p.slow && !(r.bytes >= LanesFrom && r.hasLanes(i))
+	return slow || p.micros > hopeless*best && r.bytes < seldom*p.bytes
 }
 
 // hasLanes reports whether form i is in one lane, and its program is tried in several, too.

@@ -32,7 +32,7 @@ func TestTableSays(t *testing.T) {
 		{`"device":"Some GPU"`, `"device":""`, entry + `.device: is empty`},
 		{`"device":"Some GPU"`, `"device":null`, entry + `.device: is null, not a string`},
 		{`"inplace":false`, `"inplace":[[1],{"a":2}]`, entry + `.inplace: is [[1],{"a":2}], not true or false`},
-		{`"inplace":false`, `"inplace":false,"element_bytes":3`, entry + `.element_bytes: is 3, and no type's elements have so many`},
+		{`"inplace":false`, `"inplace":false,"element_bytes":3`, entry + `.element_bytes: is 3, and no type has elements of that size`},
 		{`"inplace":true,"element_bytes":4`, `"inplace":false`, `5:3: error: entries[1]: is for the same calls as another entry: "allreduce", 4 ranks of "Some GPU"`},
 		{`"collective":"allreduce"`, `"collective":"AllReduce"`, entry + `.collective: is "AllReduce", which is none of allreduce, `},
 		{`"collective":"allreduce"`, `"collective":"allgather"`, entry + `: rules[0].program is "allreduce/allpairs_onestep", and "collective" "allgather"`},
@@ -79,7 +79,7 @@ func TestTableSays(t *testing.T) {
 	}
 }
 
-// Several faults are all told, and what search --json has beside the table is passed over.
+// Several faults are all reported, and what search --json has beside the table is passed over.
 func TestTableSaysAll(t *testing.T) {
 	text := strings.NewReplacer(`"LL16"`, `"LL17"`, `"ranks":4`, `"ranks":[4,{"a":[]}]`, "allreduce/ring",
 		"ring").Replace(someTable)
@@ -139,7 +139,7 @@ func TestTableHostile(t *testing.T) {
 	}
 }
 
-// A rule whose program is not for so many ranks is told at its place.
+// A rule whose program is not for that number of ranks is reported at its place.
 func TestUnfit(t *testing.T) {
 	text := strings.Replace(someTable, "allreduce/ring", "allreduce/recursive_halving_doubling", 1)
 	table, err := ReadTable("t", strings.NewReader(text))

@@ -21,11 +21,11 @@ const MostRanks = selection.MostRanks
 // part. The error is a diag.List that names fields as the JSON does. Entries with "when", which are for bundles, stay
 // as they are: package bundle judges their rules.
 func ReadTable(name string, r io.Reader) (*selection.Table, error) {
-	return Shelf(nil).ReadTable(name, r)
+	return UserPrograms(nil).ReadTable(name, r)
 }
 
 // ReadTable reads a table whose rules may also name the user's programs.
-func (s Shelf) ReadTable(name string, r io.Reader) (*selection.Table, error) {
+func (s UserPrograms) ReadTable(name string, r io.Reader) (*selection.Table, error) {
 	t := &tableJudge{own: s, known: map[entryKey]diag.Span{}}
 	return selection.Read(name, r, selection.Words{What: "table", Collectives: kinds()}, t.entry)
 }
@@ -33,7 +33,7 @@ func (s Shelf) ReadTable(name string, r io.Reader) (*selection.Table, error) {
 // A tableJudge says what of a table cannot be, by what one field says of another.
 type tableJudge struct {
 	*selection.Reader
-	own   Shelf
+	own   UserPrograms
 	known map[entryKey]diag.Span // entries, by the calls that they are for
 }
 
@@ -75,7 +75,7 @@ func (t *tableJudge) judge(e *selection.Entry, start strictjson.Pos) {
 	if nodes := max(e.Nodes, 1); e.On != "" {
 		t.judgeOn(e, start)
 	} else if e.Ranks%nodes != 0 {
-		t.Bad(start, "\"nodes\" is %d, and so many nodes cannot have equally many of %d ranks", nodes, e.Ranks)
+		t.Bad(start, "\"nodes\" is %d, and %d ranks cannot be split equally among that number of nodes", nodes, e.Ranks)
 	}
 	key := entryKey{e.Device, e.Collective, e.On, e.Ranks, e.Nodes, e.Element, e.Inplace}
 	if first, twice := t.known[key]; twice {

@@ -22,8 +22,8 @@ import (
 // instances.
 type Selector struct {
 	Call     Call
-	Own      Shelf // the user's programs, beside the catalog
-	OwnOnly  bool  // the catalog is left out
+	Own      UserPrograms // the user's programs, beside the catalog
+	OwnOnly  bool         // the catalog is left out
 	Topology *topology.Topology
 	Costs    *devices.Costs
 	DType    data.DType

@@ -94,7 +94,7 @@ func TestDespite(t *testing.T) {
 		s := &Selector{Most: 1, Call: Call{Ranks: 3}}
 		r := &Stretch{Form: Form{Choice: selection.Choice{Program: c.taken}}}
 		at := slices.IndexFunc(c.list, func(t timed) bool { return t.Program == c.taken })
-		r.Next, r.Behind = runnerUp(c.list, c.list[at])
+		r.Next, r.Ratio = runnerUp(c.list, c.list[at])
 		if got := s.despite(r, [][]timed{c.list}, c.joined); got != c.want {
 			t.Errorf("%v: %q, not %q", c.list, got, c.want)
 		}
@@ -114,8 +114,8 @@ func TestSelect(t *testing.T) {
 		t.Fatalf("stretches %+v", list)
 	}
 	for i, r := range list {
-		if (i > 0 || r.Behind < 1) != (r.Reason != "") {
-			t.Errorf("stretch %d: reason %q, the second is %.2fx", i, r.Reason, r.Behind)
+		if (i > 0 || r.Ratio < 1) != (r.Reason != "") {
+			t.Errorf("stretch %d: reason %q, the second is %.2fx", i, r.Reason, r.Ratio)
 		}
 		if i == 0 {
 			continue
@@ -187,10 +187,10 @@ func TestWidest(t *testing.T) {
 			if r.Replicas != best {
 				t.Errorf("%s: %v at %d, and %d replicas are fastest: %v", spec, r.Form, r.At, best, took)
 			}
-			if _, o, err := s.fastest(r.Next, r.At); err != nil || r.Behind <= near &&
-				math.Abs(o.micros/r.Micros-r.Behind) > 1e-9 {
+			if _, o, err := s.fastest(r.Next, r.At); err != nil || r.Ratio <= near &&
+				math.Abs(o.micros/r.Micros-r.Ratio) > 1e-9 {
 				t.Errorf("%s: the second %v takes %v us at %d, and is said to be %vx: %v", spec, r.Next, o.micros, r.At,
-					r.Behind, err)
+					r.Ratio, err)
 			}
 			for n := range took {
 				most = max(most, n)

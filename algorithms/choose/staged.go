@@ -41,8 +41,8 @@ func StagedCandidates(c Call) []selection.Choice {
 
 // ForBoth returns a program of a collective that prove proves for calls in place and out of place. It takes the first
 // such of three: the one compiled for calls out of place; the one for calls in place; the one that keeps the order of
-// both (core.Options.Both). The last has the most synchronisation. compile compiles as it is told. An error says what
-// is wrong with the last one that was tried.
+// both (core.Options.Both). The last has the most synchronisation. compile compiles with these options. An error says
+// what is wrong with the last one that was tried.
 func ForBoth(kind ir.Kind, compile func(inplace, both bool) (*either.Program, error),
 	prove func(*either.Program) error) (p *either.Program, err error) {
 	ways := [3]struct{ inplace, both bool }{{false, false}, {true, false}, {false, true}}
@@ -67,7 +67,7 @@ func ForBoth(kind ir.Kind, compile func(inplace, both bool) (*either.Program, er
 
 // staged compiles v, staged or direct, such that one program serves calls like c in place and out of place, as ForBoth
 // says. It fails if there is none, and if ranks of an AllReduce end with different bits.
-func (s Shelf) staged(v selection.Choice, c Call) (*either.Program, error) {
+func (s UserPrograms) staged(v selection.Choice, c Call) (*either.Program, error) {
 	if v.Sided != selection.OneSided || v.Via != ir.ViaAny {
 		return nil, fmt.Errorf("%v is two-sided or copies by a port: %w", v, ErrNotStaged)
 	}

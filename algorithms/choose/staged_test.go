@@ -50,7 +50,7 @@ func TestNotStaged(t *testing.T) {
 	}
 }
 
-// TestMixesRefused: a step that reads input behind a write to output is no matter where no rank is in place, nor where
+// TestMixesRefused: a step that reads input after a write to output is no matter where no rank is in place, nor where
 // all are if the values are the same, and is refused.
 func TestMixesRefused(t *testing.T) {
 	v := selection.Choice{Program: "allgather/ring", Protocol: ir.Simple, Placement: selection.Staged}

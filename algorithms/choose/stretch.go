@@ -22,7 +22,7 @@ type Stretch struct {
 	Latency  float64 // there, of a call alone
 	Interval float64 // there, of calls that follow each other; 0 where the program is too large to be simulated twice
 	Next     Form    // the fastest other program there
-	Behind   float64 // how many times as long that takes; Reason says why where it is less
+	Ratio    float64 // how many times as long that takes; Reason says why where it is less
 	Reason   string  // why it begins where it does, and why others that are faster do not
 	Widths   []Width // the replicas that suit its sizes, ascending
 }
@@ -63,7 +63,7 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 	for i := 0; i < len(picked); {
 		t, first := picked[i], i
 		at := Stretch{At: sizes[i], Form: t.Form, Micros: t.micros}
-		at.Next, at.Behind = runnerUp(ranked[i], t)
+		at.Next, at.Ratio = runnerUp(ranked[i], t)
 		var reasons []string
 		if n := len(list); n > 0 {
 			before := &list[n-1]
@@ -103,7 +103,7 @@ type Standing struct {
 	At                int64
 	Form                      // its fastest, with the replicas that suit it
 	Latency, Interval float64 // as Stretch has them
-	Behind            float64 // how many times as long as the stretch's program it takes; 1 is that program
+	Ratio             float64 // how many times as long as the stretch's program it takes; 1 is that program
 	Err               error   // why it does not run there
 }
 
@@ -132,7 +132,7 @@ func (s *Selector) Standings(r *Stretch) (list []Standing, err error) {
 			}
 		}
 		if at.Err == nil {
-			at.Behind = best / r.Micros
+			at.Ratio = best / r.Micros
 			if at.Latency, at.Interval, err = s.both(at.Form, r.At); err != nil {
 				return nil, err
 			}
@@ -153,7 +153,7 @@ func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
 	case joined && most > same:
 		return fmt.Sprintf("ranges were joined, to be %d at most: for some of these sizes another program is %.2fx as fast",
 			s.Most, most)
-	case r.Behind >= 1 || r.Behind == 0:
+	case r.Ratio >= 1 || r.Ratio == 0:
 		return ""
 	case s.Differs(r.Next) && !s.Differs(r.Form):
 		return "all ranks end with the same bits, and those of the second may not"

@@ -199,8 +199,8 @@ func TestTableOfNodes(t *testing.T) {
 	}
 }
 
-// TestTableOn: of the entries for so many nodes that for the nodes of the call's ranks counts, then that for equal
-// blocks. What "on" says wrong is refused.
+// TestTableOn: of the entries for a given number of nodes that for the nodes of the call's ranks counts, then that for
+// equal blocks. What "on" says wrong is refused.
 func TestTableOn(t *testing.T) {
 	text := `{"version": 2, "entries": [
   {"device":"cpu","ranks":4,"nodes":2,"collective":"allreduce","inplace":false,"rules":[

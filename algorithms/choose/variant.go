@@ -8,7 +8,7 @@
 //   - A [Selector] compares all programs on any topology by simulation, for any target.
 //   - A [Launcher] runs calls on GPUs with the variants of a Chooser. With an [Online], it tries a few variants during
 //     the first calls: those that the Chooser expects to be the fastest. Then it uses the variant with the least time.
-//   - A [Shelf] has the user's own programs, among which a Chooser or a Selector chooses beside those of the catalog.
+//   - [UserPrograms] are the user's own programs. A Chooser or a Selector chooses among them and those of the catalog.
 //
 // # Rarely needed
 //
@@ -65,7 +65,9 @@ func (c Call) ranksText() string {
 }
 
 // Compile compiles a choice, of the catalog, for calls like c.
-func (c Call) Compile(v selection.Choice) (*either.Program, error) { return Shelf(nil).compile(v, c) }
+func (c Call) Compile(v selection.Choice) (*either.Program, error) {
+	return UserPrograms(nil).compile(v, c)
+}
 
 // options returns how an algorithm with some facts is expanded for calls like c.
 func (c Call) options(is facts) lang.Options {

@@ -1,5 +1,5 @@
 // This program opens bundles as the library does, and uses all of each: all sets, programs, images and texts. They come
-// from stdin, each behind its length in 8 bytes. A line says of each "ok", or why it is refused.
+// from stdin, each preceded by its length in 8 bytes. A line says of each "ok", or why it is refused.
 #include "bundle/bundle.h"
 
 #include <stdio.h>

@@ -101,7 +101,7 @@ func TestClosedSetsComplete(t *testing.T) {
 				return
 			}
 			if flag.Name == "procs" {
-				return // it would start this test's program again, so many times
+				return // it would start this test's program again again and again
 			}
 			if cheap[cmd.Name()] == "" {
 				t.Errorf("%s has --%s, and no call here", cmd.Name(), flag.Name)

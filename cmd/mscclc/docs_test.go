@@ -16,8 +16,8 @@ import (
 // TestDocs runs the commands of README.md, CONTRIBUTING.md and docs/*.md, page by page, in the order in which they
 // stand. Each page has a folder of its own with copies of algorithms, examples and testdata.
 //
-//   - A fence behind <!-- NAME.mscl --> is a file, which is written. A fence behind <!-- FILE: after TEXT -->, where
-//     the repository has FILE, is an excerpt of what FILE has behind TEXT.
+//   - A fence after <!-- NAME.mscl --> is a file, which is written. A fence after <!-- FILE: after TEXT -->, where
+//     the repository has FILE, is an excerpt of what FILE has after TEXT.
 //   - A console fence is a session: "$ mscclc ..." and all that it prints, on stdout and stderr. A line "..." stands
 //     for any number of lines, and a line that ends in "..." is the beginning of a longer one. Times of runs are not
 //     compared.
@@ -25,8 +25,8 @@ import (
 //     compile prints for it.
 //   - A picture of docs/img is one that these commands drew, byte for byte.
 //
-// Commands that name a GPU (--device cuda or hip) do not run, nor does a block behind <!-- not run: REASON -->. One
-// behind <!-- run with: PROGRAM ... --> is run by a shell where these programs are installed.
+// Commands that name a GPU (--device cuda or hip) do not run, nor does a block after <!-- not run: REASON -->. One
+// after <!-- run with: PROGRAM ... --> is run by a shell where these programs are installed.
 // MSCCLC_UPDATE=1 rewrites what sessions without "..." print, and the pictures.
 func TestDocs(t *testing.T) {
 	root, err := filepath.Abs("../..")

@@ -39,7 +39,7 @@ func TestJSONDocuments(t *testing.T) {
 					t.Fatalf("%s: exit code %d, and no JSON: %v\n%s", line, code, err, stderr.String())
 				}
 				if err := in.Decode(&more); err != io.EOF {
-					t.Errorf("%s: something stands behind the document: %v, %v", line, more, err)
+					t.Errorf("%s: something stands after the document: %v, %v", line, more, err)
 				}
 				if stderr.Len() > 0 {
 					t.Errorf("%s: stderr is\n%s", line, stderr.String())
@@ -57,12 +57,12 @@ func TestJSONDocuments(t *testing.T) {
 func judgeFailure(t *testing.T, line string, value any, code int) {
 	t.Helper()
 	doc, _ := value.(map[string]any)
-	told, failed := doc["exit_code"]
+	exit, failed := doc["exit_code"]
 	if !failed {
 		return
 	}
 	found, _ := doc["problems"].([]any)
-	if told != float64(code) || code == cli.ExitGood || doc["ok"] != false || len(found) == 0 {
+	if exit != float64(code) || code == cli.ExitGood || doc["ok"] != false || len(found) == 0 {
 		t.Errorf("%s: exit code %d, and %v", line, code, value)
 		return
 	}

@@ -127,7 +127,8 @@ func TestLimitValues(t *testing.T) {
 	}
 }
 
-// TestLargeProgram: who writes a program that is larger than what is usually read is told the flag that reads it.
+// TestLargeProgram: when a program is written that is larger than what is usually read, a note names the flag that
+// reads it.
 func TestLargeProgram(t *testing.T) {
 	block := make([]byte, 1<<20)
 	hints := map[int]string{512: "", 513: "mscclc reads it with --limit file=513M",

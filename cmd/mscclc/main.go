@@ -208,7 +208,7 @@ func noTopic(root *cobra.Command, args []string) error {
 }
 
 // spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the
-// value of a flag that needs none stands behind an equals sign. It makes one of --FLAG "" too.
+// value of a flag that needs none stands after an equals sign. It makes one of --FLAG "" too.
 func spelled(a *cli.App, root *cobra.Command, given []string) {
 	for _, cmd := range root.Commands() {
 		judge := cmd.Args

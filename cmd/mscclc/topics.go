@@ -49,7 +49,7 @@ What MSCCL++ calls these in its plans, and mscclc show FILE channels in its line
 		"flush\tflush\tflush\twhat was put through the port has left",
 		"acquire, release\tsem_acquire, sem_release\tacquire, release\ta semaphore of the rank",
 		"put, get\tput, ppkt, get\teach SRC -> DST, ...\tpairs: each destination gets its source",
-		"put and signal\tpws, pwsf\teach ... signal [flush]\tthe port signals, and is flushed, behind it",
+		"put and signal\tpws, pwsf\teach ... signal [flush]\tthe port signals, and is flushed, after it",
 		"copy\tcopy, cpkt, upkt, rppkt\tmv SRC -> DST ...\teach destination gets the source",
 		"reduce\tre, res, rre, rres, repkt, respkt, recpkt, recspkt\tmv SRC + ... -> DST ...\teach destination gets the sum of all sources",
 		"put, get, allreduce (switch)\tgstore, gstorepkt, glres\tmv ... all:...@switch[N]\tthrough the switch, of all ranks",

@@ -43,7 +43,7 @@ given.
 
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `),
 a text file of the same form, or the XML that NCCL or RCCL writes where NCCL_TOPO_DUMP_FILE asks for it. Parameters
-stand behind a colon: ndv4:nodes=4. A name without .topo and .xml is read by what the file holds. NCCL's file is read as
+stand after a colon: ndv4:nodes=4. A name without .topo and .xml is read by what the file holds. NCCL's file is read as
 NCCL reads it, and notes say what is left out or taken for granted. --device NAME says what the GPUs are, and has the
 PCI class tell which devices are GPUs in files that clouds give NCCL. FILE.topo is, line by line,
 
@@ -53,7 +53,7 @@ PCI class tell which devices are GPUs in files that clouds give NCCL. FILE.topo 
     class pcie 0.5us 50GB/s
     class ib 1.2us 400Gb/s network           # that joins nodes
     node {                                   # what each node has; in it, node is the node's number: nic 2 - node
-        gpu 8                                # so many GPUs, which are the ranks, node by node
+        gpu 8                                # the number of GPUs, which are the ranks, node by node
         apart 0                              # 1: GPUs do not reach each other's memory, and share the host's
         nic k
         switch nvswitch
@@ -124,7 +124,7 @@ type classReport struct {
 	Widths []widthReport `json:"widths" doc:"how many links lie side by side, and how often"`
 }
 
-// A widthReport is how many links have so many of a class side by side.
+// A widthReport is how many links have a given number of a class side by side.
 type widthReport struct {
 	Width int `json:"width"`
 	Links int `json:"links"`

@@ -94,7 +94,7 @@ func TestRunOpaqueOneSided(t *testing.T) {
 	}
 }
 
-// A race of a one-sided program is told, and replayed.
+// A race of a one-sided program is reported, and replayed.
 func TestReplayOneSided(t *testing.T) {
 	file := planFile(t, `program race
 collective allreduce ranks=2 chunks=1

@@ -76,14 +76,14 @@ func TestWith(t *testing.T) {
 		}
 	}
 
-	// A variable that is no number is told, and what counts instead.
+	// A variable that is no number is reported, with what counts instead.
 	t.Setenv("MSCCLC_CTAS", "x")
 	t.Setenv("NCCL_MAX_CTAS", "-1")
 	_, _, notes := call("with", "--bundle", "x.bundle", "--nccl", "none", "--print")
 	for _, want := range []string{"note: MSCCLC_CTAS=x is not a number from 1 to 4096: launches have at most 32 CTAs\n",
 		"note: NCCL_MAX_CTAS=-1 is not a number from 1 to 4096: it does not lower MSCCLC_CTAS\n"} {
 		if strings.Count(notes, want) != 1 {
-			t.Errorf("%q is not told once:\n%s", want, notes)
+			t.Errorf("%q is not reported once:\n%s", want, notes)
 		}
 	}
 

@@ -82,7 +82,7 @@ func (g *oneSidedGenerator) step(rank int) {
 	}
 }
 
-// wellFormed reports whether what there is of the program is, with no blocks for the ranks behind rank.
+// wellFormed reports whether what there is of the program is, with no blocks for the ranks after rank.
 func (g *oneSidedGenerator) wellFormed(rank int) bool {
 	for r := rank + 1; r < len(g.p.Rank); r++ {
 		g.p.Rank[r] = ir.Range{First: int32(len(g.p.Blocks)), End: int32(len(g.p.Blocks))}

@@ -40,7 +40,7 @@ func (k *tokeniser) byte() byte {
 	return k.src[k.at-1]
 }
 
-// token reads a name, with a value where one may follow, and returns the byte behind it.
+// token reads a name, with a value where one may follow, and returns the byte after it.
 func (k *tokeniser) token(valued bool) (name, value string, last byte) {
 	for start := k.at; ; {
 		c := k.byte()
@@ -158,7 +158,7 @@ var forms = []struct{ name, old, new, refused string }{
 	{"ElementTree's end", "/>", " />", ""},
 	{"a space before >", `chan="0">`, `chan="0" >`, ""},
 	{"two spaces", ` type=`, `  type=`, ""},
-	{"spaces behind the name", `<step `, `<step   `, ""},
+	{"spaces after the name", `<step `, `<step   `, ""},
 	{"spaces at line ends", "/>\n", "/>   \n", ""},
 	{"CR at line ends", "\n", "\r\n", ""},
 	{"no indentation", "\n    ", "\n", ""},
@@ -177,7 +177,7 @@ var forms = []struct{ name, old, new, refused string }{
 	{"an unknown element", "<tb", `<copy i_off="0"/><tb`, ""},
 	{"an unknown element with others", "<step", `<note a="1"><x><step/></x><y/></note><step`, ""},
 	{"an unknown element before", "<algo", "<note/><algo", ""},
-	{"an unknown element behind", "</algo>", "</algo>\n<note><algo/></note>", ""},
+	{"an unknown element after", "</algo>", "</algo>\n<note><algo/></note>", ""},
 	{"an unknown attribute", `<tb`, `<tb note="é &amp; > '"`, ""},
 	{"a name of other letters", `name="pairs"`, `name="é &amp; ü"`, ""},
 	{"a comment with = in its first word", "<tb", "<!--a=b--><tb", "a comment with ="},
@@ -186,7 +186,7 @@ var forms = []struct{ name, old, new, refused string }{
 	{"a tab in a tag", ` type=`, "\ttype=", "a tab or a line end in a tag"},
 	{"a line end in a tag", ` type=`, "\ntype=", "a tab or a line end in a tag"},
 	{"CR in a tag", ` type=`, "\rtype=", "a tab or a line end in a tag"},
-	{"a line end behind a space", ` type=`, " \n type=", "a tab or a line end in a tag"},
+	{"a line end after a space", ` type=`, " \n type=", "a tab or a line end in a tag"},
 	{"a line end at a tag's end", `chan="0">`, "chan=\"0\"\n>", "a tab or a line end in a tag"},
 	{"a tab at a tag's end", "/>", "\t/>", "a tab or a line end in a tag"},
 	{"/ >", "/>", "/ >", "white space stands between / and >"},
@@ -195,9 +195,9 @@ var forms = []struct{ name, old, new, refused string }{
 	{"</ tb>", "</tb>", "</ tb>", "tag has no name"},
 	{"single quotes", `chan="0"`, `chan='0'`, "a value in single quotes"},
 	{"spaces around =", `chan="0"`, `chan = "0"`, "white space around ="},
-	{"a space behind =", `chan="0"`, `chan= "0"`, "white space around ="},
+	{"a space after =", `chan="0"`, `chan= "0"`, "white space around ="},
 	{"no quotes", `chan="0"`, `chan=0`, "not in quotes"},
-	{"no space between attributes", `" chan`, `"chan`, "does not begin behind a space"},
+	{"no space between attributes", `" chan`, `"chan`, "does not begin after a space"},
 	{"a declaration", "<algo", "<?xml version=\"1.0\"?>\n<algo", "an XML declaration"},
 	{"a declaration with a space", "<algo", "<?xml version=\"1.0\" ?>\n<algo", "an XML declaration"},
 	{"an instruction", "<gpu", "<?go on?><gpu", "no place in a program"},

@@ -52,7 +52,7 @@ func TestHostileXML(t *testing.T) {
 		{"many attributes", codegentest.Repeated("<algo", ` a="1"`, ""), "longer than"},
 		{"tags of many attributes", codegentest.Repeated(xmlHead+"<gpu", strings.Repeat(` a="1"`, 9000)+"/><gpu", "/></algo>"), `no attribute "a"`},
 		{"one attribute over and over", codegentest.Repeated(xmlHead, "<gpu"+strings.Repeat(` id="0"`, 9000)+"/>", "</algo>"), "attribute id stands twice"},
-		{"programs behind each other", codegentest.Repeated(xmlHead+"</algo>", xmlHead+"</algo>", ""), "follows the end"},
+		{"programs one after another", codegentest.Repeated(xmlHead+"</algo>", xmlHead+"</algo>", ""), "follows the end"},
 		{"a rank over and over", codegentest.Repeated(xmlHead, `<gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1"/>`, "</algo>"), "rank 0 stands twice"},
 		{"a block over and over", codegentest.Repeated(xmlHead+xmlRank, `<tb id="0" send="-1" recv="-1" chan="0"/>`, "</gpu></algo>"), "has thread block 0 twice"},
 		{"a step over and over", codegentest.Repeated(oneStep, strings.ReplaceAll(xmlStep(), "%[1]d", "0"), xmlTail), "numbered 0 where 1 is due"},

@@ -108,7 +108,7 @@ func (x *reader) file() error {
 	return err
 }
 
-// first returns the tag of <algo>, behind elements that msccl ignores.
+// first returns the tag of <algo>, after elements that msccl ignores.
 func (x *reader) first() (*tag, error) {
 	var begins error
 	for {
@@ -123,7 +123,7 @@ func (x *reader) first() (*tag, error) {
 		case !t.close && string(t.name) == "algo":
 			if target := x.opt.Target; begins != nil && target != nil && target.Inclusive {
 				x.report(diag.Malformed, t.whole(), "%s looks for the attributes of <algo> in the first element, which this is not",
-					target.Name).Hint = "put what stands before it behind it, or leave it out"
+					target.Name).Hint = "move what stands before it to the end, or leave it out"
 			}
 			return t, nil
 		}

@@ -202,7 +202,7 @@ func TestReadErrorsOfTheReader(t *testing.T) {
 	for _, n := range []int{0, 3, 100, len(src) - 9} {
 		r := io.MultiReader(strings.NewReader(src[:n]), iotest.ErrReader(errors.New("no disk")))
 		if _, err := Read("x.xml", r, codegen.ReadOptions{}); err == nil || !strings.Contains(err.Error(), "no disk") {
-			t.Errorf("behind %d bytes: %v", n, err)
+			t.Errorf("after %d bytes: %v", n, err)
 		}
 	}
 }

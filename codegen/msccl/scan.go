@@ -60,7 +60,7 @@ func (s *tagScanner) odd(pos diag.Pos, text string) {
 	}
 }
 
-// fill reads more behind the unread bytes and says whether it got any.
+// fill reads more after the unread bytes and says whether it got any.
 func (s *tagScanner) fill() bool {
 	if s.eof {
 		return false

@@ -80,7 +80,7 @@ func mnemonics() string {
 	return strings.Join(list, ", ")
 }
 
-// waits checks the rule of nops: each carries a wait, and the step behind them
+// waits checks the rule of nops: each carries a wait, and the step after them
 // carries one too.
 func (x *reader) waits(t *tag, s *ir.Step, b *tbRecord) {
 	if s.DepBlock >= 0 {
@@ -92,7 +92,7 @@ func (x *reader) waits(t *tag, s *ir.Step, b *tbRecord) {
 	}
 	if n := len(x.p.Steps); n > int(b.Steps.First) && x.p.Steps[n-1].Op == ir.Nop && x.p.Steps[n-1].DepBlock >= 0 {
 		x.report(diag.Malformed, t.span(x.v.attr[stepDepBlock]),
-			"step behind a nop waits for nothing: the runtimes reject such a chain of dependences")
+			"step after a nop waits for nothing: the runtimes reject such a chain of dependences")
 	}
 }
 

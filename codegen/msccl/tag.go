@@ -110,7 +110,7 @@ func (s *tagScanner) parse(t *tag) error {
 		case t.close:
 			return s.fail(t.posAt(i), "closing tag </%s> holds more than its name", t.name)
 		case i == gap:
-			return s.fail(t.posAt(i), "attribute does not begin behind a space")
+			return s.fail(t.posAt(i), "attribute does not begin after a space")
 		}
 		var err error
 		if i, err = s.attribute(t, i, slots-1); err != nil {

@@ -80,7 +80,7 @@ func newWriter(out *bufio.Writer, p *fifo.Program, t *codegen.Target) *writer {
 	return x
 }
 
-// write writes e behind indent: as an empty element, or only its opening tag.
+// write writes e after indent: as an empty element, or only its opening tag.
 func (x *writer) write(indent string, e *written, empty bool) {
 	x.out.WriteString(indent + "<" + e.tag)
 	for _, a := range e.attrs {

@@ -51,8 +51,8 @@ func (x *resolver) lists(g *GPU, b *Block, r *ir.ChannelRank) bool {
 		}) && len(x.found) == before
 }
 
-// ids resolves one of these lists, which stands at key, into a list for each type: of each type one of at most so many
-// ids. It returns false where there are more.
+// ids resolves one of these lists, which stands at key, into a list for each type: of each type one of at most that
+// many ids. It returns false where there are more.
 func (x *resolver) ids(list []IDs, key, idKey string, most int, byType [][]int32, what, many string,
 	check func(c *IDs, k int, t ir.ChannelType, path string)) bool {
 	for i := range list {

@@ -50,7 +50,7 @@ type resolver struct {
 	f     *Plan
 	p     *ir.ChannelProgram
 	opt   codegen.ReadOptions
-	most  form.Bounds // of a file with so many operations
+	most  form.Bounds // of a file with a given number of operations
 	found diag.List
 	moved int64 // chunks
 

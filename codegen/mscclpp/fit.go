@@ -8,7 +8,7 @@ import (
 
 // FitOperands returns p with Moves as MSCCL++ has them, for programs whose author did not count: sums of more sources
 // than an operation has room for, or of plain chunks, chunks of others and packets together, become several operations,
-// which keep the sum so far in the first destination; what the last of them cannot hand on is copied behind it. The
+// which keep the sum so far in the first destination; what the last of them cannot hand on is copied after it. The
 // threads synchronise between. Sums are of the same operands in the same order, rounded once an operation. What MSCCL++
 // has no operation for all the same stays as it is, for PlanOf to refuse. p is not changed.
 func FitOperands(p *ir.ChannelProgram) *ir.ChannelProgram {
@@ -104,7 +104,7 @@ func (x *operandFitter) sends(dsts []ir.ChannelRef) bool {
 	return !slices.ContainsFunc(dsts, func(d ir.ChannelRef) bool { return x.maker.letter(&d) != 'q' })
 }
 
-// sent hands packets on to so many at once as an operation has room for.
+// sent hands packets on to as many ranks at once as an operation has room for.
 func (x *operandFitter) sent(o *ir.ChannelOp) (out []ir.ChannelOp) {
 	for first := 0; first < len(o.Dsts); first += ir.OpChannels {
 		end := min(first+ir.OpChannels, len(o.Dsts))

@@ -169,7 +169,7 @@ func (x *resolver) move1(op *Op, n int32) {
 	before := x.moved
 	x.moved += int64(n)
 	if most := x.most.Moved; before <= most && x.moved > most {
-		x.say(diag.Limit, op.At, "", "the operations up to here move more than %d chunks, at most so many are read", most).
+		x.say(diag.Limit, op.At, "", "the operations up to here move more than %d chunks, the most that are read", most).
 			Hint = diag.MoreHint("moves", x.moved, codegen.MostMoved)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"mscclc/ir"
 )
 
-// nodes returns n nodes of so many ranks.
+// nodes returns n nodes of a given number of ranks.
 func nodes(n, size int) []int32 {
 	var node []int32
 	for r := range n * size {

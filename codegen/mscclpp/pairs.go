@@ -20,11 +20,11 @@ func (x *resolver) pairs() {
 			}
 		}
 		for r := range x.p.Ranks {
-			told := map[int32]bool{}
+			seen := map[int32]bool{}
 			for _, c := range x.p.Ranks[r].Channels[t] {
 				there, back := count[pair{int32(r), c.Peer}], count[pair{c.Peer, int32(r)}]
-				if there > back && !told[c.Peer] {
-					told[c.Peer] = true
+				if there > back && !seen[c.Peer] {
+					seen[c.Peer] = true
 					x.gpu = r
 					x.say(diag.Unmatched, x.f.GPUs[r].At, "channels",
 						"%d %s channels go to rank %d and %d come back: the k-th there and the k-th back are one channel", there,
@@ -50,13 +50,13 @@ func (x *resolver) groups() {
 		}
 	}
 	for r := range has {
-		told := map[string]bool{}
+		seen := map[string]bool{}
 		for _, c := range x.p.Ranks[r].Channels[ir.SwitchChannel] {
 			k := key(c.Group)
-			if told[k] {
+			if seen[k] {
 				continue
 			}
-			told[k] = true
+			seen[k] = true
 			for _, other := range c.Group {
 				if !slices.Equal(has[r][k], has[other][k]) {
 					x.gpu = r

@@ -219,7 +219,7 @@ func TestRefusesPlans(t *testing.T) {
 	}
 }
 
-// TestPlanErrorsHavePositions: an error has the line and the column of what it is about, and all errors are told.
+// TestPlanErrorsHavePositions: an error has the line and the column of what it is about, and all errors are reported.
 func TestPlanErrorsHavePositions(t *testing.T) {
 	swap, err := os.ReadFile(filepath.Join("testdata", "swap.json"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"mscclc/ir/either"
 )
 
-// FuzzRead mends the sums of what it is given, so that the numbers behind
+// FuzzRead mends the sums of what it is given, so that the numbers after
 // them are reached.
 func FuzzRead(f *testing.F) {
 	for _, p := range []*either.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Rooted(ir.Gather, true),

@@ -56,7 +56,7 @@ func ranksPlan(kind ir.Kind) func(n int) []byte {
 }
 
 // contractPlan returns a plan of a custom collective with n/each outputs, whose
-// lists have so many parts.
+// lists have that number of parts.
 func contractPlan(each, parts int) func(n int) []byte {
 	return func(n int) []byte {
 		c := &ir.Collective{Kind: ir.Custom, Ranks: 1, Chunks: n/each + 1, In: n/each + 1, Out: n/each + 1,
@@ -130,7 +130,7 @@ func jsonText(t *testing.T, old, part string) (head, tail string) {
 }
 
 func TestHostileJSON(t *testing.T) {
-	// in puts part in place of old in a good plan, and over behind it again and again.
+	// in puts part in place of old in a good plan, and over after it again and again.
 	in := func(old, part, over string) func(n int) []byte {
 		head, tail := jsonText(t, old, part)
 		return codegentest.Repeated(head, over, tail)

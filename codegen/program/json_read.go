@@ -140,7 +140,7 @@ func (s *jsonReader) plan() {
 			p.OutOfPlace = s.Bool()
 		case "depth":
 			if depth := s.signed(); s.ranked {
-				s.Say(diag.Malformed, at, "stands behind ranks, of which it says what their steps are")
+				s.Say(diag.Malformed, at, "stands after ranks, of which it says what their steps are")
 			} else if depth != 0 {
 				*p = *either.OfOneSided(&onesided.Program{Program: *p.Program, Depth: depth})
 			}
@@ -148,7 +148,7 @@ func (s *jsonReader) plan() {
 			s.onePass = s.Bool()
 		case "files":
 			if len(p.Spans) > 0 {
-				s.Say(diag.Malformed, at, "stands behind spans, which are in these files")
+				s.Say(diag.Malformed, at, "stands after spans, which are in these files")
 			}
 			s.List(func(int) {
 				s.files = append(s.files, s.Text(maxNameText))

@@ -57,7 +57,7 @@ func putOneSidedRow(o []byte, p *either.Program, rank int) {
 }
 
 // oneSidedPart writes how many operands each of rank's steps has and where they
-// begin, and behind the steps the operands.
+// begin, and after the steps the operands.
 func (e *layout) oneSidedPart(steps []byte, rank int) {
 	operands := steps[stepsOf(e.p, rank)*planStepSize:]
 	next := uint32(0)

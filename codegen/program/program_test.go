@@ -253,7 +253,7 @@ func TestReadPlanStopsEarly(t *testing.T) {
 		tail := &endless{}
 		_, err := Read("x.mprog", io.MultiReader(bytes.NewReader(Encode(p)), tail), codegen.ReadOptions{})
 		if err == nil || !strings.Contains(err.Error(), "and has more") || tail.read > 1<<16 {
-			t.Errorf("%v after %d bytes behind the plan", err, tail.read)
+			t.Errorf("%v after %d bytes after the plan", err, tail.read)
 		}
 	}
 }

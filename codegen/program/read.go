@@ -187,7 +187,7 @@ func (d *reader) padding(at, n int64) error {
 	return err
 }
 
-// sections reads the section table: sections lie in their order, each behind less than 8 bytes of 0, as the file's end.
+// sections reads the section table: sections lie in their order, each after less than 8 bytes of 0, as the file's end.
 func (d *reader) sections(h []byte) error {
 	end := uint64(headerSize)
 	if slices.ContainsFunc(h[headerSize-8:], func(c byte) bool { return c != 0 }) {
@@ -207,7 +207,7 @@ func (d *reader) sections(h []byte) error {
 		end = at + n
 	}
 	if rest := uint64(d.size) - end; rest >= 8 {
-		return d.fail("program file has %d bytes behind its sections", rest)
+		return d.fail("program file has %d bytes after its sections", rest)
 	}
 	return d.padding(int64(end), d.size-int64(end))
 }

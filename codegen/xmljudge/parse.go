@@ -16,7 +16,7 @@ type node struct {
 }
 
 // parser takes exactly what the runtimes' readers take for granted: a name
-// behind <, attributes each behind one space as key="value", / only before >,
+// after <, attributes each after one space as key="value", / only before >,
 // and spaces and line ends alone between elements.
 type parser struct {
 	src  string
@@ -95,7 +95,7 @@ func (p *parser) element(depth int) (*node, string) {
 	}
 	n := &node{line: p.line, keys: make([]string, 0, 10), vals: make([]string, 0, 10)}
 	if n.name = p.word(" >/"); n.name == "" {
-		p.fail("expected a name behind <")
+		p.fail("expected a name after <")
 	}
 	if p.attributes(n) {
 		return n, ""
@@ -142,7 +142,7 @@ func (p *parser) attributes(n *node) bool {
 			return false
 		case '/':
 			if c := p.byte(); c != '>' {
-				p.fail("expected > behind /, got %q", c)
+				p.fail("expected > after /, got %q", c)
 			}
 			return true
 		case ' ':

@@ -184,7 +184,7 @@ func (g *rank) nops(b *block) {
 			g.say(s.line, "a nop is the last step")
 		}
 		if i > 0 && b.steps[i-1].carries && s.depid < 0 {
-			g.say(s.line, "the step behind a nop has no dependence: the runtime rejects the chain")
+			g.say(s.line, "the step after a nop has no dependence: the runtime rejects the chain")
 		}
 	}
 }

@@ -33,7 +33,8 @@ type Host struct {
 
 var made atomic.Int32
 
-// New makes so many hosts, which are gone when the test ends. Where this machine cannot make any, it skips the test.
+// New makes a given number of hosts, which are gone when the test ends. Where this machine cannot make any, it skips
+// the test.
 func New(t testing.TB, count int) *Network {
 	t.Helper()
 	if os.Getuid() != 0 {

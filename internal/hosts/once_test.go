@@ -13,7 +13,7 @@ import (
 )
 
 // TestOnce: of the processes of a job that fails one reports the whole error, and the others the cause in a line. Those
-// that fail before they meet wait for each other. A cause that one process alone has is told by this one.
+// that fail before they meet wait for each other. A cause that one process alone has is reported by this one.
 func TestOnce(t *testing.T) {
 	hasUCX(t)
 	n, dir := hosts.New(t, 2), t.TempDir()
@@ -56,7 +56,7 @@ func TestOnceUsage(t *testing.T) {
 	}
 }
 
-// TestOnceLost: a process that is lost is told whole by the first of the others.
+// TestOnceLost: the first of the others reports in full that a process is lost.
 func TestOnceLost(t *testing.T) {
 	hasUCX(t)
 	n := hosts.New(t, 2)

@@ -186,7 +186,7 @@ func (l *Line) begins(at time.Duration) (time.Duration, bool) {
 	return at - at%l.Every + l.Stall, true
 }
 
-// takes returns how long the line is busy with so many bytes.
+// takes returns how long the line is busy with a given number of bytes.
 func (l *Line) takes(bytes int) time.Duration {
 	if l.Rate == 0 {
 		return 0

@@ -23,7 +23,7 @@ type Options struct {
 }
 
 // A Reader goes through JSON value by value, with the path and the position of each. What it finds wrong it notes, and
-// goes on behind the value, so that its caller need not look at errors until Finish; when it has found diag.MaxUnfolded
+// goes on after the value, so that its caller need not look at errors until Finish; when it has found diag.MaxUnfolded
 // errors it stands at the end of the text.
 type Reader struct {
 	*tokens

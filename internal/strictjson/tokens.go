@@ -25,7 +25,7 @@ type tokens struct {
 	eof     bool
 
 	line, newline, before int // the line of buf[at], where it begins, and where the line before begins
-	broke                 int // where the first line behind the last key ended, or -1
+	broke                 int // where the first line after the last key ended, or -1
 
 	stack []byte // the brackets that are open
 	state expect
@@ -35,7 +35,7 @@ type tokens struct {
 	loaded bool
 	raw    []byte // of the token: what stands between the quotes, or a word
 	start  Pos    // of the token
-	last   int    // the offset behind the token that was taken last
+	last   int    // the offset after the token that was taken last
 
 	bad     *diag.Diagnostic // the first error of syntax
 	notUTF8 bool
@@ -82,7 +82,7 @@ func Check(name string, r io.Reader, opt Options) (empty bool, err error) {
 	return !more && s.failed == nil, err
 }
 
-// fill reads more behind buf[keep:end], which stays, and reports whether it got any.
+// fill reads more after buf[keep:end], which stays, and reports whether it got any.
 func (s *tokens) fill(keep int) bool {
 	if s.eof {
 		return false
@@ -186,7 +186,7 @@ func (s *tokens) token(c byte) byte {
 		}
 		return s.refuse(c, "looking for beginning of object key string")
 	case wantNext:
-		if open := s.top(); c == open+2 { // ] and } are two behind [ and {
+		if open := s.top(); c == open+2 { // ] and } are two after [ and {
 			return s.close(c)
 		} else if open == '{' {
 			return s.refuse(c, "after object key:value pair")

@@ -114,7 +114,7 @@ func (f *Folder) Names() ([]string, error) {
 	return names, nil
 }
 
-// Read returns the text of a file of up to so many bytes. The error wraps fs.ErrNotExist where there is none.
+// Read returns the text of a file of up to a given number of bytes. The error wraps fs.ErrNotExist where there is none.
 func (f *Folder) Read(name string, most int64) ([]byte, error) {
 	if info, err := f.root.Lstat(name); err != nil {
 		return nil, err
@@ -164,8 +164,8 @@ func (f *Folder) Write(name string, text []byte) error {
 	return err
 }
 
-// Prune removes the oldest quarter of the files where there are so many, and what is left of writers that were stopped.
-// It touches no file that is not named as ours.
+// Prune removes the oldest quarter of the files where there are too many, and what is left of writers that were
+// stopped. It touches no file that is not named as ours.
 func (f *Folder) Prune(most int) {
 	dir, err := f.root.Open(".")
 	if err != nil {

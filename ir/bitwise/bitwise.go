@@ -19,7 +19,7 @@ type Rounding uint8
 
 // The classes, as mscclc's executor sums: of f16, bf16 and fp8 it rounds a chain
 // of reductions that it fuses once, at its end. The runtimes of MSCCL-IR round
-// each addition of every type, and msccl adds a chain's destination behind its
+// each addition of every type, and msccl adds a chain's destination after its
 // sources: of programs with chains this says nothing for them.
 const (
 	Each  Rounding = iota // every addition is rounded: f32 and f64

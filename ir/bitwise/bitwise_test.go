@@ -50,7 +50,7 @@ block 2.2 ch 0
   3 re scratch[1] => input[0]
 `
 
-// The order of sums is told, for types that round each addition and for those
+// The order of sums is shown, for types that round each addition and for those
 // that round a chain once.
 func TestBitwise(t *testing.T) {
 	waits := "  0 nop dep 0.1\n  1 nop dep 1.1\n"

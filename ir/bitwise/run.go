@@ -116,7 +116,7 @@ func (r *orderRun) borrow(n int32) int32 {
 }
 
 // fuses reports whether the executor does the reduction i together with the step
-// behind it, and so rounds no f16, bf16 or fp8 between the two. It ends chains
+// after it, and so rounds no f16, bf16 or fp8 between the two. It ends chains
 // at steps that divide, and where classes or memory forbid more than the
 // runtimes look at.
 func (r *orderRun) fuses(i int32, rank int) bool {

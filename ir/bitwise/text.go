@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// How much of an expression is shown: so many leaves whole; of a longer one so
-// many operands at each end of a run, so deep, in about so many bytes.
+// How much of an expression is shown: up to wholeLeaves leaves whole; of a longer one endOperands
+// operands at each end of a run, textDepth deep, in about textBytes bytes.
 const (
 	wholeLeaves = 12
 	endOperands = 3

@@ -74,7 +74,7 @@ different ranks can race. Scratch and packets are reused every few tile iteratio
 Other ranks may access a rank's input and output only during its launch.`,
 		Fix: `
 Add a wait from the later step to the earlier one. In an execution plan of MSCCL++ the usual cause is a missing nop.
-Put one behind a wait, before a signal, and between two operations where one writes what the other accesses. A relaxed
+Put one after a wait, before a signal, and between two operations where one writes what the other accesses. A relaxed
 signal makes no write visible, so use a plain signal after writes. Scratch of another rank is written again in the next
 launch, so that rank must say that it has read it. In .mscl let both ranks begin with c.signal(tb = 0, relaxed = true)
 and c.wait(tb = 0, relaxed = true).`,
@@ -88,7 +88,7 @@ carries what a thread block has written into scratch of another node, with the b
 Messages of two thread blocks travel apart. A writes to R and tells B, and B tells R: then R may read before the data
 of A arrives. Reads, packets, ports and the switch do not reach another node at all.`,
 		Fix: `
-Have the writer signal a flag of the written rank behind its write, and await that flag there before the access. In
+Have the writer signal a flag of the written rank after its write, and await that flag there before the access. In
 this example rank 0 tells only rank 1. Programs compiled with --sided lowered keep to the rule, and those of
 --sided one with --nodes.`,
 	},

@@ -30,7 +30,7 @@ A name is used that nothing declares.`,
 The name has no value.`,
 		Fix: `
 Check the spelling; the hint names a similar one. Declare the name above its first use. A name that is declared inside
-{ } does not exist behind the }.`,
+{ } does not exist after the }.`,
 	},
 	{
 		Code: Redefined,

@@ -45,7 +45,7 @@ func (k *Kinds) List() List {
 	return list
 }
 
-// Extended adds n to runs of numbers, each from its first to behind its last. N is larger than all in runs.
+// Extended adds n to runs of numbers, each from its first to the number after its last. N is larger than all in runs.
 func Extended(runs [][2]int, n int) [][2]int {
 	if last := len(runs) - 1; last >= 0 && runs[last][1] == n {
 		runs[last][1]++
@@ -54,7 +54,7 @@ func Extended(runs [][2]int, n int) [][2]int {
 	return append(runs, [2]int{n, n + 1})
 }
 
-// RanksText names ranks, given as runs from the first to behind the last: "rank 3", "ranks 0, 2 and 5 to 7".
+// RanksText names ranks, given as runs from the first to the number after the last: "rank 3", "ranks 0, 2 and 5 to 7".
 func RanksText(runs [][2]int) string {
 	text := RunsText(runs, func(run [2]int) string {
 		if run[1]-run[0] == 1 {

@@ -12,7 +12,7 @@ import (
 
 // Shown is how many diagnostics Fprint prints before it counts the rest. What
 // reads a file looks for as many errors and then stops, so that a list of just
-// so many may not be all.
+// that many may not be all.
 const Shown = 20
 
 // ShownOfSteps is how many diagnostics of one code Fprint prints that are about
@@ -219,7 +219,7 @@ func lastRunes(s string, n int) (string, bool) {
 	return s[at:], at > 0
 }
 
-// A word of a message of more than longestWord bytes is cut behind shownOfWord: no name that a person gives is as long.
+// A word of a message of more than longestWord bytes is cut after shownOfWord: no name that a person gives is as long.
 const (
 	longestWord = 400
 	shownOfWord = 80
@@ -251,7 +251,7 @@ func Shorten(text string) string {
 	return strings.TrimSuffix(strings.Join(words, ""), " ")
 }
 
-// printableLines is Printable of each line of a text. Those behind the first are indented: they begin no message.
+// printableLines is Printable of each line of a text. Those after the first are indented: they begin no message.
 func printableLines(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {

@@ -91,7 +91,7 @@ func (c *Cells) Find(cell, n int, wrong func(x Value, writer int32) bool) int {
 	return -1
 }
 
-// Later returns whether an action behind another wrote one of n cells from cell on last.
+// Later returns whether an action after another wrote one of n cells from cell on last.
 func (c *Cells) Later(cell, n int, action int32) bool {
 	for at := cell; at < cell+n; at = c.written.End(at) {
 		if c.writer[c.written.First(at)] > action {
@@ -102,7 +102,7 @@ func (c *Cells) Later(cell, n int, action int32) bool {
 }
 
 // outputs calls judge for every run of chunks of every output: what chunk index of rank holds, and what is wanted of it
-// and of the count-1 behind it (see Collective.Wants). Output gives the cell of a rank's first.
+// and of the count-1 after it (see Collective.Wants). Output gives the cell of a rank's first.
 func (c *Cells) outputs(v *Values, output func(rank int) int,
 	judge func(rank, index, count int, got Value, want ir.Want)) {
 	var held []Run

@@ -171,7 +171,7 @@ func (s *valueSet) count(r Run) (n int32) {
 	return n
 }
 
-// end returns the place behind the last value of a run that is not of None.
+// end returns the place after the last value of a run that is not of None.
 func (r Run) end() int32 { return r.Value.at + r.Count }
 
 // overlap returns how many values a and b, of one shape, have in common.

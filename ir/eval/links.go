@@ -15,7 +15,7 @@ type Links struct {
 	Writer []int32 // of a chunk of packets: the step that writes it, or -1
 
 	// Signals are, of a flag, the steps that signal it, in order. Enter ones count
-	// from the first, Leave ones from behind them.
+	// from the first, Leave ones from the number after them.
 	Signals ir.Edges
 
 	packets, flags []int32 // by rank: its first chunk, and flag, among those of all

@@ -107,7 +107,7 @@ func (v *Values) SumRuns(to, a, b []Run) []Run {
 	}
 }
 
-// from returns what r has behind its first n chunks.
+// from returns r without its first n chunks.
 func (r Run) from(n int32) Run { return Run{r.Value.Plus(int(n)), r.Count - n} }
 
 // joined appends r to list, as part of the last run where it goes on with that.

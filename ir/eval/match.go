@@ -47,7 +47,8 @@ func (v *Values) complete(s int32) bool {
 }
 
 // takeApart is complete of a shape of as many leaves as there are ranks, each of which has as many chunks of input, as
-// those of a collective that sums have: so many leaves that are whole ranks apart, each of another rank, are all.
+// those of a collective that sums have: leaves that are whole ranks apart, each of another rank, are all if there are
+// as many as ranks.
 func (v *Values) takeApart(s int32) bool {
 	if v.Limit -= int64(v.coll.Ranks); v.Limit < 0 {
 		v.Over = true

@@ -17,7 +17,7 @@ type Value struct{ shape, at int32 }
 // None is what a chunk holds before anything is written to it.
 var None = Value{shape: -1}
 
-// Plus returns what the n-th chunk behind x holds in a run that begins with x.
+// Plus returns what the n-th chunk after x holds in a run that begins with x.
 func (x Value) Plus(n int) Value {
 	if x.shape < 0 {
 		return None

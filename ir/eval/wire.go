@@ -104,7 +104,7 @@ func nextStep(p *fifo.Program, block, at int32, has func(*ir.OpInfo) bool) int32
 
 // publishers returns, for each step, the step of its block whose end satisfies
 // a wait for it: the first from there on that others wait for, since flags only
-// grow; or -1. A nop is run with the step behind it and publishes nothing.
+// grow; or -1. A nop is run with the step after it and publishes nothing.
 func publishers(p *fifo.Program) []int32 {
 	list := make([]int32, len(p.Steps))
 	for b := range p.Blocks {
@@ -129,8 +129,8 @@ func (w *Wiring) Awaited(p *fifo.Program, rank int32, i int32) int32 {
 	return w.publisher[p.TBsOf(int(rank))[s.DepBlock].Steps.First+s.DepStep]
 }
 
-// Schedule makes the schedule of p, with so many slots a connection and so
-// many chunks a message. A wait that no step satisfies is left out.
+// Schedule makes the schedule of p, with a number of slots per connection and of
+// chunks per message. A wait that no step satisfies is left out.
 func (w *Wiring) Schedule(p *fifo.Program, slots, chunks int) *ir.Schedule {
 	n := len(p.Steps)
 	s := &ir.Schedule{Start: make([]int32, 1, len(p.Blocks)+1), Send: make([]int32, n), Recv: make([]int32, n),

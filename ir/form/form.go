@@ -26,7 +26,7 @@ type Bounds struct {
 // Unbounded are the bounds of a program that this process made.
 var Unbounded = Bounds{Cells: math.MaxInt64, Memory: math.MaxInt64, Moved: math.MaxInt64}
 
-// Check returns what is wrong with the form of p. It works at three levels, and stops behind the first that finds a
+// Check returns what is wrong with the form of p. It works at three levels, and stops after the first that finds a
 // fault:
 //
 //   - Tables: what makes p unsafe to walk, such as a table that does not cover another. It returns the first fault.

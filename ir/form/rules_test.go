@@ -99,8 +99,8 @@ var twoSidedRules = []rule{
 	{"block beyond", func(p *either.Program) { p.Steps[sum].DepBlock = 3 }, diag.OutOfBounds, "(re) waits for block 3, and its rank has 3"},
 	{"step beyond", func(p *either.Program) { p.Steps[sum].DepStep = 2 }, diag.OutOfBounds, "(re) waits for step 2 of block 0, which has 2"},
 	{"nop for nothing", func(p *either.Program) { p.Steps[nop].DepBlock, p.Steps[nop].DepStep = -1, -1 }, diag.Malformed, "(nop) waits for nothing"},
-	{"last nop", func(p *either.Program) { p.Steps[nop], p.Steps[sum] = p.Steps[sum], p.Steps[nop] }, diag.Malformed, "(nop) has no step behind it that would wait on its behalf"},
-	{"chain of waits", func(p *either.Program) { p.Steps[sum].DepBlock, p.Steps[sum].DepStep = -1, -1 }, diag.Malformed, "(re) stands behind a nop and waits for nothing itself"},
+	{"last nop", func(p *either.Program) { p.Steps[nop], p.Steps[sum] = p.Steps[sum], p.Steps[nop] }, diag.Malformed, "(nop) has no step after it that would wait on its behalf"},
+	{"chain of waits", func(p *either.Program) { p.Steps[sum].DepBlock, p.Steps[sum].DepStep = -1, -1 }, diag.Malformed, "(re) stands after a nop and waits for nothing itself"},
 	{"chain of counts", func(p *either.Program) { twoSums(p).Count = 2 }, diag.Malformed, "(re) moves 2 chunks, and the reduction that it is fused with moves 1"},
 	{"chain of its own", func(p *either.Program) {
 		s := twoSums(p)

@@ -163,16 +163,16 @@ func (f *checker) wait(at *place, tbs []ir.TB) {
 	}
 }
 
-// nops checks a nop, or the step behind one: waits are chained as the runtimes take them, in nops and a step behind
+// nops checks a nop, or the step after one: waits are chained as the runtimes take them, in nops and a step after
 // them that waits too.
 func (f *checker) nops(at *place, steps []ir.Step) {
 	switch s := at.Step; {
 	case s.Op == ir.Nop && s.DepBlock < 0:
 		f.step(at, diag.Malformed, "waits for nothing")
 	case s.Op == ir.Nop && at.step == len(steps)-1:
-		f.step(at, diag.Malformed, "has no step behind it that would wait on its behalf")
+		f.step(at, diag.Malformed, "has no step after it that would wait on its behalf")
 	case s.Op != ir.Nop && s.DepBlock < 0:
-		f.step(at, diag.Malformed, "stands behind a nop and waits for nothing itself, which ends the chain of waits")
+		f.step(at, diag.Malformed, "stands after a nop and waits for nothing itself, which ends the chain of waits")
 	}
 }
 

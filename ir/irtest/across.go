@@ -15,8 +15,8 @@ var await = ir.Step{Op: ir.Await, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: 
 // is the sender or the receiver, or there is no such flag.
 func ViaThird(g *either.Program, node []int32, third int32) *either.Program {
 	third %= int32(g.Coll.Ranks)
-	sender, told, ok := crossing(g, node)
-	if !ok || third == told.Rank || third == g.Blocks[sender].Rank {
+	sender, flag, ok := crossing(g, node)
+	if !ok || third == flag.Rank || third == g.Blocks[sender].Rank {
 		return nil
 	}
 	q := g.Copy()
@@ -24,8 +24,8 @@ func ViaThird(g *either.Program, node []int32, third int32) *either.Program {
 	o.Flags, o.Operands, q.Steps = append([]int32(nil), o.Flags...), nil, nil
 	own := onesided.Operand{Rank: third, Buf: ir.Flags, Index: o.Flags[third]}
 	o.Flags[third]++
-	late := onesided.Operand{Rank: told.Rank, Buf: ir.Flags, Index: o.Flags[told.Rank]}
-	o.Flags[told.Rank]++
+	late := onesided.Operand{Rank: flag.Rank, Buf: ir.Flags, Index: o.Flags[flag.Rank]}
+	o.Flags[flag.Rank]++
 	q.Blocks, q.Source = nil, nil
 	q.Rank = append([]ir.Range(nil), g.Rank...)
 	add := func(s ir.Step, sources, dests []onesided.Operand) {
@@ -39,7 +39,7 @@ func ViaThird(g *either.Program, node []int32, third int32) *either.Program {
 	for b := range g.Blocks {
 		for _, s := range g.StepsOf(&g.Blocks[b]) {
 			for _, x := range g.OneSided.Dests(&s) {
-				if s.Op == ir.Signal && x == told {
+				if s.Op == ir.Signal && x == flag {
 					signals++
 				}
 			}
@@ -53,14 +53,14 @@ func ViaThird(g *either.Program, node []int32, third int32) *either.Program {
 			for _, s := range g.StepsOf(&t) {
 				dests := append([]onesided.Operand(nil), g.OneSided.Dests(&s)...)
 				for k := range dests {
-					if s.Op == ir.Signal && dests[k] == told {
+					if s.Op == ir.Signal && dests[k] == flag {
 						dests[k] = own
 						dests = append(dests, late)
 					}
 				}
 				add(s, g.OneSided.Sources(&s), dests)
 				for _, x := range g.OneSided.Sources(&s) {
-					reads = reads || s.Op == ir.Await && x.Rank == told.Rank && x.Index == told.Index
+					reads = reads || s.Op == ir.Await && x.Rank == flag.Rank && x.Index == flag.Index
 				}
 			}
 			if reads {
@@ -72,16 +72,16 @@ func ViaThird(g *either.Program, node []int32, third int32) *either.Program {
 			q.Blocks = append(q.Blocks, t)
 		}
 		if int32(rank) == third {
-			q.Blocks = append(q.Blocks, relay(add, q, third, own, told, signals))
+			q.Blocks = append(q.Blocks, relay(add, q, third, own, flag, signals))
 		}
 		q.Rank[rank].End = int32(len(q.Blocks))
 	}
 	return q
 }
 
-// relay adds a block of a rank that passes on each signal of the flag own as one of the flag told.
+// relay adds a block of a rank that passes on each signal of the flag own as one of flag.
 func relay(add func(s ir.Step, sources, dests []onesided.Operand), q *either.Program, rank int32,
-	own, told onesided.Operand,
+	own, flag onesided.Operand,
 	signals int32) ir.TB {
 	first := int32(len(q.Steps))
 	step := await
@@ -89,7 +89,7 @@ func relay(add func(s ir.Step, sources, dests []onesided.Operand), q *either.Pro
 	for n := range signals {
 		own.Nth = n + 1
 		add(await, []onesided.Operand{own}, nil)
-		add(step, nil, []onesided.Operand{told})
+		add(step, nil, []onesided.Operand{flag})
 	}
 	return ir.TB{Block: ir.Block{Rank: rank, SendPeer: -1, RecvPeer: -1},
 		Steps: ir.Range{First: first, End: int32(len(q.Steps))}}

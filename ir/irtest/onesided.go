@@ -9,8 +9,8 @@ import (
 // A OneSided makes a one-sided program, block by block in the order of ranks.
 type OneSided struct{ Program *either.Program }
 
-// NewOneSided begins a program of coll, whose ranks have so many chunks of
-// scratch and packets, in depth copies, and so many flags.
+// NewOneSided begins a program of coll, with numbers of chunks of
+// scratch and packets per rank, in depth copies, and a number of flags per rank.
 func NewOneSided(coll ir.Collective, protocol ir.Protocol, depth, scratch, packets, flags int) *OneSided {
 	p := either.OfOneSided(&onesided.Program{Depth: int32(depth)})
 	p.Header = ir.Header{Name: "one-sided", Coll: &coll, Protocol: protocol}
@@ -93,7 +93,7 @@ func FlagOf(rank, index, nth int) onesided.Operand {
 	return onesided.Operand{Rank: int32(rank), Buf: ir.Flags, Index: int32(index), Nth: int32(nth)}
 }
 
-// ToOthers lists f of each rank but r, from the rank behind r on.
+// ToOthers lists f of each rank but r, from the rank after r on.
 func ToOthers(ranks, r int, f func(q int) onesided.Operand) (list []onesided.Operand) {
 	for k := 1; k < ranks; k++ {
 		list = append(list, f((r+k)%ranks))

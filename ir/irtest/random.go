@@ -11,7 +11,7 @@ import (
 
 // Config bounds what Random makes. Zero fields take a default.
 type Config struct {
-	Ranks, Chunks, Ops int // at most so many
+	Ranks, Chunks, Ops int // at most these
 	Local              bool
 }
 

@@ -105,7 +105,7 @@ func TestChannels(t *testing.T) {
 		"a sum, and another put":   {program(ops{sums(), puts(ir.Output, 1)}), ""},
 		"a signal of nothing":      {program(ops{on(ir.ChSignal, 0)}), "lint-fence"},
 		"a relaxed one":            {program(ops{on(ir.ChRelaxedSignal, 0)}), ""},
-		"a signal behind an await": {program(ops{on(ir.ChAwait, 0), meet, on(ir.ChSignal, 0)}), ""},
+		"a signal after an await":  {program(ops{on(ir.ChAwait, 0), meet, on(ir.ChSignal, 0)}), ""},
 		"a block of nothing":       {program(ops{copies(0, 0)}, nil), "lint-idle"},
 		"blocks of unequal work":   {program(ops{copies(0, 0)}, ops{copies(1, 1), copies(2, 2), copies(3, 3), puts(ir.Input, 0), loop(copies(0, 0))}, ops{copies(0, 0)}), "lint-idle"},
 		"a group":                  {program(ops{group(copies(0, 0), 0)}, ops{group(copies(0, 0), 1)}), ""},

@@ -17,20 +17,20 @@ func (l *linter) meet(ops []ir.ChannelOp, i int, loop bool) {
 	if ops[i].Kind != ir.ChMeet {
 		return
 	}
-	before, behind := i, i+1
+	before, after := i, i+1
 	for before > 0 && !meets(&ops[before-1]) {
 		before--
 	}
-	for behind < len(ops) && !meets(&ops[behind]) {
-		behind++
+	for after < len(ops) && !meets(&ops[after]) {
+		after++
 	}
 	switch {
-	case behind == i+1 && behind < len(ops): // the next is found
+	case after == i+1 && after < len(ops): // the next is found
 	case before == i && i > 0:
 		l.at(diag.LintMeet, ops[i].Pos, "two block barriers with nothing between them: one is enough")
-	case loop && (before == 0 || behind == len(ops)): // the turn before, or the next, is there too
-	case !l.depend(ops[before:i], ops[i+1:behind]):
-		l.at(diag.LintMeet, ops[i].Pos, "this block barrier is not needed: nothing behind it depends on anything before it")
+	case loop && (before == 0 || after == len(ops)): // the turn before, or the next, is there too
+	case !l.depend(ops[before:i], ops[i+1:after]):
+		l.at(diag.LintMeet, ops[i].Pos, "this block barrier is not needed: nothing after it depends on anything before it")
 	}
 }
 

@@ -45,7 +45,7 @@ import (
 //
 // # Order
 //
-// The threads of a block synchronise before each step that is not Joint. Such a step and the Joint steps behind it are
+// The threads of a block synchronise before each step that is not Joint. Such a step and the Joint steps after it are
 // a group. The steps of a group begin in their order. Their accesses do not conflict, unless packets order them. They
 // tell others nothing of each other: when a Signal of the group tells, or a Move of it begins, another step of the
 // group need not have ended. All steps before the group in its block have ended, and their writes are visible to it.
@@ -53,13 +53,13 @@ import (
 //
 //   - An Await acquires, of each flag, what the last Signal that it waits for released. That is all that the Signal's
 //     block had seen or written before the Signal's group, at the scope of the system. It is visible to the group
-//     behind the Await. If the Signal is Relaxed, the Await acquires nothing of earlier Signals of the flag either.
+//     after the Await. If the Signal is Relaxed, the Await acquires nothing of earlier Signals of the flag either.
 //   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: the Await's block knows that the
 //     steps have ended, and sees no more writes than before.
 //   - One thread of a block does the k-th source of an Await and the k-th destination of a Signal. So the k-th
-//     destination of a Signal also tells what the k-th sources of earlier Awaits of its group were told, though the
+//     destination of a Signal also releases what the k-th sources of earlier Awaits of its group acquired, though the
 //     threads do not synchronise in between. This holds for flags that the group signals, or awaits, at one place of
-//     its steps only (ToldOn).
+//     its steps only (Relayed).
 //   - A block that has read a chunk of packets knows that all steps before the sender's group have ended, and that the
 //     sending step has read the sources of that chunk. It sees nothing of what the sender wrote or saw: packets order
 //     no other memory. The reading step itself knows this for what it writes in place of the packets.

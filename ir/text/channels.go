@@ -148,7 +148,7 @@ func appendMove(o *ir.ChannelOp, b []byte, rank int) []byte {
 	return b
 }
 
-// appendEach appends the pairs of a ChEach or another of Pairs, and what is behind them.
+// appendEach appends the pairs of a ChEach or another of Pairs, and what follows them.
 func appendEach(o *ir.ChannelOp, b []byte, rank int) []byte {
 	for i := range min(len(o.Srcs), len(o.Dsts)) {
 		if i > 0 {

@@ -13,7 +13,7 @@ import (
 // The text form of a one-sided Program says so before its blocks, and its steps
 // have lists of operands:
 //
-//	onesided depth 2           copies of scratch and packets; behind it onepass where launches have one pass
+//	onesided depth 2           copies of scratch and packets; after it onepass where launches have one pass
 //	packets 8                  chunks of packets of each rank, as scratch
 //	flags 4                    flags of each rank, as scratch
 //	block 0.0

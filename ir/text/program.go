@@ -18,7 +18,7 @@ import (
 //	scratch 4                  as in the text form of an InstDAG
 //	even
 //	for inplace outofplace     the calls that the program is for, where its format said so
-//	block 2.0 send 3 recv 1 ch 0          block 0 of rank 2; behind it together 4 where 4 replicas share a CTA
+//	block 2.0 send 3 recv 1 ch 0          block 0 of rank 2; after it together 4 where 4 replicas share a CTA
 //	  0 rrcs input[3] dep 1.4 hasdep      waits for step 4 of block 1 of its rank
 //	  1 r output[0]*2 final class 1 pos 3
 //

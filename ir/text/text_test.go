@@ -140,7 +140,7 @@ func TestTextErrors(t *testing.T) {
 }
 
 // The class that is left out is that of what is received where the operand's index is none, also if what is received
-// stands behind.
+// stands after.
 func TestTextClassOfMate(t *testing.T) {
 	const want = `insts ""
 collective allreduce ranks=1 chunks=3

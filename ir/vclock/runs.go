@@ -40,7 +40,7 @@ func within(runs []run, list []int32, sign int64) bool {
 	return true
 }
 
-// A cursor goes through runs. The count that it is at is value, in a run that ends at end. rest are the runs behind it.
+// A cursor goes through runs. The count that it is at is value, in a run that ends at end. rest are the runs after it.
 type cursor struct {
 	end, value, slope int32
 	rest              []run

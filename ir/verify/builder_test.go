@@ -9,7 +9,7 @@ import (
 // A builder makes programs block by block.
 type builder struct{ p *either.Program }
 
-// build begins a program whose ranks have so many chunks of each buffer, of a
+// build begins a program whose ranks have a number of chunks of each buffer, of a
 // collective that asks for nothing.
 func build(ranks, in, out, scratch int) *builder {
 	c := &ir.Collective{Kind: ir.Opaque, Ranks: ranks, Chunks: max(in, out, 1), In: in, Out: out}
@@ -73,8 +73,8 @@ func after(s ir.Step, block, step int) ir.Step {
 	return s
 }
 
-// told is s that others may wait for.
-func told(s ir.Step) ir.Step {
+// awaited is s that others may wait for.
+func awaited(s ir.Step) ir.Step {
 	s.Flags |= ir.HasDep
 	return s
 }

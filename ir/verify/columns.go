@@ -37,7 +37,7 @@ func (c *columns) expect(action int32) {
 	}
 }
 
-// begin begins a pass that asks for so many blocks.
+// begin begins a pass that asks for a number of blocks.
 func (c *columns) begin(blocks []int32) {
 	for b := range c.of {
 		c.of[b] = -1

@@ -119,7 +119,7 @@
 //     Await makes nothing visible, not even what an earlier Signal of this flag released.
 //   - Threads: one thread handles the k-th flag of each Await and Signal of a block. If an Await and a later Signal are
 //     in one group, the Signal also releases to its k-th flag what the Await acquired from its k-th flag
-//     (onesided.Program.ToldOn has the exact conditions).
+//     (onesided.Program.Relayed has the exact conditions).
 //   - Packets: when a packet has arrived, all that came before the sender's group is done. The sending step's reads
 //     from which the packet was made are done too. Of the step that reads the packet, only accesses to chunks that it
 //     computes from the packet come after these. Of later groups of its block, all accesses come after them. So if a

@@ -152,7 +152,7 @@ func (e *exactRacer) comesRound(earlier, later int32) bool {
 	return later == earlier && e.run.P.Steps[earlier].Op.Info().ReadsSrc
 }
 
-// race reports that nothing orders an access behind an earlier one. A pair of
+// race reports that nothing orders an access after an earlier one. A pair of
 // blocks is reported once.
 func (e *exactRacer) race(cell int, later, earlier int32, k checker.Kind) {
 	p, w := e.run.P, e.run.W
@@ -165,7 +165,7 @@ func (e *exactRacer) race(cell int, later, earlier int32, k checker.Kind) {
 	does, did := k.Verbs()
 	rank := int(p.Blocks[a].Rank)
 	buf, index := e.operand(rank, cell, &p.Steps[later], k)
-	d := e.Step(i, diag.Race, "%s %s %v[%d], and nothing orders it behind %s, which %s it", e.Name(i), does, buf,
+	d := e.Step(i, diag.Race, "%s %s %v[%d], and nothing orders it after %s, which %s it", e.Name(i), does, buf,
 		index, e.Name(j), did)
 	e.Note(d, j, "%s %s %v[%d]", e.Name(j), did, buf, index)
 	*d = d.WithNote(diag.Span{}, "%s", e.why(later, earlier, k))
@@ -192,7 +192,7 @@ func (e *exactRacer) group(i int32) (n int32) {
 }
 
 // why says what the block of the later access knows of the other's, and why that
-// does not order it behind the earlier one.
+// does not order it after the earlier one.
 func (e *exactRacer) why(later, earlier int32, k checker.Kind) string {
 	p := e.run.P
 	a, b := e.run.W.Block[later], e.run.W.Block[earlier]

@@ -11,7 +11,7 @@ import (
 )
 
 // Where a message goes round by another rank, and no flag is raised, the
-// message orders what it can: a write behind a read always, a read behind a
+// message orders what it can: a write after a read always, a read after a
 // write only where messages release.
 func TestMessagesOrder(t *testing.T) {
 	const overwrites = `program overwrites
@@ -44,11 +44,11 @@ block 1.0 send 0 recv 0 ch 0
 		chunks        int
 		want          string
 	}{
-		{"a write behind a read", overwrites, nil, 1, ""},
+		{"a write after a read", overwrites, nil, 1, ""},
 		{"so packets do", overwrites, []string{"Simple", "LL"}, 1, ""},
-		{"a read behind a write", reads, nil, 1, ""},
+		{"a read after a write", reads, nil, 1, ""},
 		{"so packets do not", reads, []string{"Simple", "LL"}, 1,
-			"race: rank 0 block 1 step 1 (cpy) reads scratch[2], and nothing orders it behind rank 0 block 0 step 0 (cpy), which writes it; " +
+			"race: rank 0 block 1 step 1 (cpy) reads scratch[2], and nothing orders it after rank 0 block 0 step 0 (cpy), which writes it; " +
 				"rank 0 block 0 step 0 (cpy) writes scratch[2]; block 1 then knows of block 0 by messages only, and messages of LL make nothing visible but what they carry"},
 		{"no message", overwrites, []string{"block 0.1 recv 1 ch 0\n  0 r input[0]*2",
 			"block 0.1 recv 1 ch 0\n  0 cpy scratch[0] => input[0]*2\n  1 r scratch[0]*2"}, 1, "no flag and no message tells block 1 how far block 0 has come"},
@@ -56,10 +56,10 @@ block 1.0 send 0 recv 0 ch 0
 		// The first of two messages comes back and its receiver overwrites what the
 		// second is yet to read.
 		{"too early", overwrites, []string{"0 r input[0]*2", "0 r input[1]\n  1 r input[0]", "0 rcs scratch[0]*2",
-			"0 rcs scratch[0]\n  1 rcs scratch[1]", "0 s input[0]*2", "0 s input[0]\n  1 s input[1]"}, 1, "race: rank 0 block 1 step 0 (r) writes input[1], and nothing orders it behind rank 0 block 0 step 1 (s), which reads it; rank 0 block 0 step 1 (s) reads input[1]; block 1 then knows of block 0 only that step 0 has ended"},
+			"0 rcs scratch[0]\n  1 rcs scratch[1]", "0 s input[0]*2", "0 s input[0]\n  1 s input[1]"}, 1, "race: rank 0 block 1 step 0 (r) writes input[1], and nothing orders it after rank 0 block 0 step 1 (s), which reads it; rank 0 block 0 step 1 (s) reads input[1]; block 1 then knows of block 0 only that step 0 has ended"},
 		{"in one step", overwrites, []string{"0 rcs scratch[0]*2", "0 rcs scratch[0]*2", "0 r input[0]*2", "0 r scratch[0]*2\n  1 cpy scratch[0] => input[0]*2"}, 1, ""},
 		{"in two messages of a step", overwrites, []string{"0 r input[0]*2", "0 r input[1]*2", "chunks=2", "chunks=3",
-			"in=2 out=2", "in=3 out=3"}, 1, "race: rank 0 block 1 step 0 (r) writes input[1], and nothing orders it behind rank 0 block 0 step 0 (s), which reads it"},
+			"in=2 out=2", "in=3 out=3"}, 1, "race: rank 0 block 1 step 0 (r) writes input[1], and nothing orders it after rank 0 block 0 step 0 (s), which reads it"},
 		{"in packets of one message", overwrites, []string{"Simple", "LL", "0 r input[0]*2", "0 r input[1]*2", "chunks=2",
 			"chunks=3", "in=2 out=2", "in=3 out=3"}, 2, "rank 0 block 0 step 0 (s) reads input[1]; the message comes back to it in packets of LL, one by one, and those of one chunk say nothing of another"},
 		{"in packets of the same chunks", overwrites, []string{"Simple", "LL"}, 2, ""},

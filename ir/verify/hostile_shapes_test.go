@@ -28,18 +28,18 @@ var hostileWaits = []hostile{
 	{"blocks", oneRank(same, func(n, b int) ir.Step { return copied(0, b) }), "ok"},
 	{"each block waits for the last", oneRank(same, func(n, b int) ir.Step {
 		if b == 0 {
-			return told(copied(0, b))
+			return awaited(copied(0, b))
 		}
-		return told(after(copied(0, b), b-1, 0))
+		return awaited(after(copied(0, b), b-1, 0))
 	}), "ok"},
 	{"all wait for one", oneRank(same, func(n, b int) ir.Step {
 		if b == 0 {
-			return told(copied(0, b))
+			return awaited(copied(0, b))
 		}
 		return after(copied(0, b), 0, 0)
 	}), "ok"},
-	{"a circle of waits", oneRank(same, func(n, b int) ir.Step { return told(after(copied(0, b), (b+n-1)%n, 0)) }), "deadlock"},
-	{"all wait for themselves", oneRank(same, func(n, b int) ir.Step { return told(after(copied(0, b), b, 0)) }), "deadlock"},
+	{"a circle of waits", oneRank(same, func(n, b int) ir.Step { return awaited(after(copied(0, b), (b+n-1)%n, 0)) }), "deadlock"},
+	{"all wait for themselves", oneRank(same, func(n, b int) ir.Step { return awaited(after(copied(0, b), b, 0)) }), "deadlock"},
 	{"nobody ends a wait", oneRank(same, func(n, b int) ir.Step { return after(copied(0, b), 0, 0) }), "deadlock"},
 	{"all write one chunk", oneRank(one, func(n, b int) ir.Step { return copied(0, 0) }), "race"},
 	{"all read, one writes", oneRank(same, func(n, b int) ir.Step {
@@ -50,13 +50,13 @@ var hostileWaits = []hostile{
 	}), "race"},
 	{"in turn, by flags", oneRank(one, func(n, b int) ir.Step {
 		if b == 0 {
-			return told(copied(0, 0))
+			return awaited(copied(0, 0))
 		}
-		return told(after(step(ir.Reduce, ir.Input, 0, ir.Output, 0), b-1, 0))
+		return awaited(after(step(ir.Reduce, ir.Input, 0, ir.Output, 0), b-1, 0))
 	}), "ok"},
 	{"a block that all wait for, nops", func(n int) *either.Program {
 		b := build(1, 1, 2, 1)
-		b.block(0, -1, -1, told(copied(0, 0)))
+		b.block(0, -1, -1, awaited(copied(0, 0)))
 		steps := make([]ir.Step, n)
 		for i := range steps {
 			steps[i] = after(step(ir.Nop, 0, 0, 0, 0), 0, 0)
@@ -69,9 +69,9 @@ var hostileWaits = []hostile{
 		var steps [2][]ir.Step
 		for i := range n / 2 {
 			for k := range 2 {
-				s := told(step(ir.Reduce, ir.Input, 0, ir.Output, 0))
+				s := awaited(step(ir.Reduce, ir.Input, 0, ir.Output, 0))
 				if i == 0 && k == 0 {
-					s = told(copied(0, 0))
+					s = awaited(copied(0, 0))
 				}
 				if i+k > 0 {
 					s = after(s, 1-k, i-1+k)

@@ -19,7 +19,7 @@ func local(in, out, scratch int, make func(n, i int) ir.Step) func(n int) *eithe
 }
 
 // wanting is p with a contract in place of none: every chunk of output is the
-// sum of so many times in[0][0].
+// sum of that many times in[0][0].
 func wanting(make func(n int) *either.Program, times int) func(n int) *either.Program {
 	return func(n int) *either.Program {
 		p := make(n)
@@ -88,16 +88,16 @@ func prefixes(n int) *either.Program {
 		if right == n {
 			right = -1
 		}
-		own := told(step(ir.Copy, ir.Input, 0, ir.Scratch, 0)) // the sum up to here
+		own := awaited(step(ir.Copy, ir.Input, 0, ir.Scratch, 0)) // the sum up to here
 		if left >= 0 {
-			own = told(step(ir.RecvReduceCopy, ir.Input, 0, ir.Scratch, 0))
+			own = awaited(step(ir.RecvReduceCopy, ir.Input, 0, ir.Scratch, 0))
 		}
 		steps := []ir.Step{own}
 		if right >= 0 {
 			steps = append(steps, step(ir.Send, ir.Scratch, 0, 0, 0))
 		}
 		b.block(r, right, left, steps...)
-		// The sum behind here comes to scratch[1], is added to the one up to here, and
+		// The sum after here comes to scratch[1], is added to the one up to here, and
 		// goes on to the left with this rank's own.
 		last := []ir.Step{after(step(ir.Copy, ir.Scratch, 0, ir.Output, 0), 0, 0)}
 		send := step(ir.Send, ir.Input, 0, 0, 0)

@@ -74,7 +74,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// halves returns the node of each of so many ranks, of two nodes.
+// halves returns the node of each of n ranks, of two nodes.
 func halves(ranks int) ([]int32, error) {
 	node := make([]int32, ranks)
 	for r := range node {

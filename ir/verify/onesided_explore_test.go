@@ -151,8 +151,8 @@ func TestVerdictsOverNodes(t *testing.T) {
 	}, "race", "across-nodes", "deadlock")
 }
 
-// walks tries so many walks, unless MSCCLC_RANDOM asks for others, from programs that random makes. Each of some codes
-// must come.
+// walks tries a number of walks, unless MSCCLC_RANDOM asks for others, from programs that random makes. Each of some
+// codes must come.
 func walks(t *testing.T, usual int, random func(*rand.Rand) (*either.Program, []int32), codes ...string) {
 	n := irtest.Count(t, usual)
 	var lock sync.Mutex

@@ -62,7 +62,7 @@ func numbers(p *either.Program) (small []func(int), all []*int32) {
 	return small, all
 }
 
-// Numbers that are no longer what they were are told, or change nothing, and
+// Numbers that are no longer what they were are reported, or change nothing, and
 // never crash: each number in turn, and several at once.
 func TestOneSidedNumbers(t *testing.T) {
 	values := []int{math.MinInt32, math.MinInt32 + 1, -2, -1, 0, 1, 2, 3, 5, 127, 128, 255, 1 << 15, 1<<15 - 1,

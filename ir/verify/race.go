@@ -62,7 +62,7 @@ func (c *twoSided) stepsByRank(order []int32) *ir.Edges {
 }
 
 // A racer asks of each conflict of a rank whether flags and the order of steps
-// put one access behind the other.
+// put one access after the other.
 type racer struct {
 	*checker.Checker
 	run    *checker.Run

@@ -210,7 +210,7 @@ func conflicts(p *either.Program, m int32) (list []verify.Counterexample) {
 // Programs of the catalog with a fault, and tiny ones that messages order more
 // than flags do, show what they are rejected for, with every protocol, few
 // slots, and messages of one chunk and of more. MSCCLC_RANDOM=N asks for N tiny
-// ones, and so many of each algorithm and kind of fault that there are as many.
+// ones, and as many others, shared equally by algorithms and kinds of fault.
 func TestReplayFaultyPrograms(t *testing.T) {
 	counts, rnd := map[string]int{}, rand.New(rand.NewSource(11))
 	n := irtest.Count(t, 2000)

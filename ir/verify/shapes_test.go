@@ -53,7 +53,7 @@ func token(n int) *either.Program {
 	for r := range n {
 		var in, out []ir.Step
 		for k := range n {
-			in = append(in, told(step(ir.Recv, 0, 0, ir.Scratch, 0)))
+			in = append(in, awaited(step(ir.Recv, 0, 0, ir.Scratch, 0)))
 			send := after(step(ir.Send, ir.Scratch, 0, 0, 0), 0, k)
 			if r == 0 {
 				send = after(send, 0, k-1)
@@ -88,7 +88,7 @@ func allPairs(n int) *either.Program {
 			block := len(sum)
 			b.block(r, q, q,
 				class(step(ir.Send, ir.Input, q, 0, 0), q),
-				class(told(step(ir.Recv, 0, 0, ir.Scratch, q)), r),
+				class(awaited(step(ir.Recv, 0, 0, ir.Scratch, q)), r),
 				class(after(step(ir.Send, ir.Input, r, 0, 0), n-1, 2*n-4), r),
 				class(step(ir.Recv, 0, 0, ir.Input, q), q))
 			sum = append(sum, after(step(ir.Nop, 0, 0, 0, 0), block, 1))
@@ -101,7 +101,7 @@ func allPairs(n int) *either.Program {
 			}
 		}
 		sum[n-2].DepBlock, sum[n-2].DepStep = wait.DepBlock, wait.DepStep
-		sum[len(sum)-1] = told(sum[len(sum)-1])
+		sum[len(sum)-1] = awaited(sum[len(sum)-1])
 		b.block(r, -1, -1, sum...)
 	}
 	return b.done()
@@ -134,8 +134,8 @@ func grid(nodes int) *either.Program {
 		for k := 1; k < nodes; k++ {
 			across = append(across, ringStep(k, nodes-1, gpu*nodes+(node-k+1+nodes)%nodes, 0, ir.RecvCopySend, ir.Recv))
 		}
-		scatter[len(scatter)-1] = told(scatter[len(scatter)-1])
-		across[len(across)-1] = told(across[len(across)-1])
+		scatter[len(scatter)-1] = awaited(scatter[len(scatter)-1])
+		across[len(across)-1] = awaited(across[len(across)-1])
 		across[0] = after(across[0], 0, len(scatter)-1)
 		gather[0] = after(gather[0], 1, len(across)-1)
 		b.block(r, rank(node, gpu+1), rank(node, gpu-1), scatter...)

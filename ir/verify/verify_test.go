@@ -42,8 +42,8 @@ var faults = []struct {
 	{"no such step", []string{"dep 0.1\nblock 1.0", "dep 0.2\nblock 1.0"}, "out-of-bounds: rank 0 block 1 step 0 (re) waits for step 2 of block 0, which has 2"},
 	{"step of no block", []string{"dep 0.1\nblock 1.0", "dep -1.1\nblock 1.0"}, "malformed: rank 0 block 1 step 0 (re) waits for step 1 of no block"},
 	{"nop without a wait", []string{"0 nop dep 0.0", "0 nop"}, "malformed: rank 1 block 1 step 0 (nop) waits for nothing"},
-	{"nop chain", []string{"1 re scratch[0] => input[0] dep 0.1", "1 re scratch[0] => input[0]"}, "malformed: rank 1 block 1 step 1 (re) stands behind a nop and waits for nothing itself"},
-	{"nop at the end", []string{"  1 re scratch[0] => input[0] dep 0.1\n", ""}, "malformed: rank 1 block 1 step 0 (nop) has no step behind it"},
+	{"nop chain", []string{"1 re scratch[0] => input[0] dep 0.1", "1 re scratch[0] => input[0]"}, "malformed: rank 1 block 1 step 1 (re) stands after a nop and waits for nothing itself"},
+	{"nop at the end", []string{"  1 re scratch[0] => input[0] dep 0.1\n", ""}, "malformed: rank 1 block 1 step 0 (nop) has no step after it"},
 	{"overlap", []string{"chunks=1", "chunks=3", "re scratch[0] => input[0] dep 0.1\nblock", "re input[0] => input[1]*2 dep 0.1\nblock"}, "overlap: rank 0 block 1 step 0 (re) has a source and a destination that overlap in part"},
 	{"overlap in one memory", []string{"chunks=1", "chunks=3", "re scratch[0] => input[0] dep 0.1\nblock", "re output[0] => input[1]*2 dep 0.1\nblock"}, "overlap: rank 0 block 1 step 0 (re) has a source and a destination that overlap in part"},
 	{"chain that reads itself by another name", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re output[0] => input[0] dep 0.1\n  1 re output[0] => input[0]\nblock"}, "overlap: rank 0 block 1 step 1 (re) reads chunks that the reductions before it"},
@@ -61,7 +61,7 @@ var faults = []struct {
 
 	{"race with a read", []string{"0 nop dep 0.0", "0 nop dep 0.1", "1 re scratch[0] => input[0] dep 0.1", "1 re scratch[0] => input[0] dep 0.1", "0 s input[0] hasdep\n  1 r scratch[0] hasdep", "0 r scratch[0] hasdep\n  1 s input[0] hasdep"}, ""},
 	{"race", []string{"  0 re scratch[0] => input[0] dep 0.1\nblock 1.0", "  0 re scratch[0] => input[0]\nblock 1.0"}, "race: rank 0 block 1 step 0 (re) "},
-	{"race of writes", []string{"block 1.0", "  1 cpy scratch[0] => scratch[1]\nblock 0.2 ch 0\n  0 cpy input[0] => scratch[1] dep 0.1\nblock 1.0"}, "and nothing orders it behind"},
+	{"race of writes", []string{"block 1.0", "  1 cpy scratch[0] => scratch[1]\nblock 0.2 ch 0\n  0 cpy input[0] => scratch[1] dep 0.1\nblock 1.0"}, "and nothing orders it after"},
 
 	{"twice", []string{"input[0] dep 0.1\nblock 1.0", "input[0] dep 0.1\n  1 re scratch[0] => input[0]\nblock 1.0"}, "wrong-result: output[0] of rank 0 must hold the sum of in[r][0] of ranks 0-1, but holds in[1][0] twice; rank 0 block 1 step 1 (re) wrote it last"},
 	{"not at all", []string{"re scratch[0] => input[0] dep 0.1\nblock", "cpy input[0] => scratch[1] dep 0.1\nblock"}, "wrong-result: output[0] of rank 0 must hold the sum of in[r][0] of ranks 0-1, but holds in[0][0], lacks in[1][0]; nothing writes it"},

@@ -35,8 +35,8 @@ func FormatLimited(filename string, src []byte, lim Limits) ([]byte, error) {
 	return p.bytes(), nil
 }
 
-// commentColumn is where comments behind code start, and commentGap how far
-// behind the code where that is longer.
+// commentColumn is where comments after code start, and commentGap how far
+// after the code where that is longer.
 const (
 	commentColumn = 54
 	commentGap    = 4

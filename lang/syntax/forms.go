@@ -45,7 +45,7 @@ func OperatorHint(op string) string {
 // countingLoop is the head of a loop of C as far as its first semicolon, with the name of its variable.
 var countingLoop = regexp.MustCompile(`^\s*for\s*\(?\s*(?:\w+\s+)?(\w+)\s*=`)
 
-// semicolon reports the one that stands behind line, and of those of one counting loop the first.
+// semicolon reports the one that stands after line, and of those of one counting loop the first.
 func (s *scanner) semicolon(line string) {
 	if s.counting == s.pos.Line {
 		return

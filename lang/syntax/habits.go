@@ -122,7 +122,7 @@ func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 		strings.Join(statementKeywords, ", ")), first != tok
 }
 
-// misspeltElse says that tok, behind the block that prev closes, is no else.
+// misspeltElse says that tok, after the block that prev closes, is no else.
 func misspeltElse(prev, tok *lexer.Token) (d diag.Diagnostic, ok bool) {
 	hint := KeywordHint(tok.Value, []string{"else"})
 	if prev.Value != "}" || tok.Type != tIdent || hint == "" {
@@ -164,7 +164,7 @@ func meantKeyword(word string, among []string) string {
 // BlockKeywords are the words that a statement with a block begins with.
 var BlockKeywords = []string{"if", "else", "for", "parallelize", "def", "pipeline"}
 
-// noValue says that a let has no value, where its line ends behind = and tok is on another line. before are the tokens
+// noValue says that a let has no value, where its line ends after = and tok is on another line. before are the tokens
 // of the statement before tok.
 func noValue(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 	code := slices.DeleteFunc(slices.Clone(before), func(t lexer.Token) bool {

@@ -58,7 +58,7 @@ func ParseInt(text string) (int64, bool) {
 	return v << shift, true
 }
 
-// startsFraction reports whether rest, behind line, is a number such as .5 and no member.
+// startsFraction reports whether rest, after line, is a number such as .5 and no member.
 func startsFraction(line, rest string) bool {
 	return len(rest) > 1 && rest[0] == '.' && isDigit(rest[1]) &&
 		(line == "" || strings.IndexByte(" \t=(,[+-*/%", line[len(line)-1]) >= 0)

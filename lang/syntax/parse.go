@@ -40,7 +40,7 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 	t := newTerminator(tokens)
 	p.tokens = t.retype()
 	for _, e := range t.errs {
-		if !openString[e.Span.Line] { // a string that is not closed swallows the brackets behind it
+		if !openString[e.Span.Line] { // a string that is not closed swallows the brackets after it
 			p.errs = append(p.errs, e)
 		}
 	}

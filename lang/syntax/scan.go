@@ -52,7 +52,7 @@ var operators = []struct {
 }
 
 // A scanner cuts a file into tokens. It never stops at an error: it records
-// it and goes on behind it.
+// it and goes on after it.
 type scanner struct {
 	src    string
 	pos    lexer.Position

@@ -20,12 +20,12 @@ import (
 // awaited before the one is signalled before the other. Then loops are in phases, at most one of a block in each: no
 // loop is of a phase before its signals' loops', or that of the loop before it in its block. In p(1), what is before
 // the loops of a phase in their blocks, and all that the phase waits for in others, waits for nothing in these loops,
-// and these for nothing behind them. Where threads tell on what they were told without meeting, and a loop signals or
-// awaits one of the flags, one thread always does that: a group of p(T) may be of two turns, and has the flag at one
+// and these for nothing after them. Where threads relay what they acquired without a block barrier, and a loop signals
+// or awaits one of the flags, one thread always does that: a group of p(T) may be of two turns, and has the flag at one
 // place all the same.
 //
 // p(T) ends. Let its steps follow each other so: for each phase what it waits for outside of its loops, then its first
-// turn in all blocks, its second, and so on. No step waits for one behind it: an await in turn t takes a signal of turn
+// turn in all blocks, its second, and so on. No step waits for one after it: an await in turn t takes a signal of turn
 // t or of one before, since no more is awaited before turn t than is signalled before it, or of a phase before; outside
 // of loops, an await takes the signal that it takes in p(1), or one of a loop that lies before it in p(1), as the
 // partners of all loops before it are before its signal's. And steps of one turn, or of what lies between two phases,
@@ -211,8 +211,8 @@ func (c *turnChecker) sameParts() *diag.Diagnostic {
 // without meeting.
 func (c *turnChecker) sameThreads() *diag.Diagnostic {
 	p := c.u.program
-	toldOn := p.ToldOn()
-	if toldOn == nil {
+	relayed := p.Relayed()
+	if relayed == nil {
 		return nil
 	}
 	type use struct {
@@ -228,7 +228,7 @@ func (c *turnChecker) sameThreads() *diag.Diagnostic {
 			if before, known := place[key]; known && before != at {
 				several[key] = int32(i)
 			}
-			place[key], looped[key], on[key] = at, looped[key] || c.u.sources[i].inner >= 0, on[key] || toldOn[k]
+			place[key], looped[key], on[key] = at, looped[key] || c.u.sources[i].inner >= 0, on[key] || relayed[k]
 			if i, bad := several[key]; bad && looped[key] && on[key] {
 				rank, _, _ := p.Place(i)
 				return c.undecided(int32(rank), c.u.sources[i], p.Steps[i].Pos,

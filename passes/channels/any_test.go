@@ -17,7 +17,7 @@ import (
 type loopMaker struct {
 	*rand.Rand
 	*channelBuilder
-	parts  [][5][]ir.ChannelOp // of each block: what is before its first loop, in it, before the second, in it, and behind
+	parts  [][5][]ir.ChannelOp // of each block: what is before its first loop, in it, before the second, in it, and after
 	rank   []int32
 	chunks int32
 }
@@ -102,7 +102,7 @@ func randomLoops(rnd *rand.Rand) *ir.ChannelProgram {
 		if next != at {
 			tell, wait := m.turnLink(at, next)
 			from, to := segment, then
-			if segment%2 == 1 && then != segment { // behind the loop
+			if segment%2 == 1 && then != segment { // after the loop
 				from, to = segment+1, max(then-then%2, segment+1)
 			} else if then%2 == 1 && then != segment {
 				to = then - 1
@@ -171,7 +171,7 @@ func TestAnyTurns(t *testing.T) {
 		case undecided:
 			counts["undecided, and wrong in 4 to 8 loop iterations"]++
 		case wrong != nil:
-			t.Errorf("seed %d: accepted, and\n%s", seed, told(wrong))
+			t.Errorf("seed %d: accepted, and\n%s", seed, texts(wrong))
 		default:
 			counts["accepted"]++
 			g, err := Unroll(p, 4)
@@ -192,7 +192,7 @@ func TestAnyTurns(t *testing.T) {
 	}
 }
 
-// A loop of so many chunks, of which a turn has a part of each.
+// A loop of a number of chunks, of which an iteration has a part of each.
 func loopOver(chunks int32, body ...ir.ChannelOp) ir.ChannelOp {
 	return ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 4096 * int64(chunks), Chunks: chunks, Body: body}
 }
@@ -276,10 +276,10 @@ func TestUndecidedTurns(t *testing.T) {
 		_, _, list := Check(p, verify.Options{})
 		if len(list) != 1 || list[0].Code != diag.Undecided || !strings.Contains(list[0].Text, c.text) ||
 			list[0].Span.Line == 0 {
-			t.Errorf("%s: not undecided since %q, but\n%s", c.name, c.text, told(list))
+			t.Errorf("%s: not undecided since %q, but\n%s", c.name, c.text, texts(list))
 		}
 		if _, _, list := CheckTurns(p, 8, verify.Options{}); len(list) > 0 != c.wrong {
-			t.Errorf("%s, in 8 loop iterations:\n%s", c.name, told(list))
+			t.Errorf("%s, in 8 loop iterations:\n%s", c.name, texts(list))
 		}
 	}
 }

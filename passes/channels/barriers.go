@@ -9,7 +9,7 @@ import (
 // This file adds the block barriers (ChMeet) that a program of its author needs.
 // The threads of a block synchronise
 //   - before a signal, so that the work that it tells of is done;
-//   - behind a wait, so that no thread goes on before it;
+//   - after a wait, so that no thread goes on before it;
 //   - between two operations, if one writes chunks that the other reads or writes.
 
 // A pending is what the threads of a block did since its last block barrier.
@@ -119,7 +119,7 @@ func (w *pending) add(o *ir.ChannelOp) {
 	}
 }
 
-// clear is a block barrier: nothing is pending behind it.
+// clear is a block barrier: nothing is pending after it.
 func (w *pending) clear() { w.worked, w.waited, w.memory = false, false, w.memory[:0] }
 
 // touches adds the operands of o.

@@ -65,11 +65,11 @@ func TestTable(t *testing.T) {
 func TestBarriers(t *testing.T) {
 	tests := []struct{ name, body, want string }{
 		{"signal first", "c.signal(tb = 0)", "s"},
-		{"signal behind a put", "c.put(chunk(0, input, 0), tb = 0)\nc.signal(tb = 0)", "e*s"},
-		{"put behind a wait", "c.wait(tb = 0)\nc.put(chunk(0, input, 0), tb = 0)", "w*e"},
-		{"signal behind a wait", "c.wait(tb = 0)\nc.signal(tb = 0)", "w*s"},
+		{"signal after a put", "c.put(chunk(0, input, 0), tb = 0)\nc.signal(tb = 0)", "e*s"},
+		{"put after a wait", "c.wait(tb = 0)\nc.put(chunk(0, input, 0), tb = 0)", "w*e"},
+		{"signal after a wait", "c.wait(tb = 0)\nc.signal(tb = 0)", "w*s"},
 		{"relaxed", "c.put(chunk(0, input, 0), tb = 0)\nc.signal(tb = 0, relaxed = true)\nc.wait(tb = 0, relaxed = true)\nc.put(chunk(0, input, 0), tb = 0)", "e*sw*e"},
-		{"wait behind a put", "c.put(chunk(0, input, 0), tb = 0)\nc.wait(tb = 0)", "ew"},
+		{"wait after a put", "c.put(chunk(0, input, 0), tb = 0)\nc.wait(tb = 0)", "ew"},
 		{"signals join", "c.signal(tb = 0)\nd.signal(tb = 0)\nd.signal(tb = 0)", "ss"},
 		{"read after write", "chunk(0, input, 0).copy(0, a, 0, tb = 0)\nchunk(0, a, 0).copy(0, a, 1, tb = 0)", "m*m"},
 		{"write after read", "chunk(0, a, 0).copy(0, a, 1, tb = 0)\nchunk(0, a, 2).copy(0, a, 0, tb = 0)", "m*m"},
@@ -91,7 +91,7 @@ func TestBarriers(t *testing.T) {
 		{"within a loop iteration", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0)\nchunk(0, a, 2).copy(0, a, 0, tb = 0) }", "l(m*m)"},
 		{"carried askew", "pipeline(unit = 1K, chunks = 2) { c.put(chunk(0, a, 0, 2), tb = 0)\nd.get(chunk(1, a, 0, 2), a, 1, tb = 0) }", "l(*e*e)"},
 		{"loop iterations do other bytes", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0) }", "l(m)"},
-		{"behind a loop", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0) }\nchunk(0, a, 0).copy(0, a, 1, tb = 0)", "l(m)*m"},
+		{"after a loop", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0) }\nchunk(0, a, 0).copy(0, a, 1, tb = 0)", "l(m)*m"},
 		{"into a loop", "c.wait(tb = 0)\npipeline(unit = 1K, chunks = 1) { c.put(chunk(0, input, 0), tb = 0) }\nc.signal(tb = 0)", "w*l(e)*s"},
 	}
 	head := `algorithm a()

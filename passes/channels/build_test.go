@@ -24,7 +24,7 @@ func channelProgram(kind ir.Kind, ranks, chunks int, inplace bool) *channelBuild
 	return &channelBuilder{p}
 }
 
-// connect gives each rank n channels of a type to each other: the k-th to rank p is k*(ranks-1) + p, less one behind
+// connect gives each rank n channels of a type to each other: the k-th to rank p is k*(ranks-1) + p, less one after
 // the rank.
 func (b *channelBuilder) connect(t ir.ChannelType, n int) *channelBuilder {
 	for range n {
@@ -115,14 +115,14 @@ func looped(body ...ir.ChannelOp) ir.ChannelOp {
 	return ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 4096, Chunks: oneChunk, Body: body}
 }
 
-// gather is an allgather of two ranks, by what each puts to the other between what stands before and behind it.
-func gatherBy(inplace bool, before, behind func(rank int32) []ir.ChannelOp) *channelBuilder {
+// gather is an allgather of two ranks, by what each puts to the other between what stands before and after it.
+func gatherBy(inplace bool, before, after func(rank int32) []ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, inplace).connect(ir.MemoryChannel, 2)
 	for r := range int32(2) {
 		ops := before(r)
 		ops = append(ops, move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)),
 			move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)))
-		b.block(int(r), append(ops, behind(r)...)...)
+		b.block(int(r), append(ops, after(r)...)...)
 	}
 	return b
 }

@@ -37,7 +37,7 @@ func Check(p *ir.ChannelProgram, opt verify.Options) (*onesided.Program, verify.
 	}
 }
 
-// CheckTurns judges p in so many turns, as Unroll counts them.
+// CheckTurns judges p in a number of turns, as Unroll counts them.
 func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*onesided.Program, verify.Report, diag.List) {
 	u, err := unroll(p, turns)
 	if err != nil {
@@ -100,7 +100,7 @@ func (u *unroller) flushHints(counterexamples []verify.Counterexample, found dia
 }
 
 const packHint = "a put over a port copies packets as they lie: have a block barrier, a barrier, or a semaphore with a " +
-	"nop before its release and one behind its acquire, between those that make them and the put, or have the put wait " +
+	"nop before its release and one after its acquire, between those that make them and the put, or have the put wait " +
 	"for them (rppkt in plans)"
 
 const flushHint = "flush the port: a put completes at the next flush (pwsf in plans), or when a signal that depends on it arrives"

@@ -34,7 +34,7 @@ func TestChannelVerdictsAreTheExplorers(t *testing.T) {
 				case err != nil:
 					counts["too large"]++
 				case v.Good() != (len(list) == 0):
-					t.Errorf("%s, change %d: verify says\n%s, and the explorer %v", name, seed, told(list), v)
+					t.Errorf("%s, change %d: verify says\n%s, and the explorer %v", name, seed, texts(list), v)
 				case v.Good():
 					counts["accepted"]++
 				default:

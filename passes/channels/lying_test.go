@@ -103,12 +103,12 @@ func own(b *channelBuilder) *channelBuilder {
 	return b
 }
 
-// TestPacketsAsTheyLie: a port may copy packets that other blocks made where something orders it behind them, and is
+// TestPacketsAsTheyLie: a port may copy packets that other blocks made where something orders it after them, and is
 // rejected where nothing does, with what to do.
 func TestPacketsAsTheyLie(t *testing.T) {
 	for _, c := range lyingChannels {
 		if _, report, found := Check(own(c.right).ChannelProgram, verify.Options{}); len(found) > 0 || !report.Ran {
-			t.Errorf("%s:\n%s", c.name, told(found))
+			t.Errorf("%s:\n%s", c.name, texts(found))
 		}
 		if c.wrong == nil {
 			continue
@@ -118,7 +118,7 @@ func TestPacketsAsTheyLie(t *testing.T) {
 			return d.Code == diag.Race && strings.Contains(d.Text, "scratch[") &&
 				strings.Contains(d.Hint, "copies packets as they lie")
 		}) {
-			t.Errorf("%s, without what orders the two:\n%s", c.name, told(found))
+			t.Errorf("%s, without what orders the two:\n%s", c.name, texts(found))
 		}
 	}
 }

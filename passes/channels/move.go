@@ -50,7 +50,7 @@ func (u *unroller) ask(k *unrolled, list []request) {
 }
 
 // push appends the Signal of a block by which its threads ask ports, thread i by destination i, and the ports' steps.
-// What one thread asks for is done in that order, as is what comes behind a meeting of the threads; what several ask
+// What one thread asks for is done in that order, as is what comes after a meeting of the threads; what several ask
 // for between two meetings is in no order, so that the port's steps of then are joint.
 func (u *unroller) push(k *unrolled, s unrolledStep, list []request) {
 	if len(s.dsts) == 0 {
@@ -115,7 +115,7 @@ func (u *unroller) move(k *unrolled, o *ir.ChannelOp, at, n int32) {
 	case o.Type == ir.PortChannel:
 		u.put(k, o, at, n)
 	case info.Signals:
-		u.say(k, diag.Unsupported, "signals behind its data, which only ports do")
+		u.say(k, diag.Unsupported, "signals after its data, which only ports do")
 	case !info.Pairs:
 		u.add(k, unrolledStep{op: info.Step, count: n, srcs: operands(o.Srcs), dsts: operands(o.Dsts)})
 	default:

@@ -5,20 +5,20 @@ import (
 	"mscclc/ir/onesided"
 )
 
-// A stepOrder is what happens before what in a launch: nodes are steps, and behind them the ends of the groups of steps
+// A stepOrder is what happens before what in a launch: nodes are steps, and after them the ends of the groups of steps
 // that run together.
 type stepOrder struct {
-	group []int32    // by step: the node that is the end of its group
-	steps [][2]int32 // of a group, whose node is its number behind all steps: its steps, from and to
-	first []bool     // by group: no other of its block is before it
-	tells [][]toldAt // by step: the groups at whose ends it is known to have been
-	seen  []int32    // by node: the last search that came to it
+	group []int32     // by step: the node that is the end of its group
+	steps [][2]int32  // of a group, whose node is its number after all steps: its steps, from and to
+	first []bool      // by group: no other of its block is before it
+	tells [][]knownAt // by step: the groups at whose ends it is known to have been
+	seen  []int32     // by node: the last search that came to it
 	count int32
 	work  int64
 }
 
-// A toldAt is where a step is known, and whether what it wrote is visible there.
-type toldAt struct {
+// A knownAt is where a step is known, and whether what it wrote is visible there.
+type knownAt struct {
 	node  int32
 	shows bool
 }
@@ -34,7 +34,7 @@ func (s *sharer) ordered() bool {
 		for which, list := range [][]sharedUse{x.signals, x.awaits} {
 			for i := 1; i < len(list); i++ {
 				a, b := &list[i-1], &list[i]
-				if a.block == b.block || o.behind(first[a.block]+a.step, first[b.block]+b.step, which > 0) {
+				if a.block == b.block || o.follows(first[a.block]+a.step, first[b.block]+b.step, which > 0) {
 					continue
 				}
 				why := ""
@@ -52,7 +52,7 @@ func (s *sharer) ordered() bool {
 // order makes the graph. Signals of shared ends are taken in the order of the run.
 func (s *sharer) order(first []int32) *stepOrder {
 	n := first[len(s.blocks)]
-	o := &stepOrder{group: make([]int32, n), tells: make([][]toldAt, n)}
+	o := &stepOrder{group: make([]int32, n), tells: make([][]knownAt, n)}
 	signals, senders := map[onesided.Operand][]sharedUse{}, map[[2]int32]int32{}
 	key := func(x onesided.Operand) onesided.Operand { return onesided.Operand{Rank: x.Rank, Index: x.Index} }
 	for b, k := range s.blocks {
@@ -77,7 +77,7 @@ func (s *sharer) order(first []int32) *stepOrder {
 		}
 	}
 	o.seen = make([]int32, int(n)+len(o.steps))
-	tell := func(from, to int32, shows bool) { o.tells[from] = append(o.tells[from], toldAt{o.group[to], shows}) }
+	tell := func(from, to int32, shows bool) { o.tells[from] = append(o.tells[from], knownAt{o.group[to], shows}) }
 	relaxed := func(x, y *unrolledStep) bool { return (x.flags|y.flags)&ir.Relaxed != 0 }
 	for b, k := range s.blocks {
 		for i := range k.steps {
@@ -108,8 +108,8 @@ func (s *sharer) order(first []int32) *stepOrder {
 	return o
 }
 
-// behind reports whether step b comes behind step a, and sees what that did where that is asked.
-func (o *stepOrder) behind(a, b int32, shows bool) bool {
+// follows reports whether step b comes after step a, and sees what that did where that is asked.
+func (o *stepOrder) follows(a, b int32, shows bool) bool {
 	o.count++
 	n := int32(len(o.group))
 	open := []int32{a}

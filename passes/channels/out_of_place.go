@@ -223,7 +223,7 @@ func (x *relocator) output(r *ir.ChannelRef) {
 	}
 	if x.added[rank] < 0 {
 		x.added[rank] = x.old.Ranks[rank].Scratch
-		if x.old.Protocol != ir.Simple { // behind the packets, which have the room of two chunks
+		if x.old.Protocol != ir.Simple { // after the packets, which have the room of two chunks
 			x.added[rank] *= 2
 		}
 	}

@@ -54,14 +54,14 @@ func (u *unroller) apart() {
 			}
 		})
 	})
-	told := map[*unrolledStep]bool{}
+	seen := map[*unrolledStep]bool{}
 	u.eachStep(func(k *unrolled, s *unrolledStep) {
 		each(k, s, ir.Packets, func(rank, part int32) {
 			for _, at := range []int32{2 * part, 2*part + 1} {
-				if int(at) >= len(plain[rank]) || plain[rank][at] == nil || told[s] {
+				if int(at) >= len(plain[rank]) || plain[rank][at] == nil || seen[s] {
 					continue
 				}
-				told[s] = true
+				seen[s] = true
 				d := u.stepSay(k, s, diag.Overlap,
 					"has packets of scratch[%d] of rank %d, which take the place of two chunks: scratch[%d], which has data too",
 					part/u.parts, rank, at/u.parts)
@@ -80,7 +80,7 @@ type packetUse struct {
 }
 
 // packets gives each block that waits for packets chunks of its own: a chunk of ir.Packets is read by one block.
-// Packets that nobody reads are left out. A rank's chunks of the n-th block of those that read each begin behind those
+// Packets that nobody reads are left out. A rank's chunks of the n-th block of those that read each begin after those
 // of the one before.
 //
 // Who copies packets as they lie waits for none. To it they are plain data: whoever makes them writes a chunk of

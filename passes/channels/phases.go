@@ -229,7 +229,7 @@ func (c *turnChecker) waitedFor(reach []int32) {
 }
 
 // apart asks that what is before the loops of a phase, and what these wait for outside of themselves, waits for nothing
-// in them, and what is in them for nothing behind them. It returns the phases that the phase waits for.
+// in them, and what is in them for nothing after them. It returns the phases that the phase waits for.
 func (c *turnChecker) apart(g int32, loops [][2]int32) (*diag.Diagnostic, []int32) {
 	reach := make([]int32, len(c.blocks))
 	for _, x := range loops {
@@ -238,7 +238,7 @@ func (c *turnChecker) apart(g int32, loops [][2]int32) (*diag.Diagnostic, []int3
 	c.waitedFor(reach)
 	for _, x := range loops {
 		if l := &c.loops[x[0]][x[1]]; reach[x[0]] > l.end {
-			return c.loopUndecided(x[0], *l, "has something behind it that a loop in step with it waits for"), nil
+			return c.loopUndecided(x[0], *l, "has something after it that a loop in step with it waits for"), nil
 		}
 		reach[x[0]] = c.loops[x[0]][x[1]].first
 	}

@@ -20,7 +20,7 @@ func passOn(channel int32, dst, src ir.ChannelRef) ir.ChannelOp {
 }
 
 // ringed returns an allgather of three ranks by packets, of which each passes on, through a port, what comes to it,
-// before or behind its own.
+// before or after its own.
 func ringed(before bool) *channelBuilder {
 	const n = 3
 	b := channelProgram(ir.AllGather, n, 1, false).packets(n, true).connect(ir.PortChannel, 1)
@@ -43,7 +43,7 @@ func ringed(before bool) *channelBuilder {
 }
 
 // packedHere returns an allreduce of two ranks of which each passes on, through a port, packets that it makes itself,
-// before or behind that.
+// before or after that.
 func packedHere(before bool) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 2, 1, true).packets(4, true).connect(ir.PortChannel, 1)
 	for r := range int32(2) {

@@ -30,7 +30,7 @@ var refusedChannels = []struct {
 		p.Ranks[0].Blocks[0][1].Kind = ir.ChEach
 		p.Ranks[0].Blocks[0][0].Part, p.Ranks[0].Blocks[0][0].Parts = 0, 2
 	}, diag.Unmatched, "copies packets of scratch[0] as they lie, and nothing makes them in a launch"},
-	{"packets through a port at once", rawPackets(), func(p *ir.ChannelProgram) { b := &p.Ranks[0].Blocks[0]; *b = slices.Delete(*b, 1, 2) }, diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which writes it"},
+	{"packets through a port at once", rawPackets(), func(p *ir.ChannelProgram) { b := &p.Ranks[0].Blocks[0]; *b = slices.Delete(*b, 1, 2) }, diag.Race, "reads scratch[0] of rank 0, and nothing orders it after rank 0 block 0 op 0 (move), which writes it"},
 	{"scratch of others that is double", pipeline(), func(p *ir.ChannelProgram) {
 		p.DoubleScratch = true
 		p.Ranks[0].Blocks[1][5].Body[2].Dsts[0] = ref(1, ir.Scratch, 0, 1)
@@ -51,7 +51,7 @@ func TestRefusedChannels(t *testing.T) {
 			return d.Code == c.code &&
 				strings.Contains(d.Text, c.text)
 		}) {
-			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, told(list))
+			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, texts(list))
 		}
 	}
 }

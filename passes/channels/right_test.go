@@ -247,7 +247,7 @@ func threeBlocks() *channelBuilder {
 	return b
 }
 
-// throughPorts returns an allgather by ports, which signal behind their data.
+// throughPorts returns an allgather by ports, which signal after their data.
 func throughPorts(kind ir.ChannelOpKind) *channelBuilder {
 	b := channelProgram(ir.AllGather, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	for r := range int32(3) {
@@ -317,7 +317,7 @@ func minimum() *channelBuilder {
 func TestRightChannels(t *testing.T) {
 	for name, b := range rightChannels() {
 		if _, report, list := Check(b.ChannelProgram, verify.Options{}); len(list) > 0 || !report.Ran {
-			t.Errorf("%s:\n%s", name, told(list))
+			t.Errorf("%s:\n%s", name, texts(list))
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// runTurns runs p on the CPU in so many turns, and says what is wrong.
+// runTurns runs p on the CPU in a number of turns, and says what is wrong.
 func runTurns(p *ir.ChannelProgram, turns int) error {
 	g, err := Unroll(p, turns)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestPlansOfMSCCLPP(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, _, list := Check(p, verify.Options{}); (len(list) > 0) != slices.Contains(relaxedEnds, filepath.Base(file)) {
-			t.Errorf("%s:\n%s", file, told(list))
+			t.Errorf("%s:\n%s", file, texts(list))
 		} else if len(list) > 0 {
 			continue
 		}
@@ -140,10 +140,10 @@ func TestWrongPlans(t *testing.T) {
 		}
 		if list := judge(c.wrong.ChannelProgram); !slices.ContainsFunc(
 			list, func(d diag.Diagnostic) bool { return d.Code == c.code }) {
-			t.Errorf("%s: not [%s], but\n%s", c.name, c.code, told(list))
+			t.Errorf("%s: not [%s], but\n%s", c.name, c.code, texts(list))
 		}
 		if list := judge(c.right.ChannelProgram); len(list) > 0 {
-			t.Errorf("%s, mended:\n%s", c.name, told(list))
+			t.Errorf("%s, mended:\n%s", c.name, texts(list))
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestChannelScale(t *testing.T) {
 		}
 		unrolled := time.Since(at)
 		if _, list := verify.Check(either.OfOneSided(u.program), verify.Options{}); len(list) > 0 {
-			t.Errorf("%s: %s", c.name, told(list))
+			t.Errorf("%s: %s", c.name, texts(list))
 		}
 		t.Logf("%s: %d steps, unrolled in %v, proven in %v", c.name, len(u.program.Steps), unrolled, time.Since(at)-unrolled)
 	}

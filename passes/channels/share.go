@@ -11,7 +11,7 @@ import (
 // # Ends of several blocks
 //
 // Several blocks may signal an end of a channel, or a semaphore, or await it, where their order is fixed by what else
-// the program does. The order is taken from one run, and must follow from happens-before, with the n-th await behind
+// the program does. The order is taken from one run, and must follow from happens-before, with the n-th await after
 // the n-th signal. That is no circle: in the first run that had another order, all that came before the first signal or
 // await out of order was in this order, so that each await that was over by then had its signal, and what
 // happens-before says of the one out of order held. An await reads how many there were before it, which must be visible

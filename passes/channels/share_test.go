@@ -54,7 +54,7 @@ func sharedChannels() map[string]*channelBuilder {
 func TestSharedEnds(t *testing.T) {
 	for name, b := range sharedChannels() {
 		if _, report, list := Check(b.ChannelProgram, verify.Options{}); len(list) > 0 || !report.Ran {
-			t.Errorf("%s:\n%s", name, told(list))
+			t.Errorf("%s:\n%s", name, texts(list))
 		}
 		if name == "a baton" {
 			continue
@@ -65,7 +65,7 @@ func TestSharedEnds(t *testing.T) {
 			}
 		}
 		if _, _, list := Check(b.ChannelProgram, verify.Options{}); len(list) == 0 || list[0].Code != diag.Undecided {
-			t.Errorf("%s, without its barrier:\n%s", name, told(list))
+			t.Errorf("%s, without its barrier:\n%s", name, texts(list))
 		}
 	}
 }

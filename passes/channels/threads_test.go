@@ -22,9 +22,9 @@ func fromFirst(ranks int) *channelBuilder {
 	return b
 }
 
-// toldOn returns a broadcast of three ranks in which rank 0 writes to both others and tells rank 1 alone, which tells
+// relayed returns a broadcast of three ranks in which rank 0 writes to both others and tells rank 1 alone, which tells
 // rank 2 by tells, between which and what it waits for its threads do not synchronise. Thread 0 waits.
-func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
+func relayed(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	all := func() []ir.ChannelOp { return met(on(ir.ChRelaxedSignal, 0, 1), on(ir.ChRelaxedAwait, 0, 1)) }
 	put := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel,
@@ -37,7 +37,7 @@ func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 		if o.Type == ir.PortChannel {
 			waits2[0].Type = ir.PortChannel
 		}
-		if slices.Contains(o.Channels, 0) { // rank 0 is told, too
+		if slices.Contains(o.Channels, 0) { // rank 0 is signalled, too
 			b.Ranks[0].Blocks[0] = append(b.Ranks[0].Blocks[0], awaitOn(0), meet)
 		}
 	}
@@ -45,10 +45,10 @@ func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 	return b
 }
 
-// toldBlock returns a broadcast of two ranks in which a block of rank 1 waits for what rank 0 puts in scratch, and
+// relayedBlock returns a broadcast of two ranks in which a block of rank 1 waits for what rank 0 puts in scratch, and
 // another copies that to the output when the first releases its semaphore, between which and the wait the threads do
 // not synchronise. On channel 1 rank 0 says nothing of that.
-func toldBlock(awaits, releases []int32) *channelBuilder {
+func relayedBlock(awaits, releases []int32) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 2, 1, false).connect(ir.MemoryChannel, 2).scratch(1)
 	b.Ranks[1].Semaphores = []int32{0, 0}
 	b.block(0, append(append(begun(0), signalOn(1), move(to(ref(1, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1)),
@@ -104,29 +104,29 @@ func relaxedPorts() *channelBuilder {
 	return b
 }
 
-// The explorer says of programs whose threads tell on what they were told, right or not, what Check says.
+// The explorer says of programs whose threads relay what they acquired, right or not, what Check says.
 func TestThreadsTellOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   *channelBuilder
 		good bool
 	}{
-		"a signal by the thread that waited": {toldOn(ir.ChAwait, signalOn(1)), true},
-		"by another thread":                  {toldOn(ir.ChAwait, signalOn(0, 1)), false},
-		"a relaxed wait":                     {toldOn(ir.ChRelaxedAwait, signalOn(1)), false},
-		"a relaxed signal":                   {toldOn(ir.ChAwait, on(ir.ChRelaxedSignal, 1)), false},
-		"two threads signal the channel":     {toldOn(ir.ChAwait, signalOn(1), meet, signalOn(0)), true},
-		"a port's signal":                    {toldOn(ir.ChAwait, portOn(ir.ChSignal, 1)), true},
-		"a release by the thread":            {toldBlock([]int32{0, 1}, []int32{0, 1}), true},
-		"a release by another":               {toldBlock([]int32{1, 0}, []int32{0, 1}), false},
+		"a signal by the thread that waited": {relayed(ir.ChAwait, signalOn(1)), true},
+		"by another thread":                  {relayed(ir.ChAwait, signalOn(0, 1)), false},
+		"a relaxed wait":                     {relayed(ir.ChRelaxedAwait, signalOn(1)), false},
+		"a relaxed signal":                   {relayed(ir.ChAwait, on(ir.ChRelaxedSignal, 1)), false},
+		"two threads signal the channel":     {relayed(ir.ChAwait, signalOn(1), meet, signalOn(0)), true},
+		"a port's signal":                    {relayed(ir.ChAwait, portOn(ir.ChSignal, 1)), true},
+		"a release by the thread":            {relayedBlock([]int32{0, 1}, []int32{0, 1}), true},
+		"a release by another":               {relayedBlock([]int32{1, 0}, []int32{0, 1}), false},
 		"a port's put by the thread":         {passedOn(0), true},
 		"a port's put by another":            {passedOn(1), false},
 		"relaxed signals of ports":           {relaxedPorts(), true},
-		"a put behind packets":               {begunByPackets(false), true},
-		"a get behind packets":               {begunByPackets(true), false},
+		"a put after packets":                {begunByPackets(false), true},
+		"a get after packets":                {begunByPackets(true), false},
 	} {
 		g, _, list := Check(c.of.ChannelProgram, verify.Options{})
 		if good := len(list) == 0; good != c.good || !good && list[0].Code != diag.Race {
-			t.Errorf("%s: good is %v:\n%s", name, good, told(list))
+			t.Errorf("%s: good is %v:\n%s", name, good, texts(list))
 			continue
 		}
 		if v, err := onesided.Explore(g, 1, rand.New(rand.NewSource(1))); err != nil || v.Good() != c.good {

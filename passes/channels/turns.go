@@ -32,8 +32,8 @@ func (u *unroller) turnsOf(o *ir.ChannelOp) int32 {
 	return int32(ceil(chunk.Quo(chunk, perChunk(o))))
 }
 
-// Turns returns how many turns the loop of p that has the fewest bytes a turn does where a chunk has so many bytes; 1
-// where p has no loop.
+// Turns returns how many turns the loop of p that has the fewest bytes a turn does where a chunk has a number of bytes;
+// 1 where p has no loop.
 func Turns(p *ir.ChannelProgram, chunkBytes int64) int {
 	least := leastLoop(p)
 	if least == nil || chunkBytes < 1 {
@@ -58,7 +58,7 @@ const (
 	runCells = 1 << 20 // of all ranks' buffers, as parts
 )
 
-// Bounded returns so many turns, or as many fewer, by halves, as the program that they make is not too large to be run.
+// Bounded returns a number of turns, halved until the program that they make is not too large to run.
 func Bounded(p *ir.ChannelProgram, turns int) int {
 	for ; turns > 1; turns /= 2 {
 		if turns > maxParts {

@@ -18,10 +18,10 @@ const (
 	maxChunks = 1 << 22 // of all ranks' buffers, as parts
 )
 
-// Unroll makes the one-sided program that p means where its loop of the fewest bytes a turn does so many turns, and the
-// others as many as they then do. Chunks are cut into as many equal parts as turns and thread block groups need, and
-// the program's collective and buffers have so many times their chunks. A step's Pos is that of the operation that it
-// is of. Its error is a diag.List.
+// Unroll makes the one-sided program that p means where its loop of the fewest bytes a turn does a number of turns, and
+// the others as many as they then do. Chunks are cut into as many equal parts as turns and thread block groups need,
+// and the program's collective and buffers have that many times their chunks. A step's Pos is that of the operation
+// that it is of. Its error is a diag.List.
 //
 // What a block does is a block. The k-th channel of a type there and the k-th back are two flags, each at the end that
 // awaits it; an await takes the signal of its place among the awaits there (Operand.Nth), and so with semaphores, whose
@@ -34,8 +34,8 @@ const (
 // they can break a later launch.
 //
 // A port copies by itself: what a block puts through a port channel is the steps of another
-// block, behind those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal
-// behind it has come or a flush is over. A launch may end before its ports do: these steps are Loose. Packets that a
+// block, after those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal
+// after it has come or a flush is over. A launch may end before its ports do: these steps are Loose. Packets that a
 // port is to pass on the block itself awaits first.
 func Unroll(p *ir.ChannelProgram, turns int) (*onesided.Program, error) {
 	u, err := unroll(p, turns)
@@ -55,13 +55,13 @@ type unroller struct {
 	// unread has warnings of packets that nothing reads
 	unread diag.List
 
-	blocks  [][]*unrolled // of each rank: its own, and behind them its ports'
+	blocks  [][]*unrolled // of each rank: its own, and after them its ports'
 	steps   int
 	ends    map[endKey]*ends
 	order   []*ends              // in the order in which they came up
 	meets   map[[2]int32][]int32 // of a rank's barrier: the blocks that come to it
 	flags   []int32              // by rank: how many
-	lying   int32                // a rank's first chunk of scratch that is packets as they lie: behind all of its buffers
+	lying   int32                // a rank's first chunk of scratch that is packets as they lie: after all of its buffers
 	program *onesided.Program
 	sources []source // of a step of the program
 	twice   []sentTwice
@@ -180,7 +180,7 @@ func (u *unroller) loop(k *unrolled, o *ir.ChannelOp) {
 	}
 }
 
-// do appends the steps of an operation in turn i of so many.
+// do appends the steps of an operation in turn i of n.
 func (u *unroller) do(k *unrolled, o *ir.ChannelOp, chunks, turn, turns int32) {
 	k.pos = o.Pos
 	switch info := o.Kind.Info(); {

@@ -60,19 +60,19 @@ var wrongChannels = []struct {
 	{"a barrier that one block comes to more often", diag.Unmatched, "barrier 0 of rank 0",
 		alone(nil, []ir.ChannelOp{barrier(0, 2)}, barrier(0, 2), barrier(0, 2)),
 		alone(nil, []ir.ChannelOp{barrier(0, 2), barrier(0, 2)}, barrier(0, 2), barrier(0, 2))},
-	{"a race of blocks", diag.Race, "rank 0 block 1 op 0 (move) reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which writes it", byScratch(), byScratch(barrier(0, 2))},
-	{"a race of blocks with a semaphore that does not wait", diag.Race, "nothing orders it behind", bySemaphore(1), bySemaphore(0)},
+	{"a race of blocks", diag.Race, "rank 0 block 1 op 0 (move) reads scratch[0] of rank 0, and nothing orders it after rank 0 block 0 op 0 (move), which writes it", byScratch(), byScratch(barrier(0, 2))},
+	{"a race of blocks with a semaphore that does not wait", diag.Race, "nothing orders it after", bySemaphore(1), bySemaphore(0)},
 	{"an allgather that gathers nothing", diag.WrongResult, "output[1] of rank 0", gathers(0), gathers(1)},
 	{"copy and put without a meeting", diag.Race,
-		"reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 6 (move), which writes it; rank 0 block 0 op 6 (move) writes it; rank 0 block 0 has no block barrier between op 6 (move) and op 7 (move)", staged(nil), staged([]ir.ChannelOp{meet})},
+		"reads scratch[0] of rank 0, and nothing orders it after rank 0 block 0 op 6 (move), which writes it; rank 0 block 0 op 6 (move) writes it; rank 0 block 0 has no block barrier between op 6 (move) and op 7 (move)", staged(nil), staged([]ir.ChannelOp{meet})},
 	{"copy and reduce in place without a meeting", diag.Race,
-		"writes input[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which reads it", summed(nil), summed([]ir.ChannelOp{meet})},
+		"writes input[0] of rank 0, and nothing orders it after rank 0 block 0 op 0 (move), which reads it", summed(nil), summed([]ir.ChannelOp{meet})},
 	{"output written before input in its place is read", diag.Race,
-		"reads input[0] of rank 0, and nothing orders it behind", aliased(true), aliased(false)},
+		"reads input[0] of rank 0, and nothing orders it after", aliased(true), aliased(false)},
 	{"a write that got lost", diag.Uninitialized, "reads scratch[0] of rank 0 before anything writes it", lost(true), lost(false)},
 	{"packets in scratch that is not double", diag.Race, "1 tile iteration before, in the same copy", packetsOf(1, false), packetsOf(1, true)},
 	{"packets and data in one place", diag.Overlap, "take the place of two chunks: scratch[1], which has data too", beside(1), beside(2)},
-	{"source of a port overwritten", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 12 (move), which writes it; rank 0 block 0 op 12 (move) writes it; a port of rank 0 block 0", ported(meet), ported(ir.ChannelOp{Kind: ir.ChFlush, Type: ir.PortChannel, Channels: []int32{0}})},
+	{"source of a port overwritten", diag.Race, "reads scratch[0] of rank 0, and nothing orders it after rank 0 block 0 op 12 (move), which writes it; rank 0 block 0 op 12 (move) writes it; a port of rank 0 block 0", ported(meet), ported(ir.ChannelOp{Kind: ir.ChFlush, Type: ir.PortChannel, Channels: []int32{0}})},
 	{"packets that come back to a place of another's", diag.Race, "who reads them takes either", echoedOver(), echoed(2)},
 	{"packets that come back and that nothing made", diag.Unmatched, "waits for packets of scratch[1], which nothing sends", unmade(), echoed(2)},
 	{"packets passed on before its own are sent", diag.Deadlock, "rank 2 block 0 op 0 (move) waits for packets, which rank 1 block 0 op 1 (move) would send", ringed(true), ringed(false)},
@@ -82,10 +82,10 @@ var wrongChannels = []struct {
 	{"the next launch overwrites a port's source", diag.Race, "reads it 1 tile iteration before, in the same copy", keptBack(ir.ChEachSignal), keptBack(ir.ChEachSignalFlush)},
 	{"put and signal by two threads", diag.Race, "rank 0 block 0 op 6 (move) writes output[0] of rank 2 when that rank's launch may have ended", pushed(true, []int32{0, 1}), pushed(true, []int32{0, 1}, meet)},
 	{"puts and signals by threads in another order", diag.Race, "writes output[0] of rank 2 when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{0, 1})},
-	{"a signal that threads in another order put behind", diag.Race, "when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{1, 0}, meet)},
+	{"a signal that threads in another order put after", diag.Race, "when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{1, 0}, meet)},
 }
 
-// alone returns one rank of up to three blocks, which does what ops say behind a copy.
+// alone returns one rank of up to three blocks, which does what ops say after a copy.
 func alone(third, second []ir.ChannelOp, ops ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 1, false)
 	b.Ranks[0].Semaphores = []int32{0, 0}
@@ -113,7 +113,7 @@ func bySemaphore(initial int32) *channelBuilder {
 		block(0, looped(sema(ir.ChAcquire, 0), meet, move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Scratch, 0, 1)), meet))
 }
 
-// unequal returns the same with a loop of the other block that has so many bytes a turn.
+// unequal returns the same with a loop of the other block with a number of bytes per turn.
 func unequal(unit int64) *channelBuilder {
 	b := bySemaphore(0)
 	b.Ranks[0].Blocks[1][0].Unit = unit
@@ -199,7 +199,7 @@ func beside(at int32) *channelBuilder {
 		move(to(ref(0, ir.Scratch, at, 1)), ref(0, ir.Input, 0, 1)), move(to(ref(0, ir.Output, 0, 1)), packet(0, 0, 1)))
 }
 
-// ported puts scratch through a port, and writes it anew behind a meeting or a flush.
+// ported puts scratch through a port, and writes it anew after a meeting or a flush.
 func ported(between ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1).scratch(1)
 	for r := range int32(2) {
@@ -228,15 +228,15 @@ func TestWrongChannels(t *testing.T) {
 			}
 		}
 		if found == "" {
-			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, told(list))
+			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, texts(list))
 		}
 		if _, report, list := Check(c.right.ChannelProgram, verify.Options{}); len(list) > 0 || !report.Ran {
-			t.Errorf("%s: mended, it is rejected:\n%s", c.name, told(list))
+			t.Errorf("%s: mended, it is rejected:\n%s", c.name, texts(list))
 		}
 	}
 }
 
-func told(list diag.List) string {
+func texts(list diag.List) string {
 	var b strings.Builder
 	for _, d := range list {
 		b.WriteString("  " + d.Span.Pos.String() + " [" + string(d.Code) + "] " + d.Text)

@@ -24,7 +24,7 @@ func overNodes(c *ir.ChunkDAG, opt Options) (*onesided.Program, error) {
 	return p, verify.AcrossNodes(either.OfOneSided(p), opt.Nodes).Err()
 }
 
-// dealt deals ranks to so many nodes, in blocks or in turn.
+// dealt deals ranks to a number of nodes, in blocks or in turn.
 func dealt(ranks, nodes int, turns bool) []int32 {
 	node := make([]int32, ranks)
 	for r := range node {

@@ -32,7 +32,7 @@ var brokenAssign = []fault{
 	{pass: "assign", what: "a Move has no lane", by: "form", spoil: anyLane(func(_ *State, m *oneMove) { m.lane = -1 })},
 	{pass: "assign", what: "ranks have fewer lanes than Moves do", by: "form",
 		spoil: anyLane(func(s *State, m *oneMove) { s.lanes = m.lane })},
-	// What assign says is heard too late: signals and waits are for another lane of the rank.
+	// What assign says takes effect too late: signals and waits are for another lane of the rank.
 	{pass: "credit", what: "a group runs in another lane than signals are for", by: "ordered", code: diag.Race,
 		spoil: otherLane(func(s *State, block int32) int32 { return (block + s.n) % s.blocks() })},
 	{pass: "credit", what: "lane 0 runs what is another's", by: "ordered", code: diag.Race,

@@ -22,7 +22,7 @@ type fault struct {
 	pass, what string
 	spoil      func(s *State, rnd *rand.Rand) // what the pass has made
 
-	by   string    // the property that does not hold after the pass, or after one behind it
+	by   string    // the property that does not hold after the pass, or after one after it
 	code diag.Code // what the proof of the finished program says; "" where other passes make up for the fault
 }
 

@@ -14,7 +14,7 @@ import (
 func (s *oneSync) newChains() int32 {
 	n := s.blocks()
 	s.chain, s.base = make([]int32, n), make([]int32, n)
-	giver, taker := make([]int32, n), make([]int32, n) // by block: the one before it and the one behind it, or -1
+	giver, taker := make([]int32, n), make([]int32, n) // by block: the one before it and the one after it, or -1
 	for b := range n {
 		giver[b], taker[b] = -1, -1
 	}

@@ -141,7 +141,7 @@ func (g *knownGraph) leads(from, to int32, shown bool) bool {
 	return seen[to]
 }
 
-// checkSynced: what a Move depends on is over, and seen, when it begins, or overwritten chunk by chunk behind the
+// checkSynced: what a Move depends on is over, and seen, when it begins, or overwritten chunk by chunk after the
 // packets that say so. The launches of whose memory it accesses have begun.
 func checkSynced(s *State) error {
 	g := newKnown(s)
@@ -196,7 +196,7 @@ func othersOf(s *State, m *oneMove) (ranks []int32) {
 	return ranks
 }
 
-// checkOrdered: the list has each Move once, behind what it depends on. Groups are of one block, and numbered.
+// checkOrdered: the list has each Move once, after what it depends on. Groups are of one block, and numbered.
 func checkOrdered(s *State) error {
 	at := make([]int, len(s.moves)) // from 1
 	list := listed(s)
@@ -219,7 +219,7 @@ func checkOrdered(s *State) error {
 	for g := range groups {
 		group := &groups[g]
 		if after := last[group.block]; group.at != after+1 && (!group.joint || group.at != after) {
-			return fmt.Errorf("group %d is number %d of block %d, behind %d", g, group.at, group.block, after)
+			return fmt.Errorf("group %d is number %d of block %d, after %d", g, group.at, group.block, after)
 		}
 		last[group.block] = group.at
 		for _, i := range group.moves {

@@ -15,7 +15,7 @@ type oneClock struct {
 
 func (c *oneClock) of(chain int32) int32 {
 	entry := c.row.At(chain)
-	if chain == c.chain { // later blocks of the chain may have told more
+	if chain == c.chain { // later blocks of the chain may have released more
 		entry = max(entry, c.own)
 	}
 	return entry
@@ -85,8 +85,8 @@ func (s *oneSync) drop(snap *oneSnap) {
 	}
 }
 
-// A oneLesson is what a block knows from its next group on. includes says that the lesson has all that row has.
-type oneLesson struct {
+// A oneAcquired is what a block knows from its next group on. includes says that it has all that row has.
+type oneAcquired struct {
 	oneClock
 	includes bool
 	row      *vclock.Row
@@ -165,7 +165,7 @@ func (s *oneSync) tells(i int32) *oneSnap {
 func (s *oneSync) end(g, pass int32) {
 	b := s.groups[g].block
 	for _, i := range s.groups[g].moves {
-		s.lesson(b, i)
+		s.acquirePackets(b, i)
 	}
 	if s.groups[g].open {
 		return
@@ -182,8 +182,8 @@ func (s *oneSync) end(g, pass int32) {
 	s.seen[b].own = done.own
 }
 
-// lesson has block b learn, from its next group on, what the packets that Move i reads tell.
-func (s *oneSync) lesson(b, i int32) {
+// acquirePackets has block b learn, from its next group on, what the packets that Move i reads tell.
+func (s *oneSync) acquirePackets(b, i int32) {
 	if !s.packets {
 		return
 	}

@@ -51,12 +51,12 @@ func (s *oneSync) shake(list []reuse) {
 	for g := range s.groups {
 		byBlock[s.groups[g].block] = append(byBlock[s.groups[g].block], int32(g))
 	}
-	told := make(map[[2]int32]bool) // by the block of the writer and the rank of the reader
+	begun := make(map[[2]int32]bool) // by the block of the writer and the rank of the reader
 	slices.SortStableFunc(list, func(u, v reuse) int { return cmp.Compare(s.of[u.writer], s.of[v.writer]) })
 	for _, u := range list {
 		b, owner := s.blockOf(u.writer), s.moves[u.read].rank
-		if !told[[2]int32{b, owner}] {
-			told[[2]int32{b, owner}] = true
+		if !begun[[2]int32{b, owner}] {
+			begun[[2]int32{b, owner}] = true
 			s.beginBefore(byBlock[b], s.of[u.writer], owner)
 		}
 	}
@@ -82,10 +82,10 @@ func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 	}
 	s.begins[last] = append(s.begins[last], owner)
 	own := s.rankOf(s.groups[last].block)
-	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.behind(x, own), s.behind(y, own)) })
+	slices.SortFunc(s.begins[last], func(x, y int32) int { return cmp.Compare(s.distance(x, own), s.distance(y, own)) })
 }
 
-// An owed is a reuse whose writer does not know that the reader is over. A signal from block from to block to, behind
+// An owed is a reuse whose writer does not know that the reader is over. A signal from block from to block to, after
 // group at, would tell it.
 type owed struct {
 	reuse
@@ -110,15 +110,15 @@ func (s *oneSync) owe(list []reuse, latest map[[2]int32]int32) []owed {
 	return owe
 }
 
-// credit runs the first pass once more, and keeps what signals behind the readers would tell there. Then it runs the
+// credit runs the first pass once more, and keeps what signals after the readers would tell there. Then it runs the
 // pass that uses the copies of the first pass again. A writer that does not know there that its reader is over waits
 // for such a signal.
 func (s *oneSync) credit(owe []owed) {
-	told, asks := make([]oneClock, len(s.groups)), make([]int32, len(s.groups)) // by group
+	released, asks := make([]oneClock, len(s.groups)), make([]int32, len(s.groups)) // by group
 	for k := range owe {
 		asks[owe[k].at]++
 	}
-	hears, learns := s.lastNeeds(owe)
+	acquires, learns := s.lastNeeds(owe)
 	over := make([]uint64, len(s.groups)) // by group: the parts of its clock that others learn
 	for k := range owe {
 		over[owe[k].at] |= s.toLearn(owe[k:], learns)
@@ -128,7 +128,7 @@ func (s *oneSync) credit(owe []owed) {
 	first, _, _ := s.needed(nil, over, nil)
 	s.next(0, first, func(int32) {}, func(g int32) {
 		if over[g] != 0 {
-			told[g] = s.done[s.groups[g].block].share()
+			released[g] = s.done[s.groups[g].block].share()
 		}
 	})
 	for b := range s.blocks() {
@@ -136,7 +136,7 @@ func (s *oneSync) credit(owe []owed) {
 		s.forget(&s.seen[b])
 	}
 	s.done, s.seen = done, seen
-	s.next(s.copies, hears, func(g int32) {
+	s.next(s.copies, acquires, func(g int32) {
 		for ; len(owe) > 0 && s.of[owe[0].writer] == g; owe = owe[1:] {
 			u := &owe[0]
 			if !s.round(u.read, func(x int32) bool { return s.isOver(u.writer, x) }) {
@@ -144,12 +144,12 @@ func (s *oneSync) credit(owe []owed) {
 				s.awaits[g] = append(s.awaits[g], oneAwait{k, s.copies})
 				s.failed = s.failed || s.groups[g].joint
 				s.parts = s.toLearn(owe, learns)
-				s.learn(&s.done[u.to], &told[u.at])
+				s.learn(&s.done[u.to], &released[u.at])
 				s.note(&s.done[u.to], u.from, s.ends(u.at, 0))
 				s.parts = vclock.All
 			}
 			if asks[u.at]--; asks[u.at] == 0 {
-				s.forget(&told[u.at])
+				s.forget(&released[u.at])
 			}
 		}
 	}, func(int32) {})
@@ -161,16 +161,16 @@ func (s *oneSync) known(u reuse) bool {
 	return s.round(u.read, func(x int32) bool { return knows.of(s.chain[s.blockOf(x)]) >= s.ends(s.of[x], 0) })
 }
 
-// next runs one more pass. It calls check with each group after the group's waits, and over at the group's end. hears,
-// indexed by group, says which parts of clocks the group's waits teach its block; nil is all parts.
-func (s *oneSync) next(pass int32, hears []uint64, check, over func(g int32)) {
+// next runs one more pass. It calls check with each group after the group's waits, and over at the group's end.
+// acquires, indexed by group, says which parts of clocks the group's waits teach its block; nil is all parts.
+func (s *oneSync) next(pass int32, acquires []uint64, check, over func(g int32)) {
 	for g := range s.after {
 		s.after[g] = oneSnap{}
 	}
 	s.kept = s.kept[:0]
 	for g, list := range s.awaits {
 		for _, w := range list {
-			if w.ago == 0 && (hears == nil || hears[g] != 0) {
+			if w.ago == 0 && (acquires == nil || acquires[g] != 0) {
 				s.after[s.signals[w.signal].group].asks++
 			}
 		}
@@ -179,9 +179,9 @@ func (s *oneSync) next(pass int32, hears []uint64, check, over func(g int32)) {
 		g := int32(k)
 		b := s.groups[g].block
 		for _, w := range s.awaits[g] {
-			if w.ago == 0 && (hears == nil || hears[g] != 0) {
-				if hears != nil {
-					s.parts = hears[g]
+			if w.ago == 0 && (acquires == nil || acquires[g] != 0) {
+				if acquires != nil {
+					s.parts = acquires[g]
 				}
 				s.hear(b, w.signal, pass)
 				s.drop(&s.after[s.signals[w.signal].group])

@@ -18,7 +18,7 @@ type oneEmitter struct {
 	flags   map[flagKey]int32
 	raised  map[flagKey]int32  // how many signals a flag gets in a pass, or in a launch
 	ordinal []int32            // by signal: its number among those of its flag, from 1
-	behind  [][]int32          // by group: the signals behind it
+	after   [][]int32          // by group: the signals after it
 	begun   [][]int32          // by rank: the blocks that wait for its launch to begin
 	left    [][]int32          // by block: the blocks that signal it at the end of a launch
 	list    []onesided.Operand // the operands of the step that is being made
@@ -31,7 +31,7 @@ type flagKey struct {
 	launch   bool
 }
 
-// emit writes the program: the Moves, and the signals and waits that sync and the passes behind it have decided on.
+// emit writes the program: the Moves, and the signals and waits that sync and the passes after it have decided on.
 func (l *State) emit() (*onesided.Program, error) {
 	s := l.sync
 	s.settled()
@@ -39,7 +39,7 @@ func (l *State) emit() (*onesided.Program, error) {
 	p := &onesided.Program{Program: ir.Program{Header: l.c.Header, Even: l.even, InPlace: inplace || l.opt.Both,
 		OutOfPlace: !inplace}, Depth: s.copies, OnePass: l.onePass}
 	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
-		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.blocks())}
+		after: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.blocks())}
 	p.Scratch, p.Packets = l.places.scratch, l.places.packets
 	p.Flags = make([]int32, l.n)
 	e.count()
@@ -102,10 +102,10 @@ func (e *oneEmitter) count() {
 		key := flagKey{e.signals[k].from, e.signals[k].to, false}
 		e.raised[key]++
 		e.ordinal[k] = e.raised[key]
-		if behind := &e.behind[e.signals[k].group]; len(*behind) == 0 {
-			*behind = order[i : i+1]
+		if after := &e.after[e.signals[k].group]; len(*after) == 0 {
+			*after = order[i : i+1]
 		} else {
-			*behind = (*behind)[:len(*behind)+1]
+			*after = (*after)[:len(*after)+1]
 		}
 	}
 	for _, pair := range e.leaves {
@@ -148,7 +148,7 @@ func (e *oneEmitter) room() {
 	for g := range e.groups {
 		add(len(e.begins[g]))
 		add(len(e.awaits[g]))
-		add(len(e.behind[g]))
+		add(len(e.after[g]))
 	}
 	for r := range e.n {
 		add(len(e.begun[r]))
@@ -228,7 +228,7 @@ func (e *oneEmitter) group(block, g int32) {
 		e.step(s, list[:len(m.srcs)], list[len(m.srcs):])
 	}
 	list = list[:0]
-	for _, k := range e.behind[g] {
+	for _, k := range e.after[g] {
 		list = append(list, e.flag(flagKey{block, e.signals[k].to, false}, 0))
 	}
 	e.step(ir.Step{Op: ir.Signal, Pos: pos}, nil, list)

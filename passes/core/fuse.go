@@ -67,7 +67,7 @@ func (f *oneFuser) ported(m *oneMove) bool {
 }
 
 // hoist has an earlier Move of the same rank write i's destinations. The earlier Move has the same sources as i, or it
-// makes what i copies. Nothing that i's destinations must wait for may come behind it.
+// makes what i copies. Nothing that i's destinations must wait for may come after it.
 func (f *oneFuser) hoist(i int32) bool {
 	m := &f.moves[i]
 	if f.ported(m) {

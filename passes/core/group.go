@@ -6,7 +6,7 @@ type oneGroup struct {
 	block int32
 	at    int32 // its number within its block; the parts of one group have the same
 	joint bool  // it is one group with the one before it in its block
-	open  bool  // it is one group with the one behind it in its block
+	open  bool  // it is one group with the one after it in its block
 	moves []int32
 }
 

@@ -104,7 +104,7 @@ func (s *oneSync) newJoiner() *joiner {
 
 // join returns the groups of s, in which groups that may join the one before them do so, or nil if none may.
 func (s *oneSync) join() []oneGroup {
-	signals := make([]bool, len(s.groups)) // by group: a signal is behind it
+	signals := make([]bool, len(s.groups)) // by group: a signal comes after it
 	for _, k := range s.signals {
 		signals[k.group] = true
 	}
@@ -131,7 +131,7 @@ func (s *oneSync) join() []oneGroup {
 	return groups
 }
 
-// goesOn reports whether no Move of group g needs a block barrier behind group at of its block.
+// goesOn reports whether no Move of group g needs a block barrier after group at of its block.
 func (j *joiner) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
 	for _, i := range g.moves {
 		marked := false

@@ -231,7 +231,7 @@ func TestOneSidedScale(t *testing.T) {
 }
 
 // TestOneSidedSeen has the switch or a port write what packets go round: that who
-// overwrites it has heard that its readers are over does not say that it is seen.
+// overwrites it has acquired that its readers are over does not say that it is seen.
 func TestOneSidedSeen(t *testing.T) {
 	const head, tail = "algorithm g()\ncollective custom(2, input = 4, output = 3) {\n}\n", `
 chunk(0, output, 0, 2).reduce(chunk(1, output, 1, 2), pull = true)

@@ -152,7 +152,7 @@ func (l *State) operands(yield func(x spot, count int32) bool) {
 // count returns how many pieces there are.
 func (p *pieces) count() int32 { return p.at(p.end) }
 
-// at returns the piece that begins at a cell, or the number of pieces behind the last cell.
+// at returns the piece that begins at a cell, or the number of pieces after the last cell.
 func (p *pieces) at(cell int32) int32 {
 	return p.before[cell>>6] + int32(bits.OnesCount64(p.starts[cell>>6]&(1<<(cell&63)-1)))
 }

@@ -19,7 +19,7 @@ func (s *oneSync) owners(g int32) []int32 {
 	s.accessed = list
 	own := s.rankOf(s.groups[g].block)
 	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Compare(s.behind(a, own), s.behind(b, own))
+		return cmp.Compare(s.distance(a, own), s.distance(b, own))
 	})
 	return slices.Compact(list)
 }
@@ -90,7 +90,7 @@ func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
 	for _, i := range moves {
 		ends := s.ends(s.of[i], 0)
 		s.accesses(i, func(owner int32, writes bool) {
-			if s.heardOf(owner, b, ends, writes) || !writes && s.sends(i, owner) {
+			if s.knownTo(owner, b, ends, writes) || !writes && s.sends(i, owner) {
 				return
 			}
 			list := of[owner]
@@ -108,9 +108,9 @@ func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
 	}
 }
 
-// heardOf reports whether some block of a rank knows at the end of the pass that the group of block b with entry ends
+// knownTo reports whether some block of a rank knows at the end of the pass that the group of block b with entry ends
 // is over. If the group writes, the block must see what it wrote.
-func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
+func (s *oneSync) knownTo(rank, b, ends int32, writes bool) bool {
 	for o := range s.blocksOf(rank) {
 		if s.size[o] > 0 && (s.seen[o].of(s.chain[b]) >= ends || !writes && s.done[o].of(s.chain[b]) >= ends) {
 			return true
@@ -119,10 +119,10 @@ func (s *oneSync) heardOf(rank, b, ends int32, writes bool) bool {
 	return false
 }
 
-// further compares two blocks by how far their ranks are behind the rank of block own, counted round the ranks.
+// further compares two blocks by the distance of their ranks from the rank of block own, counted round the ranks.
 func (l *State) further(x, y, own int32) int {
 	own = l.rankOf(own)
-	return cmp.Or(cmp.Compare(l.behind(l.rankOf(x), own), l.behind(l.rankOf(y), own)), cmp.Compare(x, y))
+	return cmp.Or(cmp.Compare(l.distance(l.rankOf(x), own), l.distance(l.rankOf(y), own)), cmp.Compare(x, y))
 }
 
 // sends reports whether Move i sends packets to a rank. The rank has them all before its launch ends, and knows by them

@@ -140,7 +140,7 @@ func (l *State) through(r *oneRun, rank int32) spot {
 	return slot
 }
 
-// gather has the owner of r's destination fold the sources, behind the Moves by which other ranks send theirs.
+// gather has the owner of r's destination fold the sources, after the Moves by which other ranks send theirs.
 func (l *State) gather(r *oneRun, pull bool, via ir.Via) {
 	for k, s := range r.srcs {
 		buf, via := ir.Scratch, via

@@ -11,39 +11,39 @@ var fewParts = 8
 // learnAll reports whether blocks learn all parts. needed does not follow what packets tell.
 func (s *oneSync) learnAll() bool { return s.packets || s.rows.Parts() < fewParts }
 
-// needed returns which parts of clocks are needed in a pass. hears, indexed by group, has the parts that the block
-// needs of what the group's waits tell. learns, indexed by group, has the parts that it needs of what it learns behind
+// needed returns which parts of clocks are needed in a pass. acquires, indexed by group, has the parts that the block
+// needs of what the group's waits tell. learns, indexed by group, has the parts that it needs of what it learns after
 // these waits. begin, indexed by block, has the parts that the block needs of its clock when the pass begins.
 //
-// asks, indexed by group, has the parts that are asked for behind the group's waits. told, indexed by group, has the
+// asks, indexed by group, has the parts that are asked for after the group's waits. released, indexed by group, has the
 // parts that others learn of the block's clock at the group's end. end, indexed by block, has the parts that are needed
 // at the end of the pass. Each may be nil for none.
-func (s *oneSync) needed(asks, told, end []uint64) (hears, learns, begin []uint64) {
+func (s *oneSync) needed(asks, released, end []uint64) (acquires, learns, begin []uint64) {
 	if s.learnAll() {
 		return nil, nil, nil
 	}
-	hears, learns, begin = make([]uint64, len(s.groups)), make([]uint64, len(s.groups)), make([]uint64, s.blocks())
+	acquires, learns, begin = make([]uint64, len(s.groups)), make([]uint64, len(s.groups)), make([]uint64, s.blocks())
 	copy(begin, end)
 	after := make([]uint64, len(s.groups)) // by group: the parts that others need of what its signals tell
-	copy(after, told)
+	copy(after, released)
 	for g := len(s.groups) - 1; g >= 0; g-- {
 		b := s.groups[g].block
 		learns[g] = begin[b] | after[g]
-		hears[g] = learns[g]
+		acquires[g] = learns[g]
 		if asks != nil {
-			hears[g] |= asks[g]
+			acquires[g] |= asks[g]
 		}
-		begin[b] = hears[g]
+		begin[b] = acquires[g]
 		for _, w := range s.awaits[g] {
 			if w.ago == 0 {
-				after[s.signals[w.signal].group] |= hears[g]
+				after[s.signals[w.signal].group] |= acquires[g]
 			}
 		}
 	}
-	return hears, learns, begin
+	return acquires, learns, begin
 }
 
-// neededBy returns hears of needed for a pass that more passes follow. All of list is asked at the end of each.
+// neededBy returns acquires of needed for a pass that more passes follow. All of list is asked at the end of each.
 func (s *oneSync) neededBy(list []reuse, more int32) []uint64 {
 	if s.learnAll() {
 		return nil
@@ -52,19 +52,19 @@ func (s *oneSync) neededBy(list []reuse, more int32) []uint64 {
 	for _, u := range list {
 		asks[s.of[u.writer]] |= s.part(u)
 	}
-	hears, _, begin := s.needed(asks, nil, nil)
+	acquires, _, begin := s.needed(asks, nil, nil)
 	for ; more > 0; more-- {
 		copy(end, begin)
 		for _, u := range list {
 			end[s.blockOf(u.writer)] |= s.part(u)
 		}
-		hears, _, begin = s.needed(nil, nil, end)
+		acquires, _, begin = s.needed(nil, nil, end)
 	}
-	return hears
+	return acquires
 }
 
-// lastNeeds returns hears and learns of needed for the pass in which owe is asked.
-func (s *oneSync) lastNeeds(owe []owed) (hears, learns []uint64) {
+// lastNeeds returns acquires and learns of needed for the pass in which owe is asked.
+func (s *oneSync) lastNeeds(owe []owed) (acquires, learns []uint64) {
 	if s.learnAll() {
 		return nil, nil
 	}
@@ -72,8 +72,8 @@ func (s *oneSync) lastNeeds(owe []owed) (hears, learns []uint64) {
 	for k := range owe {
 		asks[s.of[owe[k].writer]] |= s.part(owe[k].reuse)
 	}
-	hears, learns, _ = s.needed(asks, nil, nil)
-	return hears, learns
+	acquires, learns, _ = s.needed(asks, nil, nil)
+	return acquires, learns
 }
 
 // part returns the part of a clock that says whether u's reader is over.

@@ -6,7 +6,7 @@ import (
 )
 
 // order lists the Moves of all ranks by critical path: by depth, and the Moves of one block and depth by the longest
-// chain of Moves behind them. If these chains are equal, each rank begins with the peer behind itself, so that not all
+// chain of Moves after them. If these chains are equal, each rank begins with the peer after itself, so that not all
 // ranks write to one at the same time.
 func order(l *State) (int, error) {
 	n := len(l.moves)
@@ -44,31 +44,31 @@ func (l *State) depths() (deep, high []int32) {
 	return deep, high
 }
 
-// behind returns how many ranks rank is behind own, counted round the ranks.
-func (l *State) behind(rank, own int32) int32 { return (rank - own + l.n) % l.n }
+// distance returns how many ranks lie from own to rank, counted round the ranks.
+func (l *State) distance(rank, own int32) int32 { return (rank - own + l.n) % l.n }
 
-// offset returns how far the peer of Move i is behind its own rank. The peer is the rank that i writes to, or else the
-// rank whose memory or packets it reads.
+// offset returns the distance of the peer of Move i from its own rank. The peer is the rank that i writes to, or else
+// the rank whose memory or packets it reads.
 func (l *State) offset(i int32) int32 {
 	m := &l.moves[i]
 	for _, list := range [2][]spot{m.dsts, m.srcs} {
 		for _, x := range list {
 			if x.rank >= 0 && x.rank != m.rank {
-				return l.behind(x.rank, m.rank)
+				return l.distance(x.rank, m.rank)
 			}
 		}
 	}
 	for _, d := range l.deps.of(i) {
 		if d.kind == depPacket {
-			return l.behind(l.moves[d.on].rank, m.rank)
+			return l.distance(l.moves[d.on].rank, m.rank)
 		}
 	}
 	return l.n
 }
 
-// turn sorts m's destinations: those of its own rank first, then those of the rank behind it, and so on.
+// turn sorts m's destinations: those of its own rank first, then those of the rank after it, and so on.
 func (l *State) turn(m *oneMove) {
 	slices.SortStableFunc(m.dsts, func(a, b spot) int {
-		return cmp.Compare(l.behind(a.rank, m.rank), l.behind(b.rank, m.rank))
+		return cmp.Compare(l.distance(a.rank, m.rank), l.distance(b.rank, m.rank))
 	})
 }

@@ -15,7 +15,7 @@ const (
 	Acted
 	// Depends: dependences are the conflicts of Moves on cells of memory.
 	Depends
-	// Ordered: the list holds each Move once, behind all that it depends on. Moves of a group do not depend on each other.
+	// Ordered: the list holds each Move once, after all that it depends on. Moves of a group do not depend on each other.
 	Ordered
 	// Placed: the chunks of scratch and packets of a rank are numbered from 0, each for one value.
 	Placed

@@ -12,7 +12,7 @@ import (
 // Memory and launches belong to ranks.
 //
 // If the clocks do not cover a dependence of one block on another, the earlier block signals and the later one waits.
-// The signal is right behind the earlier group, unless there is one further behind already. The latest dependence is
+// The signal is right after the earlier group, unless there is a later one already. The latest dependence is
 // looked at first, since its signal covers most of the others.
 type oneSync struct {
 	*State
@@ -22,12 +22,12 @@ type oneSync struct {
 	chain  []int32 // of a block; see newChains
 	base   []int32 // by block: the entry of its chain that says that all blocks before it are over
 
-	done, seen []oneClock  // of a block; one and the same where there are no packets
-	learned    []oneLesson // by block: what it knows is over from its next group on
+	done, seen []oneClock    // of a block; one and the same where there are no packets
+	learned    []oneAcquired // by block: what it knows is over from its next group on
 	packets    bool
 	before     []oneSnap // by group that sends packets: its done when it begins
 	relayed    []oneSnap // by Move that sends packets which it makes of other packets: the same
-	after      []oneSnap // by group that has a signal behind it, or may get one: its clocks at its end
+	after      []oneSnap // by group that has a signal after it, or may get one: its clocks at its end
 	rows       *vclock.Pool
 	parts      uint64     // the parts of clocks that blocks learn now; see needed
 	kept       []*oneSnap // the oldest first; see store
@@ -35,8 +35,8 @@ type oneSync struct {
 	asked      []unmetDep // buffer of unmet
 	accessed   []int32    // buffer of owners
 
-	// by sending block and receiving block of another node: the last group that a signal of the sender itself has told
-	// of, as an entry of clocks
+	// by sending block and receiving block of another node: the last group that a signal of the sender itself has
+	// released, as an entry of clocks
 	arrived map[[2]int32]int32
 
 	signals []oneSignal
@@ -48,7 +48,7 @@ type oneSync struct {
 	failed  bool               // a joint group would have to wait, or an open one to signal
 }
 
-// A oneSignal is sent behind a group, from one block to another. before is the previous signal from the same block to
+// A oneSignal is sent after a group, from one block to another. before is the previous signal from the same block to
 // the same other, or -1.
 type oneSignal struct{ from, to, group, before int32 }
 
@@ -86,7 +86,7 @@ func (l *State) newSync(groups []oneGroup) *oneSync {
 	if s.knowNothing(); s.packets {
 		s.before, s.relayed = make([]oneSnap, len(groups)), make([]oneSnap, len(l.moves))
 	}
-	s.learned = make([]oneLesson, l.blocks())
+	s.learned = make([]oneAcquired, l.blocks())
 	for b := range l.blocks() {
 		s.learned[b].chain = s.chain[b]
 	}
@@ -252,7 +252,7 @@ func (s *oneSync) isOver(i, x int32) bool {
 	return false
 }
 
-// await makes group g wait for Move x, by a signal behind it.
+// await makes group g wait for Move x, by a signal after it.
 func (s *oneSync) await(g, x int32) {
 	b, a := s.groups[g].block, s.blockOf(x)
 	k := s.signal(a, b, s.of[x])
@@ -278,7 +278,7 @@ func (s *oneSync) hear(b, k, pass int32) {
 	s.note(&s.seen[b], sig.from, ends)
 }
 
-// signal returns the first signal from block a to b that is behind group g. It makes one if there is none.
+// signal returns the first signal from block a to b that comes after group g. It makes one if there is none.
 func (s *oneSync) signal(a, b, g int32) int32 {
 	if k, ok := s.signalled(a, b, g); ok {
 		return k

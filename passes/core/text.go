@@ -29,11 +29,11 @@ import (
 //	m1 rank 1 mv input[2] + packets[0] -> input[2]*2 sees m3 over m4,m5 packets m0
 //
 // From order on the list has the order in which Moves run, and from group on they stand in groups, with all that is
-// waited for before a group and signalled behind it:
+// waited for before a group and signalled after it:
 //
 //	group 2 rank 1 joint                              a part of the group of rank 1 before it
 //	  launch 0 3                                      the launches of these ranks must have begun
-//	  wait 0 1 4-2                                    for the signals behind these groups, the last of 2 passes ago
+//	  wait 0 1 4-2                                    for the signals after these groups, the last of 2 passes ago
 //	  m1 rank 1 mv input[2] + packets[0] -> input[2]*2
 //	  signal 0 2                                      to these ranks
 //	leave 1 0                                         rank 1 signals rank 0 at the end of a launch
@@ -48,7 +48,7 @@ func (l *State) WriteText(w io.Writer, positions bool) error {
 	if !positions {
 		h.Spans = nil
 	}
-	t := &writer{State: l, Writer: b, positions: positions, signals: l.signalsBehind()}
+	t := &writer{State: l, Writer: b, positions: positions, signals: l.signalsAfter()}
 	if l.moves == nil {
 		text.WriteHeader(b, "runs", &h, l.c.Hints)
 		t.even()
@@ -85,16 +85,16 @@ func (l *State) latest() []oneGroup {
 	return l.groups
 }
 
-// signalsBehind lists the ranks that are signalled behind each group.
-func (l *State) signalsBehind() [][]int32 {
+// signalsAfter lists the ranks that are signalled after each group.
+func (l *State) signalsAfter() [][]int32 {
 	if l.sync == nil {
 		return nil
 	}
-	behind := make([][]int32, len(l.sync.groups))
+	after := make([][]int32, len(l.sync.groups))
 	for _, s := range l.sync.signals {
-		behind[s.group] = append(behind[s.group], s.to)
+		after[s.group] = append(after[s.group], s.to)
 	}
-	return behind
+	return after
 }
 
 // A writer writes the text form of a State.

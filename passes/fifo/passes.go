@@ -46,7 +46,7 @@ var Table = []Pass{
 // Options steer Lower and Run. The zero value compiles for no target in
 // particular, with every pass.
 type Options struct {
-	Instances int // the whole program in so many parts; 0 is 1
+	Instances int // the number of parts of the whole program; 0 is 1
 
 	Level0 bool            // run only the required passes (-O0)
 	Off    map[string]bool // names of passes that are not to run

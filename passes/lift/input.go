@@ -9,7 +9,7 @@ import (
 
 // This file has ranks that write their input out of place write a copy of it.
 
-// apart returns p, with the input of each rank that writes it out of place in scratch behind the rank's own, and these
+// apart returns p, with the input of each rank that writes it out of place in scratch after the rank's own, and these
 // ranks. The copy has to be made before the first step. P stays as it is.
 func apart(p *fifo.Program) (q *fifo.Program, ranks []int32) {
 	if p.Coll.Inplace || !p.ModifiesInput() {

@@ -5,7 +5,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// await lists the waits of the program. Those of a nop are waits of the step behind it.
+// await lists the waits of the program. Those of a nop are waits of the step after it.
 func await(s *State) error {
 	for b := range s.p.Blocks {
 		t := &s.p.Blocks[b]

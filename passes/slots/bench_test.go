@@ -60,7 +60,7 @@ func BenchmarkEngines(b *testing.B) {
 	}
 }
 
-// caller returns a function that does a call of so many bytes, and returns how long it took.
+// caller returns a function that does a call of a number of bytes, and returns how long it took.
 func caller(b *testing.B, p *either.Program, bytes int64, replicas int) func() time.Duration {
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true})
 	if err != nil {

@@ -92,7 +92,7 @@ var faults = []fault{
 	}), []diag.Code{diag.Malformed}},
 	{"chain", "the last source is left out", someChain(func(s *State, h int32) bool { s.last[h]--; return true }),
 		[]diag.Code{diag.WrongResult}},
-	{"chain", "a step behind the chain is part of it", someChain(func(s *State, h int32) bool {
+	{"chain", "a step after the chain is part of it", someChain(func(s *State, h int32) bool {
 		i := s.last[h] + 1
 		if int(i) >= len(s.p.Steps) || s.w.Block[i] != s.w.Block[h] || s.p.Steps[i].Op != ir.Copy {
 			return false
@@ -110,7 +110,7 @@ var faults = []fault{
 	}), []diag.Code{diag.Race}},
 	{"await", "a wait is for the tile iteration before", someWait(now, func(_ *State, w *wait) { w.ago = 1 }),
 		[]diag.Code{diag.Race}},
-	{"await", "the step behind waits", someWait(now, func(s *State, w *wait) {
+	{"await", "the step after waits", someWait(now, func(s *State, w *wait) {
 		if int(w.step)+1 < len(s.w.Block) && s.w.Block[w.step+1] == s.w.Block[w.step] {
 			w.step = s.head[w.step+1]
 		}

@@ -71,7 +71,7 @@ func proven(t *testing.T, name string, p *either.Program) *either.Program {
 	return either.OfOneSided(g)
 }
 
-// call runs p on so many bytes, and compares every element.
+// call runs p on a number of bytes, and compares every element.
 func call(t *testing.T, p *either.Program, bytes int64, dtype data.DType, op data.RedOp) {
 	t.Helper()
 	if !p.Coll.Reduces() {

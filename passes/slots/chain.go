@@ -5,8 +5,8 @@ import (
 	"mscclc/ir/fifo"
 )
 
-// chain finds reductions that follow each other into one place, and of which the last alone is told of. They become one
-// Move, which reads and writes the place once, as runtimes of MSCCL-IR do.
+// chain finds reductions that follow each other into one place, and of which only the last is signalled. They become
+// one Move, which reads and writes the place once, as runtimes of MSCCL-IR do.
 func chain(s *State) error {
 	s.head, s.last = make([]int32, len(s.p.Steps)), make([]int32, len(s.p.Steps))
 	for b := range s.p.Blocks {

@@ -62,7 +62,7 @@ func (s *State) conn(t *ir.TB) conn {
 	return c
 }
 
-// room gives the connections their slots, behind the scratch of the program, and their flags.
+// room gives the connections their slots, after the scratch of the program, and their flags.
 func (s *State) room() error {
 	for k := range s.conns {
 		c := &s.conns[k]

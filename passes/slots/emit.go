@@ -14,8 +14,8 @@ type emitter struct {
 	g     *onesided.Program
 	names *names
 
-	tells []tell            // by step, then by block
-	flag  map[[2]int32]told // by the block that signals and the one that awaits
+	tells []tell                 // by step, then by block
+	flag  map[[2]int32]blockFlag // by the block that signals and the one that awaits
 
 	sent, received []int32 // by connection: messages so far
 	next           int     // in waits: the first of a step that is yet to come
@@ -24,18 +24,19 @@ type emitter struct {
 	sources, dests []onesided.Operand
 }
 
-// A tell is that the end of a step is told to a block: as the nth signal of their flag in a tile iteration, from 1.
+// A tell is that the end of a step is signalled to a block: as the nth signal of their flag in a tile iteration, from
+// 1.
 type tell struct{ step, block, nth int32 }
 
-// A told is a flag between two blocks of a rank, and how many signals it has in a tile iteration.
-type told struct{ flag, signals int32 }
+// A blockFlag is a flag between two blocks of a rank, and how many signals it has in a tile iteration.
+type blockFlag struct{ flag, signals int32 }
 
 // emit writes down what the passes have found.
 func (s *State) emit() (*onesided.Program, error) {
 	p := s.p
 	g := &onesided.Program{Program: ir.Program{Header: p.Header, Even: p.Even, Rank: p.Rank, Scratch: s.scratch,
 		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace}, Flags: s.flags, Packets: make([]int32, len(p.Rank)), Depth: s.depth}
-	e := &emitter{State: s, g: g, names: &names{of: p, block: s.w.Block}, flag: map[[2]int32]told{},
+	e := &emitter{State: s, g: g, names: &names{of: p, block: s.w.Block}, flag: map[[2]int32]blockFlag{},
 		sent: make([]int32, len(s.conns)), received: make([]int32, len(s.conns))}
 	e.tell()
 	g.Blocks = make([]ir.TB, len(p.Blocks))
@@ -103,7 +104,7 @@ func (e *emitter) step(b, i int32) {
 	if info.Sends {
 		e.send(e.out[b])
 	}
-	for k := e.toldOf(e.last[i]); k < len(e.tells) && e.tells[k].step == e.last[i]; k++ {
+	for k := e.tellsOf(e.last[i]); k < len(e.tells) && e.tells[k].step == e.last[i]; k++ {
 		e.signals = append(e.signals, flag(t.Rank, e.flag[[2]int32{b, e.tells[k].block}].flag, 0))
 	}
 	e.add(i, ir.Step{Op: ir.Await}, e.awaits, nil)
@@ -112,8 +113,8 @@ func (e *emitter) step(b, i int32) {
 	e.add(i, ir.Step{Op: ir.Signal}, nil, e.signals)
 }
 
-// toldOf returns where the tells of a step begin.
-func (e *emitter) toldOf(step int32) int {
+// tellsOf returns where the tells of a step begin.
+func (e *emitter) tellsOf(step int32) int {
 	k, _ := slices.BinarySearchFunc(e.tells, tell{step: step, block: -1}, compareTells)
 	return k
 }

@@ -38,8 +38,8 @@ type Options struct {
 	// with fewer messages has a slot for each.
 	Slots int
 
-	// Depth is how many copies of scratch there are. So many tile iterations can be under way in one connection, even if
-	// each has as many messages as the connection has slots. 0 is UsualDepth.
+	// Depth is how many copies of scratch there are. Up to this number of tile iterations can be under way in one
+	// connection, even if each has as many messages as the connection has slots. 0 is UsualDepth.
 	Depth int
 
 	after func(p *Pass, s *State) // for tests: spoils what a pass has added
@@ -64,7 +64,7 @@ type State struct {
 	scratch []int32 // of a rank, in chunks
 }
 
-// A wait has a step wait for the end of a step of another block of its rank, so many tile iterations ago.
+// A wait has a step wait for the end of a step of another block of its rank, a number of tile iterations ago.
 type wait struct{ step, on, ago int32 }
 
 // Lower returns the one-sided program that does what p does, which is of protocol Simple. p is not changed,

@@ -44,8 +44,8 @@ block 2.0 send 0 ch 0
 	return p
 }
 
-// TestShape holds that reductions that follow each other are one Move, that waits of a nop are waits of the step behind
-// it, and that scratch is written again only when its reader has told so.
+// TestShape holds that reductions that follow each other are one Move, that waits of a nop are waits of the step after
+// it, and that scratch is written again only when its reader has signalled.
 func TestShape(t *testing.T) {
 	g, err := Lower(chained().Fifo, Options{})
 	if err != nil {

@@ -9,25 +9,25 @@ import (
 
 // names is the ir.Source of a lowered program: it names the steps, blocks and chunks of the program that was lowered.
 type names struct {
-	of    *fifo.Program
-	block []int32       // of a step of that: its block
-	steps []int32       // of a step of the lowered program: the step of the other
-	told  [][][2]string // by rank and flag: what a signal is called, and of what it is one
+	of      *fifo.Program
+	block   []int32       // of a step of that: its block
+	steps   []int32       // of a step of the lowered program: the step of the other
+	signals [][][2]string // by rank and flag: what a signal is called, and of what it is one
 }
 
 // flags names the flags of connections, and those between blocks.
-func (n *names) flags(s *State, between map[[2]int32]told) {
-	n.told = make([][][2]string, len(s.flags))
-	for r := range n.told {
-		n.told[r] = make([][2]string, s.flags[r])
+func (n *names) flags(s *State, between map[[2]int32]blockFlag) {
+	n.signals = make([][][2]string, len(s.flags))
+	for r := range n.signals {
+		n.signals[r] = make([][2]string, s.flags[r])
 	}
 	for k := range s.conns {
 		c := &s.conns[k]
 		text := fmt.Sprintf("of connection %d %d->%d", c.channel, c.src, c.dst)
-		n.told[c.dst][c.data], n.told[c.src][c.free] = [2]string{"message", text}, [2]string{"credit", text}
+		n.signals[c.dst][c.data], n.signals[c.src][c.free] = [2]string{"message", text}, [2]string{"credit", text}
 	}
 	for pair, to := range between {
-		n.told[s.p.Blocks[pair[1]].Rank][to.flag] = [2]string{"signal", "of " + s.p.BlockName(pair[0])}
+		n.signals[s.p.Blocks[pair[1]].Rank][to.flag] = [2]string{"signal", "of " + s.p.BlockName(pair[0])}
 	}
 }
 
@@ -51,5 +51,5 @@ func (n *names) Place(i int32) (rank, block, step int) { return n.of.Place(n.ste
 
 // Flag implements ir.FlagSource.
 func (n *names) Flag(rank, index int32) (what, of string) {
-	return n.told[rank][index][0], n.told[rank][index][1]
+	return n.signals[rank][index][0], n.signals[rank][index][1]
 }

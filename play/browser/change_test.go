@@ -74,7 +74,7 @@ func TestSlow(t *testing.T) {
 func TestLanguage(t *testing.T) {
 	p := theBench(t).open(t, "")
 	p.shown()
-	p.typeBehind("collective allreduce", strings.Repeat(kb.Backspace, len("reduce")))
+	p.typeAfter("collective allreduce", strings.Repeat(kb.Backspace, len("reduce")))
 	if err := chromedp.Do(p.ctx, chromedp.KeyEvent(" ", chromedp.KeyModifiers(chromedp.ModifierCtrl))); err != nil {
 		t.Fatal(err)
 	}

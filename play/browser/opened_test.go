@@ -155,7 +155,7 @@ func TestUndo(t *testing.T) {
 	p.wait(`document.querySelector(".cm-content").innerText.includes("mine(ranks")`)
 	p.shown()
 	opened := evaluate[string](p, text)
-	p.typeBehind("for r in 0..ranks", " - 1")
+	p.typeAfter("for r in 0..ranks", " - 1")
 	p.wait(text + ` !== ` + quote(opened))
 	undo(opened)
 }
@@ -166,7 +166,7 @@ func TestName(t *testing.T) {
 		p := theBench(t).open(t, link(t, map[string]any{"catalog": name}))
 		p.shown()
 		before := evaluate[string](p, `document.querySelector(".badge").textContent`)
-		p.typeBehind("collective", " ")
+		p.typeAfter("collective", " ")
 		p.wait(`document.body.dataset.state === "shown" &&
   document.querySelector("#verdict").innerText.includes("mine.mscl")`)
 		if said := p.says(); !strings.Contains(said, before) || before != "Proven" {

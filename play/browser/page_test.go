@@ -21,8 +21,8 @@ func TestReady(t *testing.T) {
 	t.Logf("the first verdict was there %.0f ms after the page was asked for", evaluate[float64](p, "performance.now()"))
 }
 
-// typeBehind puts the cursor behind a text of the editor, and types there.
-func (p *tab) typeBehind(text, typed string) {
+// typeAfter puts the cursor after a text of the editor, and types there.
+func (p *tab) typeAfter(text, typed string) {
 	p.t.Helper()
 	evaluate[bool](p, `(() => {
   const content = document.querySelector(".cm-content");
@@ -56,14 +56,14 @@ func TestEdit(t *testing.T) {
 	p.shown()
 	var took []float64
 	for range 5 {
-		p.typeBehind("for step in 1..ranks", " - 1")
+		p.typeAfter("for step in 1..ranks", " - 1")
 		p.wait(`document.body.dataset.state === "shown" && document.querySelector(".badge").textContent === "Rejected"`)
 		if text := evaluate[string](p, `document.querySelector(".problems").textContent`); !strings.Contains(text, "wrong-result") {
 			t.Fatalf("it says %q", text)
 		}
 		took = append(took, evaluate[float64](p, `Number(document.body.dataset.took)`))
 		p.wait(`document.querySelectorAll(".line-bad").length > 0`)
-		p.typeBehind("for step in 1..ranks - 1", kb.Backspace+kb.Backspace+kb.Backspace+kb.Backspace)
+		p.typeAfter("for step in 1..ranks - 1", kb.Backspace+kb.Backspace+kb.Backspace+kb.Backspace)
 		p.wait(`document.body.dataset.state === "shown" && document.querySelector(".badge").textContent === "Proven"`)
 		took = append(took, evaluate[float64](p, `Number(document.body.dataset.took)`))
 	}

@@ -130,7 +130,7 @@ def _product(shape: Sequence[int]) -> int:
 
 
 def _is_contiguous(shape: Sequence[int], strides: Sequence[float]) -> bool:
-    """Report whether elements lie one behind the other. Strides are in elements."""
+    """Report whether elements follow each other without gaps. Strides are in elements."""
     expected = 1
     for length, stride in zip(reversed(shape), reversed(strides)):
         if length == 0:

@@ -62,7 +62,7 @@ class Shape:
         )
 
 
-# The arguments of mscclc_run behind the program and before the stream, as ctypes' objects.
+# The arguments of mscclc_run after the program and before the stream, as ctypes' objects.
 Prepared = Tuple[Any, ctypes.c_size_t, ctypes.c_int, ctypes.c_int]
 
 

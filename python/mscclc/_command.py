@@ -55,7 +55,7 @@ def main() -> NoReturn:
 
 
 def flags(params: Mapping[str, Param], options: Sequence[str] = ()) -> List[str]:
-    """Return the flags -p NAME=VALUE of parameters, behind the flags in options."""
+    """Return the flags -p NAME=VALUE of parameters, after the flags in options."""
     return [*options, *(word for k, v in texts(params).items() for word in ("-p", f"{k}={v}"))]
 
 

@@ -102,7 +102,7 @@ class Choice:
     notes: Tuple[str, ...] = ()
 
     def at(self, size: int) -> Range:
-        """Return the range that a call of so many bytes lies in."""
+        """Return the range that a call of a given number of bytes lies in."""
         for one in self.ranges:
             if one.start <= size and (one.stop is None or size < one.stop):
                 return one

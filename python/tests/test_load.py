@@ -73,7 +73,7 @@ def test_foreign_bundle(programs: Path, tmp_path: Path) -> None:
 def test_example() -> None:
     """The program of docs/python.md."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1] - 1  # the package takes the port behind torch's
+        port = server.getsockname()[1] - 1  # the package takes the port after torch's
     command = [sys.executable, str(scenes.ALLTOALLV.parent / "gather.py"), str(scenes.PROGRAMS / "both_ways.mscl")]
     env = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
     each = [

@@ -142,7 +142,7 @@ static void captures(Bench *b) {
   for (u32 replay = 0; replay < 5; replay++) {
     for (u32 n = 0; n < TURNS; n++) turns[n].seed++, fill(b->r, turns + n);
     MUST(f->graph(graph, b->stream));
-    const Choice c = by(t->set.rules);  // an eager call behind it
+    const Choice c = by(t->set.rules);  // an eager call after it
     Turn eager = fresh(b, call_of(*c.rule, 64, DT_U32, RED_SUM), replay % 2, 0);
     MUST(team_launch(t, &c, &eager.call, b->stream));
     MUST(f->sync(b->stream));

@@ -43,14 +43,14 @@ type OneSidedCosts struct {
 	Launch float64 `json:"launch_us"`
 	// the same of a launch of few packets, which needs no general interpreter
 	Few    float64 `json:"launch_few_us"`
-	Signal float64 `json:"signal_us"` // a signal, behind the block's stores: what orders them
+	Signal float64 `json:"signal_us"` // a signal, after the block's stores: what orders them
 	Await  float64 `json:"await_us"`  // from a flag's arrival to the next step
 	Joint  float64 `json:"joint_us"`  // from a step to one that is joint with it
 	// that a port's proxy is busy with a copy, before that begins
 	Port    float64 `json:"port_us"`
 	Threads int     `json:"threads"` // of a block that moves Block bytes a microsecond
-	// CTAs of so many threads that a GPU holds at once. Those of a launch wait for each other, so that it has no more. 0
-	// is no limit.
+	// CTAs of a given number of threads that a GPU holds at once. Those of a launch wait for each other, so that it has no
+	// more. 0 is no limit.
 	Resident float64       `json:"resident_ctas,omitempty"`
 	Shares   bool          `json:"shared_ctas,omitempty"` // replicas may share CTAs (ir.TB)
 	Links    []LinkCosts   `json:"links,omitempty"`       // over which a CTA is slower than over others
@@ -145,7 +145,7 @@ func CostsOf(device string) (*Costs, error) {
 	return ReadCosts(name, text)
 }
 
-// On returns the costs on a node of so many ranks, which share its memory.
+// On returns the costs on a node of a given number of ranks, which share its memory.
 func (c *Costs) On(ranks int) *Costs {
 	if c.Node == 0 {
 		return c

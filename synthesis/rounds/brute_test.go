@@ -11,7 +11,7 @@ type brute struct {
 
 func newBrute(m *Machine, chunks []Chunk) *brute { return &brute{m, chunks, map[string]bool{}} }
 
-// any reports whether there is a schedule of so many steps and rounds.
+// any reports whether there is a schedule of a given number of steps and rounds.
 func (b *brute) any(steps, rounds int) bool {
 	has := make([]int, len(b.chunks)) // by chunk: the set of ranks that have it
 	for c := range has {

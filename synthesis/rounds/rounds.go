@@ -76,8 +76,8 @@ var ErrTime = errors.New("no schedule of rounds was found in time")
 // mostMore is how many rounds above the bound are tried.
 const mostMore = 64
 
-// Least finds a schedule of so many steps that has the fewest rounds, as far as ctx has time. Each number of rounds
-// gets at most half of the time that is left, so that a hard one does not keep a larger one from being found.
+// Least finds a schedule of a given number of steps that has the fewest rounds, as far as ctx has time. Each number of
+// rounds gets at most half of the time that is left, so that a hard one does not keep a larger one from being found.
 func Least(ctx context.Context, m *Machine, chunks []Chunk, steps int, solver Solver) (*Schedule, error) {
 	if m.Ranks > MostRanks {
 		return nil, fmt.Errorf("schedules of rounds are for up to %d GPUs, not %d", MostRanks, m.Ranks)

@@ -19,7 +19,7 @@ type exchange struct {
 	arc    []int32 // indexed by arc: its orbit, which is the variable of its length
 	arcs   []int64 // indexed by orbit of arcs: their number
 	caps   []int64
-	from   []int32 // one member of each orbit; its variable stands behind those of arcs
+	from   []int32 // one member of each orbit; its variable stands after those of arcs
 	count  []int64 // indexed as from: the members of its orbit
 	trees  []tree
 	pairs  int64

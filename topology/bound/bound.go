@@ -56,7 +56,7 @@ func (b *Bound) MBs() float64 {
 	return f
 }
 
-// Micros returns the least time of a call of so many bytes, as nccl-tests counts them, in microseconds.
+// Micros returns the least time of a call of a given number of bytes, as nccl-tests counts them, in microseconds.
 func (b *Bound) Micros(bytes int64) float64 { return float64(bytes) / b.MBs() }
 
 // Kinds lists the collectives that have bounds.
@@ -250,7 +250,7 @@ func (p *problem) colours() []int64 {
 	return list
 }
 
-// rate returns so many times a rate in units of capacity, in MB/s.
+// rate returns a multiple of a rate in units of capacity, in MB/s.
 func (p *problem) rate(x *big.Rat, count int64) *big.Rat {
 	r := new(big.Rat).Mul(x, p.g.unit)
 	return r.Mul(r, big.NewRat(count, 1))

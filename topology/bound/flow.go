@@ -3,7 +3,7 @@ package bound
 import "math"
 
 // A network finds maximum flows, by Dinic's algorithm. Its edges are the arcs of a graph, in their order, and those
-// that connect adds; each has its residual edge behind it.
+// that connect adds; each has its residual edge after it.
 type network struct {
 	head  []int32 // indexed by vertex: its edges
 	start []int32

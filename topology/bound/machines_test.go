@@ -51,7 +51,8 @@ func both(lines ...line) (list []line) {
 	return list
 }
 
-// direct makes a topology of one node with so many GPUs and switches, whose links have whole bandwidths in MB/s.
+// direct makes a topology of one node with a given number of GPUs and switches, whose links have whole bandwidths in
+// MB/s.
 func direct(gpus, switches int, lines []line) *topology.Topology {
 	m := &topology.Topology{Name: "direct", Nodes: 1, GPUs: gpus,
 		Classes: []topology.Class{{Name: "link", Latency: 1, Bandwidth: 1}}}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A partition is of the vertices of two copies of a graph, the second copy's behind the first's. Vertices of one cell
+// A partition is of the vertices of two copies of a graph, the second copy's after the first's. Vertices of one cell
 // look alike so far: they have arcs of the same capacities to and from each cell. Each cell has as many vertices of one
 // copy as of the other, or no symmetry takes the first copy to the second as asked.
 type partition struct {

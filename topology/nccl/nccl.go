@@ -200,7 +200,7 @@ func (d *dump) place(kind topology.Kind, group string, host int) int32 {
 	return int32(len(d.places) - 1)
 }
 
-// link joins two vertices by so many links of a class, beside those of this class that join them already.
+// link joins two vertices by a given number of links of a class, beside those of this class that join them already.
 func (d *dump) link(a, b int32, c topology.Class, width int) {
 	id, ok := d.classes[c]
 	if !ok {
@@ -265,7 +265,7 @@ func (d *dump) sorted() int {
 	return hosts
 }
 
-// topology returns the topology of copies of d, which is so many nodes. The GPUs of all nodes come first.
+// topology returns the topology of copies of d, one for each of a number of nodes. The GPUs of all nodes come first.
 func (d *dump) topology(name string, hosts, copies int) *topology.Topology {
 	t := &topology.Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Params: []string{"nodes"},
 		Nodes: hosts * copies, GPUs: len(d.gpus) / hosts, Classes: d.list, Notes: d.notes.All()}

@@ -24,7 +24,7 @@ func cpuXML(attrs, under string) string {
 	return `<cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" ` + attrs + `>` + under + `</cpu>`
 }
 
-// cpusXML is so many processors, a number on each host, with what lies under each.
+// cpusXML is a number of processors, a number on each host, with what lies under each.
 func cpusXML(count, each int, under string) string {
 	var b strings.Builder
 	for i := range count {
@@ -45,7 +45,7 @@ const (
 	toCPU    = "0x068001"
 )
 
-// readNCCL reads a file, and returns its links as text, each once, with the notes behind them.
+// readNCCL reads a file, and returns its links as text, each once, with the notes after them.
 func readNCCL(t *testing.T, text, device string) (*topology.Topology, string) {
 	t.Helper()
 	topo, err := Read("x.xml", strings.NewReader(text), nil, device)
@@ -111,8 +111,8 @@ func TestNCCLFound(t *testing.T) {
 			[]string{"(net_1)", "network ports have no speed from 1 to 2147483647 Mb/s: 10 Gb/s is taken, as NCCL does (4: a, b, c, d)"}},
 		{"the highest speed", nic(`<net name="a" dev="0" speed="2147483647"/>`), 1, []string{"(net_268435)"}},
 		{"a speed above", nic(`<net name="a" dev="0" speed="2147483648"/>`), 1, []string{"10 Gb/s is taken"}},
-		{"a speed with more behind it", nic(`<net name="a" dev="0" speed="100000abc"/>`), 1,
-			[]string{"(net_12)", `numbers are read as NCCL reads them: the digits that come first, octal behind 0, 32 bits (1: speed="100000abc" is 100000)`}},
+		{"a speed with more after it", nic(`<net name="a" dev="0" speed="100000abc"/>`), 1,
+			[]string{"(net_12)", `numbers are read as NCCL reads them: the digits that come first, octal after 0, 32 bits (1: speed="100000abc" is 100000)`}},
 		{"a speed in floating point", nic(`<net name="a" dev="0" speed="1e5"/>`), 1, []string{"(net_0.125M)", `speed="1e5" is 1`}},
 		{"an octal speed", nic(`<net name="a" dev="0" speed="0100000"/>`), 1, []string{"(net_4)", `speed="0100000" is 32768`}},
 		{"a speed of more than 32 bits", nic(`<net name="a" dev="0" speed="4294967312"/>`), 1, []string{"(net_2M)", `is 16`}},

@@ -20,7 +20,7 @@ const (
 	maxNesting  = 100
 )
 
-// dumps is how a file of NCCL's begins, behind a declaration and comments.
+// dumps is how a file of NCCL's begins, after a declaration and comments.
 var dumps = regexp.MustCompile(`\A\x{feff}?(\s|<\?[^>]*>|<!--(?s:.*?)-->)*<(system|graphs)[\s>/]`)
 
 // IsDump reports whether a file that begins so is a topology that NCCL wrote, or one of its graphs.
@@ -65,7 +65,7 @@ func (e *element) all(tag string) (list []*element) {
 	return list
 }
 
-// numeral is what C's strtol reads of a text in base 0: decimal, hexadecimal behind 0x, octal behind 0.
+// numeral is what C's strtol reads of a text in base 0: decimal, hexadecimal after 0x, octal after 0.
 var numeral = regexp.MustCompile(`^[ \t\n\v\f\r]*([+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*))`)
 
 // number returns an attribute as NCCL reads numbers, by strtol into an int: what follows the digits does not count, and
@@ -76,7 +76,7 @@ func (e *element) number(key string) (n int64, ok bool) {
 	return int64(int32(long)), digits != ""
 }
 
-// numeral returns the digits of an attribute, with what strtol takes before them, and what it does not read behind
+// numeral returns the digits of an attribute, with what strtol takes before them, and what it does not read after
 // them.
 func (e *element) numeral(key string) (digits, rest string) {
 	text := e.attr(key)
@@ -96,7 +96,7 @@ func (d *dump) number(e *element, key string) (int64, bool) {
 	plain, err := strconv.ParseInt(strings.TrimPrefix(digits, "+"), 10, 64)
 	hex := strings.Contains(strings.ToLower(digits), "x")
 	if ok && (strings.TrimSpace(rest) != "" || !hex && (err != nil || plain != n)) {
-		d.notes.Add(e.line, "numbers are read as NCCL reads them: the digits that come first, octal behind 0, 32 bits",
+		d.notes.Add(e.line, "numbers are read as NCCL reads them: the digits that come first, octal after 0, 32 bits",
 			fmt.Sprintf("%s=%q is %d", key, e.attr(key), n))
 	}
 	return n, ok

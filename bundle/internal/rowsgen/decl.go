@@ -59,7 +59,7 @@ func (w *writer) aside(c *ast.CommentGroup) {
 func (w *writer) structure(name string, s *ast.StructType) {
 	w.printf("struct %s {\n", name)
 	blank := "true"
-	for _, f := range s.Fields.List[1:] { // behind structs.HostLayout
+	for _, f := range s.Fields.List[1:] { // after structs.HostLayout
 		typ, dims := f.Type, ""
 		if a, ok := typ.(*ast.ArrayType); ok {
 			typ, dims = a.Elt, "["+w.expr(a.Len)+"]"

@@ -68,7 +68,7 @@ func header(bundle string) []byte {
 	w.kinds("reduces", ir.Kind.Reduces)
 	w.kinds("has_in_place", choose.HasInPlace)
 	w.printf("\nbool blank(const void *data, u64 bytes);                // all bytes are 0\n" +
-		"bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros behind it\n")
+		"bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros after it\n")
 	for _, name := range []string{"rows.go", "rows_rule.go"} {
 		f, err := parser.ParseFile(w.files, filepath.Join(bundle, name), nil, parser.ParseComments)
 		if err != nil {

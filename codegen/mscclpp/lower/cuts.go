@@ -6,7 +6,7 @@ import (
 )
 
 // cut finds where operations must be cut so that any two have the same chunks, or none in common: then what block w of
-// several does at some bytes comes behind what the same block did there.
+// several does at some bytes comes after what the same block did there.
 func (x *maker) cut() {
 	x.cuts = make([]bool, x.cells.Len()+1)
 	x.eachRun(func(first, n int32) { x.cuts[first], x.cuts[first+n] = true, true })

@@ -62,7 +62,7 @@ func (f *flag) channelType() ir.ChannelType {
 	return ir.MemoryChannel
 }
 
-// divide numbers the channels of f, of whose direction there are so many yet: one for each two segments that signal and
+// divide numbers the channels of f, whose direction has that many yet: one for each two segments that signal and
 // await it. Signals of the same two follow each other.
 func (f *flag) divide(count *int32) {
 	for n := range f.signals {
@@ -261,8 +261,8 @@ next:
 
 func awaits(o *ir.ChannelOp) bool { return o.Kind.Info().Awaits }
 
-// alike returns before and o, which move nothing, as one operation. A relaxed await joins the awaits behind it too: it
-// is for launches that nothing told of before.
+// alike returns before and o, which move nothing, as one operation. A relaxed await joins the awaits after it too: it
+// is for launches that nothing announced before.
 func alike(before ir.ChannelOp, o *ir.ChannelOp, rank int32) (one ir.ChannelOp, ok bool) {
 	if before.Kind == ir.ChRelaxedAwait && o.Kind == ir.ChAwait {
 		before.Kind = ir.ChAwait

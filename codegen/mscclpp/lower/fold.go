@@ -109,7 +109,7 @@ func (x *maker) send(m *channelMove, src ir.ChannelRef) {
 		from := []ir.ChannelRef{x.staged(src)}
 		for _, d := range m.put {
 			x.move(ir.ChannelOp{Kind: ir.ChEach, Type: ir.PortChannel, Srcs: from, Dsts: []ir.ChannelRef{d}},
-				x.behind(d.Rank, m.count))
+				x.after(d.Rank, m.count))
 		}
 	}
 	pairs(ir.MemoryChannel, m.sent)

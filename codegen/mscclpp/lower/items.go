@@ -9,7 +9,7 @@ import (
 	"mscclc/ir/onesided"
 )
 
-// flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind
+// flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes after
 // what they put. Between nodes they always do.
 func (x *maker) flags() {
 	o, ported := x.p, map[[2]int32]int32{}
@@ -75,7 +75,7 @@ func (x *maker) rank(r int32) {
 			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
 			x.sync(s, x.p.Dests(s))
 		case ir.Await:
-			// What comes before an await need not be over: the next meeting is behind both.
+			// What comes before an await need not be over: the next block barrier is after both.
 			x.sync(s, x.p.Sources(s))
 			x.dirty = true
 		case ir.Move:
@@ -100,7 +100,7 @@ func (x *maker) add(it item) {
 	x.items[x.own] = append(x.items[x.own], it)
 }
 
-// sync makes signals, or awaits, of a step's flags: those through ports and those through memory, so many at once as an
+// sync makes signals, or awaits, of a step's flags: those through ports and those through memory, as many at once as an
 // operation has threads for. Those through ports are first: they join the puts before them, and the last waits until
 // the port is done.
 func (x *maker) sync(s *ir.Step, flags []onesided.Operand) {

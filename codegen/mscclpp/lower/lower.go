@@ -15,11 +15,11 @@ import (
 
 // Options say how Channels writes a program at the level of channels.
 type Options struct {
-	Instances int // so many thread blocks do each operation, each its share of the bytes, on channels of its own; 0 is 1
+	Instances int // how many thread blocks do each operation, each its share of the bytes, on channels of its own; 0 is 1
 	Threads   int // of a block; 0 is 1024
 
-	// Pipeline, where not 0, has thread blocks go through the chunks in turns of so many bytes, by MSCCL++'s pipelines.
-	// Protocol Simple, and one instance.
+	// Pipeline, where not 0, has thread blocks go through the chunks in loop iterations of that many bytes, by MSCCL++'s
+	// pipelines. Protocol Simple, and one instance.
 	Pipeline int64
 
 	// Meeting has threads synchronise before all Moves, and between unpacking packets and sending them on. It is slower,
@@ -41,7 +41,7 @@ type Options struct {
 //   - cuts (cuts.go): where several blocks share an operation's bytes, all operations at one chunk have the same
 //     chunks;
 //   - items (items.go, fold.go): each step as operations, and where the threads must synchronise before one;
-//   - segments (segments.go): a rank's operations as several blocks, one behind the other, where one has no room;
+//   - segments (segments.go): a rank's operations as several blocks, one after another, where one has no room;
 //   - channels (ends.go): a flag is a channel, or one for each two blocks that signal it and await it.
 func Channels(p *onesided.Program, opt Options) (*ir.ChannelProgram, error) {
 	x := &maker{p: p, ways: int32(max(opt.Instances, 1)), meeting: opt.Meeting, pipeline: opt.Pipeline,
@@ -170,7 +170,7 @@ func (x *maker) say(code diag.Code, format string, args ...any) *diag.Diagnostic
 	return &x.found[len(x.found)-1]
 }
 
-// scratch lays packets behind plain data, of which a chunk of packets takes the place of two.
+// scratch lays packets after plain data, of which a chunk of packets takes the place of two.
 func (x *maker) scratch() {
 	base := make([]int32, len(x.items))
 	for r := range x.out.Ranks {

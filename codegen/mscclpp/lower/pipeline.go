@@ -7,7 +7,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file makes pipelines: each block does its part of the work once for each so many bytes of the chunks, so that
+// This file makes pipelines: each block does its part of the work once for each unit of bytes of the chunks, so that
 // what one hands to the next, of its rank or of another, is on its way while it works on more. A rank's work is divided
 // where it waits for others. All operations have equally many chunks, which the executor's loops take for granted.
 

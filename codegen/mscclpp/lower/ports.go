@@ -28,8 +28,8 @@ func (x *maker) countPorts(ported map[[2]int32]int32) {
 	}
 }
 
-// behind returns the signal to a rank that comes next, behind which is what is put through the same port: count chunks.
-func (x *maker) behind(to, count int32) flagUse {
+// after returns the signal to a rank that comes next, after which is what is put through the same port: count chunks.
+func (x *maker) after(to, count int32) flagUse {
 	f := x.ports[[2]int32{x.own, to}]
 	if f == nil {
 		x.say(diag.Unsupported, "nothing tells rank %d of what goes to it through a port", to).Hint = "leave out via = port"

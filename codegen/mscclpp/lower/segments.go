@@ -56,7 +56,7 @@ type load struct {
 // remoteKinds is how many remote buffers a rank may have, reached through memory or ports.
 const remoteKinds = 3 * 2
 
-// segments cuts the own rank's items into segments, each with channels of a type to at most so many peers.
+// segments cuts the own rank's items into segments, each with channels of a type to at most a given number of peers.
 func (x *maker) segments(peers int) []segment {
 	items := x.items[x.own]
 	most := mscclpp.MaxOps - handover

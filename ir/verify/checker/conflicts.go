@@ -9,7 +9,7 @@ import (
 // the last write, and a write and the reads since. If these are, all are.
 type Conflicts struct {
 	Mem      *ir.Memory
-	Need     func(cell, n int, later, earlier int32, kind Kind) // is told of each pair, for a run of cells
+	Need     func(cell, n int, later, earlier int32, kind Kind) // is called for each pair, for a run of cells
 	Accesses *ir.Accesses
 }
 

@@ -86,13 +86,13 @@ func (c *Checker) messageWork() int64 {
 // oneSidedWork bounds what the passes of a one-sided program cost: of each event, which is of a chunk at least, what it
 // learns, and what is looked at where it conflicts with others.
 func (c *Checker) oneSidedWork() int64 {
-	events, lessons, accesses, packets := int64(0), int64(0), int64(0), int64(0)
+	events, acquired, accesses, packets := int64(0), int64(0), int64(0), int64(0)
 	for i := range c.P.Steps {
 		s := &c.P.Steps[i]
 		n := int64(max(s.Count, 1))
 		events += n
 		for _, x := range c.P.OneSided.Sources(s) {
-			lessons += n
+			acquired += n
 			if x.Buf == ir.Packets {
 				packets += n
 			}
@@ -101,7 +101,7 @@ func (c *Checker) oneSidedWork() int64 {
 	}
 	row := int64(len(c.P.Blocks)/8 + 2)
 	passes := int64(c.P.OneSided.Depth) + 3
-	learned := diag.AtMost(diag.AtMost(4*(lessons+2*int64(len(c.P.Blocks))), row), passes)
+	learned := diag.AtMost(diag.AtMost(4*(acquired+2*int64(len(c.P.Blocks))), row), passes)
 	looked := diag.AtMost(diag.AtMost(2*accesses, min(packets, 64)+2), passes)
 	return events*VisitWork + min(learned, math.MaxInt64/4) + min(looked, math.MaxInt64/4)
 }

@@ -10,7 +10,7 @@ import (
 // Adverse runs p, of any size, in some schedules that are meant to break it,
 // and stops at the first that does: once with opt.Slots, which decides
 // deadlock; then with unbounded slots, once watched for races by clocks, which
-// are the same in every schedule, and so many times by uniform chance, by
+// are the same in every schedule, and a number of times by uniform chance, by
 // priorities that change, with one block starved, and with blocks delayed. The
 // result of each is judged.
 func Adverse(p *fifo.Program, opt Options, schedules int, rnd *rand.Rand) (*Verdict, error) {
@@ -154,7 +154,7 @@ func (a *adversary) run() {
 			a.wake(o)
 		}
 	}
-	a.schedule = a.schedule[:0] // of so many actions it tells nobody anything
+	a.schedule = a.schedule[:0] // nobody reads a schedule of that many actions
 	a.end(a.v)
 }
 

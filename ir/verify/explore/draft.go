@@ -83,7 +83,7 @@ func (d *draft) build() *fifo.Program {
 }
 
 // remove takes step i of b out of the draft. What waited for it waits for the
-// step behind it, or where there is none for the one before.
+// step after it, or where there is none for the one before.
 func (d *draft) remove(b *draftBlock, i int) {
 	s := b.steps[i]
 	b.steps = slices.Delete(b.steps, i, i+1)

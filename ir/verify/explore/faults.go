@@ -203,7 +203,7 @@ func (m *mutant) hasdep() bool {
 }
 
 // merge joins two blocks that have one peer each way at most, by placing the
-// steps of the one behind or among those of the other.
+// steps of the one after or among those of the other.
 func (m *mutant) merge() bool {
 	a := m.blocks[m.rnd.Intn(len(m.blocks))]
 	own := m.ofRank(a.Rank)

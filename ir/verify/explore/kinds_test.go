@@ -63,8 +63,8 @@ func TestKinds(t *testing.T) {
 		{"packets of one chunk say nothing of another", roundTrip, []string{"PROTOCOL", "protocol LL", "0 r input[0]*2", "0 r input[1]*2", "chunks=2", "chunks=3", "in=2 out=2", "in=3 out=3"}, Options{MessageChunks: 2}, "[race]"},
 		{"a message does", roundTrip, []string{"0 r input[0]*2", "0 r input[1]*2", "chunks=2", "chunks=3", "in=2 out=2", "in=3 out=3"}, Options{MessageChunks: 2}, "[]"},
 		{"the answer to one message says nothing of the next", roundTrip, []string{"0 r input[0]*2", "0 r input[1]\n  1 r input[0]", "0 rcs output[0]*2", "0 rcs output[0]\n  1 rcs output[1]", "0 s input[0]*2", "0 s input[0]\n  1 s input[1]"}, Options{}, "[race]"},
-		{"a read behind packets is not ordered", roundTrip, []string{"PROTOCOL", "protocol LL", "0 s input[0]*2", "0 cpy input[1] => output[0]\n  1 s input[0]*2", "0 r input[0]*2", "0 r input[0]*2\n  1 cpy output[0] => output[1]"}, Options{Slots: 8}, "[race]"},
-		{"but behind plain messages it is", roundTrip, []string{"0 s input[0]*2", "0 cpy input[1] => output[0]\n  1 s input[0]*2", "0 r input[0]*2", "0 r input[0]*2\n  1 cpy output[0] => output[1]"}, Options{}, "[]"},
+		{"a read after packets is not ordered", roundTrip, []string{"PROTOCOL", "protocol LL", "0 s input[0]*2", "0 cpy input[1] => output[0]\n  1 s input[0]*2", "0 r input[0]*2", "0 r input[0]*2\n  1 cpy output[0] => output[1]"}, Options{Slots: 8}, "[race]"},
+		{"but after plain messages it is", roundTrip, []string{"0 s input[0]*2", "0 cpy input[1] => output[0]\n  1 s input[0]*2", "0 r input[0]*2", "0 r input[0]*2\n  1 cpy output[0] => output[1]"}, Options{}, "[]"},
 
 		{"exchange", exchange, nil, Options{Slots: 2}, "[]"},
 		{"exchange with few slots", exchange, nil, Options{Slots: 1}, "[deadlock]"},

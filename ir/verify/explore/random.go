@@ -44,7 +44,7 @@ type generator struct {
 	size   []int  // by cell: the leaves of what it holds, 0 for nothing
 	late   []late // transfers whose receive is still to be made
 	serial int
-	delay  int       // one receive of so many is late
+	delay  int       // one receive of this many is late
 	hot    []operand // of each rank: the last
 }
 

@@ -180,7 +180,7 @@ func (w *world) stuck() int32 {
 	return -1
 }
 
-// bounded runs one schedule with so many slots, and reports where it ends
+// bounded runs one schedule with a number of slots, and reports where it ends
 // early. One decides: a block waits for one thing at a time, and nothing takes
 // away what it waits for. (Plain does not rely on this.)
 func (x *program) bounded(v *Verdict, slots int) {

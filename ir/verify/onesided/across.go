@@ -47,7 +47,7 @@ func (c *prover) sends() {
 // group of its block to that rank carries.
 func (c *prover) unsent(b int32) *diag.Diagnostic {
 	t := &c.P.Blocks[b]
-	later, now := map[int32]bool{}, map[int32]bool{} // ranks that groups behind this one tell; and this one
+	later, now := map[int32]bool{}, map[int32]bool{} // ranks that groups after this one tell; and this one
 	for i := t.Steps.End - 1; i >= t.Steps.First; i-- {
 		s := &c.P.Steps[i]
 		sends := s.Op == ir.Signal && carries(s, c.absent(ir.Enter|ir.Leave))
@@ -57,7 +57,7 @@ func (c *prover) unsent(b int32) *diag.Diagnostic {
 				now[x.Rank] = true
 			case s.Op.Moves() && x.Rank != ir.AllRanks && c.Opt.Nodes[x.Rank] != c.Opt.Nodes[t.Rank] && !later[x.Rank]:
 				d := c.Problem(c.Place(i), diag.AcrossNodes, s.Pos, "%s writes %s of rank %d, which is of another node, and "+
-					"no signal of its block to that rank, behind it in each tile iteration, sends that", c.Name(i),
+					"no signal of its block to that rank, after it in each tile iteration, sends that", c.Name(i),
 					c.P.ChunkName(x.Buf, int(x.Index)), x.Rank).WithHint(unsentHint)
 				return &d
 			}

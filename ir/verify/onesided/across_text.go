@@ -9,7 +9,7 @@ import (
 	"mscclc/ir/verify/checker"
 )
 
-// unarrived reports that an event of a pass, behind an earlier one of the first, touches what that wrote from another
+// unarrived reports that an event of a pass, after an earlier one of the first, touches what that wrote from another
 // node, before it need have arrived.
 func (r *racer) unarrived(pass, cell int, later, earlier int32, k checker.Kind, when string) {
 	i, j := r.events[later].step, r.events[earlier].step
@@ -18,7 +18,7 @@ func (r *racer) unarrived(pass, cell int, later, earlier int32, k checker.Kind, 
 	d := r.Step(i, diag.AcrossNodes, "%s %s %s of rank %d, and what %s writes there%s from another node may arrive later",
 		r.Name(i), does, r.P.ChunkName(buf, index), rank, r.Name(j), when)
 	r.Note(d, j, "%s writes it", r.Name(j))
-	for _, x := range r.heardBy(i, j, pass) {
+	for _, x := range r.acquiredBy(i, j, pass) {
 		r.Note(d, x[0], "%s tells %s", r.Name(x[0]), r.Name(x[1]))
 	}
 	r.Note(d, j, "%s", r.missing(i, j, int32(rank)))
@@ -48,17 +48,17 @@ func (r *racer) missing(i, j, rank int32) string {
 	reader := r.P.BlockName(r.links.Block[i])
 	switch {
 	case !signals:
-		return fmt.Sprintf("%s signals no flag of rank %d behind the write, so that nothing sends it", writer, rank)
+		return fmt.Sprintf("%s signals no flag of rank %d after the write, so that nothing sends it", writer, rank)
 	case len(awaits) == 0:
-		return fmt.Sprintf("rank %d awaits no flag that %s signals behind the write", rank, writer)
+		return fmt.Sprintf("rank %d awaits no flag that %s signals after the write", rank, writer)
 	}
 	return fmt.Sprintf("%s does not know that the write was awaited: by %s", reader, strings.Join(awaits, " or "))
 }
 
-// heardBy finds how step i of a pass hears that step j of the first is over: a shortest path of Signals and the Awaits
-// that hear them. It is nil where it finds none, as where packets tell.
-func (r *racer) heardBy(i, j int32, pass int) (path [][2]int32) {
-	s := &hearing{r: r, list: []hearer{{i, int32(pass), -1, -1}}, seen: map[[2]int32]int32{}}
+// acquiredBy finds how step i of a pass knows that step j of the first is over: a shortest path of Signals and the
+// Awaits that acquire them. It is nil where it finds none, as where packets tell.
+func (r *racer) acquiredBy(i, j int32, pass int) (path [][2]int32) {
+	s := &search{r: r, list: []searched{{i, int32(pass), -1, -1}}, seen: map[[2]int32]int32{}}
 	for n := 0; n < len(s.list); n++ {
 		at := s.list[n]
 		if r.links.Block[at.step] != r.links.Block[j] || at.pass == 0 && r.group[at.step] <= r.group[j] {
@@ -75,18 +75,18 @@ func (r *racer) heardBy(i, j int32, pass int) (path [][2]int32) {
 	return nil
 }
 
-// A hearing is a search for who told what, breadth first, back from a step.
-type hearing struct {
+// A search looks for who signalled what, breadth first, back from a step.
+type search struct {
 	r    *racer
-	list []hearer
+	list []searched
 	seen map[[2]int32]int32 // of a block and a pass: the steps before it were looked at
 }
 
-// A hearer is a step of a pass. It tells the step await, or, if that is -1, comes before hearer from of the list.
-type hearer struct{ step, pass, await, from int32 }
+// A searched is a step of a pass. It signals the step await, or, if that is -1, comes before searched from of the list.
+type searched struct{ step, pass, await, from int32 }
 
-// look adds the Signals that hearer n of the list was told by.
-func (s *hearing) look(n int32) {
+// look adds the Signals that element n of the list awaited.
+func (s *search) look(n int32) {
 	at, r := s.list[n], s.r
 	steps := r.P.Blocks[r.links.Block[at.step]].Steps
 	key := [2]int32{r.links.Block[at.step], at.pass}
@@ -97,12 +97,12 @@ func (s *hearing) look(n int32) {
 		for _, x := range r.P.Sources(&r.P.Steps[a]) {
 			signal, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
 			if signal >= 0 && ago <= at.pass && r.P.Steps[signal].Flags&r.clocks.skip == 0 {
-				s.list = append(s.list, hearer{signal, at.pass - ago, a, n})
+				s.list = append(s.list, searched{signal, at.pass - ago, a, n})
 			}
 		}
 	}
 	if _, known := s.seen[key]; !known && at.pass > 0 {
-		s.list = append(s.list, hearer{steps.End - 1, at.pass - 1, -1, n})
+		s.list = append(s.list, searched{steps.End - 1, at.pass - 1, -1, n})
 	}
 	s.seen[key] = max(s.seen[key], at.step)
 }

@@ -121,7 +121,7 @@ type acquiredBy struct {
 // An arrivedBy is the group of a Signal, and the first group that awaits it or a later one.
 type arrivedBy struct{ signal, await int32 }
 
-// newArrivals finds what releases of each pair, and numbers the counts, behind those of chains. It is nil without
+// newArrivals finds what releases of each pair, and numbers the counts, after those of chains. It is nil without
 // nodes.
 func (o *prover) newArrivals(skip ir.StepFlags) *arrivals {
 	if o.Opt.Nodes == nil {
@@ -158,7 +158,7 @@ const several = -1
 // several.
 func (o *prover) sharedCells() []int32 {
 	writer := make([]int32, o.cells.Len())
-	threads := counted || o.P.ToldOn() != nil
+	threads := counted || o.P.Relayed() != nil
 	for i := range o.P.Steps {
 		s := &o.P.Steps[i]
 		for _, x := range o.P.Dests(s) {

@@ -21,7 +21,7 @@ type clocks struct {
 	sent     []clock // of an event that sends packets: what they tell
 	left     []int32 // of such an event: how often they are yet read in this pass
 	uses     []int32 // and in each
-	passedOn []bool  // of an operand; see onesided.Program.ToldOn
+	passedOn []bool  // of an operand; see onesided.Program.Relayed
 	// of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
 	released []released
 	slot     []int32

@@ -20,7 +20,7 @@ type clock struct {
 
 func (c *clock) knows(chain int32) int32 {
 	n := c.row.At(chain)
-	if chain == c.chain { // blocks behind it in its chain may have released more
+	if chain == c.chain { // blocks after it in its chain may have released more
 		n = max(n, c.own)
 	}
 	return n
@@ -41,7 +41,7 @@ type blockState struct {
 	byThread       map[int]threadClock // by the place of an operand: what its thread acquired in the group, and releases
 }
 
-// A released is what a signal of a pass released, for so many awaits that are yet to learn it; less than 0 is any
+// A released is what a signal of a pass released, for a number of awaits that are yet to acquire it; less than 0 is any
 // number.
 type released struct {
 	done, visible clock
@@ -178,7 +178,7 @@ func (r *racer) credits(depth int32) [][]credit {
 }
 
 // credited closes the reuses of what was read whose writer's block waits before, in the last pass that may ask or
-// earlier, for a Signal of the first pass that is behind the reader, of the reader's block or a later one of its chain.
+// earlier, for a Signal of the first pass that is after the reader, of the reader's block or a later one of its chain.
 func (r *racer) credited() {
 	credits := r.credits(r.P.Depth)
 	for k := range r.reused {

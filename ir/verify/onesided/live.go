@@ -60,7 +60,7 @@ type cycleSearch struct {
 	o     *prover
 	waits *ir.Edges
 	at    []int32 // by block: the step that it stands at
-	end   []int32 // of block b+1: behind the steps of b
+	end   []int32 // of block b+1: after the steps of b
 	done  []bool
 	from  []int32 // by block: 1 + the one that was found to wait for it
 	queue []int32

@@ -10,7 +10,7 @@ import (
 )
 
 // What is wrong with most races that joint steps have is that the threads of a block do not synchronise somewhere:
-// behind an Await, whose knowledge begins after its group, or before a Signal, which releases only what was before its
+// after an Await, whose knowledge begins after its group, or before a Signal, which releases only what was before its
 // group. This file finds where.
 
 // meetHint says what mends it.
@@ -20,7 +20,7 @@ const meetHint = "put a block barrier between the two: a nop in a plan; in .mscl
 const relaxedHint = "make the signal that says so, and the wait for it, plain ones, in place of relaxed"
 
 // A gap is two steps of one group, of one block, of which the second would have to begin when the first is over.
-type gap struct{ before, behind int32 }
+type gap struct{ before, after int32 }
 
 // gaps finds where threads would have to meet for step j to be over, and seen if that is asked, where step i begins. It
 // finds none where that would not be enough.
@@ -89,7 +89,7 @@ func (r *racer) unpacks(i int32) int32 {
 	return -1
 }
 
-// releasing returns the first Signal to a rank behind step j in its group, or -1.
+// releasing returns the first Signal to a rank after step j in its group, or -1.
 func (r *racer) releasing(j, rank int32) int32 {
 	for i := j + 1; int(i) < len(r.P.Steps) && r.links.Block[i] == r.links.Block[j] && r.group[i] == r.group[j]; i++ {
 		s := &r.P.Steps[i]
@@ -113,7 +113,7 @@ func (r *racer) apart(list []gap) string {
 			text += ", and "
 		}
 		text += fmt.Sprintf("%s has no block barrier between %s and %s", r.P.BlockName(r.links.Block[g.before]),
-			r.P.OpName(g.before), r.P.OpName(g.behind))
+			r.P.OpName(g.before), r.P.OpName(g.after))
 	}
 	return text
 }

@@ -65,7 +65,7 @@ func (o *prover) schedule() []int32 {
 	return o.liveness()
 }
 
-// judgedAgain has what was judged beside the passes judged again behind them. Tests set it.
+// judgedAgain has what was judged beside the passes judged again after them. Tests set it.
 var judgedAgain bool
 
 // behaviour judges what the passes of a launch do to each other, then launches, then what the outputs hold at the end.

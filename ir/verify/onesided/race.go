@@ -14,7 +14,7 @@ import (
 type racer struct {
 	*prover
 	checker.Conflicts
-	share    int64 // it may use one of so many parts of the memory that clocks may have
+	share    int64 // it may use one of this many parts of the memory that clocks may have
 	clocks   *clocks
 	ends     *clocks // where launches have one pass: what is known at its end, which launches need not find again
 	first    []int32 // by cell: 1 + the event that writes it first in a pass
@@ -133,7 +133,7 @@ func (r *racer) knownEnded(i, j int32, k checker.Kind) bool {
 // and of most nothing is known yet.
 const brief = 2
 
-// ordered reports whether event later, of a pass, is ordered behind event earlier
+// ordered reports whether event later, of a pass, is ordered after event earlier
 // of the first where both access a cell. It may say no too often in passes between the first and the last.
 func (r *racer) ordered(pass, cell int, later, earlier int32, k checker.Kind) bool {
 	if is := r.knownOver(cell, later, earlier, k); is || k != checker.ReadWrite {
@@ -168,7 +168,7 @@ func (r *racer) parts(e int32, cell int, writes bool) (list []int32) {
 }
 
 // reuses lists the conflicts of the first pass with the next that uses its copy:
-// of a chunk of scratch, the last write and the reads behind it with the first write;
+// of a chunk of scratch, the last write and the reads after it with the first write;
 // of a chunk of packets, the reads with the write. Others follow from these.
 func (r *racer) reuses() {
 	list := reuseList{last: make([]int32, len(r.events))}
@@ -241,7 +241,7 @@ func (r *racer) reuse(list *reuseList, x reuse) {
 }
 
 // again asks for the conflicts of event e, of a later pass, with the first.
-// What is not ordered may be in a pass behind it, but where that uses the
+// What is not ordered may be in a pass after it, but where that uses the
 // same copy.
 func (r *racer) again(e int32, pass int) {
 	list := r.reused[r.reusedAt[e]:r.reusedAt[e+1]]
@@ -271,7 +271,7 @@ func (r *racer) later() string {
 	return fmt.Sprintf(" %d tile iterations before, in the same copy", r.P.Depth)
 }
 
-// race reports that nothing orders an access behind an earlier one. A pair of
+// race reports that nothing orders an access after an earlier one. A pair of
 // steps is reported once.
 func (r *racer) race(pass, cell int, later, earlier int32, k checker.Kind, when string) {
 	i, j := r.events[later].step, r.events[earlier].step
@@ -289,7 +289,7 @@ func (r *racer) race(pass, cell int, later, earlier int32, k checker.Kind, when 
 	if _, b, at := r.chunk(earlier, cell, k != checker.ReadWrite); b != buf { // in place
 		it = "it, as " + r.P.ChunkName(b, at)
 	}
-	d := r.Step(i, diag.Race, "%s %s %s of rank %d, and nothing orders it behind %s, which %s it%s", r.Name(i), does,
+	d := r.Step(i, diag.Race, "%s %s %s of rank %d, and nothing orders it after %s, which %s it%s", r.Name(i), does,
 		r.P.ChunkName(buf, index), rank, r.Name(j), did, when)
 	r.Note(d, j, "%s %s %s", r.Name(j), did, it)
 	unmet := r.because(d, r.gaps(i, j, k != checker.ReadWrite), r.why(i, j, k))

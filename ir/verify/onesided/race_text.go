@@ -63,7 +63,8 @@ func (r *racer) byRelaxed(i, j int32, k checker.Kind) bool {
 	return k != checker.ReadWrite && own.done.knows(r.chain[b]) > r.group[j] && r.relaxes() && len(r.takes) == 0
 }
 
-// tellsRead says how the rank of step i, which writes again what step j of another rank has read, can be told of that.
+// tellsRead says how the rank of step i, which writes again what step j of another rank has read, can be notified of
+// that.
 func (r *racer) tellsRead(i, j int32) string {
 	writer, reader := r.P.Blocks[r.links.Block[i]].Rank, r.P.Blocks[r.links.Block[j]].Rank
 	if writer == reader {

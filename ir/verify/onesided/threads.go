@@ -7,7 +7,7 @@ import (
 )
 
 // This file is what one thread of a block releases of what it acquired, though the threads do not synchronise
-// (onesided.Program.ToldOn).
+// (onesided.Program.Relayed).
 
 // A threadClock is what one thread acquired.
 type threadClock struct{ done, visible clock }
@@ -15,7 +15,7 @@ type threadClock struct{ done, visible clock }
 // splitSignals finds the Signals whose destinations do not all tell the same.
 func (c *clocks) splitSignals() {
 	steps := c.o.P.Steps
-	c.passedOn, c.apart = c.o.P.ToldOn(), make([]int32, len(steps))
+	c.passedOn, c.apart = c.o.P.Relayed(), make([]int32, len(steps))
 	for i := range steps {
 		c.apart[i] = 1
 		if s := &steps[i]; c.passedOn != nil && s.Op == ir.Signal &&
@@ -25,7 +25,7 @@ func (c *clocks) splitSignals() {
 	}
 }
 
-// slotOf returns which of so many slots of Signal i has what its destination n released in a pass.
+// slotOf returns which of `slots` slots of Signal i has what its destination n released in a pass.
 func (c *clocks) slotOf(i, n int32, pass, slots int) int {
 	apart := int(c.apart[i])
 	return pass%(slots/apart)*apart + int(n)
@@ -70,7 +70,7 @@ func (c *clocks) passOn(k *blockState, s *ir.Step, n int32, of *released) {
 	}
 }
 
-// endThreads has the threads of a block tell nothing on, behind a group.
+// endThreads has the threads of a block tell nothing on, after a group.
 func (c *clocks) endThreads(k *blockState) {
 	if len(k.byThread) == 0 {
 		return

@@ -11,9 +11,9 @@ import (
 )
 
 // launches asks of each access to input and output of another rank, or by a loose block, whether
-// that rank's launch has begun before it, and ends behind it. It looks at the first
+// that rank's launch has begun before it, and ends after it. It looks at the first
 // pass of a launch of many, which is without Leave steps, and at the last, which is
-// without Enter steps: every pass comes behind the first, and before the last.
+// without Enter steps: every pass comes after the first, and before the last.
 func (r *racer) launches() {
 	remote := false
 	r.remotes(func(int32, *onesided.Operand, int, checker.Kind) { remote = true })
@@ -111,7 +111,7 @@ func (r *racer) knowsRank(c clock, rank int) (most int32) {
 	return most
 }
 
-// knowsOf returns how many groups of block b a clock knows to be over, or begun; of blocks behind it in its chain they
+// knowsOf returns how many groups of block b a clock knows to be over, or begun; of blocks after it in its chain they
 // count too.
 func (r *racer) knowsOf(c *clock, b int32) int32 { return max(0, c.knows(r.chain[b])-r.before[b]) }
 

@@ -63,7 +63,7 @@ const (
 	UsualAlign   = 16
 )
 
-// New returns a level without channels for so many ranks. first is its first statement.
+// New returns a level without channels for a given number of ranks. first is its first statement.
 func New(first diag.Span, ranks int) *Level {
 	return &Level{First: first, ranks: make([]rank, ranks), memory: map[[2]int32]struct{}{}}
 }
@@ -123,7 +123,7 @@ func (l *Level) Barrier(rank int32, blocks []int32) int32 {
 // Missing returns how many blocks a rank lacks to have one of a number.
 func (l *Level) Missing(rank, block int32) int { return max(0, int(block)+1-len(l.ranks[rank].blocks)) }
 
-// AddBlocks gives a rank so many more blocks.
+// AddBlocks gives a rank a given number of additional blocks.
 func (l *Level) AddBlocks(rank int32, more int) {
 	r := &l.ranks[rank]
 	r.blocks = append(r.blocks, make([]block, more)...)

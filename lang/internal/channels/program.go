@@ -130,7 +130,7 @@ func (l *Level) Match(report Report) {
 			back := pair{e.Peer, e.Rank, e.Via}
 			mine, other := pairs[pair{e.Rank, e.Peer, e.Via}], pairs[back]
 			if mine > other {
-				pairs[back] = mine // told
+				pairs[back] = mine // reported
 				d := report(diag.Unmatched, e.Span, "rank %d has %s to rank %d, which has %d back", e.Rank, counted(mine, e.Via),
 					e.Peer, other)
 				d.Hint = "each rank makes its own end: channel(rank, peer) and channel(peer, rank)"

@@ -54,7 +54,7 @@ inline bool kind_reduces(u32 kind) { return kind <= KIND_CUSTOM && 0x25u >> kind
 inline bool kind_has_in_place(u32 kind) { return kind <= KIND_CUSTOM && 0x2f7u >> kind & 1; }
 
 bool blank(const void *data, u64 bytes);                // all bytes are 0
-bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros behind it
+bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros after it
 
 // Version is the version of the format, and Align the alignment of sections and of the tables in them.
 enum {
@@ -214,7 +214,7 @@ inline bool check(const bundle_image &i, u64 bytes, u8 last, Why *why) {
 
 // A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables. Rows of
 // all ranks' parts follow, then the tables that these name. Scratch, Packets, Flags, Replicas and Tile say what memory
-// it needs (abi.OneImage), and the fields behind these where that lies in a rank's arena. No two programs of a set
+// it needs (abi.OneImage), and the fields after these where that lies in a rank's arena. No two programs of a set
 // share any of it. Direct is 1 where steps may reach input and output of other ranks. Only rules for windows name such
 // a program. It is right where all ranks are in place, and where none is.
 struct bundle_program {

@@ -10,7 +10,7 @@
 namespace {
 
 // Hashed by the communicator's address, with open addressing. A hidden member leaves its slot as a stone, so that those
-// behind it are still found.
+// after it are still found.
 enum { SLOTS = 4 * MOST_COMMS };
 struct Slot {
   Comm key;

@@ -169,7 +169,7 @@ void net_offer(const Team *t, u32 program, abi_one_launch *l);
 bool net_lost(const Team *t, Why *why);
 void net_free(Team *t, bool keep);
 void net_leave(Team *t, const u64 *marks);  // marks: the process exits
-void net_exits(Team *t);  // takes what ranks of other nodes have told the jobs about their exits
+void net_exits(Team *t);  // takes what ranks of other nodes have announced of their exits
 
 // In end.cc. hurry has all waits of the launches of programs from first up to end time out, or gives an error of the
 // driver. Where leave is pinned, it needs no driver, and no lock.

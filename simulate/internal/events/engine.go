@@ -115,12 +115,12 @@ func (e *Engine) Wake(thing int32, at float64) {
 	e.heads[thing] = -1
 }
 
-// Schedule has the actor act as a block that is none, with a number behind all blocks, at a time.
+// Schedule has the actor act as a block that is none, with a number after all blocks, at a time.
 func (e *Engine) Schedule(number int, at float64) {
 	e.woken = append(e.woken, Event{at, int32(len(e.next) + number)})
 }
 
-// Last returns the greatest number for Schedule. What it schedules is behind all other events of its time.
+// Last returns the greatest number for Schedule. What it schedules comes after all other events of its time.
 func (e *Engine) Last() int32 { return math.MaxInt32 - int32(len(e.next)) }
 
 // Now returns when the action is that is being done.

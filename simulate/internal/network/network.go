@@ -198,7 +198,7 @@ func (n *Network) Fly(f *Flight) (at float64, done bool) {
 	return 0, true
 }
 
-// Local has a rank's memory read and write so many bytes, and returns when that is over.
+// Local has a rank's memory read and write a given number of bytes, and returns when that is over.
 func (n *Network) Local(rank int32, at, bytes, rate float64) float64 {
 	memory := &n.memory[n.gpu[rank]]
 	*memory = max(at, *memory) + bytes/rate

@@ -72,7 +72,7 @@ type route struct {
 }
 
 // Messages returns what carries messages over those of a program's ways that leave a node. Its events are e's, whose
-// actor hands events behind all blocks on to Act.
+// actor hands events after all blocks on to Act.
 func (n *Network) Messages(e *events.Engine, ways []int32, arrived Arrived) *Messages {
 	links := len(n.beta)
 	n.messages = &Messages{net: n, e: e, arrived: arrived, known: map[int32]int32{}, next: math.Inf(1),
@@ -82,7 +82,7 @@ func (n *Network) Messages(e *events.Engine, ways []int32, arrived Arrived) *Mes
 }
 
 // Events are that the next message of a stream begins, that messages have gone, that blocks may have moved all on a
-// link, and that speeds are set, which is behind all other events of a time.
+// link, and that speeds are set, which comes after all other events of a time.
 const (
 	begins = iota
 	ends
@@ -132,7 +132,7 @@ func (m *Messages) connect(ways []int32) {
 	}
 	wide := make([]bool, len(m.count))
 	for l := range m.through {
-		wide[l] = !within[l] && m.behind(int32(l))
+		wide[l] = !within[l] && m.hidden(int32(l))
 	}
 	for i := range m.routes {
 		r := &m.routes[i]
@@ -144,8 +144,8 @@ func (m *Messages) connect(ways []int32) {
 	}
 }
 
-// behind reports whether all routes of a link go through one that is full no later.
-func (m *Messages) behind(l int32) bool {
+// hidden reports whether all paths of a link go through one that is full no later.
+func (m *Messages) hidden(l int32) bool {
 	routes := m.through[l]
 	if len(routes) == 0 {
 		return false

@@ -110,7 +110,7 @@ func (m *Messages) give(l int32, now float64) {
 	m.net.rate[l] = rate
 }
 
-// want has speeds be set at a time, behind what else is then.
+// want has speeds be set at a time, after what else is then.
 func (m *Messages) want(at float64) {
 	if at < m.wanted {
 		m.wanted = at

@@ -22,7 +22,7 @@ type Call struct {
 
 // Blocks are the blocks of a one-sided program. Its replicas are alike, and share links and memory evenly: what one of
 // them does in a pass all end together, so that they are one block of their common rate. What blocks wait for is chunks
-// of packets of all ranks, behind these the flags of all ranks, and behind these the launches of each.
+// of packets of all ranks, after these the flags of all ranks, and after these the launches of each.
 type Blocks struct {
 	*launches.Launches
 	call     Call
@@ -69,7 +69,7 @@ type block struct {
 	stored                 float64 // when all that they stored has arrived
 	owed                   []owed  // what they stored for ranks of other nodes since the last signal
 	streams                []int32 // of messages to these
-	turn                   int     // of the streams: the one behind that of the last message
+	turn                   int     // of the streams: the one after that of the last message
 }
 
 // New returns the blocks of p for a call, and settles the share, the tile and the passes of its launches. It fails with

@@ -11,11 +11,11 @@ import (
 )
 
 // This file has messages go from node to node. A store for a rank of another node ends in memory of the block's own
-// node. The block's next signal has its rank's proxy send what was stored, and the count behind it (transport/proxy.h).
+// node. The block's next signal has its rank's proxy send what was stored, and the count after it (transport/proxy.h).
 // So neither store nor signal holds a block up that the network is slow for.
 
-// An owed is what a block has stored for a rank of another node: so many chunks, in runs of neighbours, of which the
-// last ends before chunk end.
+// An owed is what a block has stored for a rank of another node: a given number of chunks, in runs of neighbours, of
+// which the last ends before chunk end.
 type owed struct {
 	way, rank         int32
 	bytes             float64

@@ -84,7 +84,7 @@ func (o *Blocks) others(x *onesided.Operand) float64 {
 	return 0
 }
 
-// reachSwitch finds each rank's link to what is behind its way to the next rank, and back.
+// reachSwitch finds each rank's link to what follows its path to the next rank, and back.
 func (o *Blocks) reachSwitch() error {
 	n := int32(len(o.program.Rank))
 	var pairs [][2]int32

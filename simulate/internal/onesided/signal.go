@@ -29,7 +29,7 @@ func (o *Blocks) newFlags(count int) []flag {
 	return flags
 }
 
-// signal raises flags behind all that the block stored, or at once where it is relaxed. Flags of other nodes are raised
+// signal raises flags after all that the block stored, or at once where it is relaxed. Flags of other nodes are raised
 // by messages.
 func (o *Blocks) signal(b *block, s *ir.Step, now float64) (events.Verdict, bool) {
 	at := now

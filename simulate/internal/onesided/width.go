@@ -56,8 +56,8 @@ func (o *Blocks) apart(c *devices.ApartCosts) {
 	}
 }
 
-// fit returns how many replicas and threads a launch has that would have so many replicas. All its CTAs must be
-// resident, since they wait for each other. So they have fewer threads where there are many, and where that is not
+// fit returns how many replicas and threads a launch has that would have a given number of replicas. All its CTAs must
+// be resident, since they wait for each other. So they have fewer threads where there are many, and where that is not
 // enough there are fewer replicas, unless the call says how many.
 func (o *Blocks) fit(replicas int) (fewer, threads int, err error) {
 	first, last := o.Costs.OneSided.Threads, min(leastThreads, o.Costs.OneSided.Threads)
@@ -80,7 +80,7 @@ func (o *Blocks) fit(replicas int) (fewer, threads int, err error) {
 	}
 }
 
-// most returns how many CTAs of so many threads a GPU holds at once.
+// most returns how many CTAs of a given number of threads a GPU holds at once.
 func (o *Blocks) most(threads int) float64 {
 	return math.Floor(o.Costs.OneSided.Resident * float64(o.Costs.OneSided.Threads) / float64(threads))
 }
@@ -92,7 +92,7 @@ func (o *Blocks) resident(ctas, threads int) bool {
 // blocksOfRank returns how many blocks with steps the rank has that has most.
 func (o *Blocks) blocksOfRank() int { return o.ofRank(func(*ir.TB) int { return 1 }) }
 
-// ctas returns how many CTAs the blocks with steps have in so many replicas, of the rank that has most.
+// ctas returns how many CTAs the blocks with steps have in a given number of replicas, of the rank that has most.
 func (o *Blocks) ctas(replicas int) int {
 	return o.ofRank(func(b *ir.TB) int {
 		if o.Costs.OneSided.Shares {
@@ -117,7 +117,7 @@ func (o *Blocks) ofRank(count func(*ir.TB) int) (most int) {
 }
 
 // ErrWide is part of the error where a launch has more CTAs than a GPU holds at once. It is a network.ErrNoWay.
-var ErrWide = errors.New("the GPU does not hold so many CTAs")
+var ErrWide = errors.New("the GPU does not hold this many CTAs")
 
 // A noCTAs says that a launch has more CTAs than a GPU holds at once. It is an ErrWide.
 type noCTAs struct {

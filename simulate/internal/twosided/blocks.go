@@ -47,7 +47,7 @@ type step struct {
 	on                     int32 // the step that it waits for, or -1
 	count                  int32 // chunks
 	sends, receives, moves bool
-	told                   bool // others wait for its end
+	awaited                bool // others wait for its end
 	chained                bool // the step before has begun the sum that it goes on with, in one loop
 	handled                int8 // messages and operands that its bytes go through its block for
 }
@@ -129,7 +129,7 @@ func (t *Blocks) connect() (err error) {
 		for i := tb.Steps.First; i < tb.Steps.End; i++ {
 			s := &t.program.Steps[i]
 			op := s.Op.Info()
-			t.steps[i] = step{on: -1, count: s.Count, sends: op.Sends, receives: op.Receives, told: s.Flags&ir.HasDep != 0,
+			t.steps[i] = step{on: -1, count: s.Count, sends: op.Sends, receives: op.Receives, awaited: s.Flags&ir.HasDep != 0,
 				moves: op.Sends || op.Receives || op.ReadsSrc || op.Writes}
 			for _, is := range [...]bool{op.Sends, op.Receives, op.ReadsSrc, op.Writes} {
 				if is {
@@ -145,7 +145,7 @@ func (t *Blocks) connect() (err error) {
 		}
 	}
 	// What begins at once is served in the order of blocks. Were that the order of peers, all ranks would send to rank 0
-	// first; beginning behind themselves they are as far as if links were shared.
+	// first; beginning after themselves they are as far as if links were shared.
 	n := int32(len(t.program.Rank))
 	turn := func(b *block, peer int32) int32 { return (peer - b.rank + n) % n }
 	slices.SortStableFunc(t.blocks, func(a, b block) int {
@@ -163,7 +163,7 @@ func (t *Blocks) connect() (err error) {
 	return err
 }
 
-// publisher returns the step whose flag tells that a step of a block is over: itself, or the first behind it that has
+// publisher returns the step whose flag tells that a step of a block is over: itself, or the first after it that has
 // one.
 func (t *Blocks) publisher(steps ir.Range, step int32) int32 {
 	at := steps.First + step
@@ -212,7 +212,7 @@ func (t *Blocks) Act(block int32, now float64) events.Verdict {
 	t.Took(b.step, 0, b.pass, b.message/t.holds, b.came, now, end)
 	b.came = end
 	if b.message += count; b.message >= step.count {
-		if step.told {
+		if step.awaited {
 			t.done[b.step], t.doneAt[b.step] = b.pass+1, end
 			t.e.Wake(b.step, end+t.Costs.TwoSided.Flag)
 		}

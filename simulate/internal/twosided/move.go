@@ -46,7 +46,7 @@ func (t *Blocks) arrive(f *network.Flight) {
 }
 
 // begins returns when a message that was sent can be received: a packet tells of itself, so that its block takes one by
-// one as they come, and a slot's flag is behind all of it.
+// one as they come, and a slot's flag follows all of it.
 func (t *Blocks) begins(c *connection, message int64) float64 {
 	if t.program.Protocol == ir.Simple {
 		return c.tail[message%int64(t.slots)]
@@ -54,7 +54,7 @@ func (t *Blocks) begins(c *connection, message int64) float64 {
 	return c.head[message%int64(t.slots)]
 }
 
-// move does what a step does with so many bytes, and returns when the block has done it.
+// move does what a step does with a given number of bytes, and returns when the block has done it.
 func (t *Blocks) move(b *block, step *step, now, bytes float64) float64 {
 	begin := now + t.cost.Step
 	if step.chained {

@@ -31,7 +31,7 @@ latency, the time of one call alone. With --by interval it chooses by the time t
 the other.
 
 Rows, columns and arguments are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e,
-each -f times the one before or -i bytes above it, out of place and in place. Behind size 0 comes 1. --dtype, --op and
+each -f times the one before or -i bytes above it, out of place and in place. After size 0 comes 1. --dtype, --op and
 --root take all. N/A means that there is no program for the size. Each operation first
 runs once on random data, and every element of every output is compared: integers exactly, floats within the error bound
 of the reduction. Then it is timed. A replay is many launches in one CUDA graph; the time is that of one launch on the

@@ -48,7 +48,7 @@ table that mscclc has for the devices, or by simulation. -o FILE has all measure
 	f.choiceFlags.add(flags)
 	f.AddNodes(flags, "choose by --table,")
 	flags.DurationVar(&f.limit, "time", 1500*time.Millisecond,
-		"look so long for faster widths of a size, behind one width of each variant")
+		"look this long for faster widths of a size, after one width of each variant")
 	flags.StringVarP(&f.out, "output", "o", "", "write all times as JSON lines to `FILE`.jsonl")
 	return cmd
 }
@@ -61,8 +61,8 @@ func (f *benchFlags) checkCompare() error {
 	return f.wrongOutput(cli.TimesEndings)
 }
 
-// behind is how much longer than the best a chosen variant may take.
-const behind = 1.05
+// tolerance is how much longer than the best a chosen variant may take.
+const tolerance = 1.05
 
 // A comparing is one run of compare.
 type comparing struct {
@@ -243,7 +243,7 @@ func (j *comparing) verdict() error {
 	}
 	within, sum := 0, 0.0
 	for _, r := range j.rows {
-		if r.Ratio <= behind {
+		if r.Ratio <= tolerance {
 			within++
 		}
 		sum += math.Log(r.Ratio)

@@ -43,9 +43,9 @@ type benchPlan struct {
 	arenaBytes int64
 	measuring  bench.Measuring
 	table      *selection.Table
-	chosenBy   *selection.Table // --table's, or nil
-	own        choose.Shelf     // the files beside a collective
-	measured   *bundle.Measured // of --rules, or nil
+	chosenBy   *selection.Table    // --table's, or nil
+	own        choose.UserPrograms // the files beside a collective
+	measured   *bundle.Measured    // of --rules, or nil
 }
 
 // measuresCollective reports whether arg is a collective, and no file.
@@ -112,7 +112,7 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length,
 		Plain: f.noGraph}
 	f.testsFlags.measuring(f, &p.measuring)
-	if p.own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
+	if p.own, err = choosing.ReadUserPrograms(a, files, &f.Reading); err != nil {
 		return nil, err
 	}
 	if f.rules != "" {

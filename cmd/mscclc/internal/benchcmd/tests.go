@@ -68,7 +68,7 @@ func testsWords(flags *pflag.FlagSet) {
 // flags defines them.
 func (t *testsFlags) flags(flags *pflag.FlagSet) {
 	flags.IntVarP(&t.perProcess, "nthreads", "t", 1, "run on `N` times as many ranks as --ranks says, or on N")
-	flags.IntVarP(&t.group, "agg-iters", "m", 1, "an iteration is of `N` launches, one behind the other")
+	flags.IntVarP(&t.group, "agg-iters", "m", 1, "an iteration is of `N` launches, one after another")
 	flags.IntVarP(&t.cycles, "run-cycles", "N", 1, "measure and print all sizes `N` times; 0 is without end")
 	flags.IntVarP(&t.blocking, "blocking", "z", 0,
 		"have the host wait: `N` is 1 for each launch of all ranks, 2 for each launch, 3 for each iteration of all ranks")
@@ -76,10 +76,10 @@ func (t *testsFlags) flags(flags *pflag.FlagSet) {
 	flags.IntVarP(&t.graphs, "cudagraph", "G", -1, "`N` replays of a graph count, as --replays N; 0 is --no-graph")
 	flags.Lookup("cudagraph").DefValue = "7"
 	flags.IntVarP(&t.cpuTime, "report-cputime", "C", 0, "`N` is 1: print the time that the host takes for a launch")
-	flags.IntVarP(&t.stamps, "report-timestamps", "S", 0, "`N` is 1: print the time of day behind each row")
+	flags.IntVarP(&t.stamps, "report-timestamps", "S", 0, "`N` is 1: print the time of day after each row")
 	flags.StringVarP(&t.document, "output-file", "J", "", "write the document of --json to `FILE`, too")
 	flags.IntVarP(&t.of, "average", "a", 3, "which time of the ranks counts: `N` is 0 for rank 0's, 1 the mean, 2 the least, 3 the most")
-	flags.Int64VarP(&t.unalign, "unalign", "u", 0, "have buffers lie `N` elements behind aligned addresses")
+	flags.Int64VarP(&t.unalign, "unalign", "u", 0, "have buffers lie `N` elements after aligned addresses")
 	flags.IntVarP(&t.spread, "per-iter-timing", "I", 0,
 		"`N` is 1: a replay is one iteration, -n replays count (default 20), and columns have their spread")
 	flags.IntVarP(&t.skip, "per-iter-skip", "K", 0, "leave the first `N` replays out of the spread of -I 1")

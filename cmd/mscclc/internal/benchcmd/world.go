@@ -147,7 +147,7 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 	if w.first && w.rootless != "" {
 		a.Note("", "%s has no effect: %s has no root", w.rootless, w.coll.Kind)
 	}
-	if w.first && w.sizes[0] > 0 { // behind 0 sizes grow from 1 on
+	if w.first && w.sizes[0] > 0 { // after 0 sizes grow from 1 on
 		sizing.NoteEmpty(a, w.sizes, kept)
 	}
 	if len(w.dtypes) == 1 {
@@ -179,7 +179,7 @@ func (w *benchWorld) measures(inplace bool) bool {
 	return inplace && w.place != "out" || !inplace && w.place != "in"
 }
 
-// checkCTAs refuses --ctas where a program that is chosen cannot have so many. It keeps the forms, to measure them.
+// checkCTAs refuses --ctas where a program that is chosen cannot have that many. It keeps the forms, to measure them.
 func (w *benchWorld) checkCTAs(ctx context.Context, a *cli.App) error {
 	if w.task != toMeasure || !w.named || !w.ctas.Given() || w.trying != nil {
 		return nil

@@ -54,7 +54,7 @@ FILEs are programs of your own, which rules name by the names of the files: algo
 number of ranks, and .mprog files of staged programs.
 
 With --program NAME=FILE, the bundle has a program that jobs run by its name, from C (docs/c.md) or Python. It may be of
-any collective, also a custom one. It is compiled for each number of --ranks, and for the parameters behind the file's
+any collective, also a custom one. It is compiled for each number of --ranks, and for the parameters after the file's
 name. A compiled file is for its own number of ranks. With --rules none, the bundle has these programs alone, and needs
 less memory. --rules none --candidates leaves out measured rules, so that the library learns all that it can.
 
@@ -127,7 +127,7 @@ func write(a *cli.App, own []string, f *bundleFlags) error {
 	if spec.Named, more, err = f.named(own); err != nil {
 		return err
 	}
-	if spec.Own, err = choosing.ReadShelf(a, slices.Concat(own, more), &f.Reading); err != nil {
+	if spec.Own, err = choosing.ReadUserPrograms(a, slices.Concat(own, more), &f.Reading); err != nil {
 		return err
 	}
 	if err := refusePlans(spec.Own); err != nil {
@@ -214,9 +214,9 @@ func (d *Document) print(a *cli.App) error {
 }
 
 // refusePlans refuses execution plans of MSCCL++, which are not staged.
-func refusePlans(shelf choose.Shelf) error {
-	for i := range shelf {
-		if o := &shelf[i]; o.Plan != nil {
+func refusePlans(userPrograms choose.UserPrograms) error {
+	for i := range userPrograms {
+		if o := &userPrograms[i]; o.Plan != nil {
 			d := diag.New(diag.Unsupported, cli.FileSpan(o.File),
 				"a bundle holds staged programs, and an execution plan of MSCCL++ is none")
 			return diag.List{d.WithHint("give the algorithm itself, which bundle compiles; MSCCL++ loads plans (docs/mscclpp.md)")}

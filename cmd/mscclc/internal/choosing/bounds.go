@@ -43,7 +43,7 @@ type Beside struct {
 	Cut    string  `json:"cut,omitempty" doc:"the links that limit it"`
 }
 
-// Beside returns how a time in microseconds of a call of so many bytes stands beside the bound.
+// Beside returns how a time in microseconds of a call of a given number of bytes stands beside the bound.
 func (b Bound) Beside(bytes int64, t data.DType, micros float64) (is Beside) {
 	if b.is == nil || micros <= 0 {
 		return is

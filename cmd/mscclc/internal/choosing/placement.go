@@ -11,27 +11,27 @@ import (
 
 // PlaceOf checks that a user's programs are for calls like call. Where the placement is not asked for, and all of them
 // are for calls in place alone, call becomes one in place, with a note.
-func PlaceOf(a *cli.App, shelf choose.Shelf, call *choose.Call, asked bool) error {
+func PlaceOf(a *cli.App, userPrograms choose.UserPrograms, call *choose.Call, asked bool) error {
 	other := *call
 	other.Inplace = !call.Inplace
 	turned, wrong := 0, (error)(nil)
-	for i := range shelf {
-		err := shelf[i].Unfit(*call)
+	for i := range userPrograms {
+		err := userPrograms[i].Unfit(*call)
 		if err == nil {
 			continue
 		}
-		fits := shelf[i].Unfit(other) == nil
+		fits := userPrograms[i].Unfit(other) == nil
 		if fits {
 			turned++
 		}
 		if wrong == nil {
-			wrong = Unfit(&shelf[i], err, RanksOfTopology)
+			wrong = Unfit(&userPrograms[i], err, RanksOfTopology)
 			if fits {
 				wrong = placeHint(wrong, other.Inplace)
 			}
 		}
 	}
-	if wrong != nil && !asked && other.Inplace && turned == len(shelf) {
+	if wrong != nil && !asked && other.Inplace && turned == len(userPrograms) {
 		*call = other
 		a.Note("", "the files are for calls in place, and so is all that is compared with them (--inplace)")
 		return nil

@@ -10,11 +10,11 @@ import (
 )
 
 // ReadTables returns what variants are chosen by: what --table has, before what is built in. own is nil without
-// --table. The table may name programs of the shelf. The tables that are built in were measured without these, and do
+// --table. The table may name programs of the user. The tables that are built in were measured without these, and do
 // not count beside some.
-func ReadTables(table string, shelf choose.Shelf) (all, own *selection.Table, err error) {
+func ReadTables(table string, userPrograms choose.UserPrograms) (all, own *selection.Table, err error) {
 	all = choose.DefaultTable()
-	if len(shelf) > 0 {
+	if len(userPrograms) > 0 {
 		all = nil
 	}
 	if table == "" {
@@ -25,7 +25,7 @@ func ReadTables(table string, shelf choose.Shelf) (all, own *selection.Table, er
 		return nil, nil, err
 	}
 	defer file.Close()
-	if own, err = shelf.ReadTable(table, file); err != nil {
+	if own, err = userPrograms.ReadTable(table, file); err != nil {
 		return nil, nil, err
 	}
 	if all == nil {

@@ -16,8 +16,8 @@ const (
 	leastTrees = 1 << 20 // bytes of a call for each rank: latency limits smaller ones
 )
 
-// WantsTrees reports whether a call of so many bytes, which reaches a share of the bound, may be faster by a program
-// of trees. Where there is no bound, share is 0.
+// WantsTrees reports whether a call of a given number of bytes, which reaches a share of the bound, may be faster by a
+// program of trees. Where there is no bound, share is 0.
 func WantsTrees(call choose.Call, bytes int64, share float64) bool {
 	return HasTrees(call) && share > 0 && share < Enough && bytes >= leastTrees*int64(call.Ranks)
 }

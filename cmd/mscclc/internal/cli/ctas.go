@@ -72,7 +72,7 @@ func (c *CTAs) Replicas(p *either.Program, most int, shared bool) (n int, note s
 		diag.Counted(blocks, "thread block"))
 }
 
-// sharing returns what a note says behind the numbers of replicas and blocks where CTAs need not be their product.
+// sharing returns what a note says after the numbers of replicas and blocks where CTAs need not be their product.
 func sharing(p *either.Program, shared bool) string {
 	switch {
 	case p.Shared() == 1:

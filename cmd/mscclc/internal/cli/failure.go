@@ -63,7 +63,7 @@ func (a *App) Fail(err error) int {
 	case errors.As(err, &reported):
 		return reported.Code
 	case errors.As(err, &usage):
-		a.JSON = a.JSON || AsksJSON(a.args) // --json may stand behind a wrong flag, or for its value
+		a.JSON = a.JSON || AsksJSON(a.args) // --json may stand after a wrong flag, or for its value
 		text, code = usage.Error(), ExitUsage
 		list = diag.List{diag.New(diag.Usage, diag.Span{}, "%s", usage.text).WithHint("%s", usage.help)}
 	default:

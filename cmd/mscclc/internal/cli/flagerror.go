@@ -62,7 +62,7 @@ func UpTo(flag string, value, most int) error {
 	return Usagef("--%s takes a number up to %d, not %d", flag, most, value)
 }
 
-// refusedValue says, behind the name of a flag, which values it takes and which one was given.
+// refusedValue says, after the name of a flag, which values it takes and which one was given.
 func refusedValue(err *pflag.InvalidValueError) string {
 	var number *strconv.NumError
 	isNumber, takes := errors.As(err, &number), "a number"

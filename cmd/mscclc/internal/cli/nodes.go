@@ -54,7 +54,7 @@ func (n Nodes) Check() error {
 }
 
 // Of returns the node of each of some ranks, from 0, or nil for one node. The first ranks are of the first node. The
-// error is a diag.List where the flag does not fit so many ranks.
+// error is a diag.List where the flag does not fit a given number of ranks.
 func (n Nodes) Of(ranks int) ([]int32, error) {
 	if n == "" {
 		return nil, nil
@@ -92,7 +92,7 @@ func (n Nodes) Otherwise(node []int) string {
 		return fmt.Sprintf("--nodes %s was given, but the nodes of the processes have %s ranks: give --nodes %s", n, lie, lie)
 	}
 	return fmt.Sprintf("--nodes %s is for blocks of ranks, and the ranks lie otherwise: start a process for each rank, those "+
-		"of a node behind each other; or name the collective alone: its programs are compiled for the ranks as they lie", n)
+		"of a node one after another; or name the collective alone: its programs are compiled for the ranks as they lie", n)
 }
 
 // Hinted returns err with the hint of Otherwise if it says that a program does not run on the nodes of the processes.

@@ -11,7 +11,7 @@ import (
 
 // Noted holds the notes of a document. In a list of documents the first has the notes of all.
 type Noted struct {
-	Notes []string `json:"notes,omitempty" doc:"what stderr has without --json, behind note:"`
+	Notes []string `json:"notes,omitempty" doc:"what stderr has without --json, after note:"`
 }
 
 // Notes collects the notes of a run of the command: for its document, and so that none is said twice.

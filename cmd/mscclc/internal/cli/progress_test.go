@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestProgressInLogs holds that without a terminal long work is told of in lines, and steps print nothing.
+// TestProgressInLogs holds that without a terminal long work is reported in lines, and steps print nothing.
 func TestProgressInLogs(t *testing.T) {
 	var b bytes.Buffer
 	p := NewApp(nil, nil, io.Discard, &b, nil).Progress(21, "simulate")

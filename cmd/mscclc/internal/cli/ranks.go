@@ -71,8 +71,8 @@ func (f parameterFlag) Set(s string) error {
 	return nil
 }
 
-// CheckRoot returns the error of a root that a collective of so many ranks cannot have, or nil. Given says that one is
-// named.
+// CheckRoot returns the error of a root that a collective of a given number of ranks cannot have, or nil. Given says
+// that one is named.
 func CheckRoot(kind ir.Kind, ranks, root int, given bool) error {
 	switch {
 	case given && !kind.Rooted():

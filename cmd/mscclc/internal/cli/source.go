@@ -224,7 +224,7 @@ func (f *frugal) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// beginning is how an algorithm or a library begins, behind comments.
+// beginning is how an algorithm or a library begins, after comments.
 var beginning = regexp.MustCompile(`\A(\s+|#.*\n)*(algorithm|import|def)\b`)
 
 // ReadSource reads the text of a .mscl file. When it is called again, it returns the same text.

@@ -36,8 +36,8 @@ type Flags struct {
 	Nodes        cli.Nodes // of --nodes, of commands with AddNodes
 	fileNodes    bool      // a plan is for the nodes of the file, where Nodes is ""
 
-	// On, where not nil, returns the node of each of so many ranks where --nodes does not say, or nil for one node. each
-	// is how many ranks the algorithm has on a node, or 0.
+	// On, where not nil, returns the node of each of a given number of ranks where --nodes does not say, or nil for one
+	// node. each is how many ranks the algorithm has on a node, or 0.
 	On   func(ranks, each int) []int32
 	each int // of the algorithm that is compiled
 

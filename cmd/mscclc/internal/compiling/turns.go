@@ -13,7 +13,7 @@ import (
 	"mscclc/passes/channels"
 )
 
-// runChannels reads a plan of MSCCL++, and proves it as calls of so many bytes run it; 0 is any.
+// runChannels reads a plan of MSCCL++, and proves it as calls of a given number of bytes run it; 0 is any.
 func runChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options, r *Request) (*either.Program, error) {
 	plan, p, err := mscclpp.Read(s.Name, s, read)
 	if err != nil {

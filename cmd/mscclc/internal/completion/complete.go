@@ -25,7 +25,7 @@ type Place struct {
 	anyFile bool
 }
 
-// A cursor is where completion is asked for: behind the arguments args of a command, and in the word that begins as
+// A cursor is where completion is asked for: after the arguments args of a command, and in the word that begins as
 // typed.
 type cursor struct {
 	cmd   *cobra.Command
@@ -196,7 +196,7 @@ func (at Place) complete(cmd *cobra.Command, args []string, typed string) ([]str
 		directive = cobra.ShellCompDirectiveDefault
 	}
 	found = slices.DeleteFunc(found, func(w string) bool { return !strings.HasPrefix(w, typed) })
-	goesOn := func(w string) bool { // no space belongs behind it
+	goesOn := func(w string) bool { // no space belongs after it
 		w, _, _ = strings.Cut(w, "\t")
 		return strings.ContainsAny(w[len(w)-1:], "/=:")
 	}
@@ -206,7 +206,7 @@ func (at Place) complete(cmd *cobra.Command, args []string, typed string) ([]str
 	return found, directive
 }
 
-// filesAt lists the folders, with a slash behind, and the files with one of the endings, whose paths begin as typed
+// filesAt lists the folders, with a slash after, and the files with one of the endings, whose paths begin as typed
 // does. A hidden file is listed where its dot is typed.
 func filesAt(typed string, endings []string) (found []string) {
 	dir, base := path.Split(typed)

@@ -63,7 +63,7 @@ func asTyped(typed string, words []string) (list []string) {
 	return list
 }
 
-// collectiveWords lists the collectives of which the catalog's fastest variant can be chosen: all_reduce behind all_.
+// collectiveWords lists the collectives of which the catalog's fastest variant can be chosen: all_reduce after all_.
 func collectiveWords(at cursor) (list []string) {
 	plain := cli.PlainCollective(at.typed)
 	for _, name := range cli.CollectiveNames() {
@@ -74,7 +74,7 @@ func collectiveWords(at cursor) (list []string) {
 	return list
 }
 
-// algorithmWords lists the algorithms of the catalog: until a slash is typed, the collectives with a slash behind.
+// algorithmWords lists the algorithms of the catalog: until a slash is typed, the collectives with a slash after.
 func algorithmWords(at cursor) (list []string) {
 	of := map[string]int{}
 	for _, name := range cli.CatalogPrograms() {
@@ -137,7 +137,7 @@ func codeDoc(code string) string {
 
 func codeWords(cursor) []string { return withDocs(cli.CodeNames(), codeDoc) }
 
-// warningWords lists the codes of warnings that --ignore takes, behind those that are typed already.
+// warningWords lists the codes of warnings that --ignore takes, after those that are typed already.
 func warningWords(at cursor) (list []string) {
 	before := at.typed[:strings.LastIndexByte(at.typed, ',')+1]
 	for _, code := range cli.CodeNames() {
@@ -148,7 +148,7 @@ func warningWords(at cursor) (list []string) {
 	return list
 }
 
-// typeWords lists the types of elements, behind those that are typed already.
+// typeWords lists the types of elements, after those that are typed already.
 func typeWords(at cursor) (list []string) {
 	before := at.typed[:strings.LastIndexByte(at.typed, ',')+1]
 	for _, name := range cli.DtypeNames() {
@@ -159,7 +159,7 @@ func typeWords(at cursor) (list []string) {
 	return list
 }
 
-// machineWords lists the machines that mscclc knows; behind a colon, the parameters of the machine that is typed.
+// machineWords lists the machines that mscclc knows; after a colon, the parameters of the machine that is typed.
 func machineWords(at cursor) (list []string) {
 	open := func(spec string) *topology.Topology {
 		t, err := nccl.Open(spec)
@@ -243,7 +243,7 @@ func parametersOf(arg string) []syntax.ParamInfo {
 	return f.Info().Params
 }
 
-// limitWords lists the limits that --limit of the command raises, with an equals sign behind each.
+// limitWords lists the limits that --limit of the command raises, with an equals sign after each.
 func limitWords(at cursor) (list []string) {
 	if l, ok := at.cmd.Flags().Lookup("limit").Value.(*cli.Limits); ok {
 		for _, name := range l.Names {

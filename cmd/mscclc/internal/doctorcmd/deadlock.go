@@ -50,7 +50,7 @@ func deadlock(list []*record, all map[*record][]edge) string {
 	return ""
 }
 
-// circle follows who waits for whom from r, behind those of path.
+// circle follows who waits for whom from r, after those of path.
 func circle(r *record, all map[*record][]edge, done map[*record]bool, path []*record, texts []string) string {
 	if i := slices.Index(path, r); i >= 0 {
 		var parts []string

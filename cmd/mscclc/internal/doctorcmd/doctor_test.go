@@ -12,19 +12,19 @@ import (
 
 var begin = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// stamp writes a time so many seconds after begin.
+// stamp writes a time a given number of seconds after begin.
 func stamp(seconds int) string {
 	return begin.Add(time.Duration(seconds) * time.Second).Format(time.RFC3339)
 }
 
-// A told is what a rank's file says: when it was written, how many calls it made, 10 s apart, and the failure. The last
-// call is open.
-type told struct {
+// A rankFile is the contents of a rank's file: when it was written, how many calls it made, 10 s apart, and the
+// failure. The last call is open.
+type rankFile struct {
 	rank, written, calls int
 	failure              string
 }
 
-func (f told) text(ranks int) string {
+func (f rankFile) text(ranks int) string {
 	var last []string
 	for n := 1; n <= f.calls; n++ {
 		state := "ended"
@@ -40,7 +40,7 @@ func (f told) text(ranks int) string {
 }
 
 // judged returns the problems that are found in what some ranks of one communicator wrote.
-func judged(t *testing.T, ranks, damaged int, files ...told) []string {
+func judged(t *testing.T, ranks, damaged int, files ...rankFile) []string {
 	t.Helper()
 	var list []*record
 	for _, f := range files {
@@ -60,18 +60,18 @@ func TestMissingFiles(t *testing.T) {
 	missing := "no file has rank 1: a process that has ended by a signal writes none, and others may have another folder"
 	for name, c := range map[string]struct {
 		ranks, damaged int
-		files          []told
+		files          []rankFile
 		want           []string
 	}{
-		"killed": {2, 0, []told{{0, 21, 2, ended}}, []string{missing, "rank 0 has failed: " + ended,
+		"killed": {2, 0, []rankFile{{0, 21, 2, ended}}, []string{missing, "rank 0 has failed: " + ended,
 			"call 2, ncclAllReduce of 10 f32 sum, has not ended on rank 0: no file says whether rank 1 made it"}},
-		"damaged": {2, 1, []told{{0, 21, 2, ""}}, []string{"rank 1 may be in what could not be read: 1 file is damaged"}},
-		"late": {3, 0, []told{{0, 90, 2, ""}, {2, 90, 1, ""}}, []string{missing,
+		"damaged": {2, 1, []rankFile{{0, 21, 2, ""}}, []string{"rank 1 may be in what could not be read: 1 file is damaged"}},
+		"late": {3, 0, []rankFile{{0, 90, 2, ""}, {2, 90, 1, ""}}, []string{missing,
 			"rank 2 has made only 1 call: call 2, ncclAllReduce of 10 f32 sum, was made by rank 0 70 s before the file was written",
 			"no file says whether rank 1 made call 2"}},
-		"older": {2, 0, []told{{0, 90, 2, ""}, {1, 15, 1, ""}}, []string{
+		"older": {2, 0, []rankFile{{0, 90, 2, ""}, {1, 15, 1, ""}}, []string{
 			"call 2, ncclAllReduce of 10 f32 sum, of rank 0 is later than what is written of rank 1: nothing says whether it was made there"}},
-		"three": {3, 0, []told{{0, 91, 9, ""}, {1, 91, 9, ""}, {2, 91, 9, ""}}, []string{
+		"three": {3, 0, []rankFile{{0, 91, 9, ""}, {1, 91, 9, ""}, {2, 91, 9, ""}}, []string{
 			"call 1 does not match: rank 0 called ncclAllReduce of 10 f32 sum; rank 1 called ncclAllReduce of 11 f32 sum; rank 2 called ncclAllReduce of 12 f32 sum"}},
 	} {
 		if got := judged(t, c.ranks, c.damaged, c.files...); !slices.Equal(got, c.want) {
@@ -82,7 +82,7 @@ func TestMissingFiles(t *testing.T) {
 
 // TestDamagedFiles: what is wrong with a file is said in one line with its position, in words of this project.
 func TestDamagedFiles(t *testing.T) {
-	good := told{0, 21, 2, ""}.text(2)
+	good := rankFile{0, 21, 2, ""}.text(2)
 	dir := t.TempDir()
 	for old, c := range map[string]struct{ fresh, want string }{
 		`"calls":2`:         {`"calls":null`, "line 2, column 58: "},

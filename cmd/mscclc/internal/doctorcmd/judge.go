@@ -39,7 +39,7 @@ func (m member) open() *call {
 }
 
 // group puts the communicators of all records together by their identity. Those without one, which are NCCL's, count as
-// the same where they are the n-th of so many ranks in each process.
+// the same where they are the n-th of a given number of ranks in each process.
 func group(list []*record) (groups [][]member) {
 	index := map[string]int{}
 	for _, r := range list {
@@ -103,7 +103,7 @@ func judge(g []member, damaged int, patience time.Duration) Communicator {
 		}
 	}
 	c.differs(g)
-	c.behind(g, patience)
+	c.findLate(g, patience)
 	return c.rows(g)
 }
 
@@ -185,8 +185,8 @@ func (c *Communicator) differs(g []member) {
 	}
 }
 
-// behind finds the first call that some ranks wait in and others have not made, or that all wait in.
-func (c *Communicator) behind(g []member, patience time.Duration) {
+// findLate finds the first call that some ranks wait in and others have not made, or that all wait in.
+func (c *Communicator) findLate(g []member, patience time.Duration) {
 	n := slices.MinFunc(g, func(a, b member) int { return cmp.Compare(a.Calls, b.Calls) }).Calls + 1
 	var late, older, waiting, far []int
 	var longest time.Duration

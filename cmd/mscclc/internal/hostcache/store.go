@@ -97,7 +97,7 @@ func (s *Store) note(given *bool, format string, args ...any) {
 	}
 }
 
-// Tuned keeps a rule that was measured for calls of so many bytes. The calls are those of an entry.
+// Tuned keeps a rule that was measured for calls of a given number of bytes. The calls are those of an entry.
 func (s *Store) Tuned(e selection.Entry, r selection.Rule, bytes int64) {
 	s.write(func() error {
 		s.here.Measure(e, r, bytes)

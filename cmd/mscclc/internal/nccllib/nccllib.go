@@ -54,7 +54,7 @@ func isNCCL(names []string) bool {
 	return slices.Contains(names, "ncclCommInitRank") && !slices.Contains(names, Ours)
 }
 
-// version is NCCL's behind what its library says of it.
+// version is NCCL's after what its library says of it.
 var version = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
 
 // Version returns the version of NCCL in a file that Find found, or "unknown". Without NCCL it is "".

@@ -149,7 +149,7 @@ const (
 	svgPaints = `<rect width="100%" height="100%" fill="white"/>`
 )
 
-// svgHead begins a drawing of so many pixels. Its ground is white, so that dark pages show it too.
+// svgHead begins a drawing of a given size in pixels. Its ground is white, so that dark pages show it too.
 func svgHead(out io.Writer, width, height int) {
 	fmt.Fprintf(out, svgOpens+"\n", width, height)
 	fmt.Fprintln(out, svgPaints)

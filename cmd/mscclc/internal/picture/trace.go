@@ -57,10 +57,10 @@ func laneOf(block int, replica int32) int { return block<<12 + int(replica) }
 func traceNames(p *either.Program, t *executor.Trace) []play.TraceEvent {
 	var events []play.TraceEvent
 	type lane struct{ rank, tid int }
-	told := map[lane]bool{}
+	seen := map[lane]bool{}
 	name := func(kind, name string, at lane) {
-		if !told[at] {
-			told[at] = true
+		if !seen[at] {
+			seen[at] = true
 			events = append(events, play.TraceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0),
 				Args: map[string]any{"name": name}})
 		}
@@ -84,7 +84,7 @@ func traceNames(p *either.Program, t *executor.Trace) []play.TraceEvent {
 }
 
 // messageLane returns the number of the thread that has the messages which a rank sends to another one, or receives
-// from it. It is behind those of blocks.
+// from it. It comes after those of blocks.
 func messageLane(m *executor.Message) int {
 	n := 1<<30 + 2*int(m.Peer)
 	if m.Received {

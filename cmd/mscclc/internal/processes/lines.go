@@ -69,7 +69,7 @@ func (s *speaker) line(line []byte) error {
 // end hands on what is left.
 func (s *speaker) end() {
 	if len(s.rest) > 0 {
-		s.line(append(s.rest, '\n')) // nobody can be told that it fails
+		s.line(append(s.rest, '\n')) // nobody can be notified that it fails
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestLines has what several processes say alike told once, and all else as they say it.
+// TestLines holds that lines of several processes that are alike are printed once, and all others as they are.
 func TestLines(t *testing.T) {
-	var told strings.Builder
-	all := &teller{to: &told, said: map[string]int{}}
+	var printed strings.Builder
+	all := &teller{to: &printed, said: map[string]int{}}
 	var list []*speaker
 	for i := range 3 {
 		list = append(list, &speaker{teller: all, process: i})
@@ -22,23 +22,23 @@ func TestLines(t *testing.T) {
 	for _, s := range list {
 		s.end()
 	}
-	if want := "a bar\na bar\nerror: no such file\nonly 2\nonly 1\n"; told.String() != want {
-		t.Errorf("told %q", told.String())
+	if want := "a bar\na bar\nerror: no such file\nonly 2\nonly 1\n"; printed.String() != want {
+		t.Errorf("printed %q", printed.String())
 	}
 }
 
 // TestHeld: errors wait for release, and what Go's runtime writes of a crash is kept.
 func TestHeld(t *testing.T) {
-	var told strings.Builder
-	all := &teller{to: &told, said: map[string]int{}}
+	var printed strings.Builder
+	all := &teller{to: &printed, said: map[string]int{}}
 	failed, crashed := &speaker{teller: all, hold: true}, &speaker{teller: all, process: 1, hold: true}
 	fmt.Fprint(failed, "note: a\nerror: process 1 has gone\n  hint: look there\n")
 	fmt.Fprint(crashed, "note: b\nSIGSEGV: segmentation violation\nPC=0 m=7\n\ngoroutine 4 [syscall]:\n",
 		"mscclc/executor/nccl._Cfunc_mscclc_nccl_call(1)\n\ngoroutine 1 [select]:\nmain.main()\n")
 	failed.end()
 	crashed.end()
-	if told.String() != "note: a\nnote: b\n" {
-		t.Errorf("told %q", told.String())
+	if printed.String() != "note: a\nnote: b\n" {
+		t.Errorf("printed %q", printed.String())
 	}
 	if who := culprit(crashed.died.String()); who != "NCCL" {
 		t.Errorf("it crashed in %s", who)
@@ -52,8 +52,8 @@ func TestHeld(t *testing.T) {
 		}
 	}
 	failed.release()
-	if !strings.HasSuffix(told.String(), "error: process 1 has gone\n  hint: look there\n") {
-		t.Errorf("told %q", told.String())
+	if !strings.HasSuffix(printed.String(), "error: process 1 has gone\n  hint: look there\n") {
+		t.Errorf("printed %q", printed.String())
 	}
 }
 

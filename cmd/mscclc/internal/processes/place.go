@@ -56,7 +56,7 @@ func named(launcher, id string, rest ...string) string {
 }
 
 // placeOf returns where a job with the launcher's name meets. Beside says that the launcher has all its processes on
-// one host. A port that somebody gave is the first; behind one that is only implied, and instead of none, come those of
+// one host. A port that somebody gave is the first; after one that is only implied, and instead of none, come those of
 // the name.
 func placeOf(getenv func(string) string, job string, beside bool) (p exchange.Place, err error) {
 	job = cmp.Or(named("named", getenv(envJob)), job)

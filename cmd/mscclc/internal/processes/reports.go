@@ -13,7 +13,7 @@ import (
 // This file is what a process and the one that started it have between them: two pipes. One ends with the parent. The
 // other takes reports to it.
 
-// envParent is set for processes that have the pipes. They are the files behind stderr, in this order.
+// envParent is set for processes that have the pipes. They are the files after stderr, in this order.
 const envParent = "MSCCLC_PARENT"
 
 const (
@@ -21,7 +21,7 @@ const (
 	tellFile
 )
 
-// firstFile is the number of the first file behind stderr.
+// firstFile is the number of the first file after stderr.
 const firstFile = 3
 
 // A Report is what a process says of its work to the one that started it.

@@ -90,7 +90,7 @@ func compare(stands []stand) error {
 	return nil
 }
 
-// argument returns the argument at a place, or an empty one behind the last.
+// argument returns the argument at a place, or an empty one after the last.
 func argument(list []Argument, at int) Argument {
 	if at < len(list) {
 		return list[at]

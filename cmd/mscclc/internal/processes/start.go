@@ -16,7 +16,7 @@ const Most = 1024
 // grace is how long processes have to end, after one of them has failed.
 const grace = 10 * time.Second
 
-// Start starts the command so many times, as its user called it, and waits for all, as a Team.
+// Start starts the command a given number of times, as its user called it, and waits for all, as a Team.
 func Start(ctx context.Context, a *cli.App, count int) error {
 	t := Team{Count: count, Arguments: os.Args[1:], Stderr: a.Stderr}
 	return t.Start(ctx, a)

@@ -138,9 +138,9 @@ func (t *Team) one(ctx context.Context, i int, stdout io.Writer, stderr *speaker
 	if err != nil {
 		return nil, err
 	}
-	var heard sync.WaitGroup
-	heard.Go(func() { t.hear(i, hears) })
+	var reader sync.WaitGroup
+	reader.Go(func() { t.hear(i, hears) })
 	err = cmd.Wait()
-	heard.Wait()
+	reader.Wait()
 	return cmd.ProcessState, err
 }

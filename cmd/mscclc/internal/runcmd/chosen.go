@@ -133,18 +133,18 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 	if want := f.Inplace.Value; want != nil {
 		c.call.Inplace = *want
 	}
-	shelf, err := choosing.ReadShelf(a, files, &f.Reading)
+	userPrograms, err := choosing.ReadUserPrograms(a, files, &f.Reading)
 	if err != nil {
 		return nil, err
 	}
-	if err := choosing.PlaceOf(a, shelf, &c.call, f.Inplace.Value != nil); err != nil {
+	if err := choosing.PlaceOf(a, userPrograms, &c.call, f.Inplace.Value != nil); err != nil {
 		return nil, err
 	}
-	table, own, err := choosing.ReadTables(f.table, shelf)
+	table, own, err := choosing.ReadTables(f.table, userPrograms)
 	if err != nil {
 		return nil, err
 	}
-	c.chooser = &choose.Chooser{Given: own, Table: table, Device: f.device, Own: shelf, Exhaustive: f.exhaustive}
+	c.chooser = &choose.Chooser{Given: own, Table: table, Device: f.device, Own: userPrograms, Exhaustive: f.exhaustive}
 	if open := devices.GPUs[f.device]; open != nil {
 		if gpus, err := open().GPUs(); err == nil && len(gpus) > 0 {
 			c.chooser.Device = gpus[0].Name()
@@ -220,7 +220,7 @@ func (c *chosen) checkTable(own *selection.Table, sizes []int64) error {
 	return nil
 }
 
-// choose gives the variant for calls of so many bytes.
+// choose gives the variant for calls of a given number of bytes.
 func (c *chosen) choose(ctx context.Context, bytes int64) (selection.Choice, error) {
 	if v, known := c.variants[bytes]; known {
 		return v, nil
@@ -233,7 +233,7 @@ func (c *chosen) choose(ctx context.Context, bytes int64) (selection.Choice, err
 	return c.variants[bytes], nil
 }
 
-// of gives what runs calls of so many bytes.
+// of gives what runs calls of a given number of bytes.
 func (c *chosen) of(ctx context.Context, bytes int64) (*loadedProgram, error) {
 	flags, key := *c.flags, c.arg
 	flags.Size = bytes

@@ -64,8 +64,8 @@ func loadHere(p *either.Program, check verify.Options, f *runFlags) (*executor.L
 	return l, nil
 }
 
-// tileFor returns how long the tile of a program is to be whose launches have one pass, for calls of so many bytes; 0
-// is the usual.
+// tileFor returns how long the tile of a program is to be whose launches have one pass, for calls of a given number of
+// bytes; 0 is the usual.
 func tileFor(p *either.Program, bytes int64) int64 {
 	if p.OneSided == nil || !p.OneSided.OnePass || bytes == 0 {
 		return 0

@@ -58,7 +58,7 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 	}
 	var p, traced *either.Program
 	runs, worst := []runResult{}, cli.ExitGood
-	told := f.OneGiven("op") == ""
+	noted := f.OneGiven("op") == ""
 	bar := a.Progress(len(plan.sizes)*f.iters, "run")
 	stop := bar.Watch()
 	defer stop()
@@ -71,9 +71,9 @@ func runIn(ctx context.Context, a *cli.App, job *processes.Job, arg string, file
 		if i == 0 && chosen.chooser == nil {
 			sizing.NoteOutside(a, arg, p, plan.sizes)
 		}
-		if !told && !p.Coll.Reduces() {
+		if !noted && !p.Coll.Reduces() {
 			a.NoteNoOp(p.Coll)
-			told = true
+			noted = true
 		}
 		r, err := plan.run(ctx, l.loaded, p, bytes, bar.Step)
 		if ctx.Err() != nil {
@@ -190,7 +190,7 @@ func (r *runPlan) run(ctx context.Context, l runner, p *either.Program, bytes in
 		if err != nil {
 			return result, err
 		}
-		if modifies { // a program from elsewhere; load has told
+		if modifies { // a program from elsewhere; load has reported it
 			found.Changed = nil
 		}
 		result.Checked += found.Checked

@@ -56,7 +56,7 @@ func joinTeam(ctx context.Context, a *cli.App, job *processes.Job, f *runFlags) 
 	return t, nil
 }
 
-// on returns the node of each of so many ranks, or nil where there is no team.
+// on returns the node of each of a given number of ranks, or nil where there is no team.
 func (t *team) on(ranks int) []int {
 	if t == nil {
 		return nil
@@ -307,8 +307,8 @@ func (l *teamed) launch(ctx context.Context, call *plan.Call) (took time.Duratio
 
 // failed says what a call has failed with, on whatever rank, and has the program ready for the next.
 func (l *teamed) failed(ctx context.Context, err error, call *plan.Call) error {
-	if told := l.plan.Err(); told != nil && ctx.Err() == nil {
-		err = told
+	if failed := l.plan.Err(); failed != nil && ctx.Err() == nil {
+		err = failed
 	}
 	if l.team.lost() {
 		return err

@@ -40,7 +40,7 @@ type emission struct {
 	end      int64            // msccl's last range ends below it
 	kept     []*etree.Element // of msccl's configuration, of other calls
 	written  []string         // names of programs
-	notes    []string         // to be told below the table
+	notes    []string         // to be printed below the table
 }
 
 // prepare makes the folder, and finds how many ranges there is room for.
@@ -68,7 +68,7 @@ func (e *emission) prepare() error {
 	}
 	if room < 1 {
 		return diag.List{diag.New(diag.Limit, cli.FileSpan(e.config()),
-			"msccl reads %d algorithms, and so many of other calls are here already", mostMSCCL).
+			"msccl reads at most %d algorithms, and that many of other calls are here already", mostMSCCL).
 			WithHint("select these with --ranges N, which leaves room, or emit to another folder")}
 	}
 	return nil

@@ -60,7 +60,7 @@ func (e *emission) taken(list []choose.Stretch) (found diag.List) {
 }
 
 // tidy removes what an earlier select wrote for the selector's calls and this one did not. What has such a name but not
-// its mark may be a user's: it stays, and is told of.
+// its mark may be a user's: it stays, and is reported.
 func (e *emission) tidy() error {
 	entries, err := os.ReadDir(e.flags.emit)
 	if err != nil {

@@ -26,12 +26,12 @@ func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
 		if r.To > 0 {
 			to = diag.RoughSize(r.To)
 		}
-		if r.Behind > 0 {
+		if r.Ratio > 0 {
 			second := r.Next.Plain()
 			if s.Target.Format != codegen.FormatProgram {
 				second.Sided = selection.OneSided // as all are
 			}
-			next = fmt.Sprintf("%v %.2fx", second, r.Behind)
+			next = fmt.Sprintf("%v %.2fx", second, r.Ratio)
 		}
 		r.Form.Choice = r.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\t%s\n",
@@ -78,7 +78,7 @@ func printOwn(a *cli.App, own []choose.Standing) error {
 		o.Form.Choice = o.Form.Plain()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n",
 			diag.RoughSize(o.At), diag.Printable(o.Form.String()), simulatecmd.ReplicasText(replicas),
-			o.Latency, simulatecmd.MicrosText(o.Interval, o.Latency), o.Behind)
+			o.Latency, simulatecmd.MicrosText(o.Interval, o.Latency), o.Ratio)
 	}
 	fmt.Fprintln(w)
 	return w.Flush()
@@ -126,7 +126,7 @@ type rangeRow struct {
 	Latency  float64 `json:"latency_us" doc:"of one call alone"`
 	Interval float64 `json:"interval_us,omitempty" doc:"of calls one after the other; absent where it is not known"`
 	Next     string  `json:"next,omitempty" doc:"the second fastest program"`
-	Behind   float64 `json:"behind,omitempty" doc:"how many times as long next takes"`
+	Ratio    float64 `json:"behind,omitempty" doc:"how many times as long next takes"`
 	Reason   string  `json:"reason,omitempty" doc:"why the range begins here"`
 
 	choosing.Beside
@@ -138,14 +138,14 @@ type standingRow struct {
 	choose.Form
 	Latency  float64 `json:"latency_us,omitempty"`
 	Interval float64 `json:"interval_us,omitempty"`
-	Behind   float64 `json:"behind,omitempty" doc:"how many times as long as the fastest it takes"`
+	Ratio    float64 `json:"behind,omitempty" doc:"how many times as long as the fastest it takes"`
 	Why      string  `json:"why,omitempty" doc:"why it does not run there"`
 }
 
 func selectedJSON(a *cli.App, s *choose.Selector, is *selected) error {
 	var own []standingRow
 	for _, o := range is.own {
-		at := standingRow{At: o.At, Form: o.Form, Latency: o.Latency, Interval: o.Interval, Behind: o.Behind}
+		at := standingRow{At: o.At, Form: o.Form, Latency: o.Latency, Interval: o.Interval, Ratio: o.Ratio}
 		if o.Err != nil {
 			at.Why = firstText(o.Err)
 		}
@@ -154,10 +154,10 @@ func selectedJSON(a *cli.App, s *choose.Selector, is *selected) error {
 	rows := []rangeRow{}
 	for _, r := range is.list {
 		next := ""
-		if r.Behind > 0 {
+		if r.Ratio > 0 {
 			next = r.Next.String()
 		}
-		rows = append(rows, rangeRow{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason,
+		rows = append(rows, rangeRow{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Ratio, r.Reason,
 			is.limit.Beside(r.At, s.DType, r.Micros)})
 	}
 	return a.WriteJSON(Document{cli.Schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks,

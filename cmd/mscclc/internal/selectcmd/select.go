@@ -189,7 +189,7 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 	if arg == custom && len(files) == 0 {
 		return cli.Usagef("select of a custom collective needs files that have it")
 	}
-	if s.Own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
+	if s.Own, err = choosing.ReadUserPrograms(a, files, &f.Reading); err != nil {
 		return err
 	}
 	if err := f.checkOwn(s.Own); err != nil {

@@ -52,7 +52,7 @@ func (f *selectFlags) boundStaged(s *choose.Selector) error {
 func onCPU(device string) bool { return device == "cpu" }
 
 // checkOwn returns an error if --staged is given and a file of the user's is compiled already.
-func (f *selectFlags) checkOwn(own choose.Shelf) error {
+func (f *selectFlags) checkOwn(own choose.UserPrograms) error {
 	for i := range own {
 		if o := &own[i]; f.staged && o.Text == nil {
 			d := diag.New(diag.Unsupported, cli.FileSpan(o.File), "the file is compiled already, and --staged compares "+

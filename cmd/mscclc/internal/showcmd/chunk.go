@@ -23,7 +23,7 @@ func TraceChunk(a *cli.App) *cobra.Command {
 		Use:   "trace-chunk FILE RANK:BUFFER[INDEX]",
 		Short: "Tell the history of a chunk: which operations wrote what it holds",
 		Long: `Print which operations of an algorithm wrote a chunk, and which wrote what they read: where each stands in the
-file, with which values of loops, and what it left. The algorithm may be wrong: operations before an error are told too.
+file, with which values of loops, and what it left. In a wrong algorithm, these are operations before the error.
 
 BUFFER is input, output or a scratch buffer of the file. Operations come in the file's order, each with a number. What
 it wrote and something later wrote over is marked. A list is cut after 200 operations.`,
@@ -122,9 +122,9 @@ func historyOf(c *ir.ChunkDAG, chunk string, where func(ops []int32) [][]diag.No
 		ops[i] = h.Ops[i].Op
 	}
 	for k, notes := range where(ops) {
-		told, op := &h.Ops[k], &x.Ops[ops[k]]
-		e := Event{Operation: int(told.Op) + 1, Pos: c.Span(op.Pos).Pos.String(), Writes: x.RefName(&op.Dests[0], op.Count),
-			Reads: []string{}, Holds: told.Holds, Overwritten: told.Overwritten}
+		step, op := &h.Ops[k], &x.Ops[ops[k]]
+		e := Event{Operation: int(step.Op) + 1, Pos: c.Span(op.Pos).Pos.String(), Writes: x.RefName(&op.Dests[0], op.Count),
+			Reads: []string{}, Holds: step.Holds, Overwritten: step.Overwritten}
 		for i := range op.Sources {
 			e.Reads = append(e.Reads, x.RefName(&op.Sources[i], op.Count))
 		}

@@ -242,14 +242,14 @@ var compiledShow = []string{"target", "fused-receives", "protocol", "inplace", "
 
 // tooLate are the flags that a stage which is shown comes before.
 var tooLate = map[string][]string{
-	"chunks": behindChunks,
+	"chunks": chunkNeutral,
 	"insts":  compiling.PassFlags,
-	"svg":    behindChunks,
-	"wrong":  behindChunks,
+	"svg":    chunkNeutral,
+	"wrong":  chunkNeutral,
 }
 
-// behindChunks are the flags that change nothing of which chunk goes where.
-var behindChunks = slices.Concat([]string{"instances", "target", "fused-receives", "nodes"}, compiling.LaneFlags,
+// chunkNeutral are the flags that change nothing of which chunk goes where.
+var chunkNeutral = slices.Concat([]string{"instances", "target", "fused-receives", "nodes"}, compiling.LaneFlags,
 	compiling.PassFlags)
 
 func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFlags) (*either.Program, error) {

@@ -27,7 +27,7 @@ var Stages = []Stage{
 	{"channels", "the operations of an execution plan of MSCCL++, with what their ids stand for", cli.TextEndings},
 }
 
-// afterPass is the stage behind a pass, which --after names.
+// afterPass is the stage after a pass, which --after names.
 const afterPass = "after"
 
 // Endings returns the endings of all that show writes.
@@ -47,7 +47,7 @@ func wrongShown(flag, out, stage string) error {
 	}
 	i := slices.IndexFunc(Stages, func(s Stage) bool { return s.Name == stage })
 	if i < 0 {
-		return nil // which is told as an unknown stage
+		return nil // which is reported as an unknown stage
 	}
 	hint := "the stage shown is " + stage
 	if kind := strings.TrimPrefix(cli.Ending(out), "."); slices.Contains([]string{"svg", "png", "pdf"}, kind) {

@@ -55,7 +55,7 @@ func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *devices.Co
 	return diag.List{d.WithHint("%s shows its GPUs and the paths between them", shows)}
 }
 
-// withNodes returns a topology as --topology has it, of so many nodes.
+// withNodes returns a topology as --topology has it, of a given number of nodes.
 func withNodes(spec string, nodes int) string {
 	name, values, _ := strings.Cut(spec, ":")
 	params := slices.DeleteFunc(strings.Split(values, ","), func(p string) bool {

@@ -27,7 +27,7 @@ func MeasureOf(c *ir.Collective, t data.DType, even bool) Measure {
 	return m
 }
 
-// Elems returns how many elements a piece of a call of so many bytes has.
+// Elems returns how many elements a piece of a call of a given number of bytes has.
 func (m Measure) Elems(bytes int64) int64 {
 	n := data.PieceElems(m.Coll, bytes, m.DType)
 	return n - n%max(m.Unit, 1)

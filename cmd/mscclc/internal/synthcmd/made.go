@@ -308,7 +308,8 @@ func selector(t *topology.Topology, gpus []int32, kind ir.Kind, root int) (*choo
 	return choosing.Selector(kind.String(), t, costs, simulate.Call{DType: data.BF16}, target, false, root)
 }
 
-// simulate finds the form in which the program is the fastest on some GPUs of a topology, for calls of so many bytes.
+// simulate finds the form in which the program is the fastest on some GPUs of a topology, for calls of a given number
+// of bytes.
 func (m *made) simulate(t *topology.Topology, gpus []int32, bytes int64) error {
 	p := &m.result.Plan
 	s, err := selector(t, gpus, p.Kind, p.Root)
@@ -316,7 +317,7 @@ func (m *made) simulate(t *topology.Topology, gpus []int32, bytes int64) error {
 		return err
 	}
 	s.OwnOnly, s.Rough = true, true
-	s.Own = choose.Shelf{{Name: p.Name + ".mscl", File: p.Name + ".mscl", Text: []byte(p.Text())}}
+	s.Own = choose.UserPrograms{{Name: p.Name + ".mscl", File: p.Name + ".mscl", Text: []byte(p.Text())}}
 	list, err := s.Sizes([]int64{bytes})
 	if err != nil {
 		return err

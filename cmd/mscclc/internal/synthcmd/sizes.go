@@ -71,11 +71,11 @@ func forSizes(ctx context.Context, a *cli.App, t *topology.Topology, f *flags, r
 	if f.certificate+f.svg != "" || f.chunks != "best" {
 		return cli.Usagef("--sizes writes certificates beside the programs, and takes no --certificate, --svg and --chunks")
 	}
-	found, shelf, err := candidates(ctx, a, t, f, r)
+	found, userPrograms, err := candidates(ctx, a, t, f, r)
 	if err != nil {
 		return err
 	}
-	list, err := fastest(t, r, shelf)
+	list, err := fastest(t, r, userPrograms)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func forSizes(ctx context.Context, a *cli.App, t *topology.Topology, f *flags, r
 
 // candidates makes all programs that differ, by the names of their files.
 func candidates(ctx context.Context, a *cli.App, t *topology.Topology, f *flags, r synthesis.Request) (map[string]*made,
-	choose.Shelf, error) {
+	choose.UserPrograms, error) {
 	asks := attempts(t, r)
 	bar := a.Progress(len(asks), "synthesize")
 	defer bar.Watch()()
@@ -126,20 +126,20 @@ func candidates(ctx context.Context, a *cli.App, t *topology.Topology, f *flags,
 	for _, m := range list {
 		p.add(m)
 	}
-	if len(p.shelf) == 0 {
+	if len(p.userPrograms) == 0 {
 		return nil, nil, errors.Join(failed, ctx.Err())
 	}
-	return p.found, p.shelf, nil
+	return p.found, p.userPrograms, nil
 }
 
 // A pool is programs that differ.
 type pool struct {
-	a     *cli.App
-	t     *topology.Topology
-	f     *flags
-	found map[string]*made // by the names of their files
-	seen  map[string]bool  // by their text
-	shelf choose.Shelf
+	a            *cli.App
+	t            *topology.Topology
+	f            *flags
+	found        map[string]*made // by the names of their files
+	seen         map[string]bool  // by their text
+	userPrograms choose.UserPrograms
 }
 
 // add names a program, and keeps it if it is new and not too large to be simulated.
@@ -166,16 +166,16 @@ func (p *pool) add(m *made) {
 	if tree, err := syntax.Parse(name, own.Text); err == nil { // else its compilation says what is wrong
 		own.Tree = tree
 	}
-	p.shelf = append(p.shelf, own)
+	p.userPrograms = append(p.userPrograms, own)
 }
 
-// fastest returns which programs of a shelf, or of the catalog, are the fastest for which sizes.
-func fastest(t *topology.Topology, r synthesis.Request, shelf choose.Shelf) ([]choose.Stretch, error) {
+// fastest returns which of the user's programs, or of the catalog, are the fastest for which sizes.
+func fastest(t *topology.Topology, r synthesis.Request, userPrograms choose.UserPrograms) ([]choose.Stretch, error) {
 	s, err := selector(t, r.GPUs, r.Kind, r.Root)
 	if err != nil {
 		return nil, err
 	}
-	s.Own = shelf
+	s.Own = userPrograms
 	return s.Sizes(comparedSizes)
 }
 

@@ -12,7 +12,7 @@ import (
 	"mscclc/topology"
 )
 
-// A Chosen is what was chosen of the catalog for calls of a size: a program that takes so many microseconds.
+// A Chosen is what was chosen of the catalog for calls of a size: a program that takes a given number of microseconds.
 type Chosen struct {
 	Call   choose.Call
 	Bytes  int64

@@ -125,7 +125,7 @@ func drawPicture(w io.Writer, file string, device string, times []tuned.Time) er
 	return bench.Paint(w, file, width, height, paint)
 }
 
-// font returns a style of text of so many points.
+// font returns a style of text of a given size in points.
 func font(points vg.Length) draw.TextStyle {
 	p := plot.New()
 	style := p.Title.TextStyle

@@ -42,7 +42,7 @@ type task struct {
 	optional bool // not every NCCL has it
 }
 
-// tasks returns all that is measured of so many ranks, which lie on nodes so.
+// tasks returns all that is measured of a given number of ranks, which lie on nodes so.
 func (p *plan) tasks(ranks int, nodes string) (list []task) {
 	if p.bits != "" && (ranks == 2 || nodes != "") {
 		return nil
@@ -159,7 +159,7 @@ func (w *worker) findNodes(ctx context.Context, gpus executor.GPUs) error {
 	}
 	if !slices.IsSorted(node) {
 		return cli.Usagef("rules are for blocks of ranks, and the ranks are on nodes %s: start the processes of a node one "+
-			"behind the other", w.on)
+			"after the other", w.on)
 	}
 	w.layout = choose.NodesText(node)
 	return nil

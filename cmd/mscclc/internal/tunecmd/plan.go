@@ -128,7 +128,7 @@ func (p *plan) sums() error {
 	return nil
 }
 
-// bitsArgument is --bits as it was given, behind a blank.
+// bitsArgument is --bits as it was given, after a blank.
 func (p *plan) bitsArgument() string {
 	if p.bits == "" {
 		return ""
@@ -184,7 +184,7 @@ func (p *plan) groups(job *processes.Job) error {
 // shows reports whether what was found is shown or drawn, and nothing measured.
 func (f *tuneFlags) shows() bool { return f.show || f.plot != "" }
 
-// done reports whether all groups of so many ranks were measured.
+// done reports whether all groups of a given number of ranks were measured.
 func (p *plan) done(n int) bool {
 	for _, g := range p.tasks(n, "") {
 		if !g.optional && !p.doc.Done(g.Group, g.sizes[len(g.sizes)-1]) {

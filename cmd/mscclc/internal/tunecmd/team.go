@@ -100,7 +100,7 @@ func (p *plan) once(ctx context.Context, a *cli.App, n int, until time.Time, arg
 	defer cancel(nil)
 	silent := max(mostSilence, 3*p.wait)
 	watch := time.AfterFunc(silent, func() {
-		text := fmt.Sprintf("a GPU or a process is stuck: nothing was heard for %v", silent)
+		text := fmt.Sprintf("a GPU or a process is stuck: nothing was received for %v", silent)
 		cancel(&processes.Crash{Text: text})
 	})
 	defer watch.Stop()

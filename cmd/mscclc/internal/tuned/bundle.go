@@ -20,8 +20,8 @@ import (
 	"mscclc/runtime"
 )
 
-// SpecOf returns what the bundle for a machine with so many GPUs is made of: the rules of d, which may be nil, then
-// those that are built in for the device and no more ranks, and candidates for calls that neither is for.
+// SpecOf returns what the bundle for a machine with a given number of GPUs is made of: the rules of d, which may be
+// nil, then those that are built in for the device and no more ranks, and candidates for calls that neither is for.
 func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	spec := bundle.Spec{Device: device, DTypes: bundle.DefaultDTypes, CTAs: bundle.DefaultCTAs,
 		Maker: "mscclc " + cli.Version()}
@@ -32,7 +32,7 @@ func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	for _, m := range bundle.BuiltIn() {
 		if m.Device == device {
 			if d != nil {
-				tables[0] = behind(d.Rules, m)
+				tables[0] = extended(d.Rules, m)
 			}
 			tables, spec.Note = append(tables, m), cmp.Or(spec.Note, "those that are built in, then candidates")
 		}
@@ -58,8 +58,8 @@ func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	return spec
 }
 
-// behind returns m with rules that are built in for larger calls than those that were measured.
-func behind(m, builtIn *bundle.Measured) *bundle.Measured {
+// extended returns m with rules that are built in for larger calls than those that were measured.
+func extended(m, builtIn *bundle.Measured) *bundle.Measured {
 	type group struct {
 		collective, nodes, when string
 		ranks                   int

@@ -82,7 +82,7 @@ func (d *Document) merges() []map[int64][][]bundle.MeasuredRule {
 	return list
 }
 
-// Took returns what calls of a group take by rules whose programs have so many bytes of a rank's memory.
+// Took returns what calls of a group take by rules whose programs have a given number of bytes of a rank's memory.
 func (s *Sizes) Took(room int64) []Time { return s.took(s.merged(room)) }
 
 // took returns what calls take by rules, as merged returns them.

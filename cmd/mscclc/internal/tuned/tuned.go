@@ -123,7 +123,7 @@ func (d *Document) Put(s Sizes, now time.Time) {
 	d.Measured, d.Times, d.Rules = now.UTC().Truncate(time.Second), nil, nil
 }
 
-// Done reports whether all of a group was measured, up to calls of so many bytes.
+// Done reports whether all of a group was measured, up to calls of a given number of bytes.
 func (d *Document) Done(g Group, bytes int64) bool {
 	s := d.Of(g)
 	return s.Done && (len(s.Sizes) == 0 || s.Sizes[len(s.Sizes)-1].Bytes >= bytes-bytes/8) // sizes are rounded down

@@ -49,8 +49,8 @@ var (
 	packetTiles = []int64{16 << 10, 32 << 10, 64 << 10, 128 << 10}
 )
 
-// Variants are measured whose simulated time is within so many times the best, and of these at most so many in several
-// lanes.
+// Variants are measured whose simulated time is within a factor of the best, and of these at most a given number in
+// several lanes.
 const WithinBest, MostLaned = 2.5, 6
 
 // laned returns the variants in several lanes that are measured: for calls of each size from choose.LanesFrom on those

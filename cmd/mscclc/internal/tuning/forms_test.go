@@ -11,7 +11,7 @@ import (
 )
 
 // lanedTuner returns what measures a collective of 8 H200s.
-func lanedTuner(kind ir.Kind, own choose.Shelf) *Tuner {
+func lanedTuner(kind ir.Kind, own choose.UserPrograms) *Tuner {
 	lab := &Lab{Chooser: &choose.Chooser{Device: "NVIDIA H200"}, Own: own, DType: data.BF16}
 	coll := &ir.Collective{Kind: kind, Ranks: 8}
 	return &Tuner{Lab: lab, coll: coll, call: choose.Call{Kind: kind, Ranks: 8, Nodes: 1}}
@@ -57,7 +57,7 @@ func TestLaned(t *testing.T) {
 		t.Errorf("the variants in several lanes are\n%v, not\n%v", got, want)
 	}
 
-	own := choose.Shelf{{Name: want[0].Program}}
+	own := choose.UserPrograms{{Name: want[0].Program}}
 	others := lanedTuner(ir.AllReduce, own).laned([]int64{small, large, larger})
 	of := func(v selection.Choice) bool { return own.Has(v.Program) }
 	if len(others) == 0 || slices.ContainsFunc(others, of) {

@@ -19,7 +19,7 @@ const near = 1.3
 const mostBeside = 2
 
 // Refine measures the power of two in the middle of two neighbours where another program is the fastest, or where NCCL
-// is near, until neighbours are powers of two behind each other. It measures what was fastest at both.
+// is near, until neighbours are consecutive powers of two. It measures what was fastest at both.
 func (t *Tuner) Refine(ctx context.Context) error {
 	for i := 0; i+1 < len(t.Sizes); i++ {
 		for {

@@ -37,7 +37,7 @@ type Lab struct {
 	Site      bench.EagerSite
 	Rivals    func(context.Context, *bench.Call) ([]bench.Op, error) // NCCL's, as bench.Contest has them; nil: none
 	Chooser   *choose.Chooser
-	Own       choose.Shelf // the user's programs beside the catalog's
+	Own       choose.UserPrograms // the user's programs beside the catalog's
 	DType     data.DType
 	RedOp     data.RedOp
 	Replicas  func(p *either.Program) (int, error) // how many a program may have; 0: it has too many thread blocks
@@ -140,7 +140,7 @@ func (t *Tuner) compile(sizes []int64) error {
 	return nil
 }
 
-// Measure measures calls of so many bytes, and keeps what it finds. within bounds the search
+// Measure measures calls of a given number of bytes, and keeps what it finds. within bounds the search
 // for widths. It returns the bytes of the calls that it made, and the forms, the fastest in graphs first.
 func (t *Tuner) Measure(ctx context.Context, bytes int64, within time.Duration) (int64, []bench.Entrant, error) {
 	c := t.sized(bytes)
@@ -154,13 +154,13 @@ func (t *Tuner) Measure(ctx context.Context, bytes int64, within time.Duration) 
 	return c.Bytes(), list, nil
 }
 
-// Has reports whether calls of about so many bytes were measured.
+// Has reports whether calls of about a given number of bytes were measured.
 func (t *Tuner) Has(bytes int64) bool {
 	at := t.sized(bytes).Bytes()
 	return slices.ContainsFunc(t.Sizes, func(s bundle.TimedSize) bool { return s.Bytes == at })
 }
 
-// sized returns a call of about so many bytes.
+// sized returns a call of about a given number of bytes.
 func (t *Tuner) sized(bytes int64) *bench.Call {
 	c := &bench.Call{Coll: bench.Whole(t.coll, false), DType: t.DType, RedOp: t.RedOp}
 	c.Elems = data.PieceElems(c.Coll, bytes, t.DType)

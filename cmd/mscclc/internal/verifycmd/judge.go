@@ -264,7 +264,7 @@ func judgeText(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verdic
 	}
 	var found diag.List
 	if errors.As(err, &found) {
-		lang.Whence(tree, opt.Lang, found)
+		lang.Backtrace(tree, opt.Lang, found)
 	}
 	return p, err
 }

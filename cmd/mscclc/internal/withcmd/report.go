@@ -13,7 +13,7 @@ import (
 
 // This file says which calls of the job programs run, and which NCCL runs.
 
-// A SetReport says what communicators of so many ranks run.
+// A SetReport says what communicators of a given number of ranks run.
 type SetReport struct {
 	Ranks   int               `json:"ranks"`
 	Nodes   string            `json:"nodes,omitempty" doc:"the ranks of each node; absent: one node"`

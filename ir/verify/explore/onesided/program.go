@@ -84,7 +84,7 @@ type group struct {
 	micros []int32
 }
 
-// expand makes the micros of p for launches of so many passes, and for ranks of these nodes, nil being one.
+// expand makes the micros of p for launches of a number of passes, and for ranks of these nodes, nil being one.
 func expand(p *onesided.Program, node []int32, plan []int, most int) (*program, error) {
 	x := &program{p: p, plan: plan, mem: p.Memory(), blocks: make([][]group, len(p.Blocks)),
 		calls: make([][]int32, len(p.Rank))}

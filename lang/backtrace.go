@@ -108,27 +108,27 @@ func common(a, b []frame) []frame {
 	return a
 }
 
-// Bounds of what Whence looks at: errors, and operations.
+// Bounds of what Backtrace looks at: errors, and operations.
 const (
-	whenceMost  = 20
-	whenceLooks = 100_000
+	backtraceMost  = 20
+	backtraceLooks = 100_000
 )
 
-// A whence is what is known of the operations that an error may mean.
-type whence struct {
+// A trace is what is known of the operations that an error may mean.
+type trace struct {
 	frames []frame
 	found  bool
 }
 
-// Whence adds to errors that were found behind the expansion of f in which calls and loops the operation was made that
-// they point at: what all operations of that line, and of that rank where blocks have them, have in common. It expands
-// f again, as nothing keeps that while operations are made.
-func Whence(f *syntax.File, opt Options, list diag.List) {
-	at := map[watched]*whence{}
-	look := list[:min(len(list), whenceMost)]
+// Backtrace adds to errors that were found after the expansion of f in which calls and loops the operation was made
+// that they point at: what all operations of that line, and of that rank where blocks have them, have in common. It
+// expands f again, as nothing keeps that while operations are made.
+func Backtrace(f *syntax.File, opt Options, list diag.List) {
+	at := map[watched]*trace{}
+	look := list[:min(len(list), backtraceMost)]
 	for i := range look {
-		at[watchedAt(&look[i])] = &whence{}
-		at[watched{look[i].Span.Pos, -1}] = &whence{}
+		at[watchedAt(&look[i])] = &trace{}
+		at[watched{look[i].Span.Pos, -1}] = &trace{}
 	}
 	looks := 0
 	m := &machine{lim: opt.Limits.WithDefaults()}
@@ -140,7 +140,7 @@ func Whence(f *syntax.File, opt Options, list diag.List) {
 			}
 			switch {
 			case w == nil:
-			case looks > whenceLooks:
+			case looks > backtraceLooks:
 				w.frames, w.found = nil, true
 			case !w.found:
 				w.frames, w.found = m.frames(), true
@@ -198,7 +198,7 @@ func (m *machine) text(v *value) string {
 }
 
 // A look is what a second run looks for: an operation by its number, or, if made is set, the chunk() that made a
-// reference behind that operation. What it finds becomes notes of an error.
+// reference after that operation. What it finds becomes notes of an error.
 type look struct {
 	err, at int // the notes go into errs[err].Notes, before note at
 	op      int32

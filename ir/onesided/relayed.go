@@ -6,11 +6,11 @@ import (
 	"mscclc/ir"
 )
 
-// ToldOn returns which operands are told on without a block barrier: one thread does the k-th source of an Await and
-// the k-th destination of a Signal behind it in their group, so that the Signal tells what the Await was told (see
+// Relayed returns which operands are relayed without a block barrier: one thread does the k-th source of an Await and
+// the k-th destination of a Signal after it in their group, so that the Signal releases what the Await acquired (see
 // Program). It is true, by the number of the operand, for such sources and such destinations. It is nil where there are
 // none. It takes time linear in the program.
-func (p *Program) ToldOn() []bool {
+func (p *Program) Relayed() []bool {
 	var on []bool
 	for b := range p.Blocks {
 		steps := p.Blocks[b].Steps
@@ -24,7 +24,7 @@ func (p *Program) ToldOn() []bool {
 				if on == nil {
 					on = make([]bool, len(p.Operands))
 				}
-				p.toldOn(on, first, end)
+				p.relay(on, first, end)
 			}
 			first = end
 		}
@@ -32,10 +32,10 @@ func (p *Program) ToldOn() []bool {
 	return on
 }
 
-// toldOn is ToldOn of one group, which is steps first to end.
-func (p *Program) toldOn(on []bool, first, end int32) {
+// relay adds to on what Relayed returns for one group, which is steps first to end.
+func (p *Program) relay(on []bool, first, end int32) {
 	awaits, signals := p.flagPlaces(first, end, ir.Await), p.flagPlaces(first, end, ir.Signal)
-	waiting := map[int][]int32{} // by place: the sources that no Signal has told on yet
+	waiting := map[int][]int32{} // by place: the sources that no Signal has relayed yet
 	waited := map[int]bool{}     // by place: an Await was there
 	for i := first; i < end; i++ {
 		s := &p.Steps[i]

@@ -29,20 +29,20 @@ func FilesBeside(command, arg string) error {
 		command, arg, cli.List(cli.CollectiveNames()))
 }
 
-// ReadShelf reads the user's programs that are to be chosen among beside the catalog.
-func ReadShelf(a *cli.App, args []string, from *cli.Reading) (choose.Shelf, error) {
-	var shelf choose.Shelf
+// ReadUserPrograms reads the user's programs that are to be chosen among beside the catalog.
+func ReadUserPrograms(a *cli.App, args []string, from *cli.Reading) (choose.UserPrograms, error) {
+	var userPrograms choose.UserPrograms
 	for _, arg := range args {
 		own, err := readOwn(a, arg, from)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(shelf, func(o choose.Own) bool { return o.Name == own.Name }) {
+		if slices.ContainsFunc(userPrograms, func(o choose.Own) bool { return o.Name == own.Name }) {
 			return nil, cli.Usagef("two files are called %s, by which a table could not tell them apart", own.Name)
 		}
-		shelf = append(shelf, own)
+		userPrograms = append(userPrograms, own)
 	}
-	return shelf, nil
+	return userPrograms, nil
 }
 
 // readOwn reads one.
