@@ -31,7 +31,8 @@ import (
 // linked to: a number made of that name, of node and of parameters, or *, which is all (but itself). `x 4` at its end
 // are four side by side; a width with node in it may be 0, which is no link in that node. Links of one class between
 // the same vertices are one link, as wide as all. In a node that lacks the member that a link leads to, and that other
-// nodes have, it leads to the last one. With apart 1, GPUs do not reach each other's memory, and share that of the host.
+// nodes have, it leads to the last one. With apart 1, GPUs do not reach each other's memory, and share the
+// host's.
 type file struct {
 	Head  *head   `parser:"EOL* @@ EOL+"`
 	Stmts []*stmt `parser:"@@*"`

@@ -34,8 +34,8 @@ func (t *Topology) Without(names []string) (*Topology, error) {
 			return nil, t.noLink(name)
 		}
 	}
-	less := &Topology{Name: t.Name, Doc: t.Doc, Params: t.Params, Nodes: t.Nodes, GPUs: t.GPUs, Apart: t.Apart, Device: t.Device,
-		Classes: t.Classes, Places: t.Places, Notes: t.Notes}
+	less := &Topology{Name: t.Name, Doc: t.Doc, Params: t.Params, Nodes: t.Nodes, GPUs: t.GPUs, Apart: t.Apart,
+		Device: t.Device, Classes: t.Classes, Places: t.Places, Notes: t.Notes}
 	for i, l := range t.Links {
 		if !down[i] {
 			less.Links = append(less.Links, l)

@@ -260,8 +260,8 @@ func TestFewest(t *testing.T) {
 	}
 }
 
-// TestSelectApart: where GPUs do not reach each other's memory, all programs are staged, and none sends lines. LL, whose
-// packets are slow in memory of the host, is for the smallest sizes only.
+// TestSelectApart: where GPUs do not reach each other's memory, all programs are staged, and none sends lines. LL is
+// for the smallest sizes only, as its packets are slow in memory of the host.
 func TestSelectApart(t *testing.T) {
 	s := selector(t, "pcie_4gpu:apart=1", "program")
 	list, err := s.Sizes([]int64{1 << 10, 64 << 10, 1 << 20})

@@ -27,9 +27,8 @@ func (p *Plan) placeArenas(ctx context.Context) error {
 		return fmt.Errorf("GPUs of one node do not access each other's memory, and plans of several nodes need that: %w",
 			executor.ErrNoDevice)
 	case len(p.kind.shares()) > 0:
-		return fmt.Errorf("GPUs do not access each other's memory, and the program accesses %v of other ranks, which it does not with "+
-			"--staged: %w",
-			p.kind.shares()[0], executor.ErrNoDevice)
+		return fmt.Errorf("GPUs do not access each other's memory, and the program accesses %v of other ranks, which a "+
+			"staged one does not: %w", p.kind.shares()[0], executor.ErrNoDevice)
 	}
 	return nil
 }
