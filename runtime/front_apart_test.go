@@ -38,16 +38,18 @@ func TestFrontApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := write(t, bundle.Encode(b))
-		for i, env := range []string{"MSCCLC_STANDIN_APART=1", "MSCCLC_P2P_DISABLE=1", "NCCL_P2P_DISABLE=1", "MSCCLC_P2P_DISABLE=0"} {
+		for i, env := range []string{"MSCCLC_STANDIN_APART=1", "MSCCLC_P2P_DISABLE=1", "NCCL_P2P_DISABLE=1",
+			"MSCCLC_P2P_DISABLE=0"} {
 			for _, threads := range []bool{false, true} {
 				t.Run(fmt.Sprint(ranks, env, threads), func(t *testing.T) {
 					late := (i+ranks/2)%2 != 0
 					s := site{how: "forward", ranks: ranks, bundle: file, threads: threads, late: late, env: []string{env}}
-					list := []string{"init 0", "allreduce 0 1000 7 0 0 0 v"}
+					list := []string{"init 0"}
 					if late {
 						list = append(list, "warm 0")
 					}
-					r := s.do(t, append(list, "allreduce 0 100000 7 0 0 0 v", "allgather 0 1000 7 0 0 0 v", "sync", "destroy 0")...).well(t)
+					r := s.do(t, append(list, "allreduce 0 1000 7 0 0 0 v", "allreduce 0 100000 7 0 0 0 v",
+						"allgather 0 1000 7 0 0 0 v", "sync", "destroy 0")...).well(t)
 					apart := !strings.HasSuffix(env, "0")
 					if !strings.Contains(r.stats, `"ncclAllReduce","native":true`) ||
 						apart == strings.Contains(r.stats, `"ncclAllGather","native":true`) ||
