@@ -7,7 +7,7 @@ import importlib.util
 import os
 import platform
 import sys
-from typing import Any, Optional
+from typing import Any, List, Optional
 
 from ._command import FILES, ask
 from ._errors import Error, LibraryError
@@ -39,7 +39,7 @@ def at_import() -> None:
     if bits not in ("", "invariant"):
         raise LibraryError.say("bad-use", f"MSCCLC_BITS takes invariant, not {bits!r}", "set it before the import")
     invariant = bits and wish != "0" and _has_gpu()
-    if _why_not and invariant and not _mapped("libmscclc-preload.so"):
+    if _why_not and invariant and not _in_place():
         message = f"MSCCLC_BITS=invariant, and NCCL would add floats: {_why_not}"
         raise LibraryError.say("bad-use", message, _ORDER + "; or start the job by `mscclc with --`")
     register_backend()
@@ -106,7 +106,7 @@ def register_backend() -> None:
 
 def _make_backend(store: Any, rank: int, ranks: int, timeout: Any) -> Any:
     """Return torch's ProcessGroupNCCL, which calls the front."""
-    if _loaded is None and not _mapped("libmscclc-preload.so"):
+    if _loaded is None and not _in_place():
         message = f'the backend "mscclc" is not possible: {_why_not}'
         raise LibraryError.say("bad-use", message, _ORDER + "; or start the job by `mscclc with --`")
     import torch.distributed as dist
@@ -165,14 +165,29 @@ def _nccl() -> str:
     return ""
 
 
+def _in_place() -> bool:
+    """Return whether `mscclc with` has put the front before NCCL, or in its place."""
+    return bool(_mapped("libmscclc-preload.so")) or any(map(_is_front, _all_mapped(_NAME)))
+
+
+def _is_front(path: str) -> bool:
+    """Return whether a library that this process has loaded is the front in NCCL's place."""
+    try:
+        return hasattr(ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY), "mscclc_forwards")
+    except OSError:
+        return False
+
+
 def _mapped(name: str) -> str:
     """Return the path of a library that this process has loaded, or ""."""
+    return next(iter(_all_mapped(name)), "")
+
+
+def _all_mapped(name: str) -> List[str]:
+    """Return the paths of libraries of a name that this process has loaded."""
     try:
         with open("/proc/self/maps") as maps:
-            for line in maps:
-                path = line.rstrip("\n").partition("/")[2]
-                if os.path.basename(path).startswith(name):
-                    return "/" + path
+            paths = ["/" + line.rstrip("\n").partition("/")[2] for line in maps]
     except OSError:
-        pass
-    return ""
+        return []
+    return list(dict.fromkeys(path for path in paths if os.path.basename(path).startswith(name)))

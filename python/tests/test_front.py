@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,7 @@ def test_invariant_bits_need_the_front(bits: str, front: str, gpu: bool, raises:
 import sys, types
 sys.modules["torch"] = types.ModuleType("torch")
 import os
+import shutil
 exists = os.path.exists
 os.path.exists = lambda path: {gpu} if path in ("/dev/nvidiactl", "/dev/dxg") else exists(path)
 try:
@@ -112,3 +114,31 @@ except Exception as error:
         why = "MSCCLC_BITS takes invariant, not 'Invariant'"
     assert said.startswith("bad-use " + why) == raises
     assert ("imported" in said) != raises
+
+
+def test_invariant_bits_with_the_front_preloaded(tmp_path: Path) -> None:
+    """`mscclc with` preloads the front in NCCL's place, and torch may load NCCL beside it."""
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    for folder, source in {"front": "int mscclc_forwards;", "nccl": "int ncclOther;"}.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.c").write_text(source)
+        library = str(tmp_path / folder / "libnccl.so.2")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, str(tmp_path / folder / "a.c")], check=True)
+    text = """
+import sys, types
+sys.modules["torch"] = types.ModuleType("torch")
+import os
+import shutil
+exists = os.path.exists
+os.path.exists = lambda path: path == "/dev/nvidiactl" or exists(path)
+try:
+    import mscclc
+    print("imported")
+except Exception as error:
+    print(error.code)
+"""
+    for preload, imported in {"nccl/libnccl.so.2": False, "nccl/libnccl.so.2:front/libnccl.so.2": True}.items():
+        paths = ":".join(str(tmp_path / path) for path in preload.split(":"))
+        said = python(text, MSCCLC_BITS="invariant", LD_PRELOAD=paths)
+        assert ("imported" in said) == imported, said
