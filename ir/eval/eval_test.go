@@ -181,3 +181,14 @@ func TestWrongList(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestOneRank: of one rank, the sum is its chunk, and no sum of it with itself.
+func TestOneRank(t *testing.T) {
+	v := NewValues(&ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 2})
+	want, own := ir.Want{Sum: true, Part: ir.Part{Index: 1}}, v.Leaf(0, 1)
+	for x, good := range map[Value]bool{own: true, v.Leaf(0, 0): false, v.Sum(own, own): false, None: false} {
+		if v.Matches(x, want) != good {
+			t.Errorf("%v: %v, want %v", v.Describe(x), !good, good)
+		}
+	}
+}

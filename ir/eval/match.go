@@ -32,7 +32,7 @@ func (v *Values) Matches(x Value, w ir.Want) bool {
 // chunk of all ranks' inputs. Each shape is taken apart once in the life of v.
 func (v *Values) complete(s int32) bool {
 	if int(v.shapes[s].size) != v.coll.Ranks || s == 0 {
-		return v.coll.Ranks == 1
+		return int(v.shapes[s].size) == v.coll.Ranks
 	}
 	if int(s) >= len(v.proved) {
 		v.proved = append(v.proved, make([]int8, len(v.shapes)-len(v.proved))...)
