@@ -36,7 +36,7 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("%d CTAs", s.CTAs)
 		}
 		learned := 0
-		for _, g := range b.Gaps(s, 32) {
+		for _, g := range b.Gaps(s, 32, false) {
 			kind, _ := ir.KindByName(g.Collective)
 			if g.Above < 4<<20 && g.Reason != ToLearn && !sums(kind) {
 				t.Errorf("%+v", g)

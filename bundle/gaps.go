@@ -27,6 +27,8 @@ const (
 	isWide   = "the program needs more CTAs"
 	noMean   = "the program computes no average"
 	isUneven = "the count does not divide into chunks"
+	isOther  = "the rule was measured with another access among GPUs"
+	noNVLink = "the program needs NVLink between all GPUs"
 )
 
 // A span is a range of bytes of calls that have no program, for one reason.
@@ -36,14 +38,16 @@ type span struct {
 }
 
 // Gaps returns the calls that no program of set s runs in communicators of a given number of CTAs, by collective and
-// size.
-func (b *Bundle) Gaps(s *Set, ctas int) []Gap {
+// size. apart is whether their GPUs do not reach each other's memory.
+func (b *Bundle) Gaps(s *Set, ctas int, apart bool) []Gap {
 	list := []Gap{}
 	for _, kind := range Kinds {
 		x := s.axes(kind)
 		found := map[span][]variant{}
 		for _, v := range x.variants() {
-			for _, g := range b.spans(s, x.call(kind, v), ctas) {
+			c := x.call(kind, v)
+			c.apart = apart
+			for _, g := range b.spans(s, c, ctas) {
 				found[g] = append(found[g], v)
 			}
 		}
@@ -121,17 +125,20 @@ func (b *Bundle) spans(s *Set, c call, ctas int) (list []span) {
 	return list
 }
 
-// choice returns the rule for a call of a given number of bytes among GPUs that reach each other's memory, or why no
-// program runs it. Candidates are no rules.
+// choice returns the rule for a call of a given number of bytes, or why no program runs it. Candidates are no rules.
 func (b *Bundle) choice(s *Set, c call, bytes uint64, ctas int) (r *RuleRow, why string) {
 	learns := ""
 	why = noRule
 	for i := range s.Rules {
 		r := &s.Rules[i]
-		if r.When&WhenApart != 0 || !r.fits(&c, bytes, c.when) {
+		if !r.fits(&c, bytes, c.when) {
 			continue
 		}
 		switch {
+		case r.elsewhere(s, c.apart):
+			why = cmp.Or(learns, isOther)
+		case c.apart && r.Program != NCCLRow && b.Programs[r.Program].Lines != 0:
+			why = cmp.Or(learns, noNVLink)
 		case b.CTAs(r) > ctas:
 			why = cmp.Or(learns, isWide)
 		case r.When&WhenCandidate == 0:
@@ -141,6 +148,17 @@ func (b *Bundle) choice(s *Set, c call, bytes uint64, ctas int) (r *RuleRow, why
 		}
 	}
 	return nil, why
+}
+
+// elsewhere reports whether a measured rule of s is not for GPUs that are apart, or for no others.
+func (r *RuleRow) elsewhere(s *Set, apart bool) bool {
+	switch {
+	case r.When&(WhenCandidate|WhenNamed) != 0:
+		return false
+	case !apart:
+		return r.When&WhenApart != 0
+	}
+	return r.When&WhenApart == 0 && !s.Invariant
 }
 
 // CTAs returns how many CTAs a launch of a rule has, 0 of NCCL's.

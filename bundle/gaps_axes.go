@@ -32,7 +32,7 @@ type Gap struct {
 // A call is all that a choice depends on but bytes, as Call of the library.
 type call struct {
 	kind, dtype, redop, root, group uint32
-	windows                         bool
+	windows, apart                  bool
 	when                            uint8 // WhenEager or WhenCaptured
 }
 

@@ -46,7 +46,7 @@ func TestInvariantSets(t *testing.T) {
 				}
 			}
 			for _, ctas := range []int{1, 8, 32} { // the least that a communicator may have, and those of all rules
-				for _, g := range b.Gaps(s, ctas) {
+				for _, g := range b.Gaps(s, ctas, false) {
 					if kind, _ := ir.KindByName(g.Collective); kind.Reduces() && g.Reason != NoKernel {
 						t.Errorf("%s, %s, %d CTAs: %+v", name, s.Title(), ctas, g)
 					}

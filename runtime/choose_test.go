@@ -97,7 +97,7 @@ func TestChoose(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	gaps := b.Gaps(&b.Sets[0], choosingCTAs)
+	gaps := b.Gaps(&b.Sets[0], choosingCTAs, false)
 	seen := map[string]int{}
 	for line := range strings.Lines(out) {
 		var c chosen

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/ir/diag"
 	"mscclc/selection"
 )
@@ -30,8 +31,10 @@ type SetReport struct {
 // report fills in what the bundle's programs run, and what not.
 func (doc *Document) report(a *cli.App, b *bundle.Bundle) {
 	doc.CTAs, doc.Sets = ctas(a), []SetReport{}
+	machine, _ := tuned.Here("") // without GPUs, none are apart
 	for _, s := range setsOf(b) {
-		r := SetReport{Ranks: s.Ranks, Nodes: s.Nodes(), Gaps: doc.learned(b.Gaps(s, doc.CTAs)), Wide: b.Wide(s, doc.CTAs),
+		gaps := b.Gaps(s, doc.CTAs, s.Node == nil && machine.Apart(s.Ranks))
+		r := SetReport{Ranks: s.Ranks, Nodes: s.Nodes(), Gaps: doc.learned(gaps), Wide: b.Wide(s, doc.CTAs),
 			title: s.Title(), empty: len(s.Programs) == 0}
 		r.Reduced, r.Moved = s.Types()
 		r.Refuses = invariant() && s.Ranks > 2 && !s.Invariant
