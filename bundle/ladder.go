@@ -91,6 +91,30 @@ func Candidates(ranks, ctas int) []Rule {
 	return list
 }
 
+// ApartCandidates returns candidates for calls among a given number of ranks whose GPUs do not reach each other's
+// memory. Packets are slow there.
+func ApartCandidates(ranks int) *Measured {
+	m := &Measured{builtIn: true}
+	for _, kind := range Kinds {
+		list := rungs(kind, ranks)
+		direct := list[len(list)-1]
+		list = []rung{{CandidateBytes, direct.program, ir.Simple, direct.replicas / 2}}
+		if kind == ir.AllReduce {
+			list = append([]rung{{1 << 20 / int64(ranks), "allreduce/onephase", ir.Simple, 8}}, list...)
+		}
+		for _, when := range []string{Eager, Captured} {
+			for _, r := range list {
+				rule := MeasuredRule{Calls: Calls{Collective: kind.String(), Ranks: ranks, When: when}}
+				rule.Program, rule.Protocol, rule.Tile = r.program, r.protocol, ladderTile(ranks)
+				rule.Replicas = max(r.replicas, 1)
+				rule.UpTo, rule.Candidate = r.upTo, true
+				m.Rules = append(m.Rules, rule)
+			}
+		}
+	}
+	return m
+}
+
 // CandidatesFor returns what the bundle of candidates for a device that nobody measured is made of.
 func CandidatesFor(device string, ranks []int) Spec {
 	spec := Spec{Device: device, Ranks: sorted(ranks), DTypes: DefaultDTypes, CTAs: DefaultCTAs,

@@ -44,7 +44,7 @@ func (p *plan) finish(a *cli.App) error {
 	if err := p.doc.Write(); err != nil {
 		return cli.Unavailable("what was found cannot be kept: %v", err)
 	}
-	path, err := tuned.Cached(a, tuned.SpecOf(p.machine.Device, p.machine.GPUs, p.doc))
+	path, err := tuned.Cached(a, tuned.SpecOf(p.machine, p.doc))
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,10 @@ import (
 	"mscclc/runtime"
 )
 
-// SpecOf returns what the bundle for a machine with a given number of GPUs is made of: the rules of d, which may be
-// nil, then those that are built in for the device and no more ranks, and candidates for calls that neither is for.
-func SpecOf(device string, gpus int, d *Document) bundle.Spec {
+// SpecOf returns what the bundle for a machine is made of: the rules of d, which may be nil, then those that are built
+// in for its GPUs and no more ranks, and candidates for calls that neither is for.
+func SpecOf(machine Machine, d *Document) bundle.Spec {
+	device, gpus := machine.Device, machine.GPUs
 	spec := bundle.Spec{Device: device, DTypes: bundle.DefaultDTypes, CTAs: bundle.DefaultCTAs,
 		Maker: "mscclc " + cli.Version()}
 	var tables []*bundle.Measured
@@ -52,6 +53,10 @@ func SpecOf(device string, gpus int, d *Document) bundle.Spec {
 	slices.Sort(spec.Ranks)
 	spec.Ranks = slices.Compact(spec.Ranks)
 	for _, n := range spec.Ranks {
+		tables := tables
+		if machine.Apart(min(n, gpus)) {
+			tables = append([]*bundle.Measured{bundle.ApartCandidates(n)}, tables...)
+		}
 		rules, _ := bundle.RulesFor(n, spec.CTAs, tables, true)
 		spec.Rules = append(append(spec.Rules, rules...), bundle.RulesOver(n, tables)...)
 	}

@@ -1,6 +1,11 @@
 package tuned
 
-import "testing"
+import (
+	"testing"
+
+	"mscclc/bundle"
+	"mscclc/ir"
+)
 
 // TestMachineApart: GPUs are apart if some two of those that take part do not reach each other's memory.
 func TestMachineApart(t *testing.T) {
@@ -12,6 +17,24 @@ func TestMachineApart(t *testing.T) {
 		{"-N-- N--- ---N --N-", 3, true}, {"-NPP N-PP PP-N PPN-", 4, false}, {"", 4, false}} {
 		if got := (Machine{Links: c.links}).Apart(c.gpus); got != c.want {
 			t.Errorf("%q, %d GPUs: %v, want %v", c.links, c.gpus, got, c.want)
+		}
+	}
+}
+
+// TestSpecOfApart: among GPUs that are apart, the library learns about programs without packets.
+func TestSpecOfApart(t *testing.T) {
+	for links, apart := range map[string]bool{"none": true, "NVLink": false, "-N-- N--- ---N --N-": true} {
+		spec, packets, kinds := SpecOf(Machine{Device: "x", GPUs: 4, Links: links}, nil), false, map[ir.Kind]bool{}
+		for _, r := range spec.Rules {
+			if r.Candidate() && r.Ranks == 4 {
+				kinds[r.Kind], packets = true, packets || r.Protocol != ir.Simple
+			}
+		}
+		if packets == apart || len(kinds) != len(bundle.Kinds) {
+			t.Errorf("%s: packets %v, candidates of %v", links, packets, kinds)
+		}
+		if _, err := bundle.Build(spec); err != nil {
+			t.Error(links, err)
 		}
 	}
 }

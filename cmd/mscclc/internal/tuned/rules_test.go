@@ -83,7 +83,7 @@ func TestF32(t *testing.T) {
 	if found["captured f32 nccl"] != 1 || found["captured  allreduce/allpairs"] == 0 || found["eager f32 nccl"] > 0 {
 		t.Errorf("the rules are %v", found)
 	}
-	if _, err := bundle.Build(SpecOf("NVIDIA H200", 2, d)); err != nil {
+	if _, err := bundle.Build(SpecOf(Machine{Device: "NVIDIA H200", GPUs: 2}, d)); err != nil {
 		t.Error(err)
 	}
 }
@@ -96,7 +96,7 @@ func TestBound(t *testing.T) {
 		t.Errorf("the last rule is for %d bytes, not 4M", last.UpTo)
 	}
 	larger := 0
-	for _, r := range SpecOf("NVIDIA H200", 2, d).Rules {
+	for _, r := range SpecOf(Machine{Device: "NVIDIA H200", GPUs: 2}, d).Rules {
 		if r.Kind == ir.AllGather && r.Ranks == 2 && r.UpTo > 4<<20 && r.Program != "" && !r.Candidate() {
 			larger++
 		}

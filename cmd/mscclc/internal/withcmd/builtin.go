@@ -54,7 +54,8 @@ func (f *withFlags) ofMachine(a *cli.App, nccl string) (string, error) {
 		a.Note("", "nobody measured rules for %s, so the library learns which programs are faster than NCCL; mscclc tune "+
 			"measures them", device)
 	}
-	return tuned.Cached(a, tuned.SpecOf(machine.Device, machine.GPUs, doc))
+	here := tuned.Machine{Device: machine.Device, GPUs: machine.GPUs, Links: machine.Links}
+	return tuned.Cached(a, tuned.SpecOf(here, doc))
 }
 
 // learned returns the file in the user's cache for what the library learns, or nothing where there is no cache.
