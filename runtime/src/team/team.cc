@@ -126,6 +126,8 @@ static Team *open_team(Team *begun, const Team *beside, Bundle *b, u32 ranks, u3
   alive_from_now();
   Team *t = known && alive() ? begun : nullptr;
   if (t) {
+    t->host_arena.file = -1;
+    for (Pinned &p : t->host_reached) p.file = -1;
     t->bundle = b, t->ranks = ranks, t->rank = rank, t->ctas = ctas;
     for (u32 r = 0; node && r < ranks; r++)
       if ((t->node[r] = node[r]) >= t->nodes) t->nodes = node[r] + 1u;
