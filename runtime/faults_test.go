@@ -15,7 +15,6 @@ func TestFaults(t *testing.T) {
 	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 1, 2)))
 	for _, c := range []struct{ how, env, want string }{
 		{"threads", "MSCCLC_STANDIN_MEMORY=1000000", ": an arena of ; out of memory"},
-		{"threads", "MSCCLC_STANDIN_APART=1", "GPU ; cannot reach GPU "},
 		{"threads", "MSCCLC_STANDIN_NAME=GeForce", "the bundle is for NVIDIA H200, and this GPU is GeForce"},
 		{"threads", "MSCCLC_LIBCUDA=/nowhere/libcuda.so", "/nowhere/libcuda.so"},
 		{"threads", fails("cuDeviceGetUuid_v2"), "the GPU's UUID: "},

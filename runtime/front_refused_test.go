@@ -31,13 +31,12 @@ func TestFrontRefused(t *testing.T) {
 		{"strangers", open, 2, nil},
 		{"ranks", file(same), 3, nil},
 		{"device", file(same), 2, []string{"MSCCLC_STANDIN_NAME=another GPU"}},
-		{"apart", file(same), 2, []string{"MSCCLC_STANDIN_APART=1"}},
 		{"memory", file(same), 2, []string{"MSCCLC_STANDIN_MEMORY=100000"}},
 		{"MPS", file(same), 2, []string{"MSCCLC_STANDIN_MPS=1"}},
 		{"context", file(same), 2, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := site{how: "preload", ranks: c.ranks, bundle: c.bundle, env: c.env, threads: c.name == "apart"}
+			s := site{how: "preload", ranks: c.ranks, bundle: c.bundle, env: c.env}
 			commands := []string{"init 0", "allreduce 0 10 7 0 0 0", "sync", "destroy 0"}
 			if c.name == "context" {
 				commands = append([]string{"green"}, commands...)
