@@ -78,7 +78,9 @@ bool open_over(Side *s);
 void nodes_made(Member *e);
 bool connect_links(Side *s, bool *good);
 
-// In join.cc: agree_all is the agreement of ranks that are all here; make_all is that on their memory.
+// In join.cc: agree_all is the agreement of ranks that are all here; make_all is that on their memory. offers_of lists
+// the offers that ranks have said last.
+void offers_of(const Side *s, Offer *offers);
 void agree_all(Side *s);
 void make_all(Side *s);
 

@@ -38,11 +38,6 @@ bool opens(Side *s) {
   return s->team && meets;
 }
 
-// offers_of lists what ranks have told last.
-void offers_of(const Side *s, Offer *offers) {
-  for (u32 i = 0; i < s->e->ranks; i++) offers[i] = s->all[i].offer;
-}
-
 bool hello(Side *s, bool begun) {
   return tell_all(s, begun ? EVENT_MORE : EVENT_CANNOT, &s->mine, sizeof s->mine, s->all,
                   "what the other ranks have (bundle, GPU, memory)");
@@ -72,7 +67,7 @@ bool make(Side *s) {
   return made;
 }
 
-// all_fit judges what ranks have told.
+// all_fit judges what ranks have said.
 bool all_fit(Side *s) {
   const u32 ranks = s->e->ranks;
   if (!settings_same(s->all, ranks, &s->why)) return false;
@@ -103,6 +98,10 @@ bool join(Side *s) {
 }
 
 }  // namespace
+
+void offers_of(const Side *s, Offer *offers) {
+  for (u32 i = 0; i < s->e->ranks; i++) offers[i] = s->all[i].offer;
+}
 
 // tell_known has all ranks receive what rank 0 knows of trials in earlier jobs, if they learn.
 static bool tell_known(Side *s) {

@@ -129,7 +129,7 @@ void nodes_made(Member *e) {
 bool open_over(Side *s) {
   Member *e = s->e;
   Offer offers[BUNDLE_RANKS];
-  for (u32 i = 0; i < e->ranks; i++) offers[i] = s->all[i].offer;
+  offers_of(s, offers);
   s->nodes = team_nodes(offers, e->ranks, e->node);
   if (s->nodes < 2) return false;
   const char *no_bundle;

@@ -24,7 +24,7 @@ const char *unable(const Team *t, u32 rule, const Call *c) {
   return nullptr;
 }
 
-// candidate says whether a rule does not count as one, and the library may learn about it.
+// candidate says whether nobody measured a rule. Then no call takes it, but the library may learn about it.
 bool candidate(const Team *t, u32 rule) { return (t->set.rules[rule].when & RULE_CANDIDATE) && !t->alone; }
 
 // elsewhere says whether a rule was measured among GPUs that reach each other's memory, and those of the team do not,
@@ -35,7 +35,6 @@ bool elsewhere(const Team *t, u32 rule) {
   if (!t->hosted) return (when & RULE_APART) != 0;
   return !(when & RULE_APART) && !t->alone && !t->set.row->invariant;
 }
-
 
 // judged is the rule that fits, or why it does not serve.
 Choice judged(const Team *t, u32 rule, const Call *c) {

@@ -155,9 +155,10 @@ void team_free(Team *t, bool keep_arena) {
     admission_leave(t);
     windows_free(t);
     net_free(t, keep_arena);
-    for (u32 r = 0; r < t->ranks; r++)
+    for (u32 r = 0; r < t->ranks; r++) {
       if (t->opened[r]) f->leave(t->reach[r]);
-    for (u32 r = 0; r < t->ranks; r++) pinned_end(t->gpu, t->host_reached + r);
+      pinned_end(t->gpu, t->host_reached + r);
+    }
     if (t->own) f->release(t->own);
     if (t->leave.at) pinned_end(t->gpu, &t->leave);
     if (t->hosted && !keep_arena) pinned_end(t->gpu, &t->host_arena);

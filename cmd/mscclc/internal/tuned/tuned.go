@@ -49,7 +49,7 @@ func Here(nccl string) (Machine, error) {
 	return Machine{is.Device, is.GPUs, is.Links, is.Driver, nccl, fmt.Sprintf("%x", hash[:8])}, nil
 }
 
-// Apart reports whether some of the first GPUs, of which there are so many, do not reach each other's memory.
+// Apart reports whether two of the first `gpus` GPUs do not reach each other's memory.
 func (m Machine) Apart(gpus int) bool {
 	if !strings.Contains(m.Links, " ") {
 		return m.Links == "none" && gpus > 1
