@@ -13,12 +13,10 @@ import (
 // NVLink whose PCIe switches or IOMMU keep them apart. Then all arenas are memory of the host, which all GPUs access.
 // Ranks of staged programs access nothing else of each other. Who reads its arena polls over PCIe.
 
-// An aparter is a GPU that says whether it reaches no memory of the GPU with a PCI address.
-type aparter interface{ Apart(address string) bool }
-
 // placeArenas decides where arenas are. All processes call it, and decide alike.
 func (p *Plan) placeArenas(ctx context.Context) error {
-	all, err := exchange.Agree(ctx, p.x, p.isApart(), nil)
+	_, _, apart := p.linked(linker.Apart)
+	all, err := exchange.Agree(ctx, p.x, apart, nil)
 	p.hosted = slices.Contains(all, true)
 	switch {
 	case err != nil || !p.hosted:
@@ -31,19 +29,6 @@ func (p *Plan) placeArenas(ctx context.Context) error {
 			"staged one does not: %w", p.kind.shares()[0], executor.ErrNoDevice)
 	}
 	return nil
-}
-
-// isApart reports whether GPUs of this process do not access memory of a rank of their node.
-func (p *Plan) isApart() bool {
-	for _, s := range p.seats {
-		g, ok := s.gpu.(aparter)
-		for r, card := range p.card {
-			if ok && p.nodes.of[r] == p.nodes.of[s.ranks[0]] && p.of[r] != s && g.Apart(card) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // newArena makes an arena of a seat.
