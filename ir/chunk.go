@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"mscclc/ir/diag"
+	"mscclc/ir/epilogue"
 	"slices"
 	"strconv"
 )
@@ -14,6 +15,7 @@ type Header struct {
 	Protocol     Protocol
 	Sizes        SizeRange
 	RanksPerNode int
+	Then         epilogue.List // what becomes of each row of a complete sum on its way to the output
 	Spans        []diag.Span // source positions; an instruction's Pos indexes them, -1 is none
 	Declaration  diag.Span   // source position of the collective, or zero
 }
