@@ -16,8 +16,8 @@ type Header struct {
 	Sizes        SizeRange
 	RanksPerNode int
 	Then         epilogue.List // what becomes of each row of a complete sum on its way to the output
-	Spans        []diag.Span // source positions; an instruction's Pos indexes them, -1 is none
-	Declaration  diag.Span   // source position of the collective, or zero
+	Spans        []diag.Span   // source positions; an instruction's Pos indexes them, -1 is none
+	Declaration  diag.Span     // source position of the collective, or zero
 }
 
 // Span returns the source position pos, or the zero Span for -1.
