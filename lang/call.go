@@ -30,7 +30,7 @@ func (c *compiler) suffixed(u *syntax.Unary) code {
 		whole := u.SpanTo(i + 1)
 		switch {
 		case s.Args != nil:
-			c.m.report(diag.Kind, s.Span(), "only functions can be called, and copy and reduce of a reference")
+			c.m.report(diag.Kind, s.Span(), "only functions can be called, and copy, reduce and then of a reference")
 			x = c.badCode()
 		case s.Index != nil:
 			x = c.index(x, s, u.SpanTo(i))

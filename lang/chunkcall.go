@@ -50,9 +50,9 @@ func (c *compiler) chunkCall(args *syntax.Args, span diag.Span) code {
 	}}
 }
 
-// method compiles c.copy(...) and c.reduce(...).
+// method compiles c.copy(...), c.reduce(...) and c.then(...).
 func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span diag.Span) code {
-	if f.Text == "copy" || f.Text == "reduce" {
+	if f.Text == "copy" || f.Text == "reduce" || f.Text == "then" {
 		c.notInRequire(span)
 	}
 	blockOp, done := blockOpOf(f.Text)
@@ -72,6 +72,8 @@ func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span di
 		return c.copyCall(c.asRef(x, "what is copied", of), args, of, span)
 	case f.Text == "reduce":
 		return c.reduceOnto(c.asRef(x, "what is reduced", of), x.word, args, of, span)
+	case f.Text == "then":
+		return c.thenCall(c.asRef(x, "what is finished", of), args, of, span)
 	}
 	if x.kind == kList || x.kind == kAny {
 		if near := diag.Nearest(f.Text, listOps()); near != "" {
@@ -89,7 +91,7 @@ func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span di
 	if hint := syntax.ForeignNames[f.Text]; hint != "" {
 		d.Hint = hint
 	} else if !suggest(d, f.Text, members) {
-		d.Hint = "its operations are copy and reduce"
+		d.Hint = "its operations are copy, reduce and then"
 	}
 	return c.badCode()
 }

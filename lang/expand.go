@@ -132,6 +132,9 @@ func expandAs(f *syntax.File, opt Options, inplace *bool) (*ir.ChunkDAG, *machin
 	if len(m.refused) > 0 {
 		return nil, nil, m.refused
 	}
+	if len(m.errs) == 0 && h != nil {
+		m.checkFinished()
+	}
 	if len(m.errs) == 0 && m.prog.channels == nil && !opt.Unjudged {
 		m.checkResult()
 	}
@@ -141,7 +144,7 @@ func expandAs(f *syntax.File, opt Options, inplace *bool) (*ir.ChunkDAG, *machin
 	}
 	d := h.dag
 	d.Ops, d.Srcs, d.Hints, d.Spans = fitted(m.prog.ops), fitted(m.prog.srcs), m.prog.hints, m.prog.spans
-	d.Declaration = m.prog.declaration
+	d.Declaration, d.Then = m.prog.declaration, m.prog.finishing.list
 	for i := range d.Hints {
 		if d.Hints[i].Via == ir.ViaAny {
 			d.Hints[i].Via = opt.Via

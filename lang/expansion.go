@@ -38,6 +38,8 @@ type expansion struct {
 	hintAt      map[ir.Hint]int32
 	strays      bool // something wrote to input that is not also output
 
+	finishing finishing // what the file says of rows that go to the output
+
 	firstOp  diag.Span       // the first operation on chunks
 	channels *channels.Level // what the file says of channels, or nil
 	packets  bool            // what lies in scratch is packets where channels are used

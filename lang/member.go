@@ -7,7 +7,7 @@ import (
 
 // This file compiles members and parts: c.rank, c[i], c[i..j], l[i].
 
-var members = []string{"rank", "buffer", "index", "count", "copy", "reduce"}
+var members = []string{"rank", "buffer", "index", "count", "copy", "reduce", "then"}
 
 // member compiles c.rank, c.buffer, c.index and c.count.
 func (c *compiler) member(x code, f *syntax.Name, span diag.Span) code {

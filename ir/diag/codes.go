@@ -18,6 +18,7 @@ const (
 	WrongResult   Code = "wrong-result"  // an output chunk does not hold what the collective says
 	Uneven        Code = "uneven"        // chunks of different lengths where sizes do not divide
 	NotFinal      Code = "final"         // a step marked as making a complete sum that does not, or the reverse
+	Finished      Code = "finished"      // a finished row used as a sum, or a raw sum in place of a finished row
 	Undecided     Code = "undecided"     // not decided within the stated budget, or by time alone
 )
 

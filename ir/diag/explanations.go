@@ -135,6 +135,19 @@ An average divides at the marked steps. With a wrong mark it would divide twice 
 Mark exactly the steps that complete a sum. XML has no such marks; mscclc derives them when it reads XML.`,
 	},
 	{
+		Code: Finished,
+		Means: `
+The program has an epilogue: rows of a complete sum go through its stages on their way to the output. So the output
+holds finished rows, and all other memory holds sums. This step adds finished rows, copies them elsewhere, or writes a
+chunk of the output that another step wrote.`,
+		Why: `
+The epilogue would run twice on a row, or on a part of a sum. The result would be wrong, and so would the updated
+residual.`,
+		Fix: `
+Add up in scratch. Copy the complete sum to the output once: sum.then(rms_norm(eps)).copy(rank, output, index). From
+there, copy finished rows only to the output of other ranks.`,
+	},
+	{
 		Code: Undecided,
 		Means: `
 mscclc could not decide whether the program is right. The proof may need more than its budget of work, which the

@@ -24,6 +24,9 @@ func WriteHeader(b *bufio.Writer, kind string, h *ir.Header, hints []ir.Hint) {
 	if h.RanksPerNode != 0 {
 		fmt.Fprintf(b, "ranks_per_node %d\n", h.RanksPerNode)
 	}
+	if len(h.Then) > 0 {
+		fmt.Fprintf(b, "then %s\n", quoteWord(h.Then.String()))
+	}
 	for _, n := range hints[min(1, len(hints)):] {
 		b.WriteString("hint")
 		for _, f := range []struct {

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/epilogue"
 	"mscclc/ir/text"
 )
 
@@ -47,6 +48,12 @@ func (p *textParser) header(kind string, h *ir.Header, hints *[]ir.Hint) bool {
 		case "ranks_per_node":
 			p.next()
 			h.RanksPerNode = int(p.int(0))
+		case "then":
+			p.next()
+			var err error
+			if h.Then, err = epilogue.Parse(p.string()); err != nil {
+				p.errorf("%v", err)
+			}
 		case "hint":
 			p.next()
 			*hints = append(*hints, p.hint())
