@@ -114,6 +114,9 @@ func CheckHeader(h *ir.Header, t *Target) diag.List {
 	if t.Format == FormatXML {
 		f.words(t)
 	}
+	if len(h.Then) > 0 && t.Format != FormatProgram {
+		f.refuse(place{rank: -1}, "use --target program", "%s has no epilogues", t.Name)
+	}
 	if t.Format != FormatProgram {
 		f.worst("ranks", h.Coll.Ranks, MaxRanks, place{rank: -1, block: -1})
 	}

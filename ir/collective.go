@@ -261,6 +261,11 @@ func (c *Collective) Reduces() bool {
 // SumsKnown reports whether the collective sums, and says which sums are complete, so that avg can divide these.
 func (c *Collective) SumsKnown() bool { return c.Kind != Opaque && c.Reduces() }
 
+// HasRows reports whether a program of c may have an epilogue: each output that is wanted is a sum of all ranks.
+func (c *Collective) HasRows() bool {
+	return c.Kind == AllReduce || c.Kind == ReduceScatter || c.Kind == ReduceTo
+}
+
 func (c *Collective) String() string {
 	place := ""
 	if c.Inplace {

@@ -51,7 +51,7 @@ func (m *machine) finish(s *site, v ref, list epilogue.List) {
 	switch coll := m.prog.coll; {
 	case f.list == nil:
 		f.list, f.span = list, s.span
-		if !coll.SumsKnown() || !coll.Reduces() {
+		if !coll.HasRows() {
 			m.fault(diag.Unsupported, s.span, "%s has no sums of all ranks, which then finishes", coll.Kind).Hint =
 				"collectives with an epilogue are allreduce, reduce and reducescatter"
 			return

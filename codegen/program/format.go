@@ -19,8 +19,8 @@ import (
 //	    8  4  version of the format that wrote the file (1)
 //	   12  4  least version that a reader must know (1)
 //	   16  8  features that a reader must know, as bits: 1 two-sided steps, or 2 one-sided, or 6 one-sided with
-//	           signals and awaits that are joint or relaxed, or with launches of one pass; and 8 where replicas of
-//	           some blocks share CTAs
+//	           signals and awaits that are joint or relaxed, or with launches of one pass; 8 where replicas of
+//	           some blocks share CTAs; and 16 with an epilogue
 //	   24  8  ABI: FNV-1a of the operations' table, shared with the kernel's images
 //	   32  8  size of the file
 //	   40  4  CRC-32C of the header with this field 0
@@ -37,7 +37,8 @@ import (
 //	   96  4  ranks of a node            100  4  one-sided: copies of scratch and packets, else 0
 //	  104 24  section table: for each of the sections below, 8 offset, 8 length, 4 CRC-32C, 4 zero
 //	  248  8  0
-//	strings   4 count, then each 4 length and its bytes: the name of the program, the names of source files
+//	strings   4 count, then each 4 length and its bytes: the name of the program, the names of source files,
+//	          and with feature 16 the epilogue (epilogue.List.String)
 //	ranks     40 bytes a rank: 8 offset of its part, 4 blocks, 4 steps, 4 scratch, 4 input and 4 output chunks, 4 and 4
 //	          where input begins in output and output in input in place, -1 where it does not, 4 CRC-32C of its part;
 //	          one-sided 56 bytes: then 4 chunks of packets, 4 flags, 4 operands in its part, 4 zero
@@ -63,7 +64,8 @@ const (
 	planOneSided    = 2
 	planOrder       = 4
 	planTogether    = 8
-	planKnown       = planTwoSided | planOneSided | planOrder | planTogether
+	planThen        = 16
+	planKnown       = planTwoSided | planOneSided | planOrder | planTogether | planThen
 	headerSize      = 256
 	sectionTable    = 104
 	sectionSize     = 24

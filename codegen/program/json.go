@@ -32,6 +32,7 @@ type jsonPlan struct {
 	OutOfPlace bool           `json:"out_of_place"`
 	Depth      int32          `json:"depth,omitempty"` // of a one-sided program, and of no other
 	OnePass    bool           `json:"one_pass,omitempty"`
+	Then       string         `json:"then,omitempty"` // the epilogue
 	Files      []string       `json:"files"`
 	Spans      [][5]int       `json:"spans"` // file, line, column, length, offset
 	Ranks      []jsonRank     `json:"ranks"`
@@ -123,7 +124,7 @@ func jsonHead(p *either.Program) *jsonPlan {
 	c := p.Coll
 	j := &jsonPlan{Format: codegen.ProgramFormat, Version: jsonVersion, Name: p.Name, Protocol: p.Protocol.String(),
 		Sizes: [2]int64{p.Sizes.Min, p.Sizes.Max}, RanksANode: p.RanksPerNode, Channels: p.Channels(), Even: p.Even,
-		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace, Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p),
+		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace, Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p), Then: p.Then.String(),
 		OnePass: p.OneSided != nil && p.OneSided.OnePass, Collective: jsonCollective{Kind: c.Kind.String(), Ranks: c.Ranks,
 			Chunks: c.Chunks, Root: c.Root, Inplace: c.Inplace, Peer: c.Peer,
 			In: c.In, Out: c.Out, PerRank: c.PerRank}}

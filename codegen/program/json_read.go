@@ -12,6 +12,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/ir/epilogue"
 	"mscclc/ir/fifo"
 	"mscclc/ir/form"
 	"mscclc/ir/onesided"
@@ -146,6 +147,11 @@ func (s *jsonReader) plan() {
 			}
 		case "one_pass":
 			s.onePass = s.Bool()
+		case "then":
+			var err error
+			if p.Then, err = epilogue.Parse(s.Text(maxNameText)); err != nil {
+				s.Say(diag.Malformed, at, "%v", err)
+			}
 		case "files":
 			if len(p.Spans) > 0 {
 				s.Say(diag.Malformed, at, "stands after spans, which are in these files")

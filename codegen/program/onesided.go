@@ -33,6 +33,9 @@ func featuresOf(p *either.Program) uint64 {
 	if slices.ContainsFunc(p.Blocks, func(b ir.TB) bool { return b.Together != 0 }) {
 		features |= planTogether
 	}
+	if len(p.Then) > 0 {
+		features |= planThen
+	}
 	return features
 }
 

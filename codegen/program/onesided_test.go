@@ -116,7 +116,7 @@ func TestOneSidedPlanRejects(t *testing.T) {
 	}{
 		{"both features", put(16, 3), diag.Malformed, "features 0x3"},
 		{"no feature", put(16, 0), diag.Malformed, "features 0x0"},
-		{"a feature of later", put(16, 18), diag.Unsupported, "needs features 0x10"},
+		{"a feature of later", put(16, 34), diag.Unsupported, "needs features 0x20"},
 		{"an order of no feature", set(signal+3, byte(ir.Relaxed|ir.Leave)), diag.Malformed, "has features 0x2, and needs 0x6"},
 		{"one pass of no feature", put(76, planInplace|planForInPlace|planEven|planOnePass), diag.Malformed, "has features 0x2, and needs 0x6"},
 		{"one pass of two-sided steps", func(b []byte) {

@@ -123,7 +123,7 @@ func TestPlanRejects(t *testing.T) {
 	}{
 		{"magic", func(b []byte) { b[0] = 'X' }, diag.Malformed, "file is no plan"},
 		{"version", put(12, 2), diag.Unsupported, "needs a reader of version 2"},
-		{"features", put(16, 17), diag.Unsupported, "needs features 0x10"},
+		{"features", put(16, 33), diag.Unsupported, "needs features 0x20"},
 		{"abi", put(24, 0), diag.Unsupported, "other operations than this build's"},
 		{"size", put(32, 1), diag.Malformed, "says that it has"},
 		{"ranks", put(44, 1<<31), diag.Malformed, "has rows for"},

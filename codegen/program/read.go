@@ -101,7 +101,7 @@ func (d *reader) section(i int) ([]byte, error) {
 // program reads everything, or with rank >= 0 what that rank needs.
 func (d *reader) program(rank int, opt codegen.ReadOptions) (*either.Program, error) {
 	d.p = either.OfFifo(&fifo.Program{})
-	stages := []func() error{d.header, d.strings, d.sources, func() error { return d.ranks(rank) }}
+	stages := []func() error{d.header, d.strings, d.epilogue, d.sources, func() error { return d.ranks(rank) }}
 	for _, stage := range stages {
 		if err := stage(); err != nil {
 			return nil, err
@@ -157,7 +157,7 @@ func (d *reader) header() error {
 		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name),
 			"program file needs features %#x that this reader lacks", f)}
 	}
-	if features != planTwoSided && features&^(planOrder|planTogether) != planOneSided {
+	if features != planTwoSided && features&^(planOrder|planTogether|planThen) != planOneSided {
 		return d.fail("program file has features %#x, and steps are either one-sided or two-sided", features)
 	}
 	if abi := le.Uint64(h[24:]); abi != ABI() {

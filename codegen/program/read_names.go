@@ -3,6 +3,7 @@ package program
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/epilogue"
 )
 
 // This file reads the strings, the contract and the source positions of a program file.
@@ -42,6 +43,21 @@ func (d *reader) strings() error {
 		return d.fail("the strings of the plan do not fill their section")
 	}
 	d.p.Name = d.names[0]
+	return nil
+}
+
+// epilogue takes the epilogue, if the file has one, from the end of the strings.
+func (d *reader) epilogue() (err error) {
+	if d.features&planThen == 0 {
+		return nil
+	}
+	last := len(d.names) - 1
+	if d.p.Then, err = epilogue.Parse(d.names[last]); err != nil {
+		return d.fail("program file has a wrong epilogue: %v", err)
+	}
+	if d.names = d.names[:last]; len(d.names) == 0 || len(d.p.Then) == 0 {
+		return d.fail("program file says that it has an epilogue, and has none")
+	}
 	return nil
 }
 

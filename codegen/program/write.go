@@ -84,7 +84,7 @@ func stepsOf(p *either.Program, rank int) int {
 	return n
 }
 
-// names collects the program's name and the files of its positions.
+// names collects the program's name, the files of its positions, and its epilogue.
 func (e *layout) names() {
 	names := []string{e.p.Name}
 	for i := range e.p.Spans {
@@ -96,6 +96,9 @@ func (e *layout) names() {
 			e.file[name] = uint32(len(names))
 			names = append(names, name)
 		}
+	}
+	if len(e.p.Then) > 0 {
+		names = append(names, e.p.Then.String())
 	}
 	e.strings = le.AppendUint32(nil, uint32(len(names)))
 	for _, s := range names {

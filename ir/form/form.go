@@ -31,8 +31,8 @@ var Unbounded = Bounds{Cells: math.MaxInt64, Memory: math.MaxInt64, Moved: math.
 //
 //   - Tables: what makes p unsafe to walk, such as a table that does not cover another. It returns the first fault.
 //   - Steps: each block and each step by itself. It lists as many faults as ir.Problems holds.
-//   - Work: chunks beyond most.Moved; and, in a one-sided program, operands of one step that overlap, and flags that
-//     several blocks signal or await.
+//   - Work: chunks beyond most.Moved; and, in a one-sided program, operands of one step that overlap, flags that
+//     several blocks signal or await, and rows that are not finished once.
 //
 // A fault of a step has its rank, block and step.
 func Check(p *either.Program, most Bounds) diag.List {
@@ -46,6 +46,7 @@ func Check(p *either.Program, most Bounds) diag.List {
 	if len(f.List) == 0 && f.work() && p.OneSided != nil {
 		f.overlaps()
 		f.flags()
+		f.finished()
 	}
 	return f.Done()
 }

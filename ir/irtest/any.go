@@ -6,6 +6,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/ir/epilogue"
 	"mscclc/ir/fifo"
 	"mscclc/ir/onesided"
 	"mscclc/ir/text"
@@ -32,12 +33,35 @@ func AnyHeader(t *rapid.T) (ir.Header, []ir.Hint) {
 		h.Spans = append(h.Spans, diag.Span{Pos: diag.Pos{Filename: file, Offset: int(Small(t, 0, 99)),
 			Line: int(Small(t, 0, 9)), Column: int(Small(t, 0, 9))}, Len: int(Small(t, 0, 9))})
 	}
+	for range Small(t, 0, 3) {
+		h.Then = append(h.Then, AnyStage(t))
+	}
+	if h.Then.Check() != nil {
+		h.Then = nil
+	}
 	hints := []ir.Hint{ir.NoHint}
 	for range Small(t, 0, 3) {
 		hints = append(hints, ir.Hint{Channel: Small(t, -1, 9), SendTB: Small(t, -1, 9), RecvTB: Small(t, -1, 9),
 			Lane: Small(t, -1, 9), Via: ir.Via(Small(t, 0, 3)), Pull: rapid.Bool().Draw(t, "pull")})
 	}
 	return h, hints
+}
+
+// AnyStage draws a stage of an epilogue.
+func AnyStage(t *rapid.T) epilogue.Stage {
+	kind := epilogue.Kind(Small(t, 0, int(epilogue.NumKinds)-1))
+	argument, block := "", int64(0)
+	if may := epilogue.Arguments(kind); len(may) > 0 {
+		argument = rapid.SampledFrom(may).Draw(t, "argument")
+	}
+	if epilogue.Stages[kind].Block {
+		block = rapid.Int64Range(0, epilogue.MostBlock).Draw(t, "block")
+	}
+	s, err := epilogue.NewStage(epilogue.Stages[kind].Name, argument, block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func AnyCollective(t *rapid.T) *ir.Collective {

@@ -35,7 +35,7 @@ var codeOf = [explore.NumKinds]diag.Code{
 }
 
 // formCodes are those of programs without a meaning, which are not explored.
-var formCodes = []diag.Code{diag.Malformed, diag.OutOfBounds, diag.Overlap, diag.Limit}
+var formCodes = []diag.Code{diag.Malformed, diag.OutOfBounds, diag.Overlap, diag.Limit, diag.Finished}
 
 // compare judges p in both ways. The error says how the two disagree.
 func compare(p *either.Program, opt explore.Options) (j judgement, err error) {

@@ -60,6 +60,10 @@ func (l *State) move(r *oneRun, h *ir.Hint) error {
 		}
 	}
 	switch {
+	case l.finished(r.srcs[0]) && owner != ir.AllRanks && owner != r.dst.rank && (l.opt.Staged || l.away(owner, r.dst.rank)):
+		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "finished rows go straight to the output of another rank, which "+
+			"is out of reach between nodes, and for a staged program").WithHint(
+			"copy the raw sum to scratch of that rank, and finish it there: sum.copy(rank, NAME, index).then(...)")}
 	case l.opt.over() && (r.dst.rank == ir.AllRanks || r.srcs[0].rank == ir.AllRanks):
 		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "the switch joins the ranks of one node, and the program is "+
 			"for ranks of several").WithHint("remove the hint via = switch, or compile for one node")}
@@ -83,6 +87,9 @@ func (l *State) pulls(r *oneRun, h *ir.Hint) bool {
 	}))
 }
 
+// finished reports whether x holds finished rows. Scratch and packets hold raw sums.
+func (l *State) finished(x spot) bool { return len(l.c.Then) > 0 && x.buf == ir.Output }
+
 // throughSwitch returns x as an operand of all ranks, by the switch.
 func throughSwitch(x spot) spot {
 	x.via = ir.ViaSwitch
@@ -99,7 +106,7 @@ func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
 	case away:
 		via = ir.ViaAny
 	}
-	if l.c.Protocol == ir.Simple || via == ir.ViaPort || away {
+	if l.finished(srcs[0]) || l.c.Protocol == ir.Simple || via == ir.ViaPort || away {
 		if !l.opt.Staged && !away || !dst.user() {
 			dst.via = via
 			l.add(r, from, srcs, dst)

@@ -14,6 +14,11 @@ import (
 // right after it, and what parallelize and opt.Instances ask for becomes parts
 // of the operation on sub-chunks. c is not changed.
 func Lower(c *ir.ChunkDAG, opt Options) (*ir.InstDAG, error) {
+	if len(c.Then) > 0 {
+		return nil, diag.List{diag.New(diag.Unsupported, c.Declaration,
+			"the program has an epilogue, and two-sided programs have none").
+			WithHint("compile it to one-sided steps: leave --sided out, and use --target program")}
+	}
 	ways, err := commonWays(c, max(opt.Instances, 1))
 	if err != nil {
 		return nil, err

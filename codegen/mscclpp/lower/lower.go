@@ -146,6 +146,8 @@ func (x *maker) check() error {
 	case p == nil || !p.OnePass || len(p.Blocks) != len(p.Rank):
 		return bad(diag.Unsupported, "compile it from its .mscl file",
 			"plans of MSCCL++ are made of one-sided programs of one pass a launch and one block a rank")
+	case len(p.Then) > 0:
+		return bad(diag.Unsupported, "use --target program", "MSCCL++ has no epilogues, and the program has %s", p.Then)
 	case p.Protocol == ir.LL128:
 		return bad(diag.Unsupported, "give --protocol LL; the call says which of the two it is",
 			"MSCCL++ has packets of 8 and of 16 bytes (LL, LL16), and none of LL128")

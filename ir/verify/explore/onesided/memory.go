@@ -169,6 +169,9 @@ func (w *world) judge(rank, launch, tile int) {
 		for _, p := range parts {
 			sum += leaf(launch, tile, int(p.Rank), int(p.Index))
 		}
+		if len(w.p.Then) > 0 {
+			sum = finished(sum)
+		}
 		c := &w.cells[tile*w.mem.Len()+w.mem.Cell(rank, ir.Output, k)]
 		if c.fresh || !c.value.known || c.value.sum != sum {
 			w.v.wrong(rank, k)

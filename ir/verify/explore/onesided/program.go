@@ -215,8 +215,20 @@ func (w *world) result(m *micro) cellValue {
 	for _, v := range w.atoms[m.atom].read {
 		sum = sum.plus(v)
 	}
+	if s := &w.p.Steps[m.step]; w.finishes(s, m.at) {
+		sum.sum = finished(sum.sum)
+	}
 	return sum
 }
+
+// finishes reports whether destination `at` of step s gets finished rows, made of raw ones.
+func (x *program) finishes(s *ir.Step, at int32) bool {
+	return len(x.p.Then) > 0 && x.p.Dests(s)[at].Buf == ir.Output && x.p.Sources(s)[0].Buf != ir.Output
+}
+
+// finished returns the hash of what an epilogue makes of a chunk whose hash is h. The hash of a sum is the sum of
+// hashes, and this is none.
+func finished(h uint64) uint64 { return leaf(int(h>>32), int(h&0xffffffff), -2, -2) }
 
 func (v cellValue) plus(x cellValue) cellValue { return cellValue{v.sum + x.sum, v.known && x.known} }
 

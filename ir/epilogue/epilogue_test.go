@@ -1,0 +1,92 @@
+package epilogue_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"mscclc/ir/epilogue"
+	"mscclc/ir/irtest"
+)
+
+// TestText reads back what String writes, for all lists.
+func TestText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := epilogue.List(rapid.SliceOfN(rapid.Custom(irtest.AnyStage), 0, 9).Draw(t, "list"))
+		again, err := epilogue.Parse(l.String())
+		if want := l.Check(); (want == nil) != (err == nil) {
+			t.Fatalf("%q is read with %v, and checked with %v", l, err, want)
+		}
+		if diff := cmp.Diff(l, again, cmpopts.EquateEmpty()); err == nil && diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// TestBadText lists what is no epilogue.
+func TestBadText(t *testing.T) {
+	for text, says := range map[string]string{
+		"norm":                            "there is no stage norm",
+		"bias,scale":                      "follows bias",
+		"bias, ":                          "follows bias",
+		"bias(x)":                         "takes nothing in parentheses",
+		"rms_norm":                        "takes eps in parentheses",
+		"rms_norm(eps":                    "is not closed",
+		"quantise(f16)":                   "takes e4m3 or e5m2 or i8",
+		"quantise(e4m3, block = 0)":       "no number of elements",
+		"quantise(e4m3, block = -1)":      "out of range",
+		"rms_norm(eps, block = 4)":        "has no block",
+		"cast(f32), bias":                 "no stage can follow",
+		"bias, bias":                      "bias twice",
+		strings.Repeat("bias, ", 1000000): "stages, of 8 at most",
+	} {
+		if l, err := epilogue.Parse(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%.40q is read as %v, %v", text, l, err)
+		}
+	}
+}
+
+// TestApply compares Apply with rows that were computed by hand.
+func TestApply(t *testing.T) {
+	ones := []float64{1, 1}
+	for _, test := range []struct {
+		list string
+		call []epilogue.Call
+		want epilogue.Result
+	}{
+		{"scale, bias", []epilogue.Call{{Value: 2}, {Reads: []float64{1, -1}}}, epilogue.Result{Row: []float64{7, 7}}},
+		{"residual, rms_norm(eps)", []epilogue.Call{{Reads: []float64{-2, 0}}, {Value: 7.5, Reads: []float64{4, 8}}},
+			epilogue.Result{Row: []float64{1, 8}, Updated: []float64{1, 4}}},
+		{"layer_norm(eps)", []epilogue.Call{{Value: 0.75, Reads: ones, Wants: []float64{0, 1}}},
+			epilogue.Result{Row: []float64{-0.5, 1.5}}},
+		{"activation(relu), quantise(i8)", []epilogue.Call{{}, {}},
+			epilogue.Result{Row: []float64{95.25, 127}, Scales: []float64{4.0 / 127}}},
+		{"quantise(e4m3, block = 1)", []epilogue.Call{{}},
+			epilogue.Result{Row: []float64{448, 448}, Scales: []float64{3.0 / 448, 4.0 / 448}}},
+	} {
+		l, err := epilogue.Parse(test.list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := []float64{3, 4}
+		got := l.Apply(sum, test.call)
+		if diff := cmp.Diff(test.want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+			t.Errorf("%s: %s", test.list, diff)
+		}
+		if sum[0] != 3 || sum[1] != 4 {
+			t.Errorf("%s changes the sum", test.list)
+		}
+	}
+	if q := epilogue.Functions; len(q) != 3 || math.Abs(epilogue.Gelu.Of(1)-0.8413447460685429) > 1e-12 ||
+		math.Abs(epilogue.Silu.Of(1)-0.7310585786300049) > 1e-12 {
+		t.Error("an activation is wrong")
+	}
+	zero, _ := epilogue.Parse("quantise(e4m3)")
+	if r := zero.Apply([]float64{0, 0}, []epilogue.Call{{}}); r.Scales[0] != 1 || r.Row[0] != 0 {
+		t.Errorf("a row of zeros becomes %v", r)
+	}
+}
