@@ -142,7 +142,8 @@ func (g *knownGraph) leads(from, to int32, shown bool) bool {
 }
 
 // checkSynced: what a Move depends on is over, and seen, when it begins, or overwritten chunk by chunk after the
-// packets that say so. The launches of whose memory it accesses have begun.
+// packets that say so. The launches of whose memory it accesses have begun;
+// of memory that it only writes, packets may show that.
 func checkSynced(s *State) error {
 	g := newKnown(s)
 	for i := range s.moves {
@@ -159,7 +160,10 @@ func checkSynced(s *State) error {
 			}
 		}
 		for _, owner := range othersOf(s, m) {
-			if !g.leads(g.begun[owner], g.unitOf[i].begin, true) {
+			reads := slices.ContainsFunc(m.srcs, func(x spot) bool {
+				return s.lasts(x) && (x.rank == owner || x.rank == ir.AllRanks)
+			})
+			if !g.leads(g.begun[owner], g.unitOf[i].begin, true) && (reads || !g.leads(g.begun[owner], g.writes[i], false)) {
 				return fmt.Errorf("m%d of rank %d does not know that the launch of rank %d has begun", i, m.rank, owner)
 			}
 		}

@@ -55,6 +55,22 @@ func (s *oneSync) hasBegun(b, rank int32) bool {
 	return false
 }
 
+// shows reports whether what group g itself does shows that the launch of a rank has begun, before it needs that: each
+// Move that accesses memory of the rank only writes there, in place of packets of that rank.
+func (s *oneSync) shows(g, rank int32) bool {
+	for _, i := range s.groups[g].moves {
+		took := slices.ContainsFunc(s.deps.of(i), func(d oneDep) bool {
+			return d.kind == depPacket && s.moves[d.on].rank == rank
+		})
+		shown := true
+		s.accesses(i, func(owner int32, writes bool) { shown = shown && (owner != rank || writes && took) })
+		if !shown {
+			return false
+		}
+	}
+	return true
+}
+
 // A teller is a block that has accessed input or output of another rank, the owner. reads and writes are the entries of
 // its last read and its last write that the owner does not know to be over, or 0.
 type teller struct{ block, reads, writes int32 }

@@ -146,7 +146,7 @@ func (s *oneSync) first(g int32) {
 	}
 	s.begin(g, 0)
 	for _, owner := range s.owners(g) {
-		if first := s.firstOf(owner); !s.hasBegun(b, owner) {
+		if first := s.firstOf(owner); !s.hasBegun(b, owner) && !s.shows(g, owner) {
 			s.begins[g] = append(s.begins[g], owner)
 			s.failed = s.failed || s.groups[g].joint
 			s.note(&s.done[b], first, 1)
