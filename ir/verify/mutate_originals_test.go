@@ -53,8 +53,8 @@ func catalog(t *testing.T) []original {
 				}
 			}
 		}
-		if params == nil {
-			continue // a library
+		if params == nil || strings.HasPrefix(name, "rows/") {
+			continue // a library, or programs with an epilogue, which are one-sided
 		}
 		n := len(all)
 		for _, shape := range shapes(params) {

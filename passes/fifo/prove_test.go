@@ -58,7 +58,7 @@ func TestCatalog(t *testing.T) {
 			for k, shape := range []string{"4 2 2", "6 3 2", "8 2 4"} {
 				for _, inplace := range []bool{false, true} {
 					c := file.Expand(t, shape, inplace)
-					if c == nil {
+					if c == nil || len(c.Then) > 0 { // an epilogue is for one-sided programs
 						continue
 					}
 					for _, opt := range []Options{{Slots: 1 + k}, {Instances: 2}, {Level0: true}} {
