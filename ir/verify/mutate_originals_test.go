@@ -3,6 +3,7 @@ package verify_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"mscclc"
