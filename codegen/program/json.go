@@ -124,8 +124,10 @@ func jsonHead(p *either.Program) *jsonPlan {
 	c := p.Coll
 	j := &jsonPlan{Format: codegen.ProgramFormat, Version: jsonVersion, Name: p.Name, Protocol: p.Protocol.String(),
 		Sizes: [2]int64{p.Sizes.Min, p.Sizes.Max}, RanksANode: p.RanksPerNode, Channels: p.Channels(), Even: p.Even,
-		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace, Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p), Then: p.Then.String(),
-		OnePass: p.OneSided != nil && p.OneSided.OnePass, Collective: jsonCollective{Kind: c.Kind.String(), Ranks: c.Ranks,
+		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace, Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p),
+		Then:    p.Then.String(),
+		OnePass: p.OneSided != nil && p.OneSided.OnePass,
+		Collective: jsonCollective{Kind: c.Kind.String(), Ranks: c.Ranks,
 			Chunks: c.Chunks, Root: c.Root, Inplace: c.Inplace, Peer: c.Peer,
 			In: c.In, Out: c.Out, PerRank: c.PerRank}}
 	for _, out := range sortedWants(c) {

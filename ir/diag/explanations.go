@@ -138,8 +138,8 @@ Mark exactly the steps that complete a sum. XML has no such marks; mscclc derive
 		Code: Finished,
 		Means: `
 A step mixes finished rows and raw sums. In a program with an epilogue, rows of a complete sum go through its stages on
-their way to the output. So the output holds finished rows, and all other memory holds sums. The step adds finished rows,
-copies them elsewhere, or writes a chunk of the output that another step wrote.`,
+their way to the output. So the output holds finished rows, and all other memory holds sums. The step adds finished
+rows, copies them elsewhere, or writes a chunk of the output that another step wrote.`,
 		Why: `
 The epilogue would run twice on a row, or on a part of a sum. The result would be wrong, and so would the updated
 residual.`,

@@ -4,8 +4,8 @@
 // is judged by them.
 //
 // The output of a program with an epilogue holds finished rows, and all other memory holds raw sums. So a step that
-// writes a raw sum to the output runs the epilogue, and a copy from output to output moves a finished row, with all that
-// its stages wrote. The package imports nothing of the project.
+// writes a raw sum to the output runs the epilogue, and a copy from output to output moves a finished row, with all
+// that its stages wrote. The package imports nothing of the project.
 package epilogue
 
 import (

@@ -2,6 +2,8 @@ package epilogue_test
 
 import (
 	"math"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -88,5 +90,25 @@ func TestApply(t *testing.T) {
 	zero, _ := epilogue.Parse("quantise(e4m3)")
 	if r := zero.Apply([]float64{0, 0}, []epilogue.Call{{}}); r.Scales[0] != 1 || r.Row[0] != 0 {
 		t.Errorf("a row of zeros becomes %v", r)
+	}
+}
+
+// TestDocumented compares the table with that of docs/language.md.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/language.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range epilogue.Stages {
+		r := &epilogue.Stages[i]
+		row := regexp.MustCompile("(?m)^\\| `" + r.Name + `[(` + "`" + "].*$").FindString(string(text))
+		if !strings.Contains(row, r.Doc) {
+			t.Errorf("docs/language.md does not say of %s that it %s: %s", r.Name, r.Doc, row)
+		}
+		for _, argument := range epilogue.Arguments(epilogue.Kind(i)) {
+			if !strings.Contains(row, argument) {
+				t.Errorf("docs/language.md does not say that %s takes %s", r.Name, argument)
+			}
+		}
 	}
 }
