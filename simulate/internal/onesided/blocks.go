@@ -52,6 +52,7 @@ type Blocks struct {
 	takes    []float64 // and when it has taken all that have come
 	groups   []group   // of a step, the group that begins there, where its end is above 0
 	calls    launches.Sequence
+	finish   finishing
 	sent     []int32 // ways of the step that is being done
 	flags    []flag
 }
@@ -113,7 +114,8 @@ func New(p *onesided.Program, l *launches.Launches, call Call) (*Blocks, error) 
 	}
 	o.written, o.heads, o.tails, o.flags = make([]int64, packets), make([]float64, packets*o.depth),
 		make([]float64, packets*o.depth), o.newFlags(flags)
-	o.few = o.Passes <= 1 && o.onlyPackets()
+	o.few = o.Passes <= 1 && len(p.Then) == 0 && o.onlyPackets()
+	o.finish = o.finishing()
 	return o, nil
 }
 

@@ -48,6 +48,9 @@ func (o *Blocks) move(b *block, s *ir.Step, now float64) (events.Verdict, bool) 
 		rate = min(rate, bytes/(last-now))
 	}
 	end = max(end, o.load(b, s, begin, bytes, rate), o.store(b, s, begin, bytes, rate, cost.Wire))
+	if o.finishes(s) {
+		end += o.finish.time
+	}
 	return events.GoOn(end), true
 }
 
@@ -148,6 +151,9 @@ func (o *Blocks) store(b *block, s *ir.Step, begin, bytes, rate, wire float64) (
 		}
 	}
 	o.Net.Apart()
+	if o.finishes(s) {
+		local += float64(bytes * o.finish.bytes)
+	}
 	return max(end, o.Net.Local(b.rank, begin, local, o.Costs.Memory))
 }
 

@@ -83,6 +83,9 @@ func (o *Blocks) turn(b *block, parts int32, now float64) events.Verdict {
 		bytes, rate := float64(s.Count)*o.Bytes(b.pass%o.Simulated)/float64(parts), o.plain.Block*o.rate*b.wide
 		b.moved = max(b.moved, begin) + bytes*o.handled(b, s)/2/rate
 		loaded, stored := o.load(b, s, begin, bytes, rate), o.store(b, s, begin, bytes, rate, o.plain.Wire)
+		if o.finishes(s) && b.part == parts-1 {
+			stored += o.finish.time
+		}
 		goes = max(goes, b.moved, stored, loaded-o.lag(s))
 		b.over = max(b.over, b.moved, stored, loaded)
 	}
@@ -107,6 +110,9 @@ func (o *Blocks) handled(b *block, s *ir.Step) (n float64) {
 		if x.Via == ir.ViaPort && x.Rank != b.rank {
 			n -= 1 + 1/o.part(k) // the port reads and writes
 		}
+	}
+	if o.finishes(s) {
+		n += o.finish.handled
 	}
 	return max(n, 0)
 }
