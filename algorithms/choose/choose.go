@@ -28,6 +28,9 @@ type Chooser struct {
 	// By is the figure by which simulation chooses where no table does. The times of tables are intervals.
 	By simulate.Figure
 
+	// Apart says that GPUs of a node do not reach each other's memory. Built-in rules are of machines whose GPUs do.
+	Apart bool
+
 	// Shared says that several ranks are on one GPU, which has room for fewer replicas: these are then left to the
 	// executor, as they are on the CPU.
 	Shared bool

@@ -116,7 +116,9 @@ func (c *Chooser) rules(call Call, bytes int64, element int) (list []sourced) {
 	if r, ok := c.Here.rule(c.Device, call, bytes, element); ok {
 		list = append(list, sourced{r, Tuned})
 	}
-	add(c.Table, BuiltIn)
+	if !c.Apart {
+		add(c.Table, BuiltIn)
+	}
 	return list
 }
 
@@ -135,6 +137,9 @@ func (c *Chooser) Source(call Call, bytes int64, element int) Source {
 func (c *Chooser) machine(call Call) (*topology.Topology, *devices.Costs, error) {
 	if c.Here.knows(call) {
 		return c.Here.machine(call)
+	}
+	if c.Apart && call.On == "" {
+		return apartMachine(c.Device, call.Ranks)
 	}
 	return call.machine(c.Device)
 }

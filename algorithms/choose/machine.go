@@ -33,6 +33,21 @@ func machine(device string, nodes, ranks int) (*topology.Topology, *devices.Cost
 // defaultDevice is one whose machine has any number of GPUs.
 const defaultDevice = "h200"
 
+// apartMachine is Machine where GPUs do not reach each other's memory: a host that has a PCIe slot for each. Of more
+// ranks than such a machine has, it is Machine.
+func apartMachine(device string, ranks int) (*topology.Topology, *devices.Costs, error) {
+	for _, name := range []string{"pcie_4gpu:apart=1", "pcie_8gpu:apart=1"} {
+		t, err := topology.OpenWith(name, device, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		if costs, err := devices.CostsOf(t.Device); err == nil && t.GPUs >= ranks {
+			return t, costs, nil
+		}
+	}
+	return Machine(device, ranks)
+}
+
 // machineOf returns the first machine of a given number of nodes by name that has a given number of a device in each,
 // or nil.
 func machineOf(device string, nodes, ranks int) (*topology.Topology, error) {

@@ -274,3 +274,22 @@ func TestSelectApart(t *testing.T) {
 		}
 	}
 }
+
+// TestChooseApart holds that a call among GPUs that are apart goes by no rule of GPUs that reach each other's memory,
+// and that its program reaches no buffer of another rank.
+func TestChooseApart(t *testing.T) {
+	for _, ranks := range []int{2, 4} {
+		call := Call{Kind: ir.AllReduce, Ranks: ranks}
+		for _, bytes := range []int64{1 << 10, 1 << 20} {
+			near := &Chooser{Table: DefaultTable(), Device: "NVIDIA H200"}
+			if _, measured, err := near.Choose(call, bytes, 2); err != nil || !measured {
+				t.Errorf("%d ranks, %d bytes: %v, measured %v", ranks, bytes, err, measured)
+			}
+			far := &Chooser{Table: DefaultTable(), Device: "NVIDIA H200", Apart: true}
+			v, measured, err := far.Choose(call, bytes, 2)
+			if err != nil || measured || v.Placement != selection.Staged || v.Protocol.Row().Lines {
+				t.Errorf("%d ranks, %d bytes, apart: %v, %v, measured %v", ranks, bytes, v, err, measured)
+			}
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"mscclc/cmd/mscclc/internal/hostcache"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/executor"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
@@ -130,6 +131,7 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 	}
 	w.chooser = &choose.Chooser{Given: p.chosenBy, Table: p.table, Device: w.site.Name(), By: p.figure, Own: p.own,
 		Shared: shared(w.site.Devices())}
+	w.chooser.Apart = devices.GPUs[w.device] != nil && !w.chooser.Shared && tuned.ApartHere(w.coll.Ranks)
 	if err := w.openFound(ctx, a); err != nil {
 		return nil, errors.Join(devices.Impossible(err), w.close())
 	}

@@ -17,6 +17,7 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/hostcache"
 	"mscclc/cmd/mscclc/internal/processes"
+	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -148,6 +149,7 @@ func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPla
 	if open := devices.GPUs[f.device]; open != nil {
 		if gpus, err := open().GPUs(); err == nil && len(gpus) > 0 {
 			c.chooser.Device = gpus[0].Name()
+			c.chooser.Apart = tuned.ApartHere(c.call.Ranks)
 		}
 	}
 	c.own = own

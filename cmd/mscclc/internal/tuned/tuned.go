@@ -64,6 +64,12 @@ func (m Machine) Apart(gpus int) bool {
 	return false
 }
 
+// ApartHere reports whether two of the first `gpus` NVIDIA GPUs of this machine do not reach each other's memory.
+func ApartHere(gpus int) bool {
+	m, err := Here("")
+	return err == nil && m.Apart(gpus)
+}
+
 // String describes m in a line.
 func (m Machine) String() string {
 	nccl := ""
