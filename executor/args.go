@@ -16,7 +16,8 @@ type Args struct {
 	Input, Output [][]byte // by rank; lengths as Geometry.Buffers gives them, in bytes
 	DType         data.DType
 	RedOp         data.RedOp
-	Elems         int64 // of a piece
+	Elems         int64    // of a piece
+	Rows          *RowArgs // of a program with an epilogue, of which Elems counts rows; else nil
 
 	Protocol  *ir.Protocol  // the program's
 	Slots     int           // messages that a connection holds: Protocol.Slots
@@ -64,15 +65,19 @@ func rawOf[T data.Number](ranks [][]T) (list [][]byte) {
 	return list
 }
 
-// memory checks the buffers of a call.
-func memory(geo data.Geometry, args *Args) ([]Memory, error) {
+// memory checks the buffers of a call. outSize is the bytes of an element of the output.
+func memory(geo data.Geometry, args *Args, outSize int) ([]Memory, error) {
 	c, size := geo.Coll, args.DType.Size()
+	length := int64(1)
+	if args.Rows != nil {
+		length = int64(args.Rows.Length)
+	}
 	if len(args.Input) != c.Ranks || len(args.Output) != c.Ranks && !(c.Inplace && args.Output == nil) {
 		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), c.Ranks)
 	}
-	check := func(what string, rank int, buf []byte, elems int64) error {
-		if int64(len(buf)) != elems*int64(size) {
-			return fmt.Errorf("%s of rank %d has %d bytes, of %d", what, rank, len(buf), elems*int64(size))
+	check := func(what string, rank int, buf []byte, elems int64, size int) error {
+		if want := elems * length * int64(size); int64(len(buf)) != want {
+			return fmt.Errorf("%s of rank %d has %d bytes, of %d", what, rank, len(buf), want)
 		}
 		if uintptr(unsafe.Pointer(unsafe.SliceData(buf)))%uintptr(size) != 0 && len(buf) > 0 {
 			return fmt.Errorf("%s of rank %d is not aligned to its elements", what, rank)
@@ -84,13 +89,14 @@ func memory(geo data.Geometry, args *Args) ([]Memory, error) {
 		in, out, inAt, outAt, all := geo.Buffers(r)
 		mem[r] = Memory{Input: args.Input[r], InAt: inAt * int64(size), OutAt: outAt * int64(size)}
 		if c.Inplace {
-			if err := check("memory", r, args.Input[r], all); err != nil {
+			if err := check("memory", r, args.Input[r], all, size); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		mem[r].Output = args.Output[r]
-		if err := errors.Join(check("input", r, args.Input[r], in), check("output", r, args.Output[r], out)); err != nil {
+		if err := errors.Join(check("input", r, args.Input[r], in, size),
+			check("output", r, args.Output[r], out, outSize)); err != nil {
 			return nil, err
 		}
 	}

@@ -50,8 +50,11 @@ func (c *Checked) Geometry(args *Args) (geo data.Geometry, err error) {
 	if args.DType >= data.NumDTypes || args.RedOp >= data.NumRedOps {
 		return geo, fmt.Errorf("no element type %d or reduction %d", args.DType, args.RedOp)
 	}
-	size := args.DType.Size()
-	if args.Elems < 0 || args.Elems > 1<<56/int64(coll.Ranks)/int64(size) {
+	if err := c.rows(args); err != nil {
+		return geo, err
+	}
+	size := unit(args)
+	if args.Elems < 0 || args.Elems > 1<<56/int64(coll.Ranks)/size {
 		return geo, fmt.Errorf("%d elements of a piece are out of range", args.Elems)
 	}
 	if c.Image.Even && args.Elems%int64(coll.Chunks) != 0 {
@@ -59,7 +62,7 @@ func (c *Checked) Geometry(args *Args) (geo data.Geometry, err error) {
 			"a piece of length %d does not divide into %d chunks, which this program needs", args.Elems, coll.Chunks).
 			WithHint("give a multiple of %d elements", coll.Chunks)}
 	}
-	return data.NewGeometry(coll, args.Elems, size), c.checkAvg(args.DType, args.RedOp)
+	return data.NewGeometry(coll, args.Elems, int(size)), c.checkAvg(args.DType, args.RedOp)
 }
 
 // checkAvg reports whether averages of t can be computed, where op is one. Their sums must be over all ranks. Of floats

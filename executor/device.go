@@ -47,6 +47,9 @@ type Launch struct {
 	PerBlock int           // threads of each block, where each has its own; else 0
 	Watch    *Watch        // or nil
 	Trace    *Trace        // or nil
+
+	Rows      *abi.Rows   // of a program with an epilogue, without addresses; else nil
+	RowMemory []RowMemory // by rank
 }
 
 // Memory is the memory of one rank.

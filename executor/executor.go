@@ -59,6 +59,9 @@ func Load(p *either.Program, opt Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := of.CheckThen(opt.Device); err != nil {
+		return nil, fmt.Errorf("%s: %w", opt.Device.Name(), err)
+	}
 	if one := of.Image.One; one != nil {
 		replicas, tile := cmp.Or(opt.Replicas, DefaultMaxReplicas), cmp.Or(opt.TileBytes, one.UsualTile(DefaultTileBytes))
 		if err := one.Reserve(replicas, tile); err != nil {
@@ -171,6 +174,9 @@ func (l *Loaded) Prove(args Args) error {
 	}
 	launch := &Launch{}
 	if l.of.Image.One != nil {
+		if err := l.room(&args); err != nil {
+			return err
+		}
 		return l.of.one(launch, geo, &args)
 	}
 	if err := l.of.Params(launch, geo, &args); err != nil {
@@ -189,10 +195,20 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 	if args.Trace != nil {
 		*args.Trace = Trace{}
 	}
-	if launch.Memory, err = memory(geo, args); err != nil {
+	outSize := args.DType.Size()
+	if args.Rows != nil {
+		if err := l.of.withRows(launch, geo, args); err != nil {
+			return nil, err
+		}
+		outSize = int(launch.Rows.OutputSize)
+	}
+	if launch.Memory, err = memory(geo, args, outSize); err != nil {
 		return nil, err
 	}
 	if l.of.Image.One != nil {
+		if err := l.room(args); err != nil {
+			return nil, err
+		}
 		return launch, l.of.one(launch, geo, args)
 	}
 	size := int64(args.DType.Size())

@@ -303,7 +303,7 @@ func TestArgsOfNumbers(t *testing.T) {
 			if args.Elems != elems || args.DType != data.I32 || args.RedOp != data.Sum {
 				t.Errorf("%v of %d: %d elements of %v, %v", c, elems, args.Elems, args.DType, args.RedOp)
 			}
-			if _, err := memory(geo, &args); err != nil {
+			if _, err := memory(geo, &args, args.DType.Size()); err != nil {
 				t.Errorf("%v of %d: %v", c, elems, err)
 			}
 		}

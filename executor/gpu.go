@@ -204,6 +204,7 @@ type Ready struct {
 	Net     bool             // it is of several nodes
 	CTAs    int              // those that do something, of Replicas by BlockCount; 0 is all
 	Shared  int              // replicas that share some of them: each has a part of the threads; 0 where none do
+	Rows    *abi.Rows        // where it has an epilogue
 	Few     *abi.FewParams   // where its launch is of few packets; nil is the general way
 	Help    abi.Help         // where it is of several nodes: what threads of the host do while they wait
 }

@@ -98,13 +98,20 @@ func (c *Checked) one(launch *Launch, geo data.Geometry, args *Args) error {
 	if args.Protocol != nil && *args.Protocol != proto {
 		return fmt.Errorf("a one-sided program of protocol %v cannot run as %v: %w", proto, *args.Protocol, ErrNotSupported)
 	}
-	replicas := cmp.Or(args.Replicas, one.Enough(min(DefaultReplicas, one.Replicas), geo.Chunk*int64(args.DType.Size())))
+	least := min(DefaultReplicas, one.Replicas)
+	replicas := cmp.Or(args.Replicas, one.Enough(least, geo.Chunk*unit(args)))
+	if args.Rows != nil {
+		replicas = cmp.Or(args.Replicas, one.EnoughRows(least, geo.Chunk, unit(args)))
+	}
 	tile := cmp.Or(args.TileBytes, one.UsualTile(DefaultTileBytes))
 	wait := cmp.Or(args.Wait, DefaultWait)
 	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
 		return fmt.Errorf("waits of %v, %d threads or %d a block are out of range", wait, args.Threads, args.PerBlock)
 	}
 	p, err := one.Params(geo, args.DType, args.RedOp, replicas, tile)
+	if args.Rows != nil {
+		p, err = one.RowParams(geo, args.DType, args.RedOp, args.Rows.Length, replicas, tile)
+	}
 	if err != nil {
 		return err
 	}
@@ -128,20 +135,29 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 		if !errors.Is(err, ErrNoDevice) || one == nil || !one.OnePass || args.Replicas > 0 || one.Replicas == 1 {
 			return stop, err
 		}
-		instance := l.instance
-		l.instance = nil // until there is another
-		if err := errors.Join(instance.Close(), one.Reserve(one.Replicas/2, min(2*one.Tile, limits.Tile))); err != nil {
+		if err := l.reopen(one.Replicas/2, min(2*one.Tile, limits.Tile)); err != nil {
 			return stop, err
-		}
-		if l.instance, err = l.device.Open(l.of.Image); err != nil {
-			l.instance = nil
-			return stop, fmt.Errorf("%s: %w", l.device.Name(), err)
 		}
 		geo := data.Geometry{Coll: l.of.Image.Program.Coll, Elems: int64(launch.One.Elems), Chunk: int64(launch.One.Chunk)}
 		if err := l.of.one(launch, geo, args); err != nil {
 			return stop, err
 		}
 	}
+}
+
+// reopen makes the program's memory on the device anew, for so many replicas, and tiles of so many bytes.
+func (l *Loaded) reopen(replicas int, tile int64) error {
+	instance := l.instance
+	l.instance = nil // until there is another
+	if err := errors.Join(instance.Close(), l.of.Image.One.Reserve(replicas, tile)); err != nil {
+		return err
+	}
+	var err error
+	if l.instance, err = l.device.Open(l.of.Image); err != nil {
+		l.instance = nil
+		return fmt.Errorf("%s: %w", l.device.Name(), err)
+	}
+	return nil
 }
 
 // Usual replicas: what memory is made for, and what a launch has.

@@ -14,6 +14,9 @@
 //	moves     the data of one step: strips*.h copy and reduce on a host, a strip of memory at a time; lanes*.h on a GPU,
 //	          in units that registers hold. quick.h is the fast path of one-sided programs on GPUs. port.h makes a port
 //	          copy, and switch_nv.h makes NVLink's switch add
+//	rows      what becomes of rows of complete sums on their way to the output (ir/epilogue): abi.h is the layout of
+//	          executor/abi/finish.go, stages.h the arithmetic, for all devices, strips_rows.h the data of a step on a
+//	          host, and lanes.h on a GPU, whose threads hold a row (hold.h) and fold what they need of it (reduce.h)
 //	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; the traces, which record
 //	          when steps began and ended; and net.h, which sends signals to other nodes
 //	few       a short path for small launches, without the loop. Their data travels as packets, which are data with a
@@ -32,5 +35,5 @@ import "embed"
 
 // Sources are the kernel's headers, each in the folder of its layer.
 //
-//go:embed abi/*.h platform/*.h values/*.h protocol/*.h moves/*.h loop/*.h few/*.h
+//go:embed abi/*.h rows/*.h platform/*.h values/*.h protocol/*.h moves/*.h loop/*.h few/*.h
 var Sources embed.FS

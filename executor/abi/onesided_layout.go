@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 
@@ -81,6 +82,12 @@ func (o *OneImage) Enough(replicas int, chunk int64) int {
 // Passes is 0 where there is nothing to launch. It fails if there is no memory for that (Reserve). The addresses are
 // the device's to fill in.
 func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, replicas int, tile int64) (OneParams, error) {
+	return o.params(geo, t, op, replicas, tile, 0)
+}
+
+// params is Params, or RowParams with rows of `row` bytes where that is not 0.
+func (o *OneImage) params(geo data.Geometry, t data.DType, op data.RedOp, replicas int, tile int64,
+	row uint64) (OneParams, error) {
 	layout, err := o.Layout()
 	if err != nil {
 		return OneParams{}, err
@@ -89,7 +96,8 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, replic
 		return OneParams{}, fmt.Errorf("%d replicas of %d, or tile iterations of %d bytes, are out of range", replicas,
 			o.Replicas, tile)
 	}
-	chunk := uint64(geo.Chunk) * uint64(t.Size())
+	elem := cmp.Or(row, uint64(t.Size()))
+	chunk := uint64(geo.Chunk) * elem
 	p := OneParams{
 		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk),
 		ScratchStride: layout.ScratchStride, ScratchCopy: layout.ScratchCopy, PacketStride: layout.PacketStride,
@@ -97,17 +105,22 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, replic
 		Chunks:     uint32(geo.Coll.Chunks), Replicas: uint32(replicas), MaxReplicas: uint32(o.Replicas),
 		Depth: uint32(o.Depth),
 		Flags: uint32(layout.Flags), AllBlocks: uint32(len(o.Blocks)), RankCount: uint32(geo.Coll.Ranks),
-		DType: uint32(t), RedOp: uint32(op), ElemSize: uint32(t.Size()),
+		DType: uint32(t), RedOp: uint32(op), ElemSize: uint32(elem),
 		Inverse: 1 / float64(geo.Coll.Ranks),
 	}
-	// A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
-	p.Share = max(16, (chunk+uint64(replicas)-1)/uint64(replicas))
-	align := uint64(16)
-	if p.Share >= 4096 {
-		align = limits.ChunkAlign
+	if row > 0 {
+		p.Share = max(1, (uint64(geo.Chunk)+uint64(replicas)-1)/uint64(replicas)) * row
+		p.Tile = min(max(uint64(tile)/row, 1)*row, uint64(o.Tile)/row*row, p.Share)
+	} else {
+		// A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
+		p.Share = max(16, (chunk+uint64(replicas)-1)/uint64(replicas))
+		align := uint64(16)
+		if p.Share >= 4096 {
+			align = limits.ChunkAlign
+		}
+		p.Share = (p.Share + align - 1) &^ (align - 1)
+		p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
 	}
-	p.Share = (p.Share + align - 1) &^ (align - 1)
-	p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
 	if o.OnePass && p.Share > uint64(o.Tile) {
 		return OneParams{}, diag.List{diag.New(diag.Limit, diag.Span{},
 			"chunks of %d bytes are more than the program, whose launches have one tile iteration, is loaded for: %d replicas of %d bytes", chunk, replicas, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}

@@ -27,6 +27,9 @@ func Device() executor.Device { return device{} }
 
 func (device) Name() string { return "cpu" }
 
+// TakesRows says that the CPU runs programs with an epilogue.
+func (device) TakesRows() bool { return true }
+
 func (device) Open(img *abi.Image) (executor.Instance, error) {
 	if img.One != nil {
 		return openOne(img.One)

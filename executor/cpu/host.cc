@@ -7,6 +7,7 @@
 #include "../../kernels/platform/cpu.h"
 #include "../../kernels/loop/interp.h"
 #include "../../kernels/loop/interp_onesided.h"
+#include "../../kernels/rows/strips_rows.h"
 #include "fiber.h"
 #include "host.h"
 #include "watch.h"
@@ -59,6 +60,7 @@ struct Job {
   u64 status;
   const abi_trace *trace;
   host_help help;
+  u64 rows, rows_bytes;  // of a program with an epilogue: where the rooms of threads begin (host_rows), and their bytes
 };
 static void run_two_sided(const Job &job, u32 block) {
   if (job.trace) trace_block(*job.trace, block);
@@ -67,6 +69,10 @@ static void run_two_sided(const Job &job, u32 block) {
 static void run_one_sided(const Job &job, u32 block) {
   const abi_one_launch *a = (const abi_one_launch *)job.launch;
   run_onesided<OneStrips<HOST_TYPE>>(*a, block / a->replicas, block % a->replicas);
+}
+static void run_rows(const Job &job, u32 block) {
+  const abi_one_launch *a = (const abi_one_launch *)job.launch;
+  run_onesided<RowStrips<HOST_TYPE>>(*a, block / a->replicas, block % a->replicas);
 }
 
 // A Fiber is one block; a Team, the block of several threads, has the barrier.
@@ -114,6 +120,19 @@ void host_pause() {
   if (stale) hide_stale(w);
   fiber_switch(&f->stack, f->worker_stack);
   if (stale) show_stale(w);
+}
+
+float *host_rows() {
+  u64 thread = 0;
+  const Job *job;
+  if (fibers) {
+    const Fiber *f = (const Fiber *)host_self;
+    job = f->job, thread = f->block;
+  } else {
+    const Member *m = (const Member *)host_self;
+    job = m->team->job, thread = (u64)m->team->block * m->thread.ntid + m->thread.tid;
+  }
+  return at_address<float>(job->rows + thread * job->rows_bytes);
 }
 
 void host_barrier() {
@@ -323,7 +342,7 @@ static void run_threads(const Job &job, u32 per_block) {
 }
 
 static Job two_sided(const abi_launch *a, const abi_trace *trace) {
-  return Job{a, run_two_sided, a->block_count, a->status, trace, {}};
+  return Job{a, run_two_sided, a->block_count, a->status, trace, {}, 0, 0};
 }
 extern "C" void mscclc_cpu_fibers(const abi_launch *a, const abi_trace *trace, u32 threads, u64 stacks,
                                   host_watch *watch) {
@@ -334,7 +353,7 @@ extern "C" void mscclc_cpu_threads(const abi_launch *a, const abi_trace *trace, 
 }
 
 static Job one_sided(const abi_one_launch *a, host_help help) {
-  return Job{a, run_one_sided, a->block_count * a->replicas, a->status, nullptr, help};
+  return Job{a, run_one_sided, a->block_count * a->replicas, a->status, nullptr, help, 0, 0};
 }
 extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks, host_watch *watch,
                                            host_help help) {
@@ -342,4 +361,18 @@ extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads,
 }
 extern "C" void mscclc_cpu_threads_onesided(const abi_one_launch *a, u32 per_block) {
   run_threads(one_sided(a, {}), per_block);
+}
+
+extern "C" u64 mscclc_cpu_row_room(u32 length) { return ((u64)length * ROW_ROOM * sizeof(float) + 63) & ~(u64)63; }
+
+static Job of_rows(const abi_rows_launch *a, u64 room) {
+  const abi_one_launch &o = a->one;
+  const u64 bytes = mscclc_cpu_row_room(a->rows.length);
+  return Job{&o, run_rows, o.block_count * o.replicas, o.status, nullptr, {}, room, bytes};
+}
+extern "C" void mscclc_cpu_fibers_rows(const abi_rows_launch *a, u32 threads, u64 stacks, u64 room) {
+  run_fibers(of_rows(a, room), threads, stacks, nullptr);
+}
+extern "C" void mscclc_cpu_threads_rows(const abi_rows_launch *a, u32 per_block, u64 room) {
+  run_threads(of_rows(a, room), per_block);
 }

@@ -1,6 +1,6 @@
 // The host side of the CPU device, as Go and the sanitizer driver call it.
 #pragma once
-#include "../../kernels/abi/rows_onesided.h"
+#include "../../kernels/rows/abi.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +52,12 @@ void mscclc_cpu_threads(const struct abi_launch *a, const struct abi_trace *trac
 void mscclc_cpu_fibers_onesided(const struct abi_one_launch *a, u32 threads, u64 stacks, struct host_watch *watch,
                                 struct host_help help);
 void mscclc_cpu_threads_onesided(const struct abi_one_launch *a, u32 per_block);
+
+// The same of a program with an epilogue. room has mscclc_cpu_row_room bytes for each thread of each replica of a
+// block, where a fiber is one thread.
+u64 mscclc_cpu_row_room(u32 length);
+void mscclc_cpu_fibers_rows(const struct abi_rows_launch *a, u32 threads, u64 stacks, u64 room);
+void mscclc_cpu_threads_rows(const struct abi_rows_launch *a, u32 per_block, u64 room);
 
 // mscclc_cpu_cell is where the kernel finds element `at` of a chunk.
 u64 mscclc_cpu_cell(const struct abi_launch *a, const struct abi_rank *m, u32 buf, u32 index, u64 at);

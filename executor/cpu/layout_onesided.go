@@ -4,12 +4,14 @@ package cpu
 
 // #include "../../kernels/abi/rows_few.h"
 // #include "../../kernels/abi/rows_net.h"
+// #include "../../kernels/rows/abi.h"
 // static void poke(u64 address, u64 value) { *(u64 *)address = value; }
 import "C"
 
 import "unsafe"
 
-// oneLayouts are cLayouts of kernels/abi/rows_onesided.h, rows_few.h and rows_net.h.
+// oneLayouts are cLayouts of kernels/abi/rows_onesided.h, rows_few.h and rows_net.h, and of
+// kernels/rows/abi.h.
 func oneLayouts() map[string]layout {
 	var (
 		step    C.struct_abi_one_step
@@ -30,6 +32,10 @@ func oneLayouts() map[string]layout {
 		netLane C.struct_abi_net_lane
 		net     C.struct_abi_net
 		inbox   C.struct_abi_inbox
+		stage   C.struct_abi_row_stage
+		reads   C.struct_abi_row_memory
+		rows    C.struct_abi_rows
+		then    C.struct_abi_rows_launch
 	)
 	return map[string]layout{
 		"OneStep": {unsafe.Sizeof(step), []uintptr{unsafe.Offsetof(step.op), unsafe.Offsetof(step.flags),
@@ -78,8 +84,17 @@ func oneLayouts() map[string]layout {
 		"Net": {unsafe.Sizeof(net), []uintptr{unsafe.Offsetof(net.lanes), unsafe.Offsetof(net.sent),
 			unsafe.Offsetof(net.inboxes), unsafe.Offsetof(net.inbox_copy), unsafe.Offsetof(net.together),
 			unsafe.Offsetof(net.pad), unsafe.Offsetof(net.narrow)}},
-		"Inbox":     {unsafe.Sizeof(inbox), []uintptr{unsafe.Offsetof(inbox.scratch), unsafe.Offsetof(inbox.flags)}},
-		"FewLaunch": {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
+		"Inbox": {unsafe.Sizeof(inbox), []uintptr{unsafe.Offsetof(inbox.scratch), unsafe.Offsetof(inbox.flags)}},
+		"RowStage": {unsafe.Sizeof(stage), []uintptr{unsafe.Offsetof(stage.kind), unsafe.Offsetof(stage.function),
+			unsafe.Offsetof(stage._type), unsafe.Offsetof(stage.pad), unsafe.Offsetof(stage.block),
+			unsafe.Offsetof(stage.value)}},
+		"RowMemory": {unsafe.Sizeof(reads), []uintptr{unsafe.Offsetof(reads.first), unsafe.Offsetof(reads.second)}},
+		"Rows": {unsafe.Sizeof(rows), []uintptr{unsafe.Offsetof(rows.length), unsafe.Offsetof(rows.stages),
+			unsafe.Offsetof(rows.output_type), unsafe.Offsetof(rows.output_size), unsafe.Offsetof(rows.scales_of_row),
+			unsafe.Offsetof(rows.first_rank), unsafe.Offsetof(rows.ranks), unsafe.Offsetof(rows.stage),
+			unsafe.Offsetof(rows.rank)}},
+		"RowsLaunch": {unsafe.Sizeof(then), []uintptr{unsafe.Offsetof(then.one), unsafe.Offsetof(then.rows)}},
+		"FewLaunch":  {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
 	}
 }
 

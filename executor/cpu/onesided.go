@@ -27,7 +27,8 @@ type oneInstance struct {
 	states                  []abi.OneState // by block and replica
 	memory                  []abi.OneMemory
 	scratch, packets, flags region
-	stacks                  region
+	stacks, rows            region
+	rowMemory               []abi.RowMemory // of a program with an epilogue
 }
 
 func openOne(img *abi.OneImage) (executor.Instance, error) {
@@ -44,6 +45,7 @@ func openOne(img *abi.OneImage) (executor.Instance, error) {
 func (in *oneInstance) Close() error {
 	in.reset()
 	in.stacks.free()
+	in.rows.free()
 	return nil
 }
 
@@ -68,7 +70,7 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 	ranks := uint64(len(l.Memory))
 	if err := errors.Join(in.scratch.grow("scratch", ranks*in.layout.Scratch),
 		in.packets.grow("packets", ranks*in.layout.Packets), in.flags.grow("flags", ranks*in.layout.FlagMem),
-		in.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK)); err != nil {
+		in.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK), in.rowRoom(l, blocks)); err != nil {
 		return executor.Stop{}, err
 	}
 	status, took, err := in.run(ctx, l, blocks)
@@ -118,6 +120,8 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 	took := cancellable(ctx, status, func() {
 		launch := (*C.struct_abi_one_launch)(unsafe.Pointer(p))
 		switch w := l.Watch; {
+		case l.Rows != nil:
+			in.runRows(&pin, p, l, blocks)
 		case w != nil:
 			watch := hostWatch(&pin, w, p.StatusAt, &in.scratch)
 			if c := w.Probe; c != nil {

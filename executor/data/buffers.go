@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ type Buffers struct {
 
 	seed    uint64
 	edges   bool   // elements are from the edges of the type
+	rows    bool   // sums are rows that an epilogue finishes: floats are small
 	poison  []byte // what stands in memory that nobody has written, over and over
 	rank    []rankData
 	initial [][]byte // each rank's input before the run
@@ -50,14 +52,14 @@ func allRanks(n int) []int {
 // NewFor makes the buffers of some ranks. Only these may be asked for and checked. What a check needs of other ranks'
 // inputs it makes anew.
 func NewFor(ranks []int, geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
-	return newBuffers(ranks, geo, t, op, seed, false)
+	return newBuffers(ranks, &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed}, t)
 }
 
-func newBuffers(ranks []int, geo Geometry, t DType, op RedOp, seed uint64, edges bool) *Buffers {
-	d := &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed, edges: edges, rank: make([]rankData, geo.Coll.Ranks),
-		initial: make([][]byte, geo.Coll.Ranks)}
-	size := int64(t.Size())
-	d.poison = newPoison(seed)
+// newBuffers makes the memory of d, of which the fields before it are set. outputs have elements of type out.
+func newBuffers(ranks []int, d *Buffers, out DType) *Buffers {
+	geo, size, outSize := d.Geo, int64(d.DType.Size()), int64(out.Size())
+	d.rank, d.initial = make([]rankData, geo.Coll.Ranks), make([][]byte, geo.Coll.Ranks)
+	d.poison = newPoison(d.seed)
 	for i := range d.rank {
 		in, out, inAt, outAt, mem := geo.Buffers(i)
 		if !slices.Contains(ranks, i) {
@@ -69,7 +71,7 @@ func newBuffers(ranks []int, geo Geometry, t DType, op RedOp, seed uint64, edges
 			all := r.buffer(mem * size)
 			r.input, r.output = all[inAt*size:(inAt+in)*size], all[outAt*size:(outAt+out)*size]
 		} else {
-			r.input, r.output = r.buffer(in*size), r.buffer(out*size)
+			r.input, r.output = r.buffer(in*size), r.buffer(out*outSize)
 		}
 		r.at = guard + inAt*size
 	}
@@ -173,6 +175,7 @@ type Report struct {
 
 // A Wrong is an element that is not what it should be.
 type Wrong struct {
+	Of        string // what else than an output of the call: an operand of an epilogue, by its chunks of output
 	Rank      int
 	Chunk     int   // of the output
 	Element   int64 // of the chunk
@@ -180,7 +183,8 @@ type Wrong struct {
 }
 
 func (w *Wrong) String() string {
-	return fmt.Sprintf("rank %d output chunk %d element %d is %s, not %s", w.Rank, w.Chunk, w.Element, w.Got, w.Want)
+	return fmt.Sprintf("rank %d %s chunk %d element %d is %s, not %s", w.Rank, cmp.Or(w.Of, "output"), w.Chunk, w.Element,
+		w.Got, w.Want)
 }
 
 // Err is nil where nothing is wrong.

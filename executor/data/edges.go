@@ -5,7 +5,7 @@ import "math"
 // NewEdges is New with elements from the edges of the type: its largest and smallest numbers, zeros of both signs and,
 // of floats, denormal numbers, infinities and NaN. At one index in four, all ranks have the same.
 func NewEdges(geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
-	return newBuffers(allRanks(geo.Coll.Ranks), geo, t, op, seed, true)
+	return newBuffers(allRanks(geo.Coll.Ranks), &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed, edges: true}, t)
 }
 
 // An edge makes elements from the edges of a type.

@@ -71,8 +71,12 @@ type randomFloat struct {
 
 func newRandomFloat(d *Buffers) *randomFloat {
 	ranks, all := float64(d.Geo.Coll.Ranks), math.Ldexp(1, min(d.DType.Info().Mantissa, 24))
-	return &randomFloat{op: d.RedOp, ranks: uint64(d.Geo.Coll.Ranks), some: uint64(all), whole: math.Floor(all / ranks),
+	f := &randomFloat{op: d.RedOp, ranks: uint64(d.Geo.Coll.Ranks), some: uint64(all), whole: math.Floor(all / ranks),
 		real: min(1, 200/ranks), near: min(0.5, 2/ranks)}
+	if d.rows {
+		f.whole = min(f.whole, 8) // else the norm of a row drowns its other elements
+	}
+	return f
 }
 
 // of returns an element of a rank, from a hash that all ranks share and its own.

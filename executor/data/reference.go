@@ -141,8 +141,8 @@ type findings struct {
 	at  claimant // First's
 }
 
-// add reports a chunk that has wrong elements, with the text of the first of them.
-func (f *findings) add(at claimant, wrong, element int64, say func() (got, want string)) {
+// add reports a chunk that has wrong elements, with the text of the first of them. of is Wrong.Of.
+func (f *findings) add(of string, at claimant, wrong, element int64, say func() (got, want string)) {
 	if wrong == 0 {
 		return
 	}
@@ -151,7 +151,7 @@ func (f *findings) add(at claimant, wrong, element int64, say func() (got, want 
 	f.rep.Wrong += wrong
 	if f.rep.First == nil || at.before(f.at) || at == f.at && element < f.rep.First.Element {
 		got, want := say()
-		f.at, f.rep.First = at, &Wrong{Rank: at.rank, Chunk: at.index, Element: element, Got: got, Want: want}
+		f.at, f.rep.First = at, &Wrong{Of: of, Rank: at.rank, Chunk: at.index, Element: element, Got: got, Want: want}
 	}
 }
 
@@ -209,7 +209,7 @@ func (d *Buffers) checkCopy(x *claim, was []byte, first, end int64, found *findi
 				}
 			}
 		}
-		found.add(at, wrong, first+int64(least), func() (string, string) {
+		found.add("", at, wrong, first+int64(least), func() (string, string) {
 			return fmt.Sprintf("%x", got[least*size:(least+1)*size]), fmt.Sprintf("%x", was[least*size:(least+1)*size])
 		})
 	}
@@ -233,7 +233,7 @@ func (d *Buffers) checkFold(x *claim, operands [][]byte, first, end int64, found
 				continue
 			}
 			wrong, least := d.compare(got, &want)
-			found.add(at, wrong, first+int64(least), func() (string, string) { return d.differ(got, &want, least) })
+			found.add("", at, wrong, first+int64(least), func() (string, string) { return d.differ(got, &want, least) })
 		}
 	}
 }

@@ -23,6 +23,11 @@ func keyOf(p *either.Program, opt verify.Options, prover key) key {
 	fmt.Fprintf(w.h, "%#v\n", opt) // all of its fields, which are numbers and lists of them
 	w.Collective(p.Coll)
 	w.Numbers(int64(p.Protocol), p.Sizes.Min, p.Sizes.Max, int64(p.RanksPerNode), int64(p.Channels()))
+	w.Numbers(int64(len(p.Then)))
+	for _, s := range p.Then {
+		w.Numbers(int64(s.Kind), int64(s.Fn), int64(s.Block), int64(len(s.Type)))
+		w.h.Write([]byte(s.Type))
+	}
 	w.Flags(p.Even, p.InPlace, p.OutOfPlace, p.Scratch == nil)
 	w.Int32s(p.Scratch...)
 	w.Numbers(int64(len(p.Rank)))

@@ -1,10 +1,11 @@
 // This file lays out the rows of a launch of a program with an epilogue (ir/epilogue); executor/abi/finish.go holds the
 // same structs in Go.
 //
-// The element of such a launch is a row: elem_size is the bytes of a row of sums, and elems, chunk, share and tile count
-// whole rows. The output holds finished rows. A Move that writes output from any other buffer finishes the rows that it
-// stores there: it runs the stages on each row of the sum. A Move from output to output moves finished rows, with all
-// that the stages wrote for them (companions): updated residuals and scales. All other memory holds raw sums.
+// The element of such a launch is a row: elem_size is the bytes of a row of sums, elems and chunk count rows, and share
+// and tile are the bytes of whole rows. The output holds finished rows. A Move that writes output from any other buffer
+// finishes the rows that it stores there: it runs the stages on each row of the sum, with the memory of the rank whose
+// output it is. A Move from output to output moves finished rows, with all that the stages wrote for them (companions):
+// updated residuals and scales. All other memory holds raw sums.
 #pragma once
 #include "../abi/rows_onesided.h"
 
@@ -25,7 +26,8 @@ struct abi_row_stage {
 };
 ABI_SIZE(abi_row_stage, 16);
 
-// What the stages of one rank read and write, by stage. Vectors have the type of the sum, and a row's length of elements.
+// What the stages of one rank read and write, by stage. Vectors have the type of the sum, and an element for each of a
+// row.
 //
 //   ROW_BIAS        first: the vector
 //   ROW_RESIDUAL    first: the residual, in rows as the output's, of the type of the sum; second: the updated residual

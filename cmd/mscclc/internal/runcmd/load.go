@@ -34,11 +34,14 @@ type runner interface {
 // loadProgram makes p, which messages call name, runnable.
 func loadProgram(a *cli.App, name string, p *either.Program, check verify.Options, f *runFlags,
 	dtype data.DType) (l runner, err error) {
+	if err := f.rowFits(p); err != nil {
+		return nil, err
+	}
 	if f.team != nil {
 		l, err = f.team.prepare(p, check, f, dtype)
 		err = f.Nodes.Hinted(err, func() []int { return f.team.on(p.Coll.Ranks) })
 	} else {
-		l, err = loadHere(p, check, f)
+		l, err = loadHere(p, check, f, dtype)
 	}
 	if err != nil {
 		return nil, err
@@ -55,9 +58,9 @@ func loadProgram(a *cli.App, name string, p *either.Program, check verify.Option
 	return l, nil
 }
 
-func loadHere(p *either.Program, check verify.Options, f *runFlags) (*executor.Loaded, error) {
+func loadHere(p *either.Program, check verify.Options, f *runFlags, dtype data.DType) (*executor.Loaded, error) {
 	l, err := executor.Load(p, executor.Options{Device: devices.Table[f.device](), Check: check, Unproven: f.Unproven,
-		Lower: f.Lowering(), TileBytes: tileFor(p, f.Size)})
+		Lower: f.Lowering(), TileBytes: tileFor(p, f.Size, int64(f.row*dtype.Size()))})
 	if err != nil {
 		return nil, devices.Impossible(err)
 	}
@@ -65,10 +68,10 @@ func loadHere(p *either.Program, check verify.Options, f *runFlags) (*executor.L
 }
 
 // tileFor returns how long the tile of a program is to be whose launches have one pass, for calls of a given number of
-// bytes; 0 is the usual.
-func tileFor(p *either.Program, bytes int64) int64 {
+// bytes, of rows of `row` bytes where that is not 0; 0 is the usual.
+func tileFor(p *either.Program, bytes, row int64) int64 {
 	if p.OneSided == nil || !p.OneSided.OnePass || bytes == 0 {
 		return 0
 	}
-	return bytes/int64(max(p.Coll.Divisor(), 1))/executor.DefaultMaxReplicas + 256
+	return bytes/int64(max(p.Coll.Divisor(), 1))/executor.DefaultMaxReplicas + 256 + 2*row
 }

@@ -11,6 +11,7 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -31,6 +32,7 @@ type runFlags struct {
 	trace   string
 	table   string
 	procs   int
+	row     int
 
 	exhaustive bool
 
@@ -60,6 +62,10 @@ The time is that of the fastest of --iters launches. It does not include making 
 divided by this time, and busbw the bandwidth of the bus as nccl-tests defines it. mscclc bench measures more carefully.
 Of a COLLECTIVE the line also has the bound's share of the time. The bound is what the links of the known machine with
 such devices allow any algorithm (mscclc topo MACHINE --bound), which the machine of the run may differ from.
+
+--row N runs a program with an epilogue (mscclc list rows), whose rows have N elements. A size then counts the bytes of
+whole rows of sums. Operands of the stages are random too. The output, updated residuals and scales are compared with
+the epilogue computed directly, within what the roundings of f32 allow. Such programs run on the CPU.
 
 Pipelines, of execution plans and of algorithms at the level of channels, run as many loop iterations as their bytes per
 iteration ask for. They run fewer if the program would get too large; the line then says so.
@@ -101,6 +107,7 @@ its ranks, and the first reports. The time is that of the slowest rank.`,
 	flags.StringSliceVarP(&f.bytes, "bytes", "b", []string{"1M"}, "run `N` bytes, or each of N,N,...")
 	cli.DtypeFlag(flags, &f.dtype, "", "f32")
 	cli.WordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+cli.List(data.RedOps[:]), data.RedOps[:])
+	flags.IntVar(&f.row, "row", 0, "rows of `N` elements, of a program with an epilogue")
 	flags.IntVar(&f.iters, "iters", 1, "run each size `N` times, and compare after each")
 	flags.IntVar(&f.threads, "threads", 0, "threads of the host for all blocks (default: its processors)")
 	flags.Uint64Var(&f.seed, "seed", 1, "the random data's seed")
@@ -123,6 +130,7 @@ type runResult struct {
 	Op       string  `json:"op"`
 	Inplace  bool    `json:"inplace"`
 	Protocol string  `json:"protocol"`
+	Row      int     `json:"row,omitempty" doc:"elements of a row, of a program with an epilogue"`
 	Iters    int     `json:"iters"`
 	Turns    int     `json:"turns,omitempty" doc:"of loops of a program of channels, where it has some"`
 	Seconds  float64 `json:"seconds" doc:"of the fastest iteration: of the launch alone"`
@@ -182,5 +190,5 @@ func (f *runFlags) plan() (*runPlan, error) {
 		return nil, cli.Usagef("--threads are the host's, and --device is %s", f.device)
 	}
 	return r, cmp.Or(cli.From("iters", f.iters, 1), cli.From("threads", f.threads, 0), cli.From("procs", f.procs, 0),
-		cli.From("timeout", f.wait, time.Millisecond))
+		cli.From("row", f.row, 0), cli.UpTo("row", f.row, abi.MostRow), cli.From("timeout", f.wait, time.Millisecond))
 }

@@ -13,7 +13,6 @@ import (
 	"mscclc/cmd/mscclc/internal/picture"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/sizing"
-	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -138,7 +137,7 @@ func leaveOut(ctx context.Context, a *cli.App, plan *runPlan, chosen *chosen) er
 		if err != nil {
 			return devices.Impossible(err)
 		}
-		if sizing.MeasureOf(l.program.Coll, plan.dtype, l.loaded.Even()).Elems(bytes) > 0 {
+		if plan.measure(l.program, l.loaded.Even()).Elems(bytes) > 0 {
 			kept = append(kept, bytes)
 		}
 	}
@@ -152,30 +151,32 @@ func leaveOut(ctx context.Context, a *cli.App, plan *runPlan, chosen *chosen) er
 // run runs one size, as often as --iters says; step is called after each.
 func (r *runPlan) run(ctx context.Context, l runner, p *either.Program, bytes int64,
 	step func()) (runResult, error) {
-	m := sizing.MeasureOf(p.Coll, r.dtype, l.Even())
+	m := r.measure(p, l.Even())
 	elems := m.Elems(bytes)
-	geo := data.NewGeometry(p.Coll, elems, r.dtype.Size())
+	geo := r.geometry(p, elems)
 	result := runResult{Device: r.flags.device, Bytes: sizing.CallBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(),
-		Inplace: p.Coll.Inplace, Protocol: p.Protocol.String(), Iters: r.flags.iters}
+		Inplace: p.Coll.Inplace, Protocol: p.Protocol.String(), Row: r.flags.row,
+		Iters: r.flags.iters}
 	if p.Coll.Reduces() {
 		result.Op = r.redop.String()
 	}
 	if elems == 0 && bytes > 0 {
 		return result, sizing.TooSmall(bytes, m.Least(), "--bytes")
 	}
-	if err := r.flags.team.agree(ctx, checkMemory(p, geo, int64(r.dtype.Size()), r.flags.team)); err != nil {
+	size := int64(r.dtype.Size() * max(r.flags.row, 1))
+	if err := r.flags.team.agree(ctx, checkMemory(p, geo, size, r.flags.team)); err != nil {
 		return result, err
 	}
-	if err := l.Prove(executor.Args{Elems: elems, DType: r.dtype, RedOp: r.redop}); err != nil {
+	if err := l.Prove(r.asked(p, geo)); err != nil {
 		return result, err
 	}
-	buffers := data.NewFor(r.flags.team.ranks(p.Coll), geo, r.dtype, r.redop, r.flags.seed)
+	call := r.newData(p, geo)
 	modifies := p.ModifiesInput()
 	for i := range r.flags.iters {
 		if i > 0 {
-			buffers.Reset()
+			call.reset()
 		}
-		args := executor.DataArgs(buffers)
+		args := call.args
 		args.Threads, args.Wait = r.flags.threads, r.flags.wait
 		if r.flags.trace != "" && i == r.flags.iters-1 {
 			args.Trace = &r.trace
@@ -186,7 +187,7 @@ func (r *runPlan) run(ctx context.Context, l runner, p *either.Program, bytes in
 			return result, err
 		}
 		result.timed(p.Coll, done.Elapsed)
-		found, err := r.flags.team.check(ctx, buffers)
+		found, err := call.check(ctx)
 		if err != nil {
 			return result, err
 		}
@@ -248,6 +249,9 @@ func printRun(a *cli.App, p *either.Program, r runResult, first bool) {
 	if r.Op != "" {
 		op += " " + r.Op
 	}
+	if r.Row > 0 {
+		op += fmt.Sprintf("   rows of %d", r.Row)
+	}
 	wrong := fmt.Sprintf("%d wrong", r.Wrong)
 	switch {
 	case len(r.found) > 0:
@@ -270,13 +274,13 @@ func printRun(a *cli.App, p *either.Program, r runResult, first bool) {
 	}
 }
 
-// checkMemory refuses a run whose buffers, references and scratch this machine
-// has no memory for. Where it does not say how much it has, nothing is refused.
+// checkMemory refuses a run whose buffers, references and scratch this machine has no memory for. size is the bytes of
+// an element, or of a row of them. Where the machine does not say how much it has, nothing is refused.
 func checkMemory(p *either.Program, geo data.Geometry, size int64, t *team) error {
 	need, longest := float64(0), int64(0)
 	for r := range p.Coll.Ranks {
 		in, out, _, _, mem := geo.Buffers(r)
-		need += float64(size) * (2*float64(in) + float64(out))
+		need += float64(size) * (2*float64(in) + float64(out)*outputs(p.Then))
 		if t != nil { // ranks have their buffers in shared memory too
 			need += float64(size) * float64(max(in+out, mem))
 		}

@@ -36,6 +36,9 @@ func joinTeam(ctx context.Context, a *cli.App, job *processes.Job, f *runFlags) 
 	if f.threads > 0 {
 		return nil, cli.Usagef("--threads is of a run in one process")
 	}
+	if f.row > 0 {
+		return nil, cli.Usagef("--row is of a run in one process")
+	}
 	t := &team{gpus: job.GPUs(f.device)}
 	_, err := t.gpus.GPUs()
 	if err != nil {
@@ -166,7 +169,7 @@ func (t *team) prepare(p *either.Program, check verify.Options, f *runFlags, dty
 	ctx := context.Background()
 	plan, err := plan.Prepare(ctx, p, plan.Options{GPUs: t.gpus, Check: check, Unproven: f.Unproven,
 		Lower: f.Lowering(), Exchange: t.x, Connect: f.wait, Ranks: t.ranks(p.Coll),
-		TileBytes: tileFor(p, f.Size),
+		TileBytes: tileFor(p, f.Size, 0),
 		Types:     []data.DType{dtype}})
 	if err != nil {
 		return nil, devices.Impossible(err)
