@@ -3,9 +3,9 @@
 # file each; ONLY names types and TARGETS targets to build there. Each element type and target has four images; one of
 # them is for one-sided programs, one for programs with a port, and one for programs of several nodes. NVIDIA's have
 # another of those, for programs whose replicas share CTAs. Some types also have two images that trace, one for each
-# kind of program, and one that takes one-sided programs through NVLink's switch. They are the same bytes on every
-# machine with clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which compiles it for the GPU at
-# hand; code objects are for AMD's.
+# kind of program, one that takes one-sided programs through NVLink's switch, and one for programs with an epilogue.
+# They are the same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver,
+# which compiles it for the GPU at hand; code objects are for AMD's.
 set -euo pipefail
 if [ -n "${1:-}" ]; then
     out=$(realpath -m "$1")
@@ -68,11 +68,16 @@ sums() { sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1; } # of files whos
     for t in $(wanted f16:f16 bf16:bf16 float:f32); do # which NVLink's switch adds up
         echo "sm_90 ${t/:/ } kernel_switch switch_"
     done
+    for target in ${TARGETS:-sm_70 sm_80 gfx90a gfx942}; do
+        for t in $(wanted f16:f16 bf16:bf16 float:f32); do # sums of programs with an epilogue
+            echo "$target ${t/:/ } kernel_rows rows_"
+        done
+    done
 } | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; image "$@"' image
 [ -n "${1:-}" ] || {
     go run ./pack "$out" images
     export LC_ALL=C
-    sources=$(find abi few gpu loop moves platform protocol values -name '*.h' -o -name '*.cc')
+    sources=$(find abi few gpu loop moves platform protocol rows values -name '*.h' -o -name '*.cc')
     {
         echo "$(printf '%s\n' build.sh $sources | sums) sources"
         echo "$(printf 'images/%s\n' amd.zst cuda.zst index | sums) images"

@@ -10,7 +10,7 @@ import (
 )
 
 // layers are the folders of headers: each includes itself and those before it.
-var layers = []string{"abi", "platform", "values", "protocol", "moves", "loop", "few"}
+var layers = []string{"abi", "platform", "values", "protocol", "moves", "rows", "loop", "few"}
 
 // include finds what a source includes, with its quotes.
 var include = regexp.MustCompile(`(?m)^\s*#\s*include\s*(\S+)`)

@@ -14,4 +14,6 @@ func TestGPUs(t *testing.T) { gputest.Run(t, device) }
 
 func BenchmarkBandwidth(b *testing.B) { gputest.Bench(b, device) }
 
+func BenchmarkRows(b *testing.B) { gputest.BenchRows(b, device) }
+
 func BenchmarkLaunch(b *testing.B) { gputest.BenchLaunch(b, device) }

@@ -155,6 +155,9 @@ func Device(v Vendor, numbers ...int) executor.GPUs { return device{machines[v],
 
 func (d device) Name() string { return d.machine.vendor.String() }
 
+// TakesRows says that GPUs run programs with an epilogue.
+func (d device) TakesRows() bool { return true }
+
 // Node names the machine, within which GPUs may map each other's memory, or nothing where it has no name.
 func (d device) Node() string { return shared.Machine() }
 

@@ -35,6 +35,9 @@ func Device(v Vendor, _ ...int) executor.GPUs { return device{v} }
 
 func (d device) Name() string { return d.vendor.String() }
 
+// TakesRows says that GPUs run programs with an epilogue.
+func (d device) TakesRows() bool { return true }
+
 func (d device) missing() error {
 	return fmt.Errorf("the %s device needs Linux and cgo, and this mscclc was built without: %w", d.vendor,
 		executor.ErrNoDevice)

@@ -36,6 +36,8 @@ func twoEntry(p *abi.Params, traced bool) (image, entry string) {
 func oneImage(r *executor.Ready) string {
 	p, kind := r.One, "onesided_"
 	switch {
+	case r.Rows != nil:
+		kind = rowImages
 	case p.Trace != 0:
 		kind = "trace_"
 	case r.Net && r.Shared > 1:
@@ -50,9 +52,9 @@ func oneImage(r *executor.Ready) string {
 	return kind + data.DType(p.DType).String()
 }
 
-// How the names of the images begin that go through NVLink's switch, of those with a port, and of those for several
-// nodes, which know of a port too, without and with replicas that share CTAs.
-const switchImages, portImages, netImages, togetherImages = "switch_", "port_", "net_", "together_"
+// How the names of the images begin that go through NVLink's switch, of those with a port, of those for several nodes,
+// which know of a port too, without and with replicas that share CTAs, and of those with an epilogue.
+const switchImages, portImages, netImages, togetherImages, rowImages = "switch_", "port_", "net_", "together_", "rows_"
 
 // oneKernel returns the kernel for a launch of a one-sided program.
 func (g *gpu) oneKernel(r *executor.Ready) (kernel, error) {
@@ -85,14 +87,11 @@ func (g *gpu) Load(t data.DType, kind executor.KernelKind) (int, error) {
 	return g.resident(k.entry, mostThreads)
 }
 
-// mostThreads is what the kernel is built for, and what a block has where all of a
-// GPU's blocks have room; leastThreads is what it has at least.
-const mostThreads, leastThreads = 512, 64
-
 // fit returns the threads of a block, the most with which all blocks are co-resident,
 // since they wait for each other; and how many such blocks have room. Where replicas share a block, each has 32 threads
 // at least, and a power of two.
-func (k kernel) fit(blocks, perBlock, shared int) (threads, room int, err error) {
+// least is what a block needs.
+func (k kernel) fit(blocks, perBlock, shared, least int) (threads, room int, err error) {
 	if perBlock > mostThreads || perBlock%32 != 0 {
 		return 0, 0, fmt.Errorf("blocks of %d threads: a GPU has them by 32, up to %d", perBlock, mostThreads)
 	}
@@ -100,9 +99,13 @@ func (k kernel) fit(blocks, perBlock, shared int) (threads, room int, err error)
 		return 0, 0, fmt.Errorf("blocks of %d threads for %d replicas: these have a power of two each, from 32 on",
 			perBlock, shared)
 	}
-	first, last := mostThreads, max(leastThreads, 32*shared)
+	first, last := mostThreads, max(leastThreads, 32*shared, least)
 	if perBlock > 0 {
 		first, last = perBlock, perBlock
+	}
+	if least > first {
+		return 0, 0, fmt.Errorf("rows that need blocks of %d threads, and these have %d: %w", least, first,
+			executor.ErrNotSupported)
 	}
 	for threads = first; threads >= last; threads /= 2 {
 		if room, err = k.gpu.resident(k.entry, threads); err != nil {

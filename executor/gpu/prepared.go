@@ -48,6 +48,9 @@ func (g *gpu) Ready(r *executor.Ready) (executor.PreparedLaunch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Rows != nil {
+		return newPrepared(ord, k, r.One.Replicas, r.One.BlockCount, r, &abi.RowsLaunch{One: *r.One, Rows: *r.Rows})
+	}
 	if r.Few != nil {
 		return newPrepared(ord, k, r.One.Replicas, r.One.BlockCount, r, &abi.FewLaunch{Few: *r.Few, One: *r.One})
 	}
@@ -60,7 +63,7 @@ func newPrepared[P any](ord *order, k kernel, replicas, blocks uint32, r *execut
 	executor.PreparedLaunch, error) {
 	s := &prepared{blocks: cmp.Or(r.CTAs, int(replicas)*int(blocks))}
 	var err error
-	if s.threads, s.room, err = k.fit(s.blocks, r.Threads, r.Shared); err != nil {
+	if s.threads, s.room, err = k.fit(s.blocks, r.Threads, r.Shared, rowThreads(r)); err != nil {
 		return nil, err
 	}
 	s.c = (*C.struct_gpu_prepared)(C.calloc(1, C.sizeof_struct_gpu_prepared+C.size_t(unsafe.Sizeof(*params))))

@@ -26,11 +26,19 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, prepared: map[executor.GPU]executor.PreparedLaunch{},
 		tables: map[*seat]int{},
 		leave:  map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
-	geo, err := p.checked.Geometry(&executor.Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
+	rows, of, err := p.rowsOf(&args)
+	var geo data.Geometry
+	if err == nil {
+		geo, err = p.checked.Geometry(&executor.Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems, Rows: of})
+	}
 	var buffers []abi.OneMemory
 	if err == nil {
-		c.title = p.named(&args)
-		buffers, err = p.buffers(&args, geo)
+		c.rows, c.geo = rows, geo
+		c.title = c.named(&args)
+		buffers, err = c.buffers(&args, geo)
+	}
+	if err == nil {
+		err = c.rowMemory(&args, geo)
 	}
 	if err == nil {
 		err = p.kind.choose(c, &args, geo)
@@ -54,25 +62,30 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 }
 
 // named says what a call is, for errors. Its type and size are checked before.
-func (p *Plan) named(args *CallArgs) *string {
-	prog := p.program()
-	title := fmt.Sprintf("%v of %d bytes of %v by %s", prog.Coll.Kind, data.CallBytes(prog.Coll, args.Elems, args.DType),
+func (c *Call) named(args *CallArgs) *string {
+	prog, elems := c.plan.program(), args.Elems
+	if args.Rows != nil {
+		elems *= int64(args.Rows.Length)
+	}
+	title := fmt.Sprintf("%v of %d bytes of %v by %s", prog.Coll.Kind, data.CallBytes(prog.Coll, elems, args.DType),
 		args.DType, prog.Name)
 	return &title
 }
 
 // buffers checks the addresses of a call, and says where each rank of this process
 // has its input and output.
-func (p *Plan) buffers(args *CallArgs, geo data.Geometry) ([]abi.OneMemory, error) {
+func (c *Call) buffers(args *CallArgs, geo data.Geometry) ([]abi.OneMemory, error) {
+	p := c.plan
 	n, size := len(p.ranks), int64(args.DType.Size())
+	inSize, outSize := c.sizes()
 	if len(args.Input) != n || len(args.Output) != n && !(geo.Coll.Inplace && args.Output == nil) {
 		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), n)
 	}
-	check := func(what string, rank int, address uint64, elems int64) error {
-		if address%uint64(size) != 0 {
+	check := func(what string, rank int, address uint64, bytes, align int64) error {
+		if address%uint64(align) != 0 {
 			return fmt.Errorf("%s of rank %d is not aligned to its elements", what, rank)
 		}
-		if err := p.of[rank].gpu.Owns(address, elems*size); err != nil {
+		if err := p.of[rank].gpu.Owns(address, bytes); err != nil {
 			return fmt.Errorf("%s of rank %d: %w", what, rank, err)
 		}
 		return nil
@@ -81,13 +94,18 @@ func (p *Plan) buffers(args *CallArgs, geo data.Geometry) ([]abi.OneMemory, erro
 	for i, r := range p.ranks {
 		in, out, inAt, outAt, all := geo.Buffers(r)
 		if geo.Coll.Inplace {
-			if err := check("memory", r, args.Input[i], all); err != nil {
+			if err := check("memory", r, args.Input[i], all*size, size); err != nil {
 				return nil, err
 			}
 			list[i] = abi.OneMemory{Input: args.Input[i] + uint64(inAt*size), Output: args.Input[i] + uint64(outAt*size)}
 			continue
 		}
-		if err := errors.Join(check("input", r, args.Input[i], in), check("output", r, args.Output[i], out)); err != nil {
+		align := size
+		if c.rows != nil {
+			align = int64(c.rows.OutputSize)
+		}
+		if err := errors.Join(check("input", r, args.Input[i], in*inSize, size),
+			check("output", r, args.Output[i], out*outSize, align)); err != nil {
 			return nil, err
 		}
 		list[i] = abi.OneMemory{Input: args.Input[i], Output: args.Output[i]}
@@ -102,12 +120,16 @@ type wish struct {
 	Elems, Tile    int64
 	Replicas, Most int // asked for, and what has room
 	Switch         bool
+	Row            int // elements of a row
 }
 
 // same compares the call with those of other processes; replicas that nobody asked
 // for are the fewest of all.
 func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
-	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Replicas, c.replicas, c.one.All != abi.OneSwitch{}}
+	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Replicas, c.replicas, c.one.All != abi.OneSwitch{}, 0}
+	if c.rows != nil {
+		mine.Row = int(c.rows.Length)
+	}
 	all, err := c.plan.agree(ctx, mine, err)
 	if err != nil {
 		return err
@@ -123,7 +145,7 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 		}
 	}
 	if c.replicas != mine.Most {
-		err = c.plan.kind.narrow(c, data.NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.replicas)
+		err = c.plan.kind.narrow(c, c.geo, c.replicas)
 	}
 	return err
 }
@@ -150,10 +172,11 @@ func (c *Call) exchange(ctx context.Context, geo data.Geometry,
 		}
 		buffer := func(s *seat, i int) extent {
 			in, out, _, _, _ := geo.Buffers(s.ranks[i])
+			inSize, outSize := c.sizes()
 			if buf == ir.Output {
-				in = out
+				in, inSize = out, outSize
 			}
-			return extent{*field(own(s.ranks[i])), in * int64(c.dtype.Size())}
+			return extent{*field(own(s.ranks[i])), in * inSize}
 		}
 		var handles map[int][]byte
 		if err == nil {

@@ -17,7 +17,7 @@ import (
 type CallArgs struct {
 	DType         data.DType
 	RedOp         data.RedOp
-	Elems         int64 // of a piece
+	Elems         int64 // of a piece; rows where there are Rows
 	Input, Output []uint64
 
 	Replicas  int   // blocks of each of a one-sided program's: a model chooses
@@ -26,11 +26,13 @@ type CallArgs struct {
 
 	Trace  *executor.Trace // has the launches record when their steps began and ended; see Call.TakeTrace
 	Switch *SwitchMemory   // of operands of all ranks, or nil; see MulticastVariable
+	Rows   *RowArgs        // of a program with an epilogue, or nil
 }
 
 // A Call is a plan with its arguments.
 type Call struct {
 	plan     *Plan
+	geo      data.Geometry
 	dtype    data.DType
 	redop    data.RedOp
 	replicas int
@@ -39,6 +41,7 @@ type Call struct {
 	passes   int64
 	one      abi.OneParams // of any seat
 	two      abi.Params    // instead, of a two-sided program
+	rows     *abi.Rows     // of a program with an epilogue, without memory
 	prepared map[executor.GPU]executor.PreparedLaunch
 	tables   map[*seat]int // of a seat's tables for calls
 	leave    map[*seat][][]byte

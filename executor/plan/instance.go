@@ -13,6 +13,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
 	"mscclc/ir"
+	"mscclc/ir/epilogue"
 )
 
 // A instance is a plan that Run waits for, whose buffers are copied to the GPUs and
@@ -25,6 +26,7 @@ type instance struct {
 	streams    []executor.Stream // by seat
 	begin, end []executor.Event
 	input, out []buffer // by rank
+	rows       [][2][epilogue.MostStages]buffer
 }
 
 // A buffer is memory that grows.
@@ -38,7 +40,7 @@ type buffer struct {
 func Open(gpus executor.GPUs, img *abi.Image) (executor.Instance, error) {
 	ranks := img.Program.Coll.Ranks
 	in := &instance{gpus: gpus, alone: gpus.Alone(), img: img, input: make([]buffer, ranks),
-		out: make([]buffer, ranks)}
+		out: make([]buffer, ranks), rows: make([][2][epilogue.MostStages]buffer, ranks)}
 	if img.One == nil { // what its slots are to be, calls say
 		if _, err := gpus.GPUs(); err != nil {
 			return nil, err
@@ -114,7 +116,7 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 		args.DType, args.RedOp, args.Elems = data.DType(two.DType), data.RedOp(two.RedOp), int64(two.Elems)
 		args.TileBytes = int64(two.Tile) * int64(two.ElemSize)
 	}
-	if err := in.memory(l, &args); err != nil {
+	if err := errors.Join(in.memory(l, &args), in.rowMemory(l, &args)); err != nil {
 		return executor.Stop{}, err
 	}
 	call, err := in.plan.Bind(ctx, args)
@@ -144,6 +146,42 @@ func (in *instance) memory(l *executor.Launch, args *CallArgs) error {
 		}
 	}
 	return nil
+}
+
+// rowMemory sees to buffers for the stages of an epilogue. What a stage reads and writes in one place is one buffer.
+func (in *instance) rowMemory(l *executor.Launch, args *CallArgs) error {
+	if l.Rows == nil {
+		return nil
+	}
+	args.Rows = &RowArgs{Length: int(l.Rows.Length), Memory: make([]abi.RowMemory, len(l.RowMemory))}
+	for i := range l.Rows.Stages {
+		args.Rows.Values = append(args.Rows.Values, l.Rows.Stage[i].Value)
+	}
+	for r, m := range l.RowMemory {
+		to := [2]*[epilogue.MostStages]uint64{&args.Rows.Memory[r].First, &args.Rows.Memory[r].Second}
+		for k, list := range [2][][]byte{m.First, m.Second} {
+			for i, host := range list {
+				if k == 1 && inPlace(m, i) {
+					to[1][i] = to[0][i]
+					continue
+				}
+				b := &in.rows[r][k][i]
+				b.gpu = in.plan.GPU(r)
+				if err := b.grow(len(host)); err != nil {
+					return err
+				}
+				if len(host) > 0 {
+					to[k][i] = b.address
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// inPlace reports whether stage i writes what it reads.
+func inPlace(m executor.RowMemory, i int) bool {
+	return i < len(m.First) && len(m.First[i]) > 0 && len(m.Second[i]) > 0 && &m.First[i][0] == &m.Second[i][0]
 }
 
 func (b *buffer) grow(bytes int) (err error) {
@@ -203,6 +241,20 @@ func (in *instance) copies(l *executor.Launch, one func(s executor.Stream, addre
 			one(s, in.out[r].address, l.Memory[r].Output)); err != nil {
 			return err
 		}
+		if l.Rows == nil {
+			continue
+		}
+		m := l.RowMemory[r]
+		for k, list := range [2][][]byte{m.First, m.Second} {
+			for i, host := range list {
+				if len(host) == 0 || k == 1 && inPlace(m, i) {
+					continue
+				}
+				if err := one(s, in.rows[r][k][i].address, host); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return nil
 }
@@ -227,6 +279,11 @@ func (in *instance) Close() error {
 	err := in.drop()
 	for r := range in.input {
 		err = errors.Join(err, in.input[r].free(), in.out[r].free())
+		for k := range in.rows[r] {
+			for i := range in.rows[r][k] {
+				err = errors.Join(err, in.rows[r][k][i].free())
+			}
+		}
 	}
 	return err
 }

@@ -150,6 +150,9 @@ func (p *Plan) plot(opt *Options) error {
 	if !p.nodes.several() {
 		return nil
 	}
+	if len(p.program().Then) > 0 {
+		return fmt.Errorf("a program with an epilogue on several nodes: %w", executor.ErrNotSupported)
+	}
 	err := p.plotNet(opt)
 	var list diag.List
 	if errors.As(err, &list) {

@@ -86,6 +86,7 @@ func (p *Plan) onePass(opt *Options) error {
 func (p *oneSided) hash(w *proof.Hash) {
 	one := p.one
 	w.Flags(one.OnePass)
+	w.Table([]byte(p.program().Then.String()))
 	w.Numbers(int64(p.program().Protocol), int64(one.Depth), int64(one.Scratch), int64(one.Packets), int64(one.Flags))
 	w.Table(raw(one.Blocks))
 	w.Table(raw(one.Steps))
@@ -119,13 +120,18 @@ func (p *oneSided) sit(s *seat) (needs, error) {
 	if p.net != nil {
 		n.sent, n.boxes = len(s.one.Blocks)*p.one.Replicas, p.program().Coll.Ranks
 	}
-	if ranks := p.program().Coll.Ranks; ranks > abi.OneRanks {
-		n.call, n.calls = uint64(ranks)*uint64(unsafe.Sizeof(abi.OneMemory{})), oneCalls
+	ranks := uint64(p.program().Coll.Ranks)
+	if ranks > abi.OneRanks {
+		n.call, n.calls = ranks*uint64(unsafe.Sizeof(abi.OneMemory{})), oneCalls
+	}
+	if len(p.program().Then) > 0 && len(s.ranks) > 1 {
+		n.call, n.calls = n.call+ranks*uint64(unsafe.Sizeof(abi.RowMemory{})), oneCalls
 	}
 	return n, nil
 }
 
-// oneCalls is how many calls a plan of more than OneRanks ranks has at once.
+// oneCalls is how many calls a plan has at once that need a table: of more than OneRanks ranks, or with an epilogue of
+// several ranks of a GPU.
 const oneCalls = 64
 
 func (p *oneSided) reached(*seat) error { return nil }
@@ -171,11 +177,20 @@ const ReplicaBytes, PortBytes = launch.ReplicaBytes, launch.PortBytes
 
 // model chooses what a caller leaves open.
 func (p *oneSided) model(args *CallArgs, geo data.Geometry) (replicas int, tile int64) {
-	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(ReplicaBytes)
+	unit, worth := int64(args.DType.Size()), int64(ReplicaBytes)
+	if args.Rows != nil {
+		unit = abi.RowBytes(args.DType, args.Rows.Length)
+	}
+	bytes := geo.Chunk * unit
 	if p.one.Port {
 		worth = PortBytes
 	}
-	enough := p.one.Enough(int(min(max(bytes/worth, 1), int64(p.replicas), int64(p.usual.Replicas))), bytes)
+	least := int(min(max(bytes/worth, 1), int64(p.replicas), int64(p.usual.Replicas)))
+	enough := p.one.Enough(least, bytes)
+	if args.Rows != nil { // the block of a row works alone
+		least = int(min(max(geo.Chunk, 1), int64(p.replicas), int64(p.usual.Replicas)))
+		enough = p.one.EnoughRows(least, geo.Chunk, unit)
+	}
 	return cmp.Or(args.Replicas, enough), cmp.Or(args.TileBytes, p.tile)
 }
 
@@ -205,7 +220,12 @@ func (p *oneSided) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 
 func (p *oneSided) narrow(c *Call, geo data.Geometry, replicas int) (err error) {
 	everywhere := c.one.All
-	if c.one, err = p.one.Params(geo, c.dtype, c.redop, replicas, c.asked); err != nil {
+	if c.rows != nil {
+		c.one, err = p.one.RowParams(geo, c.dtype, c.redop, int(c.rows.Length), replicas, c.asked)
+	} else {
+		c.one, err = p.one.Params(geo, c.dtype, c.redop, replicas, c.asked)
+	}
+	if err != nil {
 		return err
 	}
 	c.one.All = everywhere
@@ -228,9 +248,9 @@ func (p *oneSided) ctas(s *seat, replicas int) int {
 }
 
 // readied returns what a GPU is asked to make ready for a seat's launch.
-func (p *oneSided) readied(s *seat, params *abi.OneParams, threads int) *executor.Ready {
-	r := &executor.Ready{Order: p.order, One: params, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines,
-		Net: p.net != nil}
+func (p *oneSided) readied(s *seat, params *abi.OneParams, rows *abi.Rows, threads int) *executor.Ready {
+	r := &executor.Ready{Order: p.order, One: params, Rows: rows, Threads: threads, Copies: p.one.Copies,
+		Lines: p.one.Lines, Net: p.net != nil}
 	if p.sharesCTAs() && params.Trace == 0 {
 		r.CTAs, r.Shared = p.ctas(s, int(params.Replicas)), p.program().Shared()
 	}
@@ -252,7 +272,7 @@ func (p *oneSided) room(c *Call, args *CallArgs) bool {
 		if args.Trace != nil {
 			try.Trace = 1
 		}
-		launch, err := s.gpu.Ready(p.readied(s, &try, args.Threads))
+		launch, err := s.gpu.Ready(p.readied(s, &try, c.rows, args.Threads))
 		if err != nil {
 			return !errors.Is(err, executor.ErrNoDevice) // what else is wrong, ready will say
 		}
@@ -281,19 +301,15 @@ func (p *oneSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemor
 	if p.net != nil {
 		p.offerNet(s, &params)
 	}
-	if len(memory) <= abi.OneRanks {
-		copy(params.Rank[:], memory)
-	} else {
-		var err error
-		if params.Ranks, err = c.table(s, raw(memory)); err != nil {
-			return nil, err
-		}
+	rows, err := p.tabled(c, s, args, &params, memory)
+	if err == nil {
+		err = c.record(s, &params)
 	}
-	if err := c.record(s, &params); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	r := p.readied(s, &params, args.Threads)
-	if p.few && p.net == nil {
+	r := p.readied(s, &params, rows, args.Threads)
+	if p.few && p.net == nil && rows == nil {
 		r.Few = s.one.Few(&params, p.one.Lines)
 	}
 	return r, nil

@@ -219,6 +219,12 @@ func (p *Plan) prepare(ctx context.Context, opt *Options) error {
 
 // choose makes the plan of a kind.
 func (p *Plan) choose(opt *Options) (err error) {
+	if err := p.checked.CheckThen(opt.GPUs); err != nil {
+		return err
+	}
+	if err := ownRows(p.checked.Image); err != nil {
+		return err
+	}
 	if p.checked.Image.One != nil {
 		p.kind, err = newOneSided(p, opt)
 	} else {

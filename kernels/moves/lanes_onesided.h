@@ -19,8 +19,9 @@ struct Unit {
 };
 
 // OneLanes moves data with the reductions of R; OP is the one that the kernel is built for,
-// RED_COUNT for all, or COPIES where no step folds, and W the packets, Pairs or Lines.
-template <class R, int OP, class W = Pairs> struct OneLanes : Portless {
+// RED_COUNT for all, or COPIES where no step folds, and W the packets, Pairs or Lines. Where outputs hold finished
+// ROWS, it does not write them.
+template <class R, int OP, class W = Pairs, bool ROWS = false> struct OneLanes : Portless {
   enum { RENEWS = !W::LINES };
 
   KD bool load(const Unit &p, u32 o, u32 rank, v16 *v) {
@@ -39,6 +40,7 @@ template <class R, int OP, class W = Pairs> struct OneLanes : Portless {
 #pragma nounroll
     for (u32 o = p.s.srcs; o < (u32)p.s.srcs + p.s.dsts; o++) {
       const abi_one_operand &to = p.t.at.operands[p.s.first + o];
+      if (ROWS && to.buf == BUF_OUTPUT) continue;
 #pragma nounroll
       for (u32 r = first_rank(to); r < end_rank(p.t, to); r++) {
         const u64 base = one_cell(p.t, to, p.t.at.ranks[r], p.i);
@@ -90,7 +92,7 @@ template <class R, int OP, class W = Pairs> struct OneLanes : Portless {
     }
   }
 
-  KD void place(One &t) { place_operands(t); }
+  KD void place(One &t) { place_operands<ROWS>(t); }
 
   // move does `count` Moves that run together.
   KD void move(One &t, const abi_one_step &first_step) {

@@ -19,9 +19,13 @@ KD u64 memory_of(const abi_one_launch &a, u32 rank, u32 field) {
 }
 
 // place_of is where what this iteration moves of an operand's first chunk lies; *awry is set where that is
-// not aligned.
-KD u64 place_of(const One &t, const abi_one_operand &o, bool *awry) {
+// not aligned. Of outputs that hold finished ROWS (rows/lanes.h) it says only that.
+template <bool ROWS = false> KD u64 place_of(const One &t, const abi_one_operand &o, bool *awry) {
   const abi_one_launch &a = t.a;
+  if (ROWS && o.buf == BUF_OUTPUT) {
+    *awry |= memory_of(a, (u32)o.rank, o.buf) % 16 != 0;
+    return 0;
+  }
   if (o.rank < 0) {
     *awry = true;
     return 0;
@@ -41,12 +45,12 @@ KD u64 place_of(const One &t, const abi_one_operand &o, bool *awry) {
 
 // place_operands finds where the operands of an iteration lie, and whether it is quick. The
 // barrier also shows all threads what bring_near brought.
-KD void place_operands(One &t) {
+template <bool ROWS = false> KD void place_operands(One &t, bool unaligned = false) {
   const abi_one_launch &a = t.a;
   if (t.iteration) bar();  // the last iteration is over for all
-  bool awry = !t.at.where;
+  bool awry = !t.at.where || unaligned;
   for (u32 i = near_operand(); i < t.at.operand_rows; i += ntid())
-    one_local.where[i] = place_of(t, one_local.operands[i], &awry);
+    one_local.where[i] = place_of<ROWS>(t, one_local.operands[i], &awry);
   const u64 whole = a.chunk * a.elem_size, total = a.elems * a.elem_size;
   const u64 shortest = total - least((a.chunks - 1) * whole, total),
             end = shortest == whole ? least(t.end, whole) : t.end;

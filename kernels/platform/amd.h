@@ -28,6 +28,22 @@ KD v16 load_stream(const void *p) { return load_global<v16>(p); }
 KD bool any(bool here) { return __builtin_amdgcn_ballot_w64(here) != 0; }
 KD void gather() { __builtin_amdgcn_wave_barrier(); }
 
+// lane_xor is v of the lane whose number differs in the bits of `apart`; all lanes ask at once.
+KD u32 lane_xor(u32 v, u32 apart) {
+  return (u32)__builtin_amdgcn_ds_bpermute((int)((tid() % LANES ^ apart) * 4), (int)v);
+}
+
+// raise32 has *p be v at least, set32 be v, and get32 looks, for the threads of the block.
+KD void raise32(u32 *p, u32 v) {
+  __scoped_atomic_fetch_max(global_at(p), v, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+}
+KD void set32(u32 *p, u32 v) {
+  __scoped_atomic_store_n(global_at(p), v, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+}
+KD u32 get32(const u32 *p) {
+  return __scoped_atomic_load_n(global_at(p), __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+}
+
 // bar_any is a barrier that gives all threads whether some thread says so.
 __shared__ static u32 block_any;
 KD bool bar_any(bool here) {

@@ -69,6 +69,7 @@ KD bool bar_any(bool here) {
 // the side that the next does not use.
 struct bundle_vote {
   u32 arrived, votes, said[2];
+  u32 words[LANES];  // of lane_xor
 };
 KD bundle_vote &vote_of_bundle();
 KD bool any(bool here) {
@@ -86,6 +87,30 @@ KD bool any(bool here) {
 }
 KD void gather() { any(false); }
 
+// lane_xor is v of the lane whose number differs in the bits of `apart`; all lanes ask at once.
+KD u32 lane_xor(u32 v, u32 apart) {
+  u32 *words = vote_of_bundle().words;
+  __atomic_store_n(words + tid() % LANES, v, __ATOMIC_RELAXED);
+  gather();
+  v = __atomic_load_n(words + (tid() % LANES ^ apart), __ATOMIC_RELAXED);
+  gather();
+  return v;
+}
+
+// raise32 has *p be v at least, set32 be v, and get32 looks, for the threads of the block.
+KD u32 get32(const u32 *p) {
+  host_access();
+  return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+KD void set32(u32 *p, u32 v) {
+  host_access();
+  __atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+KD void raise32(u32 *p, u32 v) {
+  for (u32 was = get32(p); was < v;)
+    if (__atomic_compare_exchange_n(p, &was, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+}
+
 // What a block's threads share of a one-sided program follows block_shared.
 KD struct one_near &near_of_block();
 #define one_local near_of_block()
@@ -95,6 +120,11 @@ struct lanes_shared {
   block_shared of_all;
   bundle_vote vote[MOST_BUNDLES];
   one_near near;
+  u32 row_parts[2][MOST_BUNDLES];
+  alignas(16) u8 row_table[512];  // near_rows of rows/reduce.h
 };
 KD one_near &near_of_block() { return ((lanes_shared *)shared())->near; }
+#define HOST_ROW_PARTS 1
+KD u32 *row_parts(u32 turn) { return ((lanes_shared *)shared())->row_parts[turn & 1]; }  // of rows/reduce.h
+KD u8 *row_table() { return ((lanes_shared *)shared())->row_table; }
 KD bundle_vote &vote_of_bundle() { return ((lanes_shared *)shared())->vote[tid() / LANES]; }

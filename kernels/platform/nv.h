@@ -73,6 +73,22 @@ KD v16 load_stream(const void *p) {
 KD bool any(bool here) { return __nvvm_vote_any_sync(0xffffffffu, here); }
 KD void gather() { __nvvm_bar_warp_sync(0xffffffffu); }
 
+// lane_xor is v of the lane whose number differs in the bits of `apart`; all lanes ask at once.
+KD u32 lane_xor(u32 v, u32 apart) { return (u32)__nvvm_shfl_sync_bfly_i32(0xffffffffu, (i32)v, (i32)apart, 0x1f); }
+
+// raise32 has *p be v at least, set32 be v, and get32 looks, for the threads of the block.
+KD void raise32(u32 *p, u32 v) {
+  asm volatile("red.relaxed.cta.global.max.u32 [%0],%1;" ::"l"(global_at(p)), "r"(v) : "memory");
+}
+KD void set32(u32 *p, u32 v) {
+  asm volatile("st.relaxed.cta.global.u32 [%0],%1;" ::"l"(global_at(p)), "r"(v) : "memory");
+}
+KD u32 get32(const u32 *p) {
+  u32 v;
+  asm volatile("ld.relaxed.cta.global.u32 %0,[%1];" : "=r"(v) : "l"(global_at(p)) : "memory");
+  return v;
+}
+
 #define KERNEL_LOAD(name, T, ptx, c) \
   KD T name(const T *p) { T v; asm volatile(ptx " %0,[%1];" : "=" c(v) : "l"(global_at(p)) : "memory"); return v; }
 #define KERNEL_STORE(name, T, ptx, c) \
@@ -134,6 +150,18 @@ KD u16 bf16_down(float f) {  // a NaN becomes 0x7fff
   u32 v;
   asm("cvt.rn.bf16x2.f32 %0,%1,%2;" : "=r"(v) : "f"(0.0f), "f"(f));
   return (u16)v;
+}
+// Two conversions in one; a NaN becomes 0x7fff.
+#define HARD_PAIRS 1
+KD u32 f16_pair(float low, float high) {
+  u32 v;
+  asm("cvt.rn.f16x2.f32 %0,%1,%2;" : "=r"(v) : "f"(high), "f"(low));
+  return v;
+}
+KD u32 bf16_pair(float low, float high) {
+  u32 v;
+  asm("cvt.rn.bf16x2.f32 %0,%1,%2;" : "=r"(v) : "f"(high), "f"(low));
+  return v;
 }
 #endif
 

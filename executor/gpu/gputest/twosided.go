@@ -104,6 +104,8 @@ func testCatalog(t *testing.T, d Device) {
 	for first, name := range algorithms.Names() {
 		if text, err := algorithms.Open(name); err != nil || !strings.Contains(string(text), "\nalgorithm ") {
 			continue // it is for other files to import
+		} else if strings.Contains(string(text), ".then(") {
+			continue // testRows runs it
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,11 +3,13 @@
 #include "lanes.h"
 
 #include "../../../kernels/abi/rows_net.h"
+#include "../../../kernels/rows/abi.h"
 
 #include <cstdlib>
 #include <cstring>
 
 void run_two_sided(const abi_launch &a, u32 block, const abi_trace *trace);  // of two_sided.cc
+void run_rows(Entry entry, u32 dtype, const char *params, u32 block, u32 replica);  // of rows.cc
 
 namespace {
 
@@ -30,7 +32,8 @@ const abi_trace *trace_of(const Function *f, const char *params) {
 }
 
 bool is_two(const Function *f) { return f->entry <= TWO_LINES; }
-bool is_few(const Function *f) { return f->entry >= FEW_SUM; }
+bool is_few(const Function *f) { return f->entry >= FEW_SUM && f->entry <= FEW_LINES_COPY; }
+bool is_rows(const Function *f) { return f->entry >= ROWS_SUM; }
 
 // one_of is the launch of a one-sided program, which follows what is prepared of a launch of few packets.
 const abi_one_launch *one_of(const Function *f, const char *params) {
@@ -40,6 +43,7 @@ const abi_one_launch *one_of(const Function *f, const char *params) {
 
 // run_typed chooses the type, for which the image was.
 void run_typed(const Function *f, const char *params, u32 block, u32 replica) {
+  if (is_rows(f)) return run_rows(f->entry, one_of(f, params)->dtype, params, block, replica);
   switch (is_two(f) ? ((const abi_launch *)params)->dtype : one_of(f, params)->dtype) {
     case DT_F16: return run_lanes<f16>(f->entry, params, block, replica);
     case DT_BF16: return run_lanes<bf16>(f->entry, params, block, replica);
@@ -56,9 +60,16 @@ void run_typed(const Function *f, const char *params, u32 block, u32 replica) {
   }
 }
 
+// bundles_of_rows is how many have room for a row, of which a thread holds eight units of 15 bytes and more.
+u32 bundles_of_rows(u32 bytes) {
+  const u32 threads = (bytes / 120 + 2 + LANES - 1) / LANES;
+  return std::min<u32>(threads, MOST_BUNDLES);
+}
+
 // grid_of is a launch as threads.
 Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
-  const u32 bundles = std::max(1u, std::min(threads / 32, warps()));
+  u32 bundles = std::max(1u, std::min(threads / 32, warps()));
+  if (is_rows(f)) bundles = std::max(bundles, bundles_of_rows(one_of(f, params)->elem_size));
   const auto number = [=](u32 b) { return ((const u32 *)numbers_of(params))[b]; };
   const abi_trace *trace = trace_of(f, params);
   if (f->entry == TWO_LINES)
@@ -147,7 +158,21 @@ void spoil(const Function *f, const char *params) {
   if (u8 *at = (u8 *)(output ? output : input)) __atomic_add_fetch(at, 1, __ATOMIC_RELAXED);
 }
 
+// rows_reachable is whether a launch reaches what its stages read and write.
+bool rows_reachable(const Function *f, const char *params) {
+  if (!is_rows(f)) return true;
+  const abi_rows_launch *l = (const abi_rows_launch *)params;
+  if (l->rows.ranks && !in_reach(f->device, l->rows.ranks)) return false;
+  const abi_row_memory *m = l->rows.ranks ? (const abi_row_memory *)l->rows.ranks : &l->rows.rank;
+  for (u32 r = 0; r < (l->rows.ranks ? l->one.rank_count : 1); r++)
+    for (const u64 *list : {m[r].first, m[r].second})
+      for (u32 j = 0; j < ROW_STAGES; j++)
+        if (list[j] && !in_reach(f->device, list[j])) return false;
+  return true;
+}
+
 bool reachable(const Function *f, u32 blocks, const std::string &params) {
+  if (!rows_reachable(f, params.data())) return false;
   return is_two(f) ? two_reachable(f->device, blocks, params, trace_of(f, params.data()))
                    : one_reachable(f->device, one_of(f, params.data())) && net_reachable(f, one_of(f, params.data()));
 }
@@ -163,6 +188,7 @@ int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &
   u64 want = sizeof(abi_one_launch);
   if (is_two(f)) want = sizeof(abi_launch) + sizeof(u64) + (f->traced ? sizeof(abi_trace) : 0);
   else if (is_few(f)) want = sizeof(abi_few_launch);
+  else if (is_rows(f)) want = sizeof(abi_rows_launch);
   if (params.size() != want || !blocks) return INVALID_VALUE;
   return blocks > SMS * blocks_per_sm(threads) ? NO_RESOURCES : OK;
 }

@@ -109,7 +109,9 @@ enum Entry {
   FEW_SUM,
   FEW_COPY,
   FEW_LINES_SUM,
-  FEW_LINES_COPY
+  FEW_LINES_COPY,
+  ROWS_SUM,
+  ROWS_LINES
 };
 struct Function {
   Device *device;

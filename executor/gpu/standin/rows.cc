@@ -1,0 +1,22 @@
+// Programs with an epilogue: sums of the floats that have images for them.
+#include "lanes.h"
+
+#include "../../../kernels/rows/lanes.h"
+
+namespace {
+
+template <class T> void run_sums(Entry entry, const char *params, u32 block, u32 replica) {
+  const abi_rows_launch &l = *(const abi_rows_launch *)params;
+  if (entry == ROWS_SUM) run_onesided<RowLanes<T>>(l.one, block, replica);
+  else run_onesided<RowLanes<T, RowLines>>(l.one, block, replica);
+}
+
+}  // namespace
+
+void run_rows(Entry entry, u32 dtype, const char *params, u32 block, u32 replica) {
+  switch (dtype) {
+    case DT_F16: return run_sums<f16>(entry, params, block, replica);
+    case DT_BF16: return run_sums<bf16>(entry, params, block, replica);
+    case DT_F32: return run_sums<float>(entry, params, block, replica);
+  }
+}

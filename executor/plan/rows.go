@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mscclc/executor"
+	"mscclc/executor/abi"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/epilogue"
+)
+
+// This file is what calls of programs with an epilogue have of their own (ir/epilogue).
+
+// RowArgs are what a call of a program with an epilogue gives the stages. CallArgs.Elems then counts the rows of a
+// piece, and CallArgs.DType is that of the sums.
+type RowArgs struct {
+	Length int             // elements of a row
+	Values []float64       // by stage: eps or the factor, and 0 for a stage that has no value
+	Memory []abi.RowMemory // by the order of Plan.Ranks, as executor.RowMemory has it
+}
+
+// ownRows reports why GPUs cannot run the epilogue of a program: they finish rows in the rank's own output only.
+func ownRows(img *abi.Image) error {
+	if len(img.Program.Then) == 0 {
+		return nil
+	}
+	if img.One.Port {
+		return fmt.Errorf("a program with an epilogue whose copies a port makes: %w", executor.ErrNotSupported)
+	}
+	one := img.One
+	for _, b := range one.Blocks {
+		for _, s := range one.Steps[b.FirstStep : b.FirstStep+b.Steps] {
+			if !ir.Op(s.Op).Moves() {
+				continue
+			}
+			of := one.Operands[b.FirstOperand+s.First:][:s.Srcs+s.Dsts]
+			outputs := 0
+			for i, o := range of {
+				switch {
+				case ir.Buf(o.Buf) != ir.Output:
+				case i < int(s.Srcs):
+					return fmt.Errorf("rank %d copies rows that are finished, and GPUs finish rows where they stay: %w", b.Rank,
+						executor.ErrNotSupported)
+				case o.Rank != int16(b.Rank):
+					return fmt.Errorf("rank %d writes another rank's output, and GPUs finish rows in their own: %w", b.Rank,
+						executor.ErrNotSupported)
+				default:
+					outputs++
+				}
+			}
+			if outputs > 1 {
+				return fmt.Errorf("rank %d finishes a row in two places of its output, and GPUs do in one: %w", b.Rank,
+					executor.ErrNotSupported)
+			}
+		}
+	}
+	return nil
+}
+
+// rowsOf checks what a call says of its rows, beside memory. It returns nil where the program has no epilogue.
+func (p *Plan) rowsOf(args *CallArgs) (*abi.Rows, *executor.RowArgs, error) {
+	if args.Rows == nil {
+		return nil, nil, nil
+	}
+	of := &executor.RowArgs{Length: args.Rows.Length, Values: args.Rows.Values}
+	rows, err := abi.NewRows(p.program().Then, args.DType, of.Length, of.Values)
+	if err == nil && (args.Trace != nil || args.Switch != nil) {
+		err = fmt.Errorf("a call with an epilogue is neither traced nor goes through NVLink's switch: %w",
+			executor.ErrNotSupported)
+	}
+	return &rows, of, err
+}
+
+// sizes returns the bytes of an element of a call's input and output, where an element may be a row.
+func (c *Call) sizes() (in, out int64) {
+	in, out = int64(c.dtype.Size()), int64(c.dtype.Size())
+	if c.rows != nil {
+		in, out = in*int64(c.rows.Length), int64(c.rows.OutputSize)*int64(c.rows.Length)
+	}
+	return in, out
+}
+
+// rowMemory checks the addresses that a call gives the stages.
+func (c *Call) rowMemory(args *CallArgs, geo data.Geometry) error {
+	p := c.plan
+	if args.Rows == nil {
+		return nil
+	}
+	if len(args.Rows.Memory) != len(p.ranks) {
+		return fmt.Errorf("rows have the memory of %d ranks, of %d", len(args.Rows.Memory), len(p.ranks))
+	}
+	size := int64(args.DType.Size())
+	vector := int64(args.Rows.Length) * size
+	var errs []error
+	for i, rank := range p.ranks {
+		_, out, _, _, _ := geo.Buffers(rank)
+		bytes := map[epilogue.Operand]int64{epilogue.Vector: vector, epilogue.Rows: out * vector,
+			epilogue.Scales: out * int64(c.rows.ScalesOfRow) * 4}
+		m := args.Rows.Memory[i]
+		for k, s := range p.program().Then {
+			row, second := s.Row(), cmp.Or(s.Row().Writes, s.Row().Wants)
+			errs = append(errs, c.operand(rank, s, "first", m.First[k], bytes[row.Reads], size, row.Reads),
+				c.operand(rank, s, "second", m.Second[k], bytes[second], size, second))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// operand checks an operand of a stage.
+func (c *Call) operand(rank int, s epilogue.Stage, which string, address uint64, bytes, size int64,
+	is epilogue.Operand) error {
+	if is == epilogue.Scales {
+		size = 4
+	}
+	name := fmt.Sprintf("the %s operand of %s of rank %d", which, s.Row().Name, rank)
+	switch {
+	case is == epilogue.Nothing && address == 0:
+		return nil
+	case is == epilogue.Nothing || address == 0 && bytes > 0:
+		return fmt.Errorf("%s: whether there is memory is not as the stage has it", name)
+	case address%uint64(size) != 0:
+		return fmt.Errorf("%s is not aligned to its elements", name)
+	}
+	if err := c.plan.of[rank].gpu.Owns(address, bytes); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// ranksOfRows returns the memory of all ranks of a seat, by rank, where it has several, and else puts that of its rank
+// into rows.
+func (p *Plan) ranksOfRows(s *seat, args *CallArgs, rows *abi.Rows) []abi.RowMemory {
+	of := func(r int) abi.RowMemory { return args.Rows.Memory[slices.Index(p.ranks, r)] }
+	if len(s.ranks) == 1 {
+		rows.Rank, rows.FirstRank = of(s.ranks[0]), uint32(s.ranks[0])
+		return nil
+	}
+	list := make([]abi.RowMemory, p.program().Coll.Ranks)
+	for _, r := range s.ranks {
+		list[r] = of(r)
+	}
+	return list
+}
+
+// tabled puts the memory of ranks into a launch, and what has no room there into the call's table. It returns the rows
+// of a launch with an epilogue.
+func (p *oneSided) tabled(c *Call, s *seat, args *CallArgs, params *abi.OneParams, memory []abi.OneMemory) (*abi.Rows,
+	error) {
+	var table []byte
+	if len(memory) <= abi.OneRanks {
+		copy(params.Rank[:], memory)
+	} else {
+		table = raw(memory)
+	}
+	first, several := uint64(len(table)), false
+	var rows *abi.Rows
+	if c.rows != nil {
+		own := *c.rows
+		rows = &own
+		list := p.ranksOfRows(s, args, rows)
+		table, several = append(table, raw(list)...), list != nil
+	}
+	if len(table) == 0 {
+		return rows, nil
+	}
+	at, err := c.table(s, table)
+	if first > 0 {
+		params.Ranks = at
+	}
+	if several {
+		rows.Ranks = at + first
+	}
+	return rows, err
+}

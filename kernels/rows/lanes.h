@@ -1,0 +1,264 @@
+// This file finishes rows on a GPU: what a Move of a program with an epilogue does that writes output (abi.h). A block
+// takes one row after the other. All its threads go to the same barriers, also those that gave up.
+#pragma once
+#include "../moves/lanes_onesided.h"
+#include "hold.h"
+
+// The unit of a chunk that has a byte, beside what Pairs and Lines say of units. A row's units begin with a whole line:
+// each of its PARTS is a certain lane's.
+struct RowPairs : Pairs {
+  enum { PARTS = 1 };
+  KD u64 unit_of(u64 byte) { return byte / 16; }
+};
+struct RowLines : Lines {
+  enum { PARTS = LINE_PARTS };
+  KD u64 unit_of(u64 byte) {
+    const u64 line = byte / (LINE_HALVES * 8);
+    return line * LINE_PARTS + least((byte - line * (LINE_HALVES * 8)) / 16, LINE_PARTS - 1);
+  }
+};
+
+// RowLanes are the OneLanes of a launch with an epilogue, of sums of elements of type T. A thread holds MOST units of a
+// row at most.
+template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_SUM, W, true> {
+  typedef Units<T> R;
+  typedef OneLanes<R, RED_SUM, W, true> Lanes;
+  enum { MOST = 8 };
+
+  // output_of is which of a step's operands is the output that it finishes, or 0.
+  KD u32 output_of(const One &t, const abi_one_step &s) {
+#pragma nounroll
+    for (u32 o = s.srcs; o < (u32)s.srcs + s.dsts; o++)
+      if (t.at.operands[s.first + o].buf == BUF_OUTPUT) return o;
+    return 0;
+  }
+
+  // move does `count` Moves that run together.
+  KD void move(One &t, const abi_one_step &first_step) {
+    if (!W::EACH) t.gone = any(t.gone);
+    const u32 first = t.step, count = first_step.group;
+    const abi_one_step *s = t.at.steps + first;
+    bool finishes = false;
+#pragma nounroll
+    for (u32 k = 0; k < count; k++) finishes |= output_of(t, s[k]) != 0;
+    if (!finishes) {
+      Lanes::move(t, first_step);
+      return;
+    }
+    u32 turn = 0;
+#pragma nounroll
+    for (u32 k = 0; k < count; k++) {
+      t.step = first + k;
+#pragma nounroll
+      for (u32 i = 0; i < s[k].count; i++) {
+        const u64 bytes = iteration_bytes(t, class_of(t, s[k], i));
+        const u32 output = output_of(t, s[k]);
+        if (bytes > 0 && output) finish_chunk(t, s[k], output, i, bytes, &turn);
+        else if (!t.gone) Lanes::move_chunk(t, s[k], i);
+      }
+    }
+    t.step = first;
+    bar();  // the next Move begins with the same turn
+  }
+
+  // rows_before is how many rows n bytes are.
+  KD u64 rows_before(u64 n, u32 row) { return n >> 32 ? (u64)((double)n / row) : (u32)n / row; }
+
+  KD void finish_chunk(One &t, const abi_one_step &s, u32 output, u32 i, u64 bytes, u32 *turn) {
+    const abi_one_launch &a = t.a;
+    const abi_one_operand &to = t.at.operands[s.first + output];
+    u32 piece = (u32)to.a, k = to.b + i;
+    if (k >= a.chunks) piece += k / a.chunks, k %= a.chunks;
+    u64 number = (u64)piece * a.elems + least((u64)k * a.chunk, a.elems) + rows_before(t.first, a.elem_size);
+    const bool whole = t.quick && !W::LINES;
+    const u32 units = a.elem_size / 16;
+#pragma nounroll
+    for (u64 begin = 0; begin < bytes; begin += a.elem_size, number++) {
+      const Row p = {t, s, rows_near(), i, begin, number, a.elem_size};
+      if (whole && units <= 2 * ntid()) finish_whole<2>(p, turn);
+      else if (whole && units <= 4 * ntid()) finish_whole<4>(p, turn);
+      else finish_pieced(p, turn);
+    }
+    // Packets may have parts of two rows: raw sums are sent when all has been read.
+    if ((whole && units <= 4 * ntid()) || s.dsts == 1) return;
+    bar();
+    if (!t.gone) Lanes::move_chunk(t, s, i);
+  }
+
+  // place has the block's threads bring near them what it needs of the stages, and finds where operands lie. What stages
+  // read and write must be aligned too, and blocks with one scale be lanes side by side: else no iteration is quick.
+  KD void place(One &t) {
+    const abi_rows &rows = rows_of(t.a);
+    bool awry = t.a.elem_size % 16;
+    if (t.iteration == 0) {
+      if (rows.ranks) bar();  // shows the block's row, which says whose memory it is
+      bring_rows_near(t);
+    }
+    if (const u32 j = tid(); j < rows.stages) {
+      const near_stage &g = rows_near().stage[j];
+      const u32 lanes = g.block / R::N;
+      awry |= (g.first | (g.kind == ROW_QUANTISE ? 0 : g.second)) % 16 != 0;
+      awry |= g.block && !(lanes && g.block % R::N == 0 && lanes <= LANES && !(lanes & (lanes - 1)));
+    }
+    place_operands<true>(t, awry);
+  }
+
+  // stages runs the stages on a row that a Hold has, and stores what comes of it.
+  template <class Hold> KD void stages(const Row &p, Hold &h, u32 *turn) {
+    const near_rows &rows = p.rows;
+    u32 n = 0;  // operands so far
+#pragma nounroll
+    for (u32 j = 0; j < rows.stages; j++) {
+      const near_stage &g = rows.stage[j];
+      if (row_reads(g.kind)) h.take(n++, row_operand(p, j));
+      switch (g.kind) {
+        case ROW_SCALE: {
+          const float factor = g.value;
+          h.each([=](float x) { return x * factor; });
+          break;
+        }
+        case ROW_BIAS: h.with([](float x, float w) { return x + w; }); break;
+        case ROW_RESIDUAL:
+          h.with([](float x, float w) { return x + w; });
+          h.template put_as<T>(g.second + p.number * p.bytes);
+          break;
+        case ROW_RMS_NORM: {
+          const float by = norm_factor(h.sum(turn, [](float x) { return x * x; }), rows.length, g.value);
+          h.with([=](float x, float w) { return x * by * w; });
+          break;
+        }
+        case ROW_LAYER_NORM: {
+          const float mean = h.sum(turn, [](float x) { return x; }) / (float)rows.length;
+          const float squares = h.sum(turn, [=](float x) { return (x - mean) * (x - mean); });
+          const float by = norm_factor(squares, rows.length, g.value);
+          h.with([=](float x, float w) { return (x - mean) * by * w; });
+          h.take(~0u, g.second);
+          h.with([](float x, float w) { return x + w; });
+          break;
+        }
+        case ROW_ACTIVATION: {
+          const u32 f = g.function;
+          if (f == ROW_GELU) h.each([](float x) { return activate(ROW_GELU, x); });
+          else if (f == ROW_SILU) h.each([](float x) { return activate(ROW_SILU, x); });
+          else h.each([](float x) { return activate(ROW_RELU, x); });
+          break;
+        }
+        case ROW_QUANTISE: h.quantise(turn, g, row_scales(p, j)); break;
+      }
+    }
+    const u64 to = row_output(p);
+    switch (rows.output_type) {
+      case DT_F16: h.template put_as<f16>(to); break;
+      case DT_BF16: h.template put_as<bf16>(to); break;
+      case DT_F32: h.template put_as<float>(to); break;
+      case DT_I8: h.template put_as<i8>(to); break;
+      case DT_E4M3: h.template put_as<e4m3>(to); break;
+      case DT_E5M2: h.template put_as<e5m2>(to); break;
+    }
+  }
+
+  // finish_whole is for packets that are pairs: lines have parts of two rows.
+  template <int U> KD void finish_whole(const Row &p, u32 *turn) {
+    Whole<T, U> h(p);
+    fold(p, h);
+    if (p.s.dsts > 1 && !p.t.gone) store_raw(p, h);
+    stages(p, h, turn);
+  }
+
+  // fold sums the sources of a row, of which G are under way. Packets are waited for source by source.
+  template <int U> KD void fold(const Row &p, Whole<T, U> &h) {
+    enum { G = 4 / U };
+    const u32 srcs = p.s.srcs;
+#pragma nounroll
+    for (u32 o = 0; o < srcs; o += G) {
+      v16 v[G][U] = {};
+#pragma unroll
+      for (u32 g = 0; g < G; g++)
+        if (o + g < srcs && !is_packets(p, o + g)) load_source(p, h, o + g, v[g]);
+#pragma unroll
+      for (u32 g = 0; g < G; g++) {
+        if (o + g >= srcs) continue;
+        if (is_packets(p, o + g)) take_source(p, h, o + g, v[g]);
+#pragma unroll
+        for (u32 k = 0; k < U; k++)
+          if (o + g == 0) h.x[k] = R::open(v[g][k]);
+          else R::template fold_one<Sum>(h.x[k], R::open(v[g][k]));
+      }
+    }
+  }
+
+  KD u64 place_of_source(const Row &p, u32 o) { return one_local.where[p.s.first + o]; }
+  KD bool is_packets(const Row &p, u32 o) { return (place_of_source(p, o) & PLACE_BITS) == PLACE_PACKETS; }
+  // source_at is where the row of a source begins.
+  KD u64 source_at(const Row &p, u32 o) {
+    return Quick<R, RED_SUM>::template spot<u64>(p.t, place_of_source(p, o), p.i, 2 * (u32)(p.begin / 16));
+  }
+  template <int U> KD void load_source(const Row &p, const Whole<T, U> &h, u32 o, v16 (&v)[U]) {
+    const u64 from = source_at(p, o);
+#pragma unroll
+    for (u32 k = 0; k < U; k++) v[k] = load_unit(from + 16ull * h.unit(k), v16());
+  }
+  template <int U> KD void take_source(const Row &p, const Whole<T, U> &h, u32 o, v16 (&v)[U]) {
+    if (p.t.gone) return;
+    const u64 first = source_at(p, o);
+    u64 from[2 * U], halves[2 * U] = {};
+#pragma unroll
+    for (u32 k = 0; k < U; k++) from[2 * k] = first + 32ull * h.unit(k), from[2 * k + 1] = from[2 * k] + 16;
+    if (!take_halves(p.t, from, (1u << 2 * U) - 1, halves)) give_up(p.t);
+#pragma unroll
+    for (u32 k = 0; k < U; k++) v[k] = join(halves[2 * k], halves[2 * k + 1]);
+  }
+
+  // store_raw stores the sum to the destinations that are not output.
+  template <int U> KD void store_raw(const Row &p, const Whole<T, U> &h) {
+    const u32 end = p.s.first + p.s.srcs + p.s.dsts, before = (u32)(p.begin / 16);
+#pragma nounroll
+    for (u32 o = p.s.first + p.s.srcs; o < end; o++) {
+      if (p.t.at.operands[o].buf == BUF_OUTPUT) continue;
+      const u64 where = one_local.where[o];
+      const u32 kind = (u32)where & PLACE_BITS;
+#pragma unroll
+      for (u32 k = 0; k < U; k++) {
+        if (!h.has(k)) continue;
+        const v16 v = R::close(h.x[k]);
+        const u64 at = Quick<R, RED_SUM>::template spot<u64>(p.t, where, p.i, 2 * (before + h.unit(k)));
+        if (kind != PLACE_PACKETS) store_unit(at, kind, v, 0);
+        else store_unit(at, kind, low_of(v), p.t.flag), store_unit(at + 16, kind, high_of(v), p.t.flag);
+      }
+    }
+  }
+
+  KD void finish_pieced(const Row &p, u32 *turn) {
+    typename R::Acc x[MOST] = {};
+    Pieced<T, W, MOST> h(p, x);
+#pragma nounroll
+    for (u32 k = 0; k < MOST && (W::EACH ? h.has(k) : h.bundle_has(k)); k++) {
+      const u64 u = h.at(k);
+#pragma nounroll
+      for (u32 o = 0; o < p.s.srcs; o++) fold_piece(p, h, k, u, o);
+    }
+    stages(p, h, turn);
+  }
+
+  // fold_piece adds a source's part of a unit to it.
+  template <class Hold> KD void fold_piece(const Row &p, Hold &h, u32 k, u64 u, u32 o) {
+    One &t = p.t;
+    const abi_one_operand &from = t.at.operands[p.s.first + o];
+#pragma nounroll
+    for (u32 r = first_rank(from); r < end_rank(t, from); r++) {
+      const u64 base = one_cell(t, from, t.at.ranks[r], p.i), low = W::at(u), last = p.begin + p.bytes;
+      v16 v = {};
+      if (from.buf == BUF_PACKETS) {
+        t.operand = o;
+        if (!t.gone && !W::take(t, base, u, h.has(k), &v)) give_up(t);
+      }
+      const auto unit = same_bits<typename R::Elements>(whole_words(v));
+#pragma unroll
+      for (u32 e = 0; e < R::N; e++) {
+        const u64 at = low + e * sizeof(T);
+        if (!h.has(k) || at < p.begin || at >= last || e * sizeof(T) >= W::room(u)) continue;
+        h.x[k].x[e] += from.buf == BUF_PACKETS ? up(unit.e[e]) : h.load(base + at);
+      }
+    }
+  }
+};
