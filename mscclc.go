@@ -9,6 +9,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/ir/epilogue"
 	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -45,6 +46,9 @@ type Options struct {
 	// Bytes is the size of the calls that a program of channels is made for, whose loops depend on it; 0 is any, with one
 	// turn of each.
 	Bytes int64
+
+	// Then, where not empty, takes the place of the epilogue that the file has: the file says where rows are finished.
+	Then epilogue.List
 
 	// Unproven leaves the proof of the program to the caller.
 	Unproven bool
@@ -128,6 +132,9 @@ func Recompile(p *either.Program, opt Options) (*either.Program, error) {
 
 // compileChunks compiles chunks as opt has it, and proves the program.
 func compileChunks(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*either.Program, error) {
+	if err := opt.finish(&chunks.Header); err != nil {
+		return nil, err
+	}
 	if err := stage(chunks); err != nil {
 		return nil, err
 	}
@@ -158,6 +165,19 @@ func compileChunks(chunks *ir.ChunkDAG, opt *Options, stage func(value any) erro
 		return nil, err
 	}
 	return program, problems.Err()
+}
+
+// finish gives a file the epilogue that is wanted in place of its own.
+func (opt *Options) finish(h *ir.Header) error {
+	switch {
+	case len(opt.Then) == 0:
+		return nil
+	case len(h.Then) == 0:
+		return diag.List{diag.New(diag.Unsupported, h.Declaration, "%s finishes no rows, and is to finish them by %s", h.Name,
+			opt.Then).WithHint("sum.then(%s).copy(rank, output, index) says where", opt.Then)}
+	}
+	h.Then = opt.Then
+	return opt.Then.Check()
 }
 
 // place has the ranks of a file on their nodes.

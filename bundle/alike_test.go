@@ -101,7 +101,7 @@ func readGo(text []byte) string {
 }
 
 // alikeBundles returns bundles with all that a bundle may have, whose images are short: roots, windows, several nodes,
-// several lanes, replicas that share CTAs, and names.
+// several lanes, replicas that share CTAs, names, and epilogues.
 func alikeBundles(t *testing.T) [][]byte {
 	t.Helper()
 	windows := Forward(ir.AllGather, 2)
@@ -122,6 +122,7 @@ func alikeBundles(t *testing.T) [][]byte {
 		{Ranks: []int{4}, Rules: []Rule{over, other}},
 		{Ranks: []int{3}, Rules: []Rule{Forward(ir.AllReduce, 3)}, Own: ownNamed(), Named: namedSpecs, CTAs: 2},
 		{Ranks: []int{2, 4}, Rules: []Rule{small, even}},
+		{Ranks: []int{2}, Rules: thenSpec(t, "residual, activation(relu), quantise(i8, block = 8)").Rules},
 	} {
 		spec.Device, spec.DTypes = "NVIDIA H200", []data.DType{data.F16, data.E4M3}
 		b, err := Build(spec)

@@ -141,6 +141,9 @@ func (b *builder) set(of setKey) error {
 	for t := range data.NumDTypes {
 		set.Image[t], set.Copier[t] = imageOf(b.out.Images, prefix, t)
 	}
+	if of.nodes == "" {
+		set.Finishers = finishersOf(b.out.Images)
+	}
 	l := layer{set: &set}
 	if of.nodes == "" {
 		rows, err := b.named(n)
@@ -206,7 +209,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if r.Program == "" {
 		return nil, row, nil
 	}
-	key := programKey{Choice: r.Plain(), kind: r.Kind, ranks: r.Ranks, nodes: r.layout()}
+	key := programKey{Choice: r.Plain(), kind: r.Kind, ranks: r.Ranks, nodes: r.layout(), then: r.Then}
 	if r.Kind.Rooted() {
 		key.root = root
 	}

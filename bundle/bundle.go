@@ -37,6 +37,7 @@ type Set struct {
 	Rules         []RuleRow
 	Programs      []uint32
 	Image, Copier [data.NumDTypes]uint32 // numbers of images, or none
+	Finishers     uint32                 // 1 + the number of the first image that finishes rows; 0: none
 }
 
 // A Program is a proven program with its tables. Parts holds the tables of each rank. Source is its program file
@@ -184,7 +185,8 @@ func put(b []byte, rows any) []byte {
 
 func (s *Set) encode() []byte {
 	row := setRow{Ranks: uint32(s.Ranks), Rules: uint32(len(s.Rules)), Programs: uint32(len(s.Programs)),
-		CTAs: uint32(s.CTAs), Arena: s.Arena, Image: s.Image, Copier: s.Copier, Invariant: uint32(bit(s.Invariant))}
+		CTAs: uint32(s.CTAs), Arena: s.Arena, Image: s.Image, Copier: s.Copier, Invariant: uint32(bit(s.Invariant)),
+		Finishers: s.Finishers}
 	copy(row.Device[:], s.Device)
 	for r, n := range s.Node {
 		row.Node[r] = uint8(n)

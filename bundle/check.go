@@ -76,6 +76,9 @@ func (b *Bundle) checkSet(s *Set) error {
 			return fmt.Errorf("images %d and %d do not reduce and move %v", image, copier, t)
 		}
 	}
+	if n := s.Finishers; n > 0 && (s.Node != nil || !isFinisher(b.Images, n-1) || n > 1 && isFinisher(b.Images, n-2)) {
+		return fmt.Errorf("the first of its images that finish rows is not %d", n-1)
+	}
 	most := 0
 	for i := range s.Rules {
 		n, err := b.checkRule(s, &s.Rules[i])

@@ -19,6 +19,7 @@ import (
 	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
+	"mscclc/ir/epilogue"
 	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -35,6 +36,7 @@ type programKey struct {
 	kind             ir.Kind
 	ranks, root      int
 	nodes            string // as choose.NodesText writes them
+	then             string // the epilogue, as epilogue.List.String writes it
 }
 
 // direct reports whether the program may reach buffers of other ranks.
@@ -91,6 +93,14 @@ func (b *builder) compile(key programKey) (*either.Program, error) {
 				WithHint("%s", hint)}
 		}
 	}
+	if key.then != "" { // the output holds finished rows, and is not the input's memory
+		p, err := compileAs(key, &from, false, false)
+		if err == nil {
+			p.InPlace, p.OutOfPlace = false, true
+			err = Prove(p, key.direct(), key.node())
+		}
+		return p, err
+	}
 	return choose.ForBoth(key.kind,
 		func(inplace, both bool) (*either.Program, error) { return compileAs(key, &from, inplace, both) },
 		func(p *either.Program) error { return Prove(p, key.direct(), key.node()) })
@@ -131,6 +141,9 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*either.Pr
 		params["root"] = key.root
 	}
 	opt.OneSided, opt.Unproven = true, true
+	if opt.Then, err = epilogue.Parse(key.then); err != nil {
+		return nil, err
+	}
 	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.Protocol
 	opt.Core = core.Options{Staged: !key.direct(), Both: both, MaxInsts: opt.Passes.MaxInsts}
 	key.Into(&opt.Core)
@@ -173,10 +186,13 @@ func Prove(p *either.Program, direct bool, node []int32) error {
 	if err := fitForBundle(p); err != nil {
 		return err
 	}
+	if err := finished(p, direct); err != nil {
+		return err
+	}
 	switch {
 	case direct && p.Coll.Kind.Rooted():
 		return bad("leave out \"direct\"", "%s has a root, and ranks of such a call may leave out buffers", p.Name)
-	case !p.OutOfPlace || p.InPlace != choose.HasInPlace(p.Coll.Kind):
+	case len(p.Then) == 0 && (!p.OutOfPlace || p.InPlace != choose.HasInPlace(p.Coll.Kind)):
 		return bad("a call of a bundle may be either", "%s is not for calls in place and out of place", p.Name)
 	}
 	prove := choose.ProveStaged
@@ -233,6 +249,7 @@ func tabulate(p *either.Program, key programKey) (*made, error) {
 		m.Nodes = uint32(slices.Max(node)) + 1
 	}
 	m.Ordered = uint32(bit(bitwise.InRankOrder(p)))
+	m.setThen(p.Then)
 	copy(m.Name[:limits.Name], key.title())
 	if err := m.checkSize(); err != nil {
 		return nil, diag.List{diag.New(diag.Limit, p.Declaration, "%s is too large for a bundle: %v", p.Name, err).
@@ -247,6 +264,9 @@ func (k *programKey) title() string {
 	name := strings.Map(printable, k.Program) + " " + k.Protocol.String() + k.LanesText()
 	if k.direct() {
 		name += " direct"
+	}
+	if k.then != "" {
+		name += " then " + k.then
 	}
 	if k.nodes != "" {
 		name += " on nodes of " + k.nodes

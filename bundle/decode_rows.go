@@ -40,7 +40,7 @@ func (b *Bundle) decodeSet(p part) error {
 		return err
 	}
 	s := Set{Ranks: int(r.Ranks), CTAs: int(r.CTAs), Device: text(r.Device[:]), Arena: r.Arena, Image: r.Image,
-		Copier: r.Copier, Invariant: r.Invariant != 0}
+		Copier: r.Copier, Invariant: r.Invariant != 0, Finishers: r.Finishers}
 	at := uint64(binary.Size(r))
 	if s.Rules, err = rows[RuleRow](p.bytes, at, r.Rules); err != nil {
 		return err
@@ -65,6 +65,9 @@ func (b *Bundle) decodeProgram(p part) error {
 		return err
 	}
 	if err := r.check(); err != nil {
+		return err
+	}
+	if err := r.checkThen(); err != nil {
 		return err
 	}
 	out := &Program{ProgramRow: r}

@@ -33,6 +33,7 @@ type Gap struct {
 type call struct {
 	kind, dtype, redop, root, group uint32
 	windows, apart                  bool
+	then                            bool  // it has an epilogue; Gaps are of calls without
 	when                            uint8 // WhenEager or WhenCaptured
 }
 

@@ -64,11 +64,16 @@ func (b *builder) addImages() error {
 			wanted[b.prefix(of)] = true
 		}
 	}
-	for _, prefix := range []string{oneNode, severalNodes, sharedCTAs} {
+	wanted[finishers] = b.then()
+	for _, prefix := range []string{oneNode, severalNodes, sharedCTAs, finishers} {
 		if !wanted[prefix] {
 			continue
 		}
-		images, err := imagesFor(b.DTypes, prefix)
+		types := b.DTypes
+		if prefix == finishers {
+			types = slices.DeleteFunc(slices.Clone(types), func(t data.DType) bool { return !finishes(t) })
+		}
+		images, err := imagesFor(types, prefix)
 		if err != nil {
 			return err
 		}
@@ -117,8 +122,20 @@ func imageOf(images []Image, prefix string, t data.DType) (image, copier uint32)
 	return image, copier
 }
 
-// dropImages drops the images that reduce, and that nothing moves with, where all programs only move.
+// dropImages drops the images that reduce, and that nothing moves with, where all programs only move. Where all finish
+// rows, it drops all but those that do.
 func (b *Bundle) dropImages() {
+	if b.finishes() {
+		b.Images = slices.DeleteFunc(b.Images, func(i Image) bool { return !strings.HasPrefix(i.Name, finishers) })
+		for i := range b.Sets {
+			s := &b.Sets[i]
+			for t := range s.Image {
+				s.Image[t], s.Copier[t] = none, none
+			}
+			s.Finishers = finishersOf(b.Images)
+		}
+		return
+	}
 	if len(b.Programs) == 0 || slices.ContainsFunc(b.Programs, func(p *Program) bool { return p.Copies == 0 }) {
 		return
 	}

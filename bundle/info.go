@@ -38,6 +38,7 @@ type ProgramInfo struct {
 	Bitwise    bool   `json:"bitwise" doc:"all ranks end with the same bits"`
 	Ordered    bool   `json:"ordered,omitempty" doc:"it adds in the order of ranks"`
 	Direct     bool   `json:"direct,omitempty" doc:"it reaches buffers of other ranks, in windows"`
+	Then       string `json:"then,omitempty" doc:"what becomes of each row of the sum; absent: nothing"`
 
 	Name    string       `json:"name,omitempty" doc:"by which jobs run it; absent: by rules only"`
 	Buffers []BufferInfo `json:"buffers,omitempty" doc:"of a program with a name"`
@@ -100,8 +101,8 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 	for _, n := range s.Programs {
 		p := b.Programs[n]
 		info := ProgramInfo{Number: n, Title: p.Title(), InPlace: p.InPlace != 0, OutOfPlace: p.OutOfPlace != 0,
-			Bitwise: p.Bitwise != 0, Ordered: p.Ordered != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(),
-			Replicas: p.Replicas, Tile: p.Tile, At: p.ScratchAt, Memory: p.Memory()}
+			Bitwise: p.Bitwise != 0, Ordered: p.Ordered != 0, Direct: p.Direct != 0, Then: p.Then().String(),
+			Blocks: p.BlocksOf(), Replicas: p.Replicas, Tile: p.Tile, At: p.ScratchAt, Memory: p.Memory()}
 		if n := p.Named; n != nil {
 			info.Name = n.Name
 			info.Buffers = []BufferInfo{{bufferNames[0], bufferNames[0], n.In}, {bufferNames[1], bufferNames[1], n.Out}}

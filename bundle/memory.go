@@ -19,6 +19,9 @@ import (
 func (m *made) need(r *RuleRow, s *Set, at diag.Span) {
 	before := int64(m.replicas) * m.tile
 	m.replicas = max(m.replicas, int(r.Replicas))
+	if r.When&WhenThen != 0 { // a tile has a whole row at least, however short a share is
+		m.tile = max(m.tile, int64(r.Tile))
+	}
 	for t := range data.NumDTypes {
 		if s.Copier[t] != none && (r.DType == Any || r.DType == uint8(t)) {
 			m.tile = max(m.tile, min(int64(r.Tile), m.share(r, t)))

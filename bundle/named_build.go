@@ -183,6 +183,9 @@ func proveNamed(p *either.Program) error {
 	if err := fitForBundle(p); err != nil {
 		return err
 	}
+	if len(p.Then) > 0 {
+		return bad("a rule with \"then\" names it", "%s finishes rows, whose calls have more than buffers", p.Name)
+	}
 	if !p.InPlace && !p.OutOfPlace {
 		return bad("compile it anew", "%s is for no calls", p.Name)
 	}

@@ -40,7 +40,7 @@ func takeOwn(o *choose.Own, key programKey) (*either.Program, error) {
 // two-sided.
 func both(o *choose.Own, given *either.Program, key programKey) (*either.Program, error) {
 	p := given.Copy()
-	p.InPlace, p.OutOfPlace = choose.HasInPlace(key.kind), true
+	p.InPlace, p.OutOfPlace = choose.HasInPlace(key.kind) && len(p.Then) == 0, true
 	if p.OneSided == nil && p.Protocol != ir.Simple {
 		d := diag.New(diag.Unsupported, p.Declaration, "the two-sided program %s is in protocol %v, and bundles take those"+
 			" in Simple only", o.Name, p.Protocol)
@@ -104,6 +104,9 @@ func (k *programKey) meets(p *either.Program, file string) error {
 	}
 	if c.Root != k.root {
 		needs = append(needs, fmt.Sprintf(`"root":%d`, c.Root))
+	}
+	if then := p.Then.String(); then != k.then {
+		return k.otherThen(then, file)
 	}
 	if p.Protocol != k.Protocol {
 		needs = append(needs, fmt.Sprintf(`"protocol":"%v"`, p.Protocol))

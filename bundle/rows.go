@@ -71,7 +71,8 @@ type section struct {
 
 // A setRow begins the section of a set: of what communicators run whose number of ranks is Ranks. Its rules follow it,
 // then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first. One for
-// invariant bits may follow it, which is for one node, too. The images of the others are net_* ones.
+// invariant bits may follow it, which is for one node, too. The images of the others are net_* ones. Images that finish
+// rows, one for each type, follow each other: they run programs with an epilogue.
 type setRow struct {
 	_                            structs.HostLayout
 	Ranks, Rules, Programs, CTAs uint32                 // CTAs is the most that a rule has
@@ -79,7 +80,8 @@ type setRow struct {
 	Image, Copier                [data.NumDTypes]uint32 // by type: for what is reduced; for what is only moved; or none
 	Device                       [64]byte               // as the driver has its name
 	Node                         [limits.Ranks]uint8    // of each rank, from 0; 0 where all are on one
-	Invariant, _                 uint32                 // 1: sums are added in the order of ranks
+	Invariant                    uint32                 // 1: sums are added in the order of ranks
+	Finishers                    uint32                 // 1 + the first image that finishes rows; 0: none
 }
 
 func (s *setRow) check() error {

@@ -19,6 +19,10 @@ import (
 // it needs (abi.OneImage), and the fields after these where that lies in a rank's arena. No two programs of a set
 // share any of it. Direct is 1 where steps may reach input and output of other ranks. Only rules for windows name such
 // a program. It is right where all ranks are in place, and where none is.
+//
+// Stages to Block are the program's epilogue (ir/epilogue), if it has one: what becomes of each row of a complete sum
+// on its way to the output. Such a program is staged, and for calls out of place. Type is what the output ends as, if
+// the last stage is a Quantise or a Cast, and Block is of a Quantise.
 type ProgramRow struct {
 	_                                    structs.HostLayout
 	Kind, Ranks, Root, Chunks            uint32 // Chunks: of a piece
@@ -31,8 +35,12 @@ type ProgramRow struct {
 	Tile                                 uint64
 	ScratchAt, PacketsAt, FlagsAt, EndAt uint64
 	Name                                 [64]byte // allreduce/ring LL128
-	Ordered, _                           uint32   // 1: it adds in the order of ranks (bitwise.InRankOrder)
-	_                                    [3]uint64
+	Ordered                              uint32   // 1: it adds in the order of ranks (bitwise.InRankOrder)
+	Block                                uint32   // elements that share a scale; 0: all of a row
+	Stage                                [8]uint8 // epilogue.Kind
+	Stages, Function, Type               uint8    // how many; epilogue.Function of an Activation; data.DType
+	_                                    [5]uint8
+	_                                    uint64
 }
 
 // isTile reports whether tiles may have n bytes.
@@ -74,6 +82,11 @@ func (p *ProgramRow) check() error {
 		return fmt.Errorf("it reaches buffers of other ranks, and has a root")
 	case p.OutOfPlace > 1 || p.InPlace > 1 || p.OutOfPlace == 0 && p.InPlace == 0:
 		return fmt.Errorf("it is neither for calls in place nor for calls out of place")
+	case p.Stages > limits.Stages || p.Block > limits.ScaleBlock:
+		return fmt.Errorf("it has %d stages of an epilogue, and scales of %d elements", p.Stages, p.Block)
+	case p.Stages > 0 && (p.Kind != uint32(ir.AllReduce) || p.Copies != 0 || p.Nodes > 0 || p.Direct != 0 ||
+		p.InPlace != 0):
+		return fmt.Errorf("it has an epilogue, and is no staged AllReduce out of place on one node")
 	case p.Bitwise > 1 || ir.Kind(p.Kind) == ir.AllReduce && p.Bitwise != 1:
 		return fmt.Errorf("its ranks end with different bits")
 	case p.Replicas < 1 || p.Replicas > limits.Replicas || !isTile(p.Tile):
@@ -90,7 +103,7 @@ func (p *ProgramRow) checkRuled() error {
 	switch {
 	case p.Kind > uint32(ir.Scatter):
 		return fmt.Errorf("rules have no programs of %v", ir.Kind(p.Kind))
-	case p.OutOfPlace != 1 || (p.InPlace == 1) != choose.HasInPlace(ir.Kind(p.Kind)):
+	case p.Stages == 0 && (p.OutOfPlace != 1 || (p.InPlace == 1) != choose.HasInPlace(ir.Kind(p.Kind))):
 		return fmt.Errorf("it is not for calls in place and out of place")
 	}
 	return nil
@@ -104,8 +117,9 @@ const (
 	WhenCandidate = 8  // nobody measured it: it counts without NCCL, and else the library learns whether it is faster
 	WhenNamed     = 16 // alone: no call finds the rule, and its program is run by its name
 	WhenApart     = 32 // only calls among GPUs that do not reach each other's memory; others are for GPUs that do
+	WhenThen      = 64 // only calls with the epilogue that its program has; others are for calls without one
 
-	whenAll = WhenEager | WhenCaptured | WhenWindows | WhenCandidate | WhenApart
+	whenAll = WhenEager | WhenCaptured | WhenWindows | WhenCandidate | WhenApart | WhenThen
 )
 
 // A RuleRow is a rule of a set: what runs a call. The first that fits a call counts.
@@ -146,6 +160,8 @@ func (r *RuleRow) check(ranks, nodes uint32) error {
 		return fmt.Errorf("it is for GPUs that are apart, and for windows or several nodes, or a candidate")
 	case r.When&WhenCandidate != 0 && (r.Program == NCCLRow || r.When&WhenWindows != 0 || nodes > 0):
 		return fmt.Errorf("it is a candidate, and not a program for any buffers on one node")
+	case r.When&WhenThen != 0 && (r.Program == NCCLRow || r.When&(WhenWindows|WhenCandidate) != 0 || nodes > 0):
+		return fmt.Errorf("it is for calls with an epilogue, and not a program for any buffers on one node")
 	case r.When&WhenWindows != 0 && nodes > 0:
 		return fmt.Errorf("it is for windows, and ranks of several nodes have none")
 	case r.When&WhenWindows != 0 && ir.Kind(r.Kind).Rooted():
@@ -174,6 +190,8 @@ func (r *RuleRow) checkProgram(p *ProgramRow, named bool, shared, invariant uint
 		return fmt.Errorf("it is for %v, and %s is for %v", ir.Kind(r.Kind), p.Title(), ir.Kind(p.Kind))
 	case ir.Kind(r.Kind).Rooted() && uint32(r.Root) != p.Root:
 		return fmt.Errorf("it is for root %d, and %s for root %d", r.Root, p.Title(), p.Root)
+	case (p.Stages > 0) != (r.When&WhenThen != 0):
+		return fmt.Errorf("%s has an epilogue and it is for calls without, or the other way around", p.Title())
 	case p.Direct != 0 && r.When&WhenWindows == 0:
 		return fmt.Errorf("%s reaches buffers of other ranks, and it is not for windows", p.Title())
 	case r.Replicas < 1 || r.Replicas > p.Replicas:
@@ -194,5 +212,5 @@ func (r *RuleRow) fits(c *call, bytes uint64, when uint8) bool {
 	return uint32(r.Kind) == c.kind && r.When&when != 0 && bytes <= r.UpTo &&
 		(r.DType == Any || uint32(r.DType) == c.dtype) && (r.RedOp == Any || uint32(r.RedOp) == c.redop) &&
 		(r.Root == Any || uint32(r.Root) == c.root) && (r.Calls == 0 || c.group <= r.Calls) &&
-		(r.When&WhenWindows == 0 || c.windows)
+		(r.When&WhenWindows == 0 || c.windows) && (r.When&WhenThen != 0) == c.then
 }

@@ -33,7 +33,7 @@ func TestRowTypes(t *testing.T) {
 			t.Errorf("%s is written in %d bytes, and has %d", r.name, n, size)
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?m)^struct (\w+)`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^struct (bundle_\w+)`).FindAllStringSubmatch(string(text), -1) {
 		want = append(want, m[1])
 	}
 	if slices.Sort(names); !slices.Equal(names, sorted(want)) {

@@ -26,6 +26,10 @@ type Rule struct {
 	// and one program for each root.
 	DType, RedOp, Root uint8
 
+	// Then is the epilogue of calls that the rule is for, as epilogue.List.String writes it; "" is calls without one. The
+	// program is compiled with it, in place of the one in its file.
+	Then string
+
 	// Invariant says that the rule is for sums of jobs that want the same bits for all sizes, and for no others. Its
 	// program adds in the order of ranks.
 	Invariant bool
@@ -91,7 +95,7 @@ func (r *Rule) check() error {
 	case r.Calls < 0 || r.UpTo < 0:
 		return fmt.Errorf("%d calls or %d bytes are out of range", r.Calls, r.UpTo)
 	}
-	return nil
+	return r.checkThen()
 }
 
 // misfit says what of a choice no rule of a bundle has, as a message goes on after the name of the rule. It is empty
@@ -125,6 +129,9 @@ func (r *Rule) row(root int) RuleRow {
 	if r.UpTo > 0 {
 		row.UpTo = uint64(r.UpTo)
 	}
+	if r.Then != "" {
+		row.When |= WhenThen
+	}
 	return row
 }
 
@@ -139,7 +146,7 @@ func restrict(r *Rule, o selection.Only) {
 	if o.Root != nil {
 		r.Root = uint8(min(*o.Root, Any-1)) // Build refuses those that are no ranks
 	}
-	r.Calls, r.CTAs, r.Invariant = o.Calls, o.CTAs, o.Bits != ""
+	r.Calls, r.CTAs, r.Invariant, r.Then = o.Calls, o.CTAs, o.Bits != "", o.Then
 	if o.Windows {
 		r.When |= WhenWindows
 	}
@@ -150,7 +157,7 @@ func restrict(r *Rule, o selection.Only) {
 
 // restricted reports whether a rule is for some calls of its collective only.
 func (r *Rule) restricted() bool {
-	return r.DType != Any || r.RedOp != Any || r.Root != Any ||
+	return r.DType != Any || r.RedOp != Any || r.Root != Any || r.Then != "" ||
 		cmp.Or(r.Calls, r.CTAs, int(r.When&(WhenWindows|WhenApart))) != 0
 }
 
@@ -176,6 +183,9 @@ func (r *RuleRow) restriction() (text string) {
 	if r.When&WhenApart != 0 {
 		text += ", of GPUs that are apart"
 	}
+	if r.When&WhenThen != 0 {
+		text += ", with an epilogue"
+	}
 	return text
 }
 
@@ -190,6 +200,7 @@ type RuleInfo struct {
 	Windows    bool   `json:"windows,omitempty" doc:"only calls whose buffers lie in registered windows"`
 	Apart      bool   `json:"apart,omitempty" doc:"only calls among GPUs that do not reach each other's memory"`
 	Candidate  bool   `json:"candidate,omitempty" doc:"nobody measured it: the library learns whether it is faster than NCCL"`
+	Then       string `json:"then,omitempty" doc:"only calls with this epilogue; absent: only calls without one"`
 	Calls      uint32 `json:"calls,omitempty" doc:"the most calls of a group; absent: any number"`
 	Named      bool   `json:"named,omitempty" doc:"only calls of the program by its name"`
 	UpTo       uint64 `json:"up_to,omitempty" doc:"calls of up to this many bytes; absent: all above"`
@@ -220,6 +231,7 @@ func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 	}
 	if r.Program != NCCLRow {
 		out.Program, out.Number, out.CTAs = b.Programs[r.Program].Title(), new(int(r.Program)), uint32(b.CTAs(r))
+		out.Then = b.Programs[r.Program].Then().String()
 	}
 	return out
 }
@@ -240,6 +252,9 @@ func (r *RuleInfo) Launches() string {
 	}
 	if r.Candidate {
 		text += ", candidate"
+	}
+	if r.Then != "" {
+		text += ", then " + r.Then
 	}
 	return text
 }

@@ -135,7 +135,7 @@ func (m *Measured) Rule(collective string, ranks int, nodes, when string, window
 	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
 		return !r.Candidate && r.Collective == collective && r.Ranks == ranks && r.Nodes == nodes && r.When == when &&
-			(r.UpTo == 0 || bytes <= r.UpTo) && r.Bits == "" &&
+			(r.UpTo == 0 || bytes <= r.UpTo) && r.Bits == "" && r.Then == "" &&
 			(!some(r.Only) || windows && same(r.Only, selection.Only{Windows: true}))
 	})
 	if i < 0 {

@@ -65,6 +65,7 @@ func (t *rulesJudge) judge(start strictjson.Pos, r *MeasuredRule) {
 	kind, _ := ir.KindByName(r.Collective)
 	t.judgeCalls(kind, r)
 	t.judgeProgram(start, r)
+	t.judgeThen(kind, r)
 	if t.has("nodes") {
 		t.judgeNodes(r)
 	}
@@ -72,7 +73,7 @@ func (t *rulesJudge) judge(start strictjson.Pos, r *MeasuredRule) {
 		t.judgeCandidate(r)
 		return
 	}
-	calls := fmt.Sprint(r.Ranks, " ", r.Nodes, r.Collective, r.When, r.Bits)
+	calls := fmt.Sprint(r.Ranks, " ", r.Nodes, r.Collective, r.When, r.Bits, r.Then)
 	if all, ok := t.all[calls]; ok && some(r.Only) && (all == 0 || r.UpTo > 0 && r.UpTo <= all) {
 		t.Bad(start, "is never reached: a rule before it is for all such calls")
 	}
@@ -147,6 +148,24 @@ func (t *rulesJudge) judgeBits(kind ir.Kind, r *MeasuredRule) {
 	}
 }
 
+// judgeThen says why r can be for no calls with an epilogue.
+func (t *rulesJudge) judgeThen(kind ir.Kind, r *MeasuredRule) {
+	if r.Then == "" {
+		return
+	}
+	rule := Rule{Kind: kind, RedOp: Any, Then: r.Then, Nodes: r.Nodes, Choice: r.Choice}
+	restrict(&rule, r.Only)
+	if r.Program == NCCL {
+		rule.Program = ""
+	}
+	if r.Candidate {
+		rule.When |= WhenCandidate
+	}
+	if err := rule.checkThen(); err != nil {
+		t.Bad(t.at("then"), "%v", err)
+	}
+}
+
 // directAt returns where the rule that is read says that it is direct.
 func (t *rulesJudge) directAt() strictjson.Pos {
 	if t.has("direct") {
@@ -197,7 +216,7 @@ func (t *rulesJudge) judgeProgram(start strictjson.Pos, r *MeasuredRule) {
 
 // some reports whether o restricts a rule to some calls of a job.
 func some(o selection.Only) bool {
-	o.Bits = "" // which says of which jobs
+	o.Bits, o.Then = "", "" // which say of which jobs, and of calls that no other rule is for
 	return o != selection.Only{}
 }
 

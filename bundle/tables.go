@@ -72,7 +72,8 @@ func (m *Measured) Ranks(wanted func(*MeasuredRule) bool) (list []int) {
 // set.
 func RulesFor(ranks, ctas int, tables []*Measured, candidates bool) (list []Rule, missing []ir.Kind) {
 	list, missing = usualRules(ranks, ctas, tables, candidates)
-	return append(list, invariantRules(ranks, ctas, tables, candidates)...), missing
+	list = append(list, invariantRules(ranks, ctas, tables, candidates)...)
+	return append(list, thenRules(ranks, tables)...), missing
 }
 
 // usualRules is RulesFor without rules for invariant bits.
@@ -91,7 +92,9 @@ func usualRules(ranks, ctas int, tables []*Measured, candidates bool) (list []Ru
 			missing = append(missing, kind)
 		}
 		apart := func(when string) []Rule {
-			return firstOf(tables, kind, ranks, "", when, func(r *Rule) bool { return r.When&WhenApart != 0 })
+			return firstOf(tables, kind, ranks, "", when, func(r *Rule) bool {
+				return r.When&WhenApart != 0 && r.Then == ""
+			})
 		}
 		eager = completed(eager, kind, ranks, candidatesOf(tables, kind, ranks, Eager, ladder))
 		captured = completed(captured, kind, ranks, candidatesOf(tables, kind, ranks, Captured, ladder))
@@ -129,7 +132,7 @@ func (r *MeasuredRule) layout() string {
 // first returns the measured rules of the first table that has some: those for windows, or the others.
 func first(tables []*Measured, kind ir.Kind, ranks int, nodes, when string, windows bool) []Rule {
 	return firstOf(tables, kind, ranks, nodes, when, func(r *Rule) bool {
-		return !r.Candidate() && !r.Invariant && r.When&WhenApart == 0 && r.When&WhenWindows != 0 == windows
+		return !r.Candidate() && !r.Invariant && r.Then == "" && r.When&WhenApart == 0 && r.When&WhenWindows != 0 == windows
 	})
 }
 

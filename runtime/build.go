@@ -52,8 +52,9 @@ const forwards, forwardsMore = "-DMSCCLC_FORWARDS", "-DMSCCLC_MORE"
 
 var differs = []string{"front/find.cc", "front/stubs.cc"}
 
-// flags are the compiler's for all units. Warnings are the business of tests: each g++ has others.
-var flags = []string{"-O2", "-fPIC", "-fvisibility=hidden", "-DGPU_GUEST"}
+// flags are the compiler's for all units. Warnings are the business of tests: each g++ has others. Without errno, a
+// square root is an instruction: the libraries are not linked with libm.
+var flags = []string{"-O2", "-fPIC", "-fvisibility=hidden", "-DGPU_GUEST", "-fno-math-errno"}
 
 // cppFlags are those for C++.
 var cppFlags = []string{"-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"}

@@ -200,9 +200,13 @@ func TestInterfaceSanitized(t *testing.T) {
 	for flag, objects := range how {
 		program := sanitizedScenes(t, flag, objects)
 		for _, c := range [][2]string{{"runs", "threads"}, {"lives", "threads"}, {"abort", "threads"}, {"differ", "processes"},
-			{"lost", "processes"}} {
+			{"lost", "processes"}, {"rows", "threads"}} {
 			t.Run(flag+c[0], func(t *testing.T) {
 				t.Parallel()
+				file := file
+				if c[0] == "rows" {
+					file = rowBundle(t, 3)
+				}
 				cmd := sceneCommand(t, program, c[0], c[1], "cpu", 3, file, other,
 					"ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS=print_stacktrace=1")
 				if out, err := cmd.CombinedOutput(); err != nil {

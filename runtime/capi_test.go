@@ -65,7 +65,7 @@ var scenesProgram = sync.OnceValues(func() (string, error) {
 	}
 	file := filepath.Join(scratch, "scenes")
 	return file, gcc(append(units, "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-strict-prototypes",
-		"-I"+filepath.Join(dir, "include"), "-L"+dir, "-lmscclc", "-lpthread", "-ldl", "-Wl,-rpath,"+dir, "-o", file)...)
+		"-I"+filepath.Join(dir, "include"), "-L"+dir, "-lmscclc", "-lpthread", "-ldl", "-lm", "-Wl,-rpath,"+dir, "-o", file)...)
 })
 
 // gcc compiles C, for which there is no g++.

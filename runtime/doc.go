@@ -52,6 +52,7 @@
 //	                               of each rank to it
 //	c/comms.cc, c/by_nccl.cc       communicators: how they begin, fail and end
 //	c/load.cc, c/run.cc            the loading of a program, which must be the same on all ranks; runs
+//	c/rows.cc                      sums whose rows are finished
 //	c/windows.cc                   memory that ranks register together, so that direct programs can access it
 //
 // [Build] makes two libraries from the engine and the front: one that is loaded before NCCL (LD_PRELOAD), and one that

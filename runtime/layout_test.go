@@ -24,17 +24,19 @@ import (
 
 // A request is struct Request of testdata/layout.cc, and an answer is struct Answer.
 type request struct {
-	_                                        structs.HostLayout
-	Program, Rank, DType, RedOp, Replicas, _ uint32
-	Elems, Tile                              uint64
-	Blocks, Steps, Operands, States, Status  uint64
-	Memory                                   [abi.OneRanks]abi.OneMemory
+	_                                       structs.HostLayout
+	Program, Rank, DType, RedOp, Replicas   uint32
+	Length                                  uint32 // of rows, where the program has an epilogue
+	Elems, Tile                             uint64
+	Blocks, Steps, Operands, States, Status uint64
+	Memory                                  [abi.OneRanks]abi.OneMemory
 }
 type answer struct {
 	_           structs.HostLayout
 	Cannot, Few uint32
 	Entry       [40]byte
 	Launch      abi.FewLaunch
+	Rows        abi.Rows
 }
 
 // TestLayout has the library and executor/abi lay out the same calls of all programs of bundles: at random, aligned and
@@ -79,6 +81,18 @@ func TestLayoutCatalog(t *testing.T) {
 	}
 }
 
+// TestLayoutRows is TestLayout for programs with an epilogue.
+func TestLayoutRows(t *testing.T) {
+	file := program(t, "layout", engineObjects)
+	for _, ranks := range []int{2, 4} {
+		b, err := bundle.Build(rowSpec(t, ranks))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareLayouts(t, file, b, ranks, covering.Share(200))
+	}
+}
+
 // compareLayouts compares a number of calls of each program.
 func compareLayouts(t *testing.T, file string, b *bundle.Bundle, ranks, calls int) {
 	rnd := rand.New(rand.NewSource(int64(ranks)))
@@ -108,12 +122,13 @@ func compareLayouts(t *testing.T, file string, b *bundle.Bundle, ranks, calls in
 		shorts += int(want.Few)
 		if (got.Cannot == 0) != (want.Cannot == 0) || got.Cannot == 0 && got != want {
 			t.Fatalf("%s: %+v:\n%s", p.Title(), q, cmp.Diff(want, got, cmp.AllowUnexported(answer{}, abi.FewLaunch{},
-				abi.FewParams{}, abi.OneParams{}, abi.FewStep{}, abi.OneMemory{}, abi.OneSwitch{}, structs.HostLayout{})))
+				abi.FewParams{}, abi.OneParams{}, abi.FewStep{}, abi.OneMemory{}, abi.OneSwitch{}, abi.Rows{}, abi.RowStage{},
+				abi.RowMemory{}, structs.HostLayout{})))
 		}
 	}
 	t.Logf("%d calls, %d of them short", len(asked), shorts)
 	few := slices.ContainsFunc(b.Programs, func(p *bundle.Program) bool {
-		return p.BlocksOf() == 1 && p.Packets > 0 && p.Flags == 0
+		return p.BlocksOf() == 1 && p.Packets > 0 && p.Flags == 0 && p.Stages == 0
 	})
 	if shorts > 0 != few {
 		t.Errorf("%d calls are short, and it is %v that a program has one block, packets and no flags", shorts, few)
@@ -132,6 +147,10 @@ func randomRequest(rnd *rand.Rand, p *bundle.Program, number, ranks int) request
 		unit := 16 * uint64(p.Chunks)
 		q.Elems, q.RedOp = (1+uint64(rnd.Int63n(1<<rnd.Intn(12))))*unit/size, 0
 		q.Elems = (q.Elems + unit - 1) / unit * unit
+	}
+	if p.Stages > 0 {
+		q.DType, q.RedOp = uint32(rnd.Intn(int(data.F32)+1)), uint32(data.Sum)
+		q.Length, q.Elems = uint32(1+rnd.Intn(1<<rnd.Intn(14))), uint64(rnd.Int63n(1<<rnd.Intn(16)))
 	}
 	for r := range ranks {
 		at := uint64(100+r) << 32
@@ -170,11 +189,16 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	one := &abi.OneImage{Depth: int(p.Depth), OnePass: p.OnePass != 0, Scratch: int(p.Scratch), Packets: int(p.Packets),
 		Flags: int(p.Flags), Copies: p.Copies != 0, Lines: p.Lines != 0, Blocks: make([]abi.OneBlock, p.Blocks)}
 	dtype, redop := data.DType(q.DType), data.RedOp(q.RedOp)
-	geo := data.NewGeometry(coll, int64(q.Elems), dtype.Size())
+	geo := data.NewGeometry(coll, int64(q.Elems), dtype.Size()*max(1, int(q.Length)))
 	err := one.Reserve(int(p.Replicas), int64(p.Tile))
 	var params abi.OneParams
 	if err == nil {
 		params, err = one.Params(geo, dtype, redop, int(q.Replicas), int64(q.Tile))
+	}
+	var rows *abi.Rows
+	if err == nil && p.Stages > 0 {
+		params, err = one.RowParams(geo, dtype, redop, int(q.Length), int(q.Replicas), int64(q.Tile))
+		rows = new(rowsOf(p, q))
 	}
 	if err != nil || p.Even != 0 && q.Elems%uint64(p.Chunks) != 0 ||
 		redop == data.Avg && p.Copies == 0 && !p.Averages(dtype) {
@@ -186,8 +210,10 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	params.Blocks, params.Steps, params.Operands = q.Blocks, q.Steps, q.Operands
 	params.States, params.StatusAt = q.States, q.Status
 	copy(params.Rank[:], q.Memory[:p.Ranks])
-	ready := &executor.Ready{One: &params, Copies: one.Copies, Lines: one.Lines}
-	if params.Passes > 0 {
+	ready := &executor.Ready{One: &params, Copies: one.Copies, Lines: one.Lines, Rows: rows}
+	if rows != nil {
+		a.Rows = *rows
+	} else if params.Passes > 0 {
 		ready.Few = part.Few(&params, one.Lines)
 	}
 	a.Launch.One = params
@@ -196,4 +222,24 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	}
 	copy(a.Entry[:], gpu.OneEntry(ready, one.Copies, false))
 	return a
+}
+
+// rowsOf returns what executor/abi makes of the epilogue of a call.
+func rowsOf(p *bundle.Program, q *request) abi.Rows {
+	var values []float64
+	var memory abi.RowMemory
+	for i, s := range p.Then() {
+		value := 0.0
+		if s.Row().Value != "" {
+			value = 0.5 * float64(i+1)
+		}
+		values = append(values, value)
+		memory.First[i], memory.Second[i] = 8<<40+uint64(i)*256, 9<<40+uint64(i)*256
+	}
+	rows, err := abi.NewRows(p.Then(), data.DType(q.DType), int(q.Length), values)
+	if err != nil {
+		panic(err)
+	}
+	rows.Rank, rows.FirstRank = memory, q.Rank
+	return rows
 }

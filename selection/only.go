@@ -15,9 +15,13 @@ type Only struct {
 	Calls   int    `json:"calls,omitempty" doc:"calls in groups of at most this many; absent: any"`
 	Windows bool   `json:"windows,omitempty" doc:"calls whose buffers all lie in registered windows"`
 	Apart   bool   `json:"apart,omitempty" doc:"calls among GPUs that do not reach each other's memory; absent: among those that do"`
+	Then    string `json:"then,omitempty" doc:"calls with this epilogue; absent: calls without one"`
 	Bits    string `json:"bits,omitempty" doc:"invariant: sums of jobs with MSCCLC_BITS=invariant; absent: those of others"`
 	CTAs    int    `json:"ctas,omitempty" doc:"launches of at most this many CTAs; a communicator with fewer takes a later rule"`
 }
+
+// maxThen bounds the text of an epilogue.
+const maxThen = 1 << 10
 
 // Invariant is what a rule has as "bits" whose program adds in the order of ranks.
 const Invariant = "invariant"
@@ -35,6 +39,7 @@ func (o *Only) fields(t *strictjson.Reader) []strictjson.Field {
 		{Key: "calls", Read: func() { o.Calls = number(t, 1, 1<<20) }},
 		{Key: "windows", Read: func() { o.Windows = t.Bool() }},
 		{Key: "apart", Read: func() { o.Apart = t.Bool() }},
+		{Key: "then", Read: func() { o.Then = t.Text(maxThen) }},
 		{Key: "bits", Read: func() { o.Bits = t.OneOf(Invariant) }},
 		{Key: "ctas", Read: func() { o.CTAs = number(t, 1, limits.CTAs) }},
 	}

@@ -34,6 +34,8 @@ const (
 	TileAlign   = 16
 	Chunks      = 1<<16 - 1
 	Depth       = 1 << 16
+	Stages      = 8
+	ScaleBlock  = 1 << 20
 )
 
 // All is the table of bounds.
@@ -61,4 +63,6 @@ var All = []Limit{
 	{"TileAlign", TileAlign, "the bytes of a tile are a multiple of it, and not 0"},
 	{"Chunks", Chunks, "the most chunks of a piece: a step counts them in 16 bits"},
 	{"Depth", Depth, "the most copies of scratch: the transport numbers them in 16 bits"},
+	{"Stages", Stages, "the most stages of an epilogue"},
+	{"ScaleBlock", ScaleBlock, "the most elements of a row that share a scale"},
 }

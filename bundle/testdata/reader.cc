@@ -18,8 +18,10 @@ static bool use_set(Bundle *b, u32 at, Why *why) {
   const bool nodes = row->node[row->ranks - 1];
   if (!set_open(b, row->ranks, nodes ? row->node : nullptr, row->invariant, row->device, &set, why)) return false;
   bool good = set.row == row || (say(why, "set %u is found by its ranks as another", at), false);
+  u32 finisher = 0;
   for (u32 d = 0; good && d < DT_COUNT; d++)
-    good = set_image(b, &set, d, false, why) && set_image(b, &set, d, true, why);
+    good = set_image(b, &set, d, false, why) && set_image(b, &set, d, true, why) &&
+           set_finisher(b, &set, d, &finisher, why);
   for (u32 i = 0; good && i < row->programs; i++)
     good = where_open(b, set.program[i], &bytes, why) && section_of(b, SECTION_SOURCE, set.programs[i], &bytes, why);
   set_close(&set);

@@ -12,8 +12,8 @@
  *
  * Forks. In a process that was forked after the library was used, each function returns MSCCLC_FORKED.
  *
- * Collective. mscclc_comm_by_*, mscclc_load, mscclc_register, mscclc_run and mscclc_call are collective: all ranks of a
- * communicator call them, in the same order. */
+ * Collective. mscclc_comm_by_*, mscclc_load, mscclc_register, mscclc_run, mscclc_call and mscclc_all_reduce_rows are
+ * collective: all ranks of a communicator call them, in the same order. */
 #ifndef MSCCLC_H
 #define MSCCLC_H
 
@@ -29,6 +29,7 @@ extern "C" {
 
 #define MSCCLC_MAX_RANKS 16  /* of a communicator */
 #define MSCCLC_MAX_BUFFERS 8 /* of a program */
+#define MSCCLC_MAX_STAGES 8  /* of an epilogue */
 
 typedef enum {
   MSCCLC_OK = 0,
@@ -227,6 +228,46 @@ mscclc_result mscclc_run(mscclc_program program, void *const *buffers, size_t co
  * If no rule is for the call, or the rule names NCCL, the error is MSCCLC_UNSUPPORTED. */
 mscclc_result mscclc_call(mscclc_programs programs, mscclc_collective collective, const void *send, void *recv,
                           size_t count, mscclc_dtype dtype, mscclc_redop redop, int root, void *stream);
+
+/* ---- Rows that are finished ---- */
+
+/* What a stage of an epilogue has on this rank. Vectors have an element for each element of a row. Vectors and the rows
+ * of residuals have the type of the sum, and addresses are multiples of the size of an element.
+ *
+ *   scale       value: the factor
+ *   bias        reads: a vector, which is added
+ *   residual    reads: rows, which are added; writes: the sum of both, the updated residual. It may be the residual
+ *   rms_norm    value: eps; reads: the weights, a vector
+ *   layer_norm  value: eps; reads: the weights; wants: the bias, another vector
+ *   quantise    writes: the scales in float, one for each row, or for each block of a row, row by row
+ *
+ * activation and cast have nothing. Fields that a stage does not have are not looked at. */
+typedef struct {
+  double value;
+  const void *reads, *wants;
+  void *writes;
+} mscclc_stage;
+
+/* What becomes of each row of a sum. stages is the list as a program and `mscclc bundle --then` have it, such as
+ * "residual, rms_norm(eps), quantise(e4m3)". stage has the operands of each, in this order. */
+typedef struct {
+  uint32_t size;  /* sizeof(mscclc_epilogue) */
+  const char *stages;
+  mscclc_stage stage[MSCCLC_MAX_STAGES];
+} mscclc_epilogue;
+
+/* mscclc_all_reduce_rows sums rows of all ranks, finishes each row of the sum, and has all ranks get them: an AllReduce
+ * and its epilogue in one launch. send has `rows` rows of `length` elements of dtype: MSCCLC_F16, MSCCLC_BF16 or
+ * MSCCLC_F32. recv gets as many elements, of the type that the last stage gives them, or else of dtype. Both are dense.
+ * The sum stays in float between the stages: each output is rounded once. What the call writes overlaps nothing else
+ * that it has, except that the updated residual may be the residual. It follows the stream as mscclc_run does.
+ *
+ * rows, length, dtype and stages are the same on all ranks. The first of the bundle's rules that is for such calls, of
+ * as many bytes of sums, gives the program (`mscclc bundle --then`). If there is none, or a row is longer than the
+ * program takes, or the bundle has no kernel for the type, the error is MSCCLC_UNSUPPORTED on all ranks, and nothing is
+ * launched. */
+mscclc_result mscclc_all_reduce_rows(mscclc_programs programs, const void *send, void *recv, size_t rows,
+                                     size_t length, mscclc_dtype dtype, const mscclc_epilogue *epilogue, void *stream);
 
 /* ---- Registered memory ---- */
 

@@ -12,6 +12,7 @@ int main(void) {
   NUMBER(MSCCLC_ABI);
   NUMBER(MSCCLC_MAX_RANKS);
   NUMBER(MSCCLC_MAX_BUFFERS);
+  NUMBER(MSCCLC_MAX_STAGES);
   NUMBER(MSCCLC_OK);
   NUMBER(MSCCLC_BAD_ARGUMENT);
   NUMBER(MSCCLC_BAD_USE);
@@ -74,5 +75,14 @@ int main(void) {
   FIELD(mscclc_program_info, buffers);
   FIELD(mscclc_program_info, buffer);
   printf("version of the header %d, of the library %d\n", MSCCLC_ABI, mscclc_abi());
+  SIZE(mscclc_stage);
+  FIELD(mscclc_stage, value);
+  FIELD(mscclc_stage, reads);
+  FIELD(mscclc_stage, wants);
+  FIELD(mscclc_stage, writes);
+  SIZE(mscclc_epilogue);
+  FIELD(mscclc_epilogue, size);
+  FIELD(mscclc_epilogue, stages);
+  FIELD(mscclc_epilogue, stage);
   return 0;
 }

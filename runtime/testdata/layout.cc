@@ -11,7 +11,7 @@
 #include <time.h>
 
 struct Request {
-  u32 program, rank, dtype, redop, replicas, pad;
+  u32 program, rank, dtype, redop, replicas, length;  // length: of rows, where the program has an epilogue
   u64 elems, tile, blocks, steps, operands, states, status;
   abi_one_memory memory[ONE_RANKS];
 };
@@ -19,6 +19,7 @@ struct Answer {
   u32 cannot, few;
   char entry[40];
   abi_few_launch launch;
+  abi_rows rows;
 };
 
 static Answer answer(const Set &set, const Request &q) {
@@ -26,12 +27,24 @@ static Answer answer(const Set &set, const Request &q) {
   const u32 at = set_find(&set, q.program);
   if (at == BUNDLE_NONE || q.rank >= set.row->ranks) exit(3);
   const Program &p = set.program[at];
-  const Shape shape = {q.elems, q.dtype, q.redop, q.replicas, q.tile};
+  const bool finishes = p.row->stages;
+  const u64 row = finishes ? (u64)q.length * size_of(q.dtype) : 0;
+  const Shape shape = {q.elems, q.dtype, q.redop, q.replicas, q.tile, row};
+  if (row > p.row->tile) return a.cannot = 1, a;  // as team_choose finds
   a.cannot = cannot(p, shape);
   if (a.cannot) return a;
   general_launch(p, shape, Where{q.blocks, q.steps, q.operands, q.states, q.status, q.memory, q.rank}, &a.launch.one);
   abi_few few = {};
-  a.few = few_launch(p, q.rank, a.launch.one, &few);
+  a.few = !finishes && few_launch(p, q.rank, a.launch.one, &few);
+  if (finishes) {
+    double values[ROW_STAGES] = {};
+    abi_row_memory memory = {};
+    for (u32 i = 0; i < p.row->stages; i++) {
+      if (*stage_kinds[p.row->stage[i]].value) values[i] = 0.5 * (i + 1);
+      memory.first[i] = (8ull << 40) + i * 256, memory.second[i] = (9ull << 40) + i * 256;
+    }
+    rows_launch(p, q.dtype, q.length, values, memory, q.rank, &a.rows);
+  }
   if (a.few) a.launch.few = few;
   strcpy(a.entry, entry_names[entry_of(p, a.few, q.dtype, q.redop, p.row->copies)]);
   return a;

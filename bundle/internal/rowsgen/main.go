@@ -19,6 +19,7 @@ import (
 	"mscclc/bundle/limits"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/epilogue"
 )
 
 func main() {
@@ -67,6 +68,7 @@ func header(bundle string) []byte {
 	w.kinds("rooted", ir.Kind.Rooted)
 	w.kinds("reduces", ir.Kind.Reduces)
 	w.kinds("has_in_place", choose.HasInPlace)
+	w.stages()
 	w.printf("\nbool blank(const void *data, u64 bytes);                // all bytes are 0\n" +
 		"bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros after it\n")
 	for _, name := range []string{"rows.go", "rows_rule.go"} {
@@ -79,6 +81,31 @@ func header(bundle string) []byte {
 		}
 	}
 	return w.Bytes()
+}
+
+// stages writes the table of epilogues: the kinds, the functions and the types of package epilogue.
+func (w *writer) stages() {
+	w.printf("\n// The stages of epilogues, as package ir/epilogue has them. argument is what their parentheses hold.\n" +
+		"struct stage_kind {\n  const char *name, *argument, *value;\n  bool block, last;\n  u8 reads, wants, writes;\n};\n" +
+		"enum { STAGE_NOTHING, STAGE_VECTOR, STAGE_ROWS, STAGE_SCALES };\n" +
+		"static const stage_kind stage_kinds[] = {\n")
+	for _, s := range epilogue.Stages {
+		w.printf("    {%q, %q, %q, %t, %t, %d, %d, %d},\n", s.Name, s.Argument, s.Value, s.Block, s.Last, s.Reads, s.Wants, s.Writes)
+	}
+	w.printf("};\nenum { STAGE_KINDS = %d, STAGE_FUNCTIONS = %d, STAGE_TYPES = %d };\n"+
+		"static const char *const stage_functions[] = {", epilogue.NumKinds, epilogue.NumFunctions, len(epilogue.Types))
+	for _, name := range epilogue.Functions {
+		w.printf("%q, ", name)
+	}
+	w.printf("};\nstruct stage_type {\n  const char *name;\n  u8 dtype, kind;\n};\nstatic const stage_type stage_types[] = {\n")
+	for _, t := range epilogue.Types {
+		d, ok := data.DTypeByName(t.Name)
+		if !ok {
+			log.Fatalf("there is no type %s", t.Name)
+		}
+		w.printf("    {%q, %d, %d},\n", t.Name, d, t.For)
+	}
+	w.printf("};\n")
 }
 
 func kind(k ir.Kind) string { return "KIND_" + strings.ToUpper(k.String()) }

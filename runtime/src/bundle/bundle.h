@@ -10,6 +10,8 @@ static_assert(LIMIT_NAME + 1 == sizeof bundle_set::device && LIMIT_NAME + 1 == s
                   LIMIT_IMAGE_NAME + 1 == sizeof bundle_image::name,
               "a name ends with a zero byte");
 
+enum { THEN_TEXT = 256 };  // bytes of the text of an epilogue
+
 // A Program is a view of a program's section, all of which was checked (program.cc). The section stays in memory
 // until the process ends.
 struct Program {
@@ -22,6 +24,7 @@ struct Program {
   const net_segment *segment;
   const bundle_named *named;  // of a program that is run by its name, with its buffers
   const bundle_buffer *buffer;
+  char then[THEN_TEXT];     // its epilogue as a program has it, "" without one
   bool final;               // some step is STEP_FINAL: averages of integers can be computed
   bool fresh;               // some operand is ONE_FRESH: averages of floats can be computed
 };
@@ -52,6 +55,18 @@ u32 set_find(const Set *set, u32 program);
 
 // set_image checks the image by which calls of a type are reduced, or those that only move, which a set must have.
 bool set_image(Bundle *b, const Set *set, u32 dtype, bool moves, Why *why);
+
+// set_finisher gives the number of the image that finishes rows of sums of a type, or BUNDLE_NONE. The result is false
+// if the images that finish rows are not as the set says.
+bool set_finisher(Bundle *b, const Set *set, u32 dtype, u32 *number, Why *why);
+
+// In then.cc: epilogues of programs (ir/epilogue). check_then checks that of a program's row. then_text writes it as a
+// program has it: residual, rms_norm(eps). out_of is the type of the output, where the sum has the type dtype, and
+// scales_of how many scales a row of a length has.
+bool check_then(const bundle_program &p, Why *why);
+void then_text(const bundle_program &p, char text[THEN_TEXT]);
+u32 out_of(const bundle_program &p, u32 dtype);
+u32 scales_of(const bundle_program &p, u32 length);
 
 // trusted says whether only the user, root or whom the machine's configuration names can have written a bundle's file
 // (trust.cc). It gives the file's length.

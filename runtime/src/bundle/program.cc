@@ -54,7 +54,7 @@ bool open_net(Bundle *b, Program *p, Why *why) {
 // open_row reads the row of a program, and where its tables lie.
 bool open_row(Bundle *b, u64 bytes, u32 ranks, Program *p, Why *why) {
   if (bytes < sizeof *p->row + ranks * sizeof *p->part) return say(why, "it is too short"), false;
-  if (!check(*p->row, why)) return false;
+  if (!check(*p->row, why) || !check_then(*p->row, why)) return false;
   if (p->row->ranks != ranks) return say(why, "it is for %u ranks, and its set for %u", p->row->ranks, ranks), false;
   if (!check_memory(*p->row)) return say(why, "it has too little memory"), false;
   if (!check_places(*p, bytes)) return say(why, "its tables do not follow each other"), false;
@@ -88,7 +88,7 @@ bool program_open(Bundle *b, u32 number, u32 ranks, const u8 *node, Program *p, 
   p->named = nullptr, p->buffer = nullptr;
   p->row = (const bundle_program *)p->base, p->part = (const bundle_part *)(p->base + sizeof(bundle_program));
   Why reason = {};
-  if (open_row(b, bytes, ranks, p, &reason) && check_tables(p, node, &reason)) return true;
+  if (open_row(b, bytes, ranks, p, &reason) && check_tables(p, node, &reason)) return then_text(*p->row, p->then), true;
   say(why, "program %u of the bundle is damaged, or of a bundle that mscclc verify refuses: %s", number, reason.text);
   return false;
 }

@@ -27,6 +27,8 @@ const u64 LIMIT_TILE = 1073741824ull;          // the most bytes of a tile
 const u64 LIMIT_TILE_ALIGN = 16ull;            // the bytes of a tile are a multiple of it, and not 0
 const u64 LIMIT_CHUNKS = 65535ull;             // the most chunks of a piece: a step counts them in 16 bits
 const u64 LIMIT_DEPTH = 65536ull;              // the most copies of scratch: the transport numbers them in 16 bits
+const u64 LIMIT_STAGES = 8ull;                 // the most stages of an epilogue
+const u64 LIMIT_SCALE_BLOCK = 1048576ull;      // the most elements of a row that share a scale
 enum { BUNDLE_RANKS = LIMIT_RANKS };
 static_assert(DT_COUNT == 12 && RED_COUNT == 5, "kernels/abi/rows.h has the types and reductions of Go");
 
@@ -52,6 +54,38 @@ inline const char *kind_name(u32 kind) {
 inline bool kind_rooted(u32 kind) { return kind <= KIND_CUSTOM && 0xf0u >> kind & 1; }
 inline bool kind_reduces(u32 kind) { return kind <= KIND_CUSTOM && 0x25u >> kind & 1; }
 inline bool kind_has_in_place(u32 kind) { return kind <= KIND_CUSTOM && 0x2f7u >> kind & 1; }
+
+// The stages of epilogues, as package ir/epilogue has them. argument is what their parentheses hold.
+struct stage_kind {
+  const char *name, *argument, *value;
+  bool block, last;
+  u8 reads, wants, writes;
+};
+enum { STAGE_NOTHING, STAGE_VECTOR, STAGE_ROWS, STAGE_SCALES };
+static const stage_kind stage_kinds[] = {
+    {"scale", "", "factor", false, false, 0, 0, 0},
+    {"bias", "", "", false, false, 1, 0, 0},
+    {"residual", "", "", false, false, 2, 0, 2},
+    {"rms_norm", "eps", "eps", false, false, 1, 0, 0},
+    {"layer_norm", "eps", "eps", false, false, 1, 1, 0},
+    {"activation", "function", "", false, false, 0, 0, 0},
+    {"quantise", "type", "", true, true, 0, 0, 3},
+    {"cast", "type", "", false, true, 0, 0, 0},
+};
+enum { STAGE_KINDS = 8, STAGE_FUNCTIONS = 3, STAGE_TYPES = 6 };
+static const char *const stage_functions[] = {"relu", "gelu", "silu", };
+struct stage_type {
+  const char *name;
+  u8 dtype, kind;
+};
+static const stage_type stage_types[] = {
+    {"e4m3", 10, 6},
+    {"e5m2", 11, 6},
+    {"i8", 4, 6},
+    {"f16", 0, 7},
+    {"bf16", 1, 7},
+    {"f32", 2, 7},
+};
 
 bool blank(const void *data, u64 bytes);                // all bytes are 0
 bool check_name(const char *name, u64 room, Why *why);  // a text that ends, with zeros after it
@@ -108,19 +142,19 @@ inline bool blank(const bundle_section &r) { return blank(&r.pad0, sizeof r.pad0
 
 // A setRow begins the section of a set: of what communicators run whose number of ranks is Ranks. Its rules follow it,
 // then the numbers of its programs (uint32). Of sets for as many ranks, that for one node is the first. One for
-// invariant bits may follow it, which is for one node, too. The images of the others are net_* ones.
+// invariant bits may follow it, which is for one node, too. The images of the others are net_* ones. Images that finish
+// rows, one for each type, follow each other: they run programs with an epilogue.
 struct bundle_set {
   u32 ranks, rules, programs, ctas;  // CTAs is the most that a rule has
   u64 arena;  // bytes of a rank's memory that others reach, on any rank
   u32 image[DT_COUNT], copier[DT_COUNT];  // by type: for what is reduced; for what is only moved; or none
   char device[64];  // as the driver has its name
   u8 node[LIMIT_RANKS];  // of each rank, from 0; 0 where all are on one
-  u32 invariant, pad0;  // 1: sums are added in the order of ranks
+  u32 invariant;  // 1: sums are added in the order of ranks
+  u32 finishers;  // 1 + the first image that finishes rows; 0: none
 };
-inline bool blank(const bundle_set &r) { return blank(&r.pad0, sizeof r.pad0); }
 
 inline bool check(const bundle_set &s, Why *why) {
-  if (!blank(s)) return say(why, "a field that is not used is not 0"), false;
   if (s.rules > LIMIT_RULES || s.programs > LIMIT_PROGRAMS)
     return say(why, "it has %llu rules and %llu programs, and a set has at most %llu and %llu", (u64)(s.rules), (u64)(s.programs), (u64)(LIMIT_RULES), (u64)(LIMIT_PROGRAMS)), false;
   if (s.ranks < 2 || s.ranks > LIMIT_RANKS)
@@ -217,6 +251,10 @@ inline bool check(const bundle_image &i, u64 bytes, u8 last, Why *why) {
 // it needs (abi.OneImage), and the fields after these where that lies in a rank's arena. No two programs of a set
 // share any of it. Direct is 1 where steps may reach input and output of other ranks. Only rules for windows name such
 // a program. It is right where all ranks are in place, and where none is.
+//
+// Stages to Block are the program's epilogue (ir/epilogue), if it has one: what becomes of each row of a complete sum
+// on its way to the output. Such a program is staged, and for calls out of place. Type is what the output ends as, if
+// the last stage is a Quantise or a Cast, and Block is of a Quantise.
 struct bundle_program {
   u32 kind, ranks, root, chunks;  // Chunks: of a piece
   u32 protocol, depth;
@@ -228,8 +266,12 @@ struct bundle_program {
   u64 tile;
   u64 scratch_at, packets_at, flags_at, end_at;
   char name[64];  // allreduce/ring LL128
-  u32 ordered, pad0;  // 1: it adds in the order of ranks (bitwise.InRankOrder)
-  u64 pad1[3];
+  u32 ordered;  // 1: it adds in the order of ranks (bitwise.InRankOrder)
+  u32 block;  // elements that share a scale; 0: all of a row
+  u8 stage[8];  // epilogue.Kind
+  u8 stages, function, type;  // how many; epilogue.Function of an Activation; data.DType
+  u8 pad0[5];
+  u64 pad1;
 };
 inline bool blank(const bundle_program &r) { return blank(&r.pad0, sizeof r.pad0) && blank(&r.pad1, sizeof r.pad1); }
 
@@ -271,6 +313,10 @@ inline bool check(const bundle_program &p, Why *why) {
     return say(why, "it reaches buffers of other ranks, and has a root"), false;
   if (p.outofplace > 1 || p.inplace > 1 || (p.outofplace == 0 && p.inplace == 0))
     return say(why, "it is neither for calls in place nor for calls out of place"), false;
+  if (p.stages > LIMIT_STAGES || p.block > LIMIT_SCALE_BLOCK)
+    return say(why, "it has %llu stages of an epilogue, and scales of %llu elements", (u64)(p.stages), (u64)(p.block)), false;
+  if (p.stages > 0 && (p.kind != (u32)(KIND_ALLREDUCE) || p.copies != 0 || p.nodes > 0 || p.direct != 0 || p.inplace != 0))
+    return say(why, "it has an epilogue, and is no staged AllReduce out of place on one node"), false;
   if (p.bitwise > 1 || (u32(p.kind) == KIND_ALLREDUCE && p.bitwise != 1))
     return say(why, "its ranks end with different bits"), false;
   if (p.replicas < 1 || p.replicas > LIMIT_REPLICAS || !is_tile(p.tile))
@@ -283,7 +329,7 @@ inline bool check(const bundle_program &p, Why *why) {
 inline bool check_ruled(const bundle_program &p, Why *why) {
   if (p.kind > (u32)(KIND_SCATTER))
     return say(why, "rules have no programs of %s", kind_name(u32(p.kind))), false;
-  if (p.outofplace != 1 || (p.inplace == 1) != kind_has_in_place(u32(p.kind)))
+  if (p.stages == 0 && (p.outofplace != 1 || (p.inplace == 1) != kind_has_in_place(u32(p.kind))))
     return say(why, "it is not for calls in place and out of place"), false;
   return true;
 }
@@ -296,7 +342,8 @@ enum {
   RULE_CANDIDATE = 8,  // nobody measured it: it counts without NCCL, and else the library learns whether it is faster
   RULE_NAMED = 16,  // alone: no call finds the rule, and its program is run by its name
   RULE_APART = 32,  // only calls among GPUs that do not reach each other's memory; others are for GPUs that do
-  RULE_ALL = RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS | RULE_CANDIDATE | RULE_APART,
+  RULE_THEN = 64,  // only calls with the epilogue that its program has; others are for calls without one
+  RULE_ALL = RULE_EAGER | RULE_CAPTURED | RULE_WINDOWS | RULE_CANDIDATE | RULE_APART | RULE_THEN,
 };
 
 // A RuleRow is a rule of a set: what runs a call. The first that fits a call counts.
@@ -333,6 +380,8 @@ inline bool check(const bundle_rule &r, u32 ranks, u32 nodes, Why *why) {
     return say(why, "it is for GPUs that are apart, and for windows or several nodes, or a candidate"), false;
   if ((r.when & RULE_CANDIDATE) != 0 && (r.program == BUNDLE_NCCL || (r.when & RULE_WINDOWS) != 0 || nodes > 0))
     return say(why, "it is a candidate, and not a program for any buffers on one node"), false;
+  if ((r.when & RULE_THEN) != 0 && (r.program == BUNDLE_NCCL || (r.when & (RULE_WINDOWS | RULE_CANDIDATE)) != 0 || nodes > 0))
+    return say(why, "it is for calls with an epilogue, and not a program for any buffers on one node"), false;
   if ((r.when & RULE_WINDOWS) != 0 && nodes > 0)
     return say(why, "it is for windows, and ranks of several nodes have none"), false;
   if ((r.when & RULE_WINDOWS) != 0 && kind_rooted(u32(r.kind)))
@@ -359,6 +408,8 @@ inline bool check_program(const bundle_rule &r, const bundle_program &p, bool na
     return say(why, "it is for %s, and %s is for %s", kind_name(u32(r.kind)), (title(p)), kind_name(u32(p.kind))), false;
   if (kind_rooted(u32(r.kind)) && (u32)(r.root) != p.root)
     return say(why, "it is for root %llu, and %s for root %llu", (u64)(r.root), (title(p)), (u64)(p.root)), false;
+  if ((p.stages > 0) != ((r.when & RULE_THEN) != 0))
+    return say(why, "%s has an epilogue and it is for calls without, or the other way around", (title(p))), false;
   if (p.direct != 0 && (r.when & RULE_WINDOWS) == 0)
     return say(why, "%s reaches buffers of other ranks, and it is not for windows", (title(p))), false;
   if (r.replicas < 1 || r.replicas > p.replicas)
@@ -376,5 +427,5 @@ inline bool check_program(const bundle_rule &r, const bundle_program &p, bool na
 // communicator has the CTAs is another matter.
 template <class Call>
 inline bool fits(const bundle_rule &r, const Call &c, u64 bytes, u8 when) {
-  return (u32)(r.kind) == c.kind && (r.when & when) != 0 && bytes <= r.up_to && (r.dtype == BUNDLE_ANY || (u32)(r.dtype) == c.dtype) && (r.redop == BUNDLE_ANY || (u32)(r.redop) == c.redop) && (r.root == BUNDLE_ANY || (u32)(r.root) == c.root) && (r.calls == 0 || c.group <= r.calls) && ((r.when & RULE_WINDOWS) == 0 || c.windows);
+  return (u32)(r.kind) == c.kind && (r.when & when) != 0 && bytes <= r.up_to && (r.dtype == BUNDLE_ANY || (u32)(r.dtype) == c.dtype) && (r.redop == BUNDLE_ANY || (u32)(r.redop) == c.redop) && (r.root == BUNDLE_ANY || (u32)(r.root) == c.root) && (r.calls == 0 || c.group <= r.calls) && ((r.when & RULE_WINDOWS) == 0 || c.windows) && ((r.when & RULE_THEN) != 0) == c.then;
 }

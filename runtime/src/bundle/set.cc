@@ -118,6 +118,23 @@ bool set_image(Bundle *b, const Set *set, u32 dtype, bool moves, Why *why) {
   return false;
 }
 
+bool set_finisher(Bundle *b, const Set *set, u32 dtype, u32 *number, Why *why) {
+  const u32 first = set->row->finishers, last = set->row->node[set->row->ranks - 1];
+  const bundle_image *image = nullptr;
+  static const char prefix[] = "rows_";
+  *number = BUNDLE_NONE;
+  if (!first) return true;
+  for (u32 i = first > 1 ? first - 2 : 0; i < sections_of(b)->images; i++) {
+    if (!image_open(b, i, &image, why)) return false;
+    const bool finishes = !strncmp(image->name, prefix, sizeof prefix - 1);
+    if ((i + 1 == first && !finishes) || (i + 1 < first && finishes) || last)
+      return say(why, "image %u of the bundle is not the first that finishes rows", first - 1), false;
+    if (i + 1 > first && !finishes) return true;
+    if (i + 1 >= first && image->dtype == dtype && *number == BUNDLE_NONE) *number = i;
+  }
+  return first <= sections_of(b)->images || (say(why, "the bundle has no image %u", first - 1), false);
+}
+
 bool bundle_serves(Bundle *b, u32 ranks, const char *device, Why *why) {
   Set set;
   if (!set_open(b, ranks, nullptr, false, device, &set, why)) return false;

@@ -55,6 +55,10 @@ void comm_fail(mscclc_comm_s *c, mscclc_result result, const char *text);
 mscclc_result comm_state(mscclc_comm_s *c);
 mscclc_result comm_looked(mscclc_comm_s *c);
 
+// launch starts a call by a choice, or says why nothing runs it. launch_failed is the result of an error of the engine.
+mscclc_result launch(mscclc_programs_s *p, const Choice &choice, const Call &call, void *stream);
+mscclc_result launch_failed(mscclc_comm_s *c, int code);
+
 // describe fills in info about a named program of a set. bundle_names lists those of a set.
 void describe(const Set &set, u32 program, mscclc_program_info *info);
 bool copy_info(const mscclc_program_info &from, mscclc_program_info *to);

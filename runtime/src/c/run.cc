@@ -7,14 +7,6 @@ namespace {
 
 const u64 TELL_AGAIN = 2000000, TELL_TRIES = 500;
 
-mscclc_result driver_failed(mscclc_comm_s *c, int code) {
-  if (const mscclc_result r = comm_state(c)) return r;
-  if (code == ENGINE_FORKED) return forked(), MSCCLC_FORKED;
-  if (code == ENGINE_ARGUMENT)
-    return failed(MSCCLC_UNSUPPORTED, "rank %u: the bundle has no kernel for the call", c->rank);
-  return failed(MSCCLC_DEVICE, "rank %u: a launch: %s", c->rank, driver_text(code));
-}
-
 // ended gives how a launch on the host has ended that the call waited for.
 mscclc_result ended(mscclc_comm_s *c, const Team *t, u32 program) {
   const abi_status *s = (const abi_status *)t->seat[program].status;
@@ -22,6 +14,16 @@ mscclc_result ended(mscclc_comm_s *c, const Team *t, u32 program) {
   for (u64 i = 0; i < TELL_TRIES; i++, nap_of_engine(TELL_AGAIN))
     if (const mscclc_result r = comm_looked(c)) return r;
   return failed(MSCCLC_SYSTEM, "rank %u: a launch has ended early, with status %u", c->rank, s->code);
+}
+
+}  // namespace
+
+mscclc_result launch_failed(mscclc_comm_s *c, int code) {
+  if (const mscclc_result r = comm_state(c)) return r;
+  if (code == ENGINE_FORKED) return forked(), MSCCLC_FORKED;
+  if (code == ENGINE_ARGUMENT)
+    return failed(MSCCLC_UNSUPPORTED, "rank %u: the bundle has no kernel for the call", c->rank);
+  return failed(MSCCLC_DEVICE, "rank %u: a launch: %s", c->rank, driver_text(code));
 }
 
 mscclc_result launch(mscclc_programs_s *p, const Choice &choice, const Call &call, void *stream) {
@@ -32,9 +34,11 @@ mscclc_result launch(mscclc_programs_s *p, const Choice &choice, const Call &cal
     comm_fail(c, MSCCLC_REMOTE, text);
     return comm_state(c);
   }
-  if (const int code = team_launch(p->team, &choice, &call, stream)) return driver_failed(c, code);
+  if (const int code = team_launch(p->team, &choice, &call, stream)) return launch_failed(c, code);
   return c->host && !stream ? ended(c, p->team, p->team->of_rule[choice.rule - p->team->set.rules]) : MSCCLC_OK;
 }
+
+namespace {
 
 // A Buffers is where a call's buffers lie, an input and an output, and how long they are.
 struct Buffers {
@@ -95,7 +99,7 @@ mscclc_result mscclc_run(mscclc_program p, void *const *buffers, size_t count, m
   if (const mscclc_result r = check(p, buffers, count, dtype, redop, &call)) return r;
   const Team *t = p->of->team;
   bool captured = false;
-  if (const int code = team_captured(p->of->team, stream, &captured)) return driver_failed(p->of->comm, code);
+  if (const int code = team_captured(p->of->team, stream, &captured)) return launch_failed(p->of->comm, code);
   if (captured && t->late)
     return failed(MSCCLC_UNSUPPORTED, "%s: other communicators have the room on a GPU that captured calls need",
                   p->info.name);
@@ -120,7 +124,7 @@ mscclc_result mscclc_call(mscclc_programs p, mscclc_collective collective, const
     return failed(MSCCLC_BAD_ARGUMENT, "mscclc_call: a buffer is null");
   call.windows = team_windows(p->team, &call);
   bool captured = false;
-  if (const int code = team_captured(p->team, stream, &captured)) return driver_failed(p->comm, code);
+  if (const int code = team_captured(p->team, stream, &captured)) return launch_failed(p->comm, code);
   return launch(p, team_choose(p->team, &call, captured), call, stream);
 }
 

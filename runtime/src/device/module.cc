@@ -1,5 +1,6 @@
 // This file loads images.
 #include "../../../kernels/abi/rows_few.h"
+#include "../../../kernels/rows/abi.h"
 #include "device.h"
 
 #include <pthread.h>
@@ -8,8 +9,9 @@
 
 const char *const entry_names[ENTRIES] = {
     "mscclc_onesided",       "mscclc_onesided_sum", "mscclc_onesided_avg", "mscclc_onesided_copy",
-    "mscclc_onesided_lines", "mscclc_net",          "mscclc_net_lines",    "mscclc_few_sum",
-    "mscclc_few_copy",       "mscclc_few_lines_sum", "mscclc_few_lines_copy"};
+    "mscclc_onesided_lines", "mscclc_net",          "mscclc_net_lines",    "mscclc_rows_sum",
+    "mscclc_rows_lines",     "mscclc_few_sum",      "mscclc_few_copy",     "mscclc_few_lines_sum",
+    "mscclc_few_lines_copy"};
 
 namespace {
 
@@ -37,6 +39,8 @@ int warm(Gpu *g, const Module *m) {
   enum { BYTES = 4096, STATE = 1024, STATUS = 2048, THREADS = 64, PARAMS = 1, LENGTH = 2, NON_BLOCKING = 1 };
   static const abi_few_launch none = {};
   abi_few_launch l = none;
+  static const abi_rows_launch no_rows = {};
+  abi_rows_launch rows = no_rows;
   if (!g->spare) TRY(g->f->alloc(&g->spare, BYTES));
   void *stream = nullptr;
   TRY(g->f->stream(&stream, NON_BLOCKING));
@@ -44,10 +48,12 @@ int warm(Gpu *g, const Module *m) {
   l.one.blocks = l.one.steps = l.one.operands = g->spare;
   l.few.state = l.one.states = g->spare + STATE, l.few.status = l.one.status = g->spare + STATUS;
   l.one.replicas = l.one.max_replicas = l.one.depth = l.one.chunks = l.one.block_count = l.one.rank_count = 1;
+  rows.one = l.one;
   for (u32 i = 0; i < ENTRIES && !error; i++) {
-    const bool few = i >= ENTRY_FEW_SUM;
-    size_t bytes = few ? sizeof l : sizeof l.one;
-    void *packed[] = {(void *)PARAMS, few ? (void *)&l : (void *)&l.one, (void *)LENGTH, &bytes, nullptr};
+    const bool few = i >= ENTRY_FEW_SUM, finishes = i == ENTRY_ROWS || i == ENTRY_ROWS_LINES;
+    size_t bytes = finishes ? sizeof rows : few ? sizeof l : sizeof l.one;
+    void *params = finishes ? (void *)&rows : few ? (void *)&l : (void *)&l.one;
+    void *packed[] = {(void *)PARAMS, params, (void *)LENGTH, &bytes, nullptr};
     if (m->function[i]) error = g->f->launch(m->function[i], 1, 1, 1, THREADS, 1, 1, 0, stream, nullptr, packed);
   }
   if (!error) error = g->f->sync(stream);
@@ -67,7 +73,9 @@ Module *load(Gpu *g, Bundle *b, u32 number, Why *why) {
   int error = g->f->load(&code, image + 1, 2, options, values);
   if (!error) error = load_all(g, code, m);
   if (!error) error = warm(g, m);
-  if (!error && (m->function[ENTRY_ANY] || m->function[ENTRY_COPY] || m->function[ENTRY_NET])) return m;
+  const bool any =
+      m->function[ENTRY_ANY] || m->function[ENTRY_COPY] || m->function[ENTRY_NET] || m->function[ENTRY_ROWS];
+  if (!error && any) return m;
   log[sizeof log - 1] = 0;
   say(why, "kernel %s for sm_%u: %s %s", image->name, image->target,
       error ? mscclc_gpu_error(g->driver, error) : "has no entries", log);

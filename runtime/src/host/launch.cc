@@ -38,26 +38,49 @@ void keep(Region *r) {
   pthread_mutex_unlock(&mu);
 }
 
-// run runs a launch. If there is no memory for its stacks, its status says so.
+// region takes memory for the blocks of a launch: a stack for each, and `room` bytes. If there is none, the launch's
+// status says so, and the result is null.
+Region *region(const abi_one_launch *l, u64 room) {
+  const u64 blocks = (u64)l->block_count * l->replicas;
+  Region *r = blocks ? take(blocks * (MSCCLC_STACK + room)) : nullptr;
+  if (!r && blocks) __atomic_store_n(&((abi_status *)l->status)->code, (u32)STATUS_HOST, __ATOMIC_RELEASE);
+  return r;
+}
+
+// run runs a launch, and run_rows one of a program with an epilogue.
 void run(void *with) {
   const abi_one_launch *l = (const abi_one_launch *)with;
-  const u64 blocks = (u64)l->block_count * l->replicas;
-  if (!blocks) return;
-  Region *r = take(blocks * MSCCLC_STACK);
-  if (!r) return __atomic_store_n(&((abi_status *)l->status)->code, (u32)STATUS_HOST, __ATOMIC_RELEASE);
+  Region *r = region(l, 0);
+  if (!r) return;
   mscclc_cpu_fibers_onesided(l, 1, r->at, nullptr, host_help{});
   keep(r);
+}
+
+void run_rows(void *with) {
+  const abi_rows_launch *l = (const abi_rows_launch *)with;
+  Region *r = region(&l->one, mscclc_cpu_row_room(l->rows.length));
+  if (!r) return;
+  mscclc_cpu_fibers_rows(l, 1, r->at, r->at + (u64)l->one.block_count * l->one.replicas * MSCCLC_STACK);
+  keep(r);
+}
+
+// later has a copy of a launch run on a stream.
+int later(void *stream, void (*run)(void *), const void *launch, size_t bytes) {
+  void *l = malloc(bytes);
+  if (!l) return ENGINE_HOST_MEMORY;
+  memcpy(l, launch, bytes);
+  return host_later(stream, run, l);
 }
 
 // launch takes the general form of a launch, which short ones have, too.
 int launch(void *function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *stream, void **,
            void **packed) {
-  const bool few = (u64)function - 1 >= ENTRY_FEW_SUM;
+  const u64 entry = (u64)function - 1;
+  if (entry == ENTRY_ROWS || entry == ENTRY_ROWS_LINES)
+    return later(stream, run_rows, packed[1], sizeof(abi_rows_launch));
+  const bool few = entry >= ENTRY_FEW_SUM;
   const abi_one_launch *given = few ? &((const abi_few_launch *)packed[1])->one : (const abi_one_launch *)packed[1];
-  abi_one_launch *l = (abi_one_launch *)malloc(sizeof *l);
-  if (!l) return ENGINE_HOST_MEMORY;
-  memcpy(l, given, sizeof *l);
-  return host_later(stream, run, l);
+  return later(stream, run, given, sizeof *given);
 }
 
 // A function is the number of its entry, from 1.

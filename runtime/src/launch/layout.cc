@@ -53,7 +53,7 @@ u64 chunk_of(u32 chunks, u64 elems, u32 size) {
 
 Cannot cannot(const Program &p, const Shape &s) {
   const bundle_program &row = *p.row;
-  const u32 size = size_of(s.dtype);
+  const u64 size = s.row ? s.row : size_of(s.dtype);
   if (!size || s.elems > (1ull << 56) / row.ranks / size) return CANNOT_COUNT;
   if (row.even && s.elems % row.chunks) return CANNOT_UNEVEN;
   if (s.redop == RED_AVG && !(is_float(s.dtype) ? p.fresh : p.final) && !row.copies) return CANNOT_AVERAGE;
@@ -67,11 +67,16 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
   layout_of(&row, &at);
   l->blocks = w.blocks, l->steps = w.steps, l->operands = w.operands;
   l->ranks = 0, l->states = w.states, l->status = w.status;
-  l->elem_size = size_of(s.dtype);
+  l->elem_size = s.row ? (u32)s.row : size_of(s.dtype);
   l->elems = s.elems, l->chunk = chunk_of(row.chunks, s.elems, l->elem_size);
   const u64 chunk = l->chunk * l->elem_size;
-  l->share = share_of(chunk, s.replicas);
-  l->tile = least(least(up(s.tile, 16), row.tile), l->share);
+  if (s.row) {  // whole rows
+    l->share = most(1, (l->chunk + s.replicas - 1) / s.replicas) * s.row;
+    l->tile = least(least(most(s.tile / s.row, 1), row.tile / s.row) * s.row, l->share);
+  } else {
+    l->share = share_of(chunk, s.replicas);
+    l->tile = least(least(up(s.tile, 16), row.tile), l->share);
+  }
   l->iterations = (least(l->share, chunk) + l->tile - 1) / l->tile;
   l->scratch_stride = at.scratch_stride, l->scratch_copy = at.scratch_copy;
   l->packet_stride = at.packet_stride, l->packet_copy = at.packet_copy;
@@ -85,8 +90,26 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
   for (u32 r = 0; r < ONE_RANKS; r++) l->rank[r] = r < row.ranks ? w.rank[r] : abi_one_memory{};
 }
 
+void rows_launch(const Program &p, u32 dtype, u32 length, const double *values, const abi_row_memory &memory, u32 own,
+                 abi_rows *rows) {
+  const bundle_program &row = *p.row;
+  *rows = abi_rows{};
+  rows->length = length, rows->stages = row.stages;
+  rows->output_type = out_of(row, dtype), rows->output_size = size_of(rows->output_type);
+  rows->scales_of_row = scales_of(row, length), rows->first_rank = own;
+  for (u32 i = 0; i < row.stages; i++) {
+    abi_row_stage &s = rows->stage[i];
+    s.kind = row.stage[i], s.value = values[i];
+    if (s.kind == ROW_ACTIVATION) s.function = row.function;
+    if (stage_kinds[s.kind].last) s.type = row.type;
+    if (stage_kinds[s.kind].block) s.block = row.block;
+  }
+  rows->rank = memory;
+}
+
 Entry entry_of(const Program &p, bool few, u32 dtype, u32 redop, bool copies) {
   const bool lines = p.row->lines;
+  if (p.row->stages) return lines ? ENTRY_ROWS_LINES : ENTRY_ROWS;
   if (p.row->nodes) return lines ? ENTRY_NET_LINES : ENTRY_NET;
   if (few && copies) return lines ? ENTRY_FEW_LINES_COPY : ENTRY_FEW_COPY;
   if (few) return lines ? ENTRY_FEW_LINES_SUM : ENTRY_FEW_SUM;

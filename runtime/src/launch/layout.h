@@ -2,15 +2,18 @@
 // in Go, in the same bytes. Nothing here calls the driver.
 #pragma once
 #include "../../../kernels/abi/rows_few.h"
+#include "../../../kernels/rows/abi.h"
 #include "../device/device.h"
 
 bool is_float(u32 dtype);
 
-// A Shape is a call's numbers: elements of a piece, type and reduction, and the rule's replicas and tile.
+// A Shape is a call's numbers: elements of a piece, type and reduction, and the rule's replicas and tile. The elements
+// of a program with an epilogue are rows: `row` is the bytes of one, and 0 for other programs.
 struct Shape {
   u64 elems;
   u32 dtype, redop, replicas;
   u64 tile;
+  u64 row = 0;
 };
 
 // chunk_of is how many elements the longest chunk of a piece has, as data.NewGeometry computes it.
@@ -31,6 +34,11 @@ struct Where {
 
 // general_launch fills in all of a launch but its code, which is left as it is. Shape must be one that p can run.
 void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_launch *l);
+
+// rows_launch fills in what the launch of a program with an epilogue has beside that: rows of `length` elements, the
+// values of its stages, and the memory that they have on this rank.
+void rows_launch(const Program &p, u32 dtype, u32 length, const double *values, const abi_row_memory &memory, u32 own,
+                 abi_rows *rows);
 
 // few_launch fills in `few` where the launch l of a rank's part can go the short way, and else gives false.
 bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *few);

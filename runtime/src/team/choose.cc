@@ -2,6 +2,7 @@
 #include "../launch/layout.h"
 #include "team.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,24 @@ const char *unable(const Team *t, u32 rule, const Call *c) {
   return nullptr;
 }
 
+// finishes says whether a program finishes rows as a call wants it.
+bool finishes(const Program &p, const char *then) { return p.row->stages && !strcmp(p.then, then); }
+
+const u64 UNITS_OF_THREAD = 8;  // of a row, in kernels/rows/lanes.h
+
+// rows_unfit says why a rule that is for calls with an epilogue is not for this one, or gives null. It is the same on
+// all ranks.
+const char *rows_unfit(const Team *t, u32 rule, const Call *c) {
+  const Program &p = t->set.program[t->of_rule[rule]];
+  if (!finishes(p, c->rows->text)) return "no rule is for calls with such an epilogue";
+  const u64 row = (u64)c->rows->length * size_of(c->dtype);
+  if (row > p.row->tile) return "a row is longer than the tiles of the program";
+  // A thread holds so many units of 16 bytes. A row may begin and end within one; eight make a line of 120 bytes.
+  const u64 units = p.row->lines ? (row / 120 + 2) * 8 : row / 16 + 2;
+  if (units > t->set.rules[rule].threads * UNITS_OF_THREAD) return "a row is longer than a thread block holds";
+  return nullptr;
+}
+
 // candidate says whether nobody measured a rule. Then no call takes it, but the library may learn about it.
 bool candidate(const Team *t, u32 rule) { return (t->set.rules[rule].when & RULE_CANDIDATE) && !t->alone; }
 
@@ -43,9 +62,10 @@ Choice judged(const Team *t, u32 rule, const Call *c) {
   if (program == BUNDLE_NONE) return {nullptr, "the bundle leaves such calls to NCCL"};
   const Program &p = t->set.program[program];
   const u32 *images = p.row->copies ? t->set.row->copier : t->set.row->image;
-  if (images[c->dtype] == BUNDLE_NONE) return {nullptr, "the bundle has no kernel of the type"};
+  if (c->then ? t->finisher[c->dtype] == nullptr : images[c->dtype] == BUNDLE_NONE)
+    return {nullptr, "the bundle has no kernel of the type"};
   const u32 redop = p.row->copies ? (u32)RED_SUM : c->redop;
-  switch (cannot(p, Shape{c->count, c->dtype, redop, r->replicas, r->tile})) {
+  switch (cannot(p, shape_of(*r, *c, redop))) {
     case CANNOT_COUNT: return {nullptr, "the count is out of range"};
     case CANNOT_UNEVEN: return {nullptr, "the count does not divide into chunks"};
     case CANNOT_AVERAGE: return {nullptr, "the program computes no average"};
@@ -84,10 +104,11 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
   if (unordered(t, c)) return {nullptr, "no rule of the bundle is for invariant bits"};
   if (c->count > (1ull << 56) / t->ranks / size) return {nullptr, "the count is out of range"};
   const u64 bytes = bytes_of(c, t->ranks);
-  const char *why = "no rule is for such calls";
+  const char *why = c->then ? "no rule is for calls with such an epilogue" : "no rule is for such calls";
   for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++) {
     if (candidate(t, i) || !fits(t->set.rules[i], *c, bytes, when)) continue;
-    const char *cannot = elsewhere(t, i) ? "the rule was measured with another access among GPUs" : unable(t, i, c);
+    const char *cannot = c->then ? rows_unfit(t, i, c) : nullptr;
+    if (!cannot) cannot = elsewhere(t, i) ? "the rule was measured with another access among GPUs" : unable(t, i, c);
     if (!cannot) return judged(t, i, c);
     why = cannot;
   }
@@ -121,6 +142,18 @@ Choice team_named(const Team *t, u32 rule, const Call *c) {
   return judged(t, rule, c);
 }
 
+const bundle_program *team_then(const Team *t, const char *text, char *all, size_t room) {
+  size_t n = 0;
+  for (u32 i = 0; i < t->set.row->programs; i++) {
+    const Program &p = t->set.program[i];
+    if (finishes(p, text)) return p.row;
+    bool said = !p.row->stages;
+    for (u32 k = 0; k < i && !said; k++) said = finishes(t->set.program[k], p.then);
+    if (!said && all && n < room) n += (size_t)snprintf(all + n, room - n, "%s%s", n ? "; " : "", p.then);
+  }
+  return nullptr;
+}
+
 const char *team_device(const Team *t) { return t->set.row->device; }
 const char *team_title(const Team *t, u32 rule) { return t->set.program[t->of_rule[rule]].row->name; }
 
@@ -129,7 +162,7 @@ bool team_serves(const Team *t, u32 kind, u32 dtype) {
   for (u32 i = t->first_rule[kind]; i < t->end_rule[kind]; i++) {
     const bundle_rule &r = t->set.rules[i];
     const bool of_type = r.dtype == BUNDLE_ANY || r.dtype == dtype;
-    const bool of_calls = r.when & (RULE_EAGER | RULE_CAPTURED);
+    const bool of_calls = (r.when & (RULE_EAGER | RULE_CAPTURED)) && !(r.when & RULE_THEN);
     const bool is = !candidate(t, i) && !elsewhere(t, i) && r.kind == kind && of_calls && of_type;
     if (is && t->of_rule[i] != BUNDLE_NONE) return true;
   }

@@ -4,6 +4,7 @@
 // context is the same when a function returns. Calls of one team that launch come one at a time, as NCCL asks of the
 // calls of a communicator; team_failed and team_abort may come from any thread at any time.
 #pragma once
+#include "../../../kernels/rows/abi.h"
 #include "../bundle/open.h"
 #include "../device/driver.h"
 #include "../device/file.h"
@@ -31,6 +32,15 @@ struct Offer {
   char why[WHY_ROOM];
 };
 
+// A CallRows is the epilogue of a call, as package ir/epilogue writes it, the length of rows, and by stage a number and
+// the memory on this rank, as kernels/rows/abi.h has them.
+struct CallRows {
+  const char *text;
+  u32 length;
+  double value[ROW_STAGES];
+  abi_row_memory memory;
+};
+
 // A Call is one collective call of one rank, in the numbers of kernels/abi and ir.
 struct Call {
   u32 kind, root, dtype, redop;  // ir.Kind, a rank, DType, RedOp
@@ -40,6 +50,8 @@ struct Call {
   u32 group;                     // calls of its group, of this communicator
   bool windows;                  // all its buffers lie in registered windows
   u32 ctas;                      // the most CTAs that its caller wants; 0: all that the communicator has
+  bool then = false;             // it has an epilogue, which `rows` tells. count is rows x length then
+  const CallRows *rows = nullptr;
 };
 
 // A Team is one rank of a communicator whose ranks run programs of a bundle: its arena, what it reaches of the others',
@@ -108,7 +120,10 @@ Choice team_choose(const Team *t, const Call *call, bool captured);
 bool invariant_bits();
 bool order_matters(u32 kind, u32 dtype, u32 redop, u32 ranks);
 
+// team_then finds the first program of the team whose epilogue is written as `text`, and gives its row, or null. Then
+// `all`, unless it is null, gets the epilogues that there are, as a list for a message.
 Choice team_named(const Team *t, u32 rule, const Call *call);
+const bundle_program *team_then(const Team *t, const char *text, char *all, size_t room);
 bool team_serves(const Team *t, u32 kind, u32 dtype);  // some rule has a program for calls of this kind and type
 
 // Candidates are rules that nobody measured. Without NCCL they are rules as others are. With NCCL, team_choose leaves

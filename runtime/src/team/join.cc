@@ -55,12 +55,16 @@ bool reach_all(Team *t, const Offer *all, Why *why) {
 // load_type loads the images that rules need for a type: of what is reduced, or only moved. Without an image, calls of
 // that type are NCCL's.
 bool load_type(Team *t, u32 dtype, Why *why) {
-  bool folds = false, copies = false;
+  bool folds = false, copies = false, finishes = false;
   for (u32 i = 0; i < t->set.row->rules; i++) {
     const bundle_rule &r = t->set.rules[i];
     if (t->of_rule[i] == BUNDLE_NONE || (r.dtype != dtype && r.dtype != BUNDLE_ANY)) continue;
-    (t->set.program[t->of_rule[i]].row->copies ? copies : folds) = true;
+    const bundle_program &p = *t->set.program[t->of_rule[i]].row;
+    (p.stages ? finishes : p.copies ? copies : folds) = true;
   }
+  u32 finisher = BUNDLE_NONE;
+  if (finishes && !set_finisher(t->bundle, &t->set, dtype, &finisher, why)) return false;
+  if (finisher != BUNDLE_NONE && !(t->finisher[dtype] = module_of(t->gpu, t->bundle, finisher, why))) return false;
   const u32 image = t->set.row->image[dtype], copier = t->set.row->copier[dtype];
   if (folds && !set_image(t->bundle, &t->set, dtype, false, why)) return false;
   if (copies && !set_image(t->bundle, &t->set, dtype, true, why)) return false;
@@ -87,7 +91,8 @@ bool room_for(Team *t, const Module *m, u32 rule, Why *why) {
 bool room_for_all(Team *t, Why *why) {
   for (u32 i = 0; i < t->set.row->rules; i++) {
     if (t->of_rule[i] == BUNDLE_NONE) continue;
-    Module *const *list = t->set.program[t->of_rule[i]].row->copies ? t->copier : t->image;
+    const bundle_program &p = *t->set.program[t->of_rule[i]].row;
+    Module *const *list = p.stages ? t->finisher : p.copies ? t->copier : t->image;
     const Module *last = nullptr;
     for (u32 d = 0; d < DT_COUNT; d++) {
       if (!list[d] || list[d] == last) continue;

@@ -1,7 +1,31 @@
 // This file launches.
 #include "team.h"
 
+#include <string.h>
+
 namespace {
+
+// make_rows fills in the launch of a call with an epilogue, which is never a short one.
+void make_rows(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
+  const u32 index = t->of_rule[rule - t->set.rules];
+  const Program &p = t->set.program[index];
+  Seat &seat = t->seat[index];
+  const Shape shape = shape_of(*rule, *c, RED_SUM);
+  seat.rank[t->rank].input = (u64)c->send, seat.rank[t->rank].output = (u64)c->recv;
+  general_launch(p, shape,
+                 Where{seat.blocks, seat.steps, seat.operands, seat.states, seat.status, seat.rank, t->rank},
+                 &r->finishes.one);
+  rows_launch(p, c->dtype, c->rows->length, c->rows->value, c->rows->memory, t->rank, &r->finishes.rows);
+  r->function = t->finisher[c->dtype]->function[entry_of(p, false, shape.dtype, shape.redop, false)];
+  r->params = &r->finishes, r->bytes = sizeof r->finishes;
+  r->blocks = r->finishes.one.block_count, r->iterations = r->finishes.one.iterations;
+}
+
+// note keeps the numbers of a call by which `same` knows it again.
+void note(const bundle_rule *rule, const Call *c, Ready *r) {
+  r->replicas = rule->replicas, r->threads = rule->threads;
+  r->rule = rule, r->count = c->count, r->send = c->send, r->recv = c->recv, r->dtype = c->dtype, r->redop = c->redop;
+}
 
 // make fills in a launch that is ready.
 void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
@@ -9,7 +33,7 @@ void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   const Program &p = t->set.program[index];
   Seat &seat = t->seat[index];
   const bool copies = p.row->copies;
-  const Shape shape = {c->count, c->dtype, copies ? (u32)RED_SUM : c->redop, rule->replicas, rule->tile};
+  const Shape shape = shape_of(*rule, *c, copies ? (u32)RED_SUM : c->redop);
   const bool placed = !p.row->direct || windows_place(t, c, seat.rank);
   seat.rank[t->rank].input = (u64)c->send, seat.rank[t->rank].output = (u64)c->recv;
   general_launch(p, shape,
@@ -23,22 +47,32 @@ void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   if (!placed) r->function = nullptr;
   r->params = few ? (void *)&r->launch : (void *)&r->launch.one;
   r->bytes = few ? sizeof r->launch : sizeof r->launch.one;
-  r->replicas = rule->replicas, r->blocks = r->launch.one.block_count;
-  r->threads = rule->threads;
-  r->rule = rule, r->count = c->count, r->send = c->send, r->recv = c->recv, r->dtype = c->dtype, r->redop = c->redop;
+  r->blocks = r->launch.one.block_count, r->iterations = r->launch.one.iterations;
+}
+
+// same_rows says whether a launch of the same rule has a call's epilogue: all its numbers and addresses.
+bool same_rows(const Ready *r, const Call *c) {
+  if (!c->then) return true;
+  const abi_rows &rows = r->finishes.rows;
+  bool same = rows.length == c->rows->length && !memcmp(&rows.rank, &c->rows->memory, sizeof rows.rank);
+  for (u32 i = 0; i < rows.stages && same; i++)
+    same = !memcmp(&rows.stage[i].value, c->rows->value + i, sizeof(double));
+  return same;
 }
 
 bool same(const Ready *r, const bundle_rule *rule, const Call *c) {
   return r->rule == rule && r->count == c->count && r->send == c->send && r->recv == c->recv && r->dtype == c->dtype &&
-         r->redop == c->redop;
+         r->redop == c->redop && same_rows(r, c);
 }
 
 // ready is the launch of a call, made once while calls repeat.
 Ready *ready(Team *t, const bundle_rule *rule, const Call *c) {
   const u64 mix = (u64)c->send * 3 + (u64)c->recv * 5 + c->count * 7 + (u64)(rule - t->set.rules);
   Ready *r = t->ready + (mix * 0x9e3779b97f4a7c15 >> 61);
-  if (!same(r, rule, c)) make(t, rule, c, r);
-  return r;
+  if (same(r, rule, c)) return r;
+  if (c->then) make_rows(t, rule, c, r);
+  else make(t, rule, c, r);
+  return note(rule, c, r), r;
 }
 
 int start(const Gpu *g, Ready *r, void *stream) {
@@ -65,7 +99,7 @@ int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
   if (!choice->rule) return ENGINE_ARGUMENT;
   if (call->count == 0) return 0;
   Ready *r = ready(t, choice->rule, call);
-  if (r->blocks == 0 || r->launch.one.iterations == 0) return 0;
+  if (r->blocks == 0 || r->iterations == 0) return 0;
   if (!r->function) return ENGINE_ARGUMENT;
   Current current(t->gpu);
   TRY(current.code);

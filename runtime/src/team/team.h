@@ -21,9 +21,13 @@ struct Ready {
   u32 dtype, redop;
   void *function;
   u32 replicas, blocks, threads;
+  u64 iterations;
   void *params;
   size_t bytes;
-  abi_few_launch launch;
+  union {
+    abi_few_launch launch;
+    abi_rows_launch finishes;  // of a call with an epilogue
+  };
 };
 enum { READY = 8 };
 
@@ -123,7 +127,7 @@ struct Team {
   bool opened[BUNDLE_RANKS];
   Seat *seat;              // by program of the set
   u32 *ctas_of;            // by rule: of any rank
-  Module *image[DT_COUNT], *copier[DT_COUNT];
+  Module *image[DT_COUNT], *copier[DT_COUNT], *finisher[DT_COUNT];
   u32 *of_rule;            // by rule: the index of its program
   u32 last_program;        // of the last call, and which eager launch of it that was, or 0
   u64 last_launch;
@@ -149,6 +153,12 @@ struct Team {
   u64 state_bytes;         // of the states of all programs, which lie side by side
   Exits exits;
 };
+
+// shape_of is what a rule makes of a call.
+inline Shape shape_of(const bundle_rule &r, const Call &c, u32 redop) {
+  if (!c.then) return Shape{c.count, c.dtype, redop, r.replicas, r.tile};
+  return Shape{c.count / c.rows->length, c.dtype, RED_SUM, r.replicas, r.tile, (u64)c.rows->length * size_of(c.dtype)};
+}
 
 inline u32 replicas(const Team *t, u32 program) { return t->set.program[program].row->replicas; }
 

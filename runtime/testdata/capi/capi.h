@@ -82,3 +82,5 @@ void scene_version(void);
 void scene_same_rank(void);
 void scene_late(void);
 void scene_no_gpu(void);
+void scene_rows(void);
+void scene_row_graphs(void);

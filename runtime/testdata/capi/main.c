@@ -17,7 +17,8 @@ static const struct {
               {"lives", scene_lives},     {"windows", scene_windows}, {"wrong", scene_wrong},
               {"strangers", scene_strangers},
               {"version", scene_version}, {"same_rank", scene_same_rank},
-              {"outlived", scene_outlived}, {"no_gpu", scene_no_gpu}};
+              {"outlived", scene_outlived}, {"no_gpu", scene_no_gpu},
+              {"rows", scene_rows},       {"row_graphs", scene_row_graphs}};
 
 static void *run(void *of) {
   rank = (int)(intptr_t)of;

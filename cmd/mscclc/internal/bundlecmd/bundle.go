@@ -23,7 +23,8 @@ import (
 type bundleFlags struct {
 	device, ranks, dtypes string
 	ctas                  int
-	rules, programs       []string
+	ctasGiven             bool
+	rules, programs, then []string
 	candidates, finish    bool
 	out                   string
 	cli.Reading
@@ -58,6 +59,11 @@ any collective, also a custom one. It is compiled for each number of --ranks, an
 name. A compiled file is for its own number of ranks. With --rules none, the bundle has these programs alone, and needs
 less memory. --rules none --candidates leaves out measured rules, so that the library learns all that it can.
 
+With --then LIST, the bundle has programs that finish the rows of an AllReduce, such as
+--then "residual, rms_norm(eps)": rules that nobody measured, for each number of --ranks. Jobs call them by
+mscclc_all_reduce_rows (docs/c.md), or mscclc.all_reduce_rms_norm of Python. Rules of --rules FILE that have the same
+"then" count before them.
+
 Kernels are PTX, which the driver compiles when a job starts. With --finish, the driver of this machine, which has the
 GPU, makes machine code of them, and jobs start sooner.
 
@@ -66,8 +72,12 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
   mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --candidates -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 4 --program halo=halo/direct,rows=2 -o my.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 4 --program halo=halo/direct,rows=2 --rules none -o halo.bundle
+  mscclc bundle --device "NVIDIA H200" --ranks 4 --rules none --then "residual, rms_norm(eps)" -o rows.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --candidates -o small.bundle`,
-		RunE: func(_ *cobra.Command, args []string) error { return write(a, args, &f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.ctasGiven = cmd.Flags().Changed("ctas")
+			return write(a, args, &f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.device, "device", "", "communicators of GPUs of `NAME`, as the driver has it: NVIDIA H200")
@@ -78,6 +88,8 @@ The programs for a number of ranks have at most ` + diag.SizeText(limits.Arena) 
 		"use the rules in `FILE`, of mscclc search --staged or select --staged (repeatable; the first that has some counts); none: no measured rules")
 	flags.StringArrayVar(&f.programs, "program", nil,
 		"add the program of a file, which jobs run by its name: `NAME=FILE[,PARAMETER=VALUE...]` (repeatable)")
+	flags.StringArrayVar(&f.then, "then", nil,
+		"add programs that finish the rows of an AllReduce by the stages of `LIST`, as in residual, rms_norm(eps) (repeatable)")
 	flags.BoolVar(&f.candidates, "candidates", false, "add programs that nobody measured, among which the library learns")
 	flags.BoolVar(&f.finish, "finish", false, "have this machine's driver make machine code of the kernels: needs the GPU")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")

@@ -25,6 +25,9 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkThen(); err != nil {
+		return err
+	}
 	spec.Note = f.origin(tables)
 	choosing.NoteShort(a, f.device)
 	if len(tables) == 0 && f.device != hostDevice {
@@ -38,7 +41,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 	for _, n := range spec.Ranks {
 		rules, missing := bundle.RulesFor(n, f.ctas, tables, f.candidates)
 		over := bundle.RulesOver(n, tables)
-		rules = append(rules, over...)
+		rules = append(append(rules, over...), f.rows(n)...)
 		spec.Rules = append(spec.Rules, rules...)
 		noteTypes(a, rules, spec.DTypes)
 		if len(missing) == 0 || f.candidates {
@@ -86,11 +89,20 @@ func (f *bundleFlags) unmeasured(spec *bundle.Spec, named int) error {
 		return cli.Usagef("--rules " + noRules + " leaves out all measured rules, and another --rules has some")
 	case named > 0:
 		return cli.Usagef("without rules nothing names the program of a FILE").Hint("--program NAME=FILE gives it a name")
-	case len(spec.Named) == 0 && !f.candidates:
-		return cli.Usagef("without rules a bundle needs programs with names, or candidates").
+	case len(spec.Named) == 0 && !f.candidates && len(f.then) == 0:
+		return cli.Usagef("without rules a bundle needs programs with names, programs that finish rows, or candidates").
 			Hint("--program NAME=FILE adds a program, and --candidates has the library learn")
 	}
+	if err := f.checkThen(); err != nil {
+		return err
+	}
+	for _, n := range spec.Ranks {
+		spec.Rules = append(spec.Rules, f.rows(n)...)
+	}
 	spec.Note = "programs with names alone"
+	if len(f.then) > 0 {
+		spec.Note = "programs that finish rows, and no measured rules"
+	}
 	if f.candidates {
 		spec.Note = "candidates of mscclc, and no measured rules"
 		for _, n := range spec.Ranks {

@@ -82,6 +82,7 @@ var Values = map[string]Place{
 	"bundle dtype":      {words: typeWords},
 	"bundle output":     {endings: cli.BundleEndings},
 	"bundle ranks":      {},
+	"bundle then":       {},
 	"bytes":             {},
 	"compare output":    {endings: cli.TimesEndings},
 	"compare root":      {},

@@ -1,0 +1,223 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/either"
+	"mscclc/ir/epilogue"
+	"mscclc/selection"
+)
+
+// This file has programs with an epilogue: what becomes of each row of a complete sum on its way to the output
+// (ir/epilogue). runtime/src/bundle/then.cc reads the fields of their rows, and checks the same.
+
+// setThen has the row of a program say which epilogue it has.
+func (p *ProgramRow) setThen(l epilogue.List) {
+	p.Stages = uint8(len(l))
+	for i, s := range l {
+		p.Stage[i] = uint8(s.Kind)
+		switch {
+		case s.Kind == epilogue.Activation:
+			p.Function = uint8(s.Fn)
+		case s.Row().Last:
+			t, _ := data.DTypeByName(s.Type) // epilogue.List.Check knows no other names
+			p.Type, p.Block = uint8(t), uint32(s.Block)
+		}
+	}
+}
+
+// Then returns the epilogue of p, which is empty where it has none.
+func (p *ProgramRow) Then() (l epilogue.List) {
+	for i := range min(int(p.Stages), len(p.Stage)) {
+		s := epilogue.Stage{Kind: epilogue.Kind(p.Stage[i])}
+		if s.Kind >= epilogue.NumKinds {
+			return append(l, s) // List.Check refuses it
+		}
+		if s.Kind == epilogue.Activation {
+			s.Fn = epilogue.Function(p.Function)
+		}
+		if s.Row().Last && p.Type < uint8(data.NumDTypes) {
+			s.Type = data.DType(p.Type).String()
+		}
+		if s.Row().Block {
+			s.Block = int(p.Block)
+		}
+		l = append(l, s)
+	}
+	return l
+}
+
+// checkThen refuses an epilogue that no program has.
+func (p *ProgramRow) checkThen() error {
+	again, l := ProgramRow{}, p.Then()
+	if err := l.Check(); err != nil {
+		return err
+	}
+	again.setThen(l)
+	if again.Stages != p.Stages || again.Stage != p.Stage || again.Function != p.Function || again.Type != p.Type ||
+		again.Block != p.Block {
+		return fmt.Errorf("its epilogue says what none of its stages has")
+	}
+	return nil
+}
+
+// finishers is what names of images begin with that finish rows.
+const finishers = "rows_"
+
+// finishes reports whether kernels finish rows of sums of a type.
+func finishes(t data.DType) bool { return t == data.F16 || t == data.BF16 || t == data.F32 }
+
+// isFinisher reports whether there is an image of that number, and it finishes rows.
+func isFinisher(images []Image, n uint32) bool {
+	return int64(n) < int64(len(images)) && strings.HasPrefix(images[n].Name, finishers)
+}
+
+// then reports whether some rule is for calls with an epilogue.
+func (b *builder) then() bool {
+	for i := range b.Rules {
+		if b.Rules[i].Then != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// finishersOf returns what a set's row says of the images that finish rows: 1 + the number of the first, or 0.
+func finishersOf(images []Image) uint32 {
+	for i := range images {
+		if isFinisher(images, uint32(i)) {
+			return uint32(i) + 1
+		}
+	}
+	return 0
+}
+
+// finishes reports whether all programs of b have an epilogue.
+func (b *Bundle) finishes() bool {
+	return len(b.Programs) > 0 && !slices.ContainsFunc(b.Programs, func(p *Program) bool { return p.Stages == 0 })
+}
+
+// finisher returns the number of the image that finishes rows of sums of a type, or none.
+func (b *Bundle) finisher(s *Set, t data.DType) uint32 {
+	if s.Finishers == 0 {
+		return none
+	}
+	for i := s.Finishers - 1; isFinisher(b.Images, i); i++ {
+		if b.Images[i].DType == t {
+			return i
+		}
+	}
+	return none
+}
+
+// checkThen refuses a rule that no call with an epilogue can have.
+func (r *Rule) checkThen() error {
+	if r.Then == "" {
+		return nil
+	}
+	l, err := epilogue.Parse(r.Then)
+	switch {
+	case err != nil:
+		return err
+	case r.Kind != ir.AllReduce:
+		return fmt.Errorf("a rule with \"then\" is for an AllReduce, whose output holds finished rows")
+	case r.Program == "" || r.Candidate() || r.When&WhenWindows != 0 || r.Nodes != "" || r.Placement == selection.Direct:
+		return fmt.Errorf("a rule with \"then\" has a staged program for any buffers of one node, and is no candidate")
+	case r.RedOp != Any && data.RedOp(r.RedOp) != data.Sum:
+		return fmt.Errorf("a rule with \"then\" is for sums, and not for %v", data.RedOp(r.RedOp))
+	case l.String() != r.Then:
+		return fmt.Errorf("%q is written %q", r.Then, l)
+	}
+	return nil
+}
+
+// finished says why a program with an epilogue is none for bundles, whose calls with one are out of place.
+func finished(p *either.Program, direct bool) error {
+	if len(p.Then) == 0 {
+		return nil
+	}
+	bad := func(hint, format string, args ...any) error {
+		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
+	}
+	switch {
+	case p.Coll.Kind != ir.AllReduce:
+		return bad("a bundle finishes rows of an allreduce", "%s finishes rows of %v", p.Name, p.Coll.Kind)
+	case direct:
+		return bad("leave out \"direct\"", "%s finishes rows, and reaches buffers of other ranks", p.Name)
+	case p.InPlace || !p.OutOfPlace:
+		return bad("compile it for calls out of place", "%s finishes rows, and is for calls in place", p.Name)
+	}
+	return nil
+}
+
+// otherThen says that a program has an epilogue that its rule does not have.
+func (k *programKey) otherThen(has, file string) error {
+	if has == "" {
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(file), "%s finishes no rows, and its rule has \"then\"",
+			k.Program).WithHint("leave out \"then\", or name a program with an epilogue")}
+	}
+	return diag.List{diag.New(diag.Unsupported, diag.FileSpan(file), "%s finishes rows by %s, and its rule is for %s",
+		k.Program, has, cmp.Or(k.then, "calls without an epilogue")).WithHint(`a rule for this program has "then":"%s"`, has)}
+}
+
+// A rowsRung is a program of the ladder for rows, as rung is one of Ladder.
+type rowsRung struct {
+	upTo    int64
+	program string
+	proto   ir.Protocol
+	ctas    int
+}
+
+// rowsTile is the bytes of tiles of programs that finish rows: the longest row that they take.
+const rowsTile = 32 << 10
+
+// RowsLadder returns rules for calls with an epilogue on a number of ranks: in one step while only the number of steps
+// counts, and then in two. Two ranks move as many bytes in one step as in two. A CTA finishes a row at a time, so that
+// more CTAs are faster as long as there are rows: a launch has at most ctas CTAs a rank. The sizes were measured with
+// two H200s (kernels/NOTES.md), and are guesses for more ranks.
+func RowsLadder(ranks, ctas int, then epilogue.List) (list []Rule) {
+	last := rowsRung{0, "rows/onestep", ir.Simple, ctas}
+	if ranks > 2 {
+		last = rowsRung{0, "rows/after", ir.Simple, min(ctas, 64)}
+	}
+	for _, r := range []rowsRung{
+		{512 << 10 / int64(ranks), "rows/onestep", ir.LL, 16},
+		{1 << 20 / int64(ranks), "rows/onestep", ir.LL, 32},
+		last,
+	} {
+		rule := Forward(ir.AllReduce, ranks)
+		rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.proto, r.upTo, rowsTile
+		rule.Replicas, rule.CTAs, rule.Then = min(r.ctas, ctas), min(r.ctas, ctas), then.String()
+		list = append(list, rule)
+	}
+	return list
+}
+
+// thenRules returns the rules for calls with an epilogue on a number of ranks of one node. Of each epilogue, these are
+// the rules of the first table that has some.
+func thenRules(ranks int, tables []*Measured) (list []Rule) {
+	seen := map[string]bool{}
+	for _, m := range tables {
+		var found []string
+		for i := range m.Rules {
+			r := &m.Rules[i]
+			if r.Ranks == ranks && r.Then != "" && !seen[r.Then] {
+				seen[r.Then] = true
+				found = append(found, r.Then)
+			}
+		}
+		for _, text := range found {
+			of := func(when string) []Rule {
+				return firstOf([]*Measured{m}, ir.AllReduce, ranks, "", when, func(r *Rule) bool { return r.Then == text })
+			}
+			list = append(list, joined(of(Eager), of(Captured))...)
+		}
+	}
+	return list
+}
