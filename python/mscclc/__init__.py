@@ -13,13 +13,16 @@ from ._errors import ArrayError, CommandError, CompileError, Error, LibraryError
 from . import _front
 from ._front import front, register_backend
 from ._groups import Group, TcpGroup
+from ._norm import all_reduce_rms_norm
 from ._program import Communicator, Program, load
+from ._rows import Rows, Stage
 from ._results import Choice, Compiled, Range, Simulation, Size, Verdict, compile, prove, select, simulate
 
 __all__ = [
     "ArrayError", "Buffer", "Choice", "CommandError", "Communicator", "CompileError", "Compiled", "Error", "Group",
-    "LibraryError", "Note", "Problem", "Program", "Range", "Rejected", "Shape", "Simulation", "Size", "TcpGroup",
-    "Verdict", "compile", "front", "load", "prove", "register_backend", "select", "simulate",
+    "LibraryError", "Note", "Problem", "Program", "Range", "Rejected", "Rows", "Shape", "Simulation", "Size", "Stage",
+    "TcpGroup", "Verdict", "all_reduce_rms_norm", "compile", "front", "load", "prove", "register_backend", "select",
+    "simulate",
 ]  # fmt: skip
 
 try:

@@ -36,6 +36,30 @@ def agree(
     return bundles[0], name
 
 
+def agree_rows(group: Group, device: str, stages: str, options: Sequence[str]) -> bytes:
+    """Return the bytes of a bundle whose programs finish rows by stages. All ranks call this."""
+    facts = {"stages": stages, "options": " ".join(options), "device": device}
+    parts = group.exchange(json.dumps(facts).encode())
+    for rank, part in enumerate(parts):
+        _compare(json.loads(parts[0]), json.loads(part), rank)
+
+    def made() -> bytes:
+        if group.rank:
+            return b""
+        return _written(group.ranks, device, ["--then", stages, "--dtype", "bf16,f16,f32", *options])
+
+    _, bundles = group.together(made, bytes)
+    return bundles[0]
+
+
+def _written(ranks: int, device: str, flags: Sequence[str]) -> bytes:
+    """Have the command write a bundle without measured rules, and return its bytes."""
+    with tempfile.TemporaryDirectory(prefix="mscclc-") as folder:
+        output = os.path.join(folder, "one.bundle")
+        ask("bundle", "--ranks", str(ranks), "--device", device, "--output", output, "--rules", "none", *flags)
+        return Path(output).read_bytes()
+
+
 def _facts(file: str, device: str, options: Sequence[str], params: Mapping[str, Param]) -> Mapping[str, str]:
     """Return what must be equal on all ranks. A name without a file is of the catalog, which the command holds."""
     path = Path(file)
@@ -71,12 +95,8 @@ def build(
         return Path(file).read_bytes()
     if "," in file:
         raise CommandError.say("usage", f"the name {file} has a comma", "rename the file")
-    with tempfile.TemporaryDirectory(prefix="mscclc-") as folder:
-        output = os.path.join(folder, "one.bundle")
-        program = ",".join([f"{name}={file}", *(f"{k}={v}" for k, v in texts(params).items())])
-        where = ["--ranks", str(ranks), "--device", device, "--program", program, "--output", output]
-        ask("bundle", *where, "--rules", "none", "--dtype", _DTYPES, *options)
-        return Path(output).read_bytes()
+    program = ",".join([f"{name}={file}", *(f"{k}={v}" for k, v in texts(params).items())])
+    return _written(ranks, device, ["--program", program, "--dtype", _DTYPES, *options])
 
 
 @contextlib.contextmanager

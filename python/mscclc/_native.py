@@ -13,7 +13,7 @@ from ._command import FILES
 from ._errors import LibraryError, Problem
 
 ABI = 1
-MAX_RANKS, MAX_BUFFERS = 16, 8
+MAX_RANKS, MAX_BUFFERS, MAX_STAGES = 16, 8, 8
 GPU, CPU = 0, 1
 INPUT, OUTPUT = 1, 2
 
@@ -61,6 +61,23 @@ class ProgramInfo(ctypes.Structure):
     ]
 
 
+class Stage(ctypes.Structure):
+    """mscclc_stage."""
+
+    _fields_ = [
+        ("value", ctypes.c_double),
+        ("reads", ctypes.c_void_p),
+        ("wants", ctypes.c_void_p),
+        ("writes", ctypes.c_void_p),
+    ]
+
+
+class Epilogue(ctypes.Structure):
+    """mscclc_epilogue."""
+
+    _fields_ = [("size", ctypes.c_uint32), ("stages", ctypes.c_char_p), ("stage", Stage * MAX_STAGES)]
+
+
 class UniqueId(ctypes.Structure):
     """mscclc_unique_id."""
 
@@ -84,6 +101,9 @@ _SIGNATURES: Dict[str, Tuple[Any, ...]] = {
     "mscclc_find": (Handle, ctypes.c_char_p, _P(Handle)),
     "mscclc_program_describe": (Handle, _P(ProgramInfo)),
     "mscclc_run": (Handle, _P(Handle), ctypes.c_size_t, _int, _int, Handle),
+    "mscclc_all_reduce_rows": (
+        Handle, Handle, Handle, ctypes.c_size_t, ctypes.c_size_t, _int, _P(Epilogue), Handle,
+    ),
 }
 
 _lock = threading.Lock()

@@ -12,6 +12,7 @@ from ._calls import Shape, make_output, prepare
 from ._command import Param
 from ._errors import ArrayError, CommandError, LibraryError
 from ._groups import LATE, Group, TcpGroup, group_of
+from ._rows import Rows
 
 File = Union[str, "os.PathLike[str]"]
 C = TypeVar("C", bound="Communicator")
@@ -94,13 +95,24 @@ class Communicator:
             raise LibraryError.say("bad-use", "the communicator is closed")
         self._group.patience = LATE
         data, name = _bundle.agree(self._group, os.fspath(file), _gpu.name_of(self.device), options, params)
+        return Program(self, _native.handle("mscclc_find", self._load(data), name.encode()))
+
+    def load_rows(self, stages: str, *, options: Sequence[str] = ()) -> Rows:
+        """Load programs that sum rows and finish them, on all ranks. stages is as in "residual, rms_norm(eps)"."""
+        if self._handle is None:
+            raise LibraryError.say("bad-use", "the communicator is closed")
+        self._group.patience = LATE
+        data = _bundle.agree_rows(self._group, _gpu.name_of(self.device), stages, options)
+        return Rows(self, self._load(data), stages)
+
+    def _load(self, data: bytes) -> ctypes.c_void_p:
+        """Load a bundle, and return the mscclc_programs."""
         with _bundle.as_file(data) as path:
             bundle = _native.handle("mscclc_open", os.fsencode(path))
             try:
-                programs = _native.handle("mscclc_load", self.handle, bundle)
+                return _native.handle("mscclc_load", self.handle, bundle)
             finally:
                 _native.call("mscclc_close", bundle)
-        return Program(self, _native.handle("mscclc_find", programs, name.encode()))
 
     def check(self) -> None:
         """Raise a LibraryError if the communicator has failed: a rank has ended, or a wait took too long."""

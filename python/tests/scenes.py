@@ -265,6 +265,199 @@ def graph(comm: Any, kind: str) -> None:
         equal(outputs[1], x.reshape(-1))
 
 
+EPS = 1e-5
+
+
+def rms_norm(total: Any, weight: Any) -> Any:
+    """Return the norm of the rows of a sum, in f64."""
+    mean = (total * total).mean(-1, keepdims=True)
+    return total / np.sqrt(mean + EPS) * weight
+
+
+def e4m3(codes: Any) -> Any:
+    """Return the numbers of bytes of E4M3."""
+    codes = codes.astype(np.int64)
+    exponent, part = codes >> 3 & 15, codes & 7
+    value = np.where(exponent > 0, np.ldexp(8.0 + part, exponent - 10), np.ldexp(part * 1.0, -9))
+    return np.where(codes & 128, -value, value)
+
+
+def near(found: Any, expected: Any, relative: float) -> None:
+    np.testing.assert_allclose(host(found).astype(np.float64), expected, rtol=relative, atol=1e-4)
+
+
+def rows(comm: Any, kind: str) -> None:
+    """Rows that are finished, as numpy computes them in f64. Outputs begin poisoned."""
+    norm, quantised = (comm.load_rows(f"residual, rms_norm(eps){more}") for more in ("", ", quantise(e4m3)"))
+    for dtype in ("float16", "float32"):
+        for count, length in ((1, 8), (5, 77), (40, 512), (300, 256)):
+            x, residual = data(comm.ranks, count * length, dtype), data(1, count * length, dtype)[0]
+            weight = data(1, length, dtype)[0]
+            total = (x.astype(np.float64).sum(0) + residual).reshape(count, length)
+            mine = Shaped(to(kind, x[comm.rank]), (count, length))
+            before, weights = to(kind, residual), to(kind, weight)
+            y, updated = poisoned(kind, count * length, dtype), poisoned(kind, count * length, dtype)
+            stages = [mscclc.Stage(reads=before, writes=updated), mscclc.Stage(value=EPS, reads=weights)]
+            assert norm(mine, stages, out=y) is y
+            equal(updated, total.reshape(-1).astype(dtype))
+            near(y, rms_norm(total, weight).reshape(-1), 1e-3 if dtype == "float16" else 1e-5)
+            codes, scales = poisoned(kind, count * length, "uint8"), poisoned(kind, count, "float32")
+            in_place = mscclc.Stage(reads=before, writes=before)
+            quantised(mine, [in_place, stages[1], mscclc.Stage(writes=scales)], out=codes)
+            equal(before, total.reshape(-1).astype(dtype))
+            largest = np.abs(rms_norm(total, weight)).max(-1)
+            near(scales, np.where(largest == 0, 1, largest / 448), 1e-5)
+            found = e4m3(host(codes)).reshape(count, length) * host(scales).reshape(count, 1)
+            bound = np.abs(rms_norm(total, weight)) / 15.9 + host(scales).reshape(count, 1) / 900
+            assert (np.abs(found - rms_norm(total, weight)) <= bound).all()
+    error = raises(mscclc.ArrayError, lambda: norm(mine, stages[:1], out=y))
+    assert "takes 2 stages" in error.message, error
+    error = raises(mscclc.ArrayError, lambda: norm(mine, [mscclc.Stage(), stages[1]], out=y))
+    assert "reads of residual is missing" in error.message, error
+    error = raises(mscclc.ArrayError, lambda: norm(mine, [stages[0], mscclc.Stage(reads=updated)], out=y))
+    assert error.code == "counts", error
+    long = Shaped(to(kind, data(1, 1 << 17, "float32")[0]), (1 << 17,))
+    same = [mscclc.Stage(reads=long.array, writes=poisoned(kind, 1 << 17, "float32")), mscclc.Stage(reads=long.array)]
+    error = raises(mscclc.LibraryError, lambda: norm(long, same, out=poisoned(kind, 1 << 17, "float32")))
+    assert error.code == "unsupported" and "longer" in error.message, error
+
+
+class Shaped:
+    """An array of one dimension as one of several."""
+
+    def __init__(self, array: Any, shape: Any) -> None:
+        self.array, self.shape = array, shape
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.array, name)
+
+
+def row_graph(comm: Any, kind: str) -> None:
+    """A graph of calls that finish rows is launched several times, with other data."""
+    import mock
+
+    norm = comm.load_rows("residual, rms_norm(eps)")
+    count, length = 8, 256
+    x, zeros = data(comm.ranks, count * length, "float16"), np.zeros(count * length, "float16")
+    mine, residual, weight = to(kind, x[comm.rank]), to(kind, zeros), to(kind, np.ones(length, "float16"))
+    y = poisoned(kind, count * length, "float16")
+    stages = [mscclc.Stage(reads=residual, writes=residual), mscclc.Stage(value=EPS, reads=weight)]
+    with mock.Graph() as made:
+        for _ in range(2):  # the second one adds the sum again
+            norm(Shaped(mine, (count, length)), stages, out=y, stream=made.stream.value)
+    for _ in range(3):
+        x = data(comm.ranks, count * length, "float16")
+        mine[:], residual[:], y[:] = to(kind, x[comm.rank]), to(kind, zeros), poisoned(kind, count * length, "float16")
+        made.launch()
+        total = 2 * x.astype(np.float64).sum(0)
+        equal(residual, total.astype("float16"))
+        near(y, rms_norm(total.reshape(count, length), np.ones(length)).reshape(-1), 1e-3)
+
+
+def norms(comm: Any, kind: str) -> None:
+    """all_reduce_rms_norm by the library, and by torch where it cannot, with the same results within rounding."""
+    import warnings
+
+    import torch
+
+    ranks, rank = comm.ranks, comm.rank
+    for dtype, why in (("float16", ""), ("float32", ""), ("float64", "torch.float64")):
+        x, residual, weight = data(ranks, 6 * 40, dtype), data(1, 6 * 40, dtype)[0], data(1, 40, dtype)[0]
+        total = (x.astype(np.float64).sum(0) + residual).reshape(2, 3, 40)
+        mine, before = torch.tensor(x[rank]).view(2, 3, 40), torch.tensor(residual).view(2, 3, 40)
+        out = torch.full_like(mine, POISON)
+        slanting = torch.full((3, 2, 40), POISON, dtype=mine.dtype).transpose(0, 1)  # not contiguous
+        each: List[Any] = [{}, {"out": out}, {"residual_out": before.clone()}, {"out": slanting}]
+        for given in each:
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                norm, updated = mscclc.all_reduce_rms_norm(mine, before, torch.tensor(weight), EPS, **given)
+            assert len(said) == bool(why and not given) and all(why in str(w.message) for w in said), said
+            assert "out" not in given or norm is given["out"]
+            assert "residual_out" not in given or updated is given["residual_out"]
+            equal(updated, total.astype(dtype))
+            near(norm, rms_norm(total, weight), 1e-3 if dtype == "float16" else 1e-5)
+        slanted = torch.tensor(x[rank]).view(3, 2, 40).transpose(0, 1)
+        norm, _ = mscclc.all_reduce_rms_norm(slanted, torch.zeros_like(slanted), torch.tensor(weight), EPS)
+        near(norm, rms_norm(x.sum(0).astype(np.float64).reshape(3, 2, 40).transpose(1, 0, 2), weight), 1e-3)
+    if not why:
+        return
+    x = data(ranks, 5 * 64, "float32")
+    mine, zeros, ones = torch.tensor(x[rank]).view(5, 64), torch.zeros(5, 64), torch.ones(64)
+    codes, scales, updated = mscclc.all_reduce_rms_norm(mine, zeros, ones, EPS, quant="e4m3")
+    expected = rms_norm(x.sum(0).reshape(5, 64).astype(np.float64), 1)
+    found = e4m3(host(codes.view(torch.uint8) if hasattr(codes, "view") else codes)) * host(scales)
+    assert scales.shape == (5, 1) and (np.abs(found - expected) <= np.abs(expected) / 15.9 + 0.01).all()
+    equal(updated, x.sum(0).reshape(5, 64))
+    error = raises(mscclc.ArrayError, lambda: mscclc.all_reduce_rms_norm(mine, zeros, torch.ones(63), EPS))
+    assert error.code == "counts", error
+    raises(mscclc.ArrayError, lambda: mscclc.all_reduce_rms_norm(mine, zeros, ones, EPS, quant="e3m4"))
+
+
+def norm_graph(comm: Any, kind: str) -> None:
+    """all_reduce_rms_norm of bf16 on GPUs: eager, and in a graph that torch captures and replays."""
+    import torch
+
+    count, length, bf16 = 8, 512, torch.bfloat16
+    weight = to(kind, data(1, length, "float32")[0])
+    mine, residual = (to(kind, np.zeros((count, length), "float32")).to(bf16) for _ in range(2))
+
+    def call() -> Any:
+        norm, updated = mscclc.all_reduce_rms_norm(mine, residual, weight.to(bf16), EPS, group=comm)
+        q, scales, _ = mscclc.all_reduce_rms_norm(mine, residual, weight.to(bf16), EPS, quant="e4m3", group=comm)
+        return norm, updated, q, scales
+
+    call()  # loads the programs
+    made = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(made):
+        captured = call()
+    for turn in range(4):
+        x, before = data(comm.ranks, count * length, "float32"), data(1, count * length, "float32")[0]
+        mine.copy_(to(kind, x[comm.rank]).view(count, length))
+        residual.copy_(to(kind, before).view(count, length))
+        if turn % 2:
+            norm, updated, q, scales = call()
+        else:
+            made.replay()
+            norm, updated, q, scales = captured
+        total = (x.sum(0) + before).reshape(count, length).astype(np.float64)
+        expected = rms_norm(total, host(weight))
+        equal(updated.float(), total)
+        near(norm.float(), expected, 5e-3)
+        found = host(q.float()) * host(scales)
+        assert (np.abs(found - expected) <= np.abs(expected) / 15.9 + host(scales) / 900).all()
+    comm.check()
+
+
+def norms_without(comm: Any, kind: str) -> None:
+    """Without the library on one rank, torch runs the calls of all, and each rank says once why."""
+    import warnings
+
+    import torch
+
+    from mscclc import _native
+
+    library = _native.library
+
+    def missing() -> Any:
+        raise mscclc.LibraryError.say("unavailable", "the library is gone")
+
+    x = data(comm.ranks, 5 * 64, "float32")
+    mine = torch.tensor(x[comm.rank]).view(5, 64)
+    if comm.rank == comm.ranks - 1:
+        _native.library = missing
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                norm, updated = mscclc.all_reduce_rms_norm(mine, torch.zeros(5, 64), torch.ones(64), EPS)
+                equal(updated, x.sum(0).reshape(5, 64))
+                near(norm, rms_norm(x.sum(0).reshape(5, 64).astype(np.float64), 1), 1e-5)
+    finally:
+        _native.library = library
+    assert [f"rank {comm.ranks - 1}: the library is gone" in str(w.message) for w in said] == [True], said
+
+
 def many(comm: Any, kind: str) -> None:
     """Programs of one communicator follow each other, so that any number of them can be captured."""
     import mock

@@ -29,6 +29,11 @@ def test_torch(job: Callable[..., List[str]], ranks: int) -> None:
     job("cuda", ranks, "gathers", "halo", "sums", "bf16", "fp8", "streams")
 
 
+@pytest.mark.parametrize("ranks", (2, 4))
+def test_norms(job: Callable[..., List[str]], ranks: int) -> None:
+    job("cuda", ranks, "rows", "norm_graph")
+
+
 def test_unequal(job: Callable[..., List[str]]) -> None:
     job("cuda", 4, "alltoallv")
 

@@ -34,6 +34,17 @@ def test_torch(job: Callable[..., List[str]]) -> None:
     job("torch", 4, *MANY, "alltoallv", "bf16", "closed")
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_rows(job: Callable[..., List[str]], ranks: int) -> None:
+    job("numpy", ranks, "rows")
+
+
+@pytest.mark.parametrize("scene", ["norms", "norms_without"])
+def test_norms(job: Callable[..., List[str]], scene: str) -> None:
+    pytest.importorskip("torch")
+    job("torch", 2, scene)
+
+
 def test_compile(job: Callable[..., List[str]]) -> None:
     torch = pytest.importorskip("torch")
     if not hasattr(torch.library, "custom_op"):
@@ -47,6 +58,7 @@ def test_mock_driver(job: Callable[..., List[str]], monkeypatch: pytest.MonkeyPa
         pytest.skip("python/test sets MSCCLC_TEST_DRIVER")
     monkeypatch.setenv("MSCCLC_LIBCUDA", os.environ["MSCCLC_TEST_DRIVER"])
     monkeypatch.setenv("MSCCLC_STANDIN_NAME", "mock")  # of all GPUs
+    job("mock", 2, "rows", "row_graph")
     job("mock", 2, "graph", "many", "gathers", "halo", "sums", "errors", "aborted")
 
 
