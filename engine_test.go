@@ -18,7 +18,8 @@ var enginePackages = []string{"mscclc", "mscclc/lang/syntax", "mscclc/ir/verify"
 // engineMay are the packages outside of the standard library that these may link.
 var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp",
 	"mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/executor/data", "mscclc/executor/launch",
-	"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval",
+	"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue",
+	"mscclc/ir/eval",
 	"mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided", "mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify",
 	"mscclc/ir/verify/checker", "mscclc/ir/verify/onesided", "mscclc/lang",
 	"mscclc/lang/arithmetic", "mscclc/lang/internal/channels", "mscclc/lang/syntax", "mscclc/lsp", "mscclc/lsp/wasm", "mscclc/passes/channels",
@@ -67,7 +68,7 @@ func checkEngine(t *testing.T, may []string, packages ...string) {
 
 // mostWasm bounds the language server with all that it links, as WebAssembly, after gzip -9. The goal is 2.4 MB. Scenes
 // of the page take 0.14 MB, and bounds of topologies with math/big 0.12 MB.
-const mostWasm = 3_120_000
+const mostWasm = 3_125_000
 
 // buildWasm builds lsp/wasm to a file, and returns its name.
 func buildWasm(t *testing.T) string {

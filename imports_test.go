@@ -23,8 +23,9 @@ import (
 // it may import; "*" is any.
 var mayImport = map[string][]string{
 	"mscclc/ir/diag":                    {},
+	"mscclc/ir/epilogue":                {},
 	"mscclc/files":                      {"mscclc/ir/diag"},
-	"mscclc/ir":                         {"mscclc/ir/diag"},
+	"mscclc/ir":                         {"mscclc/ir/diag", "mscclc/ir/epilogue"},
 	"mscclc/ir/fifo":                    {"mscclc/ir"},
 	"mscclc/ir/onesided":                {"mscclc/ir"},
 	"mscclc/ir/either":                  {"mscclc/ir", "mscclc/ir/fifo", "mscclc/ir/onesided"},
@@ -41,15 +42,15 @@ var mayImport = map[string][]string{
 	"mscclc/ir/bitwise":                 {"mscclc/ir", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/onesided"},
 	"mscclc/ir/lint":                    {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/internal/opsgen":         {"mscclc/ir"},
-	"mscclc/ir/irtest":                  {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/irtest/parse", "mscclc/ir/onesided", "mscclc/ir/text"}, // programs for tests
-	"mscclc/ir/irtest/parse":            {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided", "mscclc/ir/text"},
-	"mscclc/lang":                       {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/internal/channels", "mscclc/lang/syntax"},
+	"mscclc/ir/irtest":                  {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/irtest/parse", "mscclc/ir/onesided", "mscclc/ir/text"}, // programs for tests
+	"mscclc/ir/irtest/parse":            {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided", "mscclc/ir/text"},
+	"mscclc/lang":                       {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/epilogue", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/internal/channels", "mscclc/lang/syntax"},
 
 	"mscclc/codegen":               {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/form"},
 	"mscclc/codegen/msccl":         {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/form"},
 	"mscclc/codegen/mscclpp":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/text"},
 	"mscclc/codegen/mscclpp/lower": {"mscclc/codegen", "mscclc/codegen/mscclpp", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/onesided"},
-	"mscclc/codegen/program":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided"},
+	"mscclc/codegen/program":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided"},
 	"mscclc/codegen/codegentest":   {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/irtest", "mscclc/ir/irtest/parse", "mscclc/ir/onesided"}, // programs for tests
 	// judges what codegen writes, and shares nothing with it
 	"mscclc/codegen/xmljudge": {},
@@ -60,16 +61,16 @@ var mayImport = map[string][]string{
 	"mscclc/kernels/pack":                   {},
 	"mscclc/transport":                      {"mscclc/kernels"},
 	"mscclc/transport/enginetest":           {"mscclc/transport"}, // an engine for tests
-	"mscclc/executor/data":                  {"mscclc/ir"},
+	"mscclc/executor/data":                  {"mscclc/ir", "mscclc/ir/epilogue"},
 	"mscclc/bundle/limits":                  {},
-	"mscclc/bundle/internal/rowsgen":        {"mscclc/algorithms/choose", "mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir"},
+	"mscclc/bundle/internal/rowsgen":        {"mscclc/algorithms/choose", "mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/epilogue"},
 	"mscclc/selection":                      {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/executor/launch", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/passes/core"},
-	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/onesided"},
+	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/onesided"},
 	"mscclc/executor/exchange":              {},
 	"mscclc/executor/launch":                {},
 	"mscclc/executor/proof":                 {"mscclc/internal/usercache", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/verify"},
-	"mscclc/executor":                       {"mscclc/bundle/limits", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/launch", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/verify"},
-	"mscclc/executor/plan":                  {"mscclc/bundle/limits", "mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/launch", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/verify", "mscclc/kernels", "mscclc/transport"},
+	"mscclc/executor":                       {"mscclc/bundle/limits", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/launch", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/verify"},
+	"mscclc/executor/plan":                  {"mscclc/bundle/limits", "mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/launch", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/verify", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/executor/replay":                {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/onesided", "mscclc/ir/verify"},
 	"mscclc/executor/cpu":                   {"mscclc/executor", "mscclc/executor/abi", "mscclc/kernels"},
 	"mscclc/executor/shared":                {"mscclc/executor"},
@@ -78,6 +79,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/cuda":                  {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/hip":                   {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/gpu/gputest":           {"*"}, // the tests of both
+	"mscclc/executor/rows":                  {"*"}, // tests
 	"mscclc/bench":                          {"mscclc/executor", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/launch", "mscclc/executor/nccl", "mscclc/executor/plan", "mscclc/ir", "mscclc/ir/either", "mscclc/selection"},
 	"mscclc/executor/measure":               {"mscclc/executor/abi", "mscclc/executor/exchange", "mscclc/executor/shared", "mscclc/transport"},
 	"mscclc/executor/nccl":                  {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
@@ -94,7 +96,7 @@ var mayImport = map[string][]string{
 	"mscclc/simulate/internal/onesided":     {"mscclc/executor/launch", "mscclc/ir", "mscclc/ir/eval", "mscclc/ir/onesided", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network"},
 	"mscclc/simulate/internal/twosided":     {"mscclc/executor/launch", "mscclc/ir", "mscclc/ir/fifo", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network"},
 	"mscclc/simulate":                       {"mscclc/executor/data", "mscclc/executor/launch", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/simulate/devices", "mscclc/simulate/internal/events", "mscclc/simulate/internal/launches", "mscclc/simulate/internal/network", "mscclc/simulate/internal/onesided", "mscclc/simulate/internal/twosided", "mscclc/topology"},
-	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},
+	"mscclc":                                {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo", "mscclc/passes/lift", "mscclc/passes/slots"},
 	"mscclc/lsp":                            {"*"}, // and see engine_test.go
 	"mscclc/play":                           {"*"}, // and see engine_test.go
 	"mscclc/play/site":                      {"mscclc/internal/usercache", "mscclc/play"},

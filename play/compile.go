@@ -159,6 +159,10 @@ func (b *builder) algorithm() error {
 		return nil
 	}
 	p, err := mscclc.CompileFile(b.tree, opt)
+	if b.chunks != nil && len(b.chunks.Then) > 0 && !b.OneSided { // programs with an epilogue have no other form
+		b.OneSided = true
+		return b.algorithm()
+	}
 	switch {
 	case errors.Is(err, errMany) || errors.Is(err, ErrStale) || exceeded(err):
 		return err

@@ -65,9 +65,15 @@ func of8Sided(t testing.TB, p *play.CatalogProgram, oneSided bool) *play.Result 
 // outputs returns what each chunk of the outputs holds by ir/eval, which runs the compiled program's steps.
 func outputs(p *either.Program) (list []string) {
 	m := eval.NewMachine(p.Coll, p.Memory())
-	w := eval.Wire(p.Fifo)
-	order, _ := w.Schedule(p.Fifo, ir.Unbounded, 1).Run()
-	w.Exec(p.Fifo, m, order)
+	if p.OneSided != nil {
+		links := eval.Link(p.OneSided)
+		order, _ := links.Schedule(p.OneSided).Run()
+		m.Moves(p.OneSided, links, order)
+	} else {
+		w := eval.Wire(p.Fifo)
+		order, _ := w.Schedule(p.Fifo, ir.Unbounded, 1).Run()
+		w.Exec(p.Fifo, m, order)
+	}
 	for r := range p.Coll.Ranks {
 		for i := range p.Coll.OutChunks(r) {
 			x, _ := m.At(r, ir.Output, i)

@@ -83,7 +83,7 @@ func TestApply(t *testing.T) {
 			t.Errorf("%s changes the sum", test.list)
 		}
 	}
-	if q := epilogue.Functions; len(q) != 3 || math.Abs(epilogue.Gelu.Of(1)-0.8413447460685429) > 1e-12 ||
+	if len(epilogue.Functions) != 3 || math.Abs(epilogue.Gelu.Of(1)-0.8413447460685429) > 1e-12 ||
 		math.Abs(epilogue.Silu.Of(1)-0.7310585786300049) > 1e-12 {
 		t.Error("an activation is wrong")
 	}
