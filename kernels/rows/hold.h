@@ -65,7 +65,8 @@ KD void bring_rows_near(const One &t) {
   }
 }
 
-// row_output is where a row of the output lies, row_operand where what a stage reads first, and row_scales where scales.
+// row_output is where a row of the output lies, row_operand where what a stage reads first does, and row_scales where
+// scales do.
 KD u64 row_output(const Row &p) {
   return p.t.at.ranks[p.t.at.block->rank].output + p.number * (p.rows.length * p.rows.output_size);
 }

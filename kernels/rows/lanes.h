@@ -85,8 +85,9 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
     if (!t.gone) Lanes::move_chunk(t, s, i);
   }
 
-  // place has the block's threads bring near them what it needs of the stages, and finds where operands lie. What stages
-  // read and write must be aligned too, and blocks with one scale be lanes side by side: else no iteration is quick.
+  // place has the block's threads bring near them what it needs of the stages, and finds where operands lie. What
+  // stages read and write must be aligned too, and blocks with one scale be lanes side by side: else no iteration is
+  // quick.
   KD void place(One &t) {
     const abi_rows &rows = rows_of(t.a);
     bool awry = t.a.elem_size % 16;
