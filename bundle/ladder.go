@@ -92,13 +92,13 @@ func Candidates(ranks, ctas int) []Rule {
 }
 
 // ApartCandidates returns candidates for calls among a given number of ranks whose GPUs do not reach each other's
-// memory. Packets are slow there.
+// memory. Packets are slow there. They are for all sizes, since no rule of other machines is for such calls.
 func ApartCandidates(ranks int) *Measured {
 	m := &Measured{builtIn: true}
 	for _, kind := range Kinds {
 		list := rungs(kind, ranks)
 		direct := list[len(list)-1]
-		list = []rung{{CandidateBytes, direct.program, ir.Simple, direct.replicas / 2}}
+		list = []rung{{0, direct.program, ir.Simple, direct.replicas / 2}}
 		if kind == ir.AllReduce {
 			list = append([]rung{{1 << 20 / int64(ranks), "allreduce/onephase", ir.Simple, 8}}, list...)
 		}

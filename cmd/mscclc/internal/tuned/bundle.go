@@ -55,12 +55,25 @@ func SpecOf(machine Machine, d *Document) bundle.Spec {
 	for _, n := range spec.Ranks {
 		tables := tables
 		if machine.Apart(min(n, gpus)) {
-			tables = append([]*bundle.Measured{bundle.ApartCandidates(n)}, tables...)
+			tables = append(apartRules(tables), bundle.ApartCandidates(n))
 		}
 		rules, _ := bundle.RulesFor(n, spec.CTAs, tables, true)
 		spec.Rules = append(append(spec.Rules, rules...), bundle.RulesOver(n, tables)...)
 	}
 	return spec
+}
+
+// apartRules returns the rules of tables that count where GPUs do not reach each other's memory. Others would stand in
+// the way of candidates, and serve no call there. Rules for invariant bits count everywhere.
+func apartRules(tables []*bundle.Measured) (list []*bundle.Measured) {
+	for _, m := range tables {
+		some := *m
+		some.Rules = slices.DeleteFunc(slices.Clone(m.Rules), func(r bundle.MeasuredRule) bool {
+			return !r.Apart && r.Bits == "" && r.Then == ""
+		})
+		list = append(list, &some)
+	}
+	return list
 }
 
 // extended returns m with rules that are built in for larger calls than those that were measured.

@@ -1,6 +1,7 @@
 package tuned
 
 import (
+	"slices"
 	"testing"
 
 	"mscclc/bundle"
@@ -36,5 +37,31 @@ func TestSpecOfApart(t *testing.T) {
 		if _, err := bundle.Build(spec); err != nil {
 			t.Error(links, err)
 		}
+	}
+}
+
+// TestSpecOfApartBuiltIn: rules that are built in for GPUs that reach each other's memory do not stand in the way of
+// candidates where they are apart. Programs for all sizes are there, for jobs without NCCL.
+func TestSpecOfApartBuiltIn(t *testing.T) {
+	const gpus = 2
+	spec := SpecOf(Machine{Device: "NVIDIA H200", GPUs: gpus, Links: "none"}, nil)
+	whole := map[ir.Kind]bool{}
+	for _, r := range spec.Rules {
+		if r.Ranks != gpus || r.Invariant || r.Nodes != "" {
+			continue
+		}
+		if !r.Candidate() {
+			t.Errorf("a rule for %v up to %d is no candidate, and was measured where GPUs are not apart", r.Kind, r.UpTo)
+		}
+		whole[r.Kind] = whole[r.Kind] || r.UpTo == 0
+	}
+	for _, kind := range bundle.Kinds {
+		if !whole[kind] {
+			t.Errorf("%v has no candidate for the largest calls", kind)
+		}
+	}
+	near := SpecOf(Machine{Device: "NVIDIA H200", GPUs: gpus, Links: "NVLink"}, nil)
+	if !slices.ContainsFunc(near.Rules, func(r bundle.Rule) bool { return r.Ranks == gpus && !r.Candidate() }) {
+		t.Error("no rule is built in for GPUs that reach each other's memory")
 	}
 }
