@@ -45,10 +45,11 @@ type OneSidedCosts struct {
 	Few    float64 `json:"launch_few_us"`
 	Signal float64 `json:"signal_us"` // a signal, after the block's stores: what orders them
 	Await  float64 `json:"await_us"`  // from a flag's arrival to the next step
-	// that a row waits for its threads where they share a number, such as the sum of its squares: once a step, since
-	// blocks have the next row under way
-	Row   float64 `json:"row_us"`
-	Joint float64 `json:"joint_us"` // from a step to one that is joint with it
+	// that a Move takes more that finishes rows (ir/epilogue), and for each number that the threads of a row share, such
+	// as the sum of its squares
+	Finish float64 `json:"finish_us"`
+	Row    float64 `json:"row_us"`
+	Joint  float64 `json:"joint_us"` // from a step to one that is joint with it
 	// that a port's proxy is busy with a copy, before that begins
 	Port    float64 `json:"port_us"`
 	Threads int     `json:"threads"` // of a block that moves Block bytes a microsecond

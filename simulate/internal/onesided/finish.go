@@ -6,11 +6,14 @@ import "mscclc/ir"
 type finishing struct {
 	bytes   float64 // that the GPU's memory reads and writes, for each byte of a row
 	handled float64 // that the block's threads read or write, for each byte of a row
-	time    float64 // block reductions of the rows that blocks have at once
+	time    float64 // of a step: the first row's begin, and block reductions; blocks have other rows under way in it
 }
 
 // finishing returns what p's epilogue takes.
 func (o *Blocks) finishing() (f finishing) {
+	if len(o.program.Then) > 0 {
+		f.time = o.Costs.OneSided.Finish
+	}
 	for _, s := range o.program.Then {
 		f.bytes += s.Row().RowBytes
 		f.handled += s.Row().RowBytes + s.Row().VectorBytes
