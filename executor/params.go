@@ -145,7 +145,7 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 	}
 }
 
-// reopen makes the program's memory on the device anew, for so many replicas, and tiles of so many bytes.
+// reopen makes the program's memory on the device anew, for a number of replicas, and tiles of `tile` bytes.
 func (l *Loaded) reopen(replicas int, tile int64) error {
 	instance := l.instance
 	l.instance = nil // until there is another

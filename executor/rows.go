@@ -94,10 +94,7 @@ func rowMemory(then epilogue.List, rows *abi.Rows, geo data.Geometry, args *Args
 		}
 		_, out, _, _, _ := geo.Buffers(rank)
 		for i, s := range then {
-			first, second := s.Row().Reads, s.Row().Wants
-			if s.Row().Writes != epilogue.Nothing {
-				second = s.Row().Writes
-			}
+			first, second := s.Row().Reads, s.Row().Second()
 			if err := errors.Join(operand(then, i, "first", first, stage(m.First, i), rank, out, rows, args),
 				operand(then, i, "second", second, stage(m.Second, i), rank, out, rows, args)); err != nil {
 				return err
@@ -118,12 +115,7 @@ func stage(list [][]byte, i int) []byte {
 // operand checks one operand of stage i, for an output of `out` rows.
 func operand(then epilogue.List, i int, what string, is epilogue.Operand, buf []byte, rank int, out int64,
 	rows *abi.Rows, args *Args) error {
-	size := int64(args.DType.Size())
-	want := map[epilogue.Operand]int64{epilogue.Vector: int64(rows.Length) * size,
-		epilogue.Rows: out * int64(rows.Length) * size, epilogue.Scales: out * int64(rows.ScalesOfRow) * 4}[is]
-	if is == epilogue.Scales {
-		size = 4
-	}
+	want, size := rows.Operand(is, out, args.DType)
 	name := fmt.Sprintf("the %s operand of %s of rank %d", what, then[i].Row().Name, rank)
 	switch {
 	case int64(len(buf)) != want:

@@ -113,3 +113,18 @@ func (o *OneImage) EnoughRows(replicas int, rows, row int64) int {
 	pass := o.Tile / row
 	return int(max(int64(replicas), min(int64(o.Replicas), (rows+pass-1)/pass)))
 }
+
+// Operand returns how many bytes an operand of a stage has for `rows` rows of an output, and those of an element of it,
+// to which it is aligned. t is the type of the sums.
+func (r *Rows) Operand(is epilogue.Operand, rows int64, t data.DType) (bytes, size int64) {
+	size = int64(t.Size())
+	switch is {
+	case epilogue.Vector:
+		return int64(r.Length) * size, size
+	case epilogue.Rows:
+		return rows * int64(r.Length) * size, size
+	case epilogue.Scales:
+		return rows * int64(r.ScalesOfRow) * 4, 4
+	}
+	return 0, size
+}

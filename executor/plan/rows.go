@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,29 +92,21 @@ func (c *Call) rowMemory(args *CallArgs, geo data.Geometry) error {
 	if len(args.Rows.Memory) != len(p.ranks) {
 		return fmt.Errorf("rows have the memory of %d ranks, of %d", len(args.Rows.Memory), len(p.ranks))
 	}
-	size := int64(args.DType.Size())
-	vector := int64(args.Rows.Length) * size
 	var errs []error
 	for i, rank := range p.ranks {
 		_, out, _, _, _ := geo.Buffers(rank)
-		bytes := map[epilogue.Operand]int64{epilogue.Vector: vector, epilogue.Rows: out * vector,
-			epilogue.Scales: out * int64(c.rows.ScalesOfRow) * 4}
 		m := args.Rows.Memory[i]
 		for k, s := range p.program().Then {
-			row, second := s.Row(), cmp.Or(s.Row().Writes, s.Row().Wants)
-			errs = append(errs, c.operand(rank, s, "first", m.First[k], bytes[row.Reads], size, row.Reads),
-				c.operand(rank, s, "second", m.Second[k], bytes[second], size, second))
+			errs = append(errs, c.operand(rank, s, "first", m.First[k], out, s.Row().Reads),
+				c.operand(rank, s, "second", m.Second[k], out, s.Row().Second()))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// operand checks an operand of a stage.
-func (c *Call) operand(rank int, s epilogue.Stage, which string, address uint64, bytes, size int64,
-	is epilogue.Operand) error {
-	if is == epilogue.Scales {
-		size = 4
-	}
+// operand checks an operand of a stage, for an output of `out` rows.
+func (c *Call) operand(rank int, s epilogue.Stage, which string, address uint64, out int64, is epilogue.Operand) error {
+	bytes, size := c.rows.Operand(is, out, c.dtype)
 	name := fmt.Sprintf("the %s operand of %s of rank %d", which, s.Row().Name, rank)
 	switch {
 	case is == epilogue.Nothing && address == 0:

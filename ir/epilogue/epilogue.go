@@ -76,6 +76,10 @@ var Stages = [NumKinds]Row{
 	Cast: {Name: "cast", Argument: "type", Last: true, Doc: "converts the elements to another type"},
 }
 
+// Second returns the operand that a stage of the kind has beside the one that it reads first: what it writes, or what
+// it reads too. No kind has both.
+func (r *Row) Second() Operand { return max(r.Writes, r.Wants) }
+
 // A Function is what Activation applies.
 type Function uint8
 

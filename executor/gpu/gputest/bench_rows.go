@@ -92,7 +92,7 @@ func benchRows(b *testing.B, d Device, plain, fused *either.Program, rows int64)
 					err = j.compare()
 				}
 			}
-			if errors.Is(err, executor.ErrNoDevice) { // no room for so many
+			if errors.Is(err, executor.ErrNoDevice) { // no room for these replicas
 				break
 			}
 			if err != nil {
