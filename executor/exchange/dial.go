@@ -37,28 +37,46 @@ type visit struct {
 
 // dial connects to the hub, which may not be there yet, and waits until all have come.
 func (x *Member) dial(ctx context.Context, p *Place) error {
+	var found error // by the last round that had its time: one that was cut short says only that
 	for waits := knockWaits; ; waits = min(2*waits, linkHello) {
-		var best error // the most telling of a round
-		for _, port := range p.Ports {
-			v, err := x.knock(ctx, p, port, waits)
-			if err == nil {
-				return x.enter(ctx, p, v)
-			}
-			var refused *refusedError
-			at := errors.As(err, &refused)
-			if at && refused.final() {
-				return fmt.Errorf("process 0: %w", err)
-			}
-			if at || best == nil || errors.Is(err, errStranger) && !errors.As(best, &refused) {
-				best = fmt.Errorf("port %d: %w", port, err)
-			}
+		v, err := x.tryPorts(ctx, p, waits)
+		if err == nil {
+			return x.enter(ctx, p, v)
+		}
+		var refused *refusedError
+		if errors.As(err, &refused) && refused.final() {
+			return fmt.Errorf("process 0: %w", refused)
+		}
+		if ctx.Err() == nil || found == nil {
+			found = err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("process 0 has not come: %w (%v)", context.Cause(ctx), best)
+			return fmt.Errorf("process 0 has not come: %w (%v)", context.Cause(ctx), found)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// tryPorts knocks at each port in turn, until the hub lets this process in, or turns it away for good. Else its error is
+// the most telling one.
+func (x *Member) tryPorts(ctx context.Context, p *Place, waits time.Duration) (*visit, error) {
+	var best error
+	for _, port := range p.Ports {
+		v, err := x.knock(ctx, p, port, waits)
+		if err == nil {
+			return v, nil
+		}
+		var refused *refusedError
+		at := errors.As(err, &refused)
+		if at && refused.final() {
+			return nil, err
+		}
+		if at || best == nil || errors.Is(err, errStranger) && !errors.As(best, &refused) {
+			best = fmt.Errorf("port %d: %w", port, err)
+		}
+	}
+	return nil, best
 }
 
 // knock says hello at a port, and answers the question of who is there. Then that is the hub, or else why it is not.

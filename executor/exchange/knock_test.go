@@ -1,7 +1,9 @@
 package exchange
 
 import (
+	"context"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,4 +72,35 @@ func asksAfter(conn net.Conn, d time.Duration) (hello, bool) {
 	conn.SetDeadline(time.Now().Add(5 * time.Second))
 	kind, _, err := readFrame(conn, mostWords)
 	return h, err == nil && kind == frameProof
+}
+
+// TestCutShort has time end while a guest knocks again at the hub of another job: it says what it had found before.
+func TestCutShort(t *testing.T) {
+	e, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		first, err := e.Accept()
+		if err != nil {
+			return
+		}
+		readHello(first)
+		refuse(first, ofOtherJob, "it is of another job")
+		if second, err := e.Accept(); err == nil {
+			defer second.Close()
+			cancel()
+			<-t.Context().Done()
+		}
+	}()
+	x, err := Join(ctx, At(e.Addr().String()), 1, 2)
+	if err == nil {
+		x.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "it is of another job") {
+		t.Error(err)
+	}
 }
