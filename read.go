@@ -67,7 +67,7 @@ type form struct {
 // forms has the forms of compiled programs. Those without a target have no write.
 var forms = map[codegen.FileKind]form{
 	codegen.KindXML:         {readXML, msccl.Write},
-	codegen.KindProgram:     {program.Read, own(program.Write)},
+	codegen.KindProgram:     {program.Read, writeProgram},
 	codegen.KindProgramJSON: {read: program.ReadJSON},
 }
 
@@ -76,9 +76,9 @@ func readXML(name string, r io.Reader, opt codegen.ReadOptions) (*either.Program
 	return either.OfFifo(p), err
 }
 
-// own returns the writer of a form that is the same for all targets.
-func own(write func(io.Writer, *either.Program) error) func(io.Writer, *either.Program, *codegen.Target) error {
-	return func(w io.Writer, p *either.Program, _ *codegen.Target) error { return write(w, p) }
+// writeProgram is program.Write for any target.
+func writeProgram(w io.Writer, p *either.Program, _ *codegen.Target) error {
+	return program.Write(w, p)
 }
 
 // noProgram returns the error for a file of a kind that is no compiled program.

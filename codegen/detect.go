@@ -64,20 +64,12 @@ func (k FileKind) String() string { return FileKinds[k].Text }
 // Compiled reports whether mscclc.ReadProgram reads files of kind k.
 func (k FileKind) Compiled() bool { return FileKinds[k].Compiled }
 
-// Endings returns the endings of the kinds of files that has selects, each once, in the order of FileKinds.
-func Endings(has func(i *FileKindInfo) bool) (list []string) {
-	for k := range FileKinds {
-		if i := &FileKinds[k]; i.Ending != "" && has(i) && !slices.Contains(list, i.Ending) {
-			list = append(list, i.Ending)
-		}
-	}
-	return list
-}
-
 // CompiledName reports whether a file's name ends as those of compiled programs and of plans do.
 func CompiledName(name string) bool {
-	written := func(i *FileKindInfo) bool { return i.Compiled || i.Target != "" }
-	return slices.Contains(Endings(written), strings.ToLower(filepath.Ext(name)))
+	ending := strings.ToLower(filepath.Ext(name))
+	return slices.ContainsFunc(FileKinds[:], func(i FileKindInfo) bool {
+		return i.Ending == ending && (i.Compiled || i.Target != "")
+	})
 }
 
 // Kind returns the kind of file that t's programs are written as, if the name ends in ending.

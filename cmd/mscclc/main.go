@@ -49,7 +49,9 @@ func main() {
 	switch {
 	case alone:
 		cli.RemoveOnSignal()
-		processes.Follow()
+		if os.Getenv(processes.EnvParent) != "" {
+			processes.Follow()
+		}
 		code = main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	case err != nil:
 		a := cli.NewApp(os.Args[1:], nil, os.Stdout, os.Stderr, completion.ValueEndings)

@@ -44,16 +44,25 @@ func (f *checker) header() bool {
 	case p.Sizes.Min < 0 || p.Sizes.Max < 0 || p.Sizes.Max != 0 && p.Sizes.Max <= p.Sizes.Min:
 		return f.bad(diag.Malformed, "no size is from %d to below %d", p.Sizes.Min, p.Sizes.Max)
 	}
-	if err := p.Then.Check(); err != nil {
-		return f.bad(diag.Malformed, "%v", err)
-	}
-	if len(p.Then) > 0 && (p.OneSided == nil || p.Coll.Inplace || p.InPlace || !p.Coll.HasRows()) {
-		return f.bad(diag.Malformed, "the program has an epilogue, which is for one-sided programs that sum over all ranks out of place")
+	if len(p.Then) > 0 && !f.epilogue() {
+		return false
 	}
 	for r, chunks := range p.Scratch {
 		if chunks < 0 {
 			return f.bad(diag.Malformed, "rank %d has %d chunks of scratch", r, chunks)
 		}
+	}
+	return true
+}
+
+// epilogue checks the stages on rows.
+func (f *checker) epilogue() bool {
+	p := f.p
+	if err := p.Then.Check(); err != nil {
+		return f.bad(diag.Malformed, "%v", err)
+	}
+	if p.OneSided == nil || p.Coll.Inplace || p.InPlace || !p.Coll.HasRows() {
+		return f.bad(diag.Malformed, "the program has an epilogue, which is for one-sided programs that sum over all ranks out of place")
 	}
 	return true
 }

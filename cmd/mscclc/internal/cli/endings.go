@@ -16,8 +16,8 @@ import (
 var (
 	SourceEndings   = []string{files.LibrarySuffix}
 	PlanEndings     = []string{codegen.FileKinds[codegen.KindMSCCLPP].Ending}
-	ProgramEndings  = codegen.Endings(func(*codegen.FileKindInfo) bool { return true })
-	CompiledEndings = codegen.Endings(func(i *codegen.FileKindInfo) bool { return i.Compiled && i.Target != "" })
+	ProgramEndings  = kindEndings(func(*codegen.FileKindInfo) bool { return true })
+	CompiledEndings = kindEndings(func(i *codegen.FileKindInfo) bool { return i.Compiled && i.Target != "" })
 	TopologyEndings = []string{".topo", ".xml"}
 	FoldersOnly     = []string{}
 )
@@ -38,6 +38,16 @@ var (
 	RulesEndings   = []string{".rules", ".json"}
 	TimesEndings   = []string{".jsonl", ".json"}
 )
+
+// kindEndings returns the endings of the kinds of files that has selects, each once, in the order of FileKinds.
+func kindEndings(has func(i *codegen.FileKindInfo) bool) (list []string) {
+	for k := range codegen.FileKinds {
+		if i := &codegen.FileKinds[k]; i.Ending != "" && has(i) && !slices.Contains(list, i.Ending) {
+			list = append(list, i.Ending)
+		}
+	}
+	return list
+}
 
 // TargetOf is the target that the ending of a file asks for.
 var TargetOf = targetOf()

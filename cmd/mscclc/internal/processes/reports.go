@@ -13,8 +13,8 @@ import (
 // This file is what a process and the one that started it have between them: two pipes. One ends with the parent. The
 // other takes reports to it.
 
-// envParent is set for processes that have the pipes. They are the files after stderr, in this order.
-const envParent = "MSCCLC_PARENT"
+// EnvParent is set for processes that a Team started. They have the pipes, as the files after stderr, in this order.
+const EnvParent = "MSCCLC_PARENT"
 
 const (
 	watchFile = iota
@@ -36,13 +36,9 @@ var tells struct {
 	to *os.File
 }
 
-// Follow ends this process as soon as the one that started it is gone. It does nothing in a process that no Team
-// started.
+// Follow ends this process as soon as the one that started it is gone. EnvParent must be set.
 func Follow() {
-	if os.Getenv(envParent) == "" {
-		return
-	}
-	os.Unsetenv(envParent) // processes that this one starts do not have the pipes
+	os.Unsetenv(EnvParent) // processes that this one starts do not have the pipes
 	for fd := firstFile; fd <= firstFile+tellFile; fd++ {
 		if !takePipe(fd) {
 			return // somebody else has set the variable

@@ -47,7 +47,7 @@ func (t *Team) Start(ctx context.Context, a *cli.App) error {
 	secret := rand.Text() // against other users of the host, who do not see the environment of the processes
 	t.env = func(i int) []string {
 		return append(os.Environ(), envHub+"="+hub, envIndex+"="+strconv.Itoa(i), envSize+"="+strconv.Itoa(t.Count),
-			envStarted+"=1", envSecret+"="+secret, envSecretFile+"=", envParent+"=1")
+			envStarted+"=1", envSecret+"="+secret, envSecretFile+"=", EnvParent+"=1")
 	}
 	watch, alive, err := os.Pipe()
 	if err != nil {
