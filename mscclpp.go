@@ -25,8 +25,8 @@ type PlanOptions struct {
 }
 
 // PlanMSCCLPP makes a plan of MSCCL++ of p, which Compile made for target mscclpp, and proves what it means. Warnings
-// are of what MSCCL++'s executor does wrong with it all the same. The plan's name, by which that executor tells plans
-// apart, is the algorithm's, its parameters and a hash of all that the plan holds.
+// are of what MSCCL++'s executor does wrong with it all the same. The plan's name, by which that executor distinguishes
+// plans apart, is the algorithm's, its parameters and a hash of all that the plan holds.
 func PlanMSCCLPP(p *either.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings diag.List, err error) {
 	c, err := lower.Channels(p.OneSided, opt.Options)
 	if err != nil {

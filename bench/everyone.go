@@ -56,7 +56,7 @@ const errNCCL = endError("NCCL's calls on other GPUs may not end")
 // ends reports whether nothing more can be done after err.
 func ends(err error) bool { return errors.Is(err, exchange.ErrEnd) }
 
-// An alarm tells processes that wait for the GPUs that another process has failed.
+// An alarm stops processes that wait for the GPUs that another process has failed.
 type alarm struct {
 	exchange *exchange.Member
 	topic    uint64
@@ -91,7 +91,7 @@ func (a *alarm) rest() {
 	}
 }
 
-// raise tells the other processes of err.
+// raise sends err to the other processes.
 func (a *alarm) raise(err error) {
 	if a.exchange != nil {
 		a.exchange.Post(a.topic, err.Error())

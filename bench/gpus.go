@@ -92,7 +92,7 @@ func (g *GPUs) laneOf(gpu executor.GPU) (*lane, error) {
 	return l, err
 }
 
-// gather tells all processes where all ranks are. err is what has failed so far.
+// gather sends all processes where all ranks are. err is what has failed so far.
 func (g *GPUs) gather(ctx context.Context, err error) error {
 	x := g.options.Plan.Exchange
 	if x != nil {

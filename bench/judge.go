@@ -69,7 +69,7 @@ func (t *search) finals(ctx context.Context, chosen *Form) (*Judgement, error) {
 	}
 	for i := range list {
 		list[i].Micros = us(median(times[i]))
-		t.tell(list[i], true)
+		t.report(list[i], true)
 	}
 	j := &Judgement{Chosen: list[0], Tried: len(t.tried)}
 	slices.SortStableFunc(list, faster)
@@ -104,8 +104,8 @@ func (t *search) finalists(ctx context.Context, chosen *Form) ([]Tried, error) {
 	return list, nil
 }
 
-// tell has Seen hear of a measurement.
-func (s *Search) tell(t Tried, final bool) {
+// report calls Seen with a measurement.
+func (s *Search) report(t Tried, final bool) {
 	if s.Seen != nil {
 		s.Seen(t, final)
 	}

@@ -59,7 +59,7 @@ func (r *Report) curves() (list []curve) {
 	return list
 }
 
-// Plot draws the rows. File tells by its ending whether as SVG or as PNG.
+// Plot draws the rows. The ending of file says whether as SVG or as PNG.
 func (r *Report) Plot(w io.Writer, file string) error {
 	left, right := plot.New(), plot.New()
 	plots := [2]*plot.Plot{left, right}
@@ -102,7 +102,7 @@ func (r *Report) Plot(w io.Writer, file string) error {
 	})
 }
 
-// Paint writes a picture of a size that paint paints. File tells by its ending whether as PNG or as SVG.
+// Paint writes a picture of a size that paint paints. The ending of file says whether as PNG or as SVG.
 func Paint(w io.Writer, file string, width, height vg.Length, paint func(draw.Canvas) error) error {
 	if strings.EqualFold(filepath.Ext(file), ".png") {
 		canvas := vgimg.New(width, height)

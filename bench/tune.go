@@ -20,7 +20,7 @@ type Search struct {
 
 	Widths *Widths // that Tune and Contest look among; nil: the usual ones
 
-	// Seen, where not nil, hears of each measurement, and whether it was one of Judge's finals.
+	// Seen, where not nil, is called with each measurement, and whether it was one of Judge's finals.
 	Seen func(t Tried, final bool)
 }
 
@@ -129,7 +129,7 @@ func (t *search) measure(ctx context.Context, forms []*Form) (found []Tried, err
 		}
 		t.seen[*wide] = true
 		found = append(found, Tried{*wide, us(took)})
-		t.tell(found[len(found)-1], false)
+		t.report(found[len(found)-1], false)
 	}
 	t.tried = append(t.tried, found...)
 	return found, nil

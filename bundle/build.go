@@ -31,9 +31,9 @@ type Spec struct {
 	Maker  string              // what made the bundle, for readers
 	Note   string              // where the rules come from, for readers
 
-	// Tell is called with each program of built-in rules that gave way, since the programs of all rules need more memory
-	// than a set may have, and of built-in rules whose launches have too many CTAs. It may be nil.
-	Tell func(text string) `json:"-"`
+	// Notify is called with each program of built-in rules that gave way, since the programs of all rules need more
+	// memory than a set may have, and of built-in rules whose launches have too many CTAs. It may be nil.
+	Notify func(text string) `json:"-"`
 }
 
 // An About says for readers what a bundle is: how it was made, and what was proven. It is a section of the bundle.
@@ -174,7 +174,7 @@ func (b *builder) set(of setKey) error {
 	}
 	l.tellWide(b.CTAs)
 	l.unshare()
-	if err := l.lay(b.Tell); err != nil {
+	if err := l.lay(b.Notify); err != nil {
 		return err
 	}
 	used := l.used()

@@ -122,7 +122,7 @@ func TestCandidatesGiveWay(t *testing.T) {
 	rules, _ := RulesFor(2, DefaultCTAs, []*Measured{m}, true)
 	var gave []string
 	b, err := Build(Spec{Device: "d", Ranks: []int{2}, DTypes: DefaultDTypes, Rules: rules,
-		Tell: func(text string) { gave = append(gave, text) }})
+		Notify: func(text string) { gave = append(gave, text) }})
 	if err != nil {
 		t.Fatal(err)
 	}

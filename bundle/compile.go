@@ -30,7 +30,7 @@ import (
 
 // This file compiles and proves the programs of a bundle.
 
-// A programKey tells programs apart.
+// A programKey distinguishes programs.
 type programKey struct {
 	selection.Choice // without a width; staged unless it is Direct
 	kind             ir.Kind

@@ -62,7 +62,7 @@ type axes struct {
 	calls []int
 }
 
-// axes returns those that the rules of s tell apart.
+// axes returns those by which the rules of s differ.
 func (s *Set) axes(kind ir.Kind) (x axes) {
 	x.calls = []int{1}
 	x.count = [numAxes]int{axisWindows: 2, axisLaunch: 2, axisOp: 1, axisRoot: 1, axisType: int(data.NumDTypes)}
@@ -133,7 +133,7 @@ func blocksOf(list []variant) []block {
 		}
 		return blocks
 	}
-	return nil // no axis tells the variants apart, so that they are a block
+	return nil // the variants differ by no axis, so that they are a block
 }
 
 // split divides variants by their values on an axis. Values for which all else is the same stay together.

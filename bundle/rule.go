@@ -40,14 +40,14 @@ type Rule struct {
 
 	// Choice is what runs the call. Its program is of the catalog, such as allreduce/ring, or of Spec.Own; it is "" where
 	// NCCL runs the call. The program is staged unless its placement is Direct, which needs WhenWindows. Where numbers of
-	// the width are 0, a launch has as many replicas as there are CTAs for, a block limits.Threads threads, and a tile has
-	// executor.PlanTile bytes.
+	// the width are 0, a launch has as many replicas as there are CTAs for, a block limits.Threads threads, and a tile
+	// has executor.PlanTile bytes.
 	selection.Choice
 
 	// CTAs is how many CTAs a launch has at most; 0 is Spec.CTAs. A communicator with fewer takes a later rule.
 	CTAs int
 
-	// BuiltIn says that the rule is none of the user's. Where memory is short, such rules give way (Spec.Tell).
+	// BuiltIn says that the rule is none of the user's. Where memory is short, such rules give way (Spec.Notify).
 	BuiltIn bool
 
 	Span   diag.Span  // where a file has the rule; errors name it

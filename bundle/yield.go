@@ -70,8 +70,8 @@ func (l *layer) used() (list []*made) {
 
 // lay gives each program its part of the arena. Where there is too little, built-in programs get shorter tiles, those
 // with the longest first. If that does not suffice, NCCL gets the calls of some, and then the calls of the user's
-// candidates. tell is called with what gave way. An error names rules of the user's.
-func (l *layer) lay(tell func(string)) error {
+// candidates. notify is called with what gave way. An error names rules of the user's.
+func (l *layer) lay(notify func(string)) error {
 	l.was = map[*made]int64{}
 	for {
 		used := l.used()
@@ -100,8 +100,8 @@ func (l *layer) lay(tell func(string)) error {
 		}
 	}
 	for _, text := range l.gave {
-		if tell != nil {
-			tell(text)
+		if notify != nil {
+			notify(text)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ func fits(t *testing.T, name, text string) (b *Bundle, seen []string, err error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{Device: m.Device, DTypes: DefaultDTypes, Tell: func(text string) { seen = append(seen, text) }}
+	spec := Spec{Device: m.Device, DTypes: DefaultDTypes, Notify: func(text string) { seen = append(seen, text) }}
 	tables := append([]*Measured{m}, BuiltIn()...)
 	for _, n := range m.Ranks(nil) {
 		rules, _ := RulesFor(n, DefaultCTAs, tables, false)
@@ -93,7 +93,7 @@ func TestWideBuiltIn(t *testing.T) {
 	}
 	spec.CTAs = 4
 	var seen []string
-	spec.Tell = func(text string) { seen = append(seen, text) }
+	spec.Notify = func(text string) { seen = append(seen, text) }
 	b, err := Build(spec)
 	if err != nil {
 		t.Fatal(err)

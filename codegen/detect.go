@@ -122,7 +122,7 @@ func peek(r *bufio.Reader) ([]byte, error) {
 
 const blanks = " \t\r\n"
 
-// Detect tells from the first bytes of a file, those of Head or all, what it
+// Detect finds from the first bytes of a file, those of Head or all, what it
 // holds. Names say nothing: text that is nothing else is a source file, and
 // what is no text is unknown.
 func Detect(head []byte) FileKind {

@@ -99,7 +99,7 @@ func (l *Loaded) Even() bool { return l.of.Image.Even }
 // DefaultWait is how long one wait may last.
 const DefaultWait = 10 * time.Minute
 
-// A Result is what Run tells of a call that succeeded.
+// A Result describes a call that succeeded.
 type Result struct {
 	Elapsed time.Duration // of the kernel alone where the device measures that (Stop.Kernel), else of the launch
 	Chunk   int64         // elements of the longest chunk

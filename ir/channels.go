@@ -17,8 +17,8 @@ import (
 // The threads of a block go on by themselves: only Meet has them meet, and Barrier those of several blocks. So what is
 // before a Signal in its block is released by it only as far as it is before the last Meet or Barrier, and what an
 // Await acquired is seen only by what comes after the next. But one thread does what operations do at their k-th
-// channel or semaphore: it tells what it has awaited by its Signals, Releases and requests to ports, though the threads
-// do not meet.
+// channel or semaphore: it releases what it has awaited by its Signals, Releases and requests to ports, though the
+// threads do not meet.
 //
 // A channel has two ends, of which each has a count of the signals that came and of those that were awaited; the k-th
 // channel from one rank to another of a type pairs with the k-th back. An Await takes one signal. Counts last from
@@ -74,7 +74,7 @@ type Channel struct {
 // A ChannelOpKind is what an operation of a ChannelProgram does.
 type ChannelOpKind uint8
 
-// The operations. Relaxed signals and awaits tell what is over, and make nothing visible. A port is done with what it
+// The operations. Relaxed signals and awaits order what is over, and make nothing visible. A port is done with what it
 // was given only when a flush is over, or a signal after it has come: the launch may have ended. What threads give it
 // without a block barrier between is in no order.
 const (

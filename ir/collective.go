@@ -214,7 +214,7 @@ func (c *Collective) Want(rank, index int) Want {
 	return Want{Any: true}
 }
 
-// Wants returns what chunk index of rank's output must hold, and of how many chunks from there on it tells what they
+// Wants returns what chunk index of rank's output must hold, and of how many chunks from there on it says what they
 // must hold: chunk Part.Index + k of the same inputs, or, where that counts beyond the end of a rank's input, of the
 // next one's.
 func (c *Collective) Wants(rank, index int) (w Want, n int) {

@@ -170,7 +170,7 @@ func (e *Edges) permute(to []int32) Edges {
 	return p
 }
 
-// Shuffle permutes d's instructions at random; no pass may tell the difference.
+// Shuffle permutes d's instructions at random; no pass may behave differently.
 func (d *InstDAG) Shuffle(rnd *rand.Rand) {
 	to := make([]int32, len(d.Insts))
 	for i, p := range rnd.Perm(len(to)) {

@@ -7,7 +7,7 @@ import (
 )
 
 // problemLimit bounds the diagnostics of one check; a program can be wrong in
-// millions of places, and the first tell as much.
+// millions of places, and the first say as much.
 const problemLimit = 100
 
 // Problems collects diagnostics up to a limit.

@@ -5,7 +5,7 @@ import "math"
 // A Schedule is what of a program decides whether it can run to its end: blocks
 // of steps, the messages between them and the steps they wait for. Such
 // programs are confluent (a block waits for one thing at a time, and nothing
-// takes away what it waits for), so that one run tells of all.
+// takes away what it waits for), so that one run stands for all.
 type Schedule struct {
 	Start      []int32 // block b runs steps Start[b] to Start[b+1], one after the other
 	Send, Recv []int32 // by step: the connection it sends to and receives from, or -1

@@ -144,7 +144,7 @@ func (c *compiler) lazy(op string, a, b number) func() int64 {
 	}
 }
 
-// plus adds two values of which only running tells whether they are integers
+// plus adds two values which only a run knows to be integers
 // or lists.
 func (c *compiler) plus(span diag.Span, left, right code) code {
 	m, l, r := c.m, left.val, right.val

@@ -69,7 +69,7 @@ type HistoryOp struct {
 // mostHistory bounds a history.
 const mostHistory = 200
 
-// HistoryOf tells the history of a chunk.
+// HistoryOf returns the history of a chunk.
 func HistoryOf(x *Algorithm, chunk ir.Ref) *History {
 	from := make([][]int32, len(x.Ops)) // the operations that wrote what each reads
 	var wrote []int32                   // those that wrote the chunk

@@ -39,7 +39,7 @@ func firstOf(operations []int32) int {
 	return int(operations[0])
 }
 
-// A sum tells what a chunk holds, however the sum was grouped: it adds up a random number for each input.
+// A sum identifies what a chunk holds, however the sum was grouped: it adds up a random number for each input.
 type sum uint64
 
 // A piece is one chunk of an operation: what it read and wrote.
@@ -190,7 +190,7 @@ func (m *matcher) dest(step int32, w *piece, d int) {
 }
 
 // score says how much alike a piece and what a step does are. A fused step has one position of several: the chunk that
-// it writes tells more, where it makes what the piece makes.
+// it writes says more, where it makes what the piece makes.
 func score(x, w *piece, d int, makes bool) (score int) {
 	if makes {
 		score++

@@ -39,7 +39,7 @@ type Wait struct {
 	Text  string `json:"text"`
 }
 
-// An Event is an operation of a chunk's history, as mscclc trace-chunk tells it.
+// An Event is an operation of a chunk's history, as mscclc trace-chunk prints it.
 type Event struct {
 	Op          int      `json:"op"` // of Scene.Ops
 	Frame       int      `json:"frame"`

@@ -51,7 +51,7 @@ func (s *simulation) launches(rough bool) int64 {
 }
 
 // repeats returns how many launches of a given number of passes an interval is found from: two where there is time, and
-// more where a launch has few passes; of a program so large that there is time for one only, one, which tells no
+// more where a launch has few passes; of a program so large that there is time for one only, one, which shows no
 // interval.
 func repeats(p *either.Program, passes int64, rough bool) int64 {
 	most := int64(mostLaunches)

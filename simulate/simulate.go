@@ -50,7 +50,7 @@ type Result struct {
 	Launch    float64 // of a call: the time from its begin to that of its blocks, in microseconds
 	Passes    int64   // of the launch
 	Simulated int64   // of these, the first
-	// simulated one after the other; an interval is how long each of the later half took. One tells no interval
+	// simulated one after the other; an interval is how long each of the later half took. One shows no interval
 	Launches int64
 	Events   int64         // actions that were simulated
 	Rough    bool          // fewer passes, launches or turns were simulated than without the call's Rough

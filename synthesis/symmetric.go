@@ -107,7 +107,7 @@ func (g *growth) labels(called func(rank int) int) []uint64 {
 	}
 	for range rounds {
 		next := slices.Clone(list)
-		for _, a := range g.arcs { // in any order, since sums do not tell it
+		for _, a := range g.arcs { // in any order, since sums do not depend on it
 			if int(a.From) >= g.m.Ranks {
 				next[a.From] += mixed(list[a.To] + uint64(a.Cap)*2)
 			}
@@ -131,7 +131,7 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// image returns where each vertex goes if ranks go as shift says, as far as labels tell, or nil.
+// image returns where each vertex goes if ranks go as shift says, as far as labels show, or nil.
 func (g *growth) image(labels []uint64, shift func(rank int) int) []int32 {
 	of := map[uint64][]int32{}
 	for v, l := range labels {

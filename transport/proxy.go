@@ -62,7 +62,7 @@ func (p *Proxy) Close() { C.mscclc_net_proxy_end(p.c) }
 func (p *Proxy) Properties() (Properties, error) {
 	var c C.struct_transport_properties
 	if C.mscclc_net_properties(p.c, &c) != 0 {
-		return Properties{}, &Failure{EngineFailed, -1, "the engine does not tell its properties"}
+		return Properties{}, &Failure{EngineFailed, -1, "the engine does not report its properties"}
 	}
 	return Properties{C.GoString(&c.name[0]), c.reaches_cuda != 0, float64(c.gbytes)}, nil
 }

@@ -46,8 +46,8 @@ const Together, Inside = 64, 8192
 // A Segment is a run of chunks of scratch of the rank that is written. FirstClass is the class of its first chunk.
 type Segment struct{ Index, Count, FirstClass uint32 }
 
-// A Message is what a Signal of a block tells a rank of another node: the data of Segments segments from First on, and
-// a count. Operand is the Signal's destination, counted from the block's first operand.
+// A Message is what a Signal of a block signals to a rank of another node: the data of Segments segments from First on,
+// and a count. Operand is the Signal's destination, counted from the block's first operand.
 type Message struct{ Block, Operand, Rank, First, Segments uint32 }
 
 // A Program is what all processes of a job have alike. Messages are sorted by block and operand.

@@ -7,7 +7,7 @@ import (
 	"mscclc/lang/syntax"
 )
 
-// This file says what an algorithm's file tells of itself, without being expanded.
+// This file says what an algorithm's file says of itself, without being expanded.
 
 // A facts is what the choice needs to know of a file. The zero value is that of a file that has syntax errors.
 type facts struct {

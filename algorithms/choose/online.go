@@ -29,7 +29,7 @@ type Online struct {
 	Most     int              // candidates; 0 is DefaultCandidates
 	Exchange *exchange.Member // with the processes of other ranks, or nil
 
-	// Seen, where not nil, hears of each class when it is settled.
+	// Seen, where not nil, is called with each class when it is settled.
 	Seen func(Settlement)
 
 	classes map[classKey]*class

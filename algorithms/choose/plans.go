@@ -67,7 +67,7 @@ func (s *Selector) writtenPlan(f Form, p *either.Program, unproven bool, params 
 }
 
 // Plan returns the execution plan of a form, of a Selector whose target is MSCCL++, for calls of some sizes. It is
-// proven. params are words of its name, by which MSCCL++ tells plans apart.
+// proven. params are words of its name, by which MSCCL++ distinguishes plans.
 func (s *Selector) Plan(f Form, sizes ir.SizeRange, params ...string) (*mscclpp.Plan, error) {
 	if o := s.Own.plan(f.Program); o != nil {
 		return named(o.Plan, sizes, params)

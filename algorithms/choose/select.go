@@ -42,7 +42,7 @@ type Selector struct {
 	flat    bool // no program that takes numbers of nodes and GPUs
 	oneLane bool // no program of several lanes, for comparisons
 
-	// Stepped, where not nil, hears that one more size of Sizes is done.
+	// Stepped, where not nil, is called when one more size of Sizes is done.
 	Stepped func()
 
 	listing  sync.Once

@@ -135,7 +135,7 @@ func lintFiles(out *cli.App, args, ignore []string, sarif string, nodes cli.Node
 	return nil
 }
 
-// A namedPlan is the first plan that was looked at of a name, by which MSCCL++'s executor tells plans apart.
+// A namedPlan is the first plan that was looked at of a name, by which MSCCL++'s executor distinguishes plans.
 type namedPlan struct {
 	file string
 	hash uint64

@@ -223,7 +223,7 @@ func deduce(p *fifo.Program) {
 }
 
 // guessClasses gives each step the class of an input or output chunk that it
-// names. What only goes through scratch has class 0 until evaluation tells.
+// names. What only goes through scratch has class 0 until evaluation.
 func (x *reader) guessClasses() {
 	for i := range x.p.Steps {
 		switch s := &x.p.Steps[i]; {

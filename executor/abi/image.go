@@ -30,8 +30,8 @@ type Image struct {
 	Even bool
 	// Final says that some step has the flag ir.Final: averages of integers can be computed.
 	Final bool
-	// Scales says that the tables tell fresh operands from partial sums (eval.Fresh): averages of floats can be computed.
-	// Mixed says why they do not, where the program is at fault.
+	// Scales says that the tables distinguish fresh operands from partial sums (eval.Fresh): averages of floats can be
+	// computed. Mixed says why they do not, where the program is at fault.
 	Scales bool
 	Mixed  error
 }
@@ -113,7 +113,7 @@ func (b *imageBuilder) findFresh() {
 }
 
 // connEnds is what is known of a connection's two ends: the sequence of counts
-// and classes, as a hash, tells whether they agree.
+// and classes, as a hash, shows whether they agree.
 type connEnds [2]uint64
 
 // block adds one block and its steps.

@@ -12,8 +12,8 @@ import (
 // This file is what a one-sided program sends to other nodes (transport/proxy.h). A rank's inbox (net_inbox.go) has a
 // mirror on every node that writes it. A Signal to the rank carries what its block has moved there since its last one.
 
-// A NetMessage is what one destination of a Signal tells a rank of another node: Segments, from First on, and then the
-// count. Block is among those of the whole program, and Operand counts from the block's first.
+// A NetMessage is what one destination of a Signal signals to a rank of another node: Segments, from First on, and then
+// the count. Block is among those of the whole program, and Operand counts from the block's first.
 type NetMessage struct {
 	Block, Operand, Rank uint32
 	First, Segments      uint32
@@ -83,7 +83,7 @@ func (c *netBuilder) block(b int32) {
 	}
 	for _, r := range slices.Sorted(maps.Keys(c.pending)) {
 		if list := c.pending[r]; len(list) > 0 {
-			c.fault(list[0].step, "", "no later signal of its block in the same tile iteration tells rank %d, of another "+
+			c.fault(list[0].step, "", "no later signal of its block in the same tile iteration signals rank %d, of another "+
 				"node, of the data", r)
 		}
 	}

@@ -152,7 +152,7 @@ func TestNetRefuses(t *testing.T) {
 		{read, "reads input of rank 3", "--sided lowered"},
 		{loose, "is of a loose block", "without blocks that launches do not wait for"},
 		{mv(1, all), "a switch", "without a switch"},
-		{mv(1, to(2, 0, ir.Scratch)), "tells rank 2", ""},
+		{mv(1, to(2, 0, ir.Scratch)), "signals rank 2", ""},
 	} {
 		img, err := NewImage(either.OfOneSided(netProgram(false, sig(to(2, 0, ir.Flags)), c.step)))
 		if err != nil {

@@ -49,7 +49,7 @@ type Net struct {
 	Narrow                          [NetNarrow]uint32
 }
 
-// SetNet tells a launch of its lanes. Its tables must be in memory.
+// SetNet gives a launch its lanes. Its tables must be in memory.
 func (p *OneParams) SetNet(n Net) {
 	p.Inlined = 0
 	copy(p.Code[:], words([]Net{n}))

@@ -26,7 +26,7 @@ func help(h abi.Help) C.struct_host_help {
 // NewRunner returns a runner of a number of OS threads. Where that is one, launches run on the caller's.
 func NewRunner(threads int) (*Runner, error) { return &Runner{threads: threads}, nil }
 
-// One runs a launch of a one-sided program, and returns at its end, which its status tells of. Threads that wait help.
+// One runs a launch of a one-sided program, and returns at its end, which its status describes. Threads that wait help.
 func (r *Runner) One(p *abi.OneParams, h abi.Help) error {
 	blocks := int(p.BlockCount) * int(p.Replicas)
 	if err := r.room(blocks); err != nil || blocks == 0 {

@@ -85,7 +85,7 @@ func (g *gpu) Connect(to executor.GPU, address uint64, bytes int64) error {
 	return g.admit(list)
 }
 
-// process tells this process's handles from those of others.
+// process distinguishes this process's handles from those of others.
 var process = sync.OnceValue(func() (token [16]byte) {
 	rand.Read(token[:])
 	return token

@@ -1,6 +1,6 @@
 // Package measure measures the network between the nodes of a job. It uses the proxy of each process, as programs of
-// several nodes do. No kernel runs: a goroutine of this process writes the rows that tell the proxy what to send, as a
-// kernel does (kernels/abi/rows_net.h).
+// several nodes do. No kernel runs: a goroutine of this process writes the rows from which the proxy reads what to
+// send, as a kernel does (kernels/abi/rows_net.h).
 package measure
 
 import (
@@ -150,7 +150,7 @@ func (e *end) phase(ctx context.Context, from, to []int, do action) (float64, er
 	return sum, nil
 }
 
-// An action is what a process does with another, of which one sends and the other hears.
+// An action is what a process does with another, of which one sends and the other receives.
 type action func(peer int, sends bool) (float64, error)
 
 // latency is half of what a message of 8 bytes takes there and back.

@@ -195,7 +195,7 @@ func (c *Call) exchange(ctx context.Context, geo data.Geometry,
 				before := len(s.leave)
 				a, failed := p.address(s, r, all[r], buffer, false)
 				c.leave[s], s.leave = append(c.leave[s], s.leave[before:]...), s.leave[:before]
-				err = errors.Join(err, failed) // which the others hear of at the next word
+				err = errors.Join(err, failed) // which the others receive at the next word
 				*field(&tables[s][r]) = a
 			}
 		}

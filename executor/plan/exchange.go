@@ -10,7 +10,7 @@ import (
 	"mscclc/kernels"
 )
 
-// This file is what the processes of a plan tell each other.
+// This file is what the processes of a plan send each other.
 
 // agree gives what all processes say, by number, or the first failure.
 func (p *Plan) agree(ctx context.Context, says any, err error) ([]json.RawMessage, error) {

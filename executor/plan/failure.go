@@ -10,8 +10,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file is how a plan fails: who fails first tells the others, by the exchange. A timeout names the step that
-// waited.
+// This file is how a plan fails: who fails first reports it to the others, by the exchange. A timeout names the step
+// that waited.
 
 // A failure is what a plan has failed with. Where another process is gone, or cannot be reached, lost says so alone: it
 // is yet to be seen which steps waited for that.
@@ -22,7 +22,7 @@ func (p *Plan) lost(err error) *failure {
 	return &failure{err: fmt.Errorf("%w%s", err, p.x.LastCall()), lost: err}
 }
 
-// A note is what a process tells the others of a failure: how a launch ended, or a
+// A note is what a process sends the others about a failure: how a launch ended, or a
 // text where there is no such thing.
 type note struct {
 	Text     string `json:",omitempty"`
@@ -95,7 +95,7 @@ func (p *Plan) explain(n note) error {
 	return p.kind.explain(&status, n.Before, n.Replicas)
 }
 
-// fail notes a failure, the first of which counts, and tells the others.
+// fail notes a failure, the first of which counts, and reports it to the others.
 func (p *Plan) fail(f failure, n note) {
 	if !p.failure.CompareAndSwap(nil, &f) {
 		return

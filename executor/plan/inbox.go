@@ -11,7 +11,7 @@ import (
 	"mscclc/executor/abi"
 )
 
-// This file is the memory of a plan of several nodes: lanes, where kernels tell the proxy of their process what to
+// This file is the memory of a plan of several nodes: lanes, where kernels write for the proxy of their process what to
 // send, and inboxes, which are what ranks of other nodes write (executor/abi/net_inbox.go). Both are memory of the
 // host.
 

@@ -155,7 +155,7 @@ func (p *Plan) netMemory(one *oneSided) (memory []transport.Memory, lanes []tran
 	return memory, lanes
 }
 
-// offerNet tells a launch of a seat's lanes, of the inboxes, and of the replicas that share CTAs.
+// offerNet gives a launch a seat's lanes, the inboxes, and the replicas that share CTAs.
 func (p *oneSided) offerNet(s *seat, params *abi.OneParams) {
 	net := abi.Net{Lanes: s.net.lanes, Sent: s.at.sent, Inboxes: s.at.inboxes, InboxCopy: p.inbox().copy, Together: 1}
 	if p.sharesCTAs() {

@@ -192,7 +192,7 @@ func newPlan(ctx context.Context, checked executor.Checked, opt *Options) (*Plan
 	return plan, nil
 }
 
-// prepare does what may fail half way. What one process cannot do, all hear of.
+// prepare does what may fail half way. If one process fails, all receive its error.
 func (p *Plan) prepare(ctx context.Context, opt *Options) error {
 	err := p.choose(opt)
 	if err == nil {

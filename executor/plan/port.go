@@ -49,7 +49,7 @@ func (p *Plan) closePorts() error {
 	return errors.Join(errs...)
 }
 
-// offer tells a launch of the port.
+// offer gives the port to a launch.
 func (s *seat) offer(params *abi.OneParams) {
 	if s.port != nil {
 		params.Port, params.PortEnds = s.port.Lanes(), s.at.ends

@@ -82,7 +82,7 @@ func (p *twoSided) sit(s *seat) (needs, error) {
 		call:   uint64(len(s.ranks)) * uint64(unsafe.Sizeof(abi.RankMemory{})), calls: twoCalls}, nil
 }
 
-// reached tells the blocks where their connections are.
+// reached gives the blocks the addresses of their connections.
 func (p *twoSided) reached(s *seat) error {
 	rows := make([]abi.ConnMemory, len(s.two.conns))
 	for i, number := range s.two.conns {

@@ -16,7 +16,7 @@ type seatTrace struct {
 	address uint64
 }
 
-// record makes room for what a launch of s records, and tells the launch. That makes
+// record makes room for what a launch of s records, and gives it to the launch. That makes
 // memory, unlike other calls.
 func (c *Call) record(s *seat, params *abi.OneParams) error {
 	if c.trace == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // This file is how launches end: well, or with a failure that all ranks learn of (failure.go). Each process then
-// tells its own launches to leave, by the limit of their waits, so that they say where they were.
+// has its own launches end, by the limit of their waits, so that they say where they were.
 
 // Timing of failures.
 const (

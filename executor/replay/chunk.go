@@ -98,8 +98,8 @@ func (r *replay) value(v uint64) string {
 	return fmt.Sprintf("%#x", v)
 }
 
-// tell says what an access did, and when.
-func (r *replay) tell(x *access) string {
+// describe says what an access did, and when.
+func (r *replay) describe(x *access) string {
 	name := r.name(x.step)
 	if n := r.messages(x.step); n > 1 {
 		name += fmt.Sprintf(" message %d of %d", x.message+1, n)

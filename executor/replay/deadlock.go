@@ -43,7 +43,7 @@ func (r *replay) deadlock() (Result, error) {
 		switch {
 		case listed[b]:
 		case len(listed)+rest < listedBlocks:
-			out.say("  %s", h.tell(b))
+			out.say("  %s", h.describe(b))
 			fallthrough
 		default:
 			rest++
@@ -116,7 +116,7 @@ func (h *hang) lacks(step int32, cause ir.Cause) bool {
 func (h *hang) confirm(w *ir.Wait) (string, bool) {
 	b := h.wires.Block[w.Step]
 	if never(w) && h.at[b] >= 0 && h.first[h.at[b]] < h.first[w.Step] {
-		return h.tell(b) + "; later " + h.waiting(w.Step, w.Cause) + ", which no step ends", true
+		return h.describe(b) + "; later " + h.waiting(w.Step, w.Cause) + ", which no step ends", true
 	}
 	if h.at[b] < 0 || h.first[h.at[b]] != h.first[w.Step] || !h.lacks(w.Step, w.Cause) || w.On >= 0 && h.ended(w.On) {
 		return h.name(w.Step) + " does not stand there", false
@@ -131,8 +131,8 @@ func (h *hang) confirm(w *ir.Wait) (string, bool) {
 	return text, true
 }
 
-// tell says what a block that stands waits for.
-func (h *hang) tell(b int32) string {
+// describe says what a block that stands waits for.
+func (h *hang) describe(b int32) string {
 	for _, cause := range [...]ir.Cause{ir.ForStep, ir.ForMessage, ir.ForSlot} {
 		if h.lacks(h.at[b], cause) {
 			return h.waiting(h.at[b], cause)

@@ -198,7 +198,7 @@ func (r *oneReplay) outside() (out Result, err error) {
 	for b := own.First; b < own.End; b++ {
 		begins[b] = 0
 	}
-	ends := !r.tells()
+	ends := !r.awaitsEnd()
 	if out.Shown = ends || !r.reaches(begins, r.w.Step, false, moment{without: ir.Leave}); out.Shown {
 		out.say("%s falls into the launch of rank %d: %s", r.name(r.w.Step), r.w.Rank, r.keeps())
 		return out, r.gone(&out, !ends)
@@ -246,9 +246,9 @@ func (r *oneReplay) late(out *Result) error {
 	return nil
 }
 
-// tells reports whether some block of the counterexample's rank awaits flags that say that the counterexample's step is
-// over.
-func (r *oneReplay) tells() bool {
+// awaitsEnd reports whether some block of the counterexample's rank awaits flags that say that the counterexample's
+// step is over.
+func (r *oneReplay) awaitsEnd() bool {
 	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {
 		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && !r.p.Loose(b) &&
 			r.reaches(r.starts(r.w.Step), steps.End-1, true, moment{without: ir.Enter}) {

@@ -37,7 +37,7 @@ func (r *replay) race() (Result, error) {
 // action returns the number of a message of a step in the table of actions.
 func (r *replay) action(step, message int32) int { return int(r.first[step] + message) }
 
-// order runs with one access held until another has ended, tells what both did,
+// order runs with one access held until another has ended, says what both did,
 // and says whether they came in this order.
 func (r *replay) order(out *Result, before, held int) (bool, error) {
 	if err := r.run(executor.Hold{Action: held, Until: before}); err != nil {
@@ -45,7 +45,7 @@ func (r *replay) order(out *Result, before, held int) (bool, error) {
 	}
 	for _, x := range r.accesses() {
 		if x.action == before || x.action == held {
-			out.say("  %s", r.tell(&x))
+			out.say("  %s", r.describe(&x))
 		}
 	}
 	a, b := &r.watch.Actions[before], &r.watch.Actions[held]

@@ -55,7 +55,7 @@ func (r *oneReplay) report(out *Result, sees *executor.Stale, hold ...executor.H
 			x.before = sees.Value
 		}
 		if x.end > 0 && (r.is(&x, r.w.Step) || r.is(&x, r.w.With)) {
-			out.say("  %s", r.tell(&x))
+			out.say("  %s", r.describe(&x))
 		}
 	}
 	switch rep := r.data.Check(); {

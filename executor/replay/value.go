@@ -90,7 +90,7 @@ func (r *replay) uninitialized(out *Result) {
 	for _, x := range r.accesses() {
 		reader := r.same(&x, r.w.Step) && x.reads && x.end > 0
 		if reader || x.writes {
-			out.say("%s", r.tell(&x))
+			out.say("%s", r.describe(&x))
 		}
 		if reader && !written {
 			out.Shown = true
@@ -118,7 +118,7 @@ func (r *replay) wrong(out *Result) {
 	rep := r.data.CheckChunk(r.w.Rank, r.w.Index)
 	switch {
 	case last != nil:
-		out.say("%s, and nobody did after it", r.tell(last))
+		out.say("%s, and nobody did after it", r.describe(last))
 	default:
 		out.say("nothing wrote %s", r.ranked())
 	}

@@ -83,7 +83,7 @@ func (h *Host) Replug(t testing.TB) {
 	h.awaitCard(t)
 }
 
-// awaitCard waits until the card runs, without which UCX takes it for none. Linux tells so a second later at times.
+// awaitCard waits until the card runs, without which UCX takes it for none. Linux reports so a second later at times.
 func (h *Host) awaitCard(t testing.TB) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {

@@ -170,7 +170,7 @@ func (r *Relay) write(t testing.TB, end int, queue <-chan frame) {
 	}
 }
 
-// report tells the test of an error, other than that the relay was killed.
+// report reports to the test an error, other than that the relay was killed.
 func report(t testing.TB, err error) {
 	if !errors.Is(err, os.ErrClosed) {
 		t.Errorf("relay: %v", err)

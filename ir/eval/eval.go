@@ -12,7 +12,7 @@ import (
 
 // Chunks runs d on symbolic chunks and reports reads of chunks that hold
 // nothing, and outputs that do not hold what the collective says. What d
-// refers to must exist; form.CheckChunks tells.
+// refers to must exist, which form.CheckChunks checks.
 func Chunks(d *ir.ChunkDAG) diag.List {
 	var p ir.Problems
 	m := NewMachine(d.Coll, ir.NewMemory(d.Coll, d.ScratchChunks()))

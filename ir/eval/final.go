@@ -62,7 +62,7 @@ func (m *Machine) runProgram(p *either.Program) error {
 	return err
 }
 
-// Finals sees what the steps of a run make, and tells which should be final.
+// Finals sees what the steps of a run make, and says which should be final.
 type Finals struct {
 	m    *Machine
 	at   []int32 // the steps that may make complete sums, in order

@@ -34,7 +34,7 @@ type Run struct {
 	Count int32
 }
 
-// Values makes values and tells what they are. Shapes are hash-consed: no value carries a list of what it contains,
+// Values makes values and describes them. Shapes are hash-consed: no value carries a list of what it contains,
 // so that a sum of two runs costs one probe.
 type Values struct {
 	coll *ir.Collective

@@ -59,7 +59,7 @@ func uniq(list []int32) int {
 
 // OfChunks returns d's operations. Each has an edge to those after it that read
 // what it writes, overwrite it, or overwrite what it reads. References must be
-// in range; CheckChunks tells.
+// in range, which CheckChunks checks.
 func OfChunks(d *ir.ChunkDAG) *Graph {
 	mem, base := ir.NewMemory(d.Coll, d.ScratchChunks()), d.ScratchBase()
 	cells := ir.NewAccesses(mem.Len())

@@ -9,10 +9,10 @@ import (
 // await is a step that awaits.
 var await = ir.Step{Op: ir.Await, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1}
 
-// ViaThird returns g with one change: the flag by which a block tells a rank of another node of its data is signalled
-// by a new block of rank third, modulo the ranks, which the sender tells instead. The sender tells the receiver by a
-// new flag, too, so that the data is sent; but the block that reads them awaits that at its end. It is nil if that rank
-// is the sender or the receiver, or there is no such flag.
+// ViaThird returns g with one change: the flag by which a block signals its data to a rank of another node is signalled
+// by a new block of rank third, modulo the ranks, which the sender signals instead. The sender signals the receiver by
+// a new flag, too, so that the data is sent; but the block that reads them awaits that at its end. It is nil if that
+// rank is the sender or the receiver, or there is no such flag.
 func ViaThird(g *either.Program, node []int32, third int32) *either.Program {
 	third %= int32(g.Coll.Ranks)
 	sender, flag, ok := crossing(g, node)
@@ -95,7 +95,7 @@ func relay(add func(s ir.Step, sources, dests []onesided.Operand), q *either.Pro
 		Steps: ir.Range{First: first, End: int32(len(q.Steps))}}
 }
 
-// crossing finds a block that writes to a rank of another node, and the flag by which it tells of that.
+// crossing finds a block that writes to a rank of another node, and the flag by which it signals that.
 func crossing(g *either.Program, node []int32) (block int32, flag onesided.Operand, ok bool) {
 	for b := range g.Blocks {
 		steps := g.StepsOf(&g.Blocks[b])

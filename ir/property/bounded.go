@@ -61,7 +61,7 @@ func (b *bounded) over(what string, got, most int, at diag.Diagnostic, hint stri
 	b.largest[what] = excess{len(b.p.List) - 1, got}
 }
 
-// An excess is the problem that tells of a limit, and how many things it says.
+// An excess is the problem that reports a limit, and how many things exceed it.
 type excess struct{ index, got int }
 
 // narrower says what makes thread blocks shorter and channels emptier. Pass

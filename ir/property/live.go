@@ -5,7 +5,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file checks what a run of the schedule tells: Ordered and Live.
+// This file checks what a run of the schedule shows: Ordered and Live.
 
 // checkOrdered: the steps of each block are 0, 1, 2 and so on, and no order of
 // steps, dependences and matches goes round in a cycle.

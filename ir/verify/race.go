@@ -13,8 +13,8 @@ import (
 // returns a run to evaluate, or nil where none is known.
 //
 // Nearly all programs order their conflicts by flags alone, and steps as a
-// whole; the clocks of a rank's own blocks tell in one pass. Only where they do
-// not tell, every message counts (exact).
+// whole; the clocks of a rank's own blocks decide in one pass. Only where they do
+// not decide, every message counts (exact).
 func (c *twoSided) races(order []int32) *checker.Run {
 	r := &checker.Run{P: c.Checker.P, W: c.W, Order: order}
 	if !slices.ContainsFunc(c.P.Rank, func(own ir.Range) bool { return own.End-own.First > 1 }) {
@@ -23,7 +23,7 @@ func (c *twoSided) races(order []int32) *checker.Run {
 	ranks := c.stepsByRank(order)
 	local := &racer{Checker: c.Checker, run: r, clocks: vclock.NewClocks(len(c.P.Steps))}
 	local.Mem = c.P.Memory()
-	var open []int // ranks of which flags alone do not tell
+	var open []int // ranks for which flags alone do not decide
 	for rank, own := range c.P.Rank {
 		if own.End-own.First < 2 {
 			continue

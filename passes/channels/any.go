@@ -33,9 +33,9 @@ import (
 //
 // p(T) does not race. Map the steps of p(1) to those of p(T), the turns to turns t. What orders two steps in p(1)
 // orders these: threads that meet between two steps meet between their images, and if an await takes a signal, then its
-// image takes the signal's image or a later one of that block, which tells all that an earlier one does (the image of
-// an await counts the turns that the image of its signal counts, and perhaps more). That holds across launches too. Two
-// accesses of p(T) that conflict are of one turn t, or one of them is of no loop: so they are images of two that
+// image takes the signal's image or a later one of that block, which releases all that an earlier one does (the image
+// of an await counts the turns that the image of its signal counts, and perhaps more). That holds across launches too.
+// Two accesses of p(T) that conflict are of one turn t, or one of them is of no loop: so they are images of two that
 // conflict in p(1), which are ordered there.
 //
 // p(T) has p(1)'s result. Byte by byte, the same operations access it, in the same order, and move it from and to the
@@ -207,7 +207,7 @@ func (c *turnChecker) sameParts() *diag.Diagnostic {
 	})
 }
 
-// sameThreads asks that one thread signals, and one awaits, each flag of a loop that has a part in what threads tell on
+// sameThreads asks that one thread signals, and one awaits, each flag of a loop that has a part in what threads release
 // without meeting.
 func (c *turnChecker) sameThreads() *diag.Diagnostic {
 	p := c.u.program
@@ -232,7 +232,7 @@ func (c *turnChecker) sameThreads() *diag.Diagnostic {
 			if i, bad := several[key]; bad && looped[key] && on[key] {
 				rank, _, _ := p.Place(i)
 				return c.undecided(int32(rank), c.u.sources[i], p.Steps[i].Pos,
-					"is at a signal or a wait of a loop by another thread than before, and threads pass on what they know without a block barrier: which loop iterations they tell of depends on how many there are")
+					"is at a signal or a wait of a loop by another thread than before, and threads pass on what they know without a block barrier: which loop iterations they signal depends on how many there are")
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // This file adds the block barriers (ChMeet) that a program of its author needs.
 // The threads of a block synchronise
-//   - before a signal, so that the work that it tells of is done;
+//   - before a signal, so that the work that it signals is done;
 //   - after a wait, so that no thread goes on before it;
 //   - between two operations, if one writes chunks that the other reads or writes.
 
@@ -17,7 +17,7 @@ type pending struct {
 	s    *synchroniser
 	rank int32
 
-	worked bool     // they used operands: no signal may tell of it yet
+	worked bool     // they used operands: no signal may release it yet
 	waited bool     // one thread waited: the next operation may not begin yet
 	memory []access // what they touched
 }

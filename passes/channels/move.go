@@ -35,7 +35,7 @@ type request struct {
 	steps           []unrolledStep
 }
 
-// putKey returns the flag by which a thread of a block tells the port of a channel that it asks for something.
+// putKey returns the flag by which a thread of a block signals a request to the port of a channel.
 func putKey(k *unrolled, c, thread int32) endKey {
 	return endKey{kind: putEnd, rank: k.rank, a: k.owner, b: c, thread: thread}
 }

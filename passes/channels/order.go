@@ -8,13 +8,13 @@ import (
 // A stepOrder is what happens before what in a launch: nodes are steps, and after them the ends of the groups of steps
 // that run together.
 type stepOrder struct {
-	group []int32     // by step: the node that is the end of its group
-	steps [][2]int32  // of a group, whose node is its number after all steps: its steps, from and to
-	first []bool      // by group: no other of its block is before it
-	tells [][]knownAt // by step: the groups at whose ends it is known to have been
-	seen  []int32     // by node: the last search that came to it
-	count int32
-	work  int64
+	group   []int32     // by step: the node that is the end of its group
+	steps   [][2]int32  // of a group, whose node is its number after all steps: its steps, from and to
+	first   []bool      // by group: no other of its block is before it
+	knownIn [][]knownAt // by step: the groups at whose ends it is known to have been
+	seen    []int32     // by node: the last search that came to it
+	count   int32
+	work    int64
 }
 
 // A knownAt is where a step is known, and whether what it wrote is visible there.
@@ -52,7 +52,7 @@ func (s *sharer) ordered() bool {
 // order makes the graph. Signals of shared ends are taken in the order of the run.
 func (s *sharer) order(first []int32) *stepOrder {
 	n := first[len(s.blocks)]
-	o := &stepOrder{group: make([]int32, n), tells: make([][]knownAt, n)}
+	o := &stepOrder{group: make([]int32, n), knownIn: make([][]knownAt, n)}
 	signals, senders := map[onesided.Operand][]sharedUse{}, map[[2]int32]int32{}
 	key := func(x onesided.Operand) onesided.Operand { return onesided.Operand{Rank: x.Rank, Index: x.Index} }
 	for b, k := range s.blocks {
@@ -77,7 +77,9 @@ func (s *sharer) order(first []int32) *stepOrder {
 		}
 	}
 	o.seen = make([]int32, int(n)+len(o.steps))
-	tell := func(from, to int32, shows bool) { o.tells[from] = append(o.tells[from], knownAt{o.group[to], shows}) }
+	add := func(from, to int32, shows bool) {
+		o.knownIn[from] = append(o.knownIn[from], knownAt{o.group[to], shows})
+	}
 	relaxed := func(x, y *unrolledStep) bool { return (x.flags|y.flags)&ir.Relaxed != 0 }
 	for b, k := range s.blocks {
 		for i := range k.steps {
@@ -87,11 +89,11 @@ func (s *sharer) order(first []int32) *stepOrder {
 				case st.lies:
 				case x.Buf == ir.Packets:
 					for m := range st.count {
-						tell(senders[[2]int32{x.Rank, x.Index + m}], at, false)
+						add(senders[[2]int32{x.Rank, x.Index + m}], at, false)
 					}
 				case x.Buf == ir.Flags && s.shared[key(x)] == nil && x.Nth >= 1 && int(x.Nth) <= len(signals[key(x)]):
 					y := signals[key(x)][x.Nth-1]
-					tell(first[y.block]+y.step, at, !relaxed(st, &s.blocks[y.block].steps[y.step]))
+					add(first[y.block]+y.step, at, !relaxed(st, &s.blocks[y.block].steps[y.step]))
 				}
 			}
 		}
@@ -100,7 +102,7 @@ func (s *sharer) order(first []int32) *stepOrder {
 		for i, a := range x.awaits {
 			if j := int32(i) - x.before; j >= 0 && int(j) < len(x.signals) {
 				y := x.signals[j]
-				tell(first[y.block]+y.step, first[a.block]+a.step,
+				add(first[y.block]+y.step, first[a.block]+a.step,
 					!relaxed(&s.blocks[a.block].steps[a.step], &s.blocks[y.block].steps[y.step]))
 			}
 		}
@@ -137,7 +139,7 @@ func (o *stepOrder) follows(a, b int32, shows bool) bool {
 			continue
 		}
 		visit(o.group[x])
-		for _, t := range o.tells[x] {
+		for _, t := range o.knownIn[x] {
 			if t.shows || !shows {
 				visit(t.node)
 			}

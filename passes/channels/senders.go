@@ -15,8 +15,8 @@ type sentTwice struct {
 }
 
 // shown returns a program in which packets that two steps send race as plain data, with counterexamples of these races;
-// nil where there are none. Packets of one launch carry one flag, so that a reader cannot tell one sender's from the
-// other's: they are to it as data that lies there, for which it does not wait.
+// nil where there are none. Packets of one launch carry one flag, so that a reader cannot distinguish one sender's from
+// the other's: they are to it as data that lies there, for which it does not wait.
 func (u *unroller) shown(opt verify.Options) (*onesided.Program, verify.Report) {
 	if len(u.twice) == 0 {
 		return nil, verify.Report{}

@@ -24,8 +24,8 @@ const (
 	portEnd
 	semaphoreEnd
 	barrierEnd
-	putEnd  // a block tells its port
-	doneEnd // a port tells its block
+	putEnd  // a block signals its port
+	doneEnd // a port signals its block
 )
 
 // An ends is a flag in the making.
@@ -180,7 +180,7 @@ func (u *unroller) meeting(r int32) {
 	}
 }
 
-// barrier has a block meet others: all tell the first, and that tells all.
+// barrier has a block meet others: all signal the first, and that signals all.
 func (u *unroller) barrier(k *unrolled, o *ir.ChannelOp) {
 	all := u.meets[[2]int32{k.rank, o.ID}]
 	k.open = false

@@ -34,7 +34,7 @@ const (
 // they can break a later launch.
 //
 // A port copies by itself: what a block puts through a port channel is the steps of another
-// block, after those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal
+// block, after those of the rank, which the block signals by a flag, so that a put's data is on its way until a signal
 // after it has come or a flush is over. A launch may end before its ports do: these steps are Loose. Packets that a
 // port is to pass on the block itself awaits first.
 func Unroll(p *ir.ChannelProgram, turns int) (*onesided.Program, error) {

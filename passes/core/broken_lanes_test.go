@@ -57,18 +57,18 @@ func otherLane(block func(s *State, of int32) int32) func(s *State, rnd *rand.Ra
 // TestRoundTells breaks the rule that packets which went round do not tell one lane that another of its rank has read:
 // the proof rejects some programs then, and only for races.
 func TestRoundTells(t *testing.T) {
-	defer func() { roundTells = false }()
+	defer func() { roundReleases = false }()
 	tried, rejected := 0, 0
 	for seed := range irtest.Count(t, 2000) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.LL
 		opt := Options{Lanes: 2 + seed%6}
-		roundTells = false
+		roundReleases = false
 		if _, err := lowered(c, opt); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		roundTells = true
+		roundReleases = true
 		p, err := Lower(c, opt)
 		if err != nil {
 			t.Fatal(err)

@@ -130,8 +130,8 @@ func (s *oneSync) send(g int32) {
 	}
 }
 
-// relay keeps what the packets of Move i tell their asks readers, if i makes them of other packets: what its group
-// knows, and what the other packets tell. It reports whether i does so.
+// relay keeps what the packets of Move i release to their asks readers, if i makes them of other packets: what its
+// group knows, and what the other packets release. It reports whether i does so.
 func (s *oneSync) relay(i, asks int32) bool {
 	snap := &s.relayed[i]
 	for _, d := range s.deps.of(i) {
@@ -139,7 +139,7 @@ func (s *oneSync) relay(i, asks int32) bool {
 			if snap.asks == 0 {
 				*snap = oneSnap{done: s.done[s.blockOf(i)].share(), asks: asks}
 			}
-			s.learn(&snap.done, &s.tells(d.on).done)
+			s.learn(&snap.done, &s.released(d.on).done)
 		}
 	}
 	if snap.asks > 0 {
@@ -153,8 +153,8 @@ func (s *oneSync) brings(i int32, d oneDep) bool {
 	return d.kind == depPacket && s.moves[d.on].rank != s.moves[i].rank
 }
 
-// tells returns what the packets of Move i tell.
-func (s *oneSync) tells(i int32) *oneSnap {
+// released returns what the packets of Move i release.
+func (s *oneSync) released(i int32) *oneSnap {
 	if s.relayed[i].asks > 0 {
 		return &s.relayed[i]
 	}
@@ -182,13 +182,13 @@ func (s *oneSync) end(g, pass int32) {
 	s.seen[b].own = done.own
 }
 
-// acquirePackets has block b learn, from its next group on, what the packets that Move i reads tell.
+// acquirePackets has block b acquire, from its next group on, what the packets that Move i reads release.
 func (s *oneSync) acquirePackets(b, i int32) {
 	if !s.packets {
 		return
 	}
 	learned, relayed := &s.learned[b], &s.relayed[i]
-	if relayed.asks > 0 { // which has what those packets tell, and what b knew when i began
+	if relayed.asks > 0 { // which has what those packets release, and what b knew when i began
 		if learned.oneClock.row == nil && relayed.done.row != nil {
 			learned.includes, learned.row = true, s.done[b].row
 		}
@@ -196,7 +196,7 @@ func (s *oneSync) acquirePackets(b, i int32) {
 	}
 	for _, d := range s.deps.of(i) {
 		if s.brings(i, d) {
-			snap := s.tells(d.on)
+			snap := s.released(d.on)
 			if relayed.asks == 0 {
 				s.learn(&learned.oneClock, &snap.done)
 			}

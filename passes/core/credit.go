@@ -86,13 +86,13 @@ func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
 }
 
 // An owed is a reuse whose writer does not know that the reader is over. A signal from block from to block to, after
-// group at, would tell it.
+// group at, would release it.
 type owed struct {
 	reuse
 	from, to, at int32
 }
 
-// owe lists what is owed, sorted by the writer's group. Within a group the latest signal comes first, since it tells
+// owe lists what is owed, sorted by the writer's group. Within a group the latest signal comes first, since it releases
 // most. latest is the last group that reads, by the block of the reader and that of the writer.
 func (s *oneSync) owe(list []reuse, latest map[[2]int32]int32) []owed {
 	owe := make([]owed, len(list))
@@ -110,7 +110,7 @@ func (s *oneSync) owe(list []reuse, latest map[[2]int32]int32) []owed {
 	return owe
 }
 
-// credit runs the first pass once more, and keeps what signals after the readers would tell there. Then it runs the
+// credit runs the first pass once more, and keeps what signals after the readers would release there. Then it runs the
 // pass that uses the copies of the first pass again. A writer that does not know there that its reader is over waits
 // for such a signal.
 func (s *oneSync) credit(owe []owed) {
@@ -183,7 +183,7 @@ func (s *oneSync) next(pass int32, acquires []uint64, check, over func(g int32))
 				if acquires != nil {
 					s.parts = acquires[g]
 				}
-				s.hear(b, w.signal, pass)
+				s.acquireSignal(b, w.signal, pass)
 				s.drop(&s.after[s.signals[w.signal].group])
 			}
 		}

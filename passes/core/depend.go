@@ -30,7 +30,7 @@ type depList struct {
 func (d *depList) of(i int32) []oneDep { return d.to[d.start[i]:d.start[i+1]] }
 
 // depend derives the dependences from the order of the Moves. A read depends on the last write of each of its cells. A
-// write depends on all reads since the last write, and on that write too: packets from a reader tell that the write is
+// write depends on all reads since the last write, and on that write too: packets from a reader show that the write is
 // over, but not that the later writer sees what it wrote.
 func depend(l *State) (int, error) {
 	views := l.piecesOf(l.operands)

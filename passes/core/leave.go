@@ -71,23 +71,23 @@ func (s *oneSync) shows(g, rank int32) bool {
 	return true
 }
 
-// A teller is a block that has accessed input or output of another rank, the owner. reads and writes are the entries of
-// its last read and its last write that the owner does not know to be over, or 0.
-type teller struct{ block, reads, writes int32 }
+// An accessor is a block that has accessed input or output of another rank, the owner. reads and writes are the entries
+// of its last read and its last write that the owner does not know to be over, or 0.
+type accessor struct{ block, reads, writes int32 }
 
 // leave has blocks signal the owners, at the end of a launch, that accesses are over which the owners do not know to be
-// over. A block tells what it knows at the end. The first block of a rank waits for all of them. A rank knows what any
-// of its blocks knows, since its launch ends when all of its blocks have ended.
+// over. A block releases what it knows at the end. The first block of a rank waits for all of them. A rank knows what
+// any of its blocks knows, since its launch ends when all of its blocks have ended.
 func leave(l *State) (int, error) {
 	s := l.sync
-	of := make([][]teller, s.n) // by owner, in the order of blocks
+	of := make([][]accessor, s.n) // by owner, in the order of blocks
 	byBlock := make([][]int32, s.blocks())
 	for i := range int32(len(s.moves)) {
 		byBlock[s.blockOf(i)] = append(byBlock[s.blockOf(i)], i)
 	}
 	for r := range s.n {
 		for b := range s.blocksOf(r) {
-			s.tellers(b, byBlock[b], of)
+			s.addAccessors(b, byBlock[b], of)
 		}
 	}
 	for owner, list := range of {
@@ -101,8 +101,9 @@ func leave(l *State) (int, error) {
 	return len(s.leaves), nil
 }
 
-// tellers adds block b, which has these Moves, to the tellers of each owner that does not know b's accesses to be over.
-func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
+// addAccessors adds block b, which has these Moves, to the accessors of each owner that does not know b's accesses to
+// be over.
+func (s *oneSync) addAccessors(b int32, moves []int32, of [][]accessor) {
 	for _, i := range moves {
 		ends := s.ends(s.of[i], 0)
 		s.accesses(i, func(owner int32, writes bool) {
@@ -111,7 +112,7 @@ func (s *oneSync) tellers(b int32, moves []int32, of [][]teller) {
 			}
 			list := of[owner]
 			if len(list) == 0 || list[len(list)-1].block != b {
-				list = append(list, teller{block: b})
+				list = append(list, accessor{block: b})
 			}
 			last := &list[len(list)-1]
 			if writes {
@@ -147,15 +148,15 @@ func (s *oneSync) sends(i, rank int32) bool {
 	return slices.ContainsFunc(s.moves[i].dsts, func(d spot) bool { return d.buf == ir.Packets && d.rank == rank })
 }
 
-// mostTold bounds how many tellers enough compares each teller with.
-const mostTold = 64
+// mostCompared bounds how many accessors enough compares each accessor with.
+const mostCompared = 64
 
-// enough returns tellers of list that together tell all. A teller is left out if another knows at the end what it would
-// tell.
-func (s *oneSync) enough(list []teller) []teller {
+// enough returns accessors of list that together release all. One is left out if another knows at the end what it would
+// release.
+func (s *oneSync) enough(list []accessor) []accessor {
 	needed, left := make([]bool, len(list)), make([]bool, len(list))
 	for i, t := range list {
-		for j, by := range list[:min(len(list), mostTold)] {
+		for j, by := range list[:min(len(list), mostCompared)] {
 			seen, done := s.seen[by.block].of(s.chain[t.block]), s.done[by.block].of(s.chain[t.block])
 			knows := seen >= t.writes && max(seen, done) >= t.reads
 			if i != j && !left[j] && !needed[i] && knows {
@@ -164,7 +165,7 @@ func (s *oneSync) enough(list []teller) []teller {
 			}
 		}
 	}
-	var kept []teller
+	var kept []accessor
 	for i, t := range list {
 		if !left[i] {
 			kept = append(kept, t)

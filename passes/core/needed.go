@@ -8,12 +8,12 @@ import "mscclc/ir/vclock"
 // fewParts is the least number of parts of a clock for which the search saves time. Tests set it.
 var fewParts = 8
 
-// learnAll reports whether blocks learn all parts. needed does not follow what packets tell.
+// learnAll reports whether blocks learn all parts. needed does not follow what packets release.
 func (s *oneSync) learnAll() bool { return s.packets || s.rows.Parts() < fewParts }
 
 // needed returns which parts of clocks are needed in a pass. acquires, indexed by group, has the parts that the block
-// needs of what the group's waits tell. learns, indexed by group, has the parts that it needs of what it learns after
-// these waits. begin, indexed by block, has the parts that the block needs of its clock when the pass begins.
+// needs of what the group's waits acquire. learns, indexed by group, has the parts that it needs of what it learns
+// after these waits. begin, indexed by block, has the parts that the block needs of its clock when the pass begins.
 //
 // asks, indexed by group, has the parts that are asked for after the group's waits. released, indexed by group, has the
 // parts that others learn of the block's clock at the group's end. end, indexed by block, has the parts that are needed
@@ -24,7 +24,7 @@ func (s *oneSync) needed(asks, released, end []uint64) (acquires, learns, begin 
 	}
 	acquires, learns, begin = make([]uint64, len(s.groups)), make([]uint64, len(s.groups)), make([]uint64, s.blocks())
 	copy(begin, end)
-	after := make([]uint64, len(s.groups)) // by group: the parts that others need of what its signals tell
+	after := make([]uint64, len(s.groups)) // by group: the parts that others need of what its signals release
 	copy(after, released)
 	for g := len(s.groups) - 1; g >= 0; g-- {
 		b := s.groups[g].block
@@ -79,8 +79,8 @@ func (s *oneSync) lastNeeds(owe []owed) (acquires, learns []uint64) {
 // part returns the part of a clock that says whether u's reader is over.
 func (s *oneSync) part(u reuse) uint64 { return s.rows.Part(s.chain[s.blockOf(u.read)]) }
 
-// toLearn returns the parts that the writer of owe[0] needs of what the signal for owe[0] tells: those of learns, and
-// those that the later reuses of the same group ask for.
+// toLearn returns the parts that the writer of owe[0] needs of what the signal for owe[0] releases: those of learns,
+// and those that the later reuses of the same group ask for.
 func (s *oneSync) toLearn(owe []owed, learns []uint64) uint64 {
 	if learns == nil {
 		return vclock.All

@@ -197,9 +197,9 @@ func (s *oneSync) unmet(g int32) []unmetDep {
 	return list
 }
 
-// roundTells makes packets that went round tell a lane what another lane of its rank has read. That is wrong: tests set
-// it to see the checker find it.
-var roundTells bool
+// roundReleases makes packets that went round release to a lane what another lane of its rank has read. That is wrong:
+// tests set it to see the checker find it.
+var roundReleases bool
 
 // met reports whether the block of Move i knows that dependence d is met.
 func (s *oneSync) met(i int32, d oneDep) bool {
@@ -209,7 +209,7 @@ func (s *oneSync) met(i int32, d oneDep) bool {
 		return s.arrived[[2]int32{a, b}] >= ends
 	case d.kind == depSees:
 		return s.seen[b].of(s.chain[a]) >= ends
-	case s.rankOf(a) == s.rankOf(b) && !roundTells:
+	case s.rankOf(a) == s.rankOf(b) && !roundReleases:
 		// Packets that went round order threads of one block chunk by chunk, and not those of two of one memory.
 		return s.done[b].of(s.chain[a]) >= ends
 	}
@@ -245,7 +245,7 @@ func (s *oneSync) isOver(i, x int32) bool {
 		return true
 	}
 	for _, d := range s.deps.of(i) {
-		if s.brings(i, d) && s.tells(d.on).done.of(chain) >= ends {
+		if s.brings(i, d) && s.released(d.on).done.of(chain) >= ends {
 			return true
 		}
 	}
@@ -257,11 +257,11 @@ func (s *oneSync) await(g, x int32) {
 	b, a := s.groups[g].block, s.blockOf(x)
 	k := s.signal(a, b, s.of[x])
 	s.awaits[g] = append(s.awaits[g], oneAwait{k, 0})
-	s.hear(b, k, 0)
+	s.acquireSignal(b, k, 0)
 }
 
-// hear has block b learn what signal k of a pass tells.
-func (s *oneSync) hear(b, k, pass int32) {
+// acquireSignal has block b acquire what signal k of a tile iteration releases.
+func (s *oneSync) acquireSignal(b, k, pass int32) {
 	sig := &s.signals[k]
 	snap := &s.after[sig.group]
 	if snap.asks > 0 {

@@ -14,8 +14,8 @@ type emitter struct {
 	g     *onesided.Program
 	names *names
 
-	tells []tell                 // by step, then by block
-	flag  map[[2]int32]blockFlag // by the block that signals and the one that awaits
+	reports []report               // by step, then by block
+	flag    map[[2]int32]blockFlag // by the block that signals and the one that awaits
 
 	sent, received []int32 // by connection: messages so far
 	next           int     // in waits: the first of a step that is yet to come
@@ -24,9 +24,9 @@ type emitter struct {
 	sources, dests []onesided.Operand
 }
 
-// A tell is that the end of a step is signalled to a block: as the nth signal of their flag in a tile iteration, from
+// A report is that the end of a step is signalled to a block: as the nth signal of their flag in a tile iteration, from
 // 1.
-type tell struct{ step, block, nth int32 }
+type report struct{ step, block, nth int32 }
 
 // A blockFlag is a flag between two blocks of a rank, and how many signals it has in a tile iteration.
 type blockFlag struct{ flag, signals int32 }
@@ -38,7 +38,7 @@ func (s *State) emit() (*onesided.Program, error) {
 		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace}, Flags: s.flags, Packets: make([]int32, len(p.Rank)), Depth: s.depth}
 	e := &emitter{State: s, g: g, names: &names{of: p, block: s.w.Block}, flag: map[[2]int32]blockFlag{},
 		sent: make([]int32, len(s.conns)), received: make([]int32, len(s.conns))}
-	e.tell()
+	e.number()
 	g.Blocks = make([]ir.TB, len(p.Blocks))
 	for b := range p.Blocks {
 		t := &p.Blocks[b]
@@ -56,15 +56,15 @@ func (s *State) emit() (*onesided.Program, error) {
 	return g, nil
 }
 
-// tell numbers the signals between blocks.
-func (e *emitter) tell() {
+// number numbers the signals between blocks.
+func (e *emitter) number() {
 	for _, w := range e.waits {
-		e.tells = append(e.tells, tell{step: w.on, block: e.w.Block[w.step]})
+		e.reports = append(e.reports, report{step: w.on, block: e.w.Block[w.step]})
 	}
-	slices.SortFunc(e.tells, compareTells)
-	e.tells = slices.CompactFunc(e.tells, func(a, b tell) bool { return compareTells(a, b) == 0 })
-	for k := range e.tells {
-		x := &e.tells[k]
+	slices.SortFunc(e.reports, compareReports)
+	e.reports = slices.CompactFunc(e.reports, func(a, b report) bool { return compareReports(a, b) == 0 })
+	for k := range e.reports {
+		x := &e.reports[k]
 		key := [2]int32{e.w.Block[x.step], x.block}
 		to, ok := e.flag[key]
 		if !ok {
@@ -76,11 +76,11 @@ func (e *emitter) tell() {
 	slices.SortStableFunc(e.waits, func(a, b wait) int { return cmp.Compare(a.step, b.step) })
 }
 
-func compareTells(a, b tell) int {
+func compareReports(a, b report) int {
 	return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.block, b.block))
 }
 
-// step writes step i of block b, which may be a chain: what it waits for, what it moves, and what it tells.
+// step writes step i of block b, which may be a chain: what it waits for, what it moves, and what it signals.
 func (e *emitter) step(b, i int32) {
 	e.awaits, e.signals, e.sources, e.dests = e.awaits[:0], e.signals[:0], e.sources[:0], e.dests[:0]
 	t, s := &e.p.Blocks[b], &e.p.Steps[i]
@@ -104,8 +104,8 @@ func (e *emitter) step(b, i int32) {
 	if info.Sends {
 		e.send(e.out[b])
 	}
-	for k := e.tellsOf(e.last[i]); k < len(e.tells) && e.tells[k].step == e.last[i]; k++ {
-		e.signals = append(e.signals, flag(t.Rank, e.flag[[2]int32{b, e.tells[k].block}].flag, 0))
+	for k := e.reportsOf(e.last[i]); k < len(e.reports) && e.reports[k].step == e.last[i]; k++ {
+		e.signals = append(e.signals, flag(t.Rank, e.flag[[2]int32{b, e.reports[k].block}].flag, 0))
 	}
 	e.add(i, ir.Step{Op: ir.Await}, e.awaits, nil)
 	e.add(i, ir.Step{Op: ir.Move, Count: s.Count, Class: s.Class, Flags: e.p.Steps[e.last[i]].Flags & ir.Final},
@@ -113,9 +113,9 @@ func (e *emitter) step(b, i int32) {
 	e.add(i, ir.Step{Op: ir.Signal}, nil, e.signals)
 }
 
-// tellsOf returns where the tells of a step begin.
-func (e *emitter) tellsOf(step int32) int {
-	k, _ := slices.BinarySearchFunc(e.tells, tell{step: step, block: -1}, compareTells)
+// reportsOf returns where the reports of a step begin.
+func (e *emitter) reportsOf(step int32) int {
+	k, _ := slices.BinarySearchFunc(e.reports, report{step: step, block: -1}, compareReports)
 	return k
 }
 
@@ -124,8 +124,8 @@ func (e *emitter) waiting(b, i int32) {
 	for ; e.next < len(e.waits) && e.waits[e.next].step <= i; e.next++ {
 		w := e.waits[e.next]
 		to := e.flag[[2]int32{e.w.Block[w.on], b}]
-		k, _ := slices.BinarySearchFunc(e.tells, tell{step: w.on, block: b}, compareTells)
-		x := flag(e.p.Blocks[b].Rank, to.flag, e.tells[k].nth-w.ago*to.signals)
+		k, _ := slices.BinarySearchFunc(e.reports, report{step: w.on, block: b}, compareReports)
+		x := flag(e.p.Blocks[b].Rank, to.flag, e.reports[k].nth-w.ago*to.signals)
 		if k := slices.IndexFunc(e.awaits, func(y onesided.Operand) bool { return y.Index == x.Index }); k >= 0 {
 			e.awaits[k].Nth = max(e.awaits[k].Nth, x.Nth)
 			continue

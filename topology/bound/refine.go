@@ -101,7 +101,7 @@ func (p *partition) refine() bool {
 	return true
 }
 
-// count adds up what each vertex has of arcs to and from a cell. Sums that differ tell vertices apart; equal ones need
+// count adds up what each vertex has of arcs to and from a cell. Sums that differ distinguish vertices; equal ones need
 // not mean equal arcs, since a symmetry is verified at its end.
 func (p *partition) count(c int32) {
 	p.touched = p.touched[:0]

@@ -212,7 +212,7 @@ func (x *maker) block(r int32, list []segment, k, w int32) []ir.ChannelOp {
 		for _, e := range it.ends {
 			if int(e.n) >= len(e.flag.channels) {
 				x.pos = op.Pos
-				x.say(diag.Unsupported, "nothing tells rank %d of what goes to it through a port", e.flag.to)
+				x.say(diag.Unsupported, "nothing signals to rank %d what goes to it through a port", e.flag.to)
 				return nil
 			}
 			ids = append(ids, x.channel(r, e, w))

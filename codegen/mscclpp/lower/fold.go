@@ -8,7 +8,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A channelMove is what is left to do of a Move: operands by what MSCCL++ tells apart.
+// A channelMove is what is left to do of a Move: operands by what MSCCL++ distinguishes.
 type channelMove struct {
 	count                 int32
 	local, far, packets   []ir.ChannelRef // sources: plain of the rank, plain of others, packets of the rank
@@ -225,8 +225,8 @@ func (x *maker) fetch(m *channelMove) {
 }
 
 // fold sums: what is plain here first, then what others have, then packets; the last operation sends the sum on.
-// Packets may tell that a destination can be written, so that where there are some it is written by the last operation
-// alone.
+// Packets may signal that a destination can be written, so that where there are some it is written by the last
+// operation alone.
 func (x *maker) fold(m *channelMove) {
 	sum := x.sum(m)
 	list := slices.Clone(m.local)

@@ -71,7 +71,7 @@ func (x *maker) rank(r int32) {
 		x.pos = s.Pos
 		switch s.Op {
 		case ir.Signal:
-			// What signals tell is over when the threads have met, unless there is nothing.
+			// What signals release is over when the threads have met, unless there is nothing.
 			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
 			x.sync(s, x.p.Dests(s))
 		case ir.Await:

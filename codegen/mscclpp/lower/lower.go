@@ -24,7 +24,7 @@ type Options struct {
 
 	// Meeting has threads synchronise before all Moves, and between unpacking packets and sending them on. It is slower,
 	// and proven where what is written relies on packets that one Move sends on and that several operations read: those
-	// sent tell of one of them.
+	// sent release one of them.
 	Meeting bool
 
 	// Nodes is the node of each rank, or nil for one node. Ranks of different nodes signal through ports, and p's Moves
@@ -85,7 +85,7 @@ type maker struct {
 
 	flagged [][]flag // by rank: its flags
 	all     []*flag  // those that are signalled, in the order of who does
-	// from one rank to another, where something is put through a port: the flag that tells of it
+	// from one rank to another, where something is put through a port: the flag that signals it
 	ports   map[[2]int32]*flag
 	cells   *ir.Memory
 	cuts    []bool                          // by cell: operations end before it; nil where none need be cut
@@ -112,7 +112,7 @@ type item struct {
 	op   ir.ChannelOp
 	meet bool      // the threads synchronise before it
 	ends []flagUse // whose channels it is on; of a signal, an await and a put through ports
-	puts []int32   // of a put of packets through ports, which no signal need tell of: the rank of each destination
+	puts []int32   // of a put of packets through ports, which needs no signal: the rank of each destination
 }
 
 // A flagUse is one signal of a flag.
@@ -131,9 +131,9 @@ type flag struct {
 	awaits    []int32 // and that of to
 	channels  []int32 // of its signals: which it is of those from one rank to the other
 
-	pending int32 // the last segment that has puts which no signal tells of yet
-	teller  int32 // the signal that will
-	puts    int32 // chunks that are yet to be put through ports before its signals
+	pending   int32 // the last segment that has puts without a signal yet
+	coveredBy int32 // the signal that will
+	puts      int32 // chunks that are yet to be put through ports before its signals
 }
 
 // check says why p is no program that can be written.

@@ -78,7 +78,7 @@ func (x *maker) stagesOf(items []item) []bool {
 	return begins
 }
 
-// loop has a block do what it does once for each turn, but relaxed signals and awaits, which tell of a launch.
+// loop has a block do what it does once for each turn, but relaxed signals and awaits, which signal a launch.
 func (x *maker) loop(ops []ir.ChannelOp) []ir.ChannelOp {
 	var once, body []ir.ChannelOp
 	awaits := false

@@ -32,7 +32,7 @@ func (x *maker) countPorts(ported map[[2]int32]int32) {
 func (x *maker) after(to, count int32) flagUse {
 	f := x.ports[[2]int32{x.own, to}]
 	if f == nil {
-		x.say(diag.Unsupported, "nothing tells rank %d of what goes to it through a port", to).Hint = "leave out via = port"
+		x.say(diag.Unsupported, "nothing signals to rank %d what goes to it through a port", to).Hint = "leave out via = port"
 		return flagUse{&flag{}, 0}
 	}
 	f.puts -= count
@@ -61,7 +61,7 @@ func (x *maker) staged(src ir.ChannelRef) ir.ChannelRef {
 	return to
 }
 
-// puts has signals be one operation with the puts that they tell of, as far as these are among what the threads did
+// puts has signals be one operation with the puts that they signal, as far as these are among what the threads did
 // last, and have what is before them done. The last of a launch also waits until the port is done: its flush alone,
 // which the executor has, waits for nothing. It returns the other signals.
 func (x *maker) puts(ends []flagUse) (left []flagUse) {

@@ -50,7 +50,7 @@ type load struct {
 	// by type of channel: what is signalled to one and awaited of it is on one channel, unless other segments have a part
 	peers   [peerTypes]int
 	remote  int // buffers of others, by type of channel
-	pending int // ports with puts that no signal tells of yet
+	pending int // ports with puts without a signal yet
 }
 
 // remoteKinds is how many remote buffers a rank may have, reached through memory or ports.
@@ -117,9 +117,9 @@ func (x *maker) take(l *load, it *item, meets bool) {
 		}
 		switch {
 		case !info.Signals && info.Moves && f.pending != l.id:
-			f.pending, f.teller = l.id, e.n
+			f.pending, f.coveredBy = l.id, e.n
 			l.pending++
-		case info.Signals && f.pending == l.id && f.teller == e.n:
+		case info.Signals && f.pending == l.id && f.coveredBy == e.n:
 			f.pending = 0
 			l.pending--
 		}

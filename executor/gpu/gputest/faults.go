@@ -55,7 +55,7 @@ func childLate(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	if r.Index == 0 { // who has less patience tells the others
+	if r.Index == 0 { // who has less patience reports it to the others
 		err = g.plan.SetWait(100 * time.Millisecond)
 	}
 	if err == nil && r.Index != 1 {
@@ -65,7 +65,7 @@ func childLate(ctx context.Context, d Device, r role) error {
 		return err
 	}
 	failed := g.plan.Wait(ctx)
-	for failed == nil && ctx.Err() == nil { // of number 1, which hears of it
+	for failed == nil && ctx.Err() == nil { // of number 1, which receives the report
 		time.Sleep(time.Millisecond)
 		failed = g.plan.Err()
 	}
@@ -125,7 +125,7 @@ func (d Device) copyCall() string {
 	return "cuMemcpyDtoDAsync_v2"
 }
 
-// testPortFails has copies fail, and the calls that tell of their ends: the launch ends with that error, and
+// testPortFails has copies fail, and the calls that report their ends: the launch ends with that error, and
 // the plan works again after a reset.
 func testPortFails(t *testing.T, d Device) {
 	if !d.StandIn() {

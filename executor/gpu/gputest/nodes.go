@@ -186,7 +186,7 @@ func (s spread) runTogether(t *testing.T, d Device) {
 	}
 }
 
-// testNodesReset has one process not launch: the others hear which step waited, and all run well after a reset.
+// testNodesReset has one process not launch: the others receive which step waited, and all run well after a reset.
 func testNodesReset(t *testing.T, d Device) {
 	s := spreads()[1]
 	list := s.rigs(t, d)

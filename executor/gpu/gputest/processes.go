@@ -135,7 +135,7 @@ func testHosted(t *testing.T, d Device) {
 	}
 }
 
-// testProcessLate has a rank's process not launch: all hear of the step that waited, for it or, of a
+// testProcessLate has a rank's process not launch: all receive which step waited, for it or, of a
 // two-sided program, for another block's that does; and run well after a reset.
 func testProcessLate(t *testing.T, _ Device) {
 	received := regexp.MustCompile(`received:.*(\.mscl:|allpairs:)`)

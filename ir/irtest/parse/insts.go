@@ -20,7 +20,7 @@ type instLine struct {
 const peerOfMate = -2
 
 // Insts reads the text form of an InstDAG. Its error is a diag.List. What
-// it returns may lack every property; Check tells.
+// it returns may lack every property, which Check checks.
 func Insts(name string, src []byte) (*ir.InstDAG, error) {
 	p := &textParser{file: name, rest: string(src)}
 	d := &ir.InstDAG{}

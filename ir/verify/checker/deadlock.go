@@ -7,7 +7,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// NonNil tells an empty program's order from none.
+// NonNil distinguishes an empty program's order from none.
 func NonNil(order []int32) []int32 {
 	if order == nil {
 		return []int32{}

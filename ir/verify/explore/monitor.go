@@ -16,7 +16,7 @@ type access struct {
 //     or is, the action that ends its wait, or whose message it takes where a
 //     message orders memory;
 //   - done: the same, with every message. Packets of one message arrive one by
-//     one: a chunk that came tells of what its sender had done before that
+//     one: a chunk that came releases what its sender had done before that
 //     message, and of the same chunk in it; of the others only when all came.
 //
 // A read after a write and a write after a write need visible, a write after a
@@ -25,7 +25,7 @@ type monitor struct {
 	x             *program
 	visible, done []set
 	over          []set      // done, when the action is over
-	local         []set      // by program order and flags alone: to tell what messages are needed for
+	local         []set      // by program order and flags alone: to find what messages are needed for
 	cell          [][]access // by place: its accesses so far
 	raced         map[[2]int32]bool
 	acquires      bool // a message orders memory

@@ -47,7 +47,7 @@ func (c *prover) sends() {
 // group of its block to that rank carries.
 func (c *prover) unsent(b int32) *diag.Diagnostic {
 	t := &c.P.Blocks[b]
-	later, now := map[int32]bool{}, map[int32]bool{} // ranks that groups after this one tell; and this one
+	later, now := map[int32]bool{}, map[int32]bool{} // ranks that groups after this one signal; and this one
 	for i := t.Steps.End - 1; i >= t.Steps.First; i-- {
 		s := &c.P.Steps[i]
 		sends := s.Op == ir.Signal && carries(s, c.absent(ir.Enter|ir.Leave))

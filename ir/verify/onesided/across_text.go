@@ -27,7 +27,7 @@ func (r *racer) unarrived(pass, cell int, later, earlier int32, k checker.Kind, 
 		Index: index})
 }
 
-// missing says which signal would tell step i that what step j wrote to a rank has arrived.
+// missing says which signal would release to step i that what step j wrote to a rank has arrived.
 func (r *racer) missing(i, j, rank int32) string {
 	writer := r.P.BlockName(r.links.Block[j])
 	var awaits []string
@@ -56,7 +56,7 @@ func (r *racer) missing(i, j, rank int32) string {
 }
 
 // acquiredBy finds how step i of a pass knows that step j of the first is over: a shortest path of Signals and the
-// Awaits that acquire them. It is nil where it finds none, as where packets tell.
+// Awaits that acquire them. It is nil where it finds none, as where packets release.
 func (r *racer) acquiredBy(i, j int32, pass int) (path [][2]int32) {
 	s := &search{r: r, list: []searched{{i, int32(pass), -1, -1}}, seen: map[[2]int32]int32{}}
 	for n := 0; n < len(s.list); n++ {

@@ -96,7 +96,7 @@ func (o *prover) handovers() (from, to []int32) {
 	return from, to
 }
 
-// An arrivals says what Signals tell of the arrival of data at other nodes, for each pair of a block and a rank of
+// An arrivals says what Signals release of the arrival of data at other nodes, for each pair of a block and a rank of
 // another node that it writes. What has arrived in the first pass is known by who knows that an Await is over. Where
 // later passes ask too, clocks count it as they count groups: up to which of the block's groups of the first pass what
 // it wrote there has arrived.
@@ -181,7 +181,7 @@ func (o *prover) sharedCells() []int32 {
 // counted has clocks count each pair. Tests set it.
 var counted bool
 
-// awaitArrivals finds which Awaits of the first pass tell of the pairs that have no count.
+// awaitArrivals finds which Awaits of the first pass acquire for the pairs that have no count.
 func (o *prover) awaitArrivals(a *arrivals, skip ir.StepFlags) {
 	for i := range o.P.Steps {
 		s := &o.P.Steps[i]

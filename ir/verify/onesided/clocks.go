@@ -18,15 +18,15 @@ type clocks struct {
 	begins   bool         // visible is what is known by Signals to have begun, by Relaxed ones too
 	begun    int32        // what a block knows of itself before its first group
 	blocks   []blockState
-	sent     []clock // of an event that sends packets: what they tell
+	sent     []clock // of an event that sends packets: what they release
 	left     []int32 // of such an event: how often they are yet read in this pass
 	uses     []int32 // and in each
 	passedOn []bool  // of an operand; see onesided.Program.Relayed
-	// of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
+	// of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], apart[i] for each pass
 	released []released
 	slot     []int32
 	asks     []int32 // by step: how many awaits learn of its signal
-	apart    []int32 // by step: its destinations, where threads tell on what they were released, else 1
+	apart    []int32 // by step: its destinations, where threads release what they acquired, else 1
 	rows     *vclock.Pool
 	view     view      // see viewOf
 	arrivals *arrivals // nil where all ranks are of one node, or nobody asks

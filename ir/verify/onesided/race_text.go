@@ -80,7 +80,7 @@ func (o *prover) relaxes() bool {
 	return slices.ContainsFunc(o.P.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 })
 }
 
-// byWhat returns what tells what is over, and not what was written.
+// byWhat returns what signals an end without making writes visible.
 func (o *prover) byWhat(what string) string {
 	switch {
 	case o.relaxes() && len(o.takes) == 0:

@@ -12,7 +12,7 @@ import (
 // A threadClock is what one thread acquired.
 type threadClock struct{ done, visible clock }
 
-// splitSignals finds the Signals whose destinations do not all tell the same.
+// splitSignals finds the Signals whose destinations do not all release the same.
 func (c *clocks) splitSignals() {
 	steps := c.o.P.Steps
 	c.passedOn, c.apart = c.o.P.Relayed(), make([]int32, len(steps))
@@ -70,7 +70,7 @@ func (c *clocks) passOn(k *blockState, s *ir.Step, n int32, of *released) {
 	}
 }
 
-// endThreads has the threads of a block tell nothing on, after a group.
+// endThreads has the threads of a block release nothing more, after a group.
 func (c *clocks) endThreads(k *blockState) {
 	if len(k.byThread) == 0 {
 		return

@@ -163,7 +163,7 @@ func (t *Blocks) connect() (err error) {
 	return err
 }
 
-// publisher returns the step whose flag tells that a step of a block is over: itself, or the first after it that has
+// publisher returns the step whose flag signals the end of a step of a block: itself, or the first after it that has
 // one.
 func (t *Blocks) publisher(steps ir.Range, step int32) int32 {
 	at := steps.First + step

@@ -37,7 +37,7 @@ func (t *Blocks) fly(i int32) events.Verdict {
 	return events.Gone()
 }
 
-// arrive tells the receiver of a message.
+// arrive signals a message to its receiver.
 func (t *Blocks) arrive(f *network.Flight) {
 	c := &t.conns[f.Connection]
 	c.head[f.Slot], c.tail[f.Slot] = f.Head, f.Tail
@@ -45,7 +45,7 @@ func (t *Blocks) arrive(f *network.Flight) {
 	c.come++
 }
 
-// begins returns when a message that was sent can be received: a packet tells of itself, so that its block takes one by
+// begins returns when a message that was sent can be received: a packet signals itself, so that its block takes one by
 // one as they come, and a slot's flag follows all of it.
 func (t *Blocks) begins(c *connection, message int64) float64 {
 	if t.program.Protocol == ir.Simple {

@@ -148,7 +148,7 @@ func write(a *cli.App, own []string, f *bundleFlags) error {
 	if err := f.addRules(a, &spec, len(own)); err != nil {
 		return err
 	}
-	spec.Tell = func(text string) { a.Note("", "%s", text) }
+	spec.Notify = func(text string) { a.Note("", "%s", text) }
 	b, err := bundle.Build(spec)
 	if err != nil {
 		return err

@@ -15,9 +15,9 @@ type choice struct {
 	NotInPlace bool // there is none, by choose.ErrNotInPlace
 }
 
-// Together returns the variant for a call of a given number of bytes. In a job, process 0 chooses and tells the others,
-// so that all choose alike, by whatever tables process 0 has, and processes that share processors simulate once. All
-// processes of a job call it alike; x is nil where there is none.
+// Together returns the variant for a call of a given number of bytes. In a job, process 0 chooses and sends the choice
+// to the others, so that all choose alike, by whatever tables process 0 has, and processes that share processors
+// simulate once. All processes of a job call it alike; x is nil where there is none.
 func Together(ctx context.Context, x *exchange.Member, c *choose.Chooser, call choose.Call, bytes int64,
 	element int) (selection.Choice, error) {
 	if x == nil || x.Size() == 1 {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// patience is how long work may take before its progress is shown, and logPatience how long before a line tells of it
+// patience is how long work may take before its progress is shown, and logPatience how long before a line reports it
 // where there is no terminal.
 const (
 	patience    = time.Second

@@ -149,7 +149,7 @@ func (a *App) OpenTopology(spec, device string) (*topology.Topology, error) {
 // FileSpan returns the position of what concerns a whole file.
 func FileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
 
-// sniffed tells what a file holds by how it begins, so that names do not matter.
+// sniffed finds what a file holds by how it begins, so that names do not matter.
 func sniffed(name string, r io.ReadCloser, lim *Limits,
 	open func(string, []string, int64) ([]byte, error)) (*Source, error) {
 	b := codegen.NewHead(codegen.LimitFile(name, r, lim.Read))

@@ -45,7 +45,7 @@ func (c *Flags) PlanMeaning(p *either.Program, plan *mscclpp.Plan) (*either.Prog
 	if err != nil {
 		return nil, err
 	}
-	means.Name = p.Name // and not the plan's, by which MSCCL++ tells plans apart
+	means.Name = p.Name // and not the plan's, by which MSCCL++ distinguishes plans
 	g, err := channels.Unroll(means, 1)
 	return either.OfOneSided(g), err
 }

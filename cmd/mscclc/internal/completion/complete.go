@@ -140,7 +140,7 @@ var Values = map[string]Place{
 	"without":           {},
 }
 
-// Register tells the commands of root what completion offers for their arguments and the values of their flags.
+// Register gives the commands of root what completion offers for their arguments and the values of their flags.
 func Register(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if places, ok := Arguments[cmd.Name()]; ok {

@@ -3,7 +3,7 @@ package picture
 import "mscclc/play"
 
 // lookColours are the colours of looks. A medium is a hue, and a reduction is darker than a copy, so that readers who
-// see few hues, and paper without colours, tell them apart. chromeColours are the nearest that about:tracing has.
+// see few hues, and paper without colours, distinguish them. chromeColours are the nearest that about:tracing has.
 var (
 	lookColours = [play.NumLooks]string{
 		play.CopyInside: "#c4c4c4", play.ReduceInside: "#505050", play.CopyNear: "#7cc4f0", play.ReduceNear: "#005a9c",

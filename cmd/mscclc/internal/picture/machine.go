@@ -39,7 +39,7 @@ const (
 // MostPlaces is how many places a machine has at most that is drawn.
 const MostPlaces = 400
 
-// wayColours are told apart by those who see few colours, too (Okabe and Ito).
+// wayColours differ for those who see few colours, too (Okabe and Ito).
 var wayColours = []string{"#0072b2", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#555555"}
 
 const cutColour, insideColour, linkColour = "#d00000", "#ffd6d6", "#cccccc"

@@ -55,7 +55,7 @@ type timeline struct {
 	remarks []string        // what the reader must know, a line each
 }
 
-// NewTimeline chooses what is drawn of r: the first tile iterations, as many as can be told apart side by side, and of
+// NewTimeline chooses what is drawn of r: the first tile iterations, as many as differ visibly side by side, and of
 // these the first rows and steps. It says at the top what is left out. Columns is how many a row stands for, or 0.
 func NewTimeline(p *either.Program, r *simulate.Result, looks *play.Looks, columns int) *timeline {
 	d := &timeline{p: p, looks: looks, top: map[row]int{}}

@@ -10,7 +10,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file tells of processes that died of a fault in a library. Go's runtime then prints the stacks of all
+// This file reports processes that died of a fault in a library. Go's runtime then prints the stacks of all
 // goroutines, which says nothing to users.
 
 // faults are the beginnings of lines with which Go's runtime begins to die.

@@ -8,27 +8,27 @@ import (
 	"sync"
 )
 
-// A teller hands on what several processes say, line by line. What several of them say alike is handed on once.
-type teller struct {
+// A printer hands on what several processes say, line by line. What several of them say alike is handed on once.
+type printer struct {
 	mu   sync.Mutex
 	to   io.Writer
 	said map[string]int // by line: who said it first
 	over bool           // a signal ends the processes: that one of them notices the end of another says nothing
 }
 
-// hush has the teller pass on nothing more.
-func (t *teller) hush() {
+// hush has the printer pass on nothing more.
+func (t *printer) hush() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.over = true
 }
 
-// mostSaid bounds the lines that a teller remembers.
+// mostSaid bounds the lines that a printer remembers.
 const mostSaid = 1 << 12
 
 // A speaker is what one process writes to.
 type speaker struct {
-	*teller
+	*printer
 	process int
 	rest    []byte          // of a line that has not ended
 	died    strings.Builder // what Go's runtime wrote of its death
@@ -63,7 +63,7 @@ func (s *speaker) line(line []byte) error {
 		s.held = append(s.held, line...)
 		return nil
 	}
-	return s.tell(s.process, line)
+	return s.print(s.process, line)
 }
 
 // end hands on what is left.
@@ -76,11 +76,11 @@ func (s *speaker) end() {
 // release hands on what was held, and what was no crash, since the process ended well.
 func (s *speaker) release() {
 	for line := range bytes.Lines(append(s.held, s.died.String()...)) {
-		s.tell(s.process, line)
+		s.print(s.process, line)
 	}
 }
 
-func (t *teller) tell(process int, line []byte) error {
+func (t *printer) print(process int, line []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {

@@ -9,10 +9,10 @@ import (
 // TestLines holds that lines of several processes that are alike are printed once, and all others as they are.
 func TestLines(t *testing.T) {
 	var printed strings.Builder
-	all := &teller{to: &printed, said: map[string]int{}}
+	all := &printer{to: &printed, said: map[string]int{}}
 	var list []*speaker
 	for i := range 3 {
-		list = append(list, &speaker{teller: all, process: i})
+		list = append(list, &speaker{printer: all, process: i})
 	}
 	fmt.Fprint(list[1], "error: no such")
 	fmt.Fprint(list[0], "a bar\na bar\n")
@@ -30,8 +30,8 @@ func TestLines(t *testing.T) {
 // TestHeld: errors wait for release, and what Go's runtime writes of a crash is kept.
 func TestHeld(t *testing.T) {
 	var printed strings.Builder
-	all := &teller{to: &printed, said: map[string]int{}}
-	failed, crashed := &speaker{teller: all, hold: true}, &speaker{teller: all, process: 1, hold: true}
+	all := &printer{to: &printed, said: map[string]int{}}
+	failed, crashed := &speaker{printer: all, hold: true}, &speaker{printer: all, process: 1, hold: true}
 	fmt.Fprint(failed, "note: a\nerror: process 1 has gone\n  hint: look there\n")
 	fmt.Fprint(crashed, "note: b\nSIGSEGV: segmentation violation\nPC=0 m=7\n\ngoroutine 4 [syscall]:\n",
 		"mscclc/executor/nccl._Cfunc_mscclc_nccl_call(1)\n\ngoroutine 1 [select]:\nmain.main()\n")
@@ -60,7 +60,7 @@ func TestHeld(t *testing.T) {
 // TestHush: when a signal ends the processes, what one says of the end of another is not passed on.
 func TestHush(t *testing.T) {
 	var out strings.Builder
-	s := &speaker{teller: &teller{to: &out, said: map[string]int{}}}
+	s := &speaker{printer: &printer{to: &out, said: map[string]int{}}}
 	s.Write([]byte("begins\n"))
 	s.hush()
 	s.Write([]byte("process 0 is gone\n"))

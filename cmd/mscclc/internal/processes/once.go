@@ -55,6 +55,6 @@ func Short(a *cli.App, reporter int, err error) error {
 		return cli.ReportedError{Code: cli.ExitUsage}
 	}
 	list, code := cli.FailureOf(err, a.File)
-	fmt.Fprintf(a.Stderr, "mscclc: %s (process %d tells more)\n", diag.Shorten(list[0].Text), reporter)
+	fmt.Fprintf(a.Stderr, "mscclc: %s (process %d reports more)\n", diag.Shorten(list[0].Text), reporter)
 	return cli.ReportedError{Code: code}
 }

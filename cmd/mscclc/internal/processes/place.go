@@ -14,7 +14,8 @@ import (
 	"mscclc/files"
 )
 
-// This file reads from the environment where the processes of a job meet, and what tells it from other jobs there.
+// This file reads from the environment where the processes of a job meet, and what distinguishes it from other jobs
+// there.
 
 const (
 	envJob        = "MSCCLC_JOB"         // a name of the job, instead of the launcher's

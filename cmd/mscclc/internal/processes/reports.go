@@ -18,7 +18,7 @@ const EnvParent = "MSCCLC_PARENT"
 
 const (
 	watchFile = iota
-	tellFile
+	reportFile
 )
 
 // firstFile is the number of the first file after stderr.
@@ -31,7 +31,7 @@ type Report struct {
 	Done, Total int    // steps of its work
 }
 
-var tells struct {
+var reports struct {
 	sync.Mutex
 	to *os.File
 }
@@ -39,12 +39,12 @@ var tells struct {
 // Follow ends this process as soon as the one that started it is gone. EnvParent must be set.
 func Follow() {
 	os.Unsetenv(EnvParent) // processes that this one starts do not have the pipes
-	for fd := firstFile; fd <= firstFile+tellFile; fd++ {
+	for fd := firstFile; fd <= firstFile+reportFile; fd++ {
 		if !takePipe(fd) {
 			return // somebody else has set the variable
 		}
 	}
-	tells.to = os.NewFile(firstFile+tellFile, "reports")
+	reports.to = os.NewFile(firstFile+reportFile, "reports")
 	watch := os.NewFile(firstFile+watchFile, "parent")
 	go func() {
 		io.Copy(io.Discard, watch)
@@ -52,20 +52,20 @@ func Follow() {
 	}()
 }
 
-// Tell reports to the process that started this one, if it is of a Team.
-func Tell(r Report) {
-	tells.Lock()
-	defer tells.Unlock()
-	if tells.to == nil {
+// Send sends r to the process that started this one, if it is of a Team.
+func Send(r Report) {
+	reports.Lock()
+	defer reports.Unlock()
+	if reports.to == nil {
 		return
 	}
 	if line, err := json.Marshal(r); err == nil {
-		tells.to.Write(append(line, '\n')) // where it fails, the parent is gone
+		reports.to.Write(append(line, '\n')) // where it fails, the parent is gone
 	}
 }
 
-// hear takes the reports of process i until its end.
-func (t *Team) hear(i int, from io.Reader) {
+// receive takes the reports of process i until its end.
+func (t *Team) receive(i int, from io.Reader) {
 	in := json.NewDecoder(bufio.NewReader(from))
 	for {
 		var r Report
@@ -73,11 +73,11 @@ func (t *Team) hear(i int, from io.Reader) {
 			io.Copy(io.Discard, from) // so that it does not wait for us
 			return
 		}
-		t.hearing.Lock()
+		t.receiving.Lock()
 		t.last[i] = r
-		if t.Hear != nil {
-			t.Hear(i, r)
+		if t.Receive != nil {
+			t.Receive(i, r)
 		}
-		t.hearing.Unlock()
+		t.receiving.Unlock()
 	}
 }

@@ -21,19 +21,19 @@ type Team struct {
 	Count     int
 	Arguments []string
 	Stderr    io.Writer                   // takes what they say, each line once
-	Hear      func(process int, r Report) // takes what they report, one at a time; nil: nobody does
+	Receive   func(process int, r Report) // takes what they report, one at a time; nil: nobody does
 	Hold      bool                        // errors wait for the end of all; if one crashes, the others are killed
 
-	last    []Report   // of each
-	hearing sync.Mutex // of Hear
-	watch   *os.File   // the end of a pipe that the processes read until this one is gone
-	teller  *teller    // of Stderr
-	env     func(process int) []string
+	last      []Report   // of each
+	receiving sync.Mutex // of Receive
+	watch     *os.File   // the end of a pipe that the processes read until this one is gone
+	printer   *printer   // of Stderr
+	env       func(process int) []string
 }
 
-// Start starts the processes, and waits for all. What the first prints is the product. When one fails, the others hear
-// of it through their exchange. What has not ended by itself after grace, or when ctx ends or a signal comes, is
-// killed. The error is a *Crash if a process died of a fault.
+// Start starts the processes, and waits for all. What the first prints is the product. When one fails, the others
+// receive of it through their exchange. What has not ended by itself after grace, or when ctx ends or a signal comes,
+// is killed. The error is a *Crash if a process died of a fault.
 func (t *Team) Start(ctx context.Context, a *cli.App) error {
 	if err := cli.UpTo("procs", t.Count, Most); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (t *Team) Start(ctx context.Context, a *cli.App) error {
 	}
 	defer watch.Close()
 	defer alive.Close()
-	t.watch, t.last, t.teller = watch, make([]Report, t.Count), &teller{to: t.Stderr, said: map[string]int{}}
+	t.watch, t.last, t.printer = watch, make([]Report, t.Count), &printer{to: t.Stderr, said: map[string]int{}}
 	ends, errs := t.run(ctx, a)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -84,13 +84,13 @@ func (t *Team) run(ctx context.Context, a *cli.App) ([]end, []error) {
 	var wg sync.WaitGroup
 	wg.Add(t.Count)
 	forget := cli.UndoOnSignal(func() string { // before any begins, so that none is left
-		t.teller.hush()
+		t.printer.hush()
 		cancel()
 		wg.Wait()
 		return "ended " + diag.Counted(t.Count, "process")
 	})
 	for i := range t.Count {
-		ends[i].says = &speaker{teller: t.teller, process: i, hold: t.Hold}
+		ends[i].says = &speaker{printer: t.printer, process: i, hold: t.Hold}
 		stdout := io.Discard
 		if i == 0 {
 			stdout = a.Stdout
@@ -125,21 +125,21 @@ func (t *Team) one(ctx context.Context, i int, stdout io.Writer, stderr *speaker
 	if err != nil {
 		return nil, err
 	}
-	hears, tells, err := os.Pipe()
+	received, reports, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer hears.Close()
+	defer received.Close()
 	cmd := exec.CommandContext(ctx, self, t.Arguments...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = t.env(i), stdout, stderr
-	cmd.ExtraFiles = []*os.File{watchFile: t.watch, tellFile: tells}
+	cmd.ExtraFiles = []*os.File{watchFile: t.watch, reportFile: reports}
 	err = cmd.Start()
-	tells.Close()
+	reports.Close()
 	if err != nil {
 		return nil, err
 	}
 	var reader sync.WaitGroup
-	reader.Go(func() { t.hear(i, hears) })
+	reader.Go(func() { t.receive(i, received) })
 	err = cmd.Wait()
 	reader.Wait()
 	return cmd.ProcessState, err

@@ -118,7 +118,7 @@ func (t *team) agree(ctx context.Context, err error) error {
 	return err
 }
 
-// A brief tells others the text of an error, without what mscclc writes around it.
+// A brief sends others the text of an error, without what mscclc writes around it.
 type brief struct{ diag.List }
 
 func (b brief) Error() string { return b.List[0].Text }

@@ -66,7 +66,7 @@ func watch(talk *talk) (code int, err error) {
 	if ended, ok := worker.ProcessState.Sys().(syscall.WaitStatus); ok && ended.Signaled() {
 		if crash(ended.Signal()) {
 			fmt.Fprintf(&talk.died, "%s%v\n", crashed, ended.Signal())
-			return 1, nil // failure tells of it
+			return 1, nil // failure reports it
 		}
 		dieBy(ended.Signal())
 	}

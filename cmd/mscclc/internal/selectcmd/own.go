@@ -83,7 +83,7 @@ func (e *emission) tidy() error {
 	return nil
 }
 
-// Note has something to tell below the table.
+// Note has a text for below the table.
 func (e *emission) Note(format string, args ...any) {
 	e.notes = append(e.notes, diag.Printable(fmt.Sprintf(format, args...)))
 }

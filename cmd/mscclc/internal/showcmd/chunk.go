@@ -105,7 +105,7 @@ func traceChunk(a *cli.App, arg, chunk string, f *compiling.Flags) error {
 	return failure
 }
 
-// historyOf tells the history of a chunk.
+// historyOf returns the history of a chunk.
 func historyOf(c *ir.ChunkDAG, chunk string, where func(ops []int32) [][]diag.Note) (*HistoryDocument, error) {
 	x := play.OfChunks(c)
 	ref, what, buffers := x.Find(chunk)

@@ -22,7 +22,7 @@ import (
 )
 
 // The picture has a block of panels for each number of ranks, and in it a panel for each collective. A panel has few
-// curves, so that they are told apart where they are near each other: the gain over NCCL by the size of calls, of each
+// curves, so that they differ where they are near each other: the gain over NCCL by the size of calls, of each
 // kind of launches. Panels of a block have the same axes.
 const (
 	panelWidth, panelHeight = 7 * vg.Centimeter, 5.5 * vg.Centimeter
@@ -41,7 +41,7 @@ type curveStyle struct {
 	shape      draw.GlyphDrawer
 }
 
-// Colours are told apart by those who see few colours, too (Okabe and Ito).
+// Colours differ for those who see few colours, too (Okabe and Ito).
 var styles = []curveStyle{
 	{"captured", bundle.Captured, false, color.RGBA{G: 0x72, B: 0xb2, A: 0xff}, 2.4, nil, draw.CircleGlyph{}},
 	{"eager", bundle.Eager, false, color.RGBA{R: 0xd5, G: 0x5e, A: 0xff}, 1.2, nil, draw.BoxGlyph{}},
@@ -90,7 +90,7 @@ func blocks(times []tuned.Time) (list []*block) {
 	return list
 }
 
-// drawPicture draws the gains over NCCL. File tells by its ending whether as SVG or as PNG.
+// drawPicture draws the gains over NCCL. The ending of file says whether as SVG or as PNG.
 func drawPicture(w io.Writer, file string, device string, times []tuned.Time) error {
 	list := blocks(times)
 	if len(list) == 0 {

@@ -210,7 +210,7 @@ func (w *worker) one(ctx context.Context, t task) error {
 	}
 	switch {
 	case !errors.Is(lost, exchange.ErrEnd):
-		w.tell(t)
+		w.reportGain(t)
 		return nil
 	case processes.Started():
 		return cli.ReportedError{Code: startAgain}
@@ -221,7 +221,7 @@ func (w *worker) one(ctx context.Context, t task) error {
 
 // at reports what is measured now.
 func (w *worker) at(task, title string) {
-	processes.Tell(processes.Report{Task: task, At: title, Done: w.total - w.left, Total: w.total})
+	processes.Send(processes.Report{Task: task, At: title, Done: w.total - w.left, Total: w.total})
 }
 
 // step counts a size that was measured.
@@ -268,8 +268,8 @@ func (w *worker) keep(tuner *tuning.Tuner, t task, done bool) error {
 // usualRoom is the memory that most collectives get, more or less, once all are measured.
 const usualRoom = 16 << 20
 
-// tell has the first process say how many times as fast as NCCL a task became.
-func (w *worker) tell(t task) {
+// reportGain has the first process say how many times as fast as NCCL a task became.
+func (w *worker) reportGain(t task) {
 	if !w.first {
 		return
 	}

@@ -26,7 +26,7 @@ const windowsTask = "windows"
 // startAgain is the exit code with which processes ask for others.
 const startAgain = 75
 
-// mostSilence is how long process 0 may tell of no size, where waits are short. A size takes 5 s, and a wait that times
+// mostSilence is how long process 0 may report no size, where waits are short. A size takes 5 s, and a wait that times
 // out besides.
 const mostSilence = 30 * time.Second
 
@@ -106,7 +106,7 @@ func (p *plan) once(ctx context.Context, a *cli.App, n int, until time.Time, arg
 	defer watch.Stop()
 	t := processes.Team{Count: n, Arguments: p.childArguments(n, time.Until(until), args, without),
 		Stderr: over{bar, a.Stderr}, Hold: true}
-	t.Hear = func(process int, r processes.Report) {
+	t.Receive = func(process int, r processes.Report) {
 		if process > 0 {
 			return
 		}

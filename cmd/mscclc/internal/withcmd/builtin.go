@@ -81,7 +81,7 @@ func (f *withFlags) runTune(a *cli.App, more ...string) error {
 	cmd := exec.Command(self, args...)
 	cmd.Stdout, cmd.Stderr = a.Stderr, a.Stderr // the job's results go to stdout
 	stopped := make(chan os.Signal, 1)
-	signal.Notify(stopped, os.Interrupt) // the terminal tells both processes
+	signal.Notify(stopped, os.Interrupt) // the terminal signals both processes
 	defer signal.Stop(stopped)
 	err = cmd.Run()
 	select {

@@ -117,8 +117,8 @@ func (doc *Document) noteBits(a *cli.App) {
 	}
 }
 
-// tell says in a few lines what report found.
-func (doc *Document) tell(a *cli.App) {
+// print says in a few lines what report found.
+func (doc *Document) print(a *cli.App) {
 	rest, who := "NCCL runs all others, and Send and Recv", "NCCL runs"
 	if doc.NCCL == none {
 		rest, who = "all others, and Send and Recv, are errors", "these are errors"
@@ -140,7 +140,7 @@ func (doc *Document) tell(a *cli.App) {
 	a.Note("", "programs run collective calls of communicators with %s; %s", strings.Join(ranks, ", "), rest)
 	for i := range doc.Sets {
 		if r := &doc.Sets[i]; !r.empty {
-			r.tell(a, who, doc.CTAs)
+			r.print(a, who, doc.CTAs)
 		}
 	}
 	doc.noteBits(a)
@@ -150,8 +150,8 @@ func (doc *Document) tell(a *cli.App) {
 // shown is how many lines on a number of ranks are printed at most.
 const shown = 20
 
-// tell prints a line for each group of calls.
-func (r *SetReport) tell(a *cli.App, who string, ctas int) {
+// print prints a line for each group of calls.
+func (r *SetReport) print(a *cli.App, who string, ctas int) {
 	if len(r.Wide) > 0 {
 		most := slices.MaxFunc(r.Wide, func(a, b bundle.RuleInfo) int { return int(a.CTAs) - int(b.CTAs) }).CTAs
 		a.Note("", "with %s, a launch has at most %s (MSCCLC_CTAS, NCCL_MAX_CTAS); left out, as they need up to %d: %s",

@@ -165,7 +165,7 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if err != nil {
 		return err
 	}
-	doc.tell(a)
+	doc.print(a)
 	library := filepath.Join(dir, runtime.PreloadLibrary)
 	if f.replace || f.nccl == none {
 		library = filepath.Join(dir, filepath.FromSlash(runtime.NCCLLibrary))
