@@ -153,7 +153,7 @@ type rawBuffer struct {
 
 // readerRules says where a plan breaks what MSCCL++'s reader and executor ask for where nodes have a given number of
 // ranks, by its JSON alone: memory ends at the node, indices are in range, channels pair, a port reads its rank's
-// memory, and a put that a signal tells of is on that signal's channel.
+// memory, and a put that a signal covers is on that signal's channel.
 func readerRules(t *testing.T, f *mscclpp.Plan, perNode int) (bad []string) {
 	var text bytes.Buffer
 	if err := mscclpp.Write(&text, f); err != nil {
@@ -214,7 +214,7 @@ func readerRules(t *testing.T, f *mscclpp.Plan, perNode int) (bad []string) {
 					}
 				}
 			}
-			open := map[int]bool{} // channels with puts that no signal tells of yet
+			open := map[int]bool{} // channels with puts that no signal covers yet
 			for k, o := range b.Ops {
 				at := fmt.Sprintf("rank %d block %d op %d (%s)", r, id, k, o.Name)
 				for _, c := range o.Channels {

@@ -146,7 +146,7 @@ func TestOverNodesFaults(t *testing.T) {
 	}
 }
 
-// TestAcrossNodesRefused has Build refuse a program in which a rank hears of data of another node by a third one, and
+// TestAcrossNodesRefused has Build refuse a program in which a third rank signals data of another node to a rank, and
 // Verify a bundle that was made of it.
 func TestAcrossNodesRefused(t *testing.T) {
 	text, err := os.ReadFile("../ir/diag/examples/across-nodes.json")

@@ -21,7 +21,7 @@ func build(t *testing.T, r *play.Request) *play.Result {
 	return result
 }
 
-// TestLevels has a hierarchical program on two nodes: its operations within nodes and between these are told apart, and
+// TestLevels has a hierarchical program on two nodes: its operations within nodes and between these differ, and
 // take paths of links that are there.
 func TestLevels(t *testing.T) {
 	r := catalogRequest(t, "allreduce/hierarchical")

@@ -163,7 +163,7 @@ func plugin(t *testing.T) string {
 	return file
 }
 
-// TestFrontExitNodes: ranks on another node hear of such an exit, too, and have an error where they make a later call.
+// TestFrontExitNodes: ranks on another node learn of such an exit, too, and have an error where they make a later call.
 func TestFrontExitNodes(t *testing.T) {
 	s := site{how: "alone", ranks: 4, bundle: nodesFile(t, []data.DType{data.F32}, 4, "2")}
 	s.env, s.of = onNodes("a", "a", "b", "b")

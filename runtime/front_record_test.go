@@ -161,7 +161,7 @@ func TestFrontDumpOfFailure(t *testing.T) {
 	}
 }
 
-// TestFrontLastCallsBeforeTheError: a process that ends by _exit as soon as it hears of an error has written its last
+// TestFrontLastCallsBeforeTheError: a process that ends by _exit as soon as it receives an error has written its last
 // calls, also to a slow folder, and mscclc doctor names the call.
 func TestFrontLastCallsBeforeTheError(t *testing.T) {
 	command, err := built()

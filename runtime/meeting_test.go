@@ -29,7 +29,7 @@ var meetingFaults = []planted{
 	{"who ends says nothing", rankUnit, "case EVENT_ENDED: return ends(s, STAGE_NCCL, ACT_LEAVE);", "case EVENT_ENDED: return ends(s, STAGE_NCCL, ACT_NONE);"},
 }
 
-// TestMeeting drives the meeting of two to four ranks through all orders of what they say and hear, where one is
+// TestMeeting drives the meeting of two to four ranks through all orders of what they send and receive, where one is
 // missing, late, killed, cut off, ends, has another version, cannot, or waits too long. No order has ranks that differ
 // about who runs a call, or that wait for ever. Each change that makes the meeting wrong is found.
 func TestMeeting(t *testing.T) {

@@ -305,7 +305,7 @@ func (c *campaign) left(s *faultScene, lines []string) (text string) {
 	return text
 }
 
-// bad says whether an answer tells of a fault of the library.
+// bad says whether an answer reports a fault of the library.
 func bad(answer string) bool {
 	word, _, _ := strings.Cut(answer, ":")
 	word, _, _ = strings.Cut(word, " ")

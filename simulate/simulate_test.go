@@ -86,7 +86,7 @@ func TestFloors(t *testing.T) {
 		{"allreduce/ring", false, 4000, simulate.Call{}, 6 * (1 + 1)},
 		// Everyone sends a quarter to everyone at once; links are apart.
 		{"allgather/allpairs", false, 4000, simulate.Call{}, 1 + 1},
-		{"allgather/allpairs", true, 4000, simulate.Call{}, 1 + 1 + 1 + 1}, // they meet, and tell it
+		{"allgather/allpairs", true, 4000, simulate.Call{}, 1 + 1 + 1 + 1}, // they meet, and signal it
 		{"sendrecv/direct", true, 100_000, simulate.Call{Width: launch.Width{Replicas: 1, Tile: 100_000}}, 1 + 100 + 1 + 1},
 	} {
 		p := compile(t, c.name, c.onesided, ir.Simple, ranks("4"))

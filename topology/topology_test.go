@@ -18,7 +18,7 @@ func open(t *testing.T, spec string) *Topology {
 	return topo
 }
 
-// route tells the way between two ranks by the classes of its links.
+// route returns the path between two ranks as the classes of its links.
 func route(topo *Topology, r *Router, from, to int) string {
 	var words []string
 	for _, l := range r.Route(nil, from, to) {

@@ -48,8 +48,8 @@ func TestFaults(t *testing.T) {
 }
 
 // Another program, another version, or what is no hello at all at the other end is reported when jobs connect. Who
-// found it tells the other side for a while only: on a machine that gives that one no processor, its connection just
-// ends.
+// found it reports it to the other side for a while only: on a machine that gives that one no processor, its connection
+// just ends.
 func TestForeignHello(t *testing.T) {
 	texts, untold := map[string]bool{}, 0
 	foreign, gone := fmt.Sprint(int(transport.PeerForeign)), fmt.Sprint(int(transport.PeerGone))

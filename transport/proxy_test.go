@@ -134,7 +134,7 @@ func (s *side) await(t *testing.T, want uint64) {
 	}
 }
 
-// Data of all sizes arrive, before and after a reset, and counts tell how much it was.
+// Data of all sizes arrive, before and after a reset, and counts say how much it was.
 func TestTwoSides(t *testing.T) {
 	sides := [2]*side{newSide(t, "two", 0, twoSided()), newSide(t, "two", 1, twoSided())}
 	defer closeBoth(sides)

@@ -69,7 +69,7 @@ func (b *oneProgram) move(rank, count, class int, src, dst []onesided.Operand, f
 	s.Count, s.Class = int32(count), int32(class)
 }
 
-// flag tells the others' flag first + rank, and awaits first + each other of its own.
+// flag signals the others' flag first + rank, and awaits first + each other of its own.
 func (b *oneProgram) signal(rank, first int, flags ir.StepFlags) {
 	b.add(rank, ir.Signal, nil, b.each(rank, func(q int) onesided.Operand { return at(q, ir.Flags, first+rank) }), flags)
 }

@@ -35,7 +35,7 @@ func TestOneSidedEmptyChunks(t *testing.T) {
 }
 
 // exchange has each rank but the last sum a chunk of everybody's input, and send it to the last, which
-// packs up: nothing else tells ranks of each other.
+// packs up: nothing else signals between ranks.
 func exchange(ranks int, proto ir.Protocol) *either.Program {
 	root := ranks - 1
 	b := newOne(fmt.Sprintf("exchange%d", ranks), &ir.Collective{Kind: ir.ReduceTo, Ranks: ranks, Chunks: root,

@@ -145,7 +145,7 @@ func TestNodesRandom(t *testing.T) {
 	}
 }
 
-// TestNodesThird has a third rank tell of data that another node has sent, in lowered programs. verify rejects them
+// TestNodesThird has a third rank signal data that another node has sent, in lowered programs. verify rejects them
 // all, and some go wrong when they run nevertheless.
 func TestNodesThird(t *testing.T) {
 	broken, wrong, n := 0, 0, irtest.Count(t, covering.Share(1000))

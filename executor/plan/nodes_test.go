@@ -258,7 +258,7 @@ func TestNodesRefuse(t *testing.T) {
 	}
 }
 
-// TestNodesReset has one process not launch: all processes hear which step waited, and run well after a reset.
+// TestNodesReset has one process not launch: all processes receive which step waited, and run well after a reset.
 func TestNodesReset(t *testing.T) {
 	world(t)
 	list := start(t, catalog(t, "allreduce/ring", lang.Params{"ranks": "4"}, nil), nodesOf(2, 1, 2), 2, 1024)
@@ -304,14 +304,14 @@ func TestNodesLost(t *testing.T) {
 	}
 }
 
-// TestNodesRule has a program be refused in which a rank hears of data from another node by a third one.
+// TestNodesRule has a program be refused in which a third rank signals data of another node to a rank.
 func TestNodesRule(t *testing.T) {
 	world(t)
 	text, err := os.ReadFile("../../ir/diag/examples/across-nodes.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Rank 0 tells rank 2 too, which awaits that after what it reads.
+	// Rank 0 signals rank 2 too, which awaits that after what it reads.
 	changed := strings.NewReplacer(`"to":[{"rank":1,"buf":"f","index":0}]`,
 		`"to":[{"rank":1,"buf":"f","index":0},{"rank":2,"buf":"f","index":1}]`, `"rank":2,"scratch":1,"flags":1`,
 		`"rank":2,"scratch":1,"flags":2`, `{"op":"signal","to":[{"rank":3,"buf":"f","index":0}],"count":0}`,

@@ -17,7 +17,7 @@ import (
 )
 
 // TestNodesTrace: a trace has each message of the network once at either end, with the same bytes. None is sent before
-// the step that tells of it has ended, and none ends after the step that awaits it. Launches before leave nothing.
+// the step that signals it has ended, and none ends after the step that awaits it. Launches before leave nothing.
 func TestNodesTrace(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -130,7 +130,7 @@ func TestMeasureCard(t *testing.T) {
 		"other0, 10.99.0.2 (MSCCLC_NET_DEVICE names it)")
 }
 
-// TestOneCard: one process takes a card from which the other cannot be reached, and fails at once. The other hears of
+// TestOneCard: one process takes a card from which the other cannot be reached, and fails at once. The other learns of
 // that within 2 s, long before its own limit, and names the first. Where the other one's connection comes first, UCX
 // takes it for both ways, and the job is right. So a job that is right is tried again.
 func TestOneCard(t *testing.T) {
@@ -159,7 +159,7 @@ func TestOneCard(t *testing.T) {
 	}
 }
 
-// TestOneFails: one process fails at once, and what the other one sends gets lost. It hears of the failure within 2 s,
+// TestOneFails: one process fails at once, and what the other one sends gets lost. It learns of the failure within 2 s,
 // long before its own limit, and names the process that has failed.
 func TestOneFails(t *testing.T) {
 	hasUCX(t)

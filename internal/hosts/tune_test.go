@@ -13,7 +13,7 @@ import (
 )
 
 // TestTune tunes AllReduce on two hosts, over TCP and over shared memory, with a rank a process and with two. Process 0
-// alone tells and writes the table, by which the same job then chooses. Ranks that are dealt in turn have an entry of
+// alone reports and writes the table, by which the same job then chooses. Ranks that are dealt in turn have an entry of
 // their own.
 func TestTune(t *testing.T) {
 	hasUCX(t)

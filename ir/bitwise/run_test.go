@@ -196,7 +196,7 @@ func sameBits(t *testing.T, l *executor.Loaded, p *either.Program, dt data.DType
 
 // number is large, as large and negative, so much smaller that f16 loses it in
 // the sum of the two and f32 does not, or so small that f64 does. What is left
-// when the large ones cancel tells in which order they were added, and rounded.
+// when the large ones cancel shows in which order they were added, and rounded.
 // e4m3 spans no such range: in one step, its sums are exact.
 func number(rnd *rand.Rand, dt data.DType) float64 {
 	large, small := 11, -15

@@ -9,7 +9,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// thirdParty is a broadcast from rank 0 to rank 2, which hears of the data by rank 1 alone, and to rank 1.
+// thirdParty is a broadcast from rank 0 to rank 2, to which rank 1 alone signals the data, and to rank 1.
 const thirdParty = `program third
 collective broadcast ranks=3 chunks=1
 scratch 0,1,1

@@ -127,7 +127,7 @@ func disagree(codes map[string]bool, v *explore.Verdict, simple bool) error {
 	return nil
 }
 
-// explain tells of a disagreement, with the program as small as it gets.
+// explain reports a disagreement, with the program as small as it gets.
 func explain(p *either.Program, opt explore.Options, err error) string {
 	kind := func(err error) string {
 		text, _, _ := strings.Cut(err.Error(), ":")

@@ -113,7 +113,7 @@ func liesOneSided(counterexamples []verify.Counterexample, v *onesided.Verdict) 
 	return nil
 }
 
-// explainOneSided tells of a disagreement, with the program as small as it gets.
+// explainOneSided reports a disagreement, with the program as small as it gets.
 func explainOneSided(p *either.Program, node []int32, err error) string {
 	kind := func(err error) string {
 		text, _, _ := strings.Cut(err.Error(), ":")

@@ -22,7 +22,7 @@ type loopMaker struct {
 	chunks int32
 }
 
-// turnLink is by what a block tells another: a semaphore, or a channel of its own.
+// turnLink is by what a block signals another: a semaphore, or a channel of its own.
 func (m *loopMaker) turnLink(from, to int) (tell, wait ir.ChannelOp) {
 	if r := m.rank[from]; r == m.rank[to] {
 		id := int32(len(m.Ranks[r].Semaphores))
@@ -38,7 +38,7 @@ func (m *loopMaker) add(block, segment int, ops ...ir.ChannelOp) {
 	m.parts[block][segment] = append(m.parts[block][segment], ops...)
 }
 
-// sprinkle has a block tell another something, by a count of its own and with some credit, anywhere in some segments.
+// sprinkle has a block signal another, by a count of its own and with some credit, anywhere in some segments.
 func (m *loopMaker) sprinkle() {
 	from, to := m.Intn(len(m.parts)), m.Intn(len(m.parts))
 	if from == to {

@@ -39,7 +39,7 @@ func sharedChannels() map[string]*channelBuilder {
 		"a baton": sem(1, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, chunk(0), meet, sema(ir.ChRelease, 1)},
 			[]ir.ChannelOp{sema(ir.ChAcquire, 1), meet, handed(0), meet, sema(ir.ChRelease, 0)}),
 	}
-	// One channel of each rank, at which one block tells that it has begun and another that it has ended.
+	// One channel of each rank, at which one block signals that it has begun and another that it has ended.
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1)
 	for r := range int32(2) {
 		b.block(int(r), append(append(begun(r), move(to(ref(r, ir.Output, r, 1), ref(1-r, ir.Output, r, 1)),

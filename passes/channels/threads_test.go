@@ -22,18 +22,18 @@ func fromFirst(ranks int) *channelBuilder {
 	return b
 }
 
-// relayed returns a broadcast of three ranks in which rank 0 writes to both others and tells rank 1 alone, which tells
-// rank 2 by tells, between which and what it waits for its threads do not synchronise. Thread 0 waits.
-func relayed(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
+// relayed returns a broadcast of three ranks in which rank 0 writes to both others and signals rank 1 alone, which
+// signals rank 2 by signals, between which and what it waits for its threads do not synchronise. Thread 0 waits.
+func relayed(waits ir.ChannelOpKind, signals ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	all := func() []ir.ChannelOp { return met(on(ir.ChRelaxedSignal, 0, 1), on(ir.ChRelaxedAwait, 0, 1)) }
 	put := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel,
 		Srcs: []ir.ChannelRef{ref(0, ir.Input, 0, 1), ref(0, ir.Input, 0, 1)},
 		Dsts: []ir.ChannelRef{ref(1, ir.Output, 0, 1), ref(2, ir.Output, 0, 1)}}
 	b.block(0, append(append(all(), put), met(signalOn(0))...)...)
-	b.block(1, append(append(all(), on(waits, 0)), append(tells, meet)...)...)
+	b.block(1, append(append(all(), on(waits, 0)), append(signals, meet)...)...)
 	waits2 := []ir.ChannelOp{awaitOn(1), meet}
-	for _, o := range tells {
+	for _, o := range signals {
 		if o.Type == ir.PortChannel {
 			waits2[0].Type = ir.PortChannel
 		}

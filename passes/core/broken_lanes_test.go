@@ -54,9 +54,9 @@ func otherLane(block func(s *State, of int32) int32) func(s *State, rnd *rand.Ra
 	}
 }
 
-// TestRoundTells breaks the rule that packets which went round do not tell one lane that another of its rank has read:
-// the proof rejects some programs then, and only for races.
-func TestRoundTells(t *testing.T) {
+// TestRoundReleases breaks the rule that packets which went round do not release to one lane that another of its rank
+// has read: the proof rejects some programs then, and only for races.
+func TestRoundReleases(t *testing.T) {
 	defer func() { roundReleases = false }()
 	tried, rejected := 0, 0
 	for seed := range irtest.Count(t, 2000) {

@@ -15,7 +15,7 @@ type knownGraph struct {
 	units   [][]unit // of a block
 	unitOf  []*unit  // of a Move
 	reads   []int32  // by Move: the node of the end of its reads
-	tells   []int32  // by Move: what its packets tell
+	tells   []int32  // by Move: what its packets release
 	writes  []int32  // by Move: what it knows when it writes
 	begun   []int32  // by rank: its launch has begun
 	ended   []int32  // by rank: its launch is about to end
@@ -104,7 +104,7 @@ func (g *knownGraph) last(block int32) int32 {
 	return g.begun[g.rankOf(block)]
 }
 
-// packets adds what Move i tells by packets, and learns by them.
+// packets adds what Move i releases and acquires by packets.
 func (g *knownGraph) packets(i int32) {
 	g.edge(g.unitOf[i].begin, g.tells[i], false)
 	g.edge(g.unitOf[i].begin, g.writes[i], false)

@@ -6,7 +6,7 @@ import (
 	"mscclc/ir"
 )
 
-// TestStaged lowers so that ranks reach scratch of others only: no rank tells another that its launch begins or ends.
+// TestStaged lowers so that ranks reach scratch of others only: no rank signals another that its launch begins or ends.
 func TestStaged(t *testing.T) {
 	pulled := "algorithm a(ranks = 2)\ncollective allgather(ranks)\n" +
 		"for r in 0..ranks, p in 0..ranks { chunk(p, input, 0).copy(r, output, p, pull = true) }"

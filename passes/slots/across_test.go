@@ -52,7 +52,7 @@ func compiledCatalog(t *testing.T, f func(name string, p *either.Program)) {
 }
 
 // TestAcrossNodes holds that lowered programs keep to the rule for data of other nodes, however ranks are dealt to
-// nodes, and that none does whose receiver hears of the data by a third rank.
+// nodes, and that none does to whose receiver a third rank signals the data.
 func TestAcrossNodes(t *testing.T) {
 	var programs, maps, relayed int
 	compiledCatalog(t, func(name string, p *either.Program) {

@@ -59,7 +59,7 @@ func TestPlayer(t *testing.T) {
 	}
 }
 
-// TestInstalled finds the engine beside a program, and tells other versions.
+// TestInstalled finds the engine beside a program, and reports other versions.
 func TestInstalled(t *testing.T) {
 	root := t.TempDir()
 	program := filepath.Join(root, "bin", "mscclc")

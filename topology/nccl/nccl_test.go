@@ -287,7 +287,7 @@ func TestNCCLHostile(t *testing.T) {
 	}
 }
 
-// TestFiles opens files that no extension tells apart.
+// TestFiles opens files that have the same extension.
 func TestFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "ncclSystem", systemXML(cpuXML("", gpuXML("06", `rank="0"`, "")+gpuXML("07", `rank="1"`, ""))))
@@ -366,7 +366,7 @@ func open(t *testing.T, spec string) *topology.Topology {
 	return topo
 }
 
-// route tells the way between two ranks by the classes of its links.
+// route returns the path between two ranks as the classes of its links.
 func route(topo *topology.Topology, r *topology.Router, from, to int) string {
 	var words []string
 	for _, l := range r.Route(nil, from, to) {
