@@ -10,10 +10,21 @@ import (
 	"mscclc/selection"
 )
 
+// candidatesFor returns what the bundle of candidates for a device that nobody measured is made of.
+func candidatesFor(device string, ranks []int) Spec {
+	spec := Spec{Device: device, Ranks: sorted(ranks), DTypes: DefaultDTypes, CTAs: DefaultCTAs,
+		Note: "candidates of mscclc, then NCCL's"}
+	for _, n := range spec.Ranks {
+		rules, _ := RulesFor(n, spec.CTAs, nil, true)
+		spec.Rules = append(spec.Rules, rules...)
+	}
+	return spec
+}
+
 // TestCandidates: the candidates for a device that nobody measured end at 4 MiB and take at most 32 CTAs. A bundle of
 // them leaves all calls to be learned, and nothing else to NCCL but larger calls.
 func TestCandidates(t *testing.T) {
-	spec := CandidatesFor("NVIDIA H98", []int{4, 2, 4})
+	spec := candidatesFor("NVIDIA H98", []int{4, 2, 4})
 	b, err := Build(spec)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // TestInvariantSets: bundles of candidates and of measured rules have a set for invariant bits for each number of ranks
 // above two. In it all that sums adds in the order of ranks, every call has a rule, and none is a candidate.
 func TestInvariantSets(t *testing.T) {
-	specs := map[string]Spec{"candidates": CandidatesFor("NVIDIA H98", []int{2, 3, 8, 16})}
+	specs := map[string]Spec{"candidates": candidatesFor("NVIDIA H98", []int{2, 3, 8, 16})}
 	for _, m := range BuiltIn() {
 		specs[m.Device], _ = BuiltInFor(m.Device)
 	}

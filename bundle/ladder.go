@@ -115,17 +115,6 @@ func ApartCandidates(ranks int) *Measured {
 	return m
 }
 
-// CandidatesFor returns what the bundle of candidates for a device that nobody measured is made of.
-func CandidatesFor(device string, ranks []int) Spec {
-	spec := Spec{Device: device, Ranks: sorted(ranks), DTypes: DefaultDTypes, CTAs: DefaultCTAs,
-		Note: "candidates of mscclc, then NCCL's"}
-	for _, n := range spec.Ranks {
-		rules, _ := RulesFor(n, spec.CTAs, nil, true)
-		spec.Rules = append(spec.Rules, rules...)
-	}
-	return spec
-}
-
 // rungs returns the rungs of a collective.
 func rungs(kind ir.Kind, ranks int) []rung {
 	const wide, narrow = 32, 4

@@ -103,19 +103,6 @@ func (b *Bundle) finishes() bool {
 	return len(b.Programs) > 0 && !slices.ContainsFunc(b.Programs, func(p *Program) bool { return p.Stages == 0 })
 }
 
-// finisher returns the number of the image that finishes rows of sums of a type, or none.
-func (b *Bundle) finisher(s *Set, t data.DType) uint32 {
-	if s.Finishers == 0 {
-		return none
-	}
-	for i := s.Finishers - 1; isFinisher(b.Images, i); i++ {
-		if b.Images[i].DType == t {
-			return i
-		}
-	}
-	return none
-}
-
 // checkThen refuses a rule that no call with an epilogue can have.
 func (r *Rule) checkThen() error {
 	if r.Then == "" {

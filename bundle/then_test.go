@@ -67,6 +67,19 @@ func TestThen(t *testing.T) {
 	}
 }
 
+// finisher returns the number of the image that finishes rows of sums of a type, or none.
+func (b *Bundle) finisher(s *Set, t data.DType) uint32 {
+	if s.Finishers == 0 {
+		return none
+	}
+	for i := s.Finishers - 1; isFinisher(b.Images, i); i++ {
+		if b.Images[i].DType == t {
+			return i
+		}
+	}
+	return none
+}
+
 // Rules with then serve calls with an epilogue alone, and others serve calls without.
 func TestThenFits(t *testing.T) {
 	b, err := Build(thenSpec(t, rmsNorm))

@@ -2,7 +2,6 @@
 // The comment above format.go's constants specifies the binary form.
 //
 //   - [Write] writes the binary form and [Read] reads it. [Encode] and [Decode] do the same in memory.
-//   - [ReadRank] reads the part of a file that one rank needs.
 //   - [WriteJSON] writes the JSON form and [ReadJSON] reads it.
 //
 // Readers check that a program is well formed, and trust no number of a file. The package may import codegen,

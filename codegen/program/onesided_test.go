@@ -16,8 +16,6 @@ import (
 	"mscclc/ir/irtest/parse"
 	"mscclc/ir/onesided"
 	"mscclc/ir/text"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // oneSidedPrograms are swap and random ones.
@@ -57,42 +55,6 @@ func TestOneSidedRoundTrips(t *testing.T) {
 	}
 	if steps < 1000 {
 		t.Errorf("the programs had only %d steps", steps)
-	}
-}
-
-// A rank reads its part as it stands in the whole, and the lengths of all
-// ranks' buffers.
-func TestOneSidedRankAlone(t *testing.T) {
-	type step struct {
-		s          ir.Step
-		srcs, dsts []onesided.Operand
-	}
-	stepsOf := func(p *either.Program, r int) (list []step) {
-		for _, tb := range p.TBsOf(r) {
-			for _, s := range p.StepsOf(&tb) {
-				x := step{s, p.OneSided.Sources(&s), p.OneSided.Dests(&s)}
-				x.s.Src, x.s.Dst = 0, 0
-				list = append(list, x)
-			}
-		}
-		return list
-	}
-	for _, p := range oneSidedPrograms(40) {
-		b := Encode(p)
-		for r := range p.Rank {
-			got, err := ReadRank("x.mprog", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(stepsOf(p, r), stepsOf(got, r), cmp.AllowUnexported(step{})); diff != "" {
-				t.Fatal(diff)
-			}
-			if diff := cmp.Diff([]any{p.OneSided.Packets, p.OneSided.Flags, p.OneSided.Depth, p.OneSided.OnePass, p.Scratch},
-				[]any{got.OneSided.Packets, got.OneSided.Flags, got.OneSided.Depth, got.OneSided.OnePass,
-					got.Scratch}); diff != "" {
-				t.Fatal(diff)
-			}
-		}
 	}
 }
 

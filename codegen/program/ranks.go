@@ -27,19 +27,14 @@ func (d *reader) row(b []byte, rank int) planRow {
 	return row
 }
 
-// ranks reads the table of ranks and the parts, of all ranks or of one.
-func (d *reader) ranks(only int) error {
+// ranks reads the table of ranks and their parts.
+func (d *reader) ranks() error {
 	table, err := d.section(secRanks)
 	if err != nil {
 		return err
 	}
 	p := d.p
-	if only >= len(p.Rank) {
-		return d.fail("rank %d is beyond the last of %d ranks", only, len(p.Rank))
-	}
-	if only < 0 { // the section bounds what all parts can hold
-		p.Steps = make([]ir.Step, 0, d.len[secParts]/planStepSize)
-	}
+	p.Steps = make([]ir.Step, 0, d.len[secParts]/planStepSize) // the section bounds what all parts can hold
 	end := d.at[secParts]
 	for r := range p.Rank {
 		row := d.row(table, r)
@@ -62,10 +57,8 @@ func (d *reader) ranks(only int) error {
 			p.Coll.PerRank[r] = [2]int32{row.in, row.out}
 		}
 		p.Rank[r].First = int32(len(p.Blocks))
-		if only < 0 || only == r {
-			if err := d.part(r, &row, size); err != nil {
-				return err
-			}
+		if err := d.part(r, &row, size); err != nil {
+			return err
 		}
 		p.Rank[r].End = int32(len(p.Blocks))
 	}

@@ -40,30 +40,14 @@ func Read(name string, r io.Reader, opt codegen.ReadOptions) (*either.Program, e
 
 // Decode is Read of bytes in memory, which it does not keep.
 func Decode(name string, b []byte, opt codegen.ReadOptions) (*either.Program, error) {
-	d := &reader{name: name, size: int64(len(b)), read: func(at, n int64) ([]byte, error) { return b[at : at+n], nil }}
-	return d.program(-1, opt)
-}
-
-// ReadRank reads one rank's part of a plan of size bytes, without reading
-// the parts of others, whose blocks the program then lacks.
-func ReadRank(name string, r io.ReaderAt, size int64, rank int, opt codegen.ReadOptions) (*either.Program, error) {
-	d := &reader{name: name, size: size, read: func(at, n int64) ([]byte, error) {
-		b := make([]byte, n)
-		if k, err := r.ReadAt(b, at); int64(k) < n {
-			return nil, fmt.Errorf("read %d of %d bytes at %d: %w", k, n, at, err)
-		}
-		return b, nil
-	}}
-	if rank < 0 {
-		return nil, d.fail("rank %d is none", rank)
-	}
-	return d.program(rank, opt)
+	d := &reader{name: name, b: b, size: int64(len(b))}
+	return d.program(opt)
 }
 
 type reader struct {
 	name string
 	size int64
-	read func(at, n int64) ([]byte, error) // within size
+	b    []byte
 
 	p        *either.Program
 	at, len  [numSections]int64
@@ -82,11 +66,7 @@ func (d *reader) bytes(at, n int64) ([]byte, error) {
 	if at < 0 || n < 0 || at > d.size || n > d.size-at {
 		return nil, d.fail("program file ends before its tables do")
 	}
-	b, err := d.read(at, n)
-	if err != nil {
-		return nil, diag.List{diag.New(diag.Io, diag.FileSpan(d.name), "cannot read: %v", err)}
-	}
-	return b, nil
+	return d.b[at : at+n], nil
 }
 
 // section reads section i and compares its sum.
@@ -98,10 +78,10 @@ func (d *reader) section(i int) ([]byte, error) {
 	return b, err
 }
 
-// program reads everything, or with rank >= 0 what that rank needs.
-func (d *reader) program(rank int, opt codegen.ReadOptions) (*either.Program, error) {
+// program reads everything.
+func (d *reader) program(opt codegen.ReadOptions) (*either.Program, error) {
 	d.p = either.OfFifo(&fifo.Program{})
-	stages := []func() error{d.header, d.strings, d.epilogue, d.sources, func() error { return d.ranks(rank) }}
+	stages := []func() error{d.header, d.strings, d.epilogue, d.sources, d.ranks}
 	for _, stage := range stages {
 		if err := stage(); err != nil {
 			return nil, err

@@ -6,8 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mscclc/codegen"
 	"mscclc/codegen/codegentest"
 	"mscclc/codegen/msccl"
@@ -61,33 +59,6 @@ func TestPlanKeepsContracts(t *testing.T) {
 				Sizes: ir.SizeRange{Min: 5, Max: 1 << 40}}, Scratch: make([]int32, c.Ranks), Rank: make([]ir.Range, c.Ranks),
 			InPlace: c.Inplace, OutOfPlace: true}})
 		throughPlans(t, p)
-	}
-}
-
-// TestPlanRankAlone: a rank reads its part as it stands in the whole.
-func TestPlanRankAlone(t *testing.T) {
-	for seed := range int64(30) {
-		p := codegentest.Random(rand.New(rand.NewSource(seed)), codegentest.Target(t, "msccl"))
-		b := Encode(p)
-		for r := range p.Rank {
-			got, err := ReadRank("x.mprog", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var whole, part [][]ir.Step
-			for _, tb := range p.TBsOf(r) {
-				whole = append(whole, p.StepsOf(&tb))
-			}
-			for _, tb := range got.TBsOf(r) {
-				part = append(part, got.StepsOf(&tb))
-			}
-			if diff := cmp.Diff(whole, part); diff != "" || len(got.Blocks) != len(p.TBsOf(r)) {
-				t.Fatalf("seed %d, rank %d: %s", seed, r, diff)
-			}
-		}
-		if _, err := ReadRank("x.mprog", bytes.NewReader(b), int64(len(b)), len(p.Rank), codegen.ReadOptions{}); err == nil {
-			t.Error("a rank beyond the last was read")
-		}
 	}
 }
 

@@ -43,11 +43,3 @@ func Supports(kind ir.Kind) error {
 	}
 	return fmt.Errorf("NCCL is not measured with %v: %w", kind, executor.ErrNotSupported)
 }
-
-// VersionText returns a version as NCCL numbers it: 22809 is 2.28.9.
-func VersionText(v int) string {
-	if v < 10000 {
-		return fmt.Sprintf("%d.%d.%d", v/1000, v%1000/100, v%100)
-	}
-	return fmt.Sprintf("%d.%d.%d", v/10000, v%10000/100, v%100)
-}

@@ -1,10 +1,5 @@
 package diag
 
-import (
-	"encoding/json"
-	"io"
-)
-
 // A FileReport is what --json prints of one file. Its fields are a schema that
 // only grows: a reader ignores what it does not know.
 type FileReport struct {
@@ -53,15 +48,4 @@ func known(n int) *int {
 		return nil
 	}
 	return &n
-}
-
-// WriteJSON writes reports as one JSON array, indented.
-func WriteJSON(w io.Writer, reports []FileReport) error {
-	if reports == nil {
-		reports = []FileReport{}
-	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(reports)
 }

@@ -2,6 +2,7 @@ package diag
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -117,7 +118,10 @@ func TestJSON(t *testing.T) {
 	d := New(Race, at("a.xml", 3, 5, 1), "two <steps>").WithNote(Span{}, "other")
 	d.Rank, d.Block, d.Step = 0, 2, 7
 	var b bytes.Buffer
-	if err := WriteJSON(&b, []FileReport{Report("a.xml", List{d}), Report("b.xml", nil)}); err != nil {
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode([]FileReport{Report("a.xml", List{d}), Report("b.xml", nil)}); err != nil {
 		t.Fatal(err)
 	}
 	want := `[
