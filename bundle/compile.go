@@ -23,7 +23,6 @@ import (
 	"mscclc/ir/onesided"
 	"mscclc/ir/verify"
 	"mscclc/lang"
-	"mscclc/lang/syntax"
 	"mscclc/passes/core"
 	"mscclc/selection"
 )
@@ -73,7 +72,7 @@ func (b *builder) program(key programKey) (*made, error) {
 // is compiled already is proven as it is.
 func (b *builder) compile(key programKey) (*either.Program, error) {
 	i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == key.Program })
-	if i >= 0 && b.Own[i].Text == nil {
+	if i >= 0 && b.Own[i].Tree == nil {
 		return takeOwn(&b.Own[i], key)
 	}
 	name, _, _ := choose.Unshaped(key.Program)
@@ -82,7 +81,7 @@ func (b *builder) compile(key programKey) (*either.Program, error) {
 		from = b.Own[i]
 	} else {
 		var err error
-		if from.Text, err = algorithms.Open(name); err != nil {
+		if from.Tree, err = choose.CatalogTree(name); err != nil {
 			hint := "mscclc list names its programs; name files of your own after the command"
 			if base := path.Base(key.Program); base != key.Program && slices.Contains(b.programs(), base) {
 				hint = fmt.Sprintf("a rule names a file of yours without its folder: %q", base)
@@ -118,11 +117,7 @@ func (b *builder) programs() []string {
 // compileAs compiles a program, staged unless it is to be direct, for calls in place, out of place, or both.
 func compileAs(key programKey, from *choose.Own, inplace, both bool) (*either.Program, error) {
 	opt := from.Options
-	tree, err := syntax.ParseLimited(from.File, from.Text, opt.Lang.Limits)
-	if err != nil {
-		return nil, err
-	}
-	params, info := lang.Params{}, tree.Info()
+	params, info := lang.Params{}, from.Tree.Info()
 	_, shape, _ := choose.Unshaped(key.Program)
 	for name, n := range shape {
 		params[name] = n
@@ -141,6 +136,7 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*either.Pr
 		params["root"] = key.root
 	}
 	opt.OneSided, opt.Unproven = true, true
+	var err error
 	if opt.Then, err = epilogue.Parse(key.then); err != nil {
 		return nil, err
 	}
@@ -148,7 +144,7 @@ func compileAs(key programKey, from *choose.Own, inplace, both bool) (*either.Pr
 	opt.Core = core.Options{Staged: !key.direct(), Both: both, MaxInsts: opt.Passes.MaxInsts}
 	key.Into(&opt.Core)
 	opt.Nodes = func(int) ([]int32, error) { return key.node(), nil }
-	p, err := mscclc.CompileFile(tree, opt)
+	p, err := mscclc.CompileFile(from.Tree, opt)
 	if err != nil {
 		return nil, err
 	}

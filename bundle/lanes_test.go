@@ -150,7 +150,7 @@ func TestLanesOfOwn(t *testing.T) {
 	spec := lanedSpec(t, lanedRules)
 	spec.Rules = slices.Clone(spec.Rules[:1])
 	spec.Rules[0].Program = "mine.mscl"
-	spec.Own = choose.UserPrograms{{Name: "mine.mscl", File: "mine.mscl", Text: text}}
+	spec.Own = choose.UserPrograms{{Name: "mine.mscl", File: "mine.mscl", Tree: treeOf("mine.mscl", string(text))}}
 	b, err := Build(spec)
 	if err != nil || b.Programs[0].Title() != "mine.mscl Simple 4 lanes 5 copies" || b.Programs[0].BlocksOf() != 4 {
 		t.Fatalf("%v", err)

@@ -16,7 +16,6 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/lang"
-	"mscclc/lang/syntax"
 	"mscclc/passes/core"
 	"mscclc/selection"
 )
@@ -102,12 +101,12 @@ func (b *builder) compileNamed(s *NamedSpec, n int) (p *either.Program, span dia
 		Options: mscclc.Options{Lang: lang.Options{Open: algorithms.Open}}}
 	if i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == s.Program }); i >= 0 {
 		from = b.Own[i]
-	} else if from.Text, err = algorithms.Open(s.Program); err != nil {
+	} else if from.Tree, err = choose.CatalogTree(s.Program); err != nil {
 		return nil, span, diag.List{diag.New(diag.Unsupported, span, "the catalog has no program %q", s.Program).
 			WithHint("mscclc list names its programs; a file of your own is NAME=FILE.mscl")}
 	}
 	span = diag.FileSpan(from.File)
-	if from.Text == nil {
+	if from.Tree == nil {
 		p, err = compiledNamed(&from, n)
 	} else {
 		p, err = namedOfText(&from, s, n)
@@ -139,11 +138,7 @@ func compiledNamed(o *choose.Own, n int) (*either.Program, error) {
 // namedOfText compiles an algorithm: for calls in place and out of place if one program serves both, else for those
 // that its file is written for.
 func namedOfText(from *choose.Own, s *NamedSpec, n int) (p *either.Program, err error) {
-	tree, err := syntax.ParseLimited(from.File, from.Text, from.Options.Lang.Limits)
-	if err != nil {
-		return nil, err
-	}
-	params, info := lang.Params{}, tree.Info()
+	params, info := lang.Params{}, from.Tree.Info()
 	maps.Copy(params, s.Params)
 	switch {
 	case info.Has("ranks"):
@@ -156,7 +151,7 @@ func namedOfText(from *choose.Own, s *NamedSpec, n int) (p *either.Program, err 
 		opt.OneSided, opt.Unproven = true, true
 		opt.Lang.Params, opt.Lang.Inplace = params, inplace
 		opt.Core = core.Options{Staged: true, Both: both, MaxInsts: opt.Passes.MaxInsts}
-		return mscclc.CompileFile(tree, opt)
+		return mscclc.CompileFile(from.Tree, opt)
 	}
 	first, err := compile(nil, false)
 	if err != nil || first.Coll.Ranks != n {

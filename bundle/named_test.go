@@ -12,6 +12,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // uneven is an AllToAllV: rank r sends (r + 2q) % 3 chunks to rank q.
@@ -40,7 +41,7 @@ for r in 0..ranks, q in 0..ranks if count(r, q) > 0 {
 
 // ownNamed is user programs with uneven alone.
 func ownNamed() choose.UserPrograms {
-	return choose.UserPrograms{{Name: "uneven.mscl", File: "uneven.mscl", Text: []byte(uneven),
+	return choose.UserPrograms{{Name: "uneven.mscl", File: "uneven.mscl", Tree: treeOf("uneven.mscl", uneven),
 		Options: mscclc.Options{Lang: lang.Options{}}}}
 }
 
@@ -83,7 +84,7 @@ func TestNamed(t *testing.T) {
 // TestNamedRefused: what cannot be in a bundle under a name is refused, with what to do.
 func TestNamedRefused(t *testing.T) {
 	wrong := ownNamed()
-	wrong[0].Text = []byte(strings.Replace(uneven, "to(q, r))\n}\n", "0)\n}\n", 1))
+	wrong[0].Tree = treeOf("uneven.mscl", strings.Replace(uneven, "to(q, r))\n}\n", "0)\n}\n", 1))
 	for _, c := range []struct {
 		own   choose.UserPrograms
 		named []NamedSpec
@@ -127,7 +128,7 @@ func TestNamedOutsider(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	own := choose.UserPrograms{{Name: "unequal_alltoall.mscl", File: name, Text: text}}
+	own := choose.UserPrograms{{Name: "unequal_alltoall.mscl", File: name, Tree: treeOf(name, string(text))}}
 	b, err := Build(Spec{Device: "d", Ranks: []int{4}, DTypes: []data.DType{data.F32}, Own: own,
 		Named: []NamedSpec{{Name: "a2av", Program: "unequal_alltoall.mscl"}}})
 	if err != nil {
@@ -136,4 +137,13 @@ func TestNamedOutsider(t *testing.T) {
 	if _, _, err := Verify("x", Encode(b)); err != nil {
 		t.Error(err)
 	}
+}
+
+// treeOf returns the syntax tree of a text.
+func treeOf(name, text string) *syntax.File {
+	tree, err := syntax.Parse(name, []byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return tree
 }

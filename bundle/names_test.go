@@ -28,7 +28,7 @@ func TestLongNames(t *testing.T) {
 	}
 	build := func() *Bundle {
 		spec := lanedSpec(t, `{"version": 1, "device": "d", "rules": [`+strings.Join(rules, ",\n")+"]}")
-		spec.Own = choose.UserPrograms{{Name: long, File: long, Text: text}}
+		spec.Own = choose.UserPrograms{{Name: long, File: long, Tree: treeOf(long, string(text))}}
 		b, err := Build(spec)
 		if err != nil {
 			t.Fatal(err)

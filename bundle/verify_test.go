@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/bundle/limits"
 	"mscclc/ir"
@@ -41,11 +40,11 @@ func find(b *Bundle, kind ir.Kind, protocol ir.Protocol) (int, *Program) {
 // differing returns an AllReduce whose ranks end with different bits, as the tables of a program of b.
 func differing(t *testing.T) *made {
 	key := programKey{Choice: selection.Choice{Program: "allreduce/allpairs_onestep"}, kind: ir.AllReduce, ranks: 4}
-	text, err := algorithms.Open(key.Program)
+	tree, err := choose.CatalogTree(key.Program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := compileAs(key, &choose.Own{File: key.Program + ".mscl", Text: text}, false, true)
+	p, err := compileAs(key, &choose.Own{File: key.Program + ".mscl", Tree: tree}, false, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/lang/syntax"
 	library "mscclc/runtime"
 	"mscclc/selection"
 )
@@ -121,13 +122,23 @@ func namedBundle(t testing.TB, ctas int, named []bundle.NamedSpec, ranks ...int)
 	return write(t, bundle.Encode(makeNamed(t, ctas, named, ranks...)))
 }
 
+// treeOf returns the syntax tree of a text.
+func treeOf(t testing.TB, name, text string) *syntax.File {
+	t.Helper()
+	tree, err := syntax.Parse(name, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
 // makeNamed makes a bundle of named programs, with candidates for some collectives.
 func makeNamed(t testing.TB, ctas int, named []bundle.NamedSpec, ranks ...int) *bundle.Bundle {
 	t.Helper()
 	spec := bundle.Spec{Device: device, Ranks: ranks, CTAs: ctas, Named: named,
 		DTypes: []data.DType{data.BF16, data.F32, data.F64, data.U8},
-		Own: choose.UserPrograms{{Name: "both_ways.mscl", File: "both_ways.mscl", Text: []byte(bothWays)},
-			{Name: "outsider.mscl", File: "outsider.mscl", Text: []byte(outsider)}}}
+		Own: choose.UserPrograms{{Name: "both_ways.mscl", File: "both_ways.mscl", Tree: treeOf(t, "both_ways.mscl", bothWays)},
+			{Name: "outsider.mscl", File: "outsider.mscl", Tree: treeOf(t, "outsider.mscl", outsider)}}}
 	for _, n := range ranks {
 		for _, r := range bundle.Ladder(n, ctas) {
 			if r.Tile = min(r.Tile, 16<<10); r.Kind.Reduces() || r.Kind.Rooted() {

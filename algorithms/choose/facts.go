@@ -33,16 +33,8 @@ func (is facts) rows(ranks int) int {
 	return rows
 }
 
-// factsOf reads the facts of a text.
-func factsOf(text []byte) facts {
-	f, err := syntax.Parse("", text)
-	if err != nil {
-		return facts{}
-	}
-	return factsOfFile(f)
-}
-
-func factsOfFile(f *syntax.File) facts {
+// factsOf returns the facts of a file.
+func factsOf(f *syntax.File) facts {
 	info := f.Info()
 	has := func(name, value string) bool {
 		return slices.Contains(info.Named, syntax.Named{Name: name, Value: value})

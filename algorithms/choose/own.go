@@ -24,16 +24,13 @@ type Own struct {
 
 	File string // what messages call it
 
-	// Text is an algorithm in chunks, or nil. Options has what it imports by, Lang.Open and Lang.ImportPath, and the
-	// limits of its compilation: Lang.Limits, Passes.MaxInsts and Check. The rest is not used.
-	Text    []byte
+	// Tree is the syntax tree of an algorithm in chunks, which nobody changes, or nil. Options has what it imports by,
+	// Lang.Open and Lang.ImportPath, and the limits of its compilation: Lang.Limits, Passes.MaxInsts and Check. The rest
+	// is not used.
+	Tree    *syntax.File
 	Options mscclc.Options
 
-	// Tree is Text's syntax tree, which nobody changes. Where it is nil, each compilation parses Text, which takes about
-	// half of it.
-	Tree *syntax.File
-
-	// Compiled is a proven program that is taken as it is where Text is nil: for calls out of place, and in place; nil
+	// Compiled is a proven program that is taken as it is where Tree is nil: for calls out of place, and in place; nil
 	// is not for such calls.
 	Compiled [2]*either.Program
 
@@ -55,21 +52,13 @@ func (s UserPrograms) own(program string) *Own {
 	return &s[i]
 }
 
-// facts returns the facts of an algorithm.
-func (o *Own) facts() facts {
-	if o.Tree != nil {
-		return factsOfFile(o.Tree)
-	}
-	return factsOf(o.Text)
-}
-
 // Has reports whether a program is one of the user's.
 func (s UserPrograms) Has(program string) bool { return s.own(program) != nil }
 
 // Compiled reports whether a program is one of the user's that is taken as it is.
 func (s UserPrograms) Compiled(program string) bool {
 	o := s.own(program)
-	return o != nil && o.Text == nil
+	return o != nil && o.Tree == nil
 }
 
 // plan returns the user's execution plan of a name, or nil.
@@ -105,64 +94,43 @@ func (s UserPrograms) compiled(program string, c Call) (p *either.Program, given
 	return p, true, nil
 }
 
-// algorithm returns the text of a program, and how it is compiled for calls like c.
-func (s UserPrograms) algorithm(program string, c Call) (text []byte, opt mscclc.Options, err error) {
+// algorithm returns the syntax tree of a program, and how it is compiled for calls like c.
+func (s UserPrograms) algorithm(program string, c Call) (tree *syntax.File, opt mscclc.Options, err error) {
 	if o := s.own(program); o != nil {
-		opt.Lang, opt.Check = c.options(o.facts()), o.Options.Check
+		opt.Lang, opt.Check = c.options(factsOf(o.Tree)), o.Options.Check
 		opt.Lang.Open, opt.Lang.ImportPath, opt.Lang.Limits = o.Options.Lang.Open, o.Options.Lang.ImportPath,
 			o.Options.Lang.Limits
 		opt.Passes.MaxInsts = o.Options.Passes.MaxInsts
-		return o.Text, opt, nil
+		return o.Tree, opt, nil
 	}
 	name, params, _ := Unshaped(program)
-	if text, err = algorithms.Open(name); err != nil {
+	if tree, err = CatalogTree(name); err != nil {
 		return nil, opt, err
 	}
 	opt.Lang = c.options(factsInCatalog(name))
 	for key, n := range params {
 		opt.Lang.Params[key] = n
 	}
-	return text, opt, nil
-}
-
-// file returns what messages call a program's file.
-func (s UserPrograms) file(program string) string {
-	if o := s.own(program); o != nil {
-		return o.File
-	}
-	name, _, _ := Unshaped(program)
-	return name + ".mscl"
+	return tree, opt, nil
 }
 
 // trees holds the catalog's files by their names. A choice compiles each many times, and to parse is a fifth of that.
 var trees sync.Map
 
-// parsed returns the syntax tree of a program's text, which nobody changes.
-func (s UserPrograms) parsed(program string, text []byte, limits syntax.Limits) (*syntax.File, error) {
-	name := s.file(program)
-	if o := s.own(program); o != nil {
-		if o.Tree != nil {
-			return o.Tree, nil
-		}
-		return syntax.ParseLimited(name, text, limits)
-	}
+// CatalogTree returns the syntax tree of a program of the catalog, which nobody changes.
+func CatalogTree(name string) (*syntax.File, error) {
 	if tree, ok := trees.Load(name); ok {
 		return tree.(*syntax.File), nil
 	}
-	tree, err := syntax.ParseLimited(name, text, limits)
+	text, err := algorithms.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := syntax.Parse(name+".mscl", text)
 	if err == nil {
 		trees.Store(name, tree)
 	}
 	return tree, err
-}
-
-// compileText compiles a program's text.
-func (s UserPrograms) compileText(program string, text []byte, opt mscclc.Options) (*either.Program, error) {
-	tree, err := s.parsed(program, text, opt.Lang.Limits)
-	if err != nil {
-		return nil, err
-	}
-	return mscclc.CompileFile(tree, opt)
 }
 
 // expand says which chunk goes where by a program in calls like c.
@@ -172,16 +140,12 @@ func (s UserPrograms) expand(program string, c Call) (*ir.ChunkDAG, error) {
 
 // expandUpTo is expand, where a program of the catalog has at most a given number of operations; 0 is the usual limit.
 func (s UserPrograms) expandUpTo(program string, c Call, ops int64) (*ir.ChunkDAG, error) {
-	text, opt, err := s.algorithm(program, c)
+	tree, opt, err := s.algorithm(program, c)
 	if err != nil {
 		return nil, err
 	}
 	if ops > 0 && s.own(program) == nil {
 		opt.Lang.Limits.Ops = ops
-	}
-	tree, err := s.parsed(program, text, opt.Lang.Limits)
-	if err != nil {
-		return nil, err
 	}
 	chunks, err := lang.Expand(tree, opt.Lang)
 	if err != nil {
@@ -215,7 +179,7 @@ func (s UserPrograms) compile(v selection.Choice, c Call) (*either.Program, erro
 
 // compileAs compiles v for calls like c, with what as says of the one-sided passes and of the proof.
 func (s UserPrograms) compileAs(v selection.Choice, c Call, as mscclc.Options) (*either.Program, error) {
-	text, opt, err := s.algorithm(v.Program, c)
+	tree, opt, err := s.algorithm(v.Program, c)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +188,7 @@ func (s UserPrograms) compileAs(v selection.Choice, c Call, as mscclc.Options) (
 	v.Into(&opt.Core)
 	opt.Nodes = c.nodeOf()
 	opt.Lang.Protocol, opt.Lang.Via = &v.Protocol, v.Via
-	p, err := s.compileText(v.Program, text, opt)
+	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -237,8 +201,8 @@ func (s UserPrograms) compileAs(v selection.Choice, c Call, as mscclc.Options) (
 func (s UserPrograms) Own() (list []selection.Choice) {
 	for i := range s {
 		o := &s[i]
-		if o.Text != nil {
-			list = append(list, forms(o.Name, o.facts())...)
+		if o.Tree != nil {
+			list = append(list, forms(o.Name, factsOf(o.Tree))...)
 			continue
 		}
 		for _, p := range o.Compiled {

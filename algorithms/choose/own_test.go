@@ -23,7 +23,7 @@ for i in 0..ranks {
 func TestOwn(t *testing.T) {
 	s := selector(t, "h200:gpus=4", "program")
 	s.Call.Kind = ir.AllGather
-	s.Own = UserPrograms{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
+	s.Own = UserPrograms{{Name: "round.mscl", File: "round.mscl", Tree: treeOf("round.mscl", round)}}
 	list, err := s.Sizes([]int64{1 << 10, 1 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestOwnSizes(t *testing.T) {
 // TestOwnTable holds that a table's rule may name a program of the user, and no other.
 func TestOwnTable(t *testing.T) {
 	text := `{"version":1,"entries":[{"device":"cpu","ranks":4,"collective":"allgather","rules":[{"program":"round.mscl","protocol":"LL"}]}]}`
-	userPrograms := UserPrograms{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
+	userPrograms := UserPrograms{{Name: "round.mscl", File: "round.mscl", Tree: treeOf("round.mscl", round)}}
 	table, err := userPrograms.ReadTable("t", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)

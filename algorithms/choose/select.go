@@ -284,7 +284,7 @@ func (s *Selector) compileText(f Form, unproven bool) (*either.Program, error) {
 	if s.Staged != nil {
 		return s.Own.staged(f.Choice, s.Call)
 	}
-	text, opt, err := s.Own.algorithm(f.Program, s.Call)
+	tree, opt, err := s.Own.algorithm(f.Program, s.Call)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ func (s *Selector) compileText(f Form, unproven bool) (*either.Program, error) {
 		node := s.Call.nodesOfPlan()
 		opt.Unproven, opt.Nodes = true, func(int) ([]int32, error) { return node, nil }
 	}
-	p, err := s.Own.compileText(f.Program, text, opt)
+	p, err := mscclc.CompileFile(tree, opt)
 	if err == nil {
 		unseat(p, f.Program)
 	}

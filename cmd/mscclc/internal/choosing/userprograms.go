@@ -58,12 +58,13 @@ func readOwn(a *cli.App, arg string, from *cli.Reading) (own choose.Own, err err
 	}
 	switch s.Kind {
 	case codegen.KindSource:
-		if own.Text, err = s.ReadAlgorithm(&from.Limits); err != nil {
+		text, err := s.ReadAlgorithm(&from.Limits)
+		if err != nil {
 			return own, err
 		}
 		own.Options.Lang = from.Imports(s)
 		from.Limits.Apply(&own.Options)
-		own.Tree, err = syntax.ParseLimited(s.Name, own.Text, from.Limits.Lang)
+		own.Tree, err = syntax.ParseLimited(s.Name, text, from.Limits.Lang)
 		return own, err
 	case codegen.KindMSCCLPP:
 		err = readPlan(&own, s, from)

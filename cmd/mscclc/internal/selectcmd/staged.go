@@ -54,7 +54,7 @@ func onCPU(device string) bool { return device == "cpu" }
 // checkOwn returns an error if --staged is given and a file of the user's is compiled already.
 func (f *selectFlags) checkOwn(own choose.UserPrograms) error {
 	for i := range own {
-		if o := &own[i]; f.staged && o.Text == nil {
+		if o := &own[i]; f.staged && o.Tree == nil {
 			d := diag.New(diag.Unsupported, cli.FileSpan(o.File), "the file is compiled already, and --staged compares "+
 				"algorithms, which it compiles as mscclc bundle does")
 			return diag.List{d.WithHint("give the algorithm itself, or leave out --staged")}

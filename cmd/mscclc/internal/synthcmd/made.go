@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 	"mscclc/simulate"
 	"mscclc/simulate/devices"
 	"mscclc/synthesis"
@@ -317,7 +318,12 @@ func (m *made) simulate(t *topology.Topology, gpus []int32, bytes int64) error {
 		return err
 	}
 	s.OwnOnly, s.Rough = true, true
-	s.Own = choose.UserPrograms{{Name: p.Name + ".mscl", File: p.Name + ".mscl", Text: []byte(p.Text())}}
+	name := p.Name + ".mscl"
+	tree, err := syntax.Parse(name, []byte(p.Text()))
+	if err != nil {
+		return err
+	}
+	s.Own = choose.UserPrograms{{Name: name, File: name, Tree: tree}}
 	list, err := s.Sizes([]int64{bytes})
 	if err != nil {
 		return err

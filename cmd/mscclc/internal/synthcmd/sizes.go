@@ -119,12 +119,12 @@ func candidates(ctx context.Context, a *cli.App, t *topology.Topology, f *flags,
 			continue
 		}
 		m.least = r.Hops == synthesis.LeastHops
-		p.add(m)
+		failed = errors.Join(failed, p.add(m))
 	}
 	list, err := schedules(ctx, a, t, r)
 	failed = errors.Join(failed, err)
 	for _, m := range list {
-		p.add(m)
+		failed = errors.Join(failed, p.add(m))
 	}
 	if len(p.userPrograms) == 0 {
 		return nil, nil, errors.Join(failed, ctx.Err())
@@ -143,11 +143,11 @@ type pool struct {
 }
 
 // add names a program, and keeps it if it is new and not too large to be simulated.
-func (p *pool) add(m *made) {
+func (p *pool) add(m *made) error {
 	plan := &m.result.Plan
 	text := plan.Text()
 	if m.hops() > most || p.seen[text] {
-		return
+		return nil
 	}
 	p.seen[text] = true
 	doc := m.document(p.a, p.t, p.f)
@@ -162,11 +162,11 @@ func (p *pool) add(m *made) {
 	plan.Header = doc.header()
 	name := plan.Name + ".mscl"
 	p.found[name] = m
-	own := choose.Own{Name: name, File: name, Text: []byte(plan.Text())}
-	if tree, err := syntax.Parse(name, own.Text); err == nil { // else its compilation says what is wrong
-		own.Tree = tree
+	tree, err := syntax.Parse(name, []byte(plan.Text()))
+	if err == nil {
+		p.userPrograms = append(p.userPrograms, choose.Own{Name: name, File: name, Tree: tree})
 	}
-	p.userPrograms = append(p.userPrograms, own)
+	return err
 }
 
 // fastest returns which of the user's programs, or of the catalog, are the fastest for which sizes.
