@@ -19,20 +19,12 @@ var ErrIndirect = errors.New("schedules of rounds are for up to 8 GPUs that are 
 
 // A Synchronous says what schedule a program is of.
 type Synchronous struct {
-	Chunks int   // of each root, or pair of AllToAll
-	Steps  []int // indexed by step: its rounds. An AllReduce has those of its ReduceScatter first
-	Proven bool  // no schedule of as many chunks and steps has fewer rounds; of AllReduce, each half has none
+	Chunks int          // of each root, or pair of AllToAll
+	Steps  rounds.Steps // an AllReduce has those of its ReduceScatter first
+	Proven bool         // no schedule of as many chunks and steps has fewer rounds; of AllReduce, each half has none
 	Why    string
 
 	least bool // with more steps there are no fewer rounds
-}
-
-// Rounds returns how many rounds all steps have.
-func (y *Synchronous) Rounds() (sum int) {
-	for _, r := range y.Steps {
-		sum += r
-	}
-	return sum
 }
 
 // synchronous finds a schedule of r.Chunks chunks of each root in r.Steps steps, each half of an AllReduce.
@@ -76,7 +68,7 @@ func (s *search) schedule(m *rounds.Machine, into *Forest) error {
 		y.Why = found.Why
 	}
 	y.Proven = y.Proven && found.Proven
-	y.least = y.least && found.Rounds() <= max(found.Bound, len(found.Steps))
+	y.least = y.least && found.Steps.Rounds() <= max(found.Bound, len(found.Steps))
 	trees := make([]Tree, len(chunks))
 	for i, c := range chunks {
 		trees[i] = Tree{Root: c.Root, Count: 1}
@@ -166,10 +158,10 @@ func Front(ctx context.Context, t *topology.Topology, r Request) (list []*Result
 			if one != nil {
 				return list, one
 			}
-			if found.Rounds.Rounds() < last {
+			if found.Rounds.Steps.Rounds() < last {
 				list = append(list, found)
 			}
-			if last = found.Rounds.Rounds(); found.Rounds.least {
+			if last = found.Rounds.Steps.Rounds(); found.Rounds.least {
 				break
 			}
 		}

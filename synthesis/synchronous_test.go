@@ -48,7 +48,7 @@ func TestFront(t *testing.T) {
 	}
 	got := map[[3]int]bool{}
 	for _, r := range list {
-		got[[3]int{r.Rounds.Chunks, len(r.Rounds.Steps), r.Rounds.Rounds()}] = r.Rounds.Proven
+		got[[3]int{r.Rounds.Chunks, len(r.Rounds.Steps), r.Rounds.Steps.Rounds()}] = r.Rounds.Proven
 	}
 	for _, want := range [][3]int{{1, 2, 2}, {2, 2, 3}, {3, 2, 5}, {3, 3, 4}, {6, 3, 7}} {
 		if !got[want] {

@@ -52,17 +52,20 @@ type Send struct {
 
 // A Schedule is sends in steps.
 type Schedule struct {
-	Steps  []int  // indexed by step, from 0: its rounds
+	Steps  Steps
 	Sends  []Send // in the order of steps
 	Proven bool   // no schedule of the same chunks and steps has fewer rounds
 	Bound  int    // no schedule of the same chunks has fewer rounds than that, in any steps
 	Why    string // what proves it, or why it is not known
 }
 
+// Steps has the number of rounds of each step.
+type Steps []int
+
 // Rounds returns how many rounds all steps have.
-func (s *Schedule) Rounds() (sum int) {
-	for _, r := range s.Steps {
-		sum += r
+func (s Steps) Rounds() (sum int) {
+	for _, n := range s {
+		sum += n
 	}
 	return sum
 }
@@ -105,7 +108,7 @@ func Least(ctx context.Context, m *Machine, chunks []Chunk, steps int, solver So
 			if err := m.Check(chunks, s); err != nil {
 				return nil, fmt.Errorf("%s has a wrong solution: %w", solver.Name(), err)
 			}
-			s.Bound, s.Proven, s.Why = least, s.Rounds() == refuted+1, why
+			s.Bound, s.Proven, s.Why = least, s.Steps.Rounds() == refuted+1, why
 			if !s.Proven {
 				s.Why = late
 			}

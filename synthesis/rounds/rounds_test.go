@@ -50,8 +50,8 @@ func TestSCCL(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v: %v", s.Name(), c, err)
 			}
-			if found.Rounds() != c.rounds || !found.Proven || len(found.Steps) != c.steps {
-				t.Errorf("%s: %v: %d rounds in %d steps, proven %v (%s)", s.Name(), c, found.Rounds(), len(found.Steps),
+			if found.Steps.Rounds() != c.rounds || !found.Proven || len(found.Steps) != c.steps {
+				t.Errorf("%s: %v: %d rounds in %d steps, proven %v (%s)", s.Name(), c, found.Steps.Rounds(), len(found.Steps),
 					found.Proven, found.Why)
 			}
 		}
@@ -102,8 +102,8 @@ func TestBruteForce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found.Rounds() != want || !found.Proven {
-				t.Errorf("%s: %+v, %+v in %d steps: %d rounds (%s), want %d", s.Name(), m, chunks, steps, found.Rounds(),
+			if found.Steps.Rounds() != want || !found.Proven {
+				t.Errorf("%s: %+v, %+v in %d steps: %d rounds (%s), want %d", s.Name(), m, chunks, steps, found.Steps.Rounds(),
 					found.Why, want)
 			}
 		}
@@ -138,7 +138,7 @@ func TestTime(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	found, err := Least(t.Context(), dgx1(), gather(8, 3), 2, &late{2})
-	if err != nil || found.Proven || found.Rounds() < 5 {
+	if err != nil || found.Proven || found.Steps.Rounds() < 5 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -19,10 +19,10 @@ import (
 
 // A Schedule is how a program's chunks go in steps, as in SCCL.
 type Schedule struct {
-	Chunks int    `json:"chunks" doc:"of each root, or of each pair of alltoall"`
-	Steps  []int  `json:"steps" doc:"the rounds of each step; of allreduce those of its reducescatter first"`
-	Proven bool   `json:"proven" doc:"no schedule of as many chunks and steps has fewer rounds; of allreduce, each half has none"`
-	Why    string `json:"why" doc:"what proves it, or why it is not known"`
+	Chunks int          `json:"chunks" doc:"of each root, or of each pair of alltoall"`
+	Steps  rounds.Steps `json:"steps" doc:"the rounds of each step; of allreduce those of its reducescatter first"`
+	Proven bool         `json:"proven" doc:"no schedule of as many chunks and steps has fewer rounds; of allreduce, each half has none"`
+	Why    string       `json:"why" doc:"what proves it, or why it is not known"`
 }
 
 func scheduleOf(r *synthesis.Result) *Schedule {
@@ -30,14 +30,6 @@ func scheduleOf(r *synthesis.Result) *Schedule {
 		return &Schedule{Chunks: y.Chunks, Steps: y.Steps, Proven: y.Proven, Why: y.Why}
 	}
 	return nil
-}
-
-// rounds returns how many rounds all steps have.
-func (s *Schedule) rounds() (sum int) {
-	for _, r := range s.Steps {
-		sum += r
-	}
-	return sum
 }
 
 // lines say how many rounds there are, and whether there must be as many.
@@ -55,11 +47,11 @@ func (s *Schedule) lines(kind string) []string {
 	}
 	list := []string{fmt.Sprintf("schedule: %s of %s over links from GPU to GPU, in %s of %s %s",
 		diag.Counted(s.Chunks, "chunk"), whose, diag.Counted(len(s.Steps), "step"), strings.Join(steps, ", "),
-		plural(s.rounds(), "round"))}
+		plural(s.Steps.Rounds(), "round"))}
 	if !s.Proven {
-		return append(list, fmt.Sprintf("rounds: %d, found and not proven to be the fewest: %s", s.rounds(), s.Why))
+		return append(list, fmt.Sprintf("rounds: %d, found and not proven to be the fewest: %s", s.Steps.Rounds(), s.Why))
 	}
-	return append(list, fmt.Sprintf("rounds: %d, proven to be the fewest: %s of %s has fewer (%s)", s.rounds(), of, least,
+	return append(list, fmt.Sprintf("rounds: %d, proven to be the fewest: %s of %s has fewer (%s)", s.Steps.Rounds(), of, least,
 		s.Why))
 }
 
@@ -76,9 +68,9 @@ func (s *Schedule) cell() string {
 	case s == nil:
 		return "-"
 	case s.Proven:
-		return fmt.Sprintf("%d in %d, proven least", s.rounds(), len(s.Steps))
+		return fmt.Sprintf("%d in %d, proven least", s.Steps.Rounds(), len(s.Steps))
 	}
-	return fmt.Sprintf("%d in %d, found", s.rounds(), len(s.Steps))
+	return fmt.Sprintf("%d in %d, found", s.Steps.Rounds(), len(s.Steps))
 }
 
 // mostForRounds is for how long schedules are looked for at most; and a third of the time that is left at most.

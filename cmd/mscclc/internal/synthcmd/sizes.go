@@ -152,7 +152,7 @@ func (p *pool) add(m *made) error {
 	p.seen[text] = true
 	doc := m.document(p.a, p.t, p.f)
 	if s := doc.Schedule; s != nil {
-		plan.Name += fmt.Sprintf("_%dchunks_%dsteps_%drounds", s.Chunks, len(s.Steps), s.rounds())
+		plan.Name += fmt.Sprintf("_%dchunks_%dsteps_%drounds", s.Chunks, len(s.Steps), s.Steps.Rounds())
 	} else {
 		plan.Name += fmt.Sprintf("_%dhops_%d%s", doc.Height, doc.Trees, doc.shape)
 	}
