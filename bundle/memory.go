@@ -52,7 +52,7 @@ func (r *Rule) tooWide(m *made, replicas, most int) error {
 		WithHint("%s%d, or %s", flag, n, fewer)}
 }
 
-// share returns the most bytes of a chunk that a replica has in a call of a rule, as OneImage.Params rounds them.
+// share returns the most bytes of a chunk that a replica has in a call of a rule.
 func (m *made) share(r *RuleRow, t data.DType) int64 {
 	if r.UpTo > 1<<50 {
 		return limits.Tile
@@ -60,12 +60,7 @@ func (m *made) share(r *RuleRow, t data.DType) int64 {
 	chunks := int64(max(m.coll.Chunks, 1))
 	elems := data.PieceElems(m.coll, int64(r.UpTo), t)
 	chunk := ((elems+chunks-1)/chunks*int64(t.Size()) + 15) &^ 15 // as long as that of a call that divides worse
-	share := max(16, (chunk+int64(r.Replicas)-1)/int64(r.Replicas))
-	align := int64(16)
-	if share >= 4096 {
-		align = limits.ChunkAlign
-	}
-	return min((share+align-1)&^(align-1), limits.Tile)
+	return min(int64(abi.ShareOf(uint64(chunk), uint64(r.Replicas))), limits.Tile)
 }
 
 // lay gives each program of a set its part of the arena.

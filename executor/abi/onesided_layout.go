@@ -85,6 +85,16 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, replic
 	return o.params(geo, t, op, replicas, tile, 0)
 }
 
+// ShareOf returns the bytes of a chunk of a given size that each of some replicas has. A large share is whole lines of
+// memory: stores over NVLink that straddle them cost 3 to 7 %.
+func ShareOf(chunk, replicas uint64) uint64 {
+	share, align := max(16, (chunk+replicas-1)/replicas), uint64(16)
+	if share >= 4096 {
+		align = limits.ChunkAlign
+	}
+	return (share + align - 1) &^ (align - 1)
+}
+
 // params is Params, or RowParams with rows of `row` bytes where that is not 0.
 func (o *OneImage) params(geo data.Geometry, t data.DType, op data.RedOp, replicas int, tile int64,
 	row uint64) (OneParams, error) {
@@ -112,13 +122,7 @@ func (o *OneImage) params(geo data.Geometry, t data.DType, op data.RedOp, replic
 		p.Share = max(1, (uint64(geo.Chunk)+uint64(replicas)-1)/uint64(replicas)) * row
 		p.Tile = min(max(uint64(tile)/row, 1)*row, uint64(o.Tile)/row*row, p.Share)
 	} else {
-		// A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
-		p.Share = max(16, (chunk+uint64(replicas)-1)/uint64(replicas))
-		align := uint64(16)
-		if p.Share >= 4096 {
-			align = limits.ChunkAlign
-		}
-		p.Share = (p.Share + align - 1) &^ (align - 1)
+		p.Share = ShareOf(chunk, uint64(replicas))
 		p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
 	}
 	if o.OnePass && p.Share > uint64(o.Tile) {
