@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/big"
 	"slices"
+
+	"mscclc/internal/heap"
 )
 
 // This file shares out links among parts, each of which goes over some of them. Links are the longer the more they
@@ -28,9 +30,9 @@ type growth struct {
 	most  float64                  // where it is set, all that an arc may carry for each unit
 	size  []float64                // indexed by arc: its length
 
-	dist   []float64 // indexed by vertex: what reach found last
-	into   []int32
-	fronts fronts // of reach, kept for the next time
+	dist    []float64 // indexed by vertex: what reach found last
+	into    []int32
+	reached heap.Heap // of reach, kept for the next time
 
 	near    [][]int32 // indexed by rank: see beside
 	turns   [][]int32 // indexed by rank: the symmetry that takes rank 0 there, by vertex; nil where there are none
@@ -181,69 +183,24 @@ func (g *growth) reach(from, to int32, relays bool) {
 		g.dist[v], g.into[v] = math.Inf(1), -1
 	}
 	g.dist[from] = 0
-	near := append(g.fronts[:0], front{0, from})
+	near := append(g.reached[:0], heap.Item{At: 0, Of: from})
 	for len(near) > 0 {
-		at := near.pop()
-		if at.v == to {
+		at := near[0]
+		near.Pop()
+		if at.Of == to {
 			break
 		}
-		if at.far > g.dist[at.v] || !relays && at.v != from && int(at.v) < g.m.Ranks {
+		if at.At > g.dist[at.Of] || !relays && at.Of != from && int(at.Of) < g.m.Ranks {
 			continue
 		}
-		for a := g.first[at.v]; a < g.first[at.v+1]; a++ {
-			if t, far := g.arcs[a].To, at.far+g.size[g.named(a)]; far < g.dist[t] {
+		for a := g.first[at.Of]; a < g.first[at.Of+1]; a++ {
+			if t, far := g.arcs[a].To, at.At+g.size[g.named(a)]; far < g.dist[t] {
 				g.dist[t], g.into[t] = far, a
-				near.push(front{far, t})
+				near.Push(heap.Item{At: far, Of: t})
 			}
 		}
 	}
-	g.fronts = near
-}
-
-// A front is a vertex that a search has reached.
-type front struct {
-	far float64
-	v   int32
-}
-
-// fronts are a heap, the nearest first.
-type fronts []front
-
-func (f front) before(o front) bool { return f.far < o.far || f.far == o.far && f.v < o.v }
-
-// push and pop do what those of container/heap do. Without an interface they take a third of the time.
-func (f *fronts) push(x front) {
-	list := append(*f, x)
-	i := len(list) - 1
-	for i > 0 && x.before(list[(i-1)/2]) {
-		list[i] = list[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	list[i] = x
-	*f = list
-}
-
-func (f *fronts) pop() front {
-	list := *f
-	top, x := list[0], list[len(list)-1]
-	list = list[:len(list)-1]
-	i := 0
-	for 2*i+1 < len(list) {
-		k := 2*i + 1
-		if k+1 < len(list) && list[k+1].before(list[k]) {
-			k++
-		}
-		if !list[k].before(x) {
-			break
-		}
-		list[i] = list[k]
-		i = k
-	}
-	if len(list) > 0 {
-		list[i] = x
-	}
-	*f = list
-	return top
+	g.reached = near
 }
 
 // forest returns the parts as trees, those of equal hops together. The scale is what the busiest arc carries.

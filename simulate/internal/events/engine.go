@@ -1,19 +1,23 @@
 // Package events simulates what blocks do as events, in the order of their times. An [Engine] runs the actions of the
-// blocks, and a [Queue] holds events.
+// blocks. An event is a block, or what else acts, with its time.
 package events
 
-import "math"
+import (
+	"math"
+
+	"mscclc/internal/heap"
+)
 
 // An Engine runs blocks: each does one action at a time, in the order of their times, so that what comes first is
 // served first.
 type Engine struct {
 	actor  Actor
-	queue  Queue
-	heads  []int32   // of what can be waited for: the first block that does, or -1
-	next   []int32   // of a block that waits: the next one for the same
-	from   []float64 // of a block that waits: when it goes on at the soonest
-	woken  []Event   // by the action that is being done
-	Passes []float64 // when all blocks had ended each pass
+	queue  heap.Heap
+	heads  []int32     // of what can be waited for: the first block that does, or -1
+	next   []int32     // of a block that waits: the next one for the same
+	from   []float64   // of a block that waits: when it goes on at the soonest
+	woken  []heap.Item // by the action that is being done
+	Passes []float64   // when all blocks had ended each pass
 	end    float64
 	Events int64 // actions so far
 }
@@ -71,13 +75,13 @@ func New(a Actor, blocks, things, passes int) *Engine {
 // ever.
 func (e *Engine) Run() float64 {
 	for b := range e.next {
-		e.queue.Push(Event{0, int32(b)})
+		e.queue.Push(heap.Item{At: 0, Of: int32(b)})
 	}
 	left := len(e.next)
 	for len(e.queue) > 0 {
 		next := e.queue[0]
 		e.Events++
-		v := e.actor.Act(next.Of, next.Time)
+		v := e.actor.Act(next.Of, next.At)
 		switch v.kind {
 		case waits:
 			e.next[next.Of], e.from[next.Of] = e.heads[v.on], v.At
@@ -89,9 +93,9 @@ func (e *Engine) Run() float64 {
 		woken := e.woken
 		switch {
 		case v.kind == goesOn:
-			e.queue.replace(Event{v.At, next.Of})
+			e.queue.Replace(heap.Item{At: v.At, Of: next.Of})
 		case len(woken) > 0: // as to pop and to push, but cheaper
-			e.queue.replace(woken[0])
+			e.queue.Replace(woken[0])
 			woken = woken[1:]
 		default:
 			e.queue.Pop()
@@ -110,82 +114,21 @@ func (e *Engine) Run() float64 {
 // Wake has the blocks that wait for a thing look again at a time.
 func (e *Engine) Wake(thing int32, at float64) {
 	for b := e.heads[thing]; b >= 0; b = e.next[b] {
-		e.woken = append(e.woken, Event{max(at, e.from[b]), b})
+		e.woken = append(e.woken, heap.Item{At: max(at, e.from[b]), Of: b})
 	}
 	e.heads[thing] = -1
 }
 
 // Schedule has the actor act as a block that is none, with a number after all blocks, at a time.
 func (e *Engine) Schedule(number int, at float64) {
-	e.woken = append(e.woken, Event{at, int32(len(e.next) + number)})
+	e.woken = append(e.woken, heap.Item{At: at, Of: int32(len(e.next) + number)})
 }
 
 // Last returns the greatest number for Schedule. What it schedules comes after all other events of its time.
 func (e *Engine) Last() int32 { return math.MaxInt32 - int32(len(e.next)) }
 
 // Now returns when the action is that is being done.
-func (e *Engine) Now() float64 { return e.queue[0].Time }
+func (e *Engine) Now() float64 { return e.queue[0].At }
 
 // Passed notes that a block has ended a pass.
 func (e *Engine) Passed(pass int64, at float64) { e.Passes[pass] = max(e.Passes[pass], at) }
-
-// An Event is that something happens at a time: mostly that a block acts.
-type Event struct {
-	Time float64
-	Of   int32 // the number of the block, or of what else a queue is of
-}
-
-// before orders events; those of one time by their numbers, so that a simulation says the same each time.
-func (a Event) before(b Event) bool { return a.Time < b.Time || a.Time == b.Time && a.Of < b.Of }
-
-// A Queue is a heap of events, of four children, which is twice as fast as container/heap.
-type Queue []Event
-
-// Push adds an event.
-func (q *Queue) Push(e Event) {
-	h := append(*q, e)
-	i := len(h) - 1
-	for i > 0 {
-		up := (i - 1) / 4
-		if !e.before(h[up]) {
-			break
-		}
-		h[i] = h[up]
-		i = up
-	}
-	h[i] = e
-	*q = h
-}
-
-// Pop takes the first event away.
-func (q *Queue) Pop() {
-	h := *q
-	last := h[len(h)-1]
-	*q = h[:len(h)-1]
-	if len(*q) > 0 {
-		q.replace(last)
-	}
-}
-
-// replace puts an event in the place of the first, from where it sinks to its own.
-func (q *Queue) replace(e Event) {
-	h := *q
-	i := 0
-	for {
-		least := i*4 + 1
-		if least >= len(h) {
-			break
-		}
-		for k := least + 1; k < min(i*4+5, len(h)); k++ {
-			if h[k].before(h[least]) {
-				least = k
-			}
-		}
-		if !h[least].before(e) {
-			break
-		}
-		h[i] = h[least]
-		i = least
-	}
-	h[i] = e
-}

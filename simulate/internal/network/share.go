@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/internal/heap"
 	"mscclc/ir"
 	"mscclc/simulate/internal/events"
 )
@@ -25,7 +26,7 @@ type Messages struct {
 	streams []stream
 	routes  []route
 	known   map[int32]int32 // the route of a way
-	dues    events.Queue    // of routes: when a message has gone; entries that differ from the route's due are stale
+	dues    heap.Heap       // of routes: when a message has gone; entries that differ from the route's due are stale
 	next    float64         // the first of them that is an event
 	active  []int32         // routes with messages
 	gone    []int32         // streams whose message has just gone
@@ -104,11 +105,11 @@ func (m *Messages) Act(number int32, now float64) {
 	case number%kinds == frees:
 		m.free(of, now)
 	}
-	for len(m.dues) > 0 && m.dues[0].Time != m.routes[m.dues[0].Of].due {
+	for len(m.dues) > 0 && m.dues[0].At != m.routes[m.dues[0].Of].due {
 		m.dues.Pop()
 	}
-	if len(m.dues) > 0 && m.dues[0].Time < m.next {
-		m.next = m.dues[0].Time
+	if len(m.dues) > 0 && m.dues[0].At < m.next {
+		m.next = m.dues[0].At
 		m.schedule(ends, 0, m.next)
 	}
 }
@@ -198,8 +199,8 @@ func (m *Messages) end(now float64) {
 	if now == m.next {
 		m.next = math.Inf(1)
 	}
-	for len(m.dues) > 0 && m.dues[0].Time <= now+closeTo(now)/10 {
-		id, due := m.dues[0].Of, m.dues[0].Time
+	for len(m.dues) > 0 && m.dues[0].At <= now+closeTo(now)/10 {
+		id, due := m.dues[0].Of, m.dues[0].At
 		m.dues.Pop()
 		if r := &m.routes[id]; r.due == due { // else it was set anew
 			m.leave(id, r, now)

@@ -3,7 +3,7 @@ package network
 import (
 	"math"
 
-	"mscclc/simulate/internal/events"
+	"mscclc/internal/heap"
 )
 
 // This file sets the speeds of messages (share.go). What a begin or an end of a message changes is found at once on its
@@ -202,6 +202,6 @@ func (m *Messages) plan(id int32, now float64) {
 	r.due = math.Inf(1)
 	if len(r.on) > 0 && r.speed > 0 {
 		r.due = now + max(r.first-r.clock, 0)/r.speed
-		m.dues.Push(events.Event{Time: r.due, Of: id})
+		m.dues.Push(heap.Item{At: r.due, Of: id})
 	}
 }
