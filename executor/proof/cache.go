@@ -56,7 +56,7 @@ func openCache(folder *usercache.Folder) (*cache, error) {
 }
 
 // binaryHash identifies the prover by the bytes of the running binary: a version
-// or a commit would not tell two builds of a changed tree apart.
+// or a commit would not distinguish two builds of a changed tree.
 func binaryHash() (k key, err error) {
 	name := "/proc/self/exe" // the file that runs, though another have taken its place
 	if runtime.GOOS != "linux" {

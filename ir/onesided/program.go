@@ -46,16 +46,16 @@ import (
 // # Order
 //
 // The threads of a block synchronise before each step that is not Joint. Such a step and the Joint steps after it are
-// a group. The steps of a group begin in their order. Their accesses do not conflict, unless packets order them. They
-// tell others nothing of each other: when a Signal of the group tells, or a Move of it begins, another step of the
-// group need not have ended. All steps before the group in its block have ended, and their writes are visible to it.
+// a group. The steps of a group begin in their order. Their accesses do not conflict, unless packets order them. A
+// Signal of the group releases nothing of the group's other steps: when it signals, or when a Move of the group begins,
+// these need not have ended. All steps before the group in its block have ended, and their writes are visible to it.
 // The steps of a group run in the same tile iterations.
 //
 //   - An Await acquires, of each flag, what the last Signal that it waits for released. That is all that the Signal's
 //     block had seen or written before the Signal's group, at the scope of the system. It is visible to the group
 //     after the Await. If the Signal is Relaxed, the Await acquires nothing of earlier Signals of the flag either.
-//   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: the Await's block knows that the
-//     steps have ended, and sees no more writes than before.
+//   - A Signal or an Await that is Relaxed orders the same steps, but makes nothing visible: the Await's block knows
+//     that the steps have ended, and sees no more writes than before.
 //   - One thread of a block does the k-th source of an Await and the k-th destination of a Signal. So the k-th
 //     destination of a Signal also releases what the k-th sources of earlier Awaits of its group acquired, though the
 //     threads do not synchronise in between. This holds for flags that the group signals, or awaits, at one place of
@@ -70,7 +70,7 @@ import (
 //     cache of a kernel that has not read it holds it. A block that only writes to this memory may know of the launch
 //     by packets or by Signals.
 //   - A block of Loose steps, such as those of a port, may still run when its rank's launch has ended and the next has
-//     begun. Launches neither wait for it nor tell it anything. For its rank's input and output it counts as a block of
+//     begun. Launches neither wait for it nor signal it. For its rank's input and output it counts as a block of
 //     another rank. Its own launches come one after the other.
 //
 // # Form

@@ -53,7 +53,7 @@ func (r *racer) gaps(i, j int32, seen bool) []gap {
 }
 
 // acquiredMost returns the step before i in its group that acquires most, by a measure of what a clock knows; and how
-// much that is. Of those that tell as much it is the last await.
+// much that is. Of those that acquire as much it is the last await.
 func (r *racer) acquiredMost(i int32, seen bool, measure func(c clock) int32) (step, most int32) {
 	step = -1
 	k := &r.clocks.blocks[r.links.Block[i]]
