@@ -198,7 +198,7 @@ func (l *lighter) blocks() {
 	}
 }
 
-// frame finds the slider's position that shows the fault: behind the last of its operations.
+// frame finds the slider's position that shows the fault: after the last of its operations.
 func (l *lighter) frame() {
 	last := -1
 	for i := range l.f.Steps {

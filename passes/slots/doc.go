@@ -4,7 +4,7 @@
 // A connection becomes slots of scratch at its receiver, a flag at the receiver that counts messages, and a flag at the
 // sender that counts credits. A message is all that one step sends. The sender waits until the previous message in its
 // next slot was read. Then it moves the data there, and signals. The receiver waits for this signal, reads the slot,
-// and signals that the slot is free. So of other ranks' memory, a rank accesses only scratch and flags: the program is
+// and signals that the slot is free. So a rank accesses only scratch and flags in memory of other ranks: the program is
 // staged (onesided.Program.Staged).
 //
 // A wait for a step of another thread block becomes a flag from that block to this one.

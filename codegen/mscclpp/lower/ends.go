@@ -165,7 +165,7 @@ func (x *maker) roomy(segments [][]segment) bool {
 	return true
 }
 
-// build makes the blocks of all ranks: those that share a segment's operations one behind the other, segment by
+// build makes the blocks of all ranks: those that share a segment's operations one after the other, segment by
 // segment.
 func (x *maker) build(segments [][]segment) {
 	for r, list := range segments {
