@@ -33,19 +33,24 @@ type rowMemory struct {
 // NewRows makes the memory of a call and fills it. geo counts rows of `length` elements of type t. The same seed gives
 // the same elements.
 func NewRows(geo Geometry, then epilogue.List, length int, t DType, seed uint64) *Rows {
+	return NewRowsFor(allRanks(geo.Coll.Ranks), geo, then, length, t, seed)
+}
+
+// NewRowsFor is NewRows of some ranks, as NewFor is New.
+func NewRowsFor(ranks []int, geo Geometry, then epilogue.List, length int, t DType, seed uint64) *Rows {
 	n := int64(length)
 	elems := Geometry{Coll: geo.Coll, Elems: geo.Elems * n, Chunk: geo.Chunk * n}
 	d := &Rows{RowGeo: geo, Then: then, Length: length, Out: t}
 	if end := then.OutType(); end != nil {
 		d.Out, _ = DTypeByName(end.Name)
 	}
-	d.Buffers = newBuffers(allRanks(geo.Coll.Ranks), &Buffers{Geo: elems, DType: t, RedOp: Sum, seed: seed, rows: true},
+	d.Buffers = newBuffers(ranks, &Buffers{Geo: elems, DType: t, RedOp: Sum, seed: seed, rows: true},
 		d.Out)
 	for i, s := range then {
 		d.Values = append(d.Values, rowValue(s, mix(seed^uint64(i)<<40)))
 	}
 	d.memory = make([]rowMemory, geo.Coll.Ranks)
-	for rank := range d.memory {
+	for _, rank := range ranks {
 		d.lay(rank)
 	}
 	d.Reset()
@@ -144,8 +149,8 @@ func (d *Rows) Reset() {
 // InPlace has stages update the residual where it lies, from the next Reset on.
 func (d *Rows) InPlace() {
 	for i := range d.memory {
-		for k, s := range d.Then {
-			if s.Kind == epilogue.Residual {
+		for k := range d.memory[i].first {
+			if d.Then[k].Kind == epilogue.Residual {
 				d.memory[i].first[k] = d.memory[i].second[k]
 			}
 		}
@@ -159,9 +164,12 @@ func (d *Rows) Operands(rank int) (first, second [][]byte) {
 
 // Check compares all that a call wrote with the collective and the epilogue computed directly, and looks at the guards
 // and at what is only read.
-func (d *Rows) Check() Report {
+func (d *Rows) Check() Report { return d.CheckRanks(allRanks(len(d.rank))) }
+
+// CheckRanks is Check of some ranks.
+func (d *Rows) CheckRanks(ranks []int) Report {
 	var rep Report
-	for rank := range d.rank {
+	for _, rank := range ranks {
 		d.checkGuards(rank, &rep)
 		m := &d.memory[rank]
 		for i := range d.Then {
@@ -172,7 +180,6 @@ func (d *Rows) Check() Report {
 			}
 		}
 	}
-	ranks := allRanks(len(d.rank))
 	d.checkInputs(ranks, &rep)
 	d.checkRows(ranks, &rep)
 	return rep
