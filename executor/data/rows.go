@@ -82,19 +82,26 @@ func (d *Rows) lay(rank int) {
 		return r.buffer(bytesOf[is])
 	}
 	for i, s := range d.Then {
-		row, first, second := s.Row(), []byte(nil), []byte(nil)
-		switch row.Reads {
-		case epilogue.Vector:
-			first = d.vector(i, 0, row.Whole)
-		case epilogue.Rows:
-			first = d.residual(rank)
-		}
-		if row.Wants == epilogue.Vector {
-			second = d.vector(i, 1, false)
-		}
+		row := s.Row()
+		first, second := d.read(rank, i)
 		m.reads, m.wants = append(m.reads, first), append(m.wants, second)
 		m.first, m.second = append(m.first, buffer(row.Reads)), append(m.second, buffer(max(row.Wants, row.Writes)))
 	}
+}
+
+// read returns what stage i of a rank reads: of the first operand and of the second, nil where it reads nothing.
+func (d *Rows) read(rank, i int) (first, second []byte) {
+	row := d.Then[i].Row()
+	switch row.Reads {
+	case epilogue.Vector:
+		first = d.vector(i, 0, row.Whole)
+	case epilogue.Rows:
+		first = d.residual(rank)
+	}
+	if row.Wants == epilogue.Vector {
+		second = d.vector(i, 1, false)
+	}
+	return first, second
 }
 
 // vector returns a vector that stage i reads: weights are near 1.
@@ -249,10 +256,13 @@ func (d *Rows) checkRow(x *rowClaim, row int64, found *findings) {
 func (d *Rows) wantRow(x *rowClaim, row, at int64) *rowWant {
 	n := int64(d.Length)
 	sum := expected{value: make([]float64, n), bound: make([]float64, n)}
-	f, operands := newFold(d.DType, Sum, len(x.parts)), d.operands(x.parts, (row+1)*n)
+	f, operands := newFold(d.DType, Sum, len(x.parts)), make([][]byte, len(x.parts))
+	for i, p := range x.parts {
+		operands[i] = d.stretch(p, row*n, (row+1)*n)
+	}
 	for first := int64(0); first < n; first += runElems {
 		last := min(first+runElems, n)
-		f.run(operands, row*n+first, sum.part(first, last))
+		f.run(operands, first, sum.part(first, last))
 	}
 	calls := make([]epilogue.Call, len(d.Then))
 	for i, s := range d.Then {

@@ -46,7 +46,9 @@ func childRows(ctx context.Context, d Device, r role) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		for k, rows := range []int64{7, 0, 64} {
-			made := newRows(p, data.BF16, rows, []int{96, 8, 33}[k], 1)
+			length := []int{96, 8, 33}[k]
+			geo := data.NewGeometry(p.Coll, rows, length*data.BF16.Size())
+			made := data.NewRowsFor(g.plan.Ranks(), geo, p.Then, length, data.BF16, 1)
 			if k == 0 {
 				made.InPlace()
 			}
