@@ -3,10 +3,10 @@
 //
 // The element of such a launch is a row: elem_size is the bytes of a row of sums, elems and chunk count rows, and share
 // and tile are the bytes of whole rows. The output holds finished rows. A Move that writes output from any other buffer
-// finishes the rows that it stores there: it runs the stages on each row of the sum. What they read is the same on all
-// ranks that get the row: a GPU reads what its own rank has, once, and a host what each rank has whose output it is. A
-// Move from output to output moves finished rows, with all that the stages wrote for them (companions): updated
-// residuals and scales. All other memory holds raw sums.
+// finishes the rows that it stores there: it runs the stages on each row of the sum, once, with the memory of its own
+// rank, and copies the row to other ranks. On a host alone, a Move may finish rows that its own rank does not get, with
+// the memory of the rank whose output it is. A Move from output to output moves finished rows, with all that the stages
+// wrote for them (companions): updated residuals and scales. All other memory holds raw sums.
 #pragma once
 #include "../abi/rows_onesided.h"
 

@@ -71,9 +71,6 @@ func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check ver
 		Calls: w.calls(), NullStream: w.nullStream()}
 	if job != nil {
 		cpu := devices.GPUs[w.device] == nil
-		if err := w.rowsAlone(); err != nil {
-			return err
-		}
 		if job.Size > w.coll.Ranks || job.Size < w.coll.Ranks && !cpu {
 			return cli.Usagef("there are %s for %s", diag.Counted(job.Size, "process"), diag.Counted(w.coll.Ranks, "rank"))
 		}

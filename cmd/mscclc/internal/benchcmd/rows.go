@@ -5,7 +5,6 @@ import (
 
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/executor/abi"
 	"mscclc/ir/either"
@@ -25,21 +24,8 @@ func (f *benchFlags) checkRow(p *benchPlan) error {
 		return cli.Usagef("--row measures programs with an epilogue, and --vs %s has none", f.vs)
 	case f.unalign > 0:
 		return cli.Usagef("--row has aligned buffers: leave -u out")
-	case f.procs > 0:
-		if err := f.rowsAlone(); err != nil {
-			return err
-		}
 	}
 	return cmp.Or(cli.From("row", f.row, 0), cli.UpTo("row", f.row, abi.MostRow))
-}
-
-// rowsAlone refuses several processes on the CPU.
-func (f *benchFlags) rowsAlone() error {
-	if f.row == 0 || devices.GPUs[f.device] != nil {
-		return nil
-	}
-	return cli.Usagef("on the CPU, programs with an epilogue run in one process").Hint(
-		"leave --procs out, or give --device cuda, which has a GPU for each process")
 }
 
 // fitRows checks that --row is given for programs with an epilogue, and for no others. Calls then have whole rows.

@@ -37,10 +37,6 @@ func joinTeam(ctx context.Context, a *cli.App, job *processes.Job, f *runFlags) 
 	if f.threads > 0 {
 		return nil, cli.Usagef("--threads is of a run in one process")
 	}
-	if f.row > 0 && devices.GPUs[f.device] == nil {
-		return nil, cli.Usagef("on the CPU, programs with an epilogue run in one process").Hint(
-			"leave --procs out, or give --device cuda, which has a GPU for each process")
-	}
 	t := &team{gpus: job.GPUs(f.device)}
 	_, err := t.gpus.GPUs()
 	if err != nil {
