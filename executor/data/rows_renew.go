@@ -1,7 +1,7 @@
 package data
 
-// Renew has d hold the data of another seed from now on, as Reset does. What lies beside the buffers stays as it is, and
-// so do the numbers of the stages.
+// Renew has d hold the data of another seed from now on, as Reset does. What lies beside the buffers stays as it is,
+// and so do the numbers of the stages.
 func (d *Rows) Renew(seed uint64) {
 	if seed != d.seed {
 		d.seed = seed

@@ -41,8 +41,8 @@ struct abi_row_memory {
 ABI_SIZE(abi_row_memory, 128);
 
 // rank has the memory of the ranks [first_rank, first_rank + 1) if ranks is 0; else ranks is the address of a row for
-// each rank. Of ranks whose output a launch only writes, it has what stages write. output_size is the bytes of an element
-// of the output.
+// each rank. Of ranks whose output a launch only writes, it has what stages write. output_size is the bytes of an
+// element of the output.
 struct abi_rows {
   u32 length, stages;  // elements of a row, and stages
   u32 output_type, output_size;

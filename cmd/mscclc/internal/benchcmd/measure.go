@@ -153,7 +153,8 @@ func (m *measurement) cycles(ctx context.Context) error {
 // one measures what w uses.
 func (m *measurement) one(ctx context.Context) error {
 	w := m.world
-	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple, Rows: w.rows(),
+	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple,
+		Rows:   w.rows(),
 		Rivals: w.rivals, Unalign: w.unalign, Measuring: w.measuring,
 		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, m.app, bytes, inplace) },
 		Row:  m.row}

@@ -194,7 +194,8 @@ func (l *teamed) Program() *either.Program { return l.plan.Program() }
 // Even says that all chunks of a call must have one length.
 func (l *teamed) Even() bool { return l.plan.Even() }
 
-// Prove refuses rows of types that no kernel finishes. It leaves it to Run to prove what a call needs beside the program.
+// Prove refuses rows of types that no kernel finishes. It leaves it to Run to prove what a call needs beside the
+// program.
 func (l *teamed) Prove(args executor.Args) error {
 	if args.Rows == nil {
 		return nil
