@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/hip":                   {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/gpu/gputest":           {"*"}, // the tests of both
 	"mscclc/executor/rows":                  {"*"}, // tests
-	"mscclc/bench":                          {"mscclc/executor", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/launch", "mscclc/executor/nccl", "mscclc/executor/plan", "mscclc/ir", "mscclc/ir/either", "mscclc/selection"},
+	"mscclc/bench":                          {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/launch", "mscclc/executor/nccl", "mscclc/executor/plan", "mscclc/ir", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/selection"},
 	"mscclc/executor/measure":               {"mscclc/executor/abi", "mscclc/executor/exchange", "mscclc/executor/shared", "mscclc/transport"},
 	"mscclc/executor/nccl":                  {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":                       {"mscclc/files", "mscclc/ir/diag"},

@@ -17,7 +17,10 @@ type Call struct {
 	Coll  *ir.Collective
 	DType data.DType
 	RedOp data.RedOp
-	Elems int64 // of a piece
+	Elems int64 // of a piece; whole rows where there are Rows
+
+	// Rows says what rows there are of a program with an epilogue, or is nil.
+	Rows *Rows
 
 	// Unalign is how many elements its buffers lie after aligned addresses.
 	Unalign int64

@@ -37,6 +37,7 @@ type GPUs struct {
 	lane    []*lane // of each
 	memory  [][2]gpuBuffer
 	pattern patterns
+	rows    *gpuRows // of the last call with rows that is ready
 	plans   map[*either.Program]*gpuPlan
 	made    []*either.Program // whose plans there are, as they were used last: in an order that all processes have
 	nccl    *rivals

@@ -44,6 +44,9 @@ func (g *GPUs) alloc(ctx context.Context) error {
 // longestBuffers returns the bytes of a rank's buffers, of the longest that any call has.
 func (g *GPUs) longestBuffers(rank int) (longest [2]int64) {
 	for _, c := range g.options.Calls {
+		if c.Rows != nil {
+			continue // each has memory of its own
+		}
 		size := int64(c.DType.Size())
 		in, out, _, _, mem := c.Geometry().Buffers(rank)
 		longest[0] = max(longest[0], in*size+c.shift(), mem*size+c.shift())
@@ -74,6 +77,9 @@ func used(c *Call, rank int) []int64 {
 
 // Place makes inputs random and all else poison.
 func (g *GPUs) Place(ctx context.Context, c *Call, round Round) error {
+	if c.Rows != nil {
+		return g.Agree(ctx, g.rows.place(ctx, round))
+	}
 	p := g.pattern.of(c, round)
 	err := g.lanes.all(ctx, func(l *lane) error {
 		for _, i := range l.local {
@@ -126,9 +132,25 @@ const staged = 32 << 20
 
 // Check compares outputs with the collective computed directly.
 func (g *GPUs) Check(ctx context.Context, c *Call, round Round) (Found, error) {
-	p := g.pattern.of(c, round)
 	per := make([]Found, len(g.ranks))
-	err := g.lanes.all(ctx, func(l *lane) error {
+	var err error
+	if c.Rows != nil {
+		per[0], err = g.rows.check(ctx)
+	} else {
+		err = g.checkRanks(ctx, c, round, per)
+	}
+	all, err := gathered(ctx, g, per, err)
+	var found Found
+	for _, f := range all {
+		found.Checked, found.Wrong, found.Outside = found.Checked+f.Checked, found.Wrong+f.Wrong, found.Outside+f.Outside
+	}
+	return found, err
+}
+
+// checkRanks is Check of the ranks of this process, each by itself.
+func (g *GPUs) checkRanks(ctx context.Context, c *Call, round Round, per []Found) error {
+	p := g.pattern.of(c, round)
+	return g.lanes.all(ctx, func(l *lane) error {
 		var stage []byte
 		for _, i := range l.local {
 			longest := slices.Max(append(used(c, g.ranks[i]), 2*guard))
@@ -139,12 +161,6 @@ func (g *GPUs) Check(ctx context.Context, c *Call, round Round) (Found, error) {
 		}
 		return nil
 	})
-	all, err := gathered(ctx, g, per, err)
-	var found Found
-	for _, f := range all {
-		found.Checked, found.Wrong, found.Outside = found.Checked+f.Checked, found.Wrong+f.Wrong, found.Outside+f.Outside
-	}
-	return found, err
 }
 
 // check compares one rank's output, and looks at what stands beside its buffers.

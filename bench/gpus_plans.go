@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/plan"
 	"mscclc/ir/either"
@@ -20,10 +21,10 @@ type gpuPlan struct {
 	tile     int64
 }
 
-// plan prepares a form's program, anew where its width has no room.
-func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
+// plan prepares a form's program, anew where its width, or a row of a call, has no room.
+func (g *GPUs) plan(ctx context.Context, f *Form, c *Call) (*gpuPlan, error) {
 	p := g.plans[f.Program]
-	if p != nil && f.Choice.Replicas <= p.replicas && f.Choice.Tile <= p.tile {
+	if p != nil && f.Choice.Replicas <= p.replicas && f.Choice.Tile <= p.tile && (c.Rows == nil || c.unit() <= p.tile) {
 		i := slices.Index(g.made, f.Program)
 		g.made = append(slices.Delete(g.made, i, i+1), f.Program) // as the one that was used last
 		return p, nil
@@ -33,6 +34,13 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 		wider = &gpuPlan{tile: max(f.Choice.Tile, executor.DefaultTileBytes)}
 	} else if f.Choice.Tile > 0 { // else it is the usual
 		wider.tile = max(f.Choice.Tile, executor.UsualWidth(g.options.GPUs).Tile)
+	}
+	if c.Rows != nil {
+		var err error
+		usual := executor.UsualWidth(g.options.GPUs).Tile
+		if wider.tile, err = abi.RowTile(max(wider.tile, usual), c.unit()); err != nil {
+			return nil, err
+		}
 	}
 	if p != nil {
 		wider.replicas, wider.tile = max(wider.replicas, p.replicas), max(wider.tile, p.tile)
@@ -105,12 +113,15 @@ func (g *GPUs) types() (list []data.DType) {
 
 // Ready makes a call ready by a form.
 func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
-	p, err := g.plan(ctx, f)
+	p, err := g.plan(ctx, f, c)
 	if err != nil {
 		return nil, err
 	}
 	args := plan.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Replicas: f.Choice.Replicas,
 		Threads: f.Choice.Threads, TileBytes: f.Choice.Tile}
+	if c.Rows != nil {
+		return g.readyRows(ctx, f, c, p, &args)
+	}
 	for i := range g.ranks {
 		args.Input = append(args.Input, g.memory[i][0].at(c))
 		if !c.Coll.Inplace {
@@ -130,6 +141,7 @@ type planOp struct {
 	name string
 	plan *plan.Plan
 	call *plan.Call
+	rows *gpuRows // or nil
 }
 
 func (o *planOp) Name() string { return o.name }
@@ -138,7 +150,11 @@ func (o *planOp) Close() error {
 	if o.site.lanes.stuck() {
 		return nil
 	}
-	return o.call.Close()
+	err := o.call.Close()
+	if o.rows != nil {
+		err = errors.Join(err, o.rows.free())
+	}
+	return err
 }
 
 func (o *planOp) plain() bool { return false }

@@ -52,6 +52,9 @@ func (r *Report) Header(w io.Writer) {
 		fmt.Fprintf(w, "# Per-Iteration Report: i_* are of the replays, each of one iteration%s\n",
 			spaces(fmt.Sprintf("; summary skips first %d iterations", r.Skip), r.Skip > 0))
 	}
+	if r.Finished != nil {
+		fmt.Fprintf(w, "# rows of %d elements, each then: %v; sizes are of sums\n", r.Finished.Length, r.Finished.Then)
+	}
 	if r.Beside != "" {
 		fmt.Fprintf(w, "# %s: another program, in the same queue, on the same buffers; ratio = %s / ours\n", r.Beside, r.Beside)
 	}

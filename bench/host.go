@@ -29,6 +29,7 @@ type Host struct {
 	pattern patterns
 	loaded  map[*either.Program]*executor.Loaded
 	buffer  [][2]hostBuffer // input and output, by rank
+	rows    *data.Rows      // of the last call with rows that is ready
 }
 
 // NewHost makes a site of a device; name is how reports call it, and options are
@@ -99,6 +100,10 @@ func (h *Host) buffers(c *Call, rank int) (memory, input, output []byte) {
 
 // Place makes inputs random and all else poison.
 func (h *Host) Place(_ context.Context, c *Call, round Round) error {
+	if c.Rows != nil {
+		round.place(h.rows)
+		return nil
+	}
 	p := h.pattern.of(c, round)
 	for r := range h.buffer {
 		memory, input, output := h.buffers(c, r)
@@ -119,6 +124,9 @@ func (h *Host) Place(_ context.Context, c *Call, round Round) error {
 // Check compares outputs with the collective computed directly.
 func (h *Host) Check(_ context.Context, c *Call, round Round) (Found, error) {
 	var found Found
+	if c.Rows != nil {
+		return foundIn(h.rows.Check()), nil
+	}
 	p, size := h.pattern.of(c, round), int64(c.DType.Size())
 	for r := range h.buffer {
 		memory, input, output := h.buffers(c, r)
@@ -222,6 +230,14 @@ func (h *Host) Ready(_ context.Context, f *Form, c *Call) (Op, error) {
 	}
 	o := &hostOp{name: f.Name, loaded: l, args: executor.Args{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Wait: h.wait,
 		Replicas: f.Choice.Replicas, TileBytes: f.Choice.Tile}}
+	if c.Rows != nil {
+		if h.rows, err = c.newRows(h.ranks()); err != nil {
+			return nil, err
+		}
+		args := executor.DataRows(h.rows)
+		o.args.Input, o.args.Output, o.args.Elems, o.args.Rows = args.Input, args.Output, args.Elems, args.Rows
+		return o, nil
+	}
 	for r := range h.buffer {
 		memory, input, output := h.buffers(c, r)
 		if memory != nil {

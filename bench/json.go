@@ -55,6 +55,8 @@ type documentConfig struct {
 	Blocking   int      `json:"blocking" doc:"what the host waits for, as -z says"`
 	Of         string   `json:"time_of" doc:"which time of the ranks' times"`
 	Unalign    int64    `json:"unalign,omitempty"`
+	Row        int      `json:"row,omitempty" doc:"elements of a row that --row says"`
+	Then       string   `json:"then,omitempty" doc:"what becomes of each row of a sum"`
 	Devices    []Device `json:"devices"`
 }
 
@@ -105,6 +107,9 @@ func (r *Report) Document(schema int, args []string, start, end time.Time) *Docu
 		Min: r.MinBytes, Max: r.MaxBytes, Factor: r.Factor, Step: r.Step, Warmup: m.Warmup, Replays: m.Replays,
 		Iterations: m.Launches, Group: max(m.Group, 1), Target: float64(m.Target) / 1e3, Validation: 1, Graph: 1,
 		Blocking: int(m.Blocking), Of: ofRanks[m.Of], Unalign: r.Unalign, Devices: r.Devices}
+	if r.Finished != nil {
+		d.Config.Row, d.Config.Then = r.Finished.Length, r.Finished.Then.String()
+	}
 	if r.Step > 0 {
 		d.Config.Factor = 0
 	}

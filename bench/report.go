@@ -72,6 +72,7 @@ type Report struct {
 	Unalign            int64
 	Measuring          Measuring
 	Processes          int
+	Finished           *Rows // of a program with an epilogue, or nil
 
 	CPUTime bool // the column is of the host's time
 	Spread  bool // there are columns of the spread of replays

@@ -18,6 +18,7 @@ type Job struct {
 	RedOp     data.RedOp
 	Sizes     []int64
 	Multiple  int64 // elements of a piece are a multiple of this; 0 is 1
+	Rows      *Rows // of a program with an epilogue, or nil; Multiple is one of their length
 	Form      func(bytes int64, inplace bool) (*Form, error)
 	Rivals    func(ctx context.Context, c *Call) ([]Op, error) // NCCL's, one a launch mode, or another; or nil
 	Unalign   int64                                            // elements that buffers lie after aligned addresses
@@ -64,7 +65,10 @@ func (j *Job) call(bytes int64, inplace bool) *Call {
 	if j.Multiple > 1 && elems >= j.Multiple {
 		elems -= elems % j.Multiple
 	}
-	return &Call{Coll: coll, DType: j.DType, RedOp: j.RedOp, Elems: elems, Unalign: j.Unalign}
+	if j.Rows != nil {
+		elems -= elems % int64(j.Rows.Length)
+	}
+	return &Call{Coll: coll, DType: j.DType, RedOp: j.RedOp, Elems: elems, Rows: j.Rows, Unalign: j.Unalign}
 }
 
 // place checks and measures one placement of one size, beside NCCL.

@@ -24,6 +24,7 @@ import (
 type Call struct {
 	Bytes int64 // as nccl-tests counts them
 	DType data.DType
+	Row   int // elements of a row, of a program with an epilogue: chunks have whole rows; 0: one
 
 	// Width is how wide the program runs. A two-sided program has only a tile, and slots of that many bytes. The executor
 	// chooses what is 0.
@@ -113,9 +114,11 @@ func Run(p *either.Program, t *topology.Topology, c *devices.Costs, call Call) (
 	if err != nil {
 		return nil, err
 	}
-	geo := data.NewGeometry(p.Coll, data.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size())
+	row := max(call.Row, 1)
+	unit := row * call.DType.Size()
+	geo := data.NewGeometry(p.Coll, data.PieceElems(p.Coll, call.Bytes, call.DType)/int64(row), unit)
 	s := &simulation{program: p, call: call, Launches: launches.Launches{Net: network.New(t, gpu), Costs: c.On(t.GPUs),
-		Chunk: float64(geo.Chunk * int64(call.DType.Size()))}}
+		Chunk: float64(geo.Chunk * int64(unit))}}
 	a, err := s.blocks()
 	if err != nil {
 		return nil, err

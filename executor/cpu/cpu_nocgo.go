@@ -34,6 +34,9 @@ func NewRunner(int) (*Runner, error) { return nil, errNoCgo }
 // One is of builds with cgo.
 func (*Runner) One(*abi.OneParams, abi.Help) error { return errNoCgo }
 
+// Rows is of builds with cgo.
+func (*Runner) Rows(*abi.RowsLaunch) error { return errNoCgo }
+
 // Two is of builds with cgo.
 func (*Runner) Two(*abi.Params, *abi.TraceTables) error { return errNoCgo }
 

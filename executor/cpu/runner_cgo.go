@@ -6,6 +6,7 @@ package cpu
 import "C"
 
 import (
+	"errors"
 	"unsafe"
 
 	"mscclc/executor/abi"
@@ -16,6 +17,7 @@ import (
 type Runner struct {
 	threads int
 	stacks  region
+	rows    region // of launches with an epilogue
 }
 
 // help is h as the host takes it.
@@ -37,6 +39,18 @@ func (r *Runner) One(p *abi.OneParams, h abi.Help) error {
 	return nil
 }
 
+// Rows is One of a program with an epilogue.
+func (r *Runner) Rows(l *abi.RowsLaunch) error {
+	blocks := int(l.One.BlockCount) * int(l.One.Replicas)
+	err := r.rows.grow("rows", uint64(blocks)*uint64(C.mscclc_cpu_row_room(C.u32(l.Rows.Length))))
+	if err = errors.Join(err, r.room(blocks)); err != nil || blocks == 0 {
+		return err
+	}
+	C.mscclc_cpu_fibers_rows((*C.struct_abi_rows_launch)(unsafe.Pointer(l)), C.u32(workers(r.threads, blocks)),
+		C.u64(r.stacks.address), C.u64(r.rows.address))
+	return nil
+}
+
 // Two is One of a two-sided program; what it records, if anything, is trace's.
 func (r *Runner) Two(p *abi.Params, trace *abi.TraceTables) error {
 	blocks := int(p.BlockCount)
@@ -52,5 +66,8 @@ func (r *Runner) room(blocks int) error {
 	return r.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK)
 }
 
-// Close frees the stacks.
-func (r *Runner) Close() { r.stacks.free() }
+// Close frees the stacks, and the room for rows.
+func (r *Runner) Close() {
+	r.stacks.free()
+	r.rows.free()
+}

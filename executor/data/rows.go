@@ -33,19 +33,24 @@ type rowMemory struct {
 // NewRows makes the memory of a call and fills it. geo counts rows of `length` elements of type t. The same seed gives
 // the same elements.
 func NewRows(geo Geometry, then epilogue.List, length int, t DType, seed uint64) *Rows {
+	return NewRowsFor(allRanks(geo.Coll.Ranks), geo, then, length, t, seed)
+}
+
+// NewRowsFor is NewRows of some ranks, as NewFor is New.
+func NewRowsFor(ranks []int, geo Geometry, then epilogue.List, length int, t DType, seed uint64) *Rows {
 	n := int64(length)
 	elems := Geometry{Coll: geo.Coll, Elems: geo.Elems * n, Chunk: geo.Chunk * n}
 	d := &Rows{RowGeo: geo, Then: then, Length: length, Out: t}
 	if end := then.OutType(); end != nil {
 		d.Out, _ = DTypeByName(end.Name)
 	}
-	d.Buffers = newBuffers(allRanks(geo.Coll.Ranks), &Buffers{Geo: elems, DType: t, RedOp: Sum, seed: seed, rows: true},
+	d.Buffers = newBuffers(ranks, &Buffers{Geo: elems, DType: t, RedOp: Sum, seed: seed, rows: true},
 		d.Out)
 	for i, s := range then {
 		d.Values = append(d.Values, rowValue(s, mix(seed^uint64(i)<<40)))
 	}
 	d.memory = make([]rowMemory, geo.Coll.Ranks)
-	for rank := range d.memory {
+	for _, rank := range ranks {
 		d.lay(rank)
 	}
 	d.Reset()
@@ -77,19 +82,26 @@ func (d *Rows) lay(rank int) {
 		return r.buffer(bytesOf[is])
 	}
 	for i, s := range d.Then {
-		row, first, second := s.Row(), []byte(nil), []byte(nil)
-		switch row.Reads {
-		case epilogue.Vector:
-			first = d.vector(i, 0, row.Whole)
-		case epilogue.Rows:
-			first = d.residual(rank)
-		}
-		if row.Wants == epilogue.Vector {
-			second = d.vector(i, 1, false)
-		}
+		row := s.Row()
+		first, second := d.read(rank, i)
 		m.reads, m.wants = append(m.reads, first), append(m.wants, second)
 		m.first, m.second = append(m.first, buffer(row.Reads)), append(m.second, buffer(max(row.Wants, row.Writes)))
 	}
+}
+
+// read returns what stage i of a rank reads: of the first operand and of the second, nil where it reads nothing.
+func (d *Rows) read(rank, i int) (first, second []byte) {
+	row := d.Then[i].Row()
+	switch row.Reads {
+	case epilogue.Vector:
+		first = d.vector(i, 0, row.Whole)
+	case epilogue.Rows:
+		first = d.residual(rank)
+	}
+	if row.Wants == epilogue.Vector {
+		second = d.vector(i, 1, false)
+	}
+	return first, second
 }
 
 // vector returns a vector that stage i reads: weights are near 1.
@@ -144,8 +156,8 @@ func (d *Rows) Reset() {
 // InPlace has stages update the residual where it lies, from the next Reset on.
 func (d *Rows) InPlace() {
 	for i := range d.memory {
-		for k, s := range d.Then {
-			if s.Kind == epilogue.Residual {
+		for k := range d.memory[i].first {
+			if d.Then[k].Kind == epilogue.Residual {
 				d.memory[i].first[k] = d.memory[i].second[k]
 			}
 		}
@@ -159,9 +171,12 @@ func (d *Rows) Operands(rank int) (first, second [][]byte) {
 
 // Check compares all that a call wrote with the collective and the epilogue computed directly, and looks at the guards
 // and at what is only read.
-func (d *Rows) Check() Report {
+func (d *Rows) Check() Report { return d.CheckRanks(allRanks(len(d.rank))) }
+
+// CheckRanks is Check of some ranks.
+func (d *Rows) CheckRanks(ranks []int) Report {
 	var rep Report
-	for rank := range d.rank {
+	for _, rank := range ranks {
 		d.checkGuards(rank, &rep)
 		m := &d.memory[rank]
 		for i := range d.Then {
@@ -172,7 +187,6 @@ func (d *Rows) Check() Report {
 			}
 		}
 	}
-	ranks := allRanks(len(d.rank))
 	d.checkInputs(ranks, &rep)
 	d.checkRows(ranks, &rep)
 	return rep
@@ -242,10 +256,13 @@ func (d *Rows) checkRow(x *rowClaim, row int64, found *findings) {
 func (d *Rows) wantRow(x *rowClaim, row, at int64) *rowWant {
 	n := int64(d.Length)
 	sum := expected{value: make([]float64, n), bound: make([]float64, n)}
-	f, operands := newFold(d.DType, Sum, len(x.parts)), d.operands(x.parts, (row+1)*n)
+	f, operands := newFold(d.DType, Sum, len(x.parts)), make([][]byte, len(x.parts))
+	for i, p := range x.parts {
+		operands[i] = d.stretch(p, row*n, (row+1)*n)
+	}
 	for first := int64(0); first < n; first += runElems {
 		last := min(first+runElems, n)
-		f.run(operands, row*n+first, sum.part(first, last))
+		f.run(operands, first, sum.part(first, last))
 	}
 	calls := make([]epilogue.Call, len(d.Then))
 	for i, s := range d.Then {

@@ -42,6 +42,9 @@ func (d *device) Name() string { return "cpu" }
 // Open makes a program runnable, as a plan that is waited for.
 func (d *device) Open(img *abi.Image) (executor.Instance, error) { return plan.Open(d, img) }
 
+// TakesRows says that programs with an epilogue run.
+func (d *device) TakesRows() bool { return true }
+
 // GPUs opens the shares of the host.
 func (d *device) GPUs() ([]executor.GPU, error) { return d.open() }
 

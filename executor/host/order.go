@@ -165,8 +165,12 @@ func (g *gpu) Ready(r *executor.Ready) (executor.PreparedLaunch, error) {
 	} else {
 		p := *r.One
 		blocks = uint64(p.BlockCount) * uint64(p.Replicas)
-		help := r.Help
+		help, rows := r.Help, r.Rows
 		s.run = func(r *cpu.Runner) error { return r.One(&p, help) }
+		if rows != nil {
+			launch := &abi.RowsLaunch{One: p, Rows: *rows}
+			s.run = func(r *cpu.Runner) error { return r.Rows(launch) }
+		}
 	}
 	if blocks > mostBlocks {
 		return nil, fmt.Errorf("a launch of %d blocks, of up to %d: %w", blocks, mostBlocks, executor.ErrNoDevice)

@@ -25,7 +25,8 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	}
 	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, prepared: map[executor.GPU]executor.PreparedLaunch{},
 		tables: map[*seat]int{},
-		leave:  map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{}}
+		leave:  map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{},
+		elsewhere: map[*seat][]abi.RowMemory{}}
 	rows, of, err := p.rowsOf(&args)
 	var geo data.Geometry
 	if err == nil {
@@ -46,7 +47,7 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	if err := c.same(ctx, &args, err); err != nil {
 		return nil, err
 	}
-	tables, err := c.exchange(ctx, geo, buffers)
+	tables, err := c.exchange(ctx, &args, geo, buffers)
 	defer func() {
 		for _, handles := range c.offers {
 			p.unshare(handles)
@@ -150,8 +151,16 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 	return err
 }
 
+// A common is memory of a call that ranks reach of each other: where steps reach a rank's buffer, that of the rank.
+type common struct {
+	buf   ir.Buf
+	bytes func(rank int) int64
+	at    func(rank int) uint64 // of a rank of this process
+	tell  func(s *seat, rank int, address uint64)
+}
+
 // exchange gives the memory of all ranks as each seat has it.
-func (c *Call) exchange(ctx context.Context, geo data.Geometry,
+func (c *Call) exchange(ctx context.Context, args *CallArgs, geo data.Geometry,
 	buffers []abi.OneMemory) (map[*seat][]abi.OneMemory, error) {
 	p := c.plan
 	own := func(rank int) *abi.OneMemory { return &buffers[slices.Index(p.ranks, rank)] }
@@ -162,7 +171,8 @@ func (c *Call) exchange(ctx context.Context, geo data.Geometry,
 			tables[s][r].Input, tables[s][r].Output = own(r).Input, own(r).Output
 		}
 	}
-	var err error
+	inSize, outSize := c.sizes()
+	var list []common
 	for _, buf := range p.kind.shares() {
 		field := func(m *abi.OneMemory) *uint64 {
 			if buf == ir.Input {
@@ -170,37 +180,53 @@ func (c *Call) exchange(ctx context.Context, geo data.Geometry,
 			}
 			return &m.Output
 		}
-		buffer := func(s *seat, i int) extent {
-			in, out, _, _, _ := geo.Buffers(s.ranks[i])
-			inSize, outSize := c.sizes()
+		list = append(list, common{buf, func(rank int) int64 {
+			in, out, _, _, _ := geo.Buffers(rank)
 			if buf == ir.Output {
-				in, inSize = out, outSize
+				return out * outSize
 			}
-			return extent{*field(own(s.ranks[i])), in * inSize}
-		}
-		var handles map[int][]byte
-		if err == nil {
-			handles, err = p.share(buffer, false)
-		}
-		c.offers = append(c.offers, handles)
-		all, lost := p.swap(ctx, handles, err)
+			return in * inSize
+		}, func(rank int) uint64 { return *field(own(rank)) },
+			func(s *seat, rank int, address uint64) { *field(&tables[s][rank]) = address }})
+	}
+	var err error
+	for _, x := range append(list, c.companions(args, geo)...) {
+		failed, lost := c.swap(ctx, &x, err)
 		if lost != nil {
 			return nil, lost
 		}
-		for _, s := range p.seats {
-			for r, touched := range touches(s.one, p.program().Coll.Ranks, s.ranks)[buf] {
-				if !touched {
-					continue
-				}
-				before := len(s.leave)
-				a, failed := p.address(s, r, all[r], buffer, false)
-				c.leave[s], s.leave = append(c.leave[s], s.leave[before:]...), s.leave[:before]
-				err = errors.Join(err, failed) // which the others receive at the next word
-				*field(&tables[s][r]) = a
-			}
-		}
+		err = errors.Join(err, failed) // which the others receive at the next word
 	}
 	return tables, err
+}
+
+// swap tells all seats where memory is that other ranks have of a call. err is what has failed so far. No process goes
+// on if it is lost.
+func (c *Call) swap(ctx context.Context, x *common, err error) (failed, lost error) {
+	p := c.plan
+	extents := func(s *seat, i int) extent { return extent{x.at(s.ranks[i]), x.bytes(s.ranks[i])} }
+	var handles map[int][]byte
+	if err == nil {
+		handles, err = p.share(extents, false)
+	}
+	c.offers = append(c.offers, handles)
+	all, lost := p.swap(ctx, handles, err)
+	if lost != nil {
+		return nil, lost
+	}
+	for _, s := range p.seats {
+		for r, touched := range touches(s.one, p.program().Coll.Ranks, s.ranks)[x.buf] {
+			if !touched || x.bytes(r) == 0 {
+				continue
+			}
+			before := len(s.leave)
+			a, err := p.address(s, r, all[r], extents, false)
+			c.leave[s], s.leave = append(c.leave[s], s.leave[before:]...), s.leave[:before]
+			failed = errors.Join(failed, err)
+			x.tell(s, r, a)
+		}
+	}
+	return failed, nil
 }
 
 // ready makes the launches of all seats.

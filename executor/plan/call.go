@@ -42,13 +42,15 @@ type Call struct {
 	one      abi.OneParams // of any seat
 	two      abi.Params    // instead, of a two-sided program
 	rows     *abi.Rows     // of a program with an epilogue, without memory
-	prepared map[executor.GPU]executor.PreparedLaunch
-	tables   map[*seat]int // of a seat's tables for calls
-	leave    map[*seat][][]byte
-	offers   []map[int][]byte // of memory, until all have reached it
-	title    *string          // what errors call it
-	trace    *executor.Trace
-	records  map[*seat]*seatTrace
+	// by rank, what stages write on other ranks whose output a seat's steps reach
+	elsewhere map[*seat][]abi.RowMemory
+	prepared  map[executor.GPU]executor.PreparedLaunch
+	tables    map[*seat]int // of a seat's tables for calls
+	leave     map[*seat][][]byte
+	offers    []map[int][]byte // of memory, until all have reached it
+	title     *string          // what errors call it
+	trace     *executor.Trace
+	records   map[*seat]*seatTrace
 
 	launches map[executor.GPU]int64 // of a traced call of several nodes, since it was bound or its trace was taken
 }

@@ -124,14 +124,14 @@ func (p *oneSided) sit(s *seat) (needs, error) {
 	if ranks > abi.OneRanks {
 		n.call, n.calls = ranks*uint64(unsafe.Sizeof(abi.OneMemory{})), oneCalls
 	}
-	if len(p.program().Then) > 0 && len(s.ranks) > 1 {
+	if p.rowTable(s) {
 		n.call, n.calls = n.call+ranks*uint64(unsafe.Sizeof(abi.RowMemory{})), oneCalls
 	}
 	return n, nil
 }
 
-// oneCalls is how many calls a plan has at once that need a table: of more than OneRanks ranks, or with an epilogue of
-// several ranks of a GPU.
+// oneCalls is how many calls a plan has at once that need a table: of more than OneRanks ranks, or with an epilogue
+// where a launch has the memory of several ranks.
 const oneCalls = 64
 
 func (p *oneSided) reached(*seat) error { return nil }

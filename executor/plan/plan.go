@@ -222,7 +222,7 @@ func (p *Plan) choose(opt *Options) (err error) {
 	if err := p.checked.CheckThen(opt.GPUs); err != nil {
 		return err
 	}
-	if err := ownRows(p.checked.Image); err != nil {
+	if err := checkOutputs(p.checked.Image); err != nil {
 		return err
 	}
 	if p.checked.Image.One != nil {

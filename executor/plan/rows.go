@@ -3,12 +3,10 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
-	"mscclc/ir"
 	"mscclc/ir/epilogue"
 )
 
@@ -20,44 +18,6 @@ type RowArgs struct {
 	Length int             // elements of a row
 	Values []float64       // by stage: eps or the factor, and 0 for a stage that has no value
 	Memory []abi.RowMemory // by the order of Plan.Ranks, as executor.RowMemory has it
-}
-
-// ownRows reports why GPUs cannot run the epilogue of a program: they finish rows in the rank's own output only.
-func ownRows(img *abi.Image) error {
-	if len(img.Program.Then) == 0 {
-		return nil
-	}
-	if img.One.Port {
-		return fmt.Errorf("a program with an epilogue whose copies a port makes: %w", executor.ErrNotSupported)
-	}
-	one := img.One
-	for _, b := range one.Blocks {
-		for _, s := range one.Steps[b.FirstStep : b.FirstStep+b.Steps] {
-			if !ir.Op(s.Op).Moves() {
-				continue
-			}
-			of := one.Operands[b.FirstOperand+s.First:][:s.Srcs+s.Dsts]
-			outputs := 0
-			for i, o := range of {
-				switch {
-				case ir.Buf(o.Buf) != ir.Output:
-				case i < int(s.Srcs):
-					return fmt.Errorf("rank %d copies rows that are finished, and GPUs finish rows where they stay: %w", b.Rank,
-						executor.ErrNotSupported)
-				case o.Rank != int16(b.Rank):
-					return fmt.Errorf("rank %d writes another rank's output, and GPUs finish rows in their own: %w", b.Rank,
-						executor.ErrNotSupported)
-				default:
-					outputs++
-				}
-			}
-			if outputs > 1 {
-				return fmt.Errorf("rank %d finishes a row in two places of its output, and GPUs do in one: %w", b.Rank,
-					executor.ErrNotSupported)
-			}
-		}
-	}
-	return nil
 }
 
 // rowsOf checks what a call says of its rows, beside memory. It returns nil where the program has no epilogue.
@@ -122,21 +82,6 @@ func (c *Call) operand(rank int, s epilogue.Stage, which string, address uint64,
 	return nil
 }
 
-// ranksOfRows returns the memory of all ranks of a seat, by rank, where it has several, and else puts that of its rank
-// into rows.
-func (p *Plan) ranksOfRows(s *seat, args *CallArgs, rows *abi.Rows) []abi.RowMemory {
-	of := func(r int) abi.RowMemory { return args.Rows.Memory[slices.Index(p.ranks, r)] }
-	if len(s.ranks) == 1 {
-		rows.Rank, rows.FirstRank = of(s.ranks[0]), uint32(s.ranks[0])
-		return nil
-	}
-	list := make([]abi.RowMemory, p.program().Coll.Ranks)
-	for _, r := range s.ranks {
-		list[r] = of(r)
-	}
-	return list
-}
-
 // tabled puts the memory of ranks into a launch, and what has no room there into the call's table. It returns the rows
 // of a launch with an epilogue.
 func (p *oneSided) tabled(c *Call, s *seat, args *CallArgs, params *abi.OneParams, memory []abi.OneMemory) (*abi.Rows,
@@ -152,7 +97,7 @@ func (p *oneSided) tabled(c *Call, s *seat, args *CallArgs, params *abi.OneParam
 	if c.rows != nil {
 		own := *c.rows
 		rows = &own
-		list := p.ranksOfRows(s, args, rows)
+		list := c.ranksOfRows(s, args, rows, p.rowTable(s))
 		table, several = append(table, raw(list)...), list != nil
 	}
 	if len(table) == 0 {

@@ -3,9 +3,10 @@
 //
 // The element of such a launch is a row: elem_size is the bytes of a row of sums, elems and chunk count rows, and share
 // and tile are the bytes of whole rows. The output holds finished rows. A Move that writes output from any other buffer
-// finishes the rows that it stores there: it runs the stages on each row of the sum, with the memory of the rank whose
-// output it is. A Move from output to output moves finished rows, with all that the stages wrote for them (companions):
-// updated residuals and scales. All other memory holds raw sums.
+// finishes the rows that it stores there: it runs the stages on each row of the sum, once, with the memory of its own
+// rank, and copies the row to other ranks. On a host alone, a Move may finish rows that its own rank does not get, with
+// the memory of the rank whose output it is. A Move from output to output moves finished rows, with all that the stages
+// wrote for them (companions): updated residuals and scales. All other memory holds raw sums.
 #pragma once
 #include "../abi/rows_onesided.h"
 
@@ -40,7 +41,8 @@ struct abi_row_memory {
 ABI_SIZE(abi_row_memory, 128);
 
 // rank has the memory of the ranks [first_rank, first_rank + 1) if ranks is 0; else ranks is the address of a row for
-// each rank. output_size is the bytes of an element of the output.
+// each rank. Of ranks whose output a launch only writes, it has what stages write. output_size is the bytes of an
+// element of the output.
 struct abi_rows {
   u32 length, stages;  // elements of a row, and stages
   u32 output_type, output_size;

@@ -2,7 +2,7 @@
 // takes one row after the other. All its threads go to the same barriers, also those that gave up.
 #pragma once
 #include "../moves/lanes_onesided.h"
-#include "hold.h"
+#include "outputs.h"
 
 // The unit of a chunk that has a byte, beside what Pairs and Lines say of units. A row's units begin with a whole line:
 // each of its PARTS is a certain lane's.
@@ -25,7 +25,8 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
   typedef OneLanes<R, RED_SUM, W, true> Lanes;
   enum { MOST = 8 };
 
-  // output_of is which of a step's operands is the output that it finishes, or 0.
+  // output_of is which of a step's operands is the first output that it writes, or 0. A Move that finishes rows writes
+  // its own rank's output, and others' in the same place (executor/plan/rows_outputs.go).
   KD u32 output_of(const One &t, const abi_one_step &s) {
 #pragma nounroll
     for (u32 o = s.srcs; o < (u32)s.srcs + s.dsts; o++)
@@ -53,7 +54,7 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
       for (u32 i = 0; i < s[k].count; i++) {
         const u64 bytes = iteration_bytes(t, class_of(t, s[k], i));
         const u32 output = output_of(t, s[k]);
-        if (bytes > 0 && output) finish_chunk(t, s[k], output, i, bytes, &turn);
+        if (bytes > 0 && output) write_output(t, s[k], output, i, bytes, &turn);
         else if (!t.gone) Lanes::move_chunk(t, s[k], i);
       }
     }
@@ -61,17 +62,26 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
     bar();  // the next Move begins with the same turn
   }
 
-  // rows_before is how many rows n bytes are.
-  KD u64 rows_before(u64 n, u32 row) { return n >> 32 ? (u64)((double)n / row) : (u32)n / row; }
+  // write_output does chunk i of a Move that writes output: what is no finished row yet becomes one, and others get it.
+  KD void write_output(One &t, const abi_one_step &s, u32 output, u32 i, u64 bytes, u32 *turn) {
+    const bool finished = t.at.operands[s.first].buf == BUF_OUTPUT;
+    const abi_one_operand &from = t.at.operands[s.first + (finished ? 0 : output)];
+    const u64 number = first_row(t, from, i);
+    if (!finished) finish_chunk(t, s, number, i, bytes, turn);
+    copy_finished(t, s, finished ? (u32)from.rank : t.at.block->rank, number, i, bytes);
+  }
 
-  KD void finish_chunk(One &t, const abi_one_step &s, u32 output, u32 i, u64 bytes, u32 *turn) {
+  KD u32 outputs_of(const One &t, const abi_one_step &s) {
+    u32 outputs = 0;
+#pragma nounroll
+    for (u32 o = s.srcs; o < (u32)s.srcs + s.dsts; o++) outputs += t.at.operands[s.first + o].buf == BUF_OUTPUT;
+    return outputs;
+  }
+
+  KD void finish_chunk(One &t, const abi_one_step &s, u64 number, u32 i, u64 bytes, u32 *turn) {
     const abi_one_launch &a = t.a;
-    const abi_one_operand &to = t.at.operands[s.first + output];
-    u32 piece = (u32)to.a, k = to.b + i;
-    if (k >= a.chunks) piece += k / a.chunks, k %= a.chunks;
-    u64 number = (u64)piece * a.elems + least((u64)k * a.chunk, a.elems) + rows_before(t.first, a.elem_size);
     const bool whole = t.quick && !W::LINES;
-    const u32 units = a.elem_size / 16;
+    const u32 units = a.elem_size / 16, outputs = outputs_of(t, s);
 #pragma nounroll
     for (u64 begin = 0; begin < bytes; begin += a.elem_size, number++) {
       const Row p = {t, s, rows_near(), i, begin, number, a.elem_size};
@@ -80,9 +90,9 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
       else finish_pieced(p, turn);
     }
     // Packets may have parts of two rows: raw sums are sent when all has been read.
-    if ((whole && units <= 4 * ntid()) || s.dsts == 1) return;
-    bar();
-    if (!t.gone) Lanes::move_chunk(t, s, i);
+    const bool raw = outputs < s.dsts && !(whole && units <= 4 * ntid());
+    if (raw || outputs > 1) bar();  // copy_finished reads what other threads wrote
+    if (raw && !t.gone) Lanes::move_chunk(t, s, i);
   }
 
   // place has the block's threads bring near them what it needs of the stages, and finds where operands lie. What

@@ -156,33 +156,6 @@ template <class T> KD_CALL void store_sums(const Strip &p, const float *sum) {
   }
 }
 
-// finish_unit finishes the rows of a unit in all outputs that a step writes.
-template <class T> KD_CALL bool finish_unit(const Strip &p) {
-  const u32 length = rows_of(p.t).length, row = p.t.a.elem_size;
-  float *sum = host_rows(), *work = sum + 2 * (u64)length;
-  if (!sum_unit<T>(p, sum)) return false;
-  store_sums<T>(p, sum);
-  for (u32 o = p.s.srcs; o < (u32)p.s.srcs + p.s.dsts; o++) {
-    const abi_one_operand &to = p.t.at.operands[p.s.first + o];
-    if (to.buf != BUF_OUTPUT) continue;
-    const u64 first = output_row(p.t, to, p.i) + p.at / row;
-    for (u32 r = first_rank(to); r < end_rank(p.t, to); r++)
-      for (u32 k = 0; k < p.n / row; k++) {
-        copy_bytes(work, sum + (u64)k * length, (u64)length * sizeof(float));
-        finish<T>(finished_at(p.t, r, first + k), work);
-      }
-  }
-  return true;
-}
-
-KD_CALL bool finish_any(const Strip &p) {
-  switch (p.t.a.dtype) {
-    case DT_F16: return finish_unit<f16>(p);
-    case DT_BF16: return finish_unit<bf16>(p);
-  }
-  return finish_unit<float>(p);
-}
-
 // move_row moves a finished row with its companions.
 KD_CALL void move_row(const Finished &from, const Finished &to, u32 sum_size) {
   const abi_rows &r = from.r;
@@ -195,6 +168,49 @@ KD_CALL void move_row(const Finished &from, const Finished &to, u32 sum_size) {
     if (r.stage[k].kind == ROW_RESIDUAL) copy(to.m.second[k], from.m.second[k], (u64)r.length * sum_size);
     if (r.stage[k].kind == ROW_QUANTISE) copy(to.m.second[k], from.m.second[k], r.scales_of_row * sizeof(float));
   }
+}
+
+// own_output is the operand of a step that is output of the block's rank, or nullptr.
+KD_CALL const abi_one_operand *own_output(const One &t, const abi_one_step &s) {
+  for (u32 o = s.srcs; o < (u32)s.srcs + s.dsts; o++) {
+    const abi_one_operand &to = t.at.operands[s.first + o];
+    if (to.buf == BUF_OUTPUT && (u32)to.rank == t.at.block->rank) return &to;
+  }
+  return nullptr;
+}
+
+// finish_unit finishes the rows of a unit in all outputs that a step writes: once, where its own rank gets them.
+template <class T> KD_CALL bool finish_unit(const Strip &p) {
+  const u32 length = rows_of(p.t).length, row = p.t.a.elem_size, count = p.n / row;
+  float *sum = host_rows(), *work = sum + 2 * (u64)length;
+  if (!sum_unit<T>(p, sum)) return false;
+  store_sums<T>(p, sum);
+  const auto finish_in = [&](const abi_one_operand &to) {
+    const u64 first = output_row(p.t, to, p.i) + p.at / row;
+    for (u32 k = 0; k < count; k++) {
+      copy_bytes(work, sum + (u64)k * length, (u64)length * sizeof(float));
+      finish<T>(finished_at(p.t, (u32)to.rank, first + k), work);
+    }
+  };
+  const abi_one_operand *own = own_output(p.t, p.s);
+  if (own) finish_in(*own);
+  for (u32 o = p.s.srcs; o < (u32)p.s.srcs + p.s.dsts; o++) {
+    const abi_one_operand &to = p.t.at.operands[p.s.first + o];
+    if (to.buf != BUF_OUTPUT || &to == own) continue;
+    if (!own) finish_in(to);
+    for (u32 k = 0; own && k < count; k++)
+      move_row(finished_at(p.t, (u32)own->rank, output_row(p.t, *own, p.i) + p.at / row + k),
+               finished_at(p.t, (u32)to.rank, output_row(p.t, to, p.i) + p.at / row + k), sizeof(T));
+  }
+  return true;
+}
+
+KD_CALL bool finish_any(const Strip &p) {
+  switch (p.t.a.dtype) {
+    case DT_F16: return finish_unit<f16>(p);
+    case DT_BF16: return finish_unit<bf16>(p);
+  }
+  return finish_unit<float>(p);
 }
 
 // RowStrips moves data of programs with an epilogue, with the folds of F.

@@ -88,7 +88,7 @@ func child(d Device, text string) int {
 	defer cancel()
 	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank,
 		"late": childLate, "dies": childDies, "few": childFew, "port": childPort, "portAlone": childPort,
-		"portRank": childPortRank, "node": childNode, "net": childNet}[r.Do]
+		"portRank": childPortRank, "node": childNode, "net": childNet, "rows": childRows}[r.Do]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "there is no role", r.Do)
 		return 2

@@ -58,6 +58,9 @@ Beside a COLLECTIVE, ` + choosing.OwnUsage + `
 A table may name them. Where no --table has a variant, the simulation chooses among them and the catalog, since the
 tables that mscclc has were measured without them.
 
+With --row N, a FILE with an epilogue is measured: rows have N elements, and sizes are those of whole rows of sums. The
+times are those of sums and stages together. Updated residuals and scales are compared, too. On GPUs, -e is 16M then.
+
 Several FILEs without a COLLECTIVE are measured one after the other, and their times printed side by side.
 
 --online N measures the four variants of each size that rank highest during the first N calls, and runs the fastest of
@@ -87,6 +90,7 @@ same variant.
 	f.choiceFlags.add(flags)
 	f.addWidth(flags)
 	flags.IntP("check", "c", 1, "taken as nccl-tests takes it: bench compares every element, whatever `N` is")
+	flags.IntVar(&f.row, "row", 0, "rows of `N` elements, of programs with an epilogue")
 	f.AddNodes(flags, "compile FILE, or choose by --table,")
 	flags.BoolVar(&f.noGraph, "no-graph", false, "launch ours one by one too")
 	cli.WordFlag(flags, &f.vs, "vs", "", "", "measure `RIVAL` beside ours: nccl, or two, the program before --sided lowered",

@@ -57,6 +57,7 @@ type callFlags struct {
 	allRoots     bool
 	nodes        int // that --nodes says
 	place        string
+	row          int // elements of a row, of programs with an epilogue; else 0
 }
 
 // add defines them.

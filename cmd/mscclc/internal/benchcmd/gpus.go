@@ -48,8 +48,11 @@ func (w *benchWorld) calls() (list []*bench.Call) {
 		coll.Root = of.root
 		for _, bytes := range w.sizes {
 			for _, inplace := range [2]bool{false, true} {
-				c := &bench.Call{Coll: bench.Whole(&coll, inplace), DType: of.dtype, RedOp: of.redop, Unalign: w.unalign}
-				c.Elems = data.PieceElems(c.Coll, bytes, of.dtype)
+				c := &bench.Call{Coll: bench.Whole(&coll, inplace), DType: of.dtype, RedOp: of.redop, Unalign: w.unalign,
+					Rows: w.rows()}
+				if c.Elems = data.PieceElems(c.Coll, bytes, of.dtype); w.row > 0 {
+					c.Elems -= c.Elems % int64(w.row)
+				}
 				list = append(list, c)
 			}
 		}
@@ -199,6 +202,7 @@ func (w *benchWorld) checkMemory() error {
 			if c.Coll.Inplace {
 				in, out = mem, 0
 			}
+			out = int64(float64(out) * held(w.anyGiven()))
 			need += size * (float64(in) + float64(out))
 			for _, p := range w.given {
 				if p != nil && p.OneSided == nil && p.Coll.Inplace == c.Coll.Inplace && r < len(p.Scratch) {

@@ -25,7 +25,7 @@ func (w *benchWorld) report() *bench.Report {
 		CPUTime: w.cpuTime > 0, Spread: w.spread > 0, Skip: w.skip, Stamps: w.stamps > 0,
 		Device: w.site.Name(), Driver: w.site.Driver(), Devices: w.site.Devices(), NCCL: w.nccl, NCCLPath: w.ncclPath,
 		MinBytes: w.sizes[0], MaxBytes: w.sizes[len(w.sizes)-1], Factor: w.factor, Measuring: w.measuring,
-		Processes: processes, Beside: w.beside()}
+		Processes: processes, Beside: w.beside(), Finished: w.rows()}
 }
 
 // measureAll measures all sizes, and prints them.
@@ -154,6 +154,7 @@ func (m *measurement) cycles(ctx context.Context) error {
 func (m *measurement) one(ctx context.Context) error {
 	w := m.world
 	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple,
+		Rows:   w.rows(),
 		Rivals: w.rivals, Unalign: w.unalign, Measuring: w.measuring,
 		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, m.app, bytes, inplace) },
 		Row:  m.row}

@@ -76,8 +76,11 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	}
 	open := f.end == ""
 	if open {
-		if f.end = "1G"; f.device == "cpu" {
+		switch f.end = "1G"; {
+		case f.device == "cpu":
 			f.end = "1M"
+		case f.row > 0: // the host makes and checks the data
+			f.end = "16M"
 		}
 	}
 	first, err := cli.ParseBytes(f.begin)
@@ -166,6 +169,9 @@ func (f *benchFlags) checkMeasure(p *benchPlan) error {
 		return cli.Usagef("--threads takes a multiple of %d up to %d", limits.Warp, limits.Threads)
 	case f.threads > 0 && devices.GPUs[f.device] == nil:
 		return cli.Usagef("--threads are a GPU's, and --device is %s", f.device)
+	}
+	if err := f.checkRow(p); err != nil {
+		return err
 	}
 	return f.checkRules(p.named, p.kind)
 }

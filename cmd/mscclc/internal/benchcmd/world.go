@@ -109,6 +109,9 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 		if check, err = w.read(arg, a); err != nil {
 			return nil, err
 		}
+		if err = w.fitRows(); err != nil {
+			return nil, err
+		}
 	} else if err := w.collective(job); err != nil {
 		return nil, err
 	}

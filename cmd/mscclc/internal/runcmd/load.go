@@ -6,6 +6,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir/either"
@@ -34,7 +35,7 @@ type runner interface {
 // loadProgram makes p, which messages call name, runnable.
 func loadProgram(a *cli.App, name string, p *either.Program, check verify.Options, f *runFlags,
 	dtype data.DType) (l runner, err error) {
-	if err := f.rowFits(p); err != nil {
+	if err := sizing.RowFits(p, f.row); err != nil {
 		return nil, err
 	}
 	if f.team != nil {

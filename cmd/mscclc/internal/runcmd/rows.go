@@ -3,28 +3,13 @@ package runcmd
 import (
 	"context"
 
-	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir/either"
-	"mscclc/ir/epilogue"
 )
 
 // This file runs programs with an epilogue: --row says how long their rows are.
-
-// rowFits checks that --row is given for a program with an epilogue, and for no other.
-func (f *runFlags) rowFits(p *either.Program) error {
-	switch {
-	case len(p.Then) > 0 && f.row == 0:
-		return cli.Usagef("the program finishes rows (%v), and --row does not say how long they are", p.Then).Hint(
-			"--row 4096 is for rows of 4096 elements")
-	case len(p.Then) == 0 && f.row > 0:
-		return cli.Usagef("--row is for programs with an epilogue, and the program has none").Hint(
-			"leave --row out, or see mscclc list rows")
-	}
-	return nil
-}
 
 // measure is how many elements calls have: of programs with an epilogue, whole rows.
 func (r *runPlan) measure(p *either.Program, even bool) sizing.Measure {
@@ -63,22 +48,9 @@ func (r *runPlan) newData(p *either.Program, geo data.Geometry) callData {
 	if len(p.Then) == 0 {
 		b := data.NewFor(t.ranks(p.Coll), geo, r.dtype, r.redop, r.flags.seed)
 		return callData{executor.DataArgs(b), b.Reset,
-			func(ctx context.Context) (data.Report, error) { return t.check(ctx, b) }}
+			func(ctx context.Context) (data.Report, error) { return t.all(ctx, b.CheckRanks(t.ranks(p.Coll))) }}
 	}
-	b := data.NewRows(geo, p.Then, r.flags.row, r.dtype, r.flags.seed)
+	b := data.NewRowsFor(t.ranks(p.Coll), geo, p.Then, r.flags.row, r.dtype, r.flags.seed)
 	return callData{executor.DataRows(b), b.Reset,
-		func(context.Context) (data.Report, error) { return b.Check(), nil }}
-}
-
-// outputs is how many times a call holds as many elements as a rank's output: the output, and with an epilogue also
-// residuals, which are kept, and scales.
-func outputs(l epilogue.List) float64 {
-	n := 1.0
-	for _, s := range l {
-		n += s.Row().RowBytes
-		if s.Row().Writes != epilogue.Nothing {
-			n++
-		}
-	}
-	return n
+		func(ctx context.Context) (data.Report, error) { return t.all(ctx, b.CheckRanks(t.ranks(p.Coll))) }}
 }

@@ -280,7 +280,7 @@ func checkMemory(p *either.Program, geo data.Geometry, size int64, t *team) erro
 	need, longest := float64(0), int64(0)
 	for r := range p.Coll.Ranks {
 		in, out, _, _, mem := geo.Buffers(r)
-		need += float64(size) * (2*float64(in) + float64(out)*outputs(p.Then))
+		need += float64(size) * (2*float64(in) + float64(out)*sizing.Outputs(p.Then))
 		if t != nil { // ranks have their buffers in shared memory too
 			need += float64(size) * float64(max(in+out, mem))
 		}

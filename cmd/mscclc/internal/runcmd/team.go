@@ -12,6 +12,7 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/plan"
@@ -35,9 +36,6 @@ func joinTeam(ctx context.Context, a *cli.App, job *processes.Job, f *runFlags) 
 	}
 	if f.threads > 0 {
 		return nil, cli.Usagef("--threads is of a run in one process")
-	}
-	if f.row > 0 {
-		return nil, cli.Usagef("--row is of a run in one process")
 	}
 	t := &team{gpus: job.GPUs(f.device)}
 	_, err := t.gpus.GPUs()
@@ -124,9 +122,8 @@ type brief struct{ diag.List }
 func (b brief) Error() string { return b.List[0].Text }
 func (b brief) Unwrap() error { return b.List }
 
-// check compares the outputs of all ranks, each in its process.
-func (t *team) check(ctx context.Context, b *data.Buffers) (data.Report, error) {
-	own := b.CheckRanks(t.ranks(b.Geo.Coll))
+// all returns what all processes found, of which each found `own`.
+func (t *team) all(ctx context.Context, own data.Report) (data.Report, error) {
 	if t == nil {
 		return own, nil
 	}
@@ -152,7 +149,7 @@ type teamed struct {
 	streams []executor.Stream
 	begin   []executor.Event
 	end     []executor.Event
-	memory  map[[2]int]teamBuffer // by rank, and input or output
+	memory  map[[2]int]teamBuffer // by rank, and place in what memoryOf returns
 }
 
 // A teamBuffer is memory that grows.
@@ -167,9 +164,13 @@ func (t *team) prepare(p *either.Program, check verify.Options, f *runFlags, dty
 		return nil, cli.Usagef("there are %s for %s", diag.Counted(n, "process"), diag.Counted(p.Coll.Ranks, "rank"))
 	}
 	ctx := context.Background()
+	tile, err := t.tile(p, f, dtype)
+	if err != nil {
+		return nil, err
+	}
 	plan, err := plan.Prepare(ctx, p, plan.Options{GPUs: t.gpus, Check: check, Unproven: f.Unproven,
 		Lower: f.Lowering(), Exchange: t.x, Connect: f.wait, Ranks: t.ranks(p.Coll),
-		TileBytes: tileFor(p, f.Size, 0),
+		TileBytes: tile,
 		Types:     []data.DType{dtype}})
 	if err != nil {
 		return nil, devices.Impossible(err)
@@ -193,8 +194,15 @@ func (l *teamed) Program() *either.Program { return l.plan.Program() }
 // Even says that all chunks of a call must have one length.
 func (l *teamed) Even() bool { return l.plan.Even() }
 
-// Prove leaves it to Run, which proves what a call needs beside the program.
-func (l *teamed) Prove(executor.Args) error { return nil }
+// Prove refuses rows of types that no kernel finishes. It leaves it to Run to prove what a call needs beside the
+// program.
+func (l *teamed) Prove(args executor.Args) error {
+	if args.Rows == nil {
+		return nil
+	}
+	_, err := abi.NewRows(l.Program().Then, args.DType, args.Rows.Length, args.Rows.Values)
+	return err
+}
 
 // Close frees the program, once all processes do.
 func (l *teamed) Close() error {
@@ -235,54 +243,6 @@ func (l *teamed) Run(ctx context.Context, args executor.Args) (executor.Result, 
 		result.Elapsed = max(result.Elapsed, t)
 	}
 	return result, call.Close()
-}
-
-// place sees to memory on the GPUs, and puts the buffers there.
-func (l *teamed) place(args *executor.Args, own *plan.CallArgs) error {
-	for _, r := range l.plan.Ranks() {
-		for k, host := range [2][][]byte{args.Input, args.Output} {
-			if host == nil {
-				continue
-			}
-			b := l.memory[[2]int{r, k}]
-			if b.bytes < len(host[r]) || b.address == 0 {
-				if b.address != 0 {
-					if err := l.plan.GPU(r).Free(b.address); err != nil {
-						return err
-					}
-				}
-				delete(l.memory, [2]int{r, k})
-				var err error
-				if b.address, err = l.plan.GPU(r).Alloc(int64(max(len(host[r]), 1))); err != nil {
-					return err
-				}
-				b.bytes = len(host[r])
-				l.memory[[2]int{r, k}] = b
-			}
-			to := [2]*[]uint64{&own.Input, &own.Output}[k]
-			*to = append(*to, b.address)
-		}
-	}
-	return l.each(args, func(s executor.Stream, host []byte, address uint64) error { return s.Put(address, host) })
-}
-
-// each copies all buffers of this process one way.
-func (l *teamed) each(args *executor.Args, one func(s executor.Stream, host []byte, address uint64) error) error {
-	for key, b := range l.memory {
-		host := [2][][]byte{args.Input, args.Output}[key[1]]
-		if host == nil {
-			continue
-		}
-		for i, g := range l.plan.GPUs() {
-			if g != l.plan.GPU(key[0]) {
-				continue
-			}
-			if err := one(l.streams[i], host[key[0]], b.address); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // launch runs a call, and says how long it took.

@@ -13,7 +13,6 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/picture"
-	"mscclc/executor/data"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/play"
@@ -173,7 +172,7 @@ func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *devices
 }
 
 // noteEmpty says which of the sizes that were simulated are too small for the program to do anything.
-func noteEmpty(a *cli.App, arg string, dtype data.DType, rows []simulatedSize) {
+func noteEmpty(a *cli.App, arg string, call simulate.Call, rows []simulatedSize) {
 	var empty []string
 	for _, r := range rows {
 		if r.Passes == 0 {
@@ -181,6 +180,10 @@ func noteEmpty(a *cli.App, arg string, dtype data.DType, rows []simulatedSize) {
 		}
 	}
 	if len(empty) > 0 {
-		a.Note(arg, "calls of %s have no whole element of %v for it to move: their time is a launch's", cli.List(empty), dtype)
+		what := fmt.Sprintf("element of %v", call.DType)
+		if call.Row > 0 {
+			what = "row"
+		}
+		a.Note(arg, "calls of %s have no whole %s for it to move: their time is a launch's", cli.List(empty), what)
 	}
 }

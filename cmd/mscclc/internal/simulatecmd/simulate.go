@@ -1,12 +1,15 @@
 package simulatecmd
 
 import (
+	"cmp"
+
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
@@ -31,6 +34,7 @@ type Flags struct {
 	threads    int
 	tile       string
 	multicast  bool
+	row        int
 	exhaustive bool
 	trace, svg string
 }
@@ -93,6 +97,7 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
 	flags.BoolVar(&f.multicast, "multicast", false,
 		"have switches add up and spread what is via = switch, instead of ranks one by one")
+	flags.IntVar(&f.row, "row", 0, "rows of `N` elements, of a program with an epilogue: sizes are whole rows")
 	choosing.ExhaustiveFlag(flags, &f.exhaustive, "of a collective, ")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`.json")
 	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`.svg")
@@ -183,7 +188,10 @@ func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 	if err := cli.CheckSizes(first, last, f.Factor); err != nil {
 		return nil, call, err
 	}
-	call.DType, call.Threads, call.Multicast = dtype, f.threads, f.multicast
+	if err := cmp.Or(cli.From("row", f.row, 0), cli.UpTo("row", f.row, abi.MostRow)); err != nil {
+		return nil, call, err
+	}
+	call.DType, call.Threads, call.Multicast, call.Row = dtype, f.threads, f.multicast, f.row
 	return bench.Sizes(first, last, f.Factor), call, nil
 }
 
@@ -270,6 +278,9 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 		if p, name, err = of(&call); err != nil {
 			return err
 		}
+		if err := f.wholeRows(p, &call); err != nil {
+			return err
+		}
 		latency, interval, err := simulate.Both(p, t, costs, call)
 		if err != nil {
 			return f.notSimulated(arg, t, costs, p, call, err)
@@ -280,7 +291,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 			is := boundOf(t, p, call)
 			limit = &is
 		}
-		row.Beside = limit.Beside(bytes, call.DType, row.Micros)
+		row.Beside = limit.Beside(call.Bytes, call.DType, row.Micros)
 		rows = append(rows, row)
 		if name == "" && divided == nil {
 			divided = f.splitOf(p, t, costs, call, latency)
@@ -300,7 +311,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 		divided.note(a, arg)
 	}
 	f.suggest(a, t, p.Coll, rows)
-	noteEmpty(a, arg, call.DType, rows)
+	noteEmpty(a, arg, call, rows)
 	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
 		a = a.Talking()
 	}
