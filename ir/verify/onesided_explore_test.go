@@ -145,7 +145,11 @@ func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
 
 // TestVerdictsOverNodes is TestOneSidedVerdictsAreTheExplorers of ranks on several nodes.
 func TestVerdictsOverNodes(t *testing.T) {
-	walks(t, 12, func(rnd *rand.Rand) (*either.Program, []int32) {
+	n := 6
+	if covering.CI() {
+		n = 12
+	}
+	walks(t, n, func(rnd *rand.Rand) (*either.Program, []int32) {
 		p, node := onesided.RandomOver(rnd)
 		return either.OfOneSided(p), node
 	}, "race", "across-nodes", "deadlock")
