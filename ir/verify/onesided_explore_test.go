@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/ir/irtest"
