@@ -1,9 +1,6 @@
 package syntax
 
-import (
-	"crypto/sha256"
-	"sync"
-)
+import "sync"
 
 // A choice among programs compiles each file in many forms, and parsing takes a fifth of its time. So trees are kept,
 // but few: a tree takes some fifty times the memory of its text.
@@ -21,9 +18,8 @@ type memo struct {
 
 // A memoKey is all that a tree depends on.
 type memoKey struct {
-	filename string
-	limits   Limits
-	sum      [sha256.Size]byte
+	filename, text string
+	limits         Limits
 }
 
 var trees = memo{of: map[memoKey]*File{}}
@@ -33,7 +29,7 @@ func (m *memo) get(filename string, src []byte, lim Limits, parse func() (*File,
 	if len(src) > mostOfOne {
 		return parse()
 	}
-	key := memoKey{filename, lim, sha256.Sum256(src)}
+	key := memoKey{filename, string(src), lim}
 	m.mu.Lock()
 	f := m.of[key]
 	m.mu.Unlock()
