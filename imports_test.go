@@ -292,15 +292,16 @@ func importsOf(packages []string) string {
 func TestBuildsWithoutCgo(t *testing.T) {
 	for _, c := range []struct {
 		env  []string
-		pkgs []string
+		args []string
 	}{
 		{[]string{"CGO_ENABLED=0"}, []string{"./..."}},
-		{[]string{"CGO_ENABLED=0", "GOOS=js", "GOARCH=wasm"}, []string{".", "./lang", "./ir/...", "./passes/fifo", "./passes/core", "./passes/channels", "./codegen/..."}},
+		{[]string{"CGO_ENABLED=0", "GOOS=js", "GOARCH=wasm"}, []string{"-trimpath", "-gcflags=all=-l", // as buildWasm
+			".", "./lang", "./ir/...", "./passes/fifo", "./passes/core", "./passes/channels", "./codegen/..."}},
 	} {
-		cmd := exec.Command("go", append([]string{"build"}, c.pkgs...)...)
+		cmd := exec.Command("go", append([]string{"build"}, c.args...)...)
 		cmd.Env = append(cmd.Environ(), c.env...)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v go build %v: %v\n%s", c.env, c.pkgs, err, out)
+			t.Errorf("%v go build %v: %v\n%s", c.env, c.args, err, out)
 		}
 	}
 }
