@@ -14,6 +14,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/internal/objects"
 	"mscclc/ir"
 	library "mscclc/runtime"
 	"mscclc/selection"
@@ -29,8 +30,8 @@ var warnings = []string{"-Wall", "-Wextra", "-Wshadow", "-Werror"}
 var scratch string
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == cachedCompiler {
-		os.Exit(compileCached(os.Args[1:]))
+	if filepath.Base(os.Args[0]) == objects.Compiler {
+		objects.Main()
 	}
 	dir, err := os.MkdirTemp("", "runtime")
 	if err != nil {
@@ -40,10 +41,9 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil { // parallel tests mostly wait
 		panic(err)
 	}
-	if err := useCachedCompiler(dir); err != nil {
+	if err := objects.Use(dir); err != nil {
 		panic(err)
 	}
-	forgetObjects()
 	if onGPU() {
 		if device, err = deviceName(); err != nil {
 			panic(err)
