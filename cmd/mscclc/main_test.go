@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 type sharing struct{ *testing.M }
 
 func (m sharing) Run() int {
+	if err := flag.Set("test.parallel", "4"); err != nil { // scripts mostly wait
+		panic(err)
+	}
 	dir, err := os.MkdirTemp("", "mscclc-compiler")
 	if err != nil {
 		panic(err)
