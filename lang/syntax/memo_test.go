@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMemo: who parses the same file under the same limits gets the same tree, unless many were parsed in between. Other
-// texts, names and limits have trees of their own, and errors come each time.
+// TestMemo: who parses the same file under the same limits gets the same tree, unless many were parsed in between.
+// Other texts, names and limits have trees of their own, and errors come each time.
 func TestMemo(t *testing.T) {
 	parsed := func(name, text string, lim Limits) *File {
 		t.Helper()
