@@ -43,8 +43,8 @@ func Use(dir string) error {
 	return nil
 }
 
-// Environ returns the environment without CXX if that names Compiler: for the Go tool, which else compiles packages with
-// C++ again.
+// Environ returns the environment without CXX if that names Compiler: for the Go tool, which else compiles packages
+// with C++ again.
 func Environ() []string {
 	env := os.Environ()
 	if os.Getenv("CXX") == Compiler {

@@ -82,7 +82,8 @@ func accesses(p *either.Program) (n int) {
 
 // Single changes of what the lowering makes are rejected, unless runs of what
 // comes out show nothing: the verdicts of both are the same. It changes half of the
-// programs, and with MSCCLC_TESTS=ci all. MSCCLC_RANDOM=N tries N of each program, and with MSCCLC_UPDATE=1 writes its part of MUTATIONS_ONESIDED.md.
+// programs, and with MSCCLC_TESTS=ci all. MSCCLC_RANDOM=N tries N of each program, and
+// with MSCCLC_UPDATE=1 writes its part of MUTATIONS_ONESIDED.md.
 func TestOneSidedMutations(t *testing.T) {
 	all, each := loweredCatalog(t, func(o *mscclc.Options) { o.OneSided = true }, ir.Simple, ir.LL), irtest.Count(t, 1)
 	if !writesMutations() {

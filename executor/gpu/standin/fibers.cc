@@ -81,8 +81,9 @@ u32 chance(u32 n) {
   return (u32)(state >> 33) % n;
 }
 
-// rest is what a stream does in a round in which nobody could go on. Where other work wants the processor, a yield gives
-// it away for milliseconds, and a stream that sleeps goes on soon after it wakes: so after a long yield it sleeps.
+// rest is what a stream does in a round in which nobody could go on. Where other work wants the processor, a yield
+// gives it away for milliseconds, and a stream that sleeps goes on soon after it wakes: so after a long yield it
+// sleeps.
 void rest(u32 idle) {
   static thread_local u32 naps;
   if (naps > 0) {
