@@ -16,7 +16,7 @@ import (
 
 // mutated opens copies of a bundle under sanitizers. All but the first have bytes that were changed at random.
 func mutated(t *testing.T, b *bundle.Bundle, copies int, ranks ...string) string {
-	file := program(t, "mutate", sanitizedObjects, sanitize, "-lstdc++", "-lm")
+	file := program(t, "mutate", sanitizedReader, sanitize, "-lstdc++", "-lm")
 	args := append([]string{write(t, bundle.Encode(b)), device, strconv.Itoa(copies), "1"}, ranks...)
 	cmd := exec.Command(file, args...)
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=allocator_may_return_null=1")

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 )
 
 // invariantBundle writes a bundle with rules for invariant bits, which nobody measured.
@@ -31,6 +32,8 @@ func TestFrontInvariant(t *testing.T) {
 			commands, counts := []string{"init 0"}, []int{1, 5, 61, 777, 4096, 30000, 262147}
 			if ranks == 8 {
 				counts = []int{5, 777, 30000}
+			} else if ranks == 4 && !covering.CI() {
+				counts = counts[:6] // three ranks have the largest
 			}
 			for _, dtype := range []int{6, 7, 9} {
 				for i, count := range counts {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"mscclc/internal/objects"
 )
 
 // A recordFile is what a process writes of its last calls.
@@ -89,7 +91,9 @@ func TestFrontDump(t *testing.T) {
 // built is the command mscclc.
 var built = sync.OnceValues(func() (string, error) {
 	command := filepath.Join(scratch, "mscclc")
-	out, err := exec.Command("go", "build", "-o", command, "mscclc/cmd/mscclc").CombinedOutput()
+	build := exec.Command("go", "build", "-o", command, "mscclc/cmd/mscclc")
+	build.Env = objects.Environ()
+	out, err := build.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, out)
 	}

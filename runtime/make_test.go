@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/internal/objects"
 	"mscclc/ir"
 	library "mscclc/runtime"
 	"mscclc/selection"
@@ -28,8 +30,8 @@ var warnings = []string{"-Wall", "-Wextra", "-Wshadow", "-Werror"}
 var scratch string
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == cachedCompiler {
-		os.Exit(compileCached(os.Args[1:]))
+	if filepath.Base(os.Args[0]) == objects.Compiler {
+		objects.Main()
 	}
 	dir, err := os.MkdirTemp("", "runtime")
 	if err != nil {
@@ -39,10 +41,9 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil { // parallel tests mostly wait
 		panic(err)
 	}
-	if err := useCachedCompiler(dir); err != nil {
+	if err := objects.Use(dir); err != nil {
 		panic(err)
 	}
-	forgetObjects()
 	if onGPU() {
 		if device, err = deviceName(); err != nil {
 			panic(err)
@@ -60,24 +61,36 @@ var sources = sync.OnceValues(func() (string, error) {
 })
 
 // engineObjects compiles the engine, once.
-var engineObjects = sync.OnceValues(func() ([]string, error) { return compiled("objects") })
+var engineObjects = sync.OnceValues(func() ([]string, error) { return compiled("objects", library.IsEngine) })
 
-// sanitizedObjects are the engine's with the address sanitizer, and racingObjects those with the thread sanitizer.
+// sanitizedObjects are the engine's with the address sanitizer, sanitizedReader those of them that testdata/mutate.cc
+// uses, and racingObjects the engine's with the thread sanitizer.
 const sanitize, racing = "-fsanitize=address,undefined", "-fsanitize=thread"
 
 var (
 	sanitizedObjects = sync.OnceValues(func() ([]string, error) {
-		return compiled("sanitized", sanitize, "-fno-sanitize-recover=all", "-g")
+		return compiled("sanitized", library.IsEngine, sanitize, "-fno-sanitize-recover=all", "-g")
 	})
-	racingObjects = sync.OnceValues(func() ([]string, error) { return compiled("races", racing, "-g") })
+	sanitizedReader = sync.OnceValues(func() ([]string, error) {
+		return compiled("reader", isReader, sanitize, "-fno-sanitize-recover=all", "-g")
+	})
+	racingObjects = sync.OnceValues(func() ([]string, error) {
+		return compiled("races", library.IsEngine, racing, "-g")
+	})
 )
 
-func compiled(name string, flags ...string) ([]string, error) {
+// isReader reports whether a unit opens bundles, lays out launches of their programs, or puts failures in words.
+func isReader(name string) bool {
+	return slices.Contains([]string{".", "bundle", "launch"}, path.Dir(name)) || name == "team/tell.cc" || name == systemCalls
+}
+
+// compiled compiles the units that has returns true for to a folder.
+func compiled(name string, has func(name string) bool, flags ...string) ([]string, error) {
 	dir, err := sources()
 	if err != nil {
 		return nil, err
 	}
-	return library.Compile(dir, filepath.Join(scratch, name), library.IsEngine, append(flags, warnings...)...)
+	return library.Compile(dir, filepath.Join(scratch, name), has, append(flags, warnings...)...)
 }
 
 // programs are files, by name and flags.

@@ -6,12 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mscclc/internal/covering"
 )
 
 // TestNothingFused: the compiler makes no x*y + z of the simulation one operation, which would round once in place of
 // twice. So all machines simulate the same times, to the last bit. On amd64 Go fuses nothing unless it is asked to; on
 // arm64 it does where float64(x*y) + z does not forbid it.
 func TestNothingFused(t *testing.T) {
+	covering.ForCI(t) // it compiles Go's library for arm64, which takes longer than all other tests of the package
 	build := exec.Command("go", "build", "-gcflags=-S", "./...")
 	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()

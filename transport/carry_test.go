@@ -3,6 +3,7 @@
 package transport_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +15,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Setenv("MSCCLC_SILENCE", "4") // tests that have somebody silent need not wait for long
+	os.Setenv("MSCCLC_SILENCE", "4")                       // tests that have somebody silent need not wait for long
+	if err := flag.Set("test.parallel", "4"); err != nil { // parallel tests mostly wait
+		panic(err)
+	}
 	code := m.Run()
 	transport.RemoveBuilt()
 	os.Exit(code)
@@ -69,12 +73,15 @@ func carryWith(t *testing.T, helpers int, program string, args ...any) string {
 }
 
 // Random messages of 2 to 6 processes arrive whole and in order, whatever the engine does to their timing.
+// Five runs have each number of processes and of resets: those under the sanitizer.
 func TestCarry(t *testing.T) {
 	for _, sanitizer := range append([]string{""}, sanitizers()...) {
 		t.Run("sanitizer="+sanitizer, func(t *testing.T) {
 			runs := 10
 			if sanitizer != "" {
 				runs = 5
+			} else if !covering.CI() {
+				runs = 3
 			}
 			for seed := range runs {
 				processes, resets, delay := 2+seed%5, seed%3, 40000*seed+1

@@ -4,11 +4,14 @@ package transport_test
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/transport"
 )
 
@@ -53,7 +56,8 @@ func TestFaults(t *testing.T) {
 func TestForeignHello(t *testing.T) {
 	texts, untold := map[string]bool{}, 0
 	foreign, gone := fmt.Sprint(int(transport.PeerForeign)), fmt.Sprint(int(transport.PeerGone))
-	for seed := range 60 {
+	runs := max(20, covering.Share(60))
+	for seed := range runs {
 		out := carry(t, "address,undefined", seed, 2, 3, 0, "delay=1000", 1, fmt.Sprint("corrupt=", 1+seed%2))
 		for _, m := range failure.FindAllStringSubmatch(out, -1) {
 			switch {
@@ -66,7 +70,7 @@ func TestForeignHello(t *testing.T) {
 		}
 	}
 	if untold > 3 {
-		t.Errorf("%d of 60 got no reason", untold)
+		t.Errorf("%d of %d got no reason", untold, runs)
 	}
 	for _, want := range []string{"does not speak as", "speaks version", "another program", "connection is for others"} {
 		if !strings.Contains(fmt.Sprint(texts), want) {
@@ -77,19 +81,26 @@ func TestForeignHello(t *testing.T) {
 
 // A byte that the network changed, of a header or of data, has no process touch memory that it may not touch.
 func TestCorrupt(t *testing.T) {
-	t.Setenv("CARRY_SECONDS", "3") // a changed count may have a process wait
-	seen := 0
-	for seed := range 20 {
-		args := strings.Fields(fmt.Sprintf("%d 2 20 0 delay=1000 1 corrupt=%d", seed, 7+seed*3))
-		out, err := exec.Command(driver(t, "carry", "address,undefined"), args...).CombinedOutput()
-		if strings.Contains(string(out), "Sanitizer") || strings.Contains(string(out), "runtime error") ||
-			len(failure.FindAllString(string(out), -1)) != 2 {
-			t.Errorf("carry %v: %v\n%s", args, err, out)
+	t.Parallel()
+	var seen atomic.Int32
+	t.Cleanup(func() {
+		if n := seen.Load(); n < 5 {
+			t.Errorf("%d failures say that a message cannot be", n)
 		}
-		seen += strings.Count(string(out), fmt.Sprintf(": %d of", int(transport.Broken)))
-	}
-	if seen < 5 {
-		t.Errorf("%d failures say that a message cannot be", seen)
+	})
+	for seed := range 20 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(fmt.Sprintf("%d 2 20 0 delay=1000 1 corrupt=%d", seed, 7+seed*3))
+			cmd := exec.Command(driver(t, "carry", "address,undefined"), args...)
+			cmd.Env = append(os.Environ(), "CARRY_SECONDS=3") // a changed count may have a process wait
+			out, err := cmd.CombinedOutput()
+			if strings.Contains(string(out), "Sanitizer") || strings.Contains(string(out), "runtime error") ||
+				len(failure.FindAllString(string(out), -1)) != 2 {
+				t.Errorf("carry %v: %v\n%s", args, err, out)
+			}
+			seen.Add(int32(strings.Count(string(out), fmt.Sprintf(": %d of", int(transport.Broken)))))
+		})
 	}
 }
 

@@ -3,6 +3,7 @@
 package transport_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -18,7 +19,6 @@ func TestKilledAndStopped(t *testing.T) {
 	if out, err := exec.Command("ldconfig", "-p").Output(); err != nil || !strings.Contains(string(out), "libucp.so.0") {
 		t.Skip("UCX is not installed (Debian: libucx0)")
 	}
-	t.Setenv("UCX_TLS", "tcp,self")
 	for _, c := range []struct {
 		mode, ms, helpers, want string
 		limit                   time.Duration // until the failure is seen
@@ -28,14 +28,18 @@ func TestKilledAndStopped(t *testing.T) {
 		{"stop", "2000", "0", `code (0): it goes on`, 0},
 		{"stop", "20000", "2", `code 3 after (\d+) ms`, 5 * time.Second},
 	} {
-		t.Setenv("MSCCLC_NET_THREADS", c.helpers)
-		out, err := exec.Command(driver(t, "hop", ""), "ucx", c.mode, "8", c.ms).CombinedOutput()
-		found := regexp.MustCompile(c.want).FindSubmatch(out)
-		if err != nil || found == nil {
-			t.Errorf("%s %s ms: %v\n%s", c.mode, c.ms, err, out)
-		} else if after, err := time.ParseDuration(string(found[1]) + "ms"); err != nil || after > covering.Patience(c.limit) {
-			t.Errorf("%s %s ms: it is seen after %v; the limit is %v", c.mode, c.ms, after, c.limit)
-		}
+		t.Run(c.mode+c.helpers, func(t *testing.T) {
+			t.Parallel() // it waits
+			cmd := exec.Command(driver(t, "hop", ""), "ucx", c.mode, "8", c.ms)
+			cmd.Env = append(os.Environ(), "UCX_TLS=tcp,self", "MSCCLC_NET_THREADS="+c.helpers)
+			out, err := cmd.CombinedOutput()
+			found := regexp.MustCompile(c.want).FindSubmatch(out)
+			if err != nil || found == nil {
+				t.Errorf("%s ms: %v\n%s", c.ms, err, out)
+			} else if after, err := time.ParseDuration(string(found[1]) + "ms"); err != nil || after > covering.Patience(c.limit) {
+				t.Errorf("%s ms: it is seen after %v; the limit is %v", c.ms, after, c.limit)
+			}
+		})
 	}
 }
 

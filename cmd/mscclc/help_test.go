@@ -9,10 +9,20 @@ import (
 	"testing"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/internal/covering"
 	"mscclc/topology"
 )
 
-// The examples of every command's help run, in a folder with what they name, but those that need a GPU; sizes are
+// smallerExamples have examples of help take less time: sizes are smaller, and but for CI numbers of ranks.
+func smallerExamples() *strings.Replacer {
+	smaller := []string{",64M", ",64K", " 16M", " 256K"}
+	if !covering.CI() {
+		smaller = append(smaller, "2-17,64", "2-5,16", "ndv4:nodes=2", "h200:nodes=2,gpus=2")
+	}
+	return strings.NewReplacer(smaller...)
+}
+
+// The examples of every command's help run, in a folder with what they name, but those that need a GPU; they are
 // smaller here, and of a pipe only the first command is run.
 func TestHelpExamples(t *testing.T) {
 	folder := t.TempDir()
@@ -53,7 +63,7 @@ func TestHelpExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	root, ran := rootCommand(silent()), 0
+	root, smaller, ran := rootCommand(silent()), smallerExamples(), 0
 	for _, cmd := range append(root.Commands(), root) { // compile, which makes what others read, comes early
 		for line := range strings.Lines(cmd.Example) {
 			if strings.Contains(line, "--device cuda") || strings.Contains(line, " -- ") || cmd.Name() == "completion" ||
@@ -64,7 +74,7 @@ func TestHelpExamples(t *testing.T) {
 				continue // it serves until it is interrupted
 			}
 			line, _, _ = strings.Cut(line, "|")
-			line, _, _ = strings.Cut(strings.NewReplacer(",64M", ",64K", " 16M", " 256K").Replace(line), "<")
+			line, _, _ = strings.Cut(smaller.Replace(line), "<")
 			args := words(strings.ReplaceAll(line, "'", ""))
 			if len(args) == 0 || args[0] != "mscclc" {
 				t.Fatalf("%q is no example", line)

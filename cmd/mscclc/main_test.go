@@ -3,20 +3,44 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/internal/objects"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mscclc": main})
+	if filepath.Base(os.Args[0]) == objects.Compiler {
+		objects.Main()
+	}
+	testscript.Main(sharing{m}, map[string]func(){"mscclc": main})
+}
+
+// sharing are tests that compile the library as those of package runtime do: what either compiles, the other takes.
+type sharing struct{ *testing.M }
+
+func (m sharing) Run() int {
+	if err := flag.Set("test.parallel", "4"); err != nil { // scripts mostly wait
+		panic(err)
+	}
+	dir, err := os.MkdirTemp("", "mscclc-compiler")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := objects.Use(dir); err != nil {
+		panic(err)
+	}
+	return m.M.Run()
 }
 
 func TestScripts(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mscclc/internal/objects"
 )
 
 // probe has Neovim open a program that is wrong, wait for its diagnostics, ask for a hover, mend the program, and wait
@@ -40,6 +42,7 @@ func TestNeovim(t *testing.T) {
 	}
 	folder := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(folder, "mscclc"), ".")
+	build.Env = objects.Environ()
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -109,9 +109,30 @@ enum { GATE_SHUT, GATE_OPEN, GATE_LEAVE };
 // fibers says which of the two host_self is; it is set before a thread runs any.
 static __thread bool fibers;
 
+static void nap(u64 ns) {
+  const struct timespec ts = {0, (long)ns};
+  nanosleep(&ts, nullptr);
+}
+
+// make_way is what a thread does that has one block, or part of one, and waits. It lets other threads run. Where other
+// work wants the processor, a yield gives it away for milliseconds, and dozens of threads that yield come to nothing
+// for seconds: so after a long yield a thread sleeps for its next waits, and goes on soon after it wakes.
+static const u64 NAP = 50000, SHARE_AFTER = 200000;  // in nanoseconds
+static void make_way() {
+  static __thread u32 naps;
+  if (naps > 0) {
+    naps--;
+    nap(NAP);
+    return;
+  }
+  const u64 at = host_now();
+  sched_yield();
+  if (host_now() - at > SHARE_AFTER) naps = 200;
+}
+
 void host_pause() {
   if (!fibers) {
-    sched_yield();
+    make_way();
     return;
   }
   Fiber *f = (Fiber *)host_self;
@@ -144,7 +165,7 @@ void host_barrier() {
     __atomic_store_n(&t->generation, generation + 1, __ATOMIC_RELEASE);
     return;
   }
-  while (__atomic_load_n(&t->generation, __ATOMIC_ACQUIRE) == generation) sched_yield();
+  while (__atomic_load_n(&t->generation, __ATOMIC_ACQUIRE) == generation) make_way();
 }
 
 // give_up stops a launch that the host could not start in full.
@@ -183,19 +204,13 @@ static bool helped(const host_help &help) {
   return help.call && ((int (*)(void *))help.call)((void *)help.with);
 }
 
-static void nap(u64 ns) {
-  const struct timespec ts = {0, (long)ns};
-  nanosleep(&ts, nullptr);
-}
-
 // rest is what a worker does when none of its blocks could go on, and since when that is. At first it lets other
 // threads run. After a while it sleeps, a quarter of the time so far: so that where processes are many more than
 // processors, those that wait leave these to the others.
 //
 // A worker that helps looks for messages of other nodes itself, so it stays awake for longer, unless a yield shows that
 // many others want its processor.
-static const u64 AWAKE = 50000, NAP = 50000, LONGEST_NAP = 2000000;  // in nanoseconds
-static const u64 LOOKS = 1000000, SHARE_AFTER = 200000;                  // of a worker that helps
+static const u64 AWAKE = 50000, LONGEST_NAP = 2000000, LOOKS = 1000000;  // the last of a worker that helps
 static void rest(u64 *since, const host_help &help) {
   if (helped(help)) {
     *since = 0;
@@ -306,7 +321,7 @@ static void *run_member(void *arg) {
   fibers = false;
   host_self = &m->thread;
   u32 gate;
-  while ((gate = __atomic_load_n(m->team->gate, __ATOMIC_ACQUIRE)) == GATE_SHUT) sched_yield();
+  while ((gate = __atomic_load_n(m->team->gate, __ATOMIC_ACQUIRE)) == GATE_SHUT) make_way();
   if (gate == GATE_OPEN) m->team->job->run(*m->team->job, m->team->block);
   return nullptr;
 }

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/ir/onesided"
@@ -25,7 +26,8 @@ func TestOneSidedEmptyChunks(t *testing.T) {
 		for i := range 40 {
 			elems := []int64{last * last, last, 1000, 1}[i%4] // the last chunk is empty, or has one element of 1000
 			check(t, l, p.Coll, data.I64, data.Sum, elems, func(a *executor.Args) {
-				a.Replicas, a.TileBytes, a.PerBlock, a.Wait = 1+i/4%2, 16, i/8%3, 3*time.Second
+				a.Replicas, a.TileBytes, a.PerBlock = 1+i/4%2, 16, i/8%3
+				a.Wait = covering.Patience(3 * time.Second)
 				if i%2 == 0 {
 					a.Threads = 1
 				}

@@ -58,8 +58,8 @@ func (x *Member) dial(ctx context.Context, p *Place) error {
 	}
 }
 
-// tryPorts knocks at each port in turn, until the hub lets this process in, or turns it away for good. Else its error is
-// the most telling one.
+// tryPorts knocks at each port in turn, until the hub lets this process in, or turns it away for good. Else its error
+// is the most telling one.
 func (x *Member) tryPorts(ctx context.Context, p *Place, waits time.Duration) (*visit, error) {
 	var best error
 	for _, port := range p.Ports {

@@ -160,31 +160,33 @@ func TestNodesFault(t *testing.T) {
 		want   string
 	}{{syscall.SIGKILL, 0, waited}, {syscall.SIGSTOP, 0, waited}, {syscall.SIGKILL, idleCalls, idle},
 		{syscall.SIGSTOP, idleCalls, idle}} {
-		signal := c.signal
-		list := startNodes(t, c.calls)
-		last := len(list) - 1
-		for _, p := range list { // until it runs
-			if line, err := p.said.ReadString('\n'); line != "runs\n" {
-				t.Fatal(line, err)
+		t.Run(fmt.Sprint(c.signal, " in call ", c.calls), func(t *testing.T) {
+			t.Parallel() // it waits
+			list := startNodes(t, c.calls)
+			last := len(list) - 1
+			for _, p := range list { // until it runs
+				if line, err := p.said.ReadString('\n'); line != "runs\n" {
+					t.Fatal(line, err)
+				}
 			}
-		}
-		if err := list[last].Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		begin, limit := time.Now(), map[syscall.Signal]time.Duration{syscall.SIGKILL: 2 * time.Second,
-			syscall.SIGSTOP: 5 * time.Second}[signal]
-		lost := regexp.MustCompile(c.want)
-		for i, p := range list[:last] {
-			if said, err := p.end(); err == nil || !lost.MatchString(said) {
-				t.Errorf("%v, process %d: %v: %s", signal, i, err, said)
+			if err := list[last].Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
 			}
-		}
-		took := time.Since(begin)
-		t.Logf("%v: all processes have ended after %v", signal, took)
-		if took > covering.Patience(limit) {
-			t.Errorf("%v: it took %v; the limit is %v", signal, took, limit)
-		}
-		list[last].Process.Kill()
-		list[last].Wait()
+			begin, limit := time.Now(), map[syscall.Signal]time.Duration{syscall.SIGKILL: 2 * time.Second,
+				syscall.SIGSTOP: 5 * time.Second}[c.signal]
+			lost := regexp.MustCompile(c.want)
+			for i, p := range list[:last] {
+				if said, err := p.end(); err == nil || !lost.MatchString(said) {
+					t.Errorf("%v, process %d: %v: %s", c.signal, i, err, said)
+				}
+			}
+			took := time.Since(begin)
+			t.Logf("%v: all processes have ended after %v", c.signal, took)
+			if took > covering.Patience(limit) {
+				t.Errorf("%v: it took %v; the limit is %v", c.signal, took, limit)
+			}
+			list[last].Process.Kill()
+			list[last].Wait()
+		})
 	}
 }

@@ -39,6 +39,9 @@ func ForCI(t testing.TB) {
 // with that period is tried at each phase.
 func Takes(n, period int) bool { return (n+n/period)%period == 0 }
 
+// OneIn reports whether a test tries the n-th of many cases: for CI each, and by default one in period.
+func OneIn(n, period int) bool { return CI() || Takes(n, period) }
+
 // Share returns n for CI, and a quarter of it by default: how many random programs a test tries that is slow.
 func Share(n int) int {
 	if CI() {

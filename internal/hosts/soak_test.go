@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"mscclc/internal/covering"
 	"mscclc/internal/hosts"
 )
 
@@ -27,7 +28,10 @@ var dtypes = []string{"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "i6
 // From two minutes on the hosts are odd, too (soak_odd_test.go).
 func TestSoak(t *testing.T) {
 	hasUCX(t)
-	limit := 20 * time.Second
+	limit := 10 * time.Second
+	if covering.CI() {
+		limit = 20 * time.Second
+	}
 	if text := os.Getenv(soakVariable); text != "" {
 		var err error
 		if limit, err = time.ParseDuration(text); err != nil {

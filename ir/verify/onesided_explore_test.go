@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/ir/irtest"
@@ -145,7 +146,11 @@ func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
 
 // TestVerdictsOverNodes is TestOneSidedVerdictsAreTheExplorers of ranks on several nodes.
 func TestVerdictsOverNodes(t *testing.T) {
-	walks(t, 12, func(rnd *rand.Rand) (*either.Program, []int32) {
+	n := 6
+	if covering.CI() {
+		n = 12
+	}
+	walks(t, n, func(rnd *rand.Rand) (*either.Program, []int32) {
 		p, node := onesided.RandomOver(rnd)
 		return either.OfOneSided(p), node
 	}, "race", "across-nodes", "deadlock")

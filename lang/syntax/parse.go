@@ -25,6 +25,7 @@ type File struct {
 
 // Parse reads one file. Its errors are a diag.List, of several syntax errors
 // where there are several. Names mean nothing yet: lang.Expand resolves them.
+// Several callers may share the tree, so nobody changes it.
 func Parse(filename string, src []byte) (*File, error) {
 	return ParseLimited(filename, src, Limits{})
 }
@@ -35,6 +36,11 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 	if len(src) > lim.File {
 		return nil, TooLong(filename, int64(len(src)), int64(lim.File))
 	}
+	return trees.get(filename, src, lim, func() (*File, error) { return parse(filename, src, lim) })
+}
+
+// parse is ParseLimited of a file that is not too long, anew.
+func parse(filename string, src []byte, lim Limits) (*File, error) {
 	tokens, errs, openString := scan(filename, string(src), lim)
 	p := &lineReader{errs: errs, retries: freeRetries}
 	t := newTerminator(tokens)

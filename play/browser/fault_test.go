@@ -5,11 +5,13 @@ import (
 	"compress/flate"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -61,14 +63,26 @@ var broken = map[string]string{
 	"testdata/wrong.mscl":                           "wrong-result",
 }
 
-// command builds mscclc, which needs no cgo here.
+// built builds mscclc, once. It is built as tests of other packages are, which have most of it compiled.
+var built = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "mscclc-command")
+	if err != nil {
+		return "", err
+	}
+	closers = append(closers, func() { os.RemoveAll(folder) })
+	binary := filepath.Join(folder, "mscclc")
+	if out, err := exec.Command("go", "build", "-o", binary, "mscclc/cmd/mscclc").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// command returns the file of mscclc.
 func command(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "mscclc")
-	build := exec.Command("go", "build", "-o", binary, "mscclc/cmd/mscclc")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

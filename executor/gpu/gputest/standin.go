@@ -173,4 +173,4 @@ func compile(dir string, units []string) error {
 
 // flags are the compiler's; it ignores GPUs' compilers' hints about loops. Debug information would take a
 // third of its time.
-const flags = "-O1 -ftls-model=initial-exec -std=c++17 -fPIC -Wall -Wextra -Werror -Wno-unknown-pragmas"
+const flags = "-Og -ftls-model=initial-exec -std=c++17 -fPIC -Wall -Wextra -Werror -Wno-unknown-pragmas"

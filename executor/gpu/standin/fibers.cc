@@ -81,10 +81,17 @@ u32 chance(u32 n) {
   return (u32)(state >> 33) % n;
 }
 
-// rest is what a stream does in a round in which nobody could go on.
+// rest is what a stream does in a round in which nobody could go on. Where other work wants the processor, a yield
+// gives it away for milliseconds, and a stream that sleeps goes on soon after it wakes: so after a long yield it
+// sleeps.
 void rest(u32 idle) {
-  if (idle < 8) {
+  static thread_local u32 naps;
+  if (naps > 0) {
+    naps--;
+  } else if (idle < 8) {
+    const u64 at = host_now();
     sched_yield();
+    if (host_now() - at > 200000) naps = 200;
     return;
   }
   const struct timespec nap = {0, 50000};
