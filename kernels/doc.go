@@ -20,7 +20,7 @@
 //	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; the traces, which record
 //	          when steps began and ended; and net.h, which sends signals to other nodes
 //	few       a short path for small launches, without the loop. Their data travels as packets, which are data with a
-//	          flag: pairs.h, and lines.h for LL128
+//	          flag: pairs.h, lines.h for LL128, and rows.h for rows that are finished
 //
 // NAME_onesided.h does for one-sided programs what NAME.h does for two-sided ones.
 //

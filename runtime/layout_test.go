@@ -26,7 +26,7 @@ import (
 type request struct {
 	_                                       structs.HostLayout
 	Program, Rank, DType, RedOp, Replicas   uint32
-	Length                                  uint32 // of rows, where the program has an epilogue
+	Length, Threads, Pad                    uint32 // of rows and of blocks, where the program has an epilogue
 	Elems, Tile                             uint64
 	Blocks, Steps, Operands, States, Status uint64
 	Memory                                  [abi.OneRanks]abi.OneMemory
@@ -128,7 +128,7 @@ func compareLayouts(t *testing.T, file string, b *bundle.Bundle, ranks, calls in
 	}
 	t.Logf("%d calls, %d of them short", len(asked), shorts)
 	few := slices.ContainsFunc(b.Programs, func(p *bundle.Program) bool {
-		return p.BlocksOf() == 1 && p.Packets > 0 && p.Flags == 0 && p.Stages == 0
+		return p.BlocksOf() == 1 && p.Packets > 0 && p.Flags == 0 && !(p.Stages > 0 && p.Lines > 0)
 	})
 	if shorts > 0 != few {
 		t.Errorf("%d calls are short, and it is %v that a program has one block, packets and no flags", shorts, few)
@@ -151,6 +151,11 @@ func randomRequest(rnd *rand.Rand, p *bundle.Program, number, ranks int) request
 	if p.Stages > 0 {
 		q.DType, q.RedOp = uint32(rnd.Intn(int(data.F32)+1)), uint32(data.Sum)
 		q.Length, q.Elems = uint32(1+rnd.Intn(1<<rnd.Intn(14))), uint64(rnd.Int63n(1<<rnd.Intn(16)))
+		q.Threads = 64 << rnd.Intn(4)
+		if rnd.Intn(3) > 0 { // as calls usually are
+			q.Length = (q.Length + 127) / 128 * 128
+			q.Elems = uint64(1+rnd.Int63n(64)) * uint64(p.Chunks)
+		}
 	}
 	for r := range ranks {
 		at := uint64(100+r) << 32
@@ -213,6 +218,9 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	ready := &executor.Ready{One: &params, Copies: one.Copies, Lines: one.Lines, Rows: rows}
 	if rows != nil {
 		a.Rows = *rows
+		if params.Passes > 0 && !one.Lines {
+			ready.Few = part.FewRows(&params, rows, int(q.Threads))
+		}
 	} else if params.Passes > 0 {
 		ready.Few = part.Few(&params, one.Lines)
 	}

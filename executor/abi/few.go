@@ -6,6 +6,7 @@ import (
 
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/epilogue"
 )
 
 // This file makes launches of few packets (kernels/few/pairs.h) of those that can be: one pass over
@@ -16,12 +17,98 @@ import (
 // fewUnits is how many half units (8 bytes) of a replica's step are still few, and fewLines how many lines.
 const fewUnits, fewLines = 4 * 512, 4096
 
+// fewRowUnits is fewUnits of a launch with an epilogue, whose rows are long; FewRowUnits is how many units of 16 bytes
+// of a row a thread holds.
+const fewRowUnits, FewRowUnits = 8 * fewUnits, 4
+
+// bundleLanes is how many lanes a bundle has at least: that of the mock driver.
+const bundleLanes = 16
+
 // lineHalves is how many half units a line holds.
 const lineHalves = 15
 
 // Few returns the form that a launch of t has as one of few packets, which are lines if lines is set and else pairs. It
 // returns nil where the launch must go the general way. All of p that a GPU reads must be filled in.
 func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
+	most := uint64(fewUnits)
+	if lines {
+		most = fewLines
+	}
+	return t.few(p, lines, most)
+}
+
+// FewRows is Few of a launch with an epilogue, whose packets are pairs. A block has `threads` threads, or as many as
+// the row needs if that is 0.
+func (t *OnePart) FewRows(p *OneParams, rows *Rows, threads int) *FewParams {
+	if rows.Ranks != 0 || p.ElemSize%16 != 0 || threads > 0 && int(p.ElemSize)/16 > FewRowUnits*threads ||
+		!rows.aligned(p) {
+		return nil
+	}
+	f := t.few(p, false, fewRowUnits)
+	if f == nil {
+		return nil
+	}
+	moves := uint8(0) // those that follow in the group, and finish nothing
+	for i := len(t.Steps) - 1; i >= 0; i-- {
+		s, few := &t.Steps[i], &f.Steps[i]
+		at, ok := t.finishes(s)
+		if !ok {
+			return nil
+		}
+		if at < 0 {
+			if s.Group == 1 {
+				moves = 0
+			}
+			moves++
+			few.Group = moves
+			continue
+		}
+		o, first := &t.Operands[at], s.First+uint32(s.Srcs)
+		f.Where[at] = f.Where[first]
+		f.Where[first] = uint64(o.A)*p.Elems + uint64(o.B)*p.Chunk
+		few.Flags |= fewFold | fewFinish
+		few.Group, moves = 1, 0
+	}
+	return f
+}
+
+// finishes returns which operand of t is the output that a step finishes, or -1. ok is false where a step writes
+// outputs of other ranks, or reads one.
+func (t *OnePart) finishes(s *OneStep) (at int, ok bool) {
+	at = -1
+	for i, o := range t.Operands[s.First:][:s.Srcs+s.Dsts] {
+		if ir.Buf(o.Buf) != ir.Output {
+			continue
+		}
+		if i < int(s.Srcs) || at >= 0 || uint32(o.Rank) != t.Blocks[0].Rank {
+			return -1, false
+		}
+		at = int(s.First) + i
+	}
+	return at, true
+}
+
+// aligned reports whether all that stages read and write is aligned to units, and each block with a scale is a lane's
+// or that of lanes side by side (RowLanes::place in kernels/rows/lanes.h).
+func (r *Rows) aligned(p *OneParams) bool {
+	for i := range r.Stage[:r.Stages] {
+		s := &r.Stage[i]
+		second := r.Rank.Second[i]
+		if epilogue.Kind(s.Kind) == epilogue.Quantise {
+			second = 0
+		}
+		unit := 16 / uint32(data.DType(p.DType).Size())
+		lanes := s.Block / unit
+		if (r.Rank.First[i]|second)%16 != 0 ||
+			s.Block > 0 && (s.Block%unit != 0 || lanes > bundleLanes || bits.OnesCount32(lanes) != 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// few is Few of at most `most` half units, or lines, of a step.
+func (t *OnePart) few(p *OneParams, lines bool, most uint64) *FewParams {
 	chunk := p.Chunk * uint64(p.ElemSize)
 	switch {
 	case len(t.Blocks) != 1 || len(t.Steps) > FewSteps || len(t.Operands) > FewOperands || p.RankCount > OneRanks:
@@ -35,9 +122,9 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 		return nil
 	}
 	units := min(p.Share, chunk) / 8
-	pieces, most := units, uint64(fewUnits)
+	pieces := units
 	if lines {
-		pieces, most = (units+lineHalves-1)/lineHalves, fewLines
+		pieces = (units + lineHalves - 1) / lineHalves
 	}
 	f := &FewParams{State: p.States, StatusAt: p.StatusAt, Stride: [2]uint32{uint32(chunk), uint32(p.PacketStride)},
 		PacketCopy: uint32(p.PacketCopy), Depth: p.Depth, Share: uint32(p.Share), Units: uint32(units),

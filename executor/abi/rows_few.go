@@ -2,7 +2,10 @@
 
 package abi
 
-import "structs"
+import (
+	"structs"
+	"unsafe"
+)
 
 // FewSteps and FewOperands are the most steps and operands of a launch of few packets.
 const (
@@ -12,7 +15,7 @@ const (
 
 // Flags of a FewStep, and the mark in the address of an operand.
 const (
-	fewMeet, fewTake, fewFold = 1, 2, 4
+	fewMeet, fewTake, fewFold, fewFinish = 1, 2, 4, 8
 
 	fewMark = 15 // the address of packets, a multiple of 16, less this
 )
@@ -43,4 +46,22 @@ type FewLaunch struct {
 	_   structs.HostLayout
 	Few FewParams
 	One OneParams
+}
+
+const oneHead = unsafe.Offsetof(OneParams{}.Code)
+
+// A FewRowsLaunch is the argument of the kernel of few packets for programs with an epilogue. One is all of OneParams
+// but the code, which GPUs do not read.
+type FewRowsLaunch struct {
+	_    structs.HostLayout
+	Few  FewParams
+	One  [oneHead / 8]uint64
+	Rows Rows
+}
+
+// NewFewRowsLaunch returns a launch of few packets.
+func NewFewRowsLaunch(f *FewParams, p *OneParams, rows *Rows) *FewRowsLaunch {
+	l := &FewRowsLaunch{Few: *f, Rows: *rows}
+	copy(l.One[:], unsafe.Slice((*uint64)(unsafe.Pointer(p)), len(l.One)))
+	return l
 }

@@ -36,6 +36,7 @@ func oneLayouts() map[string]layout {
 		reads   C.struct_abi_row_memory
 		rows    C.struct_abi_rows
 		then    C.struct_abi_rows_launch
+		short   C.struct_abi_few_rows_launch
 	)
 	return map[string]layout{
 		"OneStep": {unsafe.Sizeof(step), []uintptr{unsafe.Offsetof(step.op), unsafe.Offsetof(step.flags),
@@ -94,7 +95,9 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(rows.first_rank), unsafe.Offsetof(rows.ranks), unsafe.Offsetof(rows.stage),
 			unsafe.Offsetof(rows.rank)}},
 		"RowsLaunch": {unsafe.Sizeof(then), []uintptr{unsafe.Offsetof(then.one), unsafe.Offsetof(then.rows)}},
-		"FewLaunch":  {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
+		"FewRowsLaunch": {unsafe.Sizeof(short), []uintptr{unsafe.Offsetof(short.few), unsafe.Offsetof(short.one),
+			unsafe.Offsetof(short.rows)}},
+		"FewLaunch": {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
 	}
 }
 

@@ -24,7 +24,7 @@ func TestLayout(t *testing.T) {
 	for _, v := range []any{abi.OneStep{}, abi.OneOperand{}, abi.OneBlock{}, abi.OneMemory{}, abi.OneState{},
 		abi.OneRecord{}, abi.OneSwitch{}, abi.PortCopy{}, abi.PortLane{}, abi.PortEnds{}, abi.OneParams{}, abi.FewStep{},
 		abi.FewParams{}, abi.FewLaunch{}, abi.NetRow{}, abi.NetLane{}, abi.Net{}, abi.Inbox{},
-		abi.RowStage{}, abi.RowMemory{}, abi.Rows{}, abi.RowsLaunch{},
+		abi.RowStage{}, abi.RowMemory{}, abi.Rows{}, abi.RowsLaunch{}, abi.FewRowsLaunch{},
 		abi.Step{}, abi.Block{}, abi.RankMemory{}, abi.State{}, abi.Counters{},
 		abi.ConnMemory{}, abi.Status{}, abi.Action{}, abi.TraceTables{}, abi.Params{}} {
 		typ := reflect.TypeOf(v)

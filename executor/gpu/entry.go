@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 )
 
@@ -18,7 +19,11 @@ func rowThreads(r *executor.Ready) (threads int) {
 	if r.Lines {
 		units = (int(r.One.ElemSize)/120 + 2) * 8
 	}
-	for threads = leastThreads; threads*rowUnits < units; threads *= 2 {
+	held := rowUnits
+	if r.Few != nil {
+		units, held = int(r.One.ElemSize)/16, abi.FewRowUnits
+	}
+	for threads = leastThreads; threads*held < units; threads *= 2 {
 	}
 	return threads
 }
@@ -35,6 +40,8 @@ func OneEntry(r *executor.Ready, copies, port bool) string {
 		lines = "_lines"
 	}
 	switch {
+	case r.Rows != nil && r.Few != nil:
+		return "mscclc_few_rows"
 	case r.Rows != nil && r.Lines:
 		return "mscclc_rows_lines"
 	case r.Rows != nil:

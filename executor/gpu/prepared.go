@@ -48,6 +48,9 @@ func (g *gpu) Ready(r *executor.Ready) (executor.PreparedLaunch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Rows != nil && r.Few != nil {
+		return newPrepared(ord, k, r.One.Replicas, r.One.BlockCount, r, abi.NewFewRowsLaunch(r.Few, r.One, r.Rows))
+	}
 	if r.Rows != nil {
 		return newPrepared(ord, k, r.One.Replicas, r.One.BlockCount, r, &abi.RowsLaunch{One: *r.One, Rows: *r.Rows})
 	}

@@ -309,8 +309,12 @@ func (p *oneSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemor
 		return nil, err
 	}
 	r := p.readied(s, &params, rows, args.Threads)
-	if p.few && p.net == nil && rows == nil {
+	switch {
+	case !p.few || p.net != nil:
+	case rows == nil:
 		r.Few = s.one.Few(&params, p.one.Lines)
+	case !p.one.Lines:
+		r.Few = s.one.FewRows(&params, rows, args.Threads)
 	}
 	return r, nil
 }

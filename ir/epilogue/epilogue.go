@@ -1,7 +1,7 @@
 // Package epilogue has the table of row epilogues: the stages that a program runs on each row of a complete sum, before
 // it writes the row to the output. A list of stages is part of a program. The length of a row, eps, factors and the
-// memory that stages read and write are parameters of a call. Apply computes the meaning of stages directly, in f64, and
-// tests compare every kernel with it.
+// memory that stages read and write are parameters of a call. Apply computes the meaning of stages directly, in f64,
+// and tests compare every kernel with it.
 //
 // The output of a program with an epilogue holds finished rows, and all other memory holds raw sums. So a step that
 // writes a raw sum to the output runs the epilogue, and a copy from output to output moves a finished row, with all

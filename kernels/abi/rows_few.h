@@ -14,7 +14,8 @@ enum {
 enum {
   FEW_MEET = 1,  // the threads meet before it
   FEW_TAKE = 2,  // its only source, or those of all its group, is of packets
-  FEW_FOLD = 4
+  FEW_FOLD = 4,
+  FEW_FINISH = 8  // it finishes rows (rows/abi.h)
 };
 
 // One step, a Move: its operands are where[first] and following, the sources first. group is as in

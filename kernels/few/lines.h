@@ -37,7 +37,7 @@ KD void store_part(u64 at, u32 halves, pair64 v) {
 }
 
 template <class R, int OP> struct FewLines {
-  enum { FOLDS = OP != COPIES, RENEWS = false, U = 4 };
+  enum { FOLDS = OP != COPIES, RENEWS = false, FINISHES = false, U = 4 };
   // Lines are dealt by bundles: the first of each has one if any has.
   KD u32 dealt_to() { return tid() / LINE_PARTS; }
   KD u32 dealt_at_once() { return ntid() / LINE_PARTS; }

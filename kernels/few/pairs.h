@@ -70,7 +70,7 @@ template <bool RENEWS> KD bool few_begin(const abi_few_launch &l, Few &t) {
 }
 
 template <class R, int OP> struct FewPairs {
-  enum { FOLDS = OP != COPIES, RENEWS = true };
+  enum { FOLDS = OP != COPIES, RENEWS = true, FINISHES = false };
 
   KD u32 units(const abi_few_launch &l, const abi_few_step &s) { return few_runs(s) * l.few.units; }
 
@@ -183,7 +183,7 @@ template <class M> KD void run_few(const abi_few_launch &l, u32 replica) {
     const abi_few_step s = few_step(l, step);
     next = step + s.group;
     if (s.flags & FEW_MEET) few_meet(t);
-    if (t.gone) continue;
+    if (t.gone && !(M::FINISHES && s.flags & FEW_FINISH)) continue;  // threads that finish rows meet on the way
     t.step = step;
     if (M::FOLDS && s.flags & FEW_FOLD) {
       t.gone = !few_begin<M::RENEWS>(l, t) || !M::fold(l, t, s);

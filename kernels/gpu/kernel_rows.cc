@@ -5,8 +5,7 @@
 #else
 #include "../platform/amd.h"
 #endif
-#include "../loop/interp_onesided.h"
-#include "../rows/lanes.h"
+#include "../few/rows.h"
 
 #define ENTRY(name, W)                                                      \
   extern "C" __global__ KERNEL_BOUNDS void name(abi_rows_launch l) {        \
@@ -14,3 +13,8 @@
   }
 ENTRY(mscclc_rows_sum, RowPairs)
 ENTRY(mscclc_rows_lines, RowLines)
+
+// Launches of few packets (few/rows.h).
+extern "C" __global__ KERNEL_BOUNDS void mscclc_few_rows(abi_few_rows_launch l) {
+  run_few_rows<KERNEL_TYPE>(l, bid());
+}

@@ -8,7 +8,7 @@
 // the memory of the rank whose output it is. A Move from output to output moves finished rows, with all that the stages
 // wrote for them (companions): updated residuals and scales. All other memory holds raw sums.
 #pragma once
-#include "../abi/rows_onesided.h"
+#include "../abi/rows_few.h"
 
 enum { ROW_STAGES = 8 };
 
@@ -59,3 +59,17 @@ struct abi_rows_launch {
   struct abi_rows rows;
 };
 ABI_SIZE(abi_rows_launch, 3440 + 288);
+
+// A launch of few packets of a program with an epilogue (few/rows.h). It begins as abi_few_launch does, but the general
+// launch ends before its code, which GPUs do not read: the parameters of a launch have 4 KB.
+//
+// A step that finishes rows is FEW_FINISH and a group of its own. Its first destination is the output, and has in its
+// place in `where` the row of the output at which replica 0 begins in the first chunk. The other destinations hold the
+// raw sum.
+enum { ONE_HEAD = 880 };
+struct abi_few_rows_launch {
+  struct abi_few few;
+  u64 one[ONE_HEAD / 8];
+  struct abi_rows rows;
+};
+ABI_SIZE(abi_few_rows_launch, 632 + 880 + 288);

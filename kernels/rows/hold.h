@@ -12,42 +12,36 @@ KD const abi_rows &rows_of(const abi_one_launch &a) { return ((const abi_rows_la
 // magnitude_of is an element's magnitude as a number that is larger where the element is; NaN is above all.
 KD u32 magnitude_of(float x) { return word_of(x) & 0x7fffffffu; }
 
-// A Row is a row that a Move finishes: bytes [begin, begin + bytes) of what this iteration moves of chunk i, and row
-// `number` of the output.
+// A Row is a row that a Move finishes: bytes [begin, begin + bytes) of what it moves of a chunk, and row `number` of
+// the output, which is at `output`. gone is whether this thread gave up.
 struct Row {
-  One &t;
-  const abi_one_step &s;
   const near_rows &rows;
-  u32 i;
-  u64 begin, number;
+  bool &gone;
+  u64 begin, number, output;
   u32 bytes;
 };
 
-// row_memory is an address of the block's rank: word `word` of its abi_row_memory.
-KD u64 row_memory(const One &t, const abi_rows &rows, u32 word) {
+// row_memory is an address of a rank: word `word` of its abi_row_memory.
+KD u64 row_memory(const abi_rows &rows, u32 rank, u32 word) {
   if (!rows.ranks) return ((const u64 *)&rows.rank)[word];
-  return load_global<u64>(at_address<const u64>(rows.ranks) + t.at.block->rank * (u32)(sizeof(abi_row_memory) / 8) +
-                          word);
+  return load_global<u64>(at_address<const u64>(rows.ranks) + rank * (u32)(sizeof(abi_row_memory) / 8) + word);
 }
-KD u64 row_first(const One &t, const abi_rows &rows, u32 stage) { return row_memory(t, rows, stage); }
-KD u64 row_second(const One &t, const abi_rows &rows, u32 stage) { return row_memory(t, rows, ROW_STAGES + stage); }
 
 // What a stage reads first: nothing, a vector, or a row of what has rows as the output.
 KD bool row_reads(u32 kind) {
   return kind == ROW_BIAS || kind == ROW_RESIDUAL || kind == ROW_RMS_NORM || kind == ROW_LAYER_NORM;
 }
 
-// bring_rows_near has the first threads of a block bring a stage each near it, and another the rest. The next barrier
-// shows all threads what they brought.
-KD void bring_rows_near(const One &t) {
-  const abi_rows &rows = rows_of(t.a);
+// bring_rows_near has the first threads of a block bring a stage each near it, and another the rest. bytes are a
+// row's. The next barrier shows all threads what they brought.
+KD void bring_rows_near(const abi_rows &rows, u32 rank, u32 bytes) {
   near_rows &m = rows_near();
   const u32 j = tid();
   if (j < rows.stages) {
     const abi_row_stage &g = rows.stage[j];
     near_stage s = {};
-    s.first = row_first(t, rows, j), s.second = row_second(t, rows, j);
-    s.stride = g.kind == ROW_RESIDUAL ? t.a.elem_size : 0;
+    s.first = row_memory(rows, rank, j), s.second = row_memory(rows, rank, ROW_STAGES + j);
+    s.stride = g.kind == ROW_RESIDUAL ? bytes : 0;
     s.block = g.block, s.value = (float)g.value;
     s.kind = g.kind, s.function = g.function, s.type = g.type;
     m.stage[j] = s;
@@ -57,7 +51,7 @@ KD void bring_rows_near(const One &t) {
     if (row_reads(g.kind)) m.reader[before] = (u8)j;
   } else if (j == ROW_STAGES) {
     m.stages = rows.stages, m.length = rows.length, m.output_type = rows.output_type;
-    m.output_size = rows.output_size, m.scales_of_row = rows.scales_of_row;
+    m.output_bytes = rows.length * rows.output_size, m.scales_of_row = rows.scales_of_row;
     u32 reads = 0;
 #pragma nounroll
     for (u32 i = 0; i < rows.stages; i++) reads += row_reads(rows.stage[i].kind);
@@ -67,9 +61,7 @@ KD void bring_rows_near(const One &t) {
 
 // row_output is where a row of the output lies, row_operand where what a stage reads first does, and row_scales where
 // scales do.
-KD u64 row_output(const Row &p) {
-  return p.t.at.ranks[p.t.at.block->rank].output + p.number * (p.rows.length * p.rows.output_size);
-}
+KD u64 row_output(const Row &p) { return p.output + p.number * p.rows.output_bytes; }
 KD u64 row_scales(const Row &p, u32 stage) { return p.rows.stage[stage].second + p.number * p.rows.scales_of_row * 4; }
 KD u64 row_operand(const Row &p, u32 stage) {
   return p.rows.stage[stage].first + p.number * p.rows.stage[stage].stride;
@@ -185,7 +177,7 @@ template <class T, int U> struct Whole {
       for (u32 k = 0; k < U; k++) most = Largest::of(most, largest(k));
       const float scale = scale_of(float_of(over_block<Largest>(most, turn)), g.type), factor = 1.0f / scale;
       each([=](float v) { return v * factor; });
-      if (tid() == 0 && !p.t.gone) store_global<u32>(at_address<u8>(scales), word_of(scale));
+      if (tid() == 0 && !p.gone) store_global<u32>(at_address<u8>(scales), word_of(scale));
       return;
     }
     const u32 lanes = g.block / N;
@@ -194,12 +186,12 @@ template <class T, int U> struct Whole {
       const float scale = scale_of(float_of(over_lanes<Largest>(largest(k), lanes)), g.type), factor = 1.0f / scale;
 #pragma unroll
       for (u32 i = 0; i < N; i++) x[k].x[i] *= factor;
-      if (at(k) % lanes == 0 && has(k) && !p.t.gone)
+      if (at(k) % lanes == 0 && has(k) && !p.gone)
         store_global<u32>(at_address<u8>(scales + at(k) / lanes * 4ull), word_of(scale));
     }
   }
   template <class O> KD_MEMBER void put_as(u64 to) const {
-    if (p.t.gone) return;
+    if (p.gone) return;
 #pragma unroll
     for (u32 k = 0; k < U; k++)
       if (has(k)) store_unit_as<O, Acc, N>(to + at(k) * (u64)(N * sizeof(O)), x[k]);
@@ -254,19 +246,19 @@ template <class T, class W, int U> struct Pieced {
   KD_MEMBER void quantise(u32 *, const near_stage &g, u64 scales) {
     const u32 block = g.block ? g.block : p.rows.length;
     u32 *at = at_address<u32>(scales);
-    if (!p.t.gone)
+    if (!p.gone)
       for (u32 b = tid(); b < p.rows.scales_of_row; b += ntid()) set32(at + b, 0);
     bar();
-    if (!p.t.gone) visit([&](float &v, u32 e) { raise32(at + e / block, magnitude_of(v)); });
+    if (!p.gone) visit([&](float &v, u32 e) { raise32(at + e / block, magnitude_of(v)); });
     bar();
-    if (!p.t.gone) visit([&](float &v, u32 e) { v *= 1.0f / scale_of(float_of(get32(at + e / block)), g.type); });
+    if (!p.gone) visit([&](float &v, u32 e) { v *= 1.0f / scale_of(float_of(get32(at + e / block)), g.type); });
     bar();
-    if (!p.t.gone)
+    if (!p.gone)
       for (u32 b = tid(); b < p.rows.scales_of_row; b += ntid())
         set32(at + b, word_of(scale_of(float_of(get32(at + b)), g.type)));
   }
   template <class O> KD_MEMBER void put_as(u64 to) {
-    if (p.t.gone) return;
+    if (p.gone) return;
     visit([&](float &v, u32 e) {
       O rounded;
       put_row(&rounded, v);

@@ -2,6 +2,7 @@
 // takes one row after the other. All its threads go to the same barriers, also those that gave up.
 #pragma once
 #include "../moves/lanes_onesided.h"
+#include "fold.h"
 #include "outputs.h"
 
 // The unit of a chunk that has a byte, beside what Pairs and Lines say of units. A row's units begin with a whole line:
@@ -15,6 +16,27 @@ struct RowLines : Lines {
   KD u64 unit_of(u64 byte) {
     const u64 line = byte / (LINE_HALVES * 8);
     return line * LINE_PARTS + least((byte - line * (LINE_HALVES * 8)) / 16, LINE_PARTS - 1);
+  }
+};
+
+// A MovedRow is a row that a step of the general kernel finishes, of chunk i.
+struct MovedRow : Row {
+  One &t;
+  const abi_one_step &s;
+  u32 i;
+
+  // source says where the row begins in operand o of the step.
+  KD_MEMBER RowSource source(u32 o) const {
+    const u64 where = one_local.where[s.first + o];
+    return RowSource{where_at(where, 0), ((u32)where & PLACE_BITS) == PLACE_PACKETS};
+  }
+  // where_at is where unit u of the row lies, of an operand that is at `where`: for all types alike.
+  KD_MEMBER u64 where_at(u64 where, u32 u) const {
+    return Quick<Units<float>, RED_SUM>::template spot<u64>(t, where, i, 2 * ((u32)(begin / 16) + u));
+  }
+  template <int N> KD_MEMBER void take(u32 o, u64 (&from)[N], u64 (&halves)[N]) {
+    t.operand = o;
+    if (!take_halves(t, from, (1u << N) - 1, halves)) give_up(t);
   }
 };
 
@@ -82,9 +104,10 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
     const abi_one_launch &a = t.a;
     const bool whole = t.quick && !W::LINES;
     const u32 units = a.elem_size / 16, outputs = outputs_of(t, s);
+    const u64 output_at = t.at.ranks[t.at.block->rank].output;
 #pragma nounroll
     for (u64 begin = 0; begin < bytes; begin += a.elem_size, number++) {
-      const Row p = {t, s, rows_near(), i, begin, number, a.elem_size};
+      MovedRow p = {{rows_near(), t.gone, begin, number, output_at, a.elem_size}, t, s, i};
       if (whole && units <= 2 * ntid()) finish_whole<2>(p, turn);
       else if (whole && units <= 4 * ntid()) finish_whole<4>(p, turn);
       else finish_pieced(p, turn);
@@ -103,7 +126,7 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
     bool awry = t.a.elem_size % 16;
     if (t.iteration == 0) {
       if (rows.ranks) bar();  // shows the block's row, which says whose memory it is
-      bring_rows_near(t);
+      bring_rows_near(rows, t.at.block->rank, t.a.elem_size);
     }
     if (const u32 j = tid(); j < rows.stages) {
       const near_stage &g = rows_near().stage[j];
@@ -169,60 +192,16 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
   }
 
   // finish_whole is for packets that are pairs: lines have parts of two rows.
-  template <int U> KD void finish_whole(const Row &p, u32 *turn) {
+  template <int U> KD void finish_whole(MovedRow &p, u32 *turn) {
     Whole<T, U> h(p);
-    fold(p, h);
-    if (p.s.dsts > 1 && !p.t.gone) store_raw(p, h);
+    fold_row(p, h, p.s.srcs);
+    if (p.s.dsts > 1 && !p.gone) store_raw(p, h);
     stages(p, h, turn);
   }
 
-  // fold sums the sources of a row, of which G are under way. Packets are waited for source by source.
-  template <int U> KD void fold(const Row &p, Whole<T, U> &h) {
-    enum { G = 4 / U };
-    const u32 srcs = p.s.srcs;
-#pragma nounroll
-    for (u32 o = 0; o < srcs; o += G) {
-      v16 v[G][U] = {};
-#pragma unroll
-      for (u32 g = 0; g < G; g++)
-        if (o + g < srcs && !is_packets(p, o + g)) load_source(p, h, o + g, v[g]);
-#pragma unroll
-      for (u32 g = 0; g < G; g++) {
-        if (o + g >= srcs) continue;
-        if (is_packets(p, o + g)) take_source(p, h, o + g, v[g]);
-#pragma unroll
-        for (u32 k = 0; k < U; k++)
-          if (o + g == 0) h.x[k] = R::open(v[g][k]);
-          else R::template fold_one<Sum>(h.x[k], R::open(v[g][k]));
-      }
-    }
-  }
-
-  KD u64 place_of_source(const Row &p, u32 o) { return one_local.where[p.s.first + o]; }
-  KD bool is_packets(const Row &p, u32 o) { return (place_of_source(p, o) & PLACE_BITS) == PLACE_PACKETS; }
-  // source_at is where the row of a source begins.
-  KD u64 source_at(const Row &p, u32 o) {
-    return Quick<R, RED_SUM>::template spot<u64>(p.t, place_of_source(p, o), p.i, 2 * (u32)(p.begin / 16));
-  }
-  template <int U> KD void load_source(const Row &p, const Whole<T, U> &h, u32 o, v16 (&v)[U]) {
-    const u64 from = source_at(p, o);
-#pragma unroll
-    for (u32 k = 0; k < U; k++) v[k] = load_unit(from + 16ull * h.unit(k), v16());
-  }
-  template <int U> KD void take_source(const Row &p, const Whole<T, U> &h, u32 o, v16 (&v)[U]) {
-    if (p.t.gone) return;
-    const u64 first = source_at(p, o);
-    u64 from[2 * U], halves[2 * U] = {};
-#pragma unroll
-    for (u32 k = 0; k < U; k++) from[2 * k] = first + 32ull * h.unit(k), from[2 * k + 1] = from[2 * k] + 16;
-    if (!take_halves(p.t, from, (1u << 2 * U) - 1, halves)) give_up(p.t);
-#pragma unroll
-    for (u32 k = 0; k < U; k++) v[k] = join(halves[2 * k], halves[2 * k + 1]);
-  }
-
   // store_raw stores the sum to the destinations that are not output.
-  template <int U> KD void store_raw(const Row &p, const Whole<T, U> &h) {
-    const u32 end = p.s.first + p.s.srcs + p.s.dsts, before = (u32)(p.begin / 16);
+  template <int U> KD void store_raw(const MovedRow &p, const Whole<T, U> &h) {
+    const u32 end = p.s.first + p.s.srcs + p.s.dsts;
 #pragma nounroll
     for (u32 o = p.s.first + p.s.srcs; o < end; o++) {
       if (p.t.at.operands[o].buf == BUF_OUTPUT) continue;
@@ -232,14 +211,14 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
       for (u32 k = 0; k < U; k++) {
         if (!h.has(k)) continue;
         const v16 v = R::close(h.x[k]);
-        const u64 at = Quick<R, RED_SUM>::template spot<u64>(p.t, where, p.i, 2 * (before + h.unit(k)));
+        const u64 at = p.where_at(where, h.unit(k));
         if (kind != PLACE_PACKETS) store_unit(at, kind, v, 0);
         else store_unit(at, kind, low_of(v), p.t.flag), store_unit(at + 16, kind, high_of(v), p.t.flag);
       }
     }
   }
 
-  KD void finish_pieced(const Row &p, u32 *turn) {
+  KD void finish_pieced(const MovedRow &p, u32 *turn) {
     typename R::Acc x[MOST] = {};
     Pieced<T, W, MOST> h(p, x);
 #pragma nounroll
@@ -252,7 +231,7 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
   }
 
   // fold_piece adds a source's part of a unit to it.
-  template <class Hold> KD void fold_piece(const Row &p, Hold &h, u32 k, u64 u, u32 o) {
+  template <class Hold> KD void fold_piece(const MovedRow &p, Hold &h, u32 k, u64 u, u32 o) {
     One &t = p.t;
     const abi_one_operand &from = t.at.operands[p.s.first + o];
 #pragma nounroll

@@ -3,12 +3,6 @@
 #pragma once
 #include "hold.h"
 
-// memory_of_rank is word `word` of the abi_row_memory of a rank.
-KD u64 memory_of_rank(const abi_rows &rows, u32 rank, u32 word) {
-  if (!rows.ranks) return ((const u64 *)&rows.rank)[word];
-  return load_global<u64>(at_address<const u64>(rows.ranks) + rank * (u32)(sizeof(abi_row_memory) / 8) + word);
-}
-
 // rows_before is how many rows n bytes are.
 KD u64 rows_before(u64 n, u32 row) { return n >> 32 ? (u64)((double)n / row) : (u32)n / row; }
 
@@ -63,7 +57,7 @@ KD void copy_finished(const One &t, const abi_one_step &s, u32 in, u64 first, u3
         const u32 kind = rows.stage[j].kind;
         if (kind != ROW_RESIDUAL && kind != ROW_QUANTISE) continue;
         row = kind == ROW_RESIDUAL ? size : rows.scales_of_row * 4;
-        dst = memory_of_rank(rows, out, ROW_STAGES + j), src = memory_of_rank(rows, in, ROW_STAGES + j);
+        dst = row_memory(rows, out, ROW_STAGES + j), src = row_memory(rows, in, ROW_STAGES + j);
       }
       copy_rows(dst + at * row, src + first * row, count * row);
     }

@@ -15,10 +15,12 @@ struct near_stage {
   float value;
   u8 kind, function, type, pad;
 };
-// near_rows has the stages of a launch, and which of them read an operand first, in their order.
+// near_rows has the stages of a launch, and which of them read an operand first, in their order. output_bytes are those
+// of a row of the output, and output is where that is in launches of few packets.
 struct near_rows {
   near_stage stage[ROW_STAGES];
-  u32 stages, length, output_type, output_size, scales_of_row, reads;
+  u64 output;
+  u32 stages, length, output_type, output_bytes, scales_of_row, reads;
   u8 reader[ROW_STAGES];
 };
 #ifndef HOST_ROW_PARTS  // a host that stands in for a GPU has them elsewhere

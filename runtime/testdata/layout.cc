@@ -11,7 +11,8 @@
 #include <time.h>
 
 struct Request {
-  u32 program, rank, dtype, redop, replicas, length;  // length: of rows, where the program has an epilogue
+  // length and threads: of rows and of blocks, where the program has an epilogue
+  u32 program, rank, dtype, redop, replicas, length, threads, pad;
   u64 elems, tile, blocks, steps, operands, states, status;
   abi_one_memory memory[ONE_RANKS];
 };
@@ -35,7 +36,6 @@ static Answer answer(const Set &set, const Request &q) {
   if (a.cannot) return a;
   general_launch(p, shape, Where{q.blocks, q.steps, q.operands, q.states, q.status, q.memory, q.rank}, &a.launch.one);
   abi_few few = {};
-  a.few = !finishes && few_launch(p, q.rank, a.launch.one, &few);
   if (finishes) {
     double values[ROW_STAGES] = {};
     abi_row_memory memory = {};
@@ -44,6 +44,9 @@ static Answer answer(const Set &set, const Request &q) {
       memory.first[i] = (8ull << 40) + i * 256, memory.second[i] = (9ull << 40) + i * 256;
     }
     rows_launch(p, q.dtype, q.length, values, memory, q.rank, &a.rows);
+    a.few = few_rows_launch(p, q.rank, a.launch.one, a.rows, q.threads, &few);
+  } else {
+    a.few = few_launch(p, q.rank, a.launch.one, &few);
   }
   if (a.few) a.launch.few = few;
   strcpy(a.entry, entry_names[entry_of(p, a.few, q.dtype, q.redop, p.row->copies)]);

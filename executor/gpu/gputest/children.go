@@ -87,8 +87,8 @@ func child(d Device, text string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Wait)
 	defer cancel()
 	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank,
-		"late": childLate, "dies": childDies, "few": childFew, "port": childPort, "portAlone": childPort,
-		"portRank": childPortRank, "node": childNode, "net": childNet, "rows": childRows}[r.Do]
+		"late": childLate, "dies": childDies, "few": childFew, "fewRows": childFewRows, "port": childPort,
+		"portAlone": childPort, "portRank": childPortRank, "node": childNode, "net": childNet, "rows": childRows}[r.Do]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "there is no role", r.Do)
 		return 2

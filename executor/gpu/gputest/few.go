@@ -33,6 +33,9 @@ func testFew(t *testing.T, d Device) {
 		}
 	}
 	if d.StandIn() {
+		if made := calls(t, role{Do: "fewRows", Proto: ir.LL}); made["few"] != 2*2 {
+			t.Errorf("%d launches of 4 that finish whole rows were of few packets: %v", made["few"], made)
+		}
 		for _, proto := range []ir.Protocol{ir.LL, ir.LL128} {
 			if made := calls(t, role{Do: "few", Proto: proto}); made["few"] != 2 {
 				t.Errorf("%v: %d launches of 2 were of few packets: %v", proto, made["few"], made)
@@ -74,4 +77,28 @@ func childFew(ctx context.Context, d Device, r role) error {
 		return err
 	}
 	return errors.Join(g.once(ctx, data.I32, data.Sum, whole(p, data.I32, 4), nil), g.Close())
+}
+
+// childFewRows makes launches of few packets that finish rows, twice for each rank: of whole units. A launch of rows
+// that are none, and one of many rows, go the general way.
+func childFewRows(ctx context.Context, d Device, r role) (err error) {
+	p, err := rowProgram("onestep", "residual, rms_norm(eps)", 2, r.Proto)
+	if err != nil {
+		return err
+	}
+	g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(0, 1), Unproven: true, Types: []data.DType{data.BF16}})
+	if err != nil {
+		return err
+	}
+	for i, of := range []struct {
+		rows   int64
+		length int
+	}{{1, 1024}, {3, 8}, {3, 9}, {200, 1024}} {
+		j, err1 := g.bindRows(ctx, newRows(p, data.BF16, of.rows, of.length, uint64(i)), 0, nil)
+		if err1 == nil {
+			err1 = errors.Join(j.fill(), j.launch(), g.plan.Wait(ctx), j.compare(), j.close())
+		}
+		err = errors.Join(err, err1)
+	}
+	return errors.Join(err, g.Close())
 }

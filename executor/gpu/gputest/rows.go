@@ -278,3 +278,31 @@ for r in 0..ranks {
 		}
 	}
 }
+
+// testRowsLate has one rank wait for rows that do not come: it says so in time, and after Reset the call runs again.
+func testRowsLate(t *testing.T, d Device) {
+	for _, proto := range []ir.Protocol{ir.LL, ir.Simple, ir.LL128} {
+		p, err := rowProgram("onestep", "residual, rms_norm(eps), quantise(e4m3)", 2, proto)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Unproven: true, Types: []data.DType{data.BF16}})
+		j, err := r.bindRows(soon(t), newRows(p, data.BF16, 3, 1024, 1), 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := errors.Join(j.twice(t, false), r.plan.SetWait(30*time.Millisecond), j.fill(),
+				j.call.Launch(r.streams[0])); err != nil {
+				t.Fatal(err)
+			}
+			timedOut(t, r.plan.Wait(soon(t)), "rank 0 block", "waited", "from rank 1")
+			if err := errors.Join(r.plan.Reset(t.Context()), r.plan.SetWait(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(j.twice(t, false), j.close()); err != nil {
+			t.Errorf("%v: %v", proto, err)
+		}
+	}
+}

@@ -27,7 +27,7 @@ var tests = []struct {
 	{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortLate", testPortLate}, {"PortTrace", testPortTrace}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},
 	{"Nodes", testNodes}, {"NodesGraphs", testNodesGraphs}, {"NodesTogether", testNodesTogether}, {"NodesReset", testNodesReset}, {"NodesTrace", testNodesTrace}, {"NodesProcesses", testNodesProcesses}, {"NodesHop", testNodesHop},
 	{"OnePass", testOnePass}, {"Written", testWritten}, {"Launches", testLaunches}, {"OnePassLate", testOnePassLate}, {"IdleRank", testIdleRank}, {"Room", testRoom},
-	{"Rows", testRows}, {"RowsRefused", testRowsRefused}, {"RowsProcesses", testRowsProcesses},
+	{"Rows", testRows}, {"RowsRefused", testRowsRefused}, {"RowsProcesses", testRowsProcesses}, {"RowsLate", testRowsLate},
 	{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},
 }
 

@@ -232,7 +232,8 @@ int do_function(void **function, void *module, const char *name) {
                                                                  {"mscclc_few_lines_sum", FEW_LINES_SUM},
                                                                  {"mscclc_few_lines_copy", FEW_LINES_COPY},
                                                                  {"mscclc_rows_sum", ROWS_SUM},
-                                                                 {"mscclc_rows_lines", ROWS_LINES}};
+                                                                 {"mscclc_rows_lines", ROWS_LINES},
+                                                                 {"mscclc_few_rows", FEW_ROWS}};
   const auto found = entries.find(name);
   if (m->device != d) return INVALID_HANDLE;
   if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;

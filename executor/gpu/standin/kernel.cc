@@ -35,9 +35,10 @@ bool is_two(const Function *f) { return f->entry <= TWO_LINES; }
 bool is_few(const Function *f) { return f->entry >= FEW_SUM && f->entry <= FEW_LINES_COPY; }
 bool is_rows(const Function *f) { return f->entry >= ROWS_SUM; }
 
-// one_of is the launch of a one-sided program, which follows what is prepared of a launch of few packets.
+// one_of is the launch of a one-sided program, which follows what is prepared of a launch of few packets. Of FEW_ROWS
+// it has no code.
 const abi_one_launch *one_of(const Function *f, const char *params) {
-  if (is_few(f)) return &((const abi_few_launch *)params)->one;
+  if (is_few(f) || f->entry == FEW_ROWS) return &((const abi_few_launch *)params)->one;
   return (const abi_one_launch *)params;
 }
 
@@ -60,9 +61,9 @@ void run_typed(const Function *f, const char *params, u32 block, u32 replica) {
   }
 }
 
-// bundles_of_rows is how many have room for a row, of which a thread holds eight units of 15 bytes and more.
+// bundles_of_rows is how many have room for a row, of which a thread holds at least four units of 16 bytes.
 u32 bundles_of_rows(u32 bytes) {
-  const u32 threads = (bytes / 120 + 2 + LANES - 1) / LANES;
+  const u32 threads = (bytes / 64 + 2 + LANES - 1) / LANES;
   return std::min<u32>(threads, MOST_BUNDLES);
 }
 
@@ -88,7 +89,7 @@ Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
 bool net_reachable(const Function *f, const abi_one_launch *a) {
   Device *d = f->device;
   const abi_net *net = (const abi_net *)(const void *)a->code;
-  if (a->inlined || !net->lanes) return true;
+  if (f->entry == FEW_ROWS || a->inlined || !net->lanes) return true;
   if (!f->net || !host_reaches(net->lanes) || !in_reach(d, net->sent) || !in_reach(d, net->inboxes)) return false;
   const abi_inbox *inbox = (const abi_inbox *)net->inboxes;
   for (u32 r = 0; r < a->rank_count; r++)
@@ -161,10 +162,11 @@ void spoil(const Function *f, const char *params) {
 // rows_reachable is whether a launch reaches what its stages read and write.
 bool rows_reachable(const Function *f, const char *params) {
   if (!is_rows(f)) return true;
-  const abi_rows_launch *l = (const abi_rows_launch *)params;
-  if (l->rows.ranks && !in_reach(f->device, l->rows.ranks)) return false;
-  const abi_row_memory *m = l->rows.ranks ? (const abi_row_memory *)l->rows.ranks : &l->rows.rank;
-  for (u32 r = 0; r < (l->rows.ranks ? l->one.rank_count : 1); r++)
+  const abi_rows &rows = f->entry == FEW_ROWS ? ((const abi_few_rows_launch *)params)->rows
+                                              : ((const abi_rows_launch *)params)->rows;
+  if (rows.ranks && !in_reach(f->device, rows.ranks)) return false;
+  const abi_row_memory *m = rows.ranks ? (const abi_row_memory *)rows.ranks : &rows.rank;
+  for (u32 r = 0; r < (rows.ranks ? one_of(f, params)->rank_count : 1); r++)
     for (const u64 *list : {m[r].first, m[r].second})
       for (u32 j = 0; j < ROW_STAGES; j++)
         if (list[j] && !in_reach(f->device, list[j])) return false;
@@ -188,14 +190,14 @@ int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &
   u64 want = sizeof(abi_one_launch);
   if (is_two(f)) want = sizeof(abi_launch) + sizeof(u64) + (f->traced ? sizeof(abi_trace) : 0);
   else if (is_few(f)) want = sizeof(abi_few_launch);
-  else if (is_rows(f)) want = sizeof(abi_rows_launch);
+  else if (is_rows(f)) want = f->entry == FEW_ROWS ? sizeof(abi_few_rows_launch) : sizeof(abi_rows_launch);
   if (params.size() != want || !blocks) return INVALID_VALUE;
   return blocks > SMS * blocks_per_sm(threads) ? NO_RESOURCES : OK;
 }
 
 void run_kernel(const Function *f, u32 x, u32 y, u32 threads, const std::string &params) {
   Device *d = f->device;
-  if (injected("kernel") || (is_few(f) && injected("few")) || !reachable(f, x * y, params)) {
+  if (injected("kernel") || ((is_few(f) || f->entry == FEW_ROWS) && injected("few")) || !reachable(f, x * y, params)) {
     d->fault = ILLEGAL_ADDRESS;
     return;
   }

@@ -1,13 +1,14 @@
 // Programs with an epilogue: sums of the floats that have images for them.
 #include "lanes.h"
 
-#include "../../../kernels/rows/lanes.h"
+#include "../../../kernels/few/rows.h"
 
 namespace {
 
 template <class T> void run_sums(Entry entry, const char *params, u32 block, u32 replica) {
   const abi_rows_launch &l = *(const abi_rows_launch *)params;
-  if (entry == ROWS_SUM) run_onesided<RowLanes<T>>(l.one, block, replica);
+  if (entry == FEW_ROWS) run_few_rows<T>(*(const abi_few_rows_launch *)params, replica);
+  else if (entry == ROWS_SUM) run_onesided<RowLanes<T>>(l.one, block, replica);
   else run_onesided<RowLanes<T, RowLines>>(l.one, block, replica);
 }
 

@@ -111,7 +111,8 @@ enum Entry {
   FEW_LINES_SUM,
   FEW_LINES_COPY,
   ROWS_SUM,
-  ROWS_LINES
+  ROWS_LINES,
+  FEW_ROWS
 };
 struct Function {
   Device *device;

@@ -10,8 +10,8 @@
 const char *const entry_names[ENTRIES] = {
     "mscclc_onesided",       "mscclc_onesided_sum", "mscclc_onesided_avg", "mscclc_onesided_copy",
     "mscclc_onesided_lines", "mscclc_net",          "mscclc_net_lines",    "mscclc_rows_sum",
-    "mscclc_rows_lines",     "mscclc_few_sum",      "mscclc_few_copy",     "mscclc_few_lines_sum",
-    "mscclc_few_lines_copy"};
+    "mscclc_rows_lines",     "mscclc_few_rows",     "mscclc_few_sum",      "mscclc_few_copy",
+    "mscclc_few_lines_sum",  "mscclc_few_lines_copy"};
 
 namespace {
 
@@ -33,26 +33,41 @@ int load_all(Gpu *g, void *code, Module *m) {
   return 0;
 }
 
+// A Nothing is a launch of each kind of an entry that has nothing to do.
+struct Nothing {
+  abi_few_launch few;  // and in it a general one
+  abi_rows_launch rows;
+  abi_few_rows_launch few_rows;
+};
+
+Nothing nothing(u64 memory) {
+  enum { STATE = 1024, STATUS = 2048 };
+  static const Nothing none = {};
+  Nothing n = none;
+  abi_one_launch &one = n.few.one;
+  one.blocks = one.steps = one.operands = memory;
+  n.few.few.state = one.states = memory + STATE, n.few.few.status = one.status = memory + STATUS;
+  one.replicas = one.max_replicas = one.depth = one.chunks = one.block_count = one.rank_count = 1;
+  n.rows.one = one, n.few_rows.few = n.few.few;
+  memcpy(n.few_rows.one, &one, sizeof n.few_rows.one);
+  return n;
+}
+
 // warm runs each function once, with nothing to do: the first launch of a kernel may have the driver make memory for
 // its threads, for which it waits until the GPU has nothing else to do.
 int warm(Gpu *g, const Module *m) {
-  enum { BYTES = 4096, STATE = 1024, STATUS = 2048, THREADS = 64, PARAMS = 1, LENGTH = 2, NON_BLOCKING = 1 };
-  static const abi_few_launch none = {};
-  abi_few_launch l = none;
-  static const abi_rows_launch no_rows = {};
-  abi_rows_launch rows = no_rows;
+  enum { BYTES = 4096, THREADS = 64, PARAMS = 1, LENGTH = 2, NON_BLOCKING = 1 };
   if (!g->spare) TRY(g->f->alloc(&g->spare, BYTES));
   void *stream = nullptr;
   TRY(g->f->stream(&stream, NON_BLOCKING));
   int error = g->f->fill(g->spare, 0, BYTES, stream);
-  l.one.blocks = l.one.steps = l.one.operands = g->spare;
-  l.few.state = l.one.states = g->spare + STATE, l.few.status = l.one.status = g->spare + STATUS;
-  l.one.replicas = l.one.max_replicas = l.one.depth = l.one.chunks = l.one.block_count = l.one.rank_count = 1;
-  rows.one = l.one;
+  Nothing n = nothing(g->spare);
   for (u32 i = 0; i < ENTRIES && !error; i++) {
-    const bool few = i >= ENTRY_FEW_SUM, finishes = i == ENTRY_ROWS || i == ENTRY_ROWS_LINES;
-    size_t bytes = finishes ? sizeof rows : few ? sizeof l : sizeof l.one;
-    void *params = finishes ? (void *)&rows : few ? (void *)&l : (void *)&l.one;
+    size_t bytes = sizeof n.few.one;
+    void *params = &n.few.one;
+    if (i == ENTRY_FEW_ROWS) params = &n.few_rows, bytes = sizeof n.few_rows;
+    else if (i >= ENTRY_FEW_SUM) params = &n.few, bytes = sizeof n.few;
+    else if (i == ENTRY_ROWS || i == ENTRY_ROWS_LINES) params = &n.rows, bytes = sizeof n.rows;
     void *packed[] = {(void *)PARAMS, params, (void *)LENGTH, &bytes, nullptr};
     if (m->function[i]) error = g->f->launch(m->function[i], 1, 1, 1, THREADS, 1, 1, 0, stream, nullptr, packed);
   }

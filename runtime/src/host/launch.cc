@@ -1,7 +1,7 @@
 // Launches of the host device. All entries of a kernel are one here: the interpreter, which finds type and reduction in
 // the launch. A rank's blocks are fibers of one thread, of which each goes on while others wait.
 #include "../../../executor/cpu/host.h"
-#include "../../../kernels/abi/rows_few.h"
+#include "../../../kernels/rows/abi.h"
 #include "host.h"
 
 #include <stdlib.h>
@@ -78,6 +78,12 @@ int launch(void *function, unsigned, unsigned, unsigned, unsigned, unsigned, uns
   const u64 entry = (u64)function - 1;
   if (entry == ENTRY_ROWS || entry == ENTRY_ROWS_LINES)
     return later(stream, run_rows, packed[1], sizeof(abi_rows_launch));
+  if (entry == ENTRY_FEW_ROWS) {
+    const abi_few_rows_launch *few = (const abi_few_rows_launch *)packed[1];
+    abi_rows_launch l = {};
+    memcpy(&l.one, few->one, sizeof few->one), l.rows = few->rows;
+    return later(stream, run_rows, &l, sizeof l);
+  }
   const bool few = entry >= ENTRY_FEW_SUM;
   const abi_one_launch *given = few ? &((const abi_few_launch *)packed[1])->one : (const abi_one_launch *)packed[1];
   return later(stream, run, given, sizeof *given);

@@ -4,6 +4,7 @@
 namespace {
 
 enum { FEW_UNITS = 4 * 512, FEW_LINES = 4096, LINE_HALVES = 15, VIA_PORT = 2 };  // VIA_PORT is ir.ViaPort
+enum { FEW_ROW_UNITS = 8 * FEW_UNITS, ROW_UNITS = 4, BUNDLE_LANES = 16 };
 
 u64 most(u64 a, u64 b) { return a > b ? a : b; }
 u64 least(u64 a, u64 b) { return a < b ? a : b; }
@@ -41,15 +42,13 @@ u32 send_together(const abi_one_step *s, const abi_one_operand *operands) {
   return n;
 }
 
-}  // namespace
-
-bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *f) {
+// few_of makes a launch of at most `limit` half units, or lines, of a step.
+bool few_of(const Program &p, u32 rank, const abi_one_launch &l, u64 limit, abi_few *f) {
   const bundle_part &part = p.part[rank];
   const u64 chunk = l.chunk * l.elem_size;
   if (!short_enough(part, l, chunk)) return false;
   const u64 units = least(l.share, chunk) / 8;
   const u64 pieces = p.row->lines ? (units + LINE_HALVES - 1) / LINE_HALVES : units;
-  const u64 limit = p.row->lines ? FEW_LINES : FEW_UNITS;
   *f = abi_few{};
   f->state = l.states, f->status = l.status;
   f->stride[0] = (u32)chunk, f->stride[1] = (u32)l.packet_stride;
@@ -70,5 +69,61 @@ bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *f)
   }
   for (u32 i = 0; i < part.operands; i++)
     if (!(f->where[i] = where(l, operands[i]))) return false;
+  return true;
+}
+
+// finishes finds which operand is the output that a step finishes, or -1. It gives false where a step writes outputs of
+// other ranks, or reads one.
+bool finishes(const abi_one_step &s, const abi_one_operand *operands, u32 rank, i32 *at) {
+  *at = -1;
+  for (u32 i = 0; i < (u32)s.srcs + s.dsts; i++) {
+    const abi_one_operand &o = operands[s.first + i];
+    if (o.buf != BUF_OUTPUT) continue;
+    if (i < s.srcs || *at >= 0 || o.rank != (i32)rank) return false;
+    *at = (i32)(s.first + i);
+  }
+  return true;
+}
+
+// aligned says whether all that stages read and write is aligned to units, and each block with a scale is a lane's or
+// that of lanes side by side.
+bool aligned(const abi_rows &rows, u32 unit) {
+  for (u32 i = 0; i < rows.stages; i++) {
+    const abi_row_stage &g = rows.stage[i];
+    const u32 lanes = g.block / unit;
+    if ((rows.rank.first[i] | (g.kind == ROW_QUANTISE ? 0 : rows.rank.second[i])) % 16) return false;
+    if (g.block && (g.block % unit || lanes > BUNDLE_LANES || __builtin_popcount(lanes) != 1)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *f) {
+  return few_of(p, rank, l, p.row->lines ? FEW_LINES : FEW_UNITS, f);
+}
+
+bool few_rows_launch(const Program &p, u32 rank, const abi_one_launch &l, const abi_rows &rows, u32 threads,
+                     abi_few *f) {
+  if (p.row->lines || rows.ranks || l.elem_size % 16 || l.elem_size / 16 > ROW_UNITS * threads) return false;
+  if (!aligned(rows, 16 / size_of(l.dtype)) || !few_of(p, rank, l, FEW_ROW_UNITS, f)) return false;
+  const abi_one_operand *operands = operands_of(p, rank);
+  const abi_one_step *steps = steps_of(p, rank);
+  u8 moves = 0;  // that follow in the group, and finish nothing
+  for (u32 i = p.part[rank].steps; i-- > 0;) {
+    const abi_one_step &s = steps[i];
+    i32 at;
+    if (!finishes(s, operands, rank, &at)) return false;
+    if (at < 0) {
+      if (s.group == 1) moves = 0;
+      f->step[i].group = ++moves;
+      continue;
+    }
+    const u32 first = s.first + s.srcs;
+    f->where[at] = f->where[first];
+    f->where[first] = (u64)(i64)operands[at].a * l.elems + (u64)operands[at].b * l.chunk;
+    f->step[i].flags |= FEW_FOLD | FEW_FINISH;
+    f->step[i].group = 1, moves = 0;
+  }
   return true;
 }

@@ -43,6 +43,10 @@ void rows_launch(const Program &p, u32 dtype, u32 length, const double *values, 
 // few_launch fills in `few` where the launch l of a rank's part can go the short way, and else gives false.
 bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *few);
 
+// few_rows_launch is few_launch of a launch with an epilogue, of blocks of some threads.
+bool few_rows_launch(const Program &p, u32 rank, const abi_one_launch &l, const abi_rows &rows, u32 threads,
+                     abi_few *few);
+
 // entry_of is the kernel's entry for a launch of a program that copies, or does not. Averages of integers are sums that
 // are divided at their end, and go by the entry for sums.
 Entry entry_of(const Program &p, bool few, u32 dtype, u32 redop, bool copies);

@@ -5,7 +5,7 @@
 
 namespace {
 
-// make_rows fills in the launch of a call with an epilogue, which is never a short one.
+// make_rows fills in the launch of a call with an epilogue.
 void make_rows(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   const u32 index = t->of_rule[rule - t->set.rules];
   const Program &p = t->set.program[index];
@@ -16,8 +16,15 @@ void make_rows(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
                  Where{seat.blocks, seat.steps, seat.operands, seat.states, seat.status, seat.rank, t->rank},
                  &r->finishes.one);
   rows_launch(p, c->dtype, c->rows->length, c->rows->value, c->rows->memory, t->rank, &r->finishes.rows);
-  r->function = t->finisher[c->dtype]->function[entry_of(p, false, shape.dtype, shape.redop, false)];
+  const Module *m = t->finisher[c->dtype];
+  const bool few = t->few && m->function[ENTRY_FEW_ROWS] &&
+                   few_rows_launch(p, t->rank, r->finishes.one, r->finishes.rows, rule->threads, &r->few.few);
+  r->function = m->function[entry_of(p, few, shape.dtype, shape.redop, false)];
   r->params = &r->finishes, r->bytes = sizeof r->finishes;
+  if (few) {
+    memcpy(r->few.one, &r->finishes.one, sizeof r->few.one), r->few.rows = r->finishes.rows;
+    r->params = &r->few, r->bytes = sizeof r->few;
+  }
   r->blocks = r->finishes.one.block_count, r->iterations = r->finishes.one.iterations;
 }
 

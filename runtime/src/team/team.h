@@ -28,6 +28,7 @@ struct Ready {
     abi_few_launch launch;
     abi_rows_launch finishes;  // of a call with an epilogue
   };
+  abi_few_rows_launch few;  // of one that is short
 };
 enum { READY = 8 };
 
