@@ -49,6 +49,8 @@ def main(kind: str, address: str, ranks: int, rank: int, names: "list[str]") -> 
             np.random.seed(len(name))  # equal on all ranks
             getattr(scenes, name)(comm, kind)
             print("ok", name, flush=True)
+    if kind == "torch":
+        dist.destroy_process_group()  # gloo's threads end the process if they are left to its end
 
 
 if __name__ == "__main__":
