@@ -35,7 +35,7 @@ func TestOnce(t *testing.T) {
 	} {
 		j := start(t, n, 2, c.env, c.args...)
 		short := regexp.MustCompile(`(?m)\Amscclc: .*` + c.cause + `.*\(process ` + string(rune('0'+c.whole)) +
-			` tells more\)\n\z`)
+			` reports more\)\n\z`)
 		for i, code := range j.wait() {
 			said := j.out[i].String()
 			if code <= 0 || short.MatchString(said) != (i != c.whole) || !strings.Contains(said, c.cause) {
@@ -70,7 +70,7 @@ func TestOnceLost(t *testing.T) {
 		for i, code := range codes {
 			said := j.out[i].String()
 			_, last, _ := strings.Cut(said, "mscclc: process ")
-			if i != victim && (code != 3 || strings.Contains(last, " tells more)\n") != (i != whole) ||
+			if i != victim && (code != 3 || strings.Contains(last, " reports more)\n") != (i != whole) ||
 				strings.Count(last, "\n") > 1 || !strings.Contains(said, "is gone")) {
 				t.Errorf("process %d was killed, and process %d ended with %d: %s", victim, i, code, said)
 			}
