@@ -112,6 +112,7 @@ var planRefused = map[string]string{
 	"alltoall/one_step_pull":          "get goes wrong between",
 	"scatter/direct_pull":             "get goes wrong between",
 	"allreduce/allpairs_pull":         "no room in a thread block", // for a loop's puts to 9 peers and more
+	"allreduce/ordered_pull":          "no room in a thread block",
 	"allreduce/twophase_hierarchical": "no room in a thread block",
 	"reduce/switch":                   "no operation that loads a sum through the switch",
 	"reducescatter/switch":            "no operation that loads a sum through the switch",

@@ -1,6 +1,7 @@
 // What the calls of a driver do.
 #include "calls.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <time.h>
@@ -211,34 +212,28 @@ int load_object(void **module, const void *image) {
   *module = new Module{d, ""};
   return OK;
 }
+// The entries of the images, by name. It is made before any thread runs: tests look for data races.
+struct Named {
+  const char *name;
+  Entry entry;
+};
+const Named entries[] = {
+    {"mscclc_simple", TWO_SIMPLE}, {"mscclc_ll", TWO_LL}, {"mscclc_ll128", TWO_LINES}, {"mscclc_onesided", ONE_ANY},
+    {"mscclc_net", ONE_ANY}, {"mscclc_net_lines", ONE_LINES}, {"mscclc_trace_simple", TWO_SIMPLE},
+    {"mscclc_trace_ll", TWO_LL}, {"mscclc_trace_ll128", TWO_LINES}, {"mscclc_onesided_sum", ONE_SUM},
+    {"mscclc_onesided_avg", ONE_AVG}, {"mscclc_onesided_copy", ONE_COPY}, {"mscclc_few_sum", FEW_SUM},
+    {"mscclc_few_copy", FEW_COPY}, {"mscclc_onesided_lines", ONE_LINES}, {"mscclc_few_lines_sum", FEW_LINES_SUM},
+    {"mscclc_few_lines_copy", FEW_LINES_COPY}, {"mscclc_rows_sum", ROWS_SUM}, {"mscclc_rows_lines", ROWS_LINES},
+    {"mscclc_few_rows", FEW_ROWS}};
 int do_function(void **function, void *module, const char *name) {
   CONTEXT;
   const Module *m = (const Module *)module;
-  static const auto &entries = *new std::map<std::string, Entry>{{"mscclc_simple", TWO_SIMPLE},
-                                                                 {"mscclc_ll", TWO_LL},
-                                                                 {"mscclc_ll128", TWO_LINES},
-                                                                 {"mscclc_onesided", ONE_ANY},
-                                                                 {"mscclc_net", ONE_ANY},
-                                                                 {"mscclc_net_lines", ONE_LINES},
-                                                                 {"mscclc_trace_simple", TWO_SIMPLE},
-                                                                 {"mscclc_trace_ll", TWO_LL},
-                                                                 {"mscclc_trace_ll128", TWO_LINES},
-                                                                 {"mscclc_onesided_sum", ONE_SUM},
-                                                                 {"mscclc_onesided_avg", ONE_AVG},
-                                                                 {"mscclc_onesided_copy", ONE_COPY},
-                                                                 {"mscclc_few_sum", FEW_SUM},
-                                                                 {"mscclc_few_copy", FEW_COPY},
-                                                                 {"mscclc_onesided_lines", ONE_LINES},
-                                                                 {"mscclc_few_lines_sum", FEW_LINES_SUM},
-                                                                 {"mscclc_few_lines_copy", FEW_LINES_COPY},
-                                                                 {"mscclc_rows_sum", ROWS_SUM},
-                                                                 {"mscclc_rows_lines", ROWS_LINES},
-                                                                 {"mscclc_few_rows", FEW_ROWS}};
-  const auto found = entries.find(name);
+  const Named *const end = entries + sizeof entries / sizeof *entries;
+  const Named *const found = std::find_if(entries, end, [=](const Named &e) { return !strcmp(e.name, name); });
   if (m->device != d) return INVALID_HANDLE;
   if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;
-  if (found == entries.end()) return NOT_FOUND;
-  *function = new Function{d, found->second, contains(name, "_trace_"),
+  if (found == end) return NOT_FOUND;
+  *function = new Function{d, found->entry, contains(name, "_trace_"),
                            contains(name, "_net") || contains(m->text.c_str(), "%globaltimer")};
   return OK;
 }
