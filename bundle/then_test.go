@@ -110,7 +110,7 @@ func TestThenRefused(t *testing.T) {
 		change func(r *Rule)
 		want   string
 	}{
-		{func(r *Rule) { r.Then = "residual,rms_norm(eps)" }, "follows residual of an epilogue"},
+		{func(r *Rule) { r.Then = "residual,rms_norm(eps)" }, `is written "residual, rms_norm(eps)"`},
 		{func(r *Rule) { r.Then = "rms_norm(eps), rms_norm(eps)" }, "rms_norm twice"},
 		{func(r *Rule) { r.Program = "" }, "has a staged program"},
 		{func(r *Rule) { r.When |= WhenCandidate }, "is no candidate"},

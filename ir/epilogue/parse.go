@@ -7,8 +7,7 @@ import (
 )
 
 // Parse reads a list as a file of the language has it, with spaces as one likes: List.String writes the text that equal
-// lists have. "" is a list of no stages. Normal of runtime/src/bundle/spelling.cc and of python/mscclc/_rows.py makes
-// the text of equal lists equal too.
+// lists have. "" is a list of no stages.
 func Parse(text string) (l List, err error) {
 	p := &parser{rest: text}
 	p.next()
