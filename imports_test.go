@@ -23,7 +23,7 @@ import (
 // it may import; "*" is any.
 var mayImport = map[string][]string{
 	"mscclc/ir/diag":                    {},
-	"mscclc/ir/epilogue":                {},
+	"mscclc/ir/epilogue":                {"mscclc/ir/diag"},
 	"mscclc/files":                      {"mscclc/ir/diag"},
 	"mscclc/ir":                         {"mscclc/ir/diag", "mscclc/ir/epilogue"},
 	"mscclc/ir/fifo":                    {"mscclc/ir"},

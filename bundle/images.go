@@ -71,7 +71,7 @@ func (b *builder) addImages() error {
 		}
 		types := b.DTypes
 		if prefix == finishers {
-			types = slices.DeleteFunc(slices.Clone(types), func(t data.DType) bool { return !finishes(t) })
+			types = slices.DeleteFunc(slices.Clone(types), func(t data.DType) bool { return !FinishesRows(t) })
 		}
 		images, err := imagesFor(types, prefix)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/internal/strictjson"
 	"mscclc/ir"
+	"mscclc/ir/epilogue"
 	"mscclc/selection"
 )
 
@@ -39,6 +40,9 @@ func (t *rulesJudge) entry(r *selection.Reader, e *selection.Entry, start strict
 	t.m.Device = cmp.Or(t.m.Device, e.Device)
 	for k := range e.Rules {
 		rule := MeasuredRule{Calls{e.Collective, e.Ranks, e.Layout, e.When}, e.Rules[k]}
+		if then, err := epilogue.Parse(rule.Then); err == nil && len(then) > 0 {
+			rule.Then = then.String() // equal lists are one text from here on
+		}
 		t.Rule(k, func(start strictjson.Pos, good bool) {
 			if t.k = k; good && !t.Full() {
 				t.judge(start, &rule)

@@ -70,8 +70,8 @@ func (p *ProgramRow) checkThen() error {
 // finishers is what names of images begin with that finish rows.
 const finishers = "rows_"
 
-// finishes reports whether kernels finish rows of sums of a type.
-func finishes(t data.DType) bool { return t == data.F16 || t == data.BF16 || t == data.F32 }
+// FinishesRows reports whether kernels finish rows of sums of a type.
+func FinishesRows(t data.DType) bool { return t == data.F16 || t == data.BF16 || t == data.F32 }
 
 // isFinisher reports whether there is an image of that number, and it finishes rows.
 func isFinisher(images []Image, n uint32) bool {
@@ -112,6 +112,8 @@ func (r *Rule) checkThen() error {
 	switch {
 	case err != nil:
 		return err
+	case len(l) == 0:
+		return fmt.Errorf("\"then\" lacks its stages; they are %s", strings.Join(epilogue.Names(), ", "))
 	case r.Kind != ir.AllReduce:
 		return fmt.Errorf("a rule with \"then\" is for an AllReduce, whose output holds finished rows")
 	case r.Program == "" || r.Candidate() || r.When&WhenWindows != 0 || r.Nodes != "" || r.Placement == selection.Direct:

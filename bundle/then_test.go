@@ -110,7 +110,7 @@ func TestThenRefused(t *testing.T) {
 		change func(r *Rule)
 		want   string
 	}{
-		{func(r *Rule) { r.Then = "residual,rms_norm(eps)" }, "follows residual of an epilogue"},
+		{func(r *Rule) { r.Then = "residual,rms_norm(eps)" }, `is written "residual, rms_norm(eps)"`},
 		{func(r *Rule) { r.Then = "rms_norm(eps), rms_norm(eps)" }, "rms_norm twice"},
 		{func(r *Rule) { r.Program = "" }, "has a staged program"},
 		{func(r *Rule) { r.When |= WhenCandidate }, "is no candidate"},
@@ -136,7 +136,7 @@ func TestThenFile(t *testing.T) {
 	const file = `{"version": 2, "entries": [
   {"device":"NVIDIA H200","ranks":2,"collective":"allreduce","when":"eager","rules":[
     {"up_to":65536,"then":"residual, rms_norm(eps)","program":"rows/onestep","protocol":"LL","replicas":4,"tile":32768},
-    {"then":"residual, rms_norm(eps)","program":"rows/after","protocol":"Simple","replicas":8,"tile":32768},
+    {"then":" residual,rms_norm( eps )","program":"rows/after","protocol":"Simple","replicas":8,"tile":32768},
     {"then":"bias","program":"rows/after","protocol":"Simple","replicas":8,"tile":32768},
     {"up_to":65536,"program":"allreduce/onephase","protocol":"LL","replicas":4},
     {"program":"nccl"}]}
@@ -159,7 +159,7 @@ func TestThenFile(t *testing.T) {
 	if r, ok := m.Rule("allreduce", 2, "", Eager, false, 4096); !ok || r.Program != "allreduce/onephase" {
 		t.Errorf("calls without an epilogue have %v", r)
 	}
-	for old, change := range map[string]string{`"then":"bias"`: `"then":"base"`,
+	for old, change := range map[string]string{`"then":"bias"`: `"then":"base"`, `"then":"bias",`: `"then":" ",`,
 		`"then":"bias","program"`: `"then":"bias","op":"max","program"`,
 		`"protocol":"Simple","replicas":8,"tile":32768},
     {"up_to"`: `"protocol":"Simple","candidate":true},

@@ -71,7 +71,7 @@ func (m *machine) place(s *site, rank int32, b ir.Buf, index int64, count int32)
 	if count == 0 {
 		time = emptyTime
 	}
-	return ref{spot{to, rank, int32(index)}, count, time, b}, ok && m.step(int64(count), &s.span)
+	return ref{spot{to, rank, int32(index)}, count, time, holds{buf: b}}, ok && m.step(int64(count), &s.span)
 }
 
 // put copies r, of the channel's rank, to the peer, or to all ranks of a switch.

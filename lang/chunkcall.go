@@ -34,7 +34,7 @@ func (c *compiler) chunkCall(args *syntax.Args, span diag.Span) code {
 		}
 		if uint64(r) < uint64(p.coll.Ranks) {
 			if at := p.at(int32(r), b); i >= 0 && n >= 0 && n <= int64(at.chunks)-i {
-				made := ref{spot{at.cell + int32(i), int32(r), int32(i)}, int32(n), p.now(), b}
+				made := ref{spot{at.cell + int32(i), int32(r), int32(i)}, int32(n), p.now(), holds{buf: b}}
 				if n == 0 {
 					made.time = emptyTime
 					return made

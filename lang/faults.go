@@ -64,7 +64,7 @@ func (m *machine) matched(r ref, rank int64) string {
 	var copies []string
 	for k := range r.count {
 		x, _ := p.cells.At(int(r.cell + k))
-		one := ref{spot: spot{rank: r.rank, index: r.index + k}, buf: r.buf, count: 1}
+		one := ref{spot: spot{rank: r.rank, index: r.index + k}, holds: holds{buf: r.buf}, count: 1}
 		for i := range p.coll.OutChunks(int(rank)) {
 			if w := p.coll.Want(int(rank), i); !w.Any && p.values.Matches(x, w) {
 				copies = append(copies, fmt.Sprintf("%s.copy(%d, output, %d)", p.chunkCall(&one), rank, i))

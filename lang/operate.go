@@ -105,7 +105,7 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) ref 
 		return m.fail(b, to, p.at(int32(rank), b).chunks-int32(index))
 	}
 	if ok && !failed && r.empty() {
-		return ref{spot{to, int32(rank), int32(index)}, 0, emptyTime, b}
+		return ref{spot{to, int32(rank), int32(index)}, 0, emptyTime, holds{buf: b}}
 	}
 	if !ok || failed || !m.spend(s, 1, int64(r.count)) {
 		return m.fail(b, to, r.count)
@@ -113,7 +113,11 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) ref 
 	if !m.usable(s, r) {
 		return m.fail(b, to, r.count)
 	}
-	dst := ref{spot{to, int32(rank), int32(index)}, r.count, 0, b}
+	if r.then > 0 && b != ir.Output {
+		m.elsewhere(s, r, "this copies %s to %s", p.refName(&r), p.bufName(b))
+		return m.fail(b, to, r.count)
+	}
+	dst := ref{spot{to, int32(rank), int32(index)}, r.count, 0, holds{buf: b}}
 	if r.cell != to {
 		if r.overlaps(dst) {
 			m.overlap(s, r, dst)
@@ -122,6 +126,9 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) ref 
 		p.source(r)
 		now := p.emit(s, dst, 1)
 		p.cells.Write(int(to), int(r.count), now, p.read)
+		if r.then > 0 {
+			p.copyFinished(r, now)
+		}
 	}
 	dst.time = p.now()
 	return dst
@@ -159,13 +166,13 @@ func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int6
 	count := refs[0].count
 	to, ok := m.target(s, rank, b, index, count)
 	if ok && !failed && count == 0 {
-		return m.reduceNothing(s, refs, ref{spot{to, int32(rank), int32(index)}, 0, emptyTime, b})
+		return m.reduceNothing(s, refs, ref{spot{to, int32(rank), int32(index)}, 0, emptyTime, holds{buf: b}})
 	}
 	if !ok || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) ||
 		!m.operands(s, refs, to) {
 		return m.fail(b, to, count)
 	}
-	dst := ref{spot{to, int32(rank), int32(index)}, count, 0, b}
+	dst := ref{spot{to, int32(rank), int32(index)}, count, 0, holds{buf: b}}
 	if len(refs) > 1 || refs[0].cell != to {
 		for i := range refs {
 			p.source(refs[i])
@@ -201,8 +208,12 @@ func (m *machine) operands(s *site, refs []ref, to int32) bool {
 		if !m.usable(s, r) {
 			return false
 		}
+		if r.then > 0 {
+			m.elsewhere(s, r, "this adds up %s", m.prog.refName(&r))
+			return false
+		}
 		if r.cell != to && r.overlaps(ref{spot: spot{cell: to}, count: r.count}) {
-			m.overlap(s, r, ref{spot: spot{rank: r.rank, index: r.index + to - r.cell}, buf: r.buf, count: r.count})
+			m.overlap(s, r, ref{spot: spot{rank: r.rank, index: r.index + to - r.cell}, holds: r.holds, count: r.count})
 			return false
 		}
 		m.prog.made.Add(m.prog.values, m.prog.read)

@@ -61,7 +61,7 @@ func (m *machine) hintCopy(d *diag.Diagnostic, rank, index int, w ir.Want) {
 	if w.Any || w.Sum || len(w.List) > 0 || d.Hint != "" {
 		return
 	}
-	from := ref{spot: spot{rank: w.Part.Rank, index: w.Part.Index}, buf: ir.Input, count: 1}
+	from := ref{spot: spot{rank: w.Part.Rank, index: w.Part.Index}, holds: holds{buf: ir.Input}, count: 1}
 	if x, _ := p.cells.At(p.cellOf(ir.Ref{Rank: from.rank, Index: from.index, Buf: ir.Input})); p.values.Matches(x, w) {
 		d.Hint = fmt.Sprintf("%s.copy(%d, output, %d) writes what belongs there", p.chunkCall(&from), rank, index)
 	}
@@ -146,7 +146,7 @@ func (p *expansion) cellOf(r ir.Ref) int { return int(p.at(r.Rank, r.Buf).cell +
 
 // chunkName names chunk k from r on: input[3] of rank 2.
 func (p *expansion) chunkName(r ir.Ref, k int32) string {
-	return p.refName(&ref{spot: spot{rank: r.Rank, index: r.Index + k}, buf: r.Buf, count: 1})
+	return p.refName(&ref{spot: spot{rank: r.Rank, index: r.Index + k}, holds: holds{buf: r.Buf}, count: 1})
 }
 
 // noteSum notes at which reduction a sum went wrong: x is what a cell holds, w what it must hold.
@@ -198,7 +198,7 @@ func (m *machine) noteLack(d *diag.Diagnostic, chunk ir.Part, last made) {
 	end := p.chunkName(dst, last.k)
 	m.noteOp(d, last.op, "the sum ends with this reduction, in %s: it lacks %v, chunk %d of rank %d's input",
 		end, chunk, chunk.Index, chunk.Rank)
-	from := ref{spot: spot{rank: chunk.Rank, index: chunk.Index}, buf: ir.Input, count: 1}
+	from := ref{spot: spot{rank: chunk.Rank, index: chunk.Index}, holds: holds{buf: ir.Input}, count: 1}
 	if x, _ := p.before(last.op + 1).At(p.cellOf(ir.Ref{Rank: chunk.Rank, Index: chunk.Index, Buf: ir.Input})); x !=
 		p.values.Leaf(int(chunk.Rank), int(chunk.Index)) {
 		d.Hint = fmt.Sprintf("reduce %v into the sum before %s is overwritten", chunk, p.refName(&from))

@@ -43,7 +43,13 @@ func (k kind) numeric() bool {
 type ref struct { // the compiler keeps structs of up to 4 fields in registers
 	spot
 	count, time int32
-	buf         ir.Buf
+	holds
+}
+
+// holds says which buffer of its rank a ref is in, and which call of then returned it: 1 + its number, or 0 for none.
+type holds struct {
+	buf  ir.Buf
+	then int32
 }
 
 // emptyTime is the time of references to no chunks.

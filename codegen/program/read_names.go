@@ -55,6 +55,9 @@ func (d *reader) epilogue() (err error) {
 	if d.p.Then, err = epilogue.Parse(d.names[last]); err != nil {
 		return d.fail("program file has a wrong epilogue: %v", err)
 	}
+	if text := d.p.Then.String(); text != d.names[last] {
+		return d.fail("program file has the epilogue %.100q, which is written %q", d.names[last], text)
+	}
 	if d.names = d.names[:last]; len(d.names) == 0 || len(d.p.Then) == 0 {
 		return d.fail("program file says that it has an epilogue, and has none")
 	}

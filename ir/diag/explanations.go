@@ -139,10 +139,11 @@ Mark exactly the steps that complete a sum. XML has no such marks; mscclc derive
 		Means: `
 A step mixes finished rows and raw sums. In a program with an epilogue, rows of a complete sum go through its stages on
 their way to the output. So the output holds finished rows, and all other memory holds sums. The step adds finished
-rows, copies them elsewhere, or writes a chunk of the output that another step wrote.`,
+rows, copies them elsewhere, or writes a chunk of the output that another step wrote. Or a then has no effect: it comes
+a second time on a value, something other than a copy to the output uses what it returns, or nothing does.`,
 		Why: `
-The epilogue would run twice on a row, or on a part of a sum. The result would be wrong, and so would the updated
-residual.`,
+The epilogue would run twice on a row, or on a part of a sum, or not at all. The result would be wrong, and so would the
+updated residual.`,
 		Fix: `
 Add up in scratch. Copy the complete sum to the output once: sum.then(rms_norm(eps)).copy(rank, output, index). From
 there, copy finished rows only to the output of other ranks.`,

@@ -5,7 +5,7 @@
 //
 // The output of a program with an epilogue holds finished rows, and all other memory holds raw sums. So a step that
 // writes a raw sum to the output runs the epilogue, and a copy from output to output moves a finished row, with all
-// that its stages wrote. The package imports nothing of the project.
+// that its stages wrote. Of the project, the package imports ir/diag only.
 package epilogue
 
 import (

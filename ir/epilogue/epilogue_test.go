@@ -29,22 +29,52 @@ func TestText(t *testing.T) {
 	})
 }
 
+// TestSpelling reads lists with spaces, commas and parentheses as the language has them.
+func TestSpelling(t *testing.T) {
+	for text, want := range map[string]string{
+		"residual,rms_norm(eps)":                "residual, rms_norm(eps)",
+		" residual ,\n\trms_norm ( eps ) ,\r\n": "residual, rms_norm(eps)",
+		"residual(),rms_norm(eps,)":             "residual, rms_norm(eps)",
+		"quantise(e4m3,block=128,)":             "quantise(e4m3, block = 128)",
+		"quantise ( i8 , block  =  4 )":         "quantise(i8, block = 4)",
+		" ":                                     "",
+	} {
+		if l, err := epilogue.Parse(text); err != nil || l.String() != want {
+			t.Errorf("%q is read as %v, %v", text, l, err)
+		}
+	}
+}
+
 // TestBadText lists what is no epilogue.
 func TestBadText(t *testing.T) {
 	for text, says := range map[string]string{
-		"norm":                            "there is no stage norm",
-		"bias,scale":                      "follows bias",
-		"bias, ":                          "follows bias",
-		"bias(x)":                         "takes nothing in parentheses",
+		"norm":                            "there is no stage norm; the stages are scale, bias",
+		"quantize(e4m3)":                  "there is no stage quantize; did you mean quantise?",
+		"bias scale":                      `"scale" follows bias of an epilogue; commas part the stages`,
+		"bias, , scale":                   "there is no stage ,",
+		",":                               "there is no stage ,",
+		"bias(x)":                         "x is no argument of bias; bias takes nothing in parentheses",
+		"(eps)":                           "there is no stage (",
+		"rms_norm(eps) )":                 `")" follows rms_norm(eps)`,
+		"rms_norm(eps eps)":               "eps is no argument of rms_norm",
+		"rms_norm(,)":                     ", is no argument",
+		"quantise(e4m4)":                  "e4m4 is no argument of quantise; did you mean e4m3?",
+		"quantise(e4m3, 128)":             "quantise takes e4m3 or e5m2 or i8 in parentheses, and block = N may follow it",
+		"quantise(e4m3, blok = 128)":      "blok is no argument of quantise; did you mean block?",
+		"quantise(e4m3, block)":           "block lacks its number; block = 128",
+		"quantise(e4m3, block = 007)":     `"007" is no number of elements of a block; block = 128`,
+		"quantise(e4m3, block = 2*3)":     "* is no argument",
+		"quantise(e4m3, block = 1048577)": "out of range",
 		"rms_norm":                        "takes eps in parentheses",
 		"rms_norm(eps":                    "is not closed",
 		"quantise(f16)":                   "takes e4m3 or e5m2 or i8",
 		"quantise(e4m3, block = 0)":       "no number of elements",
-		"quantise(e4m3, block = -1)":      "out of range",
+		"quantise(e4m3, block = -1)":      "no number of elements",
 		"rms_norm(eps, block = 4)":        "has no block",
 		"cast(f32), bias":                 "no stage can follow",
 		"bias, bias":                      "bias twice",
-		strings.Repeat("bias, ", 1000000): "stages, of 8 at most",
+		"quantise(e4m3, block = 99999999999999999999)": "no number of elements",
+		strings.Repeat("bias, ", 1000000):              "stages, of 8 at most",
 	} {
 		if l, err := epilogue.Parse(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q is read as %v, %v", text, l, err)

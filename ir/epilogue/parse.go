@@ -2,111 +2,103 @@ package epilogue
 
 import (
 	"errors"
-	"fmt"
-	"slices"
+	"regexp"
 	"strconv"
-	"strings"
 )
 
-// MostBlock bounds the elements that share a scale.
-const MostBlock = 1 << 20
-
-// NewStage makes a stage of what its name and its parentheses say. argument is "" where there are none, and block 0
-// where it is not given. The error names what may stand there.
-func NewStage(name, argument string, block int64) (s Stage, err error) {
-	kind, ok := ByName(name)
-	if !ok {
-		return s, fmt.Errorf("there is no stage %s: the stages are %s", name, strings.Join(Names(), ", "))
-	}
-	s = Stage{Kind: kind}
-	may := Arguments(kind)
-	switch {
-	case len(may) == 0 && argument != "":
-		return s, fmt.Errorf("%s takes nothing in parentheses", name)
-	case len(may) > 0 && !slices.Contains(may, argument):
-		return s, fmt.Errorf("%s takes %s in parentheses", name, strings.Join(may, " or "))
-	case block != 0 && !s.Row().Block:
-		return s, fmt.Errorf("%s has no block", name)
-	case block < 0 || block > MostBlock:
-		return s, fmt.Errorf("a block of %d elements is out of range: it has 1 to %d", block, MostBlock)
-	}
-	s.Block = int(block)
-	switch s.Row().Argument {
-	case "function":
-		s.Fn = Function(slices.Index(Functions[:], argument))
-	case "type":
-		s.Type = argument
-	}
-	return s, nil
-}
-
-// Check reports what is wrong with l as a whole: too many stages, one of a kind twice, or stages after the last.
-func (l List) Check() error {
-	if len(l) > MostStages {
-		return fmt.Errorf("an epilogue has %d stages, of %d at most", len(l), MostStages)
-	}
-	seen := [NumKinds]bool{}
-	for i, s := range l {
-		if s.Kind >= NumKinds || s.Fn >= NumFunctions || s.Row().Last && s.TypeOf() == nil {
-			return fmt.Errorf("there is no stage %s", s)
-		}
-		if seen[s.Kind] {
-			return fmt.Errorf("an epilogue has %s twice", s.Row().Name)
-		}
-		seen[s.Kind] = true
-		if s.Row().Last && i < len(l)-1 {
-			return fmt.Errorf("%s changes the type of the elements, so that no stage can follow it", s.Row().Name)
-		}
-	}
-	return nil
-}
-
-// Parse reads what List.String writes, and "" as a list of no stages.
+// Parse reads a list as a file of the language has it, with spaces as one likes: List.String writes the text that equal
+// lists have. "" is a list of no stages.
 func Parse(text string) (l List, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for text != "" {
-		s, rest, err := parseStage(text)
+	p := &parser{rest: text}
+	p.next()
+	for p.token != "" {
+		s, err := p.stage()
 		if err != nil {
 			return nil, err
 		}
-		l, text = append(l, s), rest
-		if len(l) > MostStages {
+		if l = append(l, s); len(l) > MostStages {
 			break // and Check says so
+		}
+		if !p.take(",") && p.token != "" {
+			return nil, wrong("commas part the stages", "%.40q follows %s of an epilogue", p.token, s)
 		}
 	}
 	return l, l.Check()
 }
 
-// parseStage reads the first stage of text, with the comma after it.
-func parseStage(text string) (s Stage, rest string, err error) {
-	end := strings.IndexAny(text, ",(")
-	if end < 0 {
-		s, err = NewStage(text, "", 0)
-		return s, "", err
+// A parser reads a text token by token: words, and single signs. The token is "" at the end.
+type parser struct{ token, rest string }
+
+var tokenRx = regexp.MustCompile(`^[ \t\r\n]*(\w+|[^ \t\r\n]|)`)
+
+func (p *parser) next() {
+	m := tokenRx.FindStringSubmatch(p.rest)
+	p.token, p.rest = m[1], p.rest[len(m[0]):]
+}
+
+// take goes past a sign, and says whether it was there.
+func (p *parser) take(sign string) bool {
+	if p.token != sign {
+		return false
 	}
-	name, rest := text[:end], text[end:]
+	p.next()
+	return true
+}
+
+var wordRx = regexp.MustCompile(`^\w+$`)
+
+// stage reads a stage.
+func (p *parser) stage() (s Stage, err error) {
+	name := p.token
+	if _, ok := ByName(name); !ok {
+		return s, noStage(name)
+	}
+	p.next()
 	var argument string
 	var block int64
-	if rest[0] == '(' {
-		inside, after, ok := strings.Cut(rest[1:], ")")
-		if !ok {
-			return s, "", errors.New("a parenthesis of an epilogue is not closed")
+	if p.take("(") {
+		if argument, block, err = p.arguments(name); err != nil {
+			return s, err
 		}
-		rest = after
-		var number string
-		if argument, number, ok = strings.Cut(inside, ", block = "); ok {
-			if block, err = strconv.ParseInt(number, 10, 32); err != nil || block == 0 {
-				return s, "", fmt.Errorf("%.40q is no number of elements of a block", number)
+	}
+	return NewStage(name, argument, block)
+}
+
+// arguments reads what stands in the parentheses of a stage: a word, and block = N after it.
+func (p *parser) arguments(name string) (argument string, block int64, err error) {
+	kind, _ := ByName(name)
+	for i := 0; !p.take(")"); i++ {
+		switch {
+		case p.token == "":
+			return "", 0, errors.New("a parenthesis of an epilogue is not closed")
+		case i == 0 && wordRx.MatchString(p.token):
+			argument = p.token
+			p.next()
+		case i == 1 && p.token == "block":
+			if p.next(); !p.take("=") {
+				return "", 0, wrong("block = 128", "block lacks its number")
 			}
+			if block, err = number(p.token); err != nil {
+				return "", 0, err
+			}
+			p.next()
+		default:
+			return "", 0, BadArgument(kind, p.token)
+		}
+		if !p.take(",") && p.token != ")" && p.token != "" {
+			return "", 0, BadArgument(kind, p.token)
 		}
 	}
-	if s, err = NewStage(name, argument, block); err != nil || rest == "" {
-		return s, "", err
+	return argument, block, nil
+}
+
+var numberRx = regexp.MustCompile(`^[1-9][0-9]*$`)
+
+// number reads how many elements a block has. A zero in front would make two texts of one list.
+func number(token string) (int64, error) {
+	n, err := strconv.ParseInt(token, 10, 64)
+	if err != nil || !numberRx.MatchString(token) {
+		return 0, wrong("block = 128", "%.40q is no number of elements of a block", token)
 	}
-	if rest, ok := strings.CutPrefix(rest, ", "); ok && rest != "" {
-		return s, rest, nil
-	}
-	return s, "", fmt.Errorf("%.40q follows %s of an epilogue", rest, s)
+	return n, nil
 }

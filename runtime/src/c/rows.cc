@@ -8,6 +8,9 @@ namespace {
 
 const u64 MOST_ROW = 1 << 24;  // elements; as abi.MostRow
 
+const char *const types[DT_COUNT] = {"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3",
+                                     "e5m2"};
+
 // A Span is memory of a call. Others may not overlap what is written, except that the updated residual may be the
 // residual itself.
 struct Span {
@@ -92,7 +95,7 @@ mscclc_result apart(const Spans &s) {
 // known finds the program that has the epilogue of a call: what the stages are depends on it.
 mscclc_result known(const mscclc_programs_s *p, Rows *c) {
   char all[400] = "";
-  c->program = *c->epilogue->stages ? team_then(p->team, c->epilogue->stages, all, sizeof all) : nullptr;
+  c->program = team_then(p->team, c->epilogue->stages, all, sizeof all);
   if (c->program) return MSCCLC_OK;
   return failed(MSCCLC_UNSUPPORTED, "no program for %u ranks has the epilogue \"%.100s\"; the bundle has: %s",
                 p->comm->ranks, c->epilogue->stages, *all ? all : "none (mscclc bundle --then LIST adds some)");
@@ -104,11 +107,17 @@ mscclc_result check(const mscclc_programs_s *p, u64 rows, u64 length, u32 dtype,
     return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: set epilogue->size to sizeof(mscclc_epilogue), and its "
                   "stages");
   if (dtype != DT_F16 && dtype != DT_BF16 && dtype != DT_F32)
-    return failed(MSCCLC_UNSUPPORTED, "mscclc_all_reduce_rows: rows have elements of f16, bf16 or f32, and not of type "
-                  "%u", dtype);
-  if (length < 1 || length > MOST_ROW || rows > (1ull << 56) / length / p->comm->ranks / size_of(dtype))
-    return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: %llu rows of %llu elements are out of range: a row has "
-                  "1 to %llu", rows, length, MOST_ROW);
+    return failed(MSCCLC_UNSUPPORTED, "mscclc_all_reduce_rows: rows have elements of f16, bf16 or f32, and not of %s",
+                  dtype < DT_COUNT ? types[dtype] : "a type that there is not");
+  if (!*epilogue->stages)
+    return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: epilogue->stages is empty; it lists stages, as in "
+                  "\"residual, rms_norm(eps)\"; mscclc_call adds up without an epilogue");
+  if (length < 1 || length > MOST_ROW)
+    return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: a row of %llu elements is out of range: it has 1 to %llu",
+                  length, MOST_ROW);
+  if (rows > (1ull << 56) / length / p->comm->ranks / size_of(dtype))
+    return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: %llu rows of %llu elements are too many: all ranks "
+                  "together have at most 2^56 bytes", rows, length);
   return MSCCLC_OK;
 }
 

@@ -25,7 +25,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec, named int) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkThen(); err != nil {
+	if err := f.checkThen(spec); err != nil {
 		return err
 	}
 	spec.Note = f.origin(tables)
@@ -93,7 +93,7 @@ func (f *bundleFlags) unmeasured(spec *bundle.Spec, named int) error {
 		return cli.Usagef("without rules a bundle needs programs with names, programs that finish rows, or candidates").
 			Hint("--program NAME=FILE adds a program, and --candidates has the library learn")
 	}
-	if err := f.checkThen(); err != nil {
+	if err := f.checkThen(spec); err != nil {
 		return err
 	}
 	for _, n := range spec.Ranks {

@@ -1,6 +1,9 @@
 package bundlecmd
 
 import (
+	"cmp"
+	"errors"
+	"slices"
 	"strings"
 
 	"mscclc/bundle"
@@ -10,12 +13,27 @@ import (
 	"mscclc/topology"
 )
 
-// checkThen reports what is wrong with the flags --then.
-func (f *bundleFlags) checkThen() error {
+// checkThen reports what is wrong with the flags --then, and makes equal lists one.
+func (f *bundleFlags) checkThen(spec *bundle.Spec) error {
+	var texts []string
 	for _, text := range f.then {
-		if _, err := epilogue.Parse(text); err != nil || text == "" {
-			return cli.Usagef("--then %q: %v", text, err).Hint(`--then "residual, rms_norm(eps)"`)
+		l, err := epilogue.Parse(text)
+		hint := `--then "residual, rms_norm(eps)"`
+		if w := new(epilogue.Wrong); errors.As(err, &w) {
+			return cli.Usagef("--then %q: %s", text, w.Text).Hint("%s", cmp.Or(w.Hint, hint))
 		}
+		switch {
+		case err != nil:
+			return cli.Usagef("--then %q: %v", text, err).Hint("%s", hint)
+		case len(l) == 0:
+			return cli.Usagef("--then %q lacks its stages", text).Hint("%s", hint)
+		case !slices.Contains(texts, l.String()):
+			texts = append(texts, l.String())
+		}
+	}
+	if f.then = texts; len(texts) > 0 && !slices.ContainsFunc(spec.DTypes, bundle.FinishesRows) {
+		return cli.Usagef("--then finishes rows of f16, bf16 or f32, and --dtype has none of these (%s)", f.dtypes).
+			Hint("--dtype bf16")
 	}
 	return nil
 }
