@@ -58,9 +58,9 @@ dsts: chunks of any rank's memory, or flags; see mscclc show FILE --sided one.
 ` + cli.Table(rows...) + `
 
 Where a program has an epilogue (then, of mscclc help language), an mv of a raw sum to output finishes its rows by the
-stages, and an mv from output to output moves finished rows with all that the stages wrote. Steps
-of one-sided programs end with words: final, its sum is complete; joint, it runs together with the step before it; enter
-and leave, it runs in the first or the last tile iteration of a launch only.`
+stages, and an mv from output to output moves finished rows with all that the stages wrote. Steps of one-sided programs
+end with words: final, its sum is complete; joint, it runs together with the step before it; enter and leave, it runs in
+the first or the last tile iteration of a launch only.`
 }
 
 func channelsHelp() string {

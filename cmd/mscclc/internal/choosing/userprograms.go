@@ -38,15 +38,15 @@ func ReadUserPrograms(a *cli.App, args []string, from *cli.Reading) (choose.User
 		if o := &userPrograms[i]; finishesRows(o) {
 			d := diag.New(diag.Unsupported, cli.FileSpan(o.File),
 				"the file has an epilogue, so its outputs are not a collective's, and it is not compared with others")
-			return nil, diag.List{d.WithHint("name the file alone, with --row N; mscclc bundle --then LIST makes a bundle of such " +
-				"programs")}
+			return nil, diag.List{d.WithHint("name the file alone, with --row N; mscclc bundle --then LIST makes a bundle of " +
+				"such programs")}
 		}
 	}
 	return userPrograms, err
 }
 
-// finishesRows reports whether a program has an epilogue. There are no ranks yet to expand an algorithm for, so it looks
-// for calls of then in the file.
+// finishesRows reports whether a program has an epilogue. There are no ranks yet to expand an algorithm for, so it
+// looks for calls of then in the file.
 func finishesRows(o *choose.Own) bool {
 	if slices.ContainsFunc(o.Compiled[:], func(p *either.Program) bool { return p != nil && len(p.Then) > 0 }) {
 		return true
