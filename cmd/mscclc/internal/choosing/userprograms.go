@@ -38,8 +38,8 @@ func ReadUserPrograms(a *cli.App, args []string, from *cli.Reading) (choose.User
 		if o := &userPrograms[i]; finishesRows(o) {
 			d := diag.New(diag.Unsupported, cli.FileSpan(o.File),
 				"the file has an epilogue, so its outputs are not a collective's, and it is not compared with others")
-			return nil, diag.List{d.WithHint("name the file alone, with --row N; mscclc bundle --then LIST makes a bundle of " +
-				"such programs")}
+			return nil, diag.List{d.WithHint("name the file alone, with --row N; mscclc bundle --then LIST makes a " +
+				"bundle of such programs")}
 		}
 	}
 	return userPrograms, err
