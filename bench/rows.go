@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"mscclc/executor"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir/epilogue"
@@ -25,7 +26,7 @@ func (c *Call) unit() int64 {
 // newRows makes the data of a call with Rows, of some ranks.
 func (c *Call) newRows(ranks []int) (*data.Rows, error) {
 	values := make([]float64, len(c.Rows.Then)) // of any kind
-	if _, err := abi.NewRows(c.Rows.Then, c.DType, c.Rows.Length, values); err != nil {
+	if _, err := executor.NewRows(c.Rows.Then, c.DType, c.Rows.Length, values); err != nil {
 		return nil, err
 	}
 	geo := data.NewGeometry(c.Coll, c.Elems/int64(c.Rows.Length), int(c.unit()))

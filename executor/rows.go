@@ -54,6 +54,14 @@ func (c *Checked) CheckThen(d Device) error {
 	return nil
 }
 
+// NewRows is abi.NewRows, and a type that no kernel takes is ErrNotSupported.
+func NewRows(then epilogue.List, t data.DType, length int, values []float64) (abi.Rows, error) {
+	if err := abi.CheckSums(t); err != nil {
+		return abi.Rows{}, fmt.Errorf("%w: %w", err, ErrNotSupported)
+	}
+	return abi.NewRows(then, t, length, values)
+}
+
 // rows checks what args say of rows: nothing, or what the program's epilogue needs.
 func (c *Checked) rows(args *Args) error {
 	then := c.Image.Program.Then
@@ -69,7 +77,7 @@ func (c *Checked) rows(args *Args) error {
 	case args.Watch != nil:
 		return fmt.Errorf("a launch with an epilogue cannot be watched: %w", ErrNotSupported)
 	}
-	_, err := abi.NewRows(then, args.DType, args.Rows.Length, args.Rows.Values)
+	_, err := NewRows(then, args.DType, args.Rows.Length, args.Rows.Values)
 	return err
 }
 
@@ -129,7 +137,7 @@ func operand(then epilogue.List, i int, what string, is epilogue.Operand, buf []
 // withRows fills in what a launch has of rows. geo counts rows.
 func (c *Checked) withRows(launch *Launch, geo data.Geometry, args *Args) error {
 	then := c.Image.Program.Then
-	rows, err := abi.NewRows(then, args.DType, args.Rows.Length, args.Rows.Values)
+	rows, err := NewRows(then, args.DType, args.Rows.Length, args.Rows.Values)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
+	"mscclc/ir/epilogue"
 	"mscclc/lang"
 
 	"github.com/spf13/cobra"
@@ -18,10 +21,29 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "passes", Short: "What the compiler does, pass by pass", Long: passesHelp()},
 		{Use: "ops", Short: "The operations of a program's steps", Long: opsHelp()},
-		{Use: "language", Short: "The .mscl language in brief", Long: lang.Brief("The language in brief")},
+		{Use: "language", Short: "The .mscl language in brief", Long: languageHelp()},
 		{Use: "channels", Short: "The level of channels: its words, and what show FILE channels has", Long: channelsHelp()},
 		{Use: "targets", Short: "What programs are compiled for, and the limits of each", Long: targetsHelp()},
 	}
+}
+
+func languageHelp() string {
+	rows := []string{"STAGE\tARGUMENT\tWHAT IT DOES"}
+	for kind := range epilogue.NumKinds {
+		s := &epilogue.Stages[kind]
+		argument := cmp.Or(strings.Join(epilogue.Arguments(kind), ", "), "-")
+		if s.Block {
+			argument += "; block = N"
+		}
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", s.Name, argument, s.Doc))
+	}
+	return lang.Brief("The language in brief") + `
+
+sum.then(STAGE, ...) finishes the rows of a complete sum on their way to the output, each stage once at most, as in
+sum.then(residual, rms_norm(eps)).copy(r, output, 0). mscclc run, bench and simulate take such programs with --row N.
+cast and quantise are the last stage, so a program has one of them. The stages are:
+
+` + cli.Table(rows...)
 }
 
 func opsHelp() string {
@@ -33,7 +55,12 @@ func opsHelp() string {
 the connection that the block receives from. The last three, of one-sided programs (--sided one), have lists of srcs and
 dsts: chunks of any rank's memory, or flags; see mscclc show FILE --sided one.
 
-` + cli.Table(rows...)
+` + cli.Table(rows...) + `
+
+Where a program has an epilogue (then, of mscclc help language), an mv of a raw sum to output finishes its rows by the
+stages, and an mv from output to output moves finished rows with all that the stages wrote. Steps of one-sided programs
+end with words: final, its sum is complete; joint, it runs together with the step before it; enter and leave, it runs in
+the first or the last tile iteration of a launch only.`
 }
 
 func channelsHelp() string {

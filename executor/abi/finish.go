@@ -50,14 +50,22 @@ type RowsLaunch struct {
 // MostRow bounds the elements of a row.
 const MostRow = 1 << 24
 
+// CheckSums refuses a type of whose sums no kernel finishes rows.
+func CheckSums(t data.DType) error {
+	if t != data.F16 && t != data.BF16 && t != data.F32 {
+		return fmt.Errorf("an epilogue takes sums of f16, bf16 or f32, and not of %v", t)
+	}
+	return nil
+}
+
 // NewRows returns the rows of a launch whose sums have the type t. values has a number for each stage: eps, the factor,
 // or 0.
 func NewRows(l epilogue.List, t data.DType, length int, values []float64) (r Rows, err error) {
 	switch err := l.Check(); {
 	case err != nil:
 		return r, err
-	case t != data.F16 && t != data.BF16 && t != data.F32:
-		return r, fmt.Errorf("an epilogue takes sums of f16, bf16 or f32, and not of %v", t)
+	case CheckSums(t) != nil:
+		return r, CheckSums(t)
 	case length < 1 || length > MostRow:
 		return r, fmt.Errorf("a row of %d elements is out of range: it has 1 to %d", length, MostRow)
 	case len(values) != len(l):

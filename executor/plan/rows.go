@@ -26,7 +26,7 @@ func (p *Plan) rowsOf(args *CallArgs) (*abi.Rows, *executor.RowArgs, error) {
 		return nil, nil, nil
 	}
 	of := &executor.RowArgs{Length: args.Rows.Length, Values: args.Rows.Values}
-	rows, err := abi.NewRows(p.program().Then, args.DType, of.Length, of.Values)
+	rows, err := executor.NewRows(p.program().Then, args.DType, of.Length, of.Values)
 	if err == nil && (args.Trace != nil || args.Switch != nil) {
 		err = fmt.Errorf("a call with an epilogue is neither traced nor goes through NVLink's switch: %w",
 			executor.ErrNotSupported)

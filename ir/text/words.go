@@ -26,6 +26,14 @@ func Title(p *either.Program) string {
 	return name
 }
 
+// Finished is Title, with the epilogue where p has one.
+func Finished(p *either.Program) string {
+	if len(p.Then) == 0 {
+		return Title(p)
+	}
+	return fmt.Sprintf("%s, then %v", Title(p), p.Then)
+}
+
 // KindName returns the collective of p as the language calls it.
 func KindName(p *either.Program) string {
 	if p.Coll.Kind == ir.Opaque {
@@ -47,7 +55,7 @@ func Extent(p *either.Program) string {
 
 // Proven says in a line what is proven of p.
 func Proven(p *either.Program) string {
-	name := Title(p)
+	name := Finished(p)
 	if p.Coll.Kind == ir.Opaque {
 		name += ", whose file states no result"
 	}

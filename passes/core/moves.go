@@ -61,8 +61,8 @@ func (l *State) move(r *oneRun, h *ir.Hint) error {
 	}
 	switch {
 	case l.finished(r.srcs[0]) && owner >= 0 && owner != r.dst.rank && (l.opt.Staged || l.away(owner, r.dst.rank)):
-		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "finished rows go straight to the output of another rank, which "+
-			"is out of reach between nodes, and for a staged program").WithHint(
+		return diag.List{diag.New(diag.Unsupported, l.c.Span(r.pos), "finished rows go straight to the output of another "+
+			"rank, which is out of reach between nodes, and for a staged program").WithHint(
 			"copy the raw sum to scratch of that rank, and finish it there: sum.copy(rank, NAME, index).then(...)")}
 	case l.opt.over() && (r.dst.rank == ir.AllRanks || r.srcs[0].rank == ir.AllRanks):
 		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "the switch joins the ranks of one node, and the program is "+

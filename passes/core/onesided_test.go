@@ -41,10 +41,10 @@ func lowered(c *ir.ChunkDAG, opt Options) (*onesided.Program, error) {
 	return p, list.Err()
 }
 
-// isHint reports whether err is of a hint that cannot be followed.
+// isHint reports whether err is of a hint that cannot be followed, or of finished rows that are out of reach.
 func isHint(err error) bool {
 	var list diag.List
-	return errors.As(err, &list) && list[0].Code == diag.Hint
+	return errors.As(err, &list) && (list[0].Code == diag.Hint || list[0].Code == diag.Unsupported)
 }
 
 // allAwaited reports whether each flag of p, of launches of one pass, is awaited signal by signal, as channels count

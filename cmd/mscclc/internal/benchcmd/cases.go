@@ -102,14 +102,22 @@ func (f *benchFlags) sizesOf(first, last int64) (sizes []int64, step int64, err 
 // mostSteps bounds the sizes that -i makes.
 const mostSteps = 100_000
 
+// smallest has bench measure one size: -e alone may not reach it, as sizes are steps from -b on.
+const smallest = "-b %[1]d -e %[1]d"
+
+// measure is how many elements calls of a type have.
+func (w *benchWorld) measure(t data.DType) sizing.Measure {
+	return sizing.Measure{Coll: w.coll, DType: t, Unit: w.multiple, Row: w.row}
+}
+
 // withData returns 0, where it is the first of the sizes, and the sizes of which calls have data.
 func (w *benchWorld) withData(t data.DType) ([]int64, error) {
 	if w.sizes[0] > 0 {
-		return sizing.WithData(w.sizes, sizing.Measure{Coll: w.coll, DType: t, Unit: w.multiple}, "-e")
+		return sizing.WithData(w.sizes, w.measure(t), smallest)
 	}
 	kept := []int64{0}
 	if len(w.sizes) > 1 {
-		with, err := sizing.WithData(w.sizes[1:], sizing.Measure{Coll: w.coll, DType: t, Unit: w.multiple}, "-e")
+		with, err := sizing.WithData(w.sizes[1:], w.measure(t), smallest)
 		if err == nil {
 			kept = append(kept, with...)
 		}

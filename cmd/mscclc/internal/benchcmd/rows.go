@@ -19,7 +19,7 @@ func (f *benchFlags) checkRow(p *benchPlan) error {
 		return nil
 	case p.named:
 		return cli.Usagef("--row is for programs with an epilogue, and those that are chosen for %v have none", p.kind).Hint(
-			"give a file: see mscclc list rows")
+			"name a file alone: see mscclc list rows")
 	case f.vs != "":
 		return cli.Usagef("--row measures programs with an epilogue, and --vs %s has none", f.vs)
 	case f.unalign > 0:

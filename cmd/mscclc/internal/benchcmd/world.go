@@ -13,7 +13,6 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/hostcache"
 	"mscclc/cmd/mscclc/internal/processes"
-	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/cmd/mscclc/internal/tuned"
 	"mscclc/executor"
 	"mscclc/executor/exchange"
@@ -153,7 +152,7 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a 
 		a.Note("", "%s has no effect: %s has no root", w.rootless, w.coll.Kind)
 	}
 	if w.first && w.sizes[0] > 0 { // after 0 sizes grow from 1 on
-		sizing.NoteEmpty(a, w.sizes, kept)
+		w.measure(w.dtypes[0]).NoteEmpty(a, w.sizes, kept)
 	}
 	if len(w.dtypes) == 1 {
 		w.sizes = kept

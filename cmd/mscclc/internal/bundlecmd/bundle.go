@@ -139,7 +139,7 @@ func write(a *cli.App, own []string, f *bundleFlags) error {
 	if spec.Named, more, err = f.named(own); err != nil {
 		return err
 	}
-	if spec.Own, err = choosing.ReadUserPrograms(a, slices.Concat(own, more), &f.Reading); err != nil {
+	if spec.Own, err = choosing.ReadForBundle(a, slices.Concat(own, more), &f.Reading); err != nil {
 		return err
 	}
 	if err := refusePlans(spec.Own); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mscclc/algorithms/choose"
 	"mscclc/cmd/mscclc/internal/cli"
@@ -29,8 +30,45 @@ func FilesBeside(command, arg string) error {
 		command, arg, cli.List(cli.CollectiveNames()))
 }
 
-// ReadUserPrograms reads the user's programs that are to be chosen among beside the catalog.
+// ReadUserPrograms reads the user's programs that are to be chosen among beside the catalog. It refuses those that have
+// an epilogue, since their outputs are not a collective's.
 func ReadUserPrograms(a *cli.App, args []string, from *cli.Reading) (choose.UserPrograms, error) {
+	userPrograms, err := ReadForBundle(a, args, from)
+	for i := range userPrograms {
+		if o := &userPrograms[i]; finishesRows(o) {
+			d := diag.New(diag.Unsupported, cli.FileSpan(o.File),
+				"the file has an epilogue, so its outputs are not a collective's, and it is not compared with others")
+			return nil, diag.List{d.WithHint("name the file alone, with --row N; mscclc bundle --then LIST makes a " +
+				"bundle of such programs")}
+		}
+	}
+	return userPrograms, err
+}
+
+// finishesRows reports whether a program has an epilogue. There are no ranks yet to expand an algorithm for, so it
+// looks for calls of then in the file.
+func finishesRows(o *choose.Own) bool {
+	if slices.ContainsFunc(o.Compiled[:], func(p *either.Program) bool { return p != nil && len(p.Then) > 0 }) {
+		return true
+	}
+	if o.Tree == nil {
+		return false
+	}
+	dot := false
+	for i := range o.Tree.Tokens {
+		text := strings.TrimSpace(o.Tree.Tokens[i].Value)
+		switch {
+		case dot && text == "then":
+			return true
+		case text != "" && text[0] != '#':
+			dot = text == "."
+		}
+	}
+	return false
+}
+
+// ReadForBundle reads the user's programs for a bundle, whose rules may name some that have an epilogue.
+func ReadForBundle(a *cli.App, args []string, from *cli.Reading) (choose.UserPrograms, error) {
 	var userPrograms choose.UserPrograms
 	for _, arg := range args {
 		own, err := readOwn(a, arg, from)

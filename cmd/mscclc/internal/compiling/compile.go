@@ -185,6 +185,9 @@ func reportCompiled(a *cli.App, name string, f *compileFlags, what string, t *co
 	use := ""
 	if info, err := os.Stat(f.out); !cli.IsStdout(f.out) && err == nil && info.Mode().IsRegular() {
 		use = t.UseLine(f.out)
+		if len(p.Then) > 0 {
+			use += " --row 1024" // which run wants of such programs
+		}
 		noteFolder(a, f.out, t)
 	}
 	a.Show(warned)

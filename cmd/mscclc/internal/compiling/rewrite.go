@@ -38,6 +38,9 @@ func (f *compileFlags) rewriteFile(a *cli.App, s *cli.Source, target *codegen.Ta
 	if f.sizes != nil {
 		p.Sizes = *f.sizes
 	}
+	if err := codegen.CheckHeader(&p.Header, target).Err(); len(p.Then) > 0 && err != nil {
+		return nil, err // no other way to compile it leads anywhere
+	}
 	f.declared = p.Sizes
 	if _, found := verify.Check(p, f.Limits.Check); len(found) > 0 {
 		return nil, found

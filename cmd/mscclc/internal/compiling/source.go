@@ -104,5 +104,9 @@ func noteIgnored(a *cli.App, c *ir.ChunkDAG, text string, foreign func(h ir.Hint
 
 // summary says in one line what p is, and for which sizes.
 func summary(p *either.Program) string {
-	return text.Title(p) + ", " + text.Extent(p) + ", " + text.Sizes(p.Sizes)
+	what := text.Title(p) + ", " + text.Extent(p) + ", " + text.Sizes(p.Sizes)
+	if len(p.Then) > 0 {
+		what += "; rows then " + p.Then.String()
+	}
+	return what
 }

@@ -14,7 +14,7 @@ import (
 // measure is how many elements calls have: of programs with an epilogue, whole rows.
 func (r *runPlan) measure(p *either.Program, even bool) sizing.Measure {
 	m := sizing.MeasureOf(p.Coll, r.dtype, even)
-	m.Unit *= int64(max(r.flags.row, 1))
+	m.Unit, m.Row = m.Unit*int64(max(r.flags.row, 1)), r.flags.row
 	return m
 }
 

@@ -65,7 +65,7 @@ such devices allow any algorithm (mscclc topo MACHINE --bound), which the machin
 
 --row N runs a program with an epilogue (mscclc list rows), whose rows have N elements. A size then counts the bytes of
 whole rows of sums. Operands of the stages are random too. The output, updated residuals and scales are compared with
-the epilogue computed directly, within what the roundings of f32 allow. Such programs run on the CPU.
+the epilogue computed directly, within what the roundings of f32 allow. Such programs run on the CPU and on GPUs.
 
 Pipelines, of execution plans and of algorithms at the level of channels, run as many loop iterations as their bytes per
 iteration ask for. They run fewer if the program would get too large; the line then says so.
@@ -131,6 +131,7 @@ type runResult struct {
 	Inplace  bool    `json:"inplace"`
 	Protocol string  `json:"protocol"`
 	Row      int     `json:"row,omitempty" doc:"elements of a row, of a program with an epilogue"`
+	Then     string  `json:"then,omitempty" doc:"what becomes of each row of a sum"`
 	Iters    int     `json:"iters"`
 	Turns    int     `json:"turns,omitempty" doc:"of loops of a program of channels, where it has some"`
 	Seconds  float64 `json:"seconds" doc:"of the fastest iteration: of the launch alone"`

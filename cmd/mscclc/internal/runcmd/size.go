@@ -132,17 +132,18 @@ type Document struct {
 // leaveOut leaves out sizes of which calls have no data, if others have.
 func leaveOut(ctx context.Context, a *cli.App, plan *runPlan, chosen *chosen) error {
 	var kept []int64
+	var m sizing.Measure
 	for _, bytes := range plan.sizes {
 		l, err := chosen.of(ctx, bytes)
 		if err != nil {
 			return devices.Impossible(err)
 		}
-		if plan.measure(l.program, l.loaded.Even()).Elems(bytes) > 0 {
+		if m = plan.measure(l.program, l.loaded.Even()); m.Elems(bytes) > 0 {
 			kept = append(kept, bytes)
 		}
 	}
 	if len(kept) > 0 {
-		sizing.NoteEmpty(a, plan.sizes, kept)
+		m.NoteEmpty(a, plan.sizes, kept)
 		plan.sizes = kept
 	}
 	return nil
@@ -156,12 +157,12 @@ func (r *runPlan) run(ctx context.Context, l runner, p *either.Program, bytes in
 	geo := r.geometry(p, elems)
 	result := runResult{Device: r.flags.device, Bytes: sizing.CallBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(),
 		Inplace: p.Coll.Inplace, Protocol: p.Protocol.String(), Row: r.flags.row,
-		Iters: r.flags.iters}
+		Then: p.Then.String(), Iters: r.flags.iters}
 	if p.Coll.Reduces() {
 		result.Op = r.redop.String()
 	}
 	if elems == 0 && bytes > 0 {
-		return result, sizing.TooSmall(bytes, m.Least(), "--bytes")
+		return result, m.TooSmall(bytes, "--bytes %[1]d")
 	}
 	size := int64(r.dtype.Size() * max(r.flags.row, 1))
 	if err := r.flags.team.agree(ctx, checkMemory(p, geo, size, r.flags.team)); err != nil {
@@ -205,7 +206,7 @@ func (r *runPlan) run(ctx context.Context, l runner, p *either.Program, bytes in
 	case result.Checked > 0 || result.fault != nil:
 		return result, nil
 	case elems == 0:
-		return result, sizing.TooSmall(bytes, m.Least(), "--bytes")
+		return result, m.TooSmall(bytes, "--bytes %[1]d")
 	case p.Coll.AllowsAnything():
 		result.anything = true
 		return result, nil
@@ -250,7 +251,7 @@ func printRun(a *cli.App, p *either.Program, r runResult, first bool) {
 		op += " " + r.Op
 	}
 	if r.Row > 0 {
-		op += fmt.Sprintf("   rows of %d", r.Row)
+		op += fmt.Sprintf("   rows of %d, then %s", r.Row, r.Then)
 	}
 	wrong := fmt.Sprintf("%d wrong", r.Wrong)
 	switch {

@@ -12,7 +12,6 @@ import (
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor"
-	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/plan"
@@ -200,7 +199,7 @@ func (l *teamed) Prove(args executor.Args) error {
 	if args.Rows == nil {
 		return nil
 	}
-	_, err := abi.NewRows(l.Program().Then, args.DType, args.Rows.Length, args.Rows.Values)
+	_, err := executor.NewRows(l.Program().Then, args.DType, args.Rows.Length, args.Rows.Values)
 	return err
 }
 

@@ -205,11 +205,12 @@ func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
 	if err := codegen.CheckHeader(&ir.Header{Coll: coll}, s.Target).Err(); err != nil {
 		return err
 	}
-	kept, err := sizing.WithData(sizes, sizing.MeasureOf(coll, s.DType, false), "-e")
+	measure := sizing.MeasureOf(coll, s.DType, false)
+	kept, err := sizing.WithData(sizes, measure, "-b %[1]d -e %[1]d")
 	if err != nil {
 		return err
 	}
-	sizing.NoteEmpty(a, sizes, kept)
+	measure.NoteEmpty(a, sizes, kept)
 	sizes = kept
 	last, err := cli.ParseBytes(f.end)
 	if err != nil {

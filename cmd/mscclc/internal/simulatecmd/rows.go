@@ -2,17 +2,19 @@ package simulatecmd
 
 import (
 	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/executor/abi"
+	"mscclc/ir/diag"
 	"mscclc/ir/either"
 	"mscclc/simulate"
 )
 
-// wholeRows has a call be of whole rows, if --row says how long they are. A call of less than a row stays as it is.
+// wholeRows has a call of a program with an epilogue be of whole rows. A call of less than a row stays as it is.
 func (f *Flags) wholeRows(p *either.Program, call *simulate.Call) error {
-	if f.row == 0 {
-		return nil
-	}
-	if err := sizing.RowFits(p, f.row); err != nil {
+	if err := sizing.RowFits(p, f.row); err != nil || f.row == 0 {
 		return err
+	}
+	if err := abi.CheckSums(call.DType); err != nil {
+		return diag.List{diag.New(diag.Unsupported, diag.Span{}, "%v", err)}
 	}
 	m := sizing.Measure{Coll: p.Coll, DType: call.DType, Unit: int64(f.row)}
 	if n := m.Elems(call.Bytes); n > 0 {

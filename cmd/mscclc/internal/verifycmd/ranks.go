@@ -121,7 +121,7 @@ func judgeRanks(a *cli.App, s *cli.Source, src []byte, f *verifyFlags, d *verdic
 	}
 	d.counts = &c
 	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), diag.Counted(c.Programs, "program"),
-		diag.Counted(c.Steps, "step"), text.Title(d.last)+overNodes(f.Nodes))
+		diag.Counted(c.Steps, "step"), text.Finished(d.last)+overNodes(f.Nodes))
 	if len(c.Refused) > 0 {
 		d.line += fmt.Sprintf("; refused: %s, %s", ranksText(c.Refused), diag.Printable(why))
 	}
