@@ -113,8 +113,8 @@ mscclc_result check(const mscclc_programs_s *p, u64 rows, u64 length, u32 dtype,
     return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: epilogue->stages is empty; it lists stages, as in "
                   "\"residual, rms_norm(eps)\"; mscclc_call adds up without an epilogue");
   if (length < 1 || length > MOST_ROW)
-    return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: a row of %llu elements is out of range: it has 1 to %llu",
-                  length, MOST_ROW);
+    return failed(MSCCLC_BAD_ARGUMENT,
+                  "mscclc_all_reduce_rows: a row of %llu elements is out of range: it has 1 to %llu", length, MOST_ROW);
   if (rows > (1ull << 56) / length / p->comm->ranks / size_of(dtype))
     return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: %llu rows of %llu elements are too many: all ranks "
                   "together have at most 2^56 bytes", rows, length);
