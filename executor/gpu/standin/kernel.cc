@@ -32,13 +32,13 @@ const abi_trace *trace_of(const Function *f, const char *params) {
 }
 
 bool is_two(const Function *f) { return f->entry <= TWO_LINES; }
-bool is_few(const Function *f) { return f->entry >= FEW_SUM && f->entry <= FEW_LINES_COPY; }
-bool is_rows(const Function *f) { return f->entry >= ROWS_SUM; }
+bool is_few(const Function *f) { return f->entry >= FEW_SUM && f->entry <= FEW_ROWS; }
+bool is_rows(const Function *f) { return f->entry >= FEW_ROWS; }
 
 // one_of is the launch of a one-sided program, which follows what is prepared of a launch of few packets. Of FEW_ROWS
 // it has no code.
 const abi_one_launch *one_of(const Function *f, const char *params) {
-  if (is_few(f) || f->entry == FEW_ROWS) return &((const abi_few_launch *)params)->one;
+  if (is_few(f)) return &((const abi_few_launch *)params)->one;
   return (const abi_one_launch *)params;
 }
 
@@ -189,15 +189,16 @@ u32 blocks_per_sm(u32 threads) {
 int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &params) {
   u64 want = sizeof(abi_one_launch);
   if (is_two(f)) want = sizeof(abi_launch) + sizeof(u64) + (f->traced ? sizeof(abi_trace) : 0);
+  else if (f->entry == FEW_ROWS) want = sizeof(abi_few_rows_launch);
   else if (is_few(f)) want = sizeof(abi_few_launch);
-  else if (is_rows(f)) want = f->entry == FEW_ROWS ? sizeof(abi_few_rows_launch) : sizeof(abi_rows_launch);
+  else if (is_rows(f)) want = sizeof(abi_rows_launch);
   if (params.size() != want || !blocks) return INVALID_VALUE;
   return blocks > SMS * blocks_per_sm(threads) ? NO_RESOURCES : OK;
 }
 
 void run_kernel(const Function *f, u32 x, u32 y, u32 threads, const std::string &params) {
   Device *d = f->device;
-  if (injected("kernel") || ((is_few(f) || f->entry == FEW_ROWS) && injected("few")) || !reachable(f, x * y, params)) {
+  if (injected("kernel") || (is_few(f) && injected("few")) || !reachable(f, x * y, params)) {
     d->fault = ILLEGAL_ADDRESS;
     return;
   }

@@ -110,9 +110,9 @@ enum Entry {
   FEW_COPY,
   FEW_LINES_SUM,
   FEW_LINES_COPY,
+  FEW_ROWS,
   ROWS_SUM,
-  ROWS_LINES,
-  FEW_ROWS
+  ROWS_LINES
 };
 struct Function {
   Device *device;
