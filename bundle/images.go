@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 	"mscclc/kernels"
@@ -71,7 +72,7 @@ func (b *builder) addImages() error {
 		}
 		types := b.DTypes
 		if prefix == finishers {
-			types = slices.DeleteFunc(slices.Clone(types), func(t data.DType) bool { return !FinishesRows(t) })
+			types = slices.DeleteFunc(slices.Clone(types), func(t data.DType) bool { return !abi.FinishesRows(t) })
 		}
 		images, err := imagesFor(types, prefix)
 		if err != nil {

@@ -70,9 +70,6 @@ func (p *ProgramRow) checkThen() error {
 // finishers is what names of images begin with that finish rows.
 const finishers = "rows_"
 
-// FinishesRows reports whether kernels finish rows of sums of a type.
-func FinishesRows(t data.DType) bool { return t == data.F16 || t == data.BF16 || t == data.F32 }
-
 // isFinisher reports whether there is an image of that number, and it finishes rows.
 func isFinisher(images []Image, n uint32) bool {
 	return int64(n) < int64(len(images)) && strings.HasPrefix(images[n].Name, finishers)

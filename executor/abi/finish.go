@@ -50,9 +50,12 @@ type RowsLaunch struct {
 // MostRow bounds the elements of a row.
 const MostRow = 1 << 24
 
+// FinishesRows reports whether kernels finish rows of sums of a type.
+func FinishesRows(t data.DType) bool { return t == data.F16 || t == data.BF16 || t == data.F32 }
+
 // CheckSums refuses a type of whose sums no kernel finishes rows.
 func CheckSums(t data.DType) error {
-	if t != data.F16 && t != data.BF16 && t != data.F32 {
+	if !FinishesRows(t) {
 		return fmt.Errorf("an epilogue takes sums of f16, bf16 or f32, and not of %v", t)
 	}
 	return nil
@@ -64,7 +67,7 @@ func NewRows(l epilogue.List, t data.DType, length int, values []float64) (r Row
 	switch err := l.Check(); {
 	case err != nil:
 		return r, err
-	case CheckSums(t) != nil:
+	case !FinishesRows(t):
 		return r, CheckSums(t)
 	case length < 1 || length > MostRow:
 		return r, fmt.Errorf("a row of %d elements is out of range: it has 1 to %d", length, MostRow)

@@ -1,12 +1,9 @@
 package benchcmd
 
 import (
-	"cmp"
-
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/sizing"
-	"mscclc/executor/abi"
 	"mscclc/ir/either"
 )
 
@@ -25,7 +22,7 @@ func (f *benchFlags) checkRow(p *benchPlan) error {
 	case f.unalign > 0:
 		return cli.Usagef("--row has aligned buffers: leave -u out")
 	}
-	return cmp.Or(cli.From("row", f.row, 0), cli.UpTo("row", f.row, abi.MostRow))
+	return sizing.CheckRow(f.row)
 }
 
 // fitRows checks that --row is given for programs with an epilogue, and for no others. Calls then have whole rows.

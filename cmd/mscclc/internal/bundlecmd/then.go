@@ -8,6 +8,7 @@ import (
 
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor/abi"
 	"mscclc/ir/epilogue"
 	"mscclc/simulate/devices"
 	"mscclc/topology"
@@ -31,7 +32,7 @@ func (f *bundleFlags) checkThen(spec *bundle.Spec) error {
 			texts = append(texts, l.String())
 		}
 	}
-	if f.then = texts; len(texts) > 0 && !slices.ContainsFunc(spec.DTypes, bundle.FinishesRows) {
+	if f.then = texts; len(texts) > 0 && !slices.ContainsFunc(spec.DTypes, abi.FinishesRows) {
 		return cli.Usagef("--then finishes rows of f16, bf16 or f32, and --dtype has none of these (%s)", f.dtypes).
 			Hint("--dtype bf16")
 	}

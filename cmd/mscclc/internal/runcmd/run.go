@@ -10,8 +10,8 @@ import (
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/processes"
+	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/executor"
-	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -191,5 +191,5 @@ func (f *runFlags) plan() (*runPlan, error) {
 		return nil, cli.Usagef("--threads are the host's, and --device is %s", f.device)
 	}
 	return r, cmp.Or(cli.From("iters", f.iters, 1), cli.From("threads", f.threads, 0), cli.From("procs", f.procs, 0),
-		cli.From("row", f.row, 0), cli.UpTo("row", f.row, abi.MostRow), cli.From("timeout", f.wait, time.Millisecond))
+		sizing.CheckRow(f.row), cli.From("timeout", f.wait, time.Millisecond))
 }

@@ -1,15 +1,12 @@
 package simulatecmd
 
 import (
-	"cmp"
-
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/sizing"
-	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
@@ -188,7 +185,7 @@ func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 	if err := cli.CheckSizes(first, last, f.Factor); err != nil {
 		return nil, call, err
 	}
-	if err := cmp.Or(cli.From("row", f.row, 0), cli.UpTo("row", f.row, abi.MostRow)); err != nil {
+	if err := sizing.CheckRow(f.row); err != nil {
 		return nil, call, err
 	}
 	call.DType, call.Threads, call.Multicast, call.Row = dtype, f.threads, f.multicast, f.row

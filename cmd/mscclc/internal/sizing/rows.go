@@ -1,10 +1,18 @@
 package sizing
 
 import (
+	"cmp"
+
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor/abi"
 	"mscclc/ir/either"
 	"mscclc/ir/epilogue"
 )
+
+// CheckRow refuses a --row out of range; 0 is no row.
+func CheckRow(row int) error {
+	return cmp.Or(cli.From("row", row, 0), cli.UpTo("row", row, abi.MostRow))
+}
 
 // RowFits checks that --row is given for a program with an epilogue, and for no other. row is 0 where it is not given.
 func RowFits(p *either.Program, row int) error {
