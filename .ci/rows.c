@@ -3,16 +3,17 @@
  * over all results, which must be the same however rows are launched (MSCCLC_FEW=0 has no short launches).
  *
  *   cc -O2 -std=gnu11 -I INCLUDE .ci/rows.c -o rows -L LIB -lmscclc -lcuda -lpthread
- *   MSCCLC_NCCL=none MSCCLC_SHARED_GPU=1 ./rows FILE.bundle 0 0 [MOST ROWS]
+ *   MSCCLC_NCCL=none MSCCLC_SHARED_GPU=1 ./rows FILE.bundle 0 0 [MOST ROWS [STAGES]]
  *
- * `mscclc bundle --ranks 2 --dtype bf16 --then "residual, rms_norm(eps)"` makes the bundle. On one GPU its rules have
- * at most 64 CTAs. */
+ * `mscclc bundle --ranks 2 --dtype bf16 --then "residual, rms_norm(eps)"` makes the bundle. STAGES are of residual,
+ * rms_norm and scale, as the bundle's. On one GPU its rules have at most 64 CTAs. */
 #include <cuda.h>
 #include <mscclc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CU(call) check((call), #call)
 #define MU(call) must((call), #call)
@@ -21,7 +22,7 @@ enum { LENGTH = 8192, LAUNCHES = 20, ROUNDS = 21, ROWS = 512 };
 
 static int gpu[2];
 static size_t most = ROWS;
-static const char *path;
+static const char *path, *stages = "residual, rms_norm(eps)";
 static mscclc_unique_id id;
 static pthread_barrier_t all;
 static float took[2][ROUNDS];
@@ -72,9 +73,12 @@ static void side_new(struct side *s, int rank) {
 }
 
 static void call(struct side *s, size_t rows, int finishes) {
-  mscclc_epilogue e = {.size = sizeof e, .stages = "residual, rms_norm(eps)"};
-  e.stage[0] = (mscclc_stage){.reads = (void *)s->residual, .writes = (void *)s->residual};
-  e.stage[1] = (mscclc_stage){.value = 1e-5, .reads = (void *)s->weight};
+  mscclc_epilogue e = {.size = sizeof e, .stages = stages};
+  int i = 0;
+  for (const char *at = stages; at; at = strchr(at + 1, ','), i++) {
+    const int is_residual = !strncmp(at + 2 * (*at == ','), "residual", 8);
+    e.stage[i] = (mscclc_stage){1e-5, (void *)(is_residual ? s->residual : s->weight), NULL, (void *)s->residual};
+  }
   if (finishes)
     MU(mscclc_all_reduce_rows(s->programs, (void *)s->in, (void *)s->out, rows, LENGTH, MSCCLC_BF16, &e, s->stream));
   else
@@ -135,9 +139,10 @@ static void *run(void *rank) {
 }
 
 int main(int count, char **words) {
-  if (count < 4) return fprintf(stderr, "rows FILE.bundle GPU GPU [MOST ROWS]\n"), 2;
+  if (count < 4) return fprintf(stderr, "rows FILE.bundle GPU GPU [MOST ROWS [STAGES]]\n"), 2;
   path = words[1], gpu[0] = atoi(words[2]), gpu[1] = atoi(words[3]);
   if (count > 4 && (most = strtoul(words[4], NULL, 10)) > ROWS) most = ROWS;
+  if (count > 5) stages = words[5];
   pthread_t other;
   MU(mscclc_new_id(&id)), pthread_barrier_init(&all, NULL, 2);
   pthread_create(&other, NULL, run, (void *)1), run((void *)0), pthread_join(other, NULL);

@@ -42,13 +42,26 @@ class _Kind(NamedTuple):
     block: int
 
 
+# A stage and the comma after it, with spaces as one likes. The commands read lists as this does (ir/epilogue).
+_STAGE = re.compile(
+    r"(\w+) *(?:\( *(?:(\w+) *(?:, *block *= *([1-9][0-9]*) *)?,? *)?\) *)?(?:, *|$)".replace(" *", r"[ \t\r\n]*"),
+    re.ASCII,
+)
+
+
 def kinds(stages: str) -> List[_Kind]:
     """Return the stages of a text such as "residual, rms_norm(eps), quantise(e4m3, block = 128)"."""
-    found = re.findall(r"(\w+)(?:\((\w+)(?:, block = (\d+))?\))?(?:, |$)", stages)
-    list_of = [_Kind(name, argument, int(block or 0)) for name, argument, block in found]
-    for kind in list_of:
-        if kind.name not in _OPERANDS:
-            raise ArrayError.say("arguments", f"there is no stage {kind.name}", "known are " + ", ".join(_OPERANDS))
+    list_of: List[_Kind] = []
+    text = stages.strip(" \t\r\n")
+    while text:
+        found = _STAGE.match(text)
+        if not found:
+            raise ArrayError.say("arguments", f"{text[:40]!r} is no list of stages", 'write as in "residual, rms_norm(eps)"')
+        name, argument, block = found.groups()
+        if name not in _OPERANDS:
+            raise ArrayError.say("arguments", f"there is no stage {name}", "known are " + ", ".join(_OPERANDS))
+        list_of.append(_Kind(name, argument or "", int(block or 0)))
+        text = text[found.end() :]
     return list_of
 
 

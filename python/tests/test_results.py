@@ -12,7 +12,7 @@ import pytest
 
 import mscclc
 import scenes
-from mscclc import _command
+from mscclc import _command, _rows
 
 
 def test_verdict(programs: Path) -> None:
@@ -119,3 +119,16 @@ def test_found_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/script")
     with pytest.raises(mscclc.CommandError, match="the command mscclc is not found"):
         _command.find()
+
+
+def test_lists_of_stages() -> None:
+    """Lists have spaces as one likes, and what is no list is an error."""
+    plain = _rows.kinds("residual, rms_norm(eps), quantise(e4m3, block = 128)")
+    assert [tuple(k) for k in plain] == [("residual", "", 0), ("rms_norm", "eps", 0), ("quantise", "e4m3", 128)]
+    assert _rows.kinds(" residual( ),rms_norm(\teps,) ,\nquantise ( e4m3,block=128,),") == plain
+    assert _rows.kinds("") == []
+    for text in ("residual rms_norm(eps)", "rms_norm(eps", "scale,,bias", "scale(,)", "quantise(e4m3, block = 0)", "scäle"):
+        with pytest.raises(mscclc.ArrayError, match="is no list of stages"):
+            _rows.kinds(text)
+    with pytest.raises(mscclc.ArrayError, match="there is no stage rmsnorm"):
+        _rows.kinds("residual, rmsnorm(eps)")

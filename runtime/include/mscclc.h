@@ -248,8 +248,8 @@ typedef struct {
   void *writes;
 } mscclc_stage;
 
-/* What becomes of each row of a sum. stages is the list as a program and `mscclc bundle --then` have it, such as
- * "residual, rms_norm(eps), quantise(e4m3)". stage has the operands of each, in this order. */
+/* What becomes of each row of a sum. stages is a list as a program and `mscclc bundle --then` have it, such as
+ * "residual, rms_norm(eps), quantise(e4m3)"; spaces do not count. stage has the operands of each, in this order. */
 typedef struct {
   uint32_t size;  /* sizeof(mscclc_epilogue) */
   const char *stages;

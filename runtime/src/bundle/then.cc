@@ -21,7 +21,43 @@ const stage_kind *last_of(const bundle_program &p) {
   return p.stages ? stage_kinds + p.stage[p.stages - 1] : nullptr;
 }
 
+// A Tokens reads a list as ir/epilogue/parse.go does: words and single signs, with spaces between them.
+struct Tokens {
+  const char *at, *end;  // of the token, which is empty at the end of the text
+};
+
+bool in_word(char c) { return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
+
+Tokens after(const Tokens &t) {
+  const char *at = t.end + strspn(t.end, " \t\r\n"), *end = at;
+  while (in_word(*end)) end++;
+  return {at, end + (end == at && *at)};
+}
+
+bool is(const Tokens &t, char sign) { return *t.at == sign && sign; }
+bool ends(const Tokens &t) { return t.at == t.end; }
+
+// plain is the token after t, without what a list may have or lack: the () of a stage, and the comma after the last
+// argument or the last stage.
+Tokens plain(const Tokens &t, bool inside) {
+  Tokens n = after(t);
+  if (ends(t)) return n;
+  if (is(n, '(') && !inside && in_word(*t.at) && is(after(n), ')') && !is(after(after(n)), '(')) n = after(after(n));
+  if (is(n, ',') && (inside ? is(after(n), ')') : ends(after(n)))) n = after(n);
+  return n;
+}
+
 }  // namespace
+
+bool same_list(const char *text, const char *list) {
+  bool inside = false;
+  for (Tokens a = {text, text}, b = {list, list};;) {
+    a = plain(a, inside), b = after(b);
+    if (a.end - a.at != b.end - b.at || memcmp(a.at, b.at, (size_t)(a.end - a.at))) return false;
+    if (ends(b)) return true;
+    inside = is(b, '(') || (inside && !is(b, ')'));
+  }
+}
 
 bool check_then(const bundle_program &p, Why *why) {
   bool good = true, seen[STAGE_KINDS] = {}, last = false;

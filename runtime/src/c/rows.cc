@@ -93,9 +93,9 @@ mscclc_result apart(const Spans &s) {
 }
 
 // known finds the program that has the epilogue of a call: what the stages are depends on it.
-mscclc_result known(const mscclc_programs_s *p, Rows *c) {
+mscclc_result known(const mscclc_programs_s *p, Rows *c, CallRows *to) {
   char all[400] = "";
-  c->program = team_then(p->team, c->epilogue->stages, all, sizeof all);
+  c->program = team_then(p->team, to, all, sizeof all);
   if (c->program) return MSCCLC_OK;
   return failed(MSCCLC_UNSUPPORTED, "no program for %u ranks has the epilogue \"%.100s\"; the bundle has: %s",
                 p->comm->ranks, c->epilogue->stages, *all ? all : "none (mscclc bundle --then LIST adds some)");
@@ -131,8 +131,8 @@ extern "C" mscclc_result mscclc_all_reduce_rows(mscclc_programs p, const void *s
   if (const mscclc_result r = comm_state(p->comm)) return r;
   if (const mscclc_result r = check(p, rows, length, (u32)dtype, epilogue)) return r;
   Rows c = {rows, length, (u32)dtype, epilogue, nullptr};
-  if (const mscclc_result r = known(p, &c)) return r;
   CallRows of = {epilogue->stages, (u32)length, {}, {}};
+  if (const mscclc_result r = known(p, &c, &of)) return r;
   Spans spans = {};
   const u64 elements = rows * length;
   const u32 size = size_of(c.dtype), out_size = size_of(out_of(*c.program, c.dtype));

@@ -142,14 +142,14 @@ Choice team_named(const Team *t, u32 rule, const Call *c) {
   return judged(t, rule, c);
 }
 
-const bundle_program *team_then(const Team *t, const char *text, char *all, size_t room) {
+const bundle_program *team_then(const Team *t, CallRows *rows, char *all, size_t room) {
   size_t n = 0;
   for (u32 i = 0; i < t->set.row->programs; i++) {
     const Program &p = t->set.program[i];
-    if (finishes(p, text)) return p.row;
+    if (p.row->stages && same_list(rows->text, p.then)) return rows->text = p.then, p.row;
     bool said = !p.row->stages;
     for (u32 k = 0; k < i && !said; k++) said = finishes(t->set.program[k], p.then);
-    if (!said && all && n < room) n += (size_t)snprintf(all + n, room - n, "%s%s", n ? "; " : "", p.then);
+    if (!said && n < room) n += (size_t)snprintf(all + n, room - n, "%s%s", n ? "; " : "", p.then);
   }
   return nullptr;
 }

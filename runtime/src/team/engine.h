@@ -32,7 +32,7 @@ struct Offer {
   char why[WHY_ROOM];
 };
 
-// A CallRows is the epilogue of a call, as package ir/epilogue writes it, the length of rows, and by stage a number and
+// A CallRows is the epilogue of a call, as then_text writes it, the length of rows, and by stage a number and
 // the memory on this rank, as kernels/rows/abi.h has them.
 struct CallRows {
   const char *text;
@@ -120,10 +120,11 @@ Choice team_choose(const Team *t, const Call *call, bool captured);
 bool invariant_bits();
 bool order_matters(u32 kind, u32 dtype, u32 redop, u32 ranks);
 
-// team_then finds the first program of the team whose epilogue is written as `text`, and gives its row, or null. Then
-// `all`, unless it is null, gets the epilogues that there are, as a list for a message.
+// team_then finds the first program of the team whose epilogue is the list that `rows` has as a text, in any writing. It
+// gives the program's row, and to `rows` the text as then_text writes it. If there is none, the result is null, and
+// `all` gets the epilogues that there are, as a list for a message.
 Choice team_named(const Team *t, u32 rule, const Call *call);
-const bundle_program *team_then(const Team *t, const char *text, char *all, size_t room);
+const bundle_program *team_then(const Team *t, CallRows *rows, char *all, size_t room);
 bool team_serves(const Team *t, u32 kind, u32 dtype);  // some rule has a program for calls of this kind and type
 
 // Candidates are rules that nobody measured. Without NCCL they are rules as others are. With NCCL, team_choose leaves

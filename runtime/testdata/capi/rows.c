@@ -9,7 +9,7 @@ static const double EPS = 1e-3;
 /* A List is an epilogue. Data are small multiples of 1/8, so that sums are exact in each type. */
 enum list { NORM, QUANTISED, LAYER };
 static const char *const lists[] = {"residual, rms_norm(eps)", "residual, rms_norm(eps), quantise(e4m3)",
-                                    "bias, layer_norm(eps), activation(silu), cast(f32)"};
+                                    " bias(),layer_norm ( eps, ),\tactivation(silu) , cast(f32),"};
 
 /* A Rows is a call with its memory. Outputs lie between poisoned guards. */
 struct rows {
