@@ -114,6 +114,7 @@ static void measure(struct side *s, size_t rows, int finishes) {
   CUgraphExec exec;
   mscclc_result state = MSCCLC_OK;
   CU(cuMemsetD16(s->residual, 0, (size_t)ROWS * LENGTH)), CU(cuCtxSynchronize());
+  pthread_barrier_wait(&all);  /* else, on one GPU, this rank could wait here for a call of the other */
   call(s, rows, finishes), CU(cuStreamSynchronize(s->stream));
   CU(cuStreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
   for (int i = 0; i < LAUNCHES; i++) call(s, rows, finishes);
