@@ -1,6 +1,6 @@
 // Package bench measures collectives of mscclc and of NCCL, as nccl-tests does. Both use the same buffers and the same
-// stream, in turn. A replay is a timed series of launches of an operation. Its time is that of one launch, on the
-// slowest rank. A result is the median of several replays.
+// stream, in turn. A replay launches an operation N times. Its time is the time of these launches on the slowest rank,
+// divided by N. A result is the median of several replays.
 //
 // A Site is what ranks run on: Host (any executor.Device that ends each run before the next begins) or GPUs (streams
 // and graphs). A Form is a program with its selection.Choice: how it was compiled, and how it is launched. A Site makes

@@ -13,14 +13,15 @@
 //	          has the addresses of the memory that other nodes write
 //	moves     the data of one step: strips*.h copy and reduce on a host, a strip of memory at a time; lanes*.h on a GPU,
 //	          in units that registers hold. quick.h is the fast path of one-sided programs on GPUs. port.h makes a port
-//	          copy, and switch_nv.h makes NVLink's switch add
-//	rows      what becomes of rows of complete sums on their way to the output (ir/epilogue): abi.h is the layout of
-//	          executor/abi/finish.go, stages.h the arithmetic, for all devices, strips_rows.h the data of a step on a
-//	          host, and lanes.h on a GPU, whose threads hold a row (hold.h) and fold what they need of it (reduce.h)
+//	          copy. switch_nv.h makes NVLink's switch add; it was never run
+//	rows      epilogues (ir/epilogue). abi.h has the layout of executor/abi/finish.go. stages.h has the arithmetic, for
+//	          all devices. strips_rows.h runs a step on a host, and lanes.h on a GPU. There, fold.h sums the sources of
+//	          a row, the threads hold the row in registers (hold.h), and reduce.h computes a sum or a maximum over all
+//	          threads. outputs.h copies finished rows from output to output
 //	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; the traces, which record
 //	          when steps began and ended; and net.h, which sends signals to other nodes
 //	few       a short path for small launches, without the loop. Their data travels as packets, which are data with a
-//	          flag: pairs.h, lines.h for LL128, and rows.h for rows that are finished
+//	          flag: pairs.h, lines.h for LL128, and rows.h for programs with an epilogue
 //
 // NAME_onesided.h does for one-sided programs what NAME.h does for two-sided ones.
 //

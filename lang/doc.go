@@ -46,7 +46,9 @@
 //
 //	let x = e        x = e        return e        assert(cond, "text")
 //	if c { } else if c { } else { }
-//	for i in a..b by s if c, x in list { }
+//	for i in a..b by s if c { }             a, a + s, ... before b, without the values for which c is false
+//	for x in list if c { }
+//	for i in a..b, x in list { }            nested loops, the first outermost; each may have its own if
 //	parallelize(n) { }                      splits each operation in it into n parts
 //	def f(a, b = 1) = e        def f(a, b = 1) { }        no recursion
 //
@@ -63,13 +65,15 @@
 //	c.reduce(other, ...)                    c = c ⊕ other, of references and lists of them
 //	reduce(list, rank, buffer, index)       writes their reduction there
 //
-// These operations can have the hints ch, sendtb, recvtb, lane, via = memory|port|switch and pull = true. The hints
-// lane, via and pull are for the one-sided lowering:
+// These operations can have hints. For the two-sided lowering:
 //
-//   - ch: the channel of MSCCL-IR. sendtb, recvtb: the thread block that sends, and the one that receives. These three
-//     are for the two-sided lowering.
-//   - pull: the reader loads the data from the other rank. Without it, the owner of the data stores it.
-//   - lane: which thread block of the rank moves the data, if the rank may have several.
+//   - ch = N: the channel of MSCCL-IR.
+//   - sendtb = N, recvtb = N: the thread block that sends, and the one that receives.
+//
+// For the one-sided lowering:
+//
+//   - pull = true: the reader loads the data from the other rank. Without it, the owner of the data stores it.
+//   - lane = N: which thread block of the rank moves the data, if the rank may have several.
 //   - via = memory: loads and stores. via = port: a copy by a GPU's copy engine, which the host starts. via = switch:
 //     the NVLink switch reduces one chunk of input or output of all ranks, or copies a chunk to the same chunk of all
 //     ranks.

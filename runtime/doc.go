@@ -3,8 +3,9 @@
 // is C++ without libstdc++, exceptions or global constructors. This package builds it with g++. A folder of src
 // includes only files of folders above it in these lists.
 //
-// A rank of a communicator that runs programs of a bundle has a team: its memory, its programs, and its connections to
-// the teams of the other ranks. The engine reads bundles, and launches programs for teams:
+// A team is the state of one rank in one communicator that runs programs of a bundle: the rank's memory, its programs,
+// and its connections to the teams of the other ranks. Unlike a team of NCCL, it is not a set of ranks. The engine
+// reads bundles, and launches programs for teams:
 //
 //	why.h, sockets.h, sha256.h  why a function fails; options of sockets; hashes
 //	bundle  the format (rows_gen.h); the reader, which checks each section when it is first used; the check of who owns a
@@ -36,10 +37,11 @@
 //	learn      trials in the first calls of a class: calls of one collective, element type and range of sizes. The
 //	           trials find the fastest program. Messages of ranks (messages.cc), the results that are kept (file.cc),
 //	           statistics
-//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. A call that NCCL runs
-//	           in a graph must find the ranks connected. NCCL may connect them in a thread of its own: before 2.28, or
-//	           for communicators that are nonblocking or made in a group. So for each kind of call (collective, type,
-//	           size and so on) that NCCL would run in a graph, NCCL also runs the first one outside graphs (kinds.cc)
+//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. NCCL connects ranks in
+//	           the first call that needs it. If a graph captures this call, that can fail where NCCL connects in a
+//	           thread of its own: in NCCL older than 2.28, and for communicators that are nonblocking or made in a
+//	           group. Calls of one kind have the same collective, type, size and so on. On such communicators, NCCL
+//	           runs the first call of a kind outside graphs, if it would run one in a graph (kinds.cc)
 //	comms      how a communicator begins (comms.cc, made.cc) and ends (end.cc). All its ranks use the bundle, or none
 //	           does (agree.cc, nodes.cc). They make memory at once or later (join.cc, ready.cc), or leave all calls to
 //	           NCCL (skip.cc). alone.cc: communicators without NCCL
@@ -52,8 +54,9 @@
 //	                               of each rank to it
 //	c/comms.cc, c/by_nccl.cc       communicators: how they begin, fail and end
 //	c/load.cc, c/run.cc            the loading of a program, which must be the same on all ranks; runs
-//	c/rows.cc                      sums whose rows are finished
-//	c/windows.cc                   memory that ranks register together, so that direct programs can access it
+//	c/rows.cc                      sums with an epilogue (ir/epilogue), such as AllReduce with an RMSNorm
+//	c/windows.cc                   memory that ranks register together. Direct programs need it: they access the user's
+//	                               buffers of other ranks
 //
 // [Build] makes two libraries from the engine and the front: one that is loaded before NCCL (LD_PRELOAD), and one that
 // replaces NCCL. [BuildC] makes the library of mscclc.h.

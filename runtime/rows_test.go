@@ -10,7 +10,7 @@ import (
 	"mscclc/ir/epilogue"
 )
 
-// This file tests sums whose rows are finished, by scenes of mscclc.h (testdata/capi/rows.c).
+// This file tests sums with an epilogue, by scenes of mscclc.h (testdata/capi/rows.c).
 
 // rowLists are the epilogues of these scenes.
 var rowLists = []string{"residual, rms_norm(eps)", "residual, rms_norm(eps), quantise(e4m3)",

@@ -13,7 +13,7 @@
 // everything is there for which it waits: a message, a free slot, a packet or a flag. A step takes a fixed time of its
 // block, and the time of its data at the block's rate. Data in flight takes each link's latency α, and occupies each
 // link for its bytes divided by the bandwidth β. Links and NICs serve data first come, first served: data that shares a
-// link waits.
+// link waits. Only messages of one-sided programs between nodes share the bandwidth of a link (see below).
 //
 // A message of a two-sided program is at most one slot. A block puts a message on the first link of its path when its
 // previous message has left that link, so blocks that share the link take turns. Links forward a message cut-through.
@@ -30,12 +30,14 @@
 //
 // # Several nodes
 //
-// A one-sided block stores data for a rank of another node in its own node's memory. Its next signal makes the rank's
-// proxy send one message for all replicas, or several messages if their tiles are not adjacent (transport/PROXY.md).
-// Each message costs time in the proxies of both ends. A proxy handles one message after the other, and starts a
-// message while the previous one is in flight. A message occupies the links between nodes for a fixed time beside the
-// time of its bytes. Messages on a full link slow down alike (max-min), and rates are computed again when a message
-// begins or ends. Messages of one block to one rank follow each other.
+// If a one-sided block has data for a rank on another node, it stores the data in memory of the block's own node. The
+// block's next signal makes the proxy of the sending rank send one message for all replicas, or several messages if
+// their tiles are not adjacent (transport/PROXY.md). Each message costs time in the proxies of both ends. A proxy
+// handles one message after the other, and starts a message while the previous one is in flight.
+//
+// A message occupies the links between nodes for a fixed time beside the time of its bytes. Messages on a full link
+// slow down alike (max-min), and rates are computed again when a message begins or ends. Messages of one block to one
+// rank follow each other.
 //
 // A link can carry messages between nodes and also data that blocks move within a node. On such a link, the data of all
 // blocks together counts as one more message. The block continues at once: neither its stores nor its signal wait for

@@ -8,5 +8,5 @@
 //     [Buffers.Check] compares every output with the expected result, which it computes directly.
 //   - [NewPattern] makes random elements that repeat, so that gigabytes are filled and checked in milliseconds.
 //
-// The package shares no code with the executor: of this module it imports ir alone.
+// The package shares no code with the executor. Of this module, it imports only ir and ir/epilogue.
 package data

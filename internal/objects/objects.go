@@ -1,7 +1,10 @@
-// Package objects has tests keep what g++ compiles. Those of package runtime compile the library's units about seven
-// times: plain, for both libraries, and under sanitizers. Those of the command compile them once more. CXX names a link
-// to the test's own program, which is a compiler under that name ([Main]). It asks g++ only for units whose text, after
-// the preprocessor, it has not compiled with these flags before.
+// Package objects caches the object files that g++ makes in tests. The tests of package runtime compile the library's
+// units about seven times: plain, for both libraries, and under sanitizers. The tests of the command mscclc compile
+// them once more.
+//
+// [Use] sets the environment variable CXX to the name of a link to the test binary. A test binary that is started by
+// this name calls [Main], which acts as a compiler. Main takes the object from the cache, if the cache has one for the
+// same preprocessed text and the same flags. Otherwise it calls g++.
 package objects
 
 import (

@@ -1,11 +1,14 @@
-// Package epilogue has the table of row epilogues: the stages that a program runs on each row of a complete sum, before
-// it writes the row to the output. A list of stages is part of a program. The length of a row, eps, factors and the
-// memory that stages read and write are parameters of a call. Apply computes the meaning of stages directly, in f64,
-// and tests compare every kernel with it.
+// Package epilogue has the table of the stages of epilogues. In a program with an epilogue, the output is a matrix.
+// When a row is completely summed, the program runs the stages on it, and writes the result, a finished row, to the
+// output. For example, one stage adds a residual, and the next does an RMSNorm.
 //
-// The output of a program with an epilogue holds finished rows, and all other memory holds raw sums. So a step that
-// writes a raw sum to the output runs the epilogue, and a copy from output to output moves a finished row, with all
-// that its stages wrote. Of the project, the package imports ir/diag only.
+// A list of stages is part of a program. The length of a row, eps, factors and the memory that stages read and write
+// are parameters of a call. Apply computes the meaning of stages directly, in f64, and tests compare every kernel with
+// it.
+//
+// The output holds finished rows, and all other memory holds raw sums. So if a step computes a raw sum and its
+// destination is the output, the step runs the epilogue and writes the finished row. A copy from output to output
+// copies a finished row, and all else that the stages wrote for it. Of the project, the package imports ir/diag only.
 package epilogue
 
 import (

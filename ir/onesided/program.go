@@ -63,8 +63,8 @@ import (
 //   - A block that has read a chunk of packets knows that all steps before the sender's group have ended, and that the
 //     sending step has read the sources of that chunk. It sees nothing of what the sender wrote or saw: packets order
 //     no other memory. The reading step itself knows this for what it writes in place of the packets.
-//   - The launches of a rank come one after the other. The end of a kernel and the begin of the next order all that the
-//     rank's own blocks do. From the begin of its launch, other ranks may access the rank's input and output. At its
+//   - The launches of a rank come one after the other. The end of a kernel and the start of the next order all that the
+//     rank's own blocks do. From the start of its launch, other ranks may access the rank's input and output. At its
 //     end, all such accesses must be over, and their writes visible. What the caller wrote before the launch is visible
 //     to any block that knows by Signals, also Relaxed ones, that the launch has begun: it was written before, and no
 //     cache of a kernel that has not read it holds it. A block that only writes to this memory may know of the launch

@@ -65,10 +65,10 @@
 //   - A tile is the part of each chunk's bytes that one trip over the steps moves. Such a trip is a tile iteration. The
 //     code calls a tile iteration a pass. A launch has one or more tile iterations. If OnePass is set, it has one.
 //   - A Move copies or reduces chunks. A Signal adds 1 to flags. An Await waits for flags of its own rank.
-//   - Nth says for which signal of a flag an Await waits, counted from the begin of its tile iteration. If a flag has n
-//     signals in each tile iteration, signals 1 to n are those of the Await's own tile iteration. Signals 1 - n to 0
-//     are those of the tile iteration before it, and signals 1 - 2n to -n those of the second one before it. A wait for
-//     a signal from before the first launch ends at once.
+//   - Nth says for which signal of a flag an Await waits, counted from the start of its tile iteration. For example,
+//     let a flag have 2 signals in each tile iteration. Then signals 1 and 2 are those of the Await's own tile
+//     iteration, -1 and 0 those of the one before, and -3 and -2 those of the second one before. With n signals, the
+//     ranges are 1 to n, 1-n to 0, and 1-2n to -n. A wait for a signal from before the first launch ends at once.
 //   - An Enter step runs only in the first tile iteration of each launch, and a Leave step only in the last one. The
 //     flags of such steps count launches in place of tile iterations.
 //   - The threads of a block synchronise before each step, but not before a Joint step. A group is a step that is not
@@ -77,7 +77,8 @@
 //   - A chunk of packets is a chunk in the buffer Packets. Its reader waits until the packets arrive.
 //   - Scratch and packets have Depth copies. Tile iteration e uses copy e mod Depth.
 //   - The switch is NVLink's: an operand of the switch is the same chunk of all ranks, which the switch adds or copies.
-//   - A Loose block, such as that of a port, may still run when the launch of its rank has ended.
+//   - A port is a GPU's copy engine, which the host drives. The block that stands for it is Loose: it may still run
+//     when the launch of its rank has ended.
 //
 // # One-sided programs
 //
@@ -105,8 +106,8 @@
 //   - In a launch of several tile iterations, no step of the first one waits for a step of the last one: an Enter Await
 //     does not wait for a Leave signal of its own launch.
 //   - So each cycle of waits lies in one tile iteration. A launch of one tile iteration has all steps, those marked
-//     Enter and Leave too. So its cycles include the cycles of each other tile iteration. The proof runs one such
-//     launch.
+//     Enter and Leave too. Every other kind of tile iteration has only some of these steps, so it has no further
+//     cycles. The proof runs one launch of one tile iteration.
 //
 // Races: two accesses to one chunk conflict if at least one is a write. As above, an earlier write must be visible, and
 // an earlier read must be done. Order comes from these sources:
@@ -117,37 +118,53 @@
 //     done, and not visible.
 //   - If an Await waits for several signals of a flag, only the last of them counts. If the last one is Relaxed, the
 //     Await makes nothing visible, not even what an earlier Signal of this flag released.
-//   - Threads: one thread handles the k-th flag of each Await and Signal of a block. If an Await and a later Signal are
-//     in one group, the Signal also releases to its k-th flag what the Await acquired from its k-th flag
+//   - Threads: thread k of a block handles flag k of every Await and of every Signal. Suppose an Await and a later
+//     Signal are in one group. Then what thread k acquired from flag k of the Await is released to flag k of the Signal
 //     (onesided.Program.Relayed has the exact conditions).
-//   - Packets: when a packet has arrived, all that came before the sender's group is done. The sending step's reads
-//     from which the packet was made are done too. Of the step that reads the packet, only accesses to chunks that it
-//     computes from the packet come after these. Of later groups of its block, all accesses come after them. So if a
-//     rank reads a chunk and sends packets made from it, this read is done for each block that receives the packets.
-//     It is also done for each block that receives packets made from these, and so on.
+//   - Packets: when a packet has arrived, these accesses are done: all that came before the sender's group, and the
+//     sending step's reads from which the packet was made. Call them A. The receiving step reads the packet and
+//     computes chunks from it. Its accesses to those chunks come after A; its other accesses need not. All accesses of
+//     later groups of the receiving block come after A.
+//   - So if a rank reads a chunk and sends packets made from it, this read is done for each block that receives the
+//     packets, or packets made from these, and so on.
 //
 // The proof checks three kinds of pairs of accesses:
 //
-//   - Pairs in one tile iteration. The proof takes an iteration between the first and the last of a launch, which has
-//     no Enter and Leave steps. Each other iteration has the same order, or more.
-//   - Pairs in scratch or packets, of tile iterations e and e + Depth. Iteration e + Depth is the next one that uses
-//     the same copy. The proof again leaves out Enter and Leave steps. It also takes no order from the end of a launch.
-//     If a step comes after an access of iteration e, the same step of each later iteration also comes after this
-//     access. So later iterations with the same copy need no check. In each iteration, the first access to a chunk of
-//     scratch is a write, and all other accesses come after it: otherwise the chunk is uninitialized. So the proof
-//     compares only the first write of iteration e + Depth with the last write of iteration e and the reads after that.
-//     For packets, it compares the write of iteration e + Depth with the reads of iteration e.
-//   - Pairs in input or output. Different tile iterations of a launch access different bytes there, and the launches of
-//     a rank follow each other. So only accesses by other ranks must be checked. The owner is the rank whose input or
-//     output is accessed. The access must come after the begin of the owner's launch, and before its end. Signals must
-//     show that the launch has begun; Relaxed ones are enough. For a write, packets are enough too. When the owner's
-//     launch ends, a read must be done, and a write visible, for some block of the owner. The proof checks the
-//     begin in the first tile iteration of a launch, without Leave steps, and the end in the last one, without Enter
-//     steps. All others lie between these two.
+//   - pairs in one tile iteration
+//   - pairs in scratch or packets, of tile iterations e and e + Depth
+//   - pairs in input or output, with an access by another rank
 //
-// If OnePass is set, each tile iteration is a launch, so the proof leaves out no steps. All that a rank's own blocks do
-// in a launch comes after all that they did and acquired in its earlier launches. This does not hold for Loose blocks.
-// For the input and output of its own rank, a Loose block is checked like a block of another rank.
+// For pairs in one tile iteration, the proof takes a middle iteration of a launch. A middle iteration has no Enter
+// steps and no Leave steps. All other iterations have the same order, or more.
+//
+// For pairs in scratch or packets, e + Depth is the next iteration that uses the same copy as e. The proof again leaves
+// out Enter and Leave steps. It also takes no order from the end of a launch. If a step comes after an access of
+// iteration e, the same step of every later iteration also comes after this access. So later iterations with the same
+// copy need no check.
+//
+// In each iteration, the first access to a chunk of scratch is a write, and all other accesses come after it: otherwise
+// the chunk is uninitialized. The earlier accesses of iteration e come before its last write. The other accesses of
+// iteration e + Depth come after its first write. So the proof compares only the first write of iteration e + Depth
+// with the last write of iteration e and the reads after that. For packets, it compares the write of iteration e +
+// Depth with the reads of iteration e.
+//
+// For pairs in input or output, different tile iterations of a launch access different bytes, and the launches of a
+// rank follow each other. So only accesses by other ranks must be checked. The owner is the rank whose input or output
+// is accessed. The access must come after the start of the owner's launch, and before its end.
+//
+// The start: a block that reads must know by Signals that the owner's launch has begun. Relaxed Signals are enough:
+// what the caller wrote is older than the launch, and no cache of the reader holds it yet. A block that writes need not
+// see older data, so it may also know by packets. The end: when the owner's launch ends, a read must be done, and a
+// write visible, for some block of the owner.
+//
+// In the first tile iteration of a launch (without Leave steps), the proof checks that accesses come after the start.
+// In the last one (without Enter steps), it checks that they come before the end. Accesses in middle iterations lie
+// between these.
+//
+// If OnePass is set, each tile iteration is a launch. Then the proof leaves out no steps, and it uses the order between
+// launches: all that a rank's own blocks do in a launch comes after all that they did and acquired in its earlier
+// launches. Loose blocks do not have this order. With and without OnePass, a Loose block's access to input or output of
+// its own rank is checked like an access by another rank.
 //
 // These checks cover every pair of accesses, and each pair occurs in some launches. So a program that they reject goes
 // wrong in some launches, except in the cases that docs/proof.md lists.
@@ -170,14 +187,17 @@
 //     in any order.
 //
 // Happens-before has one more rule for such a write W, to rank R. An access of another block comes after W only if it
-// comes after the arrival of W. The arrival of W comes before all that follows an Await, by R, of the Signal that sends
-// W's data, or of any later Signal by which W's block sends data to R. Two writes of one block to one chunk arrive in
-// order. Accesses before W need no such rule: signals over any ranks can order them before W. So a credit, which is the
-// Signal that lets a block write again, can take any path.
+// comes after the arrival of W. Let S be the Signal that sends W's data, or a later Signal of the same block that sends
+// data to R. If R awaits S, all that follows this Await comes after the arrival of W. Two writes of one block to one
+// chunk arrive in order. Accesses before W need no such rule: signals over any ranks can order them before W. So a
+// credit, which is the Signal that lets a block write again, can take any path.
 //
-// The code tracks arrivals as follows. In the tile iteration of W, the arrival needs no count: what comes after such an
-// Await comes after the arrival. If several blocks write one chunk, a later tile iteration is checked for arrivals too.
-// Then the vector clocks have one more count for each such block B and each rank R to which B writes: the number of the
-// last group of B whose writes to R have arrived. An Await acquires this count from the block of its Signal, and a rank
-// passes it on with all else that it acquired.
+// The code tracks arrivals as follows. In the tile iteration of W, the usual clocks are enough: they show whether an
+// access comes after such an Await. In a later tile iteration, only the first write of the chunk is compared with W
+// (see above). If W's block makes it, it arrives after W. So later tile iterations need a check of arrivals only if
+// several blocks write one chunk.
+//
+// For this check, the vector clocks have an extra count for each pair of a block B that writes such a chunk and the
+// chunk's rank R. It is the number of B's last group whose writes to R have arrived. An Await of a Signal of B acquires
+// this count, and blocks release it with all else that they acquired.
 package verify

@@ -13,16 +13,17 @@
 // bandwidths.
 //
 //   - AllGather, ReduceScatter, Broadcast, Reduce, Gather, Scatter: the worst cut, found by maximum flows in whole
-//     numbers. No algorithm is faster. Without switches, trees or paths reach this rate (Edmonds).
+//     numbers. No algorithm is faster. If the topology has no switches, trees reach this rate (Edmonds), and
+//     paths for Gather and Scatter.
 //   - AllReduce: a linear program over all cuts, and over all divisions of links between reducing and spreading. It
 //     bounds the algorithms that reduce each element to one rank and then spread the result from there.
 //   - AllToAll: maximum concurrent flow, by its dual, in which each link has a length l. A flow of rate r over a path
 //     of length d takes the capacity r×d. The capacity of all links together is Σ b×l, with bandwidths b. So the rate
 //     of a pair is at most Σ b×l divided by the sum of the distances of all pairs (Shahrokhi, Matula).
 //
-// The linear programs are solved in floating point. Then the bound is proven in exact arithmetic from the dual values,
-// and Reached is the rate that the primal values reach, also in exact arithmetic. If Exact is set, Reached equals the
-// bound, or is at most a millionth less, which is rounding.
+// The linear programs are solved in floating point. Then two rates are computed from this solution in exact arithmetic:
+// the bound, which the dual values prove, and Reached, which the primal values reach. If Exact is set, Reached is
+// within a millionth of the bound. This difference comes from the rounding of the floating-point solution.
 //
 // Symmetries of the topology make this fast on large machines. Each symmetry is verified link by link. A symmetry that
 // is not found costs time and nothing else.

@@ -1,8 +1,8 @@
 // Package onesided proves one-sided programs. The comment of package verify has the rules.
 //
 //	match.go, live.go     which signals and packets end each wait; whether all steps end
-//	events.go             events. An event is a Signal, an Await, or those chunks of a Move that read packets of the same
-//	                      writers
+//	events.go             events. An event is a Signal, an Await, or a part of a Move: the chunks that are computed from
+//	                      packets of the same writers. A Move that reads no packets is one event
 //	chains.go             chains of blocks: each block begins with a wait for the end of the block before. A vector
 //	                      clock has one count for each chain
 //	known.go, clocks.go   the vector clock of a block, and what the block acquires in a tile iteration

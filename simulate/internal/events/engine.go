@@ -1,5 +1,5 @@
-// Package events simulates what blocks do as events, in the order of their times. An [Engine] runs the actions of the
-// blocks. An event is a block, or what else acts, with its time.
+// Package events simulates what blocks do as events, in the order of their times. An event is a pair: a time, and what
+// acts at this time, which is a block or the network. An [Engine] runs these actions.
 package events
 
 import (

@@ -1,6 +1,6 @@
 // Package withcmd is mscclc with: it starts an application that uses NCCL. A program of a bundle runs a collective
-// call, if the bundle has a rule for the call. For other calls of up to 4 MiB, the library learns which programs are
-// faster than NCCL. NCCL runs the rest.
+// call, if the bundle has a rule for the call. NCCL runs calls without a rule. For some of these, of up to 4 MiB, the
+// library learns: NCCL and programs run the first ones in turn, and the fastest runs later ones.
 package withcmd
 
 import (
@@ -42,8 +42,9 @@ func Command(a *cli.App) *cobra.Command {
 calls that a rule of the bundle is for run the bundle's programs. NCCL runs all others.
 
 Without --bundle, the bundle is that of the rules that mscclc tune measured on this machine, or else of those that are
-built in for its GPUs. For all other calls up to 4 MiB, the library learns which programs are faster than NCCL. The
-bundle is made once, and kept in the user's cache. --tune measures first what is not measured yet.
+built in for its GPUs. For some other calls of up to 4 MiB, the library learns: NCCL and programs run the first ones in
+turn, and the fastest runs later ones. The bundle is made once, and kept in the user's cache. --tune measures first what
+is not measured yet.
 
 The command sets environment variables and then becomes COMMAND, such as torchrun, mpirun or srun. With --print, it
 prints the variables instead, for launchers that take them as flags.

@@ -3,8 +3,8 @@
 // rank's input and output.
 //
 // Memory is weak (world.go, memory.go). A block sees what it wrote in earlier groups of steps. It also sees what it
-// acquired by flags, or by the end of a launch. An access is a race if another block has written the same chunk, and
-// the accessing block does not have to see that write yet.
+// acquired by flags, or by the end of a launch. An access races if another block has written the same chunk, and
+// nothing guarantees that the accessing block sees that write.
 //
 // Nothing that runs takes away what another block waits for. So Explore makes one run for each access. In this run, the
 // access is held back until nothing else can run. All that ran before is not ordered after the access, and a conflict
