@@ -6,7 +6,7 @@
  *   MSCCLC_NCCL=none MSCCLC_SHARED_GPU=1 ./rows FILE.bundle 0 0 [MOST ROWS [STAGES]]
  *
  * `mscclc bundle --ranks 2 --dtype bf16 --then "residual, rms_norm(eps)"` makes the bundle. STAGES are of residual,
- * rms_norm and scale, as the bundle's. On one GPU its rules have at most 64 CTAs. */
+ * rms_norm, scale and quantise (of whole rows), as the bundle's. On one GPU its rules have at most 64 CTAs. */
 #include <cuda.h>
 #include <mscclc.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ struct side {
   CUevent begin, end;
   mscclc_comm comm;
   mscclc_programs programs;
-  CUdeviceptr in, out, residual, weight;
+  CUdeviceptr in, out, residual, weight, scales;
   uint16_t *host;
 };
 
@@ -63,6 +63,8 @@ static void side_new(struct side *s, int rank) {
   MU(mscclc_open(path, &bundle)), MU(mscclc_load(s->comm, bundle, &s->programs));
   CU(cuMemAlloc(&s->in, bytes)), CU(cuMemAlloc(&s->out, bytes));
   CU(cuMemAlloc(&s->residual, bytes)), CU(cuMemAlloc(&s->weight, LENGTH * 2));
+  CU(cuMemAlloc(&s->scales, ROWS * 4)), CU(cuMemsetD16(s->scales, 0, ROWS * 2));
+  CU(cuMemsetD16(s->out, 0, bytes / 2));
   s->host = malloc(bytes);
   uint32_t z = 1234567 + 77 * (uint32_t)rank;
   for (size_t i = 0; i < bytes / 2; i++) { /* numbers of both signs from 1/8 to 1/2 */
@@ -76,8 +78,10 @@ static void call(struct side *s, size_t rows, int finishes) {
   mscclc_epilogue e = {.size = sizeof e, .stages = stages};
   int i = 0;
   for (const char *at = stages; at; at = strchr(at + 1, ','), i++) {
-    const int is_residual = !strncmp(at + 2 * (*at == ','), "residual", 8);
-    e.stage[i] = (mscclc_stage){1e-5, (void *)(is_residual ? s->residual : s->weight), NULL, (void *)s->residual};
+    const char *name = at + 2 * (*at == ',');
+    const int is_residual = !strncmp(name, "residual", 8), scales = !strncmp(name, "quantise", 8);
+    e.stage[i] = (mscclc_stage){1e-5, (void *)(is_residual ? s->residual : s->weight), NULL,
+                                (void *)(scales ? s->scales : s->residual)};
   }
   if (finishes)
     MU(mscclc_all_reduce_rows(s->programs, (void *)s->in, (void *)s->out, rows, LENGTH, MSCCLC_BF16, &e, s->stream));
@@ -103,7 +107,7 @@ static void report(struct side *s, size_t rows, int finishes) {
   for (int r = 0; r < ROUNDS; r++) t[r] = took[0][r] < took[1][r] ? took[0][r] : took[1][r];
   qsort(t, ROUNDS, sizeof *t, by_time);
   uint32_t of = sum(s, s->out, rows * LENGTH, 0);
-  if (finishes) of = sum(s, s->residual, rows * LENGTH, of);
+  if (finishes) of = sum(s, s->scales, rows * 2, sum(s, s->residual, rows * LENGTH, of));
   printf("%-8s %4zu rows %8.2f us, least %8.2f  %08x\n", finishes ? "finished" : "plain", rows,
          t[ROUNDS / 2] * 1e3 / LAUNCHES, t[0] * 1e3 / LAUNCHES, of);
   fflush(stdout);

@@ -165,8 +165,8 @@ const rowsTile = 32 << 10
 
 // RowsLadder returns rules for calls with an epilogue on a number of ranks: in one step while only the number of steps
 // counts, and then in two. Two ranks move as many bytes in one step as in two. A CTA finishes a row at a time, so that
-// more CTAs are faster as long as there are rows: a launch has at most ctas CTAs a rank. The sizes were measured with
-// two H200s (kernels/NOTES.md), and are guesses for more ranks.
+// more CTAs are faster as long as there are rows: a launch has at most ctas CTAs a rank. The sizes follow from times on
+// two H200s, and the last one of LL also from times on one (kernels/NOTES.md). They are guesses for more ranks.
 func RowsLadder(ranks, ctas int, then epilogue.List) (list []Rule) {
 	last := rowsRung{0, "rows/onestep", ir.Simple, ctas}
 	if ranks > 2 {
@@ -175,6 +175,7 @@ func RowsLadder(ranks, ctas int, then epilogue.List) (list []Rule) {
 	for _, r := range []rowsRung{
 		{512 << 10 / int64(ranks), "rows/onestep", ir.LL, 16},
 		{1 << 20 / int64(ranks), "rows/onestep", ir.LL, 32},
+		{2 << 20 / int64(ranks), "rows/onestep", ir.LL, 64},
 		last,
 	} {
 		rule := Forward(ir.AllReduce, ranks)

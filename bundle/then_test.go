@@ -99,7 +99,7 @@ func TestThenFits(t *testing.T) {
 			}
 		}
 	}
-	if served != [2]int{1, 3} {
+	if served != [2]int{1, 4} {
 		t.Errorf("%v rules serve calls without and with an epilogue", served)
 	}
 }

@@ -19,6 +19,7 @@ struct Few {
   u32 flag;             // 0 until it has begun
   u32 dense, packets;   // where this replica begins in a chunk, and in the packets
   u32 units;            // of this replica
+  u32 turn;             // folds of a block so far (rows/reduce.h)
 };
 
 KD void say_where(abi_status *s, const Few &t) { s->replica = t.replica, s->operand = t.operand; }
@@ -176,7 +177,8 @@ template <class M> KD void run_few(const abi_few_launch &l, u32 replica) {
            0,
            replica * l.few.share,
            0,
-           (u32)least(l.few.stride[0] / 8 - replica * l.few.units, l.few.units)};
+           (u32)least(l.few.stride[0] / 8 - replica * l.few.units, l.few.units),
+           0};
   u32 next;
 #pragma nounroll
   for (u32 step = 0; step < l.few.steps; step = next) {

@@ -12,15 +12,6 @@ KD const abi_rows &rows_of(const abi_one_launch &a) { return ((const abi_rows_la
 // magnitude_of is an element's magnitude as a number that is larger where the element is; NaN is above all.
 KD u32 magnitude_of(float x) { return word_of(x) & 0x7fffffffu; }
 
-// A Row is a row that a Move finishes: bytes [begin, begin + bytes) of what it moves of a chunk, and row `number` of
-// the output, which is at `output`. gone is whether this thread gave up.
-struct Row {
-  const near_rows &rows;
-  bool &gone;
-  u64 begin, number, output;
-  u32 bytes;
-};
-
 // row_memory is an address of a rank: word `word` of its abi_row_memory.
 KD u64 row_memory(const abi_rows &rows, u32 rank, u32 word) {
   if (!rows.ranks) return ((const u64 *)&rows.rank)[word];
@@ -28,8 +19,19 @@ KD u64 row_memory(const abi_rows &rows, u32 rank, u32 word) {
 }
 
 // What a stage reads first: nothing, a vector, or a row of what has rows as the output.
-KD bool row_reads(u32 kind) {
+constexpr KD bool row_reads(u32 kind) {
   return kind == ROW_BIAS || kind == ROW_RESIDUAL || kind == ROW_RMS_NORM || kind == ROW_LAYER_NORM;
+}
+
+// near_stage_of is what is needed of stage j. bytes are a row's.
+KD near_stage near_stage_of(const abi_rows &rows, u32 j, u64 first, u64 second, u32 bytes) {
+  const abi_row_stage &g = rows.stage[j];
+  near_stage s = {};
+  s.first = first, s.second = second;
+  s.stride = g.kind == ROW_RESIDUAL ? bytes : 0;
+  s.block = g.block, s.value = (float)g.value;
+  s.kind = g.kind, s.function = g.function, s.type = g.type;
+  return s;
 }
 
 // bring_rows_near has the first threads of a block bring a stage each near it, and another the rest. bytes are a
@@ -38,17 +40,11 @@ KD void bring_rows_near(const abi_rows &rows, u32 rank, u32 bytes) {
   near_rows &m = rows_near();
   const u32 j = tid();
   if (j < rows.stages) {
-    const abi_row_stage &g = rows.stage[j];
-    near_stage s = {};
-    s.first = row_memory(rows, rank, j), s.second = row_memory(rows, rank, ROW_STAGES + j);
-    s.stride = g.kind == ROW_RESIDUAL ? bytes : 0;
-    s.block = g.block, s.value = (float)g.value;
-    s.kind = g.kind, s.function = g.function, s.type = g.type;
-    m.stage[j] = s;
+    m.stage[j] = near_stage_of(rows, j, row_memory(rows, rank, j), row_memory(rows, rank, ROW_STAGES + j), bytes);
     u32 before = 0;
 #pragma nounroll
     for (u32 i = 0; i < j; i++) before += row_reads(rows.stage[i].kind);
-    if (row_reads(g.kind)) m.reader[before] = (u8)j;
+    if (row_reads(rows.stage[j].kind)) m.reader[before] = (u8)j;
   } else if (j == ROW_STAGES) {
     m.stages = rows.stages, m.length = rows.length, m.output_type = rows.output_type;
     m.output_bytes = rows.length * rows.output_size, m.scales_of_row = rows.scales_of_row;
@@ -59,13 +55,22 @@ KD void bring_rows_near(const abi_rows &rows, u32 rank, u32 bytes) {
   }
 }
 
-// row_output is where a row of the output lies, row_operand where what a stage reads first does, and row_scales where
-// scales do.
+// A Row is a row that a Move finishes: bytes [begin, begin + bytes) of what it moves of a chunk, and row `number` of
+// the output, which is at `output`. gone is whether this thread gave up.
+struct Row {
+  const near_rows &rows;
+  bool &gone;
+  u64 begin, number, output;
+  u32 bytes;
+
+  // operand is where what a stage reads first lies, and ahead where number N of all such operands does, or 0.
+  KD_MEMBER u64 operand(u32 stage) const { return rows.stage[stage].first + number * rows.stage[stage].stride; }
+  template <u32 N> KD_MEMBER u64 ahead() const { return N < rows.reads ? operand(rows.reader[N]) : 0; }
+};
+
+// row_output is where a row of the output lies, and row_scales where its scales do.
 KD u64 row_output(const Row &p) { return p.output + p.number * p.rows.output_bytes; }
 KD u64 row_scales(const Row &p, u32 stage) { return p.rows.stage[stage].second + p.number * p.rows.scales_of_row * 4; }
-KD u64 row_operand(const Row &p, u32 stage) {
-  return p.rows.stage[stage].first + p.number * p.rows.stage[stage].stride;
-}
 
 template <u32 BYTES> struct Packed;
 template <> struct Packed<4> { typedef u32 type; };
@@ -105,20 +110,22 @@ template <class O, class Acc, int N> KD void store_unit_as(u64 at, const Acc &x)
 }
 
 // Whole holds units tid() + k * ntid() of a row. Units after the end are the last one again, which are neither counted
-// nor stored. The first AHEAD operands of stages are loaded before the sum is there, since packets take longer.
+// nor stored. The first AHEAD operands of stages are loaded before the sum is there, since packets take longer: with
+// more units, the compiler has no registers for them.
 template <class T, int U> struct Whole {
   typedef Units<T> R;
   typedef typename R::Acc Acc;
-  enum { N = R::N, AHEAD = 2 };
+  enum { N = R::N, AHEAD = U > 2 ? 0 : 2 };
   const Row &p;
   u32 units;
   Acc x[U];
-  v16 ahead[AHEAD][U], operand[U];
+  v16 ahead[2][U], operand[U];
 
-  KD_MEMBER Whole(const Row &p) : p(p), units(p.bytes / 16), x{}, ahead{}, operand{} {
-#pragma unroll
-    for (u32 n = 0; n < AHEAD; n++)
-      if (n < p.rows.reads) load(row_operand(p, p.rows.reader[n]), ahead[n]);
+  template <class P> KD_MEMBER Whole(const P &p) : p(p), units(p.bytes / 16), x{}, ahead{}, operand{} {
+    if constexpr (AHEAD > 0) {
+      if (const u64 from = p.template ahead<0>()) load(from, ahead[0]);
+      if (const u64 from = p.template ahead<1>()) load(from, ahead[1]);
+    }
   }
   KD_MEMBER u32 at(u32 k) const { return tid() + k * ntid(); }
   KD_MEMBER bool has(u32 k) const { return at(k) < units; }

@@ -137,51 +137,53 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
     place_operands<true>(t, awry);
   }
 
+  // stage runs stage j, of a kind, on a row that a Hold has. n counts the operands so far.
+  template <class Hold> KD void stage(const Row &p, Hold &h, u32 *turn, u32 j, u32 kind, u32 *n) {
+    const near_stage &g = p.rows.stage[j];
+    if (row_reads(kind)) h.take((*n)++, p.operand(j));
+    switch (kind) {
+      case ROW_SCALE: {
+        const float factor = g.value;
+        h.each([=](float x) { return x * factor; });
+        break;
+      }
+      case ROW_BIAS: h.with([](float x, float w) { return x + w; }); break;
+      case ROW_RESIDUAL:
+        h.with([](float x, float w) { return x + w; });
+        h.template put_as<T>(g.second + p.number * p.bytes);
+        break;
+      case ROW_RMS_NORM: {
+        const float by = norm_factor(h.sum(turn, [](float x) { return x * x; }), p.rows.length, g.value);
+        h.with([=](float x, float w) { return x * by * w; });
+        break;
+      }
+      case ROW_LAYER_NORM: {
+        const float mean = h.sum(turn, [](float x) { return x; }) / (float)p.rows.length;
+        const float squares = h.sum(turn, [=](float x) { return (x - mean) * (x - mean); });
+        const float by = norm_factor(squares, p.rows.length, g.value);
+        h.with([=](float x, float w) { return (x - mean) * by * w; });
+        h.take(~0u, g.second);
+        h.with([](float x, float w) { return x + w; });
+        break;
+      }
+      case ROW_ACTIVATION: {
+        const u32 f = g.function;
+        if (f == ROW_GELU) h.each([](float x) { return activate(ROW_GELU, x); });
+        else if (f == ROW_SILU) h.each([](float x) { return activate(ROW_SILU, x); });
+        else h.each([](float x) { return activate(ROW_RELU, x); });
+        break;
+      }
+      case ROW_QUANTISE: h.quantise(turn, g, row_scales(p, j)); break;
+    }
+  }
+
   // stages runs the stages on a row that a Hold has, and stores what comes of it.
   template <class Hold> KD void stages(const Row &p, Hold &h, u32 *turn) {
-    const near_rows &rows = p.rows;
-    u32 n = 0;  // operands so far
+    u32 n = 0;
 #pragma nounroll
-    for (u32 j = 0; j < rows.stages; j++) {
-      const near_stage &g = rows.stage[j];
-      if (row_reads(g.kind)) h.take(n++, row_operand(p, j));
-      switch (g.kind) {
-        case ROW_SCALE: {
-          const float factor = g.value;
-          h.each([=](float x) { return x * factor; });
-          break;
-        }
-        case ROW_BIAS: h.with([](float x, float w) { return x + w; }); break;
-        case ROW_RESIDUAL:
-          h.with([](float x, float w) { return x + w; });
-          h.template put_as<T>(g.second + p.number * p.bytes);
-          break;
-        case ROW_RMS_NORM: {
-          const float by = norm_factor(h.sum(turn, [](float x) { return x * x; }), rows.length, g.value);
-          h.with([=](float x, float w) { return x * by * w; });
-          break;
-        }
-        case ROW_LAYER_NORM: {
-          const float mean = h.sum(turn, [](float x) { return x; }) / (float)rows.length;
-          const float squares = h.sum(turn, [=](float x) { return (x - mean) * (x - mean); });
-          const float by = norm_factor(squares, rows.length, g.value);
-          h.with([=](float x, float w) { return (x - mean) * by * w; });
-          h.take(~0u, g.second);
-          h.with([](float x, float w) { return x + w; });
-          break;
-        }
-        case ROW_ACTIVATION: {
-          const u32 f = g.function;
-          if (f == ROW_GELU) h.each([](float x) { return activate(ROW_GELU, x); });
-          else if (f == ROW_SILU) h.each([](float x) { return activate(ROW_SILU, x); });
-          else h.each([](float x) { return activate(ROW_RELU, x); });
-          break;
-        }
-        case ROW_QUANTISE: h.quantise(turn, g, row_scales(p, j)); break;
-      }
-    }
+    for (u32 j = 0; j < p.rows.stages; j++) stage(p, h, turn, j, p.rows.stage[j].kind, &n);
     const u64 to = row_output(p);
-    switch (rows.output_type) {
+    switch (p.rows.output_type) {
       case DT_F16: h.template put_as<f16>(to); break;
       case DT_BF16: h.template put_as<bf16>(to); break;
       case DT_F32: h.template put_as<float>(to); break;

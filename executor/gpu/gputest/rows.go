@@ -26,7 +26,8 @@ import (
 var epilogues = []string{"residual, rms_norm(eps)", "scale", "bias", "layer_norm(eps)", "activation(relu)",
 	"activation(gelu), cast(f32)", "quantise(e4m3)", "bias, activation(silu), quantise(i8, block = 32)",
 	"residual, rms_norm(eps), quantise(e4m3, block = 128)", "rms_norm(eps), scale, bias, residual, cast(bf16)",
-	"layer_norm(eps), quantise(e5m2, block = 5)", "cast(f16)", "residual, layer_norm(eps), quantise(i8)"}
+	"layer_norm(eps), quantise(e5m2, block = 5)", "cast(f16)", "residual, layer_norm(eps), quantise(i8)",
+	"residual, rms_norm(eps), quantise(e4m3)"}
 
 var thenIs = regexp.MustCompile(`\.then\(([^()]|\([^()]*\))*\)`)
 
