@@ -144,5 +144,9 @@ extern "C" mscclc_result mscclc_all_reduce_rows(mscclc_programs p, const void *s
   call.then = true, call.rows = &of;
   bool captured = false;
   if (const int code = team_captured(p->team, stream, &captured)) return launch_failed(p->comm, code);
-  return launch(p, team_choose(p->team, &call, captured), call, stream);
+  const Choice choice = team_choose(p->team, &call, captured);
+  if (!choice.rule)
+    return failed(MSCCLC_UNSUPPORTED, "rank %u: %s; a row has %llu bytes, and programs of this epilogue take %llu",
+                  p->comm->rank, choice.why, (u64)length * size, team_longest_row(p->team, of.text));
+  return launch(p, choice, call, stream);
 }

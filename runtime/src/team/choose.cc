@@ -154,6 +154,15 @@ const bundle_program *team_then(const Team *t, CallRows *rows, char *all, size_t
   return nullptr;
 }
 
+u64 team_longest_row(const Team *t, const char *then) {
+  u64 longest = 0;
+  for (u32 i = 0; i < t->set.row->programs; i++) {
+    const Program &p = t->set.program[i];
+    if (finishes(p, then) && p.row->tile > longest) longest = p.row->tile;
+  }
+  return longest;
+}
+
 const char *team_device(const Team *t) { return t->set.row->device; }
 const char *team_title(const Team *t, u32 rule) { return t->set.program[t->of_rule[rule]].row->name; }
 

@@ -125,6 +125,7 @@ bool order_matters(u32 kind, u32 dtype, u32 redop, u32 ranks);
 // `all` gets the epilogues that there are, as a list for a message.
 Choice team_named(const Team *t, u32 rule, const Call *call);
 const bundle_program *team_then(const Team *t, CallRows *rows, char *all, size_t room);
+u64 team_longest_row(const Team *t, const char *then);  // in bytes of sums, that some program with the epilogue takes
 bool team_serves(const Team *t, u32 kind, u32 dtype);  // some rule has a program for calls of this kind and type
 
 // Candidates are rules that nobody measured. Without NCCL they are rules as others are. With NCCL, team_choose leaves
