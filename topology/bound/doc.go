@@ -15,9 +15,9 @@
 //   - AllGather, ReduceScatter, Broadcast, Reduce, Gather, Scatter: the bound is that of the worst cut, found by
 //     maximum flows in whole numbers. No algorithm is faster. If the topology has no switches, some algorithm reaches
 //     this rate: paths for Gather and Scatter, and trees for the others (Edmonds).
-//   - AllReduce: a link can spend a part of its bandwidth on reducing, and the rest on spreading results. A linear
-//     program finds the best such parts for all cuts. Its bound is for the algorithms that reduce each element to one
-//     rank and then spread the result from there.
+//   - AllReduce: the bound is for the algorithms that reduce each element to one rank and then spread the result from
+//     there. In such an algorithm, each link spends a part of its bandwidth on reducing, and the rest on spreading. A
+//     linear program over all cuts finds the best such parts.
 //   - AllToAll: maximum concurrent flow, by its dual. The dual gives each link a length l; let b be the bandwidth of
 //     the link. All links together offer Σ b×l. A flow of rate r over a path of length d uses r×d of this, and d is at
 //     least the distance of its ends. So if all pairs have one rate, it is at most Σ b×l divided by the sum of the
