@@ -13,7 +13,7 @@
 //
 // # The language in brief
 //
-// A file is UTF-8. The character # starts a comment. A newline ends a statement, except where it is
+// A file is UTF-8. The character # starts a comment. A newline ends a statement, except where it is:
 //
 //	inside ( ) or [ ]
 //	after        {    ,    =    ..    an operator
@@ -25,8 +25,7 @@
 //	algorithm NAME(param = default, ...)    first; -p param=value sets it
 //	collective KIND(ranks, ...)             what must hold at the end; required
 //	protocol Simple | LL | LL16 | LL128
-//	sizes 1K..1M                            the sizes of calls that the file is for: from 1K up to, but not
-//	                                        with, 1M
+//	sizes 1K..1M                            the file is for calls of at least 1K and less than 1M bytes
 //	ranks_per_node N
 //	scratch NAME[chunks]                    a buffer of every rank
 //	import "FILE"                           the functions that FILE, a library, defines
@@ -47,7 +46,7 @@
 //
 //	let x = e        x = e        return e        assert(cond, "text")
 //	if c { } else if c { } else { }
-//	for i in a..b by s if c { }             i is a, a + s, ... before b, if c is true for this i
+//	for i in a..b by s if c { }             i is a, a + s, ... before b; leaves out each i for which c is false
 //	for x in list if c { }
 //	for i in a..b, x in list { }            nested loops, the first outermost; each may have its own if
 //	parallelize(n) { }                      splits each operation in the braces into n parts
@@ -94,19 +93,23 @@
 //	                                         are one channel
 //	channel(rank, ranks, via = switch)       rank's end of a switch channel among ranks
 //	semaphore(rank, initial = 0)             counts among the blocks of rank
-//	c.signal(tb), c.wait(tb)                 relaxed = true: on a memory channel they do not order memory; on
-//	                                         a port channel they still do
+//	c.signal(tb)                             signals the peer once
+//	c.wait(tb)                               waits for the next signal of the peer. With relaxed = true, signal
+//	                                         and wait of memory channels do not order memory; those of port
+//	                                         channels still do
 //	c.flush(tb)                              port: waits until all puts have left
 //	c.put(src, buffer, index, tb)            copies src, chunks of the rank, to the peer; switch: to all ranks
 //	c.get(src, buffer, index, tb)            copies src, chunks of the peer, to the rank; switch: writes the
 //	                                         sum of the chunks that all ranks have in the place of src
 //	c.allreduce(src, buffer, index, tb)      switch: writes this sum to all ranks
-//	s.acquire(tb), s.release(tb)             waits until semaphore s is above 0, and subtracts 1; adds 1
+//	s.acquire(tb)                            waits until semaphore s is above 0, and subtracts 1
+//	s.release(tb)                            adds 1 to semaphore s
 //	barrier(rank, [tb, ...])                 these thread blocks wait for each other
 //	x.copy(rank, buffer, index, tb)          within a rank
 //	x.reduce(other, ..., tb, to)             writes x ⊕ others to x and to the chunks of the argument "to";
 //	                                         others in other ranks are read by memory channels
-//	reduce(list, rank, buffer, index, tb, to)   as above, with "to" as in x.reduce
+//	reduce(list, rank, buffer, index, tb, to)
+//	                                         as reduce above, with "to" as in x.reduce
 //	pipeline(unit = BYTES, chunks = N) { }   a loop: operations on N chunks, unit bytes of each at a time
 //	launch(threads = 1024, align = 16, double_scratch = false, reuse_scratch = false)
 //

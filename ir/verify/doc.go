@@ -102,8 +102,8 @@
 //
 // Liveness:
 //
-//   - The proof assumes the worst: a Move waits for all its packets before it writes anything. The steps of a group
-//     begin in order.
+//   - The proof assumes the worst case: a Move waits for all its packets before it writes anything. It also assumes
+//     that the steps of a group begin in order.
 //   - Nth is at most the number of signals that a flag gets in a tile iteration. So no step waits for a step of a later
 //     tile iteration.
 //   - The flags of Enter and Leave steps count launches, so they need a rule of their own: an Enter Await does not wait
@@ -164,8 +164,8 @@
 // to some block of the owner.
 //
 // In the first tile iteration of a launch (without Leave steps), the proof checks that accesses come after the start.
-// In the last one (without Enter steps), it checks that they come before the end. Accesses in middle iterations come
-// after those of the first one, and before those of the last one.
+// In the last one (without Enter steps), it checks that they come before the end. In a middle iteration, each step
+// runs after it ran in the first one, and before it runs in the last one. So its accesses need no check.
 //
 // If OnePass is set, each launch has one tile iteration. Then the proof leaves out no steps, and it uses the order
 // between launches: all that a rank's own blocks do in a launch comes after all that they did and acquired in its
