@@ -2,8 +2,8 @@
 // of targets. It also assembles programs. Each format has a package that reads and writes it:
 //
 //   - mscclc/codegen/msccl has MSCCL-IR XML, for msccl and RCCL.
-//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. Its package lower makes channel programs from core
-//     programs, and plans are made from these.
+//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. They are made from channel programs. Package lower, in
+//     the folder below, makes channel programs from core (one-sided) programs.
 //   - mscclc/codegen/program has the program files of mscclc, binary and JSON.
 //
 // # Where to begin
@@ -15,9 +15,10 @@
 //
 // Writers and readers call [CheckLimits]. mscclc.Fits reports what a target cannot run in a program.
 //
-// The compiler makes a two-sided program from an instruction DAG whose blocks, order and dependences are set. It calls
-// [AssembleUnmarked], because the proof that follows sets the Final flags. Without a proof (mscclc.Options.Unproven),
-// it calls [Assemble].
+// [Assemble] makes a two-sided program from an instruction DAG whose blocks, order and dependences are set. It also
+// marks the steps that make complete sums with the flag Final. [AssembleUnmarked] does the same without the marks. The
+// compiler calls it, and then verify.CheckAndMark: the run that proves a program also finds these steps, at less cost.
+// If the caller asks for no proof (mscclc.Options.Unproven), the compiler calls Assemble.
 //
 // Package codegen does not import the packages of the formats.
 package codegen

@@ -21,7 +21,8 @@
 // the two kinds. A ChannelProgram lists operations on MSCCL++'s channels, as an execution plan does.
 //
 // Package ir/eval defines the meaning of these forms, by running them on symbolic chunks. Package ir/property checks
-// the properties of an InstDAG, and ir/form checks that a form is well formed. A Schedule has the waits of a program.
-// Schedule.Run runs the blocks, and reports whether all of them end, or which blocks wait for each other. Package
-// ir/verify proves programs.
+// the properties of an InstDAG, and ir/form checks that a form is well formed. Package ir/verify proves programs.
+//
+// A Schedule has the waits of a program. Schedule.Run runs the blocks, and reports whether all of them end, or which
+// blocks wait for each other.
 package ir

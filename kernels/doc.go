@@ -20,8 +20,8 @@
 //	          threads. outputs.h copies finished rows from output to output
 //	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; the traces, which record
 //	          when steps began and ended; and net.h, which sends signals to other nodes
-//	few       a short path for small launches, without the loop. Their data travels as packets, which are data with a
-//	          flag: pairs.h, lines.h for LL128, and rows.h for programs with an epilogue
+//	few       a short path for small launches, which does not use loop. The data of such launches travels as packets,
+//	          which are data with a flag: pairs.h, lines.h for LL128, and rows.h for programs with an epilogue
 //
 // NAME_onesided.h does for one-sided programs what NAME.h does for two-sided ones.
 //

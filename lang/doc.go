@@ -13,7 +13,7 @@
 //
 // # The language in brief
 //
-// A file is UTF-8. The character # starts a comment. A newline ends a statement, except in these places:
+// A file is UTF-8. The character # starts a comment. A newline ends a statement, except where it is:
 //
 //	inside ( ) or [ ]
 //	after        {    ,    =    ..    an operator
@@ -25,7 +25,7 @@
 //	algorithm NAME(param = default, ...)    first; -p param=value sets it
 //	collective KIND(ranks, ...)             what must hold at the end; required
 //	protocol Simple | LL | LL16 | LL128
-//	sizes 1K..1M                            the sizes of calls that the file is for, half open
+//	sizes 1K..1M                            the file is for calls of at least 1K and less than 1M bytes
 //	ranks_per_node N
 //	scratch NAME[chunks]                    a buffer of every rank
 //	import "FILE"                           the functions that FILE, a library, defines
@@ -46,10 +46,10 @@
 //
 //	let x = e        x = e        return e        assert(cond, "text")
 //	if c { } else if c { } else { }
-//	for i in a..b by s if c { }             a, a + s, ... before b, without the values for which c is false
+//	for i in a..b by s if c { }             i is a, a + s, ... before b; leaves out each i for which c is false
 //	for x in list if c { }
 //	for i in a..b, x in list { }            nested loops, the first outermost; each may have its own if
-//	parallelize(n) { }                      splits each operation in it into n parts
+//	parallelize(n) { }                      splits each operation in the braces into n parts
 //	def f(a, b = 1) = e        def f(a, b = 1) { }        no recursion
 //
 // A name's kind, which is integer, boolean, string, list, buffer or reference, is fixed by its first value. Operators
@@ -57,13 +57,14 @@
 //
 //	||    &&    == != < <= > >= (not chained)    |    ^    &    << >>    + -    * / %    - ! (prefix)
 //
-// Division and remainder floor. Integers have 64 bits; what does not fit is an error. + also joins lists. [e for x in
-// a..b if c] makes a list, l[i] and l[i..j] take its parts, and min, max, abs, log2 and len are functions.
+// Division rounds down, so a % b is never negative if b is positive. Integers have 64 bits; a result that needs more is
+// an error. + also joins lists. [e for x in a..b if c] makes a list, l[i] and l[i..j] take parts of list l, and min,
+// max, abs, log2 and len are functions. Below, ⊕ is the reduction of the call, such as a sum:
 //
-//	chunk(rank, buffer, index, count = 1)   a reference, with .rank .buffer .index .count, c[i], c[i..j]
-//	c.copy(rank, buffer, index)             buffer and index default to c's; a list of ranks gives a list
-//	c.reduce(other, ...)                    c = c ⊕ other, of references and lists of them
-//	reduce(list, rank, buffer, index)       writes their reduction there
+//	c = chunk(rank, buffer, index, count = 1)   a reference, with .rank .buffer .index .count, c[i], c[i..j]
+//	c.copy(rank, buffer, index)                 buffer and index default to c's; a list of ranks gives a list
+//	c.reduce(other, ...)                        c becomes c ⊕ other; others are references or lists of them
+//	reduce(list, rank, buffer, index)           writes the reduction of the list's chunks there
 //
 // These operations can have hints. For the two-sided lowering:
 //
@@ -92,17 +93,23 @@
 //	                                         are one channel
 //	channel(rank, ranks, via = switch)       rank's end of a switch channel among ranks
 //	semaphore(rank, initial = 0)             counts among the blocks of rank
-//	c.signal(tb), c.wait(tb)                 relaxed = true: on a memory channel they do not order memory; on
-//	                                         a port channel they still do
+//	c.signal(tb)                             signals the peer once
+//	c.wait(tb)                               waits for the next signal of the peer. With relaxed = true, signal
+//	                                         and wait of memory channels do not order memory; those of port
+//	                                         channels still do
 //	c.flush(tb)                              port: waits until all puts have left
-//	c.put(src, buffer, index, tb)            src of the rank, to the peer, or to all ranks of a switch
-//	c.get(src, buffer, index, tb)            src of the peer, to the rank; switch: the sum of all at src
-//	c.allreduce(src, buffer, index, tb)      switch: the sum of all at src, to all
-//	s.acquire(tb), s.release(tb)             a semaphore
+//	c.put(src, buffer, index, tb)            copies src, chunks of the rank, to the peer; switch: to all ranks
+//	c.get(src, buffer, index, tb)            copies src, chunks of the peer, to the rank; switch: writes the
+//	                                         sum of the chunks that all ranks have in the place of src
+//	c.allreduce(src, buffer, index, tb)      switch: writes this sum to all ranks
+//	s.acquire(tb)                            waits until semaphore s is above 0, and subtracts 1
+//	s.release(tb)                            adds 1 to semaphore s
 //	barrier(rank, [tb, ...])                 these thread blocks wait for each other
 //	x.copy(rank, buffer, index, tb)          within a rank
-//	x.reduce(other, ..., tb, to)             x ⊕ others, into x and to; data of other ranks by memory channels
+//	x.reduce(other, ..., tb, to)             writes x ⊕ others to x and to the chunks of the argument "to";
+//	                                         others in other ranks are read by memory channels
 //	reduce(list, rank, buffer, index, tb, to)
+//	                                         as reduce above, with "to" as in x.reduce
 //	pipeline(unit = BYTES, chunks = N) { }   a loop: operations on N chunks, unit bytes of each at a time
 //	launch(threads = 1024, align = 16, double_scratch = false, reuse_scratch = false)
 //
@@ -111,12 +118,14 @@
 // reference, or a list of references, to chunks of any rank. They get the result of the reduction too.
 //
 // The function launch sets options of the execution plan. With double_scratch, launches use the two halves of scratch
-// alternately. With reuse_scratch, the plan shares its scratch with other plans of MSCCL++ (its key reuse_resources).
+// alternately. With reuse_scratch, the plan shares its scratch with other plans of MSCCL++: in the plan's file, this is
+// the key reuse_resources.
 //
-// The compiler inserts block barriers where they are needed: before a signal, if the threads have moved data or waited;
-// after a wait; and between two operations on the same memory, if one of them writes it, also from one loop iteration
-// of a pipeline to the next. sync = false says that an operation needs none, and barrier(rank, [tb]) adds one.
-// Neighbouring signals, waits and puts become one operation where that means the same.
+// The compiler inserts block barriers in these places: before a signal, if the threads have moved data or waited; after
+// a wait; and between two operations on the same memory, if one of them writes it. The two operations may be in
+// neighbouring loop iterations of a pipeline. With sync = false, an operation gets no block barrier. barrier(rank,
+// [tb]) adds one. The compiler merges neighbouring signals, waits or puts into one operation, if the meaning is the
+// same.
 //
 // With protocol LL, scratch holds packets: data with a flag. A put or a copy to scratch writes packets, and a read of
 // scratch waits for them. With packets = false, an operation reads or writes plain data there.
@@ -128,11 +137,11 @@
 // # In place
 //
 // With inplace = true, input and output share memory, with NCCL's layout. A file may write input chunks that are not
-// also output. The compiled program never modifies such a chunk of the caller: from its first write on, it is kept in a
-// scratch buffer called moved.
+// also output. The compiled program never modifies such a chunk in the caller's memory: from the first write on, the
+// chunk is in a scratch buffer called moved.
 //
-// Options.Inplace says whether calls are in place or out of place. If the file is written for the other kind of calls,
-// ir/placement converts the program.
+// Options.Inplace says whether calls are in place or out of place. If the file is for the other kind of calls,
+// ir/placement converts the ChunkDAG.
 //
 // # Limits
 //

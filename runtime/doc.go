@@ -10,8 +10,8 @@
 //	why.h, sockets.h, sha256.h  why a function fails; options of sockets; hashes
 //	bundle  the format (rows_gen.h); the reader, which checks each section when it is first used; the check of who owns a
 //	        file
-//	device  the GPUs of the process, and their kernels. All functions of a kernel image are loaded at once: a driver
-//	        that loads one later, at a launch, would wait for running kernels
+//	device  the GPUs of the process, and their kernels. All functions of a kernel image are loaded at once. If the
+//	        driver loaded a function at its first launch, it would wait for running kernels
 //	launch  the parameters of a launch, in the same bytes as executor/abi; few.cc has those of short launches
 //	team    the engine's interface (engine.h). A team's memory, how it finds the other ranks' teams, which program it
 //	        chooses for a call, the order of its launches over streams, its launches, how it fails, and how it ends
@@ -34,17 +34,20 @@
 //	meeting    how the ranks of a communicator connect. One process has a hub, a server for the communicator (hub.cc,
 //	           greet.cc). The unique id says where the hub listens (identity.cc). Each rank has one connection to the
 //	           hub (line.cc). Later, all ranks exchange data over these connections (gather.cc)
-//	learn      trials in the first calls of a class: calls of one collective, element type and range of sizes. The
-//	           trials find the fastest program. Messages of ranks (messages.cc), the results that are kept (file.cc),
-//	           statistics
-//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows. NCCL connects ranks in
-//	           the first call that needs it. If a graph captures this call, that can fail where NCCL connects in a
-//	           thread of its own: in NCCL older than 2.28, and for communicators that are nonblocking or made in a
-//	           group. Calls of one kind have the same collective, type, size and so on. On such communicators, NCCL
-//	           runs the first call of a kind outside graphs, if it would run one in a graph (kinds.cc)
+//	learn      trials, which find the fastest program for a class of calls: those of one collective, element type and
+//	           range of sizes. The first calls of the class are the trials. Messages of ranks (messages.cc), the
+//	           results that are kept (file.cc), statistics
+//	calls      collectives, which a program or NCCL runs (calls.cc, config.cc); groups; windows; kinds.cc, explained
+//	           below
 //	comms      how a communicator begins (comms.cc, made.cc) and ends (end.cc). All its ranks use the bundle, or none
-//	           does (agree.cc, nodes.cc). They make memory at once or later (join.cc, ready.cc), or leave all calls to
-//	           NCCL (skip.cc). alone.cc: communicators without NCCL
+//	           does (agree.cc, nodes.cc). The ranks allocate their memory at once or later (join.cc, ready.cc), or leave
+//	           all calls to NCCL (skip.cc). alone.cc: communicators without NCCL
+//
+// What kinds.cc is for: NCCL connects ranks in the first call that needs it. With NCCL older than 2.28, and for
+// communicators that are nonblocking or made in a group, NCCL may do this in a thread of its own. If a graph captures
+// the call, this can fail. So on such communicators, NCCL runs the first uncaptured call of each kind (same collective,
+// type, size and so on) if NCCL would also run captured calls of this kind. Then the ranks are already connected when a
+// graph captures such a call.
 //
 // executor/gpu/driver.c opens the driver's library. The folder host makes the CPU a device: it has a table of driver
 // functions, and its launches run in executor/cpu/host.cc. The folder c has the interface of include/mscclc.h:

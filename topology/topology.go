@@ -1,6 +1,6 @@
 // Package topology describes the machines that programs run on: GPUs, NICs and switches, and the links between them.
 // Each link has a class with a latency (α) and a bandwidth (β). Machines are small text files (machines/*.topo);
-// grammar.go has their grammar. Package topology/nccl reads NCCL's dumps. A Router finds the links from GPU to GPU.
+// grammar.go has their grammar. Package topology/nccl reads NCCL's dumps. A Router finds paths from GPU to GPU.
 //
 // # Where to begin
 //

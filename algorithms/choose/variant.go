@@ -8,6 +8,7 @@
 //   - A [Selector] compares all programs on any topology by simulation, for any target.
 //   - A [Launcher] runs calls on GPUs with the variants of a Chooser. With an [Online], it tries a few variants during
 //     the first calls: those that the Chooser expects to be the fastest. Then it uses the variant with the least time.
+//     All of these are variants of mscclc. The C++ library of package runtime also tries NCCL, by code of its own.
 //   - [UserPrograms] are the user's own programs. A Chooser or a Selector chooses among them and those of the catalog.
 //
 // # Rarely needed

@@ -7,10 +7,11 @@
 //
 // [Params] and [OneParams] are the parameters of one launch. [OneImage.Reserve] sets the most replicas and the largest
 // tile of launches. [OneImage.Layout] returns the sizes and strides of the memory for these. An [OnePart] holds the
-// tables that one device needs, and [OnePart.Few] returns the parameters of a launch of few packets (kernels/few).
-// [Image.Actions] and [OneImage.Actions] list what the blocks of a launch do, for traces and replays.
+// tables that one device needs. [OnePart.Few] returns the parameters of a launch by kernels/few: a short path for small
+// calls, whose data travels as packets, which are data with a flag. [Image.Actions] and [OneImage.Actions] list what
+// the blocks of a launch do, for traces and replays.
 //
-// The structs in the files rows*.go have the layout of kernels/abi/rows*.h, field by field: addresses are 64-bit
-// numbers of the device, and a test of executor/cpu compares sizes and offsets. Packages executor, executor/plan and
-// bundle make these tables. Devices pass them to the kernel, and bundles hold them.
+// The structs in the files rows*.go have the layout of kernels/abi/rows*.h, field by field. A test of executor/cpu
+// compares sizes and offsets. Addresses in these structs are 64-bit numbers, which are valid on the device. Packages
+// executor, executor/plan and bundle make the tables. Devices pass them to the kernel, and bundles hold them.
 package abi

@@ -1,6 +1,6 @@
-// Package measure measures the network between the nodes of a job. It uses the proxy of each process, as programs of
-// several nodes do. No kernel runs: a goroutine of this process writes the rows from which the proxy reads what to
-// send, as a kernel does (kernels/abi/rows_net.h).
+// Package measure measures the network between the nodes of a job. As in programs of several nodes, the proxy of each
+// process sends the data. But no kernel runs: in place of the kernel, a goroutine writes the rows that tell the proxy
+// what to send (kernels/abi/rows_net.h).
 package measure
 
 import (

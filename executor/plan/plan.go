@@ -1,7 +1,7 @@
 // Package plan prepares programs to run on GPUs. [Prepare] makes a [Plan], and allocates its memory once. [Plan.Bind]
-// binds buffers of the caller to a [Call]. The launches of a Call go onto streams or into graphs. An exchange.Member
-// connects the processes that share a plan (executor/PLANS.md). On GPUs, executor.Load makes a plan too: the device
-// calls [Open], which makes a plan of all ranks in one process.
+// takes the buffers of the caller, and returns a [Call]. The launches of a Call go onto streams or into graphs. An
+// exchange.Member connects the processes that share a plan (executor/PLANS.md). For a GPU, executor.Load also makes a
+// plan: the device calls [Open], which makes a plan of all ranks in one process.
 package plan
 
 import (

@@ -1,5 +1,6 @@
-// Package usercache keeps small files in the user's cache. [Open] opens a folder there, which MSCCLC_CACHE moves or
-// turns off. It reads only files that nobody but the user can have written. A file is written as a whole or not at all.
+// Package usercache keeps small files in the user's cache. [Open] opens a folder of the cache. MSCCLC_CACHE names
+// another place for the cache, or turns it off. The package reads only files that nobody but the user can have written.
+// It writes a file as a whole or not at all.
 //
 // The package imports nothing of this module.
 package usercache

@@ -1,5 +1,6 @@
 // Package bitwise reports whether all ranks of a proven program end with the same bits. OrderOf runs the program with
-// expressions in place of data, and compares the expressions of output chunks that must hold the same sum.
+// expressions in place of data. If output chunks must hold the same sum, it compares their expressions: sums in the
+// same order have the same bits.
 package bitwise
 
 import (

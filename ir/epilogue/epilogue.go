@@ -6,9 +6,10 @@
 // are parameters of a call. Apply computes the meaning of stages directly, in f64, and tests compare every kernel with
 // it.
 //
-// The output holds finished rows, and all other memory holds raw sums. So if a step computes a raw sum and its
-// destination is the output, the step runs the epilogue and writes the finished row. A copy from output to output
-// copies a finished row, and all else that the stages wrote for it. Of the project, the package imports ir/diag only.
+// In a program with an epilogue, only finished rows are in the output. All other memory holds sums on which no stage
+// has run. So a step that writes to the output from other memory must have the complete sum. It runs the stages on each
+// row of the sum, and writes the finished row. A copy from output to output copies a finished row, and all else that
+// the stages wrote for it. Of this module, the package imports only ir/diag.
 package epilogue
 
 import (

@@ -1,5 +1,5 @@
 // Package eval defines the meaning of programs: it runs them on symbolic chunks. A Machine holds the memory of all
-// ranks as ranges of neighbouring chunks (Cells), and Values holds the sums in this memory. [Chunks] evaluates a
+// ranks as ranges of neighbouring chunks (Cells). Values holds the sums that are in these chunks. [Chunks] evaluates a
 // ChunkDAG, [Insts] an InstDAG, and [OneSided] a one-sided program. Each compares the outputs with the result that the
 // collective requires. [Wire] pairs the sends and receives of connections, and [Link] the signals and waits of flags.
 package eval

@@ -1,5 +1,5 @@
-// Package lint finds parts of a channel program that are legal, but slow or fragile in MSCCL++'s executor. All its
-// findings are warnings: the author may have meant something else. ir/verify and channels.Check find errors.
+// Package lint finds parts of a channel program that are legal, but slow or fragile in MSCCL++'s executor. Its findings
+// are only warnings: the author may want such a part. ir/verify and channels.Check find errors.
 package lint
 
 import (

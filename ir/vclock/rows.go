@@ -3,8 +3,8 @@
 //
 // Clocks is for the blocks of one rank. Its clocks are trees, which share equal parts. A Pool is for the blocks of all
 // ranks. Its clocks are rows with a count for each block, rank after rank. In most programs, a rank does the same steps
-// as the rank before it, a constant number of steps later or earlier. So over long parts of a row, each count differs
-// from the one before by the same number. Such a part is a run.
+// as the rank before it, a constant number of steps later or earlier. So in long parts of a row, each count differs
+// from the one before by the same number, as in 4, 7, 10, 13. Such a part is a run.
 //
 // A row is cut into pieces. A piece with few runs is kept as runs, and any other piece as a list of counts. Rows with
 // the same counts share pieces. So the time to merge two rows depends on the number of runs in the pieces that differ,

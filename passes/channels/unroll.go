@@ -1,6 +1,7 @@
 // Package channels defines the meaning of channel programs, from files and from execution plans of MSCCL++. Unroll
-// makes a one-sided program from a channel program, for a given number of loop iterations. Check proves the channel
-// program for all numbers. OutOfPlace converts a channel program that works in place into one that works out of place.
+// makes a one-sided program from a channel program, for a given number of iterations of its loops. Check proves the
+// channel program for every such number. OutOfPlace converts a channel program that works in place into one that works
+// out of place.
 package channels
 
 import (

@@ -1,13 +1,13 @@
-// Package core is the one-sided lowering. Lower makes a one-sided program of a chunk DAG. The steps of the program read
-// and write memory of any rank. Signals and waits order these steps.
+// Package core is the one-sided lowering. Lower makes a one-sided program from a chunk DAG. The steps of the program
+// read and write memory of any rank. Signals and waits order these steps.
 //
 // The passes of Table rewrite one State, in the order of the table. Table says which properties each pass needs and
 // gives. State.WriteText prints the State after any pass. The tests have a checker for each property, and run all
 // checkers after every pass. They also break copies of the passes, and check that the checkers find each fault.
 //
-// The passes up to "fuse" rewrite a list of operations, whose order is its meaning. Each operation stands after all
-// operations that it must follow. So waits for earlier operations of the list, on any rank, cannot form a cycle. After
-// every pass the tests evaluate the list on symbolic chunks. The passes "order" and "group" choose another order that
-// keeps all dependences. The passes from "sync" on insert the signals and waits that make the ranks keep this order.
-// ir/verify proves the resulting program.
+// The passes up to "fuse" rewrite a list of operations of all ranks. To execute the list in its order gives the result.
+// So an operation depends only on operations before it, and waits for these cannot form a cycle. After every pass, the
+// tests evaluate the list on symbolic chunks. The passes "order" and "group" choose another order that keeps all
+// dependences. The passes from "sync" on insert the signals and waits that make the ranks keep this order. ir/verify
+// proves the resulting program.
 package core

@@ -1,5 +1,5 @@
-// Package lift finds which chunk goes where in a two-sided program. [Chunks] makes a ChunkDAG from the program, and the
-// passes compile this ChunkDAG for another runtime.
+// Package lift finds which chunk goes where in a two-sided program, such as one that was read from XML. [Chunks] makes
+// a ChunkDAG from the program. The passes can then compile this ChunkDAG again, for another runtime.
 package lift
 
 import (

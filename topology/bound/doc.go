@@ -9,22 +9,24 @@
 //
 // The model is that of package simulate without latencies. A link moves data at its bandwidth in each direction. GPUs
 // copy, add and forward the data that they have. NICs and switches forward data. A cut is a set of vertices. The data
-// that must leave the set passes the links out of the set. This takes at least its bytes divided by the sum of their
-// bandwidths.
+// that must leave the set passes over the links that lead out of the set. The time for this is at least the bytes of
+// the data divided by the sum of the bandwidths of these links.
 //
-//   - AllGather, ReduceScatter, Broadcast, Reduce, Gather, Scatter: the worst cut, found by maximum flows in whole
-//     numbers. No algorithm is faster. If the topology has no switches, trees reach this rate (Edmonds), and
-//     paths for Gather and Scatter.
-//   - AllReduce: a linear program over all cuts, and over all divisions of links between reducing and spreading. It
-//     bounds the algorithms that reduce each element to one rank and then spread the result from there.
-//   - AllToAll: maximum concurrent flow, by its dual, in which each link has a length l. A flow of rate r over a path
-//     of length d takes the capacity r×d. The capacity of all links together is Σ b×l, with bandwidths b. So the rate
-//     of a pair is at most Σ b×l divided by the sum of the distances of all pairs (Shahrokhi, Matula).
+//   - AllGather, ReduceScatter, Broadcast, Reduce, Gather, Scatter: the bound is that of the worst cut, found by
+//     maximum flows in whole numbers. No algorithm is faster. If the topology has no switches, some algorithm reaches
+//     this rate: paths for Gather and Scatter, and trees for the others (Edmonds).
+//   - AllReduce: the bound is for the algorithms that reduce each element to one rank and then spread the result from
+//     there. In such an algorithm, each link spends a part of its bandwidth on reducing, and the rest on spreading. A
+//     linear program over all cuts finds the best such parts.
+//   - AllToAll: maximum concurrent flow, by its dual. The dual gives each link a length l; let b be the bandwidth of
+//     the link. All links together offer Σ b×l. A flow of rate r over a path of length d uses r×d of this, and d is at
+//     least the distance of its ends. So if all pairs have one rate, it is at most Σ b×l divided by the sum of the
+//     distances of all pairs (Shahrokhi, Matula). The dual searches the lengths that give the lowest bound.
 //
-// The linear programs are solved in floating point. Then two rates are computed from this solution in exact arithmetic:
-// the bound, which the dual values prove, and Reached, which the primal values reach. If Exact is set, Reached is
-// within a millionth of the bound. This difference comes from the rounding of the floating-point solution.
+// The linear programs are solved in floating point. Then two rates are computed from this solution in exact arithmetic.
+// The bound follows from the dual values: no algorithm exceeds it. Reached follows from the primal values: it is a rate
+// that is possible. If Exact is set, Reached is within a millionth of the bound: only rounding separates them.
 //
-// Symmetries of the topology make this fast on large machines. Each symmetry is verified link by link. A symmetry that
-// is not found costs time and nothing else.
+// Symmetries of the topology make this fast on large machines. Each symmetry is verified link by link. If a symmetry is
+// not found, the computation takes longer, and the result is the same.
 package bound

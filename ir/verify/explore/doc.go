@@ -6,10 +6,10 @@
 // messages. A local step has one action, and so has a nop.
 //
 // Reduced (reduce.go) puts schedules into one class if they differ only in the order of actions that do not conflict.
-// It runs one schedule of each class, by dynamic partial-order reduction with source sets and sleep sets. For
-// deadlocks, it uses the given number of slots. For all other faults, slots are unbounded. Then no action disables
-// another one, and two actions depend on each other only if they access the same cell. Plain (plain.go) visits all
-// states without this reduction. Tests of this package compare Plain with Reduced.
+// It runs one schedule of each class, by dynamic partial-order reduction with source sets and sleep sets. To find
+// deadlocks, it uses the given number of slots. To find all other faults, it takes slots as unbounded: then no action
+// disables another one, and two actions depend on each other only if they access the same cell. Plain (plain.go) visits
+// all states without this reduction. Tests of this package compare Plain with Reduced.
 //
 // Two independent methods find races:
 //

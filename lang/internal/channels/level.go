@@ -1,6 +1,6 @@
 // Package channels holds what a file says at the level of channels: a [Level] collects each rank's channels, semaphores
 // and barriers, and what its thread blocks do. [Level.Match] reports channels that lack an end, and [Level.Program]
-// makes an ir.ChannelProgram. Whoever fills a Level has checked that ranks and chunks exist.
+// makes an ir.ChannelProgram. The code that fills a Level must check first that ranks and chunks exist.
 package channels
 
 import (

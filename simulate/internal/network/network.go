@@ -1,4 +1,4 @@
-// Package network carries data over the links of a topology. What blocks move goes through a link first come, first
+// Package network carries data over the links of a topology. Links serve the data that blocks move first come, first
 // served ([Network.Carry], [Network.Spread]). Messages of two-sided programs queue at each link ([Flight]). Messages of
 // one-sided programs between nodes share links ([Messages]).
 package network

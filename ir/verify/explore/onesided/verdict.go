@@ -7,11 +7,12 @@
 // nothing guarantees that the accessing block sees that write.
 //
 // Nothing that runs takes away what another block waits for. So Explore makes one run for each access. In this run, the
-// access is held back until nothing else can run. All that ran before is not ordered after the access, and a conflict
-// with it is a race. These runs find every race. As a check, Explore also makes runs with random schedules, which must
-// not find anything else.
+// access is held back until nothing else can run. So no access that runs in the meantime must come after the held
+// access. If one of them conflicts with the held access, and need not come before it either, the two race. These runs
+// find every race. As a check, Explore also makes runs with random schedules, which must not find anything else.
 //
-// Random programs have more flags than they need (random.go). Single changes (faults.go) remove some.
+// The package makes random programs, which have more flags than they need (random.go). It also makes single changes to
+// programs (faults.go): some break a program, and some only remove what it does not need.
 package onesided
 
 import (
