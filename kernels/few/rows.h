@@ -47,8 +47,8 @@ template <> struct Numbered<float> { enum { DTYPE = DT_F32 }; };
 template <> struct Numbered<e4m3> { enum { DTYPE = DT_E4M3 }; };
 
 // A KnownList is a list that the compiler knows, whose output has elements of type Out. What is needed of the stages is
-// the launch's parameters themselves, and no code of other stages lies between: a launch takes a quarter less. With code
-// for LONG = 4 the compiler has too few registers, and all rows take 1 us more (NOTES.md).
+// the launch's parameters themselves, and no code of other stages lies between: a launch takes a quarter less. With
+// code for LONG = 4 the compiler has too few registers, and all rows take 1 us more (NOTES.md).
 template <class T, class Out, u8... KINDS> struct KnownList {
   enum { LONG = 2, STAGES = sizeof...(KINDS), OUT = Numbered<Out>::DTYPE };
 

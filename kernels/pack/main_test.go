@@ -14,8 +14,8 @@ import (
 	"mscclc/kernels"
 )
 
-// TestPackAgain packs the images of some frames again: the index has the same lines, and frames hold the same bytes. How
-// many bytes zstd makes of them depends on its version.
+// TestPackAgain packs the images of some frames again: the index has the same lines, and frames hold the same bytes.
+// How many bytes zstd makes of them depends on its version.
 func TestPackAgain(t *testing.T) {
 	if _, err := exec.LookPath("zstd"); err != nil {
 		t.Skip("zstd is missing, and only kernels/build.sh needs it")

@@ -56,7 +56,8 @@ def kinds(stages: str) -> List[_Kind]:
     while text:
         found = _STAGE.match(text)
         if not found:
-            raise ArrayError.say("arguments", f"{text[:40]!r} is no list of stages", 'write as in "residual, rms_norm(eps)"')
+            hint = 'write as in "residual, rms_norm(eps)"'
+            raise ArrayError.say("arguments", f"{text[:40]!r} is no list of stages", hint)
         name, argument, block = found.groups()
         if name not in _OPERANDS:
             raise ArrayError.say("arguments", f"there is no stage {name}", "known are " + ", ".join(_OPERANDS))

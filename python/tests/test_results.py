@@ -127,7 +127,8 @@ def test_lists_of_stages() -> None:
     assert [tuple(k) for k in plain] == [("residual", "", 0), ("rms_norm", "eps", 0), ("quantise", "e4m3", 128)]
     assert _rows.kinds(" residual( ),rms_norm(\teps,) ,\nquantise ( e4m3,block=128,),") == plain
     assert _rows.kinds("") == []
-    for text in ("residual rms_norm(eps)", "rms_norm(eps", "scale,,bias", "scale(,)", "quantise(e4m3, block = 0)", "scäle"):
+    wrong = ("residual rms_norm(eps)", "rms_norm(eps", "scale,,bias", "scale(,)", "quantise(e4m3, block = 0)", "scäle")
+    for text in wrong:
         with pytest.raises(mscclc.ArrayError, match="is no list of stages"):
             _rows.kinds(text)
     with pytest.raises(mscclc.ArrayError, match="there is no stage rmsnorm"):

@@ -61,8 +61,8 @@ bool set_image(Bundle *b, const Set *set, u32 dtype, bool moves, Why *why);
 bool set_finisher(Bundle *b, const Set *set, u32 dtype, u32 *number, Why *why);
 
 // In then.cc: epilogues of programs (ir/epilogue). check_then checks that of a program's row. then_text writes it as a
-// program has it: residual, rms_norm(eps). same_list says whether ir/epilogue reads a text as such a list. out_of is the
-// type of the output, where the sum has the type dtype, and scales_of how many scales a row of a length has.
+// program has it: residual, rms_norm(eps). same_list says whether ir/epilogue reads a text as such a list. out_of is
+// the type of the output, where the sum has the type dtype, and scales_of how many scales a row of a length has.
 bool check_then(const bundle_program &p, Why *why);
 void then_text(const bundle_program &p, char text[THEN_TEXT]);
 bool same_list(const char *text, const char *list);

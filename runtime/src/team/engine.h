@@ -120,8 +120,8 @@ Choice team_choose(const Team *t, const Call *call, bool captured);
 bool invariant_bits();
 bool order_matters(u32 kind, u32 dtype, u32 redop, u32 ranks);
 
-// team_then finds the first program of the team whose epilogue is the list that `rows` has as a text, in any writing. It
-// gives the program's row, and to `rows` the text as then_text writes it. If there is none, the result is null, and
+// team_then finds the first program of the team whose epilogue is the list that `rows` has as a text, in any writing.
+// It gives the program's row, and to `rows` the text as then_text writes it. If there is none, the result is null, and
 // `all` gets the epilogues that there are, as a list for a message.
 Choice team_named(const Team *t, u32 rule, const Call *call);
 const bundle_program *team_then(const Team *t, CallRows *rows, char *all, size_t room);
