@@ -13,7 +13,7 @@
 //     reads execution plans.
 //   - [ReadOptions] are the options that all readers accept.
 //
-// Writers and readers call [CheckLimits]. mscclc.Fits reports what a target cannot run in a program.
+// Writers and readers call [CheckLimits]. mscclc.Fits reports which parts of a program a target cannot run.
 //
 // [Assemble] makes a two-sided program from an instruction DAG whose blocks, order and dependences are set. It also
 // marks the steps that make complete sums with the flag Final. [AssembleUnmarked] does the same without the marks. The

@@ -26,10 +26,10 @@
 // NAME_onesided.h does for one-sided programs what NAME.h does for two-sided ones.
 //
 // A target is a file that includes one platform and the parts of loop and few that it runs, and adds entry points. The
-// targets are executor/cpu/host.cc, and the files in gpu for GPUs. build.sh compiles these into the images that Image
-// returns. The folder kernels/bench compares kernels written by hand with the interpreter. The sources are embedded so
-// that a change to a header rebuilds the packages that include it: cgo does not look at headers outside its own
-// package.
+// targets are executor/cpu/host.cc, which cgo compiles, and the files in gpu. build.sh compiles the files in gpu into
+// the images that the function Image returns. The folder kernels/bench compares kernels written by hand with the
+// interpreter. The sources are embedded so that a change to a header rebuilds the packages that include it: cgo does
+// not look at headers outside its own package.
 package kernels
 
 import "embed"

@@ -107,7 +107,8 @@
 //	barrier(rank, [tb, ...])                 these thread blocks wait for each other
 //	x.copy(rank, buffer, index, tb)          within a rank
 //	x.reduce(other, ..., tb, to)             writes x ⊕ others to x and to the chunks of the argument "to";
-//	                                         others in other ranks are read by memory channels
+//	                                         operands in other ranks' memory are read over
+//	                                         memory channels
 //	reduce(list, rank, buffer, index, tb, to)
 //	                                         as reduce above, with "to" as in x.reduce
 //	pipeline(unit = BYTES, chunks = N) { }   a loop: operations on N chunks, unit bytes of each at a time

@@ -4,8 +4,8 @@
 //
 // Documents change when their notifications arrive. One goroutine answers requests in order. Each answer is for the
 // version of the document that was the newest when the request arrived. If a newer version has arrived since, or the
-// request was cancelled, the answer is the protocol's error for this case. If nobody edits for Idle, another goroutine
-// proves the programs.
+// request was cancelled, the answer is the protocol's error for this case. If nobody edits for the
+// time Idle, another goroutine proves the programs.
 package lsp
 
 import (

@@ -1,8 +1,8 @@
 // Package selection has the type Choice, which says which program runs a call and how. It also has the tables that map
 // calls to Choices, and reads and writes their files.
 //
-// A [Choice] is the name of a program, how the program is compiled, and how it is launched. It is compiled for a
-// protocol, a number of thread blocks of each rank (lanes), and so on. It is launched with a number of replicas, of
+// A [Choice] is the name of a program, how the program is compiled, and how it is launched. The program is compiled
+// for a protocol, a number of thread blocks of each rank (lanes), and so on, and launched with a number of replicas, of
 // threads of a block, and of bytes of a tile. Code that chooses, measures, stores or runs programs uses this type. A
 // Choice does not hold the call that it is for, nor the time that was measured. The tables and reports have both, next
 // to the Choice.

@@ -8,6 +8,6 @@
 // A stream is a goroutine with a queue. A launch runs the kernel of package executor/cpu, with a fiber for each block.
 // A block that waits for another process yields at once, and sleeps after 50 us. So all processes make progress, also
 // if there are more of them than cores. In programs of several nodes, a thread whose blocks all wait does the work of
-// the proxy (transport/PROXY.md): it sends and receives data. Such blocks sleep after 1 ms, or sooner if many threads
-// need the core.
+// the proxy (transport/PROXY.md): it sends and receives data. Such a thread sleeps after 1 ms instead, or sooner if
+// many threads need the core.
 package host

@@ -1,6 +1,6 @@
-// Package objects caches the object files that g++ makes in tests. The tests of package runtime compile the library's
-// units about seven times: plain, for both libraries, and under sanitizers. The tests of the command mscclc compile
-// them once more.
+// Package objects caches the object files that g++ makes in tests. The tests of package runtime compile the same
+// sources about seven times: plain, for each of the two libraries, and under sanitizers. The tests of the command
+// mscclc compile them once more.
 //
 // [Use] sets the environment variable CXX to the name of a link to the test binary. A test binary that is started by
 // this name calls [Main], which acts as a compiler. Main takes the object from the cache, if the cache has one for the

@@ -33,8 +33,9 @@
 //   - An earlier action is done for a later action if the earlier one has ended before the later one begins.
 //   - An earlier action is visible to a later action if it is done, and the later one also sees what it wrote.
 //
-// In a conflict, an earlier write must be visible to the later access. An earlier read must be done for the later
-// access: a read has nothing to see. Both relations are transitive, and have these sources:
+// In a conflict, an earlier write must be visible to the later access. An earlier read need only be
+// done for it: a read writes nothing that the later access would have to see. Both relations are transitive, and have
+// these sources:
 //
 //   - Steps: an action of a block is visible to the later actions of this block.
 //   - Dependences: if step t waits for step s, then s is visible to t.
@@ -45,7 +46,7 @@
 //     message is done. The sender's reads of the bytes in this packet are done too. The rest of the sender's action is
 //     done when all packets of the message have arrived.
 //
-// How long messages are decides which accesses are ordered. The proof uses the length that orders the fewest pairs of
+// The length of messages decides which accesses are ordered. The proof uses the length that orders the fewest pairs of
 // accesses. If messages order memory, this is the shortest length: a longer message orders more chunks at once. With
 // packets, it is the longest length: the packets of one message do not order each other, but the packets of a later
 // message come after the whole earlier message.

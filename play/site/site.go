@@ -7,7 +7,7 @@
 //
 //   - [Files] returns the files of the page. [ReadEngine] and [BuildEngine] return the files of the engine. Together
 //     they are a static folder for any web host.
-//   - [Index] makes the first page with its content. [Player] makes one file with a scene, which needs no engine.
+//   - [Index] makes index.html with what it shows first. [Player] makes one file that shows a scene without an engine.
 package site
 
 import (

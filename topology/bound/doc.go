@@ -2,8 +2,8 @@
 //
 // # Where to begin
 //
-// [Of] answers a [Question] with a [Bound]: a rate that no algorithm exceeds, and the cut that proves this.
-// [Bound.Micros] is the least time of a call.
+// [Of] answers a [Question] with a [Bound]: a rate that no algorithm exceeds (of those named below), and the cut that
+// proves this. [Bound.Micros] is the least time of a call.
 //
 // # What the bounds say
 //
@@ -24,8 +24,8 @@
 //     distances of all pairs (Shahrokhi, Matula). The dual searches the lengths that give the lowest bound.
 //
 // The linear programs are solved in floating point. Then two rates are computed from this solution in exact arithmetic.
-// The bound follows from the dual values: no algorithm exceeds it. Reached follows from the primal values: it is a rate
-// that is possible. If Exact is set, Reached is within a millionth of the bound: only rounding separates them.
+// The bound follows from the dual values. The field Reached is a rate that some algorithm reaches: it follows from the
+// primal values. If the field Exact is set, Reached is within a millionth of the bound: only rounding separates them.
 //
 // Symmetries of the topology make this fast on large machines. Each symmetry is verified link by link. If a symmetry is
 // not found, the computation takes longer, and the result is the same.

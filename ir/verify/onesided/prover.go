@@ -1,9 +1,9 @@
 // Package onesided proves one-sided programs. The comment of package verify has the rules.
 //
 //	match.go, live.go     which signals and packets end each wait; whether all steps end
-//	events.go             events. An event is a Signal, an Await, or a part of a Move. The chunks that a Move computes
-//	                      are one part if all their packets were sent by the same events. A Move that reads no packets
-//	                      is one event
+//	events.go             events. An event is a Signal, an Await, or a part of a Move. A Move that reads packets is split
+//	                      into parts: chunks that are computed from packets of the same sending events are one part. A
+//	                      Move that reads no packets is one event
 //	chains.go             chains of blocks: each block begins with a wait for the end of the block before. A vector
 //	                      clock has one count for each chain
 //	known.go, clocks.go   the vector clock of a block, and what the block acquires in a tile iteration

@@ -1,5 +1,5 @@
-// Package network carries data over the links of a topology. Links serve the data that blocks move first come, first
-// served ([Network.Carry], [Network.Spread]). Messages of two-sided programs queue at each link ([Flight]). Messages of
+// Package network carries data over the links of a topology. Links serve the data of blocks in the order of arrival
+// ([Network.Carry], [Network.Spread]). Messages of two-sided programs queue at each link ([Flight]). Messages of
 // one-sided programs between nodes share links ([Messages]).
 package network
 
