@@ -24,7 +24,7 @@ import (
 // changes nothing.
 var unfailing = strings.Fields(`
 	free freeifaddrs munmap close closedir fclose memchr memcmp memcpy memmove memset strcasecmp strcat strchr
-	strcmp strcpy strcspn strerror strlen strncmp strncpy strrchr strstr strtod strtol strtoul qsort snprintf
+	strcmp strcpy strcspn strerror strlen strncmp strncpy strrchr strspn strstr strtod strtol strtoul qsort snprintf
 	vsnprintf __isoc99_sscanf sscanf htonl inet_pton getenv geteuid getpid dlerror clock_gettime nanosleep
 	sched_yield __errno_location __cmsg_nxthdr __sched_cpucount __cxa_finalize pthread_attr_destroy
 	pthread_attr_init pthread_attr_setdetachstate pthread_cond_destroy pthread_cond_init pthread_cond_signal
