@@ -2,8 +2,8 @@
 // of targets. It also assembles programs. Each format has a package that reads and writes it:
 //
 //   - mscclc/codegen/msccl has MSCCL-IR XML, for msccl and RCCL.
-//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. They are made from channel programs. Package lower, in
-//     the folder below, makes channel programs from core (one-sided) programs.
+//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. They are made from channel programs. Package
+//     mscclc/codegen/mscclpp/lower makes channel programs from core (one-sided) programs.
 //   - mscclc/codegen/program has the program files of mscclc, binary and JSON.
 //
 // # Where to begin

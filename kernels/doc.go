@@ -12,8 +12,8 @@
 //	          and stores messages with the warp lanes of a GPU, and lines.h the packets of one-sided programs. inbox.h
 //	          has the addresses of the memory that other nodes write
 //	moves     the data of one step: strips*.h copy and reduce on a host, a strip of memory at a time; lanes*.h on a GPU,
-//	          in units that registers hold. quick.h is the fast path of one-sided programs on GPUs. port.h makes a port
-//	          copy. switch_nv.h makes NVLink's switch add; it was never run
+//	          in units that registers hold. quick.h is the fast path of one-sided programs on GPUs. port.h tells a port,
+//	          a copy engine, to copy. switch_nv.h lets NVLink's switch do the addition; this code was never run
 //	rows      epilogues (ir/epilogue). abi.h has the layout of executor/abi/finish.go. stages.h has the arithmetic, for
 //	          all devices. strips_rows.h runs a step on a host, and lanes.h on a GPU. There, fold.h sums the sources of
 //	          a row, the threads hold the row in registers (hold.h), and reduce.h computes a sum or a maximum over all

@@ -77,7 +77,7 @@
 //   - lane = N: which thread block of the rank moves the data, if the rank may have several.
 //   - via = memory: loads and stores. via = port: a copy by a GPU's copy engine, which the host starts. via = switch:
 //     the NVLink switch reduces one chunk of input or output of all ranks, or copies a chunk to the same chunk of all
-//     ranks.
+//     ranks. So far, mscclc's executor does this in the usual kernel, without the switch.
 //
 // A reference names chunks as they were when it was made. After any write to them, the reference is stale, and its use
 // is an error.
@@ -99,9 +99,9 @@
 //	                                         channels still do
 //	c.flush(tb)                              port: waits until all puts have left
 //	c.put(src, buffer, index, tb)            copies src, chunks of the rank, to the peer; switch: to all ranks
-//	c.get(src, buffer, index, tb)            copies src, chunks of the peer, to the rank; switch: writes the
-//	                                         sum of the chunks that all ranks have in the place of src
-//	c.allreduce(src, buffer, index, tb)      switch: writes this sum to all ranks
+//	c.get(src, buffer, index, tb)            copies src, chunks of the peer, to the rank; switch: sums the
+//	                                         chunks that all ranks have where src is, and writes the sum
+//	c.allreduce(src, buffer, index, tb)      switch: writes the same sum to all ranks
 //	s.acquire(tb)                            waits until semaphore s is above 0, and subtracts 1
 //	s.release(tb)                            adds 1 to semaphore s
 //	barrier(rank, [tb, ...])                 these thread blocks wait for each other

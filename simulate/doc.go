@@ -30,12 +30,14 @@
 // which run together without a block barrier, share this rate. If a rank has several blocks, the data that they move is
 // cut into parts, which take turns on links.
 //
+// The block of a port signals only after its copies have ended.
+//
 // # Several nodes
 //
 // If a one-sided block has data for a rank on another node, it stores the data in memory of the block's own node. The
 // block's next signal makes the proxy of the sending rank send one message for all replicas, or several messages if
 // their tiles are not adjacent (transport/PROXY.md). The sending block continues at once: neither its stores nor its
-// signal wait for the network. (Within a node, a port's copies end before the block signals, as in the kernel.)
+// signal wait for the network.
 //
 // Each message costs time in the proxies of both ends. A proxy handles one message after the other, and starts a
 // message while the previous one is in flight. A message occupies the links between nodes for a fixed time, and for the

@@ -11,9 +11,9 @@
 // compiles and runs, and the device returns an error that names what is missing. MSCCLC_LIBCUDA and MSCCLC_LIBHIP name
 // another library to open. Tests build a mock driver, which executes kernels on the host (standin).
 //
-// Files: device.go finds the GPUs and loads kernel images. kernel.go chooses the kernel of a launch and the threads of
-// its blocks. For one-sided programs, entry.go chooses the kernel's entry point. memory.go (with mapped.go and
-// files.go), stream.go, graph.go and prepared.go implement what plan.Plan uses. order.go orders the launches of each
-// plan. admission.go and tickets.go order the launches of plans that cannot be resident together. driver.go calls the
-// driver from Go.
+// Files: device.go finds the GPUs and loads kernel images. kernel.go chooses the image of a launch's kernel, by the
+// type of elements and the program, and the threads of its blocks. entry.go chooses the entry point for one-sided
+// programs. memory.go (with mapped.go and files.go), stream.go, graph.go and prepared.go implement what plan.Plan uses.
+// order.go orders the launches of each plan. admission.go and tickets.go order the launches of plans that cannot be
+// resident together. driver.go calls the driver from Go.
 package gpu

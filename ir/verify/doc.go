@@ -93,7 +93,7 @@
 //     that it raises. An Await has flags of its own rank.
 //   - Only a Signal or an Await can be marked Enter, Leave or Relaxed.
 //   - A Joint step has the same Enter and Leave marks as the step before it.
-//   - A destination of a Move is exactly one of its sources, or overlaps no source. Two destinations do not overlap.
+//   - A destination of a Move equals one of its sources, or overlaps none of them. Two destinations do not overlap.
 //   - An operand of the switch is plain memory, and not packets.
 //   - Only one step writes a chunk of packets. Only one block reads it: a block of the rank whose memory has the chunk.
 //   - Only one block signals a flag, and only one block awaits it. Each awaited flag has a signal, also if Nth is 0 or
@@ -185,9 +185,9 @@
 // write scratch of a rank on another node, and a Signal can raise a flag there. A network carries both. There is
 // nothing else between nodes: no reads, no access to input and output, no packets, no ports and no switch.
 //
-//   - The network does not send the data of such a write at once. It waits until the writing block signals a flag of
-//     the same rank, in a later group. Then it sends the data first, and the Signal after it. A Signal does not make
-//     the network send data if it is Relaxed, or if it is not in every tile iteration.
+//   - The network does not send the data of such a write at once. It waits until the writing block, in a later group,
+//     signals a flag of the rank to which it wrote. Then it sends the data first, and the Signal after it. A
+//     Signal does not make the network send data if it is Relaxed, or if it is not in every tile iteration.
 //   - So each write needs a Signal that makes the network send it: by the same block, to the same rank, in a later
 //     group, in every tile iteration, and not Relaxed.
 //   - Messages from one block to one rank arrive in order. Messages of different blocks, or to different ranks, arrive

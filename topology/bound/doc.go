@@ -2,8 +2,8 @@
 //
 // # Where to begin
 //
-// [Of] answers a [Question] with a [Bound]: a rate that no algorithm exceeds (of those named below), and the cut that
-// proves this. [Bound.Micros] is the least time of a call.
+// [Of] answers a [Question] with a [Bound]: a rate that no algorithm exceeds, and what proves it: a cut, or lengths of
+// links. For AllReduce, it holds for the algorithms described below. [Bound.Micros] is the least time of a call.
 //
 // # What the bounds say
 //

@@ -7,9 +7,10 @@
 // nothing guarantees that the accessing block sees that write.
 //
 // Nothing that runs takes away what another block waits for. So Explore makes one run for each access. In this run, the
-// access is held back until nothing else can run. An access that runs in the meantime did not need the held access
-// to come first. If it conflicts with the held access, and need not come before it either, the two race. These runs
-// find every race. As a check, Explore also makes runs with random schedules, which must not find anything else.
+// access is held back until nothing else can run. An access A that runs in the meantime need not come after the held
+// access H. If H also runs while A is held back, in the run for A, H need not come after A. If they conflict, they
+// race. These runs find every race. As a check, Explore also makes runs with random schedules, which must not find
+// anything else.
 //
 // The package makes random programs, which have more flags than they need (random.go). It also makes single changes to
 // programs (faults.go): some break a program, and some only remove what it does not need.
