@@ -131,9 +131,9 @@
 // With protocol LL, scratch holds packets: data with a flag. A put or a copy to scratch writes packets, and a read of
 // scratch waits for them. With packets = false, an operation reads or writes plain data there.
 //
-// At the channel level, Expand does not compute what the chunks hold. The proof finds deadlocks, races and wrong
-// results. One file serves calls in place and out of place. For calls out of place, channels.OutOfPlace converts a file
-// that is written in place: a chunk is in input until the program writes it, and in output after that.
+// ExpandLevel does not compute what the chunks of a file at the channel level hold. The proof finds deadlocks, races
+// and wrong results. One file serves calls in place and out of place. For calls out of place, channels.OutOfPlace
+// converts a file that is written in place: a chunk is in input until the program writes it, and in output after that.
 //
 // # In place
 //

@@ -43,11 +43,13 @@
 //	           does (agree.cc, nodes.cc). The ranks allocate their memory at once or later (join.cc, ready.cc), or leave
 //	           all calls to NCCL (skip.cc). alone.cc: communicators without NCCL
 //
-// What kinds.cc is for: NCCL connects ranks in the first call that needs the connection. It may do so in a thread of
-// its own if it is older than 2.28, or if the communicator is nonblocking, or if it was made in a group. Then
-// connecting can fail while a graph captures the call. Captured calls of some kinds (same collective, type, size and so
-// on) go to NCCL. For each such kind, under one of these conditions, NCCL also runs the first call outside a graph,
-// even if a program could run it. So the ranks are connected before a graph captures such a call.
+// What kinds.cc is for: NCCL connects ranks in the first call that needs it. In three cases it may do that in a thread
+// of its own: NCCL is older than 2.28, the communicator is nonblocking, or the communicator was made in a group. In
+// these cases, connecting can fail while a graph captures the call.
+//
+// A kind is all calls with the same collective, type, size and so on. Calls of some kinds go to NCCL when a graph
+// captures them, by the rules of the bundle. In the three cases, the first call of such a kind outside a graph also
+// goes to NCCL, even if a program could run it. So the ranks are connected before a graph captures a call of this kind.
 //
 // executor/gpu/driver.c opens the driver's library. The folder host makes the CPU a device: it has a table of driver
 // functions, and its launches run in executor/cpu/host.cc. The folder c has the interface of include/mscclc.h:

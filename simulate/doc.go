@@ -13,7 +13,7 @@
 // everything is there for which it waits: a message, a free slot, a packet or a flag. A step keeps its block busy for a
 // fixed time, and for the time that its data takes at the block's rate. Each link of a path adds its latency α. Data
 // occupies each link for its bytes divided by the link's bandwidth β. Links and NICs serve data first come, first
-// served. Only messages between nodes share the bandwidth of a link (see below).
+// served. Only messages of one-sided programs between nodes share the bandwidth of a link (see below).
 //
 // In a two-sided program, a message fills at most one slot. A block puts a message on the first link of its path when
 // its previous message has left that link, so blocks that share the link take turns. Links forward a message
@@ -39,10 +39,10 @@
 // their tiles are not adjacent (transport/PROXY.md). The sending block continues at once: neither its stores nor its
 // signal wait for the network.
 //
-// Each message costs time in the proxies of both ends. A proxy handles one message after the other, and starts a
-// message while the previous one is in flight. A message occupies the links between nodes for a fixed time, and for the
-// time of its bytes. Messages that share a full link share its bandwidth evenly (max-min fairness). The rates are
-// computed again when a message begins or ends. Messages of one block to one rank follow each other.
+// Each message costs time in the proxies of both ends. A proxy handles one message after the other, and does not wait
+// until a message has arrived before it starts the next. A message occupies the links between nodes for a fixed time,
+// and for the time of its bytes. Messages that share a full link share its bandwidth evenly (max-min fairness). The
+// rates are computed again when a message begins or ends. Messages of one block to one rank follow each other.
 //
 // A link can carry messages between nodes and also data that blocks move within a node. On such a link, the data of all
 // blocks together counts as one more message.

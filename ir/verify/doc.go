@@ -109,9 +109,9 @@
 //     tile iteration.
 //   - The flags of Enter and Leave steps count launches, so they need a rule of their own: an Enter Await does not wait
 //     for a Leave signal of its own launch. So no step of a launch's first tile iteration waits for one of its last.
-//   - So all waits of a cycle are in one tile iteration. If a launch has only one tile iteration, this iteration has
-//     all steps, also those marked Enter and Leave. Every other tile iteration has only some of the steps, so it has no
-//     other cycles. So it is enough to run one launch of one tile iteration.
+//   - So all waits of a cycle are in one tile iteration. The only tile iteration of a short launch has all steps, also
+//     those marked Enter and Leave. A tile iteration of a longer launch lacks some of these, so it has no cycle that
+//     the former lacks. So it is enough to run one launch of one tile iteration.
 //
 // Races: two accesses to one chunk conflict if at least one is a write. As above, an earlier write must be visible, and
 // an earlier read must be done. Order comes from these sources:
@@ -158,8 +158,8 @@
 // is accessed. The access must come after the start of the owner's launch, and before its end.
 //
 // The start: a block that reads must know by Signals that the owner's launch has begun. Relaxed Signals are enough. The
-// caller wrote the data before the launch, and the reader has not read it before, so no cache holds an older copy. A
-// block that only writes need not see this data, so it may also know by packets that the launch has begun.
+// caller wrote the data before the launch, and the reader has not read it in its own launch yet, so no cache holds an
+// older copy. A block that only writes need not see this data, so it may also know by packets that the launch has begun.
 //
 // The end: before the owner's launch ends, a read must be done for some block of the owner, and a write must be visible
 // to some block of the owner.

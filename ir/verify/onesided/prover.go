@@ -4,8 +4,9 @@
 //	events.go             events. An event is a Signal, an Await, or a part of a Move. A Move that reads packets is split
 //	                      into parts: chunks that are computed from packets of the same sending events are one part. A
 //	                      Move that reads no packets is one event
-//	chains.go             chains of blocks: each block begins with a wait for the end of the block before. A vector
-//	                      clock has one count for each chain
+//	chains.go             chains of blocks: the first step of a block waits for the last step of the block before it in
+//	                      the chain. So the blocks of a chain run one after the other, and a vector clock needs one
+//	                      count for each chain
 //	known.go, clocks.go   the vector clock of a block, and what the block acquires in a tile iteration
 //	threads.go            what one thread of a block acquired, and releases without a block barrier
 //	race.go, user.go      races in scratch and packets; accesses to input and output of a rank outside its launch
