@@ -159,7 +159,8 @@
 //
 // The start: a block that reads must know by Signals that the owner's launch has begun. Relaxed Signals are enough. The
 // caller wrote the data before the launch, and the reader has not read it in its own launch yet, so no cache holds an
-// older copy. A block that only writes need not see this data, so it may also know by packets that the launch has begun.
+// older copy. A block that only writes need not see this data, so it may also know by packets that the launch has
+// begun.
 //
 // The end: before the owner's launch ends, a read must be done for some block of the owner, and a write must be visible
 // to some block of the owner.
