@@ -166,18 +166,23 @@ const rowsTile = 32 << 10
 // RowsLadder returns rules for calls with an epilogue on a number of ranks: in one step while only the number of steps
 // counts, and then in two. Two ranks move as many bytes in one step as in two. A CTA finishes a row at a time, so that
 // more CTAs are faster as long as there are rows: a launch has at most ctas CTAs a rank. The sizes follow from times on
-// two H200s, and the last one of LL also from times on one (kernels/NOTES.md). They are guesses for more ranks.
+// two H200s (kernels/NOTES.md). They are guesses for more ranks.
 func RowsLadder(ranks, ctas int, then epilogue.List) (list []Rule) {
 	last := rowsRung{0, "rows/onestep", ir.Simple, ctas}
 	if ranks > 2 {
 		last = rowsRung{0, "rows/after", ir.Simple, min(ctas, 64)}
 	}
+	n := int64(ranks)
 	for _, r := range []rowsRung{
-		{512 << 10 / int64(ranks), "rows/onestep", ir.LL, 16},
-		{1 << 20 / int64(ranks), "rows/onestep", ir.LL, 32},
-		{2 << 20 / int64(ranks), "rows/onestep", ir.LL, 64},
+		{512 << 10 / n, "rows/onestep", ir.LL, 16},
+		{1 << 20 / n, "rows/onestep", ir.LL, 32},
+		{2 << 20 / n, "rows/onestep", ir.LL, 64},
+		{min(16<<20/(n*n), int64(min(ctas, 128))*rowsTile), "rows/onestep", ir.LL, 128}, // a tile each: a short launch
 		last,
 	} {
+		if k := len(list); r.upTo > 0 && k > 0 && r.upTo <= list[k-1].UpTo {
+			continue
+		}
 		rule := Forward(ir.AllReduce, ranks)
 		rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.proto, r.upTo, rowsTile
 		rule.Replicas, rule.CTAs, rule.Then = min(r.ctas, ctas), min(r.ctas, ctas), then.String()

@@ -97,29 +97,30 @@ template <class T, class List> struct FewRows : FewPairs<Units<T>, RED_SUM> {
   typedef FewPairs<R, RED_SUM> Pairs;
   enum { FINISHES = true };
 
-  // copy loads what is no packets in units of 16 bytes, U of a thread at a time: rows are long.
+  // copy loads what is no packets in half units, U of a thread at a time: rows are long. The lanes of a bundle store
+  // packets side by side: NVLink takes twice as long where each second one comes in another store.
   KD bool copy(const abi_few_launch &l, Few &t, const abi_few_step &first) {
     if (first.flags & FEW_TAKE) return Pairs::copy(l, t, first);
     enum { U = 4 };
-    const u32 step = t.step, runs = few_runs(first), units = t.units / 2;
+    const u32 step = t.step, runs = few_runs(first);
 #pragma nounroll
     for (u32 run = 0; run < runs; run++) {
       const bool several = first.group > 1;
       const abi_few_step s = several ? few_step(l, step + run) : first;
-      const u64 from = few_where(l, s.first);
+      const u64 from = few_where(l, s.first), to = few_where(l, s.first + s.srcs);
 #pragma nounroll
-      for (u32 begin = 0; begin < units; begin += U * ntid()) {
-        v16 v[U];
+      for (u32 begin = 0; begin < t.units; begin += U * ntid()) {
+        u64 v[U];
 #pragma unroll
         for (u32 k = 0; k < U; k++) {
-          const u32 u = (u32)least(begin + tid() + k * ntid(), units - 1);
-          v[k] = load_unit(FewSpot(l, t, several ? 0 : run, 2 * u).of(t, from), v16());
+          const u32 u = (u32)least(begin + tid() + k * ntid(), t.units - 1);
+          v[k] = load_unit(FewSpot(l, t, several ? 0 : run, u).of(t, from), u64());
         }
         if (!few_begin<Pairs::RENEWS>(l, t)) return false;
 #pragma unroll
         for (u32 k = 0; k < U; k++) {
           const u32 u = begin + tid() + k * ntid();
-          if (u < units) store_unit_to(l, t, s, s.first + s.srcs, several ? 0 : run, u, v[k]);
+          if (u < t.units) Pairs::store(l, t, s, FewSpot(l, t, several ? 0 : run, u), v[k], to);
         }
       }
     }

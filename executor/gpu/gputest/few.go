@@ -33,8 +33,8 @@ func testFew(t *testing.T, d Device) {
 		}
 	}
 	if d.StandIn() {
-		if made := calls(t, role{Do: "fewRows", Proto: ir.LL}); made["few"] != 2*2 {
-			t.Errorf("%d launches of 4 that finish whole rows were of few packets: %v", made["few"], made)
+		if made := calls(t, role{Do: "fewRows", Proto: ir.LL}); made["few"] != 3*2 {
+			t.Errorf("%d launches of 6 of whole rows were of few packets: %v", made["few"], made)
 		}
 		for _, proto := range []ir.Protocol{ir.LL, ir.LL128} {
 			if made := calls(t, role{Do: "few", Proto: proto}); made["few"] != 2 {
@@ -80,7 +80,7 @@ func childFew(ctx context.Context, d Device, r role) error {
 }
 
 // childFewRows makes launches of few packets that finish rows, twice for each rank: of whole units. A launch of rows
-// that are none, and one of many rows, go the general way.
+// that are none goes the general way.
 func childFewRows(ctx context.Context, d Device, r role) (err error) {
 	p, err := rowProgram("onestep", "residual, rms_norm(eps)", 2, r.Proto)
 	if err != nil {

@@ -70,8 +70,10 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
   l->elem_size = s.row ? (u32)s.row : size_of(s.dtype);
   l->elems = s.elems, l->chunk = chunk_of(row.chunks, s.elems, l->elem_size);
   const u64 chunk = l->chunk * l->elem_size;
-  if (s.row) {  // whole rows
-    l->share = most(1, (l->chunk + s.replicas - 1) / s.replicas) * s.row;
+  u64 replicas = s.replicas;
+  if (s.row) {  // whole rows, and no replicas that have none
+    const u64 rows = most(1, (l->chunk + replicas - 1) / replicas);
+    l->share = rows * s.row, replicas = most(1, (l->chunk + rows - 1) / rows);
     l->tile = least(least(most(s.tile / s.row, 1), row.tile / s.row) * s.row, l->share);
   } else {
     l->share = share_of(chunk, s.replicas);
@@ -81,7 +83,7 @@ void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_la
   l->scratch_stride = at.scratch_stride, l->scratch_copy = at.scratch_copy;
   l->packet_stride = at.packet_stride, l->packet_copy = at.packet_copy;
   l->trace = l->trace_iterations = 0;
-  l->chunks = row.chunks, l->replicas = s.replicas, l->max_replicas = row.replicas, l->depth = row.depth;
+  l->chunks = row.chunks, l->replicas = (u32)replicas, l->max_replicas = row.replicas, l->depth = row.depth;
   l->flags = (u32)at.flags, l->all_blocks = row.blocks;
   l->block_count = part.blocks, l->step_count = part.steps, l->operand_count = part.operands;
   l->inlined = 0, l->rank_count = row.ranks, l->dtype = s.dtype, l->redop = s.redop;

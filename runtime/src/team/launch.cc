@@ -30,7 +30,7 @@ void make_rows(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
 
 // note keeps the numbers of a call by which `same` knows it again.
 void note(const bundle_rule *rule, const Call *c, Ready *r) {
-  r->replicas = rule->replicas, r->threads = rule->threads;
+  r->replicas = c->then ? r->finishes.one.replicas : rule->replicas, r->threads = rule->threads;
   r->rule = rule, r->count = c->count, r->send = c->send, r->recv = c->recv, r->dtype = c->dtype, r->redop = c->redop;
 }
 
