@@ -274,13 +274,12 @@ func (w *benchWorld) tell(print func()) {
 	}
 }
 
-// ruled adds the rule of size i. Between two sizes that were measured, each rules
-// its half, as the logarithm goes, and the last one as far as if another by factor came, if it is not
-// large; equal neighbours are one rule.
+// ruled adds the rule of size i. It ends there, as rules of bundles do (bundle.End). The last one reaches half a factor
+// further, as the logarithm goes, or to all larger calls if it is large. Equal neighbours are one rule.
 func ruled(rules []selection.Rule, r selection.Rule, sizes []int64, i int, factor int64) []selection.Rule {
 	switch {
 	case i+1 < len(sizes):
-		r.UpTo = int64(math.Sqrt(float64(sizes[i]) * float64(sizes[i+1])))
+		r.UpTo = sizes[i]
 	case sizes[i] < tuning.Large:
 		r.UpTo = int64(float64(sizes[i]) * math.Sqrt(float64(factor)))
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mscclc/algorithms/choose"
-	"mscclc/bundle"
+	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/nccllib"
@@ -19,6 +19,7 @@ import (
 	"mscclc/executor/exchange"
 	prepared "mscclc/executor/plan"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
 // This file measures one group of ranks, of which each is a process.
@@ -87,6 +88,7 @@ type worker struct {
 	deadline time.Time
 	total    int // sizes that are to be measured
 	left     int // of these, those that are not yet
+	rough    int // tasks of which there was no time to measure all borders of rules
 	lab      *tuning.Lab
 }
 
@@ -135,7 +137,14 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 	if split < len(todo) {
 		w.at(windowsTask, "the windows of NCCL")
 	}
-	return w.all(ctx, gpus, todo[split:])
+	if err := w.all(ctx, gpus, todo[split:]); err != nil {
+		return err
+	}
+	if w.rough > 0 && w.first {
+		a.Note("", "in %s, the time ended before all sizes were measured at which rules may end: mscclc tune measures the rest",
+			diag.Counted(w.rough, "group"))
+	}
+	return nil
 }
 
 // lacking returns the groups that were not measured to their end.
@@ -170,9 +179,9 @@ func (w *worker) one(ctx context.Context, t task) error {
 	w.at(t.name(), t.title())
 	coll := &ir.Collective{Kind: t.kind, Ranks: t.Ranks, Chunks: 1}
 	call := choose.Call{Kind: t.kind, Ranks: t.Ranks, Nodes: w.nodes, On: w.on}
-	tuner, err := w.lab.Tuner(coll, call, t.sizes, t.step)
+	tuner, err := w.lab.Tuner(coll, call, t.sizes)
 	if err == nil && !w.again {
-		tuner.Sizes, err = w.before(ctx, t)
+		err = w.resume(ctx, t, tuner)
 	}
 	for i := 0; i < len(t.sizes) && err == nil; i++ {
 		if tuner.Has(t.sizes[i]) {
@@ -189,9 +198,9 @@ func (w *worker) one(ctx context.Context, t task) error {
 			err = w.keep(tuner, t, false)
 		}
 	}
+	whole := false
 	if err == nil {
-		w.at(t.name(), t.title()+", between sizes")
-		err = tuner.Refine(ctx)
+		whole, err = w.refine(ctx, t, tuner)
 	}
 	if err == nil && t.kind.Reduces() && t.Bits == "" && w.lab.Rivals != nil {
 		err = tuner.CompareF32(ctx)
@@ -205,7 +214,10 @@ func (w *worker) one(ctx context.Context, t task) error {
 	case lost != nil && w.first:
 		w.bar.Over(func() { w.a.Note("", "%s %s: %v", t.lost(), t.title(), lost) })
 	}
-	if err := w.keep(tuner, t, true); err != nil {
+	if lost == nil && !whole {
+		w.rough++
+	}
+	if err := w.keep(tuner, t, whole || lost != nil); err != nil {
 		return err
 	}
 	switch {
@@ -230,13 +242,22 @@ func (w *worker) step() {
 	w.bar.Step()
 }
 
-// before returns what the first process has found of a task before.
-func (w *worker) before(ctx context.Context, t task) ([]bundle.TimedSize, error) {
-	all, err := exchange.Agree(ctx, w.x, w.doc.Of(t.Group).Sizes, nil)
-	if err != nil {
-		return nil, err
+// resume has a tuner begin with what the first process has found of a task before.
+func (w *worker) resume(ctx context.Context, t task, tuner *tuning.Tuner) error {
+	all, err := exchange.Agree(ctx, w.x, w.doc.Of(t.Group), nil)
+	if err == nil {
+		tuner.Sizes, tuner.F32 = all[0].Sizes, all[0].F32
 	}
-	return all[0], nil
+	return err
+}
+
+// refine measures where rules of a task end and begin. It takes at most the task's share of the time that is left, as
+// if all of it was still to be measured, and keeps each size. It reports whether the time was enough.
+func (w *worker) refine(ctx context.Context, t task, tuner *tuning.Tuner) (whole bool, err error) {
+	share := time.Until(w.deadline) * time.Duration(len(t.sizes)) / time.Duration(len(t.sizes)+w.left)
+	return tuner.Refine(ctx, tuning.Borders{Room: usualRoom, Until: time.Now().Add(share),
+		Begin: func(bytes int64) { w.at(t.name(), t.title()+", "+cli.SizeText(bytes)) },
+		Kept:  func(int64, []bench.Entrant) error { return w.keep(tuner, t, false) }})
 }
 
 // within returns how long the widths of the next size are searched, which is the same in all processes.
