@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mscclc/algorithms/choose"
-	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/nccllib"
@@ -19,7 +18,6 @@ import (
 	"mscclc/executor/exchange"
 	prepared "mscclc/executor/plan"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 )
 
 // This file measures one group of ranks, of which each is a process.
@@ -28,11 +26,8 @@ import (
 const firstSize = 1 << 10
 
 // Of most collectives each size that is measured is usualStep times the one before. Rooted ones and windows, which jobs
-// use less, have wideStep. Sizes between are measured where programs and NCCL are near each other.
+// use less, have wideStep. Sizes between are measured where one rule ends and the next begins, and where NCCL is near.
 const usualStep, wideStep = 4, 16
-
-// The search for widths of a size takes at most mostSearch, and at least leastSearch.
-const mostSearch, leastSearch = 5 * time.Second, 100 * time.Millisecond
 
 // A task is a group of rules, and the sizes that are measured for them.
 type task struct {
@@ -140,10 +135,7 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 	if err := w.all(ctx, gpus, todo[split:]); err != nil {
 		return err
 	}
-	if w.rough > 0 && w.first {
-		a.Note("", "in %s, the time ended before all sizes were measured at which rules may end: mscclc tune measures the rest",
-			diag.Counted(w.rough, "group"))
-	}
+	w.noteRough()
 	return nil
 }
 
@@ -249,25 +241,6 @@ func (w *worker) resume(ctx context.Context, t task, tuner *tuning.Tuner) error 
 		tuner.Sizes, tuner.F32 = all[0].Sizes, all[0].F32
 	}
 	return err
-}
-
-// refine measures where rules of a task end and begin. It takes at most the task's share of the time that is left, as
-// if all of it was still to be measured, and keeps each size. It reports whether the time was enough.
-func (w *worker) refine(ctx context.Context, t task, tuner *tuning.Tuner) (whole bool, err error) {
-	share := time.Until(w.deadline) * time.Duration(len(t.sizes)) / time.Duration(len(t.sizes)+w.left)
-	return tuner.Refine(ctx, tuning.Borders{Room: usualRoom, Until: time.Now().Add(share),
-		Begin: func(bytes int64) { w.at(t.name(), t.title()+", "+cli.SizeText(bytes)) },
-		Kept:  func(int64, []bench.Entrant) error { return w.keep(tuner, t, false) }})
-}
-
-// within returns how long the widths of the next size are searched, which is the same in all processes.
-func (w *worker) within(ctx context.Context) (time.Duration, error) {
-	share := time.Until(w.deadline) / time.Duration(3*max(w.left, 1)) // the rest is for finals, and for sizes between
-	all, err := exchange.Agree(ctx, w.x, min(max(share, leastSearch), mostSearch), nil)
-	if err != nil {
-		return 0, err
-	}
-	return all[0], nil
 }
 
 // keep has the first process write what was found of a task so far. The task is done, or goes on.
