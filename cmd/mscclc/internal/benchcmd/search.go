@@ -40,8 +40,9 @@ that are proven in place and out of place and, for allreduce, whose ranks end wi
 --ctas CTAs (default 32). Graphs launch each program, and then it is launched one by one. -o FILE.rules gets the
 fastest program for both kinds of launches, or "nccl" where --vs nccl found no program that is 3 % faster than NCCL.
 Programs that take at most 2 % longer replace others, so that few programs and little memory are needed. Where they
-need more than --arena, slower ones with less memory replace some. Rules for other collectives stay in the file, which
-is written after each size. mscclc bundle --rules reads it. With --procs, each rank is a process, as in training jobs:
+need more than --arena, slower ones with less memory replace some. Powers of two between sizes are measured where one
+rule ends and the next begins. Rules for other collectives stay in the file, which is written after each size.
+mscclc bundle --rules reads it. With --procs, each rank is a process, as in training jobs:
 then NCCL registers the buffers of captured calls, and is faster. With --windows instead of --staged, programs are
 direct: they reach buffers of other ranks. All buffers are symmetric windows of NCCL's then, and the rules are for
 calls between windows. mscclc tune does all this for all collectives that a library can run, and keeps it for mscclc
