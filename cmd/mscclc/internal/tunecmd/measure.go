@@ -248,7 +248,7 @@ func (w *worker) keep(tuner *tuning.Tuner, t task, done bool) error {
 	if !w.first {
 		return nil
 	}
-	found := tuned.Sizes{Group: t.Group, Step: t.step, Done: done}
+	found := tuned.Sizes{Group: t.Group, Done: done}
 	if tuner != nil {
 		found.Sizes, found.F32 = tuner.Sizes, tuner.F32
 	}

@@ -24,7 +24,7 @@ func form(program string, room int64, captured, eager float64) bundle.Timed {
 // group returns what was measured of a collective of 2 ranks at 1M and 4M: a fast program that takes so much memory,
 // and a slower one that takes little.
 func group(collective string, room int64, fast float64) Sizes {
-	s := Sizes{Group: Group{Collective: collective, Ranks: 2}, Step: 4, Done: true}
+	s := Sizes{Group: Group{Collective: collective, Ranks: 2}, Done: true}
 	for i, bytes := range []int64{1 << 20, 4 << 20} {
 		scale := float64(i + 1)
 		s.Sizes = append(s.Sizes, bundle.TimedSize{Bytes: bytes, NCCL: [2]float64{20 * scale, 20 * scale},
