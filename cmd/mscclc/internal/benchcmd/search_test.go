@@ -38,8 +38,8 @@ func TestReportedStays(t *testing.T) {
 	}
 }
 
-// TestRuled holds how far each rule of a table reaches: to its last size, the last rule half a factor beyond it, and to all
-// that is larger than what is large.
+// TestRuled holds how far each rule of a table reaches: to its last size, the last rule half a factor beyond it, and to
+// all that is larger than what is large.
 func TestRuled(t *testing.T) {
 	for _, c := range []struct {
 		sizes  []int64

@@ -26,8 +26,8 @@ func (w *worker) within(ctx context.Context) (time.Duration, error) {
 	return all[0], nil
 }
 
-// refine measures where the rules of a task end and begin, and keeps each size. It reports whether its share of the time
-// was enough.
+// refine measures where the rules of a task end and begin, and keeps each size. It reports whether its share of the
+// time was enough.
 func (w *worker) refine(ctx context.Context, t task, tuner *tuning.Tuner) (whole bool, err error) {
 	return tuner.Refine(ctx, tuning.Borders{Room: usualRoom,
 		Until: time.Now().Add(bordersShare(time.Until(w.deadline), len(t.sizes), w.left)),
@@ -35,8 +35,8 @@ func (w *worker) refine(ctx context.Context, t task, tuner *tuning.Tuner) (whole
 		Kept:  func(int64, []bench.Entrant) error { return w.keep(tuner, t, false) }})
 }
 
-// bordersShare returns how long the borders of a task with a given number of sizes are measured, if `rest` sizes of later
-// tasks are not measured yet: as long as the task would have for its sizes now.
+// bordersShare returns how long the borders of a task with a given number of sizes are measured, if `rest` sizes of
+// later tasks are not measured yet: as long as the task would have for its sizes now.
 func bordersShare(left time.Duration, sizes, rest int) time.Duration {
 	return left / time.Duration(sizes+rest) * time.Duration(sizes)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestBordersShare: the borders of a task take its share of the time that is left, all of it where nothing else is left,
-// and none where it has passed.
+// TestBordersShare: the borders of a task take its share of the time that is left, all of it where nothing else is
+// left, and none where it has passed.
 func TestBordersShare(t *testing.T) {
 	for _, c := range []struct {
 		left        time.Duration

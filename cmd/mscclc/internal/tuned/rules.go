@@ -155,7 +155,11 @@ func (s *Sizes) worth(merged [][]bundle.MeasuredRule) (sum float64) {
 		for i := range times {
 			from, to := times[max(i-1, 0)].Bytes, times[min(i+1, len(times)-1)].Bytes
 			gain := times[i].Gain()
-			if gain == 0 { // nothing was compared: fast programs are worth something
+			switch {
+			case gain > 0:
+			case times[i].Program == bundle.NCCL: // for lack of memory
+				gain = 1
+			default: // nothing was compared: fast programs are worth something
 				gain = 1 + 1/times[i].Micros
 			}
 			sum += math.Log(gain) * math.Log2(float64(to)/float64(from)+1)

@@ -71,6 +71,19 @@ func TestRooms(t *testing.T) {
 	}
 }
 
+// TestRoomsAlone: where NCCL was not measured, programs have the memory that all sizes need.
+func TestRoomsAlone(t *testing.T) {
+	s := group("allreduce", 32<<20, 10)
+	for i := range s.Sizes {
+		s.Sizes[i].NCCL = [2]float64{}
+	}
+	s.Sizes[0].Forms, s.Sizes[1].Forms = s.Sizes[0].Forms[1:], s.Sizes[1].Forms[:1] // large calls take more
+	d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{s}}
+	if got := programs(d, "allreduce"); !slices.Equal(got, []string{"ring", "allpairs"}) {
+		t.Errorf("calls are run by %v", got)
+	}
+}
+
 // TestF32: where NCCL is faster with f32, it has calls of that type, and only those.
 func TestF32(t *testing.T) {
 	s := group("allreduce", 1<<20, 10)
@@ -107,8 +120,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestBorders: calls above the last size that a program won at have the next rule, whether sizes between were measured or
-// not, and so it is with invariant bits, whatever NCCL takes.
+// TestBorders: calls above the last size that a program won at have the next rule, whether sizes between were measured
+// or not, and so it is with invariant bits, whatever NCCL takes.
 func TestBorders(t *testing.T) {
 	const little = 1 << 17
 	size := func(bytes int64, ring, pairs float64) bundle.TimedSize {

@@ -255,7 +255,8 @@ func TestRefineWidths(t *testing.T) {
 			t.Error(err)
 		}
 		list := tuner.Rules(room)[0]
-		if len(list) != 2 || list[0].Replicas > 4 || list[0].UpTo != wide/2 || list[1].Replicas <= 4 || len(tuner.Sizes) != 3 {
+		if len(list) != 2 || list[0].Replicas > 4 || list[0].UpTo != wide/2 || list[1].Replicas <= 4 ||
+			len(tuner.Sizes) != 3 {
 			t.Errorf("wide from %d on: the rules are %+v", wide, list)
 		}
 	}
@@ -285,8 +286,8 @@ func TestRefineOrdered(t *testing.T) {
 	}
 }
 
-// TestRefineTime: what there is no time for is left, also where the time has passed in another process. Rules end at the
-// sizes that were measured, and a second run measures the rest.
+// TestRefineTime: what there is no time for is left, also where the time has passed in another process. Rules end at
+// the sizes that were measured, and a second run measures the rest.
 func TestRefineTime(t *testing.T) {
 	ctx := context.Background()
 	lab := &fakeLab{time: cliff(1 << 20)}
