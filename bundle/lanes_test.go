@@ -187,7 +187,7 @@ func TestMergeLanes(t *testing.T) {
 		8 << 20:  {{}, {Lanes: 4, Copies: 5}},
 		4 << 20:  {{Lanes: 4, Copies: 5}},
 	} {
-		eager, _ := Merge("allreduce", 2, sizes, 4, room)
+		eager, _ := Merge("allreduce", 2, sizes, room)
 		var got []selection.InLanes
 		for _, r := range eager {
 			got = append(got, r.InLanes)

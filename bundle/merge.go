@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"mscclc/selection"
@@ -46,19 +47,23 @@ const (
 const large = 1 << 30
 
 // Merge returns the rules for calls of a collective among some ranks: for eager launches, and for captured ones. Sizes
-// are in ascending order, each factor times the one before. A size has the fastest program, or NCCL unless that program
-// is 3 % faster. Programs within 2 % of the fastest count as fast as it. Merge takes few of these, since every program
-// takes memory of its own, and of their widths those of the least memory. Where all take more than room bytes of a
-// rank's arena, smaller and slower ones replace some, or NCCL does.
-func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) (eager, captured []MeasuredRule) {
+// are in ascending order. A size has the fastest program, or NCCL unless that program is 3 % faster. Programs within
+// 2 % of the fastest count as fast as it. Merge takes few of these, since every program takes memory of its own, and of
+// their widths those of the least memory. Where all take more than room bytes of a rank's arena, smaller and slower
+// ones replace some, or NCCL does. A rule ends at the last size that has its choice (End). The last rule is for all
+// larger calls too if its size is large.
+func Merge(collective string, ranks int, sizes []TimedSize, room int64) (eager, captured []MeasuredRule) {
 	m := newMerger(sizes)
 	m.fit(room)
 	var rules [numLaunches][]MeasuredRule
 	for when := range rules {
 		for i := range sizes {
 			r := MeasuredRule{Calls: Calls{Collective: collective, Ranks: ranks, When: launchNames[when]},
-				Rule: selection.Rule{UpTo: reach(sizes, i, factor), Choice: selection.Choice{Program: NCCL},
+				Rule: selection.Rule{UpTo: End(sizes[i].Bytes), Choice: selection.Choice{Program: NCCL},
 					NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}}
+			if i == len(sizes)-1 && sizes[i].Bytes >= large {
+				r.UpTo = 0
+			}
 			if f := m.taken[when][i]; f != nil {
 				r.Choice = f.Choice
 				r.Micros = rounded(f.Micros[when])
@@ -115,16 +120,32 @@ func (s *TimedSize) Took(r *MeasuredRule, when int) float64 {
 	return rounded(s.least(when))
 }
 
-// reach returns the largest call that the rule of size i is for: half way to the next size, as the logarithm goes.
-// After the last size it is half a factor more, or 0, which means all, if that size is large.
-func reach(sizes []TimedSize, i int, factor int64) int64 {
-	switch at := sizes[i].Bytes; {
-	case i+1 < len(sizes):
-		return int64(math.Sqrt(float64(at) * float64(sizes[i+1].Bytes)))
-	case at < large:
-		return int64(float64(at) * math.Sqrt(float64(factor)))
+// Serves reports whether a choice was measured, and counts as fast as a form with a given time.
+func (s *TimedSize) Serves(c selection.Choice, when int, micros float64) bool {
+	return slices.ContainsFunc(s.Forms, func(f Timed) bool {
+		return f.Choice == c && f.Micros[when] > 0 && f.Micros[when] <= alike*micros
+	})
+}
+
+// End returns the largest call that a rule is for whose last size was measured by calls of so many bytes. Larger calls
+// have the next rule: they take at most as long as calls of its size, which were measured. How long a program takes
+// beyond the sizes that it was measured at has no bound. A power of two that was rounded down to whole elements counts
+// as that power.
+func End(bytes int64) int64 {
+	power := int64(1) << bits.Len64(uint64(bytes-1))
+	if power-bytes < power/16 {
+		return power
 	}
-	return 0
+	return bytes
+}
+
+// WithoutNCCL returns sizes without the times of NCCL, for calls that NCCL may not run.
+func WithoutNCCL(sizes []TimedSize) []TimedSize {
+	list := slices.Clone(sizes)
+	for i := range list {
+		list[i].NCCL = [numLaunches]float64{}
+	}
+	return list
 }
 
 // Looking for what has room takes thousands of choices, so that all that does not depend on limits is computed once.

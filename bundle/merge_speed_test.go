@@ -38,7 +38,7 @@ func BenchmarkMerge(b *testing.B) {
 	sizes := timedSizes(1, 14)
 	for b.Loop() {
 		for _, room := range []int64{128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20} {
-			Merge("allreduce", 8, sizes, 4, room)
+			Merge("allreduce", 8, sizes, room)
 		}
 	}
 }

@@ -41,30 +41,55 @@ func TestMerge(t *testing.T) {
 		{"NCCL where it is within 3 %", []TimedSize{
 			{1 << 10, []Timed{timed("a", "LL", 4, 10)}, [numLaunches]float64{10.2, 20}},
 			{4 << 10, []Timed{timed("a", "LL", 4, 10)}, [numLaunches]float64{20, 20}},
-		}, "8192 a LL 4; ", "2048 nccl  0; 8192 a LL 4; "},
+		}, "4096 a LL 4; ", "1024 nccl  0; 4096 a LL 4; "},
 		{"one program within 2 % of two", []TimedSize{
 			{1 << 10, []Timed{timed("a", "LL", 4, 10), timed("b", "LL", 4, 10.1)}, [numLaunches]float64{}},
 			{4 << 10, []Timed{timed("b", "LL", 4, 10), timed("c", "LL", 4, 10.1)}, [numLaunches]float64{}},
-		}, "8192 b LL 4; ", "8192 b LL 4; "},
+		}, "4096 b LL 4; ", "4096 b LL 4; "},
 		{"two where they differ", []TimedSize{
 			{1 << 10, []Timed{timed("a", "LL", 4, 10), timed("b", "LL", 4, 10.3)}, [numLaunches]float64{}},
 			{1 << 30, []Timed{timed("b", "LL", 4, 10), timed("a", "LL", 4, 10.3)}, [numLaunches]float64{}},
-		}, "1048576 a LL 4; 0 b LL 4; ", "1048576 a LL 4; 0 b LL 4; "},
+		}, "1024 a LL 4; 0 b LL 4; ", "1024 a LL 4; 0 b LL 4; "},
 		{"few replicas within 2 %", []TimedSize{
 			{1 << 10, []Timed{timed("a", "LL", 32, 10), timed("a", "LL", 16, 10.05), timed("a", "LL", 8, 10.25)},
 				[numLaunches]float64{}},
-		}, "2048 a LL 16; ", "2048 a LL 16; "},
+		}, "1024 a LL 16; ", "1024 a LL 16; "},
 		{"a program alike the fastest, and no faster than NCCL", []TimedSize{
 			{1 << 10, []Timed{timed("a", "LL", 4, 10), timed("b", "LL", 4, 10.1)}, [numLaunches]float64{10.35, 10.35}},
 			{4 << 10, []Timed{timed("b", "LL", 4, 10)}, [numLaunches]float64{20, 20}},
-		}, "2048 a LL 4; 8192 b LL 4; ", "2048 a LL 4; 8192 b LL 4; "},
+		}, "1024 a LL 4; 4096 b LL 4; ", "1024 a LL 4; 4096 b LL 4; "},
 	} {
-		eager, captured := Merge("allreduce", 2, c.sizes, 4, 1<<30)
+		eager, captured := Merge("allreduce", 2, c.sizes, 1<<30)
 		if got := brief(eager); got != c.eager {
 			t.Errorf("%s: eager %s, not %s", c.name, got, c.eager)
 		}
 		if got := brief(captured); got != c.captured {
 			t.Errorf("%s: captured %s, not %s", c.name, got, c.captured)
+		}
+	}
+}
+
+// TestEnd: a rule ends at the size that was measured, or at the power of two that this is but for a piece of elements.
+func TestEnd(t *testing.T) {
+	for bytes, want := range map[int64]int64{1: 1, 1 << 20: 1 << 20, 1020: 1024, 1<<20 - 4: 1 << 20, 1<<20 + 2: 1<<20 + 2,
+		3 << 20: 3 << 20, 120 << 20: 120 << 20, 100_000_000: 100_000_000} {
+		if got := End(bytes); got != want {
+			t.Errorf("%d bytes: %d, not %d", bytes, got, want)
+		}
+	}
+}
+
+// TestServes: a choice counts as fast as a time where it was measured, and is not more than 2 % slower.
+func TestServes(t *testing.T) {
+	a, b := timed("a", "LL", 4, 10), timed("b", "LL", 4, 0)
+	s := TimedSize{Forms: []Timed{a, b}}
+	for _, c := range []struct {
+		form   Timed
+		micros float64
+		want   bool
+	}{{a, 10, true}, {a, 9.9, true}, {a, 9.7, false}, {b, 10, false}, {timed("a", "LL", 8, 10), 10, false}} {
+		if got := s.Serves(c.form.Choice, byGraph, c.micros); got != c.want {
+			t.Errorf("%s in %d replicas for %v us: %v", c.form.Program, c.form.Replicas, c.micros, got)
 		}
 	}
 }
@@ -80,13 +105,13 @@ func TestMergeRoom(t *testing.T) {
 		room int64
 		want string
 	}{
-		{64 << 20, "1048576 a LL 32; 0 b LL 32; "},
-		{40 << 20, "1048576 a LL 8; 0 b LL 32; "},
-		{16 << 20, "1048576 a LL 8; 0 b LL 8; "},
-		{8 << 20, "1048576 a LL 8; 0 nccl  0; "},
+		{64 << 20, "1024 a LL 32; 0 b LL 32; "},
+		{40 << 20, "1024 a LL 8; 0 b LL 32; "},
+		{16 << 20, "1024 a LL 8; 0 b LL 8; "},
+		{8 << 20, "1024 a LL 8; 0 nccl  0; "},
 		{0, "0 nccl  0; "},
 	} {
-		eager, captured := Merge("allreduce", 2, sizes, 4, c.room)
+		eager, captured := Merge("allreduce", 2, sizes, c.room)
 		if got := brief(eager); got != c.want || brief(captured) != c.want {
 			t.Errorf("room %d: %s and %s, not %s", c.room, got, brief(captured), c.want)
 		}
@@ -101,8 +126,8 @@ func TestMergePlateau(t *testing.T) {
 		{1 << 30, []Timed{timed("b", "LL", 32, 10), timed("c", "LL", 32, 10.5), timed("b", "LL", 8, 11),
 			timed("c", "LL", 8, 11.5)}, [numLaunches]float64{30, 30}},
 	}
-	eager, _ := Merge("allreduce", 2, sizes, 4, 20<<20)
-	if got := brief(eager); got != "1048576 a LL 1; 0 b LL 8; " {
+	eager, _ := Merge("allreduce", 2, sizes, 20<<20)
+	if got := brief(eager); got != "1024 a LL 1; 0 b LL 8; " {
 		t.Errorf("rules are %s", got)
 	}
 }

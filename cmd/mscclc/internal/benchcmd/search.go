@@ -40,8 +40,9 @@ that are proven in place and out of place and, for allreduce, whose ranks end wi
 --ctas CTAs (default 32). Graphs launch each program, and then it is launched one by one. -o FILE.rules gets the
 fastest program for both kinds of launches, or "nccl" where --vs nccl found no program that is 3 % faster than NCCL.
 Programs that take at most 2 % longer replace others, so that few programs and little memory are needed. Where they
-need more than --arena, slower ones with less memory replace some. Rules for other collectives stay in the file, which
-is written after each size. mscclc bundle --rules reads it. With --procs, each rank is a process, as in training jobs:
+need more than --arena, slower ones with less memory replace some. Powers of two between sizes are measured where one
+rule ends and the next begins. Rules for other collectives stay in the file, which is written after each size.
+mscclc bundle --rules reads it. With --procs, each rank is a process, as in training jobs:
 then NCCL registers the buffers of captured calls, and is faster. With --windows instead of --staged, programs are
 direct: they reach buffers of other ranks. All buffers are symmetric windows of NCCL's then, and the rules are for
 calls between windows. mscclc tune does all this for all collectives that a library can run, and keeps it for mscclc
@@ -274,13 +275,12 @@ func (w *benchWorld) tell(print func()) {
 	}
 }
 
-// ruled adds the rule of size i. Between two sizes that were measured, each rules
-// its half, as the logarithm goes, and the last one as far as if another by factor came, if it is not
-// large; equal neighbours are one rule.
+// ruled adds the rule of size i. It ends there, as rules of bundles do (bundle.End). The last one reaches half a factor
+// further, as the logarithm goes, or to all larger calls if it is large. Equal neighbours are one rule.
 func ruled(rules []selection.Rule, r selection.Rule, sizes []int64, i int, factor int64) []selection.Rule {
 	switch {
 	case i+1 < len(sizes):
-		r.UpTo = int64(math.Sqrt(float64(sizes[i]) * float64(sizes[i+1])))
+		r.UpTo = sizes[i]
 	case sizes[i] < tuning.Large:
 		r.UpTo = int64(float64(sizes[i]) * math.Sqrt(float64(factor)))
 	}

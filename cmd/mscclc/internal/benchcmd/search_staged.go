@@ -64,7 +64,7 @@ func (t *stagedSearch) prepare(site bench.EagerSite, layout string) (err error) 
 		Replicas: t.replicas, Shared: devices.SharesCTAs(t.device), Measuring: t.measuring, Windows: t.windows,
 		Layout: layout}
 	var none error
-	t.tuner, none = lab.Tuner(t.coll, t.call(false), t.benchPlan.sizes, t.factor)
+	t.tuner, none = lab.Tuner(t.coll, t.call(false), t.benchPlan.sizes)
 	return errors.Join(err, none)
 }
 
@@ -93,16 +93,21 @@ func readMeasured(name, device string) (*bundle.Measured, error) {
 	return rules, ofDevice(name, rules, device)
 }
 
-// all measures all sizes, and keeps what was found where one fails.
+// all measures all sizes, and then those between where rules may end. It keeps what was found where one fails.
 func (t *stagedSearch) all(ctx context.Context) error {
+	keep := func(bytes int64, list []bench.Entrant) error { return t.together(ctx, t.a, t.keep(bytes, list)) }
 	for _, bytes := range t.benchPlan.sizes {
 		bytes, list, err := t.tuner.Measure(ctx, bytes, searchTime)
 		if err != nil {
 			return devices.Impossible(err)
 		}
-		if err := t.together(ctx, t.a, t.keep(bytes, list)); err != nil {
+		t.bar.Step()
+		if err := keep(bytes, list); err != nil {
 			return err
 		}
+	}
+	if _, err := t.tuner.Refine(ctx, tuning.Borders{Room: t.arenaBytes, Kept: keep}); err != nil {
+		return devices.Impossible(err)
 	}
 	return nil
 }
@@ -112,7 +117,6 @@ func (t *stagedSearch) keep(bytes int64, list []bench.Entrant) error {
 	if !t.first {
 		return nil
 	}
-	t.bar.Step()
 	t.bar.Over(func() { t.tell(bytes, list) })
 	for _, list := range t.tuner.Rules(t.arenaBytes) {
 		t.rules.Put(list)
@@ -129,7 +133,7 @@ func (t *stagedSearch) write() error {
 
 // tell says which form is the fastest in a graph and which one by one, and how many times as fast as NCCL.
 func (t *stagedSearch) tell(bytes int64, list []bench.Entrant) {
-	s := &t.tuner.Sizes[len(t.tuner.Sizes)-1]
+	s := t.tuner.Of(bytes)
 	text := ""
 	for how, name := range [bench.NumLaunches]string{bench.Captured: "captured", bench.Plain: "eager"} {
 		best := t.tuner.Fastest(list, how)

@@ -38,17 +38,17 @@ func TestReportedStays(t *testing.T) {
 	}
 }
 
-// TestRuled holds how far each rule of a table reaches: half a factor beyond its last size, and all that is larger than
-// what is large.
+// TestRuled holds how far each rule of a table reaches: to its last size, the last rule half a factor beyond it, and to
+// all that is larger than what is large.
 func TestRuled(t *testing.T) {
 	for _, c := range []struct {
 		sizes  []int64
 		factor int64
 		want   string
 	}{
-		{[]int64{1 << 10, 4 << 10, 16 << 10}, 4, "[2048 8192 32768]"},
-		{[]int64{1 << 10, 3 << 10}, 9, "[1773 9216]"},
-		{[]int64{1 << 10, 1 << 30}, 1 << 20, "[1048576 0]"},
+		{[]int64{1 << 10, 4 << 10, 16 << 10}, 4, "[1024 4096 32768]"},
+		{[]int64{1 << 10, 3 << 10}, 9, "[1024 9216]"},
+		{[]int64{1 << 10, 1 << 30}, 1 << 20, "[1024 0]"},
 	} {
 		var rules []selection.Rule
 		for i := range c.sizes {

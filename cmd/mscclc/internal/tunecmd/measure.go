@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mscclc/algorithms/choose"
-	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/nccllib"
@@ -27,11 +26,8 @@ import (
 const firstSize = 1 << 10
 
 // Of most collectives each size that is measured is usualStep times the one before. Rooted ones and windows, which jobs
-// use less, have wideStep. Sizes between are measured where programs and NCCL are near each other.
+// use less, have wideStep. Sizes between are measured where one rule ends and the next begins, and where NCCL is near.
 const usualStep, wideStep = 4, 16
-
-// The search for widths of a size takes at most mostSearch, and at least leastSearch.
-const mostSearch, leastSearch = 5 * time.Second, 100 * time.Millisecond
 
 // A task is a group of rules, and the sizes that are measured for them.
 type task struct {
@@ -87,6 +83,7 @@ type worker struct {
 	deadline time.Time
 	total    int // sizes that are to be measured
 	left     int // of these, those that are not yet
+	rough    int // tasks of which there was no time to measure all borders of rules
 	lab      *tuning.Lab
 }
 
@@ -135,7 +132,11 @@ func (p *plan) measure(ctx context.Context, a *cli.App, job *processes.Job) erro
 	if split < len(todo) {
 		w.at(windowsTask, "the windows of NCCL")
 	}
-	return w.all(ctx, gpus, todo[split:])
+	if err := w.all(ctx, gpus, todo[split:]); err != nil {
+		return err
+	}
+	w.noteRough()
+	return nil
 }
 
 // lacking returns the groups that were not measured to their end.
@@ -170,9 +171,9 @@ func (w *worker) one(ctx context.Context, t task) error {
 	w.at(t.name(), t.title())
 	coll := &ir.Collective{Kind: t.kind, Ranks: t.Ranks, Chunks: 1}
 	call := choose.Call{Kind: t.kind, Ranks: t.Ranks, Nodes: w.nodes, On: w.on}
-	tuner, err := w.lab.Tuner(coll, call, t.sizes, t.step)
+	tuner, err := w.lab.Tuner(coll, call, t.sizes)
 	if err == nil && !w.again {
-		tuner.Sizes, err = w.before(ctx, t)
+		err = w.resume(ctx, t, tuner)
 	}
 	for i := 0; i < len(t.sizes) && err == nil; i++ {
 		if tuner.Has(t.sizes[i]) {
@@ -189,9 +190,9 @@ func (w *worker) one(ctx context.Context, t task) error {
 			err = w.keep(tuner, t, false)
 		}
 	}
+	whole := false
 	if err == nil {
-		w.at(t.name(), t.title()+", between sizes")
-		err = tuner.Refine(ctx)
+		whole, err = w.refine(ctx, t, tuner)
 	}
 	if err == nil && t.kind.Reduces() && t.Bits == "" && w.lab.Rivals != nil {
 		err = tuner.CompareF32(ctx)
@@ -205,7 +206,10 @@ func (w *worker) one(ctx context.Context, t task) error {
 	case lost != nil && w.first:
 		w.bar.Over(func() { w.a.Note("", "%s %s: %v", t.lost(), t.title(), lost) })
 	}
-	if err := w.keep(tuner, t, true); err != nil {
+	if lost == nil && !whole {
+		w.rough++
+	}
+	if err := w.keep(tuner, t, whole || lost != nil); err != nil {
 		return err
 	}
 	switch {
@@ -230,23 +234,13 @@ func (w *worker) step() {
 	w.bar.Step()
 }
 
-// before returns what the first process has found of a task before.
-func (w *worker) before(ctx context.Context, t task) ([]bundle.TimedSize, error) {
-	all, err := exchange.Agree(ctx, w.x, w.doc.Of(t.Group).Sizes, nil)
-	if err != nil {
-		return nil, err
+// resume has a tuner begin with what the first process has found of a task before.
+func (w *worker) resume(ctx context.Context, t task, tuner *tuning.Tuner) error {
+	all, err := exchange.Agree(ctx, w.x, w.doc.Of(t.Group), nil)
+	if err == nil {
+		tuner.Sizes, tuner.F32 = all[0].Sizes, all[0].F32
 	}
-	return all[0], nil
-}
-
-// within returns how long the widths of the next size are searched, which is the same in all processes.
-func (w *worker) within(ctx context.Context) (time.Duration, error) {
-	share := time.Until(w.deadline) / time.Duration(3*max(w.left, 1)) // the rest is for finals, and for sizes between
-	all, err := exchange.Agree(ctx, w.x, min(max(share, leastSearch), mostSearch), nil)
-	if err != nil {
-		return 0, err
-	}
-	return all[0], nil
+	return err
 }
 
 // keep has the first process write what was found of a task so far. The task is done, or goes on.
@@ -254,7 +248,7 @@ func (w *worker) keep(tuner *tuning.Tuner, t task, done bool) error {
 	if !w.first {
 		return nil
 	}
-	found := tuned.Sizes{Group: t.Group, Step: t.step, Done: done}
+	found := tuned.Sizes{Group: t.Group, Done: done}
 	if tuner != nil {
 		found.Sizes, found.F32 = tuner.Sizes, tuner.F32
 	}

@@ -145,7 +145,7 @@ func (p *plan) leave(a *cli.App, n int, name string, crash *processes.Crash) err
 		if t.name() == name {
 			a.Note("", "%s %s: %s", t.lost(), t.title(), crash.Text)
 			found := doc.Of(t.Group)
-			found.Step, found.Done = t.step, true
+			found.Done = true
 			doc.Put(found, time.Now())
 		}
 	}

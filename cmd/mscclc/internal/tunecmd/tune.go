@@ -40,7 +40,8 @@ a process, as in training jobs. Under mpirun, torchrun or srun the ranks of the 
 nodes. Calls are launched by graphs and one by one. Where NCCL has windows, calls between them are measured, too. Types
 of one size share rules.
 
---time bounds the whole; the default is 2 minutes for 2 GPUs, 4 for 4, and 6 for 8. Ctrl-C keeps what was found until
+--time bounds the whole; the default is 2 minutes for 2 GPUs, 4 for 4, and 6 for 8. Few sizes are searched. Then sizes
+between are measured where one rule ends and the next begins, as far as there is time. Ctrl-C keeps what was found until
 then, and a second run measures the rest. --again measures all anew.
 
 --bits invariant measures the programs that add in the order of ranks, of AllReduce, ReduceScatter and Reduce among more

@@ -155,7 +155,11 @@ func (s *Sizes) worth(merged [][]bundle.MeasuredRule) (sum float64) {
 		for i := range times {
 			from, to := times[max(i-1, 0)].Bytes, times[min(i+1, len(times)-1)].Bytes
 			gain := times[i].Gain()
-			if gain == 0 { // nothing was compared: fast programs are worth something
+			switch {
+			case gain > 0:
+			case times[i].Program == bundle.NCCL: // for lack of memory
+				gain = 1
+			default: // nothing was compared: fast programs are worth something
 				gain = 1 + 1/times[i].Micros
 			}
 			sum += math.Log(gain) * math.Log2(float64(to)/float64(from)+1)
@@ -172,10 +176,13 @@ func (s *Sizes) merged(room int64) [][]bundle.MeasuredRule {
 	if len(s.Sizes) == 0 {
 		return nil
 	}
-	eager, captured := bundle.Merge(s.Collective, s.Ranks, s.rivals(), s.Step, room)
+	sizes := s.Sizes
+	if s.Bits != "" { // NCCL may run no call
+		sizes = bundle.WithoutNCCL(sizes)
+	}
+	eager, captured := bundle.Merge(s.Collective, s.Ranks, sizes, room)
 	all := [][]bundle.MeasuredRule{eager, captured}
 	for when, list := range all {
-		s.bound(&list[len(list)-1])
 		if s.Bits != "" { // where no program has room, the next one runs the calls, or what nobody measured
 			list = slices.DeleteFunc(list, func(r bundle.MeasuredRule) bool { return r.Program == bundle.NCCL })
 		}
@@ -186,25 +193,6 @@ func (s *Sizes) merged(room int64) [][]bundle.MeasuredRule {
 		all[when] = list
 	}
 	return all
-}
-
-// rivals is what was measured, without NCCL's times where NCCL may run no call.
-func (s *Sizes) rivals() []bundle.TimedSize {
-	if s.Bits == "" {
-		return s.Sizes
-	}
-	list := slices.Clone(s.Sizes)
-	for i := range list {
-		list[i].NCCL = [2]float64{}
-	}
-	return list
-}
-
-// bound ends the last rule at the largest size that was measured.
-func (s *Sizes) bound(r *bundle.MeasuredRule) {
-	if last := s.Sizes[len(s.Sizes)-1].Bytes; r.UpTo > last {
-		r.UpTo = last
-	}
 }
 
 // rules is merged, with rules for sums of f32 where NCCL is faster at some of them.

@@ -1,6 +1,7 @@
 package tuned
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func form(program string, room int64, captured, eager float64) bundle.Timed {
 // group returns what was measured of a collective of 2 ranks at 1M and 4M: a fast program that takes so much memory,
 // and a slower one that takes little.
 func group(collective string, room int64, fast float64) Sizes {
-	s := Sizes{Group: Group{Collective: collective, Ranks: 2}, Step: 4, Done: true}
+	s := Sizes{Group: Group{Collective: collective, Ranks: 2}, Done: true}
 	for i, bytes := range []int64{1 << 20, 4 << 20} {
 		scale := float64(i + 1)
 		s.Sizes = append(s.Sizes, bundle.TimedSize{Bytes: bytes, NCCL: [2]float64{20 * scale, 20 * scale},
@@ -70,6 +71,19 @@ func TestRooms(t *testing.T) {
 	}
 }
 
+// TestRoomsAlone: where NCCL was not measured, programs have the memory that all sizes need.
+func TestRoomsAlone(t *testing.T) {
+	s := group("allreduce", 32<<20, 10)
+	for i := range s.Sizes {
+		s.Sizes[i].NCCL = [2]float64{}
+	}
+	s.Sizes[0].Forms, s.Sizes[1].Forms = s.Sizes[0].Forms[1:], s.Sizes[1].Forms[:1] // large calls take more
+	d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{s}}
+	if got := programs(d, "allreduce"); !slices.Equal(got, []string{"ring", "allpairs"}) {
+		t.Errorf("calls are run by %v", got)
+	}
+}
+
 // TestF32: where NCCL is faster with f32, it has calls of that type, and only those.
 func TestF32(t *testing.T) {
 	s := group("allreduce", 1<<20, 10)
@@ -103,6 +117,43 @@ func TestBound(t *testing.T) {
 	}
 	if larger == 0 {
 		t.Error("no rule is for larger calls, and some are built in")
+	}
+}
+
+// TestBorders: calls above the last size that a program won at have the next rule, whether sizes between were measured
+// or not, and so it is with invariant bits, whatever NCCL takes.
+func TestBorders(t *testing.T) {
+	const little = 1 << 17
+	size := func(bytes int64, ring, pairs float64) bundle.TimedSize {
+		return bundle.TimedSize{Bytes: bytes, NCCL: [2]float64{9, 9}, Forms: []bundle.Timed{
+			form("allreduce/ring", little, ring, ring), form("allreduce/allpairs", little, pairs, pairs)}}
+	}
+	first, last := size(1<<20, 5, 10), size(4<<20, 30, 10)
+	slow, fast := size(2<<20, 39.5, 13.4), size(2<<20, 5, 10)
+	for _, c := range []struct {
+		sizes []bundle.TimedSize
+		bits  string
+		want  string
+	}{
+		{[]bundle.TimedSize{first, last}, "", "ring 1M, nccl 4M, "},
+		{[]bundle.TimedSize{first, last}, selection.Invariant, "ring 1M, allpairs 4M, "},
+		{[]bundle.TimedSize{first, slow, last}, selection.Invariant, "ring 1M, allpairs 4M, "},
+		{[]bundle.TimedSize{first, fast, last}, selection.Invariant, "ring 2M, allpairs 4M, "},
+	} {
+		d := &Document{Machine: Machine{Device: "NVIDIA H200"}, Groups: []Sizes{{Group: Group{Collective: "allreduce",
+			Ranks: 4, Bits: c.bits}, Sizes: c.sizes, Done: true}}}
+		d.Conclude()
+		for _, when := range []string{bundle.Captured, bundle.Eager} {
+			got := ""
+			for _, r := range d.Rules.Rules {
+				if r.When == when {
+					got += fmt.Sprintf("%s %dM, ", strings.TrimPrefix(r.Program, "allreduce/"), r.UpTo>>20)
+				}
+			}
+			if got != c.want {
+				t.Errorf("%d sizes, %s: %s rules are %s, not %s", len(c.sizes), c.bits, when, got, c.want)
+			}
+		}
 	}
 }
 

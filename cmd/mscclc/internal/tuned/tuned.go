@@ -99,7 +99,6 @@ type Group struct {
 // A Sizes is what was measured of a group. Done is whether that is all.
 type Sizes struct {
 	Group
-	Step  int64              `json:"step" doc:"how many times the one before a size is, but for those between"`
 	Sizes []bundle.TimedSize `json:"sizes"`
 	Done  bool               `json:"done"`
 

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/bundle"
 	"mscclc/bundle/limits"
 	"mscclc/executor/abi"
 	"mscclc/executor/launch"
@@ -142,14 +143,13 @@ func (t *Tuner) inPlace(f *bench.Form) *bench.Form {
 	return &g
 }
 
-// room returns the bytes of a chunk that a replica of f has memory for, for calls up to half way to the next size, and
+// room returns the bytes of a chunk that a replica of f has memory for, for calls that a rule of this size is for, and
 // the bytes of a rank's arena that this takes. A rooted collective has a program for each root.
 func (t *Tuner) room(f *bench.Form, bytes int64) (share, room int64) {
 	share = f.Choice.Tile
 	if bytes < Large {
-		most := int64(float64(bytes) * math.Sqrt(float64(t.factor)))
 		chunks := int64(max(f.Program.Coll.Divisor(), 1) * f.Choice.Replicas)
-		share = min(share, ((most+chunks-1)/chunks+limits.ChunkAlign-1)&^(limits.ChunkAlign-1))
+		share = min(share, ((bundle.End(bytes)+chunks-1)/chunks+limits.ChunkAlign-1)&^(limits.ChunkAlign-1))
 	}
 	share = max(share, 16)
 	image, err := abi.NewImage(f.Program)

@@ -60,7 +60,6 @@ type Tuner struct {
 
 	call    choose.Call
 	coll    *ir.Collective
-	factor  int64
 	contest *bench.Contest
 	stock   []stocked
 	inplace map[*either.Program]*either.Program // the same programs for calls in place
@@ -74,10 +73,10 @@ type stocked struct {
 	replicas int
 }
 
-// Tuner makes the programs of a collective, for sizes of which each is factor times the one before. call is one out of
-// place. It fails if no program runs.
-func (l *Lab) Tuner(coll *ir.Collective, call choose.Call, sizes []int64, factor int64) (*Tuner, error) {
-	t := &Tuner{Lab: l, call: call, coll: coll, factor: factor, inplace: map[*either.Program]*either.Program{},
+// Tuner makes the programs of a collective for calls of some sizes. call is one out of place. It fails if no program
+// runs.
+func (l *Lab) Tuner(coll *ir.Collective, call choose.Call, sizes []int64) (*Tuner, error) {
+	t := &Tuner{Lab: l, call: call, coll: coll, inplace: map[*either.Program]*either.Program{},
 		widths: map[*either.Program]bench.Form{}}
 	coarse := l.Measuring
 	coarse.Replays, coarse.Warmup, coarse.Target = min(3, coarse.Replays), min(1, coarse.Warmup), coarse.Target/4
@@ -149,15 +148,25 @@ func (t *Tuner) Measure(ctx context.Context, bytes int64, within time.Duration) 
 	if err != nil {
 		return 0, nil, err
 	}
-	t.Sizes = append(t.Sizes, t.timed(c.Bytes(), list))
-	slices.SortFunc(t.Sizes, func(a, b bundle.TimedSize) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	t.put(c.Bytes(), list)
 	return c.Bytes(), list, nil
 }
 
+// put adds what was found of a size.
+func (t *Tuner) put(bytes int64, list []bench.Entrant) {
+	t.Sizes = append(t.Sizes, t.timed(bytes, list))
+	slices.SortFunc(t.Sizes, func(a, b bundle.TimedSize) int { return cmp.Compare(a.Bytes, b.Bytes) })
+}
+
 // Has reports whether calls of about a given number of bytes were measured.
-func (t *Tuner) Has(bytes int64) bool {
-	at := t.sized(bytes).Bytes()
-	return slices.ContainsFunc(t.Sizes, func(s bundle.TimedSize) bool { return s.Bytes == at })
+func (t *Tuner) Has(bytes int64) bool { return t.Of(t.sized(bytes).Bytes()) != nil }
+
+// Of returns what was found of calls of a given number of bytes, or nil.
+func (t *Tuner) Of(bytes int64) *bundle.TimedSize {
+	if i := slices.IndexFunc(t.Sizes, func(s bundle.TimedSize) bool { return s.Bytes == bytes }); i >= 0 {
+		return &t.Sizes[i]
+	}
+	return nil
 }
 
 // sized returns a call of about a given number of bytes.
@@ -170,7 +179,7 @@ func (t *Tuner) sized(bytes int64) *bench.Call {
 // Rules returns the rules of all sizes so far, eager and captured, for programs that take up to room bytes of a rank's
 // arena.
 func (t *Tuner) Rules(room int64) [2][]bundle.MeasuredRule {
-	eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.Sizes, t.factor, room)
+	eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.Sizes, room)
 	all := [2][]bundle.MeasuredRule{eager, captured}
 	for _, list := range all {
 		for i := range list {
