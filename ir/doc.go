@@ -2,14 +2,16 @@
 // and their post-conditions, and the forms of a program. Package ir/text writes each form as text.
 //
 // A ChunkDAG says which chunk goes where. Its operations are in the order of the file. The result is that of executing
-// them one after the other in this order. Dependences follow from the order.
+// them one after the other in this order. Dependences follow from the order. In the example, gathered is a scratch
+// buffer, to which the file gives this name.
 //
 //	rank 0  input[0] ---copy---> rank 1 gathered[0] --+
 //	                                                  +--reduce--> rank 1 input[0]
 //	                             rank 1 input[0] -----+
 //
 // An InstDAG has instructions of single ranks. An instruction sends, receives, or works on chunks of its own rank. A
-// send and its receive are mates. Passes add the dependences, the thread blocks and the order of steps.
+// send and its receive are mates. Passes add the dependences, the thread blocks and the order of steps. In the example,
+// s sends, r receives, and re reduces.
 //
 //	rank 0                        rank 1
 //	i0 s input[0] ===message===> i1 r gathered[0]

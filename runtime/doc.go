@@ -1,7 +1,7 @@
 // Package runtime holds the sources of a library that runs the programs of bundles in other processes, such as training
 // jobs. A bundle is a file with proven programs, kernels, and rules that say which program runs which call. The library
-// is C++ without libstdc++, exceptions or global constructors. This package builds it with g++. A folder of src
-// includes only files of folders above it in these lists.
+// is C++ without libstdc++, exceptions or global constructors. This package builds it with g++. In
+// the lists of the engine and of the front below, a folder of src includes only files of folders above it.
 //
 // A team is the state of one rank in one communicator that runs programs of a bundle: the rank's memory, its programs,
 // and its connections to the teams of the other ranks. Unlike a team of NCCL, it is not a set of ranks. The engine

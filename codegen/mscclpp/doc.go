@@ -10,5 +10,5 @@
 // [FitOperands], [FitLaunch], [NameLarger] and [PlanOf] are the stages from an ir.ChannelProgram to a Plan; the
 // compiler calls them. Package lower makes the ir.ChannelProgram of a core program.
 //
-// It may import codegen, internal/strictjson, and ir and its packages.
+// Package mscclpp may import codegen, internal/strictjson, and ir and its packages.
 package mscclpp

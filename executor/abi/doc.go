@@ -6,7 +6,7 @@
 // memory of its program, for any program.
 //
 // [Params] and [OneParams] are the parameters of one launch. [OneImage.Reserve] sets the most replicas and the largest
-// tile of launches. [OneImage.Layout] returns the sizes and strides of the memory for these. An [OnePart] holds the
+// tile of launches. [OneImage.Layout] returns the sizes and strides of the memory for these. A [OnePart] holds the
 // tables that one device needs. [OnePart.Few] returns the parameters of a launch by kernels/few: a short path for small
 // calls, whose data travels as packets, which are data with a flag. [Image.Actions] and [OneImage.Actions] list what
 // the blocks of a launch do, for traces and replays.

@@ -1,6 +1,7 @@
 // Package text writes the text forms of the programs of package ir: WriteChunks, WriteInsts, WriteProgram and
-// WriteChannels. Commands print these forms, and dumps hold them. The readers of these forms are in ir/irtest/parse,
-// for tests. The package exports the rules for omitted fields, which writers and readers share.
+// WriteChannels. Commands print these forms, and `mscclc compile --dump` writes them to files. The readers of these
+// forms are in ir/irtest/parse, for tests. The package exports the rules for omitted fields, which writers and readers
+// share.
 package text
 
 import (

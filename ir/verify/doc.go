@@ -68,8 +68,9 @@
 //   - A Move copies or reduces chunks. A Signal adds 1 to flags. An Await waits for flags of its own rank.
 //   - Nth says for which signal of a flag an Await waits, counted from the start of its tile iteration. For example,
 //     let a flag have 2 signals in each tile iteration. Then signals 1 and 2 are those of the Await's own tile
-//     iteration, -1 and 0 those of the one before, and -3 and -2 those of the second one before. With n signals, the
-//     ranges are 1 to n, 1-n to 0, and 1-2n to -n. A wait for a signal from before the first launch ends at once.
+//     iteration, -1 and 0 those of the iteration before, and -3 and -2 those of the iteration before that. With n
+//     signals, they have the numbers from 1 to n, from -(n-1) to 0, and from -(2n-1) to -n. A wait for a signal from
+// before the first launch ends at once.
 //   - An Enter step runs only in the first tile iteration of each launch, and a Leave step only in the last one. The
 //     flags of such steps count launches in place of tile iterations.
 //   - The threads of a block synchronise before each step, but not before a Joint step. A group is a step that is not
@@ -109,9 +110,9 @@
 //     tile iteration.
 //   - The flags of Enter and Leave steps count launches, so they need a rule of their own: an Enter Await does not wait
 //     for a Leave signal of its own launch. So no step of a launch's first tile iteration waits for one of its last.
-//   - So all waits of a cycle are in one tile iteration. The only tile iteration of a short launch has all steps, also
-//     those marked Enter and Leave. A tile iteration of a longer launch lacks some of these, so it has no cycle that
-//     the former lacks. So it is enough to run one launch of one tile iteration.
+//   - So all waits of a cycle are in one tile iteration. If a launch has only one tile iteration, this iteration has
+//     all steps, also those marked Enter and Leave. A tile iteration of a longer launch lacks some of these, so it has
+//     no cycle that the iteration with all steps lacks. So it is enough to run one launch of one tile iteration.
 //
 // Races: two accesses to one chunk conflict if at least one is a write. As above, an earlier write must be visible, and
 // an earlier read must be done. Order comes from these sources:

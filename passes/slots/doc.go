@@ -7,9 +7,8 @@
 // into the slot, and signals the receiver's flag. The receiver waits for this signal, reads the slot, and signals the
 // sender's flag.
 //
-// So in the memory of other ranks, a rank accesses only scratch and flags. Such a program is called staged
-// (onesided.Program.Staged). A wait for a step of another thread block of the rank becomes a flag between the two
-// blocks.
+// So a rank never accesses input or output of another rank. Such a program is called staged (onesided.Program.Staged).
+// A wait for a step of another thread block of the rank becomes a flag between the two blocks.
 //
 // A two-sided program has its own scratch too. It lasts for a whole launch, and has room for all bytes of its chunks.
 // Scratch of a one-sided program holds one tile of each chunk, in Depth copies. So tile iteration e + Depth overwrites

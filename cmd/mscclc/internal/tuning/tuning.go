@@ -1,5 +1,6 @@
 // Package tuning measures the programs that the rules of bundles name, beside NCCL. The commands mscclc tune and mscclc
-// search --staged share it. In memory of other ranks, a staged program accesses only scratch and flags.
+// search --staged share it. In memory of other ranks, a staged program accesses only scratch, packets
+// and flags: never input or output.
 package tuning
 
 import (
