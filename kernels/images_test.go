@@ -44,7 +44,7 @@ var kinds = []struct {
 	{"switch_", []string{"ld.acquire.sys.global.u64", "multimem.ld_reduce.relaxed.sys.global.add.",
 		"multimem.st.relaxed.sys.global.v4.f32"}, 0, []string{"f16", "bf16", "f32"}, []string{"sm_90"}, "8.2", 2, false},
 	{"rows_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "shfl.sync.bfly.b32",
-		"red.relaxed.cta.global.max.u32"}, 9, []string{"f16", "bf16", "f32"}, []string{"sm_70", "sm_80", "gfx90a", "gfx942"}, "", 0, true},
+		"red.relaxed.cta.global.max.u32"}, 12, []string{"f16", "bf16", "f32"}, []string{"sm_70", "sm_80", "gfx90a", "gfx942"}, "", 0, true},
 }
 
 // averaged are images with an entry for averages.

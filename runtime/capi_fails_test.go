@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mscclc/internal/covering"
+	"mscclc/ir"
 	library "mscclc/runtime"
 )
 
@@ -205,7 +206,7 @@ func TestInterfaceSanitized(t *testing.T) {
 				t.Parallel()
 				file := file
 				if c[0] == "rows" {
-					file = rowBundle(t, 3)
+					file = rowBundle(t, 3, ir.LL)
 				}
 				cmd := sceneCommand(t, program, c[0], c[1], "cpu", 3, file, other,
 					"ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS=print_stacktrace=1")

@@ -85,11 +85,13 @@ func TestLayoutCatalog(t *testing.T) {
 func TestLayoutRows(t *testing.T) {
 	file := program(t, "layout", engineObjects)
 	for _, ranks := range []int{2, 4} {
-		b, err := bundle.Build(rowSpec(t, ranks))
-		if err != nil {
-			t.Fatal(err)
+		for _, packets := range []ir.Protocol{ir.LL, ir.LL128} {
+			b, err := bundle.Build(rowSpec(t, ranks, packets))
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareLayouts(t, file, b, ranks, covering.Share(100))
 		}
-		compareLayouts(t, file, b, ranks, covering.Share(200))
 	}
 }
 
@@ -128,7 +130,7 @@ func compareLayouts(t *testing.T, file string, b *bundle.Bundle, ranks, calls in
 	}
 	t.Logf("%d calls, %d of them short", len(asked), shorts)
 	few := slices.ContainsFunc(b.Programs, func(p *bundle.Program) bool {
-		return p.BlocksOf() == 1 && p.Packets > 0 && p.Flags == 0 && !(p.Stages > 0 && p.Lines > 0)
+		return p.BlocksOf() == 1 && p.Packets > 0 && p.Flags == 0
 	})
 	if shorts > 0 != few {
 		t.Errorf("%d calls are short, and it is %v that a program has one block, packets and no flags", shorts, few)
@@ -218,8 +220,8 @@ func layout(p *bundle.Program, q *request) (a answer) {
 	ready := &executor.Ready{One: &params, Copies: one.Copies, Lines: one.Lines, Rows: rows}
 	if rows != nil {
 		a.Rows = *rows
-		if params.Passes > 0 && !one.Lines {
-			ready.Few = part.FewRows(&params, rows, int(q.Threads))
+		if params.Passes > 0 {
+			ready.Few = part.FewRows(&params, rows, one.Lines, int(q.Threads))
 		}
 	} else if params.Passes > 0 {
 		ready.Few = part.Few(&params, one.Lines)

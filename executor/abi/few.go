@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 
@@ -21,6 +22,9 @@ const fewUnits, fewLines = 4 * 512, 4096
 // of a row a thread holds.
 const fewRowUnits, FewRowUnits = 8 * fewUnits, 4
 
+// fewThreads is how many threads a block has at most.
+const fewThreads = 512
+
 // bundleLanes is how many lanes a bundle has at least: that of the mock driver.
 const bundleLanes = 16
 
@@ -37,14 +41,17 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 	return t.few(p, lines, most)
 }
 
-// FewRows is Few of a launch with an epilogue, whose packets are pairs. A block has `threads` threads, or as many as
-// the row needs if that is 0.
-func (t *OnePart) FewRows(p *OneParams, rows *Rows, threads int) *FewParams {
-	if rows.Ranks != 0 || p.ElemSize%16 != 0 || threads > 0 && int(p.ElemSize)/16 > FewRowUnits*threads ||
+// FewRows is Few of a launch with an epilogue. A block has `threads` threads, or as many as the row needs if that is 0.
+func (t *OnePart) FewRows(p *OneParams, rows *Rows, lines bool, threads int) *FewParams {
+	if rows.Ranks != 0 || p.ElemSize%16 != 0 || int(p.ElemSize)/16 > FewRowUnits*cmp.Or(threads, fewThreads) ||
 		!rows.aligned(p) {
 		return nil
 	}
-	f := t.few(p, false, fewRowUnits)
+	most := uint64(fewRowUnits)
+	if lines {
+		most = fewLines
+	}
+	f := t.few(p, lines, most)
 	if f == nil {
 		return nil
 	}
@@ -52,7 +59,7 @@ func (t *OnePart) FewRows(p *OneParams, rows *Rows, threads int) *FewParams {
 	for i := len(t.Steps) - 1; i >= 0; i-- {
 		s, few := &t.Steps[i], &f.Steps[i]
 		at, ok := t.finishes(s)
-		if !ok {
+		if !ok || lines && at >= 0 && s.Dsts > 1 { // a line has raw sums of two rows, which no block has at once
 			return nil
 		}
 		if at < 0 {

@@ -41,7 +41,7 @@ func OneEntry(r *executor.Ready, copies, port bool) string {
 	}
 	switch {
 	case r.Rows != nil && r.Few != nil:
-		return "mscclc_few_rows"
+		return "mscclc_few" + lines + "_rows"
 	case r.Rows != nil && r.Lines:
 		return "mscclc_rows_lines"
 	case r.Rows != nil:

@@ -313,8 +313,8 @@ func (p *oneSided) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemor
 	case !p.few || p.net != nil:
 	case rows == nil:
 		r.Few = s.one.Few(&params, p.one.Lines)
-	case !p.one.Lines:
-		r.Few = s.one.FewRows(&params, rows, args.Threads)
+	default:
+		r.Few = s.one.FewRows(&params, rows, p.one.Lines, args.Threads)
 	}
 	return r, nil
 }

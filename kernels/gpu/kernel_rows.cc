@@ -16,5 +16,9 @@ ENTRY(mscclc_rows_lines, RowLines)
 
 // Launches of few packets (few/rows.h).
 extern "C" __global__ KERNEL_BOUNDS void mscclc_few_rows(abi_few_rows_launch l) {
-  run_few_rows<KERNEL_TYPE>(l, bid());
+  run_few_rows<KERNEL_TYPE, RowsInPairs<KERNEL_TYPE>>(l, bid());
+}
+
+extern "C" __global__ KERNEL_BOUNDS void mscclc_few_lines_rows(abi_few_rows_launch l) {
+  run_few_rows<KERNEL_TYPE, RowsInLines<KERNEL_TYPE>>(l, bid());
 }

@@ -115,16 +115,18 @@ KD void raise32(u32 *p, u32 v) {
 KD struct one_near &near_of_block();
 #define one_local near_of_block()
 #include "../abi/tables_onesided.h"
-enum { MOST_BUNDLES = 16 };
+enum { MOST_BUNDLES = 16, HOST_ROW_ROOM = 32 << 10 };  // of rows/room.h
 struct lanes_shared {
   block_shared of_all;
   bundle_vote vote[MOST_BUNDLES];
   one_near near;
   u32 row_parts[2][MOST_BUNDLES];
   alignas(16) u8 row_table[512];  // near_rows of rows/reduce.h
+  alignas(16) u8 row_room[HOST_ROW_ROOM];
 };
 KD one_near &near_of_block() { return ((lanes_shared *)shared())->near; }
 #define HOST_ROW_PARTS 1
 KD u32 *row_parts(u32 turn) { return ((lanes_shared *)shared())->row_parts[turn & 1]; }  // of rows/reduce.h
+KD u8 *row_room_bytes() { return ((lanes_shared *)shared())->row_room; }
 KD u8 *row_table() { return ((lanes_shared *)shared())->row_table; }
 KD bundle_vote &vote_of_bundle() { return ((lanes_shared *)shared())->vote[tid() / LANES]; }

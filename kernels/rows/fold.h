@@ -43,7 +43,7 @@ template <class P, class T, int U> KD void fold_row(P &p, Whole<T, U> &h, u32 sr
     for (u32 g = 0; g < G; g++) {
       if (o + g >= srcs) continue;
       const RowSource from = p.source(o + g);
-      if (from.packets) take_row(p, h, o + g, from.at, v[g]);
+      if (from.packets) p.bring(h, o + g, from.at, v[g]);
 #pragma unroll
       for (u32 k = 0; k < U; k++)
         if (o + g == 0) h.x[k] = R::open(v[g][k]);

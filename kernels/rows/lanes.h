@@ -2,7 +2,7 @@
 // takes one row after the other. All its threads go to the same barriers, also those that gave up.
 #pragma once
 #include "../moves/lanes_onesided.h"
-#include "fold.h"
+#include "room.h"
 #include "outputs.h"
 
 // The unit of a chunk that has a byte, beside what Pairs and Lines say of units. A row's units begin with a whole line:
@@ -19,25 +19,32 @@ struct RowLines : Lines {
   }
 };
 
-// A MovedRow is a row that a step of the general kernel finishes, of chunk i.
-struct MovedRow : Row {
+// A MovedRow is a row that a step of the general kernel finishes, of chunk i. W says how its packets lie.
+template <class W> struct MovedRow : Row {
   One &t;
   const abi_one_step &s;
   u32 i;
 
-  // source says where the row begins in operand o of the step.
+  // source says where the row begins in operand o of the step, or of lines where those of the first row do.
   KD_MEMBER RowSource source(u32 o) const {
     const u64 where = one_local.where[s.first + o];
-    return RowSource{where_at(where, 0), ((u32)where & PLACE_BITS) == PLACE_PACKETS};
+    const bool packets = ((u32)where & PLACE_BITS) == PLACE_PACKETS;
+    if (W::LINES && packets) return RowSource{where - PLACE_PACKETS + i * t.a.packet_stride, true};
+    return RowSource{where_at(where, 0), packets};
   }
   // where_at is where unit u of the row lies, of an operand that is at `where`: for all types alike.
   KD_MEMBER u64 where_at(u64 where, u32 u) const {
     return Quick<Units<float>, RED_SUM>::template spot<u64>(t, where, i, 2 * ((u32)(begin / 16) + u));
   }
+  template <int U, class T> KD_MEMBER void bring(const Whole<T, U> &h, u32 o, u64 first, v16 (&v)[U]) {
+    if constexpr (W::LINES) take_lines(*this, h, o, first, v);
+    else take_row(*this, h, o, first, v);
+  }
   template <int N> KD_MEMBER void take(u32 o, u64 (&from)[N], u64 (&halves)[N]) {
     t.operand = o;
-    if (!take_halves(t, from, (1u << N) - 1, halves)) give_up(t);
+    if (!take_halves(t, from, (1u << N) - 1, halves)) leave();
   }
+  KD_MEMBER void leave() { give_up(t); }
 };
 
 // RowLanes are the OneLanes of a launch with an epilogue, of sums of elements of type T. A thread holds MOST units of a
@@ -102,18 +109,19 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
 
   KD void finish_chunk(One &t, const abi_one_step &s, u64 number, u32 i, u64 bytes, u32 *turn) {
     const abi_one_launch &a = t.a;
-    const bool whole = t.quick && !W::LINES;
     const u32 units = a.elem_size / 16, outputs = outputs_of(t, s);
+    const bool whole = t.quick && units <= 4 * ntid();
     const u64 output_at = t.at.ranks[t.at.block->rank].output;
 #pragma nounroll
     for (u64 begin = 0; begin < bytes; begin += a.elem_size, number++) {
-      MovedRow p = {{rows_near(), t.gone, begin, number, output_at, a.elem_size}, t, s, i};
-      if (whole && units <= 2 * ntid()) finish_whole<2>(p, turn);
-      else if (whole && units <= 4 * ntid()) finish_whole<4>(p, turn);
+      MovedRow<W> p = {{rows_near(), t.gone, begin, number, output_at, a.elem_size}, t, s, i};
+      // Of lines there is code for long rows alone: most launches of lines are of few packets.
+      if (whole && !W::LINES && units <= 2 * ntid()) finish_whole<2>(p, turn);
+      else if (whole) finish_whole<4>(p, turn);
       else finish_pieced(p, turn);
     }
     // Packets may have parts of two rows: raw sums are sent when all has been read.
-    const bool raw = outputs < s.dsts && !(whole && units <= 4 * ntid());
+    const bool raw = outputs < s.dsts && (W::LINES || !whole);
     if (raw || outputs > 1) bar();  // copy_finished reads what other threads wrote
     if (raw && !t.gone) Lanes::move_chunk(t, s, i);
   }
@@ -193,16 +201,15 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
     }
   }
 
-  // finish_whole is for packets that are pairs: lines have parts of two rows.
-  template <int U> KD void finish_whole(MovedRow &p, u32 *turn) {
+  template <int U> KD void finish_whole(MovedRow<W> &p, u32 *turn) {
     Whole<T, U> h(p);
     fold_row(p, h, p.s.srcs);
-    if (p.s.dsts > 1 && !p.gone) store_raw(p, h);
+    if (!W::LINES && p.s.dsts > 1 && !p.gone) store_raw(p, h);  // lines have parts of two rows
     stages(p, h, turn);
   }
 
   // store_raw stores the sum to the destinations that are not output.
-  template <int U> KD void store_raw(const MovedRow &p, const Whole<T, U> &h) {
+  template <int U> KD void store_raw(const MovedRow<W> &p, const Whole<T, U> &h) {
     const u32 end = p.s.first + p.s.srcs + p.s.dsts;
 #pragma nounroll
     for (u32 o = p.s.first + p.s.srcs; o < end; o++) {
@@ -220,7 +227,7 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
     }
   }
 
-  KD void finish_pieced(const MovedRow &p, u32 *turn) {
+  KD void finish_pieced(const MovedRow<W> &p, u32 *turn) {
     typename R::Acc x[MOST] = {};
     Pieced<T, W, MOST> h(p, x);
 #pragma nounroll
@@ -233,7 +240,7 @@ template <class T, class W = RowPairs> struct RowLanes : OneLanes<Units<T>, RED_
   }
 
   // fold_piece adds a source's part of a unit to it.
-  template <class Hold> KD void fold_piece(const MovedRow &p, Hold &h, u32 k, u64 u, u32 o) {
+  template <class Hold> KD void fold_piece(const MovedRow<W> &p, Hold &h, u32 k, u64 u, u32 o) {
     One &t = p.t;
     const abi_one_operand &from = t.at.operands[p.s.first + o];
 #pragma nounroll

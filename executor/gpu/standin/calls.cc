@@ -224,7 +224,7 @@ const Named entries[] = {
     {"mscclc_onesided_avg", ONE_AVG}, {"mscclc_onesided_copy", ONE_COPY}, {"mscclc_few_sum", FEW_SUM},
     {"mscclc_few_copy", FEW_COPY}, {"mscclc_onesided_lines", ONE_LINES}, {"mscclc_few_lines_sum", FEW_LINES_SUM},
     {"mscclc_few_lines_copy", FEW_LINES_COPY}, {"mscclc_rows_sum", ROWS_SUM}, {"mscclc_rows_lines", ROWS_LINES},
-    {"mscclc_few_rows", FEW_ROWS}};
+    {"mscclc_few_rows", FEW_ROWS}, {"mscclc_few_lines_rows", FEW_LINES_ROWS}};
 int do_function(void **function, void *module, const char *name) {
   CONTEXT;
   const Module *m = (const Module *)module;

@@ -32,11 +32,12 @@ const abi_trace *trace_of(const Function *f, const char *params) {
 }
 
 bool is_two(const Function *f) { return f->entry <= TWO_LINES; }
-bool is_few(const Function *f) { return f->entry >= FEW_SUM && f->entry <= FEW_ROWS; }
+bool is_few(const Function *f) { return f->entry >= FEW_SUM && f->entry <= FEW_LINES_ROWS; }
+bool is_few_rows(const Function *f) { return f->entry == FEW_ROWS || f->entry == FEW_LINES_ROWS; }
 bool is_rows(const Function *f) { return f->entry >= FEW_ROWS; }
 
-// one_of is the launch of a one-sided program, which follows what is prepared of a launch of few packets. Of FEW_ROWS
-// it has no code.
+// one_of is the launch of a one-sided program, which follows what is prepared of a launch of few packets. Of rows it
+// has no code.
 const abi_one_launch *one_of(const Function *f, const char *params) {
   if (is_few(f)) return &((const abi_few_launch *)params)->one;
   return (const abi_one_launch *)params;
@@ -89,7 +90,7 @@ Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
 bool net_reachable(const Function *f, const abi_one_launch *a) {
   Device *d = f->device;
   const abi_net *net = (const abi_net *)(const void *)a->code;
-  if (f->entry == FEW_ROWS || a->inlined || !net->lanes) return true;
+  if (is_few_rows(f) || a->inlined || !net->lanes) return true;
   if (!f->net || !host_reaches(net->lanes) || !in_reach(d, net->sent) || !in_reach(d, net->inboxes)) return false;
   const abi_inbox *inbox = (const abi_inbox *)net->inboxes;
   for (u32 r = 0; r < a->rank_count; r++)
@@ -162,7 +163,7 @@ void spoil(const Function *f, const char *params) {
 // rows_reachable is whether a launch reaches what its stages read and write.
 bool rows_reachable(const Function *f, const char *params) {
   if (!is_rows(f)) return true;
-  const abi_rows &rows = f->entry == FEW_ROWS ? ((const abi_few_rows_launch *)params)->rows
+  const abi_rows &rows = is_few_rows(f) ? ((const abi_few_rows_launch *)params)->rows
                                               : ((const abi_rows_launch *)params)->rows;
   if (rows.ranks && !in_reach(f->device, rows.ranks)) return false;
   const abi_row_memory *m = rows.ranks ? (const abi_row_memory *)rows.ranks : &rows.rank;
@@ -189,7 +190,7 @@ u32 blocks_per_sm(u32 threads) {
 int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &params) {
   u64 want = sizeof(abi_one_launch);
   if (is_two(f)) want = sizeof(abi_launch) + sizeof(u64) + (f->traced ? sizeof(abi_trace) : 0);
-  else if (f->entry == FEW_ROWS) want = sizeof(abi_few_rows_launch);
+  else if (is_few_rows(f)) want = sizeof(abi_few_rows_launch);
   else if (is_few(f)) want = sizeof(abi_few_launch);
   else if (is_rows(f)) want = sizeof(abi_rows_launch);
   if (params.size() != want || !blocks) return INVALID_VALUE;

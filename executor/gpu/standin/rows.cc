@@ -7,7 +7,9 @@ namespace {
 
 template <class T> void run_sums(Entry entry, const char *params, u32 block, u32 replica) {
   const abi_rows_launch &l = *(const abi_rows_launch *)params;
-  if (entry == FEW_ROWS) run_few_rows<T>(*(const abi_few_rows_launch *)params, replica);
+  const abi_few_rows_launch &few = *(const abi_few_rows_launch *)params;
+  if (entry == FEW_ROWS) run_few_rows<T, RowsInPairs<T>>(few, replica);
+  else if (entry == FEW_LINES_ROWS) run_few_rows<T, RowsInLines<T>>(few, replica);
   else if (entry == ROWS_SUM) run_onesided<RowLanes<T>>(l.one, block, replica);
   else run_onesided<RowLanes<T, RowLines>>(l.one, block, replica);
 }

@@ -8,10 +8,10 @@
 #include <string.h>
 
 const char *const entry_names[ENTRIES] = {
-    "mscclc_onesided",       "mscclc_onesided_sum", "mscclc_onesided_avg", "mscclc_onesided_copy",
-    "mscclc_onesided_lines", "mscclc_net",          "mscclc_net_lines",    "mscclc_rows_sum",
-    "mscclc_rows_lines",     "mscclc_few_rows",     "mscclc_few_sum",      "mscclc_few_copy",
-    "mscclc_few_lines_sum",  "mscclc_few_lines_copy"};
+    "mscclc_onesided",       "mscclc_onesided_sum",  "mscclc_onesided_avg",   "mscclc_onesided_copy",
+    "mscclc_onesided_lines", "mscclc_net",           "mscclc_net_lines",      "mscclc_rows_sum",
+    "mscclc_rows_lines",     "mscclc_few_rows",      "mscclc_few_lines_rows", "mscclc_few_sum",
+    "mscclc_few_copy",       "mscclc_few_lines_sum", "mscclc_few_lines_copy"};
 
 namespace {
 
@@ -65,7 +65,7 @@ int warm(Gpu *g, const Module *m) {
   for (u32 i = 0; i < ENTRIES && !error; i++) {
     size_t bytes = sizeof n.few.one;
     void *params = &n.few.one;
-    if (i == ENTRY_FEW_ROWS) params = &n.few_rows, bytes = sizeof n.few_rows;
+    if (i == ENTRY_FEW_ROWS || i == ENTRY_FEW_LINES_ROWS) params = &n.few_rows, bytes = sizeof n.few_rows;
     else if (i >= ENTRY_FEW_SUM) params = &n.few, bytes = sizeof n.few;
     else if (i == ENTRY_ROWS || i == ENTRY_ROWS_LINES) params = &n.rows, bytes = sizeof n.rows;
     void *packed[] = {(void *)PARAMS, params, (void *)LENGTH, &bytes, nullptr};

@@ -78,7 +78,7 @@ int launch(void *function, unsigned, unsigned, unsigned, unsigned, unsigned, uns
   const u64 entry = (u64)function - 1;
   if (entry == ENTRY_ROWS || entry == ENTRY_ROWS_LINES)
     return later(stream, run_rows, packed[1], sizeof(abi_rows_launch));
-  if (entry == ENTRY_FEW_ROWS) {
+  if (entry == ENTRY_FEW_ROWS || entry == ENTRY_FEW_LINES_ROWS) {
     const abi_few_rows_launch *few = (const abi_few_rows_launch *)packed[1];
     abi_rows_launch l = {};
     memcpy(&l.one, few->one, sizeof few->one), l.rows = few->rows;

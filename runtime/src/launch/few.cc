@@ -3,8 +3,8 @@
 
 namespace {
 
-enum { FEW_UNITS = 4 * 512, FEW_LINES = 4096, LINE_HALVES = 15, VIA_PORT = 2 };  // VIA_PORT is ir.ViaPort
-enum { FEW_ROW_UNITS = 8 * FEW_UNITS, ROW_UNITS = 4, BUNDLE_LANES = 16 };
+enum { FEW_UNITS = 4 * 512, FEW_ROW_UNITS = 8 * FEW_UNITS, FEW_LINES = 4096 };
+enum { LINE_HALVES = 15, ROW_UNITS = 4, BUNDLE_LANES = 16, VIA_PORT = 2 };  // VIA_PORT is ir.ViaPort
 
 u64 most(u64 a, u64 b) { return a > b ? a : b; }
 u64 least(u64 a, u64 b) { return a < b ? a : b; }
@@ -105,8 +105,9 @@ bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *f)
 
 bool few_rows_launch(const Program &p, u32 rank, const abi_one_launch &l, const abi_rows &rows, u32 threads,
                      abi_few *f) {
-  if (p.row->lines || rows.ranks || l.elem_size % 16 || l.elem_size / 16 > ROW_UNITS * threads) return false;
-  if (!aligned(rows, 16 / size_of(l.dtype)) || !few_of(p, rank, l, FEW_ROW_UNITS, f)) return false;
+  const bool lines = p.row->lines;
+  if (rows.ranks || l.elem_size % 16 || l.elem_size / 16 > ROW_UNITS * threads) return false;
+  if (!aligned(rows, 16 / size_of(l.dtype)) || !few_of(p, rank, l, lines ? FEW_LINES : FEW_ROW_UNITS, f)) return false;
   const abi_one_operand *operands = operands_of(p, rank);
   const abi_one_step *steps = steps_of(p, rank);
   u8 moves = 0;  // that follow in the group, and finish nothing
@@ -119,6 +120,7 @@ bool few_rows_launch(const Program &p, u32 rank, const abi_one_launch &l, const 
       f->step[i].group = ++moves;
       continue;
     }
+    if (lines && s.dsts > 1) return false;  // a line has raw sums of two rows, which no block has at once
     const u32 first = s.first + s.srcs;
     f->where[at] = f->where[first];
     f->where[first] = (u64)(i64)operands[at].a * l.elems + (u64)operands[at].b * l.chunk;

@@ -111,7 +111,7 @@ void rows_launch(const Program &p, u32 dtype, u32 length, const double *values, 
 
 Entry entry_of(const Program &p, bool few, u32 dtype, u32 redop, bool copies) {
   const bool lines = p.row->lines;
-  if (p.row->stages && few) return ENTRY_FEW_ROWS;
+  if (p.row->stages && few) return lines ? ENTRY_FEW_LINES_ROWS : ENTRY_FEW_ROWS;
   if (p.row->stages) return lines ? ENTRY_ROWS_LINES : ENTRY_ROWS;
   if (p.row->nodes) return lines ? ENTRY_NET_LINES : ENTRY_NET;
   if (few && copies) return lines ? ENTRY_FEW_LINES_COPY : ENTRY_FEW_COPY;

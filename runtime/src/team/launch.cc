@@ -17,9 +17,10 @@ void make_rows(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
                  &r->finishes.one);
   rows_launch(p, c->dtype, c->rows->length, c->rows->value, c->rows->memory, t->rank, &r->finishes.rows);
   const Module *m = t->finisher[c->dtype];
-  const bool few = t->few && m->function[ENTRY_FEW_ROWS] &&
+  const Entry short_entry = entry_of(p, true, shape.dtype, shape.redop, false);
+  const bool few = t->few && m->function[short_entry] &&
                    few_rows_launch(p, t->rank, r->finishes.one, r->finishes.rows, rule->threads, &r->few.few);
-  r->function = m->function[entry_of(p, few, shape.dtype, shape.redop, false)];
+  r->function = m->function[few ? short_entry : entry_of(p, false, shape.dtype, shape.redop, false)];
   r->params = &r->finishes, r->bytes = sizeof r->finishes;
   if (few) {
     memcpy(r->few.one, &r->finishes.one, sizeof r->few.one), r->few.rows = r->finishes.rows;
