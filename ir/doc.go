@@ -1,5 +1,5 @@
-// Package ir holds the forms of a collective algorithm between its text and its files: operations (Ops), collectives
-// and their post-conditions, and the forms of a program. Package ir/text writes each form as text.
+// Package ir holds the forms of a collective algorithm between its text (.mscl) and its compiled files: operations
+// (Ops), collectives and their post-conditions, and the forms of a program. Package ir/text writes each form as text.
 //
 // A ChunkDAG says which chunk goes where. Its operations are in the order of the file. The result is that of executing
 // them one after the other in this order. Dependences follow from the order. In the example, gathered is a scratch
@@ -22,7 +22,8 @@
 // programs, and ir/onesided has the type of one-sided programs. A value of the type in ir/either is a program of one of
 // the two kinds. A ChannelProgram lists operations on MSCCL++'s channels, as an execution plan does.
 //
-// Package ir/eval defines the meaning of these forms, by running them on symbolic chunks. Package ir/property checks
+// Package ir/eval defines the meaning of these forms, by running them on symbolic chunks. That of a
+// ChannelProgram is in package passes/channels, which makes a one-sided program of it. Package ir/property checks
 // the properties of an InstDAG, and ir/form checks that a form is well formed. Package ir/verify proves programs.
 //
 // A Schedule has the waits of a program. Schedule.Run runs the blocks, and reports whether all of them end, or which

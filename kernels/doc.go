@@ -3,25 +3,28 @@
 // Each thread block of a program runs interpret (loop/interp.h): for every tile of the chunks, it runs all steps of the
 // block in order. Each folder of headers is a layer. It includes only itself and the layers above it in this list:
 //
-//	abi       the tables that the host fills and the kernel reads, and where chunks lie. The files rows*.h have the
-//	          layout of executor/abi/rows*.go; ops_gen.h holds the operations, generated from ir.Ops
+//	abi       the tables that the host fills and the kernel reads, and where chunks lie. The files rows*.h (of tables)
+//	          have the layout of executor/abi/rows*.go; ops_gen.h holds the operations, generated from ir.Ops
 //	platform  the code for one kind of device: cpu.h, nv.h, amd.h. gpu.h is what nv.h and amd.h share;
 //	          lanes.h runs the code of GPUs on a host, for tests
 //	values    element types, their conversions and rounding; reductions; units of 16 bytes in registers
 //	protocol  the layout of a message, one file for each protocol, and how a thread waits for its bytes. lanes.h loads
-//	          and stores messages with the warp lanes of a GPU, and lines.h the packets of one-sided programs. inbox.h
+//	          and stores messages with the warp lanes of a GPU, and lines.h the packets of one-sided programs: pairs
+//	          (LL, LL16: 4 bytes of data with 4 of flag) and lines (LL128: 120 bytes with 8 of flag). inbox.h
 //	          has the addresses of the memory that other nodes write
 //	moves     the data of one step: strips*.h copy and reduce on a host, a strip of memory at a time; lanes*.h on a GPU,
 //	          in units that registers hold. quick.h is the fast path of one-sided programs on GPUs. port.h tells a port,
 //	          a copy engine, to copy. switch_nv.h lets NVLink's switch do the addition; this code was never run
-//	rows      epilogues (ir/epilogue). abi.h has the layout of executor/abi/finish.go. stages.h has the arithmetic, for
-//	          all devices. strips_rows.h runs a step on a host, and lanes.h on a GPU. There, fold.h sums the sources of
-//	          a row, the threads hold the row in registers (hold.h), and reduce.h computes a sum or a maximum over all
-//	          threads. outputs.h copies finished rows from output to output
+//	rows      epilogues (ir/epilogue), which finish rows of the output. abi.h has the layout of
+//	          executor/abi/finish.go. stages.h has the arithmetic, for all devices. strips_rows.h runs a step on a
+//	          host, and lanes.h on a GPU. There, fold.h sums the sources of a row, the threads hold the row in
+//	          registers (hold.h), and reduce.h computes a sum or a maximum over all threads. outputs.h copies finished
+//	          rows from output to output, and room.h takes rows from lines
 //	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; the traces, which record
 //	          when steps began and ended; and net.h, which sends signals to other nodes
 //	few       a short path for small launches, which does not use loop. The data of such launches travels as packets,
-//	          which are data with a flag: pairs.h, lines.h for LL128, and rows.h for programs with an epilogue
+//	          which are data with a flag: pairs.h, lines.h, and rows.h for programs with an epilogue, with their
+//	          stages (lists.h) and packets (wires.h)
 //
 // NAME_onesided.h does for one-sided programs what NAME.h does for two-sided ones.
 //

@@ -40,7 +40,7 @@
 //	reduce(ranks, root = 0, chunks = ranks, inplace)
 //	gather, scatter(ranks, root = 0, chunks = 1, inplace)
 //	sendrecv(ranks, peer, chunks = 1)              peer[r] gets what r has
-//	custom(ranks, input, output) { require chunk(r, output, i) == E }
+//	custom(ranks, input = N, output = M) { require chunk(r, output, i) == E }
 //
 // Here E is chunk(q, input, j), or sum(LIST) of such chunks. Statements:
 //
@@ -84,7 +84,7 @@
 //
 // # Channels
 //
-// For experts, an algorithm can choose the thread block and the channel of each operation. This is the channel level,
+// An author who is an expert can choose the thread block and the channel of each operation. This is the channel level,
 // where every operation has tb = N. ExpandLevel turns such a file into an ir.ChannelProgram, from which execution plans
 // of MSCCL++ are made. All operations of an algorithm are at one level. None of these words is reserved:
 //
@@ -92,7 +92,7 @@
 //	                                         k-th end at rank for peer and the k-th end at peer for rank
 //	                                         are one channel
 //	channel(rank, ranks, via = switch)       rank's end of a switch channel among ranks
-//	semaphore(rank, initial = 0)             counts among the blocks of rank
+//	semaphore(rank, initial = 0)             a counter that the blocks of rank share
 //	c.signal(tb)                             signals the peer once
 //	c.wait(tb)                               waits for the next signal of the peer. With relaxed = true, signal
 //	                                         and wait of memory channels do not order memory; those of port
@@ -100,7 +100,7 @@
 //	c.flush(tb)                              port: waits until all puts have left
 //	c.put(src, buffer, index, tb)            copies src, chunks of the rank, to the peer; switch: to all ranks
 //	c.get(src, buffer, index, tb)            copies src, chunks of the peer, to the rank; switch: sums the
-//	                                         chunks that all ranks have where src is, and writes the sum
+//	                                         chunks of all ranks at the place of src, to the rank
 //	c.allreduce(src, buffer, index, tb)      switch: writes the same sum to all ranks
 //	s.acquire(tb)                            waits until semaphore s is above 0, and subtracts 1
 //	s.release(tb)                            adds 1 to semaphore s

@@ -1,7 +1,7 @@
 // Package runtime holds the sources of a library that runs the programs of bundles in other processes, such as training
 // jobs. A bundle is a file with proven programs, kernels, and rules that say which program runs which call. The library
 // is C++ without libstdc++, exceptions or global constructors. This package builds it with g++. In
-// the lists of the engine and of the front below, a folder of src includes only files of folders above it.
+// the lists of the engine and of the front below, a folder of runtime/src includes only files of folders above it.
 //
 // A team is the state of one rank in one communicator that runs programs of a bundle: the rank's memory, its programs,
 // and its connections to the teams of the other ranks. Unlike a team of NCCL, it is not a set of ranks. The engine
@@ -21,8 +21,8 @@
 // The front has NCCL's functions, and calls the engine:
 //
 //	consensus  how ranks agree. Each function computes a new state from a state and an event, and sends nothing.
-//	           meeting.h, hub.cc and rank.cc: how ranks find each other. switch.cc: from which call on the ranks run
-//	           programs in place of NCCL. learner.cc: which program is the fastest
+//	           meeting.h, hub.cc and rank.cc: what ranks tell each other when they meet. switch.cc: from which call on
+//	           the ranks run programs in place of NCCL. learner.cc: which program is the fastest
 //	front      what all parts of the front share: communicators (table.cc), calls, GPUs, settings (settings.cc); NCCL's
 //	           functions (abi.h, names.h), where they are (find.cc, loaded.cc), and those that the library only passes
 //	           on to NCCL (stubs.cc)
@@ -31,9 +31,10 @@
 //	peers      sockets to other processes, which show when one has died (peers.cc); the end of a process by exit()
 //	           (exit.cc); files for other processes (files.cc); the last calls of all ranks (board.cc), and which ranks
 //	           wait for each other (waits.cc)
-//	meeting    how the ranks of a communicator connect. One process has a hub, a server for the communicator (hub.cc,
-//	           greet.cc). The unique id says where the hub listens (identity.cc). Each rank has one connection to the
-//	           hub (line.cc). Later, all ranks exchange data over these connections (gather.cc)
+//	meeting    how the bytes of such a meeting move, and how the ranks of a communicator connect. One process has a
+//	           hub, a server for the communicator (hub.cc, greet.cc). The unique id says where the hub listens
+//	           (identity.cc). Each rank has one connection to the hub (line.cc). Later, all ranks exchange data over
+//	           these connections (gather.cc)
 //	learn      trials, which find the fastest program for a class of calls: those of one collective, element type and
 //	           range of sizes. The first calls of the class are the trials. Messages of ranks (messages.cc), the
 //	           results that are kept (file.cc), statistics

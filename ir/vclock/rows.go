@@ -2,7 +2,8 @@
 // clock holds a count: how many of that block's actions happen before the current action of the clock's block.
 //
 // Clocks is for the blocks of one rank. Its clocks are trees, which share equal parts. A Pool is for the blocks of all
-// ranks. Its clocks are rows with a count for each block, rank after rank. In most programs, a rank does the same steps
+// ranks. Its clocks are rows with a count for each block: those of the first block of each rank, then those of the
+// second block of each rank, and so on. In most programs, a rank does the same steps
 // as the rank before it, a constant number of steps later or earlier. So in long parts of a row, each count differs
 // from the one before by the same number, as in 4, 7, 10, 13. Such a part is a run.
 //

@@ -80,7 +80,8 @@
 //   - Scratch and packets have Depth copies. Tile iteration e uses copy e mod Depth.
 //   - An operand of the NVLink switch stands for the same chunk of all ranks. The switch adds these chunks, or copies
 //     to them.
-//   - A port is a GPU's copy engine, which the host drives. The steps of a port are a block of their own. This block is
+//   - A port is a channel whose copies a copy engine of the GPU makes, when a host thread starts them. The steps of a
+// port are a block of their own. This block is
 //     Loose: it may still run when the launch of its rank has ended.
 //
 // # One-sided programs

@@ -288,6 +288,7 @@ func testRowsLate(t *testing.T, d Device) {
 			t.Fatal(err)
 		}
 		r := mustRig(t, d, p, plan.Options{GPUs: d.Open(numbers()...), Unproven: true, Types: []data.DType{data.BF16}})
+		r.needsTwo(t)
 		j, err := r.bindRows(soon(t), newRows(p, data.BF16, 3, 1024, 1), 0, nil)
 		if err != nil {
 			t.Fatal(err)

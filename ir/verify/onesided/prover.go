@@ -10,7 +10,7 @@
 //	known.go, clocks.go   the vector clock of a block, and what the block acquires in a tile iteration
 //	threads.go            what one thread of a block acquired, and releases without a block barrier
 //	race.go, user.go      races in scratch and packets; accesses to input and output of a rank outside its launch
-//	meet.go               hints: where the threads of a block must synchronise
+//	meet.go               the hint of an error about a race: where the threads of a block should synchronise
 //	across.go             several nodes
 package onesided
 
