@@ -137,7 +137,7 @@ type simulation struct {
 func (s *simulation) blocks() (runner, error) {
 	if p := s.program.OneSided; p != nil {
 		return onesided.New(p, &s.Launches, onesided.Call{Width: s.call.Width,
-			Multicast: s.call.Multicast, Rough: s.call.Rough})
+			Row: max(s.call.Row, 1) * s.call.DType.Size(), Elem: s.call.DType.Size(), Multicast: s.call.Multicast, Rough: s.call.Rough})
 	}
 	return twosided.New(s.program.Fifo, &s.Launches, twosided.Call{Slots: s.call.Slots, SlotBytes: s.call.SlotBytes,
 		Tile: s.call.Tile})
