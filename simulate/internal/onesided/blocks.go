@@ -17,7 +17,8 @@ import (
 // A Call is what a call says of a one-sided program's launches, as simulate.Call has it.
 type Call struct {
 	launch.Width
-	Row, Elem        int // bytes of a row, of a program with an epilogue, and of an element
+	Row, Elem        int  // bytes of a row, of a program with an epilogue, and of an element
+	Even             bool // all chunks have as many elements, or rows
 	Multicast, Rough bool
 }
 

@@ -45,8 +45,8 @@ func (o *Blocks) onlyPackets() bool {
 // finishesFew reports whether a launch of one pass, of packets only, finishes rows as one of few packets.
 func (o *Blocks) finishesFew() bool {
 	p := o.program
-	if !launch.FewRow(o.call.Row, o.call.Threads) || o.Chunk > launch.FewChunk || bits.OnesCount(uint(o.depth)) != 1 ||
-		len(p.Rank) > launch.OneRanks {
+	if !o.call.Even || !launch.FewRow(o.call.Row, o.call.Threads) || o.Chunk > launch.FewChunk ||
+		bits.OnesCount(uint(o.depth)) != 1 || len(p.Rank) > launch.OneRanks {
 		return false
 	}
 	for _, s := range p.Then {
