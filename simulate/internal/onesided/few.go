@@ -88,16 +88,11 @@ func (o *Blocks) runs(steps []ir.Step) int32 {
 // nowhere else.
 func (o *Blocks) finishesOwn(s *ir.Step) bool {
 	outputs := 0
-	for _, x := range o.program.Sources(s) {
-		if x.Buf == ir.Scratch || x.Buf == ir.Output {
+	for k, x := range o.program.OperandsOf(s) {
+		switch {
+		case x.Buf == ir.Scratch, x.Buf == ir.Output && k < int(s.NSrc):
 			return false
-		}
-	}
-	for _, x := range o.program.Dests(s) {
-		if x.Buf == ir.Scratch {
-			return false
-		}
-		if x.Buf == ir.Output {
+		case x.Buf == ir.Output:
 			outputs++
 		}
 	}
