@@ -8,8 +8,8 @@ import (
 // This file has the sizes that launches of few packets have (kernels/few/pairs.h). The executor makes such launches
 // (abi.OnePart.Few), and simulations time them.
 
-// FewSteps and FewOperands are the most steps and operands of a launch of few packets. OneRanks is how many ranks' memory
-// a launch of a one-sided program carries, and so the most ranks of one of few packets.
+// FewSteps and FewOperands are the most steps and operands of a launch of few packets. OneRanks is how many ranks'
+// memory a launch of a one-sided program carries, and so the most ranks of one of few packets.
 const (
 	FewSteps    = 16
 	FewOperands = 56

@@ -49,8 +49,8 @@ type OneSidedCosts struct {
 	// as the sum of its squares
 	Finish float64 `json:"finish_us"`
 	Row    float64 `json:"row_us"`
-	// Finish of a launch of few packets, for each row: a block finishes one after the other. H200's is what one row of
-	// 16 KB takes beside all else, and FewRows what a second row of a CTA does (kernels/NOTES.md, "The short path of rows")
+	// Finish of a launch of few packets, for each row: a block finishes one after the other. H200's is what a row of 16 KB
+	// takes beside FewRows and Row (kernels/NOTES.md, "The short path of rows").
 	FewFinish float64 `json:"few_finish_us"`
 	Joint     float64 `json:"joint_us"` // from a step to one that is joint with it
 	// that a port's proxy is busy with a copy, before that begins
