@@ -148,8 +148,10 @@ func randomRows(rnd *rand.Rand) rowsCall {
 	}
 	c.plain = rnd.Intn(4) == 0
 	c.list = []string{"scale", "residual, rms_norm(eps)", "quantise(e4m3)",
-		"residual, rms_norm(eps), quantise(e4m3, block = 8)", "quantise(i8, block = 24)", "rms_norm(eps), quantise(e4m3, block = 128)"}[rnd.Intn(6)]
-	c.Width = launch.Width{Replicas: 1 << rnd.Intn(8), Threads: pick(0, 0, 128, 512), Tile: int64(pick(16, 32, 64, 512)) << 10}
+		"residual, rms_norm(eps), quantise(e4m3, block = 8)", "quantise(i8, block = 24)",
+		"rms_norm(eps), quantise(e4m3, block = 128)"}[rnd.Intn(6)]
+	c.Width = launch.Width{Replicas: 1 << rnd.Intn(8), Threads: pick(0, 0, 128, 512),
+		Tile: int64(pick(16, 32, 64, 512)) << 10}
 	return c
 }
 
