@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"mscclc/bundle/limits":                  {},
 	"mscclc/bundle/internal/rowsgen":        {"mscclc/algorithms/choose", "mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/epilogue"},
 	"mscclc/selection":                      {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/executor/launch", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/passes/core"},
-	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/onesided"},
+	"mscclc/executor/abi":                   {"mscclc/bundle/limits", "mscclc/executor/data", "mscclc/executor/launch", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/onesided"},
 	"mscclc/executor/exchange":              {},
 	"mscclc/executor/launch":                {},
 	"mscclc/executor/proof":                 {"mscclc/internal/usercache", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/verify"},

@@ -118,7 +118,8 @@ func costsText(c *devices.Costs) ([]byte, error) {
 				continue
 			}
 			list[ir.Protocol(p).String()] = devices.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block),
-				Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
+				Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock),
+				FewRows: math.Round(m.FewRows)}
 		}
 		return list
 	}

@@ -117,8 +117,8 @@ func Run(p *either.Program, t *topology.Topology, c *devices.Costs, call Call) (
 	row := max(call.Row, 1)
 	unit := row * call.DType.Size()
 	geo := data.NewGeometry(p.Coll, data.PieceElems(p.Coll, call.Bytes, call.DType)/int64(row), unit)
-	s := &simulation{program: p, call: call, Launches: launches.Launches{Net: network.New(t, gpu), Costs: c.On(t.GPUs),
-		Chunk: float64(geo.Chunk * int64(unit))}}
+	s := &simulation{program: p, call: call, even: geo.Elems == geo.Chunk*int64(p.Coll.Chunks),
+		Launches: launches.Launches{Net: network.New(t, gpu), Costs: c.On(t.GPUs), Chunk: float64(geo.Chunk * int64(unit))}}
 	a, err := s.blocks()
 	if err != nil {
 		return nil, err
@@ -130,14 +130,16 @@ func Run(p *either.Program, t *topology.Topology, c *devices.Costs, call Call) (
 type simulation struct {
 	program *either.Program
 	call    Call
+	even    bool // all chunks have as many elements, or rows
 	launches.Launches
 }
 
 // blocks makes the blocks of the simulation's program.
 func (s *simulation) blocks() (runner, error) {
 	if p := s.program.OneSided; p != nil {
-		return onesided.New(p, &s.Launches, onesided.Call{Width: s.call.Width,
-			Multicast: s.call.Multicast, Rough: s.call.Rough})
+		elem := s.call.DType.Size()
+		return onesided.New(p, &s.Launches, onesided.Call{Width: s.call.Width, Row: max(s.call.Row, 1) * elem, Elem: elem,
+			Even: s.even, Multicast: s.call.Multicast, Rough: s.call.Rough})
 	}
 	return twosided.New(s.program.Fifo, &s.Launches, twosided.Call{Slots: s.call.Slots, SlotBytes: s.call.SlotBytes,
 		Tile: s.call.Tile})

@@ -1,11 +1,11 @@
 package abi
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/epilogue"
 )
@@ -15,43 +15,21 @@ import (
 // aligned and every chunk and every replica has something to move. What the general kernel finds out on its way
 // is found out here.
 
-// fewUnits is how many half units (8 bytes) of a replica's step are still few, and fewLines how many lines.
-const fewUnits, fewLines = 4 * 512, 4096
-
-// fewRowUnits is fewUnits of a launch with an epilogue, whose rows are long; FewRowUnits is how many units of 16 bytes
-// of a row a thread holds.
-const fewRowUnits, FewRowUnits = 8 * fewUnits, 4
-
-// fewThreads is how many threads a block has at most.
-const fewThreads = 512
-
-// bundleLanes is how many lanes a bundle has at least: that of the mock driver.
-const bundleLanes = 16
-
-// lineHalves is how many half units a line holds.
-const lineHalves = 15
+// FewRowUnits is how many units of 16 bytes of a row a thread holds.
+const FewRowUnits = launch.FewRowUnits
 
 // Few returns the form that a launch of t has as one of few packets, which are lines if lines is set and else pairs. It
 // returns nil where the launch must go the general way. All of p that a GPU reads must be filled in.
 func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
-	most := uint64(fewUnits)
-	if lines {
-		most = fewLines
-	}
-	return t.few(p, lines, most)
+	return t.few(p, lines, false)
 }
 
 // FewRows is Few of a launch with an epilogue. A block has `threads` threads, or as many as the row needs if that is 0.
 func (t *OnePart) FewRows(p *OneParams, rows *Rows, lines bool, threads int) *FewParams {
-	if rows.Ranks != 0 || p.ElemSize%16 != 0 || int(p.ElemSize)/16 > FewRowUnits*cmp.Or(threads, fewThreads) ||
-		!rows.aligned(p) {
+	if rows.Ranks != 0 || !launch.FewRow(int(p.ElemSize), threads) || !rows.aligned(p) {
 		return nil
 	}
-	most := uint64(fewRowUnits)
-	if lines {
-		most = fewLines
-	}
-	f := t.few(p, lines, most)
+	f := t.few(p, lines, true)
 	if f == nil {
 		return nil
 	}
@@ -95,8 +73,7 @@ func (t *OnePart) finishes(s *OneStep) (at int, ok bool) {
 	return at, true
 }
 
-// aligned reports whether all that stages read and write is aligned to units, and each block with a scale is a lane's
-// or that of lanes side by side (RowLanes::place in kernels/rows/lanes.h).
+// aligned reports whether all that stages read and write is aligned to units, and blocks with a scale suit lanes.
 func (r *Rows) aligned(p *OneParams) bool {
 	for i := range r.Stage[:r.Stages] {
 		s := &r.Stage[i]
@@ -104,19 +81,16 @@ func (r *Rows) aligned(p *OneParams) bool {
 		if epilogue.Kind(s.Kind) == epilogue.Quantise {
 			second = 0
 		}
-		unit := 16 / uint32(data.DType(p.DType).Size())
-		lanes := s.Block / unit
-		if (r.Rank.First[i]|second)%16 != 0 ||
-			s.Block > 0 && (s.Block%unit != 0 || lanes > bundleLanes || bits.OnesCount32(lanes) != 1) {
+		if (r.Rank.First[i]|second)%16 != 0 || !launch.FewScales(int(s.Block), data.DType(p.DType).Size()) {
 			return false
 		}
 	}
 	return true
 }
 
-// few is Few of at most `most` half units, or lines, of a step.
-func (t *OnePart) few(p *OneParams, lines bool, most uint64) *FewParams {
-	chunk := p.Chunk * uint64(p.ElemSize)
+// few is Few of a launch that may have an epilogue.
+func (t *OnePart) few(p *OneParams, lines, rows bool) *FewParams {
+	most, chunk := launch.FewMost(lines, rows), p.Chunk*uint64(p.ElemSize)
 	switch {
 	case len(t.Blocks) != 1 || len(t.Steps) > FewSteps || len(t.Operands) > FewOperands || p.RankCount > OneRanks:
 		return nil
@@ -125,14 +99,11 @@ func (t *OnePart) few(p *OneParams, lines bool, most uint64) *FewParams {
 	case p.Elems != p.Chunk*uint64(p.Chunks) || chunk%16 != 0 || uint64(p.Replicas-1)*p.Share >= chunk:
 		return nil
 	case bits.OnesCount32(p.Depth) != 1 || uint64(p.Replicas)*uint64(p.Depth)*p.PacketCopy > math.MaxUint32 ||
-		chunk > 1<<24:
+		chunk > launch.FewChunk:
 		return nil
 	}
 	units := min(p.Share, chunk) / 8
-	pieces := units
-	if lines {
-		pieces = (units + lineHalves - 1) / lineHalves
-	}
+	pieces := launch.FewPieces(units, lines)
 	f := &FewParams{State: p.States, StatusAt: p.StatusAt, Stride: [2]uint32{uint32(chunk), uint32(p.PacketStride)},
 		PacketCopy: uint32(p.PacketCopy), Depth: p.Depth, Share: uint32(p.Share), Units: uint32(units),
 		Inverse: uint32((1<<32 + units - 1) / units), Number: t.Blocks[0].Number, StepCount: uint32(len(t.Steps))}

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/bundle/limits"
 	"mscclc/executor/data"
+	"mscclc/executor/launch"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -119,8 +120,8 @@ func (o *OneImage) params(geo data.Geometry, t data.DType, op data.RedOp, replic
 		Inverse: 1 / float64(geo.Coll.Ranks),
 	}
 	if row > 0 {
-		rows := max(1, (uint64(geo.Chunk)+uint64(replicas)-1)/uint64(replicas))
-		p.Share, p.Replicas = rows*row, uint32(max(1, (uint64(geo.Chunk)+rows-1)/rows)) // none without rows
+		rows, some := launch.RowsOf(uint64(geo.Chunk), uint64(replicas))
+		p.Share, p.Replicas = rows*row, uint32(some)
 		p.Tile = min(max(uint64(tile)/row, 1)*row, uint64(o.Tile)/row*row, p.Share)
 	} else {
 		p.Share = ShareOf(chunk, uint64(replicas))

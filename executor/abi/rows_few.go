@@ -5,12 +5,14 @@ package abi
 import (
 	"structs"
 	"unsafe"
+
+	"mscclc/executor/launch"
 )
 
 // FewSteps and FewOperands are the most steps and operands of a launch of few packets.
 const (
-	FewSteps    = 16
-	FewOperands = 56
+	FewSteps    = launch.FewSteps
+	FewOperands = launch.FewOperands
 )
 
 // Flags of a FewStep, and the mark in the address of an operand.

@@ -2,13 +2,17 @@
 
 package abi
 
-import "structs"
+import (
+	"structs"
+
+	"mscclc/executor/launch"
+)
 
 // OneRanks is how many rows of OneParams.Rank a launch carries. OneCode is how many rows of 16 bytes of tables it
 // carries: two for each block, one for each step and operand. Where there are more, they lie in memory. OnePeriod is
 // the number of passes after which the flags of packets begin anew.
 const (
-	OneRanks  = 16
+	OneRanks  = launch.OneRanks
 	OneCode   = 160
 	OnePeriod = 1<<32 - 1
 )

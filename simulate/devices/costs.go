@@ -49,7 +49,10 @@ type OneSidedCosts struct {
 	// as the sum of its squares
 	Finish float64 `json:"finish_us"`
 	Row    float64 `json:"row_us"`
-	Joint  float64 `json:"joint_us"` // from a step to one that is joint with it
+	// Finish of a launch of few packets, for each row: a block finishes one after the other. H200's is what a row of 16 KB
+	// takes beside FewRows and Row (kernels/NOTES.md, "The short path of rows").
+	FewFinish float64 `json:"few_finish_us"`
+	Joint     float64 `json:"joint_us"` // from a step to one that is joint with it
 	// that a port's proxy is busy with a copy, before that begins
 	Port    float64 `json:"port_us"`
 	Threads int     `json:"threads"` // of a block that moves Block bytes a microsecond
@@ -87,6 +90,17 @@ type MoveCosts struct {
 	// The same in a one-sided launch of few packets, whose kernel does less.
 	FewStep  float64 `json:"few_step_us,omitempty"`
 	FewBlock float64 `json:"few_block_bytes_us,omitempty"`
+	// and where it finishes rows, whose threads have several loads under way; 0: FewBlock
+	FewRows float64 `json:"few_rows_bytes_us,omitempty"`
+}
+
+// InFew returns c in a one-sided launch of few packets. rows says that it finishes rows.
+func (c MoveCosts) InFew(rows bool) MoveCosts {
+	c.Step, c.Block = c.FewStep, c.FewBlock
+	if rows && c.FewRows > 0 {
+		c.Block = c.FewRows
+	}
+	return c
 }
 
 // TwoSidedCosts are those of two-sided programs.

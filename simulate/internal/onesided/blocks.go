@@ -17,6 +17,8 @@ import (
 // A Call is what a call says of a one-sided program's launches, as simulate.Call has it.
 type Call struct {
 	launch.Width
+	Row, Elem        int  // bytes of a row, of a program with an epilogue, and of an element
+	Even             bool // all chunks have as many elements, or rows
 	Multicast, Rough bool
 }
 
@@ -37,6 +39,7 @@ type Blocks struct {
 	replicas float64
 	whole    bool // tiles are, but for the last
 	few      bool
+	rows     float64 // of a chunk that a replica has, of a program with an epilogue
 	blocks   []block
 	ways     []int32   // of an operand, between its rank's GPU and the block's
 	up       []int32   // by rank: its link to a switch that adds or spreads, where operands are of all ranks
@@ -82,6 +85,9 @@ func New(p *onesided.Program, l *launches.Launches, call Call) (*Blocks, error) 
 	if err := o.width(); err != nil {
 		return nil, err
 	}
+	if o.few = o.isFew(); o.few {
+		o.plain, o.cost = o.plain.InFew(len(p.Then) > 0), o.cost.InFew(len(p.Then) > 0)
+	}
 	if l.Net.Topology.Apart {
 		o.apart(&c.Apart)
 	}
@@ -114,7 +120,6 @@ func New(p *onesided.Program, l *launches.Launches, call Call) (*Blocks, error) 
 	}
 	o.written, o.heads, o.tails, o.flags = make([]int64, packets), make([]float64, packets*o.depth),
 		make([]float64, packets*o.depth), o.newFlags(flags)
-	o.few = o.Passes <= 1 && len(p.Then) == 0 && o.onlyPackets()
 	o.finish = o.finishing()
 	return o, nil
 }

@@ -6,17 +6,26 @@ import "mscclc/ir"
 type finishing struct {
 	bytes   float64 // that the GPU's memory reads and writes, for each byte of a row
 	handled float64 // that the block's threads read or write, for each byte of a row
-	time    float64 // of a step: the first row's begin, and block reductions; blocks have other rows under way in it
+
+	// Of a step, the first row's begin, and block reductions: blocks have other rows under way in it. Of a launch of few
+	// packets, each row of a block takes that long, one after the other, and operands of stages are loaded before.
+	time float64
 }
 
 // finishing returns what p's epilogue takes.
 func (o *Blocks) finishing() (f finishing) {
-	if len(o.program.Then) > 0 {
-		f.time = o.Costs.OneSided.Finish
+	if len(o.program.Then) == 0 {
+		return f
+	}
+	f.time = o.Costs.OneSided.Finish
+	if o.few {
+		f.time = o.Costs.OneSided.FewFinish
 	}
 	for _, s := range o.program.Then {
 		f.bytes += s.Row().RowBytes
-		f.handled += s.Row().RowBytes + s.Row().VectorBytes
+		if !o.few {
+			f.handled += s.Row().RowBytes + s.Row().VectorBytes
+		}
 		f.time += float64(float64(s.Row().BlockBarriers) * o.Costs.OneSided.Row)
 	}
 	return f

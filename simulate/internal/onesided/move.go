@@ -36,22 +36,23 @@ func (o *Blocks) move(b *block, s *ir.Step, now float64) (events.Verdict, bool) 
 	if packets {
 		cost = o.cost
 	}
-	if o.few {
-		cost.Step, cost.Block = cost.FewStep, cost.FewBlock
-	}
 	bytes := float64(s.Count) * o.Bytes(b.pass%o.Simulated)
 	rate := cost.Block * o.rate * b.wide
 	begin := now + cost.Step
 	b.moved = max(b.moved, begin) + bytes*o.handled(b, s)/2/rate
+	finish := 0.
+	if o.finishes(s) {
+		finish = o.finish.time
+		if o.few { // all but the last row are finished before that has come
+			b.moved += finish * (o.rows*float64(s.Count) - 1)
+		}
+	}
 	end := max(b.moved, last+cost.Step)
 	if last > now { // as fast as packets come
 		rate = min(rate, bytes/(last-now))
 	}
 	end = max(end, o.load(b, s, begin, bytes, rate), o.store(b, s, begin, bytes, rate, cost.Wire))
-	if o.finishes(s) {
-		end += o.finish.time
-	}
-	return events.GoOn(end), true
+	return events.GoOn(end + finish), true
 }
 
 // proxies returns what a load or a packet takes more that leaves its node. No executor runs such programs: they are

@@ -102,28 +102,3 @@ func (o *Blocks) reachSwitch() error {
 	}
 	return nil
 }
-
-// onlyPackets reports whether the program is one of few packets, for which a kernel is made that does less: one block a
-// rank, whose steps move packets and its own memory.
-func (o *Blocks) onlyPackets() bool {
-	if len(o.program.Blocks) != len(o.program.Rank) {
-		return false
-	}
-	for b := range o.program.Blocks {
-		tb := &o.program.Blocks[b]
-		for i := range o.program.StepsOf(tb) {
-			s := &o.program.StepsOf(tb)[i]
-			if !s.Op.Moves() {
-				return false
-			}
-			for _, list := range [2][]onesided.Operand{o.program.Sources(s), o.program.Dests(s)} {
-				for k := range list {
-					if list[k].Buf != ir.Packets && list[k].Rank != tb.Rank {
-						return false
-					}
-				}
-			}
-		}
-	}
-	return true
-}

@@ -41,6 +41,7 @@ func (o *Blocks) width() error {
 		tile = math.Inf(1)
 	}
 	replicas, threads, err := o.fit(replicas)
+	replicas, tile = o.wholeRows(replicas, tile)
 	o.replicas, o.rate = float64(replicas), math.Pow(float64(threads)/float64(o.Costs.OneSided.Threads), 0.7)
 	o.whole = tile*o.replicas <= o.Chunk
 	o.Share, o.Tile = o.Chunk, min(max(o.Chunk, 1), tile*o.replicas)
@@ -48,11 +49,23 @@ func (o *Blocks) width() error {
 	return err
 }
 
+// wholeRows returns how many replicas have rows, and the tile, where a program finishes rows: a replica has whole rows,
+// and so has its tile.
+func (o *Blocks) wholeRows(replicas int, tile float64) (some int, whole float64) {
+	if len(o.program.Then) == 0 {
+		return replicas, tile
+	}
+	row := float64(o.call.Row)
+	each, with := launch.RowsOf(uint64(o.Chunk/row), uint64(replicas))
+	o.rows = float64(each)
+	return int(with), min(max(math.Floor(tile/row), 1), float64(each)) * row
+}
+
 // apart has ranks share memory of the host, where the packets of all blocks of a rank are read one after the other.
 func (o *Blocks) apart(c *devices.ApartCosts) {
 	o.late = c.Await
 	if ctas := o.rate * o.replicas * float64(o.blocksOfRank()); c.Packets > 0 && ctas > 0 {
-		o.cost.Block, o.cost.FewBlock = min(o.cost.Block, c.Packets/ctas), min(o.cost.FewBlock, c.Packets/ctas)
+		o.cost.Block = min(o.cost.Block, c.Packets/ctas)
 	}
 }
 
