@@ -175,7 +175,7 @@ func RowsLadder(ranks, ctas int, then epilogue.List) (list []Rule) {
 		last, lines = rowsRung{0, "rows/onestep", ir.Simple, ctas, rowsTile}, 8<<20
 	}
 	lines = min(lines, most*2*rowsTile)
-	most = min(most, lines/(8<<10)) // rows have 8 KiB and more, mostly
+	most = min(most, lines/(16<<10)) // of rows of 16 KiB, each has one at least
 	for _, r := range []rowsRung{
 		{512 << 10 / n, "rows/onestep", ir.LL, 16, rowsTile},
 		{1 << 20 / n, "rows/onestep", ir.LL, 32, rowsTile},
