@@ -158,6 +158,7 @@ type rowsRung struct {
 	program string
 	proto   ir.Protocol
 	ctas    int
+	tile    int64
 }
 
 // rowsTile is the bytes of tiles of programs that finish rows: the longest row that they take.
@@ -165,26 +166,28 @@ const rowsTile = 32 << 10
 
 // RowsLadder returns rules for calls with an epilogue on a number of ranks: in one step while only the number of steps
 // counts, and then in two. Two ranks move as many bytes in one step as in two. A CTA finishes a row at a time, so that
-// more CTAs are faster as long as there are rows: a launch has at most ctas CTAs a rank. The sizes follow from times on
-// two H200s (kernels/NOTES.md). They are guesses for more ranks.
+// more CTAs are faster as long as there are rows: a launch has at most ctas CTAs a rank. While each has one tile,
+// launches are short. Sizes of LL follow from times on two H200s, all others from simulations (kernels/NOTES.md).
 func RowsLadder(ranks, ctas int, then epilogue.List) (list []Rule) {
-	last := rowsRung{0, "rows/onestep", ir.Simple, ctas}
-	if ranks > 2 {
-		last = rowsRung{0, "rows/after", ir.Simple, min(ctas, 64)}
+	n, most := int64(ranks), int64(min(ctas, 128))
+	last, lines := rowsRung{0, "rows/after", ir.Simple, min(ctas, 64), rowsTile}, (8<<20)/n
+	if ranks == 2 {
+		last, lines = rowsRung{0, "rows/onestep", ir.Simple, ctas, rowsTile}, 8<<20
 	}
-	n := int64(ranks)
+	lines = min(lines, most*2*rowsTile)
+	most = min(most, lines/(16<<10)) // of rows of 16 KiB, each has one at least
 	for _, r := range []rowsRung{
-		{512 << 10 / n, "rows/onestep", ir.LL, 16},
-		{1 << 20 / n, "rows/onestep", ir.LL, 32},
-		{2 << 20 / n, "rows/onestep", ir.LL, 64},
-		{min(16<<20/(n*n), int64(min(ctas, 128))*rowsTile), "rows/onestep", ir.LL, 128}, // a tile each: a short launch
+		{512 << 10 / n, "rows/onestep", ir.LL, 16, rowsTile},
+		{1 << 20 / n, "rows/onestep", ir.LL, 32, rowsTile},
+		{2 << 20 / n, "rows/onestep", ir.LL128, 64, rowsTile},
+		{lines, "rows/onestep", ir.LL128, int(most), max(rowsTile, lines/most)},
 		last,
 	} {
 		if k := len(list); r.upTo > 0 && k > 0 && r.upTo <= list[k-1].UpTo {
 			continue
 		}
 		rule := Forward(ir.AllReduce, ranks)
-		rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.proto, r.upTo, rowsTile
+		rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.proto, r.upTo, r.tile
 		rule.Replicas, rule.CTAs, rule.Then = min(r.ctas, ctas), min(r.ctas, ctas), then.String()
 		list = append(list, rule)
 	}

@@ -37,8 +37,9 @@ const char *rows_unfit(const Team *t, u32 rule, const Call *c) {
   if (!finishes(p, c->rows->text)) return "no rule is for calls with such an epilogue";
   const u64 row = (u64)c->rows->length * size_of(c->dtype);
   if (row > p.row->tile) return "a row is longer than the tiles of the program";
-  // A thread holds UNITS_OF_THREAD units of 16 bytes. A row may begin and end in one; eight make a line of 120 bytes.
-  const u64 units = p.row->lines ? (row / 120 + 2) * 8 : row / 16 + 2;
+  // A thread holds UNITS_OF_THREAD units of 16 bytes. A row may begin and end in one. Eight make a line of 120 bytes.
+  // Of a row of lines, a block has room for half as many units (kernels/rows/room.h).
+  const u64 lined = (row / 120 + 2) * 8, units = !p.row->lines ? row / 16 + 2 : lined > row / 8 ? lined : row / 8;
   if (units > t->set.rules[rule].threads * UNITS_OF_THREAD) return "a row is longer than a thread block holds";
   return nullptr;
 }
