@@ -146,8 +146,8 @@ func TestAlike(t *testing.T) {
 	t.Run("wide", func(t *testing.T) { testWide(t, r) })
 }
 
-// testChanged has both read thousands of bundles that were changed. Checksums are right in all but those in which they were
-// what was changed. Each field of each row is changed equally often.
+// testChanged has both read thousands of bundles that were changed. Checksums are right in all but those in which they
+// were what was changed. Each field of each row is changed equally often.
 func testChanged(t *testing.T, r *reader) {
 	rnd := rand.New(rand.NewSource(34 + int64(irtest.First(t))))
 	var all []*changer
