@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/kernels"
@@ -145,8 +146,8 @@ func TestAlike(t *testing.T) {
 	t.Run("wide", func(t *testing.T) { testWide(t, r) })
 }
 
-// testChanged has both read 10,000 bundles that were changed. Checksums are right in all but those in which they were
-// what was changed. Each field of each row is changed equally often.
+// testChanged has both read thousands of bundles that were changed. Checksums are right in all but those in which they
+// were what was changed. Each field of each row is changed equally often.
 func testChanged(t *testing.T, r *reader) {
 	rnd := rand.New(rand.NewSource(34 + int64(irtest.First(t))))
 	var all []*changer
@@ -157,7 +158,7 @@ func testChanged(t *testing.T, r *reader) {
 		all = append(all, newChanger(t, rnd, text))
 	}
 	fields := fieldsOf(t, all)
-	const bundles = 10000
+	bundles := covering.Share(10000)
 	taken, differ := 0, 0
 	takenOf := map[string]int{}
 	for i := range bundles {

@@ -49,6 +49,9 @@ func sanitizers() []string {
 	return []string{"address,undefined"}
 }
 
+// rounds returns how many rounds of random messages a run has: more than it has resets.
+func rounds() int { return covering.Share(10) }
+
 // carry runs testdata/carry.cc, and returns what it prints.
 func carry(t *testing.T, sanitizer string, args ...any) string {
 	t.Helper()
@@ -85,7 +88,7 @@ func TestCarry(t *testing.T) {
 			}
 			for seed := range runs {
 				processes, resets, delay := 2+seed%5, seed%3, 40000*seed+1
-				out := carry(t, sanitizer, seed+1, processes, 10, resets, fmt.Sprint("delay=", delay))
+				out := carry(t, sanitizer, seed+1, processes, rounds(), resets, fmt.Sprint("delay=", delay))
 				if n := strings.Count(out, ": 0 of "); n != processes || strings.Contains(out, "WARNING") {
 					t.Errorf("seed %d: %d of %d processes had no failure:\n%s", seed+1, n, processes, out)
 				}
@@ -101,7 +104,7 @@ func TestCarryHelpers(t *testing.T) {
 			program := driver(t, "carry", sanitizer)
 			for seed := range 3 {
 				processes, helpers, delay := 2+seed, 1+seed, 40000*seed+1
-				out := carryWith(t, helpers, program, seed+1, processes, 10, seed%3, fmt.Sprint("delay=", delay))
+				out := carryWith(t, helpers, program, seed+1, processes, rounds(), seed%3, fmt.Sprint("delay=", delay))
 				if n := strings.Count(out, ": 0 of "); n != processes || strings.Contains(out, "WARNING") {
 					t.Errorf("seed %d: %d of %d processes had no failure:\n%s", seed+1, n, processes, out)
 				}
@@ -119,7 +122,7 @@ func TestCarryHelpers(t *testing.T) {
 // More replicas than one message has go in several.
 func TestCarryWide(t *testing.T) {
 	for seed := range 3 {
-		out := carryBy(t, driver(t, "carry wide", "address,undefined"), seed+1, 3, 10, seed%2, "delay=40000")
+		out := carryBy(t, driver(t, "carry wide", "address,undefined"), seed+1, 3, rounds(), seed%2, "delay=40000")
 		if strings.Count(out, ": 0 of ") != 3 {
 			t.Errorf("seed %d:\n%s", seed+1, out)
 		}

@@ -146,7 +146,7 @@ func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
 
 // TestVerdictsOverNodes is TestOneSidedVerdictsAreTheExplorers of ranks on several nodes.
 func TestVerdictsOverNodes(t *testing.T) {
-	n := 6
+	n := 4
 	if covering.CI() {
 		n = 12
 	}

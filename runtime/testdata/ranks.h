@@ -159,6 +159,15 @@ inline u64 number(u32 rank, u64 i, u64 seed) {
   return x >> 40;
 }
 inline void put_number(u8 *at, u32 size, u64 n) { memcpy(at, &n, size); }
+// is_number reports whether a number lies there, without a call for each element.
+inline bool is_number(const u8 *at, u32 size, u64 n) {
+  switch (size) {
+    case 1: return *at == (u8)n;
+    case 2: return !memcmp(at, &n, 2);
+    case 4: return !memcmp(at, &n, 4);
+    default: return !memcmp(at, &n, 8);
+  }
+}
 
 // Pieces of a call's input and output, as Collective.Pieces has them.
 struct Pieces {

@@ -10,6 +10,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/plan"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -56,7 +57,7 @@ func testGraphs(t *testing.T, d Device) {
 		if err := errors.Join(j.fill(), other.fill()); err != nil {
 			t.Fatal(err)
 		}
-		for i := range d.times(50, 500) { // thousands of launches
+		for i := range d.times(covering.Share(50), 500) { // hundreds of launches, or thousands
 			if !d.takes(i) {
 				continue
 			}

@@ -8,8 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum Function { F_ALLREDUCE, F_ALLGATHER, F_REDUCESCATTER, F_BROADCAST, F_BCAST, F_REDUCE, F_ALLTOALL, F_GATHER,
+                F_SCATTER, F_SEND, F_RECV, F_NONE };
+const char *const functions[] = {"allreduce", "allgather", "reducescatter", "broadcast", "bcast", "reduce", "alltoall",
+                                 "gather", "scatter", "send", "recv", "no function"};
+
 struct Pending {
-  std::string fn;
+  Function fn;  // each element asks for it, so it is no string
   size_t count;
   int type, op, root, rank, ranks, device;
   u64 send, recv, block, block_bytes;
@@ -22,7 +27,13 @@ namespace {
 enum { SUM, PROD, MAX, MIN, AVG };
 const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1, 1};  // the last is of no type
 
-bool reduces(const std::string &f) { return f == "allreduce" || f == "reducescatter" || f == "reduce"; }
+Function fn_of(const std::string &name) {
+  int i = 0;
+  while (i < F_NONE && name != functions[i]) i++;
+  return (Function)i;
+}
+
+bool reduces(Function f) { return f == F_ALLREDUCE || f == F_REDUCESCATTER || f == F_REDUCE; }
 
 // value is small, so that all types have it, sums and products of 8 ranks too, and averages are whole.
 int value(const Pending &p, int rank, size_t i) {
@@ -92,24 +103,24 @@ void element(const Pending &p, int rank, size_t i, u8 *to) {
   for (size_t b = 0; b < sizes[p.type]; b++) to[b] = (u8)(i * 7 + b * 31 + (size_t)rank * 101 + 3);
 }
 
-bool receives(const Pending &p) { return (p.fn != "reduce" && p.fn != "gather") || p.rank == p.root; }
-bool sends(const Pending &p) { return (p.fn != "broadcast" && p.fn != "scatter") || p.rank == p.root; }
+bool receives(const Pending &p) { return (p.fn != F_REDUCE && p.fn != F_GATHER) || p.rank == p.root; }
+bool sends(const Pending &p) { return (p.fn != F_BROADCAST && p.fn != F_SCATTER) || p.rank == p.root; }
 size_t send_count(const Pending &p) {
-  return p.fn == "reducescatter" || p.fn == "alltoall" || p.fn == "scatter" ? p.count * (size_t)p.ranks : p.count;
+  return p.fn == F_REDUCESCATTER || p.fn == F_ALLTOALL || p.fn == F_SCATTER ? p.count * (size_t)p.ranks : p.count;
 }
 size_t recv_count(const Pending &p) {
-  return p.fn == "allgather" || p.fn == "alltoall" || p.fn == "gather" ? p.count * (size_t)p.ranks : p.count;
+  return p.fn == F_ALLGATHER || p.fn == F_ALLTOALL || p.fn == F_GATHER ? p.count * (size_t)p.ranks : p.count;
 }
 
 // wanted writes element i of what this rank must receive.
 void wanted(const Pending &p, size_t i, u8 *to) {
   const size_t of = i / (p.count ? p.count : 1), at = i % (p.count ? p.count : 1), own = (size_t)p.rank * p.count;
-  if (p.ordered) return rounded(p.type, in_order(p, p.fn == "reducescatter" ? own + i : i), to);
-  if (p.fn == "allreduce" || p.fn == "reduce") return encode(p.type, reduced(p, i), to);
-  if (p.fn == "reducescatter") return encode(p.type, reduced(p, own + i), to);
-  if (p.fn == "allgather" || p.fn == "gather") return element(p, (int)of, at, to);
-  if (p.fn == "alltoall") return element(p, (int)of, own + at, to);
-  if (p.fn == "scatter") return element(p, p.root, own + i, to);
+  if (p.ordered) return rounded(p.type, in_order(p, p.fn == F_REDUCESCATTER ? own + i : i), to);
+  if (p.fn == F_ALLREDUCE || p.fn == F_REDUCE) return encode(p.type, reduced(p, i), to);
+  if (p.fn == F_REDUCESCATTER) return encode(p.type, reduced(p, own + i), to);
+  if (p.fn == F_ALLGATHER || p.fn == F_GATHER) return element(p, (int)of, at, to);
+  if (p.fn == F_ALLTOALL) return element(p, (int)of, own + at, to);
+  if (p.fn == F_SCATTER) return element(p, p.root, own + i, to);
   element(p, p.root, i, to);
 }
 
@@ -121,17 +132,17 @@ void place(Pending *p, bool in_place, bool unaligned) {
   p->send = first, p->recv = second;
   if (!in_place) return;
   const u64 own = (u64)p->rank * p->count * size;
-  if (p->fn == "allgather") p->recv = first, p->send = first + own;
-  else if (p->fn == "reducescatter") p->recv = first + own;
-  else if (p->fn == "gather" && p->rank == p->root) p->recv = first, p->send = first + own;
-  else if (p->fn == "scatter" && p->rank == p->root) p->recv = first + own;
-  else if (p->fn != "alltoall" && p->fn != "gather" && p->fn != "scatter") p->recv = first;
+  if (p->fn == F_ALLGATHER) p->recv = first, p->send = first + own;
+  else if (p->fn == F_REDUCESCATTER) p->recv = first + own;
+  else if (p->fn == F_GATHER && p->rank == p->root) p->recv = first, p->send = first + own;
+  else if (p->fn == F_SCATTER && p->rank == p->root) p->recv = first + own;
+  else if (p->fn != F_ALLTOALL && p->fn != F_GATHER && p->fn != F_SCATTER) p->recv = first;
   (void)b;
 }
 
 Pending *prepare(Rank &r, const std::vector<std::string> &w, const std::string &flags) {
   Pending *p = new Pending();
-  p->fn = w[0], p->count = strtoull(w[2].c_str(), nullptr, 10), p->type = atoi(w[3].c_str()),
+  p->fn = fn_of(w[0]), p->count = strtoull(w[2].c_str(), nullptr, 10), p->type = atoi(w[3].c_str()),
       p->op = atoi(w[4].c_str());
   p->root = atoi(w[5].c_str());
   p->ordered = flags.find('o') != std::string::npos;
@@ -156,17 +167,17 @@ Pending *prepare(Rank &r, const std::vector<std::string> &w, const std::string &
 Result call(const Pending &p, Comm c, void *stream) {
   const void *s = (const void *)p.send;
   void *d = (void *)p.recv;
-  if (p.fn == "allreduce") return ncclAllReduce(s, d, p.count, p.type, p.op, c, stream);
-  if (p.fn == "allgather") return ncclAllGather(s, d, p.count, p.type, c, stream);
-  if (p.fn == "reducescatter") return ncclReduceScatter(s, d, p.count, p.type, p.op, c, stream);
-  if (p.fn == "broadcast") return ncclBroadcast(s, d, p.count, p.type, p.root, c, stream);
-  if (p.fn == "bcast") return ncclBcast((void *)s, p.count, p.type, p.root, c, stream);
-  if (p.fn == "reduce") return ncclReduce(s, d, p.count, p.type, p.op, p.root, c, stream);
-  if (p.fn == "alltoall") return ncclAlltoAll(s, d, p.count, p.type, c, stream);
-  if (p.fn == "gather") return ncclGather(s, d, p.count, p.type, p.root, c, stream);
-  if (p.fn == "scatter") return ncclScatter(s, d, p.count, p.type, p.root, c, stream);
-  if (p.fn == "send") return ncclSend(s, p.count, p.type, p.root, c, stream);
-  if (p.fn == "recv") return ncclRecv(d, p.count, p.type, p.root, c, stream);
+  if (p.fn == F_ALLREDUCE) return ncclAllReduce(s, d, p.count, p.type, p.op, c, stream);
+  if (p.fn == F_ALLGATHER) return ncclAllGather(s, d, p.count, p.type, c, stream);
+  if (p.fn == F_REDUCESCATTER) return ncclReduceScatter(s, d, p.count, p.type, p.op, c, stream);
+  if (p.fn == F_BROADCAST) return ncclBroadcast(s, d, p.count, p.type, p.root, c, stream);
+  if (p.fn == F_BCAST) return ncclBcast((void *)s, p.count, p.type, p.root, c, stream);
+  if (p.fn == F_REDUCE) return ncclReduce(s, d, p.count, p.type, p.op, p.root, c, stream);
+  if (p.fn == F_ALLTOALL) return ncclAlltoAll(s, d, p.count, p.type, c, stream);
+  if (p.fn == F_GATHER) return ncclGather(s, d, p.count, p.type, p.root, c, stream);
+  if (p.fn == F_SCATTER) return ncclScatter(s, d, p.count, p.type, p.root, c, stream);
+  if (p.fn == F_SEND) return ncclSend(s, p.count, p.type, p.root, c, stream);
+  if (p.fn == F_RECV) return ncclRecv(d, p.count, p.type, p.root, c, stream);
   return INVALID_USAGE;
 }
 
@@ -175,14 +186,14 @@ Result call_with(const Pending &p, Comm c, void *stream, CollConfig *f) {
   const void *s = (const void *)p.send;
   void *d = (void *)p.recv;
   Result r = INVALID_USAGE;
-  if (p.fn == "allreduce") r = ncclAllReduceConfig(s, d, p.count, p.type, p.op, c, stream, f);
-  if (p.fn == "allgather") r = ncclAllGatherConfig(s, d, p.count, p.type, c, stream, f);
-  if (p.fn == "reducescatter") r = ncclReduceScatterConfig(s, d, p.count, p.type, p.op, c, stream, f);
-  if (p.fn == "broadcast") r = ncclBroadcastConfig(s, d, p.count, p.type, p.root, c, stream, f);
-  if (p.fn == "reduce") r = ncclReduceConfig(s, d, p.count, p.type, p.op, p.root, c, stream, f);
-  if (p.fn == "alltoall") r = ncclAlltoAllConfig(s, d, p.count, p.type, c, stream, f);
-  if (p.fn == "gather") r = ncclGatherConfig(s, d, p.count, p.type, p.root, c, stream, f);
-  if (p.fn == "scatter") r = ncclScatterConfig(s, d, p.count, p.type, p.root, c, stream, f);
+  if (p.fn == F_ALLREDUCE) r = ncclAllReduceConfig(s, d, p.count, p.type, p.op, c, stream, f);
+  if (p.fn == F_ALLGATHER) r = ncclAllGatherConfig(s, d, p.count, p.type, c, stream, f);
+  if (p.fn == F_REDUCESCATTER) r = ncclReduceScatterConfig(s, d, p.count, p.type, p.op, c, stream, f);
+  if (p.fn == F_BROADCAST) r = ncclBroadcastConfig(s, d, p.count, p.type, p.root, c, stream, f);
+  if (p.fn == F_REDUCE) r = ncclReduceConfig(s, d, p.count, p.type, p.op, p.root, c, stream, f);
+  if (p.fn == F_ALLTOALL) r = ncclAlltoAllConfig(s, d, p.count, p.type, c, stream, f);
+  if (p.fn == F_GATHER) r = ncclGatherConfig(s, d, p.count, p.type, p.root, c, stream, f);
+  if (p.fn == F_SCATTER) r = ncclScatterConfig(s, d, p.count, p.type, p.root, c, stream, f);
   if (f) memset((void *)f, 0x5b, sizeof *f);
   return r;
 }
@@ -208,7 +219,7 @@ void compare(Rank &r, const Pending &p) {
   for (size_t i = 0; receives(p) && i < recv_count(p); i++) wanted(p, i, &must[p.recv - p.block + i * sizes[p.type]]);
   for (size_t i = 0; i < must.size(); i++)
     if (now[i] != must[i])
-      fail(r, "%s count=%zu type=%d op=%d root=%d: byte %lld of the output is %02x, not %02x", p.fn.c_str(), p.count,
+      fail(r, "%s count=%zu type=%d op=%d root=%d: byte %lld of the output is %02x, not %02x", functions[p.fn], p.count,
            p.type, p.op, p.root, (long long)(p.block + i - p.recv), now[i], must[i]);
 }
 
