@@ -47,7 +47,7 @@ func (x *Member) dial(ctx context.Context, p *Place) error {
 		if errors.As(err, &refused) && refused.final() {
 			return fmt.Errorf("process 0: %w", refused)
 		}
-		if ctx.Err() == nil || found == nil {
+		if !over(ctx) || found == nil {
 			found = err
 		}
 		select {
@@ -56,6 +56,12 @@ func (x *Member) dial(ctx context.Context, p *Place) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// over reports whether a context has ended, or is about to: the deadlines of connections pass before it says so.
+func over(ctx context.Context) bool {
+	end, has := ctx.Deadline()
+	return ctx.Err() != nil || has && !time.Now().Before(end)
 }
 
 // tryPorts knocks at each port in turn, until the hub lets this process in, or turns it away for good. Else its error

@@ -74,6 +74,44 @@ func asksAfter(conn net.Conn, d time.Duration) (hello, bool) {
 	return h, err == nil && kind == frameProof
 }
 
+// A lateContext ends later than its deadline says, as contexts do on a busy machine: the end of a dial comes first.
+type lateContext struct {
+	context.Context
+	end time.Time
+}
+
+func (l lateContext) Deadline() (time.Time, bool) { return l.end, true }
+
+// TestCutShortInDial is TestCutShort where time ends while a guest dials, and the context does not say so yet.
+func TestCutShortInDial(t *testing.T) {
+	e, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	late := lateContext{ctx, time.Now().Add(300 * time.Millisecond)}
+	go func() {
+		first, err := e.Accept()
+		if err != nil {
+			return
+		}
+		readHello(first)
+		time.Sleep(time.Until(late.end))
+		refuse(first, ofOtherJob, "it is of another job")
+		time.Sleep(100 * time.Millisecond) // dials that are over at once
+		cancel()
+	}()
+	x, err := Join(late, At(e.Addr().String()), 1, 2)
+	if err == nil {
+		x.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "it is of another job") {
+		t.Error(err)
+	}
+}
+
 // TestCutShort has time end while a guest knocks again at the hub of another job: it says what it had found before.
 func TestCutShort(t *testing.T) {
 	e, err := net.Listen("tcp", "127.0.0.1:0")
