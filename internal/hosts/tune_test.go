@@ -76,7 +76,7 @@ func TestTuneLost(t *testing.T) {
 	codes := j.wait()
 	text, err := os.ReadFile(table)
 	if said := j.out[0].String(); codes[0] != 3 || !strings.Contains(said, "process 1") || err != nil ||
-		!strings.Contains(string(text), `"up_to":1448,`) && !strings.Contains(string(text), `"up_to":2896,`) {
+		!strings.Contains(string(text), `"up_to":1024,`) && !strings.Contains(string(text), `"up_to":2048,`) {
 		t.Errorf("process 0 ended with %d, %v: %s\n%s", codes[0], err, said, text)
 	}
 }
