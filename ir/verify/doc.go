@@ -70,7 +70,7 @@
 //     let a flag have 2 signals in each tile iteration. Then signals 1 and 2 are those of the Await's own tile
 //     iteration, -1 and 0 those of the iteration before, and -3 and -2 those of the iteration before that. With n
 //     signals, they have the numbers from 1 to n, from -(n-1) to 0, and from -(2n-1) to -n. A wait for a signal from
-// before the first launch ends at once.
+//     before the first launch ends at once.
 //   - An Enter step runs only in the first tile iteration of each launch, and a Leave step only in the last one. The
 //     flags of such steps count launches in place of tile iterations.
 //   - The threads of a block synchronise before each step, but not before a Joint step. A group is a step that is not
@@ -81,8 +81,7 @@
 //   - An operand of the NVLink switch stands for the same chunk of all ranks. The switch adds these chunks, or copies
 //     to them.
 //   - A port is a channel whose copies a copy engine of the GPU makes, when a host thread starts them. The steps of a
-// port are a block of their own. This block is
-//     Loose: it may still run when the launch of its rank has ended.
+//     port are a block of their own. This block is Loose: it may still run when the launch of its rank has ended.
 //
 // # One-sided programs
 //
