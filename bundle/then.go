@@ -157,38 +157,52 @@ type rowsRung struct {
 	upTo    int64
 	program string
 	proto   ir.Protocol
-	ctas    int
+	ctas    int64
 	tile    int64
 }
 
-// rowsTile is the bytes of tiles of programs that finish rows: the longest row that they take.
-const rowsTile = 32 << 10
+// rowsTile is the bytes of the shortest tiles of programs that finish rows: the longest row that all rules take.
+// usualRow is the bytes of a row that is not short: a CTA finishes a row at a time.
+const rowsTile, usualRow = 32 << 10, 16 << 10
 
 // RowsLadder returns rules for calls with an epilogue on a number of ranks: in one step while only the number of steps
-// counts, and then in two. Two ranks move as many bytes in one step as in two. A CTA finishes a row at a time, so that
-// more CTAs are faster as long as there are rows: a launch has at most ctas CTAs a rank. While each has one tile,
-// launches are short. Sizes of LL follow from times on two H200s, all others from simulations (kernels/NOTES.md).
+// counts, and then in two. Two ranks move as many bytes in one step as in two. More CTAs are faster as long as there are
+// rows: a launch has at most ctas CTAs a rank. Launches of LL and LL128 are short, since each CTA has one tile: a tile
+// has room for one usual row beside a CTA's share. Ranks whose packets may not be lines go on with the last rule.
+//
+// Sizes of LL follow from times on two H200s, all others from simulations (kernels/NOTES.md). From eight ranks on, there
+// are fewer CTAs, so that bundles have room for two epilogues.
 func RowsLadder(ranks, ctas int, then epilogue.List) (list []Rule) {
-	n, most := int64(ranks), int64(min(ctas, 128))
-	last, lines := rowsRung{0, "rows/after", ir.Simple, min(ctas, 64), rowsTile}, (8<<20)/n
+	n := int64(ranks)
+	two, last := (8<<20)/n, rowsRung{0, "rows/after", ir.Simple, 64, rowsTile}
+	most, tile := min(int64(ctas), 128, 384/max(n-1, 1)), int64(rowsTile)
 	if ranks == 2 {
-		last, lines = rowsRung{0, "rows/onestep", ir.Simple, ctas, rowsTile}, 8<<20
+		two, last = 8<<20, rowsRung{0, "rows/onestep", ir.Simple, int64(ctas), rowsTile}
+		tile = min(max(two/most, usualRow), 64<<10) + usualRow
 	}
-	lines = min(lines, most*2*rowsTile)
-	most = min(most, lines/(16<<10)) // of rows of 16 KiB, each has one at least
+	var before rowsRung
 	for _, r := range []rowsRung{
 		{512 << 10 / n, "rows/onestep", ir.LL, 16, rowsTile},
 		{1 << 20 / n, "rows/onestep", ir.LL, 32, rowsTile},
-		{2 << 20 / n, "rows/onestep", ir.LL128, 64, rowsTile},
-		{lines, "rows/onestep", ir.LL128, int(most), max(rowsTile, lines/most)},
+		{2 << 20 / n, "rows/onestep", ir.LL128, 64, tile},
+		{two, "rows/onestep", ir.LL128, most, tile},
 		last,
 	} {
+		if r.proto != ir.Simple {
+			r.ctas = min(r.ctas, most, max(r.upTo/(8<<10), 1))
+			r.upTo = min(r.upTo, r.ctas*(r.tile-usualRow))
+		}
 		if k := len(list); r.upTo > 0 && k > 0 && r.upTo <= list[k-1].UpTo {
 			continue
 		}
+		if r.ctas = min(r.ctas, int64(ctas)); r.proto == before.proto && r.ctas == before.ctas {
+			list[len(list)-1].UpTo = r.upTo
+			continue
+		}
+		before = r
 		rule := Forward(ir.AllReduce, ranks)
 		rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.proto, r.upTo, r.tile
-		rule.Replicas, rule.CTAs, rule.Then = min(r.ctas, ctas), min(r.ctas, ctas), then.String()
+		rule.Replicas, rule.CTAs, rule.Then = int(r.ctas), int(r.ctas), then.String()
 		list = append(list, rule)
 	}
 	return list

@@ -67,6 +67,46 @@ func TestThen(t *testing.T) {
 	}
 }
 
+// A bundle has room for the rules of two epilogues on up to 8 ranks, and of one on 16.
+func TestRowsRoom(t *testing.T) {
+	for _, of := range []struct{ ranks, lists int }{{2, 4}, {3, 2}, {4, 2}, {8, 2}, {16, 1}} {
+		spec := Spec{Device: "NVIDIA H200", Ranks: []int{of.ranks}, DTypes: []data.DType{data.BF16}, CTAs: 128}
+		for _, text := range []string{"residual, rms_norm(eps)", "rms_norm(eps)", "scale", "bias"}[:of.lists] {
+			l, err := epilogue.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Rules = append(spec.Rules, RowsLadder(of.ranks, spec.CTAs, l)...)
+		}
+		if _, err := Build(spec); err != nil {
+			t.Errorf("%d ranks, %d epilogues: %v", of.ranks, of.lists, err)
+		}
+	}
+}
+
+// Launches by the ladder's packets are short: a CTA's rows are in one tile, of rows of usual lengths.
+func TestRowsLadderIsShort(t *testing.T) {
+	for _, ranks := range []int{2, 3, 4, 8, 16} {
+		for _, ctas := range []int{4, 16, 32, 64, 128, 200} {
+			last := int64(0)
+			for i, r := range RowsLadder(ranks, ctas, epilogue.List{{Kind: epilogue.Residual}}) {
+				if r.Replicas < 1 || r.Replicas > ctas || r.UpTo > 0 && r.UpTo <= last {
+					t.Errorf("%d ranks, %d CTAs, rule %d: %+v", ranks, ctas, i, r)
+				}
+				last = r.UpTo
+				for row := int64(2 << 10); r.UpTo > 0 && row <= usualRow; row += 2 << 10 {
+					rows := r.UpTo / row
+					each := (rows + int64(r.Replicas) - 1) / int64(r.Replicas)
+					if each*row > r.Tile {
+						t.Errorf("%d ranks, %d CTAs, rule %d: %d rows of %d bytes are %d a CTA, and tiles have %d bytes",
+							ranks, ctas, i, rows, row, each, r.Tile)
+					}
+				}
+			}
+		}
+	}
+}
+
 // finisher returns the number of the image that finishes rows of sums of a type, or none.
 func (b *Bundle) finisher(s *Set, t data.DType) uint32 {
 	if s.Finishers == 0 {
@@ -99,7 +139,7 @@ func TestThenFits(t *testing.T) {
 			}
 		}
 	}
-	if served != [2]int{1, 4} {
+	if served != [2]int{1, 3} {
 		t.Errorf("%v rules serve calls without and with an epilogue", served)
 	}
 }

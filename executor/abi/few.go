@@ -45,7 +45,7 @@ func (t *OnePart) FewRows(p *OneParams, rows *Rows, lines bool, threads int) *Fe
 				moves = 0
 			}
 			moves++
-			few.Group = moves
+			few.Group = min(moves, few.Group)
 			continue
 		}
 		o, first := &t.Operands[at], s.First+uint32(s.Srcs)

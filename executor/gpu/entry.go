@@ -17,7 +17,7 @@ func rowThreads(r *executor.Ready) (threads int) {
 	}
 	units := int(r.One.ElemSize)/16 + 2
 	if r.Lines {
-		units = max((int(r.One.ElemSize)/120+2)*8, int(r.One.ElemSize)/8) // the room of a row (kernels/rows/room.h)
+		units = int(r.One.ElemSize) / 8 // a block has room for half as much of a row (kernels/rows/room.h)
 	}
 	held := rowUnits
 	if r.Few != nil {

@@ -3,7 +3,8 @@
 #pragma once
 #include "hold.h"
 
-// A RowSource is where a row begins in a source: plain, or in packets that are pairs.
+// A RowSource is where a row begins in a source: plain, or in packets that are pairs. Of lines, it is where those of
+// the first row of the tile begin.
 struct RowSource {
   u64 at;
   bool packets;

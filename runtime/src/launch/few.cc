@@ -117,7 +117,7 @@ bool few_rows_launch(const Program &p, u32 rank, const abi_one_launch &l, const 
     if (!finishes(s, operands, rank, &at)) return false;
     if (at < 0) {
       if (s.group == 1) moves = 0;
-      f->step[i].group = ++moves;
+      if (++moves < f->step[i].group) f->step[i].group = moves;
       continue;
     }
     if (lines && s.dsts > 1) return false;  // a line has raw sums of two rows, which no block has at once

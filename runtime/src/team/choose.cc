@@ -28,7 +28,13 @@ const char *unable(const Team *t, u32 rule, const Call *c) {
 // finishes says whether a program finishes rows as a call wants it.
 bool finishes(const Program &p, const char *then) { return p.row->stages && !strcmp(p.then, then); }
 
-const u64 UNITS_OF_THREAD = 8;  // of a row, in kernels/rows/lanes.h
+// held_of is the most bytes of a row that a rule's thread blocks hold. A thread holds 8 units of 16 bytes
+// (kernels/rows/lanes.h), and a row may begin and end in one. Of a row of lines, a block has room for 4 units of each
+// thread (kernels/rows/room.h).
+u64 held_of(const Team *t, u32 rule) {
+  const u64 threads = t->set.rules[rule].threads;
+  return t->set.program[t->of_rule[rule]].row->lines ? threads * 64 : (threads * 8 - 2) * 16 + 15;
+}
 
 // rows_unfit says why a rule that is for calls with an epilogue is not for this one, or gives null. It is the same on
 // all ranks.
@@ -37,10 +43,7 @@ const char *rows_unfit(const Team *t, u32 rule, const Call *c) {
   if (!finishes(p, c->rows->text)) return "no rule is for calls with such an epilogue";
   const u64 row = (u64)c->rows->length * size_of(c->dtype);
   if (row > p.row->tile) return "a row is longer than the tiles of the program";
-  // A thread holds UNITS_OF_THREAD units of 16 bytes. A row may begin and end in one. Eight make a line of 120 bytes.
-  // Of a row of lines, a block has room for half as many units (kernels/rows/room.h).
-  const u64 lined = (row / 120 + 2) * 8, units = !p.row->lines ? row / 16 + 2 : lined > row / 8 ? lined : row / 8;
-  if (units > t->set.rules[rule].threads * UNITS_OF_THREAD) return "a row is longer than a thread block holds";
+  if (row > held_of(t, rule)) return "a row is longer than a thread block holds";
   return nullptr;
 }
 
@@ -157,9 +160,11 @@ const bundle_program *team_then(const Team *t, CallRows *rows, char *all, size_t
 
 u64 team_longest_row(const Team *t, const char *then) {
   u64 longest = 0;
-  for (u32 i = 0; i < t->set.row->programs; i++) {
-    const Program &p = t->set.program[i];
-    if (finishes(p, then) && p.row->tile > longest) longest = p.row->tile;
+  for (u32 i = t->first_rule[KIND_ALLREDUCE]; i < t->end_rule[KIND_ALLREDUCE]; i++) {
+    if (!(t->set.rules[i].when & RULE_THEN)) continue;
+    const Program &p = t->set.program[t->of_rule[i]];
+    const u64 held = held_of(t, i), row = held < p.row->tile ? held : p.row->tile;
+    if (finishes(p, then) && row > longest) longest = row;
   }
   return longest;
 }
