@@ -166,12 +166,12 @@ type rowsRung struct {
 const rowsTile, usualRow = 32 << 10, 16 << 10
 
 // RowsLadder returns rules for calls with an epilogue on a number of ranks: in one step while only the number of steps
-// counts, and then in two. Two ranks move as many bytes in one step as in two. More CTAs are faster as long as there are
-// rows: a launch has at most ctas CTAs a rank. Launches of LL and LL128 are short, since each CTA has one tile: a tile
-// has room for one usual row beside a CTA's share. Ranks whose packets may not be lines go on with the last rule.
+// counts, and then in two. Two ranks move as many bytes in one step as in two. More CTAs are faster as long as there
+// are rows: a launch has at most ctas CTAs a rank. Launches of LL and LL128 are short, since each CTA has one tile: a
+// tile has room for one usual row beside a CTA's share. Ranks whose packets may not be lines go on with the last rule.
 //
-// Sizes of LL follow from times on two H200s, all others from simulations (kernels/NOTES.md). From eight ranks on, there
-// are fewer CTAs, so that bundles have room for two epilogues.
+// Sizes of LL follow from times on two H200s, all others from simulations (kernels/NOTES.md). From eight ranks on,
+// there are fewer CTAs, so that bundles have room for two epilogues.
 func RowsLadder(ranks, ctas int, then epilogue.List) (list []Rule) {
 	n := int64(ranks)
 	two, last := (8<<20)/n, rowsRung{0, "rows/after", ir.Simple, 64, rowsTile}
