@@ -24,8 +24,8 @@ type Borders struct {
 	Kept  func(bytes int64, found []bench.Entrant) error // called after each size, unless nil
 }
 
-// Refine measures the power of two in the middle of two neighbours whose rules differ, or where NCCL is near, until all
-// such neighbours are consecutive powers of two. It measures the forms that run calls of both. So a rule ends at a size
+// Refine measures the power of two in the middle of two neighbours whose rules differ, or where NCCL is near, until no
+// power of two lies between such neighbours. It measures the forms that run calls of both. So a rule ends at a size
 // where it won, and lost at the next power of two. whole reports whether the time was enough for that.
 func (t *Tuner) Refine(ctx context.Context, b Borders) (whole bool, err error) {
 	for {
@@ -81,8 +81,8 @@ func (t *Tuner) gap(room int64) (next *gap) {
 	for i := range len(t.Sizes) - 1 {
 		a, b := t.Sizes[i].Bytes, t.Sizes[i+1].Bytes
 		c := t.sized(powerBetween(a, b))
-		if b < 4*a || c.Bytes() <= a || c.Bytes() >= b {
-			continue
+		if c.Bytes() <= a || c.Bytes() >= b {
+			continue // no power of two lies between
 		}
 		if why := t.reason(i, taken); why < least {
 			next, least = &gap{c, t.beside(i, taken)}, why
@@ -91,7 +91,8 @@ func (t *Tuner) gap(room int64) (next *gap) {
 	return next
 }
 
-// powerBetween returns the power of two in the middle of two sizes, as the logarithm goes.
+// powerBetween returns the power of two in the middle of two sizes, as the logarithm goes. If powers of two lie between
+// them, it is one of these.
 func powerBetween(a, b int64) int64 {
 	return int64(1) << int(math.Round((math.Log2(float64(a))+math.Log2(float64(b)))/2))
 }

@@ -3,6 +3,7 @@ package tuning
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"slices"
 	"testing"
 	"time"
@@ -61,6 +62,14 @@ func TestRefine(t *testing.T) {
 		{"one rule", 4 << 20, never, []int64{1 << 20, 4 << 20}, []int64{1 << 10, 4 << 10}, ring + "4096K; "},
 		{"consecutive", 1 << 20, never, []int64{1 << 20, 2 << 20}, []int64{1 << 10, 2 << 10},
 			ring + "1024K; " + pairs + "2048K; "},
+		{"sizes of factor 3", 2 << 20, never, []int64{1 << 20, 3 << 20}, []int64{1 << 10, 2 << 10, 3 << 10},
+			ring + "2048K; " + pairs + "3072K; "},
+		{"an end that is no power of two", 1 << 20, never, []int64{1 << 20, 3200 << 10}, []int64{1 << 10, 2 << 10, 3200},
+			ring + "1024K; " + pairs + "3200K; "},
+		{"no power of two between", 4400 << 10, never, []int64{4400 << 10, 7000 << 10}, []int64{4400, 7000},
+			ring + "4400K; " + pairs + "7000K; "},
+		{"around a power of two", 3 << 20, never, []int64{4000 << 10, 4200 << 10}, []int64{4000, 4200},
+			pairs + "4200K; "},
 		{"NCCL from 2M on", 4 << 20, mid(2<<20, 64<<20), []int64{1 << 20, 4 << 20}, []int64{1 << 10, 2 << 10, 4 << 10},
 			ring + "1024K; nccl up to 4096K; "},
 		{"NCCL to 2M", 4 << 20, mid(1, 2<<20), []int64{1 << 20, 4 << 20}, []int64{1 << 10, 2 << 10, 4 << 10},
@@ -251,6 +260,19 @@ func TestRefineStops(t *testing.T) {
 		}
 		if !slices.Equal(kept, []int64{1 << 10, 4 << 10}) || !slices.Equal(begun[:2], kept) {
 			t.Errorf("begun were %v, and kept %v", begun, kept)
+		}
+	}
+}
+
+// TestPowerBetween: where a power of two lies between two sizes, one is found.
+func TestPowerBetween(t *testing.T) {
+	for a := int64(1); a < 300; a++ {
+		power := int64(1) << bits.Len64(uint64(a)) // the next one above a
+		for b := a + 1; b < 1500; b++ {
+			got := powerBetween(a, b)
+			if between := a < got && got < b; got&(got-1) != 0 || between != (power < b) {
+				t.Fatalf("between %d and %d: %d", a, b, got)
+			}
 		}
 	}
 }
