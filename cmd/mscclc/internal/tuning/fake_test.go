@@ -22,6 +22,7 @@ type fakeLab struct {
 	nccl  func(bytes int64) float64
 	until int // how often Any says no; 0 is always
 	asked int
+	f32   []int64 // the KiB of calls with elements of f32 that NCCL was measured at
 }
 
 type fakeOp struct {
@@ -62,6 +63,9 @@ func (*fakeLab) Eager(op bench.Op) bench.Op {
 }
 
 func (l *fakeLab) rivals(_ context.Context, c *bench.Call) ([]bench.Op, error) {
+	if c.DType == data.F32 {
+		l.f32 = append(l.f32, c.Bytes()>>10)
+	}
 	return []bench.Op{fakeOp{nil, c.Bytes(), false}, fakeOp{nil, c.Bytes(), true}}, nil
 }
 
