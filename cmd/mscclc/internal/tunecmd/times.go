@@ -41,7 +41,12 @@ func (w *worker) refine(ctx context.Context, t task, tuner *tuning.Tuner) (whole
 	}
 	whole, err = tuner.Refine(ctx, tuning.Borders{Room: usualRoom, Until: begin.Add(borders),
 		Begin: func(bytes int64) { w.at(t.name(), t.title()+", "+cli.SizeText(bytes)) },
-		Kept:  func(int64, []bench.Entrant) error { return w.keep(tuner, t, false) }})
+		Kept:  func(int64, []bench.Entrant) error { return w.keep(tuner, t, false) },
+		Failed: func(bytes int64, err error) {
+			if w.first && w.x.Lost() == nil {
+				w.bar.Over(func() { w.a.Note("", "%s, %s: no program runs: %v", t.title(), cli.SizeText(bytes), err) })
+			}
+		}})
 	if err != nil || !types {
 		return whole, err
 	}
@@ -58,7 +63,7 @@ func bordersShare(left time.Duration, sizes, rest int) time.Duration {
 // noteRough has the first process say that there was no time for some borders.
 func (w *worker) noteRough() {
 	if w.rough > 0 && w.first {
-		w.a.Note("", "the time ended before all borders between rules and all types were measured, in %s of %s ranks: mscclc tune measures "+
-			"the rest", diag.Counted(w.rough, "group"), ranksText(w.x.Size(), w.layout))
+		w.a.Note("", "the time ended before all borders between rules and all types were measured, in %s of %s ranks: "+
+			"mscclc tune measures the rest", diag.Counted(w.rough, "group"), ranksText(w.x.Size(), w.layout))
 	}
 }

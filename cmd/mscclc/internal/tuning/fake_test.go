@@ -22,7 +22,8 @@ type fakeLab struct {
 	nccl  func(bytes int64) float64
 	until int // how often Any says no; 0 is always
 	asked int
-	f32   []int64 // the KiB of calls with elements of f32 that NCCL was measured at
+	fails func(bytes int64) error // of all forms, unless nil
+	f32   []int64                 // the KiB of calls with elements of f32 that NCCL was measured at
 }
 
 type fakeOp struct {
@@ -52,7 +53,12 @@ func (*fakeLab) Check(context.Context, *bench.Call, bench.Round) (bench.Found, e
 	return bench.Found{Checked: 1}, nil
 }
 
-func (*fakeLab) Ready(_ context.Context, f *bench.Form, c *bench.Call) (bench.Op, error) {
+func (l *fakeLab) Ready(_ context.Context, f *bench.Form, c *bench.Call) (bench.Op, error) {
+	if l.fails != nil {
+		if err := l.fails(c.Bytes()); err != nil {
+			return nil, err
+		}
+	}
 	return fakeOp{f, c.Bytes(), false}, nil
 }
 

@@ -3,6 +3,7 @@ package tuning
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"mscclc/bench"
 	"mscclc/bundle"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/selection"
 )
@@ -260,6 +262,47 @@ func TestRefineStops(t *testing.T) {
 		}
 		if !slices.Equal(kept, []int64{1 << 10, 4 << 10}) || !slices.Equal(begun[:2], kept) {
 			t.Errorf("begun were %v, and kept %v", begun, kept)
+		}
+	}
+}
+
+// TestRefineFails: a size where no form runs is told and left out, and the others are measured. What ends the job ends
+// all.
+func TestRefineFails(t *testing.T) {
+	broken := errors.New("it is broken")
+	sizes := []int64{64 << 10, 256 << 10, 1 << 20, 4 << 20}
+	for _, c := range []struct {
+		err      error
+		failed   []int64
+		measured []int64
+	}{
+		{broken, []int64{2 << 10}, []int64{64, 128, 256, 512, 1 << 10, 4 << 10}},
+		{fmt.Errorf("%w: %w", broken, exchange.ErrEnd), nil, []int64{64, 256, 1 << 10, 4 << 10}},
+	} {
+		lab := &fakeLab{time: cliff(1 << 20), nccl: func(bytes int64) float64 {
+			if bytes <= 256<<10 {
+				return 1.2 * (5 + float64(bytes)/(1<<18))
+			}
+			return 1e6
+		}}
+		tuner := lab.tuner(t, 2, sizes, nil)
+		lab.fails = func(bytes int64) error {
+			if bytes == 2<<20 {
+				return c.err
+			}
+			return nil
+		}
+		var failed []int64
+		whole, err := tuner.Refine(context.Background(), Borders{Room: room, Failed: func(bytes int64, err error) {
+			if failed = append(failed, bytes>>10); !errors.Is(err, broken) {
+				t.Errorf("told was %v", err)
+			}
+		}})
+		if goesOn := c.failed != nil; whole != goesOn || goesOn != (err == nil) || err != nil && !errors.Is(err, broken) {
+			t.Errorf("%v: whole is %v: %v", c.err, whole, err)
+		}
+		if got := measured(tuner); !slices.Equal(got, c.measured) || !slices.Equal(failed, c.failed) {
+			t.Errorf("%v: measured were %v KiB, and failed %v", c.err, got, failed)
 		}
 	}
 }
