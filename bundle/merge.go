@@ -59,7 +59,7 @@ func Merge(collective string, ranks int, sizes []TimedSize, room int64) (eager, 
 	for when := range rules {
 		for i := range sizes {
 			r := MeasuredRule{Calls: Calls{Collective: collective, Ranks: ranks, When: launchNames[when]},
-				Rule: selection.Rule{UpTo: End(sizes[i].Bytes), Choice: selection.Choice{Program: NCCL},
+				Rule: selection.Rule{UpTo: endOf(sizes, i), Choice: selection.Choice{Program: NCCL},
 					NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}}
 			if i == len(sizes)-1 && sizes[i].Bytes >= large {
 				r.UpTo = 0
@@ -137,6 +137,15 @@ func End(bytes int64) int64 {
 		return power
 	}
 	return bytes
+}
+
+// endOf is End of size i. A power of two that was measured itself, rounded down or not, ends the rule of that size.
+func endOf(sizes []TimedSize, i int) int64 {
+	end := End(sizes[i].Bytes)
+	if i+1 < len(sizes) && end >= sizes[i+1].Bytes {
+		return sizes[i].Bytes
+	}
+	return end
 }
 
 // WithoutNCCL returns sizes without the times of NCCL, for calls that NCCL may not run.

@@ -58,6 +58,15 @@ func TestMerge(t *testing.T) {
 			{1 << 10, []Timed{timed("a", "LL", 4, 10), timed("b", "LL", 4, 10.1)}, [numLaunches]float64{10.35, 10.35}},
 			{4 << 10, []Timed{timed("b", "LL", 4, 10)}, [numLaunches]float64{20, 20}},
 		}, "1024 a LL 4; 4096 b LL 4; ", "1024 a LL 4; 4096 b LL 4; "},
+		{"a size shortly before a power of two, and that power", []TimedSize{
+			{1984 << 10, []Timed{timed("a", "LL", 4, 10)}, [numLaunches]float64{}},
+			{2 << 20, []Timed{timed("b", "LL", 4, 10)}, [numLaunches]float64{}},
+		}, "2031616 a LL 4; 2097152 b LL 4; ", "2031616 a LL 4; 2097152 b LL 4; "},
+		{"a size shortly before a power of two, and one that is rounded down to 3 elements", []TimedSize{
+			{1984 << 10, []Timed{timed("a", "LL", 4, 10)}, [numLaunches]float64{}},
+			{2<<20 - 2, []Timed{timed("b", "LL", 4, 10)}, [numLaunches]float64{}},
+			{4<<20 - 4, []Timed{timed("a", "LL", 4, 10)}, [numLaunches]float64{}},
+		}, "2031616 a LL 4; 2097152 b LL 4; 4194304 a LL 4; ", "2031616 a LL 4; 2097152 b LL 4; 4194304 a LL 4; "},
 	} {
 		eager, captured := Merge("allreduce", 2, c.sizes, 1<<30)
 		if got := brief(eager); got != c.eager {

@@ -106,7 +106,12 @@ func (t *stagedSearch) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := t.tuner.Refine(ctx, tuning.Borders{Room: t.arenaBytes, Kept: keep}); err != nil {
+	failed := func(bytes int64, err error) {
+		if t.first {
+			t.bar.Over(func() { t.a.Note("", "%v %s: no program runs: %v", t.coll.Kind, cli.SizeText(bytes), err) })
+		}
+	}
+	if _, err := t.tuner.Refine(ctx, tuning.Borders{Room: t.arenaBytes, Kept: keep, Failed: failed}); err != nil {
 		return devices.Impossible(err)
 	}
 	return nil

@@ -194,9 +194,6 @@ func (w *worker) one(ctx context.Context, t task) error {
 	if err == nil {
 		whole, err = w.refine(ctx, t, tuner)
 	}
-	if err == nil && t.kind.Reduces() && t.Bits == "" && w.lab.Rivals != nil {
-		err = tuner.CompareF32(ctx)
-	}
 	_, lost := exchange.Agree(ctx, w.x, true, err)
 	switch {
 	case ctx.Err() != nil:

@@ -184,10 +184,14 @@ func (p *plan) groups(job *processes.Job) error {
 // shows reports whether what was found is shown or drawn, and nothing measured.
 func (f *tuneFlags) shows() bool { return f.show || f.plot != "" }
 
-// done reports whether all groups of a given number of ranks were measured.
+// done reports whether all groups of a given number of ranks were measured. Optional ones count if something was found
+// of them.
 func (p *plan) done(n int) bool {
 	for _, g := range p.tasks(n, "") {
-		if !g.optional && !p.doc.Done(g.Group, g.sizes[len(g.sizes)-1]) {
+		if g.optional && len(p.doc.Of(g.Group).Sizes) == 0 {
+			continue
+		}
+		if !p.doc.Done(g.Group, g.sizes[len(g.sizes)-1]) {
 			return false
 		}
 	}

@@ -22,6 +22,8 @@ type fakeLab struct {
 	nccl  func(bytes int64) float64
 	until int // how often Any says no; 0 is always
 	asked int
+	fails func(bytes int64) error // of all forms, unless nil
+	f32   []int64                 // the KiB of calls with elements of f32 that NCCL was measured at
 }
 
 type fakeOp struct {
@@ -51,7 +53,12 @@ func (*fakeLab) Check(context.Context, *bench.Call, bench.Round) (bench.Found, e
 	return bench.Found{Checked: 1}, nil
 }
 
-func (*fakeLab) Ready(_ context.Context, f *bench.Form, c *bench.Call) (bench.Op, error) {
+func (l *fakeLab) Ready(_ context.Context, f *bench.Form, c *bench.Call) (bench.Op, error) {
+	if l.fails != nil {
+		if err := l.fails(c.Bytes()); err != nil {
+			return nil, err
+		}
+	}
 	return fakeOp{f, c.Bytes(), false}, nil
 }
 
@@ -62,6 +69,9 @@ func (*fakeLab) Eager(op bench.Op) bench.Op {
 }
 
 func (l *fakeLab) rivals(_ context.Context, c *bench.Call) ([]bench.Op, error) {
+	if c.DType == data.F32 {
+		l.f32 = append(l.f32, c.Bytes()>>10)
+	}
 	return []bench.Op{fakeOp{nil, c.Bytes(), false}, fakeOp{nil, c.Bytes(), true}}, nil
 }
 

@@ -2,12 +2,14 @@ package tuning
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
 
 	"mscclc/bench"
 	"mscclc/bundle"
+	"mscclc/executor/exchange"
 )
 
 // This file measures sizes between those that a search has measured, so that rules end and begin where they are known.
@@ -22,14 +24,18 @@ type Borders struct {
 	Until time.Time                                      // no size is begun after that; zero: there is no end
 	Begin func(bytes int64)                              // called before each size, unless nil
 	Kept  func(bytes int64, found []bench.Entrant) error // called after each size, unless nil
+
+	// Failed is called for each size where no form runs, unless nil. Nothing is measured between its neighbours.
+	Failed func(bytes int64, err error)
 }
 
-// Refine measures the power of two in the middle of two neighbours whose rules differ, or where NCCL is near, until all
-// such neighbours are consecutive powers of two. It measures the forms that run calls of both. So a rule ends at a size
+// Refine measures the power of two in the middle of two neighbours whose rules differ, or where NCCL is near, until no
+// power of two lies between such neighbours. It measures the forms that run calls of both. So a rule ends at a size
 // where it won, and lost at the next power of two. whole reports whether the time was enough for that.
 func (t *Tuner) Refine(ctx context.Context, b Borders) (whole bool, err error) {
+	failed := map[int64]bool{}
 	for {
-		next := t.gap(b.Room)
+		next := t.gap(b.Room, failed)
 		if next == nil {
 			return true, nil
 		}
@@ -41,8 +47,15 @@ func (t *Tuner) Refine(ctx context.Context, b Borders) (whole bool, err error) {
 			b.Begin(bytes)
 		}
 		found, err := t.contest.Again(ctx, next.call, next.forms)
-		if err != nil {
+		switch {
+		case err != nil && (ctx.Err() != nil || errors.Is(err, exchange.ErrEnd)):
 			return false, err
+		case err != nil:
+			failed[bytes] = true
+			if b.Failed != nil {
+				b.Failed(bytes, err)
+			}
+			continue
 		}
 		t.put(bytes, found)
 		if b.Kept != nil {
@@ -75,14 +88,15 @@ type gap struct {
 	forms []*bench.Form
 }
 
-// gap returns what is to be measured next, or nil: the first gap of those with the most important reason.
-func (t *Tuner) gap(room int64) (next *gap) {
+// gap returns what is to be measured next, or nil: the first gap of those with the most important reason, without sizes
+// that failed.
+func (t *Tuner) gap(room int64, failed map[int64]bool) (next *gap) {
 	taken, least := t.taken(room), numReasons
 	for i := range len(t.Sizes) - 1 {
 		a, b := t.Sizes[i].Bytes, t.Sizes[i+1].Bytes
 		c := t.sized(powerBetween(a, b))
-		if b < 4*a || c.Bytes() <= a || c.Bytes() >= b {
-			continue
+		if c.Bytes() <= a || c.Bytes() >= b || failed[c.Bytes()] {
+			continue // no power of two lies between, or it failed
 		}
 		if why := t.reason(i, taken); why < least {
 			next, least = &gap{c, t.beside(i, taken)}, why
@@ -91,7 +105,8 @@ func (t *Tuner) gap(room int64) (next *gap) {
 	return next
 }
 
-// powerBetween returns the power of two in the middle of two sizes, as the logarithm goes.
+// powerBetween returns the power of two in the middle of two sizes, as the logarithm goes. If powers of two lie between
+// them, it is one of these.
 func powerBetween(a, b int64) int64 {
 	return int64(1) << int(math.Round((math.Log2(float64(a))+math.Log2(float64(b)))/2))
 }

@@ -3,12 +3,15 @@ package tuning
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/bits"
 	"slices"
 	"testing"
 	"time"
 
 	"mscclc/bench"
 	"mscclc/bundle"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/selection"
 )
@@ -61,6 +64,14 @@ func TestRefine(t *testing.T) {
 		{"one rule", 4 << 20, never, []int64{1 << 20, 4 << 20}, []int64{1 << 10, 4 << 10}, ring + "4096K; "},
 		{"consecutive", 1 << 20, never, []int64{1 << 20, 2 << 20}, []int64{1 << 10, 2 << 10},
 			ring + "1024K; " + pairs + "2048K; "},
+		{"sizes of factor 3", 2 << 20, never, []int64{1 << 20, 3 << 20}, []int64{1 << 10, 2 << 10, 3 << 10},
+			ring + "2048K; " + pairs + "3072K; "},
+		{"an end that is no power of two", 1 << 20, never, []int64{1 << 20, 3200 << 10}, []int64{1 << 10, 2 << 10, 3200},
+			ring + "1024K; " + pairs + "3200K; "},
+		{"no power of two between", 4400 << 10, never, []int64{4400 << 10, 7000 << 10}, []int64{4400, 7000},
+			ring + "4400K; " + pairs + "7000K; "},
+		{"around a power of two", 3 << 20, never, []int64{4000 << 10, 4200 << 10}, []int64{4000, 4200},
+			pairs + "4200K; "},
 		{"NCCL from 2M on", 4 << 20, mid(2<<20, 64<<20), []int64{1 << 20, 4 << 20}, []int64{1 << 10, 2 << 10, 4 << 10},
 			ring + "1024K; nccl up to 4096K; "},
 		{"NCCL to 2M", 4 << 20, mid(1, 2<<20), []int64{1 << 20, 4 << 20}, []int64{1 << 10, 2 << 10, 4 << 10},
@@ -251,6 +262,60 @@ func TestRefineStops(t *testing.T) {
 		}
 		if !slices.Equal(kept, []int64{1 << 10, 4 << 10}) || !slices.Equal(begun[:2], kept) {
 			t.Errorf("begun were %v, and kept %v", begun, kept)
+		}
+	}
+}
+
+// TestRefineFails: a size where no form runs is told and left out, and the others are measured. What ends the job ends
+// all.
+func TestRefineFails(t *testing.T) {
+	broken := errors.New("it is broken")
+	sizes := []int64{64 << 10, 256 << 10, 1 << 20, 4 << 20}
+	for _, c := range []struct {
+		err      error
+		failed   []int64
+		measured []int64
+	}{
+		{broken, []int64{2 << 10}, []int64{64, 128, 256, 512, 1 << 10, 4 << 10}},
+		{fmt.Errorf("%w: %w", broken, exchange.ErrEnd), nil, []int64{64, 256, 1 << 10, 4 << 10}},
+	} {
+		lab := &fakeLab{time: cliff(1 << 20), nccl: func(bytes int64) float64 {
+			if bytes <= 256<<10 {
+				return 1.2 * (5 + float64(bytes)/(1<<18))
+			}
+			return 1e6
+		}}
+		tuner := lab.tuner(t, 2, sizes, nil)
+		lab.fails = func(bytes int64) error {
+			if bytes == 2<<20 {
+				return c.err
+			}
+			return nil
+		}
+		var failed []int64
+		whole, err := tuner.Refine(context.Background(), Borders{Room: room, Failed: func(bytes int64, err error) {
+			if failed = append(failed, bytes>>10); !errors.Is(err, broken) {
+				t.Errorf("told was %v", err)
+			}
+		}})
+		if goesOn := c.failed != nil; whole != goesOn || goesOn != (err == nil) || err != nil && !errors.Is(err, broken) {
+			t.Errorf("%v: whole is %v: %v", c.err, whole, err)
+		}
+		if got := measured(tuner); !slices.Equal(got, c.measured) || !slices.Equal(failed, c.failed) {
+			t.Errorf("%v: measured were %v KiB, and failed %v", c.err, got, failed)
+		}
+	}
+}
+
+// TestPowerBetween: where a power of two lies between two sizes, one is found.
+func TestPowerBetween(t *testing.T) {
+	for a := int64(1); a < 300; a++ {
+		power := int64(1) << bits.Len64(uint64(a)) // the next one above a
+		for b := a + 1; b < 1500; b++ {
+			got := powerBetween(a, b)
+			if between := a < got && got < b; got&(got-1) != 0 || between != (power < b) {
+				t.Fatalf("between %d and %d: %d", a, b, got)
+			}
 		}
 	}
 }
