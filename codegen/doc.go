@@ -3,7 +3,7 @@
 //
 //   - mscclc/codegen/msccl has MSCCL-IR XML, for msccl and RCCL.
 //   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. They are made from channel programs. Package
-//     mscclc/codegen/mscclpp/lower makes channel programs from core (one-sided) programs.
+//     mscclc/codegen/mscclpp/lower makes channel programs from one-sided programs.
 //   - mscclc/codegen/program has the program files of mscclc, binary and JSON.
 //
 // # Where to begin

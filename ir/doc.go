@@ -1,5 +1,5 @@
-// Package ir holds the forms of a collective algorithm between its text (.mscl) and its compiled files: operations
-// (Ops), collectives and their post-conditions, and the forms of a program. Package ir/text writes each form as text.
+// Package ir holds operations (Ops), collectives and their post-conditions, and the forms of a collective algorithm
+// between its text (.mscl) and its compiled files. Package ir/text writes each form as text.
 //
 // A ChunkDAG says which chunk goes where. Its operations are in the order of the file. The result is that of executing
 // them one after the other in this order. Dependences follow from the order. In the example, gathered is a scratch

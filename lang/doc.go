@@ -3,7 +3,7 @@
 // before it is read, and that the outputs hold what the collective says. Otherwise it returns a diag.List.
 //
 //	text --syntax.Parse--> *syntax.File --Expand--> *ir.ChunkDAG
-//	                                    --ExpandLevel--> that, or *ir.ChannelProgram
+//	                                    --ExpandLevel--> *ir.ChunkDAG, or *ir.ChannelProgram
 //
 // # Where to begin
 //
@@ -31,8 +31,8 @@
 //	import "FILE"                           the functions that FILE, a library, defines
 //
 // Functions and statements follow. A file without an algorithm line is a library, which has only imports and functions.
-// A file gets the functions that its library defines, but not those that the library imports. The collectives and their
-// arguments:
+// A file gets the functions that its library defines, but not those that the library imports. The collectives follow.
+// Their argument chunks says into how many chunks the input or the output, whichever is smaller, is cut:
 //
 //	allreduce(ranks, chunks = ranks, inplace)      allgather(ranks, chunks = 1, inplace)
 //	reducescatter(ranks, chunks = 1, inplace)      alltoall(ranks, chunks = 1)
@@ -74,7 +74,7 @@
 // For the one-sided lowering:
 //
 //   - pull = true: the reader loads the data from the other rank. Without it, the owner of the data stores it.
-//   - lane = N: which thread block of the rank moves the data, if the rank may have several.
+//   - lane = N: a label. Operations of a rank with one label share a thread block, if the rank may have several.
 //   - via = memory: loads and stores. via = port: a copy by a GPU's copy engine, which the host starts. via = switch:
 //     the NVLink switch reduces one chunk of input or output of all ranks, or copies a chunk to the same chunk of all
 //     ranks. So far, mscclc's executor does this in the usual kernel, without the switch.
@@ -86,7 +86,7 @@
 //
 // An author who is an expert can choose the thread block and the channel of each operation. This is the channel level,
 // where every operation has tb = N. ExpandLevel turns such a file into an ir.ChannelProgram, from which execution plans
-// of MSCCL++ are made. All operations of an algorithm are at one level. None of these words is reserved:
+// of MSCCL++ are made. All operations of an algorithm are at one level. None of the words below is reserved:
 //
 //	channel(rank, peer, via = memory)        rank's end of a channel to peer, of kind memory or port. The
 //	                                         k-th end at rank for peer and the k-th end at peer for rank

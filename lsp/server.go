@@ -1,6 +1,6 @@
-// Package lsp is a language server for .mscl files, machines and compiled programs. A Server takes messages of the
-// Language Server Protocol and sends answers. It works with any transport: Serve uses a stream, and package lsp/wasm
-// passes messages as values.
+// Package lsp is a language server for .mscl files, .topo files (machines) and compiled programs. A Server takes
+// messages of the Language Server Protocol and sends answers. It works with any transport: Serve uses a stream, and
+// package lsp/wasm passes messages as values.
 //
 // Documents change when their notifications arrive. One goroutine answers requests in order. Each answer is for the
 // version of the document that was the newest when the request arrived. If a newer version has arrived since, or the

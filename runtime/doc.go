@@ -31,10 +31,10 @@
 //	peers      sockets to other processes, which show when one has died (peers.cc); the end of a process by exit()
 //	           (exit.cc); files for other processes (files.cc); the last calls of all ranks (board.cc), and which ranks
 //	           wait for each other (waits.cc)
-//	meeting    how the bytes of such a meeting move, and how the ranks of a communicator connect. One process has a
-//	           hub, a server for the communicator (hub.cc, greet.cc). The unique id says where the hub listens
-//	           (identity.cc). Each rank has one connection to the hub (line.cc). Later, all ranks exchange data over
-//	           these connections (gather.cc)
+//	meeting    how the bytes of the messages of consensus/meeting.h move, and how the ranks of a communicator connect.
+//	           One process has a hub, a server for the communicator (hub.cc, greet.cc). The unique id says where the
+//	           hub listens (identity.cc). Each rank has one connection to the hub (line.cc). Later, all ranks exchange
+//	           data over these connections (gather.cc)
 //	learn      trials, which find the fastest program for a class of calls: those of one collective, element type and
 //	           range of sizes. The first calls of the class are the trials. Messages of ranks (messages.cc), the
 //	           results that are kept (file.cc), statistics
@@ -48,9 +48,9 @@
 // of its own: NCCL is older than 2.28, the communicator is nonblocking, or the communicator was made in a group. In
 // these cases, connecting can fail while a graph captures the call.
 //
-// A kind is all calls with the same collective, type, size and so on. Calls of some kinds go to NCCL when a graph
-// captures them, by the rules of the bundle. In the three cases, the first call of such a kind outside a graph also
-// goes to NCCL, even if a program could run it. So the ranks are connected before a graph captures a call of this kind.
+// A kind is all calls with the same collective, type, size and so on. The rules of the bundle say of some kinds that
+// NCCL runs their captured calls. In these three cases, NCCL also runs the first call of such a kind outside a graph,
+// even if a program could run it. So the ranks are connected before a graph captures a call of this kind.
 //
 // executor/gpu/driver.c opens the driver's library. The folder host makes the CPU a device: it has a table of driver
 // functions, and its launches run in executor/cpu/host.cc. The folder c has the interface of include/mscclc.h:

@@ -15,8 +15,8 @@
 // occupies each link for its bytes divided by the link's bandwidth β. Links and NICs serve data first come, first
 // served. Only messages of one-sided programs between nodes share the bandwidth of a link (see below).
 //
-// In a two-sided program, a message fills at most one slot. A block puts a message on the first link of its path when
-// its previous message has left that link, so blocks that share the link take turns. Links forward a message
+// In a two-sided program, a message fills at most one slot. A block puts a message on the first link of the path when
+// the block's previous message has left that link, so blocks that share the link take turns. Links forward a message
 // cut-through: the time from its first byte to its last is the time that the path's slowest link needs for the message.
 // In protocol Simple, a message is received when all of it has arrived. In other protocols, packets carry their own
 // flags, so a block forwards them one by one as they arrive.
@@ -30,7 +30,8 @@
 // which run together without a block barrier, share this rate. If a rank has several blocks, the data that they move is
 // cut into parts, which take turns on links.
 //
-// The block of a port signals only after its copies have ended.
+// A port (a copy engine that a host thread starts) has a block of its own. The block signals only after the copies of
+// the port have ended.
 //
 // # Several nodes
 //

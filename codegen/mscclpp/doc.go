@@ -8,7 +8,7 @@
 //   - [Schema] is the JSON schema of execution plans.
 //
 // [FitOperands], [FitLaunch], [NameLarger] and [PlanOf] are the stages from an ir.ChannelProgram to a Plan; the
-// compiler calls them. Package lower makes the ir.ChannelProgram of a core program.
+// compiler calls them. Package lower makes the ir.ChannelProgram of a one-sided program.
 //
 // Package mscclpp may import codegen, internal/strictjson, and ir and its packages.
 package mscclpp

@@ -1,6 +1,6 @@
 // Package launch has what the executor, package selection and simulations share: the replicas, threads and tile of a
-// launch ([Width]), the defaults of these three, the sizes of launches of few packets, and traces. So a simulation does
-// not need to link the executor.
+// launch ([Width]), the defaults of these three, the limits of short launches (kernels/few), and traces. So a
+// simulation does not need to link the executor.
 package launch
 
 import (

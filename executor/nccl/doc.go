@@ -2,8 +2,8 @@
 // functions that it uses, so that neither NCCL's headers nor CUDA's are needed. The package does not change the
 // environment: NCCL_ variables have their usual effect.
 //
-// One thread at a time uses a Comm, and the context of the Comm's GPU must be current in this thread. If communicators
-// of one process communicate with each other, each needs a thread of its own.
+// One thread at a time uses a Comm, and the context of the Comm's GPU must be current in this thread. If a process has
+// several ranks of one communicator, the Comm of each rank needs a thread of its own.
 package nccl
 
 import (

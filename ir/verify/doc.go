@@ -63,14 +63,13 @@
 //
 // The comment of onesided.Program has the full semantics. This section explains the words that the rules below use.
 //
-//   - A tile is the part of each chunk's bytes that one trip over the steps moves. Such a trip is a tile iteration. The
-//     code calls a tile iteration a pass. A launch has one or more tile iterations. If OnePass is set, it has one.
+//   - A tile is the part of each chunk's bytes that one trip over the steps moves. Such a trip is a tile iteration. A
+//     launch has one or more tile iterations. If OnePass is set, it has one.
 //   - A Move copies or reduces chunks. A Signal adds 1 to flags. An Await waits for flags of its own rank.
 //   - Nth says for which signal of a flag an Await waits, counted from the start of its tile iteration. For example,
 //     let a flag have 2 signals in each tile iteration. Then signals 1 and 2 are those of the Await's own tile
-//     iteration, -1 and 0 those of the iteration before, and -3 and -2 those of the iteration before that. With n
-//     signals, they have the numbers from 1 to n, from -(n-1) to 0, and from -(2n-1) to -n. A wait for a signal from
-//     before the first launch ends at once.
+//     iteration, -1 and 0 those of the iteration before, and so on. With n signals, the own iteration has 1 to n, and
+//     the one before has -(n-1) to 0. A wait for a signal from before the first launch ends at once.
 //   - An Enter step runs only in the first tile iteration of each launch, and a Leave step only in the last one. The
 //     flags of such steps count launches in place of tile iterations.
 //   - The threads of a block synchronise before each step, but not before a Joint step. A group is a step that is not
@@ -104,15 +103,15 @@
 //
 // Liveness:
 //
-//   - The proof assumes the worst case: a Move waits for all its packets before it writes anything. It also assumes
-//     that the steps of a group begin in order.
+//   - The proof assumes the worst case: a Move waits for all its packets before it writes anything, and the steps of a
+//     group begin in order.
 //   - Nth is at most the number of signals that a flag gets in a tile iteration. So no step waits for a step of a later
 //     tile iteration.
 //   - The flags of Enter and Leave steps count launches, so they need a rule of their own: an Enter Await does not wait
 //     for a Leave signal of its own launch. So no step of a launch's first tile iteration waits for one of its last.
 //   - So all waits of a cycle are in one tile iteration. If a launch has only one tile iteration, this iteration has
-//     all steps, also those marked Enter and Leave. A tile iteration of a longer launch lacks some of these, so it has
-//     no cycle that the iteration with all steps lacks. So it is enough to run one launch of one tile iteration.
+//     all steps, also those marked Enter and Leave. A tile iteration of a longer launch has only some of them, so each
+//     of its cycles is also in the iteration with all steps. So it is enough to run one launch of one tile iteration.
 //
 // Races: two accesses to one chunk conflict if at least one is a write. As above, an earlier write must be visible, and
 // an earlier read must be done. Order comes from these sources:
@@ -188,7 +187,7 @@
 // nothing else between nodes: no reads, no access to input and output, no packets, no ports and no switch.
 //
 //   - The network does not send the data of such a write at once. It waits until the writing block, in a later group,
-//     signals a flag of the rank to which it wrote. Then it sends the data first, and the Signal after it. A
+//     signals the rank to which the block wrote. Then the network sends the data, and after them the Signal. A
 //     Signal does not make the network send data if it is Relaxed, or if it is not in every tile iteration.
 //   - So each write needs a Signal that makes the network send it: by the same block, to the same rank, in a later
 //     group, in every tile iteration, and not Relaxed.

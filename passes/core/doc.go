@@ -5,9 +5,9 @@
 // gives. State.WriteText prints the State after any pass. The tests have a checker for each property, and run all
 // checkers after every pass. They also break copies of the passes, and check that the checkers find each fault.
 //
-// The passes up to "fuse" rewrite a list of operations of all ranks. Executing the list in order gives the result. So
-// an operation depends only on operations before it. The waits that later passes insert for these dependences cannot
-// form a cycle. After every pass, the tests evaluate the list on symbolic chunks. The passes "order" and "group" choose
-// another order that keeps all dependences. The passes from "sync" on insert the signals and waits that make the ranks
-// keep this order. ir/verify proves the resulting program.
+// The passes up to "fuse" rewrite a list of Moves of all ranks. Executing the list in order gives the result. So a Move
+// depends only on Moves before it. The waits that later passes insert for these dependences cannot form a cycle. After
+// every pass, the tests evaluate the list on symbolic chunks. The passes "order" and "group" choose another order that
+// keeps all dependences. The passes from "sync" on insert the signals and waits that make the ranks keep this order.
+// ir/verify proves the resulting program.
 package core

@@ -2,8 +2,9 @@
 //
 // # Where to begin
 //
-// [Of] answers a [Question] with a [Bound]: a rate that no algorithm exceeds, and what proves it: a cut, or lengths of
-// links. For AllReduce, it holds for the algorithms described below. [Bound.Micros] is the least time of a call.
+// [Of] answers a [Question] with a [Bound]: an upper bound of the rate, and its proof, which is a cut or lengths of
+// links (see AllToAll). For AllReduce, the bound is for the algorithms described below. [Bound.Micros] is the least
+// time of a call.
 //
 // # What the bounds say
 //
@@ -19,8 +20,8 @@
 //     there. In such an algorithm, each link spends a part of its bandwidth on reducing, and the rest on spreading. A
 //     linear program over all cuts finds the best such parts.
 //   - AllToAll: maximum concurrent flow, by its dual. The dual gives each link a length l; let b be the bandwidth of
-//     the link. All links together offer Σ b×l. A flow of rate r over a path of length d uses r×d of this, and d is at
-//     least the distance of its ends. So if all pairs have one rate, it is at most Σ b×l divided by the sum of the
+//     the link. All links together offer Σ b×l. A flow of rate r between two ranks uses at least r×d of Σ b×l, where d
+//     is their distance. So if all pairs of ranks have one rate, this rate is at most Σ b×l divided by the sum of the
 //     distances of all pairs (Shahrokhi, Matula). The dual searches the lengths that give the lowest bound.
 //
 // The linear programs are solved in floating point. Then two rates are computed from this solution in exact arithmetic.

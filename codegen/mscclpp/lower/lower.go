@@ -1,5 +1,5 @@
-// Package lower turns core (one-sided) programs into channel programs, which use MSCCL++'s channels. [Channels] does
-// it. mscclc.PlanMSCCLPP calls [Channels], and makes an execution plan from the result. The package may import codegen,
+// Package lower turns one-sided programs into channel programs, which use MSCCL++'s channels. [Channels] does it.
+// mscclc.PlanMSCCLPP calls [Channels], and makes an execution plan from the result. The package may import codegen,
 // codegen/mscclpp, and ir and its packages.
 package lower
 

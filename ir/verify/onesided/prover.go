@@ -1,9 +1,9 @@
 // Package onesided proves one-sided programs. The comment of package verify has the rules.
 //
 //	match.go, live.go     which signals and packets end each wait; whether all steps end
-//	events.go             events. An event is a Signal, an Await, or a part of a Move. A Move that reads packets is split
-//	                      into parts: chunks that are computed from packets of the same sending events are one part. A
-//	                      Move that reads no packets is one event
+//	events.go             events. An event is a Signal, an Await, or a part of a Move. A Move that reads packets has a
+//	                      part for each set of sending events: the chunks that are computed from their packets. Any
+//	                      other Move is one event
 //	chains.go             chains of blocks: the first step of a block waits for the last step of the block before it in
 //	                      the chain. So the blocks of a chain run one after the other, and a vector clock needs one
 //	                      count for each chain

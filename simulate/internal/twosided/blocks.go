@@ -1,6 +1,6 @@
 // Package twosided simulates the blocks of two-sided programs. [New] sets slots and tiles, as the executor chooses
-// them, and joins the ends of connections. [Blocks.Act] then does each message when the engine asks for it. The comment
-// of package simulate has the model.
+// them, and joins the ends of connections. [Blocks.Act] then does each step when package events asks for it. The
+// comment of package simulate has the model.
 package twosided
 
 import (
