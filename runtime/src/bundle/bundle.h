@@ -129,4 +129,3 @@ struct Layout {
   u64 scratch, packets, flag_mem;  // bytes, of a rank
 };
 bool layout_of(const bundle_program *p, Layout *l);
-u32 size_of(u32 dtype);  // bytes of an element
