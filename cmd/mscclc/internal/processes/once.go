@@ -47,7 +47,8 @@ func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 	return cli.ReportedError{Code: a.Fail(err)}
 }
 
-// Short prints a line with the cause of err, which another process reports in full. An error of usage is such a line.
+// Short prints a line with the cause of err, which another process reports in full: unless --procs has started both, on
+// one terminal. An error of usage is such a line.
 func Short(a *cli.App, reporter int, err error) error {
 	var usage cli.UsageError
 	if errors.As(err, &usage) {
@@ -55,6 +56,8 @@ func Short(a *cli.App, reporter int, err error) error {
 		return cli.ReportedError{Code: cli.ExitUsage}
 	}
 	list, code := cli.FailureOf(err, a.File)
-	fmt.Fprintf(a.Stderr, "mscclc: %s (process %d reports more)\n", diag.Shorten(list[0].Text), reporter)
+	if os.Getenv(envStarted) == "" {
+		fmt.Fprintf(a.Stderr, "mscclc: %s (process %d reports more)\n", diag.Shorten(list[0].Text), reporter)
+	}
 	return cli.ReportedError{Code: code}
 }
