@@ -47,6 +47,17 @@ func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 	return cli.ReportedError{Code: a.Fail(err)}
 }
 
+// In does something in the job of the environment, and has one process report an error, as Once does. job is nil in a
+// process alone.
+func In(ctx context.Context, a *cli.App, do func(job *Job) error) error {
+	job, err := Of(os.Getenv)
+	if err != nil {
+		return err
+	}
+	defer job.Leave()
+	return job.Once(ctx, a, do(job))
+}
+
 // Short prints a line with the cause of err, which another process reports in full: unless --procs has started both, on
 // one terminal. An error of usage is such a line.
 func Short(a *cli.App, reporter int, err error) error {
