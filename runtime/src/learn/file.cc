@@ -1,7 +1,7 @@
 // The file of what was learned, which MSCCLC_LEARNED names. Rank 0 reads it when its communicator's ranks agree, and
 // writes what they learn since, in a thread of its own. The file is text: a line that names the format, a row for each
-// class, and a line with the number of rows. A row is for one bundle, number of ranks, driver, NCCL and kind of GPU, and
-// for invariant bits or not: its rule is of one set of the bundle.
+// class, and a line with the number of rows. A row is for one bundle, number of ranks, driver, NCCL and kind of GPU,
+// and for invariant bits or not: its rule is of one set of the bundle.
 #include "learn.h"
 
 #include <errno.h>
