@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"mscclc/ir/onesided":                {"mscclc/ir"},
 	"mscclc/ir/either":                  {"mscclc/ir", "mscclc/ir/fifo", "mscclc/ir/onesided"},
 	"mscclc/internal/heap":              {},
+	"mscclc/internal/maxflow":           {},
 	"mscclc/internal/strictjson":        {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/internal/usercache":         {},
 	"mscclc/internal/covering":          {}, // what tests try
@@ -87,8 +88,8 @@ var mayImport = map[string][]string{
 	"mscclc/executor/nccl":                  {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":                       {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/topology/nccl":                  {"mscclc/files", "mscclc/ir/diag", "mscclc/topology"},
-	"mscclc/topology/bound":                 {"mscclc/ir", "mscclc/ir/diag", "mscclc/topology"},
-	"mscclc/synthesis":                      {"mscclc/internal/heap", "mscclc/ir", "mscclc/ir/diag", "mscclc/synthesis/certificate", "mscclc/synthesis/rounds", "mscclc/topology", "mscclc/topology/bound"},
+	"mscclc/topology/bound":                 {"mscclc/internal/maxflow", "mscclc/ir", "mscclc/ir/diag", "mscclc/topology"},
+	"mscclc/synthesis":                      {"mscclc/internal/heap", "mscclc/internal/maxflow", "mscclc/ir", "mscclc/ir/diag", "mscclc/synthesis/certificate", "mscclc/synthesis/rounds", "mscclc/topology", "mscclc/topology/bound"},
 	"mscclc/synthesis/rounds":               {},
 	"mscclc/synthesis/certificate":          {"mscclc/ir", "mscclc/topology"},
 	"mscclc/simulate/devices":               {"mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag"},
