@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"mscclc/internal/usercache":         {},
 	"mscclc/internal/covering":          {}, // what tests try
 	"mscclc/internal/hosts":             {}, // hosts for tests
-	"mscclc/internal/objects":           {}, // what tests compile
+	"mscclc/internal/testing/objects":   {}, // what tests compile
 	"mscclc/ir/form":                    {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/ir/text"},
 	"mscclc/ir/verify":                  {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/vclock", "mscclc/ir/verify/checker", "mscclc/ir/verify/onesided"},
 	"mscclc/ir/verify/checker":          {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/form"},
@@ -156,7 +156,7 @@ var mayImport = map[string][]string{
 }
 
 // testOnly are the packages that only tests import, and each other.
-var testOnly = []string{"mscclc/internal/covering", "mscclc/internal/hosts", "mscclc/internal/objects", "mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest",
+var testOnly = []string{"mscclc/internal/covering", "mscclc/internal/hosts", "mscclc/internal/testing/objects", "mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest",
 	"mscclc/ir/irtest", "mscclc/ir/irtest/parse", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/ir/verify/explore/onesided",
 	"mscclc/executor/gpu/gputest",
 	"mscclc/transport/enginetest"}
