@@ -18,8 +18,8 @@ var enginePackages = []string{"mscclc", "mscclc/lang/syntax", "mscclc/ir/verify"
 // engineMay are the packages outside of the standard library that these may link.
 var engineMay = []string{"mscclc", "mscclc/algorithms", "mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp",
 	"mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/executor/data", "mscclc/executor/launch",
-	"mscclc/files", "mscclc/internal/heap", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either",
-	"mscclc/ir/epilogue",
+	"mscclc/files", "mscclc/internal/heap", "mscclc/internal/maxflow", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag",
+	"mscclc/ir/either", "mscclc/ir/epilogue",
 	"mscclc/ir/eval",
 	"mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/onesided", "mscclc/ir/placement", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify",
 	"mscclc/ir/verify/checker", "mscclc/ir/verify/onesided", "mscclc/lang",

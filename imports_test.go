@@ -30,11 +30,12 @@ var mayImport = map[string][]string{
 	"mscclc/ir/onesided":                {"mscclc/ir"},
 	"mscclc/ir/either":                  {"mscclc/ir", "mscclc/ir/fifo", "mscclc/ir/onesided"},
 	"mscclc/internal/heap":              {},
+	"mscclc/internal/maxflow":           {},
 	"mscclc/internal/strictjson":        {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/internal/usercache":         {},
 	"mscclc/internal/covering":          {}, // what tests try
 	"mscclc/internal/hosts":             {}, // hosts for tests
-	"mscclc/internal/objects":           {}, // what tests compile
+	"mscclc/internal/testing/objects":   {}, // what tests compile
 	"mscclc/ir/form":                    {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/fifo", "mscclc/ir/onesided", "mscclc/ir/text"},
 	"mscclc/ir/verify":                  {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/fifo", "mscclc/ir/form", "mscclc/ir/vclock", "mscclc/ir/verify/checker", "mscclc/ir/verify/onesided"},
 	"mscclc/ir/verify/checker":          {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/form"},
@@ -87,8 +88,8 @@ var mayImport = map[string][]string{
 	"mscclc/executor/nccl":                  {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":                       {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/topology/nccl":                  {"mscclc/files", "mscclc/ir/diag", "mscclc/topology"},
-	"mscclc/topology/bound":                 {"mscclc/ir", "mscclc/ir/diag", "mscclc/topology"},
-	"mscclc/synthesis":                      {"mscclc/internal/heap", "mscclc/ir", "mscclc/ir/diag", "mscclc/synthesis/certificate", "mscclc/synthesis/rounds", "mscclc/topology", "mscclc/topology/bound"},
+	"mscclc/topology/bound":                 {"mscclc/internal/maxflow", "mscclc/ir", "mscclc/ir/diag", "mscclc/topology"},
+	"mscclc/synthesis":                      {"mscclc/internal/heap", "mscclc/internal/maxflow", "mscclc/ir", "mscclc/ir/diag", "mscclc/synthesis/certificate", "mscclc/synthesis/rounds", "mscclc/topology", "mscclc/topology/bound"},
 	"mscclc/synthesis/rounds":               {},
 	"mscclc/synthesis/certificate":          {"mscclc/ir", "mscclc/topology"},
 	"mscclc/simulate/devices":               {"mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag"},
@@ -155,7 +156,7 @@ var mayImport = map[string][]string{
 }
 
 // testOnly are the packages that only tests import, and each other.
-var testOnly = []string{"mscclc/internal/covering", "mscclc/internal/hosts", "mscclc/internal/objects", "mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest",
+var testOnly = []string{"mscclc/internal/covering", "mscclc/internal/hosts", "mscclc/internal/testing/objects", "mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest",
 	"mscclc/ir/irtest", "mscclc/ir/irtest/parse", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/ir/verify/explore/onesided",
 	"mscclc/executor/gpu/gputest",
 	"mscclc/transport/enginetest"}

@@ -1,13 +1,13 @@
 package bundle
 
 import (
-	"bytes"
 	"embed"
 	"slices"
 	"sync"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/selection"
 )
 
 //go:embed tables/*.rules
@@ -15,21 +15,9 @@ var tables embed.FS
 
 // BuiltIn returns the rules that were measured on the devices that we have had, one table for each device.
 var BuiltIn = sync.OnceValue(func() (list []*Measured) {
-	entries, err := tables.ReadDir("tables")
-	if err != nil {
-		panic(err)
-	}
-	for _, f := range entries {
-		text, err := tables.ReadFile("tables/" + f.Name())
-		if err != nil {
-			panic(err)
-		}
-		m, err := ReadRules(f.Name(), bytes.NewReader(text))
-		if err != nil {
-			panic(err) // a test reads them all
-		}
+	list = selection.BuiltIn(tables, ReadRules)
+	for _, m := range list {
 		m.builtIn = true
-		list = append(list, m)
 	}
 	return list
 })

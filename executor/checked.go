@@ -44,25 +44,25 @@ func proverOf(p *either.Program, check verify.Options, unproven bool) *proof.Pro
 	return proof.New(p, check)
 }
 
-// Geometry checks the type, the reduction and the size of a call.
-func (c *Checked) Geometry(args *Args) (geo data.Geometry, err error) {
+// Geometry checks the type, the reduction and the size of a call. Without an epilogue, rows are nil.
+func (c *Checked) Geometry(args *Args) (geo data.Geometry, rows *abi.Rows, err error) {
 	coll := c.Image.Program.Coll
 	if args.DType >= data.NumDTypes || args.RedOp >= data.NumRedOps {
-		return geo, fmt.Errorf("no element type %d or reduction %d", args.DType, args.RedOp)
+		return geo, nil, fmt.Errorf("no element type %d or reduction %d", args.DType, args.RedOp)
 	}
-	if err := c.rows(args); err != nil {
-		return geo, err
+	if rows, err = c.rows(args); err != nil {
+		return geo, nil, err
 	}
 	size := unit(args)
 	if args.Elems < 0 || args.Elems > 1<<56/int64(coll.Ranks)/size {
-		return geo, fmt.Errorf("%d elements of a piece are out of range", args.Elems)
+		return geo, nil, fmt.Errorf("%d elements of a piece are out of range", args.Elems)
 	}
 	if c.Image.Even && args.Elems%int64(coll.Chunks) != 0 {
-		return geo, diag.List{diag.New(diag.Uneven, diag.Span{},
+		return geo, nil, diag.List{diag.New(diag.Uneven, diag.Span{},
 			"a piece of length %d does not divide into %d chunks, which this program needs", args.Elems, coll.Chunks).
 			WithHint("give a multiple of %d elements", coll.Chunks)}
 	}
-	return data.NewGeometry(coll, args.Elems, int(size)), c.checkAvg(args.DType, args.RedOp)
+	return data.NewGeometry(coll, args.Elems, int(size)), rows, c.checkAvg(args.DType, args.RedOp)
 }
 
 // checkAvg reports whether averages of t can be computed, where op is one. Their sums must be over all ranks. Of floats

@@ -168,7 +168,7 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 func (l *Loaded) Prove(args Args) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	geo, err := l.of.Geometry(&args)
+	geo, _, err := l.of.Geometry(&args)
 	if err != nil {
 		return err
 	}
@@ -187,20 +187,20 @@ func (l *Loaded) Prove(args Args) error {
 
 // launch checks args, computes the numbers of the call, and sees to its proof.
 func (l *Loaded) launch(args *Args) (*Launch, error) {
-	geo, err := l.of.Geometry(args)
+	geo, rows, err := l.of.Geometry(args)
 	if err != nil {
 		return nil, err
 	}
-	launch := &Launch{Threads: args.Threads, PerBlock: args.PerBlock, Trace: args.Trace}
+	launch := &Launch{Threads: args.Threads, PerBlock: args.PerBlock, Trace: args.Trace, Rows: rows}
 	if args.Trace != nil {
 		*args.Trace = Trace{}
 	}
 	outSize := args.DType.Size()
-	if args.Rows != nil {
-		if err := l.of.withRows(launch, geo, args); err != nil {
+	if rows != nil {
+		if err := rowMemory(l.of.Image.Program.Then, rows, geo, args); err != nil {
 			return nil, err
 		}
-		outSize = int(launch.Rows.OutputSize)
+		launch.RowMemory, outSize = args.Rows.Ranks, int(rows.OutputSize)
 	}
 	if launch.Memory, err = memory(geo, args, outSize); err != nil {
 		return nil, err

@@ -63,22 +63,22 @@ func NewRows(then epilogue.List, t data.DType, length int, values []float64) (ab
 }
 
 // rows checks what args say of rows: nothing, or what the program's epilogue needs.
-func (c *Checked) rows(args *Args) error {
+func (c *Checked) rows(args *Args) (*abi.Rows, error) {
 	then := c.Image.Program.Then
 	switch {
 	case len(then) == 0 && args.Rows == nil:
-		return nil
+		return nil, nil
 	case len(then) == 0:
-		return errors.New("the program has no epilogue, and the call has Rows")
+		return nil, errors.New("the program has no epilogue, and the call has Rows")
 	case args.Rows == nil:
-		return fmt.Errorf("the program has the epilogue %v: the call must say its rows (Args.Rows)", then)
+		return nil, fmt.Errorf("the program has the epilogue %v: the call must say its rows (Args.Rows)", then)
 	case args.RedOp != data.Sum:
-		return fmt.Errorf("the reduction %v of a program with an epilogue: %w", args.RedOp, ErrNotSupported)
+		return nil, fmt.Errorf("the reduction %v of a program with an epilogue: %w", args.RedOp, ErrNotSupported)
 	case args.Watch != nil:
-		return fmt.Errorf("a launch with an epilogue cannot be watched: %w", ErrNotSupported)
+		return nil, fmt.Errorf("a launch with an epilogue cannot be watched: %w", ErrNotSupported)
 	}
-	_, err := NewRows(then, args.DType, args.Rows.Length, args.Rows.Values)
-	return err
+	rows, err := NewRows(then, args.DType, args.Rows.Length, args.Rows.Values)
+	return &rows, err
 }
 
 // unit returns the bytes of an element of the launch: a row, or an element.
@@ -132,17 +132,6 @@ func operand(then epilogue.List, i int, what string, is epilogue.Operand, buf []
 		return fmt.Errorf("%s is not aligned to its elements", name)
 	}
 	return nil
-}
-
-// withRows fills in what a launch has of rows. geo counts rows.
-func (c *Checked) withRows(launch *Launch, geo data.Geometry, args *Args) error {
-	then := c.Image.Program.Then
-	rows, err := NewRows(then, args.DType, args.Rows.Length, args.Rows.Values)
-	if err != nil {
-		return err
-	}
-	launch.Rows, launch.RowMemory = &rows, args.Rows.Ranks
-	return rowMemory(then, &rows, geo, args)
 }
 
 // room sees to memory for tile iterations of a row at least: a loaded program does not know how long rows are.

@@ -3,7 +3,6 @@ package runtime
 import (
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,7 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"mscclc/executor/cpu"
 	"mscclc/executor/gpu"
@@ -218,19 +218,14 @@ func Compile(tree, to string, has func(name string) bool, more ...string) ([]str
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return nil, err
 	}
-	objects, errs := make([]string, len(units)), make([]error, len(units))
-	room := make(chan struct{}, runtime.NumCPU())
-	var wait sync.WaitGroup
+	objects := make([]string, len(units))
+	var g errgroup.Group
+	g.SetLimit(runtime.NumCPU())
 	for i, unit := range units {
 		objects[i] = filepath.Join(to, objectOf(tree, unit))
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			errs[i] = compile(unit, objects[i], more)
-		})
+		g.Go(func() error { return compile(unit, objects[i], more) })
 	}
-	wait.Wait()
-	return objects, errors.Join(errs...)
+	return objects, g.Wait()
 }
 
 // objectOf names the object of a unit, with its folder below runtime/src: several folders have a hub.cc.

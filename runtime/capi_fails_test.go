@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,7 +47,7 @@ func TestInterfaceFails(t *testing.T) {
 		{"differ", "processes", "cpu", fewer, []string{"rank 0 loads the program both_ways, and the bundle of rank 2 lacks it"}, nil},
 		{"differ", "threads", "gpu", other, []string{"ranks 0 and 2 load different programs called halo"}, nil},
 		{"differ", "threads", "cpu", rules, []string{"ranks 0 and 2 load different"}, nil},
-		{"missing", "threads", "cpu", file, []string{"rank 0: mscclc_load: mscclc_load: rank 2 did not call mscclc_load within 9 s"}, nil},
+		{"missing", "threads", "cpu", file, []string{"rank 0: programs: mscclc_load: rank 2 did not call mscclc_load within 9 s"}, nil},
 		{"late", "processes", "cpu", file, []string{"rank 2 did not call mscclc_comm_by_id within 8 s"}, []string{"MSCCLC_MEET=8"}},
 		{"no_gpu", "threads", "gpu", file, []string{"rank 0 of 3: rank 2: the calling thread has no GPU"}, nil},
 		{"same_rank", "threads", "cpu", file, []string{"two processes or threads are rank 0"}, nil},
@@ -80,10 +82,23 @@ type id struct {
 	secret  []byte
 }
 
-// readID reads the line in which a scene prints its id.
-func readID(t *testing.T, from *bufio.Reader) id {
+// sceneOfID starts a scene of three threads that first prints its id, and returns its input and the rest of its output.
+func sceneOfID(t *testing.T, name string) (cmd *exec.Cmd, of id, in io.Writer, rest io.Reader) {
 	t.Helper()
-	line, err := from.ReadString('\n')
+	file := namedBundle(t, 2, interfacePrograms[:1], 3)
+	program, err := scenesProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = sceneCommand(t, program, name, "threads", "cpu", 3, file, file)
+	cmd.Stderr = os.Stderr
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +106,7 @@ func readID(t *testing.T, from *bufio.Reader) id {
 	if err != nil || len(b) != 128 || string(b[:8]) != "mscclci1" {
 		t.Fatalf("%q is no id: %v", line, err)
 	}
-	return id{fmt.Sprintf("%s:%d", net.IP(b[8:12]), binary.LittleEndian.Uint16(b[12:])), b[16:32]}
+	return cmd, id{fmt.Sprintf("%s:%d", net.IP(b[8:12]), binary.LittleEndian.Uint16(b[12:])), b[16:32]}, in, lines
 }
 
 // frame is a frame of src/c/star.h.
@@ -114,22 +129,7 @@ func hello(secret []byte, abi, ranks, rank, device uint32) []byte {
 
 // TestInterfaceVersion: a rank whose library has another version of the interface is named on all ranks.
 func TestInterfaceVersion(t *testing.T) {
-	file := namedBundle(t, 2, interfacePrograms[:1], 3)
-	program, err := scenesProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := sceneCommand(t, program, "version", "threads", "cpu", 3, file, file)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewReader(out)
-	id := readID(t, lines)
+	cmd, id, _, lines := sceneOfID(t, "version")
 	conn, err := net.Dial("tcp", id.address)
 	if err != nil {
 		t.Fatal(err)
@@ -146,25 +146,7 @@ func TestInterfaceVersion(t *testing.T) {
 
 // TestInterfaceStrangers: who does not know the secret, sends anything, or nothing, does not disturb ranks.
 func TestInterfaceStrangers(t *testing.T) {
-	file := namedBundle(t, 2, interfacePrograms[:1], 3)
-	program, err := scenesProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := sceneCommand(t, program, "strangers", "threads", "cpu", 3, file, file)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	id := readID(t, bufio.NewReader(out))
+	cmd, id, in, _ := sceneOfID(t, "strangers")
 	no := make([]byte, 16)
 	said := [][]byte{nil, []byte("GET / HTTP/1.1\r\n\r\n"), hello(no, 1, 3, 0, 1), hello(id.secret, 1, 3, 0, 1)[:20],
 		frame(2, 5, []byte("round")), frame(1, 1<<31, no), frame(1, 4096, no), frame(4, 0, nil), frame(5, 0, nil),

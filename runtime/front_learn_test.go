@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -148,6 +149,12 @@ func TestFrontLearned(t *testing.T) {
 	}
 	if r := job(20); r.count(t, "AllGather") != 0 || !strings.Contains(r.stats, `"chosen":"allgather/`) {
 		t.Errorf("NCCL has calls\n%s\n%s", r.output, r.stats)
+	}
+	s.env = append(s.env, wantsBits) // rules of another set, with other numbers
+	job(200)
+	s.env = s.env[:len(s.env)-1]
+	if both, _ := os.ReadFile(file); !bytes.HasSuffix(both, []byte("\nend 2\n")) {
+		t.Errorf("with MSCCLC_BITS the file is %s", both)
 	}
 	for _, bad := range []string{"mscclc-learned 1\n", "mscclc-learned 9\nend 0\n", string(text[:len(text)-3]), "#!/bin/sh\n"} {
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {

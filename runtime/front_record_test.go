@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"mscclc/internal/objects"
+	"mscclc/internal/testing/objects"
 )
 
 // A recordFile is what a process writes of its last calls.

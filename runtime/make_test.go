@@ -14,7 +14,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/bundle"
 	"mscclc/executor/data"
-	"mscclc/internal/objects"
+	"mscclc/internal/testing/objects"
 	"mscclc/ir"
 	library "mscclc/runtime"
 	"mscclc/selection"

@@ -1,11 +1,11 @@
 package runtime_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	library "mscclc/runtime"
 )
@@ -15,17 +15,12 @@ func unitObjects(to string, units []string, flags ...string) ([]string, error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return nil, err
 	}
-	objects, errs := make([]string, len(units)), make([]error, len(units))
-	room := make(chan struct{}, runtime.NumCPU())
-	var wait sync.WaitGroup
+	objects := make([]string, len(units))
+	var g errgroup.Group
+	g.SetLimit(runtime.NumCPU())
 	for i, unit := range units {
 		objects[i] = filepath.Join(to, filepath.Base(unit)+".o")
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			errs[i] = library.Link(objects[i], []string{unit}, append([]string{"-c"}, flags...)...)
-		})
+		g.Go(func() error { return library.Link(objects[i], []string{unit}, append([]string{"-c"}, flags...)...) })
 	}
-	wait.Wait()
-	return objects, errors.Join(errs...)
+	return objects, g.Wait()
 }

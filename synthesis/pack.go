@@ -125,7 +125,7 @@ func (p *packing) grow() bool {
 func (p *packing) room(x, y int32) int64 {
 	t := p.trees[0]
 	most := min(t.Count, p.net.cap(x, y))
-	mark := p.f.mark()
+	mark := p.f.Mark()
 	var others int64
 	next := int32(p.net.n)
 	for _, o := range p.trees[1:] {
@@ -142,9 +142,9 @@ func (p *packing) room(x, y int32) int64 {
 		}
 		next++
 	}
-	p.f.reset()
-	room := p.f.add(x, y, others+most) - others
-	p.f.cut(mark)
+	p.f.Reset()
+	room := p.f.Flow(x, y, others+most) - others
+	p.f.Cut(mark)
 	return max(room, 0)
 }
 
@@ -162,9 +162,7 @@ func (p *packing) take(x, y int32, most int64) {
 		}
 		t.Count = most
 		p.trees = slices.Insert(p.trees, 1, rest)
-		if grown := p.net.n + len(p.trees); grown > len(p.f.edges) {
-			p.f.grow(grown)
-		}
+		p.f.Grow(p.net.n + len(p.trees))
 	}
 	t.Hops = append(t.Hops, Hop{x, y, p.net.take(x, y, most)})
 	p.f.set(x, y, p.net.cap(x, y))

@@ -36,7 +36,7 @@ func (d demand) rooted(net *network, more int) *flow {
 func (d demand) fits(net *network) bool {
 	f := d.rooted(net, 0)
 	for r := range net.ranks {
-		if f.reset(); f.add(int32(net.n), int32(r), d.total) < d.total {
+		if f.Reset(); f.Flow(int32(net.n), int32(r), d.total) < d.total {
 			return false
 		}
 	}
@@ -187,7 +187,7 @@ func (d demand) joinable(net *network, u, w, t int32) int64 {
 	most := min(net.cap(u, w), net.cap(w, t))
 	f := d.rooted(net, 0)
 	s := int32(net.n)
-	mark := f.mark()
+	mark := f.Mark()
 	f.arc(u, s, infinite)
 	if t != u {
 		f.arc(u, t, infinite)
@@ -197,7 +197,7 @@ func (d demand) joinable(net *network, u, w, t int32) int64 {
 			most = d.excess(f, u, w, r, most)
 		}
 	}
-	f.cut(mark)
+	f.Cut(mark)
 	f.arc(w, s, infinite)
 	if t != u {
 		f.arc(u, t, infinite)
@@ -216,12 +216,12 @@ func (d demand) excess(f *flow, a, b, rank int32, most int64) int64 {
 	if most <= 0 {
 		return 0
 	}
-	mark := f.mark()
+	mark := f.Mark()
 	if rank != b {
 		f.arc(rank, b, infinite)
 	}
-	f.reset()
-	most = min(most, f.add(a, b, d.total+most)-d.total)
-	f.cut(mark)
+	f.Reset()
+	most = min(most, f.Flow(a, b, d.total+most)-d.total)
+	f.Cut(mark)
 	return max(most, 0)
 }

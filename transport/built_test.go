@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // This file builds programs and libraries of testdata. All tests of a process share what they build: a unit is compiled
@@ -76,18 +77,16 @@ func object(unit string, flags []string) (string, error) {
 func Linked(t *testing.T, name string, units []string, flags ...string) string {
 	t.Helper()
 	file, err := once(name, append(flags[:len(flags):len(flags)], units...), func(file string) error {
-		objects, errs := make([]string, len(units)), make([]error, len(units))
-		room := make(chan struct{}, runtime.NumCPU())
-		var wait sync.WaitGroup
+		objects := make([]string, len(units))
+		var g errgroup.Group
+		g.SetLimit(runtime.NumCPU())
 		for i, unit := range units {
-			wait.Go(func() {
-				room <- struct{}{}
-				defer func() { <-room }()
-				objects[i], errs[i] = object(unit, flagsOf(unit, flags))
+			g.Go(func() (err error) {
+				objects[i], err = object(unit, flagsOf(unit, flags))
+				return err
 			})
 		}
-		wait.Wait()
-		if err := errors.Join(errs...); err != nil {
+		if err := g.Wait(); err != nil {
 			return err
 		}
 		return gxx(append(append(append([]string{"-o", file}, flags...), objects...), "-ldl", "-lpthread")...)

@@ -1,7 +1,6 @@
 package choose
 
 import (
-	"bytes"
 	"embed"
 	"sync"
 
@@ -52,19 +51,7 @@ var tables embed.FS
 // DefaultTable is what was measured on the devices that we have had.
 var DefaultTable = sync.OnceValue(func() *selection.Table {
 	all := &selection.Table{}
-	entries, err := tables.ReadDir("tables")
-	if err != nil {
-		panic(err)
-	}
-	for _, f := range entries {
-		text, err := tables.ReadFile("tables/" + f.Name())
-		if err != nil {
-			panic(err)
-		}
-		t, err := ReadTable(f.Name(), bytes.NewReader(text))
-		if err != nil {
-			panic(err) // a test reads them all
-		}
+	for _, t := range selection.BuiltIn(tables, ReadTable) {
 		all = all.With(t)
 	}
 	return all

@@ -11,9 +11,8 @@
 
 // use_set opens a set, by its place in the bundle, and all that it names.
 static bool use_set(Bundle *b, u32 at, Why *why) {
-  u32 number = 0;
   u64 bytes = 0;
-  const bundle_set *row = (const bundle_set *)set_at(b, at, &number, &bytes, why);
+  const bundle_set *row = set_at(b, at, why);
   Set set;
   const bool nodes = row->node[row->ranks - 1];
   if (!set_open(b, row->ranks, nodes ? row->node : nullptr, row->invariant, row->device, &set, why)) return false;

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"mscclc/cmd/mscclc/internal/cli"
-	"mscclc/internal/objects"
+	"mscclc/internal/testing/objects"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

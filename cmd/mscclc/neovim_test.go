@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/internal/objects"
+	"mscclc/internal/testing/objects"
 )
 
 // probe has Neovim open a program that is wrong, wait for its diagnostics, ask for a hover, mend the program, and wait

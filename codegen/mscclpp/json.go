@@ -104,6 +104,15 @@ func (o *jsonOut) text(s string) {
 	o.b = append(o.b, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
 
+// list writes a list of n elements.
+func (o *jsonOut) list(key string, n int, element func(i int)) {
+	o.key(key).open('[')
+	for i := range n {
+		element(i)
+	}
+	o.close(']')
+}
+
 func (o *jsonOut) ints(list []int32) {
 	o.open('[')
 	for _, n := range list {

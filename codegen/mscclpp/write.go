@@ -26,11 +26,7 @@ func (o *jsonOut) plan(f *Plan) error {
 	o.key("protocol").word(f.Protocol)
 	o.key("inplace").bool(f.InPlace)
 	o.key("reuse_resources").bool(f.Reuse)
-	o.key("gpus").open('[')
-	for i := range f.GPUs {
-		o.gpu(&f.GPUs[i])
-	}
-	o.close(']')
+	o.list("gpus", len(f.GPUs), func(i int) { o.gpu(&f.GPUs[i]) })
 	o.key("num_threads_per_block").int(int64(f.Threads))
 	o.key("use_double_scratch_buffer").bool(f.Double)
 	o.key("buffer_alignment").int(int64(f.Alignment))
@@ -48,37 +44,21 @@ func (o *jsonOut) gpu(g *GPU) {
 	o.key("input_chunks").int(int64(g.Input))
 	o.key("output_chunks").int(int64(g.Output))
 	o.key("scratch_chunks").int(int64(g.Scratch))
-	o.key("threadblocks").open('[')
-	for i := range g.Blocks {
-		o.block(&g.Blocks[i])
-	}
-	o.close(']')
-	o.key("channels").open('[')
-	for i := range g.Channels {
-		o.channels(&g.Channels[i])
-	}
-	o.close(']')
-	o.key("remote_buffers").open('[')
-	for i := range g.Remote {
+	o.list("threadblocks", len(g.Blocks), func(i int) { o.block(&g.Blocks[i]) })
+	o.list("channels", len(g.Channels), func(i int) { o.channels(&g.Channels[i]) })
+	o.list("remote_buffers", len(g.Remote), func(i int) {
 		r := &g.Remote[i]
 		o.open('{')
 		o.key("rank").int(int64(r.Rank))
 		o.key("type").word(r.Buffer)
-		o.key("access_channel_types").open('[')
-		for _, t := range r.Access {
-			o.word(t)
-		}
-		o.close(']')
+		o.list("access_channel_types", len(r.Access), func(k int) { o.word(r.Access[k]) })
 		o.close('}')
-	}
-	o.close(']')
-	o.key("semaphores").open('[')
-	for _, n := range g.Semaphores {
+	})
+	o.list("semaphores", len(g.Semaphores), func(i int) {
 		o.open('{')
-		o.key("init_value").int(int64(n))
+		o.key("init_value").int(int64(g.Semaphores[i]))
 		o.close('}')
-	}
-	o.close(']')
+	})
 	o.close('}')
 }
 
@@ -89,14 +69,12 @@ func (o *jsonOut) channels(c *Channels) {
 		o.key("connected_to").ints(c.Peers)
 	} else {
 		o.key("buffer_type").word(c.Buffer)
-		o.key("rank_groups").open('[')
-		for _, g := range c.Groups {
+		o.list("rank_groups", len(c.Groups), func(i int) {
 			o.open('{')
-			o.key("size").int(int64(g.Size))
-			o.key("ranks").ints(g.Ranks)
+			o.key("size").int(int64(c.Groups[i].Size))
+			o.key("ranks").ints(c.Groups[i].Ranks)
 			o.close('}')
-		}
-		o.close(']')
+		})
 	}
 	o.close('}')
 }
@@ -104,21 +82,9 @@ func (o *jsonOut) channels(c *Channels) {
 func (o *jsonOut) block(b *Block) {
 	o.open('{')
 	o.key("id").int(int64(b.ID))
-	o.key("ops").open('[')
-	for i := range b.Ops {
-		o.op(&b.Ops[i])
-	}
-	o.close(']')
-	o.key("channels").open('[')
-	for i := range b.Channels {
-		o.ids(planIDKeys, &b.Channels[i])
-	}
-	o.close(']')
-	o.key("remote_buffer_refs").open('[')
-	for i := range b.Remote {
-		o.ids(planRemoteIDKeys, &b.Remote[i])
-	}
-	o.close(']')
+	o.list("ops", len(b.Ops), func(i int) { o.op(&b.Ops[i]) })
+	o.list("channels", len(b.Channels), func(i int) { o.ids(planIDKeys, &b.Channels[i]) })
+	o.list("remote_buffer_refs", len(b.Remote), func(i int) { o.ids(planRemoteIDKeys, &b.Remote[i]) })
 	o.close('}')
 }
 
@@ -161,11 +127,7 @@ func (o *jsonOut) op(op *Op) {
 		o.key("unit_size").int(l.Unit)
 		o.key("num_chunks").int(int64(l.Chunks))
 		o.close('}')
-		o.key("ops").open('[')
-		for i := range l.Ops {
-			o.op(&l.Ops[i])
-		}
-		o.close(']')
+		o.list("ops", len(l.Ops), func(i int) { o.op(&l.Ops[i]) })
 	}
 	o.close('}')
 }
@@ -174,8 +136,7 @@ func (o *jsonOut) buffs(key string, list []Operand) {
 	if list == nil {
 		return
 	}
-	o.key(key).open('[')
-	for i := range list {
+	o.list(key, len(list), func(i int) {
 		b := &list[i]
 		o.open('{')
 		switch b.Kind {
@@ -192,6 +153,5 @@ func (o *jsonOut) buffs(key string, list []Operand) {
 			o.key("rank").int(int64(b.Rank))
 		}
 		o.close('}')
-	}
-	o.close(']')
+	})
 }

@@ -3,6 +3,7 @@
 package abi
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"structs"
@@ -64,11 +65,10 @@ func CheckSums(t data.DType) error {
 // NewRows returns the rows of a launch whose sums have the type t. values has a number for each stage: eps, the factor,
 // or 0.
 func NewRows(l epilogue.List, t data.DType, length int, values []float64) (r Rows, err error) {
-	switch err := l.Check(); {
-	case err != nil:
+	if err := cmp.Or(l.Check(), CheckSums(t)); err != nil {
 		return r, err
-	case !FinishesRows(t):
-		return r, CheckSums(t)
+	}
+	switch {
 	case length < 1 || length > MostRow:
 		return r, fmt.Errorf("a row of %d elements is out of range: it has 1 to %d", length, MostRow)
 	case len(values) != len(l):

@@ -27,14 +27,10 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 		tables: map[*seat]int{},
 		leave:  map[*seat][][]byte{}, trace: args.Trace, records: map[*seat]*seatTrace{},
 		elsewhere: map[*seat][]abi.RowMemory{}}
-	rows, of, err := p.rowsOf(&args)
-	var geo data.Geometry
-	if err == nil {
-		geo, err = p.checked.Geometry(&executor.Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems, Rows: of})
-	}
+	err := c.check(&args)
+	geo := c.geo
 	var buffers []abi.OneMemory
 	if err == nil {
-		c.rows, c.geo = rows, geo
 		c.title = c.named(&args)
 		buffers, err = c.buffers(&args, geo)
 	}

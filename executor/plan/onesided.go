@@ -177,19 +177,17 @@ const ReplicaBytes, PortBytes = launch.ReplicaBytes, launch.PortBytes
 
 // model chooses what a caller leaves open.
 func (p *oneSided) model(args *CallArgs, geo data.Geometry) (replicas int, tile int64) {
-	unit, worth := int64(args.DType.Size()), int64(ReplicaBytes)
-	if args.Rows != nil {
-		unit = abi.RowBytes(args.DType, args.Rows.Length)
-	}
-	bytes := geo.Chunk * unit
+	most, worth := min(p.replicas, p.usual.Replicas), int64(ReplicaBytes)
 	if p.one.Port {
 		worth = PortBytes
 	}
-	least := int(min(max(bytes/worth, 1), int64(p.replicas), int64(p.usual.Replicas)))
-	enough := p.one.Enough(least, bytes)
+	var enough int
 	if args.Rows != nil { // the block of a row works alone
-		least = int(min(max(geo.Chunk, 1), int64(p.replicas), int64(p.usual.Replicas)))
-		enough = p.one.EnoughRows(least, geo.Chunk, unit)
+		_, some := launch.RowsOf(uint64(geo.Chunk), uint64(most))
+		enough = p.one.EnoughRows(int(some), geo.Chunk, abi.RowBytes(args.DType, args.Rows.Length))
+	} else {
+		bytes := geo.Chunk * int64(args.DType.Size())
+		enough = p.one.Enough(int(min(max(bytes/worth, 1), int64(most))), bytes)
 	}
 	return cmp.Or(args.Replicas, enough), cmp.Or(args.TileBytes, p.tile)
 }

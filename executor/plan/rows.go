@@ -20,18 +20,18 @@ type RowArgs struct {
 	Memory []abi.RowMemory // by the order of Plan.Ranks, as executor.RowMemory has it
 }
 
-// rowsOf checks what a call says of its rows, beside memory. It returns nil where the program has no epilogue.
-func (p *Plan) rowsOf(args *CallArgs) (*abi.Rows, *executor.RowArgs, error) {
-	if args.Rows == nil {
-		return nil, nil, nil
+// check checks what a call is, beside memory.
+func (c *Call) check(args *CallArgs) (err error) {
+	of := executor.Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems}
+	if args.Rows != nil {
+		of.Rows = &executor.RowArgs{Length: args.Rows.Length, Values: args.Rows.Values}
 	}
-	of := &executor.RowArgs{Length: args.Rows.Length, Values: args.Rows.Values}
-	rows, err := executor.NewRows(p.program().Then, args.DType, of.Length, of.Values)
-	if err == nil && (args.Trace != nil || args.Switch != nil) {
+	c.geo, c.rows, err = c.plan.checked.Geometry(&of)
+	if err == nil && c.rows != nil && (args.Trace != nil || args.Switch != nil) {
 		err = fmt.Errorf("a call with an epilogue is neither traced nor goes through NVLink's switch: %w",
 			executor.ErrNotSupported)
 	}
-	return &rows, of, err
+	return err
 }
 
 // sizes returns the bytes of an element of a call's input and output, where an element may be a row.

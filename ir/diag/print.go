@@ -93,14 +93,17 @@ func (l List) Summary() string {
 }
 
 // Counted returns a number with the noun that it counts: "1 error", "2 errors", "3 classes".
-func Counted(n int, noun string) string {
+func Counted(n int, noun string) string { return fmt.Sprintf("%d %s", n, Plural(n, noun)) }
+
+// Plural returns the noun that stands after a number.
+func Plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + noun
+		return noun
 	}
 	if strings.HasSuffix(noun, "s") {
 		noun += "e"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return noun + "s"
 }
 
 type printer struct {

@@ -12,6 +12,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -56,15 +57,15 @@ func header(bundle string) []byte {
 	w.printf("enum { BUNDLE_RANKS = LIMIT_RANKS };\n"+
 		"static_assert(DT_COUNT == %d && RED_COUNT == %d, \"kernels/abi/rows.h has the types and reductions of Go\");\n",
 		data.NumDTypes, data.NumRedOps)
+	w.names()
 	w.printf("\n// The collectives, as ir.Kind. KIND_NONE is none of them.\nenum {\n")
 	var names []string
 	for k := range ir.Opaque {
 		w.printf("  %s = %d,\n", kind(k), k)
-		names = append(names, fmt.Sprintf("%q", k.String()))
+		names = append(names, strconv.Quote(k.String()))
 	}
-	w.printf("  KIND_COUNT = KIND_CUSTOM,\n  KIND_NONE = 255\n};\ninline const char *kind_name(u32 kind) {\n"+
-		"  static const char *const names[] = {%s};\n  return kind <= KIND_CUSTOM ? names[kind] : \"another\";\n}\n",
-		strings.Join(names, ", "))
+	w.printf("  KIND_COUNT = KIND_CUSTOM,\n  KIND_NONE = 255\n};\n")
+	w.table("const char *", "kind_name", "KIND_CUSTOM + 1", `"another"`, names)
 	w.kinds("rooted", ir.Kind.Rooted)
 	w.kinds("reduces", ir.Kind.Reduces)
 	w.kinds("has_in_place", choose.HasInPlace)
@@ -81,6 +82,27 @@ func header(bundle string) []byte {
 		}
 	}
 	return w.Bytes()
+}
+
+// names writes what element types and reductions are called, and how large types are.
+func (w *writer) names() {
+	var types, sizes, ops []string
+	for _, t := range data.DTypes {
+		types, sizes = append(types, strconv.Quote(t.Name)), append(sizes, strconv.Itoa(t.Size))
+	}
+	for _, name := range data.RedOps {
+		ops = append(ops, strconv.Quote(name))
+	}
+	w.printf("\n// The element types, as data.DTypes, and the reductions: names, or null, and the bytes of an element, or 0.\n")
+	w.table("const char *", "dtype_name", "DT_COUNT", "nullptr", types)
+	w.table("u32 ", "size_of", "DT_COUNT", "0", sizes)
+	w.table("const char *", "redop_name", "RED_COUNT", "nullptr", ops)
+}
+
+// table writes a function that finds a value by its number.
+func (w *writer) table(typ, name, count, none string, values []string) {
+	w.printf("inline %s%s(u32 n) {\n  static %sconst all[%s] = {%s};\n  return n < %s ? all[n] : %s;\n}\n", typ, name, typ,
+		count, strings.Join(values, ", "), count, none)
 }
 
 // stages writes the table of epilogues: the kinds, the functions and the types of package epilogue.

@@ -13,8 +13,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"mscclc/executor"
 	"mscclc/internal/covering"
@@ -153,19 +154,14 @@ func compile(dir string, units []string) error {
 		}
 		return nil
 	}
-	objects, errs := make([]string, len(units)), make([]error, len(units))
-	room := make(chan struct{}, runtime.NumCPU())
-	var wait sync.WaitGroup
+	objects := make([]string, len(units))
+	var g errgroup.Group
+	g.SetLimit(runtime.NumCPU())
 	for i, unit := range units {
 		objects[i] = filepath.Join(dir, fmt.Sprintf("%d.o", i))
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			errs[i] = run(append(strings.Fields(flags), "-c", unit, "-o", objects[i])...)
-		})
+		g.Go(func() error { return run(append(strings.Fields(flags), "-c", unit, "-o", objects[i])...) })
 	}
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := g.Wait(); err != nil {
 		return err
 	}
 	return run(append(append([]string{"-shared", "-o", filepath.Join(dir, "library")}, objects...), "-lpthread")...)

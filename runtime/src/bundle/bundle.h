@@ -92,7 +92,7 @@ const u8 *section_of(Bundle *b, u32 kind, u32 number, u64 *bytes, Why *why);
 bool section_there(const Bundle *b, u32 kind, u32 number);
 
 // set_at is section_of for the sets, which it counts from 0. It gives the section's number, too.
-const u8 *set_at(Bundle *b, u32 set, u32 *number, u64 *bytes, Why *why);
+const bundle_set *set_at(Bundle *b, u32 set, Why *why, u32 *number = nullptr, u64 *bytes = nullptr);
 
 // program_open checks all tables of a program's section, so that no kernel that runs them leaves its memory.
 // node has the node of each rank. check_part checks those of a rank, whose blocks are numbered from *number on;
@@ -129,4 +129,3 @@ struct Layout {
   u64 scratch, packets, flag_mem;  // bytes, of a rank
 };
 bool layout_of(const bundle_program *p, Layout *l);
-u32 size_of(u32 dtype);  // bytes of an element

@@ -134,14 +134,14 @@ static const u8 *section_at(Bundle *b, u32 i, u64 *bytes, Why *why) {
   if (!b->data[i]) b->data[i] = load(b, b->table[i], why);
   const u8 *data = b->data[i];
   pthread_mutex_unlock(&b->mu);
-  *bytes = b->table[i].bytes;
+  if (bytes) *bytes = b->table[i].bytes;
   return data;
 }
 
-const u8 *set_at(Bundle *b, u32 set, u32 *number, u64 *bytes, Why *why) {
+const bundle_set *set_at(Bundle *b, u32 set, Why *why, u32 *number, u64 *bytes) {
   const u32 i = 1 + set;  // sets follow SECTION_ABOUT
-  *number = b->table[i].number;
-  return section_at(b, i, bytes, why);
+  if (number) *number = b->table[i].number;
+  return (const bundle_set *)section_at(b, i, bytes, why);
 }
 
 bool section_there(const Bundle *b, u32 kind, u32 number) {

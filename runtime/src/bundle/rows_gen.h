@@ -32,6 +32,20 @@ const u64 LIMIT_SCALE_BLOCK = 1048576ull;      // the most elements of a row tha
 enum { BUNDLE_RANKS = LIMIT_RANKS };
 static_assert(DT_COUNT == 12 && RED_COUNT == 5, "kernels/abi/rows.h has the types and reductions of Go");
 
+// The element types, as data.DTypes, and the reductions: names, or null, and the bytes of an element, or 0.
+inline const char *dtype_name(u32 n) {
+  static const char *const all[DT_COUNT] = {"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3", "e5m2"};
+  return n < DT_COUNT ? all[n] : nullptr;
+}
+inline u32 size_of(u32 n) {
+  static u32 const all[DT_COUNT] = {2, 2, 4, 8, 1, 1, 4, 4, 8, 8, 1, 1};
+  return n < DT_COUNT ? all[n] : 0;
+}
+inline const char *redop_name(u32 n) {
+  static const char *const all[RED_COUNT] = {"sum", "prod", "min", "max", "avg"};
+  return n < RED_COUNT ? all[n] : nullptr;
+}
+
 // The collectives, as ir.Kind. KIND_NONE is none of them.
 enum {
   KIND_ALLREDUCE = 0,
@@ -47,9 +61,9 @@ enum {
   KIND_COUNT = KIND_CUSTOM,
   KIND_NONE = 255
 };
-inline const char *kind_name(u32 kind) {
-  static const char *const names[] = {"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter", "sendrecv", "custom"};
-  return kind <= KIND_CUSTOM ? names[kind] : "another";
+inline const char *kind_name(u32 n) {
+  static const char *const all[KIND_CUSTOM + 1] = {"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter", "sendrecv", "custom"};
+  return n < KIND_CUSTOM + 1 ? all[n] : "another";
 }
 inline bool kind_rooted(u32 kind) { return kind <= KIND_CUSTOM && 0xf0u >> kind & 1; }
 inline bool kind_reduces(u32 kind) { return kind <= KIND_CUSTOM && 0x25u >> kind & 1; }

@@ -81,9 +81,7 @@ bool set_open(Bundle *b, u32 ranks, const u8 *node, bool invariant, const char *
   bool known = false;
   const bundle_set *found = nullptr;
   for (u32 i = 0; i < sections_of(b)->sets; i++) {
-    u64 bytes = 0;
-    u32 number = 0;
-    const bundle_set *row = (const bundle_set *)set_at(b, i, &number, &bytes, why);
+    const bundle_set *row = set_at(b, i, why);
     if (!row) return false;
     if (row->ranks != ranks) continue;
     known = true;

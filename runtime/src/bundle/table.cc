@@ -83,7 +83,7 @@ bool sets_check(Bundle *b, Why *why) {
   for (u32 i = 0; i < count->sets; i++) {
     u64 bytes = 0;
     u32 nodes = 0, is = 0;
-    const bundle_set *s = (const bundle_set *)set_at(b, i, &is, &bytes, why);
+    const bundle_set *s = set_at(b, i, why, &is, &bytes);
     if (!s) return false;
     Why reason = {};
     if (!check_row(*s, bytes, &nodes, &reason)) return say(why, "set %u: %s", i, reason.text), false;

@@ -19,9 +19,7 @@ pthread_mutex_t keeping = PTHREAD_MUTEX_INITIALIZER;
 template <typename F>
 bool each_set(Bundle *b, Why *why, F does) {
   for (u32 i = 0; i < sections_of(b)->sets; i++) {
-    u64 bytes = 0;
-    u32 number = 0;
-    const bundle_set *row = (const bundle_set *)set_at(b, i, &number, &bytes, why);
+    const bundle_set *row = set_at(b, i, why);
     if (!row) return false;
     if (row->node[row->ranks - 1] || row->invariant) continue;  // that for invariant bits has the same names
     Set set;

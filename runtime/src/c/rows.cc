@@ -8,9 +8,6 @@ namespace {
 
 const u64 MOST_ROW = 1 << 24;  // elements; as abi.MostRow
 
-const char *const types[DT_COUNT] = {"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3",
-                                     "e5m2"};
-
 // A Span is memory of a call. Others may not overlap what is written, except that the updated residual may be the
 // residual itself.
 struct Span {
@@ -108,7 +105,7 @@ mscclc_result check(const mscclc_programs_s *p, u64 rows, u64 length, u32 dtype,
                   "stages");
   if (dtype != DT_F16 && dtype != DT_BF16 && dtype != DT_F32)
     return failed(MSCCLC_UNSUPPORTED, "mscclc_all_reduce_rows: rows have elements of f16, bf16 or f32, and not of %s",
-                  dtype < DT_COUNT ? types[dtype] : "a type that there is not");
+                  dtype < DT_COUNT ? dtype_name(dtype) : "a type that there is not");
   if (!*epilogue->stages)
     return failed(MSCCLC_BAD_ARGUMENT, "mscclc_all_reduce_rows: epilogue->stages is empty; it lists stages, as in "
                   "\"residual, rms_norm(eps)\"; mscclc_call adds up without an epilogue");

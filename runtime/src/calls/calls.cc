@@ -6,10 +6,6 @@
 
 namespace {
 
-const u8 dtypes[NCCL_TYPES] = {DT_I8, DT_U8, DT_I32, DT_U32, DT_I64, DT_U64, DT_F16, DT_F32, DT_F64, DT_BF16,
-                               DT_E4M3, DT_E5M2};
-const u8 redops[NCCL_OPS] = {RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_AVG};
-
 // What a call that NCCL runs has as its reason, beside those of team_choose.
 const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in type or operation",
            NO_TEAM[] = "the communicator's ranks do not use programs", PASSES[] = "suspended",
@@ -27,12 +23,7 @@ Fn configured(Fn fn) {
 }
 
 Result lacks(const Op &op) {
-  static const char *const names[] = {
-#define X(result, name, params) "nccl" #name,
-      NCCL_CALLED(X)
-#undef X
-  };
-  const char *name = names[op.config ? configured(op.fn) : op.fn];
+  const char *name = fn_name(op.config ? configured(op.fn) : op.fn);
   if (op.member) member_text(op.member, "this NCCL has no %s", name);
   return nccl_lacks(name);
 }
@@ -69,12 +60,12 @@ bool has(const Nccl &n, Fn fn) {
 
 // refuses says whether NCCL may not do a call, since the bits of its result may not depend on its size.
 bool refuses(const Nccl &n, const Op &op) {
-  if (!invariant_bits() || own.inside || second() || !op.count || op.type < 0 || op.type >= NCCL_TYPES) return false;
-  const u32 redop = op.op >= 0 && op.op < NCCL_OPS ? redops[op.op] : (u32)RED_SUM;  // others are of NCCL's caller
+  const u32 dtype = dtype_of(op.type), redop = redop_of(op.op);  // RED_COUNT is of NCCL's caller
+  if (!invariant_bits() || own.inside || second() || !op.count || dtype == DT_COUNT) return false;
   int ranks = op.member ? (int)op.member->ranks : 0;
   const Inside inside;
   if (!ranks && (!n.CommCount || n.CommCount(op.comm, &ranks))) ranks = 3;  // perhaps: NCCL may have none of it
-  return order_matters(kind_of(op.fn), dtypes[op.type], redop, (u32)ranks);
+  return order_matters(kind_of(op.fn), dtype, redop, (u32)ranks);
 }
 
 // refused is the error of such a call, which no program runs.
@@ -82,7 +73,7 @@ Result refused(const Op &op) {
   Member *e = op.member;
   const char *why = op.choice.why ? op.choice.why : e && e->why ? e->why : "no rule can be for such a call";
   char text[400];
-  snprintf(text, sizeof text, "nccl%s: with MSCCLC_BITS=invariant NCCL adds no floats, and no program runs this call: "
+  snprintf(text, sizeof text, "%s: with MSCCLC_BITS=invariant NCCL adds no floats, and no program runs this call: "
            "%s", fn_name(op.fn), why);
   if (e) member_text(e, "%s", text);
   warn("%s", text);
@@ -106,8 +97,8 @@ Result forward(const Op &op) {
 // wrong.
 bool fits_nccl(const Op &op, const Member *e) {
   const u32 kind = kind_of(op.fn);
-  if (kind == KIND_NONE || !op.count || !config_plain(op.config) || op.type < 0 || op.type >= NCCL_TYPES) return false;
-  if (kind_reduces(kind) && (op.op < 0 || op.op >= NCCL_OPS)) return false;
+  if (kind == KIND_NONE || !op.count || !config_plain(op.config) || dtype_of(op.type) == DT_COUNT) return false;
+  if (kind_reduces(kind) && redop_of(op.op) == RED_COUNT) return false;
   if (kind_rooted(kind) && (op.root < 0 || (u32)op.root >= e->ranks)) return false;
   const bool root = (u32)op.root == e->rank;
   return !(kind_reads(kind, root) && !op.send) && !(kind_writes(kind, root) && !op.recv);
@@ -117,8 +108,8 @@ Call call_of(const Op &op) {
   Call c = {};
   c.kind = kind_of(op.fn);
   c.root = kind_rooted(c.kind) ? (u32)op.root : 0;
-  c.dtype = dtypes[op.type];
-  c.redop = kind_reduces(c.kind) ? redops[op.op] : (u32)RED_SUM;
+  c.dtype = dtype_of(op.type);
+  c.redop = kind_reduces(c.kind) ? redop_of(op.op) : (u32)RED_SUM;
   c.count = op.count;
   c.send = op.send;
   c.recv = op.recv;
@@ -130,7 +121,7 @@ Call call_of(const Op &op) {
 // cannot is the error of a call that the driver does not let this rank make. The other ranks may have made theirs, so
 // that it is no call for NCCL.
 Result cannot(Member *e, const Op &op, const char *what, int code) {
-  member_text(e, "nccl%s: rank %u cannot %s: %s", fn_name(op.fn), e->rank, what, driver_text(code));
+  member_text(e, "%s: rank %u cannot %s: %s", fn_name(op.fn), e->rank, what, driver_text(code));
   warn("%s", e->text);
   member_failed(e, FAILED_LAUNCH);
   return CUDA_ERROR;

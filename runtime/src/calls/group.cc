@@ -115,7 +115,7 @@ Result group_add(Op op) {
   if (kept) return *kept = op, r;
   free((void *)op.config);
   member_leave(e);
-  return system_fails("nccl%s in a group: %s", fn_name(op.fn), TOO_MANY);
+  return system_fails("%s in a group: %s", fn_name(op.fn), TOO_MANY);
 }
 
 EXPORT Result ncclGroupStart() {

@@ -138,15 +138,13 @@ Result window_register(Comm comm, void *buffer, size_t bytes, void **window, int
 }
 Result window_deregister(Comm comm, void *) { return fine(comm); }
 
-const u8 sizes[NCCL_TYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-
 // wrong says what is wrong with the arguments of a call, as NCCL does, or gives null.
 const char *wrong(const AloneComm *c, const Op &m) {
   const int ranks = c->ranks ? (int)c->ranks : 1;
   if (m.root < 0 || m.root >= ranks) return "there is no such root or peer";
-  if (m.type < 0 || m.type >= NCCL_TYPES) return "there is no such type";
-  if (m.op < 0 || m.op >= NCCL_OPS) return "there is no such operation";
-  if (m.count > ~0ull / 2 / sizes[m.type] / (size_t)ranks) return "the count is too large";
+  if (dtype_of(m.type) == DT_COUNT) return "there is no such type";
+  if (redop_of(m.op) == RED_COUNT) return "there is no such operation";
+  if (m.count > ~0ull / 2 / size_of(dtype_of(m.type)) / (size_t)ranks) return "the count is too large";
   const bool root = m.root == c->rank;
   const u32 kind = kind_of(m.fn);
   const bool reads = m.fn != FN_Recv && kind_reads(kind, root), writes = m.fn != FN_Send && kind_writes(kind, root);
@@ -158,9 +156,10 @@ Result copy(AloneComm *c, const Op &m) {
   void *before;
   if (m.send == m.recv) return SUCCESS;
   int code = gpu_enter(c->device, &before);
-  if (!code) code = gpu_copy((u64)m.recv, (u64)m.send, m.count * sizes[m.type], m.stream), gpu_leave(before);
+  const u64 bytes = m.count * size_of(dtype_of(m.type));
+  if (!code) code = gpu_copy((u64)m.recv, (u64)m.send, bytes, m.stream), gpu_leave(before);
   if (!code) return SUCCESS;
-  system_fails("nccl%s of one rank on GPU %d: %s", fn_name(m.fn), c->device, driver_text(code));
+  system_fails("%s of one rank on GPU %d: %s", fn_name(m.fn), c->device, driver_text(code));
   return CUDA_ERROR;
 }
 
@@ -174,7 +173,7 @@ Result none(const Op &m) {
   if (!why && c->ranks == 1 && kind_of(m.fn) != KIND_NONE) return copy(c, m);
   Member *e = member_peek(m.comm);
   if (!why) why = e && e->why ? e->why : "no rule of the bundle has such a call";
-  snprintf(c->text, sizeof c->text, "nccl%s without NCCL (MSCCLC_NCCL=none): %s", fn_name(m.fn), why);
+  snprintf(c->text, sizeof c->text, "%s without NCCL (MSCCLC_NCCL=none): %s", fn_name(m.fn), why);
   if (e) {
     member_text(e, "%s", c->text);
     member_leave(e);

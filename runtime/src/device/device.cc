@@ -20,10 +20,10 @@ pid_t process;
 pthread_once_t page_once = PTHREAD_ONCE_INIT;
 void make_page() {
   process = getpid();
-  void *p = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *p = mmap(nullptr, sizeof *page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return;
-  if (madvise(p, 4096, MADV_WIPEONFORK)) {
-    munmap(p, 4096);
+  if (madvise(p, sizeof *page, MADV_WIPEONFORK)) {
+    munmap(p, sizeof *page);
     return;
   }
   *(volatile u32 *)p = 1;

@@ -71,15 +71,12 @@ Module *module_of(Gpu *g, Bundle *b, u32 number, Why *why);
 // room_of is how many blocks of `threads` threads the GPU holds, of the entry that takes the most.
 int room_of(Gpu *g, const Module *m, u32 threads, u32 *blocks);
 
-// A Current makes a GPU the calling thread's. The one before comes back when it goes. What ends things needs it, too,
-// so one call that fails is not the last.
+// A Current makes a GPU the calling thread's. The one before comes back when it goes. What ends things needs it, too.
 struct Current {
   const Gpu *gpu;
   void *before;
   int code;  // an error of the driver
-  explicit Current(const Gpu *g) : gpu(g), before(nullptr), code(enter()) {
-    for (int i = 1; i < DRIVER_TRIES && code; i++) code = enter();
-  }
+  explicit Current(const Gpu *g) : gpu(g), before(nullptr), code(sure([this] { return enter(); })) {}
   int enter() {
     TRY(gpu->f->get_current(&before));
     return before == gpu->context ? 0 : gpu->f->current(gpu->context);

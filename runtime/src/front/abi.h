@@ -18,7 +18,7 @@ enum {
   REMOTE_ERROR = 6,
   IN_PROGRESS = 7
 };
-enum { NCCL_TYPES = 12, NCCL_OPS = 5, NCCL_INT8 = 0, NCCL_UNDEF = INT_MIN, NCCL_NO_COLOR = -1, SHRINK_ABORT = 1 };
+enum { NCCL_INT8 = 0, NCCL_UNDEF = INT_MIN, NCCL_NO_COLOR = -1, SHRINK_ABORT = 1 };
 enum { NCCL_NAMES = 22700 };  // the first version whose configurations have names
 
 struct UniqueId {

@@ -104,6 +104,17 @@ inline u32 kind_of(Fn fn) {
   }
 }
 
+// dtype_of and redop_of are what programs have for a type and an operation of NCCL's, or DT_COUNT and RED_COUNT.
+inline u32 dtype_of(int type) {
+  static const u8 all[] = {DT_I8,  DT_U8,  DT_I32, DT_U32,  DT_I64,  DT_U64,
+                           DT_F16, DT_F32, DT_F64, DT_BF16, DT_E4M3, DT_E5M2};
+  return type >= 0 && type < (int)sizeof all ? all[type] : (u32)DT_COUNT;
+}
+inline u32 redop_of(int op) {
+  static const u8 all[] = {RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_AVG};
+  return op >= 0 && op < (int)sizeof all ? all[op] : (u32)RED_COUNT;
+}
+
 // kind_reads and kind_writes say whether a rank's call of a kind has an input or an output. root: the rank is its root.
 inline bool kind_reads(u32 kind, bool root) { return root || (kind != KIND_SCATTER && kind != KIND_BROADCAST); }
 inline bool kind_writes(u32 kind, bool root) { return root || (kind != KIND_REDUCE && kind != KIND_GATHER); }

@@ -43,15 +43,6 @@ static int primary(int number, void **context) {
   return 0;
 }
 
-// sure makes a call until it succeeds, some times at most. What ends things needs such calls, so one that fails is not
-// the last.
-template <typename F>
-static int sure(F call) {
-  int code = call();
-  for (int i = 1; i < DRIVER_TRIES && code && f; i++) code = call();
-  return code;
-}
-
 // gpu_enter makes the GPU's primary context current, and has the thread do what it likes while others capture.
 int gpu_enter(int number, void **before) {
   void *context;

@@ -56,7 +56,7 @@ enum { PATH_ROOM = 4096 };
 bool file_named(const char *variable, char (*path)[PATH_ROOM]);
 u64 watch_period();     // MSCCLC_PERIOD, in ns
 void settings_check();  // warns of variables that have no meaning, and sets observed_by
-const char *fn_name(Fn fn);
+const char *fn_name(Fn fn);                // "ncclAllReduce"
 const char *interned(const char *text);  // the same text, which stays until the process ends
 
 // A Text grows as it is written; the caller frees `at`. put_string writes a text in quotes, as JSON and labels of
@@ -75,10 +75,7 @@ void keep_call(Member *e, const Op &op, const char *why);
 void keep_launch(Member *e);
 void count_call(Fn fn, const char *why, u64 bytes = 0);
 void count_rows(void (*each)(void *of, Fn fn, const char *why, u64 calls, u64 bytes), void *of);
-u64 type_bytes(int type);  // of an element of NCCL's type, or 0
 u64 bytes_of(const Op &op, u32 ranks);  // as nccl-tests count: the larger of what a rank sends and receives
-const char *type_name(int type);        // or null
-const char *op_name(int op);
 
 // member_failed counts a failure of a communicator, once of each kind, and has the last calls written.
 // record_await waits until they are, for some seconds at most. answered is what a call gives the program, which may end

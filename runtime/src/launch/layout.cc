@@ -37,11 +37,6 @@ bool layout_of(const bundle_program *p, Layout *l) {
   return !over;
 }
 
-u32 size_of(u32 dtype) {
-  static const u8 sizes[DT_COUNT] = {2, 2, 4, 8, 1, 1, 4, 4, 8, 8, 1, 1};
-  return dtype < DT_COUNT ? sizes[dtype] : 0;
-}
-
 bool is_float(u32 dtype) { return dtype <= DT_F64 || dtype >= DT_E4M3; }
 
 u64 chunk_of(u32 chunks, u64 elems, u32 size) {

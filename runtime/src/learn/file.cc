@@ -1,6 +1,7 @@
 // The file of what was learned, which MSCCLC_LEARNED names. Rank 0 reads it when its communicator's ranks agree, and
 // writes what they learn since, in a thread of its own. The file is text: a line that names the format, a row for each
-// class, and a line with the number of rows. A row is for one bundle, number of ranks, driver, NCCL and kind of GPU.
+// class, and a line with the number of rows. A row is for one bundle, number of ranks, driver, NCCL and kind of GPU,
+// and for invariant bits or not: its rule is of one set of the bundle.
 #include "learn.h"
 
 #include <errno.h>
@@ -137,7 +138,8 @@ void learned_name(const Member *e, const Team *t, char *to, u32 size) {
     const Inside inside;
     if (nccl()->GetVersion) nccl()->GetVersion(&version);
   }
-  snprintf(to + n, size - (u32)n, "\t%u\t%d\t%d\t%s\t", e->ranks, gpu_version(), version, team_device(t));
+  snprintf(to + n, size - (u32)n, "\t%u%s\t%d\t%d\t%s\t", e->ranks, invariant_bits() ? "i" : "", gpu_version(), version,
+           team_device(t));
 }
 
 u32 learned_read(const char *name, Learned *to, u32 most) {

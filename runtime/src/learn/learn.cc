@@ -31,7 +31,7 @@ LearnKey key_of(const Member *e, const Op &op) {
   LearnKey k = {};
   const Call &c = op.call;
   k.kind = (u8)c.kind, k.root = (u8)c.root, k.windows = c.windows, k.redop = (u8)c.redop;
-  k.type = kind_reduces(c.kind) ? (u8)c.dtype : (u8)(128 + type_bytes(op.type));
+  k.type = kind_reduces(c.kind) ? (u8)c.dtype : (u8)(128 + size_of(dtype_of(op.type)));
   k.log = log_of(bytes_of(op, e->ranks));
   return k;
 }

@@ -28,7 +28,7 @@ void report(Member *e, LearnClass *c, u32 choice, const u32 *took) {
   c->reported = true;
   const char *title = choice ? team_title(t, c->candidate[choice - 1]) : "NCCL";
   row_chosen(c->row, title, took);
-  info("rank %u of %u learned for nccl%s of up to %llu bytes: %s takes %.1f us, and NCCL %.1f us", e->rank, e->ranks,
+  info("rank %u of %u learned for %s of up to %llu bytes: %s takes %.1f us, and NCCL %.1f us", e->rank, e->ranks,
        fn_name(c->fn), 1ull << c->key.log, title, took[1] / 1e3, took[0] / 1e3);
   if (!e->rank) learned_keep(e->learn, *c, choice, took);
 }

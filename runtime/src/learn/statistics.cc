@@ -56,8 +56,9 @@ void learned_text(Text *t) {
   const char *comma = "";
   for (u32 i = 0; i < row_count; i++) {
     const LearnRow &r = rows[i];
-    put(t, "%s{\"function\":\"nccl%s\",\"ranks\":%u,\"type\":", comma, fn_name(r.fn), r.ranks);
-    put_string(t, type_name(r.type) ? type_name(r.type) : "?");
+    put(t, "%s{\"function\":\"%s\",\"ranks\":%u,\"type\":", comma, fn_name(r.fn), r.ranks);
+    const char *type = dtype_name(dtype_of(r.type));
+    put_string(t, type ? type : "?");
     put(t, ",\"up_to\":%llu,\"trials\":%llu,\"nccl_trials\":%llu", 1ull << r.key.log,
         __atomic_load_n(&r.trials[1], __ATOMIC_RELAXED), __atomic_load_n(&r.trials[0], __ATOMIC_RELAXED));
     if (r.chosen) put(t, ",\"chosen\":"), put_string(t, r.title);

@@ -38,10 +38,13 @@ int open_of(u64 pid, const u8 *id) {
   return found;
 }
 
-const char *const kinds[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
-                             "Broadcast", "Reduce",    "Gather",        "Scatter"};
-const char *const types[DT_COUNT] = {"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3",
-                                     "e5m2"};
+// name is the function of a kind.
+const char *name(u32 kind) {
+  u32 fn = 0;
+  while (fn < FN_COUNT - 1 && kind_of((Fn)fn) != kind) fn++;
+  return fn_name((Fn)fn);
+}
+
 
 bool same(const Note &a, const Note &b) {
   return a.count == b.count && a.kind == b.kind && a.dtype == b.dtype && a.redop == b.redop && a.root == b.root;
@@ -55,11 +58,11 @@ const Note *board_find(const Row &r, u64 n) {
 }
 
 int board_put(char *to, size_t size, const Note &n) {
-  return snprintf(to, size, "call %llu, nccl%s of %llu %s", n.number, kinds[n.kind], n.count, types[n.dtype]);
+  return snprintf(to, size, "call %llu, %s of %llu %s", n.number, name(n.kind), n.count, dtype_name(n.dtype));
 }
 
 static int put(char *to, size_t size, u32 rank, const Note *n) {
-  return snprintf(to, size, "rank %u called nccl%s of %llu %s", rank, kinds[n->kind], n->count, types[n->dtype]);
+  return snprintf(to, size, "rank %u called %s of %llu %s", rank, name(n->kind), n->count, dtype_name(n->dtype));
 }
 
 // board_make is rank 0's, before the others hear of it, and gives the file, or -1. board_open is all ranks', by the

@@ -219,11 +219,10 @@ void begin() {
   if (!ready) snprintf(failure, sizeof failure, "this process cannot listen on a socket: %s", strerror(errno));
 }
 
-// wake has the thread poll new sockets. Those that it does not poll tell nothing, so one write that fails is not the
-// last.
+// wake has the thread poll new sockets. Those that it does not poll tell nothing.
 void wake() {
   const u64 one = 1;
-  for (int i = 0; i < DRIVER_TRIES && !sys_write(waker, &one, sizeof one);) i++;
+  sure([&] { return !sys_write(waker, &one, sizeof one); });
 }
 
 }  // namespace

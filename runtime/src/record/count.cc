@@ -18,13 +18,8 @@ const char NATIVE[] = "native";
 
 }  // namespace
 
-u64 type_bytes(int type) {
-  static const u8 sizes[NCCL_TYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-  return type >= 0 && type < NCCL_TYPES ? sizes[type] : 0;
-}
-
 u64 bytes_of(const Op &op, u32 ranks) {
-  const u64 one = op.count * type_bytes(op.type);
+  const u64 one = op.count * size_of(dtype_of(op.type));
   const u32 kind = kind_of(op.fn);
   const bool parts = kind != KIND_NONE && kind != KIND_ALLREDUCE && kind != KIND_BROADCAST && kind != KIND_REDUCE;
   return parts && ranks ? one * ranks : one;
@@ -69,7 +64,7 @@ struct Stats {
 void put_row(void *of, Fn fn, const char *why, u64 calls, u64 bytes) {
   Stats *l = (Stats *)of;
   l->calls += calls;
-  put(l->text, "%s{\"function\":\"nccl%s\",\"native\":%s,\"calls\":%llu", l->comma, fn_name(fn), why ? "false" : "true",
+  put(l->text, "%s{\"function\":\"%s\",\"native\":%s,\"calls\":%llu", l->comma, fn_name(fn), why ? "false" : "true",
       calls);
   if (why) put(l->text, ",\"reason\":"), put_string(l->text, why);
   put(l->text, ",\"bytes\":%llu}", bytes);

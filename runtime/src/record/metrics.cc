@@ -28,7 +28,7 @@ void one(Text *t, const char *name, const char *type, const char *help, u64 valu
 void put_row(void *of, Fn fn, const char *why, u64 calls, u64 bytes) {
   const Out *o = (const Out *)of;
   labels(o->text, o->name);
-  put(o->text, ",function=\"nccl%s\",native=\"%s\",reason=", fn_name(fn), why ? "false" : "true");
+  put(o->text, ",function=\"%s\",native=\"%s\",reason=", fn_name(fn), why ? "false" : "true");
   put_string(o->text, why ? why : "");
   put(o->text, "} %llu\n", o->bytes ? bytes : calls);
 }
@@ -38,7 +38,7 @@ const char SECONDS[] = "mscclc_call_seconds";
 void put_times(void *of, Fn fn, bool native, const u64 *counts, double seconds) {
   Text *t = (Text *)of;
   char of_call[96], name[64];
-  snprintf(of_call, sizeof of_call, ",function=\"nccl%s\",native=\"%s\"", fn_name(fn), native ? "true" : "false");
+  snprintf(of_call, sizeof of_call, ",function=\"%s\",native=\"%s\"", fn_name(fn), native ? "true" : "false");
   u64 sum = 0;
   snprintf(name, sizeof name, "%s_bucket", SECONDS);
   for (u32 i = 0; i <= CLOCK_BOUNDS; i++) {

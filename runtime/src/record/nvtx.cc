@@ -91,21 +91,12 @@ void begin() {
   else __atomic_fetch_and(&observed_by, ~(u32)OBSERVES_RANGES, __ATOMIC_RELAXED);
 }
 
-const char *text_of(Fn fn) {
-  static const char *const names[] = {
-#define X(result, name, params) "nccl" #name,
-      NCCL_CALLED(X)
-#undef X
-  };
-  return names[fn];
-}
-
 }  // namespace
 
 bool range_open(Fn fn, u64 bytes) {
   pthread_once(&once, begin);
   if (!push || !pop) return false;
-  const Event e = {(uint16_t)VERSION_3, (uint16_t)sizeof e, 0, 0, 0, PAYLOAD_U64, 0, bytes, MESSAGE_ASCII, text_of(fn)};
+  const Event e = {(uint16_t)VERSION_3, (uint16_t)sizeof e, 0, 0, 0, PAYLOAD_U64, 0, bytes, MESSAGE_ASCII, fn_name(fn)};
   push(domain, &e);
   return true;
 }

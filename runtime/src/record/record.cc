@@ -57,7 +57,7 @@ void record_open(Member *e) {
 void keep_call(Member *e, const Op &op, const char *why) {
   if (traces()) {
     const Where where(e);
-    trace("nccl%s: %s", fn_name(op.fn), why ? why : "native");
+    trace("%s: %s", fn_name(op.fn), why ? why : "native");
   }
   count_call(op.fn, why, bytes_of(op, e->ranks));
   if (why && own.depth && !own.grouped++) own.only = e, own.only_stream = op.stream, own.only_fn = op.fn;
@@ -139,10 +139,10 @@ bool open(const Record *r, const Noted &c) { return c.launch && c.number > r->en
 void put_call(Text *t, const Record *r, const Noted &c) {
   char at[TIME_TEXT];
   time_text(c.at, &at);
-  put(t, "{\"number\":%llu,\"call\":%llu,\"function\":\"nccl%s\",\"count\":%llu", c.number, c.call, fn_name(c.fn),
+  put(t, "{\"number\":%llu,\"call\":%llu,\"function\":\"%s\",\"count\":%llu", c.number, c.call, fn_name(c.fn),
       c.count);
-  put_name(t, "type", type_name(c.type), c.type);
-  if (kind_reduces(kind_of(c.fn))) put_name(t, "op", op_name(c.op), c.op);
+  put_name(t, "type", dtype_name(dtype_of(c.type)), c.type);
+  if (kind_reduces(kind_of(c.fn))) put_name(t, "op", redop_name(redop_of(c.op)), c.op);
   if (kind_rooted(kind_of(c.fn))) put(t, ",\"root\":%d", c.root);
   if (!collective(c.fn)) put(t, ",\"peer\":%d", c.root);
   put(t, ",\"stream\":\"%p\",\"native\":%s", c.stream, c.why ? "false" : "true");

@@ -8,22 +8,11 @@
 
 const char *fn_name(Fn fn) {
   static const char *const names[] = {
-#define X(result, name, params) #name,
+#define X(result, name, params) "nccl" #name,
       NCCL_CALLED(X)
 #undef X
   };
   return names[fn];
-}
-
-const char *type_name(int type) {
-  static const char *const names[NCCL_TYPES] = {"i8",  "u8",  "i32", "u32",  "i64",  "u64",
-                                                "f16", "f32", "f64", "bf16", "e4m3", "e5m2"};
-  return type >= 0 && type < NCCL_TYPES ? names[type] : nullptr;
-}
-
-const char *op_name(int op) {
-  static const char *const names[NCCL_OPS] = {"sum", "prod", "max", "min", "avg"};
-  return op >= 0 && op < NCCL_OPS ? names[op] : nullptr;
 }
 
 const char *interned(const char *text) {

@@ -148,12 +148,15 @@ static bool ask_to_leave(Team *t) {
   return read(t) || !cancel(t);
 }
 
-// A launch that is not asked waits for ever, so one call that fails is not the last. A GPU with a fault runs nothing.
+// A launch that is not asked waits for ever. A GPU with a fault runs nothing.
 void team_abort(Team *t) {
   if (!alive()) return;
   __atomic_store_n(&t->aborted, true, __ATOMIC_RELEASE);
   if (t->leave.at) hurry(t, 0, programs_of(t));  // before all that may wait for the driver
-  for (int i = 0; i < DRIVER_TRIES && !ask_to_leave(t); i++) nap_of_engine(LOOK_AGAIN);
+  sure([&] {
+    if (ask_to_leave(t)) return 0;
+    return nap_of_engine(LOOK_AGAIN), 1;
+  });
 }
 
 void team_end(Team *t, bool peers_may_run) {

@@ -79,10 +79,9 @@ int order_before(Team *t, void *stream, StreamSeen *seen) {
   return seen->stream == o.stream && seen->stream != NO_STREAM && !o.mixed ? 0 : f->await(stream, o.last, 0);
 }
 
-// One call that fails is not the last: without an event nobody sees when the launch has ended.
+// Without an event nobody sees when the launch has ended.
 int order_record(Team *t, void *event, void *stream) {
-  int code = t->gpu->f->record(event, stream);
-  for (int i = 1; i < DRIVER_TRIES && code; i++) code = t->gpu->f->record(event, stream);
+  const int code = sure([&] { return t->gpu->f->record(event, stream); });
   if (!code) return 0;
   __atomic_store_n(&t->order->unseen, true, __ATOMIC_RELEASE);
   team_unseen(t, code);

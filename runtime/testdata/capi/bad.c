@@ -11,7 +11,7 @@ void scene_differ(void) {
   mscclc_bundle bundle;
   mscclc_programs programs;
   must(mscclc_open(rank == setup.ranks - 1 ? setup.other : setup.path, &bundle), "a bundle");
-  wants(mscclc_load(comm, bundle, &programs), MSCCLC_MISMATCH, "mscclc_load");
+  wants(mscclc_load(comm, bundle, &programs), MSCCLC_MISMATCH, "programs");
   must(mscclc_close(bundle), "its end");
   /* The communicator stays: all load the same now. */
   struct turn t = turn_new(find(load(comm, setup.path), "halo"), 10, MSCCLC_F32, 0, 1);
@@ -28,7 +28,7 @@ void scene_missing(void) {
   mscclc_bundle bundle;
   mscclc_programs programs;
   must(mscclc_open(setup.path, &bundle), "a bundle");
-  if (rank < setup.ranks - 1) wants(mscclc_load(comm, bundle, &programs), MSCCLC_TIMED_OUT, "mscclc_load");
+  if (rank < setup.ranks - 1) wants(mscclc_load(comm, bundle, &programs), MSCCLC_TIMED_OUT, "programs");
   meet();
   must(mscclc_destroy(comm), "the end");
 }
@@ -185,8 +185,7 @@ void scene_wrong(void) {
 void scene_version(void) {
   mscclc_comm comm;
   if (rank == setup.ranks - 1) return;
-  for (size_t i = 0; rank == 0 && i < sizeof setup.id.bytes; i++) printf("%02x", setup.id.bytes[i]);
-  if (rank == 0) printf("\n"), fflush(stdout);
+  if (rank == 0) print_id();
   device_open();
   wants(mscclc_comm_by_id(&comm, &setup.id, setup.ranks, rank, setup.device), MSCCLC_MISMATCH, "mscclc_comm_by_id");
 }

@@ -32,6 +32,12 @@ void wants(mscclc_result got, mscclc_result want, const char *what) {
   fflush(stdout);
 }
 
+void print_id(void) {
+  for (size_t i = 0; i < sizeof setup.id.bytes; i++) printf("%02x", setup.id.bytes[i]);
+  printf("\n");
+  fflush(stdout);
+}
+
 void meet(void) { pthread_barrier_wait(setup.barrier); }
 
 /* The functions of the mock driver. */

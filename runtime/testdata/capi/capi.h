@@ -26,6 +26,7 @@ void must(mscclc_result result, const char *what);
 
 /* wants ends the run unless a call gave a result, and prints its text for the test to compare. */
 void wants(mscclc_result got, mscclc_result want, const char *what);
+void print_id(void);
 void meet(void);
 
 /* The device of the rank: memory, streams, and captures of the mock driver. */

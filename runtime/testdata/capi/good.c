@@ -152,9 +152,7 @@ void scene_exchange(void) {
 /* strangers has the test connect to the hub before the ranks do, and send what it likes. */
 void scene_strangers(void) {
   if (rank == 0) {
-    for (size_t i = 0; i < sizeof setup.id.bytes; i++) printf("%02x", setup.id.bytes[i]);
-    printf("\n");
-    fflush(stdout);
+    print_id();
     if (getchar() != '\n') die("the test has ended");
   }
   meet();

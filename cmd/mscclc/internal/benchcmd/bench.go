@@ -129,12 +129,7 @@ func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *be
 		return err
 	}
 	arg = a.About(arg)
-	job, err := processes.Of(os.Getenv)
-	if err != nil {
-		return err
-	}
-	defer job.Leave()
-	return job.Once(ctx, a, benchIn(ctx, a, job, arg, files, f))
+	return processes.In(ctx, a, func(job *processes.Job) error { return benchIn(ctx, a, job, arg, files, f) })
 }
 
 // benchIn is benchArg in a job, or in a process alone, where job is nil.

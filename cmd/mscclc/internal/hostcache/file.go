@@ -2,7 +2,6 @@ package hostcache
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,11 +9,12 @@ import (
 	"strings"
 
 	"mscclc/algorithms/choose"
+	"mscclc/internal/usercache"
 	"mscclc/simulate/devices"
 	"mscclc/topology"
 )
 
-// This file is the form of a file of the cache: a line with a hash of the rest, which is JSON.
+// This file is the form of a file of the cache.
 
 // The bounds of the cache.
 const (
@@ -36,29 +36,20 @@ type document struct {
 
 // encode returns the text of a file.
 func (d *document) encode() ([]byte, error) {
-	body, err := json.MarshalIndent(d, "", " ")
-	if err != nil {
-		return nil, err
+	text, err := usercache.Encode(head, d)
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("it has %d bytes, and may have %d", len(text), maxFile)
 	}
-	text := append(fmt.Appendf(nil, "%s%x\n", head, sha256.Sum256(body)), body...)
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("it has %d bytes, and may have %d", len(text), maxFile)
-	}
-	return text, nil
+	return text, err
 }
 
 // decode reads a file. The error says why it does not count: what is wrong with it, or that it is of another build or
 // of other nodes.
 func decode(text []byte, build string, nodes []string) (*document, error) {
-	line, body, found := bytes.Cut(text, []byte("\n"))
-	if !found || string(line) != fmt.Sprintf("%s%x", head, sha256.Sum256(body)) {
-		return nil, errors.New("it is damaged")
-	}
 	d := &document{}
-	if err := json.Unmarshal(body, d); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	}
-	switch {
+	switch err := usercache.Decode(head, text, d); {
+	case err != nil:
+		return nil, err
 	case d.Build != build:
 		return nil, fmt.Errorf("it was found by another build of mscclc, %s", d.Build)
 	case !slices.Equal(d.Nodes, nodes):

@@ -82,19 +82,14 @@ func (f *Flags) Run(ctx context.Context, a *cli.App, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	job, err := processes.Of(os.Getenv)
-	if err != nil {
-		return err
-	}
-	if job == nil {
-		return unfit(measure.ErrOneProcess)
-	}
-	defer job.Leave()
-	return job.Once(ctx, a, f.runIn(ctx, a, cmd, base, job))
+	return processes.In(ctx, a, func(job *processes.Job) error { return f.runIn(ctx, a, cmd, base, job) })
 }
 
 // runIn is Run in a job.
 func (f *Flags) runIn(ctx context.Context, a *cli.App, cmd *cobra.Command, base *base, job *processes.Job) error {
+	if job == nil {
+		return unfit(measure.ErrOneProcess)
+	}
 	x, err := job.Join(ctx, f.wait)
 	if err != nil {
 		return devices.Impossible(fmt.Errorf("%w: %w", err, executor.ErrNoDevice))

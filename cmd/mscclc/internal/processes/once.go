@@ -47,7 +47,19 @@ func (j *Job) Once(ctx context.Context, a *cli.App, err error) error {
 	return cli.ReportedError{Code: a.Fail(err)}
 }
 
-// Short prints a line with the cause of err, which another process reports in full. An error of usage is such a line.
+// In does something in the job of the environment, and has one process report an error, as Once does. job is nil in a
+// process alone.
+func In(ctx context.Context, a *cli.App, do func(job *Job) error) error {
+	job, err := Of(os.Getenv)
+	if err != nil {
+		return err
+	}
+	defer job.Leave()
+	return job.Once(ctx, a, do(job))
+}
+
+// Short prints a line with the cause of err, which another process reports in full: unless --procs has started both, on
+// one terminal. An error of usage is such a line.
 func Short(a *cli.App, reporter int, err error) error {
 	var usage cli.UsageError
 	if errors.As(err, &usage) {
@@ -55,6 +67,8 @@ func Short(a *cli.App, reporter int, err error) error {
 		return cli.ReportedError{Code: cli.ExitUsage}
 	}
 	list, code := cli.FailureOf(err, a.File)
-	fmt.Fprintf(a.Stderr, "mscclc: %s (process %d reports more)\n", diag.Shorten(list[0].Text), reporter)
+	if os.Getenv(envStarted) == "" {
+		fmt.Fprintf(a.Stderr, "mscclc: %s (process %d reports more)\n", diag.Shorten(list[0].Text), reporter)
+	}
 	return cli.ReportedError{Code: code}
 }

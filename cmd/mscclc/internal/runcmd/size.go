@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"mscclc/bench"
@@ -24,12 +23,7 @@ import (
 // runSizes runs all sizes. One that fails is reported, and the next is tried.
 func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *runFlags) error {
 	arg = a.About(arg)
-	job, err := processes.Of(os.Getenv)
-	if err != nil {
-		return err
-	}
-	defer job.Leave()
-	return job.Once(ctx, a, runIn(ctx, a, job, arg, files, f))
+	return processes.In(ctx, a, func(job *processes.Job) error { return runIn(ctx, a, job, arg, files, f) })
 }
 
 // runIn is runSizes in a job, or in a process alone, where job is nil.

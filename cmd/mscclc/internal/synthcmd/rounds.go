@@ -47,19 +47,12 @@ func (s *Schedule) lines(kind string) []string {
 	}
 	list := []string{fmt.Sprintf("schedule: %s of %s over links from GPU to GPU, in %s of %s %s",
 		diag.Counted(s.Chunks, "chunk"), whose, diag.Counted(len(s.Steps), "step"), strings.Join(steps, ", "),
-		plural(s.Steps.Rounds(), "round"))}
+		diag.Plural(s.Steps.Rounds(), "round"))}
 	if !s.Proven {
 		return append(list, fmt.Sprintf("rounds: %d, found and not proven to be the fewest: %s", s.Steps.Rounds(), s.Why))
 	}
 	return append(list, fmt.Sprintf("rounds: %d, proven to be the fewest: %s of %s has fewer (%s)", s.Steps.Rounds(), of, least,
 		s.Why))
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 // cell is what the table of --sizes says of a schedule.

@@ -83,12 +83,7 @@ What is found counts for this machine: its GPUs, the links between them, the dri
 }
 
 func tune(ctx context.Context, a *cli.App, args []string, f *tuneFlags) error {
-	job, err := processes.Of(os.Getenv)
-	if err != nil {
-		return err
-	}
-	defer job.Leave()
-	return job.Once(ctx, a, tuneIn(ctx, a, job, args, f))
+	return processes.In(ctx, a, func(job *processes.Job) error { return tuneIn(ctx, a, job, args, f) })
 }
 
 func tuneIn(ctx context.Context, a *cli.App, job *processes.Job, args []string, f *tuneFlags) error {

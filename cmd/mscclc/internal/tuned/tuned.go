@@ -2,7 +2,6 @@
 package tuned
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -172,13 +171,9 @@ func decode(text []byte, m Machine) (*Document, error) {
 
 // parse reads a file of the cache.
 func parse(text []byte) (*Document, error) {
-	line, body, found := bytes.Cut(text, []byte("\n"))
-	if !found || string(line) != fmt.Sprintf("%s%x", head, sha256.Sum256(body)) {
-		return nil, errors.New("what mscclc tune found is damaged in the cache")
-	}
 	d := &Document{}
-	if err := json.Unmarshal(body, d); err != nil {
-		return nil, fmt.Errorf("what mscclc tune found is damaged in the cache: %w", err)
+	if usercache.Decode(head, text, d) != nil {
+		return nil, errors.New("what mscclc tune found is damaged in the cache")
 	}
 	if d.Rules != nil {
 		d.Rules.Yield()
@@ -188,7 +183,7 @@ func parse(text []byte) (*Document, error) {
 
 // Write writes d to the cache.
 func (d *Document) Write() error {
-	body, err := json.MarshalIndent(d, "", " ")
+	text, err := usercache.Encode(head, d)
 	if err != nil {
 		return err
 	}
@@ -198,7 +193,7 @@ func (d *Document) Write() error {
 	}
 	defer folder.Close()
 	folder.Prune(maxFiles)
-	return folder.Write(d.Machine.name(), append(fmt.Appendf(nil, "%s%x\n", head, sha256.Sum256(body)), body...))
+	return folder.Write(d.Machine.name(), text)
 }
 
 // MeasuredOn returns the machine that the note of a bundle names, or "" where mscclc tune did not make the bundle.

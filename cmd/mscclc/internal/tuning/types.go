@@ -10,8 +10,8 @@ import (
 
 // This file compares types. Calls that move bytes take as long for all types. Sums do not.
 
-// CompareF32 measures the fastest form of each size with elements of f32, too, unless F32 has the size. No size is begun
-// after `until`, if that is not zero. whole reports whether the time was enough.
+// CompareF32 measures the fastest form of each size with elements of f32, too, unless F32 has the size. It begins no
+// size after `until`, if that is not zero. whole reports whether the time was enough.
 func (t *Tuner) CompareF32(ctx context.Context, until time.Time) (whole bool, err error) {
 	lab := *t.Lab
 	lab.DType = data.F32

@@ -9,8 +9,8 @@ import (
 	"mscclc/bench"
 )
 
-// TestCompareF32: what there is no time for is left, and a second run measures the rest, and only that. Sizes where NCCL
-// is faster are not compared.
+// TestCompareF32: what there is no time for is left, and a second run measures the rest, and only that. Sizes are not
+// compared where NCCL is faster.
 func TestCompareF32(t *testing.T) {
 	lab := &fakeLab{time: cliff(1 << 20), nccl: func(bytes int64) float64 {
 		if bytes <= 16<<10 {
