@@ -92,7 +92,7 @@ func Build() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "..", "..", "..")
 	var sources []string
-	for _, pattern := range []string{"executor/gpu/standin/*", "executor/cpu/fiber.h", "kernels/*/*.h"} {
+	for _, pattern := range []string{"executor/gpu/standin/*", "executor/fibers/fiber.h", "kernels/*/*.h"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			return "", err
