@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	// judges what codegen writes, and shares nothing with it
 	"mscclc/codegen/xmljudge": {},
 
-	"mscclc/runtime":                        {"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/files", "mscclc/kernels", "mscclc/transport"},
+	"mscclc/runtime":                        {"mscclc/executor/fibers", "mscclc/executor/gpu", "mscclc/files", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/runtime/libraries":              {"mscclc/runtime"}, // builds them for packages
 	"mscclc/kernels":                        {},
 	"mscclc/kernels/pack":                   {},
@@ -75,7 +75,8 @@ var mayImport = map[string][]string{
 	"mscclc/executor":                       {"mscclc/bundle/limits", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/launch", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/verify"},
 	"mscclc/executor/plan":                  {"mscclc/bundle/limits", "mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/launch", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/epilogue", "mscclc/ir/verify", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/executor/replay":                {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/either", "mscclc/ir/eval", "mscclc/ir/onesided", "mscclc/ir/verify"},
-	"mscclc/executor/cpu":                   {"mscclc/executor", "mscclc/executor/abi", "mscclc/kernels"},
+	"mscclc/executor/cpu":                   {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/fibers", "mscclc/kernels"},
+	"mscclc/executor/fibers":                {"mscclc/kernels"},
 	"mscclc/executor/shared":                {"mscclc/executor"},
 	"mscclc/executor/host":                  {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/cpu", "mscclc/executor/data", "mscclc/executor/plan", "mscclc/executor/shared"},
 	"mscclc/executor/gpu":                   {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/plan", "mscclc/executor/shared", "mscclc/ir", "mscclc/kernels"},
@@ -162,7 +163,7 @@ var testOnly = []string{"mscclc/internal/covering", "mscclc/internal/hosts", "ms
 	"mscclc/transport/enginetest"}
 
 // cgoPackages are the only ones with import "C"; gputest maps memory as other libraries do.
-var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/executor/gpu/gputest",
+var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/fibers", "mscclc/executor/gpu", "mscclc/executor/gpu/gputest",
 	"mscclc/executor/nccl", "mscclc/transport", "mscclc/transport/enginetest"}
 
 type listed struct {

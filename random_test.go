@@ -12,6 +12,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/executor"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
@@ -35,7 +36,7 @@ func TestRandomLanes(t *testing.T) { manyRandom(t, randomLanes) }
 
 // manyRandom tries random programs of seeds from 1 up. try counts those that ran on the CPU.
 func manyRandom(t *testing.T, try func(seed int64, ran *atomic.Int64) error) {
-	n := irtest.Count(t, 2000)
+	n := irtest.Count(t, covering.Share(2000))
 	var refused, ran, next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {

@@ -30,10 +30,10 @@
 // NAME_onesided.h does for one-sided programs what NAME.h does for two-sided ones.
 //
 // The headers are compiled in a few source files, each with one platform, the parts of loop and few that it runs, and
-// entry points. These are executor/cpu/host.cc, which cgo compiles, and the files in gpu. build.sh compiles the files
-// in gpu into the images that the function Image returns. The folder kernels/bench compares kernels written by hand
-// with the interpreter. The sources are embedded so that a change to a header rebuilds the packages that include it:
-// cgo does not look at headers outside its own package.
+// entry points. These are executor/fibers/host.cc, which cgo compiles, and the files in gpu. build.sh compiles the
+// files in gpu into the images that the function Image returns. The folder kernels/bench compares kernels written by
+// hand with the interpreter. The sources are embedded so that a change to a header rebuilds the packages that include
+// it: cgo does not look at headers outside its own package.
 package kernels
 
 import "embed"

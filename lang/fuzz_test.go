@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
 	"mscclc/ir/form"
@@ -106,7 +107,7 @@ func FuzzExpand(f *testing.F) {
 // swaps and replaces some of every program's, so that more of what comes out
 // gets past the parser.
 func TestMutations(t *testing.T) {
-	rounds := 25
+	rounds := covering.Share(25)
 	if n, err := strconv.Atoi(os.Getenv("MSCCLC_ROUNDS")); err == nil {
 		rounds = n
 	}

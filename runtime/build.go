@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"mscclc/executor/cpu"
+	"mscclc/executor/fibers"
 	"mscclc/executor/gpu"
 	"mscclc/kernels"
 	"mscclc/transport"
@@ -39,11 +39,11 @@ const (
 	Header   = "include/mscclc.h"
 )
 
-// engine are the folders of the engine; "." is src itself. interfaceC are those of the interface in C, whose cpu is
-// executor/cpu. All others are of NCCL's interface.
+// engine are the folders of the engine; "." is src itself. interfaceC are those of the interface in C, whose fibers is
+// executor/fibers. All others are of NCCL's interface.
 var (
 	engine     = []string{".", "bundle", "device", "launch", "team", "net", "transport"}
-	interfaceC = []string{"c", "host", "cpu"}
+	interfaceC = []string{"c", "host", "fibers"}
 )
 
 // forwards is the flag of what differs in NCCLLibrary, forwardsMore that of one that hands on more functions than it
@@ -175,7 +175,7 @@ func Write(dir string) error {
 		at    string
 		files fs.FS
 	}{{"runtime", Sources}, {"kernels", kernels.Sources}, {"executor/gpu", gpu.Sources},
-		{"executor/cpu", cpu.Sources}, {"transport", transport.Sources}} {
+		{"executor/fibers", fibers.Sources}, {"transport", transport.Sources}} {
 		err := fs.WalkDir(from.files, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
@@ -198,11 +198,11 @@ func Write(dir string) error {
 }
 
 // Compile compiles the units in a folder that Write made: the driver, and the files that has returns true for. It is
-// given their names: those of runtime/src as they lie there, those of transport and of cpu with that folder. It returns
+// given their names: those of runtime/src as they lie there, those of transport and of fibers with that folder. It returns
 // the object files, which it writes to folder `to`. More are flags beside the usual.
 func Compile(tree, to string, has func(name string) bool, more ...string) ([]string, error) {
 	units := []string{filepath.Join(tree, "executor", "gpu", "driver.c")}
-	for _, from := range [][2]string{{"runtime/src", "*.cc"}, {"runtime/src", "*/*.cc"}, {"executor", "cpu/*.cc"},
+	for _, from := range [][2]string{{"runtime/src", "*.cc"}, {"runtime/src", "*/*.cc"}, {"executor", "fibers/*.cc"},
 		{".", "transport/*.cc"}} {
 		root := filepath.Join(tree, filepath.FromSlash(from[0]))
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(from[1])))
@@ -241,7 +241,7 @@ func objectOf(tree, unit string) string {
 // compile compiles a unit.
 func compile(unit, object string, more []string) error {
 	args := append(append([]string{}, flags...), more...)
-	if filepath.Base(filepath.Dir(unit)) == "cpu" {
+	if filepath.Base(filepath.Dir(unit)) == "fibers" {
 		args = append(args, "-DHOST_SIGNALS")
 	}
 	if strings.HasSuffix(unit, ".c") {

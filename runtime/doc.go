@@ -53,7 +53,7 @@
 // even if a program could run it. So the ranks are connected before a graph captures a call of this kind.
 //
 // executor/gpu/driver.c opens the driver's library. The folder host makes the CPU a device: it has a table of driver
-// functions, and its launches run in executor/cpu/host.cc. The folder c has the interface of include/mscclc.h:
+// functions, and its launches run in executor/fibers/host.cc. The folder c has the interface of include/mscclc.h:
 //
 //	c/errors.cc, c/bundles.cc      versions, and the last error of each thread; bundles and their programs
 //	c/star.h, c/hub.cc, c/line.cc  how ranks connect: a hub in the process that made the unique id, and one connection

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mscclc/executor/cpu"
+	"mscclc/executor/fibers"
 	"mscclc/executor/gpu"
 	"mscclc/kernels"
 	"mscclc/transport"
@@ -87,7 +87,7 @@ func buildID(name string) (string, error) {
 // sourcesHash returns a hash of all sources of the libraries.
 func sourcesHash() (string, error) {
 	h := sha256.New()
-	for _, sources := range []fs.FS{Sources, kernels.Sources, cpu.Sources, gpu.Sources, transport.Sources} {
+	for _, sources := range []fs.FS{Sources, kernels.Sources, fibers.Sources, gpu.Sources, transport.Sources} {
 		err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

@@ -2,9 +2,7 @@
 
 package cpu
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra
-// #cgo LDFLAGS: -lpthread
-// #include "host.h"
+// #include "calls.h"
 import "C"
 
 import (
@@ -17,7 +15,8 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/abi"
-	_ "mscclc/kernels" // a change to the kernel's headers must rebuild this package
+	_ "mscclc/executor/fibers" // what calls.h declares
+	_ "mscclc/kernels"         // a change to the kernel's headers must rebuild this package
 )
 
 type device struct{}

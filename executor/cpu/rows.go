@@ -2,7 +2,7 @@
 
 package cpu
 
-// #include "host.h"
+// #include "calls.h"
 import "C"
 
 import (

@@ -1,5 +1,5 @@
 // This file is the platform layer of the host. A thread block is a fiber with
-// one thread, or several OS threads with real barriers; executor/cpu/host.cc
+// one thread, or several OS threads with real barriers; executor/fibers/host.cc
 // runs either. A platform for another device defines the same names.
 #pragma once
 #include "../abi/tables.h"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -152,7 +153,7 @@ func (s *sharer) byChance(rnd *rand.Rand) (orders [][]int32) {
 // Where the order at shared ends is said to be fixed, runs by chance have that order; and most often where it is not,
 // some have another, or hang. MSCCLC_RANDOM=N asks for N programs.
 func TestSharedOrdersAreThoseOfRuns(t *testing.T) {
-	n := irtest.Count(t, 600)
+	n := irtest.Count(t, covering.Share(600))
 	counts := map[string]int{}
 	for seed := range n {
 		rnd := rand.New(rand.NewSource(int64(seed)))

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/ir/irtest"
@@ -82,7 +83,7 @@ func within(p *onesided.Program) bool {
 // and staged, which is all that it takes for messages to carry their data, some break the rule.
 func TestAcrossNodesRandom(t *testing.T) {
 	broken, staged := 0, 0
-	for seed := range irtest.Count(t, 600) {
+	for seed := range irtest.Count(t, covering.Share(600)) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))

@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/ir/irtest"
@@ -64,7 +65,7 @@ func provenInPlace(p *onesided.Program) bool {
 // off and random orders, and asks after every pass for each property in both.
 func TestBothRandom(t *testing.T) {
 	needed := 0
-	for seed := range irtest.Count(t, 1000) {
+	for seed := range irtest.Count(t, covering.Share(1000)) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))

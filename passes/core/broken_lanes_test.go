@@ -4,6 +4,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
@@ -59,7 +60,7 @@ func otherLane(block func(s *State, of int32) int32) func(s *State, rnd *rand.Ra
 func TestRoundReleases(t *testing.T) {
 	defer func() { roundReleases = false }()
 	tried, rejected := 0, 0
-	for seed := range irtest.Count(t, 2000) {
+	for seed := range irtest.Count(t, covering.Share(2000)) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.LL

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/either"
 	"mscclc/ir/irtest"
@@ -89,7 +90,7 @@ func TestOneSidedLean(t *testing.T) {
 		}
 	}
 	random, unneeded := 0, 0
-	for seed := range irtest.Count(t, 500) {
+	for seed := range irtest.Count(t, covering.Share(500)) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))

@@ -9,6 +9,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/either"
@@ -23,7 +24,7 @@ import (
 // whichever of these its ranks are of. MSCCLC_RANDOM=N tries N programs.
 func TestVerdicts(t *testing.T) {
 	var agree, proven, bySlots int
-	n := irtest.Count(t, 2000)
+	n := irtest.Count(t, covering.Share(2000))
 	for seed := range n {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		p := randomProgram(t, rnd)

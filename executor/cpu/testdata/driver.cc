@@ -20,7 +20,7 @@ struct OneSum32 {
 };
 #define HOST_FOLD Sum32
 #define HOST_TYPE OneSum32
-#include "../host.cc"
+#include "../../fibers/host.cc"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "fibers.h"
 
 #include "../../../kernels/platform/lanes.h"
-#include "../../cpu/fiber.h"
+#include "../../fibers/fiber.h"
 
 #include <cstdlib>
 #include <cstring>

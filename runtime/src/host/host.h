@@ -1,5 +1,5 @@
 // This file is the host as a device of the engine: functions of a driver (executor/gpu/symbols.h) that run launches by
-// the CPU device's kernel (executor/cpu/host.cc). A communicator's rank has a device of its own. Memory that other
+// the CPU device's kernel (executor/fibers/host.cc). A communicator's rank has a device of its own. Memory that other
 // processes reach is a file in memory. Buffers of calls are any memory of the process.
 #pragma once
 #include "../../../transport/system.h"

@@ -1,6 +1,6 @@
 // Launches of the host device. All entries of a kernel are one here: the interpreter, which finds type and reduction in
 // the launch. A rank's blocks are fibers of one thread, of which each goes on while others wait.
-#include "../../../executor/cpu/host.h"
+#include "../../../executor/fibers/host.h"
 #include "../../../kernels/rows/abi.h"
 #include "host.h"
 
