@@ -198,7 +198,7 @@ func Write(dir string) error {
 }
 
 // Compile compiles the units in a folder that Write made: the driver, and the files that has returns true for. It is
-// given their names: those of runtime/src as they lie there, those of transport and of fibers with that folder. It returns
+// given their names: those of runtime/src as they lie there, those of transport and fibers with that folder. It returns
 // the object files, which it writes to folder `to`. More are flags beside the usual.
 func Compile(tree, to string, has func(name string) bool, more ...string) ([]string, error) {
 	units := []string{filepath.Join(tree, "executor", "gpu", "driver.c")}

@@ -81,8 +81,8 @@ func programText(p *onesided.Program) string {
 	return b.String()
 }
 
-// TestOneSidedCatalog lowers every program of the catalog and of the examples,
-// in every form, in and out of place, and asks for its proof. Forms and numbers of lanes take turns; CI tries all of them.
+// TestOneSidedCatalog lowers every program of the catalog and of the examples, in every form, in and out of place, and
+// asks for its proof. Forms and numbers of lanes take turns; CI tries all of them.
 func TestOneSidedCatalog(t *testing.T) {
 	n := 0
 	for turn, file := range passestest.Catalog(t) {

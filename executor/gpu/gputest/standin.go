@@ -167,8 +167,8 @@ func compile(dir string, units []string) error {
 	return run(append(append([]string{"-shared", "-o", filepath.Join(dir, "library")}, objects...), "-lpthread")...)
 }
 
-// flags are the compiler's; it ignores GPUs' compilers' hints about loops. Functions of the kernels that GPUs' compilers
-// always inline are inlined where they are small: to inline all takes the compiler three times the time, for a driver
-// that is not faster. Debug information would take a third of its time.
+// flags are the compiler's; it ignores hints about loops, which are for compilers of GPUs. Functions that these always
+// inline are inlined where they are small: to inline all takes the compiler three times the time, for a driver that is
+// not faster. Debug information would take a third of its time.
 const flags = "-Og -Dalways_inline= -finline-small-functions -ftls-model=initial-exec -std=c++17 -fPIC -Wall -Wextra " +
 	"-Werror -Wno-unknown-pragmas"
