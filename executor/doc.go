@@ -19,6 +19,7 @@
 //
 // # For devices
 //
-// Load makes an [abi.Image] of a program: the flat tables that the interpreter kernel reads (package abi). All other
-// types are for launches, and for the interface that a device implements. Only packages of devices use them.
+// Load makes an [abi.Image] of a program: the flat tables that the interpreter kernel reads (package abi). Types that
+// are not named above are for launches, and for the interface that a device implements. Only packages of devices use
+// them.
 package executor

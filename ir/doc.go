@@ -22,9 +22,9 @@
 // programs, and ir/onesided has the type of one-sided programs. A value of the type in ir/either is a program of one of
 // the two kinds. A ChannelProgram lists operations on MSCCL++'s channels, as an execution plan does.
 //
-// Package ir/eval defines the meaning of these forms, by running them on symbolic chunks. That of a
-// ChannelProgram is in package passes/channels, which makes a one-sided program of it. Package ir/property checks
-// the properties of an InstDAG, and ir/form checks that a form is well formed. Package ir/verify proves programs.
+// Package ir/eval defines the meaning of these forms, by running them on symbolic chunks. Of a ChannelProgram, package
+// passes/channels makes a one-sided program first. Package ir/property checks the properties of an InstDAG, and ir/form
+// checks that a form is well formed. Package ir/verify proves programs.
 //
 // A Schedule has the waits of a program. Schedule.Run runs the blocks, and reports whether all of them end, or which
 // blocks wait for each other.

@@ -32,7 +32,8 @@
 //
 // Functions and statements follow. A file without an algorithm line is a library, which has only imports and functions.
 // A file gets the functions that its library defines, but not those that the library imports. The collectives follow.
-// Their argument chunks says into how many chunks the input or the output, whichever is smaller, is cut:
+// Their argument chunks is the number of chunks of the input or the output, whichever is smaller; in an AllToAll, it is
+// the number of chunks for each pair of ranks:
 //
 //	allreduce(ranks, chunks = ranks, inplace)      allgather(ranks, chunks = 1, inplace)
 //	reducescatter(ranks, chunks = 1, inplace)      alltoall(ranks, chunks = 1)
@@ -74,7 +75,7 @@
 // For the one-sided lowering:
 //
 //   - pull = true: the reader loads the data from the other rank. Without it, the owner of the data stores it.
-//   - lane = N: a label. Operations of a rank with one label share a thread block, if the rank may have several.
+//   - lane = N: operations of a rank with the same N share a thread block, if the rank may have several blocks.
 //   - via = memory: loads and stores. via = port: a copy by a GPU's copy engine, which the host starts. via = switch:
 //     the NVLink switch reduces one chunk of input or output of all ranks, or copies a chunk to the same chunk of all
 //     ranks. So far, mscclc's executor does this in the usual kernel, without the switch.
@@ -114,9 +115,9 @@
 //	pipeline(unit = BYTES, chunks = N) { }   a loop: operations on N chunks, unit bytes of each at a time
 //	launch(threads = 1024, align = 16, double_scratch = false, reuse_scratch = false)
 //
-// The arguments buffer and index default to those of src. A list of channels or semaphores stands for each of them in
-// turn. With tb = [0, 1], each of these two thread blocks does a part of the operation. The argument "to" is a
-// reference, or a list of references, to chunks of any rank. They get the result of the reduction too.
+// The arguments buffer and index default to those of src. An operation on a list of channels or semaphores acts on each
+// of them in turn. With tb = [0, 1], each of these two thread blocks does a part of the operation. The argument "to" is
+// a reference, or a list of references, to chunks of any rank. They get the result of the reduction too.
 //
 // The function launch sets options of the execution plan. With double_scratch, launches use the two halves of scratch
 // alternately. With reuse_scratch, the plan shares its scratch with other plans of MSCCL++: in the plan's file, this is

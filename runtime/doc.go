@@ -48,8 +48,8 @@
 // of its own: NCCL is older than 2.28, the communicator is nonblocking, or the communicator was made in a group. In
 // these cases, connecting can fail while a graph captures the call.
 //
-// A kind is all calls with the same collective, type, size and so on. The rules of the bundle say of some kinds that
-// NCCL runs their captured calls. In these three cases, NCCL also runs the first call of such a kind outside a graph,
+// A kind is all calls with the same collective, type, size and so on. By the rules of the bundle, NCCL runs the
+// captured calls of some kinds. In the three cases above, NCCL also runs the first call of such a kind outside a graph,
 // even if a program could run it. So the ranks are connected before a graph captures a call of this kind.
 //
 // executor/gpu/driver.c opens the driver's library. The folder host makes the CPU a device: it has a table of driver

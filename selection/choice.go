@@ -2,12 +2,13 @@
 // calls to Choices, and reads and writes their files.
 //
 // A [Choice] is a variant: the name of an algorithm, how it is compiled, and how its program is launched. It is
-// compiled for a protocol, a number of lanes, which are the thread blocks of a rank, and so on, and launched with a
-// number of replicas, of threads of a block, and of bytes of a tile. Code that chooses, measures, stores or runs
-// programs uses this type. A Choice does not hold the call that it is for, nor the time that was measured. The tables
-// and reports have both, next to the Choice.
+// compiled for a protocol, a number of lanes (thread blocks of a rank) and so on. A launch has a number of replicas, of
+// threads of a block, and of bytes of a tile. Code that chooses, measures, stores or runs programs uses this type. A
+// Choice does not hold the call that it is for, nor the time that was measured. The tables and reports have both, next
+// to the Choice.
 //
-// Each field of a Choice has a row in the table rows. The row says how the field is read, named, ordered and checked.
+// Each field of a Choice has a row in a table, the variable rows. The row says how the field is read, named, ordered
+// and checked.
 package selection
 
 import (

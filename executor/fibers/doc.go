@@ -1,4 +1,4 @@
-// Package fibers is the interpreter kernel for the host, in C++, as package cpu calls it and as libraries are built of
-// it. It is apart from cpu since it takes long to compile: the Go tool compiles a package again for each package whose
-// tests it imports, and this one imports nothing that has such tests.
+// Package fibers is the interpreter kernel for the host, in C++. Package cpu calls it, and the libraries of package
+// runtime contain it. It takes long to compile. If the Go tool tests a package from inside, it compiles the importers
+// of the package again for this test. So fibers is apart from cpu, and imports only kernels.
 package fibers

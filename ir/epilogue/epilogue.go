@@ -6,10 +6,10 @@
 // are parameters of a call. Apply computes the meaning of stages directly, in f64, and tests compare every kernel with
 // it.
 //
-// In a program with an epilogue, only finished rows are in the output. All other memory holds sums on which no stage
+// In a program with an epilogue, only finished rows are in the output. Scratch and packets hold sums on which no stage
 // has run. So a step that writes to the output from other memory must have the complete sum. It runs the stages on each
 // row of the sum, and writes the finished row. A copy from output to output copies a finished row, and all else that
-// the stages wrote for it. Of this module, the package imports only ir/diag.
+// the stages wrote for this row. Of this module, the package imports only ir/diag.
 package epilogue
 
 import (

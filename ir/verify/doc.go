@@ -79,8 +79,8 @@
 //   - Scratch and packets have Depth copies. Tile iteration e uses copy e mod Depth.
 //   - An operand of the NVLink switch stands for the same chunk of all ranks. The switch adds these chunks, or copies
 //     to them.
-//   - A port is a channel whose copies a copy engine of the GPU makes, when a host thread starts them. The steps of a
-//     port are a block of their own. This block is Loose: it may still run when the launch of its rank has ended.
+//   - A port is a channel. When a host thread starts a copy of the port, a copy engine of the GPU makes it. The steps
+//     of a port are a block of their own. This block is Loose: it may still run when the launch of its rank has ended.
 //
 // # One-sided programs
 //
@@ -119,7 +119,7 @@
 //   - Groups: each group of a block is visible to the next group of this block.
 //   - Signals: an Await waits for a Signal. What is visible to the group of the Signal is also visible to all groups
 //     after the Await, in the same tile iteration or a later one. If the Signal or the Await is Relaxed, all this is
-//     done for these groups, but not visible.
+//     only done for these groups, and not visible.
 //   - An Await that waits for signal 3 of a flag also waits for signals 1 and 2. But it acquires only from signal 3. If
 //     that one is Relaxed, the Await makes nothing visible, not even what signals 1 and 2 released.
 //   - Threads: thread k of a block handles flag k of every Await and of every Signal. If an Await and a later Signal

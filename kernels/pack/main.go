@@ -7,8 +7,8 @@
 // frame in the archive, the offset and length of the image in the decompressed frame, and the name of the image.
 //
 // NVIDIA's images for one element type are alike, so they share a frame. So do the images for epilogues of one kind of
-// GPU. A frame takes some 10 ms to read. AMD's are small, and all of them share one frame. The command zstd compresses
-// frames: at level 19 they have a quarter less bytes than by the best level of the Go package that reads them. Equal
+// GPU. A frame takes some 10 ms to read. AMD's images are small, and all of them share one frame. The command zstd
+// compresses frames: at level 19, they are a quarter smaller than the Go package that reads them can make them. Equal
 // images give equal bytes with equal versions of zstd.
 package main
 

@@ -16,7 +16,7 @@
 // done their last access to this chunk in iteration e. This wait is for an earlier tile iteration, so it cannot be part
 // of a deadlock.
 //
-// The lowering is a table of passes over one [State], one pass a file. [Lower] keeps the verdict: ir/verify proves the
-// lowered program if and only if it proves the two-sided program under the assumption that each step sends all its
-// chunks in one message. Tests check this on random programs. They also check that faults put into each pass are found.
+// The lowering is a table of passes over one [State], one pass a file. [Lower] keeps the verdict: if each step of the
+// two-sided program sends all its chunks in one message, ir/verify proves both programs or neither. Tests check this on
+// random programs. They also check that faults put into each pass are found.
 package slots

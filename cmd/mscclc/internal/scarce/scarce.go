@@ -1,8 +1,8 @@
 // Package scarce makes mscclc end with a clear message when it gets no more memory.
 //
 // By itself, Go's runtime would print its state and exit with 2, which is mscclc's code for a wrong command line.
-// Nothing within the process can change that. So if the system limits the memory of a process, the package uses two:
-// one process does the work, and another small process waits for it and reports how it ended.
+// Nothing within the process can change that. So if the system limits the memory of a process, the package uses two
+// processes: one does the work, and a small one waits for it and reports how it ended.
 package scarce
 
 import (

@@ -1,7 +1,7 @@
 // Package withcmd is mscclc with: it starts an application that uses NCCL. A program of a bundle runs a collective
 // call, if the bundle has a rule for the call. NCCL runs calls without a rule, but learning changes that for some calls
-// of up to 4 MiB. In the first calls of a class, the library of package runtime times NCCL and several programs. The
-// fastest then runs all later calls of the class.
+// of up to 4 MiB. In the first such calls, the library of package runtime times NCCL and several programs. The fastest
+// then runs all later ones.
 package withcmd
 
 import (

@@ -6,11 +6,10 @@
 // acquired by flags, or by the end of a launch. An access races if another block has written the same chunk, and
 // nothing guarantees that the accessing block sees that write.
 //
-// Nothing that runs takes away what another block waits for. So Explore makes one run for each access. In this run, the
-// access is held back until nothing else can run. An access A that runs in the meantime need not come after the held
-// access H. There is also a run in which A is held back. If H runs in the meantime there, H need not come after A. If
-// both happen, nothing orders A and H, and they race if they conflict. These runs find every race. As a check, Explore
-// also makes runs with random schedules, which must not find anything else.
+// Nothing that runs takes away what another block waits for. So Explore makes one run for each access H, which holds H
+// back until nothing else can run. If an access A runs before the held H, A need not come after H. If H also runs
+// before the held A, in the run for A, nothing orders A and H, and they race if they conflict. These runs find every
+// race. As a check, Explore also makes runs with random schedules, which must not find anything else.
 //
 // The package makes random programs, which have more flags than they need (random.go). It also makes single changes to
 // programs (faults.go): some break a program, and some only remove what it does not need.
