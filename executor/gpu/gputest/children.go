@@ -101,8 +101,13 @@ func child(d Device, text string) int {
 	return 0
 }
 
-// childAll does a bit of everything in one process, and undoes it.
+// childAll does a bit of everything in one process, on up to two GPUs, and undoes it.
 func childAll(ctx context.Context, d Device, r role) error {
+	gpus, err := d.Open().GPUs()
+	if err != nil {
+		return err
+	}
+	numbers := []int{0, 1}[:min(2, len(gpus))]
 	port, err := portProgram("all", 4, ir.Simple)
 	if err != nil {
 		return err
@@ -116,7 +121,7 @@ func childAll(ctx context.Context, d Device, r role) error {
 		list = append(list, p)
 	}
 	for _, p := range list {
-		g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(0, 1), Unproven: true})
+		g, err := newRig(ctx, d, p, plan.Options{GPUs: d.Open(numbers...), Unproven: true})
 		if err != nil {
 			return err
 		}
