@@ -74,6 +74,18 @@ func asksAfter(conn net.Conn, d time.Duration) (hello, bool) {
 	return h, err == nil && kind == frameProof
 }
 
+// joinFails joins at e as process 1 of 2, and holds that the error contains a text.
+func joinFails(ctx context.Context, t *testing.T, e net.Listener, text string) {
+	t.Helper()
+	x, err := Join(ctx, At(e.Addr().String()), 1, 2)
+	if err == nil {
+		x.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Error(err)
+	}
+}
+
 // A lateContext ends later than its deadline says, as contexts do on a busy machine: the end of a dial comes first.
 type lateContext struct {
 	context.Context
@@ -103,13 +115,7 @@ func TestCutShortInDial(t *testing.T) {
 		time.Sleep(100 * time.Millisecond) // dials that are over at once
 		cancel()
 	}()
-	x, err := Join(late, At(e.Addr().String()), 1, 2)
-	if err == nil {
-		x.Close()
-	}
-	if err == nil || !strings.Contains(err.Error(), "it is of another job") {
-		t.Error(err)
-	}
+	joinFails(late, t, e, "it is of another job")
 }
 
 // TestCutShort has time end while a guest knocks again at the hub of another job: it says what it had found before.
@@ -134,11 +140,5 @@ func TestCutShort(t *testing.T) {
 			<-t.Context().Done()
 		}
 	}()
-	x, err := Join(ctx, At(e.Addr().String()), 1, 2)
-	if err == nil {
-		x.Close()
-	}
-	if err == nil || !strings.Contains(err.Error(), "it is of another job") {
-		t.Error(err)
-	}
+	joinFails(ctx, t, e, "it is of another job")
 }

@@ -266,8 +266,8 @@ func TestRefineStops(t *testing.T) {
 	}
 }
 
-// TestRefineFails: a size where no form runs is told and left out, and the others are measured. What ends the job ends
-// all.
+// TestRefineFails: Refine reports a size where no form runs and leaves it out, and measures the others. An error that
+// ends the job ends Refine.
 func TestRefineFails(t *testing.T) {
 	broken := errors.New("it is broken")
 	sizes := []int64{64 << 10, 256 << 10, 1 << 20, 4 << 20}
@@ -295,7 +295,7 @@ func TestRefineFails(t *testing.T) {
 		var failed []int64
 		whole, err := tuner.Refine(context.Background(), Borders{Room: room, Failed: func(bytes int64, err error) {
 			if failed = append(failed, bytes>>10); !errors.Is(err, broken) {
-				t.Errorf("told was %v", err)
+				t.Errorf("Failed was called with %v", err)
 			}
 		}})
 		if goesOn := c.failed != nil; whole != goesOn || goesOn != (err == nil) || err != nil && !errors.Is(err, broken) {
